@@ -3,28 +3,28 @@
 #include "event/names.h"
 #include "watch/tables.h"
 
-static struct value part_cell(const struct row_line *l)
+static struct value arrival_part_cell(const struct row_line *l)
 {
 	return value_string(dist_name(l->dist));
 }
 
-static struct value time_cell(const struct row_line *l)
+static struct value arrival_time_cell(const struct row_line *l)
 {
 	return value_distribution(l->r, &l->row->hists[l->span][l->dist]);
 }
 
 static const struct row_column before_link_columns[] = {
-	{ .column = { .name = "part", .head = "before link" }, .cell = part_cell },
+	{ .column = { .name = "part", .head = "before link" }, .cell = arrival_part_cell },
 	ROW_COLUMNS_OF_GROUPS,
 	{ .column = { .name = "time", .head = "", .flags = COLUMN_INLINE,
 		      .show = SHOW_COUNT | SHOW_P50 | SHOW_P90 | SHOW_P99 | SHOW_MAX |
 			      SHOW_SPARK },
-	  .cell = time_cell },
+	  .cell = arrival_time_cell },
 };
 
 /* What packets wait for between the driver and `link`. */
-static void add_before_link(const struct watch *w, enum watch_span span,
-			    const struct watch_common *c, struct report *r)
+static void arrival_add_before_link(const struct watch *w, enum watch_span span,
+				    const struct watch_common *c, struct report *r)
 {
 	static const uint8_t dists[] = { DIST_GRO, DIST_BACKLOG };
 	struct row_table t;
@@ -46,7 +46,7 @@ static void add_before_link(const struct watch *w, enum watch_span span,
 	object_add(&r->body, "before_link", value_table(t.table));
 }
 
-static const char *queue_name(const struct watch *w, const struct event_queue *id)
+static const char *arrival_queue_name(const struct watch *w, const struct event_queue *id)
 {
 	if (id->of == QUEUE_OF_BACKLOG)
 		return "(backlog)";
@@ -56,12 +56,12 @@ static const char *queue_name(const struct watch *w, const struct event_queue *i
 }
 
 /* GRO gives on no more packets than it got: those that it still held before may be among them. */
-static struct value gro_ratio(const struct event_queue *q)
+static struct value arrival_gro_ratio(const struct event_queue *q)
 {
 	return q->passed ? value_number((double)q->received / (double)q->passed) : value_null();
 }
 
-static void add_queues(const struct watch *w, enum watch_span span, struct report *r)
+static void arrival_add_queues(const struct watch *w, enum watch_span span, struct report *r)
 {
 	static const struct column columns[] = {
 		{ .name = "interface" }, { .head = "receive queue of", .flags = COLUMN_FLEX },
@@ -84,16 +84,16 @@ static void add_queues(const struct watch *w, enum watch_span span, struct repor
 		if (!watch_shows(w, STAGE_POLL) || !(q->polls | q->received))
 			continue;
 		TABLE_ADD(t, value_string(watch_name(w, DICT_IFACE, id->iface)),
-			  value_string(queue_name(w, id)), value_string(of[id->of]),
+			  value_string(arrival_queue_name(w, id)), value_string(of[id->of]),
 			  id->rxq ? value_s64((int64_t)id->rxq - 1) : value_null(),
 			  value_s64(id->cpu), value_u64(q->polls), value_u64(q->full),
 			  value_u64(q->work), value_u64(q->received), value_u64(q->merged),
-			  value_u64(q->passed), gro_ratio(q));
+			  value_u64(q->passed), arrival_gro_ratio(q));
 	}
 	object_add(&r->body, "receive_queues", value_table(t));
 }
 
-static void add_softnet(const struct watch *w, enum watch_span span, struct report *r)
+static void arrival_add_softnet(const struct watch *w, enum watch_span span, struct report *r)
 {
 	static const struct column columns[] = {
 		{ .name = "cpu", .head = "softnet: cpu" },
@@ -120,7 +120,7 @@ static void add_softnet(const struct watch *w, enum watch_span span, struct repo
 void watch_add_arrival(const struct watch *w, enum watch_span span, const struct watch_common *c,
 		       struct report *r)
 {
-	add_before_link(w, span, c, r);
-	add_queues(w, span, r);
-	add_softnet(w, span, r);
+	arrival_add_before_link(w, span, c, r);
+	arrival_add_queues(w, span, r);
+	arrival_add_softnet(w, span, r);
 }

@@ -65,7 +65,8 @@ struct times *watch_run_times(struct watch_run *run)
 /* ---- taking intervals ---- */
 
 /* NULL: *err is -ENOMEM, or -E2BIG beyond the limit. */
-static struct run_row *row_of(struct watch_run *run, const struct watch_row *row, int *err)
+static struct run_row *watch_run_get_row(struct watch_run *run, const struct watch_row *row,
+					 int *err)
 {
 	const int schema = row->hists[WATCH_INTERVAL][DIST_LATENCY].schema;
 	struct run_row *mine;
@@ -94,7 +95,7 @@ static struct run_row *row_of(struct watch_run *run, const struct watch_row *row
 }
 
 /* Twice as many intervals in each block. */
-static int join_blocks(struct watch_run *run)
+static int watch_run_join_blocks(struct watch_run *run)
 {
 	int err = 0;
 
@@ -116,9 +117,10 @@ static int join_blocks(struct watch_run *run)
 	return err;
 }
 
-static int take_interval(struct watch_run *run)
+static int watch_run_end_interval(struct watch_run *run)
 {
-	int err = run->intervals / run->together == CONTRAST_BLOCKS ? join_blocks(run) : 0;
+	int err =
+		run->intervals / run->together == CONTRAST_BLOCKS ? watch_run_join_blocks(run) : 0;
 	const uint64_t block = run->intervals / run->together;
 
 	vec_for_each(&run->w->rows, item) {
@@ -127,7 +129,7 @@ static int take_interval(struct watch_run *run)
 
 		if (err || !gained->count)
 			continue;
-		row = row_of(run, *item, &err);
+		row = watch_run_get_row(run, *item, &err);
 		if (row) {
 			err = hist_merge(&row->blocks[block], gained);
 		} else if (err == -E2BIG) {
@@ -145,7 +147,7 @@ int watch_run_feed(struct watch_run *run, const struct event *event)
 
 	if (err == -EBADMSG) /* counted, and told in the report */
 		return 0;
-	return err == WATCH_CLOSED ? take_interval(run) : err;
+	return err == WATCH_CLOSED ? watch_run_end_interval(run) : err;
 }
 
 bool watch_run_any(const struct watch_run *run)
@@ -160,14 +162,14 @@ uint64_t watch_run_duration_ns(const struct watch_run *run)
 	return p->to_ns - p->from_ns;
 }
 
-static size_t blocks_of(const struct watch_run *run)
+static size_t watch_compare_blocks(const struct watch_run *run)
 {
 	return (size_t)((run->intervals + run->together - 1) / run->together);
 }
 
 /* ---- rows that are alike ---- */
 
-static bool same_value(const struct value *a, const struct value *b)
+static bool watch_compare_same_value(const struct value *a, const struct value *b)
 {
 	if (a->type != b->type)
 		return false;
@@ -179,8 +181,8 @@ static bool same_value(const struct value *a, const struct value *b)
 }
 
 /* Numbers of groups are each run's own: what counts is what they are called. */
-static bool same_row(const struct watch_run *a, const struct watch_row *x,
-		     const struct watch_run *b, const struct watch_row *y)
+static bool watch_compare_same_row(const struct watch_run *a, const struct watch_row *x,
+				   const struct watch_run *b, const struct watch_row *y)
 {
 	if (x->id.stage != y->id.stage || x->id.direction != y->id.direction ||
 	    x->id.protocol != y->id.protocol || x->id.origin != y->id.origin ||
@@ -190,13 +192,13 @@ static bool same_row(const struct watch_run *a, const struct watch_row *x,
 		const struct value v = watch_group_label(a->w, x, key);
 		const struct value w = watch_group_label(b->w, y, key);
 
-		if (!same_value(&v, &w))
+		if (!watch_compare_same_value(&v, &w))
 			return false;
 	}
 	return true;
 }
 
-static struct run_row *find(const struct watch_run *run, const struct watch_row *row)
+static struct run_row *watch_run_find_row(const struct watch_run *run, const struct watch_row *row)
 {
 	vec_for_each(&run->rows, item)
 		if ((*item)->row == row)
@@ -204,11 +206,12 @@ static struct run_row *find(const struct watch_run *run, const struct watch_row 
 	return NULL;
 }
 
-static struct run_row *alike(const struct watch_run *run, const struct watch_run *other,
-			     const struct watch_row *row)
+static struct run_row *watch_run_find_alike(const struct watch_run *run,
+					    const struct watch_run *other,
+					    const struct watch_row *row)
 {
 	vec_for_each(&run->rows, item)
-		if (same_row(run, (*item)->row, other, row))
+		if (watch_compare_same_row(run, (*item)->row, other, row))
 			return *item;
 	return NULL;
 }
@@ -222,12 +225,14 @@ struct row_pair {
 
 struct row_pairs VEC_OF(struct row_pair);
 
-static struct contrast_run blocks_in(const struct watch_run *run, const struct run_row *row)
+static struct contrast_run watch_compare_count_blocks(const struct watch_run *run,
+						      const struct run_row *row)
 {
-	return (struct contrast_run){ row ? row->pointers : NULL, row ? blocks_of(run) : 0 };
+	return (struct contrast_run){ row ? row->pointers : NULL,
+				      row ? watch_compare_blocks(run) : 0 };
 }
 
-static int to_schema(struct run_row *row, int schema)
+static int watch_compare_to_schema(struct run_row *row, int schema)
 {
 	int err = 0;
 
@@ -236,7 +241,7 @@ static int to_schema(struct run_row *row, int schema)
 	return err;
 }
 
-static int lowest_schema(const struct run_row *row, int lowest)
+static int row_pair_lowest_schema(const struct run_row *row, int lowest)
 {
 	for (int i = 0; row && i < CONTRAST_BLOCKS; i++)
 		if (row->blocks[i].schema < lowest)
@@ -244,23 +249,24 @@ static int lowest_schema(const struct run_row *row, int lowest)
 	return lowest;
 }
 
-static int compare_pair(const struct watch_run *a, const struct watch_run *b,
-			struct row_pair *pair)
+static int row_pair_compare(const struct watch_run *a, const struct watch_run *b,
+			    struct row_pair *pair)
 {
-	const int schema = lowest_schema(pair->b, lowest_schema(pair->a, BUCKET_SCHEMA_MAX));
+	const int schema =
+		row_pair_lowest_schema(pair->b, row_pair_lowest_schema(pair->a, BUCKET_SCHEMA_MAX));
 	struct contrast_run runs[2];
-	int err = to_schema(pair->a, schema);
+	int err = watch_compare_to_schema(pair->a, schema);
 
 	if (!err)
-		err = to_schema(pair->b, schema);
+		err = watch_compare_to_schema(pair->b, schema);
 	if (err)
 		return err;
-	runs[0] = blocks_in(a, pair->a);
-	runs[1] = blocks_in(b, pair->b);
+	runs[0] = watch_compare_count_blocks(a, pair->a);
+	runs[1] = watch_compare_count_blocks(b, pair->b);
 	return difference_quantiles(&runs[0], &runs[1], pair->quantiles);
 }
 
-static int make_pairs(struct watch_run *a, struct watch_run *b, struct row_pairs *pairs)
+static int row_pairs_make(struct watch_run *a, struct watch_run *b, struct row_pairs *pairs)
 {
 	int err = watch_order_rows(a->w);
 
@@ -268,24 +274,24 @@ static int make_pairs(struct watch_run *a, struct watch_run *b, struct row_pairs
 	if (!err)
 		err = watch_order_rows(b->w);
 	vec_for_each(&a->w->order, row) {
-		struct row_pair pair = { .a = find(a, *row) };
+		struct row_pair pair = { .a = watch_run_find_row(a, *row) };
 
 		if (err || !pair.a)
 			continue;
-		pair.b = alike(b, a, *row);
+		pair.b = watch_run_find_alike(b, a, *row);
 		err = vec_push(pairs, pair);
 	}
 	vec_for_each(&b->w->order, row) {
-		struct row_pair pair = { .b = find(b, *row) };
+		struct row_pair pair = { .b = watch_run_find_row(b, *row) };
 
-		if (err || !pair.b || alike(a, b, *row))
+		if (err || !pair.b || watch_run_find_alike(a, b, *row))
 			continue;
 		err = vec_push(pairs, pair);
 	}
 	return err;
 }
 
-static int judge(const struct row_pairs *pairs)
+static int row_pairs_adjust(const struct row_pairs *pairs)
 {
 	struct difference **list = calloc(pairs->len * REPORT_QUANTILES + 1, sizeof(*list));
 	size_t n = 0;
@@ -303,8 +309,8 @@ static int judge(const struct row_pairs *pairs)
 
 /* ---- showing ---- */
 
-static struct table *new_table(const struct watch_run *a, const struct watch_run *b,
-			       struct report *r)
+static struct table *watch_compare_new_table(const struct watch_run *a, const struct watch_run *b,
+					     struct report *r)
 {
 	const bool grouped = a->w->groups.len || b->w->groups.len;
 	const struct column columns[] = {
@@ -327,12 +333,12 @@ static struct table *new_table(const struct watch_run *a, const struct watch_run
 	return table_new(r, columns, ARRAY_LEN(columns));
 }
 
-static struct value side_ns(const struct contrast_side *s)
+static struct value watch_compare_side_ns(const struct contrast_side *s)
 {
 	return value_known_ns(s->known, s->ns);
 }
 
-static struct value count_of(const struct run_row *row)
+static struct value watch_compare_count(const struct run_row *row)
 {
 	uint64_t count = 0;
 
@@ -341,8 +347,8 @@ static struct value count_of(const struct run_row *row)
 	return row ? value_u64(count) : value_null();
 }
 
-static void add_pair(const struct watch_run *a, const struct watch_run *b,
-		     const struct row_pair *pair, struct table *t, struct report *r)
+static void row_pairs_add(const struct watch_run *a, const struct watch_run *b,
+			  const struct row_pair *pair, struct table *t, struct report *r)
 {
 	const struct watch_row *row = (pair->a ? pair->a : pair->b)->row;
 	const struct watch *w = (pair->a ? a : b)->w;
@@ -354,19 +360,20 @@ static void add_pair(const struct watch_run *a, const struct watch_run *b,
 		  value_string(direction_name(row->id.direction)),
 		  value_string(protocol_name(row->id.protocol)),
 		  value_string(origin_name(row->id.origin)), watch_group_value(w, row, r),
-		  count_of(pair->a), count_of(pair->b), side_ns(&p50->a), side_ns(&p50->b),
-		  side_ns(&p99->a), side_ns(&p99->b),
-		  both && p99->a.known && p99->b.known ?
-			value_sns((int64_t)(p99->b.ns - p99->a.ns)) : value_null(),
+		  watch_compare_count(pair->a), watch_compare_count(pair->b),
+		  watch_compare_side_ns(&p50->a), watch_compare_side_ns(&p50->b),
+		  watch_compare_side_ns(&p99->a), watch_compare_side_ns(&p99->b),
+		  both && p99->a.known && p99->b.known ? value_sns((int64_t)(p99->b.ns - p99->a.ns))
+						       : value_null(),
 		  difference_adjusted(&p99->d), difference_table(r, pair->quantiles));
 }
 
-static double factor(const struct quantile_difference *q)
+static double watch_compare_factor(const struct quantile_difference *q)
 {
 	return q ? fabs(log(((double)q->b.ns + 1) / ((double)q->a.ns + 1))) : -1;
 }
 
-static void say(const struct row_pairs *pairs, struct report *r)
+static void watch_compare_add_finding(const struct row_pairs *pairs, struct report *r)
 {
 	const struct quantile_difference *best = NULL;
 	const struct watch_row *row = NULL;
@@ -377,7 +384,7 @@ static void say(const struct row_pairs *pairs, struct report *r)
 
 		for (int i = 0; i < REPORT_QUANTILES; i++)
 			tested |= pair->quantiles[i].d.c.tested;
-		if (q && factor(q) > factor(best)) {
+		if (q && watch_compare_factor(q) > watch_compare_factor(best)) {
 			best = q;
 			row = pair->a->row;
 		}
@@ -392,7 +399,7 @@ static void say(const struct row_pairs *pairs, struct report *r)
 }
 
 /* What each run says of itself. */
-static int take_reasons(struct watch_run *run, const char *which, struct report *r)
+static int watch_compare_add_reasons(struct watch_run *run, const char *which, struct report *r)
 {
 	struct report own;
 	int err;
@@ -402,7 +409,7 @@ static int take_reasons(struct watch_run *run, const char *which, struct report 
 	if (!err)
 		difference_add_reasons(r, &own, which);
 	report_release(&own);
-	if (blocks_of(run) < CONTRAST_BLOCKS_MIN)
+	if (watch_compare_blocks(run) < CONTRAST_BLOCKS_MIN)
 		report_reason(r, "too-few-intervals", NULL, "%s has too few intervals to tell a "
 			      "difference from chance (%d are needed: --interval)", which,
 			      CONTRAST_BLOCKS_MIN);
@@ -413,25 +420,25 @@ static int take_reasons(struct watch_run *run, const char *which, struct report 
 
 int watch_compare_report(struct watch_run *a, struct watch_run *b, struct report *r)
 {
-	struct table *t = new_table(a, b, r);
+	struct table *t = watch_compare_new_table(a, b, r);
 	struct row_pairs pairs;
-	int err = make_pairs(a, b, &pairs);
+	int err = row_pairs_make(a, b, &pairs);
 
 	vec_for_each(&pairs, pair)
 		if (!err)
-			err = compare_pair(a, b, pair);
+			err = row_pair_compare(a, b, pair);
 	if (!err)
-		err = judge(&pairs);
+		err = row_pairs_adjust(&pairs);
 	vec_for_each(&pairs, pair)
 		if (!err)
-			add_pair(a, b, pair, t, r);
+			row_pairs_add(a, b, pair, t, r);
 	object_add(&r->body, "stages", value_table(t));
 	if (!err)
-		say(&pairs, r);
+		watch_compare_add_finding(&pairs, r);
 	vec_release(&pairs);
 	if (!err)
-		err = take_reasons(a, "A", r);
+		err = watch_compare_add_reasons(a, "A", r);
 	if (!err)
-		err = take_reasons(b, "B", r);
+		err = watch_compare_add_reasons(b, "B", r);
 	return err ? err : report_error(r);
 }

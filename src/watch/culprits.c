@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-static bool more_time(const struct watch_task *a, const struct watch_task *b, enum watch_span span)
+static bool culprits_more_time(const struct watch_task *a, const struct watch_task *b,
+			       enum watch_span span)
 {
 	if (a->ns[span] != b->ns[span])
 		return a->ns[span] > b->ns[span];
@@ -11,12 +12,12 @@ static bool more_time(const struct watch_task *a, const struct watch_task *b, en
 }
 
 /* Insertion into a short sorted list. */
-static void place(struct watch_culprits *c, const struct watch_task *task, size_t most,
-		  enum watch_span span)
+static void culprits_insert(struct watch_culprits *c, const struct watch_task *task, size_t most,
+			    enum watch_span span)
 {
 	size_t at = c->n;
 
-	while (at && more_time(task, c->tasks[at - 1], span))
+	while (at && culprits_more_time(task, c->tasks[at - 1], span))
 		at--;
 	if (at == most)
 		return;
@@ -38,7 +39,7 @@ void watch_culprits(const struct watch *w, enum watch_span span, size_t most,
 		c->others_ns += task->ns[span];
 		c->others_count += task->count[span];
 		if (task->count[span] || task->ns[span])
-			place(c, task, most, span);
+			culprits_insert(c, task, most, span);
 	}
 	c->total_ns = c->others_ns;
 	for (size_t i = 0; i < c->n; i++) {

@@ -31,7 +31,7 @@ struct watch *watch_new(uint64_t stages)
 	vec_init(&w->uncovered, WATCH_UNCOVERED_MAX);
 	vec_init(&w->missing, WATCH_MISSING_MAX);
 	for (int span = 0; span < WATCH_SPANS; span++)
-		vec_init(&w->slow[span].kept, WATCH_SLOW_MAX);
+		vec_init(&w->slow[span].slowest, WATCH_SLOW_MAX);
 	times_init(&w->times, TIMES_AUTO);
 	w->names = event_dict_new();
 	if (!w->names) {
@@ -67,7 +67,7 @@ void watch_free(struct watch *w)
 	vec_release(&w->uncovered);
 	vec_release(&w->missing);
 	for (int span = 0; span < WATCH_SPANS; span++)
-		vec_release(&w->slow[span].kept);
+		vec_release(&w->slow[span].slowest);
 	times_release(&w->times);
 	event_dict_free(w->names);
 	free(w->target);
@@ -86,7 +86,7 @@ void watch_set_times(struct watch *w, enum times_style style)
 	w->times.style = style;
 }
 
-static int take_fact(struct watch *w, const struct event *event)
+static int watch_feed_fact(struct watch *w, const struct event *event)
 {
 	const char *key, *value;
 	char *copy, **one;
@@ -119,7 +119,7 @@ static int take_fact(struct watch *w, const struct event *event)
 	return err;
 }
 
-static int take_group(struct watch *w, const struct event *event)
+static int watch_feed_group(struct watch *w, const struct event *event)
 {
 	const struct event_group *group = event->payload;
 	struct watch_group *mine;
@@ -139,13 +139,14 @@ static int take_group(struct watch *w, const struct event *event)
  * A recording of hostlat 0.1 calls TCP's `socket` `transport`. The binding, which says by which
  * hook, comes before all that is of that stage.
  */
-static unsigned int real_stage(const struct watch *w, unsigned int stage, unsigned int protocol)
+static unsigned int watch_feed_stage(const struct watch *w, unsigned int stage,
+				     unsigned int protocol)
 {
 	return w->transport_is_socket && stage == STAGE_TRANSPORT && protocol == PROTO_TCP ?
 	       STAGE_SOCKET : stage;
 }
 
-static int take_binding(struct watch *w, const struct event *event)
+static int watch_feed_binding(struct watch *w, const struct event *event)
 {
 	struct event_binding binding = *(const struct event_binding *)event->payload;
 	struct event_binding *mine;
@@ -160,7 +161,7 @@ static int take_binding(struct watch *w, const struct event *event)
 		if (w->stages >> STAGE_TRANSPORT & 1) /* under that name it was asked for */
 			w->stages |= 1ULL << STAGE_SOCKET;
 	}
-	binding.stage = (__u8)real_stage(w, binding.stage, binding.protocol);
+	binding.stage = (__u8)watch_feed_stage(w, binding.stage, binding.protocol);
 	mine = watch_binding_get(w, &binding, &err);
 	if (!mine)
 		return err;
@@ -168,7 +169,7 @@ static int take_binding(struct watch *w, const struct event *event)
 	return 0;
 }
 
-static int take_clock(struct watch *w, const struct event *event)
+static int watch_feed_clock(struct watch *w, const struct event *event)
 {
 	w->clock = *(const struct event_clock *)event->payload;
 	w->clock_known = true;
@@ -178,7 +179,7 @@ static int take_clock(struct watch *w, const struct event *event)
 }
 
 /* The lowest and the highest index of a delta that has values; false: one that none can have. */
-static bool hist_range(const struct event_hist *delta, int32_t *from, int32_t *to)
+static bool watch_hist_range(const struct event_hist *delta, int32_t *from, int32_t *to)
 {
 	const struct event_bucket *buckets = (const struct event_bucket *)(delta + 1);
 
@@ -196,8 +197,8 @@ static bool hist_range(const struct event_hist *delta, int32_t *from, int32_t *t
 }
 
 /* Room for the delta's buckets in both spans. -ENOBUFS: all distributions would take too much. */
-static int make_room(struct watch *w, struct watch_row *row, const struct event_hist *delta,
-		     int32_t from, int32_t to)
+static int watch_feed_reserve(struct watch *w, struct watch_row *row,
+			      const struct event_hist *delta, int32_t from, int32_t to)
 {
 	size_t bytes = w->hist_bytes;
 	int err = 0;
@@ -223,7 +224,7 @@ static int make_room(struct watch *w, struct watch_row *row, const struct event_
 }
 
 /* Bucket by bucket: what a few buckets that lie far apart cost is not the window between them. */
-static void add_delta(struct hist *hist, const struct event_hist *delta)
+static void watch_feed_delta(struct hist *hist, const struct event_hist *delta)
 {
 	const struct event_bucket *buckets = (const struct event_bucket *)(delta + 1);
 
@@ -234,7 +235,7 @@ static void add_delta(struct hist *hist, const struct event_hist *delta)
 	hist_add_stats(hist, delta->sum_ns, delta->min_ns, delta->max_ns);
 }
 
-static bool hist_is_valid(const struct event_hist *delta)
+static bool watch_hist_is_valid(const struct event_hist *delta)
 {
 	return delta->stage != STAGE_NONE && delta->stage < STAGE_MAX &&
 	       delta->direction < DIR_MAX && delta->protocol < PROTO_MAX &&
@@ -242,7 +243,7 @@ static bool hist_is_valid(const struct event_hist *delta)
 	       delta->schema >= BUCKET_SCHEMA_MIN && delta->schema <= BUCKET_SCHEMA_MAX;
 }
 
-static int take_hist(struct watch *w, const struct event *event)
+static int watch_feed_hist(struct watch *w, const struct event *event)
 {
 	const struct event_hist *delta = event->payload;
 	struct event_hist id;
@@ -250,25 +251,25 @@ static int take_hist(struct watch *w, const struct event *event)
 	int32_t from, to;
 	int err;
 
-	if (!hist_is_valid(delta) || !hist_range(delta, &from, &to))
+	if (!watch_hist_is_valid(delta) || !watch_hist_range(delta, &from, &to))
 		return -EBADMSG;
 	id = *delta;
-	id.stage = (__u8)real_stage(w, id.stage, id.protocol);
+	id.stage = (__u8)watch_feed_stage(w, id.stage, id.protocol);
 	row = watch_row_get(w, &id, &err);
 	if (err)
 		return err;
-	err = make_room(w, row, delta, from, to);
+	err = watch_feed_reserve(w, row, delta, from, to);
 	for (int span = 0; err == -ENOBUFS && span < WATCH_SPANS; span++)
 		w->periods[span].no_room++;
 	if (err)
 		return err == -ENOBUFS ? WATCH_MORE : err;
 	for (int span = 0; span < WATCH_SPANS; span++)
-		add_delta(&row->hists[span][delta->dist], delta);
+		watch_feed_delta(&row->hists[span][delta->dist], delta);
 	row->measured[delta->dist] = true;
 	return 0;
 }
 
-static int take_count(struct watch *w, const struct event *event)
+static int watch_feed_count(struct watch *w, const struct event *event)
 {
 	struct event_count delta;
 	struct watch_count *count;
@@ -278,7 +279,7 @@ static int take_count(struct watch *w, const struct event *event)
 	if (delta.what >= COUNT_MAX || delta.stage >= STAGE_MAX ||
 	    delta.protocol >= PROTO_MAX || delta.direction >= DIR_MAX)
 		return -EBADMSG;
-	delta.stage = (__u8)real_stage(w, delta.stage, delta.protocol);
+	delta.stage = (__u8)watch_feed_stage(w, delta.stage, delta.protocol);
 	count = watch_count_get(w, &delta, &err);
 	for (int span = 0; count && span < WATCH_SPANS; span++)
 		count->count[span] += delta.count;
@@ -287,7 +288,8 @@ static int take_count(struct watch *w, const struct event *event)
 	return err;
 }
 
-static void add_share(struct event_share *sum, const struct event_share *delta, uint64_t times)
+static void watch_add_share(struct event_share *sum, const struct event_share *delta,
+			    uint64_t times)
 {
 	sum->packets += delta->packets * times;
 	sum->waited += delta->waited * times;
@@ -298,7 +300,7 @@ static void add_share(struct event_share *sum, const struct event_share *delta, 
 	sum->stopped_ns += delta->stopped_ns * times;
 }
 
-static int take_share(struct watch *w, const struct event *event)
+static int watch_feed_share(struct watch *w, const struct event *event)
 {
 	struct event_share delta;
 
@@ -306,11 +308,11 @@ static int take_share(struct watch *w, const struct event *event)
 	if (delta.protocol >= PROTO_MAX)
 		return -EBADMSG;
 	for (int span = 0; span < WATCH_SPANS; span++)
-		add_share(&w->shares[span][delta.protocol], &delta, 1);
+		watch_add_share(&w->shares[span][delta.protocol], &delta, 1);
 	return 0;
 }
 
-static int take_culprit(struct watch *w, const struct event *event)
+static int watch_feed_culprit(struct watch *w, const struct event *event)
 {
 	const struct event_culprit *delta = event->payload;
 	struct watch_task *task;
@@ -324,7 +326,7 @@ static int take_culprit(struct watch *w, const struct event *event)
 	return err;
 }
 
-static int take_queue(struct watch *w, const struct event *event)
+static int watch_feed_queue(struct watch *w, const struct event *event)
 {
 	const struct event_queue *delta = event->payload;
 	struct watch_queue *queue;
@@ -346,7 +348,7 @@ static int take_queue(struct watch *w, const struct event *event)
 	return err;
 }
 
-static int take_softnet(struct watch *w, const struct event *event)
+static int watch_feed_softnet(struct watch *w, const struct event *event)
 {
 	const struct event_softnet *delta = event->payload;
 	int err;
@@ -364,7 +366,7 @@ static int take_softnet(struct watch *w, const struct event *event)
 	return err;
 }
 
-static int take_slow(struct watch *w, const struct event *event)
+static int watch_feed_slow(struct watch *w, const struct event *event)
 {
 	struct event_slow slow, *e = &slow;
 	int err = 0;
@@ -373,7 +375,7 @@ static int take_slow(struct watch *w, const struct event *event)
 	if (e->direction != DIR_INGRESS || e->protocol >= PROTO_MAX || e->origin >= ORIGIN_MAX ||
 	    !e->at_ns[SLOW_AT(STAGE_READ)] || e->at_ns[SLOW_AT(STAGE_READ)] > INT64_MAX)
 		return -EBADMSG;
-	if (real_stage(w, STAGE_TRANSPORT, e->protocol) == STAGE_SOCKET) {
+	if (watch_feed_stage(w, STAGE_TRANSPORT, e->protocol) == STAGE_SOCKET) {
 		e->at_socket_ns = e->at_ns[SLOW_AT(STAGE_TRANSPORT)];
 		e->at_ns[SLOW_AT(STAGE_TRANSPORT)] = 0;
 	}
@@ -383,17 +385,17 @@ static int take_slow(struct watch *w, const struct event *event)
 }
 
 /* With these a recording comes to its end; watch's intervals are in it whole, or not at all. */
-static bool of_trace(uint32_t kind)
+static bool watch_feed_trace_time(uint32_t kind)
 {
 	return kind == EV_MESSAGE || kind == EV_FLOW || kind == EV_EDGE || kind == EV_WAKE ||
 	       kind == EV_NAME || kind == EV_DOMAIN || kind == EV_CLOCK_PARAM;
 }
 
-static int take_loss(struct watch *w, const struct event *event)
+static int watch_feed_loss(struct watch *w, const struct event *event)
 {
 	const struct event_loss *loss = event->payload;
 
-	if (loss->why == LOSS_SIZE_LIMIT && of_trace(loss->kind))
+	if (loss->why == LOSS_SIZE_LIMIT && watch_feed_trace_time(loss->kind))
 		return 0;
 	for (int span = 0; span < WATCH_SPANS; span++) {
 		struct watch_period *p = &w->periods[span];
@@ -404,7 +406,7 @@ static int take_loss(struct watch *w, const struct event *event)
 }
 
 /* The interval that ends was a sample: from here on its packets stand for so many each. */
-static int estimate(struct watch *w, uint64_t one_in)
+static int watch_feed_scale_sample(struct watch *w, uint64_t one_in)
 {
 	int err = 0;
 
@@ -429,14 +431,14 @@ static int estimate(struct watch *w, uint64_t one_in)
 	for (int p = 0; p < PROTO_MAX; p++) {
 		const struct event_share share = w->shares[WATCH_INTERVAL][p];
 
-		add_share(&w->shares[WATCH_TOTAL][p], &share, one_in - 1);
-		add_share(&w->shares[WATCH_INTERVAL][p], &share, one_in - 1);
+		watch_add_share(&w->shares[WATCH_TOTAL][p], &share, one_in - 1);
+		watch_add_share(&w->shares[WATCH_INTERVAL][p], &share, one_in - 1);
 	}
 	return err;
 }
 
 /* What the rows rest on, before it is taken for more. */
-static void note_sampled(struct watch *w)
+static void watch_feed_note_sampled(struct watch *w)
 {
 	vec_for_each(&w->rows, item) {
 		struct watch_row *row = *item;
@@ -446,7 +448,7 @@ static void note_sampled(struct watch *w)
 	}
 }
 
-static int take_interval(struct watch *w, const struct event *event)
+static int watch_feed_interval(struct watch *w, const struct event *event)
 {
 	struct event_interval delta;
 	const struct event_interval *interval = &delta;
@@ -457,9 +459,9 @@ static int take_interval(struct watch *w, const struct event *event)
 		delta.one_in = 1;
 	if (interval->to_ns < interval->from_ns || delta.one_in > WATCH_ONE_IN_MAX)
 		return -EBADMSG;
-	note_sampled(w);
+	watch_feed_note_sampled(w);
 	if (delta.one_in > 1)
-		err = estimate(w, delta.one_in);
+		err = watch_feed_scale_sample(w, delta.one_in);
 	if (err)
 		return err;
 	for (int span = 0; span < WATCH_SPANS; span++) {
@@ -485,25 +487,25 @@ static int take_interval(struct watch *w, const struct event *event)
 
 /* What watch listens to. A delta after an EV_INTERVAL begins the next interval. */
 static const struct {
-	int (*take)(struct watch *w, const struct event *event);
+	int (*feed)(struct watch *w, const struct event *event);
 	bool delta;
 } kinds[EV_RECORD_MAX] = {
-	[EV_FACT] = { take_fact, false },
-	[EV_CLOCK] = { take_clock, true },
-	[EV_HIST] = { take_hist, true },
-	[EV_COUNT] = { take_count, true },
-	[EV_BINDING] = { take_binding, false },
-	[EV_SHARE] = { take_share, true },
-	[EV_CULPRIT] = { take_culprit, true },
-	[EV_INTERVAL] = { take_interval, true },
-	[EV_GROUP] = { take_group, false },
-	[EV_LOSS] = { take_loss, true },
-	[EV_SLOW] = { take_slow, true },
-	[EV_QUEUE] = { take_queue, true },
-	[EV_SOFTNET] = { take_softnet, true },
+	[EV_FACT] = { watch_feed_fact, false },
+	[EV_CLOCK] = { watch_feed_clock, true },
+	[EV_HIST] = { watch_feed_hist, true },
+	[EV_COUNT] = { watch_feed_count, true },
+	[EV_BINDING] = { watch_feed_binding, false },
+	[EV_SHARE] = { watch_feed_share, true },
+	[EV_CULPRIT] = { watch_feed_culprit, true },
+	[EV_INTERVAL] = { watch_feed_interval, true },
+	[EV_GROUP] = { watch_feed_group, false },
+	[EV_LOSS] = { watch_feed_loss, true },
+	[EV_SLOW] = { watch_feed_slow, true },
+	[EV_QUEUE] = { watch_feed_queue, true },
+	[EV_SOFTNET] = { watch_feed_softnet, true },
 };
 
-static int take(struct watch *w, const struct event *event)
+static int watch_feed_event(struct watch *w, const struct event *event)
 {
 	int err;
 
@@ -511,16 +513,16 @@ static int take(struct watch *w, const struct event *event)
 		err = event_dict_set(w->names, event);
 		return err == -EINVAL ? -EBADMSG : err;
 	}
-	if (event->kind >= EV_RECORD_MAX || !kinds[event->kind].take)
+	if (event->kind >= EV_RECORD_MAX || !kinds[event->kind].feed)
 		return WATCH_MORE;
 	if (kinds[event->kind].delta && w->closed)
 		watch_interval_reset(w);
-	return kinds[event->kind].take(w, event);
+	return kinds[event->kind].feed(w, event);
 }
 
 int watch_feed(struct watch *w, const struct event *event)
 {
-	int result = times_feed(&w->times, event) ?: take(w, event);
+	int result = times_feed(&w->times, event) ?: watch_feed_event(w, event);
 
 	for (int span = 0; result < 0 && span < WATCH_SPANS; span++) {
 		w->periods[span].refused += result == -EBADMSG;

@@ -26,8 +26,9 @@
 /* -- pooled distributions ------------------------------------------------------------------- */
 
 /* Adds up the rows of one stage; any protocol and any origin where 0 is given. */
-static int pool(const struct watch *w, enum watch_span span, unsigned int dist, unsigned int stage,
-		unsigned int protocol, unsigned int origin, struct hist *sum)
+static int findings_add_rows(const struct watch *w, enum watch_span span, unsigned int dist,
+			     unsigned int stage, unsigned int protocol, unsigned int origin,
+			     struct hist *sum)
 {
 	int err = 0;
 
@@ -45,7 +46,7 @@ static int pool(const struct watch *w, enum watch_span span, unsigned int dist, 
 	return err;
 }
 
-static uint64_t quantile_ns(const struct hist *h, double q)
+static uint64_t findings_quantile_ns(const struct hist *h, double q)
 {
 	struct hist_quantile found;
 
@@ -54,7 +55,7 @@ static uint64_t quantile_ns(const struct hist *h, double q)
 
 /* -- waiting for a CPU ---------------------------------------------------------------------- */
 
-static void list_culprits(const struct watch *w, enum watch_span span, struct strbuf *out)
+static void findings_list_culprits(const struct watch *w, enum watch_span span, struct strbuf *out)
 {
 	struct watch_culprits c;
 	char buf[HUMAN_MAX];
@@ -76,7 +77,7 @@ static void list_culprits(const struct watch *w, enum watch_span span, struct st
 }
 
 /* How many values are surely NOTABLE_NS or more: those in buckets that begin there or later. */
-static uint64_t count_notable(const struct hist *h)
+static uint64_t findings_count_notable(const struct hist *h)
 {
 	uint64_t sum = h->over, count;
 	int32_t index = INT32_MIN;
@@ -89,7 +90,7 @@ static uint64_t count_notable(const struct hist *h)
 }
 
 /* Nearly every reader that is woken waits for some microseconds: those waits are left out. */
-static int say_cpu_wait(const struct watch *w, enum watch_span span, struct report *r)
+static int findings_add_cpu_wait(const struct watch *w, enum watch_span span, struct report *r)
 {
 	struct strbuf culprits = STRBUF_INIT(1024);
 	char share[HUMAN_MAX], least[HUMAN_MAX], median[HUMAN_MAX];
@@ -97,16 +98,19 @@ static int say_cpu_wait(const struct watch *w, enum watch_span span, struct repo
 	double waited;
 	int err;
 
-	err = pool(w, span, DIST_CPU_WAIT, STAGE_READ, 0, 0, &wait);
+	err = findings_add_rows(w, span, DIST_CPU_WAIT, STAGE_READ, 0, 0, &wait);
 	if (err || !wait.count)
 		goto out;
-	waited = (double)count_notable(&wait) / (double)wait.count;
+	waited = (double)findings_count_notable(&wait) / (double)wait.count;
 	if (waited < WAITED_SHARE)
 		goto out;
-	list_culprits(w, span, &culprits);
-	report_finding(r, "%s of the messages waited for a CPU (%s or longer), %s at the median of "
-		       "those.%s", human_fraction(share, waited), human_ns(least, NOTABLE_NS),
-		       human_ns(median, quantile_ns(&wait, 1 - waited / 2)), strbuf_str(&culprits));
+	findings_list_culprits(w, span, &culprits);
+	report_finding(r,
+		       "%s of the messages waited for a CPU (%s or longer), %s at the median of "
+		       "those.%s",
+		       human_fraction(share, waited), human_ns(least, NOTABLE_NS),
+		       human_ns(median, findings_quantile_ns(&wait, 1 - waited / 2)),
+		       strbuf_str(&culprits));
 	err = culprits.error;
 out:
 	strbuf_release(&culprits);
@@ -116,23 +120,23 @@ out:
 
 /* -- the step that holds most of the time --------------------------------------------------- */
 
-struct dominant {
+struct dominant_stage {
 	unsigned int protocol, origin, stage, before;
 	double sum_ns, total_ns;
 	uint64_t reads;
 };
 
 /* The first stage of all has no step: the time to it is its latency. */
-static unsigned int own_time(unsigned int stage)
+static unsigned int findings_own_time(unsigned int stage)
 {
 	return stage == STAGE_LINK ? DIST_LATENCY : DIST_STEP;
 }
 
 /* Where the steps of one protocol and origin spend their time; stage 0 if they have none. */
-static struct dominant find_dominant(const struct watch *w, enum watch_span span,
-				     unsigned int protocol, unsigned int origin)
+static struct dominant_stage findings_find_dominant(const struct watch *w, enum watch_span span,
+						    unsigned int protocol, unsigned int origin)
 {
-	struct dominant d = { .protocol = protocol, .origin = origin };
+	struct dominant_stage d = { .protocol = protocol, .origin = origin };
 	double sums[STAGE_MAX] = { 0 };
 	unsigned int before = STAGE_NONE;
 
@@ -142,7 +146,8 @@ static struct dominant find_dominant(const struct watch *w, enum watch_span span
 		if (row->id.protocol != protocol || row->id.origin != origin ||
 		    row->id.direction != DIR_INGRESS)
 			continue;
-		sums[row->id.stage] += (double)row->hists[span][own_time(row->id.stage)].sum;
+		sums[row->id.stage] +=
+			(double)row->hists[span][findings_own_time(row->id.stage)].sum;
 		if (row->id.stage == STAGE_READ)
 			d.reads += row->hists[span][DIST_LATENCY].count;
 	}
@@ -162,13 +167,13 @@ static struct dominant find_dominant(const struct watch *w, enum watch_span span
 }
 
 /* Of all origins that were read from, the one whose packets took the most time. */
-static struct dominant find_any_origin(const struct watch *w, enum watch_span span,
-				       unsigned int protocol)
+static struct dominant_stage findings_any_origin(const struct watch *w, enum watch_span span,
+						 unsigned int protocol)
 {
-	struct dominant best = { 0 };
+	struct dominant_stage best = { 0 };
 
 	for (unsigned int origin = 0; origin < ORIGIN_MAX; origin++) {
-		struct dominant d = find_dominant(w, span, protocol, origin);
+		struct dominant_stage d = findings_find_dominant(w, span, protocol, origin);
 
 		if (d.reads && d.total_ns > best.total_ns)
 			best = d;
@@ -177,54 +182,56 @@ static struct dominant find_any_origin(const struct watch *w, enum watch_span sp
 }
 
 /* Who reads, if the run was about one process. */
-static const char *reader_name(const struct watch *w)
+static const char *findings_reader_name(const struct watch *w)
 {
 	return w->target && strstr(w->target, "(pid ") ? w->target : "the application";
 }
 
-static double share_total(const struct event_share *s)
+static double findings_share_total(const struct event_share *s)
 {
 	return (double)s->busy_ns + (double)s->wake_ns + (double)s->wait_ns + (double)s->run_ns +
 	       (double)s->stopped_ns;
 }
 
-static bool mostly_stopped(const struct event_share *s)
+static bool findings_mostly_stopped(const struct event_share *s)
 {
 	return s->stopped_ns > s->wake_ns + s->wait_ns + s->run_ns && s->stopped_ns > s->busy_ns;
 }
 
 /* What the reader did for most of the time from `enqueued` to `read`, if that is its own affair. */
-static const char *reader_state(const struct event_share *s)
+static const char *findings_reader_state(const struct event_share *s)
 {
 	uint64_t known = s->wake_ns + s->wait_ns + s->run_ns;
 
-	if (mostly_stopped(s))
+	if (findings_mostly_stopped(s))
 		return "stopped (by a signal or a tracer)";
 	return s->busy_ns > known ? "busy or asleep" : NULL;
 }
 
 /* Did somebody else have the CPU for most of the wait? Otherwise it was idle and had to wake up. */
-static bool cpu_was_held(const struct watch *w, enum watch_span span, unsigned int protocol)
+static bool findings_cpu_was_held(const struct watch *w, enum watch_span span,
+				  unsigned int protocol)
 {
 	struct hist held;
 	bool most;
 
-	if (pool(w, span, DIST_CPU_WAIT, STAGE_READ, protocol, 0, &held))
+	if (findings_add_rows(w, span, DIST_CPU_WAIT, STAGE_READ, protocol, 0, &held))
 		held.sum = 0;
 	most = held.sum > w->shares[span][protocol].wait_ns / 2;
 	hist_release(&held);
 	return most;
 }
 
-static void put_where(const struct watch *w, enum watch_span span, const struct dominant *d,
-		      struct strbuf *out)
+static void findings_put_where(const struct watch *w, enum watch_span span,
+			       const struct dominant_stage *d, struct strbuf *out)
 {
 	const struct event_share *share = &w->shares[span][d->protocol];
-	const char *state = reader_state(share);
+	const char *state = findings_reader_state(share);
 
 	if (d->stage > STAGE_ENQUEUED && d->stage <= STAGE_READ && state)
-		strbuf_printf(out, "while %s was %s, and not reading", reader_name(w), state);
-	else if (d->stage == STAGE_RUNNING && cpu_was_held(w, span, d->protocol))
+		strbuf_printf(out, "while %s was %s, and not reading", findings_reader_name(w),
+			      state);
+	else if (d->stage == STAGE_RUNNING && findings_cpu_was_held(w, span, d->protocol))
 		strbuf_puts(out, "waiting for a CPU, from `runnable` to `running`");
 	else if (d->stage == STAGE_RUNNING)
 		strbuf_puts(out, "from `runnable` to `running`, while an idle CPU woke up");
@@ -239,43 +246,46 @@ static void put_where(const struct watch *w, enum watch_span span, const struct 
 }
 
 /* `share` of `whose` time passed `where`, in these steps. */
-static void say_passed(double share, const char *whose, const char *where, const struct hist *step,
-		       struct report *r)
+static void findings_add_passed(double share, const char *whose, const char *where,
+				const struct hist *step, struct report *r)
 {
 	char part[HUMAN_MAX], mean[HUMAN_MAX], p99[HUMAN_MAX], most[HUMAN_MAX];
 
 	report_finding(r, "%s of the %s passed %s: %s on average, %s at p99, %s at most.",
 		       human_fraction(part, share), whose, where,
 		       human_ns(mean, step->sum / step->count),
-		       human_ns(p99, quantile_ns(step, 0.99)),
-		       human_ns(most, quantile_ns(step, 1)));
+		       human_ns(p99, findings_quantile_ns(step, 0.99)),
+		       human_ns(most, findings_quantile_ns(step, 1)));
 }
 
 /* A sum that saturated has no share and no mean. */
-static bool is_notable(const struct hist *step)
+static bool findings_is_notable(const struct hist *step)
 {
-	return step->count && step->sum != UINT64_MAX && quantile_ns(step, 0.999) >= NOTABLE_NS;
+	return step->count && step->sum != UINT64_MAX &&
+	       findings_quantile_ns(step, 0.999) >= NOTABLE_NS;
 }
 
-static int say_dominant(const struct watch *w, enum watch_span span, unsigned int protocol,
-			struct report *r)
+static int findings_add_dominant(const struct watch *w, enum watch_span span, unsigned int protocol,
+				 struct report *r)
 {
-	struct dominant d = find_any_origin(w, span, protocol);
+	struct dominant_stage d = findings_any_origin(w, span, protocol);
 	struct strbuf where = STRBUF_INIT(1024);
 	struct hist step = { 0 }, read = { 0 };
 	int err;
 
 	if (!d.stage || d.sum_ns < DOMINANT_SHARE * d.total_ns)
 		return 0;
-	err = pool(w, span, own_time(d.stage), d.stage, d.protocol, d.origin, &step);
+	err = findings_add_rows(w, span, findings_own_time(d.stage), d.stage, d.protocol, d.origin,
+				&step);
 	if (!err)
-		err = pool(w, span, DIST_LATENCY, STAGE_READ, d.protocol, d.origin, &read);
-	if (err || !read.count || !is_notable(&step))
+		err = findings_add_rows(w, span, DIST_LATENCY, STAGE_READ, d.protocol, d.origin,
+					&read);
+	if (err || !read.count || !findings_is_notable(&step))
 		goto out;
-	put_where(w, span, &d, &where);
-	say_passed(d.sum_ns / d.total_ns,
-		   protocol == PROTO_UDP ? "UDP time to `read`" : "TCP time to `read`",
-		   strbuf_str(&where), &step, r);
+	findings_put_where(w, span, &d, &where);
+	findings_add_passed(d.sum_ns / d.total_ns,
+			    protocol == PROTO_UDP ? "UDP time to `read`" : "TCP time to `read`",
+			    strbuf_str(&where), &step, r);
 	err = where.error;
 out:
 	hist_release(&step);
@@ -284,27 +294,28 @@ out:
 	return err;
 }
 
-/* Stops that hold some of the time, but not so much that say_dominant() names them. */
-static void say_stopped(const struct watch *w, enum watch_span span, unsigned int protocol,
-			struct report *r)
+/* Stops that hold some of the time, but not so much that findings_add_dominant() names them. */
+static void findings_add_stopped(const struct watch *w, enum watch_span span, unsigned int protocol,
+				 struct report *r)
 {
 	const struct event_share *s = &w->shares[span][protocol];
-	double total = share_total(s);
+	double total = findings_share_total(s);
 	char share[HUMAN_MAX], mean[HUMAN_MAX];
 
-	if (!s->packets || mostly_stopped(s) || (double)s->stopped_ns < STOPPED_SHARE * total)
+	if (!s->packets || findings_mostly_stopped(s) ||
+	    (double)s->stopped_ns < STOPPED_SHARE * total)
 		return;
 	report_finding(r, "%s of the %s time to `read` passed while %s was stopped (by a signal or "
 		       "a tracer): %s on average.",
 		       human_fraction(share, (double)s->stopped_ns / total),
-		       protocol == PROTO_UDP ? "UDP" : "TCP", reader_name(w),
+		       protocol == PROTO_UDP ? "UDP" : "TCP", findings_reader_name(w),
 		       human_ns(mean, s->stopped_ns / s->packets));
 }
 
 /* -- what is sent --------------------------------------------------------------------------- */
 
 /* Where a sent packet's time goes: before its departure, or between two stages behind it. */
-static void put_sending(unsigned int stage, unsigned int protocol, struct strbuf *out)
+static void findings_put_sending(unsigned int stage, unsigned int protocol, struct strbuf *out)
 {
 	if (stage == STAGE_SEGMENT && protocol == PROTO_UDP)
 		strbuf_puts(out, "in the send call, before UDP handed them to IP (data that wait "
@@ -321,7 +332,7 @@ static void put_sending(unsigned int stage, unsigned int protocol, struct strbuf
 			      protocol == PROTO_UDP ? "UDP" : "TCP");
 }
 
-static uint64_t excluded(const struct watch *w, enum watch_span span, const char *reason)
+static uint64_t findings_excluded(const struct watch *w, enum watch_span span, const char *reason)
 {
 	uint64_t sum = 0;
 
@@ -336,14 +347,15 @@ static uint64_t excluded(const struct watch *w, enum watch_span span, const char
 }
 
 /* Behind the first of several devices it isn't known what is the queue's and what the card's. */
-static uint64_t passed_several(const struct watch *w, enum watch_span span)
+static uint64_t findings_passed_several(const struct watch *w, enum watch_span span)
 {
-	return excluded(w, span, "stacked-device") + excluded(w, span, "encapsulated");
+	return findings_excluded(w, span, "stacked-device") +
+	       findings_excluded(w, span, "encapsulated");
 }
 
 /* Of the send call's time to `segment` and the steps behind it, the one that holds the most. */
-static int say_sending(const struct watch *w, enum watch_span span, unsigned int protocol,
-		       struct report *r)
+static int findings_add_sending(const struct watch *w, enum watch_span span, unsigned int protocol,
+				struct report *r)
 {
 	double total = 0, most_ns = 0;
 	struct hist step = { 0 };
@@ -352,7 +364,7 @@ static int say_sending(const struct watch *w, enum watch_span span, unsigned int
 	int err = 0;
 
 	for (unsigned int stage = STAGE_SEGMENT; stage <= STAGE_SENT && !err; stage++) {
-		err = pool(w, span, DIST_STEP, stage, protocol, 0, &step);
+		err = findings_add_rows(w, span, DIST_STEP, stage, protocol, 0, &step);
 		if ((double)step.sum > most_ns) {
 			most_ns = (double)step.sum;
 			at = stage;
@@ -361,13 +373,15 @@ static int say_sending(const struct watch *w, enum watch_span span, unsigned int
 		hist_release(&step);
 	}
 	if (!err && at && most_ns >= DOMINANT_SHARE * total)
-		err = pool(w, span, DIST_STEP, at, protocol, 0, &step);
-	if (err || !is_notable(&step) || (at > STAGE_QDISC && passed_several(w, span)))
+		err = findings_add_rows(w, span, DIST_STEP, at, protocol, 0, &step);
+	if (err || !findings_is_notable(&step) ||
+	    (at > STAGE_QDISC && findings_passed_several(w, span)))
 		goto out;
-	put_sending(at, protocol, &where);
-	say_passed(most_ns / total,
-		   protocol == PROTO_UDP ? "time of sent datagrams" : "time of sent packets",
-		   strbuf_str(&where), &step, r);
+	findings_put_sending(at, protocol, &where);
+	findings_add_passed(most_ns / total,
+			    protocol == PROTO_UDP ? "time of sent datagrams"
+						  : "time of sent packets",
+			    strbuf_str(&where), &step, r);
 	err = where.error;
 out:
 	hist_release(&step);
@@ -376,38 +390,38 @@ out:
 }
 
 /* A distribution in words. Nothing is in `median` and `most` if it is empty. */
-struct spread {
+struct latency_spread {
 	uint64_t n;
 	char median[HUMAN_MAX], most[HUMAN_MAX];
 };
 
-static int spread_of(const struct watch *w, enum watch_span span, enum hist_dist dist,
-		     enum stage stage, struct spread *s)
+static int findings_spread(const struct watch *w, enum watch_span span, enum hist_dist dist,
+			   enum stage stage, struct latency_spread *s)
 {
 	struct hist hist;
-	int err = pool(w, span, dist, stage, 0, 0, &hist);
+	int err = findings_add_rows(w, span, dist, stage, 0, 0, &hist);
 
-	*s = (struct spread){ .n = err ? 0 : hist.count };
+	*s = (struct latency_spread){ .n = err ? 0 : hist.count };
 	if (s->n) {
-		human_ns(s->median, quantile_ns(&hist, 0.5));
-		human_ns(s->most, quantile_ns(&hist, 1));
+		human_ns(s->median, findings_quantile_ns(&hist, 0.5));
+		human_ns(s->most, findings_quantile_ns(&hist, 1));
 	}
 	hist_release(&hist);
 	return err;
 }
 
-static int say_pacing(const struct watch *w, enum watch_span span, struct report *r)
+static int findings_add_pacing(const struct watch *w, enum watch_span span, struct report *r)
 {
-	uint64_t ignored = excluded(w, span, "pacing-ignored");
+	uint64_t ignored = findings_excluded(w, span, "pacing-ignored");
 	char count[HUMAN_MAX];
-	struct spread ahead;
-	int err = spread_of(w, span, DIST_PACING, STAGE_QDISC, &ahead);
+	struct latency_spread ahead;
+	int err = findings_spread(w, span, DIST_PACING, STAGE_QDISC, &ahead);
 
 	if (ahead.n)
 		report_finding(r, "%s paced: from the queueing discipline to the departure it is "
 			       "%s at the median, %s at most. That is no latency.",
 			       human_were(count, ahead.n, "packet"), ahead.median, ahead.most);
-	if (ignored && !passed_several(w, span))
+	if (ignored && !findings_passed_several(w, span))
 		report_finding(r, "%s handed to the driver before the departure: the queueing "
 			       "discipline doesn't pace (fq does).",
 			       human_were(count, ignored, "packet"));
@@ -415,12 +429,12 @@ static int say_pacing(const struct watch *w, enum watch_span span, struct report
 }
 
 /* Behind a hole in TCP's sequence: no time of this host's. */
-static int say_hol(const struct watch *w, enum watch_span span, struct report *r)
+static int findings_add_hol(const struct watch *w, enum watch_span span, struct report *r)
 {
-	uint64_t aside = excluded(w, span, "head-of-line");
+	uint64_t aside = findings_excluded(w, span, "head-of-line");
 	char count[HUMAN_MAX];
-	struct spread waited;
-	int err = spread_of(w, span, DIST_HOL, STAGE_ENQUEUED, &waited);
+	struct latency_spread waited;
+	int err = findings_spread(w, span, DIST_HOL, STAGE_ENQUEUED, &waited);
 
 	if (waited.n)
 		report_finding(r, "%s waited behind a hole in TCP's sequence, which is not "
@@ -435,15 +449,15 @@ static int say_hol(const struct watch *w, enum watch_span span, struct report *r
 }
 
 /* Why `sent` has fewer packets than `driver`, or none. */
-static void say_handed(const struct watch *w, enum watch_span span, struct report *r)
+static void findings_add_handed(const struct watch *w, enum watch_span span, struct report *r)
 {
-	uint64_t n = excluded(w, span, "given-to-receiver");
+	uint64_t n = findings_excluded(w, span, "given-to-receiver");
 	char count[HUMAN_MAX];
 
-	if (passed_several(w, span))
+	if (findings_passed_several(w, span))
 		report_finding(r, "%s measured at the first of several devices (VLAN, bond, "
 			       "bridge, tunnel): with --ifname, at the one named.",
-			       human_were(count, passed_several(w, span), "packet"));
+			       human_were(count, findings_passed_several(w, span), "packet"));
 	if (n)
 		report_finding(r, "%s given to a receiver on this host (loopback, "
 			       "veth): `sent` measures what a card has sent.",
@@ -452,7 +466,7 @@ static void say_handed(const struct watch *w, enum watch_span span, struct repor
 
 /* -- nobody reads --------------------------------------------------------------------------- */
 
-static int say_unread(const struct watch *w, enum watch_span span, struct report *r)
+static int findings_add_unread(const struct watch *w, enum watch_span span, struct report *r)
 {
 	const struct event_binding *read = NULL;
 	struct hist queued = { 0 }, done = { 0 };
@@ -463,9 +477,9 @@ static int say_unread(const struct watch *w, enum watch_span span, struct report
 		if (b->stage == STAGE_READ && b->bound)
 			read = b;
 	}
-	err = pool(w, span, DIST_LATENCY, STAGE_ENQUEUED, 0, 0, &queued);
+	err = findings_add_rows(w, span, DIST_LATENCY, STAGE_ENQUEUED, 0, 0, &queued);
 	if (!err)
-		err = pool(w, span, DIST_LATENCY, STAGE_READ, 0, 0, &done);
+		err = findings_add_rows(w, span, DIST_LATENCY, STAGE_READ, 0, 0, &done);
 	if (!err && read && queued.count && !done.count)
 		report_finding(r, "%s reached a socket's queue, and none was read.",
 			       human_counted(buf, queued.count, "packet"));
@@ -476,22 +490,22 @@ static int say_unread(const struct watch *w, enum watch_span span, struct report
 
 int watch_findings(const struct watch *w, enum watch_span span, struct report *r)
 {
-	int err = say_cpu_wait(w, span, r);
+	int err = findings_add_cpu_wait(w, span, r);
 
 	if (!err)
-		err = say_dominant(w, span, PROTO_TCP, r);
+		err = findings_add_dominant(w, span, PROTO_TCP, r);
 	if (!err)
-		err = say_dominant(w, span, PROTO_UDP, r);
-	say_stopped(w, span, PROTO_TCP, r);
-	say_stopped(w, span, PROTO_UDP, r);
+		err = findings_add_dominant(w, span, PROTO_UDP, r);
+	findings_add_stopped(w, span, PROTO_TCP, r);
+	findings_add_stopped(w, span, PROTO_UDP, r);
 	if (!err)
-		err = say_sending(w, span, PROTO_TCP, r);
+		err = findings_add_sending(w, span, PROTO_TCP, r);
 	if (!err)
-		err = say_sending(w, span, PROTO_UDP, r);
+		err = findings_add_sending(w, span, PROTO_UDP, r);
 	if (!err)
-		err = say_pacing(w, span, r);
-	say_handed(w, span, r);
+		err = findings_add_pacing(w, span, r);
+	findings_add_handed(w, span, r);
 	if (!err)
-		err = say_hol(w, span, r);
-	return err ? err : say_unread(w, span, r);
+		err = findings_add_hol(w, span, r);
+	return err ? err : findings_add_unread(w, span, r);
 }

@@ -13,16 +13,16 @@ static const uint32_t label_dicts[GROUP_KEY_MAX] = {
 	[GROUP_CGROUP] = DICT_CGROUP, [GROUP_NETNS] = DICT_NETNS, [GROUP_IFINDEX] = DICT_IFACE,
 };
 
-static const char *label_name(const struct watch *w, const struct event_label *label)
+static const char *groups_label_name(const struct watch *w, const struct event_label *label)
 {
 	uint32_t dict = label->key < GROUP_KEY_MAX ? label_dicts[label->key] : DICT_STRING;
 
 	return label->name ? watch_name(w, dict, label->name) : NULL;
 }
 
-static struct value label_value(const struct watch *w, const struct event_label *label)
+static struct value groups_label_value(const struct watch *w, const struct event_label *label)
 {
-	const char *name = label_name(w, label);
+	const char *name = groups_label_name(w, label);
 
 	if (name)
 		return value_string(name);
@@ -36,10 +36,10 @@ static struct value label_value(const struct watch *w, const struct event_label 
 /* -- order ---------------------------------------------------------------------------------- */
 
 /* What is unknown comes first, then numbers, then names. */
-static int compare_labels(const struct watch *w, const struct event_label *a,
-			  const struct event_label *b)
+static int groups_compare_labels(const struct watch *w, const struct event_label *a,
+				 const struct event_label *b)
 {
-	const char *x = label_name(w, a), *y = label_name(w, b);
+	const char *x = groups_label_name(w, a), *y = groups_label_name(w, b);
 
 	if (a->key != b->key)
 		return sort_order(a->key, b->key);
@@ -50,7 +50,7 @@ static int compare_labels(const struct watch *w, const struct event_label *a,
 	return sort_order(a->value + 1, b->value + 1);
 }
 
-static int compare_groups(const struct watch *w, uint32_t a, uint32_t b)
+static int groups_compare(const struct watch *w, uint32_t a, uint32_t b)
 {
 	const struct watch_group *x = watch_group_find(w, a), *y = watch_group_find(w, b);
 	int order = 0;
@@ -60,7 +60,7 @@ static int compare_groups(const struct watch *w, uint32_t a, uint32_t b)
 	if (!x || !y)
 		return x ? 1 : y ? -1 : sort_order(a, b);
 	for (uint32_t i = 0; !order && i < x->n && i < y->n; i++)
-		order = compare_labels(w, &x->labels[i], &y->labels[i]);
+		order = groups_compare_labels(w, &x->labels[i], &y->labels[i]);
 	if (!order)
 		order = sort_order(x->n, y->n);
 	return order ? order : sort_order(a, b);
@@ -69,14 +69,14 @@ static int compare_groups(const struct watch *w, uint32_t a, uint32_t b)
 /* Direction, protocol and overflow, which stand before the group in row_key(). */
 #define BEFORE_GROUP(key) ((key) >> 52)
 
-static int compare_rows(const void *a, const void *b, void *watch)
+static int groups_compare_rows(const void *a, const void *b, void *watch)
 {
 	const struct watch_row *x = *(struct watch_row *const *)a;
 	const struct watch_row *y = *(struct watch_row *const *)b;
 	int order = sort_order(BEFORE_GROUP(x->key), BEFORE_GROUP(y->key));
 
 	if (!order)
-		order = compare_groups(watch, x->id.group, y->id.group);
+		order = groups_compare(watch, x->id.group, y->id.group);
 	return order ? order : sort_order(x->key, y->key);
 }
 
@@ -90,7 +90,8 @@ int watch_order_rows(struct watch *w)
 			err = vec_push(&w->order, *row);
 	}
 	if (!err && w->groups.len && w->order.len)
-		qsort_r(w->order.items, w->order.len, sizeof(w->order.items[0]), compare_rows, w);
+		qsort_r(w->order.items, w->order.len, sizeof(w->order.items[0]),
+			groups_compare_rows, w);
 	return err;
 }
 
@@ -118,7 +119,7 @@ struct value watch_group_value(const struct watch *w, const struct watch_row *ro
 		object_add(o, "overflow", value_bool(true));
 	for (uint32_t i = 0; group && i < group->n; i++)
 		object_add(o, group_key_name(group->labels[i].key),
-			   label_value(w, &group->labels[i]));
+			   groups_label_value(w, &group->labels[i]));
 	if (row->id.group && !group)
 		object_add(o, "unknown", value_u64(row->id.group));
 	return value_object(o);
@@ -132,6 +133,6 @@ struct value watch_group_label(const struct watch *w, const struct watch_row *ro
 		return value_string("overflow");
 	for (uint32_t i = 0; group && i < group->n; i++)
 		if (group->labels[i].key == key)
-			return label_value(w, &group->labels[i]);
+			return groups_label_value(w, &group->labels[i]);
 	return value_absent();
 }

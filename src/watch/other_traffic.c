@@ -8,13 +8,13 @@
 
 static const struct {
 	enum count_what what;
-	const char *way, *words;
-} ways[] = {
+	const char *path, *words;
+} paths[] = {
 	{ COUNT_UNCOVERED, "local", "for this host" },
 	{ COUNT_FORWARDED, "forwarded", "forwarded" },
 };
 
-static bool is_counted(const struct watch *w)
+static bool other_traffic_is_counted(const struct watch *w)
 {
 	return w->other_traffic && strcmp(w->other_traffic, "counted") == 0;
 }
@@ -26,35 +26,38 @@ void watch_add_uncovered(const struct watch *w, enum watch_span span, struct rep
 	};
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 
-	for (size_t i = 0; i < ARRAY_LEN(ways); i++)
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
 		vec_for_each(&w->counts, c) {
-			if (c->id.what != ways[i].what || !c->count[span])
+			if (c->id.what != paths[i].what || !c->count[span])
 				continue;
 			TABLE_ADD(t, value_string(watch_name(w, DICT_STRING, c->id.reason)),
-				  value_string(ways[i].way), value_u64(c->count[span]));
+				  value_string(paths[i].path), value_u64(c->count[span]));
 		}
-	object_add(&r->body, "uncovered", is_counted(w) ? value_table(t) : value_null());
-	object_add(&r->body, "uncovered_why", is_counted(w) || !w->other_traffic ? value_null() :
-		   value_string(w->other_traffic));
+	object_add(&r->body, "uncovered",
+		   other_traffic_is_counted(w) ? value_table(t) : value_null());
+	object_add(&r->body, "uncovered_why",
+		   other_traffic_is_counted(w) || !w->other_traffic
+			   ? value_null()
+			   : value_string(w->other_traffic));
 }
 
-int watch_say_uncovered(const struct watch *w, enum watch_span span, struct report *r)
+int watch_put_uncovered(const struct watch *w, enum watch_span span, struct report *r)
 {
 	struct strbuf text = STRBUF_INIT(4096);
 	char count[HUMAN_MAX];
 	int err;
 
-	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
 		const char *between = text.len ? "; " : "";
 		bool any = false;
 
 		vec_for_each(&w->counts, c) {
 			const char *name = watch_name(w, DICT_STRING, c->id.reason);
 
-			if (c->id.what != ways[i].what || !c->count[span])
+			if (c->id.what != paths[i].what || !c->count[span])
 				continue;
 			if (!any)
-				strbuf_printf(&text, "%s%s: ", between, ways[i].words);
+				strbuf_printf(&text, "%s%s: ", between, paths[i].words);
 			strbuf_printf(&text, "%s%s %s", any ? ", " : "",
 				      human_count(count, c->count[span]), name ? name : "unknown");
 			any = true;

@@ -10,6 +10,6 @@
  * sentence, if there was any.
  */
 void watch_add_uncovered(const struct watch *w, enum watch_span span, struct report *r);
-int watch_say_uncovered(const struct watch *w, enum watch_span span, struct report *r);
+int watch_put_uncovered(const struct watch *w, enum watch_span span, struct report *r);
 
 #endif

@@ -14,7 +14,8 @@
 
 /* -- the frame ------------------------------------------------------------------------------ */
 
-static void add_interval(const struct watch *w, const struct watch_period *p, struct report *r)
+static void watch_report_interval(const struct watch *w, const struct watch_period *p,
+				  struct report *r)
 {
 	struct object *o = object_new(r);
 	bool known = p->intervals;
@@ -26,7 +27,8 @@ static void add_interval(const struct watch *w, const struct watch_period *p, st
 	object_add(&r->body, "interval", value_object(o));
 }
 
-static void add_clock(const struct watch *w, const struct watch_period *p, struct report *r)
+static void watch_report_clock(const struct watch *w, const struct watch_period *p,
+			       struct report *r)
 {
 	const struct event_clock *c = &w->clock;
 	struct object *o = object_new(r);
@@ -41,7 +43,7 @@ static void add_clock(const struct watch *w, const struct watch_period *p, struc
 	object_add(&r->body, "clock", value_object(o));
 }
 
-static bool own_fraction(const struct watch_period *p, double *fraction)
+static bool watch_report_own_fraction(const struct watch_period *p, double *fraction)
 {
 	if (!p->cpu_ns || p->bpf_cost_unknown)
 		return false;
@@ -49,11 +51,12 @@ static bool own_fraction(const struct watch_period *p, double *fraction)
 	return true;
 }
 
-static void add_own_cost(const struct watch *w, const struct watch_period *p, struct report *r)
+static void watch_report_own_cost(const struct watch *w, const struct watch_period *p,
+				  struct report *r)
 {
 	struct object *o = object_new(r);
 	double fraction;
-	bool known = own_fraction(p, &fraction);
+	bool known = watch_report_own_fraction(p, &fraction);
 
 	object_add(o, "user_ns", p->cpu_ns ? value_ns(p->own_user_ns) : value_null());
 	object_add(o, "bpf_ns", value_known_ns(known, p->own_bpf_ns));
@@ -66,7 +69,7 @@ static void add_own_cost(const struct watch *w, const struct watch_period *p, st
 }
 
 /* Packets that got anywhere: the count of the stage that saw the most; --probe counts calls. */
-static uint64_t packets_seen(const struct watch *w, enum watch_span span)
+static uint64_t watch_report_packets_seen(const struct watch *w, enum watch_span span)
 {
 	uint64_t counts[STAGE_MAX] = { 0 }, most = 0;
 
@@ -84,15 +87,15 @@ static uint64_t packets_seen(const struct watch *w, enum watch_span span)
  * Packets that were not measured: a packet may be lost at each stage, and others at another one, so
  * that their sum is no number of packets. The most at one stage, and whether there are more stages.
  */
-struct lost {
+struct watch_lost {
 	uint64_t most;
 	bool elsewhere;
 };
 
-static struct lost packets_lost(const struct watch *w, enum watch_span span)
+static struct watch_lost watch_report_packets_lost(const struct watch *w, enum watch_span span)
 {
 	uint64_t counts[STAGE_MAX] = { 0 };
-	struct lost lost = { 0 };
+	struct watch_lost lost = { 0 };
 	int stages = 0;
 
 	vec_for_each(&w->counts, c) {
@@ -107,7 +110,8 @@ static struct lost packets_lost(const struct watch *w, enum watch_span span)
 	return lost;
 }
 
-static void put_words(struct strbuf *out, unsigned int mask, const char *(*name)(unsigned int))
+static void watch_report_put_words(struct strbuf *out, unsigned int mask,
+				   const char *(*name)(unsigned int))
 {
 	const char *between = "";
 
@@ -115,22 +119,22 @@ static void put_words(struct strbuf *out, unsigned int mask, const char *(*name)
 		if (!(mask >> i & 1))
 			continue;
 		strbuf_printf(out, "%s%s", between, name(i));
-		between = several(mask >> (i + 1)) ? ", " : " and ";
+		between = row_table_several(mask >> (i + 1)) ? ", " : " and ";
 	}
 }
 
-static const char *protocol_word(unsigned int protocol)
+static const char *watch_report_protocol(unsigned int protocol)
 {
 	return protocol == PROTO_TCP ? "TCP" : protocol == PROTO_UDP ? "UDP" : "any protocol";
 }
 
-static const char *direction_word(unsigned int direction)
+static const char *watch_report_direction(unsigned int direction)
 {
 	return direction == DIR_EGRESS ? "send" : "receive";
 }
 
 /* "memcached (pid 4711), TCP, receive, from link" */
-static int add_title(const struct watch *w, const struct watch_common *c, struct report *r)
+static int watch_report_title(const struct watch *w, const struct watch_common *c, struct report *r)
 {
 	struct strbuf title = STRBUF_INIT(4096);
 	unsigned int protocols = c->protocols;
@@ -138,14 +142,15 @@ static int add_title(const struct watch *w, const struct watch_common *c, struct
 
 	strbuf_puts(&title, w->target ? w->target : "unknown sockets");
 	strbuf_puts(&title, ", ");
-	if (several(protocols))
+	if (row_table_several(protocols))
 		protocols &= ~(1U << PROTO_ANY);
-	put_words(&title, protocols, protocol_word);
+	watch_report_put_words(&title, protocols, watch_report_protocol);
 	strbuf_puts(&title, ", ");
-	put_words(&title, c->directions ? c->directions : 1U << DIR_INGRESS, direction_word);
+	watch_report_put_words(&title, c->directions ? c->directions : 1U << DIR_INGRESS,
+			       watch_report_direction);
 	if (c->origins) {
 		strbuf_puts(&title, ", from ");
-		put_words(&title, c->origins, origin_name);
+		watch_report_put_words(&title, c->origins, origin_name);
 	}
 	err = title.error;
 	report_title(r, "%s", strbuf_str(&title));
@@ -157,7 +162,7 @@ static int add_title(const struct watch *w, const struct watch_common *c, struct
 #define CONVERTED_ORIGINS (1U << ORIGIN_STACK | 1U << ORIGIN_DELIVER)
 
 /* Null where each packet was measured. */
-static void add_sample(const struct watch_period *p, struct report *r)
+static void watch_report_sample(const struct watch_period *p, struct report *r)
 {
 	struct object *o;
 
@@ -172,7 +177,7 @@ static void add_sample(const struct watch_period *p, struct report *r)
 }
 
 /* Is there a stage that packets pass? */
-static bool counts_packets(const struct watch *w)
+static bool watch_report_counts_packets(const struct watch *w)
 {
 	bool before = false;
 
@@ -186,18 +191,18 @@ static bool counts_packets(const struct watch *w)
 	return !before;
 }
 
-static void add_summary(const struct watch *w, enum watch_span span, const struct watch_common *c,
-			struct report *r)
+static void watch_report_summary(const struct watch *w, enum watch_span span,
+				 const struct watch_common *c, struct report *r)
 {
 	const struct watch_period *p = &w->periods[span];
-	uint64_t packets = packets_seen(w, span);
-	struct lost lost = packets_lost(w, span);
+	uint64_t packets = watch_report_packets_seen(w, span);
+	struct watch_lost lost = watch_report_packets_lost(w, span);
 	char buf[HUMAN_MAX];
 	double fraction;
 
 	report_summary(r, "%s%s", human_ns(buf, p->to_ns - p->from_ns),
 		       span == WATCH_TOTAL && p->intervals > 1 ? " in all" : "");
-	if (counts_packets(w))
+	if (watch_report_counts_packets(w))
 		report_summary(r, "%s%s", p->one_in_max > 1 ? "about " : "",
 			       human_counted(buf, packets, "packet"));
 	if (p->one_in_max > 1 && p->one_in != p->one_in_max)
@@ -210,7 +215,7 @@ static void add_summary(const struct watch *w, enum watch_span span, const struc
 		report_summary(r, "drops unknown");
 	else if (watch_total(w, span, COUNT_DROP))
 		report_summary(r, "%s dropped", human_count(buf, watch_total(w, span, COUNT_DROP)));
-	if (own_fraction(p, &fraction))
+	if (watch_report_own_fraction(p, &fraction))
 		report_summary(r, "own cost %s%s", p->bpf_cost_estimated ? "about " : "",
 			       human_fraction(buf, fraction));
 	if (w->clock_known && c->origins & CONVERTED_ORIGINS)
@@ -221,9 +226,9 @@ static void add_summary(const struct watch *w, enum watch_span span, const struc
 
 /* -- reasons -------------------------------------------------------------------------------- */
 
-static void add_loss_reason(const struct watch *w, enum watch_span span, struct report *r)
+static void watch_report_loss_reason(const struct watch *w, enum watch_span span, struct report *r)
 {
-	struct lost lost = packets_lost(w, span);
+	struct watch_lost lost = watch_report_packets_lost(w, span);
 	struct strbuf evidence = STRBUF_INIT(4096);
 	char buf[HUMAN_MAX];
 
@@ -245,7 +250,7 @@ static void add_loss_reason(const struct watch *w, enum watch_span span, struct 
 	strbuf_release(&evidence);
 }
 
-static void add_unbound_reasons(const struct watch *w, struct report *r)
+static void watch_report_unbound_reasons(const struct watch *w, struct report *r)
 {
 	vec_for_each(&w->bindings, b) {
 		const char *why = watch_name(w, DICT_STRING, b->why);
@@ -259,7 +264,7 @@ static void add_unbound_reasons(const struct watch *w, struct report *r)
 }
 
 /* WATCH_FACT_MISSING: does it help a stage that is shown? */
-static bool helps_shown(const struct watch *w, const char *missing)
+static bool watch_report_helps_shown(const struct watch *w, const char *missing)
 {
 	char *end;
 	const unsigned long stages = strtoul(missing, &end, 16);
@@ -270,14 +275,15 @@ static bool helps_shown(const struct watch *w, const char *missing)
 	return false;
 }
 
-static void add_stream_reasons(const struct watch *w, enum watch_span span, struct report *r)
+static void watch_report_stream_reasons(const struct watch *w, enum watch_span span,
+					struct report *r)
 {
 	const struct watch_period *p = &w->periods[span];
 	struct strbuf evidence = STRBUF_INIT(1024);
 	char buf[HUMAN_MAX];
 
 	vec_for_each(&w->missing, hook)
-		if (helps_shown(w, *hook))
+		if (watch_report_helps_shown(w, *hook))
 			report_reason(r, "hook-missing", strchr(*hook, ' ') + 1,
 				      "a hook is missing: what is shown may lack something, or be "
 				      "less exact");
@@ -322,11 +328,11 @@ int watch_report(struct watch *w, enum watch_span span, struct report *r)
 
 	err = watch_order_rows(w);
 	if (!err)
-		err = add_title(w, &common, r);
-	add_summary(w, span, &common, r);
-	add_interval(w, p, r);
-	add_clock(w, p, r);
-	add_sample(p, r);
+		err = watch_report_title(w, &common, r);
+	watch_report_summary(w, span, &common, r);
+	watch_report_interval(w, p, r);
+	watch_report_clock(w, p, r);
+	watch_report_sample(p, r);
 	watch_add_stages(w, span, &common, r);
 	if (common.before_stack)
 		watch_add_arrival(w, span, &common, r);
@@ -343,11 +349,11 @@ int watch_report(struct watch *w, enum watch_span span, struct report *r)
 	if (!err)
 		err = watch_findings(w, span, r);
 	if (!err)
-		err = watch_say_uncovered(w, span, r);
+		err = watch_put_uncovered(w, span, r);
 	report_place_verdict(r);
-	add_loss_reason(w, span, r);
-	add_unbound_reasons(w, r);
-	add_stream_reasons(w, span, r);
-	add_own_cost(w, p, r);
+	watch_report_loss_reason(w, span, r);
+	watch_report_unbound_reasons(w, r);
+	watch_report_stream_reasons(w, span, r);
+	watch_report_own_cost(w, p, r);
 	return err ? err : report_error(r);
 }

@@ -10,11 +10,11 @@ static bool row_table_is_headed(enum column_when when, const struct watch *w,
 {
 	switch (when) {
 	case SEVERAL_DIRECTIONS:
-		return several(c->directions);
+		return row_table_several(c->directions);
 	case SEVERAL_PROTOCOLS:
-		return several(c->protocols);
+		return row_table_several(c->protocols);
 	case SEVERAL_ORIGINS:
-		return several(c->origins);
+		return row_table_several(c->origins);
 	case WHOLE_GROUPS:
 		return c->grouped && !watch_group_keys(w);
 	default:

@@ -13,7 +13,7 @@ struct watch_common {
 };
 
 /* More than one bit of a mask above. */
-static inline bool several(unsigned int mask)
+static inline bool row_table_several(unsigned int mask)
 {
 	return mask & (mask - 1);
 }

@@ -10,7 +10,7 @@
 /* Lines in text: a page shows them; --json has what is kept. */
 #define SHOWN 10
 
-static uint64_t total(const struct event_slow *m)
+static uint64_t slow_total_ns(const struct event_slow *m)
 {
 	return m->at_ns[SLOW_AT(STAGE_READ)];
 }
@@ -20,14 +20,15 @@ static uint64_t total(const struct event_slow *m)
  * was not is false. Stages on different CPUs may seem to be out of order: a step is never below 0,
  * and all of them add up to the whole.
  */
-static bool step(const struct event_slow *m, unsigned int stage, uint64_t *before, uint64_t *ns)
+static bool slow_step(const struct event_slow *m, unsigned int stage, uint64_t *before,
+		      uint64_t *ns)
 {
 	uint64_t at = stage == STAGE_SOCKET ? m->at_socket_ns : m->at_ns[SLOW_AT(stage)];
 
 	*ns = 0;
 	if (!at)
 		return false;
-	at = at > total(m) ? total(m) : at;
+	at = at > slow_total_ns(m) ? slow_total_ns(m) : at;
 	if (at > *before) {
 		*ns = at - *before;
 		*before = at;
@@ -38,7 +39,7 @@ static bool step(const struct event_slow *m, unsigned int stage, uint64_t *befor
 #define FIRST_PLACE stage_place(STAGE_LINK)
 #define LAST_PLACE stage_place(STAGE_READ)
 
-static struct value steps(struct report *r, const struct event_slow *m)
+static struct value slow_steps(struct report *r, const struct event_slow *m)
 {
 	struct object *o = object_new(r);
 	uint64_t before = 0, ns;
@@ -46,14 +47,14 @@ static struct value steps(struct report *r, const struct event_slow *m)
 	for (unsigned int place = FIRST_PLACE; place <= LAST_PLACE; place++) {
 		unsigned int stage = stage_at_place(place);
 
-		if (step(m, stage, &before, &ns))
+		if (slow_step(m, stage, &before, &ns))
 			object_add(o, stage_name(stage), value_ns(ns));
 	}
 	return value_object(o);
 }
 
 /* "running 96 %": the longest step. */
-static struct value most_of_it(struct report *r, const struct event_slow *m)
+static struct value slow_longest_part(struct report *r, const struct event_slow *m)
 {
 	unsigned int longest = STAGE_READ;
 	uint64_t before = 0, ns, most = 0;
@@ -62,40 +63,41 @@ static struct value most_of_it(struct report *r, const struct event_slow *m)
 	for (unsigned int place = FIRST_PLACE; place <= LAST_PLACE; place++) {
 		unsigned int stage = stage_at_place(place);
 
-		if (step(m, stage, &before, &ns) && ns > most) {
+		if (slow_step(m, stage, &before, &ns) && ns > most) {
 			longest = stage;
 			most = ns;
 		}
 	}
-	return value_string(report_format(r, "%s %s", stage_name(longest),
-					  human_fraction(buf, (double)most / (double)total(m))));
+	return value_string(
+		report_format(r, "%s %s", stage_name(longest),
+			      human_fraction(buf, (double)most / (double)slow_total_ns(m))));
 }
 
-static struct value task(struct report *r, uint32_t pid, const char *comm)
+static struct value slow_task(struct report *r, uint32_t pid, const char *comm)
 {
 	return pid ? value_string(report_format(r, "%s (pid %u)", comm, pid)) : value_null();
 }
 
-static bool waits_known(const struct event_slow *m)
+static bool slow_waits_known(const struct event_slow *m)
 {
 	return m->pid && !(m->flags & SLOW_WAITS_UNKNOWN);
 }
 
 /* Who had the CPU; or that the reader was stopped, if that took longer. */
-static struct value behind(struct report *r, const struct event_slow *m)
+static struct value slow_task_before(struct report *r, const struct event_slow *m)
 {
 	char buf[HUMAN_MAX];
 
-	if (!waits_known(m))
+	if (!slow_waits_known(m))
 		return value_absent();
 	if (m->stopped_ns > m->wait_ns)
 		return value_string(report_format(r, "stopped for %s",
 						  human_ns(buf, m->stopped_ns)));
-	return m->culprit_tid ? task(r, m->culprit_pid, m->culprit) : value_absent();
+	return m->culprit_tid ? slow_task(r, m->culprit_pid, m->culprit) : value_absent();
 }
 
-static struct value address(struct report *r, const struct event_slow *m, const void *bytes,
-			    uint16_t port)
+static struct value slow_address(struct report *r, const struct event_slow *m, const void *bytes,
+				 uint16_t port)
 {
 	char buf[HUMAN_ADDRESS_MAX];
 	const char *text = port ? human_address(buf, m->family, bytes, port) : NULL;
@@ -103,26 +105,26 @@ static struct value address(struct report *r, const struct event_slow *m, const 
 	return text ? value_string(report_format(r, "%s", text)) : value_null();
 }
 
-static struct value known_wait(const struct event_slow *m, uint64_t ns)
+static struct value slow_known_wait(const struct event_slow *m, uint64_t ns)
 {
-	return waits_known(m) ? value_ns(ns) : value_null();
+	return slow_waits_known(m) ? value_ns(ns) : value_null();
 }
 
 /* "≥ 135 ms" of more waits than are remembered. */
-static struct value wait_text(struct report *r, const struct event_slow *m)
+static struct value slow_wait_text(struct report *r, const struct event_slow *m)
 {
 	char buf[HUMAN_MAX];
 
-	if (!waits_known(m) || !(m->flags & SLOW_WAITS_PARTIAL))
-		return known_wait(m, m->wait_ns);
+	if (!slow_waits_known(m) || !(m->flags & SLOW_WAITS_PARTIAL))
+		return slow_known_wait(m, m->wait_ns);
 	return value_string(report_format(r, "≥ %s", human_ns(buf, m->wait_ns)));
 }
 
-static struct value culprit(struct report *r, const struct event_slow *m)
+static struct value slow_culprit(struct report *r, const struct event_slow *m)
 {
 	struct object *o = object_new(r);
 
-	if (!m->culprit_tid || !waits_known(m))
+	if (!m->culprit_tid || !slow_waits_known(m))
 		return value_null();
 	object_add(o, "pid", value_u64(m->culprit_pid));
 	object_add(o, "tid", value_u64(m->culprit_tid));
@@ -131,13 +133,13 @@ static struct value culprit(struct report *r, const struct event_slow *m)
 	return value_object(o);
 }
 
-static struct value number(uint32_t n)
+static struct value slow_number(uint32_t n)
 {
 	return n ? value_u64(n) : value_null();
 }
 
-static struct value messages(const struct watch *w, const struct watch_slow *slow,
-			     struct report *r)
+static struct value slow_messages_value(const struct watch *w, const struct watch_slow *slow,
+					struct report *r)
 {
 	static const struct column columns[] = {
 		{ .name = "read_ns" }, { .name = "realtime_ns" }, { .name = "realtime_error_ns" },
@@ -150,30 +152,31 @@ static struct value messages(const struct watch *w, const struct watch_slow *slo
 	};
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 
-	vec_for_each(&slow->kept, m) {
+	vec_for_each(&slow->slowest, m) {
 		TABLE_ADD(t, value_ns(m->read_ns), times_realtime(&w->times, m->read_ns),
 			  times_error(&w->times, m->read_ns),
 			  value_string(protocol_name(m->protocol)),
-			  value_string(origin_name(m->origin)), value_ns(total(m)), steps(r, m),
-			  known_wait(m, m->wait_ns), known_wait(m, m->stopped_ns),
-			  waits_known(m) ? value_bool(m->flags & SLOW_WAITS_PARTIAL)
-					 : value_null(),
-			  culprit(r, m), number(m->pid), number(m->tid),
+			  value_string(origin_name(m->origin)), value_ns(slow_total_ns(m)),
+			  slow_steps(r, m), slow_known_wait(m, m->wait_ns),
+			  slow_known_wait(m, m->stopped_ns),
+			  slow_waits_known(m) ? value_bool(m->flags & SLOW_WAITS_PARTIAL)
+					      : value_null(),
+			  slow_culprit(r, m), slow_number(m->pid), slow_number(m->tid),
 			  value_string(m->pid ? report_format(r, "%s", m->comm) : NULL),
-			  value_u64(m->packets), address(r, m, m->local, m->local_port),
-			  address(r, m, m->remote, m->remote_port), number(m->netns));
+			  value_u64(m->packets), slow_address(r, m, m->local, m->local_port),
+			  slow_address(r, m, m->remote, m->remote_port), slow_number(m->netns));
 	}
 	return value_table(t);
 }
 
 /* "412 messages took 10 ms or longer; the 10 slowest:" */
-static const char *heading(const struct watch *w, const struct watch_slow *slow, uint64_t count,
-			   struct report *r)
+static const char *slow_heading(const struct watch *w, const struct watch_slow *slow,
+				uint64_t count, struct report *r)
 {
-	char n[HUMAN_MAX], told[HUMAN_MAX], ns[HUMAN_MAX];
+	char n[HUMAN_MAX], total[HUMAN_MAX], ns[HUMAN_MAX];
 
 	human_counted(n, count, "message");
-	human_count(told, slow->count);
+	human_count(total, slow->count);
 	human_ns(ns, w->slower_than_ns);
 	if (count == slow->count && count <= SHOWN)
 		return report_format(r, "%s took %s or longer:", n, ns);
@@ -181,12 +184,12 @@ static const char *heading(const struct watch *w, const struct watch_slow *slow,
 		return report_format(r, "%s took %s or longer; the %d slowest:", n, ns,
 				     SHOWN);
 	return report_format(r, "%s took %s or longer; of the %s that there was room for, "
-			     "the slowest:", n, ns, told);
+			     "the slowest:", n, ns, total);
 }
 
 /* The heading names UTC in place of the "Z" of each row, which would take room from addresses. */
-static const char *read_text(const struct watch *w, struct report *r, uint64_t read_ns,
-			     uint64_t from_ns)
+static const char *slow_read_text(const struct watch *w, struct report *r, uint64_t read_ns,
+				  uint64_t from_ns)
 {
 	const char *text = times_text(&w->times, r, read_ns, from_ns, 3);
 
@@ -195,7 +198,8 @@ static const char *read_text(const struct watch *w, struct report *r, uint64_t r
 	return report_format(r, "%.*s", (int)strlen(text) - 1, text);
 }
 
-static void add_text(const struct watch *w, enum watch_span span, uint64_t count, struct report *r)
+static void slow_add_text(const struct watch *w, enum watch_span span, uint64_t count,
+			  struct report *r)
 {
 	const struct watch_slow *slow = &w->slow[span];
 	const uint64_t from_ns = w->periods[span].from_ns;
@@ -209,15 +213,15 @@ static void add_text(const struct watch *w, enum watch_span span, uint64_t count
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 
 	if (t)
-		t->head = heading(w, slow, count, r);
-	for (size_t i = 0; i < slow->kept.len && i < SHOWN; i++) {
-		const struct event_slow *m = &slow->kept.items[i];
+		t->head = slow_heading(w, slow, count, r);
+	for (size_t i = 0; i < slow->slowest.len && i < SHOWN; i++) {
+		const struct event_slow *m = &slow->slowest.items[i];
 
-		TABLE_ADD(t, value_string(read_text(w, r, m->read_ns, from_ns)),
-			  value_ns(total(m)),
-			  most_of_it(r, m), wait_text(r, m), behind(r, m),
-			  task(r, m->pid, m->comm), address(r, m, m->local, m->local_port),
-			  m->remote_port ? address(r, m, m->remote, m->remote_port)
+		TABLE_ADD(t, value_string(slow_read_text(w, r, m->read_ns, from_ns)),
+			  value_ns(slow_total_ns(m)), slow_longest_part(r, m), slow_wait_text(r, m),
+			  slow_task_before(r, m), slow_task(r, m->pid, m->comm),
+			  slow_address(r, m, m->local, m->local_port),
+			  m->remote_port ? slow_address(r, m, m->remote, m->remote_port)
 					 : value_absent());
 	}
 	object_add(&r->body, NULL, value_table(t));
@@ -239,10 +243,10 @@ void watch_add_slow(const struct watch *w, enum watch_span span, struct report *
 	object_add(o, "threshold_ns", value_ns(w->slower_than_ns));
 	object_add(o, "count", value_u64(count));
 	object_add(o, "suppressed", value_u64(suppressed));
-	object_add(o, "messages", messages(w, slow, r));
+	object_add(o, "messages", slow_messages_value(w, slow, r));
 	object_add(&r->body, "slow", value_object(o));
 	if (count)
-		add_text(w, span, count, r);
+		slow_add_text(w, span, count, r);
 	else
 		report_finding(r, "No message took %s or longer.",
 			       human_ns(ns, w->slower_than_ns));

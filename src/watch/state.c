@@ -8,7 +8,7 @@
 #include "event/names.h"
 
 /* Sorts as the table is read: direction, protocol, group (the overflow last), stage, origin. */
-static uint64_t row_key(const struct event_hist *id)
+static uint64_t watch_row_key(const struct event_hist *id)
 {
 	uint64_t overflow = id->flags & HIST_OVERFLOW_GROUP ? 1 : 0;
 
@@ -16,18 +16,18 @@ static uint64_t row_key(const struct event_hist *id)
 	       (uint64_t)id->group << 16 | (uint64_t)stage_place(id->stage) << 8 | id->origin;
 }
 
-static uint64_t count_key(const struct event_count *id)
+static uint64_t watch_count_key(const struct event_count *id)
 {
 	return (uint64_t)id->what << 56 | (uint64_t)stage_place(id->stage) << 48 |
 	       (uint64_t)id->protocol << 40 | (uint64_t)id->direction << 32 | id->reason;
 }
 
-static uint64_t binding_key(const struct event_binding *b)
+static uint64_t watch_binding_key(const struct event_binding *b)
 {
 	return (uint64_t)b->direction << 16 | (uint64_t)b->protocol << 8 | stage_place(b->stage);
 }
 
-static int compare_tasks(const struct event_culprit *a, const struct event_culprit *b)
+static int watch_compare_tasks(const struct event_culprit *a, const struct event_culprit *b)
 {
 	if (a->pid != b->pid)
 		return sort_order(a->pid, b->pid);
@@ -62,7 +62,7 @@ static int compare_tasks(const struct event_culprit *a, const struct event_culpr
 		err_;                                                                              \
 	})
 
-static struct watch_row *new_row(uint64_t key, const struct event_hist *id)
+static struct watch_row *watch_new_row(uint64_t key, const struct event_hist *id)
 {
 	struct watch_row *row = calloc(1, sizeof(*row));
 
@@ -82,7 +82,7 @@ static struct watch_row *new_row(uint64_t key, const struct event_hist *id)
 
 struct watch_row *watch_row_get(struct watch *w, const struct event_hist *id, int *err)
 {
-	uint64_t key = row_key(id);
+	uint64_t key = watch_row_key(id);
 	struct watch_row *row;
 	bool found;
 	size_t at = lower_bound(&w->rows, item, sort_order((*item)->key, key), &found);
@@ -90,7 +90,7 @@ struct watch_row *watch_row_get(struct watch *w, const struct event_hist *id, in
 	*err = 0;
 	if (found)
 		return w->rows.items[at];
-	row = new_row(key, id);
+	row = watch_new_row(key, id);
 	*err = row ? insert_at(&w->rows, at, row) : -ENOMEM;
 	if (*err) {
 		free(row);
@@ -101,7 +101,7 @@ struct watch_row *watch_row_get(struct watch *w, const struct event_hist *id, in
 
 struct watch_count *watch_count_get(struct watch *w, const struct event_count *id, int *err)
 {
-	uint64_t key = count_key(id);
+	uint64_t key = watch_count_key(id);
 	bool found;
 	size_t at = lower_bound(&w->counts, item, sort_order(item->key, key), &found);
 
@@ -121,7 +121,7 @@ struct watch_task *watch_task_get(struct watch *w, const struct event_culprit *i
 	size_t at;
 
 	memcpy(task.id.comm, id->comm, strnlen(id->comm, sizeof(id->comm)));
-	at = lower_bound(&w->tasks, item, compare_tasks(&item->id, &task.id), &found);
+	at = lower_bound(&w->tasks, item, watch_compare_tasks(&item->id, &task.id), &found);
 	*err = 0;
 	if (found)
 		return &w->tasks.items[at];
@@ -131,7 +131,7 @@ struct watch_task *watch_task_get(struct watch *w, const struct event_culprit *i
 	return *err ? NULL : &w->tasks.items[at];
 }
 
-static int compare_queues(const struct event_queue *a, const struct event_queue *b)
+static int watch_compare_queues(const struct event_queue *a, const struct event_queue *b)
 {
 	int order = sort_order(a->of, b->of);
 
@@ -148,7 +148,7 @@ struct watch_queue *watch_queue_get(struct watch *w, const struct event_queue *i
 		.cpu = id->cpu, .iface = id->iface, .rxq = id->rxq, .of = id->of,
 	};
 	bool found;
-	size_t at = lower_bound(&w->queues, item, compare_queues(&item->id, &key), &found);
+	size_t at = lower_bound(&w->queues, item, watch_compare_queues(&item->id, &key), &found);
 
 	*err = found ? 0 : insert_at(&w->queues, at, (struct watch_queue){ .id = key });
 	return *err ? NULL : &w->queues.items[at];
@@ -181,7 +181,7 @@ struct watch_group *watch_group_get(struct watch *w, uint32_t id, int *err)
 }
 
 /* The slowest first; of two, the one that was read first. */
-static int compare_slow(const struct event_slow *a, const struct event_slow *b)
+static int watch_compare_slow(const struct event_slow *a, const struct event_slow *b)
 {
 	int order = sort_order(b->at_ns[SLOW_AT(STAGE_READ)], a->at_ns[SLOW_AT(STAGE_READ)]);
 
@@ -191,21 +191,22 @@ static int compare_slow(const struct event_slow *a, const struct event_slow *b)
 int watch_slow_add(struct watch_slow *slow, const struct event_slow *message)
 {
 	bool found;
-	size_t at = lower_bound(&slow->kept, item, compare_slow(item, message), &found);
+	size_t at = lower_bound(&slow->slowest, item, watch_compare_slow(item, message), &found);
 
 	slow->count++;
 	if (at == WATCH_SLOW_MAX)
 		return 0;
-	if (slow->kept.len == WATCH_SLOW_MAX)
-		slow->kept.len--;
-	return insert_at(&slow->kept, at, *message);
+	if (slow->slowest.len == WATCH_SLOW_MAX)
+		slow->slowest.len--;
+	return insert_at(&slow->slowest, at, *message);
 }
 
 struct event_binding *watch_binding_get(struct watch *w, const struct event_binding *id, int *err)
 {
-	uint64_t key = binding_key(id);
+	uint64_t key = watch_binding_key(id);
 	bool found;
-	size_t at = lower_bound(&w->bindings, item, sort_order(binding_key(item), key), &found);
+	size_t at =
+		lower_bound(&w->bindings, item, sort_order(watch_binding_key(item), key), &found);
 
 	*err = found ? 0 : insert_at(&w->bindings, at, *id);
 	return *err ? NULL : &w->bindings.items[at];
@@ -221,10 +222,10 @@ const struct event_binding *watch_binding_of(const struct watch *w, unsigned int
 			.stage = (__u8)stage, .direction = (__u8)direction,
 			.protocol = (__u8)protocols[i],
 		};
-		uint64_t key = binding_key(&id);
+		uint64_t key = watch_binding_key(&id);
 		bool found;
-		size_t at = lower_bound(&w->bindings, item, sort_order(binding_key(item), key),
-					&found);
+		size_t at = lower_bound(&w->bindings, item,
+					sort_order(watch_binding_key(item), key), &found);
 
 		if (found)
 			return &w->bindings.items[at];
@@ -310,7 +311,7 @@ void watch_interval_reset(struct watch *w)
 	vec_for_each(&w->softnets, softnet)
 		softnet->sum[WATCH_INTERVAL] = (struct event_softnet){ 0 };
 	w->slow[WATCH_INTERVAL].count = 0;
-	vec_clear(&w->slow[WATCH_INTERVAL].kept);
+	vec_clear(&w->slow[WATCH_INTERVAL].slowest);
 	memset(w->shares[WATCH_INTERVAL], 0, sizeof(w->shares[WATCH_INTERVAL]));
 	w->periods[WATCH_INTERVAL] = (struct watch_period){ 0 };
 	w->closed = false;

@@ -75,7 +75,7 @@ struct watch_group {
 
 struct watch_slow {
 	uint64_t count;           /* messages told of, kept or not */
-	struct watch_messages VEC_OF(struct event_slow) kept; /* the slowest first */
+	struct watch_messages VEC_OF(struct event_slow) slowest; /* the slowest first */
 };
 
 /* The bounds of what is summed up, and what it cost. */

@@ -9,7 +9,7 @@
 /* -- stages --------------------------------------------------------------------------------- */
 
 /* A row may hold the waiting for a CPU only: that has no origin and is no line of the table. */
-static bool is_stage_row(const struct watch_row *row)
+static bool tables_is_stage_row(const struct watch_row *row)
 {
 	return row->measured[DIST_LATENCY] || row->measured[DIST_STEP] ||
 	       row->measured[DIST_YOUNGEST] || row->measured[DIST_PACING] ||
@@ -23,7 +23,7 @@ struct watch_common watch_common(const struct watch *w)
 	vec_for_each(&w->rows, item) {
 		const struct watch_row *row = *item;
 
-		if (!watch_shows(w, row->id.stage) || !is_stage_row(row))
+		if (!watch_shows(w, row->id.stage) || !tables_is_stage_row(row))
 			continue;
 		c.directions |= 1U << row->id.direction;
 		c.protocols |= 1U << row->id.protocol;
@@ -44,8 +44,8 @@ struct watch_common watch_common(const struct watch *w)
 }
 
 /* Most hooks are tracepoints, and go without saying so. */
-static const char *reached_by(const struct watch *w, const struct event_binding *b,
-			      struct report *r)
+static const char *stage_reached_by(const struct watch *w, const struct event_binding *b,
+				    struct report *r)
 {
 	const char *kind = b ? watch_name(w, DICT_STRING, b->kind) : NULL;
 	const char *hook = b ? watch_name(w, DICT_STRING, b->hook) : NULL;
@@ -55,61 +55,61 @@ static const char *reached_by(const struct watch *w, const struct event_binding 
 	return report_format(r, "%s %s", kind, hook);
 }
 
-static struct value stage_cell(const struct row_line *l)
+static struct value stage_name_cell(const struct row_line *l)
 {
 	return value_string(stage_name(l->row->id.stage));
 }
 
-static struct value direction_cell(const struct row_line *l)
+static struct value stage_direction_cell(const struct row_line *l)
 {
 	return value_string(direction_name(l->row->id.direction));
 }
 
-static struct value protocol_cell(const struct row_line *l)
+static struct value stage_protocol_cell(const struct row_line *l)
 {
 	return value_string(protocol_name(l->row->id.protocol));
 }
 
-static struct value origin_cell(const struct row_line *l)
+static struct value stage_origin_cell(const struct row_line *l)
 {
 	return value_string(origin_name(l->row->id.origin));
 }
 
-static struct value hook_cell(const struct row_line *l)
+static struct value stage_hook_cell(const struct row_line *l)
 {
 	const struct event_hist *id = &l->row->id;
 
-	return value_string(reached_by(l->w, watch_binding_of(l->w, id->stage, id->direction,
-							      id->protocol), l->r));
+	return value_string(stage_reached_by(l->w, watch_binding_of(l->w, id->stage, id->direction,
+								    id->protocol), l->r));
 }
 
 /* Every line has a latency, even without packets. */
-static struct value latency_cell(const struct row_line *l)
+static struct value stage_latency_cell(const struct row_line *l)
 {
 	return value_distribution(l->r, &l->row->hists[l->span][DIST_LATENCY]);
 }
 
-static struct value sampled_cell(const struct row_line *l)
+static struct value stage_sampled_cell(const struct row_line *l)
 {
 	return l->w->periods[l->span].one_in_max > 1 ? value_u64(l->row->sampled[l->span])
 						     : value_absent();
 }
 
 static const struct row_column stage_columns[] = {
-	{ .column = { .name = "stage", .head = "stage" }, .cell = stage_cell },
-	{ .column = { .name = "direction", .head = "direction" }, .cell = direction_cell,
+	{ .column = { .name = "stage", .head = "stage" }, .cell = stage_name_cell },
+	{ .column = { .name = "direction", .head = "direction" }, .cell = stage_direction_cell,
 	  .headed = SEVERAL_DIRECTIONS },
-	{ .column = { .name = "protocol", .head = "protocol" }, .cell = protocol_cell,
+	{ .column = { .name = "protocol", .head = "protocol" }, .cell = stage_protocol_cell,
 	  .headed = SEVERAL_PROTOCOLS },
-	{ .column = { .name = "origin", .head = "from" }, .cell = origin_cell,
+	{ .column = { .name = "origin", .head = "from" }, .cell = stage_origin_cell,
 	  .headed = SEVERAL_ORIGINS },
 	ROW_COLUMNS_OF_GROUPS,
 	{ .column = { .head = "reached by", .flags = COLUMN_FLEX | COLUMN_SPARE },
-	  .cell = hook_cell },
+	  .cell = stage_hook_cell },
 	{ .column = { .name = "latency", .head = "", .flags = COLUMN_INLINE,
 		      .show = SHOW_COUNT | SHOW_P50 | SHOW_P90 | SHOW_P99 | SHOW_MAX |
 			      SHOW_SPARK },
-	  .cell = latency_cell },
+	  .cell = stage_latency_cell },
 	{ .column = { .name = "step", .head = "step", .show = SHOW_P99 },
 	  .cell = row_table_dist, .dist = DIST_STEP },
 	{ .column = { .name = "youngest" }, .cell = row_table_dist, .dist = DIST_YOUNGEST,
@@ -118,29 +118,30 @@ static const struct row_column stage_columns[] = {
 	  .stage = STAGE_QDISC },
 	{ .column = { .name = "hol" }, .cell = row_table_dist, .dist = DIST_HOL,
 	  .stage = STAGE_ENQUEUED, .protocol = PROTO_TCP },
-	{ .column = { .name = "sampled" }, .cell = sampled_cell },
+	{ .column = { .name = "sampled" }, .cell = stage_sampled_cell },
 };
 
 /* Rows of the whole host are always there; of the many groups only those with traffic. */
-static bool is_shown(const struct watch *w, const struct watch_row *row, enum watch_span span)
+static bool tables_is_shown(const struct watch *w, const struct watch_row *row,
+			    enum watch_span span)
 {
 	const struct hist *hists = row->hists[span];
 
-	if (!watch_shows(w, row->id.stage) || !is_stage_row(row))
+	if (!watch_shows(w, row->id.stage) || !tables_is_stage_row(row))
 		return false;
 	return !row->id.group || hists[DIST_LATENCY].count || hists[DIST_STEP].count ||
 	       hists[DIST_YOUNGEST].count || hists[DIST_PACING].count || hists[DIST_HOL].count;
 }
 
 /* PROTO_ANY and STAGE_NONE stand for all of them. */
-static bool has_rows(const struct watch *w, unsigned int direction, unsigned int protocol,
-		     unsigned int stage)
+static bool tables_has_rows(const struct watch *w, unsigned int direction, unsigned int protocol,
+			    unsigned int stage)
 {
 	vec_for_each(&w->rows, item) {
 		const struct event_hist *id = &(*item)->id;
 
 		if (id->direction == direction && (!stage || id->stage == stage) &&
-		    (!protocol || id->protocol == protocol) && is_stage_row(*item))
+		    (!protocol || id->protocol == protocol) && tables_is_stage_row(*item))
 			return true;
 	}
 	return false;
@@ -150,8 +151,8 @@ static bool has_rows(const struct watch *w, unsigned int direction, unsigned int
  * STAGE_NONE stands for all of them, as does PROTO_ANY; what was counted at no stage, or for no
  * protocol, is not known to be of one. Since the start, as with rows.
  */
-static bool has_counts(const struct watch *w, unsigned int what, unsigned int direction,
-		       unsigned int protocol, unsigned int stage)
+static bool tables_has_counts(const struct watch *w, unsigned int what, unsigned int direction,
+			      unsigned int protocol, unsigned int stage)
 {
 	vec_for_each(&w->counts, c) {
 		if (c->id.what == what && c->count[WATCH_TOTAL] && c->id.direction == direction &&
@@ -163,30 +164,31 @@ static bool has_counts(const struct watch *w, unsigned int what, unsigned int di
 }
 
 /* Why a stage, or all of them, has no rows: what came may have been lost there or before. */
-static const char *why_empty(const struct watch *w, unsigned int direction, unsigned int protocol,
-			     unsigned int stage)
+static const char *tables_why_empty(const struct watch *w, unsigned int direction,
+				    unsigned int protocol, unsigned int stage)
 {
-	bool lost = !stage && has_counts(w, COUNT_LOSS, direction, protocol, STAGE_NONE);
+	bool lost = !stage && tables_has_counts(w, COUNT_LOSS, direction, protocol, STAGE_NONE);
 
 	for (unsigned int place = stage_place(stage);
-	     place && !lost && !has_rows(w, direction, protocol, stage_at_place(place)); place--)
-		lost = has_counts(w, COUNT_LOSS, direction, protocol, stage_at_place(place));
+	     place && !lost && !tables_has_rows(w, direction, protocol, stage_at_place(place));
+	     place--)
+		lost = tables_has_counts(w, COUNT_LOSS, direction, protocol, stage_at_place(place));
 	if (lost)
 		return "all packets were lost";
 	if ((stage == STAGE_RUNNABLE || stage == STAGE_RUNNING) &&
-	    has_counts(w, COUNT_EXCLUDED, direction, protocol, STAGE_RUNNABLE))
+	    tables_has_counts(w, COUNT_EXCLUDED, direction, protocol, STAGE_RUNNABLE))
 		return "no packet woke its reader";
-	if (stage == STAGE_IRQ && has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
+	if (stage == STAGE_IRQ && tables_has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
 		return "no interrupt asked for it";
-	if (stage == STAGE_POLL && has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
+	if (stage == STAGE_POLL && tables_has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
 		return "no poll was asked for by a raise";
-	if (stage == STAGE_SENT && has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
+	if (stage == STAGE_SENT && tables_has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
 		return "no packet left by a card";
 	return watch_before_stack(stage) ? "none yet" : "no packets yet";
 }
 
-static void add_note(const char *stage, unsigned int direction, unsigned int protocol,
-		     const char *note, struct table *t)
+static void tables_add_note(const char *stage, unsigned int direction, unsigned int protocol,
+			    const char *note, struct table *t)
 {
 	table_add_note(t, (const struct value[]){ value_string(stage),
 			value_string(direction_name(direction)),
@@ -194,9 +196,9 @@ static void add_note(const char *stage, unsigned int direction, unsigned int pro
 }
 
 /* The line for a stage without numbers. Of a protocol that nobody speaks it is silent. */
-static void add_unmeasured(const struct watch *w, const struct watch_common *c,
-			   unsigned int direction, unsigned int protocol, unsigned int stage,
-			   struct table *t)
+static void tables_add_unmeasured(const struct watch *w, const struct watch_common *c,
+				  unsigned int direction, unsigned int protocol, unsigned int stage,
+				  struct table *t)
 {
 	const struct event_binding *b = watch_binding_of(w, stage, direction, protocol);
 	bool none = protocol == PROTO_ANY; /* stages of none beside others of packets */
@@ -206,18 +208,18 @@ static void add_unmeasured(const struct watch *w, const struct watch_common *c,
 		return;
 	why = watch_name(w, DICT_STRING, b->why);
 	if (!b->bound)
-		add_note(stage_name(stage), direction, protocol,
-			 why ? why : "no reason is known", t);
-	else if (has_rows(w, direction, protocol, STAGE_NONE) &&
-		 !has_rows(w, direction, protocol, stage))
-		add_note(stage_name(stage), direction, protocol,
-			 why_empty(w, direction, protocol, stage), t);
+		tables_add_note(stage_name(stage), direction, protocol,
+				why ? why : "no reason is known", t);
+	else if (tables_has_rows(w, direction, protocol, STAGE_NONE) &&
+		 !tables_has_rows(w, direction, protocol, stage))
+		tables_add_note(stage_name(stage), direction, protocol,
+				tables_why_empty(w, direction, protocol, stage), t);
 }
 
 /* Of the protocol (PROTO_ANY: of all), something is measured and nothing has come. */
-static bool is_silent(const struct watch *w, unsigned int direction, unsigned int protocol)
+static bool tables_is_silent(const struct watch *w, unsigned int direction, unsigned int protocol)
 {
-	if (has_rows(w, direction, protocol, STAGE_NONE))
+	if (tables_has_rows(w, direction, protocol, STAGE_NONE))
 		return false;
 	vec_for_each(&w->bindings, b) {
 		if (b->bound && b->direction == direction && watch_requested(w, b) &&
@@ -231,9 +233,9 @@ static bool is_silent(const struct watch *w, unsigned int direction, unsigned in
  * The lines of one direction and protocol, with those of unmeasured stages if anybody speaks of
  * that protocol. `*at` goes on to the first row behind them.
  */
-static void add_path(const struct watch *w, const struct watch_common *c, enum watch_span span,
-		     unsigned int direction, unsigned int protocol, size_t *at,
-		     const struct row_table *t, struct report *r)
+static void tables_add_path(const struct watch *w, const struct watch_common *c,
+			    enum watch_span span, unsigned int direction, unsigned int protocol,
+			    size_t *at, const struct row_table *t, struct report *r)
 {
 	bool spoken_of = c->protocols >> protocol & 1;
 	unsigned int place = spoken_of ? STAGE_NONE + 1 : STAGE_MAX;
@@ -245,13 +247,14 @@ static void add_path(const struct watch *w, const struct watch_common *c, enum w
 			break;
 		/* Groups come after the whole host, which has a line for each stage. */
 		for (; place < (row->id.group ? STAGE_MAX : stage_place(row->id.stage)); place++)
-			add_unmeasured(w, c, direction, protocol, stage_at_place(place), t->table);
-		if (is_shown(w, row, span))
+			tables_add_unmeasured(w, c, direction, protocol, stage_at_place(place),
+					      t->table);
+		if (tables_is_shown(w, row, span))
 			row_table_add(t, (struct row_line){
 				.w = w, .row = row, .span = span, .r = r });
 	}
 	for (; place < STAGE_MAX; place++)
-		add_unmeasured(w, c, direction, protocol, stage_at_place(place), t->table);
+		tables_add_unmeasured(w, c, direction, protocol, stage_at_place(place), t->table);
 }
 
 void watch_add_stages(const struct watch *w, enum watch_span span, const struct watch_common *c,
@@ -262,19 +265,22 @@ void watch_add_stages(const struct watch *w, enum watch_span span, const struct 
 
 	row_table_begin(&t, w, c, r, stage_columns, ARRAY_LEN(stage_columns));
 	for (unsigned int direction = 0; direction < DIR_MAX; direction++) {
-		bool silent = is_silent(w, direction, PROTO_ANY);
+		bool silent = tables_is_silent(w, direction, PROTO_ANY);
 
 		for (unsigned int protocol = PROTO_ANY; protocol < PROTO_MAX; protocol++) {
 			bool spoken_of = c->protocols >> protocol & 1;
 
-			add_path(w, c, span, direction, protocol, &at, &t, r);
-			if (spoken_of && !silent && is_silent(w, direction, protocol))
-				add_note("all", direction, protocol,
-					 why_empty(w, direction, protocol, STAGE_NONE), t.table);
+			tables_add_path(w, c, span, direction, protocol, &at, &t, r);
+			if (spoken_of && !silent && tables_is_silent(w, direction, protocol))
+				tables_add_note(
+					"all", direction, protocol,
+					tables_why_empty(w, direction, protocol, STAGE_NONE),
+					t.table);
 		}
 		if (silent)
-			add_note("all", direction, PROTO_ANY,
-				 why_empty(w, direction, PROTO_ANY, STAGE_NONE), t.table);
+			tables_add_note("all", direction, PROTO_ANY,
+					tables_why_empty(w, direction, PROTO_ANY, STAGE_NONE),
+					t.table);
 	}
 	object_add(&r->body, "stages", value_table(t.table));
 }
@@ -282,8 +288,8 @@ void watch_add_stages(const struct watch *w, enum watch_span span, const struct 
 /* -- counters ------------------------------------------------------------------------------- */
 
 /* Without a stage or protocol it is of no certain one: the field is left out. */
-static struct value count_cell(const struct watch *w, const struct watch_count *c,
-			       const char *name, enum watch_span span)
+static struct value stage_count_cell(const struct watch *w, const struct watch_count *c,
+				     const char *name, enum watch_span span)
 {
 	if (strcmp(name, "reason") == 0)
 		return value_string(watch_name(w, DICT_STRING, c->id.reason));
@@ -323,7 +329,7 @@ void watch_add_counts(const struct watch *w, enum watch_span span, enum count_wh
 		if (c->id.what != what || !c->count[span] || !watch_is_counted(w, c))
 			continue;
 		for (int i = 0; i < 4; i++)
-			cells[i] = count_cell(w, c, columns[i].name, span);
+			cells[i] = stage_count_cell(w, c, columns[i].name, span);
 		table_add(t, cells, 4);
 	}
 	object_add(&r->body, tables[what].name,
@@ -352,7 +358,7 @@ void watch_add_bindings(const struct watch *w, struct report *r)
 
 /* -- scheduler ------------------------------------------------------------------------------ */
 
-static int sum_cpu_wait(struct watch *w, enum watch_span span)
+static int tables_sum_cpu_wait(struct watch *w, enum watch_span span)
 {
 	int err = 0;
 
@@ -378,7 +384,7 @@ int watch_add_scheduler(struct watch *w, enum watch_span span, struct report *r)
 		{ .name = "run_ns" }, { .name = "stopped_ns" }, { .name = "cpu_wait" },
 	};
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
-	int err = sum_cpu_wait(w, span);
+	int err = tables_sum_cpu_wait(w, span);
 
 	for (int protocol = 0; protocol < PROTO_MAX; protocol++) {
 		const struct event_share *s = &w->shares[span][protocol];

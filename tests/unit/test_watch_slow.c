@@ -80,7 +80,7 @@ static const struct object *slow_of(const struct report *r)
 
 static uint64_t total_of(const struct watch_slow *slow, size_t i)
 {
-	return slow->kept.items[i].at_ns[SLOW_AT(STAGE_READ)];
+	return slow->slowest.items[i].at_ns[SLOW_AT(STAGE_READ)];
 }
 
 /* Totals N ... 1 in any order: N - 999 and above are kept, the slowest first. */
@@ -108,7 +108,7 @@ static void the_slowest_are_kept(void **state)
 	}
 	for (int span = 0; span < WATCH_SPANS; span++) {
 		assert_int_equal(w->slow[span].count, N);
-		assert_int_equal(w->slow[span].kept.len, WATCH_SLOW_MAX);
+		assert_int_equal(w->slow[span].slowest.len, WATCH_SLOW_MAX);
 		for (size_t i = 0; i < WATCH_SLOW_MAX; i++)
 			assert_int_equal(total_of(&w->slow[span], i), N - i);
 	}
