@@ -158,7 +158,8 @@ static int compare_read_load(struct compare_input *in)
 	return err;
 }
 
-static int compare_open_messages(struct compare_inputs *in, const struct selection *selection)
+static int compare_open_messages(struct compare_inputs *in,
+				 const struct message_selection *selection)
 {
 	struct compare_input *a = &in->both[0], *b = &in->both[1];
 	const struct event_reader *which;
@@ -177,7 +178,7 @@ static bool compare_has_conns(const struct compare_input *in)
 	return in->conns && conns_run_any(in->conns);
 }
 
-static int compare_read_inputs(struct compare_inputs *in, const struct selection *selection)
+static int compare_read_inputs(struct compare_inputs *in, const struct message_selection *selection)
 {
 	struct compare_input *a = &in->both[0], *b = &in->both[1];
 	int err = compare_read_input(a);
@@ -341,10 +342,10 @@ static int compare_print(const struct compare_config *c, struct compare_inputs *
 
 /* ---- the command ---- */
 
-static bool compare_selection(const struct compare_config *c, struct selection *s)
+static bool compare_selection(const struct compare_config *c, struct message_selection *s)
 {
 	/* One message as a reference is read and not used: it can't be none. */
-	*s = (struct selection){ .from = 0.999, .to = 1, .slowest = c->slowest,
+	*s = (struct message_selection){ .from = 0.999, .to = 1, .slowest = c->slowest,
 				 .against_from = 0.5, .against_to = 0.5 };
 	if (!c->slice || recorded_slice_parse(c->slice, &s->from, &s->to))
 		return true;
@@ -368,7 +369,7 @@ static void compare_release_inputs(struct compare_inputs *in)
 static int cmd_compare_run(const void *config)
 {
 	const struct compare_config *c = config;
-	struct selection selection;
+	struct message_selection selection;
 	struct compare_inputs *in;
 	int code = EXIT_CANNOT;
 

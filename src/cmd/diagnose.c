@@ -54,10 +54,10 @@ static const struct opt diagnose_options[] = {
 };
 
 /* What the options choose. *file: the other recording, or NULL. */
-static bool diagnose_selection(const struct diagnose_config *c, struct selection *s,
+static bool diagnose_selection(const struct diagnose_config *c, struct message_selection *s,
 			       const char **file)
 {
-	*s = (struct selection){ .direction = (enum direction)c->direction,
+	*s = (struct message_selection){ .direction = (enum direction)c->direction,
 				 .from = 0.999, .to = 1, .slowest = c->slowest,
 				 .against_from = 0.4, .against_to = 0.6 };
 	*file = NULL;

@@ -52,8 +52,8 @@ void attrib_not_recorded(struct attribution *a, uint64_t until, uint32_t core)
 /* A packet that takes longer to its socket's queue waited elsewhere, as behind a lost one. */
 #define TO_QUEUE_MAX_NS (20 * NS_PER_MS)
 
-static struct slice packets_of(const struct attribution *a, const struct segment_part *part,
-			       uint32_t place)
+static struct slice attrib_packets_cause(const struct attribution *a,
+					 const struct segment_part *part, uint32_t place)
 {
 	const struct message *m = &a->env->messages->all.items[place];
 	struct slice slice = attrib_slice(a, part);
@@ -91,7 +91,7 @@ void attrib_receive_work(struct attribution *a, const struct segment_part *part,
 			continue;
 		if (m->first > a->at)
 			plain(a, part, m->first);
-		slice = packets_of(a, part, place);
+		slice = attrib_packets_cause(a, part, place);
 		attrib_charge(a, later ? until : message_queued(m), cause, &slice);
 		if (later)
 			break;
@@ -100,7 +100,8 @@ void attrib_receive_work(struct attribution *a, const struct segment_part *part,
 		plain(a, part, until);
 }
 
-static void others_packets(struct attribution *a, const struct segment_part *part, uint64_t until)
+static void attrib_others_packets(struct attribution *a, const struct segment_part *part,
+				  uint64_t until)
 {
 	struct slice slice = attrib_slice(a, part);
 
@@ -120,9 +121,9 @@ bool attrib_interrupt(struct attribution *a, const struct segment_part *part, ui
 	} else if (segment->type != SEGMENT_SOFTIRQ) {
 		return false;
 	} else if (segment->detail == SOFTIRQ_NET_RX) {
-		attrib_receive_work(a, part, until, CAUSE_OTHER_RECEIVE, others_packets);
+		attrib_receive_work(a, part, until, CAUSE_OTHER_RECEIVE, attrib_others_packets);
 	} else if (segment->detail == SOFTIRQ_NET_TX) {
-		others_packets(a, part, until);
+		attrib_others_packets(a, part, until);
 	} else {
 		if (tasks_get(a->env->tasks, segment->task)->softirqd)
 			slice.culprit = segment->task;
@@ -133,7 +134,7 @@ bool attrib_interrupt(struct attribution *a, const struct segment_part *part, ui
 
 void attrib_other_task(struct attribution *a, const struct segment_part *part)
 {
-	const struct task *task = tasks_get(a->env->tasks, part->segment->task);
+	const struct task_name *task = tasks_get(a->env->tasks, part->segment->task);
 	struct slice slice = attrib_slice(a, part);
 
 	if (task->thread == a->thread) { /* it runs where it cannot */
@@ -193,8 +194,8 @@ void attrib_each_segment(struct attribution *a, uint32_t core, uint64_t from, ui
 /* ---- runnable ---- */
 
 /* The segment of the thread's queue's core; NULL: that is idle, or is `core` itself. */
-static const struct cpu_segment *queued_behind(const struct attribution *a, uint32_t core,
-					       uint64_t time, uint64_t *until)
+static const struct cpu_segment *attrib_queued_behind(const struct attribution *a, uint32_t core,
+						      uint64_t time, uint64_t *until)
 {
 	static const struct cpu_segment unknown = { .type = SEGMENT_NOT_RECORDED };
 	const struct cpu_segment *segment;
@@ -223,7 +224,7 @@ uint64_t attrib_idle_ns(const struct attribution *a, uint32_t core, uint64_t fro
 			continue;
 		while (from < end) {
 			uint64_t until;
-			const bool both = !queued_behind(a, core, from, &until);
+			const bool both = !attrib_queued_behind(a, core, from, &until);
 
 			until = until < end ? until : end;
 			idle += both ? until - from : 0;
@@ -234,14 +235,14 @@ uint64_t attrib_idle_ns(const struct attribution *a, uint32_t core, uint64_t fro
 }
 
 /* The core is idle, and yet the thread does not run: its queue's core says why, if that is not. */
-static void runnable_idle(struct attribution *a, const struct segment_part *part)
+static void attrib_runnable_idle(struct attribution *a, const struct segment_part *part)
 {
 	struct slice slice = attrib_slice(a, part);
 	struct segment_part queue = { .core = a->queue, .begin = part->begin };
 
 	slice.detail = 0;
 	for (; queue.begin < part->end; queue.begin = queue.end) {
-		queue.segment = queued_behind(a, part->core, queue.begin, &queue.end);
+		queue.segment = attrib_queued_behind(a, part->core, queue.begin, &queue.end);
 		if (queue.end > part->end)
 			queue.end = part->end;
 		if (!queue.segment)
@@ -253,18 +254,18 @@ static void runnable_idle(struct attribution *a, const struct segment_part *part
 	}
 }
 
-static void runnable_part(struct attribution *a, const struct segment_part *part)
+static void attrib_runnable_part(struct attribution *a, const struct segment_part *part)
 {
 	if (part->segment->type == SEGMENT_NOT_RECORDED)
 		attrib_not_recorded(a, part->end, part->core);
 	else if (part->segment->type == SEGMENT_IDLE)
-		runnable_idle(a, part);
+		attrib_runnable_idle(a, part);
 	else if (!attrib_interrupt(a, part, part->end))
 		attrib_other_task(a, part);
 }
 
 /* Since `since`, and next on `core`: for how long both cores were idle in all says why. */
-static void runnable(struct attribution *a, uint64_t since, uint64_t to, uint32_t core)
+static void attrib_runnable(struct attribution *a, uint64_t since, uint64_t to, uint32_t core)
 {
 	const struct cpu_history *history = a->env->history;
 	uint64_t number, until;
@@ -281,15 +282,15 @@ static void runnable(struct attribution *a, uint64_t since, uint64_t to, uint32_
 		a->idle = CAUSE_IDLE_EXIT;
 	else
 		a->idle = a->env->throttles ? CAUSE_THROTTLED : CAUSE_CORE_STALL;
-	attrib_each_segment(a, core, a->at, to, runnable_part);
+	attrib_each_segment(a, core, a->at, to, attrib_runnable_part);
 }
 
 /*
  * Runnable from `since` to `to`, but for the gaps of the trace, in which it may have run. Whatever
  * it did in one, it was runnable behind it: else a waking would have been recorded.
  */
-static void runnable_outside_gaps(struct attribution *a, uint64_t since, uint64_t to,
-				  uint32_t core)
+static void attrib_runnable_outside_gaps(struct attribution *a, uint64_t since, uint64_t to,
+					 uint32_t core)
 {
 	const struct trace_gap *gap;
 
@@ -298,18 +299,18 @@ static void runnable_outside_gaps(struct attribution *a, uint64_t since, uint64_
 	while (since < to && (gap = cpu_history_trace_gap(a->env->history, since, to - 1))) {
 		const uint64_t end = gap->end < to - 1 ? gap->end + 1 : to;
 
-		runnable(a, since, gap->begin, core);
+		attrib_runnable(a, since, gap->begin, core);
 		if (end > a->at)
 			attrib_lose_reader(a, end, core);
 		since = end;
 	}
-	runnable(a, since, to, core);
+	attrib_runnable(a, since, to, core);
 }
 
 /* ---- asleep ---- */
 
-static void asleep(struct attribution *a, uint64_t to, const struct oncpu *next,
-		   const struct waking *woken)
+static void attrib_asleep(struct attribution *a, uint64_t to, const struct oncpu *next,
+			  const struct waking *woken)
 {
 	struct slice slice = attrib_slice(a, NULL);
 
@@ -327,8 +328,8 @@ static void asleep(struct attribution *a, uint64_t to, const struct oncpu *next,
  * Asleep since `since` until `woken`, but for the gaps of the trace, in which it may have run. What
  * it slept in behind the last gap, `next` says; a stop is one from both its ends.
  */
-static void asleep_outside_gaps(struct attribution *a, uint64_t since, const struct oncpu *next,
-				const struct waking *woken)
+static void attrib_asleep_outside_gaps(struct attribution *a, uint64_t since,
+				       const struct oncpu *next, const struct waking *woken)
 {
 	const struct trace_gap *gap = cpu_history_trace_gap(a->env->history, since, woken->time);
 	uint64_t end = since;
@@ -336,17 +337,17 @@ static void asleep_outside_gaps(struct attribution *a, uint64_t since, const str
 	for (; gap; gap = end < woken->time ?
 			  cpu_history_trace_gap(a->env->history, end, woken->time) : NULL) {
 		if (next->left_before == LEFT_STOPPED)
-			asleep(a, gap->begin, next, woken);
+			attrib_asleep(a, gap->begin, next, woken);
 		end = gap->end < woken->time ? gap->end + 1 : woken->time;
 		attrib_lose_reader(a, end, next->core);
 	}
-	asleep(a, woken->time, next, woken);
+	attrib_asleep(a, woken->time, next, woken);
 }
 
 /* ---- a thread ---- */
 
 /* The thread's last waking before `next`; NULL: none is known. */
-static const struct waking *last_waking(struct attribution *a, const struct oncpu *next)
+static const struct waking *attrib_last_waking(struct attribution *a, const struct oncpu *next)
 {
 	const struct attrib_wakings *wakings = &a->env->wakings;
 
@@ -356,20 +357,20 @@ static const struct waking *last_waking(struct attribution *a, const struct oncp
 }
 
 /* A waking behind a gap of the trace says that it slept in there. */
-static void preempted(struct attribution *a, uint64_t since, const struct oncpu *next)
+static void attrib_preempted(struct attribution *a, uint64_t since, const struct oncpu *next)
 {
-	const struct waking *woken = last_waking(a, next);
+	const struct waking *woken = attrib_last_waking(a, next);
 
 	if (woken && woken->time > since &&
 	    cpu_history_trace_gap(a->env->history, since, woken->time)) {
 		attrib_lose_reader(a, woken->time, next->core);
 		since = woken->time;
 	}
-	runnable_outside_gaps(a, since, next->begin, next->core);
+	attrib_runnable_outside_gaps(a, since, next->begin, next->core);
 }
 
 /* The time before `next`, in which the thread had no CPU. `last`: the stretch before, or NULL. */
-static void offcpu(struct attribution *a, const struct oncpu *next, const struct oncpu *last)
+static void attrib_offcpu(struct attribution *a, const struct oncpu *next, const struct oncpu *last)
 {
 	const uint64_t since = last ? last->end : a->since;
 	const enum thread_state state = thread_state_before(next, last);
@@ -386,21 +387,21 @@ static void offcpu(struct attribution *a, const struct oncpu *next, const struct
 		return;
 	a->queue = last ? last->core : next->core;
 	if (state == THREAD_CPU_WAIT) {
-		preempted(a, since, next);
+		attrib_preempted(a, since, next);
 		return;
 	}
-	woken = thread_state_woken(a->env->history, last_waking(a, next), last);
+	woken = thread_state_woken(a->env->history, attrib_last_waking(a, next), last);
 	if (!woken) {
 		attrib_lose_reader(a, next->begin, next->core);
 		return;
 	}
-	asleep_outside_gaps(a, since, next, woken);
+	attrib_asleep_outside_gaps(a, since, next, woken);
 	a->queue = woken->core;
-	runnable_outside_gaps(a, woken->time, next->begin, next->core);
+	attrib_runnable_outside_gaps(a, woken->time, next->begin, next->core);
 }
 
 /* The thread's stretches on a CPU that overlap a window, latest first, and the one before. */
-static int collect_oncpus(struct attribution *a, uint64_t from, uint64_t to)
+static int attrib_collect_oncpus(struct attribution *a, uint64_t from, uint64_t to)
 {
 	const struct oncpu *oncpu = cpu_history_last_oncpu(a->env->history, a->thread);
 	int err = 0;
@@ -416,7 +417,7 @@ static int collect_oncpus(struct attribution *a, uint64_t from, uint64_t to)
 }
 
 /* Its wakings since the first of these stretches, latest first, and the one before. */
-static int collect_wakings(struct attribution *a, uint64_t to)
+static int attrib_collect_wakings(struct attribution *a, uint64_t to)
 {
 	const struct attrib_oncpus *oncpus = &a->env->oncpus;
 	const uint64_t from = oncpus->len ? (*vec_last(oncpus))->begin : to;
@@ -438,7 +439,7 @@ int attrib_thread(struct attribution *a, uint64_t from, uint64_t to, uint64_t un
 {
 	const struct attrib_oncpus *oncpus = &a->env->oncpus;
 	const struct oncpu *last = NULL;
-	int err = collect_oncpus(a, from, until);
+	int err = attrib_collect_oncpus(a, from, until);
 
 	a->since = from;
 	if (err == -E2BIG) {
@@ -446,13 +447,13 @@ int attrib_thread(struct attribution *a, uint64_t from, uint64_t to, uint64_t un
 		err = 0;
 	}
 	if (!err)
-		err = collect_wakings(a, until);
+		err = attrib_collect_wakings(a, until);
 	for (size_t i = oncpus->len; !err && a->at < to && i--;) {
 		const struct oncpu *oncpu = oncpus->items[i];
 
 		a->oncpu = i;
 		if (oncpu->begin > from)
-			offcpu(a, oncpu, last);
+			attrib_offcpu(a, oncpu, last);
 		attrib_each_segment(a, oncpu->core, oncpu->begin > from ? oncpu->begin : from,
 				    oncpu->end < to ? oncpu->end : to, charge);
 		last = oncpu;

@@ -13,23 +13,24 @@
 /* A call that is slept in more often is taken for the one that reads. */
 #define CALL_ONCPUS_MAX 64
 
-static const struct message *message_at(const struct attribution *a, uint32_t place)
+static const struct message *attrib_rx_message(const struct attribution *a, uint32_t place)
 {
 	return &a->env->messages->all.items[place];
 }
 
 /* ---- up to the socket's queue ---- */
 
-static void own_packets(struct attribution *a, const struct segment_part *part, uint64_t until)
+static void attrib_rx_own_packets(struct attribution *a, const struct segment_part *part,
+				  uint64_t until)
 {
 	const struct slice slice = attrib_slice(a, part);
 
 	attrib_charge(a, until, CAUSE_FUNCTION, &slice);
 }
 
-static void receive_part(struct attribution *a, const struct segment_part *part)
+static void attrib_rx_receive_part(struct attribution *a, const struct segment_part *part)
 {
-	const struct task *task = tasks_get(a->env->tasks, part->segment->task);
+	const struct task_name *task = tasks_get(a->env->tasks, part->segment->task);
 	struct slice slice = attrib_slice(a, part);
 
 	switch ((enum cpu_segment_type)part->segment->type) {
@@ -41,7 +42,8 @@ static void receive_part(struct attribution *a, const struct segment_part *part)
 		return;
 	case SEGMENT_SOFTIRQ:
 		if (part->segment->detail == SOFTIRQ_NET_RX)
-			attrib_receive_work(a, part, part->end, CAUSE_KERNEL_QUEUE, own_packets);
+			attrib_receive_work(a, part, part->end, CAUSE_KERNEL_QUEUE,
+					    attrib_rx_own_packets);
 		else
 			attrib_interrupt(a, part, part->end);
 		return;
@@ -59,18 +61,19 @@ static void receive_part(struct attribution *a, const struct segment_part *part)
 
 /* ---- the reader has a CPU ---- */
 
-static void advance_reads(struct attribution *a, uint64_t time)
+static void attrib_rx_advance_reads(struct attribution *a, uint64_t time)
 {
-	while (a->coming && message_at(a, a->coming - 1)->read <= time) {
+	while (a->coming && attrib_rx_message(a, a->coming - 1)->read <= time) {
 		a->serving = a->env->by_request ? 0 : a->coming;
-		a->known = message_at(a, a->coming - 1)->read;
+		a->known = attrib_rx_message(a, a->coming - 1)->read;
 		a->unsure = false;
-		a->coming = message_at(a, a->coming - 1)->next;
+		a->coming = attrib_rx_message(a, a->coming - 1)->next;
 	}
 }
 
 /* To the first segment that is not of the same thread and call, or is after the read. */
-static bool goes_on(const struct attribution *a, uint32_t core, uint64_t *number, uint64_t read)
+static bool attrib_rx_goes_on(const struct attribution *a, uint32_t core, uint64_t *number,
+			      uint64_t read)
 {
 	const struct cpu_segment *segment = cpu_history_segment(a->env->history, core, *number);
 	const uint64_t tail = a->env->history->segments[core].tail;
@@ -90,9 +93,10 @@ static bool goes_on(const struct attribution *a, uint32_t core, uint64_t *number
  * Whether the system call that the core is in goes on until the next read, over sleeps, too.
  * *unsure: it goes on or not, the trace has a gap there.
  */
-static bool call_reads(const struct attribution *a, uint32_t core, uint64_t number, bool *unsure)
+static bool attrib_rx_call_reads(const struct attribution *a, uint32_t core, uint64_t number,
+				 bool *unsure)
 {
-	const uint64_t read = message_at(a, a->coming - 1)->read;
+	const uint64_t read = attrib_rx_message(a, a->coming - 1)->read;
 	const struct cpu_segment segment = *cpu_history_segment(a->env->history, core, number);
 	size_t at = a->oncpu;
 	uint64_t until;
@@ -101,7 +105,7 @@ static bool call_reads(const struct attribution *a, uint32_t core, uint64_t numb
 		const struct cpu_segment *next;
 		const struct oncpu *oncpu;
 
-		if (!goes_on(a, core, &number, read))
+		if (!attrib_rx_goes_on(a, core, &number, read))
 			return true;
 		next = cpu_history_segment(a->env->history, core, number);
 		if (next->begin >= read)
@@ -122,43 +126,43 @@ static bool call_reads(const struct attribution *a, uint32_t core, uint64_t numb
 }
 
 /* Whether the trace has a gap since it was known what the reader serves. */
-static bool serves_unknown(const struct attribution *a, uint64_t end, bool reads)
+static bool attrib_rx_serves_unknown(const struct attribution *a, uint64_t end, bool reads)
 {
 	if (reads)
 		return cpu_history_trace_gap(a->env->history, end,
-					     message_at(a, a->coming - 1)->read - 1);
+					     attrib_rx_message(a, a->coming - 1)->read - 1);
 	/* which request it works at, the replies say */
 	return a->unsure ||
 	       (!a->env->by_request && cpu_history_trace_gap(a->env->history, a->known, end - 1));
 }
 
 /* Requests end with their replies: what the reader works at is the one that it answers next. */
-static void find_request(struct attribution *a, enum call_class class, uint64_t begin)
+static void attrib_rx_find_request(struct attribution *a, enum call_class class, uint64_t begin)
 {
-	const bool come = a->coming && message_at(a, a->coming - 1)->first <= begin;
+	const bool come = a->coming && attrib_rx_message(a, a->coming - 1)->first <= begin;
 
 	a->serving = class == CALL_WAIT || !come || a->coming - 1 == a->message ? 0 : a->coming;
 }
 
-static void running_task(struct attribution *a, const struct segment_part *part, uint64_t begin,
-			 uint64_t end)
+static void attrib_rx_running_task(struct attribution *a, const struct segment_part *part,
+				   uint64_t begin, uint64_t end)
 {
 	const struct cpu_segment *segment = part->segment;
 	const enum call_class class =
 		segment->call ? calls_class(a->env->calls, segment->call - 1) : CALL_OTHER;
 	bool unsure = false;
 	const bool reads = !a->env->by_request && class == CALL_RECEIVE && a->coming &&
-			   call_reads(a, part->core, part->number, &unsure);
+			   attrib_rx_call_reads(a, part->core, part->number, &unsure);
 	struct slice slice;
 
 	if (class == CALL_WAIT) {
 		attrib_serve_none(a, end);
-	} else if (unsure || serves_unknown(a, end, reads)) {
+	} else if (unsure || attrib_rx_serves_unknown(a, end, reads)) {
 		attrib_not_recorded(a, end, part->core);
 		return;
 	}
 	if (a->env->by_request)
-		find_request(a, class, begin);
+		attrib_rx_find_request(a, class, begin);
 	slice = attrib_slice(a, part);
 	if (reads)
 		slice.message = a->coming - 1 == a->message ? 0 : a->coming;
@@ -171,7 +175,7 @@ static void running_task(struct attribution *a, const struct segment_part *part,
 	}
 }
 
-static void running_part(struct attribution *a, const struct segment_part *part)
+static void attrib_rx_running_part(struct attribution *a, const struct segment_part *part)
 {
 	const enum thread_state state =
 		thread_state_on_core(part->segment, a->env->tasks, a->thread);
@@ -180,8 +184,8 @@ static void running_part(struct attribution *a, const struct segment_part *part)
 	while (begin < part->end) {
 		uint64_t read, until = part->end;
 
-		advance_reads(a, begin);
-		read = a->coming ? message_at(a, a->coming - 1)->read : UINT64_MAX;
+		attrib_rx_advance_reads(a, begin);
+		read = a->coming ? attrib_rx_message(a, a->coming - 1)->read : UINT64_MAX;
 		if (read < until)
 			until = read;
 		if (state == THREAD_UNKNOWN) {
@@ -191,7 +195,7 @@ static void running_part(struct attribution *a, const struct segment_part *part)
 
 			attrib_charge(a, until, CAUSE_PAGE_FAULT, &slice);
 		} else if (!attrib_interrupt(a, part, until)) {
-			running_task(a, part, begin, until);
+			attrib_rx_running_task(a, part, begin, until);
 		}
 		begin = until;
 	}
@@ -200,8 +204,8 @@ static void running_part(struct attribution *a, const struct segment_part *part)
 /* ---- the reader sleeps ---- */
 
 /* Judges by the call that the reader continues in, how it left its core, and its waker. */
-static void asleep_reader(struct attribution *a, uint64_t to, const struct oncpu *next,
-			  const struct waking *woken, struct slice *slice)
+static void attrib_rx_asleep_reader(struct attribution *a, uint64_t to, const struct oncpu *next,
+				    const struct waking *woken, struct slice *slice)
 {
 	const enum call_class class =
 		next->call ? calls_class(a->env->calls, next->call - 1) : CALL_OTHER;
@@ -234,23 +238,23 @@ static void asleep_reader(struct attribution *a, uint64_t to, const struct oncpu
 /* ---- from the socket's queue to the end ---- */
 
 /* The reader serves the message that it had read last when this one came. Since when it does. */
-static uint64_t begin_service(struct attribution *a, uint64_t from)
+static uint64_t attrib_rx_begin_service(struct attribution *a, uint64_t from)
 {
 	uint32_t before = a->env->messages->previous[a->message];
 	uint64_t back = from;
 
 	a->coming = a->message + 1;
-	while (before && message_at(a, before - 1)->read > from) {
+	while (before && attrib_rx_message(a, before - 1)->read > from) {
 		a->coming = before;
 		before = a->env->messages->previous[before - 1];
 	}
 	a->serving = a->env->by_request ? 0 : before;
 	if (before)
-		back = message_at(a, before - 1)->read;
+		back = attrib_rx_message(a, before - 1)->read;
 	return back > a->env->history->since ? back : a->env->history->since;
 }
 
-static int application(struct attribution *a, uint64_t from, uint64_t to)
+static int attrib_rx_application(struct attribution *a, uint64_t from, uint64_t to)
 {
 	uint64_t back;
 	int err;
@@ -260,11 +264,11 @@ static int application(struct attribution *a, uint64_t from, uint64_t to)
 		attrib_not_recorded(a, to, CORE_UNKNOWN);
 		return 0;
 	}
-	back = begin_service(a, from);
+	back = attrib_rx_begin_service(a, from);
 	if (back > from)
 		back = from;
 	a->known = a->serving ? back : a->env->history->since;
-	err = attrib_thread(a, back, to, to, running_part);
+	err = attrib_thread(a, back, to, to, attrib_rx_running_part);
 	a->serving = 0;
 	attrib_not_recorded(a, to, CORE_UNKNOWN);
 	return err;
@@ -272,7 +276,7 @@ static int application(struct attribution *a, uint64_t from, uint64_t to)
 
 /* ---- a message ---- */
 
-static uint64_t queued(const struct subject *subject)
+static uint64_t attrib_rx_queued_at(const struct subject *subject)
 {
 	for (uint32_t i = 0; i < subject->n; i++)
 		if (subject->pieces[i].role == PIECE_APPLICATION)
@@ -295,7 +299,7 @@ void attrib_release(struct attrib_env *env)
 uint64_t attrib_from(const struct messages *messages, const struct subject *subject)
 {
 	const struct message *m = &messages->all.items[subject->message];
-	uint64_t from = m->first, enqueued = queued(subject);
+	uint64_t from = m->first, enqueued = attrib_rx_queued_at(subject);
 	uint32_t before = messages->previous[subject->message];
 
 	if (messages->departures)
@@ -321,7 +325,7 @@ int attrib_message(struct attrib_env *env, const struct subject *subject)
 	const struct message *m = &env->messages->all.items[subject->message];
 	struct attribution a = { .env = env, .message = subject->message, .thread = m->thread,
 				 .at = m->first, .end = m->read, .where = WHERE_RECEIVE,
-				 .asleep = asleep_reader };
+				 .asleep = attrib_rx_asleep_reader };
 	int err = 0;
 
 	if (env->messages->departures)
@@ -333,9 +337,9 @@ int attrib_message(struct attrib_env *env, const struct subject *subject)
 
 		attrib_not_recorded(&a, begin < m->read ? begin : m->read, CORE_UNKNOWN);
 		if (piece->role == PIECE_RECEIVE || piece->role == PIECE_BACKLOG)
-			attrib_each_segment(&a, piece->core, begin, end, receive_part);
+			attrib_each_segment(&a, piece->core, begin, end, attrib_rx_receive_part);
 		else if (piece->role == PIECE_APPLICATION && begin < end)
-			err = application(&a, begin, end);
+			err = attrib_rx_application(&a, begin, end);
 		a.serving = 0;
 	}
 	attrib_not_recorded(&a, m->read, CORE_UNKNOWN);

@@ -6,7 +6,7 @@
 /* Messages of one flow that are on their way out at once, at most; before, nothing is known. */
 #define BEFORE_MAX 4096
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t attrib_tx_min(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -14,10 +14,10 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 /* ---- a pacing timer that is late ---- */
 
 /* The timer's core did something else or was idle: that delayed the timer and the packet. */
-static void late_part(struct attribution *a, const struct segment_part *part)
+static void attrib_tx_late_part(struct attribution *a, const struct segment_part *part)
 {
 	const struct cpu_segment *segment = part->segment;
-	const struct task *task = tasks_get(a->env->tasks, segment->task);
+	const struct task_name *task = tasks_get(a->env->tasks, segment->task);
 	struct slice slice = attrib_slice(a, part);
 
 	slice.message = 0;
@@ -36,23 +36,23 @@ static void late_part(struct attribution *a, const struct segment_part *part)
 }
 
 /* The timer was due at `from`, and did its work at `to`. */
-static void late_timer(struct attribution *a, uint32_t core, uint64_t from, uint64_t to)
+static void attrib_tx_late_timer(struct attribution *a, uint32_t core, uint64_t from, uint64_t to)
 {
 	a->queue = core;
 	a->idle = attrib_idle_ns(a, core, from, to) > IDLE_EXIT_MAX_NS ? CAUSE_CORE_STALL :
 									 CAUSE_IDLE_EXIT;
-	attrib_each_segment(a, core, from > a->at ? from : a->at, to, late_part);
+	attrib_each_segment(a, core, from > a->at ? from : a->at, to, attrib_tx_late_part);
 }
 
-static void held_by_pacing(struct attribution *a, const struct departure *d, uint64_t until,
-			   const struct slice *more)
+static void attrib_tx_held_by_pacing(struct attribution *a, const struct departure *d,
+				     uint64_t until, const struct slice *more)
 {
 	const uint64_t due = d->left - d->late_ns;
 
-	attrib_charge(a, earlier(d->held + d->early_ns, until), CAUSE_UNEXPLAINED, more);
-	attrib_charge(a, earlier(due, until), CAUSE_PACING, more);
+	attrib_charge(a, attrib_tx_min(d->held + d->early_ns, until), CAUSE_UNEXPLAINED, more);
+	attrib_charge(a, attrib_tx_min(due, until), CAUSE_PACING, more);
 	if (d->late_ns)
-		late_timer(a, d->core, due, earlier(d->left, until));
+		attrib_tx_late_timer(a, d->core, due, attrib_tx_min(d->left, until));
 }
 
 /* ---- in its socket, or waiting for room there ---- */
@@ -61,7 +61,7 @@ static void held_by_pacing(struct attribution *a, const struct departure *d, uin
  * Returns place + 1 of the flow's oldest message that left after a->at, or of this message if there
  * is none.
  */
-static uint32_t oldest_before(const struct attribution *a, bool *more)
+static uint32_t attrib_tx_oldest_before(const struct attribution *a, bool *more)
 {
 	const struct messages *messages = a->env->messages;
 	uint32_t at = a->message + 1, before;
@@ -78,7 +78,8 @@ static uint32_t oldest_before(const struct attribution *a, bool *more)
 }
 
 /* Nothing of its flow is known to be on its way out. */
-static void nothing_before(struct attribution *a, uint64_t until, const struct slice *more)
+static void attrib_tx_nothing_before(struct attribution *a, uint64_t until,
+				     const struct slice *more)
 {
 	if (a->env->lost_messages) /* what isn't in the recording may be */
 		attrib_not_recorded(a, until, CORE_UNKNOWN);
@@ -86,7 +87,7 @@ static void nothing_before(struct attribution *a, uint64_t until, const struct s
 		attrib_charge(a, until, CAUSE_WINDOW, more);
 }
 
-static void unsent(struct attribution *a, uint64_t until, const struct slice *more)
+static void attrib_tx_unsent(struct attribution *a, uint64_t until, const struct slice *more)
 {
 	const struct messages *messages = a->env->messages;
 	uint64_t own;
@@ -97,9 +98,9 @@ static void unsent(struct attribution *a, uint64_t until, const struct slice *mo
 		until = a->end;
 	if (until <= a->at)
 		return;
-	at = oldest_before(a, &older);
+	at = attrib_tx_oldest_before(a, &older);
 	if (older)
-		attrib_not_recorded(a, earlier(messages->departures[at - 1].held, until),
+		attrib_not_recorded(a, attrib_tx_min(messages->departures[at - 1].held, until),
 				    CORE_UNKNOWN);
 	for (; at - 1 != a->message && a->at < until; at = messages->all.items[at - 1].next) {
 		const struct departure *before = &messages->departures[at - 1];
@@ -109,21 +110,21 @@ static void unsent(struct attribution *a, uint64_t until, const struct slice *mo
 		if (!before->held || before->held >= until)
 			continue;
 		slice.message = at;
-		nothing_before(a, before->held, more);
-		held_by_pacing(a, before, until, &slice);
-		attrib_charge(a, earlier(before->due, until), CAUSE_PACING, &slice);
-		attrib_charge(a, earlier(given, until), CAUSE_QDISC, &slice);
+		attrib_tx_nothing_before(a, before->held, more);
+		attrib_tx_held_by_pacing(a, before, until, &slice);
+		attrib_charge(a, attrib_tx_min(before->due, until), CAUSE_PACING, &slice);
+		attrib_charge(a, attrib_tx_min(given, until), CAUSE_QDISC, &slice);
 	}
 	own = messages->departures[a->message].held;
-	nothing_before(a, own && own < until ? own : until, more);
-	held_by_pacing(a, &messages->departures[a->message], until, more);
+	attrib_tx_nothing_before(a, own && own < until ? own : until, more);
+	attrib_tx_held_by_pacing(a, &messages->departures[a->message], until, more);
 	attrib_charge(a, until, CAUSE_PACING, more);
 }
 
 /* ---- in the call ---- */
 
 /* The sender has a CPU: what it does there is the call. */
-static void call_part(struct attribution *a, const struct segment_part *part)
+static void attrib_tx_call_part(struct attribution *a, const struct segment_part *part)
 {
 	struct slice slice = attrib_slice(a, part);
 
@@ -136,8 +137,8 @@ static void call_part(struct attribution *a, const struct segment_part *part)
 }
 
 /* It is in its send call: the one sleep there that a signal may end is for room. */
-static void asleep_in_send(struct attribution *a, uint64_t to, const struct oncpu *next,
-			   const struct waking *woken, struct slice *slice)
+static void attrib_tx_asleep(struct attribution *a, uint64_t to, const struct oncpu *next,
+			     const struct waking *woken, struct slice *slice)
 {
 	if (next->left_before == LEFT_IO) {
 		attrib_charge(a, to, CAUSE_IO_WAIT, slice);
@@ -145,12 +146,12 @@ static void asleep_in_send(struct attribution *a, uint64_t to, const struct oncp
 		slice->culprit = woken->flags & WAKE_INTERRUPT ? 0 : woken->waker;
 		attrib_charge(a, to, CAUSE_LOCK, slice);
 	} else {
-		unsent(a, to, slice);
+		attrib_tx_unsent(a, to, slice);
 	}
 }
 
 /* Up to `to`, which may be before the call's end: why it sleeps then is known by how it goes on. */
-static int in_call(struct attribution *a, uint64_t to, uint64_t returned)
+static int attrib_tx_in_call(struct attribution *a, uint64_t to, uint64_t returned)
 {
 	const uint64_t end = a->end;
 	int err;
@@ -162,7 +163,7 @@ static int in_call(struct attribution *a, uint64_t to, uint64_t returned)
 		return 0;
 	}
 	a->end = to;
-	err = attrib_thread(a, a->at, to, returned, call_part);
+	err = attrib_thread(a, a->at, to, returned, attrib_tx_call_part);
 	attrib_not_recorded(a, to, CORE_UNKNOWN);
 	a->end = end;
 	return err;
@@ -171,7 +172,7 @@ static int in_call(struct attribution *a, uint64_t to, uint64_t returned)
 /* ---- behind the call ---- */
 
 /* The packet is on its way from the socket to the queue: whoever has the core brings it there. */
-static void stack_part(struct attribution *a, const struct segment_part *part)
+static void attrib_tx_stack_part(struct attribution *a, const struct segment_part *part)
 {
 	struct slice slice = attrib_slice(a, part);
 
@@ -185,7 +186,7 @@ static void stack_part(struct attribution *a, const struct segment_part *part)
 		attrib_charge(a, part->end, CAUSE_FUNCTION, &slice);
 }
 
-static uint32_t core_at(const struct subject *subject, uint64_t time)
+static uint32_t attrib_tx_core(const struct subject *subject, uint64_t time)
 {
 	for (uint32_t i = 0; i < subject->n; i++)
 		if (subject->pieces[i].end >= time)
@@ -202,14 +203,16 @@ int attrib_sent(struct attribution *a, const struct subject *subject)
 	int err;
 
 	a->where = WHERE_TRANSMIT;
-	a->asleep = asleep_in_send;
-	err = in_call(a, subject->returned < stack ? subject->returned : stack, subject->returned);
+	a->asleep = attrib_tx_asleep;
+	err = attrib_tx_in_call(a, subject->returned < stack ? subject->returned : stack,
+				subject->returned);
 	if (err || !out.known) {
 		attrib_not_recorded(a, a->end, CORE_UNKNOWN);
 		return err;
 	}
-	unsent(a, out.left, &queue);
-	attrib_each_segment(a, core_at(subject, out.queued), a->at, out.queued, stack_part);
+	attrib_tx_unsent(a, out.left, &queue);
+	attrib_each_segment(a, attrib_tx_core(subject, out.queued), a->at, out.queued,
+			    attrib_tx_stack_part);
 	attrib_charge(a, out.due, CAUSE_PACING, &queue);
 	attrib_charge(a, a->end, CAUSE_QDISC, &queue);
 	return 0;

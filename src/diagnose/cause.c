@@ -18,7 +18,7 @@ const char *cause_name(unsigned int cause)
 	return cause < CAUSE_MAX ? causes[cause].name : "unknown";
 }
 
-const char *where_name(unsigned int where)
+const char *cause_where_name(unsigned int where)
 {
 	return where < WHERE_MAX ? wheres[where] : "unknown";
 }

@@ -67,7 +67,7 @@ enum where {
 #define CAUSE_PLACE(cause, where) ((unsigned int)(cause) * WHERE_MAX + (unsigned int)(where))
 
 const char *cause_name(unsigned int cause);
-const char *where_name(unsigned int where);
+const char *cause_where_name(unsigned int where);
 
 const char *cause_kind(unsigned int cause);
 const char *cause_phrase(unsigned int cause);

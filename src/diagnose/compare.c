@@ -24,7 +24,7 @@ static size_t compare_block(const struct compared *c, size_t message)
 	return (size_t)((unsigned __int128)message * c->n_blocks / c->rec.messages.all.len);
 }
 
-static int fill_blocks(struct compared *c)
+static int compare_fill_blocks(struct compared *c)
 {
 	const struct messages *messages = &c->rec.messages;
 	const size_t n = messages->all.len;
@@ -64,7 +64,7 @@ static int compare_by_rank(const void *a, const void *b)
 	return sort_order(x->latency, y->latency) ?: sort_order(x->id, y->id);
 }
 
-static int rank_targets(const struct recorded *rec, struct slice_of *slice)
+static int compare_rank_targets(const struct recorded *rec, struct slice_of *slice)
 {
 	slice->n = 0;
 	slice->targets = calloc(rec->subjects.len + 1, sizeof(*slice->targets));
@@ -89,8 +89,8 @@ static uint64_t compare_part(const struct recorded *rec, uint32_t subject, unsig
 }
 
 /* The mean of a place in messages as slow as the slice's edge. */
-static double at_edge(const struct recorded *rec, const struct slice_of *slice, bool upper,
-		      unsigned int place)
+static double compare_at_edge(const struct recorded *rec, const struct slice_of *slice, bool upper,
+			      unsigned int place)
 {
 	const size_t n = (slice->n + EDGE_SHARE - 1) / EDGE_SHARE;
 	double sum = 0;
@@ -108,7 +108,8 @@ struct ranks {
 	double all[CONTRAST_BLOCKS], below[CONTRAST_BLOCKS], through[CONTRAST_BLOCKS];
 };
 
-static void count_ranks(struct compared *c, const struct slice_of *slice, struct ranks *ranks)
+static void compare_count_ranks(struct compared *c, const struct slice_of *slice,
+				struct ranks *ranks)
 {
 	const struct messages *messages = &c->rec.messages;
 	double inside[CONTRAST_BLOCKS];
@@ -143,8 +144,8 @@ static void compare_score(struct compared *c, const struct slice_of *slice,
 {
 	const double n = (double)c->rec.messages.all.len;
 	const double from = (double)c->begin / n, to = (double)c->end / n;
-	const double lower = at_edge(&c->rec, slice, false, place);
-	const double upper = at_edge(&c->rec, slice, true, place);
+	const double lower = compare_at_edge(&c->rec, slice, false, place);
+	const double upper = compare_at_edge(&c->rec, slice, true, place);
 	double *scores = c->score[place];
 
 	for (size_t i = 0; i < slice->n; i++) {
@@ -162,7 +163,7 @@ static void compare_score(struct compared *c, const struct slice_of *slice,
 }
 
 /* Rounded so that the places sum to the latency: what is left goes to the greatest rests. */
-static void round_means(struct compared *c, uint64_t n)
+static void compare_round_means(struct compared *c, uint64_t n)
 {
 	int64_t left = (int64_t)(c->total[COMPARE_LATENCY] / n);
 
@@ -186,7 +187,7 @@ static void round_means(struct compared *c, uint64_t n)
 	}
 }
 
-static void check_parts(struct compared *c, const struct slice_of *slice)
+static void compare_check_parts(struct compared *c, const struct slice_of *slice)
 {
 	for (size_t i = 0; i < slice->n; i++) {
 		const uint64_t latency = slice->targets[i].latency;
@@ -209,14 +210,14 @@ static int compare_add_share(struct compared *c, const struct share *share, uint
 	one.message = 0; /* those between differ from message to message */
 	sums[share->place] += share->ns;
 	if (shares->len == 2 * SHARES_MANY) {
-		merge_shares(shares, sums[share->place] - share->ns);
+		causes_merge_shares(shares, sums[share->place] - share->ns);
 		if (shares->len > SHARES_MANY)
 			shares->len = SHARES_MANY;
 	}
 	return vec_push(shares, one);
 }
 
-static int gather_shares(struct compared *c, const struct slice_of *slice)
+static int compare_gather_shares(struct compared *c, const struct slice_of *slice)
 {
 	uint64_t sums[CAUSE_PLACES] = { 0 };
 	int err = 0;
@@ -233,23 +234,23 @@ static int gather_shares(struct compared *c, const struct slice_of *slice)
 		}
 	}
 	for (unsigned int place = 0; place < CAUSE_PLACES; place++)
-		merge_shares(&c->shares[place], (uint64_t)c->mean[place]);
+		causes_merge_shares(&c->shares[place], (uint64_t)c->mean[place]);
 	return 0;
 }
 
-static int fill_slice(struct compared *c)
+static int compare_fill_slice(struct compared *c)
 {
 	struct slice_of slice;
 	struct ranks ranks;
-	int err = rank_targets(&c->rec, &slice);
+	int err = compare_rank_targets(&c->rec, &slice);
 
 	if (!err && slice.n) {
-		count_ranks(c, &slice, &ranks);
-		check_parts(c, &slice);
+		compare_count_ranks(c, &slice, &ranks);
+		compare_check_parts(c, &slice);
 		for (unsigned int place = 0; place < COMPARE_PLACES; place++)
 			compare_score(c, &slice, &ranks, place);
-		round_means(c, slice.n);
-		err = gather_shares(c, &slice);
+		compare_round_means(c, slice.n);
+		err = compare_gather_shares(c, &slice);
 	}
 	free(slice.targets);
 	return err;
@@ -257,15 +258,15 @@ static int fill_slice(struct compared *c)
 
 /* ---- the whole ---- */
 
-static int read_side(struct compared *c, const struct selection *selection,
-		     struct event_reader *reader)
+static int compare_read_side(struct compared *c, const struct message_selection *selection,
+			     struct event_reader *reader)
 {
 	int err = recorded_read(&c->rec, reader, selection);
 
 	if (!err)
-		err = fill_blocks(c);
+		err = compare_fill_blocks(c);
 	if (!err && c->rec.subjects.len)
-		err = fill_slice(c);
+		err = compare_fill_slice(c);
 	return err;
 }
 
@@ -307,7 +308,7 @@ static int compare_quantiles(struct comparison *c)
 	return err ? err : difference_judge(list, REPORT_QUANTILES);
 }
 
-int comparison_new(struct comparison **out, const struct selection *selection,
+int comparison_new(struct comparison **out, const struct message_selection *selection,
 		   struct event_reader *a, struct event_reader *b,
 		   const struct event_reader **which)
 {
@@ -322,7 +323,7 @@ int comparison_new(struct comparison **out, const struct selection *selection,
 	for (int side = 0; side < 2; side++) {
 		struct event_reader *reader = side ? b : a;
 
-		err = read_side(&c->sides[side], selection, reader);
+		err = compare_read_side(&c->sides[side], selection, reader);
 		if (err) {
 			*which = reader;
 			return err;

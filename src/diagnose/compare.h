@@ -19,7 +19,7 @@ struct comparison;
  * -errno as diagnosis_run(), and then *which is the reader that it is about, or NULL. To be freed
  * in either case; NULL is fine.
  */
-int comparison_new(struct comparison **out, const struct selection *selection,
+int comparison_new(struct comparison **out, const struct message_selection *selection,
 		   struct event_reader *a, struct event_reader *b,
 		   const struct event_reader **which);
 void comparison_free(struct comparison *c);

@@ -20,14 +20,14 @@
 /* Less than 1 / GONE of what it was: a cause is gone. */
 #define GONE 100
 
-static const struct compared *side(const struct comparison *c, int which)
+static const struct compared *compare_side(const struct comparison *c, int which)
 {
 	return &c->sides[which];
 }
 
-static bool both(const struct comparison *c)
+static bool compare_has_both(const struct comparison *c)
 {
-	return side(c, 0)->rec.messages.all.len && side(c, 1)->rec.messages.all.len;
+	return compare_side(c, 0)->rec.messages.all.len && compare_side(c, 1)->rec.messages.all.len;
 }
 
 /* ---- causes ---- */
@@ -37,7 +37,7 @@ struct ordered {
 	uint64_t change;
 };
 
-static int by_change(const void *a, const void *b)
+static int compare_order_by_change(const void *a, const void *b)
 {
 	const struct ordered *x = a, *y = b;
 
@@ -45,22 +45,24 @@ static int by_change(const void *a, const void *b)
 }
 
 /* Places that any of the two has; returns how many. The greatest change first. */
-static size_t order_places(const struct comparison *c, struct ordered *out)
+static size_t compare_order_places(const struct comparison *c, struct ordered *out)
 {
 	size_t n = 0;
 
 	for (unsigned int place = 0; place < CAUSE_PLACES; place++) {
-		const int64_t change = side(c, 1)->mean[place] - side(c, 0)->mean[place];
+		const int64_t change =
+			compare_side(c, 1)->mean[place] - compare_side(c, 0)->mean[place];
 
-		if (side(c, 0)->total[place] || side(c, 1)->total[place])
+		if (compare_side(c, 0)->total[place] || compare_side(c, 1)->total[place])
 			out[n++] = (struct ordered){ place, (uint64_t)llabs(change) };
 	}
-	qsort(out, n, sizeof(*out), by_change);
+	qsort(out, n, sizeof(*out), compare_order_by_change);
 	return n;
 }
 
 /* The first of them by name: "nginx", or what it was: "softirq timer"; "" if neither is known. */
-static const char *top_culprit_name(const struct compared *s, struct report *r, unsigned int place)
+static const char *compare_top_culprit(const struct compared *s, struct report *r,
+				       unsigned int place)
 {
 	const struct shares *shares = &s->shares[place];
 	const struct share *top = shares->len ? shares->items : NULL;
@@ -94,22 +96,23 @@ static const struct column cause_columns[] = {
 	{ "culprits_b", NULL, 0, 0 },
 };
 
-static void add_cause(const struct comparison *c, struct report *r, struct table *t,
-		      unsigned int place)
+static void compare_add_cause(const struct comparison *c, struct report *r, struct table *t,
+			      unsigned int place)
 {
-	const struct compared *a = side(c, 0), *b = side(c, 1);
+	const struct compared *a = compare_side(c, 0), *b = compare_side(c, 1);
 	const struct difference *d = &c->places[place];
 	const unsigned int cause = place / WHERE_MAX;
 
-	TABLE_ADD(t, value_string(cause_name(cause)), value_string(where_name(place % WHERE_MAX)),
+	TABLE_ADD(t, value_string(cause_name(cause)),
+		  value_string(cause_where_name(place % WHERE_MAX)),
 		  value_string(cause_kind(cause)), value_ns((uint64_t)a->mean[place]),
 		  value_ns((uint64_t)b->mean[place]), value_sns(b->mean[place] - a->mean[place]),
 		  difference_lo(d), difference_hi(d), difference_interval(r, d), difference_p(d),
 		  difference_adjusted(d), difference_significant(d),
-		  value_string(top_culprit_name(a, r, place)),
-		  value_string(top_culprit_name(b, r, place)),
-		  culprits_table(&a->rec, r, &a->shares[place]),
-		  culprits_table(&b->rec, r, &b->shares[place]));
+		  value_string(compare_top_culprit(a, r, place)),
+		  value_string(compare_top_culprit(b, r, place)),
+		  causes_culprits_table(&a->rec, r, &a->shares[place]),
+		  causes_culprits_table(&b->rec, r, &b->shares[place]));
 }
 
 static void compare_add_causes(const struct comparison *c, struct report *r)
@@ -125,40 +128,40 @@ static void compare_add_causes(const struct comparison *c, struct report *r)
 	t = table_new(r, cause_columns, ARRAY_LEN(cause_columns));
 	if (t)
 		t->head = "mean time of a message in the slice";
-	n = order_places(c, places);
+	n = compare_order_places(c, places);
 	for (size_t i = 0; i < n; i++)
-		add_cause(c, r, t, places[i].place);
+		compare_add_cause(c, r, t, places[i].place);
 	object_add(&r->body, "causes", value_table(t));
 }
 
 /* ---- the slice ---- */
 
-static uint64_t targets(const struct compared *s)
+static uint64_t compare_targets(const struct compared *s)
 {
 	return s->end - s->begin;
 }
 
 static struct value compare_mean(const struct compared *s)
 {
-	return targets(s) ? value_ns((uint64_t)s->mean[COMPARE_LATENCY]) : value_null();
+	return compare_targets(s) ? value_ns((uint64_t)s->mean[COMPARE_LATENCY]) : value_null();
 }
 
-static void add_slice(const struct comparison *c, struct report *r)
+static void compare_add_slice(const struct comparison *c, struct report *r)
 {
-	const struct compared *a = side(c, 0), *b = side(c, 1);
+	const struct compared *a = compare_side(c, 0), *b = compare_side(c, 1);
 	const struct difference *d = &c->places[COMPARE_LATENCY];
-	const struct selection *s = &c->selection;
+	const struct message_selection *s = &c->selection;
 	struct object *o = object_new(r);
 
 	object_add(o, "from", s->slowest ? value_null() : value_fraction(s->from));
 	object_add(o, "to", s->slowest ? value_null() : value_fraction(s->to));
 	object_add(o, "slowest", s->slowest ? value_u64(s->slowest) : value_null());
-	object_add(o, "messages_a", value_u64(targets(a)));
-	object_add(o, "messages_b", value_u64(targets(b)));
+	object_add(o, "messages_a", value_u64(compare_targets(a)));
+	object_add(o, "messages_b", value_u64(compare_targets(b)));
 	object_add(o, "a_ns", compare_mean(a));
 	object_add(o, "b_ns", compare_mean(b));
-	object_add(o, "difference_ns", both(c) ? value_sns(b->mean[COMPARE_LATENCY] -
-							   a->mean[COMPARE_LATENCY]) :
+	object_add(o, "difference_ns", compare_has_both(c) ? value_sns(b->mean[COMPARE_LATENCY] -
+								       a->mean[COMPARE_LATENCY]) :
 						 value_null());
 	object_add(o, "lo_ns", difference_lo(d));
 	object_add(o, "hi_ns", difference_hi(d));
@@ -183,7 +186,7 @@ struct application {
 
 struct applications VEC_OF(struct application);
 
-static int count_application(struct applications *all, const char *comm, int which)
+static int compare_count_application(struct applications *all, const char *comm, int which)
 {
 	struct application fresh = { .comm = comm };
 
@@ -197,7 +200,7 @@ static int count_application(struct applications *all, const char *comm, int whi
 	return vec_push(all, fresh) == -ENOMEM ? -ENOMEM : 0;
 }
 
-static int by_messages(const void *a, const void *b)
+static int compare_order_by_messages(const void *a, const void *b)
 {
 	const struct application *x = a, *y = b;
 	const uint64_t m = x->messages[0] + x->messages[1], n = y->messages[0] + y->messages[1];
@@ -205,24 +208,25 @@ static int by_messages(const void *a, const void *b)
 	return m != n ? (m > n ? -1 : 1) : strcmp(x->comm, y->comm);
 }
 
-static int count_applications(const struct comparison *c, struct applications *all)
+static int compare_count_applications(const struct comparison *c, struct applications *all)
 {
 	int err = 0;
 
 	vec_init(all, APPLICATIONS_MAX);
 	for (int which = 0; which < 2; which++) {
-		const struct recorded *rec = &side(c, which)->rec;
+		const struct recorded *rec = &compare_side(c, which)->rec;
 
 		vec_for_each(&rec->messages.all, m) {
 			const uint32_t task = tasks_by_tid(&rec->tasks, m->tid);
 
-			err = count_application(all, tasks_get(&rec->tasks, task)->comm, which);
+			err = compare_count_application(all, tasks_get(&rec->tasks, task)->comm,
+							which);
 			if (err)
 				return err;
 		}
 	}
 	if (all->len)
-		qsort(all->items, all->len, sizeof(*all->items), by_messages);
+		qsort(all->items, all->len, sizeof(*all->items), compare_order_by_messages);
 	return 0;
 }
 
@@ -230,18 +234,18 @@ static const struct column application_columns[] = {
 	{ "comm", NULL, 0, 0 }, { "messages_a", NULL, 0, 0 }, { "messages_b", NULL, 0, 0 },
 };
 
-static int add_applications(const struct comparison *c, struct report *r)
+static int compare_add_applications(const struct comparison *c, struct report *r)
 {
 	struct table *t = table_new(r, application_columns, ARRAY_LEN(application_columns));
 	struct applications all;
-	int err = count_applications(c, &all);
+	int err = compare_count_applications(c, &all);
 
 	vec_for_each(&all, one)
 		TABLE_ADD(t, value_string(*one->comm ? report_format(r, "%s", one->comm) : NULL),
 			  value_u64(one->messages[0]), value_u64(one->messages[1]));
 	object_add(&r->body, "applications", value_table(t));
 	vec_for_each(&all, one)
-		if (!one->messages[0] != !one->messages[1] && both(c))
+		if (!one->messages[0] != !one->messages[1] && compare_has_both(c))
 			report_finding(r, "Only %s has messages of %s.",
 				       one->messages[0] ? "A" : "B",
 				       *one->comm ? report_format(r, "%s", one->comm) :
@@ -256,20 +260,23 @@ static int add_applications(const struct comparison *c, struct report *r)
 static void compare_add_cause_finding(const struct comparison *c, struct report *r,
 				      unsigned int place)
 {
-	const int64_t a = side(c, 0)->mean[place], b = side(c, 1)->mean[place];
-	const char *culprit = top_culprit_name(side(c, a >= b ? 0 : 1), r, place);
+	const int64_t a = compare_side(c, 0)->mean[place], b = compare_side(c, 1)->mean[place];
+	const char *culprit = compare_top_culprit(compare_side(c, a >= b ? 0 : 1), r, place);
 	char from[HUMAN_MAX], to[HUMAN_MAX];
 
 	report_finding(r, "%s%s%s%s%s%s %s: %s a message to %s.", cause_name(place / WHERE_MAX),
 		       *culprit ? " (" : "", culprit, *culprit ? ")" : "",
 		       place % WHERE_MAX == WHERE_APPLICATION ? "" : " in ",
-		       place % WHERE_MAX == WHERE_APPLICATION ? "" : where_name(place % WHERE_MAX),
-		       b * GONE < a ? "is gone" : a * GONE < b ? "is new" :
-		       b < a ? "shrank" : "grew",
+		       place % WHERE_MAX == WHERE_APPLICATION ? ""
+							      : cause_where_name(place % WHERE_MAX),
+		       b * GONE < a   ? "is gone"
+		       : a * GONE < b ? "is new"
+		       : b < a	      ? "shrank"
+				      : "grew",
 		       human_ns(from, (uint64_t)a), human_ns(to, (uint64_t)b));
 }
 
-static bool any_tested(const struct comparison *c)
+static bool compare_any_tested(const struct comparison *c)
 {
 	for (int i = 0; i < REPORT_QUANTILES; i++)
 		if (c->quantiles[i].d.c.tested)
@@ -280,14 +287,14 @@ static bool any_tested(const struct comparison *c)
 /* Worth a sentence: more than can be measured, and not next to nothing of the greatest. */
 static bool compare_is_notable(const struct comparison *c, uint64_t change, uint64_t greatest)
 {
-	return change > side(c, 0)->rec.granularity && change > side(c, 1)->rec.granularity &&
-	       change >= greatest / MINOR;
+	return change > compare_side(c, 0)->rec.granularity &&
+	       change > compare_side(c, 1)->rec.granularity && change >= greatest / MINOR;
 }
 
 static void compare_add_cause_findings(const struct comparison *c, struct report *r)
 {
 	struct ordered places[CAUSE_PLACES];
-	const size_t n = order_places(c, places);
+	const size_t n = compare_order_places(c, places);
 	unsigned int findings = 0;
 
 	for (size_t i = 0; i < n && findings < CAUSE_FINDINGS_MAX; i++) {
@@ -308,7 +315,7 @@ static void compare_add_findings(const struct comparison *c, struct report *r)
 
 	if (q)
 		report_finding(r, "%s.", difference_phrase(r, q));
-	else if (any_tested(c))
+	else if (compare_any_tested(c))
 		report_finding(r, "No quantile of the messages' latency differs by more than "
 			       "chance.");
 	if (c->causes)
@@ -318,26 +325,27 @@ static void compare_add_findings(const struct comparison *c, struct report *r)
 static void compare_add_reasons(const struct comparison *c, struct report *r)
 {
 	for (int which = 0; which < 2; which++)
-		report_source_reasons(&side(c, which)->rec, r, which ? "B" : "A");
-	if (!both(c))
+		report_source_reasons(&compare_side(c, which)->rec, r, which ? "B" : "A");
+	if (!compare_has_both(c))
 		return;
 	for (int which = 0; which < 2; which++)
-		if (side(c, which)->n_blocks < CONTRAST_BLOCKS_MIN)
+		if (compare_side(c, which)->n_blocks < CONTRAST_BLOCKS_MIN)
 			report_reason(r, "too-few-messages", NULL, "%s has too few messages to "
 				      "tell a difference from chance (%u are needed)",
 				      which ? "B" : "A",
 				      BLOCK_MESSAGES_MIN * CONTRAST_BLOCKS_MIN);
 	for (int which = 0; which < 2; which++)
-		if (side(c, which)->n_blocks >= CONTRAST_BLOCKS_MIN &&
-		    !comparison_slice_suffices(side(c, which)))
+		if (compare_side(c, which)->n_blocks >= CONTRAST_BLOCKS_MIN &&
+		    !comparison_slice_suffices(compare_side(c, which)))
 			report_reason(r, "slice-too-small",
 				      report_format(r, "%llu messages, worth %.3g",
-						    (unsigned long long)targets(side(c, which)),
-						    side(c, which)->effective),
+						    (unsigned long long)compare_targets(
+							    compare_side(c, which)),
+						    compare_side(c, which)->effective),
 				      "the slice of %s has too few independent messages to tell a "
 				      "difference of causes from chance (%d are needed)",
 				      which ? "B" : "A", CONTRAST_EFFECTIVE_MIN);
-	if (!any_tested(c) && !r->partial)
+	if (!compare_any_tested(c) && !r->partial)
 		report_reason(r, "dependent", NULL, "the latencies depend on each other over so "
 			      "long that nothing can be told from chance: record for longer");
 }
@@ -347,11 +355,11 @@ int comparison_report(const struct comparison *c, struct report *r)
 	int err;
 
 	object_add(&r->body, "quantiles", difference_table(r, c->quantiles));
-	add_slice(c, r);
+	compare_add_slice(c, r);
 	compare_add_causes(c, r);
-	if (both(c))
+	if (compare_has_both(c))
 		compare_add_findings(c, r);
-	err = add_applications(c, r);
+	err = compare_add_applications(c, r);
 	compare_add_reasons(c, r);
 	return err ? err : report_error(r);
 }

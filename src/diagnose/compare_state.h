@@ -33,7 +33,7 @@ struct compared {
 };
 
 struct comparison {
-	struct selection selection;
+	struct message_selection selection;
 	struct compared sides[2];
 	bool causes;                         /* both know what their CPUs did */
 	struct quantile_difference quantiles[REPORT_QUANTILES];

@@ -23,7 +23,7 @@ void contexts_release(struct contexts *contexts)
 	contexts->places = NULL;
 }
 
-static struct context context_of(const struct slice *slice)
+static struct context contexts_get(const struct slice *slice)
 {
 	const uint8_t type = slice->segment_type;
 
@@ -56,7 +56,7 @@ static uint32_t contexts_place(const struct contexts *contexts, const struct con
 
 int contexts_add(struct contexts *contexts, const struct slice *slice, bool target, bool reference)
 {
-	const struct context like = context_of(slice);
+	const struct context like = contexts_get(slice);
 	const uint32_t at = contexts_place(contexts, &like);
 	const uint64_t ns = slice->end - slice->begin;
 	struct context *context;

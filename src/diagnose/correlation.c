@@ -53,8 +53,8 @@ static bool correlation_selects(const struct event_hist *h)
 }
 
 /* More than CORRELATION_STAGES are left out: a recording has a dozen. */
-static struct stage_series *series_of(const struct stage_reading *side, const struct event_hist *h,
-				      int *err)
+static struct stage_series *correlation_stage_series(const struct stage_reading *side,
+						     const struct event_hist *h, int *err)
 {
 	struct correlation *c = side->c;
 	struct stage_series s = { .stage = h->stage, .direction = h->direction,
@@ -89,7 +89,7 @@ static int correlation_add_hist(struct stage_reading *side, const struct event *
 
 	if (!correlation_selects(delta))
 		return 0;
-	series = series_of(side, delta, &err);
+	series = correlation_stage_series(side, delta, &err);
 	if (!series)
 		return err;
 	if (delta->schema < series->now.schema)
@@ -106,7 +106,7 @@ static int correlation_add_hist(struct stage_reading *side, const struct event *
 	return err;
 }
 
-static struct point point_of(const struct hist *hist)
+static struct point correlation_point(const struct hist *hist)
 {
 	struct point p = { .count = hist->count };
 	struct hist_quantile at;
@@ -118,14 +118,14 @@ static struct point point_of(const struct hist *hist)
 }
 
 /* A series that began later had nothing before. */
-static int end_interval(struct stage_series *series, size_t intervals)
+static int correlation_end_interval(struct stage_series *series, size_t intervals)
 {
 	int err = vec_reserve(&series->points, intervals);
 
 	while (!err && series->points.len + 1 < intervals)
 		vec_push(&series->points, (struct point){ 0 });
 	if (!err)
-		vec_push(&series->points, point_of(&series->now));
+		vec_push(&series->points, correlation_point(&series->now));
 	hist_reset(&series->now);
 	return err;
 }
@@ -154,7 +154,7 @@ static int correlation_add_interval(struct stage_reading *side, const struct eve
 	err = vec_push(&c->stretches, s);
 	vec_for_each(&c->stages, series)
 		if (!err)
-			err = end_interval(series, c->stretches.len);
+			err = correlation_end_interval(series, c->stretches.len);
 	return err;
 }
 
@@ -211,7 +211,7 @@ static int correlation_read_server(struct correlation *c, struct event_reader *r
 /* ---- the load's side ---- */
 
 /* The interval in which a request was completed; NULL: none. */
-static struct stretch *stretch_at(const struct correlation *c, uint64_t time)
+static struct stretch *correlation_stretch_at(const struct correlation *c, uint64_t time)
 {
 	const size_t low = sort_first(i, 0, c->stretches.len, c->stretches.items[i].to >= time);
 
@@ -233,7 +233,7 @@ static int correlation_add_sample(struct correlation *c, const struct event_bloc
 		c->first = sample.intended;
 	if (sample.done > c->last)
 		c->last = sample.done;
-	stretch = stretch_at(c, sample.done);
+	stretch = correlation_stretch_at(c, sample.done);
 	return stretch ? hist_record(&stretch->requests, sample.done - sample.intended) : 0;
 }
 
@@ -255,27 +255,27 @@ static int correlation_read_load(struct correlation *c, struct event_reader *rea
 /* ---- which intervals, which quantile ---- */
 
 /* Whole, and with enough requests for the quantile. */
-static bool is_usable(const struct correlation *c, const struct stretch *s,
-		      enum correlation_quantile q)
+static bool correlation_is_usable(const struct correlation *c, const struct stretch *s,
+				  enum correlation_quantile q)
 {
 	return s->sound && s->from >= c->first && s->to <= c->last &&
 	       s->requests.count >= quantiles[q].least;
 }
 
-static uint32_t count_usable(const struct correlation *c, enum correlation_quantile q)
+static uint32_t correlation_count_usable(const struct correlation *c, enum correlation_quantile q)
 {
 	uint32_t n = 0;
 
 	vec_for_each(&c->stretches, s)
-		n += is_usable(c, s, q);
+		n += correlation_is_usable(c, s, q);
 	return n;
 }
 
 /* The finer quantile is chosen if it loses a quarter of the intervals at most. */
 static bool correlation_choose(struct correlation *c)
 {
-	const uint32_t fine = count_usable(c, CORRELATION_P99);
-	const uint32_t coarse = count_usable(c, CORRELATION_P90);
+	const uint32_t fine = correlation_count_usable(c, CORRELATION_P99);
+	const uint32_t coarse = correlation_count_usable(c, CORRELATION_P90);
 
 	c->quantile = fine >= CORRELATION_MIN && fine * 4 >= coarse * 3 ? CORRELATION_P99 :
 									 CORRELATION_P90;
@@ -313,7 +313,8 @@ static double correlation_host_value(const struct stretch *s, enum host_series s
 	}
 }
 
-static double stage_value(const struct correlation *c, const struct stage_series *s, size_t at)
+static double correlation_stage_value(const struct correlation *c, const struct stage_series *s,
+				      size_t at)
 {
 	/* one that ended early has no points for what came then */
 	if (at >= s->points.len || s->points.items[at].count < quantiles[c->quantile].least / 2)
@@ -321,9 +322,9 @@ static double stage_value(const struct correlation *c, const struct stage_series
 	return s->points.items[at].ns[c->quantile];
 }
 
-static double request_value(const struct correlation *c, const struct stretch *s)
+static double correlation_request_value(const struct correlation *c, const struct stretch *s)
 {
-	return point_of(&s->requests).ns[c->quantile];
+	return correlation_point(&s->requests).ns[c->quantile];
 }
 
 /* Its values in the intervals that are used. True: they are known, and not all the same. */
@@ -336,9 +337,10 @@ static bool correlation_fill(const struct correlation *c, const struct stage_ser
 	for (size_t i = 0; i < c->stretches.len; i++) {
 		const struct stretch *s = &c->stretches.items[i];
 
-		if (!is_usable(c, s, c->quantile))
+		if (!correlation_is_usable(c, s, c->quantile))
 			continue;
-		out[n] = stage ? stage_value(c, stage, i) : correlation_host_value(s, host);
+		out[n] = stage ? correlation_stage_value(c, stage, i)
+			       : correlation_host_value(s, host);
 		if (isnan(out[n])) {
 			*why = stage ? "too few packets in some interval" : "it was not recorded";
 			return false;
@@ -349,7 +351,7 @@ static bool correlation_fill(const struct correlation *c, const struct stage_ser
 	return varies;
 }
 
-static int by_stage(const void *a, const void *b)
+static int correlation_order_by_stage(const void *a, const void *b)
 {
 	const struct stage_series *x = a, *y = b;
 	const int order[] = {
@@ -363,7 +365,7 @@ static int by_stage(const void *a, const void *b)
 	return 0;
 }
 
-static void name_stage(const struct stage_series *s, char *out, size_t size)
+static void correlation_name_stage(const struct stage_series *s, char *out, size_t size)
 {
 	if (s->dist == DIST_CPU_WAIT)
 		snprintf(out, size, "%s %s", protocol_name(s->protocol), dist_name(s->dist));
@@ -372,13 +374,13 @@ static void name_stage(const struct stage_series *s, char *out, size_t size)
 			 stage_name(s->stage), origin_name(s->origin));
 }
 
-static int add_series(struct correlation *c, const struct stage_series *stage,
-		      enum host_series host, double *values, size_t *rows)
+static int correlation_add_series(struct correlation *c, const struct stage_series *stage,
+				  enum host_series host, double *values, size_t *rows)
 {
 	struct correlate s = { .stage = stage != NULL };
 
 	if (stage)
-		name_stage(stage, s.name, sizeof(s.name));
+		correlation_name_stage(stage, s.name, sizeof(s.name));
 	else
 		snprintf(s.name, sizeof(s.name), "%s", host_names[host]);
 	s.unit = stage ? "ns" : host == HOST_PACKETS ? "1/s" : "fraction";
@@ -387,8 +389,8 @@ static int add_series(struct correlation *c, const struct stage_series *stage,
 	return vec_push(&c->series, s);
 }
 
-static int compute(struct correlation *c, const double *requests, const double *values,
-		   size_t rows)
+static int correlation_compute_one(struct correlation *c, const double *requests,
+				   const double *values, size_t rows)
 {
 	struct spearman *found = calloc(rows + 1, sizeof(*found));
 	int err = found ? 0 : -ENOMEM;
@@ -411,7 +413,7 @@ static int compute(struct correlation *c, const double *requests, const double *
 	return err == -EDOM ? 0 : err;
 }
 
-static int correlate(struct correlation *c)
+static int correlation_compute(struct correlation *c)
 {
 	const size_t most = c->stages.len + HOST_SERIES;
 	double *values = calloc((most + 1) * c->intervals, sizeof(*values));
@@ -423,15 +425,15 @@ static int correlate(struct correlation *c)
 		return -ENOMEM;
 	requests = values + most * c->intervals;
 	vec_for_each(&c->stretches, s)
-		if (is_usable(c, s, c->quantile))
-			requests[n++] = request_value(c, s);
+		if (correlation_is_usable(c, s, c->quantile))
+			requests[n++] = correlation_request_value(c, s);
 	vec_for_each(&c->stages, stage)
 		if (!err)
-			err = add_series(c, stage, 0, values, &rows);
+			err = correlation_add_series(c, stage, 0, values, &rows);
 	for (enum host_series h = 0; h < HOST_SERIES && !err; h++)
-		err = add_series(c, NULL, h, values, &rows);
+		err = correlation_add_series(c, NULL, h, values, &rows);
 	if (!err)
-		err = compute(c, requests, values, rows);
+		err = correlation_compute_one(c, requests, values, rows);
 	free(values);
 	return err;
 }
@@ -453,9 +455,10 @@ int correlation_new(struct correlation **out, struct event_reader *server,
 	if (!err)
 		err = correlation_read_load(c, load);
 	if (c->stages.len)
-		qsort(c->stages.items, c->stages.len, sizeof(*c->stages.items), by_stage);
+		qsort(c->stages.items, c->stages.len, sizeof(*c->stages.items),
+		      correlation_order_by_stage);
 	c->known = !err && correlation_choose(c);
-	return c->known ? correlate(c) : err;
+	return c->known ? correlation_compute(c) : err;
 }
 
 void correlation_free(struct correlation *c)

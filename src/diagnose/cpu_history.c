@@ -21,19 +21,19 @@ struct core_track {
 /* The name of a thread's stretch on a CPU: its core, and its number there. Never 0. */
 #define ONCPU_NUMBER_BITS 48
 
-static uint64_t oncpu_name(uint32_t core, uint64_t number)
+static uint64_t history_oncpu_name(uint32_t core, uint64_t number)
 {
 	return (uint64_t)core << ONCPU_NUMBER_BITS | (number + 1);
 }
 
-static struct oncpu *oncpu_named(const struct cpu_history *history, uint64_t name)
+static struct oncpu *history_oncpu_named(const struct cpu_history *history, uint64_t name)
 {
 	const uint64_t mask = ((uint64_t)1 << ONCPU_NUMBER_BITS) - 1;
-	const struct ring *oncpus = &history->oncpus[name >> ONCPU_NUMBER_BITS];
+	const struct rolling *oncpus = &history->oncpus[name >> ONCPU_NUMBER_BITS];
 
 	if (!name || (name & mask) <= oncpus->head)
 		return NULL;
-	return ring_at(oncpus, (name & mask) - 1);
+	return rolling_at(oncpus, (name & mask) - 1);
 }
 
 int cpu_history_init(struct cpu_history *history, const struct tasks *tasks, uint32_t cores)
@@ -45,14 +45,14 @@ int cpu_history_init(struct cpu_history *history, const struct tasks *tasks, uin
 	history->found = calloc(cores ? cores : 1, sizeof(*history->found));
 	history->last_oncpu = calloc(tasks->threads + 1UL, sizeof(*history->last_oncpu));
 	history->last_waking = calloc(tasks->threads + 1UL, sizeof(*history->last_waking));
-	ring_init(&history->wakings, sizeof(struct waking));
-	ring_init(&history->trace_gaps, sizeof(struct trace_gap));
+	rolling_init(&history->wakings, sizeof(struct waking));
+	rolling_init(&history->trace_gaps, sizeof(struct trace_gap));
 	if (!history->segments || !history->oncpus || !history->cores || !history->found ||
 	    !history->last_oncpu || !history->last_waking)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < cores; i++) {
-		ring_init(&history->segments[i], sizeof(struct cpu_segment));
-		ring_init(&history->oncpus[i], sizeof(struct oncpu));
+		rolling_init(&history->segments[i], sizeof(struct cpu_segment));
+		rolling_init(&history->oncpus[i], sizeof(struct oncpu));
 	}
 	return 0;
 }
@@ -60,11 +60,11 @@ int cpu_history_init(struct cpu_history *history, const struct tasks *tasks, uin
 void cpu_history_release(struct cpu_history *history)
 {
 	for (uint32_t i = 0; history->segments && i < history->n_cores; i++)
-		ring_release(&history->segments[i]);
+		rolling_release(&history->segments[i]);
 	for (uint32_t i = 0; history->oncpus && i < history->n_cores; i++)
-		ring_release(&history->oncpus[i]);
-	ring_release(&history->wakings);
-	ring_release(&history->trace_gaps);
+		rolling_release(&history->oncpus[i]);
+	rolling_release(&history->wakings);
+	rolling_release(&history->trace_gaps);
 	free(history->segments);
 	free(history->oncpus);
 	free(history->cores);
@@ -77,11 +77,11 @@ void cpu_history_release(struct cpu_history *history)
 void cpu_history_clear(struct cpu_history *history, uint64_t since)
 {
 	for (uint32_t i = 0; i < history->n_cores; i++) {
-		ring_clear(&history->segments[i]);
-		ring_clear(&history->oncpus[i]);
+		rolling_clear(&history->segments[i]);
+		rolling_clear(&history->oncpus[i]);
 	}
-	ring_clear(&history->wakings);
-	ring_clear(&history->trace_gaps);
+	rolling_clear(&history->wakings);
+	rolling_clear(&history->trace_gaps);
 	history->unrecorded = 0;
 	memset(history->cores, 0, history->n_cores * sizeof(*history->cores));
 	memset(history->last_oncpu, 0, history->tasks->threads * sizeof(*history->last_oncpu));
@@ -91,10 +91,10 @@ void cpu_history_clear(struct cpu_history *history, uint64_t since)
 
 /* ---- forgetting ---- */
 
-static void trim_segments(struct ring *segments, uint64_t time)
+static void history_trim_segments(struct rolling *segments, uint64_t time)
 {
-	while (ring_len(segments) > 1) {
-		const struct cpu_segment *next = ring_at(segments, segments->head + 1);
+	while (rolling_len(segments) > 1) {
+		const struct cpu_segment *next = rolling_at(segments, segments->head + 1);
 
 		if (next->begin > time)
 			break;
@@ -102,10 +102,10 @@ static void trim_segments(struct ring *segments, uint64_t time)
 	}
 }
 
-static void trim_oncpus(struct ring *oncpus, uint64_t time)
+static void history_trim_oncpus(struct rolling *oncpus, uint64_t time)
 {
-	while (ring_len(oncpus)) {
-		const struct oncpu *oncpu = ring_at(oncpus, oncpus->head);
+	while (rolling_len(oncpus)) {
+		const struct oncpu *oncpu = rolling_at(oncpus, oncpus->head);
 
 		if (oncpu->end > time) /* the one that goes on is the last */
 			break;
@@ -113,21 +113,22 @@ static void trim_oncpus(struct ring *oncpus, uint64_t time)
 	}
 }
 
-static void trim_all(struct cpu_history *history, uint64_t time)
+static void history_trim_all(struct cpu_history *history, uint64_t time)
 {
 	for (uint32_t i = 0; i < history->n_cores; i++) {
-		trim_segments(&history->segments[i], time);
-		trim_oncpus(&history->oncpus[i], time);
+		history_trim_segments(&history->segments[i], time);
+		history_trim_oncpus(&history->oncpus[i], time);
 	}
-	while (ring_len(&history->wakings)) {
-		const struct waking *waking = ring_at(&history->wakings, history->wakings.head);
+	while (rolling_len(&history->wakings)) {
+		const struct waking *waking = rolling_at(&history->wakings, history->wakings.head);
 
 		if (waking->time >= time)
 			break;
 		history->wakings.head++;
 	}
-	while (ring_len(&history->trace_gaps) &&
-	       ((const struct trace_gap *)ring_at(&history->trace_gaps, history->trace_gaps.head))
+	while (rolling_len(&history->trace_gaps) &&
+	       ((const struct trace_gap *)rolling_at(&history->trace_gaps,
+						     history->trace_gaps.head))
 			       ->end < time)
 		history->trace_gaps.head++;
 }
@@ -136,21 +137,21 @@ void cpu_history_trim(struct cpu_history *history, uint64_t time)
 {
 	if (time <= history->since)
 		return;
-	trim_all(history, time);
+	history_trim_all(history, time);
 	history->since = time;
 }
 
-static uint64_t bytes_used(const struct cpu_history *history)
+static uint64_t history_bytes_used(const struct cpu_history *history)
 {
-	uint64_t bytes = ring_len(&history->wakings) * sizeof(struct waking);
+	uint64_t bytes = rolling_len(&history->wakings) * sizeof(struct waking);
 
 	for (uint32_t i = 0; i < history->n_cores; i++)
-		bytes += ring_len(&history->segments[i]) * sizeof(struct cpu_segment) +
-			 ring_len(&history->oncpus[i]) * sizeof(struct oncpu);
+		bytes += rolling_len(&history->segments[i]) * sizeof(struct cpu_segment) +
+			 rolling_len(&history->oncpus[i]) * sizeof(struct oncpu);
 	return bytes;
 }
 
-static uint64_t newest_edge(const struct cpu_history *history)
+static uint64_t history_newest_edge(const struct cpu_history *history)
 {
 	uint64_t time = history->since;
 
@@ -161,20 +162,21 @@ static uint64_t newest_edge(const struct cpu_history *history)
 }
 
 /* Too much is waited for at once: the older half goes. */
-static void limit_memory(struct cpu_history *history)
+static void history_limit_memory(struct cpu_history *history)
 {
 	if (++history->fed < LOOK_EVERY)
 		return;
 	history->fed = 0;
-	if (bytes_used(history) <= CPU_HISTORY_BYTES)
+	if (history_bytes_used(history) <= CPU_HISTORY_BYTES)
 		return;
 	history->dropped++;
-	cpu_history_trim(history, history->since + (newest_edge(history) - history->since) / 2);
+	cpu_history_trim(history,
+			 history->since + (history_newest_edge(history) - history->since) / 2);
 }
 
 /* ---- feeding ---- */
 
-static struct cpu_segment segment_of_track(const struct event_track *track, uint64_t time)
+static struct cpu_segment history_segment(const struct event_track *track, uint64_t time)
 {
 	struct cpu_segment segment = { .begin = time, .type = SEGMENT_NOT_RECORDED };
 	const struct event_open *base = &track->open[0];
@@ -213,26 +215,26 @@ static struct cpu_segment segment_of_track(const struct event_track *track, uint
 	return segment;
 }
 
-static bool same_segment(const struct cpu_segment *a, const struct cpu_segment *b)
+static bool history_same_segment(const struct cpu_segment *a, const struct cpu_segment *b)
 {
 	return a->type == b->type && a->detail == b->detail && a->task == b->task &&
 	       a->call == b->call;
 }
 
 /* `time` may be before the last gap's: that a block is missing shows when the next one comes. */
-static void begin_trace_gap(struct cpu_history *history, uint64_t time)
+static void history_begin_trace_gap(struct cpu_history *history, uint64_t time)
 {
-	struct ring *trace_gaps = &history->trace_gaps;
+	struct rolling *trace_gaps = &history->trace_gaps;
 	struct trace_gap *gap;
 
-	for (; ring_len(trace_gaps); trace_gaps->tail--) {
-		gap = ring_at(trace_gaps, trace_gaps->tail - 1);
+	for (; rolling_len(trace_gaps); trace_gaps->tail--) {
+		gap = rolling_at(trace_gaps, trace_gaps->tail - 1);
 		if (gap->end < time)
 			break;
 		if (gap->begin < time)
 			time = gap->begin;
 	}
-	gap = ring_push(trace_gaps);
+	gap = rolling_push(trace_gaps);
 	if (gap)
 		*gap = (struct trace_gap){ time, UINT64_MAX };
 	else
@@ -240,11 +242,11 @@ static void begin_trace_gap(struct cpu_history *history, uint64_t time)
 }
 
 /* A gap of length 0 is none: each switch ends the open spans before it begins the next. */
-static void end_trace_gap(struct cpu_history *history, uint64_t time)
+static void history_end_trace_gap(struct cpu_history *history, uint64_t time)
 {
-	struct ring *trace_gaps = &history->trace_gaps;
+	struct rolling *trace_gaps = &history->trace_gaps;
 	struct trace_gap *gap =
-		ring_len(trace_gaps) ? ring_at(trace_gaps, trace_gaps->tail - 1) : NULL;
+		rolling_len(trace_gaps) ? rolling_at(trace_gaps, trace_gaps->tail - 1) : NULL;
 
 	if (gap && gap->begin == time)
 		trace_gaps->tail--;
@@ -252,8 +254,8 @@ static void end_trace_gap(struct cpu_history *history, uint64_t time)
 		gap->end = time;
 }
 
-static void track_trace_gaps(struct cpu_history *history, uint32_t core,
-			     const struct cpu_segment *segment)
+static void history_track_trace_gaps(struct cpu_history *history, uint32_t core,
+				     const struct cpu_segment *segment)
 {
 	struct core_track *c = &history->cores[core];
 	const bool unrecorded = segment->type == SEGMENT_NOT_RECORDED && c->seen;
@@ -263,45 +265,46 @@ static void track_trace_gaps(struct cpu_history *history, uint32_t core,
 		return;
 	c->unrecorded = unrecorded;
 	if (unrecorded) {
-		begin_trace_gap(history, segment->begin);
+		history_begin_trace_gap(history, segment->begin);
 		history->unrecorded++;
 	} else if (!--history->unrecorded) {
-		end_trace_gap(history, segment->begin);
+		history_end_trace_gap(history, segment->begin);
 	}
 }
 
-static void push_segment(struct cpu_history *history, uint32_t core,
-			 const struct cpu_segment *segment)
+static void history_push_segment(struct cpu_history *history, uint32_t core,
+				 const struct cpu_segment *segment)
 {
-	struct ring *segments = &history->segments[core];
+	struct rolling *segments = &history->segments[core];
 	struct cpu_segment *last =
-		ring_len(segments) ? ring_at(segments, segments->tail - 1) : NULL;
+		rolling_len(segments) ? rolling_at(segments, segments->tail - 1) : NULL;
 
-	track_trace_gaps(history, core, segment);
-	if (last && same_segment(last, segment))
+	history_track_trace_gaps(history, core, segment);
+	if (last && history_same_segment(last, segment))
 		return;
 	if (last && last->begin == segment->begin) {
 		*last = *segment;
 		return;
 	}
-	last = ring_push(segments);
+	last = rolling_push(segments);
 	if (last)
 		*last = *segment;
 	else
 		history->no_memory = true;
 }
 
-static struct oncpu *current_oncpu(struct cpu_history *history, uint32_t core)
+static struct oncpu *history_current_oncpu(struct cpu_history *history, uint32_t core)
 {
-	struct ring *oncpus = &history->oncpus[core];
+	struct rolling *oncpus = &history->oncpus[core];
 
-	return history->cores[core].running && ring_len(oncpus) ?
-		       ring_at(oncpus, oncpus->tail - 1) : NULL;
+	return history->cores[core].running && rolling_len(oncpus) ?
+		       rolling_at(oncpus, oncpus->tail - 1) : NULL;
 }
 
-static void end_oncpu(struct cpu_history *history, uint32_t core, uint64_t time, uint8_t left)
+static void history_end_oncpu(struct cpu_history *history, uint32_t core, uint64_t time,
+			      uint8_t left)
 {
-	struct oncpu *oncpu = current_oncpu(history, core);
+	struct oncpu *oncpu = history_current_oncpu(history, core);
 
 	if (oncpu) {
 		oncpu->end = time;
@@ -310,15 +313,16 @@ static void end_oncpu(struct cpu_history *history, uint32_t core, uint64_t time,
 	history->cores[core].running = false;
 }
 
-static void begin_oncpu(struct cpu_history *history, uint32_t core, const struct event_open *base)
+static void history_begin_oncpu(struct cpu_history *history, uint32_t core,
+				const struct event_open *base)
 {
 	uint32_t thread = tasks_get(history->tasks, base->what)->thread;
 	struct oncpu *oncpu;
 
-	end_oncpu(history, core, base->begin, LEFT_UNKNOWN);
+	history_end_oncpu(history, core, base->begin, LEFT_UNKNOWN);
 	if (thread == THREAD_NONE)
 		return;
-	oncpu = ring_push(&history->oncpus[core]);
+	oncpu = rolling_push(&history->oncpus[core]);
 	if (!oncpu) {
 		history->no_memory = true;
 		return;
@@ -328,30 +332,30 @@ static void begin_oncpu(struct cpu_history *history, uint32_t core, const struct
 		.thread = thread, .core = core,
 		.left_before = base->type & SPAN_CONT ? LEFT_UNKNOWN : (uint8_t)base->arg,
 	};
-	history->last_oncpu[thread] = oncpu_name(core, history->oncpus[core].tail - 1);
+	history->last_oncpu[thread] = history_oncpu_name(core, history->oncpus[core].tail - 1);
 	history->cores[core].running = true;
 }
 
-static bool opens_alike(const struct event_track *track, const struct event_block *block)
+static bool history_opens_alike(const struct event_track *track, const struct event_block *block)
 {
 	return track->depth == block->n_open &&
 	       event_track_same(track, block->open, block->n_open) == block->n_open;
 }
 
 /* From its last edge on. */
-static void begin_unrecorded(struct cpu_history *history, uint32_t core)
+static void history_begin_unrecorded(struct cpu_history *history, uint32_t core)
 {
 	const struct cpu_segment segment = { .begin = history->cores[core].last,
 					     .type = SEGMENT_NOT_RECORDED };
 
-	push_segment(history, core, &segment);
-	end_oncpu(history, core, segment.begin, LEFT_UNKNOWN);
+	history_push_segment(history, core, &segment);
+	history_end_oncpu(history, core, segment.begin, LEFT_UNKNOWN);
 }
 
 void cpu_history_end(struct cpu_history *history, uint32_t core)
 {
 	if (history->cores[core].known && history->cores[core].track.depth)
-		begin_unrecorded(history, core);
+		history_begin_unrecorded(history, core);
 	history->cores[core].track.depth = 0;
 }
 
@@ -362,27 +366,27 @@ void cpu_history_block(struct cpu_history *history, uint32_t core, const struct 
 	struct event_open base;
 	struct cpu_segment segment;
 
-	if (c->known && !lost && opens_alike(&c->track, block))
+	if (c->known && !lost && history_opens_alike(&c->track, block))
 		return;
 	if (c->known)
-		begin_unrecorded(history, core);
+		history_begin_unrecorded(history, core);
 	c->seen |= lost || block->n_open; /* nothing is open before the recording begins */
 	if (lost && !c->known && from < block->first) {
 		segment = (struct cpu_segment){ .begin = from, .type = SEGMENT_NOT_RECORDED };
-		push_segment(history, core, &segment);
+		history_push_segment(history, core, &segment);
 	}
 	if (c->known || lost)
 		from = block->first;
 	event_track_set(&c->track, block->open, block->n_open);
-	segment = segment_of_track(&c->track, block->first < from ? block->first : from);
-	push_segment(history, core, &segment);
+	segment = history_segment(&c->track, block->first < from ? block->first : from);
+	history_push_segment(history, core, &segment);
 	if (c->track.depth && event_open_type(&c->track.open[0]) == SPAN_TASK) {
 		base = c->track.open[0];
 		if (c->known && base.begin < c->last) {
 			base.begin = c->last;
 			base.type |= SPAN_CONT;
 		}
-		begin_oncpu(history, core, &base);
+		history_begin_oncpu(history, core, &base);
 	}
 	c->known = true;
 	c->last = block->first;
@@ -398,10 +402,10 @@ static void history_begin_span(struct cpu_history *history, uint32_t core, uint6
 	if (!event_track_begin(&c->track, time, edge->what, edge->arg, edge->type))
 		return;
 	if (c->track.depth == 1 && type == SPAN_TASK)
-		begin_oncpu(history, core, &c->track.open[0]);
+		history_begin_oncpu(history, core, &c->track.open[0]);
 	if (!(edge->type & SPAN_CONT))
 		return;
-	oncpu = current_oncpu(history, core);
+	oncpu = history_current_oncpu(history, core);
 	if (!oncpu || oncpu->begin != time)
 		return;
 	if (type == SPAN_SYSCALL && c->track.depth == 2)
@@ -419,8 +423,8 @@ static void history_end_span(struct cpu_history *history, uint32_t core, uint64_
 		return;
 	c->track.depth--;
 	if (!c->track.depth && (edge->type & SPAN_TYPE_MASK) == SPAN_TASK)
-		end_oncpu(history, core, time,
-			  edge->type & SPAN_CONT ? LEFT_UNKNOWN : (uint8_t)edge->arg);
+		history_end_oncpu(history, core, time,
+				  edge->type & SPAN_CONT ? LEFT_UNKNOWN : (uint8_t)edge->arg);
 }
 
 void cpu_history_edge(struct cpu_history *history, uint32_t core, uint64_t time,
@@ -434,9 +438,9 @@ void cpu_history_edge(struct cpu_history *history, uint32_t core, uint64_t time,
 	else
 		history_begin_span(history, core, time, edge);
 	c->last = time;
-	segment = segment_of_track(&c->track, time);
-	push_segment(history, core, &segment);
-	limit_memory(history);
+	segment = history_segment(&c->track, time);
+	history_push_segment(history, core, &segment);
+	history_limit_memory(history);
 }
 
 void cpu_history_wake(struct cpu_history *history, const struct event_wake *wake)
@@ -446,7 +450,7 @@ void cpu_history_wake(struct cpu_history *history, const struct event_wake *wake
 
 	if (thread == THREAD_NONE)
 		return;
-	waking = ring_push(&history->wakings);
+	waking = rolling_push(&history->wakings);
 	if (!waking) {
 		history->no_memory = true;
 		return;
@@ -467,34 +471,34 @@ void cpu_history_wake(struct cpu_history *history, const struct event_wake *wake
 #define FIND_NEAR 8
 
 /* The first segment that begins after `time`. */
-static uint64_t first_after(const struct ring *segments, uint64_t time, uint64_t near)
+static uint64_t history_first_after(const struct rolling *segments, uint64_t time, uint64_t near)
 {
 	uint64_t low = segments->head, high = segments->tail;
 
 	if (near >= low && near < high &&
-	    ((const struct cpu_segment *)ring_at(segments, near))->begin <= time) {
+	    ((const struct cpu_segment *)rolling_at(segments, near))->begin <= time) {
 		low = near + 1;
 		for (int i = 0; i < FIND_NEAR && low < high; i++, low++)
-			if (((const struct cpu_segment *)ring_at(segments, low))->begin > time)
+			if (((const struct cpu_segment *)rolling_at(segments, low))->begin > time)
 				return low;
 	}
 	return sort_first(i, low, high,
-			  ((const struct cpu_segment *)ring_at(segments, i))->begin > time);
+			  ((const struct cpu_segment *)rolling_at(segments, i))->begin > time);
 }
 
 bool cpu_history_find(const struct cpu_history *history, uint32_t core, uint64_t time,
 		      uint64_t *number, uint64_t *until)
 {
-	const struct ring *segments;
+	const struct rolling *segments;
 	uint64_t after;
 
 	*until = UINT64_MAX;
-	if (core >= history->n_cores || !ring_len(&history->segments[core]))
+	if (core >= history->n_cores || !rolling_len(&history->segments[core]))
 		return false;
 	segments = &history->segments[core];
-	after = first_after(segments, time, history->found[core]);
+	after = history_first_after(segments, time, history->found[core]);
 	if (after == segments->head) {
-		*until = ((const struct cpu_segment *)ring_at(segments, after))->begin;
+		*until = ((const struct cpu_segment *)rolling_at(segments, after))->begin;
 		return false;
 	}
 	*number = history->found[core] = after - 1;
@@ -504,7 +508,7 @@ bool cpu_history_find(const struct cpu_history *history, uint32_t core, uint64_t
 const struct cpu_segment *cpu_history_segment(const struct cpu_history *history, uint32_t core,
 					      uint64_t number)
 {
-	return ring_at(&history->segments[core], number);
+	return rolling_at(&history->segments[core], number);
 }
 
 uint64_t cpu_history_segment_end(const struct cpu_history *history, uint32_t core, uint64_t number)
@@ -516,13 +520,13 @@ uint64_t cpu_history_segment_end(const struct cpu_history *history, uint32_t cor
 
 const struct oncpu *cpu_history_last_oncpu(const struct cpu_history *history, uint32_t thread)
 {
-	return oncpu_named(history, history->last_oncpu[thread]);
+	return history_oncpu_named(history, history->last_oncpu[thread]);
 }
 
 const struct oncpu *cpu_history_oncpu_before(const struct cpu_history *history,
 					     const struct oncpu *oncpu)
 {
-	return oncpu_named(history, oncpu->before);
+	return history_oncpu_named(history, oncpu->before);
 }
 
 const struct waking *cpu_history_waking(const struct cpu_history *history, uint32_t thread,
@@ -531,7 +535,7 @@ const struct waking *cpu_history_waking(const struct cpu_history *history, uint3
 	uint64_t at = history->last_waking[thread];
 
 	while (at > history->wakings.head) {
-		const struct waking *waking = ring_at(&history->wakings, at - 1);
+		const struct waking *waking = rolling_at(&history->wakings, at - 1);
 
 		if (waking->time <= time)
 			return waking;
@@ -544,16 +548,16 @@ const struct waking *cpu_history_waking_before(const struct cpu_history *history
 					       const struct waking *waking)
 {
 	return waking->before > history->wakings.head ?
-		       ring_at(&history->wakings, waking->before - 1) : NULL;
+		       rolling_at(&history->wakings, waking->before - 1) : NULL;
 }
 
 const struct trace_gap *cpu_history_trace_gap(const struct cpu_history *history, uint64_t from,
 					      uint64_t to)
 {
 	const uint64_t low = sort_first(i, history->trace_gaps.head, history->trace_gaps.tail,
-		((const struct trace_gap *)ring_at(&history->trace_gaps, i))->end >= from);
+		((const struct trace_gap *)rolling_at(&history->trace_gaps, i))->end >= from);
 	const struct trace_gap *gap;
 
-	gap = low < history->trace_gaps.tail ? ring_at(&history->trace_gaps, low) : NULL;
+	gap = low < history->trace_gaps.tail ? rolling_at(&history->trace_gaps, low) : NULL;
 	return gap && gap->begin <= to ? gap : NULL;
 }

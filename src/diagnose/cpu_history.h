@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "diagnose/ring.h"
+#include "diagnose/rolling.h"
 #include "diagnose/tasks.h"
 #include "event/source.h"
 
@@ -77,13 +77,13 @@ struct core_track; /* the open spans of a core */
 
 struct cpu_history {
 	const struct tasks *tasks;
-	struct ring *segments;    /* by core */
+	struct rolling *segments;    /* by core */
 	struct core_track *cores;
 	uint64_t *found;          /* by core: the segment found last, to search from */
 	uint32_t n_cores;
-	struct ring *oncpus;      /* by core */
-	struct ring wakings;
-	struct ring trace_gaps;   /* do not overlap */
+	struct rolling *oncpus;      /* by core */
+	struct rolling wakings;
+	struct rolling trace_gaps;   /* do not overlap */
 	uint32_t unrecorded;      /* cores that are not recorded now */
 	uint64_t *last_oncpu;     /* by thread: name of its last stretch on a CPU, 0 = none */
 	uint64_t *last_waking;    /* by thread: number of its last waking, + 1 */

@@ -37,7 +37,7 @@ struct diagnose_method {
 };
 
 struct diagnose_options {
-	struct selection selection;
+	struct message_selection selection;
 	enum times_style times; /* how text shows points in time */
 	const struct diagnose_method *method; /* NULL: the usual one */
 };

@@ -10,7 +10,7 @@
 
 /* ---- one message ---- */
 
-static bool same_share(const struct share *a, const struct share *b)
+static bool breakdown_same_share(const struct share *a, const struct share *b)
 {
 	return a->place == b->place && a->culprit == b->culprit && a->message == b->message &&
 	       a->detail == b->detail;
@@ -28,7 +28,7 @@ int breakdown_add(struct breakdown *breakdown, const struct slice *slice)
 	breakdown->ns[share.place] += share.ns;
 	/* the last ones are the likeliest */
 	for (size_t i = breakdown->shares.len; i-- && i + 16 > breakdown->shares.len;) {
-		if (same_share(&breakdown->shares.items[i], &share)) {
+		if (breakdown_same_share(&breakdown->shares.items[i], &share)) {
 			breakdown->shares.items[i].ns += share.ns;
 			return 0;
 		}

@@ -10,7 +10,7 @@
 /* A message that is looked at from here and there is one of these in so many windows. */
 #define WINDOWS_MAX 65536u
 
-static bool searched(const struct slice *slice)
+static bool functions_is_searched(const struct slice *slice)
 {
 	return (slice->cause == CAUSE_FUNCTION || slice->cause == CAUSE_APPLICATION) &&
 	       slice->core != CORE_UNKNOWN;
@@ -25,7 +25,7 @@ int functions_add_window(struct windows *windows, const struct slice *slice)
 	const uint8_t role = roles[slice->where];
 	int err;
 
-	if (!searched(slice))
+	if (!functions_is_searched(slice))
 		return 0;
 	if (!windows->max)
 		vec_init(windows, WINDOWS_MAX);
@@ -50,7 +50,8 @@ struct function_source {
 	uint32_t n;
 };
 
-static uint32_t named(const struct function_source *source, uint8_t type, uint32_t what)
+static uint32_t functions_map_name(const struct function_source *source, uint8_t type,
+				   uint32_t what)
 {
 	if (!source->map || (type & SPAN_TYPE_MASK) != SPAN_FUNCTION)
 		return what;
@@ -73,13 +74,13 @@ static int functions_read_window(struct nesting *n, const struct function_source
 	while ((err = event_source_next(source->edges, &block)) > 0) {
 		event_walk_block(&walk, &block);
 		while (event_walk_next(&walk, &span)) {
-			span.what = named(source, span.type, span.what);
+			span.what = functions_map_name(source, span.type, span.what);
 			nesting_span(n, &span, false);
 		}
 	}
 	for (uint32_t i = 0; i < walk.track.depth; i++)
-		walk.track.open[i].what =
-			named(source, walk.track.open[i].type, walk.track.open[i].what);
+		walk.track.open[i].what = functions_map_name(source, walk.track.open[i].type,
+							     walk.track.open[i].what);
 	nesting_open(n, &walk.track, 0);
 	return err;
 }
@@ -154,7 +155,7 @@ static int functions_add_other(struct diagnosis *d, uint32_t model,
 
 /* ---- names ---- */
 
-static int map_names(struct event_dict *all, const struct recorded *rec, uint32_t **map)
+static int functions_map_names(struct event_dict *all, const struct recorded *rec, uint32_t **map)
 {
 	const uint32_t n = event_dict_len(rec->names, DICT_SYMBOL);
 
@@ -168,13 +169,13 @@ static int map_names(struct event_dict *all, const struct recorded *rec, uint32_
 }
 
 /* A function is called by another number in another recording. */
-static int join_names(struct diagnosis *d, struct functions *f)
+static int functions_join_names(struct diagnosis *d, struct functions *f)
 {
 	int err;
 
 	f->names = event_dict_new();
-	err = f->names ? map_names(f->names, &d->own, &f->own) : -ENOMEM;
-	return err ? err : map_names(f->names, &d->other, &f->other);
+	err = f->names ? functions_map_names(f->names, &d->own, &f->own) : -ENOMEM;
+	return err ? err : functions_map_names(f->names, &d->other, &f->other);
 }
 
 const char *functions_name(const struct diagnosis *d, uint32_t symbol)
@@ -247,7 +248,8 @@ int functions_find(struct diagnosis *d)
 	d->functions = functions_new(d);
 	err = d->functions ? event_reader_dup(&own, d->own.reader) : -ENOMEM;
 	if (!err && d->against_other)
-		err = join_names(d, d->functions) ?: event_reader_dup(&other, d->other.reader);
+		err = functions_join_names(d, d->functions)
+			      ?: event_reader_dup(&other, d->other.reader);
 	if (!err) {
 		source = (struct function_source){ event_reader_source(own), d->functions->own,
 						   event_dict_len(d->own.names, DICT_SYMBOL) };

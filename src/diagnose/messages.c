@@ -53,7 +53,7 @@ static int messages_each(struct event_reader *reader,
 
 /* ---- when a sent one left ---- */
 
-static uint64_t clamp_time(uint64_t time, uint64_t from, uint64_t to)
+static uint64_t messages_clamp_time(uint64_t time, uint64_t from, uint64_t to)
 {
 	return time < from ? from : time > to ? to : time;
 }
@@ -65,15 +65,15 @@ struct departure_times messages_departure_times(const struct event_piece *pieces
 	uint64_t segment = 0, held = UINT64_MAX, paced = 0, late = UINT64_MAX;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const uint64_t time = clamp_time(pieces[i].end, first, end);
+		const uint64_t time = messages_clamp_time(pieces[i].end, first, end);
 
 		if (held == UINT64_MAX &&
 		    (pieces[i].role == PIECE_PACED || pieces[i].role == PIECE_LATE))
-			held = clamp_time(pieces[i].begin, first, end);
+			held = messages_clamp_time(pieces[i].begin, first, end);
 		if (pieces[i].role == PIECE_LATE && pieces[i].flags == STAGE_NONE)
 			paced = time;
 		if (pieces[i].role == PIECE_LATE && pieces[i].flags == STAGE_SEGMENT) {
-			late = clamp_time(pieces[i].begin, first, end);
+			late = messages_clamp_time(pieces[i].begin, first, end);
 			out.core = pieces[i].core;
 		}
 		if (pieces[i].flags == STAGE_SEGMENT) {
@@ -96,7 +96,7 @@ struct departure_times messages_departure_times(const struct event_piece *pieces
 }
 
 /* The end of a sent message: what follows, up to its completion, is the device's. */
-static uint64_t departure_end(const struct event_piece *pieces, uint32_t n, uint64_t end)
+static uint64_t messages_departure_end(const struct event_piece *pieces, uint32_t n, uint64_t end)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (pieces[i].flags == STAGE_DRIVER && pieces[i].end < end)
@@ -106,7 +106,7 @@ static uint64_t departure_end(const struct event_piece *pieces, uint32_t n, uint
 
 /* Both are sorted by when the message ended. */
 struct outgoing {
-	struct message m; /* first: see by_read() */
+	struct message m; /* first: see messages_order_by_read() */
 	struct departure departure;
 };
 
@@ -139,7 +139,7 @@ static int messages_add_sent(struct message_reading *reading, const struct event
 }
 
 /* Where and when it came into its socket's queue. */
-static void set_queued(struct message *m, const struct event_piece *pieces, uint32_t n)
+static void messages_set_queued(struct message *m, const struct event_piece *pieces, uint32_t n)
 {
 	m->core = UINT32_MAX;
 	for (uint32_t i = 0; i < n && pieces[i].role == PIECE_RECEIVE; i++) {
@@ -155,19 +155,19 @@ static int messages_add(void *ctx, const struct event *event)
 	struct message_reading *reading = ctx;
 	struct messages *messages = reading->messages;
 	const struct event_message *e = event->payload;
-	const struct task *task = tasks_get(reading->tasks,
-					    tasks_by_tid(reading->tasks, e->tid));
+	const struct task_name *task = tasks_get(reading->tasks,
+						 tasks_by_tid(reading->tasks, e->tid));
 	const bool sent = e->direction != DIR_INGRESS;
 	struct message m = {
 		.id = e->id, .first = e->first, .tid = e->tid, .pid = task->pid,
-		.read = sent ? departure_end((const void *)(e + 1), e->n, event->time) :
+		.read = sent ? messages_departure_end((const void *)(e + 1), e->n, event->time) :
 			event->time,
 		.flow = e->flow, .bytes = e->bytes, .thread = task->thread,
 	};
 	int err = 0;
 
 	if (!sent)
-		set_queued(&m, (const void *)(e + 1), e->n);
+		messages_set_queued(&m, (const void *)(e + 1), e->n);
 	if (sent != (reading->direction != DIR_INGRESS))
 		err = messages_add_other(messages, e);
 	else if (m.read < m.first)
@@ -178,7 +178,7 @@ static int messages_add(void *ctx, const struct event *event)
 	return err == -E2BIG ? 0 : err;
 }
 
-static int by_read(const void *a, const void *b)
+static int messages_order_by_read(const void *a, const void *b)
 {
 	const struct message *x = a, *y = b;
 
@@ -190,7 +190,7 @@ struct of_flow {
 	uint32_t place;
 };
 
-static int by_flow(const void *a, const void *b)
+static int messages_order_by_flow(const void *a, const void *b)
 {
 	const struct of_flow *x = a, *y = b;
 
@@ -198,7 +198,7 @@ static int by_flow(const void *a, const void *b)
 }
 
 /* A flow's messages follow each other; 0 is no flow. */
-static int chain_flows(struct messages *messages)
+static int messages_chain_flows(struct messages *messages)
 {
 	const uint32_t n = (uint32_t)messages->all.len;
 	struct of_flow *order = calloc(n + 1UL, sizeof(*order));
@@ -210,7 +210,7 @@ static int chain_flows(struct messages *messages)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = (struct of_flow){ messages->all.items[i].flow, i };
-	qsort(order, n, sizeof(*order), by_flow);
+	qsort(order, n, sizeof(*order), messages_order_by_flow);
 	for (uint32_t i = 1; i < n; i++) {
 		if (!order[i].flow || order[i].flow != order[i - 1].flow)
 			continue;
@@ -222,7 +222,7 @@ static int chain_flows(struct messages *messages)
 }
 
 /* A thread's messages follow each other. */
-static int chain(struct messages *messages, const struct tasks *tasks)
+static int messages_chain_threads(struct messages *messages, const struct tasks *tasks)
 {
 	uint32_t *last = calloc(tasks->threads + 1UL, sizeof(*last));
 
@@ -257,7 +257,7 @@ static int messages_by_core(const void *a, const void *b, void *ctx)
 	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-static int order_by_queued(struct messages *messages)
+static int messages_order_by_queued(struct messages *messages)
 {
 	const size_t n = messages->all.len;
 
@@ -272,7 +272,7 @@ static int order_by_queued(struct messages *messages)
 	return 0;
 }
 
-static bool is_queued_after(const struct message *m, uint32_t core, uint64_t time)
+static bool messages_is_queued_after(const struct message *m, uint32_t core, uint64_t time)
 {
 	return m->core > core || (m->core == core && message_queued(m) > time);
 }
@@ -280,7 +280,7 @@ static bool is_queued_after(const struct message *m, uint32_t core, uint64_t tim
 size_t messages_queued(const struct messages *messages, uint32_t core, uint64_t time)
 {
 	return sort_first(i, 0, messages->by_queued ? messages->all.len : 0,
-		is_queued_after(&messages->all.items[messages->by_queued[i]], core, time));
+		messages_is_queued_after(&messages->all.items[messages->by_queued[i]], core, time));
 }
 
 /* Moves the sent messages over, in the order of their ends. */
@@ -292,7 +292,7 @@ static int messages_sort_sent(struct messages *messages, struct outgoings *outgo
 	if (!messages->departures || vec_reserve(&messages->all, n))
 		return -ENOMEM;
 	if (n)
-		qsort(outgoing->items, n, sizeof(*outgoing->items), by_read);
+		qsort(outgoing->items, n, sizeof(*outgoing->items), messages_order_by_read);
 	for (size_t i = 0; i < n; i++) {
 		messages->departures[i] = outgoing->items[i].departure;
 		vec_push(&messages->all, outgoing->items[i].m);
@@ -311,7 +311,7 @@ static int messages_read_all(struct message_reading *reading, struct event_reade
 		return messages_sort_sent(messages, &reading->outgoing);
 	if (messages->all.len)
 		qsort(messages->all.items, messages->all.len, sizeof(*messages->all.items),
-		      by_read);
+		      messages_order_by_read);
 	return 0;
 }
 
@@ -335,8 +335,8 @@ int messages_read(struct messages *messages, struct event_reader *reader,
 		messages->to = m->read;
 	}
 	if (direction != DIR_INGRESS)
-		return chain_flows(messages);
-	return chain(messages, tasks) ?: order_by_queued(messages);
+		return messages_chain_flows(messages);
+	return messages_chain_threads(messages, tasks) ?: messages_order_by_queued(messages);
 }
 
 void messages_release(struct messages *messages)
@@ -361,20 +361,20 @@ struct ranked {
 	uint32_t pid;
 };
 
-static int by_latency(const void *a, const void *b)
+static int messages_order_by_latency(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
 	return sort_order(x->latency, y->latency) ?: sort_order(x->id, y->id);
 }
 
-static int by_application(const void *a, const void *b)
+static int messages_order_by_application(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
-	return by_latency(a, b);
+	return messages_order_by_latency(a, b);
 }
 
 /* splitmix64's finaliser (Steele, Lea, Flood 2014): a sample that no order of ids can bias. */
@@ -385,7 +385,7 @@ static uint64_t messages_hash(uint64_t id)
 	return id ^ id >> 31;
 }
 
-static int by_hash(const void *a, const void *b)
+static int messages_order_by_hash(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 	const uint64_t hx = messages_hash(x->id), hy = messages_hash(y->id);
@@ -406,8 +406,8 @@ static void messages_slice(size_t n, double from, double to, size_t *begin, size
 
 enum { MARK_TARGET = 1, MARK_REFERENCE = 2 };
 
-static uint64_t mark_targets(const struct ranked *ranked, size_t n, const struct selection *s,
-			     unsigned char *marks)
+static uint64_t messages_mark_targets(const struct ranked *ranked, size_t n,
+				      const struct message_selection *s, unsigned char *marks)
 {
 	uint64_t dropped = 0;
 	size_t begin, end;
@@ -427,8 +427,8 @@ static uint64_t mark_targets(const struct ranked *ranked, size_t n, const struct
 }
 
 /* `ranked`: one application's messages, by latency. */
-static void mark_references(struct ranked *ranked, size_t n, const struct selection *s,
-			    unsigned char *marks)
+static void messages_mark_references(struct ranked *ranked, size_t n,
+				     const struct message_selection *s, unsigned char *marks)
 {
 	size_t begin, end, len;
 
@@ -438,14 +438,14 @@ static void mark_references(struct ranked *ranked, size_t n, const struct select
 		end = n < REFERENCE_MIN ? n : REFERENCE_MIN;
 	len = end - begin;
 	if (len > REFERENCE_MAX) {
-		qsort(ranked + begin, len, sizeof(*ranked), by_hash);
+		qsort(ranked + begin, len, sizeof(*ranked), messages_order_by_hash);
 		len = REFERENCE_MAX;
 	}
 	for (size_t i = begin; i < begin + len; i++)
 		marks[ranked[i].place] |= MARK_REFERENCE;
 }
 
-static bool any_target(const struct ranked *ranked, size_t n, const unsigned char *marks)
+static bool messages_any_target(const struct ranked *ranked, size_t n, const unsigned char *marks)
 {
 	for (size_t i = 0; i < n; i++)
 		if (marks[ranked[i].place] & MARK_TARGET)
@@ -453,7 +453,7 @@ static bool any_target(const struct ranked *ranked, size_t n, const unsigned cha
 	return false;
 }
 
-static uint64_t messages_mark(const struct messages *messages, const struct selection *s,
+static uint64_t messages_mark(const struct messages *messages, const struct message_selection *s,
 			      struct ranked *ranked, unsigned char *marks)
 {
 	const size_t n = messages->all.len;
@@ -465,15 +465,15 @@ static uint64_t messages_mark(const struct messages *messages, const struct sele
 
 		ranked[i] = (struct ranked){ message_latency(m), m->id, (uint32_t)i, m->pid };
 	}
-	qsort(ranked, n, sizeof(*ranked), by_latency);
-	dropped = mark_targets(ranked, n, s, marks);
-	qsort(ranked, n, sizeof(*ranked), by_application);
+	qsort(ranked, n, sizeof(*ranked), messages_order_by_latency);
+	dropped = messages_mark_targets(ranked, n, s, marks);
+	qsort(ranked, n, sizeof(*ranked), messages_order_by_application);
 	for (size_t begin = 0; begin < n; begin = end) {
 		end = begin + 1;
 		while (end < n && ranked[end].pid == ranked[begin].pid)
 			end++;
-		if (any_target(ranked + begin, end - begin, marks))
-			mark_references(ranked + begin, end - begin, s, marks);
+		if (messages_any_target(ranked + begin, end - begin, marks))
+			messages_mark_references(ranked + begin, end - begin, s, marks);
 	}
 	return dropped;
 }
@@ -491,7 +491,7 @@ struct collecting {
 	struct by_id *ids;
 };
 
-static int compare_ids(const void *a, const void *b)
+static int messages_compare_ids(const void *a, const void *b)
 {
 	const struct by_id *x = a, *y = b;
 
@@ -509,7 +509,7 @@ static int messages_add_pieces(void *ctx, const struct event *event)
 
 	if ((e->direction != DIR_INGRESS) != (c->messages->departures != NULL))
 		return 0;
-	found = bsearch(&key, c->ids, c->subjects->len, sizeof(key), compare_ids);
+	found = bsearch(&key, c->ids, c->subjects->len, sizeof(key), messages_compare_ids);
 	if (!found)
 		return 0;
 	subject = &c->subjects->items[found->subject];
@@ -521,8 +521,8 @@ static int messages_add_pieces(void *ctx, const struct event *event)
 	return 0;
 }
 
-static int collect_pieces(const struct messages *messages, struct event_reader *reader,
-			  struct subjects *subjects)
+static int messages_collect_pieces(const struct messages *messages, struct event_reader *reader,
+				   struct subjects *subjects)
 {
 	struct collecting c = { messages, subjects, calloc(subjects->len + 1, sizeof(*c.ids)) };
 	uint32_t damage = 0; /* the first pass has met it */
@@ -533,13 +533,13 @@ static int collect_pieces(const struct messages *messages, struct event_reader *
 	for (uint32_t i = 0; i < subjects->len; i++)
 		c.ids[i] = (struct by_id){
 			messages->all.items[subjects->items[i].message].id, i };
-	qsort(c.ids, subjects->len, sizeof(*c.ids), compare_ids);
+	qsort(c.ids, subjects->len, sizeof(*c.ids), messages_compare_ids);
 	err = messages_each(reader, messages_add_pieces, &c, &damage);
 	free(c.ids);
 	return err;
 }
 
-int messages_select(const struct messages *messages, const struct selection *selection,
+int messages_select(const struct messages *messages, const struct message_selection *selection,
 		    struct event_reader *reader, struct subjects *out, uint64_t *dropped)
 {
 	const size_t n = messages->all.len;
@@ -559,5 +559,5 @@ int messages_select(const struct messages *messages, const struct selection *sel
 				.reference = marks[i] & MARK_REFERENCE });
 	}
 	free(marks);
-	return err || !out->len ? err : collect_pieces(messages, reader, out);
+	return err || !out->len ? err : messages_collect_pieces(messages, reader, out);
 }

@@ -88,7 +88,7 @@ struct messages {
 
 enum against { AGAINST_SLICE, AGAINST_FASTEST };
 
-struct selection {
+struct message_selection {
 	enum direction direction; /* the messages' */
 	double from, to;          /* slice of the latencies, 0..1; used if slowest is 0 */
 	uint64_t slowest;
@@ -132,7 +132,7 @@ void messages_release(struct messages *messages);
  * Reads their pieces. A choice is the same for the same recording: ties go by id, and a sample of
  * many references is by a hash of it. *dropped: targets beyond SUBJECTS_MAX. 0 or -errno.
  */
-int messages_select(const struct messages *messages, const struct selection *selection,
+int messages_select(const struct messages *messages, const struct message_selection *selection,
 		    struct event_reader *reader, struct subjects *out, uint64_t *dropped);
 
 #endif

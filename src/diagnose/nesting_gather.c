@@ -19,7 +19,7 @@ struct level {
 	bool shared;		/* its node is its caller's: there was no room for one */
 };
 
-static int make_roots(struct nesting *n)
+static int nesting_make_roots(struct nesting *n)
 {
 	for (uint32_t i = 0; i < NESTING_ROOTS; i++)
 		if (vec_push(&n->nodes, (struct nesting_node){ .parent = i }) ||
@@ -49,7 +49,7 @@ int nesting_new(struct nesting **out, const struct nesting_limits *limits)
 		room *= 2;
 	n->hash_mask = room - 1;
 	n->hash = calloc(room, sizeof(*n->hash));
-	if (!n->hash || make_roots(n)) {
+	if (!n->hash || nesting_make_roots(n)) {
 		nesting_free(n);
 		return -ENOMEM;
 	}
@@ -76,13 +76,13 @@ void nesting_free(struct nesting *n)
 
 /* ---- the tree ---- */
 
-static uint32_t root_of(uint8_t role, uint8_t type)
+static uint32_t nesting_root(uint8_t role, uint8_t type)
 {
 	return (uint32_t)role * SPAN_TYPE_MAX + type;
 }
 
 /* 0, which is no function's node: there is no room for another. */
-static uint32_t child_of(struct nesting *n, uint32_t parent, uint32_t what)
+static uint32_t nesting_child(struct nesting *n, uint32_t parent, uint32_t what)
 {
 	const uint32_t at = (uint32_t)hash_u64((uint64_t)parent << 32 | what) & n->hash_mask;
 	uint32_t node = n->hash[at];
@@ -140,7 +140,7 @@ static void nesting_interrupt(struct nesting *n, const struct level *level, uint
 			n->sums.items[level->node].ns -= ns;
 }
 
-static bool is_context(uint8_t type)
+static bool nesting_is_context(uint8_t type)
 {
 	return type != SPAN_FUNCTION;
 }
@@ -153,7 +153,7 @@ static struct level nesting_within(struct nesting *n, struct level *parent,
 		.begin = h->begin > parent->begin ? h->begin : parent->begin,
 		.free = h->end < parent->free ? h->end : parent->free,
 		.depth = h->depth,
-		.context = is_context(h->type),
+		.context = nesting_is_context(h->type),
 		.charged = h->charged || parent->charged,
 	};
 
@@ -170,14 +170,14 @@ static void nesting_place(struct nesting *n, struct level *level, const struct n
 	const uint64_t ns = level->free - level->begin;
 
 	if (level->context) {
-		level->node = root_of(n->role, h->type);
+		level->node = nesting_root(n->role, h->type);
 		if (!parent->charged)
 			nesting_interrupt(n, parent, ns);
 		return;
 	}
 	if (level->charged)
 		return;
-	level->node = child_of(n, parent->node, h->what);
+	level->node = nesting_child(n, parent->node, h->what);
 	if (level->node) {
 		nesting_add(n, level->node, h, ns);
 		return;
@@ -188,14 +188,14 @@ static void nesting_place(struct nesting *n, struct level *level, const struct n
 }
 
 /* From the last to end to the first, callers come before what they called. */
-static void place_all(struct nesting *n)
+static void nesting_place_all(struct nesting *n)
 {
 	struct level levels[EVENT_DEPTH_MAX + 1], *top = levels;
 
 	*top = (struct level){
 		.begin = n->begin,
 		.free = n->end,
-		.node = root_of(n->role, SPAN_NONE),
+		.node = nesting_root(n->role, SPAN_NONE),
 		.depth = -1,
 		.context = true,
 	};
@@ -211,10 +211,10 @@ static void place_all(struct nesting *n)
 	vec_clear(&n->held);
 }
 
-static void end_piece(struct nesting *n)
+static void nesting_end_piece(struct nesting *n)
 {
 	if (!n->err && n->role)
-		place_all(n);
+		nesting_place_all(n);
 	vec_clear(&n->held);
 	n->role = PIECE_NONE;
 }
@@ -237,7 +237,7 @@ void nesting_begin(struct nesting *n, bool reference)
 
 void nesting_piece(struct nesting *n, uint8_t role, uint64_t begin, uint64_t end)
 {
-	end_piece(n);
+	nesting_end_piece(n);
 	if (begin < n->end || end < begin || role == PIECE_NONE || role >= PIECE_ROLE_MAX) {
 		n->err = -EINVAL;
 		return;
@@ -255,7 +255,7 @@ static bool nesting_overlaps(const struct nesting *n, uint64_t begin, uint64_t e
 	return begin < n->end && end > n->begin;
 }
 
-static bool matters(uint8_t type)
+static bool nesting_is_considered(uint8_t type)
 {
 	switch (type) {
 	case SPAN_FUNCTION:
@@ -277,13 +277,13 @@ void nesting_span(struct nesting *n, const struct event_span *span, bool charged
 		.what = span->what,
 		.type = span->type,
 		.depth = span->depth,
-		.charged = charged && is_context(span->type),
+		.charged = charged && nesting_is_context(span->type),
 		.goes_on = span->resumed || span->begin < n->begin,
 		.partial = span->begin < n->begin || span->end > n->end,
 	};
 
-	if (n->err || !n->role || !matters(span->type) || span->depth >= EVENT_DEPTH_MAX ||
-	    !nesting_overlaps(n, span->begin, span->end))
+	if (n->err || !n->role || !nesting_is_considered(span->type) ||
+	    span->depth >= EVENT_DEPTH_MAX || !nesting_overlaps(n, span->begin, span->end))
 		return;
 	n->err = vec_push(&n->held, h);
 }
@@ -332,7 +332,7 @@ static int nesting_reserve(struct nesting *n)
 
 int nesting_end(struct nesting *n, uint32_t *message)
 {
-	end_piece(n);
+	nesting_end_piece(n);
 	if (!n->err)
 		n->err = nesting_reserve(n);
 	if (n->err) {

@@ -15,7 +15,7 @@ struct gathered {
 	uint32_t *count;
 };
 
-static int gathered_new(struct gathered *g, size_t nodes, size_t values)
+static int nesting_gathered_new(struct gathered *g, size_t nodes, size_t values)
 {
 	g->first = calloc(nodes + 2, sizeof(*g->first));
 	g->ns = malloc((values + 1) * sizeof(*g->ns));
@@ -23,7 +23,7 @@ static int gathered_new(struct gathered *g, size_t nodes, size_t values)
 	return g->first && g->ns && g->count ? 0 : -ENOMEM;
 }
 
-static void gathered_free(struct gathered *g)
+static void nesting_gathered_free(struct gathered *g)
 {
 	free(g->first);
 	free(g->ns);
@@ -52,14 +52,14 @@ static void nesting_gather_values(const struct nesting *n, struct gathered *g)
 	}
 }
 
-static int by_u64(const void *a, const void *b)
+static int nesting_order_u64(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return (x > y) - (x < y);
 }
 
-static int by_u32(const void *a, const void *b)
+static int nesting_order_u32(const void *a, const void *b)
 {
 	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -67,8 +67,8 @@ static int by_u32(const void *a, const void *b)
 }
 
 /* The value of a rank, from 1, among len sorted ones and `times` times `other`. */
-static uint64_t ranked(const uint64_t *sorted, uint32_t len, uint64_t other, uint32_t times,
-		       uint32_t rank)
+static uint64_t nesting_ranked_value(const uint64_t *sorted, uint32_t len, uint64_t other,
+				     uint32_t times, uint32_t rank)
 {
 	const uint32_t lo = (uint32_t)sort_first(i, 0, len, sorted[i] >= other);
 
@@ -77,36 +77,38 @@ static uint64_t ranked(const uint64_t *sorted, uint32_t len, uint64_t other, uin
 	return rank <= lo + times ? other : sorted[rank - times - 1];
 }
 
-static uint32_t median_rank(uint32_t n)
+static uint32_t nesting_median_rank(uint32_t n)
 {
 	return n / 2 + n % 2;
 }
 
-static uint32_t p95_rank(uint32_t n)
+static uint32_t nesting_p95_rank(uint32_t n)
 {
 	return (uint32_t)((19ULL * n + 19) / 20);
 }
 
 /* `ns` and `count` are of the `len` of `all` messages that have the node; both change. */
-static struct nesting_usual usual_of(uint64_t *ns, uint32_t *count, uint32_t len, uint32_t all)
+static struct nesting_usual nesting_get_usual(uint64_t *ns, uint32_t *count, uint32_t len,
+					      uint32_t all)
 {
-	const uint32_t absent = all - len, mid = median_rank(all), high = p95_rank(all);
+	const uint32_t absent = all - len, mid = nesting_median_rank(all),
+		       high = nesting_p95_rank(all);
 	struct nesting_usual u = { .present = len };
 
-	qsort(ns, len, sizeof(*ns), by_u64);
-	qsort(count, len, sizeof(*count), by_u32);
-	u.ns = ranked(ns, len, 0, absent, mid);
-	u.p95_ns = ranked(ns, len, 0, absent, high);
+	qsort(ns, len, sizeof(*ns), nesting_order_u64);
+	qsort(count, len, sizeof(*count), nesting_order_u32);
+	u.ns = nesting_ranked_value(ns, len, 0, absent, mid);
+	u.p95_ns = nesting_ranked_value(ns, len, 0, absent, high);
 	u.count = mid > absent ? count[mid - absent - 1] : 0;
 	u.p95_count = high > absent ? count[high - absent - 1] : 0;
 	for (uint32_t i = 0; i < len; i++)
 		ns[i] = ns[i] > u.ns ? ns[i] - u.ns : u.ns - ns[i];
-	qsort(ns, len, sizeof(*ns), by_u64);
-	u.mad_ns = ranked(ns, len, u.ns, absent, mid);
+	qsort(ns, len, sizeof(*ns), nesting_order_u64);
+	u.mad_ns = nesting_ranked_value(ns, len, u.ns, absent, mid);
 	return u;
 }
 
-static void forget_model(struct nesting *n)
+static void nesting_forget_model(struct nesting *n)
 {
 	free(n->usual);
 	free(n->work);
@@ -114,20 +116,20 @@ static void forget_model(struct nesting *n)
 	n->work = NULL;
 }
 
-static bool model_holds(const struct nesting *n)
+static bool nesting_model_holds(const struct nesting *n)
 {
 	return n->usual && n->usual_nodes == n->nodes.len && n->usual_messages == n->messages.len;
 }
 
-static int model(struct nesting *n)
+static int nesting_model(struct nesting *n)
 {
 	const size_t nodes = n->nodes.len;
 	struct gathered g;
 	int err;
 
-	if (model_holds(n))
+	if (nesting_model_holds(n))
 		return 0;
-	forget_model(n);
+	nesting_forget_model(n);
 	n->references = 0;
 	vec_for_each(&n->messages, m)
 		n->references += m->reference;
@@ -135,25 +137,25 @@ static int model(struct nesting *n)
 		return -ENODATA;
 	n->usual = calloc(nodes, sizeof(*n->usual));
 	n->work = calloc(nodes, sizeof(*n->work));
-	err = gathered_new(&g, nodes, n->values.len);
+	err = nesting_gathered_new(&g, nodes, n->values.len);
 	if (!err && n->usual && n->work) {
 		nesting_gather_values(n, &g);
 		for (size_t i = NESTING_ROOTS; i < nodes; i++)
-			n->usual[i] = usual_of(g.ns + g.first[i], g.count + g.first[i],
-					       g.first[i + 1] - g.first[i], n->references);
+			n->usual[i] = nesting_get_usual(g.ns + g.first[i], g.count + g.first[i],
+							g.first[i + 1] - g.first[i], n->references);
 		n->usual_nodes = (uint32_t)nodes;
 		n->usual_messages = (uint32_t)n->messages.len;
 	} else {
-		forget_model(n);
+		nesting_forget_model(n);
 		err = -ENOMEM;
 	}
-	gathered_free(&g);
+	nesting_gathered_free(&g);
 	return err;
 }
 
 /* ---- one message ---- */
 
-static uint64_t threshold(const struct nesting_usual *u, const struct nesting_options *o)
+static uint64_t nesting_threshold(const struct nesting_usual *u, const struct nesting_options *o)
 {
 	uint64_t ns;
 
@@ -182,7 +184,7 @@ static uint8_t nesting_type_of(const struct nesting *n, const struct nesting_usu
 	return count > u->count ? NESTING_MORE_FREQUENT : NESTING_SLOWER;
 }
 
-static uint32_t root_above(const struct nesting *n, uint32_t node)
+static uint32_t nesting_root_above(const struct nesting *n, uint32_t node)
 {
 	while (node >= NESTING_ROOTS)
 		node = n->nodes.items[node].parent;
@@ -193,7 +195,7 @@ static int nesting_report(struct nesting *n, uint32_t node, uint64_t deviation, 
 {
 	const struct nesting_value *v = n->work[node].value;
 	const struct nesting_usual *u = &n->usual[node];
-	const uint32_t root = root_above(n, node);
+	const uint32_t root = nesting_root_above(n, node);
 
 	n->work[node].reported = true;
 	return vec_push(&n->causes, (struct nesting_cause){
@@ -215,13 +217,13 @@ static int nesting_report(struct nesting *n, uint32_t node, uint64_t deviation, 
 }
 
 /* Judges a node whose children are judged. *charged is what it and they are charged with. */
-static int judge_node(struct nesting *n, uint32_t node, const struct nesting_options *o,
-		      uint64_t *deviation, uint64_t *charged)
+static int nesting_judge_node(struct nesting *n, uint32_t node, const struct nesting_options *o,
+			      uint64_t *deviation, uint64_t *charged)
 {
 	const struct nesting_work *w = &n->work[node];
 	const struct nesting_usual *u = &n->usual[node];
 
-	*deviation = nesting_above(w->value ? w->value->ns : 0, u->ns, threshold(u, o));
+	*deviation = nesting_above(w->value ? w->value->ns : 0, u->ns, nesting_threshold(u, o));
 	*charged = w->within;
 	if (!*deviation)
 		return 0;
@@ -234,11 +236,13 @@ static int judge_node(struct nesting *n, uint32_t node, const struct nesting_opt
 }
 
 /* The same the other way round: only its sum is of interest. */
-static uint64_t less_of(const struct nesting *n, uint32_t node, const struct nesting_options *o)
+static uint64_t nesting_subtract(const struct nesting *n, uint32_t node,
+				 const struct nesting_options *o)
 {
 	const struct nesting_work *w = &n->work[node];
 	const struct nesting_usual *u = &n->usual[node];
-	const uint64_t less = nesting_above(u->ns, w->value ? w->value->ns : 0, threshold(u, o));
+	const uint64_t less =
+		nesting_above(u->ns, w->value ? w->value->ns : 0, nesting_threshold(u, o));
 
 	return less && !nesting_explains(w->less, less) ? less : w->less;
 }
@@ -249,8 +253,8 @@ static int nesting_judge_all(struct nesting *n, const struct nesting_options *o,
 	/* Children have larger numbers than their parents. */
 	for (uint32_t i = (uint32_t)n->nodes.len - 1; i >= NESTING_ROOTS; i--) {
 		struct nesting_work *parent = &n->work[n->nodes.items[i].parent];
-		uint64_t deviation, charged, less = less_of(n, i, o);
-		int err = judge_node(n, i, o, &deviation, &charged);
+		uint64_t deviation, charged, less = nesting_subtract(n, i, o);
+		int err = nesting_judge_node(n, i, o, &deviation, &charged);
 
 		if (err)
 			return err;
@@ -265,7 +269,7 @@ static int nesting_judge_all(struct nesting *n, const struct nesting_options *o,
 }
 
 /* Numbers of nodes depend on the order of the messages; what is shown must not. */
-static int by_self(const void *a, const void *b, void *ctx)
+static int nesting_order_by_self(const void *a, const void *b, void *ctx)
 {
 	const struct nesting_cause *x = a, *y = b;
 	uint32_t px[EVENT_DEPTH_MAX], py[EVENT_DEPTH_MAX], lx, ly;
@@ -294,12 +298,12 @@ static void nesting_load_message(struct nesting *n, const struct nesting_message
 	}
 }
 
-static uint64_t beyond_within(uint64_t deviation, uint64_t within)
+static uint64_t nesting_beyond_within(uint64_t deviation, uint64_t within)
 {
 	return deviation - within;
 }
 
-static uint64_t as_within(uint64_t deviation, uint64_t within)
+static uint64_t nesting_order_within(uint64_t deviation, uint64_t within)
 {
 	(void)deviation;
 	return within;
@@ -308,7 +312,8 @@ static uint64_t as_within(uint64_t deviation, uint64_t within)
 int nesting_judge(struct nesting *n, uint32_t message, const struct nesting_options *options,
 		  struct nesting_verdict *verdict)
 {
-	static const struct nesting_rule by_parts = { beyond_within, as_within, NULL };
+	static const struct nesting_rule by_parts = { nesting_beyond_within, nesting_order_within,
+						      NULL };
 	struct nesting_options o = *options;
 	const struct nesting_message *m;
 	int err;
@@ -316,7 +321,7 @@ int nesting_judge(struct nesting *n, uint32_t message, const struct nesting_opti
 	*verdict = (struct nesting_verdict){ 0 };
 	if (message >= n->messages.len)
 		return -EINVAL;
-	err = model(n);
+	err = nesting_model(n);
 	if (err)
 		return err;
 	m = &n->messages.items[message];
@@ -330,7 +335,8 @@ int nesting_judge(struct nesting *n, uint32_t message, const struct nesting_opti
 	if (o.rule->select)
 		o.rule->select(n);
 	if (n->causes.len)
-		qsort_r(n->causes.items, n->causes.len, sizeof(*n->causes.items), by_self, n);
+		qsort_r(n->causes.items, n->causes.len, sizeof(*n->causes.items),
+			nesting_order_by_self, n);
 	vec_for_each(&n->causes, c)
 		verdict->charged_ns += c->self_ns;
 	verdict->causes = n->causes.items;

@@ -4,13 +4,13 @@
 #include "diagnose/diagnose.h"
 #include "diagnose/nesting_state.h"
 
-static uint64_t whole_deviation(uint64_t deviation, uint64_t within)
+static uint64_t paper_whole_deviation(uint64_t deviation, uint64_t within)
 {
 	(void)within;
 	return deviation;
 }
 
-static bool reported_above(const struct nesting *n, uint32_t node)
+static bool paper_reported_above(const struct nesting *n, uint32_t node)
 {
 	while (n->nodes.items[node].parent >= NESTING_ROOTS) {
 		node = n->nodes.items[node].parent;
@@ -20,20 +20,20 @@ static bool reported_above(const struct nesting *n, uint32_t node)
 	return false;
 }
 
-static void select_outermost(struct nesting *n)
+static void paper_select_outermost(struct nesting *n)
 {
 	size_t selected = 0;
 
 	vec_for_each(&n->causes, c)
-		if (!reported_above(n, c->node))
+		if (!paper_reported_above(n, c->node))
 			n->causes.items[selected++] = *c;
 	n->causes.len = selected;
 }
 
 const struct nesting_rule paper_nesting = {
-	.own = whole_deviation,
-	.explained = whole_deviation,
-	.select = select_outermost,
+	.own = paper_whole_deviation,
+	.explained = paper_whole_deviation,
+	.select = paper_select_outermost,
 };
 
 const struct diagnose_method paper_method = { .nesting = &paper_nesting };

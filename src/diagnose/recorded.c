@@ -90,27 +90,29 @@ static int recorded_add_block(struct recorded *rec, const struct event_block *bl
 	return err;
 }
 
-static int by_id(const void *a, const void *b)
+static int recorded_order_by_id(const void *a, const void *b)
 {
 	const struct event_flow *x = a, *y = b;
 
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-void flows_sort(struct flows *flows)
+void recorded_flows_sort(struct flows *flows)
 {
 	if (flows->len)
-		qsort(flows->items, flows->len, sizeof(*flows->items), by_id);
+		qsort(flows->items, flows->len, sizeof(*flows->items), recorded_order_by_id);
 }
 
-const struct event_flow *flows_find(const struct flows *flows, uint32_t id)
+const struct event_flow *recorded_flows_find(const struct flows *flows, uint32_t id)
 {
 	const struct event_flow key = { .id = id };
 
-	return flows->len ? bsearch(&key, flows->items, flows->len, sizeof(key), by_id) : NULL;
+	return flows->len
+		       ? bsearch(&key, flows->items, flows->len, sizeof(key), recorded_order_by_id)
+		       : NULL;
 }
 
-static int read_facts(struct recorded *rec)
+static int recorded_read_facts(struct recorded *rec)
 {
 	struct event_source *source = event_reader_source(rec->reader);
 	const struct event_window window = { .kind = EV_NONE, .core = EVENT_CORE_NONE,
@@ -127,14 +129,14 @@ static int read_facts(struct recorded *rec)
 			return err;
 	}
 	event_source_damage(source, &rec->damage);
-	flows_sort(&rec->flows);
+	recorded_flows_sort(&rec->flows);
 	rec->calls = calls_of(rec->machine);
 	return err;
 }
 
 /* ---- what is drawn ---- */
 
-static int compare_latency(const void *a, const void *b)
+static int recorded_compare_latency(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -142,7 +144,7 @@ static int compare_latency(const void *a, const void *b)
 }
 
 /* The slowest targets' timelines are kept: from this latency on. */
-static int draw_from(struct recorded *rec, uint64_t *latency)
+static int recorded_draw_references(struct recorded *rec, uint64_t *latency)
 {
 	const size_t n = rec->subjects.len;
 	uint64_t *latencies = calloc(n + 1, sizeof(*latencies));
@@ -154,7 +156,7 @@ static int draw_from(struct recorded *rec, uint64_t *latency)
 	for (uint32_t i = 0; i < n; i++)
 		if (rec->subjects.items[i].target)
 			latencies[targets++] = message_latency(subject_message(rec, i));
-	qsort(latencies, targets, sizeof(*latencies), compare_latency);
+	qsort(latencies, targets, sizeof(*latencies), recorded_compare_latency);
 	if (targets > EXAMPLES_DRAWN)
 		*latency = latencies[EXAMPLES_DRAWN - 1];
 	free(latencies);
@@ -194,7 +196,7 @@ static void recorded_add_slice(void *ctx, const struct slice *slice)
 }
 
 /* Messages that its reader took while it waited; sent: that left before, of its flow. */
-static uint32_t served_before(const struct recorded *rec, uint32_t subject)
+static uint32_t recorded_served_before(const struct recorded *rec, uint32_t subject)
 {
 	const struct subject *s = &rec->subjects.items[subject];
 	uint32_t at = rec->messages.previous[s->message], n = 0;
@@ -210,7 +212,7 @@ static uint32_t served_before(const struct recorded *rec, uint32_t subject)
 }
 
 /* By subject: from when on the log has to be for it and for all that follow. */
-static uint64_t *needs(const struct recorded *rec)
+static uint64_t *recorded_history_needs(const struct recorded *rec)
 {
 	uint64_t *from = calloc(rec->subjects.len + 1, sizeof(*from));
 
@@ -225,8 +227,8 @@ static uint64_t *needs(const struct recorded *rec)
 	return from;
 }
 
-static int charge_all(struct recorded *rec, struct stream *stream, struct cpu_history *history,
-		      const uint64_t *from, uint64_t draw)
+static int recorded_charge_all(struct recorded *rec, struct activity_stream *stream,
+			       struct cpu_history *history, const uint64_t *from, uint64_t draw)
 {
 	struct charging c = { .rec = rec };
 	struct attrib_env env = {
@@ -258,16 +260,16 @@ static int charge_all(struct recorded *rec, struct stream *stream, struct cpu_hi
 		err = attrib_message(&env, &rec->subjects.items[i]);
 		if (!err)
 			err = c.err;
-		rec->breakdowns[i].served_before = served_before(rec, i);
+		rec->breakdowns[i].served_before = recorded_served_before(rec, i);
 	}
 	attrib_release(&env);
 	return err ? err : history->no_memory ? -ENOMEM : 0;
 }
 
-static int charge_subjects(struct recorded *rec)
+static int recorded_charge_subjects(struct recorded *rec)
 {
 	int cores = stream_cores(rec->reader);
-	struct stream *stream = NULL;
+	struct activity_stream *stream = NULL;
 	struct cpu_history history = { 0 };
 	uint64_t *from, draw = 0;
 	int err;
@@ -275,14 +277,14 @@ static int charge_subjects(struct recorded *rec)
 	if (cores < 0)
 		return cores;
 	rec->cores = (uint32_t)cores;
-	from = needs(rec);
+	from = recorded_history_needs(rec);
 	err = from ? cpu_history_init(&history, &rec->tasks, rec->cores) : -ENOMEM;
 	if (!err)
 		err = stream_open(&stream, rec->reader, &history);
 	if (!err)
-		err = draw_from(rec, &draw);
+		err = recorded_draw_references(rec, &draw);
 	if (!err)
-		err = charge_all(rec, stream, &history, from, draw);
+		err = recorded_charge_all(rec, stream, &history, from, draw);
 	if (stream)
 		stream_damage(stream, &rec->damage);
 	rec->forgot = history.dropped;
@@ -295,7 +297,7 @@ static int charge_subjects(struct recorded *rec)
 /* ---- the whole ---- */
 
 int recorded_read(struct recorded *rec, struct event_reader *reader,
-		  const struct selection *selection)
+		  const struct message_selection *selection)
 {
 	int err = contexts_init(&rec->contexts);
 
@@ -304,7 +306,7 @@ int recorded_read(struct recorded *rec, struct event_reader *reader,
 	vec_init(&rec->flows, FLOWS_MAX);
 	rec->names = event_dict_new();
 	if (!err)
-		err = rec->names ? read_facts(rec) : -ENOMEM;
+		err = rec->names ? recorded_read_facts(rec) : -ENOMEM;
 	if (!err)
 		err = event_reader_names(reader, rec->names);
 	if (!err)
@@ -327,7 +329,7 @@ int recorded_read(struct recorded *rec, struct event_reader *reader,
 	}
 	if (!rec->breakdowns || !rec->drawn)
 		return -ENOMEM;
-	return charge_subjects(rec);
+	return recorded_charge_subjects(rec);
 }
 
 void recorded_release(struct recorded *rec)

@@ -18,7 +18,7 @@ bool references_have(const struct diagnosis *d, uint32_t subject)
 bool references_serve(const struct diagnosis *d, const struct message *target, uint32_t subject)
 {
 	const struct message *m = subject_message(references_of(d), subject);
-	const struct task *a, *b;
+	const struct task_name *a, *b;
 
 	if (!references_have(d, subject))
 		return false;

@@ -36,7 +36,7 @@ static void diagnosis_add_recording(const struct diagnosis *d, struct report *r)
 	object_add(&r->body, "recording", value_object(o));
 }
 
-static uint32_t count_subjects(const struct recorded *rec, bool targets)
+static uint32_t diagnosis_count_subjects(const struct recorded *rec, bool targets)
 {
 	uint32_t n = 0;
 
@@ -45,13 +45,13 @@ static uint32_t count_subjects(const struct recorded *rec, bool targets)
 	return n;
 }
 
-static uint32_t references(const struct diagnosis *d)
+static uint32_t diagnosis_count_references(const struct diagnosis *d)
 {
-	return d->against_other ? count_subjects(&d->other, true) :
-	       count_subjects(&d->own, false);
+	return d->against_other ? diagnosis_count_subjects(&d->other, true) :
+	       diagnosis_count_subjects(&d->own, false);
 }
 
-static void add_messages(const struct diagnosis *d, struct report *r)
+static void diagnosis_add_messages(const struct diagnosis *d, struct report *r)
 {
 	const struct messages *m = &d->own.messages;
 	const uint64_t n = m->all.len + m->beyond;
@@ -60,8 +60,8 @@ static void add_messages(const struct diagnosis *d, struct report *r)
 
 	object_add(o, "count", value_u64(sent ? m->others : n));
 	object_add(o, "sent", value_u64(sent ? n : m->others));
-	object_add(o, "target", value_u64(count_subjects(&d->own, true)));
-	object_add(o, "reference", value_u64(references(d)));
+	object_add(o, "target", value_u64(diagnosis_count_subjects(&d->own, true)));
+	object_add(o, "reference", value_u64(diagnosis_count_references(d)));
 	object_add(&r->body, "messages", value_object(o));
 	o = object_new(r);
 	object_add(o, "all", value_distribution(r, &d->latency));
@@ -72,12 +72,12 @@ static void add_messages(const struct diagnosis *d, struct report *r)
 
 static void diagnosis_add_title(const struct diagnosis *d, struct report *r)
 {
-	const struct selection *s = &d->options.selection;
+	const struct message_selection *s = &d->options.selection;
 	const bool sent = d->own.messages.departures;
 	char targets[HUMAN_MAX], count[HUMAN_MAX];
 
 	report_title(r, "%s%s of %s %smessages",
-		     human_count(targets, count_subjects(&d->own, true)),
+		     human_count(targets, diagnosis_count_subjects(&d->own, true)),
 		     s->slowest || s->to == 1 ? " slowest" : "",
 		     human_count(count, d->own.messages.all.len), sent ? "sent " : "");
 	if (d->against_other)
@@ -93,7 +93,7 @@ static void diagnosis_add_title(const struct diagnosis *d, struct report *r)
 
 /* ---- how much is explained ---- */
 
-static int compare_double(const void *a, const void *b)
+static int diagnosis_compare_double(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
 
@@ -106,7 +106,7 @@ struct coverage {
 	uint64_t over;   /* messages whose causes sum to more than their deviation */
 };
 
-static int coverage_of(const struct diagnosis *d, struct coverage *c)
+static int diagnosis_coverage(const struct diagnosis *d, struct coverage *c)
 {
 	*c = (struct coverage){ .values = calloc(d->excesses.len + 1, sizeof(*c->values)) };
 	if (!c->values)
@@ -117,36 +117,36 @@ static int coverage_of(const struct diagnosis *d, struct coverage *c)
 		c->over += j->coverage > 1;
 		c->values[c->n++] = j->coverage > 1 ? 1 : j->coverage;
 	}
-	qsort(c->values, c->n, sizeof(*c->values), compare_double);
+	qsort(c->values, c->n, sizeof(*c->values), diagnosis_compare_double);
 	return 0;
 }
 
-static struct value coverage_at(const struct coverage *c, double q)
+static struct value diagnosis_coverage_at(const struct coverage *c, double q)
 {
 	if (!c->n)
 		return value_null();
 	return value_fraction(c->values[(size_t)((double)(c->n - 1) * q)]);
 }
 
-static void add_coverage(const struct coverage *c, struct report *r)
+static void diagnosis_add_coverage(const struct coverage *c, struct report *r)
 {
 	struct object *o = object_new(r);
 	char middle[HUMAN_MAX], worst[HUMAN_MAX];
 
 	object_add(o, "messages", value_u64(c->n));
-	object_add(o, "median", coverage_at(c, 0.5));
-	object_add(o, "p10", coverage_at(c, 0.1));
-	object_add(o, "min", coverage_at(c, 0));
+	object_add(o, "median", diagnosis_coverage_at(c, 0.5));
+	object_add(o, "p10", diagnosis_coverage_at(c, 0.1));
+	object_add(o, "min", diagnosis_coverage_at(c, 0));
 	object_add(o, "over_attributed", value_u64(c->over));
 	object_add(&r->body, "coverage", value_object(o));
 	if (c->n)
 		report_summary(r, "coverage %s median, %s worst",
-			       human_fraction(middle, coverage_at(c, 0.5).fraction),
+			       human_fraction(middle, diagnosis_coverage_at(c, 0.5).fraction),
 			       human_fraction(worst, c->values[0]));
 }
 
 /* Checked, not assumed: what the parts of each target sum to, less its latency. */
-static uint64_t partition_error(const struct diagnosis *d)
+static uint64_t diagnosis_partition_error(const struct diagnosis *d)
 {
 	uint64_t worst = 0;
 
@@ -162,7 +162,7 @@ static uint64_t partition_error(const struct diagnosis *d)
 	return worst;
 }
 
-static uint64_t not_recorded_ns(const struct diagnosis *d)
+static uint64_t diagnosis_not_recorded_ns(const struct diagnosis *d)
 {
 	uint64_t ns = 0;
 
@@ -224,7 +224,7 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 }
 
 /* A stage that could not be measured explains it better than the options of the recording. */
-static void add_no_messages(const struct recorded *rec, struct report *r)
+static void diagnosis_add_no_messages(const struct recorded *rec, struct report *r)
 {
 	const char *sent = rec->messages.departures ? "sent " : "";
 	const struct event_binding *b = &rec->unbound[rec->messages.departures != NULL];
@@ -247,7 +247,7 @@ static void diagnosis_add_reasons(const struct diagnosis *d, const struct covera
 	if (d->against_other)
 		report_source_reasons(&d->other, r, "the recording of the references");
 	if (!d->own.messages.all.len)
-		add_no_messages(&d->own, r);
+		diagnosis_add_no_messages(&d->own, r);
 	if (d->without_baseline)
 		report_reason(r, "few-references", words_count(r, d->without_baseline, "target"),
 			      "fewer than %u messages of their application to compare with",
@@ -258,21 +258,22 @@ static void diagnosis_add_reasons(const struct diagnosis *d, const struct covera
 			      100 * COVERAGE_LOW);
 }
 
-static void add_no_finding(const struct diagnosis *d, const struct coverage *c, struct report *r)
+static void diagnosis_add_no_finding(const struct diagnosis *d, const struct coverage *c,
+				     struct report *r)
 {
 	const struct excess_total excess = excess_total(d);
 
 	if (d->excesses.len && !c->n)
 		report_finding(r, "No target is slower than the reference by more than what can "
 			       "be measured.");
-	else if (d->excesses.len && !excess.found && !not_recorded_ns(d))
+	else if (d->excesses.len && !excess.found && !diagnosis_not_recorded_ns(d))
 		report_finding(r, "Nothing that stands out from the noise of the reference.");
 }
 
 int diagnosis_report(const struct diagnosis *d, struct report *r)
 {
 	struct coverage coverage;
-	int err = coverage_of(d, &coverage);
+	int err = diagnosis_coverage(d, &coverage);
 
 	if (err)
 		return err;
@@ -280,10 +281,10 @@ int diagnosis_report(const struct diagnosis *d, struct report *r)
 	object_add(&r->body, "direction",
 		   value_string(direction_name(d->options.selection.direction)));
 	diagnosis_add_recording(d, r);
-	add_messages(d, r);
-	add_coverage(&coverage, r);
-	object_add(&r->body, "partition_error_ns", value_ns(partition_error(d)));
-	object_add(&r->body, "blind_ns", value_ns(not_recorded_ns(d)));
+	diagnosis_add_messages(d, r);
+	diagnosis_add_coverage(&coverage, r);
+	object_add(&r->body, "partition_error_ns", value_ns(diagnosis_partition_error(d)));
+	object_add(&r->body, "blind_ns", value_ns(diagnosis_not_recorded_ns(d)));
 	if (d->requests)
 		requests_report(d->requests, r);
 	err = report_causes(d, r);
@@ -293,7 +294,7 @@ int diagnosis_report(const struct diagnosis *d, struct report *r)
 		err = report_examples(d, r);
 	if (!err)
 		err = report_views(d, r);
-	add_no_finding(d, &coverage, r);
+	diagnosis_add_no_finding(d, &coverage, r);
 	diagnosis_add_reasons(d, &coverage, r);
 	report_place_findings(r);
 	report_place_verdict(r);

@@ -11,7 +11,7 @@
 
 /* ---- culprits ---- */
 
-static int shares_by_key(const void *a, const void *b)
+static int causes_order_by_key(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
 
@@ -19,31 +19,31 @@ static int shares_by_key(const void *a, const void *b)
 	       sort_order(x->detail, y->detail);
 }
 
-static int shares_by_size(const void *a, const void *b)
+static int causes_order_by_size(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
 
 	if (x->ns != y->ns)
 		return x->ns > y->ns ? -1 : 1;
-	return shares_by_key(a, b);
+	return causes_order_by_key(a, b);
 }
 
-static bool same_culprit(const struct share *a, const struct share *b)
+static bool causes_same_culprit(const struct share *a, const struct share *b)
 {
 	return a->culprit == b->culprit && a->message == b->message && a->detail == b->detail;
 }
 
-void merge_shares(struct shares *shares, uint64_t total)
+void causes_merge_shares(struct shares *shares, uint64_t total)
 {
 	unsigned __int128 sum = 0;
 	size_t n = 0;
 
 	if (!shares->len)
 		return;
-	qsort(shares->items, shares->len, sizeof(*shares->items), shares_by_key);
+	qsort(shares->items, shares->len, sizeof(*shares->items), causes_order_by_key);
 	for (size_t i = 0; i < shares->len; i++) {
 		sum += shares->items[i].ns;
-		if (n && same_culprit(&shares->items[n - 1], &shares->items[i]))
+		if (n && causes_same_culprit(&shares->items[n - 1], &shares->items[i]))
 			shares->items[n - 1].ns += shares->items[i].ns;
 		else
 			shares->items[n++] = shares->items[i];
@@ -52,12 +52,12 @@ void merge_shares(struct shares *shares, uint64_t total)
 	for (size_t i = 0; i < n && sum; i++)
 		shares->items[i].ns = (uint64_t)((unsigned __int128)shares->items[i].ns * total /
 						 sum);
-	qsort(shares->items, n, sizeof(*shares->items), shares_by_size);
+	qsort(shares->items, n, sizeof(*shares->items), causes_order_by_size);
 }
 
-const char *culprit_name(const struct recorded *rec, struct report *r, uint32_t task)
+const char *causes_culprit_name(const struct recorded *rec, struct report *r, uint32_t task)
 {
-	const struct task *t = tasks_get(&rec->tasks, task);
+	const struct task_name *t = tasks_get(&rec->tasks, task);
 
 	return t->tid ? report_format(r, "%s (%u)", t->comm, t->tid) : "";
 }
@@ -67,14 +67,14 @@ static const struct column culprit_columns[] = {
 	{ "message", NULL, 0, 0 }, { "what", NULL, 0, 0 }, { "ns", NULL, 0, 0 },
 };
 
-struct value culprits_table(const struct recorded *rec, struct report *r,
-			    const struct shares *shares)
+struct value causes_culprits_table(const struct recorded *rec, struct report *r,
+				   const struct shares *shares)
 {
 	struct table *t = table_new(r, culprit_columns, ARRAY_LEN(culprit_columns));
 
 	for (size_t i = 0; i < shares->len && i < CULPRITS_SHOWN; i++) {
 		const struct share *s = &shares->items[i];
-		const struct task *task = tasks_get(&rec->tasks, s->culprit);
+		const struct task_name *task = tasks_get(&rec->tasks, s->culprit);
 		char buf[WORDS_MAX];
 		const char *detail = words_detail(buf, rec, s->place / WHERE_MAX, s->detail);
 
@@ -114,7 +114,8 @@ struct excess_total excess_total(const struct diagnosis *d)
 }
 
 /* Adds a message's shares in the place, without the messages between: those differ. */
-static int add_shares(struct row_of *row, const struct breakdown *breakdown, uint64_t deviation)
+static int causes_add_shares(struct row_of *row, const struct breakdown *breakdown,
+			     uint64_t deviation)
 {
 	struct shares one;
 	int err = 0;
@@ -128,7 +129,7 @@ static int add_shares(struct row_of *row, const struct breakdown *breakdown, uin
 		share.message = 0;
 		err = vec_push(&one, share);
 	}
-	merge_shares(&one, deviation);
+	causes_merge_shares(&one, deviation);
 	vec_for_each(&one, s)
 		if (!err)
 			err = vec_push(&row->shares, *s);
@@ -136,7 +137,7 @@ static int add_shares(struct row_of *row, const struct breakdown *breakdown, uin
 	return err;
 }
 
-static int gather_cause(const struct diagnosis *d, struct row_of *row)
+static int causes_gather(const struct diagnosis *d, struct row_of *row)
 {
 	int err = 0;
 
@@ -151,20 +152,20 @@ static int gather_cause(const struct diagnosis *d, struct row_of *row)
 			continue;
 		row->values[row->messages++] = ns;
 		row->total += ns;
-		err = add_shares(row, &d->own.breakdowns[j->subject], ns);
+		err = causes_add_shares(row, &d->own.breakdowns[j->subject], ns);
 	}
 	if (row->messages)
 		excess_median(row->values, row->messages); /* sorts */
-	merge_shares(&row->shares, row->total);
+	causes_merge_shares(&row->shares, row->total);
 	return err;
 }
 
-static uint64_t cause_quantile(const struct row_of *row, unsigned int percent)
+static uint64_t causes_quantile(const struct row_of *row, unsigned int percent)
 {
 	return row->values[(row->messages - 1) * percent / 100];
 }
 
-static void release_rows(struct row_of *rows, size_t n)
+static void causes_release_rows(struct row_of *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		free(rows[i].values);
@@ -172,7 +173,7 @@ static void release_rows(struct row_of *rows, size_t n)
 	}
 }
 
-static int causes_by_total(const void *a, const void *b)
+static int causes_order_by_total(const void *a, const void *b)
 {
 	const struct row_of *x = a, *y = b;
 
@@ -180,11 +181,12 @@ static int causes_by_total(const void *a, const void *b)
 }
 
 /* "waited for a CPU: nginx (4690)" */
-static const char *phrase(const struct diagnosis *d, struct report *r, const struct row_of *row)
+static const char *causes_phrase(const struct diagnosis *d, struct report *r,
+				 const struct row_of *row)
 {
 	const char *words = cause_phrase(row->place / WHERE_MAX);
 	const struct share *top = row->shares.len ? row->shares.items : NULL;
-	const char *culprit = top ? culprit_name(&d->own, r, top->culprit) : "";
+	const char *culprit = top ? causes_culprit_name(&d->own, r, top->culprit) : "";
 	char buf[WORDS_MAX];
 	const char *detail =
 		top ? words_detail(buf, &d->own, row->place / WHERE_MAX, top->detail) : NULL;
@@ -210,20 +212,20 @@ static const struct column cause_columns[] = {
 	{ "culprits_omitted", NULL, 0, 0 },
 };
 
-static void add_cause_row(const struct diagnosis *d, struct report *r, struct table *t,
-			  const struct row_of *row, const struct excess_total *excess)
+static void causes_add_row(const struct diagnosis *d, struct report *r, struct table *t,
+			   const struct row_of *row, const struct excess_total *excess)
 {
 	const unsigned int cause = row->place / WHERE_MAX;
 	const uint64_t all = excess->found + excess->rest;
 
-	TABLE_ADD(t, value_string(phrase(d, r, row)), value_string(cause_name(cause)),
-		  value_string(where_name(row->place % WHERE_MAX)),
+	TABLE_ADD(t, value_string(causes_phrase(d, r, row)), value_string(cause_name(cause)),
+		  value_string(cause_where_name(row->place % WHERE_MAX)),
 		  value_string(cause_kind(cause)), value_u64(row->messages),
 		  value_ns(row->total),
 		  all ? value_fraction((double)row->total / (double)all) : value_null(),
-		  value_ns(cause_quantile(row, 50)), value_ns(cause_quantile(row, 25)),
-		  value_ns(cause_quantile(row, 75)), value_ns(row->values[row->messages - 1]),
-		  culprits_table(&d->own, r, &row->shares),
+		  value_ns(causes_quantile(row, 50)), value_ns(causes_quantile(row, 25)),
+		  value_ns(causes_quantile(row, 75)), value_ns(row->values[row->messages - 1]),
+		  causes_culprits_table(&d->own, r, &row->shares),
 		  value_u64(row->shares.len > CULPRITS_SHOWN ? row->shares.len - CULPRITS_SHOWN :
 							       0));
 }
@@ -232,8 +234,8 @@ static void add_cause_row(const struct diagnosis *d, struct report *r, struct ta
 #define FINDINGS_MAX	  3
 #define FINDING_SHARE_MIN 0.05
 
-static void add_cause_finding(const struct diagnosis *d, struct report *r, const struct row_of *row,
-			      const struct excess_total *excess)
+static void causes_add_finding(const struct diagnosis *d, struct report *r,
+			       const struct row_of *row, const struct excess_total *excess)
 {
 	const uint64_t all = excess->found + excess->rest;
 	char count[HUMAN_MAX], share[HUMAN_MAX], median[HUMAN_MAX];
@@ -241,9 +243,9 @@ static void add_cause_finding(const struct diagnosis *d, struct report *r, const
 	if (!row->messages || (double)row->total < FINDING_SHARE_MIN * (double)all)
 		return;
 	report_finding(r, "%s of the slow messages' excess: %s in %s of them, %s at the median.",
-		       human_fraction(share, (double)row->total / (double)all), phrase(d, r, row),
-		       human_count(count, row->messages),
-		       human_ns(median, cause_quantile(row, 50)));
+		       human_fraction(share, (double)row->total / (double)all),
+		       causes_phrase(d, r, row), human_count(count, row->messages),
+		       human_ns(median, causes_quantile(row, 50)));
 }
 
 int report_causes(const struct diagnosis *d, struct report *r)
@@ -255,14 +257,14 @@ int report_causes(const struct diagnosis *d, struct report *r)
 
 	for (unsigned int place = 0; place < CAUSE_PLACES && !err; place++) {
 		rows[place].place = place;
-		err = gather_cause(d, &rows[place]);
+		err = causes_gather(d, &rows[place]);
 	}
-	qsort(rows, CAUSE_PLACES, sizeof(*rows), causes_by_total);
+	qsort(rows, CAUSE_PLACES, sizeof(*rows), causes_order_by_total);
 	for (unsigned int i = 0; i < CAUSE_PLACES && !err && rows[i].messages; i++)
-		add_cause_row(d, r, t, &rows[i], &excess);
+		causes_add_row(d, r, t, &rows[i], &excess);
 	object_add(&r->body, "causes", value_table(t));
 	for (unsigned int i = 0; i < FINDINGS_MAX && !err; i++)
-		add_cause_finding(d, r, &rows[i], &excess);
-	release_rows(rows, CAUSE_PLACES);
+		causes_add_finding(d, r, &rows[i], &excess);
+	causes_release_rows(rows, CAUSE_PLACES);
 	return err;
 }

@@ -28,11 +28,11 @@ struct context_rows {
 };
 
 /* A task in another recording is one with the same name. */
-static const char *context_name(const struct diagnosis *d, const struct recorded *rec,
-				struct report *r, const struct context *c)
+static const char *contexts_name(const struct diagnosis *d, const struct recorded *rec,
+				 struct report *r, const struct context *c)
 {
 	char buf[WORDS_MAX];
-	const struct task *task;
+	const struct task_name *task;
 	const char *name;
 
 	switch ((enum cpu_segment_type)c->type) {
@@ -43,7 +43,7 @@ static const char *context_name(const struct diagnosis *d, const struct recorded
 	case SEGMENT_TASK:
 	case SEGMENT_FAULT:
 		task = tasks_get(&rec->tasks, c->detail);
-		name = !d->against_other ? culprit_name(rec, r, c->detail) :
+		name = !d->against_other ? causes_culprit_name(rec, r, c->detail) :
 		       task->tid ? report_format(r, "%s", task->comm) : "";
 		return *name ? name : "an unknown task";
 	case SEGMENT_IDLE:
@@ -54,8 +54,8 @@ static const char *context_name(const struct diagnosis *d, const struct recorded
 	return "blind";
 }
 
-static void add_context(struct context_rows *rows, const struct context *c, const char *name,
-			uint64_t target, uint64_t reference)
+static void contexts_add_row(struct context_rows *rows, const struct context *c, const char *name,
+			     uint64_t target, uint64_t reference)
 {
 	rows->rows[rows->n++] = (struct context_row){
 		name, c->core, c->detail, c->type, c->where, target, reference };
@@ -63,7 +63,7 @@ static void add_context(struct context_rows *rows, const struct context *c, cons
 	rows->references += reference;
 }
 
-static int gather_contexts(const struct diagnosis *d, struct report *r, struct context_rows *rows)
+static int contexts_gather(const struct diagnosis *d, struct report *r, struct context_rows *rows)
 {
 	const struct recorded *other = references_of(d);
 	const size_t n = d->own.contexts.all.len + other->contexts.all.len;
@@ -72,15 +72,15 @@ static int gather_contexts(const struct diagnosis *d, struct report *r, struct c
 	if (!rows->rows)
 		return -ENOMEM;
 	vec_for_each(&d->own.contexts.all, c)
-		add_context(rows, c, context_name(d, &d->own, r, c), c->target_ns,
-			    d->against_other ? 0 : c->reference_ns);
+		contexts_add_row(rows, c, contexts_name(d, &d->own, r, c), c->target_ns,
+				 d->against_other ? 0 : c->reference_ns);
 	if (d->against_other)
 		vec_for_each(&other->contexts.all, c)
-			add_context(rows, c, context_name(d, other, r, c), 0, c->target_ns);
+			contexts_add_row(rows, c, contexts_name(d, other, r, c), 0, c->target_ns);
 	return 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int contexts_order_by_name(const void *a, const void *b)
 {
 	const struct context_row *x = a, *y = b;
 
@@ -95,7 +95,7 @@ static int by_name(const void *a, const void *b)
 	return x->detail < y->detail ? -1 : x->detail > y->detail;
 }
 
-static int largest_first(const void *a, const void *b)
+static int contexts_order_by_size(const void *a, const void *b)
 {
 	const struct context_row *x = a, *y = b;
 
@@ -110,11 +110,11 @@ static int largest_first(const void *a, const void *b)
 	return x->detail != y->detail ? (x->detail < y->detail ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-static void merge_contexts(struct context_rows *rows)
+static void contexts_merge(struct context_rows *rows)
 {
 	size_t n = 0;
 
-	qsort(rows->rows, rows->n, sizeof(*rows->rows), by_name);
+	qsort(rows->rows, rows->n, sizeof(*rows->rows), contexts_order_by_name);
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct context_row *row = &rows->rows[i];
 		struct context_row *last = n ? &rows->rows[n - 1] : NULL;
@@ -128,10 +128,10 @@ static void merge_contexts(struct context_rows *rows)
 		}
 	}
 	rows->n = n;
-	qsort(rows->rows, n, sizeof(*rows->rows), largest_first);
+	qsort(rows->rows, n, sizeof(*rows->rows), contexts_order_by_size);
 }
 
-static struct value fraction(uint64_t ns, uint64_t total)
+static struct value contexts_fraction(uint64_t ns, uint64_t total)
 {
 	return total ? value_fraction((double)ns / (double)total) : value_null();
 }
@@ -157,22 +157,22 @@ static struct value contexts_by_core(const struct context_rows *rows, struct rep
 
 	for (size_t i = 0; i < rows->n && i < ROWS_SHOWN; i++)
 		TABLE_ADD(t, value_u64(rows->rows[i].core),
-			  value_string(where_name(rows->rows[i].where)),
+			  value_string(cause_where_name(rows->rows[i].where)),
 			  value_string(rows->rows[i].name),
-			  fraction(rows->rows[i].target, rows->targets),
-			  fraction(rows->rows[i].reference, rows->references));
+			  contexts_fraction(rows->rows[i].target, rows->targets),
+			  contexts_fraction(rows->rows[i].reference, rows->references));
 	return value_table(t);
 }
 
-static struct value of_all(const struct context_rows *rows, struct report *r)
+static struct value contexts_total(const struct context_rows *rows, struct report *r)
 {
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 
 	for (size_t i = 0; i < rows->n; i++)
-		TABLE_ADD(t, value_string(where_name(rows->rows[i].where)),
+		TABLE_ADD(t, value_string(cause_where_name(rows->rows[i].where)),
 			  value_string(rows->rows[i].name),
-			  fraction(rows->rows[i].target, rows->targets),
-			  fraction(rows->rows[i].reference, rows->references));
+			  contexts_fraction(rows->rows[i].target, rows->targets),
+			  contexts_fraction(rows->rows[i].reference, rows->references));
 	return value_table(t);
 }
 
@@ -180,18 +180,18 @@ int report_contexts(const struct diagnosis *d, struct report *r)
 {
 	struct value cores;
 	struct context_rows rows;
-	int err = gather_contexts(d, r, &rows);
+	int err = contexts_gather(d, r, &rows);
 	size_t omitted;
 
 	if (err)
 		return err;
-	merge_contexts(&rows);
+	contexts_merge(&rows);
 	cores = contexts_by_core(&rows, r);
 	omitted = rows.n > ROWS_SHOWN ? rows.n - ROWS_SHOWN : 0;
 	for (size_t i = 0; i < rows.n; i++)
 		rows.rows[i].core = CORE_UNKNOWN;
-	merge_contexts(&rows);
-	object_add(&r->body, "contexts", of_all(&rows, r));
+	contexts_merge(&rows);
+	object_add(&r->body, "contexts", contexts_total(&rows, r));
 	object_add(&r->body, "contexts_by_core", cores);
 	object_add(&r->body, "contexts_by_core_omitted", value_u64(omitted));
 	free(rows.rows);

@@ -20,8 +20,8 @@ static const struct column part_columns[] = {
 	{ "culprits", NULL, 0, 0 },
 };
 
-static int shares_at(const struct breakdown *breakdown, unsigned int place, uint64_t total,
-		     struct shares *out)
+static int examples_shares(const struct breakdown *breakdown, unsigned int place, uint64_t total,
+			   struct shares *out)
 {
 	int err = 0;
 
@@ -29,33 +29,34 @@ static int shares_at(const struct breakdown *breakdown, unsigned int place, uint
 	vec_for_each(&breakdown->shares, s)
 		if (!err && s->place == place)
 			err = vec_push(out, *s);
-	merge_shares(out, total);
+	causes_merge_shares(out, total);
 	return err;
 }
 
-static void add_fixed_part(struct table *t, enum cause cause, int64_t ns)
+static void examples_add_fixed_part(struct table *t, enum cause cause, int64_t ns)
 {
 	TABLE_ADD(t, value_string(cause_name(cause)), value_null(), value_sns(ns), value_null());
 }
 
-static struct value parts_table(const struct diagnosis *d, struct report *r, const struct excess *j,
-				int *err)
+static struct value examples_parts(const struct diagnosis *d, struct report *r,
+				   const struct excess *j, int *err)
 {
 	struct table *t = table_new(r, part_columns, ARRAY_LEN(part_columns));
 
-	add_fixed_part(t, CAUSE_EXPECTED, (int64_t)j->expected);
+	examples_add_fixed_part(t, CAUSE_EXPECTED, (int64_t)j->expected);
 	if (j->offset)
-		add_fixed_part(t, CAUSE_OFFSET, j->offset);
+		examples_add_fixed_part(t, CAUSE_OFFSET, j->offset);
 	for (unsigned int place = 0; place < CAUSE_PLACES; place++) {
 		struct shares shares;
 
 		if (!j->ns[place])
 			continue;
-		*err = shares_at(&d->own.breakdowns[j->subject], place, j->ns[place], &shares);
+		*err = examples_shares(&d->own.breakdowns[j->subject], place, j->ns[place],
+				       &shares);
 		TABLE_ADD(t, value_string(cause_name(place / WHERE_MAX)),
-			  value_string(where_name(place % WHERE_MAX)),
+			  value_string(cause_where_name(place % WHERE_MAX)),
 			  value_sns((int64_t)j->ns[place]),
-			  culprits_table(&d->own, r, &shares));
+			  causes_culprits_table(&d->own, r, &shares));
 		vec_release(&shares);
 	}
 	return value_table(t);
@@ -68,7 +69,7 @@ static const struct column piece_columns[] = {
 	{ "end_ns", NULL, 0, 0 },
 };
 
-static const char *piece_role_name(unsigned int role)
+static const char *examples_piece_role(unsigned int role)
 {
 	static const char *const names[PIECE_ROLE_MAX] = {
 		[PIECE_RECEIVE] = "receive", [PIECE_BACKLOG] = "backlog",
@@ -79,18 +80,18 @@ static const char *piece_role_name(unsigned int role)
 	return role < PIECE_ROLE_MAX ? names[role] : NULL;
 }
 
-static struct value core_value(uint32_t core)
+static struct value examples_core(uint32_t core)
 {
 	return core == CORE_UNKNOWN ? value_null() : value_u64(core);
 }
 
-static struct value pieces_table(struct report *r, const struct subject *s, uint64_t first)
+static struct value examples_pieces(struct report *r, const struct subject *s, uint64_t first)
 {
 	struct table *t = table_new(r, piece_columns, ARRAY_LEN(piece_columns));
 
 	for (uint32_t i = 0; i < s->n; i++)
-		TABLE_ADD(t, value_string(piece_role_name(s->pieces[i].role)),
-			  core_value(s->pieces[i].core),
+		TABLE_ADD(t, value_string(examples_piece_role(s->pieces[i].role)),
+			  examples_core(s->pieces[i].core),
 			  value_sns((int64_t)(s->pieces[i].begin - first)),
 			  value_sns((int64_t)(s->pieces[i].end - first)));
 	return value_table(t);
@@ -102,8 +103,8 @@ static const struct column line_columns[] = {
 	{ "message", NULL, 0, 0 },
 };
 
-static struct value timeline_table(const struct diagnosis *d, struct report *r,
-				   const struct excess *j, uint64_t first)
+static struct value examples_timeline(const struct diagnosis *d, struct report *r,
+				      const struct excess *j, uint64_t first)
 {
 	const struct recorded *rec = &d->own;
 	struct table *t;
@@ -116,10 +117,10 @@ static struct value timeline_table(const struct diagnosis *d, struct report *r,
 		const char *detail = words_detail(buf, rec, s->cause, s->detail);
 
 		if (s->culprit)
-			detail = culprit_name(rec, r, s->culprit);
+			detail = causes_culprit_name(rec, r, s->culprit);
 		else if (detail)
 			detail = report_format(r, "%s", detail);
-		TABLE_ADD(t, value_string(where_name(s->where)), core_value(s->core),
+		TABLE_ADD(t, value_string(cause_where_name(s->where)), examples_core(s->core),
 			  value_ns(s->begin - first), value_ns(s->end - first),
 			  value_string(cause_name(s->cause)), value_string(detail),
 			  s->message ? value_u64(rec->messages.all.items[s->message - 1].id) :
@@ -128,7 +129,7 @@ static struct value timeline_table(const struct diagnosis *d, struct report *r,
 	return value_table(t);
 }
 
-static struct value address_value(struct report *r, const struct event_flow *flow, bool remote)
+static struct value examples_address(struct report *r, const struct event_flow *flow, bool remote)
 {
 	char buf[HUMAN_ADDRESS_MAX];
 	const char *text = !flow ? NULL :
@@ -150,31 +151,31 @@ static const struct column example_columns[] = {
 	{ "timeline", NULL, 0, 0 },     { "timeline_omitted", NULL, 0, 0 },
 };
 
-static struct value coverage_value(double coverage)
+static struct value examples_coverage(double coverage)
 {
 	return isnan(coverage) ? value_null() : value_fraction(coverage > 1 ? 1 : coverage);
 }
 
-static int add_example(const struct diagnosis *d, struct report *r, struct table *t,
-		       const struct excess *j)
+static int examples_add(const struct diagnosis *d, struct report *r, struct table *t,
+			const struct excess *j)
 {
 	const struct recorded *rec = &d->own;
 	const struct message *m = subject_message(rec, j->subject);
-	const struct task *task = tasks_get(&rec->tasks, tasks_by_tid(&rec->tasks, m->tid));
-	const struct event_flow *flow = flows_find(&rec->flows, m->flow);
+	const struct task_name *task = tasks_get(&rec->tasks, tasks_by_tid(&rec->tasks, m->tid));
+	const struct event_flow *flow = recorded_flows_find(&rec->flows, m->flow);
 	int err = 0;
 
 	TABLE_ADD(t, value_u64(m->id), value_ns(m->read), times_realtime(&rec->times, m->read),
 		  times_error(&rec->times, m->read), value_ns(j->latency),
-		  value_sns((int64_t)(j->latency - j->expected)), coverage_value(j->coverage),
+		  value_sns((int64_t)(j->latency - j->expected)), examples_coverage(j->coverage),
 		  m->pid ? value_u64(m->pid) : value_null(),
 		  m->tid ? value_u64(m->tid) : value_null(),
 		  value_string(task->tid ? report_format(r, "%s", task->comm) : NULL),
 		  value_string(flow ? protocol_name(flow->protocol) : NULL),
-		  address_value(r, flow, false), address_value(r, flow, true), value_u64(m->bytes),
-		  parts_table(d, r, j, &err),
-		  pieces_table(r, &rec->subjects.items[j->subject], m->first),
-		  timeline_table(d, r, j, m->first),
+		  examples_address(r, flow, false), examples_address(r, flow, true),
+		  value_u64(m->bytes), examples_parts(d, r, j, &err),
+		  examples_pieces(r, &rec->subjects.items[j->subject], m->first),
+		  examples_timeline(d, r, j, m->first),
 		  value_u64(rec->breakdowns[j->subject].slices - rec->drawn[j->subject].len));
 	return err;
 }
@@ -193,26 +194,26 @@ struct cause_line {
 	const char *culprit;
 };
 
-static int longest_first(const void *a, const void *b)
+static int examples_order_by_length(const void *a, const void *b)
 {
 	const struct cause_line *x = a, *y = b;
 
 	return x->ns > y->ns ? -1 : x->ns < y->ns;
 }
 
-static const char *top_culprit(const struct diagnosis *d, struct report *r, const struct excess *j,
-			       unsigned int place)
+static const char *examples_top_culprit(const struct diagnosis *d, struct report *r,
+					const struct excess *j, unsigned int place)
 {
 	const unsigned int cause = place / WHERE_MAX;
 	const char *culprit = "", *detail = NULL;
 	char buf[WORDS_MAX];
 	struct shares shares;
 
-	if (!shares_at(&d->own.breakdowns[j->subject], place, j->ns[place], &shares) &&
+	if (!examples_shares(&d->own.breakdowns[j->subject], place, j->ns[place], &shares) &&
 	    shares.len) {
 		const struct share *top = shares.items;
 
-		culprit = culprit_name(&d->own, r, top->culprit);
+		culprit = causes_culprit_name(&d->own, r, top->culprit);
 		detail = words_detail(buf, &d->own, (uint8_t)cause, top->detail);
 		if (cause == CAUSE_HEAD_OF_LINE && top->message)
 			culprit = report_format(r, "message %llu", (unsigned long long)
@@ -224,11 +225,13 @@ static const char *top_culprit(const struct diagnosis *d, struct report *r, cons
 	return culprit;
 }
 
-static void add_slowest(const struct diagnosis *d, struct report *r, const struct excess *j)
+static void examples_add_slowest(const struct diagnosis *d, struct report *r,
+				 const struct excess *j)
 {
 	struct table *t = table_new(r, slowest_columns, ARRAY_LEN(slowest_columns));
 	const struct message *m = subject_message(&d->own, j->subject);
-	const struct task *task = tasks_get(&d->own.tasks, tasks_by_tid(&d->own.tasks, m->tid));
+	const struct task_name *task =
+		tasks_get(&d->own.tasks, tasks_by_tid(&d->own.tasks, m->tid));
 	struct cause_line lines[CAUSE_PLACES + 2];
 	const char *at = times_text(&d->own.times, r, m->read, d->own.messages.from, 6);
 	char buf[HUMAN_MAX];
@@ -240,14 +243,14 @@ static void add_slowest(const struct diagnosis *d, struct report *r, const struc
 	for (unsigned int place = 0; place < CAUSE_PLACES; place++)
 		if (j->ns[place])
 			lines[n++] = (struct cause_line){ place / WHERE_MAX, (int64_t)j->ns[place],
-						    top_culprit(d, r, j, place) };
-	qsort(lines, n, sizeof(*lines), longest_first);
+						    examples_top_culprit(d, r, j, place) };
+	qsort(lines, n, sizeof(*lines), examples_order_by_length);
 	if (t)
 		t->head = report_format(r, "The slowest message: %s, %s%s%s by %s",
 					human_ns(buf, j->latency),
 					d->own.messages.departures ? "sent" : "read",
 					at ? " at " : "", at ? at : "",
-					task->tid ? culprit_name(&d->own, r, tasks_by_tid(
+					task->tid ? causes_culprit_name(&d->own, r, tasks_by_tid(
 						&d->own.tasks, m->tid)) : "an unknown task");
 	for (size_t i = 0; i < n; i++)
 		TABLE_ADD(t, value_sns(lines[i].ns),
@@ -260,7 +263,7 @@ static void add_slowest(const struct diagnosis *d, struct report *r, const struc
 	object_add(&r->body, NULL, value_table(t));
 }
 
-static int examples_by_latency(const void *a, const void *b)
+static int examples_order_by_latency(const void *a, const void *b)
 {
 	const struct excess *const *x = a, *const *y = b;
 
@@ -277,11 +280,11 @@ int report_examples(const struct diagnosis *d, struct report *r)
 	for (size_t i = 0; !err && i < n; i++)
 		order[i] = &d->excesses.items[i];
 	if (!err)
-		qsort(order, n, sizeof(*order), examples_by_latency);
+		qsort(order, n, sizeof(*order), examples_order_by_latency);
 	if (!err && n)
-		add_slowest(d, r, order[0]);
+		examples_add_slowest(d, r, order[0]);
 	for (size_t i = 0; !err && i < n && i < EXAMPLES_MAX; i++)
-		err = add_example(d, r, t, order[i]);
+		err = examples_add(d, r, t, order[i]);
 	object_add(&r->body, "examples", value_table(t));
 	object_add(&r->body, "examples_omitted",
 		   value_u64(n > EXAMPLES_MAX ? n - EXAMPLES_MAX : 0));

@@ -30,23 +30,23 @@ static const char *const types[NESTING_TYPE_MAX] = {
 	[NESTING_UNEXPECTED] = "unexpected",
 };
 
-static int by_node(const void *a, const void *b)
+static int functions_order_by_node(const void *a, const void *b)
 {
 	const struct excessive *x = a, *y = b;
 
 	return sort_order(x->model, y->model) ?: sort_order(x->node, y->node);
 }
 
-static int functions_by_total(const void *a, const void *b)
+static int functions_order_by_total(const void *a, const void *b)
 {
 	const struct excessive *x = a, *y = b;
 
 	if (x->total != y->total)
 		return x->total > y->total ? -1 : 1;
-	return by_node(a, b);
+	return functions_order_by_node(a, b);
 }
 
-static int judge_target(const struct diagnosis *d, size_t at, struct excessives *rows)
+static int functions_judge_target(const struct diagnosis *d, size_t at, struct excessives *rows)
 {
 	const uint32_t model = d->excesses.items[at].baseline, number = d->functions->numbers[at];
 	const struct nesting_options options = functions_options(d);
@@ -64,18 +64,18 @@ static int judge_target(const struct diagnosis *d, size_t at, struct excessives 
 	return err == -ENODATA ? 0 : err;
 }
 
-static void merge_functions(struct excessives *rows)
+static void functions_merge(struct excessives *rows)
 {
 	size_t n = 0;
 
 	if (!rows->len)
 		return;
-	qsort(rows->items, rows->len, sizeof(*rows->items), by_node);
+	qsort(rows->items, rows->len, sizeof(*rows->items), functions_order_by_node);
 	for (size_t i = 0; i < rows->len; i++) {
 		const struct excessive *row = &rows->items[i];
 		struct excessive *last = n ? &rows->items[n - 1] : NULL;
 
-		if (!last || by_node(last, row)) {
+		if (!last || functions_order_by_node(last, row)) {
 			rows->items[n++] = *row;
 			continue;
 		}
@@ -85,7 +85,7 @@ static void merge_functions(struct excessives *rows)
 			last->one = row->one;
 	}
 	rows->len = n;
-	qsort(rows->items, n, sizeof(*rows->items), functions_by_total);
+	qsort(rows->items, n, sizeof(*rows->items), functions_order_by_total);
 }
 
 static const struct column columns[] = {
@@ -101,14 +101,14 @@ static const struct column columns[] = {
 	{ "usual_calls", "usual", 0, 0 },
 };
 
-static enum where where_of(unsigned int role)
+static enum where functions_where(unsigned int role)
 {
 	return role == PIECE_APPLICATION ? WHERE_APPLICATION :
 	       role == PIECE_TRANSMIT ? WHERE_TRANSMIT : WHERE_RECEIVE;
 }
 
-static void add_function_row(const struct diagnosis *d, struct report *r, struct table *t,
-			     const struct excessive *row)
+static void functions_add_row(const struct diagnosis *d, struct report *r, struct table *t,
+			      const struct excessive *row)
 {
 	struct strbuf path = STRBUF_INIT(PATH_MAX_BYTES);
 	uint32_t symbols[EVENT_DEPTH_MAX];
@@ -119,7 +119,7 @@ static void add_function_row(const struct diagnosis *d, struct report *r, struct
 	TABLE_ADD(t, value_string(report_format(r, "%s", n ? functions_name(d, symbols[n - 1]) :
 							     "")),
 		  value_string(report_format(r, "%s", path.len ? strbuf_str(&path) : "")),
-		  value_string(where_name(where_of(row->one.role))),
+		  value_string(cause_where_name(functions_where(row->one.role))),
 		  value_string(types[row->one.type]), value_u64(row->messages),
 		  value_ns(row->total), value_ns(row->one.self_ns), value_ns(row->one.usual_ns),
 		  value_u64(row->one.count), value_u64(row->one.usual_count));
@@ -137,8 +137,8 @@ static void report_function_losses(const struct nesting_losses *losses, struct r
 /* A share of the excess below this is not said in a sentence. */
 #define FINDING_SHARE_MIN 0.05
 
-static void add_function_finding(const struct diagnosis *d, struct report *r,
-				 const struct excessive *first)
+static void functions_add_finding(const struct diagnosis *d, struct report *r,
+				  const struct excessive *first)
 {
 	const struct excess_total excess = excess_total(d);
 	const double all = (double)(excess.found + excess.rest);
@@ -169,16 +169,16 @@ int report_functions(const struct diagnosis *d, struct report *r)
 	}
 	vec_init(&rows, SUBJECTS_MAX * 64UL);
 	for (size_t i = 0; !err && i < d->excesses.len; i++)
-		err = judge_target(d, i, &rows);
-	merge_functions(&rows);
+		err = functions_judge_target(d, i, &rows);
+	functions_merge(&rows);
 	t = table_new(r, columns, ARRAY_LEN(columns));
 	for (size_t i = 0; !err && i < rows.len && i < ROWS_SHOWN; i++)
-		add_function_row(d, r, t, &rows.items[i]);
+		functions_add_row(d, r, t, &rows.items[i]);
 	object_add(&r->body, "functions", value_table(t));
 	object_add(&r->body, "functions_omitted",
 		   value_u64(rows.len > ROWS_SHOWN ? rows.len - ROWS_SHOWN : 0));
 	if (rows.len)
-		add_function_finding(d, r, &rows.items[0]);
+		functions_add_finding(d, r, &rows.items[0]);
 	report_function_losses(&d->functions->losses, r);
 	vec_release(&rows);
 	return err;

@@ -24,13 +24,13 @@ struct queue {
 	bool kernel;
 };
 
-static uint32_t queue_length(const struct queue *queue, const struct breakdown *breakdown)
+static uint32_t views_queue_length(const struct queue *queue, const struct breakdown *breakdown)
 {
 	return queue->kernel ? breakdown->packets : breakdown->served_before;
 }
 
 /* For how long a message was behind those before it in the queue. */
-static uint64_t time_in(const struct queue *queue, const struct breakdown *breakdown)
+static uint64_t views_time_in(const struct queue *queue, const struct breakdown *breakdown)
 {
 	uint64_t ns = 0;
 
@@ -44,12 +44,12 @@ static uint64_t time_in(const struct queue *queue, const struct breakdown *break
 	return ns;
 }
 
-static struct value queue_quantile(const uint64_t *times, size_t n, size_t percent)
+static struct value views_queue_quantile(const uint64_t *times, size_t n, size_t percent)
 {
 	return n ? value_ns(times[(n - 1) * percent / 100]) : value_null();
 }
 
-static int add_queue(const struct diagnosis *d, struct table *t, const struct queue *queue)
+static int views_add_queue(const struct diagnosis *d, struct table *t, const struct queue *queue)
 {
 	uint64_t *lengths = calloc(2 * d->excesses.len + 1, sizeof(*lengths)), *times, middle;
 	const struct baseline *baseline = d->baselines.len == 1 ? d->baselines.items : NULL;
@@ -60,28 +60,28 @@ static int add_queue(const struct diagnosis *d, struct table *t, const struct qu
 	times = lengths + d->excesses.len;
 	vec_for_each(&d->excesses, j) {
 		const struct breakdown *breakdown = &d->own.breakdowns[j->subject];
-		const uint64_t ns = time_in(queue, breakdown);
+		const uint64_t ns = views_time_in(queue, breakdown);
 
-		lengths[n++] = queue_length(queue, breakdown);
+		lengths[n++] = views_queue_length(queue, breakdown);
 		if (ns)
 			times[waited++] = ns;
 	}
 	middle = excess_median(lengths, n);
 	if (waited)
 		excess_median(times, waited); /* sorts */
-	TABLE_ADD(t, value_string(queue->label), value_string(where_name(queue->where)),
+	TABLE_ADD(t, value_string(queue->label), value_string(cause_where_name(queue->where)),
 		  value_u64(middle), value_u64(lengths[n - 1]),
 		  !baseline ? value_null() :
 		  value_u64(queue->kernel ? baseline->packets : baseline->served_before),
-		  value_u64(waited), queue_quantile(times, waited, 50),
-		  queue_quantile(times, waited, 25), queue_quantile(times, waited, 75),
-		  queue_quantile(times, waited, 100));
+		  value_u64(waited), views_queue_quantile(times, waited, 50),
+		  views_queue_quantile(times, waited, 25), views_queue_quantile(times, waited, 75),
+		  views_queue_quantile(times, waited, 100));
 	free(lengths);
 	return 0;
 }
 
 /* How many messages or packets stood before one while it waited, and for how long. */
-static int add_queuing(const struct diagnosis *d, struct report *r)
+static int views_add_queuing(const struct diagnosis *d, struct report *r)
 {
 	static const struct queue queues[] = {
 		{ "messages that the reader took before", WHERE_APPLICATION, false },
@@ -93,9 +93,9 @@ static int add_queuing(const struct diagnosis *d, struct report *r)
 	int err = 0;
 
 	if (d->excesses.len && d->own.messages.departures)
-		err = add_queue(d, t, &sent);
+		err = views_add_queue(d, t, &sent);
 	for (size_t i = 0; i < 2 && !err && d->excesses.len && !d->own.messages.departures; i++)
-		err = add_queue(d, t, &queues[i]);
+		err = views_add_queue(d, t, &queues[i]);
 	object_add(&r->body, "queuing", value_table(t));
 	return err;
 }
@@ -108,7 +108,7 @@ static const struct column time_columns[] = {
 	{ "latency", NULL, COLUMN_INLINE, 0 },
 };
 
-static void add_over_time(const struct diagnosis *d, struct report *r)
+static void views_add_over_time(const struct diagnosis *d, struct report *r)
 {
 	struct table *t = table_new(r, time_columns, ARRAY_LEN(time_columns));
 	const struct messages *all = &d->own.messages;
@@ -125,8 +125,8 @@ int report_views(const struct diagnosis *d, struct report *r)
 	int err = report_contexts(d, r);
 
 	if (!err)
-		err = add_queuing(d, r);
+		err = views_add_queuing(d, r);
 	if (!err)
-		add_over_time(d, r);
+		views_add_over_time(d, r);
 	return err;
 }

@@ -30,14 +30,14 @@ struct load_side {
 	uint64_t beyond;
 };
 
-static bool sample_counts(const struct event_sample *s)
+static bool requests_sample_counts(const struct event_sample *s)
 {
 	return !(s->flags & (SAMPLE_FAILED | SAMPLE_WARMUP));
 }
 
 bool request_counts(const struct event_sample *sample)
 {
-	return sample_counts(sample) && !(sample->flags & SAMPLE_UNSENT) &&
+	return requests_sample_counts(sample) && !(sample->flags & SAMPLE_UNSENT) &&
 	       sample->intended <= sample->sent && sample->sent <= sample->done;
 }
 
@@ -53,7 +53,7 @@ static int requests_add_sample(struct load_side *load, const struct event_block 
 	err = vec_push(&load->samples, sample);
 	if (err != -E2BIG)
 		return err;
-	load->beyond += sample_counts(&sample);
+	load->beyond += requests_sample_counts(&sample);
 	return 0;
 }
 
@@ -89,7 +89,7 @@ static int requests_add_block(struct load_side *load, const struct event_block *
 	return err == -E2BIG ? 0 : err;
 }
 
-static int by_flow_and_sent(const void *a, const void *b)
+static int requests_order_by_sent(const void *a, const void *b)
 {
 	const struct event_sample *x = a, *y = b;
 
@@ -105,10 +105,10 @@ static int requests_read_load(struct load_side *load, struct event_reader *reade
 
 	while (!err && (err = event_source_next(source, &block)) > 0)
 		err = requests_add_block(load, &block);
-	flows_sort(&load->flows);
+	recorded_flows_sort(&load->flows);
 	if (load->samples.len)
 		qsort(load->samples.items, load->samples.len, sizeof(*load->samples.items),
-		      by_flow_and_sent);
+		      requests_order_by_sent);
 	if (err)
 		return err;
 	load->queued = calloc(load->samples.len + 1, sizeof(*load->queued));
@@ -138,7 +138,7 @@ struct server_side {
 	struct flows flows;  /* by the client's port */
 };
 
-static int by_flow_and_time(const void *a, const void *b)
+static int requests_order_by_time(const void *a, const void *b)
 {
 	const struct mark *x = a, *y = b;
 
@@ -146,7 +146,7 @@ static int by_flow_and_time(const void *a, const void *b)
 	       sort_order(x->place, y->place);
 }
 
-static int by_remote_port(const void *a, const void *b)
+static int requests_order_by_port(const void *a, const void *b)
 {
 	const struct event_flow *x = a, *y = b;
 
@@ -173,16 +173,16 @@ static int requests_read_server(struct server_side *server, const struct recorde
 	vec_for_each(&all->sends, s)
 		vec_push(marks, (struct mark){ .flow = s->flow, .at = s->at, .sends = true });
 	if (marks->len)
-		qsort(marks->items, marks->len, sizeof(*marks->items), by_flow_and_time);
+		qsort(marks->items, marks->len, sizeof(*marks->items), requests_order_by_time);
 	vec_for_each(&recorded->flows, flow)
 		vec_push(&server->flows, *flow);
 	if (server->flows.len)
 		qsort(server->flows.items, server->flows.len, sizeof(*server->flows.items),
-		      by_remote_port);
+		      requests_order_by_port);
 	return 0;
 }
 
-static bool are_ends(const struct event_flow *a, const struct event_flow *b)
+static bool requests_are_ends(const struct event_flow *a, const struct event_flow *b)
 {
 	return a->local_port == b->remote_port && a->remote_port == b->local_port &&
 	       a->family == b->family && !memcmp(a->local, b->remote, sizeof(a->local)) &&
@@ -190,11 +190,11 @@ static bool are_ends(const struct event_flow *a, const struct event_flow *b)
 }
 
 /* The first mark of a flow that is not before `time`. */
-static size_t first_mark(const struct marks *marks, uint32_t flow, uint64_t time)
+static size_t requests_first_mark(const struct marks *marks, uint32_t flow, uint64_t time)
 {
 	const struct mark key = { .flow = flow, .at = time };
 
-	return sort_first(i, 0, marks->len, by_flow_and_time(&marks->items[i], &key) >= 0);
+	return sort_first(i, 0, marks->len, requests_order_by_time(&marks->items[i], &key) >= 0);
 }
 
 /* One request as the server's recording has it. */
@@ -211,12 +211,12 @@ static const char several_came[] = "several messages came on its connection mean
  * The messages that came on its flow while the request was out: exactly one must have, or which of
  * them it was can't be told.
  */
-static void look_on(const struct server_side *server, uint32_t flow, const struct event_sample *s,
-		    struct found_message *found)
+static void requests_look_on(const struct server_side *server, uint32_t flow,
+			     const struct event_sample *s, struct found_message *found)
 {
 	const struct marks *marks = &server->marks;
 
-	for (size_t i = first_mark(marks, flow, s->sent); i < marks->len; i++) {
+	for (size_t i = requests_first_mark(marks, flow, s->sent); i < marks->len; i++) {
 		const struct mark *mark = &marks->items[i];
 
 		if (mark->flow != flow || mark->at > s->done)
@@ -237,29 +237,30 @@ static void look_on(const struct server_side *server, uint32_t flow, const struc
 }
 
 /* The first flow of that remote port or a higher one. */
-static size_t first_flow(const struct flows *flows, uint16_t port)
+static size_t requests_first_flow(const struct flows *flows, uint16_t port)
 {
 	return sort_first(i, 0, flows->len, flows->items[i].remote_port >= port);
 }
 
-static struct found_message find_message(const struct server_side *server,
-					 const struct load_side *load, const struct event_sample *s)
+static struct found_message requests_find_message(const struct server_side *server,
+						  const struct load_side *load,
+						  const struct event_sample *s)
 {
 	struct found_message found = { .why = "no message came on its connection meanwhile" };
-	const struct event_flow *ours = flows_find(&load->flows, s->flow), *theirs;
+	const struct event_flow *ours = recorded_flows_find(&load->flows, s->flow), *theirs;
 
 	if (!ours) {
 		found.why = "its connection's addresses were not recorded";
 		return found;
 	}
 	/* a flow may have several numbers */
-	for (size_t i = first_flow(&server->flows, ours->local_port);
+	for (size_t i = requests_first_flow(&server->flows, ours->local_port);
 	     i < server->flows.len && !found.message && !found.several; i++) {
 		theirs = &server->flows.items[i];
 		if (theirs->remote_port != ours->local_port)
 			break;
-		if (are_ends(ours, theirs))
-			look_on(server, theirs->id, s, &found);
+		if (requests_are_ends(ours, theirs))
+			requests_look_on(server, theirs->id, s, &found);
 	}
 	return found;
 }
@@ -282,8 +283,8 @@ static void requests_charge(uint64_t parts[REQUEST_PARTS], enum request_part par
  * The time from `from` to `to`, both between `sent` and `done`. A stamp that contradicts the others
  * counts as unknown.
  */
-static void divide_request(const struct event_sample *s, const struct found_message *found,
-			   uint64_t from, uint64_t to, uint64_t parts[REQUEST_PARTS])
+static void requests_divide(const struct event_sample *s, const struct found_message *found,
+			    uint64_t from, uint64_t to, uint64_t parts[REQUEST_PARTS])
 {
 	const uint64_t handed = s->snd_ns ? s->sent + s->snd_ns : 0;
 	const uint64_t received = s->rx_ns ? s->done - s->rx_ns : 0;
@@ -315,8 +316,8 @@ static void divide_request(const struct event_sample *s, const struct found_mess
  * From `intended` to `sent`. If it stood in line for a connection, what held up those that were on
  * the one that it got held it up, too.
  */
-static void divide_wait(const struct server_side *server, const struct load_side *load, size_t i,
-			uint64_t parts[REQUEST_PARTS])
+static void requests_divide_wait(const struct server_side *server, const struct load_side *load,
+				 size_t i, uint64_t parts[REQUEST_PARTS])
 {
 	const struct event_sample *s = &load->samples.items[i];
 	uint64_t to = s->sent;
@@ -331,8 +332,8 @@ static void divide_wait(const struct server_side *server, const struct load_side
 			break;
 		if (from >= end)
 			continue;
-		found = find_message(server, load, before);
-		divide_request(before, &found, from, end, parts);
+		found = requests_find_message(server, load, before);
+		requests_divide(before, &found, from, end, parts);
 		parts[REQUEST_CLIENT] += to - end;
 		to = from;
 	}
@@ -350,29 +351,30 @@ static int requests_by_latency(const void *a, const void *b)
 	return sort_order(ly, lx) ?: sort_order(x->intended, y->intended);
 }
 
-static struct request join_request(const struct server_side *server, const struct load_side *load,
-				   const struct event_sample *s)
+static struct slow_request requests_join_one(const struct server_side *server,
+					     const struct load_side *load,
+					     const struct event_sample *s)
 {
-	const struct found_message found = find_message(server, load, s);
-	struct request request = { .intended = s->intended,
+	const struct found_message found = requests_find_message(server, load, s);
+	struct slow_request request = { .intended = s->intended,
 				   .latency = s->done - s->intended,
 				   .message = found.message ? found.message->id : 0,
 				   .why = found.why };
 
-	divide_wait(server, load, (size_t)(s - load->samples.items), request.parts);
-	divide_request(s, &found, s->sent, s->done, request.parts);
+	requests_divide_wait(server, load, (size_t)(s - load->samples.items), request.parts);
+	requests_divide(s, &found, s->sent, s->done, request.parts);
 	return request;
 }
 
-static int join_slowest(struct requests *out, const struct load_side *load,
-			const struct server_side *server, double share)
+static int requests_join_slowest(struct requests *out, const struct load_side *load,
+				 const struct server_side *server, double share)
 {
 	const struct event_sample **order = calloc(load->samples.len + 1, sizeof(*order));
 	size_t n = 0, most;
 	int err = order ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < load->samples.len && !err; i++)
-		if (sample_counts(&load->samples.items[i]))
+		if (requests_sample_counts(&load->samples.items[i]))
 			order[n++] = &load->samples.items[i];
 	if (n)
 		qsort(order, n, sizeof(*order), requests_by_latency);
@@ -380,7 +382,7 @@ static int join_slowest(struct requests *out, const struct load_side *load,
 	if (most > REQUESTS_SHOWN)
 		most = REQUESTS_SHOWN;
 	for (size_t i = 0; i < most && !err; i++) {
-		const struct request request = join_request(server, load, order[i]);
+		const struct slow_request request = requests_join_one(server, load, order[i]);
 
 		out->at = request.latency;
 		err = vec_push(&out->slowest, request);
@@ -389,7 +391,7 @@ static int join_slowest(struct requests *out, const struct load_side *load,
 	return err;
 }
 
-static int note_latency(struct requests *out, const struct load_side *load)
+static int requests_note_latency(struct requests *out, const struct load_side *load)
 {
 	int err = 0;
 
@@ -397,7 +399,7 @@ static int note_latency(struct requests *out, const struct load_side *load)
 	for (size_t i = 0; i < load->samples.len && !err; i++) {
 		const struct event_sample *s = &load->samples.items[i];
 
-		if (!sample_counts(s))
+		if (!requests_sample_counts(s))
 			continue;
 		out->count++;
 		err = hist_record(&out->latency, s->done - s->intended);
@@ -421,9 +423,9 @@ int requests_join(struct requests *out, struct event_reader *load, const struct 
 	if (!err)
 		err = requests_read_server(&theirs, server);
 	if (!err)
-		err = note_latency(out, &ours);
+		err = requests_note_latency(out, &ours);
 	if (!err)
-		err = join_slowest(out, &ours, &theirs, share);
+		err = requests_join_slowest(out, &ours, &theirs, share);
 	vec_release(&theirs.marks);
 	vec_release(&theirs.flows);
 	vec_release(&ours.samples);

@@ -24,7 +24,7 @@
 enum request_part { REQUEST_CLIENT, REQUEST_NETWORK, REQUEST_SERVER, REQUEST_UNEXPLAINED,
 		    REQUEST_PARTS };
 
-struct request {
+struct slow_request {
 	uint64_t intended;
 	uint64_t latency;
 	uint64_t parts[REQUEST_PARTS];
@@ -33,7 +33,7 @@ struct request {
 };
 
 struct requests {
-	struct request_vec VEC_OF(struct request) slowest; /* slowest first */
+	struct request_vec VEC_OF(struct slow_request) slowest; /* slowest first */
 	uint64_t count;        /* completed ones, the warm-up excluded */
 	uint64_t beyond;       /* more than REQUESTS_MAX */
 	struct hist latency;   /* latencies of the `count` requests */

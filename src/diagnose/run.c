@@ -53,7 +53,7 @@ void diagnosis_free(struct diagnosis *d)
 /* ---- models ---- */
 
 /* 0 with a model of as many references as there are, none included; or -ENOMEM. */
-static int make_baseline(struct diagnosis *d, const struct message *target)
+static int diagnosis_make_baseline(struct diagnosis *d, const struct message *target)
 {
 	const struct recorded *rec = references_of(d);
 	const struct breakdown **breakdowns = calloc(rec->subjects.len + 1, sizeof(*breakdowns));
@@ -78,20 +78,20 @@ static int make_baseline(struct diagnosis *d, const struct message *target)
 }
 
 /* Its place, or -errno. */
-static int find_baseline(struct diagnosis *d, const struct message *target)
+static int diagnosis_find_baseline(struct diagnosis *d, const struct message *target)
 {
 	int err;
 
 	for (size_t i = 0; i < d->baselines.len; i++)
 		if (d->baselines.items[i].pid == target->pid)
 			return (int)i;
-	err = make_baseline(d, target);
+	err = diagnosis_make_baseline(d, target);
 	return err ? err : (int)d->baselines.len - 1;
 }
 
 /* ---- targets ---- */
 
-static int compute_excesses(struct diagnosis *d)
+static int diagnosis_compute_excesses(struct diagnosis *d)
 {
 	const struct excess_options options = {
 		.granularity = d->own.granularity,
@@ -106,7 +106,7 @@ static int compute_excesses(struct diagnosis *d)
 
 		if (!d->own.subjects.items[i].target)
 			continue;
-		at = find_baseline(d, m);
+		at = diagnosis_find_baseline(d, m);
 		if (at < 0)
 			return at;
 		if (d->baselines.items[at].n < REFERENCE_MIN) {
@@ -125,7 +125,7 @@ static int compute_excesses(struct diagnosis *d)
 
 /* ---- distributions ---- */
 
-static int record_all(struct diagnosis *d)
+static int diagnosis_record_all(struct diagnosis *d)
 {
 	const struct messages *all = &d->own.messages;
 	const uint64_t step = (all->to - all->from) / OVER_TIME_STEPS + 1;
@@ -143,7 +143,7 @@ static int record_all(struct diagnosis *d)
 	return err;
 }
 
-static int record_chosen(struct diagnosis *d)
+static int diagnosis_record_chosen(struct diagnosis *d)
 {
 	const struct recorded *rec = references_of(d);
 	int err = 0;
@@ -168,11 +168,11 @@ int diagnosis_run(struct diagnosis *d, struct event_reader *reader, struct event
 	if (!err && against)
 		err = recorded_read(&d->other, against, &d->options.selection);
 	if (!err && d->own.messages.all.len)
-		err = record_all(d);
+		err = diagnosis_record_all(d);
 	if (!err)
-		err = record_chosen(d);
+		err = diagnosis_record_chosen(d);
 	if (!err)
-		err = compute_excesses(d);
+		err = diagnosis_compute_excesses(d);
 	return err ? err : functions_find(d);
 }
 

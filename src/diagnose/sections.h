@@ -24,14 +24,14 @@ int report_contexts(const struct diagnosis *d, struct report *r);
 int report_views(const struct diagnosis *d, struct report *r);
 
 /* Shares of one message in one place: the same culprit once, largest first, scaled to `total`. */
-void merge_shares(struct shares *shares, uint64_t total);
+void causes_merge_shares(struct shares *shares, uint64_t total);
 
 /* "nginx (4690)"; "" if it is nobody. */
-const char *culprit_name(const struct recorded *rec, struct report *r, uint32_t task);
+const char *causes_culprit_name(const struct recorded *rec, struct report *r, uint32_t task);
 
 /* A table of culprits: pid, tid, comm, message (the id of the one between), what, ns. */
-struct value culprits_table(const struct recorded *rec, struct report *r,
-			    const struct shares *shares);
+struct value causes_culprits_table(const struct recorded *rec, struct report *r,
+				   const struct shares *shares);
 
 /* Adds the reasons to distrust a recording, called `which` in a sentence. */
 void report_source_reasons(const struct recorded *rec, struct report *r, const char *which);

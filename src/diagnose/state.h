@@ -67,12 +67,12 @@ struct diagnosis {
 
 /* Everything up to the breakdowns. 0 or -errno. */
 int recorded_read(struct recorded *rec, struct event_reader *reader,
-		  const struct selection *selection);
+		  const struct message_selection *selection);
 void recorded_release(struct recorded *rec);
 
 /* NULL: its addresses were not recorded. */
-const struct event_flow *flows_find(const struct flows *flows, uint32_t id);
-void flows_sort(struct flows *flows); /* before flows_find() */
+const struct event_flow *recorded_flows_find(const struct flows *flows, uint32_t id);
+void recorded_flows_sort(struct flows *flows); /* before recorded_flows_find() */
 
 static inline const struct message *subject_message(const struct recorded *rec, uint32_t subject)
 {

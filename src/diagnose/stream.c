@@ -17,7 +17,7 @@ struct lane {
 	struct event_damage damage; /* as far as the block */
 };
 
-struct stream {
+struct activity_stream {
 	struct cpu_history *history;
 	struct lane *lanes;
 	void **heap;      /* the lanes, the earliest first */
@@ -36,7 +36,7 @@ int stream_cores(struct event_reader *reader)
 	return (int)cores[n - 1] + 1;
 }
 
-static int open_lanes(struct stream *s, struct event_reader *reader, uint16_t kind)
+static int lanes_open(struct activity_stream *s, struct event_reader *reader, uint16_t kind)
 {
 	uint32_t cores[CPU_HISTORY_CORES];
 	int n = event_reader_cores(reader, kind, cores, CPU_HISTORY_CORES);
@@ -55,9 +55,10 @@ static int open_lanes(struct stream *s, struct event_reader *reader, uint16_t ki
 	return 0;
 }
 
-int stream_open(struct stream **out, struct event_reader *reader, struct cpu_history *history)
+int stream_open(struct activity_stream **out, struct event_reader *reader,
+		struct cpu_history *history)
 {
-	struct stream *s = calloc(1, sizeof(*s));
+	struct activity_stream *s = calloc(1, sizeof(*s));
 	int err;
 
 	*out = s;
@@ -66,9 +67,9 @@ int stream_open(struct stream **out, struct event_reader *reader, struct cpu_his
 	s->history = history;
 	s->lanes = calloc(2 * CPU_HISTORY_CORES, sizeof(*s->lanes));
 	s->heap = calloc(2 * CPU_HISTORY_CORES, sizeof(*s->heap));
-	err = s->lanes && s->heap ? open_lanes(s, reader, EV_EDGE) : -ENOMEM;
+	err = s->lanes && s->heap ? lanes_open(s, reader, EV_EDGE) : -ENOMEM;
 	if (!err)
-		err = open_lanes(s, reader, EV_WAKE);
+		err = lanes_open(s, reader, EV_WAKE);
 	if (err) {
 		stream_free(s);
 		*out = NULL;
@@ -76,7 +77,7 @@ int stream_open(struct stream **out, struct event_reader *reader, struct cpu_his
 	return err;
 }
 
-void stream_free(struct stream *s)
+void stream_free(struct activity_stream *s)
 {
 	if (!s)
 		return;
@@ -87,7 +88,7 @@ void stream_free(struct stream *s)
 	free(s);
 }
 
-void stream_damage(const struct stream *s, struct event_damage *damage)
+void stream_damage(const struct activity_stream *s, struct event_damage *damage)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct event_damage one;
@@ -104,7 +105,7 @@ static const void *stream_record(const struct lane *lane)
 	return (const char *)lane->block.data + (size_t)lane->at * lane->block.record_size;
 }
 
-static void set_time(struct lane *lane)
+static void lane_set_time(struct lane *lane)
 {
 	if (lane->window.kind == EV_EDGE)
 		lane->time =
@@ -114,7 +115,7 @@ static void set_time(struct lane *lane)
 }
 
 /* Whether something could not be read since the last block. */
-static bool lost(struct lane *lane)
+static bool lane_has_lost(struct lane *lane)
 {
 	const struct event_damage before = lane->damage;
 
@@ -124,7 +125,7 @@ static bool lost(struct lane *lane)
 }
 
 /* The next block that has records, if there is none left in this one. */
-static int refill(struct stream *s, struct lane *lane)
+static int lane_refill(struct activity_stream *s, struct lane *lane)
 {
 	while (lane->at == lane->block.count) {
 		int err = event_source_next(event_reader_source(lane->reader), &lane->block);
@@ -139,9 +140,9 @@ static int refill(struct stream *s, struct lane *lane)
 		}
 		if (lane->window.kind == EV_EDGE)
 			cpu_history_block(s->history, lane->window.core, &lane->block,
-					  lane->window.from, lost(lane));
+					  lane->window.from, lane_has_lost(lane));
 	}
-	set_time(lane);
+	lane_set_time(lane);
 	return 0;
 }
 
@@ -154,20 +155,20 @@ static bool stream_before(const void *a, const void *b)
 	return x->time != y->time ? x->time < y->time : x < y;
 }
 
-static uint64_t stream_time(const struct stream *s, uint32_t at)
+static uint64_t stream_time(const struct activity_stream *s, uint32_t at)
 {
 	return at < s->n ? ((const struct lane *)s->heap[at])->time : NO_TIME;
 }
 
 /* The earliest time of all lanes but the first. */
-static uint64_t second(const struct stream *s)
+static uint64_t lanes_second_time(const struct activity_stream *s)
 {
 	const uint64_t one = stream_time(s, 1), other = stream_time(s, 2);
 
 	return one < other ? one : other;
 }
 
-int stream_seek(struct stream *s, uint64_t from, uint64_t to)
+int stream_seek(struct activity_stream *s, uint64_t from, uint64_t to)
 {
 	int err = 0;
 
@@ -181,7 +182,7 @@ int stream_seek(struct stream *s, uint64_t from, uint64_t to)
 		lane->damage = (struct event_damage){ 0 };
 		err = event_source_seek(event_reader_source(lane->reader), &lane->window);
 		if (!err)
-			err = refill(s, lane);
+			err = lane_refill(s, lane);
 		s->heap[i] = lane;
 	}
 	if (!err)
@@ -189,7 +190,7 @@ int stream_seek(struct stream *s, uint64_t from, uint64_t to)
 	return err;
 }
 
-static void stream_feed(struct stream *s, struct lane *lane)
+static void stream_feed(struct activity_stream *s, struct lane *lane)
 {
 	if (lane->window.kind == EV_EDGE)
 		cpu_history_edge(s->history, lane->window.core, lane->time, stream_record(lane));
@@ -197,18 +198,18 @@ static void stream_feed(struct stream *s, struct lane *lane)
 		cpu_history_wake(s->history, stream_record(lane));
 }
 
-int stream_until(struct stream *s, uint64_t time)
+int stream_until(struct activity_stream *s, uint64_t time)
 {
 	int err = 0;
 
 	while (!err && stream_time(s, 0) != NO_TIME && stream_time(s, 0) <= time) {
-		const uint64_t other = second(s), until = other < time ? other : time;
+		const uint64_t other = lanes_second_time(s), until = other < time ? other : time;
 		struct lane *lane = s->heap[0];
 
 		do {
 			stream_feed(s, lane);
 			lane->at++;
-			err = refill(s, lane);
+			err = lane_refill(s, lane);
 		} while (!err && lane->time != NO_TIME && lane->time <= until);
 		heap_sift(s->heap, s->n, 0, stream_before);
 	}

@@ -18,13 +18,13 @@ static uint32_t *tasks_slot(const struct tasks *tasks, uint32_t tid)
 	return &tasks->by_tid[i];
 }
 
-static bool starts_with(const char *text, const char *head)
+static bool tasks_name_starts_with(const char *text, const char *head)
 {
 	return strncmp(text, head, strlen(head)) == 0;
 }
 
 /* The comm may hold anything, brackets too: the last one counts. */
-static void tasks_parse_name(struct task *task, const char *text)
+static void tasks_parse_name(struct task_name *task, const char *text)
 {
 	const char *open = strrchr(text, '(');
 	size_t len;
@@ -41,7 +41,8 @@ static void tasks_parse_name(struct task *task, const char *text)
 		len = sizeof(task->comm) - 1;
 	memcpy(task->comm, text, len);
 	task->comm[len] = '\0';
-	task->softirqd = starts_with(task->comm, "ksoftirqd/") || starts_with(task->comm, "napi/");
+	task->softirqd = tasks_name_starts_with(task->comm, "ksoftirqd/") ||
+			 tasks_name_starts_with(task->comm, "napi/");
 }
 
 int tasks_init(struct tasks *tasks, const struct event_dict *dict)
@@ -55,7 +56,7 @@ int tasks_init(struct tasks *tasks, const struct event_dict *dict)
 		return -ENOMEM;
 	tasks->tasks[0].thread = THREAD_NONE;
 	for (uint32_t id = 1; id < tasks->n; id++) {
-		struct task *task = &tasks->tasks[id];
+		struct task_name *task = &tasks->tasks[id];
 		const char *text = event_dict_get(dict, DICT_TASK, id);
 		uint32_t *known;
 
@@ -78,7 +79,7 @@ void tasks_release(struct tasks *tasks)
 	*tasks = (struct tasks){ 0 };
 }
 
-const struct task *tasks_get(const struct tasks *tasks, uint32_t id)
+const struct task_name *tasks_get(const struct tasks *tasks, uint32_t id)
 {
 	return &tasks->tasks[id < tasks->n ? id : 0];
 }

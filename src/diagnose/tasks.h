@@ -14,7 +14,7 @@
 #define TASKS_COMM 64u
 #define THREAD_NONE UINT32_MAX
 
-struct task {
+struct task_name {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t thread;  /* THREAD_NONE: the name is none */
@@ -23,7 +23,7 @@ struct task {
 };
 
 struct tasks {
-	struct task *tasks; /* by their number in DICT_TASK; [0] is nobody */
+	struct task_name *tasks; /* by their number in DICT_TASK; [0] is nobody */
 	uint32_t n;
 	uint32_t threads;
 	uint32_t *by_tid;   /* open addressing; the place of a task with that tid, 0 = free */
@@ -35,7 +35,7 @@ int tasks_init(struct tasks *tasks, const struct event_dict *dict);
 void tasks_release(struct tasks *tasks);
 
 /* The task with a number in DICT_TASK; nobody if there is none. Never NULL. */
-const struct task *tasks_get(const struct tasks *tasks, uint32_t id);
+const struct task_name *tasks_get(const struct tasks *tasks, uint32_t id);
 
 /* The number in DICT_TASK of some name of the thread, 0 if it has none. */
 uint32_t tasks_by_tid(const struct tasks *tasks, uint32_t tid);

@@ -15,7 +15,7 @@
 #define TRACE_GAPS_MAX 65536u
 
 /* One thread on its way through the recording. */
-struct walk {
+struct profile_walk {
 	struct thread_profile *out;
 	uint32_t thread;
 	uint64_t at;       /* all before is charged */
@@ -24,10 +24,10 @@ struct walk {
 	size_t stretch;    /* the first that ends after `at` */
 };
 
-struct pass {
+struct profile_pass {
 	const struct recorded *rec;
 	struct cpu_history history;
-	struct walk *walks;
+	struct profile_walk *walks;
 	size_t n;
 	uint64_t from;     /* the time before it is unknown */
 	struct pass_gaps VEC_OF(struct trace_gap) trace_gaps; /* met so far, in order */
@@ -51,8 +51,8 @@ void thread_profile_release(struct thread_profile *profile)
 
 /* ---- sums ---- */
 
-static int add_call(struct thread_profile *d, uint32_t call, uint64_t on_cpu, uint64_t asleep,
-		    uint64_t blocked)
+static int profile_add_call(struct thread_profile *d, uint32_t call, uint64_t on_cpu,
+			    uint64_t asleep, uint64_t blocked)
 {
 	int err;
 
@@ -68,7 +68,7 @@ static int add_call(struct thread_profile *d, uint32_t call, uint64_t on_cpu, ui
 	return err == -E2BIG ? 0 : err;
 }
 
-static int add_culprit(struct thread_profile *d, uint32_t task, uint64_t ns)
+static int profile_add_culprit(struct thread_profile *d, uint32_t task, uint64_t ns)
 {
 	int err;
 
@@ -83,7 +83,7 @@ static int add_culprit(struct thread_profile *d, uint32_t task, uint64_t ns)
 }
 
 /* Returns the part of from <= t < to that is in the stretches. Calls go forward in time. */
-static uint64_t chosen_ns(struct walk *w, uint64_t from, uint64_t to)
+static uint64_t profile_chosen_ns(struct profile_walk *w, uint64_t from, uint64_t to)
 {
 	const struct thread_stretches *s = &w->out->stretches;
 	uint64_t ns = 0;
@@ -100,9 +100,10 @@ static uint64_t chosen_ns(struct walk *w, uint64_t from, uint64_t to)
 }
 
 /* Charges the chosen time up to `until` to the state; returns how much that is. */
-static uint64_t charge_state(struct walk *w, uint64_t until, enum thread_state state)
+static uint64_t profile_charge_state(struct profile_walk *w, uint64_t until,
+				     enum thread_state state)
 {
-	uint64_t ns = until > w->at ? chosen_ns(w, w->at, until) : 0;
+	uint64_t ns = until > w->at ? profile_chosen_ns(w, w->at, until) : 0;
 
 	w->out->ns[state] += ns;
 	w->at = until > w->at ? until : w->at;
@@ -111,31 +112,32 @@ static uint64_t charge_state(struct walk *w, uint64_t until, enum thread_state s
 
 /* ---- on a CPU, and waiting for one ---- */
 
-static int charge_segment(struct pass *p, struct walk *w, const struct cpu_segment *segment,
-			  uint64_t end)
+static int profile_charge_segment(struct profile_pass *p, struct profile_walk *w,
+				  const struct cpu_segment *segment, uint64_t end)
 {
 	const enum thread_state state = thread_state_on_core(segment, &p->rec->tasks, w->thread);
-	const uint64_t ns = charge_state(w, end, state);
+	const uint64_t ns = profile_charge_state(w, end, state);
 
-	return ns && state == THREAD_ON_CPU ? add_call(w->out, segment->call, ns, 0, 0) : 0;
+	return ns && state == THREAD_ON_CPU ? profile_add_call(w->out, segment->call, ns, 0, 0) : 0;
 }
 
-static int charge_wait(struct pass *p, struct walk *w, const struct cpu_segment *segment,
-		       uint64_t end)
+static int profile_charge_wait(struct profile_pass *p, struct profile_walk *w,
+			       const struct cpu_segment *segment, uint64_t end)
 {
-	const struct task *task = tasks_get(&p->rec->tasks, segment->task);
-	const uint64_t ns = charge_state(
+	const struct task_name *task = tasks_get(&p->rec->tasks, segment->task);
+	const uint64_t ns = profile_charge_state(
 		w, end, segment->type == SEGMENT_NOT_RECORDED ? THREAD_UNKNOWN : THREAD_CPU_WAIT);
 
 	if (!ns || segment->type == SEGMENT_NOT_RECORDED || !task->tid || task->thread == w->thread)
 		return 0;
-	return add_culprit(w->out, segment->task, ns);
+	return profile_add_culprit(w->out, segment->task, ns);
 }
 
 /* Calls `charge` for each segment of a core until `to`; what is not recorded is unknown. */
-static int each_segment(struct pass *p, struct walk *w, uint32_t core, uint64_t to,
-			int (*charge)(struct pass *p, struct walk *w,
-				      const struct cpu_segment *segment, uint64_t end))
+static int profile_each_segment(struct profile_pass *p, struct profile_walk *w, uint32_t core,
+				uint64_t to,
+				int (*charge)(struct profile_pass *p, struct profile_walk *w,
+					      const struct cpu_segment *segment, uint64_t end))
 {
 	uint64_t number, until;
 	int err = 0;
@@ -143,7 +145,7 @@ static int each_segment(struct pass *p, struct walk *w, uint32_t core, uint64_t 
 	if (w->at >= to)
 		return 0;
 	if (!cpu_history_find(&p->history, core, w->at, &number, &until)) {
-		charge_state(w, until < to ? until : to, THREAD_UNKNOWN);
+		profile_charge_state(w, until < to ? until : to, THREAD_UNKNOWN);
 		if (w->at >= to)
 			return 0;
 		number = p->history.segments[core].head;
@@ -160,7 +162,7 @@ static int each_segment(struct pass *p, struct walk *w, uint32_t core, uint64_t 
 /* ---- off-CPU ---- */
 
 /* Up to when the trace has no gap from `from` on; at most `to`. */
-static uint64_t recorded_until(const struct pass *p, uint64_t from, uint64_t to)
+static uint64_t profile_recorded_until(const struct profile_pass *p, uint64_t from, uint64_t to)
 {
 	const size_t low = sort_first(i, 0, p->trace_gaps.len, p->trace_gaps.items[i].end > from);
 
@@ -169,29 +171,32 @@ static uint64_t recorded_until(const struct pass *p, uint64_t from, uint64_t to)
 	return p->trace_gaps.items[low].begin > from ? p->trace_gaps.items[low].begin : from;
 }
 
-static int charge_sleep(struct walk *w, uint64_t until, enum thread_state state, uint32_t call)
+static int profile_charge_sleep(struct profile_walk *w, uint64_t until, enum thread_state state,
+				uint32_t call)
 {
-	const uint64_t ns = charge_state(w, until, state);
+	const uint64_t ns = profile_charge_state(w, until, state);
 
 	if (!ns || (state != THREAD_ASLEEP && state != THREAD_BLOCKED))
 		return 0;
-	return state == THREAD_ASLEEP ? add_call(w->out, call, 0, ns, 0) :
-					add_call(w->out, call, 0, 0, ns);
+	return state == THREAD_ASLEEP ? profile_add_call(w->out, call, 0, ns, 0) :
+					profile_add_call(w->out, call, 0, 0, ns);
 }
 
 /* The tasks that had the core are known as far back as the history reaches. */
-static int charge_waiting(struct pass *p, struct walk *w, uint32_t core, uint64_t to)
+static int profile_charge_waiting(struct profile_pass *p, struct profile_walk *w, uint32_t core,
+				  uint64_t to)
 {
-	charge_state(w, p->history.since < to ? p->history.since : to, THREAD_CPU_WAIT);
-	return each_segment(p, w, core, to, charge_wait);
+	profile_charge_state(w, p->history.since < to ? p->history.since : to, THREAD_CPU_WAIT);
+	return profile_each_segment(p, w, core, to, profile_charge_wait);
 }
 
 /* From w->at until it has a core again, by `next`. */
-static int charge_offcpu(struct pass *p, struct walk *w, const struct oncpu *next)
+static int profile_charge_offcpu(struct profile_pass *p, struct profile_walk *w,
+				 const struct oncpu *next)
 {
 	const struct oncpu *last = w->ran ? &w->last : NULL;
 	const enum thread_state state = thread_state_before(next, last);
-	const uint64_t recorded = recorded_until(p, w->at, next->begin);
+	const uint64_t recorded = profile_recorded_until(p, w->at, next->begin);
 	const struct waking *woken = NULL;
 	int err = 0;
 
@@ -200,33 +205,34 @@ static int charge_offcpu(struct pass *p, struct walk *w, const struct oncpu *nex
 		woken = thread_state_woken(&p->history, woken, last);
 	}
 	if (woken)
-		err = charge_sleep(w, woken->time < recorded ? woken->time : recorded, state,
-				   next->call);
+		err = profile_charge_sleep(w, woken->time < recorded ? woken->time : recorded,
+					   state, next->call);
 	if (!err && (woken || state == THREAD_CPU_WAIT))
-		err = charge_waiting(p, w, next->core, recorded);
-	charge_state(w, next->begin, THREAD_UNKNOWN);
+		err = profile_charge_waiting(p, w, next->core, recorded);
+	profile_charge_state(w, next->begin, THREAD_UNKNOWN);
 	return err;
 }
 
 /* ---- stretches on a CPU ---- */
 
 /* As far as `now`, if it goes on. */
-static int charge_oncpu(struct pass *p, struct walk *w, const struct oncpu *oncpu, uint64_t now)
+static int profile_charge_oncpu(struct profile_pass *p, struct profile_walk *w,
+				const struct oncpu *oncpu, uint64_t now)
 {
 	int err = 0;
 
 	if (w->at < oncpu->begin)
-		err = charge_offcpu(p, w, oncpu);
+		err = profile_charge_offcpu(p, w, oncpu);
 	if (!err)
-		err = each_segment(p, w, oncpu->core, oncpu->end < now ? oncpu->end : now,
-				   charge_segment);
+		err = profile_each_segment(p, w, oncpu->core, oncpu->end < now ? oncpu->end : now,
+					   profile_charge_segment);
 	w->last = *oncpu;
 	w->ran = true;
 	return err;
 }
 
 /* Charges the stretches that began since the last call, and the one that was still open then. */
-static int charge_new_oncpus(struct pass *p, struct walk *w, uint64_t now)
+static int profile_charge_new_oncpus(struct profile_pass *p, struct profile_walk *w, uint64_t now)
 {
 	const struct oncpu *oncpu = cpu_history_last_oncpu(&p->history, w->thread);
 	int err = 0;
@@ -237,15 +243,15 @@ static int charge_new_oncpus(struct pass *p, struct walk *w, uint64_t now)
 		if (oncpu->end > p->from)
 			err = vec_push(&p->oncpus, *oncpu);
 	for (size_t i = p->oncpus.len; !err && i--;)
-		err = charge_oncpu(p, w, &p->oncpus.items[i], now);
+		err = profile_charge_oncpu(p, w, &p->oncpus.items[i], now);
 	return err;
 }
 
 /* Charges the time after the thread's last stretch: asleep until a waking. */
-static int charge_rest(struct pass *p, struct walk *w, uint64_t end)
+static int profile_charge_rest(struct profile_pass *p, struct profile_walk *w, uint64_t end)
 {
 	const struct waking *latest = cpu_history_waking(&p->history, w->thread, end), *woken;
-	uint64_t recorded = recorded_until(p, w->at, end);
+	uint64_t recorded = profile_recorded_until(p, w->at, end);
 	int err = 0;
 
 	if (w->ran) {
@@ -255,17 +261,18 @@ static int charge_rest(struct pass *p, struct walk *w, uint64_t end)
 		if (latest && !woken && latest->time > w->last.end)
 			recorded = w->at; /* woken twice: it ran between, which was not recorded */
 		if (state != THREAD_CPU_WAIT)
-			err = charge_sleep(w, woken && woken->time < recorded ? woken->time :
-						      recorded, state, 0);
-		charge_state(w, recorded, THREAD_CPU_WAIT);
+			err = profile_charge_sleep(
+				w, woken && woken->time < recorded ? woken->time : recorded, state,
+				0);
+		profile_charge_state(w, recorded, THREAD_CPU_WAIT);
 	}
-	charge_state(w, UINT64_MAX, THREAD_UNKNOWN);
+	profile_charge_state(w, UINT64_MAX, THREAD_UNKNOWN);
 	return err;
 }
 
 /* ---- a pass ---- */
 
-static int note_trace_gaps(struct pass *p, uint64_t from, uint64_t to)
+static int profile_note_trace_gaps(struct profile_pass *p, uint64_t from, uint64_t to)
 {
 	const struct trace_gap *gap;
 	int err = 0;
@@ -284,15 +291,15 @@ static int note_trace_gaps(struct pass *p, uint64_t from, uint64_t to)
 }
 
 /* Finds the first recorded time of all cores; returns false if there is none. */
-static bool history_first(const struct cpu_history *history, uint64_t *from)
+static bool profile_history_first(const struct cpu_history *history, uint64_t *from)
 {
 	bool any = false;
 
 	for (uint32_t core = 0; core < history->n_cores; core++) {
-		const struct ring *segments = &history->segments[core];
+		const struct rolling *segments = &history->segments[core];
 
 		for (uint64_t i = segments->head; i < segments->tail; i++) {
-			const struct cpu_segment *segment = ring_at(segments, i);
+			const struct cpu_segment *segment = rolling_at(segments, i);
 
 			if (segment->type == SEGMENT_NOT_RECORDED)
 				continue;
@@ -305,30 +312,31 @@ static bool history_first(const struct cpu_history *history, uint64_t *from)
 }
 
 /* Returns the last recorded time of all cores. */
-static uint64_t history_last(const struct cpu_history *history)
+static uint64_t profile_history_last(const struct cpu_history *history)
 {
 	uint64_t end = 0;
 
 	for (uint32_t core = 0; core < history->n_cores; core++) {
-		const struct ring *segments = &history->segments[core];
+		const struct rolling *segments = &history->segments[core];
 		const struct cpu_segment *last =
-			ring_len(segments) ? ring_at(segments, segments->tail - 1) : NULL;
+			rolling_len(segments) ? rolling_at(segments, segments->tail - 1) : NULL;
 
 		end = last && last->begin > end ? last->begin : end;
 	}
 	return end;
 }
 
-static void begin_at(struct pass *p, uint64_t from)
+static void profile_begin_at(struct profile_pass *p, uint64_t from)
 {
 	p->from = from;
 	for (size_t i = 0; i < p->n; i++) {
-		charge_state(&p->walks[i], from, THREAD_UNKNOWN);
+		profile_charge_state(&p->walks[i], from, THREAD_UNKNOWN);
 		p->walks[i].at = from;
 	}
 }
 
-static int read_pass(struct pass *p, struct stream *stream, uint64_t from, uint64_t to)
+static int profile_read_pass(struct profile_pass *p, struct activity_stream *stream, uint64_t from,
+			     uint64_t to)
 {
 	bool begun = false;
 	int err = stream_seek(stream, from, UINT64_MAX);
@@ -337,36 +345,38 @@ static int read_pass(struct pass *p, struct stream *stream, uint64_t from, uint6
 		uint64_t first = from;
 
 		err = stream_until(stream, time + STEP_NS);
-		if (err || (!begun && !history_first(&p->history, &first)))
+		if (err || (!begun && !profile_history_first(&p->history, &first)))
 			continue;
 		if (!begun)
-			begin_at(p, first > from ? first : from);
+			profile_begin_at(p, first > from ? first : from);
 		begun = true;
-		err = note_trace_gaps(p, time, time + STEP_NS);
+		err = profile_note_trace_gaps(p, time, time + STEP_NS);
 		for (size_t i = 0; !err && i < p->n; i++)
-			err = charge_new_oncpus(p, &p->walks[i], time + STEP_NS);
+			err = profile_charge_new_oncpus(p, &p->walks[i], time + STEP_NS);
 		if (time > HISTORY_NS)
 			cpu_history_trim(&p->history, time - HISTORY_NS);
 	}
 	for (size_t i = 0; !err && i < p->n; i++)
-		err = begun ? charge_rest(p, &p->walks[i], history_last(&p->history)) : 0;
+		err = begun ? profile_charge_rest(p, &p->walks[i],
+						  profile_history_last(&p->history))
+			    : 0;
 	return err ? err : p->history.no_memory ? -ENOMEM : 0;
 }
 
-static int by_begin(const void *a, const void *b)
+static int profile_order_by_begin(const void *a, const void *b)
 {
 	const struct thread_stretch *x = a, *y = b;
 
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-static void join_stretches(struct thread_profile *d)
+static void profile_join_stretches(struct thread_profile *d)
 {
 	struct thread_stretches *s = &d->stretches;
 	size_t n = 0;
 
 	if (s->len)
-		qsort(s->items, s->len, sizeof(*s->items), by_begin);
+		qsort(s->items, s->len, sizeof(*s->items), profile_order_by_begin);
 	for (size_t i = 0; i < s->len; i++) {
 		if (s->items[i].to <= s->items[i].from)
 			continue;
@@ -383,7 +393,7 @@ static void join_stretches(struct thread_profile *d)
 		d->total_ns += one->to - one->from;
 }
 
-static int calls_by_time(const void *a, const void *b)
+static int profile_order_calls(const void *a, const void *b)
 {
 	const struct thread_call *x = a, *y = b;
 	const uint64_t p = x->on_cpu_ns + x->asleep_ns + x->blocked_ns;
@@ -392,7 +402,7 @@ static int calls_by_time(const void *a, const void *b)
 	return p != q ? (p > q ? -1 : 1) : x->call < y->call ? -1 : x->call > y->call;
 }
 
-static int culprits_by_time(const void *a, const void *b)
+static int profile_order_culprits(const void *a, const void *b)
 {
 	const struct thread_culprit *x = a, *y = b;
 
@@ -400,7 +410,7 @@ static int culprits_by_time(const void *a, const void *b)
 	       x->task < y->task ? -1 : x->task > y->task;
 }
 
-static void sort_profile(struct thread_profile *d)
+static void profile_sort(struct thread_profile *d)
 {
 	uint64_t known = 0;
 
@@ -408,16 +418,16 @@ static void sort_profile(struct thread_profile *d)
 		known += d->ns[i];
 	d->ns[THREAD_UNKNOWN] = d->total_ns - known; /* and what is before and behind it all */
 	if (d->calls.len)
-		qsort(d->calls.items, d->calls.len, sizeof(*d->calls.items), calls_by_time);
+		qsort(d->calls.items, d->calls.len, sizeof(*d->calls.items), profile_order_calls);
 	if (d->culprits.len)
 		qsort(d->culprits.items, d->culprits.len, sizeof(*d->culprits.items),
-		      culprits_by_time);
+		      profile_order_culprits);
 }
 
-static int walk_all(struct pass *p, struct thread_profile *all, size_t n, uint64_t from,
-		    uint64_t to)
+static int profile_walk_all(struct profile_pass *p, struct thread_profile *all, size_t n,
+			    uint64_t from, uint64_t to)
 {
-	struct stream *stream = NULL;
+	struct activity_stream *stream = NULL;
 	const int cores = stream_cores(p->rec->reader);
 	int err;
 
@@ -431,12 +441,13 @@ static int walk_all(struct pass *p, struct thread_profile *all, size_t n, uint64
 		const uint32_t thread = tasks_get(&p->rec->tasks, all[i].task)->thread;
 
 		if (thread != THREAD_NONE)
-			p->walks[p->n++] = (struct walk){ .out = &all[i], .thread = thread };
+			p->walks[p->n++] =
+				(struct profile_walk){ .out = &all[i], .thread = thread };
 	}
 	if (!err)
 		err = stream_open(&stream, p->rec->reader, &p->history);
 	if (!err)
-		err = read_pass(p, stream, from, to);
+		err = profile_read_pass(p, stream, from, to);
 	stream_free(stream);
 	free(p->walks);
 	cpu_history_release(&p->history);
@@ -445,7 +456,7 @@ static int walk_all(struct pass *p, struct thread_profile *all, size_t n, uint64
 
 int thread_profile_fill(const struct diagnosis *d, struct thread_profile *all, size_t n)
 {
-	struct pass p = { .rec = &d->own };
+	struct profile_pass p = { .rec = &d->own };
 	uint64_t from = UINT64_MAX, to = 0;
 	int err = 0;
 
@@ -454,7 +465,7 @@ int thread_profile_fill(const struct diagnosis *d, struct thread_profile *all, s
 	for (size_t i = 0; i < n; i++) {
 		const struct thread_stretches *s = &all[i].stretches;
 
-		join_stretches(&all[i]);
+		profile_join_stretches(&all[i]);
 		if (s->len && s->items[0].from < from)
 			from = s->items[0].from;
 		if (s->len && vec_last(s)->to > to)
@@ -463,9 +474,9 @@ int thread_profile_fill(const struct diagnosis *d, struct thread_profile *all, s
 	/* A thread's state at the first stretch's begin shows from what it did before. */
 	from -= from > NS_PER_S ? NS_PER_S : from;
 	if (from < to)
-		err = walk_all(&p, all, n, from, to + NS_PER_S);
+		err = profile_walk_all(&p, all, n, from, to + NS_PER_S);
 	for (size_t i = 0; i < n; i++)
-		sort_profile(&all[i]);
+		profile_sort(&all[i]);
 	vec_release(&p.trace_gaps);
 	vec_release(&p.oncpus);
 	return err;

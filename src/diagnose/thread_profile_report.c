@@ -15,7 +15,7 @@
 
 /* ---- who serves a connection ---- */
 
-static bool same_flow(const struct event_flow *a, const struct event_flow *b)
+static bool profile_same_flow(const struct event_flow *a, const struct event_flow *b)
 {
 	const size_t size = a->family == AF_INET ? 4 : 16;
 
@@ -25,14 +25,14 @@ static bool same_flow(const struct event_flow *a, const struct event_flow *b)
 	       (!a->netns_cookie || !b->netns_cookie || a->netns_cookie == b->netns_cookie);
 }
 
-static bool is_of(const struct recorded *rec, const struct message *m,
-		  const struct event_flow *flow, uint32_t *last, bool *same)
+static bool profile_is_of(const struct recorded *rec, const struct message *m,
+			  const struct event_flow *flow, uint32_t *last, bool *same)
 {
 	const struct event_flow *its;
 
 	if (m->flow != *last) {
-		its = flows_find(&rec->flows, m->flow);
-		*same = its && same_flow(its, flow);
+		its = recorded_flows_find(&rec->flows, m->flow);
+		*same = its && profile_same_flow(its, flow);
 		*last = m->flow;
 	}
 	return *same;
@@ -42,8 +42,8 @@ static bool is_of(const struct recorded *rec, const struct message *m,
  * The thread with most of the flow's messages, if that is more than half of them (Boyer and Moore);
  * *n of *all.
  */
-static uint32_t main_reader(const struct recorded *rec, const struct event_flow *flow,
-			    uint64_t *n, uint64_t *all)
+static uint32_t profile_main_reader(const struct recorded *rec, const struct event_flow *flow,
+				    uint64_t *n, uint64_t *all)
 {
 	uint32_t tid = 0, last = 0;
 	uint64_t votes = 0;
@@ -51,7 +51,7 @@ static uint32_t main_reader(const struct recorded *rec, const struct event_flow 
 
 	*n = *all = 0;
 	vec_for_each(&rec->messages.all, m) {
-		if (!m->tid || !is_of(rec, m, flow, &last, &same))
+		if (!m->tid || !profile_is_of(rec, m, flow, &last, &same))
 			continue;
 		++*all;
 		if (!votes)
@@ -59,17 +59,17 @@ static uint32_t main_reader(const struct recorded *rec, const struct event_flow 
 		votes += m->tid == tid ? 1 : -1ull;
 	}
 	vec_for_each(&rec->messages.all, m)
-		*n += *all && m->tid == tid && is_of(rec, m, flow, &last, &same);
+		*n += *all && m->tid == tid && profile_is_of(rec, m, flow, &last, &same);
 	return tid;
 }
 
 /* The thread of a process that has one, as far as the recording knows. */
-static uint32_t only_thread(const struct recorded *rec, uint32_t pid)
+static uint32_t profile_only_thread(const struct recorded *rec, uint32_t pid)
 {
 	uint32_t only = 0;
 
 	for (uint32_t id = 1; pid && id < rec->tasks.n; id++) {
-		const struct task *task = tasks_get(&rec->tasks, id);
+		const struct task_name *task = tasks_get(&rec->tasks, id);
 
 		if (task->pid != pid)
 			continue;
@@ -85,7 +85,7 @@ uint32_t thread_profile_reader(const struct diagnosis *d, const struct event_flo
 {
 	const struct recorded *rec = &d->own;
 	uint64_t n = 0, all = 0;
-	const uint32_t tid = flow ? main_reader(rec, flow, &n, &all) : 0;
+	const uint32_t tid = flow ? profile_main_reader(rec, flow, &n, &all) : 0;
 	uint32_t task = 0;
 
 	*why = NULL;
@@ -94,7 +94,7 @@ uint32_t thread_profile_reader(const struct diagnosis *d, const struct event_flo
 	else if (all)
 		*why = "several threads read its messages";
 	else
-		task = only_thread(rec, pid);
+		task = profile_only_thread(rec, pid);
 	if (!task && !*why)
 		*why = all ? "the recording has no name for the thread that reads it" :
 		       "the recording has no message of it, and not just one thread of its "
@@ -122,7 +122,7 @@ static const char *const state_phrases[THREAD_STATES] = {
 };
 
 /* "nanosleep"; NULL: in none, or not known. */
-static const char *call_name(const struct diagnosis *d, uint32_t call, struct report *r)
+static const char *profile_call_name(const struct diagnosis *d, uint32_t call, struct report *r)
 {
 	const char *name = call ? calls_name(&d->own.calls, call - 1) : NULL;
 
@@ -130,8 +130,9 @@ static const char *call_name(const struct diagnosis *d, uint32_t call, struct re
 }
 
 /* In which call it was most of the state's time; NULL: in none, or in several. */
-static const char *main_call(const struct diagnosis *d, const struct thread_profile *profile,
-			     enum thread_state state, struct report *r)
+static const char *profile_main_call(const struct diagnosis *d,
+				     const struct thread_profile *profile, enum thread_state state,
+				     struct report *r)
 {
 	vec_for_each(&profile->calls, c) {
 		const uint64_t ns = state == THREAD_ON_CPU  ? c->on_cpu_ns :
@@ -139,7 +140,7 @@ static const char *main_call(const struct diagnosis *d, const struct thread_prof
 							      c->asleep_ns;
 
 		if (2 * ns > profile->ns[state])
-			return call_name(d, c->call, r);
+			return profile_call_name(d, c->call, r);
 	}
 	return NULL;
 }
@@ -147,11 +148,12 @@ static const char *main_call(const struct diagnosis *d, const struct thread_prof
 const char *thread_profile_name(const struct diagnosis *d, const struct thread_profile *profile,
 				struct report *r)
 {
-	return culprit_name(&d->own, r, profile->task);
+	return causes_culprit_name(&d->own, r, profile->task);
 }
 
-static const char *add_state(const struct diagnosis *d, const struct thread_profile *profile,
-			     enum thread_state state, const char *line, struct report *r)
+static const char *profile_add_state(const struct diagnosis *d,
+				     const struct thread_profile *profile, enum thread_state state,
+				     const char *line, struct report *r)
 {
 	const double share = (double)profile->ns[state] / (double)profile->total_ns;
 	const char *call = NULL, *culprit = "";
@@ -160,10 +162,11 @@ static const char *add_state(const struct diagnosis *d, const struct thread_prof
 	if (share < PHRASE_SHARE_MIN)
 		return line;
 	if (state == THREAD_ASLEEP || state == THREAD_BLOCKED || state == THREAD_ON_CPU)
-		call = main_call(d, profile, state, r);
+		call = profile_main_call(d, profile, state, r);
 	if (state == THREAD_CPU_WAIT && profile->culprits.len)
-		culprit = report_format(r, " (%s had it most)",
-					culprit_name(&d->own, r, profile->culprits.items[0].task));
+		culprit = report_format(
+			r, " (%s had it most)",
+			causes_culprit_name(&d->own, r, profile->culprits.items[0].task));
 	return report_format(r, "%s%s%s%s%s %s%s", line ? line : "", line && *line ? ", " : "",
 			     state_phrases[state], call ? " in " : "", call ? call : "",
 			     human_fraction(buf, share), culprit ? culprit : "");
@@ -182,15 +185,15 @@ const char *thread_profile_phrase(const struct diagnosis *d, const struct thread
 			if (!written[i] && (most < 0 || profile->ns[i] > profile->ns[most]))
 				most = i;
 		written[most] = true;
-		line = add_state(d, profile, (enum thread_state)most, line, r);
+		line = profile_add_state(d, profile, (enum thread_state)most, line, r);
 	}
 	return line;
 }
 
 /* ---- for programs ---- */
 
-static struct value thread_calls_value(const struct diagnosis *d,
-				       const struct thread_profile *profile, struct report *r)
+static struct value profile_calls_value(const struct diagnosis *d,
+					const struct thread_profile *profile, struct report *r)
 {
 	static const struct column columns[] = {
 		{ "call", NULL, 0, 0 }, { "on_cpu_ns", NULL, 0, 0 }, { "asleep_ns", NULL, 0, 0 },
@@ -199,13 +202,13 @@ static struct value thread_calls_value(const struct diagnosis *d,
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 
 	vec_for_each(&profile->calls, c)
-		TABLE_ADD(t, value_string(call_name(d, c->call, r)), value_ns(c->on_cpu_ns),
+		TABLE_ADD(t, value_string(profile_call_name(d, c->call, r)), value_ns(c->on_cpu_ns),
 			  value_ns(c->asleep_ns), value_ns(c->blocked_ns));
 	return value_table(t);
 }
 
-static struct value thread_culprits_value(const struct diagnosis *d,
-					  const struct thread_profile *profile, struct report *r)
+static struct value profile_culprits_value(const struct diagnosis *d,
+					   const struct thread_profile *profile, struct report *r)
 {
 	static const struct column columns[] = {
 		{ "pid", NULL, 0, 0 }, { "tid", NULL, 0, 0 }, { "comm", NULL, 0, 0 },
@@ -215,7 +218,7 @@ static struct value thread_culprits_value(const struct diagnosis *d,
 
 	for (size_t i = 0; i < profile->culprits.len && i < CULPRITS_SHOWN; i++) {
 		const struct thread_culprit *c = &profile->culprits.items[i];
-		const struct task *task = tasks_get(&d->own.tasks, c->task);
+		const struct task_name *task = tasks_get(&d->own.tasks, c->task);
 
 		TABLE_ADD(t, value_u64(task->pid), value_u64(task->tid),
 			  value_string(report_format(r, "%s", task->comm)), value_ns(c->ns));
@@ -226,7 +229,7 @@ static struct value thread_culprits_value(const struct diagnosis *d,
 struct object *thread_profile_object(const struct diagnosis *d,
 				     const struct thread_profile *profile, struct report *r)
 {
-	const struct task *task = tasks_get(&d->own.tasks, profile->task);
+	const struct task_name *task = tasks_get(&d->own.tasks, profile->task);
 	struct object *o = object_new(r), *states = object_new(r);
 
 	object_add(o, "pid", value_u64(task->pid));
@@ -236,7 +239,7 @@ struct object *thread_profile_object(const struct diagnosis *d,
 	for (int i = 0; i < THREAD_STATES; i++)
 		object_add(states, state_names[i], value_ns(profile->ns[i]));
 	object_add(o, "state_ns", value_object(states));
-	object_add(o, "calls", thread_calls_value(d, profile, r));
-	object_add(o, "culprits", thread_culprits_value(d, profile, r));
+	object_add(o, "calls", profile_calls_value(d, profile, r));
+	object_add(o, "culprits", profile_culprits_value(d, profile, r));
 	return o;
 }

@@ -47,7 +47,7 @@ const char *words_hardirq(char buf[WORDS_MAX], uint32_t detail)
 
 static const char *words_flow(char buf[WORDS_MAX], const struct recorded *rec, uint32_t id)
 {
-	const struct event_flow *flow = flows_find(&rec->flows, id);
+	const struct event_flow *flow = recorded_flows_find(&rec->flows, id);
 	char from[HUMAN_ADDRESS_MAX], to[HUMAN_ADDRESS_MAX];
 
 	if (!flow || !human_address(from, flow->family, flow->remote, flow->remote_port) ||

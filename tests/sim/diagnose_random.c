@@ -40,7 +40,7 @@ struct opened {
 
 static void diagnose(struct host *host, struct opened *o)
 {
-	const struct selection all = { .to = 1, .against_from = 0.4, .against_to = 0.6 };
+	const struct message_selection all = { .to = 1, .against_from = 0.4, .against_to = 0.6 };
 	struct event_writer *writer;
 
 	*o = (struct opened){ .fd = memfd_create("trace", MFD_CLOEXEC) };
@@ -106,10 +106,10 @@ static void complain(const struct recorded *rec, uint64_t id, const struct slice
 {
 	printf("message %" PRIu64 ", %" PRIu64 " to %" PRIu64 ": %s %s by %u behind %" PRIu64
 	       ", and not %s %s by %u behind %" PRIu64 "\n", id, e->begin, e->end,
-	       cause_name(s->cause), where_name(s->where),
+	       cause_name(s->cause), cause_where_name(s->where),
 	       tasks_get(&rec->tasks, s->culprit)->tid,
 	       s->message ? rec->messages.all.items[s->message - 1].id : 0, cause_name(e->cause),
-	       where_name(e->where), e->culprit, e->message);
+	       cause_where_name(e->where), e->culprit, e->message);
 }
 
 /* The recorder forgets, with what it loses, the interrupts around it. */

@@ -20,7 +20,7 @@ int rig_file(const char *script)
 
 static void read_as(struct rig *rig, int fd, enum direction direction)
 {
-	const struct selection all = { .direction = direction, .to = 1, .against_from = 0.4,
+	const struct message_selection all = { .direction = direction, .to = 1, .against_from = 0.4,
 				       .against_to = 0.6 };
 
 	*rig = (struct rig){ .fd = fd };
@@ -57,7 +57,7 @@ static void show_slice(const struct recorded *rec, const struct slice *s, uint64
 	fprintf(out, "%" PRIu64 "-%" PRIu64 " %s", s->begin - first, s->end - first,
 		cause_name(s->cause));
 	if (s->where != WHERE_APPLICATION)
-		fprintf(out, " %s", where_name(s->where));
+		fprintf(out, " %s", cause_where_name(s->where));
 	if (s->core != CORE_UNKNOWN)
 		fprintf(out, " on %u", s->core);
 	if (s->culprit)

@@ -143,7 +143,7 @@ struct pair {
 static void compare(struct pair *p, const struct law *a, const struct law *b, uint64_t seed,
 		    double from, double to)
 {
-	const struct selection selection = { .from = from, .to = to, .against_from = 0.5,
+	const struct message_selection selection = { .from = from, .to = to, .against_from = 0.5,
 					     .against_to = 0.5 };
 	const struct event_reader *which;
 

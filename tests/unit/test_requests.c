@@ -101,7 +101,7 @@ static void join(struct rig *rig)
 	reader = client(rig, &fd);
 	assert_int_equal(requests_join(&rig->out, reader, &server, 1), 0);
 	for (size_t i = 0; i < rig->out.slowest.len; i++) {
-		const struct request *q = &rig->out.slowest.items[i];
+		const struct slow_request *q = &rig->out.slowest.items[i];
 		uint64_t sum = 0;
 
 		for (int part = 0; part < REQUEST_PARTS; part++)
@@ -113,7 +113,7 @@ static void join(struct rig *rig)
 	vec_release(&server.flows);
 }
 
-static const struct request *due_at(const struct rig *rig, uint64_t intended)
+static const struct slow_request *due_at(const struct rig *rig, uint64_t intended)
 {
 	vec_for_each(&rig->out.slowest, q)
 		if (q->intended == intended)
@@ -122,8 +122,8 @@ static const struct request *due_at(const struct rig *rig, uint64_t intended)
 	return NULL;
 }
 
-static void parts_are(const struct request *q, uint64_t client, uint64_t network, uint64_t server,
-		      uint64_t unexplained)
+static void parts_are(const struct slow_request *q, uint64_t client, uint64_t network,
+		      uint64_t server, uint64_t unexplained)
 {
 	assert_int_equal(q->parts[REQUEST_CLIENT], client);
 	assert_int_equal(q->parts[REQUEST_NETWORK], network);
