@@ -41,7 +41,7 @@ static int changes_put_rate(struct clock_changes *c, const struct clock_timekeep
 	struct clock_stretch tsc = changes_tsc_stretch(tk, ticks);
 
 	tsc.error_ns = error_ns;
-	c->told = ticks;
+	c->reported = ticks;
 	return changes_put(c, DOMAIN_TSC, tsc, flags);
 }
 
@@ -128,7 +128,7 @@ static int changes_instants(const struct clock_timekeeper *by, const struct cloc
 /* Tells how far the old one is known, if that is more than was told. */
 static int changes_confirm(struct clock_changes *c)
 {
-	return c->begun && c->confirmed > c->told ?
+	return c->begun && c->confirmed > c->reported ?
 	       changes_put_all(c, &c->tk, c->confirmed, STRETCH_HOLDS, 0) : 0;
 }
 
@@ -197,7 +197,7 @@ int clock_changes_add(struct clock_changes *c, const struct clock_change *change
 		return err;
 	c->tk = change->tk;
 	c->seq = change->seq;
-	c->confirmed = to > c->told ? to : c->told;
+	c->confirmed = to > c->reported ? to : c->reported;
 	return 0;
 }
 

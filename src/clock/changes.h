@@ -30,7 +30,7 @@ struct clock_changes {
 	struct clock_timekeeper tk;
 	uint64_t seq;
 	uint64_t confirmed; /* ticks up to which `tk` is known to have held */
-	uint64_t told;      /* ticks of the last that was put */
+	uint64_t reported;      /* ticks of the last that was put */
 	bool begun;
 	uint64_t changes;   /* of the rate; what else came, but was none, isn't counted */
 	uint64_t steps;     /* of any domain */

@@ -23,7 +23,7 @@ struct conns_live_config {
 	struct conns_log log;    /* connections to be logged */
 	/* Chooses the connections of the last interval to be logged: conns_choose_for_log(). */
 	int (*choose)(void *ctx, int (*chosen)(void *to, uint64_t cookie), void *to);
-	/* As in struct session_config. */
+	/* As in struct live_watch_config. */
 	int (*feed)(void *ctx, const struct event_block *block);
 	void *ctx;
 };

@@ -6,7 +6,7 @@
 #include "base/parse.h"
 #include "cmd/recorded_file.h"
 #include "cmd/run_facts.h"
-#include "cmd/session_options.h"
+#include "cmd/live_options.h"
 #include "conns/view.h"
 
 struct wanted {
@@ -30,7 +30,7 @@ static int conns_scope_read_fact(void *ctx, const struct event *event)
 int conns_scope_read(struct conns_scope *scope, struct event_reader *server,
 		     struct event_reader *load)
 {
-	struct wanted port = { SESSION_FACT_PORT, &scope->port };
+	struct wanted port = { LIVE_FACT_PORT, &scope->port };
 	struct wanted pid = { FACT_RUN_PID, &scope->pid };
 	int err;
 

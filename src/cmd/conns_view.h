@@ -24,7 +24,7 @@ int conns_view_open(struct conns_view *view, const struct common_options *common
 
 /*
  * Takes all of a block; shows each interval that closes. 1 once `count` has been shown, or -errno,
- * of which -ECANCELED has been said. `view` is a struct conns_view: see struct session_config.
+ * of which -ECANCELED has been said. `view` is a struct conns_view: see struct live_watch_config.
  */
 int conns_view_feed(void *view, const struct event_block *block);
 

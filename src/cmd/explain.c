@@ -424,15 +424,15 @@ static int explain_server_port(const struct explain_config *c, uint64_t *port)
 static int explain_server(const struct explain_config *c, uint64_t port, struct stop *stop)
 {
 	struct conns_child conns = { .why = STRBUF_INIT(4096) };
-	struct explain_kept kept = { .folder = c->folder };
+	struct explain_input input = { .folder = c->folder };
 	int code = EXIT_CANNOT;
 
 	if (!explain_run_children(c, port, stop, &conns)) {
 		privilege_keep(0); /* what follows reads recordings and writes into the folder */
-		kept.conns_failed = conns.why.len;
-		kept.no_conns = c->no_conns ? "--no-conns" :
+		input.conns_failed = conns.why.len;
+		input.no_conns = c->no_conns ? "--no-conns" :
 				conns.why.len ? strbuf_str(&conns.why) : NULL;
-		code = explain_result(&kept, &c->common);
+		code = explain_result(&input, &c->common);
 	}
 	if (code == EXIT_OK || code == EXIT_PARTIAL)
 		explain_make_page(c, stop);
@@ -468,7 +468,7 @@ static int cmd_explain_run(const void *config)
 		return EXIT_USAGE;
 	if (c->from) {
 		privilege_read_only();
-		return explain_result(&(struct explain_kept){ .folder = c->from, .anew = true },
+		return explain_result(&(struct explain_input){ .folder = c->from, .anew = true },
 				      &c->common);
 	}
 	if (explain_server_port(c, &port))

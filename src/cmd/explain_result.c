@@ -234,13 +234,13 @@ static void explain_known_release(struct explain_known *known)
 	diagnosis_free(known->diagnosis);
 }
 
-static int explain_fill_report(const struct explain_kept *kept, const struct explain_known *known,
+static int explain_fill_report(const struct explain_input *input, const struct explain_known *known,
 			       struct report *r, struct explain_documents *documents)
 {
 	int err;
 
 	report_title(r, "Why the slow requests were slow");
-	report_summary(r, "kept in %s", kept->folder);
+	report_summary(r, "kept in %s", input->folder);
 	explain_put_load_finding(r, &known->load);
 	err = diagnosis_report(known->diagnosis, &documents->diagnosed);
 	if (!err)
@@ -253,8 +253,8 @@ static int explain_fill_report(const struct explain_kept *kept, const struct exp
 	if (!known->load.sound)
 		report_reason(r, "load-not-sound", known->load.reasons,
 			      "the load was not as requested, or its latency is not valid");
-	if (kept->conns_failed)
-		report_reason(r, "connections-not-measured", kept->no_conns,
+	if (input->conns_failed)
+		report_reason(r, "connections-not-measured", input->no_conns,
 			      "what limits the connections could not be measured");
 	report_place_findings(r);
 	report_place_verdict(r);
@@ -270,7 +270,7 @@ static void explain_begin_report(const struct explain_known *known, struct repor
 	report_init(r, &who);
 }
 
-static int explain_conclude(const struct explain_kept *kept, const struct common_options *common,
+static int explain_conclude(const struct explain_input *input, const struct common_options *common,
 			    const struct explain_known *known)
 {
 	struct strbuf json = STRBUF_INIT(REPORT_MEMORY_MAX);
@@ -281,14 +281,14 @@ static int explain_conclude(const struct explain_kept *kept, const struct common
 	explain_begin_report(known, &r, "explain", EXPLAIN_SCHEMA);
 	explain_begin_report(known, &documents.diagnosed, "diagnose", DIAGNOSE_SCHEMA);
 	explain_begin_report(known, &documents.conns, "conns", CONNS_SCHEMA);
-	err = explain_fill_report(kept, known, &r, &documents);
+	err = explain_fill_report(input, known, &r, &documents);
 	if (err)
-		log_error("cannot explain the recordings in %s: %s", kept->folder,
+		log_error("cannot explain the recordings in %s: %s", input->folder,
 			  strerror(-err));
 	if (!err)
-		err = result_assemble(kept->folder, &r, &documents, &json);
-	if (!err && !kept->anew)
-		err = result_write(kept->folder, &json);
+		err = result_assemble(input->folder, &r, &documents, &json);
+	if (!err && !input->anew)
+		err = result_write(input->folder, &json);
 	if (!err)
 		code = explain_print(&r, &json, common);
 	strbuf_release(&json);
@@ -309,7 +309,7 @@ static int explain_feed_fact(void *ctx, const struct event *event)
 	return 0;
 }
 
-static int explain_analyze(const struct explain_kept *kept, struct event_reader *server,
+static int explain_analyze(const struct explain_input *input, struct event_reader *server,
 			   struct event_reader *client, struct explain_known *known)
 {
 	struct explain_file_path place;
@@ -323,26 +323,26 @@ static int explain_analyze(const struct explain_kept *kept, struct event_reader 
 		err = correlation_new(&known->correlation, server, client);
 	if (!err)
 		err = explain_conns_new(&known->conns,
-					explain_path(&place, kept->folder, EXPLAIN_CONNS),
-					kept->no_conns, server, client);
+					explain_path(&place, input->folder, EXPLAIN_CONNS),
+					input->no_conns, server, client);
 	if (err)
-		log_error("cannot analyze the recordings in %s: %s", kept->folder,
+		log_error("cannot analyze the recordings in %s: %s", input->folder,
 			  strerror(-err));
 	return err;
 }
 
-int explain_result(const struct explain_kept *kept, const struct common_options *common)
+int explain_result(const struct explain_input *input, const struct common_options *common)
 {
 	struct event_reader *server, *client = NULL;
 	struct explain_known known = { 0 };
 	int code = EXIT_CANNOT;
 	struct explain_file_path place;
 
-	server = recorded_file_open(explain_path(&place, kept->folder, EXPLAIN_SERVER));
+	server = recorded_file_open(explain_path(&place, input->folder, EXPLAIN_SERVER));
 	if (server)
-		client = recorded_file_open(explain_path(&place, kept->folder, EXPLAIN_CLIENT));
-	if (client && !explain_analyze(kept, server, client, &known))
-		code = explain_conclude(kept, common, &known);
+		client = recorded_file_open(explain_path(&place, input->folder, EXPLAIN_CLIENT));
+	if (client && !explain_analyze(input, server, client, &known))
+		code = explain_conclude(input, common, &known);
 	explain_known_release(&known);
 	event_reader_free(client);
 	event_reader_free(server);

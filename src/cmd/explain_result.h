@@ -15,7 +15,7 @@
 
 #define EXPLAIN_SCHEMA 1
 
-struct explain_kept {
+struct explain_input {
 	const char *folder;
 	bool anew;           /* result.json is there: it isn't written again */
 	const char *no_conns; /* connections were not recorded, and why; NULL: they were */
@@ -27,6 +27,6 @@ struct explain_kept {
  * requests and the limits of the connections to them, writes result.json and prints the verdict.
  * Returns an exit code.
  */
-int explain_result(const struct explain_kept *kept, const struct common_options *common);
+int explain_result(const struct explain_input *input, const struct common_options *common);
 
 #endif

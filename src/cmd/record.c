@@ -9,7 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/mark_names.h"
 #include "cmd/recording.h"
-#include "cmd/session.h"
+#include "cmd/live_watch.h"
 #include "cmd/watch_view.h"
 #include "probe/packet/pkt_config.h"
 
@@ -116,10 +116,10 @@ static const struct opt record_options[] = {
 
 /* In JSON; hostlat-json(7) lists them. */
 static const char *const ends[] = {
-	[SESSION_STOPPED] = "signal",
-	[SESSION_TIME] = "time",
-	[SESSION_FULL] = RECORD_ENDED_FULL,
-	[SESSION_PROCESS] = "process",
+	[LIVE_STOPPED] = "signal",
+	[LIVE_TIME] = "time",
+	[LIVE_FULL] = RECORD_ENDED_FULL,
+	[LIVE_PROCESS] = "process",
 };
 
 static struct tracefs_config record_functions(const struct record_config *c)
@@ -138,7 +138,7 @@ static struct pkt_probe_config record_function_options(const struct record_confi
 
 	o.messages = c->with & RECORD_MESSAGES ? c->boundary : MESSAGES_NONE;
 	if (o.messages && !o.stages)
-		o.stages = session_stages(&o) | (EGRESS_STAGES & ~(1U << STAGE_ACKED));
+		o.stages = live_options_stages(&o) | (EGRESS_STAGES & ~(1U << STAGE_ACKED));
 	return o;
 }
 
@@ -149,7 +149,7 @@ static bool record_can_follow(const struct record_config *c, const struct pkt_pr
 
 	if (!(c->with & RECORD_MESSAGES))
 		log_error("--boundary request needs --with messages");
-	else if ((session_stages(o) & sends) != sends)
+	else if ((live_options_stages(o) & sends) != sends)
 		log_error("--boundary request needs send calls: --stages must include segment, "
 			  "qdisc, driver and sent");
 	else
@@ -216,7 +216,7 @@ static int cmd_record_run(const void *config)
 		.totals_only = true,
 	};
 	struct watch_view view;
-	struct session_config session = {
+	struct live_watch_config live = {
 		.probe = &probe,
 		.interval_ns = c->interval_ns,
 		.duration_ns = c->duration_ns,
@@ -224,10 +224,10 @@ static int cmd_record_run(const void *config)
 		.size_limit = c->size_limit,
 		.activity = c->with & RECORD_ACTIVITY,
 		.functions = c->activity == ACTIVITY_FUNCGRAPH ? &functions : NULL,
-		.take = watch_view_feed,
+		.feed = watch_view_feed,
 		.ctx = &view,
 	};
-	struct session_result result;
+	struct live_watch_result result;
 	struct mark_names names;
 	int code = EXIT_CANNOT;
 
@@ -242,15 +242,15 @@ static int cmd_record_run(const void *config)
 		return EXIT_USAGE;
 	if (c->boundary == MESSAGES_BY_MARK)
 		probe.marks = &names.marks;
-	if (session.functions && !session.activity) {
+	if (live.functions && !live.activity) {
 		log_error("--activity funcgraph needs --with activity");
 		return EXIT_USAGE;
 	}
 	if (!recording_is_apart(c->file, c->common.output))
 		return EXIT_USAGE;
-	if (!watch_view_open(&view, &shown, session_stages(&probe))) {
-		session.result_fd = view.shown.out.fd;
-		code = session_run(&session, &result);
+	if (!watch_view_open(&view, &shown, live_options_stages(&probe))) {
+		live.result_fd = view.shown.out.fd;
+		code = live_watch_run(&live, &result);
 	}
 	if (!code) {
 		if (!result.record_error)

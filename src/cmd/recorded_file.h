@@ -33,8 +33,8 @@ int recorded_file_events(struct event_reader *reader,
 			 int (*feed)(void *ctx, const struct event *event), void *ctx);
 
 /*
- * All of a recording, block by block, into `take`, which is as in struct session_config; then what
- * damage there was. Returns EXIT_OK or, after a message, EXIT_CANNOT.
+ * All of a recording, block by block, into `take`, which is as in struct live_watch_config; then
+ * what damage there was. Returns EXIT_OK or, after a message, EXIT_CANNOT.
  */
 int recorded_file_read(const char *path, int (*feed)(void *ctx, const struct event_block *block),
 		       void *ctx, struct event_damage *damage);

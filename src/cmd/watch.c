@@ -9,7 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/recorded_file.h"
 #include "cmd/recording.h"
-#include "cmd/session.h"
+#include "cmd/live_watch.h"
 #include "cmd/watch_view.h"
 
 struct watch_config {
@@ -45,16 +45,16 @@ static const struct opt watch_options[] = {
 
 static int watch_live(const struct watch_config *c, struct watch_view *view)
 {
-	const struct session_config session = {
+	const struct live_watch_config live = {
 		.probe = &c->probe,
 		.interval_ns = c->interval_ns,
 		.record = c->record,
 		.result_fd = view->shown.out.fd,
-		.take = watch_view_feed,
+		.feed = watch_view_feed,
 		.ctx = view,
 	};
-	struct session_result result;
-	int code = session_run(&session, &result);
+	struct live_watch_result result;
+	int code = live_watch_run(&live, &result);
 
 	return code ? code : watch_view_close(view, NULL, result.record_error);
 }
@@ -70,9 +70,9 @@ static int watch_check_facts(const struct watch_config *c, const struct event_bl
 	while (!option && event_block_next(block, &at, &event)) {
 		if (event.kind == EV_FACT) {
 			event_fact_get(&event, &key, &value);
-			option = session_fact_differs(&c->probe, key, value, recorded);
+			option = live_options_fact_differs(&c->probe, key, value, recorded);
 		} else if (event.kind == EV_INTERVAL) { /* the facts came before it */
-			option = session_fact_missing(&c->probe, *recorded);
+			option = live_options_fact_missing(&c->probe, *recorded);
 		}
 	}
 	if (!option)
@@ -112,7 +112,7 @@ static int watch_from(const struct watch_config *c, struct watch_view *view)
 static int cmd_watch_run(const void *config)
 {
 	const struct watch_config *c = config;
-	const uint64_t stages = c->from ? c->probe.stages : session_stages(&c->probe);
+	const uint64_t stages = c->from ? c->probe.stages : live_options_stages(&c->probe);
 	const struct interval_view_config shown = {
 		.common = &c->common,
 		.command = "watch",

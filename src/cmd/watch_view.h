@@ -21,7 +21,7 @@ int watch_view_open(struct watch_view *view, const struct interval_view_config *
 
 /*
  * Takes all records of a block; shows each interval that closes. 1 once `count` has been shown, or
- * -errno. `view` is a struct watch_view: see struct session_config.
+ * -errno. `view` is a struct watch_view: see struct live_watch_config.
  */
 int watch_view_feed(void *view, const struct event_block *block);
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/strbuf.h"
-#include "cmd/session_options.h"
+#include "cmd/live_options.h"
 #include "event/memsource.h"
 #include "hist_at.h"
 #include "output/json.h"
@@ -184,7 +184,7 @@ static void test_big_snapshots(void **state)
 {
 	(void)state;
 	for (uint64_t memory = 16 << 20; memory <= 128 << 20; memory *= 2)
-		assert_true(snapshot_fits(memory, session_queue_bytes(memory)));
+		assert_true(snapshot_fits(memory, live_options_queue_bytes(memory)));
 	assert_false(snapshot_fits(128 << 20, 16 << 20)); /* control */
 }
 

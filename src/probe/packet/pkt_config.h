@@ -36,8 +36,8 @@ struct pkt_marks {
 struct activity;
 
 struct pkt_probe_config {
-	/* Options: cmd/session_options.c has a row for each, and what a recording calls it. */
-	uint64_t stages;      /* mask of 1 << enum stage; 0 only before session_stages() */
+	/* Options: cmd/live_options.c has a row for each, and what a recording calls it. */
+	uint64_t stages;      /* mask of 1 << enum stage; 0 only before live_options_stages() */
 	uint32_t origin;      /* enum origin; ORIGIN_NONE: by packet */
 	uint32_t backend;     /* enum pkt_backend */
 	uint32_t hol;         /* enum hol */
@@ -52,7 +52,7 @@ struct pkt_probe_config {
 	uint64_t slower_than_ns; /* messages that are told of one by one; 0 = none */
 	uint64_t memory;      /* bytes that the maps may take */
 
-	/* Set by session_check(): inode of `netns`, id and depth of `cgroup` in cgroup2. */
+	/* Set by live_check(): inode of `netns`, id and depth of `cgroup` in cgroup2. */
 	uint64_t netns_inode, cgroup_id;
 	uint32_t cgroup_level;
 

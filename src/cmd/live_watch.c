@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/session.h"
+#include "cmd/live_watch.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,8 +19,8 @@
 #include "cmd/measuring.h"
 #include "cmd/recording.h"
 #include "cmd/run_facts.h"
-#include "cmd/session_activity.h"
-#include "cmd/session_check.h"
+#include "cmd/live_activity.h"
+#include "cmd/live_check.h"
 #include "diagnose/diagnose.h"
 #include "event/memsource.h"
 #include "event/names.h"
@@ -31,12 +31,12 @@
 /* The last packets of a process may leave and be acknowledged after it has ended. */
 #define LAST_PACKETS_NS (200 * NS_PER_MS)
 
-struct session {
-	const struct session_config *config;
+struct live_watch {
+	const struct live_watch_config *config;
 	struct pkt_probe_config probe_config; /* config->probe, filled in */
-	struct session_result *result;
+	struct live_watch_result *result;
 	struct pkt_probe *probe;
-	struct session_activity activity;
+	struct live_activity activity;
 	struct timekeeping *clocks; /* NULL: not recorded */
 	uint64_t messages_lost, activity_lost; /* that were told */
 	struct event_memsource *queue;
@@ -51,7 +51,7 @@ struct session {
 /* ---- the loop ---- */
 
 /* Hands on what waits in the queue. 1: enough; -errno. */
-static int session_drain(struct session *s)
+static int live_watch_drain(struct live_watch *s)
 {
 	struct event_source *source = event_memsource_source(s->queue);
 	struct event_block block;
@@ -59,19 +59,19 @@ static int session_drain(struct session *s)
 
 	while ((err = event_source_next(source, &block)) > 0) {
 		if (!recording_fits(&s->recording, &block)) { /* what is told is what is in it */
-			s->result->end = SESSION_FULL;
+			s->result->end = LIVE_FULL;
 			s->done = true;
 			continue;
 		}
 		recording_copy(&s->recording, &block);
-		if (!s->config->take || s->done)
+		if (!s->config->feed || s->done)
 			continue;
-		err = s->config->take(s->config->ctx, &block);
+		err = s->config->feed(s->config->ctx, &block);
 		if (err < 0)
 			return err;
 		s->done = err;
 		if (err)
-			s->result->end = SESSION_COUNT;
+			s->result->end = LIVE_COUNT;
 	}
 	if (!err)
 		recording_flush(&s->recording);
@@ -79,7 +79,7 @@ static int session_drain(struct session *s)
 }
 
 /* What goes into the recording only. 1: it is full, which ends the run. */
-static int session_pull(struct session *s)
+static int live_watch_pull(struct live_watch *s)
 {
 	struct recording *r = &s->recording;
 	int err = 0;
@@ -89,26 +89,26 @@ static int session_pull(struct session *s)
 	if (s->probe_config.messages)
 		err = pkt_probe_messages(s->probe, r->writer);
 	if (!err)
-		err = session_activity_pull(&s->activity, r->writer);
+		err = live_activity_pull(&s->activity, r->writer);
 	if (!err && s->clocks)
 		err = timekeeping_pull(s->clocks);
 	recording_failed(r, err);
 	if (!r->writer || !event_writer_full(r->writer))
 		return 0;
-	s->result->end = SESSION_FULL;
+	s->result->end = LIVE_FULL;
 	return 1;
 }
 
-static bool session_pulls(const struct session *s)
+static bool live_watch_pulls(const struct live_watch *s)
 {
 	return s->probe_config.messages || s->config->activity;
 }
 
 /* Returns until when the run goes on. */
-static uint64_t session_pid_ended(struct session *s)
+static uint64_t live_watch_pid_ended(struct live_watch *s)
 {
 	log_info("process %" PRIu64 " has ended", s->probe_config.pid);
-	s->result->end = SESSION_PROCESS;
+	s->result->end = LIVE_PROCESS;
 	return clock_now() + LAST_PACKETS_NS;
 }
 
@@ -116,7 +116,7 @@ static uint64_t session_pid_ended(struct session *s)
  * Sleeps until `until`; the clock's changes are followed meanwhile, and what can't wait so long is
  * recorded. 1: that is enough.
  */
-static int session_wait_until(struct session *s, uint64_t until)
+static int live_watch_wait_until(struct live_watch *s, uint64_t until)
 {
 	struct pollfd fds[] = {
 		{ .fd = s->stop.fd, .events = POLLIN },
@@ -130,14 +130,14 @@ static int session_wait_until(struct session *s, uint64_t until)
 		/* A signal may have been seen by what waited for the recording's reader. */
 		int n, err;
 
-		if (session_pulls(s) && wait > ACTIVITY_PULL_NS)
+		if (live_watch_pulls(s) && wait > ACTIVITY_PULL_NS)
 			wait = ACTIVITY_PULL_NS;
 		rest = (struct timespec){ .tv_sec = wait / NS_PER_S, .tv_nsec = wait % NS_PER_S };
 		n = stop_requested(&s->stop) ? 0 : ppoll(fds, ARRAY_LEN(fds), &rest, NULL);
-		if (stop_requested(&s->stop) || session_pull(s))
+		if (stop_requested(&s->stop) || live_watch_pull(s))
 			return 1;
 		if (n > 0 && fds[2].revents) {
-			until = session_pid_ended(s);
+			until = live_watch_pid_ended(s);
 			fds[2].fd = -1;
 		}
 		if (n > 0 && fds[1].revents) {
@@ -146,38 +146,39 @@ static int session_wait_until(struct session *s, uint64_t until)
 				return err;
 		}
 		if (!n && clock_now() >= until)
-			return s->result->end == SESSION_PROCESS;
+			return s->result->end == LIVE_PROCESS;
 	}
 }
 
 /* For the recording and for whoever looks. */
-static int session_put_lost(struct session *s, uint16_t kind, uint64_t lost, uint64_t *told)
+static int live_watch_put_lost(struct live_watch *s, uint16_t kind, uint64_t lost,
+			       uint64_t *reported)
 {
 	const struct event_loss loss = {
-		.why = LOSS_PRODUCER, .kind = kind, .records = lost - *told,
+		.why = LOSS_PRODUCER, .kind = kind, .records = lost - *reported,
 	};
 
-	*told = lost;
+	*reported = lost;
 	return !loss.records ? 0 :
 	       event_put(event_memsource_sink(s->queue), EV_LOSS, clock_now(), &loss, sizeof(loss));
 }
 
-static int session_snapshot(struct session *s, uint32_t flags)
+static int live_watch_snapshot(struct live_watch *s, uint32_t flags)
 {
-	int err = session_put_lost(s, EV_MESSAGE, pkt_probe_messages_lost(s->probe),
-				   &s->messages_lost);
+	int err = live_watch_put_lost(s, EV_MESSAGE, pkt_probe_messages_lost(s->probe),
+				      &s->messages_lost);
 
 	if (!err)
-		err = session_put_lost(s, EV_EDGE, session_activity_lost(&s->activity),
-				       &s->activity_lost);
+		err = live_watch_put_lost(s, EV_EDGE, live_activity_lost(&s->activity),
+					  &s->activity_lost);
 	err = err ?: pkt_probe_snapshot(s->probe, event_memsource_sink(s->queue), s->dict,
 					  flags);
-	return err ? err : session_drain(s);
+	return err ? err : live_watch_drain(s);
 }
 
-static int session_run_intervals(struct session *s)
+static int live_watch_run_intervals(struct live_watch *s)
 {
-	const struct session_config *c = s->config;
+	const struct live_watch_config *c = s->config;
 	uint64_t start = clock_now(), next = start;
 	uint64_t end = c->duration_ns ? start + c->duration_ns : 0;
 	int err = 0;
@@ -186,13 +187,14 @@ static int session_run_intervals(struct session *s)
 		next += c->interval_ns;
 		if (end && next > end)
 			next = end;
-		err = session_wait_until(s, next);
+		err = live_watch_wait_until(s, next);
 		if (err < 0)
 			return err;
-		err = session_snapshot(s, err || (end && next >= end) ? INTERVAL_LAST : 0) ?: err;
+		err = live_watch_snapshot(s, err || (end && next >= end) ? INTERVAL_LAST : 0)
+			      ?: err;
 		if (end && next >= end) {
 			if (!err)
-				s->result->end = SESSION_TIME;
+				s->result->end = LIVE_TIME;
 			return err < 0 ? err : 0;
 		}
 		while (next + c->interval_ns < clock_now())
@@ -202,9 +204,9 @@ static int session_run_intervals(struct session *s)
 }
 
 /* Messages can be recorded without it. */
-static int session_open_activity(struct session *s)
+static int live_watch_open_activity(struct live_watch *s)
 {
-	int err = session_activity_open(&s->activity, s->probe_config.pid, s->config->functions);
+	int err = live_activity_open(&s->activity, s->probe_config.pid, s->config->functions);
 
 	if (!err || s->activity.activity || !s->probe_config.messages)
 		return err;
@@ -212,14 +214,14 @@ static int session_open_activity(struct session *s)
 	return 0;
 }
 
-static int session_open_probe(struct session *s)
+static int live_watch_open_probe(struct live_watch *s)
 {
 	char why[256];
-	int err = session_check(&s->probe_config, s->config->activity);
+	int err = live_check(&s->probe_config, s->config->activity);
 
 	s->misused = err == -EINVAL;
 	if (!err && s->config->activity)
-		err = session_open_activity(s);
+		err = live_watch_open_activity(s);
 	if (err)
 		return err;
 	s->probe_config.activity = s->activity.activity;
@@ -233,7 +235,7 @@ static int session_open_probe(struct session *s)
 }
 
 /* Messages of receive calls are what a recording is taken for that says nothing. */
-static int session_put_boundary(struct session *s)
+static int live_watch_put_boundary(struct live_watch *s)
 {
 	const uint32_t messages = s->probe_config.messages;
 	const char *boundary = messages == MESSAGES_BY_REQUEST ? DIAGNOSE_BY_REQUEST :
@@ -245,90 +247,90 @@ static int session_put_boundary(struct session *s)
 			      boundary);
 }
 
-static int session_measure(struct session *s)
+static int live_watch_measure(struct live_watch *s)
 {
-	int err = event_memsource_new(&s->queue, session_queue_bytes(s->probe_config.memory));
+	int err = event_memsource_new(&s->queue, live_options_queue_bytes(s->probe_config.memory));
 
 	s->dict = event_dict_new();
 	if (!err && !s->dict)
 		err = -ENOMEM;
 	if (!err)
-		err = session_put_facts(&s->probe_config, s->config->interval_ns,
-					event_memsource_sink(s->queue), clock_now());
+		err = live_options_put_facts(&s->probe_config, s->config->interval_ns,
+					     event_memsource_sink(s->queue), clock_now());
 	if (!err)
-		err = session_put_boundary(s);
+		err = live_watch_put_boundary(s);
 	if (!err)
 		err = pkt_probe_describe(s->probe, event_memsource_sink(s->queue), s->dict);
 	if (!err)
-		err = session_drain(s);
+		err = live_watch_drain(s);
 	if (err < 0)
 		return err;
 	if (err)
 		return 0;
-	if (s->recording.writer && session_pulls(s))
+	if (s->recording.writer && live_watch_pulls(s))
 		recording_failed(&s->recording,
 				 timekeeping_start(&s->clocks,
 						   event_writer_sink(s->recording.writer)));
-	err = session_activity_start(&s->activity);
+	err = live_activity_start(&s->activity);
 	if (err)
 		return err;
 	measuring_begin();
-	return session_run_intervals(s);
+	return live_watch_run_intervals(s);
 }
 
-/* What came since the last session_pull(), and the end of what is open. */
-static void session_end_pulling(struct session *s)
+/* What came since the last live_watch_pull(), and the end of what is open. */
+static void live_watch_end_pulling(struct live_watch *s)
 {
 	if (s->recording.writer && s->probe_config.messages)
 		recording_failed(&s->recording,
 				 pkt_probe_messages(s->probe, s->recording.writer));
 	if (s->recording.writer)
 		recording_failed(&s->recording,
-				 session_activity_end(&s->activity, s->recording.writer));
+				 live_activity_end(&s->activity, s->recording.writer));
 	recording_failed(&s->recording, timekeeping_stop(s->clocks));
 }
 
 /* Called before hooks are attached: a process that ends meanwhile ends the run, too. */
-static void session_follow_pid(struct session *s)
+static void live_watch_follow_pid(struct live_watch *s)
 {
 	const uint64_t pid = s->probe_config.pid;
 
 	s->pid_fd = pid ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
-	if (pid && s->pid_fd < 0 && errno != ESRCH)	/* ESRCH is session_check()'s */
+	if (pid && s->pid_fd < 0 && errno != ESRCH)	/* ESRCH is live_check()'s */
 		log_warning("--pid: the run will not end with the process: pidfd_open() failed "
 			    "(%s)",
 			    strerror(errno));
 }
 
-int session_run(const struct session_config *config, struct session_result *result)
+int live_watch_run(const struct live_watch_config *config, struct live_watch_result *result)
 {
-	struct session s = {
+	struct live_watch s = {
 		.config = config, .probe_config = *config->probe, .result = result, .pid_fd = -1,
 	};
 	bool said = true;
 	int err;
 
-	*result = (struct session_result){ 0 };
-	s.probe_config.stages = session_stages(config->probe);
+	*result = (struct live_watch_result){ 0 };
+	s.probe_config.stages = live_options_stages(config->probe);
 	measuring_prepare();
 	err = stop_init(&s.stop);
-	session_follow_pid(&s);
+	live_watch_follow_pid(&s);
 	if (!err)
-		err = session_open_probe(&s);
+		err = live_watch_open_probe(&s);
 	if (!err)
 		err = recording_open(&s.recording, config->record, config->size_limit,
 				     config->result_fd);
 	if (!err) {
 		recording_begin(&s.recording);
-		err = session_measure(&s);
+		err = live_watch_measure(&s);
 		said = false;
 	}
 	if (!said)
-		session_end_pulling(&s);
+		live_watch_end_pulling(&s);
 	recording_close(&s.recording);
 	result->record_error = s.recording.error;
 	result->recorded_bytes = s.recording.bytes;
-	session_activity_release(&s.activity);
+	live_activity_release(&s.activity);
 	pkt_probe_free(s.probe);
 	event_memsource_free(s.queue);
 	event_dict_free(s.dict);

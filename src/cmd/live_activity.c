@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/session_activity.h"
+#include "cmd/live_activity.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@ static void activity_warn_missing(const char *lines)
 		log_warning("%.*s", (int)strcspn(lines, "\n"), lines);
 }
 
-int session_activity_open(struct session_activity *a, uint32_t pid,
-			  const struct tracefs_config *functions)
+int live_activity_open(struct live_activity *a, uint32_t pid,
+		       const struct tracefs_config *functions)
 {
 	char why[512];
 	int err = activity_open(&a->activity, pid, why, sizeof(why));
@@ -42,7 +42,7 @@ int session_activity_open(struct session_activity *a, uint32_t pid,
 	return 0;
 }
 
-int session_activity_start(struct session_activity *a)
+int live_activity_start(struct live_activity *a)
 {
 	int err = a->activity ? activity_start(a->activity) : 0;
 
@@ -74,7 +74,7 @@ static void activity_put_call(void *ctx, uint32_t cpu, const struct trace_call *
 }
 
 /* The functions come first, so that what the programs noted finds its place among them. */
-int session_activity_pull(struct session_activity *a, struct event_writer *writer)
+int live_activity_pull(struct live_activity *a, struct event_writer *writer)
 {
 	struct activity_calls putting = { .activity = a->activity };
 	uint64_t until = UINT64_MAX;
@@ -92,7 +92,7 @@ int session_activity_pull(struct session_activity *a, struct event_writer *write
 }
 
 /* If it is not told, nobody can say whether a quota was at work. */
-static int activity_put_throttled(const struct session_activity *a, struct event_writer *writer)
+static int activity_put_throttled(const struct live_activity *a, struct event_writer *writer)
 {
 	uint64_t times;
 	char text[24];
@@ -105,7 +105,7 @@ static int activity_put_throttled(const struct session_activity *a, struct event
 			      DIAGNOSE_FACT_THROTTLED, text);
 }
 
-int session_activity_end(struct session_activity *a, struct event_writer *writer)
+int live_activity_end(struct live_activity *a, struct event_writer *writer)
 {
 	int err = 0;
 
@@ -113,20 +113,20 @@ int session_activity_end(struct session_activity *a, struct event_writer *writer
 		return 0;
 	if (a->functions) {
 		funcgraph_stop(a->functions);
-		err = session_activity_pull(a, writer);
+		err = live_activity_pull(a, writer);
 	}
 	if (!err)
 		err = activity_end(a->activity, writer);
 	return err ? err : activity_put_throttled(a, writer);
 }
 
-uint64_t session_activity_lost(const struct session_activity *a)
+uint64_t live_activity_lost(const struct live_activity *a)
 {
 	return (a->activity ? activity_lost(a->activity) : 0) +
 	       (a->functions ? funcgraph_lost(a->functions) : 0);
 }
 
-void session_activity_release(struct session_activity *a)
+void live_activity_release(struct live_activity *a)
 {
 	funcgraph_free(a->functions);
 	activity_free(a->activity);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What can be asked of the watch probe, and what a recording says of what was. */
-#ifndef HOSTLAT_CMD_SESSION_OPTIONS_H
-#define HOSTLAT_CMD_SESSION_OPTIONS_H
+#ifndef HOSTLAT_CMD_LIVE_OPTIONS_H
+#define HOSTLAT_CMD_LIVE_OPTIONS_H
 
 #include "base/opt.h"
 #include "event/source.h"
 #include "probe/packet/pkt_config.h"
 
-#define SESSION_FACT_PORT "watch.port"
+#define LIVE_FACT_PORT "watch.port"
 
 /* Rows of struct pkt_probe_config, which commands share. */
 extern const struct opt probe_option_rows[];
 
 /* What is measured live if --stages doesn't say. A recording is shown with all that it has. */
-uint64_t session_stages(const struct pkt_probe_config *options);
+uint64_t live_options_stages(const struct pkt_probe_config *options);
 
 /*
  * What a snapshot may take as events, if the maps take `memory` bytes: a counter there has 8 bytes
  * and as an event 16; the rest is for names, counts and facts. Memory is taken as it is needed.
  */
-uint64_t session_queue_bytes(uint64_t memory);
+uint64_t live_options_queue_bytes(uint64_t memory);
 
 #define OPTIONS_PROBE(config, member)                                                              \
 	OPT_ROWS(config, member, struct pkt_probe_config, probe_option_rows)
@@ -28,17 +28,17 @@ uint64_t session_queue_bytes(uint64_t memory);
  * Puts what is measured and of whom as EV_FACTs: one for each option that has a value, under the
  * `.fact` of its row. Returns 0 or an error of the sink.
  */
-int session_put_facts(const struct pkt_probe_config *config, uint64_t interval_ns,
-		      struct event_sink *sink, uint64_t now);
+int live_options_put_facts(const struct pkt_probe_config *config, uint64_t interval_ns,
+			   struct event_sink *sink, uint64_t now);
 
 /*
  * Compares a fact of a recording with the options. Returns the name of the option that has another
  * value, or NULL. Adds the option's bit to `*recorded`.
  */
-const char *session_fact_differs(const struct pkt_probe_config *config, const char *key,
-				 const char *value, uint32_t *recorded);
+const char *live_options_fact_differs(const struct pkt_probe_config *config, const char *key,
+				      const char *value, uint32_t *recorded);
 
 /* Returns the name of an option that is given and that no fact named (`recorded`), or NULL. */
-const char *session_fact_missing(const struct pkt_probe_config *config, uint32_t recorded);
+const char *live_options_fact_missing(const struct pkt_probe_config *config, uint32_t recorded);
 
 #endif

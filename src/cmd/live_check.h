@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether what the options name exists, and whether they go together: before anything is loaded. */
-#ifndef HOSTLAT_CMD_SESSION_CHECK_H
-#define HOSTLAT_CMD_SESSION_CHECK_H
+#ifndef HOSTLAT_CMD_LIVE_CHECK_H
+#define HOSTLAT_CMD_LIVE_CHECK_H
 
 #include <stdbool.h>
 
@@ -12,6 +12,6 @@
  * what names stand for: the namespace's inode, the cgroup's number. `activity`: what the CPUs do is
  * to be recorded, too.
  */
-int session_check(struct pkt_probe_config *config, bool activity);
+int live_check(struct pkt_probe_config *config, bool activity);
 
 #endif

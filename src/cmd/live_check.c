@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/session_check.h"
+#include "cmd/live_check.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 
 #define BIT(stage) (1ULL << (stage))
 
-static int session_check_netns(struct pkt_probe_config *o)
+static int live_check_netns(struct pkt_probe_config *o)
 {
 	struct host_netns_vec list = {};
 	const struct host_netns *ns = NULL;
@@ -35,8 +35,8 @@ static int session_check_netns(struct pkt_probe_config *o)
 }
 
 /* In how many namespaces the packets of this interface come by others, whose names `below` gets. */
-static int session_count_uppers(const struct host_netns_vec *list, const char *name,
-				struct strbuf *below)
+static int live_check_count_uppers(const struct host_netns_vec *list, const char *name,
+				   struct strbuf *below)
 {
 	int n = 0;
 
@@ -52,10 +52,10 @@ static int session_count_uppers(const struct host_netns_vec *list, const char *n
 }
 
 /* Packets are told by the interface that they came by: a bond, for instance, has none. */
-static int session_check_lowest(const char *name, const struct host_netns_vec *list, int found)
+static int live_check_lowest(const char *name, const struct host_netns_vec *list, int found)
 {
 	struct strbuf below = STRBUF_INIT(4096);
-	int n = session_count_uppers(list, name, &below), err = 0;
+	int n = live_check_count_uppers(list, name, &below), err = 0;
 	const char *names = below.len ? strbuf_str(&below) : "the interface below it, which is in "
 							     "another network namespace";
 
@@ -73,7 +73,7 @@ static int session_check_lowest(const char *name, const struct host_netns_vec *l
 }
 
 /* Programs see an interface's own name. */
-static int session_check_name(const char *name, const struct host_netns *ns)
+static int live_check_name(const char *name, const struct host_netns *ns)
 {
 	const int index = host_iface_index(ns, name);
 	char own[IFNAMSIZ];
@@ -85,7 +85,7 @@ static int session_check_name(const char *name, const struct host_netns *ns)
 	return -EINVAL;
 }
 
-static int session_check_iface(const struct pkt_probe_config *o)
+static int live_check_iface(const struct pkt_probe_config *o)
 {
 	const struct host_netns *first = NULL;
 	struct host_netns_vec list = {};
@@ -97,9 +97,9 @@ static int session_check_iface(const struct pkt_probe_config *o)
 	if (!host_netns_list(NULL, &list))
 		found = host_iface_exists(&list, o->ifname, &first, &unknown);
 	if (found > 0)
-		err = session_check_name(o->ifname, first);
+		err = live_check_name(o->ifname, first);
 	if (found > 0 && !err && (o->stages & INGRESS_STAGES))
-		err = session_check_lowest(o->ifname, &list, found);
+		err = live_check_lowest(o->ifname, &list, found);
 	host_netns_vec_release(&list);
 	if (found > 0)
 		return err;
@@ -111,7 +111,7 @@ static int session_check_iface(const struct pkt_probe_config *o)
 /* The kernel's programs see pids of the first pid namespace; include/linux/proc_ns.h. */
 #define PROC_PID_INIT_INO 0xeffffffcU
 
-static int session_check_pid(const struct pkt_probe_config *o)
+static int live_check_pid(const struct pkt_probe_config *o)
 {
 	struct host_task task;
 	struct stat ns;
@@ -147,8 +147,8 @@ static uint32_t iface_depth(const char *path)
 #define CGROUP_ROOT_ID 1
 
 /* `path` is below the mount. The kernel knows groups by their depth below its own root. */
-static int session_find_cgroup(const char *mount, const char *path,
-			       struct pkt_probe_config *config)
+static int live_check_find_cgroup(const char *mount, const char *path,
+				  struct pkt_probe_config *config)
 {
 	char name[2 * HOST_PATH_MAX];
 	uint64_t root;
@@ -167,7 +167,7 @@ static int session_find_cgroup(const char *mount, const char *path,
 }
 
 /* As /proc/PID/cgroup has it, or as a folder. */
-static int session_check_cgroup(struct pkt_probe_config *o)
+static int live_check_cgroup(struct pkt_probe_config *o)
 {
 	char mount[HOST_PATH_MAX];
 	const char *path = o->cgroup;
@@ -183,7 +183,7 @@ static int session_check_cgroup(struct pkt_probe_config *o)
 	len = strlen(mount);
 	if (!strncmp(path, mount, len) && (path[len] == '/' || !path[len]))
 		path += len;
-	err = *path == '/' || !*path ? session_find_cgroup(mount, path, o) : -ENOENT;
+	err = *path == '/' || !*path ? live_check_find_cgroup(mount, path, o) : -ENOENT;
 	if (err == -EXDEV)
 		log_error("--cgroup: hostlat runs in a cgroup namespace of its own, where paths "
 			  "are not the kernel's (run it on the host)");
@@ -196,7 +196,7 @@ static int session_check_cgroup(struct pkt_probe_config *o)
 	return err;
 }
 
-static int session_check_origin(const struct pkt_probe_config *o)
+static int live_check_origin(const struct pkt_probe_config *o)
 {
 	if (o->origin == ORIGIN_NONE || (o->stages & INGRESS_STAGES))
 		return 0;
@@ -205,7 +205,7 @@ static int session_check_origin(const struct pkt_probe_config *o)
 }
 
 /* It sees packets, and knows nothing of their sockets. */
-static int session_check_probe(const struct pkt_probe_config *o)
+static int live_check_probe(const struct pkt_probe_config *o)
 {
 	const char *with = o->pid ? "--pid" : o->cgroup ? "--cgroup" : o->by ? "--by" :
 			   o->origin == ORIGIN_DELIVER ? "--origin deliver" : NULL;
@@ -232,7 +232,7 @@ static int session_check_probe(const struct pkt_probe_config *o)
 }
 
 /* Every row is of the same packets: those that found a long queue. */
-static int session_check_min_queue(const struct pkt_probe_config *o)
+static int live_check_min_queue(const struct pkt_probe_config *o)
 {
 	if (!o->min_queue)
 		return 0;
@@ -253,7 +253,7 @@ static int session_check_min_queue(const struct pkt_probe_config *o)
 }
 
 /* Drops and acknowledgements are counted in full; by their interface that can't be. */
-static int session_check_sample(const struct pkt_probe_config *o)
+static int live_check_sample(const struct pkt_probe_config *o)
 {
 	if (!o->ifname || !(o->one_in > 1 || o->max_overhead > 0))
 		return 0;
@@ -263,7 +263,7 @@ static int session_check_sample(const struct pkt_probe_config *o)
 }
 
 /* A poll is of a device and a CPU, and of no socket. */
-static int session_check_arrival(const struct pkt_probe_config *o)
+static int live_check_arrival(const struct pkt_probe_config *o)
 {
 	const uint64_t keys = 1U << GROUP_IFINDEX | 1U << GROUP_CPU | 1U << GROUP_RXQ;
 	const char *with = o->pid ? "--pid" : o->port ? "--port" : o->cgroup ? "--cgroup" :
@@ -284,7 +284,7 @@ static int session_check_arrival(const struct pkt_probe_config *o)
 	return -EINVAL;
 }
 
-static int session_check_slower_than(const struct pkt_probe_config *o)
+static int live_check_slower_than(const struct pkt_probe_config *o)
 {
 	if (!o->slower_than_ns || (o->stages & BIT(STAGE_READ)))
 		return 0;
@@ -293,7 +293,7 @@ static int session_check_slower_than(const struct pkt_probe_config *o)
 }
 
 /* Each message is told, and what the CPUs do can't be thinned. */
-static int session_check_tracing(const struct pkt_probe_config *o, bool activity)
+static int live_check_tracing(const struct pkt_probe_config *o, bool activity)
 {
 	const char *with = o->one_in > 1 ? "--sample" : o->max_overhead > 0 ? "--max-overhead" :
 			   o->min_queue ? "--min-queue" : NULL;
@@ -311,30 +311,30 @@ static int session_check_tracing(const struct pkt_probe_config *o, bool activity
 	return -EINVAL;
 }
 
-int session_check(struct pkt_probe_config *o, bool activity)
+int live_check(struct pkt_probe_config *o, bool activity)
 {
 	int err;
 
-	err = session_check_origin(o);
+	err = live_check_origin(o);
 	if (!err)
-		err = session_check_slower_than(o);
+		err = live_check_slower_than(o);
 	if (!err)
-		err = session_check_tracing(o, activity);
+		err = live_check_tracing(o, activity);
 	if (!err)
-		err = session_check_probe(o);
+		err = live_check_probe(o);
 	if (!err)
-		err = session_check_min_queue(o);
+		err = live_check_min_queue(o);
 	if (!err)
-		err = session_check_arrival(o);
+		err = live_check_arrival(o);
 	if (!err)
-		err = session_check_sample(o);
+		err = live_check_sample(o);
 	if (!err)
-		err = session_check_netns(o);
+		err = live_check_netns(o);
 	if (!err)
-		err = session_check_cgroup(o);
+		err = live_check_cgroup(o);
 	if (!err)
-		err = session_check_iface(o);
+		err = live_check_iface(o);
 	if (!err)
-		err = session_check_pid(o);
+		err = live_check_pid(o);
 	return err;
 }

@@ -3,17 +3,17 @@
  * A live run of the watch probe, for `watch` and `record`: what is measured is handed on interval
  * by interval, and recorded if there is a file.
  */
-#ifndef HOSTLAT_CMD_SESSION_H
-#define HOSTLAT_CMD_SESSION_H
+#ifndef HOSTLAT_CMD_LIVE_WATCH_H
+#define HOSTLAT_CMD_LIVE_WATCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd/session_options.h"
+#include "cmd/live_options.h"
 #include "event/source.h"
 #include "trace/tracefs.h"
 
-struct session_config {
+struct live_watch_config {
 	const struct pkt_probe_config *probe; /* as it was asked for: the session fills it in */
 	uint64_t interval_ns;
 	uint64_t duration_ns;    /* 0: until stopped */
@@ -27,22 +27,22 @@ struct session_config {
 	 * Takes each block. 1 ends the run, -errno fails it; -ECANCELED: the message has been
 	 * printed. NULL: nobody looks.
 	 */
-	int (*take)(void *ctx, const struct event_block *block);
+	int (*feed)(void *ctx, const struct event_block *block);
 	void *ctx;
 };
 
-enum session_end {
-	SESSION_STOPPED, SESSION_TIME, SESSION_COUNT, SESSION_FULL, SESSION_PROCESS,
+enum live_watch_end {
+	LIVE_STOPPED, LIVE_TIME, LIVE_COUNT, LIVE_FULL, LIVE_PROCESS,
 };
 
-struct session_result {
-	enum session_end end;    /* what ended it */
+struct live_watch_result {
+	enum live_watch_end end;    /* what ended it */
 	int record_error;        /* -errno: the recording is not whole, and why */
 	uint64_t recorded_bytes;
 	bool lacks_activity;     /* it was asked for, and this kernel refuses it */
 };
 
 /* Runs until stopped. Returns EXIT_OK or, after a message, EXIT_USAGE or EXIT_CANNOT. */
-int session_run(const struct session_config *config, struct session_result *result);
+int live_watch_run(const struct live_watch_config *config, struct live_watch_result *result);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "cmd/run_facts.h"
-#include "cmd/session_options.h"
+#include "cmd/live_options.h"
 #include "host/task.h"
 #include "watch/watch.h"
 
@@ -91,7 +91,7 @@ const struct opt probe_option_rows[] = {
 		.help = "Measure only packets that this process reads or sends; the run "
 			"ends with the process"),
 	OPT_U64(struct pkt_probe_config, port, .name = "port", .min = 1, .max = 65535,
-		.fact = SESSION_FACT_PORT,
+		.fact = LIVE_FACT_PORT,
 		.help = "Measure only sockets bound to this local port"),
 	OPT_STRING(struct pkt_probe_config, ifname, .name = "ifname", .letter = 'i',
 		   .metavar = "NAME", .fact = "watch.ifname",
@@ -125,7 +125,7 @@ const struct opt probe_option_rows[] = {
 		   .help = "Add a stage: calls of this kernel function or tracepoint with "
 			   "a received packet"),
 	OPT_SIZE(struct pkt_probe_config, memory, .name = "memory", .def = "64M",
-		 .min = WATCH_MEMORY_FIXED + WATCH_MEMORY_PER_CPU, .max = 1ULL << 40,
+		 .min = PKT_MEMORY_FIXED + PKT_MEMORY_PER_CPU, .max = 1ULL << 40,
 		 .help = "Memory for maps in the kernel: at least 2352K plus 444K for each CPU, "
 			 "and 8M more with --by"),
 	OPT_END,
@@ -133,12 +133,12 @@ const struct opt probe_option_rows[] = {
 
 #define QUEUE_LEAST (16UL << 20)
 
-uint64_t session_queue_bytes(uint64_t memory)
+uint64_t live_options_queue_bytes(uint64_t memory)
 {
 	return QUEUE_LEAST + 2 * memory;
 }
 
-uint64_t session_stages(const struct pkt_probe_config *o)
+uint64_t live_options_stages(const struct pkt_probe_config *o)
 {
 	uint64_t stages = o->stages ? o->stages : INGRESS_STAGES & ~BIT(STAGE_IP);
 
@@ -147,8 +147,8 @@ uint64_t session_stages(const struct pkt_probe_config *o)
 
 /* ---- the facts that open a stream ---- */
 
-static int session_put_target(struct event_sink *sink, uint64_t now,
-			      const struct pkt_probe_config *o)
+static int live_options_put_target(struct event_sink *sink, uint64_t now,
+				   const struct pkt_probe_config *o)
 {
 	struct strbuf text = STRBUF_INIT(4 * HOST_CMDLINE_MAX);
 	char who[HOST_CMDLINE_MAX + 64];
@@ -180,8 +180,9 @@ static int session_put_target(struct event_sink *sink, uint64_t now,
 #define NUMBER_TEXT 24
 
 /* The option's value as its fact has it, in `number` or static. NULL: there is none. */
-static const char *session_fact_value(const struct opt *row, const struct pkt_probe_config *c,
-				      char number[NUMBER_TEXT])
+static const char *live_options_fact_value(const struct opt *row,
+					   const struct pkt_probe_config *c,
+					   char number[NUMBER_TEXT])
 {
 	const void *member = (const char *)c + row->offset;
 	const struct opt_choice *choice = row->choices;
@@ -199,19 +200,19 @@ static const char *session_fact_value(const struct opt *row, const struct pkt_pr
 	}
 }
 
-int session_put_facts(const struct pkt_probe_config *c, uint64_t interval_ns,
-		      struct event_sink *sink, uint64_t now)
+int live_options_put_facts(const struct pkt_probe_config *c, uint64_t interval_ns,
+			   struct event_sink *sink, uint64_t now)
 {
 	char number[NUMBER_TEXT];
 	int err = run_facts_put(sink, now);
 
 	if (!err)
-		err = session_put_target(sink, now, c);
+		err = live_options_put_target(sink, now, c);
 	snprintf(number, sizeof(number), "%" PRIu64, interval_ns);
 	if (!err)
 		err = event_put_fact(sink, now, "watch.interval_ns", number);
 	for (const struct opt *row = probe_option_rows; !err && row->type; row++) {
-		const char *text = row->fact ? session_fact_value(row, c, number) : NULL;
+		const char *text = row->fact ? live_options_fact_value(row, c, number) : NULL;
 
 		err = text ? event_put_fact(sink, now, row->fact, text) : 0;
 	}
@@ -221,25 +222,26 @@ int session_put_facts(const struct pkt_probe_config *c, uint64_t interval_ns,
 _Static_assert(ARRAY_LEN(probe_option_rows) <= 32, "a bit for each option");
 
 /* The value that a recording must have. NULL: any, as for a choice's default, which is 0. */
-static const char *session_required_value(const struct opt *row, const struct pkt_probe_config *c,
-					  char number[NUMBER_TEXT])
+static const char *live_options_required_value(const struct opt *row,
+					       const struct pkt_probe_config *c,
+					       char number[NUMBER_TEXT])
 {
 	if (!row->fact ||
 	    (row->type == OPT_TYPE_CHOICE && !*(const uint32_t *)((const char *)c + row->offset)))
 		return NULL;
-	return session_fact_value(row, c, number);
+	return live_options_fact_value(row, c, number);
 }
 
 /* Part of a recording's stages can be shown. */
-static bool session_has_no_stage(const struct pkt_probe_config *c, const char *value)
+static bool live_options_has_no_stage(const struct pkt_probe_config *c, const char *value)
 {
 	uint64_t recorded = 0;
 
 	return parse_u64(value, &recorded) || !(recorded & c->stages);
 }
 
-const char *session_fact_differs(const struct pkt_probe_config *config, const char *key,
-				 const char *value, uint32_t *recorded)
+const char *live_options_fact_differs(const struct pkt_probe_config *config, const char *key,
+				      const char *value, uint32_t *recorded)
 {
 	char number[NUMBER_TEXT];
 
@@ -249,20 +251,22 @@ const char *session_fact_differs(const struct pkt_probe_config *config, const ch
 		if (!row->fact || strcmp(key, row->fact))
 			continue;
 		*recorded |= 1U << (row - probe_option_rows);
-		text = session_required_value(row, config, number);
-		if (text && (row->choices == stage_choices ? session_has_no_stage(config, value) :
-							     strcmp(text, value) != 0))
+		text = live_options_required_value(row, config, number);
+		if (text &&
+		    (row->choices == stage_choices ? live_options_has_no_stage(config, value)
+						   : strcmp(text, value) != 0))
 			return row->name;
 	}
 	return NULL;
 }
 
-const char *session_fact_missing(const struct pkt_probe_config *config, uint32_t recorded)
+const char *live_options_fact_missing(const struct pkt_probe_config *config, uint32_t recorded)
 {
 	char number[NUMBER_TEXT];
 
 	for (const struct opt *row = probe_option_rows; row->type; row++)
-		if (row->choices != stage_choices && session_required_value(row, config, number) &&
+		if (row->choices != stage_choices &&
+		    live_options_required_value(row, config, number) &&
 		    !(recorded & 1U << (row - probe_option_rows)))
 			return row->name;
 	return NULL;
