@@ -13,7 +13,7 @@
 #include "base/invoker.h"
 
 #define OPEN_FOLDER (O_PATH | O_DIRECTORY | O_CLOEXEC)
-#define OVERFLOW_UID 65534 /* of users that a user namespace does not know */
+#define OVERFLOW_UID 65534 /* stands for users unknown in the user namespace */
 
 const char *folder_strerror(int err)
 {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 struct nearest {
-	const char *word; /* what was typed; not owned */
+	const char *word; /* the mistyped word; not owned */
 	const char *best; /* NULL: nothing is near enough to be worth suggesting */
 	size_t distance;
 };

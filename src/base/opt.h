@@ -69,11 +69,11 @@ struct opt {
 	bool positional;     /* taken by its place; a positional OPT_LIST takes all that is left */
 	bool required;
 	bool file;           /* the value is a path: for completion */
-	size_t offset;       /* of the member in the config */
+	size_t offset;       /* offset of the member in the config */
 	const char *metavar; /* how help shows the value; NULL: by type */
 	const char *help;    /* a sentence without its dot; range and default are added to it */
 	const char *def;     /* default, as a user would type it; NULL: none */
-	uint64_t min, max;   /* of numbers, in the unit of the member; max 0: no upper limit */
+	uint64_t min, max;   /* limits of a number in the member's unit; max 0: no upper limit */
 	const struct opt_choice *choices;
 	const char *excludes;   /* names, "a,b", of rows that may not be given with this one */
 	const struct opt *rows; /* OPT_TYPE_ROWS */

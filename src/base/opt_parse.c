@@ -317,7 +317,7 @@ static int opt_check_excludes(struct opt_parser *p, const struct opt *row)
 	return 0;
 }
 
-/* What only the whole command line shows. */
+/* Checks that need the whole command line. */
 static int opt_check_combination(struct opt_parser *p)
 {
 	for (uint32_t i = 0; i < p->table.len; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a single option row means. */
+/* Meaning of a single option row. */
 #include "base/opt_row.h"
 
 #include <inttypes.h>
@@ -20,11 +20,11 @@ static void opt_format_number(struct strbuf *out, uint64_t value)
 	strbuf_printf(out, "%" PRIu64, value);
 }
 
-/* What there is to say about each type, in one place. */
+/* Properties of each option type. */
 static const struct {
 	const char *metavar;
 	const char *takes;
-	void (*format)(struct strbuf *out, uint64_t value); /* of min and max */
+	void (*format)(struct strbuf *out, uint64_t value); /* prints min and max */
 } type_texts[] = {
 	[OPT_TYPE_FLAG] = { "", "no value", NULL },
 	[OPT_TYPE_U64] = { "N", PARSE_U64_TAKES, opt_format_number },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a single option row means, for the parser and for the writers of help texts. */
+/* Meaning of a single option row, for the parser and the writers of help texts. */
 #ifndef HOSTLAT_BASE_OPT_ROW_H
 #define HOSTLAT_BASE_OPT_ROW_H
 

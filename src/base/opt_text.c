@@ -154,7 +154,7 @@ void opt_text_man_synopsis(const struct opt *rows, struct strbuf *out)
 	}
 }
 
-/* What each choice means, where there is something to say. */
+/* Lists the choices that have a help text. */
 static void opt_text_man_choices(const struct opt *row, struct strbuf *out)
 {
 	bool any = false;

@@ -166,7 +166,7 @@ static int outfile_open_beside(struct outfile *file, const char *path, const str
 
 	if (err)
 		return err;
-	/* Who has made the old file has chosen its mode, but not for root. */
+	/* An old file's mode is kept if its owner is trusted: root must not obey others' modes. */
 	return outfile_open_new(file, old,
 				old && folder_trusts(old->st_uid) ? old->st_mode & 0777 : 0);
 }

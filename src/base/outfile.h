@@ -21,7 +21,7 @@ struct outfile {
 	int folder; /* the folder that it will be in; -1: written in place */
 	char *name; /* its name there; NULL: written in place */
 	char *temp; /* its temporary name there; NULL: none (yet) */
-	mode_t mode;    /* of a new file; 0: the usual one */
+	mode_t mode;    /* mode of a new file; 0: the default */
 	bool published; /* it has its name already */
 	int error;  /* 0 or the first failure of a write, as -errno: nothing is committed then */
 };

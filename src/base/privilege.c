@@ -42,7 +42,7 @@ void privilege_keep(uint64_t set)
 	syscall(SYS_capset, &head, data);
 }
 
-/* Who has given up CAP_SETGID keeps the groups of root's login. */
+/* The groups change first: without CAP_SETGID the process would keep those of root's login. */
 bool privilege_give_up(const char *folder)
 {
 	struct invoker invoker;

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GRACE_MS 300 /* of a reader that is only slow, once somebody insists */
+#define GRACE_MS 300 /* grace for a slow reader after a second signal */
 #define LOOK_MS 50   /* whether a FIFO has a reader */
 
 /* Signals are the process's, and so is what they end. */

@@ -63,7 +63,7 @@
 #define vec_pop(v) ((v)->items[(v)->len = vec_index_checked((v)->len, 1)])
 #define vec_clear(v) ((void)((v)->len = 0))
 
-/* ... and what it holds is given back, if that is more than `few` and hardly any was used. */
+/* Empties the vector; frees its memory if it has more than `few` places and few were used. */
 #define vec_clear_most(v, few)                                                                     \
 	do {                                                                                       \
 		if ((v)->cap > (few) && (v)->len < (v)->cap / 4)                                   \

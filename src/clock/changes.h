@@ -32,8 +32,8 @@ struct clock_changes {
 	uint64_t confirmed; /* ticks up to which `tk` is known to have held */
 	uint64_t reported;      /* ticks of the last that was put */
 	bool begun;
-	uint64_t changes;   /* of the rate; what else came, but was none, isn't counted */
-	uint64_t steps;     /* of any domain */
+	uint64_t changes;   /* changes of the rate; other updates are not counted */
+	uint64_t steps;     /* steps of any domain */
 	uint64_t losses;    /* how often something was missing, or two lines didn't meet */
 };
 
@@ -50,7 +50,7 @@ int clock_changes_add(struct clock_changes *changes, const struct clock_change *
 /* All changes up to `mono_ns` have been taken: what holds now held there. Says so to the taker. */
 int clock_changes_hold(struct clock_changes *changes, int64_t mono_ns);
 
-/* What comes next has an unknown past: the source was interrupted. */
+/* Marks the past of the next change as unknown: the source was interrupted. */
 void clock_changes_lose(struct clock_changes *changes);
 
 #endif

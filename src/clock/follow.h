@@ -42,8 +42,8 @@ int clock_follow_open(struct clock_follow **follow, struct clock *clock);
 void clock_follow_free(struct clock_follow *follow);
 
 /*
- * Of the system's clock: a descriptor to poll for POLLIN, then call clock_follow_update() at once.
- * -1 of other clocks. Owned by the follower.
+ * Returns a descriptor of the system's clock, owned by the follower; -1 for other clocks. When it
+ * polls POLLIN, call clock_follow_update() at once.
  */
 int clock_follow_fd(const struct clock_follow *follow);
 

@@ -32,9 +32,9 @@ struct clock_pairs {
 	struct clock_taker taker;
 	enum clock_domain domain;
 	struct clock_pair last;
-	uint64_t rate;        /* of the last stretch, as its `mult`; 0: none */
-	uint64_t error_ns;    /* ... its bound */
-	uint32_t flags;       /* of the next stretch */
+	uint64_t rate;        /* rate of the last stretch, as its `mult`; 0: none */
+	uint64_t error_ns;    /* bound of the rate's error */
+	uint32_t flags;       /* flags of the next stretch */
 	bool begun;
 	uint64_t widest_ns;   /* bound of the worst stretch so far */
 	uint64_t losses;
@@ -53,7 +53,7 @@ void clock_pairs_init(struct clock_pairs *pairs, enum clock_domain domain,
  */
 int clock_pairs_add(struct clock_pairs *pairs, const struct clock_pair *pair);
 
-/* What is known ends with the last pair; says so to the taker. */
+/* Ends the known stretch at the last pair and reports it to the taker. */
 int clock_pairs_hold(struct clock_pairs *pairs);
 
 #endif

@@ -23,13 +23,15 @@
 
 /* A servo's steady steering stays below it. */
 #define PHC_WANDER_PPB 1000
-/* Of a line through one moment: no crystal is off by more, and clock_convert() assumes it. */
+/*
+ * Bound for a line through one moment: no crystal is off by more, and clock_convert() assumes it.
+ */
 #define PHC_WANDER_ALONE_PPB 1000000
 /* A stamp is at most so far from the last moment. */
 #define PHC_HORIZON_NS 60000000000LL
 
 struct clock_phc {
-	int fd;                   /* of /dev/ptpN; -1 */
+	int fd;                   /* descriptor of /dev/ptpN; -1: closed */
 	struct clock_table table; /* DOMAIN_NIC */
 	struct clock_point last;
 	unsigned int points;      /* in the table: 0, 1 or 2 */
@@ -40,8 +42,8 @@ int clock_phc_open(struct clock_phc *phc, int index);
 void clock_phc_close(struct clock_phc *phc);
 
 /*
- * What the kernel read: card - monotonic. `real_ns` is realtime - monotonic, `error_ns` how far off
- * that may be. The tightest of the readings. -EBADMSG if there is none.
+ * Computes card - monotonic from the kernel's readings. `real_ns` is realtime - monotonic,
+ * `error_ns` how far off that may be. The tightest of the readings. -EBADMSG if there is none.
  */
 int clock_phc_cross(const struct ptp_sys_offset_extended *readings, int64_t real_ns,
 		    uint64_t error_ns, struct clock_cross *cross);

@@ -11,7 +11,7 @@
 
 #include "base/bug.h"
 
-#define PARTS 256 /* of a nanosecond */
+#define PARTS 256 /* parts of a nanosecond */
 #define STRETCH_NS_MAX (1LL << 54)
 
 /* A monotonic time in PARTS, where it was found, and how far it may be off. */

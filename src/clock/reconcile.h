@@ -23,11 +23,11 @@
 #include "clock/convert.h"
 #include "clock/domain.h"
 
-#define CLOCK_STRETCHES_MAX (1U << 20) /* of a domain: 72 MiB */
+#define CLOCK_STRETCHES_MAX (1U << 20) /* stretches of one domain: 72 MiB */
 
 enum {
 	STRETCH_STEP = 1,  /* the clock was set: times before and after don't compare */
-	STRETCH_LOST = 2,  /* what held from the end of what is known to here is unknown */
+	STRETCH_LOST = 2,  /* unknown between the end of the stretch before and here */
 	STRETCH_HOLDS = 4, /* no new one: the one before held up to here at least */
 };
 

@@ -36,7 +36,7 @@ int timekeeper_ns(const struct clock_timekeeper *tk, enum clock_domain domain, u
 	if (!timekeeper_has(domain))
 		return -EOPNOTSUPP;
 	at = ((__int128)ticks - line->cycle_last) * line->mult + line->fraction;
-	at = (at >> line->shift) + line->base_ns; /* of a negative number, too: floor */
+	at = (at >> line->shift) + line->base_ns; /* rounds down, negative numbers too */
 	at += timekeeper_offset(tk, domain);
 	if (at < -CONVERT_TIME_MAX || at > CONVERT_TIME_MAX)
 		return -ERANGE;

@@ -36,7 +36,7 @@ struct clock_timekeeper {
 bool timekeeper_is_valid(const struct clock_timekeeper *tk);
 
 /*
- * What the clock shows at `ticks`, which may be before cycle_last. -ERANGE: beyond +-2^62 (as
+ * Computes the clock's time at `ticks`, which may be before cycle_last. -ERANGE: beyond +-2^62 (as
  * CONVERT_TIME_MAX); -EOPNOTSUPP: no clock of a timekeeper.
  */
 int timekeeper_ns(const struct clock_timekeeper *tk, enum clock_domain domain, uint64_t ticks,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a command is. A command is one file in src/cmd: its config struct, its option rows, its
- * run function, and `const struct command cmd_NAME`, which src/main.c puts in the table.
+ * A command is one file in src/cmd: its config struct, its option rows, its run function, and
+ * `const struct command cmd_NAME`, which src/main.c puts in the table.
  */
 #ifndef HOSTLAT_CMD_CMD_H
 #define HOSTLAT_CMD_CMD_H
@@ -44,7 +44,7 @@ enum color_choice {
 	COLOR_NEVER,
 };
 
-/* What every command takes. A command that prints a result has this in its config. */
+/* Options that every command takes. A command that prints a result has this in its config. */
 struct common_options {
 	bool json;
 	bool json_lines;
@@ -74,10 +74,10 @@ void common_begin(const struct common_options *common);
 /* Finds a command by name; NULL if there is none, and then it has printed what is near. */
 const struct command *command_find(const struct command *const *table, const char *name);
 
-/* What `hostlat NAME --help` prints. */
+/* Writes the output of `hostlat NAME --help`. */
 void command_help(const struct command *command, struct strbuf *out);
 
-/* What `hostlat --help` prints. */
+/* Writes the output of `hostlat --help`. */
 void command_overview(const struct command *const *table, struct strbuf *out);
 
 /* Prints `text` on stdout and releases it. Returns EXIT_OK or, after a message, EXIT_CANNOT. */

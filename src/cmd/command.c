@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands about commands and the dispatcher share. */
+/* Functions shared by the dispatcher and the commands that describe commands. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

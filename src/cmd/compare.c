@@ -52,7 +52,7 @@ static const struct opt compare_options[] = {
 	OPT_END,
 };
 
-/* What one recording holds, or the recordings in a folder of `explain`. */
+/* Contents of one recording, or of the recordings in a folder of `explain`. */
 struct compare_input {
 	const char *file, *name;       /* name: "A" or "B" */
 	struct compare_readers from;
@@ -87,7 +87,7 @@ static int compare_feed_event(void *ctx, const struct event *event)
 	return err ? err : watch_run_feed(in->watch, event);
 }
 
-/* Of all that was read. */
+/* Collects the damage of every source that was read. */
 static void compare_note_damage(struct compare_input *in, struct event_source *source)
 {
 	struct event_damage damage;

@@ -7,7 +7,7 @@
 #include "base/bug.h"
 #include "base/strbuf.h"
 
-/* What a run is called, not what it ran on. */
+/* These facts name a run; they do not describe the host's set-up. */
 #define OF_THE_RUN "run."
 
 /* Since the machine was started: no set-up. */

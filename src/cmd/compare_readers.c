@@ -46,7 +46,7 @@ static int compare_readers_open_folder(struct compare_readers *r, const char *pa
 	return err;
 }
 
-/* Who made it, its facts say. */
+/* The facts in a recording show which command made it. */
 static int compare_readers_feed(void *ctx, const struct event *event)
 {
 	struct compare_readers *r = ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `compare` reads of one side: one recording, or those in a folder of `explain`. */
+/* Readers for one side of `compare`: one recording, or the recordings in a folder of `explain`. */
 #ifndef HOSTLAT_CMD_COMPARE_READERS_H
 #define HOSTLAT_CMD_COMPARE_READERS_H
 
@@ -8,13 +8,13 @@
 #include "cmd/conns_scope.h"
 #include "event/reader.h"
 
-/* Of one recording all three are the same, or NULL where it has nothing of that. */
+/* With one recording, all three are the same reader, or NULL for data that it lacks. */
 struct compare_readers {
 	struct event_reader *host;  /* messages, stages, set-up */
 	struct event_reader *load;  /* a load generator's requests */
 	struct event_reader *conns; /* connections */
 	bool folder;
-	struct conns_scope scope;   /* of a folder: which connections are the run's */
+	struct conns_scope scope;   /* folder: the run's own connections */
 };
 
 /* 0 or -errno, with a message. To be released in either case. */

@@ -65,7 +65,7 @@ static void completion_put_choices(const struct opt *row, struct strbuf *out)
 		strbuf_printf(out, "%s%s", choice == row->choices ? "" : " ", choice->name);
 }
 
-/* What completes the value of a row. */
+/* Completes the value of an option. */
 static void completion_put_value(const struct opt *row, struct strbuf *out)
 {
 	if (row->choices) {

@@ -53,7 +53,7 @@ static const struct opt diagnose_options[] = {
 	OPT_END,
 };
 
-/* What the options choose. *file: the other recording, or NULL. */
+/* Sets the selection from the options. *file: path of the other recording, or NULL. */
 static bool diagnose_selection(const struct diagnose_config *c, struct message_selection *s,
 			       const char **file)
 {
@@ -74,7 +74,7 @@ static bool diagnose_selection(const struct diagnose_config *c, struct message_s
 	return true;
 }
 
-/* Who recorded it, and when. */
+/* Reads the facts about the host and time of the recording. */
 static int diagnose_feed_fact(void *facts, const struct event *event)
 {
 	const char *key, *value;

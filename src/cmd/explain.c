@@ -148,7 +148,7 @@ static void explain_put_record(struct child_arguments *w, const struct explain_c
 	arguments_add_option(w, "--output", arguments_format(w, "%s/" EXPLAIN_WATCH, c->folder));
 }
 
-/* Of all connections: which ones are the run's is seen afterwards. */
+/* Records all connections; those of the run are selected afterwards. */
 static void explain_put_conns(struct child_arguments *w, const struct explain_config *c)
 {
 	arguments_add(w, "hostlat");
@@ -250,7 +250,7 @@ struct conns_child {
 	struct strbuf why; /* it failed */
 };
 
-/* What an earlier run has kept is not this one's, nor is half a recording. */
+/* A recording of an earlier run, or half a recording, must not be taken for this run's. */
 static void explain_conns_forget(const struct explain_config *c)
 {
 	struct child_arguments words = { 0 };
@@ -428,7 +428,7 @@ static int explain_server(const struct explain_config *c, uint64_t port, struct 
 	int code = EXIT_CANNOT;
 
 	if (!explain_run_children(c, port, stop, &conns)) {
-		privilege_keep(0); /* what follows reads recordings and writes into the folder */
+		privilege_keep(0); /* only reading recordings and writing into the folder follows */
 		input.conns_failed = conns.why.len;
 		input.no_conns = c->no_conns ? "--no-conns" :
 				conns.why.len ? strbuf_str(&conns.why) : NULL;

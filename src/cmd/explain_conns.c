@@ -231,7 +231,10 @@ static void party_put_finding(const struct party *p, const struct diagnosis *d, 
 			       human_ns(buf, p->profile.total_ns));
 }
 
-/* Who doesn't read; else the server: that a client asks for no more is what it is to do. */
+/*
+ * Reports the end that does not read; otherwise the server. A client that sends no more requests is
+ * not at fault.
+ */
 static void parties_put_finding(const struct parties *parties, const struct diagnosis *d,
 				struct report *r)
 {

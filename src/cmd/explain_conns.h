@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `explain` says of the connections of its run: which limits they had, by what
- * `hostlat conns` recorded beside it; and where an application was what was waited for, what the
- * thread that serves the connection was doing, by the recording of the server's host.
+ * Part of `explain` about the run's connections. Their limits come from the recording of `hostlat
+ * conns`. Where an application was the limit, the server's recording shows the thread's activity.
  */
 #ifndef HOSTLAT_CMD_EXPLAIN_CONNS_H
 #define HOSTLAT_CMD_EXPLAIN_CONNS_H
@@ -11,7 +10,7 @@
 #include "event/reader.h"
 #include "report/report.h"
 
-/* What explain keeps of them in its folder. */
+/* Recording of the connections in explain's folder. */
 #define EXPLAIN_CONNS "conns.hlat"
 
 struct explain_conns;

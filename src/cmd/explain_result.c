@@ -167,7 +167,7 @@ static int result_add_document(struct strbuf *out, const char *name, const struc
 	return err;
 }
 
-/* What the commands that belong to it say; `conns` only if there is something. */
+/* Results of the other commands; `conns` only if connections were measured. */
 struct explain_documents {
 	struct report diagnosed, conns;
 	bool any_conns;
@@ -218,7 +218,7 @@ static int explain_print(const struct report *r, const struct strbuf *json,
 	return err ? EXIT_CANNOT : r->partial ? EXIT_PARTIAL : EXIT_OK;
 }
 
-/* What is known of a run. */
+/* Everything read from a run's recordings. */
 struct explain_known {
 	struct run_facts run;
 	struct load_summary load;

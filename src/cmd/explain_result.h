@@ -5,7 +5,7 @@
 
 #include "cmd/cmd.h"
 
-/* What it keeps in its folder. */
+/* Files in explain's folder. */
 #define EXPLAIN_SERVER "server.hlat"  /* hostlat record's */
 #define EXPLAIN_CLIENT "client.hlat"  /* hostlat load's */
 #define EXPLAIN_WATCH "watch.json"
@@ -19,7 +19,7 @@ struct explain_input {
 	const char *folder;
 	bool anew;           /* result.json is there: it isn't written again */
 	const char *no_conns; /* connections were not recorded, and why; NULL: they were */
-	bool conns_failed;   /* ... though they should have been */
+	bool conns_failed;   /* recording them was tried and failed */
 };
 
 /*

@@ -154,7 +154,7 @@ static bool interval_view_totals_due(const struct interval_view *view)
 	return !c->cumulative && view->intervals != 1;
 }
 
-/* What only came out at the end has no place in JSON lines, which are intervals. */
+/* Reasons known only at the end are logged: a JSON line describes one interval. */
 static void interval_view_warn(const struct report *report)
 {
 	for (const struct table_row *row = report->reasons->first; row; row = row->next)

@@ -20,7 +20,7 @@ enum interval_span { SPAN_INTERVAL, SPAN_TOTAL };
 struct interval_view_config {
 	const struct common_options *common;
 	const char *command;   /* whose result this is */
-	int schema;            /* ... of its JSON document */
+	int schema;            /* version of the JSON document */
 	uint64_t count;        /* how many intervals to show; 0 = all */
 	bool cumulative;       /* show the totals at each interval */
 	bool totals_only;      /* show nothing before the end */
@@ -37,7 +37,7 @@ struct interval_view {
 	struct strbuf text;
 	bool terminal;
 	bool reader_gone;      /* the other end of the output's pipe is closed */
-	const char *ended;     /* what ended a recording, for the result; NULL: not said */
+	const char *ended;     /* why the recording ended, for the result; NULL: not reported */
 	uint64_t intervals;    /* closed so far */
 	struct provenance who; /* from the stream's facts */
 	struct run_facts facts;

@@ -99,7 +99,7 @@ static int activity_put_throttled(const struct live_activity *a, struct event_wr
 
 	if (!a->throttled_known || event_writer_full(writer) || host_throttled(NULL, &times))
 		return 0;
-	/* Of a group that is gone by now its own count is gone, too. */
+	/* A control group that was removed took its count with it. */
 	snprintf(text, sizeof(text), "%" PRIu64, times > a->throttled ? times - a->throttled : 0);
 	return event_put_fact(event_writer_sink(writer), clock_mono_ns(clock_system()),
 			      DIAGNOSE_FACT_THROTTLED, text);

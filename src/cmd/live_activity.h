@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the CPUs do, for a session: its programs' events and, if asked, the kernel's functions. */
+/* CPU activity of a live run: events of BPF programs and, on request, the kernel's functions. */
 #ifndef HOSTLAT_CMD_LIVE_ACTIVITY_H
 #define HOSTLAT_CMD_LIVE_ACTIVITY_H
 
@@ -15,7 +15,7 @@ struct live_activity {
 	struct activity *activity;
 	struct funcgraph *functions; /* NULL: not asked for */
 	uint64_t throttled;          /* times that some group was before the start ... */
-	bool throttled_known;        /* ... if that can be told */
+	bool throttled_known;        /* false: `throttled` could not be read */
 };
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be asked of the watch probe, and what a recording says of what was. */
+/* Options of the packet probe, and the facts that a recording has about them. */
 #ifndef HOSTLAT_CMD_LIVE_OPTIONS_H
 #define HOSTLAT_CMD_LIVE_OPTIONS_H
 
@@ -12,12 +12,16 @@
 /* Rows of struct pkt_probe_config, which commands share. */
 extern const struct opt probe_option_rows[];
 
-/* What is measured live if --stages doesn't say. A recording is shown with all that it has. */
+/*
+ * Returns the mask of stages to measure live; without --stages, the default. A recording is shown
+ * with all its stages.
+ */
 uint64_t live_options_stages(const struct pkt_probe_config *options);
 
 /*
- * What a snapshot may take as events, if the maps take `memory` bytes: a counter there has 8 bytes
- * and as an event 16; the rest is for names, counts and facts. Memory is taken as it is needed.
+ * Returns the limit in bytes of the queue for one snapshot, for maps of `memory` bytes. A counter
+ * takes 8 bytes in a map and 16 as an event; the rest is for names, counts and facts. Memory is
+ * allocated as needed.
  */
 uint64_t live_options_queue_bytes(uint64_t memory);
 

@@ -43,7 +43,7 @@ struct live_watch {
 	struct event_dict *dict;
 	struct recording recording;
 	struct stop stop;
-	int pid_fd;   /* of --pid, readable when the process has ended; -1: none */
+	int pid_fd;   /* pidfd of --pid, readable when the process has ended; -1: none */
 	bool done;
 	bool misused; /* the command line's fault */
 };
@@ -58,7 +58,8 @@ static int live_watch_drain(struct live_watch *s)
 	int err;
 
 	while ((err = event_source_next(source, &block)) > 0) {
-		if (!recording_fits(&s->recording, &block)) { /* what is told is what is in it */
+		if (!recording_fits(&s->recording, &block)) { /* the view shows only recorded
+							       * intervals */
 			s->result->end = LIVE_FULL;
 			s->done = true;
 			continue;
@@ -78,7 +79,9 @@ static int live_watch_drain(struct live_watch *s)
 	return err ? err : s->done;
 }
 
-/* What goes into the recording only. 1: it is full, which ends the run. */
+/*
+ * Moves messages and CPU activity into the recording. Returns 1 if it is full, which ends the run.
+ */
 static int live_watch_pull(struct live_watch *s)
 {
 	struct recording *r = &s->recording;
@@ -278,7 +281,7 @@ static int live_watch_measure(struct live_watch *s)
 	return live_watch_run_intervals(s);
 }
 
-/* What came since the last live_watch_pull(), and the end of what is open. */
+/* Records events since the last live_watch_pull(), and ends open spans. */
 static void live_watch_end_pulling(struct live_watch *s)
 {
 	if (s->recording.writer && s->probe_config.messages)

@@ -18,8 +18,9 @@ struct live_watch_config {
 	uint64_t interval_ns;
 	uint64_t duration_ns;    /* 0: until stopped */
 	const char *record;      /* file, or NULL */
-	uint64_t size_limit;     /* of that file, which ends the run; 0 = none */
-	bool activity;           /* what the CPUs do is recorded, too */
+	uint64_t size_limit;     /* largest size of the recording in bytes, which ends the run;
+				  * 0: none */
+	bool activity;           /* record CPU activity, too */
 	/* With the kernel's functions; NULL: without. */
 	const struct tracefs_config *functions;
 	int result_fd;           /* where the result is written: not the recording's place */
@@ -36,7 +37,7 @@ enum live_watch_end {
 };
 
 struct live_watch_result {
-	enum live_watch_end end;    /* what ended it */
+	enum live_watch_end end;    /* reason why the run ended */
 	int record_error;        /* -errno: the recording is not whole, and why */
 	uint64_t recorded_bytes;
 	bool lacks_activity;     /* it was asked for, and this kernel refuses it */

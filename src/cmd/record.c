@@ -58,9 +58,9 @@ static const struct opt_choice activity_choices[] = {
 };
 
 /*
- * What a packet goes through from the driver's poll to the reader, and from the sender to the
- * driver, and the system calls that take, give and wait for data. All functions of a kernel would
- * be some 50,000, and many times slower: of the scheduler, of timers and of idling, `sched` tells.
+ * Functions on a packet's way from the driver's poll to the reader and from the sender to the
+ * driver, and the system calls that receive, send and wait for data. All of a kernel's some 50,000
+ * functions would be many times slower; `sched` covers the scheduler, timers and idling.
  */
 #define FUNCTIONS "net_rx_action,net_tx_action,*napi_poll,napi_*,process_backlog," \
 	"*netif_receive_skb*,ip_*,ip6_*,ipv6_*,*tcp_*,udp*,__udp*,sock_*,skb_*," \

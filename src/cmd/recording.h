@@ -15,14 +15,14 @@
 
 struct recording {
 	const char *path;            /* NULL: nothing is recorded */
-	int fd;                      /* what the writer writes to */
-	struct outfile file;         /* what it is in from recording_begin() on */
+	int fd;                      /* descriptor that the writer writes to */
+	struct outfile file;         /* holds the descriptor from recording_begin() on */
 	bool begun;
 	bool nameless;               /* the file could not be given its name */
 	struct event_writer *writer; /* NULL: none, or no more */
 	int error;                   /* -errno: it is not whole, and why */
 	bool full;                   /* it is not whole: it reached its size limit */
-	uint64_t bytes;              /* of the file, once closed */
+	uint64_t bytes;              /* size of the file, once closed */
 };
 
 /* False, with a message, if recording and result are to go into one file. */
@@ -48,7 +48,7 @@ void recording_copy(struct recording *recording, const struct event_block *block
 /* An error of its writer, 0 for none: the first one is said, and kept in `error`. */
 void recording_failed(struct recording *recording, int err);
 
-/* What was copied before comes before what is copied later, whatever its core and kind. */
+/* Events copied before this call precede those copied later, whatever their core and kind. */
 void recording_flush(struct recording *recording);
 
 /* Also of one that was not opened. */

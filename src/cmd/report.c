@@ -19,7 +19,7 @@
 #include "event/reader.h"
 #include "output/html.h"
 
-#define NAME_MAX_BYTES 4352 /* of a path, and a line's number */
+#define NAME_MAX_BYTES 4352 /* a path and a line number */
 #define LINES_MAX 100u      /* documents of one file, a line each */
 
 struct report_config {

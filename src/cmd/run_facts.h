@@ -18,7 +18,7 @@ int run_facts_put(struct event_sink *sink, uint64_t now);
 /* host/facts.h: the machine as far as it bears on latency. */
 int run_facts_put_host(struct event_sink *sink, uint64_t now);
 
-/* What a stream said of them. */
+/* Facts of a run, as read from its stream. */
 struct run_facts {
 	char host[256], version[64];
 	uint64_t started_ns;

@@ -59,7 +59,7 @@ static int watch_live(const struct watch_config *c, struct watch_view *view)
 	return code ? code : watch_view_close(view, NULL, result.record_error);
 }
 
-/* What a file did not measure can't be asked of it. `*recorded` collects the facts' bits. */
+/* Refuses options about data that the recording lacks. `*recorded` collects the facts' bits. */
 static int watch_check_facts(const struct watch_config *c, const struct event_block *block,
 			     uint32_t *recorded)
 {

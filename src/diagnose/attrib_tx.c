@@ -81,7 +81,7 @@ static uint32_t attrib_tx_oldest_before(const struct attribution *a, bool *more)
 static void attrib_tx_nothing_before(struct attribution *a, uint64_t until,
 				     const struct slice *more)
 {
-	if (a->env->lost_messages) /* what isn't in the recording may be */
+	if (a->env->lost_messages) /* a missing message may be the one before */
 		attrib_not_recorded(a, until, CORE_UNKNOWN);
 	else
 		attrib_charge(a, until, CAUSE_WINDOW, more);

@@ -41,9 +41,9 @@
 	X(HOSTLAT, "hostlat", "context", "waited for hostlat itself") \
 	/* a core's events are missing: "blind" is the old word for it, which the JSON keeps */ \
 	X(NOT_RECORDED, "blind", "blind", "was not recorded") \
-	/* what happened is known, but not why; or it was within the noise */ \
+	/* the recording shows what happened but not why, or the time is within the noise */ \
 	X(UNEXPLAINED, "unexplained", "blind", "is not explained") \
-	/* the baseline's time: of a part only */ \
+	/* the baseline's time of one part */ \
 	X(EXPECTED, "expected", "function", "is what the reference takes") \
 	/* below the baseline's time: of a part only, negative */ \
 	X(OFFSET, "offset", "function", "was faster than in the reference")

@@ -134,10 +134,10 @@ static void compare_count_ranks(struct compared *c, const struct slice_of *slice
 }
 
 /*
- * What each block says of the slice's mean. Where the slice begins and ends is itself estimated:
- * were there more messages below its edge, others would be in it. That is worth what messages at
- * the edge take (the influence function of a trimmed mean; Huber 1981, 3.3). In the mean over the
- * blocks it is nothing.
+ * Computes each block's contribution to the slice's mean. The slice's edges are estimates, too:
+ * with more messages below an edge, others would be in the slice. The correction is the edge
+ * messages' time (influence function of a trimmed mean; Huber 1981, 3.3); over all blocks it sums
+ * to zero.
  */
 static void compare_score(struct compared *c, const struct slice_of *slice,
 			  const struct ranks *ranks, unsigned int place)

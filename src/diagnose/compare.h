@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the messages of two recordings differ by: their latencies, and what the time of the same
- * slice of both went to. The method: docs/design/compare.md.
+ * Differences between the messages of two recordings: their latencies, and the causes of the time
+ * in the same slice of both. The method: docs/design/compare.md.
  *
  * Of a slice, the mean latency is the sum of the means of its causes, to the nanosecond.
  */

@@ -26,7 +26,7 @@ struct compared {
 	uint64_t begin, end;                 /* ranks by latency: the slice is [begin, end) */
 	uint64_t total[COMPARE_PLACES];      /* ns in the slice */
 	int64_t mean[COMPARE_PLACES];        /* ns a message; places sum to the latency's */
-	double score[COMPARE_PLACES][CONTRAST_BLOCKS]; /* what blocks say of the mean */
+	double score[COMPARE_PLACES][CONTRAST_BLOCKS]; /* each block's contribution to the mean */
 	double effective;                    /* independent messages that the slice is worth */
 	uint64_t error;                      /* the most by which parts miss a latency */
 	struct shares shares[CAUSE_PLACES];  /* merged; ns a message */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a load's latency goes with, interval by interval: the quantiles of the server's stages, and
- * what its CPUs had to do (the netstacklat paper, 5.3, there by Kendall's tau). What is tested and
- * why so: docs/design/correlation.md. Both recordings are of one host's clock.
+ * Correlates a load's latency, interval by interval, with quantiles of the server's stages and with
+ * its CPUs' load (the netstacklat paper, 5.3, there by Kendall's tau). Tests and reasons:
+ * docs/design/correlation.md. Both recordings are of one host's clock.
  *
  * Memory: at most CORRELATION_MAX histograms of 2.6 KB, and 24 bytes a stage and interval.
  */

@@ -112,7 +112,7 @@ struct nesting_options {
 struct nesting_cause {
 	uint64_t self_ns;	/* charged to it; never 0 */
 	uint64_t deviation_ns;	/* beyond the reference's median, at least self_ns */
-	uint64_t ns;		/* what it took, with all functions called from there */
+	uint64_t ns;		/* its time, with all functions called from there */
 	uint64_t usual_ns;	/* the reference's median, 0 if most don't have it */
 	uint64_t usual_p95_ns;
 	uint32_t count;		/* calls that had begun or went on in the message's windows */
@@ -134,8 +134,8 @@ struct nesting_verdict {
 	uint64_t window_ns;	/* its pieces' time */
 	uint64_t charged_ns;	/* the sum of self_ns: at most window_ns */
 	/*
-	 * What outermost functions are charged with, themselves or within them, beyond their own
-	 * deviation: something else within them took less time than usual.
+	 * Charges to outermost functions beyond their own deviation: something else within them
+	 * took less time than usual.
 	 */
 	uint64_t over_ns;
 	uint64_t saved_ns;	/* by functions that took less than usual, by the same rules */

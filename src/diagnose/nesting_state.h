@@ -39,7 +39,7 @@ struct nesting_usual {
 /* A node while one message is judged. */
 struct nesting_work {
 	const struct nesting_value *value;	/* NULL: the message doesn't have it */
-	uint64_t within;	/* what its children are charged with */
+	uint64_t within;	/* charged to its children */
 	uint64_t less;		/* by how much its children took less */
 	bool reported;
 };

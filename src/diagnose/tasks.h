@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is who in a recording: its names of tasks, "comm (pid/tid)", taken apart. A thread has one
- * number here (0..threads - 1), whatever it called itself.
+ * Tasks of a recording, parsed from its names "comm (pid/tid)". A thread has one number here
+ * (0..threads - 1), whatever it called itself.
  */
 #ifndef HOSTLAT_DIAGNOSE_TASKS_H
 #define HOSTLAT_DIAGNOSE_TASKS_H

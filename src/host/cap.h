@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What a machine can do: a list of capabilities, each yes, no or not known, with what was found
- * and what it would take.
- */
+/* Capabilities of a machine: each yes, no or not known, with the finding and how to get it. */
 #ifndef HOSTLAT_HOST_CAP_H
 #define HOSTLAT_HOST_CAP_H
 
@@ -23,11 +20,9 @@ struct cap {
 	const char *area;       /* "bpf", "clock", ...; static */
 	char name[64];          /* "fentry", "CAP_BPF", "eth0" */
 	enum cap_state state;
-	char found[320];        /* what was seen, or why it is not known */
-	const char *takes;      /* what it would take to have it (or know it); NULL if nothing would
-				 * help, or none is needed. Static */
-	const char *without;    /* what is not measured, or how instead, if it is not there; NULL
-				 * if nothing changes. Static */
+	char found[320];        /* observation, or why it is not known */
+	const char *takes;      /* how to get (or know) it; NULL: impossible or not needed. Static */
+	const char *without;    /* what its absence costs a measurement; NULL: nothing. Static */
 };
 
 struct cap_vec {
@@ -43,7 +38,7 @@ void cap_vec_release(struct cap_vec *caps);
 void cap_add(struct cap_vec *caps, const char *area, const char *name, enum cap_state state,
 	     const char *takes, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
-/* Of the one that was added last: what becomes of what it is for. Static. */
+/* Says for the capability added last what its absence means for a measurement. Static. */
 void cap_without(struct cap_vec *caps, const char *without);
 
 /* Whether this process has a capability of linux/capability.h in its effective set. */

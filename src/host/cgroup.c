@@ -60,7 +60,7 @@ static bool cgroup_is_container_id(const char *s)
 	       strspn(s, "0123456789abcdef") == CONTAINER_ID_LEN;
 }
 
-/* What follows `prefix`, or NULL. A prefix that begins with '*' is looked for inside. */
+/* Returns the text after `prefix`, or NULL. A prefix that begins with '*' may match inside. */
 static const char *cgroup_after_prefix(const char *s, const char *prefix)
 {
 	const char *found;
@@ -183,7 +183,7 @@ void host_cgroup_parse(const char *path, struct host_cgroup *cgroup)
 	memset(cgroup, 0, sizeof(*cgroup));
 	snprintf(cgroup->path, sizeof(cgroup->path), "%s", path);
 	snprintf(copy, sizeof(copy), "%s", path);
-	/* Of nested containers and units the innermost counts: later ones overwrite. */
+	/* In nested containers and units the innermost counts: later ones overwrite. */
 	while ((name = strsep(&rest, "/"))) {
 		if (!*name)
 			continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a cgroup path says: systemd unit, container, pod.
+ * Systemd unit, container and pod, read from a cgroup path.
  *
  * Container managers put their containers into cgroups with names of their own; the names are in
  * the table of cgroup.c. Nothing is asked of the managers themselves.
@@ -22,8 +22,8 @@ struct host_cgroup {
 	char unit[HOST_LABEL_MAX];      /* innermost systemd .service or .scope, or "" */
 	char container[HOST_LABEL_MAX]; /* the container's full id, or its name where the manager
 					* uses names (lxc, nspawn); "" outside of containers */
-	char label[HOST_LABEL_MAX];     /* what to show: "docker 0123456789ab", "lxc web", the unit
-					* without its suffix; "" when there is neither */
+	char label[HOST_LABEL_MAX];     /* text to show: "docker 0123456789ab", "lxc web", the
+					 * unit without its suffix; "" without either */
 	char pod[64];                  /* Kubernetes pod uid, or "" */
 	const char *manager;           /* "docker", "containerd", "cri-o", "podman", "lxc", ...;
 					* NULL outside of containers. Static */

@@ -296,7 +296,7 @@ out:
 	free(text);
 }
 
-/* Of the first processor: on machines with unlike ones, theirs only. Times are in microseconds. */
+/* Reports the idle states of the first processor only. Times are in microseconds. */
 void fact_idle_states(const struct fact_source *source, const char *key, const char *arg)
 {
 	static const char *const files[][2] = {

@@ -17,7 +17,7 @@
 #include "host/iface.h"
 
 #define IFACES_SHOWN_MAX 64     /* hosts of many containers have thousands, all alike */
-#define IRQS_MAX         256    /* of one interface */
+#define IRQS_MAX         256    /* interrupts of one interface at most */
 #define QUEUES_MAX       256
 
 /*

@@ -24,8 +24,8 @@ struct host_iface {
 	uint32_t txqlen;
 	uint32_t rx_queues, tx_queues;
 	uint32_t master;              /* ifindex of the bridge, bond ... that it is a part of; 0 */
-	uint32_t lower;               /* ... that it is on top of (or a veth's peer), if that is in
-				       * the same namespace; 0 */
+	uint32_t lower;               /* interface below it (or a veth's peer), if in the same
+				       * namespace; 0: none */
 	bool up;                      /* administratively */
 	bool loopback;
 	char name[IFNAMSIZ];

@@ -16,8 +16,8 @@ int netlink_dump(int fd, int type, const void *body, size_t len,
 		 int (*visit)(void *ctx, const struct nlmsghdr *msg), void *ctx);
 
 /*
- * What netlink_dump() does with one datagram of at most 64 KiB, aligned to 4. Returns 1 at the end
- * of the dump; else 0, -errno, or what `visit` returned. *changed becomes true if the set did.
+ * Parses one datagram of netlink_dump(), at most 64 KiB, aligned to 4. Returns 1 at the end of the
+ * dump; else 0, -errno, or what `visit` returned. *changed becomes true if the set did.
  */
 int netlink_answers(const void *datagram, size_t size, bool *changed,
 		    int (*visit)(void *ctx, const struct nlmsghdr *msg), void *ctx);

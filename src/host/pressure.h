@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all CPUs of the host together have to do, by the kernel's counters: proc(5) on /proc/stat,
+ * Load of all CPUs of the host together, from the kernel's counters: proc(5) on /proc/stat,
  * Documentation/accounting/psi.rst, net/core/net-procfs.c. What can't be read is unknown, not 0.
  */
 #ifndef HOSTLAT_HOST_PRESSURE_H
@@ -20,8 +20,8 @@ struct host_pressure {
 void host_pressure_read(const struct host_root *root, struct host_pressure *out);
 
 /*
- * What `now` has more than `before`. Unknown: what either doesn't know, what went backwards, and
- * packets if a CPU came or went.
+ * Computes the increase from `before` to `now`. Unknown are values that either lacks, that went
+ * backwards, and packet counts if a CPU came or went.
  */
 void host_pressure_since(const struct host_pressure *before, const struct host_pressure *now,
 			 struct host_pressure *out);

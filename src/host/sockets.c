@@ -7,7 +7,7 @@
 
 #include "host/pids.h"
 
-#define FILES_MAX 1048576 /* of a process */
+#define FILES_MAX 1048576 /* file descriptors of a process at most */
 
 struct sockets_search {
 	const struct host_root *root;

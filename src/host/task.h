@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who a process is. A snapshot: the process may be gone, or be another one with the same pid,
- * as soon as it is taken; start_ticks tells two of them apart.
+ * Identity of a process. It is a snapshot: the process may be gone, or be another one with the same
+ * pid, as soon as it is taken; start_ticks tells two of them apart.
  */
 #ifndef HOSTLAT_HOST_TASK_H
 #define HOSTLAT_HOST_TASK_H

@@ -12,9 +12,10 @@
 
 struct host_advice {
 	const char *fact, *value;       /* belong to the facts */
-	const char *why;                /* what it costs; static, as are the following */
+	const char *why;                /* cost of the present setting; static, like the next
+					 * members */
 	const char *source;             /* a file of the kernel's source, a standard, a paper */
-	const char *change;             /* what to do about it */
+	const char *change;             /* recommended change */
 };
 
 #define HOST_ADVICE_MAX 1024

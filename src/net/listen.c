@@ -43,7 +43,7 @@ static const char *listen_unix_path(const struct net_address *address)
 	return ((const struct sockaddr_un *)&address->addr)->sun_path;
 }
 
-/* What a server left behind that didn't end orderly: a socket that refuses. */
+/* Returns true if no server accepts at this unix socket: an unclean exit left it behind. */
 static bool listen_is_stale(const struct net_address *address)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

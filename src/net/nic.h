@@ -29,7 +29,7 @@ struct net_nic {
  */
 int net_nic_towards(const struct net_address *to, char name[IF_NAMESIZE]);
 
-/* What it makes of the kernel's answer, which is aligned to 4: the interface's number or -errno. */
+/* Parses the kernel's answer, aligned to 4. Returns the interface's number or -errno. */
 int net_nic_route_answer(const void *datagram, size_t size);
 
 /*
@@ -38,7 +38,7 @@ int net_nic_route_answer(const void *datagram, size_t size);
  */
 int net_nic_enable(struct net_nic *nic, const char *name, struct strbuf *why);
 
-/* Of one that was enabled, or zeroed. */
+/* Restores the settings of an interface that was enabled. Accepts a zeroed one. */
 void net_nic_restore(struct net_nic *nic);
 
 #endif

@@ -104,7 +104,7 @@ static int resolve_wait(const struct net_resolving *how, const struct question *
 	}
 }
 
-/* What is no name needs no server. */
+/* Addresses in digits need no name server. */
 static bool resolve_is_number(const char *host)
 {
 	const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST };

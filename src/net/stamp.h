@@ -26,7 +26,7 @@ enum net_stamp_kind {
 
 struct net_tx_stamp {
 	enum net_stamp_kind kind;
-	uint32_t id;       /* of the last byte of what was sent, or of the datagram */
+	uint32_t id;       /* offset of the last sent byte, or number of the datagram */
 	uint64_t ns;       /* 0: none */
 };
 

@@ -28,7 +28,7 @@ struct net_tls {
 	bool stamps;
 	bool asked;                 /* the server wants a certificate, and there is none */
 	bool short_read;            /* the socket gave less than was asked for: it is empty */
-	struct net_rx_stamp stamp;  /* of the last bytes taken from the socket */
+	struct net_rx_stamp stamp;  /* stamp of the last bytes read from the socket */
 	uint64_t sent, received;
 	char error[256];
 };
@@ -306,7 +306,7 @@ static bool tls_is_alert(unsigned long error)
 	return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) > SSL_AD_REASON_OFFSET;
 }
 
-/* What an operation that did not succeed means. */
+/* Returns the -errno of an operation that did not succeed. */
 static int tls_operation_failed(struct net_tls *tls, int ret)
 {
 	int error = SSL_get_error(tls->ssl, ret);

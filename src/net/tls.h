@@ -16,7 +16,7 @@
 #include "net/stamp.h"
 
 struct net_tls_context; /* shared by the connections of all threads */
-struct net_tls;         /* of one connection */
+struct net_tls;         /* TLS state of one connection */
 
 struct net_tls_config {
 	bool insecure;       /* don't check certificates */

@@ -26,7 +26,7 @@ struct net_wait {
 	bool no_pwait2;      /* Linux before 5.11 */
 	uint64_t slack_ns;
 	uint64_t spun_ns;    /* in all, without gaps */
-	/* Of the last net_wait(): */
+	/* Set by the last net_wait(): */
 	uint64_t entered_ns; /* when it began to wait */
 	uint64_t woken_ns;   /* when that returned */
 	bool slept;          /* as far as its duration tells */

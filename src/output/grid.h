@@ -21,13 +21,13 @@
 struct grid_column {
 	bool right;
 	bool flex;                 /* is shortened when the line is too long */
-	size_t width;              /* of its widest cell, until grid_fit() */
+	size_t width;              /* columns of its widest cell, until grid_fit() */
 };
 
 struct grid {
 	struct grid_column columns[GRID_COLUMNS_MAX];
 	size_t ncolumns;
-	struct strbuf text; /* of all cells, NUL-terminated each */
+	struct strbuf text; /* text of all cells, each NUL-terminated */
 	struct grid_cells VEC_OF(size_t) cells; /* where each begins in `text`, row by row */
 	int error;
 };

@@ -30,7 +30,7 @@ void hdr_release(struct hdr *hdr);
 
 void hdr_record(struct hdr *hdr, uint64_t ns);
 
-/* What opens the file; `started_ns` since 1970. */
+/* Appends the head of the log file; `started_ns` since 1970. */
 void hdr_log_head(struct strbuf *out, const char *who, uint64_t started_ns);
 
 /* The line of an interval (ns since the start), and forgets the values. 0 or -ENOMEM. */

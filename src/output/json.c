@@ -39,7 +39,7 @@ static void json_put_bucket(struct json_writer *w, uint64_t le_ns, bool limited,
 	json_end_object(w);
 }
 
-/* What is above the highest bucket has no upper edge: le_ns is null there. */
+/* The values above the highest bucket have no upper edge: le_ns is null there. */
 static void json_put_buckets(struct json_writer *w, const struct hist *h)
 {
 	int32_t index = INT32_MIN;

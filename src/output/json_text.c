@@ -11,7 +11,7 @@ struct json_text_reader {
 	const char *at, *end;
 	const char *what; /* the first fault, found at `at`; NULL: none */
 	struct strbuf *out;
-	char open[JSON_TEXT_DEPTH_MAX]; /* what closes each level */
+	char open[JSON_TEXT_DEPTH_MAX]; /* closing bracket of each level */
 	unsigned int depth;
 	bool opened; /* the innermost of them has nothing in it yet */
 };
@@ -50,7 +50,7 @@ static bool json_text_expect(struct json_text_reader *r, char c, const char *wha
 	return true;
 }
 
-/* What follows a backslash. */
+/* Copies the character after a backslash. */
 static bool json_text_copy_escape(struct json_text_reader *r)
 {
 	size_t n = 2;

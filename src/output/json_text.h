@@ -26,7 +26,7 @@
 struct json_text_fault {
 	size_t line;
 	size_t column;    /* in bytes */
-	const char *what; /* what is wrong there; static */
+	const char *what; /* description of the fault; static */
 };
 
 /* Whether a text begins as each result of hostlat does: {"hostlat": { */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the place that text goes to can show, and a table that is redrawn in place there. */
+/* Abilities of a terminal, and a table that is redrawn in place. */
 #ifndef HOSTLAT_OUTPUT_TERMINAL_H
 #define HOSTLAT_OUTPUT_TERMINAL_H
 
@@ -28,7 +28,7 @@ void live_init(struct live_table *live, int fd);
  * terminal's height are left out, because the cursor can't come back to them.
  */
 void live_draw(struct live_table *live, const char *text, struct strbuf *out);
-/* What was drawn stays; the next drawing comes below. */
+/* Keeps the drawn text; the next drawing comes below. */
 void live_keep(struct live_table *live);
 
 #endif

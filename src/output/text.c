@@ -23,7 +23,7 @@ static const struct paint dim = { "\033[2m", "\033[0m" };
 static const struct paint yellow = { "\033[33m", "\033[0m" };
 static const struct paint plain = { "", "" };
 
-/* What text can show of a distribution, in the order of the columns. */
+/* Columns that text can show of a distribution, in their order. */
 static const struct {
 	unsigned int show;
 	const char *head;

@@ -10,7 +10,7 @@
 #include "stats/contrast.h"
 
 #define DIFFERENCE_CONFIDENCE 0.95
-/* Of what is called significant in one list, at most this share is chance, on average. */
+/* Expected share of chance findings among those called significant in one list. */
 #define DIFFERENCE_FALSE 0.05
 
 struct difference {
@@ -41,7 +41,7 @@ const struct quantile_difference *difference_greatest(const struct quantile_diff
 /* "p99 fell from 3.1 ms to 61 µs" */
 const char *difference_phrase(struct report *r, const struct quantile_difference *quantile);
 
-/* Of any difference in ns. */
+/* Bounds of the interval of any difference in ns. */
 struct value difference_lo(const struct difference *d);
 struct value difference_hi(const struct difference *d);
 struct value difference_p(const struct difference *d);

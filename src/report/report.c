@@ -109,7 +109,7 @@ const char *report_format(struct report *r, const char *fmt, ...)
 	return s ? s : "";
 }
 
-/* What is put into a report is the report's: strings are copied, except those already in it. */
+/* Makes the report own a value: copies strings, except those already in it. */
 static struct value report_own_value(struct report *r, struct value v)
 {
 	if (v.type == VALUE_STRING)

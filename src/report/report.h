@@ -63,7 +63,7 @@ enum value_type {
 	VALUE_NUMBER,             /* any other real number; not finite: as if unknown */
 	VALUE_STRING,
 	VALUE_OBJECT,
-	VALUE_LIST,               /* of strings */
+	VALUE_LIST,               /* list of strings */
 	VALUE_TABLE,
 	VALUE_DISTRIBUTION,
 	VALUE_VERDICT,            /* the place of the report's verdict and reasons */
@@ -109,7 +109,7 @@ struct item {
 	const char *string;
 };
 
-/* What text shows of a distribution; JSON always has all of it. */
+/* Parts of a distribution that text shows; JSON always has all of it. */
 enum {
 	SHOW_COUNT = 1 << 0,
 	SHOW_P50   = 1 << 1,
@@ -150,11 +150,12 @@ struct table {
 	size_t nrows;             /* rows with a note included */
 };
 
-/* Who measured what, when: first in every document. */
+/* Origin of a measurement, first in every document: host, time, version. */
 struct provenance {
-	const char *version;      /* of hostlat */
+	const char *version;      /* version of hostlat */
 	const char *command;
-	unsigned int schema;      /* of the command's document; raised when a field changes */
+	unsigned int schema;      /* version of the command's document; raised when a field
+				   * changes */
 	const char *host;
 	uint64_t started_ns;      /* since 1970, UTC; 0: unknown */
 };
@@ -170,7 +171,7 @@ struct report {
 	bool partial;             /* there are reasons: the command exits with EXIT_PARTIAL */
 	int error;
 	size_t bytes;
-	struct chunk *chunks;     /* of the arena, newest first */
+	struct chunk *chunks;     /* chunks of the arena, newest first */
 };
 
 /* Strings of `provenance` are copied. Pair with report_release(), also when this fails. */

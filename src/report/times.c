@@ -7,7 +7,7 @@
 #include "report/human.h"
 
 #define STEPS_SHOWN 3
-#define SPAN_DIGITS 3           /* of a second */
+#define SPAN_DIGITS 3           /* fraction digits of a second */
 #define STEP_AT_ONCE NS_PER_MS  /* a step whose moment is known better is "at" that moment */
 
 void times_init(struct times *t, enum times_style style)

@@ -9,19 +9,20 @@ enum trace_call_what {
 	TRACE_CALL,
 	TRACE_RETURN,
 	TRACE_LOST,	/* from here on, events are missing ... */
-	TRACE_AGAIN,	/* ... up to here; the next event is one of these two's only if both come */
+	TRACE_AGAIN,	/* end of the lost stretch; the next event belongs to one of these two
+			 * only if both come */
 };
 
 struct trace_call {
 	uint64_t time;
-	uint64_t address;	/* of the function; 0 of TRACE_LOST and TRACE_AGAIN */
+	uint64_t address;	/* address of the function; 0 for TRACE_LOST and TRACE_AGAIN */
 	enum trace_call_what what;
 };
 
-/* Of one CPU, from its first page on. Begin with `last` = when tracing began. */
+/* Parser state of one CPU, from its first page on. Set `last` to the time when tracing began. */
 struct trace_calls {
 	uint64_t last;	/* time of the last event */
-	bool broken;	/* ... after which a page made no sense */
+	bool broken;	/* the page before was not readable */
 };
 
 /* Times never go back: one that would, and all that can't be read, is TRACE_LOST. */

@@ -11,7 +11,7 @@ struct trace_field {
 
 struct trace_format {
 	struct trace_page_layout page;
-	struct trace_field type;	/* of all events */
+	struct trace_field type;	/* in all events */
 	uint32_t entry, exit;		/* their types */
 	struct trace_field entry_func, exit_func;
 };

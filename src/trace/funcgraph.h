@@ -34,8 +34,8 @@ void funcgraph_stop(struct funcgraph *f);
 typedef void funcgraph_put(void *ctx, uint32_t cpu, const struct trace_call *call, uint32_t symbol);
 
 /*
- * What has come on a CPU. Names go to the writer. Returns the time up to which everything has been
- * put; of a CPU that is not traced, UINT64_MAX.
+ * Reads the new calls of a CPU. Names go to the writer. Returns the time up to which all calls have
+ * been put; UINT64_MAX for a CPU that is not traced.
  */
 uint64_t funcgraph_pull(struct funcgraph *f, struct event_writer *writer, uint32_t cpu,
 			funcgraph_put *put, void *ctx);

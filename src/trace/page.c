@@ -109,7 +109,7 @@ static bool page_read_data(struct trace_page *page, uint32_t type, uint32_t delt
 	}
 	page->time += delta;
 	*event = (struct trace_event){ .time = page->time, .data = page->at, .size = length };
-	/* What comes next is aligned. */
+	/* Events are aligned. */
 	return page_skip(page, (length + WORD - 1) / WORD * WORD);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel's functions are called, by their addresses. Two may have the same name. */
+/* Names of the kernel's functions by their addresses. Two may have the same name. */
 #ifndef HOSTLAT_TRACE_SYMBOLS_H
 #define HOSTLAT_TRACE_SYMBOLS_H
 

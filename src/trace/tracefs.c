@@ -383,7 +383,7 @@ static int tracefs_set(struct tracefs *t, bool shared, const char *name, const c
 		   : 0;
 }
 
-/* What isn't there, a pattern needn't find: modules; a name must. */
+/* A pattern may match nothing, as modules may be absent; a name must exist. */
 static int tracefs_set_functions(struct tracefs *t, const char *functions)
 {
 	char *list = strdup(functions), *rest = NULL, line[256];

@@ -43,7 +43,7 @@ void tracefs_stop(struct tracefs *t);
 /* A new descriptor of that CPU's pages; it doesn't block. -errno */
 int tracefs_pages(const struct tracefs *t, uint32_t cpu);
 
-/* What the kernel counted of a CPU's buffer; to be freed; NULL if it can't be read. */
+/* Returns the kernel's statistics of a CPU's buffer; to be freed; NULL if they can't be read. */
 char *tracefs_statistics(const struct tracefs *t, uint32_t cpu);
 
 /* Bytes of a page. */

@@ -22,7 +22,7 @@ static const struct row_column before_link_columns[] = {
 	  .cell = arrival_time_cell },
 };
 
-/* What packets wait for between the driver and `link`. */
+/* Adds the times of packets between the driver and `link`. */
 static void arrival_add_before_link(const struct watch *w, enum watch_span span,
 				    const struct watch_common *c, struct report *r)
 {

@@ -398,7 +398,7 @@ static void watch_compare_add_finding(const struct row_pairs *pairs, struct repo
 		report_finding(r, "No stage differs by more than chance.");
 }
 
-/* What each run says of itself. */
+/* Adds the reasons of each run for being partial. */
 static int watch_compare_add_reasons(struct watch_run *run, const char *which, struct report *r)
 {
 	struct report own;

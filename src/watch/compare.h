@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What two runs of `watch` differ by, row by row: the same stage, direction, protocol, origin and
- * group. The blocks of the comparison (stats/contrast.h) are the intervals, or as many of them
+ * Differences between two runs of `watch`, row by row: the same stage, direction, protocol, origin
+ * and group. The blocks of the comparison (stats/contrast.h) are the intervals, or as many of them
  * together as it takes for COMPARE_BLOCKS to be enough.
  *
  * Memory: at most WATCH_COMPARE_ROWS rows of a run, of 64 histograms each (about 5 KB, if they are

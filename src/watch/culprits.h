@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who held the CPU while readers waited for it. */
+/* Tasks that held the CPU while readers waited for it. */
 #ifndef HOSTLAT_WATCH_CULPRITS_H
 #define HOSTLAT_WATCH_CULPRITS_H
 

@@ -437,7 +437,7 @@ static int watch_feed_scale_sample(struct watch *w, uint64_t one_in)
 	return err;
 }
 
-/* What the rows rest on, before it is taken for more. */
+/* Notes the sampling rate before a sampled interval is counted. */
 static void watch_feed_note_sampled(struct watch *w)
 {
 	vec_for_each(&w->rows, item) {
@@ -485,7 +485,7 @@ static int watch_feed_interval(struct watch *w, const struct event *event)
 	return WATCH_CLOSED;
 }
 
-/* What watch listens to. A delta after an EV_INTERVAL begins the next interval. */
+/* Handlers by kind of event. A delta after an EV_INTERVAL begins the next interval. */
 static const struct {
 	int (*feed)(struct watch *w, const struct event *event);
 	bool delta;

@@ -166,7 +166,10 @@ static struct dominant_stage findings_find_dominant(const struct watch *w, enum 
 	return d;
 }
 
-/* Of all origins that were read from, the one whose packets took the most time. */
+/*
+ * Returns the stage of the origin, among those that were read from, whose packets took the most
+ * time.
+ */
 static struct dominant_stage findings_any_origin(const struct watch *w, enum watch_span span,
 						 unsigned int protocol)
 {
@@ -181,7 +184,7 @@ static struct dominant_stage findings_any_origin(const struct watch *w, enum wat
 	return best;
 }
 
-/* Who reads, if the run was about one process. */
+/* Names the reader if the run was about one process. */
 static const char *findings_reader_name(const struct watch *w)
 {
 	return w->target && strstr(w->target, "(pid ") ? w->target : "the application";
@@ -198,7 +201,10 @@ static bool findings_mostly_stopped(const struct event_share *s)
 	return s->stopped_ns > s->wake_ns + s->wait_ns + s->run_ns && s->stopped_ns > s->busy_ns;
 }
 
-/* What the reader did for most of the time from `enqueued` to `read`, if that is its own affair. */
+/*
+ * Names the reader's state for most of the time from `enqueued` to `read`, if it is the reader's
+ * own.
+ */
 static const char *findings_reader_state(const struct event_share *s)
 {
 	uint64_t known = s->wake_ns + s->wait_ns + s->run_ns;
@@ -353,7 +359,7 @@ static uint64_t findings_passed_several(const struct watch *w, enum watch_span s
 	       findings_excluded(w, span, "encapsulated");
 }
 
-/* Of the send call's time to `segment` and the steps behind it, the one that holds the most. */
+/* Names the longest among the send call's time to `segment` and the steps behind it. */
 static int findings_add_sending(const struct watch *w, enum watch_span span, unsigned int protocol,
 				struct report *r)
 {

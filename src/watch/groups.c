@@ -35,7 +35,7 @@ static struct value groups_label_value(const struct watch *w, const struct event
 
 /* -- order ---------------------------------------------------------------------------------- */
 
-/* What is unknown comes first, then numbers, then names. */
+/* Orders unknown labels first, then numbers, then names. */
 static int groups_compare_labels(const struct watch *w, const struct event_label *a,
 				 const struct event_label *b)
 {

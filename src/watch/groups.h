@@ -19,8 +19,8 @@ struct value watch_group_value(const struct watch *w, const struct watch_row *ro
 			       struct report *r);
 
 /*
- * What a row's group has for one key: null if that isn't known of its packets, absent if the group
- * has no such label. The overflow says so.
+ * Returns the label of a row's group for one key: null if unknown, absent if the group has no such
+ * label. The overflow group has a name of its own.
  */
 struct value watch_group_label(const struct watch *w, const struct watch_row *row, uint32_t key);
 

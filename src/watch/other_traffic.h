@@ -6,8 +6,8 @@
 #include "watch/state.h"
 
 /*
- * What no stage covers, by protocol: `uncovered`, null where nobody counted, and why; and a
- * sentence, if there was any.
+ * Adds the traffic that no stage covers, by protocol: `uncovered`, null with a reason where it was
+ * not counted, and a sentence if there was any.
  */
 void watch_add_uncovered(const struct watch *w, enum watch_span span, struct report *r);
 int watch_put_uncovered(const struct watch *w, enum watch_span span, struct report *r);

@@ -83,7 +83,7 @@ static bool slow_waits_known(const struct event_slow *m)
 	return m->pid && !(m->flags & SLOW_WAITS_UNKNOWN);
 }
 
-/* Who had the CPU; or that the reader was stopped, if that took longer. */
+/* Returns the task that had the CPU; or that the reader was stopped, if that took longer. */
 static struct value slow_task_before(struct report *r, const struct event_slow *m)
 {
 	char buf[HUMAN_MAX];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What watch has heard so far: every distribution and counter twice, for the current interval and
- * since the start. Everything is kept sorted by its key, so that reports come out in one order
- * whatever the order of the events.
+ * State of `watch`: every distribution and counter for the current interval and since the start.
+ * Everything is sorted by its key, so that reports do not depend on the order of events.
  */
 #ifndef HOSTLAT_WATCH_STATE_H
 #define HOSTLAT_WATCH_STATE_H
@@ -27,10 +26,10 @@
 #define WATCH_TASKS_MAX 4096      /* tasks that had a CPU; the others are pooled */
 #define WATCH_BINDINGS_MAX 1024
 #define WATCH_GROUPS_MAX 65536
-#define WATCH_LABELS_MAX 8        /* of one group: one per --by key */
+#define WATCH_LABELS_MAX 8        /* labels of one group: one per --by key */
 #define WATCH_UNCOVERED_MAX 1024
 #define WATCH_MISSING_MAX 64
-#define WATCH_ONE_IN_MAX 65536    /* of so many packets one is measured, at the least */
+#define WATCH_ONE_IN_MAX 65536    /* largest N of --sample 1/N */
 #define WATCH_QUEUES_MAX 16384    /* (interface, receive queue, CPU) */
 #define WATCH_CPUS_MAX 4096
 #define WATCH_SLOW_MAX 1000       /* messages of a span, the slowest */
@@ -86,14 +85,14 @@ struct watch_period {
 	bool bpf_cost_unknown, bpf_cost_estimated;
 	uint64_t cpu_ns;          /* duration times CPUs: what own cost is a fraction of */
 	uint64_t clock_steps;
-	uint64_t lost_records;    /* of the event stream itself */
+	uint64_t lost_records;    /* records lost by the event stream itself */
 	uint64_t names_lost;      /* times that a name was not kept: LOSS_DICT_FULL */
 	uint64_t refused;         /* events whose numbers cannot be */
 	uint64_t beyond;          /* events that a limit above kept out */
 	uint64_t no_room;         /* deltas of distributions beyond WATCH_HIST_BYTES_MAX */
 	bool partial;             /* INTERVAL_PARTIAL */
 	bool shed;                /* INTERVAL_SHED */
-	uint64_t one_in, one_in_max; /* of how many packets one was measured: last, and at most */
+	uint64_t one_in, one_in_max; /* one in so many packets was measured: last, and at most */
 };
 
 struct watch {
@@ -118,15 +117,15 @@ struct watch {
 	struct event_clock clock;
 	bool clock_known;
 	struct times times;
-	bool transport_is_socket; /* of TCP: recorded by hostlat 0.1 */
+	bool transport_is_socket; /* TCP's `transport` means `socket`: recorded by hostlat 0.1 */
 	bool closed;              /* the next delta begins a new interval */
 	char *target;
 	char *cost_unknown;       /* why */
 	char *other_traffic;      /* WATCH_FACT_OTHERS */
-	bool drops_unknown[2];    /* of what is received, of what is sent: WATCH_FACT_DROPS */
+	bool drops_unknown[2];    /* for received, for sent: WATCH_FACT_DROPS */
 	struct event_damage damage;
 	struct event_dict *names;
-	/* What DIST_CPU_WAIT adds up to by protocol; made for each report, which borrows it. */
+	/* Sum of DIST_CPU_WAIT by protocol; made for each report, which borrows it. */
 	struct hist cpu_wait[WATCH_SPANS][PROTO_MAX];
 };
 
@@ -161,12 +160,12 @@ bool watch_lacks_drops(const struct watch *w);
 bool watch_requested(const struct watch *w, const struct event_binding *b);
 
 /*
- * Who asks for what is sent asks for both protocols: where UDP's can't be measured, nothing is
- * missing as long as nobody sends a datagram.
+ * A run that measures sending asks for both protocols: an unmeasured UDP is missing only if
+ * somebody sends a datagram.
  */
 bool watch_is_missed(const struct watch *w, const struct event_binding *b);
 
-/* What was lost at a stage that nobody looks at doesn't count; a dropped packet always does. */
+/* Losses at a stage that is not shown do not count; dropped packets always do. */
 bool watch_is_counted(const struct watch *w, const struct watch_count *c);
 uint64_t watch_total(const struct watch *w, enum watch_span span, enum count_what what);
 

@@ -216,7 +216,7 @@ static void tables_add_unmeasured(const struct watch *w, const struct watch_comm
 				tables_why_empty(w, direction, protocol, stage), t);
 }
 
-/* Of the protocol (PROTO_ANY: of all), something is measured and nothing has come. */
+/* Returns true if the protocol (PROTO_ANY: any) is measured and nothing has come. */
 static bool tables_is_silent(const struct watch *w, unsigned int direction, unsigned int protocol)
 {
 	if (tables_has_rows(w, direction, protocol, STAGE_NONE))

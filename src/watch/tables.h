@@ -16,7 +16,7 @@ void watch_add_bindings(const struct watch *w, struct report *r);
 /* Makes the sums that the table borrows; 0 or -ENOMEM. */
 int watch_add_scheduler(struct watch *w, enum watch_span span, struct report *r);
 void watch_add_culprits(const struct watch *w, enum watch_span span, struct report *r);
-/* What there is before the stack; arrival.c. */
+/* Adds the tables of packets before the stack (arrival.c). */
 void watch_add_arrival(const struct watch *w, enum watch_span span, const struct watch_common *c,
 		       struct report *r);
 /* Messages slower than was asked for; slow.c. */

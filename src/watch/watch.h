@@ -22,7 +22,7 @@
 #include "event/source.h"
 #include "report/times.h"
 
-/* Of the JSON document; for struct provenance. */
+/* Version of the JSON document, for struct provenance. */
 #define WATCH_SCHEMA 1
 
 /* EV_BINDING's `why` of a stage that nobody asked for: it is no reason to call a result partial. */
@@ -60,7 +60,7 @@ void watch_free(struct watch *w);
  */
 int watch_feed(struct watch *w, const struct event *event);
 
-/* What the source could not deliver: the totals are then partial, and say so. */
+/* Reports what the source could not deliver: the totals are then marked as partial. */
 void watch_set_damage(struct watch *w, const struct event_damage *damage);
 
 /* How text tells points in time; TIMES_AUTO at first. */
