@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Zeroed: there is none. */
+/* Zeroed: no restorer runs. */
 struct restorer {
 	pid_t pid;
 	int fd;
@@ -24,7 +24,7 @@ struct restorer {
 int restorer_start(struct restorer *r, uint64_t capabilities, void (*restore)(void *ctx),
 		   void *ctx);
 
-/* This process has put all back itself. Of one that there is not, nothing happens. */
+/* Ends the restorer: this process has restored all itself. Accepts a zeroed one. */
 void restorer_call_off(struct restorer *r);
 
 #endif

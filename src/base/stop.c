@@ -15,7 +15,7 @@
 #define GRACE_MS 300 /* grace for a slow reader after a second signal */
 #define LOOK_MS 50   /* whether a FIFO has a reader */
 
-/* Signals are the process's, and so is what they end. */
+/* One per process, as signals are. */
 static struct stop *active;
 
 /* A blocked signal reaches a signalfd even if it is ignored, as nohup(1) has SIGHUP ignored. */
@@ -86,7 +86,7 @@ void stop_release(struct stop *stop)
 {
 	if (!stop || !stop->active)
 		return;
-	/* One that is still pending would kill the process when the mask is lifted. */
+	/* A pending signal would kill the process when the mask is lifted. */
 	while (stop_on_signal(stop))
 		;
 	close(stop->fd);
@@ -133,7 +133,7 @@ ssize_t stop_write(int fd, const void *data, size_t size)
 
 static int stop_open_fifo(const char *path, int flags)
 {
-	const bool seen = active->signal; /* it has its own end: this is what comes after it */
+	const bool seen = active->signal; /* only another signal ends this wait */
 	struct pollfd signals = { .fd = active->fd, .events = POLLIN };
 	int fd;
 

@@ -16,7 +16,7 @@ struct stop {
 	bool active;
 	int fd;        /* to poll: readable once a signal came, until one of these saw it */
 	int signal;    /* which one came first; 0: none */
-	bool again;    /* another one came after it */
+	bool again;    /* a second signal came after the first */
 	sigset_t mask; /* the mask to restore */
 };
 

@@ -15,7 +15,7 @@
 _Static_assert(ZPACK_GROUP == 2 * sizeof(uint64_t), "half a byte for each word");
 _Static_assert(ZPACK_MIN == sizeof(uint64_t), "a bit for each group");
 
-/* Bytes; 0 of 0. */
+/* Returns the significant bytes of a word; 0 for 0. */
 static unsigned int zpack_word_length(uint64_t word)
 {
 	return word ? 8 - (unsigned int)__builtin_clzll(word) / 8 : 0;
@@ -56,14 +56,17 @@ size_t zpack_pack(const void *from, size_t size, unsigned char *to)
 	return (size_t)(lengths - to) + (size_t)(end - data);
 }
 
-/* The word of so many bytes before `end`. Before it lie eight bytes at least: the groups. */
+/*
+ * Returns the word in the `length` bytes before `end`. At least eight bytes, the groups, lie before
+ * it.
+ */
 static uint64_t zpack_get_word(const unsigned char *end, unsigned int length)
 {
 	const unsigned int half = 4 * (8 - length);
 	uint64_t word;
 
 	memcpy(&word, end - sizeof(word), sizeof(word));
-	return le64toh(word) >> half >> half; /* by 64, if there is none */
+	return le64toh(word) >> half >> half; /* a shift by 64 is undefined */
 }
 
 void zpack_unpack(const unsigned char *packed, void *to, size_t size)

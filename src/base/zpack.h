@@ -20,14 +20,14 @@
 #define ZPACK_GROUP 16                   /* bytes; sizes are multiples of it, up to */
 #define ZPACK_MOST (64 * ZPACK_GROUP)
 
-/* Packed, when nothing of `size` bytes is 0; and when all is. */
+/* Largest and smallest packed size: nothing of `size` bytes is 0; all of them are. */
 #define ZPACK_MAX(size) (ZPACK_MIN + (size) / ZPACK_GROUP + (size))
 #define ZPACK_MIN 8
 
 /* Packs from[size] into to[ZPACK_MAX(size)]; returns how many bytes of it are used. */
 size_t zpack_pack(const void *from, size_t size, unsigned char *to);
 
-/* The opposite. Of NULL, and of ZPACK_MIN zeros, all is 0. */
+/* Unpacks what zpack_pack() packed. From NULL or ZPACK_MIN zeros, all is 0. */
 void zpack_unpack(const unsigned char *packed, void *to, size_t size);
 
 /*

@@ -20,7 +20,7 @@ static const bool frozen = false;
 struct clock_follow {
 	struct clock *clock;
 	int watch;
-	bool was_set;             /* noticed, but not yet part of an update's result */
+	bool was_set;             /* set since the last update */
 	struct clock_cross known; /* realtime - monotonic since the clock was last set */
 	struct clock_follow_params last;
 };

@@ -24,7 +24,7 @@
 struct clock_follow;
 
 struct clock_follow_params {
-	int64_t mono_ns;       /* when this was found out */
+	int64_t mono_ns;       /* when the change was noticed */
 	int64_t offset_ns;     /* realtime - monotonic */
 	uint64_t error_ns;     /* offset_ns is at most this far off */
 	int32_t tai_offset_s;  /* TAI - realtime */
@@ -38,7 +38,7 @@ struct clock_follow_params {
  */
 int clock_follow_open(struct clock_follow **follow, struct clock *clock);
 
-/* NULL is fine. */
+/* Accepts NULL. */
 void clock_follow_free(struct clock_follow *follow);
 
 /*
@@ -53,7 +53,7 @@ int clock_follow_fd(const struct clock_follow *follow);
  */
 int clock_follow_update(struct clock_follow *follow, struct clock_follow_params *params);
 
-/* The parameters of the last successful update or of the opening. */
+/* Returns the parameters of the last successful update or of the opening. */
 void clock_follow_last(const struct clock_follow *follow, struct clock_follow_params *params);
 
 #endif

@@ -96,7 +96,8 @@ struct clock_step {
 };
 
 /*
- * The interruption number `i`, from 0, of a domain that keeps its distance. False: there are fewer.
+ * Returns the interruption number `i`, from 0, of a domain that keeps its distance. False: there
+ * are fewer.
  */
 bool clock_reconcile_step(const struct clock_reconcile *r, enum clock_domain domain, size_t i,
 			  struct clock_step *step);

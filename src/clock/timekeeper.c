@@ -58,7 +58,7 @@ int timekeeper_ticks(const struct clock_timekeeper *tk, enum clock_domain domain
 		return -ERANGE;
 	distance = distance * ((__int128)1 << line->shift) - line->fraction;
 	at = distance / line->mult;
-	at += distance > 0 && distance % line->mult; /* up */
+	at += distance > 0 && distance % line->mult; /* rounds up */
 	at += line->cycle_last;
 	if (at < 0 || at > UINT64_MAX)
 		return -ERANGE;

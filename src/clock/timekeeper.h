@@ -32,7 +32,7 @@ struct clock_timekeeper {
 	int64_t real_ns, tai_ns; /* less MONOTONIC */
 };
 
-/* Whether it may be computed with. */
+/* Returns true if the values are plausible to compute with. */
 bool timekeeper_is_valid(const struct clock_timekeeper *tk);
 
 /*

@@ -45,7 +45,7 @@ struct agent {
 	bool connected, started, done;
 };
 
-/* When something was last heard; BUSY: nothing has to be. */
+/* Time of the last byte from the controlling process; BUSY: none is due. */
 static uint64_t heard_ns;
 
 static void agent_set_heard(uint64_t ns)
@@ -92,7 +92,7 @@ static int agent_put_fact(struct agent *a, const char *key, const char *value)
 	return err ? err : event_writer_flush(a->writer);
 }
 
-/* The run is over: the one who hears it knows why. */
+/* Ends the run; the controlling process logs the reason. */
 static int agent_fail(struct agent *a, int err, const struct strbuf *why)
 {
 	a->done = true;
@@ -165,7 +165,7 @@ static int agent_make_engine(struct agent *a, struct strbuf *why)
 	return err ? agent_fail(a, err, why) : agent_put_fact(a, AGENT_STATE, AGENT_MADE);
 }
 
-/* The next line, whatever it is, ends it; so does the end of stdin. */
+/* Connecting ends early at the next line from stdin, or at the end of stdin. */
 static int agent_connect(struct agent *a, struct strbuf *why)
 {
 	int err = a->engine && !a->connected ? 0 : -EPROTO;

@@ -22,8 +22,8 @@
 #define END_PATIENCE_NS (10 * NS_PER_S)
 
 /*
- * This program's file: a process is called as what it was started by, and "exe" says nothing to
- * who reads of it. Where another file has its place by now, the link to the one that runs.
+ * Returns the path of this program. "/proc/self/exe" would be the child's name in ps; it is used
+ * only if another file has replaced the program.
  */
 static const char *child_program(char path[PATH_MAX])
 {
@@ -38,7 +38,7 @@ static const char *child_program(char path[PATH_MAX])
 	return path;
 }
 
-/* `folder`: it gets no privileges; see child_start_plain(). */
+/* `folder`: run without privileges; see child_start_plain(). */
 static void __attribute__((noreturn))
 child_exec(const char *const words[], const char *folder, int said, pid_t parent)
 {
@@ -51,7 +51,7 @@ child_exec(const char *const words[], const char *folder, int said, pid_t parent
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (folder && !privilege_give_up(folder))
 		_exit(127);
-	prctl(PR_SET_PDEATHSIG, SIGTERM); /* a change of the user would take it back */
+	prctl(PR_SET_PDEATHSIG, SIGTERM); /* a change of the user would reset it */
 	if (getppid() != parent || dup2(said, STDERR_FILENO) < 0)
 		_exit(127);
 	execv(child_program(path), (char *const *)words);
@@ -75,7 +75,7 @@ static int child_fork(struct child *child, const char *const words[], const char
 		close(pair[0]);
 		return -errno;
 	}
-	setpgid(child->pid, child->pid); /* it does so too: whoever comes first */
+	setpgid(child->pid, child->pid); /* the child does so, too: whichever runs first */
 	child->said = pair[0];
 	fcntl(child->said, F_SETFL, O_NONBLOCK);
 	return 0;
@@ -91,7 +91,7 @@ int child_start_plain(struct child *child, const char *const words[], const char
 	return child_fork(child, words, folder);
 }
 
-/* False at its end. */
+/* Returns false at the end of the child's standard error. */
 static bool child_read_messages(struct child *child)
 {
 	char buf[4096];

@@ -14,20 +14,21 @@
 
 struct child {
 	pid_t pid;          /* 0: none, or waited for */
-	int said;           /* its standard error: to be read by the functions below; -1: none */
-	struct strbuf text; /* its messages so far */
+	int said;           /* the child's standard error, read by the functions below; -1: none */
+	struct strbuf text; /* the child's messages so far */
 	size_t relayed;     /* bytes of `text` that child_relay_warnings() has read */
 };
 
 /*
  * Runs `words`, a NULL at their end: a command of hostlat with its arguments. It is a process group
- * of its own, and gets SIGTERM when this process ends without having stopped it. 0 or -errno. To be
- * ended in either case.
+ * of its own, and gets SIGTERM when this process ends without having stopped it. Returns 0 or
+ * -errno. child_end() must follow in either case.
  */
 int child_start(struct child *child, const char *const words[]);
 
 /*
- * The same, without privileges: as the user behind sudo if `folder`, which it writes into, is his.
+ * Starts a child as child_start() does, without privileges: as the user behind sudo if that user
+ * owns `folder`, into which the child writes.
  */
 int child_start_plain(struct child *child, const char *const words[], const char *folder);
 
@@ -56,10 +57,10 @@ void child_relay_warnings(struct child *child);
  */
 void child_put_error(const struct child *child, int code, struct strbuf *why);
 
-/* Asks it to end in order, as by ctrl-C. */
+/* Asks the child to end in order, as by ctrl-C. */
 void child_interrupt(const struct child *child);
 
-/* Ends it, if need be by force, logs its warnings, and frees. Accepts a zeroed one. */
+/* Ends the child, if need be by SIGKILL, logs its warnings, and frees. Accepts a zeroed one. */
 void child_end(struct child *child);
 
 #endif

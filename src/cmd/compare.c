@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hostlat compare: what two recordings differ by. What each of the analyses can compare is its own
- * part of the result: here is only who has what.
+ * hostlat compare: how two recordings differ. Each analysis compares its own data; this file finds
+ * which data both have.
  */
 #include <errno.h>
 #include <string.h>
@@ -61,14 +61,14 @@ struct compare_input {
 	struct watch_run *watch;
 	struct conns_run *conns;       /* NULL: none */
 	bool messages, load, stages;
-	struct load_intake intake;     /* if it is compared */
+	struct load_intake intake;     /* read only if both have it */
 	struct event_damage damage;
 };
 
 struct compare_inputs {
 	struct compare_input both[2];
-	struct comparison *messages;   /* NULL: not both have any */
-	bool stages, load, conns;      /* both have it */
+	struct comparison *messages;   /* NULL: a recording has no messages */
+	bool stages, load, conns;      /* both recordings have it */
 };
 
 /* ---- reading ---- */
@@ -344,7 +344,7 @@ static int compare_print(const struct compare_config *c, struct compare_inputs *
 
 static bool compare_selection(const struct compare_config *c, struct message_selection *s)
 {
-	/* One message as a reference is read and not used: it can't be none. */
+	/* The selection needs a reference; this one is read and not used. */
 	*s = (struct message_selection){ .from = 0.999, .to = 1, .slowest = c->slowest,
 				 .against_from = 0.5, .against_to = 0.5 };
 	if (!c->slice || recorded_slice_parse(c->slice, &s->from, &s->to))

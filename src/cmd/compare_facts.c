@@ -10,7 +10,7 @@
 /* These facts name a run; they do not describe the host's set-up. */
 #define OF_THE_RUN "run."
 
-/* Since the machine was started: no set-up. */
+/* Counters since boot are no set-up. */
 static const char *const counters[] = { "cpu.steal_percent", "net.softnet.dropped",
 					"net.softnet.squeezed" };
 
@@ -68,7 +68,7 @@ static void compare_facts_sort(struct compare_facts *facts)
 		qsort(facts->items, facts->len, sizeof(*facts->items), compare_facts_order);
 }
 
-/* All values of the key at *at, which moves on; NULL if there is another key there. */
+/* Returns all values of `key` from *at on, which moves behind them; NULL if there is none. */
 static const char *compare_facts_values(const struct compare_facts *facts, size_t *at,
 					const char *key, struct report *r)
 {

@@ -18,7 +18,10 @@ struct compare_facts VEC_OF(struct compare_fact);
 void compare_facts_init(struct compare_facts *facts);
 void compare_facts_release(struct compare_facts *facts);
 
-/* Those of the run itself (its time, its pid), which always differ, are ignored. 0 or -ENOMEM. */
+/*
+ * Adds a fact, unless it is of the run itself (its time, its pid), which always differs. 0 or
+ * -ENOMEM.
+ */
 int compare_facts_add(struct compare_facts *facts, const char *key, const char *value);
 
 /*

@@ -12,7 +12,7 @@
 #include "cmd/recorded_file.h"
 #include "conns/conns.h"
 
-/* NULL: it is not in the folder, or, with a message and *err, it can't be read. */
+/* Returns a reader, or NULL if the file is missing or, with a message and *err, unreadable. */
 static struct event_reader *compare_readers_open_in(const char *folder, const char *name,
 						    bool needed, int *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the words of the command line to the command that runs. */
+/* Runs the command that the command line names. */
 #include <stdlib.h>
 #include <string.h>
 

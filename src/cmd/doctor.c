@@ -46,7 +46,7 @@ static void doctor_list_name(struct strbuf *names, const char *name)
 	strbuf_printf(names, "%s%s", names->len ? ", " : "", name);
 }
 
-/* Unprivileged runs end here: what is listed as n/a makes the result partial. */
+/* Unprivileged runs list unknown capabilities as n/a, which makes the result partial. */
 static void doctor_unknown_reason(struct report *report, const char *what, size_t n,
 				  const struct strbuf *names)
 {
@@ -58,7 +58,7 @@ static void doctor_unknown_reason(struct report *report, const char *what, size_
 
 static void doctor_show_capabilities(struct report *report, const struct cap_vec *caps)
 {
-	/* People read what was found and what it takes in one cell. */
+	/* In text, a capability's finding and remedy share one cell. */
 	static const struct column columns[] = {
 		{ .name = "area", .head = "area" },
 		{ .name = "capability", .head = "capability" },
@@ -101,7 +101,7 @@ static void doctor_show_capabilities(struct report *report, const struct cap_vec
 	strbuf_release(&unknown);
 }
 
-/* A table for programs; for people, whom its sentences would not fit into columns, lines. */
+/* JSON has a table; text has lines, as the sentences would not fit into columns. */
 static void doctor_show_tuning(struct report *report, const struct host_advice_vec *advice)
 {
 	static const struct column columns[] = {

@@ -89,7 +89,7 @@ static const struct opt explain_options[] = {
 struct child_arguments {
 	const char *words[CHILD_WORDS_MAX];
 	size_t n;
-	struct strbuf texts[16]; /* those that were made */
+	struct strbuf texts[16]; /* formatted arguments, owned */
 	size_t made;
 };
 
@@ -218,7 +218,7 @@ static bool explain_has_result(int code)
 	return code == EXIT_OK || code == EXIT_PARTIAL;
 }
 
-/* Makes the load and waits for its result. */
+/* Runs `hostlat load` and waits for its result. */
 static int explain_run_load(const struct explain_config *c, struct stop *stop, uint64_t duration_ns,
 			    void (*words_of)(struct child_arguments *w,
 					     const struct explain_config *c))
@@ -231,7 +231,7 @@ static int explain_run_load(const struct explain_config *c, struct stop *stop, u
 	code = child_start_plain(&load, words.words, c->folder);
 	if (!code)
 		code = child_wait(&load, duration_ns + START_PATIENCE_NS, stop);
-	if (code == -EINTR) { /* it leaves what it has */
+	if (code == -EINTR) { /* load writes the result of the time so far */
 		child_interrupt(&load);
 		code = child_wait(&load, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
 	}
@@ -247,7 +247,7 @@ static int explain_run_load(const struct explain_config *c, struct stop *stop, u
 struct conns_child {
 	struct child child;
 	bool runs;
-	struct strbuf why; /* it failed */
+	struct strbuf why; /* the reason of a failure; empty: none */
 };
 
 /* A recording of an earlier run, or half a recording, must not be taken for this run's. */
@@ -270,7 +270,7 @@ static void explain_conns_failed(struct conns_child *conns, const struct explain
 	conns->runs = false;
 }
 
-/* 0, also if it can't; -EINTR. */
+/* Returns 0, also if connections cannot be measured, or -EINTR. */
 static int explain_conns_start(struct conns_child *conns, const struct explain_config *c,
 			       struct stop *stop)
 {
@@ -351,7 +351,7 @@ out:
 	return code;
 }
 
-/* The page of what result.json says. A failure is said, and spoils nothing else. */
+/* Makes report.html from result.json. A failure is logged; result.json stays valid. */
 static void explain_make_page(const struct explain_config *c, struct stop *stop)
 {
 	struct child_arguments words = { 0 };
@@ -441,7 +441,7 @@ static int explain_server(const struct explain_config *c, uint64_t port, struct 
 	return code;
 }
 
-/* The rows can't say it: only --from does without the three. */
+/* The option rows cannot say that --from makes the other three optional. */
 static bool explain_is_complete(const struct explain_config *c)
 {
 	const char *missing = !c->url ? "URL" : !(c->rate > 0) ? "--rate" :

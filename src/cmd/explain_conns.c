@@ -14,11 +14,12 @@
 #include "report/difference.h"
 #include "report/human.h"
 
-/* Sentences about problems. */
+/* Sentences about problems in the verdict, at most. */
 #define PROBLEMS_SAID 2u
 
 struct explain_conns {
-	const char *why;             /* nothing is known: static, or borrowed; NULL: it is */
+	const char *why;             /* why nothing is known: static or borrowed; NULL: it is
+				      * known */
 	struct conns_scope scope;
 	struct conns_options options;
 	struct conns *conns;
@@ -160,7 +161,7 @@ static int party_add_owed(struct explain_conns *e, const struct diagnosis *d,
 	return err;
 }
 
-/* Where nothing of the time was seen, the thread is known for nothing. */
+/* A thread whose time was not recorded at all is reported as unknown. */
 static void party_check_known(struct party *p)
 {
 	if (!p->why && p->profile.ns[THREAD_UNKNOWN] == p->profile.total_ns)

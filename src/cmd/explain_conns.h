@@ -16,8 +16,8 @@
 struct explain_conns;
 
 /*
- * Reads `path`. `why`: it was not recorded, for this reason (NULL: it was); borrowed. To be freed
- * in either case. 0 or -errno.
+ * Reads `path`. `why`: the reason why nothing was recorded, borrowed; NULL: it was. To be freed in
+ * either case. 0 or -errno.
  */
 int explain_conns_new(struct explain_conns **out, const char *path, const char *why,
 		      struct event_reader *server, struct event_reader *load);
@@ -31,7 +31,7 @@ void explain_conns_free(struct explain_conns *e);
 int explain_conns_report(struct explain_conns *e, const struct diagnosis *d, struct report *r,
 			 struct report *document);
 
-/* Whether `document` has something. */
+/* Returns true if explain_conns_report() filled in `document`. */
 bool explain_conns_known(const struct explain_conns *e);
 
 #endif

@@ -97,7 +97,7 @@ static int explain_diagnose(struct diagnosis **out, struct event_reader *server,
 	return err;
 }
 
-/* The verdict is what both say, in one list; what is wrong with either is wrong with it. */
+/* Copies the findings and reasons of another report: what is unsound there is unsound here. */
 static void explain_copy_findings(struct report *r, const struct report *from)
 {
 	for (const struct item *i = from->findings.first; i; i = i->next)
@@ -261,7 +261,7 @@ static int explain_fill_report(const struct explain_input *input, const struct e
 	return err;
 }
 
-/* Where and when it was measured, whenever it is explained. */
+/* Begins a report with the host and time of the recording. */
 static void explain_begin_report(const struct explain_known *known, struct report *r,
 				 const char *command, unsigned int schema)
 {

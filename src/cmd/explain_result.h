@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the recordings of `explain` to its verdict and to result.json. */
+/* Makes the verdict and result.json from the recordings of `explain`. */
 #ifndef HOSTLAT_CMD_EXPLAIN_RESULT_H
 #define HOSTLAT_CMD_EXPLAIN_RESULT_H
 
 #include "cmd/cmd.h"
 
 /* Files in explain's folder. */
-#define EXPLAIN_SERVER "server.hlat"  /* hostlat record's */
-#define EXPLAIN_CLIENT "client.hlat"  /* hostlat load's */
+#define EXPLAIN_SERVER "server.hlat"  /* by hostlat record */
+#define EXPLAIN_CLIENT "client.hlat"  /* by hostlat load */
 #define EXPLAIN_WATCH "watch.json"
 #define EXPLAIN_LOAD "load.json"
 #define EXPLAIN_RESULT "result.json"
-#define EXPLAIN_PAGE "report.html"   /* hostlat report's, of result.json */
+#define EXPLAIN_PAGE "report.html"   /* by hostlat report, from result.json */
 
 #define EXPLAIN_SCHEMA 1
 
 struct explain_input {
 	const char *folder;
-	bool anew;           /* result.json is there: it isn't written again */
-	const char *no_conns; /* connections were not recorded, and why; NULL: they were */
+	bool anew;           /* result.json exists and is not written again */
+	const char *no_conns; /* why connections were not recorded; NULL: they were */
 	bool conns_failed;   /* recording them was tried and failed */
 };
 

@@ -163,7 +163,7 @@ static void interval_view_warn(const struct report *report)
 			    row->cells[2].type == VALUE_STRING ? row->cells[2].string : "");
 }
 
-/* The size limit may come as a surprise; the other ends were asked for. */
+/* Adds why the recording ended, and a finding if that was the size limit. */
 static void interval_view_end(const struct interval_view *view, struct report *report)
 {
 	object_add(&report->body, "ended", value_string(view->ended));

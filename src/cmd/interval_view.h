@@ -19,7 +19,7 @@ enum interval_span { SPAN_INTERVAL, SPAN_TOTAL };
 
 struct interval_view_config {
 	const struct common_options *common;
-	const char *command;   /* whose result this is */
+	const char *command;   /* name of the command */
 	int schema;            /* version of the JSON document */
 	uint64_t count;        /* how many intervals to show; 0 = all */
 	bool cumulative;       /* show the totals at each interval */
@@ -38,7 +38,7 @@ struct interval_view {
 	bool terminal;
 	bool reader_gone;      /* the other end of the output's pipe is closed */
 	const char *ended;     /* why the recording ended, for the result; NULL: not reported */
-	uint64_t intervals;    /* closed so far */
+	uint64_t intervals;    /* intervals shown so far */
 	struct provenance who; /* from the stream's facts */
 	struct run_facts facts;
 };
@@ -51,7 +51,7 @@ int interval_view_open(struct interval_view *view, const struct interval_view_co
 		       void *analysis);
 void interval_view_release(struct interval_view *view);
 
-/* A fact of the stream: whose run it is. Other events are left alone. */
+/* Reads host and start of the run from a fact. Ignores other events. */
 void interval_view_fact(struct interval_view *view, const struct event *event);
 
 /* Returns 0, 1 if the pipe's reader has gone away, which ends the run, or -ECANCELED: reported. */

@@ -73,7 +73,7 @@ static void activity_put_call(void *ctx, uint32_t cpu, const struct trace_call *
 		p->err = activity_call(p->activity, cpu, &one);
 }
 
-/* The functions come first, so that what the programs noted finds its place among them. */
+/* Function calls are put first, so that the programs' events fit in between. */
 int live_activity_pull(struct live_activity *a, struct event_writer *writer)
 {
 	struct activity_calls putting = { .activity = a->activity };
@@ -91,7 +91,7 @@ int live_activity_pull(struct live_activity *a, struct event_writer *writer)
 	return putting.err ? putting.err : activity_pull(a->activity, writer, until);
 }
 
-/* If it is not told, nobody can say whether a quota was at work. */
+/* Without this fact diagnose cannot tell whether a quota held threads back. */
 static int activity_put_throttled(const struct live_activity *a, struct event_writer *writer)
 {
 	uint64_t times;

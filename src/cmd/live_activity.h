@@ -14,7 +14,7 @@
 struct live_activity {
 	struct activity *activity;
 	struct funcgraph *functions; /* NULL: not asked for */
-	uint64_t throttled;          /* times that some group was before the start ... */
+	uint64_t throttled;          /* times that control groups were throttled before the start */
 	bool throttled_known;        /* false: `throttled` could not be read */
 };
 
@@ -27,13 +27,13 @@ int live_activity_open(struct live_activity *a, uint32_t pid,
 		       const struct tracefs_config *functions);
 int live_activity_start(struct live_activity *a);
 
-/* All that has come. Returns the writer's first error. */
+/* Records all events that have come. Returns the writer's first error. */
 int live_activity_pull(struct live_activity *a, struct event_writer *writer);
 
-/* The last of it. */
+/* Records the last events and stops. */
 int live_activity_end(struct live_activity *a, struct event_writer *writer);
 
-/* Events that found no room, so far. */
+/* Returns how many events were lost so far. */
 uint64_t live_activity_lost(const struct live_activity *a);
 
 void live_activity_release(struct live_activity *a);

@@ -34,7 +34,10 @@ static int live_check_netns(struct pkt_probe_config *o)
 	return ns ? 0 : -ENOENT;
 }
 
-/* In how many namespaces the packets of this interface come by others, whose names `below` gets. */
+/*
+ * Counts the namespaces in which packets arrive by interfaces below this one; `below` gets their
+ * names.
+ */
 static int live_check_count_uppers(const struct host_netns_vec *list, const char *name,
 				   struct strbuf *below)
 {
@@ -51,7 +54,7 @@ static int live_check_count_uppers(const struct host_netns_vec *list, const char
 	return n;
 }
 
-/* Packets are told by the interface that they came by: a bond, for instance, has none. */
+/* Packets carry the interface that received them: a bond, for instance, receives none. */
 static int live_check_lowest(const char *name, const struct host_netns_vec *list, int found)
 {
 	struct strbuf below = STRBUF_INIT(4096);
@@ -146,7 +149,7 @@ static uint32_t iface_depth(const char *path)
 /* The id of the root, where all of the hierarchy is seen; include/linux/kernfs.h. */
 #define CGROUP_ROOT_ID 1
 
-/* `path` is below the mount. The kernel knows groups by their depth below its own root. */
+/* The kernel compares groups by their depth below its own root; `path` is below the mount. */
 static int live_check_find_cgroup(const char *mount, const char *path,
 				  struct pkt_probe_config *config)
 {
@@ -204,7 +207,7 @@ static int live_check_origin(const struct pkt_probe_config *o)
 	return -EINVAL;
 }
 
-/* It sees packets, and knows nothing of their sockets. */
+/* A probed function sees packets and knows nothing of their sockets. */
 static int live_check_probe(const struct pkt_probe_config *o)
 {
 	const char *with = o->pid ? "--pid" : o->cgroup ? "--cgroup" : o->by ? "--by" :
@@ -231,7 +234,7 @@ static int live_check_probe(const struct pkt_probe_config *o)
 	return -EINVAL;
 }
 
-/* Every row is of the same packets: those that found a long queue. */
+/* All rows show the same packets: those that found a long queue. */
 static int live_check_min_queue(const struct pkt_probe_config *o)
 {
 	if (!o->min_queue)
@@ -252,7 +255,7 @@ static int live_check_min_queue(const struct pkt_probe_config *o)
 	return -EINVAL;
 }
 
-/* Drops and acknowledgements are counted in full; by their interface that can't be. */
+/* Drops and acknowledgements are counted for all interfaces together. */
 static int live_check_sample(const struct pkt_probe_config *o)
 {
 	if (!o->ifname || !(o->one_in > 1 || o->max_overhead > 0))
@@ -292,7 +295,7 @@ static int live_check_slower_than(const struct pkt_probe_config *o)
 	return -EINVAL;
 }
 
-/* Each message is told, and what the CPUs do can't be thinned. */
+/* Each message is recorded, and CPU activity cannot be sampled. */
 static int live_check_tracing(const struct pkt_probe_config *o, bool activity)
 {
 	const char *with = o->one_in > 1 ? "--sample" : o->max_overhead > 0 ? "--max-overhead" :

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether what the options name exists, and whether they go together: before anything is loaded. */
+/* Checks before anything is loaded: named objects exist, and the options can be combined. */
 #ifndef HOSTLAT_CMD_LIVE_CHECK_H
 #define HOSTLAT_CMD_LIVE_CHECK_H
 

@@ -179,7 +179,7 @@ static int live_options_put_target(struct event_sink *sink, uint64_t now,
 
 #define NUMBER_TEXT 24
 
-/* The option's value as its fact has it, in `number` or static. NULL: there is none. */
+/* Returns the option's value as its fact has it, in `number` or static; NULL: none. */
 static const char *live_options_fact_value(const struct opt *row,
 					   const struct pkt_probe_config *c,
 					   char number[NUMBER_TEXT])
@@ -232,7 +232,7 @@ static const char *live_options_required_value(const struct opt *row,
 	return live_options_fact_value(row, c, number);
 }
 
-/* Part of a recording's stages can be shown. */
+/* The view may show part of a recording's stages. */
 static bool live_options_has_no_stage(const struct pkt_probe_config *c, const char *value)
 {
 	uint64_t recorded = 0;

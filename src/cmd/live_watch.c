@@ -38,19 +38,19 @@ struct live_watch {
 	struct pkt_probe *probe;
 	struct live_activity activity;
 	struct timekeeping *clocks; /* NULL: not recorded */
-	uint64_t messages_lost, activity_lost; /* that were told */
+	uint64_t messages_lost, activity_lost; /* losses reported so far */
 	struct event_memsource *queue;
 	struct event_dict *dict;
 	struct recording recording;
 	struct stop stop;
 	int pid_fd;   /* pidfd of --pid, readable when the process has ended; -1: none */
 	bool done;
-	bool misused; /* the command line's fault */
+	bool misused; /* the command line is wrong: EXIT_USAGE */
 };
 
 /* ---- the loop ---- */
 
-/* Hands on what waits in the queue. 1: enough; -errno. */
+/* Hands the queued events to the recording and the view. Returns 1 to end the run, or -errno. */
 static int live_watch_drain(struct live_watch *s)
 {
 	struct event_source *source = event_memsource_source(s->queue);
@@ -107,7 +107,7 @@ static bool live_watch_pulls(const struct live_watch *s)
 	return s->probe_config.messages || s->config->activity;
 }
 
-/* Returns until when the run goes on. */
+/* Returns the time at which the run ends. */
 static uint64_t live_watch_pid_ended(struct live_watch *s)
 {
 	log_info("process %" PRIu64 " has ended", s->probe_config.pid);
@@ -116,8 +116,8 @@ static uint64_t live_watch_pid_ended(struct live_watch *s)
 }
 
 /*
- * Sleeps until `until`; the clock's changes are followed meanwhile, and what can't wait so long is
- * recorded. 1: that is enough.
+ * Sleeps until `until`, following the clock's changes and pulling events for the recording. Returns
+ * 1 if the run is to end.
  */
 static int live_watch_wait_until(struct live_watch *s, uint64_t until)
 {
@@ -130,7 +130,7 @@ static int live_watch_wait_until(struct live_watch *s, uint64_t until)
 	for (;;) {
 		uint64_t now = clock_now(), wait = now < until ? until - now : 0;
 		struct timespec rest;
-		/* A signal may have been seen by what waited for the recording's reader. */
+		/* A signal may have come while a write waited for the recording's reader. */
 		int n, err;
 
 		if (live_watch_pulls(s) && wait > ACTIVITY_PULL_NS)
@@ -153,7 +153,7 @@ static int live_watch_wait_until(struct live_watch *s, uint64_t until)
 	}
 }
 
-/* For the recording and for whoever looks. */
+/* Reports new losses to the recording and the view. */
 static int live_watch_put_lost(struct live_watch *s, uint16_t kind, uint64_t lost,
 			       uint64_t *reported)
 {
@@ -206,7 +206,7 @@ static int live_watch_run_intervals(struct live_watch *s)
 	return err < 0 ? err : 0;
 }
 
-/* Messages can be recorded without it. */
+/* Messages can be recorded without CPU activity. */
 static int live_watch_open_activity(struct live_watch *s)
 {
 	int err = live_activity_open(&s->activity, s->probe_config.pid, s->config->functions);
@@ -237,7 +237,7 @@ static int live_watch_open_probe(struct live_watch *s)
 	return err;
 }
 
-/* Messages of receive calls are what a recording is taken for that says nothing. */
+/* Without this fact a recording's messages are those of receive calls. */
 static int live_watch_put_boundary(struct live_watch *s)
 {
 	const uint32_t messages = s->probe_config.messages;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A live run of the watch probe, for `watch` and `record`: what is measured is handed on interval
- * by interval, and recorded if there is a file.
+ * A live run of the packet probe, for `watch` and `record`. Each interval's events go to the view
+ * and, if there is a file, into the recording.
  */
 #ifndef HOSTLAT_CMD_LIVE_WATCH_H
 #define HOSTLAT_CMD_LIVE_WATCH_H
@@ -14,7 +14,7 @@
 #include "trace/tracefs.h"
 
 struct live_watch_config {
-	const struct pkt_probe_config *probe; /* as it was asked for: the session fills it in */
+	const struct pkt_probe_config *probe; /* as given; the run fills in a copy */
 	uint64_t interval_ns;
 	uint64_t duration_ns;    /* 0: until stopped */
 	const char *record;      /* file, or NULL */
@@ -23,7 +23,7 @@ struct live_watch_config {
 	bool activity;           /* record CPU activity, too */
 	/* With the kernel's functions; NULL: without. */
 	const struct tracefs_config *functions;
-	int result_fd;           /* where the result is written: not the recording's place */
+	int result_fd;           /* descriptor of the result: must not be the recording */
 	/*
 	 * Takes each block. 1 ends the run, -errno fails it; -ECANCELED: the message has been
 	 * printed. NULL: nobody looks.
@@ -38,9 +38,9 @@ enum live_watch_end {
 
 struct live_watch_result {
 	enum live_watch_end end;    /* reason why the run ended */
-	int record_error;        /* -errno: the recording is not whole, and why */
+	int record_error;        /* -errno: why the recording is incomplete */
 	uint64_t recorded_bytes;
-	bool lacks_activity;     /* it was asked for, and this kernel refuses it */
+	bool lacks_activity;     /* this kernel refuses CPU activity, which was requested */
 };
 
 /* Runs until stopped. Returns EXIT_OK or, after a message, EXIT_USAGE or EXIT_CANNOT. */

@@ -34,7 +34,7 @@ static const struct opt man_options[] = {
 	OPT_END,
 };
 
-/* A page that is made. `command` is NULL on pages that belong to no single command. */
+/* A page in the making. `command` is NULL on pages that belong to no single command. */
 struct man_page {
 	const struct command *const *table;
 	const struct command *command;

@@ -6,7 +6,7 @@
 /* Before anything is set up: removes what collectors that were killed have left. */
 void measuring_prepare(void);
 
-/* The set-up is done: gives up the privileges that only it needed, and says "measuring". */
+/* Ends the set-up: gives up the privileges that only it needed, and logs "measuring". */
 void measuring_begin(void);
 
 #endif

@@ -69,7 +69,7 @@ static const struct opt_choice activity_choices[] = {
 	"*_sys_writev,*_sys_sendto,*_sys_sendmsg,*_sys_sendmmsg,*_sys_epoll_*wait,*_sys_*poll," \
 	"*_sys_*select*,*_sys_accept4"
 
-/* From a send call over loopback to the reader's socket it is some 30 of these. */
+/* A message over loopback causes some 30 calls of these. */
 #define FUNCTIONS_DEPTH "36"
 
 static const struct opt record_options[] = {
@@ -131,7 +131,7 @@ static struct tracefs_config record_functions(const struct record_config *c)
 	return functions;
 }
 
-/* Messages are told of both directions, but for --stages. */
+/* Without --stages, messages of both directions are recorded. */
 static struct pkt_probe_config record_function_options(const struct record_config *c)
 {
 	struct pkt_probe_config o = c->probe;

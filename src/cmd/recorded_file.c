@@ -32,7 +32,7 @@ static const char *recorded_file_foreign_format(const char *path)
 {
 	char begin[MAGIC_MAX + 1] = "";
 	struct stat st;
-	/* A pipe's first bytes are gone, and whoever opens it again may wait for ever. */
+	/* A pipe cannot be read again, and opening it again may block forever. */
 	FILE *file = !stat(path, &st) && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
 	const size_t size = file ? fread(begin, 1, MAGIC_MAX, file) : 0;
 
@@ -145,7 +145,7 @@ int recorded_file_read(const char *path, int (*feed)(void *ctx, const struct eve
 	}
 	event_source_damage(event_reader_source(reader), damage);
 	event_reader_free(reader);
-	if (err < 0 && err != -ECANCELED) /* which has been said */
+	if (err < 0 && err != -ECANCELED) /* already logged */
 		log_error("cannot read %s: %s", path, strerror(-err));
 	return err < 0 ? EXIT_CANNOT : EXIT_OK;
 }

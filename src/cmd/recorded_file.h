@@ -7,10 +7,10 @@
 
 #include "event/reader.h"
 
-/* Why a file can't be read as a recording, for the -errno of its reader. */
+/* Returns why a file is not readable as a recording, for the -errno of its reader. */
 const char *recorded_file_why(const char *path, int err);
 
-/* The words of the command that shows a recording by what is in it: "watch --from". */
+/* Returns the command that shows a recording of this content, such as "watch --from". */
 const char *recorded_file_words(const char *path);
 
 /*
@@ -19,27 +19,27 @@ const char *recorded_file_words(const char *path);
  */
 bool recorded_file_is_of(const char *path, uint16_t kind);
 
-/* NULL after a message. */
+/* Opens a recording; NULL after a message. */
 struct event_reader *recorded_file_open(const char *path);
 
-/* Why a file could not be analysed; `verb` as in "can't diagnose FILE". */
+/* Logs why a file could not be analysed; `verb` as in "cannot diagnose FILE". */
 void recorded_file_failed(const char *path, const char *verb, int err);
 
 /*
- * Calls `take` for each event of the low-rate kinds, in order, until it returns other than 0. 0,
+ * Calls `feed` for each event of the low-rate kinds, in order, until it returns other than 0. 0,
  * that, or -errno of the reader.
  */
 int recorded_file_events(struct event_reader *reader,
 			 int (*feed)(void *ctx, const struct event *event), void *ctx);
 
 /*
- * All of a recording, block by block, into `take`, which is as in struct live_watch_config; then
- * what damage there was. Returns EXIT_OK or, after a message, EXIT_CANNOT.
+ * Passes all blocks of a recording to `feed`, which is as in struct live_watch_config; then the
+ * damage. Returns EXIT_OK or, after a message, EXIT_CANNOT.
  */
 int recorded_file_read(const char *path, int (*feed)(void *ctx, const struct event_block *block),
 		       void *ctx, struct event_damage *damage);
 
-/* "99.9:100": percentiles, ascending, as 0..1. False: it is none. */
+/* Parses "99.9:100", ascending percentiles, into 0..1. Returns false for anything else. */
 bool recorded_slice_parse(const char *text, double *from, double *to);
 
 #endif

@@ -19,13 +19,13 @@ struct recording {
 	struct outfile file;         /* holds the descriptor from recording_begin() on */
 	bool begun;
 	bool nameless;               /* the file could not be given its name */
-	struct event_writer *writer; /* NULL: none, or no more */
-	int error;                   /* -errno: it is not whole, and why */
-	bool full;                   /* it is not whole: it reached its size limit */
+	struct event_writer *writer; /* NULL: no recording, or writing has failed */
+	int error;                   /* -errno: why the recording is incomplete */
+	bool full;                   /* incomplete: the size limit was reached */
 	uint64_t bytes;              /* size of the file, once closed */
 };
 
-/* False, with a message, if recording and result are to go into one file. */
+/* Returns false, with a message, if recording and result would go into one file. */
 bool recording_is_apart(const char *path, const char *output);
 
 /*
@@ -37,21 +37,23 @@ bool recording_is_apart(const char *path, const char *output);
 int recording_open(struct recording *recording, const char *path, uint64_t size_limit,
 		   int result_fd);
 
-/* The run starts: the file is this recording from now on. A failure is said, and in `error`. */
+/* Creates the file at the start of the run. A failure is logged, and kept in `error`. */
 void recording_begin(struct recording *recording);
 
-/* Whether all of the block fits into the file. If not, it is full, and nothing more is for it. */
+/*
+ * Returns whether the whole block fits into the file. If not, the file is full and takes no more.
+ */
 bool recording_fits(struct recording *recording, const struct event_block *block);
 
 void recording_copy(struct recording *recording, const struct event_block *block);
 
-/* An error of its writer, 0 for none: the first one is said, and kept in `error`. */
+/* Reports an error of the writer, 0 for none: the first is logged, and kept in `error`. */
 void recording_failed(struct recording *recording, int err);
 
 /* Events copied before this call precede those copied later, whatever their core and kind. */
 void recording_flush(struct recording *recording);
 
-/* Also of one that was not opened. */
+/* Accepts one that was not opened. */
 void recording_close(struct recording *recording);
 
 #endif

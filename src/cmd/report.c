@@ -104,7 +104,7 @@ static bool page_is_recording(const struct page_maker *m)
 	return m->text.len >= n && !memcmp(strbuf_str(&m->text), EVENT_FILE_MAGIC, n);
 }
 
-/* The end of the first of several documents, a line each (--json-lines); NULL: it is one. */
+/* Returns the end of the first of several documents (--json-lines); NULL: there is one. */
 static const char *page_first_line(const char *text, size_t n)
 {
 	const char *end = memchr(text, '\n', n);
@@ -140,7 +140,7 @@ static int page_add_document(struct page_maker *m, const char *name, const char 
 	return EXIT_OK;
 }
 
-/* A page is for people: of many intervals it has the last. */
+/* Adds the last intervals of a file of JSON lines: a page cannot show them all. */
 static int page_add_lines(struct page_maker *m, const char *name)
 {
 	const size_t n = m->text.len;

@@ -12,10 +12,10 @@
 #define FACT_STARTED "run.started_ns"
 #define FACT_RUN_PID "run.pid"
 
-/* These four, of this host and now. Returns 0 or what the sink returns. */
+/* Puts the facts about this host and time. Returns 0 or what the sink returns. */
 int run_facts_put(struct event_sink *sink, uint64_t now);
 
-/* host/facts.h: the machine as far as it bears on latency. */
+/* Puts the set-up facts of the host (host/facts.h). */
 int run_facts_put_host(struct event_sink *sink, uint64_t now);
 
 /* Facts of a run, as read from its stream. */

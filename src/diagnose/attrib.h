@@ -41,14 +41,14 @@ struct slice {
 	uint32_t core_task;   /* DICT_TASK: had the core */
 };
 
-/* The rules' input for all messages of a recording, where slices go, and buffers. */
+/* Input of the rules for all messages of a recording, receiver of the slices, and buffers. */
 struct attrib_env {
 	const struct messages *messages;
 	const struct tasks *tasks;
 	const struct calls *calls;
 	const struct cpu_history *history;
 	bool by_request;     /* `read` is when the reply was sent, or a mark fired */
-	bool lost_messages;  /* not all of them are in the recording */
+	bool lost_messages;  /* the recording lacks some messages */
 	bool throttles;      /* some control group was throttled meanwhile */
 	uint64_t recorder;   /* pid of the hostlat that recorded; 0 = unknown */
 	void (*emit)(void *ctx, const struct slice *slice);
@@ -62,7 +62,7 @@ struct attrib_env {
 void attrib_init(struct attrib_env *env);
 void attrib_release(struct attrib_env *env);
 
-/* From when on, and up to when, the history has to reach for a message. */
+/* Return the begin and end of the history that a message needs. */
 uint64_t attrib_from(const struct messages *messages, const struct subject *subject);
 uint64_t attrib_until(const struct messages *messages, const struct subject *subject);
 
@@ -83,20 +83,21 @@ enum { SOFTIRQ_NET_TX = 2, SOFTIRQ_NET_RX = 3, SOFTIRQ_HRTIMER = 8 };
 /* One message while it is charged. */
 struct attribution {
 	struct attrib_env *env;
-	uint32_t message;    /* its place */
-	uint32_t thread;     /* the reader; of a sent message the sender, which is in its call */
-	uint64_t at;         /* all before it is charged */
-	uint64_t end;        /* nothing behind it is */
+	uint32_t message;    /* index of the message */
+	uint32_t thread;     /* the reader; for a sent message the sender */
+	uint64_t at;         /* time up to which all is charged */
+	uint64_t end;        /* end of the message: nothing later is charged */
 	uint64_t since;      /* the thread is followed from here on */
 	enum where where;
 	uint32_t serving;    /* place + 1 of the message that the reader serves; 0 = none */
 	uint32_t coming;     /* place + 1 of the next one that it reads */
-	uint64_t known;      /* when it read that one, or waited for any */
-	bool unsure;         /* it serves one or none: that was not recorded */
+	uint64_t known;      /* when the reader read `coming`, or waited for any message */
+	bool unsure;         /* not recorded whether the reader serves a message */
 	uint32_t queue;      /* core on which the thread is queued, or the next one it runs on */
-	enum cause idle;     /* why an idle core does not do what it could */
-	size_t oncpu;        /* number in env->oncpus that is looked at */
-	size_t wakings;      /* env->wakings up to this number are later than what is looked at */
+	enum cause idle;     /* cause of an idle core's time */
+	size_t oncpu;        /* index in env->oncpus of the current stretch */
+	size_t wakings;      /* index in env->wakings: earlier entries are later than the current
+			      * stretch */
 	/* Charges a sleep up to `to` that was no stop and no fault. `slice`: all but its cause. */
 	void (*asleep)(struct attribution *a, uint64_t to, const struct oncpu *next,
 		       const struct waking *woken, struct slice *slice);
@@ -112,7 +113,7 @@ struct segment_part {
 
 typedef void attrib_part_fn(struct attribution *a, const struct segment_part *part);
 
-/* A slice without its cause and its times. `part`: what its core does, or NULL. */
+/* Returns a slice without its cause and its times. `part`: the core's activity, or NULL. */
 struct slice attrib_slice(const struct attribution *a, const struct segment_part *part);
 
 /* Charges what is not yet charged up to `until`. */
@@ -133,13 +134,13 @@ void attrib_receive_work(struct attribution *a, const struct segment_part *part,
 			 void (*plain)(struct attribution *a, const struct segment_part *part,
 				       uint64_t until));
 
-/* Another task has the core that the message waits for. */
+/* Charges the time in which another task has the core that the message waits for. */
 void attrib_other_task(struct attribution *a, const struct segment_part *part);
 
-/* The reader is not recorded up to `until`: it may have come to wait for any message. */
+/* Notes that the reader is not recorded up to `until`: it may wait for any message since. */
 void attrib_lose_reader(struct attribution *a, uint64_t until, uint32_t core);
 
-/* The reader waits for any message at `time`: it has served all. */
+/* Notes that the reader waits for any message at `time`: it has served all. */
 void attrib_serve_none(struct attribution *a, uint64_t time);
 
 /* Calls `charge` for each segment of a core in from <= t < to. */

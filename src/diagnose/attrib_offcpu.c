@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Charging, what a core does instead of the message's work, and a thread without a core. */
+/* Charging; other work of a core; a thread without a core. */
 #include <errno.h>
 
 #include "diagnose/attrib.h"
@@ -137,7 +137,7 @@ void attrib_other_task(struct attribution *a, const struct segment_part *part)
 	const struct task_name *task = tasks_get(a->env->tasks, part->segment->task);
 	struct slice slice = attrib_slice(a, part);
 
-	if (task->thread == a->thread) { /* it runs where it cannot */
+	if (task->thread == a->thread) { /* contradictory: it is not runnable but runs */
 		attrib_not_recorded(a, part->end, part->core);
 		return;
 	}
@@ -193,7 +193,7 @@ void attrib_each_segment(struct attribution *a, uint32_t core, uint64_t from, ui
 
 /* ---- runnable ---- */
 
-/* The segment of the thread's queue's core; NULL: that is idle, or is `core` itself. */
+/* Returns the segment of the core on which the thread is queued; NULL: idle, or `core` itself. */
 static const struct cpu_segment *attrib_queued_behind(const struct attribution *a, uint32_t core,
 						      uint64_t time, uint64_t *until)
 {
@@ -234,7 +234,7 @@ uint64_t attrib_idle_ns(const struct attribution *a, uint32_t core, uint64_t fro
 	return idle;
 }
 
-/* The core is idle, and yet the thread does not run: its queue's core says why, if that is not. */
+/* The core is idle and the thread does not run: the queue's core, if it is busy, is the cause. */
 static void attrib_runnable_idle(struct attribution *a, const struct segment_part *part)
 {
 	struct slice slice = attrib_slice(a, part);
@@ -264,7 +264,10 @@ static void attrib_runnable_part(struct attribution *a, const struct segment_par
 		attrib_other_task(a, part);
 }
 
-/* Since `since`, and next on `core`: for how long both cores were idle in all says why. */
+/*
+ * Charges a runnable thread's time since `since`. The cause depends on how long both its queue's
+ * core and `core`, where it runs next, were idle.
+ */
 static void attrib_runnable(struct attribution *a, uint64_t since, uint64_t to, uint32_t core)
 {
 	const struct cpu_history *history = a->env->history;
@@ -356,7 +359,7 @@ static const struct waking *attrib_last_waking(struct attribution *a, const stru
 	return a->wakings < wakings->len ? wakings->items[a->wakings] : NULL;
 }
 
-/* A waking behind a gap of the trace says that it slept in there. */
+/* A waking behind a trace gap shows that the thread slept in the gap. */
 static void attrib_preempted(struct attribution *a, uint64_t since, const struct oncpu *next)
 {
 	const struct waking *woken = attrib_last_waking(a, next);

@@ -10,7 +10,7 @@
 /* The history reaches this much further back, to hold a waking. */
 #define MARGIN_NS (20 * NS_PER_MS)
 
-/* A call that is slept in more often is taken for the one that reads. */
+/* A call with more stretches on a CPU than this is taken for the reading one. */
 #define CALL_ONCPUS_MAX 64
 
 static const struct message *attrib_rx_message(const struct attribution *a, uint32_t place)
@@ -71,7 +71,7 @@ static void attrib_rx_advance_reads(struct attribution *a, uint64_t time)
 	}
 }
 
-/* To the first segment that is not of the same thread and call, or is after the read. */
+/* Moves *number to the first segment of another thread or call, or after the read. */
 static bool attrib_rx_goes_on(const struct attribution *a, uint32_t core, uint64_t *number,
 			      uint64_t read)
 {
@@ -125,18 +125,18 @@ static bool attrib_rx_call_reads(const struct attribution *a, uint32_t core, uin
 	return true;
 }
 
-/* Whether the trace has a gap since it was known what the reader serves. */
+/* Returns true if the trace has a gap since the served message was known. */
 static bool attrib_rx_serves_unknown(const struct attribution *a, uint64_t end, bool reads)
 {
 	if (reads)
 		return cpu_history_trace_gap(a->env->history, end,
 					     attrib_rx_message(a, a->coming - 1)->read - 1);
-	/* which request it works at, the replies say */
+	/* replies show the request that it works on */
 	return a->unsure ||
 	       (!a->env->by_request && cpu_history_trace_gap(a->env->history, a->known, end - 1));
 }
 
-/* Requests end with their replies: what the reader works at is the one that it answers next. */
+/* Requests end with their replies: the reader works on the one that it answers next. */
 static void attrib_rx_find_request(struct attribution *a, enum call_class class, uint64_t begin)
 {
 	const bool come = a->coming && attrib_rx_message(a, a->coming - 1)->first <= begin;
@@ -203,7 +203,7 @@ static void attrib_rx_running_part(struct attribution *a, const struct segment_p
 
 /* ---- the reader sleeps ---- */
 
-/* Judges by the call that the reader continues in, how it left its core, and its waker. */
+/* Judges a sleep by the call that the reader continues in, how it left its core, and its waker. */
 static void attrib_rx_asleep_reader(struct attribution *a, uint64_t to, const struct oncpu *next,
 				    const struct waking *woken, struct slice *slice)
 {
@@ -213,7 +213,7 @@ static void attrib_rx_asleep_reader(struct attribution *a, uint64_t to, const st
 	enum cause cause = CAUSE_APPLICATION;
 
 	if (class == CALL_WAIT || (class == CALL_RECEIVE && next->left_before == LEFT_ASLEEP)) {
-		/* it was ready for the message: this is the way to its waking */
+		/* it waited for this message, and is being woken */
 		cause = by_task ? CAUSE_APPLICATION : CAUSE_FUNCTION;
 		if (!by_task)
 			slice->where = WHERE_RECEIVE;

@@ -3,7 +3,7 @@
 #include "diagnose/attrib.h"
 #include "diagnose/thread_state.h"
 
-/* Messages of one flow that are on their way out at once, at most; before, nothing is known. */
+/* Messages of one flow in transmission at once, at most; older ones are unknown. */
 #define BEFORE_MAX 4096
 
 static uint64_t attrib_tx_min(uint64_t a, uint64_t b)
@@ -30,12 +30,13 @@ static void attrib_tx_late_part(struct attribution *a, const struct segment_part
 	else if (attrib_interrupt(a, part, part->end))
 		return;
 	else if (task->thread != THREAD_NONE && task->thread == a->thread)
-		attrib_charge(a, part->end, CAUSE_FUNCTION, &slice); /* it is in the kernel */
+		attrib_charge(a, part->end, CAUSE_FUNCTION, &slice); /* the sender is in the
+								      * kernel */
 	else
 		attrib_other_task(a, part);
 }
 
-/* The timer was due at `from`, and did its work at `to`. */
+/* Charges the delay of a pacing timer that was due at `from` and ran at `to`. */
 static void attrib_tx_late_timer(struct attribution *a, uint32_t core, uint64_t from, uint64_t to)
 {
 	a->queue = core;
@@ -123,7 +124,7 @@ static void attrib_tx_unsent(struct attribution *a, uint64_t until, const struct
 
 /* ---- in the call ---- */
 
-/* The sender has a CPU: what it does there is the call. */
+/* The sender has a CPU: it works on the send call. */
 static void attrib_tx_call_part(struct attribution *a, const struct segment_part *part)
 {
 	struct slice slice = attrib_slice(a, part);
@@ -136,7 +137,7 @@ static void attrib_tx_call_part(struct attribution *a, const struct segment_part
 		attrib_charge(a, part->end, CAUSE_FUNCTION, &slice);
 }
 
-/* It is in its send call: the one sleep there that a signal may end is for room. */
+/* The sender is in its send call: the only interruptible sleep there waits for buffer space. */
 static void attrib_tx_asleep(struct attribution *a, uint64_t to, const struct oncpu *next,
 			     const struct waking *woken, struct slice *slice)
 {
@@ -178,7 +179,8 @@ static void attrib_tx_stack_part(struct attribution *a, const struct segment_par
 
 	if (part->segment->type == SEGMENT_NOT_RECORDED)
 		attrib_not_recorded(a, part->end, part->core);
-	else if (part->segment->type == SEGMENT_IDLE) /* such as for the neighbour's address */
+	else if (part->segment->type == SEGMENT_IDLE) /* waits for the neighbour's address, for
+						       * instance */
 		attrib_charge(a, part->end, CAUSE_UNEXPLAINED, &slice);
 	else if (part->segment->type == SEGMENT_HARDIRQ)
 		attrib_interrupt(a, part, part->end);

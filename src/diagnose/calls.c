@@ -7,7 +7,7 @@
 #include "base/bug.h"
 #include "base/sort.h"
 
-/* By number. What is not in here is CALL_OTHER, and its number is its name. */
+/* By number. A call that is missing here is CALL_OTHER, and its number is its name. */
 struct call {
 	uint32_t nr;
 	enum call_class class;

@@ -7,7 +7,7 @@
 
 enum call_class {
 	CALL_OTHER,
-	CALL_WAIT,    /* for any of several: epoll_wait, poll, select */
+	CALL_WAIT,    /* waits for any of several: epoll_wait, poll, select */
 	CALL_RECEIVE, /* read and recv; on a file, too: how the task leaves its core tells */
 	CALL_SEND,
 	CALL_LOCK,    /* futex */
@@ -16,7 +16,7 @@ enum call_class {
 };
 
 struct calls {
-	const struct call *table; /* NULL: numbers of that machine are not known */
+	const struct call *table; /* NULL: the machine's call numbers are unknown */
 	uint32_t n;
 };
 

@@ -16,7 +16,7 @@
 	X(STOPPED, "stopped", "gap", "was stopped by a signal or a tracer") \
 	/* runnable while both cores that it could have were idle: a quota kept it from them */ \
 	X(THROTTLED, "throttled", "gap", "was kept from an idle CPU (quota)") \
-	/* the same where no quota kept it: the core did not start */ \
+	/* idle though no quota applied: the core did not start */ \
 	X(CORE_STALL, "core-stall", "gap", "waited for a CPU that did not start") \
 	X(LOCK, "lock", "gap", "waited for another thread") \
 	X(IO_WAIT, "io-wait", "gap", "waited for a file or a device") \

@@ -9,12 +9,11 @@
 #include "diagnose/compare_state.h"
 
 /*
- * Messages next to the slice's edge, 1 in so many of it: their mean is the worth of a shift of the
- * edge.
+ * One in so many messages lies next to the slice's edge; their mean is the cost of moving the edge.
  */
 #define EDGE_SHARE 10u
 
-/* Shares kept of one place: merged at twice as many, of which the small ones then go. */
+/* Culprits kept of one place: merged at twice as many, after which the small ones are dropped. */
 #define SHARES_MANY 65536u
 
 /* ---- blocks ---- */
@@ -81,14 +80,14 @@ static int compare_rank_targets(const struct recorded *rec, struct slice_of *sli
 	return 0;
 }
 
-/* A message's time in one place, or its latency. */
+/* Returns a message's time in one place, or its latency. */
 static uint64_t compare_part(const struct recorded *rec, uint32_t subject, unsigned int place)
 {
 	return place == COMPARE_LATENCY ? message_latency(subject_message(rec, subject)) :
 	       rec->breakdowns[subject].ns[place];
 }
 
-/* The mean of a place in messages as slow as the slice's edge. */
+/* Returns the mean time of a place in messages as slow as the slice's edge. */
 static double compare_at_edge(const struct recorded *rec, const struct slice_of *slice, bool upper,
 			      unsigned int place)
 {

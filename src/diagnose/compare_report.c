@@ -17,7 +17,7 @@
 /* A change of less than 1 / MINOR of the greatest one is in the table only. */
 #define MINOR 20u
 
-/* Less than 1 / GONE of what it was: a cause is gone. */
+/* A cause below 1 / GONE of its former time is reported as gone. */
 #define GONE 100
 
 static const struct compared *compare_side(const struct comparison *c, int which)
@@ -44,7 +44,7 @@ static int compare_order_by_change(const void *a, const void *b)
 	return sort_order(y->change, x->change) ?: sort_order(x->place, y->place);
 }
 
-/* Places that any of the two has; returns how many. The greatest change first. */
+/* Collects the places that either recording has, greatest change first. Returns how many. */
 static size_t compare_order_places(const struct comparison *c, struct ordered *out)
 {
 	size_t n = 0;
@@ -284,7 +284,7 @@ static bool compare_any_tested(const struct comparison *c)
 	return false;
 }
 
-/* Worth a sentence: more than can be measured, and not next to nothing of the greatest. */
+/* Returns true if a change deserves a sentence: significant, and not tiny beside the greatest. */
 static bool compare_is_notable(const struct comparison *c, uint64_t change, uint64_t greatest)
 {
 	return change > compare_side(c, 0)->rec.granularity &&

@@ -7,7 +7,7 @@
 #include "report/difference.h"
 #include "stats/contrast.h"
 
-/* Fewer messages in a block than this say nothing of it. */
+/* A block with fewer messages than this is not used. */
 #define BLOCK_MESSAGES_MIN 8u
 
 /* As fine as load's: 0.27 %. */
@@ -27,15 +27,17 @@ struct compared {
 	uint64_t total[COMPARE_PLACES];      /* ns in the slice */
 	int64_t mean[COMPARE_PLACES];        /* ns a message; places sum to the latency's */
 	double score[COMPARE_PLACES][CONTRAST_BLOCKS]; /* each block's contribution to the mean */
-	double effective;                    /* independent messages that the slice is worth */
-	uint64_t error;                      /* the most by which parts miss a latency */
+	double effective;                    /* effective number of independent messages in the
+					      * slice */
+	uint64_t error;                      /* largest difference between the sum of parts and a
+					      * latency */
 	struct shares shares[CAUSE_PLACES];  /* merged; ns a message */
 };
 
 struct comparison {
 	struct message_selection selection;
 	struct compared sides[2];
-	bool causes;                         /* both know what their CPUs did */
+	bool causes;                         /* both recordings have CPU activity */
 	struct quantile_difference quantiles[REPORT_QUANTILES];
 	struct difference places[COMPARE_PLACES];
 };

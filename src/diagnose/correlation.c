@@ -254,7 +254,7 @@ static int correlation_read_load(struct correlation *c, struct event_reader *rea
 
 /* ---- which intervals, which quantile ---- */
 
-/* Whole, and with enough requests for the quantile. */
+/* Returns true for a complete interval with enough requests for the quantile. */
 static bool correlation_is_usable(const struct correlation *c, const struct stretch *s,
 				  enum correlation_quantile q)
 {

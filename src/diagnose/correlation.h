@@ -17,7 +17,7 @@
 #include "report/report.h"
 #include "stats/hist.h"
 
-#define CORRELATION_MIN 20u     /* intervals: with fewer no p could be 0.05 or less */
+#define CORRELATION_MIN 20u     /* intervals needed: with fewer, no p could be 0.05 or less */
 #define CORRELATION_MAX 8192u   /* intervals: the first ones are used */
 #define CORRELATION_ALPHA 0.05
 #define CORRELATION_STAGES 64u  /* series of stages, at most */
@@ -32,7 +32,7 @@ struct stretch {
 	uint32_t ncpus;
 	bool sound;                     /* nothing before it is missing: its deltas are its own */
 	struct event_pressure pressure; /* all flags set where it was not recorded */
-	struct hist requests;           /* that were completed in it */
+	struct hist requests;           /* requests that were completed in it */
 };
 
 /* A distribution's quantiles in an interval. */
@@ -56,17 +56,17 @@ struct correlate {
 	double rho;
 	double p;                /* corrected for the number of series */
 	bool significant;
-	const char *why;         /* it is not known: static; else NULL */
+	const char *why;         /* why it is not known: static; NULL: it is */
 };
 
 struct correlation {
 	struct stretches VEC_OF(struct stretch) stretches;
 	struct stage_list VEC_OF(struct stage_series) stages;
 	struct correlates VEC_OF(struct correlate) series;
-	uint64_t first, last;    /* the load ran from then to then */
+	uint64_t first, last;    /* begin and end of the load */
 	enum correlation_quantile quantile;
 	bool known;
-	uint32_t intervals;      /* that were used; if not known, that could have been */
+	uint32_t intervals;      /* intervals that were used; if unknown, that could have been */
 	const char *why;         /* it is not known: static; else NULL */
 };
 

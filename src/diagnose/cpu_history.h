@@ -47,7 +47,7 @@ struct cpu_segment {
 /* A thread has a core. */
 struct oncpu {
 	uint64_t begin;
-	uint64_t end;        /* ONCPU_OPEN: it goes on */
+	uint64_t end;        /* ONCPU_OPEN: still running */
 	uint64_t before;     /* name of the thread's stretch before it; 0 = none */
 	uint32_t thread;
 	uint32_t core;
@@ -70,7 +70,7 @@ struct waking {
 /* At least one core was not recorded. */
 struct trace_gap {
 	uint64_t begin;
-	uint64_t end; /* UINT64_MAX: it goes on */
+	uint64_t end; /* UINT64_MAX: the gap is still open */
 };
 
 struct core_track; /* the open spans of a core */
@@ -87,8 +87,8 @@ struct cpu_history {
 	uint32_t unrecorded;      /* cores that are not recorded now */
 	uint64_t *last_oncpu;     /* by thread: name of its last stretch on a CPU, 0 = none */
 	uint64_t *last_waking;    /* by thread: number of its last waking, + 1 */
-	uint64_t since;           /* all is known from here on */
-	uint64_t dropped;         /* times that memory made it forget */
+	uint64_t since;           /* everything after this time is known */
+	uint64_t dropped;         /* times that the memory limit dropped old history */
 	uint32_t fed;             /* edges since memory was last looked at */
 	bool no_memory;
 };
@@ -124,7 +124,7 @@ bool cpu_history_find(const struct cpu_history *history, uint32_t core, uint64_t
 		      uint64_t *number, uint64_t *until);
 const struct cpu_segment *cpu_history_segment(const struct cpu_history *history, uint32_t core,
 					      uint64_t number);
-/* UINT64_MAX: it goes on. */
+/* Returns the end of a segment; UINT64_MAX: still open. */
 uint64_t cpu_history_segment_end(const struct cpu_history *history, uint32_t core,
 				 uint64_t number);
 

@@ -26,7 +26,7 @@ int breakdown_add(struct breakdown *breakdown, const struct slice *slice)
 	int err;
 
 	breakdown->ns[share.place] += share.ns;
-	/* the last ones are the likeliest */
+	/* searched backwards: recent shares are the likeliest */
 	for (size_t i = breakdown->shares.len; i-- && i + 16 > breakdown->shares.len;) {
 		if (breakdown_same_share(&breakdown->shares.items[i], &share)) {
 			breakdown->shares.items[i].ns += share.ns;

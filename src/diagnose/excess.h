@@ -26,16 +26,16 @@ struct shares VEC_OF(struct share);
 struct breakdown {
 	uint64_t ns[CAUSE_PLACES];
 	struct shares shares;
-	uint32_t slices;         /* that it is made of */
-	uint32_t packets;        /* that were received before it in the same softirqs */
+	uint32_t slices;         /* slices that it consists of */
+	uint32_t packets;        /* messages received before it in the same softirqs */
 	uint32_t served_before;  /* messages that the reader served before it, while it waited */
 };
 
 /* The usual breakdown of one application's reference messages. */
 struct baseline {
 	uint32_t pid;
-	uint32_t n;                      /* references */
-	uint64_t latency;                /* their median */
+	uint32_t n;                      /* number of references */
+	uint64_t latency;                /* median of their latencies */
 	uint64_t expected[CAUSE_PLACES]; /* sums to the latency */
 	uint64_t noise[CAUSE_PLACES];    /* median absolute deviation */
 	uint64_t served_before;          /* median */
@@ -47,18 +47,18 @@ struct baselines VEC_OF(struct baseline);
 /* One target above its baseline. */
 struct excess {
 	uint32_t subject;
-	uint32_t baseline;          /* its place in the list */
+	uint32_t baseline;          /* index of the baseline in the list */
 	uint64_t latency;
 	uint64_t expected;          /* the baseline's latency */
 	int64_t offset;             /* <= 0 */
 	uint64_t ns[CAUSE_PLACES];  /* by place, those of what is not explained, too */
-	uint64_t found;             /* the sum of those that explain */
-	double coverage;            /* NAN: it is not slower by more than the granularity */
+	uint64_t found;             /* sum of the parts with a known cause */
+	double coverage;            /* NAN: its excess is below the granularity */
 };
 
 struct excess_options {
 	uint64_t granularity; /* ns */
-	enum where rest;      /* takes what is within the noise, as unexplained */
+	enum where rest;      /* counts time within the noise as unexplained */
 	double noise_times;   /* up to so many times the noise a part is within it */
 };
 

@@ -103,7 +103,7 @@ static int functions_add_message(struct nesting *n, const struct function_source
 
 /* ---- an application ---- */
 
-/* Its targets; and its references, if they are of the same recording. */
+/* Adds a recording's targets, and its references if they are of the same recording. */
 static int functions_add_own(struct diagnosis *d, uint32_t model,
 			     const struct function_source *source)
 {
@@ -132,7 +132,7 @@ static int functions_add_own(struct diagnosis *d, uint32_t model,
 	return err;
 }
 
-/* The references of another recording. */
+/* Adds the references of another recording. */
 static int functions_add_other(struct diagnosis *d, uint32_t model,
 			       const struct function_source *source)
 {
@@ -168,7 +168,7 @@ static int functions_map_names(struct event_dict *all, const struct recorded *re
 	return event_dict_error(all);
 }
 
-/* A function is called by another number in another recording. */
+/* Functions have other numbers in another recording. */
 static int functions_join_names(struct diagnosis *d, struct functions *f)
 {
 	int err;

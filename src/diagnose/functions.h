@@ -33,7 +33,7 @@ struct functions {
 	struct nesting_losses losses; /* sums over all models, but for `overlapping` */
 };
 
-/* If the slice is one that is searched: it is added to the subject's windows. 0 or -ENOMEM. */
+/* Adds the slice to the subject's windows if it is to be searched. 0 or -ENOMEM. */
 int functions_add_window(struct windows *windows, const struct slice *slice);
 
 /*

@@ -10,7 +10,7 @@
 #include "diagnose/cpu_history.h"
 #include "diagnose/tasks.h"
 
-/* The fastest are this share of an application's messages. */
+/* This share of an application's messages counts as the fastest. */
 #define FASTEST 0.01
 
 /* A call that ends so long after its last byte has left is not looked at any further. */
@@ -138,7 +138,7 @@ static int messages_add_sent(struct message_reading *reading, const struct event
 			.late_ns = (uint32_t)(out.left - out.late), .core = out.core } });
 }
 
-/* Where and when it came into its socket's queue. */
+/* Sets where and when a message entered its socket's queue. */
 static void messages_set_queued(struct message *m, const struct event_piece *pieces, uint32_t n)
 {
 	m->core = UINT32_MAX;
@@ -197,7 +197,7 @@ static int messages_order_by_flow(const void *a, const void *b)
 	return sort_order(x->flow, y->flow) ?: sort_order(x->place, y->place);
 }
 
-/* A flow's messages follow each other; 0 is no flow. */
+/* Links each flow's messages; 0 is no flow. */
 static int messages_chain_flows(struct messages *messages)
 {
 	const uint32_t n = (uint32_t)messages->all.len;
@@ -221,7 +221,7 @@ static int messages_chain_flows(struct messages *messages)
 	return 0;
 }
 
-/* A thread's messages follow each other. */
+/* Links each thread's messages. */
 static int messages_chain_threads(struct messages *messages, const struct tasks *tasks)
 {
 	uint32_t *last = calloc(tasks->threads + 1UL, sizeof(*last));
@@ -353,7 +353,7 @@ void messages_release(struct messages *messages)
 
 /* ---- choosing ---- */
 
-/* A message's place by its latency; ties by id. */
+/* Orders messages by latency; equal ones by id. */
 struct ranked {
 	uint64_t latency;
 	uint64_t id;

@@ -16,9 +16,9 @@
 #include "event/reader.h"
 
 #define MESSAGES_MAX (8u << 20)
-#define SUBJECTS_MAX 100000u   /* messages that are looked into */
-#define REFERENCE_MAX 1000u    /* for each application */
-#define REFERENCE_MIN 10u      /* fewer say too little */
+#define SUBJECTS_MAX 100000u   /* messages that are analysed in detail, at most */
+#define REFERENCE_MAX 1000u    /* references of each application, at most */
+#define REFERENCE_MIN 10u      /* references: fewer are no baseline */
 #define PIECES_MAX 8u
 
 /* Only messages of one application, which are those with one pid, are compared. */
@@ -33,7 +33,7 @@ struct message {
 	uint32_t thread;   /* THREAD_NONE: unknown */
 	uint32_t next;     /* the thread's next one; sent: its flow's: place + 1; 0 = none */
 	uint32_t queued_ns; /* received: from its arrival to its socket's queue */
-	uint32_t core;     /* the core that brought it there; UINT32_MAX: unknown */
+	uint32_t core;     /* core that queued it; UINT32_MAX: unknown */
 };
 
 /*
@@ -52,8 +52,8 @@ struct departure {
 
 /* When a sent message's last byte left, by its pieces. */
 struct departure_times {
-	bool known;       /* else none of the others is */
-	bool enqueued;    /* its packet came into the queue as it is: no shaper has cut it */
+	bool known;       /* false: the other members are not set */
+	bool enqueued;    /* no shaper has cut the packet */
 	uint64_t held;    /* nothing but its pacing held it from here on; none: as `queued` */
 	uint64_t paced;   /* late timers of the message's earlier packets held it up to here */
 	uint64_t late;    /* its own late timer held it from here on; not late: as `left` */
@@ -81,7 +81,7 @@ struct messages {
 	struct sends VEC_OF(struct sent) sends; /* in any order; none if `all` are those */
 	uint64_t others;          /* messages of the other direction */
 	uint64_t beyond;          /* more than MESSAGES_MAX */
-	uint64_t invalid;         /* they end before they begin */
+	uint64_t invalid;         /* messages that end before they begin */
 	uint64_t from, to;        /* first arrival, last read */
 	uint32_t damage;          /* DAMAGE_*: messages that could not be read */
 };
@@ -96,10 +96,10 @@ struct message_selection {
 	double against_from, against_to;
 };
 
-/* One that is looked into. */
+/* A message that is analysed in detail. */
 struct subject {
-	uint32_t message;         /* place in `all` */
-	bool target, reference;   /* one of the two, or both */
+	uint32_t message;         /* index in `all` */
+	bool target, reference;   /* target, reference, or both */
 	uint32_t n;               /* pieces; 0: they were not found */
 	uint64_t returned;        /* sent: when the call was over */
 	struct event_piece pieces[PIECES_MAX];

@@ -46,7 +46,7 @@ struct nesting_limits {
 /* Limits that were met so far. */
 struct nesting_losses {
 	uint64_t spans_without_node;	/* their time is their caller's own: coarser, not wrong */
-	uint64_t references;		/* messages that are missing as a whole, as are ... */
+	uint64_t references;		/* messages that are missing as a whole */
 	uint64_t targets;
 	uint64_t overlapping;		/* spans that did not nest, cut so that they do */
 };
@@ -97,12 +97,12 @@ struct nesting_rule {
 	uint64_t (*own)(uint64_t deviation, uint64_t within);
 	/* Counts towards the caller of a function that those within it explain. */
 	uint64_t (*explained)(uint64_t deviation, uint64_t within);
-	/* Called after all functions are judged: may take causes away. NULL: all stay. */
+	/* Called after all functions are judged; may remove causes. NULL: all stay. */
 	void (*select)(struct nesting *n);
 };
 
 struct nesting_options {
-	uint64_t granularity_ns;	/* smaller deviations are none */
+	uint64_t granularity_ns;	/* smaller deviations are ignored */
 	/* Deviations up to so many times the reference's median absolute one are none, either. */
 	uint32_t mads;
 	/* NULL: a function keeps the part that nothing within it is charged with. */
@@ -110,7 +110,7 @@ struct nesting_options {
 };
 
 struct nesting_cause {
-	uint64_t self_ns;	/* charged to it; never 0 */
+	uint64_t self_ns;	/* time charged to it; never 0 */
 	uint64_t deviation_ns;	/* beyond the reference's median, at least self_ns */
 	uint64_t ns;		/* its time, with all functions called from there */
 	uint64_t usual_ns;	/* the reference's median, 0 if most don't have it */

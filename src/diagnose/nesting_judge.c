@@ -235,7 +235,7 @@ static int nesting_judge_node(struct nesting *n, uint32_t node, const struct nes
 	return nesting_report(n, node, *deviation, o->rule->own(*deviation, w->within));
 }
 
-/* The same the other way round: only its sum is of interest. */
+/* Returns by how much less time than usual a node and its children took. */
 static uint64_t nesting_subtract(const struct nesting *n, uint32_t node,
 				 const struct nesting_options *o)
 {

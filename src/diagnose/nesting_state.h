@@ -36,7 +36,7 @@ struct nesting_usual {
 	uint32_t present;
 };
 
-/* A node while one message is judged. */
+/* State of a node while one message is judged. */
 struct nesting_work {
 	const struct nesting_value *value;	/* NULL: the message doesn't have it */
 	uint64_t within;	/* charged to its children */
@@ -54,7 +54,7 @@ struct nesting_held {
 	bool partial : 1;
 };
 
-/* A node while a message is gathered. */
+/* State of a node while a message is gathered. */
 struct nesting_sum {
 	uint64_t ns;
 	uint64_t earliest;	/* begin of the first of its spans */

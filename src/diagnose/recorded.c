@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One recording: its facts, its messages, and what the time of the chosen ones was charged to. */
+/* One recording: its facts, its messages, and the causes of the chosen ones' time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,7 +211,7 @@ static uint32_t recorded_served_before(const struct recorded *rec, uint32_t subj
 	return n;
 }
 
-/* By subject: from when on the log has to be for it and for all that follow. */
+/* Returns, for each subject, the begin of the history that it and later ones need. */
 static uint64_t *recorded_history_needs(const struct recorded *rec)
 {
 	uint64_t *from = calloc(rec->subjects.len + 1, sizeof(*from));

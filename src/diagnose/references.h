@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which messages the targets are compared with: of the same recording, or of another one. */
+/* References of the targets: messages of the same recording, or of another one. */
 #ifndef HOSTLAT_DIAGNOSE_REFERENCES_H
 #define HOSTLAT_DIAGNOSE_REFERENCES_H
 
 #include "diagnose/state.h"
 
-/* The recording that the references are in. */
+/* Returns the recording that has the references. */
 const struct recorded *references_of(const struct diagnosis *d);
 
-/* Whether a subject of that recording is a reference. */
+/* Returns true if a subject of that recording is a reference. */
 bool references_have(const struct diagnosis *d, uint32_t subject);
 
 /* Whether it is one for the application of `target`: in another recording, by its name. */

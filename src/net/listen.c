@@ -80,7 +80,7 @@ int net_listen(struct net_address *address)
 
 	if (fd < 0)
 		return -errno;
-	/* Connections of an earlier server that linger are no reason to refuse. */
+	/* An earlier server's connections in TIME_WAIT do not prevent binding. */
 	if (address->type == SOCK_STREAM && !listen_is_unix(address))
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (address->type == SOCK_DGRAM)

@@ -24,7 +24,7 @@ int net_listen(struct net_address *address);
 /* Closes it and removes a Unix socket's file. */
 void net_listen_close(int fd, const struct net_address *address);
 
-/* The next peer of a stream socket, as it is ready to be used; -EAGAIN: there is none. */
+/* Returns the next peer of a stream socket, ready for use; -EAGAIN: none waits. */
 int net_accept(int fd);
 
 /* As net_listen_parse() takes it. */

@@ -70,7 +70,7 @@ int net_nic_route_answer(const void *datagram, size_t size)
 		memcpy(&index, RTA_DATA(at), sizeof(index));
 		return index;
 	}
-	return -ENODEV; /* a route that leads nowhere */
+	return -ENODEV; /* the route leads nowhere */
 }
 
 int net_nic_towards(const struct net_address *to, char name[IF_NAMESIZE])

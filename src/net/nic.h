@@ -32,10 +32,7 @@ int net_nic_towards(const struct net_address *to, char name[IF_NAMESIZE]);
 /* Parses the kernel's answer, aligned to 4. Returns the interface's number or -errno. */
 int net_nic_route_answer(const void *datagram, size_t size);
 
-/*
- * Has every packet stamped. On failure `why` is a sentence for the user, that names the interface
- * and what it lacks.
- */
+/* Turns on stamps of every packet. On failure `why` names the interface and what it lacks. */
 int net_nic_enable(struct net_nic *nic, const char *name, struct strbuf *why);
 
 /* Restores the settings of an interface that was enabled. Accepts a zeroed one. */

@@ -17,7 +17,7 @@
 #define WHY_MAX 1024
 #define SLOW_NS NS_PER_S
 
-/* Two hold it, the asking thread and who waits; the last one frees it. */
+/* Shared by the asking thread and the caller; the last one frees it. */
 struct question {
 	int holders; /* atomic */
 	int done_fd;
@@ -74,7 +74,7 @@ static int resolve_question_new(struct question **out, const char *host, const c
 	return 0;
 }
 
-/* 0: it is answered; -EINTR, -ETIMEDOUT. */
+/* Returns 0 once answered; -EINTR, -ETIMEDOUT. */
 static int resolve_wait(const struct net_resolving *how, const struct question *q)
 {
 	const uint64_t begin = clock_now();

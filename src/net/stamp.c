@@ -58,7 +58,7 @@ static bool stamp_is_stamp(const struct cmsghdr *cmsg)
 	       cmsg->cmsg_len >= CMSG_LEN(sizeof(struct scm_timestamping));
 }
 
-/* False for an ICMP error, which comes through the same queue. */
+/* Returns false for an ICMP error, which comes through the same queue. */
 static bool stamp_parse_tx(struct msghdr *msg, struct net_tx_stamp *out)
 {
 	static const enum net_stamp_kind kinds[] = {
@@ -105,7 +105,9 @@ int net_stamp_drain(int fd, struct net_tx_stamp out[NET_STAMP_BATCH])
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	for (i = 0; i < n; i++)
 		count += stamp_parse_tx(&msgs[i].msg_hdr, &out[count]);
-	/* A full batch of which some were no stamps must not look like the end. */
+	/*
+	 * A full batch must not look like the end of the queue because some entries were no stamps.
+	 */
 	for (; n == NET_STAMP_BATCH && count < n; count++)
 		out[count] = (struct net_tx_stamp){ .kind = NET_STAMP_KINDS };
 	return count;

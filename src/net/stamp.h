@@ -19,7 +19,7 @@
 enum net_stamp_kind {
 	NET_STAMP_SCHED, /* the packet entered the queueing discipline */
 	NET_STAMP_SND,   /* it was handed to the driver: not of a packet that the NIC stamps */
-	NET_STAMP_ACK,   /* all up to that byte was acknowledged: TCP only */
+	NET_STAMP_ACK,   /* all bytes up to that one were acknowledged: TCP only */
 	NET_STAMP_NIC,   /* it left the NIC, by the NIC's clock; the others are of realtime */
 	NET_STAMP_KINDS,
 };
@@ -43,7 +43,9 @@ int net_stamp_enable(int fd, bool nic);
 
 #define NET_STAMP_BATCH 32
 
-/* Takes up to NET_STAMP_BATCH stamps; fewer: the queue is empty. Returns how many, or -errno. */
+/*
+ * Reads up to NET_STAMP_BATCH stamps. Returns how many, fewer at the end of the queue, or -errno.
+ */
 int net_stamp_drain(int fd, struct net_tx_stamp out[NET_STAMP_BATCH]);
 
 /* recv() with the stamp of the last byte that was read. */

@@ -123,7 +123,7 @@ static int tls_trust_system(SSL_CTX *ssl)
 	return 0;
 }
 
-/* A file that is named and can't be used is no mistyped option: never -EINVAL. */
+/* An unreadable file is not a bad option: never -EINVAL. */
 static int tls_not_readable(const char *path, const char *what, struct strbuf *why)
 {
 	int err = access(path, R_OK) ? -errno : -EBADMSG;
@@ -358,7 +358,7 @@ int net_tls_handshake(struct net_tls *tls)
 	return err ? err : -ECONNRESET;
 }
 
-/* The same of a read or write. */
+/* Returns the -errno of a read or write that did not succeed. */
 static int tls_transfer_failed(struct net_tls *tls, int err)
 {
 	if (err == -ECONNABORTED || err == -EPROTO)

@@ -47,10 +47,10 @@ int net_tls_begin(struct net_tls *tls, int fd, bool stamps);
  */
 int net_tls_handshake(struct net_tls *tls);
 
-/* Why the handshake, or what followed it, failed: a sentence; "": nothing failed so far. */
+/* Returns a sentence why the handshake or a later call failed; "": nothing failed so far. */
 const char *net_tls_error(const struct net_tls *tls);
 
-/* The server has asked for a certificate of this client, which has none. */
+/* Returns true if the server has asked for a certificate and this client has none. */
 bool net_tls_lacks_cert(const struct net_tls *tls);
 
 /*

@@ -115,7 +115,9 @@ static int wait_spin_until(struct net_wait *wait, uint64_t from_ns, uint64_t at_
 		n = wait_events_now(wait);
 		wait->woken_ns = clock_now();
 		wait_note_gap(wait, last, wait->woken_ns);
-		/* In a gap it had no CPU to spin on; a look at what is overdue is no waiting. */
+		/*
+		 * A gap is time without a CPU during the spin; handling overdue requests is no gap.
+		 */
 		if (wait->woken_ns - last <= NET_WAIT_GAP_NS && at_ns > from_ns)
 			wait->spun_ns += wait->woken_ns - last;
 		last = wait->woken_ns;

@@ -25,11 +25,11 @@ struct net_wait {
 	bool spin;           /* never sleep */
 	bool no_pwait2;      /* Linux before 5.11 */
 	uint64_t slack_ns;
-	uint64_t spun_ns;    /* in all, without gaps */
+	uint64_t spun_ns;    /* time spun so far, without gaps */
 	/* Set by the last net_wait(): */
 	uint64_t entered_ns; /* when it began to wait */
-	uint64_t woken_ns;   /* when that returned */
-	bool slept;          /* as far as its duration tells */
+	uint64_t woken_ns;   /* when the wait returned */
+	bool slept;          /* whether it slept, judged by its duration */
 	uint64_t gap_ns;     /* when a gap began that ended at or before woken_ns; 0: none */
 	uint64_t gap_end_ns;
 	struct epoll_event events[NET_WAIT_EVENTS];

@@ -21,7 +21,7 @@
 #define COOKIE 0x1c849313U            /* V2, words of up to 8 bytes */
 #define COOKIE_COMPRESSED 0x1c849314U
 #define HEAD_BYTES 40
-#define WORD_BYTES 9                  /* the most that a number takes */
+#define WORD_BYTES 9                  /* bytes of a number, at most */
 #define PAYLOAD_MAX (HEAD_BYTES + COUNTS * WORD_BYTES)
 
 int hdr_init(struct hdr *hdr)
@@ -44,7 +44,7 @@ static uint32_t hdr_index(uint64_t ns)
 	       (1U << HALF_MAGNITUDE);
 }
 
-/* The largest value that is counted with this one. */
+/* Returns the largest value that is counted in the same bucket. */
 static uint64_t hdr_highest_alike(uint64_t ns)
 {
 	uint32_t bucket = 64 - SUB_MAGNITUDE - (uint32_t)__builtin_clzll(ns | SUB_MASK);

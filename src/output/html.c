@@ -8,7 +8,7 @@
 #define LEFT_OUT_MAX (1 << 20)
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* Text of an element. */
+/* Escapes text of an element. */
 static void html_put_text(struct strbuf *out, const char *s)
 {
 	size_t len;
@@ -25,7 +25,7 @@ static void html_put_text(struct strbuf *out, const char *s)
 	}
 }
 
-/* A string of JSON that may stand in an element. */
+/* Escapes a JSON string that may stand in an element. */
 static void html_put_string(struct strbuf *out, const char *s)
 {
 	size_t len;

@@ -13,7 +13,7 @@ struct json_text_reader {
 	struct strbuf *out;
 	char open[JSON_TEXT_DEPTH_MAX]; /* closing bracket of each level */
 	unsigned int depth;
-	bool opened; /* the innermost of them has nothing in it yet */
+	bool opened; /* the innermost level has no value yet */
 };
 
 static bool json_text_fail(struct json_text_reader *r, const char *what)
@@ -35,7 +35,7 @@ static void json_text_skip_space(struct json_text_reader *r)
 		r->at++;
 }
 
-/* The byte here, as it is; NUL at the end. */
+/* Returns the byte here; NUL at the end. */
 static char json_text_peek(const struct json_text_reader *r)
 {
 	return r->at < r->end ? *r->at : '\0';
@@ -89,7 +89,7 @@ static bool json_text_copy_character(struct json_text_reader *r)
 	return true;
 }
 
-/* The longest run of characters that need no care goes in one piece. */
+/* Copies the longest run of characters that need no escape in one piece. */
 static void json_text_copy_plain(struct json_text_reader *r)
 {
 	const char *from = r->at;

@@ -15,7 +15,7 @@
 
 struct difference {
 	struct contrast c;
-	double adjusted;       /* p, for all that are in the same list; if c.tested */
+	double adjusted;       /* corrected p of all differences in the list; if c.tested */
 	bool significant;
 };
 
@@ -29,13 +29,13 @@ struct quantile_difference {
 int difference_quantiles(const struct contrast_run *a, const struct contrast_run *b,
 			 struct quantile_difference out[REPORT_QUANTILES]);
 
-/* A list of differences that one asks about together; those not tested are left out. */
+/* A list of differences that are tested together; untested ones are left out. */
 int difference_judge(struct difference *const *list, size_t n);
 
-/* The four in a table: q, a_ns, b_ns, difference_ns, lo_ns, hi_ns, p_value ... */
+/* Makes a table: q, a_ns, b_ns, difference_ns, lo_ns, hi_ns, p_value ... */
 struct value difference_table(struct report *r, const struct quantile_difference *quantiles);
 
-/* The significant one that changed by the greatest factor; NULL: there is none. */
+/* Returns the significant difference with the greatest factor; NULL: none. */
 const struct quantile_difference *difference_greatest(const struct quantile_difference *quantiles);
 
 /* "p99 fell from 3.1 ms to 61 µs" */
@@ -50,7 +50,7 @@ struct value difference_significant(const struct difference *d);
 /* "-3.1 ms to -2.9 ms", for people; null if there is no interval. */
 struct value difference_interval(struct report *r, const struct difference *d);
 
-/* Reasons of another report, told of `which`: "A: ...". */
+/* Adds the reasons of another report, prefixed by `which`: "A: ...". */
 void difference_add_reasons(struct report *into, const struct report *from, const char *which);
 
 #endif

@@ -41,7 +41,7 @@ enum report_quantile { REPORT_P50, REPORT_P90, REPORT_P99, REPORT_P999 };
 struct report_quantile_value {
 	double q;                 /* 0 < q < 1 */
 	bool known;               /* ns holds a value */
-	bool bounded;             /* lo_ns and hi_ns do */
+	bool bounded;             /* lo_ns and hi_ns hold values */
 	uint64_t ns;
 	uint64_t lo_ns, hi_ns;    /* the true value is in [lo_ns, hi_ns] */
 };
@@ -123,7 +123,7 @@ enum {
 enum {
 	COLUMN_INLINE = 1 << 0,   /* JSON: the distribution's fields stand in the row itself */
 	COLUMN_FLEX   = 1 << 1,   /* text: may be shortened when the line is too long */
-	COLUMN_SPARE  = 1 << 2,   /* text: ... and left out, if that doesn't help */
+	COLUMN_SPARE  = 1 << 2,   /* text: left out if shortening does not suffice */
 };
 
 struct column {

@@ -28,7 +28,7 @@ struct times {
 void times_init(struct times *times, enum times_style style);
 void times_release(struct times *times);
 
-/* Takes what it needs of any event of the recording. 0 or -ENOMEM. */
+/* Reads the clocks and times from an event of the recording. 0 or -ENOMEM. */
 int times_feed(struct times *times, const struct event *event);
 
 /*
@@ -39,7 +39,7 @@ int times_feed(struct times *times, const struct event *event);
 const char *times_text(const struct times *times, struct report *r, uint64_t mono_ns,
 		       uint64_t day_ns, unsigned int digits);
 
-/* Whether text has times of day, which end in "Z". */
+/* Returns true if text shows times of day, which end in "Z". */
 bool times_is_wall(const struct times *times);
 
 /* Returns the realtime clock's ns since 1970, and the bound of that, in ns, or null. */

@@ -23,7 +23,7 @@ struct watch_run {
 	struct run_rows VEC_OF(struct run_row *) rows;
 	uint64_t intervals;
 	uint64_t together;     /* intervals in a block */
-	uint64_t beyond;       /* rows that there was no room for, in each interval anew */
+	uint64_t beyond;       /* rows without room, counted in each interval anew */
 };
 
 int watch_run_new(struct watch_run **out)
@@ -64,7 +64,9 @@ struct times *watch_run_times(struct watch_run *run)
 
 /* ---- taking intervals ---- */
 
-/* NULL: *err is -ENOMEM, or -E2BIG beyond the limit. */
+/*
+ * Returns the run's row for `row`, made if missing. NULL: *err is -ENOMEM, or -E2BIG at the limit.
+ */
 static struct run_row *watch_run_get_row(struct watch_run *run, const struct watch_row *row,
 					 int *err)
 {
@@ -94,7 +96,7 @@ static struct run_row *watch_run_get_row(struct watch_run *run, const struct wat
 	return mine;
 }
 
-/* Twice as many intervals in each block. */
+/* Joins pairs of blocks: each then has twice as many intervals. */
 static int watch_run_join_blocks(struct watch_run *run)
 {
 	int err = 0;
@@ -180,7 +182,7 @@ static bool watch_compare_same_value(const struct value *a, const struct value *
 	return true;
 }
 
-/* Numbers of groups are each run's own: what counts is what they are called. */
+/* Group numbers differ between runs: rows match by the groups' labels. */
 static bool watch_compare_same_row(const struct watch_run *a, const struct watch_row *x,
 				   const struct watch_run *b, const struct watch_row *y)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Taking events in. A source has checked that each payload has the size and shape of its kind;
- * what the numbers in it mean is checked here.
+ * Reads events. The source has checked the size and shape of each payload; this file checks the
+ * numbers in it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -136,8 +136,8 @@ static int watch_feed_group(struct watch *w, const struct event *event)
 }
 
 /*
- * A recording of hostlat 0.1 calls TCP's `socket` `transport`. The binding, which says by which
- * hook, comes before all that is of that stage.
+ * A recording of hostlat 0.1 calls TCP's `socket` `transport`. A stage's binding precedes all its
+ * other events.
  */
 static unsigned int watch_feed_stage(const struct watch *w, unsigned int stage,
 				     unsigned int protocol)
@@ -158,7 +158,7 @@ static int watch_feed_binding(struct watch *w, const struct event *event)
 	if (stage_was_socket(binding.stage, binding.protocol,
 			     watch_name(w, DICT_STRING, binding.hook))) {
 		w->transport_is_socket = true;
-		if (w->stages >> STAGE_TRANSPORT & 1) /* under that name it was asked for */
+		if (w->stages >> STAGE_TRANSPORT & 1) /* the run asked for it under that name */
 			w->stages |= 1ULL << STAGE_SOCKET;
 	}
 	binding.stage = (__u8)watch_feed_stage(w, binding.stage, binding.protocol);
@@ -178,7 +178,9 @@ static int watch_feed_clock(struct watch *w, const struct event *event)
 	return 0;
 }
 
-/* The lowest and the highest index of a delta that has values; false: one that none can have. */
+/*
+ * Finds the lowest and highest index with values of a delta. Returns false for an impossible index.
+ */
 static bool watch_hist_range(const struct event_hist *delta, int32_t *from, int32_t *to)
 {
 	const struct event_bucket *buckets = (const struct event_bucket *)(delta + 1);
@@ -196,7 +198,10 @@ static bool watch_hist_range(const struct event_hist *delta, int32_t *from, int3
 	return true;
 }
 
-/* Room for the delta's buckets in both spans. -ENOBUFS: all distributions would take too much. */
+/*
+ * Reserves room for the delta's buckets in both spans. -ENOBUFS: the distributions would take too
+ * much.
+ */
 static int watch_feed_reserve(struct watch *w, struct watch_row *row,
 			      const struct event_hist *delta, int32_t from, int32_t to)
 {
@@ -223,7 +228,7 @@ static int watch_feed_reserve(struct watch *w, struct watch_row *row,
 	return err;
 }
 
-/* Bucket by bucket: what a few buckets that lie far apart cost is not the window between them. */
+/* Counts bucket by bucket: a window between distant buckets would be larger than needed. */
 static void watch_feed_delta(struct hist *hist, const struct event_hist *delta)
 {
 	const struct event_bucket *buckets = (const struct event_bucket *)(delta + 1);
@@ -384,7 +389,10 @@ static int watch_feed_slow(struct watch *w, const struct event *event)
 	return err;
 }
 
-/* With these a recording comes to its end; watch's intervals are in it whole, or not at all. */
+/*
+ * Kinds whose loss at the size limit does not affect watch: its intervals are recorded whole or not
+ * at all.
+ */
 static bool watch_feed_trace_time(uint32_t kind)
 {
 	return kind == EV_MESSAGE || kind == EV_FLOW || kind == EV_EDGE || kind == EV_WAKE ||
@@ -405,7 +413,7 @@ static int watch_feed_loss(struct watch *w, const struct event *event)
 	return 0;
 }
 
-/* The interval that ends was a sample: from here on its packets stand for so many each. */
+/* Scales the ending interval, a sample, to all packets: each stands for `one_in`. */
 static int watch_feed_scale_sample(struct watch *w, uint64_t one_in)
 {
 	int err = 0;

@@ -10,8 +10,8 @@
 #include "watch/culprits.h"
 
 /*
- * When there is something to say. Below a tenth of a millisecond a delay is a context switch, a
- * cache miss, another message's turn: the table shows it, but nobody has to go and look for it.
+ * Delays below this are not reported. Below a tenth of a millisecond a delay is a context switch, a
+ * cache miss or another message's turn: the table shows it.
  */
 #define NOTABLE_NS 100000
 /* A step is named if it holds more of the time than all others together. */
@@ -76,7 +76,9 @@ static void findings_list_culprits(const struct watch *w, enum watch_span span, 
 	strbuf_putc(out, '.');
 }
 
-/* How many values are surely NOTABLE_NS or more: those in buckets that begin there or later. */
+/*
+ * Counts the values that are surely NOTABLE_NS or more: those in buckets that begin there or later.
+ */
 static uint64_t findings_count_notable(const struct hist *h)
 {
 	uint64_t sum = h->over, count;
@@ -89,7 +91,7 @@ static uint64_t findings_count_notable(const struct hist *h)
 	return sum;
 }
 
-/* Nearly every reader that is woken waits for some microseconds: those waits are left out. */
+/* Reports waits for a CPU; short ones are left out, as nearly every woken reader has some. */
 static int findings_add_cpu_wait(const struct watch *w, enum watch_span span, struct report *r)
 {
 	struct strbuf culprits = STRBUF_INIT(1024);
@@ -132,7 +134,7 @@ static unsigned int findings_own_time(unsigned int stage)
 	return stage == STAGE_LINK ? DIST_LATENCY : DIST_STEP;
 }
 
-/* Where the steps of one protocol and origin spend their time; stage 0 if they have none. */
+/* Finds the stage with most of the time of one protocol and origin; stage 0 if there is none. */
 static struct dominant_stage findings_find_dominant(const struct watch *w, enum watch_span span,
 						    unsigned int protocol, unsigned int origin)
 {
@@ -214,7 +216,10 @@ static const char *findings_reader_state(const struct event_share *s)
 	return s->busy_ns > known ? "busy or asleep" : NULL;
 }
 
-/* Did somebody else have the CPU for most of the wait? Otherwise it was idle and had to wake up. */
+/*
+ * Returns true if another task had the CPU for most of the wait. Otherwise it was idle and had to
+ * wake up.
+ */
 static bool findings_cpu_was_held(const struct watch *w, enum watch_span span,
 				  unsigned int protocol)
 {
@@ -251,7 +256,7 @@ static void findings_put_where(const struct watch *w, enum watch_span span,
 		strbuf_printf(out, "from the origin to `%s`", stage_name(d->stage));
 }
 
-/* `share` of `whose` time passed `where`, in these steps. */
+/* Writes which share of the time passed at which steps. */
 static void findings_add_passed(double share, const char *whose, const char *where,
 				const struct hist *step, struct report *r)
 {
@@ -264,7 +269,7 @@ static void findings_add_passed(double share, const char *whose, const char *whe
 		       human_ns(most, findings_quantile_ns(step, 1)));
 }
 
-/* A sum that saturated has no share and no mean. */
+/* A saturated sum has no share and no mean. */
 static bool findings_is_notable(const struct hist *step)
 {
 	return step->count && step->sum != UINT64_MAX &&
@@ -300,7 +305,7 @@ out:
 	return err;
 }
 
-/* Stops that hold some of the time, but not so much that findings_add_dominant() names them. */
+/* Reports stops that hold some of the time, but less than findings_add_dominant() names. */
 static void findings_add_stopped(const struct watch *w, enum watch_span span, unsigned int protocol,
 				 struct report *r)
 {
@@ -320,7 +325,7 @@ static void findings_add_stopped(const struct watch *w, enum watch_span span, un
 
 /* -- what is sent --------------------------------------------------------------------------- */
 
-/* Where a sent packet's time goes: before its departure, or between two stages behind it. */
+/* Names where a sent packet's time goes: before its departure, or between two stages behind it. */
 static void findings_put_sending(unsigned int stage, unsigned int protocol, struct strbuf *out)
 {
 	if (stage == STAGE_SEGMENT && protocol == PROTO_UDP)
@@ -352,7 +357,7 @@ static uint64_t findings_excluded(const struct watch *w, enum watch_span span, c
 	return sum;
 }
 
-/* Behind the first of several devices it isn't known what is the queue's and what the card's. */
+/* Behind several devices the queue's part cannot be told from the card's. */
 static uint64_t findings_passed_several(const struct watch *w, enum watch_span span)
 {
 	return findings_excluded(w, span, "stacked-device") +
@@ -434,7 +439,7 @@ static int findings_add_pacing(const struct watch *w, enum watch_span span, stru
 	return err;
 }
 
-/* Behind a hole in TCP's sequence: no time of this host's. */
+/* Reports packets behind a hole in TCP's sequence: this host did not delay them. */
 static int findings_add_hol(const struct watch *w, enum watch_span span, struct report *r)
 {
 	uint64_t aside = findings_excluded(w, span, "head-of-line");
@@ -454,7 +459,7 @@ static int findings_add_hol(const struct watch *w, enum watch_span span, struct 
 	return err;
 }
 
-/* Why `sent` has fewer packets than `driver`, or none. */
+/* Explains why `sent` has fewer packets than `driver`, or none. */
 static void findings_add_handed(const struct watch *w, enum watch_span span, struct report *r)
 {
 	uint64_t n = findings_excluded(w, span, "given-to-receiver");

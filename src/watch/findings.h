@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sentences under the stage table: what is worth saying about the numbers, if anything. */
+/* Findings under the stage table. */
 #ifndef HOSTLAT_WATCH_FINDINGS_H
 #define HOSTLAT_WATCH_FINDINGS_H
 

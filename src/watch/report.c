@@ -68,7 +68,7 @@ static void watch_report_own_cost(const struct watch *w, const struct watch_peri
 	object_add(&r->body, "own_cost", value_object(o));
 }
 
-/* Packets that got anywhere: the count of the stage that saw the most; --probe counts calls. */
+/* Returns the count of the stage that saw the most packets; --probe counts calls. */
 static uint64_t watch_report_packets_seen(const struct watch *w, enum watch_span span)
 {
 	uint64_t counts[STAGE_MAX] = { 0 }, most = 0;
@@ -176,7 +176,7 @@ static void watch_report_sample(const struct watch_period *p, struct report *r)
 	object_add(&r->body, "sample", value_object(o));
 }
 
-/* Is there a stage that packets pass? */
+/* Returns true if a shown stage counts packets. */
 static bool watch_report_counts_packets(const struct watch *w)
 {
 	bool before = false;
@@ -263,7 +263,7 @@ static void watch_report_unbound_reasons(const struct watch *w, struct report *r
 	}
 }
 
-/* WATCH_FACT_MISSING: does it help a stage that is shown? */
+/* Returns true if the missing ability (WATCH_FACT_MISSING) would help a shown stage. */
 static bool watch_report_helps_shown(const struct watch *w, const char *missing)
 {
 	char *end;

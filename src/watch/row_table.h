@@ -5,7 +5,7 @@
 
 #include "watch/state.h"
 
-/* Values that all rows share are said once, in the title; the rest gets columns in text. */
+/* Masks of the values in all rows: a single one is named in the title, several get a column. */
 struct watch_common {
 	unsigned int directions, protocols, origins; /* masks */
 	bool grouped;

@@ -83,7 +83,7 @@ static bool slow_waits_known(const struct event_slow *m)
 	return m->pid && !(m->flags & SLOW_WAITS_UNKNOWN);
 }
 
-/* Returns the task that had the CPU; or that the reader was stopped, if that took longer. */
+/* Returns the task that had the CPU, or that the reader was stopped, if that took longer. */
 static struct value slow_task_before(struct report *r, const struct event_slow *m)
 {
 	char buf[HUMAN_MAX];
@@ -110,7 +110,7 @@ static struct value slow_known_wait(const struct event_slow *m, uint64_t ns)
 	return slow_waits_known(m) ? value_ns(ns) : value_null();
 }
 
-/* "≥ 135 ms" of more waits than are remembered. */
+/* "≥ 135 ms": the wait, a lower bound if there were more waits than are recorded. */
 static struct value slow_wait_text(struct report *r, const struct event_slow *m)
 {
 	char buf[HUMAN_MAX];

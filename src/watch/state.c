@@ -180,7 +180,7 @@ struct watch_group *watch_group_get(struct watch *w, uint32_t id, int *err)
 	return *err ? NULL : &w->groups.items[at];
 }
 
-/* The slowest first; of two, the one that was read first. */
+/* Slowest first; equal ones by the time of the read. */
 static int watch_compare_slow(const struct event_slow *a, const struct event_slow *b)
 {
 	int order = sort_order(b->at_ns[SLOW_AT(STAGE_READ)], a->at_ns[SLOW_AT(STAGE_READ)]);

@@ -73,11 +73,11 @@ struct watch_group {
 };
 
 struct watch_slow {
-	uint64_t count;           /* messages told of, kept or not */
+	uint64_t count;           /* messages seen, in `slowest` or not */
 	struct watch_messages VEC_OF(struct event_slow) slowest; /* the slowest first */
 };
 
-/* The bounds of what is summed up, and what it cost. */
+/* Sums over a span, and what measuring cost. */
 struct watch_period {
 	uint64_t intervals;
 	uint64_t from_ns, to_ns;
@@ -87,8 +87,8 @@ struct watch_period {
 	uint64_t clock_steps;
 	uint64_t lost_records;    /* records lost by the event stream itself */
 	uint64_t names_lost;      /* times that a name was not kept: LOSS_DICT_FULL */
-	uint64_t refused;         /* events whose numbers cannot be */
-	uint64_t beyond;          /* events that a limit above kept out */
+	uint64_t refused;         /* events with impossible numbers */
+	uint64_t beyond;          /* events refused by one of the limits above */
 	uint64_t no_room;         /* deltas of distributions beyond WATCH_HIST_BYTES_MAX */
 	bool partial;             /* INTERVAL_PARTIAL */
 	bool shed;                /* INTERVAL_SHED */
@@ -100,7 +100,7 @@ struct watch {
 	size_t hist_bytes;        /* memory of all rows' buckets, in use and at most */
 	size_t hist_bytes_max;
 	struct watch_rows VEC_OF(struct watch_row *) rows;
-	struct watch_order VEC_OF(struct watch_row *) order; /* the same, as a report has them */
+	struct watch_order VEC_OF(struct watch_row *) order; /* rows in the report's order */
 	struct watch_counts VEC_OF(struct watch_count) counts;
 	struct watch_tasks VEC_OF(struct watch_task) tasks;
 	struct watch_task other_tasks;
@@ -120,7 +120,7 @@ struct watch {
 	bool transport_is_socket; /* TCP's `transport` means `socket`: recorded by hostlat 0.1 */
 	bool closed;              /* the next delta begins a new interval */
 	char *target;
-	char *cost_unknown;       /* why */
+	char *cost_unknown;       /* why `other_traffic` is unknown */
 	char *other_traffic;      /* WATCH_FACT_OTHERS */
 	bool drops_unknown[2];    /* for received, for sent: WATCH_FACT_DROPS */
 	struct event_damage damage;
@@ -129,10 +129,10 @@ struct watch {
 	struct hist cpu_wait[WATCH_SPANS][PROTO_MAX];
 };
 
-/* Find or add. NULL without memory or beyond the limit: *err says which. */
+/* Finds or adds. NULL without memory or beyond the limit: *err says which. */
 struct watch_row *watch_row_get(struct watch *w, const struct event_hist *id, int *err);
 struct watch_count *watch_count_get(struct watch *w, const struct event_count *id, int *err);
-/* Beyond the limit this is the pool of the others; NULL without memory only. */
+/* Returns the pool of all other tasks beyond the limit; NULL without memory only. */
 struct watch_task *watch_task_get(struct watch *w, const struct event_culprit *id, int *err);
 struct watch_queue *watch_queue_get(struct watch *w, const struct event_queue *id, int *err);
 struct watch_softnet *watch_softnet_get(struct watch *w, uint32_t cpu, int *err);
@@ -147,13 +147,13 @@ struct event_binding *watch_binding_get(struct watch *w, const struct event_bind
 const struct event_binding *watch_binding_of(const struct watch *w, unsigned int stage,
 					     unsigned int direction, unsigned int protocol);
 
-/* A happening of a CPU, not of a packet: of no protocol. */
+/* True for events of a CPU rather than of a packet: they have no protocol. */
 static inline bool watch_before_stack(unsigned int stage)
 {
 	return stage < STAGE_MAX && ARRIVAL_STAGES >> stage & 1;
 }
 
-/* Was it asked for, by who measured and by who looks? */
+/* Returns true if both the measuring run and this view ask for the stage. */
 bool watch_shows(const struct watch *w, unsigned int stage);
 /* Drops are unknown in each direction that is shown. */
 bool watch_lacks_drops(const struct watch *w);
@@ -169,7 +169,7 @@ bool watch_is_missed(const struct watch *w, const struct event_binding *b);
 bool watch_is_counted(const struct watch *w, const struct watch_count *c);
 uint64_t watch_total(const struct watch *w, enum watch_span span, enum count_what what);
 
-/* "unknown" for what the stream doesn't name, NULL for 0. */
+/* Returns "unknown" for a number that the stream does not name, NULL for 0. */
 const char *watch_name(const struct watch *w, uint32_t dict, uint32_t id);
 
 /* Forgets the interval; keeps its memory. */

@@ -8,7 +8,7 @@
 
 /* -- stages --------------------------------------------------------------------------------- */
 
-/* A row may hold the waiting for a CPU only: that has no origin and is no line of the table. */
+/* Rows that only hold the waiting for a CPU have no origin, and no line in the table. */
 static bool tables_is_stage_row(const struct watch_row *row)
 {
 	return row->measured[DIST_LATENCY] || row->measured[DIST_STEP] ||
@@ -43,7 +43,7 @@ struct watch_common watch_common(const struct watch *w)
 	return c;
 }
 
-/* Most hooks are tracepoints, and go without saying so. */
+/* Tracepoints, the usual hooks, are not named in text. */
 static const char *stage_reached_by(const struct watch *w, const struct event_binding *b,
 				    struct report *r)
 {
@@ -163,7 +163,7 @@ static bool tables_has_counts(const struct watch *w, unsigned int what, unsigned
 	return false;
 }
 
-/* Why a stage, or all of them, has no rows: what came may have been lost there or before. */
+/* Explains why a stage, or all of them, has no rows: packets may have been lost there or before. */
 static const char *tables_why_empty(const struct watch *w, unsigned int direction,
 				    unsigned int protocol, unsigned int stage)
 {
@@ -195,7 +195,7 @@ static void tables_add_note(const char *stage, unsigned int direction, unsigned 
 			value_string(protocol_name(protocol)) }, 3, "n/a: %s", note);
 }
 
-/* The line for a stage without numbers. Of a protocol that nobody speaks it is silent. */
+/* Adds the line of a stage without numbers, unless its protocol has no traffic. */
 static void tables_add_unmeasured(const struct watch *w, const struct watch_common *c,
 				  unsigned int direction, unsigned int protocol, unsigned int stage,
 				  struct table *t)
@@ -287,7 +287,7 @@ void watch_add_stages(const struct watch *w, enum watch_span span, const struct 
 
 /* -- counters ------------------------------------------------------------------------------- */
 
-/* Without a stage or protocol it is of no certain one: the field is left out. */
+/* A count that belongs to no single stage or protocol has no such field. */
 static struct value stage_count_cell(const struct watch *w, const struct watch_count *c,
 				     const char *name, enum watch_span span)
 {
