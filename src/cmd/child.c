@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -40,9 +42,9 @@ static const char *child_program(char path[PATH_MAX])
 
 /* `folder`: run without privileges; see child_start_plain(). */
 static void __attribute__((noreturn))
-child_exec(const char *const words[], const char *folder, int said, pid_t parent)
+child_exec(const char *const words[], const char *folder, int said, int ready, pid_t parent)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], number[16];
 	sigset_t none;
 
 	setpgid(0, 0);
@@ -52,7 +54,9 @@ child_exec(const char *const words[], const char *folder, int said, pid_t parent
 	if (folder && !privilege_give_up(folder))
 		_exit(127);
 	prctl(PR_SET_PDEATHSIG, SIGTERM); /* a change of the user would reset it */
-	if (getppid() != parent || dup2(said, STDERR_FILENO) < 0)
+	snprintf(number, sizeof(number), "%d", ready);
+	if (getppid() != parent || dup2(said, STDERR_FILENO) < 0 || fcntl(ready, F_SETFD, 0) ||
+	    setenv(CHILD_READY_FD, number, 1))
 		_exit(127);
 	execv(child_program(path), (char *const *)words);
 	_exit(127);
@@ -61,23 +65,28 @@ child_exec(const char *const words[], const char *folder, int said, pid_t parent
 static int child_fork(struct child *child, const char *const words[], const char *folder)
 {
 	const pid_t parent = getpid();
-	int pair[2];
+	int said[2], ready[2];
 
-	*child = (struct child){ .said = -1, .text = STRBUF_INIT(SAID_MAX) };
-	if (pipe2(pair, O_CLOEXEC))
+	*child = (struct child){ .said = -1, .ready = -1, .text = STRBUF_INIT(SAID_MAX) };
+	if (pipe2(said, O_CLOEXEC | O_NONBLOCK))
 		return -errno;
+	child->said = said[0];
+	fcntl(said[1], F_SETFL, 0); /* the child's messages wait */
+	if (pipe2(ready, O_CLOEXEC | O_NONBLOCK)) {
+		close(said[1]);
+		return -errno;
+	}
+	child->ready = ready[0];
 	child->pid = fork();
 	if (!child->pid)
-		child_exec(words, folder, pair[1], parent);
-	close(pair[1]);
+		child_exec(words, folder, said[1], ready[1], parent);
+	close(said[1]);
+	close(ready[1]);
 	if (child->pid < 0) {
 		child->pid = 0;
-		close(pair[0]);
 		return -errno;
 	}
 	setpgid(child->pid, child->pid); /* the child does so, too: whichever runs first */
-	child->said = pair[0];
-	fcntl(child->said, F_SETFL, O_NONBLOCK);
 	return 0;
 }
 
@@ -102,43 +111,40 @@ static bool child_read_messages(struct child *child)
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-static bool child_has_line(const struct child *child, const char *line)
-{
-	const char *text = strbuf_str(&child->text);
-	const size_t len = strlen(line);
-
-	for (const char *at = text; (at = strstr(at, line)); at += len)
-		if ((at == text || at[-1] == '\n') && at[len] == '\n')
-			return true;
-	return false;
-}
-
 static int child_poll(struct child *child, struct stop *stop)
 {
 	struct pollfd fds[] = {
 		{ .fd = child->said, .events = POLLIN },
+		{ .fd = child->ready, .events = POLLIN },
 		{ .fd = stop->fd, .events = POLLIN },
 	};
 
-	poll(fds, 2, LOOK_MS);
+	poll(fds, 3, LOOK_MS);
 	return stop_requested(stop) ? -EINTR : 0;
 }
 
-int child_ready(struct child *child, const char *line, uint64_t patience_ns, struct stop *stop)
+int child_ready(struct child *child, uint64_t patience_ns, struct stop *stop)
 {
 	const uint64_t until = clock_now() + patience_ns;
 
-	while (!child_has_line(child, line)) {
+	while (clock_now() <= until) {
 		int err = child_poll(child, stop);
+		char byte;
+		ssize_t n;
 
 		if (err)
 			return err;
-		if (!child_read_messages(child) && !child_has_line(child, line))
-			return -ECHILD;
-		if (clock_now() > until)
-			return -ETIMEDOUT;
+		child->begun = child->text.len;
+		n = read(child->ready, &byte, 1);
+		child_read_messages(child);
+		if (n < 0)
+			continue;
+		child->measures = n > 0;
+		close(child->ready);
+		child->ready = -1;
+		return child->measures ? 0 : -ECHILD;
 	}
-	return 0;
+	return -ETIMEDOUT;
 }
 
 static int child_exit_code(struct child *child, int status)
@@ -186,26 +192,17 @@ void child_relay_warnings(struct child *child)
 	child->relayed = (size_t)(line - text);
 }
 
-static bool child_is_ready_line(const char *line)
+/* The first message after the child began to measure, else the last one before. */
+static const char *child_error_line(const struct child *child)
 {
-	return !strncmp(line, CHILD_MEASURES "\n", sizeof(CHILD_MEASURES));
-}
-
-/* The first message behind the line that it measures, else the last one before. */
-static const char *child_error_line(const char *text)
-{
+	const char *line = strbuf_str(&child->text) + (child->measures ? child->begun : 0);
 	const char *found = "";
-	bool measures = false;
 
-	for (const char *line = text; *line;) {
+	while (*line && !(child->measures && *found)) {
 		const char *end = strchrnul(line, '\n');
 
-		if (child_is_ready_line(line)) {
-			measures = true;
-			found = "";
-		} else if (!child_is_warning(line) && !(measures && *found)) {
+		if (!child_is_warning(line))
 			found = line;
-		}
 		line = *end ? end + 1 : end;
 	}
 	return found;
@@ -213,7 +210,7 @@ static const char *child_error_line(const char *text)
 
 void child_put_error(const struct child *child, int code, struct strbuf *why)
 {
-	const char *line = child_error_line(strbuf_str(&child->text));
+	const char *line = child_error_line(child);
 
 	if (!strncmp(line, MESSAGE, sizeof(MESSAGE) - 1))
 		line += sizeof(MESSAGE) - 1;
@@ -258,6 +255,8 @@ void child_end(struct child *child)
 	}
 	if (child->said >= 0 && child->text.max)
 		close(child->said);
-	child->said = -1;
+	if (child->ready >= 0 && child->text.max)
+		close(child->ready);
+	child->said = child->ready = -1;
 	strbuf_release(&child->text);
 }

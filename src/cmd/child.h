@@ -3,6 +3,7 @@
 #ifndef HOSTLAT_CMD_CHILD_H
 #define HOSTLAT_CMD_CHILD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -10,11 +11,16 @@
 #include "base/strbuf.h"
 
 #define CHILD_WORDS_MAX 64
-#define CHILD_MEASURES "hostlat: measuring" /* the line by which a command says that it has begun */
+
+/* Environment variable: number of the descriptor to which a child writes a byte once it measures. */
+#define CHILD_READY_FD "HOSTLAT_READY_FD"
 
 struct child {
 	pid_t pid;          /* 0: none, or waited for */
 	int said;           /* the child's standard error, read by the functions below; -1: none */
+	int ready;          /* readable once the child measures or has ended; -1: it was read */
+	bool measures;      /* child_ready() has returned 0 */
+	size_t begun;       /* then: messages in `text` from here on came later */
 	struct strbuf text; /* the child's messages so far */
 	size_t relayed;     /* bytes of `text` that child_relay_warnings() has read */
 };
@@ -33,10 +39,10 @@ int child_start(struct child *child, const char *const words[]);
 int child_start_plain(struct child *child, const char *const words[], const char *folder);
 
 /*
- * Waits until it has said a line that is `line`. 0, -ECHILD: it ended before, -EINTR: a signal
- * came, -ETIMEDOUT.
+ * Waits until the child measures (measuring_begin()). Returns 0, -ECHILD if it ended before, -EINTR
+ * if a signal came, or -ETIMEDOUT.
  */
-int child_ready(struct child *child, const char *line, uint64_t patience_ns, struct stop *stop);
+int child_ready(struct child *child, uint64_t patience_ns, struct stop *stop);
 
 /*
  * Waits for its end: its exit code, or -EINTR with a signal (it is still running), -ETIMEDOUT, or

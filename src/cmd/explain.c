@@ -281,7 +281,7 @@ static int explain_conns_start(struct conns_child *conns, const struct explain_c
 	code = child_start(&conns->child, words.words);
 	conns->runs = true;
 	if (!code)
-		code = child_ready(&conns->child, CHILD_MEASURES, START_PATIENCE_NS, stop);
+		code = child_ready(&conns->child, START_PATIENCE_NS, stop);
 	arguments_release(&words);
 	if (!code)
 		child_relay_warnings(&conns->child);
@@ -323,7 +323,7 @@ static int explain_run_children(const struct explain_config *c, uint64_t port, s
 	explain_put_record(&words, c, port);
 	code = child_start(&recorder, words.words);
 	if (!code)
-		code = child_ready(&recorder, CHILD_MEASURES, START_PATIENCE_NS, stop);
+		code = child_ready(&recorder, START_PATIENCE_NS, stop);
 	if (code) {
 		explain_report_failure("record", &recorder, code);
 		goto out;

@@ -6,7 +6,10 @@
 /* Before anything is set up: removes what collectors that were killed have left. */
 void measuring_prepare(void);
 
-/* Ends the set-up: gives up the privileges that only it needed, and logs "measuring". */
+/*
+ * Ends the set-up: gives up the privileges that only it needed, and tells the parent that waits for
+ * it (cmd/child.h) or, without one, the log.
+ */
 void measuring_begin(void);
 
 #endif
