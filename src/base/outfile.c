@@ -15,6 +15,7 @@
 #include "base/folder.h"
 #include "base/invoker.h"
 #include "base/stop.h"
+#include "base/strbuf.h"
 
 #define TEMP_TRIES 16
 #define LINKS_MAX 16
@@ -58,8 +59,8 @@ static bool outfile_make_file(struct outfile *file, mode_t mode)
 }
 
 /*
- * A new file or, if there is one without a name, that gets the name. In the same folder, so that
- * the rename cannot cross a file system.
+ * Links a new file or, if there is one without a name, gives it the temporary name. It lies in the
+ * same folder, so that the rename cannot cross a file system.
  */
 static int outfile_make_temp(struct outfile *file, mode_t mode)
 {
@@ -141,11 +142,11 @@ static int outfile_find_folder(struct outfile *file, const char *path, bool exis
 	return err ? err : file->name ? 0 : -ENOMEM;
 }
 
-/* `mode`: of the old file, or 0. */
+/* `mode`: that of the old file, or 0. */
 static int outfile_open_new(struct outfile *file, bool exists, mode_t mode)
 {
 	const mode_t usual = file->mode ? file->mode : folder_checks() ? ROOT_MODE : 0666;
-	/* Renaming would get round a file's own write protection. */
+	/* A rename would ignore the write protection of a file. */
 	const bool writable = !exists || !faccessat(file->folder, file->name, W_OK, AT_EACCESS);
 	const bool entered = folder_enter(file->folder);
 	int err = 0;
@@ -171,11 +172,11 @@ static int outfile_open_beside(struct outfile *file, const char *path, const str
 				old && folder_trusts(old->st_uid) ? old->st_mode & 0777 : 0);
 }
 
-/* A file that is there; or one that will be, by its folder and its name. */
+/* Identity of a file: an existing one, or a future one by its folder and name. */
 struct outfile_place {
 	dev_t dev;
 	ino_t ino;
-	const char *name; /* "": it is there */
+	const char *name; /* "": the file exists */
 };
 
 static bool outfile_find_place(const char *path, struct outfile_place *place)
@@ -286,7 +287,7 @@ static int outfile_put_in_place(struct outfile *file)
 	if (!err && renameat(file->folder, file->temp, file->folder, file->name))
 		err = -errno;
 	folder_leave(entered);
-	/* In a folder of everybody, the file that is replaced may be root's. */
+	/* In a sticky folder such as /tmp, the replaced file may be root's. */
 	if (err && entered && file->temp &&
 	    !renameat(file->folder, file->temp, file->folder, file->name))
 		err = 0;
@@ -352,4 +353,17 @@ void outfile_release(struct outfile *file)
 	free(file->temp);
 	free(file->name);
 	*file = (struct outfile){ .error = error };
+}
+
+int outfile_put(const char *path, const struct strbuf *text)
+{
+	struct outfile file = { 0 };
+	int err = outfile_open(&file, path);
+
+	if (!err)
+		err = outfile_write(&file, strbuf_str(text), text->len);
+	if (!err)
+		err = outfile_commit(&file);
+	outfile_release(&file);
+	return err;
 }

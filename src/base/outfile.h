@@ -15,14 +15,16 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct strbuf;
+
 struct outfile {
 	bool open;
 	int fd;
-	int folder; /* the folder that it will be in; -1: written in place */
+	int folder; /* the folder of the file; -1: written in place */
 	char *name; /* its name there; NULL: written in place */
 	char *temp; /* its temporary name there; NULL: none (yet) */
 	mode_t mode;    /* mode of a new file; 0: the default */
-	bool published; /* it has its name already */
+	bool published; /* the file has its name already */
 	int error;  /* 0 or the first failure of a write, as -errno: nothing is committed then */
 };
 
@@ -35,7 +37,7 @@ bool outfile_same(const char *a, const char *b);
 /* Returns 0 or -errno; nothing is left behind when it fails. */
 int outfile_open(struct outfile *file, const char *path);
 
-/* The same; a new file gets this mode, less the umask. */
+/* As outfile_open(); a new file gets this mode, less the umask. */
 int outfile_open_mode(struct outfile *file, const char *path, mode_t mode);
 
 /*
@@ -52,5 +54,8 @@ int outfile_commit(struct outfile *file);
 
 /* Closes and removes what was not committed. Accepts a zeroed struct. */
 void outfile_release(struct outfile *file);
+
+/* Writes `text` as a whole file, or to standard output for NULL. 0 or -errno. */
+int outfile_put(const char *path, const struct strbuf *text);
 
 #endif

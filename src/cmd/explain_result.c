@@ -112,86 +112,74 @@ static void explain_copy_findings(struct report *r, const struct report *from)
 
 /* ---- result.json ---- */
 
-/* One more member of the object that `out` ends with. */
-static void result_add_member(struct strbuf *out, const char *name, const struct strbuf *document)
+/* Results of the other commands; `conns` only if connections were measured. */
+struct explain_documents {
+	struct report diagnosed, conns;
+	bool any_conns;
+	struct strbuf load, watch, diagnosed_text, conns_text;
+};
+
+static void documents_release(struct explain_documents *documents)
 {
-	while (out->len && (out->buf[out->len - 1] == '\n' || out->buf[out->len - 1] == ' '))
-		out->len--;
-	if (out->len)
-		out->len--; /* its brace */
-	strbuf_printf(out, ",\n\"%s\": ", name);
-	strbuf_add(out, strbuf_str(document), document->len);
-	strbuf_add(out, "}\n", 2);
+	report_release(&documents->diagnosed);
+	report_release(&documents->conns);
+	strbuf_release(&documents->load);
+	strbuf_release(&documents->watch);
+	strbuf_release(&documents->diagnosed_text);
+	strbuf_release(&documents->conns_text);
 }
 
-static int result_add_file(struct strbuf *out, const char *folder, const char *name,
-			   const char *member)
+static int result_add_file(struct report *r, const char *folder, const char *name,
+			   const char *member, struct strbuf *text)
 {
-	struct strbuf text = STRBUF_INIT(REPORT_MEMORY_MAX);
 	struct explain_file_path place;
-	int err = readfile(explain_path(&place, folder, name), &text);
+	int err = readfile(explain_path(&place, folder, name), text);
 
 	if (err)
 		log_error("cannot read %s: %s", place.path, strerror(-err));
 	else
-		result_add_member(out, member, &text);
-	strbuf_release(&text);
+		object_add(&r->body, member, value_json(strbuf_str(text)));
+	return err;
+}
+
+static int result_add_document(struct report *r, const char *member, const struct report *document,
+			       struct strbuf *text)
+{
+	json_report(document, JSON_DOCUMENT, text);
+	object_add(&r->body, member, value_json(strbuf_str(text)));
+	return text->error ? text->error : report_error(document);
+}
+
+static int result_assemble(const char *folder, struct report *r,
+			   struct explain_documents *documents, struct strbuf *out)
+{
+	int err = result_add_file(r, folder, EXPLAIN_LOAD, "load", &documents->load);
+
+	if (!err)
+		err = result_add_file(r, folder, EXPLAIN_WATCH, "watch", &documents->watch);
+	if (!err)
+		err = result_add_document(r, "diagnose", &documents->diagnosed,
+					  &documents->diagnosed_text);
+	if (!err && documents->any_conns)
+		err = result_add_document(r, "conns", &documents->conns, &documents->conns_text);
+	if (!err) {
+		json_report(r, JSON_DOCUMENT, out);
+		err = report_error(r);
+	}
+	if (!err)
+		err = out->error ? out->error : strbuf_fetch_shortage();
+	if (err)
+		log_error("cannot assemble the result in %s: %s", folder, strerror(-err));
 	return err;
 }
 
 static int result_write(const char *folder, const struct strbuf *text)
 {
-	struct outfile file = {};
 	struct explain_file_path place;
-	int err = outfile_open(&file, explain_path(&place, folder, EXPLAIN_RESULT));
+	int err = outfile_put(explain_path(&place, folder, EXPLAIN_RESULT), text);
 
-	if (!err)
-		err = outfile_write(&file, strbuf_str(text), text->len);
-	if (!err)
-		err = outfile_commit(&file);
 	if (err)
 		log_error("cannot write %s: %s", place.path, folder_strerror(err));
-	outfile_release(&file);
-	return err;
-}
-
-static int result_add_document(struct strbuf *out, const char *name, const struct report *document)
-{
-	struct strbuf text = STRBUF_INIT(REPORT_MEMORY_MAX);
-	int err;
-
-	json_report(document, JSON_DOCUMENT, &text);
-	result_add_member(out, name, &text);
-	err = text.error ? text.error : report_error(document);
-	strbuf_release(&text);
-	return err;
-}
-
-/* Results of the other commands; `conns` only if connections were measured. */
-struct explain_documents {
-	struct report diagnosed, conns;
-	bool any_conns;
-};
-
-static int result_assemble(const char *folder, const struct report *r,
-			   const struct explain_documents *documents, struct strbuf *out)
-{
-	int err;
-
-	json_report(r, JSON_DOCUMENT, out);
-	err = report_error(r);
-	if (!err)
-		err = result_add_file(out, folder, EXPLAIN_LOAD, "load");
-	if (!err)
-		err = result_add_file(out, folder, EXPLAIN_WATCH, "watch");
-	if (!err)
-		err = result_add_document(out, "diagnose", &documents->diagnosed);
-	if (!err && documents->any_conns)
-		err = result_add_document(out, "conns", &documents->conns);
-	if (!err)
-		err = out->error ? out->error : strbuf_fetch_shortage();
-	if (err)
-		log_error("cannot assemble the result in %s: %s", folder, strerror(-err));
 	return err;
 }
 
@@ -200,21 +188,15 @@ static int result_assemble(const char *folder, const struct report *r,
 static int explain_print(const struct report *r, const struct strbuf *json,
 			 const struct common_options *common)
 {
-	struct outfile file = {};
 	int err;
 
 	if (!common->json && !common->json_lines)
 		return result_print(r, common);
-	err = outfile_open(&file, common->output);
-	if (!err)
-		err = outfile_write(&file, strbuf_str(json), json->len);
-	if (!err)
-		err = outfile_commit(&file);
+	err = outfile_put(common->output, json);
 	if (err == -EPIPE) /* the reader has seen enough */
 		err = 0;
 	if (err)
 		log_error("cannot write the result: %s", folder_strerror(err));
-	outfile_release(&file);
 	return err ? EXIT_CANNOT : r->partial ? EXIT_PARTIAL : EXIT_OK;
 }
 
@@ -274,7 +256,12 @@ static int explain_conclude(const struct explain_input *input, const struct comm
 			    const struct explain_known *known)
 {
 	struct strbuf json = STRBUF_INIT(REPORT_MEMORY_MAX);
-	struct explain_documents documents = { 0 };
+	struct explain_documents documents = {
+		.load = STRBUF_INIT(REPORT_MEMORY_MAX),
+		.watch = STRBUF_INIT(REPORT_MEMORY_MAX),
+		.diagnosed_text = STRBUF_INIT(REPORT_MEMORY_MAX),
+		.conns_text = STRBUF_INIT(REPORT_MEMORY_MAX),
+	};
 	int code = EXIT_CANNOT, err;
 	struct report r;
 
@@ -293,8 +280,7 @@ static int explain_conclude(const struct explain_input *input, const struct comm
 		code = explain_print(&r, &json, common);
 	strbuf_release(&json);
 	report_release(&r);
-	report_release(&documents.diagnosed);
-	report_release(&documents.conns);
+	documents_release(&documents);
 	return code;
 }
 

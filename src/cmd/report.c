@@ -234,19 +234,13 @@ static int page_add_files(struct page_maker *m, const struct report_config *c)
 
 static int page_write(const struct page_maker *m, const char *path)
 {
-	struct outfile file = { 0 };
-	int err = outfile_open(&file, path);
+	int err = outfile_put(path, &m->out);
 
-	if (!err)
-		err = outfile_write(&file, strbuf_str(&m->out), m->out.len);
-	if (!err)
-		err = outfile_commit(&file);
 	if (err)
 		log_error("cannot write to %s: %s", path, folder_strerror(err));
 	else
 		log_info("%zu %s, %zu bytes, in %s", m->html.documents,
 			 m->html.documents == 1 ? "result" : "results", m->out.len, path);
-	outfile_release(&file);
 	return err ? EXIT_CANNOT : EXIT_OK;
 }
 

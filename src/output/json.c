@@ -140,6 +140,9 @@ static void json_put_value(struct json_writer *w, const char *name, const struct
 	case VALUE_STRING:
 		json_string(w, name, v->string);
 		return;
+	case VALUE_JSON:
+		json_document(w, name, v->string);
+		return;
 	case VALUE_OBJECT:
 		json_put_object(w, name, v->object);
 		return;

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/bug.h"
 #include "base/utf8.h"
@@ -43,7 +44,7 @@ static void json_break_line(struct json_writer *w)
 	}
 }
 
-/* Everything that comes before a value: the comma, the line and the name. */
+/* Writes the comma, the line break and the name before a value. */
 static void json_begin_value(struct json_writer *w, const char *name)
 {
 	unsigned int level = w->depth - 1;
@@ -147,4 +148,14 @@ void json_string(struct json_writer *w, const char *name, const char *s)
 	}
 	json_begin_value(w, name);
 	json_put_quoted(w->out, s);
+}
+
+void json_document(struct json_writer *w, const char *name, const char *document)
+{
+	size_t len = strlen(document);
+
+	while (len && strchr(" \t\r\n", document[len - 1]))
+		len--;
+	json_begin_value(w, name);
+	strbuf_add(w->out, document, len);
 }

@@ -39,5 +39,7 @@ void json_s64(struct json_writer *w, const char *name, int64_t n);
 void json_double(struct json_writer *w, const char *name, double d);
 /* NULL is null. */
 void json_string(struct json_writer *w, const char *name, const char *s);
+/* A value that is JSON already, but for white space at its end. */
+void json_document(struct json_writer *w, const char *name, const char *document);
 
 #endif

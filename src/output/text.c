@@ -140,6 +140,7 @@ static void text_put_value(struct strbuf *out, const struct value *v)
 	case VALUE_LIST:
 	case VALUE_TABLE:
 	case VALUE_DISTRIBUTION:
+	case VALUE_JSON:
 	case VALUE_VERDICT:
 		return;
 	}
@@ -199,7 +200,7 @@ static void text_add_column(struct text_table *tt, struct text_column column)
 	tt->columns[tt->ncolumns++] = column;
 }
 
-/* All columns but those with one of the flags `without`. */
+/* Adds all columns but those with one of the flags `without`. */
 static void text_plan_columns(struct text_table *tt, const struct table *t, unsigned int without)
 {
 	*tt = (struct text_table){ .table = t, .spark = t->ncolumns };
@@ -300,7 +301,7 @@ static size_t text_plan_spark(const struct text_table *tt, struct grid *g, size_
 	return used;
 }
 
-/* `row` is NULL for the line of the heads. */
+/* Writes a line of the table; `row` is NULL for the heads. */
 static void text_put_spark(const struct text_table *tt, const struct table_row *row, size_t used,
 			   const struct spark_axis *axis, struct strbuf *line)
 {

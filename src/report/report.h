@@ -66,6 +66,7 @@ enum value_type {
 	VALUE_LIST,               /* list of strings */
 	VALUE_TABLE,
 	VALUE_DISTRIBUTION,
+	VALUE_JSON,               /* a document of another result; not in text */
 	VALUE_VERDICT,            /* the place of the report's verdict and reasons */
 };
 
@@ -77,7 +78,7 @@ struct value {
 		int64_t s64;      /* VALUE_S64, VALUE_SNS */
 		double fraction;
 		double number;
-		const char *string;
+		const char *string; /* VALUE_STRING, VALUE_JSON */
 		struct object *object;
 		struct string_list *list;
 		struct table *table;
@@ -288,6 +289,12 @@ static inline struct value value_object(struct object *o)
 static inline struct value value_list(struct string_list *l)
 {
 	return (struct value){ .type = l ? VALUE_LIST : VALUE_NULL, .list = l };
+}
+
+/* Valid JSON, borrowed: it must outlive the report. */
+static inline struct value value_json(const char *document)
+{
+	return (struct value){ .type = VALUE_JSON, .string = document };
 }
 
 static inline struct value value_table(struct table *t)
