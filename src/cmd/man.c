@@ -97,21 +97,6 @@ static void man_put_values(struct man_page *page, const char *option)
 		man_put_meaning(page, choice->name, choice->help);
 }
 
-static void man_put_stages(struct man_page *page)
-{
-	man_put_values(page, "stages");
-}
-
-static void man_put_origins(struct man_page *page)
-{
-	man_put_values(page, "origin");
-}
-
-static void man_put_group_keys(struct man_page *page)
-{
-	man_put_values(page, "by");
-}
-
 static void man_put_causes(struct man_page *page)
 {
 	for (unsigned int cause = 0; cause < CAUSE_MAX; cause++)
@@ -139,19 +124,20 @@ static void man_put_counters(struct man_page *page)
 static const struct {
 	const char *name;
 	void (*put)(struct man_page *page);
+	const char *option; /* `put` NULL: of `hostlat watch`, whose values are listed */
 } placeholders[] = {
-	{ "@VERSION@", man_put_version },
-	{ "@SUMMARY@", man_put_summary },
-	{ "@SYNOPSIS@\n", man_put_synopsis },
-	{ "@OPTIONS@\n", man_put_options },
-	{ "@COMMANDS@\n", man_put_commands },
-	{ "@STAGES@\n", man_put_stages },
-	{ "@ORIGINS@\n", man_put_origins },
-	{ "@GROUP_KEYS@\n", man_put_group_keys },
-	{ "@CAUSES@\n", man_put_causes },
-	{ "@REASONS@\n", man_put_reasons },
-	{ "@COUNTERS@\n", man_put_counters },
-	{ NULL, NULL },
+	{ "@VERSION@", man_put_version, NULL },
+	{ "@SUMMARY@", man_put_summary, NULL },
+	{ "@SYNOPSIS@\n", man_put_synopsis, NULL },
+	{ "@OPTIONS@\n", man_put_options, NULL },
+	{ "@COMMANDS@\n", man_put_commands, NULL },
+	{ "@STAGES@\n", NULL, "stages" },
+	{ "@ORIGINS@\n", NULL, "origin" },
+	{ "@GROUP_KEYS@\n", NULL, "by" },
+	{ "@CAUSES@\n", man_put_causes, NULL },
+	{ "@REASONS@\n", man_put_reasons, NULL },
+	{ "@COUNTERS@\n", man_put_counters, NULL },
+	{ NULL, NULL, NULL },
 };
 
 static void man_fill_in(struct man_page *page, const char *source)
@@ -166,7 +152,10 @@ static void man_fill_in(struct man_page *page, const char *source)
 		       strncmp(source, placeholders[i].name, strlen(placeholders[i].name)) != 0)
 			i++;
 		if (placeholders[i].name) {
-			placeholders[i].put(page);
+			if (placeholders[i].put)
+				placeholders[i].put(page);
+			else
+				man_put_values(page, placeholders[i].option);
 			source += strlen(placeholders[i].name);
 		} else if (*source) {
 			strbuf_putc(page->out, *source++);
