@@ -2,7 +2,7 @@
 /* Charging; other work of a core; a thread without a core. */
 #include <errno.h>
 
-#include "diagnose/attrib.h"
+#include "diagnose/attrib_state.h"
 #include "diagnose/thread_state.h"
 
 /* ---- charging ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A received message: up to its socket's queue, and its reader's thread up to the read. */
-#include "diagnose/attrib.h"
+#include "diagnose/attrib_state.h"
 
 #include "base/bug.h"
 #include "diagnose/thread_state.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sent message: in its call, in its socket or waiting for room there, in the device's queue. */
-#include "diagnose/attrib.h"
+#include "diagnose/attrib_state.h"
 #include "diagnose/thread_state.h"
 
 /* Messages of one flow in transmission at once, at most; older ones are unknown. */
