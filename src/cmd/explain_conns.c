@@ -78,7 +78,7 @@ static int explain_conns_open(struct explain_conns *e, const char *path)
 	if (err == -ENOENT)
 		e->why = "the folder has no " EXPLAIN_CONNS;
 	else if (err)
-		e->why = "what was recorded of them can't be read";
+		e->why = "their recording cannot be read";
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	e->options = (struct conns_options){ .all = true, .select = conns_scope_selects,
@@ -219,9 +219,11 @@ static void party_put_finding(const struct party *p, const struct diagnosis *d, 
 	char buf[HUMAN_MAX];
 
 	if (p->why && p->duty == LIMITS_READ)
-		report_finding(r, "What the %s did instead of reading: n/a (%s).", end, p->why);
+		report_finding(r, "Activity of the %s that did not read in time: n/a (%s).", end,
+			       p->why);
 	else if (p->why)
-		report_finding(r, "What the %s did where its application was the limit: n/a (%s).",
+		report_finding(r,
+			       "Activity of the %s while its application was the limit: n/a (%s).",
 			       end, p->why);
 	else
 		report_finding(r, "%s of the %s %s: it was %s of %s.",
@@ -262,8 +264,8 @@ static int explain_conns_add_parties(struct explain_conns *e, const struct diagn
 	}
 	if (!err && e->limits.beyond)
 		report_reason(r, "limits-left-out", NULL,
-			      "what threads did meanwhile is of the first %u intervals of "
-			      "connections in which they were waited for", LIMITS_STRETCHES_MAX);
+			      "thread activity covers the first %u intervals in which "
+			      "connections waited for it", LIMITS_STRETCHES_MAX);
 	vec_for_each(&parties, p)
 		thread_profile_release(&p->profile);
 	vec_release(&parties);

@@ -305,8 +305,8 @@ static void compare_add_cause_findings(const struct comparison *c, struct report
 		findings++;
 	}
 	if (!findings && c->places[COMPARE_LATENCY].c.tested)
-		report_finding(r, "No cause differs by more than chance and what "
-			       "can be measured.");
+		report_finding(r, "No cause differs by more than chance and the "
+			       "measurement's resolution.");
 }
 
 static void compare_add_findings(const struct comparison *c, struct report *r)
@@ -346,8 +346,8 @@ static void compare_add_reasons(const struct comparison *c, struct report *r)
 				      "difference of causes from chance (%d are needed)",
 				      which ? "B" : "A", CONTRAST_EFFECTIVE_MIN);
 	if (!compare_any_tested(c) && !r->partial)
-		report_reason(r, "dependent", NULL, "the latencies depend on each other over so "
-			      "long that nothing can be told from chance: record for longer");
+		report_reason(r, "dependent", NULL, "the latencies are correlated for so long that "
+			      "no difference can be told from chance: record for longer");
 }
 
 int comparison_report(const struct comparison *c, struct report *r)

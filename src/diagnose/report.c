@@ -13,7 +13,7 @@
 #include "event/names.h"
 #include "report/human.h"
 
-/* Less than this of the excess explained: the verdict is not to be relied upon. */
+/* Below this explained share of the excess, the verdict is unreliable. */
 #define COVERAGE_LOW 0.8
 
 /* ---- what was looked at ---- */
@@ -145,7 +145,7 @@ static void diagnosis_add_coverage(const struct coverage *c, struct report *r)
 			       human_fraction(worst, c->values[0]));
 }
 
-/* Checked, not assumed: what the parts of each target sum to, less its latency. */
+/* Returns by how much the sum of the targets' parts misses their latency. */
 static uint64_t diagnosis_partition_error(const struct diagnosis *d)
 {
 	uint64_t worst = 0;
@@ -196,7 +196,7 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 	if (rec->contexts.lost_ns)
 		report_reason(r, "contexts-limit",
 			      report_format(r, "%s", human_ns(buf, rec->contexts.lost_ns)),
-			      "%s has more tasks and interrupts than are kept apart", which);
+			      "%s has more tasks and interrupts than the limit", which);
 	if (rec->messages.beyond)
 		report_reason(r, "too-many-messages",
 			      words_count(r, rec->messages.beyond, "message"),
@@ -223,7 +223,7 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 			      "the system calls of the machine of %s are not known", which);
 }
 
-/* A stage that could not be measured explains it better than the options of the recording. */
+/* An unmeasured stage is a better explanation than the options of the recording. */
 static void diagnosis_add_no_messages(const struct recorded *rec, struct report *r)
 {
 	const char *sent = rec->messages.departures ? "sent " : "";
@@ -232,11 +232,11 @@ static void diagnosis_add_no_messages(const struct recorded *rec, struct report 
 
 	if (b->stage && why)
 		report_reason(r, "no-messages", why,
-			      "there are no %smessages in it: `%s` was not measured", sent,
+			      "the recording has no %smessages: `%s` was not measured", sent,
 			      stage_name(b->stage));
 	else
 		report_reason(r, "no-messages", NULL,
-			      "there are no %smessages in it (record --with messages,activity)",
+			      "the recording has no %smessages (record --with messages,activity)",
 			      sent);
 }
 
@@ -250,7 +250,7 @@ static void diagnosis_add_reasons(const struct diagnosis *d, const struct covera
 		diagnosis_add_no_messages(&d->own, r);
 	if (d->without_baseline)
 		report_reason(r, "few-references", words_count(r, d->without_baseline, "target"),
-			      "fewer than %u messages of their application to compare with",
+			      "fewer than %u reference messages of the same application",
 			      REFERENCE_MIN);
 	if (c->n && c->values[(c->n - 1) / 2] < COVERAGE_LOW)
 		report_reason(r, "low-coverage", NULL,
@@ -264,10 +264,11 @@ static void diagnosis_add_no_finding(const struct diagnosis *d, const struct cov
 	const struct excess_total excess = excess_total(d);
 
 	if (d->excesses.len && !c->n)
-		report_finding(r, "No target is slower than the reference by more than what can "
-			       "be measured.");
+		report_finding(r, "No target is slower than the baseline by more than the "
+			       "measurement can resolve.");
 	else if (d->excesses.len && !excess.found && !diagnosis_not_recorded_ns(d))
-		report_finding(r, "Nothing that stands out from the noise of the reference.");
+		report_finding(r,
+			       "No cause stands out from the variation of the reference messages.");
 }
 
 int diagnosis_report(const struct diagnosis *d, struct report *r)

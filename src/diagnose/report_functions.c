@@ -15,10 +15,10 @@
 #define ROWS_SHOWN 50u
 #define PATH_MAX_BYTES 8192
 
-/* A function of one application, in one call path, over its targets. */
+/* A function in one call path, summed over the targets of one application. */
 struct excessive {
 	uint32_t model, node;
-	struct nesting_cause one;   /* in the message where it took most */
+	struct nesting_cause one;   /* from the message in which it took most */
 	uint64_t total, messages;
 };
 
@@ -131,10 +131,10 @@ static void report_function_losses(const struct nesting_losses *losses, struct r
 	if (losses->references || losses->targets || losses->spans_without_node)
 		report_reason(r, "functions-limit",
 			      words_count(r, losses->references + losses->targets, "message"),
-			      "there are more functions than memory is kept for");
+			      "there are more functions than the memory limit allows");
 }
 
-/* A share of the excess below this is not said in a sentence. */
+/* Smaller shares of the excess get no sentence. */
 #define FINDING_SHARE_MIN 0.05
 
 static void functions_add_finding(const struct diagnosis *d, struct report *r,

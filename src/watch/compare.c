@@ -416,7 +416,8 @@ static int watch_compare_add_reasons(struct watch_run *run, const char *which, s
 			      "difference from chance (%d are needed: --interval)", which,
 			      CONTRAST_BLOCKS_MIN);
 	if (run->beyond)
-		report_reason(r, "limit", NULL, "%s has more rows than are compared", which);
+		report_reason(r, "limit", NULL,
+			      "%s has more rows than the limit: the rest is not compared", which);
 	return err;
 }
 

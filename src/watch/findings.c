@@ -429,12 +429,12 @@ static int findings_add_pacing(const struct watch *w, enum watch_span span, stru
 	int err = findings_spread(w, span, DIST_PACING, STAGE_QDISC, &ahead);
 
 	if (ahead.n)
-		report_finding(r, "%s paced: from the queueing discipline to the departure it is "
-			       "%s at the median, %s at most. That is no latency.",
+		report_finding(r, "%s paced: the queueing discipline held them for %s at the "
+			       "median, %s at most. Pacing is not counted as latency.",
 			       human_were(count, ahead.n, "packet"), ahead.median, ahead.most);
 	if (ignored && !findings_passed_several(w, span))
-		report_finding(r, "%s handed to the driver before the departure: the queueing "
-			       "discipline doesn't pace (fq does).",
+		report_finding(r, "%s handed to the driver before the departure time: the "
+			       "queueing discipline does not pace (fq does).",
 			       human_were(count, ignored, "packet"));
 	return err;
 }
@@ -448,13 +448,13 @@ static int findings_add_hol(const struct watch *w, enum watch_span span, struct 
 	int err = findings_spread(w, span, DIST_HOL, STAGE_ENQUEUED, &waited);
 
 	if (waited.n)
-		report_finding(r, "%s waited behind a hole in TCP's sequence, which is not "
-			       "in other times: %s at the median, %s at most.",
+		report_finding(r, "%s waited behind a lost or reordered TCP segment, for %s at "
+			       "the median, %s at most. No other time includes that wait.",
 			       human_counted(count, waited.n, "packet"), waited.median,
 			       waited.most);
 	if (aside)
-		report_finding(r, "%s set aside from `enqueued` on, behind a hole in TCP's "
-			       "sequence; --hol separate tells how long.",
+		report_finding(r, "%s excluded from `enqueued` on: behind a lost or reordered "
+			       "TCP segment. --hol separate shows for how long.",
 			       human_were(count, aside, "packet"));
 	return err;
 }
@@ -467,11 +467,11 @@ static void findings_add_handed(const struct watch *w, enum watch_span span, str
 
 	if (findings_passed_several(w, span))
 		report_finding(r, "%s measured at the first of several devices (VLAN, bond, "
-			       "bridge, tunnel): with --ifname, at the one named.",
+			       "bridge, tunnel). Choose another with --ifname.",
 			       human_were(count, findings_passed_several(w, span), "packet"));
 	if (n)
-		report_finding(r, "%s given to a receiver on this host (loopback, "
-			       "veth): `sent` measures what a card has sent.",
+		report_finding(r, "%s given to a receiver on this host (loopback, veth): "
+			       "`sent` only measures packets that a card has sent.",
 			       human_were(count, n, "packet"));
 }
 
@@ -492,7 +492,7 @@ static int findings_add_unread(const struct watch *w, enum watch_span span, stru
 	if (!err)
 		err = findings_add_rows(w, span, DIST_LATENCY, STAGE_READ, 0, 0, &done);
 	if (!err && read && queued.count && !done.count)
-		report_finding(r, "%s reached a socket's queue, and none was read.",
+		report_finding(r, "%s reached a socket's queue; none was read.",
 			       human_counted(buf, queued.count, "packet"));
 	hist_release(&queued);
 	hist_release(&done);

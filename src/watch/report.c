@@ -284,9 +284,9 @@ static void watch_report_stream_reasons(const struct watch *w, enum watch_span s
 
 	vec_for_each(&w->missing, hook)
 		if (watch_report_helps_shown(w, *hook))
-			report_reason(r, "hook-missing", strchr(*hook, ' ') + 1,
-				      "a hook is missing: what is shown may lack something, or be "
-				      "less exact");
+			report_reason(
+				r, "hook-missing", strchr(*hook, ' ') + 1,
+				"a hook is missing: some numbers may be incomplete or less exact");
 	vec_for_each(&w->uncovered, name)
 		report_reason(r, "namespace-not-covered", *name,
 			      "a network namespace was not covered all the time");
