@@ -153,7 +153,7 @@ void folder_leave(bool entered)
 		invoker_leave();
 }
 
-/* 0, -EEXIST or another error. */
+/* Returns 0, -EEXIST or another error. */
 static int folder_make_in(int parent, const char *name)
 {
 	const bool entered = folder_enter(parent);

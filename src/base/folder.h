@@ -17,19 +17,19 @@
 /* The text of an error (-errno), also of the two above. */
 const char *folder_strerror(int err);
 
-/* A descriptor (O_PATH) or -errno. */
+/* Opens a folder. Returns a descriptor (O_PATH) or -errno. */
 int folder_open(const char *path);
 
-/* The same of the folder that `path` lies in. `*name` is the last part of `path`. */
+/* Opens the folder that `path` lies in. `*name` is the last part of `path`. */
 int folder_open_of(const char *path, const char **name);
 
 /* Makes a folder, unless it is there. Returns 0 or -errno; -FOLDER_FOREIGN also for an old one. */
 int folder_make(const char *path);
 
-/* Whether this process runs as root: only then are owners checked. */
+/* Returns true if this process runs as root: only then are owners checked. */
 bool folder_checks(void);
 
-/* Root, and the user behind sudo. Every user, if this process does not run as root. */
+/* Returns true for root and the user behind sudo; for every user if this process is not root. */
 bool folder_trusts(uid_t owner);
 
 /*
@@ -39,7 +39,7 @@ bool folder_trusts(uid_t owner);
 bool folder_enter(int folder);
 void folder_leave(bool entered);
 
-/* Makes the names in it last: what follows a rename. A file system that can't is no error. */
+/* Syncs the folder, so that a rename survives a crash. A file system that can't is no error. */
 void folder_sync(int folder);
 
 #endif

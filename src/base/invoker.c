@@ -38,7 +38,7 @@ bool invoker_remember(void)
 	       !setresuid((uid_t)-1, (uid_t)-1, invoker.uid);
 }
 
-/* The kernel forgets it at each change of the user. */
+/* The parent-death signal, which the kernel clears at each change of the user. */
 static int death_signal;
 
 bool invoker_enter(void)

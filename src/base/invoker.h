@@ -18,7 +18,7 @@ struct invoker {
  */
 bool invoker_find(struct invoker *invoker);
 
-/* While there are still the capabilities for it: what follows works later without them. */
+/* Remembers the capabilities for it: the functions below then work after they are given up. */
 bool invoker_remember(void);
 
 /* From here to invoker_leave(), files are opened and made as that user. False: there is none. */
@@ -32,7 +32,7 @@ void invoker_leave(void);
 int invoker_open(const char *path, int flags);
 int invoker_openat(int folder, const char *path, int flags);
 
-/* The same of stat(2): whether there is a file. */
+/* As stat(2), with invoker_open()'s rights. Returns whether there is a file. */
 bool invoker_stat(const char *path, struct stat *st);
 
 #endif

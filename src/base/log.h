@@ -8,7 +8,7 @@
 
 enum log_level {
 	LOG_LEVEL_ERROR,   /* the command cannot do what was asked */
-	LOG_LEVEL_WARNING, /* it can, but not all of it */
+	LOG_LEVEL_WARNING, /* the command can do it, but not all of it */
 	LOG_LEVEL_INFO,    /* progress of the work, e.g. "measuring"; not with --quiet */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which known word a mistyped one was meant to be, by edit distance. */
+/* Finds the known word that a mistyped one was meant to be, by edit distance. */
 #include "base/nearest.h"
 
 #include <stdint.h>

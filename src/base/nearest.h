@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which known word a mistyped one was meant to be. */
+/* Finds the known word that a mistyped one was meant to be. */
 #ifndef HOSTLAT_BASE_NEAREST_H
 #define HOSTLAT_BASE_NEAREST_H
 

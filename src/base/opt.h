@@ -66,7 +66,8 @@ struct opt {
 	enum opt_type type;
 	const char *name;    /* without dashes; of a positional argument, how help shows it */
 	char letter;         /* short name, or 0 */
-	bool positional;     /* taken by its place; a positional OPT_LIST takes all that is left */
+	bool positional;     /* positional argument; a positional OPT_LIST takes all that are
+			      * left */
 	bool required;
 	bool file;           /* the value is a path: for completion */
 	size_t offset;       /* offset of the member in the config */

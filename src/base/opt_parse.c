@@ -15,7 +15,7 @@ struct opt_parser {
 	char *config;
 	char *const *argv;
 	int argc;
-	int next; /* index of the first word that was not looked at */
+	int next; /* index of the next unread word */
 	struct strbuf *error;
 };
 
@@ -128,7 +128,7 @@ static const char *opt_dashes(const struct opt *row)
 	return row->positional ? "" : "--";
 }
 
-/* The first word of a list, or the whole value, that is no choice: what was it meant to be? */
+/* Suggests a choice for the first word of a list, or the whole value, that is none. */
 static void opt_suggest_choice(struct opt_parser *p, const struct opt *row, const char *text)
 {
 	char word[64];

@@ -8,7 +8,7 @@
 
 enum opt_result {
 	OPT_PARSED,
-	OPT_HELP, /* --help or -h was given: what follows it was not looked at */
+	OPT_HELP, /* --help or -h was given; the words after it were not read */
 };
 
 /*

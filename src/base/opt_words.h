@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The other way round: from a config to the words of a command line that give it. */
+/* Converts a config into the words of a command line that give it. */
 #ifndef HOSTLAT_BASE_OPT_WORDS_H
 #define HOSTLAT_BASE_OPT_WORDS_H
 

@@ -87,7 +87,7 @@ static uint32_t changes_stepped_domains(const struct clock_timekeeper *a,
 	return stepped;
 }
 
-/* How far the two lines are apart between the two instants. UINT64_MAX: can't be computed. */
+/* Returns how far the two lines are apart between the two instants. UINT64_MAX: unknown. */
 static uint64_t changes_distance(const struct clock_timekeeper *a, const struct clock_timekeeper *b,
 				 uint64_t from, uint64_t to)
 {
@@ -105,7 +105,7 @@ static uint64_t changes_distance(const struct clock_timekeeper *a, const struct 
 	return most;
 }
 
-/* Changes of the rate are made so that the lines meet when the change is computed. */
+/* Returns true if the lines meet at the change, as they do when only the rate changes. */
 static bool changes_lines_meet(const struct clock_timekeeper *a, const struct clock_timekeeper *b,
 			       uint64_t apart_ns)
 {
@@ -116,7 +116,7 @@ static bool changes_lines_meet(const struct clock_timekeeper *a, const struct cl
 	       apart_ns <= MEET_NS + more * PUBLISH_NS / b->mono.mult;
 }
 
-/* The instants by the line that was read by: the first not after it, the last not before. */
+/* Finds the ticks of the readings before and after a change, by the line `by`. */
 static int changes_instants(const struct clock_timekeeper *by, const struct clock_change *change,
 			    uint64_t *from, uint64_t *to)
 {
@@ -125,14 +125,14 @@ static int changes_instants(const struct clock_timekeeper *by, const struct cloc
 	return err ? err : timekeeper_ticks(by, DOMAIN_MONO, change->after_ns + 1, to);
 }
 
-/* Tells how far the old one is known, if that is more than was told. */
+/* Reports how far the old line is known, if that is further than reported before. */
 static int changes_confirm(struct clock_changes *c)
 {
 	return c->begun && c->confirmed > c->reported ?
 	       changes_put_all(c, &c->tk, c->confirmed, STRETCH_HOLDS, 0) : 0;
 }
 
-/* With nothing before it, or nothing that leads to it. */
+/* Begins anew, without a known past. */
 static int changes_begin(struct clock_changes *c, const struct clock_change *change)
 {
 	const uint32_t stepped = c->begun ? changes_stepped_domains(&c->tk, &change->tk) : 0;
@@ -218,5 +218,5 @@ int clock_changes_hold(struct clock_changes *c, int64_t mono_ns)
 
 void clock_changes_lose(struct clock_changes *c)
 {
-	c->seq += 1ULL << 63; /* nothing that can come next follows it */
+	c->seq += 1ULL << 63; /* no sequence number continues this one */
 }

@@ -30,11 +30,11 @@ struct clock_changes {
 	struct clock_timekeeper tk;
 	uint64_t seq;
 	uint64_t confirmed; /* ticks up to which `tk` is known to have held */
-	uint64_t reported;      /* ticks of the last that was put */
+	uint64_t reported;      /* ticks of the last stretch that was put */
 	bool begun;
 	uint64_t changes;   /* changes of the rate; other updates are not counted */
 	uint64_t steps;     /* steps of any domain */
-	uint64_t losses;    /* how often something was missing, or two lines didn't meet */
+	uint64_t losses;    /* times that a change was missing, or two lines did not meet */
 };
 
 /* Puts stretches of TSC, REALTIME and TAI. */
@@ -47,7 +47,10 @@ void clock_changes_init(struct clock_changes *changes, struct clock_taker taker)
  */
 int clock_changes_add(struct clock_changes *changes, const struct clock_change *change);
 
-/* All changes up to `mono_ns` have been taken: what holds now held there. Says so to the taker. */
+/*
+ * Confirms to the taker that the present line held up to `mono_ns`: all changes up to then have
+ * been added.
+ */
 int clock_changes_hold(struct clock_changes *changes, int64_t mono_ns);
 
 /* Marks the past of the next change as unknown: the source was interrupted. */

@@ -46,7 +46,7 @@ int64_t clock_real_ns(struct clock *clock);
 /* Returns 0 at that time or later, at once if it has passed; -EINTR if a signal came first. */
 int clock_sleep_until(struct clock *clock, int64_t mono_ns);
 
-/* TAI minus realtime in seconds; 0 where nobody told the kernel. */
+/* Returns TAI minus realtime in seconds; 0 if the kernel was not told. */
 int clock_tai_offset(struct clock *clock, int32_t *seconds);
 
 /*

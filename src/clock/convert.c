@@ -13,7 +13,7 @@
 
 enum convert_direction { FROM_MONO, TO_MONO };
 
-/* A converted time and the run, between two discontinuities, that it was found in. */
+/* A converted time, and the run between two discontinuities that holds it. */
 struct convert_answer {
 	__int128 value;
 	__int128 error;
@@ -59,7 +59,7 @@ static __int128 convert_wander(const struct clock_relation *relation, __int128 d
 	return convert_divide_up(distance_ns * relation->wander_ppb, NS_PER_S);
 }
 
-/* Between a and b: the relation is held at both ends. */
+/* Between a and b, whose errors bound the relation at both ends. */
 static void convert_interpolate(const struct clock_relation *relation, const struct clock_point *a,
 				int64_t t, enum convert_direction direction,
 				struct convert_answer *answer)
@@ -149,7 +149,7 @@ static int convert_find_in_run(const struct clock_relation *relation, size_t run
 	return 0;
 }
 
-/* -ERANGE unless exactly one run knows t. */
+/* Converts within the run that knows t. -ERANGE unless exactly one does. */
 static int convert_find(const struct clock_relation *relation, int64_t t,
 			enum convert_direction direction, struct convert_answer *answer)
 {
@@ -216,7 +216,7 @@ void clock_table_limits(struct clock_table *table, enum clock_domain domain, uin
 	table->relations[domain].horizon_ns = horizon_ns;
 }
 
-/* Whether the point may follow those before it. */
+/* Returns true if the point may follow those before it. */
 static bool convert_is_in_order(const struct clock_relation *relation,
 				const struct clock_point *point)
 {

@@ -12,7 +12,7 @@
 
 #define CHILD_WORDS_MAX 64
 
-/* Environment variable: number of the descriptor to which a child writes a byte once it measures. */
+/* Environment: number of the descriptor to which a child writes a byte once it measures. */
 #define CHILD_READY_FD "HOSTLAT_READY_FD"
 
 struct child {

@@ -96,8 +96,8 @@ struct value causes_culprits_table(const struct recorded *rec, struct report *r,
 struct row_of {
 	unsigned int place;
 	uint64_t total, messages;
-	uint64_t *values;      /* its deviation, of each message that has it */
-	struct shares shares;  /* all messages', merged */
+	uint64_t *values;      /* excess of each message that has the cause */
+	struct shares shares;  /* culprits of all messages, merged */
 };
 
 struct excess_total excess_total(const struct diagnosis *d)
@@ -155,7 +155,7 @@ static int causes_gather(const struct diagnosis *d, struct row_of *row)
 		err = causes_add_shares(row, &d->own.breakdowns[j->subject], ns);
 	}
 	if (row->messages)
-		excess_median(row->values, row->messages); /* sorts */
+		excess_median(row->values, row->messages); /* sorts the values */
 	causes_merge_shares(&row->shares, row->total);
 	return err;
 }

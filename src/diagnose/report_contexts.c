@@ -15,7 +15,7 @@
 
 struct context_row {
 	const char *name;
-	uint32_t core;         /* CORE_UNKNOWN: all of them */
+	uint32_t core;         /* CORE_UNKNOWN: sum of all cores */
 	uint32_t detail;
 	uint8_t type, where;
 	uint64_t target, reference;
@@ -27,7 +27,7 @@ struct context_rows {
 	uint64_t targets, references;
 };
 
-/* A task in another recording is one with the same name. */
+/* Tasks of two recordings are matched by their names. */
 static const char *contexts_name(const struct diagnosis *d, const struct recorded *rec,
 				 struct report *r, const struct context *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Single messages: what each one's time went to, part by part. */
+/* Single messages: the parts of each one's time. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -19,12 +19,12 @@ static const char *const part_names[REQUEST_PARTS] = {
 
 /* ---- the load's side ---- */
 
-/* Not all count, but each one has a place on its connection from `sent` to `done`. */
+/* Samples that do not count occupy their connection from `sent` to `done`, too. */
 struct samples VEC_OF(struct event_sample);
 
 struct load_side {
 	struct samples samples; /* by flow, then by when they were sent */
-	bool *queued;           /* each one: it waited for a slot on a connection */
+	bool *queued;           /* by sample: it waited for a slot on a connection */
 	struct flows flows;
 	uint64_t connections, outstanding; /* 0 = not known */
 	uint64_t beyond;
@@ -127,7 +127,7 @@ struct mark {
 	uint32_t flow;
 	bool sends;
 	uint64_t at;
-	uint32_t place;  /* the message's */
+	uint32_t place;  /* id of the message */
 };
 
 struct marks VEC_OF(struct mark);
@@ -189,7 +189,7 @@ static bool requests_are_ends(const struct event_flow *a, const struct event_flo
 	       !memcmp(a->remote, b->local, sizeof(a->remote));
 }
 
-/* The first mark of a flow that is not before `time`. */
+/* Returns the first mark of a flow that is not before `time`. */
 static size_t requests_first_mark(const struct marks *marks, uint32_t flow, uint64_t time)
 {
 	const struct mark key = { .flow = flow, .at = time };
@@ -197,7 +197,7 @@ static size_t requests_first_mark(const struct marks *marks, uint32_t flow, uint
 	return sort_first(i, 0, marks->len, requests_order_by_time(&marks->items[i], &key) >= 0);
 }
 
-/* One request as the server's recording has it. */
+/* The server's times of one request. */
 struct found_message {
 	const struct message *message;
 	uint64_t reply;      /* when its reply was sent; 0 = not known */
@@ -208,8 +208,8 @@ struct found_message {
 static const char several_came[] = "several messages came on its connection meanwhile";
 
 /*
- * The messages that came on its flow while the request was out: exactly one must have, or which of
- * them it was can't be told.
+ * Finds the only message that came on the flow while the request was out. With several it is
+ * unknown which one belongs to the request.
  */
 static void requests_look_on(const struct server_side *server, uint32_t flow,
 			     const struct event_sample *s, struct found_message *found)
@@ -227,7 +227,7 @@ static void requests_look_on(const struct server_side *server, uint32_t flow,
 			continue;
 		}
 		if (found->message) {
-			/* and the reply may be another one's */
+			/* the reply may answer another request */
 			*found = (struct found_message){ .several = true, .why = several_came };
 			return;
 		}
@@ -236,7 +236,7 @@ static void requests_look_on(const struct server_side *server, uint32_t flow,
 	}
 }
 
-/* The first flow of that remote port or a higher one. */
+/* Returns the first flow of that remote port or a higher one. */
 static size_t requests_first_flow(const struct flows *flows, uint16_t port)
 {
 	return sort_first(i, 0, flows->len, flows->items[i].remote_port >= port);
@@ -267,7 +267,7 @@ static struct found_message requests_find_message(const struct server_side *serv
 
 /* ---- the parts ---- */
 
-/* Charges what of begin..end lies in from..to. */
+/* Charges the part of begin..end that lies in from..to. */
 static void requests_charge(uint64_t parts[REQUEST_PARTS], enum request_part part, uint64_t begin,
 			    uint64_t end, uint64_t from, uint64_t to)
 {
@@ -280,7 +280,7 @@ static void requests_charge(uint64_t parts[REQUEST_PARTS], enum request_part par
 }
 
 /*
- * The time from `from` to `to`, both between `sent` and `done`. A stamp that contradicts the others
+ * Divides from..to, which lies between `sent` and `done`. A stamp that contradicts the others
  * counts as unknown.
  */
 static void requests_divide(const struct event_sample *s, const struct found_message *found,
@@ -313,8 +313,8 @@ static void requests_divide(const struct event_sample *s, const struct found_mes
 }
 
 /*
- * From `intended` to `sent`. If it stood in line for a connection, what held up those that were on
- * the one that it got held it up, too.
+ * Divides the time from `intended` to `sent`. A request that waited for a connection was delayed by
+ * the requests that the connection carried meanwhile.
  */
 static void requests_divide_wait(const struct server_side *server, const struct load_side *load,
 				 size_t i, uint64_t parts[REQUEST_PARTS])

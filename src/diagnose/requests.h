@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A load generator's slow requests beside what the server's host recorded at the same time: how
- * much of each was the client's, the network's and the server's. Both recordings are of one clock.
+ * Joins a load generator's slow requests to the server's recording of the same time: the client's,
+ * network's and server's part of each. Both recordings use one clock.
  *
  *	client       intended -> sent -> handed to the driver, and received -> read
  *	network      from there to the arrival at the server's stack, and back
@@ -18,8 +18,8 @@
 
 #include "diagnose/state.h"
 
-#define REQUESTS_MAX (4u << 20)  /* that are read */
-#define REQUESTS_SHOWN 1000u     /* the slowest, at most */
+#define REQUESTS_MAX (4u << 20)  /* requests that are read, at most */
+#define REQUESTS_SHOWN 1000u     /* slowest requests that are kept, at most */
 
 enum request_part { REQUEST_CLIENT, REQUEST_NETWORK, REQUEST_SERVER, REQUEST_UNEXPLAINED,
 		    REQUEST_PARTS };
@@ -28,8 +28,8 @@ struct slow_request {
 	uint64_t intended;
 	uint64_t latency;
 	uint64_t parts[REQUEST_PARTS];
-	uint64_t message;      /* the server's: its id; 0 = none was found */
-	const char *why;       /* why none was; static */
+	uint64_t message;      /* id of the server's message; 0: none was found */
+	const char *why;       /* why no message was found; static */
 };
 
 struct requests {
@@ -40,12 +40,12 @@ struct requests {
 	uint64_t at;           /* latency from which the slowest were taken */
 };
 
-/* One that counts: it was sent and answered, not in the warm-up, and its times are in order. */
+/* Returns true for a request that was sent and answered, not in the warm-up, its times in order. */
 bool request_counts(const struct event_sample *sample);
 
 /*
- * The slowest `share` (0..1) of the load's requests, joined to the messages of `server`. 0 or
- * -errno. To be released in either case.
+ * Joins the slowest `share` (0..1) of the load's requests to the messages of `server`. 0 or -errno.
+ * To be released in either case.
  */
 int requests_join(struct requests *out, struct event_reader *load, const struct recorded *server,
 		  double share);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A queue of items that keep their number while the oldest are taken away: what a rolling log is
- * made of. Pointers into it are valid until the next rolling_push().
+ * A rolling log: a queue of items that keep their number while the oldest are removed. Pointers
+ * into it are valid until the next rolling_push().
  */
 #ifndef HOSTLAT_DIAGNOSE_ROLLING_H
 #define HOSTLAT_DIAGNOSE_ROLLING_H
@@ -13,8 +13,8 @@
 
 struct rolling {
 	unsigned char *items;
-	size_t size;         /* an item's */
-	uint64_t head, tail; /* numbers of the oldest and of the next one */
+	size_t size;         /* bytes of an item */
+	uint64_t head, tail; /* numbers of the oldest item and of the next one */
 	uint64_t room;       /* a power of two, or 0 */
 };
 
@@ -29,7 +29,7 @@ static inline void rolling_release(struct rolling *r)
 	rolling_init(r, r->size);
 }
 
-/* The numbers go on: what is asked for by an old one is gone. */
+/* Removes all items. Numbers continue: old ones are never used again. */
 static inline void rolling_clear(struct rolling *r)
 {
 	r->head = r->tail;
@@ -61,7 +61,7 @@ static inline int rolling_grow(struct rolling *r)
 	return 0;
 }
 
-/* Room for one more, at the end; NULL without memory. */
+/* Returns room for one more item at the end; NULL without memory. */
 static inline void *rolling_push(struct rolling *r)
 {
 	if (rolling_len(r) == r->room && rolling_grow(r))

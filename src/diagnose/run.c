@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From messages' breakdowns to the targets' excess, with a baseline for each application. */
+/* Computes the targets' excess from messages' breakdowns, with a baseline for each application. */
 #include "diagnose/diagnose.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ void diagnosis_free(struct diagnosis *d)
 
 /* ---- models ---- */
 
-/* 0 with a model of as many references as there are, none included; or -ENOMEM. */
+/* Makes a model of as many references as there are, possibly none. 0 or -ENOMEM. */
 static int diagnosis_make_baseline(struct diagnosis *d, const struct message *target)
 {
 	const struct recorded *rec = references_of(d);
@@ -77,7 +77,7 @@ static int diagnosis_make_baseline(struct diagnosis *d, const struct message *ta
 	return err;
 }
 
-/* Its place, or -errno. */
+/* Returns the index of the application's baseline, or -errno. */
 static int diagnosis_find_baseline(struct diagnosis *d, const struct message *target)
 {
 	int err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the report; for diagnose/report.c. */
+/* Sections of the report, called by diagnose/report.c. */
 #ifndef HOSTLAT_DIAGNOSE_SECTIONS_H
 #define HOSTLAT_DIAGNOSE_SECTIONS_H
 
@@ -8,10 +8,10 @@
 /* Culprits of one cause, at most. */
 #define CULPRITS_SHOWN 5u
 
-/* "causes": what the targets' excess was, largest first. The first one as a finding. */
+/* "causes": the targets' excess by cause, largest first; the first is a finding, too. */
 int report_causes(const struct diagnosis *d, struct report *r);
 
-/* "functions": those that the targets took longer in; null if they are not told. */
+/* "functions": those that took longer in the targets; null if they were not recorded. */
 int report_functions(const struct diagnosis *d, struct report *r);
 
 /* The slowest target as text, and "examples": every target with its parts. */
@@ -26,10 +26,10 @@ int report_views(const struct diagnosis *d, struct report *r);
 /* Shares of one message in one place: the same culprit once, largest first, scaled to `total`. */
 void causes_merge_shares(struct shares *shares, uint64_t total);
 
-/* "nginx (4690)"; "" if it is nobody. */
+/* "nginx (4690)"; "" for no task. */
 const char *causes_culprit_name(const struct recorded *rec, struct report *r, uint32_t task);
 
-/* A table of culprits: pid, tid, comm, message (the id of the one between), what, ns. */
+/* A table of culprits: pid, tid, comm, message (id of the message before), what, ns. */
 struct value causes_culprits_table(const struct recorded *rec, struct report *r,
 				   const struct shares *shares);
 

@@ -9,7 +9,7 @@
 #include "stats/hist.h"
 
 #define EXAMPLES_DRAWN 100u   /* messages whose timeline is kept, the slowest ones */
-#define DRAWN_MAX 400u        /* slices of each */
+#define DRAWN_MAX 400u        /* slices of each timeline */
 #define OVER_TIME_STEPS 60u
 #define FLOWS_MAX (1u << 20)
 #define LATENCY_SCHEMA 3
@@ -18,7 +18,7 @@ struct drawn VEC_OF(struct slice);
 
 struct windows;
 
-/* One recording, and what was found out of its messages. */
+/* One recording, and the analysis of its messages. */
 struct recorded {
 	struct event_reader *reader;
 	struct event_dict *names;
@@ -27,24 +27,24 @@ struct recorded {
 	struct messages messages;
 	struct subjects subjects;
 	struct breakdown *breakdowns; /* by subject */
-	struct drawn *drawn;        /* by subject; empty: not drawn */
-	struct windows *windows;    /* by subject; NULL: it tells of no functions */
+	struct drawn *drawn;        /* by subject; empty: no timeline */
+	struct windows *windows;    /* by subject; NULL: functions were not recorded */
 	struct contexts contexts;
 	struct times times;
 	struct flows VEC_OF(struct event_flow) flows; /* by id */
 	char *machine;
 	bool by_request;            /* a message ends after its read: at its reply, or a mark */
 	bool throttles;             /* some control group was throttled meanwhile */
-	uint64_t recorder;          /* its pid; 0 = unknown */
+	uint64_t recorder;          /* pid of the hostlat that recorded; 0: unknown */
 	uint64_t granularity;
-	uint64_t lost;              /* events of messages and activity */
-	uint64_t lost_messages;     /* messages alone */
-	uint64_t names_lost;        /* times that a name was not kept */
-	uint64_t forgot;            /* times that memory was too small */
+	uint64_t lost;              /* lost events of messages and activity */
+	uint64_t lost_messages;     /* lost messages */
+	uint64_t names_lost;        /* times that a name could not be stored */
+	uint64_t forgot;            /* times that the memory limit was reached */
 	uint64_t unselected;        /* targets beyond the limit */
-	uint64_t flows_lost;        /* connections beyond theirs */
+	uint64_t flows_lost;        /* connections beyond the limit */
 	uint32_t cores;
-	struct event_binding unbound[2]; /* received, sent: a stage that messages need */
+	struct event_binding unbound[2]; /* by direction: a stage that messages need was measured */
 	struct event_damage damage;
 };
 
@@ -56,23 +56,24 @@ struct diagnosis {
 	struct recorded own, other; /* other: of the references, if it is another recording */
 	bool against_other;
 	struct baselines baselines;
-	struct excess_list VEC_OF(struct excess) excesses; /* the targets' */
+	struct excess_list VEC_OF(struct excess) excesses; /* baselines of the targets'
+							    * applications */
 	uint64_t without_baseline;  /* targets of applications with too few references */
-	struct functions *functions; /* NULL: not told */
+	struct functions *functions; /* NULL: not recorded */
 	struct requests *requests;  /* NULL: none were joined */
 	struct hist latency, target_latency, reference_latency;
-	struct hist over_time[OVER_TIME_STEPS]; /* all messages, by when they were read */
+	struct hist over_time[OVER_TIME_STEPS]; /* all messages, sorted by the time of the read */
 };
 
 
-/* Everything up to the breakdowns. 0 or -errno. */
+/* Reads a recording up to the breakdowns of its messages. 0 or -errno. */
 int recorded_read(struct recorded *rec, struct event_reader *reader,
 		  const struct message_selection *selection);
 void recorded_release(struct recorded *rec);
 
-/* NULL: its addresses were not recorded. */
+/* NULL: the flow's addresses were not recorded. */
 const struct event_flow *recorded_flows_find(const struct flows *flows, uint32_t id);
-void recorded_flows_sort(struct flows *flows); /* before recorded_flows_find() */
+void recorded_flows_sort(struct flows *flows); /* call before recorded_flows_find() */
 
 static inline const struct message *subject_message(const struct recorded *rec, uint32_t subject)
 {

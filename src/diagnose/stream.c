@@ -7,14 +7,14 @@
 
 #define NO_TIME UINT64_MAX
 
-/* One kind of events of one core. */
+/* The events of one kind of one core. */
 struct lane {
 	struct event_reader *reader;
 	struct event_window window;
 	struct event_block block;
 	uint32_t at;      /* the next record in the block */
 	uint64_t time;    /* its time; NO_TIME: there is none */
-	struct event_damage damage; /* as far as the block */
+	struct event_damage damage; /* the block was read up to this time */
 };
 
 struct activity_stream {
@@ -114,7 +114,7 @@ static void lane_set_time(struct lane *lane)
 		lane->time = ((const struct event_wake *)stream_record(lane))->time;
 }
 
-/* Whether something could not be read since the last block. */
+/* Returns true if something could not be read since the last block. */
 static bool lane_has_lost(struct lane *lane)
 {
 	const struct event_damage before = lane->damage;
@@ -124,7 +124,7 @@ static bool lane_has_lost(struct lane *lane)
 	       lane->damage.records != before.records || lane->damage.unknown != before.unknown;
 }
 
-/* The next block that has records, if there is none left in this one. */
+/* Reads the next block that has records, if none is left in this one. */
 static int lane_refill(struct activity_stream *s, struct lane *lane)
 {
 	while (lane->at == lane->block.count) {
@@ -160,7 +160,7 @@ static uint64_t stream_time(const struct activity_stream *s, uint32_t at)
 	return at < s->n ? ((const struct lane *)s->heap[at])->time : NO_TIME;
 }
 
-/* The earliest time of all lanes but the first. */
+/* Returns the earliest time of all lanes but the first. */
 static uint64_t lanes_second_time(const struct activity_stream *s)
 {
 	const uint64_t one = stream_time(s, 1), other = stream_time(s, 2);

@@ -11,7 +11,7 @@
 
 struct activity_stream;
 
-/* How many cores the recording has: one more than the highest number. -errno. */
+/* Returns the number of cores, one more than the highest core; -errno. */
 int stream_cores(struct event_reader *reader);
 
 /* 0, -errno; -E2BIG for more cores than CPU_HISTORY_CORES. The reader must outlive it. */
@@ -19,13 +19,13 @@ int stream_open(struct activity_stream **out, struct event_reader *reader,
 		struct cpu_history *history);
 void stream_free(struct activity_stream *stream);
 
-/* Clears the history: what comes next is of from <= t < to. 0 or -errno. */
+/* Clears the history for events of from <= t < to. 0 or -errno. */
 int stream_seek(struct activity_stream *stream, uint64_t from, uint64_t to);
 
 /* Feeds everything up to and including `time`. 0 or -errno. */
 int stream_until(struct activity_stream *stream, uint64_t time);
 
-/* Adds what its sources could not deliver. */
+/* Adds the damage and losses of its sources. */
 void stream_damage(const struct activity_stream *stream, struct event_damage *damage);
 
 #endif

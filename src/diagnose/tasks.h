@@ -17,8 +17,8 @@
 struct task_name {
 	uint32_t pid;
 	uint32_t tid;
-	uint32_t thread;  /* THREAD_NONE: the name is none */
-	bool softirqd;    /* a thread of the kernel that does softirqs' or NAPI's work */
+	uint32_t thread;  /* THREAD_NONE: the name has another form */
+	bool softirqd;    /* kernel thread that runs softirqs or NAPI */
 	char comm[TASKS_COMM];
 };
 
@@ -26,7 +26,7 @@ struct tasks {
 	struct task_name *tasks; /* by their number in DICT_TASK; [0] is nobody */
 	uint32_t n;
 	uint32_t threads;
-	uint32_t *by_tid;   /* open addressing; the place of a task with that tid, 0 = free */
+	uint32_t *by_tid;   /* open addressing; the index of a task with that tid, 0: free */
 	uint32_t room;      /* a power of two */
 };
 

@@ -9,19 +9,19 @@
 #include "diagnose/state.h"
 #include "diagnose/stream.h"
 
-/* The history is fed in steps of it, and keeps a few: who had a CPU is looked up in it. */
+/* Step of reading. The history keeps a few steps, in which the task that had a CPU is looked up. */
 #define STEP_NS (100 * NS_PER_MS)
 #define HISTORY_NS     (5 * NS_PER_S)
 #define TRACE_GAPS_MAX 65536u
 
-/* One thread on its way through the recording. */
+/* Progress of one thread through the recording. */
 struct profile_walk {
 	struct thread_profile *out;
 	uint32_t thread;
-	uint64_t at;       /* all before is charged */
+	uint64_t at;       /* time up to which all is charged */
 	bool ran;
-	struct oncpu last; /* if it ran: the stretch on a CPU that was charged last */
-	size_t stretch;    /* the first that ends after `at` */
+	struct oncpu last; /* stretch on a CPU that was charged last, if any */
+	size_t stretch;    /* first chosen stretch that ends after `at` */
 };
 
 struct profile_pass {
@@ -29,9 +29,10 @@ struct profile_pass {
 	struct cpu_history history;
 	struct profile_walk *walks;
 	size_t n;
-	uint64_t from;     /* the time before it is unknown */
-	struct pass_gaps VEC_OF(struct trace_gap) trace_gaps; /* met so far, in order */
-	struct pass_oncpus VEC_OF(struct oncpu) oncpus; /* new ones of a thread, latest first */
+	uint64_t from;     /* time before it is unknown */
+	struct pass_gaps VEC_OF(struct trace_gap) trace_gaps; /* trace gaps so far, in order */
+	struct pass_oncpus VEC_OF(struct oncpu) oncpus; /* a thread's new stretches on a CPU,
+							 * latest first */
 };
 
 void thread_profile_init(struct thread_profile *profile, uint32_t task)
@@ -133,7 +134,7 @@ static int profile_charge_wait(struct profile_pass *p, struct profile_walk *w,
 	return profile_add_culprit(w->out, segment->task, ns);
 }
 
-/* Calls `charge` for each segment of a core until `to`; what is not recorded is unknown. */
+/* Calls `charge` for each segment of a core until `to`; unrecorded time is unknown. */
 static int profile_each_segment(struct profile_pass *p, struct profile_walk *w, uint32_t core,
 				uint64_t to,
 				int (*charge)(struct profile_pass *p, struct profile_walk *w,
@@ -161,7 +162,7 @@ static int profile_each_segment(struct profile_pass *p, struct profile_walk *w, 
 
 /* ---- off-CPU ---- */
 
-/* Up to when the trace has no gap from `from` on; at most `to`. */
+/* Returns the end of the time without a trace gap from `from` on; at most `to`. */
 static uint64_t profile_recorded_until(const struct profile_pass *p, uint64_t from, uint64_t to)
 {
 	const size_t low = sort_first(i, 0, p->trace_gaps.len, p->trace_gaps.items[i].end > from);
@@ -190,7 +191,7 @@ static int profile_charge_waiting(struct profile_pass *p, struct profile_walk *w
 	return profile_each_segment(p, w, core, to, profile_charge_wait);
 }
 
-/* From w->at until it has a core again, by `next`. */
+/* Charges the time from w->at until the thread has a core again, by `next`. */
 static int profile_charge_offcpu(struct profile_pass *p, struct profile_walk *w,
 				 const struct oncpu *next)
 {
@@ -215,7 +216,7 @@ static int profile_charge_offcpu(struct profile_pass *p, struct profile_walk *w,
 
 /* ---- stretches on a CPU ---- */
 
-/* As far as `now`, if it goes on. */
+/* Charges a stretch on a CPU; one that is still open, as far as `now`. */
 static int profile_charge_oncpu(struct profile_pass *p, struct profile_walk *w,
 				const struct oncpu *oncpu, uint64_t now)
 {
@@ -259,7 +260,7 @@ static int profile_charge_rest(struct profile_pass *p, struct profile_walk *w, u
 
 		woken = thread_state_woken(&p->history, latest, &w->last);
 		if (latest && !woken && latest->time > w->last.end)
-			recorded = w->at; /* woken twice: it ran between, which was not recorded */
+			recorded = w->at; /* two wakings: it ran between them, unrecorded */
 		if (state != THREAD_CPU_WAIT)
 			err = profile_charge_sleep(
 				w, woken && woken->time < recorded ? woken->time : recorded, state,
@@ -471,7 +472,7 @@ int thread_profile_fill(const struct diagnosis *d, struct thread_profile *all, s
 		if (s->len && vec_last(s)->to > to)
 			to = vec_last(s)->to;
 	}
-	/* A thread's state at the first stretch's begin shows from what it did before. */
+	/* One second earlier, so that the thread's state at the first stretch's begin is known. */
 	from -= from > NS_PER_S ? NS_PER_S : from;
 	if (from < to)
 		err = profile_walk_all(&p, all, n, from, to + NS_PER_S);

@@ -15,7 +15,8 @@
 #include "diagnose/thread_state.h"
 
 #define THREAD_PROFILE_STRETCHES_MAX (1u << 20)
-#define THREAD_PROFILE_CALLS_MAX 64u /* time in more calls is in the states only */
+#define THREAD_PROFILE_CALLS_MAX 64u /* calls kept of a thread; time in others is in the states
+				      * only */
 #define THREAD_PROFILE_CULPRITS_MAX 1024u
 
 struct thread_stretch {

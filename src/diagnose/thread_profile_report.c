@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread profile in words and for programs; and the thread that serves a connection. */
+/* A thread profile as text and JSON; and the thread that serves a connection. */
 #include <errno.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 /* A thread that reads this share of a connection's messages is its reader. */
 #define READS_PERCENT 90u
-/* Less than this share is not worth words. */
+/* States below this share are not named in text. */
 #define PHRASE_SHARE_MIN 0.01
 
 /* ---- who serves a connection ---- */
@@ -39,8 +39,7 @@ static bool profile_is_of(const struct recorded *rec, const struct message *m,
 }
 
 /*
- * The thread with most of the flow's messages, if that is more than half of them (Boyer and Moore);
- * *n of *all.
+ * Finds the thread with more than half of the flow's messages (Boyer and Moore); it has *n of *all.
  */
 static uint32_t profile_main_reader(const struct recorded *rec, const struct event_flow *flow,
 				    uint64_t *n, uint64_t *all)
@@ -63,7 +62,7 @@ static uint32_t profile_main_reader(const struct recorded *rec, const struct eve
 	return tid;
 }
 
-/* The thread of a process that has one, as far as the recording knows. */
+/* Returns the thread of a process in which the recording knows only one. */
 static uint32_t profile_only_thread(const struct recorded *rec, uint32_t pid)
 {
 	uint32_t only = 0;
@@ -129,7 +128,7 @@ static const char *profile_call_name(const struct diagnosis *d, uint32_t call, s
 	return name ? name : call ? report_format(r, "system call %u", call - 1) : NULL;
 }
 
-/* In which call it was most of the state's time; NULL: in none, or in several. */
+/* Returns the call in which it was most of the state's time; NULL: in none, or in several. */
 static const char *profile_main_call(const struct diagnosis *d,
 				     const struct thread_profile *profile, enum thread_state state,
 				     struct report *r)

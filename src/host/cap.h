@@ -21,7 +21,7 @@ struct cap {
 	char name[64];          /* "fentry", "CAP_BPF", "eth0" */
 	enum cap_state state;
 	char found[320];        /* observation, or why it is not known */
-	const char *takes;      /* how to get (or know) it; NULL: impossible or not needed. Static */
+	const char *takes;      /* how to get or know it; NULL: impossible or not needed. Static */
 	const char *without;    /* what its absence costs a measurement; NULL: nothing. Static */
 };
 
@@ -34,7 +34,7 @@ struct cap_vec {
 void cap_vec_init(struct cap_vec *caps);
 void cap_vec_release(struct cap_vec *caps);
 
-/* `takes` is left out of what is there. */
+/* Adds a capability; `takes` is dropped for CAP_YES. */
 void cap_add(struct cap_vec *caps, const char *area, const char *name, enum cap_state state,
 	     const char *takes, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 

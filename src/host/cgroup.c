@@ -221,7 +221,7 @@ static int cgroup_split_membership(char *line, const char **path)
 	return strcmp(controllers, ":name=systemd") ? 2 : 1;
 }
 
-/* How much a path says: a container above a unit above a deep path above a better hierarchy. */
+/* Ranks a path: a container above a unit above a deep path above a better hierarchy. */
 static size_t cgroup_path_worth(const struct host_cgroup *cgroup, int rank)
 {
 	return (cgroup->manager ? 1 << 20 : 0) + (cgroup->unit[0] ? 1 << 16 : 0) +

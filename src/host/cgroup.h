@@ -29,7 +29,7 @@ struct host_cgroup {
 					* NULL outside of containers. Static */
 };
 
-/* Pure: everything above, but for `unified`, from the path alone. */
+/* Fills in everything above but `unified` from the path alone. */
 void host_cgroup_parse(const char *path, struct host_cgroup *cgroup);
 
 /*
@@ -39,12 +39,12 @@ void host_cgroup_parse(const char *path, struct host_cgroup *cgroup);
  */
 int host_cgroup_of(const struct host_root *root, pid_t pid, struct host_cgroup *cgroup);
 
-/* Where cgroup2 is mounted, from mountinfo. -ENOENT: nowhere. */
+/* Finds the mount point of cgroup2 in mountinfo. -ENOENT: not mounted. */
 int host_cgroup2_mount(const struct host_root *root, char *buf, size_t size);
 
 /*
- * The root of this machine's, as a descriptor that the caller owns. -ENOENT: it is not mounted, or
- * something else is mounted over it.
+ * Opens the root of this machine's cgroup2, as a descriptor that the caller owns. -ENOENT: it is
+ * not mounted, or something else is mounted over it.
  */
 int host_cgroup2_open(void);
 
@@ -55,7 +55,7 @@ int host_cgroup2_open(void);
 int host_cgroup2_id(const struct host_root *root, const char *path, uint64_t *id);
 
 /*
- * And back. -ENOENT or -ESTALE: there is no such cgroup (any more); -EPERM: needs
+ * Finds the path of an id. -ENOENT or -ESTALE: there is no such cgroup (any more); -EPERM: needs
  * CAP_DAC_READ_SEARCH.
  */
 int host_cgroup2_path(const struct host_root *root, uint64_t id, char *buf, size_t size);

@@ -42,7 +42,9 @@ void host_facts_release(struct host_facts *facts);
  */
 void host_facts_add(struct host_facts *facts, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* `why` it is unknown: what could not be done, and the error as -errno (0: no error to name). */
+/*
+ * Adds an unknown fact. `why`: the step that failed, and the error as -errno (0: no error to name).
+ */
 void host_facts_add_unknown(struct host_facts *facts, const char *key, const char *why, int err);
 
 /* The value of a known fact, or NULL. Valid until the release. */

@@ -21,7 +21,7 @@
 #include "host/mount.h"
 #include "host/pids.h"
 
-#define CPUINFO_MAX     (1 << 16)       /* the first processor's part is enough */
+#define CPUINFO_MAX     (1 << 16)       /* the first processor's part suffices */
 #define IDLE_STATES_MAX 16
 #define FLAWS_MAX       64
 
@@ -238,7 +238,7 @@ void fact_preempt(const struct fact_source *source, const char *key, const char 
 			       "needs debugfs (root) or the kernel's configuration", 0);
 }
 
-/* The coarse clock advances with the tick, and says so. */
+/* The coarse clock advances with the tick: its resolution is the tick. */
 void fact_tick(const struct fact_source *source, const char *key, const char *arg)
 {
 	struct timespec res;

@@ -189,7 +189,7 @@ static int keep_action(void *ctx, const char *name)
 	return 0;
 }
 
-/* The handler's name: /proc/irq/41/virtio3-rx is a folder, when it has one. */
+/* Returns the handler's name: /proc/irq/41/virtio3-rx is a folder, if it has one. */
 static void irq_action(const struct nic *nic, uint64_t irq, char action[64])
 {
 	char folder[HOST_PATH_MAX];
@@ -279,7 +279,7 @@ static void nic_sysfs(const struct nic *nic)
 
 	if (!sys_is_ours(nic))
 		return;
-	/* -1 and errors mean that there is none to tell. */
+	/* -1 and errors mean that speed or node are unknown. */
 	if (host_read(speed, sizeof(speed), "%s/%s/speed", nic->source->root->sys, nic->sys) > 0 &&
 	    speed[0] != '-')
 		nic_add(nic, "speed_mbit", "%s", speed);

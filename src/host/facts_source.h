@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How single facts are found out: the functions that the rows of facts_collect.c name. Each
- * adds the fact `key`, or several whose keys begin with it; `arg` is the row's.
+ * Sources of single facts: the functions that the rows of facts_collect.c name. Each adds the fact
+ * `key`, or several whose keys begin with it; `arg` is the row's.
  */
 #ifndef HOSTLAT_HOST_FACTS_SOURCE_H
 #define HOSTLAT_HOST_FACTS_SOURCE_H

@@ -26,7 +26,7 @@ static uint32_t iface_attr_u32(const struct rtattr *attr)
 	return value;
 }
 
-/* As /sys/class/net/NAME/address shows it. */
+/* Formats an address as /sys/class/net/NAME/address shows it. */
 static void iface_put_address(const struct rtattr *attr, char *buf, size_t size)
 {
 	const uint8_t *bytes = attr ? RTA_DATA(attr) : NULL;
@@ -76,7 +76,7 @@ static struct host_iface *iface_find(struct host_iface_vec *list, uint32_t ifind
 	return NULL;
 }
 
-/* Leaves of a multiqueue root: what really queues. */
+/* Leaves of a multiqueue root are the queues that hold packets. */
 static int iface_add_qdisc(void *ctx, const struct nlmsghdr *msg)
 {
 	const struct rtattr *attrs[TCA_MAX + 1];
@@ -122,7 +122,7 @@ int host_iface_list(const struct host_netns *ns, struct host_iface_vec *list)
 	}
 	if (err == -E2BIG || err == -EAGAIN)
 		err = 0;
-	/* Without them only the leaves are missing. */
+	/* A failure here only loses the leaves. */
 	if (!err)
 		netlink_dump(fd, RTM_GETQDISC, &qdiscs, sizeof(qdiscs), iface_add_qdisc, list);
 	close(fd);

@@ -58,9 +58,8 @@ int host_iface_index(const struct host_netns *ns, const char *name);
 int host_iface_name(const struct host_netns *ns, uint32_t ifindex, char name[IFNAMSIZ]);
 
 /*
- * In how many of the namespaces there is an interface of this name; `first` (may be NULL)
- * becomes the first of them. Namespaces that cannot be entered count in `unknown` (may be
- * NULL).
+ * Returns in how many of the namespaces there is an interface of this name; `first` (may be NULL)
+ * becomes the first of them. Namespaces that cannot be entered count in `unknown` (may be NULL).
  */
 int host_iface_exists(const struct host_netns_vec *list, const char *name,
 		      const struct host_netns **first, size_t *unknown);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the running kernel was configured, where it says so. */
+/* Configuration of the running kernel, where it is readable. */
 #ifndef HOSTLAT_HOST_KCONFIG_H
 #define HOSTLAT_HOST_KCONFIG_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far the kernel is locked down (lockdown=, secure boot): what it keeps even from root. */
+/* Lockdown of the kernel (lockdown=, secure boot), which restricts even root. */
 #ifndef HOSTLAT_HOST_LOCKDOWN_H
 #define HOSTLAT_HOST_LOCKDOWN_H
 

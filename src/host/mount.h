@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the kernel's special file systems are, whether or not somebody mounted them. */
+/* Finds the kernel's special file systems, whether or not they are mounted. */
 #ifndef HOSTLAT_HOST_MOUNT_H
 #define HOSTLAT_HOST_MOUNT_H
 
@@ -13,7 +13,7 @@
  */
 int host_mount_point(const struct host_root *root, const char *type, char *buf, size_t size);
 
-/* The same of one with an option of its own: NULL for any. "cpu" of "cgroup". */
+/* As above, for one with an option of its own, such as "cpu" of "cgroup"; NULL: any. */
 int host_mount_point_with(const struct host_root *root, const char *type, const char *option,
 			  char *buf, size_t size);
 

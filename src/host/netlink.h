@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one thing that this project asks of rtnetlink: dumps. */
+/* Dumps of rtnetlink. */
 #ifndef HOSTLAT_HOST_NETLINK_H
 #define HOSTLAT_HOST_NETLINK_H
 

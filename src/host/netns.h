@@ -21,16 +21,16 @@
 
 struct host_netns {
 	uint64_t inode;               /* as in net:[4026531840]; the kernel's ns.inum */
-	bool own;                     /* the caller's */
+	bool own;                     /* the caller's own namespace */
 	pid_t pid;                    /* a process in it, the lowest; 0: bound to a name only */
 	char name[HOST_LABEL_MAX];     /* "root", "blue" (ip netns) or "pid 4711 (memcached)" */
-	char path[HOST_PATH_MAX];     /* the file to open */
+	char path[HOST_PATH_MAX];     /* file to open */
 };
 
 struct host_netns_vec {
 	struct host_netns *items;     /* by inode, ascending; a base/vec.h vector */
 	size_t len, cap, max;
-	size_t unreadable;            /* processes whose namespace may not be known */
+	size_t unreadable;            /* processes whose namespace could not be read */
 	bool truncated;               /* there were more than HOST_NETNS_MAX */
 };
 
@@ -42,26 +42,25 @@ int host_netns_list(const struct host_root *root, struct host_netns_vec *list);
 void host_netns_vec_release(struct host_netns_vec *list);
 
 const struct host_netns *host_netns_find(const struct host_netns_vec *list, uint64_t inode);
-/* By the name that it has in the list, by inode number, or by the pid of a process in it. */
+/* Finds a namespace by its name in the list, its inode number, or the pid of a process in it. */
 const struct host_netns *host_netns_lookup(const struct host_root *root,
 					   const struct host_netns_vec *list, const char *name);
 
-/* Does its path still lead to it? */
+/* Returns true if its path still leads to it. */
 bool host_netns_is(const struct host_netns *ns);
 
-/* The namespace of a process (0: of the caller). */
+/* Finds the namespace of a process (0: of the caller). */
 int host_netns_of(const struct host_root *root, pid_t pid, uint64_t *inode);
 
 /*
- * A file descriptor for setns(), owned by the caller. -ESTALE: the path leads to another namespace
- * by now (the process is gone).
+ * Opens a descriptor for setns(), owned by the caller. -ESTALE: the path leads to another namespace
+ * by now, as the process has ended.
  */
 int host_netns_open(const struct host_netns *ns);
 
 /*
- * A socket that lives in the namespace (NULL: the caller's), owned by the caller. The calling
- * thread's own namespace does not change. Needs CAP_SYS_ADMIN, unless the namespace is the
- * caller's.
+ * Opens a socket in the namespace (NULL: the caller's), owned by the caller. The calling thread's
+ * own namespace does not change. Needs CAP_SYS_ADMIN, unless the namespace is the caller's.
  */
 int host_netns_socket(const struct host_netns *ns, int domain, int type, int protocol);
 

@@ -11,12 +11,12 @@
 struct host_pressure {
 	bool busy_known, stall_known;
 	uint64_t busy_ns;      /* not idle, nor waiting for a disk; in steps of a clock tick */
-	uint64_t stall_ns;     /* at least one task waited for a CPU: PSI's "some" */
-	uint32_t packets;      /* received, modulo 2^32 */
-	uint32_t packets_cpus; /* whose packets these are; 0: unknown */
+	uint64_t stall_ns;     /* time in which a task waited for a CPU: PSI's "some" */
+	uint32_t packets;      /* received packets, modulo 2^32 */
+	uint32_t packets_cpus; /* CPUs whose packets were counted; 0: unknown */
 };
 
-/* The counters so far. Three small files: some 0.1 ms where there are many interrupts. */
+/* Reads the counters: three small files, some 0.1 ms where there are many interrupts. */
 void host_pressure_read(const struct host_root *root, struct host_pressure *out);
 
 /*

@@ -17,8 +17,8 @@
 #define HOST_CMDLINE_MAX 256
 
 struct host_task {
-	pid_t pid;                      /* as asked: may be a thread */
-	pid_t tgid;                     /* its process */
+	pid_t pid;                      /* pid as given: may be a thread */
+	pid_t tgid;                     /* process of the thread */
 	pid_t ppid;
 	char comm[HOST_COMM_MAX];
 	char cmdline[HOST_CMDLINE_MAX]; /* arguments joined by spaces, cut; "" for kernel threads */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a quota keeps tasks from a CPU that is free. */
+/* Throttling of control groups by a CPU quota. */
 #ifndef HOSTLAT_HOST_THROTTLED_H
 #define HOSTLAT_HOST_THROTTLED_H
 

@@ -157,7 +157,9 @@ static const struct tuning_rule rules[] = {
 	  "IEEE 802.3az (Energy-Efficient Ethernet)", "ethtool --set-eee IFACE eee off" },
 };
 
-/* Whether `key` fits `pattern`; what its '*' stands for goes to `part` (-1 long if it has none). */
+/*
+ * Returns whether `key` fits `pattern`; the text for '*' goes to `part` (-1 long if there is none).
+ */
 static bool tuning_key_fits(const char *pattern, const char *key, const char **part, int *part_len)
 {
 	const char *star = strchr(pattern, '*');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of a machine's set-up facts are known to cost latency. Pure: facts in, advice out, so it
- * works on the facts of a recording as well. Only facts that were observed lead to advice.
+ * Advice about set-up facts that are known to cost latency. A pure function of facts, so it works
+ * on those of a recording as well. Only facts that were observed lead to advice.
  */
 #ifndef HOSTLAT_HOST_TUNING_H
 #define HOSTLAT_HOST_TUNING_H

@@ -193,7 +193,7 @@ static bool json_text_copy_name(struct json_text_reader *r)
 	return json_text_copy_string(r) && json_text_expect(r, ':', "a colon should be here");
 }
 
-/* A value, or the beginning of one that holds others. */
+/* Copies a value, or the beginning of one that holds others. */
 static bool json_text_copy_value(struct json_text_reader *r)
 {
 	char c;
@@ -210,7 +210,7 @@ static bool json_text_copy_value(struct json_text_reader *r)
 	return json_text_copy_word(r);
 }
 
-/* After a value: what it closes, and the comma before the next. */
+/* Copies the closing brackets after a value, and the comma before the next. */
 static bool json_text_copy_ends(struct json_text_reader *r)
 {
 	while (r->depth) {

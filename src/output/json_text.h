@@ -19,17 +19,17 @@
 
 #include "base/strbuf.h"
 
-#define JSON_TEXT_DEPTH_MAX 64 /* arrays and objects in each other */
+#define JSON_TEXT_DEPTH_MAX 64 /* nested arrays and objects */
 #define JSON_TEXT_DIGITS 15    /* any whole number of so many digits is a double, exactly */
 
-/* Where a text is damaged; both count from 1. */
+/* Place of a fault; line and column count from 1. */
 struct json_text_fault {
 	size_t line;
 	size_t column;    /* in bytes */
 	const char *what; /* description of the fault; static */
 };
 
-/* Whether a text begins as each result of hostlat does: {"hostlat": { */
+/* Returns true if a text begins as each result of hostlat does: {"hostlat": { */
 bool json_text_is_result(const char *text, size_t n);
 
 /*

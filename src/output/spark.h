@@ -20,7 +20,7 @@ struct spark_axis {
 void spark_axis_init(struct spark_axis *axis);
 /* Makes the axis wide enough for all values of `h`. */
 void spark_axis_add(struct spark_axis *axis, const struct hist *h);
-/* "1µs    10ms": what the ends mean. Empty without data. */
+/* Writes the labels of the axis: "1µs    10ms". Empty without data. */
 void spark_put_axis(const struct spark_axis *axis, struct strbuf *out);
 /* Heights are relative to the highest character; what is there at all is visible. */
 void spark_put(const struct spark_axis *axis, const struct hist *h, struct strbuf *out);

@@ -9,7 +9,7 @@
 
 #include "base/tty.h"
 
-/* A terminal that doesn't tell, as over a serial line. */
+/* Width of a terminal that does not report one, as over a serial line. */
 #define ROWS_DEFAULT 24
 #define WIDTH_MIN 40
 

@@ -15,7 +15,7 @@ static void calls_put(const struct calls_output *o, uint64_t time, uint64_t addr
 	o->calls->last = time;
 }
 
-/* False: it can't be read. Events of other kinds are none of ours. */
+/* Reads an event. Returns false if it is malformed; events of other kinds are ignored. */
 static bool calls_read_event(const struct calls_output *o, const struct trace_event *event)
 {
 	const struct trace_format *f = o->format;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From function_graph's pages of one CPU to calls and returns, and to what is missing between. */
+/* Converts function_graph's pages of one CPU into calls, returns and losses between them. */
 #ifndef HOSTLAT_TRACE_CALLS_H
 #define HOSTLAT_TRACE_CALLS_H
 
@@ -8,7 +8,7 @@
 enum trace_call_what {
 	TRACE_CALL,
 	TRACE_RETURN,
-	TRACE_LOST,	/* from here on, events are missing ... */
+	TRACE_LOST,	/* events are missing from here on */
 	TRACE_AGAIN,	/* end of the lost stretch; the next event belongs to one of these two
 			 * only if both come */
 };
@@ -25,7 +25,7 @@ struct trace_calls {
 	bool broken;	/* the page before was not readable */
 };
 
-/* Times never go back: one that would, and all that can't be read, is TRACE_LOST. */
+/* Converts a page. An event whose time goes back, or that is not readable, becomes TRACE_LOST. */
 void trace_calls_page(struct trace_calls *calls, const struct trace_format *format,
 		      const void *bytes, size_t size,
 		      void (*put)(void *ctx, const struct trace_call *call), void *ctx);

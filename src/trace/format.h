@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where function_graph's events have what, as the running kernel says it: tracefs events/. */
+/* Layout of function_graph's events, as the running kernel describes it in tracefs events/. */
 #ifndef HOSTLAT_TRACE_FORMAT_H
 #define HOSTLAT_TRACE_FORMAT_H
 
@@ -12,18 +12,18 @@ struct trace_field {
 struct trace_format {
 	struct trace_page_layout page;
 	struct trace_field type;	/* in all events */
-	uint32_t entry, exit;		/* their types */
+	uint32_t entry, exit;		/* types of the two events */
 	struct trace_field entry_func, exit_func;
 };
 
 /*
- * From the texts of events/header_page, events/ftrace/funcgraph_entry/format and
- * .../funcgraph_exit/format. Returns 0, or -EBADMSG if one of them can't be understood.
+ * Reads the layout from the texts of events/header_page, events/ftrace/funcgraph_entry/format and
+ * .../funcgraph_exit/format. Returns 0, or -EBADMSG if one of them is malformed.
  */
 int trace_format_read(struct trace_format *format, const char *header_page, const char *entry,
 		      const char *exit);
 
-/* The value of a field in `size` bytes of an event; 0 and false if they don't reach that far. */
+/* Returns the value of a field in `size` bytes of an event; 0 and false if it lies beyond. */
 bool trace_field_get(const struct trace_field *field, const unsigned char *data, uint32_t size,
 		     uint64_t *value);
 

@@ -11,13 +11,13 @@
 #include "clock/clock.h"
 #include "trace/symbols.h"
 
-/* An event has its time before it can be read: nothing this young is taken for complete. */
+/* A younger event may still lack its time: pages are complete up to this age only. */
 #define SETTLED_NS 1000000ULL
 
-/* Functions whose numbers are remembered: more than a kernel has. A power of two. */
+/* Functions whose numbers are cached: more than a kernel has. A power of two. */
 #define KNOWN (1U << 17)
 
-/* How often names are looked for again: those of modules that were loaded meanwhile. */
+/* Times that names are read again, for modules loaded meanwhile. */
 #define REREADS 16
 
 struct funcgraph_interned {
@@ -26,7 +26,7 @@ struct funcgraph_interned {
 };
 
 struct funcgraph_cpu {
-	int fd;		/* -1: it has none */
+	int fd;		/* -1: the CPU has no pages */
 	struct trace_calls calls;
 };
 
@@ -41,8 +41,8 @@ struct funcgraph {
 	uint32_t n_cpus;
 	unsigned char *page;
 	size_t page_size;
-	uint64_t pages_max;	/* that one CPU's buffer has */
-	/* While something is pulled. */
+	uint64_t pages_max;	/* pages of one CPU's buffer */
+	/* Set while funcgraph_pull() runs. */
 	struct event_writer *writer;
 	uint32_t cpu;
 	funcgraph_put *put;
@@ -221,11 +221,11 @@ uint64_t funcgraph_pull(struct funcgraph *f, struct event_writer *writer, uint32
 		if (n <= 0)
 			return settled;
 		trace_calls_page(&c->calls, &f->format, f->page, (size_t)n, funcgraph_put_call, f);
-		/* Reading is traced itself: another try would always find something. */
+		/* Reading is traced, too: one more try would always find something. */
 		if (c->calls.last >= now)
 			return settled;
 	}
-	/* They come faster than they are read. */
+	/* Events come faster than they are read. */
 	return c->calls.last < settled ? c->calls.last : settled;
 }
 

@@ -21,13 +21,13 @@ struct funcgraph;
 int funcgraph_open(struct funcgraph **out, const struct tracefs_config *config, uint32_t cpus,
 		   char *why, size_t size);
 
-/* True: other users of the tracer are locked out meanwhile. */
+/* Returns true if other users of the tracer are locked out meanwhile. */
 bool funcgraph_shared(const struct funcgraph *f);
 
-/* From here on. 0 or -errno. */
+/* Starts tracing. 0 or -errno. */
 int funcgraph_start(struct funcgraph *f);
 
-/* Nothing more comes after what is in the buffers. */
+/* Stops tracing; the buffers can still be read. */
 void funcgraph_stop(struct funcgraph *f);
 
 /* `symbol`: of DICT_SYMBOL; 0: none, or the dictionary is full. */
@@ -40,10 +40,10 @@ typedef void funcgraph_put(void *ctx, uint32_t cpu, const struct trace_call *cal
 uint64_t funcgraph_pull(struct funcgraph *f, struct event_writer *writer, uint32_t cpu,
 			funcgraph_put *put, void *ctx);
 
-/* Events that were overwritten before they were read, so far: as the kernel counts them. */
+/* Returns the events overwritten before they were read, as the kernel counts them. */
 uint64_t funcgraph_lost(const struct funcgraph *f);
 
-/* All is as it was before. */
+/* Stops tracing and restores the tracer's settings. */
 void funcgraph_free(struct funcgraph *f);
 
 #endif

@@ -51,7 +51,7 @@ int trace_page_open(struct trace_page *page, const struct trace_page_layout *lay
 	return 0;
 }
 
-/* The next word; false behind the end. */
+/* Reads the next word; false at the end. */
 static bool page_read_word(struct trace_page *page, uint32_t *value)
 {
 	if ((size_t)(page->end - page->at) < WORD)
@@ -69,7 +69,9 @@ static bool page_skip(struct trace_page *page, uint32_t bytes)
 	return true;
 }
 
-/* An event that was taken back; its length counts the word that has it. No time: the page's end. */
+/*
+ * Skips a discarded event, whose length includes its own word. Without a time, the page ends here.
+ */
 static bool page_read_padding(struct trace_page *page, uint32_t delta)
 {
 	uint32_t length;

@@ -30,11 +30,11 @@ struct trace_event {
 	uint32_t size;
 };
 
-/* 0, or -EBADMSG: this is no page. */
+/* Opens a page. 0, or -EBADMSG: the bytes are no page. */
 int trace_page_open(struct trace_page *page, const struct trace_page_layout *layout,
 		    const void *bytes, size_t size);
 
-/* 1; 0 at the end; -EBADMSG: what comes here makes no sense, nor does what comes after it. */
+/* Reads the next event. 1; 0 at the end; -EBADMSG: this event and all after it are unreadable. */
 int trace_page_next(struct trace_page *page, struct trace_event *event);
 
 #endif

@@ -16,7 +16,7 @@
 
 struct symbol {
 	uint64_t address;
-	uint32_t name;	/* where it is in the names */
+	uint32_t name;	/* offset in the names */
 };
 
 struct symbols {

@@ -7,19 +7,19 @@
 
 struct symbols;
 
-/* Symbols of kernel, modules and BPF that are kept, at 8 bytes and the name; more are -E2BIG. */
+/* Symbols of kernel, modules and BPF at most, at 8 bytes and the name; more are -E2BIG. */
 #define SYMBOLS_MAX (1U << 20)
 
 /*
- * From a file such as /proc/kallsyms. 0 or -errno; -EPERM: it shows no addresses, which takes
+ * Reads a file such as /proc/kallsyms. 0 or -errno; -EPERM: it shows no addresses, which takes
  * CAP_SYSLOG or kernel.kptr_restrict=0.
  */
 int symbols_read(struct symbols **out, const char *path);
 void symbols_free(struct symbols *s);
 
 /*
- * The function that begins at `address` or up to 16 bytes before it: where it is traced from is
- * behind its first instruction on some machines. NULL: none that is known.
+ * Returns the function that begins at `address` or up to 16 bytes before it: on some machines the
+ * traced address is behind the first instruction. NULL: unknown.
  */
 const char *symbols_name(const struct symbols *s, uint64_t address);
 

@@ -27,7 +27,7 @@
 
 struct tracefs_saved {
 	const char *name;
-	bool shared;	/* the kernel's, not the instance's */
+	bool shared;	/* a setting of the kernel, not of the instance */
 	char *text;
 };
 
@@ -40,9 +40,9 @@ static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/t
 
 struct tracefs {
 	int root;	/* -1: not found */
-	int place;	/* where the tracer is: the instance, or the root */
-	int instances;	/* locked while ours is made; else -1 */
-	int lock;	/* the instance, which is locked until the end; -1: none */
+	int place;	/* folder of the tracer: the instance, or the root */
+	int instances;	/* folder of all instances, locked while ours is made; else -1 */
+	int lock;	/* our instance, locked until the end; -1: none */
 	char instance[64];
 	bool made;
 	struct tracefs_saved saved[SAVED_MAX];	/* in the order of their changes */
@@ -74,7 +74,7 @@ static char *tracefs_text_at(int dir, const char *path)
 	err = readfile_fd(fd, &text);
 	close(fd);
 	if (err == -E2BIG)
-		err = text.error = 0; /* the first part says enough of such a list */
+		err = text.error = 0; /* the beginning of such a list suffices */
 	if (!err)
 		return strbuf_detach(&text);
 	strbuf_release(&text);
@@ -96,7 +96,7 @@ static int tracefs_write_at(int dir, const char *path, const char *text, int how
 	return err;
 }
 
-/* The first word, or the one in brackets: the chosen one of a list. */
+/* Cuts a list down to its chosen word: the one in brackets, or the first. */
 static void tracefs_cut_chosen(char *text)
 {
 	char *open = strchr(text, '['), *at = open ? open + 1 : text;
@@ -106,7 +106,9 @@ static void tracefs_cut_chosen(char *text)
 	text[len] = '\0';
 }
 
-/* "7 (expanded: 1408)": of a buffer that was not used yet, the second is what it would become. */
+/*
+ * Cuts "7 (expanded: 1408)" down to the second number, the size of a buffer that is not in use yet.
+ */
 static void tracefs_cut_buffer_size(char *text)
 {
 	char *expanded = strstr(text, "expanded: ");
@@ -185,7 +187,10 @@ static void tracefs_switch_off_shared(int root)
 	tracefs_write_at(root, "tracing_on", "1", 0);
 }
 
-/* Removes what is left of dead ones. The pid (in its own namespace) of a living one, or 0. */
+/*
+ * Removes instances of dead processes. Returns the pid (in its own namespace) of a living one, or
+ * 0.
+ */
 static long tracefs_remove_dead(int root, int instances)
 {
 	int fd = openat(instances, ".", OPEN_FOLDER);
@@ -287,7 +292,7 @@ static bool tracefs_in_use(const struct tracefs *t, const char *name, const char
 	return used;
 }
 
-/* Its depth and where it begins are settings for all of its users. */
+/* Depth and buffer size are settings for all users of the tracer. */
 static int tracefs_check_users(struct tracefs *t)
 {
 	const long living = tracefs_remove_dead(t->root, t->instances);
@@ -320,7 +325,9 @@ static int tracefs_lock_own(struct tracefs *t)
 	return t->lock < 0 || flock(t->lock, LOCK_EX | LOCK_NB) ? -errno : 0;
 }
 
-/* Its buffer would have others' events, which they would lose; their filters would be ours. */
+/*
+ * Refuses to share a tracer in use: we would take others' events, and their filters would be ours.
+ */
 static int tracefs_share(struct tracefs *t)
 {
 	static const char *const names[] = {
@@ -391,7 +398,9 @@ static int tracefs_set_functions(struct tracefs *t, const char *functions)
 
 	for (char *one = list ? strtok_r(list, ", ", &rest) : NULL; one && !err;
 	     one = strtok_r(NULL, ", ", &rest)) {
-		/* Without its end it would be taken when the file is closed, and never refused. */
+		/*
+		 * Without a newline the kernel applies the text at close(), where an error is lost.
+		 */
 		snprintf(line, sizeof(line), "%s\n", one);
 		err = tracefs_write_at(t->place, FILTER, line, O_APPEND);
 		found += !err;

@@ -20,39 +20,39 @@ struct tracefs;
 
 struct tracefs_config {
 	const char *functions;	/* names and patterns with *, separated by commas */
-	uint64_t depth;		/* how many of them may be in each other; 0: any number */
-	uint64_t buffer;	/* bytes, for each CPU */
+	uint64_t depth;		/* largest depth of nested calls; 0: unlimited */
+	uint64_t buffer;	/* bytes of the buffer of each CPU */
 };
 
 /* Returns 0, or -errno with the reason in words in `why`. Nothing is traced yet. */
 int tracefs_open(struct tracefs **out, const struct tracefs_config *config, char *why, size_t size);
 
 /*
- * Removes what processes that were killed have left. `root`: where tracefs is; NULL: where it is
- * mounted. Nothing happens without the permission, or without tracefs.
+ * Removes what killed processes have left. `root`: path of tracefs; NULL: its mount point. Does
+ * nothing without permission or tracefs.
  */
 void tracefs_clean(const char *root);
 
-/* True: the tracer that all share. */
+/* Returns true if the tracer is the one that all share. */
 bool tracefs_shared(const struct tracefs *t);
 
-/* 0 or -errno. */
+/* Starts tracing. 0 or -errno. */
 int tracefs_start(struct tracefs *t);
 void tracefs_stop(struct tracefs *t);
 
-/* A new descriptor of that CPU's pages; it doesn't block. -errno */
+/* Returns a new non-blocking descriptor of that CPU's pages, or -errno. */
 int tracefs_pages(const struct tracefs *t, uint32_t cpu);
 
 /* Returns the kernel's statistics of a CPU's buffer; to be freed; NULL if they can't be read. */
 char *tracefs_statistics(const struct tracefs *t, uint32_t cpu);
 
-/* Bytes of a page. */
+/* Returns the bytes of a page. */
 size_t tracefs_page_size(const struct tracefs *t);
 
-/* The text of a file below tracefs; to be freed; NULL if it can't be read. */
+/* Returns the text of a file below tracefs; to be freed; NULL if it can't be read. */
 char *tracefs_text(const struct tracefs *t, const char *path);
 
-/* All is as it was before. */
+/* Stops tracing and restores all settings. */
 void tracefs_free(struct tracefs *t);
 
 #endif
