@@ -113,7 +113,7 @@ static int serve_parse_stall(const char *text, struct serve_stall *out)
 	return 0;
 }
 
-/* Says what is wrong. */
+/* Fills in the configuration from the options. Logs what is wrong with them. */
 static int serve_configure(const struct serve_options *o, struct serve_config *config)
 {
 	struct strbuf why = STRBUF_INIT(WHY_MAX);

@@ -105,7 +105,7 @@ static void attrib_others_packets(struct attribution *a, const struct segment_pa
 {
 	struct slice slice = attrib_slice(a, part);
 
-	/* A thread of the kernel has taken the work over: others wait for it as for any thread. */
+	/* A kernel thread does the softirq work: others wait for it as for any thread. */
 	if (tasks_get(a->env->tasks, part->segment->task)->softirqd)
 		slice.culprit = part->segment->task;
 	attrib_charge(a, until, CAUSE_OTHER_RECEIVE, &slice);
@@ -289,8 +289,8 @@ static void attrib_runnable(struct attribution *a, uint64_t since, uint64_t to, 
 }
 
 /*
- * Runnable from `since` to `to`, but for the gaps of the trace, in which it may have run. Whatever
- * it did in one, it was runnable behind it: else a waking would have been recorded.
+ * Charges the time from `since` to `to` as runnable, but for trace gaps, in which the thread may
+ * have run. It was runnable again after a gap: otherwise a waking would have been recorded.
  */
 static void attrib_runnable_outside_gaps(struct attribution *a, uint64_t since, uint64_t to,
 					 uint32_t core)
@@ -328,8 +328,8 @@ static void attrib_asleep(struct attribution *a, uint64_t to, const struct oncpu
 }
 
 /*
- * Asleep since `since` until `woken`, but for the gaps of the trace, in which it may have run. What
- * it slept in behind the last gap, `next` says; a stop is one from both its ends.
+ * Charges the sleep from `since` to `woken`, but for trace gaps, in which the thread may have run.
+ * `next` shows the call of the sleep after the last gap; a stop shows at both of its ends.
  */
 static void attrib_asleep_outside_gaps(struct attribution *a, uint64_t since,
 				       const struct oncpu *next, const struct waking *woken)
@@ -349,7 +349,7 @@ static void attrib_asleep_outside_gaps(struct attribution *a, uint64_t since,
 
 /* ---- a thread ---- */
 
-/* The thread's last waking before `next`; NULL: none is known. */
+/* Returns the thread's last waking before `next`; NULL: none is known. */
 static const struct waking *attrib_last_waking(struct attribution *a, const struct oncpu *next)
 {
 	const struct attrib_wakings *wakings = &a->env->wakings;
@@ -372,7 +372,7 @@ static void attrib_preempted(struct attribution *a, uint64_t since, const struct
 	attrib_runnable_outside_gaps(a, since, next->begin, next->core);
 }
 
-/* The time before `next`, in which the thread had no CPU. `last`: the stretch before, or NULL. */
+/* Charges the time without a CPU before `next`. `last`: the stretch before, or NULL. */
 static void attrib_offcpu(struct attribution *a, const struct oncpu *next, const struct oncpu *last)
 {
 	const uint64_t since = last ? last->end : a->since;
@@ -403,7 +403,9 @@ static void attrib_offcpu(struct attribution *a, const struct oncpu *next, const
 	attrib_runnable_outside_gaps(a, woken->time, next->begin, next->core);
 }
 
-/* The thread's stretches on a CPU that overlap a window, latest first, and the one before. */
+/*
+ * Collects the thread's stretches on a CPU that overlap a window, latest first, and the one before.
+ */
 static int attrib_collect_oncpus(struct attribution *a, uint64_t from, uint64_t to)
 {
 	const struct oncpu *oncpu = cpu_history_last_oncpu(a->env->history, a->thread);
@@ -419,7 +421,10 @@ static int attrib_collect_oncpus(struct attribution *a, uint64_t from, uint64_t 
 	return err;
 }
 
-/* Its wakings since the first of these stretches, latest first, and the one before. */
+/*
+ * Collects the thread's wakings since the first of these stretches, latest first, and the one
+ * before.
+ */
 static int attrib_collect_wakings(struct attribution *a, uint64_t to)
 {
 	const struct attrib_oncpus *oncpus = &a->env->oncpus;

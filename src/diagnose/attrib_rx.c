@@ -237,7 +237,10 @@ static void attrib_rx_asleep_reader(struct attribution *a, uint64_t to, const st
 
 /* ---- from the socket's queue to the end ---- */
 
-/* The reader serves the message that it had read last when this one came. Since when it does. */
+/*
+ * Sets the message that the reader serves: the last one read before this one came. Returns since
+ * when it does.
+ */
 static uint64_t attrib_rx_begin_service(struct attribution *a, uint64_t from)
 {
 	uint32_t before = a->env->messages->previous[a->message];

@@ -151,7 +151,9 @@ static void attrib_tx_asleep(struct attribution *a, uint64_t to, const struct on
 	}
 }
 
-/* Up to `to`, which may be before the call's end: why it sleeps then is known by how it goes on. */
+/*
+ * Charges the send call up to `to`. If the sender sleeps then, its next stretch on a CPU shows why.
+ */
 static int attrib_tx_in_call(struct attribution *a, uint64_t to, uint64_t returned)
 {
 	const uint64_t end = a->end;
@@ -172,7 +174,7 @@ static int attrib_tx_in_call(struct attribution *a, uint64_t to, uint64_t return
 
 /* ---- behind the call ---- */
 
-/* The packet is on its way from the socket to the queue: whoever has the core brings it there. */
+/* Charges the way from the socket to the device's queue to the task that has the core. */
 static void attrib_tx_stack_part(struct attribution *a, const struct segment_part *part)
 {
 	struct slice slice = attrib_slice(a, part);

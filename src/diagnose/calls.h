@@ -8,7 +8,8 @@
 enum call_class {
 	CALL_OTHER,
 	CALL_WAIT,    /* waits for any of several: epoll_wait, poll, select */
-	CALL_RECEIVE, /* read and recv; on a file, too: how the task leaves its core tells */
+	CALL_RECEIVE, /* read and recv, of sockets and files: the state in which the task leaves
+		       * its core tells which */
 	CALL_SEND,
 	CALL_LOCK,    /* futex */
 	CALL_SLEEP,
@@ -20,7 +21,7 @@ struct calls {
 	uint32_t n;
 };
 
-/* By the fact host.machine: x86_64 and aarch64 are known. NULL: unknown. */
+/* Returns the calls of a machine (fact host.machine): x86_64 and aarch64. NULL: unknown. */
 struct calls calls_of(const char *machine);
 
 /* The class of system call number `nr`. */

@@ -62,7 +62,7 @@ enum where {
 	WHERE_MAX,
 };
 
-/* A place in a table by cause and where. */
+/* Index of a cause and a WHERE in tables of both. */
 #define CAUSE_PLACES (CAUSE_MAX * WHERE_MAX)
 #define CAUSE_PLACE(cause, where) ((unsigned int)(cause) * WHERE_MAX + (unsigned int)(where))
 

@@ -161,7 +161,10 @@ static void compare_score(struct compared *c, const struct slice_of *slice,
 	}
 }
 
-/* Rounded so that the places sum to the latency: what is left goes to the greatest rests. */
+/*
+ * Rounds the means so that the places sum to the latency: the remainder goes to those with the
+ * largest fractions.
+ */
 static void compare_round_means(struct compared *c, uint64_t n)
 {
 	int64_t left = (int64_t)(c->total[COMPARE_LATENCY] / n);

@@ -24,7 +24,7 @@ int comparison_new(struct comparison **out, const struct message_selection *sele
 		   const struct event_reader **which);
 void comparison_free(struct comparison *c);
 
-/* Messages of recording 0 or 1, and the time over which they were read, 0 without any. */
+/* Return the messages of recording 0 or 1, and the time over which they were read, in ns. */
 uint64_t comparison_messages(const struct comparison *c, int side);
 uint64_t comparison_duration_ns(const struct comparison *c, int side);
 

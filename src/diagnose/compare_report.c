@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The differences of two recordings' messages, in words and tables. */
+/* Reports the differences of two recordings' messages. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static size_t compare_order_places(const struct comparison *c, struct ordered *o
 	return n;
 }
 
-/* The first of them by name: "nginx", or what it was: "softirq timer"; "" if neither is known. */
+/* Returns the name of the first culprit: "nginx", or its kind: "softirq timer"; "" if unknown. */
 static const char *compare_top_culprit(const struct compared *s, struct report *r,
 				       unsigned int place)
 {

@@ -42,7 +42,9 @@ struct comparison {
 	struct difference places[COMPARE_PLACES];
 };
 
-/* Enough independent messages for intervals of what they have in the mean. */
+/*
+ * Returns true if the slice has enough independent messages for confidence intervals of its means.
+ */
 static inline bool comparison_slice_suffices(const struct compared *side)
 {
 	return side->effective >= CONTRAST_EFFECTIVE_MIN;

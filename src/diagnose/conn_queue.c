@@ -49,7 +49,7 @@ int conn_queue_find(const struct event_sample *samples, size_t n, uint64_t slots
 		const struct event_sample *s = &samples[due[i].sample];
 		bool waits;
 
-		/* one that is sent at once may count itself: it does not wait */
+		/* a request that is sent at once may count itself, and does not wait */
 		while (out < n && sent[out] <= s->intended)
 			out++;
 		while (back < n && done[back] <= s->intended)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which requests of a load were queued: all slots of its connections were taken when they were due,
- * and what held those up held up the queued ones, too.
+ * Finds the requests of a load that were queued: all slots of its connections were taken when they
+ * were due. Whatever delayed the requests in the slots delayed the queued ones, too.
  */
 #ifndef HOSTLAT_DIAGNOSE_CONN_QUEUE_H
 #define HOSTLAT_DIAGNOSE_CONN_QUEUE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums of what messages' cores did meanwhile: tasks, interrupts, softirqs, nothing. */
+/* Sums of the activity of messages' cores: tasks, interrupts, softirqs, idle. */
 #ifndef HOSTLAT_DIAGNOSE_CONTEXTS_H
 #define HOSTLAT_DIAGNOSE_CONTEXTS_H
 
@@ -20,7 +20,7 @@ struct context {
 struct contexts {
 	struct context_vec VEC_OF(struct context) all;
 	uint32_t *places;      /* open addressing: its place + 1, 0 = free */
-	uint64_t lost_ns;      /* in contexts beyond CONTEXTS_MAX */
+	uint64_t lost_ns;      /* time in contexts beyond CONTEXTS_MAX */
 };
 
 /* 0 or -ENOMEM; to be released in either case. */

@@ -210,7 +210,7 @@ static int correlation_read_server(struct correlation *c, struct event_reader *r
 
 /* ---- the load's side ---- */
 
-/* The interval in which a request was completed; NULL: none. */
+/* Returns the interval in which a request was completed; NULL: none. */
 static struct stretch *correlation_stretch_at(const struct correlation *c, uint64_t time)
 {
 	const size_t low = sort_first(i, 0, c->stretches.len, c->stretches.items[i].to >= time);
@@ -316,7 +316,7 @@ static double correlation_host_value(const struct stretch *s, enum host_series s
 static double correlation_stage_value(const struct correlation *c, const struct stage_series *s,
 				      size_t at)
 {
-	/* one that ended early has no points for what came then */
+	/* a series that ended early lacks later points */
 	if (at >= s->points.len || s->points.items[at].count < quantiles[c->quantile].least / 2)
 		return NAN;
 	return s->points.items[at].ns[c->quantile];
@@ -327,7 +327,10 @@ static double correlation_request_value(const struct correlation *c, const struc
 	return correlation_point(&s->requests).ns[c->quantile];
 }
 
-/* Its values in the intervals that are used. True: they are known, and not all the same. */
+/*
+ * Fills in a series' values in the used intervals. Returns true if they are known, and not all
+ * equal.
+ */
 static bool correlation_fill(const struct correlation *c, const struct stage_series *stage,
 			     enum host_series host, double *out, const char **why)
 {

@@ -13,8 +13,8 @@ struct core_track {
 	struct event_track track;
 	uint64_t last; /* time of its last edge */
 	bool running;  /* the last of its on-CPU slices goes on */
-	bool known;    /* it has had a block */
-	bool seen;     /* something of it was recorded: what is missing from here on is a gap */
+	bool known;    /* a block of it was read */
+	bool seen;     /* it was recorded before: missing time is a gap from now on */
 	bool unrecorded;
 };
 
@@ -161,7 +161,7 @@ static uint64_t history_newest_edge(const struct cpu_history *history)
 	return time;
 }
 
-/* Too much is waited for at once: the older half goes. */
+/* The memory limit is reached: the older half is dropped. */
 static void history_limit_memory(struct cpu_history *history)
 {
 	if (++history->fed < LOOK_EVERY)
@@ -221,7 +221,7 @@ static bool history_same_segment(const struct cpu_segment *a, const struct cpu_s
 	       a->call == b->call;
 }
 
-/* `time` may be before the last gap's: that a block is missing shows when the next one comes. */
+/* `time` may be before the last gap's begin: a missing block shows when the next one comes. */
 static void history_begin_trace_gap(struct cpu_history *history, uint64_t time)
 {
 	struct rolling *trace_gaps = &history->trace_gaps;
@@ -241,7 +241,7 @@ static void history_begin_trace_gap(struct cpu_history *history, uint64_t time)
 		history->no_memory = true;
 }
 
-/* A gap of length 0 is none: each switch ends the open spans before it begins the next. */
+/* Gaps of length 0 are ignored: each switch ends the open spans before it begins the next. */
 static void history_end_trace_gap(struct cpu_history *history, uint64_t time)
 {
 	struct rolling *trace_gaps = &history->trace_gaps;

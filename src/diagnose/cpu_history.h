@@ -44,7 +44,7 @@ struct cpu_segment {
 
 #define ONCPU_OPEN UINT64_MAX
 
-/* A thread has a core. */
+/* A thread's stretch on a core. */
 struct oncpu {
 	uint64_t begin;
 	uint64_t end;        /* ONCPU_OPEN: still running */
@@ -113,7 +113,7 @@ void cpu_history_wake(struct cpu_history *history, const struct event_wake *wake
 /* The recording has no more edges of this core: what is open then may be over. */
 void cpu_history_end(struct cpu_history *history, uint32_t core);
 
-/* Forgets what ended before `time`. */
+/* Drops history that ended before `time`. */
 void cpu_history_trim(struct cpu_history *history, uint64_t time);
 
 /*

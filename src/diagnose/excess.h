@@ -44,14 +44,14 @@ struct baseline {
 
 struct baselines VEC_OF(struct baseline);
 
-/* One target above its baseline. */
+/* Excess of one target over its baseline. */
 struct excess {
 	uint32_t subject;
 	uint32_t baseline;          /* index of the baseline in the list */
 	uint64_t latency;
 	uint64_t expected;          /* the baseline's latency */
 	int64_t offset;             /* <= 0 */
-	uint64_t ns[CAUSE_PLACES];  /* by place, those of what is not explained, too */
+	uint64_t ns[CAUSE_PLACES];  /* by place, including those without a known cause */
 	uint64_t found;             /* sum of the parts with a known cause */
 	double coverage;            /* NAN: its excess is below the granularity */
 };

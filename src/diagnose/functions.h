@@ -13,7 +13,7 @@
 struct diagnosis;
 struct recorded;
 
-/* A core did the message's own work. */
+/* Time in which a core did the message's own work. */
 struct window {
 	uint64_t begin, end;
 	uint32_t core;
@@ -43,7 +43,7 @@ int functions_add_window(struct windows *windows, const struct slice *slice);
 int functions_find(struct diagnosis *d);
 void functions_free(struct functions *f);
 
-/* The name of a function in the models; never NULL. */
+/* Returns the name of a function in the models; never NULL. */
 const char *functions_name(const struct diagnosis *d, uint32_t symbol);
 
 struct nesting_options functions_options(const struct diagnosis *d);

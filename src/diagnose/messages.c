@@ -95,7 +95,7 @@ struct departure_times messages_departure_times(const struct event_piece *pieces
 	return out;
 }
 
-/* The end of a sent message: what follows, up to its completion, is the device's. */
+/* Returns the end of a sent message: later time, up to its completion, is the device's. */
 static uint64_t messages_departure_end(const struct event_piece *pieces, uint32_t n, uint64_t end)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -104,7 +104,7 @@ static uint64_t messages_departure_end(const struct event_piece *pieces, uint32_
 	return end;
 }
 
-/* Both are sorted by when the message ended. */
+/* Both lists are sorted by the end of the message. */
 struct outgoing {
 	struct message m; /* first: see messages_order_by_read() */
 	struct departure departure;
@@ -283,7 +283,7 @@ size_t messages_queued(const struct messages *messages, uint32_t core, uint64_t 
 		messages_is_queued_after(&messages->all.items[messages->by_queued[i]], core, time));
 }
 
-/* Moves the sent messages over, in the order of their ends. */
+/* Sorts the sent messages by their ends. */
 static int messages_sort_sent(struct messages *messages, struct outgoings *outgoing)
 {
 	const size_t n = outgoing->len;

@@ -50,7 +50,7 @@ struct departure {
 	uint32_t pad;
 };
 
-/* When a sent message's last byte left, by its pieces. */
+/* Times at which a sent message's last byte left, from its pieces. */
 struct departure_times {
 	bool known;       /* false: the other members are not set */
 	bool enqueued;    /* no shaper has cut the packet */

@@ -81,7 +81,7 @@ static uint32_t nesting_root(uint8_t role, uint8_t type)
 	return (uint32_t)role * SPAN_TYPE_MAX + type;
 }
 
-/* 0, which is no function's node: there is no room for another. */
+/* Returns a node, or 0, which is no function's, if there is no room for another. */
 static uint32_t nesting_child(struct nesting *n, uint32_t parent, uint32_t what)
 {
 	const uint32_t at = (uint32_t)hash_u64((uint64_t)parent << 32 | what) & n->hash_mask;
@@ -132,7 +132,7 @@ static void nesting_add(struct nesting *n, uint32_t node, const struct nesting_h
 	}
 }
 
-/* The functions that a context interrupted did nothing meanwhile. */
+/* Functions are not charged for the time in which a context interrupts them. */
 static void nesting_interrupt(struct nesting *n, const struct level *level, uint64_t ns)
 {
 	for (; level->depth >= 0 && !level->context; level--)
@@ -145,7 +145,9 @@ static bool nesting_is_context(uint8_t type)
 	return type != SPAN_FUNCTION;
 }
 
-/* Below `parent`, and not beyond it, nor into what was placed there already. */
+/*
+ * Places a span below `parent`, cut to its bounds and to the end of the spans placed there before.
+ */
 static struct level nesting_within(struct nesting *n, struct level *parent,
 				   const struct nesting_held *h)
 {

@@ -9,7 +9,7 @@
 #include "diagnose/state.h"
 #include "diagnose/stream.h"
 
-/* Windows further apart than this are sought anew, not read through. */
+/* Between windows further apart than this the reader seeks instead of reading on. */
 #define SKIP_NS (20 * NS_PER_MS)
 
 /* ---- facts ---- */
@@ -195,7 +195,10 @@ static void recorded_add_slice(void *ctx, const struct slice *slice)
 		c->err = -ENOMEM;
 }
 
-/* Messages that its reader took while it waited; sent: that left before, of its flow. */
+/*
+ * Returns how many messages its reader read while it waited; sent: how many of its flow left
+ * before.
+ */
 static uint32_t recorded_served_before(const struct recorded *rec, uint32_t subject)
 {
 	const struct subject *s = &rec->subjects.items[subject];

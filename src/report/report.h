@@ -67,7 +67,7 @@ enum value_type {
 	VALUE_TABLE,
 	VALUE_DISTRIBUTION,
 	VALUE_JSON,               /* a document of another result; not in text */
-	VALUE_VERDICT,            /* the place of the report's verdict and reasons */
+	VALUE_VERDICT,            /* where verdict and reasons stand among the fields */
 };
 
 struct value {

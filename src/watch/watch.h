@@ -30,7 +30,7 @@
 
 /* Facts about the run that have a place in the report (EV_FACT). */
 #define WATCH_FACT_TARGET "target"             /* "memcached (pid 4711)" */
-#define WATCH_FACT_COST "own-cost"             /* why what the programs cost is unknown */
+#define WATCH_FACT_COST "own-cost"             /* why the cost of the programs is unknown */
 #define WATCH_FACT_UNCOVERED "netns-uncovered" /* one per namespace: "name: why" */
 #define WATCH_FACT_OTHERS "other-traffic"      /* "counted", or why it is not */
 #define WATCH_FACT_MISSING "missing" /* one per hook: stages in hex, "why; without it, what" */
@@ -63,7 +63,7 @@ int watch_feed(struct watch *w, const struct event *event);
 /* Reports what the source could not deliver: the totals are then marked as partial. */
 void watch_set_damage(struct watch *w, const struct event_damage *damage);
 
-/* How text tells points in time; TIMES_AUTO at first. */
+/* Style of points in time in text; TIMES_AUTO by default. */
 void watch_set_times(struct watch *w, enum times_style style);
 
 /*
