@@ -132,7 +132,7 @@ static struct tracefs_config record_functions(const struct record_config *c)
 }
 
 /* Without --stages, messages of both directions are recorded. */
-static struct pkt_probe_config record_function_options(const struct record_config *c)
+static struct pkt_probe_config record_probe_config(const struct record_config *c)
 {
 	struct pkt_probe_config o = c->probe;
 
@@ -208,7 +208,7 @@ static bool record_check_marks(const struct record_config *c, struct mark_names 
 static int cmd_record_run(const void *config)
 {
 	const struct record_config *c = config;
-	struct pkt_probe_config probe = record_function_options(c);
+	struct pkt_probe_config probe = record_probe_config(c);
 	const struct tracefs_config functions = record_functions(c);
 	const struct interval_view_config shown = {
 		.common = &c->common,

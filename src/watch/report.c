@@ -9,7 +9,6 @@
 #include "report/human.h"
 #include "watch/findings.h"
 #include "watch/groups.h"
-#include "watch/other_traffic.h"
 #include "watch/tables.h"
 
 /* -- the frame ------------------------------------------------------------------------------ */
@@ -320,6 +319,73 @@ static void watch_report_stream_reasons(const struct watch *w, enum watch_span s
 	strbuf_release(&evidence);
 }
 
+/* -- traffic that no stage covers ----------------------------------------------------------- */
+
+static const struct {
+	enum count_what what;
+	const char *path, *words;
+} uncovered[] = {
+	{ COUNT_UNCOVERED, "local", "for this host" },
+	{ COUNT_FORWARDED, "forwarded", "forwarded" },
+};
+
+static bool watch_report_counts_others(const struct watch *w)
+{
+	return w->other_traffic && strcmp(w->other_traffic, "counted") == 0;
+}
+
+/* Traffic that no stage covers, by protocol; null with a reason where it was not counted. */
+static void watch_report_uncovered(const struct watch *w, enum watch_span span, struct report *r)
+{
+	static const struct column columns[] = {
+		{ .name = "protocol" }, { .name = "way" }, { .name = "count" },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	for (size_t i = 0; i < ARRAY_LEN(uncovered); i++)
+		vec_for_each(&w->counts, c) {
+			if (c->id.what != uncovered[i].what || !c->count[span])
+				continue;
+			TABLE_ADD(t, value_string(watch_name(w, DICT_STRING, c->id.reason)),
+				  value_string(uncovered[i].path), value_u64(c->count[span]));
+		}
+	object_add(&r->body, "uncovered",
+		   watch_report_counts_others(w) ? value_table(t) : value_null());
+	object_add(&r->body, "uncovered_why",
+		   watch_report_counts_others(w) || !w->other_traffic
+			   ? value_null()
+			   : value_string(w->other_traffic));
+}
+
+static int watch_finding_uncovered(const struct watch *w, enum watch_span span, struct report *r)
+{
+	struct strbuf text = STRBUF_INIT(4096);
+	char count[HUMAN_MAX];
+	int err;
+
+	for (size_t i = 0; i < ARRAY_LEN(uncovered); i++) {
+		const char *between = text.len ? "; " : "";
+		bool any = false;
+
+		vec_for_each(&w->counts, c) {
+			const char *name = watch_name(w, DICT_STRING, c->id.reason);
+
+			if (c->id.what != uncovered[i].what || !c->count[span])
+				continue;
+			if (!any)
+				strbuf_printf(&text, "%s%s: ", between, uncovered[i].words);
+			strbuf_printf(&text, "%s%s %s", any ? ", " : "",
+				      human_count(count, c->count[span]), name ? name : "unknown");
+			any = true;
+		}
+	}
+	err = text.error;
+	if (text.len)
+		report_finding(r, "Packets that no stage covers, %s.", strbuf_str(&text));
+	strbuf_release(&text);
+	return err;
+}
+
 int watch_report(struct watch *w, enum watch_span span, struct report *r)
 {
 	const struct watch_period *p = &w->periods[span];
@@ -339,7 +405,7 @@ int watch_report(struct watch *w, enum watch_span span, struct report *r)
 	watch_add_counts(w, span, COUNT_DROP, r);
 	watch_add_counts(w, span, COUNT_LOSS, r);
 	watch_add_counts(w, span, COUNT_EXCLUDED, r);
-	watch_add_uncovered(w, span, r);
+	watch_report_uncovered(w, span, r);
 	watch_add_bindings(w, r);
 	if (!err)
 		err = watch_add_scheduler(w, span, r);
@@ -349,7 +415,7 @@ int watch_report(struct watch *w, enum watch_span span, struct report *r)
 	if (!err)
 		err = watch_findings(w, span, r);
 	if (!err)
-		err = watch_put_uncovered(w, span, r);
+		err = watch_finding_uncovered(w, span, r);
 	report_place_verdict(r);
 	watch_report_loss_reason(w, span, r);
 	watch_report_unbound_reasons(w, r);
