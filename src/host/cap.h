@@ -22,7 +22,7 @@ struct cap {
 	enum cap_state state;
 	char found[320];        /* observation, or why it is not known */
 	const char *takes;      /* how to get or know it; NULL: impossible or not needed. Static */
-	const char *without;    /* what its absence costs a measurement; NULL: nothing. Static */
+	const char *without;    /* effect of its absence on a measurement; NULL: none. Static */
 };
 
 struct cap_vec {
