@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * samplepush: what it costs a load thread to hand over a sample: filled in place in its queue, as
- * src/load/outcome.c does it. The consumer takes them between the timed parts. Prints the median
+ * src/load/request.c does it. The consumer takes them between the timed parts. Prints the median
  * and the best round in ns per sample; exit code 1 beyond the limit.
  */
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/compare_facts.h"
 #include "cmd/compare_readers.h"
-#include "cmd/load_intake.h"
+#include "cmd/load_consumer.h"
 #include "cmd/recorded_file.h"
 #include "cmd/result.h"
 #include "cmd/run_facts.h"
@@ -61,7 +61,7 @@ struct compare_input {
 	struct watch_run *watch;
 	struct conns_run *conns;       /* NULL: none */
 	bool messages, load, stages;
-	struct load_intake intake;     /* read only if both have it */
+	struct load_consumer consumer; /* read only if both have it */
 	struct event_damage damage;
 };
 
@@ -144,13 +144,13 @@ static int compare_read_load(struct compare_input *in)
 	struct event_block block;
 	int err = event_source_rewind(source);
 
-	load_intake_init(&in->intake, &none, NULL);
+	load_consumer_init(&in->consumer, &none, NULL);
 	while (!err && (err = event_source_next(source, &block)) > 0) {
-		err = load_intake_take(&in->intake, &block);
+		err = load_consumer_take(&in->consumer, &block);
 		err = err < 0 ? err : 0;
 	}
 	if (!err)
-		err = load_intake_finish(&in->intake);
+		err = load_consumer_finish(&in->consumer);
 	if (!err)
 		compare_note_damage(in, source);
 	if (err)
@@ -213,7 +213,7 @@ static uint64_t compare_duration_ns(const struct compare_inputs *in, int side)
 		return conns_run_duration_ns(one->conns);
 	if (!in->load)
 		return 0;
-	load_analysis_status(one->intake.analysis, &status);
+	load_analysis_status(one->consumer.analysis, &status);
 	return status.elapsed_ns;
 }
 
@@ -274,17 +274,18 @@ static void compare_add_damage(const struct compare_input *in, struct report *r)
 
 static int compare_add_load(struct compare_inputs *in, struct report *r)
 {
-	int err = load_compare_report(in->both[0].intake.analysis, in->both[1].intake.analysis, r);
+	int err = load_compare_report(in->both[0].consumer.analysis, in->both[1].consumer.analysis,
+				      r);
 
 	for (int side = 0; !err && side < 2; side++) {
 		struct compare_input *one = &in->both[side];
 		struct report own;
 
 		report_init(&own, &r->provenance);
-		err = load_intake_report(&one->intake, &own);
+		err = load_consumer_report(&one->consumer, &own);
 		difference_add_reasons(r, &own, one->name);
 		report_release(&own);
-		if (!err && (one->intake.unwritten || !load_intake_ended(&one->intake)))
+		if (!err && (one->consumer.unwritten || !load_consumer_ended(&one->consumer)))
 			report_reason(r, "recording-incomplete", NULL,
 				      "%s: the recording has no end of the run", one->name);
 	}
@@ -357,7 +358,7 @@ static void compare_release_inputs(struct compare_inputs *in)
 {
 	comparison_free(in->messages);
 	for (int side = 0; side < 2; side++) {
-		load_intake_release(&in->both[side].intake);
+		load_consumer_release(&in->both[side].consumer);
 		watch_run_free(in->both[side].watch);
 		compare_facts_release(&in->both[side].facts);
 		conns_run_free(in->both[side].conns);

@@ -12,7 +12,7 @@
 #include "base/readfile.h"
 #include "base/strbuf.h"
 #include "cmd/explain_conns.h"
-#include "cmd/load_intake.h"
+#include "cmd/load_consumer.h"
 #include "cmd/load_options.h"
 #include "cmd/recorded_file.h"
 #include "cmd/result.h"
@@ -44,21 +44,21 @@ static const char *explain_path(struct explain_file_path *place, const char *fol
 static int explain_read_load(struct event_reader *reader, struct load_summary *out)
 {
 	const struct load_question question = { 0 };
-	struct load_intake intake;
+	struct load_consumer consumer;
 	struct event_block block;
 	int err;
 
-	load_intake_init(&intake, &question, NULL);
+	load_consumer_init(&consumer, &question, NULL);
 	while ((err = event_source_next(event_reader_source(reader), &block)) > 0) {
-		err = load_intake_take(&intake, &block);
+		err = load_consumer_take(&consumer, &block);
 		if (err < 0)
 			break;
 	}
 	if (!err || err == LOAD_DECIDED)
-		err = load_intake_finish(&intake);
+		err = load_consumer_finish(&consumer);
 	if (!err)
-		err = load_intake_summary(&intake, LOAD_PERCENTILE_DEFAULT, out);
-	load_intake_release(&intake);
+		err = load_consumer_summary(&consumer, LOAD_PERCENTILE_DEFAULT, out);
+	load_consumer_release(&consumer);
 	return err;
 }
 

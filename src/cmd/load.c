@@ -234,26 +234,26 @@ static void add_damage(const struct event_damage *damage, struct report *r)
 }
 
 /* Of a run that was read: the recording lacks a part, though nothing in it is damaged. */
-static void add_unwritten(const struct load_intake *intake, struct report *r)
+static void add_unwritten(const struct load_consumer *consumer, struct report *r)
 {
-	if (intake->unwritten)
+	if (consumer->unwritten)
 		load_reason(r, "recording-incomplete",
 			    report_format(r, "%llu events did not fit",
-					  (unsigned long long)intake->unwritten),
+					  (unsigned long long)consumer->unwritten),
 			    "the recording is incomplete: the recorded part is shown");
-	else if (!load_intake_ended(intake) && !intake->interrupted)
+	else if (!load_consumer_ended(consumer) && !consumer->interrupted)
 		load_reason(r, "recording-incomplete", NULL,
 			    "the recording stops before the end of the run: the recorded part is "
 			    "shown");
 }
 
-static void add_recording(const struct outcome *outcome, const struct load_intake *intake,
+static void add_recording(const struct outcome *outcome, const struct load_consumer *consumer,
 			  struct report *r)
 {
 	if (outcome->damage && outcome->damage->reasons)
 		add_damage(outcome->damage, r);
 	else if (outcome->damage)
-		add_unwritten(intake, r);
+		add_unwritten(consumer, r);
 	if (outcome->record_error)
 		load_reason(r, "recording-incomplete", strerror(-outcome->record_error),
 			    "the recording could not be written completely");
@@ -263,19 +263,19 @@ static void add_recording(const struct outcome *outcome, const struct load_intak
 			    "it");
 }
 
-static int print(const struct load_command *c, struct load_intake *intake,
+static int print(const struct load_command *c, struct load_consumer *consumer,
 		 const struct load_condition *asserts, const struct outcome *outcome)
 {
-	struct provenance who = run_facts_provenance(&intake->facts, "load", LOAD_REPORT_SCHEMA);
+	struct provenance who = run_facts_provenance(&consumer->facts, "load", LOAD_REPORT_SCHEMA);
 	bool fails = false;
 	struct report r;
 	int err, code;
 
 	report_init(&r, &who);
-	err = load_intake_report(intake, &r);
+	err = load_consumer_report(consumer, &r);
 	if (!err && c->asserts.len)
-		err = load_asserts_report(asserts, c->asserts.len, intake->analysis, &r, &fails);
-	add_recording(outcome, intake, &r);
+		err = load_asserts_report(asserts, c->asserts.len, consumer->analysis, &r, &fails);
+	add_recording(outcome, consumer, &r);
 	if (outcome->samples_error)
 		load_reason(&r, "samples-incomplete", strerror(-outcome->samples_error),
 			    "the file of samples could not be written");
@@ -347,18 +347,18 @@ static int run_recorded(const struct load_command *c, struct load_live *live,
 		recording_close(&recording);
 		goto out;
 	}
-	live->intake->files = &files;
+	live->consumer->files = &files;
 	live->recording = &recording;
 	code = load_live_run(live);
 	/* A run that was none leaves earlier files as they are. */
 	if (!code)
-		load_files_close(&files, live->intake->analysis);
+		load_files_close(&files, live->consumer->analysis);
 	recording_close(&recording);
 	outcome.record_error = recording.error;
 	outcome.record_full = recording.full;
 	take_files(&outcome, &files);
 	if (!code)
-		code = print(c, live->intake, asserts, &outcome);
+		code = print(c, live->consumer, asserts, &outcome);
 out:
 	load_files_release(&files);
 	return code;
@@ -371,10 +371,10 @@ static int run_live(const struct load_command *c, struct stop *stop,
 	struct load_question none = { 0 };
 	struct load_analysis_config analysis;
 	struct load_config config;
-	struct load_intake intake;
+	struct load_consumer consumer;
 	struct load_live live = {
 		.options = &c->load, .config = &config, .analysis = &analysis, .stop = stop,
-		.intake = &intake,
+		.consumer = &consumer,
 		.quiet = c->common.quiet,
 	};
 	int err = load_options_config(&c->load, c->load.rate, 0, &config, &analysis, &why);
@@ -385,9 +385,9 @@ static int run_live(const struct load_command *c, struct stop *stop,
 		code = dump_schedule(c->dump_schedule, &config);
 	if (code)
 		return code;
-	load_intake_init(&intake, &none, NULL);
+	load_consumer_init(&consumer, &none, NULL);
 	code = run_recorded(c, &live, asserts);
-	load_intake_release(&intake);
+	load_consumer_release(&consumer);
 	return code;
 }
 
@@ -400,17 +400,17 @@ static const char *not_readable(const char *path, int err)
 	return recorded_file_why(path, err);
 }
 
-static int read_all(struct event_source *source, struct load_intake *intake)
+static int read_all(struct event_source *source, struct load_consumer *consumer)
 {
 	struct event_block block;
 	int err;
 
 	while ((err = event_source_next(source, &block)) > 0) {
-		err = load_intake_take(intake, &block);
+		err = load_consumer_take(consumer, &block);
 		if (err < 0)
 			return err;
 	}
-	return err ? err : load_intake_finish(intake);
+	return err ? err : load_consumer_finish(consumer);
 }
 
 static int run_from(const struct load_command *c, const struct load_condition *asserts)
@@ -419,27 +419,27 @@ static int run_from(const struct load_command *c, const struct load_condition *a
 	struct event_damage damage;
 	struct outcome outcome = { .damage = &damage };
 	struct event_reader *reader = NULL;
-	struct load_intake intake;
+	struct load_consumer consumer;
 	struct load_files files;
 	int code = EXIT_CANNOT, err = load_files_open(&files, c->samples, c->hdr, c->ccdf);
 
-	load_intake_init(&intake, &asked, &files);
+	load_consumer_init(&consumer, &asked, &files);
 	if (err)
 		goto out;
 	err = event_reader_open(&reader, c->from);
 	if (!err)
-		err = read_all(event_reader_source(reader), &intake);
+		err = read_all(event_reader_source(reader), &consumer);
 	if (err) {
 		log_error("cannot read %s: %s", c->from, not_readable(c->from, err));
 		goto out;
 	}
 	event_source_damage(event_reader_source(reader), &damage);
-	load_files_close(&files, intake.analysis);
+	load_files_close(&files, consumer.analysis);
 	take_files(&outcome, &files);
-	code = print(c, &intake, asserts, &outcome);
+	code = print(c, &consumer, asserts, &outcome);
 out:
 	event_reader_free(reader);
-	load_intake_release(&intake);
+	load_consumer_release(&consumer);
 	load_files_release(&files);
 	return code;
 }

@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "cmd/load_spawn.h"
 #include "load/coordinator.h"
-#include "load/roster.h"
+#include "load/agent_list.h"
 
 #define SETUP_MAX (64UL << 10)
 
@@ -214,7 +214,7 @@ static int start_all(struct agents *agents, const struct load_options *o,
 	return err;
 }
 
-int load_agents_new(struct load_maker *maker, const struct load_options *o,
+int load_agents_new(struct load_backend *backend, const struct load_options *o,
 		    const struct load_config *config, struct strbuf *why)
 {
 	struct agents *agents = calloc(1, sizeof(*agents));
@@ -231,7 +231,7 @@ int load_agents_new(struct load_maker *maker, const struct load_options *o,
 		agents_free(agents);
 		return err;
 	}
-	*maker = (struct load_maker){
+	*backend = (struct load_backend){
 		.ctx = agents, .source = coordinator_source(agents->coordinator),
 		.failure = "no agent is ready", .advice = "",
 		.connect = agents_connect, .start = agents_start, .wait = agents_wait,

@@ -6,7 +6,7 @@
 #ifndef HOSTLAT_CMD_LOAD_AGENTS_H
 #define HOSTLAT_CMD_LOAD_AGENTS_H
 
-#include "cmd/load_maker.h"
+#include "cmd/load_backend.h"
 #include "cmd/load_options.h"
 
 /* What an agent is told: its share of the run, and what it is for. */
@@ -21,7 +21,7 @@ extern const struct opt load_agent_option_rows[];
  * Starts the agents of one run of these options; of `config` the rate and the connections are those
  * of all that load. Returns 0, or -errno and `why`; -EINVAL: bad usage.
  */
-int load_agents_new(struct load_maker *maker, const struct load_options *o,
+int load_agents_new(struct load_backend *backend, const struct load_options *o,
 		    const struct load_config *config, struct strbuf *why);
 
 #endif

@@ -10,7 +10,7 @@
 #include "clock/clock.h"
 #include "cmd/cmd.h"
 #include "cmd/load_agents.h"
-#include "cmd/load_maker.h"
+#include "cmd/load_backend.h"
 #include "event/memsource.h"
 #include "load/engine.h"
 #include "net/address.h"
@@ -22,7 +22,7 @@
 
 struct run {
 	const struct load_live *live;
-	struct load_maker maker;
+	struct load_backend backend;
 	struct event_memsource *queue; /* facts of our own */
 	struct progress progress;
 	bool stopping; /* nothing more is sent */
@@ -66,7 +66,8 @@ static void say_resolving(const char *name)
 	log_info("resolving %s ...", name);
 }
 
-static int make_engine(struct load_maker *maker, const struct load_live *live, struct strbuf *why)
+static int load_live_new_engine(struct load_backend *backend, const struct load_live *live,
+				struct strbuf *why)
 {
 	const struct net_resolving resolving = {
 		.stop_fd = live->stop->fd, .slow = say_resolving,
@@ -80,7 +81,7 @@ static int make_engine(struct load_maker *maker, const struct load_live *live, s
 
 	if (err)
 		return err;
-	*maker = (struct load_maker){
+	*backend = (struct load_backend){
 		.ctx = engine, .source = load_engine_source(engine),
 		.failure = "cannot open the connections",
 		.advice = "",
@@ -113,7 +114,7 @@ static int drain(struct run *run, struct event_source *source)
 
 	while ((err = event_source_next(source, &block)) > 0) {
 		record(run->live->recording, &block);
-		err = load_intake_take(run->live->intake, &block);
+		err = load_consumer_take(run->live->consumer, &block);
 		if (err < 0)
 			return err;
 		decided |= err == LOAD_DECIDED;
@@ -162,12 +163,12 @@ static void show_progress(struct run *run)
 	char interval[4 * HUMAN_MAX] = "", needed[2 * HUMAN_MAX] = "";
 	struct load_status status;
 
-	if (!live->intake->analysis)
+	if (!live->consumer->analysis)
 		return;
-	load_analysis_status(live->intake->analysis, &status);
+	load_analysis_status(live->consumer->analysis, &status);
 	if (status.hi_ns)
 		snprintf(interval, sizeof(interval), "p%g %s [%s, %s], ",
-			 100 * live->intake->setup.analysis.percentile,
+			 100 * live->consumer->setup.analysis.percentile,
 			 human_ns(value, status.quantile_ns), human_ns(low, status.lo_ns),
 			 human_ns(high, status.hi_ns));
 	if (status.needed > status.samples)
@@ -182,14 +183,14 @@ static void show_progress(struct run *run)
 static void stop_sending(struct run *run)
 {
 	if (!run->stopping)
-		run->maker.stop(run->maker.ctx);
+		run->backend.stop(run->backend.ctx);
 	run->stopping = true;
 }
 
 static void stop_waiting(struct run *run)
 {
 	if (!run->cutting)
-		run->maker.cut(run->maker.ctx);
+		run->backend.cut(run->backend.ctx);
 	run->cutting = true;
 }
 
@@ -200,7 +201,7 @@ static int take_signals(struct run *run)
 
 	if (!stop_requested(stop))
 		return 0;
-	if (run->live->intake->interrupted) {
+	if (run->live->consumer->interrupted) {
 		if (stop_insisted(stop))
 			stop_waiting(run);
 		return 0;
@@ -211,14 +212,14 @@ static int take_signals(struct run *run)
 
 static int run_loop(struct run *run)
 {
-	struct load_intake *intake = run->live->intake;
+	struct load_consumer *consumer = run->live->consumer;
 	int err = 0;
 
-	while (!err && !load_intake_ended(intake)) {
-		err = run->maker.wait(run->maker.ctx, run->live->stop->fd, WAIT_NS);
+	while (!err && !load_consumer_ended(consumer)) {
+		err = run->backend.wait(run->backend.ctx, run->live->stop->fd, WAIT_NS);
 		if (err < 0 && err != -EINTR)
 			return err;
-		err = drain(run, run->maker.source);
+		err = drain(run, run->backend.source);
 		if (err == 1)
 			stop_sending(run);
 		if (err >= 0)
@@ -236,18 +237,18 @@ static int refused(int err, const struct strbuf *why)
 	return err == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
 }
 
-static int make(struct load_maker *maker, const struct load_live *live, struct strbuf *why)
+static int make(struct load_backend *backend, const struct load_live *live, struct strbuf *why)
 {
 	if (load_hosts_asked(&live->options->hosts))
-		return load_agents_new(maker, live->options, live->config, why);
-	return make_engine(maker, live, why);
+		return load_agents_new(backend, live->options, live->config, why);
+	return load_live_new_engine(backend, live, why);
 }
 
 /* 0, or an exit code after a message. */
 static int begin(struct run *run)
 {
 	struct strbuf why = STRBUF_INIT(16384);
-	int err = make(&run->maker, run->live, &why), code = 0;
+	int err = make(&run->backend, run->live, &why), code = 0;
 
 	if (err == -EINTR && stop_requested(run->live->stop)) {
 		err = interrupt(run);
@@ -258,16 +259,16 @@ static int begin(struct run *run)
 		code = refused(err, &why);
 		goto out;
 	}
-	err = drain(run, run->maker.source);
+	err = drain(run, run->backend.source);
 	if (!err)
-		err = run->maker.connect(run->maker.ctx, run->live->stop->fd, &why);
+		err = run->backend.connect(run->backend.ctx, run->live->stop->fd, &why);
 	if (err == -EINTR && stop_requested(run->live->stop))
 		err = interrupt(run);
 	else if (!err)
-		err = run->maker.start(run->maker.ctx);
+		err = run->backend.start(run->backend.ctx);
 	if (err) {
-		log_error("%s: %s%s", run->maker.failure,
-			  why.len ? strbuf_str(&why) : strerror(-err), run->maker.advice);
+		log_error("%s: %s%s", run->backend.failure,
+			  why.len ? strbuf_str(&why) : strerror(-err), run->backend.advice);
 		code = EXIT_CANNOT;
 	}
 out:
@@ -277,25 +278,25 @@ out:
 
 static int run_all(struct run *run)
 {
-	struct load_intake *intake = run->live->intake;
+	struct load_consumer *consumer = run->live->consumer;
 	int code, err = put_facts(run);
 
 	code = err ? 0 : begin(run);
 	if (code)
 		return code;
 	recording_begin(run->live->recording);
-	if (!err && !intake->interrupted) {
+	if (!err && !consumer->interrupted) {
 		if (!run->live->label)
 			log_info("measuring");
 		err = run_loop(run);
 	}
 	progress_end(&run->progress);
 	if (!err)
-		err = load_intake_finish(intake);
+		err = load_consumer_finish(consumer);
 	if (err)
 		log_error("the measurement failed: %s", strerror(-err));
-	else if (load_analysis_shut_out(intake->analysis))
-		log_error("nothing was measured: %s", load_analysis_shut_out(intake->analysis));
+	else if (load_analysis_shut_out(consumer->analysis))
+		log_error("nothing was measured: %s", load_analysis_shut_out(consumer->analysis));
 	else
 		return EXIT_OK;
 	return EXIT_CANNOT;
@@ -313,8 +314,8 @@ int load_live_run(const struct load_live *live)
 	progress_begin(&run.progress, live->quiet, clock_now());
 	code = run_all(&run);
 	progress_end(&run.progress);
-	if (run.maker.free)
-		run.maker.free(run.maker.ctx);
+	if (run.backend.free)
+		run.backend.free(run.backend.ctx);
 	event_memsource_free(run.queue);
 	return code;
 }

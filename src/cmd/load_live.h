@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One live run: what its maker tells (load_maker.h) is recorded and taken in. */
+/* One live run: what its maker tells (load_backend.h) is recorded and taken in. */
 #ifndef HOSTLAT_CMD_LOAD_LIVE_H
 #define HOSTLAT_CMD_LOAD_LIVE_H
 
 #include "base/stop.h"
-#include "cmd/load_intake.h"
+#include "cmd/load_consumer.h"
 #include "cmd/load_options.h"
 #include "cmd/recording.h"
 
@@ -14,7 +14,7 @@ struct load_live {
 	const struct load_analysis_config *analysis;
 	struct stop *stop;
 	struct recording *recording;
-	struct load_intake *intake;
+	struct load_consumer *consumer;
 	bool quiet;
 	const char *label; /* one of many: of the progress line, "run 3 of 10"; NULL: none */
 };

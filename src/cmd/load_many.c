@@ -192,24 +192,24 @@ static int run_one(void *ctx, const struct load_batch_run *run, struct load_summ
 	struct load_question none = { 0 };
 	struct recording recording = { 0 };
 	struct load_config config;
-	struct load_intake intake;
+	struct load_consumer consumer;
 	const struct load_live live = {
 		.options = m->load, .config = &config, .analysis = &analysis, .stop = m->stop,
-		.recording = &recording, .intake = &intake, .quiet = m->common->quiet,
+		.recording = &recording, .consumer = &consumer, .quiet = m->common->quiet,
 		.label = run->label,
 	};
 	int err, code;
 
 	if (configure(m, run, &config, &analysis))
 		return EXIT_CANNOT;
-	load_intake_init(&intake, &none, NULL);
+	load_consumer_init(&consumer, &none, NULL);
 	code = load_live_run(&live);
-	err = code ? 0 : load_intake_summary(&intake, m->batch.q, out);
+	err = code ? 0 : load_consumer_summary(&consumer, m->batch.q, out);
 	if (!code && !err) {
 		m->stored |= store_of(m, run);
-		m->batch.end.interrupted = intake.interrupted;
+		m->batch.end.interrupted = consumer.interrupted;
 	}
-	load_intake_release(&intake);
+	load_consumer_release(&consumer);
 	if (err)
 		log_error("%s", strerror(-err));
 	return err ? EXIT_CANNOT : code;

@@ -90,14 +90,14 @@ int load_analysis_report(struct load_analysis *analysis, struct report *r);
 int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv);
 
 /*
- * Final numbers for sweeps, --find-max and --assert. Bounds only where they mean something: enough
- * requests, and so few that the load generator disturbed (load/disturbed.h) that they can't be the
+ * Final numbers for sweeps, --find-max and --assert. Bounds only where they mean something: there
+ * are enough requests, and host interference (load/interference_bound.h) met too few to be the
  * tail.
  */
 struct load_quantile {
 	uint64_t ns, lo_ns, hi_ns;
 	bool known, bounded;
-	double confidence; /* that the bounds were made for: more than asked for (load/looks.h) */
+	double confidence; /* that the bounds were made for: more than asked for (load/interim.h) */
 };
 enum load_from { LOAD_INTENDED, LOAD_ACTUAL, LOAD_KERNEL, LOAD_FROMS };
 bool load_analysis_sound(const struct load_analysis *analysis);

@@ -11,10 +11,10 @@
 #include "base/parse.h"
 #include "load/analysis_state.h"
 #include "load/ccdf.h"
-#include "load/disturbed.h"
+#include "load/interference_bound.h"
 #include "load/evaluate.h"
 #include "load/gates.h"
-#include "load/looks.h"
+#include "load/interim.h"
 #include "load/methods.h"
 #include "load/verdict.h"
 
@@ -47,16 +47,16 @@ struct load_analysis *load_analysis_new(const struct load_analysis_config *confi
 	a->main = a->method->from_actual || config->loop == LOOP_CLOSED ? LOAD_ACTUAL :
 									  LOAD_INTENDED;
 	a->tail_q = 0.99;
-	a->look_confidence = config->ci_width_ns ? look_confidence(config->confidence) :
-						   end_confidence(config->confidence);
-	ledger_init(&a->ledger);
+	a->look_confidence = config->ci_width_ns ? interim_confidence(config->confidence) :
+						   interim_end_confidence(config->confidence);
+	interference_sum_init(&a->interference);
 	for (uint32_t i = 0; i < config->agents; i++) {
 		hist_init(&a->agents[i].latency, LOAD_SCHEMA);
-		ledger_init(&a->agents[i].ledger);
+		interference_sum_init(&a->agents[i].interference);
 		gap_queue_init(&a->agents[i].gaps);
 	}
 	/* At the first look there must be enough windows; later ones merge them. */
-	err = series_init(&a->series, config->ci_width_ns ? look_time(config->max_time_ns, 0) :
+	err = series_init(&a->series, config->ci_width_ns ? interim_time(config->max_time_ns, 0) :
 							    config->max_time_ns);
 	if (!err && a->method->init)
 		err = a->method->init(a);
@@ -79,12 +79,12 @@ void load_analysis_free(struct load_analysis *analysis)
 	series_release(&analysis->series);
 	gaps_release(&analysis->gaps);
 	balance_release(&analysis->balance);
-	ledger_release(&analysis->ledger);
+	interference_sum_release(&analysis->interference);
 	if (analysis->method->release)
 		analysis->method->release(analysis);
 	for (uint32_t i = 0; i < analysis->config.agents; i++) {
 		hist_release(&analysis->agents[i].latency);
-		ledger_release(&analysis->agents[i].ledger);
+		interference_sum_release(&analysis->agents[i].interference);
 		gap_queue_release(&analysis->agents[i].gaps);
 	}
 	free(analysis);
@@ -282,8 +282,8 @@ static int add_event(struct load_analysis *a, const struct event *event)
 		return -EBADMSG;
 	if (too_late(a, noise.begin))
 		return LOAD_MORE;
-	err = ledger_add(&a->ledger, &noise);
-	return err ? err : ledger_add(&a->agents[noise.agent].ledger, &noise);
+	err = interference_sum_add(&a->interference, &noise);
+	return err ? err : interference_sum_add(&a->agents[noise.agent].interference, &noise);
 }
 
 int load_analysis_block(struct load_analysis *analysis, const struct event_block *block)
@@ -446,8 +446,8 @@ int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv)
 	if (err)
 		return err;
 	/* A share of disturbed requests moves the curve by no more than itself. */
-	band.half += disturbed_late(analysis, 0) + disturbed_lost(analysis) +
-		disturbed_gaps(analysis, 0);
+	band.half += interference_bound_late(analysis, 0) + interference_bound_lost(analysis) +
+		     interference_bound_gaps(analysis, 0);
 	ccdf_csv(&range, &band, csv);
 	return csv->error;
 }
@@ -493,7 +493,7 @@ void load_analysis_quantile(const struct load_analysis *analysis, enum load_from
 	out->known = hist_quantile(&analysis->result.pooled[from], q, &found) == 0;
 	out->ns = out->known ? found.value : 0;
 	if (selected(analysis, from) || !find_interval(analysis, from, q, &interval) ||
-	    disturbed(analysis, from, q, &interval))
+	    interference_bound_breaks(analysis, from, q, &interval))
 		return;
 	analysis->method->bound(analysis, from, q, &interval, out);
 }

@@ -5,7 +5,7 @@
 
 #include "load/analysis_state.h"
 #include "load/counts.h"
-#include "load/disturbed.h"
+#include "load/interference_bound.h"
 #include "load/failures.h"
 #include "load/gates.h"
 #include "load/gates_report.h"
@@ -120,9 +120,9 @@ static void add_method(const struct load_analysis *a, struct report *r)
 
 static void add_noise(const struct load_analysis *a, struct report *r)
 {
-	const uint32_t unknown = disturbed_unknown(a, true);
+	const uint32_t unknown = interference_bound_unknown(a, true);
 	const bool stat = !(unknown & LOAD_NO_STAT), schedstat = !(unknown & LOAD_NO_SCHEDSTAT);
-	const struct ledger *l = &a->ledger;
+	const struct interference_sum *l = &a->interference;
 	struct object *o = object_new(r);
 
 	object_add(o, "gaps", value_u64(l->count[NOISE_GAP]));

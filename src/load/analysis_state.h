@@ -11,10 +11,10 @@
 #include "load/causes.h"
 #include "load/gaps.h"
 #include "load/interval.h"
-#include "load/ledger.h"
+#include "load/interference_sum.h"
 #include "load/parts.h"
 #include "load/series.h"
-#include "load/steady.h"
+#include "load/stationarity.h"
 
 #define AGENT_WHY_MAX 256
 
@@ -33,7 +33,7 @@ struct load_agent {
 	uint64_t threads;             /* mask of those that samples came from */
 	uint64_t samples;             /* that count as latency */
 	struct hist latency;          /* ... `intended`, where several agents are compared */
-	struct ledger ledger;
+	struct interference_sum interference;
 	struct gap_queue gaps;
 	char why[AGENT_WHY_MAX];      /* lost: what the caller says */
 };
@@ -91,7 +91,7 @@ struct load_result {
 	struct interval quantiles[LOAD_FROMS][LOAD_QUANTILES];
 	uint64_t check_lo_ns, check_hi_ns; /* of config.percentile by batches; 0, 0: none */
 	struct parts_row *parts;      /* SERIES_PART_ROWS */
-	struct steady_tests median, tail;
+	struct stationarity_tests median, tail;
 	struct gap_fit schedule, sent;
 	double shape;                 /* of the tail; NaN: unknown */
 	double spearman, spearman_p;  /* of neighbouring windows' shares of fast requests */
@@ -104,7 +104,7 @@ struct load_analysis {
 	struct series series;
 	struct gaps gaps;
 	struct balance balance;
-	struct ledger ledger;         /* of all agents */
+	struct interference_sum interference;         /* of all agents */
 	const struct method *method;
 	void *method_state;           /* of the method alone */
 	enum load_from main;          /* latency of which the interval must be narrow enough */
@@ -114,7 +114,7 @@ struct load_analysis {
 	uint64_t never_sent;          /* of those that failed, by their samples */
 	uint32_t looks;
 	double tail_q;                /* what is tested as the tail if the percentile is none */
-	double look_confidence;       /* of one look, or of the end (looks.h) */
+	double look_confidence;       /* of one look, or of the end (interim.h) */
 	uint64_t unfinished;          /* at the end: due, and neither completed nor failed */
 	uint64_t decided_ns;          /* what came before is what the decision stands on */
 	uint64_t elapsed_ns;          /* of the schedule, at the last tick; 0: unknown */

@@ -5,7 +5,7 @@
 
 #include "base/bug.h"
 #include "load/noted.h"
-#include "load/outcome.h"
+#include "load/request.h"
 
 /* ---- which connections take requests ---- */
 
@@ -58,7 +58,7 @@ void conn_assign(struct load_thread *t, struct load_conn *c, uint64_t number, ui
 {
 	t->taken++;
 	t->assigned++;
-	append(t, c, outcome_new(t, c, number, intended));
+	append(t, c, request_new(t, c, number, intended));
 }
 
 static void detach(struct load_conn *c, struct load_request *r)
@@ -83,7 +83,7 @@ static void detach(struct load_conn *c, struct load_request *r)
 void conn_drop(struct load_thread *t, struct load_conn *c, struct load_request *r)
 {
 	detach(c, r);
-	outcome_unqueued(t, r);
+	request_unqueued(t, r);
 }
 
 /* ---- sending again ---- */
@@ -243,7 +243,7 @@ static void complete_at_once(struct load_thread *t, struct load_conn *c)
 		r->begun = true;
 		r->sample.sent = t->now;
 		r->sample.done = thread_clock(t);
-		outcome_done(t, r, FAILURE_NONE);
+		request_done(t, r, FAILURE_NONE);
 		conn_drop(t, c, r);
 		c->replies++;
 	}
@@ -365,7 +365,7 @@ static void answered(struct load_thread *t, struct load_conn *c, const struct re
 			noted_reply(t, c, CAUSE_REQUEST, reply);
 		else if (r->miss && c->target->protocol->http)
 			noted_reply(t, c, CAUSE_REPLY, reply);
-		outcome_done(t, r, status == REPLY_ERROR ? FAILURE_REFUSED : FAILURE_NONE);
+		request_done(t, r, status == REPLY_ERROR ? FAILURE_REFUSED : FAILURE_NONE);
 	} else if (r) {
 		c->dead--;
 	}
@@ -481,7 +481,7 @@ int conn_errors(struct load_thread *t, struct load_conn *c)
 		any |= n;
 	} while (n == NET_STAMP_BATCH);
 	if (any)
-		outcome_emit(t, false);
+		request_emit(t, false);
 	return n < 0 ? n : any ? 0 : net_stream_connected(&c->stream);
 }
 
@@ -494,7 +494,7 @@ void conn_fail(struct load_thread *t, struct load_conn *c, int err)
 		if (!(r->sample.flags & SAMPLE_FAILED)) {
 			r->sample.done = t->now;
 			noted_cut(t, c, err);
-			outcome_done(t, r, first);
+			request_done(t, r, first);
 			first = FAILURE_RESET;
 		}
 		conn_drop(t, c, r);

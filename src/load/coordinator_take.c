@@ -14,7 +14,7 @@
 #include "load/causes.h"
 #include "load/coordinator_state.h"
 #include "load/polled.h"
-#include "load/roster.h"
+#include "load/agent_list.h"
 #include "load/setup.h"
 
 #define KEY_MAX 128
@@ -40,14 +40,14 @@ int coordinator_put_facts(struct coordinator *c)
 	for (uint32_t i = 0; !err && i < c->run.n_targets; i++)
 		err = load_setup_put_target(sink, now, c->run.targets[i]);
 	for (uint32_t i = 0; !err && i < c->n_peers; i++)
-		err = roster_put_agent(sink, now, i, c->peers[i].role, c->peers[i].name);
+		err = agent_list_put_agent(sink, now, i, c->peers[i].role, c->peers[i].name);
 	return err;
 }
 
 int coordinator_put_offset(struct coordinator *c, struct peer *p)
 {
 	p->told_error_ns = p->convert.offset.error_ns;
-	return roster_put_clock(queue(c), clock_now(), number(c, p), &p->convert.offset);
+	return agent_list_put_clock(queue(c), clock_now(), number(c, p), &p->convert.offset);
 }
 
 /* ---- losing one ---- */
@@ -164,7 +164,7 @@ static int take_fact(struct coordinator *c, struct peer *p, const struct event *
 	if (is_of_card(key, value) || is_cause(p, key, value))
 		return event_put_fact(queue(c), clock_now(), key, value);
 	if (!strcmp(key, LOAD_FACT_POLLED) && p->role == ROLE_LATENCY)
-		return roster_put_polled(queue(c), clock_now(), number(c, p), value);
+		return agent_list_put_polled(queue(c), clock_now(), number(c, p), value);
 	if (strcmp(key, AGENT_ERROR))
 		return pass_fact(c, p, key, value);
 	snprintf(p->error, sizeof(p->error), "%s", *value ? value : "it can't");

@@ -14,7 +14,7 @@
 #include "base/parse.h"
 #include "base/privilege.h"
 #include "base/restorer.h"
-#include "load/pull.h"
+#include "load/engine_source.h"
 #include "load/reach.h"
 #include "load/setup.h"
 #include "load/worker.h"
@@ -36,7 +36,7 @@ struct load_engine {
 	uint32_t n_nics;
 	struct restorer restorer; /* of nics */
 	struct load_thread *threads;
-	struct pull *pull;
+	struct engine_source *source;
 	int notify;
 	uint32_t running; /* threads that were started */
 	int command;      /* enum load_command; atomic */
@@ -308,7 +308,7 @@ static int init_thread(struct load_engine *e, uint32_t i)
 static int put_facts(struct load_engine *e)
 {
 	const uint64_t now = clock_now();
-	struct event_sink *sink = pull_sink(e->pull);
+	struct event_sink *sink = engine_source_sink(e->source);
 	uint32_t i;
 	int err = 0;
 
@@ -348,7 +348,7 @@ static int init_engine(struct load_engine *e, struct strbuf *why)
 	for (i = 0; i < c->threads && !err; i++)
 		err = init_thread(e, i);
 	if (!err)
-		err = pull_new(&e->pull, e->threads, c->threads, c->agent);
+		err = engine_source_new(&e->source, e->threads, c->threads, c->agent);
 	if (!err && e->n_nics)
 		clock_sleep_until(clock_system(),
 				  clock_now() + NIC_BASELINE_NS);
@@ -398,7 +398,7 @@ static int put_addresses(struct load_engine *e, const struct load_target *target
 		strbuf_reset(&text);
 		strbuf_printf(&text, "%s is ", target->target.host);
 		net_address_text(&target->addresses[i], &text);
-		err = event_put_fact(pull_sink(e->pull), clock_now(),
+		err = event_put_fact(engine_source_sink(e->source), clock_now(),
 				     LOAD_FACT_ADDRESS, strbuf_str(&text));
 	}
 	strbuf_release(&text);
@@ -480,7 +480,7 @@ void load_engine_cut(struct load_engine *e)
 
 struct event_source *load_engine_source(struct load_engine *e)
 {
-	return pull_source(e->pull);
+	return engine_source_events(e->source);
 }
 
 static void join(struct load_engine *e)
@@ -503,7 +503,7 @@ void load_engine_free(struct load_engine *e)
 		worker_release(&e->threads[i]);
 	for (i = 0; e->targets && i < e->config.n_targets; i++)
 		workload_release(&e->targets[i].workload);
-	pull_free(e->pull);
+	engine_source_free(e->source);
 	schedule_release(&e->schedule);
 	net_tls_context_free(e->tls);
 	restore_nics(e);

@@ -179,12 +179,12 @@ static int test_steady(struct load_analysis *analysis, enum load_from main)
 	const double asked = analysis->config.percentile;
 	const double q = asked > 0.5 ? asked : analysis->tail_q;
 	const struct interval *i = r->quantiles[main];
-	int err = steady_test(&analysis->series, r->from, r->to, 0.5, i[REPORT_P50].tau,
-			      &r->median);
+	int err = stationarity_test(&analysis->series, r->from, r->to, 0.5, i[REPORT_P50].tau,
+				    &r->median);
 
 	if (!err)
-		err = steady_test(&analysis->series, r->from, r->to, q,
-				  i[REPORT_QUANTILES].tau, &r->tail);
+		err = stationarity_test(&analysis->series, r->from, r->to, q,
+					i[REPORT_QUANTILES].tau, &r->tail);
 	return err;
 }
 
@@ -209,7 +209,7 @@ int evaluate(struct load_analysis *analysis, uint64_t horizon_ns, double confide
 		return err;
 	r->to = horizon_ns == UINT64_MAX ? analysis->series.n :
 		series_before(&analysis->series, horizon_ns);
-	err = steady_warmup(&analysis->series, r->to, &r->from);
+	err = stationarity_warmup(&analysis->series, r->to, &r->from);
 	if (!err)
 		err = pool(analysis, main, whole);
 	for (int i = 0; !err && i < LOAD_FROMS; i++) {

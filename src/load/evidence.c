@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "load/disturbed.h"
+#include "load/interference_bound.h"
 #include "load/failures.h"
 #include "load/method.h"
 #include "report/human.h"
@@ -12,7 +12,7 @@
 static void put_lag(const struct load_analysis *a, struct strbuf *out)
 {
 	const struct hist *lag =
-		disturbed_lag(a, a->result.quantiles[a->main][REPORT_QUANTILES].ns);
+		interference_bound_lag(a, a->result.quantiles[a->main][REPORT_QUANTILES].ns);
 	const double q = fmax(0.99, a->config.percentile);
 	struct hist_quantile median = { 0 }, tail = { 0 };
 	char buf[HUMAN_MAX];
@@ -33,7 +33,7 @@ static void put_fit(const struct gap_fit *fit, const char *what, struct strbuf *
 
 static void put_root(const struct load_result *r, struct strbuf *out)
 {
-	const struct steady_tests *s = gate_root(r);
+	const struct stationarity_tests *s = gate_root(r);
 
 	strbuf_printf(out, "%s wanders (Dickey-Fuller p %.3g, KPSS p %.3g)",
 		      s == &r->tail ? "the tail" : "the median", s->adf_p, s->kpss_p);
@@ -44,7 +44,7 @@ static void put_change(const char *what, double change, const struct gate *g, st
 	strbuf_printf(out, "%s by %+.0f %% (p %.3g)", what, 100 * change, g->p);
 }
 
-static void put_period(const char *what, const struct steady_tests *s, struct strbuf *out)
+static void put_period(const char *what, const struct stationarity_tests *s, struct strbuf *out)
 {
 	char buf[HUMAN_MAX];
 
@@ -54,14 +54,14 @@ static void put_period(const char *what, const struct steady_tests *s, struct st
 
 static void put_noise(const struct load_analysis *a, struct strbuf *out)
 {
-	const struct ledger *l = &a->ledger;
+	const struct interference_sum *l = &a->interference;
 	const char *between = "";
 	char buf[HUMAN_MAX];
 
 	for (uint32_t what = NOISE_GAP; what < NOISE_FREQUENCY; what++) {
 		if (!l->amount[what])
 			continue;
-		strbuf_printf(out, "%s%s %s", between, noise_name(what),
+		strbuf_printf(out, "%s%s %s", between, interference_name(what),
 			      human_ns(buf, l->amount[what]));
 		between = ", ";
 	}
@@ -70,7 +70,7 @@ static void put_noise(const struct load_analysis *a, struct strbuf *out)
 
 static void put_unknown(const struct load_analysis *a, struct strbuf *out)
 {
-	const uint32_t unknown = disturbed_unknown(a, false);
+	const uint32_t unknown = interference_bound_unknown(a, false);
 
 	if (unknown & LOAD_NO_STAT)
 		strbuf_puts(out, "/proc/stat can't be read");

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "load/disturbed.h"
+#include "load/interference_bound.h"
 #include "load/method.h"
 #include "report/human.h"
 #include "stats/multiple.h"
@@ -15,7 +15,7 @@
 #define ARRIVAL_EFFECT 0.05    /* max |ECDF - law| of the gaps */
 #define LAG_HARMLESS 0.1       /* p99 of the send lag, of the latency asked for */
 #define CPU_MOST 0.9           /* of the threads' time, without spinning */
-#define LOST_MOST 0.001        /* of the samples, and disturbed_limit() */
+#define LOST_MOST 0.001        /* of the samples, and interference_bound_limit() */
 #define NOISE_STOLEN 0.1       /* share of the time, stolen or runnable without a CPU */
 #define STAMPS_MISSING 0.01
 #define BALANCE_MOST 4         /* the busiest connection's requests over their mean */
@@ -254,8 +254,9 @@ static double busiest(const struct load_analysis *a)
  */
 static void judge_client(struct load_analysis *a)
 {
-	const double limit = disturbed_limit(a->config.percentile);
-	const double ticks = SUM(double, a, ticks), late = disturbed_late(a, target(a)->ns);
+	const double limit = interference_bound_limit(a->config.percentile);
+	const double ticks = SUM(double, a, ticks),
+		     late = interference_bound_late(a, target(a)->ns);
 	const double waiting = ticks > 0 ? SUM(double, a, ticks_waiting) / ticks : 0;
 	const bool waits = waiting > late / 4;
 	const double samples = SUM(double, a, last.completed) + SUM(double, a, last.failed);
@@ -270,7 +271,7 @@ static void judge_client(struct load_analysis *a)
 	else
 		untested(a, GATE_CPU, "the run was shorter than a tick");
 	if (samples > 0)
-		gate_at_most(a, GATE_SAMPLES, disturbed_lost(a), fmin(LOST_MOST, limit));
+		gate_at_most(a, GATE_SAMPLES, interference_bound_lost(a), fmin(LOST_MOST, limit));
 	else
 		untested(a, GATE_SAMPLES, "no request has ended");
 }
@@ -279,7 +280,7 @@ static void judge_client(struct load_analysis *a)
 
 static void judge_noise(struct load_analysis *a)
 {
-	const double q = a->config.percentile, most_gaps = disturbed_limit(q);
+	const double q = a->config.percentile, most_gaps = interference_bound_limit(q);
 	const struct interval *i = target(a);
 	double gaps, stolen;
 
@@ -288,11 +289,12 @@ static void judge_noise(struct load_analysis *a)
 		untested(a, GATE_HOST, "no latency was measured");
 		return;
 	}
-	gate_at_most(a, GATE_HOST, __builtin_popcount(disturbed_unknown(a, false)), 0);
-	gaps = disturbed_gaps(a, i->ns);
-	stolen = disturbed_stolen(a);
+	gate_at_most(a, GATE_HOST, __builtin_popcount(interference_bound_unknown(a, false)), 0);
+	gaps = interference_bound_gaps(a, i->ns);
+	stolen = interference_bound_stolen(a);
 	/* This bound of what gaps can have done must be within what the result claims to know. */
-	gate_at_most(a, GATE_NOISE, disturbed_bias(a, a->main, q, i->ns), interval_effect(i));
+	gate_at_most(a, GATE_NOISE, interference_bound_bias(a, a->main, q, i->ns),
+		     interval_effect(i));
 	if (gaps > most_gaps)
 		gate_at_most(a, GATE_NOISE, gaps, most_gaps);
 	if (stolen > NOISE_STOLEN)
@@ -383,7 +385,7 @@ static void judge_agents(struct load_analysis *a)
 
 /* -- the law over time ---------------------------------------------------------------------- */
 
-static void judge_series(struct load_analysis *a, const struct steady_tests *s,
+static void judge_series(struct load_analysis *a, const struct stationarity_tests *s,
 			 const struct interval *i, enum gate_id trend, enum gate_id shift,
 			 enum gate_id periodic)
 {
@@ -408,7 +410,7 @@ static void judge_series(struct load_analysis *a, const struct steady_tests *s,
  * the series wanders. ADF sees none and KPSS objects: there is a trend or a shift, whose own gates
  * know its size. Neither speaks: the series is short, and its dependence is judged elsewhere.
  */
-const struct steady_tests *gate_root(const struct load_result *r)
+const struct stationarity_tests *gate_root(const struct load_result *r)
 {
 	if (r->tail.known && r->median.known && r->median.adf_p > r->tail.adf_p)
 		return &r->median;
@@ -417,7 +419,7 @@ const struct steady_tests *gate_root(const struct load_result *r)
 
 static void judge_unit_root(struct load_analysis *a)
 {
-	const struct steady_tests *s = gate_root(&a->result);
+	const struct stationarity_tests *s = gate_root(&a->result);
 
 	if (!s->known) {
 		untested(a, GATE_UNIT_ROOT, s->untested);

@@ -16,7 +16,7 @@ const char *gate_code(enum gate_id id);
 const char *gate_sentence(enum gate_id id);
 
 /* Of the tail or the median: what the gate of the unit root is about. */
-const struct steady_tests *gate_root(const struct load_result *result);
+const struct stationarity_tests *gate_root(const struct load_result *result);
 
 /* Judge a gate: it passes while the statistic is at most, or at least, the threshold. */
 void gate_at_most(struct load_analysis *analysis, enum gate_id id, double statistic,

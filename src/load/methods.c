@@ -4,7 +4,7 @@
 
 #include "base/bug.h"
 #include "load/evaluate.h"
-#include "load/looks.h"
+#include "load/interim.h"
 #include "load/method_lancet.h"
 #include "load/verdict.h"
 #include "stats/bucket_edges.h"
@@ -14,10 +14,10 @@
 /* The early looks; the last one is the end of the run. */
 static int all_look(struct load_analysis *a, uint64_t start_ns, uint64_t horizon_ns)
 {
-	const uint64_t at = start_ns + look_time(a->config.max_time_ns, a->looks);
+	const uint64_t at = start_ns + interim_time(a->config.max_time_ns, a->looks);
 	int err;
 
-	if (!a->config.ci_width_ns || a->looks + 1 >= LOOKS || horizon_ns < at)
+	if (!a->config.ci_width_ns || a->looks + 1 >= INTERIM_LOOKS || horizon_ns < at)
 		return LOAD_MORE;
 	err = evaluate(a, at, a->look_confidence, false);
 	if (err)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "load/asserts.h"
-#include "load/disturbed.h"
+#include "load/interference_bound.h"
 #include "load/protocol.h"
 #include "load/setup.h"
 #include "report/human.h"
@@ -205,7 +205,7 @@ void load_runs_sweep(const struct load_runs *runs, double q, const struct load_r
 
 /* ---- repetitions ---- */
 
-static void add_between(const struct between *b, struct report *r)
+static void add_between(const struct between_runs *b, struct report *r)
 {
 	struct object *o = object_new(r);
 	bool known = b->n >= 2;
@@ -221,7 +221,7 @@ static void add_between(const struct between *b, struct report *r)
 	object_add(&r->body, "between", value_object(o));
 }
 
-static void say_between(const struct between *b, double q, double confidence,
+static void say_between(const struct between_runs *b, double q, double confidence,
 			const char *from, struct report *r)
 {
 	char mean[HUMAN_MAX], low[HUMAN_MAX], high[HUMAN_MAX], share[HUMAN_MAX];
@@ -248,14 +248,14 @@ void load_runs_repeat(const struct load_runs *runs, double q, double confidence,
 			const struct load_runs_end *end, struct report *r)
 {
 	struct load_quantile *asked = calloc(runs->len + 1, sizeof(*asked));
-	struct between b = { 0 };
+	struct between_runs b = { 0 };
 	bool known;
 	size_t n = 0;
 
 	vec_for_each(runs, s)
 		if (asked && s->sound)
 			asked[n++] = s->asked;
-	known = asked && !between_runs(asked, n, confidence, &b);
+	known = asked && !between_runs_combine(asked, n, confidence, &b);
 	if (known)
 		say_between(&b, q, confidence, from_words(runs, r), r);
 	say_misses(runs, r);
@@ -347,8 +347,8 @@ void load_runs_find_max(const struct load_runs *runs, const struct load_conditio
 
 /* ---- two targets ---- */
 
-static void add_versus(const struct versus *v, const struct share_gap *misses,
-		       const char *const urls[2], struct report *r)
+static void add_paired_diff(const struct paired_diff *v, const struct share_gap *misses,
+			    const char *const urls[2], struct report *r)
 {
 	struct object *o = object_new(r);
 	bool known = v->n;
@@ -367,8 +367,8 @@ static void add_versus(const struct versus *v, const struct share_gap *misses,
 	object_add(&r->body, "comparison", value_object(o));
 }
 
-static void say_versus(const struct versus *v, const char *const urls[2], double q,
-		       double confidence, const char *from, bool all, struct report *r)
+static void say_paired_diff(const struct paired_diff *v, const char *const urls[2], double q,
+			    double confidence, const char *from, bool all, struct report *r)
 {
 	const char *where = all ? "" : "In the slices that count, ";
 	char a[HUMAN_MAX], b[HUMAN_MAX];
@@ -431,7 +431,7 @@ static int compare_misses(const struct load_runs *runs, const char *const urls[2
 
 		(s->url == urls[0] ? a : b)[i / 2] = s->comparable ? miss_share(s) : NAN;
 	}
-	if (between_shares(a, b, pairs, 1 - DIFFER_P, out))
+	if (between_runs_compare_shares(a, b, pairs, 1 - DIFFER_P, out))
 		*out = (struct share_gap){ .a = NAN, .b = NAN };
 	free(a);
 	return 0;
@@ -445,7 +445,7 @@ static int compare_misses(const struct load_runs *runs, const char *const urls[2
 static void say_misses_differ(const struct share_gap *gap, double q, const char *const urls[2],
 			      struct report *r)
 {
-	const double most = fmin(MISSES_ALIKE, disturbed_limit(q));
+	const double most = fmin(MISSES_ALIKE, interference_bound_limit(q));
 	char a[HUMAN_MAX], b[HUMAN_MAX];
 
 	if (!(fabs(gap->b - gap->a) > most) || (gap->lo <= 0 && gap->hi >= 0))
@@ -466,7 +466,7 @@ int load_runs_against(const struct load_runs *runs, const char *const urls[2], d
 	size_t pairs = runs->len / 2;
 	struct load_quantile *a = calloc(2 * pairs + 1, sizeof(*a)), *b = a + pairs;
 	struct share_gap misses;
-	struct versus v = { 0 };
+	struct paired_diff v = { 0 };
 	size_t out[2];
 	int err;
 
@@ -476,14 +476,15 @@ int load_runs_against(const struct load_runs *runs, const char *const urls[2], d
 	}
 	for (size_t i = 0; i < 2 * pairs; i++)
 		(runs->items[i].url == urls[0] ? a : b)[i / 2] = slice(&runs->items[i]);
-	err = between_targets(a, b, pairs, confidence, rng, &v);
+	err = between_runs_compare_targets(a, b, pairs, confidence, rng, &v);
 	out[0] = left_out(a, pairs);
 	out[1] = left_out(b, pairs);
 	free(a);
 	if (!err)
-		say_versus(&v, names, q, confidence, from_words(runs, r), !out[0] && !out[1], r);
+		say_paired_diff(&v, names, q, confidence, from_words(runs, r), !out[0] && !out[1],
+				r);
 	say_misses(runs, r);
-	add_versus(&v, &misses, names, r);
+	add_paired_diff(&v, &misses, names, r);
 	add_runs(runs, q, r);
 	report_verdict(r, !err ? "ok" : "n/a");
 	finish(end, r);

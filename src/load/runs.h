@@ -5,7 +5,7 @@
 
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "load/between.h"
+#include "load/between_runs.h"
 #include "load/findmax.h"
 #include "load/summary.h"
 

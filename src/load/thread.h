@@ -25,7 +25,7 @@
 #include "load/config.h"
 #include "load/list.h"
 #include "load/match.h"
-#include "load/noise.h"
+#include "load/interference.h"
 #include "load/protocol.h"
 #include "load/ring.h"
 #include "load/schedule.h"
@@ -205,7 +205,7 @@ struct load_thread {
 
 	/* To the pulling thread. */
 	struct ring samples, flows, ticks;
-	struct noise_thread noise;
+	struct interference_thread interference;
 };
 
 #define LOAD_IN_SIZE (256 << 10)
@@ -224,7 +224,7 @@ static inline uint64_t thread_clock(struct load_thread *t)
 
 	t->now = clock_now();
 	if (__builtin_expect(t->now - last > LOAD_STALL_NS, 0) && !t->bulky)
-		noise_gap(&t->noise, last, t->now);
+		interference_gap(&t->interference, last, t->now);
 	t->bulky = false;
 	return t->now;
 }

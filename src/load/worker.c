@@ -11,7 +11,7 @@
 #include "load/conn.h"
 #include "load/dial.h"
 #include "load/noted.h"
-#include "load/outcome.h"
+#include "load/request.h"
 #include "load/polled.h"
 
 #define SAMPLE_PLACES (1 << 15)
@@ -59,7 +59,7 @@ static int init_rings(struct load_thread *t)
 				power_of_two(t->n_conns + FLOW_SPARE));
 	if (!err)
 		err = ring_init(&t->ticks, sizeof(struct load_tick), TICK_PLACES);
-	return err ? err : noise_thread_init(&t->noise);
+	return err ? err : interference_thread_init(&t->interference);
 }
 
 /* Where that fails the line goes on as it was, and what it gives is worth less and less. */
@@ -139,7 +139,7 @@ void worker_release(struct load_thread *t)
 	free(t->phcs);
 	net_wait_release(&t->wait);
 	clock_follow_free(t->follow);
-	noise_thread_release(&t->noise);
+	interference_thread_release(&t->interference);
 	ring_release(&t->samples);
 	ring_release(&t->flows);
 	ring_release(&t->ticks);
@@ -270,11 +270,11 @@ static void time_out(struct load_thread *t, struct load_request *r)
 	noted_timeout(t, r);
 	if (r->waits) {
 		conn_forget_again(t, r);
-		outcome_done(t, r, FAILURE_TIMEOUT);
-		outcome_unqueued(t, r);
+		request_done(t, r, FAILURE_TIMEOUT);
+		request_unqueued(t, r);
 		return;
 	}
-	outcome_done(t, r, FAILURE_TIMEOUT);
+	request_done(t, r, FAILURE_TIMEOUT);
 	if (c->stream.datagram) {
 		conn_drop(t, c, r);
 		conn_settle(t, c);
@@ -333,7 +333,7 @@ static void give_up_held(struct load_thread *t, uint64_t ns)
 		if (r->conn->state == CONN_OPEN)
 			on_conn(t, r->conn, EPOLLERR);
 		if (r == held_since(t, ns))
-			outcome_give_up(t, r);
+			request_give_up(t, r);
 	}
 }
 
@@ -369,7 +369,7 @@ static void round_of(struct load_thread *t, uint64_t until_ns)
 	      : net_wait(&t->wait, t->now, due, timer < until_ns ? timer : until_ns, busy);
 	t->now = t->wait.woken_ns;
 	if (t->wait.gap_ns)
-		noise_gap(&t->noise, t->wait.gap_ns, t->wait.gap_end_ns);
+		interference_gap(&t->interference, t->wait.gap_ns, t->wait.gap_end_ns);
 	for (i = 0; i < n; i++) {
 		/* What follows from replies is sent when all of them are read: fewer wakeups. */
 		if (t->phase == PHASE_RUN && t->config->loop == LOOP_OPEN)
@@ -452,7 +452,7 @@ static uint64_t oldest(const struct load_thread *t)
 {
 	const uint64_t waiting = t->config->loop == LOOP_OPEN ? intended(t, t->next) : UINT64_MAX;
 
-	return outcome_oldest(t, waiting < t->now ? waiting : t->now);
+	return request_oldest(t, waiting < t->now ? waiting : t->now);
 }
 
 static bool exhausted(const struct load_thread *t)
@@ -488,7 +488,7 @@ static void tick(struct load_thread *t, bool last)
 		.number = last ? UINT64_MAX : number,
 		.at_ns = t->now,
 		.samples = t->samples.head,
-		.preempted_ns = noise_preempted(&t->noise),
+		.preempted_ns = interference_preempted(&t->interference),
 		.cpu = sched_getcpu(),
 	};
 	if (!t->index)
@@ -509,7 +509,7 @@ static void tick(struct load_thread *t, bool last)
 	tick->load.flags = LOAD_STARTED | LOAD_MISSES | LOAD_CLOSES |
 			   (exhausted(t) ? LOAD_EXHAUSTED : 0) |
 			   (t->n_failing == t->n_conns ? LOAD_UNREACHABLE : 0) |
-			   (t->noise.unread ? LOAD_NO_SCHEDSTAT : 0);
+			   (t->interference.unread ? LOAD_NO_SCHEDSTAT : 0);
 	ring_commit(&t->ticks);
 	thread_notify(t);
 }
@@ -545,7 +545,7 @@ static void begin(struct load_thread *t)
 		CPU_SET(t->cpu, &set);
 		sched_setaffinity(0, sizeof(set), &set);
 	}
-	noise_thread_begin(&t->noise);
+	interference_thread_begin(&t->interference);
 	on_clock(t);
 	follow_phcs(t);
 	t->now = clock_now();

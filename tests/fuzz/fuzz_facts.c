@@ -11,7 +11,7 @@
 
 #include "base/bug.h"
 #include "base/strbuf.h"
-#include "load/roster.h"
+#include "load/agent_list.h"
 #include "load/setup.h"
 #include "load/replay.h"
 
@@ -20,11 +20,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void take(char *text)
 {
 	static const struct provenance nobody = { .version = "1", .command = "load" };
-	struct roster *roster = calloc(1, sizeof(*roster));
+	struct agent_list *list = calloc(1, sizeof(*list));
 	struct load_setup *setup = calloc(1, sizeof(*setup));
 	struct report r;
 
-	BUG_ON(!roster || !setup);
+	BUG_ON(!list || !setup);
 	report_init(&r, &nobody);
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
 		char *value = strchr(line, ' ');
@@ -32,17 +32,17 @@ static void take(char *text)
 		if (!value)
 			continue;
 		*value++ = '\0';
-		roster_take(roster, line, value);
+		agent_list_take(list, line, value);
 		load_setup_take(setup, line, value);
 	}
-	BUG_ON(roster->n > LOAD_AGENTS_MAX);
+	BUG_ON(list->n > LOAD_AGENTS_MAX);
 	if (!load_setup_complete(setup))
 		load_setup_report(setup, &r);
-	roster_report(roster, &r);
+	agent_list_report(list, &r);
 	load_setup_release(setup);
 	report_release(&r);
 	free(setup);
-	free(roster);
+	free(list);
 }
 
 static void read_times(const uint8_t *data, size_t size)

@@ -12,7 +12,7 @@
 
 #include "event/writer.h"
 #include "load/coordinator.h"
-#include "load/roster.h"
+#include "load/agent_list.h"
 
 #define AGENTS 2
 
@@ -28,7 +28,7 @@ struct seen {
 	uint32_t samples[AGENTS], loads[AGENTS], finals[AGENTS], noises, flows;
 	bool wrong;                     /* a sample is not as the agent meant it */
 	char lost[AGENTS][1024];
-	struct roster roster;
+	struct agent_list agents;
 	uint64_t start[AGENTS];         /* by our clock */
 };
 

@@ -65,14 +65,14 @@ static void test_roles(void **state)
 {
 	(void)state;
 	merge_cut(100, ROLE_LATENCY);
-	assert_int_equal(seen.roster.n, AGENTS);
-	assert_string_equal(seen.roster.agents[1].name, "two");
-	assert_int_equal(seen.roster.agents[1].role, ROLE_LATENCY);
-	assert_true(seen.roster.agents[1].clock_known);
-	assert_int_equal(seen.roster.agents[1].error_ns, 0);
+	assert_int_equal(seen.agents.n, AGENTS);
+	assert_string_equal(seen.agents.agents[1].name, "two");
+	assert_int_equal(seen.agents.agents[1].role, ROLE_LATENCY);
+	assert_true(seen.agents.agents[1].clock_known);
+	assert_int_equal(seen.agents.agents[1].error_ns, 0);
 }
 
-static const struct roster_entry *polled(const char *value)
+static const struct agent_list_entry *polled(const char *value)
 {
 	rig_open(true, true, ROLE_LATENCY);
 	rig_begin();
@@ -85,14 +85,14 @@ static const struct roster_entry *polled(const char *value)
 	}
 	rig_finish(SAMPLE_PROBE);
 	rig_close();
-	assert_false(seen.roster.agents[0].polled_known); /* no latency agent */
-	return &seen.roster.agents[1];
+	assert_false(seen.agents.agents[0].polled_known); /* no latency agent */
+	return &seen.agents.agents[1];
 }
 
 static void test_polled(void **state)
 {
 	static const char *const wrong[] = { "", "-1", "7 8", "because", "no-queue\n" };
-	const struct roster_entry *e = polled("17");
+	const struct agent_list_entry *e = polled("17");
 
 	(void)state;
 	assert_true(e->polled_known);
@@ -194,7 +194,7 @@ static bool is_final(const struct event *event)
 static void test_other_clock(void **state)
 {
 	struct strbuf why = STRBUF_INIT(4096);
-	const struct roster_entry *one = &seen.roster.agents[0];
+	const struct agent_list_entry *one = &seen.agents.agents[0];
 	pthread_t threads[AGENTS];
 	struct event_block block;
 	struct event_sample first = { 0 }, meant;

@@ -423,8 +423,8 @@ static void a_machine_that_slept_is_noisy(void **state)
 
 	(void)state;
 	configure(&run, &queue, 0);
-	assert_int_equal(ledger_add(&run.a->ledger, &slept), 0);
-	assert_int_equal(ledger_add(&run.a->agents[0].ledger, &slept), 0);
+	assert_int_equal(interference_sum_add(&run.a->interference, &slept), 0);
+	assert_int_equal(interference_sum_add(&run.a->agents[0].interference, &slept), 0);
 	finish(&run, queue.duration_ns);
 	expect(&run.json, "\"code\": \"host-noisy\"");
 	expect(&run.json, "\"longest_gap_ns\": 1000000000");
@@ -440,7 +440,7 @@ static struct strbuf ccdf_of(uint64_t asleep_ns)
 	struct run run;
 
 	configure(&run, &queue, 0);
-	assert_int_equal(ledger_add(&run.a->agents[0].ledger, &slept), 0);
+	assert_int_equal(interference_sum_add(&run.a->agents[0].interference, &slept), 0);
 	finish(&run, queue.duration_ns);
 	assert_int_equal(load_analysis_ccdf(run.a, &csv), 0);
 	run_release(&run);

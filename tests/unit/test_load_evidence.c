@@ -14,8 +14,8 @@
 #include "load/balance.h"
 #include "load/gaps.h"
 #include "load/lancet.h"
-#include "load/ledger.h"
-#include "load/steady.h"
+#include "load/interference_sum.h"
+#include "load/stationarity.h"
 
 #define NS_PER_S 1000000000ULL
 #define STARTED (100 * NS_PER_S)
@@ -154,26 +154,26 @@ static void the_ledger_adds_up(void **state)
 	struct event_noise steal = { .what = NOISE_STEAL, .amount = 777 };
 	struct event_noise slow = { .what = NOISE_FREQUENCY, .amount = 1200000 };
 	struct event_noise later = { .what = NOISE_MAX };
-	struct ledger l;
+	struct interference_sum l;
 
 	(void)state;
-	ledger_init(&l);
+	interference_sum_init(&l);
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(ledger_add(&l, &gap), 0);
-	assert_int_equal(ledger_add(&l, &steal), 0);
-	assert_int_equal(ledger_add(&l, &slow), 0);
+		assert_int_equal(interference_sum_add(&l, &gap), 0);
+	assert_int_equal(interference_sum_add(&l, &steal), 0);
+	assert_int_equal(interference_sum_add(&l, &slow), 0);
 	slow.amount = 2400000;
-	assert_int_equal(ledger_add(&l, &slow), 0);
-	assert_int_equal(ledger_add(&l, &later), 0); /* a kind from the future */
+	assert_int_equal(interference_sum_add(&l, &slow), 0);
+	assert_int_equal(interference_sum_add(&l, &later), 0); /* a kind from the future */
 	assert_int_equal(l.amount[NOISE_GAP], 500000);
 	assert_int_equal(l.amount[NOISE_STEAL], 777);
 	assert_int_equal(l.lowest_khz, 1200000);
 	assert_int_equal(l.highest_khz, 2400000);
-	assert_true(ledger_gaps_above(&l, 100000) == 0);
+	assert_true(interference_sum_gaps_above(&l, 100000) == 0);
 	/* Upper edges of buckets: at most 9 % too much, never too little. */
-	assert_true(ledger_gaps_above(&l, 20000) >= 500000);
-	assert_true(ledger_gaps_above(&l, 20000) <= 546000);
-	ledger_release(&l);
+	assert_true(interference_sum_gaps_above(&l, 20000) >= 500000);
+	assert_true(interference_sum_gaps_above(&l, 20000) <= 546000);
+	interference_sum_release(&l);
 }
 
 /* -- steadiness ----------------------------------------------------------------------------- */
@@ -222,16 +222,16 @@ static double swinging(double at)
 	return fmod(at * 20, 1) < 0.1 ? 2 : 1;
 }
 
-static struct steady_tests test_of(double (*level)(double at), uint32_t *cut)
+static struct stationarity_tests test_of(double (*level)(double at), uint32_t *cut)
 {
-	struct steady_tests tests;
+	struct stationarity_tests tests;
 	struct series s;
 	struct rng rng;
 
 	rng_init(&rng, 12);
 	fill(&s, &rng, level);
-	assert_int_equal(steady_warmup(&s, s.n, cut), 0);
-	assert_int_equal(steady_test(&s, *cut, s.n, 0.5, 1, &tests), 0);
+	assert_int_equal(stationarity_warmup(&s, s.n, cut), 0);
+	assert_int_equal(stationarity_test(&s, *cut, s.n, 0.5, 1, &tests), 0);
 	assert_true(tests.known);
 	series_release(&s);
 	return tests;
@@ -239,7 +239,7 @@ static struct steady_tests test_of(double (*level)(double at), uint32_t *cut)
 
 static void steadiness_is_told(void **state)
 {
-	struct steady_tests t;
+	struct stationarity_tests t;
 	uint32_t cut;
 
 	(void)state;
@@ -263,22 +263,22 @@ static void steadiness_is_told(void **state)
 /* What changes a lot is dependent over much of the run; that must not hide it. */
 static void dependence_leaves_blocks(void **state)
 {
-	struct steady_tests tests;
+	struct stationarity_tests tests;
 	struct series s;
 	struct rng rng;
 
 	(void)state;
 	rng_init(&rng, 14);
 	fill(&s, &rng, rising);
-	assert_int_equal(steady_test(&s, 0, s.n, 0.5, s.n / 3.0, &tests), 0);
+	assert_int_equal(stationarity_test(&s, 0, s.n, 0.5, s.n / 3.0, &tests), 0);
 	assert_true(tests.known && tests.trend_p < 0.001);
-	assert_in_range(tests.blocks, STEADY_BLOCKS_MIN, STEADY_BLOCKS_MIN + 2);
+	assert_in_range(tests.blocks, STATIONARITY_BLOCKS_MIN, STATIONARITY_BLOCKS_MIN + 2);
 	series_release(&s);
 }
 
 static void little_tells_nothing(void **state)
 {
-	struct steady_tests tests = { .known = true };
+	struct stationarity_tests tests = { .known = true };
 	struct series s;
 	struct rng rng;
 	uint32_t cut;
@@ -286,19 +286,19 @@ static void little_tells_nothing(void **state)
 	(void)state;
 	rng_init(&rng, 13);
 	assert_int_equal(series_init(&s, 0), 0);
-	assert_int_equal(steady_warmup(&s, 0, &cut), 0);
+	assert_int_equal(stationarity_warmup(&s, 0, &cut), 0);
 	assert_int_equal(cut, 0);
-	assert_int_equal(steady_test(&s, 0, 0, 0.5, 1, &tests), 0);
+	assert_int_equal(stationarity_test(&s, 0, 0, 0.5, 1, &tests), 0);
 	assert_false(tests.known);
 	series_release(&s);
 	fill(&s, &rng, flat);
-	assert_int_equal(steady_test(&s, 0, STEADY_BLOCKS_MIN - 1, 0.5, 1, &tests), 0);
+	assert_int_equal(stationarity_test(&s, 0, STATIONARITY_BLOCKS_MIN - 1, 0.5, 1, &tests), 0);
 	assert_false(tests.known);
 	series_release(&s);
 }
 
 /* How far p is from its critical values in KPSS' table 1 (1992), between which ln p is straight. */
-static double kpss_distance(const struct steady_tests *tests)
+static double kpss_distance(const struct stationarity_tests *tests)
 {
 	const double at = tests->kpss;
 	const double log_p = at < 0.463 ?
@@ -310,7 +310,7 @@ static double kpss_distance(const struct steady_tests *tests)
 
 static void the_tail_of_kpss(void **state)
 {
-	struct steady_tests tests;
+	struct stationarity_tests tests;
 	struct series s;
 	struct rng rng;
 	int below = 0, between = 0, above = 0;
@@ -319,7 +319,7 @@ static void the_tail_of_kpss(void **state)
 	rng_init(&rng, 14);
 	for (int i = 0; i <= 300; i++) {
 		fill(&s, &rng, i < 300 ? flat : rising);
-		assert_int_equal(steady_test(&s, 0, s.n, 0.5, 1, &tests), 0);
+		assert_int_equal(stationarity_test(&s, 0, s.n, 0.5, 1, &tests), 0);
 		series_release(&s);
 		assert_true(tests.kpss_p > 0 && tests.kpss_p <= 1);
 		if (tests.kpss < 0.347) {

@@ -15,7 +15,7 @@
 
 #include "base/rng.h"
 #include "load/interval.h"
-#include "load/looks.h"
+#include "load/interim.h"
 #include "stats/order_stat.h"
 #include "stats/special.h"
 
@@ -272,26 +272,26 @@ static void looks_cover_as_pocock_says(void **state)
 	for (int i = 0; i < 10; i++)
 		t[i] = i + 1;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		assert_true(fabs(looks_coverage(t, table[i].looks, table[i].c) - 0.95) < 2e-4);
+		assert_true(fabs(interim_coverage(t, table[i].looks, table[i].c) - 0.95) < 2e-4);
 }
 
 static void looks_keep_the_confidence(void **state)
 {
 	static const double wanted[] = { 0.5, 0.8, 0.9, 0.95, 0.99, 0.999 };
-	double t[LOOKS];
+	double t[INTERIM_LOOKS];
 
 	(void)state;
-	for (int i = 0; i < LOOKS; i++)
-		t[i] = (double)look_time(1ULL << 40, (uint32_t)i);
-	assert_int_equal(look_time(1ULL << 40, LOOKS - 1), 1ULL << 40);
+	for (int i = 0; i < INTERIM_LOOKS; i++)
+		t[i] = (double)interim_time(1ULL << 40, (uint32_t)i);
+	assert_int_equal(interim_time(1ULL << 40, INTERIM_LOOKS - 1), 1ULL << 40);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		const double single = look_confidence(wanted[i]);
+		const double single = interim_confidence(wanted[i]);
 		const double c = normal_quantile((1 + single) / 2);
 
 		assert_true(single > wanted[i] && single < 1);
-		assert_true(fabs(looks_coverage(t, LOOKS, c) - wanted[i]) < 1e-6);
+		assert_true(fabs(interim_coverage(t, INTERIM_LOOKS, c) - wanted[i]) < 1e-6);
 		/* Less demanding than Bonferroni: the looks know of each other. */
-		assert_true(1 - single > (1 - wanted[i]) / LOOKS);
+		assert_true(1 - single > (1 - wanted[i]) / INTERIM_LOOKS);
 	}
 }
 

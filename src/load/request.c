@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "load/outcome.h"
+#include "load/request.h"
 
 #include "base/bug.h"
 
@@ -14,14 +14,14 @@ static void give_back(struct load_thread *t, struct load_request *r)
 	t->spare = r;
 }
 
-struct load_request *outcome_new(struct load_thread *t, struct load_conn *conn, uint64_t number,
+struct load_request *request_new(struct load_thread *t, struct load_conn *conn, uint64_t number,
 				 uint64_t intended)
 {
 	struct load_request *r = t->spare;
 
 	if (!r) {
 		/* All that is not in flight is held for stamps. */
-		outcome_emit(t, true);
+		request_emit(t, true);
 		r = t->spare;
 		BUG_ON(!r);
 	}
@@ -176,7 +176,7 @@ static void emit(struct load_thread *t, struct load_request *r)
 		give_back(t, r);
 }
 
-void outcome_emit(struct load_thread *t, bool all)
+void request_emit(struct load_thread *t, bool all)
 {
 	struct load_request *r = list_first(&t->held, struct load_request, link);
 
@@ -186,7 +186,7 @@ void outcome_emit(struct load_thread *t, bool all)
 	}
 }
 
-void outcome_done(struct load_thread *t, struct load_request *r, enum load_failure failure)
+void request_done(struct load_thread *t, struct load_request *r, enum load_failure failure)
 {
 	r->failure = failure;
 	if (failure)
@@ -208,20 +208,20 @@ void outcome_done(struct load_thread *t, struct load_request *r, enum load_failu
 	list_append(&t->held, &r->link);
 }
 
-void outcome_give_up(struct load_thread *t, struct load_request *r)
+void request_give_up(struct load_thread *t, struct load_request *r)
 {
 	match_forget(&r->conn->match, &r->tx);
-	outcome_emit(t, false);
+	request_emit(t, false);
 }
 
-void outcome_unqueued(struct load_thread *t, struct load_request *r)
+void request_unqueued(struct load_thread *t, struct load_request *r)
 {
 	r->queued = false;
 	if (r->emitted)
 		give_back(t, r);
 }
 
-uint64_t outcome_oldest(const struct load_thread *t, uint64_t or_else)
+uint64_t request_oldest(const struct load_thread *t, uint64_t or_else)
 {
 	const struct link *at = t->sent.next;
 	uint64_t oldest = or_else;

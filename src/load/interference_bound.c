@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "load/disturbed.h"
+#include "load/interference_bound.h"
 
 #include <math.h>
 
@@ -9,7 +9,7 @@
 #define LATE_HARMLESS 0.1      /* of the latency in question */
 #define GAP_HARMLESS 0.05      /* gaps shorter than this share of the latency don't matter */
 
-double disturbed_limit(double q)
+double interference_bound_limit(double q)
 {
 	return fmin(q, 1 - q) / 2;
 }
@@ -25,19 +25,19 @@ static double late_share(const struct hist *lag, uint64_t ns)
 	return lag->count ? (double)late / (double)lag->count : 0;
 }
 
-const struct hist *disturbed_lag(const struct load_analysis *a, uint64_t ns)
+const struct hist *interference_bound_lag(const struct load_analysis *a, uint64_t ns)
 {
 	const struct hist *counted = &a->result.lag[LAG_COUNTED], *load = &a->result.lag[LAG_LOAD];
 
 	return late_share(load, ns) > late_share(counted, ns) ? load : counted;
 }
 
-double disturbed_late(const struct load_analysis *a, uint64_t ns)
+double interference_bound_late(const struct load_analysis *a, uint64_t ns)
 {
-	return late_share(disturbed_lag(a, ns), ns);
+	return late_share(interference_bound_lag(a, ns), ns);
 }
 
-double disturbed_lost(const struct load_analysis *a)
+double interference_bound_lost(const struct load_analysis *a)
 {
 	double most = 0;
 
@@ -69,7 +69,7 @@ static double time_of_threads(const struct load_analysis *a)
 	return fmax(1, threads) * (double)a->elapsed_ns;
 }
 
-double disturbed_gaps(const struct load_analysis *a, uint64_t ns)
+double interference_bound_gaps(const struct load_analysis *a, uint64_t ns)
 {
 	const uint64_t harmless = (uint64_t)(GAP_HARMLESS * (double)ns);
 	const double time = time_of_threads(a);
@@ -77,12 +77,12 @@ double disturbed_gaps(const struct load_analysis *a, uint64_t ns)
 
 	for (uint32_t i = 0; i < a->config.agents; i++) {
 		if (counts(a, &a->agents[i]))
-			gaps += ledger_gaps_above(&a->agents[i].ledger, harmless);
+			gaps += interference_sum_gaps_above(&a->agents[i].interference, harmless);
 	}
 	return time > 0 ? gaps / time : 0;
 }
 
-double disturbed_stolen(const struct load_analysis *a)
+double interference_bound_stolen(const struct load_analysis *a)
 {
 	const double time = time_of_threads(a);
 	double stolen = 0;
@@ -91,13 +91,13 @@ double disturbed_stolen(const struct load_analysis *a)
 		const struct load_agent *agent = &a->agents[i];
 
 		if (counts(a, agent))
-			stolen += (double)(agent->ledger.amount[NOISE_STEAL] +
-					   agent->ledger.amount[NOISE_PREEMPTED]);
+			stolen += (double)(agent->interference.amount[NOISE_STEAL] +
+					   agent->interference.amount[NOISE_PREEMPTED]);
 	}
 	return time > 0 ? stolen / time : 0;
 }
 
-uint32_t disturbed_unknown(const struct load_analysis *a, bool all)
+uint32_t interference_bound_unknown(const struct load_analysis *a, bool all)
 {
 	uint32_t flags = 0;
 
@@ -112,9 +112,10 @@ uint32_t disturbed_unknown(const struct load_analysis *a, bool all)
  * If all requests that fell into gaps, a share f, are among the slowest, the quantile q of the
  * others is that at q (1 - f) of all: Poisson arrivals see time averages.
  */
-double disturbed_bias(const struct load_analysis *a, enum load_from from, double q, uint64_t ns)
+double interference_bound_bias(const struct load_analysis *a, enum load_from from, double q,
+			       uint64_t ns)
 {
-	const double f = disturbed_gaps(a, ns);
+	const double f = interference_bound_gaps(a, ns);
 	struct hist_quantile found;
 
 	if (f >= 1)
@@ -124,13 +125,13 @@ double disturbed_bias(const struct load_analysis *a, enum load_from from, double
 	return ((double)ns - (double)found.value) / (double)ns;
 }
 
-bool disturbed(const struct load_analysis *a, enum load_from from, double q,
-	       const struct interval *i)
+bool interference_bound_breaks(const struct load_analysis *a, enum load_from from, double q,
+			       const struct interval *i)
 {
-	const double most = disturbed_limit(q);
+	const double most = interference_bound_limit(q);
 
-	if (disturbed_late(a, i->ns) > most || disturbed_lost(a) > most ||
-	    disturbed_gaps(a, i->ns) > most)
+	if (interference_bound_late(a, i->ns) > most || interference_bound_lost(a) > most ||
+	    interference_bound_gaps(a, i->ns) > most)
 		return true;
-	return i->ns && disturbed_bias(a, from, q, i->ns) > interval_effect(i);
+	return i->ns && interference_bound_bias(a, from, q, i->ns) > interval_effect(i);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "load/pull.h"
+#include "load/engine_source.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 #include "event/memsource.h"
 #include "load/causes.h"
-#include "load/noise.h"
+#include "load/interference.h"
 #include "load/polled.h"
 #include "load/setup.h"
 
@@ -24,7 +24,7 @@ struct view {
 	uint64_t preempted_ns; /* since the last tick that was told */
 };
 
-struct pull {
+struct engine_source {
 	struct event_source source;
 	struct view *views;
 	uint32_t n_views, agent;
@@ -32,7 +32,7 @@ struct pull {
 	struct view *lent;       /* whose ring the last block is in */
 	uint64_t n_lent;
 	struct event_memsource *queue;
-	struct noise_host noise;
+	struct interference_host interference;
 	uint64_t last_tick_ns;
 	uint64_t nic_error_ns;
 	uint64_t polled;         /* packets taken by busy polling, when it was made */
@@ -65,7 +65,7 @@ static const struct event_sample *samples(const struct view *v, uint64_t *n)
 	return at;
 }
 
-static int put_flows(struct pull *p, struct view *v, int *any)
+static int put_flows(struct engine_source *p, struct view *v, int *any)
 {
 	uint64_t n, i;
 	const struct event_flow *flows = ring_peek(&v->thread->flows, FLOWS_AT_ONCE, &n);
@@ -79,7 +79,7 @@ static int put_flows(struct pull *p, struct view *v, int *any)
 	return err;
 }
 
-static void lend(struct pull *p, struct view *v, const struct event_sample *at, uint64_t n,
+static void lend(struct engine_source *p, struct view *v, const struct event_sample *at, uint64_t n,
 		 struct event_block *block)
 {
 	uint64_t i, reach = UINT64_MAX;
@@ -102,7 +102,7 @@ static void lend(struct pull *p, struct view *v, const struct event_sample *at, 
 }
 
 /* 1: a block; 0: none is there; 2: the queue is to be emptied first. */
-static int next_samples(struct pull *p, struct event_block *block)
+static int next_samples(struct engine_source *p, struct event_block *block)
 {
 	const struct event_sample *at;
 	struct view *v;
@@ -132,7 +132,7 @@ static int next_samples(struct pull *p, struct event_block *block)
  * The number of the tick that every thread has come to. Returns 1, 0: not yet, or 2: samples from
  * before it have come meanwhile.
  */
-static int common_tick(const struct pull *p, uint64_t *number)
+static int common_tick(const struct engine_source *p, uint64_t *number)
 {
 	const struct load_tick *tick;
 	const struct view *v;
@@ -156,7 +156,7 @@ static int common_tick(const struct pull *p, uint64_t *number)
  * Takes the threads' ticks up to this number; one that had no room for a tick tells the next. Only
  * when all are at their last is it the last of all. Returns false if samples come before.
  */
-static bool take_ticks(struct pull *p, uint64_t number, bool *final)
+static bool take_ticks(struct engine_source *p, uint64_t number, bool *final)
 {
 	const struct load_tick *tick;
 	struct view *v;
@@ -197,7 +197,7 @@ static void add_counts(struct event_load *sum, const struct event_load *load, bo
 		to[i] += from[i];
 }
 
-static int put_noise(struct pull *p, uint64_t now)
+static int engine_source_put_interference(struct engine_source *p, uint64_t now)
 {
 	struct event_sink *sink = event_memsource_sink(p->queue);
 	uint64_t cpus = 0, n, k, preempted = 0;
@@ -205,12 +205,12 @@ static int put_noise(struct pull *p, uint64_t now)
 	int err = 0;
 
 	for (i = 0; i < p->n_views; i++) {
-		struct ring *gaps = &p->views[i].thread->noise.gaps;
-		const struct noise_span *span = ring_peek(gaps, UINT64_MAX, &n);
+		struct ring *gaps = &p->views[i].thread->interference.gaps;
+		const struct interference_span *span = ring_peek(gaps, UINT64_MAX, &n);
 
 		for (k = 0; k < n && !err; k++)
-			err = noise_put(sink, p->agent, NOISE_GAP, span[k].begin, span[k].end,
-					span[k].end - span[k].begin);
+			err = interference_put(sink, p->agent, NOISE_GAP, span[k].begin,
+					       span[k].end, span[k].end - span[k].begin);
 		ring_take(gaps, n);
 		preempted += p->views[i].preempted_ns;
 		p->views[i].preempted_ns = 0;
@@ -218,13 +218,15 @@ static int put_noise(struct pull *p, uint64_t now)
 			cpus |= 1ULL << p->views[i].tick.cpu;
 	}
 	if (!err && preempted)
-		err = noise_put(sink, p->agent, NOISE_PREEMPTED, p->last_tick_ns, now, preempted);
-	return err ? err : noise_host_tick(&p->noise, sink, p->agent, now, cpus,
-					   p->n_views);
+		err = interference_put(sink, p->agent, NOISE_PREEMPTED, p->last_tick_ns, now,
+				       preempted);
+	return err ? err
+		   : interference_host_tick(&p->interference, sink, p->agent, now, cpus,
+					    p->n_views);
 }
 
 /* How far off the NICs' stamps may be, where there are any. */
-static int put_nic_error(struct pull *p, uint64_t now)
+static int put_nic_error(struct engine_source *p, uint64_t now)
 {
 	char text[24];
 
@@ -235,7 +237,7 @@ static int put_nic_error(struct pull *p, uint64_t now)
 }
 
 /* The threads have ended: their tables are at rest. */
-static int put_causes(struct pull *p, uint64_t now)
+static int put_causes(struct engine_source *p, uint64_t now)
 {
 	struct causes all = { 0 };
 
@@ -244,7 +246,7 @@ static int put_causes(struct pull *p, uint64_t now)
 	return causes_put(&all, event_memsource_sink(p->queue), now);
 }
 
-static int put_tick(struct pull *p, bool final)
+static int put_tick(struct engine_source *p, bool final)
 {
 	struct event_sink *sink = event_memsource_sink(p->queue);
 	struct event_load sum = { .agent = p->agent };
@@ -263,14 +265,14 @@ static int put_tick(struct pull *p, bool final)
 	sum.flags |= final ? LOAD_FINAL : 0;
 	err = clock->mono_ns ? event_put(sink, EV_CLOCK, now, clock, sizeof(*clock)) : 0;
 	if (!err)
-		err = put_noise(p, now);
+		err = engine_source_put_interference(p, now);
 	if (!err && final)
 		err = put_nic_error(p, now);
 	if (!err && final)
 		err = put_causes(p, now);
 	if (!err && final)
 		err = polled_put(p->views[0].thread, p->n_views, p->polled, sink, now);
-	sum.flags |= p->noise.unread ? LOAD_NO_STAT : 0;
+	sum.flags |= p->interference.unread ? LOAD_NO_STAT : 0;
 	if (!err)
 		err = event_put(sink, EV_LOAD, now, &sum, sizeof(sum));
 	p->last_tick_ns = now;
@@ -279,7 +281,7 @@ static int put_tick(struct pull *p, bool final)
 }
 
 /* 0: nothing yet; 2: there is more to be looked for. */
-static int next_ticks(struct pull *p)
+static int next_ticks(struct engine_source *p)
 {
 	uint64_t number;
 	bool final;
@@ -293,9 +295,9 @@ static int next_ticks(struct pull *p)
 
 /* ---- the source ---- */
 
-static int pull_next(struct event_source *source, struct event_block *block)
+static int engine_source_next(struct event_source *source, struct event_block *block)
 {
-	struct pull *p = (void *)source;
+	struct engine_source *p = (void *)source;
 	int ret;
 
 	if (p->lent)
@@ -311,36 +313,41 @@ static int pull_next(struct event_source *source, struct event_block *block)
 	return ret;
 }
 
-static int pull_rewind(struct event_source *source)
+static int engine_source_rewind(struct event_source *source)
 {
 	(void)source;
 	return -ESPIPE;
 }
 
-static int pull_seek(struct event_source *source, const struct event_window *window)
+static int engine_source_seek(struct event_source *source, const struct event_window *window)
 {
 	(void)source;
 	(void)window;
 	return -ESPIPE;
 }
 
-static void pull_damage(const struct event_source *source, struct event_damage *damage)
+static void engine_source_damage(const struct event_source *source, struct event_damage *damage)
 {
-	event_source_damage(event_memsource_source(((const struct pull *)source)->queue), damage);
+	event_source_damage(event_memsource_source(((const struct engine_source *)source)->queue),
+			    damage);
 }
 
-static void pull_free_source(struct event_source *source)
+static void engine_source_free_nothing(struct event_source *source)
 {
 	(void)source; /* the engine owns it */
 }
 
-int pull_new(struct pull **out, struct load_thread *threads, uint32_t n_threads, uint32_t agent)
+int engine_source_new(struct engine_source **out, struct load_thread *threads, uint32_t n_threads,
+		      uint32_t agent)
 {
 	static const struct event_source_ops ops = {
-		.next = pull_next, .rewind = pull_rewind, .seek = pull_seek,
-		.damage = pull_damage, .free = pull_free_source,
+		.next = engine_source_next,
+		.rewind = engine_source_rewind,
+		.seek = engine_source_seek,
+		.damage = engine_source_damage,
+		.free = engine_source_free_nothing,
 	};
-	struct pull *p = calloc(1, sizeof(*p));
+	struct engine_source *p = calloc(1, sizeof(*p));
 	uint32_t i;
 	int err;
 
@@ -351,11 +358,11 @@ int pull_new(struct pull **out, struct load_thread *threads, uint32_t n_threads,
 	p->n_views = n_threads;
 	p->last_tick_ns = clock_now();
 	p->polled = polled_packets();
-	noise_host_init(&p->noise, clock_system());
+	interference_host_init(&p->interference, clock_system());
 	p->views = calloc(n_threads, sizeof(*p->views));
 	err = p->views ? event_memsource_new(&p->queue, QUEUE_LIMIT) : -ENOMEM;
 	if (err) {
-		pull_free(p);
+		engine_source_free(p);
 		return err;
 	}
 	for (i = 0; i < n_threads; i++)
@@ -364,22 +371,22 @@ int pull_new(struct pull **out, struct load_thread *threads, uint32_t n_threads,
 	return 0;
 }
 
-void pull_free(struct pull *pull)
+void engine_source_free(struct engine_source *p)
 {
-	if (!pull)
+	if (!p)
 		return;
-	noise_host_release(&pull->noise);
-	event_memsource_free(pull->queue);
-	free(pull->views);
-	free(pull);
+	interference_host_release(&p->interference);
+	event_memsource_free(p->queue);
+	free(p->views);
+	free(p);
 }
 
-struct event_source *pull_source(struct pull *pull)
+struct event_source *engine_source_events(struct engine_source *p)
 {
-	return &pull->source;
+	return &p->source;
 }
 
-struct event_sink *pull_sink(struct pull *pull)
+struct event_sink *engine_source_sink(struct engine_source *p)
 {
-	return event_memsource_sink(pull->queue);
+	return event_memsource_sink(p->queue);
 }

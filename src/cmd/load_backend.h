@@ -3,13 +3,13 @@
  * Who makes the load of a live run: a source of events that can be waited for and stopped, be it an
  * engine in this process or a coordinator of agents.
  */
-#ifndef HOSTLAT_CMD_LOAD_MAKER_H
-#define HOSTLAT_CMD_LOAD_MAKER_H
+#ifndef HOSTLAT_CMD_LOAD_BACKEND_H
+#define HOSTLAT_CMD_LOAD_BACKEND_H
 
 #include "base/strbuf.h"
 #include "event/source.h"
 
-struct load_maker {
+struct load_backend {
 	void *ctx;
 	struct event_source *source;
 	const char *failure; /* what to say when it can't connect, before and ... */

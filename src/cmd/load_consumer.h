@@ -3,13 +3,13 @@
  * Takes the stream of one run, live or recorded, in the same way: facts say what was asked for,
  * the analysis judges the rest, files of samples get theirs.
  */
-#ifndef HOSTLAT_CMD_LOAD_INTAKE_H
-#define HOSTLAT_CMD_LOAD_INTAKE_H
+#ifndef HOSTLAT_CMD_LOAD_CONSUMER_H
+#define HOSTLAT_CMD_LOAD_CONSUMER_H
 
 #include "cmd/load_files.h"
 #include "cmd/run_facts.h"
 #include "load/analysis.h"
-#include "load/roster.h"
+#include "load/agent_list.h"
 #include "load/setup.h"
 #include "load/summary.h"
 
@@ -19,12 +19,12 @@ struct load_question {
 	uint32_t method; /* enum load_method + 1 */
 };
 
-struct load_intake {
+struct load_consumer {
 	struct load_question question;
 	struct load_files *files;        /* NULL: none */
 	struct run_facts facts;
 	struct load_setup setup;
-	struct roster roster;            /* of agents */
+	struct agent_list agents;            /* of agents */
 	struct load_analysis *analysis;  /* NULL until all facts have come */
 	bool interrupted;
 	uint64_t ended;                  /* agents that have ended or are lost, a bit each */
@@ -32,25 +32,25 @@ struct load_intake {
 };
 
 /* Zeroed members are as good as these. `files` must live as long. */
-void load_intake_init(struct load_intake *intake, const struct load_question *question,
-		      struct load_files *files);
-void load_intake_release(struct load_intake *intake);
+void load_consumer_init(struct load_consumer *consumer, const struct load_question *question,
+			struct load_files *files);
+void load_consumer_release(struct load_consumer *consumer);
 
 /*
  * Returns LOAD_MORE, LOAD_DECIDED, or -errno; -EBADMSG: this is no stream of `load`.
  */
-int load_intake_take(struct load_intake *intake, const struct event_block *block);
+int load_consumer_take(struct load_consumer *consumer, const struct event_block *block);
 
 /* All agents have said their last, or are lost. */
-bool load_intake_ended(const struct load_intake *intake);
+bool load_consumer_ended(const struct load_consumer *consumer);
 
-/* Nothing more will come: decides finally. Returns 0 or as load_intake_take(). */
-int load_intake_finish(struct load_intake *intake);
+/* Nothing more will come: decides finally. Returns 0 or as load_consumer_take(). */
+int load_consumer_finish(struct load_consumer *consumer);
 
 /* Sums up a finished run in one row; `q` is the percentile asked for. 0 or -errno. */
-int load_intake_summary(struct load_intake *intake, double q, struct load_summary *out);
+int load_consumer_summary(struct load_consumer *consumer, double q, struct load_summary *out);
 
 /* Fills the report of the run, but for what only the command knows. Returns 0 or -errno. */
-int load_intake_report(struct load_intake *intake, struct report *report);
+int load_consumer_report(struct load_consumer *consumer, struct report *report);
 
 #endif

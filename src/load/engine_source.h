@@ -4,21 +4,22 @@
  * threads' rings; a tick is closed when every thread has come to it and all samples before it were
  * handed out.
  */
-#ifndef HOSTLAT_LOAD_PULL_H
-#define HOSTLAT_LOAD_PULL_H
+#ifndef HOSTLAT_LOAD_ENGINE_SOURCE_H
+#define HOSTLAT_LOAD_ENGINE_SOURCE_H
 
 #include "event/source.h"
 #include "load/thread.h"
 
-struct pull;
+struct engine_source;
 
 /* `threads` must live as long. Returns 0 or -errno. */
-int pull_new(struct pull **out, struct load_thread *threads, uint32_t n_threads, uint32_t agent);
-void pull_free(struct pull *pull);
+int engine_source_new(struct engine_source **out, struct load_thread *threads, uint32_t n_threads,
+		      uint32_t agent);
+void engine_source_free(struct engine_source *p);
 
-struct event_source *pull_source(struct pull *pull);
+struct event_source *engine_source_events(struct engine_source *p);
 
 /* For what opens the stream. */
-struct event_sink *pull_sink(struct pull *pull);
+struct event_sink *engine_source_sink(struct engine_source *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "load/between.h"
+#include "load/between_runs.h"
 
 #include <errno.h>
 #include <math.h>
@@ -27,7 +27,7 @@ static struct moments moments(const double *x, size_t n)
 }
 
 /* Half of Student's interval of the mean. */
-static double half_width(const struct moments *m, double confidence)
+static double between_runs_half_width(const struct moments *m, double confidence)
 {
 	return student_quantile((1 + confidence) / 2, (double)m->n - 1) *
 	       sqrt(m->variance / (double)m->n);
@@ -43,7 +43,7 @@ static bool usable(const struct load_quantile *q)
  * that this one was made for. The normal law's: where the interval is Student's, since its variance
  * is an estimate, it tells a greater one, by about what the estimate adds to Q.
  */
-static void test_homogeneity(const struct load_quantile *runs, size_t n, struct between *out)
+static void test_homogeneity(const struct load_quantile *runs, size_t n, struct between_runs *out)
 {
 	double weights = 0, sum = 0, squares = 0, q;
 
@@ -69,11 +69,11 @@ static void test_homogeneity(const struct load_quantile *runs, size_t n, struct 
 	out->share = q > 0 ? fmax(1 - ((double)out->n - 1) / q, 0) : 0;
 }
 
-int between_runs(const struct load_quantile *runs, size_t n, double confidence,
-		 struct between *out)
+int between_runs_combine(const struct load_quantile *runs, size_t n, double confidence,
+			 struct between_runs *out)
 {
 	double x[BETWEEN_RUNS_MAX], half;
-	struct between b = { .min_ns = INFINITY };
+	struct between_runs b = { .min_ns = INFINITY };
 	struct moments m;
 
 	if (n > BETWEEN_RUNS_MAX || !(confidence > 0 && confidence < 1))
@@ -88,7 +88,7 @@ int between_runs(const struct load_quantile *runs, size_t n, double confidence,
 	if (b.n < 2)
 		return -ENODATA;
 	m = moments(x, b.n);
-	half = half_width(&m, confidence);
+	half = between_runs_half_width(&m, confidence);
 	b.mean_ns = exp(m.mean);
 	b.lo_ns = exp(m.mean - half);
 	b.hi_ns = exp(m.mean + half);
@@ -97,12 +97,13 @@ int between_runs(const struct load_quantile *runs, size_t n, double confidence,
 	return 0;
 }
 
-int between_targets(const struct load_quantile *a, const struct load_quantile *b, size_t n,
-		    double confidence, struct rng *rng, struct versus *out)
+int between_runs_compare_targets(const struct load_quantile *a, const struct load_quantile *b,
+				 size_t n, double confidence, struct rng *rng,
+				 struct paired_diff *out)
 {
 	double difference[BETWEEN_RUNS_MAX], log_a = 0, half;
 	struct permutation test;
-	struct versus v = { 0 };
+	struct paired_diff v = { 0 };
 	struct moments m;
 	int err;
 
@@ -117,7 +118,7 @@ int between_targets(const struct load_quantile *a, const struct load_quantile *b
 	if (v.n < PAIRS_MIN)
 		return -ENODATA;
 	m = moments(difference, v.n);
-	half = half_width(&m, confidence);
+	half = between_runs_half_width(&m, confidence);
 	v.a_ns = exp(log_a / (double)v.n);
 	v.b_ns = v.a_ns * exp(m.mean);
 	v.ratio = exp(m.mean);
@@ -131,8 +132,8 @@ int between_targets(const struct load_quantile *a, const struct load_quantile *b
 	return 0;
 }
 
-int between_shares(const double *a, const double *b, size_t n, double confidence,
-		   struct share_gap *out)
+int between_runs_compare_shares(const double *a, const double *b, size_t n, double confidence,
+				struct share_gap *out)
 {
 	double difference[BETWEEN_RUNS_MAX], half;
 	struct share_gap gap = { 0 };
@@ -151,7 +152,7 @@ int between_shares(const double *a, const double *b, size_t n, double confidence
 	if (pairs < PAIRS_MIN)
 		return -ENODATA;
 	m = moments(difference, pairs);
-	half = half_width(&m, confidence);
+	half = between_runs_half_width(&m, confidence);
 	gap.a /= (double)pairs;
 	gap.b /= (double)pairs;
 	gap.lo = m.mean - half;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "load/roster.h"
+#include "load/agent_list.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,17 +24,17 @@ static const char *role_name(uint32_t role)
 
 /* ---- facts ---- */
 
-int roster_put_agent(struct event_sink *sink, uint64_t now, uint32_t agent, uint32_t role,
-		     const char *name)
+int agent_list_put_agent(struct event_sink *sink, uint64_t now, uint32_t agent, uint32_t role,
+			 const char *name)
 {
-	char text[ROSTER_TEXT_MAX + 32];
+	char text[AGENT_LIST_TEXT_MAX + 32];
 
 	snprintf(text, sizeof(text), "%" PRIu32 " %s %s", agent, role_name(role), name);
 	return event_put_fact(sink, now, LOAD_FACT_AGENT, text);
 }
 
-int roster_put_clock(struct event_sink *sink, uint64_t now, uint32_t agent,
-		     const struct offset *offset)
+int agent_list_put_clock(struct event_sink *sink, uint64_t now, uint32_t agent,
+			 const struct offset *offset)
 {
 	char text[96];
 
@@ -43,7 +43,7 @@ int roster_put_clock(struct event_sink *sink, uint64_t now, uint32_t agent,
 	return event_put_fact(sink, now, LOAD_FACT_AGENT_CLOCK, text);
 }
 
-int roster_put_polled(struct event_sink *sink, uint64_t now, uint32_t agent, const char *value)
+int agent_list_put_polled(struct event_sink *sink, uint64_t now, uint32_t agent, const char *value)
 {
 	const char *why;
 	uint64_t packets;
@@ -55,9 +55,9 @@ int roster_put_polled(struct event_sink *sink, uint64_t now, uint32_t agent, con
 	return event_put_fact(sink, now, LOAD_FACT_AGENT_POLLED, text);
 }
 
-static int take_agent(struct roster *roster, const char *value)
+static int take_agent(struct agent_list *list, const char *value)
 {
-	struct roster_entry *e;
+	struct agent_list_entry *e;
 	char role[16];
 	uint32_t agent;
 	int name = 0;
@@ -66,8 +66,8 @@ static int take_agent(struct roster *roster, const char *value)
 		return -EBADMSG;
 	if (agent >= LOAD_AGENTS_MAX)
 		return -EBADMSG;
-	roster->n = agent >= roster->n ? agent + 1 : roster->n;
-	e = &roster->agents[agent];
+	list->n = agent >= list->n ? agent + 1 : list->n;
+	e = &list->agents[agent];
 	for (e->role = 0; role_name(e->role); e->role++)
 		if (!strcmp(role_name(e->role), role))
 			break;
@@ -78,75 +78,75 @@ static int take_agent(struct roster *roster, const char *value)
 	return 0;
 }
 
-static int take_clock(struct roster *roster, const char *value)
+static int take_clock(struct agent_list *list, const char *value)
 {
-	struct roster_entry *e;
+	struct agent_list_entry *e;
 	uint64_t error_ns;
 	int64_t offset_ns;
 	uint32_t agent;
 
 	if (sscanf(value, "%" SCNu32 " %" SCNd64 " %" SCNu64, &agent, &offset_ns, &error_ns) != 3)
 		return -EBADMSG;
-	if (agent >= roster->n)
+	if (agent >= list->n)
 		return -EBADMSG;
-	e = &roster->agents[agent];
+	e = &list->agents[agent];
 	e->clock_known = true;
 	e->offset_ns = offset_ns;
 	e->error_ns = error_ns;
 	return 0;
 }
 
-static int take_polled(struct roster *roster, const char *value)
+static int take_polled(struct agent_list *list, const char *value)
 {
-	struct roster_entry *e;
+	struct agent_list_entry *e;
 	uint32_t agent;
 	int at = 0;
 
-	if (sscanf(value, "%" SCNu32 " %n", &agent, &at) != 1 || !at || agent >= roster->n)
+	if (sscanf(value, "%" SCNu32 " %n", &agent, &at) != 1 || !at || agent >= list->n)
 		return -EBADMSG;
-	e = &roster->agents[agent];
+	e = &list->agents[agent];
 	e->polled_known = true;
 	return polled_take(value + at, &e->polled, &e->not_polled);
 }
 
-static int take_lost(struct roster *roster, const char *value)
+static int take_lost(struct agent_list *list, const char *value)
 {
-	struct roster_entry *e;
+	struct agent_list_entry *e;
 	uint32_t agent;
 	int why = 0;
 
 	if (sscanf(value, "%" SCNu32 ": %n", &agent, &why) != 1 || !why)
 		return -EBADMSG;
-	if (agent >= roster->n)
+	if (agent >= list->n)
 		return 0; /* one whose name nobody told */
-	e = &roster->agents[agent];
+	e = &list->agents[agent];
 	e->lost = true;
 	snprintf(e->why, sizeof(e->why), "%s", value + why);
 	return 0;
 }
 
-int roster_take(struct roster *roster, const char *key, const char *value)
+int agent_list_take(struct agent_list *list, const char *key, const char *value)
 {
 	if (!strcmp(key, LOAD_FACT_AGENT))
-		return take_agent(roster, value);
+		return take_agent(list, value);
 	if (!strcmp(key, LOAD_FACT_AGENT_CLOCK))
-		return take_clock(roster, value);
+		return take_clock(list, value);
 	if (!strcmp(key, LOAD_FACT_AGENT_LOST))
-		return take_lost(roster, value);
+		return take_lost(list, value);
 	if (!strcmp(key, LOAD_FACT_AGENT_POLLED))
-		return take_polled(roster, value);
+		return take_polled(list, value);
 	return 0;
 }
 
 /* ---- the result ---- */
 
-static void add_lines(const struct roster *roster, struct report *r)
+static void add_lines(const struct agent_list *list, struct report *r)
 {
 	struct string_list *lines = list_new(r);
 	char packets[HUMAN_MAX];
 
-	for (uint32_t i = 0; i < roster->n; i++) {
-		const struct roster_entry *e = &roster->agents[i];
+	for (uint32_t i = 0; i < list->n; i++) {
+		const struct agent_list_entry *e = &list->agents[i];
 
 		if (!e->polled_known)
 			continue;
@@ -160,7 +160,7 @@ static void add_lines(const struct roster *roster, struct report *r)
 	object_add(&r->body, NULL, value_list(lines));
 }
 
-void roster_report(const struct roster *roster, struct report *r)
+void agent_list_report(const struct agent_list *list, struct report *r)
 {
 	static const struct column columns[] = {
 		{ .name = "agent", .head = "agent" }, { .name = "name", .head = "name" },
@@ -172,11 +172,11 @@ void roster_report(const struct roster *roster, struct report *r)
 	};
 	struct table *t;
 
-	if (!roster->n)
+	if (!list->n)
 		return;
 	t = table_new(r, columns, ARRAY_LEN(columns));
-	for (uint32_t i = 0; i < roster->n; i++) {
-		const struct roster_entry *e = &roster->agents[i];
+	for (uint32_t i = 0; i < list->n; i++) {
+		const struct agent_list_entry *e = &list->agents[i];
 
 		TABLE_ADD(t, value_u64(i), value_string(e->known ? e->name : NULL),
 			  value_string(e->known ? role_name(e->role) : NULL),
@@ -187,5 +187,5 @@ void roster_report(const struct roster *roster, struct report *r)
 			  value_string(e->polled_known ? e->not_polled : NULL));
 	}
 	object_add(&r->body, "agents", value_table(t));
-	add_lines(roster, r);
+	add_lines(list, r);
 }

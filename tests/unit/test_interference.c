@@ -13,14 +13,14 @@
 
 #include "../sim/virtual.h"
 #include "event/memsource.h"
-#include "load/noise.h"
+#include "load/interference.h"
 
 #define NS_PER_S 1000000000ULL
 #define TICK_NS (NS_PER_S / 10)
 
 struct host {
 	struct clock_virtual clock;
-	struct noise_host noise;
+	struct interference_host noise;
 	struct event_memsource *queue;
 	uint64_t now;
 	uint64_t amount[NOISE_MAX]; /* of the last tick */
@@ -46,7 +46,7 @@ static void host_init(struct host *h)
 	*h = (struct host){ .now = 100 * NS_PER_S };
 	clock_virtual_init(&h->clock, (int64_t)h->now, 0);
 	h->clock.read_cost_ns = 50;
-	noise_host_init(&h->noise, &h->clock.clock);
+	interference_host_init(&h->noise, &h->clock.clock);
 	close(h->noise.stat);
 	h->noise.stat = memfd_create("stat", MFD_CLOEXEC);
 	assert_true(h->noise.stat > 0);
@@ -55,7 +55,7 @@ static void host_init(struct host *h)
 
 static void host_release(struct host *h)
 {
-	noise_host_release(&h->noise);
+	interference_host_release(&h->noise);
 	event_memsource_free(h->queue);
 }
 
@@ -81,8 +81,9 @@ static void tick(struct host *h, uint64_t cpus, uint32_t threads)
 	memset(h->count, 0, sizeof(h->count));
 	clock_virtual_advance(&h->clock, TICK_NS);
 	h->now += TICK_NS;
-	assert_int_equal(noise_host_tick(&h->noise, event_memsource_sink(h->queue), 0, h->now,
-					 cpus, threads), 0);
+	assert_int_equal(interference_host_tick(&h->noise, event_memsource_sink(h->queue), 0,
+						h->now, cpus, threads),
+			 0);
 	while (event_source_next(event_memsource_source(h->queue), &block) == 1)
 		take(h, &block);
 }
@@ -143,17 +144,18 @@ static void sleep_is_a_gap(void **state)
 
 static void a_threads_own_counter(void **state)
 {
-	static struct noise_thread noise; /* in the sanitizer's stack gcc aligns nothing to 64 */
+	static struct interference_thread
+		noise; /* in the sanitizer's stack gcc aligns nothing to 64 */
 
 	(void)state;
-	assert_int_equal(noise_thread_init(&noise), 0);
-	assert_int_equal(noise_preempted(&noise), 0);
+	assert_int_equal(interference_thread_init(&noise), 0);
+	assert_int_equal(interference_preempted(&noise), 0);
 	assert_true(noise.unread);
 	noise.schedstat = memfd_create("schedstat", MFD_CLOEXEC);
 	assert_int_equal(pwrite(noise.schedstat, "700 20 3\n", 9, 0), 9);
-	assert_int_equal(noise_preempted(&noise), 20);
+	assert_int_equal(interference_preempted(&noise), 20);
 	assert_false(noise.unread);
-	noise_thread_release(&noise);
+	interference_thread_release(&noise);
 }
 
 int main(void)

@@ -3,16 +3,16 @@
  * Does the latency have one law over time? Where the warm-up ends, and whether what is left drifts,
  * shifts or swings. All on window quantiles: cheap, and about what is reported.
  */
-#ifndef HOSTLAT_LOAD_STEADY_H
-#define HOSTLAT_LOAD_STEADY_H
+#ifndef HOSTLAT_LOAD_STATIONARITY_H
+#define HOSTLAT_LOAD_STATIONARITY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "load/series.h"
 
-#define STEADY_BLOCKS_MIN 20  /* fewer tell nothing */
-#define STEADY_BLOCKS_MAX 128
+#define STATIONARITY_BLOCKS_MIN 20  /* fewer tell nothing */
+#define STATIONARITY_BLOCKS_MAX 128
 
 /*
  * Windows [0, to): how many to leave out, by MSER-5 on the window means and on the window medians.
@@ -21,10 +21,10 @@
  * quarter of all: beyond that the latency changes, and the tests below must see it. Returns 0 or
  * -ENOMEM.
  */
-int steady_warmup(const struct series *series, uint32_t to, uint32_t *cut);
+int stationarity_warmup(const struct series *series, uint32_t to, uint32_t *cut);
 
 /* What the tests say of one series of block quantiles, in logarithms. Shares are of the level. */
-struct steady_tests {
+struct stationarity_tests {
 	bool known;             /* there were enough blocks, and they vary */
 	const char *untested;   /* why not; NULL if they are all the same, which is stationary */
 	uint32_t blocks;
@@ -40,9 +40,9 @@ struct steady_tests {
 /*
  * Of the quantile q in windows [from, to): blocks hold at least 2 / (1 - q) samples each, and are
  * no shorter than `tau` windows; but a change looks like long dependence, too, so that this alone
- * never leaves fewer than STEADY_BLOCKS_MIN. Returns 0 or -ENOMEM.
+ * never leaves fewer than STATIONARITY_BLOCKS_MIN. Returns 0 or -ENOMEM.
  */
-int steady_test(const struct series *series, uint32_t from, uint32_t to, double q, double tau,
-		struct steady_tests *out);
+int stationarity_test(const struct series *series, uint32_t from, uint32_t to, double q, double tau,
+		      struct stationarity_tests *out);
 
 #endif

@@ -3,8 +3,8 @@
  * A request from the pool to its sample. Counters change when the sample is emitted, so that at
  * each tick completed + failed is the number of samples before it.
  */
-#ifndef HOSTLAT_LOAD_OUTCOME_H
-#define HOSTLAT_LOAD_OUTCOME_H
+#ifndef HOSTLAT_LOAD_REQUEST_H
+#define HOSTLAT_LOAD_REQUEST_H
 
 #include "load/thread.h"
 
@@ -12,22 +12,22 @@
 #define LOAD_HOLD_NS 10000000ULL
 
 /* One from the pool, in flight from now on. Never NULL: there is one for each place. */
-struct load_request *outcome_new(struct load_thread *t, struct load_conn *conn, uint64_t number,
+struct load_request *request_new(struct load_thread *t, struct load_conn *conn, uint64_t number,
 				 uint64_t intended);
 
 /* It has its outcome, at sample.done. */
-void outcome_done(struct load_thread *t, struct load_request *r, enum load_failure failure);
+void request_done(struct load_thread *t, struct load_request *r, enum load_failure failure);
 
 /* Its connection waits for it no more: it may go back to the pool. */
-void outcome_unqueued(struct load_thread *t, struct load_request *r);
+void request_unqueued(struct load_thread *t, struct load_request *r);
 
 /* Emits what has all its stamps (`all`: everything), up to the first that has not. */
-void outcome_emit(struct load_thread *t, bool all);
+void request_emit(struct load_thread *t, bool all);
 
 /* It waits for no more stamps. */
-void outcome_give_up(struct load_thread *t, struct load_request *r);
+void request_give_up(struct load_thread *t, struct load_request *r);
 
 /* The earliest intended time of a request that was not emitted, or `or_else`. */
-uint64_t outcome_oldest(const struct load_thread *t, uint64_t or_else);
+uint64_t request_oldest(const struct load_thread *t, uint64_t or_else);
 
 #endif

@@ -4,8 +4,8 @@
  * Zhang et al., "Treadmill", ISCA 2016) makes the interval of a single run too narrow for what
  * the next run will show: how the runs differ is part of the answer.
  */
-#ifndef HOSTLAT_LOAD_BETWEEN_H
-#define HOSTLAT_LOAD_BETWEEN_H
+#ifndef HOSTLAT_LOAD_BETWEEN_RUNS_H
+#define HOSTLAT_LOAD_BETWEEN_RUNS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
  * quantiles, its interval Student's over the runs: what the mean of such runs is, for any
  * distribution within each.
  */
-struct between {
+struct between_runs {
 	size_t n;           /* runs that were counted */
 	double mean_ns, lo_ns, hi_ns;
 	double min_ns, max_ns;
@@ -34,8 +34,8 @@ struct between {
  * Of runs whose quantile is known; `confidence` of the interval over the runs. Those of the runs
  * have their own. -ENODATA for fewer than 2.
  */
-int between_runs(const struct load_quantile *runs, size_t n, double confidence,
-		 struct between *out);
+int between_runs_combine(const struct load_quantile *runs, size_t n, double confidence,
+			 struct between_runs *out);
 
 /*
  * Two targets in slices, in turn: pairs of quantiles of neighbouring slices. `ratio` is how many
@@ -43,15 +43,16 @@ int between_runs(const struct load_quantile *runs, size_t n, double confidence,
  * a permutation test's: that the two were exchanged in any pair would have done the same. A pair
  * without both quantiles is not counted. -ENODATA for fewer than 5 pairs.
  */
-struct versus {
+struct paired_diff {
 	size_t n;           /* pairs that were counted */
 	double a_ns, b_ns;  /* geometric means */
 	double ratio, lo, hi;
 	double p;
 };
 
-int between_targets(const struct load_quantile *a, const struct load_quantile *b, size_t n,
-		    double confidence, struct rng *rng, struct versus *out);
+int between_runs_compare_targets(const struct load_quantile *a, const struct load_quantile *b,
+				 size_t n, double confidence, struct rng *rng,
+				 struct paired_diff *out);
 
 /*
  * Shares of two targets in slices, in turn: how much greater b's is than a's, with Student's
@@ -62,7 +63,7 @@ struct share_gap {
 	double lo, hi;      /* of b - a */
 };
 
-int between_shares(const double *a, const double *b, size_t n, double confidence,
-		   struct share_gap *out);
+int between_runs_compare_shares(const double *a, const double *b, size_t n, double confidence,
+				struct share_gap *out);
 
 #endif

@@ -11,7 +11,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "load/pull.h"
+#include "load/engine_source.h"
 
 #define TICKS 20000u
 #define PLACES 64
@@ -45,19 +45,20 @@ static void test_races(void **state)
 	static struct load_thread thread = { .config = &config };
 	uint64_t samples = 0;
 	struct event_block block;
-	struct pull *pull;
+	struct engine_source *source;
 	bool final = false;
 
 	(void)state;
 	assert_int_equal(ring_init(&thread.samples, sizeof(struct event_sample), PLACES), 0);
 	assert_int_equal(ring_init(&thread.flows, sizeof(struct event_flow), PLACES), 0);
 	assert_int_equal(ring_init(&thread.ticks, sizeof(struct load_tick), PLACES), 0);
-	assert_int_equal(ring_init(&thread.noise.gaps, sizeof(struct noise_span), PLACES), 0);
-	assert_int_equal(pull_new(&pull, &thread, 1, 0), 0);
+	assert_int_equal(
+		ring_init(&thread.interference.gaps, sizeof(struct interference_span), PLACES), 0);
+	assert_int_equal(engine_source_new(&source, &thread, 1, 0), 0);
 	assert_int_equal(pthread_create(&thread.pthread, NULL, produce, &thread), 0);
 	alarm(100); /* it would go on for ever */
 	while (!final) {
-		const int n = event_source_next(pull_source(pull), &block);
+		const int n = event_source_next(engine_source_events(source), &block);
 		struct event event;
 		size_t at = 0;
 
@@ -71,11 +72,11 @@ static void test_races(void **state)
 	alarm(0);
 	assert_int_equal(samples, TICKS);
 	pthread_join(thread.pthread, NULL);
-	pull_free(pull);
+	engine_source_free(source);
 	ring_release(&thread.samples);
 	ring_release(&thread.flows);
 	ring_release(&thread.ticks);
-	ring_release(&thread.noise.gaps);
+	ring_release(&thread.interference.gaps);
 }
 
 int main(void)

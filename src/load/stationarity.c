@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "load/steady.h"
+#include "load/stationarity.h"
 
 #include <errno.h>
 #include <math.h>
@@ -62,7 +62,7 @@ static bool differs(const double *y, uint32_t n, uint32_t cut)
 	if (long_run_bartlett(y + cut, n - cut, 0, &lrv))
 		return true; /* the rest is constant: MSER was right */
 	return fabs(mean_of(y, cut) - mean_of(y + cut, n - cut)) >
-		WARMUP_Z * sqrt(lrv.variance * (1.0 / cut + 1.0 / (n - cut)));
+	       WARMUP_Z * sqrt(lrv.variance * (1.0 / cut + 1.0 / (n - cut)));
 }
 
 static int cut_of(const double *y, uint32_t n, uint32_t *cut)
@@ -78,7 +78,7 @@ static int cut_of(const double *y, uint32_t n, uint32_t *cut)
 	return err;
 }
 
-int steady_warmup(const struct series *series, uint32_t to, uint32_t *cut)
+int stationarity_warmup(const struct series *series, uint32_t to, uint32_t *cut)
 {
 	double y[SERIES_WINDOWS];
 	uint32_t by_mean, by_median = 0;
@@ -135,8 +135,8 @@ static uint32_t block_width(const struct series *series, uint32_t from, uint32_t
 	const uint32_t n = to - from;
 	const double per_window = (double)samples_in(series, from, to) / n;
 	const double needed = 2 / fmin(q, 1 - q) / per_window;
-	const double most = floor((double)n / STEADY_BLOCKS_MIN);
-	double width = fmax(fmin(ceil(tau), most), (double)n / STEADY_BLOCKS_MAX);
+	const double most = floor((double)n / STATIONARITY_BLOCKS_MIN);
+	double width = fmax(fmin(ceil(tau), most), (double)n / STATIONARITY_BLOCKS_MAX);
 
 	width = ceil(fmax(width, needed));
 	return width < n ? (uint32_t)width : n;
@@ -154,7 +154,7 @@ static double kpss_tail(double x)
  */
 static double inflation_of(const double *y, uint32_t n, const struct shift *shift)
 {
-	double around[STEADY_BLOCKS_MAX], variance = 0;
+	double around[STATIONARITY_BLOCKS_MAX], variance = 0;
 	struct long_run lrv;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -176,9 +176,9 @@ static double variance_of(const double *y, uint32_t n)
 	return sum / n;
 }
 
-static int run_tests(const double *y, uint32_t n, double block_ns, struct steady_tests *out)
+static int run_tests(const double *y, uint32_t n, double block_ns, struct stationarity_tests *out)
 {
-	_Static_assert(STEADY_BLOCKS_MAX <= PERIODIC_VALUES_MAX, "that many are tested");
+	_Static_assert(STATIONARITY_BLOCKS_MAX <= PERIODIC_VALUES_MAX, "that many are tested");
 	struct mann_kendall mk;
 	struct theil_sen slope;
 	struct periodic periodic;
@@ -192,7 +192,7 @@ static int run_tests(const double *y, uint32_t n, double block_ns, struct steady
 	    (err = theil_sen(y, n, 0.95, &slope)) ||
 	    (err = mann_kendall(y, n, inflation_of(y, n, &shift), &mk)))
 		return err;
-	*out = (struct steady_tests){
+	*out = (struct stationarity_tests){
 		.known = true, .blocks = n,
 		.adf = adf.statistic, .adf_p = adf.p,
 		.kpss = kpss.statistic, .kpss_p = kpss_tail(kpss.statistic),
@@ -215,20 +215,20 @@ static bool all_same(const double *y, uint32_t n)
 	return true;
 }
 
-int steady_test(const struct series *series, uint32_t from, uint32_t to, double q, double tau,
-		struct steady_tests *out)
+int stationarity_test(const struct series *series, uint32_t from, uint32_t to, double q, double tau,
+		      struct stationarity_tests *out)
 {
 	double y[SERIES_WINDOWS];
 	uint32_t width, blocks;
 	int err;
 
-	_Static_assert(STEADY_BLOCKS_MIN == 20, "its words say so");
-	*out = (struct steady_tests){ .untested = "no request was answered" };
+	_Static_assert(STATIONARITY_BLOCKS_MIN == 20, "its words say so");
+	*out = (struct stationarity_tests){ .untested = "no request was answered" };
 	if (to <= from || !samples_in(series, from, to))
 		return 0;
 	width = block_width(series, from, to, q, tau);
 	blocks = (to - from) / width;
-	if (blocks < STEADY_BLOCKS_MIN) {
+	if (blocks < STATIONARITY_BLOCKS_MIN) {
 		out->untested = "fewer than 20 blocks";
 		return 0;
 	}

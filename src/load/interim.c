@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "load/looks.h"
+#include "load/interim.h"
 
 #include <math.h>
 
@@ -20,9 +20,9 @@ static double simpson_weight(int i, double step)
 	return (i & 1 ? 4 : 2) * step / 3;
 }
 
-uint64_t look_time(uint64_t max_time_ns, uint32_t look)
+uint64_t interim_time(uint64_t max_time_ns, uint32_t look)
 {
-	return max_time_ns >> (LOOKS - 1 - look);
+	return max_time_ns >> (INTERIM_LOOKS - 1 - look);
 }
 
 /* How z, the path over sqrt(time), is distributed after one more time if it didn't leave before. */
@@ -38,12 +38,12 @@ static void next_density(double ratio, double c, const double *f, double *out)
 			double from = -c + k * step;
 
 			out[i] += f[k] * simpson_weight(k, step) / spread *
-				density((to - from * sqrt(ratio)) / spread);
+				  density((to - from * sqrt(ratio)) / spread);
 		}
 	}
 }
 
-double looks_coverage(const double *t, uint32_t n, double c)
+double interim_coverage(const double *t, uint32_t n, double c)
 {
 	const double step = 2 * c / (GRID - 1);
 	double f[GRID], g[GRID], sum = 0;
@@ -61,20 +61,20 @@ double looks_coverage(const double *t, uint32_t n, double c)
 	return sum;
 }
 
-double look_confidence(double confidence)
+double interim_confidence(double confidence)
 {
-	double t[LOOKS], c, before, missed, missed_before;
+	double t[INTERIM_LOOKS], c, before, missed, missed_before;
 
-	for (int i = 0; i < LOOKS; i++)
-		t[i] = ldexp(1, i - LOOKS + 1);
+	for (int i = 0; i < INTERIM_LOOKS; i++)
+		t[i] = ldexp(1, i - INTERIM_LOOKS + 1);
 	/* The secant method: the coverage is smooth, and convex near its root. */
 	before = normal_quantile((1 + confidence) / 2);
-	missed_before = looks_coverage(t, LOOKS, before) - confidence;
+	missed_before = interim_coverage(t, INTERIM_LOOKS, before) - confidence;
 	c = before + 0.4;
 	for (int i = 0; i < 8; i++) {
 		double step;
 
-		missed = looks_coverage(t, LOOKS, c) - confidence;
+		missed = interim_coverage(t, INTERIM_LOOKS, c) - confidence;
 		if (fabs(missed) < 1e-9)
 			break;
 		step = missed * (c - before) / (missed - missed_before);
@@ -85,7 +85,7 @@ double look_confidence(double confidence)
 	return 1 - 2 * normal_sf(c);
 }
 
-double end_confidence(double confidence)
+double interim_end_confidence(double confidence)
 {
-	return 1 - LOOK_MISSES * (1 - confidence);
+	return 1 - INTERIM_MISSES * (1 - confidence);
 }

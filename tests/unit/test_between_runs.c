@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/bug.h"
-#include "load/between.h"
+#include "load/between_runs.h"
 
 static struct load_quantile run_of(uint64_t ns, double half)
 {
@@ -35,12 +35,12 @@ static void test_interval(void **state)
 {
 	static const uint64_t ns[] = { 400000, 410000, 395000, 420000, 405000 };
 	struct load_quantile runs[ARRAY_LEN(ns) + 1] = { 0 };
-	struct between b;
+	struct between_runs b;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ns); i++)
 		runs[i] = run_of(ns[i], 0.01);
-	assert_int_equal(between_runs(runs, ARRAY_LEN(runs), 0.95, &b), 0);
+	assert_int_equal(between_runs_combine(runs, ARRAY_LEN(runs), 0.95, &b), 0);
 	assert_int_equal(b.n, 5); /* the one that is not known is not counted */
 	assert_near(b.mean_ns, 405909.346);
 	assert_near(b.lo_ns, 394188.614);
@@ -57,17 +57,17 @@ static void test_hysteresis(void **state)
 {
 	static const uint64_t ns[] = { 400000, 410000, 395000, 420000, 405000 };
 	struct load_quantile runs[ARRAY_LEN(ns)];
-	struct between b;
+	struct between_runs b;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ns); i++)
 		runs[i] = run_of(ns[i], 0.05);
-	assert_int_equal(between_runs(runs, ARRAY_LEN(ns), 0.95, &b), 0);
+	assert_int_equal(between_runs_combine(runs, ARRAY_LEN(ns), 0.95, &b), 0);
 	assert_true(b.tested);
 	assert_near(b.p, 0.489748498);
 	assert_true(b.share == 0);
 	runs[2].bounded = false;
-	assert_int_equal(between_runs(runs, ARRAY_LEN(ns), 0.95, &b), 0);
+	assert_int_equal(between_runs_combine(runs, ARRAY_LEN(ns), 0.95, &b), 0);
 	assert_false(b.tested);
 }
 
@@ -80,39 +80,39 @@ static void test_widened_intervals(void **state)
 	static const uint64_t ns[] = { 400000, 410000, 395000, 420000, 405000 };
 	const double q = 85.5663868 * 1.10722139 * 1.10722139;
 	struct load_quantile runs[ARRAY_LEN(ns)];
-	struct between b;
+	struct between_runs b;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ns); i++) {
 		runs[i] = run_of(ns[i], 0.01);
 		runs[i].confidence = 0.97;
 	}
-	assert_int_equal(between_runs(runs, ARRAY_LEN(ns), 0.95, &b), 0);
+	assert_int_equal(between_runs_combine(runs, ARRAY_LEN(ns), 0.95, &b), 0);
 	assert_true(b.tested);
 	assert_near(b.share, 1 - 4 / q);
 	assert_near(b.lo_ns, 394188.614); /* over the runs it is as it was asked for */
 	runs[1].confidence = 0; /* nobody knows what its width means */
-	assert_int_equal(between_runs(runs, ARRAY_LEN(ns), 0.95, &b), 0);
+	assert_int_equal(between_runs_combine(runs, ARRAY_LEN(ns), 0.95, &b), 0);
 	assert_false(b.tested);
 }
 
 static void test_too_few(void **state)
 {
 	struct load_quantile runs[2] = { run_of(1000, 0.1) };
-	struct between b;
+	struct between_runs b;
 
 	(void)state;
-	assert_int_equal(between_runs(runs, 2, 0.95, &b), -ENODATA);
-	assert_int_equal(between_runs(runs, 0, 0.95, &b), -ENODATA);
-	assert_int_equal(between_runs(runs, 2, 1, &b), -EINVAL);
-	assert_int_equal(between_runs(runs, BETWEEN_RUNS_MAX + 1, 0.95, &b), -EINVAL);
+	assert_int_equal(between_runs_combine(runs, 2, 0.95, &b), -ENODATA);
+	assert_int_equal(between_runs_combine(runs, 0, 0.95, &b), -ENODATA);
+	assert_int_equal(between_runs_combine(runs, 2, 1, &b), -EINVAL);
+	assert_int_equal(between_runs_combine(runs, BETWEEN_RUNS_MAX + 1, 0.95, &b), -EINVAL);
 }
 
 /* A drift that both targets share cancels in the pairs; a difference stays. */
 static void test_targets(void **state)
 {
 	struct load_quantile a[10], b[10];
-	struct versus v;
+	struct paired_diff v;
 	struct rng rng;
 
 	(void)state;
@@ -123,16 +123,16 @@ static void test_targets(void **state)
 		a[i] = run_of((uint64_t)(100000 * drift), 0.1);
 		b[i] = run_of((uint64_t)(110000 * drift * noise), 0.1);
 	}
-	assert_int_equal(between_targets(a, b, 10, 0.95, &rng, &v), 0);
+	assert_int_equal(between_runs_compare_targets(a, b, 10, 0.95, &rng, &v), 0);
 	assert_int_equal(v.n, 10);
 	assert_true(v.lo < 1.1 && 1.1 < v.hi && v.lo > 1.08 && v.hi < 1.12);
 	assert_near(v.b_ns / v.a_ns, v.ratio);
 	assert_near(v.p, 2.0 / 1024); /* all ten on one side: two of 2^10 sign patterns */
-	assert_int_equal(between_targets(a, a, 10, 0.95, &rng, &v), 0);
+	assert_int_equal(between_runs_compare_targets(a, a, 10, 0.95, &rng, &v), 0);
 	assert_true(v.ratio == 1 && v.p == 1);
 	for (size_t i = 0; i < 6; i++)
 		b[i].known = false;
-	assert_int_equal(between_targets(a, b, 10, 0.95, &rng, &v), -ENODATA);
+	assert_int_equal(between_runs_compare_targets(a, b, 10, 0.95, &rng, &v), -ENODATA);
 }
 
 /* Two targets that are alike are told apart as often as the test's level says, and no more. */
@@ -140,7 +140,7 @@ static void test_level(void **state)
 {
 	struct load_quantile a[10], b[10];
 	uint32_t found = 0;
-	struct versus v;
+	struct paired_diff v;
 	struct rng rng;
 
 	(void)state;
@@ -150,7 +150,7 @@ static void test_level(void **state)
 			a[i] = run_of((uint64_t)(1e5 * exp(rng_exponential(&rng, 0.2))), 0.1);
 			b[i] = run_of((uint64_t)(1e5 * exp(rng_exponential(&rng, 0.2))), 0.1);
 		}
-		assert_int_equal(between_targets(a, b, 10, 0.95, &rng, &v), 0);
+		assert_int_equal(between_runs_compare_targets(a, b, 10, 0.95, &rng, &v), 0);
 		found += v.p < 0.05;
 	}
 	/* Binomial(400, 0.05): 8 to 34 but for one in ten thousand on either side. */

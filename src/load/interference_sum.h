@@ -3,30 +3,30 @@
  * The ledger of what disturbed the hosts that generate load (EV_NOISE), and what it can have done
  * to a quantile at most.
  */
-#ifndef HOSTLAT_LOAD_LEDGER_H
-#define HOSTLAT_LOAD_LEDGER_H
+#ifndef HOSTLAT_LOAD_INTERFERENCE_SUM_H
+#define HOSTLAT_LOAD_INTERFERENCE_SUM_H
 
 #include <stdint.h>
 
 #include "event/layout.h"
 #include "stats/hist.h"
 
-struct ledger {
+struct interference_sum {
 	struct hist gaps;             /* durations of NOISE_GAP */
 	uint64_t count[NOISE_MAX];
 	uint64_t amount[NOISE_MAX];   /* sums, of ns */
 	uint64_t lowest_khz, highest_khz; /* NOISE_FREQUENCY; 0: unknown */
 };
 
-const char *noise_name(uint32_t what);
+const char *interference_name(uint32_t what);
 
-void ledger_init(struct ledger *ledger);
-void ledger_release(struct ledger *ledger);
+void interference_sum_init(struct interference_sum *sum);
+void interference_sum_release(struct interference_sum *sum);
 
 /* Unknown kinds are ignored. Returns 0 or -ENOMEM. */
-int ledger_add(struct ledger *ledger, const struct event_noise *noise);
+int interference_sum_add(struct interference_sum *sum, const struct event_noise *noise);
 
 /* Time in gaps that are longer than `ns`. */
-double ledger_gaps_above(const struct ledger *ledger, uint64_t ns);
+double interference_sum_gaps_above(const struct interference_sum *sum, uint64_t ns);
 
 #endif
