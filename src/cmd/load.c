@@ -64,7 +64,7 @@ static const struct opt load_options[] = {
 
 /* ---- checks ---- */
 
-static int refused(int err, const struct strbuf *why)
+static int load_cmd_refuse(int err, const struct strbuf *why)
 {
 	log_error("load: %s", why->len ? strbuf_str(why) : strerror(-err));
 	return err == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
@@ -157,7 +157,7 @@ static bool percents_make_sense(const struct load_options *o)
 }
 
 /* 0 or an exit code, after a message. */
-static int check(const struct load_command *c)
+static int load_cmd_check(const struct load_command *c)
 {
 	struct strbuf why = STRBUF_INIT(4096);
 	int err = 0, code = 0;
@@ -188,7 +188,7 @@ static int check(const struct load_command *c)
 	if (!err)
 		err = load_many_check(&c->many, &c->load, &why);
 	if (err)
-		code = refused(err, &why);
+		code = load_cmd_refuse(err, &why);
 	else if (!c->from && c->load.loop == LOOP_CLOSED && c->load.rate)
 		log_warning("--rate is not used with --loop closed: requests follow replies");
 	strbuf_release(&why);
@@ -205,7 +205,7 @@ struct outcome {
 };
 
 /* Of files that are closed. */
-static void take_files(struct outcome *o, const struct load_files *files)
+static void load_cmd_note_files(struct outcome *o, const struct load_files *files)
 {
 	o->samples_error = files->samples.error;
 	o->hdr_error = files->log.error;
@@ -222,7 +222,7 @@ static void add_unaddressed(uint64_t n, struct report *r)
 			    "too many");
 }
 
-static void add_damage(const struct event_damage *damage, struct report *r)
+static void load_cmd_add_damage(const struct event_damage *damage, struct report *r)
 {
 	struct strbuf evidence = STRBUF_INIT(1024);
 
@@ -251,7 +251,7 @@ static void add_recording(const struct outcome *outcome, const struct load_consu
 			  struct report *r)
 {
 	if (outcome->damage && outcome->damage->reasons)
-		add_damage(outcome->damage, r);
+		load_cmd_add_damage(outcome->damage, r);
 	else if (outcome->damage)
 		add_unwritten(consumer, r);
 	if (outcome->record_error)
@@ -263,8 +263,8 @@ static void add_recording(const struct outcome *outcome, const struct load_consu
 			    "it");
 }
 
-static int print(const struct load_command *c, struct load_consumer *consumer,
-		 const struct load_condition *asserts, const struct outcome *outcome)
+static int load_cmd_print(const struct load_command *c, struct load_consumer *consumer,
+			  const struct load_condition *asserts, const struct outcome *outcome)
 {
 	struct provenance who = run_facts_provenance(&consumer->facts, "load", LOAD_REPORT_SCHEMA);
 	bool fails = false;
@@ -324,7 +324,7 @@ static int dump_schedule(const char *path, const struct load_config *config)
 	return err ? EXIT_CANNOT : EXIT_OK;
 }
 
-static struct load_question question(const struct load_command *c)
+static struct load_question load_cmd_question(const struct load_command *c)
 {
 	return (struct load_question){
 		.percentile = c->load.percentile, .confidence = c->load.confidence,
@@ -356,9 +356,9 @@ static int run_recorded(const struct load_command *c, struct load_live *live,
 	recording_close(&recording);
 	outcome.record_error = recording.error;
 	outcome.record_full = recording.full;
-	take_files(&outcome, &files);
+	load_cmd_note_files(&outcome, &files);
 	if (!code)
-		code = print(c, live->consumer, asserts, &outcome);
+		code = load_cmd_print(c, live->consumer, asserts, &outcome);
 out:
 	load_files_release(&files);
 	return code;
@@ -378,7 +378,7 @@ static int run_live(const struct load_command *c, struct stop *stop,
 		.quiet = c->common.quiet,
 	};
 	int err = load_options_config(&c->load, c->load.rate, 0, &config, &analysis, &why);
-	int code = err ? refused(err, &why) : EXIT_OK;
+	int code = err ? load_cmd_refuse(err, &why) : EXIT_OK;
 
 	strbuf_release(&why);
 	if (!code && c->dump_schedule)
@@ -393,14 +393,14 @@ static int run_live(const struct load_command *c, struct stop *stop,
 
 /* ---- from a recording ---- */
 
-static const char *not_readable(const char *path, int err)
+static const char *load_cmd_read_error(const char *path, int err)
 {
 	if (err == -EBADMSG)
 		return "it is not a recording of hostlat load";
 	return recorded_file_why(path, err);
 }
 
-static int read_all(struct event_source *source, struct load_consumer *consumer)
+static int load_cmd_read(struct event_source *source, struct load_consumer *consumer)
 {
 	struct event_block block;
 	int err;
@@ -415,7 +415,7 @@ static int read_all(struct event_source *source, struct load_consumer *consumer)
 
 static int run_from(const struct load_command *c, const struct load_condition *asserts)
 {
-	struct load_question asked = question(c);
+	struct load_question asked = load_cmd_question(c);
 	struct event_damage damage;
 	struct outcome outcome = { .damage = &damage };
 	struct event_reader *reader = NULL;
@@ -428,15 +428,15 @@ static int run_from(const struct load_command *c, const struct load_condition *a
 		goto out;
 	err = event_reader_open(&reader, c->from);
 	if (!err)
-		err = read_all(event_reader_source(reader), &consumer);
+		err = load_cmd_read(event_reader_source(reader), &consumer);
 	if (err) {
-		log_error("cannot read %s: %s", c->from, not_readable(c->from, err));
+		log_error("cannot read %s: %s", c->from, load_cmd_read_error(c->from, err));
 		goto out;
 	}
 	event_source_damage(event_reader_source(reader), &damage);
 	load_files_close(&files, consumer.analysis);
-	take_files(&outcome, &files);
-	code = print(c, &consumer, asserts, &outcome);
+	load_cmd_note_files(&outcome, &files);
+	code = load_cmd_print(c, &consumer, asserts, &outcome);
 out:
 	event_reader_free(reader);
 	load_consumer_release(&consumer);
@@ -456,7 +456,7 @@ static int parse_asserts(const struct opt_list *texts, struct load_condition out
 	return 0;
 }
 
-static int run(const void *config)
+static int load_cmd_run(const void *config)
 {
 	const struct load_command *c = config;
 	struct load_condition asserts[OPT_LIST_MAX];
@@ -468,7 +468,7 @@ static int run(const void *config)
 		privilege_read_only();
 	if (parse_asserts(&c->asserts, asserts))
 		return EXIT_USAGE;
-	code = check(c);
+	code = load_cmd_check(c);
 	if (!code)
 		code = try_files(c);
 	if (code)
@@ -493,5 +493,5 @@ const struct command cmd_load = {
 	.summary = "measure how long requests take at a given load",
 	.options = load_options,
 	.config_size = sizeof(struct load_command),
-	.run = run,
+	.run = load_cmd_run,
 };

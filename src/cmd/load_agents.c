@@ -59,26 +59,26 @@ static void draw_seeds(uint64_t run_seed, uint64_t *seeds, uint32_t n)
 }
 
 /* Shares of a whole number: the first ones get what is left over. */
-static uint32_t share(uint32_t all, uint32_t n, uint32_t i)
+static uint32_t load_agents_share(uint32_t all, uint32_t n, uint32_t i)
 {
 	return all / n + (i < all % n);
 }
 
-static void load_share(struct load_agent_options *a, const struct load_hosts *hosts,
-		       const struct load_config *config, uint32_t i)
+static void load_agents_set_load(struct load_agent_options *a, const struct load_hosts *hosts,
+				 const struct load_config *config, uint32_t i)
 {
 	const uint32_t n = hosts->n - hosts->probes;
 
 	a->role = hosts->probes ? ROLE_THROUGHPUT : ROLE_SYMMETRIC;
 	a->load.rate = config->loop == LOOP_OPEN ? config->rate / n : 0;
-	a->load.connections = share(config->connections, n, i);
+	a->load.connections = load_agents_share(config->connections, n, i);
 	a->load.threads = config->threads;
 	a->load.preload = config->preload && i == 0;
 }
 
 /* Probes are Poisson: then they see what an observer at any time would (PASTA). */
-static void probe_share(struct load_agent_options *a, const struct load_hosts *hosts,
-			const struct load_config *config)
+static void load_agents_set_probe(struct load_agent_options *a, const struct load_hosts *hosts,
+				  const struct load_config *config)
 {
 	double rate = config->rate * PROBE_SHARE;
 
@@ -94,8 +94,8 @@ static void probe_share(struct load_agent_options *a, const struct load_hosts *h
 }
 
 /* What is judged is judged here. */
-static void fill(struct load_agent_options *a, const struct load_options *o,
-		 const struct load_config *config)
+static void load_agents_fill_options(struct load_agent_options *a, const struct load_options *o,
+				     const struct load_config *config)
 {
 	a->load = *o;
 	a->load.urls.len = config->n_targets;
@@ -119,11 +119,11 @@ static int write_setups(struct agents *agents, const struct load_options *o,
 	for (uint32_t i = 0; !err && i < hosts->n; i++) {
 		struct load_agent_options a = { 0 };
 
-		fill(&a, o, config);
+		load_agents_fill_options(&a, o, config);
 		if (hosts->hosts[i].probes)
-			probe_share(&a, hosts, config);
+			load_agents_set_probe(&a, hosts, config);
 		else
-			load_share(&a, hosts, config, i);
+			load_agents_set_load(&a, hosts, config, i);
 		a.load.seed = seeds[i];
 		strbuf_init(&agents->setups[i], SETUP_MAX);
 		err = opt_words(load_agent_option_rows, &a, "arg ", &agents->setups[i]);
@@ -171,20 +171,20 @@ static void agents_free(void *ctx)
 	free(agents);
 }
 
-static void on_lost(void *ctx, uint32_t agent)
+static void load_agents_on_lost(void *ctx, uint32_t agent)
 {
 	load_process_kill(&((struct agents *)ctx)->processes[agent]);
 }
 
 /* The descriptors are the coordinator's once it is made, or has refused. */
-static int start_all(struct agents *agents, const struct load_options *o,
-		     const struct load_config *config, struct strbuf *why)
+static int load_agents_start_all(struct agents *agents, const struct load_options *o,
+				 const struct load_config *config, struct strbuf *why)
 {
 	struct coordinator_agent list[LOAD_AGENTS_MAX];
 	const char *command = o->hosts.command ? o->hosts.command : LOAD_HOSTS_COMMAND;
 	const struct load_hosts *hosts = &agents->hosts;
 	const struct coordinator_config coordinator = {
-		.run = config, .agents = list, .n_agents = hosts->n, .lost = on_lost,
+		.run = config, .agents = list, .n_agents = hosts->n, .lost = load_agents_on_lost,
 		.ctx = agents,
 	};
 	uint32_t n = 0;
@@ -226,7 +226,7 @@ int load_agents_new(struct load_backend *backend, const struct load_options *o,
 	if (!err)
 		err = write_setups(agents, o, config, why);
 	if (!err)
-		err = start_all(agents, o, config, why);
+		err = load_agents_start_all(agents, o, config, why);
 	if (err) {
 		agents_free(agents);
 		return err;

@@ -19,7 +19,7 @@ void load_consumer_release(struct load_consumer *consumer)
 	load_setup_release(&consumer->setup);
 }
 
-static void ask(struct load_consumer *consumer)
+static void load_consumer_apply_question(struct load_consumer *consumer)
 {
 	struct load_analysis_config *c = &consumer->setup.analysis;
 	const struct load_question *q = &consumer->question;
@@ -33,7 +33,7 @@ static void ask(struct load_consumer *consumer)
 }
 
 /* The facts are complete: something else has come. */
-static int begin(struct load_consumer *consumer)
+static int load_consumer_begin(struct load_consumer *consumer)
 {
 	int err;
 
@@ -42,7 +42,7 @@ static int begin(struct load_consumer *consumer)
 	err = load_setup_complete(&consumer->setup);
 	if (err)
 		return err;
-	ask(consumer);
+	load_consumer_apply_question(consumer);
 	consumer->analysis = load_analysis_new(&consumer->setup.analysis);
 	if (!consumer->analysis)
 		return -ENOMEM;
@@ -52,7 +52,7 @@ static int begin(struct load_consumer *consumer)
 }
 
 /* "NUMBER: why" */
-static int take_lost(struct load_consumer *consumer, const char *value)
+static int load_consumer_agent_lost(struct load_consumer *consumer, const char *value)
 {
 	const char *why = strstr(value, ": ");
 	char number[8] = "";
@@ -68,7 +68,7 @@ static int take_lost(struct load_consumer *consumer, const char *value)
 	return 0;
 }
 
-static int take_fact(struct load_consumer *consumer, const struct event *event)
+static int load_consumer_fact(struct load_consumer *consumer, const struct event *event)
 {
 	int err;
 
@@ -86,8 +86,8 @@ static int take_fact(struct load_consumer *consumer, const struct event *event)
 		return 0;
 	}
 	if (!strcmp(key, LOAD_FACT_AGENT_LOST)) {
-		err = begin(consumer);
-		return err ? err : take_lost(consumer, value);
+		err = load_consumer_begin(consumer);
+		return err ? err : load_consumer_agent_lost(consumer, value);
 	}
 	/* Known only when all is converted. */
 	if (!strcmp(key, LOAD_FACT_NIC_ERROR))
@@ -97,7 +97,7 @@ static int take_fact(struct load_consumer *consumer, const struct event *event)
 }
 
 /* Of the recording: what the writer could not keep. */
-static void take_loss(struct load_consumer *consumer, const struct event *event)
+static void load_consumer_loss(struct load_consumer *consumer, const struct event *event)
 {
 	struct event_loss loss;
 
@@ -106,7 +106,7 @@ static void take_loss(struct load_consumer *consumer, const struct event *event)
 		consumer->unwritten += loss.records;
 }
 
-static int take_records(struct load_consumer *consumer, const struct event_block *block)
+static int load_consumer_records(struct load_consumer *consumer, const struct event_block *block)
 {
 	struct event_load load;
 	struct event event;
@@ -114,9 +114,10 @@ static int take_records(struct load_consumer *consumer, const struct event_block
 	int err = 0;
 
 	while (!err && event_block_next(block, &at, &event)) {
-		err = event.kind == EV_FACT ? take_fact(consumer, &event) : begin(consumer);
+		err = event.kind == EV_FACT ? load_consumer_fact(consumer, &event)
+					    : load_consumer_begin(consumer);
 		if (event.kind == EV_LOSS)
-			take_loss(consumer, &event);
+			load_consumer_loss(consumer, &event);
 		if (event.kind != EV_LOAD)
 			continue;
 		event_copy(&event, &load, sizeof(load));
@@ -128,7 +129,8 @@ static int take_records(struct load_consumer *consumer, const struct event_block
 
 int load_consumer_take(struct load_consumer *consumer, const struct event_block *block)
 {
-	int err = block->kind == EV_NONE ? take_records(consumer, block) : begin(consumer);
+	int err = block->kind == EV_NONE ? load_consumer_records(consumer, block)
+					 : load_consumer_begin(consumer);
 
 	if (!err && consumer->files)
 		err = load_files_take(consumer->files, block);
@@ -146,7 +148,7 @@ bool load_consumer_ended(const struct load_consumer *consumer)
 
 int load_consumer_finish(struct load_consumer *consumer)
 {
-	int err = begin(consumer);
+	int err = load_consumer_begin(consumer);
 
 	return err ? err : load_analysis_finish(consumer->analysis);
 }

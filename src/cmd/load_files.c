@@ -14,7 +14,7 @@
 
 /* ---- files ---- */
 
-static void failed(struct load_file *f, int err)
+static void load_file_fail(struct load_file *f, int err)
 {
 	if (!err || f->error)
 		return;
@@ -22,39 +22,39 @@ static void failed(struct load_file *f, int err)
 	log_error("cannot write the %s to %s: %s", f->what, f->path, folder_strerror(err));
 }
 
-static bool is_wanted(const struct load_file *f)
+static bool load_file_is_wanted(const struct load_file *f)
 {
 	return f->path && !f->error;
 }
 
-static void write_out(struct load_file *f)
+static void load_file_flush(struct load_file *f)
 {
 	if (!f->error)
-		failed(f, f->text.error ? f->text.error
-					: outfile_write(&f->out, strbuf_str(&f->text),
-							f->text.len));
+		load_file_fail(f, f->text.error ? f->text.error
+						: outfile_write(&f->out, strbuf_str(&f->text),
+								f->text.len));
 	strbuf_reset(&f->text);
 }
 
-static int open_file(struct load_file *f, const char *path, const char *what)
+static int load_file_open(struct load_file *f, const char *path, const char *what)
 {
 	int err;
 
 	*f = (struct load_file){ .path = path, .what = what, .text = STRBUF_INIT(TEXT_MAX) };
 	err = path ? outfile_open(&f->out, path) : 0;
-	failed(f, err);
+	load_file_fail(f, err);
 	return err;
 }
 
-static void close_file(struct load_file *f)
+static void load_file_close(struct load_file *f)
 {
-	if (is_wanted(f))
-		write_out(f);
-	if (is_wanted(f))
-		failed(f, outfile_commit(&f->out));
+	if (load_file_is_wanted(f))
+		load_file_flush(f);
+	if (load_file_is_wanted(f))
+		load_file_fail(f, outfile_commit(&f->out));
 }
 
-static void release_file(struct load_file *f)
+static void load_file_release(struct load_file *f)
 {
 	outfile_release(&f->out);
 	strbuf_release(&f->text);
@@ -67,38 +67,38 @@ int load_files_open(struct load_files *files, const char *samples, const char *h
 
 	*files = (struct load_files){ .started_ns = 0 };
 	sample_csv_init(&files->csv);
-	err = open_file(&files->samples, samples, "samples");
+	err = load_file_open(&files->samples, samples, "samples");
 	strbuf_puts(&files->samples.text, SAMPLE_CSV_HEAD);
 	if (!err)
-		err = open_file(&files->log, hdr, "histograms");
+		err = load_file_open(&files->log, hdr, "histograms");
 	if (!err)
-		err = open_file(&files->ccdf, ccdf, "CCDF");
+		err = load_file_open(&files->ccdf, ccdf, "CCDF");
 	return !err && hdr ? hdr_init(&files->hdr) : err;
 }
 
-static void put_sample(struct load_files *f, const struct event_sample *s)
+static void load_files_put_sample(struct load_files *f, const struct event_sample *s)
 {
 	sample_csv_put(&f->csv, s, &f->samples.text);
 	if (f->samples.text.len >= TEXT_FULL)
-		write_out(&f->samples);
+		load_file_flush(&f->samples);
 }
 
 /* ---- histograms ---- */
 
-static void put_interval(struct load_files *f, uint64_t to_ns)
+static void load_files_put_interval(struct load_files *f, uint64_t to_ns)
 {
 	struct load_file *log = &f->log;
 
 	if (!f->from_ns || (!f->hdr.count && to_ns == f->from_ns))
 		return;
-	failed(log, hdr_log_line(&log->text, &f->hdr, f->from_ns - f->started_ns,
-				 to_ns - f->from_ns));
-	write_out(log);
+	load_file_fail(log, hdr_log_line(&log->text, &f->hdr, f->from_ns - f->started_ns,
+					 to_ns - f->from_ns));
+	load_file_flush(log);
 	f->from_ns = to_ns;
 }
 
 /* All that ended before a tick was told before it. */
-static void take_tick(struct load_files *f, const struct event *event)
+static void load_files_tick(struct load_files *f, const struct event *event)
 {
 	struct event_load load;
 
@@ -108,10 +108,10 @@ static void take_tick(struct load_files *f, const struct event *event)
 		hdr_log_head(&f->log.text, "hostlat", f->facts.started_ns);
 	}
 	if (f->from_ns && event->time >= f->from_ns + INTERVAL_NS)
-		put_interval(f, event->time);
+		load_files_put_interval(f, event->time);
 }
 
-static void count_sample(struct load_files *f, const struct event_sample *s)
+static void load_files_count_sample(struct load_files *f, const struct event_sample *s)
 {
 	uint64_t from = f->closed_loop ? s->sent : s->intended;
 
@@ -124,7 +124,7 @@ static void count_sample(struct load_files *f, const struct event_sample *s)
 
 /* ---- the stream ---- */
 
-static void take_fact(struct load_files *f, const struct event *event)
+static void load_files_fact(struct load_files *f, const struct event *event)
 {
 	const char *key, *value;
 
@@ -136,7 +136,7 @@ static void take_fact(struct load_files *f, const struct event *event)
 		f->probes = strcmp(value, "0") != 0;
 }
 
-static int take_records(struct load_files *f, const struct event_block *block)
+static int load_files_records(struct load_files *f, const struct event_block *block)
 {
 	struct event event;
 	size_t at = 0;
@@ -144,51 +144,51 @@ static int take_records(struct load_files *f, const struct event_block *block)
 
 	while (!err && event_block_next(block, &at, &event)) {
 		if (event.kind == EV_FACT)
-			take_fact(f, &event);
-		else if (event.kind == EV_FLOW && is_wanted(&f->samples))
+			load_files_fact(f, &event);
+		else if (event.kind == EV_FLOW && load_file_is_wanted(&f->samples))
 			err = sample_csv_take(&f->csv, &event);
-		else if (event.kind == EV_LOAD && is_wanted(&f->log))
-			take_tick(f, &event);
+		else if (event.kind == EV_LOAD && load_file_is_wanted(&f->log))
+			load_files_tick(f, &event);
 	}
 	return err;
 }
 
 int load_files_take(struct load_files *files, const struct event_block *block)
 {
-	bool samples = is_wanted(&files->samples), log = is_wanted(&files->log);
+	bool samples = load_file_is_wanted(&files->samples), log = load_file_is_wanted(&files->log);
 	struct event_sample sample;
 
 	if (block->kind == EV_NONE)
-		return take_records(files, block);
+		return load_files_records(files, block);
 	if (block->kind != EV_SAMPLE || (!samples && !log))
 		return 0;
 	for (uint32_t i = 0; i < block->count; i++) {
 		event_block_copy(block, i, &sample, sizeof(sample));
 		if (samples)
-			put_sample(files, &sample);
+			load_files_put_sample(files, &sample);
 		if (log)
-			count_sample(files, &sample);
+			load_files_count_sample(files, &sample);
 	}
 	return 0;
 }
 
 void load_files_close(struct load_files *files, const struct load_analysis *analysis)
 {
-	if (is_wanted(&files->log) && files->hdr.count)
-		put_interval(files, files->from_ns + INTERVAL_NS);
-	close_file(&files->samples);
-	close_file(&files->log);
-	if (!analysis || !is_wanted(&files->ccdf))
+	if (load_file_is_wanted(&files->log) && files->hdr.count)
+		load_files_put_interval(files, files->from_ns + INTERVAL_NS);
+	load_file_close(&files->samples);
+	load_file_close(&files->log);
+	if (!analysis || !load_file_is_wanted(&files->ccdf))
 		return;
-	failed(&files->ccdf, load_analysis_ccdf(analysis, &files->ccdf.text));
-	close_file(&files->ccdf);
+	load_file_fail(&files->ccdf, load_analysis_ccdf(analysis, &files->ccdf.text));
+	load_file_close(&files->ccdf);
 }
 
 void load_files_release(struct load_files *files)
 {
-	release_file(&files->samples);
-	release_file(&files->log);
-	release_file(&files->ccdf);
+	load_file_release(&files->samples);
+	load_file_release(&files->log);
+	load_file_release(&files->ccdf);
 	hdr_release(&files->hdr);
 	sample_csv_release(&files->csv);
 }

@@ -20,7 +20,7 @@
 #define WAIT_NS (100 * NS_PER_MS)
 #define START_DELAY_NS (10 * NS_PER_MS)
 
-struct run {
+struct live_run {
 	const struct load_live *live;
 	struct load_backend backend;
 	struct event_memsource *queue; /* facts of our own */
@@ -61,7 +61,7 @@ static void engine_free(void *ctx)
 	load_engine_free(ctx);
 }
 
-static void say_resolving(const char *name)
+static void load_live_log_resolving(const char *name)
 {
 	log_info("resolving %s ...", name);
 }
@@ -70,7 +70,7 @@ static int load_live_new_engine(struct load_backend *backend, const struct load_
 				struct strbuf *why)
 {
 	const struct net_resolving resolving = {
-		.stop_fd = live->stop->fd, .slow = say_resolving,
+		.stop_fd = live->stop->fd, .slow = load_live_log_resolving,
 	};
 	struct load_config config = *live->config;
 	struct load_engine *engine;
@@ -97,7 +97,7 @@ static int load_live_new_engine(struct load_backend *backend, const struct load_
  * Records and samples keep their order in the file, so that an analysis of it makes every decision
  * where the live one made it.
  */
-static void record(struct recording *recording, const struct event_block *block)
+static void load_live_record(struct recording *recording, const struct event_block *block)
 {
 	if (block->kind == EV_NONE)
 		recording_flush(recording);
@@ -107,13 +107,13 @@ static void record(struct recording *recording, const struct event_block *block)
 }
 
 /* Hands on what is there. Returns 1 once it is decided, 0, or -errno. */
-static int drain(struct run *run, struct event_source *source)
+static int load_live_drain(struct live_run *run, struct event_source *source)
 {
 	struct event_block block;
 	int err, decided = 0;
 
 	while ((err = event_source_next(source, &block)) > 0) {
-		record(run->live->recording, &block);
+		load_live_record(run->live->recording, &block);
 		err = load_consumer_take(run->live->consumer, &block);
 		if (err < 0)
 			return err;
@@ -122,12 +122,12 @@ static int drain(struct run *run, struct event_source *source)
 	return err ? err : decided;
 }
 
-static int drain_facts(struct run *run)
+static int load_live_drain_facts(struct live_run *run)
 {
-	return drain(run, event_memsource_source(run->queue));
+	return load_live_drain(run, event_memsource_source(run->queue));
 }
 
-static int put_facts(struct run *run)
+static int load_live_put_facts(struct live_run *run)
 {
 	struct event_sink *sink = event_memsource_sink(run->queue);
 	struct strbuf why = STRBUF_INIT(1024);
@@ -142,21 +142,21 @@ static int put_facts(struct run *run)
 	if (!err)
 		err = load_setup_put(&setup, sink, now);
 	strbuf_release(&why);
-	return err ? err : drain_facts(run);
+	return err ? err : load_live_drain_facts(run);
 }
 
 /* Into the stream, at this place of it: the analysis is told by the fact. */
-static int interrupt(struct run *run)
+static int load_live_interrupt(struct live_run *run)
 {
 	int err = event_put_fact(event_memsource_sink(run->queue), clock_now(),
 				 LOAD_FACT_INTERRUPTED, "1");
 
-	return err ? err : drain_facts(run);
+	return err ? err : load_live_drain_facts(run);
 }
 
 /* ---- the loop ---- */
 
-static void show_progress(struct run *run)
+static void show_progress(struct live_run *run)
 {
 	char low[HUMAN_MAX], high[HUMAN_MAX], value[HUMAN_MAX], count[HUMAN_MAX], left[HUMAN_MAX];
 	const struct load_live *live = run->live;
@@ -180,14 +180,14 @@ static void show_progress(struct run *run)
 		      needed, human_ns(left, status.remaining_ns));
 }
 
-static void stop_sending(struct run *run)
+static void stop_sending(struct live_run *run)
 {
 	if (!run->stopping)
 		run->backend.stop(run->backend.ctx);
 	run->stopping = true;
 }
 
-static void stop_waiting(struct run *run)
+static void stop_waiting(struct live_run *run)
 {
 	if (!run->cutting)
 		run->backend.cut(run->backend.ctx);
@@ -195,7 +195,7 @@ static void stop_waiting(struct run *run)
 }
 
 /* The first one ends the sending, the second one the waiting for replies. */
-static int take_signals(struct run *run)
+static int load_live_handle_signals(struct live_run *run)
 {
 	struct stop *stop = run->live->stop;
 
@@ -207,10 +207,10 @@ static int take_signals(struct run *run)
 		return 0;
 	}
 	stop_sending(run);
-	return interrupt(run);
+	return load_live_interrupt(run);
 }
 
-static int run_loop(struct run *run)
+static int load_live_loop(struct live_run *run)
 {
 	struct load_consumer *consumer = run->live->consumer;
 	int err = 0;
@@ -219,11 +219,11 @@ static int run_loop(struct run *run)
 		err = run->backend.wait(run->backend.ctx, run->live->stop->fd, WAIT_NS);
 		if (err < 0 && err != -EINTR)
 			return err;
-		err = drain(run, run->backend.source);
+		err = load_live_drain(run, run->backend.source);
 		if (err == 1)
 			stop_sending(run);
 		if (err >= 0)
-			err = take_signals(run);
+			err = load_live_handle_signals(run);
 		show_progress(run);
 	}
 	return err;
@@ -231,13 +231,14 @@ static int run_loop(struct run *run)
 
 /* ---- from the beginning to the end ---- */
 
-static int refused(int err, const struct strbuf *why)
+static int load_live_refuse(int err, const struct strbuf *why)
 {
 	log_error("%s", why->len ? strbuf_str(why) : strerror(-err));
 	return err == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
 }
 
-static int make(struct load_backend *backend, const struct load_live *live, struct strbuf *why)
+static int load_live_new_backend(struct load_backend *backend, const struct load_live *live,
+				 struct strbuf *why)
 {
 	if (load_hosts_asked(&live->options->hosts))
 		return load_agents_new(backend, live->options, live->config, why);
@@ -245,25 +246,25 @@ static int make(struct load_backend *backend, const struct load_live *live, stru
 }
 
 /* 0, or an exit code after a message. */
-static int begin(struct run *run)
+static int load_live_begin(struct live_run *run)
 {
 	struct strbuf why = STRBUF_INIT(16384);
-	int err = make(&run->backend, run->live, &why), code = 0;
+	int err = load_live_new_backend(&run->backend, run->live, &why), code = 0;
 
 	if (err == -EINTR && stop_requested(run->live->stop)) {
-		err = interrupt(run);
-		code = err ? refused(err, &why) : 0;
+		err = load_live_interrupt(run);
+		code = err ? load_live_refuse(err, &why) : 0;
 		goto out;
 	}
 	if (err) {
-		code = refused(err, &why);
+		code = load_live_refuse(err, &why);
 		goto out;
 	}
-	err = drain(run, run->backend.source);
+	err = load_live_drain(run, run->backend.source);
 	if (!err)
 		err = run->backend.connect(run->backend.ctx, run->live->stop->fd, &why);
 	if (err == -EINTR && stop_requested(run->live->stop))
-		err = interrupt(run);
+		err = load_live_interrupt(run);
 	else if (!err)
 		err = run->backend.start(run->backend.ctx);
 	if (err) {
@@ -276,19 +277,19 @@ out:
 	return code;
 }
 
-static int run_all(struct run *run)
+static int load_live_measure(struct live_run *run)
 {
 	struct load_consumer *consumer = run->live->consumer;
-	int code, err = put_facts(run);
+	int code, err = load_live_put_facts(run);
 
-	code = err ? 0 : begin(run);
+	code = err ? 0 : load_live_begin(run);
 	if (code)
 		return code;
 	recording_begin(run->live->recording);
 	if (!err && !consumer->interrupted) {
 		if (!run->live->label)
 			log_info("measuring");
-		err = run_loop(run);
+		err = load_live_loop(run);
 	}
 	progress_end(&run->progress);
 	if (!err)
@@ -304,7 +305,7 @@ static int run_all(struct run *run)
 
 int load_live_run(const struct load_live *live)
 {
-	struct run run = { .live = live };
+	struct live_run run = { .live = live };
 	int err = event_memsource_new(&run.queue, QUEUE_LIMIT), code;
 
 	if (err) {
@@ -312,7 +313,7 @@ int load_live_run(const struct load_live *live)
 		return EXIT_CANNOT;
 	}
 	progress_begin(&run.progress, live->quiet, clock_now());
-	code = run_all(&run);
+	code = load_live_measure(&run);
 	progress_end(&run.progress);
 	if (run.backend.free)
 		run.backend.free(run.backend.ctx);

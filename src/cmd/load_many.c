@@ -162,8 +162,8 @@ static uint32_t store_of(const struct many *m, const struct load_batch_run *run)
 	return run->url && run->url == m->o->against ? 2 : 1;
 }
 
-static int configure(struct many *m, const struct load_batch_run *run, struct load_config *config,
-		     struct load_analysis_config *analysis)
+static int load_many_configure(struct many *m, const struct load_batch_run *run,
+			       struct load_config *config, struct load_analysis_config *analysis)
 {
 	struct strbuf why = STRBUF_INIT(4096);
 	struct load_options load = *m->load;
@@ -185,7 +185,7 @@ static int configure(struct many *m, const struct load_batch_run *run, struct lo
 }
 
 /* A callback of struct load_batch. Returns an enum exit_code. */
-static int run_one(void *ctx, const struct load_batch_run *run, struct load_summary *out)
+static int load_many_run_one(void *ctx, const struct load_batch_run *run, struct load_summary *out)
 {
 	struct many *m = ctx;
 	struct load_analysis_config analysis;
@@ -200,7 +200,7 @@ static int run_one(void *ctx, const struct load_batch_run *run, struct load_summ
 	};
 	int err, code;
 
-	if (configure(m, run, &config, &analysis))
+	if (load_many_configure(m, run, &config, &analysis))
 		return EXIT_CANNOT;
 	load_consumer_init(&consumer, &none, NULL);
 	code = load_live_run(&live);
@@ -217,7 +217,7 @@ static int run_one(void *ctx, const struct load_batch_run *run, struct load_summ
 
 /* ---- all ---- */
 
-static int sweep(struct many *m, struct report *r)
+static int load_many_sweep(struct many *m, struct report *r)
 {
 	struct load_rates rates;
 
@@ -226,7 +226,7 @@ static int sweep(struct many *m, struct report *r)
 	return load_batch_sweep(&m->batch, &rates, r);
 }
 
-static int find_max(struct many *m, struct report *r)
+static int load_many_find_max(struct many *m, struct report *r)
 {
 	struct load_condition condition;
 
@@ -237,7 +237,7 @@ static int find_max(struct many *m, struct report *r)
 	return load_batch_find_max(&m->batch, &condition, r);
 }
 
-static int against(struct many *m, struct report *r)
+static int load_many_against(struct many *m, struct report *r)
 {
 	const char *const urls[2] = { m->load->urls.items[0], m->o->against };
 
@@ -247,7 +247,7 @@ static int against(struct many *m, struct report *r)
 }
 
 /* Returns 0 or, after a message, -errno. */
-static int write_csv(const struct load_batch *batch, const char *path)
+static int load_many_write_csv(const struct load_batch *batch, const char *path)
 {
 	struct strbuf text = STRBUF_INIT(LOAD_RUNS_CSV_MAX);
 	struct outfile file = { 0 };
@@ -277,7 +277,7 @@ int load_many_run(const struct load_many_options *o, const struct load_options *
 							     LOAD_CONFIDENCE_DEFAULT,
 			.rate = load->rate,
 			.duration_ns = load->max_time_ns ? load->max_time_ns : RUN_TIME_DEFAULT,
-			.run = run_one, .ctx = &m,
+			.run = load_many_run_one, .ctx = &m,
 		},
 	};
 	struct report r;
@@ -287,11 +287,11 @@ int load_many_run(const struct load_many_options *o, const struct load_options *
 	vec_init(&m.batch.runs, 2 * BETWEEN_RUNS_MAX);
 	result_begin(&r, "load", LOAD_REPORT_SCHEMA);
 	if (o->rates)
-		code = sweep(&m, &r);
+		code = load_many_sweep(&m, &r);
 	else if (o->find_max)
-		code = find_max(&m, &r);
+		code = load_many_find_max(&m, &r);
 	else if (o->against)
-		code = against(&m, &r);
+		code = load_many_against(&m, &r);
 	else
 		code = load_batch_repeat(&m.batch, o->repeat, &r);
 	if (code < 0) {
@@ -300,7 +300,7 @@ int load_many_run(const struct load_many_options *o, const struct load_options *
 	}
 	if (!code)
 		code = result_print(&r, common);
-	if (code != EXIT_CANNOT && o->csv && write_csv(&m.batch, o->csv))
+	if (code != EXIT_CANNOT && o->csv && load_many_write_csv(&m.batch, o->csv))
 		code = EXIT_CANNOT;
 	report_release(&r);
 	vec_release(&m.batch.runs);

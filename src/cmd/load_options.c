@@ -143,7 +143,7 @@ static const char *arrival_law(const struct load_options *o)
 
 /* ---- checks ---- */
 
-static int refuse(struct strbuf *why, const char *text)
+static int load_options_refuse(struct strbuf *why, const char *text)
 {
 	strbuf_puts(why, text);
 	return -EINVAL;
@@ -156,7 +156,7 @@ static int check_targets(const struct load_options *o, struct strbuf *why)
 	int err = 0;
 
 	if (!o->urls.len)
-		return refuse(why, "URL is missing; it takes " TARGET_TAKES);
+		return load_options_refuse(why, "URL is missing; it takes " TARGET_TAKES);
 	for (uint32_t i = 0; !err && i < o->urls.len; i++) {
 		err = target_parse(o->urls.items[i], &target, why);
 		if (err)
@@ -177,12 +177,14 @@ static int check_rate(const struct load_options *o, bool rate_known, struct strb
 	if (err)
 		return err;
 	if (o->loop == LOOP_CLOSED && rate_known)
-		return refuse(why, "--loop closed has no rate: each request follows a reply");
+		return load_options_refuse(
+			why, "--loop closed has no rate: each request follows a reply");
 	if (file && (o->rate || rate_known))
-		return refuse(why, "--rate cannot be combined with a file of --arrival, which has "
-				   "a rate of its own");
+		return load_options_refuse(
+			why, "--rate cannot be combined with a file of --arrival, which has "
+			     "a rate of its own");
 	if (o->loop == LOOP_OPEN && !file && !o->rate && !rate_known)
-		return refuse(why, "--rate is missing; it takes " PARSE_RATE_TAKES);
+		return load_options_refuse(why, "--rate is missing; it takes " PARSE_RATE_TAKES);
 	return 0;
 }
 
@@ -201,12 +203,15 @@ static int check_hosts(const struct load_options *o, struct strbuf *why)
 	if (err)
 		return err;
 	if (arrival.kind == ARRIVAL_FILE)
-		return refuse(why, "a file of --arrival cannot be shared among --agents");
+		return load_options_refuse(why,
+					   "a file of --arrival cannot be shared among --agents");
 	if (hosts.probes && o->loop == LOOP_CLOSED)
-		return refuse(why, "--latency-agents need a rate, and --loop closed has none");
+		return load_options_refuse(
+			why, "--latency-agents need a rate, and --loop closed has none");
 	if (o->connections && o->connections < n * (o->threads ? o->threads : 1))
-		return refuse(why, "--connections must be at least the --threads of all --agents "
-				   "together");
+		return load_options_refuse(
+			why, "--connections must be at least the --threads of all --agents "
+			     "together");
 	return 0;
 }
 
@@ -223,10 +228,11 @@ int load_options_check(const struct load_options *o, bool rate_known, struct str
 	if (err)
 		return err;
 	if (o->spin && !o->pin)
-		return refuse(why, "--spin needs --pin: a thread that never sleeps needs a CPU of "
-				   "its own");
+		return load_options_refuse(
+			why, "--spin needs --pin: a thread that never sleeps needs a CPU of "
+			     "its own");
 	if (o->connections && o->connections < o->threads)
-		return refuse(why, "--connections must be at least --threads");
+		return load_options_refuse(why, "--connections must be at least --threads");
 	return check_hosts(o, why);
 }
 
@@ -288,18 +294,21 @@ int load_options_useful(const struct load_options *o, const char *against, struc
 		settings |= url ? protocol_settings(target.protocol) : 0;
 	}
 	if (!tls && (o->insecure || o->ca_file || o->cert_file))
-		return refuse(why, "--insecure, --ca and --cert need a URL with TLS");
+		return load_options_refuse(why, "--insecure, --ca and --cert need a URL with TLS");
 	if (!o->cert_file && o->key_file)
-		return refuse(why, "--key needs --cert");
+		return load_options_refuse(why, "--key needs --cert");
 	if (!http && o->expect)
-		return refuse(why, "--expect needs a URL of HTTP");
+		return load_options_refuse(why, "--expect needs a URL of HTTP");
 	if (!stores && o->preload)
-		return refuse(why, "--preload stores keys, and no URL is a key-value store: leave "
-				   "it out");
+		return load_options_refuse(
+			why, "--preload stores keys, and no URL is a key-value store: leave "
+			     "it out");
 	if (!hosts && o->hosts.command)
-		return refuse(why, "--agent-command needs --agents or --latency-agents");
+		return load_options_refuse(why,
+					   "--agent-command needs --agents or --latency-agents");
 	if (o->loop == LOOP_CLOSED && o->arrival)
-		return refuse(why, "--loop closed has no --arrival: requests follow replies");
+		return load_options_refuse(
+			why, "--loop closed has no --arrival: requests follow replies");
 	return check_workload(o, settings, why);
 }
 
@@ -361,7 +370,7 @@ static int file_rate(const struct arrival *arrival, uint64_t *duration_ns, doubl
 }
 
 /* Of agents: the rate and connections of all that load, the threads of each. */
-static void fill_engine(const struct load_options *o, double rate, struct load_config *c)
+static void load_options_engine(const struct load_options *o, double rate, struct load_config *c)
 {
 	const uint32_t n = load_hosts_loading(&o->hosts);
 	uint32_t threads = o->threads ? (uint32_t)o->threads : default_threads(rate / n);
@@ -406,7 +415,7 @@ int load_options_config(const struct load_options *o, double rate, uint64_t dura
 		err = file_rate(&arrival, &duration, &rate, why);
 	if (err)
 		return err;
-	fill_engine(o, rate, config);
+	load_options_engine(o, rate, config);
 	config->duration_ns = duration ? duration : LOAD_MAX_TIME_DEFAULT;
 	if (!config->seed)
 		err = some_seed(&config->seed);

@@ -19,7 +19,7 @@
 #define WORDS 8
 #define COMMAND_MAX 4096
 
-struct child {
+struct load_child {
 	int in, out, err, netns; /* netns -1: ours */
 	const char *words[WORDS];
 };
@@ -47,8 +47,8 @@ static int open_netns(const char *name, int *fd, struct strbuf *why)
 	return err;
 }
 
-static int choose(struct child *child, const struct load_host *host, const char *command,
-		  struct strbuf *why)
+static int load_spawn_choose(struct load_child *child, const struct load_host *host,
+			     const char *command, struct strbuf *why)
 {
 	const char *const here[] = { "/proc/self/exe", "agent", NULL };
 	const char *const there[] = {
@@ -74,7 +74,7 @@ static void restore_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void __attribute__((noreturn)) run_child(const struct child *child)
+static void __attribute__((noreturn)) load_spawn_exec(const struct load_child *child)
 {
 	setpgid(0, 0);
 	restore_signals();
@@ -97,7 +97,7 @@ static void close_pair(int pair[2])
 			close(pair[i]);
 }
 
-static int start(struct load_process *p, struct child *child)
+static int load_spawn_fork(struct load_process *p, struct load_child *child)
 {
 	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	int err = 0;
@@ -112,7 +112,7 @@ static int start(struct load_process *p, struct child *child)
 		err = p->pid < 0 ? -errno : 0;
 	}
 	if (!err && !p->pid)
-		run_child(child);
+		load_spawn_exec(child);
 	if (err) {
 		for (int i = 0; i < 3; i++)
 			close_pair(pipes[i]);
@@ -133,7 +133,7 @@ int load_process_start(struct load_process *process, const struct load_host *hos
 		       const char *command, struct strbuf *why)
 {
 	struct strbuf line = STRBUF_INIT(COMMAND_MAX);
-	struct child child = { .netns = -1 };
+	struct load_child child = { .netns = -1 };
 	int err;
 
 	*process = (struct load_process){ .in = -1, .out = -1, .err = -1 };
@@ -143,9 +143,9 @@ int load_process_start(struct load_process *process, const struct load_host *hos
 		strbuf_printf(why, "cannot start an agent: its command is longer than %d bytes",
 			      COMMAND_MAX);
 	else
-		err = choose(&child, host, strbuf_str(&line), why);
+		err = load_spawn_choose(&child, host, strbuf_str(&line), why);
 	if (!err) {
-		err = start(process, &child);
+		err = load_spawn_fork(process, &child);
 		if (err)
 			strbuf_printf(why, "cannot start an agent: %s", strerror(-err));
 	}
@@ -161,7 +161,7 @@ void load_process_kill(const struct load_process *process)
 		kill(-process->pid, SIGKILL);
 }
 
-static bool gone(struct load_process *p, int options)
+static bool load_spawn_reap(struct load_process *p, int options)
 {
 	if (p->pid && waitpid(p->pid, NULL, options))
 		p->pid = 0;
@@ -177,12 +177,12 @@ void load_processes_end(struct load_process *processes, uint32_t n)
 	while (!all && clock_mono_ns(clock) < until) {
 		all = true;
 		for (uint32_t i = 0; i < n; i++)
-			all &= gone(&processes[i], WNOHANG);
+			all &= load_spawn_reap(&processes[i], WNOHANG);
 		if (!all)
 			clock_sleep_until(clock, clock_mono_ns(clock) + LOOK_NS);
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		load_process_kill(&processes[i]);
-		gone(&processes[i], 0);
+		load_spawn_reap(&processes[i], 0);
 	}
 }

@@ -55,7 +55,7 @@ int agent_list_put_polled(struct event_sink *sink, uint64_t now, uint32_t agent,
 	return event_put_fact(sink, now, LOAD_FACT_AGENT_POLLED, text);
 }
 
-static int take_agent(struct agent_list *list, const char *value)
+static int agent_list_read_agent(struct agent_list *list, const char *value)
 {
 	struct agent_list_entry *e;
 	char role[16];
@@ -78,7 +78,7 @@ static int take_agent(struct agent_list *list, const char *value)
 	return 0;
 }
 
-static int take_clock(struct agent_list *list, const char *value)
+static int agent_list_read_clock(struct agent_list *list, const char *value)
 {
 	struct agent_list_entry *e;
 	uint64_t error_ns;
@@ -96,7 +96,7 @@ static int take_clock(struct agent_list *list, const char *value)
 	return 0;
 }
 
-static int take_polled(struct agent_list *list, const char *value)
+static int agent_list_read_polled(struct agent_list *list, const char *value)
 {
 	struct agent_list_entry *e;
 	uint32_t agent;
@@ -109,7 +109,7 @@ static int take_polled(struct agent_list *list, const char *value)
 	return polled_take(value + at, &e->polled, &e->not_polled);
 }
 
-static int take_lost(struct agent_list *list, const char *value)
+static int agent_list_read_lost(struct agent_list *list, const char *value)
 {
 	struct agent_list_entry *e;
 	uint32_t agent;
@@ -128,19 +128,19 @@ static int take_lost(struct agent_list *list, const char *value)
 int agent_list_take(struct agent_list *list, const char *key, const char *value)
 {
 	if (!strcmp(key, LOAD_FACT_AGENT))
-		return take_agent(list, value);
+		return agent_list_read_agent(list, value);
 	if (!strcmp(key, LOAD_FACT_AGENT_CLOCK))
-		return take_clock(list, value);
+		return agent_list_read_clock(list, value);
 	if (!strcmp(key, LOAD_FACT_AGENT_LOST))
-		return take_lost(list, value);
+		return agent_list_read_lost(list, value);
 	if (!strcmp(key, LOAD_FACT_AGENT_POLLED))
-		return take_polled(list, value);
+		return agent_list_read_polled(list, value);
 	return 0;
 }
 
 /* ---- the result ---- */
 
-static void add_lines(const struct agent_list *list, struct report *r)
+static void agent_list_add_lines(const struct agent_list *list, struct report *r)
 {
 	struct string_list *lines = list_new(r);
 	char packets[HUMAN_MAX];
@@ -187,5 +187,5 @@ void agent_list_report(const struct agent_list *list, struct report *r)
 			  value_string(e->polled_known ? e->not_polled : NULL));
 	}
 	object_add(&r->body, "agents", value_table(t));
-	add_lines(list, r);
+	agent_list_add_lines(list, r);
 }

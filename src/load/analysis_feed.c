@@ -93,14 +93,14 @@ void load_analysis_free(struct load_analysis *analysis)
 /* -- samples -------------------------------------------------------------------------------- */
 
 /* A result stands on what its decision stood on, though the run goes on until it is stopped. */
-static bool too_late(const struct load_analysis *a, uint64_t ns)
+static bool analysis_feed_is_late(const struct load_analysis *a, uint64_t ns)
 {
 	return a->decided && ns >= a->decided_ns;
 }
 
 /* What counts as latency: of those that load, or of those that only probe. */
-static int add_latency(struct load_analysis *a, struct load_agent *agent,
-		       const struct event_sample *s)
+static int analysis_feed_latency(struct load_analysis *a, struct load_agent *agent,
+				 const struct event_sample *s)
 {
 	int err;
 
@@ -117,8 +117,8 @@ static int add_latency(struct load_analysis *a, struct load_agent *agent,
 	return err;
 }
 
-static int add_sample(struct load_analysis *a, struct load_agent *agent,
-		      const struct event_sample *s)
+static int analysis_feed_sample(struct load_analysis *a, struct load_agent *agent,
+				const struct event_sample *s)
 {
 	const bool probe = s->flags & SAMPLE_PROBE;
 	int err = 0;
@@ -126,7 +126,7 @@ static int add_sample(struct load_analysis *a, struct load_agent *agent,
 	if (s->sent < s->intended || s->done < s->sent)
 		return -EBADMSG;
 	a->never_sent += !!(s->flags & SAMPLE_UNSENT);
-	if (too_late(a, s->intended))
+	if (analysis_feed_is_late(a, s->intended))
 		return 0;
 	a->retransmitted += !!(s->flags & SAMPLE_RETRANSMIT);
 	if (!probe && !(s->flags & SAMPLE_UNSENT)) {
@@ -136,11 +136,11 @@ static int add_sample(struct load_analysis *a, struct load_agent *agent,
 	if (err || s->flags & SAMPLE_WARMUP)
 		return err;
 	if (probe == (a->config.probes > 0))
-		return add_latency(a, agent, s);
+		return analysis_feed_latency(a, agent, s);
 	return probe || s->flags & SAMPLE_UNSENT ? 0 : series_add_load(&a->series, s);
 }
 
-static int add_samples(struct load_analysis *a, const struct event_block *block)
+static int analysis_feed_samples(struct load_analysis *a, const struct event_block *block)
 {
 	const uint32_t n = block->core / LOAD_THREADS_MAX;
 	struct event_sample sample;
@@ -151,7 +151,7 @@ static int add_samples(struct load_analysis *a, const struct event_block *block)
 	a->agents[n].threads |= 1ULL << block->core % LOAD_THREADS_MAX;
 	for (uint32_t i = 0; !err && i < block->count; i++) {
 		event_block_copy(block, i, &sample, sizeof(sample));
-		err = add_sample(a, &a->agents[n], &sample);
+		err = analysis_feed_sample(a, &a->agents[n], &sample);
 	}
 	return err;
 }
@@ -159,7 +159,7 @@ static int add_samples(struct load_analysis *a, const struct event_block *block)
 /* -- ticks ---------------------------------------------------------------------------------- */
 
 /* Requests intended before it have all had their outcome. */
-static uint64_t horizon(const struct load_analysis *a)
+static uint64_t analysis_feed_horizon(const struct load_analysis *a)
 {
 	uint64_t ns = UINT64_MAX;
 
@@ -187,8 +187,8 @@ static uint64_t latest_start(const struct load_analysis *a)
 }
 
 /* What was sent until then: of each agent that still sends. */
-static void take_sending(struct load_analysis *a, struct load_agent *agent, uint64_t elapsed,
-			 const struct event_load *tick)
+static void analysis_feed_sending(struct load_analysis *a, struct load_agent *agent,
+				  uint64_t elapsed, const struct event_load *tick)
 {
 	a->elapsed_ns = elapsed > a->elapsed_ns ? elapsed : a->elapsed_ns;
 	agent->sending = *tick;
@@ -201,8 +201,8 @@ static void take_sending(struct load_analysis *a, struct load_agent *agent, uint
 	agent->half = *tick;
 }
 
-static void take_tick(struct load_analysis *a, struct load_agent *agent, uint64_t now,
-		      const struct event_load *tick)
+static void analysis_feed_counters(struct load_analysis *a, struct load_agent *agent, uint64_t now,
+				   const struct event_load *tick)
 {
 	const bool started = tick->flags & LOAD_STARTED && now >= tick->started_ns;
 	const uint64_t elapsed = started ? now - tick->started_ns : 0;
@@ -221,9 +221,9 @@ static void take_tick(struct load_analysis *a, struct load_agent *agent, uint64_
 	if (!started || a->decided)
 		return;
 	if (!agent->exhausted && !agent->final)
-		take_sending(a, agent, elapsed, tick);
+		analysis_feed_sending(a, agent, elapsed, tick);
 	else if (agent->exhausted && !agent->sending_ns) /* it was over before the first tick */
-		take_sending(a, agent, elapsed < max ? elapsed : max, tick);
+		analysis_feed_sending(a, agent, elapsed < max ? elapsed : max, tick);
 }
 
 /* For so long that nobody restarts it: an outage is part of what is measured. */
@@ -239,7 +239,7 @@ static bool all_unreachable(const struct load_analysis *a, uint64_t now)
 	return true;
 }
 
-static int add_tick(struct load_analysis *a, const struct event *event)
+static int analysis_feed_tick(struct load_analysis *a, const struct event *event)
 {
 	struct load_agent *agent;
 	struct event_load tick;
@@ -248,17 +248,17 @@ static int add_tick(struct load_analysis *a, const struct event *event)
 	if (tick.agent >= a->config.agents)
 		return -EBADMSG;
 	agent = &a->agents[tick.agent];
-	take_tick(a, agent, event->time, &tick);
+	analysis_feed_counters(a, agent, event->time, &tick);
 	if (tick.flags & LOAD_STARTED && !a->decided)
 		gaps_take(&a->gaps, &agent->gaps, tick.started_ns,
 			  agent->final ? UINT64_MAX : tick.oldest_ns);
 	if (a->decided || all_unreachable(a, event->time))
 		return LOAD_DECIDED;
-	return a->method->look(a, latest_start(a), horizon(a));
+	return a->method->look(a, latest_start(a), analysis_feed_horizon(a));
 }
 
 /* Known only to what recorded it: other facts are the caller's. */
-static int add_fact(struct load_analysis *a, const struct event *event)
+static int analysis_feed_fact(struct load_analysis *a, const struct event *event)
 {
 	const char *key, *value;
 
@@ -266,21 +266,21 @@ static int add_fact(struct load_analysis *a, const struct event *event)
 	return strcmp(key, LOAD_FACT_CAUSE) ? 0 : causes_take(&a->causes, value);
 }
 
-static int add_event(struct load_analysis *a, const struct event *event)
+static int analysis_feed_event(struct load_analysis *a, const struct event *event)
 {
 	struct event_noise noise;
 	int err;
 
 	if (event->kind == EV_FACT)
-		return add_fact(a, event);
+		return analysis_feed_fact(a, event);
 	if (event->kind == EV_LOAD)
-		return add_tick(a, event);
+		return analysis_feed_tick(a, event);
 	if (event->kind != EV_NOISE)
 		return LOAD_MORE;
 	event_copy(event, &noise, sizeof(noise));
 	if (noise.agent >= a->config.agents)
 		return -EBADMSG;
-	if (too_late(a, noise.begin))
+	if (analysis_feed_is_late(a, noise.begin))
 		return LOAD_MORE;
 	err = interference_sum_add(&a->interference, &noise);
 	return err ? err : interference_sum_add(&a->agents[noise.agent].interference, &noise);
@@ -294,11 +294,11 @@ int load_analysis_block(struct load_analysis *analysis, const struct event_block
 
 	BUG_ON(analysis->finished);
 	if (block->kind == EV_SAMPLE)
-		return add_samples(analysis, block);
+		return analysis_feed_samples(analysis, block);
 	if (block->record_size)
 		return LOAD_MORE;
 	while (event_block_next(block, &at, &event)) {
-		err = add_event(analysis, &event);
+		err = analysis_feed_event(analysis, &event);
 		if (err < 0)
 			return err;
 		if (err == LOAD_DECIDED)
@@ -325,7 +325,7 @@ void load_analysis_agent_lost(struct load_analysis *analysis, uint32_t agent, co
  * A server that froze just before the end holds the slowest requests of all, and there is no sample
  * of them: in the ranks they count as failed ones do.
  */
-static uint64_t unfinished(const struct load_analysis *a)
+static uint64_t analysis_feed_unfinished(const struct load_analysis *a)
 {
 	uint64_t n = 0;
 
@@ -343,9 +343,9 @@ static bool is_by_look(const struct load_analysis *a)
 }
 
 /* The result counts samples before this time. */
-static uint64_t end_of(const struct load_analysis *a)
+static uint64_t analysis_feed_end(const struct load_analysis *a)
 {
-	return is_by_look(a) ? a->decided_ns : horizon(a);
+	return is_by_look(a) ? a->decided_ns : analysis_feed_horizon(a);
 }
 
 int load_analysis_finish(struct load_analysis *analysis)
@@ -363,8 +363,8 @@ int load_analysis_finish(struct load_analysis *analysis)
 				  agent->final ? UINT64_MAX : agent->last.oldest_ns);
 	}
 	if (!by_look)
-		analysis->unfinished = unfinished(analysis);
-	err = evaluate(analysis, end_of(analysis), analysis->look_confidence, true);
+		analysis->unfinished = analysis_feed_unfinished(analysis);
+	err = evaluate(analysis, analysis_feed_end(analysis), analysis->look_confidence, true);
 	if (!by_look && analysis->method->looks_at_end)
 		analysis->looks++;
 	analysis->finished = !err;
@@ -422,7 +422,7 @@ int load_analysis_sound_at(const struct load_analysis *analysis, double q, struc
 	if (analysis->config.percentile > 0.5)
 		at_q->tail_q = analysis->config.percentile;
 	at_q->config.ci_width_ns = 0;
-	ret = evaluate(at_q, end_of(analysis), analysis->look_confidence, false);
+	ret = evaluate(at_q, analysis_feed_end(analysis), analysis->look_confidence, false);
 	if (!ret) {
 		ret = verdict_sound(at_q);
 		if (!ret)
@@ -474,7 +474,7 @@ static bool find_interval(const struct load_analysis *a, enum load_from from, do
  */
 #define CENSORED_MOST 0.01
 
-static bool selected(const struct load_analysis *a, enum load_from from)
+static bool analysis_feed_is_selection(const struct load_analysis *a, enum load_from from)
 {
 	const double censored = (double)a->result.censored;
 
@@ -492,7 +492,8 @@ void load_analysis_quantile(const struct load_analysis *analysis, enum load_from
 	*out = (struct load_quantile){ 0 };
 	out->known = hist_quantile(&analysis->result.pooled[from], q, &found) == 0;
 	out->ns = out->known ? found.value : 0;
-	if (selected(analysis, from) || !find_interval(analysis, from, q, &interval) ||
+	if (analysis_feed_is_selection(analysis, from) ||
+	    !find_interval(analysis, from, q, &interval) ||
 	    interference_bound_breaks(analysis, from, q, &interval))
 		return;
 	analysis->method->bound(analysis, from, q, &interval, out);

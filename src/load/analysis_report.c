@@ -24,7 +24,7 @@ static const char *const from_words[LOAD_FROMS] = {
 };
 
 /* A closed loop has no schedule, and so no intended times to speak of. */
-static bool has(const struct load_analysis *a, enum load_from from)
+static bool analysis_report_has(const struct load_analysis *a, enum load_from from)
 {
 	return (a->result.pooled[from].count ||
 		(from == LOAD_KERNEL && a->result.censored)) &&
@@ -45,11 +45,11 @@ const char *load_from_words(enum load_from from)
 
 uint64_t load_analysis_count(const struct load_analysis *analysis, enum load_from from)
 {
-	return has(analysis, from) ? analysis->result.pooled[from].count : 0;
+	return analysis_report_has(analysis, from) ? analysis->result.pooled[from].count : 0;
 }
 
 /* Requests per second while they were sent; agents add up. */
-static double rate_of(const struct load_analysis *a, bool achieved)
+static double analysis_report_rate(const struct load_analysis *a, bool achieved)
 {
 	double sum = 0;
 
@@ -65,7 +65,7 @@ static double rate_of(const struct load_analysis *a, bool achieved)
 
 double load_analysis_achieved(const struct load_analysis *analysis)
 {
-	return analysis->elapsed_ns ? rate_of(analysis, true) : NAN;
+	return analysis->elapsed_ns ? analysis_report_rate(analysis, true) : NAN;
 }
 
 static void add_rate(const struct load_analysis *a, struct report *r)
@@ -75,12 +75,13 @@ static void add_rate(const struct load_analysis *a, struct report *r)
 
 	object_add(o, "target", a->config.loop == LOOP_OPEN ? value_number(a->config.rate) :
 							       value_null());
-	object_add(o, "offered", known ? value_number(rate_of(a, false)) : value_null());
+	object_add(o, "offered",
+		   known ? value_number(analysis_report_rate(a, false)) : value_null());
 	object_add(o, "achieved", value_number(load_analysis_achieved(a)));
 	object_add(&r->body, "rate", value_object(o));
 }
 
-static struct value measured(const struct interval *i, double x)
+static struct value analysis_report_measured(const struct interval *i, double x)
 {
 	return interval_measured(i) ? value_number(x) : value_null();
 }
@@ -103,12 +104,12 @@ static void add_method(const struct load_analysis *a, struct report *r)
 	object_add(o, "window_ns", value_ns(1ULL << a->series.shift));
 	object_add(o, "windows", value_u64(res->to - res->from));
 	object_add(o, "warmup_ns", value_ns((uint64_t)res->from << a->series.shift));
-	object_add(o, "autocorrelation_windows", measured(i, i->tau));
-	object_add(o, "inflation", measured(i, i->inflation));
+	object_add(o, "autocorrelation_windows", analysis_report_measured(i, i->tau));
+	object_add(o, "inflation", analysis_report_measured(i, i->inflation));
 	object_add(o, "batches", value_u64(i->batches));
-	object_add(o, "batch_correlation", measured(i, i->residual));
+	object_add(o, "batch_correlation", analysis_report_measured(i, i->residual));
 	object_add(o, "spearman", value_number(res->spearman));
-	object_add(o, "degrees_of_freedom", measured(i, i->df));
+	object_add(o, "degrees_of_freedom", analysis_report_measured(i, i->df));
 	object_add(o, "check_lo_ns", res->check_hi_ns ? value_ns(res->check_lo_ns) : value_null());
 	object_add(o, "check_hi_ns", res->check_hi_ns ? value_ns(res->check_hi_ns) : value_null());
 	object_add(o, "tail_shape", value_number(res->shape));
@@ -118,7 +119,7 @@ static void add_method(const struct load_analysis *a, struct report *r)
 	object_add(&r->body, "method", value_object(o));
 }
 
-static void add_noise(const struct load_analysis *a, struct report *r)
+static void analysis_report_interference(const struct load_analysis *a, struct report *r)
 {
 	const uint32_t unknown = interference_bound_unknown(a, true);
 	const bool stat = !(unknown & LOAD_NO_STAT), schedstat = !(unknown & LOAD_NO_SCHEDSTAT);
@@ -170,8 +171,8 @@ static struct value quantile_table(const struct load_analysis *a, enum load_from
 		TABLE_ADD(t, value_number(res->q[i]), value_known_ns(q.known, q.ns),
 			  q.bounded ? value_ns(q.lo_ns) : value_null(),
 			  q.bounded ? value_ns(q.hi_ns) : value_null(),
-			  measured(interval, interval->exceedances),
-			  measured(interval, interval->inflation));
+			  analysis_report_measured(interval, interval->exceedances),
+			  analysis_report_measured(interval, interval->inflation));
 	}
 	return value_table(t);
 }
@@ -195,13 +196,14 @@ static struct value latency_object(const struct load_analysis *a, enum load_from
 	return value_object(o);
 }
 
-static void add_latency(const struct load_analysis *a, struct report *r)
+static void analysis_report_latency(const struct load_analysis *a, struct report *r)
 {
 	struct object *o = object_new(r);
 
 	for (int from = 0; from < LOAD_FROMS; from++)
 		object_add(o, from_names[from],
-			   has(a, from) ? latency_object(a, from, r) : value_null());
+			   analysis_report_has(a, from) ? latency_object(a, from, r)
+							: value_null());
 	object_add(&r->body, "latency", value_object(o));
 }
 
@@ -258,7 +260,7 @@ static void add_parts_row(const struct load_result *res, const char *of, uint32_
 }
 
 /* Of all, and of those about as slow (19 %) as a quantile: where its time goes. */
-static void add_parts(const struct load_analysis *a, struct report *r)
+static void analysis_report_parts(const struct load_analysis *a, struct report *r)
 {
 	static const struct column columns[] = {
 		{ .name = "of" }, { .name = "count" }, { .name = "mean_ns" },
@@ -271,7 +273,7 @@ static void add_parts(const struct load_analysis *a, struct report *r)
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 	struct hist_quantile found;
 
-	if (!has(a, LOAD_INTENDED)) {
+	if (!analysis_report_has(a, LOAD_INTENDED)) {
 		object_add(&r->body, "parts", value_null());
 		return;
 	}
@@ -317,21 +319,22 @@ static const char *quantile_name(struct report *r, double q)
 }
 
 /* Three digits: what an interval of a percent needs, and human_ns() doesn't give. */
-struct unit {
+struct latency_unit {
 	const char *name;
 	double ns;
 };
 
-static struct unit unit_of(uint64_t ns)
+static struct latency_unit unit_of(uint64_t ns)
 {
 	if (ns < 1000)
-		return (struct unit){ "ns", 1 };
+		return (struct latency_unit){ "ns", 1 };
 	if (ns < 1000000)
-		return (struct unit){ "µs", 1e3 };
-	return ns < 1000000000 ? (struct unit){ "ms", 1e6 } : (struct unit){ "s", 1e9 };
+		return (struct latency_unit){ "µs", 1e3 };
+	return ns < 1000000000 ? (struct latency_unit){ "ms", 1e6 }
+			       : (struct latency_unit){ "s", 1e9 };
 }
 
-static const char *in_unit(struct report *r, uint64_t ns, const struct unit *unit)
+static const char *in_unit(struct report *r, uint64_t ns, const struct latency_unit *unit)
 {
 	const double x = (double)ns / unit->ns;
 
@@ -343,7 +346,7 @@ static const char *quantile_words(const struct load_analysis *a, enum load_from 
 				  struct report *r)
 {
 	struct load_quantile found;
-	struct unit unit;
+	struct latency_unit unit;
 
 	load_analysis_quantile(a, from, q, &found);
 	if (!found.known)
@@ -363,7 +366,7 @@ static const char *quantile_words(const struct load_analysis *a, enum load_from 
 
 static void add_rate_words(const struct load_analysis *a, struct report *r)
 {
-	const double due = rate_of(a, false), answered = rate_of(a, true);
+	const double due = analysis_report_rate(a, false), answered = analysis_report_rate(a, true);
 	char offered[HUMAN_MAX], reached[HUMAN_MAX];
 
 	if (!a->elapsed_ns) {
@@ -380,7 +383,8 @@ static void add_rate_words(const struct load_analysis *a, struct report *r)
 		report_summary(r, "%s/s offered, %s/s reached", offered, reached);
 }
 
-static void add_title(const struct load_analysis *a, enum load_from main, struct report *r)
+static void analysis_report_title(const struct load_analysis *a, enum load_from main,
+				  struct report *r)
 {
 	const struct interval *i = &a->result.quantiles[main][REPORT_QUANTILES];
 	char n[HUMAN_MAX], effective[HUMAN_MAX];
@@ -464,12 +468,12 @@ static void add_censored(const struct load_analysis *a, struct report *r)
 			       human_fraction(share, (double)censored / (double)all));
 }
 
-static void add_text(const struct load_analysis *a, struct report *r)
+static void analysis_report_text(const struct load_analysis *a, struct report *r)
 {
 	const enum load_from main = a->main;
 	char cut[HUMAN_MAX];
 
-	add_title(a, main, r);
+	analysis_report_title(a, main, r);
 	failures_find(&a->causes, r);
 	for (int i = REPORT_QUANTILES; i-- > 0;) {
 		const double q = a->result.q[i];
@@ -493,7 +497,7 @@ static void add_text(const struct load_analysis *a, struct report *r)
 int load_analysis_report(struct load_analysis *analysis, struct report *r)
 {
 	BUG_ON(!analysis->finished);
-	add_text(analysis, r);
+	analysis_report_text(analysis, r);
 	report_place_findings(r);
 	report_place_verdict(r);
 	verdict_report(analysis, r);
@@ -501,11 +505,11 @@ int load_analysis_report(struct load_analysis *analysis, struct report *r)
 	counts_report(analysis, r);
 	failures_report(&analysis->causes, r);
 	add_rate(analysis, r);
-	add_latency(analysis, r);
-	add_parts(analysis, r);
+	analysis_report_latency(analysis, r);
+	analysis_report_parts(analysis, r);
 	gates_report(analysis, r);
 	add_method(analysis, r);
-	add_noise(analysis, r);
+	analysis_report_interference(analysis, r);
 	add_histogram(analysis, r);
 	return report_error(r);
 }

@@ -21,7 +21,7 @@
 #define TAIL_MIN 1.01
 #define TIME_MIN NS_PER_US
 
-enum arg {
+enum arrival_arg {
 	ARG_NONE,
 	ARG_SHAPE,     /* SHAPE_MIN to SHAPE_MAX */
 	ARG_TAIL,      /* TAIL_MIN to SHAPE_MAX */
@@ -31,13 +31,13 @@ enum arg {
 	ARG_TIME,      /* ns, TIME_MIN or more */
 };
 
-struct kind {
+struct arrival_row {
 	const char *name, *takes;
-	enum arg args[2];
+	enum arrival_arg args[2];
 	double def; /* of the only argument; 0: it must be given */
 };
 
-static const struct kind kinds[] = {
+static const struct arrival_row rows[] = {
 	[ARRIVAL_POISSON] = { .name = "poisson", .takes = "poisson" },
 	[ARRIVAL_FIXED] = { .name = "fixed", .takes = "fixed" },
 	[ARRIVAL_UNIFORM] = { "uniform", "uniform[:SPREAD]", { ARG_SPREAD }, 1 },
@@ -60,7 +60,7 @@ static const char *const arg_takes[] = {
 	[ARG_TIME] = PARSE_DURATION_TAKES ", at least 1us",
 };
 
-static bool arg_holds(enum arg arg, double x)
+static bool arg_holds(enum arrival_arg arg, double x)
 {
 	switch (arg) {
 	case ARG_SHAPE:
@@ -81,7 +81,7 @@ static bool arg_holds(enum arg arg, double x)
 	return false;
 }
 
-static int parse_arg(const char *text, enum arg arg, double *out)
+static int arrival_parse_arg(const char *text, enum arrival_arg arg, double *out)
 {
 	uint64_t ns;
 	char *end;
@@ -102,9 +102,9 @@ static int parse_arg(const char *text, enum arg arg, double *out)
 	return arg_holds(arg, *out) ? 0 : -ERANGE;
 }
 
-static int parse_args(char *rest, struct arrival *out, struct strbuf *why)
+static int arrival_parse_args(char *rest, struct arrival *out, struct strbuf *why)
 {
-	const struct kind *kind = &kinds[out->kind];
+	const struct arrival_row *kind = &rows[out->kind];
 	double *to[] = { &out->a, &out->b };
 
 	if (!rest && kind->def > 0) {
@@ -114,7 +114,7 @@ static int parse_args(char *rest, struct arrival *out, struct strbuf *why)
 	for (size_t i = 0; i < ARRAY_LEN(to) && kind->args[i]; i++) {
 		char *arg = strsep(&rest, ":");
 
-		if (!arg || parse_arg(arg, kind->args[i], to[i])) {
+		if (!arg || arrival_parse_arg(arg, kind->args[i], to[i])) {
 			strbuf_printf(why, "'%s' in %s: takes %s", arg ? arg : "", kind->takes,
 				      arg_takes[kind->args[i]]);
 			return -EINVAL;
@@ -131,15 +131,15 @@ static int parse_args(char *rest, struct arrival *out, struct strbuf *why)
 	return 0;
 }
 
-static int unknown(const char *text, struct strbuf *why)
+static int arrival_reject(const char *text, struct strbuf *why)
 {
 	struct nearest nearest;
 
 	nearest_init(&nearest, text);
 	strbuf_printf(why, "'%s' is no arrival: takes ", text);
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-		strbuf_printf(why, "%s, ", kinds[i].takes);
-		nearest_offer(&nearest, kinds[i].name);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		strbuf_printf(why, "%s, ", rows[i].takes);
+		nearest_offer(&nearest, rows[i].name);
 	}
 	strbuf_puts(why, "or a file with a dot or a slash in its name");
 	if (nearest.best)
@@ -155,14 +155,14 @@ static int parse_replay(const char *text, struct arrival *out, struct strbuf *wh
 	size_t len = colon ? (size_t)(colon - text) : 0;
 
 	if (!len || len >= sizeof(speed) || !colon[1]) {
-		strbuf_printf(why, "'%s': takes %s", text, kinds[ARRIVAL_FILE].takes);
+		strbuf_printf(why, "'%s': takes %s", text, rows[ARRIVAL_FILE].takes);
 		return -EINVAL;
 	}
 	memcpy(speed, text, len);
 	speed[len] = '\0';
-	if (parse_arg(speed, ARG_FACTOR, &out->a) || out->a == 0) {
+	if (arrival_parse_arg(speed, ARG_FACTOR, &out->a) || out->a == 0) {
 		strbuf_printf(why, "'%s' in %s: takes a number above 0, up to 100", speed,
-			      kinds[ARRIVAL_FILE].takes);
+			      rows[ARRIVAL_FILE].takes);
 		return -EINVAL;
 	}
 	out->file = colon + 1;
@@ -177,23 +177,23 @@ int arrival_parse(const char *text, struct arrival *out, struct strbuf *why)
 	size_t i = 0;
 	int err;
 
-	while (i < ARRAY_LEN(kinds) &&
-	       (strlen(kinds[i].name) != len || memcmp(kinds[i].name, text, len)))
+	while (i < ARRAY_LEN(rows) &&
+	       (strlen(rows[i].name) != len || memcmp(rows[i].name, text, len)))
 		i++;
 	arrival.kind = (enum arrival_kind)i;
 	if (i == ARRIVAL_FILE && text[len]) {
 		err = parse_replay(text + len + 1, &arrival, why);
 	} else if (i < ARRIVAL_FILE) {
 		if (strlen(text) >= sizeof(copy))
-			return unknown(text, why);
+			return arrival_reject(text, why);
 		memcpy(copy, text, strlen(text) + 1);
 		strsep(&rest, ":");
-		err = parse_args(rest, &arrival, why);
+		err = arrival_parse_args(rest, &arrival, why);
 	} else if (strpbrk(text, "./")) {
 		arrival = (struct arrival){ .kind = ARRIVAL_FILE, .a = 1, .file = text };
 		err = 0;
 	} else {
-		err = unknown(text, why);
+		err = arrival_reject(text, why);
 	}
 	if (!err)
 		*out = arrival;

@@ -44,8 +44,8 @@ static void add_assert(const struct load_condition *c, enum load_truth truth,
 }
 
 /* A result at one percentile says little of another: each condition needs its own to be sound. */
-static int judge(const struct load_analysis *analysis, const struct load_condition *c,
-		 const struct load_quantile *q, enum load_truth *truth, struct strbuf *why)
+static int asserts_judge(const struct load_analysis *analysis, const struct load_condition *c,
+			 const struct load_quantile *q, enum load_truth *truth, struct strbuf *why)
 {
 	int ret = load_analysis_sound(analysis) ?
 		load_analysis_sound_at(analysis, c->q, why) : 0;
@@ -54,8 +54,8 @@ static int judge(const struct load_analysis *analysis, const struct load_conditi
 	return ret < 0 ? ret : 0;
 }
 
-static void say_open(const struct load_condition *c, const struct load_quantile *q,
-		     const struct strbuf *why, struct report *r)
+static void asserts_explain_open(const struct load_condition *c, const struct load_quantile *q,
+				 const struct strbuf *why, struct report *r)
 {
 	if (why->len)
 		load_reason(r, "assert-undecided",
@@ -92,7 +92,7 @@ int load_asserts_report(const struct load_condition *conditions, uint32_t n,
 
 		strbuf_init(&why[i], 4096);
 		load_analysis_quantile(analysis, main, conditions[i].q, &q[i]);
-		ret = judge(analysis, &conditions[i], &q[i], &truths[i], &why[i]);
+		ret = asserts_judge(analysis, &conditions[i], &q[i], &truths[i], &why[i]);
 		err = err ? err : ret;
 		add_assert(&conditions[i], truths[i], &q[i], t, lines);
 		*fails |= truths[i] == LOAD_FAILS;
@@ -101,7 +101,7 @@ int load_asserts_report(const struct load_condition *conditions, uint32_t n,
 	object_add(&r->body, NULL, value_list(lines));
 	for (uint32_t i = 0; i < n; i++) {
 		if (load_analysis_sound(analysis) && truths[i] == LOAD_OPEN && !*fails)
-			say_open(&conditions[i], &q[i], &why[i], r);
+			asserts_explain_open(&conditions[i], &q[i], &why[i], r);
 		strbuf_release(&why[i]);
 	}
 	return err;

@@ -13,7 +13,7 @@
 #define FINDMAX_RATE_MAX 1e7
 
 /* Makes a run and appends its summary to batch->runs. Returns 0, the run's code or -ENOMEM. */
-static int run_one(struct load_batch *batch, const struct load_batch_run *run)
+static int batch_run_one(struct load_batch *batch, const struct load_batch_run *run)
 {
 	struct load_summary summary;
 	int code = batch->run(batch->ctx, run, &summary);
@@ -65,7 +65,7 @@ int load_batch_sweep(struct load_batch *batch, const struct load_rates *rates, s
 		};
 
 		label_run(label, i + 1, rates->n, run.rate);
-		code = run_one(batch, &run);
+		code = batch_run_one(batch, &run);
 	}
 	code = end_batch(batch, code, label);
 	if (!code)
@@ -83,7 +83,7 @@ int load_batch_repeat(struct load_batch *batch, uint64_t runs, struct report *r)
 
 	for (uint64_t i = 0; !code && !batch->end.interrupted && i < runs; i++) {
 		label_run(label, i + 1, runs, run.rate);
-		code = run_one(batch, &run);
+		code = batch_run_one(batch, &run);
 	}
 	code = end_batch(batch, code, label);
 	if (!code)
@@ -129,7 +129,7 @@ int load_batch_find_max(struct load_batch *batch, const struct load_condition *c
 		const uint64_t begun_ns = clock_now();
 
 		label_run(label, fm.probes, 0, probe.rate);
-		code = run_one(batch, &run);
+		code = batch_run_one(batch, &run);
 		if (!code && !batch->end.interrupted)
 			feed_probe(&fm, condition, vec_last(&batch->runs),
 				   clock_now() - begun_ns);
@@ -159,7 +159,7 @@ int load_batch_against(struct load_batch *batch, const char *const urls[2], uint
 			first = (unsigned int)rng_below(&rng, 2);
 		run.url = urls[first ^ (i % 2)];
 		label_run(label, i + 1, 2 * pairs, run.rate);
-		code = run_one(batch, &run);
+		code = batch_run_one(batch, &run);
 	}
 	code = end_batch(batch, code, label);
 	return code ? code : load_runs_against(&batch->runs, urls, batch->q, batch->confidence,

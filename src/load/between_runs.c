@@ -15,7 +15,7 @@ struct moments {
 	double mean, variance; /* unbiased */
 };
 
-static struct moments moments(const double *x, size_t n)
+static struct moments between_runs_moments(const double *x, size_t n)
 {
 	struct moments m = { .n = n };
 
@@ -33,7 +33,7 @@ static double between_runs_half_width(const struct moments *m, double confidence
 	       sqrt(m->variance / (double)m->n);
 }
 
-static bool usable(const struct load_quantile *q)
+static bool between_runs_is_usable(const struct load_quantile *q)
 {
 	return q->known && q->ns;
 }
@@ -50,7 +50,7 @@ static void test_homogeneity(const struct load_quantile *runs, size_t n, struct 
 	for (size_t i = 0; i < n; i++) {
 		double x, z, width, weight;
 
-		if (!usable(&runs[i]))
+		if (!between_runs_is_usable(&runs[i]))
 			continue;
 		if (!runs[i].bounded || !runs[i].lo_ns || runs[i].hi_ns <= runs[i].lo_ns ||
 		    !(runs[i].confidence > 0 && runs[i].confidence < 1))
@@ -79,7 +79,7 @@ int between_runs_combine(const struct load_quantile *runs, size_t n, double conf
 	if (n > BETWEEN_RUNS_MAX || !(confidence > 0 && confidence < 1))
 		return -EINVAL;
 	for (size_t i = 0; i < n; i++) {
-		if (!usable(&runs[i]))
+		if (!between_runs_is_usable(&runs[i]))
 			continue;
 		x[b.n++] = log((double)runs[i].ns);
 		b.min_ns = fmin(b.min_ns, (double)runs[i].ns);
@@ -87,7 +87,7 @@ int between_runs_combine(const struct load_quantile *runs, size_t n, double conf
 	}
 	if (b.n < 2)
 		return -ENODATA;
-	m = moments(x, b.n);
+	m = between_runs_moments(x, b.n);
 	half = between_runs_half_width(&m, confidence);
 	b.mean_ns = exp(m.mean);
 	b.lo_ns = exp(m.mean - half);
@@ -110,14 +110,14 @@ int between_runs_compare_targets(const struct load_quantile *a, const struct loa
 	if (n > BETWEEN_RUNS_MAX || !(confidence > 0 && confidence < 1))
 		return -EINVAL;
 	for (size_t i = 0; i < n; i++) {
-		if (!usable(&a[i]) || !usable(&b[i]))
+		if (!between_runs_is_usable(&a[i]) || !between_runs_is_usable(&b[i]))
 			continue;
 		log_a += log((double)a[i].ns);
 		difference[v.n++] = log((double)b[i].ns / (double)a[i].ns);
 	}
 	if (v.n < PAIRS_MIN)
 		return -ENODATA;
-	m = moments(difference, v.n);
+	m = between_runs_moments(difference, v.n);
 	half = between_runs_half_width(&m, confidence);
 	v.a_ns = exp(log_a / (double)v.n);
 	v.b_ns = v.a_ns * exp(m.mean);
@@ -151,7 +151,7 @@ int between_runs_compare_shares(const double *a, const double *b, size_t n, doub
 	}
 	if (pairs < PAIRS_MIN)
 		return -ENODATA;
-	m = moments(difference, pairs);
+	m = between_runs_moments(difference, pairs);
 	half = between_runs_half_width(&m, confidence);
 	gap.a /= (double)pairs;
 	gap.b /= (double)pairs;

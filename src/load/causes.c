@@ -51,14 +51,14 @@ uint64_t causes_count(const struct causes *causes, enum cause_of of)
 }
 
 /* The last CAUSE_OFS places are for what has no place of its own. */
-static struct load_cause *place(struct causes *causes, enum cause_of of, const char *name)
+static struct load_cause *causes_slot(struct causes *causes, enum cause_of of, const char *name)
 {
 	struct load_cause *c = (struct load_cause *)causes_find(causes, of, name);
 
 	if (c)
 		return c;
 	if (causes->n >= CAUSES_MAX - CAUSE_OFS && strcmp(name, OTHER))
-		return place(causes, of, OTHER);
+		return causes_slot(causes, of, OTHER);
 	c = &causes->list[causes->n++];
 	*c = (struct load_cause){ .of = of };
 	snprintf(c->name, sizeof(c->name), "%s", name);
@@ -66,7 +66,7 @@ static struct load_cause *place(struct causes *causes, enum cause_of of, const c
 }
 
 /* The text with a majority is the one that is left (Boyer and Moore); "" has no vote. */
-static void vote(struct load_cause *c, const char *text, uint64_t votes)
+static void causes_vote(struct load_cause *c, const char *text, uint64_t votes)
 {
 	if (!*text)
 		return;
@@ -81,16 +81,16 @@ static void vote(struct load_cause *c, const char *text, uint64_t votes)
 	}
 }
 
-static void add(struct causes *causes, const struct load_cause *more)
+static void causes_add_cause(struct causes *causes, const struct load_cause *more)
 {
-	struct load_cause *c = place(causes, more->of, more->name);
+	struct load_cause *c = causes_slot(causes, more->of, more->name);
 
 	if (!c->count || more->first_ns < c->first_ns)
 		c->first_ns = more->first_ns;
 	if (more->last_ns > c->last_ns)
 		c->last_ns = more->last_ns;
 	c->count += more->count;
-	vote(c, more->text, more->votes);
+	causes_vote(c, more->text, more->votes);
 }
 
 void causes_note(struct causes *causes, enum cause_of of, const char *name, const char *text,
@@ -102,7 +102,7 @@ void causes_note(struct causes *causes, enum cause_of of, const char *name, cons
 
 	snprintf(one.name, sizeof(one.name), "%s", name);
 	snprintf(one.text, sizeof(one.text), "%s", text ? text : "");
-	add(causes, &one);
+	causes_add_cause(causes, &one);
 }
 
 void causes_note_span(struct causes *causes, enum cause_of of, const char *name, uint64_t first_ns,
@@ -111,13 +111,13 @@ void causes_note_span(struct causes *causes, enum cause_of of, const char *name,
 	struct load_cause one = { .of = of, .count = 1, .first_ns = first_ns, .last_ns = last_ns };
 
 	snprintf(one.name, sizeof(one.name), "%s", name);
-	add(causes, &one);
+	causes_add_cause(causes, &one);
 }
 
 void causes_add(struct causes *causes, const struct causes *more)
 {
 	for (uint32_t i = 0; i < more->n; i++)
-		add(causes, &more->list[i]);
+		causes_add_cause(causes, &more->list[i]);
 }
 
 /* ---- as facts ---- */
@@ -139,7 +139,7 @@ int causes_put(const struct causes *causes, struct event_sink *sink, uint64_t no
 	return err;
 }
 
-static int take_of(const char **at, uint8_t *of)
+static int causes_parse_kind(const char **at, uint8_t *of)
 {
 	for (uint8_t i = 0; i < CAUSE_OFS; i++) {
 		const size_t len = strlen(of_names[i]);
@@ -153,7 +153,7 @@ static int take_of(const char **at, uint8_t *of)
 	return -EBADMSG;
 }
 
-static int take_number(const char **at, uint64_t *n)
+static int causes_parse_number(const char **at, uint64_t *n)
 {
 	char *end;
 
@@ -176,7 +176,7 @@ static bool is_printable(const char *text, size_t n)
 	return true;
 }
 
-static int take_texts(const char *at, struct load_cause *c)
+static int causes_parse_texts(const char *at, struct load_cause *c)
 {
 	const char *tab = strchr(at, '\t');
 	const size_t name = tab ? (size_t)(tab - at) : 0, text = tab ? strlen(tab + 1) : 0;
@@ -192,20 +192,20 @@ static int take_texts(const char *at, struct load_cause *c)
 int causes_take(struct causes *causes, const char *value)
 {
 	struct load_cause c = { 0 };
-	int err = take_of(&value, &c.of);
+	int err = causes_parse_kind(&value, &c.of);
 
 	if (!err)
-		err = take_number(&value, &c.count);
+		err = causes_parse_number(&value, &c.count);
 	if (!err)
-		err = take_number(&value, &c.first_ns);
+		err = causes_parse_number(&value, &c.first_ns);
 	if (!err)
-		err = take_number(&value, &c.last_ns);
+		err = causes_parse_number(&value, &c.last_ns);
 	if (!err)
-		err = take_number(&value, &c.votes);
+		err = causes_parse_number(&value, &c.votes);
 	if (!err)
-		err = take_texts(value, &c);
+		err = causes_parse_texts(value, &c);
 	if (err || !c.count || c.first_ns > c.last_ns)
 		return -EBADMSG;
-	add(causes, &c);
+	causes_add_cause(causes, &c);
 	return 0;
 }

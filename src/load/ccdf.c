@@ -10,7 +10,7 @@
 static const double depths[CCDF_DEPTHS] = { 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99 };
 
 /* Half the band if the samples depended everywhere as they do at this depth. */
-static double half_width(const struct interval *i, uint64_t n, double confidence)
+static double ccdf_half_width(const struct interval *i, uint64_t n, double confidence)
 {
 	const double c = sqrt(2 * log(2 / (1 - confidence)));
 	const double widened = -student_quantile(normal_sf(c), i->df);
@@ -34,15 +34,16 @@ int ccdf_band(const struct interval_range *range, double confidence, struct ccdf
 		/* An inflation that stands on fewer is a guess. */
 		if (i.exceedances < INTERVAL_EXCEEDANCES_MIN)
 			continue;
-		band.half = fmax(band.half, half_width(&i, i.count + range->failed, confidence));
+		band.half =
+			fmax(band.half, ccdf_half_width(&i, i.count + range->failed, confidence));
 		band.valid = true;
 	}
 	*out = band;
 	return 0;
 }
 
-static void put_line(const struct interval_range *range, const struct ccdf_band *band, uint64_t ns,
-		     uint64_t above, struct strbuf *out)
+static void ccdf_put_line(const struct interval_range *range, const struct ccdf_band *band,
+			  uint64_t ns, uint64_t above, struct strbuf *out)
 {
 	const double all = (double)(range->pooled->count + range->failed);
 
@@ -63,9 +64,9 @@ void ccdf_csv(const struct interval_range *range, const struct ccdf_band *band,
 
 	strbuf_puts(out, "ns,share_above,lo,hi\n");
 	if (hist->zero)
-		put_line(range, band, 0, above, out);
+		ccdf_put_line(range, band, 0, above, out);
 	while (hist_next(hist, &index, &n)) {
 		above -= n;
-		put_line(range, band, bucket_edges_floor(hist->schema, index), above, out);
+		ccdf_put_line(range, band, bucket_edges_floor(hist->schema, index), above, out);
 	}
 }

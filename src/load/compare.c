@@ -28,8 +28,8 @@ static struct contrast_run windows_of(const struct load_analysis *a, enum load_f
 	return (struct contrast_run){ blocks, n };
 }
 
-static int compare(const struct load_analysis *a, const struct load_analysis *b,
-		   enum load_from from, struct quantile_difference *out)
+static int load_compare_quantiles(const struct load_analysis *a, const struct load_analysis *b,
+				  enum load_from from, struct quantile_difference *out)
 {
 	static const double qs[REPORT_QUANTILES] = { 0.5, 0.9, 0.99, 0.999 };
 	const struct hist *blocks_a[SERIES_WINDOWS], *blocks_b[SERIES_WINDOWS];
@@ -52,7 +52,7 @@ static int compare(const struct load_analysis *a, const struct load_analysis *b,
 	return err ? err : difference_judge(list, REPORT_QUANTILES);
 }
 
-static struct value run_value(const struct load_analysis *a, struct report *r)
+static struct value load_compare_run_value(const struct load_analysis *a, struct report *r)
 {
 	const enum load_from from = load_analysis_main(a);
 	struct object *o = object_new(r);
@@ -65,7 +65,7 @@ static struct value run_value(const struct load_analysis *a, struct report *r)
 	return value_object(o);
 }
 
-static void say(const struct quantile_difference *quantiles, struct report *r)
+static void load_compare_add_finding(const struct quantile_difference *quantiles, struct report *r)
 {
 	const struct quantile_difference *q = difference_greatest(quantiles);
 	bool tested = false;
@@ -88,8 +88,8 @@ int load_compare_report(const struct load_analysis *a, const struct load_analysi
 	struct value table;
 	int err = 0;
 
-	object_add(o, "a", run_value(a, r));
-	object_add(o, "b", run_value(b, r));
+	object_add(o, "a", load_compare_run_value(a, r));
+	object_add(o, "b", load_compare_run_value(b, r));
 	object_add(&r->body, "load", value_object(o));
 	if (from != load_analysis_main(b)) {
 		object_add(o, "quantiles", value_null());
@@ -97,7 +97,7 @@ int load_compare_report(const struct load_analysis *a, const struct load_analysi
 			      "send, the other's from the actual one");
 		return report_error(r);
 	}
-	err = compare(a, b, from, quantiles);
+	err = load_compare_quantiles(a, b, from, quantiles);
 	if (err)
 		return err;
 	table = difference_table(r, quantiles);
@@ -105,6 +105,6 @@ int load_compare_report(const struct load_analysis *a, const struct load_analysi
 	if (table.type == VALUE_TABLE)
 		table.table->head = "requests of the load generator";
 	object_add(&r->body, NULL, table); /* text only */
-	say(quantiles, r);
+	load_compare_add_finding(quantiles, r);
 	return report_error(r);
 }

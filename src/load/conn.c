@@ -9,7 +9,7 @@
 
 /* ---- which connections take requests ---- */
 
-static bool takes(const struct load_thread *t, const struct load_conn *c)
+static bool conn_is_free(const struct load_thread *t, const struct load_conn *c)
 {
 	return c->state == CONN_OPEN && !c->blocked && !c->retiring && !c->dead &&
 	       c->outstanding < t->config->outstanding;
@@ -19,7 +19,7 @@ void conn_settle(struct load_thread *t, struct load_conn *c)
 {
 	uint32_t last;
 
-	if (takes(t, c) == (c->free_at != LOAD_NONE))
+	if (conn_is_free(t, c) == (c->free_at != LOAD_NONE))
 		return;
 	if (c->free_at == LOAD_NONE) {
 		c->free_at = t->n_free;
@@ -32,7 +32,7 @@ void conn_settle(struct load_thread *t, struct load_conn *c)
 	c->free_at = LOAD_NONE;
 }
 
-static void append(struct load_thread *t, struct load_conn *c, struct load_request *r)
+static void conn_append(struct load_thread *t, struct load_conn *c, struct load_request *r)
 {
 	r->id = c->serial++;
 	if (c->tail)
@@ -58,10 +58,10 @@ void conn_assign(struct load_thread *t, struct load_conn *c, uint64_t number, ui
 {
 	t->taken++;
 	t->assigned++;
-	append(t, c, request_new(t, c, number, intended));
+	conn_append(t, c, request_new(t, c, number, intended));
 }
 
-static void detach(struct load_conn *c, struct load_request *r)
+static void conn_detach(struct load_conn *c, struct load_request *r)
 {
 	struct load_request *before = NULL, *at;
 
@@ -82,15 +82,15 @@ static void detach(struct load_conn *c, struct load_request *r)
 
 void conn_drop(struct load_thread *t, struct load_conn *c, struct load_request *r)
 {
-	detach(c, r);
+	conn_detach(c, r);
 	request_unqueued(t, r);
 }
 
 /* ---- sending again ---- */
 
-static void wait_again(struct load_thread *t, struct load_conn *c, struct load_request *r)
+static void conn_queue_resend(struct load_thread *t, struct load_conn *c, struct load_request *r)
 {
-	detach(c, r);
+	conn_detach(c, r);
 	match_forget(&c->match, &r->tx);
 	r->tx = (struct match_tx){};
 	if (r->begun) {
@@ -120,7 +120,7 @@ void conn_save(struct load_thread *t, struct load_conn *c)
 		next = r->next;
 		if (!(r->sample.flags & SAMPLE_FAILED) && repeats &&
 		    (!r->begun || r->sample.type == OPERATION_GET))
-			wait_again(t, c, r);
+			conn_queue_resend(t, c, r);
 	}
 }
 
@@ -145,14 +145,14 @@ void conn_take_again(struct load_thread *t, struct load_conn *c)
 	r->conn = c;
 	r->phc = c->phc;
 	r->sample.flow = c->flow;
-	append(t, c, r);
+	conn_append(t, c, r);
 }
 
 /* ---- sending ---- */
 
 /* Returns its size, or 0 if it doesn't fit. */
-static size_t encode(struct load_thread *t, struct load_conn *c, struct load_request *r,
-		     size_t at)
+static size_t conn_encode(struct load_thread *t, struct load_conn *c, struct load_request *r,
+			  size_t at)
 {
 	const struct load_target *target = c->target;
 	struct request request = {};
@@ -189,7 +189,7 @@ static size_t encode_waiting(struct load_thread *t, struct load_conn *c,
 	size_t n = 0, size;
 
 	while (r) {
-		size = encode(t, c, r, n);
+		size = conn_encode(t, c, r, n);
 		if (!size)
 			break;
 		n += size;
@@ -209,7 +209,7 @@ static void expect_stamps(struct load_conn *c, struct load_request *r, uint64_t 
 }
 
 /* `n` more bytes went out; before them the stream had sent `wire`. */
-static void written(struct load_thread *t, struct load_conn *c, size_t n, uint64_t wire)
+static void conn_note_written(struct load_thread *t, struct load_conn *c, size_t n, uint64_t wire)
 {
 	const bool counts = !one_by_one(c);
 	uint64_t upto = c->skip + n, from = wire - c->skip;
@@ -239,7 +239,7 @@ static void complete_at_once(struct load_thread *t, struct load_conn *c)
 	struct load_request *r;
 
 	for (r = c->head; r; r = c->head) {
-		encode(t, c, r, 0);
+		conn_encode(t, c, r, 0);
 		r->begun = true;
 		r->sample.sent = t->now;
 		r->sample.done = thread_clock(t);
@@ -277,7 +277,7 @@ int conn_flush(struct load_thread *t, struct load_conn *c)
 		c->blocked = n == -EAGAIN ||
 			     (n >= 0 && (size_t)n < size - c->skip && !c->stream.tls);
 		if (n > 0)
-			written(t, c, n, wire);
+			conn_note_written(t, c, n, wire);
 		else if (n < 0 && n != -EAGAIN)
 			return n;
 	}
@@ -287,7 +287,7 @@ int conn_flush(struct load_thread *t, struct load_conn *c)
 
 /* ---- receiving ---- */
 
-static struct load_request *answered_one(struct load_conn *c, uint32_t reply_id)
+static struct load_request *conn_find_request(struct load_conn *c, uint32_t reply_id)
 {
 	struct load_request *r = c->head;
 
@@ -303,15 +303,15 @@ static uint32_t server_distance(uint64_t from, uint64_t at, uint64_t to)
 	return at && from <= at && at <= to ? match_distance(from, at, 0) : 0;
 }
 
-static uint64_t to_mono(const struct load_thread *t, uint64_t real_ns)
+static uint64_t conn_to_mono(const struct load_thread *t, uint64_t real_ns)
 {
 	return real_ns ? real_ns - t->clock.offset_ns : 0;
 }
 
-static void fill(struct load_thread *t, struct load_conn *c, struct load_request *r,
-		 const struct reply *reply, const struct net_rx_stamp *rx, bool last)
+static void conn_fill_sample(struct load_thread *t, struct load_conn *c, struct load_request *r,
+			     const struct reply *reply, const struct net_rx_stamp *rx, bool last)
 {
-	const uint64_t rx_ns = to_mono(t, rx->real_ns);
+	const uint64_t rx_ns = conn_to_mono(t, rx->real_ns);
 	struct event_sample *s = &r->sample;
 
 	s->done = t->now;
@@ -334,8 +334,8 @@ static void fill(struct load_thread *t, struct load_conn *c, struct load_request
 }
 
 /* With --expect, only those statuses are a success. */
-static enum reply_status judged(const struct load_thread *t, const struct load_conn *c,
-				const struct reply *reply)
+static enum reply_status conn_reply_status(const struct load_thread *t, const struct load_conn *c,
+					   const struct reply *reply)
 {
 	if (!c->target->protocol->http || !t->expect->given)
 		return reply->status;
@@ -343,7 +343,7 @@ static enum reply_status judged(const struct load_thread *t, const struct load_c
 }
 
 /* A connection that was good for something is no failing one. */
-static void served(struct load_thread *t, struct load_conn *c)
+static void conn_note_success(struct load_thread *t, struct load_conn *c)
 {
 	c->replies++;
 	c->shut = false;
@@ -352,14 +352,14 @@ static void served(struct load_thread *t, struct load_conn *c)
 }
 
 /* A reply is whole; `last`: nothing came behind it in the same read. */
-static void answered(struct load_thread *t, struct load_conn *c, const struct reply *reply,
-		     const struct net_rx_stamp *rx, bool last)
+static void conn_complete(struct load_thread *t, struct load_conn *c, const struct reply *reply,
+			  const struct net_rx_stamp *rx, bool last)
 {
-	struct load_request *r = answered_one(c, reply->id);
-	const enum reply_status status = judged(t, c, reply);
+	struct load_request *r = conn_find_request(c, reply->id);
+	const enum reply_status status = conn_reply_status(t, c, reply);
 
 	if (r && !(r->sample.flags & SAMPLE_FAILED)) {
-		fill(t, c, r, reply, rx, last);
+		conn_fill_sample(t, c, r, reply, rx, last);
 		r->miss = status == REPLY_MISS;
 		if (status == REPLY_ERROR)
 			noted_reply(t, c, CAUSE_REQUEST, reply);
@@ -373,12 +373,12 @@ static void answered(struct load_thread *t, struct load_conn *c, const struct re
 		conn_drop(t, c, r);
 	/* An HTTP server that announces the end has served; others end what they refuse. */
 	if (status != REPLY_ERROR || c->target->protocol->http)
-		served(t, c);
+		conn_note_success(t, c);
 	c->reply_begin = c->rx;
 }
 
 /* What a parser says when there is no more: the end of a reply that the stream's end ends. */
-static int stream_end(struct load_thread *t, struct load_conn *c)
+static int conn_end_stream(struct load_thread *t, struct load_conn *c)
 {
 	const struct net_rx_stamp none = {};
 	struct reply reply = {};
@@ -386,11 +386,11 @@ static int stream_end(struct load_thread *t, struct load_conn *c)
 
 	if (c->head && c->target->protocol->parse(&c->parser, c->head->sample.type, NULL, 0,
 						  &used, &reply) == 1)
-		answered(t, c, &reply, &none, true);
+		conn_complete(t, c, &reply, &none, true);
 	return -EPIPE;
 }
 
-static int garbled(struct load_conn *c, const char *data, size_t n, size_t used)
+static int conn_note_garbled(struct load_conn *c, const char *data, size_t n, size_t used)
 {
 	said_garbled(&c->parser.said, data, n, used ? used - 1 : 0);
 	return -EPROTO;
@@ -400,7 +400,7 @@ static int garbled(struct load_conn *c, const char *data, size_t n, size_t used)
  * Nothing was asked: what comes says why the server won't serve this connection ("-ERR max number
  * of clients reached", HTTP 408), and it is as good as closed. Anything else is garbled.
  */
-static int unsolicited(struct load_conn *c, const char *data, size_t n)
+static int conn_read_unsolicited(struct load_conn *c, const char *data, size_t n)
 {
 	struct reply reply = {};
 	size_t used = 0;
@@ -408,11 +408,11 @@ static int unsolicited(struct load_conn *c, const char *data, size_t n)
 	if (c->target->protocol->parse(&c->parser, 0, data, n, &used, &reply) == 1 &&
 	    reply.status == REPLY_ERROR)
 		return -EPIPE;
-	return garbled(c, data, n, used);
+	return conn_note_garbled(c, data, n, used);
 }
 
-static int parse(struct load_thread *t, struct load_conn *c, size_t n,
-		 const struct net_rx_stamp *rx)
+static int conn_parse(struct load_thread *t, struct load_conn *c, size_t n,
+		      const struct net_rx_stamp *rx)
 {
 	const struct protocol *protocol = c->target->protocol;
 	size_t at = 0, used;
@@ -424,17 +424,17 @@ static int parse(struct load_thread *t, struct load_conn *c, size_t n,
 
 		/* With ids it may be a reply that came too late. */
 		if (!c->head && !protocol->matched_by_id)
-			return close ? -EPIPE : unsolicited(c, t->in + at, n - at);
+			return close ? -EPIPE : conn_read_unsolicited(c, t->in + at, n - at);
 		used = 0;
 		ret = protocol->parse(&c->parser, c->head ? c->head->sample.type : 0,
 				      t->in + at, n - at, &used, &reply);
 		at += used;
 		c->rx = c->stream.tls ? c->stream.received : c->rx + used;
 		if (ret < 0)
-			return c->stream.datagram ? 0 : garbled(c, t->in, n, at);
+			return c->stream.datagram ? 0 : conn_note_garbled(c, t->in, n, at);
 		if (!ret)
 			break;
-		answered(t, c, &reply, rx, at == n);
+		conn_complete(t, c, &reply, rx, at == n);
 		close |= reply.close;
 	}
 	return close ? -EPIPE : 0;
@@ -456,9 +456,9 @@ int conn_receive(struct load_thread *t, struct load_conn *c, bool to_end)
 		if (n < 0)
 			return n;
 		if (!n && !c->stream.datagram)
-			return stream_end(t, c);
+			return conn_end_stream(t, c);
 		t->count.bytes_received += n;
-		err = parse(t, c, n, &stamp);
+		err = conn_parse(t, c, n, &stamp);
 		if (err)
 			return err;
 	} while (to_end || (!drained && (!c->stream.datagram || c->outstanding)));
@@ -476,7 +476,7 @@ int conn_errors(struct load_thread *t, struct load_conn *c)
 			if (stamps[i].kind < NET_STAMP_KINDS && stamps[i].ns)
 				match_stamp(&c->match, stamps[i].kind, stamps[i].id,
 					    stamps[i].kind == NET_STAMP_NIC ?
-					    stamps[i].ns : to_mono(t, stamps[i].ns));
+					    stamps[i].ns : conn_to_mono(t, stamps[i].ns));
 		}
 		any |= n;
 	} while (n == NET_STAMP_BATCH);

@@ -7,7 +7,7 @@
 
 #define FLOW_NUMBERS LOAD_FLOW(1, 0) /* of one agent: below this */
 
-static int to_ours(const struct convert *c, __u64 *ns)
+static int convert_time(const struct convert *c, __u64 *ns)
 {
 	uint64_t ours;
 
@@ -19,11 +19,11 @@ static int to_ours(const struct convert *c, __u64 *ns)
 
 /* ---- samples ---- */
 
-static int sample(const struct convert *c, struct event_sample *s)
+static int convert_sample(const struct convert *c, struct event_sample *s)
 {
 	if (s->sent < s->intended || s->done < s->sent || s->flow >= FLOW_NUMBERS ||
-	    to_ours(c, &s->intended) || to_ours(c, &s->sent) || to_ours(c, &s->done) ||
-	    s->intended < c->from_ns)
+	    convert_time(c, &s->intended) || convert_time(c, &s->sent) ||
+	    convert_time(c, &s->done) || s->intended < c->from_ns)
 		return -EBADMSG;
 	s->flow = LOAD_FLOW(c->agent, s->flow);
 	s->flags &= ~SAMPLE_PROBE;
@@ -48,7 +48,7 @@ int convert_samples(const struct convert *c, const struct event_block *in, uint3
 	};
 	for (; n < CONVERT_SAMPLES && *at < in->count; n++, ++*at) {
 		event_block_copy(in, *at, &to[n], sizeof(to[n]));
-		if (sample(c, &to[n]))
+		if (convert_sample(c, &to[n]))
 			return -EBADMSG;
 		out->first = to[n].done < out->first ? to[n].done : out->first;
 		out->last = to[n].done > out->last ? to[n].done : out->last;
@@ -62,7 +62,7 @@ int convert_samples(const struct convert *c, const struct event_block *in, uint3
 /* ---- records ---- */
 
 /* Sums that don't fit are no sums: what an agent counts is checked, not trusted. */
-static bool balances(const struct event_load *l)
+static bool convert_counters_balance(const struct event_load *l)
 {
 	__u64 sum;
 
@@ -71,37 +71,37 @@ static bool balances(const struct event_load *l)
 	       !__builtin_add_overflow(sum, l->in_flight, &sum) && sum == l->scheduled;
 }
 
-static int put_load(const struct convert *c, const struct event *event, uint64_t time,
-		    struct event_sink *sink)
+static int convert_load(const struct convert *c, const struct event *event, uint64_t time,
+			struct event_sink *sink)
 {
 	struct event_load load;
 
 	event_copy(event, &load, sizeof(load));
-	if (!balances(&load) || load.misses > load.completed ||
-	    to_ours(c, &load.oldest_ns))
+	if (!convert_counters_balance(&load) || load.misses > load.completed ||
+	    convert_time(c, &load.oldest_ns))
 		return -EBADMSG;
 	if (load.flags & LOAD_STARTED &&
-	    (to_ours(c, &load.started_ns) || load.started_ns < c->from_ns))
+	    (convert_time(c, &load.started_ns) || load.started_ns < c->from_ns))
 		return -EBADMSG;
 	load.agent = c->agent;
 	return event_put(sink, EV_LOAD, time, &load, sizeof(load));
 }
 
-static int put_noise(const struct convert *c, const struct event *event, uint64_t time,
-		     struct event_sink *sink)
+static int convert_interference(const struct convert *c, const struct event *event, uint64_t time,
+				struct event_sink *sink)
 {
 	struct event_noise noise;
 
 	event_copy(event, &noise, sizeof(noise));
-	if (noise.end < noise.begin || to_ours(c, &noise.begin) || to_ours(c, &noise.end))
+	if (noise.end < noise.begin || convert_time(c, &noise.begin) || convert_time(c, &noise.end))
 		return -EBADMSG;
 	noise.agent = c->agent;
 	return event_put(sink, EV_NOISE, time, &noise, sizeof(noise));
 }
 
 /* The namespace's name is one of another host: nothing here refers to it. */
-static int put_flow(const struct convert *c, const struct event *event, uint64_t time,
-		    struct event_sink *sink)
+static int convert_flow(const struct convert *c, const struct event *event, uint64_t time,
+			struct event_sink *sink)
 {
 	struct event_flow flow;
 
@@ -114,13 +114,13 @@ static int put_flow(const struct convert *c, const struct event *event, uint64_t
 }
 
 /* realtime - ours = (realtime - theirs) + (theirs - ours) */
-static int put_clock(const struct convert *c, const struct event *event, uint64_t time,
-		     struct event_sink *sink)
+static int convert_clock(const struct convert *c, const struct event *event, uint64_t time,
+			 struct event_sink *sink)
 {
 	struct event_clock clock;
 
 	event_copy(event, &clock, sizeof(clock));
-	if (to_ours(c, &clock.mono_ns) ||
+	if (convert_time(c, &clock.mono_ns) ||
 	    __builtin_add_overflow(clock.realtime_minus_mono_ns, c->offset.ns,
 				   &clock.realtime_minus_mono_ns) ||
 	    __builtin_add_overflow(clock.error_ns, c->offset.error_ns, &clock.error_ns))
@@ -132,17 +132,17 @@ int convert_record(const struct convert *c, const struct event *event, struct ev
 {
 	__u64 time = event->time;
 
-	if (to_ours(c, &time))
+	if (convert_time(c, &time))
 		return -EBADMSG;
 	switch (event->kind) {
 	case EV_LOAD:
-		return put_load(c, event, time, sink);
+		return convert_load(c, event, time, sink);
 	case EV_NOISE:
-		return put_noise(c, event, time, sink);
+		return convert_interference(c, event, time, sink);
 	case EV_FLOW:
-		return put_flow(c, event, time, sink);
+		return convert_flow(c, event, time, sink);
 	case EV_CLOCK:
-		return c->clock ? put_clock(c, event, time, sink) : 0;
+		return c->clock ? convert_clock(c, event, time, sink) : 0;
 	default:
 		return 0;
 	}

@@ -35,17 +35,17 @@
 
 /* ---- what is due ---- */
 
-static int told(struct coordinator *c, struct peer *p, int err)
+static int coordinator_check_send(struct coordinator *c, struct peer *p, int err)
 {
 	return err ? coordinator_lose(c, p, "it does not listen") : 0;
 }
 
-static int ask(struct coordinator *c, struct peer *p, uint64_t now)
+static int coordinator_ask_clock(struct coordinator *c, struct peer *p, uint64_t now)
 {
 	p->asked++;
 	p->asked_ns = now;
 	p->answered = false;
-	return told(c, p, remote_send(&p->remote, "clock %" PRIu64, p->asked));
+	return coordinator_check_send(c, p, remote_send(&p->remote, "clock %" PRIu64, p->asked));
 }
 
 /* The first one that loads stores the keys; the others wait for that. */
@@ -61,10 +61,10 @@ static int begin_connecting(struct coordinator *c, struct peer *p, uint64_t now)
 	p->state = PEER_CONNECTING;
 	p->due_ns = c->run.preload && p == c->peers
 			    ? 0 : now + CONNECT_NS + CONNECT_TIMEOUTS * c->run.timeout_ns;
-	return told(c, p, remote_send(&p->remote, "connect"));
+	return coordinator_check_send(c, p, remote_send(&p->remote, "connect"));
 }
 
-static int settle(struct coordinator *c, struct peer *p)
+static int coordinator_settle_clock(struct coordinator *c, struct peer *p)
 {
 	p->state = PEER_MADE;
 	p->due_ns = 0;
@@ -72,7 +72,7 @@ static int settle(struct coordinator *c, struct peer *p)
 	return coordinator_put_offset(c, p);
 }
 
-static const char *too_late(const struct peer *p)
+static const char *coordinator_late_reason(const struct peer *p)
 {
 	if (p->state == PEER_RUNNING)
 		return "it did not end in time";
@@ -81,20 +81,20 @@ static const char *too_late(const struct peer *p)
 }
 
 /* While it connects it says nothing. */
-static bool is_quiet(const struct peer *p, uint64_t now)
+static bool coordinator_is_silent(const struct peer *p, uint64_t now)
 {
 	return p->state != PEER_MAKING && p->state != PEER_CONNECTING &&
 	       now > p->heard_ns + QUIET_NS;
 }
 
 /* And then it must hear from us, lest it ends itself. */
-static bool listens(const struct peer *p)
+static bool coordinator_is_asked(const struct peer *p)
 {
 	return p->state == PEER_MADE || p->state == PEER_CONNECTED || p->state == PEER_RUNNING;
 }
 
 /* One whose events have ended is left to coordinator_take(): it knows why. */
-static int advance(struct coordinator *c, struct peer *p, uint64_t now)
+static int coordinator_advance(struct coordinator *c, struct peer *p, uint64_t now)
 {
 	const bool asking = p->state == PEER_ASKING && !p->same_clock;
 	int err = 0;
@@ -102,63 +102,65 @@ static int advance(struct coordinator *c, struct peer *p, uint64_t now)
 	if (p->state >= PEER_FINAL || p->remote.eof)
 		return 0;
 	if (p->due_ns && now > p->due_ns)
-		return coordinator_lose(c, p, too_late(p));
-	if (is_quiet(p, now))
+		return coordinator_lose(c, p, coordinator_late_reason(p));
+	if (coordinator_is_silent(p, now))
 		return coordinator_lose(c, p, "nothing was heard from it for 10s");
 	if (asking && p->answers < ANSWERS)
-		return p->answered ? ask(c, p, now) : 0;
+		return p->answered ? coordinator_ask_clock(c, p, now) : 0;
 	if (p->state == PEER_ASKING)
-		err = settle(c, p);
+		err = coordinator_settle_clock(c, p);
 	if (err)
 		return err;
 	if (p->state == PEER_MADE && !must_wait(c, p))
 		return begin_connecting(c, p, now);
-	return listens(p) && now > p->asked_ns + ASK_NS ? ask(c, p, now) : 0;
+	return coordinator_is_asked(p) && now > p->asked_ns + ASK_NS
+		       ? coordinator_ask_clock(c, p, now)
+		       : 0;
 }
 
 /* What has come was read before: nobody is late only because we were stopped. */
-static int advance_all(struct coordinator *c)
+static int coordinator_advance_all(struct coordinator *c)
 {
 	int err = 0;
 
 	for_each_peer(c, p)
-		err = err ? err : advance(c, p, clock_now());
+		err = err ? err : coordinator_advance(c, p, clock_now());
 	return err;
 }
 
 /* ---- reading and writing ---- */
 
-struct polled {
+struct poll_set {
 	struct pollfd fds[3 * LOAD_AGENTS_MAX + 1];
 	struct peer *peers[3 * LOAD_AGENTS_MAX + 1];
 	nfds_t n;
 };
 
-static void add(struct polled *polled, int fd, short events, struct peer *p)
+static void poll_set_add(struct poll_set *set, int fd, short events, struct peer *p)
 {
 	if (fd < 0)
 		return;
-	polled->fds[polled->n] = (struct pollfd){ .fd = fd, .events = events };
-	polled->peers[polled->n++] = p;
+	set->fds[set->n] = (struct pollfd){ .fd = fd, .events = events };
+	set->peers[set->n++] = p;
 }
 
 /* A block that is not handed on yet would be gone by reading. */
-static void gather(struct coordinator *c, struct polled *polled, int stop_fd)
+static void coordinator_fill_poll_set(struct coordinator *c, struct poll_set *set, int stop_fd)
 {
-	polled->n = 0;
-	add(polled, stop_fd, POLLIN, NULL);
+	set->n = 0;
+	poll_set_add(set, stop_fd, POLLIN, NULL);
 	for_each_peer(c, p) {
 		if (p->state >= PEER_FINAL)
 			continue;
 		if (!p->n_block)
-			add(polled, p->remote.out, POLLIN, p);
-		add(polled, p->remote.err, POLLIN, p);
+			poll_set_add(set, p->remote.out, POLLIN, p);
+		poll_set_add(set, p->remote.err, POLLIN, p);
 		if (remote_wants_out(&p->remote))
-			add(polled, p->remote.in, POLLOUT, p);
+			poll_set_add(set, p->remote.in, POLLOUT, p);
 	}
 }
 
-static bool serve(struct peer *p, int fd, uint64_t now)
+static bool coordinator_serve_fd(struct peer *p, int fd, uint64_t now)
 {
 	if (fd == p->remote.err) {
 		remote_read_words(&p->remote);
@@ -182,20 +184,20 @@ static int poll_all(struct coordinator *c, int stop_fd, uint64_t timeout_ns)
 	const struct timespec ts = {
 		.tv_sec = timeout_ns / NS_PER_S, .tv_nsec = timeout_ns % NS_PER_S,
 	};
-	struct polled polled;
+	struct poll_set set;
 	uint64_t now;
 	int any = 0;
 
-	gather(c, &polled, stop_fd);
-	if (ppoll(polled.fds, polled.n, &ts, NULL) < 0)
+	coordinator_fill_poll_set(c, &set, stop_fd);
+	if (ppoll(set.fds, set.n, &ts, NULL) < 0)
 		return errno == EINTR ? 0 : -errno;
 	now = clock_now();
-	for (nfds_t i = 0; i < polled.n; i++) {
-		if (!polled.fds[i].revents)
+	for (nfds_t i = 0; i < set.n; i++) {
+		if (!set.fds[i].revents)
 			continue;
-		if (!polled.peers[i])
+		if (!set.peers[i])
 			return -EINTR;
-		any |= serve(polled.peers[i], polled.fds[i].fd, now);
+		any |= coordinator_serve_fd(set.peers[i], set.fds[i].fd, now);
 	}
 	return any;
 }
@@ -240,7 +242,7 @@ static void coordinator_damage(const struct event_source *source, struct event_d
 	event_source_damage(event_memsource_source(c->queue), damage);
 }
 
-static void free_source(struct event_source *source)
+static void coordinator_free_source(struct event_source *source)
 {
 	(void)source; /* the coordinator owns it */
 }
@@ -253,7 +255,7 @@ struct event_source *coordinator_source(struct coordinator *c)
 /* ---- the run ---- */
 
 /* Before the start: answers are taken at once, other things wait in the queue. */
-static int take_answers(struct coordinator *c)
+static int coordinator_read_answers(struct coordinator *c)
 {
 	struct event_block block;
 	int ret = 0;
@@ -268,7 +270,7 @@ static int take_answers(struct coordinator *c)
 	return 0;
 }
 
-static uint32_t count(const struct coordinator *c, enum peer_state state)
+static uint32_t coordinator_count(const struct coordinator *c, enum peer_state state)
 {
 	uint32_t n = 0;
 
@@ -277,7 +279,7 @@ static uint32_t count(const struct coordinator *c, enum peer_state state)
 	return n;
 }
 
-static void say_why(const struct coordinator *c, struct strbuf *why)
+static void coordinator_put_errors(const struct coordinator *c, struct strbuf *why)
 {
 	const char *between = "";
 
@@ -291,21 +293,22 @@ int coordinator_connect(struct coordinator *c, int stop_fd, struct strbuf *why)
 {
 	int ret = 0;
 
-	while (ret >= 0 && count(c, PEER_CONNECTED) + count(c, PEER_LOST) < c->n_peers) {
+	while (ret >= 0 && coordinator_count(c, PEER_CONNECTED) + coordinator_count(c, PEER_LOST) <
+				   c->n_peers) {
 		ret = poll_all(c, stop_fd, POLL_NS);
 		if (ret >= 0)
-			ret = take_answers(c);
+			ret = coordinator_read_answers(c);
 		if (ret >= 0)
-			ret = advance_all(c);
+			ret = coordinator_advance_all(c);
 	}
-	if (ret >= 0 && !count(c, PEER_CONNECTED)) {
-		say_why(c, why);
+	if (ret >= 0 && !coordinator_count(c, PEER_CONNECTED)) {
+		coordinator_put_errors(c, why);
 		ret = -ECONNREFUSED;
 	}
 	return ret < 0 ? ret : 0;
 }
 
-static uint64_t slowest(const struct coordinator *c)
+static uint64_t coordinator_slowest_rtt(const struct coordinator *c)
 {
 	uint64_t ns = 0;
 
@@ -327,12 +330,12 @@ static int start_one(struct coordinator *c, struct peer *p, uint64_t start)
 	p->due_ns = end + 2 * c->run.drain_ns + SLACK_NS;
 	p->convert.from_ns = start;
 	p->convert.until_ns = p->due_ns + TIMES_MAX_NS;
-	return told(c, p, remote_send(&p->remote, "start %" PRIu64, theirs));
+	return coordinator_check_send(c, p, remote_send(&p->remote, "start %" PRIu64, theirs));
 }
 
 int coordinator_start(struct coordinator *c)
 {
-	const uint64_t start = clock_now() + START_NS + 2 * slowest(c);
+	const uint64_t start = clock_now() + START_NS + 2 * coordinator_slowest_rtt(c);
 	bool clock = true;
 	int err = 0;
 
@@ -350,7 +353,7 @@ int coordinator_start(struct coordinator *c)
 int coordinator_wait(struct coordinator *c, int stop_fd, uint64_t timeout_ns)
 {
 	int ret = poll_all(c, stop_fd, timeout_ns < POLL_NS ? timeout_ns : POLL_NS);
-	int err = ret < 0 ? 0 : advance_all(c);
+	int err = ret < 0 ? 0 : coordinator_advance_all(c);
 
 	return err ? err : ret;
 }
@@ -402,7 +405,7 @@ int coordinator_new(struct coordinator **out, const struct coordinator_config *c
 {
 	static const struct event_source_ops ops = {
 		.next = coordinator_next, .rewind = coordinator_rewind, .seek = coordinator_seek,
-		.damage = coordinator_damage, .free = free_source,
+		.damage = coordinator_damage, .free = coordinator_free_source,
 	};
 	struct coordinator *c = calloc(1, sizeof(*c));
 	int err = 0;

@@ -19,12 +19,12 @@
 
 #define KEY_MAX 128
 
-static uint32_t number(const struct coordinator *c, const struct peer *p)
+static uint32_t coordinator_peer_number(const struct coordinator *c, const struct peer *p)
 {
 	return (uint32_t)(p - c->peers);
 }
 
-static struct event_sink *queue(struct coordinator *c)
+static struct event_sink *coordinator_sink(struct coordinator *c)
 {
 	return event_memsource_sink(c->queue);
 }
@@ -33,7 +33,7 @@ static struct event_sink *queue(struct coordinator *c)
 
 int coordinator_put_facts(struct coordinator *c)
 {
-	struct event_sink *sink = queue(c);
+	struct event_sink *sink = coordinator_sink(c);
 	const uint64_t now = clock_now();
 	int err = 0;
 
@@ -47,14 +47,15 @@ int coordinator_put_facts(struct coordinator *c)
 int coordinator_put_offset(struct coordinator *c, struct peer *p)
 {
 	p->told_error_ns = p->convert.offset.error_ns;
-	return agent_list_put_clock(queue(c), clock_now(), number(c, p), &p->convert.offset);
+	return agent_list_put_clock(coordinator_sink(c), clock_now(), coordinator_peer_number(c, p),
+				    &p->convert.offset);
 }
 
 /* ---- losing one ---- */
 
 int coordinator_lose(struct coordinator *c, struct peer *p, const char *why)
 {
-	const uint32_t n = number(c, p);
+	const uint32_t n = coordinator_peer_number(c, p);
 	char text[4 * PEER_NAME_MAX];
 	const char *words;
 
@@ -68,12 +69,12 @@ int coordinator_lose(struct coordinator *c, struct peer *p, const char *why)
 	remote_release(&p->remote);
 	if (c->lost)
 		c->lost(c->ctx, n);
-	return event_put_fact(queue(c), clock_now(), LOAD_FACT_AGENT_LOST, text);
+	return event_put_fact(coordinator_sink(c), clock_now(), LOAD_FACT_AGENT_LOST, text);
 }
 
 /* ---- answers ---- */
 
-static int take_state(struct peer *p, const char *value)
+static int coordinator_read_state(struct peer *p, const char *value)
 {
 	if (p->state == PEER_MAKING && !strcmp(value, AGENT_MADE))
 		p->state = PEER_ASKING;
@@ -85,7 +86,7 @@ static int take_state(struct peer *p, const char *value)
 }
 
 /* Of several questions only the last one's answer is known the time of. */
-static int take_clock(struct peer *p, const char *value, uint64_t theirs)
+static int coordinator_read_clock(struct peer *p, const char *value, uint64_t theirs)
 {
 	uint64_t n;
 
@@ -100,32 +101,33 @@ static int take_clock(struct peer *p, const char *value, uint64_t theirs)
 }
 
 /* It comes to a terminal, where more bytes than those below a space may command. */
-static void make_printable(char *text)
+static void coordinator_make_printable(char *text)
 {
 	for (; *text; text++)
 		if (!isprint((unsigned char)*text))
 			*text = '?';
 }
 
-static void take_version(struct peer *p, const char *value)
+static void coordinator_read_version(struct peer *p, const char *value)
 {
 	if (!strcmp(value, hostlat_version()))
 		return;
 	snprintf(p->version, sizeof(p->version), " (hostlat %.40s there, %s here)", value,
 		 hostlat_version());
-	make_printable(p->version);
+	coordinator_make_printable(p->version);
 }
 
 /* Facts of the agent's host stand beside ours. What it was told to load is ours already. */
-static int pass_fact(struct coordinator *c, const struct peer *p, const char *key,
-		     const char *value)
+static int coordinator_pass_fact(struct coordinator *c, const struct peer *p, const char *key,
+				 const char *value)
 {
 	char full[KEY_MAX];
-	int n = snprintf(full, sizeof(full), "agent.%" PRIu32 ".%s", number(c, p), key);
+	int n = snprintf(full, sizeof(full), "agent.%" PRIu32 ".%s", coordinator_peer_number(c, p),
+			 key);
 
 	if (n >= (int)sizeof(full) || !strncmp(key, "load.", 5) || p->state >= PEER_RUNNING)
 		return 0;
-	return event_put_fact(queue(c), clock_now(), full, value);
+	return event_put_fact(coordinator_sink(c), clock_now(), full, value);
 }
 
 /* Which cards stamp, and how well, only the agents know. True if the fact is such a one. */
@@ -150,31 +152,32 @@ static bool is_cause(const struct peer *p, const char *key, const char *value)
 	       !causes_take(&causes, value);
 }
 
-static int take_fact(struct coordinator *c, struct peer *p, const struct event *event)
+static int coordinator_read_fact(struct coordinator *c, struct peer *p, const struct event *event)
 {
 	const char *key, *value;
 
 	event_fact_get(event, &key, &value);
 	if (!strcmp(key, AGENT_STATE))
-		return take_state(p, value);
+		return coordinator_read_state(p, value);
 	if (!strcmp(key, AGENT_VERSION))
-		take_version(p, value);
+		coordinator_read_version(p, value);
 	if (!strcmp(key, AGENT_CLOCK))
-		return take_clock(p, value, event->time);
+		return coordinator_read_clock(p, value, event->time);
 	if (is_of_card(key, value) || is_cause(p, key, value))
-		return event_put_fact(queue(c), clock_now(), key, value);
+		return event_put_fact(coordinator_sink(c), clock_now(), key, value);
 	if (!strcmp(key, LOAD_FACT_POLLED) && p->role == ROLE_LATENCY)
-		return agent_list_put_polled(queue(c), clock_now(), number(c, p), value);
+		return agent_list_put_polled(coordinator_sink(c), clock_now(),
+					     coordinator_peer_number(c, p), value);
 	if (strcmp(key, AGENT_ERROR))
-		return pass_fact(c, p, key, value);
+		return coordinator_pass_fact(c, p, key, value);
 	snprintf(p->error, sizeof(p->error), "%s", *value ? value : "it can't");
-	make_printable(p->error);
+	coordinator_make_printable(p->error);
 	return 0;
 }
 
 /* ---- blocks ---- */
 
-static int end(struct coordinator *c, struct peer *p)
+static int coordinator_end_peer(struct coordinator *c, struct peer *p)
 {
 	p->state = PEER_FINAL;
 	remote_close_in(&p->remote);
@@ -189,38 +192,39 @@ static bool in_place(const struct peer *p, uint16_t kind)
 	return kind == EV_FLOW && p->state >= PEER_CONNECTING && p->state <= PEER_CONNECTED;
 }
 
-static int take_event(struct coordinator *c, struct peer *p, const struct event *event)
+static int coordinator_read_event(struct coordinator *c, struct peer *p, const struct event *event)
 {
 	struct event_load load;
 	int err;
 
 	if (event->kind == EV_FACT)
-		return take_fact(c, p, event);
+		return coordinator_read_fact(c, p, event);
 	if (event->kind != EV_LOAD && event->kind != EV_NOISE && event->kind != EV_FLOW &&
 	    event->kind != EV_CLOCK)
 		return 0;
 	if (!in_place(p, event->kind))
 		return -EBADMSG;
-	err = convert_record(&p->convert, event, queue(c));
+	err = convert_record(&p->convert, event, coordinator_sink(c));
 	if (err || event->kind != EV_LOAD)
 		return err;
 	event_copy(event, &load, sizeof(load));
-	return load.flags & LOAD_FINAL ? end(c, p) : 0;
+	return load.flags & LOAD_FINAL ? coordinator_end_peer(c, p) : 0;
 }
 
-static int take_records(struct coordinator *c, struct peer *p, const struct event_block *block)
+static int coordinator_read_records(struct coordinator *c, struct peer *p,
+				    const struct event_block *block)
 {
 	struct event event;
 	size_t at = 0;
 	int err = 0;
 
 	while (!err && p->state != PEER_FINAL && event_block_next(block, &at, &event))
-		err = take_event(c, p, &event);
+		err = coordinator_read_event(c, p, &event);
 	return err;
 }
 
 /* 1: `out` is to be handed on. */
-static int take_samples(struct coordinator *c, struct peer *p, struct event_block *out)
+static int coordinator_read_samples(struct coordinator *c, struct peer *p, struct event_block *out)
 {
 	int err = -EBADMSG;
 
@@ -231,7 +235,7 @@ static int take_samples(struct coordinator *c, struct peer *p, struct event_bloc
 	return err ? err : 1;
 }
 
-static const char *not_readable(int err)
+static const char *coordinator_read_error(int err)
 {
 	if (err == -ENOEXEC)
 		return "what it says is no stream of hostlat; is --agent-command right, and does "
@@ -242,28 +246,28 @@ static const char *not_readable(int err)
 }
 
 /* Nothing more can come from it. */
-static int ended(struct coordinator *c, struct peer *p)
+static int coordinator_lose_ended(struct coordinator *c, struct peer *p)
 {
 	return coordinator_lose(c, p, p->state == PEER_RUNNING ? "it ended before the run did" :
 								 "it ended before the run began");
 }
 
 /* 1, 2, 0 or -errno; -EBADMSG, -ENOEXEC, -EPROTONOSUPPORT and -ENODATA are the peer's. */
-static int take(struct coordinator *c, struct peer *p, struct event_block *out)
+static int coordinator_read_block(struct coordinator *c, struct peer *p, struct event_block *out)
 {
 	int err;
 
 	if (p->n_block)
-		return take_samples(c, p, out);
+		return coordinator_read_samples(c, p, out);
 	err = event_feed_next(p->remote.feed, &p->block);
 	if (err <= 0)
 		return err;
 	if (p->block.kind == EV_SAMPLE) {
 		p->at = 0;
 		p->n_block = p->block.count;
-		return p->n_block ? take_samples(c, p, out) : 2;
+		return p->n_block ? coordinator_read_samples(c, p, out) : 2;
 	}
-	err = p->block.record_size ? 0 : take_records(c, p, &p->block);
+	err = p->block.record_size ? 0 : coordinator_read_records(c, p, &p->block);
 	return err ? err : 2;
 }
 
@@ -278,15 +282,15 @@ int coordinator_take(struct coordinator *c, struct peer *p, struct event_block *
 
 	if (p->state >= PEER_FINAL)
 		return 0;
-	err = take(c, p, out);
+	err = coordinator_read_block(c, p, out);
 	if (is_its_fault(err))
-		err = coordinator_lose(c, p, not_readable(err));
+		err = coordinator_lose(c, p, coordinator_read_error(err));
 	else if (*p->error && p->state < PEER_FINAL)
 		err = coordinator_lose(c, p, p->error);
 	else if (err == -ENODATA)
-		err = ended(c, p);
+		err = coordinator_lose_ended(c, p);
 	else if (!err && p->remote.eof && (p->remote.err < 0 || p->due_ns <= clock_now()))
-		err = ended(c, p);
+		err = coordinator_lose_ended(c, p);
 	else
 		return err;
 	return err ? err : 2;

@@ -58,7 +58,7 @@ void counts_words(const struct load_analysis *a, struct report *r)
 }
 
 /* The counters don't tell which of those that failed were never sent, the samples do. */
-static struct value sent(const struct load_analysis *a)
+static struct value counts_sent(const struct load_analysis *a)
 {
 	const uint64_t failed = SUM(uint64_t, a, last.failed);
 	const uint64_t others = SUM(uint64_t, a, last.completed) +
@@ -79,7 +79,7 @@ void counts_report(const struct load_analysis *a, struct report *r)
 	struct load_misses misses;
 
 	object_add(o, "scheduled", value_u64(SUM(uint64_t, a, last.scheduled)));
-	object_add(o, "sent", sent(a));
+	object_add(o, "sent", counts_sent(a));
 	object_add(o, "completed", value_u64(completed));
 	object_add(o, "failed", value_u64(failed));
 	object_add(o, "unsent", value_u64(unsent));

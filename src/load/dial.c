@@ -12,7 +12,7 @@
 
 /* ---- flows ---- */
 
-static void put_address(const struct sockaddr_storage *from, uint8_t out[16], uint16_t *port)
+static void dial_copy_address(const struct sockaddr_storage *from, uint8_t out[16], uint16_t *port)
 {
 	const struct sockaddr_in *v4 = (const void *)from;
 	const struct sockaddr_in6 *v6 = (const void *)from;
@@ -26,7 +26,7 @@ static void put_address(const struct sockaddr_storage *from, uint8_t out[16], ui
 	}
 }
 
-static uint64_t cookie(int fd, int option)
+static uint64_t dial_cookie(int fd, int option)
 {
 	uint64_t value = 0;
 	socklen_t len = sizeof(value);
@@ -46,13 +46,13 @@ static void make_flow(struct load_thread *t, struct load_conn *c)
 	};
 
 	if (c->stream.fd >= 0) {
-		flow.netns_cookie = cookie(c->stream.fd, SO_NETNS_COOKIE);
-		flow.sock_cookie = cookie(c->stream.fd, SO_COOKIE);
+		flow.netns_cookie = dial_cookie(c->stream.fd, SO_NETNS_COOKIE);
+		flow.sock_cookie = dial_cookie(c->stream.fd, SO_COOKIE);
 		if (!getsockname(c->stream.fd, (struct sockaddr *)&local, &len))
-			put_address(&local, flow.local, &flow.local_port);
+			dial_copy_address(&local, flow.local, &flow.local_port);
 		len = sizeof(remote);
 		if (!getpeername(c->stream.fd, (struct sockaddr *)&remote, &len))
-			put_address(&remote, flow.remote, &flow.remote_port);
+			dial_copy_address(&remote, flow.remote, &flow.remote_port);
 		if (local.ss_family == AF_INET || local.ss_family == AF_INET6)
 			flow.family = local.ss_family;
 	}
@@ -61,7 +61,7 @@ static void make_flow(struct load_thread *t, struct load_conn *c)
 
 /* ---- up ---- */
 
-static void opened(struct load_thread *t, struct load_conn *c)
+static void dial_opened(struct load_thread *t, struct load_conn *c)
 {
 	uint64_t took;
 
@@ -81,7 +81,7 @@ static void opened(struct load_thread *t, struct load_conn *c)
 	conn_settle(t, c);
 }
 
-static void retry(struct load_thread *t, struct load_conn *c)
+static void dial_retry(struct load_thread *t, struct load_conn *c)
 {
 	const uint64_t delay = c->backoff ? NS_PER_MS << (c->backoff - 1) : 0;
 
@@ -123,7 +123,7 @@ static void give_up(struct load_thread *t, const struct load_conn *c, int err)
 }
 
 /* It could not be made. */
-static void failed(struct load_thread *t, struct load_conn *c, int err)
+static void dial_fail(struct load_thread *t, struct load_conn *c, int err)
 {
 	if (!t->dial_error)
 		t->dial_in_tls = c->state == CONN_TLS;
@@ -137,7 +137,7 @@ static void failed(struct load_thread *t, struct load_conn *c, int err)
 		noted_connection(t, c, err);
 		give_up(t, c, err);
 	}
-	retry(t, c);
+	dial_retry(t, c);
 }
 
 /* ---- down ---- */
@@ -146,7 +146,7 @@ static void failed(struct load_thread *t, struct load_conn *c, int err)
  * The server, or something on the way, ended it before it was good for anything. That it can be
  * made again says nothing until there is a reply.
  */
-static void shut(struct load_thread *t, struct load_conn *c, int err)
+static void dial_note_shut(struct load_thread *t, struct load_conn *c, int err)
 {
 	noted_connection(t, c, err);
 	t->shut++;
@@ -159,7 +159,7 @@ static void shut(struct load_thread *t, struct load_conn *c, int err)
 }
 
 /* The server has had enough of it: after so many requests, or so much time. */
-static void closed(struct load_thread *t, struct load_conn *c)
+static void dial_note_close(struct load_thread *t, struct load_conn *c)
 {
 	t->count.closes++;
 	if (t->phase == PHASE_RUN)
@@ -169,33 +169,33 @@ static void closed(struct load_thread *t, struct load_conn *c)
 void dial_lost(struct load_thread *t, struct load_conn *c, int err)
 {
 	if (c->replies && (err == -EPIPE || err == -ECONNRESET))
-		closed(t, c);
+		dial_note_close(t, c);
 	/* No request fails by it: nothing was asked for. */
 	if (c->replies && err == -EPROTO && !c->head)
 		noted_connection(t, c, err);
 	conn_fail(t, c, err);
 	if (!c->replies && err != -ETIMEDOUT)
-		shut(t, c, err);
+		dial_note_shut(t, c, err);
 	close_stream(t, c);
 	/* One that was of use is replaced at once; a server that only closes is left in peace. */
 	if (c->replies)
 		c->backoff = 0;
 	else
 		back_off(c);
-	retry(t, c);
+	dial_retry(t, c);
 }
 
 void dial_renew(struct load_thread *t, struct load_conn *c)
 {
 	close_stream(t, c);
 	c->backoff = 0;
-	retry(t, c);
+	dial_retry(t, c);
 }
 
 /* ---- being made ---- */
 
 /* A new socket's buffer has room for it. */
-static int greet(struct load_thread *t, struct load_conn *c)
+static int dial_greet(struct load_thread *t, struct load_conn *c)
 {
 	const struct load_target *target = c->target;
 	ssize_t n = net_stream_write(&c->stream, target->greeting, target->greeting_size);
@@ -220,7 +220,7 @@ static void note_refusal(struct load_thread *t, const char *text, size_t size)
 	t->dial_said[n] = '\0';
 }
 
-static int take_greeted(struct load_thread *t, struct load_conn *c, size_t n)
+static int dial_parse_greeting_replies(struct load_thread *t, struct load_conn *c, size_t n)
 {
 	const struct protocol *protocol = c->target->protocol;
 	size_t at = 0, used;
@@ -243,7 +243,7 @@ static int take_greeted(struct load_thread *t, struct load_conn *c, size_t n)
 	return 0;
 }
 
-static int hear_greeted(struct load_thread *t, struct load_conn *c)
+static int dial_read_greeting_replies(struct load_thread *t, struct load_conn *c)
 {
 	struct net_rx_stamp unused;
 	bool drained = false;
@@ -257,32 +257,32 @@ static int hear_greeted(struct load_thread *t, struct load_conn *c)
 		if (n <= 0)
 			return n ? (int)n : -ECONNRESET;
 		t->count.bytes_received += (uint64_t)n;
-		err = take_greeted(t, c, (size_t)n);
+		err = dial_parse_greeting_replies(t, c, (size_t)n);
 	}
 	if (err || c->greeted < c->target->greeting_replies)
 		return err;
 	c->rx = c->reply_begin = c->stream.received;
-	opened(t, c);
+	dial_opened(t, c);
 	return 0;
 }
 
 /* The transport is there. */
-static int ready(struct load_thread *t, struct load_conn *c)
+static int dial_ready(struct load_thread *t, struct load_conn *c)
 {
 	if (c->target->greeting_size)
-		return greet(t, c);
-	opened(t, c);
+		return dial_greet(t, c);
+	dial_opened(t, c);
 	return 0;
 }
 
-static int handshake(struct load_thread *t, struct load_conn *c)
+static int dial_handshake(struct load_thread *t, struct load_conn *c)
 {
 	int ret = net_stream_handshake(&c->stream);
 
-	return ret > 0 ? ready(t, c) : ret;
+	return ret > 0 ? dial_ready(t, c) : ret;
 }
 
-static int connected(struct load_thread *t, struct load_conn *c)
+static int dial_connected(struct load_thread *t, struct load_conn *c)
 {
 	int err = net_stream_connected(&c->stream);
 
@@ -292,10 +292,10 @@ static int connected(struct load_thread *t, struct load_conn *c)
 	if (t->config->stamps != STAMPS_USER)
 		net_stream_stamp(&c->stream, t->config->stamps == STAMPS_NIC);
 	if (!c->stream.tls)
-		return ready(t, c);
+		return dial_ready(t, c);
 	c->state = CONN_TLS;
 	err = net_stream_handshake_begin(&c->stream);
-	return err ? err : handshake(t, c);
+	return err ? err : dial_handshake(t, c);
 }
 
 void dial_event(struct load_thread *t, struct load_conn *c, uint32_t events)
@@ -303,11 +303,11 @@ void dial_event(struct load_thread *t, struct load_conn *c, uint32_t events)
 	int err = 0;
 
 	if (c->state == CONN_CONNECTING && events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
-		err = connected(t, c);
+		err = dial_connected(t, c);
 	else if (c->state == CONN_TLS)
-		err = handshake(t, c);
+		err = dial_handshake(t, c);
 	else if (c->state == CONN_GREETING && events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP))
-		err = hear_greeted(t, c);
+		err = dial_read_greeting_replies(t, c);
 	if (!err && c->stream.stamps && events & EPOLLERR)
 		err = conn_errors(t, c);
 	/* What came with its opening makes no event of its own. */
@@ -316,10 +316,10 @@ void dial_event(struct load_thread *t, struct load_conn *c, uint32_t events)
 	if (err && c->state == CONN_OPEN)
 		dial_lost(t, c, err);
 	else if (err)
-		failed(t, c, err);
+		dial_fail(t, c, err);
 }
 
-static void dial(struct load_thread *t, struct load_conn *c)
+static void dial_open(struct load_thread *t, struct load_conn *c)
 {
 	const struct load_target *target = c->target;
 	int err;
@@ -335,7 +335,7 @@ static void dial(struct load_thread *t, struct load_conn *c)
 	c->timer_ns = t->now + t->config->timeout_ns;
 	list_append(&t->connecting, &c->timer);
 	if (target->protocol->no_network) {
-		opened(t, c);
+		dial_opened(t, c);
 		return;
 	}
 	err = net_stream_open(&c->stream, &target->addresses[c->address % target->n_addresses]);
@@ -345,7 +345,7 @@ static void dial(struct load_thread *t, struct load_conn *c)
 		err = net_wait_add(&t->wait, c->stream.fd,
 				   (uint64_t)c->generation << 32 | c->index);
 	if (err)
-		failed(t, c, err);
+		dial_fail(t, c, err);
 }
 
 /* ---- what is due ---- */
@@ -355,7 +355,7 @@ void dial_begin(struct load_thread *t)
 	uint32_t i;
 
 	for (i = 0; i < t->n_conns; i++)
-		retry(t, &t->conns[i]);
+		dial_retry(t, &t->conns[i]);
 }
 
 static void make_due(struct load_thread *t, struct link *list)
@@ -364,7 +364,7 @@ static void make_due(struct load_thread *t, struct link *list)
 
 	while (t->n_connecting < LOAD_DIAL_WINDOW &&
 	       (c = list_first(list, struct load_conn, timer)) && c->timer_ns <= t->now)
-		dial(t, c);
+		dial_open(t, c);
 }
 
 void dial_due(struct load_thread *t)
@@ -373,7 +373,7 @@ void dial_due(struct load_thread *t)
 	unsigned int i;
 
 	while ((c = list_first(&t->connecting, struct load_conn, timer)) && c->timer_ns <= t->now)
-		failed(t, c, -ETIMEDOUT);
+		dial_fail(t, c, -ETIMEDOUT);
 	for (i = 0; i < LOAD_BACKOFFS; i++)
 		make_due(t, &t->retry[i]);
 }

@@ -291,7 +291,7 @@ void dist_bind_n(struct dist *dist, uint64_t n)
 
 /* --- The table --- */
 
-enum arg {
+enum dist_arg {
 	ARG_NONE,
 	ARG_VALUE,    /* in the unit, >= 0 */
 	ARG_SCALE,    /* in the unit, > 0 */
@@ -305,14 +305,14 @@ enum arg {
 #define SHAPE_MAX 1000
 #define EXPONENT_MAX 10
 
-struct kind {
+struct dist_row {
 	const char *name, *takes;
-	enum arg args[ARGS_MAX];
+	enum dist_arg args[ARGS_MAX];
 	double (*draw)(const struct dist *d, struct rng *rng);
 	double (*cdf)(const struct dist *d, double x); /* x >= 0 */
 };
 
-static const struct kind kinds[] = {
+static const struct dist_row rows[] = {
 	[DIST_KIND_FIXED] = { "fixed", "fixed:VALUE", { ARG_VALUE },
 			      fixed_draw, fixed_cdf },
 	[DIST_KIND_UNIFORM] = { "uniform", "uniform:FROM:TO", { ARG_VALUE, ARG_VALUE },
@@ -341,7 +341,7 @@ static const struct kind kinds[] = {
 double dist_draw(const struct dist *dist, struct rng *rng)
 {
 	BUG_ON(!dist->kind);
-	return fmin(fmax(kinds[dist->kind].draw(dist, rng), 0), DIST_LARGEST);
+	return fmin(fmax(rows[dist->kind].draw(dist, rng), 0), DIST_LARGEST);
 }
 
 double dist_cdf(const struct dist *dist, double x)
@@ -350,7 +350,7 @@ double dist_cdf(const struct dist *dist, double x)
 		return NAN;
 	if (x < 0)
 		return 0;
-	return x >= DIST_LARGEST ? 1 : kinds[dist->kind].cdf(dist, x);
+	return x >= DIST_LARGEST ? 1 : rows[dist->kind].cdf(dist, x);
 }
 
 /* --- Text --- */
@@ -401,7 +401,7 @@ static int parse_number(const char *text, enum dist_unit unit, double *out)
 	return 0;
 }
 
-static int parse_arg(const char *text, enum arg arg, enum dist_unit unit, double *out)
+static int dist_parse_arg(const char *text, enum dist_arg arg, enum dist_unit unit, double *out)
 {
 	int err;
 
@@ -419,14 +419,14 @@ static int parse_arg(const char *text, enum arg arg, enum dist_unit unit, double
 }
 
 /* All arguments of one kind, `rest` behind its name; NULL: none were given. */
-static int parse_args(char *rest, enum dist_kind kind, enum dist_unit unit, struct dist *out)
+static int dist_parse_args(char *rest, enum dist_kind kind, enum dist_unit unit, struct dist *out)
 {
 	struct dist d = { .kind = kind };
 	double *to[ARGS_MAX] = { &d.a, &d.b, &d.c };
 
-	for (int i = 0; i < ARGS_MAX && kinds[kind].args[i]; i++) {
+	for (int i = 0; i < ARGS_MAX && rows[kind].args[i]; i++) {
 		char *arg = strsep(&rest, ":");
-		int err = arg ? parse_arg(arg, kinds[kind].args[i], unit, to[i]) : -EINVAL;
+		int err = arg ? dist_parse_arg(arg, rows[kind].args[i], unit, to[i]) : -EINVAL;
 
 		if (err)
 			return err;
@@ -444,8 +444,8 @@ static bool is_kind_of(enum dist_kind kind, enum dist_unit unit)
 	       (kind != DIST_KIND_ETC || unit == DIST_UNIT_BYTES);
 }
 
-static void explain(const char *text, enum dist_kind kind, enum dist_unit unit,
-		    struct strbuf *why)
+static void dist_explain(const char *text, enum dist_kind kind, enum dist_unit unit,
+			 struct strbuf *why)
 {
 	struct nearest nearest;
 	size_t name = strcspn(text, ":");
@@ -453,7 +453,7 @@ static void explain(const char *text, enum dist_kind kind, enum dist_unit unit,
 
 	if (kind) {
 		strbuf_printf(why, "'%s' is not a distribution: takes %s, where a value is %s "
-			      "and a shape or CV is from %g to %d", text, kinds[kind].takes,
+			      "and a shape or CV is from %g to %d", text, rows[kind].takes,
 			      unit_takes[unit], SHAPE_MIN, SHAPE_MAX);
 		return;
 	}
@@ -461,11 +461,11 @@ static void explain(const char *text, enum dist_kind kind, enum dist_unit unit,
 		memcpy(word, text, name);
 	nearest_init(&nearest, word);
 	strbuf_printf(why, "'%s' is not a distribution: takes VALUE", text);
-	for (enum dist_kind i = DIST_KIND_FIXED; i < ARRAY_LEN(kinds); i++) {
+	for (enum dist_kind i = DIST_KIND_FIXED; i < ARRAY_LEN(rows); i++) {
 		if (!is_kind_of(i, unit))
 			continue;
-		strbuf_printf(why, ", %s", kinds[i].takes);
-		nearest_offer(&nearest, kinds[i].name);
+		strbuf_printf(why, ", %s", rows[i].takes);
+		nearest_offer(&nearest, rows[i].name);
 	}
 	strbuf_printf(why, "; a value is %s", unit_takes[unit]);
 	if (nearest.best)
@@ -487,14 +487,14 @@ int dist_parse(const char *text, enum dist_unit unit, struct dist *out, struct s
 		kind = DIST_KIND_FIXED;
 	} else {
 		name = strsep(&rest, ":");
-		for (enum dist_kind i = DIST_KIND_FIXED; i < ARRAY_LEN(kinds); i++) {
-			if (strcmp(name, kinds[i].name) == 0 && is_kind_of(i, unit))
+		for (enum dist_kind i = DIST_KIND_FIXED; i < ARRAY_LEN(rows); i++) {
+			if (strcmp(name, rows[i].name) == 0 && is_kind_of(i, unit))
 				kind = i;
 		}
 	}
 	if (kind)
-		err = parse_args(rest, kind, unit, out);
+		err = dist_parse_args(rest, kind, unit, out);
 	if (err)
-		explain(text, kind, unit, why);
+		dist_explain(text, kind, unit, why);
 	return err ? -EINVAL : 0;
 }

@@ -10,14 +10,14 @@
 #include "load/workload.h"
 
 /* Of a reply that is on its way. */
-struct state {
+struct echo_state {
 	uint8_t header[SYNTHETIC_REPLY_HEADER];
 	uint32_t have; /* bytes of the header */
 	uint32_t left; /* bytes behind it */
 	struct reply reply;
 };
 
-_Static_assert(sizeof(struct state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
+_Static_assert(sizeof(struct echo_state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
 
 static int put_rest(const struct workload *w, uint8_t *buffer, size_t header, size_t size,
 		    struct request *out)
@@ -60,7 +60,7 @@ int synthetic_encode(const struct workload *w, struct rng *rng,
 	return put_rest(w, buffer, SYNTHETIC_REQUEST_HEADER, r.size, out);
 }
 
-static int read_echo(struct state *s)
+static int read_echo(struct echo_state *s)
 {
 	struct echo_message m;
 	int err = echo_get(s->header, &m);
@@ -72,7 +72,7 @@ static int read_echo(struct state *s)
 	return 0;
 }
 
-static int read_synthetic(struct state *s)
+static int read_synthetic(struct echo_state *s)
 {
 	struct synthetic_reply r;
 	int err = synthetic_get_reply(s->header, &r);
@@ -87,8 +87,9 @@ static int read_synthetic(struct state *s)
 	return 0;
 }
 
-static int parse(struct state *s, uint32_t header, int (*read)(struct state *), const uint8_t *data,
-		 size_t size, size_t *used, struct reply *out)
+static int echo_parse_message(struct echo_state *s, uint32_t header,
+			      int (*read)(struct echo_state *), const uint8_t *data, size_t size,
+			      size_t *used, struct reply *out)
 {
 	size_t n = 0, rest;
 	int err;
@@ -120,13 +121,14 @@ int echo_parse(struct parser *parser, uint16_t type, const void *data, size_t si
 	       struct reply *out)
 {
 	(void)type;
-	return parse((struct state *)parser->state, ECHO_HEADER, read_echo, data, size, used, out);
+	return echo_parse_message((struct echo_state *)parser->state, ECHO_HEADER, read_echo, data,
+				  size, used, out);
 }
 
 int synthetic_parse(struct parser *parser, uint16_t type, const void *data, size_t size,
 		    size_t *used, struct reply *out)
 {
 	(void)type;
-	return parse((struct state *)parser->state, SYNTHETIC_REPLY_HEADER, read_synthetic, data,
-		     size, used, out);
+	return echo_parse_message((struct echo_state *)parser->state, SYNTHETIC_REPLY_HEADER,
+				  read_synthetic, data, size, used, out);
 }

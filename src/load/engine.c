@@ -44,25 +44,25 @@ struct load_engine {
 
 /* ---- new ---- */
 
-static int refuse(struct strbuf *why, const char *text)
+static int engine_refuse(struct strbuf *why, const char *text)
 {
 	strbuf_puts(why, text);
 	return -EINVAL;
 }
 
-static int check(const struct load_config *c, struct strbuf *why)
+static int engine_check(const struct load_config *c, struct strbuf *why)
 {
 	if (!c->n_targets || c->n_targets > LOAD_TARGETS_MAX)
-		return refuse(why, "there must be 1 to 64 targets");
+		return engine_refuse(why, "there must be 1 to 64 targets");
 	if (!c->threads || c->threads > LOAD_THREADS_MAX)
-		return refuse(why, "there must be 1 to 64 threads");
+		return engine_refuse(why, "there must be 1 to 64 threads");
 	if (c->connections < c->threads || c->connections > LOAD_CONNECTIONS_MAX)
-		return refuse(why, "there must be a connection for each thread, and at most "
-				   "1000000 in all");
+		return engine_refuse(why, "there must be a connection for each thread, and at most "
+					  "1000000 in all");
 	if (!c->outstanding || c->outstanding > LOAD_OUTSTANDING_MAX)
-		return refuse(why, "a connection may have 1 to 1024 requests outstanding");
+		return engine_refuse(why, "a connection may have 1 to 1024 requests outstanding");
 	if (!c->timeout_ns || !c->duration_ns)
-		return refuse(why, "the duration and the timeout must not be 0");
+		return engine_refuse(why, "the duration and the timeout must not be 0");
 	return 0;
 }
 
@@ -79,8 +79,8 @@ static int check_stamps(const struct load_config *config, const char *url,
 }
 
 /* The names are looked up once, before the run. */
-static int resolve(const struct load_config *config, struct load_target *target,
-		   struct strbuf *why)
+static int engine_resolve(const struct load_config *config, struct load_target *target,
+			  struct strbuf *why)
 {
 	const struct net_resolving patient = { .stop_fd = -1 };
 	int n;
@@ -125,7 +125,7 @@ static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 		err = net_tls_context_new(&e->tls, &tls, why);
 	if (!err)
 		err = check_stamps(config, config->targets[i], target, why);
-	return err ? err : resolve(config, target, why);
+	return err ? err : engine_resolve(config, target, why);
 }
 
 /* ---- network cards ---- */
@@ -305,7 +305,7 @@ static int init_thread(struct load_engine *e, uint32_t i)
 	return err ? err : init_conns(e, t);
 }
 
-static int put_facts(struct load_engine *e)
+static int engine_put_facts(struct load_engine *e)
 {
 	const uint64_t now = clock_now();
 	struct event_sink *sink = engine_source_sink(e->source);
@@ -323,7 +323,7 @@ static int init_engine(struct load_engine *e, struct strbuf *why)
 {
 	const struct load_config *c = &e->config;
 	uint32_t i;
-	int err = check(c, why);
+	int err = engine_check(c, why);
 
 	if (!err)
 		err = statuses_parse(c->expect, &e->expect, why);
@@ -352,7 +352,7 @@ static int init_engine(struct load_engine *e, struct strbuf *why)
 	if (!err && e->n_nics)
 		clock_sleep_until(clock_system(),
 				  clock_now() + NIC_BASELINE_NS);
-	return err ? err : put_facts(e);
+	return err ? err : engine_put_facts(e);
 }
 
 int load_engine_new(struct load_engine **out, const struct load_config *config,
@@ -483,7 +483,7 @@ struct event_source *load_engine_source(struct load_engine *e)
 	return engine_source_events(e->source);
 }
 
-static void join(struct load_engine *e)
+static void engine_join_threads(struct load_engine *e)
 {
 	uint32_t i;
 
@@ -498,7 +498,7 @@ void load_engine_free(struct load_engine *e)
 
 	if (!e)
 		return;
-	join(e);
+	engine_join_threads(e);
 	for (i = 0; e->threads && i < e->config.threads; i++)
 		worker_release(&e->threads[i]);
 	for (i = 0; e->targets && i < e->config.n_targets; i++)

@@ -17,7 +17,7 @@
 #define FLOWS_AT_ONCE 4096
 
 /* What the pulling side knows of a thread. */
-struct view {
+struct thread_view {
 	struct load_thread *thread;
 	struct load_tick tick; /* the last one closed */
 	bool last;             /* ... is the thread's last */
@@ -26,10 +26,10 @@ struct view {
 
 struct engine_source {
 	struct event_source source;
-	struct view *views;
+	struct thread_view *views;
 	uint32_t n_views, agent;
 	uint32_t turn;           /* the thread whose samples are next */
-	struct view *lent;       /* whose ring the last block is in */
+	struct thread_view *lent;       /* whose ring the last block is in */
 	uint64_t n_lent;
 	struct event_memsource *queue;
 	struct interference_host interference;
@@ -39,7 +39,7 @@ struct engine_source {
 	bool done;               /* LOAD_FINAL was handed out */
 };
 
-static const struct load_tick *next_tick(const struct view *v)
+static const struct load_tick *next_tick(const struct thread_view *v)
 {
 	uint64_t n;
 	const struct load_tick *tick = ring_peek(&v->thread->ticks, 1, &n);
@@ -53,7 +53,7 @@ static const struct load_tick *next_tick(const struct view *v)
  * Those before the thread's next tick, or all. The tick is looked for last: one that wasn't there
  * then has all of these before it.
  */
-static const struct event_sample *samples(const struct view *v, uint64_t *n)
+static const struct event_sample *engine_source_samples(const struct thread_view *v, uint64_t *n)
 {
 	struct ring *ring = &v->thread->samples;
 	const struct event_sample *at =
@@ -65,7 +65,7 @@ static const struct event_sample *samples(const struct view *v, uint64_t *n)
 	return at;
 }
 
-static int put_flows(struct engine_source *p, struct view *v, int *any)
+static int put_flows(struct engine_source *p, struct thread_view *v, int *any)
 {
 	uint64_t n, i;
 	const struct event_flow *flows = ring_peek(&v->thread->flows, FLOWS_AT_ONCE, &n);
@@ -79,8 +79,8 @@ static int put_flows(struct engine_source *p, struct view *v, int *any)
 	return err;
 }
 
-static void lend(struct engine_source *p, struct view *v, const struct event_sample *at, uint64_t n,
-		 struct event_block *block)
+static void engine_source_lend(struct engine_source *p, struct thread_view *v,
+			       const struct event_sample *at, uint64_t n, struct event_block *block)
 {
 	uint64_t i, reach = UINT64_MAX;
 
@@ -105,21 +105,21 @@ static void lend(struct engine_source *p, struct view *v, const struct event_sam
 static int next_samples(struct engine_source *p, struct event_block *block)
 {
 	const struct event_sample *at;
-	struct view *v;
+	struct thread_view *v;
 	uint32_t i;
 	uint64_t n;
 	int err, any = 0;
 
 	for (i = 0; i < p->n_views; i++) {
 		v = &p->views[(p->turn + i) % p->n_views];
-		at = samples(v, &n);
+		at = engine_source_samples(v, &n);
 		/* A thread tells of a flow before it pushes samples of it. */
 		err = put_flows(p, v, &any);
 		if (err || any)
 			return err ? err : 2;
 		if (!n)
 			continue;
-		lend(p, v, at, n, block);
+		engine_source_lend(p, v, at, n, block);
 		p->turn = (p->turn + i + 1) % p->n_views;
 		return 1;
 	}
@@ -135,7 +135,7 @@ static int next_samples(struct engine_source *p, struct event_block *block)
 static int common_tick(const struct engine_source *p, uint64_t *number)
 {
 	const struct load_tick *tick;
-	const struct view *v;
+	const struct thread_view *v;
 
 	*number = 0;
 	for (v = p->views; v < p->views + p->n_views; v++) {
@@ -156,10 +156,10 @@ static int common_tick(const struct engine_source *p, uint64_t *number)
  * Takes the threads' ticks up to this number; one that had no room for a tick tells the next. Only
  * when all are at their last is it the last of all. Returns false if samples come before.
  */
-static bool take_ticks(struct engine_source *p, uint64_t number, bool *final)
+static bool engine_source_consume_ticks(struct engine_source *p, uint64_t number, bool *final)
 {
 	const struct load_tick *tick;
-	struct view *v;
+	struct thread_view *v;
 	bool all = true;
 	uint32_t i;
 
@@ -179,7 +179,8 @@ static bool take_ticks(struct engine_source *p, uint64_t number, bool *final)
 	return all;
 }
 
-static void add_counts(struct event_load *sum, const struct event_load *load, bool first)
+static void engine_source_add_counts(struct event_load *sum, const struct event_load *load,
+				     bool first)
 {
 	const uint64_t oldest = first || load->oldest_ns < sum->oldest_ns ? load->oldest_ns
 									  : sum->oldest_ns;
@@ -237,7 +238,7 @@ static int put_nic_error(struct engine_source *p, uint64_t now)
 }
 
 /* The threads have ended: their tables are at rest. */
-static int put_causes(struct engine_source *p, uint64_t now)
+static int engine_source_put_causes(struct engine_source *p, uint64_t now)
 {
 	struct causes all = { 0 };
 
@@ -256,7 +257,7 @@ static int put_tick(struct engine_source *p, bool final)
 	int err;
 
 	for (i = 0; i < p->n_views; i++) {
-		add_counts(&sum, &p->views[i].tick.load, i == 0);
+		engine_source_add_counts(&sum, &p->views[i].tick.load, i == 0);
 		if (p->views[i].tick.at_ns > now)
 			now = p->views[i].tick.at_ns;
 		if (p->views[i].tick.nic_error_ns > p->nic_error_ns)
@@ -269,7 +270,7 @@ static int put_tick(struct engine_source *p, bool final)
 	if (!err && final)
 		err = put_nic_error(p, now);
 	if (!err && final)
-		err = put_causes(p, now);
+		err = engine_source_put_causes(p, now);
 	if (!err && final)
 		err = polled_put(p->views[0].thread, p->n_views, p->polled, sink, now);
 	sum.flags |= p->interference.unread ? LOAD_NO_STAT : 0;
@@ -289,7 +290,7 @@ static int next_ticks(struct engine_source *p)
 
 	if (ret != 1)
 		return ret;
-	ret = take_ticks(p, number, &final) ? put_tick(p, final) : 0;
+	ret = engine_source_consume_ticks(p, number, &final) ? put_tick(p, final) : 0;
 	return ret ? ret : 2;
 }
 

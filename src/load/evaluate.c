@@ -35,7 +35,7 @@ void evaluate_release(struct load_analysis *analysis)
 	analysis->evaluated = false;
 }
 
-static int begin(struct load_analysis *analysis, double confidence)
+static int evaluate_begin(struct load_analysis *analysis, double confidence)
 {
 	struct load_result *r = &analysis->result;
 
@@ -53,7 +53,7 @@ static int begin(struct load_analysis *analysis, double confidence)
 	return r->parts ? 0 : -ENOMEM;
 }
 
-static int pool(struct load_analysis *analysis, enum load_from main, bool whole)
+static int evaluate_pool(struct load_analysis *analysis, enum load_from main, bool whole)
 {
 	struct load_result *r = &analysis->result;
 	const struct series *s = &analysis->series;
@@ -173,7 +173,7 @@ static int find_spearman(struct load_analysis *analysis, enum load_from main)
 	return err == -ENOMEM ? err : 0;
 }
 
-static int test_steady(struct load_analysis *analysis, enum load_from main)
+static int evaluate_stationarity(struct load_analysis *analysis, enum load_from main)
 {
 	struct load_result *r = &analysis->result;
 	const double asked = analysis->config.percentile;
@@ -203,7 +203,7 @@ int evaluate(struct load_analysis *analysis, uint64_t horizon_ns, double confide
 {
 	const enum load_from main = analysis->main;
 	struct load_result *r = &analysis->result;
-	int err = begin(analysis, confidence);
+	int err = evaluate_begin(analysis, confidence);
 
 	if (err)
 		return err;
@@ -211,7 +211,7 @@ int evaluate(struct load_analysis *analysis, uint64_t horizon_ns, double confide
 		series_before(&analysis->series, horizon_ns);
 	err = stationarity_warmup(&analysis->series, r->to, &r->from);
 	if (!err)
-		err = pool(analysis, main, whole);
+		err = evaluate_pool(analysis, main, whole);
 	for (int i = 0; !err && i < LOAD_FROMS; i++) {
 		if (whole || i == (int)main)
 			err = find_intervals(analysis, i, whole);
@@ -219,7 +219,7 @@ int evaluate(struct load_analysis *analysis, uint64_t horizon_ns, double confide
 	if (!err && whole)
 		err = check_by_batches(analysis, main);
 	if (!err)
-		err = test_steady(analysis, main);
+		err = evaluate_stationarity(analysis, main);
 	if (!err)
 		err = fit_gaps(analysis);
 	if (!err)

@@ -9,7 +9,7 @@
 #include "load/method.h"
 #include "report/human.h"
 
-static void put_lag(const struct load_analysis *a, struct strbuf *out)
+static void evidence_put_lag(const struct load_analysis *a, struct strbuf *out)
 {
 	const struct hist *lag =
 		interference_bound_lag(a, a->result.quantiles[a->main][REPORT_QUANTILES].ns);
@@ -23,7 +23,7 @@ static void put_lag(const struct load_analysis *a, struct strbuf *out)
 	strbuf_printf(out, ", %s at the %gth percentile", human_ns(buf, tail.value), 100 * q);
 }
 
-static void put_fit(const struct gap_fit *fit, const char *what, struct strbuf *out)
+static void evidence_put_fit(const struct gap_fit *fit, const char *what, struct strbuf *out)
 {
 	char buf[HUMAN_MAX];
 
@@ -31,7 +31,7 @@ static void put_fit(const struct gap_fit *fit, const char *what, struct strbuf *
 		      human_count(buf, fit->n), fit->effect);
 }
 
-static void put_root(const struct load_result *r, struct strbuf *out)
+static void evidence_put_root(const struct load_result *r, struct strbuf *out)
 {
 	const struct stationarity_tests *s = gate_root(r);
 
@@ -39,12 +39,14 @@ static void put_root(const struct load_result *r, struct strbuf *out)
 		      s == &r->tail ? "the tail" : "the median", s->adf_p, s->kpss_p);
 }
 
-static void put_change(const char *what, double change, const struct gate *g, struct strbuf *out)
+static void evidence_put_change(const char *what, double change, const struct gate *g,
+				struct strbuf *out)
 {
 	strbuf_printf(out, "%s by %+.0f %% (p %.3g)", what, 100 * change, g->p);
 }
 
-static void put_period(const char *what, const struct stationarity_tests *s, struct strbuf *out)
+static void evidence_put_period(const char *what, const struct stationarity_tests *s,
+				struct strbuf *out)
 {
 	char buf[HUMAN_MAX];
 
@@ -52,7 +54,7 @@ static void put_period(const char *what, const struct stationarity_tests *s, str
 		      human_ns(buf, (uint64_t)s->period_ns));
 }
 
-static void put_noise(const struct load_analysis *a, struct strbuf *out)
+static void evidence_put_interference(const struct load_analysis *a, struct strbuf *out)
 {
 	const struct interference_sum *l = &a->interference;
 	const char *between = "";
@@ -68,7 +70,7 @@ static void put_noise(const struct load_analysis *a, struct strbuf *out)
 	strbuf_printf(out, " in %s", human_ns(buf, a->elapsed_ns));
 }
 
-static void put_unknown(const struct load_analysis *a, struct strbuf *out)
+static void evidence_put_unknown(const struct load_analysis *a, struct strbuf *out)
 {
 	const uint32_t unknown = interference_bound_unknown(a, false);
 
@@ -79,8 +81,8 @@ static void put_unknown(const struct load_analysis *a, struct strbuf *out)
 			      unknown & LOAD_NO_STAT ? ", " : "");
 }
 
-static void put_cause(const struct load_analysis *a, enum cause_of of, const char *between,
-		      struct strbuf *out)
+static void evidence_put_cause(const struct load_analysis *a, enum cause_of of, const char *between,
+			       struct strbuf *out)
 {
 	if (!causes_top(&a->causes, of))
 		return;
@@ -88,7 +90,7 @@ static void put_cause(const struct load_analysis *a, enum cause_of of, const cha
 	failures_evidence(&a->causes, of, out);
 }
 
-static void put_outage(const struct load_analysis *a, struct strbuf *out)
+static void evidence_put_outage(const struct load_analysis *a, struct strbuf *out)
 {
 	struct strbuf outage = STRBUF_INIT(256);
 
@@ -97,14 +99,14 @@ static void put_outage(const struct load_analysis *a, struct strbuf *out)
 	strbuf_release(&outage);
 }
 
-static void put_count(const struct load_analysis *a, enum gate_id id, struct strbuf *out)
+static void evidence_put_count(const struct load_analysis *a, enum gate_id id, struct strbuf *out)
 {
 	const struct gate *g = &a->result.gates[id];
 
 	switch (id) {
 	case GATE_SERVER:
 		strbuf_printf(out, "%.0f of %u agents", g->statistic, a->config.agents);
-		put_cause(a, CAUSE_CONNECTION, "; ", out);
+		evidence_put_cause(a, CAUSE_CONNECTION, "; ", out);
 		break;
 	case GATE_RATE:
 		if (isnan(g->statistic))
@@ -121,14 +123,14 @@ static void put_count(const struct load_analysis *a, enum gate_id id, struct str
 		break;
 	case GATE_ERRORS:
 		strbuf_printf(out, "%.2f %% failed", 100 * g->statistic);
-		put_cause(a, CAUSE_REQUEST, "; ", out);
-		put_outage(a, out);
+		evidence_put_cause(a, CAUSE_REQUEST, "; ", out);
+		evidence_put_outage(a, out);
 		break;
 	case GATE_PORTS:
-		put_cause(a, CAUSE_CONNECTION, "", out);
+		evidence_put_cause(a, CAUSE_CONNECTION, "", out);
 		break;
 	case GATE_STATUS:
-		put_cause(a, CAUSE_REPLY, "", out);
+		evidence_put_cause(a, CAUSE_REPLY, "", out);
 		strbuf_puts(out, "; --expect makes the status a success");
 		break;
 	case GATE_CONNECTIONS:
@@ -151,7 +153,7 @@ static void put_count(const struct load_analysis *a, enum gate_id id, struct str
 	}
 }
 
-static void put_needed(const struct load_analysis *a, struct strbuf *out)
+static void evidence_put_needed(const struct load_analysis *a, struct strbuf *out)
 {
 	const uint64_t needed = gate_needed(a);
 	char buf[HUMAN_MAX];
@@ -164,8 +166,8 @@ static void put_needed(const struct load_analysis *a, struct strbuf *out)
 }
 
 /* Why there is no interval though the dependence leaves batches enough. */
-static void put_exceedances(const struct load_analysis *a, const struct interval *i,
-			    struct strbuf *out)
+static void evidence_put_exceedances(const struct load_analysis *a, const struct interval *i,
+				     struct strbuf *out)
 {
 	char buf[HUMAN_MAX], other[HUMAN_MAX];
 
@@ -183,8 +185,8 @@ static void put_exceedances(const struct load_analysis *a, const struct interval
 			      i->exceedances, human_count(buf, i->count));
 }
 
-static void put_dependence(const struct load_analysis *a, const struct interval *i,
-			   struct strbuf *out)
+static void evidence_put_dependence(const struct load_analysis *a, const struct interval *i,
+				    struct strbuf *out)
 {
 	const uint32_t windows = a->result.to - a->result.from;
 	char buf[HUMAN_MAX], other[HUMAN_MAX];
@@ -199,7 +201,8 @@ static void put_dependence(const struct load_analysis *a, const struct interval 
 			      INTERVAL_BATCHES_MIN);
 }
 
-static void put_interval(const struct load_analysis *a, enum gate_id id, struct strbuf *out)
+static void evidence_put_interval(const struct load_analysis *a, enum gate_id id,
+				  struct strbuf *out)
 {
 	const struct interval *i =
 		&a->result.quantiles[a->main][REPORT_QUANTILES];
@@ -209,11 +212,11 @@ static void put_interval(const struct load_analysis *a, enum gate_id id, struct 
 		strbuf_printf(out, "[%s, %s] of %s requests", human_ns(buf, i->lo_ns),
 			      human_ns(other, i->hi_ns), human_count(count, i->count));
 	else if (id == GATE_DEPENDENCE)
-		put_dependence(a, i, out);
+		evidence_put_dependence(a, i, out);
 	else
-		put_exceedances(a, i, out);
+		evidence_put_exceedances(a, i, out);
 	if (id == GATE_WIDTH)
-		put_needed(a, out);
+		evidence_put_needed(a, out);
 }
 
 void gate_evidence(const struct load_analysis *a, enum gate_id id, struct strbuf *out)
@@ -224,50 +227,50 @@ void gate_evidence(const struct load_analysis *a, enum gate_id id, struct strbuf
 		return;
 	switch (id) {
 	case GATE_SCHEDULE:
-		put_fit(&r->schedule, "as scheduled", out);
+		evidence_put_fit(&r->schedule, "as scheduled", out);
 		break;
 	case GATE_ARRIVALS:
-		put_fit(&r->sent, "as sent", out);
+		evidence_put_fit(&r->sent, "as sent", out);
 		break;
 	case GATE_LOOP:
 	case GATE_CLIENT:
-		put_lag(a, out);
-		put_outage(a, out);
+		evidence_put_lag(a, out);
+		evidence_put_outage(a, out);
 		break;
 	case GATE_NOISE:
-		put_noise(a, out);
+		evidence_put_interference(a, out);
 		break;
 	case GATE_HOST:
-		put_unknown(a, out);
+		evidence_put_unknown(a, out);
 		break;
 	case GATE_UNIT_ROOT:
-		put_root(r, out);
+		evidence_put_root(r, out);
 		break;
 	case GATE_TREND_MEDIAN:
-		put_change("the median", r->median.trend, &r->gates[id], out);
+		evidence_put_change("the median", r->median.trend, &r->gates[id], out);
 		break;
 	case GATE_TREND_TAIL:
-		put_change("the tail", r->tail.trend, &r->gates[id], out);
+		evidence_put_change("the tail", r->tail.trend, &r->gates[id], out);
 		break;
 	case GATE_SHIFT_MEDIAN:
-		put_change("the median", r->median.shift, &r->gates[id], out);
+		evidence_put_change("the median", r->median.shift, &r->gates[id], out);
 		break;
 	case GATE_SHIFT_TAIL:
-		put_change("the tail", r->tail.shift, &r->gates[id], out);
+		evidence_put_change("the tail", r->tail.shift, &r->gates[id], out);
 		break;
 	case GATE_PERIODIC_MEDIAN:
-		put_period("the median", &r->median, out);
+		evidence_put_period("the median", &r->median, out);
 		break;
 	case GATE_PERIODIC_TAIL:
-		put_period("the tail", &r->tail, out);
+		evidence_put_period("the tail", &r->tail, out);
 		break;
 	case GATE_DEPENDENCE:
 	case GATE_EXCEEDANCES:
 	case GATE_WIDTH:
-		put_interval(a, id, out);
+		evidence_put_interval(a, id, out);
 		break;
 	default:
-		put_count(a, id, out);
+		evidence_put_count(a, id, out);
 		break;
 	}
 }

@@ -27,8 +27,8 @@ static int more_frequent(const void *a, const void *b)
 }
 
 /* Those of one kind, an outage and then the most frequent first. Returns their number. */
-static uint32_t sorted(const struct causes *causes, enum cause_of of,
-		       const struct load_cause *out[CAUSES_MAX])
+static uint32_t failures_sort(const struct causes *causes, enum cause_of of,
+			      const struct load_cause *out[CAUSES_MAX])
 {
 	uint32_t n = 0;
 
@@ -86,7 +86,8 @@ static const struct phrase of_connections[] = {
 	  "connections could not be opened: no local port was left" },
 };
 
-static const struct phrase *find(const struct phrase *list, size_t n, const char *name)
+static const struct phrase *failures_find_phrase(const struct phrase *list, size_t n,
+						 const char *name)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!strcmp(list[i].name, name))
@@ -98,13 +99,13 @@ static const struct phrase *find(const struct phrase *list, size_t n, const char
 static const struct phrase *phrase_of(const struct load_cause *c)
 {
 	if (c->of == CAUSE_REQUEST)
-		return find(of_requests, ARRAY_LEN(of_requests), c->name);
+		return failures_find_phrase(of_requests, ARRAY_LEN(of_requests), c->name);
 	if (c->of == CAUSE_CONNECTION)
-		return find(of_connections, ARRAY_LEN(of_connections), c->name);
+		return failures_find_phrase(of_connections, ARRAY_LEN(of_connections), c->name);
 	return NULL;
 }
 
-static const char *verb(const struct load_cause *c)
+static const char *failures_verb(const struct load_cause *c)
 {
 	const bool one = c->count == 1;
 
@@ -116,7 +117,7 @@ static const char *verb(const struct load_cause *c)
 }
 
 /* A port that is missing has its own sentence. */
-static bool quotes(const struct load_cause *c)
+static bool failures_has_quote(const struct load_cause *c)
 {
 	return *c->text && !(c->of == CAUSE_CONNECTION && !strcmp(c->name, CAUSE_PORTS));
 }
@@ -128,7 +129,7 @@ static bool is_own_words(const struct load_cause *c, const struct phrase *phrase
 	       (phrase || c->of != CAUSE_CONNECTION);
 }
 
-static void put_outage(const struct load_cause *c, struct strbuf *out)
+static void failures_put_outage(const struct load_cause *c, struct strbuf *out)
 {
 	const double first = (double)c->first_ns / 1e9, last = (double)c->last_ns / 1e9;
 	char count[HUMAN_MAX];
@@ -140,40 +141,40 @@ static void put_outage(const struct load_cause *c, struct strbuf *out)
 			      "and %.1f s", human_count(count, c->count), first, last);
 }
 
-static void put_sentence(const struct load_cause *c, struct strbuf *out)
+static void failures_put_sentence(const struct load_cause *c, struct strbuf *out)
 {
 	const struct phrase *phrase = phrase_of(c);
 	char count[HUMAN_MAX], span[SPAN_MAX];
 
 	human_count(count, c->count);
 	if (is_outage(c)) {
-		put_outage(c, out);
+		failures_put_outage(c, out);
 		return;
 	}
 	if (phrase)
 		strbuf_printf(out, "%s %s", count, c->count == 1 ? phrase->one : phrase->many);
 	else if (c->of == CAUSE_REPLY)
-		strbuf_printf(out, "%s %s %s", count, verb(c), c->name);
+		strbuf_printf(out, "%s %s %s", count, failures_verb(c), c->name);
 	else if (c->of == CAUSE_CONNECTION)
-		strbuf_printf(out, "%s %s", count, verb(c));
+		strbuf_printf(out, "%s %s", count, failures_verb(c));
 	else
-		strbuf_printf(out, "%s %s (%s)", count, verb(c), c->name);
+		strbuf_printf(out, "%s %s (%s)", count, failures_verb(c), c->name);
 	strbuf_printf(out, ", %s", span_of(c, span));
-	if (quotes(c))
+	if (failures_has_quote(c))
 		strbuf_printf(out, is_own_words(c, phrase) ? ": '%s'" : ": %s", c->text);
 }
 
-static void find_of(const struct causes *causes, enum cause_of of, struct report *r)
+static void failures_find_kind(const struct causes *causes, enum cause_of of, struct report *r)
 {
 	const struct load_cause *list[CAUSES_MAX];
-	const uint32_t n = sorted(causes, of, list);
+	const uint32_t n = failures_sort(causes, of, list);
 	struct strbuf sentence = STRBUF_INIT(SENTENCE_MAX);
 	uint64_t rest = 0;
 	char count[HUMAN_MAX];
 
 	for (uint32_t i = 0; i < n && i < SHOWN_MOST; i++) {
 		strbuf_reset(&sentence);
-		put_sentence(list[i], &sentence);
+		failures_put_sentence(list[i], &sentence);
 		report_finding(r, "%s", strbuf_str(&sentence));
 	}
 	for (uint32_t i = SHOWN_MOST; i < n; i++)
@@ -189,7 +190,7 @@ void failures_find(const struct causes *causes, struct report *r)
 	static const enum cause_of order[] = { CAUSE_CONNECTION, CAUSE_REQUEST, CAUSE_REPLY };
 
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
-		find_of(causes, order[i], r);
+		failures_find_kind(causes, order[i], r);
 }
 
 void failures_report(const struct causes *causes, struct report *r)
@@ -202,7 +203,7 @@ void failures_report(const struct causes *causes, struct report *r)
 
 	for (int of = 0; of < CAUSE_OFS; of++) {
 		const struct load_cause *list[CAUSES_MAX];
-		const uint32_t n = sorted(causes, of, list);
+		const uint32_t n = failures_sort(causes, of, list);
 
 		for (uint32_t i = 0; i < n; i++)
 			TABLE_ADD(t, value_string(cause_of_name(of)), value_string(list[i]->name),
@@ -218,7 +219,7 @@ void failures_evidence(const struct causes *causes, enum cause_of of, struct str
 	const struct load_cause *top = causes_top(causes, of);
 
 	if (top)
-		put_sentence(top, out);
+		failures_put_sentence(top, out);
 }
 
 bool failures_outage(const struct causes *causes, struct strbuf *out)
@@ -226,6 +227,6 @@ bool failures_outage(const struct causes *causes, struct strbuf *out)
 	const struct load_cause *outage = causes_find(causes, CAUSE_CONNECTION, CAUSE_OUTAGE);
 
 	if (outage)
-		put_outage(outage, out);
+		failures_put_outage(outage, out);
 	return outage != NULL;
 }

@@ -45,7 +45,7 @@ const char *findmax_end_name(enum findmax_end end)
 /* -- where to ask ----------------------------------------------------------------------------- */
 
 /* While one side is missing: doubling or halving, beyond what is open. */
-static double reach(const struct findmax *fm)
+static double findmax_widen(const struct findmax *fm)
 {
 	double highest = fm->lo, lowest = fm->hi;
 
@@ -59,7 +59,7 @@ static double reach(const struct findmax *fm)
 }
 
 /* d ln(quantile) / d ln(rate), from the two ends of the bracket. */
-static double slope(const struct findmax *fm)
+static double findmax_slope(const struct findmax *fm)
 {
 	const struct findmax_point *a = &fm->at_lo, *b = &fm->at_hi;
 
@@ -73,7 +73,7 @@ static double slope(const struct findmax *fm)
 }
 
 /* ln of the rate at which the quantile is at the limit, from what is open. */
-static double estimate(const struct findmax *fm, double slope)
+static double findmax_estimate(const struct findmax *fm, double slope)
 {
 	double sum = 0, weight = 0;
 
@@ -87,10 +87,11 @@ static double estimate(const struct findmax *fm, double slope)
 }
 
 /* On the side of the estimate that is not shown yet, and for as long as showing it should take. */
-static double aim(const struct findmax *fm, double *seconds)
+static double findmax_aim(const struct findmax *fm, double *seconds)
 {
 	const struct findmax_point *last = &fm->open[fm->n_open - 1];
-	double precision = log1p(fm->config.precision), s = slope(fm), at = estimate(fm, s);
+	double precision = log1p(fm->config.precision), s = findmax_slope(fm),
+	       at = findmax_estimate(fm, s);
 	double shorter = last->half / (AIM_HALF * precision * s);
 	double lo = log(fm->lo);
 
@@ -121,7 +122,7 @@ static enum findmax_end judge_end(const struct findmax *fm)
 	return FINDMAX_GOES_ON;
 }
 
-static uint64_t duration(const struct findmax *fm, double rate, double seconds)
+static uint64_t findmax_duration(const struct findmax *fm, double rate, double seconds)
 {
 	const struct findmax_config *c = &fm->config;
 	double least = PROBE_TAIL / (1 - c->q) / rate;
@@ -143,16 +144,16 @@ bool findmax_next(struct findmax *fm, struct findmax_probe *probe)
 		rate = fm->doubted;
 		seconds = (double)fm->probe.duration_ns / NS_PER_S;
 	} else if (!fm->lo || !fm->hi) {
-		rate = reach(fm);
+		rate = findmax_widen(fm);
 	} else if (fm->n_open) {
-		rate = aim(fm, &seconds);
+		rate = findmax_aim(fm, &seconds);
 	} else {
 		rate = sqrt(fm->lo * fm->hi);
 	}
 	rate = fmin(fmax(rate, c->min), c->max);
 	fm->probe = (struct findmax_probe){
 		.rate = rate,
-		.duration_ns = duration(fm, rate, seconds),
+		.duration_ns = findmax_duration(fm, rate, seconds),
 		.confidence = 1 - (1 - c->confidence) / FINDMAX_PROBES,
 	};
 	fm->probes++;
@@ -160,7 +161,8 @@ bool findmax_next(struct findmax *fm, struct findmax_probe *probe)
 	return true;
 }
 
-static struct findmax_point measured(const struct findmax *fm, const struct load_quantile *q)
+static struct findmax_point findmax_measured(const struct findmax *fm,
+					     const struct load_quantile *q)
 {
 	struct findmax_point p = { .rate = 0 };
 
@@ -185,7 +187,7 @@ static void clip_open(struct findmax *fm)
 	fm->n_open = kept;
 }
 
-static void charge(struct findmax *fm, uint64_t took_ns)
+static void findmax_charge(struct findmax *fm, uint64_t took_ns)
 {
 	uint64_t lasted = fm->probe.duration_ns;
 
@@ -201,17 +203,17 @@ void findmax_doubt(struct findmax *fm, const struct load_quantile *quantile, uin
 		return;
 	}
 	fm->doubted = fm->probe.rate;
-	charge(fm, took_ns);
+	findmax_charge(fm, took_ns);
 }
 
 void findmax_feed(struct findmax *fm, enum load_truth truth, const struct load_quantile *quantile,
 		  uint64_t took_ns)
 {
-	struct findmax_point point = measured(fm, quantile);
+	struct findmax_point point = findmax_measured(fm, quantile);
 	double rate = fm->probe.rate;
 
 	BUG_ON(!rate);
-	charge(fm, took_ns);
+	findmax_charge(fm, took_ns);
 	fm->doubted = 0;
 	if (truth == LOAD_HOLDS) {
 		fm->lo = rate;

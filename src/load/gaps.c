@@ -67,7 +67,7 @@ int gaps_add(struct gaps *gaps, struct gap_queue *queue, uint64_t intended, uint
 	return 0;
 }
 
-static void keep(struct gap_values *values, double value)
+static void gaps_keep_value(struct gap_values *values, double value)
 {
 	if (values->seen++ % values->stride)
 		return;
@@ -82,22 +82,22 @@ static void keep(struct gap_values *values, double value)
 	values->items[values->n++] = value;
 }
 
-static int by_intended(const void *a, const void *b)
+static int gaps_order_by_intended(const void *a, const void *b)
 {
 	const struct gap_times *x = a, *y = b;
 
 	return sort_order(x->intended, y->intended) ?: sort_order(x->sent, y->sent);
 }
 
-static int by_sent(const void *a, const void *b)
+static int gaps_order_by_sent(const void *a, const void *b)
 {
 	const struct gap_times *x = a, *y = b;
 
 	return sort_order(x->sent, y->sent);
 }
 
-static void keep_gap(struct gaps *gaps, struct gap_values *values, uint64_t started, uint64_t from,
-		     uint64_t to)
+static void gaps_keep_gap(struct gaps *gaps, struct gap_values *values, uint64_t started,
+			  uint64_t from, uint64_t to)
 {
 	double u;
 
@@ -106,17 +106,18 @@ static void keep_gap(struct gaps *gaps, struct gap_values *values, uint64_t star
 	u = arrival_gap_probability(&gaps->arrival, gaps->rate, gaps->duration_ns,
 				    (double)(from - started), (double)(to - started));
 	if (!isnan(u))
-		keep(values, u);
+		gaps_keep_value(values, u);
 }
 
 /* All requests of one slot, by intended time. */
-static void take_slot(struct gaps *gaps, struct gap_times *times, size_t n, uint64_t started)
+static void gaps_keep_slot(struct gaps *gaps, struct gap_times *times, size_t n, uint64_t started)
 {
 	for (size_t i = 1; i < n; i++)
-		keep_gap(gaps, &gaps->schedule, started, times[i - 1].intended, times[i].intended);
-	qsort(times, n, sizeof(*times), by_sent);
+		gaps_keep_gap(gaps, &gaps->schedule, started, times[i - 1].intended,
+			      times[i].intended);
+	qsort(times, n, sizeof(*times), gaps_order_by_sent);
 	for (size_t i = 1; i < n; i++)
-		keep_gap(gaps, &gaps->sent, started, times[i - 1].sent, times[i].sent);
+		gaps_keep_gap(gaps, &gaps->sent, started, times[i - 1].sent, times[i].sent);
 }
 
 void gaps_take(struct gaps *gaps, struct gap_queue *queue, uint64_t started, uint64_t oldest)
@@ -127,7 +128,7 @@ void gaps_take(struct gaps *gaps, struct gap_queue *queue, uint64_t started, uin
 
 	if (!n)
 		return;
-	qsort(times, n, sizeof(*times), by_intended);
+	qsort(times, n, sizeof(*times), gaps_order_by_intended);
 	for (; from < n; from = to) {
 		const uint64_t slot = times[from].intended / gaps->slot_ns;
 
@@ -136,7 +137,7 @@ void gaps_take(struct gaps *gaps, struct gap_queue *queue, uint64_t started, uin
 		for (to = from; to < n && times[to].intended / gaps->slot_ns == slot; to++)
 			;
 		if (!queue->overflow || slot < queue->full_from || slot > queue->full_to)
-			take_slot(gaps, times + from, to - from, started);
+			gaps_keep_slot(gaps, times + from, to - from, started);
 	}
 	memmove(times, times + from, (n - from) * sizeof(*times));
 	queue->pending.len = n - from;

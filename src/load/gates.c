@@ -118,26 +118,26 @@ void gate_at_least(struct load_analysis *a, enum gate_id id, double statistic, d
 }
 
 /* It applies, and can't be judged. */
-static void untested(struct load_analysis *a, enum gate_id id, const char *why)
+static void gate_untested(struct load_analysis *a, enum gate_id id, const char *why)
 {
 	a->result.gates[id].untested = why;
 }
 
 /* Fails only if the test agrees, once all p are known. */
-static void tested(struct load_analysis *a, enum gate_id id, double p)
+static void gate_tested(struct load_analysis *a, enum gate_id id, double p)
 {
 	a->result.gates[id].tested = true;
 	a->result.gates[id].p = p;
 }
 
-static const struct interval *target(const struct load_analysis *a)
+static const struct interval *gates_target_interval(const struct load_analysis *a)
 {
 	return &a->result.quantiles[a->main][REPORT_QUANTILES];
 }
 
 /* -- the load ------------------------------------------------------------------------------- */
 
-static void judge_server(struct load_analysis *a)
+static void gates_judge_server(struct load_analysis *a)
 {
 	uint32_t unreachable = 0;
 
@@ -147,7 +147,7 @@ static void judge_server(struct load_analysis *a)
 }
 
 /* Connections that only want for a port of ours say nothing against the server. */
-static void judge_ports(struct load_analysis *a)
+static void gates_judge_ports(struct load_analysis *a)
 {
 	const struct load_cause *ports = causes_find(&a->causes, CAUSE_CONNECTION, CAUSE_PORTS);
 
@@ -160,7 +160,7 @@ static void judge_ports(struct load_analysis *a)
 }
 
 /* Of HTTP: every reply is a redirect, or says that there is nothing. */
-static void judge_status(struct load_analysis *a)
+static void gates_judge_status(struct load_analysis *a)
 {
 	const double completed = SUM(double, a, last.completed);
 	const uint64_t empty = causes_count(&a->causes, CAUSE_REPLY);
@@ -174,14 +174,14 @@ static void judge_status(struct load_analysis *a)
  * A queue that only fluctuates leaves a difference of no more than some roots of the count. An open
  * loop of which that is not known is not one at a rate.
  */
-static void judge_rate(struct load_analysis *a)
+static void gates_judge_rate(struct load_analysis *a)
 {
 	const double due = SUM(double, a, sending.scheduled) - SUM(double, a, before.scheduled);
 	const double over = SUM(double, a, sending.completed) + SUM(double, a, sending.failed) -
 		SUM(double, a, before.completed) - SUM(double, a, before.failed);
 
 	if (!(due > 0) && a->config.loop == LOOP_CLOSED) {
-		untested(a, GATE_RATE, "no request was sent in the last half of the run");
+		gate_untested(a, GATE_RATE, "no request was sent in the last half of the run");
 		return;
 	}
 	gate_at_least(a, GATE_RATE, due > 0 ? over / due : NAN, RATE_LEAST);
@@ -189,15 +189,15 @@ static void judge_rate(struct load_analysis *a)
 		a->result.gates[GATE_RATE].pass = true;
 }
 
-static void judge_gaps(struct load_analysis *a, enum gate_id id, const struct gap_fit *fit)
+static void gates_judge_gaps(struct load_analysis *a, enum gate_id id, const struct gap_fit *fit)
 {
 	if (!fit->known) {
 		if (a->config.arrival.kind != ARRIVAL_FILE)
-			untested(a, id, "too few requests");
+			gate_untested(a, id, "too few requests");
 		return;
 	}
 	gate_at_most(a, id, fit->effect, ARRIVAL_EFFECT);
-	tested(a, id, fit->p);
+	gate_tested(a, id, fit->p);
 }
 
 static double lag_quantile(const struct hist *lag, double q)
@@ -218,20 +218,20 @@ static const struct hist *load_lag(const struct load_analysis *a)
  * come up to d late leave up to d late. So a lag that is small against the latency asked for can't
  * spoil it, whatever it does to gaps that are as short as it is.
  */
-static void judge_arrivals(struct load_analysis *a)
+static void gates_judge_arrivals(struct load_analysis *a)
 {
 	const struct load_result *r = &a->result;
 
 	if (a->config.loop == LOOP_CLOSED)
 		return;
-	judge_gaps(a, GATE_SCHEDULE, &r->schedule);
-	judge_gaps(a, GATE_ARRIVALS, &r->sent);
-	if (lag_quantile(load_lag(a), 0.99) <= LAG_HARMLESS * (double)target(a)->ns)
+	gates_judge_gaps(a, GATE_SCHEDULE, &r->schedule);
+	gates_judge_gaps(a, GATE_ARRIVALS, &r->sent);
+	if (lag_quantile(load_lag(a), 0.99) <= LAG_HARMLESS * (double)gates_target_interval(a)->ns)
 		a->result.gates[GATE_ARRIVALS].pass = true;
 }
 
 /* One that can't keep up is not made up for by others that idle. */
-static double busiest(const struct load_analysis *a)
+static double gates_busiest_agent(const struct load_analysis *a)
 {
 	double most = 0;
 
@@ -252,41 +252,41 @@ static double busiest(const struct load_analysis *a)
  * them. At ticks with requests waiting it is the former; ticks come ten times a second, so that
  * their share is compared roughly.
  */
-static void judge_client(struct load_analysis *a)
+static void gates_judge_client(struct load_analysis *a)
 {
 	const double limit = interference_bound_limit(a->config.percentile);
 	const double ticks = SUM(double, a, ticks),
-		     late = interference_bound_late(a, target(a)->ns);
+		     late = interference_bound_late(a, gates_target_interval(a)->ns);
 	const double waiting = ticks > 0 ? SUM(double, a, ticks_waiting) / ticks : 0;
 	const bool waits = waiting > late / 4;
 	const double samples = SUM(double, a, last.completed) + SUM(double, a, last.failed);
 
 	/* Late is what is long beside a latency: without any, no one is to blame. */
-	if (a->config.loop == LOOP_OPEN && target(a)->ns) {
+	if (a->config.loop == LOOP_OPEN && gates_target_interval(a)->ns) {
 		gate_at_most(a, GATE_LOOP, waits ? late : 0, limit);
 		gate_at_most(a, GATE_CLIENT, waits ? 0 : late, limit);
 	}
 	if (a->elapsed_ns)
-		gate_at_most(a, GATE_CPU, busiest(a), CPU_MOST);
+		gate_at_most(a, GATE_CPU, gates_busiest_agent(a), CPU_MOST);
 	else
-		untested(a, GATE_CPU, "the run was shorter than a tick");
+		gate_untested(a, GATE_CPU, "the run was shorter than a tick");
 	if (samples > 0)
 		gate_at_most(a, GATE_SAMPLES, interference_bound_lost(a), fmin(LOST_MOST, limit));
 	else
-		untested(a, GATE_SAMPLES, "no request has ended");
+		gate_untested(a, GATE_SAMPLES, "no request has ended");
 }
 
 /* -- the host ------------------------------------------------------------------------------- */
 
-static void judge_noise(struct load_analysis *a)
+static void gates_judge_interference(struct load_analysis *a)
 {
 	const double q = a->config.percentile, most_gaps = interference_bound_limit(q);
-	const struct interval *i = target(a);
+	const struct interval *i = gates_target_interval(a);
 	double gaps, stolen;
 
 	if (!a->elapsed_ns || !i->ns) {
-		untested(a, GATE_NOISE, "no latency was measured");
-		untested(a, GATE_HOST, "no latency was measured");
+		gate_untested(a, GATE_NOISE, "no latency was measured");
+		gate_untested(a, GATE_HOST, "no latency was measured");
 		return;
 	}
 	gate_at_most(a, GATE_HOST, __builtin_popcount(interference_bound_unknown(a, false)), 0);
@@ -312,7 +312,7 @@ static uint64_t samples_of(const struct load_analysis *a, enum load_from which)
 	return sum;
 }
 
-static void judge_balance(struct load_analysis *a)
+static void gates_judge_balance(struct load_analysis *a)
 {
 	const struct balance *b = &a->balance;
 
@@ -320,14 +320,14 @@ static void judge_balance(struct load_analysis *a)
 	if (b->n <= 1)
 		return;
 	if (b->overflow)
-		untested(a, GATE_CONNECTIONS, "too many connections to count their requests");
+		gate_untested(a, GATE_CONNECTIONS, "too many connections to count their requests");
 	else if (b->requests < (uint64_t)b->n * BALANCE_REQUESTS)
-		untested(a, GATE_CONNECTIONS, "fewer than 25 requests per connection");
+		gate_untested(a, GATE_CONNECTIONS, "fewer than 25 requests per connection");
 	else
 		gate_at_most(a, GATE_CONNECTIONS, balance_ratio(b), BALANCE_MOST);
 }
 
-static void judge_replies(struct load_analysis *a)
+static void gates_judge_replies(struct load_analysis *a)
 {
 	const double failed = SUM(double, a, last.failed);
 	const double over = failed + SUM(double, a, last.completed);
@@ -336,11 +336,11 @@ static void judge_replies(struct load_analysis *a)
 	if (over > 0)
 		gate_at_most(a, GATE_ERRORS, failed / over, a->config.max_errors);
 	else
-		untested(a, GATE_ERRORS, "no request has ended");
-	judge_balance(a);
+		gate_untested(a, GATE_ERRORS, "no request has ended");
+	gates_judge_balance(a);
 	/* The stamp of a censored reply isn't missing: it belongs to a later reply. */
 	if (a->config.stamps != STAMPS_USER && !samples)
-		untested(a, GATE_TIMESTAMPS, "no request was answered");
+		gate_untested(a, GATE_TIMESTAMPS, "no request was answered");
 	else if (a->config.stamps != STAMPS_USER)
 		gate_at_most(a, GATE_TIMESTAMPS,
 		     1 - (double)(samples_of(a, LOAD_KERNEL) + a->result.censored) /
@@ -351,9 +351,9 @@ static void judge_replies(struct load_analysis *a)
  * Cochran's Q of the agents' shares of requests up to the pooled quantile, with the inflation that
  * dependence gives the whole; the effect is how far off an agent's own quantile is.
  */
-static void judge_agents(struct load_analysis *a)
+static void gates_judge_agents(struct load_analysis *a)
 {
-	const struct interval *i = target(a);
+	const struct interval *i = gates_target_interval(a);
 	struct hist_quantile own;
 	double shares[LOAD_AGENTS_MAX], weights[LOAD_AGENTS_MAX], mean = 0, sum = 0;
 	double q = 0, effect = 0;
@@ -372,7 +372,8 @@ static void judge_agents(struct load_analysis *a)
 	}
 	if (n < 2) {
 		if ((a->config.probes ?: a->config.agents) > 1)
-			untested(a, GATE_AGENTS, "fewer than two agents have measured a latency");
+			gate_untested(a, GATE_AGENTS,
+				      "fewer than two agents have measured a latency");
 		return;
 	}
 	mean /= sum;
@@ -380,29 +381,29 @@ static void judge_agents(struct load_analysis *a)
 		q += weights[k] * (shares[k] - mean) * (shares[k] - mean) /
 			(mean * (1 - mean) * i->inflation);
 	gate_at_most(a, GATE_AGENTS, expm1(effect), fmax(AGENTS_EFFECT, interval_effect(i)));
-	tested(a, GATE_AGENTS, mean < 1 ? chi2_sf(q, n - 1) : 1);
+	gate_tested(a, GATE_AGENTS, mean < 1 ? chi2_sf(q, n - 1) : 1);
 }
 
 /* -- the law over time ---------------------------------------------------------------------- */
 
-static void judge_series(struct load_analysis *a, const struct stationarity_tests *s,
-			 const struct interval *i, enum gate_id trend, enum gate_id shift,
-			 enum gate_id periodic)
+static void gates_judge_series(struct load_analysis *a, const struct stationarity_tests *s,
+			       const struct interval *i, enum gate_id trend, enum gate_id shift,
+			       enum gate_id periodic)
 {
 	const double limit = interval_effect(i);
 
 	if (!s->known) {
-		untested(a, trend, s->untested);
-		untested(a, shift, s->untested);
-		untested(a, periodic, s->untested);
+		gate_untested(a, trend, s->untested);
+		gate_untested(a, shift, s->untested);
+		gate_untested(a, periodic, s->untested);
 		return;
 	}
 	gate_at_most(a, trend, fabs(s->trend), limit);
-	tested(a, trend, s->trend_p);
+	gate_tested(a, trend, s->trend_p);
 	gate_at_most(a, shift, fabs(s->shift), limit);
-	tested(a, shift, s->shift_p);
+	gate_tested(a, shift, s->shift_p);
 	gate_at_most(a, periodic, s->swing, limit);
-	tested(a, periodic, s->swing_p);
+	gate_tested(a, periodic, s->swing_p);
 }
 
 /*
@@ -417,19 +418,19 @@ const struct stationarity_tests *gate_root(const struct load_result *r)
 	return r->tail.known ? &r->tail : &r->median;
 }
 
-static void judge_unit_root(struct load_analysis *a)
+static void gates_judge_unit_root(struct load_analysis *a)
 {
 	const struct stationarity_tests *s = gate_root(&a->result);
 
 	if (!s->known) {
-		untested(a, GATE_UNIT_ROOT, s->untested);
+		gate_untested(a, GATE_UNIT_ROOT, s->untested);
 		return;
 	}
 	gate_at_most(a, GATE_UNIT_ROOT, s->adf_p, ADF_ALPHA);
-	tested(a, GATE_UNIT_ROOT, s->kpss_p);
+	gate_tested(a, GATE_UNIT_ROOT, s->kpss_p);
 }
 
-static void judge_stationary(struct load_analysis *a)
+static void gates_judge_stationary(struct load_analysis *a)
 {
 	struct load_result *r = &a->result;
 	const struct interval *i = r->quantiles[a->main];
@@ -438,21 +439,21 @@ static void judge_stationary(struct load_analysis *a)
 		gate_at_least(a, GATE_DEPENDENCE, i[REPORT_QUANTILES].batches,
 			      INTERVAL_BATCHES_MIN);
 	else
-		untested(a, GATE_DEPENDENCE, "no request was answered");
+		gate_untested(a, GATE_DEPENDENCE, "no request was answered");
 	if (i[REPORT_QUANTILES].why == INTERVAL_FEW_BATCHES)
 		r->gates[GATE_DEPENDENCE].pass = false;
-	judge_unit_root(a);
-	judge_series(a, &r->median, &i[REPORT_P50], GATE_TREND_MEDIAN, GATE_SHIFT_MEDIAN,
-		     GATE_PERIODIC_MEDIAN);
-	judge_series(a, &r->tail, &i[REPORT_QUANTILES], GATE_TREND_TAIL, GATE_SHIFT_TAIL,
-		     GATE_PERIODIC_TAIL);
+	gates_judge_unit_root(a);
+	gates_judge_series(a, &r->median, &i[REPORT_P50], GATE_TREND_MEDIAN, GATE_SHIFT_MEDIAN,
+			   GATE_PERIODIC_MEDIAN);
+	gates_judge_series(a, &r->tail, &i[REPORT_QUANTILES], GATE_TREND_TAIL, GATE_SHIFT_TAIL,
+			   GATE_PERIODIC_TAIL);
 }
 
 /* -- the interval --------------------------------------------------------------------------- */
 
-static void judge_interval(struct load_analysis *a)
+static void gates_judge_interval(struct load_analysis *a)
 {
-	const struct interval *i = target(a);
+	const struct interval *i = gates_target_interval(a);
 	const struct load_result *r = &a->result;
 	bool narrow = !i->why;
 
@@ -466,7 +467,7 @@ static void judge_interval(struct load_analysis *a)
 			     (double)a->config.ci_width_ns);
 		narrow = a->result.gates[GATE_WIDTH].pass;
 	} else if (a->config.ci_width_ns) {
-		untested(a, GATE_WIDTH, "there is no valid interval");
+		gate_untested(a, GATE_WIDTH, "there is no valid interval");
 	} else if (narrow) {
 		narrow = interval_share(i) <= 1;
 	}
@@ -478,7 +479,7 @@ static void judge_interval(struct load_analysis *a)
 }
 
 /* Fails of tested gates need both: the size, and what is left of p after Holm. */
-static int adjust(struct load_analysis *a)
+static int gates_adjust(struct load_analysis *a)
 {
 	double p[GATES], adjusted[GATES];
 	size_t n = 0;
@@ -530,20 +531,20 @@ int gates_judge(struct load_analysis *a)
 
 	for (int i = 0; i < GATES; i++)
 		r->gates[i] = (struct gate){ .pass = true };
-	judge_server(a);
-	judge_ports(a);
-	judge_status(a);
-	judge_rate(a);
-	judge_arrivals(a);
-	judge_client(a);
-	judge_noise(a);
-	judge_replies(a);
-	judge_agents(a);
-	judge_stationary(a);
-	judge_interval(a);
+	gates_judge_server(a);
+	gates_judge_ports(a);
+	gates_judge_status(a);
+	gates_judge_rate(a);
+	gates_judge_arrivals(a);
+	gates_judge_client(a);
+	gates_judge_interference(a);
+	gates_judge_replies(a);
+	gates_judge_agents(a);
+	gates_judge_stationary(a);
+	gates_judge_interval(a);
 	if (a->method->judge)
 		a->method->judge(a);
-	err = adjust(a);
+	err = gates_adjust(a);
 	r->state = LOAD_STATE_DONE;
 	for (int i = GATES; i-- > 0;) {
 		if (!r->gates[i].pass)

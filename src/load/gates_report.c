@@ -38,12 +38,12 @@ void gates_report(const struct load_analysis *a, struct report *r)
 /* -- words ---------------------------------------------------------------------------------- */
 
 /* Gates of a kind have one mark. */
-struct kind {
+struct gate_group {
 	const char *words, *partly; /* `partly`: its last gate could not be tested, others were */
 	enum gate_id first, last;
 };
 
-static const struct kind kinds[] = {
+static const struct gate_group groups[] = {
 	{ "rate", "rate", GATE_SERVER, GATE_RATE },
 	{ "arrivals", "arrivals", GATE_SCHEDULE, GATE_ARRIVALS },
 	{ "open loop", "open loop", GATE_LOOP, GATE_LOOP },
@@ -74,8 +74,8 @@ static const char *gate_words(const struct load_analysis *a, int id, struct repo
 	}
 }
 
-static const char *append(struct report *r, const char *words, const char *between,
-			  const char *more)
+static const char *gates_report_append(struct report *r, const char *words, const char *between,
+				       const char *more)
 {
 	return report_format(r, "%s%s%s", words ? words : "", words ? between : "", more);
 }
@@ -83,7 +83,7 @@ static const char *append(struct report *r, const char *words, const char *betwe
 static const char *add_untested(const char *words, const char *what, const char *why,
 				struct report *r)
 {
-	return append(r, words, ", ", report_format(r, "%s (%s)", what, why));
+	return gates_report_append(r, words, ", ", report_format(r, "%s (%s)", what, why));
 }
 
 struct tally {
@@ -91,11 +91,11 @@ struct tally {
 	const char *untested; /* why the first of them was not */
 };
 
-static struct tally tally_of(const struct load_analysis *a, const struct kind *kind)
+static struct tally tally_of(const struct load_analysis *a, const struct gate_group *group)
 {
 	struct tally t = { .pass = true };
 
-	for (int id = kind->first; id <= (int)kind->last; id++) {
+	for (int id = group->first; id <= (int)group->last; id++) {
 		const struct gate *g = &a->result.gates[id];
 
 		t.judged |= g->known;
@@ -107,12 +107,12 @@ static struct tally tally_of(const struct load_analysis *a, const struct kind *k
 }
 
 /* Each of a kind that has tested gates, too; the tests of one quantile are one. */
-static const char *list_untested(const struct load_analysis *a, const struct kind *kind,
+static const char *list_untested(const struct load_analysis *a, const struct gate_group *group,
 				 const char *words, struct report *r)
 {
 	const char *last = "";
 
-	for (int id = kind->first; id <= (int)kind->last; id++) {
+	for (int id = group->first; id <= (int)group->last; id++) {
 		const struct gate *g = &a->result.gates[id];
 		const char *what = g->untested ? gate_words(a, id, r) : last;
 
@@ -129,20 +129,20 @@ void gates_report_words(const struct load_analysis *a, struct report *r)
 	const char *words = NULL, *untested = NULL;
 	char time[HUMAN_MAX];
 
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-		const struct kind *kind = &kinds[i];
-		const struct tally t = tally_of(a, kind);
-		const bool partly = a->result.gates[kind->last].untested;
+	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
+		const struct gate_group *group = &groups[i];
+		const struct tally t = tally_of(a, group);
+		const bool partly = a->result.gates[group->last].untested;
 
 		if (t.judged || !t.pass)
-			words = append(r, words, "  ",
+			words = gates_report_append(r, words, "  ",
 				       report_format(r, "%s %s",
-						     partly ? kind->partly : kind->words,
+						     partly ? group->partly : group->words,
 						     t.pass ? "✓" : "✗"));
 		if (t.untested && !t.judged)
-			untested = add_untested(untested, kind->words, t.untested, r);
+			untested = add_untested(untested, group->words, t.untested, r);
 		else if (t.untested)
-			untested = list_untested(a, kind, untested, r);
+			untested = list_untested(a, group, untested, r);
 	}
 	report_finding(r, "%s: %s  (%s, %u decision%s)%s%s",
 		       !sound ? "not sound" : untested ? "sound as far as tested" : "sound",

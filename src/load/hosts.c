@@ -24,8 +24,8 @@ static bool is_host(const char *name)
 	return true;
 }
 
-static int add(struct load_hosts *hosts, const char *text, size_t len, bool probes,
-	       struct strbuf *why)
+static int load_hosts_add(struct load_hosts *hosts, const char *text, size_t len, bool probes,
+			  struct strbuf *why)
 {
 	struct load_host *host = &hosts->hosts[hosts->n];
 
@@ -51,8 +51,8 @@ static int add(struct load_hosts *hosts, const char *text, size_t len, bool prob
 	return 0;
 }
 
-static int add_all(struct load_hosts *hosts, const struct opt_list *list, bool probes,
-		   struct strbuf *why)
+static int load_hosts_add_list(struct load_hosts *hosts, const struct opt_list *list, bool probes,
+			       struct strbuf *why)
 {
 	int err = 0;
 
@@ -60,11 +60,11 @@ static int add_all(struct load_hosts *hosts, const struct opt_list *list, bool p
 		const char *at = list->items[i];
 		size_t len = strcspn(at, ",");
 
-		err = add(hosts, at, len, probes, why);
+		err = load_hosts_add(hosts, at, len, probes, why);
 		while (!err && at[len]) {
 			at += len + 1;
 			len = strcspn(at, ",");
-			err = add(hosts, at, len, probes, why);
+			err = load_hosts_add(hosts, at, len, probes, why);
 		}
 	}
 	return err;
@@ -77,11 +77,11 @@ int load_hosts_parse(struct load_hosts *hosts, const struct load_hosts_options *
 	int err;
 
 	hosts->n = hosts->probes = 0;
-	err = add_all(hosts, o->loading.len ? &o->loading : &here, false, why);
-	return err ? err : add_all(hosts, &o->probing, true, why);
+	err = load_hosts_add_list(hosts, o->loading.len ? &o->loading : &here, false, why);
+	return err ? err : load_hosts_add_list(hosts, &o->probing, true, why);
 }
 
-static uint32_t count(const struct opt_list *list)
+static uint32_t load_hosts_count(const struct opt_list *list)
 {
 	uint32_t n = list->len;
 
@@ -93,10 +93,10 @@ static uint32_t count(const struct opt_list *list)
 
 uint32_t load_hosts_loading(const struct load_hosts_options *o)
 {
-	return o->loading.len ? count(&o->loading) : 1;
+	return o->loading.len ? load_hosts_count(&o->loading) : 1;
 }
 
 uint32_t load_hosts_probing(const struct load_hosts_options *o)
 {
-	return count(&o->probing);
+	return load_hosts_count(&o->probing);
 }

@@ -20,18 +20,18 @@
 #define TOO_LONG 0xff
 #define SAID_FROM 300     /* of such a status the text is kept */
 
-enum phase {
+enum http_phase {
 	STATUS, REASON, FIELD, HEAD_END, NAME, VALUE, OTHER, BODY, UNTIL_CLOSE,
 	CHUNK_SIZE, CHUNK_EXTENSION, CHUNK_DATA, CHUNK_END, TRAILER, TRAILER_LINE, TRAILER_END,
 };
 
-enum field { FIELD_LENGTH = 1, FIELD_TRANSFER, FIELD_CONNECTION };
+enum http_field { FIELD_LENGTH = 1, FIELD_TRANSFER, FIELD_CONNECTION };
 
-struct state {
+struct http_state {
 	uint8_t phase;
 	uint8_t at;       /* place in the status line or in a line's end */
 	uint8_t minor;    /* of the version */
-	uint8_t field;    /* enum field */
+	uint8_t field;    /* enum http_field */
 	uint8_t has_length, has_coding, chunked; /* chunked: the last coding is */
 	uint8_t close, keep;
 	uint8_t gap;      /* white space after the token or number */
@@ -44,12 +44,12 @@ struct state {
 	uint64_t left;    /* of the body or the chunk */
 };
 
-_Static_assert(sizeof(struct state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
+_Static_assert(sizeof(struct http_state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
 
 /* --- Requests --- */
 
 /* The request line, with the method before it, and the fields of all requests. */
-static char *put_head(char *p, const struct workload *w)
+static char *http_put_head(char *p, const struct workload *w)
 {
 	p = text_put(p, w->path, strlen(w->path));
 	p = TEXT_PUT(p, " HTTP/1.1\r\nHost: ");
@@ -57,15 +57,15 @@ static char *put_head(char *p, const struct workload *w)
 	return text_put(p, w->auth, strlen(w->auth));
 }
 
-static char *put_get(char *p, const struct workload *w, const struct operation *o)
+static char *http_put_get(char *p, const struct workload *w, const struct operation *o)
 {
 	(void)o;
-	return TEXT_PUT(put_head(TEXT_PUT(p, "GET "), w), "\r\n\r\n");
+	return TEXT_PUT(http_put_head(TEXT_PUT(p, "GET "), w), "\r\n\r\n");
 }
 
-static char *put_post(char *p, const struct workload *w, const struct operation *o)
+static char *http_put_post(char *p, const struct workload *w, const struct operation *o)
 {
-	p = put_head(TEXT_PUT(p, "POST "), w);
+	p = http_put_head(TEXT_PUT(p, "POST "), w);
 	p = TEXT_PUT(p, "\r\nContent-Type: application/octet-stream\r\nContent-Length: ");
 	p = text_put_u64(p, o->size);
 	p = TEXT_PUT(p, "\r\n\r\n");
@@ -73,25 +73,25 @@ static char *put_post(char *p, const struct workload *w, const struct operation 
 }
 
 const protocol_put http_put[OPERATIONS] = {
-	[OPERATION_GET] = put_get, [OPERATION_SET] = put_post,
+	[OPERATION_GET] = http_put_get, [OPERATION_SET] = http_put_post,
 };
 
 /* --- The head --- */
 
-static bool is_digit(char c)
+static bool text_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 /* "HTTP/1.", a digit, a space, three digits. */
-static int step_status(struct state *s, struct text_cursor *c)
+static int http_step_status(struct http_state *s, struct text_cursor *c)
 {
 	static const char start[] = "HTTP/1.d ddd";
 
 	while (c->p < c->end && s->at < sizeof(start) - 1) {
 		char byte = *c->p++, expected = start[s->at++];
 
-		if (expected == 'd' ? !is_digit(byte) : byte != expected)
+		if (expected == 'd' ? !text_is_digit(byte) : byte != expected)
 			return -EPROTO;
 		if (s->at == 8)
 			s->minor = (uint8_t)(byte - '0');
@@ -105,7 +105,7 @@ static int step_status(struct state *s, struct text_cursor *c)
 }
 
 /* The rest of a line that is of no interest; then `next`. */
-static int skip_line(struct state *s, struct text_cursor *c, enum phase next)
+static int skip_line(struct http_state *s, struct text_cursor *c, enum http_phase next)
 {
 	size_t n = (size_t)(c->end - c->p);
 	const char *newline = memchr(c->p, '\n', n);
@@ -121,7 +121,7 @@ static int skip_line(struct state *s, struct text_cursor *c, enum phase next)
 }
 
 /* The status: the reason phrase and the body follow it. */
-static void begin_said(struct state *s)
+static void http_begin_error_text(struct http_state *s)
 {
 	const char digits[] = { (char)('0' + s->status / 100), (char)('0' + s->status / 10 % 10),
 				(char)('0' + s->status % 10) };
@@ -130,7 +130,7 @@ static void begin_said(struct state *s)
 	said_add(parser_said(s), digits, sizeof(digits));
 }
 
-static int step_reason(struct state *s, struct text_cursor *c)
+static int http_step_reason(struct http_state *s, struct text_cursor *c)
 {
 	const char *from;
 	int err;
@@ -141,7 +141,7 @@ static int step_reason(struct state *s, struct text_cursor *c)
 			return -EPROTO;
 		s->at = 0;
 		if (s->status >= SAID_FROM)
-			begin_said(s);
+			http_begin_error_text(s);
 	}
 	from = c->p;
 	err = skip_line(s, c, FIELD);
@@ -150,7 +150,7 @@ static int step_reason(struct state *s, struct text_cursor *c)
 	return err;
 }
 
-static void begin_body(struct state *s)
+static void begin_body(struct http_state *s)
 {
 	s->head = 0;
 	s->at = s->digits = 0;
@@ -166,12 +166,12 @@ static void begin_body(struct state *s)
 }
 
 /* Returns 1 for a reply without a body. */
-static int end_head(struct state *s)
+static int end_head(struct http_state *s)
 {
 	if (s->status == 101)
 		return -EPROTO;
 	if (s->status < 200) {
-		*s = (struct state){ .head = s->head };
+		*s = (struct http_state){ .head = s->head };
 		return 0;
 	}
 	if (s->minor == 0 && !s->keep)
@@ -182,18 +182,18 @@ static int end_head(struct state *s)
 	return s->phase == BODY && !s->left;
 }
 
-static int step_head_end(struct state *s, struct text_cursor *c)
+static int http_step_head_end(struct http_state *s, struct text_cursor *c)
 {
 	return *c->p++ == '\n' ? end_head(s) : -EPROTO;
 }
 
-static bool is(const char *text, uint8_t len, const char *word)
+static bool http_token_is(const char *text, uint8_t len, const char *word)
 {
 	return len == strlen(word) && memcmp(text, word, len) == 0;
 }
 
 /* Appends in lower case. */
-static void append(char *text, uint8_t *len, uint8_t max, char byte)
+static void http_append_lower(char *text, uint8_t *len, uint8_t max, char byte)
 {
 	if (*len >= max)
 		*len = TOO_LONG;
@@ -201,17 +201,17 @@ static void append(char *text, uint8_t *len, uint8_t max, char byte)
 		text[(*len)++] = byte >= 'A' && byte <= 'Z' ? (char)(byte | 0x20) : byte;
 }
 
-static enum field find_field(const struct state *s)
+static enum http_field find_field(const struct http_state *s)
 {
-	if (is(s->name, s->name_len, "content-length"))
+	if (http_token_is(s->name, s->name_len, "content-length"))
 		return FIELD_LENGTH;
-	if (is(s->name, s->name_len, "transfer-encoding"))
+	if (http_token_is(s->name, s->name_len, "transfer-encoding"))
 		return FIELD_TRANSFER;
-	return is(s->name, s->name_len, "connection") ? FIELD_CONNECTION : 0;
+	return http_token_is(s->name, s->name_len, "connection") ? FIELD_CONNECTION : 0;
 }
 
 /* A field's name up to its colon; one that can't be ours any more is left to skip_line(). */
-static int step_name(struct state *s, struct text_cursor *c)
+static int http_step_name(struct http_state *s, struct text_cursor *c)
 {
 	for (; c->p < c->end; c->p++, s->head++) {
 		char byte = *c->p;
@@ -224,7 +224,7 @@ static int step_name(struct state *s, struct text_cursor *c)
 			c->p += s->field != 0;
 			return 0;
 		}
-		append(s->name, &s->name_len, NAME_MAX_BYTES, byte);
+		http_append_lower(s->name, &s->name_len, NAME_MAX_BYTES, byte);
 		if (s->name_len == TOO_LONG) {
 			s->phase = OTHER;
 			return 0;
@@ -233,9 +233,9 @@ static int step_name(struct state *s, struct text_cursor *c)
 	return 0;
 }
 
-static int take_digit(struct state *s, char byte)
+static int http_add_digit(struct http_state *s, char byte)
 {
-	if (!is_digit(byte) || s->gap)
+	if (!text_is_digit(byte) || s->gap)
 		return -EPROTO;
 	s->number = s->number * 10 + (uint64_t)(byte - '0');
 	s->digits = 1;
@@ -243,22 +243,22 @@ static int take_digit(struct state *s, char byte)
 }
 
 /* A member of a comma-separated list is complete; empty ones don't count. */
-static void end_token(struct state *s)
+static void end_token(struct http_state *s)
 {
 	/* "identity" meant no coding until RFC 7230. */
 	if (s->field == FIELD_TRANSFER && s->token_len &&
-	    !is(s->token, s->token_len, "identity")) {
+	    !http_token_is(s->token, s->token_len, "identity")) {
 		s->has_coding = true;
-		s->chunked = is(s->token, s->token_len, "chunked");
+		s->chunked = http_token_is(s->token, s->token_len, "chunked");
 	} else if (s->field == FIELD_CONNECTION) {
-		s->close |= is(s->token, s->token_len, "close");
-		s->keep |= is(s->token, s->token_len, "keep-alive");
+		s->close |= http_token_is(s->token, s->token_len, "close");
+		s->keep |= http_token_is(s->token, s->token_len, "keep-alive");
 	}
 	s->token_len = s->gap = 0;
 }
 
 /* The field before this line is whole: the line doesn't continue it. */
-static int end_value(struct state *s)
+static int end_value(struct http_state *s)
 {
 	if (s->field != FIELD_LENGTH) {
 		end_token(s);
@@ -271,14 +271,14 @@ static int end_value(struct state *s)
 	return 0;
 }
 
-static int take_byte(struct state *s, char byte)
+static int http_add_value_byte(struct http_state *s, char byte)
 {
 	if (byte == ' ' || byte == '\t' || byte == '\r') {
 		s->gap = s->digits || s->token_len;
 		return 0;
 	}
 	if (s->field == FIELD_LENGTH)
-		return take_digit(s, byte);
+		return http_add_digit(s, byte);
 	if (byte == ',') {
 		end_token(s);
 		return 0;
@@ -286,11 +286,11 @@ static int take_byte(struct state *s, char byte)
 	if (s->gap)
 		s->token_len = TOO_LONG;
 	if (s->token_len != TOO_LONG)
-		append(s->token, &s->token_len, TOKEN_MAX, byte);
+		http_append_lower(s->token, &s->token_len, TOKEN_MAX, byte);
 	return 0;
 }
 
-static int step_value(struct state *s, struct text_cursor *c)
+static int http_step_value(struct http_state *s, struct text_cursor *c)
 {
 	while (c->p < c->end) {
 		char byte = *c->p++;
@@ -301,14 +301,14 @@ static int step_value(struct state *s, struct text_cursor *c)
 			s->phase = FIELD;
 			return 0;
 		}
-		if (take_byte(s, byte))
+		if (http_add_value_byte(s, byte))
 			return -EPROTO;
 	}
 	return 0;
 }
 
 /* The first byte of a line. */
-static int step_field(struct state *s, struct text_cursor *c)
+static int http_step_field(struct http_state *s, struct text_cursor *c)
 {
 	char byte = *c->p;
 
@@ -335,7 +335,7 @@ static int step_field(struct state *s, struct text_cursor *c)
 
 /* --- The body --- */
 
-static int step_data(struct state *s, struct text_cursor *c)
+static int http_step_data(struct http_state *s, struct text_cursor *c)
 {
 	const char *from = c->p;
 	const bool all = text_skip(c, &s->left);
@@ -351,17 +351,17 @@ static int step_data(struct state *s, struct text_cursor *c)
 	return 0;
 }
 
-static int hex_digit(char c)
+static int text_hex_digit(char c)
 {
-	if (is_digit(c))
+	if (text_is_digit(c))
 		return c - '0';
 	c |= 0x20;
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static int step_chunk_size(struct state *s, struct text_cursor *c)
+static int http_step_chunk_size(struct http_state *s, struct text_cursor *c)
 {
-	int digit = hex_digit(*c->p);
+	int digit = text_hex_digit(*c->p);
 
 	if (digit < 0) {
 		if (!s->digits || !strchr(" \t;\r\n", *c->p) || !*c->p)
@@ -376,7 +376,7 @@ static int step_chunk_size(struct state *s, struct text_cursor *c)
 	return 0;
 }
 
-static int step_chunk_extension(struct state *s, struct text_cursor *c)
+static int http_step_chunk_extension(struct http_state *s, struct text_cursor *c)
 {
 	int err = skip_line(s, c, s->left ? CHUNK_DATA : TRAILER);
 
@@ -385,7 +385,7 @@ static int step_chunk_extension(struct state *s, struct text_cursor *c)
 	return err;
 }
 
-static int step_chunk_end(struct state *s, struct text_cursor *c)
+static int http_step_chunk_end(struct http_state *s, struct text_cursor *c)
 {
 	char byte = *c->p++;
 
@@ -400,7 +400,7 @@ static int step_chunk_end(struct state *s, struct text_cursor *c)
 	return 0;
 }
 
-static int step_trailer(struct state *s, struct text_cursor *c)
+static int http_step_trailer(struct http_state *s, struct text_cursor *c)
 {
 	if (*c->p == '\n') {
 		c->p++;
@@ -411,39 +411,39 @@ static int step_trailer(struct state *s, struct text_cursor *c)
 	return 0;
 }
 
-static int step(struct state *s, struct text_cursor *c)
+static int http_step(struct http_state *s, struct text_cursor *c)
 {
-	switch ((enum phase)s->phase) {
+	switch ((enum http_phase)s->phase) {
 	case STATUS:
-		return step_status(s, c);
+		return http_step_status(s, c);
 	case REASON:
-		return step_reason(s, c);
+		return http_step_reason(s, c);
 	case FIELD:
-		return step_field(s, c);
+		return http_step_field(s, c);
 	case HEAD_END:
-		return step_head_end(s, c);
+		return http_step_head_end(s, c);
 	case NAME:
-		return step_name(s, c);
+		return http_step_name(s, c);
 	case VALUE:
-		return step_value(s, c);
+		return http_step_value(s, c);
 	case OTHER:
 		return skip_line(s, c, FIELD);
 	case BODY:
 	case CHUNK_DATA:
-		return step_data(s, c);
+		return http_step_data(s, c);
 	case UNTIL_CLOSE:
 		if (s->status >= SAID_FROM)
 			said_add(parser_said(s), c->p, (size_t)(c->end - c->p));
 		c->p = c->end;
 		return 0;
 	case CHUNK_SIZE:
-		return step_chunk_size(s, c);
+		return http_step_chunk_size(s, c);
 	case CHUNK_EXTENSION:
-		return step_chunk_extension(s, c);
+		return http_step_chunk_extension(s, c);
 	case CHUNK_END:
-		return step_chunk_end(s, c);
+		return http_step_chunk_end(s, c);
 	case TRAILER:
-		return step_trailer(s, c);
+		return http_step_trailer(s, c);
 	case TRAILER_LINE:
 		return skip_line(s, c, TRAILER);
 	case TRAILER_END:
@@ -453,7 +453,7 @@ static int step(struct state *s, struct text_cursor *c)
 }
 
 /* A redirect or "no such thing" is quick and holds nothing of what is to be measured. */
-static enum reply_status status_of(uint16_t status)
+static enum reply_status http_reply_status(uint16_t status)
 {
 	if (status / 100 == 3 || status == 404 || status == 410)
 		return REPLY_MISS;
@@ -463,20 +463,20 @@ static enum reply_status status_of(uint16_t status)
 int http_parse(struct parser *parser, uint16_t type, const void *data, size_t size, size_t *used,
 	       struct reply *out)
 {
-	struct state *s = (struct state *)parser->state;
+	struct http_state *s = (struct http_state *)parser->state;
 	struct text_cursor c = { data, size ? (const char *)data + size : data };
 	int done = !data && s->phase == UNTIL_CLOSE;
 
 	(void)type;
 	while (!done && c.p < c.end)
-		done = step(s, &c);
+		done = http_step(s, &c);
 	*used = (size_t)(c.p - (const char *)data);
 	if (done == 1) {
-		*out = (struct reply){ .status = status_of(s->status), .close = s->close,
+		*out = (struct reply){ .status = http_reply_status(s->status), .close = s->close,
 				       .code = s->status };
 		if (s->status >= SAID_FROM)
 			out->said = &parser->said;
-		*s = (struct state){ 0 };
+		*s = (struct http_state){ 0 };
 	}
 	return done;
 }

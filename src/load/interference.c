@@ -46,7 +46,7 @@ void interference_gap(struct interference_thread *thread, uint64_t begin, uint64
 }
 
 /* Up to `size` - 1 bytes from the beginning; 0 on failure. */
-static size_t read_text(int fd, char *buffer, size_t size)
+static size_t interference_read_file(int fd, char *buffer, size_t size)
 {
 	ssize_t n = fd < 0 ? 0 : pread(fd, buffer, size - 1, 0);
 
@@ -59,7 +59,7 @@ uint64_t interference_preempted(struct interference_thread *thread)
 	uint64_t ran, waited, before = thread->preempted_ns;
 	char text[128];
 
-	thread->unread = !read_text(thread->schedstat, text, sizeof(text)) ||
+	thread->unread = !interference_read_file(thread->schedstat, text, sizeof(text)) ||
 			 sscanf(text, "%" SCNu64 " %" SCNu64, &ran, &waited) != 2;
 	if (thread->unread)
 		return 0;
@@ -76,40 +76,41 @@ static bool parse_cpu(const char *line, struct interference_times *out)
 		      &out->steal) == 2;
 }
 
-static uint64_t since(uint64_t now, uint64_t before)
+static uint64_t interference_increase(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
 
-static void take_cpu(struct interference_host *host, unsigned int cpu,
-		     const struct interference_times *now, bool counts,
-		     struct interference_times *spent)
+static void interference_add_cpu(struct interference_host *host, unsigned int cpu,
+				 const struct interference_times *now, bool counts,
+				 struct interference_times *spent)
 {
 	const struct interference_times before = host->times[cpu];
 
 	if (counts && host->known >> cpu & 1) {
-		spent->steal += since(now->steal, before.steal);
-		spent->softirq += since(now->softirq, before.softirq);
+		spent->steal += interference_increase(now->steal, before.steal);
+		spent->softirq += interference_increase(now->softirq, before.softirq);
 	}
 	host->times[cpu] = *now;
 	host->known |= 1ULL << cpu;
 }
 
 /* What these CPUs spent since the last call. All are read: threads move. */
-static struct interference_times read_stat(struct interference_host *host, uint64_t cpus)
+static struct interference_times interference_read_stat(struct interference_host *host,
+							uint64_t cpus)
 {
 	struct interference_times now, spent = { 0 };
 	char text[16384], *line, *next;
 	uint64_t seen = 0;
 	unsigned int cpu;
 
-	host->unread = !read_text(host->stat, text, sizeof(text));
+	host->unread = !interference_read_file(host->stat, text, sizeof(text));
 	/* The first line is the sum; one that the buffer cuts off has no end. */
 	for (line = strchr(text, '\n'); line && !strncmp(line + 1, "cpu", 3); line = next) {
 		next = strchr(line + 1, '\n');
 		if (next && sscanf(line + 4, "%u", &cpu) == 1 && cpu < INTERFERENCE_CPUS &&
 		    parse_cpu(line + 1, &now)) {
-			take_cpu(host, cpu, &now, cpus >> cpu & 1, &spent);
+			interference_add_cpu(host, cpu, &now, cpus >> cpu & 1, &spent);
 			seen |= 1ULL << cpu;
 		}
 	}
@@ -142,7 +143,7 @@ int interference_put(struct event_sink *sink, uint32_t agent, enum noise_what wh
 	return event_put(sink, EV_NOISE, end, &e, sizeof(e));
 }
 
-static uint64_t to_ns(uint64_t ticks)
+static uint64_t interference_ticks_to_ns(uint64_t ticks)
 {
 	return ticks * (NS_PER_S / sysconf(_SC_CLK_TCK));
 }
@@ -163,8 +164,8 @@ static uint64_t lowest_khz(uint64_t cpus)
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			return 0;
-		if (read_text(fd, text, sizeof(text)) && sscanf(text, "%" SCNu64, &khz) == 1 &&
-		    (!lowest || khz < lowest))
+		if (interference_read_file(fd, text, sizeof(text)) &&
+		    sscanf(text, "%" SCNu64, &khz) == 1 && (!lowest || khz < lowest))
 			lowest = khz;
 		close(fd);
 	}
@@ -172,7 +173,7 @@ static uint64_t lowest_khz(uint64_t cpus)
 }
 
 /* Time asleep since the last tick. Between two readings time passes: what that may be is not it. */
-static uint64_t slept(struct interference_host *host)
+static uint64_t interference_time_asleep(struct interference_host *host)
 {
 	const int64_t first = clock_mono_ns(host->clock), before = host->asleep_ns;
 	int64_t boot, least;
@@ -187,8 +188,8 @@ static uint64_t slept(struct interference_host *host)
 int interference_host_tick(struct interference_host *host, struct event_sink *sink, uint32_t agent,
 			   uint64_t now, uint64_t cpus, uint32_t threads)
 {
-	const struct interference_times spent = read_stat(host, cpus);
-	const uint64_t asleep = slept(host), khz = lowest_khz(cpus);
+	const struct interference_times spent = interference_read_stat(host, cpus);
+	const uint64_t asleep = interference_time_asleep(host), khz = lowest_khz(cpus);
 	const uint64_t last = host->last_ns ? host->last_ns : now;
 	int err = 0;
 
@@ -198,8 +199,10 @@ int interference_host_tick(struct interference_host *host, struct event_sink *si
 	for (uint32_t i = 0; i < threads && asleep && !err; i++)
 		err = interference_put(sink, agent, NOISE_GAP, last, now, asleep);
 	if (!err && spent.steal)
-		err = interference_put(sink, agent, NOISE_STEAL, last, now, to_ns(spent.steal));
+		err = interference_put(sink, agent, NOISE_STEAL, last, now,
+				       interference_ticks_to_ns(spent.steal));
 	if (!err && spent.softirq)
-		err = interference_put(sink, agent, NOISE_SOFTIRQ, last, now, to_ns(spent.softirq));
+		err = interference_put(sink, agent, NOISE_SOFTIRQ, last, now,
+				       interference_ticks_to_ns(spent.softirq));
 	return err;
 }

@@ -52,7 +52,7 @@ double interference_bound_lost(const struct load_analysis *a)
 }
 
 /* Whether its requests' latencies count: where there are probes, only theirs do. */
-static bool counts(const struct load_analysis *a, const struct load_agent *agent)
+static bool interference_bound_counts(const struct load_analysis *a, const struct load_agent *agent)
 {
 	return !a->config.probes || agent->samples;
 }
@@ -63,7 +63,7 @@ static double time_of_threads(const struct load_analysis *a)
 	int threads = 0;
 
 	for (uint32_t i = 0; i < a->config.agents; i++) {
-		if (counts(a, &a->agents[i]))
+		if (interference_bound_counts(a, &a->agents[i]))
 			threads += __builtin_popcountll(a->agents[i].threads);
 	}
 	return fmax(1, threads) * (double)a->elapsed_ns;
@@ -76,7 +76,7 @@ double interference_bound_gaps(const struct load_analysis *a, uint64_t ns)
 	double gaps = 0;
 
 	for (uint32_t i = 0; i < a->config.agents; i++) {
-		if (counts(a, &a->agents[i]))
+		if (interference_bound_counts(a, &a->agents[i]))
 			gaps += interference_sum_gaps_above(&a->agents[i].interference, harmless);
 	}
 	return time > 0 ? gaps / time : 0;
@@ -90,7 +90,7 @@ double interference_bound_stolen(const struct load_analysis *a)
 	for (uint32_t i = 0; i < a->config.agents; i++) {
 		const struct load_agent *agent = &a->agents[i];
 
-		if (counts(a, agent))
+		if (interference_bound_counts(a, agent))
 			stolen += (double)(agent->interference.amount[NOISE_STEAL] +
 					   agent->interference.amount[NOISE_PREEMPTED]);
 	}
@@ -102,7 +102,7 @@ uint32_t interference_bound_unknown(const struct load_analysis *a, bool all)
 	uint32_t flags = 0;
 
 	for (uint32_t i = 0; i < a->config.agents; i++) {
-		if (all || counts(a, &a->agents[i]))
+		if (all || interference_bound_counts(a, &a->agents[i]))
 			flags |= a->agents[i].last.flags;
 	}
 	return flags & (LOAD_NO_STAT | LOAD_NO_SCHEDSTAT);

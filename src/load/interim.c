@@ -8,7 +8,7 @@
 
 #define GRID 81 /* points of Simpson's rule over -c..c; odd */
 
-static double density(double z)
+static double interim_normal_density(double z)
 {
 	return exp(-z * z / 2) / sqrt(2 * M_PI);
 }
@@ -26,7 +26,7 @@ uint64_t interim_time(uint64_t max_time_ns, uint32_t look)
 }
 
 /* How z, the path over sqrt(time), is distributed after one more time if it didn't leave before. */
-static void next_density(double ratio, double c, const double *f, double *out)
+static void interim_next_density(double ratio, double c, const double *f, double *out)
 {
 	const double step = 2 * c / (GRID - 1), spread = sqrt(1 - ratio);
 
@@ -38,7 +38,7 @@ static void next_density(double ratio, double c, const double *f, double *out)
 			double from = -c + k * step;
 
 			out[i] += f[k] * simpson_weight(k, step) / spread *
-				  density((to - from * sqrt(ratio)) / spread);
+				  interim_normal_density((to - from * sqrt(ratio)) / spread);
 		}
 	}
 }
@@ -50,9 +50,9 @@ double interim_coverage(const double *t, uint32_t n, double c)
 
 	BUG_ON(!n);
 	for (int i = 0; i < GRID; i++)
-		f[i] = density(-c + i * step);
+		f[i] = interim_normal_density(-c + i * step);
 	for (uint32_t k = 1; k < n; k++) {
-		next_density(t[k - 1] / t[k], c, f, g);
+		interim_next_density(t[k - 1] / t[k], c, f, g);
 		for (int i = 0; i < GRID; i++)
 			f[i] = g[i];
 	}

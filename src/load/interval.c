@@ -40,19 +40,19 @@ uint64_t interval_at_most(const struct hist *hist, uint64_t ns)
 	return hist->count - hist->over - sum_buckets(hist, (uint32_t)buckets, hist->len);
 }
 
-static const struct hist *window(const struct interval_range *range, uint32_t i)
+static const struct hist *interval_window(const struct interval_range *range, uint32_t i)
 {
 	return &range->series->windows[range->from + i].latency[range->which];
 }
 
 /* z above; returns the share F of all samples. */
-static double deviations(const struct interval_range *range, uint64_t ns, double *z)
+static double interval_deviations(const struct interval_range *range, uint64_t ns, double *z)
 {
 	const double share = (double)interval_at_most(range->pooled, ns) /
 		(double)range->pooled->count;
 
 	for (uint32_t i = 0; i < range->to - range->from; i++) {
-		const struct hist *hist = window(range, i);
+		const struct hist *hist = interval_window(range, i);
 
 		z[i] = (double)interval_at_most(hist, ns) - share * (double)hist->count;
 	}
@@ -95,7 +95,7 @@ static double correct_residual(double variance, double residual, uint32_t batche
 }
 
 /* Student's degrees of freedom of a variance of `b` sums: 2 b / (kurtosis - 1), b if Gaussian. */
-static double degrees(const double *z, uint32_t width, uint32_t b)
+static double interval_degrees(const double *z, uint32_t width, uint32_t b)
 {
 	double second = 0, fourth = 0, kurtosis;
 
@@ -122,7 +122,7 @@ static int dependence_at(const struct interval_range *range, uint64_t ns, struct
 {
 	const uint32_t n = range->to - range->from;
 	double z[SERIES_WINDOWS], variance, squares = 0;
-	const double share = deviations(range, ns, z);
+	const double share = interval_deviations(range, ns, z);
 	struct iat time;
 	int err = integrated_time(z, n, &time);
 
@@ -140,7 +140,7 @@ static int dependence_at(const struct interval_range *range, uint64_t ns, struct
 	variance = by_batches(z, n, out->batch_windows, &out->batches, &out->residual);
 	variance = correct_residual(variance, out->residual, out->batches);
 	variance = fmax(variance, squares * out->tau);
-	out->df = degrees(z, out->batch_windows, out->batches);
+	out->df = interval_degrees(z, out->batch_windows, out->batches);
 	out->inflation = 1;
 	if (share > 0 && share < 1)
 		out->inflation = fmax(1, variance / ((double)range->pooled->count *
@@ -148,13 +148,14 @@ static int dependence_at(const struct interval_range *range, uint64_t ns, struct
 	return 0;
 }
 
-static double exceedances(const struct interval_range *range, double q, const struct interval *i)
+static double interval_exceedances(const struct interval_range *range, double q,
+				   const struct interval *i)
 {
 	return (double)range->pooled->count / i->inflation * fmin(q, 1 - q);
 }
 
 /* The quantile whose thin side is `times` as thick, at most the median. */
-static double thicker(double q, double times)
+static double interval_thicker(double q, double times)
 {
 	return q < 0.5 ? fmin(0.5, times * q) : 1 - fmin(0.5, times * (1 - q));
 }
@@ -177,11 +178,12 @@ static int measure_dependence(const struct interval_range *range, double q, stru
 		return 0;
 	}
 	for (double times = 1; !err && times <= 4; times *= 2) {
-		if (times > 1 && (exceedances(range, q, out) >= INTERVAL_EXCEEDANCES_MANY ||
-				  thicker(q, times) == thicker(q, times / 2)))
+		if (times > 1 &&
+		    (interval_exceedances(range, q, out) >= INTERVAL_EXCEEDANCES_MANY ||
+		     interval_thicker(q, times) == interval_thicker(q, times / 2)))
 			break;
 		if (times > 1)
-			hist_quantile(range->pooled, thicker(q, times), &found);
+			hist_quantile(range->pooled, interval_thicker(q, times), &found);
 		err = dependence_at(range, found.value, &d);
 		if (err)
 			break;
@@ -212,8 +214,8 @@ static void bounds_of_rank(const struct hist *pooled, uint64_t rank, uint64_t *l
 }
 
 /* Ranks are of all requests, failed ones included: these may be anywhere. */
-static void find_bounds(const struct interval_range *range, const struct order_stat_ranks *ranks,
-			struct interval *out)
+static void interval_find_bounds(const struct interval_range *range,
+				 const struct order_stat_ranks *ranks, struct interval *out)
 {
 	uint64_t ignored;
 
@@ -246,7 +248,7 @@ int interval_of(const struct interval_range *range, double q, double confidence,
 	out->ns = found.value;
 	err = measure_dependence(range, q, out);
 	out->effective = (double)out->count / out->inflation;
-	out->exceedances = exceedances(range, q, out);
+	out->exceedances = interval_exceedances(range, q, out);
 	if (err || out->why)
 		return err;
 	if (out->exceedances < INTERVAL_EXCEEDANCES_MIN) {
@@ -258,7 +260,7 @@ int interval_of(const struct interval_range *range, double q, double confidence,
 	err = order_stat_interval(out->count + range->failed, q, confidence, ORDER_STAT_BOTH,
 			     out->inflation * widening * widening, &ranks);
 	BUG_ON(err);
-	find_bounds(range, &ranks, out);
+	interval_find_bounds(range, &ranks, out);
 	return 0;
 }
 

@@ -24,24 +24,24 @@ void lancet_release(struct lancet *lancet)
 }
 
 /* The finalizer of splitmix64: a bijection that scatters. */
-static uint64_t scatter(uint64_t z)
+static uint64_t lancet_scatter(uint64_t z)
 {
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
 	return z ^ (z >> 31);
 }
 
-static bool chosen(const struct lancet *lancet, uint64_t hash)
+static bool lancet_is_chosen(const struct lancet *lancet, uint64_t hash)
 {
 	return hash <= UINT64_MAX / lancet->sampling;
 }
 
-static void thin(struct lancet *lancet)
+static void lancet_thin(struct lancet *lancet)
 {
 	size_t n = 0;
 
 	vec_for_each(&lancet->samples, s) {
-		if (chosen(lancet, s->hash))
+		if (lancet_is_chosen(lancet, s->hash))
 			lancet->samples.items[n++] = *s;
 	}
 	lancet->samples.len = n;
@@ -50,25 +50,25 @@ static void thin(struct lancet *lancet)
 /* What a full store has no room for is not missed: a try needs at most a quarter of it. */
 int lancet_add(struct lancet *lancet, const struct event_sample *sample)
 {
-	const uint64_t hash = scatter(sample->intended ^ (uint64_t)sample->flow << 40 ^
-				      sample->tx_offset << 20);
+	const uint64_t hash = lancet_scatter(sample->intended ^ (uint64_t)sample->flow << 40 ^
+					     sample->tx_offset << 20);
 	int err;
 
-	if (!chosen(lancet, hash))
+	if (!lancet_is_chosen(lancet, hash))
 		return 0;
 	err = vec_push(&lancet->samples, (struct lancet_sample){
 		.sent = sample->sent, .latency = sample->done - sample->sent, .hash = hash });
 	return err == -E2BIG ? 0 : err;
 }
 
-static int by_sent(const void *a, const void *b)
+static int lancet_order_by_sent(const void *a, const void *b)
 {
 	const struct lancet_sample *x = a, *y = b;
 
 	return sort_order(x->sent, y->sent) ?: sort_order(x->hash, y->hash);
 }
 
-static int by_value(const void *a, const void *b)
+static int lancet_order_values(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -127,7 +127,7 @@ bool lancet_quantile(const struct lancet *lancet, double q, double confidence, u
 	}
 	for (size_t i = 0; i < lancet->used; i++)
 		sorted[i] = lancet->samples.items[i].latency;
-	qsort(sorted, lancet->used, sizeof(*sorted), by_value);
+	qsort(sorted, lancet->used, sizeof(*sorted), lancet_order_values);
 	*ns = sorted[(size_t)(q * (double)(lancet->used - 1))];
 	bounded = ranks.lo >= 1 && ranks.hi <= lancet->used;
 	if (bounded) {
@@ -138,8 +138,8 @@ bool lancet_quantile(const struct lancet *lancet, double q, double confidence, u
 	return bounded;
 }
 
-static int judge(struct lancet *lancet, const double *y, double percentile, double confidence,
-		 uint64_t ci_width_ns)
+static int lancet_judge_samples(struct lancet *lancet, const double *y, double percentile,
+				double confidence, uint64_t ci_width_ns)
 {
 	bool stationary;
 	int err = find_lag(lancet, y);
@@ -149,7 +149,7 @@ static int judge(struct lancet *lancet, const double *y, double percentile, doub
 	if (lancet->lag != 1) {
 		lancet->verdict = LANCET_DEPENDENT;
 		lancet->sampling *= lancet->lag ? lancet->lag : lags[ARRAY_LEN(lags) - 1];
-		thin(lancet);
+		lancet_thin(lancet);
 		lancet->used = lancet->samples.len;
 		lancet->bounded = false;
 		return 0;
@@ -186,12 +186,12 @@ int lancet_try(struct lancet *lancet, double percentile, double confidence, uint
 	y = malloc(n * sizeof(*y));
 	if (!y)
 		return -ENOMEM;
-	qsort(lancet->samples.items, n, sizeof(*lancet->samples.items), by_sent);
+	qsort(lancet->samples.items, n, sizeof(*lancet->samples.items), lancet_order_by_sent);
 	for (size_t i = 0; i < n; i++)
 		y[i] = (double)lancet->samples.items[i].latency;
 	lancet->tries++;
 	lancet->used = n;
-	err = judge(lancet, y, percentile, confidence, ci_width_ns);
+	err = lancet_judge_samples(lancet, y, percentile, confidence, ci_width_ns);
 	free(y);
 	return err;
 }

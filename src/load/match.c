@@ -24,7 +24,7 @@ void match_expect(struct match *match, struct match_tx *tx, uint32_t last)
 	}
 }
 
-static struct match_tx *after(struct match *match, struct match_tx *tx)
+static struct match_tx *match_next(struct match *match, struct match_tx *tx)
 {
 	return list_after(&match->list, tx, struct match_tx, link);
 }
@@ -33,7 +33,7 @@ static void mark_again(struct match *match, uint32_t id)
 {
 	struct match_tx *tx = list_first(&match->list, struct match_tx, link);
 
-	for (; tx && not_after(tx->last, id); tx = after(match, tx)) {
+	for (; tx && not_after(tx->last, id); tx = match_next(match, tx)) {
 		if (tx->last == id)
 			tx->again = true;
 	}
@@ -44,7 +44,7 @@ unsigned int match_stamp(struct match *match, unsigned int kind, uint32_t id, ui
 	struct match_tx *tx;
 	unsigned int n = 0;
 
-	for (tx = match->without[kind]; tx && not_after(tx->last, id); tx = after(match, tx)) {
+	for (tx = match->without[kind]; tx && not_after(tx->last, id); tx = match_next(match, tx)) {
 		tx->ns[kind] = ns;
 		n++;
 	}
@@ -62,7 +62,7 @@ void match_forget(struct match *match, struct match_tx *tx)
 		return;
 	for (kind = 0; kind < MATCH_KINDS; kind++) {
 		if (match->without[kind] == tx)
-			match->without[kind] = after(match, tx);
+			match->without[kind] = match_next(match, tx);
 	}
 	list_remove(&tx->link);
 }

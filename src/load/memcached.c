@@ -16,9 +16,9 @@
 #define LINE_MAX_BYTES 2048   /* of an error's text */
 #define ITEM_MAX (1ULL << 30) /* memcached -I takes no more */
 
-enum phase { WORD, KEY, FLAGS, BYTES, CAS, LINE_END, DATA, DATA_END, TEXT };
+enum memcached_phase { WORD, KEY, FLAGS, BYTES, CAS, LINE_END, DATA, DATA_END, TEXT };
 
-struct state {
+struct memcached_state {
 	uint8_t phase;
 	uint8_t status;   /* enum reply_status, once known */
 	uint8_t known;    /* the line's end is the reply's */
@@ -31,18 +31,18 @@ struct state {
 	uint64_t left;    /* bytes of the value, and its line's end */
 };
 
-_Static_assert(sizeof(struct state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
+_Static_assert(sizeof(struct memcached_state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
 
 /* --- Requests --- */
 
-static char *put_get(char *p, const struct workload *w, const struct operation *o)
+static char *memcached_put_get(char *p, const struct workload *w, const struct operation *o)
 {
 	p = TEXT_PUT(p, "get ");
 	p += workload_key_text(w, o->key, p);
 	return TEXT_PUT(p, "\r\n");
 }
 
-static char *put_set(char *p, const struct workload *w, const struct operation *o)
+static char *memcached_put_set(char *p, const struct workload *w, const struct operation *o)
 {
 	p = TEXT_PUT(p, "set ");
 	p += workload_key_text(w, o->key, p);
@@ -53,7 +53,7 @@ static char *put_set(char *p, const struct workload *w, const struct operation *
 	return TEXT_PUT(p, "\r\n");
 }
 
-static char *put_delete(char *p, const struct workload *w, const struct operation *o)
+static char *memcached_put_delete(char *p, const struct workload *w, const struct operation *o)
 {
 	p = TEXT_PUT(p, "delete ");
 	p += workload_key_text(w, o->key, p);
@@ -61,7 +61,9 @@ static char *put_delete(char *p, const struct workload *w, const struct operatio
 }
 
 const protocol_put memcached_put[OPERATIONS] = {
-	[OPERATION_GET] = put_get, [OPERATION_SET] = put_set, [OPERATION_DELETE] = put_delete,
+	[OPERATION_GET] = memcached_put_get,
+	[OPERATION_SET] = memcached_put_set,
+	[OPERATION_DELETE] = memcached_put_delete,
 };
 
 /* --- Replies --- */
@@ -106,7 +108,7 @@ uint16_t memcached_answered(const void *text, size_t size)
 }
 
 /* The first word of a line is complete. An error may follow a value. */
-static int take_word(struct state *s, uint16_t type)
+static int memcached_end_word(struct memcached_state *s, uint16_t type)
 {
 	const struct memcached_answer *a = find_answer(s->word);
 	struct said *said = parser_said(s);
@@ -126,14 +128,14 @@ static int take_word(struct state *s, uint16_t type)
 	return 0;
 }
 
-static int step_word(struct state *s, struct text_cursor *c, uint16_t type)
+static int memcached_step_word(struct memcached_state *s, struct text_cursor *c, uint16_t type)
 {
 	while (c->p < c->end) {
 		char byte = *c->p;
 
 		if (byte == ' ' || byte == '\r') {
 			c->p += byte == ' ';
-			if (take_word(s, type))
+			if (memcached_end_word(s, type))
 				return -EPROTO;
 			/* Only these two go on in the line. */
 			if ((s->phase == LINE_END && byte == ' ') ||
@@ -149,7 +151,7 @@ static int step_word(struct state *s, struct text_cursor *c, uint16_t type)
 	return 0;
 }
 
-static int step_key(struct state *s, struct text_cursor *c)
+static int memcached_step_key(struct memcached_state *s, struct text_cursor *c)
 {
 	size_t n = (size_t)(c->end - c->p);
 	const char *space = memchr(c->p, ' ', n);
@@ -167,7 +169,7 @@ static int step_key(struct state *s, struct text_cursor *c)
 }
 
 /* A number up to a space or the line's end; of the three, only the size is of interest. */
-static int step_number(struct state *s, struct text_cursor *c)
+static int memcached_step_number(struct memcached_state *s, struct text_cursor *c)
 {
 	for (; c->p < c->end && *c->p >= '0' && *c->p <= '9'; c->p++) {
 		if (s->digits++ == 20)
@@ -194,7 +196,7 @@ static int step_number(struct state *s, struct text_cursor *c)
 }
 
 /* Returns 1 when the reply is complete: what comes after a line depends on the line. */
-static int step_line_end(struct state *s, struct text_cursor *c)
+static int memcached_step_line_end(struct memcached_state *s, struct text_cursor *c)
 {
 	int err = text_line_end(c, &s->ends);
 
@@ -208,7 +210,7 @@ static int step_line_end(struct state *s, struct text_cursor *c)
 	return 0;
 }
 
-static int step_text(struct state *s, struct text_cursor *c)
+static int memcached_step_text(struct memcached_state *s, struct text_cursor *c)
 {
 	size_t n = (size_t)(c->end - c->p);
 	const char *newline = memchr(c->p, '\n', n);
@@ -222,26 +224,26 @@ static int step_text(struct state *s, struct text_cursor *c)
 	return newline != NULL;
 }
 
-static int step(struct state *s, struct text_cursor *c, uint16_t type)
+static int memcached_step(struct memcached_state *s, struct text_cursor *c, uint16_t type)
 {
-	switch ((enum phase)s->phase) {
+	switch ((enum memcached_phase)s->phase) {
 	case WORD:
-		return step_word(s, c, type);
+		return memcached_step_word(s, c, type);
 	case KEY:
-		return step_key(s, c);
+		return memcached_step_key(s, c);
 	case FLAGS:
 	case BYTES:
 	case CAS:
-		return step_number(s, c);
+		return memcached_step_number(s, c);
 	case DATA:
 		if (text_skip(c, &s->left))
 			s->phase = DATA_END;
 		return 0;
 	case LINE_END:
 	case DATA_END:
-		return step_line_end(s, c);
+		return memcached_step_line_end(s, c);
 	case TEXT:
-		return step_text(s, c);
+		return memcached_step_text(s, c);
 	}
 	return -EPROTO;
 }
@@ -249,18 +251,18 @@ static int step(struct state *s, struct text_cursor *c, uint16_t type)
 int memcached_parse(struct parser *parser, uint16_t type, const void *data, size_t size,
 		    size_t *used, struct reply *out)
 {
-	struct state *s = (struct state *)parser->state;
+	struct memcached_state *s = (struct memcached_state *)parser->state;
 	struct text_cursor c = { data, size ? (const char *)data + size : data };
 	int done = 0;
 
 	while (!done && c.p < c.end)
-		done = step(s, &c, type);
+		done = memcached_step(s, &c, type);
 	*used = (size_t)(c.p - (const char *)data);
 	if (done == 1) {
 		*out = (struct reply){ .status = s->status };
 		if (s->status == REPLY_ERROR)
 			out->said = &parser->said;
-		*s = (struct state){ 0 };
+		*s = (struct memcached_state){ 0 };
 	}
 	return done;
 }

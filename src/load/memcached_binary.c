@@ -24,16 +24,18 @@ static const uint8_t opcodes[OPERATIONS] = {
 	[OPERATION_GET] = 0, [OPERATION_SET] = 1, [OPERATION_DELETE] = 4,
 };
 
-struct state {
+struct memcached_binary_state {
 	uint8_t header[HEADER];
 	uint32_t have; /* bytes of the header */
 	uint32_t left; /* bytes behind it */
 };
 
-_Static_assert(sizeof(struct state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
+_Static_assert(sizeof(struct memcached_binary_state) <= PROTOCOL_PARSER_BYTES,
+	       "the state has its limit");
 
 /* Extras belong to what carries a value. */
-static char *put_request(char *to, const struct workload *w, const struct operation *o)
+static char *memcached_binary_put_request(char *to, const struct workload *w,
+					  const struct operation *o)
 {
 	const size_t extras = operation_rows[o->kind].has_value ? SET_EXTRAS : 0;
 	uint8_t *p = (uint8_t *)to;
@@ -52,11 +54,12 @@ static char *put_request(char *to, const struct workload *w, const struct operat
 }
 
 const protocol_put memcached_binary_put[OPERATIONS] = {
-	[OPERATION_GET] = put_request, [OPERATION_SET] = put_request,
-	[OPERATION_DELETE] = put_request,
+	[OPERATION_GET] = memcached_binary_put_request,
+	[OPERATION_SET] = memcached_binary_put_request,
+	[OPERATION_DELETE] = memcached_binary_put_request,
 };
 
-static int take_header(struct state *s)
+static int memcached_binary_check_header(struct memcached_binary_state *s)
 {
 	uint32_t body = wire_get32(s->header + 8);
 
@@ -68,7 +71,7 @@ static int take_header(struct state *s)
 	return 0;
 }
 
-static enum reply_status status_of(uint16_t status)
+static enum reply_status memcached_binary_status(uint16_t status)
 {
 	if (status == NOT_FOUND)
 		return REPLY_MISS;
@@ -78,7 +81,7 @@ static enum reply_status status_of(uint16_t status)
 int memcached_binary_parse(struct parser *parser, uint16_t type, const void *data, size_t size,
 			   size_t *used, struct reply *out)
 {
-	struct state *s = (struct state *)parser->state;
+	struct memcached_binary_state *s = (struct memcached_binary_state *)parser->state;
 	size_t n = HEADER - s->have, rest;
 	uint16_t status;
 
@@ -88,7 +91,7 @@ int memcached_binary_parse(struct parser *parser, uint16_t type, const void *dat
 	if (n) {
 		memcpy(s->header + s->have, data, n);
 		s->have += (uint32_t)n;
-		if (s->have == HEADER && take_header(s))
+		if (s->have == HEADER && memcached_binary_check_header(s))
 			return -EPROTO;
 	}
 	if (s->have < HEADER)
@@ -103,7 +106,7 @@ int memcached_binary_parse(struct parser *parser, uint16_t type, const void *dat
 	*used += rest;
 	if (s->left)
 		return 0;
-	*out = (struct reply){ .status = status_of(status), .code = status,
+	*out = (struct reply){ .status = memcached_binary_status(status), .code = status,
 			       .said = status ? &parser->said : NULL,
 			       .id = wire_get32(s->header + 12) };
 	s->have = 0;

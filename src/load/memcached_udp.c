@@ -16,17 +16,18 @@
 #define PENDING_MAX 20
 
 /* A reply of which not all datagrams are here. A zeroed one is free. */
-struct pending {
+struct partial_reply {
 	uint16_t id, total, seen;
 	uint32_t sum; /* of the numbers that were seen: a datagram that came twice shows */
 };
 
-struct state {
+struct memcached_udp_state {
 	uint32_t next; /* the one that gives way when all are taken: its reply was lost */
-	struct pending pending[PENDING_MAX];
+	struct partial_reply pending[PENDING_MAX];
 };
 
-_Static_assert(sizeof(struct state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
+_Static_assert(sizeof(struct memcached_udp_state) <= PROTOCOL_PARSER_BYTES,
+	       "the state has its limit");
 
 void memcached_udp_put_frame(uint8_t *frame, struct request *out)
 {
@@ -53,9 +54,10 @@ static int parse_whole(const uint8_t *text, size_t size, struct said *said, stru
 	return used == size ? 1 : -EPROTO;
 }
 
-static struct pending *find(struct state *s, uint16_t id, uint16_t total)
+static struct partial_reply *memcached_udp_find(struct memcached_udp_state *s, uint16_t id,
+						uint16_t total)
 {
-	struct pending *p, *free_one = NULL;
+	struct partial_reply *p, *free_one = NULL;
 
 	for (p = s->pending; p < s->pending + PENDING_MAX; p++) {
 		if (p->total == total && p->id == id)
@@ -65,13 +67,13 @@ static struct pending *find(struct state *s, uint16_t id, uint16_t total)
 	}
 	if (!free_one)
 		free_one = &s->pending[s->next++ % PENDING_MAX];
-	*free_one = (struct pending){ .id = id, .total = total };
+	*free_one = (struct partial_reply){ .id = id, .total = total };
 	return free_one;
 }
 
-static int count_part(struct state *s, uint16_t id, uint16_t number, uint16_t total)
+static int count_part(struct memcached_udp_state *s, uint16_t id, uint16_t number, uint16_t total)
 {
-	struct pending *p = find(s, id, total);
+	struct partial_reply *p = memcached_udp_find(s, id, total);
 
 	p->seen++;
 	p->sum += number;
@@ -79,7 +81,7 @@ static int count_part(struct state *s, uint16_t id, uint16_t number, uint16_t to
 		return 0;
 	/* One that came twice stands for one that didn't: the reply is lost, not complete. */
 	number = p->sum == (uint32_t)total * (total - 1U) / 2;
-	*p = (struct pending){ 0 };
+	*p = (struct partial_reply){ 0 };
 	return number;
 }
 
@@ -103,7 +105,7 @@ int memcached_udp_parse(struct parser *parser, uint16_t type, const void *data, 
 	if (number >= total || (!number && total > 1 && p[HEADER] != 'V'))
 		return -EPROTO;
 	done = total == 1 ? parse_whole(p + HEADER, size - HEADER, &parser->said, out) :
-		count_part((struct state *)parser->state, id, number, total);
+		count_part((struct memcached_udp_state *)parser->state, id, number, total);
 	out->id = id;
 	return done;
 }

@@ -7,7 +7,8 @@
 
 #include "base/parse.h"
 
-static void note(struct load_thread *t, enum cause_of of, const char *name, const char *text)
+static void thread_causes_note(struct load_thread *t, enum cause_of of, const char *name,
+			       const char *text)
 {
 	const bool runs = t->phase == PHASE_RUN && t->now > t->start_ns;
 
@@ -29,7 +30,7 @@ void noted_reply(struct load_thread *t, const struct load_conn *c, enum cause_of
 			 reply->code);
 	else if (*word)
 		snprintf(name, sizeof(name), "%s", word);
-	note(t, of, name, text);
+	thread_causes_note(t, of, name, text);
 }
 
 void noted_timeout(struct load_thread *t, const struct load_request *r)
@@ -37,7 +38,8 @@ void noted_timeout(struct load_thread *t, const struct load_request *r)
 	const struct load_conn *c = r->conn;
 	const bool begun = !r->waits && c->head == r && c->rx != c->reply_begin;
 
-	note(t, CAUSE_REQUEST, CAUSE_TIMEOUT, begun ? "only a part of the reply came" : "");
+	thread_causes_note(t, CAUSE_REQUEST, CAUSE_TIMEOUT,
+			   begun ? "only a part of the reply came" : "");
 }
 
 /* A server that ends each connection with its last reply has no outages. */
@@ -57,7 +59,7 @@ void noted_open(struct load_thread *t, bool ends)
 	}
 }
 
-static const char *name_of(const struct load_conn *c, int err)
+static const char *thread_causes_name(const struct load_conn *c, int err)
 {
 	if ((err == -EPIPE || err == -ECONNRESET) && c->rx != c->reply_begin)
 		return CAUSE_CUT;
@@ -80,7 +82,7 @@ static const char *name_of(const struct load_conn *c, int err)
 }
 
 /* Of a connection that had no reply but perhaps a refusal. */
-static void text_of(const struct load_conn *c, int err, char text[SAID_TEXT_MAX])
+static void thread_causes_text(const struct load_conn *c, int err, char text[SAID_TEXT_MAX])
 {
 	text[0] = '\0';
 	if (c->parser.said.len)
@@ -96,14 +98,14 @@ void noted_cut(struct load_thread *t, const struct load_conn *c, int err)
 	char text[SAID_TEXT_MAX] = "";
 
 	if (!c->replies || err == -EPROTO)
-		text_of(c, err, text);
-	note(t, CAUSE_REQUEST, name_of(c, err), text);
+		thread_causes_text(c, err, text);
+	thread_causes_note(t, CAUSE_REQUEST, thread_causes_name(c, err), text);
 }
 
 void noted_connection(struct load_thread *t, const struct load_conn *c, int err)
 {
 	char text[SAID_TEXT_MAX];
 
-	text_of(c, err, text);
-	note(t, CAUSE_CONNECTION, name_of(c, err), text);
+	thread_causes_text(c, err, text);
+	thread_causes_note(t, CAUSE_CONNECTION, thread_causes_name(c, err), text);
 }

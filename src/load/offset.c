@@ -12,7 +12,7 @@ void offset_init_same(struct offset *offset)
 }
 
 /* How far `ns` may be off, if the truth is between these. */
-static uint64_t bound(int64_t ns, int64_t least, int64_t most)
+static uint64_t offset_bound(int64_t ns, int64_t least, int64_t most)
 {
 	const int64_t below = ns - least, above = most - ns;
 
@@ -21,7 +21,7 @@ static uint64_t bound(int64_t ns, int64_t least, int64_t most)
 
 static void check_drift(struct offset *o, int64_t least, int64_t most)
 {
-	const uint64_t error = bound(o->ns, least, most);
+	const uint64_t error = offset_bound(o->ns, least, most);
 
 	if (!o->n_group || error < o->group_ns)
 		o->group_ns = error;
@@ -49,7 +49,7 @@ int offset_add(struct offset *o, uint64_t sent, uint64_t theirs, uint64_t receiv
 	o->known = true;
 	o->rtt_ns = received - sent;
 	o->ns = least + (most - least) / 2;
-	o->error_ns = bound(o->ns, least, most);
+	o->error_ns = offset_bound(o->ns, least, most);
 	return 0;
 }
 
@@ -58,7 +58,7 @@ void offset_settle(struct offset *offset)
 	offset->settled = true;
 }
 
-static bool shift(uint64_t from, int64_t by, uint64_t *to)
+static bool offset_shift(uint64_t from, int64_t by, uint64_t *to)
 {
 	int64_t at;
 
@@ -71,10 +71,10 @@ static bool shift(uint64_t from, int64_t by, uint64_t *to)
 
 bool offset_to_ours(const struct offset *offset, uint64_t theirs, uint64_t *ours)
 {
-	return shift(theirs, -offset->ns, ours);
+	return offset_shift(theirs, -offset->ns, ours);
 }
 
 bool offset_to_theirs(const struct offset *offset, uint64_t ours, uint64_t *theirs)
 {
-	return shift(ours, offset->ns, theirs);
+	return offset_shift(ours, offset->ns, theirs);
 }

@@ -101,7 +101,7 @@ static const struct {
 
 enum reason { NOT_PERMITTED, NO_QUEUE, INTERRUPTS, NO_BUSY_POLLING, UNKNOWN };
 
-static enum reason reason_of(const struct load_thread *threads, uint32_t n)
+static enum reason polled_reason(const struct load_thread *threads, uint32_t n)
 {
 	bool queue = false;
 
@@ -117,7 +117,7 @@ int polled_put(const struct load_thread *threads, uint32_t n, uint64_t before,
 	       struct event_sink *sink, uint64_t now)
 {
 	const uint64_t after = polled_packets(), packets = after > before ? after - before : 0;
-	enum reason reason = reason_of(threads, n);
+	enum reason reason = polled_reason(threads, n);
 	char text[24];
 
 	if (threads->config->role != ROLE_LATENCY)

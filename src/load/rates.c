@@ -11,7 +11,7 @@
 /* TO counts as met if it is off by rounding only. */
 #define STEP_SLACK 1e-9
 
-static int count(double from, double to, double step, uint32_t *n)
+static int load_rates_count(double from, double to, double step, uint32_t *n)
 {
 	double steps = (to - from) / step;
 
@@ -39,7 +39,7 @@ int load_rates_parse(const char *text, struct load_rates *out)
 	if (!err && rest)
 		err = -EINVAL;
 	if (!err)
-		err = count(parts[0], parts[1], parts[2], &n);
+		err = load_rates_count(parts[0], parts[1], parts[2], &n);
 	if (!err)
 		*out = (struct load_rates){ .from = parts[0], .step = parts[2], .n = n };
 	return err;

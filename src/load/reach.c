@@ -24,7 +24,7 @@ struct reach {
 	uint64_t slowest_ns;
 };
 
-static bool stopped(int stop_fd)
+static bool reach_stopped(int stop_fd)
 {
 	struct pollfd fd = { .fd = stop_fd, .events = POLLIN };
 
@@ -34,7 +34,7 @@ static bool stopped(int stop_fd)
 /* ---- what the server made of it ---- */
 
 /* Open, and not only until the server closes it again. */
-static uint32_t staying(const struct reach *reach)
+static uint32_t reach_staying(const struct reach *reach)
 {
 	uint32_t n = 0;
 
@@ -52,7 +52,7 @@ static void add_causes(const struct reach *reach, struct causes *causes)
 		causes_add(causes, &reach->threads[i].causes);
 }
 
-static void put_target(const struct load_target *target, struct strbuf *why)
+static void reach_put_target(const struct load_target *target, struct strbuf *why)
 {
 	strbuf_puts(why, target->target.host);
 	if (!target->target.unix_socket)
@@ -60,9 +60,9 @@ static void put_target(const struct load_target *target, struct strbuf *why)
 	strbuf_puts(why, ": ");
 }
 
-static void say_shut(const struct reach *reach, struct strbuf *why)
+static void reach_explain_shut(const struct reach *reach, struct strbuf *why)
 {
-	const uint32_t stay = staying(reach);
+	const uint32_t stay = reach_staying(reach);
 	const struct load_cause *top;
 	struct causes causes;
 
@@ -96,7 +96,7 @@ static unsigned int local_ports(void)
 	return high ? high - low + 1 : 0;
 }
 
-static void say_ports(const struct reach *reach, struct strbuf *why)
+static void reach_explain_ports(const struct reach *reach, struct strbuf *why)
 {
 	const unsigned int ports = local_ports();
 
@@ -107,15 +107,16 @@ static void say_ports(const struct reach *reach, struct strbuf *why)
 	strbuf_puts(why, "; use fewer --connections, or widen the range");
 }
 
-static void say_backlog(const struct reach *reach, uint64_t timeout_ns, struct strbuf *why)
+static void reach_explain_backlog(const struct reach *reach, uint64_t timeout_ns,
+				  struct strbuf *why)
 {
 	strbuf_printf(why, "%u of %u connections could be opened within %.3g s, the others had no "
 		      "answer: its backlog is full; fewer --connections?", reach->open,
 		      reach->conns, (double)timeout_ns / NS_PER_S);
 }
 
-static void say_why(const struct reach *reach, const struct load_thread *t, int err,
-		    struct strbuf *why)
+static void reach_explain(const struct reach *reach, const struct load_thread *t, int err,
+			  struct strbuf *why)
 {
 	const struct load_conn *c = t->dial_failed;
 	const bool tls = c && c->stream.tls && *net_tls_error(c->stream.tls);
@@ -124,17 +125,17 @@ static void say_why(const struct reach *reach, const struct load_thread *t, int 
 		strbuf_puts(why, strerror(-err));
 		return;
 	}
-	put_target(c->target, why);
+	reach_put_target(c->target, why);
 	if (*t->dial_said)
 		strbuf_printf(why, "the server refuses the user, the password or the database: %s",
 			      t->dial_said);
 	else if (err == -EADDRNOTAVAIL && !c->target->target.unix_socket)
-		say_ports(reach, why);
+		reach_explain_ports(reach, why);
 	else if (err == -ETIMEDOUT && t->dial_in_tls)
 		strbuf_puts(why, "it did not complete the TLS handshake within --timeout; does it "
 			    "speak TLS?");
 	else if (err == -ETIMEDOUT && reach->open)
-		say_backlog(reach, t->config->timeout_ns, why);
+		reach_explain_backlog(reach, t->config->timeout_ns, why);
 	else if (tls)
 		strbuf_printf(why, "TLS: %s%s", net_tls_error(c->stream.tls),
 			      err == -EKEYREJECTED ? UNTRUSTED : "");
@@ -195,10 +196,10 @@ int reach_connect(struct load_thread *threads, uint32_t n, int stop_fd, struct s
 	for (;;) {
 		failed = round_of_all(&reach);
 		if (failed) {
-			say_why(&reach, failed, failed->dial_error, why);
+			reach_explain(&reach, failed, failed->dial_error, why);
 			return failed->dial_error;
 		}
-		if (stopped(stop_fd))
+		if (reach_stopped(stop_fd))
 			return -EINTR;
 		now = clock_now();
 		if (reach.open < reach.conns || reach.shut != shut)
@@ -213,8 +214,8 @@ int reach_connect(struct load_thread *threads, uint32_t n, int stop_fd, struct s
 			progress = now;
 		}
 		if (shut && !steady && now - progress >= timeout_ns) {
-			put_target(threads->conns->target, why);
-			say_shut(&reach, why);
+			reach_put_target(threads->conns->target, why);
+			reach_explain_shut(&reach, why);
 			return -ECONNABORTED;
 		}
 	}
@@ -222,7 +223,7 @@ int reach_connect(struct load_thread *threads, uint32_t n, int stop_fd, struct s
 
 /* ---- keys ---- */
 
-static void say_not_stored(const struct load_thread *t, int err, struct strbuf *why)
+static void reach_explain_not_stored(const struct load_thread *t, int err, struct strbuf *why)
 {
 	const struct load_cause *top = causes_top(&t->causes, CAUSE_REQUEST);
 
@@ -247,13 +248,13 @@ int reach_preload(struct load_thread *threads, uint32_t n, int stop_fd, struct s
 		t->phase = PHASE_PRELOAD;
 		do {
 			ret = worker_prepare(t, ROUND_NS);
-			if (!ret && stopped(stop_fd))
+			if (!ret && reach_stopped(stop_fd))
 				return -EINTR;
 		} while (!ret);
 		if (ret < 0 && t->dial_failed)
-			say_why(&reach, t, ret, why);
+			reach_explain(&reach, t, ret, why);
 		else if (ret < 0)
-			say_not_stored(t, ret, why);
+			reach_explain_not_stored(t, ret, why);
 		if (ret < 0)
 			return ret;
 	}

@@ -26,7 +26,7 @@ static int line_error(const struct reading *r, const char *what, struct strbuf *
 	return -EINVAL;
 }
 
-static int take_time(struct reading *r, struct strbuf *why)
+static int replay_add_time(struct reading *r, struct strbuf *why)
 {
 	uint64_t at = r->value;
 	double scaled;
@@ -47,7 +47,7 @@ static int take_time(struct reading *r, struct strbuf *why)
 	return vec_push(r->at, at);
 }
 
-static int take_byte(struct reading *r, char c, struct strbuf *why)
+static int replay_add_byte(struct reading *r, char c, struct strbuf *why)
 {
 	int err;
 
@@ -60,13 +60,13 @@ static int take_byte(struct reading *r, char c, struct strbuf *why)
 	}
 	if (c != '\n' || !r->digits)
 		return line_error(r, "takes a time in ns, digits only", why);
-	err = take_time(r, why);
+	err = replay_add_time(r, why);
 	r->line++;
 	r->value = r->digits = 0;
 	return err;
 }
 
-static int read_all(struct reading *r, int fd, struct strbuf *why)
+static int replay_read_all(struct reading *r, int fd, struct strbuf *why)
 {
 	char buffer[BUFFER_BYTES];
 	ssize_t n;
@@ -75,13 +75,13 @@ static int read_all(struct reading *r, int fd, struct strbuf *why)
 	do {
 		n = read(fd, buffer, sizeof(buffer));
 		for (ssize_t i = 0; i < n && !err && !r->over; i++)
-			err = take_byte(r, buffer[i], why);
+			err = replay_add_byte(r, buffer[i], why);
 	} while (n > 0 && !err && !r->over);
 	if (n < 0)
 		return -errno;
 	/* The last line may lack its end. */
 	if (!err && !r->over && r->digits)
-		err = take_byte(r, '\n', why);
+		err = replay_add_byte(r, '\n', why);
 	return err;
 }
 
@@ -91,7 +91,7 @@ int replay_read(struct replay_times *out, bool *complete, const char *path, doub
 	struct reading r = { .at = out, .speed = speed, .end_ns = end_ns, .line = 1 };
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
 
-	err = fd < 0 ? -errno : read_all(&r, fd, why);
+	err = fd < 0 ? -errno : replay_read_all(&r, fd, why);
 	if (!err && !out->len && !r.over)
 		err = line_error(&r, "there is no time in it", why);
 	if (fd >= 0)

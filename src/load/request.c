@@ -8,7 +8,7 @@
 /* The two readings of the clock's distance between which a stamp lies differ by less. */
 #define STAMP_ERROR_NS 2000
 
-static void give_back(struct load_thread *t, struct load_request *r)
+static void request_release(struct load_thread *t, struct load_request *r)
 {
 	r->next = t->spare;
 	t->spare = r;
@@ -55,7 +55,7 @@ static unsigned int stamps_wanted(const struct load_request *r)
 }
 
 /* One that expects no stamps is in no list of them. */
-static bool complete(const struct load_request *r)
+static bool request_has_stamps(const struct load_request *r)
 {
 	const unsigned int wanted = stamps_wanted(r);
 	unsigned int kind;
@@ -131,7 +131,7 @@ static void fill_stamps(struct load_thread *t, struct load_request *r)
 				   (!s->ack_ns && stamps_wanted(r) >> NET_STAMP_ACK & 1);
 }
 
-static void count(struct load_thread *t, const struct load_request *r)
+static void request_count(struct load_thread *t, const struct load_request *r)
 {
 	struct event_load *c = &t->count;
 
@@ -147,7 +147,7 @@ static void count(struct load_thread *t, const struct load_request *r)
 	c->garbled += r->failure == FAILURE_GARBLED;
 }
 
-static void push(struct load_thread *t, const struct load_request *r)
+static void request_push(struct load_thread *t, const struct load_request *r)
 {
 	struct event_sample *place = ring_reserve(&t->samples);
 
@@ -161,27 +161,27 @@ static void push(struct load_thread *t, const struct load_request *r)
 		thread_notify(t);
 }
 
-static void emit(struct load_thread *t, struct load_request *r)
+static void request_emit_one(struct load_thread *t, struct load_request *r)
 {
 	list_remove(&r->link);
 	match_forget(&r->conn->match, &r->tx);
 	if (t->config->stamps != STAMPS_USER && t->phase == PHASE_RUN)
 		fill_stamps(t, r);
-	count(t, r);
+	request_count(t, r);
 	if (t->phase == PHASE_RUN)
-		push(t, r);
+		request_push(t, r);
 	r->emitted = true;
 	t->kept--;
 	if (!r->queued)
-		give_back(t, r);
+		request_release(t, r);
 }
 
 void request_emit(struct load_thread *t, bool all)
 {
 	struct load_request *r = list_first(&t->held, struct load_request, link);
 
-	while (r && (all || complete(r))) {
-		emit(t, r);
+	while (r && (all || request_has_stamps(r))) {
+		request_emit_one(t, r);
 		r = list_first(&t->held, struct load_request, link);
 	}
 }
@@ -200,8 +200,8 @@ void request_done(struct load_thread *t, struct load_request *r, enum load_failu
 	/* A failed one waits for no more stamps. */
 	if (failure)
 		match_forget(&r->conn->match, &r->tx);
-	if (list_empty(&t->held) && complete(r)) {
-		emit(t, r);
+	if (list_empty(&t->held) && request_has_stamps(r)) {
+		request_emit_one(t, r);
 		return;
 	}
 	list_remove(&r->link);
@@ -218,7 +218,7 @@ void request_unqueued(struct load_thread *t, struct load_request *r)
 {
 	r->queued = false;
 	if (r->emitted)
-		give_back(t, r);
+		request_release(t, r);
 }
 
 uint64_t request_oldest(const struct load_thread *t, uint64_t or_else)

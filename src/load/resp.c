@@ -12,9 +12,9 @@
 #define LINE_BYTES 2048
 #define BULK_MAX (1ULL << 30)
 
-enum phase { KIND, TEXT, SIZE, SIZE_END, DATA, DATA_END };
+enum resp_phase { KIND, TEXT, SIZE, SIZE_END, DATA, DATA_END };
 
-struct state {
+struct resp_state {
 	uint8_t phase;
 	uint8_t status; /* enum reply_status */
 	uint8_t digits; /* of the size, its sign included */
@@ -26,12 +26,12 @@ struct state {
 	uint64_t left;
 };
 
-_Static_assert(sizeof(struct state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
+_Static_assert(sizeof(struct resp_state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
 
 /* --- Requests --- */
 
 /* "$SIZE\r\nKEY\r\n"; the key is written where it belongs once its size is known. */
-static char *put_key(char *p, const struct workload *w, uint64_t key)
+static char *resp_put_key(char *p, const struct workload *w, uint64_t key)
 {
 	char text[WORKLOAD_KEY_MAX];
 	size_t size = workload_key_text(w, key, text);
@@ -43,14 +43,14 @@ static char *put_key(char *p, const struct workload *w, uint64_t key)
 	return TEXT_PUT(p, "\r\n");
 }
 
-static char *put_get(char *p, const struct workload *w, const struct operation *o)
+static char *resp_put_get(char *p, const struct workload *w, const struct operation *o)
 {
-	return put_key(TEXT_PUT(p, "*2\r\n$3\r\nGET\r\n"), w, o->key);
+	return resp_put_key(TEXT_PUT(p, "*2\r\n$3\r\nGET\r\n"), w, o->key);
 }
 
-static char *put_set(char *p, const struct workload *w, const struct operation *o)
+static char *resp_put_set(char *p, const struct workload *w, const struct operation *o)
 {
-	p = put_key(TEXT_PUT(p, "*3\r\n$3\r\nSET\r\n"), w, o->key);
+	p = resp_put_key(TEXT_PUT(p, "*3\r\n$3\r\nSET\r\n"), w, o->key);
 	*p++ = '$';
 	p = text_put_u64(p, o->size);
 	p = TEXT_PUT(p, "\r\n");
@@ -58,13 +58,15 @@ static char *put_set(char *p, const struct workload *w, const struct operation *
 	return TEXT_PUT(p, "\r\n");
 }
 
-static char *put_delete(char *p, const struct workload *w, const struct operation *o)
+static char *resp_put_delete(char *p, const struct workload *w, const struct operation *o)
 {
-	return put_key(TEXT_PUT(p, "*2\r\n$3\r\nDEL\r\n"), w, o->key);
+	return resp_put_key(TEXT_PUT(p, "*2\r\n$3\r\nDEL\r\n"), w, o->key);
 }
 
 const protocol_put resp_put[OPERATIONS] = {
-	[OPERATION_GET] = put_get, [OPERATION_SET] = put_set, [OPERATION_DELETE] = put_delete,
+	[OPERATION_GET] = resp_put_get,
+	[OPERATION_SET] = resp_put_set,
+	[OPERATION_DELETE] = resp_put_delete,
 };
 
 /* AUTH with user and password, and SELECT. */
@@ -104,7 +106,7 @@ static const char *const kinds[OPERATIONS] = {
 	[OPERATION_GET] = "$_-", [OPERATION_SET] = "+_-", [OPERATION_DELETE] = ":-",
 };
 
-static int step_kind(struct state *s, struct text_cursor *c, uint16_t type)
+static int resp_step_kind(struct resp_state *s, struct text_cursor *c, uint16_t type)
 {
 	const char kind = *c->p++, *known = kinds[type];
 
@@ -119,7 +121,7 @@ static int step_kind(struct state *s, struct text_cursor *c, uint16_t type)
 }
 
 /* Up to "\r\n". Returns 1 at its end. */
-static int step_text(struct state *s, struct text_cursor *c)
+static int resp_step_text(struct resp_state *s, struct text_cursor *c)
 {
 	size_t n = (size_t)(c->end - c->p);
 	const char *newline = memchr(c->p, '\n', n);
@@ -141,7 +143,7 @@ static int step_text(struct state *s, struct text_cursor *c)
 }
 
 /* "-1" is the null of RESP2. A number of keys that were deleted isn't negative. */
-static int step_size(struct state *s, struct text_cursor *c)
+static int resp_step_size(struct resp_state *s, struct text_cursor *c)
 {
 	for (; c->p < c->end && *c->p != '\r'; c->p++) {
 		if (*c->p == '-' && !s->digits && !s->integer) {
@@ -163,7 +165,7 @@ static int step_size(struct state *s, struct text_cursor *c)
 }
 
 /* Returns 1 when the reply is complete. */
-static int step_end(struct state *s, struct text_cursor *c)
+static int resp_step_end(struct resp_state *s, struct text_cursor *c)
 {
 	int err = text_line_end(c, &s->ends);
 
@@ -177,22 +179,22 @@ static int step_end(struct state *s, struct text_cursor *c)
 	return 0;
 }
 
-static int step(struct state *s, struct text_cursor *c, uint16_t type)
+static int resp_step(struct resp_state *s, struct text_cursor *c, uint16_t type)
 {
-	switch ((enum phase)s->phase) {
+	switch ((enum resp_phase)s->phase) {
 	case KIND:
-		return step_kind(s, c, type);
+		return resp_step_kind(s, c, type);
 	case TEXT:
-		return step_text(s, c);
+		return resp_step_text(s, c);
 	case SIZE:
-		return step_size(s, c);
+		return resp_step_size(s, c);
 	case DATA:
 		if (text_skip(c, &s->left))
 			s->phase = DATA_END;
 		return 0;
 	case SIZE_END:
 	case DATA_END:
-		return step_end(s, c);
+		return resp_step_end(s, c);
 	}
 	return -EPROTO;
 }
@@ -200,18 +202,18 @@ static int step(struct state *s, struct text_cursor *c, uint16_t type)
 int resp_parse(struct parser *parser, uint16_t type, const void *data, size_t size, size_t *used,
 	       struct reply *out)
 {
-	struct state *s = (struct state *)parser->state;
+	struct resp_state *s = (struct resp_state *)parser->state;
 	struct text_cursor c = { data, size ? (const char *)data + size : data };
 	int done = 0;
 
 	while (!done && c.p < c.end)
-		done = step(s, &c, type);
+		done = resp_step(s, &c, type);
 	*used = (size_t)(c.p - (const char *)data);
 	if (done == 1) {
 		*out = (struct reply){ .status = s->status };
 		if (s->status == REPLY_ERROR)
 			out->said = &parser->said;
-		*s = (struct state){ 0 };
+		*s = (struct resp_state){ 0 };
 	}
 	return done;
 }

@@ -28,7 +28,7 @@ static struct value rate_cell(double rate)
 	return value_u64((uint64_t)llround(rate));
 }
 
-static struct value quantile(const struct load_quantile *q)
+static struct value runs_quantile(const struct load_quantile *q)
 {
 	return value_known_ns(q->known, q->ns);
 }
@@ -57,7 +57,7 @@ static bool any_misses(const struct load_runs *runs)
 }
 
 /* A server that has nothing to say is quick: that is not the latency that was asked for. */
-static void say_misses(const struct load_runs *runs, struct report *r)
+static void runs_report_misses(const struct load_runs *runs, struct report *r)
 {
 	char low[HUMAN_MAX], high[HUMAN_MAX];
 	double least = 1, most = 0;
@@ -96,13 +96,13 @@ static const char *from_words(const struct load_runs *runs, struct report *r)
 			     runs->len && s->closed ? ", closed loop: no latency at a rate" : "");
 }
 
-static const char *verdict(const struct load_summary *s)
+static const char *runs_verdict(const struct load_summary *s)
 {
 	return s->sound ? "ok" : "n/a";
 }
 
 /* A URL without its password. */
-static const char *shown(const char *url, struct report *r)
+static const char *runs_shown_url(const char *url, struct report *r)
 {
 	struct strbuf text = STRBUF_INIT(LOAD_SETUP_TEXT_MAX);
 	const char *copy;
@@ -113,7 +113,7 @@ static const char *shown(const char *url, struct report *r)
 	return copy;
 }
 
-static const char *interval(struct report *r, const struct load_quantile *q)
+static const char *runs_interval(struct report *r, const struct load_quantile *q)
 {
 	char low[HUMAN_MAX], high[HUMAN_MAX];
 
@@ -145,25 +145,24 @@ static void add_runs(const struct load_runs *runs, double q, struct report *r)
 	struct table *t = table_new(r, columns, sizeof(columns) / sizeof(columns[0]));
 
 	vec_for_each(runs, s)
-		TABLE_ADD(t, s->url ? value_string(shown(s->url, r)) : value_absent(),
+		TABLE_ADD(t, s->url ? value_string(runs_shown_url(s->url, r)) : value_absent(),
 			  value_number(s->rate), value_number(s->achieved), rate_asked(s),
 			  rate_cell(s->achieved),
-			  value_u64(s->count), value_number(q), quantile(&s->asked),
+			  value_u64(s->count), value_number(q), runs_quantile(&s->asked),
 			  value_known_ns(s->asked.bounded, s->asked.lo_ns),
 			  value_known_ns(s->asked.bounded, s->asked.hi_ns),
-			  quantile(&s->quantiles[0]), quantile(&s->quantiles[1]),
-			  quantile(&s->quantiles[2]),
-			  quantile(&s->quantiles[3]), value_string(interval(r, &s->asked)),
-			  value_u64(s->misses.completed),
+			  runs_quantile(&s->quantiles[0]), runs_quantile(&s->quantiles[1]),
+			  runs_quantile(&s->quantiles[2]), runs_quantile(&s->quantiles[3]),
+			  value_string(runs_interval(r, &s->asked)), value_u64(s->misses.completed),
 			  s->misses_known ? value_u64(s->misses.misses) : value_null(),
 			  share_or_null(miss_share(s)),
-			  value_u64(s->seed), value_string(verdict(s)),
+			  value_u64(s->seed), value_string(runs_verdict(s)),
 			  value_string(s->reasons));
 	object_add(&r->body, "runs", value_table(t));
 }
 
 /* The reasons are still to come; so is a verdict other than "ok". */
-static void finish(const struct load_runs_end *end, struct report *r)
+static void runs_finish(const struct load_runs_end *end, struct report *r)
 {
 	report_place_findings(r);
 	report_place_verdict(r);
@@ -196,10 +195,10 @@ void load_runs_sweep(const struct load_runs *runs, double q, const struct load_r
 	vec_for_each(runs, s)
 		sound += s->sound;
 	report_title(r, "latency %s by rate, %zu runs", from_words(runs, r), runs->len);
-	say_misses(runs, r);
+	runs_report_misses(runs, r);
 	add_runs(runs, q, r);
 	report_verdict(r, !sound ? "n/a" : sound < runs->len ? "partial" : "ok");
-	finish(end, r);
+	runs_finish(end, r);
 	not_sound(runs, r);
 }
 
@@ -221,8 +220,8 @@ static void add_between(const struct between_runs *b, struct report *r)
 	object_add(&r->body, "between", value_object(o));
 }
 
-static void say_between(const struct between_runs *b, double q, double confidence,
-			const char *from, struct report *r)
+static void runs_report_between(const struct between_runs *b, double q, double confidence,
+				const char *from, struct report *r)
 {
 	char mean[HUMAN_MAX], low[HUMAN_MAX], high[HUMAN_MAX], share[HUMAN_MAX];
 
@@ -257,12 +256,12 @@ void load_runs_repeat(const struct load_runs *runs, double q, double confidence,
 			asked[n++] = s->asked;
 	known = asked && !between_runs_combine(asked, n, confidence, &b);
 	if (known)
-		say_between(&b, q, confidence, from_words(runs, r), r);
-	say_misses(runs, r);
+		runs_report_between(&b, q, confidence, from_words(runs, r), r);
+	runs_report_misses(runs, r);
 	add_between(&b, r);
 	add_runs(runs, q, r);
 	report_verdict(r, known ? n == runs->len ? "ok" : "partial" : "n/a");
-	finish(end, r);
+	runs_finish(end, r);
 	not_sound(runs, r);
 	if (!known)
 		report_reason(r, "too-few-runs", NULL,
@@ -302,7 +301,7 @@ static void add_answer(const struct load_condition *c, const struct findmax *fm,
 }
 
 /* How many probes said nothing at all, and why the last of them did not. */
-static const char *spoilt(const struct load_runs *runs, struct report *r)
+static const char *runs_count_unanswered(const struct load_runs *runs, struct report *r)
 {
 	const char *why = NULL;
 	size_t n = 0;
@@ -335,13 +334,13 @@ void load_runs_find_max(const struct load_runs *runs, const struct load_conditio
 	report_summary(r, "the highest rate is in [%s, %s] at %g %%", rate_text(low, fm->lo),
 		       rate_text(high, fm->hi), 100 * fm->config.confidence);
 	report_summary(r, "%u probes", fm->probes);
-	say_misses(runs, r);
+	runs_report_misses(runs, r);
 	add_answer(condition, fm, r);
 	add_runs(runs, condition->q, r);
 	report_verdict(r, fm->end == FINDMAX_FOUND ? "ok" : fm->lo ? "partial" : "n/a");
-	finish(end, r);
+	runs_finish(end, r);
 	if (fm->end != FINDMAX_FOUND && fm->end != FINDMAX_GOES_ON)
-		report_reason(r, ends[fm->end].code, spoilt(runs, r), "%s",
+		report_reason(r, ends[fm->end].code, runs_count_unanswered(runs, r), "%s",
 			      ends[fm->end].message);
 }
 
@@ -367,8 +366,9 @@ static void add_paired_diff(const struct paired_diff *v, const struct share_gap 
 	object_add(&r->body, "comparison", value_object(o));
 }
 
-static void say_paired_diff(const struct paired_diff *v, const char *const urls[2], double q,
-			    double confidence, const char *from, bool all, struct report *r)
+static void runs_report_paired_diff(const struct paired_diff *v, const char *const urls[2],
+				    double q, double confidence, const char *from, bool all,
+				    struct report *r)
 {
 	const char *where = all ? "" : "In the slices that count, ";
 	char a[HUMAN_MAX], b[HUMAN_MAX];
@@ -391,12 +391,12 @@ static void say_paired_diff(const struct paired_diff *v, const char *const urls[
  * Slices are short, and noise meets both targets alike: a quantile counts if its load was what it
  * should be.
  */
-static struct load_quantile slice(const struct load_summary *s)
+static struct load_quantile runs_slice(const struct load_summary *s)
 {
 	return s->comparable ? s->asked : (struct load_quantile){ .known = false };
 }
 
-static size_t left_out(const struct load_quantile *slices, size_t n)
+static size_t runs_count_left_out(const struct load_quantile *slices, size_t n)
 {
 	size_t sum = 0;
 
@@ -406,8 +406,8 @@ static size_t left_out(const struct load_quantile *slices, size_t n)
 }
 
 /* An overloaded server looks better without these slices: the result is partial. */
-static void say_left_out(size_t of_a, size_t of_b, size_t pairs, const char *const urls[2],
-			 struct report *r)
+static void runs_report_left_out(size_t of_a, size_t of_b, size_t pairs, const char *const urls[2],
+				 struct report *r)
 {
 	if (of_a || of_b)
 		load_reason(r, "slices-left-out",
@@ -442,8 +442,8 @@ static int compare_misses(const struct load_runs *runs, const char *const urls[2
  * share, the quantile moves by no more than that share of the ranks: half of what lies beyond it is
  * what every other disturbance may be, too.
  */
-static void say_misses_differ(const struct share_gap *gap, double q, const char *const urls[2],
-			      struct report *r)
+static void runs_report_misses_differ(const struct share_gap *gap, double q,
+				      const char *const urls[2], struct report *r)
 {
 	const double most = fmin(MISSES_ALIKE, interference_bound_limit(q));
 	char a[HUMAN_MAX], b[HUMAN_MAX];
@@ -462,7 +462,7 @@ int load_runs_against(const struct load_runs *runs, const char *const urls[2], d
 			double confidence, struct rng *rng, const struct load_runs_end *end,
 			struct report *r)
 {
-	const char *const names[2] = { shown(urls[0], r), shown(urls[1], r) };
+	const char *const names[2] = { runs_shown_url(urls[0], r), runs_shown_url(urls[1], r) };
 	size_t pairs = runs->len / 2;
 	struct load_quantile *a = calloc(2 * pairs + 1, sizeof(*a)), *b = a + pairs;
 	struct share_gap misses;
@@ -475,21 +475,21 @@ int load_runs_against(const struct load_runs *runs, const char *const urls[2], d
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < 2 * pairs; i++)
-		(runs->items[i].url == urls[0] ? a : b)[i / 2] = slice(&runs->items[i]);
+		(runs->items[i].url == urls[0] ? a : b)[i / 2] = runs_slice(&runs->items[i]);
 	err = between_runs_compare_targets(a, b, pairs, confidence, rng, &v);
-	out[0] = left_out(a, pairs);
-	out[1] = left_out(b, pairs);
+	out[0] = runs_count_left_out(a, pairs);
+	out[1] = runs_count_left_out(b, pairs);
 	free(a);
 	if (!err)
-		say_paired_diff(&v, names, q, confidence, from_words(runs, r), !out[0] && !out[1],
-				r);
-	say_misses(runs, r);
+		runs_report_paired_diff(&v, names, q, confidence, from_words(runs, r),
+					!out[0] && !out[1], r);
+	runs_report_misses(runs, r);
 	add_paired_diff(&v, &misses, names, r);
 	add_runs(runs, q, r);
 	report_verdict(r, !err ? "ok" : "n/a");
-	finish(end, r);
-	say_left_out(out[0], out[1], pairs, names, r);
-	say_misses_differ(&misses, q, names, r);
+	runs_finish(end, r);
+	runs_report_left_out(out[0], out[1], pairs, names, r);
+	runs_report_misses_differ(&misses, q, names, r);
 	if (err)
 		report_reason(r, "too-few-pairs", NULL,
 			      "at least 5 pairs of usable slices are needed: see the table");
@@ -498,14 +498,14 @@ int load_runs_against(const struct load_runs *runs, const char *const urls[2], d
 
 /* ---- CSV ---- */
 
-static void put_u64(struct strbuf *out, bool known, uint64_t n)
+static void runs_put_u64(struct strbuf *out, bool known, uint64_t n)
 {
 	if (known)
 		strbuf_printf(out, "%" PRIu64, n);
 	strbuf_putc(out, ',');
 }
 
-static void put_number(struct strbuf *out, double x)
+static void runs_put_number(struct strbuf *out, double x)
 {
 	if (isfinite(x))
 		strbuf_printf(out, "%.6g", x);
@@ -513,7 +513,7 @@ static void put_number(struct strbuf *out, double x)
 }
 
 /* RFC 4180: a quote is doubled. */
-static void put_text(struct strbuf *out, const char *text)
+static void runs_put_text(struct strbuf *out, const char *text)
 {
 	const bool quoted = strpbrk(text, ",\"\r\n");
 
@@ -527,25 +527,25 @@ static void put_text(struct strbuf *out, const char *text)
 	strbuf_puts(out, quoted ? "\"," : ",");
 }
 
-static void put_row(struct strbuf *out, const struct load_summary *s, double q)
+static void runs_put_row(struct strbuf *out, const struct load_summary *s, double q)
 {
 	struct strbuf url = STRBUF_INIT(LOAD_SETUP_TEXT_MAX);
 
 	if (s->url)
 		target_put_shown(s->url, &url);
-	put_text(out, strbuf_str(&url));
+	runs_put_text(out, strbuf_str(&url));
 	strbuf_release(&url);
-	put_number(out, s->rate);
-	put_number(out, s->achieved);
+	runs_put_number(out, s->rate);
+	runs_put_number(out, s->achieved);
 	strbuf_printf(out, "%" PRIu64 ",%.6g,", s->count, q);
-	put_u64(out, s->asked.known, s->asked.ns);
-	put_u64(out, s->asked.bounded, s->asked.lo_ns);
-	put_u64(out, s->asked.bounded, s->asked.hi_ns);
+	runs_put_u64(out, s->asked.known, s->asked.ns);
+	runs_put_u64(out, s->asked.bounded, s->asked.lo_ns);
+	runs_put_u64(out, s->asked.bounded, s->asked.hi_ns);
 	for (int i = 0; i < REPORT_QUANTILES; i++)
-		put_u64(out, s->quantiles[i].known, s->quantiles[i].ns);
+		runs_put_u64(out, s->quantiles[i].known, s->quantiles[i].ns);
 	strbuf_printf(out, "%" PRIu64 ",", s->misses.completed);
-	put_u64(out, s->misses_known, s->misses.misses);
-	strbuf_printf(out, "%s,%s\n", verdict(s), s->reasons);
+	runs_put_u64(out, s->misses_known, s->misses.misses);
+	strbuf_printf(out, "%s,%s\n", runs_verdict(s), s->reasons);
 }
 
 void load_runs_csv(const struct load_runs *runs, double q, struct strbuf *out)
@@ -553,5 +553,5 @@ void load_runs_csv(const struct load_runs *runs, double q, struct strbuf *out)
 	strbuf_puts(out, "target,rate,achieved,count,q,ns,lo_ns,hi_ns,p50_ns,p90_ns,p99_ns,"
 			 "p999_ns,completed,misses,verdict,reasons\n");
 	vec_for_each(runs, s)
-		put_row(out, s, q);
+		runs_put_row(out, s, q);
 }

@@ -19,7 +19,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static struct span trimmed(struct span s)
+static struct span error_text_trim(struct span s)
 {
 	while (s.n && is_space(s.at[0])) {
 		s.at++;
@@ -31,13 +31,13 @@ static struct span trimmed(struct span s)
 }
 
 /* The first line; *rest is what follows it. */
-static struct span first_line(struct span s, struct span *rest)
+static struct span error_text_first_line(struct span s, struct span *rest)
 {
 	const char *newline = s.n ? memchr(s.at, '\n', s.n) : NULL;
 	const size_t n = newline ? (size_t)(newline - s.at) : s.n;
 
 	*rest = (struct span){ s.at + n, s.n - n };
-	return trimmed((struct span){ s.at, n });
+	return error_text_trim((struct span){ s.at, n });
 }
 
 static struct span title_of(struct span page)
@@ -55,11 +55,11 @@ static struct span title_of(struct span page)
 		title.n = end ? (size_t)(end - title.at) : title.n;
 		break;
 	}
-	return trimmed(title);
+	return error_text_trim(title);
 }
 
 /* Compressed or binary data holds control characters soon. */
-static bool is_text(struct span s)
+static bool error_text_is_text(struct span s)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		if ((unsigned char)s.at[i] < ' ' && !is_space(s.at[i]))
@@ -73,13 +73,13 @@ static struct span line_of_body(struct span body)
 {
 	struct span rest;
 
-	body = trimmed(body);
-	if (!body.n || !is_text(body))
+	body = error_text_trim(body);
+	if (!body.n || !error_text_is_text(body))
 		return (struct span){ NULL, 0 };
-	return *body.at == '<' ? title_of(body) : first_line(body, &rest);
+	return *body.at == '<' ? title_of(body) : error_text_first_line(body, &rest);
 }
 
-static void put(char out[SAID_TEXT_MAX], size_t *len, struct span s)
+static void error_text_put(char out[SAID_TEXT_MAX], size_t *len, struct span s)
 {
 	for (size_t i = 0; i < s.n && *len < SAID_TEXT_MAX - 1; i++) {
 		const unsigned char c = (unsigned char)s.at[i];
@@ -91,7 +91,8 @@ static void put(char out[SAID_TEXT_MAX], size_t *len, struct span s)
 
 void said_clean(const struct said *said, char out[SAID_TEXT_MAX])
 {
-	struct span rest, head = first_line((struct span){ said->text, said->len }, &rest);
+	struct span rest,
+		head = error_text_first_line((struct span){ said->text, said->len }, &rest);
 	struct span body = line_of_body(rest);
 	size_t len = 0;
 
@@ -100,11 +101,11 @@ void said_clean(const struct said *said, char out[SAID_TEXT_MAX])
 		head = body;
 		body.n = 0;
 	}
-	put(out, &len, head);
+	error_text_put(out, &len, head);
 	if (!body.n)
 		return;
-	put(out, &len, (struct span){ ": ", 2 });
-	put(out, &len, body);
+	error_text_put(out, &len, (struct span){ ": ", 2 });
+	error_text_put(out, &len, body);
 }
 
 static bool is_tls(const unsigned char *p, size_t size)
@@ -129,7 +130,7 @@ static struct span line_at(const char *bytes, size_t size, size_t at)
 		line.at--;
 	while (line.at + line.n < bytes + size && line.at[line.n] != '\n')
 		line.n++;
-	return trimmed(line);
+	return error_text_trim(line);
 }
 
 void said_garbled(struct said *said, const char *bytes, size_t size, size_t at)
@@ -144,7 +145,7 @@ void said_garbled(struct said *said, const char *bytes, size_t size, size_t at)
 		said_add(said, SPEAKS_HTTP2, strlen(SPEAKS_HTTP2));
 	} else {
 		line = line_at(bytes, size, at < size ? at : size - 1);
-		if (!line.n || !is_text(line))
+		if (!line.n || !error_text_is_text(line))
 			return;
 		line.n = line.n < QUOTED_MAX ? line.n : QUOTED_MAX;
 		said_add(said, "'", 1);

@@ -24,7 +24,7 @@ void sample_csv_release(struct sample_csv *csv)
 }
 
 /* 0, -ENOMEM, or -E2BIG: there are as many as may be. */
-static int add_places(struct sample_csv *csv, struct load_flows *flows, uint32_t len)
+static int sample_csv_reserve(struct sample_csv *csv, struct load_flows *flows, uint32_t len)
 {
 	const uint32_t more = len - (uint32_t)flows->len;
 	int err = more > LOAD_FLOWS_MAX - csv->n_flows ? -E2BIG : vec_reserve(flows, len);
@@ -47,7 +47,7 @@ int sample_csv_take(struct sample_csv *csv, const struct event *event)
 	event_copy(event, &flow, sizeof(flow));
 	flows = &csv->flows[FLOW_AGENT(flow.id)];
 	n = FLOW_NUMBER(flow.id);
-	err = n < flows->len ? 0 : add_places(csv, flows, n + 1);
+	err = n < flows->len ? 0 : sample_csv_reserve(csv, flows, n + 1);
 	if (err == -E2BIG) {
 		csv->flows_full = true;
 		return 0;
@@ -57,8 +57,8 @@ int sample_csv_take(struct sample_csv *csv, const struct event *event)
 	return err;
 }
 
-static void put_address(struct strbuf *out, const struct event_flow *flow, const void *address,
-			uint16_t port)
+static void sample_csv_put_address(struct strbuf *out, const struct event_flow *flow,
+				   const void *address, uint16_t port)
 {
 	char text[HUMAN_ADDRESS_MAX];
 
@@ -66,7 +66,7 @@ static void put_address(struct strbuf *out, const struct event_flow *flow, const
 		strbuf_puts(out, text);
 }
 
-static void put_flow(struct sample_csv *csv, uint32_t id, struct strbuf *out)
+static void sample_csv_put_flow(struct sample_csv *csv, uint32_t id, struct strbuf *out)
 {
 	static const struct event_flow unknown;
 	const struct load_flows *flows = &csv->flows[FLOW_AGENT(id)];
@@ -77,27 +77,27 @@ static void put_flow(struct sample_csv *csv, uint32_t id, struct strbuf *out)
 	if (flow->netns_cookie)
 		strbuf_printf(out, "%" PRIu64, (uint64_t)flow->netns_cookie);
 	strbuf_putc(out, ',');
-	put_address(out, flow, flow->local, flow->local_port);
+	sample_csv_put_address(out, flow, flow->local, flow->local_port);
 	strbuf_putc(out, ',');
-	put_address(out, flow, flow->remote, flow->remote_port);
+	sample_csv_put_address(out, flow, flow->remote, flow->remote_port);
 }
 
 /* A distance of 0 is unknown. */
-static void put_after(struct strbuf *out, uint64_t from, uint32_t distance)
+static void sample_csv_put_after(struct strbuf *out, uint64_t from, uint32_t distance)
 {
 	if (distance)
 		strbuf_printf(out, "%" PRIu64, from + distance);
 	strbuf_putc(out, ',');
 }
 
-static void put_before(struct strbuf *out, uint64_t to, uint32_t distance)
+static void sample_csv_put_before(struct strbuf *out, uint64_t to, uint32_t distance)
 {
 	if (distance)
 		strbuf_printf(out, "%" PRIu64, to - distance);
 	strbuf_putc(out, ',');
 }
 
-static const char *status(const struct event_sample *s)
+static const char *sample_csv_status(const struct event_sample *s)
 {
 	if (!(s->flags & SAMPLE_FAILED))
 		return "ok";
@@ -107,7 +107,7 @@ static const char *status(const struct event_sample *s)
 }
 
 /* Further flags of a sample, separated by blanks. */
-static void put_flags(struct strbuf *out, uint16_t flags)
+static void sample_csv_put_flags(struct strbuf *out, uint16_t flags)
 {
 	static const struct {
 		uint16_t flag;
@@ -134,18 +134,18 @@ void sample_csv_put(struct sample_csv *csv, const struct event_sample *s, struct
 	if (!(s->flags & SAMPLE_UNSENT))
 		strbuf_printf(out, "%" PRIu64, (uint64_t)s->sent);
 	strbuf_putc(out, ',');
-	put_after(out, s->sent, s->sched_ns);
-	put_after(out, s->sent, s->snd_ns);
-	put_after(out, s->sent, s->ack_ns);
-	put_after(out, s->sent, s->server_in_ns);
-	put_before(out, s->done, s->server_out_ns);
-	put_before(out, s->done, s->rx_ns);
-	put_before(out, s->done, s->wake_ns);
+	sample_csv_put_after(out, s->sent, s->sched_ns);
+	sample_csv_put_after(out, s->sent, s->snd_ns);
+	sample_csv_put_after(out, s->sent, s->ack_ns);
+	sample_csv_put_after(out, s->sent, s->server_in_ns);
+	sample_csv_put_before(out, s->done, s->server_out_ns);
+	sample_csv_put_before(out, s->done, s->rx_ns);
+	sample_csv_put_before(out, s->done, s->wake_ns);
 	strbuf_printf(out, "%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",",
 		      (uint64_t)s->done, (uint32_t)s->tx_bytes, (uint32_t)s->rx_bytes,
 		      (uint64_t)s->tx_offset, (uint64_t)s->rx_offset);
-	put_flow(csv, s->flow, out);
-	strbuf_printf(out, ",%u,%s,", s->type, status(s));
-	put_flags(out, s->flags);
+	sample_csv_put_flow(csv, s->flow, out);
+	strbuf_printf(out, ",%u,%s,", s->type, sample_csv_status(s));
+	sample_csv_put_flags(out, s->flags);
 	strbuf_putc(out, '\n');
 }

@@ -22,7 +22,7 @@
 
 typedef unsigned __int128 fine_time; /* 2^-32 ns */
 
-struct maker {
+struct schedule_maker {
 	const struct arrival *arrival;
 	double rate, mean_ns;
 	uint64_t end_ns;
@@ -37,31 +37,31 @@ static uint64_t whole_ns(fine_time t)
 }
 
 /* What lies beyond the end needs no precision. */
-static void advance(struct maker *m, double ns)
+static void schedule_advance(struct schedule_maker *m, double ns)
 {
 	m->now += (fine_time)(fmin(ns, (double)m->end_ns) * 0x1p32);
 }
 
 /* 0, or 1: it is over, or -errno. */
-static int add_now(struct maker *m)
+static int add_now(struct schedule_maker *m)
 {
 	uint64_t at = whole_ns(m->now);
 
 	return at >= m->end_ns ? 1 : vec_push(&m->at, at);
 }
 
-static int make_renewal(struct maker *m, const struct dist *gap)
+static int make_renewal(struct schedule_maker *m, const struct dist *gap)
 {
 	int err;
 
 	do {
-		advance(m, dist_draw(gap, &m->rng));
+		schedule_advance(m, dist_draw(gap, &m->rng));
 		err = add_now(m);
 	} while (!err);
 	return err;
 }
 
-static int make_thinned(struct maker *m, double peak)
+static int make_thinned(struct schedule_maker *m, double peak)
 {
 	const struct arrival *a = m->arrival;
 	int err = 0;
@@ -69,7 +69,7 @@ static int make_thinned(struct maker *m, double peak)
 	while (!err) {
 		uint64_t at;
 
-		advance(m, rng_exponential(&m->rng, m->mean_ns / peak));
+		schedule_advance(m, rng_exponential(&m->rng, m->mean_ns / peak));
 		at = whole_ns(m->now);
 		if (at >= m->end_ns ||
 		    rng_uniform(&m->rng) * peak < arrival_intensity(a, m->end_ns, at))
@@ -79,24 +79,24 @@ static int make_thinned(struct maker *m, double peak)
 }
 
 /* All three times have no memory: what is left of a gap when a burst ends is drawn anew. */
-static int make_onoff(struct maker *m)
+static int make_onoff(struct schedule_maker *m)
 {
 	double on = m->arrival->a, off = m->arrival->b, busy = on / (on + off);
 	double left = rng_exponential(&m->rng, on);
 	int err = 0;
 
 	if (rng_uniform(&m->rng) >= busy)
-		advance(m, rng_exponential(&m->rng, off));
+		schedule_advance(m, rng_exponential(&m->rng, off));
 	while (!err) {
 		double gap = rng_exponential(&m->rng, m->mean_ns * busy);
 
 		if (gap < left) {
 			left -= gap;
-			advance(m, gap);
+			schedule_advance(m, gap);
 			err = add_now(m);
 		} else {
-			advance(m, left);
-			advance(m, rng_exponential(&m->rng, off));
+			schedule_advance(m, left);
+			schedule_advance(m, rng_exponential(&m->rng, off));
 			left = rng_exponential(&m->rng, on);
 			err = whole_ns(m->now) >= m->end_ns;
 		}
@@ -108,7 +108,7 @@ static int make_onoff(struct maker *m)
  * round(n / rate), exactly: with rate = mantissa 2^-shift, n 10^9 2^shift is divided by the
  * mantissa, by carrying quotient and remainder of one step along. The half is for rounding.
  */
-static int make_fixed(struct maker *m)
+static int make_fixed(struct schedule_maker *m)
 {
 	int exponent, shift, err = 0;
 	uint64_t mantissa = (uint64_t)ldexp(frexp(m->rate, &exponent), DBL_MANT_DIG);
@@ -126,7 +126,7 @@ static int make_fixed(struct maker *m)
 	return err;
 }
 
-static int make(struct maker *m)
+static int schedule_make_times(struct schedule_maker *m)
 {
 	const struct arrival *a = m->arrival;
 	struct dist gap;
@@ -147,7 +147,7 @@ static int make(struct maker *m)
 }
 
 /* What will be needed with near certainty, so that the array doesn't move. */
-static int reserve(struct maker *m, struct strbuf *why)
+static int schedule_reserve(struct schedule_maker *m, struct strbuf *why)
 {
 	const struct arrival *a = m->arrival;
 	double mean = (double)m->end_ns / m->mean_ns;
@@ -175,7 +175,7 @@ static int too_many(int err, struct strbuf *why)
 	return err;
 }
 
-static int replay(struct schedule *out, struct maker *m, struct strbuf *why)
+static int schedule_replay(struct schedule *out, struct schedule_maker *m, struct strbuf *why)
 {
 	const struct arrival *a = m->arrival;
 	bool complete;
@@ -191,24 +191,26 @@ static int replay(struct schedule *out, struct maker *m, struct strbuf *why)
 int schedule_make(struct schedule *out, const struct arrival *arrival, double rate,
 		  uint64_t duration_ns, uint64_t seed, struct strbuf *why)
 {
-	struct maker m = { .arrival = arrival, .rate = rate, .mean_ns = (double)NS_PER_S / rate,
-			   .end_ns = duration_ns };
+	struct schedule_maker m = { .arrival = arrival,
+				    .rate = rate,
+				    .mean_ns = (double)NS_PER_S / rate,
+				    .end_ns = duration_ns };
 	int err;
 
 	*out = (struct schedule){ 0 };
 	BUG_ON(duration_ns > SCHEDULE_DURATION_MAX);
 	vec_init(&m.at, SCHEDULE_MAX);
 	if (arrival->kind == ARRIVAL_FILE)
-		return replay(out, &m, why);
+		return schedule_replay(out, &m, why);
 	if (!(rate >= SCHEDULE_RATE_MIN && rate <= SCHEDULE_RATE_MAX)) {
 		strbuf_printf(why, "a rate is from %g to %g per second", SCHEDULE_RATE_MIN,
 			      SCHEDULE_RATE_MAX);
 		return -EINVAL;
 	}
 	rng_init(&m.rng, seed ^ SEED_OF_SCHEDULE);
-	err = reserve(&m, why);
+	err = schedule_reserve(&m, why);
 	if (!err)
-		err = make(&m);
+		err = schedule_make_times(&m);
 	if (err < 0) {
 		vec_release(&m.at);
 		return too_many(err, why);

@@ -90,7 +90,7 @@ static void parts_add(struct parts_row *into, const struct parts_row *from)
 		into->ns[i] += from->ns[i];
 }
 
-static int add_parts(struct series_window *w, const struct event_sample *sample)
+static int series_add_parts(struct series_window *w, const struct event_sample *sample)
 {
 	const uint32_t at = series_part_row(sample->done - sample->intended);
 	struct parts_row row = { .count = 1 };
@@ -128,7 +128,7 @@ static int window_merge(struct series_window *into, struct series_window *from)
 }
 
 /* Window i goes to where its double width lies; the first of a pair only moves. */
-static int widen(struct series *series)
+static int series_widen(struct series *series)
 {
 	const uint64_t first = series->first >> 1;
 	uint32_t n = 0;
@@ -172,7 +172,7 @@ static void shift_up(struct series *series, uint32_t by)
 }
 
 /* The window of a time; NULL without memory. */
-static struct series_window *window_of(struct series *series, uint64_t ns)
+static struct series_window *series_window_of(struct series *series, uint64_t ns)
 {
 	uint64_t at = ns >> series->shift;
 
@@ -182,7 +182,7 @@ static struct series_window *window_of(struct series *series, uint64_t ns)
 	}
 	while (at >= series->first + SERIES_WINDOWS ||
 	       (at < series->first && series->first + series->n - at > SERIES_WINDOWS)) {
-		if (widen(series))
+		if (series_widen(series))
 			return NULL;
 		at = ns >> series->shift;
 	}
@@ -198,7 +198,7 @@ static int add_lag(struct series *series, const struct event_sample *sample, enu
 {
 	if (sample->sent < sample->intended || sample->done < sample->sent)
 		return -EBADMSG;
-	*window = window_of(series, sample->intended);
+	*window = series_window_of(series, sample->intended);
 	if (!*window)
 		return -ENOMEM;
 	return hist_record(&(*window)->lag[which], sample->sent - sample->intended);
@@ -229,12 +229,12 @@ int series_add(struct series *series, const struct event_sample *sample)
 	if (!err && load_kernel_ns(sample, &kernel))
 		err = hist_record(&w->latency[LOAD_KERNEL], kernel);
 	w->censored += load_kernel_censored(sample);
-	return err ? err : add_parts(w, sample);
+	return err ? err : series_add_parts(w, sample);
 }
 
 int series_add_failed(struct series *series, uint64_t intended_ns)
 {
-	struct series_window *w = window_of(series, intended_ns);
+	struct series_window *w = series_window_of(series, intended_ns);
 
 	if (!w)
 		return -ENOMEM;

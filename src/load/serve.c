@@ -22,7 +22,7 @@
 #define ACCEPTS_AT_ONCE 64
 #define PAUSE_MS 100 /* after an accept that failed for want of descriptors */
 
-struct thread {
+struct serve_thread {
 	struct serve_context context;
 	pthread_t id;
 	bool started;
@@ -43,7 +43,7 @@ struct serve {
 	struct listener listeners[SERVE_ADDRESSES_MAX];
 	uint32_t n_listeners;
 	int epoll[SERVE_THREADS_MAX]; /* -1: none */
-	struct thread *threads[SERVE_THREADS_MAX];
+	struct serve_thread *threads[SERVE_THREADS_MAX];
 	uint32_t n_threads, next;
 	uint64_t accepted, not_accepted, above_limit, idle, open;
 	uint32_t most_conns;
@@ -56,7 +56,7 @@ static const char wake_tag, timer_tag;
 /* --- One thread --- */
 
 /* Setting a timer also takes back that it went off. */
-static void arm(struct thread *t, uint64_t at_ns)
+static void serve_arm_timer(struct serve_thread *t, uint64_t at_ns)
 {
 	struct itimerspec when = { 0 };
 
@@ -71,7 +71,7 @@ static void arm(struct thread *t, uint64_t at_ns)
 }
 
 /* Returns false at the end. */
-static bool turn(struct thread *t)
+static bool serve_turn(struct serve_thread *t)
 {
 	int n = epoll_wait(t->context.epoll, t->events, t->context.one_shot ? 1 : EVENTS_MAX, -1);
 	bool on = true;
@@ -85,30 +85,31 @@ static bool turn(struct thread *t)
 			serve_conn_event(&t->context, tag, t->events[i].events);
 	}
 	if (!t->context.one_shot)
-		arm(t, serve_conn_due(&t->context));
+		serve_arm_timer(t, serve_conn_due(&t->context));
 	serve_conn_sweep(&t->context);
 	return on && (n >= 0 || errno == EINTR);
 }
 
-static void *thread_main(void *arg)
+static void *serve_thread_main(void *arg)
 {
-	struct thread *t = arg;
+	struct serve_thread *t = arg;
 
-	while (turn(t))
+	while (serve_turn(t))
 		;
 	return NULL;
 }
 
-static int watch(int epoll, int fd, const char *tag)
+static int serve_watch(int epoll, int fd, const char *tag)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.ptr = (void *)(uintptr_t)tag };
 
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
 }
 
-static int thread_new(struct serve *s, const struct serve_config *config, int epoll, uint64_t seed)
+static int serve_thread_new(struct serve *s, const struct serve_config *config, int epoll,
+			    uint64_t seed)
 {
-	struct thread *t = calloc(1, sizeof(*t));
+	struct serve_thread *t = calloc(1, sizeof(*t));
 	int err;
 
 	if (!t)
@@ -121,10 +122,10 @@ static int thread_new(struct serve *s, const struct serve_config *config, int ep
 	if (err || config->spin)
 		return err;
 	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	return t->timer < 0 ? -errno : watch(epoll, t->timer, &timer_tag);
+	return t->timer < 0 ? -errno : serve_watch(epoll, t->timer, &timer_tag);
 }
 
-static void thread_free(struct thread *t)
+static void serve_thread_free(struct serve_thread *t)
 {
 	if (!t)
 		return;
@@ -182,7 +183,7 @@ static int add_listener(struct serve *s, const char *text, struct strbuf *why)
 static int add_epoll(struct serve *s, uint32_t i)
 {
 	s->epoll[i] = epoll_create1(EPOLL_CLOEXEC);
-	return s->epoll[i] < 0 ? -errno : watch(s->epoll[i], s->wake, &wake_tag);
+	return s->epoll[i] < 0 ? -errno : serve_watch(s->epoll[i], s->wake, &wake_tag);
 }
 
 /* Spinning workers take from one set, others have connections of their own. */
@@ -198,7 +199,7 @@ static int add_threads(struct serve *s, const struct serve_config *config)
 		if (set == i)
 			err = add_epoll(s, i);
 		if (!err)
-			err = thread_new(s, config, s->epoll[set], config->seed + i);
+			err = serve_thread_new(s, config, s->epoll[set], config->seed + i);
 	}
 	return err;
 }
@@ -221,7 +222,7 @@ static int add_datagrams(struct serve *s)
 	return err;
 }
 
-static int share(struct serve_shared *shared, const struct serve_config *config)
+static int serve_init_shared(struct serve_shared *shared, const struct serve_config *config)
 {
 	const struct serve_protocol *p = &serve_protocols[config->protocol];
 
@@ -262,7 +263,7 @@ int serve_new(struct serve **out, const struct serve_config *config, struct strb
 	memset(s->epoll, -1, sizeof(s->epoll));
 	s->most_conns = config->most_conns;
 	s->idle_ns = config->idle_ns;
-	err = share(&s->shared, config);
+	err = serve_init_shared(&s->shared, config);
 	s->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (!err && s->wake < 0)
 		err = -errno;
@@ -391,7 +392,7 @@ int serve_run(struct serve *s, int stop_fd)
 	int err = 0;
 
 	for (uint32_t i = 0; i < s->n_threads && !err; i++) {
-		err = -pthread_create(&s->threads[i]->id, NULL, thread_main, s->threads[i]);
+		err = -pthread_create(&s->threads[i]->id, NULL, serve_thread_main, s->threads[i]);
 		s->threads[i]->started = !err;
 	}
 	if (!err)
@@ -402,7 +403,7 @@ int serve_run(struct serve *s, int stop_fd)
 
 /* --- The end --- */
 
-static void add_counts(struct serve_counts *to, const struct serve_counts *from)
+static void serve_add_counts(struct serve_counts *to, const struct serve_counts *from)
 {
 	to->requests += from->requests;
 	to->replies += from->replies;
@@ -429,7 +430,7 @@ int serve_totals(struct serve *s, struct serve_totals *out)
 	for (uint32_t i = 0; i < s->n_threads && !err; i++) {
 		const struct serve_context *x = &s->threads[i]->context;
 
-		add_counts(&out->counts, &x->counts);
+		serve_add_counts(&out->counts, &x->counts);
 		out->waiting += x->agenda.heap.len;
 		err = hist_merge(&out->lag, &x->lag);
 	}
@@ -442,7 +443,7 @@ void serve_free(struct serve *s)
 		return;
 	serve_conn_close_all(&s->shared);
 	for (uint32_t i = 0; i < s->n_threads; i++)
-		thread_free(s->threads[i]);
+		serve_thread_free(s->threads[i]);
 	for (uint32_t i = 0; i < SERVE_THREADS_MAX; i++) {
 		if (s->epoll[i] >= 0)
 			close(s->epoll[i]);

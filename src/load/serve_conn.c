@@ -20,7 +20,8 @@
 
 /* --- Requests --- */
 
-static void refuse(struct serve_context *x, struct serve_conn *c, struct serve_request *r)
+static void serve_conn_refuse(struct serve_context *x, struct serve_conn *c,
+			      struct serve_request *r)
 {
 	const struct serve_protocol *p = x->shared->protocol;
 
@@ -34,28 +35,29 @@ static void refuse(struct serve_context *x, struct serve_conn *c, struct serve_r
 		serve_close(x, c, &x->counts.closed);
 }
 
-static uint64_t draw(const struct serve_shared *s, const struct serve_request *r, struct rng *rng)
+static uint64_t serve_conn_draw(const struct serve_shared *s, const struct serve_request *r,
+				struct rng *rng)
 {
 	if (r->service_ns != SERVE_DRAWN)
 		return r->service_ns;
 	return s->service.kind ? (uint64_t)(dist_draw(&s->service, rng) + 0.5) : 0;
 }
 
-static bool stopped(const struct serve_context *x)
+static bool serve_conn_stopped(const struct serve_context *x)
 {
 	return __atomic_load_n(&x->shared->stop, __ATOMIC_RELAXED);
 }
 
 /* Returns whether it was served to its end. */
-static bool spin(struct serve_context *x, struct serve_request *r)
+static bool serve_conn_spin(struct serve_context *x, struct serve_request *r)
 {
 	const struct serve_stall *stall = &x->shared->stall;
 	uint64_t now = clock_now(), end, on;
 
 	r->in_ns = x->read_ns;
-	r->service_ns = draw(x->shared, r, &x->rng);
+	r->service_ns = serve_conn_draw(x->shared, r, &x->rng);
 	end = serve_stall_after(stall, now, r->service_ns);
-	for (; now < end && !stopped(x); now = clock_now()) {
+	for (; now < end && !serve_conn_stopped(x); now = clock_now()) {
 		if (!serve_stalled(stall, now))
 			continue;
 		on = now - now % stall->every_ns + stall->length_ns;
@@ -76,14 +78,15 @@ static uint64_t enter_queue(struct serve_context *x, struct serve_request *r)
 
 	pthread_mutex_lock(&s->lock);
 	r->in_ns = clock_now();
-	r->service_ns = draw(s, r, &s->rng);
+	r->service_ns = serve_conn_draw(s, r, &s->rng);
 	leaves = serve_queue_take(&s->queue, r->in_ns, r->service_ns);
 	pthread_mutex_unlock(&s->lock);
 	x->counts.busy_ns += r->service_ns;
 	return leaves;
 }
 
-static void take_request(struct serve_context *x, struct serve_conn *c, struct serve_request *r)
+static void serve_conn_request(struct serve_context *x, struct serve_conn *c,
+			       struct serve_request *r)
 {
 	struct serve_shared *s = x->shared;
 	struct serve_waiting *w;
@@ -92,10 +95,10 @@ static void take_request(struct serve_context *x, struct serve_conn *c, struct s
 	x->counts.requests++;
 	c->no_more = r->last;
 	if (x->agenda.heap.len >= SERVE_WAITING_MAX) {
-		refuse(x, c, r);
+		serve_conn_refuse(x, c, r);
 		return;
 	}
-	if (s->spin && !spin(x, r)) {
+	if (s->spin && !serve_conn_spin(x, r)) {
 		x->counts.unsent++;
 		c->no_more = true;
 		return;
@@ -116,11 +119,11 @@ static void take_request(struct serve_context *x, struct serve_conn *c, struct s
 			list_remove(&w->link);
 			serve_waiting_free(x, w);
 		}
-		refuse(x, c, r);
+		serve_conn_refuse(x, c, r);
 	}
 }
 
-static void garbled(struct serve_context *x, struct serve_conn *c)
+static void serve_conn_garbled(struct serve_context *x, struct serve_conn *c)
 {
 	x->counts.garbled++;
 	c->no_more = true;
@@ -129,8 +132,8 @@ static void garbled(struct serve_context *x, struct serve_conn *c)
 }
 
 /* Returns how many of the bytes are left for later. */
-static size_t take_bytes(struct serve_context *x, struct serve_conn *c, const char *data,
-			 size_t size)
+static size_t serve_conn_parse(struct serve_context *x, struct serve_conn *c, const char *data,
+			       size_t size)
 {
 	while (!c->gone && !c->no_more && !serve_blocked(c)) {
 		uint64_t n = c->skip < size ? c->skip : size;
@@ -144,7 +147,7 @@ static size_t take_bytes(struct serve_context *x, struct serve_conn *c, const ch
 			break;
 		if (c->complete) {
 			c->complete = false;
-			take_request(x, c, &c->request);
+			serve_conn_request(x, c, &c->request);
 			memset(&c->request, 0, offsetof(struct serve_request, key));
 			continue;
 		}
@@ -153,7 +156,7 @@ static size_t take_bytes(struct serve_context *x, struct serve_conn *c, const ch
 		ret = x->shared->protocol->parse(&c->state, data, size, &used, &c->skip,
 						 &c->request);
 		if (ret < 0) {
-			garbled(x, c);
+			serve_conn_garbled(x, c);
 			break;
 		}
 		c->complete = ret;
@@ -165,7 +168,8 @@ static size_t take_bytes(struct serve_context *x, struct serve_conn *c, const ch
 	return c->gone || c->no_more ? 0 : size;
 }
 
-static void keep_rest(struct serve_context *x, struct serve_conn *c, const char *data, size_t size)
+static void serve_conn_stash(struct serve_context *x, struct serve_conn *c, const char *data,
+			     size_t size)
 {
 	c->stash_len = 0;
 	if (!size)
@@ -202,10 +206,10 @@ static bool read_once(struct serve_context *x, struct serve_conn *c)
 	}
 	x->counts.received += (size_t)n;
 	x->read_ns = x->shared->spin ? clock_now() : 0;
-	rest = take_bytes(x, c, x->in, kept + (size_t)n);
+	rest = serve_conn_parse(x, c, x->in, kept + (size_t)n);
 	if (!n)
 		c->no_more = true;
-	keep_rest(x, c, x->in + kept + n - rest, rest);
+	serve_conn_stash(x, c, x->in + kept + n - rest, rest);
 	return !drained;
 }
 
@@ -218,7 +222,7 @@ static void on_readable(struct serve_context *x, struct serve_conn *c)
 
 static void on_datagrams(struct serve_context *x, struct serve_conn *c)
 {
-	for (int i = 0; i < DATAGRAMS_AT_ONCE && !stopped(x); i++) {
+	for (int i = 0; i < DATAGRAMS_AT_ONCE && !serve_conn_stopped(x); i++) {
 		struct serve_state state = { 0 };
 		struct serve_request r = { 0 };
 		socklen_t len = sizeof(r.peer);
@@ -237,9 +241,9 @@ static void on_datagrams(struct serve_context *x, struct serve_conn *c)
 		    used + skip != (uint64_t)n)
 			x->counts.garbled++;
 		else if (r.size > SERVE_DATAGRAM_MAX - SERVE_HEAD_MAX)
-			refuse(x, c, &r);
+			serve_conn_refuse(x, c, &r);
 		else
-			take_request(x, c, &r);
+			serve_conn_request(x, c, &r);
 	}
 }
 
@@ -252,8 +256,8 @@ static void on_writable(struct serve_context *x, struct serve_conn *c)
 	if (serve_blocked(c) || c->gone)
 		return;
 	memcpy(x->in, c->stash ?: "", c->stash_len);
-	rest = take_bytes(x, c, x->in, c->stash_len);
-	keep_rest(x, c, x->in + c->stash_len - rest, rest);
+	rest = serve_conn_parse(x, c, x->in, c->stash_len);
+	serve_conn_stash(x, c, x->in + c->stash_len - rest, rest);
 	if (c->stream.tls && !c->gone && !c->no_more && !serve_blocked(c))
 		on_readable(x, c);
 }
@@ -270,7 +274,7 @@ static void on_handshake(struct serve_context *x, struct serve_conn *c)
 }
 
 /* After anything happened: what was written goes out, and what comes next is waited for. */
-static void settle(struct serve_context *x, struct serve_conn *c)
+static void serve_conn_settle(struct serve_context *x, struct serve_conn *c)
 {
 	const bool served = !serve_idle(c) && !serve_blocked(c);
 	uint32_t events = EPOLLIN;
@@ -314,7 +318,7 @@ void serve_conn_event(struct serve_context *x, void *tag, uint32_t events)
 		on_readable(x, c);
 	else if (events & (EPOLLERR | EPOLLHUP))
 		serve_close(x, c, &x->counts.reset);
-	settle(x, c);
+	serve_conn_settle(x, c);
 }
 
 uint64_t serve_conn_due(struct serve_context *x)
@@ -336,7 +340,7 @@ uint64_t serve_conn_due(struct serve_context *x)
 		hist_record(&x->lag, now - at);
 		serve_make_ready(x, c, w);
 		serve_send_ready(x, c);
-		settle(x, c);
+		serve_conn_settle(x, c);
 	}
 	return UINT64_MAX;
 }

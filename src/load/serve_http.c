@@ -8,11 +8,11 @@
 #include "base/bug.h"
 #include "load/serve_line.h"
 
-enum kind { PAGE, PAGE_HEAD };
+enum serve_http_kind { PAGE, PAGE_HEAD };
 
 #define REFUSAL(status) "HTTP/1.1 " status "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
-struct headers {
+struct serve_http_headers {
 	uint64_t length;
 	bool close, keep, chunked;
 };
@@ -27,7 +27,7 @@ static const struct serve_word *value_of(const char *line, size_t len, const cha
 	return serve_words(line + n, len - n, value, 1) ? value : NULL;
 }
 
-static int take_header(const char *line, size_t len, struct headers *h)
+static int serve_http_parse_header(const char *line, size_t len, struct serve_http_headers *h)
 {
 	struct serve_word value;
 
@@ -49,13 +49,13 @@ static int take_header(const char *line, size_t len, struct headers *h)
 }
 
 /* The lines between the first and the empty one. */
-static int take_headers(const char *p, const char *end, struct headers *h)
+static int serve_http_parse_headers(const char *p, const char *end, struct serve_http_headers *h)
 {
 	while (p < end) {
 		const char *next = memchr(p, '\n', (size_t)(end - p));
 
 		next = next ? next + 1 : end;
-		if (take_header(p, (size_t)(next - p), h))
+		if (serve_http_parse_header(p, (size_t)(next - p), h))
 			return -EPROTO;
 		p = next;
 	}
@@ -76,7 +76,7 @@ static ssize_t find_end(struct serve_state *state, const char *data, size_t size
 	return 0;
 }
 
-static int refuse(struct serve_request *out, const char *text)
+static int serve_http_refuse(struct serve_request *out, const char *text)
 {
 	out->text = text;
 	return -EPROTO;
@@ -86,23 +86,24 @@ int serve_http_parse(struct serve_state *state, const char *data, size_t size, s
 		     uint64_t *skip, struct serve_request *out)
 {
 	ssize_t end = find_end(state, data, size);
-	struct headers h = { 0 };
+	struct serve_http_headers h = { 0 };
 	struct serve_word words[4];
 	const char *line;
 	bool old;
 
 	if (end <= 0)
-		return end ? refuse(out, REFUSAL("431 Request Header Fields Too Large")) : 0;
+		return end ? serve_http_refuse(out, REFUSAL("431 Request Header Fields Too Large"))
+			   : 0;
 	line = memchr(data, '\n', (size_t)end);
 	if (serve_words(data, (size_t)(line - data), words, ARRAY_LEN(words)) != 3)
-		return refuse(out, REFUSAL("400 Bad Request"));
+		return serve_http_refuse(out, REFUSAL("400 Bad Request"));
 	old = serve_word_is(&words[2], "HTTP/1.0");
 	if (!old && !serve_word_is(&words[2], "HTTP/1.1"))
-		return refuse(out, REFUSAL("505 HTTP Version Not Supported"));
-	if (take_headers(line + 1, data + end - 2, &h))
-		return refuse(out, REFUSAL("400 Bad Request"));
+		return serve_http_refuse(out, REFUSAL("505 HTTP Version Not Supported"));
+	if (serve_http_parse_headers(line + 1, data + end - 2, &h))
+		return serve_http_refuse(out, REFUSAL("400 Bad Request"));
 	if (h.chunked)
-		return refuse(out, REFUSAL("501 Not Implemented"));
+		return serve_http_refuse(out, REFUSAL("501 Not Implemented"));
 	out->kind = serve_word_is(&words[0], "HEAD") ? PAGE_HEAD : PAGE;
 	out->last = h.close || (old && !h.keep);
 	out->service_ns = SERVE_DRAWN;

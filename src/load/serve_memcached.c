@@ -11,10 +11,10 @@
 
 #define WORDS_MAX 8
 
-enum kind { VALUE, VALUE_CAS };
+enum serve_memcached_kind { VALUE, VALUE_CAS };
 
 /* What is answered by a text, whatever else the line says. */
-static const struct command {
+static const struct serve_memcached_command {
 	const char *name, *text;
 	bool key;
 	size_t size_at; /* the word that says how many bytes follow; 0: none do */
@@ -35,21 +35,22 @@ static const struct command {
 	{ "quit", "", false, 0, true },
 };
 
-static void bad(struct serve_request *out, const char *text)
+static void serve_memcached_refuse(struct serve_request *out, const char *text)
 {
 	out->text = text;
 	out->service_ns = 0;
 }
 
-static void take_command(const struct command *c, const struct serve_word *words, size_t n,
-			 uint64_t *skip, struct serve_request *out)
+static void serve_memcached_parse_command(const struct serve_memcached_command *c,
+					  const struct serve_word *words, size_t n, uint64_t *skip,
+					  struct serve_request *out)
 {
 	uint64_t size = 0;
 
 	if ((c->key && (n < 2 || words[1].len > SERVE_KEY_MAX)) ||
 	    (c->size_at &&
 	     (n <= c->size_at || serve_number(&words[c->size_at], SERVE_BODY_MAX, &size)))) {
-		bad(out, "CLIENT_ERROR bad command line format\r\n");
+		serve_memcached_refuse(out, "CLIENT_ERROR bad command line format\r\n");
 		return;
 	}
 	out->text = c->text;
@@ -80,11 +81,11 @@ int serve_memcached_parse(struct serve_state *state, const char *data, size_t si
 	}
 	for (size_t i = 0; n && i < ARRAY_LEN(commands); i++) {
 		if (serve_word_is(&words[0], commands[i].name)) {
-			take_command(&commands[i], words, n, skip, out);
+			serve_memcached_parse_command(&commands[i], words, n, skip, out);
 			return 1;
 		}
 	}
-	bad(out, "ERROR\r\n");
+	serve_memcached_refuse(out, "ERROR\r\n");
 	return 1;
 }
 

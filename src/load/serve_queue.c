@@ -57,7 +57,7 @@ uint64_t serve_queue_take(struct serve_queue *queue, uint64_t arrival_ns, uint64
 	return leaves;
 }
 
-static bool before(const struct serve_due *a, const struct serve_due *b)
+static bool serve_due_before(const struct serve_due *a, const struct serve_due *b)
 {
 	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->number < b->number;
 }
@@ -70,7 +70,7 @@ int serve_agenda_put(struct serve_agenda *agenda, uint64_t at_ns, void *what)
 
 	if (err)
 		return err;
-	while (at && before(&due, &agenda->heap.items[(at - 1) / 2])) {
+	while (at && serve_due_before(&due, &agenda->heap.items[(at - 1) / 2])) {
 		agenda->heap.items[at] = agenda->heap.items[(at - 1) / 2];
 		at = (at - 1) / 2;
 	}
@@ -89,9 +89,9 @@ void serve_agenda_drop_first(struct serve_agenda *agenda)
 	size_t n = agenda->heap.len, at = 0, child;
 
 	while ((child = 2 * at + 1) < n) {
-		if (child + 1 < n && before(&items[child + 1], &items[child]))
+		if (child + 1 < n && serve_due_before(&items[child + 1], &items[child]))
 			child++;
-		if (!before(&items[child], &last))
+		if (!serve_due_before(&items[child], &last))
 			break;
 		items[at] = items[child];
 		at = child;

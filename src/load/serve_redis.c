@@ -12,9 +12,9 @@
 #define ARGS_MAX (1 << 20)
 #define NAME_MAX_BYTES 32
 
-enum kind { VALUE, REPEATED, SETTING };
+enum serve_redis_kind { VALUE, REPEATED, SETTING };
 
-static const struct command {
+static const struct serve_redis_command {
 	const char *name, *text;
 	uint8_t kind;
 	uint8_t kept; /* the argument that the reply repeats; 0: none */
@@ -35,10 +35,10 @@ static const struct command {
 	{ .name = "quit", .text = "+OK\r\n", .last = true },
 };
 
-static void take_name(struct serve_state *state, const struct serve_word *name,
-		      struct serve_request *out)
+static void serve_redis_find_command(struct serve_state *state, const struct serve_word *name,
+				     struct serve_request *out)
 {
-	const struct command *c = commands;
+	const struct serve_redis_command *c = commands;
 
 	for (size_t i = 1; i < ARRAY_LEN(commands) && c == commands; i++) {
 		if (serve_word_is(name, commands[i].name))
@@ -52,51 +52,52 @@ static void take_name(struct serve_state *state, const struct serve_word *name,
 }
 
 /* PING repeats its argument, if there is one. */
-static void take_kept(const struct serve_word *arg, struct serve_request *out)
+static void serve_redis_repeat(const struct serve_word *arg, struct serve_request *out)
 {
 	out->text = NULL;
 	serve_keep_key(out, arg->at, arg->len);
 }
 
-static int refuse(struct serve_request *out, const char *text)
+static int serve_redis_refuse(struct serve_request *out, const char *text)
 {
 	out->text = text;
 	return -EPROTO;
 }
 
-static int take_inline(struct serve_state *state, const char *line, size_t len,
-		       struct serve_request *out)
+static int serve_redis_parse_inline(struct serve_state *state, const char *line, size_t len,
+				    struct serve_request *out)
 {
 	struct serve_word words[3];
 	size_t n = serve_words(line, len, words, ARRAY_LEN(words));
-	const struct command *c;
+	const struct serve_redis_command *c;
 
 	if (!n)
 		return 0;
-	take_name(state, &words[0], out);
+	serve_redis_find_command(state, &words[0], out);
 	c = &commands[state->command];
 	if (c->kept && c->kept < n)
-		take_kept(&words[c->kept], out);
+		serve_redis_repeat(&words[c->kept], out);
 	return 1;
 }
 
 /* "*3\r\n" */
-static int take_count(struct serve_state *state, const char *line, size_t len,
-		      struct serve_request *out)
+static int serve_redis_parse_count(struct serve_state *state, const char *line, size_t len,
+				   struct serve_request *out)
 {
 	struct serve_word word;
 	uint64_t count;
 
 	if (serve_words(line + 1, len - 1, &word, 1) != 1 || serve_number(&word, ARGS_MAX, &count))
-		return refuse(out, "-ERR Protocol error: invalid multibulk length\r\n");
+		return serve_redis_refuse(out, "-ERR Protocol error: invalid multibulk length\r\n");
 	state->left = (uint32_t)count;
 	state->index = 0;
 	return 0;
 }
 
 /* "$5\r\n" and, where the reply depends on it, what follows. */
-static int take_arg(struct serve_state *state, const char *data, size_t size, size_t line,
-		    size_t *used, uint64_t *skip, struct serve_request *out)
+static int serve_redis_parse_arg(struct serve_state *state, const char *data, size_t size,
+				 size_t line, size_t *used, uint64_t *skip,
+				 struct serve_request *out)
 {
 	bool kept = state->index && state->index == commands[state->command].kept;
 	struct serve_word word;
@@ -104,19 +105,19 @@ static int take_arg(struct serve_state *state, const char *data, size_t size, si
 
 	if (data[0] != '$' || serve_words(data + 1, line - 1, &word, 1) != 1 ||
 	    serve_number(&word, SERVE_BODY_MAX, &len))
-		return refuse(out, "-ERR Protocol error: invalid bulk length\r\n");
+		return serve_redis_refuse(out, "-ERR Protocol error: invalid bulk length\r\n");
 	if ((!state->index && len <= NAME_MAX_BYTES) || (kept && len <= SERVE_KEY_MAX)) {
 		if (size < line + len + 2)
 			return 0;
 		word = (struct serve_word){ data + line, len };
 		if (kept)
-			take_kept(&word, out);
+			serve_redis_repeat(&word, out);
 		else
-			take_name(state, &word, out);
+			serve_redis_find_command(state, &word, out);
 		*used = line + len + 2;
 	} else {
 		if (!state->index)
-			take_name(state, &(struct serve_word){ "", 0 }, out);
+			serve_redis_find_command(state, &(struct serve_word){ "", 0 }, out);
 		*used = line;
 		*skip = len + 2;
 	}
@@ -130,13 +131,15 @@ int serve_redis_parse(struct serve_state *state, const char *data, size_t size, 
 	ssize_t line = serve_line(state, data, size);
 
 	if (line <= 0)
-		return line ? refuse(out, "-ERR Protocol error: too big inline request\r\n") : 0;
+		return line ? serve_redis_refuse(out,
+						 "-ERR Protocol error: too big inline request\r\n")
+			    : 0;
 	if (state->left)
-		return take_arg(state, data, size, (size_t)line, used, skip, out);
+		return serve_redis_parse_arg(state, data, size, (size_t)line, used, skip, out);
 	*used = (size_t)line;
 	if (data[0] == '*')
-		return take_count(state, data, (size_t)line, out);
-	return take_inline(state, data, (size_t)line, out);
+		return serve_redis_parse_count(state, data, (size_t)line, out);
+	return serve_redis_parse_inline(state, data, (size_t)line, out);
 }
 
 static char *put_bulk(char *p, const char *from, size_t len)

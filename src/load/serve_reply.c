@@ -93,7 +93,7 @@ void serve_conn_free(struct serve_conn *c)
 /* --- Replies --- */
 
 /* The time of departure is one for all that leave in one call. */
-static void stamp(struct serve_context *x)
+static void serve_reply_stamp(struct serve_context *x)
 {
 	uint64_t now = x->n_stamps ? clock_now() : 0;
 
@@ -118,7 +118,7 @@ void serve_flush(struct serve_context *x, struct serve_conn *c)
 	ssize_t n = 0;
 
 	if (x->out_len && !c->gone) {
-		stamp(x);
+		serve_reply_stamp(x);
 		n = net_stream_write(&c->stream, x->out, x->out_len);
 		if (n == -EAGAIN)
 			n = 0;
@@ -131,7 +131,7 @@ void serve_flush(struct serve_context *x, struct serve_conn *c)
 }
 
 /* The payload of the reply that is being sent, and its end. */
-static void pour(struct serve_context *x, struct serve_conn *c)
+static void serve_reply_write_payload(struct serve_context *x, struct serve_conn *c)
 {
 	while ((c->fill || c->tail) && !c->gone && !serve_blocked(c)) {
 		size_t room = SERVE_BUFFER - x->out_len, n;
@@ -205,7 +205,7 @@ static void send_datagram(struct serve_context *x, struct serve_conn *c,
 		return;
 	}
 	memset(x->out + reply.head, 'x', (size_t)reply.fill);
-	stamp(x);
+	serve_reply_stamp(x);
 	if (sendto(c->stream.fd, x->out, size, MSG_DONTWAIT, (const struct sockaddr *)&r->peer,
 		   r->peer.sin6_family == AF_INET ? sizeof(struct sockaddr_in) :
 						    sizeof(r->peer)) < 0) {
@@ -238,7 +238,7 @@ void serve_send(struct serve_context *x, struct serve_conn *c,
 	c->fill = reply.fill;
 	c->tail = reply.tail;
 	x->counts.replies += !r->silent;
-	pour(x, c);
+	serve_reply_write_payload(x, c);
 	if (x->shared->spin)
 		serve_flush(x, c);
 }
@@ -287,6 +287,6 @@ void serve_send_unsent(struct serve_context *x, struct serve_conn *c)
 		return;
 	free(c->unsent);
 	c->unsent = NULL;
-	pour(x, c);
+	serve_reply_write_payload(x, c);
 	serve_send_ready(x, c);
 }

@@ -115,7 +115,7 @@ int load_setup_init(struct load_setup *setup, const struct load_config *config,
 
 /* ---- facts ---- */
 
-static void put_value(const struct fact *f, const void *member, struct strbuf *out)
+static void setup_put_value(const struct fact *f, const void *member, struct strbuf *out)
 {
 	switch (f->type) {
 	case FACT_U32:
@@ -146,7 +146,7 @@ int load_setup_put(const struct load_setup *setup, struct event_sink *sink, uint
 
 	for (size_t i = 0; !err && i < ARRAY_LEN(facts); i++) {
 		strbuf_reset(&value);
-		put_value(&facts[i], (const char *)setup + facts[i].offset, &value);
+		setup_put_value(&facts[i], (const char *)setup + facts[i].offset, &value);
 		if (i >= FACTS_PUT && !value.len)
 			continue;
 		err = value.error ? value.error
@@ -168,7 +168,7 @@ int load_setup_put_target(struct event_sink *sink, uint64_t now, const char *url
 	return err;
 }
 
-static int take_double(const char *value, double *out)
+static int setup_read_double(const char *value, double *out)
 {
 	char *end;
 	double d = strtod(value, &end);
@@ -179,7 +179,7 @@ static int take_double(const char *value, double *out)
 	return 0;
 }
 
-static int take_word(const char *const *words, const char *value, uint32_t *out)
+static int setup_read_word(const char *const *words, const char *value, uint32_t *out)
 {
 	for (uint32_t i = 0; words[i]; i++) {
 		if (!strcmp(words[i], value)) {
@@ -190,15 +190,15 @@ static int take_word(const char *const *words, const char *value, uint32_t *out)
 	return -EBADMSG;
 }
 
-static int take_value(const struct fact *f, void *member, const char *value)
+static int setup_read_value(const struct fact *f, void *member, const char *value)
 {
 	uint64_t n = 0;
 
 	switch (f->type) {
 	case FACT_DOUBLE:
-		return take_double(value, member);
+		return setup_read_double(value, member);
 	case FACT_WORD:
-		return take_word(f->words, value, member);
+		return setup_read_word(f->words, value, member);
 	case FACT_TEXT:
 		return copy_text(member, value) ? -EBADMSG : 0;
 	case FACT_U32:
@@ -219,7 +219,7 @@ static int take_value(const struct fact *f, void *member, const char *value)
 }
 
 /* Each agent tells its targets: those that are the same are one. */
-static int take_target(struct load_setup *s, const char *url)
+static int setup_add_target(struct load_setup *s, const char *url)
 {
 	for (uint32_t i = 0; i < s->n_targets; i++)
 		if (!strcmp(s->targets[i], url))
@@ -234,7 +234,7 @@ static int take_target(struct load_setup *s, const char *url)
 }
 
 /* Those of all agents; the same one is told once, and there is room for those of 64. */
-static void take_into(char list[LOAD_SETUP_NICS_MAX], const char *name)
+static void setup_add_name(char list[LOAD_SETUP_NICS_MAX], const char *name)
 {
 	const size_t len = strlen(list), size = strlen(name);
 	const char *at;
@@ -249,7 +249,7 @@ static void take_into(char list[LOAD_SETUP_NICS_MAX], const char *name)
 }
 
 /* Each agent tells its own. */
-static int take_nic_error(struct load_setup *s, const char *value)
+static int setup_add_nic_error(struct load_setup *s, const char *value)
 {
 	uint64_t ns;
 
@@ -271,21 +271,21 @@ int load_setup_take(struct load_setup *setup, const char *key, const char *value
 	int err;
 
 	if (!strcmp(key, LOAD_FACT_TARGET))
-		return take_target(setup, value);
+		return setup_add_target(setup, value);
 	if (!strcmp(key, LOAD_FACT_NIC)) {
-		take_into(setup->nics, value);
+		setup_add_name(setup->nics, value);
 		return 0;
 	}
 	if (!strcmp(key, LOAD_FACT_ADDRESS)) {
-		take_into(setup->addresses, value);
+		setup_add_name(setup->addresses, value);
 		return 0;
 	}
 	if (!strcmp(key, LOAD_FACT_NIC_ERROR))
-		return take_nic_error(setup, value);
+		return setup_add_nic_error(setup, value);
 	for (size_t i = 0; i < ARRAY_LEN(facts); i++) {
 		if (strcmp(facts[i].key, key))
 			continue;
-		err = take_value(&facts[i], (char *)setup + facts[i].offset, value);
+		err = setup_read_value(&facts[i], (char *)setup + facts[i].offset, value);
 		if (!err)
 			setup->seen |= 1ULL << i;
 		return err;
@@ -293,7 +293,7 @@ int load_setup_take(struct load_setup *setup, const char *key, const char *value
 	return 0;
 }
 
-static bool valid(const struct load_setup *s)
+static bool setup_is_valid(const struct load_setup *s)
 {
 	const struct load_analysis_config *a = &s->analysis;
 
@@ -308,7 +308,7 @@ int load_setup_complete(struct load_setup *setup)
 	struct strbuf why = STRBUF_INIT(1024);
 	int err = 0;
 
-	if ((setup->seen & always) != always || !valid(setup) ||
+	if ((setup->seen & always) != always || !setup_is_valid(setup) ||
 	    connect_parts(setup, &why))
 		err = -EBADMSG;
 	strbuf_release(&why);
@@ -317,12 +317,12 @@ int load_setup_complete(struct load_setup *setup)
 
 /* ---- the result ---- */
 
-static struct value some(uint64_t n)
+static struct value setup_nonzero(uint64_t n)
 {
 	return n ? value_u64(n) : value_null();
 }
 
-static void add_line(const struct load_setup *s, struct report *r)
+static void setup_add_line(const struct load_setup *s, struct report *r)
 {
 	const struct load_config *c = &s->config;
 	struct string_list *lines = list_new(r);
@@ -357,12 +357,12 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 	object_add(o, "timestamps", value_string(stamps[c->stamps]));
 	if (c->stamps == STAMPS_NIC) {
 		object_add(o, "nics", value_string(s->nics));
-		object_add(o, "nic_error_ns", some(s->nic_error_ns));
+		object_add(o, "nic_error_ns", setup_nonzero(s->nic_error_ns));
 	}
 	object_add(o, "threads", value_u64(c->threads));
 	object_add(o, "connections", value_u64(c->connections));
 	object_add(o, "outstanding", value_u64(c->outstanding));
-	object_add(o, "requests_per_connection", some(c->requests_per_connection));
+	object_add(o, "requests_per_connection", setup_nonzero(c->requests_per_connection));
 	object_add(o, "pin", value_bool(c->pin));
 	object_add(o, "spin", value_bool(c->spin));
 	object_add(o, "preload", value_bool(c->preload));
@@ -382,5 +382,5 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 	object_add(o, "ci_width_ns", s->analysis.ci_width_ns ? value_ns(s->analysis.ci_width_ns)
 							      : value_null());
 	object_add(&r->body, "setup", value_object(o));
-	add_line(s, r);
+	setup_add_line(s, r);
 }

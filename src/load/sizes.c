@@ -3,7 +3,7 @@
 #include "load/sizes.h"
 
 /* P(size <= n), for any n. */
-static double below(const struct sizes *sizes, uint32_t n)
+static double sizes_below(const struct sizes *sizes, uint32_t n)
 {
 	if (n >= sizes->max)
 		return 1;
@@ -13,11 +13,11 @@ static double below(const struct sizes *sizes, uint32_t n)
 }
 
 /* The smallest size from `low` to `high` that u is below of; `high` is known to be one. */
-static uint32_t search(const struct sizes *sizes, double u, uint32_t low, uint32_t high)
+static uint32_t sizes_search(const struct sizes *sizes, double u, uint32_t low, uint32_t high)
 {
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		double p = middle < SIZES_KEPT ? sizes->below[middle] : below(sizes, middle);
+		double p = middle < SIZES_KEPT ? sizes->below[middle] : sizes_below(sizes, middle);
 
 		if (u < p)
 			high = middle;
@@ -33,12 +33,12 @@ void sizes_init(struct sizes *sizes, const struct dist *dist, uint32_t min, uint
 	sizes->min = min;
 	sizes->max = max;
 	for (uint32_t i = 0; i < SIZES_KEPT; i++)
-		sizes->below[i] = below(sizes, i);
+		sizes->below[i] = sizes_below(sizes, i);
 	for (uint32_t i = 0; i <= SIZES_SLICES; i++) {
 		/* The largest u that rng_uniform() gives. */
 		double u = i < SIZES_SLICES ? (double)i / SIZES_SLICES : 1 - 0x1p-53;
 
-		sizes->at[i] = search(sizes, u, min, max);
+		sizes->at[i] = sizes_search(sizes, u, min, max);
 	}
 }
 
@@ -46,5 +46,5 @@ uint32_t sizes_at(const struct sizes *sizes, double u)
 {
 	uint32_t slice = (uint32_t)(u * SIZES_SLICES);
 
-	return search(sizes, u, sizes->at[slice], sizes->at[slice + 1]);
+	return sizes_search(sizes, u, sizes->at[slice], sizes->at[slice + 1]);
 }

@@ -55,7 +55,7 @@ static double mean_of(const double *y, uint32_t n)
 }
 
 /* Is the mean of y[0..cut) another one than that of the rest? */
-static bool differs(const double *y, uint32_t n, uint32_t cut)
+static bool stationarity_differs(const double *y, uint32_t n, uint32_t cut)
 {
 	struct long_run lrv;
 
@@ -73,7 +73,8 @@ static int cut_of(const double *y, uint32_t n, uint32_t *cut)
 	*cut = 0;
 	if (err == -EDOM || err == -ENODATA)
 		return 0; /* no steady state within the first half: for the tests below to say */
-	if (!err && found && found <= n / WARMUP_MOST && differs(y, n, (uint32_t)found))
+	if (!err && found && found <= n / WARMUP_MOST &&
+	    stationarity_differs(y, n, (uint32_t)found))
 		*cut = (uint32_t)found;
 	return err;
 }

@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
-static bool is_digit(char c)
+static bool text_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 /* "404" or "4xx": three characters. */
-static int take_one(const char *at, struct statuses *out)
+static int statuses_add_one(const char *at, struct statuses *out)
 {
 	unsigned int from, n = 1;
 
@@ -19,7 +19,7 @@ static int take_one(const char *at, struct statuses *out)
 	from = (unsigned int)(at[0] - '0') * 100;
 	if (at[1] == 'x' && at[2] == 'x')
 		n = 100;
-	else if (is_digit(at[1]) && is_digit(at[2]))
+	else if (text_is_digit(at[1]) && text_is_digit(at[2]))
 		from += (unsigned int)(at[1] - '0') * 10 + (unsigned int)(at[2] - '0');
 	else
 		return -EINVAL;
@@ -32,7 +32,7 @@ int statuses_parse(const char *text, struct statuses *out, struct strbuf *why)
 {
 	*out = (struct statuses){ .given = text != NULL };
 	for (const char *at = text; at; at += 4) {
-		if (strnlen(at, 3) < 3 || take_one(at, out) || (at[3] && at[3] != ',')) {
+		if (strnlen(at, 3) < 3 || statuses_add_one(at, out) || (at[3] && at[3] != ',')) {
 			strbuf_printf(why, "--expect takes " STATUSES_TAKES ", not '%s'", text);
 			return -EINVAL;
 		}

@@ -102,7 +102,8 @@ static void put_takes(const struct target *t, struct strbuf *why)
 }
 
 /* What is wrong with this URL, and what its scheme takes. Returns -EINVAL. */
-static int __attribute__((format(printf, 2, 3))) refuse(const struct url *u, const char *fmt, ...)
+static int __attribute__((format(printf, 2, 3)))
+target_refuse(const struct url *u, const char *fmt, ...)
 {
 	va_list args;
 
@@ -139,7 +140,7 @@ static const char *likely_scheme(const char *url)
 	return "http";
 }
 
-static int say_unknown(const char *url, const char *scheme, struct strbuf *why)
+static int target_refuse_scheme(const char *url, const char *scheme, struct strbuf *why)
 {
 	const bool schemeless = *url && !strstr(url, "://");
 	struct nearest nearest;
@@ -167,7 +168,7 @@ static int say_unknown(const char *url, const char *scheme, struct strbuf *why)
 
 /* ---- parts ---- */
 
-static int copy(char *to, size_t cap, const char *from, size_t size)
+static int target_copy(char *to, size_t cap, const char *from, size_t size)
 {
 	if (!size || size >= cap)
 		return -EINVAL;
@@ -176,7 +177,7 @@ static int copy(char *to, size_t cap, const char *from, size_t size)
 	return 0;
 }
 
-static int hex_digit(char c)
+static int text_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -185,7 +186,7 @@ static int hex_digit(char c)
 }
 
 /* Takes %XX as the byte that it stands for. */
-static int decode(const char *from, const char *end, char *to, size_t cap)
+static int target_decode(const char *from, const char *end, char *to, size_t cap)
 {
 	size_t n = 0;
 
@@ -198,8 +199,8 @@ static int decode(const char *from, const char *end, char *to, size_t cap)
 			to[n++] = *from;
 			continue;
 		}
-		high = end - from > 2 ? hex_digit(from[1]) : -1;
-		low = high < 0 ? -1 : hex_digit(from[2]);
+		high = end - from > 2 ? text_hex_digit(from[1]) : -1;
+		low = high < 0 ? -1 : text_hex_digit(from[2]);
 		if (low < 0 || !(high | low))
 			return -EINVAL;
 		to[n++] = (char)(high << 4 | low);
@@ -210,7 +211,7 @@ static int decode(const char *from, const char *end, char *to, size_t cap)
 }
 
 /* Bytes beyond ASCII go percent-encoded (RFC 3987, 3.1); all else as it stands. */
-static int take_http_path(struct url *u, const char *path)
+static int target_parse_http_path(struct url *u, const char *path)
 {
 	struct target *t = u->target;
 	size_t n = 0;
@@ -221,13 +222,15 @@ static int take_http_path(struct url *u, const char *path)
 		const unsigned char c = (unsigned char)*p;
 
 		if (n + 3 >= sizeof(t->path))
-			return refuse(u, "its path is longer than %zu bytes", sizeof(t->path) - 4);
+			return target_refuse(u, "its path is longer than %zu bytes",
+					     sizeof(t->path) - 4);
 		if (c == ' ')
-			return refuse(u, "its path has a blank, which is written %%20");
+			return target_refuse(u, "its path has a blank, which is written %%20");
 		if (c == '#')
-			return refuse(u, "a fragment is never sent to a server: leave out '%s'", p);
+			return target_refuse(
+				u, "a fragment is never sent to a server: leave out '%s'", p);
 		if (c < ' ' || c == 127)
-			return refuse(u, "its path has a control character");
+			return target_refuse(u, "its path has a control character");
 		if (c < 128)
 			t->path[n++] = *p;
 		else
@@ -237,98 +240,106 @@ static int take_http_path(struct url *u, const char *path)
 	return 0;
 }
 
-static int take_database(struct url *u, const char *text)
+static int target_parse_database(struct url *u, const char *text)
 {
 	uint64_t n = 0;
 
 	if (*text && parse_u64(text, &n))
-		return refuse(u, "'%s' is not the number of a database", text);
+		return target_refuse(u, "'%s' is not the number of a database", text);
 	if (n > INT32_MAX)
-		return refuse(u, "database %s is above %d", text, INT32_MAX);
+		return target_refuse(u, "database %s is above %d", text, INT32_MAX);
 	u->target->database = (uint32_t)n;
 	return 0;
 }
 
 /* What is behind the authority. */
-static int take_path(struct url *u, const char *path)
+static int target_parse_path(struct url *u, const char *path)
 {
 	const struct protocol *p = u->target->protocol;
 
 	if (has_path(p))
-		return take_http_path(u, path);
+		return target_parse_http_path(u, path);
 	if (*path == '?' || *path == '#')
-		return refuse(u, "%s has no query and no fragment: leave out '%s'", p->name, path);
+		return target_refuse(u, "%s has no query and no fragment: leave out '%s'", p->name,
+				     path);
 	if (has_database(p) && *path == '/')
-		return take_database(u, path + 1);
+		return target_parse_database(u, path + 1);
 	if (*path && strcmp(path, "/") != 0)
-		return refuse(u, "%s has no path: leave out '%s'", p->name, path);
+		return target_refuse(u, "%s has no path: leave out '%s'", p->name, path);
 	return 0;
 }
 
 /* "%2Frun%2Fx.sock/path": the socket's path in the place of a host, as HTTP clients write it. */
-static int take_encoded_unix(struct url *u)
+static int target_parse_encoded_unix(struct url *u)
 {
 	struct target *t = u->target;
 	const size_t size = strcspn(u->rest, "/?#");
 	const bool colon = size && u->rest[size - 1] == ':'; /* ":/" as of a plain path */
 
-	if (decode(u->rest, u->rest + size - colon, t->host, UNIX_PATH_MAX + 1))
-		return refuse(u, "its socket's path is too long, or has a '%%' without the two "
-			      "digits of a byte");
+	if (target_decode(u->rest, u->rest + size - colon, t->host, UNIX_PATH_MAX + 1))
+		return target_refuse(u,
+				     "its socket's path is too long, or has a '%%' without the two "
+				     "digits of a byte");
 	u->rest += size;
-	return take_path(u, u->rest);
+	return target_parse_path(u, u->rest);
 }
 
 /* The socket's path is absolute or relative; ":/" begins the path of HTTP. */
-static int take_unix(struct url *u)
+static int target_parse_unix(struct url *u)
 {
 	struct target *t = u->target;
 	const char *colon = has_path(t->protocol) ? strstr(u->rest, ":/") : NULL;
 	size_t size = colon ? (size_t)(colon - u->rest) : strlen(u->rest);
 
 	if (t->protocol->datagram)
-		return refuse(u, "%s has no Unix sockets", t->protocol->name);
+		return target_refuse(u, "%s has no Unix sockets", t->protocol->name);
 	if (strncasecmp(u->rest, "%2F", 3) == 0)
-		return take_encoded_unix(u);
+		return target_parse_encoded_unix(u);
 	if (size > UNIX_PATH_MAX)
-		return refuse(u, "the path of a Unix socket has at most %zu letters",
-			      UNIX_PATH_MAX);
-	if (copy(t->host, sizeof(t->host), u->rest, size))
-		return refuse(u, "the socket's path is missing");
-	return colon ? take_path(u, colon + 1) : 0;
+		return target_refuse(u, "the path of a Unix socket has at most %zu letters",
+				     UNIX_PATH_MAX);
+	if (target_copy(t->host, sizeof(t->host), u->rest, size))
+		return target_refuse(u, "the socket's path is missing");
+	return colon ? target_parse_path(u, colon + 1) : 0;
 }
 
 /* "%25eth0" (RFC 6874) means "%eth0" (RFC 9844). */
-static void take_zone(char *zone)
+static void target_parse_zone(char *zone)
 {
 	if (strncmp(zone, "%25", 3) == 0 && zone[3])
 		memmove(zone + 1, zone + 3, strlen(zone + 3) + 1);
 }
 
 /* "[::1]", "[fe80::1%eth0]" or "[fe80::1%25eth0]" */
-static int take_v6(struct url *u)
+static int target_parse_v6(struct url *u)
 {
 	struct target *t = u->target;
 	const char *close = strchr(u->rest, ']');
 	char address[INET6_ADDRSTRLEN];
 	struct in6_addr in6;
 
-	if (!close || copy(t->host, sizeof(t->host), u->rest + 1, (size_t)(close - u->rest - 1)) ||
-	    copy(address, sizeof(address), t->host, strcspn(t->host, "%")) ||
+	if (!close ||
+	    target_copy(t->host, sizeof(t->host), u->rest + 1, (size_t)(close - u->rest - 1)) ||
+	    target_copy(address, sizeof(address), t->host, strcspn(t->host, "%")) ||
 	    inet_pton(AF_INET6, address, &in6) != 1)
-		return refuse(u, "only an IPv6 address in brackets may begin with '[', as in "
-			      "%s://[::1]:PORT", t->protocol->name);
-	take_zone(t->host + strlen(address));
+		return target_refuse(u,
+				     "only an IPv6 address in brackets may begin with '[', as in "
+				     "%s://[::1]:PORT",
+				     t->protocol->name);
+	target_parse_zone(t->host + strlen(address));
 	if (IN6_IS_ADDR_LINKLOCAL(&in6) && strlen(t->host) < strlen(address) + 2)
-		return refuse(u, "a link-local address needs the interface it is behind, as in "
-			      "%s://[%s%%eth0]", t->protocol->name, address);
+		return target_refuse(u,
+				     "a link-local address needs the interface it is behind, as in "
+				     "%s://[%s%%eth0]",
+				     t->protocol->name, address);
 	u->rest = close + 1;
 	if (*u->rest && !strchr(":/?#", *u->rest))
-		return refuse(u, "a port, a path or nothing may follow ']', not '%s'", u->rest);
+		return target_refuse(u, "a port, a path or nothing may follow ']', not '%s'",
+				     u->rest);
 	return 0;
 }
 
-static int take_host(struct url *u)
+static int target_parse_host(struct url *u)
 {
 	size_t size = strcspn(u->rest, ":/?#");
 	size_t good = strspn(u->rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -337,24 +348,24 @@ static int take_host(struct url *u)
 	const char *host = u->rest;
 
 	if (*host == '[')
-		return take_v6(u);
+		return target_parse_v6(u);
 	u->rest += size;
 	if (!size && *host == ':' && strchr(host + 1, ':'))
-		return refuse(u, "an IPv6 address in brackets is what it seems to mean: "
+		return target_refuse(u, "an IPv6 address in brackets is what it seems to mean: "
 			      "%s://[ADDRESS]", t->protocol->name);
 	if (!size)
-		return refuse(u, "its host is missing");
+		return target_refuse(u, "its host is missing");
 	if (good < size && (unsigned char)host[good] > 127)
-		return refuse(u, "its host has letters beyond ASCII: write its ASCII form "
-			      "(xn--...)");
+		return target_refuse(u, "its host has letters beyond ASCII: write its ASCII form "
+					"(xn--...)");
 	if (good < size)
-		return refuse(u, "its host has a '%c'", host[good] < ' ' ? '?' : host[good]);
-	if (copy(t->host, sizeof(t->host), host, size))
-		return refuse(u, "its host is longer than %zu letters", sizeof(t->host) - 1);
+		return target_refuse(u, "its host has a '%c'", host[good] < ' ' ? '?' : host[good]);
+	if (target_copy(t->host, sizeof(t->host), host, size))
+		return target_refuse(u, "its host is longer than %zu letters", sizeof(t->host) - 1);
 	return 0;
 }
 
-static int take_port(struct url *u)
+static int target_parse_port(struct url *u)
 {
 	struct target *t = u->target;
 	const char *text = u->rest + 1;
@@ -368,13 +379,16 @@ static int take_port(struct url *u)
 	u->rest += size;
 	size--;
 	if (!size && strcmp(t->host, "unix") == 0)
-		return refuse(u, "a Unix socket is written %s+unix://PATH", t->protocol->name);
+		return target_refuse(u, "a Unix socket is written %s+unix://PATH",
+				     t->protocol->name);
 	if (memchr(text, ':', size))
-		return refuse(u, "it has a second ':'; an IPv6 address in brackets is "
-			      "%s://[ADDRESS]:PORT", t->protocol->name);
-	if (copy(t->port, sizeof(t->port), text, size) || parse_u64(t->port, &port) || port < 1 ||
-	    port > 65535)
-		return refuse(u, "'%.*s' is not a port from 1 to 65535", (int)size, text);
+		return target_refuse(u,
+				     "it has a second ':'; an IPv6 address in brackets is "
+				     "%s://[ADDRESS]:PORT",
+				     t->protocol->name);
+	if (target_copy(t->port, sizeof(t->port), text, size) || parse_u64(t->port, &port) ||
+	    port < 1 || port > 65535)
+		return target_refuse(u, "'%.*s' is not a port from 1 to 65535", (int)size, text);
 	snprintf(t->port, sizeof(t->port), "%u", (unsigned)port);
 	return 0;
 }
@@ -382,7 +396,7 @@ static int take_port(struct url *u)
 /* ---- user and password ---- */
 
 /* "USER:PASSWORD@", "USER@" and, of Redis, ":PASSWORD@" */
-static int take_user(struct url *u)
+static int target_parse_user(struct url *u)
 {
 	struct target *t = u->target;
 	const char *at = user_end(u->rest, has_path(t->protocol)), *colon;
@@ -391,20 +405,22 @@ static int take_user(struct url *u)
 		return 0;
 	colon = memchr(u->rest, ':', (size_t)(at - u->rest));
 	if (!has_path(t->protocol) && !has_database(t->protocol))
-		return refuse(u, "%s has no users: leave out what is before the '@'",
-			      t->protocol->name);
+		return target_refuse(u, "%s has no users: leave out what is before the '@'",
+				     t->protocol->name);
 	if (strcspn(u->rest, "/?#") < (size_t)(at - u->rest))
-		return refuse(u, "a '/', '?' or '#' of a user or password is written %%2F, %%3F or "
-			      "%%23");
+		return target_refuse(
+			u, "a '/', '?' or '#' of a user or password is written %%2F, %%3F or "
+			   "%%23");
 	if (has_database(t->protocol) && (!colon || colon + 1 == at))
-		return refuse(u, "Redis wants a password: redis://:PASSWORD@HOST or "
-			      "redis://USER:PASSWORD@HOST");
-	if (decode(u->rest, colon ? colon : at, t->user, sizeof(t->user)) ||
-	    decode(colon ? colon + 1 : at, at, t->password, sizeof(t->password)))
-		return refuse(u, "its user or password is too long, or has a '%%' without the two "
-			      "digits of a byte (a '%%' itself is written %%25)");
+		return target_refuse(u, "Redis wants a password: redis://:PASSWORD@HOST or "
+					"redis://USER:PASSWORD@HOST");
+	if (target_decode(u->rest, colon ? colon : at, t->user, sizeof(t->user)) ||
+	    target_decode(colon ? colon + 1 : at, at, t->password, sizeof(t->password)))
+		return target_refuse(
+			u, "its user or password is too long, or has a '%%' without the two "
+			   "digits of a byte (a '%%' itself is written %%25)");
 	if (has_path(t->protocol) && strchr(t->user, ':'))
-		return refuse(u, "HTTP has no users with a ':' in their name");
+		return target_refuse(u, "HTTP has no users with a ':' in their name");
 	t->has_user = true;
 	u->rest = at + 1;
 	return 0;
@@ -413,14 +429,15 @@ static int take_user(struct url *u)
 /* ---- the whole ---- */
 
 /* "SCHEME" or "SCHEME+unix" before the colon, in any case (RFC 3986, 3.1). */
-static int take_scheme(struct target *t, const char *url, const char *colon, struct strbuf *why)
+static int target_parse_scheme(struct target *t, const char *url, const char *colon,
+			       struct strbuf *why)
 {
 	static const char suffix[] = "+unix";
 	char scheme[SCHEME_MAX] = "";
 	size_t size;
 
 	if (colon)
-		(void)copy(scheme, sizeof(scheme), url, (size_t)(colon - url));
+		(void)target_copy(scheme, sizeof(scheme), url, (size_t)(colon - url));
 	for (char *p = scheme; *p; p++)
 		*p += *p >= 'A' && *p <= 'Z' ? 'a' - 'A' : 0;
 	size = strlen(scheme);
@@ -429,7 +446,7 @@ static int take_scheme(struct target *t, const char *url, const char *colon, str
 		scheme[size - strlen(suffix)] = '\0';
 	}
 	t->protocol = protocol_find(scheme);
-	return t->protocol ? 0 : say_unknown(url, scheme, why);
+	return t->protocol ? 0 : target_refuse_scheme(url, scheme, why);
 }
 
 int target_parse(const char *url, struct target *out, struct strbuf *why)
@@ -437,22 +454,22 @@ int target_parse(const char *url, struct target *out, struct strbuf *why)
 	const char *colon = strchr(url, ':');
 	struct target t = { .path = "/" };
 	struct url u = { .text = url, .target = &t, .why = why };
-	int err = take_scheme(&t, url, colon, why);
+	int err = target_parse_scheme(&t, url, colon, why);
 
 	if (err)
 		return err;
 	u.rest = colon + 1;
 	if (t.protocol->no_network) {
 		if (*u.rest || t.unix_socket)
-			err = refuse(&u, "%s has no server", t.protocol->name);
+			err = target_refuse(&u, "%s has no server", t.protocol->name);
 	} else if (strncmp(u.rest, "//", 2) != 0) {
-		err = refuse(&u, "'//' is missing behind '%.*s:'", (int)(colon - url), url);
+		err = target_refuse(&u, "'//' is missing behind '%.*s:'", (int)(colon - url), url);
 	} else if (t.unix_socket) {
 		u.rest += 2;
-		err = take_unix(&u);
+		err = target_parse_unix(&u);
 	} else {
 		u.rest += 2;
-		err = take_user(&u) ?: take_host(&u) ?: take_port(&u) ?: take_path(&u, u.rest);
+		err = target_parse_user(&u) ?: target_parse_host(&u) ?: target_parse_port(&u) ?: target_parse_path(&u, u.rest);
 	}
 	if (!err)
 		*out = t;

@@ -22,7 +22,7 @@ static bool exhausted_early(const struct load_analysis *a, const struct load_age
 }
 
 /* Whatever became of agents. */
-static bool stands(const struct load_analysis *a)
+static bool verdict_stands(const struct load_analysis *a)
 {
 	if (a->interrupted)
 		return false;
@@ -48,15 +48,15 @@ static uint32_t lost_agents(const struct load_analysis *a)
 
 bool verdict_sound(const struct load_analysis *a)
 {
-	return !lost_agents(a) && stands(a);
+	return !lost_agents(a) && verdict_stands(a);
 }
 
 /* What the agents that are left measured stands. */
-static const char *verdict(const struct load_analysis *a)
+static const char *verdict_word(const struct load_analysis *a)
 {
 	const uint32_t lost = lost_agents(a);
 
-	if (lost == a->config.agents || !stands(a))
+	if (lost == a->config.agents || !verdict_stands(a))
 		return "n/a";
 	return lost ? "partial" : "ok";
 }
@@ -72,12 +72,12 @@ static bool all_tested(const struct load_analysis *a)
 
 const char *verdict_confidence(const struct load_analysis *a)
 {
-	if (!strcmp(verdict(a), "n/a"))
+	if (!strcmp(verdict_word(a), "n/a"))
 		return "unusable";
 	return verdict_sound(a) && all_tested(a) ? "sound" : "indicative";
 }
 
-static bool said_before(const struct load_analysis *a, int id)
+static bool verdict_is_repeated(const struct load_analysis *a, int id)
 {
 	for (int i = 0; i < id; i++) {
 		if (!a->result.gates[i].pass && !strcmp(gate_code(i), gate_code(id)))
@@ -117,7 +117,7 @@ void verdict_why(const struct load_analysis *a, struct strbuf *out)
 static const char closes_all[] = CLOSES_ALL;
 
 /* Says how the server ends each connection before it was of use; NULL: it does not. */
-static const char *ending(const struct load_analysis *a)
+static const char *verdict_ending(const struct load_analysis *a)
 {
 	const struct load_cause *top = causes_top(&a->causes, CAUSE_CONNECTION);
 
@@ -132,29 +132,29 @@ const char *load_analysis_shut_out(const struct load_analysis *analysis)
 {
 	if (analysis->result.gates[GATE_SERVER].pass || SUM(uint64_t, analysis, last.completed))
 		return NULL;
-	if (ending(analysis) == closes_all)
+	if (verdict_ending(analysis) == closes_all)
 		return CLOSES_ALL " (does it speak TLS, or another protocol?)";
-	return ending(analysis);
+	return verdict_ending(analysis);
 }
 
 /* Where the server's own words say more than the gate's sentence does. */
-static const char *sentence(const struct load_analysis *a, int id, struct report *r)
+static const char *verdict_sentence(const struct load_analysis *a, int id, struct report *r)
 {
 	const struct load_cause *reply = causes_top(&a->causes, CAUSE_REPLY);
 
 	if (id == GATE_STATUS && reply && reply->count == SUM(uint64_t, a, last.completed))
 		return report_format(r, "%s to every request", reply->name);
-	if (id == GATE_SERVER && ending(a))
-		return ending(a);
+	if (id == GATE_SERVER && verdict_ending(a))
+		return verdict_ending(a);
 	return gate_sentence(id);
 }
 
-static void report_gate(const struct load_analysis *a, int id, struct report *r)
+static void verdict_report_gate(const struct load_analysis *a, int id, struct report *r)
 {
 	struct strbuf evidence = STRBUF_INIT(EVIDENCE_MAX);
 
 	put_evidence(a, id, &evidence);
-	report_reason(r, gate_code(id), strbuf_str(&evidence), "%s", sentence(a, id, r));
+	report_reason(r, gate_code(id), strbuf_str(&evidence), "%s", verdict_sentence(a, id, r));
 	strbuf_release(&evidence);
 }
 
@@ -170,15 +170,15 @@ static bool is_first(int id)
 	return false;
 }
 
-static void report_gates(const struct load_analysis *a, struct report *r)
+static void verdict_report_gates(const struct load_analysis *a, struct report *r)
 {
 	for (size_t i = 0; i < ARRAY_LEN(first_gates); i++) {
 		if (!a->result.gates[first_gates[i]].pass)
-			report_gate(a, first_gates[i], r);
+			verdict_report_gate(a, first_gates[i], r);
 	}
 	for (int i = 0; i < GATES; i++) {
-		if (!a->result.gates[i].pass && !is_first(i) && !said_before(a, i))
-			report_gate(a, i, r);
+		if (!a->result.gates[i].pass && !is_first(i) && !verdict_is_repeated(a, i))
+			verdict_report_gate(a, i, r);
 	}
 }
 
@@ -186,7 +186,7 @@ void verdict_report(const struct load_analysis *a, struct report *r)
 {
 	char buf[HUMAN_MAX];
 
-	report_verdict(r, verdict(a));
+	report_verdict(r, verdict_word(a));
 	if (a->interrupted)
 		report_reason(r, "interrupted", NULL, "the run was cut short");
 	for (uint32_t i = 0; i < a->config.agents; i++) {
@@ -199,5 +199,5 @@ void verdict_report(const struct load_analysis *a, struct report *r)
 				      human_ns(buf, agent->exhausted_ns),
 				      "the schedule of agent %u ended before the time was over", i);
 	}
-	report_gates(a, r);
+	verdict_report_gates(a, r);
 }

@@ -212,7 +212,7 @@ static void flush_dirty(struct load_thread *t)
 
 /* ---- what is due ---- */
 
-static uint64_t intended(const struct load_thread *t, uint64_t at)
+static uint64_t worker_intended(const struct load_thread *t, uint64_t at)
 {
 	return at < t->schedule->n ? t->start_ns + t->schedule->at_ns[at] : UINT64_MAX;
 }
@@ -224,11 +224,11 @@ static uint64_t next_due(const struct load_thread *t)
 		return UINT64_MAX;
 	if (t->config->loop == LOOP_CLOSED)
 		return t->now < t->end_ns ? t->start_ns : UINT64_MAX;
-	return intended(t, t->next);
+	return worker_intended(t, t->next);
 }
 
 /* One more is to be sent now: its number and its time. */
-static bool take_due(struct load_thread *t, uint64_t *number, uint64_t *at)
+static bool worker_next_request(struct load_thread *t, uint64_t *number, uint64_t *at)
 {
 	*at = next_due(t);
 	if (*at > t->now)
@@ -255,7 +255,7 @@ static void send_due(struct load_thread *t)
 		/* First what is older; so there are never more requests than places for them. */
 		for (n = 0; n < ASSIGN_MAX && t->n_free && t->again; n++)
 			conn_take_again(t, any_free(t));
-		for (; n < ASSIGN_MAX && t->n_free && take_due(t, &number, &at); n++)
+		for (; n < ASSIGN_MAX && t->n_free && worker_next_request(t, &number, &at); n++)
 			conn_assign(t, any_free(t), number, at);
 		flush_dirty(t);
 		all += n;
@@ -298,7 +298,7 @@ static uint64_t timeout_of(const struct load_thread *t, const struct load_reques
 	return r->given_ns + t->config->timeout_ns;
 }
 
-static struct load_request *overdue(const struct load_thread *t)
+static struct load_request *worker_overdue(const struct load_thread *t)
 {
 	struct load_request *r = list_first(&t->sent, struct load_request, link);
 
@@ -310,9 +310,9 @@ static void time_out_due(struct load_thread *t)
 {
 	struct load_request *r;
 
-	while ((r = overdue(t))) {
+	while ((r = worker_overdue(t))) {
 		on_conn(t, r->conn, EPOLLIN);
-		if (r == overdue(t))
+		if (r == worker_overdue(t))
 			time_out(t, r);
 	}
 }
@@ -443,21 +443,22 @@ static void count_due(struct load_thread *t)
 	}
 	if (t->due < t->next)
 		t->due = t->next;
-	while (intended(t, t->due) <= upto)
+	while (worker_intended(t, t->due) <= upto)
 		t->due += t->config->threads;
 	t->count.scheduled = t->due / t->config->threads;
 }
 
-static uint64_t oldest(const struct load_thread *t)
+static uint64_t worker_oldest(const struct load_thread *t)
 {
-	const uint64_t waiting = t->config->loop == LOOP_OPEN ? intended(t, t->next) : UINT64_MAX;
+	const uint64_t waiting =
+		t->config->loop == LOOP_OPEN ? worker_intended(t, t->next) : UINT64_MAX;
 
 	return request_oldest(t, waiting < t->now ? waiting : t->now);
 }
 
-static bool exhausted(const struct load_thread *t)
+static bool worker_exhausted(const struct load_thread *t)
 {
-	return t->config->loop == LOOP_OPEN ? intended(t, t->due) == UINT64_MAX
+	return t->config->loop == LOOP_OPEN ? worker_intended(t, t->due) == UINT64_MAX
 					    : t->now >= t->end_ns;
 }
 
@@ -475,7 +476,7 @@ static void fill_clock(struct load_thread *t, struct event_clock *e)
 	};
 }
 
-static void tick(struct load_thread *t, bool last)
+static void worker_tick(struct load_thread *t, bool last)
 {
 	struct load_tick *tick = ring_reserve(&t->ticks);
 	const uint64_t number = (t->now - t->start_ns) / LOAD_TICK_NS;
@@ -500,14 +501,14 @@ static void tick(struct load_thread *t, bool last)
 	count_due(t);
 	tick->load = t->count;
 	tick->load.started_ns = t->start_ns;
-	tick->load.oldest_ns = oldest(t);
+	tick->load.oldest_ns = worker_oldest(t);
 	tick->load.unsent = t->count.scheduled - t->taken;
 	tick->load.in_flight = t->assigned;
 	tick->load.cpu_ns = clock_thread_cpu();
 	tick->load.spin_ns = t->wait.spun_ns;
 	tick->load.open_connections = t->n_open;
 	tick->load.flags = LOAD_STARTED | LOAD_MISSES | LOAD_CLOSES |
-			   (exhausted(t) ? LOAD_EXHAUSTED : 0) |
+			   (worker_exhausted(t) ? LOAD_EXHAUSTED : 0) |
 			   (t->n_failing == t->n_conns ? LOAD_UNREACHABLE : 0) |
 			   (t->interference.unread ? LOAD_NO_SCHEDSTAT : 0);
 	ring_commit(&t->ticks);
@@ -515,7 +516,7 @@ static void tick(struct load_thread *t, bool last)
 }
 
 /* Nothing is to be sent any more, and what was sent has ended or had its time. */
-static bool finished(struct load_thread *t)
+static bool worker_finished(struct load_thread *t)
 {
 	const int command = __atomic_load_n(t->command, __ATOMIC_RELAXED);
 
@@ -535,7 +536,7 @@ static bool finished(struct load_thread *t)
 	return !t->assigned && (t->stopped || t->count.scheduled == t->taken);
 }
 
-static void begin(struct load_thread *t)
+static void worker_begin(struct load_thread *t)
 {
 	cpu_set_t set;
 
@@ -558,10 +559,10 @@ void *worker_run(void *thread)
 	struct load_thread *t = thread;
 	uint64_t until;
 
-	begin(t);
+	worker_begin(t);
 	while (t->now < t->start_ns)
 		round_of(t, t->start_ns);
-	while (!finished(t)) {
+	while (!worker_finished(t)) {
 		send_due(t);
 		until = t->end_ns > t->now && t->end_ns < t->tick_ns ? t->end_ns : t->tick_ns;
 		round_of(t, until);
@@ -569,7 +570,7 @@ void *worker_run(void *thread)
 			continue;
 		/* What the tick tells as unsent must be what no connection was free for. */
 		send_due(t);
-		tick(t, false);
+		worker_tick(t, false);
 	}
 	give_up_held(t, 0);
 	while (!ring_reserve(&t->ticks) &&
@@ -577,6 +578,6 @@ void *worker_run(void *thread)
 		clock_sleep_until(clock_system(), clock_now() + LOAD_TICK_NS);
 	thread_clock(t);
 	noted_open(t, true);
-	tick(t, true);
+	worker_tick(t, true);
 	return NULL;
 }

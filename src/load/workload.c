@@ -248,7 +248,7 @@ static int check_operations(const struct workload *w, const struct protocol *pro
 	return 0;
 }
 
-static size_t larger(size_t a, size_t b)
+static size_t workload_larger(size_t a, size_t b)
 {
 	return a > b ? a : b;
 }
@@ -281,7 +281,7 @@ int workload_finish(struct workload *w, const struct target *target, struct strb
 	for (uint64_t last = w->keys - 1; last >= 10; last /= 10)
 		t->key_digits++;
 	dist_bind_n(&w->popularity, w->keys);
-	bytes = larger(sizes_largest(&t->value), sizes_largest(&t->request));
+	bytes = workload_larger(sizes_largest(&t->value), sizes_largest(&t->request));
 	w->request_overhead = WORKLOAD_KEY_MAX + strlen(t->host) + strlen(t->path) +
 		strlen(t->auth) + OVERHEAD;
 	t->request_max = bytes + w->request_overhead;

@@ -8,7 +8,7 @@
 #define BLANKS " \t\r"
 
 /* Removes surrounding blanks, then one pair of quotes. */
-static char *trim(char *text)
+static char *workload_file_trim(char *text)
 {
 	size_t n;
 
@@ -41,8 +41,8 @@ static bool is_yaml_only(const char *text)
 	return strchr("[]{}&*!|>?", *text) || (*text == '-' && strchr(" \t", text[1]));
 }
 
-static int parse_line(struct workload_settings *settings, char *line, const char *where,
-		      struct strbuf *why)
+static int workload_file_parse_line(struct workload_settings *settings, char *line,
+				    const char *where, struct strbuf *why)
 {
 	char *name, *value = NULL;
 	size_t at;
@@ -51,9 +51,9 @@ static int parse_line(struct workload_settings *settings, char *line, const char
 	at = strcspn(line, ":=");
 	if (line[at]) {
 		line[at] = '\0';
-		value = trim(line + at + 1);
+		value = workload_file_trim(line + at + 1);
 	}
-	name = trim(line);
+	name = workload_file_trim(line);
 	if (!value && (!*name || (!strcmp(name, "---") && !settings->workload->given)))
 		return 0;
 	if (value && *value && *name && !is_yaml_only(value) && !is_yaml_only(name))
@@ -80,7 +80,7 @@ int workload_file_parse(struct workload_settings *settings, const char *name, co
 	while (!err && (line = strsep(&rest, "\n")) != NULL) {
 		strbuf_reset(&where);
 		strbuf_printf(&where, "%s, line %u: ", name, ++number);
-		err = parse_line(settings, line, strbuf_str(&where), why);
+		err = workload_file_parse_line(settings, line, strbuf_str(&where), why);
 	}
 	strbuf_release(&where);
 	free(copy);

@@ -9,7 +9,7 @@
 #include "base/nearest.h"
 #include "base/parse.h"
 
-struct setting {
+struct workload_setting_row {
 	const char *name;
 	const char *takes; /* NULL: the parser of its distribution says it */
 	int (*set)(struct workload *w, const char *value, struct strbuf *why);
@@ -46,7 +46,7 @@ static const struct {
 	  0.998 },
 };
 
-static int set_base(struct workload *w, const char *value, struct strbuf *why)
+static int workload_set_base(struct workload *w, const char *value, struct strbuf *why)
 {
 	(void)why;
 	for (size_t i = 0; i < ARRAY_LEN(named); i++) {
@@ -60,7 +60,7 @@ static int set_base(struct workload *w, const char *value, struct strbuf *why)
 	return -EINVAL;
 }
 
-static int set_keys(struct workload *w, const char *value, struct strbuf *why)
+static int workload_set_keys(struct workload *w, const char *value, struct strbuf *why)
 {
 	uint64_t keys;
 	int err = parse_u64(value, &keys);
@@ -72,7 +72,7 @@ static int set_keys(struct workload *w, const char *value, struct strbuf *why)
 	return 0;
 }
 
-static int set_popularity(struct workload *w, const char *value, struct strbuf *why)
+static int workload_set_popularity(struct workload *w, const char *value, struct strbuf *why)
 {
 	struct strbuf unused = STRBUF_INIT(0);
 	struct dist d = { .kind = DIST_KIND_UNIFORM };
@@ -89,41 +89,42 @@ static int set_popularity(struct workload *w, const char *value, struct strbuf *
 	return 0;
 }
 
-static int set_key(struct workload *w, const char *value, struct strbuf *why)
+static int workload_set_key_size(struct workload *w, const char *value, struct strbuf *why)
 {
 	return dist_parse(value, DIST_UNIT_BYTES, &w->key_size, why);
 }
 
-static int set_value(struct workload *w, const char *value, struct strbuf *why)
+static int workload_set_value_size(struct workload *w, const char *value, struct strbuf *why)
 {
 	return dist_parse(value, DIST_UNIT_BYTES, &w->value_size, why);
 }
 
-static int set_service(struct workload *w, const char *value, struct strbuf *why)
+static int workload_set_service(struct workload *w, const char *value, struct strbuf *why)
 {
 	return dist_parse(value, DIST_UNIT_NS, &w->service, why);
 }
 
-static int set_request(struct workload *w, const char *value, struct strbuf *why)
+static int workload_set_request_size(struct workload *w, const char *value, struct strbuf *why)
 {
 	return dist_parse(value, DIST_UNIT_BYTES, &w->request_size, why);
 }
 
-static int set_reply(struct workload *w, const char *value, struct strbuf *why)
+static int workload_set_reply_size(struct workload *w, const char *value, struct strbuf *why)
 {
 	return dist_parse(value, DIST_UNIT_BYTES, &w->reply_size, why);
 }
 
-static const struct setting settings_known[] = {
-	[WORKLOAD_BASE] = { "base", "etc or usr, before all others", set_base },
-	[WORKLOAD_KEYS] = { "keys", "1 to 1000000000", set_keys },
+static const struct workload_setting_row settings_known[] = {
+	[WORKLOAD_BASE] = { "base", "etc or usr, before all others", workload_set_base },
+	[WORKLOAD_KEYS] = { "keys", "1 to 1000000000", workload_set_keys },
 	[WORKLOAD_POPULARITY] = { "popularity",
-		"uniform, zipf:EXPONENT (0 to 10) or normal:MEAN:DEVIATION", set_popularity },
-	[WORKLOAD_KEY] = { "key", NULL, set_key },
-	[WORKLOAD_VALUE] = { "value", NULL, set_value },
-	[WORKLOAD_SERVICE] = { "service", NULL, set_service },
-	[WORKLOAD_REQUEST] = { "request", NULL, set_request },
-	[WORKLOAD_REPLY] = { "reply", NULL, set_reply },
+				  "uniform, zipf:EXPONENT (0 to 10) or normal:MEAN:DEVIATION",
+				  workload_set_popularity },
+	[WORKLOAD_KEY] = { "key", NULL, workload_set_key_size },
+	[WORKLOAD_VALUE] = { "value", NULL, workload_set_value_size },
+	[WORKLOAD_SERVICE] = { "service", NULL, workload_set_service },
+	[WORKLOAD_REQUEST] = { "request", NULL, workload_set_request_size },
+	[WORKLOAD_REPLY] = { "reply", NULL, workload_set_reply_size },
 #define SHARE_ROW(operation, share, has_value)                                                     \
 	[WORKLOAD_SHARE + (operation)] = { share, PARSE_FRACTION_TAKES, NULL },
 	OPERATION_ROWS(SHARE_ROW)
@@ -136,7 +137,7 @@ const char *workload_setting_name(enum workload_setting setting)
 	return settings_known[setting].name;
 }
 
-static void say_unknown(const char *name, const char *where, struct strbuf *why)
+static void workload_set_unknown(const char *name, const char *where, struct strbuf *why)
 {
 	struct nearest nearest;
 
@@ -152,7 +153,7 @@ static void say_unknown(const char *name, const char *where, struct strbuf *why)
 		strbuf_printf(why, " (did you mean %s?)", nearest.best);
 }
 
-static const struct setting *find(const char *name)
+static const struct workload_setting_row *workload_set_find(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(settings_known); i++) {
 		if (settings_known[i].name && strcmp(name, settings_known[i].name) == 0)
@@ -161,11 +162,11 @@ static const struct setting *find(const char *name)
 	return NULL;
 }
 
-static int set(struct workload *w, const struct setting *setting, const char *value,
-	       struct strbuf *form)
+static int workload_set_one(struct workload *w, const struct workload_setting_row *setting,
+			    const char *value, struct strbuf *form)
 {
 	/* A base would undo what was set before it. */
-	if (setting->set == set_base && w->given)
+	if (setting->set == workload_set_base && w->given)
 		return -EINVAL;
 	return setting->set ? setting->set(w, value, form) :
 		parse_fraction(value, &w->share[setting - settings_known - WORKLOAD_SHARE]);
@@ -181,19 +182,19 @@ bool workload_is_named(const char *name)
 {
 	struct workload unused;
 
-	return set_base(&unused, name, NULL) == 0;
+	return workload_set_base(&unused, name, NULL) == 0;
 }
 
 int workload_set(struct workload_settings *settings, const char *name, const char *value,
 		 const char *where, struct strbuf *why)
 {
-	const struct setting *setting = find(name);
+	const struct workload_setting_row *setting = workload_set_find(name);
 	struct strbuf form = STRBUF_INIT(4096);
 	uint32_t bit;
 	int err;
 
 	if (!setting) {
-		say_unknown(name, where, why);
+		workload_set_unknown(name, where, why);
 		return -EINVAL;
 	}
 	bit = 1U << (setting - settings_known);
@@ -201,7 +202,7 @@ int workload_set(struct workload_settings *settings, const char *name, const cha
 		strbuf_printf(why, "workload: %s%s is given twice", where, name);
 		return -EINVAL;
 	}
-	err = set(settings->workload, setting, value, &form);
+	err = workload_set_one(settings->workload, setting, value, &form);
 	settings->workload->given |= bit;
 	if (err && setting->takes)
 		strbuf_printf(why, "workload: %s%s takes %s, not '%s'", where, name,
