@@ -41,7 +41,7 @@ static void prepare(const char *url, const char *text, struct target *t, struct 
 static double encode_ns(const char *url, const char *text)
 {
 	double best = 1e9;
-	struct request out;
+	struct encoded_request out;
 	struct workload w;
 	struct target t;
 	struct rng rng;
@@ -115,7 +115,7 @@ static double parse_ns(const char *name)
 	size_t size = make_reply(name, reply);
 
 	for (int round = 0; round < ROUNDS; round++) {
-		struct parser parser = { 0 };
+		struct reply_parser parser = { 0 };
 		uint64_t start = cpu_ns();
 		struct reply out;
 		size_t used;

@@ -9,7 +9,7 @@
 
 #include "clock/clock.h"
 #include "event/layout.h"
-#include "load/ring.h"
+#include "load/spsc.h"
 
 #define PLACES (1 << 15) /* as of a load thread */
 #define PUSHES 1024      /* between two readings of the clock */
@@ -23,17 +23,17 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void push(struct ring *ring, const struct event_sample *sample)
+static void push(struct spsc_queue *ring, const struct event_sample *sample)
 {
-	struct event_sample *place = ring_reserve(ring);
+	struct event_sample *place = spsc_reserve(ring);
 
 	if (!place)
 		abort();
 	*place = *sample;
-	ring_commit(ring);
+	spsc_commit(ring);
 }
 
-static double round_of(struct ring *ring)
+static double round_of(struct spsc_queue *ring)
 {
 	struct event_sample sample = { .intended = 1, .done = 2 };
 	int64_t begin = clock_mono_ns(clock_system()), end;
@@ -45,9 +45,9 @@ static double round_of(struct ring *ring)
 		push(ring, &sample);
 	}
 	end = clock_mono_ns(clock_system());
-	while (ring_ready(ring)) {
-		ring_peek(ring, UINT64_MAX, &n);
-		ring_take(ring, n);
+	while (spsc_ready(ring)) {
+		spsc_peek(ring, UINT64_MAX, &n);
+		spsc_consume(ring, n);
 	}
 	return (double)(end - begin) / PUSHES;
 }
@@ -55,14 +55,14 @@ static double round_of(struct ring *ring)
 int main(void)
 {
 	static double ns[ROUNDS];
-	struct ring ring;
+	struct spsc_queue ring;
 	int i;
 
-	if (ring_init(&ring, sizeof(struct event_sample), PLACES))
+	if (spsc_init(&ring, sizeof(struct event_sample), PLACES))
 		return 2;
 	for (i = 0; i < ROUNDS; i++)
 		ns[i] = round_of(&ring);
-	ring_release(&ring);
+	spsc_release(&ring);
 	qsort(ns, ROUNDS, sizeof(ns[0]), by_value);
 	printf("a sample: %.1f ns at the median of %d rounds, %.1f ns at best (limit %.0f)\n",
 	       ns[ROUNDS / 2], ROUNDS, ns[0], LIMIT_NS);

@@ -146,7 +146,7 @@ static int compare_read_load(struct compare_input *in)
 
 	load_consumer_init(&in->consumer, &none, NULL);
 	while (!err && (err = event_source_next(source, &block)) > 0) {
-		err = load_consumer_take(&in->consumer, &block);
+		err = load_consumer_add(&in->consumer, &block);
 		err = err < 0 ? err : 0;
 	}
 	if (!err)

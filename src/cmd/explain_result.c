@@ -50,7 +50,7 @@ static int explain_read_load(struct event_reader *reader, struct load_summary *o
 
 	load_consumer_init(&consumer, &question, NULL);
 	while ((err = event_source_next(event_reader_source(reader), &block)) > 0) {
-		err = load_consumer_take(&consumer, &block);
+		err = load_consumer_add(&consumer, &block);
 		if (err < 0)
 			break;
 	}

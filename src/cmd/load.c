@@ -406,7 +406,7 @@ static int load_cmd_read(struct event_source *source, struct load_consumer *cons
 	int err;
 
 	while ((err = event_source_next(source, &block)) > 0) {
-		err = load_consumer_take(consumer, &block);
+		err = load_consumer_add(consumer, &block);
 		if (err < 0)
 			return err;
 	}

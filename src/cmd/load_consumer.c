@@ -76,7 +76,7 @@ static int load_consumer_fact(struct load_consumer *consumer, const struct event
 
 	event_fact_get(event, &key, &value);
 	run_facts_feed(&consumer->facts, key, value);
-	err = agent_list_take(&consumer->agents, key, value);
+	err = agent_list_add_fact(&consumer->agents, key, value);
 	if (err)
 		return err;
 	if (!strcmp(key, LOAD_FACT_INTERRUPTED)) {
@@ -91,9 +91,9 @@ static int load_consumer_fact(struct load_consumer *consumer, const struct event
 	}
 	/* Known only when all is converted. */
 	if (!strcmp(key, LOAD_FACT_NIC_ERROR))
-		return load_setup_take(&consumer->setup, key, value);
+		return load_setup_add_fact(&consumer->setup, key, value);
 	/* What was asked for is settled once the run has begun. */
-	return consumer->analysis ? 0 : load_setup_take(&consumer->setup, key, value);
+	return consumer->analysis ? 0 : load_setup_add_fact(&consumer->setup, key, value);
 }
 
 /* Of the recording: what the writer could not keep. */
@@ -127,13 +127,13 @@ static int load_consumer_records(struct load_consumer *consumer, const struct ev
 	return err;
 }
 
-int load_consumer_take(struct load_consumer *consumer, const struct event_block *block)
+int load_consumer_add(struct load_consumer *consumer, const struct event_block *block)
 {
 	int err = block->kind == EV_NONE ? load_consumer_records(consumer, block)
 					 : load_consumer_begin(consumer);
 
 	if (!err && consumer->files)
-		err = load_files_take(consumer->files, block);
+		err = load_files_add(consumer->files, block);
 	if (err || !consumer->analysis)
 		return err;
 	return load_analysis_block(consumer->analysis, block);

@@ -39,7 +39,7 @@ void load_consumer_release(struct load_consumer *consumer);
 /*
  * Returns LOAD_MORE, LOAD_DECIDED, or -errno; -EBADMSG: this is no stream of `load`.
  */
-int load_consumer_take(struct load_consumer *consumer, const struct event_block *block);
+int load_consumer_add(struct load_consumer *consumer, const struct event_block *block);
 
 /* All agents have said their last, or are lost. */
 bool load_consumer_ended(const struct load_consumer *consumer);

@@ -146,14 +146,14 @@ static int load_files_records(struct load_files *f, const struct event_block *bl
 		if (event.kind == EV_FACT)
 			load_files_fact(f, &event);
 		else if (event.kind == EV_FLOW && load_file_is_wanted(&f->samples))
-			err = sample_csv_take(&f->csv, &event);
+			err = sample_csv_add_flow(&f->csv, &event);
 		else if (event.kind == EV_LOAD && load_file_is_wanted(&f->log))
 			load_files_tick(f, &event);
 	}
 	return err;
 }
 
-int load_files_take(struct load_files *files, const struct event_block *block)
+int load_files_add(struct load_files *files, const struct event_block *block)
 {
 	bool samples = load_file_is_wanted(&files->samples), log = load_file_is_wanted(&files->log);
 	struct event_sample sample;

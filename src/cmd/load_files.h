@@ -38,7 +38,7 @@ int load_files_open(struct load_files *files, const char *samples, const char *h
 		    const char *ccdf);
 
 /* Takes a block of any kind. Returns 0 or -ENOMEM. */
-int load_files_take(struct load_files *files, const struct event_block *block);
+int load_files_add(struct load_files *files, const struct event_block *block);
 
 /*
  * Puts them in their place; `analysis` is finished, or NULL: then there is no CCDF. What went wrong

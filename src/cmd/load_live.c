@@ -114,7 +114,7 @@ static int load_live_drain(struct live_run *run, struct event_source *source)
 
 	while ((err = event_source_next(source, &block)) > 0) {
 		load_live_record(run->live->recording, &block);
-		err = load_consumer_take(run->live->consumer, &block);
+		err = load_consumer_add(run->live->consumer, &block);
 		if (err < 0)
 			return err;
 		decided |= err == LOAD_DECIDED;

@@ -49,7 +49,7 @@ int agent_list_put_polled(struct event_sink *sink, uint64_t now, uint32_t agent,
 	uint64_t packets;
 	char text[64];
 
-	if (polled_take(value, &packets, &why))
+	if (polled_parse(value, &packets, &why))
 		return 0;
 	snprintf(text, sizeof(text), "%" PRIu32 " %s", agent, value);
 	return event_put_fact(sink, now, LOAD_FACT_AGENT_POLLED, text);
@@ -106,7 +106,7 @@ static int agent_list_read_polled(struct agent_list *list, const char *value)
 		return -EBADMSG;
 	e = &list->agents[agent];
 	e->polled_known = true;
-	return polled_take(value + at, &e->polled, &e->not_polled);
+	return polled_parse(value + at, &e->polled, &e->not_polled);
 }
 
 static int agent_list_read_lost(struct agent_list *list, const char *value)
@@ -125,7 +125,7 @@ static int agent_list_read_lost(struct agent_list *list, const char *value)
 	return 0;
 }
 
-int agent_list_take(struct agent_list *list, const char *key, const char *value)
+int agent_list_add_fact(struct agent_list *list, const char *key, const char *value)
 {
 	if (!strcmp(key, LOAD_FACT_AGENT))
 		return agent_list_read_agent(list, value);

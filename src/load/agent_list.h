@@ -44,7 +44,7 @@ int agent_list_put_clock(struct event_sink *sink, uint64_t now, uint32_t agent,
 int agent_list_put_polled(struct event_sink *sink, uint64_t now, uint32_t agent, const char *value);
 
 /* Any fact; those of others are ignored. -EBADMSG: one of these, but not as they are written. */
-int agent_list_take(struct agent_list *list, const char *key, const char *value);
+int agent_list_add_fact(struct agent_list *list, const char *key, const char *value);
 
 /* Adds "agents", if there are any. */
 void agent_list_report(const struct agent_list *list, struct report *r);

@@ -32,7 +32,8 @@ struct load_analysis_config {
 	uint32_t stamps;     /* enum load_stamps: what was asked for */
 	uint32_t method;     /* enum load_method: load/methods.h */
 	uint32_t agents;     /* how many to expect: 1 to LOAD_AGENTS_MAX */
-	uint32_t probes;     /* of these, latency agents: if any, only theirs are latencies */
+	/* of these, latency agents: if any, only theirs are latencies */
+	uint32_t probes;
 	double percentile;   /* of --ci-width, 0 < p < 1 */
 	uint64_t ci_width_ns; /* 0: run until the end */
 	double confidence;   /* 0.95 */
@@ -53,7 +54,8 @@ struct load_status {
 	enum load_state state;
 	uint64_t elapsed_ns, remaining_ns; /* remaining at most */
 	uint64_t samples;                  /* usable so far */
-	uint64_t quantile_ns, lo_ns, hi_ns; /* of config.percentile at the last look; 0: none */
+	/* of config.percentile at the last look; 0: none */
+	uint64_t quantile_ns, lo_ns, hi_ns;
 	uint64_t needed;                   /* requests for ci_width_ns at that dispersion; 0 */
 	uint32_t looks;
 };

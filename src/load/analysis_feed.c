@@ -250,8 +250,8 @@ static int analysis_feed_tick(struct load_analysis *a, const struct event *event
 	agent = &a->agents[tick.agent];
 	analysis_feed_counters(a, agent, event->time, &tick);
 	if (tick.flags & LOAD_STARTED && !a->decided)
-		gaps_take(&a->gaps, &agent->gaps, tick.started_ns,
-			  agent->final ? UINT64_MAX : tick.oldest_ns);
+		gaps_keep_complete(&a->gaps, &agent->gaps, tick.started_ns,
+				   agent->final ? UINT64_MAX : tick.oldest_ns);
 	if (a->decided || all_unreachable(a, event->time))
 		return LOAD_DECIDED;
 	return a->method->look(a, latest_start(a), analysis_feed_horizon(a));
@@ -263,7 +263,7 @@ static int analysis_feed_fact(struct load_analysis *a, const struct event *event
 	const char *key, *value;
 
 	event_fact_get(event, &key, &value);
-	return strcmp(key, LOAD_FACT_CAUSE) ? 0 : causes_take(&a->causes, value);
+	return strcmp(key, LOAD_FACT_CAUSE) ? 0 : causes_add_fact(&a->causes, value);
 }
 
 static int analysis_feed_event(struct load_analysis *a, const struct event *event)
@@ -359,8 +359,8 @@ int load_analysis_finish(struct load_analysis *analysis)
 		struct load_agent *agent = &analysis->agents[i];
 
 		if (agent->seen && agent->last.flags & LOAD_STARTED && !by_look)
-			gaps_take(&analysis->gaps, &agent->gaps, agent->last.started_ns,
-				  agent->final ? UINT64_MAX : agent->last.oldest_ns);
+			gaps_keep_complete(&analysis->gaps, &agent->gaps, agent->last.started_ns,
+					   agent->final ? UINT64_MAX : agent->last.oldest_ns);
 	}
 	if (!by_look)
 		analysis->unfinished = analysis_feed_unfinished(analysis);

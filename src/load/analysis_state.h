@@ -27,12 +27,14 @@ struct load_agent {
 	struct event_load before;     /* ... after half as many ticks, or up to half of that */
 	struct event_load half;       /* what `before` will be */
 	struct event_load sending;    /* ... at the last tick before the schedule's end, or at it */
-	uint64_t sending_ns;          /* when that was, from the schedule's begin; 0: unknown */
+	/* when that was, from the schedule's begin; 0: unknown */
+	uint64_t sending_ns;
 	uint64_t exhausted_ns;        /* from the schedule's begin */
 	uint64_t ticks, ticks_waiting; /* while sending; of these, with requests waiting */
 	uint64_t threads;             /* mask of those that samples came from */
 	uint64_t samples;             /* that count as latency */
-	struct hist latency;          /* ... `intended`, where several agents are compared */
+	/* ... `intended`, where several agents are compared */
+	struct hist latency;
 	struct interference_sum interference;
 	struct gap_queue gaps;
 	char why[AGENT_WHY_MAX];      /* lost: what the caller says */
@@ -94,7 +96,8 @@ struct load_result {
 	struct stationarity_tests median, tail;
 	struct gap_fit schedule, sent;
 	double shape;                 /* of the tail; NaN: unknown */
-	double spearman, spearman_p;  /* of neighbouring windows' shares of fast requests */
+	/* of neighbouring windows' shares of fast requests */
+	double spearman, spearman_p;
 	struct gate gates[GATES];
 	enum load_state state;        /* the first that isn't passed */
 };
@@ -113,11 +116,15 @@ struct load_analysis {
 	uint64_t retransmitted;
 	uint64_t never_sent;          /* of those that failed, by their samples */
 	uint32_t looks;
-	double tail_q;                /* what is tested as the tail if the percentile is none */
-	double look_confidence;       /* of one look, or of the end (interim.h) */
-	uint64_t unfinished;          /* at the end: due, and neither completed nor failed */
+	/* what is tested as the tail if the percentile is none */
+	double tail_q;
+	/* of one look, or of the end (interim.h) */
+	double look_confidence;
+	/* at the end: due, and neither completed nor failed */
+	uint64_t unfinished;
 	uint64_t decided_ns;          /* what came before is what the decision stands on */
-	uint64_t elapsed_ns;          /* of the schedule, at the last tick; 0: unknown */
+	/* of the schedule, at the last tick; 0: unknown */
+	uint64_t elapsed_ns;
 	bool interrupted, decided, finished;
 	bool evaluated;               /* `result` holds something */
 	struct load_result result;

@@ -37,7 +37,7 @@ struct arrival_row {
 	double def; /* of the only argument; 0: it must be given */
 };
 
-static const struct arrival_row rows[] = {
+static const struct arrival_row arrival_rows[] = {
 	[ARRIVAL_POISSON] = { .name = "poisson", .takes = "poisson" },
 	[ARRIVAL_FIXED] = { .name = "fixed", .takes = "fixed" },
 	[ARRIVAL_UNIFORM] = { "uniform", "uniform[:SPREAD]", { ARG_SPREAD }, 1 },
@@ -104,7 +104,7 @@ static int arrival_parse_arg(const char *text, enum arrival_arg arg, double *out
 
 static int arrival_parse_args(char *rest, struct arrival *out, struct strbuf *why)
 {
-	const struct arrival_row *kind = &rows[out->kind];
+	const struct arrival_row *kind = &arrival_rows[out->kind];
 	double *to[] = { &out->a, &out->b };
 
 	if (!rest && kind->def > 0) {
@@ -137,9 +137,9 @@ static int arrival_reject(const char *text, struct strbuf *why)
 
 	nearest_init(&nearest, text);
 	strbuf_printf(why, "'%s' is no arrival: takes ", text);
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		strbuf_printf(why, "%s, ", rows[i].takes);
-		nearest_offer(&nearest, rows[i].name);
+	for (size_t i = 0; i < ARRAY_LEN(arrival_rows); i++) {
+		strbuf_printf(why, "%s, ", arrival_rows[i].takes);
+		nearest_offer(&nearest, arrival_rows[i].name);
 	}
 	strbuf_puts(why, "or a file with a dot or a slash in its name");
 	if (nearest.best)
@@ -155,14 +155,14 @@ static int parse_replay(const char *text, struct arrival *out, struct strbuf *wh
 	size_t len = colon ? (size_t)(colon - text) : 0;
 
 	if (!len || len >= sizeof(speed) || !colon[1]) {
-		strbuf_printf(why, "'%s': takes %s", text, rows[ARRIVAL_FILE].takes);
+		strbuf_printf(why, "'%s': takes %s", text, arrival_rows[ARRIVAL_FILE].takes);
 		return -EINVAL;
 	}
 	memcpy(speed, text, len);
 	speed[len] = '\0';
 	if (arrival_parse_arg(speed, ARG_FACTOR, &out->a) || out->a == 0) {
 		strbuf_printf(why, "'%s' in %s: takes a number above 0, up to 100", speed,
-			      rows[ARRIVAL_FILE].takes);
+			      arrival_rows[ARRIVAL_FILE].takes);
 		return -EINVAL;
 	}
 	out->file = colon + 1;
@@ -177,8 +177,8 @@ int arrival_parse(const char *text, struct arrival *out, struct strbuf *why)
 	size_t i = 0;
 	int err;
 
-	while (i < ARRAY_LEN(rows) &&
-	       (strlen(rows[i].name) != len || memcmp(rows[i].name, text, len)))
+	while (i < ARRAY_LEN(arrival_rows) &&
+	       (strlen(arrival_rows[i].name) != len || memcmp(arrival_rows[i].name, text, len)))
 		i++;
 	arrival.kind = (enum arrival_kind)i;
 	if (i == ARRIVAL_FILE && text[len]) {

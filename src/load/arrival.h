@@ -29,7 +29,8 @@ enum arrival_kind {
 
 struct arrival {
 	enum arrival_kind kind;
-	double a, b;      /* in the order of the text; times in ns; of a file: its speed */
+	/* in the order of the text; times in ns; of a file: its speed */
+	double a, b;
 	const char *file; /* borrowed from the text */
 };
 

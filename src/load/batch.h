@@ -12,7 +12,8 @@
 #include "load/runs.h"
 
 #define LOAD_BATCH_LABEL_MAX 128
-#define LOAD_BATCH_PROBE_NS (3 * NS_PER_S) /* of --find-max; the warm-up is left out of each */
+/* of --find-max; the warm-up is left out of each */
+#define LOAD_BATCH_PROBE_NS (3 * NS_PER_S)
 
 struct load_batch_run {
 	double rate;

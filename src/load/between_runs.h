@@ -26,7 +26,8 @@ struct between_runs {
 	double mean_ns, lo_ns, hi_ns;
 	double min_ns, max_ns;
 	bool tested;        /* the next two hold: every run has an interval */
-	double p;           /* that runs alike differ as much: Cochran's Q (1954), chi-square */
+	/* that runs alike differ as much: Cochran's Q (1954), chi-square */
+	double p;
 	double share;       /* I^2: share of the variance that is between runs, 0..1 */
 };
 

@@ -189,7 +189,7 @@ static int causes_parse_texts(const char *at, struct load_cause *c)
 	return 0;
 }
 
-int causes_take(struct causes *causes, const char *value)
+int causes_add_fact(struct causes *causes, const char *value)
 {
 	struct load_cause c = { 0 };
 	int err = causes_parse_kind(&value, &c.of);

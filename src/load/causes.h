@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "event/source.h"
-#include "load/said.h"
+#include "load/error_text.h"
 
 #define CAUSES_MAX 24
 #define CAUSE_NAME_MAX 32
@@ -41,7 +41,7 @@ enum cause_of {
 struct load_cause {
 	uint8_t of;                  /* enum cause_of */
 	char name[CAUSE_NAME_MAX];
-	char text[SAID_TEXT_MAX];    /* the most common one, cleaned; "": none */
+	char text[ERROR_TEXT_CLEAN_MAX];    /* the most common one, cleaned; "": none */
 	uint64_t votes;              /* for this text */
 	uint64_t count;
 	uint64_t first_ns, last_ns;  /* since the start of the run */
@@ -78,6 +78,6 @@ uint64_t causes_count(const struct causes *causes, enum cause_of of);
 int causes_put(const struct causes *causes, struct event_sink *sink, uint64_t now);
 
 /* Takes the value of a fact. -EBADMSG if it is not one. */
-int causes_take(struct causes *causes, const char *value);
+int causes_add_fact(struct causes *causes, const char *value);
 
 #endif

@@ -60,10 +60,12 @@ struct load_config {
 	bool spin;            /* never sleep: only with `pin` and a CPU that is free for it */
 	bool preload;         /* store every key first, before the schedule begins */
 	bool insecure;        /* TLS: don't check certificates */
-	const char *ca_file;  /* TLS: trust these instead of the system's; NULL */
+	/* TLS: trust these instead of the system's; NULL */
+	const char *ca_file;
 	const char *cert_file, *key_file; /* TLS: our own, if the server asks; NULL */
 	const char *expect;   /* HTTP statuses that are a success (statuses.h); NULL: by class */
-	const struct net_resolving *resolving; /* how names are waited for; NULL: patiently */
+	/* how names are waited for; NULL: patiently */
+	const struct net_resolving *resolving;
 };
 
 /* `core` of a sample's block, and flow numbers: distinct over all agents of a run. */

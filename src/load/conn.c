@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/bug.h"
-#include "load/noted.h"
+#include "load/thread_causes.h"
 #include "load/request.h"
 
 /* ---- which connections take requests ---- */
@@ -98,13 +98,13 @@ static void conn_queue_resend(struct load_thread *t, struct load_conn *c, struct
 		t->count.resent++;
 	}
 	r->begun = false;
-	r->waits = true;
+	r->awaits_resend = true;
 	r->next = NULL;
-	*t->again_end = r;
-	t->again_end = &r->next;
+	*t->resend_end = r;
+	t->resend_end = &r->next;
 }
 
-void conn_save(struct load_thread *t, struct load_conn *c)
+void conn_queue_resends(struct load_thread *t, struct load_conn *c)
 {
 	/*
 	 * Requests that an HTTP server left unanswered when it closed the connection are sent
@@ -124,24 +124,24 @@ void conn_save(struct load_thread *t, struct load_conn *c)
 	}
 }
 
-void conn_forget_again(struct load_thread *t, struct load_request *r)
+void conn_drop_resend(struct load_thread *t, struct load_request *r)
 {
-	struct load_request **at = &t->again;
+	struct load_request **at = &t->resend;
 
 	while (*at != r)
 		at = &(*at)->next;
 	*at = r->next;
-	if (t->again_end == &r->next)
-		t->again_end = at;
+	if (t->resend_end == &r->next)
+		t->resend_end = at;
 	r->next = NULL;
-	r->waits = false;
+	r->awaits_resend = false;
 }
 
-void conn_take_again(struct load_thread *t, struct load_conn *c)
+void conn_resend(struct load_thread *t, struct load_conn *c)
 {
-	struct load_request *r = t->again;
+	struct load_request *r = t->resend;
 
-	conn_forget_again(t, r);
+	conn_drop_resend(t, r);
 	r->conn = c;
 	r->phc = c->phc;
 	r->sample.flow = c->flow;
@@ -155,7 +155,7 @@ static size_t conn_encode(struct load_thread *t, struct load_conn *c, struct loa
 			  size_t at)
 {
 	const struct load_target *target = c->target;
-	struct request request = {};
+	struct encoded_request request = {};
 	struct rng rng;
 	int err;
 
@@ -362,9 +362,9 @@ static void conn_complete(struct load_thread *t, struct load_conn *c, const stru
 		conn_fill_sample(t, c, r, reply, rx, last);
 		r->miss = status == REPLY_MISS;
 		if (status == REPLY_ERROR)
-			noted_reply(t, c, CAUSE_REQUEST, reply);
+			thread_causes_note_reply(t, c, CAUSE_REQUEST, reply);
 		else if (r->miss && c->target->protocol->http)
-			noted_reply(t, c, CAUSE_REPLY, reply);
+			thread_causes_note_reply(t, c, CAUSE_REPLY, reply);
 		request_done(t, r, status == REPLY_ERROR ? FAILURE_REFUSED : FAILURE_NONE);
 	} else if (r) {
 		c->dead--;
@@ -392,7 +392,7 @@ static int conn_end_stream(struct load_thread *t, struct load_conn *c)
 
 static int conn_note_garbled(struct load_conn *c, const char *data, size_t n, size_t used)
 {
-	said_garbled(&c->parser.said, data, n, used ? used - 1 : 0);
+	error_text_garbled(&c->parser.error_text, data, n, used ? used - 1 : 0);
 	return -EPROTO;
 }
 
@@ -493,7 +493,7 @@ void conn_fail(struct load_thread *t, struct load_conn *c, int err)
 	for (r = c->head; r; r = c->head) {
 		if (!(r->sample.flags & SAMPLE_FAILED)) {
 			r->sample.done = t->now;
-			noted_cut(t, c, err);
+			thread_causes_note_cut(t, c, err);
 			request_done(t, r, first);
 			first = FAILURE_RESET;
 		}

@@ -34,10 +34,10 @@ void conn_drop(struct load_thread *t, struct load_conn *c, struct load_request *
  * another connection from now on: conn_take_again(), for which there must be one that waits, gives
  * the first to a free one.
  */
-void conn_save(struct load_thread *t, struct load_conn *c);
-void conn_take_again(struct load_thread *t, struct load_conn *c);
+void conn_queue_resends(struct load_thread *t, struct load_conn *c);
+void conn_resend(struct load_thread *t, struct load_conn *c);
 /* It waits no more. */
-void conn_forget_again(struct load_thread *t, struct load_request *r);
+void conn_drop_resend(struct load_thread *t, struct load_request *r);
 
 /* Fails all that it waits for, as the connection is lost for this -errno. */
 void conn_fail(struct load_thread *t, struct load_conn *c, int err);

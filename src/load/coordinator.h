@@ -21,7 +21,8 @@
 
 struct coordinator_agent {
 	const char *name;         /* for people */
-	int in, out, err;         /* its stdin, stdout and stderr; the coordinator's from now on */
+	/* its stdin, stdout and stderr; the coordinator's from now on */
+	int in, out, err;
 	bool same_clock;          /* its monotonic clock is ours */
 	uint32_t role;            /* enum load_role */
 	const struct strbuf *setup; /* its "arg" lines */
@@ -29,7 +30,8 @@ struct coordinator_agent {
 
 struct coordinator_config {
 	const struct load_config *run;
-	const struct coordinator_agent *agents; /* their descriptors are taken, also in failure */
+	/* their descriptors are taken, also in failure */
+	const struct coordinator_agent *agents;
 	uint32_t n_agents;                      /* 1 to LOAD_AGENTS_MAX */
 	/* Called once for one that is lost: whatever is left of it is to be ended. May be NULL. */
 	void (*lost)(void *ctx, uint32_t agent);

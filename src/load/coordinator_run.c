@@ -214,7 +214,7 @@ static int coordinator_next(struct event_source *source, struct event_block *blo
 		struct peer *p = &c->peers[c->turn];
 
 		c->turn = (c->turn + 1) % c->n_peers;
-		ret = coordinator_take(c, p, block);
+		ret = coordinator_read(c, p, block);
 		idle = ret ? 0 : idle + 1;
 		if (ret == 2)
 			ret = event_source_next(event_memsource_source(c->queue), block);
@@ -262,7 +262,7 @@ static int coordinator_read_answers(struct coordinator *c)
 
 	for_each_peer(c, p) {
 		do {
-			ret = coordinator_take(c, p, &block);
+			ret = coordinator_read(c, p, &block);
 		} while (ret > 0);
 		if (ret < 0)
 			return ret;

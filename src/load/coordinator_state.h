@@ -34,7 +34,7 @@ struct peer {
 	uint64_t asked, asked_ns; /* the last question for its clock: its number, and when */
 	bool answered;
 	uint32_t answers;
-	uint64_t told_error_ns;   /* of the clock, as the stream knows it */
+	uint64_t reported_error_ns;   /* of the clock, as the stream knows it */
 	char error[PEER_NAME_MAX];   /* AGENT_ERROR; of a lost one, all that is known */
 	char version[PEER_NAME_MAX]; /* " (...)", if it is another one than ours */
 	struct event_block block; /* of samples that are not all handed on yet */
@@ -60,7 +60,7 @@ int coordinator_lose(struct coordinator *c, struct peer *p, const char *why);
  * Takes the next block that has come from a peer. 1: `out` holds samples; 2: other things happened,
  * and the queue may hold some; 0: nothing has come. -errno: the run can't go on.
  */
-int coordinator_take(struct coordinator *c, struct peer *p, struct event_block *out);
+int coordinator_read(struct coordinator *c, struct peer *p, struct event_block *out);
 
 /* The facts that say who is who and how far their clocks are off. */
 int coordinator_put_facts(struct coordinator *c);

@@ -8,7 +8,7 @@
 
 #include "base/parse.h"
 #include "load/conn.h"
-#include "load/noted.h"
+#include "load/thread_causes.h"
 
 /* ---- flows ---- */
 
@@ -56,7 +56,7 @@ static void make_flow(struct load_thread *t, struct load_conn *c)
 		if (local.ss_family == AF_INET || local.ss_family == AF_INET6)
 			flow.family = local.ss_family;
 	}
-	c->flow = ring_push(&t->flows, &flow) ? flow.id : 0;
+	c->flow = spsc_push(&t->flows, &flow) ? flow.id : 0;
 }
 
 /* ---- up ---- */
@@ -72,7 +72,7 @@ static void dial_opened(struct load_thread *t, struct load_conn *c)
 		t->n_failing -= c->failing;
 		c->failing = false;
 	}
-	noted_open(t, false);
+	thread_causes_update_outage(t, false);
 	took = t->now - (c->timer_ns - t->config->timeout_ns);
 	t->slowest_dial_ns = took > t->slowest_dial_ns ? took : t->slowest_dial_ns;
 	t->count.connects++;
@@ -109,7 +109,7 @@ static void close_stream(struct load_thread *t, struct load_conn *c)
 	list_remove(&c->timer);
 	c->state = CONN_DOWN;
 	c->generation++;
-	noted_open(t, false);
+	thread_causes_update_outage(t, false);
 	conn_settle(t, c);
 }
 
@@ -134,7 +134,7 @@ static void dial_fail(struct load_thread *t, struct load_conn *c, int err)
 		t->n_failing += !c->failing;
 		c->failing = true;
 		back_off(c);
-		noted_connection(t, c, err);
+		thread_causes_note_connection(t, c, err);
 		give_up(t, c, err);
 	}
 	dial_retry(t, c);
@@ -148,7 +148,7 @@ static void dial_fail(struct load_thread *t, struct load_conn *c, int err)
  */
 static void dial_note_shut(struct load_thread *t, struct load_conn *c, int err)
 {
-	noted_connection(t, c, err);
+	thread_causes_note_connection(t, c, err);
 	t->shut++;
 	c->shut = true;
 	t->n_failing += !c->failing;
@@ -163,7 +163,7 @@ static void dial_note_close(struct load_thread *t, struct load_conn *c)
 {
 	t->count.closes++;
 	if (t->phase == PHASE_RUN)
-		conn_save(t, c);
+		conn_queue_resends(t, c);
 }
 
 void dial_lost(struct load_thread *t, struct load_conn *c, int err)
@@ -172,7 +172,7 @@ void dial_lost(struct load_thread *t, struct load_conn *c, int err)
 		dial_note_close(t, c);
 	/* No request fails by it: nothing was asked for. */
 	if (c->replies && err == -EPROTO && !c->head)
-		noted_connection(t, c, err);
+		thread_causes_note_connection(t, c, err);
 	conn_fail(t, c, err);
 	if (!c->replies && err != -ETIMEDOUT)
 		dial_note_shut(t, c, err);
@@ -213,11 +213,11 @@ static void note_refusal(struct load_thread *t, const char *text, size_t size)
 {
 	size_t n = 0;
 
-	if (t->phase == PHASE_RUN || *t->dial_said)
+	if (t->phase == PHASE_RUN || *t->greeting_refusal)
 		return;
-	for (; n < size && n < sizeof(t->dial_said) - 1 && text[n] != '\r'; n++)
-		t->dial_said[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
-	t->dial_said[n] = '\0';
+	for (; n < size && n < sizeof(t->greeting_refusal) - 1 && text[n] != '\r'; n++)
+		t->greeting_refusal[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
+	t->greeting_refusal[n] = '\0';
 }
 
 static int dial_parse_greeting_replies(struct load_thread *t, struct load_conn *c, size_t n)

@@ -312,7 +312,7 @@ struct dist_row {
 	double (*cdf)(const struct dist *d, double x); /* x >= 0 */
 };
 
-static const struct dist_row rows[] = {
+static const struct dist_row dist_rows[] = {
 	[DIST_KIND_FIXED] = { "fixed", "fixed:VALUE", { ARG_VALUE },
 			      fixed_draw, fixed_cdf },
 	[DIST_KIND_UNIFORM] = { "uniform", "uniform:FROM:TO", { ARG_VALUE, ARG_VALUE },
@@ -341,7 +341,7 @@ static const struct dist_row rows[] = {
 double dist_draw(const struct dist *dist, struct rng *rng)
 {
 	BUG_ON(!dist->kind);
-	return fmin(fmax(rows[dist->kind].draw(dist, rng), 0), DIST_LARGEST);
+	return fmin(fmax(dist_rows[dist->kind].draw(dist, rng), 0), DIST_LARGEST);
 }
 
 double dist_cdf(const struct dist *dist, double x)
@@ -350,7 +350,7 @@ double dist_cdf(const struct dist *dist, double x)
 		return NAN;
 	if (x < 0)
 		return 0;
-	return x >= DIST_LARGEST ? 1 : rows[dist->kind].cdf(dist, x);
+	return x >= DIST_LARGEST ? 1 : dist_rows[dist->kind].cdf(dist, x);
 }
 
 /* --- Text --- */
@@ -424,9 +424,9 @@ static int dist_parse_args(char *rest, enum dist_kind kind, enum dist_unit unit,
 	struct dist d = { .kind = kind };
 	double *to[ARGS_MAX] = { &d.a, &d.b, &d.c };
 
-	for (int i = 0; i < ARGS_MAX && rows[kind].args[i]; i++) {
+	for (int i = 0; i < ARGS_MAX && dist_rows[kind].args[i]; i++) {
 		char *arg = strsep(&rest, ":");
-		int err = arg ? dist_parse_arg(arg, rows[kind].args[i], unit, to[i]) : -EINVAL;
+		int err = arg ? dist_parse_arg(arg, dist_rows[kind].args[i], unit, to[i]) : -EINVAL;
 
 		if (err)
 			return err;
@@ -453,7 +453,7 @@ static void dist_explain(const char *text, enum dist_kind kind, enum dist_unit u
 
 	if (kind) {
 		strbuf_printf(why, "'%s' is not a distribution: takes %s, where a value is %s "
-			      "and a shape or CV is from %g to %d", text, rows[kind].takes,
+			      "and a shape or CV is from %g to %d", text, dist_rows[kind].takes,
 			      unit_takes[unit], SHAPE_MIN, SHAPE_MAX);
 		return;
 	}
@@ -461,11 +461,11 @@ static void dist_explain(const char *text, enum dist_kind kind, enum dist_unit u
 		memcpy(word, text, name);
 	nearest_init(&nearest, word);
 	strbuf_printf(why, "'%s' is not a distribution: takes VALUE", text);
-	for (enum dist_kind i = DIST_KIND_FIXED; i < ARRAY_LEN(rows); i++) {
+	for (enum dist_kind i = DIST_KIND_FIXED; i < ARRAY_LEN(dist_rows); i++) {
 		if (!is_kind_of(i, unit))
 			continue;
-		strbuf_printf(why, ", %s", rows[i].takes);
-		nearest_offer(&nearest, rows[i].name);
+		strbuf_printf(why, ", %s", dist_rows[i].takes);
+		nearest_offer(&nearest, dist_rows[i].name);
 	}
 	strbuf_printf(why, "; a value is %s", unit_takes[unit]);
 	if (nearest.best)
@@ -487,8 +487,8 @@ int dist_parse(const char *text, enum dist_unit unit, struct dist *out, struct s
 		kind = DIST_KIND_FIXED;
 	} else {
 		name = strsep(&rest, ":");
-		for (enum dist_kind i = DIST_KIND_FIXED; i < ARRAY_LEN(rows); i++) {
-			if (strcmp(name, rows[i].name) == 0 && is_kind_of(i, unit))
+		for (enum dist_kind i = DIST_KIND_FIXED; i < ARRAY_LEN(dist_rows); i++) {
+			if (strcmp(name, dist_rows[i].name) == 0 && is_kind_of(i, unit))
 				kind = i;
 		}
 	}

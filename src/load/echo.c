@@ -20,7 +20,7 @@ struct echo_state {
 _Static_assert(sizeof(struct echo_state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
 
 static int put_rest(const struct workload *w, uint8_t *buffer, size_t header, size_t size,
-		    struct request *out)
+		    struct encoded_request *out)
 {
 	memcpy(buffer + header, workload_bytes(w), size - header);
 	out->size = size;
@@ -29,7 +29,7 @@ static int put_rest(const struct workload *w, uint8_t *buffer, size_t header, si
 }
 
 int echo_encode(const struct workload *w, struct rng *rng, void *buffer,
-		size_t cap, struct request *out)
+		size_t cap, struct encoded_request *out)
 {
 	struct echo_message m = { .id = out->id, .size = workload_request_size(w, rng) };
 
@@ -40,7 +40,7 @@ int echo_encode(const struct workload *w, struct rng *rng, void *buffer,
 }
 
 int synthetic_encode(const struct workload *w, struct rng *rng,
-		     void *buffer, size_t cap, struct request *out)
+		     void *buffer, size_t cap, struct encoded_request *out)
 {
 	struct synthetic_request r = { .id = out->id };
 
@@ -117,15 +117,15 @@ static int echo_parse_message(struct echo_state *s, uint32_t header,
 	return 1;
 }
 
-int echo_parse(struct parser *parser, uint16_t type, const void *data, size_t size, size_t *used,
-	       struct reply *out)
+int echo_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
+	       size_t *used, struct reply *out)
 {
 	(void)type;
 	return echo_parse_message((struct echo_state *)parser->state, ECHO_HEADER, read_echo, data,
 				  size, used, out);
 }
 
-int synthetic_parse(struct parser *parser, uint16_t type, const void *data, size_t size,
+int synthetic_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
 		    size_t *used, struct reply *out)
 {
 	(void)type;

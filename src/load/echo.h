@@ -5,14 +5,14 @@
 
 #include "load/protocol.h"
 
-int echo_encode(const struct workload *workload,
-		struct rng *rng, void *buffer, size_t cap, struct request *out);
-int echo_parse(struct parser *parser, uint16_t type, const void *data, size_t size, size_t *used,
-	       struct reply *out);
+int echo_encode(const struct workload *workload, struct rng *rng, void *buffer, size_t cap,
+		struct encoded_request *out);
+int echo_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
+	       size_t *used, struct reply *out);
 
 int synthetic_encode(const struct workload *workload,
-		     struct rng *rng, void *buffer, size_t cap, struct request *out);
-int synthetic_parse(struct parser *parser, uint16_t type, const void *data, size_t size,
+		     struct rng *rng, void *buffer, size_t cap, struct encoded_request *out);
+int synthetic_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
 		    size_t *used, struct reply *out);
 
 #endif

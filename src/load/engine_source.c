@@ -42,7 +42,7 @@ struct engine_source {
 static const struct load_tick *next_tick(const struct thread_view *v)
 {
 	uint64_t n;
-	const struct load_tick *tick = ring_peek(&v->thread->ticks, 1, &n);
+	const struct load_tick *tick = spsc_peek(&v->thread->ticks, 1, &n);
 
 	return n ? tick : NULL;
 }
@@ -55,26 +55,26 @@ static const struct load_tick *next_tick(const struct thread_view *v)
  */
 static const struct event_sample *engine_source_samples(const struct thread_view *v, uint64_t *n)
 {
-	struct ring *ring = &v->thread->samples;
+	struct spsc_queue *queue = &v->thread->samples;
 	const struct event_sample *at =
-		ring_peek(ring, EVENT_BLOCK_SIZE / sizeof(struct event_sample), n);
+		spsc_peek(queue, EVENT_BLOCK_SIZE / sizeof(struct event_sample), n);
 	const struct load_tick *tick = next_tick(v);
 
-	if (tick && tick->samples - ring->tail < *n)
-		*n = tick->samples - ring->tail;
+	if (tick && tick->samples - queue->tail < *n)
+		*n = tick->samples - queue->tail;
 	return at;
 }
 
 static int put_flows(struct engine_source *p, struct thread_view *v, int *any)
 {
 	uint64_t n, i;
-	const struct event_flow *flows = ring_peek(&v->thread->flows, FLOWS_AT_ONCE, &n);
+	const struct event_flow *flows = spsc_peek(&v->thread->flows, FLOWS_AT_ONCE, &n);
 	int err = 0;
 
 	for (i = 0; i < n && !err; i++)
 		err = event_put(event_memsource_sink(p->queue), EV_FLOW, p->last_tick_ns,
 				&flows[i], sizeof(flows[i]));
-	ring_take(&v->thread->flows, n);
+	spsc_consume(&v->thread->flows, n);
 	*any |= n > 0;
 	return err;
 }
@@ -172,7 +172,7 @@ static bool engine_source_consume_ticks(struct engine_source *p, uint64_t number
 			v->preempted_ns += tick->preempted_ns;
 			v->last = tick->number == UINT64_MAX;
 			all &= v->last || tick->number == number;
-			ring_take(&v->thread->ticks, 1);
+			spsc_consume(&v->thread->ticks, 1);
 		}
 		*final &= v->last;
 	}
@@ -206,13 +206,13 @@ static int engine_source_put_interference(struct engine_source *p, uint64_t now)
 	int err = 0;
 
 	for (i = 0; i < p->n_views; i++) {
-		struct ring *gaps = &p->views[i].thread->interference.gaps;
-		const struct interference_span *span = ring_peek(gaps, UINT64_MAX, &n);
+		struct spsc_queue *gaps = &p->views[i].thread->interference.gaps;
+		const struct interference_span *span = spsc_peek(gaps, UINT64_MAX, &n);
 
 		for (k = 0; k < n && !err; k++)
 			err = interference_put(sink, p->agent, NOISE_GAP, span[k].begin,
 					       span[k].end, span[k].end - span[k].begin);
-		ring_take(gaps, n);
+		spsc_consume(gaps, n);
 		preempted += p->views[i].preempted_ns;
 		p->views[i].preempted_ns = 0;
 		if (p->views[i].tick.cpu < 64)
@@ -302,7 +302,7 @@ static int engine_source_next(struct event_source *source, struct event_block *b
 	int ret;
 
 	if (p->lent)
-		ring_take(&p->lent->thread->samples, p->n_lent);
+		spsc_consume(&p->lent->thread->samples, p->n_lent);
 	p->lent = NULL;
 	do {
 		ret = event_source_next(event_memsource_source(p->queue), block);

@@ -36,7 +36,8 @@ struct findmax_config {
 	double q;           /* of the condition, 0 < q < 1 */
 	uint64_t limit_ns;  /* of the condition */
 	double confidence;  /* of the answer */
-	double precision;   /* hi / lo - 1 that is close enough, > 0 */
+	/* hi / lo - 1 that is close enough, > 0 */
+	double precision;
 	double start;       /* first rate */
 	double min, max;    /* rates below and above are not tried */
 	uint64_t probe_ns;  /* shortest probe */
@@ -68,11 +69,13 @@ struct findmax_point {
 
 struct findmax {
 	struct findmax_config config;
-	double lo, hi;                  /* shown to hold, shown to fail; 0: none yet */
+	/* shown to hold, shown to fail; 0: none yet */
+	double lo, hi;
 	struct findmax_point at_lo, at_hi; /* rate 0: not measured */
 	struct findmax_point open[FINDMAX_PROBES];
 	uint32_t n_open;
-	uint64_t used_ns, extra_ns;     /* a probe took at most so much more than it lasted */
+	/* a probe took at most so much more than it lasted */
+	uint64_t used_ns, extra_ns;
 	double doubted;                 /* the rate that is asked again; 0: none */
 	uint32_t probes;
 	struct findmax_probe probe;     /* the one that is under way */

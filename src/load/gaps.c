@@ -120,7 +120,8 @@ static void gaps_keep_slot(struct gaps *gaps, struct gap_times *times, size_t n,
 		gaps_keep_gap(gaps, &gaps->sent, started, times[i - 1].sent, times[i].sent);
 }
 
-void gaps_take(struct gaps *gaps, struct gap_queue *queue, uint64_t started, uint64_t oldest)
+void gaps_keep_complete(struct gaps *gaps, struct gap_queue *queue, uint64_t started,
+			uint64_t oldest)
 {
 	struct gap_times *times = queue->pending.items;
 	const size_t n = queue->pending.len;

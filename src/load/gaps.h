@@ -61,13 +61,15 @@ void gap_queue_release(struct gap_queue *queue);
 int gaps_add(struct gaps *gaps, struct gap_queue *queue, uint64_t intended, uint64_t sent);
 
 /* Takes what is complete: slots that end before `oldest`. `started` is the schedule's begin. */
-void gaps_take(struct gaps *gaps, struct gap_queue *queue, uint64_t started, uint64_t oldest);
+void gaps_keep_complete(struct gaps *gaps, struct gap_queue *queue, uint64_t started,
+			uint64_t oldest);
 
 /* How the gaps fit their law. */
 struct gap_fit {
 	bool known;    /* there is a law, and values */
 	uint64_t n;    /* values tested */
-	double p;      /* of Anderson-Darling's or Kolmogorov-Smirnov's test, twice the less */
+	/* of Anderson-Darling's or Kolmogorov-Smirnov's test, twice the less */
+	double p;
 	double effect; /* max |ECDF - law|; of a fixed schedule: share of gaps off by a quarter */
 };
 

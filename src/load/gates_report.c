@@ -43,7 +43,7 @@ struct gate_group {
 	enum gate_id first, last;
 };
 
-static const struct gate_group groups[] = {
+static const struct gate_group gate_groups[] = {
 	{ "rate", "rate", GATE_SERVER, GATE_RATE },
 	{ "arrivals", "arrivals", GATE_SCHEDULE, GATE_ARRIVALS },
 	{ "open loop", "open loop", GATE_LOOP, GATE_LOOP },
@@ -129,8 +129,8 @@ void gates_report_words(const struct load_analysis *a, struct report *r)
 	const char *words = NULL, *untested = NULL;
 	char time[HUMAN_MAX];
 
-	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
-		const struct gate_group *group = &groups[i];
+	for (size_t i = 0; i < ARRAY_LEN(gate_groups); i++) {
+		const struct gate_group *group = &gate_groups[i];
 		const struct tally t = tally_of(a, group);
 		const bool partly = a->result.gates[group->last].untested;
 

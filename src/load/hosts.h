@@ -10,7 +10,8 @@
 #include "load/config.h"
 
 struct load_hosts_options {
-	struct opt_list loading, probing; /* an item may name several, separated by commas */
+	/* an item may name several, separated by commas */
+	struct opt_list loading, probing;
 	const char *command; /* NULL: LOAD_HOSTS_COMMAND */
 };
 

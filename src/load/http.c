@@ -18,7 +18,7 @@
 #define CHUNK_DIGITS 12
 #define LENGTH_MAX (1ULL << 48)
 #define TOO_LONG 0xff
-#define SAID_FROM 300     /* of such a status the text is kept */
+#define ERROR_TEXT_FROM 300     /* of such a status the text is kept */
 
 enum http_phase {
 	STATUS, REASON, FIELD, HEAD_END, NAME, VALUE, OTHER, BODY, UNTIL_CLOSE,
@@ -78,11 +78,6 @@ const protocol_put http_put[OPERATIONS] = {
 
 /* --- The head --- */
 
-static bool text_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* "HTTP/1.", a digit, a space, three digits. */
 static int http_step_status(struct http_state *s, struct text_cursor *c)
 {
@@ -126,8 +121,8 @@ static void http_begin_error_text(struct http_state *s)
 	const char digits[] = { (char)('0' + s->status / 100), (char)('0' + s->status / 10 % 10),
 				(char)('0' + s->status % 10) };
 
-	said_begin(parser_said(s));
-	said_add(parser_said(s), digits, sizeof(digits));
+	error_text_begin(parser_error_text(s));
+	error_text_add(parser_error_text(s), digits, sizeof(digits));
 }
 
 static int http_step_reason(struct http_state *s, struct text_cursor *c)
@@ -140,13 +135,13 @@ static int http_step_reason(struct http_state *s, struct text_cursor *c)
 		if (*c->p != ' ' && *c->p != '\r' && *c->p != '\n')
 			return -EPROTO;
 		s->at = 0;
-		if (s->status >= SAID_FROM)
+		if (s->status >= ERROR_TEXT_FROM)
 			http_begin_error_text(s);
 	}
 	from = c->p;
 	err = skip_line(s, c, FIELD);
-	if (s->status >= SAID_FROM)
-		said_add(parser_said(s), from, (size_t)(c->p - from));
+	if (s->status >= ERROR_TEXT_FROM)
+		error_text_add(parser_error_text(s), from, (size_t)(c->p - from));
 	return err;
 }
 
@@ -340,8 +335,8 @@ static int http_step_data(struct http_state *s, struct text_cursor *c)
 	const char *from = c->p;
 	const bool all = text_skip(c, &s->left);
 
-	if (s->status >= SAID_FROM)
-		said_add(parser_said(s), from, (size_t)(c->p - from));
+	if (s->status >= ERROR_TEXT_FROM)
+		error_text_add(parser_error_text(s), from, (size_t)(c->p - from));
 	if (!all)
 		return 0;
 	if (s->phase == BODY)
@@ -349,14 +344,6 @@ static int http_step_data(struct http_state *s, struct text_cursor *c)
 	s->phase = CHUNK_END;
 	s->at = 0;
 	return 0;
-}
-
-static int text_hex_digit(char c)
-{
-	if (text_is_digit(c))
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static int http_step_chunk_size(struct http_state *s, struct text_cursor *c)
@@ -432,8 +419,8 @@ static int http_step(struct http_state *s, struct text_cursor *c)
 	case CHUNK_DATA:
 		return http_step_data(s, c);
 	case UNTIL_CLOSE:
-		if (s->status >= SAID_FROM)
-			said_add(parser_said(s), c->p, (size_t)(c->end - c->p));
+		if (s->status >= ERROR_TEXT_FROM)
+			error_text_add(parser_error_text(s), c->p, (size_t)(c->end - c->p));
 		c->p = c->end;
 		return 0;
 	case CHUNK_SIZE:
@@ -460,8 +447,8 @@ static enum reply_status http_reply_status(uint16_t status)
 	return status >= 400 ? REPLY_ERROR : REPLY_OK;
 }
 
-int http_parse(struct parser *parser, uint16_t type, const void *data, size_t size, size_t *used,
-	       struct reply *out)
+int http_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
+	       size_t *used, struct reply *out)
 {
 	struct http_state *s = (struct http_state *)parser->state;
 	struct text_cursor c = { data, size ? (const char *)data + size : data };
@@ -474,8 +461,8 @@ int http_parse(struct parser *parser, uint16_t type, const void *data, size_t si
 	if (done == 1) {
 		*out = (struct reply){ .status = http_reply_status(s->status), .close = s->close,
 				       .code = s->status };
-		if (s->status >= SAID_FROM)
-			out->said = &parser->said;
+		if (s->status >= ERROR_TEXT_FROM)
+			out->error_text = &parser->error_text;
 		*s = (struct http_state){ 0 };
 	}
 	return done;

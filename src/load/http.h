@@ -7,7 +7,7 @@
 
 extern const protocol_put http_put[OPERATIONS];
 
-int http_parse(struct parser *parser, uint16_t type, const void *data, size_t size, size_t *used,
-	       struct reply *out);
+int http_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
+	       size_t *used, struct reply *out);
 
 #endif

@@ -15,12 +15,12 @@
 int interference_thread_init(struct interference_thread *thread)
 {
 	*thread = (struct interference_thread){ .schedstat = -1 };
-	return ring_init(&thread->gaps, sizeof(struct interference_span), GAP_PLACES);
+	return spsc_init(&thread->gaps, sizeof(struct interference_span), GAP_PLACES);
 }
 
 void interference_thread_release(struct interference_thread *thread)
 {
-	ring_release(&thread->gaps);
+	spsc_release(&thread->gaps);
 	if (thread->schedstat > 0)
 		close(thread->schedstat);
 	thread->schedstat = -1;
@@ -38,9 +38,9 @@ void interference_gap(struct interference_thread *thread, uint64_t begin, uint64
 
 	if (thread->pending.end) {
 		thread->pending.end = end;
-		if (ring_push(&thread->gaps, &thread->pending))
+		if (spsc_push(&thread->gaps, &thread->pending))
 			thread->pending.end = 0;
-	} else if (!ring_push(&thread->gaps, &span)) {
+	} else if (!spsc_push(&thread->gaps, &span)) {
 		thread->pending = span;
 	}
 }

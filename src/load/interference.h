@@ -12,7 +12,7 @@
 
 #include "clock/clock.h"
 #include "event/source.h"
-#include "load/ring.h"
+#include "load/spsc.h"
 
 #define INTERFERENCE_CPUS 64 /* those beyond are not looked at */
 
@@ -22,7 +22,7 @@ struct interference_span {
 
 /* A thread's part. */
 struct interference_thread {
-	struct ring gaps;         /* struct interference_span; taken by the pulling thread */
+	struct spsc_queue gaps;         /* struct interference_span; taken by the pulling thread */
 	struct interference_span pending; /* what didn't fit, in one; end 0: nothing */
 	int schedstat;            /* -1: not readable */
 	bool unread;              /* ... at the last call */

@@ -111,7 +111,7 @@ uint16_t memcached_answered(const void *text, size_t size)
 static int memcached_end_word(struct memcached_state *s, uint16_t type)
 {
 	const struct memcached_answer *a = find_answer(s->word);
-	struct said *said = parser_said(s);
+	struct error_text *text = parser_error_text(s);
 
 	if (!a || (a->operation != ANY && a->operation != type) || (s->value && a->phase == KEY))
 		return -EPROTO;
@@ -120,11 +120,11 @@ static int memcached_end_word(struct memcached_state *s, uint16_t type)
 	s->status = a->status == REPLY_MISS && s->value ? REPLY_OK : a->status;
 	s->value |= a->phase == KEY;
 	if (a->status == REPLY_ERROR) {
-		said_begin(said);
-		said_add(said, s->word, s->word_len);
+		error_text_begin(text);
+		error_text_add(text, s->word, s->word_len);
 	}
 	if (a->phase == TEXT)
-		said_add(said, " ", 1);
+		error_text_add(text, " ", 1);
 	return 0;
 }
 
@@ -218,7 +218,7 @@ static int memcached_step_text(struct memcached_state *s, struct text_cursor *c)
 	n = newline ? (size_t)(newline + 1 - c->p) : n;
 	if (n > LINE_MAX_BYTES - s->line)
 		return -EPROTO;
-	said_add(parser_said(s), c->p, n);
+	error_text_add(parser_error_text(s), c->p, n);
 	s->line += (uint32_t)n;
 	c->p += n;
 	return newline != NULL;
@@ -248,7 +248,7 @@ static int memcached_step(struct memcached_state *s, struct text_cursor *c, uint
 	return -EPROTO;
 }
 
-int memcached_parse(struct parser *parser, uint16_t type, const void *data, size_t size,
+int memcached_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
 		    size_t *used, struct reply *out)
 {
 	struct memcached_state *s = (struct memcached_state *)parser->state;
@@ -261,7 +261,7 @@ int memcached_parse(struct parser *parser, uint16_t type, const void *data, size
 	if (done == 1) {
 		*out = (struct reply){ .status = s->status };
 		if (s->status == REPLY_ERROR)
-			out->said = &parser->said;
+			out->error_text = &parser->error_text;
 		*s = (struct memcached_state){ 0 };
 	}
 	return done;

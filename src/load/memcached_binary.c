@@ -78,8 +78,8 @@ static enum reply_status memcached_binary_status(uint16_t status)
 	return status ? REPLY_ERROR : REPLY_OK;
 }
 
-int memcached_binary_parse(struct parser *parser, uint16_t type, const void *data, size_t size,
-			   size_t *used, struct reply *out)
+int memcached_binary_parse(struct reply_parser *parser, uint16_t type, const void *data,
+			   size_t size, size_t *used, struct reply *out)
 {
 	struct memcached_binary_state *s = (struct memcached_binary_state *)parser->state;
 	size_t n = HEADER - s->have, rest;
@@ -99,15 +99,15 @@ int memcached_binary_parse(struct parser *parser, uint16_t type, const void *dat
 	rest = s->left < size - n ? s->left : size - n;
 	status = wire_get16(s->header + 6);
 	if (status && n)
-		said_begin(&parser->said);
+		error_text_begin(&parser->error_text);
 	if (status && rest)
-		said_add(&parser->said, (const char *)data + n, rest);
+		error_text_add(&parser->error_text, (const char *)data + n, rest);
 	s->left -= (uint32_t)rest;
 	*used += rest;
 	if (s->left)
 		return 0;
 	*out = (struct reply){ .status = memcached_binary_status(status), .code = status,
-			       .said = status ? &parser->said : NULL,
+			       .error_text = status ? &parser->error_text : NULL,
 			       .id = wire_get32(s->header + 12) };
 	s->have = 0;
 	return 1;

@@ -7,7 +7,7 @@
 
 extern const protocol_put memcached_binary_put[OPERATIONS];
 
-int memcached_binary_parse(struct parser *parser, uint16_t type, const void *data, size_t size,
-			   size_t *used, struct reply *out);
+int memcached_binary_parse(struct reply_parser *parser, uint16_t type, const void *data,
+			   size_t size, size_t *used, struct reply *out);
 
 #endif

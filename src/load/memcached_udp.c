@@ -29,7 +29,7 @@ struct memcached_udp_state {
 _Static_assert(sizeof(struct memcached_udp_state) <= PROTOCOL_PARSER_BYTES,
 	       "the state has its limit");
 
-void memcached_udp_put_frame(uint8_t *frame, struct request *out)
+void memcached_udp_put_frame(uint8_t *frame, struct encoded_request *out)
 {
 	out->id = (uint16_t)out->id;
 	wire_put16(frame, (uint16_t)out->id);
@@ -38,18 +38,19 @@ void memcached_udp_put_frame(uint8_t *frame, struct request *out)
 	wire_put16(frame + 6, 0);
 }
 
-static int parse_whole(const uint8_t *text, size_t size, struct said *said, struct reply *out)
+static int parse_whole(const uint8_t *text, size_t size, struct error_text *error,
+		       struct reply *out)
 {
-	struct parser parser = { 0 };
+	struct reply_parser parser = { 0 };
 	/* Replies overtake each other, so the oldest request's type says nothing. */
 	const uint16_t type = memcached_answered(text, size);
 	size_t used;
 
 	if (memcached_parse(&parser, type, text, size, &used, out) != 1)
 		return -EPROTO;
-	if (out->said) {
-		*said = *out->said;
-		out->said = said;
+	if (out->error_text) {
+		*error = *out->error_text;
+		out->error_text = error;
 	}
 	return used == size ? 1 : -EPROTO;
 }
@@ -85,7 +86,7 @@ static int count_part(struct memcached_udp_state *s, uint16_t id, uint16_t numbe
 	return number;
 }
 
-int memcached_udp_parse(struct parser *parser, uint16_t type, const void *data, size_t size,
+int memcached_udp_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
 			size_t *used, struct reply *out)
 {
 	const uint8_t *p = data;
@@ -104,7 +105,7 @@ int memcached_udp_parse(struct parser *parser, uint16_t type, const void *data, 
 	*out = (struct reply){ 0 };
 	if (number >= total || (!number && total > 1 && p[HEADER] != 'V'))
 		return -EPROTO;
-	done = total == 1 ? parse_whole(p + HEADER, size - HEADER, &parser->said, out) :
+	done = total == 1 ? parse_whole(p + HEADER, size - HEADER, &parser->error_text, out) :
 		count_part((struct memcached_udp_state *)parser->state, id, number, total);
 	out->id = id;
 	return done;

@@ -131,7 +131,7 @@ int polled_put(const struct load_thread *threads, uint32_t n, uint64_t before,
 	return event_put_fact(sink, now, LOAD_FACT_POLLED, text);
 }
 
-int polled_take(const char *value, uint64_t *packets, const char **why)
+int polled_parse(const char *value, uint64_t *packets, const char **why)
 {
 	*packets = 0;
 	*why = NULL;

@@ -42,6 +42,6 @@ int polled_put(const struct load_thread *threads, uint32_t n, uint64_t before,
 	       struct event_sink *sink, uint64_t now);
 
 /* A value of LOAD_FACT_POLLED: 0, or -EBADMSG. *why is NULL or a sentence if *packets is 0. */
-int polled_take(const char *value, uint64_t *packets, const char **why);
+int polled_parse(const char *value, uint64_t *packets, const char **why);
 
 #endif

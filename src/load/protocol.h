@@ -14,7 +14,7 @@
 #include "base/rng.h"
 #include "base/strbuf.h"
 #include "load/operation.h"
-#include "load/said.h"
+#include "load/error_text.h"
 
 #define PROTOCOL_PARSER_BYTES 256
 #define PROTOCOL_GREETING_MAX 1024
@@ -26,10 +26,11 @@ enum reply_status {
 };
 
 /* One encoded request; what its parser will need. */
-struct request {
+struct encoded_request {
 	size_t size;      /* bytes written to the buffer */
 	uint16_t type;    /* enum operation_kind, for event_sample.type; 0: there are none */
-	uint32_t id;      /* what the reply's will be, with `matched_by_id`: maybe the low bits */
+	/* what the reply's will be, with `matched_by_id`: maybe the low bits */
+	uint32_t id;
 };
 
 /* One parsed reply. */
@@ -37,22 +38,22 @@ struct reply {
 	enum reply_status status;
 	bool close;             /* the server will close the connection after it */
 	uint16_t code;          /* HTTP's status, or memcached's binary one; 0: none */
-	const struct said *said; /* of an error: what its text begins with; the parser's; or NULL */
+	const struct error_text *error_text; /* of an error: what its text begins with; the parser's; or NULL */
 	uint32_t id;            /* with `matched_by_id` */
 	uint64_t server_in_ns;  /* synthetic server: its CLOCK_MONOTONIC; 0 = unknown */
 	uint64_t server_out_ns;
 };
 
 /* Of one connection; begins zeroed, and again after a reconnect. */
-struct parser {
+struct reply_parser {
 	_Alignas(8) unsigned char state[PROTOCOL_PARSER_BYTES];
-	struct said said; /* the last error of the connection */
+	struct error_text error_text; /* the last error of the connection */
 };
 
 /* `state` is the parser's. */
-static inline struct said *parser_said(void *state)
+static inline struct error_text *parser_error_text(void *state)
 {
-	return &((struct parser *)state)->said;
+	return &((struct reply_parser *)state)->error_text;
 }
 
 struct workload;
@@ -77,10 +78,10 @@ struct protocol {
 	const protocol_put *put; /* by enum operation_kind; NULL: it has no operations */
 	/* Datagram protocols: bytes left free before each operation, then written. */
 	size_t frame_size;
-	void (*put_frame)(uint8_t *frame, struct request *out);
+	void (*put_frame)(uint8_t *frame, struct encoded_request *out);
 	/* Without operations: see protocol_encode(); `out` has the id. */
 	int (*encode)(const struct workload *workload, struct rng *rng, void *buffer, size_t cap,
-		      struct request *out);
+		      struct encoded_request *out);
 	/*
 	 * Takes bytes of the stream (or one whole datagram). `type` is that of the oldest
 	 * outstanding request. Sets *used, and returns 1 when a reply is complete (call again with
@@ -89,7 +90,7 @@ struct protocol {
 	 * no data (NULL, 0): 1 is a reply whose end is the stream's, 0 is a reply cut short or
 	 * none at all.
 	 */
-	int (*parse)(struct parser *parser, uint16_t type, const void *data, size_t size,
+	int (*parse)(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
 		     size_t *used, struct reply *out);
 	/*
 	 * What a new connection has to say before its first request; NULL: nothing. Returns its
@@ -105,11 +106,12 @@ struct protocol {
  * Returns 0, or -ENOBUFS if `cap` is too small: workload_request_max() bytes always suffice.
  */
 int protocol_encode(const struct protocol *protocol, const struct workload *workload,
-		    struct rng *rng, uint32_t id, void *buffer, size_t cap, struct request *out);
+		    struct rng *rng, uint32_t id, void *buffer, size_t cap,
+		    struct encoded_request *out);
 /* Whether there are keys to store, and the request that stores number `key` (--preload). */
 bool protocol_stores(const struct protocol *protocol);
 int protocol_encode_store(const struct protocol *protocol, const struct workload *workload,
-			  uint64_t key, void *buffer, size_t cap, struct request *out);
+			  uint64_t key, void *buffer, size_t cap, struct encoded_request *out);
 /* Settings of a workload that it reads: a bit per enum workload_setting. */
 uint32_t protocol_settings(const struct protocol *protocol);
 

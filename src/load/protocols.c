@@ -31,14 +31,14 @@ static bool has_keys(const struct protocol *p)
 
 static inline int encode_operation(const struct protocol *p, const struct workload *w,
 				   const struct operation *o, char *buffer, size_t cap,
-				   struct request *out)
+				   struct encoded_request *out)
 {
 	char *end;
 
 	if (cap < w->request_overhead + o->size)
 		return -ENOBUFS;
 	end = p->put[o->kind](buffer + p->frame_size, w, o);
-	*out = (struct request){ .size = (size_t)(end - buffer),
+	*out = (struct encoded_request){ .size = (size_t)(end - buffer),
 				 .type = (uint16_t)o->kind, .id = o->id };
 	if (p->frame_size)
 		p->put_frame((uint8_t *)buffer, out);
@@ -47,7 +47,7 @@ static inline int encode_operation(const struct protocol *p, const struct worklo
 
 /* The order of the draws is part of what a seed stands for. */
 static int encode_drawn(const struct protocol *p, const struct workload *w, struct rng *rng,
-			void *buffer, size_t cap, struct request *out)
+			void *buffer, size_t cap, struct encoded_request *out)
 {
 	struct operation o = { .id = out->id };
 
@@ -60,7 +60,7 @@ static int encode_drawn(const struct protocol *p, const struct workload *w, stru
 }
 
 int protocol_encode(const struct protocol *p, const struct workload *w, struct rng *rng,
-		    uint32_t id, void *buffer, size_t cap, struct request *out)
+		    uint32_t id, void *buffer, size_t cap, struct encoded_request *out)
 {
 	out->id = id;
 	return p->put ? encode_drawn(p, w, rng, buffer, cap, out) :
@@ -135,7 +135,7 @@ bool protocol_stores(const struct protocol *p)
 }
 
 int protocol_encode_store(const struct protocol *p, const struct workload *w, uint64_t key,
-			  void *buffer, size_t cap, struct request *out)
+			  void *buffer, size_t cap, struct encoded_request *out)
 {
 	const struct operation o = {
 		.kind = OPERATION_SET, .key = key, .size = workload_stored_size(w, key),

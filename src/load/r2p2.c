@@ -36,7 +36,7 @@ int r2p2_get(const void *from, size_t size, enum r2p2_type *type, uint16_t *id)
 }
 
 int r2p2_encode(const struct workload *w, struct rng *rng, void *buffer,
-		size_t cap, struct request *out)
+		size_t cap, struct encoded_request *out)
 {
 	uint8_t *at = buffer;
 	int err;
@@ -53,10 +53,10 @@ int r2p2_encode(const struct workload *w, struct rng *rng, void *buffer,
 }
 
 /* Feedback and acknowledgements are for a switch and for longer requests than ours. */
-int r2p2_parse(struct parser *parser, uint16_t type, const void *data, size_t size, size_t *used,
-	       struct reply *out)
+int r2p2_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
+	       size_t *used, struct reply *out)
 {
-	struct parser fresh = { 0 };
+	struct reply_parser fresh = { 0 };
 	enum r2p2_type message;
 	size_t rest;
 	uint16_t id;

@@ -22,9 +22,9 @@ void r2p2_put(void *to, enum r2p2_type type, uint16_t id);
 int r2p2_get(const void *from, size_t size, enum r2p2_type *type, uint16_t *id);
 
 /* An id has 16 bits. */
-int r2p2_encode(const struct workload *workload,
-		struct rng *rng, void *buffer, size_t cap, struct request *out);
-int r2p2_parse(struct parser *parser, uint16_t type, const void *data, size_t size, size_t *used,
-	       struct reply *out);
+int r2p2_encode(const struct workload *workload, struct rng *rng, void *buffer, size_t cap,
+		struct encoded_request *out);
+int r2p2_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
+	       size_t *used, struct reply *out);
 
 #endif

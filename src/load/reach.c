@@ -126,9 +126,9 @@ static void reach_explain(const struct reach *reach, const struct load_thread *t
 		return;
 	}
 	reach_put_target(c->target, why);
-	if (*t->dial_said)
+	if (*t->greeting_refusal)
 		strbuf_printf(why, "the server refuses the user, the password or the database: %s",
-			      t->dial_said);
+			      t->greeting_refusal);
 	else if (err == -EADDRNOTAVAIL && !c->target->target.unix_socket)
 		reach_explain_ports(reach, why);
 	else if (err == -ETIMEDOUT && t->dial_in_tls)

@@ -29,10 +29,10 @@ struct load_request *request_new(struct load_thread *t, struct load_conn *conn, 
 	r->next = NULL;
 	r->conn = conn;
 	r->number = number;
-	r->given_ns = t->now;
+	r->queued_ns = t->now;
 	r->failure = FAILURE_NONE;
 	r->queued = true;
-	r->emitted = r->begun = r->miss = r->waits = false;
+	r->emitted = r->begun = r->miss = r->awaits_resend = false;
 	r->tx = (struct match_tx){};
 	r->rx_ns = r->nic_rx_ns = 0;
 	r->phc = conn->phc;
@@ -41,7 +41,7 @@ struct load_request *request_new(struct load_thread *t, struct load_conn *conn, 
 		.flags = t->config->role == ROLE_LATENCY ? SAMPLE_PROBE : 0,
 	};
 	list_append(&t->sent, &r->link);
-	t->kept++;
+	t->unemitted++;
 	return r;
 }
 
@@ -149,14 +149,14 @@ static void request_count(struct load_thread *t, const struct load_request *r)
 
 static void request_push(struct load_thread *t, const struct load_request *r)
 {
-	struct event_sample *place = ring_reserve(&t->samples);
+	struct event_sample *place = spsc_reserve(&t->samples);
 
 	if (!place) {
 		t->count.samples_lost++;
 		return;
 	}
 	*place = r->sample;
-	ring_commit(&t->samples);
+	spsc_commit(&t->samples);
 	if (!(t->samples.head & (t->samples.mask / NOTIFY_PARTS)))
 		thread_notify(t);
 }
@@ -171,18 +171,18 @@ static void request_emit_one(struct load_thread *t, struct load_request *r)
 	if (t->phase == PHASE_RUN)
 		request_push(t, r);
 	r->emitted = true;
-	t->kept--;
+	t->unemitted--;
 	if (!r->queued)
 		request_release(t, r);
 }
 
 void request_emit(struct load_thread *t, bool all)
 {
-	struct load_request *r = list_first(&t->held, struct load_request, link);
+	struct load_request *r = list_first(&t->awaiting_stamps, struct load_request, link);
 
 	while (r && (all || request_has_stamps(r))) {
 		request_emit_one(t, r);
-		r = list_first(&t->held, struct load_request, link);
+		r = list_first(&t->awaiting_stamps, struct load_request, link);
 	}
 }
 
@@ -200,12 +200,12 @@ void request_done(struct load_thread *t, struct load_request *r, enum load_failu
 	/* A failed one waits for no more stamps. */
 	if (failure)
 		match_forget(&r->conn->match, &r->tx);
-	if (list_empty(&t->held) && request_has_stamps(r)) {
+	if (list_empty(&t->awaiting_stamps) && request_has_stamps(r)) {
 		request_emit_one(t, r);
 		return;
 	}
 	list_remove(&r->link);
-	list_append(&t->held, &r->link);
+	list_append(&t->awaiting_stamps, &r->link);
 }
 
 void request_give_up(struct load_thread *t, struct load_request *r)
@@ -229,7 +229,7 @@ uint64_t request_oldest(const struct load_thread *t, uint64_t or_else)
 	/* Requests are sent in the order in which they were intended, and end in any. */
 	if (at != &t->sent)
 		oldest = list_item(at, struct load_request, link)->sample.intended;
-	for (at = t->held.next; at != &t->held; at = at->next) {
+	for (at = t->awaiting_stamps.next; at != &t->awaiting_stamps; at = at->next) {
 		const uint64_t intended = list_item(at, struct load_request, link)->sample.intended;
 
 		oldest = intended < oldest ? intended : oldest;

@@ -116,7 +116,7 @@ static int resp_step_kind(struct resp_state *s, struct text_cursor *c, uint16_t 
 	s->status = kind == '-' ? REPLY_ERROR : kind == '_' ? REPLY_MISS : REPLY_OK;
 	s->phase = kind == '$' || kind == ':' ? SIZE : TEXT;
 	if (kind == '-')
-		said_begin(parser_said(s));
+		error_text_begin(parser_error_text(s));
 	return *known ? 0 : -EPROTO;
 }
 
@@ -135,7 +135,7 @@ static int resp_step_text(struct resp_state *s, struct text_cursor *c)
 	if (n > LINE_BYTES - s->line || (newline && !cr))
 		return -EPROTO;
 	if (s->status == REPLY_ERROR)
-		said_add(parser_said(s), c->p, n);
+		error_text_add(parser_error_text(s), c->p, n);
 	s->cr = c->p[n - 1] == '\r';
 	s->line += (uint32_t)n;
 	c->p += n;
@@ -199,8 +199,8 @@ static int resp_step(struct resp_state *s, struct text_cursor *c, uint16_t type)
 	return -EPROTO;
 }
 
-int resp_parse(struct parser *parser, uint16_t type, const void *data, size_t size, size_t *used,
-	       struct reply *out)
+int resp_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
+	       size_t *used, struct reply *out)
 {
 	struct resp_state *s = (struct resp_state *)parser->state;
 	struct text_cursor c = { data, size ? (const char *)data + size : data };
@@ -212,7 +212,7 @@ int resp_parse(struct parser *parser, uint16_t type, const void *data, size_t si
 	if (done == 1) {
 		*out = (struct reply){ .status = s->status };
 		if (s->status == REPLY_ERROR)
-			out->said = &parser->said;
+			out->error_text = &parser->error_text;
 		*s = (struct resp_state){ 0 };
 	}
 	return done;

@@ -37,7 +37,7 @@ static int sample_csv_reserve(struct sample_csv *csv, struct load_flows *flows, 
 	return 0;
 }
 
-int sample_csv_take(struct sample_csv *csv, const struct event *event)
+int sample_csv_add_flow(struct sample_csv *csv, const struct event *event)
 {
 	struct event_flow flow;
 	struct load_flows *flows;

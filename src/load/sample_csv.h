@@ -35,7 +35,7 @@ void sample_csv_init(struct sample_csv *csv);
 void sample_csv_release(struct sample_csv *csv);
 
 /* Keeps the addresses of an EV_FLOW. Returns 0 or -ENOMEM. */
-int sample_csv_take(struct sample_csv *csv, const struct event *event);
+int sample_csv_add_flow(struct sample_csv *csv, const struct event *event);
 
 /* Appends a request's line. */
 void sample_csv_put(struct sample_csv *csv, const struct event_sample *sample, struct strbuf *out);

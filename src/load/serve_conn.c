@@ -79,7 +79,7 @@ static uint64_t enter_queue(struct serve_context *x, struct serve_request *r)
 	pthread_mutex_lock(&s->lock);
 	r->in_ns = clock_now();
 	r->service_ns = serve_conn_draw(s, r, &s->rng);
-	leaves = serve_queue_take(&s->queue, r->in_ns, r->service_ns);
+	leaves = serve_queue_enter(&s->queue, r->in_ns, r->service_ns);
 	pthread_mutex_unlock(&s->lock);
 	x->counts.busy_ns += r->service_ns;
 	return leaves;

@@ -38,7 +38,7 @@ void serve_queue_release(struct serve_queue *queue)
 	queue->free_at = NULL;
 }
 
-uint64_t serve_queue_take(struct serve_queue *queue, uint64_t arrival_ns, uint64_t service_ns)
+uint64_t serve_queue_enter(struct serve_queue *queue, uint64_t arrival_ns, uint64_t service_ns)
 {
 	uint64_t *free_at = queue->free_at;
 	uint64_t start = arrival_ns > free_at[0] ? arrival_ns : free_at[0];

@@ -43,7 +43,7 @@ int serve_queue_init(struct serve_queue *queue, uint32_t servers, const struct s
 void serve_queue_release(struct serve_queue *queue);
 
 /* The next in line comes, not before the one before it. Returns when it leaves. */
-uint64_t serve_queue_take(struct serve_queue *queue, uint64_t arrival_ns, uint64_t service_ns);
+uint64_t serve_queue_enter(struct serve_queue *queue, uint64_t arrival_ns, uint64_t service_ns);
 
 /* What is to happen when, the earliest first; of equals the one that was put first. */
 struct serve_due {

@@ -266,7 +266,7 @@ void load_setup_release(struct load_setup *setup)
 	setup->n_targets = 0;
 }
 
-int load_setup_take(struct load_setup *setup, const char *key, const char *value)
+int load_setup_add_fact(struct load_setup *setup, const char *key, const char *value)
 {
 	int err;
 

@@ -62,7 +62,7 @@ int load_setup_put_target(struct event_sink *sink, uint64_t now, const char *url
 void load_setup_release(struct load_setup *setup);
 
 /* Takes a fact into a zeroed setup; unknown keys are ignored. -EBADMSG for an impossible value. */
-int load_setup_take(struct load_setup *setup, const char *key, const char *value);
+int load_setup_add_fact(struct load_setup *setup, const char *key, const char *value);
 
 /* All facts have been taken. -EBADMSG if some are missing: this is no recording of `load`. */
 int load_setup_complete(struct load_setup *setup);

@@ -4,10 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-static bool text_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
+#include "load/text.h"
 
 /* "404" or "4xx": three characters. */
 static int statuses_add_one(const char *at, struct statuses *out)

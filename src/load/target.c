@@ -14,6 +14,7 @@
 #include "base/nearest.h"
 #include "base/parse.h"
 #include "load/protocol.h"
+#include "load/text.h"
 
 #define SCHEME_MAX 32
 #define UNIX_PATH_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
@@ -175,14 +176,6 @@ static int target_copy(char *to, size_t cap, const char *from, size_t size)
 	memcpy(to, from, size);
 	to[size] = '\0';
 	return 0;
-}
-
-static int text_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Takes %XX as the byte that it stands for. */
@@ -469,7 +462,8 @@ int target_parse(const char *url, struct target *out, struct strbuf *why)
 		err = target_parse_unix(&u);
 	} else {
 		u.rest += 2;
-		err = target_parse_user(&u) ?: target_parse_host(&u) ?: target_parse_port(&u) ?: target_parse_path(&u, u.rest);
+		err = target_parse_user(&u) ?: target_parse_host(&u) ?: target_parse_port(&u) ?:
+		      target_parse_path(&u, u.rest);
 	}
 	if (!err)
 		*out = t;

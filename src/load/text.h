@@ -30,6 +30,20 @@ static inline char *text_put_u64(char *to, uint64_t value)
 	return text_put(to, p, (size_t)(digits + sizeof(digits) - p));
 }
 
+static inline bool text_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Returns the value of a hexadecimal digit, or -1. */
+static inline int text_hex_digit(char c)
+{
+	if (text_is_digit(c))
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* What has come and was not looked at yet. */
 struct text_cursor {
 	const char *p, *end;

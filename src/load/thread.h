@@ -27,7 +27,7 @@
 #include "load/match.h"
 #include "load/interference.h"
 #include "load/protocol.h"
-#include "load/ring.h"
+#include "load/spsc.h"
 #include "load/schedule.h"
 #include "load/statuses.h"
 #include "load/workload.h"
@@ -67,14 +67,14 @@ struct load_request {
 	struct load_request *next; /* on its connection, or in the pool */
 	struct load_conn *conn;
 	uint64_t number;           /* chance is drawn from it: the same number, the same bytes */
-	uint64_t given_ns;         /* to its connection; its timeout counts from here */
+	uint64_t queued_ns;         /* to its connection; its timeout counts from here */
 	uint32_t id, reply_id;
 	uint8_t failure;           /* enum load_failure */
 	bool queued;               /* its connection still waits for the reply */
 	bool emitted;
 	bool begun;                /* its first byte is on its way */
 	bool miss;                 /* its reply holds nothing */
-	bool waits;                /* in `again` */
+	bool awaits_resend;                /* in `again` */
 	struct match_tx tx;        /* ns by the monotonic clock, but for NET_STAMP_NIC */
 	uint64_t rx_ns;            /* 0: no stamp */
 	uint64_t nic_rx_ns;        /* by the NIC's clock; 0: no stamp */
@@ -110,10 +110,10 @@ struct load_conn {
 	struct link timer;         /* in `connecting` or `retry` */
 	struct match match;
 	struct net_stream stream;
-	struct parser parser;
+	struct reply_parser parser;
 };
 
-enum load_command {
+enum load_thread_command {
 	LOAD_GO,
 	LOAD_STOP,    /* send nothing more */
 	LOAD_CUT,     /* and wait for no reply: what is in flight stays so */
@@ -177,7 +177,7 @@ struct load_thread {
 	uint64_t flows_made;
 	int dial_error;    /* of PHASE_CONNECT and PHASE_PRELOAD */
 	const struct load_conn *dial_failed;
-	char dial_said[128]; /* the server's refusal of a greeting, for people */
+	char greeting_refusal[128]; /* the server's refusal of a greeting, for people */
 	bool dial_in_tls;  /* it failed in the handshake */
 	uint64_t shut;     /* connections that ended before a reply */
 	uint64_t down_ns;  /* since then none is open; 0: some are, or it is not known */
@@ -185,9 +185,9 @@ struct load_thread {
 
 	/* Requests. */
 	struct load_request *requests, *spare;
-	struct link sent, held;
-	struct load_request *again, **again_end; /* lost their connection, wait for another */
-	uint64_t kept;     /* in `sent` and `held`, and not emitted */
+	struct link sent, awaiting_stamps;
+	struct load_request *resend, **resend_end; /* lost their connection, wait for another */
+	uint64_t unemitted;     /* in `sent` and `held`, and not emitted */
 	uint64_t assigned; /* in flight */
 	struct event_load count;
 	struct causes causes;
@@ -204,7 +204,7 @@ struct load_thread {
 	bool poll_queue;     /* some connection had one */
 
 	/* To the pulling thread. */
-	struct ring samples, flows, ticks;
+	struct spsc_queue samples, flows, ticks;
 	struct interference_thread interference;
 };
 

@@ -10,7 +10,7 @@
 #include "base/parse.h"
 #include "load/conn.h"
 #include "load/dial.h"
-#include "load/noted.h"
+#include "load/thread_causes.h"
 #include "load/request.h"
 #include "load/polled.h"
 
@@ -52,13 +52,13 @@ static int init_requests(struct load_thread *t)
 
 static int init_rings(struct load_thread *t)
 {
-	int err = ring_init(&t->samples, sizeof(struct event_sample), SAMPLE_PLACES);
+	int err = spsc_init(&t->samples, sizeof(struct event_sample), SAMPLE_PLACES);
 
 	if (!err)
-		err = ring_init(&t->flows, sizeof(struct event_flow),
+		err = spsc_init(&t->flows, sizeof(struct event_flow),
 				power_of_two(t->n_conns + FLOW_SPARE));
 	if (!err)
-		err = ring_init(&t->ticks, sizeof(struct load_tick), TICK_PLACES);
+		err = spsc_init(&t->ticks, sizeof(struct load_tick), TICK_PLACES);
 	return err ? err : interference_thread_init(&t->interference);
 }
 
@@ -98,9 +98,9 @@ int worker_init(struct load_thread *t, size_t request_max)
 
 	t->next = t->due = t->index;
 	t->dirty_end = &t->dirty;
-	t->again_end = &t->again;
+	t->resend_end = &t->resend;
 	list_init(&t->sent);
-	list_init(&t->held);
+	list_init(&t->awaiting_stamps);
 	list_init(&t->connecting);
 	for (i = 0; i < LOAD_BACKOFFS; i++)
 		list_init(&t->retry[i]);
@@ -140,9 +140,9 @@ void worker_release(struct load_thread *t)
 	net_wait_release(&t->wait);
 	clock_follow_free(t->follow);
 	interference_thread_release(&t->interference);
-	ring_release(&t->samples);
-	ring_release(&t->flows);
-	ring_release(&t->ticks);
+	spsc_release(&t->samples);
+	spsc_release(&t->flows);
+	spsc_release(&t->ticks);
 	free(t->requests);
 	free(t->conns);
 	free(t->free);
@@ -253,8 +253,8 @@ static void send_due(struct load_thread *t)
 	/* Sending may make connections free again, and takes time in which more becomes due. */
 	do {
 		/* First what is older; so there are never more requests than places for them. */
-		for (n = 0; n < ASSIGN_MAX && t->n_free && t->again; n++)
-			conn_take_again(t, any_free(t));
+		for (n = 0; n < ASSIGN_MAX && t->n_free && t->resend; n++)
+			conn_resend(t, any_free(t));
 		for (; n < ASSIGN_MAX && t->n_free && worker_next_request(t, &number, &at); n++)
 			conn_assign(t, any_free(t), number, at);
 		flush_dirty(t);
@@ -267,9 +267,9 @@ static void time_out(struct load_thread *t, struct load_request *r)
 	struct load_conn *c = r->conn;
 
 	r->sample.done = t->now;
-	noted_timeout(t, r);
-	if (r->waits) {
-		conn_forget_again(t, r);
+	thread_causes_note_timeout(t, r);
+	if (r->awaits_resend) {
+		conn_drop_resend(t, r);
 		request_done(t, r, FAILURE_TIMEOUT);
 		request_unqueued(t, r);
 		return;
@@ -295,7 +295,7 @@ static void time_out(struct load_thread *t, struct load_request *r)
  */
 static uint64_t timeout_of(const struct load_thread *t, const struct load_request *r)
 {
-	return r->given_ns + t->config->timeout_ns;
+	return r->queued_ns + t->config->timeout_ns;
 }
 
 static struct load_request *worker_overdue(const struct load_thread *t)
@@ -317,22 +317,22 @@ static void time_out_due(struct load_thread *t)
 	}
 }
 
-static struct load_request *held_since(const struct load_thread *t, uint64_t ns)
+static struct load_request *worker_awaiting_stamps_since(const struct load_thread *t, uint64_t ns)
 {
-	struct load_request *r = list_first(&t->held, struct load_request, link);
+	struct load_request *r = list_first(&t->awaiting_stamps, struct load_request, link);
 
 	return r && r->sample.done + ns <= t->now ? r : NULL;
 }
 
 /* The same of stamps: those that have come are taken before the others are given up. */
-static void give_up_held(struct load_thread *t, uint64_t ns)
+static void worker_give_up_stamps(struct load_thread *t, uint64_t ns)
 {
 	struct load_request *r;
 
-	while ((r = held_since(t, ns))) {
+	while ((r = worker_awaiting_stamps_since(t, ns))) {
 		if (r->conn->state == CONN_OPEN)
 			on_conn(t, r->conn, EPOLLERR);
-		if (r == held_since(t, ns))
+		if (r == worker_awaiting_stamps_since(t, ns))
 			request_give_up(t, r);
 	}
 }
@@ -340,7 +340,7 @@ static void give_up_held(struct load_thread *t, uint64_t ns)
 static void do_due(struct load_thread *t)
 {
 	time_out_due(t);
-	give_up_held(t, LOAD_HOLD_NS);
+	worker_give_up_stamps(t, LOAD_HOLD_NS);
 	dial_due(t);
 }
 
@@ -351,7 +351,7 @@ static uint64_t next_timer(const struct load_thread *t)
 
 	if (r && timeout_of(t, r) < next)
 		next = timeout_of(t, r);
-	r = list_first(&t->held, struct load_request, link);
+	r = list_first(&t->awaiting_stamps, struct load_request, link);
 	if (r && r->sample.done + LOAD_HOLD_NS < next)
 		next = r->sample.done + LOAD_HOLD_NS;
 	return next;
@@ -478,7 +478,7 @@ static void fill_clock(struct load_thread *t, struct event_clock *e)
 
 static void worker_tick(struct load_thread *t, bool last)
 {
-	struct load_tick *tick = ring_reserve(&t->ticks);
+	struct load_tick *tick = spsc_reserve(&t->ticks);
 	const uint64_t number = (t->now - t->start_ns) / LOAD_TICK_NS;
 
 	t->tick_ns = t->start_ns + (number + 1) * LOAD_TICK_NS;
@@ -511,7 +511,7 @@ static void worker_tick(struct load_thread *t, bool last)
 			   (worker_exhausted(t) ? LOAD_EXHAUSTED : 0) |
 			   (t->n_failing == t->n_conns ? LOAD_UNREACHABLE : 0) |
 			   (t->interference.unread ? LOAD_NO_SCHEDSTAT : 0);
-	ring_commit(&t->ticks);
+	spsc_commit(&t->ticks);
 	thread_notify(t);
 }
 
@@ -572,12 +572,12 @@ void *worker_run(void *thread)
 		send_due(t);
 		worker_tick(t, false);
 	}
-	give_up_held(t, 0);
-	while (!ring_reserve(&t->ticks) &&
+	worker_give_up_stamps(t, 0);
+	while (!spsc_reserve(&t->ticks) &&
 	       __atomic_load_n(t->command, __ATOMIC_RELAXED) != LOAD_ABANDON)
 		clock_sleep_until(clock_system(), clock_now() + LOAD_TICK_NS);
 	thread_clock(t);
-	noted_open(t, true);
+	thread_causes_update_outage(t, true);
 	worker_tick(t, true);
 	return NULL;
 }

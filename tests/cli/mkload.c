@@ -106,7 +106,7 @@ static void set_setup(struct script *s)
 	if (s->in.n != 3)
 		words_die(&s->in, "setup KEY VALUE");
 	snprintf(key, sizeof(key), "load.%s", s->in.word[1]);
-	check(s, load_setup_take(&s->setup, key, s->in.word[2]));
+	check(s, load_setup_add_fact(&s->setup, key, s->in.word[2]));
 }
 
 static void set_stall(struct script *s)
@@ -211,7 +211,7 @@ static void read_script(struct script *s)
 		char key[64];
 
 		snprintf(key, sizeof(key), "load.%s", defaults[i][0]);
-		check(s, load_setup_take(&s->setup, key, defaults[i][1]));
+		check(s, load_setup_add_fact(&s->setup, key, defaults[i][1]));
 	}
 	s->service = (struct dist){ .kind = DIST_KIND_EXPONENTIAL, .a = 100000 };
 	while (fgets(text, sizeof(text), file)) {

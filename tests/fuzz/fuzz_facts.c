@@ -32,8 +32,8 @@ static void take(char *text)
 		if (!value)
 			continue;
 		*value++ = '\0';
-		agent_list_take(list, line, value);
-		load_setup_take(setup, line, value);
+		agent_list_add_fact(list, line, value);
+		load_setup_add_fact(setup, line, value);
 	}
 	BUG_ON(list->n > LOAD_AGENTS_MAX);
 	if (!load_setup_complete(setup))

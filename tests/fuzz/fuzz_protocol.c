@@ -18,7 +18,7 @@
 struct run {
 	const struct protocol *protocol;
 	uint16_t type;
-	struct parser parser;
+	struct reply_parser parser;
 	struct reply replies[REPLIES_MAX];
 	size_t n, used;
 	bool garbled;

@@ -17,7 +17,7 @@ static void use(const struct workload *w)
 {
 	size_t max = workload_request_max(w);
 	char *buffer = malloc(max);
-	struct request out;
+	struct encoded_request out;
 	struct rng rng;
 
 	BUG_ON(!buffer);

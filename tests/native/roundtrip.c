@@ -28,8 +28,8 @@ struct client {
 	struct workload workload;
 	struct rng rng;
 	int fd;
-	struct parser parser;
-	struct request waiting[DEPTH_MAX]; /* in order; size 0: answered */
+	struct reply_parser parser;
+	struct encoded_request waiting[DEPTH_MAX]; /* in order; size 0: answered */
 	size_t first, n;
 	uint32_t id;
 	uint64_t counts[OPERATIONS][3], closed;
@@ -97,10 +97,10 @@ static void send_all(struct client *c, size_t size)
 }
 
 /* The request that a reply belongs to. */
-static struct request *find(struct client *c, const struct reply *reply)
+static struct encoded_request *find(struct client *c, const struct reply *reply)
 {
 	for (size_t i = c->first; i < c->n; i++) {
-		struct request *r = &c->waiting[i];
+		struct encoded_request *r = &c->waiting[i];
 
 		if (r->size && (!c->target.protocol->matched_by_id || r->id == reply->id))
 			return r;
@@ -110,7 +110,7 @@ static struct request *find(struct client *c, const struct reply *reply)
 
 static void take(struct client *c, const struct reply *reply)
 {
-	struct request *r = find(c, reply);
+	struct encoded_request *r = find(c, reply);
 
 	c->counts[r->type][reply->status]++;
 	c->closed += reply->close;
@@ -159,7 +159,7 @@ static void receive(struct client *c)
 	c->first = c->n = 0;
 }
 
-static void queue(struct client *c, int err, struct request *r)
+static void queue(struct client *c, int err, struct encoded_request *r)
 {
 	if (err)
 		fail("encode");
@@ -171,7 +171,7 @@ static void store(struct client *c)
 {
 	const struct protocol *p = c->target.protocol;
 	size_t max = workload_request_max(&c->workload);
-	struct request r;
+	struct encoded_request r;
 
 	for (uint64_t key = 0; key < c->workload.keys; key++) {
 		queue(c, protocol_encode_store(p, &c->workload, key, c->buffer, max, &r), &r);
@@ -186,7 +186,7 @@ static void run(struct client *c, uint64_t requests, uint64_t depth)
 {
 	const struct protocol *p = c->target.protocol;
 	size_t max = workload_request_max(&c->workload);
-	struct request r;
+	struct encoded_request r;
 
 	for (uint64_t done = 0; done < requests;) {
 		uint64_t closed = c->closed;

@@ -220,7 +220,7 @@ void rig_see_fact(const struct event *event)
 	const char *key, *value;
 
 	event_fact_get(event, &key, &value);
-	assert_int_equal(agent_list_take(&seen.agents, key, value), 0);
+	assert_int_equal(agent_list_add_fact(&seen.agents, key, value), 0);
 	assert_string_not_equal(key, "load.rate");
 	assert_string_not_equal(key, "agent.0.load.rate");
 	if (!strcmp(key, LOAD_FACT_AGENT_LOST))

@@ -16,9 +16,9 @@
 #define TICKS 20000u
 #define PLACES 64
 
-static void push(struct ring *ring, const void *record)
+static void push(struct spsc_queue *ring, const void *record)
 {
-	while (!ring_push(ring, record))
+	while (!spsc_push(ring, record))
 		sched_yield();
 }
 
@@ -49,11 +49,11 @@ static void test_races(void **state)
 	bool final = false;
 
 	(void)state;
-	assert_int_equal(ring_init(&thread.samples, sizeof(struct event_sample), PLACES), 0);
-	assert_int_equal(ring_init(&thread.flows, sizeof(struct event_flow), PLACES), 0);
-	assert_int_equal(ring_init(&thread.ticks, sizeof(struct load_tick), PLACES), 0);
+	assert_int_equal(spsc_init(&thread.samples, sizeof(struct event_sample), PLACES), 0);
+	assert_int_equal(spsc_init(&thread.flows, sizeof(struct event_flow), PLACES), 0);
+	assert_int_equal(spsc_init(&thread.ticks, sizeof(struct load_tick), PLACES), 0);
 	assert_int_equal(
-		ring_init(&thread.interference.gaps, sizeof(struct interference_span), PLACES), 0);
+		spsc_init(&thread.interference.gaps, sizeof(struct interference_span), PLACES), 0);
 	assert_int_equal(engine_source_new(&source, &thread, 1, 0), 0);
 	assert_int_equal(pthread_create(&thread.pthread, NULL, produce, &thread), 0);
 	alarm(100); /* it would go on for ever */
@@ -73,10 +73,10 @@ static void test_races(void **state)
 	assert_int_equal(samples, TICKS);
 	pthread_join(thread.pthread, NULL);
 	engine_source_free(source);
-	ring_release(&thread.samples);
-	ring_release(&thread.flows);
-	ring_release(&thread.ticks);
-	ring_release(&thread.interference.gaps);
+	spsc_release(&thread.samples);
+	spsc_release(&thread.flows);
+	spsc_release(&thread.ticks);
+	spsc_release(&thread.interference.gaps);
 }
 
 int main(void)

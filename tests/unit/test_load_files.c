@@ -24,7 +24,7 @@ static void take_flow(struct load_files *files, struct event_memsource *queue, u
 	assert_int_equal(event_put(event_memsource_sink(queue), EV_FLOW, 1, &flow, sizeof(flow)),
 			 0);
 	while (event_source_next(event_memsource_source(queue), &block) > 0)
-		assert_int_equal(load_files_take(files, &block), 0);
+		assert_int_equal(load_files_add(files, &block), 0);
 }
 
 /* The line of a request over this connection. */
@@ -39,7 +39,7 @@ static const char *line_of(struct load_files *files, uint32_t agent, uint32_t nu
 	};
 
 	strbuf_reset(&files->samples.text);
-	assert_int_equal(load_files_take(files, &block), 0);
+	assert_int_equal(load_files_add(files, &block), 0);
 	return strbuf_str(&files->samples.text);
 }
 
@@ -96,7 +96,7 @@ static uint64_t counted(struct load_files *files, uint16_t flags)
 		.size = sizeof(sample), .data = &sample,
 	};
 
-	assert_int_equal(load_files_take(files, &block), 0);
+	assert_int_equal(load_files_add(files, &block), 0);
 	return files->hdr.count;
 }
 
@@ -113,7 +113,7 @@ static void test_probes(void **state)
 	assert_int_equal(counted(&files, 0), 1);
 	assert_int_equal(event_put_fact(event_memsource_sink(queue), 1, "load.probes", "2"), 0);
 	while (event_source_next(event_memsource_source(queue), &block) > 0)
-		assert_int_equal(load_files_take(&files, &block), 0);
+		assert_int_equal(load_files_add(&files, &block), 0);
 	assert_int_equal(counted(&files, 0), 1);
 	assert_int_equal(counted(&files, SAMPLE_PROBE), 2);
 	load_files_release(&files);

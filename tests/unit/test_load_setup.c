@@ -43,7 +43,7 @@ static int pass_facts(const struct load_setup *from, struct load_setup *to, cons
 
 			event_fact_get(&event, &key, &value);
 			if (!without || strcmp(key, without))
-				err = load_setup_take(to, key, value);
+				err = load_setup_add_fact(to, key, value);
 		}
 	}
 	event_memsource_free(queue);
@@ -157,12 +157,12 @@ static void test_impossible(void **state)
 	(void)state;
 	make(&from);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		assert_int_equal(load_setup_take(&to, cases[i][0], cases[i][1]), -EBADMSG);
-	assert_int_equal(load_setup_take(&to, "kernel.release", "6"), 0);
+		assert_int_equal(load_setup_add_fact(&to, cases[i][0], cases[i][1]), -EBADMSG);
+	assert_int_equal(load_setup_add_fact(&to, "kernel.release", "6"), 0);
 	for (size_t i = 0; i < ARRAY_LEN(meant); i++) {
 		to = (struct load_setup){ 0 };
 		assert_int_equal(pass_facts(&from, &to, NULL), 0);
-		assert_int_equal(load_setup_take(&to, meant[i][0], meant[i][1]), 0);
+		assert_int_equal(load_setup_add_fact(&to, meant[i][0], meant[i][1]), 0);
 		assert_int_equal(load_setup_complete(&to), -EBADMSG);
 	}
 }
@@ -172,9 +172,9 @@ static void test_targets(void **state)
 	struct load_setup setup = { 0 };
 
 	(void)state;
-	assert_int_equal(load_setup_take(&setup, LOAD_FACT_TARGET, "null:"), 0);
-	assert_int_equal(load_setup_take(&setup, LOAD_FACT_TARGET, "echo://a"), 0);
-	assert_int_equal(load_setup_take(&setup, LOAD_FACT_TARGET, "null:"), 0);
+	assert_int_equal(load_setup_add_fact(&setup, LOAD_FACT_TARGET, "null:"), 0);
+	assert_int_equal(load_setup_add_fact(&setup, LOAD_FACT_TARGET, "echo://a"), 0);
+	assert_int_equal(load_setup_add_fact(&setup, LOAD_FACT_TARGET, "null:"), 0);
 	assert_int_equal(setup.n_targets, 2);
 	assert_string_equal(setup.targets[1], "echo://a");
 	load_setup_release(&setup);

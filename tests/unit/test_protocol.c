@@ -241,7 +241,7 @@ static const struct row rows[] = {
 
 struct run {
 	const struct row *row;
-	struct parser parser;
+	struct reply_parser parser;
 	char results[RESULTS_MAX];
 	size_t len;
 	bool garbled;
@@ -289,7 +289,7 @@ static void feed(struct run *r, size_t from, size_t size)
 static void end(struct run *r)
 {
 	const struct protocol *p = protocol_find(r->row->scheme);
-	static const struct parser fresh;
+	static const struct reply_parser fresh;
 	struct reply reply;
 	size_t used = 1;
 

@@ -100,7 +100,7 @@ static void test_requests(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		char buffer[4096];
-		struct request out;
+		struct encoded_request out;
 		struct workload w;
 		struct target t;
 		struct rng rng;
@@ -132,7 +132,7 @@ static void test_buffer(void **state)
 
 		snprintf(url, sizeof(url), p->no_network ? "%s:" : "%s://h", p->name);
 		for (size_t i = 0; i < ARRAY_LEN(workloads); i++) {
-			struct request out;
+			struct encoded_request out;
 			struct workload w;
 			struct target t;
 			struct rng rng;
@@ -170,7 +170,7 @@ static void test_buffer(void **state)
 
 /* --- memcached's datagrams --- */
 
-static int udp(struct parser *parser, unsigned id, unsigned number, unsigned total,
+static int udp(struct reply_parser *parser, unsigned id, unsigned number, unsigned total,
 	       const char *text, struct reply *out)
 {
 	uint8_t *datagram = malloc(8 + strlen(text));
@@ -193,7 +193,7 @@ static int udp(struct parser *parser, unsigned id, unsigned number, unsigned tot
 
 static void test_udp(void **state)
 {
-	struct parser parser = { 0 };
+	struct reply_parser parser = { 0 };
 	struct reply out;
 
 	(void)state;
@@ -219,7 +219,7 @@ static void test_udp(void **state)
 
 static void test_udp_parts(void **state)
 {
-	struct parser parser = { 0 };
+	struct reply_parser parser = { 0 };
 	struct reply out;
 
 	(void)state;
@@ -248,7 +248,7 @@ static void test_udp_parts(void **state)
 static int answer(enum r2p2_type type, unsigned rid, unsigned id, size_t cut, struct reply *out)
 {
 	struct synthetic_reply reply = { .id = id, .size = 48, .in_ns = 5, .out_ns = 9 };
-	struct parser parser = { 0 };
+	struct reply_parser parser = { 0 };
 	uint8_t packet[8 + 48] = { 0 }, *copy = malloc(sizeof(packet));
 	size_t used;
 	int got;
@@ -305,7 +305,7 @@ static void test_synthetic_request(void **state)
 static void test_binary_id(void **state)
 {
 	static const char bytes[24] = "\x81\0\0\0\0\0\0\1\0\0\0\0\x12\x34\x56\x78";
-	struct parser parser = { 0 };
+	struct reply_parser parser = { 0 };
 	struct reply out;
 	size_t used;
 

@@ -77,7 +77,7 @@ static void test_queue(void **state)
 				first = free_at[s] < free_at[first] ? s : first;
 			free_at[first] = slow_after(&stall, free_at[first] > arrival ?
 						    free_at[first] : arrival, service);
-			last = serve_queue_take(&queue, arrival, service);
+			last = serve_queue_enter(&queue, arrival, service);
 			if (last != free_at[first])
 				fail_msg("%u servers, request %d", servers[k], i);
 		}

@@ -61,8 +61,8 @@ static const struct row rows[] = {
 static void check_row(const struct row *row, size_t piece)
 {
 	const struct protocol *p = protocol_find(row->scheme);
-	char text[SAID_TEXT_MAX] = "", word[SAID_WORD_MAX] = "";
-	struct parser parser = { 0 };
+	char text[ERROR_TEXT_CLEAN_MAX] = "", word[ERROR_TEXT_WORD_MAX] = "";
+	struct reply_parser parser = { 0 };
 	struct reply reply = { 0 };
 	size_t used;
 	int done = 0;
@@ -74,9 +74,9 @@ static void check_row(const struct row *row, size_t piece)
 	}
 	assert_int_equal(done, 1);
 	assert_int_equal(reply.code, row->code);
-	if (reply.said) {
-		said_clean(reply.said, text);
-		said_word(reply.said, word);
+	if (reply.error_text) {
+		error_text_clean(reply.error_text, text);
+		error_text_word(reply.error_text, word);
 	}
 	assert_string_equal(text, row->text);
 	if (!row->code)
@@ -94,18 +94,18 @@ static void test_replies(void **state)
 
 static void test_long(void **state)
 {
-	struct said said = { 0 };
-	char text[SAID_TEXT_MAX], word[SAID_WORD_MAX];
+	struct error_text raw = { 0 };
+	char text[ERROR_TEXT_CLEAN_MAX], word[ERROR_TEXT_WORD_MAX];
 
 	(void)state;
 	for (int i = 0; i < 1000; i++)
-		said_add(&said, "ABCDEFGH", 8);
-	said_clean(&said, text);
-	assert_int_equal(strlen(text), SAID_TEXT_MAX - 1);
-	said_word(&said, word);
+		error_text_add(&raw, "ABCDEFGH", 8);
+	error_text_clean(&raw, text);
+	assert_int_equal(strlen(text), ERROR_TEXT_CLEAN_MAX - 1);
+	error_text_word(&raw, word);
 	assert_string_equal(word, "");
-	said_begin(&said);
-	said_clean(&said, text);
+	error_text_begin(&raw);
+	error_text_clean(&raw, text);
 	assert_string_equal(text, "");
 }
 
@@ -139,11 +139,11 @@ static void test_garbled(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct said said = { .len = 3, .text = "old" };
-		char text[SAID_TEXT_MAX];
+		struct error_text raw = { .len = 3, .text = "old" };
+		char text[ERROR_TEXT_CLEAN_MAX];
 
-		said_garbled(&said, cases[i].bytes, cases[i].size, cases[i].at);
-		said_clean(&said, text);
+		error_text_garbled(&raw, cases[i].bytes, cases[i].size, cases[i].at);
+		error_text_clean(&raw, text);
 		assert_string_equal(text, cases[i].text);
 	}
 }
@@ -205,14 +205,14 @@ static void test_facts(void **state)
 	struct causes taken = { 0 };
 
 	(void)state;
-	assert_int_equal(causes_take(&taken, "request 12 5 900 3 HTTP 503\t503 Busy"), 0);
-	assert_int_equal(causes_take(&taken, "connection 1 0 0 0 closed\t"), 0);
+	assert_int_equal(causes_add_fact(&taken, "request 12 5 900 3 HTTP 503\t503 Busy"), 0);
+	assert_int_equal(causes_add_fact(&taken, "connection 1 0 0 0 closed\t"), 0);
 	assert_int_equal(taken.n, 2);
 	assert_string_equal(taken.list[0].name, "HTTP 503");
 	assert_string_equal(taken.list[0].text, "503 Busy");
 	assert_int_equal(taken.list[0].votes, 3);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(causes_take(&taken, bad[i]), -EBADMSG);
+		assert_int_equal(causes_add_fact(&taken, bad[i]), -EBADMSG);
 	assert_int_equal(taken.n, 2);
 }
 

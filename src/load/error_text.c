@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "load/said.h"
+#include "load/error_text.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -79,9 +79,9 @@ static struct span line_of_body(struct span body)
 	return *body.at == '<' ? title_of(body) : error_text_first_line(body, &rest);
 }
 
-static void error_text_put(char out[SAID_TEXT_MAX], size_t *len, struct span s)
+static void error_text_put(char out[ERROR_TEXT_CLEAN_MAX], size_t *len, struct span s)
 {
-	for (size_t i = 0; i < s.n && *len < SAID_TEXT_MAX - 1; i++) {
+	for (size_t i = 0; i < s.n && *len < ERROR_TEXT_CLEAN_MAX - 1; i++) {
 		const unsigned char c = (unsigned char)s.at[i];
 
 		out[(*len)++] = c == '\t' ? ' ' : c < ' ' || c > '~' ? '?' : (char)c;
@@ -89,10 +89,10 @@ static void error_text_put(char out[SAID_TEXT_MAX], size_t *len, struct span s)
 	out[*len] = '\0';
 }
 
-void said_clean(const struct said *said, char out[SAID_TEXT_MAX])
+void error_text_clean(const struct error_text *text, char out[ERROR_TEXT_CLEAN_MAX])
 {
 	struct span rest,
-		head = error_text_first_line((struct span){ said->text, said->len }, &rest);
+		head = error_text_first_line((struct span){ text->text, text->len }, &rest);
 	struct span body = line_of_body(rest);
 	size_t len = 0;
 
@@ -133,38 +133,38 @@ static struct span line_at(const char *bytes, size_t size, size_t at)
 	return error_text_trim(line);
 }
 
-void said_garbled(struct said *said, const char *bytes, size_t size, size_t at)
+void error_text_garbled(struct error_text *text, const char *bytes, size_t size, size_t at)
 {
 	const unsigned char *p = (const unsigned char *)bytes;
 	struct span line;
 
-	said_begin(said);
+	error_text_begin(text);
 	if (is_tls(p, size)) {
-		said_add(said, SPEAKS_TLS, strlen(SPEAKS_TLS));
+		error_text_add(text, SPEAKS_TLS, strlen(SPEAKS_TLS));
 	} else if (is_http2(p, size)) {
-		said_add(said, SPEAKS_HTTP2, strlen(SPEAKS_HTTP2));
+		error_text_add(text, SPEAKS_HTTP2, strlen(SPEAKS_HTTP2));
 	} else {
 		line = line_at(bytes, size, at < size ? at : size - 1);
 		if (!line.n || !error_text_is_text(line))
 			return;
 		line.n = line.n < QUOTED_MAX ? line.n : QUOTED_MAX;
-		said_add(said, "'", 1);
-		said_add(said, line.at, line.n);
-		said_add(said, "'", 1);
+		error_text_add(text, "'", 1);
+		error_text_add(text, line.at, line.n);
+		error_text_add(text, "'", 1);
 	}
 }
 
-void said_word(const struct said *said, char out[SAID_WORD_MAX])
+void error_text_word(const struct error_text *text, char out[ERROR_TEXT_WORD_MAX])
 {
 	size_t n = 0;
 
-	while (n < said->len && n < SAID_WORD_MAX - 1 &&
-	       ((said->text[n] >= 'A' && said->text[n] <= 'Z') || said->text[n] == '_' ||
-		(n && said->text[n] >= '0' && said->text[n] <= '9'))) {
-		out[n] = said->text[n];
+	while (n < text->len && n < ERROR_TEXT_WORD_MAX - 1 &&
+	       ((text->text[n] >= 'A' && text->text[n] <= 'Z') || text->text[n] == '_' ||
+		(n && text->text[n] >= '0' && text->text[n] <= '9'))) {
+		out[n] = text->text[n];
 		n++;
 	}
-	if (n < said->len && !is_space(said->text[n]))
+	if (n < text->len && !is_space(text->text[n]))
 		n = 0;
 	out[n] = '\0';
 }

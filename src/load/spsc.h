@@ -3,15 +3,15 @@
  * A queue of fixed-size records from one thread to another, without locks: one thread only pushes,
  * one only takes. Positions count records since the start and never wrap (2^64).
  */
-#ifndef HOSTLAT_LOAD_RING_H
-#define HOSTLAT_LOAD_RING_H
+#ifndef HOSTLAT_LOAD_SPSC_H
+#define HOSTLAT_LOAD_SPSC_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-struct ring {
+struct spsc_queue {
 	char *data;                        /* owned; aligned to 64 */
 	uint64_t mask;                     /* number of places, less one */
 	uint32_t record;                   /* bytes of one */
@@ -22,49 +22,49 @@ struct ring {
 };
 
 /* Room for `places` records, a power of two. Touches all of it. Returns 0 or -ENOMEM. */
-int ring_init(struct ring *ring, uint32_t record, uint64_t places);
-void ring_release(struct ring *ring);
+int spsc_init(struct spsc_queue *queue, uint32_t record, uint64_t places);
+void spsc_release(struct spsc_queue *queue);
 
 /* Producer: the place of the next record, or NULL if there is none. */
-static inline void *ring_reserve(struct ring *ring)
+static inline void *spsc_reserve(struct spsc_queue *queue)
 {
-	if (ring->head - ring->tail_seen > ring->mask) {
-		ring->tail_seen = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
-		if (ring->head - ring->tail_seen > ring->mask)
+	if (queue->head - queue->tail_seen > queue->mask) {
+		queue->tail_seen = __atomic_load_n(&queue->tail, __ATOMIC_ACQUIRE);
+		if (queue->head - queue->tail_seen > queue->mask)
 			return NULL;
 	}
-	return ring->data + (ring->head & ring->mask) * ring->record;
+	return queue->data + (queue->head & queue->mask) * queue->record;
 }
 
 /* Producer: what was written to the reserved place is there. */
-static inline void ring_commit(struct ring *ring)
+static inline void spsc_commit(struct spsc_queue *queue)
 {
-	__atomic_store_n(&ring->head, ring->head + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&queue->head, queue->head + 1, __ATOMIC_RELEASE);
 }
 
 /* Producer: false if there was no room. */
-static inline bool ring_push(struct ring *ring, const void *record)
+static inline bool spsc_push(struct spsc_queue *queue, const void *record)
 {
-	void *place = ring_reserve(ring);
+	void *place = spsc_reserve(queue);
 
 	if (!place)
 		return false;
-	memcpy(place, record, ring->record);
-	ring_commit(ring);
+	memcpy(place, record, queue->record);
+	spsc_commit(queue);
 	return true;
 }
 
 /* Consumer: how many may be taken. */
-static inline uint64_t ring_ready(const struct ring *ring)
+static inline uint64_t spsc_ready(const struct spsc_queue *queue)
 {
-	return __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) - ring->tail;
+	return __atomic_load_n(&queue->head, __ATOMIC_ACQUIRE) - queue->tail;
 }
 
 /*
  * Consumer: the oldest records, of which `most` are wanted; *n of them lie one after the other.
  * They stay until ring_take().
  */
-const void *ring_peek(const struct ring *ring, uint64_t most, uint64_t *n);
-void ring_take(struct ring *ring, uint64_t n);
+const void *spsc_peek(const struct spsc_queue *queue, uint64_t most, uint64_t *n);
+void spsc_consume(struct spsc_queue *queue, uint64_t n);
 
 #endif

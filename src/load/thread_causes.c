@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "load/noted.h"
+#include "load/thread_causes.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,16 +15,16 @@ static void thread_causes_note(struct load_thread *t, enum cause_of of, const ch
 	causes_note(&t->causes, of, name, text, runs ? t->now - t->start_ns : 0);
 }
 
-void noted_reply(struct load_thread *t, const struct load_conn *c, enum cause_of of,
-		 const struct reply *reply)
+void thread_causes_note_reply(struct load_thread *t, const struct load_conn *c, enum cause_of of,
+			      const struct reply *reply)
 {
-	char name[CAUSE_NAME_MAX] = CAUSE_REFUSED, word[SAID_WORD_MAX] = "";
-	char text[SAID_TEXT_MAX] = "";
+	char name[CAUSE_NAME_MAX] = CAUSE_REFUSED, word[ERROR_TEXT_WORD_MAX] = "";
+	char text[ERROR_TEXT_CLEAN_MAX] = "";
 
-	if (reply->said)
-		said_clean(reply->said, text);
-	if (reply->said && !reply->code)
-		said_word(reply->said, word);
+	if (reply->error_text)
+		error_text_clean(reply->error_text, text);
+	if (reply->error_text && !reply->code)
+		error_text_word(reply->error_text, word);
 	if (reply->code)
 		snprintf(name, sizeof(name), "%s %u", c->target->protocol->http ? "HTTP" : "status",
 			 reply->code);
@@ -33,10 +33,10 @@ void noted_reply(struct load_thread *t, const struct load_conn *c, enum cause_of
 	thread_causes_note(t, of, name, text);
 }
 
-void noted_timeout(struct load_thread *t, const struct load_request *r)
+void thread_causes_note_timeout(struct load_thread *t, const struct load_request *r)
 {
 	const struct load_conn *c = r->conn;
-	const bool begun = !r->waits && c->head == r && c->rx != c->reply_begin;
+	const bool begun = !r->awaits_resend && c->head == r && c->rx != c->reply_begin;
 
 	thread_causes_note(t, CAUSE_REQUEST, CAUSE_TIMEOUT,
 			   begun ? "only a part of the reply came" : "");
@@ -45,7 +45,7 @@ void noted_timeout(struct load_thread *t, const struct load_request *r)
 /* A server that ends each connection with its last reply has no outages. */
 #define OUTAGE_LEAST_NS (100 * NS_PER_MS)
 
-void noted_open(struct load_thread *t, bool ends)
+void thread_causes_update_outage(struct load_thread *t, bool ends)
 {
 	if (t->phase != PHASE_RUN || t->now < t->start_ns)
 		return;
@@ -82,29 +82,29 @@ static const char *thread_causes_name(const struct load_conn *c, int err)
 }
 
 /* Of a connection that had no reply but perhaps a refusal. */
-static void thread_causes_text(const struct load_conn *c, int err, char text[SAID_TEXT_MAX])
+static void thread_causes_text(const struct load_conn *c, int err, char text[ERROR_TEXT_CLEAN_MAX])
 {
 	text[0] = '\0';
-	if (c->parser.said.len)
-		said_clean(&c->parser.said, text);
+	if (c->parser.error_text.len)
+		error_text_clean(&c->parser.error_text, text);
 	else if (c->stream.tls && *net_tls_error(c->stream.tls))
-		snprintf(text, SAID_TEXT_MAX, "%s", net_tls_error(c->stream.tls));
+		snprintf(text, ERROR_TEXT_CLEAN_MAX, "%s", net_tls_error(c->stream.tls));
 	else if (err != -EPIPE && err != -ECONNRESET && err != -EPROTO && err != -ETIMEDOUT)
-		snprintf(text, SAID_TEXT_MAX, "%s", strerror(-err));
+		snprintf(text, ERROR_TEXT_CLEAN_MAX, "%s", strerror(-err));
 }
 
-void noted_cut(struct load_thread *t, const struct load_conn *c, int err)
+void thread_causes_note_cut(struct load_thread *t, const struct load_conn *c, int err)
 {
-	char text[SAID_TEXT_MAX] = "";
+	char text[ERROR_TEXT_CLEAN_MAX] = "";
 
 	if (!c->replies || err == -EPROTO)
 		thread_causes_text(c, err, text);
 	thread_causes_note(t, CAUSE_REQUEST, thread_causes_name(c, err), text);
 }
 
-void noted_connection(struct load_thread *t, const struct load_conn *c, int err)
+void thread_causes_note_connection(struct load_thread *t, const struct load_conn *c, int err)
 {
-	char text[SAID_TEXT_MAX];
+	char text[ERROR_TEXT_CLEAN_MAX];
 
 	thread_causes_text(c, err, text);
 	thread_causes_note(t, CAUSE_CONNECTION, thread_causes_name(c, err), text);

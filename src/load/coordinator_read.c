@@ -46,7 +46,7 @@ int coordinator_put_facts(struct coordinator *c)
 
 int coordinator_put_offset(struct coordinator *c, struct peer *p)
 {
-	p->told_error_ns = p->convert.offset.error_ns;
+	p->reported_error_ns = p->convert.offset.error_ns;
 	return agent_list_put_clock(coordinator_sink(c), clock_now(), coordinator_peer_number(c, p),
 				    &p->convert.offset);
 }
@@ -149,7 +149,7 @@ static bool is_cause(const struct peer *p, const char *key, const char *value)
 	struct causes causes = { 0 };
 
 	return p->state == PEER_RUNNING && !strcmp(key, LOAD_FACT_CAUSE) &&
-	       !causes_take(&causes, value);
+	       !causes_add_fact(&causes, value);
 }
 
 static int coordinator_read_fact(struct coordinator *c, struct peer *p, const struct event *event)
@@ -181,7 +181,8 @@ static int coordinator_end_peer(struct coordinator *c, struct peer *p)
 {
 	p->state = PEER_FINAL;
 	remote_close_in(&p->remote);
-	return p->told_error_ns == p->convert.offset.error_ns ? 0 : coordinator_put_offset(c, p);
+	return p->reported_error_ns == p->convert.offset.error_ns ? 0
+								  : coordinator_put_offset(c, p);
 }
 
 /* Before the start only those that say who and where an agent is; after its last, nothing. */
@@ -276,7 +277,7 @@ static bool is_its_fault(int err)
 	return err == -EBADMSG || err == -ENOEXEC || err == -EPROTONOSUPPORT;
 }
 
-int coordinator_take(struct coordinator *c, struct peer *p, struct event_block *out)
+int coordinator_read(struct coordinator *c, struct peer *p, struct event_block *out)
 {
 	int err;
 

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "load/ring.h"
+#include "load/spsc.h"
 
 #define PLACES 64
 #define MANY 200000
@@ -21,42 +21,42 @@ struct record {
 
 static void full_and_empty(void **state)
 {
-	static struct ring ring; /* in the sanitizer's stack gcc aligns nothing to 64 */
+	static struct spsc_queue ring; /* in the sanitizer's stack gcc aligns nothing to 64 */
 	struct record r = {};
 	uint64_t n, i;
 
 	(void)state;
-	assert_int_equal(ring_init(&ring, sizeof(r), PLACES), 0);
-	ring_peek(&ring, UINT64_MAX, &n);
+	assert_int_equal(spsc_init(&ring, sizeof(r), PLACES), 0);
+	spsc_peek(&ring, UINT64_MAX, &n);
 	assert_int_equal(n, 0);
 	for (i = 0; i < PLACES; i++, r.a++)
-		assert_true(ring_push(&ring, &r));
-	assert_false(ring_push(&ring, &r));
-	assert_int_equal(ring_ready(&ring), PLACES);
-	ring_peek(&ring, 10, &n);
+		assert_true(spsc_push(&ring, &r));
+	assert_false(spsc_push(&ring, &r));
+	assert_int_equal(spsc_ready(&ring), PLACES);
+	spsc_peek(&ring, 10, &n);
 	assert_int_equal(n, 10);
-	ring_take(&ring, n);
+	spsc_consume(&ring, n);
 	for (i = 0; i < 10; i++, r.a++)
-		assert_true(ring_push(&ring, &r));
-	assert_false(ring_push(&ring, &r));
+		assert_true(spsc_push(&ring, &r));
+	assert_false(spsc_push(&ring, &r));
 	/* What wraps comes in two parts. */
-	ring_peek(&ring, UINT64_MAX, &n);
+	spsc_peek(&ring, UINT64_MAX, &n);
 	assert_int_equal(n, PLACES - 10);
-	ring_take(&ring, n);
-	assert_int_equal(((const struct record *)ring_peek(&ring, UINT64_MAX, &n))->a, PLACES);
+	spsc_consume(&ring, n);
+	assert_int_equal(((const struct record *)spsc_peek(&ring, UINT64_MAX, &n))->a, PLACES);
 	assert_int_equal(n, 10);
-	ring_release(&ring);
+	spsc_release(&ring);
 }
 
 static void *produce(void *arg)
 {
-	struct ring *ring = arg;
+	struct spsc_queue *ring = arg;
 	uint64_t i;
 
 	for (i = 0; i < MANY; i++) {
 		const struct record r = { i, i * 3, ~i };
 
-		while (!ring_push(ring, &r))
+		while (!spsc_push(ring, &r))
 			sched_yield();
 	}
 	return NULL;
@@ -64,27 +64,27 @@ static void *produce(void *arg)
 
 static void two_threads(void **state)
 {
-	static struct ring ring; /* in the sanitizer's stack gcc aligns nothing to 64 */
+	static struct spsc_queue ring; /* in the sanitizer's stack gcc aligns nothing to 64 */
 	pthread_t thread;
 	uint64_t next = 0, n, i;
 
 	(void)state;
-	assert_int_equal(ring_init(&ring, sizeof(struct record), PLACES), 0);
+	assert_int_equal(spsc_init(&ring, sizeof(struct record), PLACES), 0);
 	assert_int_equal(pthread_create(&thread, NULL, produce, &ring), 0);
 	while (next < MANY) {
-		const struct record *r = ring_peek(&ring, 7, &n);
+		const struct record *r = spsc_peek(&ring, 7, &n);
 
 		for (i = 0; i < n; i++, next++) {
 			assert_int_equal(r[i].a, next);
 			assert_int_equal(r[i].b, next * 3);
 			assert_int_equal(r[i].c, ~next);
 		}
-		ring_take(&ring, n);
+		spsc_consume(&ring, n);
 		if (!n)
 			sched_yield();
 	}
 	pthread_join(thread, NULL);
-	ring_release(&ring);
+	spsc_release(&ring);
 }
 
 int main(void)
