@@ -70,7 +70,7 @@ static int load_cmd_refuse(int err, const struct strbuf *why)
 	return err == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
 }
 
-/* Each file is somebody else's place; the result's is standard output, if nobody names another. */
+/* Whether all output files differ; the result goes to standard output unless --output is given. */
 static bool files_are_apart(const struct load_command *c)
 {
 	const char *const files[] = {
@@ -90,7 +90,7 @@ static bool files_are_apart(const struct load_command *c)
 	return true;
 }
 
-/* A law or a mix that is named, and a file that isn't there, can't be overwritten. */
+/* Whether the value is an existing file: names of arrivals and workloads are not. */
 static bool is_input(const char *path)
 {
 	return path && strpbrk(path, "./") && !access(path, F_OK);
@@ -119,8 +119,8 @@ static bool inputs_are_apart(const struct load_command *c)
 }
 
 /*
- * Not after a measurement of minutes. What is no regular file is not opened: a reader of a pipe
- * would take its closing for the end.
+ * Checks before the measurement that the file can be written. A pipe is not opened, since its
+ * reader would take the closing for the end.
  */
 static int try_file(const char *what, const char *path)
 {
@@ -144,7 +144,7 @@ static int try_files(const struct load_command *c)
 	return code ? code : try_file("cannot write the table", c->many.csv);
 }
 
-/* Who types 0.95 means a fraction: 0.95 % of confidence is nobody's wish. */
+/* Rejects 0.95, which was meant as a fraction: nobody wants 0.95 % confidence. */
 static bool percents_make_sense(const struct load_options *o)
 {
 	const bool confident = !o->confidence || o->confidence >= 0.5;
@@ -156,7 +156,7 @@ static bool percents_make_sense(const struct load_options *o)
 	return false;
 }
 
-/* 0 or an exit code, after a message. */
+/* Checks the options. Returns 0, or an exit code after a message. */
 static int load_cmd_check(const struct load_command *c)
 {
 	struct strbuf why = STRBUF_INIT(4096);
@@ -198,13 +198,13 @@ static int load_cmd_check(const struct load_command *c)
 /* ---- the result ---- */
 
 struct outcome {
-	const struct event_damage *damage; /* of a recording that was read, or NULL */
+	const struct event_damage *damage; /* damage of the recording that was read, or NULL */
 	bool record_full;
 	int record_error, samples_error, hdr_error, ccdf_error;
 	uint64_t unaddressed;
 };
 
-/* Of files that are closed. */
+/* Stores the errors of the closed files. */
 static void load_cmd_note_files(struct outcome *o, const struct load_files *files)
 {
 	o->samples_error = files->samples.error;
@@ -233,7 +233,7 @@ static void load_cmd_add_damage(const struct event_damage *damage, struct report
 	strbuf_release(&evidence);
 }
 
-/* Of a run that was read: the recording lacks a part, though nothing in it is damaged. */
+/* Adds a reason if a recording lacks a part although it is not damaged. */
 static void add_unwritten(const struct load_consumer *consumer, struct report *r)
 {
 	if (consumer->unwritten)
@@ -350,7 +350,7 @@ static int run_recorded(const struct load_command *c, struct load_live *live,
 	live->consumer->files = &files;
 	live->recording = &recording;
 	code = load_live_run(live);
-	/* A run that was none leaves earlier files as they are. */
+	/* After a failed start, earlier files are left as they are. */
 	if (!code)
 		load_files_close(&files, live->consumer->analysis);
 	recording_close(&recording);

@@ -14,7 +14,7 @@
 
 #define SETUP_MAX (64UL << 10)
 
-/* Of all latency agents together: few, but enough for a percentile. */
+/* Rate of all latency agents together: low, but enough for a percentile. */
 #define PROBE_SHARE 0.05
 #define PROBE_RATE_MIN 100.0
 
@@ -41,7 +41,7 @@ struct agents {
 
 /* ---- shares ---- */
 
-/* No two agents send the same: the chance that they do is not left to chance. */
+/* Draws a different seed for each agent. */
 static void draw_seeds(uint64_t run_seed, uint64_t *seeds, uint32_t n)
 {
 	struct rng rng;
@@ -50,7 +50,7 @@ static void draw_seeds(uint64_t run_seed, uint64_t *seeds, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t k = 0;
 
-		seeds[i] = rng_u64(&rng) >> 11; /* as any: see some_seed() */
+		seeds[i] = rng_u64(&rng) >> 11; /* 53 bits: see some_seed() */
 		while (k < i && seeds[k] != seeds[i])
 			k++;
 		if (k < i || !seeds[i])
@@ -58,7 +58,7 @@ static void draw_seeds(uint64_t run_seed, uint64_t *seeds, uint32_t n)
 	}
 }
 
-/* Shares of a whole number: the first ones get what is left over. */
+/* Returns agent i's share of a whole number; the first agents get the remainder. */
 static uint32_t load_agents_share(uint32_t all, uint32_t n, uint32_t i)
 {
 	return all / n + (i < all % n);
@@ -76,7 +76,7 @@ static void load_agents_set_load(struct load_agent_options *a, const struct load
 	a->load.preload = config->preload && i == 0;
 }
 
-/* Probes are Poisson: then they see what an observer at any time would (PASTA). */
+/* Probes are Poisson, so that they see time averages (PASTA). */
 static void load_agents_set_probe(struct load_agent_options *a, const struct load_hosts *hosts,
 				  const struct load_config *config)
 {
@@ -93,7 +93,10 @@ static void load_agents_set_probe(struct load_agent_options *a, const struct loa
 	a->load.preload = false;
 }
 
-/* What is judged is judged here. */
+/*
+ * Fills the options that all agents share. The coordinator's side judges the result, so agents get
+ * no --percentile and so on.
+ */
 static void load_agents_fill_options(struct load_agent_options *a, const struct load_options *o,
 				     const struct load_config *config)
 {
@@ -176,7 +179,7 @@ static void load_agents_on_lost(void *ctx, uint32_t agent)
 	load_process_kill(&((struct agents *)ctx)->processes[agent]);
 }
 
-/* The descriptors are the coordinator's once it is made, or has refused. */
+/* Starts the agents' processes. coordinator_new() owns their descriptors, also after an error. */
 static int load_agents_start_all(struct agents *agents, const struct load_options *o,
 				 const struct load_config *config, struct strbuf *why)
 {

@@ -32,7 +32,7 @@ static void load_consumer_apply_question(struct load_consumer *consumer)
 		c->method = q->method - 1;
 }
 
-/* The facts are complete: something else has come. */
+/* Starts the analysis: all facts have come before the first other event. */
 static int load_consumer_begin(struct load_consumer *consumer)
 {
 	int err;
@@ -51,7 +51,7 @@ static int load_consumer_begin(struct load_consumer *consumer)
 	return 0;
 }
 
-/* "NUMBER: why" */
+/* Parses "NUMBER: why". */
 static int load_consumer_agent_lost(struct load_consumer *consumer, const char *value)
 {
 	const char *why = strstr(value, ": ");
@@ -89,14 +89,14 @@ static int load_consumer_fact(struct load_consumer *consumer, const struct event
 		err = load_consumer_begin(consumer);
 		return err ? err : load_consumer_agent_lost(consumer, value);
 	}
-	/* Known only when all is converted. */
+	/* Known only after all stamps were converted. */
 	if (!strcmp(key, LOAD_FACT_NIC_ERROR))
 		return load_setup_add_fact(&consumer->setup, key, value);
-	/* What was asked for is settled once the run has begun. */
+	/* Facts about the configuration are ignored once the run has begun. */
 	return consumer->analysis ? 0 : load_setup_add_fact(&consumer->setup, key, value);
 }
 
-/* Of the recording: what the writer could not keep. */
+/* Counts events that the recording's writer had to drop. */
 static void load_consumer_loss(struct load_consumer *consumer, const struct event *event)
 {
 	struct event_loss loss;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run of `load` leaves in files beside its result: every request as a line of CSV
- * (--samples), the latencies of each second for tools that read HdrHistogram's log (--hdr), and how
- * many took how long (--ccdf). A file that fails is said once and is not written any further.
+ * The output files of a run of `load` besides its result: every request as a line of CSV
+ * (--samples), the latencies of each second as an HdrHistogram log (--hdr), and the CCDF (--ccdf).
+ * After an error, reported once, a file is not written any further.
  */
 #ifndef HOSTLAT_CMD_LOAD_FILES_H
 #define HOSTLAT_CMD_LOAD_FILES_H
@@ -16,33 +16,34 @@
 #include "output/hdr.h"
 
 struct load_file {
-	const char *path;   /* NULL: not asked for */
+	const char *path;   /* NULL: not requested */
 	const char *what;
 	struct outfile out;
 	struct strbuf text; /* not yet written */
-	int error;          /* why it is not whole */
+	int error;          /* why it is incomplete: -errno, or 0 */
 };
 
 struct load_files {
 	struct load_file samples, log, ccdf;
 	struct sample_csv csv;
-	struct hdr hdr;                           /* of the interval that goes on */
+	struct hdr hdr;                           /* histogram of the current interval */
 	struct run_facts facts;
-	bool closed_loop;                         /* latencies count from the actual send */
-	bool probes;                  /* there are latency agents: only theirs are latencies */
-	uint64_t started_ns, from_ns;             /* of the schedule, of the interval; 0: not yet */
+	bool closed_loop;                         /* latencies start at the actual send */
+	bool probes;                  /* there are latency agents: only their requests count */
+	/* start of the schedule and of the interval; 0: not yet */
+	uint64_t started_ns, from_ns;
 };
 
-/* A path that is NULL: no such file. Returns 0 or, after a message, -errno. */
+/* Opens the files; a path of NULL means none. Returns 0 or, after a message, -errno. */
 int load_files_open(struct load_files *files, const char *samples, const char *hdr,
 		    const char *ccdf);
 
-/* Takes a block of any kind. Returns 0 or -ENOMEM. */
+/* Adds a block of any kind. Returns 0 or -ENOMEM. */
 int load_files_add(struct load_files *files, const struct event_block *block);
 
 /*
- * Puts them in their place; `analysis` is finished, or NULL: then there is no CCDF. What went wrong
- * is in their `error`, and has been said.
+ * Completes the files; `analysis` is finished, or NULL for no CCDF. Errors are in their `error`,
+ * and were reported.
  */
 void load_files_close(struct load_files *files, const struct load_analysis *analysis);
 void load_files_release(struct load_files *files);

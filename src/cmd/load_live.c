@@ -23,13 +23,13 @@
 struct live_run {
 	const struct load_live *live;
 	struct load_backend backend;
-	struct event_memsource *queue; /* facts of our own */
+	struct event_memsource *queue; /* facts put by this command */
 	struct progress progress;
-	bool stopping; /* nothing more is sent */
-	bool cutting;  /* nor waited for */
+	bool stopping; /* sending was stopped */
+	bool cutting;  /* waiting for replies was stopped */
 };
 
-/* ---- the engine as a maker ---- */
+/* ---- the engine as a backend ---- */
 
 static int engine_connect(void *ctx, int stop_fd, struct strbuf *why)
 {
@@ -94,8 +94,8 @@ static int load_live_new_engine(struct load_backend *backend, const struct load_
 /* ---- the stream ---- */
 
 /*
- * Records and samples keep their order in the file, so that an analysis of it makes every decision
- * where the live one made it.
+ * Keeps records and samples in order in the file, so that an analysis of the file makes the same
+ * decisions at the same events.
  */
 static void load_live_record(struct recording *recording, const struct event_block *block)
 {
@@ -106,7 +106,7 @@ static void load_live_record(struct recording *recording, const struct event_blo
 		recording_flush(recording);
 }
 
-/* Hands on what is there. Returns 1 once it is decided, 0, or -errno. */
+/* Consumes the available events. Returns 1 if the analysis has decided, 0, or -errno. */
 static int load_live_drain(struct live_run *run, struct event_source *source)
 {
 	struct event_block block;
@@ -145,7 +145,7 @@ static int load_live_put_facts(struct live_run *run)
 	return err ? err : load_live_drain_facts(run);
 }
 
-/* Into the stream, at this place of it: the analysis is told by the fact. */
+/* Puts the interruption as a fact at this point of the stream, which the analysis reads. */
 static int load_live_interrupt(struct live_run *run)
 {
 	int err = event_put_fact(event_memsource_sink(run->queue), clock_now(),
@@ -194,7 +194,7 @@ static void stop_waiting(struct live_run *run)
 	run->cutting = true;
 }
 
-/* The first one ends the sending, the second one the waiting for replies. */
+/* The first signal stops sending, the second one stops waiting for replies. */
 static int load_live_handle_signals(struct live_run *run)
 {
 	struct stop *stop = run->live->stop;
@@ -245,7 +245,7 @@ static int load_live_new_backend(struct load_backend *backend, const struct load
 	return load_live_new_engine(backend, live, why);
 }
 
-/* 0, or an exit code after a message. */
+/* Makes and starts the backend. Returns 0, or an exit code after a message. */
 static int load_live_begin(struct live_run *run)
 {
 	struct strbuf why = STRBUF_INIT(16384);

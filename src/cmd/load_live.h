@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One live run: what its maker tells (load_backend.h) is recorded and taken in. */
+/* A live run: the events of its backend (load_backend.h) are recorded and consumed. */
 #ifndef HOSTLAT_CMD_LOAD_LIVE_H
 #define HOSTLAT_CMD_LOAD_LIVE_H
 
@@ -9,19 +9,20 @@
 #include "cmd/recording.h"
 
 struct load_live {
-	const struct load_options *options; /* who makes the load, and what agents are told */
+	const struct load_options *options; /* the options, also for agents */
 	const struct load_config *config;
 	const struct load_analysis_config *analysis;
 	struct stop *stop;
 	struct recording *recording;
 	struct load_consumer *consumer;
 	bool quiet;
-	const char *label; /* one of many: of the progress line, "run 3 of 10"; NULL: none */
+	/* for the progress line of one of many runs, "run 3 of 10"; NULL: none */
+	const char *label;
 };
 
 /*
- * Runs until the end, a decision or a signal; `intake` has been finished then. Returns EXIT_OK or,
- * after a message, EXIT_USAGE or EXIT_CANNOT. A signal is no failure: intake->interrupted.
+ * Runs until the end, a decision or a signal, and finishes the consumer. Returns EXIT_OK or, after
+ * a message, EXIT_USAGE or EXIT_CANNOT. A signal is no failure: see consumer->interrupted.
  */
 int load_live_run(const struct load_live *live);
 

@@ -17,12 +17,12 @@
 #include "load/protocol.h"
 #include "report/human.h"
 
-#define RUN_TIME_DEFAULT (10 * NS_PER_S) /* of each run of a sweep or repetition */
+#define RUN_TIME_DEFAULT (10 * NS_PER_S) /* default time of each run of a sweep or repetition */
 #define PAIRS_DEFAULT 10
 #define PAIRS_MIN 5
 /*
- * Of a slice: decisions are made at ticks, and the rate is judged on the last half of the time. Two
- * ticks in it, and as much before it as connections and caches need to warm up.
+ * Shortest slice: the rate is judged on the last half of a slice, which must have two ticks; the
+ * first half is for connections and caches to warm up.
  */
 #define SLICE_MIN_NS (5 * LOAD_TICK_NS)
 
@@ -71,7 +71,10 @@ static uint64_t slice_ns(const struct load_many_options *o, const struct load_op
 	return all / (2 * pairs_of(o));
 }
 
-/* As a run's interval needs: below it, a quantile is some request's, not the target's. */
+/*
+ * Requests needed beyond the quantile in each slice, as for a run's interval; with fewer, a slice's
+ * quantile is random.
+ */
 #define SLICE_BEYOND 10.0
 
 static void check_slice_rate(const struct load_many_options *o, const struct load_options *load,
@@ -144,11 +147,15 @@ struct many {
 	const struct load_options *load;
 	const struct common_options *common;
 	struct stop *stop;
-	uint32_t stored;   /* --preload is done: bit 0 of the URLs, 1 of --against */
+	/* servers with stored keys (--preload): bit 0 the URL's, bit 1 --against's */
+	uint32_t stored;
 	struct load_batch batch;
 };
 
-/* Of the n-th run: one schedule in all of them would be one mistake. JSON is sure of 53 bits. */
+/*
+ * Returns the seed of the n-th run: with the same schedule, all runs would share its peculiarities.
+ * 53 bits, which JSON numbers preserve.
+ */
 static uint64_t run_seed(uint64_t seed, uint64_t n)
 {
 	uint64_t own = rng_derive(seed, n) >> 11;
@@ -156,7 +163,7 @@ static uint64_t run_seed(uint64_t seed, uint64_t n)
 	return own ? own : 1;
 }
 
-/* The bit of `stored` of what this run loads. */
+/* Returns the bit of `stored` of this run's server. */
 static uint32_t store_of(const struct many *m, const struct load_batch_run *run)
 {
 	return run->url && run->url == m->o->against ? 2 : 1;

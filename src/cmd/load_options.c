@@ -236,7 +236,7 @@ int load_options_check(const struct load_options *o, bool rate_known, struct str
 	return check_hosts(o, why);
 }
 
-/* What is read of a workload, by any of the URLs. */
+/* Lists the names of these workload settings. */
 static void name_settings(uint32_t settings, struct strbuf *out)
 {
 	const char *between = "";
@@ -314,7 +314,7 @@ int load_options_useful(const struct load_options *o, const char *against, struc
 
 /* ---- configs ---- */
 
-/* In seconds: the mean latency at which the connections would all be busy. */
+/* Mean latency, in seconds, at which all default connections would be busy. */
 #define LATENCY_ALLOWED 0.005
 #define CONNECTIONS_LEAST 32
 #define CONNECTIONS_MOST 1024
@@ -342,12 +342,12 @@ static int some_seed(uint64_t *seed)
 	do {
 		if (getrandom(seed, sizeof(*seed), 0) != sizeof(*seed))
 			return -errno;
-		*seed >>= 11; /* 53 bits: what reads JSON's numbers as doubles keeps them */
+		*seed >>= 11; /* 53 bits, which JSON readers that use doubles preserve */
 	} while (!*seed);
 	return 0;
 }
 
-/* A file of times has its own rate and, unless told otherwise, length. */
+/* Gets rate and length (unless --max-time is given) from a file of times. */
 static int file_rate(const struct arrival *arrival, uint64_t *duration_ns, double *rate,
 		     struct strbuf *why)
 {
@@ -369,7 +369,10 @@ static int file_rate(const struct arrival *arrival, uint64_t *duration_ns, doubl
 	return err;
 }
 
-/* Of agents: the rate and connections of all that load, the threads of each. */
+/*
+ * Fills the engine's config. With agents, rate and connections are totals over all agents that
+ * load; threads are per agent.
+ */
 static void load_options_engine(const struct load_options *o, double rate, struct load_config *c)
 {
 	const uint32_t n = load_hosts_loading(&o->hosts);
@@ -420,7 +423,7 @@ int load_options_config(const struct load_options *o, double rate, uint64_t dura
 	if (!config->seed)
 		err = some_seed(&config->seed);
 	*analysis = (struct load_analysis_config){
-		.rate = o->loop == LOOP_OPEN ? rate : 1, /* a closed loop's is not looked at */
+		.rate = o->loop == LOOP_OPEN ? rate : 1, /* not used in a closed loop */
 		.arrival = arrival,
 		.loop = o->loop,
 		.stamps = o->stamps,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options that say what load is made and how it is judged, and the configs that they become:
- * shared by whoever makes load.
+ * The options for generating and judging load, and their conversion to configs; shared by all
+ * commands that generate load.
  */
 #ifndef HOSTLAT_CMD_LOAD_OPTIONS_H
 #define HOSTLAT_CMD_LOAD_OPTIONS_H
@@ -10,15 +10,18 @@
 #include "base/strbuf.h"
 #include "base/privilege.h"
 
-/* For the stamps of a card and a latency agent's busy polling; for open files. */
+/*
+ * Needed for NIC time stamps and busy polling of latency agents, and to raise the limit of open
+ * files.
+ */
 #define LOAD_PRIVILEGES (PRIVILEGE(CAP_NET_ADMIN) | PRIVILEGE(CAP_SYS_RESOURCE))
-/* For agents in other network namespaces. */
+/* Needed for agents in other network namespaces. */
 #define LOAD_PRIVILEGES_NETNS (PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_SYS_PTRACE))
 #include "load/analysis.h"
 #include "load/config.h"
 #include "load/hosts.h"
 
-/* What is 0 or NULL was not given. */
+/* Options; 0 or NULL: not given. */
 struct load_options {
 	struct opt_list urls;
 	double rate;
@@ -28,11 +31,11 @@ struct load_options {
 	uint64_t max_time_ns, timeout_ns, drain_ns, seed;
 	bool pin, spin, preload, insecure;
 	const char *ca_file, *cert_file, *key_file, *expect;
-	/* How it is judged; `method` is an enum load_method + 1. */
+	/* How the run is judged; `method` is an enum load_method + 1. */
 	uint32_t method;
 	double percentile, confidence, max_errors;
 	uint64_t ci_width_ns;
-	struct load_hosts_options hosts; /* not of the rows below */
+	struct load_hosts_options hosts; /* not in the rows below */
 };
 
 extern const struct opt load_hosts_option_rows[];
@@ -47,32 +50,32 @@ extern const struct opt load_option_rows[];
 #define OPTIONS_LOAD(config, member)                                                               \
 	OPT_ROWS(config, member, struct load_options, load_option_rows)
 
-/* Rows that can't be given where nothing is measured: for `excludes`. */
+/* Options that are invalid without a measurement, for `excludes`. */
 #define LOAD_OPTIONS_MEASURING                                                                     \
 	"rate,arrival,workload,loop,timestamps,connections,outstanding,threads,"                   \
 	"requests-per-connection,max-time,timeout,drain,seed,pin,spin,preload,insecure,ca,"        \
 	"cert,key,expect,ci-width,max-errors," LOAD_HOSTS_ROWS
 
-/* What the options leave open: the most sensible for this machine and rate. */
+/* Defaults of options. */
 #define LOAD_MAX_TIME_DEFAULT (60 * NS_PER_S)
 #define LOAD_PERCENTILE_DEFAULT 0.99
 #define LOAD_CONFIDENCE_DEFAULT 0.95
 
 /*
- * What only all options together show. Returns 0; -EINVAL: bad usage; -ENOENT and the like: a file
- * can't be read. Then `why` is a sentence for the user. `rate_known`: the rate comes otherwise.
+ * Checks combinations of options. Returns 0, -EINVAL: bad usage, or the error of reading a file,
+ * with a sentence for the user in `why`. `rate_known`: the rate does not come from --rate.
  */
 int load_options_check(const struct load_options *o, bool rate_known, struct strbuf *why);
 
 /*
- * Refuses, in the same way, options that would do nothing with valid other ones. `against` is one
- * more URL, or NULL.
+ * Refuses options that have no effect with the other ones. `against` is another URL, or NULL.
+ * Returns as load_options_check().
  */
 int load_options_useful(const struct load_options *o, const char *against, struct strbuf *why);
 
 /*
- * The configs for one run at this rate and of this length (0: as the options or the arrivals' file
- * say). Strings are borrowed from the options. Returns as load_options_check().
+ * Makes the configs for a run of this rate and length (0: from the options or the file of
+ * --arrival). Strings are borrowed from the options. Returns as load_options_check().
  */
 int load_options_config(const struct load_options *o, double rate, uint64_t duration_ns,
 			struct load_config *config, struct load_analysis_config *analysis,

@@ -20,7 +20,7 @@
 #define COMMAND_MAX 4096
 
 struct load_child {
-	int in, out, err, netns; /* netns -1: ours */
+	int in, out, err, netns; /* netns -1: this process's */
 	const char *words[WORDS];
 };
 
@@ -64,7 +64,7 @@ static int load_spawn_choose(struct load_child *child, const struct load_host *h
 
 /* ---- the child ---- */
 
-/* What we have changed for ourselves, it does not inherit. */
+/* Restores signal settings that the child must not inherit. */
 static void restore_signals(void)
 {
 	sigset_t none;
@@ -119,7 +119,7 @@ static int load_spawn_fork(struct load_process *p, struct load_child *child)
 		p->pid = 0;
 		return err;
 	}
-	setpgid(p->pid, p->pid); /* it does so too: whoever comes first */
+	setpgid(p->pid, p->pid); /* the child does so too, as either may run first */
 	close(child->in);
 	close(child->out);
 	close(child->err);

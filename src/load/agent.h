@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What coordinator and agent say to each other. Down, on the agent's stdin, lines of text; up, on
- * its stdout, an event stream (event/writer.h) that holds the run's events and answers as facts.
- * docs/design/load-agents.md has the reasons.
+ * The protocol between coordinator and agent. The coordinator writes lines of text to the agent's
+ * stdin. The agent writes an event stream (event/writer.h) to its stdout: the run's events, and its
+ * answers as facts. docs/design/load-agents.md has the reasons.
  *
  *	arg WORD      an option of the run, as on the command line; any number of them
  *	make          makes the engine: AGENT_STATE "made"
@@ -12,8 +12,8 @@
  *	stop          sends nothing more, drains, and ends with LOAD_FINAL
  *	cut           sends nothing more, and ends with LOAD_FINAL at once
  *
- * What can't be done is AGENT_ERROR with a sentence, and the end. The end of stdin, or nothing on
- * it for AGENT_SILENCE_NS, ends the agent at once, whatever it does.
+ * If the agent cannot carry out a command, it answers AGENT_ERROR with a sentence and ends. It also
+ * ends at once when stdin ends, or when nothing arrives on stdin for AGENT_SILENCE_NS.
  */
 #ifndef HOSTLAT_LOAD_AGENT_H
 #define HOSTLAT_LOAD_AGENT_H
@@ -22,12 +22,14 @@
 #define AGENT_MADE "made"
 #define AGENT_CONNECTED "connected"
 #define AGENT_CLOCK "agent.clock"
-#define AGENT_VERSION "agent.version" /* of hostlat; its first words */
+#define AGENT_VERSION "agent.version" /* hostlat's version; the first fact an agent sends */
 #define AGENT_ERROR "agent.error"
 
 #define AGENT_LINE_MAX 8192
 
-/* In ns. The coordinator says something more often. While the agent connects it does not count. */
+/*
+ * In ns. The coordinator sends a line more often than this. Not enforced while the agent connects.
+ */
 #define AGENT_SILENCE_NS 30000000000ULL
 
 #endif

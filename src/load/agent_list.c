@@ -11,7 +11,7 @@
 #include "load/setup.h"
 #include "report/human.h"
 
-/* The name of an enum load_role; NULL beyond it. */
+/* Returns the name of an enum load_role, or NULL if there is no such role. */
 static const char *role_name(uint32_t role)
 {
 	static const char *const names[] = {
@@ -118,7 +118,7 @@ static int agent_list_read_lost(struct agent_list *list, const char *value)
 	if (sscanf(value, "%" SCNu32 ": %n", &agent, &why) != 1 || !why)
 		return -EBADMSG;
 	if (agent >= list->n)
-		return 0; /* one whose name nobody told */
+		return 0; /* no LOAD_FACT_AGENT came for this agent */
 	e = &list->agents[agent];
 	e->lost = true;
 	snprintf(e->why, sizeof(e->why), "%s", value + why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who made the load, as facts in the stream and as a table in the result: the agents of a run, what
- * they were for, how far their clocks were off, and why one was lost.
+ * The agents of a run, as facts in the stream and as a table in the result: name, role, clock
+ * offset, and why an agent was lost.
  */
 #ifndef HOSTLAT_LOAD_AGENT_LIST_H
 #define HOSTLAT_LOAD_AGENT_LIST_H
@@ -18,7 +18,7 @@
 
 #define LOAD_FACT_AGENT "load.agent"             /* "NUMBER ROLE NAME" */
 #define LOAD_FACT_AGENT_CLOCK "load.agent_clock" /* "NUMBER OFFSET_NS ERROR_NS" */
-#define LOAD_FACT_AGENT_POLLED "load.agent_polled" /* "NUMBER VALUE", as polled_take() reads it */
+#define LOAD_FACT_AGENT_POLLED "load.agent_polled" /* "NUMBER VALUE", as polled_parse() reads it */
 
 struct agent_list_entry {
 	bool known, clock_known, lost, polled_known;
@@ -27,12 +27,12 @@ struct agent_list_entry {
 	int64_t offset_ns;
 	uint64_t error_ns;
 	uint64_t polled;        /* packets */
-	const char *not_polled; /* why there are none; NULL */
+	const char *not_polled; /* why no packets were polled; NULL: some were */
 };
 
 struct agent_list {
 	struct agent_list_entry agents[LOAD_AGENTS_MAX];
-	uint32_t n; /* all numbers are below it; 0: the run had no agents */
+	uint32_t n; /* agent numbers are below n; 0: the run had no agents */
 };
 
 int agent_list_put_agent(struct event_sink *sink, uint64_t now, uint32_t agent, uint32_t role,
@@ -40,13 +40,13 @@ int agent_list_put_agent(struct event_sink *sink, uint64_t now, uint32_t agent, 
 int agent_list_put_clock(struct event_sink *sink, uint64_t now, uint32_t agent,
 			 const struct offset *offset);
 
-/* `value` is that of an agent's LOAD_FACT_POLLED; one that none can have is left out. */
+/* `value` is the value of an agent's LOAD_FACT_POLLED; an invalid value is ignored. */
 int agent_list_put_polled(struct event_sink *sink, uint64_t now, uint32_t agent, const char *value);
 
-/* Any fact; those of others are ignored. -EBADMSG: one of these, but not as they are written. */
+/* Adds a fact; facts with other keys are ignored. Returns 0, or -EBADMSG for a malformed value. */
 int agent_list_add_fact(struct agent_list *list, const char *key, const char *value);
 
-/* Adds "agents", if there are any. */
+/* Adds the table "agents" to the report, if the run had agents. */
 void agent_list_report(const struct agent_list *list, struct report *r);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a stream of load events to a result: how long requests took, how sure that is, or why it
- * can't be said. Pure and deterministic: live, from a file, from many agents or from a simulation,
- * the same events give the same bits, whatever the order of the samples between two ticks.
+ * Turns a stream of load events into a result: how long requests took, with confidence intervals,
+ * or why there are none. Pure and deterministic: the same events give the same bits, whether they
+ * come live, from a file, from many agents or from a simulation, in any order of the samples
+ * between two ticks.
  *
  * Time series. Samples are counted by *intended* time into windows of exponential histograms of
  * schema LOAD_SCHEMA (0.27 % wide); when there are too many windows, neighbours are merged, so that
  * memory is bounded and every sample counts. A window is complete when a tick's `oldest_ns` has
- * passed its end: nothing is decided on requests some of which are still on their way. Times of all
- * agents must be in one clock: whoever joins streams of several hosts converts them before.
+ * passed its end, so that no decision is based on a window with requests in flight. The times of
+ * all agents must be of one clock: the caller converts those of other hosts.
  */
 #ifndef HOSTLAT_LOAD_ANALYSIS_H
 #define HOSTLAT_LOAD_ANALYSIS_H
@@ -26,22 +27,22 @@
 #define LOAD_SCHEMA 8
 
 struct load_analysis_config {
-	double rate;         /* of all agents that load, in equal shares; > 0 */
+	double rate;         /* requests/s of all agents that load, in equal shares; > 0 */
 	struct arrival arrival;
 	uint32_t loop;       /* enum load_loop */
-	uint32_t stamps;     /* enum load_stamps: what was asked for */
+	uint32_t stamps;     /* enum load_stamps: the requested time stamps */
 	uint32_t method;     /* enum load_method: load/methods.h */
-	uint32_t agents;     /* how many to expect: 1 to LOAD_AGENTS_MAX */
-	/* of these, latency agents: if any, only theirs are latencies */
+	uint32_t agents;     /* number of agents, 1 to LOAD_AGENTS_MAX */
+	/* latency agents among them; if > 0, only their requests count as latency */
 	uint32_t probes;
-	double percentile;   /* of --ci-width, 0 < p < 1 */
+	double percentile;   /* the percentile that --ci-width applies to, 0 < p < 1 */
 	uint64_t ci_width_ns; /* 0: run until the end */
 	double confidence;   /* 0.95 */
-	uint64_t max_time_ns; /* of the schedule; > 0 */
-	double max_errors;   /* share of failed requests that is still sound */
+	uint64_t max_time_ns; /* length of the schedule; > 0 */
+	double max_errors;   /* share of failed requests up to which the result is sound */
 };
 
-/* Where the state machine of the paper's Figure 4 stands. */
+/* States of the state machine in Figure 4 of the Lancet paper (load/lancet.h). */
 enum load_state {
 	LOAD_STATE_CONNECTING, LOAD_STATE_LOADING, LOAD_STATE_ARRIVALS, LOAD_STATE_WARMUP,
 	LOAD_STATE_DEPENDENCE, LOAD_STATE_STATIONARY, LOAD_STATE_INTERVAL, LOAD_STATE_DONE,
@@ -49,14 +50,14 @@ enum load_state {
 
 const char *load_state_name(enum load_state state);
 
-/* For the progress line. Unknown is 0 / NaN. */
+/* Numbers for the progress line; 0 or NaN: unknown. */
 struct load_status {
 	enum load_state state;
 	uint64_t elapsed_ns, remaining_ns; /* remaining at most */
 	uint64_t samples;                  /* usable so far */
-	/* of config.percentile at the last look; 0: none */
+	/* config.percentile at the last interim analysis; 0: none */
 	uint64_t quantile_ns, lo_ns, hi_ns;
-	uint64_t needed;                   /* requests for ci_width_ns at that dispersion; 0 */
+	uint64_t needed;                   /* requests needed for ci_width_ns; 0: unknown */
 	uint32_t looks;
 };
 
@@ -68,47 +69,50 @@ struct load_analysis *load_analysis_new(const struct load_analysis_config *confi
 void load_analysis_free(struct load_analysis *analysis);
 
 /*
- * Takes a block of any kind; those of no concern are ignored. Returns LOAD_MORE, LOAD_DECIDED
- * (the run may end: the interval is narrow enough, or nothing can be sent), -ENOMEM or -EBADMSG.
+ * Adds a block of events; kinds that the analysis does not use are ignored. Returns LOAD_MORE,
+ * LOAD_DECIDED (the run may end: the interval is narrow enough, or nothing can be sent), -ENOMEM or
+ * -EBADMSG.
  */
 int load_analysis_block(struct load_analysis *analysis, const struct event_block *block);
 
-/* Reasons that only the caller can know. */
+/* Reasons that only the caller knows. */
 void load_analysis_interrupted(struct load_analysis *analysis);
 void load_analysis_agent_lost(struct load_analysis *analysis, uint32_t agent, const char *why);
 
 void load_analysis_status(const struct load_analysis *analysis, struct load_status *out);
 
-/* Nothing more will come. Decides finally; then the two below may be called. */
+/*
+ * Ends the stream and evaluates the whole run. Only then may the functions below be called. Returns
+ * 0 or -ENOMEM.
+ */
 int load_analysis_finish(struct load_analysis *analysis);
 
 /* Borrows histograms of the analysis. Returns 0 or -errno. */
 int load_analysis_report(struct load_analysis *analysis, struct report *r);
 
 /*
- * The share of requests above each latency, as CSV (load/ccdf.h): of `intended`, in a closed loop
- * of `actual`. Of a finished analysis. Returns 0 or -ENOMEM.
+ * Writes the share of requests above each latency as CSV (load/ccdf.h), for latency from the
+ * intended send; in a closed loop from the actual send. Returns 0 or -ENOMEM.
  */
 int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv);
 
 /*
- * Final numbers for sweeps, --find-max and --assert. Bounds only where they mean something: there
- * are enough requests, and host interference (load/interference_bound.h) met too few to be the
- * tail.
+ * A quantile for sweeps, --find-max and --assert. It has bounds only if there are enough requests
+ * and host interference (load/interference_bound.h) affected too few of them to make up the tail.
  */
 struct load_quantile {
 	uint64_t ns, lo_ns, hi_ns;
 	bool known, bounded;
-	double confidence; /* that the bounds were made for: more than asked for (load/interim.h) */
+	double confidence; /* confidence of the bounds, higher than requested (load/interim.h) */
 };
 enum load_from { LOAD_INTENDED, LOAD_ACTUAL, LOAD_KERNEL, LOAD_FROMS };
 bool load_analysis_sound(const struct load_analysis *analysis);
-/* Says how the server ended all connections, if it answered nothing at all; otherwise NULL. */
+/* Returns how the server ended all connections if it answered no request; otherwise NULL. */
 const char *load_analysis_shut_out(const struct load_analysis *analysis);
 /*
- * Whether the run would be sound if config.percentile were q: every gate that depends on it is
- * judged anew, without --ci-width, which is asked of config.percentile alone. Returns 1, 0 (`why`
- * is a sentence), or -ENOMEM.
+ * Returns whether the run would be sound if config.percentile were q: 1, 0 (`why` is a sentence),
+ * or -ENOMEM. Judges again every gate that depends on the percentile, without --ci-width, which
+ * applies to config.percentile only.
  */
 int load_analysis_sound_at(const struct load_analysis *analysis, double q, struct strbuf *why);
 /*
@@ -118,13 +122,13 @@ int load_analysis_sound_at(const struct load_analysis *analysis, double q, struc
 enum load_from load_analysis_main(const struct load_analysis *analysis);
 /* "from intended send" */
 const char *load_from_words(enum load_from from);
-/* Samples of it that were used: its quantiles are theirs. */
+/* Number of samples that its quantiles were computed from. */
 uint64_t load_analysis_count(const struct load_analysis *analysis, enum load_from from);
-/* Requests answered per second while they were sent; NaN: unknown. */
+/* Requests answered per second while requests were sent; NaN: unknown. */
 double load_analysis_achieved(const struct load_analysis *analysis);
 /*
- * Of the whole run: replies, and those of them that held nothing. False: it is not known, since the
- * version that recorded it did not count them.
+ * Replies of the whole run, and how many of them were misses. load_analysis_misses() returns false
+ * if the recording comes from a version that did not count misses.
  */
 struct load_misses {
 	uint64_t completed, misses;

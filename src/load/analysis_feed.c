@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Takes events in, and decides at fixed times whether they suffice. */
+/* Reads the stream of events, and decides at fixed times whether the samples suffice. */
 #include "load/analysis.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "load/methods.h"
 #include "load/verdict.h"
 
-#define UNREACHABLE_NS (3 * NS_PER_S) /* then a run ends early */
+#define UNREACHABLE_NS (3 * NS_PER_S) /* no server for so long ends a run early */
 
 const char *load_state_name(enum load_state state)
 {
@@ -55,7 +55,7 @@ struct load_analysis *load_analysis_new(const struct load_analysis_config *confi
 		interference_sum_init(&a->agents[i].interference);
 		gap_queue_init(&a->agents[i].gaps);
 	}
-	/* At the first look there must be enough windows; later ones merge them. */
+	/* Windows must be narrow enough for the first interim analysis; later they are merged. */
 	err = series_init(&a->series, config->ci_width_ns ? interim_time(config->max_time_ns, 0) :
 							    config->max_time_ns);
 	if (!err && a->method->init)
@@ -92,13 +92,13 @@ void load_analysis_free(struct load_analysis *analysis)
 
 /* -- samples -------------------------------------------------------------------------------- */
 
-/* A result stands on what its decision stood on, though the run goes on until it is stopped. */
+/* The result uses the same samples as the decision, although more come until the run stops. */
 static bool analysis_feed_is_late(const struct load_analysis *a, uint64_t ns)
 {
 	return a->decided && ns >= a->decided_ns;
 }
 
-/* What counts as latency: of those that load, or of those that only probe. */
+/* Adds a request whose latency counts: of a latency agent, if there are any; else of any agent. */
 static int analysis_feed_latency(struct load_analysis *a, struct load_agent *agent,
 				 const struct event_sample *s)
 {
@@ -158,7 +158,7 @@ static int analysis_feed_samples(struct load_analysis *a, const struct event_blo
 
 /* -- ticks ---------------------------------------------------------------------------------- */
 
-/* Requests intended before it have all had their outcome. */
+/* Returns a time before which every intended request has ended. */
 static uint64_t analysis_feed_horizon(const struct load_analysis *a)
 {
 	uint64_t ns = UINT64_MAX;
@@ -186,7 +186,7 @@ static uint64_t latest_start(const struct load_analysis *a)
 	return ns;
 }
 
-/* What was sent until then: of each agent that still sends. */
+/* Stores the counters of an agent that still sends, as of this tick. */
 static void analysis_feed_sending(struct load_analysis *a, struct load_agent *agent,
 				  uint64_t elapsed, const struct event_load *tick)
 {
@@ -222,11 +222,11 @@ static void analysis_feed_counters(struct load_analysis *a, struct load_agent *a
 		return;
 	if (!agent->exhausted && !agent->final)
 		analysis_feed_sending(a, agent, elapsed, tick);
-	else if (agent->exhausted && !agent->sending_ns) /* it was over before the first tick */
+	else if (agent->exhausted && !agent->sending_ns) /* ended before the first tick */
 		analysis_feed_sending(a, agent, elapsed < max ? elapsed : max, tick);
 }
 
-/* For so long that nobody restarts it: an outage is part of what is measured. */
+/* An outage shorter than UNREACHABLE_NS (such as a restart) is part of the measurement. */
 static bool all_unreachable(const struct load_analysis *a, uint64_t now)
 {
 	for (uint32_t i = 0; i < a->config.agents; i++) {
@@ -257,7 +257,7 @@ static int analysis_feed_tick(struct load_analysis *a, const struct event *event
 	return a->method->look(a, latest_start(a), analysis_feed_horizon(a));
 }
 
-/* Known only to what recorded it: other facts are the caller's. */
+/* Causes of failures come as facts; the caller reads all other facts. */
 static int analysis_feed_fact(struct load_analysis *a, const struct event *event)
 {
 	const char *key, *value;
@@ -322,8 +322,8 @@ void load_analysis_agent_lost(struct load_analysis *analysis, uint32_t agent, co
 /* -- results -------------------------------------------------------------------------------- */
 
 /*
- * A server that froze just before the end holds the slowest requests of all, and there is no sample
- * of them: in the ranks they count as failed ones do.
+ * Counts requests without an end. If a server froze just before the end of the run, they are the
+ * slowest of all and have no samples, so they rank like failed requests.
  */
 static uint64_t analysis_feed_unfinished(const struct load_analysis *a)
 {
@@ -413,12 +413,12 @@ int load_analysis_sound_at(const struct load_analysis *analysis, double q, struc
 	at_q = malloc(sizeof(*at_q));
 	if (!at_q)
 		return -ENOMEM;
-	/* An evaluation changes nothing but the result; all else is the same, and not owned. */
+	/* An evaluation only changes the result; everything else is shared with `analysis`. */
 	*at_q = *analysis;
 	at_q->result = (struct load_result){ 0 };
 	at_q->evaluated = false;
 	at_q->config.percentile = q;
-	/* What rises and falls beyond both says nothing against the lower one. */
+	/* A trend in a tail beyond both percentiles does not make the lower one unsound. */
 	if (analysis->config.percentile > 0.5)
 		at_q->tail_q = analysis->config.percentile;
 	at_q->config.ci_width_ns = 0;
@@ -445,14 +445,14 @@ int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv)
 	err = ccdf_band(&range, analysis->result.confidence, &band);
 	if (err)
 		return err;
-	/* A share of disturbed requests moves the curve by no more than itself. */
+	/* Requests affected by host interference move the curve by at most their share. */
 	band.half += interference_bound_late(analysis, 0) + interference_bound_lost(analysis) +
 		     interference_bound_gaps(analysis, 0);
 	ccdf_csv(&range, &band, csv);
 	return csv->error;
 }
 
-/* Of the evaluation's quantiles if it is one of them, else made for it. False without memory. */
+/* Finds the interval of q among those of the evaluation, or computes it. False: no memory. */
 static bool find_interval(const struct load_analysis *a, enum load_from from, double q,
 			  struct interval *out)
 {
@@ -469,8 +469,8 @@ static bool find_interval(const struct load_analysis *a, enum load_from from, do
 }
 
 /*
- * Without more than this share of the replies, the others are a selection: the last ones of their
- * receive calls. Their quantiles are observed, and no interval holds the quantile of all.
+ * Beyond this share of censored replies, the other replies are a biased selection: the last ones of
+ * their receive calls. Then kernel quantiles are shown without an interval.
  */
 #define CENSORED_MOST 0.01
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A finished analysis as a report: the lines that can be quoted, and the contract's JSON. */
+/* Reports a finished analysis: sentences for people, and the documented JSON. */
 #include <errno.h>
 #include <math.h>
 
@@ -23,7 +23,7 @@ static const char *const from_words[LOAD_FROMS] = {
 	[LOAD_KERNEL] = "between kernel stamps",
 };
 
-/* A closed loop has no schedule, and so no intended times to speak of. */
+/* A closed loop has no schedule, so it has no latency from the intended send. */
 static bool analysis_report_has(const struct load_analysis *a, enum load_from from)
 {
 	return (a->result.pooled[from].count ||
@@ -48,7 +48,7 @@ uint64_t load_analysis_count(const struct load_analysis *analysis, enum load_fro
 	return analysis_report_has(analysis, from) ? analysis->result.pooled[from].count : 0;
 }
 
-/* Requests per second while they were sent; agents add up. */
+/* Returns requests per second while requests were sent, summed over agents. */
 static double analysis_report_rate(const struct load_analysis *a, bool achieved)
 {
 	double sum = 0;
@@ -141,7 +141,7 @@ static void analysis_report_interference(const struct load_analysis *a, struct r
 
 /* -- latencies ------------------------------------------------------------------------------ */
 
-/* config.percentile may be one of the others. */
+/* Whether quantile i repeats an earlier one: config.percentile may be a standard percentile. */
 static bool is_again(const struct load_result *res, int i)
 {
 	bool again = false;
@@ -208,10 +208,10 @@ static void analysis_report_latency(const struct load_analysis *a, struct report
 }
 
 /*
- * Means of the parts over the rows [from, to); they sum to the mean of the whole. A part that none
- * of the requests has a stamp for is NaN: stamps are distances of at least 1 ns, and what follows
- * a wait is only known with the stamp before it. Of requests without stamps among others the time
- * is unexplained, so that the other parts are shares of the whole, too small rather than too great.
+ * Computes the mean of each latency part over the rows [from, to); the means sum to the mean
+ * latency. A part without any time stamp is NaN (stamped distances are at least 1 ns). The time of
+ * requests without stamps counts as unexplained, so the other parts are rather too small than too
+ * large.
  */
 static uint64_t mean_parts(const struct load_result *res, uint32_t from, uint32_t to,
 			   double out[LOAD_PARTS])
@@ -259,7 +259,7 @@ static void add_parts_row(const struct load_result *res, const char *of, uint32_
 	table_add(t, cells, ARRAY_LEN(cells));
 }
 
-/* Of all, and of those about as slow (19 %) as a quantile: where its time goes. */
+/* Adds the mean latency parts of all requests, and of those within 19 % of each quantile. */
 static void analysis_report_parts(const struct load_analysis *a, struct report *r)
 {
 	static const struct column columns[] = {
@@ -318,7 +318,10 @@ static const char *quantile_name(struct report *r, double q)
 	return report_format(r, "p%.10g", 100 * q);
 }
 
-/* Three digits: what an interval of a percent needs, and human_ns() doesn't give. */
+/*
+ * A unit for latencies with three digits, so that an interval of 1 % is visible; human_ns() rounds
+ * more.
+ */
 struct latency_unit {
 	const char *name;
 	double ns;
@@ -361,7 +364,7 @@ static const char *quantile_words(const struct load_analysis *a, enum load_from 
 			     100 * a->config.confidence);
 }
 
-/* Of what is offered; the rest may be under way, or is in the other number. */
+/* Share of the offered rate from which on it counts as reached; the rest may be in flight. */
 #define REACHED 0.98
 
 static void add_rate_words(const struct load_analysis *a, struct report *r)
@@ -399,7 +402,7 @@ static void analysis_report_title(const struct load_analysis *a, enum load_from 
 	add_rate_words(a, r);
 }
 
-/* "client queue 1 µs · tx stack 3 µs": of the requests about as slow as the median. */
+/* "client queue 1 µs · tx stack 3 µs": mean parts of the requests about as slow as quantile q. */
 static const char *parts_words(const struct load_analysis *a, double q, struct report *r)
 {
 	const struct load_result *res = &a->result;
@@ -409,7 +412,7 @@ static const char *parts_words(const struct load_analysis *a, double q, struct r
 	char buf[HUMAN_MAX];
 	uint32_t row;
 
-	/* They are parts of that latency, and of no other. */
+	/* Parts sum to the latency from the intended send, and to no other latency. */
 	if (a->main != LOAD_INTENDED ||
 	    hist_quantile(&res->pooled[LOAD_INTENDED], q, &found))
 		return words;
@@ -425,7 +428,7 @@ static const char *parts_words(const struct load_analysis *a, double q, struct r
 	return words ? words : "";
 }
 
-/* What a request is worth at each quantile: the rate at which samples would be independent. */
+/* Reports, for each quantile, how many dependent requests are worth one independent request. */
 static void add_sampling(const struct load_analysis *a, enum load_from main, struct report *r)
 {
 	const char *words = NULL;
@@ -444,7 +447,7 @@ static void add_sampling(const struct load_analysis *a, enum load_from main, str
 		report_finding(r, "independent: %s", words);
 }
 
-/* A server that has nothing to say is quick: that is not the latency that was asked for. */
+/* A miss is answered quickly, so its latency is not the one to be measured. */
 static void add_misses(const struct load_analysis *a, struct report *r)
 {
 	struct load_misses m;

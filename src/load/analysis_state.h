@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an analysis knows, and what its last evaluation made of it. Filled by analysis_feed.c,
- * judged by evaluate.c and gates.c, shown by analysis_report.c.
+ * The state of an analysis, and the result of its last evaluation. analysis_feed.c fills it,
+ * evaluate.c and gates.c judge it, analysis_report.c shows it.
  */
 #ifndef HOSTLAT_LOAD_ANALYSIS_STATE_H
 #define HOSTLAT_LOAD_ANALYSIS_STATE_H
@@ -22,22 +22,22 @@ struct method;
 
 struct load_agent {
 	bool seen, lost, final, exhausted, unreachable;
-	uint64_t reachable_ns;       /* when it last was, as far as known */
-	struct event_load last;       /* its counters now */
-	struct event_load before;     /* ... after half as many ticks, or up to half of that */
-	struct event_load half;       /* what `before` will be */
-	struct event_load sending;    /* ... at the last tick before the schedule's end, or at it */
-	/* when that was, from the schedule's begin; 0: unknown */
+	uint64_t reachable_ns;       /* last time the server was reachable */
+	struct event_load last;       /* counters at the last tick */
+	struct event_load before;     /* counters after a quarter to a half of the ticks so far */
+	struct event_load half;       /* next value of `before` */
+	struct event_load sending;    /* counters at the last tick before the end of the schedule */
+	/* time of `sending` since the start of the schedule; 0: unknown */
 	uint64_t sending_ns;
-	uint64_t exhausted_ns;        /* from the schedule's begin */
-	uint64_t ticks, ticks_waiting; /* while sending; of these, with requests waiting */
-	uint64_t threads;             /* mask of those that samples came from */
-	uint64_t samples;             /* that count as latency */
-	/* ... `intended`, where several agents are compared */
+	uint64_t exhausted_ns;        /* end of its schedule, since the start */
+	uint64_t ticks, ticks_waiting; /* ticks while sending; those with requests waiting */
+	uint64_t threads;             /* mask of the threads that samples came from */
+	uint64_t samples;             /* samples that count as latency */
+	/* latency from intended send, if several agents are compared */
 	struct hist latency;
 	struct interference_sum interference;
 	struct gap_queue gaps;
-	char why[AGENT_WHY_MAX];      /* lost: what the caller says */
+	char why[AGENT_WHY_MAX];      /* why the agent was lost */
 };
 
 #define GATE_ALPHA 0.05
@@ -71,12 +71,12 @@ enum gate_id {
 };
 
 struct gate {
-	bool known;        /* it was judged */
-	bool pass;         /* it objects to nothing: also where it was not judged */
+	bool known;        /* the gate was judged */
+	bool pass;         /* true also if the gate was not judged */
 	const char *untested; /* why a gate that applies could not be judged; otherwise NULL */
 	double statistic, threshold;
-	bool tested;       /* p means something */
-	double p;          /* adjusted for all that were tested */
+	bool tested;       /* p is valid */
+	double p;          /* Holm-adjusted over all tested gates */
 };
 
 /* The quantiles of reports, and config.percentile as the last. */
@@ -88,18 +88,18 @@ struct load_result {
 	struct hist pooled[LOAD_FROMS];
 	struct hist lag[SERIES_LAGS];
 	uint64_t censored;            /* series_censored() of these windows */
-	uint64_t failed;              /* in these windows, like all above; and what had no end */
+	uint64_t failed;              /* failed and unfinished requests in these windows */
 	double q[LOAD_QUANTILES];
 	struct interval quantiles[LOAD_FROMS][LOAD_QUANTILES];
-	uint64_t check_lo_ns, check_hi_ns; /* of config.percentile by batches; 0, 0: none */
+	uint64_t check_lo_ns, check_hi_ns; /* interval of config.percentile by batches; 0: none */
 	struct parts_row *parts;      /* SERIES_PART_ROWS */
 	struct stationarity_tests median, tail;
 	struct gap_fit schedule, sent;
 	double shape;                 /* of the tail; NaN: unknown */
-	/* of neighbouring windows' shares of fast requests */
+	/* correlation of neighbouring windows' shares of fast requests */
 	double spearman, spearman_p;
 	struct gate gates[GATES];
-	enum load_state state;        /* the first that isn't passed */
+	enum load_state state;        /* the first state that did not pass */
 };
 
 struct load_analysis {
@@ -109,28 +109,28 @@ struct load_analysis {
 	struct balance balance;
 	struct interference_sum interference;         /* of all agents */
 	const struct method *method;
-	void *method_state;           /* of the method alone */
-	enum load_from main;          /* latency of which the interval must be narrow enough */
+	void *method_state;           /* private to the method */
+	enum load_from main;          /* the latency that --ci-width and the verdict apply to */
 	struct load_agent agents[LOAD_AGENTS_MAX];
-	struct causes causes;         /* of failures: known at the end */
+	struct causes causes;         /* causes of failures; known at the end of the run */
 	uint64_t retransmitted;
-	uint64_t never_sent;          /* of those that failed, by their samples */
+	uint64_t never_sent;          /* failed requests that were never sent, by their samples */
 	uint32_t looks;
-	/* what is tested as the tail if the percentile is none */
+	/* quantile tested as the tail if config.percentile is at most 0.5 */
 	double tail_q;
-	/* of one look, or of the end (interim.h) */
+	/* confidence of each interim analysis, or of the only one (interim.h) */
 	double look_confidence;
-	/* at the end: due, and neither completed nor failed */
+	/* requests due that neither completed nor failed by the end */
 	uint64_t unfinished;
-	uint64_t decided_ns;          /* what came before is what the decision stands on */
-	/* of the schedule, at the last tick; 0: unknown */
+	uint64_t decided_ns;          /* the decision uses samples intended before this time */
+	/* time since the start of the schedule at the last tick; 0: unknown */
 	uint64_t elapsed_ns;
 	bool interrupted, decided, finished;
 	bool evaluated;               /* `result` holds something */
 	struct load_result result;
 };
 
-/* Over all agents, of one of their counters. */
+/* Sums one counter over all agents. */
 #define SUM(type, a, field)                                                                        \
 	({                                                                                         \
 		type sum_ = 0;                                                                     \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What arrivals are: their names, and what each says of the gap between two requests. */
+/* The names of arrival processes, and the distribution of gaps for each. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +15,9 @@
 #define SHAPE_MIN 0.01
 #define SHAPE_MAX 100
 /*
- * A Pareto law has a mean above a shape of 1. Nearer than this, runs of any length that is in reach
- * send far faster than the rate: most gaps are as short as the mean times (shape - 1) / shape.
+ * A Pareto distribution has a mean only for shapes above 1. Closer to 1 than this, any run of
+ * practical length sends far faster than the rate, since most gaps are as short as the mean times
+ * (shape - 1) / shape.
  */
 #define TAIL_MIN 1.01
 #define TIME_MIN NS_PER_US
@@ -34,7 +35,7 @@ enum arrival_arg {
 struct arrival_row {
 	const char *name, *takes;
 	enum arrival_arg args[2];
-	double def; /* of the only argument; 0: it must be given */
+	double def; /* default of the only argument; 0: it must be given */
 };
 
 static const struct arrival_row arrival_rows[] = {
@@ -147,7 +148,7 @@ static int arrival_reject(const char *text, struct strbuf *why)
 	return -EINVAL;
 }
 
-/* "replay:SPEED:FILE": the name may hold anything. */
+/* "replay:SPEED:FILE": the file's name may contain colons. */
 static int parse_replay(const char *text, struct arrival *out, struct strbuf *why)
 {
 	char speed[TEXT_MAX];
@@ -201,8 +202,8 @@ int arrival_parse(const char *text, struct arrival *out, struct strbuf *why)
 }
 
 /*
- * The law of single gaps, where one gap is like another. A Pareto variate of shape s and mean m
- * begins at m (s - 1) / s; as a generalised one its scale is s times less, its shape 1 / s.
+ * A Pareto variate of shape s and mean m starts at m (s - 1) / s; as a generalized Pareto variate
+ * its scale is that start over s, its shape 1 / s.
  */
 bool arrival_gap(const struct arrival *arrival, double mean, struct dist *out)
 {
@@ -262,7 +263,7 @@ double arrival_gap_probability(const struct arrival *arrival, double rate, uint6
 	case ARRIVAL_FIXED:
 		return gap / mean;
 	case ARRIVAL_RAMP:
-		/* The line's height in the middle of the gap. */
+		/* The ramp's rate in the middle of the gap. */
 		return -expm1(-gap / mean *
 			      (a + (b - a) * (from_ns + to_ns) / 2 / (double)duration_ns));
 	case ARRIVAL_SINE:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When requests come, as a law.
+ * Arrival processes: the distribution of the times at which requests are due.
  *
  *	poisson | fixed | uniform[:SPREAD] | lognormal:CV | gamma:SHAPE | pareto:SHAPE
  *	onoff:ON:OFF            Poisson bursts: mean times on and off
@@ -29,24 +29,27 @@ enum arrival_kind {
 
 struct arrival {
 	enum arrival_kind kind;
-	/* in the order of the text; times in ns; of a file: its speed */
+	/* arguments in the order of the text, times in ns; for a file, a is the speed */
 	double a, b;
 	const char *file; /* borrowed from the text */
 };
 
-/* -EINVAL, and `why` says what is taken. Doesn't look for files. */
+/* Returns 0, or -EINVAL with a sentence in `why`. Does not open files. */
 int arrival_parse(const char *text, struct arrival *out, struct strbuf *why);
 
-/* The law of every gap (ns), where all have the same: a renewal process; else false. */
+/*
+ * Sets `out` to the distribution of gaps (ns) of a renewal process; returns false for other
+ * processes.
+ */
 bool arrival_gap(const struct arrival *arrival, double mean_ns, struct dist *out);
 
-/* Ramp and sine: the rate at that time as a multiple of the mean rate. */
+/* Returns the rate at a time as a multiple of the mean rate; 1 unless ramp or sine. */
 double arrival_intensity(const struct arrival *arrival, uint64_t duration_ns, uint64_t at_ns);
 
 /*
- * The gate's view: the gap between consecutive requests that were due at `from` and `to` (ns from
- * the start), as a probability of the declared law, uniform on 0..1 if the law holds. NaN where
- * the law says nothing of single gaps (onoff, a file). A fixed arrival gives the gap / its mean.
+ * Returns the gap between consecutive requests due at `from` and `to` (ns from the start),
+ * transformed by the declared distribution: uniform on 0..1 if requests follow it. NaN for
+ * processes without a distribution of single gaps (onoff, a file); the gap over its mean for fixed.
  * A ramp needs the duration that its schedule was made for.
  */
 double arrival_gap_probability(const struct arrival *arrival, double rate, uint64_t duration_ns,

@@ -43,7 +43,9 @@ static void add_assert(const struct load_condition *c, enum load_truth truth,
 	list_add(lines, "%s %s: %s", c->text, sentences[truth], interval_text(t->report, q));
 }
 
-/* A result at one percentile says little of another: each condition needs its own to be sound. */
+/*
+ * A run that is sound at one percentile may be unsound at another, so each condition's is judged.
+ */
 static int asserts_judge(const struct load_analysis *analysis, const struct load_condition *c,
 			 const struct load_quantile *q, enum load_truth *truth, struct strbuf *why)
 {

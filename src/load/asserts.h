@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The conditions of --assert in a result, and reasons that come from beside the run. */
+/* The conditions of --assert in a result, and reasons that do not come from the run itself. */
 #ifndef HOSTLAT_LOAD_ASSERTS_H
 #define HOSTLAT_LOAD_ASSERTS_H
 
@@ -8,14 +8,14 @@
 #include "report/report.h"
 
 /*
- * Adds "asserts" to the report, which has the run's verdict already; they are about the latency
- * that the result is about. One that is neither shown nor refuted makes a sound result partial.
- * `fails`: one is refuted. At most OPT_LIST_MAX. Returns 0 or -ENOMEM.
+ * Adds "asserts" to a report that has the run's verdict already. Conditions apply to the main
+ * latency of the result. A condition that is neither shown nor refuted makes a sound result
+ * partial. Sets `fails` if a condition is refuted. n is at most OPT_LIST_MAX. Returns 0 or -ENOMEM.
  */
 int load_asserts_report(const struct load_condition *conditions, uint32_t n,
 			const struct load_analysis *analysis, struct report *r, bool *fails);
 
-/* A reason beside the run itself: a verdict of "ok" becomes "partial". */
+/* Adds a reason that does not come from the run itself: a verdict "ok" becomes "partial". */
 void load_reason(struct report *r, const char *code, const char *evidence, const char *message);
 
 #endif

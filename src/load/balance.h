@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How requests spread over connections: one counter for each flow number, in a table of bounded
- * size. A run that makes more flows than BALANCE_FLOWS isn't judged.
+ * Counts requests per connection, by flow number, in a hash table of bounded size. A run with more
+ * than BALANCE_FLOWS connections is not judged.
  */
 #ifndef HOSTLAT_LOAD_BALANCE_H
 #define HOSTLAT_LOAD_BALANCE_H
@@ -24,10 +24,10 @@ struct balance {
 int balance_init(struct balance *balance); /* 0 or -ENOMEM */
 void balance_release(struct balance *balance);
 
-/* Flow 0 is of no connection: ignored. */
+/* Counts a request of this flow. Flow 0 (no connection) is ignored. */
 void balance_add(struct balance *balance, uint32_t flow);
 
-/* The busiest connection's requests over their mean; NaN if it can't be told. */
+/* Returns the busiest connection's requests over the mean; NaN if unknown. */
 double balance_ratio(const struct balance *balance);
 
 #endif

@@ -39,8 +39,8 @@ static void label_run(char out[LOAD_BATCH_LABEL_MAX], uint64_t n, uint64_t of, d
 }
 
 /*
- * Returns `code`, or 0 if earlier runs left results: they are reported although this run failed. No
- * memory (< 0) is no failed run.
+ * Returns `code`, or 0 if there are results of earlier runs to report although this run failed. A
+ * negative code (no memory) is not a failed run.
  */
 static int end_batch(struct load_batch *batch, int code, const char *label)
 {

@@ -26,7 +26,7 @@ static struct moments between_runs_moments(const double *x, size_t n)
 	return m;
 }
 
-/* Half of Student's interval of the mean. */
+/* Returns half the width of Student's interval of the mean. */
 static double between_runs_half_width(const struct moments *m, double confidence)
 {
 	return student_quantile((1 + confidence) / 2, (double)m->n - 1) *
@@ -39,9 +39,9 @@ static bool between_runs_is_usable(const struct load_quantile *q)
 }
 
 /*
- * Cochran's Q with the weights 1 / variance that each run's own interval tells, by the confidence
- * that this one was made for. The normal law's: where the interval is Student's, since its variance
- * is an estimate, it tells a greater one, by about what the estimate adds to Q.
+ * Cochran's Q with weights 1 / variance; each run's variance follows from its interval and
+ * confidence, by the normal quantile. For a Student interval this overestimates the variance by
+ * about as much as the estimation of the variance increases Q.
  */
 static void test_homogeneity(const struct load_quantile *runs, size_t n, struct between_runs *out)
 {

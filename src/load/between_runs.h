@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What several runs say together. A server that behaves differently after each start (hysteresis:
- * Zhang et al., "Treadmill", ISCA 2016) makes the interval of a single run too narrow for what
- * the next run will show: how the runs differ is part of the answer.
+ * Combines several runs. If a server behaves differently after each start (hysteresis: Zhang et
+ * al., "Treadmill", ISCA 2016), the interval of a single run is too narrow to predict the next run,
+ * so the variance between runs is part of the answer.
  */
 #ifndef HOSTLAT_LOAD_BETWEEN_RUNS_H
 #define HOSTLAT_LOAD_BETWEEN_RUNS_H
@@ -17,32 +17,31 @@
 #define BETWEEN_RUNS_MAX 1000
 
 /*
- * Logarithms are compared: runs differ by factors. `mean` is the geometric mean of the runs'
- * quantiles, its interval Student's over the runs: what the mean of such runs is, for any
- * distribution within each.
+ * Computed on logarithms, as runs differ by factors. `mean_ns` is the geometric mean of the runs'
+ * quantiles, with Student's interval over the runs, which holds for any distribution within a run.
  */
 struct between_runs {
 	size_t n;           /* runs that were counted */
 	double mean_ns, lo_ns, hi_ns;
 	double min_ns, max_ns;
-	bool tested;        /* the next two hold: every run has an interval */
-	/* that runs alike differ as much: Cochran's Q (1954), chi-square */
+	bool tested;        /* p and share are valid: every run has an interval */
+	/* probability of such a difference between equal runs: Cochran's Q (1954), chi-square */
 	double p;
 	double share;       /* I^2: share of the variance that is between runs, 0..1 */
 };
 
 /*
- * Of runs whose quantile is known; `confidence` of the interval over the runs. Those of the runs
- * have their own. -ENODATA for fewer than 2.
+ * Combines the runs whose quantile is known. `confidence` is that of the interval over the runs;
+ * the runs' own intervals have their own. Returns 0, -EINVAL, or -ENODATA for fewer than 2 runs.
  */
 int between_runs_combine(const struct load_quantile *runs, size_t n, double confidence,
 			 struct between_runs *out);
 
 /*
- * Two targets in slices, in turn: pairs of quantiles of neighbouring slices. `ratio` is how many
- * times target b's quantile is that of a, with Student's interval over the pairs' logarithms; p is
- * a permutation test's: that the two were exchanged in any pair would have done the same. A pair
- * without both quantiles is not counted. -ENODATA for fewer than 5 pairs.
+ * Compares two targets by pairs of neighboring slices. `ratio` is b's quantile over a's, with
+ * Student's interval over the logarithms of the pairs; p is that of a permutation test which
+ * exchanges a and b within pairs. A pair without both quantiles is not counted. Returns 0, -EINVAL,
+ * -ENOMEM, or -ENODATA for fewer than 5 pairs.
  */
 struct paired_diff {
 	size_t n;           /* pairs that were counted */
@@ -56,8 +55,9 @@ int between_runs_compare_targets(const struct load_quantile *a, const struct loa
 				 struct paired_diff *out);
 
 /*
- * Shares of two targets in slices, in turn: how much greater b's is than a's, with Student's
- * interval over the pairs. A pair without both (NaN) is not counted. -ENODATA for fewer than 5.
+ * Compares shares of two targets by pairs of neighboring slices: the difference b - a, with
+ * Student's interval over the pairs. A pair with a NaN is not counted. Returns 0, -EINVAL, or
+ * -ENODATA for fewer than 5 pairs.
  */
 struct share_gap {
 	double a, b;        /* means */

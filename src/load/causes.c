@@ -50,7 +50,7 @@ uint64_t causes_count(const struct causes *causes, enum cause_of of)
 	return sum;
 }
 
-/* The last CAUSE_OFS places are for what has no place of its own. */
+/* Returns the slot of a cause. The last CAUSE_OFS slots are for the causes "other". */
 static struct load_cause *causes_slot(struct causes *causes, enum cause_of of, const char *name)
 {
 	struct load_cause *c = (struct load_cause *)causes_find(causes, of, name);
@@ -65,7 +65,7 @@ static struct load_cause *causes_slot(struct causes *causes, enum cause_of of, c
 	return c;
 }
 
-/* The text with a majority is the one that is left (Boyer and Moore); "" has no vote. */
+/* Majority vote by Boyer and Moore: a text with a majority remains. "" does not vote. */
 static void causes_vote(struct load_cause *c, const char *text, uint64_t votes)
 {
 	if (!*text)

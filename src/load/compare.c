@@ -45,7 +45,10 @@ static int load_compare_quantiles(const struct load_analysis *a, const struct lo
 			.q = qs[i], .a = side_of(a, from, qs[i]), .b = side_of(b, from, qs[i]) };
 		contrast_sides(&d->a, &d->b, &d->d.c);
 		err = contrast_shares(&run_a, &run_b, qs[i], &d->d.c);
-		/* What a run can't be sure of by itself, it isn't beside another. */
+		/*
+		 * A quantile without a valid interval in one run is not tested against the other
+		 * run.
+		 */
 		d->d.c.tested &= d->d.c.bounded;
 		list[i] = &d->d;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A claim about a latency, as people write it: "p99<500us". A claim is shown or refuted only by an
- * interval that lies wholly on one side of the limit; anything else leaves it open.
+ * A condition on a latency, as users write it: "p99<500us". It is shown or refuted only by an
+ * interval that lies entirely on one side of the limit; otherwise it stays open.
  */
 #ifndef HOSTLAT_LOAD_CONDITION_H
 #define HOSTLAT_LOAD_CONDITION_H
@@ -14,16 +14,16 @@
 
 struct load_condition {
 	double q;          /* 0 < q < 1 */
-	uint64_t limit_ns; /* the quantile of the latency in question is below; > 0 */
-	const char *text;  /* as it was written; borrowed */
+	uint64_t limit_ns; /* the quantile must be below this limit; > 0 */
+	const char *text;  /* the text as given; borrowed */
 };
 
 enum load_truth { LOAD_OPEN, LOAD_HOLDS, LOAD_FAILS };
 
-/* 0, -EINVAL or -ERANGE. */
+/* Returns 0, -EINVAL or -ERANGE. */
 int load_condition_parse(const char *text, struct load_condition *out);
 
-/* LOAD_OPEN where the quantile has no valid interval. */
+/* Returns LOAD_OPEN if the quantile has no valid interval. */
 enum load_truth load_condition_judge(const struct load_condition *condition,
 				     const struct load_quantile *quantile);
 

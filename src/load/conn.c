@@ -113,7 +113,7 @@ void conn_queue_resends(struct load_thread *t, struct load_conn *c)
 	const bool repeats = c->target->protocol->http;
 	struct load_request *r = c->head, *next;
 
-	/* One whose reply has begun was served: it is not asked for twice. */
+	/* A request whose reply has begun was served, so it is not sent again. */
 	if (r && c->rx != c->reply_begin)
 		r = r->next;
 	for (; r; r = next) {
@@ -150,7 +150,7 @@ void conn_resend(struct load_thread *t, struct load_conn *c)
 
 /* ---- sending ---- */
 
-/* Returns its size, or 0 if it doesn't fit. */
+/* Encodes a request at out[at]. Returns its size, or 0 if it does not fit. */
 static size_t conn_encode(struct load_thread *t, struct load_conn *c, struct load_request *r,
 			  size_t at)
 {
@@ -181,7 +181,9 @@ static bool one_by_one(const struct load_conn *c)
 	return c->stream.datagram || c->stream.tls;
 }
 
-/* Encodes what waits, as far as there is room. Returns the bytes; *end is the first left out. */
+/*
+ * Encodes unwritten requests while they fit. Returns the bytes; *end is the first request left out.
+ */
 static size_t encode_waiting(struct load_thread *t, struct load_conn *c,
 			     struct load_request **end)
 {
@@ -208,7 +210,7 @@ static void expect_stamps(struct load_conn *c, struct load_request *r, uint64_t 
 		match_expect(&c->match, &r->tx, last);
 }
 
-/* `n` more bytes went out; before them the stream had sent `wire`. */
+/* Notes that `n` more bytes were written; before, the stream had sent `wire` bytes. */
 static void conn_note_written(struct load_thread *t, struct load_conn *c, size_t n, uint64_t wire)
 {
 	const bool counts = !one_by_one(c);
@@ -233,7 +235,7 @@ static void conn_note_written(struct load_thread *t, struct load_conn *c, size_t
 	c->skip = upto;
 }
 
-/* Nothing is sent anywhere: the generator's own cost. */
+/* Completes requests without sending them (null:), to measure the generator's own cost. */
 static void complete_at_once(struct load_thread *t, struct load_conn *c)
 {
 	struct load_request *r;
@@ -273,7 +275,10 @@ int conn_flush(struct load_thread *t, struct load_conn *c)
 		wire = c->stream.sent;
 		n = net_stream_write(&c->stream, t->out + c->skip, size - c->skip);
 		t->bulky |= size > LOAD_BULK;
-		/* A socket that takes a part is full; TLS takes a record at a time. */
+		/*
+		 * A partial write means that the socket is full, except for TLS, which writes a
+		 * record at a time.
+		 */
 		c->blocked = n == -EAGAIN ||
 			     (n >= 0 && (size_t)n < size - c->skip && !c->stream.tls);
 		if (n > 0)
@@ -318,7 +323,7 @@ static void conn_fill_sample(struct load_thread *t, struct load_conn *c, struct 
 	s->rx_offset = c->reply_begin;
 	s->rx_bytes = c->rx - c->reply_begin;
 	s->wake_ns = match_distance(t->wait.woken_ns, s->done, 0);
-	/* With a stamp it is known whether the reply was there before the wait began. */
+	/* With a receive stamp it is known whether the reply arrived before the wait began. */
 	if (t->wait.slept && (!rx_ns || rx_ns >= t->wait.entered_ns))
 		s->flags |= SAMPLE_ASLEEP;
 	if (rx_ns && !last)
@@ -342,7 +347,7 @@ static enum reply_status conn_reply_status(const struct load_thread *t, const st
 	return statuses_has(t->expect, reply->code) ? REPLY_OK : REPLY_ERROR;
 }
 
-/* A connection that was good for something is no failing one. */
+/* A connection that got a reply no longer counts as failing. */
 static void conn_note_success(struct load_thread *t, struct load_conn *c)
 {
 	c->replies++;
@@ -351,7 +356,7 @@ static void conn_note_success(struct load_thread *t, struct load_conn *c)
 	c->failing = false;
 }
 
-/* A reply is whole; `last`: nothing came behind it in the same read. */
+/* Completes the request of a parsed reply; `last`: the read held no bytes after it. */
 static void conn_complete(struct load_thread *t, struct load_conn *c, const struct reply *reply,
 			  const struct net_rx_stamp *rx, bool last)
 {
@@ -371,13 +376,16 @@ static void conn_complete(struct load_thread *t, struct load_conn *c, const stru
 	}
 	if (r)
 		conn_drop(t, c, r);
-	/* An HTTP server that announces the end has served; others end what they refuse. */
+	/*
+	 * An HTTP error is still service; other protocols' errors may come from servers that refuse
+	 * the connection.
+	 */
 	if (status != REPLY_ERROR || c->target->protocol->http)
 		conn_note_success(t, c);
 	c->reply_begin = c->rx;
 }
 
-/* What a parser says when there is no more: the end of a reply that the stream's end ends. */
+/* Ends the stream: completes a reply that only ends with the stream. Returns -EPIPE. */
 static int conn_end_stream(struct load_thread *t, struct load_conn *c)
 {
 	const struct net_rx_stamp none = {};
@@ -397,8 +405,9 @@ static int conn_note_garbled(struct load_conn *c, const char *data, size_t n, si
 }
 
 /*
- * Nothing was asked: what comes says why the server won't serve this connection ("-ERR max number
- * of clients reached", HTTP 408), and it is as good as closed. Anything else is garbled.
+ * Reads bytes that no request asked for. An error reply says why the server will not serve this
+ * connection ("-ERR max number of clients reached", HTTP 408), which is as good as a close.
+ * Anything else is garbled.
  */
 static int conn_read_unsolicited(struct load_conn *c, const char *data, size_t n)
 {
@@ -422,7 +431,7 @@ static int conn_parse(struct load_thread *t, struct load_conn *c, size_t n,
 	while (at < n) {
 		struct reply reply = {};
 
-		/* With ids it may be a reply that came too late. */
+		/* With request ids, a reply without a request may be one that came too late. */
 		if (!c->head && !protocol->matched_by_id)
 			return close ? -EPIPE : conn_read_unsolicited(c, t->in + at, n - at);
 		used = 0;

@@ -5,7 +5,7 @@
 
 #include "load/config.h"
 
-#define FLOW_NUMBERS LOAD_FLOW(1, 0) /* of one agent: below this */
+#define FLOW_NUMBERS LOAD_FLOW(1, 0) /* flow numbers of one agent are below this */
 
 static int convert_time(const struct convert *c, __u64 *ns)
 {
@@ -61,7 +61,7 @@ int convert_samples(const struct convert *c, const struct event_block *in, uint3
 
 /* ---- records ---- */
 
-/* Sums that don't fit are no sums: what an agent counts is checked, not trusted. */
+/* Whether an agent's counters add up; a sum that overflows does not. */
 static bool convert_counters_balance(const struct event_load *l)
 {
 	__u64 sum;
@@ -99,7 +99,7 @@ static int convert_interference(const struct convert *c, const struct event *eve
 	return event_put(sink, EV_NOISE, time, &noise, sizeof(noise));
 }
 
-/* The namespace's name is one of another host: nothing here refers to it. */
+/* The network namespace is one of another host, so its number means nothing here. */
 static int convert_flow(const struct convert *c, const struct event *event, uint64_t time,
 			struct event_sink *sink)
 {

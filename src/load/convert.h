@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an agent says, as it is told on: in our clock, and with numbers that no other agent of the
- * run has. An agent need not know its number, and what it says is checked: nothing that comes out
- * of here can make an analysis fail, but for what comes in too few.
+ * Converts an agent's events to the coordinator's clock and to core and flow numbers that are
+ * unique in the run. An agent need not know its number. Events are validated, so that a faulty
+ * agent cannot make the analysis fail.
  */
 #ifndef HOSTLAT_LOAD_CONVERT_H
 #define HOSTLAT_LOAD_CONVERT_H
@@ -12,25 +12,25 @@
 
 struct convert {
 	uint32_t agent;
-	bool probe;                  /* its samples are those of a latency agent */
-	bool clock;                  /* the distance to realtime that it tells counts */
-	uint64_t from_ns, until_ns;  /* of our clock: when its requests can be */
+	bool probe;                  /* it is a latency agent */
+	bool clock;                  /* its EV_CLOCK records are passed on */
+	uint64_t from_ns, until_ns;  /* range of valid times of its requests, in our clock */
 	struct offset offset;
 };
 
-/* Samples that fit into a block. */
+/* Number of samples that fit into a block. */
 #define CONVERT_SAMPLES (EVENT_BLOCK_SIZE / sizeof(struct event_sample))
 
 /*
- * The samples from record *at of `in` on, as many as fit into `to`, as a block `out`; *at goes on.
- * -EBADMSG: they contradict themselves or the run.
+ * Converts the samples from record *at of `in` on, as many as fit into `to`, to a block `out`, and
+ * advances *at. Returns 0, or -EBADMSG for samples that contradict themselves or the run.
  */
 int convert_samples(const struct convert *c, const struct event_block *in, uint32_t *at,
 		    struct event_sample to[CONVERT_SAMPLES], struct event_block *out);
 
 /*
- * A record of the run into `sink`; kinds that are of no use there are left out. Returns 0,
- * -EBADMSG, or what the sink returns.
+ * Converts a record and puts it into `sink`; unused kinds are ignored. Returns 0, -EBADMSG, or the
+ * sink's error.
  */
 int convert_record(const struct convert *c, const struct event *event, struct event_sink *sink);
 

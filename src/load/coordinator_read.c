@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What agents say: answers are for the coordinator, the rest goes into the stream. */
+/* Reads the agents' events: answers are for the coordinator, the others go into the stream. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -85,7 +85,7 @@ static int coordinator_read_state(struct peer *p, const char *value)
 	return 0;
 }
 
-/* Of several questions only the last one's answer is known the time of. */
+/* Only the last clock query's time is known, so answers to earlier queries are ignored. */
 static int coordinator_read_clock(struct peer *p, const char *value, uint64_t theirs)
 {
 	uint64_t n;
@@ -100,7 +100,7 @@ static int coordinator_read_clock(struct peer *p, const char *value, uint64_t th
 					      p->remote.read_ns) ? -EBADMSG : 0;
 }
 
-/* It comes to a terminal, where more bytes than those below a space may command. */
+/* The text may be shown on a terminal, where control characters could act as commands. */
 static void coordinator_make_printable(char *text)
 {
 	for (; *text; text++)
@@ -117,7 +117,7 @@ static void coordinator_read_version(struct peer *p, const char *value)
 	coordinator_make_printable(p->version);
 }
 
-/* Facts of the agent's host stand beside ours. What it was told to load is ours already. */
+/* Passes on facts about the agent's host. Its "load." facts repeat the coordinator's own. */
 static int coordinator_pass_fact(struct coordinator *c, const struct peer *p, const char *key,
 				 const char *value)
 {
@@ -130,7 +130,7 @@ static int coordinator_pass_fact(struct coordinator *c, const struct peer *p, co
 	return event_put_fact(coordinator_sink(c), clock_now(), full, value);
 }
 
-/* Which cards stamp, and how well, only the agents know. True if the fact is such a one. */
+/* Whether a fact is about a network card's time stamps, which only the agents know. */
 static bool is_of_card(const char *key, const char *value)
 {
 	uint64_t ns;
@@ -143,7 +143,7 @@ static bool is_of_card(const char *key, const char *value)
 	return !strcmp(key, LOAD_FACT_NIC) && strlen(value) < IF_NAMESIZE;
 }
 
-/* Why requests failed: with an agent's last tick. */
+/* Whether a fact is a cause of failures; agents send them with their last tick. */
 static bool is_cause(const struct peer *p, const char *key, const char *value)
 {
 	struct causes causes = { 0 };
@@ -185,7 +185,7 @@ static int coordinator_end_peer(struct coordinator *c, struct peer *p)
 								  : coordinator_put_offset(c, p);
 }
 
-/* Before the start only those that say who and where an agent is; after its last, nothing. */
+/* Before the start only flows are valid; after an agent's last event, nothing is. */
 static bool in_place(const struct peer *p, uint16_t kind)
 {
 	if (p->state == PEER_RUNNING)
@@ -224,7 +224,7 @@ static int coordinator_read_records(struct coordinator *c, struct peer *p,
 	return err;
 }
 
-/* 1: `out` is to be handed on. */
+/* Returns 1 (`out` holds samples) or -EBADMSG. */
 static int coordinator_read_samples(struct coordinator *c, struct peer *p, struct event_block *out)
 {
 	int err = -EBADMSG;
@@ -246,14 +246,17 @@ static const char *coordinator_read_error(int err)
 	return "what it says is damaged";
 }
 
-/* Nothing more can come from it. */
+/* Loses a peer whose stream has ended. */
 static int coordinator_lose_ended(struct coordinator *c, struct peer *p)
 {
 	return coordinator_lose(c, p, p->state == PEER_RUNNING ? "it ended before the run did" :
 								 "it ended before the run began");
 }
 
-/* 1, 2, 0 or -errno; -EBADMSG, -ENOEXEC, -EPROTONOSUPPORT and -ENODATA are the peer's. */
+/*
+ * Returns as coordinator_read(), or -EBADMSG, -ENOEXEC, -EPROTONOSUPPORT or -ENODATA if the peer's
+ * stream is at fault.
+ */
 static int coordinator_read_block(struct coordinator *c, struct peer *p, struct event_block *out)
 {
 	int err;

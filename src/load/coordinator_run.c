@@ -15,19 +15,21 @@
 #include "load/coordinator_state.h"
 #include "load/setup.h"
 
-/* What comes between two blocks of samples: flows above all, those of a whole start. */
+/*
+ * Largest queue between two blocks of samples: mostly the flows that all agents open at the start.
+ */
 #define QUEUE_LIMIT (256UL << 20)
 
-#define ANSWERS 16                   /* of each clock, before the run */
-#define MAKE_NS (60 * NS_PER_S)      /* logging in, looking names up */
-#define CONNECT_NS (30 * NS_PER_S)   /* beside the timeouts of the connections themselves */
+#define ANSWERS 16                   /* clock readings of each agent before the run */
+#define MAKE_NS (60 * NS_PER_S)      /* logging in by ssh, resolving names */
+#define CONNECT_NS (30 * NS_PER_S)   /* in addition to the connections' own timeouts */
 #define CONNECT_TIMEOUTS 4
-#define QUIET_NS (10 * NS_PER_S)     /* a running agent tells something every LOAD_TICK_NS */
+#define QUIET_NS (10 * NS_PER_S)     /* a running agent sends an event every LOAD_TICK_NS */
 #define ASK_NS (500 * NS_PER_MS)
-#define WORDS_NS (300 * NS_PER_MS)   /* from the end of its events to its last words */
-#define START_NS (100 * NS_PER_MS)   /* for the word to start to get everywhere */
+#define WORDS_NS (300 * NS_PER_MS)   /* wait for stderr after the end of an agent's events */
+#define START_NS (100 * NS_PER_MS)   /* time for the start command to reach all agents */
 #define SLACK_NS (2 * NS_PER_S)
-#define TIMES_MAX_NS NS_PER_DAY      /* a run's times lie within its length and this */
+#define TIMES_MAX_NS NS_PER_DAY      /* slack for times beyond the end of a run */
 #define POLL_NS (50 * NS_PER_MS)
 
 #define for_each_peer(c, p)                                                                        \
@@ -48,7 +50,7 @@ static int coordinator_ask_clock(struct coordinator *c, struct peer *p, uint64_t
 	return coordinator_check_send(c, p, remote_send(&p->remote, "clock %" PRIu64, p->asked));
 }
 
-/* The first one that loads stores the keys; the others wait for that. */
+/* The first agent stores the keys; the others wait for it. */
 static bool must_wait(const struct coordinator *c, const struct peer *p)
 {
 	const struct peer *first = c->peers;
@@ -80,20 +82,20 @@ static const char *coordinator_late_reason(const struct peer *p)
 					   : "it was not ready in time";
 }
 
-/* While it connects it says nothing. */
+/* An agent sends nothing while it connects. */
 static bool coordinator_is_silent(const struct peer *p, uint64_t now)
 {
 	return p->state != PEER_MAKING && p->state != PEER_CONNECTING &&
 	       now > p->heard_ns + QUIET_NS;
 }
 
-/* And then it must hear from us, lest it ends itself. */
+/* An agent in these states ends itself unless it hears from the coordinator. */
 static bool coordinator_is_asked(const struct peer *p)
 {
 	return p->state == PEER_MADE || p->state == PEER_CONNECTED || p->state == PEER_RUNNING;
 }
 
-/* One whose events have ended is left to coordinator_take(): it knows why. */
+/* An agent whose events have ended is handled by coordinator_read(), which finds the reason. */
 static int coordinator_advance(struct coordinator *c, struct peer *p, uint64_t now)
 {
 	const bool asking = p->state == PEER_ASKING && !p->same_clock;
@@ -118,7 +120,7 @@ static int coordinator_advance(struct coordinator *c, struct peer *p, uint64_t n
 		       : 0;
 }
 
-/* What has come was read before: nobody is late only because we were stopped. */
+/* Called after reading, so that no agent counts as late only because this process was stopped. */
 static int coordinator_advance_all(struct coordinator *c)
 {
 	int err = 0;
@@ -144,7 +146,7 @@ static void poll_set_add(struct poll_set *set, int fd, short events, struct peer
 	set->peers[set->n++] = p;
 }
 
-/* A block that is not handed on yet would be gone by reading. */
+/* Reading would overwrite a block whose samples are not all passed on yet. */
 static void coordinator_fill_poll_set(struct coordinator *c, struct poll_set *set, int stop_fd)
 {
 	set->n = 0;
@@ -178,7 +180,7 @@ static bool coordinator_serve_fd(struct peer *p, int fd, uint64_t now)
 	return true;
 }
 
-/* 1: something has come; 0: not within that time; -EINTR: `stop_fd`. */
+/* Returns 1: something was read; 0: timeout; -EINTR: `stop_fd` is readable. */
 static int poll_all(struct coordinator *c, int stop_fd, uint64_t timeout_ns)
 {
 	const struct timespec ts = {
@@ -254,7 +256,7 @@ struct event_source *coordinator_source(struct coordinator *c)
 
 /* ---- the run ---- */
 
-/* Before the start: answers are taken at once, other things wait in the queue. */
+/* Reads answers before the start; other events stay in the queue. */
 static int coordinator_read_answers(struct coordinator *c)
 {
 	struct event_block block;
@@ -342,7 +344,7 @@ int coordinator_start(struct coordinator *c)
 	for_each_peer(c, p) {
 		if (err || p->state != PEER_CONNECTED)
 			continue;
-		/* There is one distance to realtime, and the first agent that runs tells it. */
+		/* Only the first running agent's EV_CLOCK records are passed on. */
 		p->convert.clock = clock;
 		clock = false;
 		err = start_one(c, p, start);

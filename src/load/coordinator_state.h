@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the coordinator knows: coordinator_run.c acts, coordinator_take.c reads. */
+/*
+ * The coordinator's state: coordinator_run.c drives the agents, coordinator_read.c reads their
+ * events.
+ */
 #ifndef HOSTLAT_LOAD_COORDINATOR_STATE_H
 #define HOSTLAT_LOAD_COORDINATOR_STATE_H
 
@@ -10,13 +13,13 @@
 #include "load/remote.h"
 
 enum peer_state {
-	PEER_MAKING,     /* it was told what to do */
-	PEER_ASKING,     /* its clock is asked for */
+	PEER_MAKING,     /* it has its options and makes its engine */
+	PEER_ASKING,     /* its clock is being read */
 	PEER_MADE,
 	PEER_CONNECTING,
 	PEER_CONNECTED,
 	PEER_RUNNING,
-	PEER_FINAL,      /* it has said all */
+	PEER_FINAL,      /* its events have ended in order */
 	PEER_LOST,
 };
 
@@ -29,15 +32,15 @@ struct peer {
 	bool same_clock;
 	struct remote remote;
 	struct convert convert;
-	uint64_t due_ns;          /* it must be further by then; 0: no limit */
-	uint64_t heard_ns;        /* when it last said something */
-	uint64_t asked, asked_ns; /* the last question for its clock: its number, and when */
+	uint64_t due_ns;          /* deadline for the next state; 0: none */
+	uint64_t heard_ns;        /* when its last event arrived */
+	uint64_t asked, asked_ns; /* number and time of the last clock query */
 	bool answered;
 	uint32_t answers;
-	uint64_t reported_error_ns;   /* of the clock, as the stream knows it */
-	char error[PEER_NAME_MAX];   /* AGENT_ERROR; of a lost one, all that is known */
-	char version[PEER_NAME_MAX]; /* " (...)", if it is another one than ours */
-	struct event_block block; /* of samples that are not all handed on yet */
+	uint64_t reported_error_ns;   /* clock error as last put into the stream */
+	char error[PEER_NAME_MAX];   /* AGENT_ERROR; for a lost agent, why it was lost */
+	char version[PEER_NAME_MAX]; /* " (...)" if its version differs from ours */
+	struct event_block block; /* block of samples that are not all passed on yet */
 	uint32_t at, n_block;
 };
 
@@ -48,21 +51,24 @@ struct coordinator {
 	void *ctx;
 	struct peer peers[LOAD_AGENTS_MAX];
 	uint32_t n_peers;
-	uint32_t turn;                  /* who is read next */
+	uint32_t turn;                  /* index of the peer to read next */
 	struct event_memsource *queue;
 	struct event_sample samples[CONVERT_SAMPLES];
 };
 
-/* `why`: what is known of it; the agent's own last words are added. Returns as a sink does. */
+/*
+ * Marks a peer as lost: puts the fact with `why` and the agent's last line on stderr. Returns the
+ * sink's result.
+ */
 int coordinator_lose(struct coordinator *c, struct peer *p, const char *why);
 
 /*
- * Takes the next block that has come from a peer. 1: `out` holds samples; 2: other things happened,
- * and the queue may hold some; 0: nothing has come. -errno: the run can't go on.
+ * Reads the next block of a peer. Returns 1: `out` holds samples; 2: other events, which may be in
+ * the queue; 0: nothing has arrived; -errno: the run cannot continue.
  */
 int coordinator_read(struct coordinator *c, struct peer *p, struct event_block *out);
 
-/* The facts that say who is who and how far their clocks are off. */
+/* Puts the facts that name targets and agents; coordinator_put_offset() those of a clock offset. */
 int coordinator_put_facts(struct coordinator *c);
 int coordinator_put_offset(struct coordinator *c, struct peer *p);
 

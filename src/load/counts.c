@@ -3,7 +3,7 @@
 
 #include "report/human.h"
 
-/* Unknown if one of the agents is of a version that does not count them. */
+/* Unknown if an agent's version does not count misses. */
 bool load_analysis_misses(const struct load_analysis *a, struct load_misses *out)
 {
 	*out = (struct load_misses){
@@ -57,7 +57,7 @@ void counts_words(const struct load_analysis *a, struct report *r)
 			       c.resent == 1 ? "" : "s");
 }
 
-/* The counters don't tell which of those that failed were never sent, the samples do. */
+/* Whether a failed request was sent is known from its sample, not from the counters. */
 static struct value counts_sent(const struct load_analysis *a)
 {
 	const uint64_t failed = SUM(uint64_t, a, last.failed);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What became of the requests of a whole run, warm-up included: what the agents counted. */
+/* Request counters of the whole run, warm-up included, as counted by the agents. */
 #ifndef HOSTLAT_LOAD_COUNTS_H
 #define HOSTLAT_LOAD_COUNTS_H
 
 #include "load/analysis_state.h"
 
-/* Says what the server did with connections, if it did something. */
+/* Adds a finding if the server closed connections. */
 void counts_words(const struct load_analysis *analysis, struct report *r);
 
 /* Adds "requests" and "connections". */

@@ -34,7 +34,7 @@ static uint64_t dial_cookie(int fd, int option)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &len) ? 0 : value;
 }
 
-/* A number for the new connection; 0, unknown, if the pulling thread is too far behind. */
+/* Numbers the new connection; 0 (unknown) if the consuming thread is too far behind. */
 static void make_flow(struct load_thread *t, struct load_conn *c)
 {
 	const uint64_t n = t->flows_made++ * t->config->threads + t->index + 1;
@@ -113,7 +113,7 @@ static void close_stream(struct load_thread *t, struct load_conn *c)
 	conn_settle(t, c);
 }
 
-/* Before the run it is the reason why there will be none. */
+/* An error before the run is the reason why there will be no run. */
 static void give_up(struct load_thread *t, const struct load_conn *c, int err)
 {
 	if (t->phase == PHASE_RUN || t->dial_error)
@@ -122,14 +122,14 @@ static void give_up(struct load_thread *t, const struct load_conn *c, int err)
 	t->dial_failed = c;
 }
 
-/* It could not be made. */
+/* Handles a failed attempt to open a connection. */
 static void dial_fail(struct load_thread *t, struct load_conn *c, int err)
 {
 	if (!t->dial_error)
 		t->dial_in_tls = c->state == CONN_TLS;
 	close_stream(t, c);
 	c->address++;
-	/* Only when no address of the target works is it a failure. */
+	/* It is a failure only if no address of the target works. */
 	if (c->address % c->target->n_addresses == 0) {
 		t->n_failing += !c->failing;
 		c->failing = true;
@@ -143,8 +143,7 @@ static void dial_fail(struct load_thread *t, struct load_conn *c, int err)
 /* ---- down ---- */
 
 /*
- * The server, or something on the way, ended it before it was good for anything. That it can be
- * made again says nothing until there is a reply.
+ * The connection ended before its first reply. Reopening it proves nothing until there is a reply.
  */
 static void dial_note_shut(struct load_thread *t, struct load_conn *c, int err)
 {
@@ -153,12 +152,12 @@ static void dial_note_shut(struct load_thread *t, struct load_conn *c, int err)
 	c->shut = true;
 	t->n_failing += !c->failing;
 	c->failing = true;
-	/* Each would end like that: an alert is said on purpose. */
+	/* After a TLS alert, every further connection would end the same way. */
 	if (c->stream.tls && (net_tls_lacks_cert(c->stream.tls) || err == -ECONNABORTED))
 		give_up(t, c, err);
 }
 
-/* The server has had enough of it: after so many requests, or so much time. */
+/* The server closed the connection after replies, such as at a limit of requests or time. */
 static void dial_note_close(struct load_thread *t, struct load_conn *c)
 {
 	t->count.closes++;
@@ -170,14 +169,14 @@ void dial_lost(struct load_thread *t, struct load_conn *c, int err)
 {
 	if (c->replies && (err == -EPIPE || err == -ECONNRESET))
 		dial_note_close(t, c);
-	/* No request fails by it: nothing was asked for. */
+	/* Noted here because no request fails: none was outstanding. */
 	if (c->replies && err == -EPROTO && !c->head)
 		thread_causes_note_connection(t, c, err);
 	conn_fail(t, c, err);
 	if (!c->replies && err != -ETIMEDOUT)
 		dial_note_shut(t, c, err);
 	close_stream(t, c);
-	/* One that was of use is replaced at once; a server that only closes is left in peace. */
+	/* A connection that got replies is reopened at once; others back off. */
 	if (c->replies)
 		c->backoff = 0;
 	else
@@ -194,7 +193,7 @@ void dial_renew(struct load_thread *t, struct load_conn *c)
 
 /* ---- being made ---- */
 
-/* A new socket's buffer has room for it. */
+/* Sends the greeting, which always fits into a new socket's buffer. */
 static int dial_greet(struct load_thread *t, struct load_conn *c)
 {
 	const struct load_target *target = c->target;
@@ -208,7 +207,7 @@ static int dial_greet(struct load_thread *t, struct load_conn *c)
 	return 0;
 }
 
-/* The first line of what it said, without what a terminal could take for a command. */
+/* Stores the first line of the server's refusal, with control characters replaced. */
 static void note_refusal(struct load_thread *t, const char *text, size_t size)
 {
 	size_t n = 0;
@@ -266,7 +265,7 @@ static int dial_read_greeting_replies(struct load_thread *t, struct load_conn *c
 	return 0;
 }
 
-/* The transport is there. */
+/* Continues once the transport (TCP or TLS) is established. */
 static int dial_ready(struct load_thread *t, struct load_conn *c)
 {
 	if (c->target->greeting_size)
@@ -288,7 +287,7 @@ static int dial_connected(struct load_thread *t, struct load_conn *c)
 
 	if (err)
 		return err;
-	/* What can't be stamped is counted as missing, sample by sample. */
+	/* Missing stamps are counted per sample, so an error here is ignored. */
 	if (t->config->stamps != STAMPS_USER)
 		net_stream_stamp(&c->stream, t->config->stamps == STAMPS_NIC);
 	if (!c->stream.tls)
@@ -310,7 +309,7 @@ void dial_event(struct load_thread *t, struct load_conn *c, uint32_t events)
 		err = dial_read_greeting_replies(t, c);
 	if (!err && c->stream.stamps && events & EPOLLERR)
 		err = conn_errors(t, c);
-	/* What came with its opening makes no event of its own. */
+	/* Data that arrived together with the opening causes no further event. */
 	if (!err && c->state == CONN_OPEN && events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP))
 		err = conn_receive(t, c, events & (EPOLLRDHUP | EPOLLHUP));
 	if (err && c->state == CONN_OPEN)

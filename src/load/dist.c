@@ -96,7 +96,7 @@ static double gamma_draw_unit(double shape, struct rng *rng)
 	}
 }
 
-/* A shape below 1 is the next one's, times U^(1/shape). */
+/* For a shape below 1, draws with shape + 1 and multiplies by U^(1/shape). */
 static double gamma_draw(const struct dist *d, struct rng *rng)
 {
 	double scale = d->a / d->b;
@@ -361,7 +361,7 @@ static const char *const unit_takes[] = {
 	[DIST_UNIT_PLAIN] = "a number",
 };
 
-/* What one of the unit is worth; parse_duration() and parse_size() know them. */
+/* Finds the factor of a unit's name, by parse_duration() or parse_size() of "1NAME". */
 static int parse_unit(const char *name, enum dist_unit unit, uint64_t *factor)
 {
 	char one[8] = "1";
@@ -376,7 +376,7 @@ static int parse_unit(const char *name, enum dist_unit unit, uint64_t *factor)
 	return unit == DIST_UNIT_NS ? parse_duration(one, factor) : parse_size(one, factor);
 }
 
-/* Unlike lengths of time elsewhere these may be finer than a nanosecond; 0 needs no unit. */
+/* Unlike durations elsewhere, values may be fractions of a nanosecond; 0 needs no unit. */
 static int parse_number(const char *text, enum dist_unit unit, double *out)
 {
 	size_t digits = strspn(text, "0123456789.");
@@ -418,7 +418,7 @@ static int dist_parse_arg(const char *text, enum dist_arg arg, enum dist_unit un
 	return 0;
 }
 
-/* All arguments of one kind, `rest` behind its name; NULL: none were given. */
+/* Parses all arguments of one kind; `rest` is the text after its name, NULL if there is none. */
 static int dist_parse_args(char *rest, enum dist_kind kind, enum dist_unit unit, struct dist *out)
 {
 	struct dist d = { .kind = kind };
@@ -437,7 +437,7 @@ static int dist_parse_args(char *rest, enum dist_kind kind, enum dist_unit unit,
 	return 0;
 }
 
-/* Ranks are plain numbers, and Facebook's values bytes. */
+/* zipf draws plain ranks, etc draws bytes; the others take any unit. */
 static bool is_kind_of(enum dist_kind kind, enum dist_unit unit)
 {
 	return (kind != DIST_KIND_ZIPF || unit == DIST_UNIT_PLAIN) &&

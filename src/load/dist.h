@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Distributions of times and sizes, as people write them: "exponential:50us", "lognormal:50us:2",
- * "bimodal:0.9:10us:100us". Drawing is by a caller's generator; the CDF is exact, so that the gates
- * test against what was declared and not against a fit.
+ * Distributions of times and sizes, as users write them: "exponential:50us", "lognormal:50us:2",
+ * "bimodal:0.9:10us:100us". The caller provides the random generator. The CDF is exact, so that
+ * gates test against the declared distribution and not against a fit.
  */
 #ifndef HOSTLAT_LOAD_DIST_H
 #define HOSTLAT_LOAD_DIST_H
@@ -36,16 +36,16 @@ struct dist {
 
 enum dist_unit { DIST_UNIT_NS, DIST_UNIT_BYTES, DIST_UNIT_PLAIN };
 
-/* "fixed:50us" or "50us". On failure -EINVAL, and `why` says which forms are taken. */
+/* Parses "fixed:50us", "50us" and so on. Returns 0, or -EINVAL with the valid forms in `why`. */
 int dist_parse(const char *text, enum dist_unit unit, struct dist *out, struct strbuf *why);
 
-/* For the distributions over ranks; 1 <= n. */
+/* Sets the number of ranks of a zipf distribution; 1 <= n. */
 void dist_bind_n(struct dist *dist, uint64_t n);
 
-/* The most that is drawn: what is above counts as this, and what is below 0 as 0. */
+/* Largest drawn value; draws are clamped to 0..DIST_LARGEST. */
 #define DIST_LARGEST 0x1p62
 
-/* One value, 0 to DIST_LARGEST; but for gev and zipf the same bits on every machine. */
+/* Draws a value, 0 to DIST_LARGEST; the same bits on every machine, except gev and zipf. */
 double dist_draw(const struct dist *dist, struct rng *rng);
 
 /* P(X <= x); NaN for NaN. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Echo and synthetic: a header, then bytes that are counted down. */
+/* The echo and synthetic protocols: a header, then a payload whose bytes are only counted. */
 #include "load/echo.h"
 
 #include <errno.h>
@@ -9,11 +9,11 @@
 #include "load/synthetic.h"
 #include "load/workload.h"
 
-/* Of a reply that is on its way. */
+/* Parser state of a reply. */
 struct echo_state {
 	uint8_t header[SYNTHETIC_REPLY_HEADER];
-	uint32_t have; /* bytes of the header */
-	uint32_t left; /* bytes behind it */
+	uint32_t have; /* bytes of the header received */
+	uint32_t left; /* bytes of the payload still to come */
 	struct reply reply;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The echo and synthetic protocols' client side (messages: synthetic.h), for the table. */
+/* The client side of the echo and synthetic protocols (messages: synthetic.h). */
 #ifndef HOSTLAT_LOAD_ECHO_H
 #define HOSTLAT_LOAD_ECHO_H
 

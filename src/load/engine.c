@@ -19,11 +19,13 @@
 #include "load/setup.h"
 #include "load/worker.h"
 
-/* Descriptors beside the connections: epoll, timers, files of ours and of the caller. */
+/*
+ * File descriptors in addition to connections: epoll, timers, files of the engine and the caller.
+ */
 #define FILES_SPARE 64
 #define FILES_PER_THREAD 8
 #define NICS_MAX 16
-/* From the first reading of their clocks to the second, from which on their rates are known. */
+/* Time between two readings of a NIC's clock, from which its rate is computed. */
 #define NIC_BASELINE_NS (100 * NS_PER_MS)
 
 struct load_engine {
@@ -34,12 +36,12 @@ struct load_engine {
 	struct net_tls_context *tls;
 	struct net_nic nics[NICS_MAX];
 	uint32_t n_nics;
-	struct restorer restorer; /* of nics */
+	struct restorer restorer; /* restores nics[] if this process is killed */
 	struct load_thread *threads;
 	struct engine_source *source;
 	int notify;
-	uint32_t running; /* threads that were started */
-	int command;      /* enum load_command; atomic */
+	uint32_t running; /* number of started threads */
+	int command;      /* enum load_thread_command; atomic */
 };
 
 /* ---- new ---- */
@@ -66,7 +68,7 @@ static int engine_check(const struct load_config *c, struct strbuf *why)
 	return 0;
 }
 
-/* What has no packets has no stamps of them. */
+/* Kernel and NIC stamps need packets, which Unix sockets and null: do not have. */
 static int check_stamps(const struct load_config *config, const char *url,
 			const struct load_target *target, struct strbuf *why)
 {
@@ -78,7 +80,7 @@ static int check_stamps(const struct load_config *config, const char *url,
 	return -EINVAL;
 }
 
-/* The names are looked up once, before the run. */
+/* Resolves the target's name; done once, before the run. */
 static int engine_resolve(const struct load_config *config, struct load_target *target,
 			  struct strbuf *why)
 {
@@ -130,7 +132,7 @@ static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 
 /* ---- network cards ---- */
 
-/* Its clock can be read. */
+/* Checks that the NIC's clock can be read. */
 static int try_clock(const struct net_nic *nic, struct strbuf *why)
 {
 	struct clock_phc phc;
@@ -163,7 +165,7 @@ static int add_nic(struct load_engine *e, const char *name, uint8_t *index, stru
 	return try_clock(&e->nics[e->n_nics++], why);
 }
 
-/* Addresses that no route leads to would only be tried in vain. */
+/* Finds the NIC of each address, and drops addresses without a route. */
 static int find_nics(struct load_engine *e, struct load_target *target, struct strbuf *why)
 {
 	char name[IF_NAMESIZE];
@@ -245,7 +247,7 @@ static int raise_files(const struct load_config *c, struct strbuf *why)
 	return -EMFILE;
 }
 
-/* The number'th CPU that this process may use; -1 if there are none to choose from. */
+/* Returns the number'th CPU that this process may use, modulo their count; -1 on error. */
 static int nth_cpu(uint32_t number)
 {
 	cpu_set_t set;
@@ -261,7 +263,7 @@ static int nth_cpu(uint32_t number)
 	return -1;
 }
 
-/* Connections are dealt to threads and to targets in turn. */
+/* Assigns connections to threads and targets in turn. */
 static int init_conns(struct load_engine *e, struct load_thread *t)
 {
 	const uint32_t threads = e->config.threads;
@@ -375,7 +377,7 @@ int load_engine_new(struct load_engine **out, const struct load_config *config,
 
 /* ---- connect ---- */
 
-/* Names only: of an address the URL tells. */
+/* Puts the addresses used for a host name; for a literal address the URL shows it already. */
 static int put_addresses(struct load_engine *e, const struct load_target *target)
 {
 	bool used[NET_ADDRESSES_MAX] = { false };

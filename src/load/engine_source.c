@@ -12,31 +12,31 @@
 #include "load/polled.h"
 #include "load/setup.h"
 
-/* What comes between two blocks of samples: flows above all, those of a whole start. */
+/* Largest queue between two blocks of samples: mostly the flows opened at the start. */
 #define QUEUE_LIMIT (256UL << 20)
 #define FLOWS_AT_ONCE 4096
 
-/* What the pulling side knows of a thread. */
+/* The consumer's state of a thread. */
 struct thread_view {
 	struct load_thread *thread;
-	struct load_tick tick; /* the last one closed */
-	bool last;             /* ... is the thread's last */
-	uint64_t preempted_ns; /* since the last tick that was told */
+	struct load_tick tick; /* the thread's last tick that was put */
+	bool last;             /* `tick` is the thread's last */
+	uint64_t preempted_ns; /* preempted time since the last tick that was put */
 };
 
 struct engine_source {
 	struct event_source source;
 	struct thread_view *views;
 	uint32_t n_views, agent;
-	uint32_t turn;           /* the thread whose samples are next */
-	struct thread_view *lent;       /* whose ring the last block is in */
+	uint32_t turn;           /* index of the thread to read next */
+	struct thread_view *lent;       /* thread whose queue holds the last block; NULL: none */
 	uint64_t n_lent;
 	struct event_memsource *queue;
 	struct interference_host interference;
 	uint64_t last_tick_ns;
 	uint64_t nic_error_ns;
-	uint64_t polled;         /* packets taken by busy polling, when it was made */
-	bool done;               /* LOAD_FINAL was handed out */
+	uint64_t polled;         /* busy-polled packets counted when the source was made */
+	bool done;               /* LOAD_FINAL was put */
 };
 
 static const struct load_tick *next_tick(const struct thread_view *v)
@@ -50,8 +50,8 @@ static const struct load_tick *next_tick(const struct thread_view *v)
 /* ---- samples ---- */
 
 /*
- * Those before the thread's next tick, or all. The tick is looked for last: one that wasn't there
- * then has all of these before it.
+ * Returns the samples before the thread's next tick, or all. The tick is looked up last: if there
+ * is none by then, all these samples precede it.
  */
 static const struct event_sample *engine_source_samples(const struct thread_view *v, uint64_t *n)
 {
@@ -101,7 +101,7 @@ static void engine_source_lend(struct engine_source *p, struct thread_view *v,
 	p->n_lent = n;
 }
 
-/* 1: a block; 0: none is there; 2: the queue is to be emptied first. */
+/* Returns 1: a block; 0: no samples; 2: the queue must be read first. */
 static int next_samples(struct engine_source *p, struct event_block *block)
 {
 	const struct event_sample *at;
@@ -113,7 +113,7 @@ static int next_samples(struct engine_source *p, struct event_block *block)
 	for (i = 0; i < p->n_views; i++) {
 		v = &p->views[(p->turn + i) % p->n_views];
 		at = engine_source_samples(v, &n);
-		/* A thread tells of a flow before it pushes samples of it. */
+		/* A thread pushes a flow before the samples that refer to it. */
 		err = put_flows(p, v, &any);
 		if (err || any)
 			return err ? err : 2;
@@ -129,8 +129,8 @@ static int next_samples(struct engine_source *p, struct event_block *block)
 /* ---- ticks ---- */
 
 /*
- * The number of the tick that every thread has come to. Returns 1, 0: not yet, or 2: samples from
- * before it have come meanwhile.
+ * Finds the number of the tick that every thread has reached. Returns 1, 0: not yet, or 2: more
+ * samples precede it.
  */
 static int common_tick(const struct engine_source *p, uint64_t *number)
 {
@@ -153,8 +153,9 @@ static int common_tick(const struct engine_source *p, uint64_t *number)
 }
 
 /*
- * Takes the threads' ticks up to this number; one that had no room for a tick tells the next. Only
- * when all are at their last is it the last of all. Returns false if samples come before.
+ * Consumes the threads' ticks up to this number; a thread whose queue was full skips ticks. Sets
+ * `final` if all threads are at their last tick. Returns false if a thread has not reached the
+ * tick.
  */
 static bool engine_source_consume_ticks(struct engine_source *p, uint64_t number, bool *final)
 {
@@ -226,7 +227,7 @@ static int engine_source_put_interference(struct engine_source *p, uint64_t now)
 					    p->n_views);
 }
 
-/* How far off the NICs' stamps may be, where there are any. */
+/* Puts the largest error of the NICs' stamps, if NICs stamp packets. */
 static int put_nic_error(struct engine_source *p, uint64_t now)
 {
 	char text[24];
@@ -237,7 +238,7 @@ static int put_nic_error(struct engine_source *p, uint64_t now)
 	return event_put_fact(event_memsource_sink(p->queue), now, LOAD_FACT_NIC_ERROR, text);
 }
 
-/* The threads have ended: their tables are at rest. */
+/* Puts the causes of failures; the threads have ended, so their tables no longer change. */
 static int engine_source_put_causes(struct engine_source *p, uint64_t now)
 {
 	struct causes all = { 0 };
@@ -281,7 +282,7 @@ static int put_tick(struct engine_source *p, bool final)
 	return err;
 }
 
-/* 0: nothing yet; 2: there is more to be looked for. */
+/* Returns 0: no tick yet; 2: look again. */
 static int next_ticks(struct engine_source *p)
 {
 	uint64_t number;

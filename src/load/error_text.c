@@ -30,7 +30,7 @@ static struct span error_text_trim(struct span s)
 	return s;
 }
 
-/* The first line; *rest is what follows it. */
+/* Returns the first line; *rest is the text after it. */
 static struct span error_text_first_line(struct span s, struct span *rest)
 {
 	const char *newline = s.n ? memchr(s.at, '\n', s.n) : NULL;
@@ -58,7 +58,7 @@ static struct span title_of(struct span page)
 	return error_text_trim(title);
 }
 
-/* Compressed or binary data holds control characters soon. */
+/* Compressed or binary data soon contains control characters. */
 static bool error_text_is_text(struct span s)
 {
 	for (size_t i = 0; i < s.n; i++) {
@@ -68,7 +68,7 @@ static bool error_text_is_text(struct span s)
 	return true;
 }
 
-/* What a body says in one line. */
+/* Returns a line that describes a body: its first line, or the title of an HTML page. */
 static struct span line_of_body(struct span body)
 {
 	struct span rest;
@@ -96,7 +96,7 @@ void error_text_clean(const struct error_text *text, char out[ERROR_TEXT_CLEAN_M
 	struct span body = line_of_body(rest);
 	size_t len = 0;
 
-	/* nginx's titles begin with the status. */
+	/* nginx's titles repeat the status. */
 	if (head.n >= 3 && body.n >= 3 && !memcmp(head.at, body.at, 3)) {
 		head = body;
 		body.n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The beginning of a server's error reply, as it came: the one line of memcached and Redis; of
- * HTTP the status, the reason phrase and the start of the body, with a line feed between them.
+ * The first bytes of a server's error reply: for memcached and Redis the error line; for HTTP the
+ * status, the reason phrase and the start of the body, separated by line feeds.
  */
 #ifndef HOSTLAT_LOAD_ERROR_TEXT_H
 #define HOSTLAT_LOAD_ERROR_TEXT_H
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define ERROR_TEXT_MAX 127
-#define ERROR_TEXT_CLEAN_MAX 112 /* of the cleaned text, with its NUL */
+#define ERROR_TEXT_CLEAN_MAX 112 /* size of the cleaned text, with its NUL */
 #define ERROR_TEXT_WORD_MAX 24
 
 struct error_text {
@@ -24,7 +24,7 @@ static inline void error_text_begin(struct error_text *text)
 	text->len = 0;
 }
 
-/* Keeps as many of these bytes as there is room for. */
+/* Appends as many of these bytes as fit. */
 static inline void error_text_add(struct error_text *text, const char *bytes, size_t n)
 {
 	const size_t room = (size_t)(ERROR_TEXT_MAX - text->len);
@@ -37,18 +37,18 @@ static inline void error_text_add(struct error_text *text, const char *bytes, si
 }
 
 /*
- * Writes one line of printable ASCII: other bytes become '?', or end the text where they show that
- * it is none. Of an HTML page only the title is taken. "" if nothing was kept.
+ * Writes the text as one line of printable ASCII, "" if there is none. Other bytes become '?'; a
+ * binary body is left out; of an HTML page only the title is used.
  */
 void error_text_clean(const struct error_text *text, char out[ERROR_TEXT_CLEAN_MAX]);
 
 /*
- * Keeps a description of bytes that are not of the protocol: the name of another protocol, or the
- * line that holds bytes[at], in quotes. Keeps nothing if that line is no text.
+ * Stores a description of bytes that do not belong to the protocol: the name of another protocol,
+ * or the line that contains bytes[at], in quotes; nothing if that line is binary.
  */
 void error_text_garbled(struct error_text *text, const char *bytes, size_t size, size_t at);
 
-/* Writes the first word if it looks like a code ("NOAUTH", "SERVER_ERROR"); otherwise "". */
+/* Writes the first word if it looks like an error code ("NOAUTH", "SERVER_ERROR"); otherwise "". */
 void error_text_word(const struct error_text *text, char out[ERROR_TEXT_WORD_MAX]);
 
 #endif

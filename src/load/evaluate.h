@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what an analysis knows to its result: one look, or the last word. */
+/* Computes the result of an analysis, for an interim analysis or for the whole run. */
 #ifndef HOSTLAT_LOAD_EVALUATE_H
 #define HOSTLAT_LOAD_EVALUATE_H
 
@@ -9,12 +9,12 @@
 #include "load/analysis_state.h"
 
 /*
- * Fills analysis->result from all windows that are complete before `horizon_ns` (UINT64_MAX: all).
- * `whole`: every latency and quantile, not only what a decision needs. Returns 0 or -ENOMEM.
+ * Fills analysis->result from the windows that end before `horizon_ns` (UINT64_MAX: all). `whole`:
+ * all latencies and quantiles, not only those that a decision needs. Returns 0 or -ENOMEM.
  */
 int evaluate(struct load_analysis *analysis, uint64_t horizon_ns, double confidence, bool whole);
 
-/* The windows that the last evaluation stands on. */
+/* Returns the windows that the last evaluation used. */
 struct interval_range evaluate_range(const struct load_analysis *analysis, enum load_from which);
 
 void evaluate_release(struct load_analysis *analysis);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The figures behind the verdicts of gates.c, in words. */
+/* Writes the figures behind the verdicts of gates.c as text. */
 #include "load/evidence.h"
 
 #include <math.h>
@@ -165,7 +165,7 @@ static void evidence_put_needed(const struct load_analysis *a, struct strbuf *ou
 			      human_ns(buf, a->config.ci_width_ns));
 }
 
-/* Why there is no interval though the dependence leaves batches enough. */
+/* Explains a missing interval although there are enough batches. */
 static void evidence_put_exceedances(const struct load_analysis *a, const struct interval *i,
 				     struct strbuf *out)
 {

@@ -8,7 +8,7 @@
 #include "base/sort.h"
 #include "report/human.h"
 
-#define SHOWN_MOST 4 /* of each kind, in text */
+#define SHOWN_MOST 4 /* causes of each kind shown in text */
 #define SPAN_MAX 48
 #define SENTENCE_MAX 512
 
@@ -26,7 +26,7 @@ static int more_frequent(const void *a, const void *b)
 	       strcmp(x->name, y->name);
 }
 
-/* Those of one kind, an outage and then the most frequent first. Returns their number. */
+/* Lists the causes of one kind, an outage first, then by frequency. Returns their number. */
 static uint32_t failures_sort(const struct causes *causes, enum cause_of of,
 			      const struct load_cause *out[CAUSES_MAX])
 {
@@ -116,7 +116,7 @@ static const char *failures_verb(const struct load_cause *c)
 	return one ? "reply had the status" : "replies had the status";
 }
 
-/* A port that is missing has its own sentence. */
+/* Whether the cause's text is quoted; missing local ports have a sentence of their own. */
 static bool failures_has_quote(const struct load_cause *c)
 {
 	return *c->text && !(c->of == CAUSE_CONNECTION && !strcmp(c->name, CAUSE_PORTS));

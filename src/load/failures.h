@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The causes of failures in a result: a sentence each, and JSON's "failures". */
+/* Reports the causes of failures: a sentence each, and the JSON member "failures". */
 #ifndef HOSTLAT_LOAD_FAILURES_H
 #define HOSTLAT_LOAD_FAILURES_H
 
@@ -7,16 +7,16 @@
 #include "load/causes.h"
 #include "report/report.h"
 
-/* A finding per cause, the most frequent first; at most a few of each kind. */
+/* Adds a finding per cause, the most frequent first; at most four of each kind. */
 void failures_find(const struct causes *causes, struct report *r);
 
 /* Adds "failures". */
 void failures_report(const struct causes *causes, struct report *r);
 
-/* "no connection was open from 2.7 s to 3.7 s"; false if there was no outage. */
+/* Writes "no connection was open from 2.7 s to 3.7 s"; returns false if there was no outage. */
 bool failures_outage(const struct causes *causes, struct strbuf *out);
 
-/* The most frequent one's sentence. */
+/* Writes the sentence of the most frequent cause. */
 void failures_evidence(const struct causes *causes, enum cause_of of, struct strbuf *out);
 
 #endif

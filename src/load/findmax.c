@@ -6,24 +6,24 @@
 #include "base/bug.h"
 #include "base/parse.h"
 
-/* Requests beyond the quantile that a probe is long enough for. */
+/* Requests expected beyond the quantile in the shortest probe. */
 #define PROBE_TAIL 100
 
 /*
- * Shares of the precision: how far from the estimated answer the two last probes are, and how wide
- * half of their intervals should be. The rest, 0.15, is 1.5 standard errors at the confidence that
- * a probe has: most of them decide.
+ * Shares of the precision: the distance of the last two probes from the estimated answer, and half
+ * the width of their intervals. The remaining 0.15 is 1.5 standard errors at a probe's confidence,
+ * so that most probes decide.
  */
 #define AIM_OFF 0.45
 #define AIM_HALF 0.3
 
-/* ... and how much farther than that the lower one may be. */
+/* Share of the precision by which the lower probe may be farther away than AIM_OFF. */
 #define AIM_SLACK 0.1
 
-/* An estimate from little is not trusted with more: a probe is at most so much longer. */
+/* A probe is at most so many times longer than the last, as early estimates are unreliable. */
 #define LONGER_MAX 16
 
-/* Relative growth of the quantile with the rate: what is assumed where less was seen. */
+/* Least relative growth of the quantile with the rate; smaller measured values are not used. */
 #define SLOPE_MIN 0.25
 
 void findmax_init(struct findmax *fm, const struct findmax_config *config)
@@ -44,7 +44,7 @@ const char *findmax_end_name(enum findmax_end end)
 
 /* -- where to ask ----------------------------------------------------------------------------- */
 
-/* While one side is missing: doubling or halving, beyond what is open. */
+/* Doubles or halves the rate, beyond all open probes, while lo or hi is missing. */
 static double findmax_widen(const struct findmax *fm)
 {
 	double highest = fm->lo, lowest = fm->hi;
@@ -63,7 +63,7 @@ static double findmax_slope(const struct findmax *fm)
 {
 	const struct findmax_point *a = &fm->at_lo, *b = &fm->at_hi;
 
-	if (!b->rate) /* it was too much for the server: the farthest open one has to do */
+	if (!b->rate) /* a saturated server has no latency: use the highest open probe */
 		for (uint32_t i = 0; i < fm->n_open; i++)
 			if (!b->rate || fm->open[i].rate > b->rate)
 				b = &fm->open[i];
@@ -72,7 +72,7 @@ static double findmax_slope(const struct findmax *fm)
 	return fmax((b->excess - a->excess) / log(b->rate / a->rate), SLOPE_MIN);
 }
 
-/* ln of the rate at which the quantile is at the limit, from what is open. */
+/* Estimates ln of the rate at which the quantile is at the limit, from the open probes. */
 static double findmax_estimate(const struct findmax *fm, double slope)
 {
 	double sum = 0, weight = 0;
@@ -86,7 +86,9 @@ static double findmax_estimate(const struct findmax *fm, double slope)
 	return fmin(fmax(sum / weight, log(fm->lo)), log(fm->hi));
 }
 
-/* On the side of the estimate that is not shown yet, and for as long as showing it should take. */
+/*
+ * Chooses a rate on the undecided side of the estimate, and how long a deciding probe should take.
+ */
 static double findmax_aim(const struct findmax *fm, double *seconds)
 {
 	const struct findmax_point *last = &fm->open[fm->n_open - 1];
@@ -98,7 +100,7 @@ static double findmax_aim(const struct findmax *fm, double *seconds)
 	*seconds = last->seconds * fmin(fmax(shorter * shorter, 1), LONGER_MAX);
 	if (at - lo > (AIM_OFF + AIM_SLACK) * precision)
 		return exp(at - AIM_OFF * precision);
-	/* `lo` is close enough: what is above is to close the bracket. */
+	/* `lo` is close enough, so the next probe is above the estimate. */
 	return exp(fmin(fmin(at + AIM_OFF * precision, lo + (1 - AIM_SLACK / 2) * precision),
 			(lo + log(fm->hi)) / 2));
 }
@@ -176,7 +178,7 @@ static struct findmax_point findmax_measured(const struct findmax *fm,
 	return p;
 }
 
-/* What lies outside of the bracket says nothing about what is within. */
+/* Drops open probes outside of (lo, hi), which say nothing about the rates within. */
 static void clip_open(struct findmax *fm)
 {
 	uint32_t kept = 0;

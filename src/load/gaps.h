@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Do requests come as declared? The gaps between consecutive requests of an agent, once as the
- * schedule has them and once as they were sent, through the declared law (arrival.h): uniform in
- * 0..1 if it holds. Gaps are taken within slots of time, aligned to the clock, from all requests of
- * the slot, once none of them can still be missing; in long runs only from some of the slots. So
- * neither the order of the samples nor what is under way matters, and a send that slipped past its
- * successor counts as it went out.
+ * Tests whether requests come as declared. The gaps between consecutive requests of an agent, as
+ * scheduled and as sent, are transformed by the declared distribution (arrival.h), which makes them
+ * uniform in 0..1 if it holds. Gaps are computed within time slots, from all requests of a slot
+ * once it is complete; long runs use only some of the slots. So the order of samples does not
+ * matter, and a request that was sent before its predecessor counts in the order of sending.
  *
- * Memory: GAPS_PENDING requests of each agent that wait for their slot to be complete, GAPS_KEPT
- * values of each kind; when these are full, every other one is kept from then on.
+ * Memory: GAPS_PENDING requests per agent whose slot is not complete, and GAPS_KEPT values of each
+ * kind. When the values are full, every other one is dropped, and from then on only every other one
+ * is kept.
  */
 #ifndef HOSTLAT_LOAD_GAPS_H
 #define HOSTLAT_LOAD_GAPS_H
@@ -22,7 +22,7 @@
 
 #define GAPS_PENDING (1 << 18)
 #define GAPS_KEPT 8192
-#define GAPS_PER_SLOT 1024 /* requests that are expected in a slot */
+#define GAPS_PER_SLOT 1024 /* expected requests per slot */
 
 struct gap_times {
 	uint64_t intended, sent;
@@ -37,18 +37,18 @@ struct gap_values {
 
 struct gaps {
 	struct arrival arrival;
-	double rate;             /* of one agent */
+	double rate;             /* requests/s of one agent */
 	uint64_t duration_ns;
-	uint64_t slot_ns, every;  /* one slot of so many is looked at, by its number */
-	uint64_t skipped;        /* requests that found no room */
+	uint64_t slot_ns, every;  /* only slots whose number is a multiple of `every` are used */
+	uint64_t skipped;        /* requests dropped because the queue was full */
 	struct gap_values schedule, sent;
 };
 
-/* One agent's requests that wait. */
+/* One agent's requests whose slot is not complete. */
 struct gap_queue {
 	struct VEC_OF(struct gap_times) pending;
 	bool overflow;
-	uint64_t full_from, full_to; /* slots of which something is missing */
+	uint64_t full_from, full_to; /* range of slots with dropped requests; not used */
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -57,23 +57,26 @@ void gaps_release(struct gaps *gaps);
 void gap_queue_init(struct gap_queue *queue);
 void gap_queue_release(struct gap_queue *queue);
 
-/* A request that was sent. Returns 0 or -ENOMEM. */
+/* Adds a request that was sent. Returns 0 or -ENOMEM. */
 int gaps_add(struct gaps *gaps, struct gap_queue *queue, uint64_t intended, uint64_t sent);
 
-/* Takes what is complete: slots that end before `oldest`. `started` is the schedule's begin. */
+/*
+ * Computes the gaps of complete slots: those that end before `oldest`. `started`: start of the
+ * schedule.
+ */
 void gaps_keep_complete(struct gaps *gaps, struct gap_queue *queue, uint64_t started,
 			uint64_t oldest);
 
-/* How the gaps fit their law. */
+/* How the gaps fit the declared distribution. */
 struct gap_fit {
-	bool known;    /* there is a law, and values */
+	bool known;    /* there is a declared distribution, and there are values */
 	uint64_t n;    /* values tested */
-	/* of Anderson-Darling's or Kolmogorov-Smirnov's test, twice the less */
+	/* twice the smaller p of the Anderson-Darling and Kolmogorov-Smirnov tests */
 	double p;
-	double effect; /* max |ECDF - law|; of a fixed schedule: share of gaps off by a quarter */
+	double effect; /* max |ECDF - CDF|; fixed: share of gaps off by more than 25 % */
 };
 
-/* Sorts a copy. Returns 0 or -ENOMEM. */
+/* Tests the values. Returns 0 or -ENOMEM. */
 int gaps_fit(const struct gaps *gaps, const struct gap_values *values, struct gap_fit *out);
 
 #endif

@@ -10,20 +10,20 @@
 #include "stats/multiple.h"
 #include "stats/special.h"
 
-#define RATE_LEAST 0.99        /* of what came due must have been answered, over half of the run */
-#define WAITING_MOST 0.25      /* of what came due, however few requests that are */
-#define ARRIVAL_EFFECT 0.05    /* max |ECDF - law| of the gaps */
-#define LAG_HARMLESS 0.1       /* p99 of the send lag, of the latency asked for */
-#define CPU_MOST 0.9           /* of the threads' time, without spinning */
-#define LOST_MOST 0.001        /* of the samples, and interference_bound_limit() */
-#define NOISE_STOLEN 0.1       /* share of the time, stolen or runnable without a CPU */
+#define RATE_LEAST 0.99        /* least share of due requests answered, over half of the run */
+#define WAITING_MOST 0.25      /* largest share of due requests not yet answered */
+#define ARRIVAL_EFFECT 0.05    /* max |ECDF - CDF| of the gaps */
+#define LAG_HARMLESS 0.1       /* p99 of the send lag, as a share of the main latency */
+#define CPU_MOST 0.9           /* share of the threads' time, without spinning */
+#define LOST_MOST 0.001        /* share of the samples; also at most interference_bound_limit() */
+#define NOISE_STOLEN 0.1       /* share of the time stolen, or spent runnable without a CPU */
 #define STAMPS_MISSING 0.01
 #define BALANCE_MOST 4         /* the busiest connection's requests over their mean */
-#define BALANCE_REQUESTS 25    /* per connection, to judge that */
+#define BALANCE_REQUESTS 25    /* requests per connection needed to judge the balance */
 #define AGENTS_EFFECT 0.1
-#define PORTS_MOST 0.001       /* of the attempts to connect */
-#define STATUS_MOST 0.99       /* of the replies */
-#define SHAPE_MOST 0.5         /* from there on there is no variance */
+#define PORTS_MOST 0.001       /* share of the attempts to connect */
+#define STATUS_MOST 0.99       /* share of the replies */
+#define SHAPE_MOST 0.5         /* tail shapes above it have no variance */
 #define ADF_ALPHA 0.05
 
 /* -- names ---------------------------------------------------------------------------------- */
@@ -117,13 +117,13 @@ void gate_at_least(struct load_analysis *a, enum gate_id id, double statistic, d
 	a->result.gates[id].pass = statistic >= threshold;
 }
 
-/* It applies, and can't be judged. */
+/* Marks a gate that applies but cannot be judged. */
 static void gate_untested(struct load_analysis *a, enum gate_id id, const char *why)
 {
 	a->result.gates[id].untested = why;
 }
 
-/* Fails only if the test agrees, once all p are known. */
+/* Adds a test's p to a gate, which then fails only if p is significant after adjustment. */
 static void gate_tested(struct load_analysis *a, enum gate_id id, double p)
 {
 	a->result.gates[id].tested = true;
@@ -146,7 +146,7 @@ static void gates_judge_server(struct load_analysis *a)
 	gate_at_most(a, GATE_SERVER, unreachable, 0);
 }
 
-/* Connections that only want for a port of ours say nothing against the server. */
+/* Connections that fail for lack of a local port do not make the server unreachable. */
 static void gates_judge_ports(struct load_analysis *a)
 {
 	const struct load_cause *ports = causes_find(&a->causes, CAUSE_CONNECTION, CAUSE_PORTS);
@@ -159,7 +159,7 @@ static void gates_judge_ports(struct load_analysis *a)
 		a->result.gates[GATE_SERVER].pass = true;
 }
 
-/* Of HTTP: every reply is a redirect, or says that there is nothing. */
+/* HTTP: fails if nearly every reply is a redirect or says that there is no content. */
 static void gates_judge_status(struct load_analysis *a)
 {
 	const double completed = SUM(double, a, last.completed);
@@ -170,9 +170,9 @@ static void gates_judge_status(struct load_analysis *a)
 }
 
 /*
- * Over the last half of the time in which requests were sent: what was answered of what came due.
- * A queue that only fluctuates leaves a difference of no more than some roots of the count. An open
- * loop of which that is not known is not one at a rate.
+ * Compares answered with due requests over the last half of the sending time. A queue that only
+ * fluctuates leaves a difference of a few square roots of the count. An open loop without a known
+ * share fails.
  */
 static void gates_judge_rate(struct load_analysis *a)
 {
@@ -207,16 +207,15 @@ static double lag_quantile(const struct hist *lag, double q)
 	return hist_quantile(lag, q, &found) ? 0 : (double)found.hi;
 }
 
-/* Of the requests whose gaps are judged: those that load. */
+/* Returns the send lag of the requests whose gaps are judged: those that generate load. */
 static const struct hist *load_lag(const struct load_analysis *a)
 {
 	return &a->result.lag[a->config.probes ? LAG_LOAD : LAG_COUNTED];
 }
 
 /*
- * What leaves a first-come-first-served system is a sum of maxima of what enters it: requests that
- * come up to d late leave up to d late. So a lag that is small against the latency asked for can't
- * spoil it, whatever it does to gaps that are as short as it is.
+ * Requests that enter a first-come-first-served system up to d late leave it up to d late. So a lag
+ * that is small compared to the main latency cannot distort it, even where it changes short gaps.
  */
 static void gates_judge_arrivals(struct load_analysis *a)
 {
@@ -230,7 +229,7 @@ static void gates_judge_arrivals(struct load_analysis *a)
 		a->result.gates[GATE_ARRIVALS].pass = true;
 }
 
-/* One that can't keep up is not made up for by others that idle. */
+/* Returns the CPU share of the busiest agent: idle agents do not make up for it. */
 static double gates_busiest_agent(const struct load_analysis *a)
 {
 	double most = 0;
@@ -248,9 +247,9 @@ static double gates_busiest_agent(const struct load_analysis *a)
 }
 
 /*
- * Who is late, and why: requests wait for a connection, or the client doesn't get around to sending
- * them. At ticks with requests waiting it is the former; ticks come ten times a second, so that
- * their share is compared roughly.
+ * Finds why requests are sent late: they waited for a free connection, or the client was too slow.
+ * Ticks with waiting requests show the former. Ticks come ten times a second, so their share is
+ * only compared roughly.
  */
 static void gates_judge_client(struct load_analysis *a)
 {
@@ -261,7 +260,7 @@ static void gates_judge_client(struct load_analysis *a)
 	const bool waits = waiting > late / 4;
 	const double samples = SUM(double, a, last.completed) + SUM(double, a, last.failed);
 
-	/* Late is what is long beside a latency: without any, no one is to blame. */
+	/* Lateness is relative to a latency, so without a latency neither gate is judged. */
 	if (a->config.loop == LOOP_OPEN && gates_target_interval(a)->ns) {
 		gate_at_most(a, GATE_LOOP, waits ? late : 0, limit);
 		gate_at_most(a, GATE_CLIENT, waits ? 0 : late, limit);
@@ -292,7 +291,7 @@ static void gates_judge_interference(struct load_analysis *a)
 	gate_at_most(a, GATE_HOST, __builtin_popcount(interference_bound_unknown(a, false)), 0);
 	gaps = interference_bound_gaps(a, i->ns);
 	stolen = interference_bound_stolen(a);
-	/* This bound of what gaps can have done must be within what the result claims to know. */
+	/* The largest possible bias by gaps must be within the precision that the result claims. */
 	gate_at_most(a, GATE_NOISE, interference_bound_bias(a, a->main, q, i->ns),
 		     interval_effect(i));
 	if (gaps > most_gaps)
@@ -348,8 +347,8 @@ static void gates_judge_replies(struct load_analysis *a)
 }
 
 /*
- * Cochran's Q of the agents' shares of requests up to the pooled quantile, with the inflation that
- * dependence gives the whole; the effect is how far off an agent's own quantile is.
+ * Cochran's Q of the agents' shares of requests up to the pooled quantile, with the variance
+ * inflated for dependence. The effect is the largest deviation of an agent's own quantile.
  */
 static void gates_judge_agents(struct load_analysis *a)
 {
@@ -407,9 +406,9 @@ static void gates_judge_series(struct load_analysis *a, const struct stationarit
 }
 
 /*
- * Dickey-Fuller's null hypothesis is a unit root, KPSS's is none. Both agree that there is one:
- * the series wanders. ADF sees none and KPSS objects: there is a trend or a shift, whose own gates
- * know its size. Neither speaks: the series is short, and its dependence is judged elsewhere.
+ * The null hypothesis of Dickey-Fuller is a unit root, that of KPSS is none. If both say unit root,
+ * the series wanders. If only KPSS rejects, there is a trend or a shift, which have gates of their
+ * own. If neither rejects, the series is short, and GATE_DEPENDENCE judges it.
  */
 const struct stationarity_tests *gate_root(const struct load_result *r)
 {
@@ -458,7 +457,7 @@ static void gates_judge_interval(struct load_analysis *a)
 	bool narrow = !i->why;
 
 	gate_at_least(a, GATE_EXCEEDANCES, i->exceedances, INTERVAL_EXCEEDANCES_MIN);
-	/* Enough of them, and yet a bound would lie among requests that have no latency. */
+	/* There are enough exceedances, but a bound would fall on failed requests. */
 	if (i->exceedances >= INTERVAL_EXCEEDANCES_MIN &&
 	    (i->why == INTERVAL_FEW_EXCEEDANCES || i->why == INTERVAL_FAILURES))
 		gate_at_least(a, GATE_EXCEEDANCES, NAN, INTERVAL_EXCEEDANCES_MIN);
@@ -473,12 +472,15 @@ static void gates_judge_interval(struct load_analysis *a)
 	}
 	if (isnan(r->shape))
 		return;
-	/* Only said to explain why there is no narrow interval: a quantile needs no moments. */
+	/*
+	 * Only an explanation for a missing or wide interval: a quantile does not need a finite
+	 * variance.
+	 */
 	gate_at_most(a, GATE_TAIL, r->shape, SHAPE_MOST);
 	a->result.gates[GATE_TAIL].pass |= narrow;
 }
 
-/* Fails of tested gates need both: the size, and what is left of p after Holm. */
+/* A tested gate fails only if both its size and its Holm-adjusted p fail. */
 static int gates_adjust(struct load_analysis *a)
 {
 	double p[GATES], adjusted[GATES];

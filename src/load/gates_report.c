@@ -37,9 +37,9 @@ void gates_report(const struct load_analysis *a, struct report *r)
 
 /* -- words ---------------------------------------------------------------------------------- */
 
-/* Gates of a kind have one mark. */
+/* Gates of one group share one mark in the text. */
 struct gate_group {
-	const char *words, *partly; /* `partly`: its last gate could not be tested, others were */
+	const char *words, *partly; /* `partly`: words if only its last gate could not be tested */
 	enum gate_id first, last;
 };
 
@@ -55,7 +55,7 @@ static const struct gate_group gate_groups[] = {
 	{ "interval", "interval", GATE_EXCEEDANCES, GATE_WIDTH },
 };
 
-/* What is untested where other gates of its kind were tested. */
+/* Names an untested gate of a group in which other gates were tested. */
 static const char *gate_words(const struct load_analysis *a, int id, struct report *r)
 {
 	const double q = a->config.percentile > 0.5 ? a->config.percentile : a->tail_q;
@@ -88,7 +88,7 @@ static const char *add_untested(const char *words, const char *what, const char 
 
 struct tally {
 	bool judged, pass;
-	const char *untested; /* why the first of them was not */
+	const char *untested; /* why the first untested gate was not tested */
 };
 
 static struct tally tally_of(const struct load_analysis *a, const struct gate_group *group)
@@ -106,7 +106,10 @@ static struct tally tally_of(const struct load_analysis *a, const struct gate_gr
 	return t;
 }
 
-/* Each of a kind that has tested gates, too; the tests of one quantile are one. */
+/*
+ * Lists the untested gates of a group that has tested gates too; the tests of one quantile count as
+ * one.
+ */
 static const char *list_untested(const struct load_analysis *a, const struct gate_group *group,
 				 const char *words, struct report *r)
 {

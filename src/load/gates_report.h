@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gates of a finished analysis: as a table for JSON, and as a line for people. */
+/* Reports the gates of a finished analysis: as a table in JSON, and as a line of text. */
 #ifndef HOSTLAT_LOAD_GATES_REPORT_H
 #define HOSTLAT_LOAD_GATES_REPORT_H
 
@@ -7,8 +7,8 @@
 #include "report/report.h"
 
 /*
- * "gates": those that were judged, and with `pass` null those that apply and could not be tested;
- * "not_tested": why not.
+ * Adds "gates": those that were judged, and, with `pass` null, those that apply but could not be
+ * tested; and "not_tested" with the reasons.
  */
 void gates_report(const struct load_analysis *analysis, struct report *r);
 

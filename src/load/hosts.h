@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is to make load in this process's place: the options that name agents. */
+/* The options that name agents, which generate the load instead of this process. */
 #ifndef HOSTLAT_LOAD_HOSTS_H
 #define HOSTLAT_LOAD_HOSTS_H
 
@@ -10,7 +10,7 @@
 #include "load/config.h"
 
 struct load_hosts_options {
-	/* an item may name several, separated by commas */
+	/* each item may name several hosts, separated by commas */
 	struct opt_list loading, probing;
 	const char *command; /* NULL: LOAD_HOSTS_COMMAND */
 };
@@ -25,30 +25,30 @@ enum load_host_kind {
 	HOST_SSH,
 };
 
-/* One agent. */
+/* The host of an agent. */
 struct load_host {
 	enum load_host_kind kind;
 	bool probes;               /* a latency agent */
-	char text[LOAD_HOST_MAX];  /* as it was given */
-	const char *name;          /* in `text`: the namespace or the ssh host */
+	char text[LOAD_HOST_MAX];  /* as given */
+	const char *name;          /* the namespace or ssh host; points into `text` */
 };
 
 struct load_hosts {
-	struct load_host hosts[LOAD_AGENTS_MAX]; /* those that load come first; `name` points in */
+	struct load_host hosts[LOAD_AGENTS_MAX]; /* loading agents first */
 	uint32_t n, probes;
 };
 
-/* False: this process makes the load itself. */
+/* Returns whether agents are given; if not, this process generates the load itself. */
 bool load_hosts_asked(const struct load_hosts_options *o);
 
 /*
- * All agents. Latency agents alone are beside one that loads here. Returns 0, or -EINVAL and `why`.
- * Not to be moved then.
+ * Parses the options. If only latency agents are given, a local agent generates the load. Returns
+ * 0, or -EINVAL with a sentence in `why`. The result must not be moved.
  */
 int load_hosts_parse(struct load_hosts *hosts, const struct load_hosts_options *o,
 		     struct strbuf *why);
 
-/* How many of valid options load (1: this process does) and how many are latency agents. */
+/* Return the number of agents that generate load (1 without agents) and of latency agents. */
 uint32_t load_hosts_loading(const struct load_hosts_options *o);
 uint32_t load_hosts_probing(const struct load_hosts_options *o);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HTTP/1.1. Of a reply's head only the status and three fields are of interest (Content-Length,
- * Transfer-Encoding, Connection); lines of other fields are skipped whole. Where the body ends is
- * RFC 9112, 6.3. A single '\n' ends a line as well (2.2); a field may go on in the next line (5.2).
+ * HTTP/1.1. The parser reads the status and three fields (Content-Length, Transfer-Encoding,
+ * Connection); lines of other fields are skipped whole. Where the body ends is RFC 9112, 6.3. A
+ * single '\n' ends a line as well (2.2); a field may go on in the next line (5.2).
  */
 #include "load/http.h"
 
@@ -18,7 +18,7 @@
 #define CHUNK_DIGITS 12
 #define LENGTH_MAX (1ULL << 48)
 #define TOO_LONG 0xff
-#define ERROR_TEXT_FROM 300     /* of such a status the text is kept */
+#define ERROR_TEXT_FROM 300     /* from this status on, the reply's text is kept */
 
 enum http_phase {
 	STATUS, REASON, FIELD, HEAD_END, NAME, VALUE, OTHER, BODY, UNTIL_CLOSE,
@@ -29,26 +29,26 @@ enum http_field { FIELD_LENGTH = 1, FIELD_TRANSFER, FIELD_CONNECTION };
 
 struct http_state {
 	uint8_t phase;
-	uint8_t at;       /* place in the status line or in a line's end */
+	uint8_t at;       /* position in the status line or in a line's end */
 	uint8_t minor;    /* of the version */
 	uint8_t field;    /* enum http_field */
-	uint8_t has_length, has_coding, chunked; /* chunked: the last coding is */
+	uint8_t has_length, has_coding, chunked; /* chunked: the last transfer coding is chunked */
 	uint8_t close, keep;
-	uint8_t gap;      /* white space after the token or number */
+	uint8_t gap;      /* white space follows the token or number */
 	uint8_t digits;
-	uint8_t name_len, token_len; /* TOO_LONG: none that we know */
+	uint8_t name_len, token_len; /* TOO_LONG: not a name or token that matters */
 	char name[NAME_MAX_BYTES], token[TOKEN_MAX];
 	uint16_t status;
 	uint32_t head;    /* bytes of the head, or of a chunk's line */
-	uint64_t number;  /* of the field that is being read */
-	uint64_t left;    /* of the body or the chunk */
+	uint64_t number;  /* value of the current field */
+	uint64_t left;    /* bytes of the body or chunk still to come */
 };
 
 _Static_assert(sizeof(struct http_state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
 
 /* --- Requests --- */
 
-/* The request line, with the method before it, and the fields of all requests. */
+/* Writes the rest of the request line after the method, and the fields of all requests. */
 static char *http_put_head(char *p, const struct workload *w)
 {
 	p = text_put(p, w->path, strlen(w->path));
@@ -99,7 +99,7 @@ static int http_step_status(struct http_state *s, struct text_cursor *c)
 	return s->status >= 100 ? 0 : -EPROTO;
 }
 
-/* The rest of a line that is of no interest; then `next`. */
+/* Skips the rest of a line, then continues with `next`. */
 static int skip_line(struct http_state *s, struct text_cursor *c, enum http_phase next)
 {
 	size_t n = (size_t)(c->end - c->p);
@@ -115,7 +115,7 @@ static int skip_line(struct http_state *s, struct text_cursor *c, enum http_phas
 	return 0;
 }
 
-/* The status: the reason phrase and the body follow it. */
+/* Begins the error text with the status; the reason phrase and the body follow. */
 static void http_begin_error_text(struct http_state *s)
 {
 	const char digits[] = { (char)('0' + s->status / 100), (char)('0' + s->status / 10 % 10),
@@ -131,7 +131,7 @@ static int http_step_reason(struct http_state *s, struct text_cursor *c)
 	int err;
 
 	if (s->at) {
-		/* What follows the code: a space or the line's end. */
+		/* A space or the line's end must follow the code. */
 		if (*c->p != ' ' && *c->p != '\r' && *c->p != '\n')
 			return -EPROTO;
 		s->at = 0;
@@ -155,7 +155,10 @@ static void begin_body(struct http_state *s)
 	} else {
 		s->phase = s->has_length ? BODY : UNTIL_CLOSE;
 	}
-	/* Both fields: the server, or someone between, is not to be trusted further. */
+	/*
+	 * A reply with both fields may be an attack (RFC 9112, 6.3), so the connection is not
+	 * reused.
+	 */
 	if (s->phase == UNTIL_CLOSE || (s->has_coding && s->has_length))
 		s->close = true;
 }
@@ -205,7 +208,7 @@ static enum http_field find_field(const struct http_state *s)
 	return http_token_is(s->name, s->name_len, "connection") ? FIELD_CONNECTION : 0;
 }
 
-/* A field's name up to its colon; one that can't be ours any more is left to skip_line(). */
+/* Reads a field's name up to its colon; names that are too long are left to skip_line(). */
 static int http_step_name(struct http_state *s, struct text_cursor *c)
 {
 	for (; c->p < c->end; c->p++, s->head++) {
@@ -237,7 +240,7 @@ static int http_add_digit(struct http_state *s, char byte)
 	return s->number > LENGTH_MAX ? -EPROTO : 0;
 }
 
-/* A member of a comma-separated list is complete; empty ones don't count. */
+/* Ends a member of a comma-separated list; empty members are ignored. */
 static void end_token(struct http_state *s)
 {
 	/* "identity" meant no coding until RFC 7230. */
@@ -252,7 +255,7 @@ static void end_token(struct http_state *s)
 	s->token_len = s->gap = 0;
 }
 
-/* The field before this line is whole: the line doesn't continue it. */
+/* Ends the value of the previous field, as this line does not continue it. */
 static int end_value(struct http_state *s)
 {
 	if (s->field != FIELD_LENGTH) {
@@ -302,7 +305,7 @@ static int http_step_value(struct http_state *s, struct text_cursor *c)
 	return 0;
 }
 
-/* The first byte of a line. */
+/* Reads the first byte of a line. */
 static int http_step_field(struct http_state *s, struct text_cursor *c)
 {
 	char byte = *c->p;
@@ -439,7 +442,7 @@ static int http_step(struct http_state *s, struct text_cursor *c)
 	return -EPROTO;
 }
 
-/* A redirect or "no such thing" is quick and holds nothing of what is to be measured. */
+/* A redirect or "not found" is quick and has no content, so it counts as a miss. */
 static enum reply_status http_reply_status(uint16_t status)
 {
 	if (status / 100 == 3 || status == 404 || status == 410)

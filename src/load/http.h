@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP/1.1 (RFC 9110, 9112): GET of one path, POST of a value; connections are kept. */
+/* HTTP/1.1 (RFC 9110, 9112): GET of one path, POST of a value, on persistent connections. */
 #ifndef HOSTLAT_LOAD_HTTP_H
 #define HOSTLAT_LOAD_HTTP_H
 

@@ -45,7 +45,7 @@ void interference_gap(struct interference_thread *thread, uint64_t begin, uint64
 	}
 }
 
-/* Up to `size` - 1 bytes from the beginning; 0 on failure. */
+/* Reads up to `size` - 1 bytes from the start of the file. Returns their number, 0 on failure. */
 static size_t interference_read_file(int fd, char *buffer, size_t size)
 {
 	ssize_t n = fd < 0 ? 0 : pread(fd, buffer, size - 1, 0);
@@ -95,7 +95,10 @@ static void interference_add_cpu(struct interference_host *host, unsigned int cp
 	host->known |= 1ULL << cpu;
 }
 
-/* What these CPUs spent since the last call. All are read: threads move. */
+/*
+ * Returns the time that these CPUs spent since the last call. All CPUs are read, since threads
+ * move.
+ */
 static struct interference_times interference_read_stat(struct interference_host *host,
 							uint64_t cpus)
 {
@@ -105,7 +108,7 @@ static struct interference_times interference_read_stat(struct interference_host
 	unsigned int cpu;
 
 	host->unread = !interference_read_file(host->stat, text, sizeof(text));
-	/* The first line is the sum; one that the buffer cuts off has no end. */
+	/* The first line is the sum over CPUs. A line cut off by the buffer has no newline. */
 	for (line = strchr(text, '\n'); line && !strncmp(line + 1, "cpu", 3); line = next) {
 		next = strchr(line + 1, '\n');
 		if (next && sscanf(line + 4, "%u", &cpu) == 1 && cpu < INTERFERENCE_CPUS &&
@@ -148,7 +151,9 @@ static uint64_t interference_ticks_to_ns(uint64_t ticks)
 	return ticks * (NS_PER_S / sysconf(_SC_CLK_TCK));
 }
 
-/* The lowest clock of these CPUs in kHz; 0: not readable, as on most virtual machines. */
+/*
+ * Returns the lowest frequency of these CPUs in kHz; 0: not readable, as on most virtual machines.
+ */
 static uint64_t lowest_khz(uint64_t cpus)
 {
 	char path[96], text[32];
@@ -172,7 +177,10 @@ static uint64_t lowest_khz(uint64_t cpus)
 	return lowest;
 }
 
-/* Time asleep since the last tick. Between two readings time passes: what that may be is not it. */
+/*
+ * Returns a lower bound of the time suspended since the last tick, as time passes between the
+ * readings of the two clocks.
+ */
 static uint64_t interference_time_asleep(struct interference_host *host)
 {
 	const int64_t first = clock_mono_ns(host->clock), before = host->asleep_ns;

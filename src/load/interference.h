@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What disturbed the host that generates load: times in which a thread that wanted to run did not,
- * by its own clock readings, and per tick what the kernel counts (proc(5): /proc/stat, the second
- * number of schedstat; cpufreq's scaling_cur_freq), and whether the machine slept.
+ * Measures host interference: gaps in which a runnable thread did not run, by its own clock
+ * readings, and, per tick, the kernel's counters (proc(5): /proc/stat, the second number of
+ * schedstat; cpufreq's scaling_cur_freq) and whether the machine slept.
  */
 #ifndef HOSTLAT_LOAD_INTERFERENCE_H
 #define HOSTLAT_LOAD_INTERFERENCE_H
@@ -14,18 +14,18 @@
 #include "event/source.h"
 #include "load/spsc.h"
 
-#define INTERFERENCE_CPUS 64 /* those beyond are not looked at */
+#define INTERFERENCE_CPUS 64 /* CPUs beyond are ignored */
 
 struct interference_span {
 	uint64_t begin, end; /* monotonic ns */
 };
 
-/* A thread's part. */
+/* Interference with one thread. */
 struct interference_thread {
-	struct spsc_queue gaps;         /* struct interference_span; taken by the pulling thread */
-	struct interference_span pending; /* what didn't fit, in one; end 0: nothing */
+	struct spsc_queue gaps;         /* struct interference_span, for the consuming thread */
+	struct interference_span pending; /* gaps that did not fit, as one; end 0: none */
 	int schedstat;            /* -1: not readable */
-	bool unread;              /* ... at the last call */
+	bool unread;              /* schedstat could not be read at the last call */
 	uint64_t preempted_ns;    /* so far */
 };
 
@@ -33,34 +33,38 @@ struct interference_thread {
 int interference_thread_init(struct interference_thread *thread);
 void interference_thread_release(struct interference_thread *thread);
 
-/* To be called by the thread itself when it begins. */
+/* Opens schedstat of the calling thread; called by the thread when it begins. */
 void interference_thread_begin(struct interference_thread *thread);
 
-/* It wanted to run and didn't. What has no room is joined with what comes after it. */
+/* Adds a gap. A gap that does not fit into the queue is merged with the next one. */
 void interference_gap(struct interference_thread *thread, uint64_t begin, uint64_t end);
 
-/* Time since the last call that it was runnable without a CPU; 0 if unknown: see `unread`. */
+/*
+ * Returns how long, since the last call, the thread was runnable without a CPU; 0 if unknown: see
+ * `unread`.
+ */
 uint64_t interference_preempted(struct interference_thread *thread);
 
-/* The host's part, of the pulling thread. */
+/* Interference with the host; used by the consuming thread. */
 struct interference_host {
 	struct clock *clock;
 	int stat;            /* /proc/stat; -1: not readable */
-	bool unread;         /* the last tick's steal and softirqs are not known */
-	uint64_t last_ns;    /* the last tick; 0: none yet */
-	int64_t asleep_ns;   /* at it, boottime less monotonic, at most */
+	bool unread;         /* steal and softirq time of the last tick are unknown */
+	uint64_t last_ns;    /* time of the last tick; 0: none yet */
+	int64_t asleep_ns;   /* upper bound of boottime minus monotonic time, at the last tick */
 	struct interference_times {
 		uint64_t steal, softirq;
-	} times[INTERFERENCE_CPUS]; /* of each CPU so far, in USER_HZ */
-	uint64_t known;      /* mask of those that `times` holds */
+	} times[INTERFERENCE_CPUS]; /* totals of each CPU, in USER_HZ */
+	uint64_t known;      /* mask of the CPUs that `times` holds */
 };
 
 void interference_host_init(struct interference_host *host, struct clock *clock);
 void interference_host_release(struct interference_host *host);
 
 /*
- * Puts the events of the tick that ends at `now`; `cpus`: mask of those where the `threads` threads
- * run. A machine that slept is a gap of each of them, longer than the tick as monotonic time goes.
+ * Puts the events of the tick that ends at `now`; `cpus` is the mask of CPUs on which the `threads`
+ * threads run. Suspend is a gap of each thread, longer than the tick as monotonic time does not
+ * advance.
  */
 int interference_host_tick(struct interference_host *host, struct event_sink *sink, uint32_t agent,
 			   uint64_t now, uint64_t cpus, uint32_t threads);

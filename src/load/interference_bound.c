@@ -5,9 +5,9 @@
 
 #include "stats/bucket_edges.h"
 
-#define LATE_NS 100000         /* a send later than this, and than LATE_HARMLESS, is late */
-#define LATE_HARMLESS 0.1      /* of the latency in question */
-#define GAP_HARMLESS 0.05      /* gaps shorter than this share of the latency don't matter */
+#define LATE_NS 100000         /* a send is late beyond both this and LATE_HARMLESS */
+#define LATE_HARMLESS 0.1      /* share of the latency in question */
+#define GAP_HARMLESS 0.05      /* gaps shorter than this share of the latency are harmless */
 
 double interference_bound_limit(double q)
 {
@@ -51,13 +51,13 @@ double interference_bound_lost(const struct load_analysis *a)
 	return most;
 }
 
-/* Whether its requests' latencies count: where there are probes, only theirs do. */
+/* Whether an agent's latencies count; if there are latency agents, only theirs do. */
 static bool interference_bound_counts(const struct load_analysis *a, const struct load_agent *agent)
 {
 	return !a->config.probes || agent->samples;
 }
 
-/* Nanoseconds of these agents' threads while they sent; 0: nothing is known. */
+/* Returns the sending time, in ns, summed over the threads of these agents; 0: unknown. */
 static double time_of_threads(const struct load_analysis *a)
 {
 	int threads = 0;
@@ -109,8 +109,8 @@ uint32_t interference_bound_unknown(const struct load_analysis *a, bool all)
 }
 
 /*
- * If all requests that fell into gaps, a share f, are among the slowest, the quantile q of the
- * others is that at q (1 - f) of all: Poisson arrivals see time averages.
+ * If all requests in gaps, a share f as Poisson arrivals see time averages, are among the slowest,
+ * then quantile q of the others is quantile q (1 - f) of all.
  */
 double interference_bound_bias(const struct load_analysis *a, enum load_from from, double q,
 			       uint64_t ns)

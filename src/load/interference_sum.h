@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The ledger of what disturbed the hosts that generate load (EV_NOISE), and what it can have done
- * to a quantile at most.
- */
+/* Totals of host interference (EV_NOISE) over a run. */
 #ifndef HOSTLAT_LOAD_INTERFERENCE_SUM_H
 #define HOSTLAT_LOAD_INTERFERENCE_SUM_H
 
@@ -14,7 +11,7 @@
 struct interference_sum {
 	struct hist gaps;             /* durations of NOISE_GAP */
 	uint64_t count[NOISE_MAX];
-	uint64_t amount[NOISE_MAX];   /* sums, of ns */
+	uint64_t amount[NOISE_MAX];   /* sums in ns */
 	uint64_t lowest_khz, highest_khz; /* NOISE_FREQUENCY; 0: unknown */
 };
 
@@ -23,10 +20,10 @@ const char *interference_name(uint32_t what);
 void interference_sum_init(struct interference_sum *sum);
 void interference_sum_release(struct interference_sum *sum);
 
-/* Unknown kinds are ignored. Returns 0 or -ENOMEM. */
+/* Adds an event; unknown kinds are ignored. Returns 0 or -ENOMEM. */
 int interference_sum_add(struct interference_sum *sum, const struct event_noise *noise);
 
-/* Time in gaps that are longer than `ns`. */
+/* Returns the time, in ns, in gaps longer than `ns`. */
 double interference_sum_gaps_above(const struct interference_sum *sum, uint64_t ns);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When a run that may stop early is looked at, and with what confidence, so that the interval it
- * stops with covers as often as it says, whatever makes it stop. The looks are at INTERIM_LOOKS
- * times that are fixed in advance: max_time, a half, a quarter ... of it. All use the same quantile
- * c of the normal law, for which P(any |B(t_k)| / sqrt(t_k) > c) = 1 - confidence, B a Brownian
- * motion (Pocock 1977 for times that double), by the recursion of Armitage, McPherson and Rowe
+ * Times and confidence of the interim analyses ("looks") of a run that may stop early, such that
+ * the final interval has its nominal coverage whenever the run stops. There are INTERIM_LOOKS
+ * looks, at times fixed in advance: max_time, a half, a quarter ... of it. All use the same normal
+ * quantile c, for which P(any |B(t_k)| / sqrt(t_k) > c) = 1 - confidence, with B a Brownian motion
+ * (Pocock 1977, for times that double), computed by the recursion of Armitage, McPherson and Rowe
  * (1969).
  *
- * A run that is looked at once, at its end, gets an interval for a little more than was asked for:
- * that of a variance which is itself estimated, from dependent samples, covers a little less than
- * it says (docs/design/load-method.md).
+ * A run with a single analysis at its end gets an interval of slightly more than the requested
+ * confidence, since a variance estimated from dependent samples gives slightly less than nominal
+ * coverage (docs/design/load-method.md).
  */
 #ifndef HOSTLAT_LOAD_INTERIM_H
 #define HOSTLAT_LOAD_INTERIM_H
@@ -18,16 +18,18 @@
 
 #define INTERIM_LOOKS 4
 
-/* Time of look 0..INTERIM_LOOKS-1. */
+/* Returns the time of look 0..INTERIM_LOOKS-1. */
 uint64_t interim_time(uint64_t max_time_ns, uint32_t look);
 
-/* P(|B(t_k)| <= c sqrt(t_k) for all n times), t ascending, c > 0, 1 <= n. Error below 1e-6. */
+/*
+ * Returns P(|B(t_k)| <= c sqrt(t_k) for all n times); t ascending, c > 0, 1 <= n. Error below 1e-6.
+ */
 double interim_coverage(const double *t, uint32_t n, double c);
 
-/* The confidence that each of the looks' intervals must have; 0 < confidence < 1. */
+/* Returns the confidence that the interval of each look must have; 0 < confidence < 1. */
 double interim_confidence(double confidence);
 
-/* ... and that of a run without looks before its end: misses are to be rarer by this factor. */
+/* Returns the confidence of a run's single analysis: its misses are rarer by this factor. */
 #define INTERIM_MISSES 0.6
 double interim_end_confidence(double confidence);
 

@@ -11,8 +11,8 @@
 #include "stats/special.h"
 
 #define DEGREES_MIN 4
-#define EFFECT_LEAST 0.05      /* changes of the level below this are never held against a run */
-#define EFFECT_UNKNOWN 0.25    /* ... and this where no interval says what a change matters */
+#define EFFECT_LEAST 0.05      /* relative changes below this are always tolerated */
+#define EFFECT_UNKNOWN 0.25    /* tolerated relative change if there is no interval */
 
 static uint64_t sum_buckets(const struct hist *hist, uint32_t from, uint32_t to)
 {
@@ -23,7 +23,7 @@ static uint64_t sum_buckets(const struct hist *hist, uint32_t from, uint32_t to)
 	return sum;
 }
 
-/* From whichever side is nearer: it is asked for thousands of times. */
+/* Sums from the nearer end of the histogram, as this is called thousands of times. */
 uint64_t interval_at_most(const struct hist *hist, uint64_t ns)
 {
 	int64_t buckets;
@@ -45,7 +45,7 @@ static const struct hist *interval_window(const struct interval_range *range, ui
 	return &range->series->windows[range->from + i].latency[range->which];
 }
 
-/* z above; returns the share F of all samples. */
+/* Computes z of interval.h for each window; returns F, the share of all samples up to `ns`. */
 static double interval_deviations(const struct interval_range *range, uint64_t ns, double *z)
 {
 	const double share = (double)interval_at_most(range->pooled, ns) /
@@ -59,7 +59,10 @@ static double interval_deviations(const struct interval_range *range, uint64_t n
 	return share;
 }
 
-/* Variance of the sum of all z, by batches of `width`; their first autocorrelation. */
+/*
+ * Returns the variance of the sum of all z, by batches of `width` windows, and the batches' lag-1
+ * autocorrelation.
+ */
 static double by_batches(const double *z, uint32_t n, uint32_t width, uint32_t *batches,
 			 double *residual)
 {
@@ -82,7 +85,7 @@ static double by_batches(const double *z, uint32_t n, uint32_t width, uint32_t *
 	return squares * n / ((double)width * (b - 1));
 }
 
-/* The autocorrelation is estimated 1/b too low; what is negative is taken for chance. */
+/* The autocorrelation is estimated 1/b too low; negative values count as chance. */
 static double correct_residual(double variance, double residual, uint32_t batches)
 {
 	double r = residual + 1.0 / batches;
@@ -94,7 +97,10 @@ static double correct_residual(double variance, double residual, uint32_t batche
 	return variance * (1 + r) / (1 - r);
 }
 
-/* Student's degrees of freedom of a variance of `b` sums: 2 b / (kurtosis - 1), b if Gaussian. */
+/*
+ * Returns Student's degrees of freedom of a variance of `b` sums: 2 b / (kurtosis - 1), b if
+ * Gaussian.
+ */
 static double interval_degrees(const double *z, uint32_t width, uint32_t b)
 {
 	double second = 0, fourth = 0, kurtosis;
@@ -111,7 +117,7 @@ static double interval_degrees(const double *z, uint32_t width, uint32_t b)
 	return fmax(DEGREES_MIN, fmin(b - 1, 2.0 * (b - 1) / (kurtosis - 1)));
 }
 
-/* What one threshold says of the dependence. */
+/* Dependence of samples as measured at one threshold. */
 struct dependence {
 	double inflation, tau, residual, df;
 	uint32_t batches, batch_windows;
@@ -154,16 +160,16 @@ static double interval_exceedances(const struct interval_range *range, double q,
 	return (double)range->pooled->count / i->inflation * fmin(q, 1 - q);
 }
 
-/* The quantile whose thin side is `times` as thick, at most the median. */
+/* Returns the quantile whose thin side is `times` as large, at most the median. */
 static double interval_thicker(double q, double times)
 {
 	return q < 0.5 ? fmin(0.5, times * q) : 1 - fmin(0.5, times * (1 - q));
 }
 
 /*
- * Fills in what says how much the samples depend on each other: at the quantile itself, and, while
- * that stands on few effective samples, where the tail is two and four times as thick, which is
- * estimated from more and changes slowly with the threshold. The greatest inflation counts.
+ * Measures the dependence of samples at the quantile and, with few effective samples there, also
+ * where the tail is two and four times as large, which has more samples and similar dependence. The
+ * largest inflation counts.
  */
 static int measure_dependence(const struct interval_range *range, double q, struct interval *out)
 {
@@ -201,7 +207,7 @@ static int measure_dependence(const struct interval_range *range, double q, stru
 	return err;
 }
 
-/* The value with that rank, 1..count: its bucket, cut by minimum and maximum. */
+/* Finds the bucket of the value with that rank, 1..count, cut to minimum and maximum. */
 static void bounds_of_rank(const struct hist *pooled, uint64_t rank, uint64_t *lo_ns,
 			   uint64_t *hi_ns)
 {
@@ -213,7 +219,7 @@ static void bounds_of_rank(const struct hist *pooled, uint64_t rank, uint64_t *l
 	*hi_ns = found.hi;
 }
 
-/* Ranks are of all requests, failed ones included: these may be anywhere. */
+/* Finds the bounds; ranks include failed requests, which may rank anywhere. */
 static void interval_find_bounds(const struct interval_range *range,
 				 const struct order_stat_ranks *ranks, struct interval *out)
 {

@@ -12,13 +12,12 @@
  *	df  = 2 (b - 1) / (kurtosis of the batches - 1), at most b - 1
  *
  * With fewer than 100 effective samples beyond the quantile D is the greatest of those at the
- * quantile and where the tail is two and four times as thick. The interval is the binomial one of
- * n / D samples, D widened by (t / z)^2 for df degrees of freedom (Woodruff 1952; Korn and Graubard
+ * quantile and where the tail is two and four times as thick. The interval is the binomial one of n
+ * / D samples, D widened by (t / z)^2 for df degrees of freedom (Woodruff 1952; Korn and Graubard
  * 1998), read off the pooled histogram: from the lower edge of the bucket that holds the lower rank
  * to the upper edge of the other's.
  *
- * Failed requests have no latency; the interval holds whatever theirs would have been, from 0 to
- * infinity.
+ * Failed requests have no latency; the interval allows for any latency from 0 to infinity.
  */
 #ifndef HOSTLAT_LOAD_INTERVAL_H
 #define HOSTLAT_LOAD_INTERVAL_H
@@ -28,23 +27,23 @@
 
 #include "load/series.h"
 
-#define INTERVAL_EXCEEDANCES_MIN 10 /* effective ones, on the thin side */
+#define INTERVAL_EXCEEDANCES_MIN 10 /* effective exceedances, on the thin side */
 #define INTERVAL_EXCEEDANCES_MANY 100
 #define INTERVAL_BATCHES_MIN 10
 #define INTERVAL_BATCHES_MAX 64
-#define INTERVAL_BATCH_TIMES 10     /* windows in a batch, in (tau - 1) */
+#define INTERVAL_BATCH_TIMES 10     /* windows per batch, as a multiple of (tau - 1) */
 
 enum interval_why {
 	INTERVAL_GOOD,
 	INTERVAL_NO_SAMPLES,
 	INTERVAL_FEW_EXCEEDANCES,
-	INTERVAL_FEW_BATCHES, /* dependence reaches so far that fewer than 10 batches are left */
+	INTERVAL_FEW_BATCHES, /* dependence leaves fewer than 10 batches */
 	INTERVAL_FAILURES,    /* a bound may be one of the failed requests */
 };
 
 struct interval {
 	enum interval_why why;
-	uint64_t ns;           /* the observed quantile; 0 without samples */
+	uint64_t ns;           /* the observed quantile; 0: no samples */
 	uint64_t lo_ns, hi_ns; /* with INTERVAL_GOOD */
 	uint64_t count;        /* samples */
 	double inflation;      /* D above, before the degrees of freedom */
@@ -61,34 +60,34 @@ struct interval_range {
 	const struct series *series;
 	uint32_t from, to;
 	enum load_from which;
-	const struct hist *pooled; /* of `which`, from these windows */
+	const struct hist *pooled; /* histogram of `which` over these windows */
 	uint64_t failed;
 };
 
-/* 0 < q, confidence < 1. Returns 0 (look at `why`) or -ENOMEM. */
+/* Computes an interval; 0 < q, confidence < 1. Returns 0 (check `why`) or -ENOMEM. */
 int interval_of(const struct interval_range *range, double q, double confidence,
 		struct interval *out);
 
 /*
- * The same quantile another way, as a check: Student's t over the quantiles of `batches` batches
- * of equal length. Returns 0, -ENODATA (a batch is empty, or fewer than 2) or -ENOMEM.
+ * Computes an interval by another method, as a check: Student's t over the quantiles of `batches`
+ * batches of equal length. Returns 0, -ENODATA (an empty batch, or fewer than 2) or -ENOMEM.
  */
 int interval_by_batches(const struct interval_range *range, double q, double confidence,
 			uint32_t batches, uint64_t *lo_ns, uint64_t *hi_ns);
 
-/* Whether there were windows enough to look at the dependence: `inflation` and what is below. */
+/* Returns whether dependence could be measured: `inflation` and the members below it are valid. */
 static inline bool interval_measured(const struct interval *interval)
 {
 	return interval->batches > 0;
 }
 
-/* How wide it is, as a share of the estimate; NaN if there is none. */
+/* Returns the width as a share of the estimate; NaN without an interval. */
 double interval_share(const struct interval *interval);
 
-/* A change of the quantile by a share up to this is no objection to what is claimed of it. */
+/* Returns the relative change of the quantile up to which a result is still valid. */
 double interval_effect(const struct interval *interval);
 
-/* Samples of a histogram of LOAD_SCHEMA up to the upper edge of the bucket of `ns`. */
+/* Returns the number of samples up to the upper edge of the bucket of `ns`, for LOAD_SCHEMA. */
 uint64_t interval_at_most(const struct hist *hist, uint64_t ns);
 
 #endif

@@ -47,7 +47,7 @@ static void lancet_thin(struct lancet *lancet)
 	lancet->samples.len = n;
 }
 
-/* What a full store has no room for is not missed: a try needs at most a quarter of it. */
+/* Samples that do not fit into a full store are not needed: a try uses at most a quarter of it. */
 int lancet_add(struct lancet *lancet, const struct event_sample *sample)
 {
 	const uint64_t hash = lancet_scatter(sample->intended ^ (uint64_t)sample->flow << 40 ^
@@ -75,7 +75,7 @@ static int lancet_order_values(const void *a, const void *b)
 	return sort_order(x, y);
 }
 
-/* The first lag without significant correlation, 0 if there is none. */
+/* Finds the first lag without significant correlation; 0: none. */
 static int find_lag(struct lancet *lancet, const double *y)
 {
 	struct spearman s;

@@ -12,11 +12,11 @@ struct link {
 
 #define list_item(at, type, member) ((type *)(void *)((char *)(at) - offsetof(type, member)))
 
-/* The first item, NULL if there is none. */
+/* Returns the first item, NULL if there is none. */
 #define list_first(list, type, member)                                                             \
 	((list)->next == (list) ? NULL : list_item((list)->next, type, member))
 
-/* The one after `item`, NULL at the end. */
+/* Returns the item after `item`, NULL at the end. */
 #define list_after(list, item, type, member)                                                       \
 	((item)->member.next == (list) ? NULL : list_item((item)->member.next, type, member))
 
@@ -38,7 +38,7 @@ static inline void list_append(struct link *list, struct link *link)
 	list->prev = link;
 }
 
-/* Nothing happens to one that is in no list. */
+/* Removes a link from its list; a zeroed link is ignored. */
 static inline void list_remove(struct link *link)
 {
 	if (!link->next)

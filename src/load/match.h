@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which request a kernel stamp belongs to: the byte-offset matching of Lancet (USENIX ATC'19, 5).
+ * Matches kernel time stamps to requests by byte offsets, as in Lancet (USENIX ATC'19, section 5).
  *
- * A stamp of sent bytes names the last byte of what the kernel stamped, by a number that counts
- * the connection's bytes and wraps at 2^32, so that numbers are compared by serial arithmetic
- * (RFC 1982). A request expects the number of its own last byte. A stamp covers every request up
- * to its number that had none of its kind: several were coalesced into one packet. One that covers
- * nothing repeats an older number: those bytes were sent again, and the first time stands. One
- * that never comes leaves its request without, or with the time of a later one, which the caller
- * refuses when it lies after the reply.
+ * A stamp of sent bytes has the number of the last byte that the kernel stamped. Numbers count the
+ * connection's bytes and wrap at 2^32, so they are compared by serial arithmetic (RFC 1982). A
+ * request expects the number of its own last byte. A stamp covers every request up to its number
+ * without a stamp of that kind, as requests may share a packet. A stamp that covers no request
+ * repeats an older number: those bytes were sent again, and the first stamp stands. If a stamp
+ * never comes, its request has none, or gets that of a later packet, which the caller rejects when
+ * it lies after the reply.
  *
- * Not more than 2^31 bytes may be outstanding. Datagrams are counted instead of bytes. Pure: no
- * clock, no socket, no memory of its own.
+ * At most 2^31 bytes may be outstanding. For datagrams, numbers count datagrams instead of bytes.
+ * Pure: no clock, no socket, no memory of its own.
  */
 #ifndef HOSTLAT_LOAD_MATCH_H
 #define HOSTLAT_LOAD_MATCH_H
@@ -21,43 +21,43 @@
 
 #include "load/list.h"
 
-#define MATCH_KINDS 4 /* as enum net_stamp_kind */
+#define MATCH_KINDS 4 /* one per enum net_stamp_kind */
 
-/* What one request expects. Owned by the caller; must stay until match_forget(). */
+/* The stamps that a request expects. Owned by the caller; must stay until match_forget(). */
 struct match_tx {
 	struct link link;
-	uint64_t ns[MATCH_KINDS]; /* 0: none yet; each kind by its own clock */
-	uint32_t last;            /* number of its last byte */
-	bool again;               /* its bytes were sent more than once */
+	uint64_t ns[MATCH_KINDS]; /* 0: none yet; NIC stamps are by the NIC's clock */
+	uint32_t last;            /* number of the request's last byte */
+	bool again;               /* bytes of the request were sent more than once */
 };
 
 struct match {
-	struct link list;                     /* in order of sending */
-	struct match_tx *without[MATCH_KINDS]; /* the oldest that has no stamp of that kind */
+	struct link list;                     /* requests in order of sending */
+	struct match_tx *without[MATCH_KINDS]; /* oldest request without a stamp of that kind */
 };
 
 void match_init(struct match *match);
 
-/* A request has been sent whose last byte has this number. */
+/* Adds a request that was sent; `last` is the number of its last byte. */
 void match_expect(struct match *match, struct match_tx *tx, uint32_t last);
 
-/* Takes a stamp; ns > 0. Returns how many requests it covered. */
+/* Adds a stamp; ns > 0. Returns the number of requests it covered. */
 unsigned int match_stamp(struct match *match, unsigned int kind, uint32_t id, uint64_t ns);
 
-/* This one waits no longer. Nothing happens to one that doesn't. */
+/* Removes a request that waits for stamps; others are ignored. */
 void match_forget(struct match *match, struct match_tx *tx);
 
 /*
- * The distance that a sample keeps (struct event_sample): from `from` to `to`, or 0 if it can't be
- * known: no stamp, out of order by more than `error`, or too far.
+ * Returns the distance from `from` to `to` for a sample (struct event_sample); 0 if unknown: a
+ * stamp is missing, the two are out of order by more than `error`, or too far apart.
  */
 uint32_t match_distance(uint64_t from, uint64_t to, uint64_t error);
 
 /*
- * Where something that took `length` by another clock lies between `sent` and `done`. It began at
- * `at`, converted, which may be `error` off; that it lies between the two narrows this. Its length
- * stays exact: *before + length + *after = done - sent, neither of the two 0. False if it can't lie
- * there, or too far from either.
+ * Places a stretch of exact `length`, measured by another clock, between `sent` and `done`. It
+ * began at `at`, converted, with an error of up to `error`, which is narrowed since it must lie
+ * between the two. Sets *before and *after, both > 0, such that *before + length + *after = done -
+ * sent. Returns false if it cannot lie there, or too far from either end.
  */
 bool match_place(uint64_t sent, uint64_t done, uint64_t at, uint64_t error, uint64_t length,
 		 uint32_t *before, uint32_t *after);

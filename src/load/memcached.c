@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memcached's ASCII protocol. A reply is words up to a line's end, and after "VALUE" as many bytes
- * as the line says, whatever they are. A reply's parts are bounded, so that garbage ends.
+ * memcached's ASCII protocol. A reply is words up to a line's end; after "VALUE" follow as many
+ * bytes as the line says. All parts are bounded, so that parsing garbage ends.
  */
 #include "load/memcached.h"
 
@@ -13,7 +13,7 @@
 #include "load/workload.h"
 
 #define WORD_MAX 12           /* CLIENT_ERROR and SERVER_ERROR */
-#define LINE_MAX_BYTES 2048   /* of an error's text */
+#define LINE_MAX_BYTES 2048   /* bytes of an error's text */
 #define ITEM_MAX (1ULL << 30) /* memcached -I takes no more */
 
 enum memcached_phase { WORD, KEY, FLAGS, BYTES, CAS, LINE_END, DATA, DATA_END, TEXT };
@@ -21,9 +21,9 @@ enum memcached_phase { WORD, KEY, FLAGS, BYTES, CAS, LINE_END, DATA, DATA_END, T
 struct memcached_state {
 	uint8_t phase;
 	uint8_t status;   /* enum reply_status, once known */
-	uint8_t known;    /* the line's end is the reply's */
+	uint8_t known;    /* the line's end is the end of the reply */
 	uint8_t value;    /* a VALUE was seen */
-	uint8_t digits;   /* of the number */
+	uint8_t digits;   /* digits of the current number */
 	uint8_t ends;     /* bytes of "\r\n" that were seen */
 	uint8_t word_len;
 	char word[WORD_MAX];
@@ -85,7 +85,7 @@ static const struct memcached_answer {
 	{ "SERVER_ERROR", ANY, REPLY_ERROR, TEXT },
 };
 
-/* NULL: no reply begins so. */
+/* Returns NULL if no reply begins with this word. */
 static const struct memcached_answer *find_answer(const char word[WORD_MAX])
 {
 	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
@@ -107,7 +107,7 @@ uint16_t memcached_answered(const void *text, size_t size)
 	return a && a->operation != ANY ? a->operation : OPERATION_GET;
 }
 
-/* The first word of a line is complete. An error may follow a value. */
+/* Ends the first word of a line. An error may follow a value. */
 static int memcached_end_word(struct memcached_state *s, uint16_t type)
 {
 	const struct memcached_answer *a = find_answer(s->word);
@@ -137,7 +137,10 @@ static int memcached_step_word(struct memcached_state *s, struct text_cursor *c,
 			c->p += byte == ' ';
 			if (memcached_end_word(s, type))
 				return -EPROTO;
-			/* Only these two go on in the line. */
+			/*
+			 * A space must not follow END, STORED and so on; "VALUE" must be followed
+			 * by one.
+			 */
 			if ((s->phase == LINE_END && byte == ' ') ||
 			    (s->phase == KEY && byte == '\r'))
 				return -EPROTO;
@@ -168,7 +171,7 @@ static int memcached_step_key(struct memcached_state *s, struct text_cursor *c)
 	return 0;
 }
 
-/* A number up to a space or the line's end; of the three, only the size is of interest. */
+/* Reads a number up to a space or the line's end; of flags, size and cas only the size is used. */
 static int memcached_step_number(struct memcached_state *s, struct text_cursor *c)
 {
 	for (; c->p < c->end && *c->p >= '0' && *c->p <= '9'; c->p++) {
@@ -195,7 +198,7 @@ static int memcached_step_number(struct memcached_state *s, struct text_cursor *
 	return 0;
 }
 
-/* Returns 1 when the reply is complete: what comes after a line depends on the line. */
+/* Reads a line's end. Returns 1 if the reply is complete. */
 static int memcached_step_line_end(struct memcached_state *s, struct text_cursor *c)
 {
 	int err = text_line_end(c, &s->ends);

@@ -26,14 +26,14 @@ static const uint8_t opcodes[OPERATIONS] = {
 
 struct memcached_binary_state {
 	uint8_t header[HEADER];
-	uint32_t have; /* bytes of the header */
-	uint32_t left; /* bytes behind it */
+	uint32_t have; /* bytes of the header received */
+	uint32_t left; /* bytes of the body still to come */
 };
 
 _Static_assert(sizeof(struct memcached_binary_state) <= PROTOCOL_PARSER_BYTES,
 	       "the state has its limit");
 
-/* Extras belong to what carries a value. */
+/* Writes a request; requests with a value have extras. */
 static char *memcached_binary_put_request(char *to, const struct workload *w,
 					  const struct operation *o)
 {

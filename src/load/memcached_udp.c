@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A frame header, big endian: request id, number of this datagram, how many there are, 0. A reply
- * of one datagram is parsed like the stream's. Of a longer one (a large value) the datagrams come
- * in any order and mixed with those of other replies: they are counted, not kept.
+ * A frame header, big endian: request id, number of this datagram, number of datagrams, 0. A reply
+ * of one datagram is parsed as in the stream protocol. The datagrams of a longer reply (a large
+ * value) come in any order, mixed with those of other replies: they are counted, not stored.
  */
 #include "load/memcached_udp.h"
 
@@ -15,14 +15,14 @@
 #define HEADER MEMCACHED_UDP_FRAME
 #define PENDING_MAX 20
 
-/* A reply of which not all datagrams are here. A zeroed one is free. */
+/* A reply with missing datagrams. A zeroed slot is free. */
 struct partial_reply {
 	uint16_t id, total, seen;
-	uint32_t sum; /* of the numbers that were seen: a datagram that came twice shows */
+	uint32_t sum; /* sum of the datagram numbers seen, which shows duplicates */
 };
 
 struct memcached_udp_state {
-	uint32_t next; /* the one that gives way when all are taken: its reply was lost */
+	uint32_t next; /* slot to reuse when all are taken: its reply counts as lost */
 	struct partial_reply pending[PENDING_MAX];
 };
 
@@ -42,7 +42,7 @@ static int parse_whole(const uint8_t *text, size_t size, struct error_text *erro
 		       struct reply *out)
 {
 	struct reply_parser parser = { 0 };
-	/* Replies overtake each other, so the oldest request's type says nothing. */
+	/* Replies overtake each other, so the oldest request's type may be another one. */
 	const uint16_t type = memcached_answered(text, size);
 	size_t used;
 
@@ -80,7 +80,7 @@ static int count_part(struct memcached_udp_state *s, uint16_t id, uint16_t numbe
 	p->sum += number;
 	if (p->seen < total)
 		return 0;
-	/* One that came twice stands for one that didn't: the reply is lost, not complete. */
+	/* A duplicate means that another datagram is missing: the reply is lost, not complete. */
 	number = p->sum == (uint32_t)total * (total - 1U) / 2;
 	*p = (struct partial_reply){ 0 };
 	return number;

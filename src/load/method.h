@@ -12,8 +12,8 @@
 #include "load/analysis_state.h"
 
 struct method {
-	bool keeps_confidence; /* whatever its intervals decide, they cover as often as they say */
-	bool looks_at_end;     /* the end of a run is one more look */
+	bool keeps_confidence; /* its intervals have their nominal coverage */
+	bool looks_at_end;     /* the end of a run is one more interim analysis */
 	bool from_actual;      /* latency counts from the actual send, in an open loop as well */
 
 	/* Members marked "or NULL" are optional. */
@@ -30,9 +30,11 @@ struct method {
 	void (*judge)(struct load_analysis *a);
 	/* Writes the figures behind one of its own gates; false: it isn't one of them. Or NULL. */
 	bool (*evidence)(const struct load_analysis *a, enum gate_id id, struct strbuf *out);
-	/* The interval of config.percentile: its width, and for how many requests; or false. */
+	/*
+	 * Gets the width of config.percentile's interval and its number of requests; false: none.
+	 */
 	bool (*width)(const struct load_analysis *a, double *requests, uint64_t *width_ns);
-	/* Sets bounds, if there are some; `interval` is the one made of all samples. */
+	/* Sets the bounds, if there are any; `interval` is the one from all samples. */
 	void (*bound)(const struct load_analysis *a, enum load_from from, double q,
 		      const struct interval *interval, struct load_quantile *out);
 	/* Adds to the report's "method"; or NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of methods, and the one that takes all samples. */
+/* The table of methods, and the method that uses all samples. */
 #include "load/methods.h"
 
 #include "base/bug.h"
@@ -11,7 +11,7 @@
 
 /* ---- all samples, looked at at times that are fixed in advance ---- */
 
-/* The early looks; the last one is the end of the run. */
+/* Makes the early interim analyses; the last one is at the end of the run. */
 static int all_look(struct load_analysis *a, uint64_t start_ns, uint64_t horizon_ns)
 {
 	const uint64_t at = start_ns + interim_time(a->config.max_time_ns, a->looks);

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* In ns: 146 years. No clock shows more, and sums of two don't overflow. */
+/* Largest valid time, 146 years in ns; the sum of two does not overflow. */
 #define TIME_MAX (1ULL << 62)
 
 void offset_init_same(struct offset *offset)
@@ -11,7 +11,7 @@ void offset_init_same(struct offset *offset)
 	*offset = (struct offset){ .known = true, .settled = true };
 }
 
-/* How far `ns` may be off, if the truth is between these. */
+/* Returns the largest error of `ns` if the true offset is between `least` and `most`. */
 static uint64_t offset_bound(int64_t ns, int64_t least, int64_t most)
 {
 	const int64_t below = ns - least, above = most - ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations of requests to a store or a web server: a row each. A protocol has a function per
- * operation that it can encode (protocol_put); a workload has the share of each.
+ * The operations of requests to a key-value store or web server, a row each. A protocol has a
+ * function for each operation it can encode (protocol_put); a workload has the share of each.
  */
 #ifndef HOSTLAT_LOAD_OPERATION_H
 #define HOSTLAT_LOAD_OPERATION_H
@@ -11,7 +11,7 @@
 
 /*
  * Name, the workload's setting for its share of all requests, whether a request carries a value.
- * Writes have no setting: they get what the others leave. A sample records an operation's number
+ * Writes have no setting: they get the remainder. A sample records an operation's number
  * (event_sample.type), so new rows come last.
  */
 #define OPERATION_ROWS(X)                                                                          \
@@ -32,7 +32,7 @@ extern const struct operation_row operation_rows[OPERATIONS];
 /* An operation to encode as a request. */
 struct operation {
 	enum operation_kind kind;
-	uint64_t key;  /* its number; 0 where the protocol has no keys */
+	uint64_t key;  /* number of the key; 0 without keys */
 	uint32_t size; /* bytes of the value; 0 without one */
 	uint32_t id;
 };

@@ -35,7 +35,7 @@ bool load_kernel_censored(const struct event_sample *sample)
 	return sample->flags & SAMPLE_CENSORED && both_stamps(sample);
 }
 
-/* The end of the way, of which `rx_ns` are known: the wakeup is what lies before the wait's end. */
+/* Divides the last `rx_ns` of the latency: the wakeup is the part before the wait ended. */
 static void divide_receive(const struct event_sample *sample, uint64_t out[LOAD_PARTS])
 {
 	uint64_t wakeup = 0;
@@ -49,7 +49,7 @@ static void divide_receive(const struct event_sample *sample, uint64_t out[LOAD_
 void load_parts(const struct event_sample *sample, uint64_t out[LOAD_PARTS])
 {
 	const uint64_t way = sample->done - sample->sent;
-	/* A later reply's stamp divides nothing of this request's time. */
+	/* A later reply's stamp does not divide this request's time. */
 	const uint64_t rx_ns = sample->flags & SAMPLE_CENSORED ? 0 : sample->rx_ns;
 	uint64_t wire;
 
@@ -57,7 +57,10 @@ void load_parts(const struct event_sample *sample, uint64_t out[LOAD_PARTS])
 		out[i] = 0;
 	out[PART_CLIENT_QUEUE] = sample->sent - sample->intended;
 	if (load_kernel_ns(sample, &wire)) {
-		/* Of a request that was sent twice, what is before the second time is no part. */
+		/*
+		 * For a request that was sent twice, the time before the second sending is
+		 * unexplained.
+		 */
 		if (sample->flags & SAMPLE_RESENT)
 			out[PART_UNEXPLAINED] = sample->snd_ns;
 		else
@@ -72,6 +75,6 @@ void load_parts(const struct event_sample *sample, uint64_t out[LOAD_PARTS])
 		divide_receive(sample, out);
 		out[PART_UNEXPLAINED] = way - rx_ns;
 	} else {
-		out[PART_UNEXPLAINED] = way; /* no stamps, or such that contradict each other */
+		out[PART_UNEXPLAINED] = way; /* no stamps, or contradictory ones */
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of one request's way, which sum to the whole: from the intended time to the reply's
- * last byte in the application's hands. What no stamp divides is `unexplained`, never guessed.
+ * The parts of a request's latency, which sum to it: from the intended time to the reading of the
+ * reply's last byte. Time that no stamp divides is `unexplained`, never guessed.
  *
  *	client queue    intended -> sent: our own lateness, or no connection was free
  *	transmit        sent -> the driver or the NIC had its last byte
@@ -23,21 +23,24 @@ enum load_part {
 	LOAD_PARTS,
 };
 
-/* "client queue", for people. */
+/* Returns the name of a part for users: "client queue". */
 const char *load_part_words(enum load_part part);
 
-/* The sum of `out` is done - intended. Of a sample that was sent: intended <= sent <= done. */
+/*
+ * Divides the latency of a sent sample (intended <= sent <= done). The sum of `out` is done -
+ * intended.
+ */
 void load_parts(const struct event_sample *sample, uint64_t out[LOAD_PARTS]);
 
 /*
- * Time between the kernel's (or NIC's) stamp of the request and the stamp of the reply. False: one
- * of the stamps is missing, or the reply's stamp belongs to a later reply.
+ * Gets the time between the kernel's (or NIC's) stamps of request and reply. False: a stamp is
+ * missing, or the reply's stamp belongs to a later reply.
  */
 bool load_kernel_ns(const struct event_sample *sample, uint64_t *ns);
 
 /*
- * Both stamps exist, but several replies came in one receive call and the stamp is of a later one:
- * this reply arrived at the stamp or any time before it.
+ * Returns whether both stamps exist, but several replies came in one receive call and the stamp is
+ * that of a later one, so that this reply arrived at the stamp or earlier.
  */
 bool load_kernel_censored(const struct event_sample *sample);
 

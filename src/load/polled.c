@@ -17,7 +17,7 @@
 
 /* ---- polling ---- */
 
-/* A socket is asked again for each request: only after its first packet does it know the queue. */
+/* Asks the socket once per request, since it knows its queue only after the first packet. */
 static bool has_queue(struct load_thread *t, const struct load_request *r)
 {
 	if (t->poll_asked != r->number + 1) {
@@ -57,7 +57,7 @@ int polled_look(struct load_thread *t, struct load_conn *conn)
 
 /* ---- what came of it ---- */
 
-/* Lines come in pairs, with the names of counters and with their values: "TcpExt: ...". */
+/* Finds the counter in a pair of lines, which hold names and values: "TcpExt: ...". */
 static uint64_t find_counter(char *names, char *values)
 {
 	char *name, *value, *more_names, *more_values;
@@ -124,7 +124,7 @@ int polled_put(const struct load_thread *threads, uint32_t n, uint64_t before,
 		return 0;
 	if (reason == INTERRUPTS && (before == POLLED_UNKNOWN || after == POLLED_UNKNOWN))
 		reason = UNKNOWN;
-	/* The kernel's count is the host's: others may have polled meanwhile. */
+	/* The kernel counts for the whole namespace: other programs may have polled meanwhile. */
 	if (reason != INTERRUPTS || !packets)
 		return event_put_fact(sink, now, LOAD_FACT_POLLED, reasons[reason].word);
 	snprintf(text, sizeof(text), "%" PRIu64, packets);

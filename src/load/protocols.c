@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of protocols, and how the operations of a row become requests. */
+/* The table of protocols, and the encoding of their operations as requests. */
 #include <errno.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "load/resp.h"
 #include "load/workload.h"
 
-/* What of a workload its requests are made of. */
+/* The workload settings that requests of each kind of protocol use. */
 #define OF_STORE                                                                                   \
 	(1U << WORKLOAD_BASE | 1U << WORKLOAD_KEYS | 1U << WORKLOAD_POPULARITY |                   \
 	 1U << WORKLOAD_KEY | 1U << WORKLOAD_VALUE)
@@ -45,7 +45,7 @@ static inline int encode_operation(const struct protocol *p, const struct worklo
 	return 0;
 }
 
-/* The order of the draws is part of what a seed stands for. */
+/* The order of the draws must not change: a seed would then give another run. */
 static int encode_drawn(const struct protocol *p, const struct workload *w, struct rng *rng,
 			void *buffer, size_t cap, struct encoded_request *out)
 {
@@ -69,7 +69,7 @@ int protocol_encode(const struct protocol *p, const struct workload *w, struct r
 
 /* ---- the table ---- */
 
-/* What a protocol and its TLS variant share. */
+/* Members shared by a protocol and its TLS variant. */
 #define RESP                                                                                       \
 	.default_port = "6379", .settings = OF_STORE,                                              \
 	.put = resp_put, .parse = resp_parse,                              \

@@ -22,7 +22,7 @@ void r2p2_put(void *to, enum r2p2_type type, uint16_t id)
 	wire_put16(p + 6, 1);
 }
 
-/* Flags of meaning to the other side only are passed over. */
+/* Flags that only concern the other side are ignored. */
 int r2p2_get(const void *from, size_t size, enum r2p2_type *type, uint16_t *id)
 {
 	const uint8_t *p = from;
@@ -52,7 +52,7 @@ int r2p2_encode(const struct workload *w, struct rng *rng, void *buffer,
 	return 0;
 }
 
-/* Feedback and acknowledgements are for a switch and for longer requests than ours. */
+/* Feedback and acknowledgments, for switches and longer requests, are ignored. */
 int r2p2_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
 	       size_t *used, struct reply *out)
 {

@@ -16,12 +16,12 @@
 
 enum r2p2_type { R2P2_REQUEST, R2P2_RESPONSE, R2P2_FEEDBACK, R2P2_ACK, R2P2_DROP };
 
-/* For both sides. A message is one packet. */
+/* Writes the header of a message of one packet; used by client and server. */
 void r2p2_put(void *to, enum r2p2_type type, uint16_t id);
 /* Returns 0 or -EPROTO. */
 int r2p2_get(const void *from, size_t size, enum r2p2_type *type, uint16_t *id);
 
-/* An id has 16 bits. */
+/* Ids have 16 bits. */
 int r2p2_encode(const struct workload *workload, struct rng *rng, void *buffer, size_t cap,
 		struct encoded_request *out);
 int r2p2_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rates of a sweep: "1000:20k:500", from, to (included if it is met) and step. */
+/*
+ * The rates of a sweep: "1000:20k:500" is from, to (included if the steps reach it exactly) and
+ * step.
+ */
 #ifndef HOSTLAT_LOAD_RATES_H
 #define HOSTLAT_LOAD_RATES_H
 
@@ -13,7 +16,7 @@ struct load_rates {
 	uint32_t n; /* 1 to LOAD_RATES_MAX */
 };
 
-/* 0, -EINVAL, or -ERANGE: TO is below FROM, or there are too many. */
+/* Returns 0, -EINVAL, or -ERANGE: TO is below FROM, or there are too many rates. */
 int load_rates_parse(const char *text, struct load_rates *out);
 
 static inline double load_rates_at(const struct load_rates *rates, uint32_t i)

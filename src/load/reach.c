@@ -11,7 +11,10 @@
 #include "load/worker.h"
 
 #define ROUND_NS (10 * NS_PER_MS)
-/* How long all must stay open: what the server says of the last one takes as long as opening it. */
+/*
+ * Limits of the time that all connections must stay open. The server's close of the last one takes
+ * about as long to arrive as its opening took.
+ */
 #define STAY_LEAST_NS (20 * NS_PER_MS)
 #define UNTRUSTED " (--ca FILE trusts the certificates in FILE, --insecure any)"
 #define STAY_MOST_NS (500 * NS_PER_MS)
@@ -33,7 +36,7 @@ static bool reach_stopped(int stop_fd)
 
 /* ---- what the server made of it ---- */
 
-/* Open, and not only until the server closes it again. */
+/* Returns the number of open connections that the server has not closed before. */
 static uint32_t reach_staying(const struct reach *reach)
 {
 	uint32_t n = 0;
@@ -82,7 +85,7 @@ static void reach_explain_shut(const struct reach *reach, struct strbuf *why)
 		strbuf_printf(why, " (use --connections %u, or raise the server's limit)", stay);
 }
 
-/* How many local ports this network namespace may use; 0: unknown. */
+/* Returns the number of local ports of this network namespace; 0: unknown. */
 static unsigned int local_ports(void)
 {
 	FILE *file = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");

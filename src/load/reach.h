@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Before the run: opens all connections, or says in a sentence what the server made of them. */
+/* Opens all connections before the run, or explains why that failed. */
 #ifndef HOSTLAT_LOAD_REACH_H
 #define HOSTLAT_LOAD_REACH_H
 
@@ -7,12 +7,13 @@
 #include "load/thread.h"
 
 /*
- * Returns 0 once all connections of all threads have stayed open for a moment: a server may accept
- * what it closes at once. -EINTR when `stop_fd` became readable; otherwise -errno, with `why`.
+ * Returns 0 once all connections of all threads have stayed open for a moment, as a server may
+ * accept a connection and close it at once. -EINTR when `stop_fd` becomes readable; otherwise
+ * -errno with a sentence in `why`.
  */
 int reach_connect(struct load_thread *threads, uint32_t n, int stop_fd, struct strbuf *why);
 
-/* Stores the keys (--preload): the same. */
+/* Stores the keys (--preload). Returns as reach_connect(). */
 int reach_preload(struct load_thread *threads, uint32_t n, int stop_fd, struct strbuf *why);
 
 #endif

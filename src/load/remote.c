@@ -59,7 +59,7 @@ void remote_close_in(struct remote *r)
 
 /* ---- to the agent ---- */
 
-/* A broken pipe is not told here: its other end says it with the end of the events. */
+/* A broken pipe is ignored: the end of the agent's events shows it too. */
 void remote_flush(struct remote *r)
 {
 	ssize_t n;

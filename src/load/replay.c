@@ -9,15 +9,15 @@
 #include <unistd.h>
 
 #define BUFFER_BYTES 65536
-#define LINE_MAX_BYTES 24 /* of one time with its end of line: below 10^20 */
+#define LINE_MAX_BYTES 24 /* one time, below 10^20, and its newline */
 
 struct reading {
 	struct replay_times *at;
 	double speed;
-	uint64_t end_ns, last, longest; /* of the file's own times, at its speed */
+	uint64_t end_ns, last, longest; /* last time and longest gap, scaled by the speed */
 	uint64_t line, value;
 	unsigned int digits;
-	bool over; /* a time at or behind the end was seen */
+	bool over; /* a time at or after end_ns was seen */
 };
 
 static int line_error(const struct reading *r, const char *what, struct strbuf *why)
@@ -79,7 +79,7 @@ static int replay_read_all(struct reading *r, int fd, struct strbuf *why)
 	} while (n > 0 && !err && !r->over);
 	if (n < 0)
 		return -errno;
-	/* The last line may lack its end. */
+	/* The last line may lack its newline. */
 	if (!err && !r->over && r->digits)
 		err = replay_add_byte(r, '\n', why);
 	return err;
@@ -102,7 +102,7 @@ int replay_read(struct replay_times *out, bool *complete, const char *path, doub
 		strbuf_puts(why, strerror(-err));
 	if (err)
 		strbuf_printf(why, " (%s)", path);
-	/* One more, as times are rounded to ns. */
+	/* Plus 1 ns, as times are rounded. */
 	*complete = r.over || end_ns - r.last <= r.longest + 1;
 	return err;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A schedule as text: a decimal number of ns per line, ascending; equal ones are allowed. */
+/*
+ * A schedule as text: a decimal number of ns per line, in ascending order; equal times are allowed.
+ */
 #ifndef HOSTLAT_LOAD_REPLAY_H
 #define HOSTLAT_LOAD_REPLAY_H
 
@@ -14,15 +16,15 @@
 struct replay_times VEC_OF(uint64_t);
 
 /*
- * What is before `end_ns` once all is divided by `speed` (> 0), into an initialised `out`; lines
- * behind the first time that is too late are not looked at. `complete` is false if what is left
- * behind the last time is longer than any gap before it. Returns -EINVAL with the line in `why`,
- * -E2BIG at out->max, or what reading returned; `why` has a sentence.
+ * Reads the times before `end_ns`, divided by `speed` (> 0), into an initialized `out`; stops at
+ * the first later time. Sets `complete` to false if the rest of the run is longer than any gap
+ * between times. Returns 0, -EINVAL (with the line in `why`), -E2BIG at out->max, or a read error;
+ * `why` has a sentence.
  */
 int replay_read(struct replay_times *out, bool *complete, const char *path, double speed,
 		uint64_t end_ns, struct strbuf *why);
 
-/* Returns 0 or the file's first error. */
+/* Writes times as lines. Returns 0 or the file's first error. */
 int replay_write(const uint64_t *at, size_t n, struct outfile *file);
 
 #endif

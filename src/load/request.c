@@ -3,9 +3,9 @@
 
 #include "base/bug.h"
 
-/* The queue's consumer is told each time that a quarter of it was filled. */
+/* The consumer is notified each time a quarter of the queue was filled. */
 #define NOTIFY_PARTS 4
-/* The two readings of the clock's distance between which a stamp lies differ by less. */
+/* Largest error of a stamp's conversion: the clock offset changes by less between two readings. */
 #define STAMP_ERROR_NS 2000
 
 static void request_release(struct load_thread *t, struct load_request *r)
@@ -20,7 +20,7 @@ struct load_request *request_new(struct load_thread *t, struct load_conn *conn, 
 	struct load_request *r = t->spare;
 
 	if (!r) {
-		/* All that is not in flight is held for stamps. */
+		/* All other requests of the pool wait for stamps. */
 		request_emit(t, true);
 		r = t->spare;
 		BUG_ON(!r);
@@ -45,7 +45,7 @@ struct load_request *request_new(struct load_thread *t, struct load_conn *conn, 
 	return r;
 }
 
-/* The kinds that come of what it sent, a bit each. */
+/* Returns the kinds of transmit stamps that the request expects, a bit each. */
 static unsigned int stamps_wanted(const struct load_request *r)
 {
 	const unsigned int left = r->phc ? NET_STAMP_NIC : NET_STAMP_SND;
@@ -54,7 +54,7 @@ static unsigned int stamps_wanted(const struct load_request *r)
 	return 1U << NET_STAMP_SCHED | 1U << left | ack;
 }
 
-/* One that expects no stamps is in no list of them. */
+/* A request that expects no stamps is in no match list. */
 static bool request_has_stamps(const struct load_request *r)
 {
 	const unsigned int wanted = stamps_wanted(r);
@@ -69,7 +69,10 @@ static bool request_has_stamps(const struct load_request *r)
 	return true;
 }
 
-/* A stamp of a later packet that took the place of a lost one lies after the reply. */
+/*
+ * Returns the distance of a transmit stamp; 0 if it lies after the reply, as then it is that of a
+ * later packet in place of a lost one.
+ */
 static uint32_t tx_distance(const struct load_request *r, unsigned int kind)
 {
 	const uint64_t at = r->tx.ns[kind], last = r->rx_ns ? r->rx_ns : r->sample.done;
@@ -90,8 +93,8 @@ static void fill_kernel(struct load_request *r)
 }
 
 /*
- * The way between the two stamps is by one clock, and exact; only where it lies between `sent` and
- * `done` takes a conversion.
+ * The time between the two stamps is by one clock, and exact. Its position between `sent` and
+ * `done` needs a conversion.
  */
 static void fill_nic(struct load_thread *t, struct load_request *r)
 {
@@ -197,7 +200,7 @@ void request_done(struct load_thread *t, struct load_request *r, enum load_failu
 		r->sample.flags |= SAMPLE_UNSENT;
 		r->sample.sent = r->sample.done;
 	}
-	/* A failed one waits for no more stamps. */
+	/* A failed request does not wait for stamps. */
 	if (failure)
 		match_forget(&r->conn->match, &r->tx);
 	if (list_empty(&t->awaiting_stamps) && request_has_stamps(r)) {

@@ -17,9 +17,9 @@ enum resp_phase { KIND, TEXT, SIZE, SIZE_END, DATA, DATA_END };
 struct resp_state {
 	uint8_t phase;
 	uint8_t status; /* enum reply_status */
-	uint8_t digits; /* of the size, its sign included */
+	uint8_t digits; /* characters of the size, including the sign */
 	uint8_t null;   /* the size was negative */
-	uint8_t integer; /* the size is no size: the reply is a number */
+	uint8_t integer; /* the number is the reply itself, not a size */
 	uint8_t ends;   /* bytes of "\r\n" that were seen */
 	uint8_t cr;     /* the text's last byte was a '\r' */
 	uint32_t line;  /* bytes of the text */
@@ -30,7 +30,7 @@ _Static_assert(sizeof(struct resp_state) <= PROTOCOL_PARSER_BYTES, "the state ha
 
 /* --- Requests --- */
 
-/* "$SIZE\r\nKEY\r\n"; the key is written where it belongs once its size is known. */
+/* Writes "$SIZE\r\nKEY\r\n". */
 static char *resp_put_key(char *p, const struct workload *w, uint64_t key)
 {
 	char text[WORKLOAD_KEY_MAX];
@@ -101,7 +101,7 @@ size_t resp_greet(const struct target *t, char out[PROTOCOL_GREETING_MAX], unsig
 
 /* --- Replies --- */
 
-/* The first bytes of what may answer: a value, a word, a number; a null, an error. */
+/* Valid first bytes of the reply to each operation: $ value, + word, : number, _ null, - error. */
 static const char *const kinds[OPERATIONS] = {
 	[OPERATION_GET] = "$_-", [OPERATION_SET] = "+_-", [OPERATION_DELETE] = ":-",
 };
@@ -120,7 +120,7 @@ static int resp_step_kind(struct resp_state *s, struct text_cursor *c, uint16_t 
 	return *known ? 0 : -EPROTO;
 }
 
-/* Up to "\r\n". Returns 1 at its end. */
+/* Reads text up to "\r\n". Returns 1 at its end. */
 static int resp_step_text(struct resp_state *s, struct text_cursor *c)
 {
 	size_t n = (size_t)(c->end - c->p);
@@ -142,7 +142,7 @@ static int resp_step_text(struct resp_state *s, struct text_cursor *c)
 	return newline != NULL;
 }
 
-/* "-1" is the null of RESP2. A number of keys that were deleted isn't negative. */
+/* Reads a size or number. "-1" is the null of RESP2; a number of deleted keys is not negative. */
 static int resp_step_size(struct resp_state *s, struct text_cursor *c)
 {
 	for (; c->p < c->end && *c->p != '\r'; c->p++) {

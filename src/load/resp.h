@@ -7,7 +7,7 @@
 
 extern const protocol_put resp_put[OPERATIONS];
 
-/* AUTH and SELECT, as the URL asks for them: see struct protocol. */
+/* Writes AUTH and SELECT as the URL requires: see struct protocol. */
 size_t resp_greet(const struct target *target, char out[PROTOCOL_GREETING_MAX],
 		  unsigned int *replies);
 int resp_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,

@@ -13,14 +13,14 @@
 #include "load/setup.h"
 #include "report/human.h"
 
-/* Runs, and misses, that differ more than this would by chance. */
+/* Significance level for differences between runs, and between shares of misses. */
 #define DIFFER_P 0.01
-/* A difference between servers' shares of misses that is small whatever the quantile. */
+/* Difference between two servers' shares of misses up to which they count as alike, at most. */
 #define MISSES_ALIKE 0.05
 
 /* ---- values ---- */
 
-/* The rate as human_rate() rounds it; below 9.95 as a plain number. */
+/* Returns a rate for a table cell: rounded as by human_rate(), below 9.95 as a plain number. */
 static struct value rate_cell(double rate)
 {
 	if (!(rate >= 9.95) || isinf(rate))
@@ -56,7 +56,7 @@ static bool any_misses(const struct load_runs *runs)
 	return false;
 }
 
-/* A server that has nothing to say is quick: that is not the latency that was asked for. */
+/* A miss is answered quickly, so its latency is not the one to be measured. */
 static void runs_report_misses(const struct load_runs *runs, struct report *r)
 {
 	char low[HUMAN_MAX], high[HUMAN_MAX];
@@ -87,7 +87,7 @@ static struct value rate_asked(const struct load_summary *s)
 	return s->closed ? value_absent() : rate_cell(s->rate);
 }
 
-/* All runs are of one kind. */
+/* All runs have the same main latency, so the first run's is named. */
 static const char *from_words(const struct load_runs *runs, struct report *r)
 {
 	const struct load_summary *s = runs->items;
@@ -101,7 +101,7 @@ static const char *runs_verdict(const struct load_summary *s)
 	return s->sound ? "ok" : "n/a";
 }
 
-/* A URL without its password. */
+/* Returns a URL without its password. */
 static const char *runs_shown_url(const char *url, struct report *r)
 {
 	struct strbuf text = STRBUF_INIT(LOAD_SETUP_TEXT_MAX);
@@ -161,7 +161,7 @@ static void add_runs(const struct load_runs *runs, double q, struct report *r)
 	object_add(&r->body, "runs", value_table(t));
 }
 
-/* The reasons are still to come; so is a verdict other than "ok". */
+/* Places findings and verdict; reasons added later may still change the verdict. */
 static void runs_finish(const struct load_runs_end *end, struct report *r)
 {
 	report_place_findings(r);
@@ -300,7 +300,7 @@ static void add_answer(const struct load_condition *c, const struct findmax *fm,
 	object_add(&r->body, "find_max", value_object(o));
 }
 
-/* How many probes said nothing at all, and why the last of them did not. */
+/* Returns the number of probes without any result, and why the last of them had none. */
 static const char *runs_count_unanswered(const struct load_runs *runs, struct report *r)
 {
 	const char *why = NULL;
@@ -388,8 +388,8 @@ static void runs_report_paired_diff(const struct paired_diff *v, const char *con
 }
 
 /*
- * Slices are short, and noise meets both targets alike: a quantile counts if its load was what it
- * should be.
+ * Returns a slice's quantile if its load was as requested. Slices are too short to be sound, and
+ * host interference affects both targets alike.
  */
 static struct load_quantile runs_slice(const struct load_summary *s)
 {
@@ -405,7 +405,7 @@ static size_t runs_count_left_out(const struct load_quantile *slices, size_t n)
 	return sum;
 }
 
-/* An overloaded server looks better without these slices: the result is partial. */
+/* Without these slices an overloaded server looks better than it is, so the result is partial. */
 static void runs_report_left_out(size_t of_a, size_t of_b, size_t pairs, const char *const urls[2],
 				 struct report *r)
 {
@@ -438,9 +438,8 @@ static int compare_misses(const struct load_runs *runs, const char *const urls[2
 }
 
 /*
- * To find nothing is other work than to find something. Where one server does it more often by a
- * share, the quantile moves by no more than that share of the ranks: half of what lies beyond it is
- * what every other disturbance may be, too.
+ * Misses and hits are different work. If one server has more misses by some share, a quantile's
+ * rank moves by at most that share; the tolerated share is the same as for host interference.
  */
 static void runs_report_misses_differ(const struct share_gap *gap, double q,
 				      const char *const urls[2], struct report *r)
@@ -512,7 +511,7 @@ static void runs_put_number(struct strbuf *out, double x)
 	strbuf_putc(out, ',');
 }
 
-/* RFC 4180: a quote is doubled. */
+/* Writes a quoted field if needed; quotes are doubled (RFC 4180). */
 static void runs_put_text(struct strbuf *out, const char *text)
 {
 	const bool quoted = strpbrk(text, ",\"\r\n");

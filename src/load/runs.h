@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The results of many runs: a table of them, and what they say together. */
+/* Reports many runs: a table of the runs, and their common result. */
 #ifndef HOSTLAT_LOAD_RUNS_H
 #define HOSTLAT_LOAD_RUNS_H
 
@@ -11,13 +11,16 @@
 
 struct load_runs VEC_OF(struct load_summary);
 
-/* Why there are fewer runs than were asked for, if there are. */
+/* Why there are fewer runs than requested, if so. */
 struct load_runs_end {
 	bool interrupted;
-	const char *failed; /* the run that could not be made, or NULL */
+	const char *failed; /* label of the run that failed, or NULL */
 };
 
-/* All fill the report of the command, verdict included; `q` is the quantile in question. */
+/*
+ * Each function fills the report of the command, including the verdict; `q` is the quantile in
+ * question.
+ */
 void load_runs_sweep(const struct load_runs *runs, double q, const struct load_runs_end *end,
 		       struct report *r);
 void load_runs_repeat(const struct load_runs *runs, double q, double confidence,
@@ -31,7 +34,7 @@ int load_runs_against(const struct load_runs *runs, const char *const urls[2], d
 			double confidence, struct rng *rng, const struct load_runs_end *end,
 			struct report *r);
 
-/* The table as CSV; see out->error. At most LOAD_RUNS_CSV_MAX bytes are of use. */
+/* Appends the table as CSV, at most LOAD_RUNS_CSV_MAX bytes; errors stay in out->error. */
 void load_runs_csv(const struct load_runs *runs, double q, struct strbuf *out);
 #define LOAD_RUNS_CSV_MAX (4UL << 20)
 

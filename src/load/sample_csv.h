@@ -16,25 +16,27 @@
 	"done_ns,tx_bytes,rx_bytes,tx_offset,rx_offset,netns,local,remote,type,status,flags\n"
 
 /*
- * Connections whose addresses are kept, over all agents: as many as may be open at a time. The CSV
- * has no addresses for connections that are opened anew during the run. At most 150 MB.
+ * Largest number of connections whose addresses are stored, over all agents: as many as may be open
+ * at a time. With more, CSV lines of later connections have no addresses. At most 150 MB.
  */
 #define LOAD_FLOWS_MAX (1U << 20)
 
 struct load_flows VEC_OF(struct event_flow);
 
-/* The addresses that lines name. */
+/* The addresses of connections, for the lines. */
 struct sample_csv {
-	struct load_flows flows[LOAD_AGENTS_MAX]; /* by the number in their id */
-	uint32_t n_flows;                         /* places in all of them */
+	/* per agent, indexed by the number in the flow's id */
+	struct load_flows flows[LOAD_AGENTS_MAX];
+	uint32_t n_flows;                         /* entries over all agents */
 	bool flows_full;
-	uint64_t unaddressed;                     /* lines without addresses: no place was left */
+	/* lines without addresses because the limit was reached */
+	uint64_t unaddressed;
 };
 
 void sample_csv_init(struct sample_csv *csv);
 void sample_csv_release(struct sample_csv *csv);
 
-/* Keeps the addresses of an EV_FLOW. Returns 0 or -ENOMEM. */
+/* Stores the addresses of an EV_FLOW. Returns 0 or -ENOMEM. */
 int sample_csv_add_flow(struct sample_csv *csv, const struct event *event);
 
 /* Appends a request's line. */

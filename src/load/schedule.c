@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making schedules. Time advances in fixed point, 2^-32 ns, so that neither the number of requests
- * nor the length of the run costs precision. Ramp and sine are thinned from a Poisson process of
+ * Makes schedules. Time advances in fixed point, 2^-32 ns, so that precision does not depend on the
+ * number of requests or the length of the run. Ramp and sine are thinned from a Poisson process of
  * their highest rate (Lewis and Shedler, Naval Research Logistics Quarterly 26(3), 1979).
  */
 #include "load/schedule.h"
@@ -17,7 +17,7 @@
 #include "load/arrival.h"
 #include "load/replay.h"
 
-/* Other draws from the same seed (keys, sizes) are to be independent of these. */
+/* Makes the schedule independent of other draws from the same seed (keys, sizes). */
 #define SEED_OF_SCHEDULE 0x7363686564756c65ULL
 
 typedef unsigned __int128 fine_time; /* 2^-32 ns */
@@ -36,13 +36,13 @@ static uint64_t whole_ns(fine_time t)
 	return (uint64_t)((t + (1ULL << 31)) >> 32);
 }
 
-/* What lies beyond the end needs no precision. */
+/* Gaps are limited to the run's length, as times beyond its end do not matter. */
 static void schedule_advance(struct schedule_maker *m, double ns)
 {
 	m->now += (fine_time)(fmin(ns, (double)m->end_ns) * 0x1p32);
 }
 
-/* 0, or 1: it is over, or -errno. */
+/* Adds a request now. Returns 0, 1: the run is over, or -errno. */
 static int add_now(struct schedule_maker *m)
 {
 	uint64_t at = whole_ns(m->now);
@@ -78,7 +78,10 @@ static int make_thinned(struct schedule_maker *m, double peak)
 	return err;
 }
 
-/* All three times have no memory: what is left of a gap when a burst ends is drawn anew. */
+/*
+ * Gaps, bursts and pauses are exponential, hence memoryless: a gap that a burst's end cuts off is
+ * drawn again.
+ */
 static int make_onoff(struct schedule_maker *m)
 {
 	double on = m->arrival->a, off = m->arrival->b, busy = on / (on + off);
@@ -105,8 +108,9 @@ static int make_onoff(struct schedule_maker *m)
 }
 
 /*
- * round(n / rate), exactly: with rate = mantissa 2^-shift, n 10^9 2^shift is divided by the
- * mantissa, by carrying quotient and remainder of one step along. The half is for rounding.
+ * Times are round(n / rate), exactly: with rate = mantissa 2^-shift, n 10^9 2^shift is divided by
+ * the mantissa, by adding quotient and remainder of each step. `rest` starts at one half for
+ * rounding.
  */
 static int make_fixed(struct schedule_maker *m)
 {
@@ -146,7 +150,7 @@ static int schedule_make_times(struct schedule_maker *m)
 	}
 }
 
-/* What will be needed with near certainty, so that the array doesn't move. */
+/* Reserves as many times as will almost certainly suffice, so that the array is not moved. */
 static int schedule_reserve(struct schedule_maker *m, struct strbuf *why)
 {
 	const struct arrival *a = m->arrival;

@@ -127,7 +127,7 @@ static int window_merge(struct series_window *into, struct series_window *from)
 	return 0;
 }
 
-/* Window i goes to where its double width lies; the first of a pair only moves. */
+/* Doubles the width of windows: merges pairs; the first window of a pair only moves. */
 static int series_widen(struct series *series)
 {
 	const uint64_t first = series->first >> 1;
@@ -158,7 +158,7 @@ static int series_widen(struct series *series)
 	return 0;
 }
 
-/* Makes room for windows before the first: all move up, empty ones come down. */
+/* Makes room for `by` windows before the first, by moving all windows up. */
 static void shift_up(struct series *series, uint32_t by)
 {
 	for (uint32_t i = series->n; i-- > 0;) {
@@ -171,7 +171,7 @@ static void shift_up(struct series *series, uint32_t by)
 	series->n += by;
 }
 
-/* The window of a time; NULL without memory. */
+/* Returns the window of a time; NULL: no memory. */
 static struct series_window *series_window_of(struct series *series, uint64_t ns)
 {
 	uint64_t at = ns >> series->shift;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run measured, over time and in bounded memory: windows of equal width by *intended* time,
- * each with its histograms. Windows are aligned to multiples of their width, a power of two ns;
- * when a run needs more than SERIES_WINDOWS of them, each two neighbours become one. So what a
- * series holds is a function of the set of its samples, not of their order: a late sample lands
- * where it was due, and every sample counts.
+ * A time series of measurements in bounded memory: windows of equal width by *intended* time, each
+ * with its histograms. Windows are aligned to multiples of their width, a power of two in ns; when
+ * a run needs more than SERIES_WINDOWS of them, neighbors are merged. So a series depends on the
+ * set of its samples, not on their order: a late sample is added where it was due, and every sample
+ * counts.
  *
  * Memory: at most SERIES_WINDOWS times 4 histograms of 84 KB at the very most (all 40 octaves in
  * use); 10 to 20 MB in ordinary runs.
@@ -21,30 +21,35 @@
 #include "stats/hist.h"
 
 #define SERIES_WINDOWS 256
-#define SERIES_SHIFT 20      /* the least width: 2^20 ns = 1.05 ms */
-#define SERIES_LAG_SCHEMA 3  /* of the send lag: 9 % */
-#define SERIES_PART_SCHEMA 2 /* requests about as slow as each other: 19 % */
+#define SERIES_SHIFT 20      /* smallest width: 2^20 ns = 1.05 ms */
+#define SERIES_LAG_SCHEMA 3  /* schema of send lags: buckets 9 % wide */
+#define SERIES_PART_SCHEMA 2 /* schema of part rows: buckets 19 % wide */
 #define SERIES_PART_ROWS ((BUCKET_LIMIT_LOG2 << SERIES_PART_SCHEMA) + 2)
 
-/* Requests of one bucket of the `intended` latency: sums of their parts. */
+/* Sums of the latency parts of the requests in one bucket of latency from intended send. */
 struct parts_row {
 	uint64_t count;
 	uint64_t ns[LOAD_PARTS];
 };
 
-/* Where there are probes, only theirs are latencies: what loads beside them can be late too. */
+/*
+ * Send lags. If there are latency agents, only their requests count as latency, but requests of
+ * other agents can be late too.
+ */
 enum series_lag {
-	LAG_COUNTED, /* of requests whose latency counts, failed ones included */
-	LAG_LOAD,    /* of those that only load */
+	LAG_COUNTED, /* of requests whose latency counts, including failed ones */
+	LAG_LOAD,    /* of requests that only generate load */
 	SERIES_LAGS,
 };
 
 struct series_window {
-	struct hist latency[LOAD_FROMS]; /* of completed requests */
+	struct hist latency[LOAD_FROMS]; /* latency of completed requests */
 	struct hist lag[SERIES_LAGS];    /* sent - intended */
 	uint64_t failed;
-	uint64_t censored;               /* without latency[LOAD_KERNEL]: load_kernel_censored() */
-	struct parts_row *parts;         /* rows parts_first ... + parts_len; owned */
+	/* completed requests without kernel latency: load_kernel_censored() */
+	uint64_t censored;
+	/* rows parts_first to parts_first + parts_len - 1; owned */
+	struct parts_row *parts;
 	uint32_t parts_first, parts_len;
 };
 
@@ -55,35 +60,40 @@ struct series {
 	struct series_window *windows;
 };
 
-/* Begins with windows as wide as a run of `expected_ns` needs. Returns 0 or -ENOMEM. */
+/* Initializes windows as wide as a run of `expected_ns` needs. Returns 0 or -ENOMEM. */
 int series_init(struct series *series, uint64_t expected_ns);
 void series_release(struct series *series);
 
 /*
- * Only requests that were sent; those flagged SAMPLE_WARMUP or SAMPLE_UNSENT are for the caller to
- * leave out or to count with series_add_failed(). Returns 0, -ENOMEM, or -EBADMSG for a sample
- * whose times contradict each other.
+ * Adds a request that was sent. The caller leaves out samples flagged SAMPLE_WARMUP, and counts
+ * SAMPLE_UNSENT with series_add_failed(). Returns 0, -ENOMEM, or -EBADMSG for contradictory times.
  */
 int series_add(struct series *series, const struct event_sample *sample);
 int series_add_failed(struct series *series, uint64_t intended_ns);
-/* A request that was sent and whose latency doesn't count: LAG_LOAD, and nothing else. */
+/* Adds a sent request whose latency does not count: only its send lag, to LAG_LOAD. */
 int series_add_load(struct series *series, const struct event_sample *sample);
 
-/* Windows that end at or before `ns`: 0..n. */
+/* Returns the number of windows that end at or before `ns`: 0..n. */
 uint32_t series_before(const struct series *series, uint64_t ns);
 
-/* Windows [from, to) as one. `out` is initialised by the caller, and added to. */
+/*
+ * Adds the histograms of windows [from, to) to `out`, which the caller initializes. Returns 0 or
+ * -ENOMEM.
+ */
 int series_pool(const struct series *series, uint32_t from, uint32_t to, enum load_from which,
 		struct hist *out);
 int series_pool_lag(const struct series *series, uint32_t from, uint32_t to, enum series_lag which,
 		    struct hist *out);
 uint64_t series_failed(const struct series *series, uint32_t from, uint32_t to);
-/* Completed requests whose reply shares the kernel's stamp of a later reply. */
+/* Returns the completed requests whose reply shares the kernel's stamp of a later reply. */
 uint64_t series_censored(const struct series *series, uint32_t from, uint32_t to);
-/* `rows` has SERIES_PART_ROWS; the last is of what is above the highest bucket. */
+/*
+ * Adds the part rows of windows [from, to) to `rows`, SERIES_PART_ROWS of them; the last is for
+ * latencies above the highest bucket.
+ */
 void series_pool_parts(const struct series *series, uint32_t from, uint32_t to,
 		       struct parts_row *rows);
-/* The row of a latency. */
+/* Returns the part row of a latency. */
 uint32_t series_part_row(uint64_t ns);
 
 #endif

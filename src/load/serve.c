@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads, sockets that listen, and the end of both. */
+/* The server's threads and listening sockets. */
 #include "load/serve.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 #define EVENTS_MAX 256
 #define ACCEPTS_AT_ONCE 64
-#define PAUSE_MS 100 /* after an accept that failed for want of descriptors */
+#define PAUSE_MS 100 /* pause after accept() failed for lack of descriptors */
 
 struct serve_thread {
 	struct serve_context context;
@@ -38,7 +38,7 @@ struct listener {
 
 struct serve {
 	struct serve_shared shared;
-	int wake; /* readable: the end */
+	int wake; /* eventfd; readable when the server ends */
 	struct net_tls_context *tls; /* NULL: plain */
 	struct listener listeners[SERVE_ADDRESSES_MAX];
 	uint32_t n_listeners;
@@ -50,12 +50,12 @@ struct serve {
 	uint64_t idle_ns; /* 0: for ever */
 };
 
-/* Tags of events that are no connection's. */
+/* Tags of epoll events that do not belong to a connection. */
 static const char wake_tag, timer_tag;
 
 /* --- One thread --- */
 
-/* Setting a timer also takes back that it went off. */
+/* Sets the timer, which also clears an earlier expiration. */
 static void serve_arm_timer(struct serve_thread *t, uint64_t at_ns)
 {
 	struct itimerspec when = { 0 };
@@ -186,7 +186,7 @@ static int add_epoll(struct serve *s, uint32_t i)
 	return s->epoll[i] < 0 ? -errno : serve_watch(s->epoll[i], s->wake, &wake_tag);
 }
 
-/* Spinning workers take from one set, others have connections of their own. */
+/* Spinning workers share one epoll set; other threads have connections of their own. */
 static int add_threads(struct serve *s, const struct serve_config *config)
 {
 	uint32_t n = config->spin ? config->workers : config->threads;
@@ -204,7 +204,7 @@ static int add_threads(struct serve *s, const struct serve_config *config)
 	return err;
 }
 
-/* A socket of datagrams is one connection that never ends. */
+/* A datagram socket is handled as one connection that never ends. */
 static int add_datagrams(struct serve *s)
 {
 	int err = 0;
@@ -231,7 +231,7 @@ static int serve_init_shared(struct serve_shared *shared, const struct serve_con
 	shared->stall = config->stall;
 	shared->spin = config->spin;
 	shared->amplify = config->amplify;
-	/* Only these two can ask for a time of their own. */
+	/* Only requests of these two protocols can ask for a service time. */
 	shared->at_once = !config->spin && !config->service.kind && !config->stall.length_ns &&
 			  config->protocol != SERVE_SYNTHETIC && config->protocol != SERVE_R2P2;
 	shared->settings.reply_size = config->reply_size;
@@ -295,7 +295,7 @@ void serve_addresses(const struct serve *s, struct strbuf *out)
 
 /* --- Accepting --- */
 
-/* Returns 0, -EAGAIN when nobody waits, or another error. */
+/* Accepts a connection. Returns 0, -EAGAIN if there is none, or another error. */
 static int accept_one(struct serve *s, int fd)
 {
 	struct net_stream stream = { .fd = net_accept(fd) };
@@ -321,7 +321,7 @@ static int accept_one(struct serve *s, int fd)
 	return err;
 }
 
-/* Returns how long nothing should be accepted, in ms; 0: all is well. */
+/* Accepts waiting connections. Returns how long to pause after an error, in ms; 0: none. */
 static int accept_some(struct serve *s, int fd)
 {
 	for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
@@ -337,7 +337,7 @@ static int accept_some(struct serve *s, int fd)
 	return 0;
 }
 
-/* How often idle connections are looked for: they end late by at most an eighth. */
+/* Returns the interval, in ms, for closing idle connections: at most an eighth of idle_ns. */
 static int look_ms(const struct serve *s)
 {
 	const uint64_t ms = s->idle_ns / 8 / NS_PER_MS;

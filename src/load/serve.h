@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The synthetic server (Lancet, section 6): answers, takes the time it is told to, and says when a
- * request came and when its reply left. It stores nothing.
+ * The synthetic server (Lancet paper, section 6): it takes a known service time, and its replies
+ * tell when the request arrived and when the reply left. It stores nothing.
  *
  *	err = serve_new(&serve, &config, &why);
  *	serve_addresses(serve, &text);            "127.0.0.1:9000 unix:/run/x"
@@ -9,9 +9,10 @@
  *	serve_totals(serve, &totals);
  *	serve_free(serve);
  *
- * One thread accepts and deals connections to the others in turn. Service by sleeping: a request's
- * departure is known when it comes (load/serve_queue.h), and a timer sends the reply then. Service
- * by spinning: each worker is a thread; what waits, waits in the kernel's list of readable sockets.
+ * One thread accepts connections and assigns them to the others in turn. Service by sleeping: a
+ * request's departure is computed at its arrival (load/serve_queue.h), and a timer sends the reply.
+ * Service by spinning: each worker is a thread, and requests wait in the kernel's list of readable
+ * sockets.
  */
 #ifndef HOSTLAT_LOAD_SERVE_H
 #define HOSTLAT_LOAD_SERVE_H
@@ -31,24 +32,24 @@ struct serve_config {
 	const char *const *addresses; /* for net_listen_parse() */
 	uint32_t n_addresses;         /* 1 to SERVE_ADDRESSES_MAX */
 	enum serve_protocol_number protocol;
-	struct dist service;          /* DIST_KIND_NONE: no time at all */
+	struct dist service;          /* DIST_KIND_NONE: no service time */
 	bool spin;
 	uint32_t workers;             /* 1 to SERVE_WORKERS_MAX; spinning, SERVE_THREADS_MAX */
 	uint32_t threads;             /* 1 to SERVE_THREADS_MAX; spinning, they are the workers */
 	struct serve_stall stall;
 	uint64_t seed;
 	uint32_t reply_size;
-	uint32_t most_conns;          /* open at a time, above 0 */
-	uint64_t idle_ns;             /* longer than that they aren't kept; 0: for ever */
-	bool amplify;                 /* other hosts' datagrams may have larger replies */
-	const char *tls_cert, *tls_key; /* PEM files, both or none: all streams are TLS */
+	uint32_t most_conns;          /* largest number of open connections, > 0 */
+	uint64_t idle_ns;             /* idle connections are closed after this time; 0: never */
+	bool amplify;                 /* datagrams of other hosts may get larger replies */
+	const char *tls_cert, *tls_key; /* PEM files, both or none; with them all streams use TLS */
 };
 
 struct serve_totals {
 	uint64_t accepted, open;      /* connections; `open` at the end */
-	uint64_t not_accepted;        /* no descriptor or memory for them */
-	uint64_t above_limit;         /* closed at once: most_conns were open */
-	uint64_t idle;                /* ended after idle_ns; also in counts.closed or .reset */
+	uint64_t not_accepted;        /* not accepted for lack of descriptors or memory */
+	uint64_t above_limit;         /* closed at once, as most_conns were open */
+	uint64_t idle;                /* closed after idle_ns; also in counts.closed or .reset */
 	uint64_t waiting;             /* requests in the queue at the end */
 	struct serve_counts counts;
 	struct hist lag;              /* owned: hist_release() */
@@ -56,10 +57,13 @@ struct serve_totals {
 
 struct serve;
 
-/* Listens. -EINVAL, -EADDRINUSE and the like, with a sentence that says what to do. */
+/*
+ * Makes a server and listens. Returns 0, or -EINVAL, -EADDRINUSE and so on, with a sentence for the
+ * user in `why`.
+ */
 int serve_new(struct serve **out, const struct serve_config *config, struct strbuf *why);
 
-/* Where it listens, with the ports that were found, between spaces. */
+/* Writes the addresses it listens on, with the actual ports, separated by spaces. */
 void serve_addresses(const struct serve *serve, struct strbuf *out);
 
 /* Returns 0 or -errno. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binary messages with a fixed header: what follows it is skipped, and made up in replies. */
+/*
+ * Binary protocols with a fixed header; the payload is skipped in requests and filled in replies.
+ */
 #include "load/serve_binary.h"
 
 #include <errno.h>
@@ -27,7 +29,7 @@ int serve_echo_parse(struct serve_state *state, const char *data, size_t size, s
 	return 1;
 }
 
-/* It cannot say that it refuses; so it says nothing more at all. */
+/* The echo protocol has no refusal, so a refused request gets no reply. */
 void serve_echo_write(const struct serve_settings *settings, const struct serve_request *request,
 		      char *to, struct serve_reply *out)
 {
@@ -91,7 +93,7 @@ int serve_r2p2_parse(struct serve_state *state, const char *data, size_t size, s
 				  out) != 1)
 		return -EPROTO;
 	*used += R2P2_HEADER;
-	/* The message's id is the packet's, as far as that has room for it. */
+	/* The message's id must match the 16 bits of the packet's id. */
 	return (uint16_t)out->id == id ? 1 : -EPROTO;
 }
 

@@ -15,7 +15,7 @@ struct serve_word {
 	size_t len;
 };
 
-/* Bytes of the first line with its '\n'; 0: it isn't whole yet; -EPROTO: too long. */
+/* Returns the length of the first line with its '\n'; 0: incomplete; -EPROTO: too long. */
 static inline ssize_t serve_line(struct serve_state *state, const char *data, size_t size)
 {
 	const char *end = memchr(data + state->scanned, '\n', size - state->scanned);
@@ -29,7 +29,7 @@ static inline ssize_t serve_line(struct serve_state *state, const char *data, si
 	return 0;
 }
 
-/* Up to `max` words of a line. Returns how many. */
+/* Splits a line into up to `max` words. Returns their number. */
 static inline size_t serve_words(const char *line, size_t len, struct serve_word *words, size_t max)
 {
 	const char *end = line + len;
@@ -55,7 +55,7 @@ static inline bool serve_word_is(const struct serve_word *word, const char *text
 	return strlen(text) == word->len && strncasecmp(word->at, text, word->len) == 0;
 }
 
-/* Digits only, at most `max`. Returns 0 or -EPROTO. */
+/* Parses a decimal number up to `max`. Returns 0 or -EPROTO. */
 static inline int serve_number(const struct serve_word *word, uint64_t max, uint64_t *out)
 {
 	uint64_t value = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memcached's ASCII protocol (doc/protocol.txt of memcached), without a memory: what is stored is
- * skipped. Of a get with several keys the first one is answered; leaving others out is a miss.
+ * memcached's ASCII protocol (doc/protocol.txt of memcached), without storage: stored values are
+ * skipped. A get with several keys is answered for the first key; the others count as misses.
  */
 #include "load/serve_memcached.h"
 
@@ -13,11 +13,11 @@
 
 enum serve_memcached_kind { VALUE, VALUE_CAS };
 
-/* What is answered by a text, whatever else the line says. */
+/* Commands with a fixed reply. */
 static const struct serve_memcached_command {
 	const char *name, *text;
 	bool key;
-	size_t size_at; /* the word that says how many bytes follow; 0: none do */
+	size_t size_at; /* index of the word with the size of the data; 0: no data */
 	bool last;
 } commands[] = {
 	{ "set", "STORED\r\n", true, 4, false },

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server's side of memcached's ASCII protocol: every get hits (or, without a size, misses). */
+/*
+ * The server side of memcached's ASCII protocol: every get is a hit, or a miss if the reply size is
+ * 0.
+ */
 #ifndef HOSTLAT_LOAD_SERVE_MEMCACHED_H
 #define HOSTLAT_LOAD_SERVE_MEMCACHED_H
 

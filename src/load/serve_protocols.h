@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of what the synthetic server speaks. */
+/* The table of the synthetic server's protocols. */
 #ifndef HOSTLAT_LOAD_SERVE_PROTOCOLS_H
 #define HOSTLAT_LOAD_SERVE_PROTOCOLS_H
 

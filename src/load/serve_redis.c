@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * RESP2 (redis.io/docs/reference/protocol-spec): arrays of bulk strings, and commands in a line.
- * Arguments that no reply needs are skipped as they come, however long they are.
+ * Arguments that the reply does not need are skipped, whatever their length.
  */
 #include "load/serve_redis.h"
 
@@ -17,7 +17,7 @@ enum serve_redis_kind { VALUE, REPEATED, SETTING };
 static const struct serve_redis_command {
 	const char *name, *text;
 	uint8_t kind;
-	uint8_t kept; /* the argument that the reply repeats; 0: none */
+	uint8_t kept; /* index of the argument that the reply repeats; 0: none */
 	bool last;
 } commands[] = {
 	{ .text = "-ERR unknown command\r\n" },
@@ -51,7 +51,7 @@ static void serve_redis_find_command(struct serve_state *state, const struct ser
 	out->service_ns = c == commands ? 0 : SERVE_DRAWN;
 }
 
-/* PING repeats its argument, if there is one. */
+/* Stores the argument that the reply repeats; PING has one only optionally. */
 static void serve_redis_repeat(const struct serve_word *arg, struct serve_request *out)
 {
 	out->text = NULL;
@@ -80,7 +80,7 @@ static int serve_redis_parse_inline(struct serve_state *state, const char *line,
 	return 1;
 }
 
-/* "*3\r\n" */
+/* Parses "*3\r\n", the number of arguments. */
 static int serve_redis_parse_count(struct serve_state *state, const char *line, size_t len,
 				   struct serve_request *out)
 {
@@ -94,7 +94,7 @@ static int serve_redis_parse_count(struct serve_state *state, const char *line, 
 	return 0;
 }
 
-/* "$5\r\n" and, where the reply depends on it, what follows. */
+/* Parses "$5\r\n" and, if the reply needs it, the argument that follows. */
 static int serve_redis_parse_arg(struct serve_state *state, const char *data, size_t size,
 				 size_t line, size_t *used, uint64_t *skip,
 				 struct serve_request *out)

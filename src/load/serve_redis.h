@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server's side of RESP: as much of Redis as its own benchmark and client ask for. */
+/* The server side of RESP: as much of Redis as redis-benchmark and redis-cli need. */
 #ifndef HOSTLAT_LOAD_SERVE_REDIS_H
 #define HOSTLAT_LOAD_SERVE_REDIS_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replies: in order or as they are due, batched into one write, and kept while the peer is slow. */
+/*
+ * Sends replies, in order or as they are due, batched into one write, and buffered while the peer
+ * is slow.
+ */
 #include "load/serve_reply.h"
 
 #include <errno.h>
@@ -37,7 +40,7 @@ void serve_waiting_free(struct serve_context *x, struct serve_waiting *w)
 	x->spare = w;
 }
 
-/* Those in the agenda stay there: they are freed when they come up. */
+/* Drops waiting requests. Those in the agenda are freed when they are due. */
 static void drop_waiting(struct serve_context *x, struct serve_conn *c)
 {
 	struct link *lists[] = { &c->waiting, &c->ready };
@@ -63,7 +66,10 @@ void serve_close(struct serve_context *x, struct serve_conn *c, uint64_t *count)
 	c->gone = true;
 	++*count;
 	drop_waiting(x, c);
-	/* Before its descriptor becomes another's: serve_conn_end_idle() takes it from the list. */
+	/*
+	 * Removed from the list before the descriptor is reused: serve_conn_end_idle() uses it from
+	 * there.
+	 */
 	pthread_mutex_lock(&x->shared->lock);
 	list_remove(&c->all);
 	x->shared->n_conns -= !c->stream.datagram;
@@ -92,7 +98,7 @@ void serve_conn_free(struct serve_conn *c)
 
 /* --- Replies --- */
 
-/* The time of departure is one for all that leave in one call. */
+/* Stamps all replies of one write with the same departure time. */
 static void serve_reply_stamp(struct serve_context *x)
 {
 	uint64_t now = x->n_stamps ? clock_now() : 0;
@@ -130,7 +136,7 @@ void serve_flush(struct serve_context *x, struct serve_conn *c)
 	x->out_len = x->n_stamps = 0;
 }
 
-/* The payload of the reply that is being sent, and its end. */
+/* Writes the payload of the reply being sent, and its tail. */
 static void serve_reply_write_payload(struct serve_context *x, struct serve_conn *c)
 {
 	while ((c->fill || c->tail) && !c->gone && !serve_blocked(c)) {
@@ -171,8 +177,8 @@ static void write_head(struct serve_context *x, const struct serve_request *r,
 }
 
 /*
- * A source address is easily forged: what answers with more than it was asked with multiplies an
- * attack. Nothing from outside comes with an address of loopback.
+ * Source addresses are easily forged, so replies larger than requests would amplify an attack.
+ * Packets from outside cannot have a loopback address.
  */
 static bool may_amplify(const struct serve_context *x, const struct sockaddr_in6 *peer)
 {

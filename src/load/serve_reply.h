@@ -1,84 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way out of the synthetic server: requests that wait, replies, the end of a connection. */
+/* Replies of the synthetic server: waiting requests, sending, closing connections. */
 #ifndef HOSTLAT_LOAD_SERVE_REPLY_H
 #define HOSTLAT_LOAD_SERVE_REPLY_H
 
 #include "load/serve_context.h"
 #include "net/stream.h"
 
-/* A request whose reply isn't sent yet. */
+/* A request whose reply is not sent yet. */
 struct serve_waiting {
-	struct link link;                /* waiting or ready */
-	struct serve_conn *conn;         /* NULL: it was closed */
+	struct link link;                /* in `waiting` or `ready` of its connection */
+	struct serve_conn *conn;         /* NULL: the connection was closed */
 	struct serve_waiting *spare;
-	bool due;                        /* it isn't in the agenda any more */
+	bool due;                        /* removed from the agenda */
 	struct serve_request request;
 };
 
 struct serve_conn {
 	struct link all, closed;
 	struct net_stream stream;
-	bool handshake;                  /* of TLS, still going on */
-	bool no_more;                    /* no further request is taken from it */
+	bool handshake;                  /* the TLS handshake is not complete */
+	bool no_more;                    /* no more requests are read */
 	bool gone;
 	uint32_t events;
-	uint64_t idle_ns;                /* since then; UINT64_MAX: it is being served; atomic */
-	/* What is being read. */
+	uint64_t idle_ns;                /* idle since; UINT64_MAX: being served; atomic */
+	/* The request being read. */
 	struct serve_state state;
 	struct serve_request request;
-	bool complete;                   /* ... once `skip` bytes more have passed */
+	bool complete;                   /* the request is complete after `skip` more bytes */
 	uint64_t skip;
-	char *stash;                     /* bytes that are not a whole request yet */
+	char *stash;                     /* bytes of an incomplete request */
 	size_t stash_len;
-	/* What is to be sent, in order (or, by id, in any). */
+	/* Replies to be sent: in order, or with ids in any order. */
 	struct link waiting, ready;
-	char *unsent;                    /* what the peer didn't take; it comes first */
+	char *unsent;                    /* bytes that the peer did not accept, to be sent first */
 	size_t unsent_at, unsent_len;
-	uint64_t fill;                   /* of the reply being sent */
+	uint64_t fill;                   /* payload bytes left of the reply being sent */
 	const char *tail;
 };
 
-/* The peer doesn't take what was written. */
+/* Returns whether the peer does not accept more bytes. */
 static inline bool serve_blocked(const struct serve_conn *conn)
 {
 	return conn->unsent_len > 0;
 }
 
-/* Nothing waits before what comes next. */
+/* Returns whether no replies are pending. */
 static inline bool serve_idle(const struct serve_conn *conn)
 {
 	return list_empty(&conn->waiting) && list_empty(&conn->ready);
 }
 
-/* The last of the connection's waiting requests: a copy. NULL: no memory. */
+/* Appends a copy of the request to the connection's waiting requests. Returns NULL: no memory. */
 struct serve_waiting *serve_wait(struct serve_context *context, struct serve_conn *conn,
 				 const struct serve_request *request);
 void serve_waiting_free(struct serve_context *context, struct serve_waiting *waiting);
 
-/* It is due. Without ids, it also waits for those before it. */
+/* Marks a request as due. Without ids, it also waits for those before it. */
 void serve_make_ready(struct serve_context *context, struct serve_conn *conn,
 		      struct serve_waiting *waiting);
 
-/* Whether a reply may be sent; false: the peer takes nothing more at the moment. */
+/* Returns whether a reply may be sent; false: the peer does not accept more bytes at the moment. */
 bool serve_may_send(struct serve_context *context, struct serve_conn *conn);
 
-/* Writes a reply; it leaves with serve_flush(), those of datagrams at once. */
+/* Buffers a reply, to be sent by serve_flush(); a datagram is sent at once. */
 void serve_send(struct serve_context *context, struct serve_conn *conn,
 		const struct serve_request *request);
 
-/* As many of those that are ready as the peer takes. */
+/* Sends ready replies, as many as the peer accepts. */
 void serve_send_ready(struct serve_context *context, struct serve_conn *conn);
 
-/* Writes what the peer hadn't taken, then what is ready, as far as it takes it now. */
+/* Sends unsent bytes, then ready replies, as much as the peer accepts. */
 void serve_send_unsent(struct serve_context *context, struct serve_conn *conn);
 
-/* Whatever was written before anything is written for another connection. */
+/* Sends the buffer; called before replies of another connection are buffered. */
 void serve_flush(struct serve_context *context, struct serve_conn *conn);
 
-/* One more of `count`. The connection stays to be named by events; see serve_conn_sweep(). */
+/*
+ * Closes a connection and increments *count. Its memory stays for pending events until
+ * serve_conn_sweep().
+ */
 void serve_close(struct serve_context *context, struct serve_conn *conn, uint64_t *count);
 
-/* Closed or not, with the requests that only it knows of. */
+/* Frees a connection and its waiting requests that are not in the agenda. */
 void serve_conn_free(struct serve_conn *conn);
 
 #endif

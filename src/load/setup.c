@@ -64,13 +64,13 @@ static const struct fact facts[] = {
 	{ "load.expect", FACT(FACT_TEXT, expect), NULL },
 };
 
-/* Earlier versions don't tell the last three; the last two are told if they were given. */
+/* Earlier versions lack the last three facts; the last two are only put if given. */
 #define FACTS_ALWAYS (ARRAY_LEN(facts) - 3)
 #define FACTS_PUT (ARRAY_LEN(facts) - 2)
 
 _Static_assert(ARRAY_LEN(facts) <= 64, "a bit of `seen` for each fact");
 
-/* What both configs have, and what points into the setup. */
+/* Copies values that both configs share, and sets pointers into the setup. */
 static int connect_parts(struct load_setup *s, struct strbuf *why)
 {
 	s->analysis.loop = s->config.loop;
@@ -124,7 +124,7 @@ static void setup_put_value(const struct fact *f, const void *member, struct str
 	case FACT_U64:
 		strbuf_printf(out, "%" PRIu64, *(const uint64_t *)member);
 		return;
-	case FACT_DOUBLE: /* 17 digits are read back to the bit */
+	case FACT_DOUBLE: /* 17 digits preserve every bit */
 		strbuf_printf(out, "%.17g", *(const double *)member);
 		return;
 	case FACT_FLAG:
@@ -218,7 +218,7 @@ static int setup_read_value(const struct fact *f, void *member, const char *valu
 	return 0;
 }
 
-/* Each agent tells its targets: those that are the same are one. */
+/* Adds a target, unless another agent has put the same one. */
 static int setup_add_target(struct load_setup *s, const char *url)
 {
 	for (uint32_t i = 0; i < s->n_targets; i++)
@@ -233,7 +233,7 @@ static int setup_add_target(struct load_setup *s, const char *url)
 	return 0;
 }
 
-/* Those of all agents; the same one is told once, and there is room for those of 64. */
+/* Appends a name to a list, unless it is in it; names that do not fit are left out. */
 static void setup_add_name(char list[LOAD_SETUP_NICS_MAX], const char *name)
 {
 	const size_t len = strlen(list), size = strlen(name);
@@ -248,7 +248,7 @@ static void setup_add_name(char list[LOAD_SETUP_NICS_MAX], const char *name)
 	snprintf(list + len, LOAD_SETUP_NICS_MAX - len, "%s%s", len ? ", " : "", name);
 }
 
-/* Each agent tells its own. */
+/* Keeps the largest of the agents' errors. */
 static int setup_add_nic_error(struct load_setup *s, const char *value)
 {
 	uint64_t ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All that was asked of a run, as facts "load.NAME" that open its stream: a recording knows what a
- * live analysis knew, to the bit, and says it the same way.
+ * The complete configuration of a run, as facts "load.NAME" at the start of its stream, so that a
+ * recording is analyzed exactly as the live run.
  */
 #ifndef HOSTLAT_LOAD_SETUP_H
 #define HOSTLAT_LOAD_SETUP_H
@@ -11,26 +11,26 @@
 #include "load/config.h"
 #include "report/report.h"
 
-#define LOAD_SETUP_TEXT_MAX 4352 /* the longest path, and what may stand before it */
+#define LOAD_SETUP_TEXT_MAX 4352 /* the longest path, and a prefix */
 
 #define LOAD_SETUP_NICS_MAX 1024
 
 /* The engine puts one for each target. */
 #define LOAD_FACT_TARGET "load.target"
 
-/* ... and for each of a name's addresses that a connection was made to: "NAME is ADDRESS". */
+/* One for each address of a host name that a connection was made to: "NAME is ADDRESS". */
 #define LOAD_FACT_ADDRESS "load.address"
 
-/* ... with STAMPS_NIC for each interface, and at the end for all of them the bound of an error. */
+/* With STAMPS_NIC, one for each interface; and at the end one with the largest error of all. */
 #define LOAD_FACT_NIC "load.nic"
 #define LOAD_FACT_NIC_ERROR "load.nic_error_ns"
 
-/* What happened to the run, put where it happened: the analysis was told then. */
+/* Events of the run, put at that point of the stream. */
 #define LOAD_FACT_INTERRUPTED "load.interrupted"
 #define LOAD_FACT_AGENT_LOST "load.agent_lost" /* "NUMBER: why" */
 
 struct load_setup {
-	struct load_config config;             /* taken from facts: without targets */
+	struct load_config config;             /* from facts: without targets */
 	struct load_analysis_config analysis;
 	char arrival[LOAD_SETUP_TEXT_MAX];     /* config.arrival and analysis.arrival point here */
 	char workload[LOAD_SETUP_TEXT_MAX];    /* config.workload does; "" is NULL */
@@ -39,35 +39,42 @@ struct load_setup {
 	char expect[LOAD_SETUP_TEXT_MAX];      /* config.expect does; "" is NULL */
 	char *targets[LOAD_TARGETS_MAX];       /* from facts; owned */
 	uint32_t n_targets;
-	char addresses[LOAD_SETUP_NICS_MAX];   /* from facts, with ", " between; may be "" */
-	char nics[LOAD_SETUP_NICS_MAX];        /* from facts: names, with ", " between */
+	char addresses[LOAD_SETUP_NICS_MAX];   /* from facts, separated by ", "; may be "" */
+	char nics[LOAD_SETUP_NICS_MAX];        /* from facts: names, separated by ", " */
 	uint64_t nic_error_ns;                 /* from facts: 0 if no stamp was converted */
-	uint64_t seen;                         /* facts that were taken, a bit each */
+	uint64_t seen;                         /* facts that were read, a bit each */
 };
 
 /*
- * It points into itself: not to be moved after this or load_setup_complete().
+ * The result points into itself, so it must not be moved after this or load_setup_complete().
  *
- * From what the options say; texts are copied. -EINVAL: `why` says what the arrival takes.
+ * Initializes a setup from configs; texts are copied. Returns 0, -ENAMETOOLONG, or -EINVAL with a
+ * sentence in `why`.
  */
 int load_setup_init(struct load_setup *setup, const struct load_config *config,
 		    const struct load_analysis_config *analysis, struct strbuf *why);
 
 int load_setup_put(const struct load_setup *setup, struct event_sink *sink, uint64_t now);
 
-/* LOAD_FACT_TARGET, without the URL's password. */
+/* Puts LOAD_FACT_TARGET, without the URL's password. */
 int load_setup_put_target(struct event_sink *sink, uint64_t now, const char *url);
 
-/* For a zeroed setup, too. */
+/* Accepts a zeroed setup. */
 void load_setup_release(struct load_setup *setup);
 
-/* Takes a fact into a zeroed setup; unknown keys are ignored. -EBADMSG for an impossible value. */
+/*
+ * Adds a fact to a setup, zeroed at first; unknown keys are ignored. Returns 0, -ENOMEM, or
+ * -EBADMSG for an invalid value.
+ */
 int load_setup_add_fact(struct load_setup *setup, const char *key, const char *value);
 
-/* All facts have been taken. -EBADMSG if some are missing: this is no recording of `load`. */
+/*
+ * Completes a setup after all facts. Returns 0, or -EBADMSG if facts are missing: it is not a
+ * recording of `load`.
+ */
 int load_setup_complete(struct load_setup *setup);
 
-/* The "setup" of the result; a line of text says what is in it. */
+/* Adds "setup" to the report, and its main values as a line of text. */
 void load_setup_report(const struct load_setup *setup, struct report *r);
 
 #endif

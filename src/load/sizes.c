@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes by inversion of a kept distribution function. */
+/* Draws sizes by inversion of a tabulated distribution function. */
 #include "load/sizes.h"
 
-/* P(size <= n), for any n. */
+/* Returns P(size <= n), for any n. */
 static double sizes_below(const struct sizes *sizes, uint32_t n)
 {
 	if (n >= sizes->max)
@@ -12,7 +12,9 @@ static double sizes_below(const struct sizes *sizes, uint32_t n)
 	return dist_cdf(&sizes->dist, n + 0.5);
 }
 
-/* The smallest size from `low` to `high` that u is below of; `high` is known to be one. */
+/*
+ * Returns the smallest size n from `low` to `high` with u < P(size <= n), which holds for `high`.
+ */
 static uint32_t sizes_search(const struct sizes *sizes, double u, uint32_t low, uint32_t high)
 {
 	while (low < high) {
@@ -35,7 +37,7 @@ void sizes_init(struct sizes *sizes, const struct dist *dist, uint32_t min, uint
 	for (uint32_t i = 0; i < SIZES_KEPT; i++)
 		sizes->below[i] = sizes_below(sizes, i);
 	for (uint32_t i = 0; i <= SIZES_SLICES; i++) {
-		/* The largest u that rng_uniform() gives. */
+		/* The largest u that rng_uniform() returns is 1 - 2^-53. */
 		double u = i < SIZES_SLICES ? (double)i / SIZES_SLICES : 1 - 0x1p-53;
 
 		sizes->at[i] = sizes_search(sizes, u, min, max);

@@ -10,7 +10,7 @@
 
 #define MSER_BATCH 5
 #define WARMUP_Z 3.0
-#define WARMUP_MOST 4 /* at most one part of so many: what is longer is no warm-up but a change */
+#define WARMUP_MOST 4 /* a warm-up is at most a quarter of the run; longer is a change */
 
 /* -- warm-up -------------------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ static double window_median(const struct hist *hist)
 	return hist_quantile(hist, 0.5, &found) ? NAN : (double)found.value;
 }
 
-/* An empty window repeats the one before it. */
+/* Computes a value per window; an empty window repeats the previous value. */
 static void window_values(const struct series *series, uint32_t to,
 			  double (*value)(const struct hist *), double *y)
 {
@@ -54,13 +54,13 @@ static double mean_of(const double *y, uint32_t n)
 	return sum / n;
 }
 
-/* Is the mean of y[0..cut) another one than that of the rest? */
+/* Whether the mean of y[0..cut) differs significantly from that of the rest. */
 static bool stationarity_differs(const double *y, uint32_t n, uint32_t cut)
 {
 	struct long_run lrv;
 
 	if (long_run_bartlett(y + cut, n - cut, 0, &lrv))
-		return true; /* the rest is constant: MSER was right */
+		return true; /* the rest is constant, so the cut is right */
 	return fabs(mean_of(y, cut) - mean_of(y + cut, n - cut)) >
 	       WARMUP_Z * sqrt(lrv.variance * (1.0 / cut + 1.0 / (n - cut)));
 }
@@ -72,7 +72,7 @@ static int cut_of(const double *y, uint32_t n, uint32_t *cut)
 
 	*cut = 0;
 	if (err == -EDOM || err == -ENODATA)
-		return 0; /* no steady state within the first half: for the tests below to say */
+		return 0; /* no steady state within the first half: left to the tests */
 	if (!err && found && found <= n / WARMUP_MOST &&
 	    stationarity_differs(y, n, (uint32_t)found))
 		*cut = (uint32_t)found;
@@ -100,7 +100,7 @@ int stationarity_warmup(const struct series *series, uint32_t to, uint32_t *cut)
 
 /* -- the tests ------------------------------------------------------------------------------ */
 
-/* Logarithms of the quantile in blocks of `width` windows; 0 if one is empty. */
+/* Computes the logarithm of the quantile in blocks of `width` windows. */
 static int block_quantiles(const struct series *series, uint32_t from, uint32_t blocks,
 			   uint32_t width, double q, double *y)
 {
@@ -150,8 +150,8 @@ static double kpss_tail(double x)
 }
 
 /*
- * How much more the tests of independent values must allow for: the long-run variance over the
- * variance, around the shift, so that a shift doesn't hide itself.
+ * Returns the inflation of variance by dependence: the long-run variance over the variance,
+ * computed around the shift, so that a shift does not hide itself.
  */
 static double inflation_of(const double *y, uint32_t n, const struct shift *shift)
 {

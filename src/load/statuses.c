@@ -6,7 +6,7 @@
 
 #include "load/text.h"
 
-/* "404" or "4xx": three characters. */
+/* Adds "404" or "4xx", three characters. */
 static int statuses_add_one(const char *at, struct statuses *out)
 {
 	unsigned int from, n = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP statuses that count as a success: --expect. */
+/* HTTP statuses that count as success (--expect). */
 #ifndef HOSTLAT_LOAD_STATUSES_H
 #define HOSTLAT_LOAD_STATUSES_H
 
@@ -12,10 +12,13 @@
 
 struct statuses {
 	bool given;
-	uint64_t bits[10]; /* of 0 to 639 */
+	uint64_t bits[10]; /* statuses 0 to 639 */
 };
 
-/* NULL: none is given. Returns 0, or -EINVAL with a sentence. */
+/*
+ * Parses a list of statuses; NULL: --expect was not given. Returns 0, or -EINVAL with a sentence in
+ * `why`.
+ */
 int statuses_parse(const char *text, struct statuses *out, struct strbuf *why);
 
 static inline bool statuses_has(const struct statuses *s, uint16_t status)

@@ -13,13 +13,16 @@ static bool is_one_of(const char *code, const char *const *codes)
 	return false;
 }
 
-/* Reasons of a load beyond the server's capacity, unless one of `failures` is there, too. */
+/*
+ * Reasons that show a load beyond the server's capacity, unless there is a reason in `failures`
+ * too.
+ */
 static const char *const saturation[] = {
 	"rate-not-reached", "closed-loop-behaviour", "non-stationary-trend", "errors-above-limit",
 	NULL,
 };
 
-/* Reasons that the load generator failed, or may have failed. */
+/* Reasons that show a failure, or possible failure, of the load generator. */
 static const char *const failures[] = {
 	"client-saturated", "local-ports-exhausted", "unexpected-status", "interrupted",
 	"agent-lost", "server-unreachable", NULL,
@@ -27,20 +30,20 @@ static const char *const failures[] = {
 
 static const char *const noise[] = { "host-noisy", "host-unknown", NULL };
 
-/* Reasons for which a run can't stand beside another one that was disturbed as much. */
+/* Reasons why a run cannot be compared even with one under the same host interference. */
 static const char *const other_load[] = {
 	"rate-not-reached", "errors-above-limit", "server-unreachable", "local-ports-exhausted",
 	"unexpected-status", "interrupted", "agent-lost", NULL,
 };
 
 /*
- * Noise that was seen can cost part of a rate; more than half of it is the server's. Unseen noise
- * costs less.
+ * Host interference may cost part of the rate, but not more than half of it; without visible
+ * interference less.
  */
 #define SATURATED_SHARE 0.5
 #define SATURATED_SHARE_QUIET 0.8
 
-/* Reasons that say no more than that there is no interval. */
+/* Reasons that only mean that there is no interval. */
 static const char *const undecided[] = {
 	"not-converged", "too-few-exceedances", "heavy-tail", NULL,
 };

@@ -6,7 +6,7 @@
 
 #include "load/wire.h"
 
-/* The first twelve bytes are laid out alike: magic, version, flags, id, size. */
+/* All headers start with the same twelve bytes: magic, version, flags, id, size. */
 #define ECHO_MAGIC 0x4845
 #define REQUEST_MAGIC 0x4851
 #define REPLY_MAGIC 0x4852

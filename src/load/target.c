@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * URLs of targets, as in RFC 3986: SCHEME://[USER:PASSWORD@]HOST[:PORT][/PATH], and Unix sockets as
- * SCHEME+unix://PATH. What has no meaning for a scheme is refused with what to write instead.
+ * SCHEME+unix://PATH. Parts without a meaning for a scheme are refused, with advice.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define SCHEME_MAX 32
 #define UNIX_PATH_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 
-/* A URL that is being taken; its reader is at `rest`. */
+/* A URL being parsed; `rest` is the unparsed part. */
 struct url {
 	const char *text, *rest;
 	struct target *target;
@@ -38,7 +38,7 @@ static bool has_database(const struct protocol *protocol)
 
 /* ---- refusals ---- */
 
-/* "HOST" or "HOST:PORT" and nothing else. */
+/* Whether the text is just "HOST" or "HOST:PORT". */
 static bool is_host_and_port(const char *from, const char *end)
 {
 	const char *colon = memchr(from, ':', (size_t)(end - from));
@@ -49,8 +49,8 @@ static bool is_host_and_port(const char *from, const char *end)
 }
 
 /*
- * The '@' that ends user and password, or NULL. A password that should have its '/', '?' or '#'
- * encoded has it behind them: a path with an '@' of its own is HTTP's, and follows HOST[:PORT].
+ * Returns the '@' after user and password, or NULL. If a password has an unencoded '/', '?' or '#',
+ * the '@' comes after it; but in HTTP a path after HOST[:PORT] may have an '@' of its own.
  */
 static const char *user_end(const char *authority, bool path)
 {
@@ -102,7 +102,7 @@ static void put_takes(const struct target *t, struct strbuf *why)
 			      has_path(p) ? "[/PATH]" : has_database(p) ? "[/DATABASE]" : "");
 }
 
-/* What is wrong with this URL, and what its scheme takes. Returns -EINVAL. */
+/* Writes what is wrong with this URL and the valid form. Returns -EINVAL. */
 static int __attribute__((format(printf, 2, 3)))
 target_refuse(const struct url *u, const char *fmt, ...)
 {
@@ -127,7 +127,7 @@ static void put_schemes(struct nearest *nearest, struct strbuf *why)
 	}
 }
 
-/* Of "HOST:PORT" the protocol that usually has the port. */
+/* Returns the scheme whose default port is that of "HOST:PORT". */
 static const char *likely_scheme(const char *url)
 {
 	const char *colon = strrchr(url, ':');
@@ -178,7 +178,7 @@ static int target_copy(char *to, size_t cap, const char *from, size_t size)
 	return 0;
 }
 
-/* Takes %XX as the byte that it stands for. */
+/* Decodes %XX. */
 static int target_decode(const char *from, const char *end, char *to, size_t cap)
 {
 	size_t n = 0;
@@ -203,7 +203,7 @@ static int target_decode(const char *from, const char *end, char *to, size_t cap
 	return 0;
 }
 
-/* Bytes beyond ASCII go percent-encoded (RFC 3987, 3.1); all else as it stands. */
+/* Percent-encodes bytes beyond ASCII (RFC 3987, 3.1); all others are sent as given. */
 static int target_parse_http_path(struct url *u, const char *path)
 {
 	struct target *t = u->target;
@@ -245,7 +245,7 @@ static int target_parse_database(struct url *u, const char *text)
 	return 0;
 }
 
-/* What is behind the authority. */
+/* Parses the part of a URL after the authority. */
 static int target_parse_path(struct url *u, const char *path)
 {
 	const struct protocol *p = u->target->protocol;
@@ -262,12 +262,13 @@ static int target_parse_path(struct url *u, const char *path)
 	return 0;
 }
 
-/* "%2Frun%2Fx.sock/path": the socket's path in the place of a host, as HTTP clients write it. */
+/* Parses "%2Frun%2Fx.sock/path": the socket's path encoded as the host, as in HTTP clients. */
 static int target_parse_encoded_unix(struct url *u)
 {
 	struct target *t = u->target;
 	const size_t size = strcspn(u->rest, "/?#");
-	const bool colon = size && u->rest[size - 1] == ':'; /* ":/" as of a plain path */
+	/* "SOCKET:/PATH", as with an unencoded path */
+	const bool colon = size && u->rest[size - 1] == ':';
 
 	if (target_decode(u->rest, u->rest + size - colon, t->host, UNIX_PATH_MAX + 1))
 		return target_refuse(u,
@@ -277,7 +278,7 @@ static int target_parse_encoded_unix(struct url *u)
 	return target_parse_path(u, u->rest);
 }
 
-/* The socket's path is absolute or relative; ":/" begins the path of HTTP. */
+/* Parses a socket's path, absolute or relative; ":/" begins the path of HTTP. */
 static int target_parse_unix(struct url *u)
 {
 	struct target *t = u->target;
@@ -296,14 +297,14 @@ static int target_parse_unix(struct url *u)
 	return colon ? target_parse_path(u, colon + 1) : 0;
 }
 
-/* "%25eth0" (RFC 6874) means "%eth0" (RFC 9844). */
+/* Replaces "%25eth0" (RFC 6874) by "%eth0" (RFC 9844). */
 static void target_parse_zone(char *zone)
 {
 	if (strncmp(zone, "%25", 3) == 0 && zone[3])
 		memmove(zone + 1, zone + 3, strlen(zone + 3) + 1);
 }
 
-/* "[::1]", "[fe80::1%eth0]" or "[fe80::1%25eth0]" */
+/* Parses "[::1]", "[fe80::1%eth0]" or "[fe80::1%25eth0]". */
 static int target_parse_v6(struct url *u)
 {
 	struct target *t = u->target;
@@ -388,7 +389,7 @@ static int target_parse_port(struct url *u)
 
 /* ---- user and password ---- */
 
-/* "USER:PASSWORD@", "USER@" and, of Redis, ":PASSWORD@" */
+/* Parses "USER:PASSWORD@", "USER@" and, for Redis, ":PASSWORD@". */
 static int target_parse_user(struct url *u)
 {
 	struct target *t = u->target;
@@ -421,7 +422,7 @@ static int target_parse_user(struct url *u)
 
 /* ---- the whole ---- */
 
-/* "SCHEME" or "SCHEME+unix" before the colon, in any case (RFC 3986, 3.1). */
+/* Parses "SCHEME" or "SCHEME+unix" before the colon, in upper or lower case (RFC 3986, 3.1). */
 static int target_parse_scheme(struct target *t, const char *url, const char *colon,
 			       struct strbuf *why)
 {

@@ -10,7 +10,9 @@
 
 #define EVIDENCE_MAX 4096
 
-/* It ended before the time that was asked for, by more than its last gaps may take. */
+/*
+ * Whether an agent's schedule ended before the requested time, by more than its last gaps explain.
+ */
 static bool exhausted_early(const struct load_analysis *a, const struct load_agent *agent)
 {
 	const double max = (double)a->config.max_time_ns;
@@ -21,7 +23,7 @@ static bool exhausted_early(const struct load_analysis *a, const struct load_age
 	       left > 2 * LOAD_TICK_NS;
 }
 
-/* Whatever became of agents. */
+/* Whether the result is sound apart from lost agents. */
 static bool verdict_stands(const struct load_analysis *a)
 {
 	if (a->interrupted)
@@ -51,7 +53,7 @@ bool verdict_sound(const struct load_analysis *a)
 	return !lost_agents(a) && verdict_stands(a);
 }
 
-/* What the agents that are left measured stands. */
+/* A run with lost agents is partial: the measurements of the others are valid. */
 static const char *verdict_word(const struct load_analysis *a)
 {
 	const uint32_t lost = lost_agents(a);
@@ -86,7 +88,7 @@ static bool verdict_is_repeated(const struct load_analysis *a, int id)
 	return false;
 }
 
-/* Of all gates with the code of this one, the first of them. */
+/* Writes the evidence of all failed gates with the code of gate `id`, the first of them. */
 static void put_evidence(const struct load_analysis *a, int id, struct strbuf *out)
 {
 	const char *between = "";
@@ -116,7 +118,7 @@ void verdict_why(const struct load_analysis *a, struct strbuf *out)
 
 static const char closes_all[] = CLOSES_ALL;
 
-/* Says how the server ends each connection before it was of use; NULL: it does not. */
+/* Returns how the server ends connections before they are of use; NULL: it does not. */
 static const char *verdict_ending(const struct load_analysis *a)
 {
 	const struct load_cause *top = causes_top(&a->causes, CAUSE_CONNECTION);
@@ -137,7 +139,7 @@ const char *load_analysis_shut_out(const struct load_analysis *analysis)
 	return verdict_ending(analysis);
 }
 
-/* Where the server's own words say more than the gate's sentence does. */
+/* Returns a gate's sentence, or a more specific one based on the server's replies. */
 static const char *verdict_sentence(const struct load_analysis *a, int id, struct report *r)
 {
 	const struct load_cause *reply = causes_top(&a->causes, CAUSE_REPLY);
@@ -158,7 +160,7 @@ static void verdict_report_gate(const struct load_analysis *a, int id, struct re
 	strbuf_release(&evidence);
 }
 
-/* What failed comes before what follows from it. */
+/* Gates that are reported first: failures of other gates may follow from them. */
 static const enum gate_id first_gates[] = { GATE_PORTS, GATE_SERVER, GATE_STATUS, GATE_ERRORS };
 
 static bool is_first(int id)

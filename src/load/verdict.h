@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is a result sound, and if not, why: the gates, and what happened to the run itself. */
+/*
+ * Judges whether a result is sound, and if not, why: by the gates and by what happened to the run.
+ */
 #ifndef HOSTLAT_LOAD_VERDICT_H
 #define HOSTLAT_LOAD_VERDICT_H
 
@@ -10,15 +12,18 @@
 bool verdict_sound(const struct load_analysis *analysis);
 
 /*
- * "sound": every gate that applies was tested and passes. "indicative": some could not be tested,
- * or agents were lost. "unusable": the verdict is n/a.
+ * Returns "sound": every gate that applies was tested and passes; "indicative": some could not be
+ * tested, or agents were lost; or "unusable": the verdict is n/a.
  */
 const char *verdict_confidence(const struct load_analysis *analysis);
 
-/* Each code once, in the order of the state machine, with its evidence. Sets the verdict. */
+/*
+ * Sets the verdict, and adds each reason once, in the order of the state machine, with its
+ * evidence.
+ */
 void verdict_report(const struct load_analysis *analysis, struct report *r);
 
-/* The first gate that fails, if one does, with its evidence: a sentence. */
+/* Writes the sentence of the first failed gate, if any, with its evidence. */
 void verdict_why(const struct load_analysis *analysis, struct strbuf *out);
 
 #endif

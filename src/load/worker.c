@@ -17,9 +17,9 @@
 #define SAMPLE_PLACES (1 << 15)
 #define TICK_PLACES 1024
 #define FLOW_SPARE 4096
-/* Requests beyond those in flight: their replies have come, their stamps have not. */
+/* Number of requests, beyond those in flight, that may wait for stamps after their replies. */
 #define HELD_MAX 8192
-/* Requests that are sent before replies are looked for again. */
+/* Largest number of requests to send before replies are read again. */
 #define ASSIGN_MAX 64
 #define CLOCK_TAG UINT64_MAX
 
@@ -62,7 +62,10 @@ static int init_rings(struct load_thread *t)
 	return err ? err : interference_thread_init(&t->interference);
 }
 
-/* Where that fails the line goes on as it was, and what it gives is worth less and less. */
+/*
+ * Updates the NICs' clocks. After a failure the last parameters are extrapolated, with a growing
+ * error.
+ */
 static void follow_phcs(struct load_thread *t)
 {
 	for (uint32_t i = 0; i < t->n_nics; i++)
@@ -152,7 +155,9 @@ void worker_release(struct load_thread *t)
 
 /* ---- events ---- */
 
-/* What was answered before the server closed it lies in the socket, also when a write fails. */
+/*
+ * Replies sent before the server closed the connection are still in the socket when a write fails.
+ */
 static void lost_in_flush(struct load_thread *t, struct load_conn *c, int err)
 {
 	if (err == -EPIPE || err == -ECONNRESET)
@@ -217,7 +222,7 @@ static uint64_t worker_intended(const struct load_thread *t, uint64_t at)
 	return at < t->schedule->n ? t->start_ns + t->schedule->at_ns[at] : UINT64_MAX;
 }
 
-/* The next request that may be sent is due then; UINT64_MAX: none will ever be. */
+/* Returns when the next request is due; UINT64_MAX: never. */
 static uint64_t next_due(const struct load_thread *t)
 {
 	if (t->stopped || t->phase != PHASE_RUN)
@@ -227,7 +232,7 @@ static uint64_t next_due(const struct load_thread *t)
 	return worker_intended(t, t->next);
 }
 
-/* One more is to be sent now: its number and its time. */
+/* Gets number and time of the next request, if one is due. */
 static bool worker_next_request(struct load_thread *t, uint64_t *number, uint64_t *at)
 {
 	*at = next_due(t);
@@ -250,9 +255,9 @@ static void send_due(struct load_thread *t)
 	unsigned int n, all = 0;
 	uint64_t number, at;
 
-	/* Sending may make connections free again, and takes time in which more becomes due. */
+	/* Sending may free connections, and more requests become due meanwhile. */
 	do {
-		/* First what is older; so there are never more requests than places for them. */
+		/* Requests to send again come first, so that the pool never runs out. */
 		for (n = 0; n < ASSIGN_MAX && t->n_free && t->resend; n++)
 			conn_resend(t, any_free(t));
 		for (; n < ASSIGN_MAX && t->n_free && worker_next_request(t, &number, &at); n++)
@@ -280,7 +285,7 @@ static void time_out(struct load_thread *t, struct load_request *r)
 		conn_settle(t, c);
 		return;
 	}
-	/* Its reply may still come, and must not be taken for another's. */
+	/* Its reply may still arrive, and must not be taken for that of another request. */
 	c->dead++;
 	if (c->dead == c->outstanding)
 		dial_lost(t, c, -ETIMEDOUT);
@@ -289,9 +294,8 @@ static void time_out(struct load_thread *t, struct load_request *r)
 }
 
 /*
- * The first one is the first to be overdue. By `sample.sent` it might not be: a request that waited
- * behind another one on a blocked socket was sent later than what other connections were given
- * after it.
+ * Timeouts count from queued_ns, by which `sent` is ordered, so that its first request is the first
+ * to time out. `sample.sent` is not in that order: a request may wait on a blocked socket.
  */
 static uint64_t timeout_of(const struct load_thread *t, const struct load_request *r)
 {
@@ -305,7 +309,9 @@ static struct load_request *worker_overdue(const struct load_thread *t)
 	return r && timeout_of(t, r) <= t->now ? r : NULL;
 }
 
-/* After a long gap of our own, replies lie in sockets that were not looked at yet. */
+/*
+ * After a long gap of this thread, unread replies may be in the sockets, so these are read first.
+ */
 static void time_out_due(struct load_thread *t)
 {
 	struct load_request *r;
@@ -324,7 +330,7 @@ static struct load_request *worker_awaiting_stamps_since(const struct load_threa
 	return r && r->sample.done + ns <= t->now ? r : NULL;
 }
 
-/* The same of stamps: those that have come are taken before the others are given up. */
+/* Gives up on stamps; those that have arrived are read first. */
 static void worker_give_up_stamps(struct load_thread *t, uint64_t ns)
 {
 	struct load_request *r;
@@ -371,7 +377,10 @@ static void round_of(struct load_thread *t, uint64_t until_ns)
 	if (t->wait.gap_ns)
 		interference_gap(&t->interference, t->wait.gap_ns, t->wait.gap_end_ns);
 	for (i = 0; i < n; i++) {
-		/* What follows from replies is sent when all of them are read: fewer wakeups. */
+		/*
+		 * In a closed loop, requests are sent after all replies are read, for fewer
+		 * wakeups.
+		 */
 		if (t->phase == PHASE_RUN && t->config->loop == LOOP_OPEN)
 			send_due(t);
 		tag = t->wait.events[i].data.u64;
@@ -421,7 +430,7 @@ int worker_prepare(struct load_thread *t, uint64_t wait_ns)
 		store_keys(t);
 	if (t->dial_error)
 		return t->dial_error;
-	if (t->count.failed) /* one key that is refused is one too many */
+	if (t->count.failed) /* a single refused key is an error */
 		return -EREMOTEIO;
 	if (t->n_open == t->n_conns && !t->assigned)
 		return 1;
@@ -432,7 +441,7 @@ int worker_prepare(struct load_thread *t, uint64_t wait_ns)
 
 /* ---- the thread ---- */
 
-/* Counts what has become due without having been sent. */
+/* Counts due requests, whether sent or not. */
 static void count_due(struct load_thread *t)
 {
 	const uint64_t upto = t->now < t->end_ns ? t->now : t->end_ns;
@@ -464,7 +473,7 @@ static bool worker_exhausted(const struct load_thread *t)
 
 static void fill_clock(struct load_thread *t, struct event_clock *e)
 {
-	/* -EAGAIN: the clock is being set; the last parameters stand. */
+	/* -EAGAIN: the clock is being set; the last parameters remain valid. */
 	if (clock_follow_update(t->follow, &t->clock))
 		return;
 	*e = (struct event_clock){
@@ -482,7 +491,10 @@ static void worker_tick(struct load_thread *t, bool last)
 	const uint64_t number = (t->now - t->start_ns) / LOAD_TICK_NS;
 
 	t->tick_ns = t->start_ns + (number + 1) * LOAD_TICK_NS;
-	/* Without room the next one tells it all. The last one waits for room. */
+	/*
+	 * If the queue is full, the next tick includes this one's counts. The last tick waits for
+	 * room.
+	 */
 	if (!tick)
 		return;
 	*tick = (struct load_tick){
@@ -515,7 +527,7 @@ static void worker_tick(struct load_thread *t, bool last)
 	thread_notify(t);
 }
 
-/* Nothing is to be sent any more, and what was sent has ended or had its time. */
+/* Whether nothing is left to send, and all requests have ended or the drain time is over. */
 static bool worker_finished(struct load_thread *t)
 {
 	const int command = __atomic_load_n(t->command, __ATOMIC_RELAXED);
@@ -568,7 +580,10 @@ void *worker_run(void *thread)
 		round_of(t, until);
 		if (t->now < t->tick_ns)
 			continue;
-		/* What the tick tells as unsent must be what no connection was free for. */
+		/*
+		 * Sends first, so that the tick's unsent requests are those without a free
+		 * connection.
+		 */
 		send_due(t);
 		worker_tick(t, false);
 	}

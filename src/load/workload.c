@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is drawn from a workload, and the tables it is drawn with. */
+/* Draws from a workload, and makes the tables for it. */
 #include "load/workload.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "load/sizes.h"
 #include "load/synthetic.h"
 
-/* Room for what surrounds key, value, host and path in any protocol. */
+/* Bytes around key, value, host and path in a request of any protocol. */
 #define OVERHEAD 512
 #define HOST_MAX 300
 #define AUTH_MAX 1024
@@ -20,7 +20,7 @@
 
 struct workload_tables {
 	struct sizes key, value, request, reply;
-	size_t key_digits;    /* of the highest number */
+	size_t key_digits;    /* digits of the highest key number */
 	size_t request_max;
 	unsigned char *bytes;
 	char host[HOST_MAX];
@@ -30,7 +30,10 @@ struct workload_tables {
 
 /* --- Drawing --- */
 
-/* The finaliser of splitmix64 (see base/rng.h): a number's own share of chance, 0 <= u < 1. */
+/*
+ * Returns a random number, 0 <= u < 1, as a function of `number`: the finalizer of splitmix64 (see
+ * base/rng.h).
+ */
 static double fraction_of(uint64_t number, uint64_t salt)
 {
 	uint64_t z = number + salt;
@@ -50,7 +53,7 @@ uint64_t workload_key(const struct workload *w, struct rng *rng)
 	return key < w->keys ? key : w->keys - 1;
 }
 
-/* Decimal, with zeros in front up to its size. */
+/* Writes the key's number in decimal, padded with zeros to its size. */
 size_t workload_key_text(const struct workload *w, uint64_t key, char out[WORKLOAD_KEY_MAX])
 {
 	size_t size = sizes_at(&w->tables->key, fraction_of(key, 0x9e3779b97f4a7c15));
@@ -106,7 +109,7 @@ size_t workload_request_max(const struct workload *w)
 
 /* --- Making the tables --- */
 
-/* Where its values end; infinite if they don't. */
+/* Returns the upper end of a distribution; infinite if it has none. */
 static double upper_end(const struct dist *d)
 {
 	switch (d->kind) {
@@ -122,8 +125,8 @@ static double upper_end(const struct dist *d)
 }
 
 /*
- * A size that is known to be too large is refused; a tail without an end is cut. What is below
- * `min` is raised to it: a header is the least that can be sent.
+ * Refuses a distribution that exceeds `max`; an unbounded tail is cut. Smaller values are raised to
+ * `min`, since a header must be sent.
  */
 static int make_sizes(struct sizes *sizes, const struct dist *dist, const char *name,
 		      uint32_t min, uint32_t max, struct strbuf *why)
@@ -159,7 +162,10 @@ static int make_all_sizes(struct workload *w, bool datagram, struct strbuf *why)
 	return err;
 }
 
-/* Letters that neither compress well nor look like any protocol; they repeat themselves. */
+/*
+ * Makes the bytes of values: letters that do not compress well or look like a protocol, repeated
+ * after PERIOD bytes.
+ */
 static unsigned char *make_bytes(size_t size)
 {
 	unsigned char *bytes = malloc(size + 1);
@@ -191,7 +197,7 @@ static void make_host(char out[HOST_MAX], const struct target *target)
 			 v6 ? "]" : "", port ? ":" : "", port ? target->port : "");
 }
 
-/* RFC 7617: a line of the head, with its beginning. */
+/* Writes the Authorization field (RFC 7617), with the preceding line end. */
 static int make_auth(char out[AUTH_MAX], const struct target *target)
 {
 	struct strbuf text = STRBUF_INIT(AUTH_MAX), plain = STRBUF_INIT(AUTH_MAX);
@@ -211,7 +217,8 @@ static int make_auth(char out[AUTH_MAX], const struct target *target)
 }
 
 /*
- * Writes get the remainder. A default share of reads applies to the requests that are no deletes.
+ * Computes the shares: writes get the remainder; a default share of reads applies to the requests
+ * that are not deletes.
  */
 static int make_shares(struct workload *w, struct strbuf *why)
 {
@@ -227,7 +234,7 @@ static int make_shares(struct workload *w, struct strbuf *why)
 			      w->share[OPERATION_GET] + others);
 		return -EINVAL;
 	}
-	/* From above, so that rounding can't give a draw to an operation whose share is 0. */
+	/* Summed from the end, so that rounding cannot give a draw to an operation with share 0. */
 	w->until[OPERATIONS - 1] = 1;
 	for (int i = OPERATIONS - 1; i > OPERATION_SET; i--)
 		w->until[i - 1] = w->until[i] - w->share[i];

@@ -24,7 +24,7 @@ static char *workload_file_trim(char *text)
 	return text;
 }
 
-/* "#" begins a comment at the begin of a line and after a blank. */
+/* Removes a comment: "#" at the start of a line or after a blank. */
 static void cut_comment(char *line)
 {
 	char *p = line;
@@ -35,7 +35,7 @@ static void cut_comment(char *line)
 		*p = '\0';
 }
 
-/* Whether it begins as YAML's mappings, anchors, tags, blocks or lists do; -1 is a number. */
+/* Whether text begins like a YAML mapping, anchor, tag, block or list; "-1" is a number. */
 static bool is_yaml_only(const char *text)
 {
 	return strchr("[]{}&*!|>?", *text) || (*text == '-' && strchr(" \t", text[1]));

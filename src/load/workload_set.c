@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The settings of a workload: what each one takes, and what a named workload is. */
+/* The settings of a workload, and the named workloads. */
 #include "load/workload_set.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 struct workload_setting_row {
 	const char *name;
-	const char *takes; /* NULL: the parser of its distribution says it */
+	const char *takes; /* valid values; NULL: the distribution's parser lists them */
 	int (*set)(struct workload *w, const char *value, struct strbuf *why);
 };
 
@@ -165,7 +165,7 @@ static const struct workload_setting_row *workload_set_find(const char *name)
 static int workload_set_one(struct workload *w, const struct workload_setting_row *setting,
 			    const char *value, struct strbuf *form)
 {
-	/* A base would undo what was set before it. */
+	/* A base would overwrite settings before it. */
 	if (setting->set == workload_set_base && w->given)
 		return -EINVAL;
 	return setting->set ? setting->set(w, value, form) :

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The settings of a workload, by name; for those who read them from some kind of text. */
+/* Sets the settings of a workload by name, for parsers of several text formats. */
 #ifndef HOSTLAT_LOAD_WORKLOAD_SET_H
 #define HOSTLAT_LOAD_WORKLOAD_SET_H
 
@@ -13,20 +13,20 @@ struct workload_settings {
 	struct workload *workload; /* borrowed */
 };
 
-/* Puts the defaults into `workload`. */
+/* Initializes `workload` with the defaults. */
 void workload_settings_init(struct workload_settings *settings, struct workload *workload);
 
 /*
- * One setting. Returns 0 or -EINVAL: unknown, given twice, or a value that it doesn't take. `where`
- * is put before the sentence ("x.conf, line 3: ").
+ * Sets one setting. Returns 0, or -EINVAL: unknown, given twice, or an invalid value. `where`
+ * ("x.conf, line 3: ") is put before the sentence in `why`.
  */
 int workload_set(struct workload_settings *settings, const char *name, const char *value,
 		 const char *where, struct strbuf *why);
 
-/* What it is called in the text. */
+/* Returns the name of a setting in the text. */
 const char *workload_setting_name(enum workload_setting setting);
 
-/* Of "base". */
+/* Returns whether `name` is a named workload, valid for "base". */
 bool workload_is_named(const char *name);
 
 #endif
