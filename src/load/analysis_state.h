@@ -11,7 +11,7 @@
 #include "load/causes.h"
 #include "load/gaps.h"
 #include "load/interval.h"
-#include "load/interference_sum.h"
+#include "load/interference.h"
 #include "load/parts.h"
 #include "load/series.h"
 #include "load/stationarity.h"

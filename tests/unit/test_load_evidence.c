@@ -14,7 +14,7 @@
 #include "load/balance.h"
 #include "load/gaps.h"
 #include "load/lancet.h"
-#include "load/interference_sum.h"
+#include "load/interference.h"
 #include "load/stationarity.h"
 
 #define NS_PER_S 1000000000ULL
