@@ -11,13 +11,13 @@
 #include "cmd/cmd.h"
 #include "cmd/compare_facts.h"
 #include "cmd/compare_readers.h"
-#include "cmd/load_consumer.h"
 #include "cmd/recorded_file.h"
 #include "cmd/result.h"
 #include "cmd/run_facts.h"
 #include "conns/compare.h"
 #include "diagnose/compare.h"
 #include "load/compare.h"
+#include "load/consumer.h"
 #include "report/difference.h"
 #include "report/human.h"
 #include "report/times.h"
@@ -144,7 +144,7 @@ static int compare_read_load(struct compare_input *in)
 	struct event_block block;
 	int err = event_source_rewind(source);
 
-	load_consumer_init(&in->consumer, &none, NULL);
+	load_consumer_init(&in->consumer, &none);
 	while (!err && (err = event_source_next(source, &block)) > 0) {
 		err = load_consumer_add(&in->consumer, &block);
 		err = err < 0 ? err : 0;

@@ -12,7 +12,6 @@
 #include "base/readfile.h"
 #include "base/strbuf.h"
 #include "cmd/explain_conns.h"
-#include "cmd/load_consumer.h"
 #include "cmd/load_options.h"
 #include "cmd/recorded_file.h"
 #include "cmd/result.h"
@@ -21,6 +20,7 @@
 #include "diagnose/correlation.h"
 #include "diagnose/diagnose.h"
 #include "event/reader.h"
+#include "load/consumer.h"
 #include "output/json.h"
 #include "report/human.h"
 
@@ -48,7 +48,7 @@ static int explain_read_load(struct event_reader *reader, struct load_summary *o
 	struct event_block block;
 	int err;
 
-	load_consumer_init(&consumer, &question, NULL);
+	load_consumer_init(&consumer, &question);
 	while ((err = event_source_next(event_reader_source(reader), &block)) > 0) {
 		err = load_consumer_add(&consumer, &block);
 		if (err < 0)

@@ -11,6 +11,7 @@
 #include "base/parse.h"
 #include "base/privilege.h"
 #include "cmd/cmd.h"
+#include "cmd/load_files.h"
 #include "cmd/load_live.h"
 #include "cmd/load_many.h"
 #include "cmd/load_options.h"
@@ -264,9 +265,10 @@ static void add_recording(const struct outcome *outcome, const struct load_consu
 }
 
 static int load_cmd_print(const struct load_command *c, struct load_consumer *consumer,
+			  const struct load_files *files,
 			  const struct load_condition *asserts, const struct outcome *outcome)
 {
-	struct provenance who = run_facts_provenance(&consumer->facts, "load", LOAD_REPORT_SCHEMA);
+	struct provenance who = run_facts_provenance(&files->facts, "load", LOAD_REPORT_SCHEMA);
 	bool fails = false;
 	struct report r;
 	int err, code;
@@ -294,6 +296,20 @@ static int load_cmd_print(const struct load_command *c, struct load_consumer *co
 	}
 	report_release(&r);
 	return code == EXIT_OK && fails ? EXIT_ASSERT : code;
+}
+
+/* ---- the stream ---- */
+
+static int load_cmd_tap(void *files, const struct event_block *block)
+{
+	return load_files_add(files, block);
+}
+
+/* Gives each block that the consumer gets to the output files, too; they must outlive it. */
+static void load_cmd_add_files(struct load_consumer *consumer, struct load_files *files)
+{
+	consumer->tap = load_cmd_tap;
+	consumer->tap_ctx = files;
 }
 
 /* ---- live ---- */
@@ -347,7 +363,7 @@ static int run_recorded(const struct load_command *c, struct load_live *live,
 		recording_close(&recording);
 		goto out;
 	}
-	live->consumer->files = &files;
+	load_cmd_add_files(live->consumer, &files);
 	live->recording = &recording;
 	code = load_live_run(live);
 	/* After a failed start, earlier files are left as they are. */
@@ -358,7 +374,7 @@ static int run_recorded(const struct load_command *c, struct load_live *live,
 	outcome.record_full = recording.full;
 	load_cmd_note_files(&outcome, &files);
 	if (!code)
-		code = load_cmd_print(c, live->consumer, asserts, &outcome);
+		code = load_cmd_print(c, live->consumer, &files, asserts, &outcome);
 out:
 	load_files_release(&files);
 	return code;
@@ -385,7 +401,7 @@ static int run_live(const struct load_command *c, struct stop *stop,
 		code = dump_schedule(c->dump_schedule, &config);
 	if (code)
 		return code;
-	load_consumer_init(&consumer, &none, NULL);
+	load_consumer_init(&consumer, &none);
 	code = run_recorded(c, &live, asserts);
 	load_consumer_release(&consumer);
 	return code;
@@ -423,7 +439,8 @@ static int run_from(const struct load_command *c, const struct load_condition *a
 	struct load_files files;
 	int code = EXIT_CANNOT, err = load_files_open(&files, c->samples, c->hdr, c->ccdf);
 
-	load_consumer_init(&consumer, &asked, &files);
+	load_consumer_init(&consumer, &asked);
+	load_cmd_add_files(&consumer, &files);
 	if (err)
 		goto out;
 	err = event_reader_open(&reader, c->from);
@@ -436,7 +453,7 @@ static int run_from(const struct load_command *c, const struct load_condition *a
 	event_source_damage(event_reader_source(reader), &damage);
 	load_files_close(&files, consumer.analysis);
 	load_cmd_note_files(&outcome, &files);
-	code = load_cmd_print(c, &consumer, asserts, &outcome);
+	code = load_cmd_print(c, &consumer, &files, asserts, &outcome);
 out:
 	event_reader_free(reader);
 	load_consumer_release(&consumer);

@@ -2,6 +2,7 @@
 #include "cmd/load_live.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -11,6 +12,7 @@
 #include "cmd/cmd.h"
 #include "cmd/load_agents.h"
 #include "cmd/load_backend.h"
+#include "cmd/run_facts.h"
 #include "event/memsource.h"
 #include "load/engine.h"
 #include "net/address.h"

@@ -4,9 +4,9 @@
 #define HOSTLAT_CMD_LOAD_LIVE_H
 
 #include "base/stop.h"
-#include "cmd/load_consumer.h"
 #include "cmd/load_options.h"
 #include "cmd/recording.h"
+#include "load/consumer.h"
 
 struct load_live {
 	const struct load_options *options; /* the options, also for agents */

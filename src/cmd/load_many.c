@@ -209,7 +209,7 @@ static int load_many_run_one(void *ctx, const struct load_batch_run *run, struct
 
 	if (load_many_configure(m, run, &config, &analysis))
 		return EXIT_CANNOT;
-	load_consumer_init(&consumer, &none, NULL);
+	load_consumer_init(&consumer, &none);
 	code = load_live_run(&live);
 	err = code ? 0 : load_consumer_summary(&consumer, m->batch.q, out);
 	if (!code && !err) {

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Consumes the stream of a run, live or recorded: facts give the configuration, other events go to
- * the analysis, and all to the output files.
+ * the analysis.
  */
-#ifndef HOSTLAT_CMD_LOAD_CONSUMER_H
-#define HOSTLAT_CMD_LOAD_CONSUMER_H
+#ifndef HOSTLAT_LOAD_CONSUMER_H
+#define HOSTLAT_LOAD_CONSUMER_H
 
-#include "cmd/load_files.h"
-#include "cmd/run_facts.h"
-#include "load/analysis.h"
 #include "load/agent_list.h"
+#include "load/analysis.h"
 #include "load/setup.h"
 #include "load/summary.h"
 
@@ -21,19 +19,19 @@ struct load_question {
 
 struct load_consumer {
 	struct load_question question;
-	struct load_files *files;        /* NULL: none */
-	struct run_facts facts;
+	/* Called with each block before the analysis is; NULL: none. Returns 0 or -errno. */
+	int (*tap)(void *tap_ctx, const struct event_block *block);
+	void *tap_ctx;
 	struct load_setup setup;
-	struct agent_list agents;            /* the agents of the run */
+	struct agent_list agents;        /* the agents of the run */
 	struct load_analysis *analysis;  /* NULL until all facts have come */
 	bool interrupted;
 	uint64_t ended;                  /* agents that have ended or are lost, a bit each */
 	uint64_t unwritten;              /* records that the recording had no room for */
 };
 
-/* Initializes a consumer; `files` may be NULL and must outlive it. */
-void load_consumer_init(struct load_consumer *consumer, const struct load_question *question,
-			struct load_files *files);
+/* Initializes a consumer without a tap. */
+void load_consumer_init(struct load_consumer *consumer, const struct load_question *question);
 void load_consumer_release(struct load_consumer *consumer);
 
 /*

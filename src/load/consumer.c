@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/load_consumer.h"
+#include "load/consumer.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/parse.h"
 
-void load_consumer_init(struct load_consumer *consumer, const struct load_question *question,
-			struct load_files *files)
+void load_consumer_init(struct load_consumer *consumer, const struct load_question *question)
 {
-	*consumer = (struct load_consumer){ .question = *question, .files = files };
+	*consumer = (struct load_consumer){ .question = *question };
 }
 
 void load_consumer_release(struct load_consumer *consumer)
@@ -75,7 +74,6 @@ static int load_consumer_fact(struct load_consumer *consumer, const struct event
 	const char *key, *value;
 
 	event_fact_get(event, &key, &value);
-	run_facts_feed(&consumer->facts, key, value);
 	err = agent_list_add_fact(&consumer->agents, key, value);
 	if (err)
 		return err;
@@ -132,8 +130,8 @@ int load_consumer_add(struct load_consumer *consumer, const struct event_block *
 	int err = block->kind == EV_NONE ? load_consumer_records(consumer, block)
 					 : load_consumer_begin(consumer);
 
-	if (!err && consumer->files)
-		err = load_files_add(consumer->files, block);
+	if (!err && consumer->tap)
+		err = consumer->tap(consumer->tap_ctx, block);
 	if (err || !consumer->analysis)
 		return err;
 	return load_analysis_block(consumer->analysis, block);
@@ -166,11 +164,11 @@ int load_consumer_report(struct load_consumer *consumer, struct report *report)
 
 int load_consumer_summary(struct load_consumer *consumer, double q, struct load_summary *out)
 {
-	struct provenance who = run_facts_provenance(&consumer->facts, "load", LOAD_REPORT_SCHEMA);
+	const struct provenance none = { 0 }; /* only the reasons of the report are used */
 	struct report r;
 	int err;
 
-	report_init(&r, &who);
+	report_init(&r, &none);
 	err = load_consumer_report(consumer, &r);
 	if (!err)
 		load_summary_make(consumer->analysis, &consumer->setup, q, &r, out);
