@@ -444,7 +444,7 @@ static void add_sampling(const struct load_analysis *a, enum load_from main, str
 				      quantile_name(r, a->result.q[i]));
 	}
 	if (words)
-		report_finding(r, "independent: %s", words);
+		report_finding(r, "effective samples: %s", words);
 }
 
 /* A miss is answered quickly, so its latency is not the one to be measured. */

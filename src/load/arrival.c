@@ -122,7 +122,7 @@ static int arrival_parse_args(char *rest, struct arrival *out, struct strbuf *wh
 		}
 	}
 	if (rest) {
-		strbuf_printf(why, "'%s' is too much: takes %s", rest, kind->takes);
+		strbuf_printf(why, "'%s' is one argument too many: takes %s", rest, kind->takes);
 		return -EINVAL;
 	}
 	if (out->kind == ARRIVAL_RAMP && out->a == 0 && out->b == 0) {
@@ -137,7 +137,7 @@ static int arrival_reject(const char *text, struct strbuf *why)
 	struct nearest nearest;
 
 	nearest_init(&nearest, text);
-	strbuf_printf(why, "'%s' is no arrival: takes ", text);
+	strbuf_printf(why, "'%s' is not an arrival process: takes ", text);
 	for (size_t i = 0; i < ARRAY_LEN(arrival_rows); i++) {
 		strbuf_printf(why, "%s, ", arrival_rows[i].takes);
 		nearest_offer(&nearest, arrival_rows[i].name);

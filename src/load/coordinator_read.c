@@ -170,7 +170,7 @@ static int coordinator_read_fact(struct coordinator *c, struct peer *p, const st
 					     coordinator_peer_number(c, p), value);
 	if (strcmp(key, AGENT_ERROR))
 		return coordinator_pass_fact(c, p, key, value);
-	snprintf(p->error, sizeof(p->error), "%s", *value ? value : "it can't");
+	snprintf(p->error, sizeof(p->error), "%s", *value ? value : "it failed without a reason");
 	coordinator_make_printable(p->error);
 	return 0;
 }
@@ -239,11 +239,11 @@ static int coordinator_read_samples(struct coordinator *c, struct peer *p, struc
 static const char *coordinator_read_error(int err)
 {
 	if (err == -ENOEXEC)
-		return "what it says is no stream of hostlat; is --agent-command right, and does "
-		       "its shell print something at login?";
+		return "its output is not a stream of hostlat (check --agent-command, and that its "
+		       "shell prints nothing at login)";
 	if (err == -EPROTONOSUPPORT)
-		return "it is of a newer version of hostlat, or its machine has another byte order";
-	return "what it says is damaged";
+		return "it runs a newer version of hostlat, or its machine has another byte order";
+	return "its output is damaged";
 }
 
 /* Loses a peer whose stream has ended. */

@@ -39,7 +39,7 @@
 
 static int coordinator_check_send(struct coordinator *c, struct peer *p, int err)
 {
-	return err ? coordinator_lose(c, p, "it does not listen") : 0;
+	return err ? coordinator_lose(c, p, "it does not read its commands") : 0;
 }
 
 static int coordinator_ask_clock(struct coordinator *c, struct peer *p, uint64_t now)
@@ -106,7 +106,7 @@ static int coordinator_advance(struct coordinator *c, struct peer *p, uint64_t n
 	if (p->due_ns && now > p->due_ns)
 		return coordinator_lose(c, p, coordinator_late_reason(p));
 	if (coordinator_is_silent(p, now))
-		return coordinator_lose(c, p, "nothing was heard from it for 10s");
+		return coordinator_lose(c, p, "it sent nothing for 10 s");
 	if (asking && p->answers < ANSWERS)
 		return p->answered ? coordinator_ask_clock(c, p, now) : 0;
 	if (p->state == PEER_ASKING)
@@ -326,7 +326,7 @@ static int start_one(struct coordinator *c, struct peer *p, uint64_t start)
 	uint64_t theirs;
 
 	if (!offset_to_theirs(&p->convert.offset, start, &theirs))
-		return coordinator_lose(c, p, "its clock is beyond all bounds");
+		return coordinator_lose(c, p, "its clock is out of range");
 	p->state = PEER_RUNNING;
 	p->heard_ns = clock_now();
 	p->due_ns = end + 2 * c->run.drain_ns + SLACK_NS;

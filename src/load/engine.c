@@ -75,7 +75,7 @@ static int check_stamps(const struct load_config *config, const char *url,
 	if (config->stamps == STAMPS_USER ||
 	    (!target->target.unix_socket && !target->protocol->no_network))
 		return 0;
-	strbuf_printf(why, "%s with --timestamps %s: no packets, so no stamps of them; use "
+	strbuf_printf(why, "%s with --timestamps %s: there are no packets to stamp; use "
 		      "--timestamps user", url, config->stamps == STAMPS_NIC ? "nic" : "kernel");
 	return -EINVAL;
 }
@@ -181,7 +181,7 @@ static int find_nics(struct load_engine *e, struct load_target *target, struct s
 	}
 	target->n_addresses = n;
 	if (!err && !n) {
-		strbuf_printf(why, "--timestamps nic: %s: no interface leads there: %s",
+		strbuf_printf(why, "--timestamps nic: %s: no route: %s",
 			      target->target.host, strerror(-no_way));
 		err = no_way;
 	}
@@ -207,8 +207,8 @@ static int init_nics(struct load_engine *e, struct strbuf *why)
 		changed |= e->nics[i].changed;
 	if (!err && changed &&
 	    restorer_start(&e->restorer, PRIVILEGE(CAP_NET_ADMIN), restore_nics, e))
-		log_warning("if this process is killed (SIGKILL), the network card goes on to "
-			    "stamp");
+		log_warning("if this process is killed (SIGKILL), the network card continues to "
+			    "stamp packets");
 	return err;
 }
 

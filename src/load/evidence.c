@@ -35,7 +35,7 @@ static void evidence_put_root(const struct load_result *r, struct strbuf *out)
 {
 	const struct stationarity_tests *s = gate_root(r);
 
-	strbuf_printf(out, "%s wanders (Dickey-Fuller p %.3g, KPSS p %.3g)",
+	strbuf_printf(out, "%s has a unit root (Dickey-Fuller p %.3g, KPSS p %.3g)",
 		      s == &r->tail ? "the tail" : "the median", s->adf_p, s->kpss_p);
 }
 
@@ -110,7 +110,7 @@ static void evidence_put_count(const struct load_analysis *a, enum gate_id id, s
 		break;
 	case GATE_RATE:
 		if (isnan(g->statistic))
-			strbuf_puts(out, "none is known to have come due");
+			strbuf_puts(out, "no request is known to have come due");
 		else
 			strbuf_printf(out, "%.1f %% of the requests that came due were "
 				      "answered", 100 * g->statistic);
@@ -131,19 +131,19 @@ static void evidence_put_count(const struct load_analysis *a, enum gate_id id, s
 		break;
 	case GATE_STATUS:
 		evidence_put_cause(a, CAUSE_REPLY, "", out);
-		strbuf_puts(out, "; --expect makes the status a success");
+		strbuf_puts(out, "; --expect can make this status a success");
 		break;
 	case GATE_CONNECTIONS:
-		strbuf_printf(out, "the busiest had %.1f times their mean", g->statistic);
+		strbuf_printf(out, "the busiest connection had %.1f times the mean", g->statistic);
 		break;
 	case GATE_TIMESTAMPS:
-		strbuf_printf(out, "of %.1f %% of the requests", 100 * g->statistic);
+		strbuf_printf(out, "missing for %.1f %% of the requests", 100 * g->statistic);
 		break;
 	case GATE_AGENTS:
-		strbuf_printf(out, "one by %.0f %%", 100 * g->statistic);
+		strbuf_printf(out, "one agent differs by %.0f %%", 100 * g->statistic);
 		break;
 	case GATE_TAIL:
-		strbuf_printf(out, "its shape is %.2f: no variance from 0.5 on",
+		strbuf_printf(out, "tail shape %.2f; from 0.5 on the variance is infinite",
 			      g->statistic);
 		break;
 	default:
@@ -172,7 +172,7 @@ static void evidence_put_exceedances(const struct load_analysis *a, const struct
 	char buf[HUMAN_MAX], other[HUMAN_MAX];
 
 	if (i->exceedances < INTERVAL_EXCEEDANCES_MIN)
-		strbuf_printf(out, "%s%.1f effective ones of %s requests, %d are needed",
+		strbuf_printf(out, "%s%.1f effective exceedances of %s requests, %d are needed",
 			      interval_measured(i) ? "" : "at most ", i->exceedances,
 			      human_count(buf, i->count), INTERVAL_EXCEEDANCES_MIN);
 	else if (i->why == INTERVAL_FAILURES)
@@ -180,8 +180,9 @@ static void evidence_put_exceedances(const struct load_analysis *a, const struct
 			      human_count(buf, a->result.failed),
 			      human_count(other, i->count + a->result.failed));
 	else
-		strbuf_printf(out, "%.1f effective ones of %s requests, but their dependence is "
-			      "known so badly that a bound lies beyond all of them",
+		strbuf_printf(out,
+			      "%.1f effective exceedances of %s requests, but their dependence "
+			      "is so uncertain that a bound lies beyond all of them",
 			      i->exceedances, human_count(buf, i->count));
 }
 
@@ -192,7 +193,8 @@ static void evidence_put_dependence(const struct load_analysis *a, const struct 
 	char buf[HUMAN_MAX], other[HUMAN_MAX];
 
 	if (interval_measured(i))
-		strbuf_printf(out, "%s requests are worth %s, dependent for %.1f windows of %u",
+		strbuf_printf(out, "%s requests are worth %s independent ones, as dependence lasts "
+			      "%.1f of %u windows",
 			      human_count(buf, i->count),
 			      human_count(other, (uint64_t)i->effective), i->tau, windows);
 	else

@@ -65,8 +65,8 @@ static const struct phrase of_requests[] = {
 	  "requests had only the beginning of a reply: the server ended their connections" },
 	{ CAUSE_RESET, "request had no reply: its connection was reset",
 	  "requests had no reply: their connections were reset" },
-	{ CAUSE_GARBLED, "request had a reply that is not of the protocol",
-	  "requests had replies that are not of the protocol" },
+	{ CAUSE_GARBLED, "request got a reply that violates the protocol",
+	  "requests got replies that violate the protocol" },
 	{ CAUSE_REFUSED, "request was refused", "requests were refused" },
 };
 
@@ -79,8 +79,8 @@ static const struct phrase of_connections[] = {
 	  "connections were ended by the server in the middle of their first reply" },
 	{ CAUSE_RESET, "connection was reset before a reply",
 	  "connections were reset before a reply" },
-	{ CAUSE_GARBLED, "connection brought what is not of the protocol",
-	  "connections brought what is not of the protocol" },
+	{ CAUSE_GARBLED, "connection received bytes that violate the protocol",
+	  "connections received bytes that violate the protocol" },
 	{ CAUSE_TLS, "connection was ended by TLS", "connections were ended by TLS" },
 	{ CAUSE_PORTS, "connection could not be opened: no local port was left",
 	  "connections could not be opened: no local port was left" },

@@ -75,9 +75,9 @@ static void reach_explain_shut(const struct reach *reach, struct strbuf *why)
 		strbuf_printf(why, "%u of %u connections stay open; the server closes the others",
 			      stay, reach->conns);
 	else if (top && !strcmp(top->name, CAUSE_GARBLED))
-		strbuf_puts(why, "it says something that is not of this protocol, unasked");
+		strbuf_puts(why, "the server sends unsolicited bytes that violate the protocol");
 	else
-		strbuf_puts(why, "it accepts connections and closes them without a reply");
+		strbuf_puts(why, "the server accepts connections and closes them without a reply");
 	if (top && *top->text)
 		strbuf_printf(why, strcmp(top->name, CAUSE_GARBLED) ? ": '%s'" : ": %s",
 			      top->text);
@@ -113,8 +113,8 @@ static void reach_explain_ports(const struct reach *reach, struct strbuf *why)
 static void reach_explain_backlog(const struct reach *reach, uint64_t timeout_ns,
 				  struct strbuf *why)
 {
-	strbuf_printf(why, "%u of %u connections could be opened within %.3g s, the others had no "
-		      "answer: its backlog is full; fewer --connections?", reach->open,
+	strbuf_printf(why, "only %u of %u connections could be opened within %.3g s: the server's "
+		      "backlog is full; use fewer --connections", reach->open,
 		      reach->conns, (double)timeout_ns / NS_PER_S);
 }
 

@@ -36,7 +36,7 @@ static int replay_add_time(struct reading *r, struct strbuf *why)
 		at = scaled >= (double)r->end_ns ? r->end_ns : (uint64_t)scaled;
 	}
 	if (at < r->last)
-		return line_error(r, "earlier than the line before; times are ascending", why);
+		return line_error(r, "earlier than the line before; times must ascend", why);
 	if (at >= r->end_ns) {
 		r->over = true;
 		return 0;
@@ -93,7 +93,7 @@ int replay_read(struct replay_times *out, bool *complete, const char *path, doub
 
 	err = fd < 0 ? -errno : replay_read_all(&r, fd, why);
 	if (!err && !out->len && !r.over)
-		err = line_error(&r, "there is no time in it", why);
+		err = line_error(&r, "the file contains no time", why);
 	if (fd >= 0)
 		close(fd);
 	if (err == -E2BIG)

@@ -275,10 +275,10 @@ static const struct {
 	const char *code, *message;
 } ends[] = {
 	[FINDMAX_TIME] = { "not-converged",
-			   "the time was too short: the answer lies between" },
+			   "the time was too short: the answer lies between the two rates" },
 	[FINDMAX_PROBES_USED] = { "not-converged",
 				  "the number of probes reached its limit: the answer lies "
-				  "between" },
+				  "between the two rates" },
 	[FINDMAX_ABOVE_MAX] = { "above-range",
 				"the condition holds at the highest rate that is tried" },
 	[FINDMAX_BELOW_MIN] = { "below-range",
@@ -453,8 +453,8 @@ static void runs_report_misses_differ(const struct share_gap *gap, double q,
 		    report_format(r, "%s of the replies of %s, %s of those of %s",
 				  human_fraction(a, gap->a), urls[0], human_fraction(b, gap->b),
 				  urls[1]),
-		    "one server had more misses than the other: their latencies are of different "
-		    "work");
+		    "one server had more misses than the other: their latencies are not "
+		    "comparable");
 }
 
 int load_runs_against(const struct load_runs *runs, const char *const urls[2], double q,

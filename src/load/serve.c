@@ -148,8 +148,10 @@ static int listen_error(int err, const char *text, struct strbuf *why)
 		strbuf_printf(why, "%s: this host does not have that address", text);
 		break;
 	case -EACCES:
-		strbuf_printf(why, "%s: not permitted; ports below 1024 and foreign folders need "
-			      "root", text);
+		strbuf_printf(why,
+			      "%s: not permitted; ports below 1024 and folders of other users need "
+			      "root",
+			      text);
 		break;
 	default:
 		strbuf_printf(why, "%s: %s", text, strerror(-err));
@@ -164,7 +166,7 @@ static int add_listener(struct serve *s, const char *text, struct strbuf *why)
 	bool datagram;
 
 	if (net_listen_parse(text, &l->address)) {
-		strbuf_printf(why, "'%s' is no address: takes %s", text, NET_LISTEN_TAKES);
+		strbuf_printf(why, "'%s' is not an address: takes %s", text, NET_LISTEN_TAKES);
 		return -EINVAL;
 	}
 	datagram = l->address.type == SOCK_DGRAM;

@@ -345,7 +345,7 @@ static int target_parse_host(struct url *u)
 		return target_parse_v6(u);
 	u->rest += size;
 	if (!size && *host == ':' && strchr(host + 1, ':'))
-		return target_refuse(u, "an IPv6 address in brackets is what it seems to mean: "
+		return target_refuse(u, "an IPv6 address must be in brackets: "
 			      "%s://[ADDRESS]", t->protocol->name);
 	if (!size)
 		return target_refuse(u, "its host is missing");

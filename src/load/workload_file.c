@@ -58,8 +58,8 @@ static int workload_file_parse_line(struct workload_settings *settings, char *li
 		return 0;
 	if (value && *value && *name && !is_yaml_only(value) && !is_yaml_only(name))
 		return workload_set(settings, name, value, where, why);
-	strbuf_printf(why, "workload: %stakes 'key: value' or 'key = value' in each line, and of "
-		      "YAML no more than that", where);
+	strbuf_printf(why, "workload: %stakes 'key: value' or 'key = value' in each line; other "
+		      "YAML is not supported", where);
 	return -EINVAL;
 }
 
@@ -72,7 +72,8 @@ int workload_file_parse(struct workload_settings *settings, const char *name, co
 	int err = 0;
 
 	if (strlen(text) != size) {
-		strbuf_printf(why, "workload: %s holds a zero byte: it is no text", name);
+		strbuf_printf(why, "workload: %s is not a text file: it contains a zero byte",
+			      name);
 		return -EINVAL;
 	}
 	copy = rest = strdup(strncmp(text, "\xef\xbb\xbf", 3) ? text : text + 3); /* a BOM */

@@ -400,7 +400,7 @@ def ssh_fails(w):
     _, err = by_ssh(w, 'echo "Host key verification failed." >&2; exit 255', codes=[2])
     check.true(f"ssh's words: {err}", "far: " in err and "Host key verification failed." in err)
     _, err = by_ssh(w, 'echo "Welcome!"; exec sh -c "$1"', codes=[2])
-    check.true(f"foreign bytes: {err}", "no stream of hostlat" in err)
+    check.true(f"foreign bytes: {err}", "not a stream of hostlat" in err)
     result, _ = by_ssh(w, "exit 255", agents="far,local", codes=[3], seconds=1)
     check.true(f"one is lost: {codes_of(result)}", "agent-lost" in codes_of(result))
     check.true("the other has measured", result["requests"]["completed"] > 500)

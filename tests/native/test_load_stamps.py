@@ -47,7 +47,7 @@ def an_interface_without_a_clock():
         is_refused(load(f"echo://{address}:7000", "nic", ("ip", "netns", "exec", name)), CANNOT,
                    f"{link} has neither a clock nor stamps of its own", "use --timestamps kernel")
     is_refused(load("echo://10.99.0.1:7000", "nic", ("ip", "netns", "exec", net.sender)), CANNOT,
-               "10.99.0.1: no interface leads there")
+               "10.99.0.1: no route")
     it = badserver.Server(badserver.good)
     for stamps in ("user", "kernel"):
         runs(load(f"memcached://127.0.0.1:{it.port}", stamps))
@@ -60,7 +60,7 @@ def what_has_no_packets():
         it = badserver.Server(badserver.good, family=badserver.socket.AF_UNIX, path=path)
         for url in (f"memcached+unix://{path}", "null:"):
             for stamps in ("kernel", "nic"):
-                is_refused(load(url, stamps), USAGE, f"{url} with --timestamps {stamps}: no packets",
+                is_refused(load(url, stamps), USAGE, f"{url} with --timestamps {stamps}: there are no packets",
                            "use --timestamps user")
             runs(load(url, "user"))
         it.close()

@@ -373,7 +373,7 @@ def refused(args, code, words):
 
 def usage():
     refused([], 1, "ADDRESS is missing")
-    refused(["localhost:1"], 1, "'localhost:1' is no address: takes an address and a port")
+    refused(["localhost:1"], 1, "'localhost:1' is not an address: takes an address and a port")
     refused(["udp:127.0.0.1:0", "-p", "http"], 1, "http is spoken over TCP and Unix sockets only")
     refused(["127.0.0.1:0", "-p", "r2p2"], 1, "r2p2 is spoken over UDP")
     refused(["127.0.0.1:0", "--service", "fast"], 1, "--service: 'fast' is not a distribution")

@@ -251,7 +251,7 @@ static void test_none_ready(void **state)
 	rig_hang_up(&fars[0]);
 	assert_int_equal(coordinator_connect(c, -1, &why), -ECONNREFUSED);
 	assert_non_null(strstr(strbuf_str(&why), "one: it ended before the run began: no route; "
-						 "two: what it says is no stream of hostlat"));
+						 "two: its output is not a stream of hostlat"));
 	assert_int_equal(killed, 3);
 	rig_close();
 	strbuf_release(&why);
@@ -334,7 +334,7 @@ static void test_wrong_ones(void **state)
 		for (int i = 0; i < AGENTS; i++)
 			rig_send(&fars[i], rig_unsent(&fars[i]));
 		rig_finish(0);
-		if (strcmp(seen.lost[0], "0: one: what it says is damaged"))
+		if (strcmp(seen.lost[0], "0: one: its output is damaged"))
 			fail_msg("wrong one %d: %s", how, seen.lost[0]);
 		assert_int_equal(seen.samples[0], 0);
 		rig_check_whole(1);

@@ -405,7 +405,7 @@ static void test_files(void **state)
 		{ "1\n2", NULL, 2 },
 		{ "999999999\n1000000000\nnot looked at", NULL, 1 },
 		{ "1000000000", NULL, 0 },
-		{ "", "line 1: there is no time", 0 },
+		{ "", "line 1: the file contains no time", 0 },
 		{ "1\n\n2\n", "line 2: takes a time in ns, digits only", 0 },
 		{ "1\n2\r\n", "line 2: takes", 0 },
 		{ "1\n2\n-3\n", "line 3: takes", 0 },

@@ -221,7 +221,7 @@ static void test_refused(void **state)
 		{ "memcached://h:http", "a port from 1 to 65535" },
 		{ "memcached://h:99999999999999999999", "a port from 1 to 65535" },
 		{ "memcached://h/path", "memcached has no path: leave out '/path'" },
-		{ "memcached://::1", "an IPv6 address in brackets" },
+		{ "memcached://::1", "an IPv6 address must be in brackets" },
 		{ "memcached://[::1", "only an IPv6 address in brackets may begin" },
 		{ "memcached://[localhost]", "an IPv6 address in brackets" },
 		{ "memcached://[]", "an IPv6 address in brackets" },

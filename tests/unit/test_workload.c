@@ -416,8 +416,8 @@ static void test_file_refused(void **state)
 		{ "keys: !!int 1\n", "line 1: takes" },
 		{ "keys: |\n  1\n", "line 1: takes" },
 		{ "keys: 1\n---\nvalue: 1\n", "line 2: takes" },
-		{ "keys: [1]\n", "line 1: takes 'key: value' or 'key = value' in each line, and of "
-				  "YAML no more" },
+		{ "keys: [1]\n", "line 1: takes 'key: value' or 'key = value' in each line; other "
+				  "YAML is not supported" },
 		{ "keys: 1#2\n", "line 1: keys takes 1 to 1000000000, not '1#2'" },
 		{ "keys: '1\n", "line 1: keys takes 1 to 1000000000, not ''1'" },
 		{ "keys: 1\nread: lots\n", "line 2: read takes a fraction" },
@@ -438,7 +438,8 @@ static void test_file_refused(void **state)
 	workload_settings_init(&settings, &w);
 	assert_int_equal(workload_file_parse(&settings, "f", zero, sizeof(zero) - 1, &why),
 			 -EINVAL);
-	assert_string_equal(strbuf_str(&why), "workload: f holds a zero byte: it is no text");
+	assert_string_equal(strbuf_str(&why),
+			    "workload: f is not a text file: it contains a zero byte");
 	strbuf_release(&why);
 }
 
