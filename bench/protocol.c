@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What encoding a request and parsing its reply cost, per protocol: CPU time per request, the best
- * of ROUNDS rounds. The buffer is in the cache, as it is when a request is sent at once.
+ * Measures the cost of encoding a request and parsing its reply, per protocol: CPU time per
+ * request, the best of ROUNDS rounds. The buffer is in the cache, as it is when a request is sent
+ * at once.
  */
 #include <stdio.h>
 #include <stdlib.h>

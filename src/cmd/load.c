@@ -198,7 +198,7 @@ static int load_cmd_check(const struct load_command *c)
 
 /* ---- the result ---- */
 
-struct outcome {
+struct run_outputs {
 	const struct event_damage *damage; /* damage of the recording that was read, or NULL */
 	bool record_full;
 	int record_error, samples_error, hdr_error, ccdf_error;
@@ -206,7 +206,7 @@ struct outcome {
 };
 
 /* Stores the errors of the closed files. */
-static void load_cmd_note_files(struct outcome *o, const struct load_files *files)
+static void load_cmd_note_files(struct run_outputs *o, const struct load_files *files)
 {
 	o->samples_error = files->samples.error;
 	o->hdr_error = files->log.error;
@@ -248,17 +248,17 @@ static void add_unwritten(const struct load_consumer *consumer, struct report *r
 			    "shown");
 }
 
-static void add_recording(const struct outcome *outcome, const struct load_consumer *consumer,
+static void add_recording(const struct run_outputs *outputs, const struct load_consumer *consumer,
 			  struct report *r)
 {
-	if (outcome->damage && outcome->damage->reasons)
-		load_cmd_add_damage(outcome->damage, r);
-	else if (outcome->damage)
+	if (outputs->damage && outputs->damage->reasons)
+		load_cmd_add_damage(outputs->damage, r);
+	else if (outputs->damage)
 		add_unwritten(consumer, r);
-	if (outcome->record_error)
-		load_reason(r, "recording-incomplete", strerror(-outcome->record_error),
+	if (outputs->record_error)
+		load_reason(r, "recording-incomplete", strerror(-outputs->record_error),
 			    "the recording could not be written completely");
-	else if (outcome->record_full)
+	else if (outputs->record_full)
 		load_reason(r, "recording-incomplete", "--size-limit",
 			    "the recording reached its size limit: the rest of the run is not in "
 			    "it");
@@ -266,7 +266,7 @@ static void add_recording(const struct outcome *outcome, const struct load_consu
 
 static int load_cmd_print(const struct load_command *c, struct load_consumer *consumer,
 			  const struct load_files *files,
-			  const struct load_condition *asserts, const struct outcome *outcome)
+			  const struct load_condition *asserts, const struct run_outputs *outputs)
 {
 	struct provenance who = run_facts_provenance(&files->facts, "load", LOAD_REPORT_SCHEMA);
 	bool fails = false;
@@ -277,16 +277,16 @@ static int load_cmd_print(const struct load_command *c, struct load_consumer *co
 	err = load_consumer_report(consumer, &r);
 	if (!err && c->asserts.len)
 		err = load_asserts_report(asserts, c->asserts.len, consumer->analysis, &r, &fails);
-	add_recording(outcome, consumer, &r);
-	if (outcome->samples_error)
-		load_reason(&r, "samples-incomplete", strerror(-outcome->samples_error),
+	add_recording(outputs, consumer, &r);
+	if (outputs->samples_error)
+		load_reason(&r, "samples-incomplete", strerror(-outputs->samples_error),
 			    "the file of samples could not be written");
-	add_unaddressed(outcome->unaddressed, &r);
-	if (outcome->hdr_error)
-		load_reason(&r, "histograms-incomplete", strerror(-outcome->hdr_error),
+	add_unaddressed(outputs->unaddressed, &r);
+	if (outputs->hdr_error)
+		load_reason(&r, "histograms-incomplete", strerror(-outputs->hdr_error),
 			    "the log of histograms could not be written");
-	if (outcome->ccdf_error)
-		load_reason(&r, "ccdf-incomplete", strerror(-outcome->ccdf_error),
+	if (outputs->ccdf_error)
+		load_reason(&r, "ccdf-incomplete", strerror(-outputs->ccdf_error),
 			    "the CCDF could not be written");
 	if (err) {
 		log_error("cannot make the result: %s", strerror(-err));
@@ -353,7 +353,7 @@ static int run_recorded(const struct load_command *c, struct load_live *live,
 {
 	struct load_files files;
 	struct recording recording;
-	struct outcome outcome = { 0 };
+	struct run_outputs outputs = { 0 };
 	int err, code = EXIT_CANNOT;
 
 	err = load_files_open(&files, c->samples, c->hdr, c->ccdf);
@@ -370,11 +370,11 @@ static int run_recorded(const struct load_command *c, struct load_live *live,
 	if (!code)
 		load_files_close(&files, live->consumer->analysis);
 	recording_close(&recording);
-	outcome.record_error = recording.error;
-	outcome.record_full = recording.full;
-	load_cmd_note_files(&outcome, &files);
+	outputs.record_error = recording.error;
+	outputs.record_full = recording.full;
+	load_cmd_note_files(&outputs, &files);
 	if (!code)
-		code = load_cmd_print(c, live->consumer, &files, asserts, &outcome);
+		code = load_cmd_print(c, live->consumer, &files, asserts, &outputs);
 out:
 	load_files_release(&files);
 	return code;
@@ -433,7 +433,7 @@ static int run_from(const struct load_command *c, const struct load_condition *a
 {
 	struct load_question asked = load_cmd_question(c);
 	struct event_damage damage;
-	struct outcome outcome = { .damage = &damage };
+	struct run_outputs outputs = { .damage = &damage };
 	struct event_reader *reader = NULL;
 	struct load_consumer consumer;
 	struct load_files files;
@@ -452,8 +452,8 @@ static int run_from(const struct load_command *c, const struct load_condition *a
 	}
 	event_source_damage(event_reader_source(reader), &damage);
 	load_files_close(&files, consumer.analysis);
-	load_cmd_note_files(&outcome, &files);
-	code = load_cmd_print(c, &consumer, &files, asserts, &outcome);
+	load_cmd_note_files(&outputs, &files);
+	code = load_cmd_print(c, &consumer, &files, asserts, &outputs);
 out:
 	event_reader_free(reader);
 	load_consumer_release(&consumer);

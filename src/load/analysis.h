@@ -37,7 +37,7 @@ struct load_analysis_config {
 	uint32_t probes;
 	double percentile;   /* the percentile that --ci-width applies to, 0 < p < 1 */
 	uint64_t ci_width_ns; /* 0: run until the end */
-	double confidence;   /* 0.95 */
+	double confidence;   /* level of the intervals, such as 0.95 */
 	uint64_t max_time_ns; /* length of the schedule; > 0 */
 	double max_errors;   /* share of failed requests up to which the result is sound */
 };
@@ -53,7 +53,7 @@ const char *load_state_name(enum load_state state);
 /* Numbers for the progress line; 0 or NaN: unknown. */
 struct load_status {
 	enum load_state state;
-	uint64_t elapsed_ns, remaining_ns; /* remaining at most */
+	uint64_t elapsed_ns, remaining_ns; /* remaining_ns: upper bound */
 	uint64_t samples;                  /* usable so far */
 	/* config.percentile at the last interim analysis; 0: none */
 	uint64_t quantile_ns, lo_ns, hi_ns;

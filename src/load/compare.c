@@ -107,7 +107,7 @@ int load_compare_report(const struct load_analysis *a, const struct load_analysi
 	object_add(o, "quantiles", table);
 	if (table.type == VALUE_TABLE)
 		table.table->head = "requests of the load generator";
-	object_add(&r->body, NULL, table); /* text only */
+	object_add(&r->body, NULL, table); /* shown in text only */
 	load_compare_add_finding(quantiles, r);
 	return report_error(r);
 }

@@ -170,11 +170,11 @@ static int find_nics(struct load_engine *e, struct load_target *target, struct s
 {
 	char name[IF_NAMESIZE];
 	uint32_t i, n = 0;
-	int err = 0, no_way = 0;
+	int err = 0, no_route = 0;
 
 	for (i = 0; i < target->n_addresses && !err; i++) {
-		no_way = net_nic_towards(&target->addresses[i], name);
-		if (no_way)
+		no_route = net_nic_towards(&target->addresses[i], name);
+		if (no_route)
 			continue;
 		target->addresses[n] = target->addresses[i];
 		err = add_nic(e, name, &target->nics[n++], why);
@@ -182,8 +182,8 @@ static int find_nics(struct load_engine *e, struct load_target *target, struct s
 	target->n_addresses = n;
 	if (!err && !n) {
 		strbuf_printf(why, "--timestamps nic: %s: no route: %s",
-			      target->target.host, strerror(-no_way));
-		err = no_way;
+			      target->target.host, strerror(-no_route));
+		err = no_route;
 	}
 	return err;
 }

@@ -343,10 +343,8 @@ int engine_source_new(struct engine_source **out, struct load_thread *threads, u
 		      uint32_t agent)
 {
 	static const struct event_source_ops ops = {
-		.next = engine_source_next,
-		.rewind = engine_source_rewind,
-		.seek = engine_source_seek,
-		.damage = engine_source_damage,
+		.next = engine_source_next, .rewind = engine_source_rewind,
+		.seek = engine_source_seek, .damage = engine_source_damage,
 		.free = engine_source_free_nothing,
 	};
 	struct engine_source *p = calloc(1, sizeof(*p));

@@ -181,12 +181,12 @@ static struct findmax_point findmax_measured(const struct findmax *fm,
 /* Drops open probes outside of (lo, hi), which say nothing about the rates within. */
 static void clip_open(struct findmax *fm)
 {
-	uint32_t kept = 0;
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < fm->n_open; i++)
 		if (fm->open[i].rate > fm->lo && (!fm->hi || fm->open[i].rate < fm->hi))
-			fm->open[kept++] = fm->open[i];
-	fm->n_open = kept;
+			fm->open[n++] = fm->open[i];
+	fm->n_open = n;
 }
 
 static void findmax_charge(struct findmax *fm, uint64_t took_ns)

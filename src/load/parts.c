@@ -48,7 +48,7 @@ static void divide_receive(const struct event_sample *sample, uint64_t out[LOAD_
 
 void load_parts(const struct event_sample *sample, uint64_t out[LOAD_PARTS])
 {
-	const uint64_t way = sample->done - sample->sent;
+	const uint64_t total = sample->done - sample->sent;
 	/* A later reply's stamp does not divide this request's time. */
 	const uint64_t rx_ns = sample->flags & SAMPLE_CENSORED ? 0 : sample->rx_ns;
 	uint64_t wire;
@@ -67,14 +67,14 @@ void load_parts(const struct event_sample *sample, uint64_t out[LOAD_PARTS])
 			out[PART_TRANSMIT] = sample->snd_ns;
 		out[PART_WIRE_SERVER] = wire;
 		divide_receive(sample, out);
-	} else if (sample->snd_ns && !rx_ns && sample->snd_ns <= way &&
+	} else if (sample->snd_ns && !rx_ns && sample->snd_ns <= total &&
 		   !(sample->flags & SAMPLE_RESENT)) {
 		out[PART_TRANSMIT] = sample->snd_ns;
-		out[PART_UNEXPLAINED] = way - sample->snd_ns;
-	} else if (rx_ns && !sample->snd_ns && rx_ns <= way) {
+		out[PART_UNEXPLAINED] = total - sample->snd_ns;
+	} else if (rx_ns && !sample->snd_ns && rx_ns <= total) {
 		divide_receive(sample, out);
-		out[PART_UNEXPLAINED] = way - rx_ns;
+		out[PART_UNEXPLAINED] = total - rx_ns;
 	} else {
-		out[PART_UNEXPLAINED] = way; /* no stamps, or contradictory ones */
+		out[PART_UNEXPLAINED] = total; /* no stamps, or contradictory ones */
 	}
 }

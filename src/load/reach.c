@@ -188,7 +188,7 @@ int reach_connect(struct load_thread *threads, uint32_t n, int stop_fd, struct s
 {
 	struct reach reach = { .threads = threads, .n = n };
 	const uint64_t timeout_ns = threads->config->timeout_ns;
-	uint64_t begin = clock_now(), steady = 0, progress = begin, shut = 0, now;
+	uint64_t begin = clock_now(), stable_since = 0, progress = begin, shut = 0, now;
 	const struct load_thread *failed;
 	uint32_t most = 0;
 
@@ -206,17 +206,18 @@ int reach_connect(struct load_thread *threads, uint32_t n, int stop_fd, struct s
 			return -EINTR;
 		now = clock_now();
 		if (reach.open < reach.conns || reach.shut != shut)
-			steady = 0;
-		else if (!steady)
-			steady = now;
+			stable_since = 0;
+		else if (!stable_since)
+			stable_since = now;
 		shut = reach.shut;
-		if (steady && (now - steady >= stay_ns(&reach) || all_without_network(&reach)))
+		if (stable_since &&
+		    (now - stable_since >= stay_ns(&reach) || all_without_network(&reach)))
 			return 0;
 		if (reach.open > most) {
 			most = reach.open;
 			progress = now;
 		}
-		if (shut && !steady && now - progress >= timeout_ns) {
+		if (shut && !stable_since && now - progress >= timeout_ns) {
 			reach_put_target(threads->conns->target, why);
 			reach_explain_shut(&reach, why);
 			return -ECONNABORTED;

@@ -39,7 +39,7 @@ struct listener {
 struct serve {
 	struct serve_shared shared;
 	int wake; /* eventfd; readable when the server ends */
-	struct net_tls_context *tls; /* NULL: plain */
+	struct net_tls_context *tls; /* NULL: no TLS */
 	struct listener listeners[SERVE_ADDRESSES_MAX];
 	uint32_t n_listeners;
 	int epoll[SERVE_THREADS_MAX]; /* -1: none */

@@ -17,18 +17,18 @@ enum serve_redis_kind { VALUE, REPEATED, SETTING };
 static const struct serve_redis_command {
 	const char *name, *text;
 	uint8_t kind;
-	uint8_t kept; /* index of the argument that the reply repeats; 0: none */
+	uint8_t repeated; /* index of the argument that the reply repeats; 0: none */
 	bool last;
 } commands[] = {
 	{ .text = "-ERR unknown command\r\n" },
 	{ .name = "get", .kind = VALUE },
 	{ .name = "set", .text = "+OK\r\n" },
-	{ .name = "ping", .text = "+PONG\r\n", .kind = REPEATED, .kept = 1 },
-	{ .name = "echo", .kind = REPEATED, .kept = 1 },
+	{ .name = "ping", .text = "+PONG\r\n", .kind = REPEATED, .repeated = 1 },
+	{ .name = "echo", .kind = REPEATED, .repeated = 1 },
 	{ .name = "mset", .text = "+OK\r\n" },
 	{ .name = "del", .text = ":1\r\n" },
 	{ .name = "incr", .text = ":1\r\n" },
-	{ .name = "config", .kind = SETTING, .kept = 2 },
+	{ .name = "config", .kind = SETTING, .repeated = 2 },
 	{ .name = "command", .text = "*0\r\n" },
 	{ .name = "client", .text = "+OK\r\n" },
 	{ .name = "select", .text = "+OK\r\n" },
@@ -75,8 +75,8 @@ static int serve_redis_parse_inline(struct serve_state *state, const char *line,
 		return 0;
 	serve_redis_find_command(state, &words[0], out);
 	c = &commands[state->command];
-	if (c->kept && c->kept < n)
-		serve_redis_repeat(&words[c->kept], out);
+	if (c->repeated && c->repeated < n)
+		serve_redis_repeat(&words[c->repeated], out);
 	return 1;
 }
 
@@ -99,18 +99,18 @@ static int serve_redis_parse_arg(struct serve_state *state, const char *data, si
 				 size_t line, size_t *used, uint64_t *skip,
 				 struct serve_request *out)
 {
-	bool kept = state->index && state->index == commands[state->command].kept;
+	bool repeats = state->index && state->index == commands[state->command].repeated;
 	struct serve_word word;
 	uint64_t len;
 
 	if (data[0] != '$' || serve_words(data + 1, line - 1, &word, 1) != 1 ||
 	    serve_number(&word, SERVE_BODY_MAX, &len))
 		return serve_redis_refuse(out, "-ERR Protocol error: invalid bulk length\r\n");
-	if ((!state->index && len <= NAME_MAX_BYTES) || (kept && len <= SERVE_KEY_MAX)) {
+	if ((!state->index && len <= NAME_MAX_BYTES) || (repeats && len <= SERVE_KEY_MAX)) {
 		if (size < line + len + 2)
 			return 0;
 		word = (struct serve_word){ data + line, len };
-		if (kept)
+		if (repeats)
 			serve_redis_repeat(&word, out);
 		else
 			serve_redis_find_command(state, &word, out);

@@ -46,10 +46,9 @@ struct load_setup {
 };
 
 /*
- * The result points into itself, so it must not be moved after this or load_setup_complete().
- *
  * Initializes a setup from configs; texts are copied. Returns 0, -ENAMETOOLONG, or -EINVAL with a
- * sentence in `why`.
+ * sentence in `why`. The result points into itself: not to be moved after this or
+ * load_setup_complete().
  */
 int load_setup_init(struct load_setup *setup, const struct load_config *config,
 		    const struct load_analysis_config *analysis, struct strbuf *why);

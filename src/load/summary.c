@@ -28,7 +28,7 @@ static const char *const failures[] = {
 	"agent-lost", "server-unreachable", NULL,
 };
 
-static const char *const noise[] = { "host-noisy", "host-unknown", NULL };
+static const char *const interference[] = { "host-noisy", "host-unknown", NULL };
 
 /* Reasons why a run cannot be compared even with one under the same host interference. */
 static const char *const other_load[] = {
@@ -62,7 +62,7 @@ void load_summary_reasons(const struct report *r, struct load_summary *out)
 		out->usable &= is_one_of(code, undecided);
 		out->comparable &= !is_one_of(code, other_load);
 		failed |= is_one_of(code, failures);
-		noisy |= is_one_of(code, noise);
+		noisy |= is_one_of(code, interference);
 		if (len + strlen(code) + 2 > sizeof(out->reasons))
 			continue;
 		len += (size_t)snprintf(out->reasons + len, sizeof(out->reasons) - len, "%s%s",

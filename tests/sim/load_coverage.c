@@ -64,7 +64,7 @@ struct truth {
 	struct hist pooled;
 };
 
-/* What came of one quantile with one way to stop. */
+/* Results for one quantile and one way to stop. */
 struct tally {
 	uint32_t runs, covered, iid_covered, unbounded;
 	double *ratios;

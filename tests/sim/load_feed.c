@@ -158,7 +158,7 @@ static void give_tick(struct targets *to, struct cursor *c, uint64_t now, uint64
 	give_record(to, EV_LOAD, STARTED + now, &tick, sizeof(tick));
 }
 
-/* What happened until `now`. */
+/* Puts the events until `now`. */
 static void step(struct targets *to, struct cursor *c, uint64_t now, uint64_t duration)
 {
 	const struct feed_faults *f = &c->agent->faults;

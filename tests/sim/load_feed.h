@@ -11,9 +11,9 @@
 
 #define FEED_ANALYSES 4
 
-/* What goes wrong on the way, beyond the model: all 0 is nothing. */
+/* Faults beyond the model; all 0: none. */
 struct feed_faults {
-	uint64_t noise_every_ns, noise_ns; /* EV_NOISE gaps that the ledger is told of */
+	uint64_t noise_every_ns, noise_ns; /* EV_NOISE gaps, as host interference */
 	double cpu;               /* share of its time that the thread works */
 	double samples_lost;      /* share of requests */
 	double censored;          /* share of samples that share the stamp of a later reply */
@@ -28,7 +28,7 @@ struct feed_faults {
 	bool unordered;           /* samples between two ticks come backwards */
 };
 
-/* One agent's requests. */
+/* The requests of one agent. */
 struct feed_agent {
 	const struct requests *requests;
 	struct feed_faults faults;

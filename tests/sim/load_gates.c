@@ -352,7 +352,7 @@ static void check_confidence(const char *name, const struct scene *scene, const 
 	load_analysis_free(a);
 }
 
-/* What a short run can't show must not pass for shown. */
+/* A short run must not pass for one that shows stationarity. */
 static void check_untested(void)
 {
 	const struct scene longer = { .model = base };

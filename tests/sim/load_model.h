@@ -37,9 +37,10 @@ struct model {
 	uint64_t stall_every_ns, stall_ns; /* the server stops that long, that often */
 	uint64_t client_stall_every_ns, client_stall_ns; /* nothing can be sent meanwhile */
 	double drift;          /* the service gets slower by this share until the end, evenly */
-	double shift, shift_at; /* ... by this share at once, at this share of the run */
-	double warmup, warmup_ns; /* ... by this share at first, which decays within that time */
-	double between;        /* ... by a share with this deviation, the same for a whole run */
+	double shift, shift_at; /* level shift: by this share, at this share of the run */
+	double warmup, warmup_ns; /* warm-up: by this share at first, decaying within that time */
+	/* between runs: by a share with this deviation, constant within a run */
+	double between;
 	double failing;        /* share of requests that the server refuses */
 	uint64_t seed;
 };

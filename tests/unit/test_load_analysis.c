@@ -153,7 +153,7 @@ static void an_unsound_run_shows_what_it_saw(void **state)
 	run_release(&run);
 }
 
-/* It is over at its first tick. */
+/* The run is over at its first tick. */
 static void a_run_of_one_tick(void **state)
 {
 	struct model model = queue;
@@ -193,7 +193,7 @@ static void what_was_never_sent(void **state)
 			.samples_lost = (uint64_t)lost };
 		assert_int_equal(load_analysis_finish(run.a), 0);
 		report_of(&run);
-		/* One whose sample was lost may have been sent or not. */
+		/* A request whose sample was lost may have been sent or not. */
 		expect(&run.json, lost ? "\"sent\": null, \"completed\": 1, \"failed\": 2" :
 					 "\"sent\": 3, \"completed\": 1, \"failed\": 2");
 		run_release(&run);

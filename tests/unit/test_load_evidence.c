@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the gates of `load` go by: gaps, connections, the noise ledger, steadiness, Lancet's way. */
+/*
+ * The evidence that the gates of `load` judge: gaps, connections, host interference, stationarity,
+ * Lancet's method.
+ */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -260,7 +263,7 @@ static void steadiness_is_told(void **state)
 	assert_true(fabs(t.period_ns / (10.0 * (1 << SERIES_SHIFT)) - 1) < 0.05);
 }
 
-/* What changes a lot is dependent over much of the run; that must not hide it. */
+/* A large change looks like long dependence, which must not hide it. */
 static void dependence_leaves_blocks(void **state)
 {
 	struct stationarity_tests tests;

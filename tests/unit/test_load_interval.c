@@ -171,7 +171,7 @@ static void short_runs_give_none(void **state)
 	run_release(&run);
 }
 
-/* Whatever the failed ones would have taken, the interval must hold it. */
+/* The interval must hold for any latency that the failed requests might have had. */
 static void failures_widen(void **state)
 {
 	struct interval without, with;

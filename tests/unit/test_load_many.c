@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said of many runs together, and when it is not: from summaries made by hand. */
+/* Reports of many runs, from summaries made by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -137,7 +137,7 @@ static void test_misses_differ(void **state)
 	}
 }
 
-/* Who did not count them does not say that there were none. */
+/* A version that did not count misses does not mean that there were none. */
 static void test_misses_unknown(void **state)
 {
 	struct report r;
@@ -157,7 +157,7 @@ static void test_misses_unknown(void **state)
 
 /* ---- a closed loop ---- */
 
-/* Its latencies are none from an intended send, and it has no rate to be compared with. */
+/* A closed loop has no latency from the intended send, and no rate to be compared with. */
 static void test_closed(void **state)
 {
 	struct load_summary s = run_of(NULL, 100000);

@@ -94,7 +94,7 @@ static void failures_count_without_latency(void **state)
 	series_release(&s);
 }
 
-/* Of two replies in one receive call, the stamp is of the later: it says nothing of the first. */
+/* If two replies come in one receive call, the stamp belongs to the later one, not to the first. */
 static void censored_stamps_are_left_out(void **state)
 {
 	struct event_sample last = sample_at(START, 10, 1000), first = last, no_tx;

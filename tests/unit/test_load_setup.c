@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was asked of a run, through facts and back: every bit of it. */
+/* The configuration of a run, through facts and back, to the bit. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,8 +105,8 @@ static const struct object *setup_of(struct report *r)
 }
 
 /*
- * Of each row of what makes a load (cmd/load_options.c) the result says what was asked for; what is
- * judged by is in "method", the rate in "rate".
+ * The result shows the value of each option that generates load (cmd/load_options.c); options for
+ * judging are in "method", the rate in "rate".
  */
 static void test_all_is_said(void **state)
 {
