@@ -7,18 +7,24 @@
 #include "load/schedule.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bug.h"
 #include "base/parse.h"
 #include "base/vec.h"
 #include "load/arrival.h"
-#include "load/replay.h"
 
 /* Makes the schedule independent of other draws from the same seed (keys, sizes). */
 #define SEED_OF_SCHEDULE 0x7363686564756c65ULL
+
+#define BUFFER_BYTES 65536
+#define LINE_MAX_BYTES 24 /* one time, below 10^20, and its newline */
+
+struct schedule_times VEC_OF(uint64_t);
 
 typedef unsigned __int128 fine_time; /* 2^-32 ns */
 
@@ -28,7 +34,7 @@ struct schedule_maker {
 	uint64_t end_ns;
 	struct rng rng;
 	fine_time now;
-	struct replay_times at;
+	struct schedule_times at;
 };
 
 static uint64_t whole_ns(fine_time t)
@@ -179,11 +185,117 @@ static int too_many(int err, struct strbuf *why)
 	return err;
 }
 
+/* ---- files of times ---- */
+
+struct schedule_reading {
+	struct schedule_times *at;
+	double speed;
+	uint64_t end_ns, last, longest; /* last time and longest gap, scaled by the speed */
+	uint64_t line, value;
+	unsigned int digits;
+	bool over; /* a time at or after end_ns was seen */
+};
+
+static int schedule_line_error(const struct schedule_reading *r, const char *what,
+			       struct strbuf *why)
+{
+	strbuf_printf(why, "line %llu: %s", (unsigned long long)r->line, what);
+	return -EINVAL;
+}
+
+static int schedule_add_time(struct schedule_reading *r, struct strbuf *why)
+{
+	uint64_t at = r->value;
+	double scaled;
+
+	if (r->speed != 1) {
+		scaled = floor((double)at / r->speed + 0.5);
+		at = scaled >= (double)r->end_ns ? r->end_ns : (uint64_t)scaled;
+	}
+	if (at < r->last)
+		return schedule_line_error(r, "earlier than the line before; times must ascend",
+					   why);
+	if (at >= r->end_ns) {
+		r->over = true;
+		return 0;
+	}
+	if (at - r->last > r->longest)
+		r->longest = at - r->last;
+	r->last = at;
+	return vec_push(r->at, at);
+}
+
+static int schedule_add_byte(struct schedule_reading *r, char c, struct strbuf *why)
+{
+	int err;
+
+	if (c >= '0' && c <= '9') {
+		if (__builtin_mul_overflow(r->value, (uint64_t)10, &r->value) ||
+		    __builtin_add_overflow(r->value, (uint64_t)(c - '0'), &r->value))
+			return schedule_line_error(r, "too large; takes a time in ns", why);
+		r->digits = 1;
+		return 0;
+	}
+	if (c != '\n' || !r->digits)
+		return schedule_line_error(r, "takes a time in ns, digits only", why);
+	err = schedule_add_time(r, why);
+	r->line++;
+	r->value = r->digits = 0;
+	return err;
+}
+
+static int schedule_read_lines(struct schedule_reading *r, int fd, struct strbuf *why)
+{
+	char buffer[BUFFER_BYTES];
+	ssize_t n;
+	int err = 0;
+
+	do {
+		n = read(fd, buffer, sizeof(buffer));
+		for (ssize_t i = 0; i < n && !err && !r->over; i++)
+			err = schedule_add_byte(r, buffer[i], why);
+	} while (n > 0 && !err && !r->over);
+	if (n < 0)
+		return -errno;
+	/* The last line may lack its newline. */
+	if (!err && !r->over && r->digits)
+		err = schedule_add_byte(r, '\n', why);
+	return err;
+}
+
+/*
+ * Reads the times before `end_ns`, divided by `speed` (> 0), into `out`; stops at the first later
+ * time. Sets `complete` to false if the rest of the run is longer than any gap between times.
+ * Returns 0, -EINVAL (with the line in `why`), -E2BIG at out->max, or a read error; `why` has a
+ * sentence.
+ */
+static int schedule_read(struct schedule_times *out, bool *complete, const char *path, double speed,
+			 uint64_t end_ns, struct strbuf *why)
+{
+	struct schedule_reading r = { .at = out, .speed = speed, .end_ns = end_ns, .line = 1 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+
+	err = fd < 0 ? -errno : schedule_read_lines(&r, fd, why);
+	if (!err && !out->len && !r.over)
+		err = schedule_line_error(&r, "the file contains no time", why);
+	if (fd >= 0)
+		close(fd);
+	if (err == -E2BIG)
+		strbuf_printf(why, "more than %zu times", out->max);
+	else if (err && err != -EINVAL)
+		strbuf_puts(why, strerror(-err));
+	if (err)
+		strbuf_printf(why, " (%s)", path);
+	/* Plus 1 ns, as times are rounded. */
+	*complete = r.over || end_ns - r.last <= r.longest + 1;
+	return err;
+}
+
 static int schedule_replay(struct schedule *out, struct schedule_maker *m, struct strbuf *why)
 {
 	const struct arrival *a = m->arrival;
 	bool complete;
-	int err = replay_read(&m->at, &complete, a->file, a->a, m->end_ns, why);
+	int err = schedule_read(&m->at, &complete, a->file, a->a, m->end_ns, why);
 
 	if (err)
 		vec_release(&m->at);
@@ -191,6 +303,8 @@ static int schedule_replay(struct schedule *out, struct schedule_maker *m, struc
 		*out = (struct schedule){ m->at.items, m->at.len, complete };
 	return err;
 }
+
+/* ---- schedules ---- */
 
 int schedule_make(struct schedule *out, const struct arrival *arrival, double rate,
 		  uint64_t duration_ns, uint64_t seed, struct strbuf *why)
@@ -233,5 +347,25 @@ void schedule_release(struct schedule *schedule)
 
 int schedule_dump(const struct schedule *schedule, struct outfile *file)
 {
-	return replay_write(schedule->at_ns, schedule->n, file);
+	char buffer[BUFFER_BYTES];
+	size_t used = 0;
+
+	for (size_t i = 0; i < schedule->n && !file->error; i++) {
+		char digits[LINE_MAX_BYTES], *p = digits + sizeof(digits);
+		uint64_t at = schedule->at_ns[i];
+		size_t len;
+
+		*--p = '\n';
+		do
+			*--p = (char)('0' + at % 10);
+		while (at /= 10);
+		len = (size_t)(digits + sizeof(digits) - p);
+		if (used + len > sizeof(buffer)) {
+			outfile_write(file, buffer, used);
+			used = 0;
+		}
+		memcpy(buffer + used, p, len);
+		used += len;
+	}
+	return outfile_write(file, buffer, used);
 }

@@ -12,8 +12,8 @@
 #include "base/bug.h"
 #include "base/strbuf.h"
 #include "load/agent_list.h"
+#include "load/schedule.h"
 #include "load/setup.h"
-#include "load/replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -49,17 +49,16 @@ static void read_times(const uint8_t *data, size_t size)
 {
 	struct strbuf why = STRBUF_INIT(4096);
 	const int fd = memfd_create("times", MFD_CLOEXEC);
-	struct replay_times times;
-	bool complete;
+	struct schedule times;
 	char path[64];
+	const struct arrival arrival = { .kind = ARRIVAL_FILE, .a = 1, .file = path };
 
 	BUG_ON(fd < 0 || write(fd, data, size) != (ssize_t)size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	vec_init(&times, 65536);
-	if (!replay_read(&times, &complete, path, 1, 1ULL << 40, &why))
-		for (size_t i = 1; i < times.len; i++)
-			BUG_ON(times.items[i] < times.items[i - 1]);
-	vec_release(&times);
+	if (!schedule_make(&times, &arrival, 1, 1ULL << 40, 1, &why))
+		for (size_t i = 1; i < times.n; i++)
+			BUG_ON(times.at_ns[i] < times.at_ns[i - 1]);
+	schedule_release(&times);
 	strbuf_release(&why);
 	close(fd);
 }
