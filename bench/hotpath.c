@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "bench/hotpath.h"
+#include "probe/common/kernel.h"
 #include "probe/packet/pkt_internal.h"
 #ifdef HOTPATH_BY
 #include "bench/hotpath_by.skel.h"
@@ -114,7 +115,8 @@ static void settings(struct hotpath_bpf *b, uint32_t slots)
 	b->rodata->control_tai_offset = b->bss->tai_offset;
 	b->rodata->control_netns = stat("/proc/self/ns/net", &st) ? 0 : st.st_ino;
 	pkt_short_cells((__u16 *)b->rodata->short_cells, (__u8 *)b->rodata->shorter_cells);
-	b->rodata->fast_path = pkt_can_cast() ? FAST_PATH : FAST_PATH_HELPER; /* as in loader.c */
+	/* as in loader.c */
+	b->rodata->fast_path = kernel_can_cast() ? FAST_PATH : FAST_PATH_HELPER;
 }
 
 /* The watch programs themselves are loaded for their size and never attached. */
@@ -208,7 +210,7 @@ static int measure(uint32_t slots, uint32_t by, struct outcome *o)
 	settings(b, slots);
 	if (by == NOT_MEASURED) {
 		b->rodata->sampling = 1;
-		b->rodata->can_cast = pkt_can_cast();
+		b->rodata->can_cast = kernel_can_cast();
 		b->data->sample_below = 0;
 	} else if (by != NOT_GROUPED) {
 		err = group_settings(b, by);

@@ -64,7 +64,7 @@ struct tx_writer {
 	/* Members for a recording: */
 	__u64 born;      /* when the socket was first seen; 0 = not yet */
 	/* task whose call is recorded, 0 = none; task whose call that one ended */
-	__u64 told_caller, cut;
+	__u64 msg_caller, cut;
 	__u64 began;     /* when the call began; 0 = unknown */
 	__u32 begin;     /* sequence number of the call's first byte */
 	__u32 core;

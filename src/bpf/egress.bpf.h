@@ -20,7 +20,7 @@
 #include "bpf/maps.bpf.h"
 #include "bpf/net.bpf.h"
 #include "bpf/record.bpf.h"
-#include "bpf/told_sends.h"
+#include "bpf/msg_send.bpf.h"
 
 /* ---- the stages ---- */
 
@@ -61,7 +61,7 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 	}
 	group = group_of(sk, by & BY_PACKET_TRAIT ? packet_traits_of(skb, false) : 0);
 	tx_note(c, skb, base, now, seq, 0, group);
-	if (telling_sends)
+	if (record_sends)
 		tx_way_begins(skb, sk, len, now, 0);
 	if (slot_selected(SLOT_SEGMENT))
 		tx_segment(c, sk, seq, len, base, group);
@@ -109,7 +109,7 @@ static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 n
 	if (!slot_selected(SLOT_SENT))
 		return 0;
 	tx_note(c, skb, base, now, seq, TX_GIVEN, group);
-	if (telling_sends && sk)
+	if (record_sends && sk)
 		tx_way_begins(skb, sk, len, 0, now);
 	return 0;
 }
@@ -145,7 +145,7 @@ static __always_inline int tx_given(struct sk_buff *skb)
 		return 0;
 	from = (__s64)(e->base - e->last) > 0 ? e->base : e->last;
 	e->where |= TX_GIVEN;
-	if (telling_sends)
+	if (record_sends)
 		tx_way_given(e, (__u64)skb, now);
 	if (slot_selected(SLOT_DRIVER)) {
 		/* the qdisc did not hold it until its departure */

@@ -13,7 +13,7 @@
 #include "bpf/record.bpf.h"
 #include "bpf/tasks.bpf.h"
 #include "bpf/tcp.bpf.h"
-#include "bpf/told_sends.h"
+#include "bpf/msg_send.bpf.h"
 
 #define TCP_CLOSE 7
 #define TCP_LAST_ACK 9
@@ -134,13 +134,13 @@ static __always_inline int tx_call(struct sock *sk)
 		return 0;
 	}
 	caller = bpf_get_current_pid_tgid();
-	if (w->calling && w->caller == caller && (!telling_sends || w->told_caller == caller))
+	if (w->calling && w->caller == caller && (!record_sends || w->msg_caller == caller))
 		return 0;
 	now = bpf_ktime_get_ns();
 	seq = tcp_number(sk, write_seq, FAST_PATH_NONE);
 	sent = tcp_number(sk, snd_nxt, FAST_PATH_NONE);
-	if (telling_sends)
-		tell_begins(sk, w, caller, seq, sent, now);
+	if (record_sends)
+		msg_call_begins(sk, w, caller, seq, sent, now);
 	if (w->calling && w->caller == caller)
 		return 0;
 	w->calling = 1;
@@ -155,8 +155,8 @@ static __always_inline int tx_call_ends(struct sock *sk)
 
 	if (!w)
 		return 0;
-	if (telling_sends)
-		tell_ends(sk, w);
+	if (record_sends)
+		msg_call_ends(sk, w);
 	w->calling = 0;
 	w->end = tcp_number(sk, write_seq, FAST_PATH_NONE);
 	return 0;
@@ -311,7 +311,7 @@ static __always_inline int tx_destroyed(struct sock *sk)
 	if (w) {
 		w->head = w->tail;
 		w->known = w->calling = 0;
-		w->born = w->told_caller = w->cut = w->paced_to = 0;
+		w->born = w->msg_caller = w->cut = w->paced_to = 0;
 	}
 	return 0;
 }

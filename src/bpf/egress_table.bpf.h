@@ -13,7 +13,7 @@
 #include "bpf/maps.bpf.h"
 #include "bpf/net.bpf.h"
 #include "bpf/record.bpf.h"
-#include "bpf/told_sends.h"
+#include "bpf/msg_send.bpf.h"
 
 /* include/net/tcp_states.h: in these states skb->sk is not a full socket */
 #define TCP_TIME_WAIT 6
@@ -140,7 +140,7 @@ static __always_inline __u32 *tx_group_of(const struct tx_entry *e, __u64 skb)
 	return &tx_groups[tx_set_of(skb) * 2 + (s && e != &s->e[0])];
 }
 
-/* Recordings: index of a packet's struct tx_way. */
+/* Recordings: index of a packet's struct tx_times. */
 static __always_inline __u32 tx_place(const struct tx_entry *e, __u64 skb)
 {
 	struct tx_set *s = tx_set(skb);
@@ -157,11 +157,11 @@ static __noinline int tx_way_begins(struct sk_buff *skb, struct sock *sk, __u32 
 {
 	struct tx_writer *w = sk ? bpf_sk_storage_get(&tx_writers, sk, NULL, 0) : NULL;
 	struct tx_entry *e = tx_find((__u64)skb);
-	struct tx_way *way;
+	struct tx_times *way;
 
 	if (!w || !e || !skb)
 		return 0;
-	way = tx_way(tx_place(e, (__u64)skb));
+	way = tx_times_at(tx_place(e, (__u64)skb));
 	if (!way)
 		return 0;
 	way->sk = 0;
@@ -170,8 +170,8 @@ static __noinline int tx_way_begins(struct sk_buff *skb, struct sock *sk, __u32 
 	way->born = w->born;
 	way->overdue = 0;
 	if (queued) {
-		way->overdue = tell_late(sk, w, e->base);
-		tell_paced(sk, w, e->base);
+		way->overdue = tx_add_late(sk, w, e->base);
+		tx_add_paced(sk, w, e->base);
 		w->paced_to = e->base;
 	}
 	way->paced = w->paced;
@@ -188,7 +188,7 @@ static __noinline int tx_way_begins(struct sk_buff *skb, struct sock *sk, __u32 
 
 static __always_inline void tx_way_given(const struct tx_entry *e, __u64 skb, __u64 now)
 {
-	struct tx_way *way = tx_way(tx_place(e, skb));
+	struct tx_times *way = tx_times_at(tx_place(e, skb));
 
 	if (!way)
 		return;
@@ -199,20 +199,20 @@ static __always_inline void tx_way_given(const struct tx_entry *e, __u64 skb, __
 /* Recordings: reports a packet of which no more events come. */
 static __always_inline void tx_way_ends(const struct tx_entry *e, __u64 skb, __u64 sent)
 {
-	if (telling_sends)
-		tell_packet(tx_place(e, skb), sent);
+	if (record_sends)
+		msg_put_packet(tx_place(e, skb), sent);
 }
 
 /* Recordings: reports the packet whose entry is given away; if its end was not seen, forgets it. */
 static __always_inline void tx_way_leaves(const struct tx_entry *e, __u64 skb)
 {
-	struct tx_way *way;
+	struct tx_times *way;
 
-	if (!telling_sends)
+	if (!record_sends)
 		return;
 	if (e->skb)
-		tell_packet(tx_place(e, skb), 0);
-	way = tx_way(tx_place(e, skb));
+		msg_put_packet(tx_place(e, skb), 0);
+	way = tx_times_at(tx_place(e, skb));
 	if (way)
 		way->sk = 0;
 }

@@ -17,7 +17,7 @@
 #include "bpf/record.bpf.h"
 #include "bpf/sample.bpf.h"
 #include "bpf/tasks.bpf.h"
-#include "bpf/told_sends.h"
+#include "bpf/msg_send.bpf.h"
 
 #define CLOCK_MONOTONIC 1
 #define CLOCK_TAI 11
@@ -130,16 +130,16 @@ static __noinline int udp_report_call(struct sk_buff *skb, struct sock *sk, __u6
 {
 	struct tx_entry *e = tx_find((__u64)skb);
 	__u64 id = bpf_get_current_pid_tgid();
-	struct told_send *m;
-	struct tx_way *way;
+	struct msg_send *m;
+	struct tx_times *way;
 
 	if (!skb || !sk || !e)
 		return 0;
-	way = tx_way(tx_place(e, (__u64)skb));
+	way = tx_times_at(tx_place(e, (__u64)skb));
 	if (!way)
 		return 0;
 	__builtin_memset(way, 0, sizeof(*way));
-	m = told_send(sk, ROW_UDP);
+	m = msg_new_send(sk, ROW_UDP);
 	if (!m)
 		return 0;
 	way->bytes = m->bytes = skb->len - UDP_HEADER -
@@ -158,7 +158,7 @@ static __noinline int udp_report_call(struct sk_buff *skb, struct sock *sk, __u6
 static __always_inline void udp_note_time(const struct tx_entry *e, __u64 skb, __u64 now,
 					  bool given)
 {
-	struct tx_way *way = telling_sends ? tx_way(tx_place(e, skb)) : NULL;
+	struct tx_times *way = record_sends ? tx_times_at(tx_place(e, skb)) : NULL;
 
 	if (!way)
 		return;
@@ -173,7 +173,7 @@ static __always_inline void udp_note_time(const struct tx_entry *e, __u64 skb, _
 
 static __always_inline void udp_forget_way(const struct tx_entry *e, __u64 skb)
 {
-	struct tx_way *way = tx_way(tx_place(e, skb));
+	struct tx_times *way = tx_times_at(tx_place(e, skb));
 
 	if (way)
 		way->sk = 0;
@@ -198,7 +198,7 @@ static __always_inline int udp_segment(struct sk_buff *skb)
 	e->seq = low_half(sk);
 	e->where = TX_UDP;
 	e->skb = since ? (__u64)skb : 0;
-	if (telling_sends && since)
+	if (record_sends && since)
 		udp_report_call(skb, sk, since, now);
 	return 0;
 }
@@ -312,7 +312,7 @@ static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct
 		udp_not_drawn(c, skb, sk, now);
 	} else if (!filter_tgid) {
 		udp_unmeasured(c, skb, sk, now, LOSS_NO_CALL);
-		e = telling_sends ? tx_find((__u64)skb) : NULL;
+		e = record_sends ? tx_find((__u64)skb) : NULL;
 		if (e)
 			udp_forget_way(e, (__u64)skb);
 	}

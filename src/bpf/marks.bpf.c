@@ -46,7 +46,7 @@ struct task_struct___mark {
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
-} told_ring SEC(".maps");
+} msg_ringbuf SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -55,7 +55,7 @@ struct {
 	__type(value, __u64);
 } watch_counts SEC(".maps");
 
-const volatile __u32 lost_at = 0; /* where in watch_counts its told_lost is */
+const volatile __u32 lost_at = 0; /* where in watch_counts its msg_lost is */
 
 static __always_inline int mark_report(struct pt_regs *ctx, bool end)
 {
@@ -63,19 +63,19 @@ static __always_inline int mark_report(struct pt_regs *ctx, bool end)
 	struct task_struct___mark *task = (void *)bpf_get_current_task();
 	__u32 first = 0;
 	void *counts = bpf_map_lookup_elem(&watch_counts, &first);
-	struct told_mark *m;
+	struct msg_mark *m;
 	long id = 0;
 	bool has_id;
 
 	if (!counts)
 		return 0;
 	has_id = !bpf_usdt_arg(ctx, 0, &id);
-	m = bpf_ringbuf_reserve(&told_ring, sizeof(*m), 0);
+	m = bpf_ringbuf_reserve(&msg_ringbuf, sizeof(*m), 0);
 	if (!m) {
 		__sync_fetch_and_add((__u64 *)(counts + lost_at), 1);
 		return 0;
 	}
-	m->told = TOLD_MARK;
+	m->type = MSG_TYPE_MARK;
 	m->core = bpf_get_smp_processor_id();
 	m->end = end;
 	m->has_id = has_id;

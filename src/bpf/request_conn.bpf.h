@@ -7,7 +7,7 @@
 #include "bpf/abi_record.h"
 #include "bpf/record.bpf.h"
 #include "bpf/stream_word.h"
-#include "bpf/told.h"
+#include "bpf/msg_event.bpf.h"
 
 #define REQUESTS 32 /* maximum of requests that wait for their reply */
 #define ARRIVALS 64 /* packets whose first byte the last reads have taken */
@@ -89,7 +89,7 @@ static __always_inline void request_arrives(struct request_conn *r, const struct
 	a->seq = q->s.seq;
 	a->enqueued = q->s.flags & PKT_FORCED_MISS ? 0 : q->s.enqueued;
 	a->link = q->link;
-	a->transport = told_transport(q->transport, q->socket);
+	a->transport = msg_transport_ns(q->transport, q->socket);
 	a->link_core = q->cores;
 	a->enqueued_core = q->cores >> 16;
 	r->arrivals++;

@@ -19,7 +19,7 @@
 #include "bpf/stream_word.h"
 #include "bpf/tasks.bpf.h"
 #include "bpf/tcp.bpf.h"
-#include "bpf/told.h"
+#include "bpf/msg_event.bpf.h"
 
 /*
  * Limit of parsing per call: preemption is off meanwhile, and the peer chooses the number of bytes.
@@ -122,19 +122,19 @@ static __noinline int request_ends(struct request_walk *w, __u32 events)
 
 static __always_inline void request_report(struct request_walk *w, const struct request_pending *q)
 {
-	struct told_request *m;
+	struct msg_request *m;
 
 	if (!q->first.enqueued || !q->last) {
 		request_missed(MISSED_ARRIVAL);
 		return;
 	}
-	m = bpf_ringbuf_reserve(&told_ring, sizeof(*m), 0);
+	m = bpf_ringbuf_reserve(&msg_ringbuf, sizeof(*m), 0);
 	if (!m) {
-		__sync_fetch_and_add(&told_lost, 1);
+		__sync_fetch_and_add(&msg_lost, 1);
 		return;
 	}
 	__builtin_memset(m, 0, sizeof(*m));
-	m->m.told = TOLD_REQUEST;
+	m->m.type = MSG_TYPE_REQUEST;
 	m->m.link = q->first.link;
 	m->m.read = q->read;
 	m->m.enqueued = q->first.enqueued;
@@ -149,7 +149,7 @@ static __always_inline void request_report(struct request_walk *w, const struct 
 	m->m.read_core = q->core;
 	m->sent = w->r->since;
 	m->sent_core = w->r->since_core;
-	told_socket(&m->m.flow, w->sk, ROW_TCP);
+	msg_set_flow(&m->m.flow, w->sk, ROW_TCP);
 	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP);
 }
 

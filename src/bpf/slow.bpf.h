@@ -14,7 +14,7 @@
 #include "bpf/net.bpf.h"
 #include "bpf/record.bpf.h"
 #include "bpf/request_conn.bpf.h"
-#include "bpf/told.h"
+#include "bpf/msg_event.bpf.h"
 #include "event/layout.h"
 
 struct {
@@ -185,7 +185,7 @@ static __noinline int slow_read(struct cpu_state *c, struct task_state *t, __u32
 		.socket = t->socket, .packets = t->n, .reader = t, .sk = t->sk, .now = now,
 	};
 	if (recording && !requests)
-		tell_read(t, proto, now);
+		msg_put_read(t, proto, now);
 	if (!recording || (slow_too && now - t->oldest.base >= slow_too))
 		slow_report(c, proto, &m);
 	return 0;
@@ -203,7 +203,7 @@ static __noinline int slow_early(struct cpu_state *c, const struct queued *q, __
 		.socket = q->socket, .packets = 1, .sk = sk, .now = now,
 	};
 	if (recording && !requests)
-		tell_early(q, sk, now);
+		msg_put_early(q, sk, now);
 	if (!recording || (slow_too && now - q->s.base >= slow_too))
 		slow_report(c, ROW_UDP, &m);
 	return 0;

@@ -73,7 +73,7 @@ GUESTS = {
     PARANOID_CAP: [*SYSCTL, *without_caps("sys_admin")],
 }
 if refusing.KERNEL == "6.1":    # and whatever else is before 6.2
-    NEEDS[PARANOID_CAP] = "takes CAP_SYS_ADMIN"
+    NEEDS[PARANOID_CAP] = "needs CAP_SYS_ADMIN"
 OWN = {LOCKED: [], HALF_LOCKED: []}
 # A word of what each command says of it; the others lose nothing by it.
 SAYS = {

@@ -27,7 +27,7 @@ static uint64_t clock_now, lost, born;
 /* "socket: arrival-end, bytes", with a + where its thread was not at it. */
 static void done(void *ctx, const struct marked *message)
 {
-	const struct told_message *m = &message->m;
+	const struct msg_record *m = &message->m;
 	size_t at = strlen(said);
 
 	assert_null(ctx);
@@ -53,23 +53,23 @@ static void begin(bool by_id)
 /* A packet that came so long ago. */
 static void reads(uint32_t tid, uint64_t sk, uint32_t bytes, uint32_t ago)
 {
-	struct told_message m = { .tid = tid, .bytes = bytes, .flow = { .sk = sk } };
+	struct msg_record m = { .tid = tid, .bytes = bytes, .flow = { .sk = sk } };
 
 	m.read = ++clock_now;
 	m.enqueued = clock_now;
 	m.link = ago;
 	m.youngest = clock_now - ago;
-	marks_read(marks, &m);
+	marks_add_read(marks, &m);
 }
 
 static void fires(uint32_t tid, bool end, uint64_t id)
 {
-	const struct told_mark m = {
+	const struct msg_mark m = {
 		.tid = tid, .pid = 1, .end = end, .has_id = id != 0, .id = id,
 		.time = ++clock_now, .born = born, .lost = lost,
 	};
 
-	marks_mark(marks, &m);
+	marks_add_mark(marks, &m);
 }
 
 /* Of a thread: r, s: a read from the first or second socket; (, ): begin and end; !: a loss. */

@@ -21,7 +21,7 @@ static char said[TEXT];
 static uint32_t n_done;
 
 /* "call's first byte @ when its packet was given": what there is to see of a pair. */
-static int done(void *ctx, const struct told_send *call, const struct told_packet *packet)
+static int done(void *ctx, const struct msg_send *call, const struct msg_packet *packet)
 {
 	size_t at = strlen(said);
 
@@ -29,7 +29,7 @@ static int done(void *ctx, const struct told_send *call, const struct told_packe
 	n_done++;
 	if (at + 32 < TEXT)
 		snprintf(said + at, TEXT - at, "%u@%llu ", call->seq,
-			 (unsigned long long)packet->way.given);
+			 (unsigned long long)packet->times.given);
 	return 0;
 }
 
@@ -43,15 +43,15 @@ static void begin(void)
 
 static void call(uint64_t sk, uint32_t seq, uint32_t bytes)
 {
-	const struct told_send c = { .sk = sk, .born = 1, .seq = seq, .bytes = bytes };
+	const struct msg_send c = { .sk = sk, .born = 1, .seq = seq, .bytes = bytes };
 
 	assert_int_equal(sends_call(sends, &c), 0);
 }
 
 static void packet(uint64_t sk, uint32_t seq, uint32_t bytes, uint64_t given)
 {
-	const struct told_packet p = {
-		.way = { .sk = sk, .born = 1, .seq = seq, .bytes = bytes, .given = given },
+	const struct msg_packet p = {
+		.times = { .sk = sk, .born = 1, .seq = seq, .bytes = bytes, .given = given },
 	};
 
 	assert_int_equal(sends_packet(sends, &p), 0);
@@ -59,8 +59,8 @@ static void packet(uint64_t sk, uint32_t seq, uint32_t bytes, uint64_t given)
 
 static void datagram(uint64_t since, uint64_t given)
 {
-	const struct told_send c = { .sk = 9, .since = since, .seq = 0, .bytes = 5 };
-	const struct told_packet p = { .way = { .sk = 9, .since = since, .given = given } };
+	const struct msg_send c = { .sk = 9, .since = since, .seq = 0, .bytes = 5 };
+	const struct msg_packet p = { .times = { .sk = 9, .since = since, .given = given } };
 
 	if (!given)
 		assert_int_equal(sends_call(sends, &c), 0);
@@ -154,8 +154,8 @@ static void around_zero(void **state)
 /* The same address, another socket: what was left of the first is not its. */
 static void used_again(void **state)
 {
-	const struct told_packet other = {
-		.way = { .sk = 1, .born = 2, .seq = 0, .bytes = 100, .given = 1 },
+	const struct msg_packet other = {
+		.times = { .sk = 1, .born = 2, .seq = 0, .bytes = 100, .given = 1 },
 	};
 
 	(void)state;
@@ -183,7 +183,7 @@ static void datagrams(void **state)
 /* A datagram that was dropped ends its call, and is no message. */
 static void dropped(void **state)
 {
-	const struct told_packet p = { .way = { .sk = 9, .since = 10 } };
+	const struct msg_packet p = { .times = { .sk = 9, .since = 10 } };
 
 	(void)state;
 	begin();
@@ -224,13 +224,13 @@ struct cut {
 	uint32_t calls, packets;
 };
 
-static int fits(void *ctx, const struct told_send *c, const struct told_packet *p)
+static int fits(void *ctx, const struct msg_send *c, const struct msg_packet *p)
 {
-	uint32_t end = c->seq + c->bytes - p->way.seq;
+	uint32_t end = c->seq + c->bytes - p->times.seq;
 
 	assert_null(ctx);
-	assert_int_equal(c->sk, p->way.sk);
-	assert_true(end > 0 && end <= p->way.bytes);
+	assert_int_equal(c->sk, p->times.sk);
+	assert_true(end > 0 && end <= p->times.bytes);
 	n_done++;
 	return 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the running kernel has, by its own BTF. */
+#include "probe/common/kernel.h"
+
 #include <bpf/btf.h>
-#include <bpf/libbpf.h>
 
-#include "probe/packet/pkt_internal.h"
+#include "probe/common/hook.h"
 
-bool pkt_can_cast(void)
+bool kernel_can_cast(void)
 {
-	static int known = -1; /* looking takes a walk over all names */
+	static int known = -1; /* the lookup compares all names of the BTF */
 	const struct btf *btf;
 
 	if (known >= 0)

@@ -11,8 +11,8 @@
 #include "host/netns.h"
 
 /*
- * Before everybody else, so that the time is that of the hook and not of the rules. A priority can
- * be had by one BPF program only: other hostlats on this machine take the first ones.
+ * Runs before all rules, so that their time is not included. Only one BPF program can have a
+ * priority: other instances of hostlat on this machine may use the first ones.
  */
 #define PRIORITY_FIRST (-2147483647)
 #define PRIORITY_TRIES 64
@@ -25,13 +25,13 @@ struct link_create {
 	uint8_t rest[64];
 };
 
-struct attach {
+struct netfilter_request {
 	int prog_fd;
 	uint32_t hook;
 	int *links;
 };
 
-static int create(const struct attach *a, uint32_t family)
+static int netfilter_create_link(const struct netfilter_request *a, uint32_t family)
 {
 	struct link_create attr = {
 		.prog_fd = a->prog_fd,
@@ -50,15 +50,15 @@ static int create(const struct attach *a, uint32_t family)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* In the namespace, on a thread of its own. */
-static int attach(void *ctx)
+/* Runs in the namespace, on a thread of its own. */
+static int netfilter_attach_families(void *ctx)
 {
-	const struct attach *a = ctx;
+	const struct netfilter_request *a = ctx;
 
-	a->links[0] = create(a, AF_INET);
+	a->links[0] = netfilter_create_link(a, AF_INET);
 	if (a->links[0] < 0)
 		return a->links[0];
-	a->links[1] = create(a, AF_INET6);
+	a->links[1] = netfilter_create_link(a, AF_INET6);
 	if (a->links[1] >= 0 || a->links[1] == -EAFNOSUPPORT || a->links[1] == -EOPNOTSUPP)
 		return 0;
 	close(a->links[0]);
@@ -67,8 +67,8 @@ static int attach(void *ctx)
 
 int netfilter_attach(int prog_fd, uint32_t hook, const struct host_netns *ns, int links[2])
 {
-	struct attach a = { .prog_fd = prog_fd, .hook = hook, .links = links };
-	int err = host_netns_run(ns, attach, &a);
+	struct netfilter_request a = { .prog_fd = prog_fd, .hook = hook, .links = links };
+	int err = host_netns_run(ns, netfilter_attach_families, &a);
 
 	if (err)
 		links[0] = links[1] = -1;

@@ -12,8 +12,8 @@
 
 static char refused[64];
 
-/* The two messages that name what was refused, in every libbpf since 0.6. */
-static int take_message(enum libbpf_print_level level, const char *format, va_list args)
+/* Reads the two messages that name a refused program or map, in every libbpf since 0.6. */
+static int refusal_read_message(enum libbpf_print_level level, const char *format, va_list args)
 {
 	char line[512], name[64];
 	va_list copy;
@@ -35,7 +35,7 @@ static int take_message(enum libbpf_print_level level, const char *format, va_li
 
 void refusal_listen(void)
 {
-	libbpf_set_print(take_message);
+	libbpf_set_print(refusal_read_message);
 }
 
 const char *refusal_name(void)
@@ -55,7 +55,7 @@ const char *refusal_cause(int err)
 	return may_be && host_is_confidential(NULL) ? ", as " LOCKDOWN_READS : "";
 }
 
-static int add(struct refusals *r, const char *name, const char *what, int err)
+static int refusals_append(struct refusals *r, const char *name, const char *what, int err)
 {
 	struct refusal *it = &r->items[r->n];
 
@@ -75,12 +75,12 @@ int refusals_load(struct refusals *r, struct bpf_object_skeleton *skeleton)
 	refusal_listen();
 	refusal_forget();
 	err = bpf_object__load_skeleton(skeleton);
-	return err && refused[0] ? add(r, refused, "refused by this kernel", err) : err;
+	return err && refused[0] ? refusals_append(r, refused, "refused by this kernel", err) : err;
 }
 
 int refusals_add(struct refusals *r, const char *program, int err)
 {
-	return add(r, program, "cannot be attached", err);
+	return refusals_append(r, program, "cannot be attached", err);
 }
 
 const char *refusals_of(const struct refusals *r, const char *name)

@@ -24,34 +24,34 @@
 
 #define WHY_MAX 160
 
-/* A place is taken before the clock is read. What is older than that has its place, on any CPU. */
+/* A program reserves its entry before it reads the clock; after this time the entry is there. */
 #define SETTLED_NS 1000000
 
 struct activity {
 	struct activity_bpf *skel;
 	struct act_ring *rings; /* mapped: one per CPU */
 	uint32_t cores;
-	uint64_t *newest;       /* of each core, the latest time so far */
+	uint64_t *newest;       /* latest event time, by core */
 	struct timeline *timeline;
 	struct strbuf missing;
 };
 
 /*
- * What is seen at one tracepoint, or between two: a begin whose end is refused would never end, so
- * both are loaded or none.
+ * A hook, or a pair of hooks at begin and end. Both of a pair are loaded or none: a begin without
+ * its end would make a span that never ends.
  */
-struct place {
+struct activity_place {
 	const char *program, *target;
 	const char *end, *end_target; /* NULL: there is none */
 	enum hook_kind kind;
-	enum { NEEDED, WANTED, INSTEAD /* of the one before */ } how;
+	enum { NEEDED, WANTED, INSTEAD /* if the last WANTED one failed */ } need;
 	const char *without;
 };
 
 #define OF_TASK "the time of these interrupts counts as the interrupted task's"
-#define NO_READS "which task read a message is known only where it is found otherwise"
+#define NO_READS "the task that read a message is unknown unless another hook shows it"
 
-static const struct place places[] = {
+static const struct activity_place activity_places[] = {
 	{ "act_switch", "sched_switch", NULL, NULL, HOOK_TP_BTF, NEEDED, NULL },
 	{ "act_waking", "sched_waking", NULL, NULL, HOOK_TP_BTF, NEEDED, NULL },
 	{ "act_softirq", "softirq_entry", "act_softirq_end", "softirq_exit", HOOK_TP_BTF, NEEDED,
@@ -70,9 +70,9 @@ static const struct place places[] = {
 	{ "act_irq_work", "irq_work_entry", "act_irq_work_end", "irq_work_exit", HOOK_TP_BTF,
 	  WANTED, OF_TASK },
 	{ "act_idle", "cpu_idle", NULL, NULL, HOOK_TP_BTF, WANTED,
-	  "how deep a CPU slept is unknown" },
+	  "the idle states of CPUs are unknown" },
 	{ "act_syscall", "sys_enter", "act_syscall_end", "sys_exit", HOOK_TP_BTF, WANTED,
-	  "in which system call a task waited is unknown" },
+	  "the system call in which a task waited is unknown" },
 	{ "act_fault", "page_fault_user", NULL, NULL, HOOK_TP_BTF, WANTED,
 	  "page faults count as the application's time" },
 	{ "act_reads", "sock_recv_length", NULL, NULL, HOOK_TP_BTF, WANTED, NO_READS },
@@ -81,9 +81,9 @@ static const struct place places[] = {
 	{ "act_reads_udp6", "udpv6_recvmsg", NULL, NULL, HOOK_FENTRY, INSTEAD, NO_READS },
 };
 
-/* 0, or -errno with the reason in words. */
-static int try_program(const struct refusals *refused, const char *program, enum hook_kind kind,
-		       const char *target, char *why, size_t size)
+/* Returns 0, or -errno with the reason in words. */
+static int activity_try_program(const struct refusals *refused, const char *program,
+				enum hook_kind kind, const char *target, char *why, size_t size)
 {
 	const struct hook hook = { .kind = kind, .target = target };
 	const char *said = refusals_of(refused, program);
@@ -94,36 +94,38 @@ static int try_program(const struct refusals *refused, const char *program, enum
 	return -EPERM;
 }
 
-static int try_place(const struct refusals *refused, const struct place *p, char *why, size_t size)
+static int activity_try_place(const struct refusals *refused, const struct activity_place *p,
+			      char *why, size_t size)
 {
-	int err = try_program(refused, p->program, p->kind, p->target, why, size);
+	int err = activity_try_program(refused, p->program, p->kind, p->target, why, size);
 
 	if (!err && p->end)
-		err = try_program(refused, p->end, p->kind, p->end_target, why, size);
+		err = activity_try_program(refused, p->end, p->kind, p->end_target, why, size);
 	return err;
 }
 
-static void set_autoload(struct activity *a, const char *program, bool load)
+static void activity_set_autoload(struct activity *a, const char *program, bool load)
 {
 	bpf_program__set_autoload(bpf_object__find_program_by_name(a->skel->obj, program), load);
 }
 
-/* *failed: one that is INSTEAD must do, as the last WANTED place before it has failed. */
-static int select_place(struct activity *a, const struct refusals *refused, const struct place *p,
-			bool *failed, char *why, size_t size)
+/* *failed: the last WANTED place has failed, so that INSTEAD ones are used. */
+static int activity_select_place(struct activity *a, const struct refusals *refused,
+				 const struct activity_place *p, bool *failed, char *why,
+				 size_t size)
 {
-	bool tried = p->how != INSTEAD || *failed;
+	bool tried = p->need != INSTEAD || *failed;
 	char reason[WHY_MAX];
-	int err = tried ? try_place(refused, p, reason, sizeof(reason)) : 0;
+	int err = tried ? activity_try_place(refused, p, reason, sizeof(reason)) : 0;
 
-	set_autoload(a, p->program, tried && !err);
+	activity_set_autoload(a, p->program, tried && !err);
 	if (p->end)
-		set_autoload(a, p->end, tried && !err);
-	if (p->how != INSTEAD)
+		activity_set_autoload(a, p->end, tried && !err);
+	if (p->need != INSTEAD)
 		*failed = err != 0;
 	if (!err)
 		return 0;
-	if (p->how == NEEDED) {
+	if (p->need == NEEDED) {
 		snprintf(why, size, "%s", reason);
 		return err;
 	}
@@ -132,9 +134,9 @@ static int select_place(struct activity *a, const struct refusals *refused, cons
 	return 0;
 }
 
-/* -EAGAIN: to be tried again, without what was refused. */
-static int load_once(struct activity *a, uint32_t pid, struct refusals *refused, char *why,
-		     size_t size)
+/* Loads once. Returns 0, -EAGAIN to repeat without what was refused, or -errno. */
+static int activity_load_once(struct activity *a, uint32_t pid, struct refusals *refused, char *why,
+			      size_t size)
 {
 	bool failed = false;
 	int err;
@@ -144,8 +146,8 @@ static int load_once(struct activity *a, uint32_t pid, struct refusals *refused,
 	a->skel = activity_bpf__open();
 	if (!a->skel)
 		return -errno;
-	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		err = select_place(a, refused, &places[i], &failed, why, size);
+	for (size_t i = 0; i < ARRAY_LEN(activity_places); i++) {
+		err = activity_select_place(a, refused, &activity_places[i], &failed, why, size);
 		if (err)
 			return err;
 	}
@@ -154,20 +156,20 @@ static int load_once(struct activity *a, uint32_t pid, struct refusals *refused,
 	return err ? err : refusals_load(refused, a->skel->skeleton);
 }
 
-static int load(struct activity *a, uint32_t pid, char *why, size_t size)
+static int activity_load(struct activity *a, uint32_t pid, char *why, size_t size)
 {
 	struct refusals refused = { 0 };
 	int err;
 
 	do
-		err = load_once(a, pid, &refused, why, size);
+		err = activity_load_once(a, pid, &refused, why, size);
 	while (err == -EAGAIN);
 	if (err && !why[0] && refusal_name()[0])
 		snprintf(why, size, "this kernel refuses %s (%s)", refusal_name(), strerror(-err));
 	return err;
 }
 
-static int name_of(uint32_t tid, char *comm, uint32_t *tgid)
+static int activity_task_name(uint32_t tid, char *comm, uint32_t *tgid)
 {
 	struct host_task task;
 	int err = host_task_get(NULL, (pid_t)tid, &task);
@@ -182,11 +184,11 @@ static int name_of(uint32_t tid, char *comm, uint32_t *tgid)
 #define KERNEL_CPUS_MAX 8192 /* CONFIG_NR_CPUS, at most */
 
 /*
- * Who has a CPU is known from its first switch on. On one that is never left there may be none for
- * long, least of all on an isolated one: so each is visited once, which costs it two switches.
- * Masks are as large as the kernel's: sched_getaffinity() refuses those that are smaller.
+ * Runs once on each CPU, which causes two context switches there: the task on a CPU is known from
+ * its first switch on, and an isolated CPU may have none for long. Masks are as large as the
+ * kernel's, as sched_getaffinity() refuses smaller ones.
  */
-static void visit_cores(const struct activity *a)
+static void activity_visit_cores(const struct activity *a)
 {
 	const int cores = a->cores > KERNEL_CPUS_MAX ? (int)a->cores : KERNEL_CPUS_MAX;
 	cpu_set_t *before = CPU_ALLOC(cores), *one = CPU_ALLOC(cores);
@@ -196,7 +198,7 @@ static void visit_cores(const struct activity *a)
 		for (uint32_t core = 0; core < a->cores; core++) {
 			CPU_ZERO_S(size, one);
 			CPU_SET_S(core, size, one);
-			sched_setaffinity(0, size, one); /* one that is offline, or not ours */
+			sched_setaffinity(0, size, one); /* fails if offline or forbidden */
 		}
 		sched_setaffinity(0, size, before);
 	}
@@ -217,7 +219,9 @@ int activity_open(struct activity **out, uint32_t pid, char *why, size_t size)
 	strbuf_init(&a->missing, 4096);
 	a->cores = (uint32_t)libbpf_num_possible_cpus();
 	a->newest = calloc(a->cores, sizeof(*a->newest));
-	err = !a->newest ? -ENOMEM : hook_none(why, size) ? -ENOTSUP : load(a, pid, why, size);
+	err = !a->newest	     ? -ENOMEM
+	      : hook_none(why, size) ? -ENOTSUP
+				     : activity_load(a, pid, why, size);
 	if (!err) {
 		rings = mmap(NULL, a->cores * sizeof(*a->rings), PROT_READ | PROT_WRITE, MAP_SHARED,
 			     bpf_map__fd(a->skel->maps.rings), 0);
@@ -239,9 +243,9 @@ int activity_start(struct activity *a)
 	int err = activity_bpf__attach(a->skel);
 
 	if (!err)
-		err = timeline_new(&a->timeline, a->cores, clock_now(), name_of);
+		err = timeline_new(&a->timeline, a->cores, clock_now(), activity_task_name);
 	if (!err)
-		visit_cores(a);
+		activity_visit_cores(a);
 	return err;
 }
 
@@ -251,12 +255,11 @@ const char *activity_missing(const struct activity *a)
 }
 
 /*
- * A place whose event is still being written ends it: the next time, then. That event is later than
- * all before it (those that it may have interrupted are not written yet, either), so that is how
- * far the core is known; *until is lowered to it.
+ * Reads a core's ring up to an entry that is still being written; the next call continues there.
+ * The core is known up to the latest event before that entry; *until is lowered to its time.
  */
-static int pull_core(struct activity *a, struct event_writer *writer, uint32_t core,
-		     uint64_t *until)
+static int activity_pull_core(struct activity *a, struct event_writer *writer, uint32_t core,
+			      uint64_t *until)
 {
 	struct act_ring *ring = &a->rings[core];
 	uint64_t tail = ring->tail, head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
@@ -287,7 +290,7 @@ int activity_pull(struct activity *a, struct event_writer *writer, uint64_t unti
 	if (now < until)
 		until = now;
 	for (uint32_t core = 0; core < a->cores; core++) {
-		int e = pull_core(a, writer, core, &until);
+		int e = activity_pull_core(a, writer, core, &until);
 
 		if (!err)
 			err = e;

@@ -15,7 +15,7 @@
 #include "probe/cpu/timekeeping_pairs.h"
 
 #define FACT "clock-conversion"
-#define HOLD_NS 1000000000LL /* how often it is told that nothing has changed */
+#define HOLD_NS 1000000000LL /* time between reports that a relation still holds */
 #define WHY_MAX 160
 
 struct timekeeping {
@@ -27,8 +27,8 @@ struct timekeeping {
 	int64_t held_ns;
 };
 
-/* A kernel that counts in no way that can be computed with: not told, and known to be lost. */
-static int take(void *ctx, const struct clock_change *change)
+/* Adds a change; one with parameters that cannot be computed with counts as lost. */
+static int timekeeping_add_change(void *ctx, const struct clock_change *change)
 {
 	int err = clock_changes_add(ctx, change);
 
@@ -38,11 +38,11 @@ static int take(void *ctx, const struct clock_change *change)
 	return 0;
 }
 
-static int put_fact(struct event_sink *sink, const char *way, const char *why)
+static int timekeeping_put_fact(struct event_sink *sink, const char *method, const char *why)
 {
 	char text[WHY_MAX + 16];
 
-	snprintf(text, sizeof(text), "%s%s%s", way, *why ? ": " : "", why);
+	snprintf(text, sizeof(text), "%s%s%s", method, *why ? ": " : "", why);
 	return event_put_fact(sink, clock_now(), FACT, text);
 }
 
@@ -58,7 +58,7 @@ int timekeeping_start(struct timekeeping **out, struct event_sink *sink)
 	tk->taker = event_clocks_taker(&tk->out, sink);
 	clock_changes_init(&tk->changes, tk->taker);
 	err = timekeeping_log_open(&tk->log, why, sizeof(why));
-	err = err == -ENOMEM ? err : put_fact(sink, tk->log ? "exact" : "pairs", why);
+	err = err == -ENOMEM ? err : timekeeping_put_fact(sink, tk->log ? "exact" : "pairs", why);
 	if (!err)
 		err = timekeeping_pairs_open(&tk->pairs, tk->taker, tk->log != NULL);
 	if (!err)
@@ -73,8 +73,8 @@ int timekeeping_start(struct timekeeping **out, struct event_sink *sink)
 	return 0;
 }
 
-/* The kernel reads its clock from something else now. */
-static int change_to_pairs(struct timekeeping *tk)
+/* Falls back to pairs, as the kernel has another clocksource now. */
+static int timekeeping_change_to_pairs(struct timekeeping *tk)
 {
 	struct event_sink *sink = tk->out.sink;
 	int err;
@@ -83,16 +83,16 @@ static int change_to_pairs(struct timekeeping *tk)
 	timekeeping_pairs_free(tk->pairs);
 	tk->log = NULL;
 	err = timekeeping_pairs_open(&tk->pairs, tk->taker, false);
-	return err ? err : put_fact(sink, "pairs", "the clocksource has changed");
+	return err ? err : timekeeping_put_fact(sink, "pairs", "the clocksource has changed");
 }
 
-static int pull_log(struct timekeeping *tk, int64_t every_ns)
+static int timekeeping_pull_log(struct timekeeping *tk, int64_t every_ns)
 {
 	int64_t complete_ns;
-	int err = timekeeping_log_pull(tk->log, take, &tk->changes, &complete_ns);
+	int err = timekeeping_log_pull(tk->log, timekeeping_add_change, &tk->changes, &complete_ns);
 
 	if (err == -ENODATA)
-		return change_to_pairs(tk);
+		return timekeeping_change_to_pairs(tk);
 	if (err || !complete_ns || complete_ns - tk->held_ns < every_ns)
 		return err;
 	tk->held_ns = complete_ns;
@@ -101,7 +101,7 @@ static int pull_log(struct timekeeping *tk, int64_t every_ns)
 
 int timekeeping_pull(struct timekeeping *tk)
 {
-	int err = tk->log ? pull_log(tk, HOLD_NS) : 0;
+	int err = tk->log ? timekeeping_pull_log(tk, HOLD_NS) : 0;
 
 	if (!err && tk->pairs)
 		err = timekeeping_pairs_pull(tk->pairs);
@@ -114,7 +114,7 @@ int timekeeping_stop(struct timekeeping *tk)
 
 	if (!tk)
 		return 0;
-	err = tk->log ? pull_log(tk, 0) : 0;
+	err = tk->log ? timekeeping_pull_log(tk, 0) : 0;
 	if (!err && tk->pairs)
 		err = timekeeping_pairs_pull(tk->pairs);
 	if (!err && tk->pairs)
@@ -125,9 +125,10 @@ int timekeeping_stop(struct timekeeping *tk)
 	return err;
 }
 
-/* ---- what is possible here ---- */
+/* ---- capabilities ---- */
 
-static int ignore(void *ctx, enum clock_domain domain, const struct clock_stretch *stretch)
+static int timekeeping_ignore(void *ctx, enum clock_domain domain,
+			      const struct clock_stretch *stretch)
 {
 	(void)ctx;
 	(void)domain;
@@ -135,8 +136,8 @@ static int ignore(void *ctx, enum clock_domain domain, const struct clock_stretc
 	return 0;
 }
 
-static void pair_cap(struct cap_vec *caps, const struct timekeeping_pairs *pairs,
-		     enum clock_domain domain, const char *name, const char *takes)
+static void timekeeping_pair_cap(struct cap_vec *caps, const struct timekeeping_pairs *pairs,
+				 enum clock_domain domain, const char *name, const char *takes)
 {
 	const uint64_t bound = pairs ? timekeeping_pairs_bound_ns(pairs, domain) : 0;
 
@@ -145,13 +146,13 @@ static void pair_cap(struct cap_vec *caps, const struct timekeeping_pairs *pairs
 			"to %" PRIu64 " ns, %lld ms apart, with %d ppm of drift", bound,
 			TIMEKEEPING_PAIR_NS / 1000000, PAIRS_DRIFT_PPM);
 	else
-		cap_add(caps, "clock conversion", name, CAP_NO, takes, "can't be read");
+		cap_add(caps, "clock conversion", name, CAP_NO, takes, "cannot be read");
 }
 
-/* Three pairs: two stretches, so that one that was interrupted doesn't end it. */
-static void pairs_caps(struct cap_vec *caps)
+/* Takes three pairs, i.e. two stretches: one of them may be interrupted. */
+static void timekeeping_pairs_caps(struct cap_vec *caps)
 {
-	const struct clock_taker taker = { .put = ignore };
+	const struct clock_taker taker = { .put = timekeeping_ignore };
 	struct timekeeping_pairs *pairs;
 	struct clock *clock = clock_system();
 
@@ -160,9 +161,9 @@ static void pairs_caps(struct cap_vec *caps)
 		timekeeping_pairs_pull(pairs);
 		clock_sleep_until(clock, clock_mono_ns(clock) + TIMEKEEPING_PAIR_NS);
 	}
-	pair_cap(caps, pairs, DOMAIN_TSC, "TSC by pairs", "an x86 CPU");
-	pair_cap(caps, pairs, DOMAIN_SCHED, "sched_clock by pairs",
-		 "perf_event_open(): CAP_PERFMON, or kernel.perf_event_paranoid <= 2");
+	timekeeping_pair_cap(caps, pairs, DOMAIN_TSC, "TSC by pairs", "an x86 CPU");
+	timekeeping_pair_cap(caps, pairs, DOMAIN_SCHED, "sched_clock by pairs",
+			     "perf_event_open(): CAP_PERFMON, or kernel.perf_event_paranoid <= 2");
 	timekeeping_pairs_free(pairs);
 }
 
@@ -180,6 +181,6 @@ void timekeeping_caps(struct cap_vec *caps)
 			"not permitted to try");
 	else
 		cap_add(caps, "clock conversion", "exact", CAP_NO,
-			"fentry, and the TSC as clocksource; pairs do without", "%s", why);
-	pairs_caps(caps);
+			"fentry, and the TSC as clocksource; pairs need neither", "%s", why);
+	timekeeping_pairs_caps(caps);
 }

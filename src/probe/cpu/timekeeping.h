@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How this host's clocks relate to each other while something is recorded, as EV_DOMAIN and
- * EV_CLOCK_PARAM (event/clocks.h): TSC, REALTIME, TAI and sched_clock against the monotonic clock.
+ * Relations of this host's clocks during a recording, as EV_DOMAIN and EV_CLOCK_PARAM
+ * (event/clocks.h): TSC, REALTIME, TAI and sched_clock against the monotonic clock.
  *
- * Where the kernel's functions can be watched and its clock is the TSC, all but sched_clock are
- * exact, from what the kernel itself computes with; elsewhere pairs of readings tell, with a bound.
+ * If the kernel's functions can be traced and its clock is the TSC, all but sched_clock are exact,
+ * by the kernel's own parameters; otherwise they come from pairs of readings, with an error bound.
  *
  *	timekeeping_start(&tk, sink);
  *	every 0.1 s at least: timekeeping_pull(tk);
@@ -19,16 +19,18 @@
 struct timekeeping;
 
 /*
- * The sink must live until timekeeping_stop(). The first thing put is EV_FACT "clock-conversion":
- * "exact" or "pairs", and why. All calls belong to one thread. 0 or -errno; after an error, nothing
- * is to be stopped.
+ * Returns 0 or -errno; after an error, timekeeping_stop() must not be called. The sink must live
+ * until timekeeping_stop(). First puts EV_FACT "clock-conversion": "exact" or "pairs", and why. All
+ * calls must come from one thread.
  */
 int timekeeping_start(struct timekeeping **out, struct event_sink *sink);
 
-/* What is new. An error of the sink. */
+/* Puts new relations. Returns 0 or the sink's error. */
 int timekeeping_pull(struct timekeeping *tk);
 
-/* The last of it, and up to when it holds; frees. NULL is fine. An error of the sink. */
+/*
+ * Puts the last relations and until when they hold, and frees; NULL is fine. 0 or the sink's error.
+ */
 int timekeeping_stop(struct timekeeping *tk);
 
 /* Appends the area "clock conversion". */

@@ -21,10 +21,10 @@
 struct timekeeping_log {
 	struct timekeeping_bpf *skel;
 	struct ring_buffer *ring;
-	int (*take)(void *ctx, const struct clock_change *change);
+	int (*on_change)(void *ctx, const struct clock_change *change);
 	void *ctx;
-	uint64_t last; /* sequence number of the last that came */
-	int err;       /* of `take`, or -ENODATA */
+	uint64_t last; /* sequence number of the last update */
+	int err;       /* of on_change(), or -ENODATA */
 };
 
 /* drivers: arch/x86/kernel/tsc.c has both. */
@@ -59,7 +59,7 @@ static int on_update(void *ctx, void *data, size_t size)
 			.tai_ns = u->offs_tai },
 		.seq = u->seq, .before_ns = (int64_t)u->before_ns, .after_ns = (int64_t)u->after_ns,
 	};
-	log->err = log->take(log->ctx, &change);
+	log->err = log->on_change(log->ctx, &change);
 	return 0;
 }
 
@@ -68,7 +68,7 @@ static int try_clocksource(char *why, size_t size)
 	char name[64];
 
 	if (host_read(name, sizeof(name), "%s" CLOCKSOURCE, host_root_or_live(NULL)->sys) < 0) {
-		snprintf(why, size, "the kernel doesn't say what its clocksource is");
+		snprintf(why, size, "the kernel does not show its clocksource");
 		return -EOPNOTSUPP;
 	}
 	if (is_tsc(name))
@@ -109,7 +109,7 @@ int timekeeping_log_open(struct timekeeping_log **out, char *why, size_t size)
 		err = log->ring ? timekeeping_bpf__attach(log->skel) : -errno;
 	}
 	if (err) {
-		snprintf(why, size, "the kernel's clocks can't be followed: %s", strerror(-err));
+		snprintf(why, size, "cannot trace the kernel's clocks: %s", strerror(-err));
 		timekeeping_log_free(log);
 		return err;
 	}
@@ -127,7 +127,7 @@ void timekeeping_log_free(struct timekeeping_log *log)
 }
 
 int timekeeping_log_pull(struct timekeeping_log *log,
-			 int (*take)(void *ctx, const struct clock_change *change), void *ctx,
+			 int (*on_change)(void *ctx, const struct clock_change *change), void *ctx,
 			 int64_t *complete_ns)
 {
 	/* An update that was visible at `now` had begun by then; so it is among `begun`. */
@@ -137,7 +137,7 @@ int timekeeping_log_pull(struct timekeeping_log *log,
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	begun = __atomic_load_n(&log->skel->bss->begun, __ATOMIC_ACQUIRE);
-	log->take = take;
+	log->on_change = on_change;
 	log->ctx = ctx;
 	log->err = 0;
 	n = ring_buffer__consume(log->ring);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's own account of its clocks, live: loads src/bpf/timekeeping.bpf.c. */
+/* Changes of the kernel's clock parameters, live: loads src/bpf/timekeeping.bpf.c. */
 #ifndef HOSTLAT_PROBE_TIMEKEEPING_LOG_H
 #define HOSTLAT_PROBE_TIMEKEEPING_LOG_H
 
@@ -11,9 +11,9 @@
 struct timekeeping_log;
 
 /*
- * From here on. -errno, with the reason in words in `why`: -EPERM, -EBUSY and others where this
- * kernel doesn't let its functions be watched, -ENOENT without the function, -EOPNOTSUPP where the
- * clock isn't read from the TSC.
+ * Starts. Returns 0, or -errno with the reason in words in `why`: -EPERM, -EBUSY and others if this
+ * kernel refuses tracing of its functions, -ENOENT without the function, -EOPNOTSUPP if the
+ * clocksource is not the TSC.
  */
 int timekeeping_log_open(struct timekeeping_log **out, char *why, size_t size);
 
@@ -21,16 +21,16 @@ int timekeeping_log_open(struct timekeeping_log **out, char *why, size_t size);
 void timekeeping_log_free(struct timekeeping_log *log);
 
 /*
- * Gives each change that has come to `take`; below 0 is an error, and ends it. *complete_ns: all
- * changes that were visible at this monotonic time have been given; 0 if that can't be said now.
- * -ENODATA: the clock isn't read from the TSC any more: what came from then on is not given.
- * To be called 4 times a second at least; what is missing otherwise, the sequence tells.
+ * Passes each new change to on_change(); its negative result ends the call and is returned.
+ * *complete_ns: all changes visible at this monotonic time have been passed; 0 if that is unknown.
+ * Returns -ENODATA once the clocksource is not the TSC any more; later changes are not passed.
+ * To be called at least 4 times a second; gaps in the sequence numbers show lost changes.
  */
 int timekeeping_log_pull(struct timekeeping_log *log,
-			 int (*take)(void *ctx, const struct clock_change *change), void *ctx,
+			 int (*on_change)(void *ctx, const struct clock_change *change), void *ctx,
 			 int64_t *complete_ns);
 
-/* Whether it can be opened on this kernel, without doing so; errors as above. */
+/* Returns 0 if timekeeping_log_open() would succeed, without opening; errors as above. */
 int timekeeping_log_try(char *why, size_t size);
 
 #endif

@@ -13,14 +13,14 @@
 #define NS_PER_S 1000000000LL
 #define HOLD_NS NS_PER_S
 
-/* A clock that keeps its distance to the monotonic one, less it, until it is set. */
+/* A clock with a constant distance to the monotonic clock until it is set. */
 struct distance {
 	enum clock_domain domain;
-	bool told;
-	int64_t ns;        /* as it was told, with the bound below */
+	bool reported;
+	int64_t ns;        /* as last reported, with the error bound below */
 	uint64_t error_ns;
-	int64_t told_ns;   /* monotonic: when it was told last */
-	int64_t seen_ns;   /* ... and when it was last seen to be so */
+	int64_t reported_ns;   /* monotonic time of the last report */
+	int64_t seen_ns;   /* monotonic time when the distance was last confirmed */
 };
 
 enum { PAIR_TSC, PAIR_SCHED, PAIRS };
@@ -38,7 +38,7 @@ struct timekeeping_pairs {
 
 /* ---- pairs ---- */
 
-static int read_tsc(void *ctx, uint64_t *ticks)
+static int timekeeping_pairs_read_tsc(void *ctx, uint64_t *ticks)
 {
 	(void)ctx;
 	*ticks = clock_tsc();
@@ -49,18 +49,18 @@ static const struct {
 	enum clock_domain domain;
 	clock_read_other *read;
 } kinds[PAIRS] = {
-	[PAIR_TSC] = { DOMAIN_TSC, read_tsc },
+	[PAIR_TSC] = { DOMAIN_TSC, timekeeping_pairs_read_tsc },
 	[PAIR_SCHED] = { DOMAIN_SCHED, sched_reader_read },
 };
 
-static int pull_pairs(struct timekeeping_pairs *p)
+static int timekeeping_pairs_pull_all(struct timekeeping_pairs *p)
 {
 	int err = 0;
 
 	for (int i = 0; i < PAIRS && !err; i++) {
 		struct clock_pair pair;
 
-		/* One that can't be read now may be next time; its bound grows. */
+		/* A failed reading is repeated next time; the bound grows meanwhile. */
 		if (p->has[i] && !clock_pair_read(kinds[i].read, &p->sched, &pair))
 			err = clock_pairs_add(&p->pairs[i], &pair);
 	}
@@ -69,8 +69,8 @@ static int pull_pairs(struct timekeeping_pairs *p)
 
 /* ---- distances ---- */
 
-static int put_distance(struct timekeeping_pairs *p, const struct distance *d, int64_t mono_ns,
-			uint32_t flags)
+static int timekeeping_pairs_put_distance(struct timekeeping_pairs *p, const struct distance *d,
+					  int64_t mono_ns, uint32_t flags)
 {
 	const struct clock_stretch s = {
 		.from = (uint64_t)(mono_ns + d->ns), .mono_ns = mono_ns, .mult = 1,
@@ -78,44 +78,45 @@ static int put_distance(struct timekeeping_pairs *p, const struct distance *d, i
 	};
 
 	if (mono_ns + d->ns < 0)
-		return 0; /* before 1970: no clock that anybody means */
+		return 0; /* before 1970: the clock is not set */
 	return p->taker.put(p->taker.ctx, d->domain, &s);
 }
 
-static int tell_distance(struct timekeeping_pairs *p, struct distance *d, int64_t mono_ns,
-			 int64_t ns, uint64_t error_ns, uint32_t flags)
+static int timekeeping_pairs_report(struct timekeeping_pairs *p, struct distance *d,
+				    int64_t mono_ns, int64_t ns, uint64_t error_ns, uint32_t flags)
 {
 	d->ns = ns;
 	d->error_ns = error_ns;
-	d->told = true;
-	d->told_ns = d->seen_ns = mono_ns;
-	return put_distance(p, d, mono_ns, flags);
+	d->reported = true;
+	d->reported_ns = d->seen_ns = mono_ns;
+	return timekeeping_pairs_put_distance(p, d, mono_ns, flags);
 }
 
-/* Told again when it is known twice as well, and now and then that it still holds. */
-static int take_distance(struct timekeeping_pairs *p, struct distance *d, int64_t mono_ns,
-			 int64_t ns, uint64_t error_ns, bool stepped)
+/* Reports again once the bound has halved, and every HOLD_NS that the distance still holds. */
+static int timekeeping_pairs_add_distance(struct timekeeping_pairs *p, struct distance *d,
+					  int64_t mono_ns, int64_t ns, uint64_t error_ns,
+					  bool stepped)
 {
 	int err = 0;
 
-	if (!d->told)
-		return tell_distance(p, d, mono_ns, ns, error_ns, STRETCH_LOST);
+	if (!d->reported)
+		return timekeeping_pairs_report(p, d, mono_ns, ns, error_ns, STRETCH_LOST);
 	if (stepped) {
-		if (d->seen_ns > d->told_ns)
-			err = put_distance(p, d, d->seen_ns, STRETCH_HOLDS);
-		return err ? err : tell_distance(p, d, mono_ns, ns, error_ns,
-						 STRETCH_STEP | STRETCH_LOST);
+		if (d->seen_ns > d->reported_ns)
+			err = timekeeping_pairs_put_distance(p, d, d->seen_ns, STRETCH_HOLDS);
+		return err ? err : timekeeping_pairs_report(p, d, mono_ns, ns, error_ns,
+							    STRETCH_STEP | STRETCH_LOST);
 	}
-	if (error_ns * 2 <= d->error_ns && mono_ns - d->told_ns > 2 * (int64_t)d->error_ns)
-		return tell_distance(p, d, mono_ns, ns, error_ns, 0);
+	if (error_ns * 2 <= d->error_ns && mono_ns - d->reported_ns > 2 * (int64_t)d->error_ns)
+		return timekeeping_pairs_report(p, d, mono_ns, ns, error_ns, 0);
 	d->seen_ns = mono_ns;
-	if (mono_ns - d->told_ns < HOLD_NS)
+	if (mono_ns - d->reported_ns < HOLD_NS)
 		return 0;
-	d->told_ns = mono_ns;
-	return put_distance(p, d, mono_ns, STRETCH_HOLDS);
+	d->reported_ns = mono_ns;
+	return timekeeping_pairs_put_distance(p, d, mono_ns, STRETCH_HOLDS);
 }
 
-static int pull_distances(struct timekeeping_pairs *p)
+static int timekeeping_pairs_pull_distances(struct timekeeping_pairs *p)
 {
 	struct clock_follow_params params;
 	int64_t tai_ns;
@@ -123,17 +124,18 @@ static int pull_distances(struct timekeeping_pairs *p)
 	int err;
 
 	if (clock_follow_update(p->follow, &params))
-		return 0; /* set faster than it can be read: the next time */
+		return 0; /* it is set faster than it can be read: retry next time */
 	tai_ns = params.offset_ns + params.tai_offset_s * NS_PER_S;
 	/* A leap second sets realtime and leaves TAI alone. */
-	tai_set = params.stepped && p->distances[TAI].told &&
+	tai_set = params.stepped && p->distances[TAI].reported &&
 		  llabs(tai_ns - p->distances[TAI].ns) >
 			  (int64_t)(params.error_ns + p->distances[TAI].error_ns);
-	err = take_distance(p, &p->distances[REALTIME], params.mono_ns, params.offset_ns,
-			    params.error_ns, params.step_ns != 0);
+	err = timekeeping_pairs_add_distance(p, &p->distances[REALTIME], params.mono_ns,
+					     params.offset_ns, params.error_ns,
+					     params.step_ns != 0);
 	if (!err)
-		err = take_distance(p, &p->distances[TAI], params.mono_ns, tai_ns, params.error_ns,
-				    tai_set);
+		err = timekeeping_pairs_add_distance(p, &p->distances[TAI], params.mono_ns, tai_ns,
+						     params.error_ns, tai_set);
 	return err;
 }
 
@@ -184,11 +186,11 @@ int timekeeping_pairs_pull(struct timekeeping_pairs *p)
 
 	if (now - p->paired_ns >= TIMEKEEPING_PAIR_NS) {
 		p->paired_ns = now;
-		err = pull_pairs(p);
+		err = timekeeping_pairs_pull_all(p);
 	}
 	if (!err && p->follow && now - p->followed_ns >= TIMEKEEPING_FOLLOW_NS) {
 		p->followed_ns = now;
-		err = pull_distances(p);
+		err = timekeeping_pairs_pull_distances(p);
 	}
 	return err;
 }
@@ -202,8 +204,8 @@ int timekeeping_pairs_hold(struct timekeeping_pairs *p)
 	for (int i = 0; i < DISTANCES && !err; i++) {
 		struct distance *d = &p->distances[i];
 
-		if (d->told && d->seen_ns > d->told_ns)
-			err = put_distance(p, d, d->seen_ns, STRETCH_HOLDS);
+		if (d->reported && d->seen_ns > d->reported_ns)
+			err = timekeeping_pairs_put_distance(p, d, d->seen_ns, STRETCH_HOLDS);
 	}
 	return err;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host's clocks as user space sees them: pairs of readings (clock/pairs.h) of TSC and
- * sched_clock; and of those that keep their distance to the monotonic clock until they are set,
- * the distance (clock/follow.h).
+ * Clock relations as user space can read them: pairs of readings (clock/pairs.h) of TSC and
+ * sched_clock; for REALTIME and TAI, which run with the monotonic clock until they are set, the
+ * distance to it (clock/follow.h).
  */
 #ifndef HOSTLAT_PROBE_TIMEKEEPING_PAIRS_H
 #define HOSTLAT_PROBE_TIMEKEEPING_PAIRS_H
@@ -18,19 +18,19 @@
 struct timekeeping_pairs;
 
 /*
- * `sched_only`: the others are known otherwise. What can't be read here is left out. Belongs to the
- * calling thread. 0 or -errno.
+ * Returns 0 or -errno. `sched_only`: the other clocks are known from timekeeping_log.h. Clocks that
+ * cannot be read here are skipped. All calls must come from this thread.
  */
 int timekeeping_pairs_open(struct timekeeping_pairs **out, struct clock_taker taker,
 			   bool sched_only);
 
-/* Reads what is due. An error of the taker. */
+/* Reads the clocks that are due. Returns 0 or the taker's error. */
 int timekeeping_pairs_pull(struct timekeeping_pairs *pairs);
 
-/* All that is known ends here; says so to the taker. */
+/* Reports to the taker until when the last relations hold. Returns 0 or its error. */
 int timekeeping_pairs_hold(struct timekeeping_pairs *pairs);
 
-/* The widest bound of a stretch so far, of a domain that has pairs; 0: it has none. */
+/* Returns the widest error bound of a domain's stretches so far; 0: it has no pairs. */
 uint64_t timekeeping_pairs_bound_ns(const struct timekeeping_pairs *pairs,
 				    enum clock_domain domain);
 

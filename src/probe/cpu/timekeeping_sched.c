@@ -72,7 +72,7 @@ int sched_reader_read(void *ctx, uint64_t *ns)
 	struct sched_reader *r = ctx;
 	char name[16];
 
-	/* The name that it has: nobody is misled. */
+	/* Sets the name it already has. */
 	if (!r->pages || prctl(PR_GET_NAME, name) || prctl(PR_SET_NAME, name))
 		return -ENODATA;
 	return last_time(r, ns);

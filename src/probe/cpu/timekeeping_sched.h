@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sched_clock() as perf stamps with it: a thread that names itself makes perf write a record, whose
- * time is that of the call.
+ * Reads sched_clock() through perf: a thread that sets its name makes perf write a record with the
+ * time of that call.
  */
 #ifndef HOSTLAT_PROBE_TIMEKEEPING_SCHED_H
 #define HOSTLAT_PROBE_TIMEKEEPING_SCHED_H
@@ -15,11 +15,11 @@ struct sched_reader {
 	size_t size;
 };
 
-/* For the calling thread, which alone may read. 0 or -errno; to be closed in either case. */
+/* Returns 0 or -errno; must be closed in either case. Only the calling thread may read. */
 int sched_reader_open(struct sched_reader *reader);
 void sched_reader_close(struct sched_reader *reader);
 
-/* A clock_read_other; `ctx` is the reader. Nanoseconds. -ENODATA: no record came. */
+/* Reads ns, as a clock_read_other; `ctx` is the reader. Returns 0, or -ENODATA without a record. */
 int sched_reader_read(void *ctx, uint64_t *ns);
 
 #endif

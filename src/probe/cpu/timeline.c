@@ -11,32 +11,32 @@
 #include "probe/cpu/timeline_queue.h"
 #include "probe/cpu/timeline_tasks.h"
 
-struct core {
-	uint32_t lost;      /* as the last event had it */
+struct timeline_core {
+	uint32_t lost;      /* count of losses in the last event */
 	uint64_t last;      /* time of the last edge */
-	bool blind;         /* what it does isn't known */
+	bool unrecorded;    /* its activity is not known now */
 	bool begun;
 	bool missed;        /* an event came too late */
-	uint32_t tid;       /* who has it; 0 = nobody */
+	uint32_t tid;       /* the task that has it; 0 = idle */
 	struct event_track track; /* the outermost span is the task's, or the idle one's */
-	struct call_vec VEC_OF(struct timeline_call) calls; /* that wait */
-	size_t calls_done;  /* the first of them don't any more */
-	uint32_t too_deep;  /* open functions that found no room */
+	struct call_vec VEC_OF(struct timeline_call) calls; /* waiting */
+	size_t calls_done;  /* the first of them are processed */
+	uint32_t too_deep;  /* open functions beyond CALLS_DEPTH */
 	bool calls_lost;    /* between TIMELINE_LOST and TIMELINE_AGAIN */
-	bool calls_full;    /* there was no room to wait */
+	bool calls_full;    /* calls were dropped, as too many waited */
 };
 
-/* Interrupts and what is in them find room above the functions. */
+/* Leaves room for interrupts and their content above the functions. */
 #define CALLS_DEPTH (EVENT_DEPTH_MAX - 16)
 
 struct timeline {
-	struct core *cores;
+	struct timeline_core *cores;
 	uint32_t n_cores;
 	uint64_t start;
 	struct timeline_queue *queue;
-	uint64_t settled;   /* up to here it is written */
+	uint64_t settled;   /* written up to this time */
 	struct timeline_tasks tasks;
-	uint64_t too_late;  /* events: what is written already lacks them */
+	uint64_t too_late;  /* events that came after their time was written */
 	struct event_writer *writer;
 	int err;            /* the writer's first */
 };
@@ -77,7 +77,8 @@ void timeline_free(struct timeline *t)
 
 /* ---- edges ---- */
 
-static void edge(struct timeline *t, uint32_t core, uint64_t time, const struct event_edge *e)
+static void timeline_put_edge(struct timeline *t, uint32_t core, uint64_t time,
+			      const struct event_edge *e)
 {
 	int err = event_writer_edge(t->writer, core, EVENT_DOMAIN_MONOTONIC, time, e);
 
@@ -86,62 +87,63 @@ static void edge(struct timeline *t, uint32_t core, uint64_t time, const struct 
 	t->cores[core].last = time;
 }
 
-static void begin(struct timeline *t, uint32_t core, uint64_t time, uint8_t type, uint32_t what,
-		  uint16_t arg)
+static void timeline_begin_span(struct timeline *t, uint32_t core, uint64_t time, uint8_t type,
+				uint32_t what, uint16_t arg)
 {
 	const struct event_edge e = { .type = type, .what = what, .arg = arg };
 
 	if (event_track_begin(&t->cores[core].track, time, what, arg, type))
-		edge(t, core, time, &e);
+		timeline_put_edge(t, core, time, &e);
 }
 
-static void end(struct timeline *t, uint32_t core, uint64_t time, uint8_t cont, uint16_t arg)
+static void timeline_end_span(struct timeline *t, uint32_t core, uint64_t time, uint8_t cont,
+			      uint16_t arg)
 {
 	struct event_track *track = &t->cores[core].track;
 	struct event_edge e = event_track_end(track, cont);
 
 	e.arg = arg;
 	track->depth--;
-	edge(t, core, time, &e);
+	timeline_put_edge(t, core, time, &e);
 }
 
 /* Cuts the innermost spans until `depth` are open. */
-static void cut_to(struct timeline *t, uint32_t core, uint64_t time, uint32_t depth)
+static void timeline_cut_to(struct timeline *t, uint32_t core, uint64_t time, uint32_t depth)
 {
 	while (t->cores[core].track.depth > depth)
-		end(t, core, time, SPAN_CONT, 0);
+		timeline_end_span(t, core, time, SPAN_CONT, 0);
 }
 
-/* The innermost of that type; those inside of it are cut. One that isn't open began earlier. */
-static void end_of(struct timeline *t, uint32_t core, uint64_t time, uint8_t type)
+/* Ends the innermost span of a type and cuts those inside. No-op if it began before the trace. */
+static void timeline_end_type(struct timeline *t, uint32_t core, uint64_t time, uint8_t type)
 {
 	const int at = event_track_find_type(&t->cores[core].track, type);
 
 	if (at < 1)
 		return;
-	cut_to(t, core, time, (uint32_t)at + 1);
-	end(t, core, time, 0, 0);
+	timeline_cut_to(t, core, time, (uint32_t)at + 1);
+	timeline_end_span(t, core, time, 0, 0);
 }
 
-static bool is_interrupt(const struct event_open *open)
+static bool timeline_is_interrupt(const struct event_open *open)
 {
 	return event_open_type(open) == SPAN_HARDIRQ || event_open_type(open) == SPAN_SOFTIRQ;
 }
 
-static bool in_interrupt(const struct core *c)
+static bool timeline_in_interrupt(const struct timeline_core *c)
 {
 	for (uint32_t i = 1; i < c->track.depth; i++)
-		if (is_interrupt(&c->track.open[i]))
+		if (timeline_is_interrupt(&c->track.open[i]))
 			return true;
 	return false;
 }
 
-/* ---- blind ---- */
+/* ---- not recorded ---- */
 
-/* What it was in may be over. */
-static void forget_call(struct timeline *t, uint32_t tid)
+/* Forgets a task's system call and functions, which may have ended unseen. */
+static void timeline_forget_call(struct timeline *t, uint32_t tid)
 {
-	struct task *task = tid ? timeline_tasks_get(&t->tasks, tid) : NULL;
+	struct timeline_task *task = tid ? timeline_tasks_get(&t->tasks, tid) : NULL;
 
 	if (!task)
 		return;
@@ -150,38 +152,38 @@ static void forget_call(struct timeline *t, uint32_t tid)
 	task->faulted = task->in_fault = false;
 }
 
-/* Nothing is known of the core from its last event on. */
-static void lose_sight(struct timeline *t, uint32_t core)
+/* Marks the core as not recorded from its last event on. */
+static void timeline_lose_core(struct timeline *t, uint32_t core)
 {
-	struct core *c = &t->cores[core];
+	struct timeline_core *c = &t->cores[core];
 
-	if (c->blind)
+	if (c->unrecorded)
 		return;
-	cut_to(t, core, c->last, 0);
-	begin(t, core, c->last, SPAN_BLIND, 0, 0);
-	c->blind = true;
+	timeline_cut_to(t, core, c->last, 0);
+	timeline_begin_span(t, core, c->last, SPAN_BLIND, 0, 0);
+	c->unrecorded = true;
 	c->too_deep = 0;
 }
 
-/* From `time` on it is known again: `tid` has the core, since when is not. */
-static void see(struct timeline *t, uint32_t core, uint64_t time, uint32_t tid)
+/* The core is recorded again from `time` on; `tid` has had it for an unknown time. */
+static void timeline_regain_core(struct timeline *t, uint32_t core, uint64_t time, uint32_t tid)
 {
-	struct core *c = &t->cores[core];
+	struct timeline_core *c = &t->cores[core];
 
-	end(t, core, time, 0, 0);
-	c->blind = false;
+	timeline_end_span(t, core, time, 0, 0);
+	c->unrecorded = false;
 	c->tid = tid;
 	if (tid)
-		begin(t, core, time, SPAN_TASK | SPAN_CONT,
-		      timeline_tasks_name(&t->tasks, t->writer, tid), LEFT_UNKNOWN);
+		timeline_begin_span(t, core, time, SPAN_TASK | SPAN_CONT,
+				    timeline_tasks_name(&t->tasks, t->writer, tid), LEFT_UNKNOWN);
 	else
-		begin(t, core, time, SPAN_IDLE | SPAN_CONT, 0, 0);
+		timeline_begin_span(t, core, time, SPAN_IDLE | SPAN_CONT, 0, 0);
 }
 
 /* ---- functions ---- */
 
-/* Those that the task leaves the core in. */
-static void keep_calls(struct task *task, const struct core *c)
+/* Saves the functions in which the task leaves the core. */
+static void timeline_save_calls(struct timeline_task *task, const struct timeline_core *c)
 {
 	task->n_calls = 0;
 	for (uint32_t i = 1; i < c->track.depth; i++) {
@@ -195,38 +197,40 @@ static void keep_calls(struct task *task, const struct core *c)
 	}
 }
 
-static void go_on_with_calls(struct timeline *t, uint32_t core, uint64_t time, struct task *task)
+static void timeline_resume_calls(struct timeline *t, uint32_t core, uint64_t time,
+				  struct timeline_task *task)
 {
 	for (uint32_t i = 0; i < task->n_calls; i++)
-		begin(t, core, time, SPAN_FUNCTION | SPAN_CONT, task->calls[i], 0);
+		timeline_begin_span(t, core, time, SPAN_FUNCTION | SPAN_CONT, task->calls[i], 0);
 	free(task->calls);
 	task->calls = NULL;
 	task->n_calls = 0;
 }
 
-/* A system call begins in no function: those around its begin are on the way to it. */
-static void leave_calls(struct timeline *t, uint32_t core, uint64_t time)
+/* Cuts the functions on the path into a system call, as the call is not part of them. */
+static void timeline_cut_calls(struct timeline *t, uint32_t core, uint64_t time)
 {
 	const struct event_track *track = &t->cores[core].track;
 
 	while (track->depth > 1 && event_open_type(&track->open[track->depth - 1]) == SPAN_FUNCTION)
-		end(t, core, time, SPAN_CONT, 0);
+		timeline_end_span(t, core, time, SPAN_CONT, 0);
 }
 
-static void calls_function(struct timeline *t, uint32_t core, const struct timeline_call *call)
+static void timeline_on_function(struct timeline *t, uint32_t core,
+				 const struct timeline_call *call)
 {
-	struct core *c = &t->cores[core];
+	struct timeline_core *c = &t->cores[core];
 
 	if (c->track.depth >= CALLS_DEPTH)
 		c->too_deep++;
 	else
-		begin(t, core, call->time, SPAN_FUNCTION, call->symbol, 0);
+		timeline_begin_span(t, core, call->time, SPAN_FUNCTION, call->symbol, 0);
 }
 
-/* One that isn't open was called before anything was known, or is the way to a system call. */
-static void returns_from(struct timeline *t, uint32_t core, const struct timeline_call *call)
+/* Ends a function. One that is not open began before the trace, or leads to a system call. */
+static void timeline_on_return(struct timeline *t, uint32_t core, const struct timeline_call *call)
 {
-	struct core *c = &t->cores[core];
+	struct timeline_core *c = &t->cores[core];
 	uint32_t depth = c->track.depth;
 
 	if (c->too_deep) {
@@ -236,20 +240,20 @@ static void returns_from(struct timeline *t, uint32_t core, const struct timelin
 	for (; depth > 1; depth--) {
 		const struct event_open *open = &c->track.open[depth - 1];
 
-		if (is_interrupt(open))
+		if (timeline_is_interrupt(open))
 			return;
 		if (event_open_type(open) == SPAN_FUNCTION && open->what == call->symbol)
 			break;
 	}
 	if (depth <= 1)
 		return;
-	cut_to(t, core, call->time, depth);
-	end(t, core, call->time, 0, 0);
+	timeline_cut_to(t, core, call->time, depth);
+	timeline_end_span(t, core, call->time, 0, 0);
 }
 
-static void happens_call(struct timeline *t, uint32_t core, const struct timeline_call *call)
+static void timeline_on_call(struct timeline *t, uint32_t core, const struct timeline_call *call)
 {
-	struct core *c = &t->cores[core];
+	struct timeline_core *c = &t->cores[core];
 
 	if (call->what == TIMELINE_AGAIN)
 		c->calls_lost = false;
@@ -257,32 +261,32 @@ static void happens_call(struct timeline *t, uint32_t core, const struct timelin
 		c->calls_lost = true;
 	if (!c->begun)
 		return;
-	t->too_late += call->time < c->last && call->what <= TIMELINE_RETURN && !c->blind;
+	t->too_late += call->time < c->last && call->what <= TIMELINE_RETURN && !c->unrecorded;
 	if (call->what == TIMELINE_LOST || call->time < c->last) {
 		t->tasks.losses++;
-		lose_sight(t, core);
+		timeline_lose_core(t, core);
 	}
 	if (call->what == TIMELINE_AGAIN && call->time > c->last)
 		c->last = call->time;
-	if (c->blind || call->what > TIMELINE_RETURN)
+	if (c->unrecorded || call->what > TIMELINE_RETURN)
 		return;
 	if (call->what == TIMELINE_CALL)
-		calls_function(t, core, call);
+		timeline_on_function(t, core, call);
 	else
-		returns_from(t, core, call);
+		timeline_on_return(t, core, call);
 }
 
-/* Those up to `time`; of that very time, returns only: they come before what happens then. */
-static void happen_calls(struct timeline *t, uint32_t core, uint64_t time)
+/* Processes calls before `time`, and returns at `time`: those precede the event at that time. */
+static void timeline_run_calls(struct timeline *t, uint32_t core, uint64_t time)
 {
-	struct core *c = &t->cores[core];
+	struct timeline_core *c = &t->cores[core];
 
 	while (c->calls_done < c->calls.len) {
 		const struct timeline_call *call = &c->calls.items[c->calls_done];
 
 		if (call->time > time || (call->time == time && call->what == TIMELINE_CALL))
 			break;
-		happens_call(t, core, call);
+		timeline_on_call(t, core, call);
 		c->calls_done++;
 	}
 	if (c->calls_done < c->calls.len / 2 + 1)
@@ -293,64 +297,65 @@ static void happen_calls(struct timeline *t, uint32_t core, uint64_t time)
 	c->calls_done = 0;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
-static void leaves(struct timeline *t, uint32_t core, const struct act *act)
+static void timeline_task_leaves(struct timeline *t, uint32_t core, const struct act *act)
 {
-	struct task *task = act->a ? timeline_tasks_get(&t->tasks, act->a) : NULL;
-	struct core *c = &t->cores[core];
+	struct timeline_task *task = act->a ? timeline_tasks_get(&t->tasks, act->a) : NULL;
+	struct timeline_core *c = &t->cores[core];
 	uint8_t left = timeline_tasks_left(act->arg);
 
 	if (task) {
 		task->left = left;
 		task->in_fault = left != LEFT_RUNNABLE && left != LEFT_STOPPED &&
 				 left != LEFT_ENDED && !task->syscall && task->faulted;
-		keep_calls(task, c);
+		timeline_save_calls(task, c);
 		if (task->in_fault)
-			begin(t, core, act->time, SPAN_FAULT | SPAN_CONT, 0, 0);
+			timeline_begin_span(t, core, act->time, SPAN_FAULT | SPAN_CONT, 0, 0);
 	}
 	c->too_deep = 0;
-	cut_to(t, core, act->time, 1);
-	end(t, core, act->time, 0, act->a ? left : 0);
+	timeline_cut_to(t, core, act->time, 1);
+	timeline_end_span(t, core, act->time, 0, act->a ? left : 0);
 }
 
-static void comes(struct timeline *t, uint32_t core, uint64_t time, uint32_t tid)
+static void timeline_task_comes(struct timeline *t, uint32_t core, uint64_t time, uint32_t tid)
 {
-	struct task *task = tid ? timeline_tasks_get(&t->tasks, tid) : NULL;
+	struct timeline_task *task = tid ? timeline_tasks_get(&t->tasks, tid) : NULL;
 
 	t->cores[core].tid = tid;
 	if (!tid) {
-		begin(t, core, time, SPAN_IDLE, 0, 0);
+		timeline_begin_span(t, core, time, SPAN_IDLE, 0, 0);
 		return;
 	}
-	begin(t, core, time, SPAN_TASK, timeline_tasks_name(&t->tasks, t->writer, tid),
-	      task ? task->left : LEFT_UNKNOWN);
+	timeline_begin_span(t, core, time, SPAN_TASK,
+			    timeline_tasks_name(&t->tasks, t->writer, tid),
+			    task ? task->left : LEFT_UNKNOWN);
 	if (!task)
 		return;
 	if (task->syscall)
-		begin(t, core, time, SPAN_SYSCALL | SPAN_CONT, task->syscall - 1, 0);
-	go_on_with_calls(t, core, time, task);
-	if (task->in_fault) { /* when it ends isn't told: at once */
-		begin(t, core, time, SPAN_FAULT | SPAN_CONT, 0, 0);
-		end(t, core, time, 0, 0);
+		timeline_begin_span(t, core, time, SPAN_SYSCALL | SPAN_CONT, task->syscall - 1, 0);
+	timeline_resume_calls(t, core, time, task);
+	if (task->in_fault) { /* its end is not recorded: ends it at once */
+		timeline_begin_span(t, core, time, SPAN_FAULT | SPAN_CONT, 0, 0);
+		timeline_end_span(t, core, time, 0, 0);
 		task->in_fault = task->faulted = false;
 	}
 }
 
-static void switches(struct timeline *t, uint32_t core, const struct act *act)
+static void timeline_on_switch(struct timeline *t, uint32_t core, const struct act *act)
 {
-	leaves(t, core, act);
-	comes(t, core, act->time, act->b);
+	timeline_task_leaves(t, core, act);
+	timeline_task_comes(t, core, act->time, act->b);
 }
 
-static void wakes(struct timeline *t, uint32_t core, const struct act *act)
+static void timeline_on_wake(struct timeline *t, uint32_t core, const struct act *act)
 {
 	const struct event_wake wake = {
 		.time = act->time,
 		.task = timeline_tasks_name(&t->tasks, t->writer, act->a),
 		.waker = timeline_tasks_name(&t->tasks, t->writer, act->b),
 		.core = act->arg,
-		.flags = in_interrupt(&t->cores[core]) ? WAKE_INTERRUPT : 0,
+		.flags = timeline_in_interrupt(&t->cores[core]) ? WAKE_INTERRUPT : 0,
 	};
 	int err = event_writer_span(t->writer, core, EVENT_DOMAIN_MONOTONIC, EV_WAKE, act->time,
 				    act->time, &wake);
@@ -359,136 +364,136 @@ static void wakes(struct timeline *t, uint32_t core, const struct act *act)
 		t->err = err;
 }
 
-static void calls(struct timeline *t, uint32_t core, const struct act *act)
+static void timeline_on_syscall(struct timeline *t, uint32_t core, const struct act *act)
 {
-	struct task *task = timeline_tasks_get(&t->tasks, act->b);
+	struct timeline_task *task = timeline_tasks_get(&t->tasks, act->b);
 
 	if (task) {
 		task->syscall = act->a + 1;
 		task->faulted = false;
 	}
-	leave_calls(t, core, act->time);
-	begin(t, core, act->time, SPAN_SYSCALL, act->a, 0);
+	timeline_cut_calls(t, core, act->time);
+	timeline_begin_span(t, core, act->time, SPAN_SYSCALL, act->a, 0);
 }
 
-static void returns(struct timeline *t, uint32_t core, const struct act *act)
+static void timeline_on_syscall_end(struct timeline *t, uint32_t core, const struct act *act)
 {
-	struct task *task = timeline_tasks_get(&t->tasks, act->b);
+	struct timeline_task *task = timeline_tasks_get(&t->tasks, act->b);
 
 	if (task)
 		task->syscall = 0;
-	end_of(t, core, act->time, SPAN_SYSCALL);
+	timeline_end_type(t, core, act->time, SPAN_SYSCALL);
 }
 
-/* How long a fault took isn't told, but for one in which the task slept: leaves(). */
-static void faults(struct timeline *t, uint32_t core, const struct act *act)
+/* A fault has no end event; its length is known if the task slept: timeline_task_leaves(). */
+static void timeline_on_fault(struct timeline *t, uint32_t core, const struct act *act)
 {
-	struct task *task = timeline_tasks_get(&t->tasks, act->b);
+	struct timeline_task *task = timeline_tasks_get(&t->tasks, act->b);
 
 	if (task)
 		task->faulted = true;
-	begin(t, core, act->time, SPAN_FAULT, 0, 0);
-	end(t, core, act->time, 0, 0);
+	timeline_begin_span(t, core, act->time, SPAN_FAULT, 0, 0);
+	timeline_end_span(t, core, act->time, 0, 0);
 }
 
-static void spans(struct timeline *t, uint32_t core, const struct act *act)
+static void timeline_on_span(struct timeline *t, uint32_t core, const struct act *act)
 {
 	switch (act->type) {
 	case ACT_IRQ:
-		begin(t, core, act->time, SPAN_HARDIRQ, act->a, 0);
+		timeline_begin_span(t, core, act->time, SPAN_HARDIRQ, act->a, 0);
 		break;
 	case ACT_VECTOR:
-		begin(t, core, act->time, SPAN_HARDIRQ, SPAN_VECTOR + act->a, 0);
+		timeline_begin_span(t, core, act->time, SPAN_HARDIRQ, SPAN_VECTOR + act->a, 0);
 		break;
 	case ACT_IRQ_END:
 	case ACT_VECTOR_END:
-		end_of(t, core, act->time, SPAN_HARDIRQ);
+		timeline_end_type(t, core, act->time, SPAN_HARDIRQ);
 		break;
 	case ACT_SOFTIRQ:
-		begin(t, core, act->time, SPAN_SOFTIRQ, act->a, 0);
+		timeline_begin_span(t, core, act->time, SPAN_SOFTIRQ, act->a, 0);
 		break;
 	case ACT_SOFTIRQ_END:
-		end_of(t, core, act->time, SPAN_SOFTIRQ);
+		timeline_end_type(t, core, act->time, SPAN_SOFTIRQ);
 		break;
 	case ACT_IDLE:
-		begin(t, core, act->time, SPAN_IDLE, act->a + 1, 0);
+		timeline_begin_span(t, core, act->time, SPAN_IDLE, act->a + 1, 0);
 		break;
 	case ACT_IDLE_END:
-		end_of(t, core, act->time, SPAN_IDLE);
+		timeline_end_type(t, core, act->time, SPAN_IDLE);
 		break;
 	}
 }
 
-/* No interrupt is left open by it: a softirq interrupts no other. */
-static bool outside_interrupts(const struct act *act)
+/* Returns true if the event shows that no interrupt is open: a softirq interrupts no other. */
+static bool timeline_is_outside_interrupts(const struct act *act)
 {
 	return act->type != ACT_IRQ && act->type != ACT_IRQ_END && act->type != ACT_VECTOR &&
 	       act->type != ACT_VECTOR_END && act->type != ACT_WAKE;
 }
 
 /*
- * Who has the core, each event says. Where that is another than the last switch said, a switch is
- * missing, whatever the counter of losses says: some kernels run no program for some tasks. False:
- * what the event is part of isn't known.
+ * Returns false if the event's context is unknown. Each event names the core's task: if the last
+ * switch named another, a switch is missing, even if none is counted as lost, as some kernels do
+ * not run the program for some tasks.
  */
-static bool verify(struct timeline *t, uint32_t core, const struct act *act)
+static bool timeline_verify_core(struct timeline *t, uint32_t core, const struct act *act)
 {
 	const uint32_t tid = act->type == ACT_SWITCH ? act->a : act->b;
-	struct core *c = &t->cores[core];
+	struct timeline_core *c = &t->cores[core];
 
 	if (act->lost != c->lost || c->missed) {
 		c->lost = act->lost;
 		c->missed = false;
 		t->tasks.losses++;
-		lose_sight(t, core);
+		timeline_lose_core(t, core);
 	}
-	if (!c->blind && c->tid != tid) {
-		forget_call(t, c->tid);
-		forget_call(t, tid);
-		lose_sight(t, core);
+	if (!c->unrecorded && c->tid != tid) {
+		timeline_forget_call(t, c->tid);
+		timeline_forget_call(t, tid);
+		timeline_lose_core(t, core);
 	}
-	if (c->blind && !outside_interrupts(act))
+	if (c->unrecorded && !timeline_is_outside_interrupts(act))
 		return false;
-	if (c->blind)
-		see(t, core, act->time, tid);
+	if (c->unrecorded)
+		timeline_regain_core(t, core, act->time, tid);
 	return true;
 }
 
-static void happens(struct timeline *t, uint32_t core, const struct act *act)
+static void timeline_on_event(struct timeline *t, uint32_t core, const struct act *act)
 {
-	struct core *c = &t->cores[core];
+	struct timeline_core *c = &t->cores[core];
 
 	if (!c->begun) {
 		c->begun = true;
 		c->last = t->start < act->time ? t->start : act->time;
 		c->lost = act->lost;
-		lose_sight(t, core);
+		timeline_lose_core(t, core);
 	}
 	if (c->calls_lost) {
-		lose_sight(t, core);
+		timeline_lose_core(t, core);
 		c->lost = act->lost;
 		return;
 	}
-	if (!verify(t, core, act))
+	if (!timeline_verify_core(t, core, act))
 		return;
 	switch (act->type) {
 	case ACT_SWITCH:
-		switches(t, core, act);
+		timeline_on_switch(t, core, act);
 		break;
 	case ACT_WAKE:
-		wakes(t, core, act);
+		timeline_on_wake(t, core, act);
 		break;
 	case ACT_SYSCALL:
-		calls(t, core, act);
+		timeline_on_syscall(t, core, act);
 		break;
 	case ACT_SYSCALL_END:
-		returns(t, core, act);
+		timeline_on_syscall_end(t, core, act);
 		break;
 	case ACT_FAULT:
-		faults(t, core, act);
+		timeline_on_fault(t, core, act);
 		break;
 	default:
-		spans(t, core, act);
+		timeline_on_span(t, core, act);
 	}
 	c->last = act->time;
 }
@@ -510,8 +515,8 @@ int timeline_put(struct timeline *t, struct event_writer *writer, uint32_t core,
 	return err ? err : timeline_put(t, writer, core, act);
 }
 
-/* What is told is that some are missing, from the last that found room to the next that does. */
-static int wait(struct core *c, const struct timeline_call *call)
+/* Adds a call. If full, replaces the last one by TIMELINE_LOST, until calls find room again. */
+static int timeline_add_call(struct timeline_core *c, const struct timeline_call *call)
 {
 	int err = vec_push(&c->calls, *call);
 
@@ -527,7 +532,7 @@ static int wait(struct core *c, const struct timeline_call *call)
 
 int timeline_call(struct timeline *t, uint32_t core, const struct timeline_call *call)
 {
-	struct core *c;
+	struct timeline_core *c;
 	int err = 0;
 
 	if (core >= t->n_cores)
@@ -535,9 +540,10 @@ int timeline_call(struct timeline *t, uint32_t core, const struct timeline_call 
 	c = &t->cores[core];
 	if (c->calls_full && c->calls.len + 1 < c->calls.max) {
 		c->calls_full = false;
-		err = wait(c, &(struct timeline_call){ call->time, 0, TIMELINE_AGAIN });
+		err = timeline_add_call(c,
+					&(struct timeline_call){ call->time, 0, TIMELINE_AGAIN });
 	}
-	return err ? err : wait(c, call);
+	return err ? err : timeline_add_call(c, call);
 }
 
 uint64_t timeline_too_late(const struct timeline *t)
@@ -560,11 +566,11 @@ int timeline_settle(struct timeline *t, struct event_writer *writer, uint64_t un
 			timeline_tasks_named(&t->tasks, &act);
 			continue;
 		}
-		happen_calls(t, core, act.time);
-		happens(t, core, &act);
+		timeline_run_calls(t, core, act.time);
+		timeline_on_event(t, core, &act);
 	}
 	for (core = 0; core < t->n_cores; core++)
-		happen_calls(t, core, until);
+		timeline_run_calls(t, core, until);
 	t->settled = until;
 	return t->err;
 }
@@ -579,11 +585,11 @@ int timeline_end(struct timeline *t, struct event_writer *writer, uint64_t end_n
 	int err = timeline_settle(t, writer, UINT64_MAX);
 
 	for (uint32_t core = 0; core < t->n_cores; core++) {
-		struct core *c = &t->cores[core];
+		struct timeline_core *c = &t->cores[core];
 
 		if (c->begun && c->missed)
-			lose_sight(t, core);
-		cut_to(t, core, end_ns > c->last ? end_ns : c->last, 0);
+			timeline_lose_core(t, core);
+		timeline_cut_to(t, core, end_ns > c->last ? end_ns : c->last, 0);
 	}
 	return err ? err : t->err;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From what a CPU's programs noted (struct act) to spans of what it did: what nests in what, how a
- * task's system call goes on when it gets a CPU again, and when nothing is known. Pure: events in,
+ * Turns the events of CPUs (struct act) into nested spans: a task's system call continues when the
+ * task gets a CPU again, and times without events are marked as not recorded. Pure: events in,
  * EV_EDGE and EV_WAKE out.
  *
- * Memory: 64 bytes for each task that was seen, TASKS_MAX at most (timeline_tasks.h), and 256
- * for each that waits in functions; later tasks have no name. Of each core, 40 bytes for each event
- * that waits, TIMELINE_QUEUE_MAX at most (timeline_queue.h), and 16 for each function's,
- * TIMELINE_CALLS at most.
+ * Memory: 64 bytes per task, at most TASKS_MAX (timeline_tasks.h), later ones have no name; 256
+ * more per task that sleeps in traced functions. Per core, 40 bytes per waiting event, at most
+ * TIMELINE_QUEUE_MAX (timeline_queue.h), and 16 per waiting function call, at most TIMELINE_CALLS.
  */
 #ifndef HOSTLAT_PROBE_TIMELINE_H
 #define HOSTLAT_PROBE_TIMELINE_H
@@ -20,28 +19,28 @@
 struct timeline;
 
 /*
- * For cores 0 to `cores` - 1, of which nothing is known before `start_ns`. `name` says what a task
- * is called that was running before the programs could tell: 0 and `comm` (16 bytes) and *tgid
- * filled in, or -errno; it may be NULL. 0 or -ENOMEM.
+ * Returns 0 or -ENOMEM. Cores 0 to `cores` - 1 are not recorded before `start_ns`. `name` looks up
+ * a task that ran before the programs were attached: it fills `comm` (16 bytes) and *tgid and
+ * returns 0, or -errno; NULL: none.
  */
 int timeline_new(struct timeline **out, uint32_t cores, uint64_t start_ns,
 		 int (*name)(uint32_t tid, char *comm, uint32_t *tgid));
 void timeline_free(struct timeline *t);
 
 /*
- * The next event of a core. They wait until timeline_settle(); until then their times may be out of
- * order: interrupts take their place before what they interrupt reads the clock. One from before
- * what is settled is lost. Returns the writer's error, or -ENOMEM.
+ * Adds the next event of a core, which waits for timeline_settle(). Events may be slightly out of
+ * order, as an interrupt can come between reserving an entry and reading the clock. An event older
+ * than the settled time is lost. Returns 0, the writer's error, or -ENOMEM.
  */
 int timeline_put(struct timeline *t, struct event_writer *writer, uint32_t core,
 		 const struct act *act);
 
-/* Functions of the kernel as another source tells them, in the order of their times. */
+/* Calls and returns of kernel functions, from another source, in the order of time. */
 enum timeline_call_what {
 	TIMELINE_CALL,
 	TIMELINE_RETURN,
-	TIMELINE_LOST,	/* events are missing from here on: the core is blind ... */
-	TIMELINE_AGAIN,	/* ... up to here, or rather to what comes next of the other events */
+	TIMELINE_LOST,	/* events are missing from here on: the core is not recorded */
+	TIMELINE_AGAIN,	/* the missing events end here; recorded from the next event on */
 };
 
 struct timeline_call {
@@ -50,25 +49,25 @@ struct timeline_call {
 	enum timeline_call_what what;
 };
 
-/* Beyond this many that wait they are lost. */
+/* Calls that can wait; more are lost. */
 #define TIMELINE_CALLS (1U << 20)
 
-/* 0 or -ENOMEM. */
+/* Adds a call or return. Returns 0 or -ENOMEM. */
 int timeline_call(struct timeline *t, uint32_t core, const struct timeline_call *call);
 
 /*
- * Both kinds of events of all cores are there up to `until`, which never falls: they are written in
- * the order of time over all cores. Returns the writer's error.
+ * Writes the events of all cores up to `until`, in the order of time. The caller has added all of
+ * both kinds up to then; `until` must not decrease. Returns 0 or the writer's error.
  */
 int timeline_settle(struct timeline *t, struct event_writer *writer, uint64_t until);
 
-/* Events that came after that, against the promise: at least so many are missing. */
+/* Returns the number of events that came too late to be written. */
 uint64_t timeline_too_late(const struct timeline *t);
 
-/* The core's count of losses after its last event; when all are settled. */
+/* Sets the core's final count of losses, after all events are settled. */
 void timeline_lost(struct timeline *t, uint32_t core, uint32_t lost);
 
-/* Nothing more will come: what is open ends at `end_ns`, as cut. */
+/* Ends the timeline: cuts open spans at `end_ns`. Returns 0 or the writer's error. */
 int timeline_end(struct timeline *t, struct event_writer *writer, uint64_t end_ns);
 
 #endif

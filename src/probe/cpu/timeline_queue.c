@@ -8,20 +8,20 @@
 #include "base/heap.h"
 #include "base/vec.h"
 
-struct waiting {
-	uint64_t time; /* an ACT_NAME's, too */
+struct timeline_queue_item {
+	uint64_t time; /* set for ACT_NAME as well */
 	struct act act;
 };
 
-struct core {
-	struct waiting_vec VEC_OF(struct waiting) acts; /* by time */
-	size_t done;   /* the first of them wait no more */
-	uint64_t next; /* time of the first that does; UINT64_MAX: none */
+struct timeline_queue_core {
+	struct waiting_vec VEC_OF(struct timeline_queue_item) acts; /* by time */
+	size_t done;   /* the first of them are removed */
+	uint64_t next; /* time of the first waiting event; UINT64_MAX: none */
 };
 
 struct timeline_queue {
-	struct core *cores;
-	void **heap;   /* of them, by `next` */
+	struct timeline_queue_core *cores;
+	void **heap;   /* pointers to `cores`, by `next` */
 	uint32_t n;
 };
 
@@ -59,7 +59,7 @@ void timeline_queue_free(struct timeline_queue *q)
 	free(q);
 }
 
-static void forget_done(struct core *c)
+static void timeline_queue_forget_done(struct timeline_queue_core *c)
 {
 	c->acts.len -= c->done;
 	if (c->acts.len)
@@ -68,60 +68,60 @@ static void forget_done(struct core *c)
 	c->done = 0;
 }
 
-static void set_next(struct core *c)
+static void timeline_queue_set_next(struct timeline_queue_core *c)
 {
 	c->next = c->done < c->acts.len ? c->acts.items[c->done].time : UINT64_MAX;
 }
 
 int timeline_queue_put(struct timeline_queue *q, uint32_t core, const struct act *act)
 {
-	struct core *c = &q->cores[core];
+	struct timeline_queue_core *c = &q->cores[core];
 	uint64_t time = act->time;
 	size_t at;
 	int err;
 
 	if (c->done > c->acts.len / 2)
-		forget_done(c);
+		timeline_queue_forget_done(c);
 	if (act->type == ACT_NAME)
 		time = c->acts.len > c->done ? vec_last(&c->acts)->time : 0;
-	err = vec_push(&c->acts, (struct waiting){ time, *act });
+	err = vec_push(&c->acts, (struct timeline_queue_item){ time, *act });
 	if (err)
 		return err;
 	for (at = c->acts.len - 1; at > c->done && c->acts.items[at - 1].time > time; at--)
 		c->acts.items[at] = c->acts.items[at - 1];
-	c->acts.items[at] = (struct waiting){ time, *act };
-	set_next(c);
+	c->acts.items[at] = (struct timeline_queue_item){ time, *act };
+	timeline_queue_set_next(c);
 	return 0;
 }
 
-static bool before(const void *a, const void *b)
+static bool timeline_queue_before(const void *a, const void *b)
 {
-	const struct core *x = a, *y = b;
+	const struct timeline_queue_core *x = a, *y = b;
 
 	return x->next != y->next ? x->next < y->next : x < y;
 }
 
 void timeline_queue_order(struct timeline_queue *q)
 {
-	heap_order(q->heap, q->n, before);
+	heap_order(q->heap, q->n, timeline_queue_before);
 }
 
 bool timeline_queue_next(struct timeline_queue *q, uint64_t until, uint32_t *core, struct act *act)
 {
-	struct core *c = q->heap[0];
+	struct timeline_queue_core *c = q->heap[0];
 
 	if (c->done == c->acts.len || c->next > until)
 		return false;
 	*core = (uint32_t)(c - q->cores);
 	*act = c->acts.items[c->done++].act;
-	set_next(c);
-	heap_sift(q->heap, q->n, 0, before);
+	timeline_queue_set_next(c);
+	heap_sift(q->heap, q->n, 0, timeline_queue_before);
 	return true;
 }
 
 uint64_t timeline_queue_middle(const struct timeline_queue *q, uint32_t core)
 {
-	const struct core *c = &q->cores[core];
+	const struct timeline_queue_core *c = &q->cores[core];
 
 	return c->acts.items[c->done + (c->acts.len - c->done) / 2].time;
 }

@@ -28,7 +28,8 @@ void timeline_tasks_release(struct timeline_tasks *t)
 	free(t->at);
 }
 
-static struct task *find(struct task *tasks, uint32_t room, uint32_t tid)
+static struct timeline_task *timeline_tasks_find(struct timeline_task *tasks, uint32_t room,
+						 uint32_t tid)
 {
 	uint32_t i = tid * 0x9e3779b1U & (room - 1);
 
@@ -37,27 +38,27 @@ static struct task *find(struct task *tasks, uint32_t room, uint32_t tid)
 	return &tasks[i];
 }
 
-static bool grow(struct timeline_tasks *t)
+static bool timeline_tasks_grow(struct timeline_tasks *t)
 {
-	struct task *more = t->room < 2 * TASKS_MAX ?
+	struct timeline_task *more = t->room < 2 * TASKS_MAX ?
 			    calloc(2UL * t->room, sizeof(*more)) : NULL;
 
 	if (!more)
 		return false;
 	for (uint32_t i = 0; i < t->room; i++)
 		if (t->at[i].tid)
-			*find(more, 2 * t->room, t->at[i].tid) = t->at[i];
+			*timeline_tasks_find(more, 2 * t->room, t->at[i].tid) = t->at[i];
 	free(t->at);
 	t->at = more;
 	t->room *= 2;
 	return true;
 }
 
-struct task *timeline_tasks_get(struct timeline_tasks *t, uint32_t tid)
+struct timeline_task *timeline_tasks_get(struct timeline_tasks *t, uint32_t tid)
 {
-	struct task *task = find(t->at, t->room, tid);
+	struct timeline_task *task = timeline_tasks_find(t->at, t->room, tid);
 
-	if (task->tid && task->losses != t->losses) { /* it may have returned or run meanwhile */
+	if (task->tid && task->losses != t->losses) { /* it may have run meanwhile */
 		task->losses = t->losses;
 		task->left = LEFT_UNKNOWN;
 		task->syscall = 0;
@@ -67,9 +68,9 @@ struct task *timeline_tasks_get(struct timeline_tasks *t, uint32_t tid)
 	if (task->tid)
 		return task;
 	if (t->n >= t->room / 2) {
-		if (!grow(t))
+		if (!timeline_tasks_grow(t))
 			return NULL;
-		task = find(t->at, t->room, tid);
+		task = timeline_tasks_find(t->at, t->room, tid);
 	}
 	t->n++;
 	task->tid = tid;
@@ -79,7 +80,7 @@ struct task *timeline_tasks_get(struct timeline_tasks *t, uint32_t tid)
 
 uint32_t timeline_tasks_name(struct timeline_tasks *t, struct event_writer *writer, uint32_t tid)
 {
-	struct task *task = tid ? timeline_tasks_get(t, tid) : NULL;
+	struct timeline_task *task = tid ? timeline_tasks_get(t, tid) : NULL;
 	char text[64];
 
 	if (!task)
@@ -99,13 +100,15 @@ uint32_t timeline_tasks_name(struct timeline_tasks *t, struct event_writer *writ
 
 void timeline_tasks_named(struct timeline_tasks *t, const struct act *act)
 {
-	struct task *task = timeline_tasks_get(t, act->a);
+	struct timeline_task *task = timeline_tasks_get(t, act->a);
 
 	if (!task)
 		return;
-	if (task->tgid != act->tgid) { /* its number was another's: nothing else of that holds */
+	if (task->tgid != act->tgid) { /* the number is reused: drops the old task's state */
 		free(task->calls);
-		*task = (struct task){ .tid = act->a, .tgid = act->tgid, .losses = t->losses };
+		*task = (struct timeline_task){ .tid = act->a,
+						.tgid = act->tgid,
+						.losses = t->losses };
 	}
 	memcpy(task->comm, act->comm, sizeof(task->comm));
 	task->comm[sizeof(task->comm) - 1] = '\0';

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the programs cost, from traffic of our own over loopback while the kernel's statistics are
- * on: one message at a time to a thread that sleeps for it, back to back and with two pauses. Other
- * traffic of the host that comes by meanwhile is counted along with ours.
+ * Measures the cost of the programs with traffic over loopback while the kernel's statistics are
+ * on: one message at a time to a thread that sleeps, back to back and with two lengths of pause.
+ * Other traffic of the host during that time is included.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -19,7 +19,8 @@
 
 #include "base/bug.h"
 #include "clock/clock.h"
-#include "probe/packet/pair.h"
+#include "probe/packet/cost.h"
+#include "probe/packet/loopback_pair.h"
 #include "probe/packet/pkt_internal.h"
 #include "bpf/watch.skel.h"
 
@@ -27,21 +28,21 @@
 
 struct calibration {
 	struct pkt_probe *probe;
-	struct price_sample sample[COST_CLASSES][PRICE_POINTS][PRICE_BATCHES];
-	struct cost_stats before;
+	struct cost_sample sample[COST_CLASSES][COST_POINTS][COST_BATCHES];
+	struct cost_run_stats before;
 };
 
 /* ---- traffic ---- */
 
-struct reader {
+struct calibrate_reader {
 	struct loopback_pair pair;
-	int read_fd; /* counts what was read */
+	int read_fd; /* eventfd: messages read */
 	pthread_t thread;
 };
 
-static void *read_all(void *arg)
+static void *calibrate_read_all(void *arg)
 {
-	struct reader *r = arg;
+	struct calibrate_reader *r = arg;
 	uint64_t one = 1;
 	char c = 1;
 
@@ -51,16 +52,16 @@ static void *read_all(void *arg)
 	return NULL;
 }
 
-static int reader_start(struct reader *r, int type)
+static int calibrate_reader_start(struct calibrate_reader *r, int type)
 {
 	const struct timeval limit = { .tv_sec = PATIENCE_MS / 1000 };
-	int err = loopback_pair(AF_INET, type, &r->pair);
+	int err = loopback_pair_open(AF_INET, type, &r->pair);
 
 	if (err)
 		return err;
 	setsockopt(r->pair.rx, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	r->read_fd = eventfd(0, EFD_CLOEXEC);
-	err = r->read_fd < 0 ? -errno : -pthread_create(&r->thread, NULL, read_all, r);
+	err = r->read_fd < 0 ? -errno : -pthread_create(&r->thread, NULL, calibrate_read_all, r);
 	if (err) {
 		loopback_pair_close(&r->pair);
 		if (r->read_fd >= 0)
@@ -69,7 +70,7 @@ static int reader_start(struct reader *r, int type)
 	return err;
 }
 
-static int send_one(struct reader *r, char what)
+static int calibrate_send_one(struct calibrate_reader *r, char what)
 {
 	struct pollfd p = { .fd = r->read_fd, .events = POLLIN };
 	uint64_t n;
@@ -81,89 +82,91 @@ static int send_one(struct reader *r, char what)
 	return read(r->read_fd, &n, sizeof(n)) == sizeof(n) ? 0 : -errno;
 }
 
-static void reader_stop(struct reader *r)
+static void calibrate_reader_stop(struct calibrate_reader *r)
 {
-	(void)!send_one(r, 0);
+	(void)!calibrate_send_one(r, 0);
 	pthread_join(r->thread, NULL);
 	loopback_pair_close(&r->pair);
 	close(r->read_fd);
 }
 
-/* ---- prices ---- */
+/* ---- samples ---- */
 
-static void add(struct price_sample *s, double ns, double n, double gap_ns)
+static void calibrate_add_sample(struct cost_sample *s, double ns, double n, double gap_ns)
 {
 	s->ns += ns;
 	s->n += n;
 	s->gaps_ns += n * gap_ns;
 }
 
-static void add_class(struct calibration *cal, enum cost_class class, int pace, int batch,
-		      const struct cost_use *use, double ns)
+static void calibrate_add_class(struct calibration *cal, enum cost_class class, int pace, int batch,
+				const struct cost_use *use, double ns)
 {
-	add(&cal->sample[class][pace][batch], ns, use->n[class], use->gap_ns[class]);
+	calibrate_add_sample(&cal->sample[class][pace][batch], ns, use->n[class],
+			     use->gap_ns[class]);
 }
 
-/* What ran since the last reading, as a part of the sample of this batch; batch < 0: of none. */
-static int take(struct calibration *cal, enum cost_class class, int pace, int batch)
+/* Adds the runs since the last reading to the batch's sample; batch < 0: discards them. */
+static int calibrate_add_batch(struct calibration *cal, enum cost_class class, int pace, int batch)
 {
-	const struct price *passed = &cal->probe->cost.curve[COST_PASSED];
+	const struct cost_curve *passed = &cal->probe->cost->curve[COST_PASSED];
 	double ns[COST_CLASSES], measured, price;
-	struct cost_stats now;
+	struct cost_run_stats now;
 	struct cost_use use;
 
-	pkt_count(cal->probe);
-	pkt_cost_stats(cal->probe, &now);
-	if (!pkt_cost_use(cal->probe, &use))
+	pkt_snapshot_skip(cal->probe);
+	pkt_cost_read_stats(cal->probe, &now);
+	if (!pkt_cost_count_use(cal->probe, &use))
 		return -ENOENT;
 	for (int i = 0; i < COST_CLASSES; i++) {
 		ns[i] = now.run_ns[i] - cal->before.run_ns[i];
-		ns[i] -= cal->probe->cost.floor_ns * (now.runs[i] - cal->before.runs[i]);
+		ns[i] -= cal->probe->cost->floor_ns * (now.runs[i] - cal->before.runs[i]);
 	}
 	cal->before = now;
 	if (batch < 0)
 		return 0;
 	for (int i = 0; i < COST_CLASSES && !cal->probe->one_in; i++)
-		if (ns[i] < 1) /* so little that the floor's error is more */
+		if (ns[i] < 1) /* less than the error of the floor */
 			ns[i] = 1;
-	add_class(cal, COST_TASKS, pace, batch, &use, ns[COST_TASKS]);
-	add_class(cal, cal->probe->one_in ? COST_ARRIVAL : COST_ARRIVAL_PASSED, pace, batch, &use,
-		  ns[COST_ARRIVAL]);
-	add_class(cal, cal->probe->one_in ? COST_DEPARTURE : COST_DEPARTURE_PASSED, pace, batch,
-		  &use, ns[COST_DEPARTURE]);
+	calibrate_add_class(cal, COST_TASKS, pace, batch, &use, ns[COST_TASKS]);
+	calibrate_add_class(cal, cal->probe->one_in ? COST_ARRIVAL : COST_ARRIVAL_PASSED, pace,
+			    batch, &use, ns[COST_ARRIVAL]);
+	calibrate_add_class(cal, cal->probe->one_in ? COST_DEPARTURE : COST_DEPARTURE_PASSED, pace,
+			    batch, &use, ns[COST_DEPARTURE]);
 	if (class == COST_PASSED) {
-		add_class(cal, class, pace, batch, &use, ns[COST_TCP]);
+		calibrate_add_class(cal, class, pace, batch, &use, ns[COST_TCP]);
 		return 0;
 	}
 	measured = use.n[COST_TCP] + use.n[COST_UDP];
 	if (passed->known) {
-		price = price_at(passed, use.gap_ns[COST_PASSED]);
+		price = cost_curve_at(passed, use.gap_ns[COST_PASSED]);
 		ns[COST_TCP] -= use.n[COST_PASSED] * price;
-		if (ns[COST_TCP] < measured * price) /* it is one more thing to do, not less */
+		if (ns[COST_TCP] < measured * price) /* at least an excluded packet's cost */
 			ns[COST_TCP] = measured * price;
 	}
-	add(&cal->sample[class][pace][batch], ns[COST_TCP], measured, use.gap_ns[class]);
+	calibrate_add_sample(&cal->sample[class][pace][batch], ns[COST_TCP], measured,
+			     use.gap_ns[class]);
 	return 0;
 }
 
-static int run_batch(struct calibration *cal, struct reader *r, enum cost_class class, int pace,
-		     int batch)
+static int calibrate_run_batch(struct calibration *cal, struct calibrate_reader *r,
+			       enum cost_class class, int pace, int batch)
 {
-	int err = take(cal, class, pace, -1);
+	int err = calibrate_add_batch(cal, class, pace, -1);
 
-	for (uint32_t i = 0; i < price_paces[pace].messages && !err; i++) {
-		if (price_paces[pace].pause_ns)
+	for (uint32_t i = 0; i < cost_model_paces[pace].messages && !err; i++) {
+		if (cost_model_paces[pace].pause_ns)
 			clock_sleep_until(clock_system(), clock_now() +
-					  price_paces[pace].pause_ns);
-		err = send_one(r, 1);
+					  cost_model_paces[pace].pause_ns);
+		err = calibrate_send_one(r, 1);
 	}
-	return err ? err : take(cal, class, pace, batch);
+	return err ? err : calibrate_add_batch(cal, class, pace, batch);
 }
 
-static int run_traffic(struct calibration *cal, enum cost_class class, int type)
+static int calibrate_run_traffic(struct calibration *cal, enum cost_class class, int type)
 {
-	struct reader r;
-	int err = reader_start(&r, type);
+	struct calibrate_reader r;
+	int err = calibrate_reader_start(&r, type);
 
 	if (err)
 		return err;
@@ -171,49 +174,49 @@ static int run_traffic(struct calibration *cal, enum cost_class class, int type)
 		cal->probe->skel->bss->test_port = r.pair.port;
 		cal->probe->skel->bss->test_tgid = getpid();
 	}
-	for (int i = 0; i < PRICE_POINTS * PRICE_BATCHES && !err; i++)
-		err = run_batch(cal, &r, class, i / PRICE_BATCHES, i % PRICE_BATCHES);
-	reader_stop(&r);
+	for (int i = 0; i < COST_POINTS * COST_BATCHES && !err; i++)
+		err = calibrate_run_batch(cal, &r, class, i / COST_BATCHES, i % COST_BATCHES);
+	calibrate_reader_stop(&r);
 	cal->probe->skel->bss->test_port = NO_TEST_PORT;
 	cal->probe->skel->bss->test_tgid = 0;
 	return err;
 }
 
-static int calibrate(struct calibration *cal)
+static int calibrate_all(struct calibration *cal)
 {
-	struct cost *cost = &cal->probe->cost;
+	struct cost *cost = cal->probe->cost;
 	int err = 0;
 
-	cost->floor_ns = price_floor();
+	cost->floor_ns = cost_model_floor();
 	if (pkt_samples(cal->probe))
-		pkt_sample_none(cal->probe);
-	if (pkt_samples(cal->probe) || pkt_filtered(cal->probe)) {
-		err = run_traffic(cal, COST_PASSED, SOCK_STREAM);
-		price_draw(&cost->curve[COST_PASSED], cal->sample[COST_PASSED]);
+		pkt_set_sampling_none(cal->probe);
+	if (pkt_samples(cal->probe) || pkt_is_filtered(cal->probe)) {
+		err = calibrate_run_traffic(cal, COST_PASSED, SOCK_STREAM);
+		cost_curve_fit(&cost->curve[COST_PASSED], cal->sample[COST_PASSED]);
 	}
-	pkt_sample(cal->probe, 1);
+	pkt_set_sampling(cal->probe, 1);
 	if (!err)
-		err = run_traffic(cal, COST_TCP, SOCK_STREAM);
+		err = calibrate_run_traffic(cal, COST_TCP, SOCK_STREAM);
 	if (!err)
-		err = run_traffic(cal, COST_UDP, SOCK_DGRAM);
+		err = calibrate_run_traffic(cal, COST_UDP, SOCK_DGRAM);
 	for (int i = 0; i < COST_CLASSES && !err; i++)
 		if (i != COST_PASSED)
-			price_draw(&cost->curve[i], cal->sample[i]);
+			cost_curve_fit(&cost->curve[i], cal->sample[i]);
 	return err;
 }
 
 void pkt_calibrate(struct pkt_probe *probe)
 {
 	struct calibration cal = { .probe = probe };
-	struct cost *cost = &probe->cost;
-	int err = calibrate(&cal);
+	struct cost *cost = probe->cost;
+	int err = calibrate_all(&cal);
 
 	if (err)
 		snprintf(cost->why, sizeof(cost->why), "the self-test's traffic failed: %s",
 			 strerror(-err));
 	else if (probe->config.ifname && !cost->curve[COST_TCP].known)
 		snprintf(cost->why, sizeof(cost->why),
-			 "the self-test's traffic doesn't come by --ifname");
+			 "the self-test's traffic does not pass --ifname");
 	else
-		snprintf(cost->why, sizeof(cost->why), "too little ran in the self-test");
+		snprintf(cost->why, sizeof(cost->why), "too few programs ran in the self-test");
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the probe itself costs: its process by the kernel's accounting, its programs by the
- * kernel's BPF statistics where an administrator has them on (kernel.bpf_stats_enabled), else by an
- * estimate.
+ * Overhead of the probe's programs: the kernel's BPF statistics where an administrator has them on
+ * (kernel.bpf_stats_enabled), else an estimate.
  *
  * hostlat does not switch the statistics on while it measures: that rewrites the kernel's code,
- * interrupting every CPU, and they then cost as much as the programs. The estimate counts what
- * makes programs run - context switches, packets received, packets measured - and takes each at the
- * price that calibrate.c has found in the self-test. A price is one of three, between them
- * linear in the logarithm of the gap: how long ago the same happened on that CPU, on average.
+ * interrupting every CPU, and they then cost as much as the programs. The estimate counts the
+ * events that make programs run (context switches, packets received, packets measured) and
+ * multiplies each by its cost per run, which calibrate.c measures in the self-test (cost_model.h).
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -17,17 +15,20 @@
 #include <stdlib.h>
 
 #include "clock/clock.h"
-#include "probe/cpu/activity.h"
 #include "probe/common/prog_stats.h"
+#include "probe/cpu/activity.h"
+#include "probe/packet/cost.h"
+#include "probe/packet/hook_select.h"
+#include "probe/packet/messages.h"
 #include "probe/packet/pkt_internal.h"
 
 #define SOFTNET_MAX (16UL << 20)
 
 /* ---- the kernel's statistics ---- */
 
-void pkt_cost_stats(const struct pkt_probe *probe, struct cost_stats *stats)
+void pkt_cost_read_stats(const struct pkt_probe *probe, struct cost_run_stats *stats)
 {
-	*stats = (struct cost_stats){};
+	*stats = (struct cost_run_stats){};
 	for (uint32_t i = 0; i < probe->n_attached; i++) {
 		const struct attachment *a = &probe->attached[i];
 
@@ -35,18 +36,18 @@ void pkt_cost_stats(const struct pkt_probe *probe, struct cost_stats *stats)
 	}
 }
 
-/* Returns false if they were off at either end. */
-static bool measured(struct pkt_probe *probe, uint64_t *ns)
+/* Returns false if the statistics were off at the begin or the end of the interval. */
+static bool cost_from_stats(struct pkt_probe *probe, uint64_t *ns)
 {
-	struct cost *c = &probe->cost;
-	struct cost_stats now;
+	struct cost *c = probe->cost;
+	struct cost_run_stats now;
 	bool were_on = c->stats_were_on;
 	double sum = 0;
 
 	c->stats_were_on = prog_stats_are_on();
 	if (!were_on && !c->stats_were_on)
 		return false;
-	pkt_cost_stats(probe, &now);
+	pkt_cost_read_stats(probe, &now);
 	if (probe->config.activity || probe->marks) {
 		uint64_t run_ns = 0, runs = 0;
 
@@ -67,12 +68,12 @@ static bool measured(struct pkt_probe *probe, uint64_t *ns)
 
 /* ---- how often ---- */
 
-/* Happenings by CPU: their number, and on how many CPUs in effect ((sum n)^2 / sum n^2). */
-struct spread {
+/* Events by CPU: their number, and the effective number of CPUs ((sum n)^2 / sum n^2). */
+struct cost_events {
 	double n, squares;
 };
 
-static void spread_add(struct spread *s, uint32_t now, uint64_t *before)
+static void cost_events_add(struct cost_events *s, uint32_t now, uint64_t *before)
 {
 	double n = (uint32_t)(now - (uint32_t)*before); /* the kernel's counter has 32 bits, too */
 
@@ -81,26 +82,27 @@ static void spread_add(struct spread *s, uint32_t now, uint64_t *before)
 	s->squares += n * n;
 }
 
-static double spread_cpus(const struct spread *s)
+static double cost_events_cpus(const struct cost_events *s)
 {
 	return s->squares > 0 ? s->n * s->n / s->squares : 1;
 }
 
-static void count_switches(struct pkt_probe *probe, struct spread *s)
+static void cost_count_switches(struct pkt_probe *probe, struct cost_events *s)
 {
 	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++)
-		spread_add(s, pkt_cpu(probe, cpu)->switches, &probe->cost.switches_before[cpu]);
+		cost_events_add(s, pkt_cpu(probe, cpu)->switches,
+				&probe->cost->switches_before[cpu]);
 }
 
-static void count_departures(struct pkt_probe *probe, struct spread *s)
+static void cost_count_departures(struct pkt_probe *probe, struct cost_events *s)
 {
 	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++)
-		spread_add(s, pkt_cpu(probe, cpu)->departures,
-			   &probe->cost.departures_before[cpu]);
+		cost_events_add(s, pkt_cpu(probe, cpu)->departures,
+				&probe->cost->departures_before[cpu]);
 }
 
 /* net/core/net-procfs.c: a line per CPU online, the packets received first, all in hex. */
-static bool count_packets(struct pkt_probe *probe, struct spread *s)
+static bool cost_count_packets(struct pkt_probe *probe, struct cost_events *s)
 {
 	char *text, *rest, *line;
 	uint32_t cpu = 0;
@@ -110,12 +112,12 @@ static bool count_packets(struct pkt_probe *probe, struct spread *s)
 	if (err < 0)
 		return false;
 	for (rest = text; cpu < probe->ncpus && (line = host_next_line(&rest)); cpu++)
-		spread_add(s, strtoul(line, NULL, 16), &probe->cost.packets_before[cpu]);
+		cost_events_add(s, strtoul(line, NULL, 16), &probe->cost->packets_before[cpu]);
 	free(text);
 	return cpu;
 }
 
-bool pkt_filtered(const struct pkt_probe *probe)
+bool pkt_is_filtered(const struct pkt_probe *probe)
 {
 	const struct pkt_probe_config *c = &probe->config;
 
@@ -123,23 +125,23 @@ bool pkt_filtered(const struct pkt_probe *probe)
 	       c->min_queue;
 }
 
-static bool leaves(enum cost_class class)
+static bool cost_is_of_departure(enum cost_class class)
 {
 	return class == COST_DEPARTURE || class == COST_DEPARTURE_PASSED;
 }
 
-bool pkt_cost_use(struct pkt_probe *probe, struct cost_use *use)
+bool pkt_cost_count_use(struct pkt_probe *probe, struct cost_use *use)
 {
 	uint64_t now = clock_now();
-	double elapsed = now - probe->cost.since_ns, rest, measured;
-	struct spread switches = {}, packets = {}, departures = {};
+	double elapsed = now - probe->cost->since_ns, rest, measured;
+	struct cost_events switches = {}, packets = {}, departures = {};
 	bool receives = probe->config.stages & INGRESS_STAGES; /* else nothing runs there */
 
 	*use = (struct cost_use){};
-	probe->cost.since_ns = now;
-	count_switches(probe, &switches);
-	count_departures(probe, &departures);
-	if (!count_packets(probe, &packets))
+	probe->cost->since_ns = now;
+	cost_count_switches(probe, &switches);
+	cost_count_departures(probe, &departures);
+	if (!cost_count_packets(probe, &packets))
 		return false;
 	use->n[COST_TASKS] = switches.n;
 	measured = probe->one_in ? 1.0 / probe->one_in : 0;
@@ -148,41 +150,43 @@ bool pkt_cost_use(struct pkt_probe *probe, struct cost_use *use)
 	use->n[COST_DEPARTURE] = departures.n * measured;
 	use->n[COST_DEPARTURE_PASSED] = departures.n * (1 - measured);
 	for (int p = 0; p < ROW_PROTOS; p++) {
-		use->n[COST_TCP + p] = probe->seen[p] - probe->cost.seen_before[p];
-		probe->cost.seen_before[p] = probe->seen[p];
+		use->n[COST_TCP + p] = probe->seen[p] - probe->cost->seen_before[p];
+		probe->cost->seen_before[p] = probe->seen[p];
 	}
 	rest = packets.n - use->n[COST_TCP] - use->n[COST_UDP];
 	use->n[COST_PASSED] = receives && rest > 0 &&
-			      (pkt_filtered(probe) || pkt_samples(probe)) ? rest : 0;
+			      (pkt_is_filtered(probe) || pkt_samples(probe)) ? rest : 0;
 	for (int i = 0; i < COST_CLASSES; i++)
-		use->gap_ns[i] = elapsed * spread_cpus(i == COST_TASKS ? &switches :
-						       leaves(i) ? &departures : &packets) /
+		use->gap_ns[i] = elapsed *
+				 cost_events_cpus(i == COST_TASKS	    ? &switches
+						  : cost_is_of_departure(i) ? &departures
+									    : &packets) /
 				 (use->n[i] > 1 ? use->n[i] : 1);
 	return true;
 }
 
 /* ---- the estimate ---- */
 
-static bool estimated(struct pkt_probe *probe, uint64_t *ns)
+static bool cost_from_model(struct pkt_probe *probe, uint64_t *ns)
 {
-	struct cost *c = &probe->cost;
+	struct cost *c = probe->cost;
 	struct cost_use use;
 	double sum = 0;
 
 	if (probe->config.probe) {
-		snprintf(c->why, sizeof(c->why), "what --probe costs is known only with "
+		snprintf(c->why, sizeof(c->why), "the overhead of --probe is known only with "
 			 "kernel.bpf_stats_enabled=1");
-		pkt_cost_use(probe, &use);
+		pkt_cost_count_use(probe, &use);
 		return false;
 	}
-	if (pkt_asked(probe, ARRIVAL_STAGES)) {
-		snprintf(c->why, sizeof(c->why), "what `irq` and `poll` cost is known only with "
-			 "kernel.bpf_stats_enabled=1");
-		pkt_cost_use(probe, &use);
+	if (pkt_stages_selected(probe, ARRIVAL_STAGES)) {
+		snprintf(c->why, sizeof(c->why), "the overhead of `irq` and `poll` is known only "
+			 "with kernel.bpf_stats_enabled=1");
+		pkt_cost_count_use(probe, &use);
 		return false;
 	}
-	if (!pkt_cost_use(probe, &use)) {
-		snprintf(c->why, sizeof(c->why), "net/softnet_stat of /proc can't be read");
+	if (!pkt_cost_count_use(probe, &use)) {
+		snprintf(c->why, sizeof(c->why), "/proc/net/softnet_stat cannot be read");
 		return false;
 	}
 	for (int i = 0; i < COST_CLASSES; i++) {
@@ -190,22 +194,22 @@ static bool estimated(struct pkt_probe *probe, uint64_t *ns)
 			continue;
 		if (!c->curve[i].known)
 			return false;
-		sum += use.n[i] * price_at(&c->curve[i], use.gap_ns[i]);
+		sum += use.n[i] * cost_curve_at(&c->curve[i], use.gap_ns[i]);
 	}
 	*ns = (uint64_t)sum;
 	return true;
 }
 
-bool watch_bpf_ns(struct pkt_probe *probe, uint64_t *ns, bool *exact)
+bool pkt_cost_bpf_ns(struct pkt_probe *probe, uint64_t *ns, bool *exact)
 {
 	uint64_t estimate = 0;
-	bool known = estimated(probe, &estimate); /* always: both are since the last call */
+	bool known = cost_from_model(probe, &estimate); /* always: counts since the last call */
 
-	*exact = measured(probe, ns);
+	*exact = cost_from_stats(probe, ns);
 	if ((probe->config.activity || probe->marks) && !*exact) {
-		snprintf(probe->cost.why, sizeof(probe->cost.why), "the programs that tell %s "
-			 "have no estimate: kernel.bpf_stats_enabled=1 measures them",
-			 probe->config.activity ? "what the CPUs do" : "of the marks");
+		snprintf(probe->cost->why, sizeof(probe->cost->why), "there is no estimate for the "
+			 "programs of %s: kernel.bpf_stats_enabled=1 measures them",
+			 probe->config.activity ? "CPU activity" : "marks");
 		known = false;
 	}
 	if (!*exact)
@@ -229,16 +233,19 @@ bool pkt_cost_known(const struct pkt_probe *probe)
 	if (prog_stats_are_on())
 		return true;
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
-		if (pkt_asked(probe, needs[i].stages) &&
-		    !probe->cost.curve[needs[i].class].known)
+		if (pkt_stages_selected(probe, needs[i].stages) &&
+		    !probe->cost->curve[needs[i].class].known)
 			return false;
 	return true;
 }
 
 int pkt_cost_open(struct pkt_probe *probe)
 {
-	struct cost *c = &probe->cost;
+	struct cost *c = calloc(1, sizeof(*c));
 
+	probe->cost = c;
+	if (!c)
+		return -ENOMEM;
 	c->switches_before = calloc(probe->ncpus, sizeof(*c->switches_before));
 	c->packets_before = calloc(probe->ncpus, sizeof(*c->packets_before));
 	c->departures_before = calloc(probe->ncpus, sizeof(*c->departures_before));
@@ -247,7 +254,10 @@ int pkt_cost_open(struct pkt_probe *probe)
 
 void pkt_cost_free(struct pkt_probe *probe)
 {
-	free(probe->cost.switches_before);
-	free(probe->cost.packets_before);
-	free(probe->cost.departures_before);
+	if (!probe->cost)
+		return;
+	free(probe->cost->switches_before);
+	free(probe->cost->packets_before);
+	free(probe->cost->departures_before);
+	free(probe->cost);
 }

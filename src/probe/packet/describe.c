@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What opens a stream: which hook measures each stage or why none does, and the clock. */
+/* Puts the events that open a stream: each stage's hook or why it has none, and the clock. */
 #include <errno.h>
 #include <stdio.h>
 
 #include "clock/clock.h"
 #include "event/names.h"
+#include "probe/packet/hook_select.h"
 #include "probe/packet/pkt_internal.h"
+#include "probe/packet/pkt_probe.h"
 
 struct opening {
 	const struct pkt_probe *probe;
@@ -14,12 +16,13 @@ struct opening {
 	uint64_t now;
 };
 
-static uint32_t name_id(const struct opening *o, const char *text)
+static uint32_t describe_intern(const struct opening *o, const char *text)
 {
 	return event_dict_intern(o->dict, DICT_STRING, text, o->sink, o->now);
 }
 
-static const char *binding_why(const struct pkt_probe *probe, const struct hook *h, int i)
+static const char *describe_why_unbound(const struct pkt_probe *probe, const struct pkt_hook *h,
+					int i)
 {
 	uint32_t bit = 1U << h->stage;
 	const char *why = NULL;
@@ -27,42 +30,45 @@ static const char *binding_why(const struct pkt_probe *probe, const struct hook 
 	if (probe->status[i].state == HOOK_FAILED)
 		return probe->status[i].why;
 	if (h->stage == STAGE_SEGMENT && h->protocol == PROTO_UDP)
-		pkt_sends_udp(probe, &why);
+		pkt_udp_sends_bound(probe, &why);
 	if (why && probe->config.stages & bit)
 		return why;
 	return probe->config.stages & bit ? "not needed" : "not selected";
 }
 
-/* Before the stack a stage's numbers come from several hooks: why one of the others failed. */
-static const char *helper_why(const struct pkt_probe *probe, const struct hook *h)
+/* Returns why another hook failed that a stage before the stack needs as well, or NULL. */
+static const char *describe_why_helper_failed(const struct pkt_probe *probe,
+					      const struct pkt_hook *h)
 {
 	uint32_t bit = STAGE_BIT(h->stage) & ARRIVAL_STAGES;
 
-	for (int i = 0; hooks[i].target; i++)
-		if (hooks[i].stage == STAGE_NONE && hooks[i].helps & bit &&
+	for (int i = 0; pkt_hooks[i].at.target; i++)
+		if (pkt_hooks[i].stage == STAGE_NONE && pkt_hooks[i].helps & bit &&
 		    probe->status[i].state == HOOK_FAILED)
 			return probe->status[i].why;
 	return NULL;
 }
 
-static int put_binding(const struct opening *o, int i)
+static int describe_put_binding(const struct opening *o, int i)
 {
-	const struct hook *h = &hooks[i];
-	const char *missing = helper_why(o->probe, h);
+	const struct pkt_hook *h = &pkt_hooks[i];
+	const char *missing = describe_why_helper_failed(o->probe, h);
 	bool bound = o->probe->status[i].state == HOOK_BOUND && !missing &&
 		     (o->probe->config.stages & (1U << h->stage));
 	struct event_binding e = {
 		.stage = h->stage, .direction = stage_direction(h->stage), .protocol = h->protocol,
-		.bound = bound,
-		.hook = name_id(o, h->target), .kind = name_id(o, hook_kind_name(h->kind)),
-		.why = bound ? 0 : name_id(o, missing ? missing : binding_why(o->probe, h, i)),
+		.bound = bound, .hook = describe_intern(o, h->at.target),
+		.kind = describe_intern(o, hook_kind_name(h->at.kind)),
+		.why = bound ? 0
+			     : describe_intern(o, missing ? missing
+							  : describe_why_unbound(o->probe, h, i)),
 	};
 
 	return event_put(o->sink, EV_BINDING, o->now, &e, sizeof(e));
 }
 
-/* The hook that is bound; else the last of the ladder that was tried, with its reason. */
-static int chosen(const struct pkt_probe *probe, int first, int end)
+/* Returns the bound hook of first to end - 1; else the last that failed, which has a reason. */
+static int describe_pick_hook(const struct pkt_probe *probe, int first, int end)
 {
 	int best = end - 1;
 
@@ -74,18 +80,19 @@ static int chosen(const struct pkt_probe *probe, int first, int end)
 	return probe->status[best].state == HOOK_FAILED ? best : end - 1;
 }
 
-/* Behind `segment`, UDP is measured by TCP's hooks, if its send calls are seen. */
-static int put_udp_sends(const struct opening *o)
+/* Puts UDP's bindings after `segment`: TCP's hooks measure UDP, if UDP's send calls are hooked. */
+static int describe_put_udp_sends(const struct opening *o)
 {
 	const char *why;
-	bool calls = pkt_sends_udp(o->probe, &why);
+	bool calls = pkt_udp_sends_bound(o->probe, &why);
 	int err = 0;
 
-	for (int i = 0; hooks[i].target && !err; i++) {
-		const struct hook *h = &hooks[i];
+	for (int i = 0; pkt_hooks[i].at.target && !err; i++) {
+		const struct pkt_hook *h = &pkt_hooks[i];
 		struct event_binding e = {
 			.stage = h->stage, .direction = DIR_EGRESS, .protocol = PROTO_UDP,
-			.hook = name_id(o, h->target), .kind = name_id(o, hook_kind_name(h->kind)),
+			.hook = describe_intern(o, h->at.target),
+			.kind = describe_intern(o, hook_kind_name(h->at.kind)),
 		};
 
 		if (h->protocol != PROTO_TCP || h->stage < STAGE_QDISC || h->stage > STAGE_SENT)
@@ -93,15 +100,17 @@ static int put_udp_sends(const struct opening *o)
 		e.bound = calls && o->probe->status[i].state == HOOK_BOUND &&
 			  (o->probe->config.stages & (1U << h->stage));
 		if (!e.bound)
-			e.why = name_id(o, why && (o->probe->config.stages & (1U << h->stage)) ?
-				why : binding_why(o->probe, h, i));
+			e.why = describe_intern(o,
+						why && (o->probe->config.stages & (1U << h->stage))
+							? why
+							: describe_why_unbound(o->probe, h, i));
 		err = event_put(o->sink, EV_BINDING, o->now, &e, sizeof(e));
 	}
 	return err;
 }
 
-/* --probe: what is bound, or the last that was tried. */
-static int put_function(const struct opening *o)
+/* Puts the binding of --probe: the bound candidate, or the last that was tried. */
+static int describe_put_function(const struct opening *o)
 {
 	const struct pkt_probe *probe = o->probe;
 	const struct function *f = NULL;
@@ -113,41 +122,42 @@ static int put_function(const struct opening *o)
 	if (!f)
 		return 0;
 	e.bound = f->status.state == HOOK_BOUND;
-	e.hook = name_id(o, f->hook.target);
-	e.kind = name_id(o, hook_kind_name(f->hook.kind));
-	e.why = e.bound ? 0 : name_id(o, f->status.why);
+	e.hook = describe_intern(o, f->hook.at.target);
+	e.kind = describe_intern(o, hook_kind_name(f->hook.at.kind));
+	e.why = e.bound ? 0 : describe_intern(o, f->status.why);
 	return event_put(o->sink, EV_BINDING, o->now, &e, sizeof(e));
 }
 
-static int put_bindings(const struct opening *o)
+static int describe_put_bindings(const struct opening *o)
 {
 	int err = 0, end;
 
-	for (int i = 0; hooks[i].target && !err; i = end) {
-		for (end = i + 1; hooks[end].target && hooks[end].stage == hooks[i].stage &&
-				  hooks[end].protocol == hooks[i].protocol;)
+	for (int i = 0; pkt_hooks[i].at.target && !err; i = end) {
+		for (end = i + 1; pkt_hooks[end].at.target &&
+				  pkt_hooks[end].stage == pkt_hooks[i].stage &&
+				  pkt_hooks[end].protocol == pkt_hooks[i].protocol;)
 			end++;
-		if (hooks[i].stage != STAGE_NONE)
-			err = put_binding(o, chosen(o->probe, i, end));
+		if (pkt_hooks[i].stage != STAGE_NONE)
+			err = describe_put_binding(o, describe_pick_hook(o->probe, i, end));
 	}
 	if (!err)
-		err = put_udp_sends(o);
+		err = describe_put_udp_sends(o);
 	if (!err)
-		err = put_function(o);
+		err = describe_put_function(o);
 	return err;
 }
 
-/* A hook that only helps, and is refused: before the stack it is the stage's own reason. */
-static int put_missing(const struct opening *o)
+/* Puts a fact for each refused hook that measures no stage itself. */
+static int describe_put_missing(const struct opening *o)
 {
 	char text[512];
 	int err = 0;
 
-	for (int i = 0; hooks[i].target && !err; i++) {
-		const struct hook *h = &hooks[i];
+	for (int i = 0; pkt_hooks[i].at.target && !err; i++) {
+		const struct pkt_hook *h = &pkt_hooks[i];
 
 		if (!h->without || h->slight || o->probe->status[i].state != HOOK_FAILED ||
-		    !pkt_asked(o->probe, h->helps))
+		    !pkt_stages_selected(o->probe, h->helps))
 			continue;
 		snprintf(text, sizeof(text), "%x %s; without it, %s", h->helps,
 			 o->probe->status[i].why, h->without);
@@ -160,16 +170,16 @@ static int put_missing(const struct opening *o)
 	return err;
 }
 
-int pkt_describe(struct pkt_probe *probe, struct event_sink *sink, struct event_dict *dict)
+int pkt_probe_describe(struct pkt_probe *probe, struct event_sink *sink, struct event_dict *dict)
 {
 	const struct opening o = {
 		.probe = probe, .sink = sink, .dict = dict, .now = clock_now(),
 	};
-	int err = put_bindings(&o);
+	int err = describe_put_bindings(&o);
 
 	if (!err)
-		err = put_missing(&o);
+		err = describe_put_missing(&o);
 	if (!err)
-		err = pkt_describe_others(probe, sink, o.now);
-	return err ? err : pkt_clock(probe, sink);
+		err = pkt_describe_other_traffic(probe, sink, o.now);
+	return err ? err : pkt_probe_clock(probe, sink);
 }

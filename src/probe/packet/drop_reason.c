@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of drop reasons come from the running kernel's own enum: they are renumbered at will. */
+/* Reads drop reasons from the running kernel's enum, as their numbers change between versions. */
 #include <bpf/btf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "probe/packet/drop_reason.h"
 #include "probe/packet/pkt_internal.h"
 
 static const struct btf_type *reasons(const struct btf **btf)
 {
-	static int id; /* looking for it takes a walk over all names */
+	static int id; /* the lookup compares all names of the BTF */
 
 	*btf = hook_kernel_btf();
 	if (*btf && !id)
@@ -37,7 +38,7 @@ const char *drop_reason_name(uint32_t reason, char *buf, size_t size)
 	return buf;
 }
 
-/* It is counted otherwise: as EXCL_DUPLICATE, or as merged, LOSS_OOO_UNMATCHED. */
+/* Duplicates are counted elsewhere: as EXCL_DUPLICATE or, if merged, LOSS_OOO_UNMATCHED. */
 bool drop_reason_is_duplicate(const char *name)
 {
 	return !strcmp(name, "TCP_OLD_DATA") || !strcmp(name, "TCP_OLD_SEQUENCE") ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a group of --by is called: the labels of its EV_GROUP. */
+/* Names for the labels of EV_GROUP (--by). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define NAMED_IFACES 64
 
-/* Name of an interface in the snapshot `at`. */
+/* Name of an interface, as looked up in the snapshot at time `at`. */
 struct named_iface {
 	uint64_t at;
 	uint32_t netns, ifindex, name;
@@ -37,7 +37,7 @@ void pkt_labels_free(struct pkt_probe *probe)
 	free(probe->labels);
 }
 
-static const struct host_netns *netns_of(const struct out *o, uint64_t inode)
+static const struct host_netns *label_find_netns(const struct delta_out *o, uint64_t inode)
 {
 	struct labels *l = o->probe->labels;
 	const struct host_netns *ns = host_netns_find(&l->netns, inode);
@@ -54,11 +54,11 @@ static const struct host_netns *netns_of(const struct out *o, uint64_t inode)
 	return host_netns_find(&l->netns, inode);
 }
 
-/* "eth0", and of another namespace than ours "eth0@blue". False: it is gone. */
-static bool iface_name(const struct out *o, uint32_t netns, uint32_t ifindex, char *buf,
-		       size_t size)
+/* Writes "eth0", or "eth0@blue" in another namespace. Returns false if the interface is gone. */
+static bool label_iface_name(const struct delta_out *o, uint32_t netns, uint32_t ifindex, char *buf,
+			     size_t size)
 {
-	const struct host_netns *ns = netns_of(o, netns);
+	const struct host_netns *ns = label_find_netns(o, netns);
 	char name[IFNAMSIZ];
 
 	if (!ns || host_iface_name(ns, ifindex, name))
@@ -67,8 +67,8 @@ static bool iface_name(const struct out *o, uint32_t netns, uint32_t ifindex, ch
 	return true;
 }
 
-/* Asked for once in a snapshot: it takes a thread, elsewhere. */
-uint32_t label_iface_id(struct out *o, uint32_t netns, uint32_t ifindex)
+/* Looked up once per snapshot: in another namespace it needs a thread of its own. */
+uint32_t label_iface_id(struct delta_out *o, uint32_t netns, uint32_t ifindex)
 {
 	const uint32_t place = (netns * 31 + ifindex) % NAMED_IFACES;
 	struct named_iface *known = &o->probe->labels->ifaces[place];
@@ -77,28 +77,30 @@ uint32_t label_iface_id(struct out *o, uint32_t netns, uint32_t ifindex)
 	if (known->at == o->now && known->netns == netns && known->ifindex == ifindex)
 		return known->name;
 	*known = (struct named_iface){ .at = o->now, .netns = netns, .ifindex = ifindex };
-	if (iface_name(o, netns, ifindex, name, sizeof(name)))
+	if (label_iface_name(o, netns, ifindex, name, sizeof(name)))
 		known->name = event_dict_intern(o->dict, DICT_IFACE, name, o->sink, o->now);
 	return known->name;
 }
 
-/* GROUP_UNKNOWN if it had no room. */
-static uint64_t label_packet_trait(const struct pkt_probe *probe, uint32_t way, uint32_t field)
+/* Returns GROUP_UNKNOWN if the value had too many bits. */
+static uint64_t label_packet_trait(const struct pkt_probe *probe, uint32_t traits, uint32_t field)
 {
 	uint32_t mask = probe->skel->rodata->trait_mask[field];
-	uint32_t value = way >> probe->skel->rodata->trait_shift[field] & mask;
+	uint32_t value = traits >> probe->skel->rodata->trait_shift[field] & mask;
 
 	return value == mask ? GROUP_UNKNOWN : value;
 }
 
-static void label_iface(struct out *o, const struct group_traits *t, struct event_label *label)
+static void label_iface(struct delta_out *o, const struct group_traits *t,
+			struct event_label *label)
 {
 	label->value = label_packet_trait(o->probe, t->packet, TRAIT_IFINDEX);
 	if (label->value != GROUP_UNKNOWN)
 		label->name = label_iface_id(o, t->device, label->value);
 }
 
-static void label_cgroup(struct out *o, const struct group_traits *t, struct event_label *label)
+static void label_cgroup(struct delta_out *o, const struct group_traits *t,
+			 struct event_label *label)
 {
 	char path[HOST_PATH_MAX];
 
@@ -107,26 +109,27 @@ static void label_cgroup(struct out *o, const struct group_traits *t, struct eve
 		label->name = event_dict_intern(o->dict, DICT_CGROUP, path, o->sink, o->now);
 }
 
-static void label_netns(struct out *o, const struct group_traits *t, struct event_label *label)
+static void label_netns(struct delta_out *o, const struct group_traits *t,
+			struct event_label *label)
 {
-	const struct host_netns *ns = netns_of(o, t->netns);
+	const struct host_netns *ns = label_find_netns(o, t->netns);
 
 	label->value = t->netns;
 	if (ns)
 		label->name = event_dict_intern(o->dict, DICT_NETNS, ns->name, o->sink, o->now);
 }
 
-static void label_comm(struct out *o, const struct group_traits *t, struct event_label *label)
+static void label_comm(struct delta_out *o, const struct group_traits *t, struct event_label *label)
 {
 	char comm[sizeof(t->comm) + 1] = "";
 
-	label->value = GROUP_UNKNOWN; /* before its reader is known a packet has none */
+	label->value = GROUP_UNKNOWN; /* a packet has none until its reader is known */
 	memcpy(comm, t->comm, sizeof(t->comm));
 	if (t->read)
 		label->name = event_dict_intern(o->dict, DICT_STRING, comm, o->sink, o->now);
 }
 
-static void label_of(struct out *o, const struct group_traits *t, struct event_label *label)
+static void label_of(struct delta_out *o, const struct group_traits *t, struct event_label *label)
 {
 	uint64_t queue;
 
@@ -156,7 +159,8 @@ static void label_of(struct out *o, const struct group_traits *t, struct event_l
 	}
 }
 
-uint32_t group_labels(struct out *o, const struct group_traits *traits, struct event_label *labels)
+uint32_t label_group(struct delta_out *o, const struct group_traits *traits,
+		     struct event_label *labels)
 {
 	uint32_t n = 0;
 
@@ -169,8 +173,8 @@ uint32_t group_labels(struct out *o, const struct group_traits *traits, struct e
 	return n;
 }
 
-bool group_relabel(struct out *o, const struct group_traits *traits, struct event_label *labels,
-		   uint32_t n)
+bool label_group_again(struct delta_out *o, const struct group_traits *traits,
+		       struct event_label *labels, uint32_t n)
 {
 	bool changed = false;
 
@@ -180,7 +184,7 @@ bool group_relabel(struct out *o, const struct group_traits *traits, struct even
 		if (now.key != GROUP_NETNS && now.key != GROUP_IFINDEX)
 			continue;
 		label_of(o, traits, &now);
-		if (!now.name || now.name == labels[i].name) /* gone: it is what it was */
+		if (!now.name || now.name == labels[i].name) /* it is gone: the last name stays */
 			continue;
 		labels[i].name = now.name;
 		changed = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading the watch programs: settings, hooks, sizes of maps, attachment. */
+/* Loads the programs of watch.bpf.c: settings, sizes of maps, hooks, attachment. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -11,10 +11,16 @@
 
 #include "clock/clock.h"
 #include "host/cgroup.h"
-#include "probe/packet/deltas.h"
+#include "probe/common/kernel.h"
 #include "probe/common/netfilter.h"
 #include "probe/common/prog_stats.h"
 #include "probe/common/refusal.h"
+#include "probe/packet/cost.h"
+#include "probe/packet/deltas.h"
+#include "probe/packet/drop_reason.h"
+#include "probe/packet/hook_select.h"
+#include "probe/packet/messages.h"
+#include "probe/packet/netns_attach.h"
 #include "probe/packet/pkt_internal.h"
 #include "stats/buckets.h"
 #include "bpf/watch.skel.h"
@@ -26,7 +32,7 @@ static const uint32_t origin_of[ORIGIN_MAX] = {
 
 /* ---- settings and sizes ---- */
 
-/* Culprits, settings, and what the kernel adds to each map; bench/scrape compares. */
+/* Bytes of culprits, settings and the kernel's own part of each map; bench/scrape checks them. */
 #define SMALL_MAPS (160ULL << 10)
 
 #define TASK_PLACE (sizeof(struct task_state) + TASK_OVERHEAD)
@@ -37,41 +43,42 @@ static const uint32_t origin_of[ORIGIN_MAX] = {
 		    TASKS_MIN * TASK_PLACE + UDP_FAR_MIN * sizeof(struct udp_slot))
 
 #define TX_MAPS (TX_SETS * sizeof(struct tx_set))
-#define SLOW_MEMORY (SLOW_RING + SLOW_RING / 4) /* its pages are mapped twice, and counted */
+#define SLOW_MEMORY (SLOW_RING + SLOW_RING / 4) /* the kernel's own pages count as well */
 
 _Static_assert(FIXED_MAPS + TX_MAPS + SLOW_MEMORY + sizeof(struct ext_ring) <= PKT_MEMORY_FIXED,
 	       "--memory's minimum");
 _Static_assert(sizeof(struct cpu_state) <= PKT_MEMORY_PER_CPU, "--memory's minimum by CPU");
 
-/* Tasks and datagrams get as much each of the memory beyond the minimum. */
+/* Tasks and datagrams get one part in this many each of the memory beyond the minimum. */
 #define BEYOND_SHARE 32
 
-static uint32_t places(uint64_t beyond, size_t size, uint32_t min, uint32_t max)
+static uint32_t loader_map_entries(uint64_t beyond, size_t size, uint32_t min, uint32_t max)
 {
 	uint64_t n = min + beyond / BEYOND_SHARE / size;
 
 	return n < max ? n : max;
 }
 
-static int size_maps(struct pkt_probe *probe, char *why, size_t size)
+static int loader_size_maps(struct pkt_probe *probe, char *why, size_t size)
 {
 	struct watch_bpf *skel = probe->skel;
 	uint64_t fixed = FIXED_MAPS + (uint64_t)probe->ncpus * sizeof(struct cpu_state);
 	uint64_t want = probe->config.memory, rings;
 	uint64_t least = PKT_MEMORY_FIXED + probe->ncpus * PKT_MEMORY_PER_CPU +
-			 pkt_arrivals_memory(probe);
+			 pkt_irq_stats_memory(probe);
 	uint32_t tasks, datagrams;
 
 	if (want < least) {
-		snprintf(why, size, "--memory is too small: this machine's %u CPUs need %lluK",
+		snprintf(why, size, "--memory is too small: %u CPUs need at least %lluK",
 			 probe->ncpus, (unsigned long long)least >> 10);
 		return -ENOMEM;
 	}
-	tasks = places(want - least, TASK_PLACE, TASKS_MIN, TASKS_MAX);
-	datagrams = places(want - least, sizeof(struct udp_slot), UDP_FAR_MIN, UDP_FAR_MAX);
-	fixed += pkt_arrivals_memory(probe) + (tasks - TASKS_MIN) * TASK_PLACE +
+	tasks = loader_map_entries(want - least, TASK_PLACE, TASKS_MIN, TASKS_MAX);
+	datagrams =
+		loader_map_entries(want - least, sizeof(struct udp_slot), UDP_FAR_MIN, UDP_FAR_MAX);
+	fixed += pkt_irq_stats_memory(probe) + (tasks - TASKS_MIN) * TASK_PLACE +
 		 (datagrams - UDP_FAR_MIN) * sizeof(struct udp_slot);
-	if (pkt_asked(probe, EGRESS_STAGES))
+	if (pkt_stages_selected(probe, EGRESS_STAGES))
 		fixed += TX_MAPS;
 	if (probe->config.slower_than_ns)
 		fixed += SLOW_MEMORY;
@@ -84,22 +91,21 @@ static int size_maps(struct pkt_probe *probe, char *why, size_t size)
 	skel->rodata->udp_far_slots = datagrams;
 	probe->memory = fixed + rings * sizeof(struct ext_ring);
 	if (probe->config.by) {
-		uint64_t groups = pkt_groups_size(probe, want - probe->memory);
+		uint64_t groups = pkt_groups_set_size(probe, want - probe->memory);
 
 		if (!groups) {
-			snprintf(why, size, "--memory is too small for --by: it needs 8M more than "
-				 "without");
+			snprintf(why, size, "--memory is too small for --by, which needs 8M more");
 			return -ENOMEM;
 		}
 		probe->memory += groups;
 	}
-	if (pkt_slow_size(probe) || pkt_told_size(probe) ||
+	if (pkt_slow_set_size(probe) || pkt_messages_set_size(probe) ||
 	    bpf_map__set_max_entries(skel->maps.cpus, probe->ncpus) ||
 	    bpf_map__set_max_entries(skel->maps.tasks, tasks) ||
 	    bpf_map__set_max_entries(skel->maps.udp_fars, datagrams) ||
 	    bpf_map__set_max_entries(skel->maps.tx_sets,
-				     pkt_asked(probe, EGRESS_STAGES) ? TX_SETS : 1) ||
-	    bpf_map__set_max_entries(skel->maps.ext_rings, rings) || pkt_arrivals_size(probe))
+				     pkt_stages_selected(probe, EGRESS_STAGES) ? TX_SETS : 1) ||
+	    bpf_map__set_max_entries(skel->maps.ext_rings, rings) || pkt_irq_stats_set_size(probe))
 		return -EINVAL;
 	return 0;
 }
@@ -119,8 +125,8 @@ void pkt_short_cells(__u16 *cells, __u8 *shorter)
 	}
 }
 
-/* Extremes as if nothing had been recorded. */
-static void begin_rows(struct cpu_state *cpu)
+/* Sets each row's minimum and maximum to those of an empty row. */
+static void loader_init_rows(struct cpu_state *cpu)
 {
 	struct stage_row *rows = &cpu->row[0][0][0];
 
@@ -128,7 +134,7 @@ static void begin_rows(struct cpu_state *cpu)
 		rows[i].latency.min = rows[i].step.min = UINT64_MAX;
 }
 
-static bool nothing_special(const struct pkt_probe_config *c, uint32_t slots)
+static bool loader_is_fast_path(const struct pkt_probe_config *c, uint32_t slots)
 {
 	const uint32_t need = 1U << SLOT_SOCKET | 1U << SLOT_ENQUEUED, no = 1U << SLOT_IP;
 
@@ -137,7 +143,7 @@ static bool nothing_special(const struct pkt_probe_config *c, uint32_t slots)
 	       (slots & (need | no)) == need;
 }
 
-/* Reasons are renumbered at will: before 6.2, the number of SKB_CONSUMED was NOT_SPECIFIED. */
+/* Drop reasons change their numbers: before 6.2, NOT_SPECIFIED had that of SKB_CONSUMED. */
 static uint32_t reason_number(const char *name)
 {
 	int n = drop_reason_number(name);
@@ -145,8 +151,8 @@ static uint32_t reason_number(const char *name)
 	return n < 0 ? ~0U : (uint32_t)n;
 }
 
-/* The first slot of each stage that is asked for, as a mask. */
-static uint32_t slots_asked(uint32_t stages)
+/* Returns a mask of the first slot of each selected stage. */
+static uint32_t loader_selected_slots(uint32_t stages)
 {
 	uint32_t slots = 0;
 
@@ -159,11 +165,11 @@ static uint32_t slots_asked(uint32_t stages)
 	return slots;
 }
 
-static void settings(struct pkt_probe *probe)
+static void loader_set_rodata(struct pkt_probe *probe)
 {
 	const struct pkt_probe_config *c = &probe->config;
 	struct watch_bpf *skel = probe->skel;
-	uint32_t mask = slots_asked(c->stages);
+	uint32_t mask = loader_selected_slots(c->stages);
 	const char *why;
 
 	pkt_short_cells((__u16 *)skel->rodata->short_cells,
@@ -183,9 +189,9 @@ static void settings(struct pkt_probe *probe)
 	skel->rodata->slow_too = c->slower_than_ns;
 	skel->rodata->recording = c->messages;
 	skel->rodata->requests = c->messages == MESSAGES_BY_REQUEST;
-	skel->rodata->told_cast = c->messages && pkt_can_cast();
-	skel->rodata->telling_sends = pkt_told_sends(probe);
-	skel->rodata->uncovered = pkt_counts_others(probe, &why);
+	skel->rodata->msg_can_cast = c->messages && kernel_can_cast();
+	skel->rodata->record_sends = pkt_messages_has_sends(probe);
+	skel->rodata->uncovered = pkt_counts_other_traffic(probe, &why);
 	skel->rodata->min_queue = c->min_queue;
 	skel->rodata->keep_times = c->pid || c->slower_than_ns || c->messages ||
 				 !(mask & 1U << SLOT_ENQUEUED);
@@ -197,20 +203,20 @@ static void settings(struct pkt_probe *probe)
 	skel->rodata->drop_consumed = reason_number("SKB_CONSUMED");
 	skel->rodata->drop_unspecified = reason_number("NOT_SPECIFIED");
 	skel->rodata->drop_cpu_backlog = reason_number("CPU_BACKLOG");
-	skel->rodata->sockets_end = pkt_has_role(probe, ROLE_SOCKET_END);
-	skel->rodata->tasks_end = pkt_has_role(probe, ROLE_TASK_END);
-	skel->rodata->arrival_irq = pkt_asked(probe, STAGE_BIT(STAGE_IRQ)) &&
-				    pkt_bound(probe, STAGE_IRQ, PROTO_ANY);
-	skel->rodata->transport_udp = pkt_bound(probe, STAGE_TRANSPORT, PROTO_UDP);
+	skel->rodata->sockets_end = pkt_role_is_bound(probe, ROLE_SOCKET_END);
+	skel->rodata->tasks_end = pkt_role_is_bound(probe, ROLE_TASK_END);
+	skel->rodata->arrival_irq = pkt_stages_selected(probe, STAGE_BIT(STAGE_IRQ)) &&
+				    pkt_stage_is_bound(probe, STAGE_IRQ, PROTO_ANY);
+	skel->rodata->transport_udp = pkt_stage_is_bound(probe, STAGE_TRANSPORT, PROTO_UDP);
 	skel->rodata->transport_tcp = pkt_times_transport(probe);
-	skel->rodata->send_udp = pkt_sends_udp(probe, &why);
-	skel->rodata->read_tcp = pkt_bound(probe, STAGE_READ, PROTO_TCP);
-	skel->rodata->read_udp = pkt_bound(probe, STAGE_READ, PROTO_UDP);
+	skel->rodata->send_udp = pkt_udp_sends_bound(probe, &why);
+	skel->rodata->read_tcp = pkt_stage_is_bound(probe, STAGE_READ, PROTO_TCP);
+	skel->rodata->read_udp = pkt_stage_is_bound(probe, STAGE_READ, PROTO_UDP);
 	skel->rodata->sampling = pkt_samples(probe);
-	skel->rodata->can_cast = pkt_samples(probe) && pkt_can_cast();
-	if (nothing_special(c, mask) && skel->rodata->read_tcp && skel->rodata->sockets_end &&
-	    pkt_has_role(probe, ROLE_CONNECT))
-		skel->rodata->fast_path = pkt_can_cast() ? FAST_PATH : FAST_PATH_HELPER;
+	skel->rodata->can_cast = pkt_samples(probe) && kernel_can_cast();
+	if (loader_is_fast_path(c, mask) && skel->rodata->read_tcp && skel->rodata->sockets_end &&
+	    pkt_role_is_bound(probe, ROLE_CONNECT))
+		skel->rodata->fast_path = kernel_can_cast() ? FAST_PATH : FAST_PATH_HELPER;
 }
 
 static bool is_tracing(enum hook_kind kind)
@@ -232,25 +238,25 @@ static int select_program(struct bpf_program *p, enum hook_kind kind, const char
 	return target && is_tracing(kind) ? bpf_program__set_attach_target(p, 0, target) : 0;
 }
 
-static int select_hook(const struct pkt_probe *probe, const struct hook *h)
+static int select_hook(const struct pkt_probe *probe, const struct pkt_hook *h)
 {
-	struct bpf_program *second = pkt_second_program(probe, h);
-	int err = select_program(pkt_program(probe, h), h->kind, h->target);
+	struct bpf_program *second = pkt_find_second_program(probe, h);
+	int err = select_program(pkt_find_program(probe, h), h->at.kind, h->at.target);
 
-	return err || !second ? err : select_program(second, h->kind, h->also);
+	return err || !second ? err : select_program(second, h->at.kind, h->at.also);
 }
 
 static int select_programs(struct pkt_probe *probe)
 {
-	const struct function *f = pkt_function(probe);
+	const struct function *f = pkt_function_bound(probe);
 	struct bpf_program *p;
 	int err = 0;
 
 	bpf_object__for_each_program(p, probe->obj)
 		bpf_program__set_autoload(p, false);
-	for (int i = 0; hooks[i].target && !err; i++)
+	for (int i = 0; pkt_hooks[i].at.target && !err; i++)
 		if (probe->status[i].state == HOOK_BOUND)
-			err = select_hook(probe, &hooks[i]);
+			err = select_hook(probe, &pkt_hooks[i]);
 	if (!f || err)
 		return err;
 	probe->skel->rodata->function_arg = f->arg;
@@ -281,69 +287,71 @@ static bool is_attached(const struct pkt_probe *probe, const struct bpf_program 
 	return false;
 }
 
-static int attach_program(struct pkt_probe *probe, const struct hook *h, struct bpf_program *p)
+static int attach_program(struct pkt_probe *probe, const struct pkt_hook *h, struct bpf_program *p)
 {
 	struct attachment a = { .program = p, .cost = h->cost };
 	int err = 0;
 
-	if (is_attached(probe, p)) /* by another protocol's hook */
+	if (is_attached(probe, p)) /* through another protocol's hook */
 		return 0;
-	if (h->kind == HOOK_NETFILTER)
-		err = pkt_cover(probe, h);
+	if (h->at.kind == HOOK_NETFILTER)
+		err = pkt_netns_attach(probe, h);
 	else
-		a.link = h->kind == HOOK_CGROUP_INGRESS ? attach_cgroup(p) : bpf_program__attach(p);
-	if (h->kind != HOOK_NETFILTER && !a.link)
+		a.link = h->at.kind == HOOK_CGROUP_INGRESS ? attach_cgroup(p)
+							   : bpf_program__attach(p);
+	if (h->at.kind != HOOK_NETFILTER && !a.link)
 		err = -errno;
 	if (!err)
 		probe->attached[probe->n_attached++] = a;
 	return err;
 }
 
-static int attach_hook(struct pkt_probe *probe, const struct hook *h)
+static int attach_hook(struct pkt_probe *probe, const struct pkt_hook *h)
 {
-	struct bpf_program *second = pkt_second_program(probe, h);
-	int err = attach_program(probe, h, pkt_program(probe, h));
+	struct bpf_program *second = pkt_find_second_program(probe, h);
+	int err = attach_program(probe, h, pkt_find_program(probe, h));
 
 	return err || !second ? err : attach_program(probe, h, second);
 }
 
-static void failed(struct hook_status *s, const struct hook *h, const char *what, int err)
+static void loader_fail_hook(struct hook_status *s, const struct pkt_hook *h, const char *what,
+			     int err)
 {
 	s->state = HOOK_FAILED;
-	snprintf(s->why, sizeof(s->why), "%s %s: %s (%s)", hook_kind_name(h->kind), h->target, what,
-		 strerror(-err));
+	snprintf(s->why, sizeof(s->why), "%s %s: %s (%s)", hook_kind_name(h->at.kind),
+		 h->at.target, what, strerror(-err));
 }
 
-static const char *not_attached(int err)
+static const char *loader_attach_error(int err)
 {
-	return err == -EMFILE ? "can't be attached, as more files must be open than may be: raise "
-				"the limit (ulimit -n)" : "can't be attached";
+	return err == -EMFILE ? "cannot be attached: too many open files (raise ulimit -n)"
+			      : "cannot be attached";
 }
 
-/* Returns 1 if the hook failed: then another has to be chosen. */
-static int attach_or_fail(struct pkt_probe *probe, const struct hook *h, struct hook_status *s)
+/* Returns 1 if the hook failed and another has to be selected, else 0. */
+static int attach_or_fail(struct pkt_probe *probe, const struct pkt_hook *h, struct hook_status *s)
 {
 	int err = attach_hook(probe, h);
 
 	if (err)
-		failed(s, h, not_attached(err), err);
+		loader_fail_hook(s, h, loader_attach_error(err), err);
 	return err != 0;
 }
 
 /*
- * Returns how many hooks failed. The last on a packet's way comes first: what is remembered at
- * `enqueued` must not be read before somebody looks.
+ * Returns how many hooks failed. Attaches the last hook on a packet's path first, so that each
+ * record has its reader when the first one is made.
  */
-static int attach(struct pkt_probe *probe)
+static int loader_attach(struct pkt_probe *probe)
 {
-	struct function *f = pkt_function(probe);
+	struct function *f = pkt_function_bound(probe);
 	int failures = 0, n = 0;
 
-	while (hooks[n].target)
+	while (pkt_hooks[n].at.target)
 		n++;
 	for (int i = n - 1; i >= 0; i--)
 		if (probe->status[i].state == HOOK_BOUND)
-			failures += attach_or_fail(probe, &hooks[i], &probe->status[i]);
+			failures += attach_or_fail(probe, &pkt_hooks[i], &probe->status[i]);
 	if (f && !failures)
 		failures += attach_or_fail(probe, &f->hook, &f->status);
 	return failures;
@@ -351,8 +359,8 @@ static int attach(struct pkt_probe *probe)
 
 /* ---- loading ---- */
 
-/* The verifier then refuses each program that needs one of them. */
-static void leave_out_maps(struct pkt_probe *probe)
+/* Skips the maps that the kernel refused; the verifier then refuses each program that needs one. */
+static void loader_skip_refused_maps(struct pkt_probe *probe)
 {
 	for (size_t i = 0; i < probe->maps.n; i++) {
 		const char *name = probe->maps.items[i].name;
@@ -363,8 +371,8 @@ static void leave_out_maps(struct pkt_probe *probe)
 	}
 }
 
-/* A map that the kernel refused costs only what needs it; -EAGAIN: to be loaded without it. */
-static int drop_map(struct pkt_probe *probe, int err)
+/* Notes a map that the kernel refused. Returns -EAGAIN to load without it, else `err`. */
+static int loader_drop_map(struct pkt_probe *probe, int err)
 {
 	const struct bpf_map *map = bpf_object__find_map_by_name(probe->obj, refusal_name());
 
@@ -373,49 +381,51 @@ static int drop_map(struct pkt_probe *probe, int err)
 	return refusals_add(&probe->maps, bpf_map__name(map), err);
 }
 
-/* Why the verifier refuses it: for want of a map, if there is one that the kernel refuses. */
-static void say_refused(const struct pkt_probe *probe, char *text, size_t size)
+/* Describes why the verifier refuses a program: for a map that the kernel refused, if any. */
+static void loader_describe_refusal(const struct pkt_probe *probe, char *text, size_t size)
 {
 	const char *name = probe->maps.n ? probe->maps.items[probe->maps.n - 1].name : "";
 	const struct bpf_map *map = bpf_object__find_map_by_name(probe->obj, name);
 
 	if (map)
-		snprintf(text, size, "the program is refused, as its maps of type %s are",
+		snprintf(text, size, "the kernel refuses the program and its maps of type %s",
 			 libbpf_bpf_map_type_str(bpf_map__type(map)));
 	else
-		snprintf(text, size, "the program is refused%s", refusal_cause(-EPERM));
+		snprintf(text, size, "the kernel refuses the program%s", refusal_cause(-EPERM));
 }
 
-/* The hook gives way to the next of its ladder, if the verifier refused a program of it. */
-static int fail_refused(const struct pkt_probe *probe, const struct hook *h,
-			struct hook_status *s, const struct bpf_program *refused, int err)
+/* Fails a hook whose program the verifier refused; the next of its stage is selected then. */
+static int loader_fail_refused(const struct pkt_probe *probe, const struct pkt_hook *h,
+			       struct hook_status *s, const struct bpf_program *refused, int err)
 {
 	char what[128];
 
 	if (s->state != HOOK_BOUND ||
-	    (pkt_program(probe, h) != refused && pkt_second_program(probe, h) != refused))
+	    (pkt_find_program(probe, h) != refused && pkt_find_second_program(probe, h) != refused))
 		return 0;
-	say_refused(probe, what, sizeof(what));
-	failed(s, h, what, err);
+	loader_describe_refusal(probe, what, sizeof(what));
+	loader_fail_hook(s, h, what, err);
 	return 1;
 }
 
-/* Returns the number of hooks that used the refused program; each of them is failed. */
-static int drop_refused(struct pkt_probe *probe, int err)
+/* Fails each hook that uses the refused program; returns their number. */
+static int loader_drop_refused(struct pkt_probe *probe, int err)
 {
 	const struct bpf_program *refused = bpf_object__find_program_by_name(probe->obj,
 									     refusal_name());
-	struct function *f = pkt_function(probe);
+	struct function *f = pkt_function_bound(probe);
 	int dropped = 0;
 
 	if (!refused)
 		return 0;
-	for (int i = 0; hooks[i].target; i++)
-		dropped += fail_refused(probe, &hooks[i], &probe->status[i], refused, err);
-	return f ? dropped + fail_refused(probe, &f->hook, &f->status, refused, err) : dropped;
+	for (int i = 0; pkt_hooks[i].at.target; i++)
+		dropped +=
+			loader_fail_refused(probe, &pkt_hooks[i], &probe->status[i], refused, err);
+	return f ? dropped + loader_fail_refused(probe, &f->hook, &f->status, refused, err)
+		 : dropped;
 }
 
-static int map_cpus(struct pkt_probe *probe)
+static int loader_map_cpus(struct pkt_probe *probe)
 {
 	void *p = mmap(NULL, probe->ncpus * sizeof(struct cpu_state), PROT_READ | PROT_WRITE,
 		       MAP_SHARED, bpf_map__fd(probe->skel->maps.cpus), 0);
@@ -424,7 +434,7 @@ static int map_cpus(struct pkt_probe *probe)
 		return -errno;
 	probe->cpus = p;
 	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++)
-		begin_rows(pkt_cpu(probe, cpu));
+		loader_init_rows(pkt_cpu(probe, cpu));
 	return 0;
 }
 
@@ -434,14 +444,14 @@ void pkt_detach(struct pkt_probe *probe)
 		bpf_link__destroy(probe->attached[i].link);
 		probe->attached[i].link = NULL;
 	}
-	pkt_uncover(probe);
+	pkt_netns_detach(probe);
 }
 
 void pkt_unload(struct pkt_probe *probe)
 {
 	pkt_detach(probe);
 	pkt_groups_close(probe);
-	pkt_arrivals_close(probe);
+	pkt_irq_stats_close(probe);
 	if (probe->cpus)
 		munmap(probe->cpus, probe->ncpus * sizeof(struct cpu_state));
 	probe->cpus = NULL;
@@ -450,8 +460,8 @@ void pkt_unload(struct pkt_probe *probe)
 	probe->n_attached = 0;
 }
 
-/* libbpf looks there for functions that a kernel has not: bpf_cast_to_kern_ctx() before 6.2. */
-static bool hides_modules(void)
+/* Returns true if modules' BTF is unreadable. libbpf searches it for a missing kernel function. */
+static bool loader_cannot_read_modules(void)
 {
 	__u32 id;
 	int fd;
@@ -465,78 +475,77 @@ static bool hides_modules(void)
 	return false;
 }
 
-static void say_not_loaded(int err, char *why, size_t size)
+static void loader_describe_failure(int err, char *why, size_t size)
 {
 	if (refusal_name()[0])
-		snprintf(why, size, "can't load the programs: this kernel refuses %s (%s)",
+		snprintf(why, size, "cannot load the BPF programs: the kernel refuses %s (%s)",
 			 refusal_name(), strerror(-err));
-	else if (!pkt_can_cast() && hides_modules())
-		snprintf(why, size, "can't load the programs: before Linux 6.2 that reads the "
-			 "types of kernel modules (BTF), which is refused here: it takes "
-			 "CAP_SYS_ADMIN");
+	else if (!kernel_can_cast() && loader_cannot_read_modules())
+		snprintf(why, size, "cannot load the BPF programs: before Linux 6.2, loading reads "
+			 "the types of kernel modules (BTF), which needs CAP_SYS_ADMIN");
 	else
-		snprintf(why, size, "can't load the programs: %s", strerror(-err));
+		snprintf(why, size, "cannot load the BPF programs: %s", strerror(-err));
 }
 
-/* One attempt with the hooks chosen. 0, -EAGAIN: choose again, or an error. */
-static int load_once(struct pkt_probe *probe, char *why, size_t size)
+/* Selects hooks and loads once. Returns 0, -EAGAIN to repeat without what failed, or -errno. */
+static int loader_load_once(struct pkt_probe *probe, char *why, size_t size)
 {
 	int err;
 
-	pkt_choose(probe);
-	pkt_function_choose(probe);
+	pkt_hooks_select(probe);
+	pkt_function_select(probe);
 	probe->skel = watch_bpf__open();
 	if (!probe->skel) {
-		snprintf(why, size, "can't open the programs: %s", strerror(errno));
+		snprintf(why, size, "cannot open the BPF programs: %s", strerror(errno));
 		return -errno;
 	}
 	probe->obj = probe->skel->obj;
-	err = size_maps(probe, why, size);
+	err = loader_size_maps(probe, why, size);
 	if (err)
 		return err;
-	settings(probe);
+	loader_set_rodata(probe);
 	refusal_forget();
 	err = select_programs(probe);
-	leave_out_maps(probe);
+	loader_skip_refused_maps(probe);
 	if (!err)
 		err = watch_bpf__load(probe->skel);
-	if (err && (drop_refused(probe, err) || drop_map(probe, err) == -EAGAIN))
+	if (err && (loader_drop_refused(probe, err) || loader_drop_map(probe, err) == -EAGAIN))
 		return -EAGAIN;
 	if (!err)
-		err = map_cpus(probe);
+		err = loader_map_cpus(probe);
 	if (!err)
 		err = pkt_groups_open(probe);
 	if (!err)
-		err = pkt_arrivals_open(probe);
+		err = pkt_irq_stats_open(probe);
 	if (err) {
-		say_not_loaded(err, why, size);
+		loader_describe_failure(err, why, size);
 		return err;
 	}
 	clock_sleep_until(clock_system(), probe->stamps_from_ns);
-	if (attach(probe))
+	if (loader_attach(probe))
 		return -EAGAIN;
 	return 0;
 }
 
-/* 0: loaded, and proven if it can be. -EAGAIN: choose again. */
-static int load_and_prove(struct pkt_probe *probe, bool stats, char *why, size_t size)
+/* Loads once and runs the self-test, if possible. Returns as loader_load_once() does. */
+static int loader_load_and_prove(struct pkt_probe *probe, bool stats, char *why, size_t size)
 {
-	int err = load_once(probe, why, size);
+	int err = loader_load_once(probe, why, size);
 
 	if (!err)
-		err = pkt_essential(probe, why, size);
+		err = pkt_check_essential(probe, why, size);
 	if (err)
 		return err;
 	pkt_publish_clock(probe, NULL);
 	if (!stats)
 		return 0;
-	err = pkt_selftest(probe);
+	err = pkt_run_selftest(probe);
 	if (err > 0)
 		return -EAGAIN;
 	if (!err)
 		pkt_calibrate(probe);
 	else
-		snprintf(probe->cost.why, sizeof(probe->cost.why),
+		snprintf(probe->cost->why, sizeof(probe->cost->why),
 			 "the self-test needs a loopback interface that is up");
 	return 0;
 }
@@ -547,26 +556,27 @@ int pkt_load(struct pkt_probe *probe, char *why, size_t size)
 	bool on = stats >= 0 || prog_stats_are_on();
 
 	if (!on)
-		snprintf(probe->cost.why, sizeof(probe->cost.why), "the self-test, which times the "
-			 "programs, needs CAP_SYS_ADMIN or kernel.bpf_stats_enabled=1");
+		snprintf(probe->cost->why, sizeof(probe->cost->why),
+			 "the self-test, which times the programs, needs CAP_SYS_ADMIN or "
+			 "kernel.bpf_stats_enabled=1");
 	refusal_listen();
 	for (int i = 0; i < HOOKS_MAX && err == -EAGAIN; i++) {
 		pkt_unload(probe);
-		err = load_and_prove(probe, on, why, size);
+		err = loader_load_and_prove(probe, on, why, size);
 	}
 	if (stats >= 0)
 		close(stats);
 	if (err == -EAGAIN)
-		pkt_essential(probe, why, size);
-	/* Then one program after the other is refused, which says less. */
+		pkt_check_essential(probe, why, size);
+	/* Without bpf_loop() each program is refused by itself; say the common reason instead. */
 	if (err && !libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_loop, NULL))
 		snprintf(why, size, "this kernel has no bpf_loop(): Linux 5.17 or newer is needed");
 	if (!err && probe->config.max_overhead > 0 && !pkt_cost_known(probe)) {
-		snprintf(why, size, "--max-overhead: the programs' own cost isn't known: %s",
-			 probe->cost.why);
+		snprintf(why, size, "--max-overhead: the BPF programs' overhead is unknown: %s",
+			 probe->cost->why);
 		err = -ENOTSUP;
 	}
 	if (!err)
-		pkt_sample(probe, probe->config.one_in ? probe->config.one_in : 1);
+		pkt_set_sampling(probe, probe->config.one_in ? probe->config.one_in : 1);
 	return err;
 }

@@ -8,19 +8,20 @@
 #include <unistd.h>
 
 #include "probe/common/prog_stats.h"
+#include "probe/packet/messages.h"
 #include "probe/packet/pkt_internal.h"
 #include "bpf/marks.skel.h"
 #include "bpf/watch.skel.h"
 
 #define UPROBES "/sys/bus/event_source/devices/uprobe/type"
-#define OTHERWISE "--boundary receive and request do without"
+#define OTHERWISE "--boundary receive and request need no uprobes"
 
 struct mark_hooks {
 	struct marks_bpf *skel;
 	struct bpf_link *links[2];
 };
 
-static int load(struct pkt_probe *probe, struct mark_hooks *h)
+static int mark_hooks_load(struct pkt_probe *probe, struct mark_hooks *h)
 {
 	struct watch_bpf *watch = probe->skel;
 	struct marks_bpf *skel = marks_bpf__open();
@@ -28,21 +29,21 @@ static int load(struct pkt_probe *probe, struct mark_hooks *h)
 	if (!skel)
 		return -errno;
 	h->skel = skel;
-	skel->rodata->lost_at = (char *)&watch->bss->told_lost - (char *)watch->bss;
-	return bpf_map__reuse_fd(skel->maps.told_ring, bpf_map__fd(watch->maps.told_ring)) ?:
+	skel->rodata->lost_at = (char *)&watch->bss->msg_lost - (char *)watch->bss;
+	return bpf_map__reuse_fd(skel->maps.msg_ringbuf, bpf_map__fd(watch->maps.msg_ringbuf)) ?:
 	       bpf_map__reuse_fd(skel->maps.watch_counts, bpf_map__fd(watch->maps.bss)) ?:
 	       marks_bpf__load(skel);
 }
 
-static int put_on(struct bpf_program *p, const struct pkt_mark *mark, uint32_t pid,
-		  struct bpf_link **out, char *why, size_t size)
+static int mark_hooks_attach(struct bpf_program *p, const struct pkt_mark *mark, uint32_t pid,
+			     struct bpf_link **out, char *why, size_t size)
 {
 	struct bpf_link *link;
 	int err;
 
 	if (access(mark->path, R_OK)) {
 		err = -errno;
-		snprintf(why, size, "%s: can't be read (%s)", mark->path, strerror(-err));
+		snprintf(why, size, "%s cannot be read (%s)", mark->path, strerror(-err));
 		return err;
 	}
 	link = bpf_program__attach_usdt(p, pid ? (int)pid : -1, mark->path, mark->provider,
@@ -51,13 +52,13 @@ static int put_on(struct bpf_program *p, const struct pkt_mark *mark, uint32_t p
 	if (!err)
 		*out = link;
 	else if (err == -ENOENT)
-		snprintf(why, size, "%s has no mark %s:%s; readelf -n lists those that it has",
+		snprintf(why, size, "%s has no mark %s:%s (readelf -n lists its marks)",
 			 mark->path, mark->provider, mark->name);
 	else if (err == -EPERM || err == -EACCES)
 		snprintf(why, size, "this kernel refuses uprobes (%s): they need CAP_SYS_ADMIN, or "
 			 "CAP_PERFMON and CAP_BPF; " OTHERWISE, strerror(-err));
 	else
-		snprintf(why, size, "mark %s:%s in %s can't be attached to: %s", mark->provider,
+		snprintf(why, size, "cannot attach to mark %s:%s in %s: %s", mark->provider,
 			 mark->name, mark->path, strerror(-err));
 	return err;
 }
@@ -71,24 +72,27 @@ int pkt_marks_open(struct pkt_probe *probe, char *why, size_t size)
 	if (!marks)
 		return 0;
 	if (access(UPROBES, F_OK)) {
-		snprintf(why, size, "marks need uprobes, which this kernel doesn't have or show "
-			 "(CONFIG_UPROBE_EVENTS; " UPROBES "); " OTHERWISE);
+		snprintf(why, size, "marks need uprobes, which this kernel lacks or hides "
+			 "(CONFIG_UPROBE_EVENTS, " UPROBES "); " OTHERWISE);
 		return -EOPNOTSUPP;
 	}
 	h = calloc(1, sizeof(*h));
 	probe->marks = h;
 	if (!h)
 		return -ENOMEM;
-	err = load(probe, h);
+	err = mark_hooks_load(probe, h);
 	if (err) {
-		snprintf(why, size, "can't load the programs of marks: %s", strerror(-err));
+		snprintf(why, size, "cannot load the BPF programs of marks: %s", strerror(-err));
 		return err;
 	}
-	/* A message that has begun unseen is none; one that ends unseen would lengthen another. */
-	return put_on(h->skel->progs.mark_ends, &marks->end, probe->config.pid, &h->links[0], why,
-		      size) ?:
-	       put_on(h->skel->progs.mark_begins, &marks->begin, probe->config.pid, &h->links[1],
-		      why, size);
+	/*
+	 * End marks first: an unseen begin loses a message, an unseen end would extend the next
+	 * one.
+	 */
+	return mark_hooks_attach(h->skel->progs.mark_ends, &marks->end, probe->config.pid,
+				 &h->links[0], why, size)
+		       ?: mark_hooks_attach(h->skel->progs.mark_begins, &marks->begin,
+					    probe->config.pid, &h->links[1], why, size);
 }
 
 void pkt_marks_close(struct pkt_probe *probe)

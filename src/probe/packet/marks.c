@@ -24,45 +24,45 @@ static const struct {
 	[MARKS_FULL] = { "marks-full", false },
 };
 
-/* What a thread has read that no mark has taken yet. */
-struct pending {
-	struct told_message m; /* the oldest; bytes and youngest: of all */
+/* Reads of a thread since its last mark that ended or began a message. */
+struct marks_reads {
+	struct msg_record m; /* the oldest read; its `bytes` and `youngest` cover all reads */
 	uint64_t since, until; /* when the first and the last one were read */
 	bool some, several, unclear, no_arrival;
 };
 
-struct thread {
+struct marks_thread {
 	bool used;
 	uint32_t tid;
-	bool known;      /* all that it has read since `lost` was so much is told */
-	bool clean;      /* ... and is of its own call; see taken() */
-	bool open;       /* by thread: it has begun */
-	bool broken;     /* ... and is counted already */
-	uint64_t born;   /* 0: not known yet */
+	bool known;      /* all its reads are known since the count of losses was `lost` */
+	bool clean;      /* the reads belong to their own calls; see marks_reset_reads() */
+	bool open;       /* by thread: a message has begun */
+	bool broken;     /* the open message is already counted as missed */
+	uint64_t born;   /* start time of the thread; 0: not known yet */
 	uint64_t lost;
-	uint64_t marks;  /* that it has fired */
+	uint64_t marks;  /* number of marks it has fired */
 	uint64_t begun;
 	uint16_t begin_core;
-	struct pending read;
+	struct marks_reads read;
 };
 
 /* By id: a message that has begun. */
-struct open {
+struct marks_open {
 	bool used;
 	uint32_t pid;
 	uint64_t id;
 	struct marked message;
-	enum marks_missed why; /* it is counted already */
+	enum marks_missed why; /* not MARKS_MET: already counted */
 	uint64_t lost, marks;
 };
 
 struct marks {
-	struct thread threads[PLACES];
-	struct open open[PLACES];
+	struct marks_thread threads[PLACES];
+	struct marks_open open[PLACES];
 	uint32_t n_threads, n_open;
 	bool by_id;
 	uint64_t since;
-	uint64_t lost, lost_at; /* so many were lost when this was first seen */
+	uint64_t lost, lost_at; /* losses so far, and when that count was first seen */
 	uint64_t missed[MARKS_MAX];
 	marks_done *done;
 	void *ctx;
@@ -107,67 +107,67 @@ const char *marks_reason(enum marks_missed why)
 
 /* ---- tables ---- */
 
-static uint32_t place_of(uint64_t key)
+static uint32_t marks_place(uint64_t key)
 {
 	const uint64_t golden = 0x9e3779b97f4a7c15ULL;
 
 	return (uint32_t)(key * golden >> 40) & (PLACES - 1);
 }
 
-static struct thread *find_thread(struct marks *s, uint32_t tid)
+static struct marks_thread *marks_find_thread(struct marks *s, uint32_t tid)
 {
-	uint32_t at = place_of(tid);
+	uint32_t at = marks_place(tid);
 
 	while (s->threads[at].used && s->threads[at].tid != tid)
 		at = (at + 1) & (PLACES - 1);
 	return &s->threads[at];
 }
 
-static struct thread *thread_of(struct marks *s, uint32_t tid, uint64_t now)
+static struct marks_thread *marks_get_thread(struct marks *s, uint32_t tid, uint64_t now)
 {
-	struct thread *t = find_thread(s, tid);
+	struct marks_thread *t = marks_find_thread(s, tid);
 
 	if (t->used)
 		return t;
-	if (s->n_threads == MARK_THREADS) { /* their next messages are `older` ones */
+	if (s->n_threads == MARK_THREADS) { /* their next messages are MARKS_OLDER */
 		for (size_t i = 0; i < PLACES; i++)
 			s->missed[MARKS_FULL] += s->threads[i].open && !s->threads[i].broken;
 		memset(s->threads, 0, sizeof(s->threads));
 		s->n_threads = 0;
-		t = find_thread(s, tid);
+		t = marks_find_thread(s, tid);
 		s->since = now;
 	}
 	s->n_threads++;
-	*t = (struct thread){ .used = true, .tid = tid };
+	*t = (struct marks_thread){ .used = true, .tid = tid };
 	return t;
 }
 
-static struct open *open_of(struct marks *s, uint32_t pid, uint64_t id)
+static struct marks_open *marks_open_find(struct marks *s, uint32_t pid, uint64_t id)
 {
-	uint32_t at = place_of(id ^ (uint64_t)pid << 40);
+	uint32_t at = marks_place(id ^ (uint64_t)pid << 40);
 
 	while (s->open[at].used && (s->open[at].id != id || s->open[at].pid != pid))
 		at = (at + 1) & (PLACES - 1);
 	return &s->open[at];
 }
 
-static struct open *open_new(struct marks *s, uint32_t pid, uint64_t id)
+static struct marks_open *marks_open_add(struct marks *s, uint32_t pid, uint64_t id)
 {
-	struct open *o = open_of(s, pid, id);
+	struct marks_open *o = marks_open_find(s, pid, id);
 
 	if (!o->used && s->n_open == MARK_THREADS) {
 		for (size_t i = 0; i < PLACES; i++)
 			s->missed[MARKS_FULL] += s->open[i].used && !s->open[i].why;
 		memset(s->open, 0, sizeof(s->open));
 		s->n_open = 0;
-		o = open_of(s, pid, id);
+		o = marks_open_find(s, pid, id);
 	}
 	s->n_open += !o->used;
 	return o;
 }
 
-/* Those behind it move up, so that none is cut off from where it is looked for. */
-static void open_remove(struct marks *s, struct open *o)
+/* Moves later entries of the probe sequence up, so that lookups still find them. */
+static void marks_open_remove(struct marks *s, struct marks_open *o)
 {
 	uint32_t hole = (uint32_t)(o - s->open), at = hole;
 
@@ -179,7 +179,7 @@ static void open_remove(struct marks *s, struct open *o)
 		at = (at + 1) & (PLACES - 1);
 		if (!s->open[at].used)
 			return;
-		want = place_of(s->open[at].id ^ (uint64_t)s->open[at].pid << 40);
+		want = marks_place(s->open[at].id ^ (uint64_t)s->open[at].pid << 40);
 		if (((at - want) & (PLACES - 1)) < ((at - hole) & (PLACES - 1)))
 			continue;
 		s->open[hole] = s->open[at];
@@ -190,30 +190,30 @@ static void open_remove(struct marks *s, struct open *o)
 
 /* ---- reads ---- */
 
-static bool same_socket(const struct told_flow *a, const struct told_flow *b)
+static bool marks_same_socket(const struct msg_flow *a, const struct msg_flow *b)
 {
 	return a->sk == b->sk && a->cookie == b->cookie && a->netns == b->netns &&
 	       a->proto == b->proto && a->local_port == b->local_port &&
 	       a->remote_port == b->remote_port && !memcmp(a->remote, b->remote, sizeof(a->remote));
 }
 
-static uint64_t arrival(const struct told_message *m)
+static uint64_t marks_arrival(const struct msg_record *m)
 {
 	return m->enqueued - (m->link < m->enqueued ? m->link : m->enqueued);
 }
 
-void marks_read(struct marks *s, const struct told_message *m)
+void marks_add_read(struct marks *s, const struct msg_record *m)
 {
 	const uint32_t bytes = m->bytes;
-	struct pending *p;
-	struct thread *t;
+	struct marks_reads *p;
+	struct marks_thread *t;
 	uint64_t youngest;
 
-	if (!m->tid) { /* somebody's, who is about to have one too few */
+	if (!m->tid) { /* its reader is unknown */
 		s->missed[MARKS_ARRIVAL]++;
 		return;
 	}
-	t = thread_of(s, m->tid, m->read);
+	t = marks_get_thread(s, m->tid, m->read);
 	if (t->open)
 		return;
 	p = &t->read;
@@ -225,9 +225,10 @@ void marks_read(struct marks *s, const struct told_message *m)
 		p->m = *m;
 		return;
 	}
-	p->several |= !same_socket(&p->m.flow, &m->flow);
+	p->several |= !marks_same_socket(&p->m.flow, &m->flow);
 	youngest = m->youngest > p->m.youngest ? m->youngest : p->m.youngest;
-	if (arrival(m) < arrival(&p->m)) { /* it overtook the others: its way is the message's */
+	if (marks_arrival(m) <
+	    marks_arrival(&p->m)) { /* it arrived first: the message has its times */
 		const uint32_t before = p->m.bytes;
 
 		p->m = *m;
@@ -237,7 +238,7 @@ void marks_read(struct marks *s, const struct told_message *m)
 	p->m.youngest = youngest;
 }
 
-static enum marks_missed judge(const struct thread *t, const struct told_mark *m)
+static enum marks_missed marks_why_missed(const struct marks_thread *t, const struct msg_mark *m)
 {
 	if (!t->known)
 		return MARKS_OLDER;
@@ -255,14 +256,14 @@ static enum marks_missed judge(const struct thread *t, const struct told_mark *m
 }
 
 /*
- * Where reads are told by a function's exit, a call that was entered before the start isn't, and
- * what it took is told as the next one's: the first that a thread is told to have read proves
- * nothing.
+ * Forgets the reads that a mark has used. With hooks at a function's exit, a read call entered
+ * before the start is missed and its bytes count for the next call: so a thread's first reads are
+ * not reliable.
  */
-static void taken(struct thread *t, const struct told_mark *m)
+static void marks_reset_reads(struct marks_thread *t, const struct msg_mark *m)
 {
 	t->clean |= t->read.some;
-	t->read = (struct pending){ 0 };
+	t->read = (struct marks_reads){ 0 };
 	t->open = t->broken = false;
 	t->known = true;
 	t->lost = m->lost;
@@ -270,30 +271,30 @@ static void taken(struct thread *t, const struct told_mark *m)
 
 /* ---- marks ---- */
 
-/* Whose it is. A thread's number may have been another one's, who has read something. */
-static struct thread *who(struct marks *s, const struct told_mark *m)
+/* Returns the mark's thread. An earlier thread may have had its number and have read. */
+static struct marks_thread *marks_identify_thread(struct marks *s, const struct msg_mark *m)
 {
-	struct thread *t = thread_of(s, m->tid, m->time);
+	struct marks_thread *t = marks_get_thread(s, m->tid, m->time);
 
 	if (t->born && t->born != m->born)
-		*t = (struct thread){ .used = true, .tid = m->tid, .read = t->read };
+		*t = (struct marks_thread){ .used = true, .tid = m->tid, .read = t->read };
 	if (!t->born && t->read.until < m->born)
-		t->read = (struct pending){ 0 };
+		t->read = (struct marks_reads){ 0 };
 	t->read.several |= t->read.some && t->read.since < m->born;
 	if (!t->born && m->born > s->since)
 		t->known = t->clean = true;
 	if (!t->born && !t->known)
 		t->lost = m->lost;
 	else if (!t->born)
-		t->lost = m->born > s->lost_at ? s->lost : m->lost - 1; /* maybe one of its own */
+		t->lost = m->born > s->lost_at ? s->lost : m->lost - 1; /* maybe its own */
 	t->born = m->born;
 	t->marks++;
 	return t;
 }
 
-static void begins(struct marks *s, struct thread *t, const struct told_mark *m)
+static void marks_thread_begins(struct marks *s, struct marks_thread *t, const struct msg_mark *m)
 {
-	if (t->open) { /* where this one began is not known: it, too, is left */
+	if (t->open) { /* two begin marks: neither message has a known begin */
 		if (!t->broken)
 			s->missed[t->lost == m->lost ? MARKS_NO_END : MARKS_LOST]++;
 		t->broken = true;
@@ -304,9 +305,9 @@ static void begins(struct marks *s, struct thread *t, const struct told_mark *m)
 	t->begin_core = m->core;
 }
 
-static void ends(struct marks *s, struct thread *t, const struct told_mark *m)
+static void marks_thread_ends(struct marks *s, struct marks_thread *t, const struct msg_mark *m)
 {
-	enum marks_missed why = judge(t, m);
+	enum marks_missed why = marks_why_missed(t, m);
 	struct marked message = { .m = t->read.m, .begun = t->begun, .begin_core = t->begin_core,
 				  .ended = m->time, .end_core = m->core };
 
@@ -316,27 +317,28 @@ static void ends(struct marks *s, struct thread *t, const struct told_mark *m)
 		s->missed[why]++;
 	else if (!t->broken)
 		s->done(s->ctx, &message);
-	taken(t, m);
+	marks_reset_reads(t, m);
 }
 
-static void id_begins(struct marks *s, struct thread *t, const struct told_mark *m)
+static void marks_id_begins(struct marks *s, struct marks_thread *t, const struct msg_mark *m)
 {
-	struct open *o = open_new(s, m->pid, m->id);
+	struct marks_open *o = marks_open_add(s, m->pid, m->id);
 
 	s->missed[MARKS_NO_END] += o->used && !o->why;
-	*o = (struct open){
-		.used = true, .pid = m->pid, .id = m->id, .why = judge(t, m), .lost = m->lost,
+	*o = (struct marks_open){
+		.used = true, .pid = m->pid, .id = m->id, .why = marks_why_missed(t, m),
+		.lost = m->lost,
 		.message = { .m = t->read.m, .begun = m->time, .begin_core = m->core },
 		.marks = t->marks,
 	};
 	if (o->why)
 		s->missed[o->why]++;
-	taken(t, m);
+	marks_reset_reads(t, m);
 }
 
-static void id_ends(struct marks *s, struct thread *t, const struct told_mark *m)
+static void marks_id_ends(struct marks *s, struct marks_thread *t, const struct msg_mark *m)
 {
-	struct open *o = open_of(s, m->pid, m->id);
+	struct marks_open *o = marks_open_find(s, m->pid, m->id);
 
 	t->read.unclear |= t->read.some;
 	if (!o->used) {
@@ -350,25 +352,25 @@ static void id_ends(struct marks *s, struct thread *t, const struct told_mark *m
 		s->missed[MARKS_LOST]++;
 	else if (!o->why)
 		s->done(s->ctx, &o->message);
-	open_remove(s, o);
+	marks_open_remove(s, o);
 }
 
-void marks_mark(struct marks *s, const struct told_mark *m)
+void marks_add_mark(struct marks *s, const struct msg_mark *m)
 {
-	struct thread *t = who(s, m);
+	struct marks_thread *t = marks_identify_thread(s, m);
 
 	if (s->lost != m->lost) {
 		s->lost = m->lost;
 		s->lost_at = m->time;
 	}
 	if (!s->by_id && m->end)
-		ends(s, t, m);
+		marks_thread_ends(s, t, m);
 	else if (!s->by_id)
-		begins(s, t, m);
+		marks_thread_begins(s, t, m);
 	else if (!m->has_id)
 		s->missed[MARKS_NO_ID]++;
 	else if (m->end)
-		id_ends(s, t, m);
+		marks_id_ends(s, t, m);
 	else
-		id_begins(s, t, m);
+		marks_id_begins(s, t, m);
 }

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets that no stage covers, by protocol: ICMP, tunnels, what is forwarded. */
+/* Packets that no stage covers, by protocol: ICMP, tunnels, forwarded packets. */
 #include <stdio.h>
 #include <string.h>
 
+#include "probe/packet/hook_select.h"
 #include "probe/packet/pkt_internal.h"
 
-/* As in /etc/protocols; the others are told by number. */
+/* Names as in /etc/protocols; other protocols are shown by number. */
 static const char *const names[256] = {
 	[1] = "icmp", [2] = "igmp", [4] = "ipip", [6] = "tcp", [17] = "udp", [33] = "dccp",
 	[41] = "ipv6", [47] = "gre", [50] = "esp", [51] = "ah", [58] = "icmpv6", [89] = "ospf",
 	[103] = "pim", [112] = "vrrp", [132] = "sctp", [136] = "udplite",
 };
 
-int pkt_describe_others(const struct pkt_probe *probe, struct event_sink *sink, uint64_t now)
+int pkt_describe_other_traffic(const struct pkt_probe *probe, struct event_sink *sink, uint64_t now)
 {
 	const char *why;
 
-	pkt_counts_others(probe, &why);
+	pkt_counts_other_traffic(probe, &why);
 	return event_put_fact(sink, now, "other-traffic", why ? why : "counted");
 }
 
-static int put(struct event_sink *sink, struct event_dict *dict, uint64_t now, uint8_t what,
-	       uint32_t protocol, uint64_t count)
+static int other_traffic_put_count(struct event_sink *sink, struct event_dict *dict, uint64_t now,
+				   uint8_t what, uint32_t protocol, uint64_t count)
 {
 	struct event_count e = { .what = what, .direction = DIR_INGRESS, .count = count,
 				 .flags = COUNT_EXACT };
@@ -33,7 +34,7 @@ static int put(struct event_sink *sink, struct event_dict *dict, uint64_t now, u
 	return event_put(sink, EV_COUNT, now, &e, sizeof(e));
 }
 
-static void sum_up(const struct pkt_probe *probe, struct cpu_uncovered *sum)
+static void other_traffic_sum(const struct pkt_probe *probe, struct cpu_uncovered *sum)
 {
 	memset(sum, 0, sizeof(*sum));
 	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++) {
@@ -46,20 +47,20 @@ static void sum_up(const struct pkt_probe *probe, struct cpu_uncovered *sum)
 	}
 }
 
-int pkt_others(struct pkt_probe *probe, struct event_sink *sink, struct event_dict *dict,
+int pkt_put_other_traffic(struct pkt_probe *probe, struct event_sink *sink, struct event_dict *dict,
 		 uint64_t now)
 {
 	struct cpu_uncovered sum, *before = &probe->uncovered_before;
 	int err = 0;
 
-	sum_up(probe, &sum);
+	other_traffic_sum(probe, &sum);
 	for (int i = 0; sink && i < 256 && !err; i++) {
 		if (sum.local[i] != before->local[i])
-			err = put(sink, dict, now, COUNT_UNCOVERED, i,
-				  sum.local[i] - before->local[i]);
+			err = other_traffic_put_count(sink, dict, now, COUNT_UNCOVERED, i,
+						      sum.local[i] - before->local[i]);
 		if (!err && sum.forwarded[i] != before->forwarded[i])
-			err = put(sink, dict, now, COUNT_FORWARDED, i,
-				  sum.forwarded[i] - before->forwarded[i]);
+			err = other_traffic_put_count(sink, dict, now, COUNT_FORWARDED, i,
+						      sum.forwarded[i] - before->forwarded[i]);
 	}
 	*before = sum;
 	return err;

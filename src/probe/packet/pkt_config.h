@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the watch probe is to measure. */
+/* Configuration of the packet probe. */
 #ifndef HOSTLAT_PROBE_PKT_CONFIG_H
 #define HOSTLAT_PROBE_PKT_CONFIG_H
 
@@ -8,19 +8,19 @@
 
 #include "event/layout.h"
 
-/* Where a stage can be measured by a tracepoint and by a function: which. */
+/* The kind of hook, where a stage can be measured by a tracepoint and by a function. */
 enum pkt_backend {
-	BACKEND_AUTO,       /* the first that works */
+	BACKEND_AUTO,       /* the first hook that works */
 	BACKEND_TRACEPOINT, /* no function; netfilter and cgroup hooks count as tracepoints */
 	BACKEND_FENTRY,
 };
 
-/* What a message of pkt_probe_messages() is, of those that are received. */
+/* The extent of a received message of pkt_probe_messages(). */
 enum message_boundary {
 	MESSAGES_NONE,
-	MESSAGES_BY_CALL,    /* a receive call; what is sent: a send call */
+	MESSAGES_BY_CALL,    /* a receive call; of sent messages: a send call */
 	MESSAGES_BY_REQUEST, /* a request that is answered, until its reply's send call */
-	MESSAGES_BY_MARK,    /* what a thread read before its begin mark, until the end mark */
+	MESSAGES_BY_MARK,    /* a thread's reads before its begin mark, until its end mark */
 };
 
 /* A USDT probe: a place that an executable or library names in its .note.stapsdt. */
@@ -30,26 +30,26 @@ struct pkt_mark {
 
 struct pkt_marks {
 	struct pkt_mark begin, end;
-	bool by_id; /* which belong together says their first argument, not their thread */
+	bool by_id; /* marks with the same first argument belong together; else those of a thread */
 };
 
 struct activity;
 
 struct pkt_probe_config {
-	/* Options: cmd/live_options.c has a row for each, and what a recording calls it. */
+	/* Options: cmd/live_options.c has a row for each, with its name in recordings. */
 	uint64_t stages;      /* mask of 1 << enum stage; 0 only before live_options_stages() */
-	uint32_t origin;      /* enum origin; ORIGIN_NONE: by packet */
+	uint32_t origin;      /* enum origin; ORIGIN_NONE: the best of each packet */
 	uint32_t backend;     /* enum pkt_backend */
 	uint32_t hol;         /* enum hol */
-	uint64_t by;          /* 1 << enum group_key of what rows are divided by; 0: not at all */
+	uint64_t by;          /* mask of 1 << enum group_key: rows are divided by these; 0: none */
 	uint64_t pid;         /* process (thread group); 0 = all */
 	uint64_t port;        /* local port; 0 = all */
 	const char *ifname, *netns, *cgroup; /* as they were typed; NULL = all */
 	const char *probe;    /* function or tracepoint, at most PKT_PROBE_MAX; or NULL */
-	uint64_t one_in;      /* of so many packets one is measured; 0, 1: each */
-	double max_overhead;  /* share of the CPUs' time above which less is; 0: no limit */
-	uint64_t min_queue;   /* unread packets that one must find in its socket; 0 = any number */
-	uint64_t slower_than_ns; /* messages that are told of one by one; 0 = none */
+	uint64_t one_in;      /* one packet in this many is measured; 0, 1: each */
+	double max_overhead;  /* highest overhead, as a share of the CPUs' time; 0: no limit */
+	uint64_t min_queue;   /* a packet is measured if it finds this many unread; 0 = always */
+	uint64_t slower_than_ns; /* slower messages are reported singly; 0 = none */
 	uint64_t memory;      /* bytes that the maps may take */
 
 	/* Set by live_check(): inode of `netns`, id and depth of `cgroup` in cgroup2. */
@@ -57,13 +57,13 @@ struct pkt_probe_config {
 	uint32_t cgroup_level;
 
 	/* Set by `record` alone. */
-	uint32_t messages;    /* enum message_boundary: kept for pkt_probe_messages() */
-	const struct pkt_marks *marks; /* MESSAGES_BY_MARK: which; else NULL */
-	const struct activity *activity; /* whose programs are part of the own cost; or NULL */
+	uint32_t messages;    /* enum message_boundary, for pkt_probe_messages() */
+	const struct pkt_marks *marks; /* with MESSAGES_BY_MARK; else NULL */
+	const struct activity *activity; /* its programs are part of the overhead; or NULL */
 };
 
 #define PKT_MEMORY_DEFAULT (64ULL << 20)
-/* The least that will do; --help says it, too. loader.c sees to it that it does. */
+/* Minimum of --memory, as in --help; loader.c asserts that it suffices. */
 #define PKT_MEMORY_FIXED (2352ULL << 10)
 #define PKT_MEMORY_PER_CPU (444ULL << 10)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The live source of `hostlat watch`: loads the programs of src/bpf/watch.bpf.c, proves that their
- * hooks fire, and turns what they counted into events.
+ * hooks fire, and turns their counters into events.
  *
  *	pkt_probe_open(&probe, &config);      bind, load, attach, self-test
  *	pkt_probe_describe(probe, sink, dict);       facts of the run, bindings, clock
@@ -34,37 +34,43 @@ int pkt_probe_open(struct pkt_probe **probe, const struct pkt_probe_config *conf
 /* Detaches everything. NULL is fine. */
 void pkt_probe_free(struct pkt_probe *probe);
 
-/* Readable when the realtime clock was set: then call pkt_probe_clock(). -1 if there is none. */
+/*
+ * Returns a descriptor that is readable when the realtime clock was set, for pkt_probe_clock(); or
+ * -1.
+ */
 int pkt_probe_clock_fd(const struct pkt_probe *probe);
 
-/* Publishes the realtime offset to the programs and reports a change as EV_CLOCK. */
+/*
+ * Publishes the realtime offset to the programs, puts a change as EV_CLOCK. 0 or the sink's error.
+ */
 int pkt_probe_clock(struct pkt_probe *probe, struct event_sink *sink);
 
-/* EV_FACTs, EV_BINDINGs and EV_CLOCK: what opens every stream. */
+/* Puts EV_FACTs, EV_BINDINGs and EV_CLOCK, which open every stream. 0 or the sink's error. */
 int pkt_probe_describe(struct pkt_probe *probe, struct event_sink *sink,
 			 struct event_dict *dict);
 
 /*
- * The messages since the last time, if they are asked for: EV_FLOW and EV_MESSAGE. Returns the
- * writer's first error. If this is called too seldom, some find no room: how many, so far.
+ * Writes the messages since the last call as EV_FLOW and EV_MESSAGE, if the configuration asks for
+ * them. Returns 0 or the writer's first error. If called too rarely, messages are lost; the second
+ * function returns how many so far.
  */
 int pkt_probe_messages(struct pkt_probe *probe, struct event_writer *writer);
 uint64_t pkt_probe_messages_lost(const struct pkt_probe *probe);
 
 /*
- * What happened since the last snapshot, closed by an EV_INTERVAL with `flags`. Costs CPU only for
- * rows that were touched. Returns 0 or an error of the sink.
+ * Puts the counts since the last snapshot, closed by an EV_INTERVAL with `flags`. Its CPU time
+ * depends on the number of rows that changed. Returns 0 or the sink's error.
  */
 int pkt_probe_snapshot(struct pkt_probe *probe, struct event_sink *sink,
 			 struct event_dict *dict, uint32_t flags);
 
 /*
- * Whether the self-test has seen the hooks fire. It needs the kernel's BPF statistics, which take
+ * Returns true if the self-test has seen the hooks fire. It needs the kernel's BPF statistics, i.e.
  * CAP_SYS_ADMIN unless an administrator has them on, and a loopback interface that is up.
  */
 bool pkt_probe_proven(const struct pkt_probe *probe);
 
-/* Bytes that the maps take. */
+/* Returns the bytes of all maps. */
 uint64_t pkt_probe_memory(const struct pkt_probe *probe);
 
 #endif

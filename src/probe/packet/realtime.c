@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far the realtime clock is from the monotonic one, for the programs and for the stream. */
+/* Follows the offset of the realtime clock to the monotonic clock, for programs and stream. */
 #include <errno.h>
 
 #include "clock/clock.h"
 #include "probe/packet/pkt_internal.h"
+#include "probe/packet/pkt_probe.h"
 #include "bpf/watch.skel.h"
 
 void pkt_publish_clock(struct pkt_probe *probe, const struct clock_follow_params *params)
@@ -18,7 +19,7 @@ void pkt_publish_clock(struct pkt_probe *probe, const struct clock_follow_params
 	*(volatile int64_t *)&probe->skel->bss->realtime_offset = params->offset_ns;
 }
 
-int pkt_clock(struct pkt_probe *probe, struct event_sink *sink)
+int pkt_probe_clock(struct pkt_probe *probe, struct event_sink *sink)
 {
 	struct clock_follow_params p;
 	struct event_clock e = {};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of what is lost, and of what is not to be measured. */
-#include "probe/packet/pkt_internal.h"
+/* Names of reasons for lost and for excluded packets. */
+#include "probe/packet/deltas.h"
 
 const char *const pkt_loss_names[LOSS_MAX] = {
 	[LOSS_NO_LINK_STAMP] = "no-link-stamp",

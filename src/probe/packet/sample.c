@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many packets are measured: --sample, and --max-overhead, which measures fewer if need be. */
+/* Sampling: --sample, and --max-overhead, which measures fewer packets when needed. */
 #include <bpf/libbpf.h>
 #include <stdio.h>
 
-#include "probe/packet/shed.h"
 #include "probe/packet/pkt_internal.h"
+#include "probe/packet/shed.h"
 #include "bpf/watch.skel.h"
 
 static struct bpf_program *sample_find_program(const struct pkt_probe *probe,
@@ -18,30 +18,31 @@ static struct bpf_program *sample_find_program(const struct pkt_probe *probe,
 	return p ? p : bpf_object__find_program_by_name(probe->obj, program);
 }
 
-struct bpf_program *pkt_program(const struct pkt_probe *probe, const struct hook *hook)
+struct bpf_program *pkt_find_program(const struct pkt_probe *probe, const struct pkt_hook *hook)
 {
-	return sample_find_program(probe, hook_program(hook));
+	return sample_find_program(probe, pkt_hook_program(hook));
 }
 
-struct bpf_program *pkt_second_program(const struct pkt_probe *probe, const struct hook *hook)
+struct bpf_program *pkt_find_second_program(const struct pkt_probe *probe,
+					    const struct pkt_hook *hook)
 {
 	return hook->with ? sample_find_program(probe, hook->with) : NULL;
 }
 
-void pkt_sample(struct pkt_probe *probe, uint32_t one_in)
+void pkt_set_sampling(struct pkt_probe *probe, uint32_t one_in)
 {
 	probe->one_in = one_in;
 	probe->skel->data->sample_below = (uint32_t)((1ULL << 32) / one_in - 1);
 }
 
-/* The least that can be said: one packet of 2^32. */
-void pkt_sample_none(struct pkt_probe *probe)
+/* 0 samples one packet in 2^32, the lowest rate that can be set. */
+void pkt_set_sampling_none(struct pkt_probe *probe)
 {
 	probe->one_in = 0;
 	probe->skel->data->sample_below = 0;
 }
 
-bool pkt_shed(struct pkt_probe *probe, double cost)
+bool pkt_shed_load(struct pkt_probe *probe, double cost)
 {
 	const struct pkt_probe_config *c = &probe->config;
 	uint32_t base = c->one_in ? c->one_in : 1, next;
@@ -51,7 +52,7 @@ bool pkt_shed(struct pkt_probe *probe, double cost)
 	next = shed_next(probe->one_in, base, cost, c->max_overhead);
 	probe->shed_over = next ? 0 : probe->shed_over + 1;
 	if (probe->shed_over < SHED_PATIENCE) {
-		pkt_sample(probe, next ? next : SHED_MAX);
+		pkt_set_sampling(probe, next ? next : SHED_MAX);
 		return false;
 	}
 	probe->detached = true;

@@ -9,39 +9,41 @@
 
 #define CHAINS 16384
 
-/* A call or a packet that waits for the other. In two lists: of its chain, and by age. */
-struct node {
-	struct node *next, *before;  /* in the chain, oldest first */
-	struct node *older, *younger;
+/*
+ * A call or a packet that waits for its counterpart; in the list of its chain and in that by age.
+ */
+struct sends_node {
+	struct sends_node *next, *before;  /* in the chain, oldest first */
+	struct sends_node *older, *younger;
 	uint32_t chain;
-	uint32_t told; /* TOLD_SEND or TOLD_PACKET */
+	uint32_t type; /* MSG_TYPE_SEND or MSG_TYPE_PACKET */
 	union {
-		struct told_send call;
-		struct told_packet packet;
+		struct msg_send call;
+		struct msg_packet packet;
 	};
 };
 
-struct list {
-	struct node *first, *last;
+struct sends_list {
+	struct sends_node *first, *last;
 };
 
 struct sends {
-	struct node nodes[SENDS_NODES];
-	struct list chains[CHAINS];
-	struct node *free;           /* by `next` */
-	struct node *oldest, *youngest;
+	struct sends_node nodes[SENDS_NODES];
+	struct sends_list chains[CHAINS];
+	struct sends_node *free;           /* by `next` */
+	struct sends_node *oldest, *youngest;
 	uint64_t forgotten;
 	sends_done *done;
 	void *ctx;
 };
 
 /* TCP's sequence numbers wrap around. */
-static bool after(uint32_t a, uint32_t b)
+static bool sends_seq_after(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) > 0;
 }
 
-static uint32_t chain_of(uint64_t sk)
+static uint32_t sends_chain(uint64_t sk)
 {
 	const uint64_t golden = 0x9e3779b97f4a7c15ULL;
 
@@ -74,9 +76,9 @@ uint64_t sends_forgotten(const struct sends *s)
 	return s->forgotten;
 }
 
-static void leave(struct sends *s, struct node *n)
+static void sends_remove(struct sends *s, struct sends_node *n)
 {
-	struct list *chain = &s->chains[n->chain];
+	struct sends_list *chain = &s->chains[n->chain];
 
 	*(n->before ? &n->before->next : &chain->first) = n->next;
 	*(n->next ? &n->next->before : &chain->last) = n->before;
@@ -86,18 +88,18 @@ static void leave(struct sends *s, struct node *n)
 	s->free = n;
 }
 
-static struct node *enter(struct sends *s, uint64_t sk, uint32_t told)
+static struct sends_node *sends_add(struct sends *s, uint64_t sk, uint32_t type)
 {
-	struct list *chain = &s->chains[chain_of(sk)];
-	struct node *n;
+	struct sends_list *chain = &s->chains[sends_chain(sk)];
+	struct sends_node *n;
 
 	if (!s->free) {
-		s->forgotten += s->oldest->told == TOLD_SEND;
-		leave(s, s->oldest);
+		s->forgotten += s->oldest->type == MSG_TYPE_SEND;
+		sends_remove(s, s->oldest);
 	}
 	n = s->free;
 	s->free = n->next;
-	*n = (struct node){ .chain = chain_of(sk), .told = told, .before = chain->last,
+	*n = (struct sends_node){ .chain = sends_chain(sk), .type = type, .before = chain->last,
 			    .older = s->youngest };
 	*(chain->last ? &chain->last->next : &chain->first) = n;
 	*(s->youngest ? &s->youngest->younger : &s->oldest) = n;
@@ -105,70 +107,70 @@ static struct node *enter(struct sends *s, uint64_t sk, uint32_t told)
 	return n;
 }
 
-static bool same_socket(const struct told_send *call, const struct tx_way *way)
+static bool sends_same_socket(const struct msg_send *call, const struct tx_times *times)
 {
-	return call->sk == way->sk && call->born == way->born;
+	return call->sk == times->sk && call->born == times->born;
 }
 
-/* Is the call's last byte in the packet? A datagram is told by when its call began. */
-static bool ends(const struct told_send *call, const struct tx_way *way)
+/* Returns true if the packet has the call's last byte. Datagrams match by their call's begin. */
+static bool sends_call_ends_in(const struct msg_send *call, const struct tx_times *times)
 {
 	uint32_t end = call->seq + call->bytes;
 
 	if (!call->born)
-		return call->since == way->since;
-	return after(end, way->seq) && !after(end, way->seq + way->bytes);
+		return call->since == times->since;
+	return sends_seq_after(end, times->seq) && !sends_seq_after(end, times->seq + times->bytes);
 }
 
-int sends_call(struct sends *s, const struct told_send *call)
+int sends_call(struct sends *s, const struct msg_send *call)
 {
 	const uint32_t end = call->seq + call->bytes;
-	struct told_packet found;
+	struct msg_packet found;
 	bool any = false;
 
-	for (struct node *n = s->chains[chain_of(call->sk)].first, *next; n; n = next) {
-		const struct tx_way *way = &n->packet.way;
+	for (struct sends_node *n = s->chains[sends_chain(call->sk)].first, *next; n; n = next) {
+		const struct tx_times *times = &n->packet.times;
 
 		next = n->next;
-		if (n->told != TOLD_PACKET || !same_socket(call, way))
+		if (n->type != MSG_TYPE_PACKET || !sends_same_socket(call, times))
 			continue;
-		if (!any && ends(call, way)) {
+		if (!any && sends_call_ends_in(call, times)) {
 			found = n->packet;
 			any = true;
 		}
-		if (!after(way->seq + way->bytes, end)) /* it ends no later call */
-			leave(s, n);
+		if (!sends_seq_after(times->seq + times->bytes, end)) /* no later call ends in it */
+			sends_remove(s, n);
 	}
 	if (any)
 		return s->done(s->ctx, call, &found);
-	enter(s, call->sk, TOLD_SEND)->call = *call;
+	sends_add(s, call->sk, MSG_TYPE_SEND)->call = *call;
 	return 0;
 }
 
-int sends_packet(struct sends *s, const struct told_packet *packet)
+int sends_packet(struct sends *s, const struct msg_packet *packet)
 {
-	const struct tx_way *way = &packet->way;
-	const uint32_t end = way->seq + way->bytes;
-	bool useful = way->born; /* of a datagram's call is told first */
+	const struct tx_times *times = &packet->times;
+	const uint32_t end = times->seq + times->bytes;
+	bool useful = times->born; /* a datagram's call is recorded first */
 
-	for (struct node *n = s->chains[chain_of(way->sk)].first, *next; n; n = next) {
-		struct told_send call;
+	for (struct sends_node *n = s->chains[sends_chain(times->sk)].first, *next; n; n = next) {
+		struct msg_send call;
 		int err;
 
 		next = n->next;
-		if (n->told != TOLD_SEND || !same_socket(&n->call, way))
+		if (n->type != MSG_TYPE_SEND || !sends_same_socket(&n->call, times))
 			continue;
 		call = n->call;
-		if (call.born && !after(end, call.seq + call.bytes))
+		if (call.born && !sends_seq_after(end, call.seq + call.bytes))
 			useful = false; /* calls up to its end have ended */
-		if (!ends(&call, way))
+		if (!sends_call_ends_in(&call, times))
 			continue;
-		leave(s, n);
-		err = way->given ? s->done(s->ctx, &call, packet) : 0;
+		sends_remove(s, n);
+		err = times->given ? s->done(s->ctx, &call, packet) : 0;
 		if (err)
 			return err;
 	}
 	if (useful)
-		enter(s, way->sk, TOLD_PACKET)->packet = *packet;
+		sends_add(s, times->sk, MSG_TYPE_PACKET)->packet = *packet;
 	return 0;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rule of --max-overhead: how many packets to measure, by what it costs. Pure. */
+/* Load shedding for --max-overhead: how many packets to measure. Pure. */
 #ifndef HOSTLAT_PROBE_SHED_H
 #define HOSTLAT_PROBE_SHED_H
 
 #include <stdint.h>
 
-#define SHED_MAX 65536 /* one packet of so many, at the least */
-#define SHED_PATIENCE 5 /* intervals in a row in which that is too much, before the programs go */
+#define SHED_MAX 65536 /* at least one packet in this many is measured */
+#define SHED_PATIENCE 5 /* intervals above the limit at SHED_MAX before detaching */
 
 /*
- * `one_in`: of so many packets one was measured in the interval that ended, and cost `cost`, a
- * share of the CPUs' time; `limit`: what it may be; `base`: the most that is asked for. Returns
- * the next interval's, or 0: at SHED_MAX it is still too much, the programs have to go.
+ * Returns the next interval's sampling (one packet in this many), or 0 if the overhead is too high
+ * even at SHED_MAX. `one_in`: the last interval's sampling; `cost`: its overhead, as a share of the
+ * CPUs' time; `limit`: the highest overhead permitted; `base`: the sampling the user asked for.
  *
  * Above the limit the step is as large as the excess; below a third of it, where twice as many
  * packets are sure to fit, it is a factor of two: down fast, up slowly.

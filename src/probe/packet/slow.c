@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slow messages: what the programs put into their ring since the last snapshot, as EV_SLOW. */
+/* Puts the slow messages in the ring since the last snapshot as EV_SLOW. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
@@ -8,21 +8,21 @@
 #include "probe/packet/pkt_internal.h"
 #include "bpf/watch.skel.h"
 
-struct taker {
+struct slow_reader {
 	const struct pkt_probe *probe;
 	struct event_sink *sink;
 	uint64_t now;
 	int err; /* the first of the sink */
 };
 
-static int take(void *ctx, void *data, size_t size)
+static int slow_put_record(void *ctx, void *data, size_t size)
 {
-	struct taker *t = ctx;
+	struct slow_reader *t = ctx;
 	struct event_slow e;
 
 	if (!t->sink || size != sizeof(e))
 		return 0;
-	memcpy(&e, data, sizeof(e)); /* the ring is not to be written */
+	memcpy(&e, data, sizeof(e)); /* the ring is read-only */
 	if (t->probe->config.origin != ORIGIN_NONE)
 		e.origin = t->probe->config.origin;
 	else
@@ -32,7 +32,7 @@ static int take(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-int pkt_slow_size(struct pkt_probe *probe)
+int pkt_slow_set_size(struct pkt_probe *probe)
 {
 	/* a ring's size is a power of two and of whole pages */
 	long least = sysconf(_SC_PAGESIZE);
@@ -41,9 +41,9 @@ int pkt_slow_size(struct pkt_probe *probe)
 					SLOW_RING : (uint32_t)least);
 }
 
-/* What the ring had no room for: an interval's limit. */
-static int put_suppressed(struct pkt_probe *probe, struct event_sink *sink,
-			  struct event_dict *dict, uint64_t now, int protocol)
+/* Puts how many slow messages exceeded the interval's limit. */
+static int slow_put_suppressed(struct pkt_probe *probe, struct event_sink *sink,
+			       struct event_dict *dict, uint64_t now, int protocol)
 {
 	struct event_count e = {
 		.what = COUNT_SUPPRESSED, .stage = STAGE_READ, .direction = DIR_INGRESS,
@@ -61,22 +61,23 @@ static int put_suppressed(struct pkt_probe *probe, struct event_sink *sink,
 	return event_put(sink, EV_COUNT, now, &e, sizeof(e));
 }
 
-int pkt_slow(struct pkt_probe *probe, struct event_sink *sink, struct event_dict *dict,
+int pkt_slow_put(struct pkt_probe *probe, struct event_sink *sink, struct event_dict *dict,
 	       uint64_t now)
 {
-	struct taker t = { .probe = probe, .sink = sink, .now = now };
+	struct slow_reader t = { .probe = probe, .sink = sink, .now = now };
 	struct ring_buffer *ring;
 	int n;
 
 	if (!probe->config.slower_than_ns)
 		return 0;
-	ring = ring_buffer__new(bpf_map__fd(probe->skel->maps.slow_ring), take, &t, NULL);
+	ring = ring_buffer__new(bpf_map__fd(probe->skel->maps.slow_ring), slow_put_record, &t,
+				NULL);
 	if (!ring)
 		return -errno;
 	n = ring_buffer__consume(ring);
 	probe->skel->bss->slow_max_ns = 0;
 	ring_buffer__free(ring);
 	for (int p = 0; p < ROW_PROTOS && !t.err; p++)
-		t.err = put_suppressed(probe, sink, dict, now, p);
+		t.err = slow_put_suppressed(probe, sink, dict, now, p);
 	return t.err ? t.err : n < 0 ? n : 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the programs counted, as events: differences to the previous snapshot, merged over CPUs.
+ * Puts the programs' counters as events: differences to the previous snapshot, merged over CPUs.
  *
- * Counters are never reset, so nothing that happens during a reading is lost: it belongs to the
- * next interval. Only the extremes are per interval, and begin anew.
+ * Counters are never reset, so that counts made during a reading are not lost: they belong to the
+ * next interval. Only the extremes are per interval, and are reset.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -15,13 +15,19 @@
 #include "clock/clock.h"
 #include "event/names.h"
 #include "host/pressure.h"
-#include "probe/packet/deltas.h"
 #include "probe/common/prog_stats.h"
+#include "probe/packet/cost.h"
+#include "probe/packet/deltas.h"
+#include "probe/packet/drop_reason.h"
+#include "probe/packet/hook_select.h"
+#include "probe/packet/messages.h"
+#include "probe/packet/netns_attach.h"
+#include "probe/packet/pkt_probe.h"
 #include "bpf/watch.skel.h"
 
 /* State of the previous snapshot that only this file uses. */
 struct snapshot {
-	uint64_t seq, to_ns; /* how many there were; when the last one was taken */
+	uint64_t seq, to_ns; /* number of snapshots; time of the last one */
 	uint64_t user_ns;    /* CPU time of this process until then */
 	struct cpu_counters counters;
 	struct cpu_share share[ROW_PROTOS];
@@ -42,7 +48,7 @@ void pkt_snapshot_free(struct pkt_probe *probe)
 	free(probe->last);
 }
 
-static void put(struct out *o, uint16_t kind, const void *payload, size_t size)
+static void snapshot_put(struct delta_out *o, uint16_t kind, const void *payload, size_t size)
 {
 	int err = event_put(o->sink, kind, o->now, payload, size);
 
@@ -50,14 +56,14 @@ static void put(struct out *o, uint16_t kind, const void *payload, size_t size)
 		o->err = err;
 }
 
-static uint32_t name_id(struct out *o, const char *text)
+static uint32_t snapshot_intern(struct delta_out *o, const char *text)
 {
 	return event_dict_intern(o->dict, DICT_STRING, text, o->sink, o->now);
 }
 
 /* ---- counters ---- */
 
-static void merge_counters(const struct pkt_probe *probe, struct cpu_counters *sum)
+static void snapshot_merge_counters(const struct pkt_probe *probe, struct cpu_counters *sum)
 {
 	const size_t n = sizeof(*sum) / sizeof(uint64_t);
 
@@ -71,8 +77,8 @@ static void merge_counters(const struct pkt_probe *probe, struct cpu_counters *s
 	}
 }
 
-static void put_count(struct out *o, uint8_t what, uint8_t stage, uint8_t protocol,
-		      const char *reason, uint64_t count, uint64_t flags)
+static void snapshot_put_count(struct delta_out *o, uint8_t what, uint8_t stage, uint8_t protocol,
+			       const char *reason, uint64_t count, uint64_t flags)
 {
 	struct event_count e = {
 		.what = what, .stage = stage, .protocol = protocol,
@@ -81,11 +87,11 @@ static void put_count(struct out *o, uint8_t what, uint8_t stage, uint8_t protoc
 
 	if (!count)
 		return;
-	e.reason = name_id(o, reason);
-	put(o, EV_COUNT, &e, sizeof(e));
+	e.reason = snapshot_intern(o, reason);
+	snapshot_put(o, EV_COUNT, &e, sizeof(e));
 }
 
-static uint64_t not_covered(const struct cpu_counters *c)
+static uint64_t snapshot_count_not_covered(const struct cpu_counters *c)
 {
 	uint64_t n = 0;
 
@@ -95,8 +101,8 @@ static uint64_t not_covered(const struct cpu_counters *c)
 	return n;
 }
 
-static void see_losses(struct out *o, const struct cpu_counters *now,
-		       const struct cpu_counters *before)
+static void snapshot_add_losses_seen(struct delta_out *o, const struct cpu_counters *now,
+				     const struct cpu_counters *before)
 {
 	for (int slot = 0; slot < SLOT_MAX; slot++)
 		for (int why = 0; why < LOSS_MAX; why++)
@@ -107,54 +113,55 @@ static void see_losses(struct out *o, const struct cpu_counters *now,
 						before->loss[slot][why][p];
 }
 
-/* Where sampling doesn't ask: datagrams of a queue, calls. */
-static bool is_exact(int slot, int why)
+/* Returns true for losses that are counted for unsampled packets as well. */
+static bool snapshot_loss_is_exact(int slot, int why)
 {
 	return why == LOSS_DESYNC || (slot == SLOT_READ && why == LOSS_MPTCP) ||
 	       (slot == SLOT_SEGMENT && why == LOSS_NO_STORAGE);
 }
 
-static void put_losses(struct out *o, const struct cpu_counters *now,
-		       const struct cpu_counters *before)
+static void snapshot_put_losses(struct delta_out *o, const struct cpu_counters *now,
+				const struct cpu_counters *before)
 {
-	o->not_covered = not_covered(now) != not_covered(before);
+	o->not_covered = snapshot_count_not_covered(now) != snapshot_count_not_covered(before);
 	for (int slot = 0; slot < SLOT_MAX; slot++)
 		for (int why = 0; why < LOSS_MAX; why++)
 			for (int p = 0; p < ROW_PROTOS; p++)
-				put_count(o, COUNT_LOSS, slot_meanings[slot].stage,
-					  pkt_protocol[p], pkt_loss_names[why],
-					  now->loss[slot][why][p] - before->loss[slot][why][p],
-					  is_exact(slot, why) ? COUNT_EXACT : 0);
+				snapshot_put_count(
+					o, COUNT_LOSS, slot_meanings[slot].stage, pkt_protocol[p],
+					pkt_loss_names[why],
+					now->loss[slot][why][p] - before->loss[slot][why][p],
+					snapshot_loss_is_exact(slot, why) ? COUNT_EXACT : 0);
 	for (int why = 0; why < EXCL_MAX; why++)
 		for (int p = 0; p < ROW_PROTOS; p++)
-			put_count(o, COUNT_EXCLUDED, pkt_excluded[why].stage,
-				  deltas_any_protocol(pkt_excluded[why].stage) ||
-				  why == EXCL_GRO_CONSUMED ? PROTO_ANY : pkt_protocol[p],
-				  pkt_excluded[why].name,
-				  now->excluded[why][p] - before->excluded[why][p],
-				  pkt_excluded[why].exact ? COUNT_EXACT : 0);
+			snapshot_put_count(o, COUNT_EXCLUDED, pkt_excluded[why].stage,
+					   deltas_any_protocol(pkt_excluded[why].stage) ||
+					   why == EXCL_GRO_CONSUMED ? PROTO_ANY : pkt_protocol[p],
+					   pkt_excluded[why].name,
+					   now->excluded[why][p] - before->excluded[why][p],
+					   pkt_excluded[why].exact ? COUNT_EXACT : 0);
 }
 
-static void put_drop(struct out *o, uint8_t stage, uint32_t reason, uint64_t count)
+static void snapshot_put_drop(struct delta_out *o, uint8_t stage, uint32_t reason, uint64_t count)
 {
 	char buf[32];
 	const char *name = drop_reason_name(reason, buf, sizeof(buf));
 
 	if (!drop_reason_is_duplicate(name))
-		put_count(o, COUNT_DROP, stage, PROTO_ANY, name, count, COUNT_EXACT);
+		snapshot_put_count(o, COUNT_DROP, stage, PROTO_ANY, name, count, COUNT_EXACT);
 }
 
-static void put_drops(struct out *o, const struct cpu_counters *now,
-		      const struct cpu_counters *before)
+static void snapshot_put_drops(struct delta_out *o, const struct cpu_counters *now,
+			       const struct cpu_counters *before)
 {
 	for (int slot = 0; slot < SLOT_MAX; slot++)
 		for (uint32_t r = 0; r < DROP_REASONS; r++)
 			if (now->drop[slot][r] != before->drop[slot][r])
-				put_drop(o, slot_meanings[slot].stage, r,
-					 now->drop[slot][r] - before->drop[slot][r]);
+				snapshot_put_drop(o, slot_meanings[slot].stage, r,
+						  now->drop[slot][r] - before->drop[slot][r]);
 }
 
-static void put_counters(struct out *o)
+static void snapshot_put_counters(struct delta_out *o)
 {
 	struct cpu_counters *before = &o->probe->last->counters;
 	struct cpu_counters *now = malloc(sizeof(*now));
@@ -163,54 +170,58 @@ static void put_counters(struct out *o)
 		o->err = -ENOMEM;
 		return;
 	}
-	merge_counters(o->probe, now);
-	see_losses(o, now, before);
+	snapshot_merge_counters(o->probe, now);
+	snapshot_add_losses_seen(o, now, before);
 	if (o->sink) {
-		put_losses(o, now, before);
-		put_drops(o, now, before);
+		snapshot_put_losses(o, now, before);
+		snapshot_put_drops(o, now, before);
 	}
 	*before = *now;
 	free(now);
 }
 
-/* The kernel skips a program that would interrupt itself on its CPU; that packet is lost to us. */
-static uint64_t recursion_of(const struct pkt_probe *probe, const struct hook *h,
-			     uint64_t *before)
+/* Returns new runs that the kernel skipped, as the program would have interrupted itself. */
+static uint64_t snapshot_new_recursion(const struct pkt_probe *probe, const struct pkt_hook *h,
+				       uint64_t *before)
 {
-	uint64_t skipped = prog_stats_skipped(pkt_program(probe, h));
-	uint64_t more = skipped > *before ? skipped - *before : 0; /* less: it can't be read */
+	uint64_t skipped = prog_stats_skipped(pkt_find_program(probe, h));
+	uint64_t more = skipped > *before ? skipped - *before : 0; /* less: it could not be read */
 
 	*before += more;
 	return more;
 }
 
-static void put_recursion(struct out *o)
+static void snapshot_put_recursion(struct delta_out *o)
 {
-	const struct function *f = pkt_function(o->probe);
+	const struct function *f = pkt_function_bound(o->probe);
 	uint64_t misses;
 
-	for (int i = 0; hooks[i].target; i++) {
+	for (int i = 0; pkt_hooks[i].at.target; i++) {
+		const struct pkt_hook *h = &pkt_hooks[i];
+
 		if (o->probe->status[i].state != HOOK_BOUND)
 			continue;
-		misses = recursion_of(o->probe, &hooks[i], &o->probe->last->recursion[i]);
+		misses = snapshot_new_recursion(o->probe, h, &o->probe->last->recursion[i]);
 		/* a datagram whose call was not seen is counted at `segment` */
-		if (hooks[i].stage == STAGE_NONE && hooks[i].protocol == PROTO_UDP &&
+		if (h->stage == STAGE_NONE && h->protocol == PROTO_UDP &&
 		    !o->probe->config.pid)
 			continue;
-		/* `sent` sees all that is freed: where nothing is sent, nothing was lost there */
-		if (o->sink && (hooks[i].stage != STAGE_SENT || o->seen[STAGE_SENT][ROW_TCP] ||
+		/* `sent` sees all freed packets: without sent packets, none was lost there */
+		if (o->sink && (h->stage != STAGE_SENT || o->seen[STAGE_SENT][ROW_TCP] ||
 				o->seen[STAGE_SENT][ROW_UDP]))
-			put_count(o, COUNT_LOSS, hooks[i].stage, hooks[i].protocol, "recursion",
-				  misses, COUNT_EXACT);
+			snapshot_put_count(o, COUNT_LOSS, h->stage, h->protocol, "recursion",
+					   misses, COUNT_EXACT);
 	}
-	misses = f ? recursion_of(o->probe, &f->hook, &o->probe->last->function_recursion) : 0;
+	misses = f ? snapshot_new_recursion(o->probe, &f->hook, &o->probe->last->function_recursion)
+		   : 0;
 	if (o->sink)
-		put_count(o, COUNT_LOSS, STAGE_PROBE, PROTO_ANY, "recursion", misses, COUNT_EXACT);
+		snapshot_put_count(o, COUNT_LOSS, STAGE_PROBE, PROTO_ANY, "recursion", misses,
+				   COUNT_EXACT);
 }
 
 /* ---- scheduler ---- */
 
-static void put_share(struct out *o)
+static void snapshot_put_share(struct delta_out *o)
 {
 	for (int p = 0; p < ROW_PROTOS; p++) {
 		struct cpu_share now = {}, *before = &o->probe->last->share[p];
@@ -236,12 +247,12 @@ static void put_share(struct out *o)
 		e.stopped_ns = now.stopped - before->stopped;
 		*before = now;
 		if (o->sink && e.packets)
-			put(o, EV_SHARE, &e, sizeof(e));
+			snapshot_put(o, EV_SHARE, &e, sizeof(e));
 	}
 }
 
-/* Its place among those of the last snapshot, or a free one; CULPRIT_MAX: there is none. */
-static uint32_t culprit_place(const struct pkt_probe *probe, uint32_t pid)
+/* Returns the index of a culprit or of a free entry; CULPRIT_MAX: there is none. */
+static uint32_t snapshot_culprit_place(const struct pkt_probe *probe, uint32_t pid)
 {
 	uint32_t place = CULPRIT_MAX;
 
@@ -254,8 +265,8 @@ static uint32_t culprit_place(const struct pkt_probe *probe, uint32_t pid)
 	return place;
 }
 
-static void put_culprit(struct out *o, uint32_t pid, const struct culprit *k,
-			const struct culprit *before)
+static void snapshot_put_culprit(struct delta_out *o, uint32_t pid, const struct culprit *k,
+				 const struct culprit *before)
 {
 	struct event_culprit e = {
 		.tid = pid, .pid = k->tgid,
@@ -264,16 +275,17 @@ static void put_culprit(struct out *o, uint32_t pid, const struct culprit *k,
 
 	memcpy(e.comm, k->comm, sizeof(e.comm));
 	if (o->sink && (e.ns || e.count))
-		put(o, EV_CULPRIT, &e, sizeof(e));
+		snapshot_put(o, EV_CULPRIT, &e, sizeof(e));
 }
 
 /*
- * Who took no CPU from a reader since the last snapshot makes room: else short-lived tasks would
- * fill the map for good. What the programs added meanwhile comes back with the deletion.
+ * Deletes a task that took no CPU from a reader since the last snapshot: short-lived tasks would
+ * fill the map otherwise. The deletion returns the final values, with what programs added
+ * meanwhile.
  */
-static void take_culprit(struct out *o, int fd, uint32_t pid)
+static void snapshot_update_culprit(struct delta_out *o, int fd, uint32_t pid)
 {
-	uint32_t place = culprit_place(o->probe, pid);
+	uint32_t place = snapshot_culprit_place(o->probe, pid);
 	struct culprit k, *before;
 
 	if (place == CULPRIT_MAX || bpf_map_lookup_elem(fd, &pid, &k))
@@ -282,30 +294,30 @@ static void take_culprit(struct out *o, int fd, uint32_t pid)
 	o->probe->last->culprit_pid[place] = pid;
 	if (k.count && k.count == before->count && k.ns == before->ns &&
 	    !bpf_map_lookup_and_delete_elem(fd, &pid, &k)) {
-		put_culprit(o, pid, &k, before);
+		snapshot_put_culprit(o, pid, &k, before);
 		o->probe->last->culprit_pid[place] = 0;
 		*before = (struct culprit){};
 		return;
 	}
-	put_culprit(o, pid, &k, before);
+	snapshot_put_culprit(o, pid, &k, before);
 	*before = k;
 }
 
-static void put_culprits(struct out *o)
+static void snapshot_put_culprits(struct delta_out *o)
 {
 	int fd = bpf_map__fd(o->probe->skel->maps.culprits);
 	uint32_t pids[CULPRIT_MAX], n = 0;
 
-	/* All first: after a key that was deleted, the next one is the first again. */
+	/* Collects all keys first: the key after a deleted one is the first of the map again. */
 	while (n < CULPRIT_MAX && !bpf_map_get_next_key(fd, n ? &pids[n - 1] : NULL, &pids[n]))
 		n++;
 	for (uint32_t i = 0; i < n; i++)
-		take_culprit(o, fd, pids[i]);
+		snapshot_update_culprit(o, fd, pids[i]);
 }
 
-/* ---- the whole ---- */
+/* ---- snapshots ---- */
 
-static void sum_seen(struct out *o)
+static void snapshot_sum_seen(struct delta_out *o)
 {
 	for (int p = 0; p < ROW_PROTOS; p++) {
 		uint64_t most = 0;
@@ -317,7 +329,7 @@ static void sum_seen(struct out *o)
 	}
 }
 
-static void put_pressure(struct out *o)
+static void snapshot_put_pressure(struct delta_out *o)
 {
 	struct host_pressure now, gain;
 	struct event_pressure e;
@@ -332,30 +344,30 @@ static void put_pressure(struct out *o)
 			 (gain.packets_cpus ? 0 : PRESSURE_NO_PACKETS),
 	};
 	if (o->sink)
-		put(o, EV_PRESSURE, &e, sizeof(e));
+		snapshot_put(o, EV_PRESSURE, &e, sizeof(e));
 }
 
-static void take(struct out *o)
+static void snapshot_put_all(struct delta_out *o)
 {
 	int err;
 
 	deltas_rows(o);
 	pkt_groups_put(o);
-	pkt_arrivals_put(o);
-	put_pressure(o);
-	put_counters(o);
-	put_share(o);
-	put_culprits(o);
-	put_recursion(o);
-	err = pkt_others(o->probe, o->sink, o->dict, o->now);
+	pkt_irq_stats_put(o);
+	snapshot_put_pressure(o);
+	snapshot_put_counters(o);
+	snapshot_put_share(o);
+	snapshot_put_culprits(o);
+	snapshot_put_recursion(o);
+	err = pkt_put_other_traffic(o->probe, o->sink, o->dict, o->now);
 	if (!o->err)
 		o->err = err;
-	sum_seen(o);
+	snapshot_sum_seen(o);
 }
 
-static void put_cost_unknown(struct out *o, struct event_interval *e)
+static void snapshot_put_cost_unknown(struct delta_out *o, struct event_interval *e)
 {
-	struct cost *c = &o->probe->cost;
+	struct cost *c = o->probe->cost;
 
 	e->flags |= INTERVAL_NO_BPF_COST;
 	if (!c->why_said)
@@ -363,69 +375,69 @@ static void put_cost_unknown(struct out *o, struct event_interval *e)
 	c->why_said = true;
 }
 
-void pkt_count(struct pkt_probe *probe)
+void pkt_snapshot_skip(struct pkt_probe *probe)
 {
-	struct out o = { .probe = probe, .now = clock_now() };
+	struct delta_out o = { .probe = probe, .now = clock_now() };
 
-	take(&o);
+	snapshot_put_all(&o);
 }
 
-void pkt_baseline(struct pkt_probe *probe)
+void pkt_snapshot_begin(struct pkt_probe *probe)
 {
 	uint64_t ns;
 	bool exact;
 
 	probe->skel->bss->measured_since = clock_now();
-	pkt_count(probe);
-	pkt_slow(probe, NULL, NULL, 0);
-	watch_bpf_ns(probe, &ns, &exact);
+	pkt_snapshot_skip(probe);
+	pkt_slow_put(probe, NULL, NULL, 0);
+	pkt_cost_bpf_ns(probe, &ns, &exact);
 	probe->last->to_ns = clock_now();
 	probe->last->user_ns = clock_cpu();
 }
 
-/* Whose time there was; CPUs that could be plugged in have counters, but no time. */
-static uint32_t online_cpus(const struct pkt_probe *probe)
+/* Returns the CPUs online: CPUs that could be added have counters, but no time. */
+static uint32_t snapshot_online_cpus(const struct pkt_probe *probe)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 
 	return n > 0 ? (uint32_t)n : probe->ncpus;
 }
 
-int pkt_snapshot(struct pkt_probe *probe, struct event_sink *sink, struct event_dict *dict,
+int pkt_snapshot_put(struct pkt_probe *probe, struct event_sink *sink, struct event_dict *dict,
 		   uint32_t flags)
 {
-	struct out o = { .probe = probe, .sink = sink, .dict = dict, .now = clock_now() };
+	struct delta_out o = { .probe = probe, .sink = sink, .dict = dict, .now = clock_now() };
 	struct event_interval e = {
 		.seq = probe->last->seq++, .from_ns = probe->last->to_ns, .to_ns = o.now,
-		.ncpus = online_cpus(probe), .flags = flags, .one_in = probe->one_in,
+		.ncpus = snapshot_online_cpus(probe), .flags = flags, .one_in = probe->one_in,
 	};
 	uint64_t user, bpf;
 	bool exact;
 
-	take(&o);
+	snapshot_put_all(&o);
 	if (!o.err)
-		o.err = pkt_slow(probe, sink, dict, o.now);
+		o.err = pkt_slow_put(probe, sink, dict, o.now);
 	if (!o.err) /* after the messages, so that EV_CLOCK covers their times */
-		o.err = pkt_clock(probe, sink);
+		o.err = pkt_probe_clock(probe, sink);
 	if (!o.err)
-		o.err = pkt_told_losses(probe, sink, dict, o.now);
-	pkt_follow(probe, o.not_covered, sink, o.now);
+		o.err = pkt_messages_put_losses(probe, sink, dict, o.now);
+	pkt_netns_follow(probe, o.not_covered, sink, o.now);
 	user = clock_cpu();
 	e.own_user_ns = user - probe->last->user_ns;
-	if (!watch_bpf_ns(probe, &bpf, &exact))
-		put_cost_unknown(&o, &e);
+	if (!pkt_cost_bpf_ns(probe, &bpf, &exact))
+		snapshot_put_cost_unknown(&o, &e);
 	else if (!exact)
 		e.flags |= INTERVAL_BPF_ESTIMATE;
 	e.own_bpf_ns = bpf;
 	if (probe->config.max_overhead > 0 && e.flags & INTERVAL_NO_BPF_COST)
-		e.flags |= INTERVAL_PARTIAL; /* nobody knows whether it is kept */
+		e.flags |= INTERVAL_PARTIAL; /* unknown whether the limit holds */
 	if (!(e.flags & INTERVAL_NO_BPF_COST) &&
-	    pkt_shed(probe, (double)(e.own_user_ns + bpf) / ((e.to_ns - e.from_ns) * e.ncpus)))
+	    pkt_shed_load(probe, (double)(e.own_user_ns + bpf) / ((e.to_ns - e.from_ns) * e.ncpus)))
 		e.flags |= INTERVAL_SHED | INTERVAL_PARTIAL;
 	probe->last->user_ns = user;
 	probe->last->to_ns = o.now;
 	if (!o.err)
 		o.err = event_dict_put_loss(o.dict, o.sink, o.now);
-	put(&o, EV_INTERVAL, &e, sizeof(e));
+	snapshot_put(&o, EV_INTERVAL, &e, sizeof(e));
 	return o.err;
 }

@@ -14,6 +14,11 @@
 #include "base/descriptors.h"
 #include "clock/clock.h"
 #include "host/cap.h"
+#include "probe/packet/cost.h"
+#include "probe/packet/deltas.h"
+#include "probe/packet/hook_select.h"
+#include "probe/packet/messages.h"
+#include "probe/packet/netns_attach.h"
 #include "probe/packet/pkt_internal.h"
 
 /* Any socket that asks for software receive stamps makes the kernel stamp all packets. */
@@ -39,8 +44,8 @@ static bool needs_stamps(uint32_t origin)
 }
 
 /*
- * Of a process that lacks capabilities: whether it can load what every kernel with BPF permits. A
- * process that has them is refused by the kernel, hook by hook or at all, and is told so.
+ * Returns -EPERM if the process lacks the capabilities to load a program that every kernel with BPF
+ * permits. With these capabilities it is the kernel that refuses: -ENOTSUP if all hooks.
  */
 static int check_privileges(char *why, size_t size)
 {
@@ -49,7 +54,7 @@ static int check_privileges(char *why, size_t size)
 	if (host_may(NULL, CAP_SYS_ADMIN) ||
 	    (host_may(NULL, CAP_BPF) && host_may(NULL, CAP_PERFMON)))
 		return hook_none(why, size) ? -ENOTSUP : 0;
-	if (hook_try(&hooks[0], reason, sizeof(reason)) != -EPERM)
+	if (hook_try(&pkt_hooks[0].at, reason, sizeof(reason)) != -EPERM)
 		return 0;
 	snprintf(why, size, "loading BPF programs needs CAP_BPF and CAP_PERFMON, and CAP_NET_ADMIN "
 		 "for netfilter hooks: run as root, or grant them");
@@ -71,13 +76,13 @@ int pkt_probe_open(struct pkt_probe **out, const struct pkt_probe_config *config
 	if (config->ifname)
 		snprintf(probe->ifname, sizeof(probe->ifname), "%s", config->ifname);
 	probe->row_before = calloc(ROWS, sizeof(*probe->row_before));
-	if (!probe->row_before || pkt_cover_open(probe) || pkt_snapshot_open(probe) ||
+	if (!probe->row_before || pkt_netns_open(probe) || pkt_snapshot_open(probe) ||
 	    pkt_labels_open(probe) || pkt_cost_open(probe))
 		goto out;
 	err = check_privileges(why, size);
 	if (err)
 		goto out;
-	descriptors_raise(); /* a namespace takes up to six */
+	descriptors_raise(); /* a namespace needs up to six */
 	err = clock_follow_open(&probe->follow, clock_system());
 	if (err)
 		goto out;
@@ -93,9 +98,9 @@ int pkt_probe_open(struct pkt_probe **out, const struct pkt_probe_config *config
 	if (!err)
 		err = pkt_marks_open(probe, why, size);
 	if (!err)
-		err = pkt_told_open(probe, why, size);
+		err = pkt_messages_open(probe, why, size);
 	if (!err)
-		pkt_baseline(probe);
+		pkt_snapshot_begin(probe);
 out:
 	if (err) {
 		if (!why[0])
@@ -111,7 +116,7 @@ void pkt_probe_free(struct pkt_probe *probe)
 {
 	if (!probe)
 		return;
-	pkt_told_free(probe);
+	pkt_messages_free(probe);
 	pkt_marks_close(probe);
 	pkt_unload(probe);
 	pkt_cost_free(probe);
@@ -120,7 +125,7 @@ void pkt_probe_free(struct pkt_probe *probe)
 		close(probe->stamp_fd);
 	pkt_labels_free(probe);
 	pkt_snapshot_free(probe);
-	pkt_cover_free(probe);
+	pkt_netns_free(probe);
 	free(probe->row_before);
 	free(probe);
 }
@@ -140,31 +145,10 @@ int pkt_probe_clock_fd(const struct pkt_probe *probe)
 	return clock_follow_fd(probe->follow);
 }
 
-int pkt_probe_clock(struct pkt_probe *probe, struct event_sink *sink)
-{
-	return pkt_clock(probe, sink);
-}
-
-int pkt_probe_describe(struct pkt_probe *probe, struct event_sink *sink,
-			 struct event_dict *dict)
-{
-	return pkt_describe(probe, sink, dict);
-}
-
-int pkt_probe_messages(struct pkt_probe *probe, struct event_writer *writer)
-{
-	return pkt_told_pull(probe, writer);
-}
-
-uint64_t pkt_probe_messages_lost(const struct pkt_probe *probe)
-{
-	return pkt_told_lost(probe);
-}
-
 int pkt_probe_snapshot(struct pkt_probe *probe, struct event_sink *sink,
 			 struct event_dict *dict, uint32_t flags)
 {
-	int err = pkt_snapshot(probe, sink, dict, flags);
+	int err = pkt_snapshot_put(probe, sink, dict, flags);
 
 	if (probe->detached)
 		pkt_detach(probe);

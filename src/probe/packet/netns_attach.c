@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Network namespaces and the netfilter links in them. A link keeps its namespace alive: once nobody
- * else has that, it has to go.
+ * Netfilter links in network namespaces. A link keeps its namespace alive, so that it must be
+ * closed once nothing else uses the namespace.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -13,11 +13,12 @@
 #include "base/parse.h"
 #include "clock/clock.h"
 #include "probe/common/netfilter.h"
+#include "probe/packet/netns_attach.h"
 #include "probe/packet/pkt_internal.h"
 
 /*
- * Looking at all processes takes CPU time: no more than a hundredth of it. While it waits, as for
- * namespaces that are being taken down, nothing else is done: a tenth of the time.
+ * A search looks at all processes: it may use 1/100 of the CPU time. It may also block, e.g. on
+ * namespaces that are being removed, during which the probe does nothing else: 1/10 of the time.
  */
 #define FOLLOW_NS NS_PER_S
 #define FOLLOW_SHARE 100
@@ -27,7 +28,7 @@ struct netns_links {
 	uint64_t inode;
 	int links[NETFILTER_HOOKS][2]; /* by family; -1 = none */
 	int err;      /* why there is none, negative; 0: all are there */
-	bool told;    /* the stream reports this namespace as not covered */
+	bool reported;    /* the stream reports this namespace as not covered */
 };
 
 struct netns_set {
@@ -38,18 +39,18 @@ struct netns_set {
 	uint64_t look_at; /* when to look for them next */
 };
 
-int pkt_cover_open(struct pkt_probe *probe)
+int pkt_netns_open(struct pkt_probe *probe)
 {
 	probe->netns = calloc(1, sizeof(*probe->netns));
 	return probe->netns ? 0 : -ENOMEM;
 }
 
-void pkt_cover_free(struct pkt_probe *probe)
+void pkt_netns_free(struct pkt_probe *probe)
 {
 	free(probe->netns);
 }
 
-static struct netns_links *links_of(struct netns_set *set, uint64_t inode)
+static struct netns_links *netns_find_links(struct netns_set *set, uint64_t inode)
 {
 	for (size_t i = 0; i < set->n; i++)
 		if (set->items[i].inode == inode)
@@ -57,7 +58,7 @@ static struct netns_links *links_of(struct netns_set *set, uint64_t inode)
 	return NULL;
 }
 
-static struct netns_links *new_links(struct netns_set *set, uint64_t inode)
+static struct netns_links *netns_add_links(struct netns_set *set, uint64_t inode)
 {
 	struct netns_links *l;
 
@@ -69,7 +70,7 @@ static struct netns_links *new_links(struct netns_set *set, uint64_t inode)
 	return l;
 }
 
-static void close_links(struct netns_links *l)
+static void netns_close_links(struct netns_links *l)
 {
 	for (int i = 0; i < NETFILTER_HOOKS; i++)
 		for (int family = 0; family < 2; family++)
@@ -77,10 +78,10 @@ static void close_links(struct netns_links *l)
 				close(l->links[i][family]);
 }
 
-static int attach_in(struct pkt_probe *probe, const struct hook *h, const struct host_netns *ns,
-		     struct netns_links *l)
+static int netns_attach_one(struct pkt_probe *probe, const struct pkt_hook *h,
+			    const struct host_netns *ns, struct netns_links *l)
 {
-	struct bpf_program *p = pkt_program(probe, h);
+	struct bpf_program *p = pkt_find_program(probe, h);
 	int *links = l->links[h->netfilter], err;
 
 	if (links[0] >= 0) /* for another protocol, by the same program */
@@ -91,29 +92,29 @@ static int attach_in(struct pkt_probe *probe, const struct hook *h, const struct
 	return err;
 }
 
-static bool is_asked(const struct pkt_probe *probe, const struct host_netns *ns)
+static bool netns_is_selected(const struct pkt_probe *probe, const struct host_netns *ns)
 {
 	return !probe->config.netns || ns->inode == probe->config.netns_inode;
 }
 
-/* Our own namespace, too: for the self-test's sake. */
-int pkt_cover(struct pkt_probe *probe, const struct hook *h)
+/* Always includes our own namespace, for the self-test. */
+int pkt_netns_attach(struct pkt_probe *probe, const struct pkt_hook *h)
 {
 	struct host_netns_vec list = {};
 	int err = host_netns_list(NULL, &list), last = -ENOENT, attached = 0;
 
 	for (size_t i = 0; !err && i < list.len; i++) {
 		const struct host_netns *ns = &list.items[i];
-		struct netns_links *l = links_of(probe->netns, ns->inode);
+		struct netns_links *l = netns_find_links(probe->netns, ns->inode);
 		int rc = -ENOSPC;
 
-		if (!is_asked(probe, ns) && !ns->own)
+		if (!netns_is_selected(probe, ns) && !ns->own)
 			continue;
 		if (!l)
-			l = new_links(probe->netns, ns->inode);
+			l = netns_add_links(probe->netns, ns->inode);
 		if (l)
-			rc = attach_in(probe, h, ns, l);
-		if (!is_asked(probe, ns))
+			rc = netns_attach_one(probe, h, ns, l);
+		if (!netns_is_selected(probe, ns))
 			continue;
 		last = rc;
 		attached += !rc;
@@ -122,45 +123,47 @@ int pkt_cover(struct pkt_probe *probe, const struct hook *h)
 	return attached ? 0 : last;
 }
 
-void pkt_uncover(struct pkt_probe *probe)
+void pkt_netns_detach(struct pkt_probe *probe)
 {
 	struct netns_set *set = probe->netns;
 
 	for (size_t i = 0; set && i < set->n; i++)
-		close_links(&set->items[i]);
+		netns_close_links(&set->items[i]);
 	if (set)
 		set->n = 0;
 }
 
 /* ---- during the run ---- */
 
-static void leave_gone(struct netns_set *set, const struct host_netns_vec *list)
+static void netns_drop_gone(struct netns_set *set, const struct host_netns_vec *list)
 {
-	size_t kept = 0;
+	size_t n = 0;
 
 	if (list->truncated)
 		return;
 	for (size_t i = 0; i < set->n; i++) {
 		if (host_netns_find(list, set->items[i].inode))
-			set->items[kept++] = set->items[i];
+			set->items[n++] = set->items[i];
 		else
-			close_links(&set->items[i]);
+			netns_close_links(&set->items[i]);
 	}
-	set->n = kept;
+	set->n = n;
 }
 
-static struct netns_links *cover_new(struct pkt_probe *probe, const struct host_netns *ns)
+static struct netns_links *netns_attach_new(struct pkt_probe *probe, const struct host_netns *ns)
 {
-	struct netns_links *l = new_links(probe->netns, ns->inode);
+	struct netns_links *l = netns_add_links(probe->netns, ns->inode);
 
-	for (int i = 0; l && hooks[i].target; i++)
-		if (hooks[i].kind == HOOK_NETFILTER && probe->status[i].state == HOOK_BOUND &&
-		    attach_in(probe, &hooks[i], ns, l))
+	for (int i = 0; l && pkt_hooks[i].at.target; i++)
+		if (pkt_hooks[i].at.kind == HOOK_NETFILTER &&
+		    probe->status[i].state == HOOK_BOUND &&
+		    netns_attach_one(probe, &pkt_hooks[i], ns, l))
 			break;
 	return l;
 }
 
-static void tell(const struct host_netns *ns, int err, struct event_sink *sink, uint64_t now)
+static void netns_put_uncovered(const struct host_netns *ns, int err, struct event_sink *sink,
+				uint64_t now)
 {
 	char text[sizeof(ns->name) + 96];
 
@@ -168,61 +171,61 @@ static void tell(const struct host_netns *ns, int err, struct event_sink *sink, 
 		snprintf(text, sizeof(text), "%s [%llu]: %s", ns->name,
 			 (unsigned long long)ns->inode, strerror(-err));
 	else
-		snprintf(text, sizeof(text), "%s [%llu]: made after the start, covered since then",
+		snprintf(text, sizeof(text), "%s [%llu]: created after the start, covered since",
 			 ns->name, (unsigned long long)ns->inode);
 	event_put_fact(sink, now, "netns-uncovered", text);
 }
 
-static void follow(struct pkt_probe *probe, const struct host_netns *ns, bool lost,
-		   struct event_sink *sink, uint64_t now)
+static void netns_follow_one(struct pkt_probe *probe, const struct host_netns *ns, bool lost,
+			     struct event_sink *sink, uint64_t now)
 {
-	struct netns_links *l = links_of(probe->netns, ns->inode);
-	bool is_new = !l || l->err, told = l && l->told;
+	struct netns_links *l = netns_find_links(probe->netns, ns->inode);
+	bool is_new = !l || l->err, reported = l && l->reported;
 
-	if (!is_asked(probe, ns))
+	if (!netns_is_selected(probe, ns))
 		return;
-	if (l && l->err) { /* what failed may work now */
-		close_links(l);
+	if (l && l->err) { /* a failed attachment may succeed now */
+		netns_close_links(l);
 		*l = probe->netns->items[--probe->netns->n];
 	}
 	if (is_new)
-		l = cover_new(probe, ns);
+		l = netns_attach_new(probe, ns);
 	if (!l)
 		return;
 	probe->netns->useful |= is_new && !l->err;
-	l->told = told;
-	if (!lost || told || !is_new)
+	l->reported = reported;
+	if (!lost || reported || !is_new)
 		return;
-	l->told = true;
-	tell(ns, l->err, sink, now);
+	l->reported = true;
+	netns_put_uncovered(ns, l->err, sink, now);
 }
 
-/* Nothing is attached: the run has stopped measuring. */
-static bool has_links(const struct pkt_probe *probe)
+/* Returns false once --max-overhead has detached the programs, or if no hook is netfilter's. */
+static bool netns_has_hooks(const struct pkt_probe *probe)
 {
 	if (probe->detached)
 		return false;
-	for (int i = 0; hooks[i].target; i++)
-		if (hooks[i].kind == HOOK_NETFILTER && probe->status[i].state == HOOK_BOUND)
+	for (int i = 0; pkt_hooks[i].at.target; i++)
+		if (pkt_hooks[i].at.kind == HOOK_NETFILTER && probe->status[i].state == HOOK_BOUND)
 			return true;
 	return false;
 }
 
-void pkt_follow(struct pkt_probe *probe, bool lost, struct event_sink *sink, uint64_t now)
+void pkt_netns_follow(struct pkt_probe *probe, bool lost, struct event_sink *sink, uint64_t now)
 {
 	struct netns_set *set = probe->netns;
 	struct host_netns_vec list = {};
 	uint64_t began = clock_now(), wait, cpu = clock_cpu(), pause;
 
 	set->lost |= lost;
-	if (!has_links(probe) || (now < set->look_at && !(lost && set->useful)))
+	if (!netns_has_hooks(probe) || (now < set->look_at && !(lost && set->useful)))
 		return;
 	lost = set->lost;
 	set->lost = set->useful = false;
 	if (!host_netns_list(NULL, &list)) {
-		leave_gone(set, &list);
+		netns_drop_gone(set, &list);
 		for (size_t i = 0; i < list.len; i++)
-			follow(probe, &list.items[i], lost, sink, now);
+			netns_follow_one(probe, &list.items[i], lost, sink, now);
 	}
 	host_netns_vec_release(&list);
 	pause = (clock_cpu() - cpu) * FOLLOW_SHARE;

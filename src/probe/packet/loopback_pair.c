@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "probe/packet/pair.h"
+#include "probe/packet/loopback_pair.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static socklen_t loopback(int family, struct sockaddr_storage *addr)
+static socklen_t loopback_pair_address(int family, struct sockaddr_storage *addr)
 {
 	memset(addr, 0, sizeof(*addr));
 	if (family == AF_INET) {
@@ -25,11 +25,11 @@ static socklen_t loopback(int family, struct sockaddr_storage *addr)
 	return sizeof(*in6);
 }
 
-static int bound_socket(int family, int type, struct sockaddr_storage *addr, socklen_t *len)
+static int loopback_pair_bind(int family, int type, struct sockaddr_storage *addr, socklen_t *len)
 {
 	int fd = socket(family, type | SOCK_CLOEXEC, 0);
 
-	*len = loopback(family, addr);
+	*len = loopback_pair_address(family, addr);
 	if (fd < 0)
 		return -errno;
 	if (bind(fd, (struct sockaddr *)addr, *len) ||
@@ -42,7 +42,7 @@ static int bound_socket(int family, int type, struct sockaddr_storage *addr, soc
 	return fd;
 }
 
-static int connected(int family, int type, struct sockaddr_storage *addr, socklen_t len)
+static int loopback_pair_connect(int family, int type, struct sockaddr_storage *addr, socklen_t len)
 {
 	int fd = socket(family, type | SOCK_CLOEXEC, 0), err = 0;
 
@@ -53,7 +53,7 @@ static int connected(int family, int type, struct sockaddr_storage *addr, sockle
 	return err ? err : fd;
 }
 
-static int accepted(int listener)
+static int loopback_pair_accept(int listener)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
@@ -61,21 +61,22 @@ static int accepted(int listener)
 	return fd < 0 ? -errno : fd;
 }
 
-int loopback_pair(int family, int type, struct loopback_pair *pair)
+int loopback_pair_open(int family, int type, struct loopback_pair *pair)
 {
 	struct sockaddr_storage addr;
 	socklen_t len;
-	int fd = bound_socket(family, type, &addr, &len), tx;
+	int fd = loopback_pair_bind(family, type, &addr, &len), tx;
 
 	if (fd < 0)
 		return fd;
-	tx = type == SOCK_STREAM && listen(fd, 1) ? -errno : connected(family, type, &addr, len);
+	tx = type == SOCK_STREAM && listen(fd, 1) ? -errno
+						  : loopback_pair_connect(family, type, &addr, len);
 	if (tx < 0) {
 		close(fd);
 		return tx;
 	}
 	if (type == SOCK_STREAM)
-		fd = accepted(fd);
+		fd = loopback_pair_accept(fd);
 	if (fd < 0) {
 		close(tx);
 		return fd;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Before the stack: what the programs of bpf/arrival.bpf.h counted, and /proc/net/softnet_stat, as
- * events. Rows are as those of struct cpu_state: they only grow, but for their extremes.
+ * Before the stack: puts the counts of the programs of bpf/arrival.bpf.h, and
+ * /proc/net/softnet_stat, as events. Rows only grow, except for their extremes, like those of
+ * struct cpu_state.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -12,6 +13,7 @@
 
 #include "host/root.h"
 #include "probe/packet/deltas.h"
+#include "probe/packet/hook_select.h"
 #include "bpf/watch.skel.h"
 
 #define SOFTNET_MAX (16UL << 20)
@@ -27,7 +29,7 @@ struct softnet {
 	uint32_t column[SOFTNET_COLUMNS];
 };
 
-struct pkt_arrivals {
+struct pkt_irq_stats {
 	struct arrival_cpu *cpus; /* mapped */
 	struct stage_row before[ARRIVAL_SLOTS];
 	struct arrival_queue (*queues_before)[ARRIVAL_PLACES];
@@ -37,49 +39,50 @@ struct pkt_arrivals {
 
 /* ---- maps ---- */
 
-static size_t cpus_size(const struct pkt_probe *probe)
+static size_t irq_stats_map_bytes(const struct pkt_probe *probe)
 {
 	return probe->ncpus * sizeof(struct arrival_cpu);
 }
 
-uint64_t pkt_arrivals_memory(const struct pkt_probe *probe)
+uint64_t pkt_irq_stats_memory(const struct pkt_probe *probe)
 {
 	uint64_t bytes = 0;
 
-	if (pkt_asked(probe, ARRIVAL_STAGES))
-		bytes += cpus_size(probe);
-	if (pkt_gro_asked(probe))
+	if (pkt_stages_selected(probe, ARRIVAL_STAGES))
+		bytes += irq_stats_map_bytes(probe);
+	if (pkt_gro_selected(probe))
 		bytes += ARRIVAL_SETS * sizeof(struct arrival_set);
 	return bytes;
 }
 
-int pkt_arrivals_size(struct pkt_probe *probe)
+int pkt_irq_stats_set_size(struct pkt_probe *probe)
 {
 	struct watch_bpf *skel = probe->skel;
 
-	if (bpf_map__set_max_entries(skel->maps.arrivals,
-				     pkt_asked(probe, ARRIVAL_STAGES) ? probe->ncpus : 1) ||
+	if (bpf_map__set_max_entries(skel->maps.arrivals, pkt_stages_selected(probe, ARRIVAL_STAGES)
+								  ? probe->ncpus
+								  : 1) ||
 	    bpf_map__set_max_entries(skel->maps.arrival_sets,
-				     pkt_gro_asked(probe) ? ARRIVAL_SETS : 1))
+				     pkt_gro_selected(probe) ? ARRIVAL_SETS : 1))
 		return -EINVAL;
 	return 0;
 }
 
-int pkt_arrivals_open(struct pkt_probe *probe)
+int pkt_irq_stats_open(struct pkt_probe *probe)
 {
-	struct pkt_arrivals *a;
+	struct pkt_irq_stats *a;
 	void *p;
 
-	if (!pkt_asked(probe, ARRIVAL_STAGES))
+	if (!pkt_stages_selected(probe, ARRIVAL_STAGES))
 		return 0;
-	a = probe->arrivals = calloc(1, sizeof(*a));
+	a = probe->irq_stats = calloc(1, sizeof(*a));
 	if (!a)
 		return -ENOMEM;
 	a->queues_before = calloc(probe->ncpus, sizeof(*a->queues_before));
 	a->softnet_before = calloc(probe->ncpus, sizeof(*a->softnet_before));
 	if (!a->queues_before || !a->softnet_before)
 		return -ENOMEM;
-	p = mmap(NULL, cpus_size(probe), PROT_READ | PROT_WRITE, MAP_SHARED,
+	p = mmap(NULL, irq_stats_map_bytes(probe), PROT_READ | PROT_WRITE, MAP_SHARED,
 		 bpf_map__fd(probe->skel->maps.arrivals), 0);
 	if (p == MAP_FAILED)
 		return -errno;
@@ -93,25 +96,25 @@ int pkt_arrivals_open(struct pkt_probe *probe)
 	return 0;
 }
 
-void pkt_arrivals_close(struct pkt_probe *probe)
+void pkt_irq_stats_close(struct pkt_probe *probe)
 {
-	struct pkt_arrivals *a = probe->arrivals;
+	struct pkt_irq_stats *a = probe->irq_stats;
 
 	if (!a)
 		return;
 	if (a->cpus)
-		munmap(a->cpus, cpus_size(probe));
+		munmap(a->cpus, irq_stats_map_bytes(probe));
 	free(a->queues_before);
 	free(a->softnet_before);
 	free(a);
-	probe->arrivals = NULL;
+	probe->irq_stats = NULL;
 }
 
 /* ---- rows ---- */
 
-static void put_row(struct out *o, uint32_t slot)
+static void irq_stats_put_row(struct delta_out *o, uint32_t slot)
 {
-	struct pkt_arrivals *a = o->probe->arrivals;
+	struct pkt_irq_stats *a = o->probe->irq_stats;
 	struct stage_row now = { .latency.min = UINT64_MAX, .step.min = UINT64_MAX };
 
 	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
@@ -125,7 +128,7 @@ static void put_row(struct out *o, uint32_t slot)
 
 /* ---- counters ---- */
 
-static void put(struct out *o, uint16_t kind, const void *payload, size_t size)
+static void irq_stats_put(struct delta_out *o, uint16_t kind, const void *payload, size_t size)
 {
 	int err = event_put(o->sink, kind, o->now, payload, size);
 
@@ -133,7 +136,8 @@ static void put(struct out *o, uint16_t kind, const void *payload, size_t size)
 		o->err = err;
 }
 
-static void put_loss(struct out *o, const char *reason, uint64_t now, uint64_t *before)
+static void irq_stats_put_loss(struct delta_out *o, const char *reason, uint64_t now,
+			       uint64_t *before)
 {
 	struct event_count e = {
 		.what = COUNT_LOSS, .stage = STAGE_LINK, .direction = DIR_INGRESS,
@@ -144,24 +148,24 @@ static void put_loss(struct out *o, const char *reason, uint64_t now, uint64_t *
 	if (!o->sink || !e.count)
 		return;
 	e.reason = event_dict_intern(o->dict, DICT_STRING, reason, o->sink, o->now);
-	put(o, EV_COUNT, &e, sizeof(e));
+	irq_stats_put(o, EV_COUNT, &e, sizeof(e));
 }
 
-static void put_losses(struct out *o)
+static void irq_stats_put_losses(struct delta_out *o)
 {
-	struct pkt_arrivals *a = o->probe->arrivals;
+	struct pkt_irq_stats *a = o->probe->irq_stats;
 	uint64_t displaced = 0, negative = 0;
 
 	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
 		displaced += a->cpus[cpu].displaced;
 		negative += a->cpus[cpu].negative;
 	}
-	put_loss(o, pkt_loss_names[LOSS_DISPLACED], displaced, &a->displaced_before);
-	put_loss(o, pkt_loss_names[LOSS_NEGATIVE], negative, &a->negative_before);
+	irq_stats_put_loss(o, pkt_loss_names[LOSS_DISPLACED], displaced, &a->displaced_before);
+	irq_stats_put_loss(o, pkt_loss_names[LOSS_NEGATIVE], negative, &a->negative_before);
 }
 
-static void put_queue(struct out *o, uint32_t cpu, int place, const struct arrival_queue *q,
-		      struct arrival_queue *before)
+static void irq_stats_put_queue(struct delta_out *o, uint32_t cpu, int place,
+				const struct arrival_queue *q, struct arrival_queue *before)
 {
 	struct event_queue e = {
 		.cpu = cpu, .rxq = q->rxq,
@@ -177,38 +181,39 @@ static void put_queue(struct out *o, uint32_t cpu, int place, const struct arriv
 		return;
 	if (q->ifindex)
 		e.iface = label_iface_id(o, q->netns, q->ifindex);
-	put(o, EV_QUEUE, &e, sizeof(e));
+	irq_stats_put(o, EV_QUEUE, &e, sizeof(e));
 }
 
-static void put_queues(struct out *o)
+static void irq_stats_put_queues(struct delta_out *o)
 {
-	struct pkt_arrivals *a = o->probe->arrivals;
+	struct pkt_irq_stats *a = o->probe->irq_stats;
 
 	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++)
 		for (int i = 0; i < ARRIVAL_PLACES; i++) {
 			const struct arrival_queue q = a->cpus[cpu].queue[i];
 
-			put_queue(o, cpu, i, &q, &a->queues_before[cpu][i]);
+			irq_stats_put_queue(o, cpu, i, &q, &a->queues_before[cpu][i]);
 		}
 }
 
 /* ---- softnet_stat ---- */
 
-static bool parse_line(const char *line, struct softnet *s)
+static bool irq_stats_parse_softnet(const char *line, struct softnet *s)
 {
 	for (int i = 0; i < SOFTNET_COLUMNS; i++) {
 		char *end;
 
 		s->column[i] = strtoul(line, &end, 16);
 		if (end == line)
-			return false; /* a kernel that doesn't tell which CPU it is */
+			return false; /* this kernel's line does not name its CPU */
 		line = end;
 	}
 	return s->known = true;
 }
 
 /* The kernel's counters have 32 bits. */
-static void put_softnet(struct out *o, const struct softnet *now, struct softnet *before)
+static void irq_stats_put_softnet(struct delta_out *o, const struct softnet *now,
+				  struct softnet *before)
 {
 	uint32_t gain[SOFTNET_COLUMNS];
 	struct event_softnet e = { .cpu = now->column[SOFTNET_CPU] };
@@ -223,12 +228,12 @@ static void put_softnet(struct out *o, const struct softnet *now, struct softnet
 	e.rps = gain[SOFTNET_RPS];
 	e.flow_limit = gain[SOFTNET_FLOW_LIMIT];
 	if (o->sink && known)
-		put(o, EV_SOFTNET, &e, sizeof(e));
+		irq_stats_put(o, EV_SOFTNET, &e, sizeof(e));
 }
 
-static void take_softnet(struct out *o)
+static void irq_stats_put_all_softnet(struct delta_out *o)
 {
-	struct pkt_arrivals *a = o->probe->arrivals;
+	struct pkt_irq_stats *a = o->probe->irq_stats;
 	char *text, *rest, *line;
 	int err = host_read_all(&text, SOFTNET_MAX, "%s/self/net/softnet_stat",
 				host_root_live.proc);
@@ -238,19 +243,20 @@ static void take_softnet(struct out *o)
 	for (rest = text; (line = host_next_line(&rest));) {
 		struct softnet now = {};
 
-		if (parse_line(line, &now) && now.column[SOFTNET_CPU] < o->probe->ncpus)
-			put_softnet(o, &now, &a->softnet_before[now.column[SOFTNET_CPU]]);
+		if (irq_stats_parse_softnet(line, &now) &&
+		    now.column[SOFTNET_CPU] < o->probe->ncpus)
+			irq_stats_put_softnet(o, &now, &a->softnet_before[now.column[SOFTNET_CPU]]);
 	}
 	free(text);
 }
 
-void pkt_arrivals_put(struct out *o)
+void pkt_irq_stats_put(struct delta_out *o)
 {
-	if (!o->probe->arrivals)
+	if (!o->probe->irq_stats)
 		return;
 	for (uint32_t slot = 0; slot < ARRIVAL_SLOTS; slot++)
-		put_row(o, slot);
-	put_losses(o);
-	put_queues(o);
-	take_softnet(o);
+		irq_stats_put_row(o, slot);
+	irq_stats_put_losses(o);
+	irq_stats_put_queues(o);
+	irq_stats_put_all_softnet(o);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "probe/packet/price.h"
+#include "probe/packet/cost_model.h"
 
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
@@ -11,28 +11,28 @@
 #define FLOOR_RUNS 100
 #define FLOOR_TRIES 16
 
-const struct price_pace price_paces[PRICE_POINTS] = { { 0, 64 }, { 500000, 6 }, { 3000000, 2 } };
+const struct cost_pace cost_model_paces[COST_POINTS] = { { 0, 64 }, { 500000, 6 }, { 3000000, 2 } };
 
-double price_at(const struct price *curve, double gap_ns)
+double cost_curve_at(const struct cost_curve *curve, double gap_ns)
 {
 	double share;
 	int i = 1;
 
 	if (gap_ns <= curve->at[0].gap_ns)
 		return curve->at[0].ns;
-	while (i < PRICE_POINTS && gap_ns > curve->at[i].gap_ns)
+	while (i < COST_POINTS && gap_ns > curve->at[i].gap_ns)
 		i++;
-	if (i == PRICE_POINTS)
-		return curve->at[PRICE_POINTS - 1].ns;
+	if (i == COST_POINTS)
+		return curve->at[COST_POINTS - 1].ns;
 	share = log(gap_ns / curve->at[i - 1].gap_ns) /
 		log(curve->at[i].gap_ns / curve->at[i - 1].gap_ns);
 	return curve->at[i - 1].ns + share * (curve->at[i].ns - curve->at[i - 1].ns);
 }
 
-/* ---- what the statistics take ---- */
+/* ---- cost of the statistics ---- */
 
-/* Mean of FLOOR_RUNS, or 0 if the program can't be run. */
-static double time_runs(int fd)
+/* Returns the mean time of FLOOR_RUNS runs in ns, or 0 if the program cannot run. */
+static double cost_model_time_runs(int fd)
 {
 	char packet[64] = {};
 	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = packet, .data_size_in = sizeof(packet),
@@ -48,7 +48,7 @@ static double time_runs(int fd)
 	return (double)(after.run_time_ns - before.run_time_ns) / (after.run_cnt - before.run_cnt);
 }
 
-double price_floor(void)
+double cost_model_floor(void)
 {
 	const struct bpf_insn code[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
@@ -61,7 +61,7 @@ double price_floor(void)
 	if (fd < 0)
 		return 0;
 	for (int i = 0; i < FLOOR_TRIES; i++) {
-		double mean = time_runs(fd);
+		double mean = cost_model_time_runs(fd);
 
 		if (!i || mean < ns)
 			ns = mean;
@@ -70,23 +70,23 @@ double price_floor(void)
 	return ns;
 }
 
-/* ---- drawing ---- */
+/* ---- curves ---- */
 
-static double price_of(const struct price_sample *s)
+static double cost_sample_mean(const struct cost_sample *s)
 {
 	return s->n ? s->ns / s->n : 0;
 }
 
-/* All batches but the dearest. */
-static struct price_sample trimmed(const struct price_sample *batch)
+/* Returns the sum of all batches but the most expensive one. */
+static struct cost_sample cost_sample_trim(const struct cost_sample *batch)
 {
-	struct price_sample sum = {};
+	struct cost_sample sum = {};
 	int worst = 0;
 
-	for (int i = 1; i < PRICE_BATCHES; i++)
-		if (price_of(&batch[i]) > price_of(&batch[worst]))
+	for (int i = 1; i < COST_BATCHES; i++)
+		if (cost_sample_mean(&batch[i]) > cost_sample_mean(&batch[worst]))
 			worst = i;
-	for (int i = 0; i < PRICE_BATCHES; i++) {
+	for (int i = 0; i < COST_BATCHES; i++) {
 		if (i == worst)
 			continue;
 		sum.ns += batch[i].ns;
@@ -96,20 +96,20 @@ static struct price_sample trimmed(const struct price_sample *batch)
 	return sum;
 }
 
-/* Points of one gap make no curve. */
-void price_draw(struct price *curve, const struct price_sample (*samples)[PRICE_BATCHES])
+/* Keeps the gaps of the points at least 1 % apart, as a logarithmic scale needs. */
+void cost_curve_fit(struct cost_curve *curve, const struct cost_sample (*samples)[COST_BATCHES])
 {
 	double last = 0;
 
 	curve->known = true;
-	for (int i = 0; i < PRICE_POINTS; i++) {
-		const struct price_sample s = trimmed(samples[i]);
+	for (int i = 0; i < COST_POINTS; i++) {
+		const struct cost_sample s = cost_sample_trim(samples[i]);
 		double gap = s.n ? s.gaps_ns / s.n : 0;
 
-		curve->known &= s.n >= price_paces[i].messages && s.ns > 0;
+		curve->known &= s.n >= cost_model_paces[i].messages && s.ns > 0;
 		if (gap < last * 1.01)
 			gap = last * 1.01;
 		curve->at[i].gap_ns = last = gap;
-		curve->at[i].ns = price_of(&s);
+		curve->at[i].ns = cost_sample_mean(&s);
 	}
 }

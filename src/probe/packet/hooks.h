@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The hooks that can measure each stage of a packet, best first. */
+#ifndef HOSTLAT_PROBE_HOOKS_H
+#define HOSTLAT_PROBE_HOOKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/abi.h"
+#include "probe/common/hook.h"
+
+#define WHY_MAX 192
+
+enum hook_state { HOOK_UNTRIED, HOOK_BOUND, HOOK_FAILED, HOOK_NOT_NEEDED };
+
+struct hook_status {
+	enum hook_state state;
+	char why[WHY_MAX]; /* HOOK_FAILED: the reason in words */
+};
+
+#define HOOKS_MAX 80 /* rows of pkt_hooks[] */
+
+/* Conditions in a hook's `needs`, above the bits of stages. */
+#define NEED_MIN_QUEUE (1U << 27) /* --min-queue is given */
+#define NEED_PID_SENDS (1U << 28) /* --pid is given, and a transmit stage is measured */
+#define NEED_GRO (1U << 29)       /* both `poll` and `link` are measured */
+#define NEED_OTHERS (1U << 30)    /* packets that no stage covers are counted */
+#define NEED_UDP_SENDS (1U << 31) /* UDP's transmit side is measured; it needs all these hooks */
+
+/* The role of a hook that measures no stage, where others ask whether it is bound. */
+enum hook_role {
+	ROLE_NONE,
+	ROLE_SOCKET_END,     /* the programs learn that a socket goes */
+	ROLE_CONNECT,        /* the programs learn that a socket begins a connection */
+	ROLE_TASK_END,       /* the programs learn that a thread ends */
+	ROLE_RECEIVED_DROPS, /* drops of received packets are counted */
+	ROLE_SENT_DROPS,     /* drops of sent packets are counted */
+};
+
+/* Which traffic of the self-test makes a hook fire. */
+enum hook_proof {
+	PROOF_ANY,
+	PROOF_IPV6,
+	PROOF_NONE, /* no self-test traffic reaches it: it fires later, or only for a card's or
+		     * other hosts' packets */
+};
+
+/* The events of a host that make a hook's programs run, for the overhead: see cost.c. */
+enum cost_class {
+	COST_TASKS,   /* hooks of the scheduler and of timers, per context switch */
+	COST_ARRIVAL, /* hooks that see each packet of the host, per packet */
+	COST_DEPARTURE, /* transmit hooks, which see all sent packets, per run */
+	COST_PASSED,  /* other hooks, per packet that the filter excludes */
+	COST_TCP,     /* other hooks, per measured packet of TCP */
+	COST_UDP,     /* the same of UDP */
+	COST_ARRIVAL_PASSED,   /* hooks of COST_ARRIVAL, per unsampled packet */
+	COST_DEPARTURE_PASSED, /* hooks of COST_DEPARTURE, per unsampled packet */
+	COST_CLASSES,
+};
+
+/*
+ * A hook that can measure a stage of a protocol. A stage may need two hooks at once (UDP over IPv4
+ * and IPv6). Members that a row leaves out are 0.
+ */
+struct pkt_hook {
+	struct hook at;
+	uint8_t stage;    /* enum stage; STAGE_NONE: helps the stages of `helps` */
+	uint8_t protocol; /* enum transport; PROTO_ANY: both */
+	uint8_t netfilter;   /* HOOK_NETFILTER: the kernel's number of the target */
+	const char *program; /* in src/bpf/watch.bpf.c: for `at.target` */
+	const char *with;    /* a second program: for `at.also`, or at its SEC()'s hook */
+	const char *older;   /* replaces `program` if the tracepoint has fewer than `arguments` */
+	uint8_t arguments;
+	uint32_t helps; /* 1 << enum stage */
+	uint32_t needs; /* stages and NEED_*: the hook is bound if one applies; 0: `helps` */
+	const char *without; /* the loss without it, in words, for a hook of `helps`; or NULL */
+	bool slight;         /* a result without this hook still counts as complete */
+	enum hook_role role;
+	enum hook_proof proof;
+	enum cost_class cost;
+};
+
+/* Per (stage, protocol) in order of preference; ends with a NULL target. */
+extern const struct pkt_hook pkt_hooks[];
+
+/* Returns the name of the program that this kernel takes: `program`, or `older`. */
+const char *pkt_hook_program(const struct pkt_hook *hook);
+
+#endif
