@@ -51,7 +51,7 @@ static int task_read_status(const struct host_root *root, struct host_task *task
 }
 
 /* Field 22 of stat; the fields are counted from the last ')', since comm may hold anything. */
-static void task_read_start(const struct host_root *root, struct host_task *task)
+static void task_read_start_ticks(const struct host_root *root, struct host_task *task)
 {
 	char stat[1024], *field, *rest;
 
@@ -83,7 +83,7 @@ int host_task_get(const struct host_root *root, pid_t pid, struct host_task *tas
 	if (err)
 		return err;
 	task_read_cmdline(root, task);
-	task_read_start(root, task);
+	task_read_start_ticks(root, task);
 	if (host_netns_of(root, pid, &task->netns))
 		task->netns = 0;
 	return 0;

@@ -99,7 +99,8 @@ static void evidence_put_outage(const struct load_analysis *a, struct strbuf *ou
 	strbuf_release(&outage);
 }
 
-static void evidence_put_count(const struct load_analysis *a, enum gate_id id, struct strbuf *out)
+static void load_evidence_put_count(const struct load_analysis *a, enum gate_id id,
+				    struct strbuf *out)
 {
 	const struct gate *g = &a->result.gates[id];
 
@@ -272,7 +273,7 @@ void gate_evidence(const struct load_analysis *a, enum gate_id id, struct strbuf
 		evidence_put_interval(a, id, out);
 		break;
 	default:
-		evidence_put_count(a, id, out);
+		load_evidence_put_count(a, id, out);
 		break;
 	}
 }
