@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What an event of CPU activity takes in a recording, in ns: the bodies of the programs, 256 times
- * in a row, the empty loop and all of them in turns; net of the empty loop. The caches are warm:
- * what they take among other work, bench/recording says. Exits with 1 beyond the limit.
+ * Measures what an event of CPU activity takes in a recording, in ns: the bodies of the programs,
+ * 256 times in a row, the empty loop and all of them in turns; net of the empty loop. The caches
+ * are warm: what they take among other work, bench/recording says. Exits with 1 beyond the limit.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* What bench/activity.c and its programs share. */
+/* Definitions shared by bench/activity.c and its programs. */
 #ifndef HOSTLAT_BENCH_ACTIVITY_H
 #define HOSTLAT_BENCH_ACTIVITY_H
 

@@ -40,7 +40,7 @@
 
 struct pairs {
 	int *fds; /* client, server, client, ... */
-	size_t n; /* of them */
+	size_t n; /* number of pairs */
 };
 
 struct worker {
@@ -194,7 +194,7 @@ static void stop_all(const struct workers *all)
 	}
 }
 
-/* ---- what is measured ---- */
+/* ---- measurements ---- */
 
 static bool missed;
 
@@ -291,7 +291,7 @@ static void passes(struct conns_probe *probe, const struct workers *all, size_t 
 
 /* ---- programs ---- */
 
-/* What the statistics take of a program that does nothing, and of the counters' calls. */
+/* Returns the least ns that the kernel's statistics report for a program that does nothing. */
 static double floor_ns(void)
 {
 	const struct bpf_insn code[] = {
@@ -323,7 +323,7 @@ static double floor_ns(void)
 	return least;
 }
 
-/* Of a pair that talks all the time, and of pairs that take turns: their memory is not at hand. */
+/* Measures a busy pair, and pairs in turns whose memory is not in the cache. */
 static void programs(struct conns_probe *probe, const struct workers *all, size_t sockets)
 {
 	static const char *const names[USE_MAX] = {

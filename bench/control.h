@@ -60,7 +60,7 @@ struct {
 	__type(value, __u64);
 } control_histogram SEC(".maps");
 
-/* What a connection's reordering left behind; never touched while there is none. */
+/* State that a connection's reordering left behind; never touched while there is none. */
 struct control_reordering {
 	__u32 packets, end;
 	__u32 active;

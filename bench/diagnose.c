@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What diagnosing a long recording costs: diagnose [SPANS...] makes a recording of so many million
- * spans each (default: 10 and 20; HOSTLAT_LONG=1: 100, too), with a hundredth as many messages, up
- * to 3,000 of them waiting at once, and says what CPU time and memory it takes: medians of ROUNDS.
- * Where one has twice as many as the one before, they are diagnosed in turns, as neighbours on the
- * machine cost CPU time, too; the ratio is the median of those of the rounds, with the least and
- * the largest. Exits with 1 if it is more than 2.2. CORES=N in the environment.
+ * Measures what diagnosing a long recording costs: diagnose [SPANS...] makes a recording of so many
+ * million spans each (default: 10 and 20; HOSTLAT_LONG=1: 100, too), with a hundredth as many
+ * messages, up to 3,000 of them waiting at once, and says what CPU time and memory it takes:
+ * medians of ROUNDS. Where one has twice as many as the one before, they are diagnosed in turns, as
+ * neighbours on the machine cost CPU time, too; the ratio is the median of those of the rounds,
+ * with the least and the largest. Exits with 1 if it is more than 2.2. CORES=N in the environment.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +39,7 @@ struct maker {
 	uint32_t cores;
 	uint64_t messages;      /* to be made, and made */
 	uint64_t made;
-	uint64_t steps;         /* of all cores, to be made */
+	uint64_t steps;         /* steps to be made, of all cores together */
 	uint32_t reader[CORES_MAX], hog[CORES_MAX]; /* DICT_TASK */
 	uint64_t burst[CORES_MAX]; /* when the messages came that wait; 0 = none do */
 	uint32_t waiting[CORES_MAX];

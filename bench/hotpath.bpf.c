@@ -21,7 +21,7 @@
 
 const volatile __u32 bench_port = 0;
 __u32 turn;
-__u32 read_chain; /* whose turn it is; set by user space */
+__u32 read_chain; /* the chain that is measured now; set by user space */
 __u64 spent[CHAINS_SLOTS][BENCH_RUNS_SLOTS];
 __u32 runs[CHAINS_SLOTS];
 
@@ -87,7 +87,10 @@ static long round_control_enqueued(__u32 i, struct round *r)
 	return 0;
 }
 
-/* What tcp_probe leaves for sk_data_ready: a packet that began one byte before what was read. */
+/*
+ * Writes tcp_probe's note for sk_data_ready: a packet that began one byte before the read data's
+ * end.
+ */
 static __always_inline void put_packet(struct round *r)
 {
 	struct packet *p = &r->s->next;

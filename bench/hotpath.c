@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What recording costs natively, per stage, with the control in the same run; hotpath.bpf.c says
- * how. Prints a table; exit code 1 when a limit is missed. With `by`: what --by adds; with
- * `sample`: what a packet costs that isn't measured. With --quick: one short pass whose times are
- * printed and not judged; exit code 1 when a figure makes no sense.
+ * Measures what recording costs natively, per stage, with the control in the same run;
+ * hotpath.bpf.c says how. Prints a table; exit code 1 when a limit is missed. With `by`: what --by
+ * adds; with `sample`: what a packet costs that isn't measured. With --quick: one short pass whose
+ * times are printed and not judged; exit code 1 when a figure makes no sense.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -29,7 +29,7 @@
 #include "tests/guest/loopback.h"
 
 #define MESSAGES (BENCH_RUNS * CHAIN_PACKET_MAX + 500)
-#define QUICK_RUNS 40 /* of each chain, with --quick */
+#define QUICK_RUNS 40 /* runs of each chain, with --quick */
 #define QUICK_MESSAGES (QUICK_RUNS * CHAIN_PACKET_MAX + 100)
 #define CONTROL_RATIO 1.8
 /* Instructions of the control's two programs, as committed; it may not grow slower unnoticed. */
@@ -52,7 +52,7 @@ static unsigned int runs_wanted = BENCH_RUNS / 2;
 static bool quick;
 
 struct outcome {
-	double ns[CHAINS]; /* of one turn, the empty loop's included */
+	double ns[CHAINS]; /* time of one turn, with the empty loop */
 	uint32_t insns_link, insns_transport, insns_enqueued, insns_copied, insns_returned;
 	uint32_t insns_control, insns_control_read;
 };
@@ -269,7 +269,7 @@ static bool near(const char *what, uint32_t insns, uint32_t reference)
 	return fine;
 }
 
-/* What the table shows, in ns; each a difference of chains of one pass. */
+/* The table's rows, in ns; each a difference of chains of one pass. */
 struct figures {
 	double link, transport, enqueued, read, copied, read_scheduler;
 	double control_link, control_transport, control_enqueued, control_read, empty;
@@ -342,7 +342,7 @@ static int report(const struct outcome *o, const struct figures *f)
 	return fine ? 0 : 1;
 }
 
-/* ---- what --by adds ---- */
+/* ---- the cost of --by ---- */
 
 #define KEY_LIMIT 25
 
@@ -434,7 +434,7 @@ static int by_groups(void)
 	return report_by(passes);
 }
 
-/* ---- what isn't measured ---- */
+/* ---- unmeasured packets ---- */
 
 #define PASSED_LIMIT 6
 enum { PASSED_LINK, PASSED_TRANSPORT, PASSED_ENQUEUED, PASSED_READ, PASSED };

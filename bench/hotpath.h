@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* What hotpath.bpf.c and hotpath.c agree on. */
+/* Definitions shared by hotpath.bpf.c and hotpath.c. */
 #ifndef HOSTLAT_BENCH_HOTPATH_H
 #define HOSTLAT_BENCH_HOTPATH_H
 
 #define BENCH_LOOP 256 /* turns in a row */
-#define BENCH_RUNS 400 /* of each chain */
+#define BENCH_RUNS 400 /* runs of each chain */
 
 enum chain {
 	/* at tcp_probe, on a packet */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What one run of each program takes on real packets, one message at a time, by the kernel's own
- * run-time statistics. Under tests/guest/run -i one ns is one instruction, so the figures are
- * exact; an empty program's, the method's floor, is one of them and contained in all others.
+ * Measures what one run of each program takes on real packets, one message at a time, by the
+ * kernel's own run-time statistics. Under tests/guest/run -i one ns is one instruction, so the
+ * figures are exact; an empty program's, the method's floor, is one of them and contained in all
+ * others.
  *
  *	icount			all stages
  *	icount --no-scheduler	without runnable and running

@@ -65,7 +65,7 @@ struct program {
 
 static struct program programs[PROGRAMS_MAX];
 static uint32_t n_programs;
-static const struct act_ring *rings; /* of CPU activity: one for each CPU */
+static const struct act_ring *rings; /* rings of CPU activity: one for each CPU */
 static uint32_t n_rings;
 
 static const struct family *family_of(const char *name)
@@ -102,7 +102,7 @@ static int add_program(int fd)
 	return 0;
 }
 
-/* What a file descriptor is: the number of a program or a map, or 0. */
+/* Returns the number of the program or map behind a file descriptor, or 0. */
 static uint32_t number_of(const char *pid, const char *fd, const char *what)
 {
 	char path[PATH_MAX], line[128], format[32];

@@ -44,7 +44,7 @@ def cpu_ns(pid):
 
 
 def median_interval(values):
-    """Of the median, by ranks; as wide as the values, if there are too few for 95 %."""
+    """Returns the median's interval, by ranks; with too few values for 95 %, their whole range."""
     ordered, n = sorted(values), len(values)
     outside, rank = 0.5 ** n, 0
     while outside + math.comb(n, rank + 1) * 0.5 ** n <= 0.025:

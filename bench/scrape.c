@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a snapshot costs: CPU time per touched row (a group and stage, with its step), beyond that
- * of a snapshot of which nothing was touched; and whether the maps stay within --memory, by what
- * the kernel says that they take. Exit code 1 when a limit is missed.
+ * Measures what a snapshot costs: CPU time per touched row (a group and stage, with its step),
+ * beyond that of a snapshot of which nothing was touched; and whether the maps stay within
+ * --memory, by what the kernel says that they take. Exit code 1 when a limit is missed.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -84,7 +84,7 @@ static int snapshots(struct pkt_probe *probe, struct event_dict *dict, uint32_t 
 	return 0;
 }
 
-/* What the kernel charges for a map. */
+/* Returns the bytes that the kernel charges for a map. */
 static uint64_t map_bytes(const struct bpf_map *map)
 {
 	unsigned long long bytes = 0;

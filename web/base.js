@@ -61,7 +61,7 @@ function count(value) {
 
 const UNITS = [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s']];
 
-// What would be rounded up to a thousand of a unit is one of the next.
+// A value that would be rounded up to a thousand of a unit is shown as one of the next.
 function duration(value) {
 	const ns = num(value);
 	if (ns === null)
@@ -119,7 +119,7 @@ function shown(name, value) {
 
 const plain = name => name.replace(/_ns$/, '').replace(/_/g, ' ');
 
-// Who it was: "nginx (4690)".
+// Names a task: "nginx (4690)".
 function who(task) {
 	const t = object(task);
 	const id = t.pid === null || t.pid === undefined ? t.tid : t.pid;
@@ -127,7 +127,7 @@ function who(task) {
 	const tid = t.tid !== null && t.tid !== undefined && t.tid !== id ? `/${text(t.tid)}` : '';
 	const known = id === null || id === undefined ? '' : name ? ` (${text(id)}${tid})` : `pid ${text(id)}${tid}`;
 	const message = t.message === null || t.message === undefined ? '' : `message ${text(t.message)}`;
-	// What was done, where nobody is known by name.
+	// The activity, where nobody is known by name.
 	const what = name || message ? '' : text(t.what);
 	return [what || name + known, message].filter(Boolean).join(', ') || NA;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What limits connections: of conns, of the run of explain, and of two runs.
+// Limits of connections: from conns, from explain's run, and from two runs.
 const LIMITS = ['send-buffer', 'congestion', 'receiver-window', 'delayed-ack', 'sender-app'];
 const STATES = ['on-cpu', 'interrupted', 'cpu-wait', 'blocked', 'stopped', 'asleep', 'unknown'];
 const EVENTS = [['fast_retransmit', 'FR'], ['rto', 'RTO'], ['tlp', 'TLP'], ['spurious'], ['delayed_acks', 'delayed ACKs'],
 	['delayed_acks_harmful', 'data held']];
 const CONNECTIONS_DRAWN = 20;
 
-// What is the application's own, or not known, is grey.
+// Limits of the application itself, and unknown ones, are grey.
 const GREY = ['sender-app', 'asleep', 'unknown'];
 const stateColour = (names, name) => GREY.includes(name) ? 8 : names.indexOf(name);
 
@@ -95,7 +95,7 @@ function connsSection(entry) {
 	]);
 }
 
-// What explain adds to it: both ends, and whom they waited for.
+// Explain's additions to the limits: both ends, and the threads that they waited for.
 function limitsOf(limits) {
 	if (!isObject(limits))
 		return null;

@@ -183,7 +183,7 @@ class Diagnosis {
 		]);
 	}
 
-	// What the plots of cores and queues are made of, whole.
+	// The data behind the plots of cores and queues, as tables.
 	views() {
 		return [['Contexts, as a table', 'contexts'], ['Contexts by core, as a table', 'contexts_by_core'], ['Queuing, as a table', 'queuing']].map(([title, field]) => {
 			const rows = records(this.doc[field]);

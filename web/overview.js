@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes first of each result: what was found, how far it can be trusted, where it is from.
+// The top of each result: what was found, how far it can be trusted, where it is from.
 const VERDICTS = { ok: 'good', sound: 'good', 'n/a': 'bad', partial: 'warn' };
 
 function verdictOf(doc) {

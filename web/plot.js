@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all plots share: their place, scales, axes, the tip, and when they are drawn.
+// Code shared by all plots: their place, scales, axes, the tip, and when they are drawn.
 const plots = [];
 const tip = document.getElementById('tip');
 
 function showTip(words, x, y) {
-	// What is not in an open dialog is below it.
+	// Elements outside of an open dialog lie below it.
 	const place = document.querySelector('dialog[open]') || document.body;
 	if (tip.parentNode !== place)
 		place.append(tip);
@@ -32,7 +32,7 @@ function linear(lo, hi, from, to) {
 	return scale;
 }
 
-// What is below the scale, such as 0, stands at its beginning.
+// Values below the scale, such as 0, stand at its beginning.
 function logarithmic(lo, hi, from, to) {
 	const a = Math.log10(lo), span = Math.log10(hi) - a || 1;
 	const scale = v => from + (v <= lo ? 0 : (Math.log10(v) - a) / span) * (to - from);
@@ -207,7 +207,7 @@ let printing = false;
 
 let waiting = [], turn = null;
 
-// What is out of sight comes one by one, so that the page answers meanwhile.
+// Plots outside of the view are drawn one by one, so that the page answers meanwhile.
 function drawWaiting() {
 	clearTimeout(turn);
 	const one = waiting.shift();

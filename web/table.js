@@ -26,7 +26,7 @@ function compare(a, b) {
 	return text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0;
 }
 
-// What is not known comes last, whichever way it is sorted.
+// Unknown values come last, in either order.
 function sorted(rows, column, down) {
 	const known = rows.filter(r => column.value(r) !== null && column.value(r) !== undefined);
 	const unknown = rows.filter(r => column.value(r) === null || column.value(r) === undefined);
@@ -130,7 +130,7 @@ function fieldsOf(rows) {
 	return [...names];
 }
 
-// What is in an object of times is one, whatever it is called.
+// A value in an object of times is a time, whatever it is called.
 const inside = (outer, name) => /_ns$/.test(outer || '') ? `${name}_ns` : name;
 
 // Any value; deep ones are laid out when they are opened.

@@ -71,7 +71,7 @@ const culpritsOf = doc => records(doc.culprits).length ? titled('Who had the CPU
 		records(doc.culprits).every(r => typeof r[f] !== 'object' || r[f] === null)).map(f => [f]),
 ], { name: 'watch-culprits' }) : null;
 
-// What was not measured, and why.
+// Packets that were not measured, and why.
 function oddities(doc) {
 	const kinds = [['Drops', 'drops'], ['Losses', 'losses'], ['Excluded', 'excluded'], ['Uncovered', 'uncovered']];
 	const found = kinds.filter(([, field]) => records(doc[field]).length);

@@ -50,7 +50,7 @@ struct script {
 	struct event_writer *writer;
 	struct event_sink *sink;
 	struct rng rng;
-	bool second;               /* of A|B */
+	bool second;               /* whether `A|B` in a line stands for B */
 	uint64_t now_ns, seq;
 	char *repeated[LINES_MAX]; /* since `repeat` */
 	int n_repeated;

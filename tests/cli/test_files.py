@@ -157,7 +157,8 @@ class Links(Case):
         self.unharmed()
 
     def test_to_nothing(self):
-        """What such a link names is not made; the link itself goes."""
+        """Writing through a dangling link does not create its target; the link itself is
+        removed."""
         os.symlink(self.path('new'), self.link)
         os.lchown(self.link, OTHER, OTHER)
         self.measured(load('--output', self.link))
@@ -218,7 +219,7 @@ class Files(Case):
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o604)
 
     def test_recording_is_a_new_file(self):
-        """Who reads the old one is not disturbed."""
+        """A new recording does not disturb a process that still reads the old one."""
         path, kept = self.path('file'), self.path('kept')
         put(path, 'old')
         os.link(path, kept)

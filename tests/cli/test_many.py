@@ -34,7 +34,8 @@ class Once:
 
 
 class Cache:
-    """What memcached is asked by hostlat; one that forgets says that it has nothing."""
+    """A small memcached server that notes hostlat's requests; with `forgets`, each get finds
+    nothing."""
 
     def __init__(self, path, forgets=False):
         self.url = f'memcached+unix://{path}'
@@ -117,7 +118,8 @@ class Many(unittest.TestCase):
         self.assertEqual({row['target'] for row in rows}, {server.url for server in servers})
 
     def test_preload_is_done_once(self):
-        """... and what the runs say of misses: none here, and all without it."""
+        """The cache is filled once, before the runs; results report no misses, or only misses
+        without it."""
         cache = Cache(self.path('cache'))
         sweep = (cache.url, '--rates', '100:300:100', '--max-time', '300ms', '--connections', '2',
                  '--workload', 'keys=50')
@@ -169,7 +171,8 @@ class Many(unittest.TestCase):
         return {r['code']: r['evidence'] for r in result['reasons']}
 
     def test_one_fails(self):
-        """What was measured before is shown, and which one failed."""
+        """A failing run ends the series; earlier results are printed, and the failing run is
+        named."""
         self.assertEqual(self.one_fails('--rates', '100:300:100')['run-failed'], 'run 2 of 3, 200/s')
         found = self.one_fails('--rate', '100', '--repeat', '3')
         self.assertEqual(found['run-failed'], 'run 2 of 3, 100/s')

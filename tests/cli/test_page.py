@@ -35,7 +35,7 @@ HOSTILE = '</script><script>window.hit=1</script><img src=x onerror="window.hit=
 
 
 def seconds(text):
-    """What a duration says, in ns."""
+    """Returns the ns that a printed duration stands for."""
     number, unit = re.fullmatch(r'([+\u2212-]?[\d.\u202f]+)\u00a0(\S+)', text).groups()
     return float(number.replace('\u202f', '').replace('\u2212', '-')) * UNITS[unit]
 
@@ -114,7 +114,7 @@ class Page(Case):
         self.clean(page)
 
     def real(self, *traces):
-        """What diagnose says of recordings."""
+        """Returns diagnose's documents of the recordings that these traces make."""
         path = os.path.join(self.temporary.name, 'trace.hlat')
         for name in traces:
             subprocess.run([MKTRACE, os.path.join(TRACES, name, 'trace'), path], check=True, timeout=60)
@@ -458,7 +458,7 @@ class Page(Case):
         self.assertTrue(page.complaints())
 
     def test_odd_results(self):
-        """Whatever is in the place of a value: the page stands, and invents nothing."""
+        """The page opens and invents no value, whatever stands in place of an expected one."""
         rng = random.Random(11)
         documents = []
         for i in range(48):

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What root gives up when it reads, loads or serves: test_privileges.py MKEVENTS HOSTLAT"""
+"""
+Proves which privileges root drops when it reads recordings, generates load or serves:
+test_privileges.py MKEVENTS HOSTLAT
+"""
 import contextlib
 import os
 import subprocess

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `hostlat report` takes, refuses and writes; no browser is needed: test_report.py HOSTLAT MKTRACE"""
+"""
+Tests what `hostlat report` accepts, refuses and writes; no browser is needed:
+test_report.py HOSTLAT MKTRACE
+"""
 import json
 import os
 import re
@@ -18,7 +21,8 @@ LIMIT = 64 << 20
 
 
 def data_of(page):
-    """What the page holds, as a browser would find it: up to the first end of a script."""
+    """Returns the page's data as a browser would find it: up to the first end of a script
+    element."""
     found = re.search(rb'<script type="application/json" id="data">(.*?)</script', page, re.S)
     return json.loads(found.group(1))
 
@@ -121,7 +125,7 @@ class Report(unittest.TestCase):
         self.assertEqual(self.named(), [(path, 'compare')])
 
     def test_folder(self):
-        """What explain leaves."""
+        """A folder that explain wrote gives one page with all its results."""
         os.mkdir(self.path('out'))
         path = self.write('out/result.json', json.dumps(pagedata.explain()))
         self.report(self.path('out'))

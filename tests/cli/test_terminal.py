@@ -20,7 +20,7 @@ UP = '\033[?7l'         # with it a redrawn table begins
 
 
 def shown(term, *words, case='intervals', columns=0):
-    """What `watch --from` of several intervals writes to a terminal."""
+    """Returns what `watch --from` of several intervals writes to a terminal."""
     with tempfile.TemporaryDirectory() as folder:
         recording = os.path.join(folder, 'recording')
         events = os.path.join(HERE, 'watch', case, 'events')

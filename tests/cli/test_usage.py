@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a mistyped command line gets, and what help and completion say: test_usage.py HOSTLAT"""
+"""Tests answers to typing errors, help texts and shell completion: test_usage.py HOSTLAT"""
 import os
 import re
 import subprocess
@@ -260,7 +260,7 @@ class Usage(unittest.TestCase):
                 self.assert_message(done, 1, f'{f.name} is an input')
 
     def test_start_that_fails(self):
-        """What earlier runs left is as it was; what was not there is not made."""
+        """A start that fails changes no earlier output and creates no new one."""
         with tempfile.TemporaryDirectory() as folder:
             old, new = os.path.join(folder, 'old'), os.path.join(folder, 'new')
             for option in ('--record', '--samples', '--hdr'):

@@ -19,7 +19,7 @@
 #include "report/report.h"
 
 #define OUTPUT_MAX (64UL << 20)
-#define REPORTS_MAX 16 /* of intervals: each is written twice */
+#define REPORTS_MAX 16 /* interval reports per input; each is written as text and as JSON */
 
 struct payload {
 	_Alignas(8) unsigned char bytes[512];

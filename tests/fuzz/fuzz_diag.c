@@ -44,7 +44,7 @@ static int take(void *ctx, const struct diag_sock *sock)
 	return 0;
 }
 
-/* What analyses ask for: conns/conn_accumulate.c. */
+/* Checks the invariants of an event that analyses rely on: conns/conn_accumulate.c. */
 static void check(struct run *r, const struct event_conn *e)
 {
 	const uint64_t sum = e->sender_app_ns + e->send_buffer_ns + e->congestion_ns +

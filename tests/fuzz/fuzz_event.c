@@ -22,7 +22,7 @@
 #include "seal.h"
 
 #define FILE_MAX (4u << 20)
-#define PIPE_MAX (1u << 16)	/* what fits one */
+#define PIPE_MAX (1u << 16)	/* bytes that fit into a pipe without a reader */
 
 /* Passes over the file below, and what a pass may examine of each byte: see event/chunkin.c. */
 #define PASSES 8
@@ -128,8 +128,8 @@ static void check_copy(int copy)
 }
 
 /*
- * What was examined is bounded by the size of the file, and by what its chunks say that they decode
- * to. Seeking may decode a chunk again for each kind and core that is sought.
+ * The file's size and the decoded sizes that its chunks announce bound the reader's work. Seeking
+ * may decode a chunk again for each kind and core that is sought.
  */
 static void check_work(const struct event_reader *reader, size_t size)
 {

@@ -37,7 +37,7 @@ static void talk(struct outcome *o, enum serve_protocol_number protocol, const u
 	serve_pair_close(&pair);
 }
 
-/* What the server sends is a whole number of its own messages, but for the last one. */
+/* The server sends whole messages of the synthetic protocol; only the last one may be cut. */
 static void check_synthetic(const struct outcome *o)
 {
 	size_t at = 0;

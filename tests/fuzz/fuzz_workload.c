@@ -57,7 +57,7 @@ static int from_file(struct workload *w, const uint8_t *text, size_t size, struc
 	return err;
 }
 
-/* What comes first keeps the rest from being taken for a file's name. */
+/* The setting in front keeps the input from being read as a file name. */
 static int from_line(struct workload *w, const uint8_t *text, size_t size, struct strbuf *why)
 {
 	static const char first[] = "reply=40,";

@@ -68,8 +68,8 @@ static struct clock_changes exact, gappy;
 static struct clock_change last, held; /* the newest; of `gappy`, and it may be left out */
 static uint64_t gappy_seq, dropped, noticed, slews;
 static int64_t drop_ns;  /* when one was left out last */
-static bool just_dropped; /* ... the change before this one */
-static bool leave_out;    /* what comes now, of DROPPED */
+static bool just_dropped; /* true if the preceding change was left out of `gappy` */
+static bool leave_out;    /* true if the next change of the kinds in DROPPED is to be left out */
 static int failures;
 
 static void expect(const char *what, bool ok, const char *format, int64_t a, int64_t b)
@@ -100,7 +100,7 @@ static int64_t now_ns(void)
 
 /* ---- the logs ---- */
 
-/* What the exact log gets, but one change of the rate now and then. */
+/* The gappy log gets every change of the exact log except for an occasional change of the rate. */
 static int put(void *ctx, enum clock_domain domain, const struct clock_stretch *s)
 {
 	const bool rate = !s->flags && domain == DOMAIN_TSC;

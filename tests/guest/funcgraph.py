@@ -57,7 +57,7 @@ def nested(spans):
         # A span without length may lie at the border of two.
         for span in sorted((s for s in spans if s.core == core and s.begin < s.end),
                            key=lambda s: (s.begin, s.depth)):
-            # What ends where the next begins is over, unless that is within it.
+            # A span has ended where the next one begins, unless the next one lies within it.
             while around and around[-1].depth >= span.depth:
                 check.true(f"{around[-1]} is over before {span}", around[-1].end <= span.begin)
                 around.pop()
@@ -142,7 +142,7 @@ for i in range({EVERY} + {N}):
 """
 SMALL, LARGE = 100, 60000
 COPIES = "tcp_recvmsg > "
-COPY_NS = 20_000        # of 60,000 bytes, where an instruction takes 1 ns
+COPY_NS = 20_000        # ns to copy 60,000 bytes where an instruction takes 1 ns
 
 
 def exchanged(large):
@@ -157,7 +157,7 @@ def exchanged(large):
             client.sendall(b"x" * size)
             check.equal("answer", client.recv(1), b"x")
 
-        for i in range(EVERY):  # what is read from the disk the first time
+        for i in range(EVERY):  # the first exchange reads files from the disk
             exchange(SMALL if i else large)
         observer = trace.Recording("--pid", server.pid, "--activity", "funcgraph")
         for i in range(N):
@@ -212,7 +212,7 @@ def overrun(net, family):
 
 
 def killed(net, family):
-    """What a killed one left is gone with the next."""
+    """The next recording removes the trace instance that a killed one left behind."""
     before = state()
     del net, family
     observer = trace.Recording("--activity", "funcgraph")

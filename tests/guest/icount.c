@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What one run of a BPF program takes by the kernel's own run-time statistics, in ns. Under
+ * Measures one run of a BPF program by the kernel's own run-time statistics, in ns. Under
  * tests/guest/run -i one ns is one instruction, so the numbers must be exact: the same in every
  * run, one turn of a loop apart for loops of 10 and 11 turns, ninety turns apart for 10 and 100.
  */

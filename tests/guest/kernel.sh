@@ -11,7 +11,7 @@
 #	lib/modules/VERSION/    modules, with depmod's tables
 #	initramfs               see initramfs.sh
 
-#	.../newest		a link to the one that was the newest when it was fetched
+#	$cache/newest		a link to the one that was the newest when it was fetched
 
 # series -> Debian suite whose linux-image-amd64 is of that series
 declare -A series_suite=([5.10]=bullseye [6.1]=bookworm [6.12]=trixie [newest]=sid)

@@ -13,12 +13,14 @@ from lib import check, logged, netns, trace
 PROGRAM = os.path.abspath(os.environ["MARKED"])
 WIDE = os.environ["HOSTLAT_WIDE"]
 MARKS = "--mark-begin", f"{PROGRAM}:marked:begin", "--mark-end", "marked:end", "--mark-id"
-MANY = 500      # of marked.c
+MANY = 500      # requests that marked.c handles
 BUSY = NAPPING = 3
 ROUNDS = 4
-TRIES = 3       # of the control: how often it is interrupted where that matters is chance
+# runs of the control; chance decides how often it is interrupted at a place that matters
+TRIES = 3
 MODEL = "/sys/kernel/debug/sched/preempt"
-UNJOINED = "nothing-received", "several-sockets", "arrival-unknown" # whatever the marks are
+# reasons that do not depend on the marks
+UNJOINED = "nothing-received", "several-sockets", "arrival-unknown"
 MIXED = "end-without-begin", "begin-without-end", "mark-without-id", "thread-older"
 
 

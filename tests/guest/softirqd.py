@@ -19,9 +19,9 @@ from lib.intervals import clip, length, union
 from lib.tracer import Tracer
 
 NAME = "ksoftirqd"
-OF_IT = "softirq", "other-receive"      # of what it has the CPU for
+OF_IT = "softirq", "other-receive"      # causes for which ksoftirqd has the CPU
 UDP_SEGMENT, SEGMENTS, SENDS = 103, 60, 12
-FIRST_S, EVERY_S = 0.2, 0.02     # of the reader's first sleep a recording can't know the begin
+FIRST_S, EVERY_S = 0.2, 0.02     # a recording cannot know when the reader's first sleep began
 ROUNDS = 1500
 TRACED_NS = 1000        # the tracer's times are in us
 OWN_NS = 20_000         # at most, from a message's arrival to its reader's waking: its own work

@@ -152,7 +152,7 @@ static void exchange(struct pair *p, size_t size)
 	give(&p->end[1], &p->end[0], size);
 }
 
-/* ---- what it is told ---- */
+/* ---- commands on stdin ---- */
 
 static void open_more(const uint64_t *word)
 {

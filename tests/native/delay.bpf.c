@@ -12,7 +12,7 @@
 
 const volatile __u64 spin_ns;
 const volatile __u32 port;  /* local port of the reader's socket */
-const volatile int tgid;    /* of the reader */
+const volatile int tgid;    /* the reader's process ID */
 const volatile __u32 netns; /* inode of the reader's namespace */
 const volatile __u32 only;  /* this packet alone is delayed; 1 is the first, 0: each is */
 const volatile __u32 min_len; /* at `link`: shorter packets carry no payload */

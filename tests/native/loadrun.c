@@ -56,7 +56,7 @@ static uint64_t quantile(struct values *v, double q)
 	return v->items[(size_t)(q * (v->len - 1))];
 }
 
-/* Of one thread: its gaps are in order and don't overlap. */
+/* Looks in one thread's gaps, which are in order and do not overlap. */
 static bool in_gap(const struct span *send)
 {
 	size_t lo = 0, hi = gaps.len;
@@ -77,7 +77,7 @@ static int by_begin(const void *a, const void *b)
 	return by_value(&((const struct span *)a)->begin, &((const struct span *)b)->begin);
 }
 
-/* What queued up behind a request that a gap made late is late by the gap as well. */
+/* Requests that queued behind one that a gap delayed are late by the same gap. */
 static void find_quiet_lags(void)
 {
 	uint64_t late_until = 0;

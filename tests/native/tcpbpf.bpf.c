@@ -7,7 +7,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-const volatile __u32 port = 0; /* of the server, in host order */
+const volatile __u32 port = 0; /* the server's port, in host order */
 __u64 round_trips = 0;
 
 SEC("sockops")

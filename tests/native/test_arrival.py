@@ -167,7 +167,8 @@ def softnet():
 
 
 def counted_within(least, most):
-    """What began and ended meanwhile, and what hostlat may have seen besides."""
+    """Returns a check of counts: at least `least`, the run's; at most `most`, with packets before and
+    after that hostlat may have seen."""
     def of(what, seen):
         if seen > most:
             check.equal(what, seen, most)

@@ -42,7 +42,7 @@ def measured(backend, net, family, protocol):
 
 
 def bucket(result, stage, protocol):
-    """Of the median, from the origin that most packets have."""
+    """Returns the bucket of the median latency, from the origin that most packets have."""
     return watch.quantile(max(result.rows(stage, protocol), key=lambda row: row["count"]), 0.5)
 
 
@@ -84,7 +84,7 @@ def one_backend(net, family, protocol, backend):
 
 
 def cases(kernel):
-    """What each kernel has; natively functions are refused."""
+    """Yields the cases for this kernel; natively, functions are refused."""
     places = (netns.veth(), 4, "tcp"), (netns.loopback(), 6, "udp")
     for place in places:
         if kernel == "6.12":

@@ -164,9 +164,9 @@ def found(net, family, *options):
 @check.environment(DISTURBED)
 def merged(path):
     """
-    What the kernel merges in the backlog is one packet, as old as the first of them. It merges
-    segments with equal options that no sender on this host still has a hold of: without TCP's
-    timestamps, and in frames that the gate has made anew.
+    Segments that the kernel merges in the backlog count as one packet, as old as the first of them.
+    It merges segments with equal options that no sender on this host still has a hold of: without
+    TCP's timestamps, and in frames that the gate has made anew.
     """
     with netns.inside(path.sender):
         with open("/proc/sys/net/ipv4/tcp_timestamps", "w", encoding="ascii") as f:
@@ -187,7 +187,7 @@ def merged(path):
 
 @check.environment(DISTURBED)
 def told(net, family):
-    """Of a slow message, too."""
+    """The `socket` step of slow messages holds the time in the backlog, too."""
     result, waits = run(net, family, True, "--slower-than", f"{HOLD_S * 1000 / 2}ms")
     messages = result.document["slow"]["messages"]
     slow = [m for m in messages if m["steps"].get("socket", 0) > HOLD_S * 1e9 / 2]

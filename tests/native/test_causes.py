@@ -24,10 +24,10 @@ EXAMPLES = 100          # that `diagnose` gives
 TIMES = 5 if check.LONG else 1
 THIN = os.environ.get("THIN", "build/tests/native/thin")
 FAULTS, FETCHES = "handle_mm_fault", "migrate_misplaced"
-GRANULARITY_NS = 1000       # of the naive partition: the clock of the spans
-MORE = 1.25                 # of so many messages an explanation is asked, per delayed one
+GRANULARITY_NS = 1000       # error of the naive partition: the resolution of the spans' clock
+MORE = 1.25                 # times as many messages are explained as were delayed
 
-AHEAD = "chrt", "--fifo", "5"   # of whatever else runs here, but not of the hog
+AHEAD = "chrt", "--fifo", "5"   # priority above unrelated processes, but below the hog
 
 # Injections are twice as many as `least` needs, and those of the quota four times: others of this
 # machine have the CPU at times, and then nothing is delayed. Precision, recall and coverage are
@@ -44,7 +44,7 @@ Run = collections.namedtuple("Run", "truth trace file keep")
 
 
 class Case:
-    """What is injected: the causes that have to be found, of `least` messages or more."""
+    """One injected set of causes, each of which must be found in `least` messages or more."""
 
     def __init__(self, name, net, names, options, least=40):
         self.name, self.net, self.names, self.options = name, net, names, options
@@ -162,7 +162,7 @@ def balanced(run, least):
 
 
 def elsewhere(case):
-    """Of a recording from another machine."""
+    """A recording from another machine gives the same explanation."""
     run = understood(f"{FOLDER}/{case.name}")
     said = judged(run, case.names, case.least)
     return f"{said}; {balanced(run, case.least)}" if case.name == "NUMA balancing" else said
@@ -205,7 +205,7 @@ def two_threads(net):
 
 
 def behind_ns(net, per_event):
-    """What a request of another connection waited behind 20, at the median."""
+    """Returns the median ns that a request of another connection waited behind 20."""
     run = recorded(net, **{**PIPELINED, "per_event": per_event, "rounds": 200, "every": 50})
     d = diagnose.Diagnosis(run.file, EXAMPLES)
     found = [causes.told(example, "head-of-line").ns for example in d.examples
@@ -216,7 +216,8 @@ def behind_ns(net, per_event):
 
 @check.environment(DISTURBED)
 def fewer_at_a_time(net):
-    """Who serves 2 of a connection at a time, not 20, has the others wait for less."""
+    """A server that serves 2 instead of 20 requests of a connection at a time makes the others wait
+    less."""
     many, few = behind_ns(net, 20), behind_ns(net, 2)
     def drops(one, other):
         check.between("what is left", one, 0, 0.4 * other)
@@ -251,7 +252,7 @@ def invents_nothing(whole, part, granularity):
 
 @check.environment(DISTURBED)
 def lost(case):
-    """Of a recording that has lost some of its activity less is explained, and nothing else."""
+    """Losing some activity explains less of the messages, and adds no other cause."""
     run = recorded(case.net, **case.options)
     whole = diagnose.Diagnosis(run.file, EXAMPLES)
     said = []

@@ -15,18 +15,19 @@ DISTURBED = ("it compares a measured time with the time that the test itself too
 N = 1500
 FIRST = 500             # bytes of the first of two reads
 APART_S = 0.05
-SLACK_NS = 3_000_000    # of the own stamps: before send() and after recv()
+SLACK_NS = 3_000_000    # ns by which the test's own stamps are off: before send() and after recv()
 
 
 def counter(net, name):
-    """Of the kernel's own statistics of TCP."""
+    """Returns a counter of the kernel's own TCP statistics."""
     with netns.inside(net.reader), open("/proc/thread-self/net/netstat", encoding="ascii") as f:
         lines = [line.split() for line in f if line.startswith("TcpExt:")]
     return int(dict(zip(*lines))[name])
 
 
 def connected(net, rcvbuf):
-    """What the reader has is acknowledged at once, so that no two sends become one packet."""
+    """Returns a connection whose reader acknowledges at once, so that no two sends become one
+    packet."""
     netns.ip("-n", net.reader, "route", "replace", "local", "127.0.0.1", "dev", "lo", "table",
              "local", "proto", "kernel", "scope", "host", "src", "127.0.0.1", "quickack", "1")
     with netns.inside(net.reader), socket.socket() as listener:

@@ -20,7 +20,7 @@ class Pair:
 
     def __init__(self, middle, i, index=None):
         self.middle, self.name, self.link = middle, f"hostlat{os.getpid()}-c{i}", f"end{i}"
-        # what was before is removed a while after its name
+        # an earlier namespace is removed a while after its name
         self.here, self.there = f"10.81.{i % 250}.1", f"10.81.{i % 250}.2"
         netns.ip("netns", "add", self.name)
         numbered = ["index", str(index)] if index else []

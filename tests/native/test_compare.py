@@ -11,12 +11,13 @@ from lib import check, mini, netns, trace
 from lib.trace import HOSTLAT
 from lib.traffic import outweigh_others
 
-AHEAD = "chrt", "--fifo", "5"   # of whatever else runs here
+AHEAD = "chrt", "--fifo", "5"   # priority above unrelated processes
 # In each round one connection has 20 requests, and then 15 others have one each.
 ROUNDS = {"connections": 16, "rounds": 750, "every": 1, "burst": 20, "behind": 15,
           "apart_us": 300, "service_us": 100, "behind_us": 10, "gap_us": 6000}
-ERROR = 0.1     # of the drop
-HEAD_OF_LINE = 0.8, 1.25      # of the difference: other causes differ, too, on a machine in use
+ERROR = 0.1     # share of the drop that may be wrong
+# bounds of head-of-line's share in the difference: other causes change, too, on a busy machine
+HEAD_OF_LINE = 0.8, 1.25
 
 
 class Run:
@@ -82,7 +83,7 @@ def fewer_at_a_time(net):
         check.between("messages", document[side]["messages"], 0.99 * many.n, many.n)
     row = by_as_much(document, truth)
     check.equal("again", compared(many, few), document)
-    # What must not be told.
+    # Wrong statements about the comparison must fail.
     check.must_fail("the other way round", shrank, compared(few, many))
     check.must_fail("a drop of half as much", by_as_much, document, truth / 2)
     same = compared(many, again)

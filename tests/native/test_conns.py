@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What `conns` says of connections whose truth the scenarios know: the class that limits them, no
-other one, and events exactly as the namespace's counters have them.
+Proves that `conns` names the class that limits each connection of a scenario with known truth, and
+no other class, and counts the same events as the namespace's counters.
 """
 import collections
 import os
@@ -11,7 +11,7 @@ from lib import check, conns
 
 DISTURBED = "the classes' shares of time depend on when both ends get a CPU"
 
-# Of what the scenario says, at the least: a writer that waits for a CPU isn't blocked any more.
+# Share of the scenario's limit that `conns` must report: a writer waiting for a CPU is not blocked.
 SHARE = 0.8
 HARMLESS = ("app-trickle", "idle", "request-reply", "path-50ms")
 GUEST = sys.argv[1:] == ["guest"]
@@ -99,7 +99,7 @@ def losses(name, cc, rtt_ms):
     seen = conns.scenario(name, cc, rtt_ms, OPTIONS)
     events, truth = seen.sender()["events"], seen.truth["events"]
     for key, counter in EVENTS.items():
-        if key == "rto" and WITHOUT_RTO:    # of connections from before; unknown is not 0
+        if key == "rto" and WITHOUT_RTO:    # older connections without it: unknown is not 0
             check.equal(key, events[key], None)
         else:
             check.equal(key, events[key], truth[counter]["a"])
@@ -143,7 +143,8 @@ def round_trips(each, rtt_ns):
 
 
 def distributions(each, rtt_ns):
-    """Of each connection, in quarters of octaves; an end may have to wait for a CPU."""
+    """Checks each connection's RTT distribution, in quarters of octaves; an end may have waited for
+    a CPU."""
     late = 10e6
     for rtt in each:
         check.equal("samples in buckets", sum(b["samples"] for b in rtt["buckets"]), rtt["samples"])

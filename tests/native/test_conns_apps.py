@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What `conns` says of connections of nginx, redis and memcached over the scenarios' box, whose set-up
-implies what limits them; and whose they are. What the box saw and the counters of the namespaces
-say whether the set-up is what it is meant to be.
+Proves that `conns` names the limit and the owner of nginx, redis and memcached connections whose
+set-up implies what limits them. What the scenarios' box saw and the namespaces' counters show that
+each set-up is what it is meant to be.
 """
 import contextlib
 import ctypes
@@ -14,7 +14,7 @@ import time
 
 from lib import check, conns, netns, process, servers
 
-import stage  # of the scenarios: lib.conns has their folder
+import stage  # a module of the scenarios: lib.conns adds their folder to the path
 
 DISTURBED = "the classes' shares of time depend on when both ends get a CPU"
 
@@ -113,7 +113,7 @@ class Over:
         return self.rows[client.row["remote"], client.row["local"]]
 
     def flow(self, client):
-        """What the box knows of what the server sent on that connection."""
+        """Returns what the box knows about the server's side of that connection."""
         port = port_of(client.row["local"])
         return next(flow["sides"][1] for flow in self.box["flows"] if flow["sport"] == port)
 
@@ -169,7 +169,7 @@ def port_of(address):
 
 
 def window_used(side):
-    """Of the time in which there was something to send."""
+    """Returns the share of the window in use while there was something to send."""
     used = sum(side[f"{state}_ns"] for state in ("used", "full", "zero"))
     return used / max(1, used + side["open_ns"])
 

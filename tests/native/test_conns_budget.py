@@ -96,7 +96,7 @@ class Truth:
 
 
 class Account:
-    """What each interval of a run says of it."""
+    """Reads what each interval of a run reports about its budget."""
 
     def __init__(self, file):
         said = subprocess.run([crowd.HOSTLAT, "conns", "--json-lines", "--from", file],
@@ -108,7 +108,8 @@ class Account:
                      for row in self.rows if row["interval"]["intervals"] == 1]
 
     def shares(self, since):
-        """Of each window that begins behind it; in the last interval all are read."""
+        """Returns the share of each window that begins after `since`; the last interval reads all
+        connections."""
         rows = [row for row in self.rows[:-1] if row[0] >= since]
         check.true(f"there are {len(rows)} intervals", len(rows) > WINDOW)
         windows = [rows[i:i + WINDOW] for i in range(len(rows) - WINDOW + 1)]

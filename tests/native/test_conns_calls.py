@@ -114,7 +114,8 @@ COSTS = ("hostlat's own CPU time per event grows where others use the caches "
 
 @check.environment(COSTS)
 def each_call_is_there():
-    """Of all connections, also of one that begins then; both ends, a peek is no call."""
+    """Logs hold every call of both ends, also of a connection that begins meanwhile; a peek is no
+    call."""
     with tempfile.TemporaryDirectory() as folder:
         path, old = os.path.join(folder, "out"), Pair()
         pairs = [old]
@@ -238,7 +239,7 @@ def flood(pair, seconds):
 
 @check.environment(COSTS)
 def too_many_are_counted():
-    """What the budget does not allow is left out, and counted to the call."""
+    """Calls beyond the budget are not logged, and the log counts them exactly."""
     with tempfile.TemporaryDirectory() as folder:
         path, pair, sent = os.path.join(folder, "out"), Pair(), []
         code = run(["--follow", str(pair.cookies[0]), "--json-lines", "--cpu-budget", "1%..3%"],

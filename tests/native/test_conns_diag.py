@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What `conns` says by inet_diag alone: as asked for, and where it may not load its programs. What a
-dump tells is told, what it can't tell is unknown and no problem; a user without any privilege sees
-the connections of the own namespace.
+Proves that `conns` works by inet_diag alone, when asked to and where it may not load programs. It
+reports what a dump holds; the rest is unknown and no problem. A user without privileges sees the
+connections of the own namespace.
 """
 import os
 import shutil
@@ -17,7 +17,7 @@ DISTURBED = "the classes' shares of time depend on when both ends get a CPU"
 
 BUDGET = ["--cpu-budget", "2%..20%"]    # a dump walks over all of the kernel's table, which may be large
 DIAG = ["--collect", "inet-diag", *BUDGET]
-# Of what the scenario says, at the least: a writer that waits for a CPU isn't blocked any more.
+# Share of the scenario's limit that `conns` must report: a writer waiting for a CPU is not blocked.
 SHARE = 0.8
 NOBODY = 65534
 KERNEL = tuple(map(int, os.uname().release.split(".")[:2]))
@@ -144,7 +144,8 @@ def without_privilege():
             a = socket.create_connection(listener.getsockname())
             b, _ = listener.accept()
             cookie = str(int.from_bytes(a.getsockopt(socket.SOL_SOCKET, 57, 8), sys.byteorder))
-            log = ["--calls", "--follow", cookie, *BUDGET]    # of which there will be none
+            # the call log of a connection, which must stay empty
+            log = ["--calls", "--follow", cookie, *BUDGET]
             with conns.beside(log, [], command) as said:
                 fill(a, 1.5)
             a.close()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What `conns` calls connections over IPv4, over IPv6, of IPv4 on an IPv6 socket, of MPTCP, with TLS
-in the kernel, and that are given a file: as JSON and as text, those that were there before and
-those made later. In the same run each of them is the control of the others.
+Proves that `conns` tells the kinds of connections apart: IPv4, IPv6, IPv4 on an IPv6 socket, MPTCP,
+TLS in the kernel, and sendfile; in JSON and in text, for connections made before and during the
+run. In the same run each of them is the control of the others.
 
 test_conns_kinds [tls]: the kernel must have TLS; without, it is left out where there is none.
 """
@@ -136,7 +136,7 @@ def lines_of(file, term=""):
         words = line.split()
         if "cookie" in words and "local" in words:
             at = line.find(" kind")
-            found = {}      # of the last table, the run's
+            found = {}      # the kinds in the last table, which covers the whole run
         elif words and words[0].isdigit() and at is not None:
             found[words[0]] = set(line[at:].split()[:1]) & TEXT if at >= 0 else set()
     return found

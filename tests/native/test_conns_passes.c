@@ -100,7 +100,7 @@ static void connect_all(void)
 	qsort(by_cookie, SOCKETS, sizeof(*by_cookie), compare);
 }
 
-/* ---- what is told ---- */
+/* ---- records ---- */
 
 /*
  * Closes pairs in the middle of what a pause has to read. One end at least has been told: a pass

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `conns --record` leaves out: no total, no problem, no connection."""
+"""Proves that downsampling by `conns --record` loses no total, no problem and no connection."""
 import json
 import os
 import re
@@ -47,7 +47,7 @@ def totals_are_kept(name, problem, *options):
         seen = conns.scenario(name, "cubic", 10, ["--interval", "100ms", "--record", path, *options])
         read = shown(path)
         same_totals(seen.said, read)
-        for end in seen.ends:   # of others, some problems are only seen with the other end
+        for end in seen.ends:   # other connections show some problems only with the peer's end
             check.equal("intervals with problems",
                         [each["problem_intervals"] for each in read["connections"]
                          if each["cookie"] == str(end["cookie"])],

@@ -44,7 +44,7 @@ def all_of_it(it, socket, fin):
 
 
 def same(by_cookie, sockets, closed):
-    """What is told is these and no other ones, and of each all."""
+    """Checks that exactly these connections are reported, and each one with all its traffic."""
     check.equal("sockets that are not told of", {s.cookie for s in sockets} - set(by_cookie), set())
     for socket in sockets:
         it = by_cookie[socket.cookie]
@@ -54,7 +54,8 @@ def same(by_cookie, sockets, closed):
 
 
 def many_with_others_that_come_and_go():
-    """Of the coming ones some end just before hostlat begins to measure, or while it begins."""
+    """Some of the short connections end just before hostlat begins to measure, or while it
+    begins."""
     space = netns.make()
     steady = crowd.crowds(space, STEADY)
     leaving, early, churn = (crowd.Crowd(space) for _ in range(3))

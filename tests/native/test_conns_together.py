@@ -28,7 +28,8 @@ def having(seen, name, side=None):
 
 
 def cookies(seen, role, host=None):
-    """Of a role's ends; opened by that host, or accepted there."""
+    """Returns the cookies of a role's ends; with `host`, of those that the host opened or
+    accepted."""
     return {str(each["cookie"]) for each in seen.truth["connections"]
             if each["role"] == role and host in (None, each["host"])}
 

@@ -31,7 +31,7 @@ def half(path, netns, host, behind_s):
 
 
 def run(name, rtt_ms, folder):
-    """What the scenario knows, and two recordings of it."""
+    """Runs a scenario; returns its truth and two recordings of it."""
     first, second = os.path.join(folder, "first"), os.path.join(folder, "second")
     said = {}
 

@@ -41,7 +41,7 @@ def misses(net):
 
 
 def excuses(net):
-    """What the control missed may be missing, and no packet more."""
+    """Packets that the control missed are excused, and no packet more."""
     seen, control.counts = control.counts, Missing(3)
     try:
         check.counted("three packets less", N - 3, N)

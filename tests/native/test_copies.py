@@ -117,7 +117,7 @@ def beside_packet_socket(net, family, protocol, there, *options):
         own = traffic.finish()
         result = observer.stop()
     stage = "socket" if protocol == "tcp" else "enqueued"
-    if options:     # what has no entry is not called uncovered: the namespace is
+    if options:     # a packet without an entry is not called uncovered: its namespace is
         check.equal("not covered", result.lost("netns-not-covered"), 0)
         stage = "ip"
     lost = result.lost("no-link-stamp", stage=stage)

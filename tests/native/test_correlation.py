@@ -21,12 +21,12 @@ HOSTLAT = os.environ.get("HOSTLAT", "build/hostlat")
 HOG = os.environ.get("HOG", "build/tests/native/hog")
 CPU = (os.cpu_count() or 1) - 1     # the server's
 SECONDS = 30 if check.LONG else 16
-LEAST_INTERVALS = SECONDS * 4 - 6   # of 250 ms: some requests are warm-up
+LEAST_INTERVALS = SECONDS * 4 - 6   # intervals of 250 ms at least: some requests are warm-up
 BURST_US, EVERY_US = 6000, 10_000
 OFTEN_S = 0.4, 1.6
 PSI = "/proc/pressure/cpu"
-LEFT = 0.5      # of the time nobody may wait for a CPU, or pressure can't rise with what is done
-PRIORITY = 5    # of the load: ahead of whatever else runs here, behind the server
+LEFT = 0.5      # share of the time without waits for a CPU, so that pressure can rise with the load
+PRIORITY = 5    # the load's priority: above unrelated processes, below the server
 
 
 class Bursts(threading.Thread):
@@ -69,7 +69,7 @@ def pressure():
 
 
 def prefer_load(explain):
-    """What runs beside must not make its requests late: on a CPU that has no bursts, if it can."""
+    """The load must not be late through the bursts: it prefers a CPU without them."""
     children = f"/proc/{explain.pid}/task/{explain.pid}/children"
     while explain.poll() is None:
         with open(children, encoding="ascii") as f:

@@ -93,7 +93,8 @@ class Run:
 
 
 def lands(waited, where):
-    """Of what each waited, the share of each part: the medians."""
+    """Checks each part's median share of the requests' waiting times; `where` must hold nearly
+    all."""
     waited = [one for one in waited if one.ns >= LEAST_NS]
     check.true(f"{len(waited)} requests waited", len(waited) >= LEAST)
     medians = {part: statistics.median(one.parts[part] / one.ns for one in waited)

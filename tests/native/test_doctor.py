@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What doctor says, against other sources on the same machine; with and without privileges."""
+"""Compares doctor's report with other sources on the same machine, with and without privileges."""
 import ctypes
 import gzip
 import json
@@ -209,7 +209,7 @@ def connections():
 
 
 def tuning():
-    """What it advises on is what the machine says, and goes away when it is changed."""
+    """Doctor's advice matches the machine's settings, and goes away when they are changed."""
     net = netns.loopback()
     inside = ["nsenter", f"--net=/run/netns/{net.reader}"]
     name = "net.ipv4.tcp_autocorking"

@@ -52,7 +52,7 @@ def excluded():
     for seen in result, lo:
         check.counted(f"packets at read ({seen.brief()})", seen.count("read", "tcp"), N)
         check.equal("excluded as duplicates", seen.excluded("duplicate", protocol="tcp"), N)
-        # of the test's own copies, some may be purged from its packet socket
+        # the test's own copies may be purged from its packet socket
         dropped = [d for d in seen.document["drops"] if d["reason"].startswith("TCP_")]
         check.equal("drops", dropped, [])
     check.equal("excluded packets of another interface", other.document["excluded"], [])

@@ -155,7 +155,7 @@ def among_many(net):
 
 
 def raw_packets(net):
-    """What a raw socket of TCP sends has no departure, and is none of TCP's."""
+    """TCP packets from a raw socket have no departure and are not counted as TCP's."""
     with netns.inside(net.sender):
         raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP)
     observer = sender_of(net)
@@ -203,7 +203,7 @@ ROUNDS = 5
 
 
 def queueing_ns(times):
-    """Of a packet at each of these times (ns), through a token bucket that is full at the first."""
+    """Returns the queueing ns of packets at these times in a token bucket that is full at first."""
     tokens, at, waited = BURST, times[0] / 1e9, 0.0
     for given in (ns / 1e9 for ns in times):
         begin = max(given, at)
@@ -538,7 +538,7 @@ PACED_BYTES, PACED_RATE = 200_000, 1_000_000
 
 @undisturbed
 def paced(net):
-    """What fq holds back on purpose is pacing, not a latency; what nobody holds back is told."""
+    """fq's deliberate delay is pacing, not a latency; packets that nothing delays are measured."""
     tc(net.sender, "qdisc", "replace", "dev", "sender0", "root", "fq")
     line = Line(net)
     line.tx.setsockopt(socket.SOL_SOCKET, 47, PACED_RATE) # SO_MAX_PACING_RATE

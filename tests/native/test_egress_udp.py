@@ -208,7 +208,7 @@ def dropped(net):
 
 
 def refused(net):
-    """What a filter refuses is dropped between `segment` and `qdisc`."""
+    """Packets that a filter refuses are dropped between `segment` and `qdisc`."""
     way = Way(net)
     tc(net.sender, "qdisc", "add", "dev", "sender0", "clsact")
     tc(net.sender, "filter", "add", "dev", "sender0", "egress", "matchall", "action", "drop")
@@ -319,7 +319,7 @@ def segments(net):
 
 
 def fragments(net, family):
-    """What IP cuts is counted by fragment."""
+    """Packets that IP fragments are counted by fragment."""
     way = Way(net, family)
     observer = sender_of(net)
     for _ in range(5):

@@ -28,7 +28,8 @@ STOPS, STOP_S, BETWEEN_S, FIRST_S = 3, 0.02, 0.5, 1.0
 LEAST_NS = 5_000_000        # that a request has to have waited
 LEAST = 20                  # requests that have
 LONG_NS, FEW_SUCH = 12_000_000, 9
-JOINED = 0.97               # of the slowest: once one of 79 was not; why is not known
+# share of the slowest requests that must be joined: once one of 79 was not, for an unknown reason
+JOINED = 0.97
 AT_LEAST, AT_MOST, IN_ALL = 0.95, 0.05, 1.15
 # Why a load's quantile can't be told though every request was made and answered.
 NOISE = {"client-saturated", "host-noisy", "arrivals-violated", "not-converged",
@@ -36,7 +37,7 @@ NOISE = {"client-saturated", "host-noisy", "arrivals-violated", "not-converged",
          "non-stationary-periodic"}
 # A client that is stopped, or has no connection for what is due, is no open loop.
 NOISE_OF_STOPS = NOISE | {"closed-loop-behaviour", "rate-not-reached"}
-PRIORITY = 20               # of what stops the others: it knows until when
+PRIORITY = 20               # priority of the process that stops the others, which ends by itself
 
 
 def sums(requests):
@@ -56,7 +57,7 @@ def honest(it, noise):
 
 
 def whole(it, noise=None):
-    """What holds for every run."""
+    """Checks what holds for every run."""
     slowest = it.slowest
     honest(it, noise or NOISE)
     check.equal("parts", {p: sum(one.parts[p] for one in slowest) for p in PARTS},
@@ -117,7 +118,8 @@ def agree(requests, joined):
 
 
 def usual(it):
-    """What is injected elsewhere isn't there: this machine delays single requests, too."""
+    """Runs without an injection show none of its cause, although this machine delays single
+    requests."""
     for part in PARTS:
         delayed = [one for one in it.slowest if one.parts[part] >= LONG_NS]
         check.between(f"requests with much of {part}: {delayed[:3]}", len(delayed), 0, FEW_SUCH)
@@ -164,7 +166,7 @@ def stored_before(net, name):
 
 
 def shares(requests, stops):
-    """Of what each request waited for a stop, what its parts have."""
+    """Returns the share of each request's wait for a stop that its parts explain."""
     found = []
     for one in requests:
         for begin, end in stops:

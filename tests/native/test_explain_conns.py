@@ -20,9 +20,9 @@ DISTURBED = "the classes' shares of time depend on when both ends get a CPU"
 LIMITED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", "limited.py")
 STORES = "--rate", "20", "--for", "4s", "--connections", "2", "--workload", "keys=10,read=0,value=200000"
 ASKS = "--rate", "60", "--for", "4s", "--connections", "4"
-AHEAD = "nice", "-n", "-15"     # of whatever else runs here
+AHEAD = "nice", "-n", "-15"     # priority above unrelated processes
 HELD, AT_MOST = 0.3, 0.05   # shares of the time of what is there, and of what isn't
-DOES = 0.7                  # of the thread's time
+DOES = 0.7                  # share of the thread's time
 
 
 @contextlib.contextmanager
@@ -95,7 +95,7 @@ def delayed_acks_are_told(net):
 
 
 def reader(it):
-    """Of the threads that did not read, the one that was waited for longest."""
+    """Returns the thread that was waited for longest among those that did not read."""
     found = [each for each in it.document["limits"]["responsible"] if each["duty"] == "read"]
     check.true(f"who did not read: {it.document['limits']['responsible']}", found)
     check.equal("whose it is", found[0]["end"], "server")

@@ -104,7 +104,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
 
 
 def drops():
-    """Of sockets of the group: what others drop is not its own. (Since 6.11.)"""
+    """Drops are counted for the group's own sockets only (since Linux 6.11)."""
     net, names = netns.loopback(), ("ours", "theirs")
     made = [cgroups.Group(name) for name in names]
     for watched, least in ((made[0], 0), (made[1], 100)):
@@ -216,7 +216,7 @@ def datagram(port):
 
 
 def by_queue():
-    """What came by which queue of a card."""
+    """Packets are grouped by the card's receive queue."""
     net, counts = netns.loopback(), (3, 50, 7)
     with netns.inside(net.reader):
         queues = [tun_queue("tun0") for _ in counts]
@@ -431,7 +431,8 @@ throttled = check.environment("the kernel throttles a group by periods of its ow
 
 
 def guest_cases():
-    """What the kernel's own structures decide; tables are the same everywhere."""
+    """Yields the cases that depend on the kernel's own structures; tables are the same
+    everywhere."""
     yield by_port,
     yield filtered,
     yield by_comm, netns.loopback(), 4, "tcp"

@@ -106,7 +106,7 @@ def losses_beside_many(net, interval):
 
 @check.environment(DISTURBED)
 def more_than_have_places(net):
-    """What the table of culprits can't take is counted."""
+    """Culprits that do not fit into the table are counted."""
     lost, code = losses_beside_many(net, "60s")
     check.between("waits without a culprit", lost, 1, PACKETS)
     check.equal("exit code", code, 3)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is who on this machine: namespaces, interfaces and cgroups that the test makes itself and
- * removes. Needs root; skips (77) without.
+ * Reads namespaces, interfaces and cgroups of this machine that the test creates and removes. Needs
+ * root; skips (77) without.
  */
 #include <errno.h>
 #include <fcntl.h>

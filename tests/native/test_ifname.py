@@ -34,7 +34,7 @@ def bridged():
 
 
 def seen(net, protocol, *names):
-    """What each of --ifname NAME sees of the same traffic."""
+    """Returns what each of --ifname NAME counts of the same traffic."""
     traffic = Traffic(net, 4, protocol, count=N)
     observers = [watch.Watch("--ifname", name, *traffic.filter) for name in names]
     traffic.finish()

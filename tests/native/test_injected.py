@@ -10,9 +10,9 @@ from lib import causes, check, diagnose, loaded, netns
 from lib.oracle import Oracle
 from lib.traffic import outweigh_others
 
-WAITED_NS = 1_000_000   # of the load's requests: what is less is not asked for
-MORE = 1.25             # of so many messages an explanation is asked, per delayed one
-FOUND = 0.95            # of the requests that waited
+WAITED_NS = 1_000_000   # shorter waits of the load's requests need no explanation
+MORE = 1.25             # times as many messages are explained as were delayed
+FOUND = 0.95            # share of the waiting requests that must be found
 EXAMPLES = 2000         # at most
 
 

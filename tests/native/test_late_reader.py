@@ -6,7 +6,7 @@ from lib import check, netns, watch
 from lib.traffic import Traffic
 
 SLACK_NS = 30_000        # from the sender's stamp to `link`, and from `read` to the reader's stamp
-EARLY_LIMIT_NS = 100_000 # of `enqueued`, also with the cold caches of a busy machine
+EARLY_LIMIT_NS = 100_000 # limit for `enqueued`, also with the cold caches of a busy machine
 # Messages by how late their reader comes, us; odd, so that there is one in the middle.
 COUNTS = {0: 101, 1000: 101, 10_000: 101, 100_000: 11}
 

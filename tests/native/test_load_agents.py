@@ -125,7 +125,8 @@ def by_agent(rows):
 # ---- schedules ----
 
 def dispersion(times, window_ns=10_000_000):
-    """Of the counts in windows of this length: 1 for a Poisson process."""
+    """Returns the variance of counts in windows of this length over their mean: 1 for a Poisson
+    process."""
     first, last = min(times), max(times)
     counts = collections.Counter((t - first) // window_ns for t in times)
     n = (last - first) // window_ns
@@ -135,7 +136,7 @@ def dispersion(times, window_ns=10_000_000):
 
 
 def is_poisson(times):
-    # Of 400 windows the standard deviation of the dispersion is 0.07.
+    # The dispersion's standard deviation is 0.07 with 400 windows.
     check.between("dispersion", dispersion(times), 0.7, 1.3)
 
 
@@ -150,7 +151,7 @@ def offsets(rows):
 
 @check.busy
 def schedules(w):
-    """Of one run, and of another one with the same seed."""
+    """Returns the schedules of one run, and of another one with the same seed."""
     seen = []
     for i in range(2):
         path = os.path.join(w.folder, f"samples{i}.csv")
@@ -216,7 +217,7 @@ def pooled_tail(w):
 
 
 def from_recording(w):
-    """What was merged live is merged again from the file, to the bit."""
+    """Reading the recording merges the same result as the live run, to the bit."""
     path = os.path.join(w.folder, "run.hlat")
     live, _ = run(w.command("--record", path, seconds=2))
     again, _ = run([HOSTLAT, "load", "--from", path, "--json"])
@@ -264,7 +265,7 @@ def killed_agent(w):
     check.between("last of the lost one", (max(intended(lost)) - start_ns) / 1e9, 0.5, 3.5)
     check.between("last of the other", (max(intended(other)) - start_ns) / 1e9, 3.8, 4.01)
     check.between("requests of the other", len(other), 0.9 * 2 * RATE, 1.1 * 2 * RATE)
-    # Of the lost one's last tick; a few samples may have come after it.
+    # The lost agent's last tick counts; a few samples may have come after it.
     check.between("completed", len(latencies(lost)) + len(latencies(other)) -
                   result["requests"]["completed"], 0, 0.2 * RATE)
     # The latency is that of the load that was asked for: of all agents, while they were there.
@@ -369,7 +370,7 @@ def other_clock(w):
         check.skip("this machine has no time namespaces")
     path = os.path.join(w.folder, "samples.csv")
     before = time.monotonic_ns()
-    # What load starts has not the privilege to make such a namespace.
+    # the load's child processes lack the privilege to create such a namespace
     far = process.start([*unshare, "sleep", "60"])
     own, until = os.readlink("/proc/self/ns/time"), time.monotonic() + 30
     while os.readlink(f"/proc/{far.pid}/ns/time") == own and time.monotonic() < until:

@@ -277,7 +277,8 @@ def latency_role():
 
 
 def same_schedule():
-    """Whatever the threads and connections, the same seed asks the same at the same times."""
+    """The same seed asks the same requests at the same times, whatever the threads and
+    connections."""
     def asked(seed=7, **settings):
         with server(badserver.good) as it, tempfile.NamedTemporaryFile("r") as f:
             run(f"samples={f.name}", url(it), rate=500, seed=seed, workload="keys=9,key=5", **settings)

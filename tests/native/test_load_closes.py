@@ -64,7 +64,7 @@ def repeated(how):
 
 
 def latency_is_from_the_first():
-    """What is unanswered waits here for 300 ms until the server closes the connection."""
+    """Unanswered requests wait here for 300 ms until the server closes the connection."""
     got, _ = run(keepalive(20, False, pause=0.3))
     check.equal("failed", got["requests"]["failed"], 0)
     check.true(f"sent again: {got['connections']}", got["connections"]["resent_requests"] >= 8)

@@ -139,7 +139,7 @@ def interrupted_twice(folder, *args):
 
 
 def server_dies(folder):
-    """What was in flight failed, nothing is lost, and there is a result."""
+    """When the server dies, requests in flight fail, nothing is lost, and there is a result."""
     file = os.path.join(folder, "dies.hlat")
     with serving("--service", "fixed:1ms") as it:
         run = process.start([*AHEAD, HOSTLAT, "load", synthetic(it), "--rate", 300, "--json", "--max-time",

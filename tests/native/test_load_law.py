@@ -88,7 +88,7 @@ def not_converged():
 
 @check.environment(DISTURBED)
 def heavy_tail():
-    """Of Pareto's law with a shape of 1, which has no mean, and of the exponential one."""
+    """Latencies with a Pareto law of shape 1, which has no mean, and with the exponential law."""
     def run(law):
         with serving("--service", law, "--workers", 1000) as it:
             return load(synthetic(it), "--rate", 1500, "--max-time", "7s", "--ci-width", "1us",

@@ -80,7 +80,7 @@ def known(samples):
 
 
 def lands_in(name, samples, before):
-    """Of what was added over the run without a delay, by the medians of the parts."""
+    """Each part's median must account for the delay that was added over the run without one."""
     added = {part: statistics.median(parts(s)[part] for s in samples) -
              statistics.median(parts(s)[part] for s in before) for part in parts(samples[0])}
     check.between(f"{name}'s part, of {added}", added[name] / DELAY_NS, 0.95, 1.2)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What failed in a run is counted by its cause, with the server's own words and with the time, and the
-load generator is not blamed for it: refusals of Redis, memcached and HTTP, closed connections, an
-outage, local ports that run out. Each with a control.
+Proves that failures are counted by their cause, with the server's own words and the time, and that
+the load generator is not blamed for them: refusals of Redis, memcached and HTTP, closed
+connections, an outage, local ports that run out. Each with a control.
 """
 import contextlib
 import json
@@ -308,7 +308,7 @@ def head(*fields):
 
 @check.busy
 def another_protocol():
-    """What came is named, or its line is quoted."""
+    """Replies of another protocol are named, or their line is quoted."""
     for reply, text in ((b"\x15\x03\x01\0\x02\x02\x46",
                          "the server speaks TLS (as https:// does)"),
                         (b"\0\0\6\4\0\0\0\0\0\0\3\0\0\0\x64",

@@ -20,13 +20,13 @@ RATES = ("the rate that the client and the server reach depends on how much CPU 
 
 NAMES = "memcached", "redis", "nginx", "nginx-tls"
 ATTEMPTS = 2
-# Of each turn; TLS gets more, for its connections have to be made in it, within their time.
+# Seconds of each turn; TLS gets more, to make its connections in time.
 RUNS_S, STOPPED_S = {"nginx-tls": 0.01}, 0.1
 LEAST_S = 0.002
 # A request keeps the client for up to 25 us here: closer than that none follows another, which is no
 # Poisson process any more when it is 5 % of the gaps.
 RATE = 1000
-# Of a host on which others work now and then, so that latencies come and go, some of them huge.
+# Reasons of a host on which others work now and then: latencies come and go, some of them huge.
 DISTURBED = {"host-noisy", "not-converged", "too-few-exceedances", "heavy-tail",
              "non-stationary-trend", "non-stationary-shift", "non-stationary-periodic"}
 
@@ -77,7 +77,7 @@ def moderate(name):
 
 
 def misses(name):
-    """Whoever forgets to fill the cache is told; who fills it is not."""
+    """Load reports misses if the cache was not filled first, and none if it was."""
     args = "--rate", 500, "--max-time", "1s", "--workload", "keys=100,read=1"
     with servers.server(name) as (url, _):
         empty, full = load(url, *args), load(url, *args, "--preload")

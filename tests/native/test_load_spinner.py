@@ -47,7 +47,7 @@ def measure(spinning, during=lambda run: None, q=Q):
 
 
 def not_wrong(got, truth):
-    """What a result must be, whatever the host did: n/a, or an interval with the truth in it."""
+    """A result must be n/a, or an interval that holds the truth, whatever the host did."""
     p99 = loading.quantile(got, Q)
     if got["verdict"] == "n/a":
         return

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What a URL says is done: Redis is asked for the database with the password, HTTP gets the user, the
-path with letters beyond ASCII and the query without a path. No password is in a result or a recording.
+Proves that every part of a URL takes effect: Redis is asked for the database with the password,
+HTTP gets the user, the path with letters beyond ASCII and the query without a path. No password is
+in a result or a recording.
 """
 import base64
 import contextlib

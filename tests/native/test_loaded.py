@@ -6,9 +6,9 @@ import re
 
 from lib import bpf, check, watch
 
-READER = {"returned_tp", "tcp_copied_tp", "task_end_tp"}    # what knows the reader
-WAKING = {"waking_tp", "switch_tp", "timer_tp"}             # what knows its wakings
-OTHERS = {"forwarded_nf"}                                   # what no stage covers
+READER = {"returned_tp", "tcp_copied_tp", "task_end_tp"}    # programs that find the reader
+WAKING = {"waking_tp", "switch_tp", "timer_tp"}             # programs that find its wakeups
+OTHERS = {"forwarded_nf"}                                   # programs that no stage needs
 
 
 def loaded(*options):

@@ -98,7 +98,7 @@ def right(row, what, diag, late):
 
 
 def unknowns(row):
-    """What is unknown of it, by name."""
+    """Returns the names of the row's unknown fields."""
     names = {name for name in COUNTERS if row["events"][name] is None}
     return names | ({"calls"} if row["calls"] is None else set()) | \
         ({"round trips"} if row["rtt"]["samples"] is None else set())

@@ -81,7 +81,7 @@ SAYS = {
     (LOCKED, "record"): "kernel lockdown", (ONLY_V1, "conns"): "cgroup2 is not mounted",
     (PARANOID_CAP, "conns"): "connections from before in namespace",
 }
-# What `doctor` finds missing.
+# Names of what `doctor` must find missing.
 LACKS = {
     LOCKED: {"no lockdown", "kernel memory", "function", "function_graph"},
     HALF_LOCKED: {"no lockdown"}, ONLY_V1: {"cgroup2", "cgroup_skb", "round trips"},
@@ -149,7 +149,7 @@ def of_watch(machine, prefix):
             continue
         if b["bound"]:
             seen = result.count(b["stage"], "tcp") + result.lost(stage=b["stage"])
-            if b["stage"] in ("runnable", "running"):   # who had a CPU needs no waking
+            if b["stage"] in ("runnable", "running"):   # a task that had a CPU needs no wakeup
                 seen += result.excluded("reader-already-running", protocol="tcp")
             check.equal(f"packets at {b['stage']} ({result.brief()})", seen, N)
         elif b["why"] not in ("not selected", "not needed"):
@@ -226,7 +226,7 @@ def on_a_machine(command, machine):
 
 @check.busy
 def in_a_guest(command, machine):
-    """... where what is lost is known."""
+    """Runs the command in a guest, where it is known what is lost; fails if more is."""
     prefix = GUESTS.get(machine, [])
     if command == "doctor":
         return of_doctor(machine, prefix)

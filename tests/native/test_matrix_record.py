@@ -19,8 +19,8 @@ from lib.traffic import Traffic, hog, outweigh_others
 N, SLOW, HOG_S = 80, 12, 20
 SEED = int(os.environ.get("HOSTLAT_SEED", "1"))
 MOST = 2 if refusing.GUEST else 14
-# Of the slow messages' excess, at most, or so much of each: other processes have the CPUs, too, and
-# where the hog kept none for a millisecond, interrupts are what differs.
+# Limits of the slow messages' excess with a wrong cause, as a share and in ns: other processes use
+# the CPUs, too, and where the hog took less than a millisecond, interrupts differ.
 WRONG, WRONG_NS = 0.25, 20_000
 NO_CAUSE = {"blind", "unexplained", "hostlat", "cpu-wait", "offset", "expected"}
 OPTIONS = "--with", "messages,activity"

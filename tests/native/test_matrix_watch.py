@@ -17,7 +17,7 @@ SEED = int(os.environ.get("HOSTLAT_SEED", "1"))
 MOST = 2 if refusing.GUEST else 14
 STAGES = "link", "ip", "transport", "enqueued", "read"
 COMMAND = "watch", "--count", "1", "--interval", "50ms", "--quiet"
-# Of netif_receive_skb, as refuse.c names it: its number is this kernel's.
+# The hook at netif_receive_skb, as refuse.c names it: its number is this kernel's.
 LINK_HOOK = refusing.hook_of(watch.HOSTLAT, "link_tp", *COMMAND)
 # Without these no packet can be measured; hostlat says so and exits with 2.
 NEEDED = {
@@ -96,7 +96,7 @@ def counted(result, protocol):
 
 
 def told_of_helpers(result):
-    """What it costs to do without hooks that no stage is measured by."""
+    """Returns the evidence for missing hooks, among them hooks that measure no stage."""
     return [r["evidence"] for r in result.document.get("reasons", ()) if r["code"] == "hook-missing"]
 
 

@@ -73,7 +73,7 @@ def counted(result, protocol, n):
 
 
 def sleeping_reader(net, family, protocol, least):
-    """Of a burst of ten, the first finds 0, the next 1, and so on."""
+    """A burst of ten finds queues of 0, 1, 2 and so on while the reader sleeps."""
     pair = Pair(net, protocol, family)
     result = select(pair, least)
     pair.close()
@@ -115,7 +115,7 @@ def by_process(net, protocol):
 
 
 def unread_before(net, protocol):
-    """What was in the queue before the start: UDP's are known by number, TCP's bytes aren't packets."""
+    """Datagrams queued before the start are known by number; TCP's queued bytes are not packets."""
     pair = Pair(net, protocol)
     pair.send(5)
     observer = watch.Watch(*pair.filter, *STAGES, "--min-queue", 6)

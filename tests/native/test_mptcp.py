@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MPTCP receives is said to be lost, and is in nobody's way; plain TCP beside it is whole."""
+"""Proves that MPTCP's packets are reported as lost and disturb nothing; plain TCP beside it is
+complete."""
 import contextlib
 import errno
 import os

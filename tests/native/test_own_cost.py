@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hostlat says that its programs cost, against the kernel's statistics of the same run."""
+"""Compares hostlat's estimate of what its programs cost with the kernel's statistics of the same
+run."""
 import contextlib
 import json
 import os
@@ -42,7 +43,7 @@ def watched(traffic, options):
         empty_ns = bpf.empty_run_ns()
         before = cost(observer.process.pid, empty_ns)
         traffic.finish()
-        # What waits in a watch's interval is small beside the traffic's, but for the rare packets'.
+        # Waiting events of an interval cost little beside the traffic's, except with rare packets.
         true_ns = cost(observer.process.pid, empty_ns) - before
         own = observer.stop().document["own_cost"]
     check.true(f"time in the programs: {true_ns}", true_ns > 0)
@@ -154,7 +155,7 @@ with open(SWITCH, encoding="ascii") as switch:
 loopback = netns.loopback()
 FILTERS = "port", "pid", "all"
 cases = [(estimate, loopback, "tcp", filtered, pace) for filtered in FILTERS for pace in PACES]
-# Of UDP, each filter and each pace once.
+# Cases with UDP, each filter and each pace once.
 cases += [(estimate, loopback, "udp", filtered, pace)
           for i, filtered in enumerate(FILTERS) for j, pace in enumerate(PACES) if check.LONG or i == j]
 check.run([*cases, (statistics_stay_off, "watch", True), (statistics_stay_off, "conns", False),

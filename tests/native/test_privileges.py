@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What root gives up once a collecting command is set up, and that it still does its work then: new
-network namespaces are entered. Under `explain`, the load runs as the user behind sudo, or without
-capabilities; what sudo's user gets belongs to him.
+Proves that root drops privileges once a collecting command is set up, and that the command still
+works: it enters new network namespaces. Under `explain`, the load runs as the user behind sudo, or
+without capabilities; what sudo's user gets belongs to him.
 """
 import contextlib
 import json
@@ -93,7 +93,7 @@ def namespaces_later():
 
 
 def explained(env, uid, mode):
-    """Who runs the load, and whose the files are."""
+    """Runs explain; checks which user runs the load, and who owns the files."""
     place = tempfile.mkdtemp()
     folder = os.path.join(place, "run")
     os.chown(place, uid, uid)

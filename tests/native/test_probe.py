@@ -91,7 +91,7 @@ def ping(net, n):
         s.sendto(struct.pack("!BBHHH", 8, 0, ~(total + (total >> 16)) & 0xffff, 1, i),
                  ("127.0.0.1", 0))
         s.recv(1000)
-        s.recv(1000)    # what was sent, and the reply
+        s.recv(1000)    # the request and the reply
 
 
 def other_protocol():
@@ -122,7 +122,7 @@ def copied(with_copies):
 
 
 def refused():
-    """What isn't there, what is given no packet, and what goes with no other option."""
+    """Refuses functions that do not exist or get no packet, and options that cannot be combined."""
     for options, code, words in (
         (["no_such_function"], 2, "no such function or tracepoint"),
         (["schedule"], 2, "none of its first 6 arguments is a packet"),

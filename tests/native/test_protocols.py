@@ -108,7 +108,7 @@ def counts(url, workload, expected, *more, **options):
 
 
 def store_and_find(url):
-    """Of a server that is empty."""
+    """An empty server stores values, and finds them again."""
     n = REQUESTS
     counts(url, "keys=500,value=0", (0, n, 0))
     for i, value in enumerate(("uniform:0:1400", "etc", "7")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the application does to read a packet does not change how often the packet is counted."""
+"""Proves that packets are counted once, whatever the application does to read them."""
 import socket
 import time
 
@@ -66,7 +66,7 @@ def queued_before(read_first):
 
 
 def counter(net, name):
-    """Of the kernel's own statistics of TCP."""
+    """Returns a counter of the kernel's own TCP statistics."""
     with netns.inside(net.reader), open("/proc/thread-self/net/netstat", encoding="ascii") as f:
         lines = [line.split() for line in f if line.startswith("TcpExt:")]
     return int(dict(zip(*lines))[name])

@@ -36,7 +36,7 @@ def drawn(seq, one_in):
 
 
 class Capture:
-    """What a namespace receives for a port: (source port, sequence number) with payload."""
+    """Captures a namespace's packets with payload for a port: (source port, sequence number)."""
 
     def __init__(self, name, interface):
         with netns.inside(name):
@@ -71,7 +71,7 @@ def of_port(result, stage, direction, port):
 
 
 def as_drawn(result, segments, port, one_in):
-    """Of each connection: at every stage of both ends just as many as the hash says."""
+    """At every stage and both ends of each connection, the counts must match those of the hash."""
     whole = 0
     for source in sorted({source for source, _ in segments}):
         expected = sum(drawn(seq, one_in) for s, seq in segments if s == source)
@@ -228,7 +228,7 @@ def own_ages(net, family):
 
 
 def behind_holes(path):
-    """What waits behind a hole, of which some is measured and some is not, and the hole itself."""
+    """Packets that wait behind a hole, sampled or not, and the hole itself."""
     n, burst = 300, 10
     with netns.inside(path.middle):
         box = Box(("point0", "point1"), False)
@@ -330,7 +330,7 @@ def gives_up(net, family):
 
 
 def refused():
-    """What can't be answered of a sample is bad usage, said before anything is loaded."""
+    """Requests that a sample cannot answer are bad usage, reported before anything is loaded."""
     for options in (["--ifname", "lo"], ["--probe", "netif_rx"], ["--min-queue", "2"],
                     ["--stages", "irq"]):
         for share in (["--sample", "1/2"], ["--max-overhead", "1%"]):

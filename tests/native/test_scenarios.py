@@ -21,7 +21,7 @@ import stage      # noqa: E402  pylint: disable=wrong-import-position
 DISTURBED = "the box that emulates the path runs in user space and can be late"
 
 WAIT_S = 20
-HEADERS = 52        # of an IPv4 packet with time stamps
+HEADERS = 52        # header bytes of an IPv4 packet with time stamps
 
 
 def stage_of(family=4, there_ms=0.5, back_ms=0.5, settings=None, rate_mbit=None, packets=1000):

@@ -292,7 +292,7 @@ def a_thousand_connections(threads):
 
 
 def half_closed():
-    """Who sends no more still gets all replies, and then the end."""
+    """A client that stops sending still gets all replies, and then the end of the connection."""
     with serving("--service", "fixed:2ms") as it:
         c = Client(it.port)
         c.send(*(request(i) for i in range(20)), b"half a request"[:10])
@@ -303,7 +303,7 @@ def half_closed():
 
 
 def reset():
-    """Who breaks off takes nothing with it: others are served, and what was lost is counted."""
+    """A reset connection affects no others: they are served, and its lost replies are counted."""
     with serving("--service", "fixed:5ms") as it:
         other = Client(it.port)
         for _ in range(50):
@@ -318,7 +318,7 @@ def reset():
         gone = result["connections"]
         check.equal("connections that ended", gone["closed"] + gone["reset"], 50)
         check.equal("open", gone["open"], 1)
-        # What was in the queue when its connection ended, or had not been read.
+        # replies still queued when their connection ended, and requests that were not read
         check.equal("balance", result["requests"] - result["replies"],
                     it.errors().get("unsent", 0))
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What a synthetic server does for strangers has its limits: over UDP no other host gets more than it sent,
-a worker that spins or is stalled ends with the server, connections are limited in number and in idleness.
+Proves the limits of what a synthetic server does for strangers: over UDP no other host gets more
+than it sent, a worker that spins or is stalled ends with the server, connections are limited in
+number and in idleness.
 """
 import signal
 import subprocess

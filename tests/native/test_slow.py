@@ -16,14 +16,14 @@ DISTURBED = ("it compares a measured time with the time that the test itself too
              "other threads can have the CPU in between")
 
 MANY, N = 100_000 if check.LONG else 20_000, 5000
-# What one message is held up by; and less, for which no neighbour takes a CPU away, mostly.
+# The delay of one slow message. The shorter one seldom gives a neighbour time to take a CPU away.
 SLOW_US, THRESHOLD = (400_000, "200ms") if "guest" in sys.argv else (40_000, "20ms")
 SHARE = 0.95
 KEPT = 1000             # WATCH_SLOW_MAX
 
 
 def watched(traffic, *options, during=lambda: None):
-    """What watch told of slow messages, and what the applications saw."""
+    """Returns watch's slow messages and the applications' own times."""
     observer = watch.Watch(*traffic.filter, *options)
     during()
     own = traffic.finish()

@@ -69,7 +69,7 @@ def origin_in_the_future():
 
 
 def origin_between_enqueued_and_read():
-    """What happened before the origin is no part of the message's time."""
+    """Time before the origin is no part of the message's latency."""
     run = stamped(10_000_000, "--slower-than", "1ms", late_s=0.03)
     slow = run.slow()
     check.equal("slow messages", slow["count"], N)

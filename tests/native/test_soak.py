@@ -20,7 +20,7 @@ RUN_S = float(os.environ.get("HOSTLAT_SOAK_S", 600 if check.LONG else 40))
 ROUND_S = 3
 CHURN_HZ = 1500     # connections; those of a busy host's, some 25 a second, 60 times over
 SIZE_LIMIT = 32 << 20
-# What may be more at the end than after the first third.
+# Growth allowed between the end of the first third and the end of the run.
 MEMORY_KB, MEMORY_SHARE, FILES, OBJECTS = 2048, 0.05, 3, 3
 # `conns` keeps each connection of a run, up to this many: its memory is flat afterwards.
 CONNS, KEPT = "conns --json-lines", 262144
@@ -65,7 +65,7 @@ def one_round(i):
 
 
 def objects_of(pids):
-    """Of BPF in the kernel, that these processes hold: by their descriptors."""
+    """Returns the kernel's BPF objects that these processes hold through their descriptors."""
     found = set()
     for pid in pids:
         for name in os.listdir(f"/proc/{pid}/fdinfo"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What `record` keeps of messages and of what the CPUs do: each receive call is there, its reader has
-the CPU when it returns, and who had it while the reader waited is there, too.
+Proves that `record` stores every receive call, that its reader has the CPU when the call returns,
+and which thread had the CPU while the reader waited.
 """
 import os
 import subprocess
@@ -16,7 +16,7 @@ DISTURBED = "whoever else runs on the reader's CPU is part of the message's hist
 
 GUEST = "guest" in sys.argv     # emulated: fewer of them
 N = 300 if GUEST else 2000
-BLIND = 0.02    # of the messages, at most: this kernel now and then runs no program
+BLIND = 0.02    # share of the messages, at most: this kernel now and then runs no program
 
 
 def recorded(net, family, protocol, options=(), **traffic):
@@ -54,7 +54,7 @@ def whole(m):
 def each_message(net, family, protocol):
     t, own, source = recorded(net, family, protocol, count=N, pattern="exchange", reader_cpu=1,
                               sender_cpu=0)
-    # what UDP sends is seen at functions only, which not every kernel gives
+    # functions alone see UDP's sends, and not every kernel allows them
     seen = protocol == "tcp" or t.sends
     check.equal("exit code", t.code, 0 if seen else 3)
     check.equal("what was lost", sum(t.lost.values()), 0)
@@ -78,8 +78,8 @@ def each_message(net, family, protocol):
 
 def waited(t, messages, reader, others):
     """
-    Of the time from a message's arrival in the socket to its read, the part in which the reader
-    did not have the core that it then ran on; and of that, what `others` had of it.
+    Returns the part of the time from a message's arrival in the socket to its read in which the
+    reader did not have the core that it then ran on; and of that, what `others` had of it.
     """
     away = theirs = 0
     for m in messages:
@@ -154,7 +154,8 @@ def not_asked(net, family):
 
 
 def refused():
-    """What can't be recorded of a part is bad usage, said before anything is loaded."""
+    """Options that a recorded part cannot support are bad usage, reported before anything is
+    loaded."""
     for options in (["--sample", "1/2"], ["--max-overhead", "5%"], ["--min-queue", "2"],
                     ["--stages", "link"]):
         for whole, code in (([], 1), (["--with", "watch"], 0)):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What a recording says of messages, held against the log of the server that read and sent them: which
+Compares a recording's messages with the log of the server that read and sent them: which
 bytes, in which order, by which thread, and when.
 """
 import threading
@@ -14,7 +14,7 @@ ENDS = ["segment", "qdisc", "driver"]
 
 
 def recorded(server, client, options=("--with", "messages")):
-    """What `client` does with the server; (recording, the server's log)."""
+    """Records what `client` does with the server; returns the recording and the server's log."""
     observer = trace.Recording(*server.filter, *options)
     client(server)
     time.sleep(0.1)
@@ -199,7 +199,7 @@ REPLIES = 8
 
 @check.busy
 def window(net):
-    """What the receiver's window holds back waits between send and segment."""
+    """Data held back by the receiver's window waits between send and segment."""
     def client(server):
         sock = server.client()
         sock.setsockopt(logged.socket.SOL_SOCKET, logged.socket.SO_RCVBUF, 40_000)
@@ -210,7 +210,7 @@ def window(net):
         logged.take(sock, REPLIES * 20_000)
         sock.close()
 
-    # Who is held up reads one by one, too, so that each is answered.
+    # The delayed server reads requests one by one, too, so that each gets its own reply.
     t, log = recorded(logged.Server(net, 4, reply=20_000, read=1), client)
     pairs = paired(t, t.sends, log, "send")
     last = pairs[-1][0]
@@ -228,7 +228,7 @@ RTO_NS = 200_000_000    # include/net/tcp.h, TCP_RTO_MIN: nothing is sent again 
 
 @check.busy
 def sent_again(net):
-    """What is lost on the way and sent again ends its call once, the first time."""
+    """A packet that is lost and sent again ends its call once, at the first transmission."""
     def client(server):
         sock = server.client()
         with server.stopped():

@@ -146,7 +146,7 @@ def of_container(net):
 
 
 def inside(net):
-    """What is read between the marks is the application's own doing."""
+    """Data read between the marks counts as the application's own work."""
     def client(server):
         sock = server.client()
         for _ in range(10):
@@ -180,7 +180,7 @@ def parts(net):
 
 @check.busy
 def diagnosed(net):
-    """What is after the read is the application's; the slow one is the one that slept."""
+    """Time after the read is the application's; the slow message is the one that slept."""
     observer = trace.Recording("--netns", net.reader, "--boundary", "mark", *MARKS)
     server = Server(net, 4)
     sock = server.client()
@@ -206,7 +206,7 @@ def diagnosed(net):
 
 
 def unjoined(net):
-    """What can't be joined, once each, beside what can."""
+    """Each kind of message that cannot be joined, once, beside messages that can."""
     def client(server):
         sock = server.client()
         ask(sock, b"m")
@@ -218,7 +218,7 @@ def unjoined(net):
         ask(sock, b"e")
         ask(sock, b"m")
         ask(sock, b"um")          # two sockets: whose is it?
-        ask(sock, b"i")           # what is read inside is the application's
+        ask(sock, b"i")           # the worker reads this between the marks
         ask(sock, b"m")
         sock.close()
 
@@ -304,7 +304,7 @@ def handed(net):
         check.true("it worked meanwhile", other.begin - one.end >= WORK_NS)
     t, _ = recorded(Server(net, 4), client)
     check.equal("messages by thread", len(t.messages), 0)
-    # of the reader's thread the first begin is open for ever; the worker's was there before
+    # The reader's thread has one begin without end; the worker's thread existed before.
     counted(t, begin_without_end=1, thread_older=1, end_without_begin=19)
 
 

@@ -155,7 +155,7 @@ def backlog(net):
 
 
 def left_out(net):
-    """What isn't followed is counted, once for each connection, and is no message."""
+    """An unfollowed connection is counted once, and is no message."""
     def client(server):
         unknown = server.client()
         unknown.sendall(b"\x16\x03\x01 no text\n")
@@ -299,7 +299,7 @@ def of_server(name, *options):
 
 
 WORK = 8192 # REQUEST_BYTES
-LONGER = 3  # of seven; the kernel's copy of as many bytes is in it
+LONGER = 3  # at least, of seven messages; includes the kernel's copy of as many bytes
 EXTRA = 16  # that the load generator asks before it begins
 
 outweigh_others()

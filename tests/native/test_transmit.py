@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What is sent is delayed on purpose: by a rate limit, by a window that is shut, by pacing. What
-`diagnose --direction egress` says of each message is held against when the application was in its
-call, when its device had the last byte, and when the delay was lifted.
+Delays sent messages on purpose: by a rate limit, by a shut window, by pacing. Compares what
+`diagnose --direction egress` reports for each message with the times of the application's call, of
+the last byte at the device, and of the end of the delay.
 """
 import bisect
 import collections
@@ -23,17 +23,17 @@ DISTURBED = "a pacing timer or a softirq can be late, and the lateness is in the
 MS = 1_000_000
 EXAMPLES = 2000
 FLOOR_NS = 200_000      # less is not looked for
-ERROR = 0.05            # of the cause's time
-RIGHT = 0.95            # of the delayed messages
+ERROR = 0.05            # share of the cause's time that may be wrong
+RIGHT = 0.95            # share of the delayed messages that must be right
 PACED_RATE, SIZE = 1_000_000, 1000      # bytes a second; a message
 BYTE_NS = 1_000_000_000 // PACED_RATE
-UNSEEN = 0.2            # ... in whose time a core was lost sight of
+UNSEEN = 0.2            # share of the delayed messages during which a core may not be recorded
 CAUSES = ("window", "pacing", "qdisc")
-# What makes a pacing timer late: how late it was is not in the log of this test.
+# Causes that make a pacing timer late: this test's log does not say how late it was.
 OF_TIMERS = ("softirq", "other-receive", "interrupt", "idle-exit", "core-stall", "cpu-wait",
              "hostlat", "function")
 LATE_NS = 5 * MS        # for so long a timer's core is busy
-LONG = 200              # what is shorter is not delayed at `link`
+LONG = 200              # shorter messages are not delayed at `link`
 SO_TIMESTAMPNS = 35
 SO_MAX_PACING_RATE = 47
 
@@ -78,7 +78,7 @@ class Wire:
         return [(end - before, time) for (end, time), (before, _) in zip(seen, [(0, 0), *seen])]
 
     def arrival(self, port, end):
-        """Of the byte before `end`."""
+        """Returns the arrival time of the byte before `end`."""
         seen = self.seen[port]
         return seen[bisect.bisect_left(seen, (end, 0))][1]
 
@@ -104,7 +104,7 @@ class Sender:
         self.sent.append(Sent(begin, end, self.bytes, end, None))
 
     def lifted(self, n):
-        """What held the last n up is over now."""
+        """Notes that the delay of the last n messages has ended now."""
         now = time.monotonic_ns()
         self.sent[-n:] = [one._replace(lifted=now) for one in self.sent[-n:]]
 

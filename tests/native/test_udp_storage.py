@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What `watch` keeps for a UDP socket is small, so that the kernel's limit for it (net.core.optmem_max) is left to the
-application; and a long queue has all the same the stamp of each datagram, or counts it.
+Proves that `watch` stores little for a UDP socket, so that the kernel's limit for it
+(net.core.optmem_max) is left to the application; and a long queue has all the same the stamp of
+each datagram, or counts it.
 """
 import ctypes
 import os

@@ -28,7 +28,8 @@ def send(net, protocol, n, family=4, payload=b"\0" * 32):
 
 
 def quiet_sender(net):
-    """What the reader answers would come back and be counted in the sender's namespace, not in the reader's."""
+    """Returns a watch of the reader's namespace alone: the reader's answers would be counted in the
+    sender's."""
     return watch.Watch("--netns", net.reader)
 
 

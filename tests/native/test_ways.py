@@ -152,7 +152,8 @@ def zerocopy_send(net):
 
 
 def zerocopy_receive_call(reader, address):
-    """What it copied into a buffer: on loopback nothing lies in whole pages."""
+    """Returns how many bytes the receive call copied into a buffer: loopback pages are never
+    whole."""
     buffer = ctypes.create_string_buffer(1 << 14)
     arguments = ctypes.create_string_buffer(struct.pack(
         "=QIIIiQiIQQII", address, 1 << 14, 0, 0, 0, ctypes.addressof(buffer), len(buffer), 0, 0, 0,
@@ -209,7 +210,7 @@ def polled(net):
 def busy_polling():
     """The reader runs the receive path by itself, from the queue of its card on."""
     net = netns.veth()
-    # what the sender's end would cut into segments by itself passes no queue (veth.c)
+    # segments that the sender's end would cut by itself pass no queue (veth.c)
     for name, link, feature, state in ((net.reader, "reader0", "gro", "on"),
                                        (net.sender, "sender0", "tso", "off")):
         done = subprocess.run(["ip", "netns", "exec", name, "ethtool", "-K", link, feature, state],

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording would be if some of its CPU activity had been lost:
+ * Writes the recording as it would be if some of its CPU activity had been lost:
  * thin IN OUT PER_MILLE [CORE]. So many events of 1,000 are taken out, by chance but always the
  * same ones; of one core, or of all. Around each the core is blind, and what its task was in is
  * forgotten, as when it happens to `record` itself (probe/cpu/timeline.c). Messages stay.
@@ -23,9 +23,9 @@
 #define WINDOWS (1u << 20)
 
 struct core {
-	struct event_track was, is; /* what is open there, and here */
+	struct event_track was, is; /* spans that are open in the input, and in the output */
 	uint64_t now;       /* the time of the event that the last edge was of */
-	uint64_t kept;      /* ... of the last one that was kept */
+	uint64_t kept;      /* time of the last event that was copied */
 	bool lost;          /* that event is */
 	bool blind;
 };
@@ -78,7 +78,7 @@ static void lose(uint32_t core)
 	begin(core, c->kept, SPAN_BLIND, 0, 0);
 }
 
-/* Who has the core is known again. */
+/* The next event tells which task has the core. */
 static void see(uint32_t core, uint64_t time)
 {
 	struct core *c = &cores[core];
@@ -168,7 +168,7 @@ static void take_edges(const struct event_block *block)
 	}
 }
 
-/* What the core did not tell while it was blind. */
+/* Returns whether the core recorded nothing at that time. */
 static bool unseen(uint32_t core, uint64_t time)
 {
 	for (uint32_t i = 0; i < n_windows; i++)

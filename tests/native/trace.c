@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording holds of messages and CPU activity, a line each: trace FILE. Times in ns.
+ * Prints a recording's messages and CPU activity, a line each: trace FILE. Times in ns.
  *
  *	flow ID PROTOCOL LOCAL_PORT REMOTE_PORT
  *	message ID FLOW TID BYTES FIRST LAST DIRECTION OFFSET then ROLE CORE BEGIN END STAGE of each

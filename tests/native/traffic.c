@@ -62,7 +62,7 @@ struct options {
 	unsigned int only;       /* but only before this one; 1 is the first */
 	unsigned int apart_us;   /* between a pair's sends, between a peek and its read */
 	bool busy;               /* spend the delay on the CPU */
-	bool realtime;           /* what else runs on this machine can't come between */
+	bool realtime;           /* unrelated processes on this machine cannot preempt it */
 	bool stamps;             /* also take the kernel's receive stamp, by SO_TIMESTAMPNS */
 	bool hold;
 };
@@ -428,7 +428,7 @@ static void sender(void)
 			send_message(fd, i);
 	}
 	word_raise(&shared->sender_done);
-	/* Of two ends that close at once, either may get the other's last acknowledgement first. */
+	/* If both ends close at once, either may get the other's last acknowledgement first. */
 	word_await(&shared->reader_closed, 1);
 }
 

@@ -151,7 +151,7 @@ static uint32_t heap_pop(void)
 	return top;
 }
 
-/* ---- what it tells ---- */
+/* ---- output ---- */
 
 static void tell(const char *act, const char *why, const struct packet *packet, unsigned int from,
 		 enum kind kind, uint64_t now)
@@ -213,7 +213,7 @@ static void stats(void)
 	fflush(stdout);
 }
 
-/* ---- what happens to a packet ---- */
+/* ---- the fate of a packet ---- */
 
 /* When it leaves the queue; 0: it is full. */
 static uint64_t queue_pass(struct queue *queue, struct packet *packet, uint64_t now)
@@ -352,7 +352,7 @@ static int64_t deliver(void)
 	return -1;
 }
 
-/* ---- what it is told ---- */
+/* ---- commands ---- */
 
 static uint64_t number(const char *word, const char *line)
 {

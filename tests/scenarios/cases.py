@@ -28,7 +28,7 @@ def app_trickle(run):
     run.call("a", "b", "{ 2500 write 100 every 50 }")
     run.go()
     sender_idle(run)
-    # Who is held up for longer than the pause finds two writes, which go as one.
+    # A writer that is delayed for longer than the pause finds two writes sent as one.
     run.expect("data packets", run.side()["new"], 0.9 * run.sent["writes"], run.sent["writes"])
 
 
@@ -298,7 +298,7 @@ def delayed_ack_harmless(run):
                2 * run.rtt_ms + 130, 2 * run.rtt_ms + 133)
 
 
-KERNEL_MS = 40      # what Linux's timer takes
+KERNEL_MS = 40      # ms until Linux's timer fires
 TURNS = 18
 
 
@@ -346,7 +346,7 @@ def jitter(run):
     Small writes over a path of 50 ms that varies by 30 both ways; each packet is acknowledged at
     once. Nagle holds for as long as the path takes, and that is all.
     """
-    run.rtt_ms = run.truth["rtt_ms"] = 20       # what the path takes at the least
+    run.rtt_ms = run.truth["rtt_ms"] = 20       # the path's ms, at least
     run.two()
     for i in range(1, 400):
         run.stage.rule("a", "new", i, action="hold", hold_ms=run.random.uniform(0, 60))

@@ -174,7 +174,7 @@ static void print_identity(const char *what, const struct end *end, int fd)
 	print_address("peer", fd, getpeername);
 }
 
-/* What the kernel says, for comparison only. */
+/* Prints the kernel's view of the connection, for comparison only. */
 static void print_kernel(int fd)
 {
 	struct tcp_info info = { .tcpi_state = 0 };

@@ -172,7 +172,7 @@ struct flow *flow_find(struct flow_table *table, const struct segment *segment, 
 	return flow;
 }
 
-/* ---- what a sender knows ---- */
+/* ---- the sender's state ---- */
 
 static int32_t flight(const struct side *side)
 {

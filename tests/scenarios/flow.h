@@ -19,20 +19,20 @@ extern const char *const kind_names[KINDS];
 /* A TCP segment; all in host order. */
 struct segment {
 	bool v6;
-	uint8_t src[16], dst[16]; /* of IPv4 the first four */
+	uint8_t src[16], dst[16]; /* addresses; IPv4 uses the first four bytes */
 	uint16_t sport, dport;
 	uint32_t seq, ack;
 	uint8_t flags;
 	uint16_t window;
-	int scale;    /* of a SYN, -1 if it has none */
+	int scale;    /* window scale of a SYN, -1 if it has none */
 	uint32_t len; /* payload, bytes */
 };
 
-/* What one end sent, and what it knows of its peer. All times in ns. */
+/* One end: what it sent, and what it knows of its peer. All times in ns. */
 struct side {
 	bool known;             /* its SYN was seen */
 	bool closed;            /* its FIN or RST, too: what it knows is told up to there */
-	uint32_t isn;           /* of the SYN; data starts one behind it */
+	uint32_t isn;           /* sequence number of the SYN; data starts one behind it */
 	uint32_t sent, una;     /* sent: behind the highest byte that left it */
 	uint32_t window;        /* the peer's, scaled */
 	int scale;              /* that it offered */
@@ -65,7 +65,7 @@ struct flow_table;
 struct flow_table *flow_table_new(unsigned int most);
 void flow_table_free(struct flow_table *table);
 
-/* Of an IP packet; false if it is not (the first fragment of) TCP, or cut. */
+/* Parses an IP packet; false if it is cut, or is not (the first fragment of) a TCP segment. */
 bool segment_parse(const uint8_t *packet, size_t len, struct segment *segment);
 
 /* The segment's flow, made if it is the first; *side is its sender's. NULL if they are too many. */

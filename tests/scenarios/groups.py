@@ -264,8 +264,8 @@ def proxy_apart(run):
 
 
 POOL = 4                # connections
-CALLS = 80              # of each
-LOST = (15, 30, 45)     # of its packets, and a few later from one connection to the next
+CALLS = 80              # calls of each connection
+LOST = (15, 30, 45)     # numbers of its lost packets; a few later from one connection to the next
 
 
 def pool(run, plan, answer, lost):

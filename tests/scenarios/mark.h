@@ -8,7 +8,7 @@
 
 #define ECN_MASK 3
 
-/* Of a whole packet. False if it is marked already, or its sender doesn't understand marks. */
+/* Marks a whole packet. False if it is marked already, or its sender does not understand marks. */
 static inline bool mark_congestion(uint8_t *packet)
 {
 	uint32_t sum;

@@ -12,9 +12,9 @@ SETTLE_S = 0.05
 
 class Run:
     """
-    What a scenario (cases.py, losses.py, groups.py) is given. It makes a stage by two() or many(), rules and ends on it,
-    go()es, and then says by limit() what limited the first connection, and by expect() what must
-    have happened if the scenario was what it is meant to be.
+    One run of a scenario (cases.py, losses.py, groups.py). It makes a stage by two() or many(),
+    rules and ends on it, go()es, and then says by limit() what limited the first connection, and by
+    expect() what must have happened if the scenario was what it is meant to be.
     """
 
     def __init__(self, name, cc, rtt_ms, seed, family, observer):
@@ -87,7 +87,7 @@ class Run:
 
     @property
     def sent(self):
-        """What the first client's first connection did."""
+        """Returns what the first client's first connection did."""
         return self.clients[0].done[0]
 
     @property
@@ -95,7 +95,7 @@ class Run:
         return self.servers[0].done[0]
 
     def side(self, conn=1, side=0):
-        """What the box knows of an end of the n-th connection; 0 opened it."""
+        """Returns what the box knows of an end of the n-th connection; end 0 opened it."""
         return self.box["flows"][conn - 1]["sides"][side]
 
     def log(self, act, **fields):
@@ -136,7 +136,7 @@ class Run:
         return self.side(conn, side)["bytes"] * 8e3 / self.known_ns(conn, side)
 
     def limit(self, name, share):
-        """Of the connection's time."""
+        """Expects this limit for that share of the connection's time."""
         self.truth["limits"][name] = round(share, 4)
 
     def note(self, **values):
@@ -183,7 +183,7 @@ class Run:
             self.stage.close()
 
 
-# What one looks for, and the namespace's counters that have it.
+# Events to look for, and the namespace's counters that count them.
 EVENTS = {
     "recoveries": ("TCPSackRecovery", "TCPRenoRecovery"), "fast_retransmits": ("TCPFastRetrans",),
     "timeouts": ("TCPTimeouts",), "loss_probes": ("TCPLossProbes",),

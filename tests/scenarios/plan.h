@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What an end does with a connection, in words:
+ * Plans: the words that describe what an end does with a connection:
  *
  *   write N    one call, until all of it has been taken
  *   read N     exactly that many bytes; some N: one call; drain: until the peer has closed
@@ -37,7 +37,7 @@ struct plan {
 	struct step {
 		enum op op;
 		double n;
-		int other; /* of the loop's begin its end, and the other way round */
+		int other; /* at a loop's begin its end, and the other way round */
 	} step[STEPS_MAX];
 	int count;
 	uint64_t stall_ns;            /* from when on a call that waits is told; 0: never */
@@ -45,7 +45,7 @@ struct plan {
 	int stop_fd;                  /* readable when the program is to end */
 };
 
-/* What was done; times in ns, CLOCK_MONOTONIC. */
+/* One step that was done; times in ns, CLOCK_MONOTONIC. */
 struct done {
 	uint64_t begin, end;
 	uint64_t written, writes, in_write, blocked; /* blocked: of the calls that slept */

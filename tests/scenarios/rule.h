@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the box does to which packets; box.c says how a rule is written. */
+/* Rules: what the box does to which packets; box.c explains how they are written. */
 #ifndef SCENARIOS_RULE_H
 #define SCENARIOS_RULE_H
 
@@ -18,7 +18,9 @@ struct rule {
 	uint64_t hold;              /* ns */
 };
 
-/* Of the 8 words of its line, the first of which names link number `from`; false: refused. */
+/*
+ * Adds the rule in the 8 words of a line, the first of which names link `from`; false if invalid.
+ */
 bool rule_add(char *const word[8], unsigned int from);
 
 /* Counts a packet; the first rule that applies to it, or NULL. */

@@ -200,7 +200,7 @@ class Stage:
         self.box.tell(f"path {there} {back} {int(delay_ms * 1e6)} {queue}")
 
     def rule(self, host, kind, first, last=None, action="drop", conn=0, port=0, hold_ms=0):
-        """What host sends; see box.c."""
+        """Adds a rule for the packets that host sends; see box.c."""
         self.box.tell(f"rule {host} {conn} {port} {kind} {first} {last or first} {action} "
                       f"{int(hold_ms * 1e6)}")
 
@@ -231,7 +231,8 @@ class Stage:
         return end
 
     def stats(self):
-        """Of the box: {flows, queues, log, stats}; nothing may have been lost on its way to it."""
+        """Returns the box's {flows, queues, log, stats}; fails if the box itself missed a
+        packet."""
         before = len([line for line in self.box.lines() if line["act"] == "stats"])
         self.box.tell("stats")
         end = time.monotonic() + START_S

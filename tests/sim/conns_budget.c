@@ -49,9 +49,9 @@ struct run {
 	struct host host;
 	struct budget_config config;
 	enum way way;
-	double rate; /* of controllers that have one for all */
+	double rate; /* the only rate of controllers that have one for all */
 	struct budget_spent spent;
-	/* Of each interval. */
+	/* One entry for each interval. */
 	struct log {
 		uint64_t from, to;
 		double used, expected; /* shares of a core; as drawn, and on average */
@@ -82,7 +82,7 @@ static double read_ns(double n)
 	return n > 0 ? 30000 + 700 * n : 0;
 }
 
-/* Of pushes a fifth can't be thinned. */
+/* A fifth of the push cost cannot be reduced by sampling. */
 static double push_share(const struct host *h, uint32_t one_in)
 {
 	return h->push * (0.2 + 0.8 / one_in);
@@ -222,7 +222,7 @@ static void close_interval(struct run *r, double used)
 		r->b.rates.follow_one_in = 1;
 }
 
-/* What came and went in the interval. */
+/* Adds the connections that began and ended in the interval. */
 static void come_and_go(struct run *r, double length, uint32_t one_in)
 {
 	double n = r->host.churn * length / (double)NS_PER_S / one_in;
@@ -516,7 +516,7 @@ static uint32_t count(const struct score *score)
 	return all;
 }
 
-/* What is wrong must fail what it is wrong about. */
+/* Each wrong controller must fail the criterion that it is wrong about. */
 static bool caught(struct run *r, enum way way, uint64_t first, uint64_t runs)
 {
 	static const enum criterion fails[WAYS] = {

@@ -5,7 +5,7 @@
 
 #include "conns/budget.h"
 
-/* What a host is like. */
+/* The load and the costs of a simulated host. */
 struct host {
 	uint64_t members[BUDGET_LEVELS];
 	double cost;  /* factor of all that is done */

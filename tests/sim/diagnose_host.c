@@ -12,7 +12,7 @@ struct sim_task {
 	bool asleep, running;
 	uint32_t core;
 	uint32_t call;       /* + 1; 0 = none */
-	uint64_t call_begin; /* of the last run in it */
+	uint64_t call_begin; /* when the call's last run on a CPU began */
 };
 
 struct sim_core {
@@ -52,7 +52,7 @@ static void act(struct sim *s, uint32_t core, enum trace_step step, uint32_t a, 
 	trace_add(&s->host->trace, s->now, core, step, a, arg);
 }
 
-/* ---- what may happen on a core ---- */
+/* ---- events of a core ---- */
 
 static void wake_one(struct sim *s, uint32_t core)
 {
@@ -211,7 +211,7 @@ void host_init(struct host *host, uint64_t seed, uint32_t steps)
 		trace_name(&host->trace, 0, host_pid(i), host_tid(i), names[i]);
 	for (uint32_t i = 0; i < steps; i++)
 		step(&s);
-	/* what is lost shows in what comes next */
+	/* A loss shows with the next event of its core. */
 	for (uint32_t core = 0; core < host->cores; core++) {
 		s.now = host->trace.end + 1;
 		act(&s, core, TRACE_IRQ, HOST_LAST_IRQ, 0);

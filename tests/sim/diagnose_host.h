@@ -16,7 +16,7 @@
 #define HOST_READERS 2u   /* the first ones */
 #define HOST_RECORDER 90u /* pid of the last task */
 #define HOST_MESSAGES 24u
-#define HOST_LAST_IRQ 99u /* of every core, at the end */
+#define HOST_LAST_IRQ 99u /* number of every core's last interrupt, at the end */
 
 /* One stretch of a message's time. */
 struct expected {
@@ -39,7 +39,7 @@ struct host {
 void host_init(struct host *host, uint64_t seed, uint32_t steps);
 void host_release(struct host *host);
 
-/* What the message at `place` of the trace is charged to. */
+/* Puts what the message at `place` of the trace must be charged to into `out`. */
 void host_expect(const struct host *host, size_t place, struct expecteds *out);
 
 /* Sorts the acts of a trace by time, as host_expect() needs them. */

@@ -83,8 +83,8 @@ static enum cause cause_of(const struct expected *e)
 }
 
 /*
- * Whose packets a softirq was busy with, the naive implementation does not work out: it names
- * nobody. unit diagnose_parts tests that.
+ * The naive implementation does not work out whose packets a softirq handled, so it names no task.
+ * unit diagnose_parts tests that.
  */
 static bool names_nobody(const struct expected *e)
 {
@@ -120,7 +120,7 @@ static bool in_interrupt(const struct expected *e)
 	       (e->cause == CAUSE_FUNCTION && e->where == WHERE_RECEIVE);
 }
 
-/* What of it was made up: neither blind nor what it was. */
+/* Counts the time that diagnose made up: reported as recorded, but with another cause. */
 static void count(struct totals *t, const struct slice *s, const struct expected *e,
 		  uint64_t *invented, uint64_t ns)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What docs/design/diagnose.md says, one stretch of time after the other, by walking through all
- * that happened for every question.
+ * The rules of docs/design/diagnose.md in a naive form: it walks one stretch of time after the
+ * other through everything that happened, for every question.
  */
 #include <string.h>
 
@@ -9,10 +9,10 @@
 
 #define IDLE_EXIT_NS 1000000
 
-/* What a core does: the innermost. */
+/* A core's innermost activity. */
 struct doing {
 	enum { NOBODY, TASK, HARDIRQ, SOFTIRQ } what;
-	uint32_t tid;      /* who has the core, in an interrupt, too */
+	uint32_t tid;      /* the task that has the core, in an interrupt, too */
 	uint32_t vector;
 	uint32_t depth;
 };

@@ -135,7 +135,7 @@ static void init_windows(struct big *big)
 		choose_windows(big, core, &rng);
 }
 
-/* What the file says of a window. Blocks of a core come in the order of time. */
+/* Reads a window of the file into `got`. Blocks of a core come in the order of time. */
 static void read_window(struct event_source *source, struct window *got)
 {
 	struct event_block block;
@@ -246,7 +246,7 @@ static uint32_t check_names(struct event_reader *reader)
 	return n;
 }
 
-/* What is left of a window's core must be right; how many windows are left whole. */
+/* Checks that the rest of a window's core is right; counts the windows that are whole. */
 static uint32_t check_cut(struct big *big, uint64_t size, uint32_t *names, double *seconds)
 {
 	const double start = now();

@@ -18,7 +18,8 @@
 /* A window, and what the generator says of it. */
 struct window {
 	struct event_window at;
-	uint64_t hash;		/* of the spans open at its begin, and of the edges inside */
+	/* hash over the spans open at its begin, and over the edges inside */
+	uint64_t hash;
 	uint32_t open;		/* spans that began before it */
 	bool begun;
 	uint32_t overlapping;	/* chunks that overlap it */
@@ -32,7 +33,7 @@ struct big {
 	struct gen_core cores[GEN_CORES];
 	struct window windows[WINDOWS];
 	struct strbuf table;
-	uint64_t edge_bytes;	/* of all edge chunks, before compression */
+	uint64_t edge_bytes;	/* sum over all edge chunks, before compression */
 };
 
 struct seen {

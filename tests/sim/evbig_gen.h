@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a long recording of a large host holds, made from a seed, so that it can be made again to
- * check what was read, without keeping it. Spans come core by core in the order of time; all else
- * is a function of its number, so that it may be read in any order.
+ * The contents of a long recording of a large host, made from a seed, so that it can be made again
+ * to check what was read, without keeping it. Spans come core by core in the order of time; all
+ * else is a function of its number, so that it may be read in any order.
  */
 #ifndef HOSTLAT_TESTS_EVBIG_GEN_H
 #define HOSTLAT_TESTS_EVBIG_GEN_H

@@ -38,7 +38,7 @@ static inline const char *span_type_name(unsigned int type)
 static inline int word_value(const char *word, const char *(*name)(unsigned int), int end)
 {
 	if (strcmp(word, "none") == 0 || strcmp(word, "unknown") == 0)
-		return -1; /* what values without a name are called */
+		return -1; /* the name of values without a name */
 	for (int i = 0; i < end; i++) {
 		if (strcmp(name((unsigned int)i), word) == 0)
 			return i;

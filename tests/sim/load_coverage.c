@@ -32,7 +32,7 @@
 #define WIDTH_MOST 1.5
 #define NA_MOST 0.2
 #define RUNS_MIN 100   /* to be judged */
-#define LOOK_WIDTH 2.8 /* of the oracle at the end: what --ci-width asks for */
+#define LOOK_WIDTH 2.8 /* width at which the oracle looks last: what --ci-width asks for */
 #define QS 3
 
 static const double qs[QS] = { 0.5, 0.9, 0.99 };
@@ -60,7 +60,7 @@ static const struct cell {
 
 struct truth {
 	uint64_t ns[QS];
-	double sd[QS];        /* of F(truth) over runs of full length */
+	double sd[QS];        /* deviation of F(truth) over runs of full length */
 	struct hist pooled;
 };
 

@@ -35,7 +35,8 @@ static const struct model base = {
 
 struct scene {
 	const char *code; /* the reason that it must give */
-	struct model model, second; /* of the second agent, if it has a service time */
+	/* the agents' models; the second one counts if it has a service time */
+	struct model model, second;
 	struct feed_faults faults;
 	double percentile;          /* 0: 0.99 */
 	uint64_t ci_width_ns;

@@ -14,7 +14,7 @@
 struct state {
 	const struct model *model;
 	struct rng rng;
-	double level;     /* of the AR(1) process */
+	double level;     /* level of the AR(1) process */
 	double run_factor;
 };
 

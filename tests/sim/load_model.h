@@ -29,9 +29,9 @@ enum spacing {
 struct model {
 	enum service service;
 	enum spacing spacing;
-	double mean_ns;        /* of the service time */
+	double mean_ns;        /* mean service time */
 	double load;           /* share of the server's time; the rate is load / mean */
-	double rate_factor;    /* of what is really sent; 0: 1 */
+	double rate_factor;    /* rate that is really sent, as a share of the planned one; 0: 1 */
 	uint64_t duration_ns;
 	uint32_t connections;  /* with one request each; 0: as many as needed */
 	uint64_t stall_every_ns, stall_ns; /* the server stops that long, that often */

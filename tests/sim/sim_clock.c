@@ -51,7 +51,7 @@ static void init_clock(struct clock_virtual *virtual, struct rng *rng)
 	clock_virtual_slew(virtual, some_slew(rng));
 }
 
-/* What happens to the clock between two updates, or during the second one. */
+/* Changes the clock between two updates, or during the second one. */
 static void disturb(struct clock_virtual *virtual, struct rng *rng)
 {
 	switch (rng_below(rng, 12)) {

@@ -77,7 +77,7 @@ struct trace_message *trace_message(struct trace *t, uint64_t id, uint32_t tid, 
 struct trace_writer {
 	struct timeline *timeline;
 	struct event_writer *writer;
-	uint32_t current[TRACE_CORES]; /* who has the core */
+	uint32_t current[TRACE_CORES]; /* the task that has the core */
 	uint32_t lost[TRACE_CORES];
 };
 

@@ -31,7 +31,7 @@ enum trace_step {
 	TRACE_ENTER,       /* a = DICT_SYMBOL: a function of the kernel */
 	TRACE_LEAVE,
 	TRACE_WAKE,        /* a = tid; arg = core */
-	TRACE_LOSE,        /* what comes next on this core is after a loss */
+	TRACE_LOSE,        /* the core's next step comes after a loss */
 	TRACE_NAME,        /* a = tid, name: from now on; of any core */
 	TRACE_HIDDEN,      /* a = tid that comes; the kernel ran no program for it */
 	TRACE_FLUSH,       /* all blocks end, of any core */
@@ -45,7 +45,7 @@ struct trace_act {
 	uint16_t arg;      /* TRACE_SWITCH: enum task_left */
 	uint8_t step;
 	bool dropped;      /* the recorder never saw it */
-	uint32_t order;    /* of those at the same time */
+	uint32_t order;    /* order among steps at the same time */
 	uint32_t tgid;
 	char name[16];
 };

@@ -30,7 +30,7 @@ struct script {
 	uint32_t n_tasks;
 	struct event_clocks_out clocks;
 	struct clock_taker taker;
-	uint64_t shift;          /* of the times of a repeated line */
+	uint64_t shift;          /* added to the times of a repeated line */
 	uint64_t round;          /* how often it was done before */
 };
 
@@ -166,7 +166,7 @@ static void make_message(struct script *s)
 	}
 }
 
-/* What holds it up from the next time on; 0: the word is a stage. */
+/* Returns what holds the message up from the next time on; 0 if the word is a stage. */
 static uint16_t held_by(const char *word)
 {
 	if (strcmp(word, "paced") == 0)
@@ -242,7 +242,7 @@ static void make_realtime(struct script *s)
 	BUG_ON(s->taker.put(s->taker.ctx, DOMAIN_REALTIME, &stretch));
 }
 
-/* ---- what happens on a core ---- */
+/* ---- activity of a core ---- */
 
 static uint16_t left(struct script *s)
 {

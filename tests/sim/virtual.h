@@ -22,7 +22,7 @@ struct clock_virtual {
 	int32_t tai_offset_s;
 	int64_t read_cost_ns;     /* how far raw moves after each reading */
 	uint64_t sets;            /* how often the realtime clock was set */
-	uint64_t sets_seen;       /* of those, told by clock_was_set() */
+	uint64_t sets_seen;       /* number of steps reported by clock_was_set() */
 	int64_t set_at_mono_ns;   /* clock_virtual_set_at(): when, 0 = never */
 	int64_t set_by_ns;        /* and by how much */
 };

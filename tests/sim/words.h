@@ -12,7 +12,7 @@
 struct words {
 	const char *path;      /* for messages */
 	unsigned int line;
-	char *word[WORDS_MAX]; /* of the line, which they point into */
+	char *word[WORDS_MAX]; /* words of the line, into which they point */
 	int n, at;             /* how many, and which is next */
 };
 

@@ -19,7 +19,7 @@
 /* Our side of an agent. */
 struct far {
 	int in, out, err; /* as the agent has them */
-	int file;         /* what the writer wrote: sent in pieces of the test's choice */
+	int file;         /* the writer's output, which the test sends in pieces of its choice */
 	off_t sent;
 	struct event_writer *writer;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an agent would say, as bytes, for tests and fuzzing of those who hear it. */
+/* An agent's messages as bytes, for tests and fuzzing of the coordinator. */
 #ifndef HOSTLAT_TESTS_AGENT_STREAM_H
 #define HOSTLAT_TESTS_AGENT_STREAM_H
 

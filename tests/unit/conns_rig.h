@@ -30,7 +30,7 @@ void rig_put_end(struct conns_rig *rig, uint64_t cookie, uint32_t flow, uint32_t
 /* Puts it with its application's time made to fit. */
 void rig_put_fitted(struct conns_rig *rig, struct event_conn e);
 void rig_record(struct conns_rig *rig, uint16_t kind, const void *payload, size_t size);
-void rig_interval(struct conns_rig *rig); /* of a second */
+void rig_interval(struct conns_rig *rig); /* Ends an interval of one second. */
 
 void rig_report(struct conns_rig *rig, enum conns_span span, struct report *r);
 

@@ -16,7 +16,7 @@ struct answer {
 	size_t size;
 };
 
-/* What a socket's message has: all that a new kernel gives, cut to `info_size`. */
+/* A socket's message with everything that a new kernel gives, cut to `info_size`. */
 struct answer_sock {
 	struct inet_diag_msg msg;
 	struct diag_info info;

@@ -5,7 +5,7 @@
 
 #include "diagnose/state.h"
 
-/* ---- what most scripts begin with ---- */
+/* ---- common first lines of scripts ---- */
 
 #define HOST                                                                                       \
 	"fact host.machine x86_64\n"                                                               \
@@ -36,7 +36,7 @@ struct rig {
 
 /* Reads the recording in `fd`, which it closes in the end. All messages are targets. */
 void rig_read(struct rig *rig, int fd);
-/* ... the sent ones. */
+/* Reads a recording's sent messages into the rig. */
 void rig_read_sent(struct rig *rig, int fd);
 void rig_release(struct rig *rig);
 

@@ -418,7 +418,10 @@ static void dump_number(const void *from, const struct field *field, FILE *out)
 		fprintf(out, "%llu", (unsigned long long)value);
 }
 
-/* Of a struct that has grown, an older file has only the first `size` bytes. */
+/*
+ * Prints the fields of a struct. If the struct has grown, an older file has only its first `size`
+ * bytes.
+ */
 static void dump_fields(const struct field *field, const void *from, size_t size, FILE *out)
 {
 	for (; field && field->name && field->at + field->size <= size; field++) {
@@ -442,7 +445,7 @@ static void dump_array(const struct field *item, const void *from, uint32_t n, s
 	}
 }
 
-/* What follows the struct. */
+/* Prints the data that follows the struct. */
 static void dump_tail(const struct event *event, FILE *out)
 {
 	const void *payload = event->payload;

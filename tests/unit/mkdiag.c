@@ -35,7 +35,7 @@ static FILE *begin(const char *folder, const char *name)
 	return f;
 }
 
-/* What it does from one dump to the next. */
+/* Changes a socket as it changes from one dump to the next. */
 static void step(struct answer_sock *s, int i)
 {
 	s->info.bytes_sent += 5000;

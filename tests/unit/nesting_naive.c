@@ -310,7 +310,7 @@ static uint64_t judge_path(struct naive *t, const struct path *p, int m)
 	return deviation;
 }
 
-/* What everything directly below is charged with. */
+/* Returns what everything directly below `above` is charged with. */
 static uint64_t judge(struct naive *t, const char *above, int m)
 {
 	const size_t len = strlen(above);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What several runs say together. */
+/* Statistics over several runs together. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

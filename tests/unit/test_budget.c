@@ -179,7 +179,7 @@ static void a_step_is_stopped(void **state)
 	assert_false(budget_next(&b, &rng, 30000000, &at, &levels));
 }
 
-/* ... and what a step took is not paid back: all are read as before. */
+/* The time that a step took is not caught up: all connections are read as before. */
 static void a_step_is_forgiven(void **state)
 {
 	struct budget_spent spent = { .length_ns = INTERVAL, .members = { 0, 1000, 0 } };

@@ -62,7 +62,7 @@ static double truth(uint64_t ns)
 	return exp(-(double)ns * (1 - LOAD) / SERVICE_NS);
 }
 
-/* What is read is what was written. */
+/* Returns whether the text read back is the text that was written. */
 static bool holds(const struct strbuf *csv)
 {
 	const char *line = strchr(strbuf_str(csv), '\n') + 1;
@@ -138,7 +138,7 @@ static void the_band_covers_the_whole_curve(void **state)
 	assert_true(width < 10);
 }
 
-/* -- what is written ------------------------------------------------------------------------ */
+/* -- the CSV -------------------------------------------------------------------------------- */
 
 static void expect_csv(const struct run *run, const struct ccdf_band *band, const char *expected)
 {
@@ -165,7 +165,7 @@ static void lines_are_of_occupied_buckets(void **state)
 	pool(&run);
 	expect_csv(&run, &none, "ns,share_above,lo,hi\n0,0.75,,\n64,0.25,,\n");
 	expect_csv(&run, &some, "ns,share_above,lo,hi\n0,0.75,0.45,1\n64,0.25,0,0.55\n");
-	/* Of 5 requests 3 surely took longer than 0, and perhaps 4; 1 longer than 64, or 2. */
+	/* 3 of 5 requests surely took longer than 0, and perhaps 4; 1 or 2 took longer than 64. */
 	run.range.failed = 1;
 	expect_csv(&run, &some, "ns,share_above,lo,hi\n0,0.75,0.3,1\n64,0.25,0,0.7\n");
 	run_release(&run);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What cgroup paths of the managers of this world say. */
+/* Names in the cgroup paths of common container and service managers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What two recordings' messages differ by, on recordings of a server whose law is known: it waits
- * for its CPU, which another task has, for an exponential time. Over many seeds.
+ * Compares recordings of a server with a known law: it waits for its CPU, which another task has,
+ * for an exponential time. Over many seeds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -231,7 +231,7 @@ struct tally {
 	unsigned int n, unknown, p99, wait, wait_missed, latency_missed, naive, other;
 };
 
-/* Of an exponential law: the mean beyond its 90th percentile is its mean times 1 + ln 10. */
+/* The mean of an exponential law beyond its 90th percentile is its mean times 1 + ln 10. */
 static struct tally play(const struct law *a, const struct law *b)
 {
 	const double truth = (b->hold_ns - a->hold_ns) * (1 + log(10));

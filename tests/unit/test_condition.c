@@ -189,7 +189,7 @@ static void test_findmax_doubt(void **state)
 	assert_int_equal(fm.end, FINDMAX_FOUND);
 }
 
-/* What probes take beyond their length, to connect and for the last replies, is of the budget. */
+/* The time that probes take beyond their length, to connect and for the last replies, counts. */
 static void test_findmax_time(void **state)
 {
 	static const struct server server = { 9000, 2 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a connection gained since it was told last, against counters that are kept in full: they run
- * over, go back, and begin again.
+ * Deltas of a connection since its last report, compared with full counters: counters wrap, go
+ * back, and begin again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -118,7 +118,7 @@ static void change(struct conn_snapshot *record, size_t i, struct rng *rng)
 	memcpy((char *)record + counters[i].at, &value, counters[i].bits / 8);
 }
 
-/* What is more than half of its range is less. */
+/* A gain of more than half of the counter's range is a loss. */
 static uint64_t gained(uint64_t *seen, uint64_t value, size_t i)
 {
 	const unsigned int rest = 64 - counters[i].bits;
@@ -172,7 +172,7 @@ static void test_gained(void **state)
 	rig_close(&r);
 }
 
-/* ---- what is remembered ---- */
+/* ---- remembered connections ---- */
 
 static void test_owner_stays(void **state)
 {
@@ -195,7 +195,7 @@ static void test_owner_stays(void **state)
 	rig_close(&r);
 }
 
-/* What it takes goes with what there is to remember, and is counted. */
+/* Memory use follows the number of remembered connections, and is counted. */
 static void test_memory(void **state)
 {
 	struct conn_snapshot record = some_record(1);

@@ -134,7 +134,7 @@ static void test_weights(void **state)
 	assert_false(conn_is_weighted(&c));
 }
 
-/* What an interval without samples was, those with some say. */
+/* An interval with some samples tells what the preceding interval without samples was. */
 static void test_successive(void **state)
 {
 	struct event_conn total = conn(1000, 0, 0), next = conn(1000, 0, 0), sums;
@@ -193,7 +193,7 @@ static void test_few_each(void **state)
 	assert_int_equal(s.sum.unknown_ns, 1000);
 }
 
-/* What is unknown is part of the time; what may be another limit is none. */
+/* Unknown time counts as part of the total; no limit is named if unknown time could change it. */
 static void test_limit(void **state)
 {
 	struct event_conn c = conn(1000, 100, 0);
@@ -211,7 +211,7 @@ static void test_limit(void **state)
 	assert_float_equal(share, 0.6, 1e-12);
 }
 
-/* Who was left out at any time has no log: those that were followed stand for as many. */
+/* A connection that was left out at any time has no log: followed ones stand for as many. */
 static void test_left_out(void **state)
 {
 	struct event_conn thinned = conn(0, 0, 0), later = conn(0, 0, 0), other = conn(0, 0, 0);
@@ -252,7 +252,7 @@ static void test_sureness(void **state)
 	assert_float_equal(equal.share, 0.5, 0);
 	assert_float_equal(weighted.share, 0.5, 0);
 	assert_float_equal(weighted.lo, equal.lo, 1e-12);
-	c.sampled_ns[CONN_AT_CWND] = 100 * MS; /* of a level that is looked at more often */
+	c.sampled_ns[CONN_AT_CWND] = 100 * MS; /* samples of a level that is sampled more often */
 	weighted = conn_share_sampled(&c, c.sampled_ns[CONN_AT_CWND], 100, 0.95);
 	assert_float_equal(weighted.share, 100.0 / 5100, 1e-12);
 	assert_true(weighted.lo < weighted.share && weighted.share < weighted.hi);
@@ -284,7 +284,7 @@ static void test_gaps(void **state)
 	assert_int_equal(conn_cover_missing(&cover, 250, 450), 50 + 15);
 	assert_int_equal(conn_cover_missing(&cover, 300, 400), 0);
 	assert_int_equal(conn_cover_missing(&cover, 450, 450), 0);
-	/* What is forgotten is thought to have been missing. */
+	/* Gaps that are forgotten count as missing time. */
 	for (uint64_t i = 0; i < CONN_GAPS; i++)
 		conn_cover_gap(&cover, 1000 + 10 * i, 1005 + 10 * i, 1);
 	assert_int_equal(cover.forgotten, 500);

@@ -380,7 +380,7 @@ static void a_cookie_is_of_its_namespace(void **state)
 	rig_release(&rig);
 }
 
-/* -- what is shown -------------------------------------------------------------------------- */
+/* -- the view ------------------------------------------------------------------------------- */
 
 static bool keep_odd(const struct conn_view *view, void *ctx)
 {

@@ -105,7 +105,7 @@ static void what_cannot_be_is_refused(void **state)
 	assert_int_equal(event_check(EV_CALL, 1, &good, sizeof(good) - 4), EVENT_INVALID);
 }
 
-/* -- whose ---------------------------------------------------------------------------------- */
+/* -- choice of connections to follow ------------------------------------------------------- */
 
 struct choice {
 	uint64_t cookies[8];

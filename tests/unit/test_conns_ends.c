@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What connections that come and go have cost, taken out of what all has. */
+/* Takes the cost of connections that come and go out of the total cost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

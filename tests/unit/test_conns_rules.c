@@ -204,7 +204,7 @@ static void none_holds_for_one_that_does_nothing(void **state)
 	assert_int_equal(unknown.judged.n, 0);
 }
 
-/* What is found in all fields, with nothing known, is nothing. */
+/* No problem is found if nothing is known, whatever the fields hold. */
 static void what_is_unknown_is_no_problem(void **state)
 {
 	struct conn_problem problems[RULES_MAX];

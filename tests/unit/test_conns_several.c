@@ -315,10 +315,11 @@ static void a_proxy_starves_one_while_another_waits(void **state)
 	assert_false(proxy_after(400, 72, 5));  /* surely not chance, but little */
 	assert_false(proxy_after(60, 100, 6));  /* another task */
 	assert_false(proxy_after(49, 100, 5));  /* too few */
-	assert_false(proxy_after(55, 74, 5));   /* of so many pairs one is like that by chance */
+	/* among so many pairs, one is like that by chance */
+	assert_false(proxy_after(55, 74, 5));
 }
 
-/* What says nothing gets nothing: an idle connection has no records. */
+/* An idle connection has no records, and gets no share. */
 static void a_silent_one_starves(void **state)
 {
 	struct conns_rig rig;

@@ -113,7 +113,7 @@ static int mean_difference(double *a, size_t na, double *b, size_t nb, void *arg
 	return 0;
 }
 
-/* What the joining of blocks is for: without it the same blocks alarm far too often. */
+/* Negative control: without joining, the same blocks raise far too many alarms. */
 static void test_control_correlated(void **state)
 {
 	unsigned int alarms = 0, n = trials();

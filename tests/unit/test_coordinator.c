@@ -60,7 +60,7 @@ static void test_merge_cut_anywhere(void **state)
 	assert_true(all > 500);
 }
 
-/* Whose samples are probes is not the agent's to say: both said that they are. */
+/* The coordinator, not the agent, decides whose samples are probes: both agents claimed them. */
 static void test_roles(void **state)
 {
 	(void)state;
@@ -134,7 +134,7 @@ static off_t lose_at(off_t cut)
 	return all;
 }
 
-/* What was said before counts, and nobody else notices. */
+/* An agent's earlier messages count after its loss, and no other agent is affected. */
 static void test_lost_anywhere(void **state)
 {
 	off_t all = 1;
@@ -257,7 +257,7 @@ static void test_none_ready(void **state)
 	strbuf_release(&why);
 }
 
-/* What an agent can't do it says; another version is told with it. No byte commands a terminal. */
+/* An agent reports what it cannot do, another version included. No byte commands a terminal. */
 static void test_refusal(void **state)
 {
 	struct strbuf why = STRBUF_INIT(4096);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a load's latency goes with: two recordings of a made-up host in, the report's bytes out. */
+/* Correlation of a load's latency: two recordings of a made-up host in, the report's bytes out. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,8 +32,8 @@ struct shape {
 	bool quiet;           /* it never comes */
 	bool no_psi;
 	bool no_pressure;     /* as an older version recorded */
-	uint64_t no_pressure_at; /* of the interval that ends then it is missing */
-	uint32_t lose_every;  /* of so many intervals the end of one is missing; 0: none is */
+	uint64_t no_pressure_at; /* end of the interval whose pressure is missing */
+	uint32_t lose_every;  /* every n-th interval lacks its end; 0: none does */
 	bool constant;        /* all requests take the same time */
 };
 
@@ -302,7 +302,7 @@ static void a_lost_interval_takes_the_next(void **state)
 	correlation_free(c);
 }
 
-/* ---- what is said ---- */
+/* ---- findings ---- */
 
 static char *rendered(const struct shape *shape, size_t lines)
 {

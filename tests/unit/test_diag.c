@@ -86,7 +86,7 @@ static void test_whole(void **state)
 	assert_string_equal(t.last.cc, "cubic");
 }
 
-/* What isn't there is none: no attributes, a short tcp_info, memory that is cut, a long name. */
+/* Missing data is absent: no attributes, a short tcp_info, cut memory information, a long name. */
 static void test_less(void **state)
 {
 	struct answer a = { .size = 0 };
@@ -242,7 +242,7 @@ static void test_long_attribute(void **state)
 	assert_string_equal(t.last.cc, "");
 }
 
-/* ---- what a sample finds ---- */
+/* ---- states in a sample ---- */
 
 /* A connection that has `unsent` bytes, and `out` segments under way; nothing limits it. */
 static struct diag_sock busy(uint32_t unsent, uint32_t out)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What several dumps say of a connection together: as EV_CONN. */
+/* Several dumps of a connection together become one EV_CONN. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

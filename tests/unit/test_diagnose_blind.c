@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a recording does not tell is blind, and nothing else is. Each case has its control: the same
- * recording with what is missing.
+ * Time that a recording does not cover is "not recorded", and no other time is. Each case has its
+ * control: the same recording with the missing part.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -101,7 +101,7 @@ static void test_out_of_sight_while_asleep(void **state)
 	       RUNS_AND_READS);
 	expect(STOPS("stopped") HIDDEN("30us", "90us"),
 	       ARRIVES "4000-45000 stopped\n" RUNS_AND_READS);
-	/* What it slept in before, it may have left meanwhile. */
+	/* The task may have left its earlier sleep meanwhile. */
 	expect(STOPS("asleep") HIDDEN("110us", "120us") HIDDEN("130us", "135us"),
 	       ARRIVES "4000-35001 blind on 0\n35001-45000 application\n" RUNS_AND_READS);
 }
@@ -187,7 +187,7 @@ static void test_after_activity(void **state)
 	rig_release(&rig);
 }
 
-/* ---- what of the file can't be read ---- */
+/* ---- unreadable parts of the file ---- */
 
 /* Damages the n-th chunk of a kind and core. */
 static void damage(int fd, uint16_t kind, uint32_t core, uint32_t n)
@@ -223,7 +223,7 @@ static void charge_damaged(const char *script, uint16_t kind, uint32_t core, uin
 /* Three blocks of core 0; the middle one holds the message, and the end of the reader's sleep. */
 #define BLOCKS WAITS CUT("60us") COMES READS CUT("140us") "150us 0 run app\n160us 0 run idle\n"    \
 	"155us 1 irq 1\n156us 1 irq-end\n" MESSAGE
-/* What is open at the begin of the third is what was open at the end of the first. */
+/* The spans open at the begin of the third block are those open at the end of the first. */
 #define ALIKE HOST "2us 0 run app\n50us 0 call futex\n55us 0 return\n" CUT("60us")                \
 	"70us 0 call fsync\n98us 0 return\n100us 0 softirq 3\n104us 0 softirq-end\n" CUT("140us") \
 	"150us 0 call recvfrom\n160us 0 return\nmessage 1 app 65us 68us 159us 0\n"

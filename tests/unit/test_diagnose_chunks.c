@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a diagnosis says does not depend on how its recording is cut into chunks: byte for byte. */
+/* A diagnosis does not depend on how its recording is cut into chunks: byte for byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

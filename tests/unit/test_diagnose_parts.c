@@ -84,7 +84,7 @@ static void test_no_kernel_queue(void **state)
 	assert_memory_equal(seen, quiet, strlen(quiet));
 }
 
-/* Whose packets its reader's core receives, where the recording has their messages. */
+/* Other packets on the reader's core are named, if the recording has their messages. */
 static void test_other_receive(void **state)
 {
 	(void)state;
@@ -167,7 +167,7 @@ static void test_softirqd(void **state)
 	       "13000-14000 softirq on 0 by ksoftirqd/0\n"
 	       "14000-14500 softirq on 0 by napi/eth0-1\n"
 	       "14500-20000 application on 0\n");
-	/* what it does there is known, and that it is the one that does it */
+	/* Its activity there is known, and so is that ksoftirqd does it. */
 	expect(WAITS COMES READS MESSAGE
 	       "113us 0 run ksoftirqd/0 runnable\n114us 0 softirq 3\n116us 0 softirq-end\n"
 	       "116us 0 softirq 1\n117us 0 softirq-end\n118us 0 run app runnable\n",
@@ -206,7 +206,7 @@ static void test_interrupts(void **state)
 	       "17000-20000 application on 0\n");
 }
 
-/* What the core does between the arrival and the queue. */
+/* The core's activity between the arrival and the queue. */
 static void test_receive(void **state)
 {
 	(void)state;
@@ -323,7 +323,7 @@ static void test_unexplained(void **state)
 	(void)state;
 	expect(SLEEPS("asleep", "irq 5\n151us 0 irq-end"),
 	       BEFORE_IRQ "20000-70000 unexplained behind 1\n" AFTER);
-	/* whatever it is blocked by */
+	/* the reader is blocked, whatever by */
 	expect(SLEEPS("blocked", "irq 5\n151us 0 irq-end"),
 	       BEFORE_IRQ "20000-70000 unexplained behind 1\n" AFTER);
 }
@@ -361,7 +361,7 @@ static void test_idle_exit_boundary(void **state)
 	       "1006001-1010000 application on 0\n");
 }
 
-/* What keeps it from the core is a quota only where one was at work. */
+/* A quota counts as the cause only where one was at work. */
 static void test_core_stall(void **state)
 {
 	(void)state;

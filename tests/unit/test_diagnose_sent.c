@@ -21,7 +21,7 @@
 
 /* The sender has core 0, and is in its call from 100 us to 120 us. */
 #define SENDS HOST "2us 0 run app\n99us 0 call sendto\n121us 0 return\n200us 0 run idle\n"
-/* What is sent at once: its last byte leaves while the call goes on. */
+/* A message that is sent at once: its last byte leaves while the call goes on. */
 #define AT_ONCE "segment 110us qdisc 112us driver 113us\n"
 
 static void test_quiet(void **state)
@@ -352,7 +352,7 @@ static uint64_t last_blind(const char *script)
 	return ns;
 }
 
-/* What is before more than can be looked at is blind. */
+/* Time before the most messages that can be looked at is not recorded. */
 static void test_behind_many(void **state)
 {
 	static const char first[] =
@@ -370,7 +370,7 @@ static void test_behind_many(void **state)
 	assert_int_equal(last_blind(script), 49000);
 }
 
-/* What is lost may have been on its way out. */
+/* A lost message may have been in transmission. */
 static void test_lost_messages(void **state)
 {
 	(void)state;

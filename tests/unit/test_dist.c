@@ -162,7 +162,7 @@ static void test_cdf(void **state)
 		sum += term;
 	assert_true(fabs(dist_cdf(&large, 45) - (1 - sum)) < 1e-13);
 	assert_true(fabs(dist_cdf(&normal, 10 + 2 * 1.959963984540054) - 0.975) < 1e-14);
-	assert_true(dist_cdf(&normal, 0) > 0); /* what was cut is at 0 */
+	assert_true(dist_cdf(&normal, 0) > 0); /* the truncated part lies at 0 */
 	assert_true(dist_cdf(&normal, -1e-9) == 0);
 	/* A CV of sqrt(e - 1) is a logarithm of deviation 1: the median is exp(-1/2). */
 	assert_true(fabs(dist_cdf(&log_normal, exp(-0.5)) - 0.5) < 1e-9);

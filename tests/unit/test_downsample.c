@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recording of connections leaves out: no total, no problem, and no time between. */
+/* Downsampling a recording of connections loses no total, no problem and no time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -143,7 +143,8 @@ static void whole_if(uint32_t rto, uint64_t lost_reply)
 		vec_clear(&c.out);
 	}
 	assert_int_equal(written[9], 0);
-	assert_int_equal(written[10], 4); /* what was before, and the interval, of two */
+	/* the earlier record and the interval, of two connections */
+	assert_int_equal(written[10], 4);
 	assert_int_equal(written[11], 2);
 	assert_int_equal(written[59], 2 + 2); /* the minute is over: all */
 	assert_int_equal(written[69], 2);

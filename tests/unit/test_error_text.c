@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What servers say when they refuse, in every split; its cleaning; how causes are counted. */
+/*
+ * Words of servers that refuse a request, in every split; their cleaning; how causes are counted.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -122,7 +122,7 @@ static void test_memsource(void **state)
 
 /* -- dictionaries --------------------------------------------------------------------------- */
 
-/* What a full dictionary refuses is in the stream, once. */
+/* A full dictionary puts one loss into the stream for what it refuses. */
 static void test_dict_loss(void **state)
 {
 	struct event_dict *dict = event_dict_new();
@@ -461,7 +461,7 @@ static void test_definitions_first(void **state)
 	close(fd);
 }
 
-/* What closes an interval stays behind what it closes, and before what comes then. */
+/* An event that closes an interval stays after the interval's events and before later ones. */
 static void test_intervals_keep_order(void **state)
 {
 	const struct event_writer_options options = { 0 };

@@ -44,7 +44,7 @@ static void make_stream(bool raw, bool whole)
 	close(fd);
 }
 
-/* What a block holds, as a line. */
+/* Appends a block's contents, as a line. */
 static void describe(const struct event_block *block, struct strbuf *out)
 {
 	strbuf_printf(out, "%u %u %u %zu %08x\n", block->kind, block->core, block->count,
@@ -130,8 +130,8 @@ static void test_bytes(void **state)
 }
 
 /*
- * What came before a wrong byte is a part of the whole; nothing comes after it. Some bytes of the
- * header say nothing that matters, but its checksum knows them all.
+ * Events before a wrong byte are a prefix of the whole; nothing comes after it. Some bytes of the
+ * header mean nothing, but its checksum covers them all.
  */
 static void test_wrong_bytes(void **state)
 {

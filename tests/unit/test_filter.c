@@ -66,7 +66,7 @@ static bool match(const char *text, const struct filter_view *view)
 	return result;
 }
 
-/* What is true of the first view, and of the second. */
+/* Expressions, and whether they hold for the first view and for the second. */
 static const struct {
 	const char *text;
 	bool v4, v6;
@@ -148,7 +148,7 @@ static void matches(void **state)
 	}
 }
 
-/* Of what nothing is known, nothing holds, and its opposite neither. */
+/* Terms about unknown fields do not hold, and neither do their opposites. */
 static void nothing_known(void **state)
 {
 	static const char *const terms[] = {

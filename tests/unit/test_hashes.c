@@ -39,7 +39,8 @@ static void test_reference(void **state)
 		bytes[i] = (unsigned char)i;
 	hash_key[0] = 0x0706050403020100;
 	hash_key[1] = 0x0f0e0d0c0b0a0908;
-	assert_int_equal(hash_bytes("", 0), 0xabac0158050fc4dc); /* of the reference program */
+	/* value from the reference program */
+	assert_int_equal(hash_bytes("", 0), 0xabac0158050fc4dc);
 	assert_int_not_equal(hash_bytes(bytes, 8), hash_bytes(bytes, 7));
 	assert_int_equal(hash_u64(0x0706050403020100), hash_bytes(bytes, 8));
 }
@@ -186,7 +187,8 @@ static void test_names(void **state)
 /* -- open addressing: a search takes as many steps as the longest run of places in use ------- */
 
 #define ALIKE 3000u
-#define LONGEST_RUN 150u /* of a table that is half full, with good odds: some 60 */
+/* limit for a table that is half full, with good odds: some 60 are usual */
+#define LONGEST_RUN 150u
 
 static uint32_t longest_run(const uint32_t *places, uint32_t n, uint32_t stride)
 {

@@ -81,7 +81,7 @@ static int64_t take_word(const unsigned char **at)
 	return (int64_t)(n >> 1) ^ -(int64_t)(n & 1);
 }
 
-/* Of 2048 steps below 2048, then 1024 for each power of two. */
+/* The first 2048 steps cover the values below 2048, then 1024 each power of two. */
 static uint64_t value_at(uint64_t index)
 {
 	return index < 2048 ? index : (index % 1024 + 1024) << (index / 1024 - 1);

@@ -240,7 +240,7 @@ static void test_extremes_narrow_bounds(void **state)
 	hist_release(&hist);
 }
 
-/* What is merged from parts, of finer schemas too, is what one histogram would have counted. */
+/* A histogram merged from parts, finer schemas included, equals one that counted everything. */
 static void test_merge_equals_one(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is who and the set-up facts, on machines that are trees of files. */
+/* Tasks, interfaces and set-up facts, on machines that are trees of files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -493,7 +493,8 @@ static void test_tuning(void **state)
 		{ "cpu.idle.state.2.disabled", "1", false },
 		{ "cpu.idle.state.3.exit_us", "2", false },
 		{ "cpu.idle.state.3.disabled", "0", false },
-		{ "cpu.idle.halt_poll_ns", "0", false },      /* of a driver that is not in use */
+		/* setting of a driver that is not in use */
+		{ "cpu.idle.halt_poll_ns", "0", false },
 		{ "cpu.idle.driver", "intel_idle", false },
 		{ "cpu.steal_percent", "0.0500", false },
 		{ "kernel.hz", "1000", false },
@@ -543,7 +544,7 @@ static void test_privilege(void **state)
 	assert_false(host_may(&tree->root, 21));
 }
 
-/* Whose packets come by others, and by which. */
+/* Devices whose packets arrive through others, and through which. */
 static void test_comes_by(void **state)
 {
 	struct host_iface ifaces[] = {

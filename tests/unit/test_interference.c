@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel's counters and clocks say of the load generator's host, tick by tick. */
+/* The kernel's counters and clocks show interference on the load generator's host, tick by tick. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ struct host {
 	struct interference_host noise;
 	struct event_memsource *queue;
 	uint64_t now;
-	uint64_t amount[NOISE_MAX]; /* of the last tick */
+	uint64_t amount[NOISE_MAX]; /* amounts of the last tick */
 	uint32_t count[NOISE_MAX];
 };
 
@@ -100,7 +100,7 @@ static void only_the_threads_cpus_count(void **state)
 	assert_true(!h.count[NOISE_STEAL] && !h.count[NOISE_SOFTIRQ]);
 	assert_false(h.noise.unread);
 	tick(&h, 5, 2);
-	assert_true(h.noise.unread); /* of a third CPU nothing is told */
+	assert_true(h.noise.unread); /* a third CPU has no counters */
 	set_stat(&h, 101, 207, 32, 90);
 	tick(&h, 1, 1);
 	assert_int_equal(h.amount[NOISE_STEAL], unit);
@@ -126,7 +126,7 @@ static void sleep_is_a_gap(void **state)
 	assert_false(h.noise.unread);
 	tick(&h, 0, 2);
 	assert_true(h.noise.unread); /* counters that can't be read are not taken for zero ... */
-	tick(&h, 1, 2); /* ... and hide nothing */
+	tick(&h, 1, 2); /* unreadable counters hide no later interference */
 	assert_true(h.noise.unread);
 	clock_virtual_slew(&h.clock, 500000);
 	tick(&h, 1, 2);
@@ -134,7 +134,7 @@ static void sleep_is_a_gap(void **state)
 	clock_virtual_slew(&h.clock, 0);
 	clock_virtual_suspend(&h.clock, 7 * NS_PER_S);
 	tick(&h, 1, 2);
-	assert_int_equal(h.count[NOISE_GAP], 2); /* of each thread */
+	assert_int_equal(h.count[NOISE_GAP], 2); /* one for each thread */
 	assert_true(h.amount[NOISE_GAP] <= 14 * NS_PER_S);
 	assert_true(h.amount[NOISE_GAP] > 14 * NS_PER_S - 1000);
 	tick(&h, 1, 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is copied into the report page, what is refused and where, and the page's pieces. */
+/* JSON that is copied into the report page, what is refused and where, and the page's pieces. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

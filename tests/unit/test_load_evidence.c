@@ -139,7 +139,7 @@ static void connections_are_compared(void **state)
 	assert_true(isnan(balance_ratio(&b)));
 	for (uint32_t i = 0; i < 1000; i++)
 		balance_add(&b, 1 + i % 10);
-	balance_add(&b, 0); /* of no connection */
+	balance_add(&b, 0); /* latency of no connection */
 	assert_true(fabs(balance_ratio(&b) - 1) < 1e-9);
 	for (uint32_t i = 0; i < 1000; i++)
 		balance_add(&b, 7);

@@ -210,7 +210,7 @@ static void test_probe(void **state)
 {
 	static const struct {
 		const char *reasons;
-		double achieved; /* of 1000 */
+		double achieved; /* rate, of 1000 asked for */
 		enum load_truth truth;
 		bool doubtful;
 	} cases[] = {

@@ -92,7 +92,7 @@ static void test_missing(void **state)
 		assert_int_equal(pass_facts(&from, &to, keys[i]), -EBADMSG);
 	}
 	to = (struct load_setup){ 0 };
-	assert_int_equal(pass_facts(&from, &to, "load.ca"), 0); /* of an earlier version */
+	assert_int_equal(pass_facts(&from, &to, "load.ca"), 0); /* a fact of an earlier version */
 	assert_null(to.config.ca_file);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a thread read and the marks that it fired, as messages. */
+/* A thread's reads and marks, joined to messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +72,9 @@ static void fires(uint32_t tid, bool end, uint64_t id)
 	marks_add_mark(marks, &m);
 }
 
-/* Of a thread: r, s: a read from the first or second socket; (, ): begin and end; !: a loss. */
+/*
+ * Plays one thread: r, s: a read from the first or second socket; (, ): begin and end; !: a loss.
+ */
 static void does(const char *what)
 {
 	for (; *what; what++) {
@@ -170,7 +172,7 @@ static void what_was_before(void **state)
 	assert_int_equal(marks_missed(marks, MARKS_OLDER), 1);
 	assert_int_equal(marks_missed(marks, MARKS_NOTHING), 2);
 	begin(false);
-	does("r()!r()"); /* what is lost was not of threads that come later */
+	does("r()!r()"); /* the loss cannot concern threads that come later */
 	born = clock_now + 1;
 	clock_now += 2;
 	does("r()");
@@ -197,7 +199,7 @@ static void what_was_before(void **state)
 	does("r");
 	born = clock_now + 1;
 	clock_now += 2;
-	does("r()"); /* of both */
+	does("r()"); /* reads from both sockets */
 	assert_int_equal(n_done, 1);
 	assert_int_equal(marks_missed(marks, MARKS_SEVERAL), 1);
 }
@@ -208,7 +210,7 @@ static void without_arrival(void **state)
 	begin(false);
 	reads(1, 5, 10, UINT32_MAX);
 	does("()");
-	reads(0, 5, 10, 1); /* whoever it was */
+	reads(0, 5, 10, 1); /* the reader does not matter */
 	assert_int_equal(n_done, 0);
 	assert_int_equal(marks_missed(marks, MARKS_ARRIVAL), 2);
 }

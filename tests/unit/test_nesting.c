@@ -272,7 +272,7 @@ static void test_threshold(void **state)
 	nesting_free(n);
 }
 
-/* What one child takes more another takes less. */
+/* One child takes as much less time as another takes more. */
 static void test_saved(void **state)
 {
 	struct nesting *n = make(&plenty);

@@ -100,7 +100,7 @@ static void test_refused(void **state)
 	assert_false(offset_to_theirs(&o, 1ULL << 62, &at));
 }
 
-/* What an agent sends may be any number: -fsanitize=undefined watches the arithmetic. */
+/* An agent may send any number: -fsanitize=undefined watches the arithmetic. */
 static void test_extremes(void **state)
 {
 	const uint64_t extremes[] = { 0, 1, (1ULL << 62) - 1, 1ULL << 62, INT64_MAX,

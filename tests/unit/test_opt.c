@@ -299,7 +299,7 @@ static void test_texts(void **state)
 	strbuf_release(&text);
 }
 
-/* Whatever the words are: a result, and a message exactly when it is a refusal. */
+/* Any words give a result, and a message exactly when they are refused. */
 static void test_any_words(void **state)
 {
 	static const char *const words[] = {

@@ -112,7 +112,7 @@ static void test_size(void **state)
 	check_numbers(parse_size, cases, ARRAY_LEN(cases));
 }
 
-/* What is written is read back as the same number, from every magnitude. */
+/* A written number is read back as the same number, from every magnitude. */
 static void test_round_trip(void **state)
 {
 	const uint64_t seed = 20240229;

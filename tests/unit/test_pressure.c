@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What all CPUs have to do, as a tree of files tells of it. */
+/* CPU pressure and load of the whole host, from a tree of files. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -18,7 +18,7 @@
 #define PATIENT_MS 20000
 #define SILENT_MS 100
 
-/* What is on the terminal behind stderr, or in the pipe in its place. */
+/* Reads the terminal behind stderr, or the pipe in its place. */
 struct screen {
 	int saved, reader;
 };
@@ -42,7 +42,7 @@ static size_t screen_read(const struct screen *screen, int wait_ms, char *text, 
 	struct pollfd ready = { .fd = screen->reader, .events = POLLIN };
 	ssize_t n = 0;
 
-	/* What was written to a terminal reaches its other end a moment later. */
+	/* Text written to a terminal reaches its other end a moment later. */
 	if (poll(&ready, 1, wait_ms) > 0 && (ready.revents & POLLIN))
 		n = read(screen->reader, text, size - 1);
 	assert_true(n >= 0);

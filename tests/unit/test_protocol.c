@@ -374,7 +374,7 @@ static void test_large_value(void **state)
 	free(data);
 }
 
-/* --- What never ends must end --- */
+/* --- Replies without an end --- */
 
 static void test_endless(void **state)
 {

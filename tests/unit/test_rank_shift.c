@@ -151,7 +151,7 @@ static void false_alarms_are_few(void **state)
 				    cases[i].seam);
 			assert_true(r.shifts >= 0.03);
 		}
-	assert_true(r.student > 0.2); /* what the shifts are for */
+	assert_true(r.student > 0.2); /* negative control: this is why shifts are used */
 }
 
 /* Something that comes and goes at random: how often is it found among seven that are noise? */

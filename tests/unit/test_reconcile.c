@@ -22,7 +22,7 @@
 #define NS_PER_S 1000000000LL
 #define HOUR (3600 * NS_PER_S)
 #define SHIFT 24
-#define TICK 8000000 /* of the counter, 2.4 GHz: 300 Hz */
+#define TICK 8000000 /* a tick's length in counts of the 2.4 GHz counter: 300 Hz */
 #define PUBLISH 2000 /* ticks that publishing takes, at the most */
 #define MULT 6990507u
 
@@ -81,7 +81,7 @@ static uint32_t mult_of(int64_t ppm)
 	return (uint32_t)(MULT + MULT * ppm / 1000000);
 }
 
-/* What the kernel publishes after the counter has gone on; *visible: when readers see it. */
+/* Publishes a timekeeper after the counter has gone on; *visible: when readers see it. */
 static struct clock_change publish(struct kernel *k, const struct clock_timekeeper *tk,
 				   uint64_t *visible)
 {
@@ -131,7 +131,7 @@ static const enum clock_domain clocks[] = {
 };
 #define CLOCKS (sizeof(clocks) / sizeof(clocks[0]))
 
-/* What was read, when, and from which clock. */
+/* One reading: its value, its time, and its clock. */
 struct reading {
 	uint64_t ticks;
 	int64_t ns[CLOCKS];
@@ -456,7 +456,7 @@ static void test_stream(void **state)
 	event_clocks_release(&in);
 }
 
-/* What is missing in a damaged file is noticed, and nothing is wrong. */
+/* Missing records in a damaged file are noticed, and no conversion is wrong. */
 static void test_damaged_stream(void **state)
 {
 	struct tally direct, read;

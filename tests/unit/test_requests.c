@@ -21,7 +21,7 @@
 #define FLOWS 3
 #define SAMPLES_MAX 4096
 
-/* Of one run: what the client has, and what the server has. */
+/* One run: the client's samples, and the server's messages. */
 struct rig {
 	struct event_sample samples[SAMPLES_MAX];
 	struct message messages[SAMPLES_MAX];
@@ -159,7 +159,7 @@ static void test_parts(void **state)
 	rig_free(rig);
 }
 
-/* What no stamp divides is nobody's. */
+/* Time that no stamp divides belongs to no part. */
 static void test_unknown(void **state)
 {
 	struct rig *rig = rig_new("3");
@@ -215,7 +215,8 @@ static void test_several(void **state)
 static void queue(struct rig *rig)
 {
 	add(rig, 1, 100, 100, 50);  /* handed 103, there 113, sent back 163, here 173, done 178 */
-	add(rig, 1, 140, 180, 30);  /* ... 183, 193, 223, 233, done 238 */
+	/* handed over 183, there 193, sent back 223, here 233, done 238 */
+	add(rig, 1, 140, 180, 30);
 	add(rig, 1, 179, 240, 30);  /* due in the moment in which the connection was nobody's */
 	join(rig);
 }
@@ -264,7 +265,7 @@ static void test_left_out(void **state)
 	rig_free(rig);
 }
 
-/* What one connection does at that time, one ns at a time. */
+/* Returns what one connection does at that time, for a comparison one ns at a time. */
 static enum request_part part_at(const struct rig *rig, uint32_t on, uint64_t at)
 {
 	for (size_t i = 0; i < rig->n; i++) {

@@ -96,7 +96,9 @@ static void test_uniform_and_exponential(void **state)
 	assert_true(fabs(squares / DRAWS - 50) < 2.5);
 }
 
-/* Of one seed, of neighbours, and of the seeds that they give: no two are the same. */
+/*
+ * Streams of one seed, of neighbouring seeds, and of seeds that they derive: no two are the same.
+ */
 static void test_derive(void **state)
 {
 	enum { SEEDS = 8, EACH = 64 };

@@ -345,7 +345,7 @@ static void dump(const struct schedule *s, const struct folder *f)
 	outfile_release(&file);
 }
 
-/* What was dumped is replayed to the ns, twice as fast and half as fast to the rounded ns. */
+/* A dumped schedule is replayed to the ns, twice as fast and half as fast to the rounded ns. */
 static void test_replay(void **state)
 {
 	struct arrival poisson = parsed("poisson"), fixed = parsed("fixed"), file;

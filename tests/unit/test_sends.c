@@ -93,7 +93,7 @@ static void many_to_one(void **state)
 	call(1, 0, 10);
 	call(1, 10, 10);
 	call(1, 20, 10);
-	packet(1, 0, 25, 5); /* of the third, not its last byte */
+	packet(1, 0, 25, 5); /* part of the third call, without its last byte */
 	expect("0@5 10@5 ");
 	packet(1, 25, 5, 6);
 	expect("0@5 10@5 20@6 ");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who holds which socket, by a tree of files. */
+/* Finds the process that holds a socket, in a tree of files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static const struct {
 } tree[] = {
 	{ "41", NULL }, { "41/fd", NULL }, { "41/fd/0", "/dev/null" },
 	{ "41/fd/3", "socket:[4294967301]" }, { "41/fd/4", "pipe:[77]" },
-	{ "42", NULL }, /* whose files can't be seen */
+	{ "42", NULL }, /* a process whose files cannot be read */
 	{ "43", NULL }, { "43/fd", NULL }, { "43/fd/9", "socket:[77]" },
 };
 

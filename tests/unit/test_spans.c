@@ -103,7 +103,7 @@ static void expect(const struct event_span *span, uint64_t begin, uint64_t end, 
 	assert_int_equal(span->cut, cut);
 }
 
-/* -- what the writer makes of edges --------------------------------------------------------- */
+/* -- edges in the writer -------------------------------------------------------------------- */
 
 static void test_blind(void **state)
 {

@@ -157,7 +157,7 @@ static void other_refusals(void **state)
 	assert_int_equal(holm_adjust(y, 2, out), -EINVAL);
 }
 
-/* What the paper's formulas mean, and its example (USENIX ATC'19, section 2.2). */
+/* The meaning of the paper's formulas, and its example (USENIX ATC'19, section 2.2). */
 static void ranks_of_the_paper(void **state)
 {
 	struct order_stat_ranks r;

@@ -205,7 +205,7 @@ static void in_parts(void **state)
 	assert_int_equal(stream_skip(&s, 1), STREAM_END);
 }
 
-/* What is usually long takes few looks, however long it is. */
+/* A long line needs few looks, however long it is. */
 static void long_lines(void **state)
 {
 	static char text[60000];

@@ -76,7 +76,7 @@ static void test_what_a_timekeeper_has_not(void **state)
 	assert_false(timekeeper_is_valid(&tk));
 }
 
-/* ---- what is not known ---- */
+/* ---- unknown times ---- */
 
 static void test_unknown(void **state)
 {

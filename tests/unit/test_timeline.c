@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a CPU's events become: spans that nest, go on where their task does, and end in a loss. */
+/* A CPU's events become spans that nest, go on where their task does, and end at a loss. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -253,7 +253,7 @@ static void test_loss(void **state)
 	       "0 task app (20/20)0 1800-9000 cut\n"); /* it may have run and left otherwise */
 }
 
-/* What it interrupted isn't known before it ends, and an interrupt may be in a softirq. */
+/* The interrupted activity is unknown until the interrupt ends; it may be a softirq. */
 static void test_loss_in_interrupt(void **state)
 {
 	(void)state;

@@ -527,7 +527,7 @@ static void too_many_rows_are_counted(void **state)
 	watch_free(w);
 }
 
-/* What a checksum can't catch: payloads of the right size with numbers that cannot be. */
+/* A checksum cannot catch payloads of the right size with impossible numbers. */
 static void nonsense_is_refused(void **state)
 {
 	struct watch *w = new_watch(0);

@@ -260,7 +260,7 @@ static void test_shares(void **state)
 	}
 }
 
-/* --- What isn't taken --- */
+/* --- Refused settings --- */
 
 static void test_refused(void **state)
 {

@@ -284,7 +284,8 @@ def order_checks():
                 continue
             for level in (0.95, 0.99):
                 for side in (0, 1, 2):  # both, lower, upper
-                    miss = (1 - level) / (2 if side == 0 else 1) * (1 + 1e-9)  # of two equal ones
+                    # the smaller of two equal values
+                    miss = (1 - level) / (2 if side == 0 else 1) * (1 + 1e-9)
                     cdf = st.binom.cdf(np.arange(n + 1), n, q)
                     sf = st.binom.sf(np.arange(-1, n + 1), n, q)  # [k]: P(B >= k)
                     lo = max([r for r in range(1, n + 1) if cdf[r - 1] <= miss], default=0)

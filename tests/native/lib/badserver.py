@@ -134,7 +134,7 @@ def reset(after):
             c.answer(1)
         if not c.requests(1):
             return
-        # What was answered has to be read before the reset throws it away.
+        # The reset would discard an unread reply: wait until the client has read it.
         time.sleep(0.05)
         c.peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     return behave

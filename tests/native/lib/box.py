@@ -8,7 +8,7 @@ import time
 from lib import frames, netns
 
 HOLD_S = 0.02
-PRIORITY = 3    # of a gate: ahead of whatever else runs here, but of no client or server
+PRIORITY = 3    # a gate's priority: above unrelated processes, below clients and servers
 # The sender takes what is late for late, and not for lost.
 SETTINGS = {"tcp_reordering": "300", "tcp_recovery": "0", "tcp_early_retrans": "0"}
 
@@ -40,7 +40,7 @@ class Box:
             thread.start()
 
     def forward(self, source, target):
-        os.sched_setaffinity(0, {0})    # what one CPU sends arrives in order
+        os.sched_setaffinity(0, {0})    # frames that one CPU sends arrive in order
         while not self.ended:
             try:
                 frame, (*_, kind, _, _) = self.wires[source].recvfrom(1 << 16)
@@ -55,7 +55,8 @@ class Box:
                     self.wires[target].send(frame)
 
     def passes(self, frame):
-        """Of the sender's: a message that was sent again is none of ours, and is dropped."""
+        """Returns whether a sender's frame passes. Drops messages that TCP sends again: the test
+        sent none twice."""
         seq, data = frames.payload(frame)
         if not data:
             return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is left in the kernel: BPF objects that no process holds, and receive timestamps."""
+"""Finds what is left in the kernel: BPF objects that no process holds, and receive timestamps."""
 import contextlib
 import ctypes
 import glob
@@ -135,14 +135,15 @@ def _counts(fd):
 
 
 def empty_run_ns():
-    """What the statistics themselves take of a run: a program that does nothing."""
+    """Returns the ns that the kernel's statistics themselves add to a run, by a program that does
+    nothing."""
     code = ctypes.create_string_buffer(bytes.fromhex("b7000000000000009500000000000000"))
     words = ctypes.create_string_buffer(b"GPL\0")
     fd = _bpf(BPF_PROG_LOAD, "IIQQ", BPF_PROG_TYPE_SOCKET_FILTER, 2, ctypes.addressof(code),
               ctypes.addressof(words))
     packet = ctypes.create_string_buffer(64)
     least, before = float("inf"), (0, 0)
-    for _ in range(20):     # what interrupts a run counts along
+    for _ in range(20):     # an interrupt during a run counts as part of it
         _bpf(BPF_PROG_TEST_RUN, "IIIIQQII", fd, 0, 64, 0, ctypes.addressof(packet), 0, 500, 0)
         now = _counts(fd)
         least = min(least, (now[0] - before[0]) / (now[1] - before[1]))

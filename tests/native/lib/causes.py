@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What is known to have delayed each message (from the log of who did it, lib/mini.py), and how well
-an explanation of the same messages agrees.
+Compares the true cause of each message's delay, from the injecting server's log (lib/mini.py), with
+diagnose's explanation of the same messages.
 
 Only the time of injected causes is judged. What else this machine did meanwhile is in no log: it
 counts neither for nor against, as long as it isn't told as a cause that can be injected.
@@ -13,18 +13,19 @@ from lib.intervals import clip, length, minus, union
 
 # Told of a message in which it was not injected, one of these is wrong.
 INJECTABLE = ("stopped", "throttled", "lock", "page-fault", "head-of-line", "numa", "io-wait")
-NAMELESS = ("stopped", "page-fault")    # who ended these may be told, or not
+NAMELESS = ("stopped", "page-fault")    # the task that ended these may be named, or not
 NAMED = ("cpu-wait", "lock", "head-of-line", *NAMELESS)
-ERROR = 0.05            # of the cause's time
-FLOOR = 0.05            # of the latency: what is less is not looked for, nor held against it
+ERROR = 0.05            # share of the cause's time that may be wrong
+# share of the latency; smaller parts are neither required nor counted as wrong
+FLOOR = 0.05
 FLOOR_NS = 50_000
-EXACT = 0.95            # of the findings: within ERROR
+EXACT = 0.95            # share of findings whose error is at most ERROR
 PRECISION = RECALL = CULPRIT = 0.95
 COVERAGE_MEDIAN, COVERAGE_MIN = 0.96, 0.8
 THROTTLED_NS = 2_000_000    # a gap in the server's own work that only a quota makes, if there is one
 
 WITHIN_NS = 5_000_000   # between the stretches of a burst
-AROUND_NS = 50_000      # of a burst: until its first look at the clock, and since its last
+AROUND_NS = 50_000      # ns until a burst's first reading of the clock, and after its last one
 
 Told = collections.namedtuple("Told", "ns culprits")
 
@@ -55,7 +56,7 @@ class Truth:
         self.sets = {}      # tid: {cause: its times}; of the earlier ones nothing is in a later one
         for tid in log.ready["tids"]:
             self.sets[tid] = self._sets(tid, hog and hog[1], idle)
-        # What a hog or a quota may be told to have taken at most, where that is more.
+        # The most time of a cause that diagnose may report, where that exceeds the injected time.
         self.most = {"cpu-wait": bursts(hog[1]) if hog else []}
         self.idle = idle
         # Work waits, and its core idles: it may not run. Between two requests it notes no gap.
@@ -136,7 +137,7 @@ class Truth:
 
 
 def told(example, cause, only=None):
-    """What an example says of a cause; `only`: the time of that culprit."""
+    """Returns the Told of a cause in an example; `only` limits its time to that culprit's."""
     parts = [part for part in example["parts"] if part["cause"] == cause]
     culprits = [c for part in parts for c in part["culprits"] if only in (None, c["tid"])]
     return Told(sum(c["ns"] for c in culprits) if only else sum(part["ns"] for part in parts),
@@ -144,11 +145,12 @@ def told(example, cause, only=None):
 
 
 class Score:
-    """Of the findings: a message and a cause of it."""
+    """Counts right, missed and false findings; a finding is a message and one cause of its
+    delay."""
 
     def __init__(self):
         self.found, self.missed, self.false, self.errors, self.culprits = [], [], [], [], []
-        self.unknown = 0        # of no request of the log
+        self.unknown = 0        # messages that match no request of the log
         self.affected = {}      # message: its coverage
 
     def judge(self, truth, one, example, granularity):

@@ -53,7 +53,7 @@ class Group:
 
 
 def throttle(pid, name):
-    """What the process may have: 10 ms of each 100."""
+    """Moves the process into a new group with a CPU quota of 10 ms in each 100 ms."""
     if os.path.exists(f"{CPU_V1}/cpu.cfs_quota_us"):
         folder = _make(CPU_V1, name)
         write(f"{folder}/cpu.cfs_quota_us", "10000")

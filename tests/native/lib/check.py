@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a test says: what was expected, what was seen, and whether the check itself can fail."""
+"""Checks for tests: each failure names the expected and the seen value, and must_fail() proves that
+a check can fail."""
 import functools
 import os
 import sys
@@ -49,8 +50,8 @@ def must_fail(what, check, *args):
     raise Unexpected(f"negative control: the check let {what} pass")
 
 
-TRIES = 3       # of a case that depends on its environment: the first, and two more
-STOLEN = 0.01   # of the CPUs' time
+TRIES = 3       # attempts of a case that depends on its environment: the first, and two more
+STOLEN = 0.01   # share of the CPUs' time that the hypervisor may take
 
 
 class Disturbed(Unexpected):
@@ -65,7 +66,7 @@ def cpu_ticks():
 
 
 def missed_before():
-    """What the control had missed when this case began."""
+    """Returns how many packets the control had missed when this case began."""
     return _missed_before
 
 
@@ -99,7 +100,7 @@ def environment(reason):
             for left in reversed(range(TRIES)):
                 try:
                     return case(*args)
-                except Exception as e:  # what came too late shows as many kinds of them
+                except Exception as e:  # a delay outside of hostlat can raise any kind of exception
                     process.end_all()
                     if left:
                         print(f"again {name_of(case, args)}: {told(e)} (environment: {reason})",
@@ -115,7 +116,7 @@ def environment(reason):
     return decorate
 
 
-# Of programs that may run beside others: whose limits of time others' work may pass.
+# For programs that may run beside others: the others' work can exceed their time limits.
 busy = environment("a server, a client or hostlat may have no CPU for so long that it goes otherwise")
 
 

@@ -38,7 +38,7 @@ class Seen:
         return self.of(self.peers[0])
 
     def share(self, name, end=None):
-        """Of the time that is known."""
+        """Returns that limit's share of the time whose limit is known."""
         times = (end or self.sender())["time_ns"]
         return (times[name] or 0) / max(1, sum(times[each] or 0 for each in TIMES))
 

@@ -38,7 +38,7 @@ class Control:
             self.cookies[name] = int.from_bytes(value, "little"), inside
 
     def remove(self, name):
-        """What it missed so far stays in missed()."""
+        """Detaches the control's program; missed() still counts what it missed so far."""
         if name in self.cookies:
             self.gone += self.missed_in([name])
             del self.cookies[name]

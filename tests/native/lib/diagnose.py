@@ -10,7 +10,7 @@ LIMIT_S = 120
 
 
 class Diagnosis:
-    """What it says of the n slowest messages."""
+    """Runs diagnose on a recording; holds its document and the n slowest messages."""
 
     def __init__(self, file, n, *options, code=0):
         done = subprocess.run([HOSTLAT, "diagnose", file, "--json", "--slowest", str(n), *options],

@@ -11,8 +11,8 @@ import tempfile
 from lib import check, netns, process, trace
 from lib.trace import HOSTLAT
 
-AHEAD = "nice", "-n", "-10"     # of whatever else runs here
-PRIORITY = 5    # of the load: ahead of the recorder, behind the servers
+AHEAD = "nice", "-n", "-10"     # priority above unrelated processes
+PRIORITY = 5    # the load's priority: above the recorder, below the servers
 PARTS = "client", "network", "server", "unexplained"
 LIMIT_S = 120
 
@@ -65,7 +65,7 @@ class Explain:
         check.equal("what it prints is result.json", out, text)
         check.true("a page", os.path.getsize(self.path("report.html")) > 0)
         self.document = json.loads(text)
-        # what is wrong with the load is in the evidence
+        # the evidence says what is wrong with the load
         self.reasons = {reason["code"]: reason.get("evidence", "")
                         for reason in self.document.get("reasons", [])}
         self.requests = self.document["diagnose"]["requests"]
@@ -75,7 +75,7 @@ class Explain:
             for row in self.requests["each"]]
 
     def running(self):
-        """What its processes do, if it hangs."""
+        """Returns the state of explain's processes, for a failure message if it hangs."""
         found, pid = [], self.process.pid
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
             children = f.read().split()
@@ -91,7 +91,7 @@ class Explain:
         return os.path.join(self.folder.name, name)
 
     def samples(self):
-        """Of all requests, by the load's own recording."""
+        """Returns the samples of all requests from the load's own recording."""
         path = self.path("samples.csv")
         subprocess.run([HOSTLAT, "load", "--from", self.path("client.hlat"), "--samples", path],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,

@@ -16,7 +16,7 @@ def union(pairs):
 
 
 def clip(pairs, begin, end):
-    """What of a set lies between."""
+    """Returns the parts of a set's intervals that lie between begin and end."""
     i = max(0, bisect.bisect_right(pairs, begin, key=lambda pair: pair[0]) - 1)
     out = []
     while i < len(pairs) and pairs[i][0] < end:
@@ -28,7 +28,7 @@ def clip(pairs, begin, end):
 
 
 def minus(pairs, others):
-    """What is in one set and not in the other."""
+    """Returns the parts of one set that are not in the other."""
     out = []
     for begin, end in pairs:
         for a, b in clip(others, begin, end):

@@ -15,7 +15,8 @@ import time
 from lib import causes, check, mini, netns, process, servers, trace
 from lib.intervals import clip, length, minus, union
 
-PRIORITY = 20       # of who injects, and of the load: it knows until when
+# priority of the injecting process and of the load, both of which end by themselves
+PRIORITY = 20
 RATE = 1000
 LIMIT_S = 120
 

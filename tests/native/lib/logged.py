@@ -21,15 +21,16 @@ Call = collections.namedtuple("Call", "kind port tid before after offset bytes n
 # Two readings of the clock with nothing between them but one end of a system call, hostlat's program
 # and the tracepoint that it is at: so many times what a system call takes that does nothing.
 NEAR, FAR = 10, 30
-FAR_SHARE = 0.01    # of the pairs may be further apart than FAR: something else had the CPU
-EXPOSED = NEAR      # ... and what is so much longer than a null call meets so much more of it
+# share of the pairs that may be further apart than FAR: another process had the CPU
+FAR_SHARE = 0.01
+EXPOSED = NEAR      # null calls; a longer call is interrupted in proportion to its length
 
 
 STOP_LIMIT_S = 120
 
 
 def null_ns(calls):
-    """What a system call that does nothing took in this run, at the median."""
+    """Returns the median time of an empty system call in this run, in ns."""
     return statistics.median(call.null for call in calls)
 
 

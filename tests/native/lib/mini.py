@@ -59,7 +59,7 @@ class Hog:
 
 
 class Log:
-    """What mini says."""
+    """Reads and checks what the mini server prints."""
 
     def __init__(self, ready, document):
         self.ready = ready
@@ -70,7 +70,7 @@ class Log:
             self.by_tid[one.tid].append(one)
 
     def at(self, tid, ns):
-        """What that thread read at that time; None: nothing."""
+        """Returns what that thread read at that time; None if nothing."""
         own = self.by_tid[tid]
         i = bisect.bisect_left(own, ns - SLACK_NS, key=lambda one: one.read)
         return own[i] if i < len(own) and own[i].entry - SLACK_NS <= ns else None

@@ -140,5 +140,5 @@ def every():
 
 
 def two():
-    """Of those, loopback v4 and veth v6."""
+    """Returns two of these networks: loopback over IPv4 and veth over IPv6."""
     return every()[::3]

@@ -41,7 +41,8 @@ class Parts:
 
 
 class Oracle:
-    """Of one recording; `kept`: what keeps a thread from an idle core for long."""
+    """Explains the messages of one recording independently of diagnose. `kept` is the cause that
+    keeps a thread from an idle core for long."""
 
     def __init__(self, t, kept="core-stall"):
         self.t = t
@@ -181,7 +182,7 @@ class Oracle:
         return parts
 
     def _reference(self):
-        """What the middle fifth of the messages has of each cause, at the median."""
+        """Returns each cause's median time in the middle fifth of the messages."""
         middle = [self.parts(m) for m in self.by[len(self.by) * 2 // 5:len(self.by) * 3 // 5]]
         names = {cause for parts in middle for cause in parts.ns}
         return {name: sorted(parts.ns[name] for parts in middle)[len(middle) // 2]

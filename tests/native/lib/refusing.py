@@ -14,7 +14,7 @@ from lib import check
 GUEST = "guest" in sys.argv[1:]
 KERNEL = ".".join(os.uname().release.split(".")[:2])
 REFUSE = os.environ.get("REFUSE", "build/tests/native/refuse.so")
-# What hostlat and libbpf load to find out what the kernel has; a hook's refusal meets these, too.
+# Programs that hostlat and libbpf load to probe the kernel; a hook's refusal hits these, too.
 TRIALS = {"hostlat_try", "hostlat_empty", "libbpf_nametest", ""}
 # Commands of bpf(2) that read maps and say what an object is: hostlat cannot even look for less.
 ESSENTIAL = {"command=1", "command=2", "command=3", "command=5", "command=15"}
@@ -114,7 +114,7 @@ def tabled(command, case):
     return run
 
 
-HEAD = f"""# What is refused, and what it costs
+HEAD = f"""# Refused programs and maps, and what is lost without them
 
     make long       # or HOSTLAT_LONG=1 HOSTLAT_RESULTS=docs/results, of the tests matrix_*
 

@@ -27,8 +27,8 @@ http {{
 """
 
 
-FILE_BYTES = 1 << 30    # of zeros
-AHEAD = "chrt", "--fifo", "10"  # of what else runs on this machine
+FILE_BYTES = 1 << 30    # size of the file of zeros
+AHEAD = "chrt", "--fifo", "10"  # priority above unrelated processes on this machine
 
 # Program and URL's scheme.
 KINDS = {
@@ -74,7 +74,7 @@ def certificate(folder, *names):
 
 
 def tls_of(folder):
-    """What makes nginx speak TLS."""
+    """Returns nginx's settings for TLS."""
     cert, key = certificate(folder)
     return f" ssl; ssl_certificate {cert}; ssl_certificate_key {key}"
 

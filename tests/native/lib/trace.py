@@ -25,7 +25,7 @@ RECEIVE, BACKLOG, APPLICATION, TRANSMIT, PACED = 1, 2, 3, 4, 5
 
 
 def tid(what):
-    """Of "comm (pid/tid)"; 0 of what is no task."""
+    """Returns the tid in "comm (pid/tid)"; 0 if the text names no task."""
     found = re.search(r"/(\d+)\)$", what)
     return int(found[1]) if found else 0
 
@@ -67,7 +67,7 @@ class Recording:
 
 
 class Trace:
-    """What is in a recording."""
+    """Reads a recording: its messages, spans and losses."""
 
     def __init__(self, file, code):
         done = subprocess.run([TRACE, file], capture_output=True, text=True, check=False,
@@ -89,7 +89,7 @@ class Trace:
                 self.base[span.core].append(span)
 
     def counted(self, what, reason):
-        """Of the document's losses or what was excluded."""
+        """Returns the count of a reason in the document's losses or exclusions."""
         return sum(row["count"] for row in self.document[what] if row["reason"] == reason)
 
     def _flow(self, words):

@@ -67,5 +67,6 @@ def outweigh_others():
 
 
 def hog(cpu, seconds, name):
-    """Of higher priority than whatever else may run here: it is what a reader waits for."""
+    """Occupies a CPU at a priority above unrelated processes: it is what the reader must wait
+    for."""
     return process.start(["nice", "-n", "-5", HOG, cpu, seconds, name])

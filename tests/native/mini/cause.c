@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the server does to itself, and notes. */
+/* Causes of delay that the server inflicts on itself and logs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -24,7 +24,7 @@
 #define FAR_NODE 1u
 #define FAR_LIMIT_NS (60 * NSEC_PER_SEC)
 
-static _Atomic uint32_t wanted_us;	/* of the helper */
+static _Atomic uint32_t wanted_us;	/* how long the helper must hold the lock */
 static _Atomic uint32_t held;		/* the lock: 1 while the helper has it */
 static _Atomic uint32_t taken;		/* how often it had it */
 static char *pages;

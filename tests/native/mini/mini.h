@@ -37,8 +37,8 @@ struct options {
 	unsigned int rounds, gap_us;	/* one request in each, at planned times */
 	unsigned int every;		/* one round of so many is a bad one; 0: none */
 	unsigned int burst;		/* in it: so many requests at once on one connection */
-	unsigned int behind;		/* ... then so many, each on another connection */
-	unsigned int apart_us;		/* ... that much later */
+	unsigned int behind;		/* requests behind it, each on another connection */
+	unsigned int apart_us;		/* time between the request and those behind it */
 	unsigned int service_us;
 	unsigned int behind_us;		/* service of those behind */
 	unsigned int cause_us;
@@ -46,13 +46,13 @@ struct options {
 	bool before;			/* it happens before its first request is read, not after */
 };
 
-/* What travels, both ways. */
+/* The message that travels both ways. */
 struct request {
 	uint32_t conn, seq;
 	uint32_t service_us;
 	uint32_t now_us;	/* cause: in this one's service */
-	uint32_t next_us;	/* ... before the next one's read */
-	uint32_t number;		/* of the log */
+	uint32_t next_us;	/* cause: before the next request is read */
+	uint32_t number;		/* its number in the log */
 	uint8_t pad[40];
 };
 
@@ -101,7 +101,7 @@ void log_injected(enum cause cause, uint32_t tid, uint32_t culprit, uint64_t beg
 /* On the CPU for that long; where it did not go on is logged as CAUSE_GAP. */
 void spin(uint64_t ns);
 
-/* What opt.cause says, for the calling thread. */
+/* Starts what opt.cause names, for the calling thread. */
 void causes_begin(void);
 uint32_t cause_helpers(void);	/* threads that it needs */
 void cause_now(uint32_t us);
