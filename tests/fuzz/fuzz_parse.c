@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any text through every parser of numbers and addresses, and as a command line through the option
- * parser. What is accepted must survive being written and read again.
+ * Passes any text through every parser of numbers and addresses, and as a command line through the
+ * option parser. What is accepted must survive being written and read again.
  */
 #include <stdlib.h>
 #include <string.h>

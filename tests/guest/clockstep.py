@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In the guest: clockstep.py HOSTLAT FROZEN CLOCKSTEP
+"""Proves that stamps survive clock steps; runs in the guest: clockstep.py HOSTLAT FROZEN CLOCKSTEP
 
 While the clock jumps by an hour and back, and TAI by 37 s, no latency from the kernel's real-time
 stamps is above 10 s, and next to none is missing. FROZEN is hostlat built to keep the offset that it

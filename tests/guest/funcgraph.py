@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-In the guest: `record --activity funcgraph` has the kernel's functions in the messages' windows,
-nested in what the CPUs did; what was lost is blind; and the tracer is as it was before.
-"""
+"""Proves, in the guest, that `record --activity funcgraph` stores the kernel's functions in the
+messages' windows, nested in the CPUs' activity; that lost functions are not recorded time; and that
+the tracer is as before. Controls: a function that crosses others, and messages without more to
+copy, must fail."""
 import collections
 import os
 import signal

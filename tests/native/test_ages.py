@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sends 50 ms apart, read 10 ms later: the oldest byte is 60 ms old, the youngest 10."""
+"""Proves the oldest and the youngest age of a read: of two sends 50 ms apart, read 10 ms later, the
+oldest byte is 60 ms old, the youngest 10 ms. Control: with one packet per read both ages are
+equal."""
 from lib import check, netns, watch
 
 N = 20

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Before the stack: interrupts, polls, GRO and the backlog, over a veth pair with GRO, which then has a
-NAPI of its own. What is counted agrees with the kernel's counters, and a delay is in its own step.
-In a guest ("guest"), also over virtio network cards, which have interrupts.
-"""
+"""Proves that the steps before the stack (interrupts, polls, GRO and the backlog) agree with the
+kernel's counters, and that a delay lands in its own step. A count that lacks one packet must fail.
+Traffic runs over a veth pair with GRO, which then has a NAPI of its own. In a guest ("guest"), also
+over virtio network cards, which have interrupts."""
 import contextlib
 import os
 import re

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
---backend: tracepoints and functions count the same packets, and put a stage at the same time. What
-a kernel lacks of the one that is asked for, it says.
-"""
+"""Proves that --backend tracepoints and --backend functions count the same packets and put a stage
+at the same time. Each backend is the other's control. hostlat names what the kernel lacks of the
+backend that is asked for."""
 import subprocess
 import sys
 

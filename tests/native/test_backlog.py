@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-A segment that waits in its socket's backlog: the time is the step to `socket`, and no part of
-`transport`. Payload that comes while a connection opens or closes has no time at `socket`: a loss
-with a name, and measured at the other stages.
+"""Proves that the time that a segment waits in its socket's backlog is the step to `socket`, and no
+part of `transport`. Control: a run without waits must fail the same check. Payload that comes while
+a connection opens or closes has no time at `socket`: it is a named loss there, and measured at the
+other stages.
 
 A receive call holds the socket's lock while it copies. Here it copies to a page that is missing:
 userfaultfd keeps the call there until the test fills the page. What is sent meanwhile enters TCP

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Requests are delayed on purpose, and it is noted by whom and when. What is said of the same
-messages has to agree: the cause, how long, who.
-"""
+"""Proves that `diagnose` names the cause, the length and the culprit of delays that a server
+injects and logs. Controls: the same recording without the cause, with a lost message, or with
+exchanged causes must fail the comparison."""
 import collections
 import json
 import os

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-A recording's clock parameters against readings that were taken meanwhile: each reading of TSC,
-REALTIME, TAI and sched_clock, converted, is the monotonic time at which it was taken,
-within the bound that the recording gives; most of them are known.
-"""
+"""Proves that a recording's clock parameters convert readings taken meanwhile: TSC, REALTIME, TAI
+and sched_clock become the monotonic time at which they were taken, within the recording's bound,
+and most are known. Control: readings that are a millisecond off must fail."""
 import os
 import signal
 import subprocess

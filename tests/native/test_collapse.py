@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-TCP that collapses its receive queue makes new buffers of its packets, without their stamps: each
-packet is still counted once, and is as old as it was.
-"""
+"""Proves that packets whose receive queue TCP collapses are still counted once and keep their age,
+though TCP makes new buffers for them, without stamps. Control: without a collapse, and with
+exchanged ages."""
 import os
 import socket
 import time

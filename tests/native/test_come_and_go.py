@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Network namespaces and interfaces that come and go during one run: each packet is counted once, by
-the right names, and what is gone is kept by nobody.
-"""
+"""Proves that each packet is counted once and under the right name while network namespaces and
+interfaces come and go, and that none of them is held open once it is gone."""
 import glob
 import os
 import socket

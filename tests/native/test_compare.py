@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-A server that takes 20 requests of a connection at a time, and then the same one that takes 2: those
-of the other connections wait for less. `compare` has to say so, of what, and by how much: the
-server's own log knows. Of the same server twice it has to say nothing.
-"""
+"""Proves that `compare` names the cause and the size of an improvement: a server takes 20 requests
+of a connection at a time, then 2, so that other connections wait for less. The server's own log has
+the truth. Controls: the recordings exchanged, half the drop, and the same server twice."""
 import json
 import subprocess
 

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-The CPU time that `hostlat conns` takes is below its limit, and is what it says: its own against a
-control group in which nothing else runs, its programs' against the kernel's statistics of the same
-time (net of what they take themselves), which it doesn't use. That no window is above the limit
-while costs stay as they are is shown by the simulation (tests/sim); here they don't: others that use
-the caches make each event dearer, which the budget learns afterwards.
-"""
+"""Proves that `hostlat conns` uses less CPU time than its limit, and reports it correctly. The
+references: a control group in which nothing else runs, for its own time; the kernel's run-time
+statistics (net of their own cost), which it does not use, for its programs. Wrong shares must fail.
+That no window exceeds the limit at constant costs is shown by the simulation (tests/sim), not here:
+other programs that use the caches make each event dearer, which the budget learns afterwards."""
 import bisect
 import contextlib
 import json

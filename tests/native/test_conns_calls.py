@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""
-The log of single calls, against a program that notes when each of its calls began and returned:
-every call is in it, none twice, with its bytes and its time; what is left out is counted.
-"""
+"""Proves that the log of calls has every call once, with its bytes and its time, against a program
+that notes when each of its calls began and returned; calls that are left out are counted. Control:
+a log with one call more must fail."""
 import json
 import os
 import socket

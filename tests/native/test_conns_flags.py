@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-`conns` beside another program that asks for round trips of sockets (TCP-BPF): it takes back only
-what it has asked for itself, so that the other one is told of round trips before, during and after;
-and a connection that only hostlat asked for is as before when it has ended, or was killed.
-"""
+"""Proves that `conns` and another program (TCP-BPF) can ask for round trips of the same sockets.
+hostlat takes back only its own requests, so the other program gets round trips before, during and
+after; a connection that only hostlat asked for is as before when hostlat ends or is killed."""
 import contextlib
 import os
 import socket

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A pass over connections from before tells of each one once, also if others end while it pauses:
- * an iterator then passes over as many. What one that was quiet does first is counted, all of it;
- * and each record is complete, also of those that call while hostlat begins. Short connections that
- * no pass has met, more than hostlat has places for, leave room for the next one.
+ * Proves that a pass over existing connections reports each one once, also if others end while it
+ * pauses: an iterator then skips as many. The first traffic of an idle connection is counted
+ * completely, and each record is complete, also for connections that call while hostlat begins.
+ * Short connections that no pass has met, more than hostlat has places for, leave room for the next
+ * one.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Problems that connections have together, of real ones whose truth the scenarios know: a proxy that
-starves one while another waits, small messages spread over connections whose losses timers find,
-incast. Each is told of those that have it; proxies and pools have controls of which none is told.
-"""
+"""Proves that problems shared by several connections are found and reported for the connections
+that have them: a proxy that starves one while another waits, small messages spread over connections
+whose losses timers find, incast. The scenarios know the truth. Controls: proxies and pools without
+the problem, for which none may be reported."""
 import json
 import os
 import subprocess

@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""
-Two recordings, each with one end of the connections only and a clock of its own: what is said of
-the joined ends is what is said of the two where one recording has both. The recordings are of two
-runs at the same time, with intervals of their own; of each, one namespace is kept.
-"""
+"""Proves that two recordings, each with one end of the connections and a clock of its own, give the
+same findings for the joined ends as one recording with both ends. The recordings are of two runs at
+the same time, with intervals of their own; of each, one namespace is kept."""
 import contextlib
 import json
 import os

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The independent count of packets: it agrees with the kernel's, and only what it misses is excused."""
+"""Proves that the independent count of packets agrees with the kernel's, and that only packets that
+it misses are excused. Controls: one packet less and one packet more must fail."""
 import os
 import socket
 

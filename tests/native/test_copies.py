@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Datagrams that the kernel makes of one packet, segments and copies, have that packet's times. Where a
-copy is told from an older packet at its address, it is lost, not measured with the older one's times.
-"""
+"""Proves that datagrams that the kernel makes of one packet, segments and copies, have that
+packet's times. Where a copy is recognized by an older packet at its address, it is lost, not
+measured with the older packet's times. Controls: one packet per send, and one copy less, must
+fail."""
 import contextlib
 import os
 import socket

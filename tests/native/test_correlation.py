@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-`explain` while something takes the server's CPU now and then, at random: the requests' quantile
-goes with what their reader waited for a CPU and with the pressure on the CPUs. At random, because of
-two things with one rhythm nobody can tell whether one makes the other. That nothing is told where
-nothing is, unit / rank_shift shows: on a real host with few CPUs there always is some pressure.
-"""
+"""Proves that `explain` finds that a quantile of the latency follows the reader's waits for a CPU
+and CPU pressure, while bursts take the server's CPU at random times. (With two things of one rhythm
+nobody can tell whether one makes the other.) unit / rank_shift is the control without an effect: a
+real host with few CPUs always has some pressure."""
 import contextlib
 import json
 import os

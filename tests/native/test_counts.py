@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every payload packet is counted exactly once at every stage: loopback and veth, v4 and v6."""
+"""Proves that every payload packet is counted exactly once at every stage: loopback and veth, v4
+and v6. Controls: one packet less must fail, and a filter for another socket must count none."""
 from lib import check, netns, watch
 
 N = 10000 if check.LONG else 4000

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-More reading threads than there are places for their states: none is lost by default, and with the
-least memory those that find no place are counted.
-"""
+"""Proves that with more reading threads than places for their states none is lost by default; with
+the least memory, threads without a place are counted."""
 import os
 import socket
 import threading

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-A device's NAPI is polled by a timer only (napi_defer_hard_irqs, gro_flush_timeout): requests wait in
-its ring. No tracepoint tells when they came there, so it is no part of a message: `explain` has it
-as the network's, and `diagnose` names no cause for it. When it was polled the kernel's tracer says.
-"""
+"""Proves that requests that wait in the ring of a device whose NAPI only a timer polls
+(napi_defer_hard_irqs, gro_flush_timeout) are the network's in `explain`, and get no cause in
+`diagnose`. No tracepoint tells when they came to the ring, so that time is no part of a message;
+the kernel's tracer tells when it was polled. Control: a device that is polled when a packet
+comes."""
 import bisect
 import collections
 import os

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares doctor's report with other sources on the same machine, with and without privileges."""
+"""Proves that doctor's report agrees with other sources on the same machine, with and without
+privileges. Control: the report of another state must fail."""
 import ctypes
 import gzip
 import json

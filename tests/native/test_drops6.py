@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Datagrams dropped behind IPv6 extension headers are counted with their reason, by their port."""
+"""Proves that datagrams that are dropped behind IPv6 extension headers are counted with their
+reason and port."""
 import os
 import socket
 import struct

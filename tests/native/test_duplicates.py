@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Payload that TCP has received before is no drop: it is excluded, of the interface it came by."""
+"""Proves that payload that TCP has already received is no drop: it is excluded, under the interface
+by which it came. Control: another interface excludes none."""
 import contextlib
 import os
 import socket

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-`explain` on real servers: its slowest requests are joined to the server's messages, and each one's
-parts sum to its latency. Client, network and server are stopped in turn for 20 ms: what the
-requests waited for it lands in that part, and not in another.
+"""Proves that `explain` joins the slowest requests of real servers to the server's messages, with
+parts that sum to each latency. Client, network and server are stopped in turn for 20 ms: the
+requests' wait must land in that part; checking for another part must fail.
 
 What counts are the requests that were due while something was stopped, 5 ms before its end or
 earlier: what each one waited is the time from when it was due to that end. That is a lower bound:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-The limits of the connections in `explain`: servers that limit them in a known way (lib/limited.py)
-are told from such that don't, and the thread that they waited for did what it is known to do.
-`compare` finds the difference of two runs, and no other one between two alike.
-"""
+"""Proves that `explain` tells servers that limit their connections in a known way (lib/limited.py)
+from others, and that the thread that they waited for did what it is known to do. `compare` finds
+the difference of two such runs; the control is two runs that are alike, in which it must find
+none."""
 import contextlib
 import json
 import os

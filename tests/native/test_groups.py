@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--by: each packet is in one group, by the right name; what finds no place is in the overflow."""
+"""Proves that --by puts each packet into one group, under the right name; packets without a place
+are in the overflow. Control: exchanged groups must fail."""
 import fcntl
 import os
 import socket

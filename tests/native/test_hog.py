@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hog on the reader's CPU is named and charged; the same hog on another CPU is not."""
+"""Proves that a hog on the reader's CPU is named and charged. Control: the same hog on another CPU
+is not."""
 import os
 import threading
 import time

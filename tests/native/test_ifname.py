@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
---ifname: a packet is of the interface it came by, a bridge's port and a renamed one too; others are
-refused.
-"""
+"""Proves that --ifname counts a packet under the interface by which it came, also a bridge's port
+and a renamed interface; other names are refused."""
 import os
 import subprocess
 

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-memcached and nginx under `hostlat load` are held up on purpose: stopped, or kept from their CPU by
-another program that notes its own times. What `diagnose` says of each message has to agree with
-these, and each request of the load that surely waited is one that it tells of.
-"""
+"""Proves that `diagnose` finds delays of memcached and nginx under `hostlat load`: they are
+stopped, or kept from their CPU by another program that notes its own times. Each request of the
+load that surely waited must be explained; leaving out a tenth of them must fail."""
 import sys
 
 from lib import causes, check, diagnose, loaded, netns

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Two sockets whose packets one core takes from a device together: a message behind packets of the
-other application waits for them in the kernel's queue, each for a known time. `diagnose` names the
-time, the application and its flow. A message just ahead of the same packets does not wait.
-"""
+"""Proves that `diagnose` names a wait in the kernel's queue, the application and the flow ahead:
+two sockets' packets are taken from a device by one core, and each message waits behind packets of
+the other application for a known time. Control: a message just ahead of the same packets does not
+wait."""
 import bisect
 import collections
 import os

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kill -9 at random moments, from the first instruction to steady measuring: nothing stays."""
+"""Proves that kill -9 at random moments, from the first instruction to steady measuring, leaves
+nothing in the kernel. Control: the same search finds a running hostlat's objects if their owner is
+ignored."""
 import os
 import random
 import re

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reader that comes D late moves `read` to D's bucket, and nothing before the reader moves."""
+"""Proves that a reader that comes D late moves `read` to D's bucket, and no stage before it.
+Control: a reader later by a fifth must fail."""
 from concurrent.futures import ThreadPoolExecutor
 
 from lib import check, netns, watch

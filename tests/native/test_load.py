@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-hostlat load from end to end, where the figures count: n/a past saturation, conditions, many runs.
-Its files and its ends: test_load_ends.py. Of real servers: test_load_servers.py.
-"""
+"""Proves hostlat load's figures from end to end: n/a past saturation, conditions, many runs.
+test_load_ends.py covers its files and ends, test_load_servers.py real servers."""
 import json
 import os
 import subprocess

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Load by several agents: each has a schedule of its own and all together are one Poisson process; the
-tail is that of all samples; whoever dies, nobody is left over and what was measured counts.
-"""
+"""Proves that several agents make one Poisson process together, each with a schedule of its own,
+and that the tail is that of all samples. If an agent or the coordinator dies, no process is left
+over and the samples so far count. Controls: one schedule twice, and one agent's samples alone, must
+fail."""
 import bisect
 import collections
 import contextlib

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-The data plane under servers that misbehave: what was scheduled is completed, failed, unsent or in
-flight, exactly, at every tick (loadrun checks that), and the counts are those of the server.
-"""
+"""Proves that the requests of a schedule are completed, failed, unsent or in flight, exactly, at
+every tick (loadrun checks that), under servers that misbehave; the counts are those of the server.
+Control: another seed must give another schedule."""
 import contextlib
 import itertools
 import json

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-A server that closes connections after so many requests leaves pipelined ones unanswered: those of GET go
-out again on another connection (RFC 9112, 9.3.2), none fails, and their latency counts from the first
-intended time. What may not be repeated, and what was half answered, fails. That it closes is counted.
-"""
+"""Proves that GET requests left unanswered by a server that closes its connections go out again on
+another one (RFC 9112, 9.3.2): none fails, and latency counts from the first intended time.
+Controls: requests that may not be repeated, and replies that were half sent, fail. Closes are
+counted."""
 import contextlib
 import socket
 import struct

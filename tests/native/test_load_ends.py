@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-hostlat load's files and ends: recordings that repeat the analysis bit by bit, schedules, sweeps,
-signals at any moment, servers that die or are not there, a full disk. Nothing here is of how long
-something took, so that another test may run beside it.
-"""
+"""Proves hostlat load's files and ends: recordings that repeat the analysis bit by bit, schedules,
+sweeps, signals at any moment, servers that die or are not there, a full disk. No case depends on
+how long something took, so that another test may run beside it."""
 import contextlib
 import csv
 import json

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Reasons for n/a that are about the latencies themselves, in real runs made for them, and not in
-their controls: a law that changes over time, too few requests for an interval, a heavy tail.
-"""
+"""Proves that `load` gives its reasons for n/a that depend on the latencies themselves: a law that
+changes over time, too few requests for an interval, a heavy tail. Each real run is made for its
+reason; its control must not give that reason."""
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Names: a name server that doesn't answer is told, ended by the first signal, and given up after a while;
-of several addresses of a name the next is tried when one refuses, and the result says which was used.
-"""
+"""Proves how `load` resolves names: it reports a name server that does not answer, ends at the
+first signal, and gives up after a while; if one of several addresses refuses, it tries the next,
+and the result says which was used."""
 import json
 import os
 import signal

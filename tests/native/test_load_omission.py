@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Coordinated omission: a server that stalls for a tenth of each second is asked 1,000 times a second
-over few and many connections. What is reported is what each request's own stamps say: when it was
-to be sent, by the schedule, and when its reply left the server. Latency from the actual send, which
-forgets what waited for a connection, fails the same check.
+"""Proves that `load` does not omit latency when the server stalls: a server that stalls for a tenth
+of each second is asked 1,000 times a second over few and many connections. The reported latency
+must agree with each request's own stamps: its planned time, and when its reply left the server.
+Control: latency from the actual send, which forgets waits for a connection, fails the same check.
 
 The client spins on a CPU that the server has not: an idle CPU of a virtual machine takes 50 us to
 wake, which is latency to who waits for the reply, but not in the server's stamps.

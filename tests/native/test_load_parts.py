@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-The parts of a request's latency, by kernel stamps and a server that tells its own: a delay that is
-put into the client, the network or the server lands there, and only there. Offsets and stamps of
-each sample fit together.
-"""
+"""Proves that a delay in the client, the network or the server lands in that part of a request's
+latency, and only there, by kernel stamps and a server that reports its own. Offsets and stamps of
+each sample fit together. Control: a server's delay counted as the network's must fail."""
 import collections
 import csv
 import json

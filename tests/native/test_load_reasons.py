@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Reasons for n/a in real runs that are made for them, and not in their controls, which differ in that
-one thing. Those of replies and files are in test_load_replies.py; of agents in test_load_agents.py;
-rate-not-reached in test_load.py; interrupted and recordings' own in test_load_ends.py; host-noisy
-in test_load_spinner.py; those of the latencies in test_load_law.py; timestamps-missing, by a card
-that grants stamps and keeps silent, in the guest (loadnet.py).
-"""
+"""Proves that `load` gives a reason for n/a in real runs that are made for it. Each control differs
+in that one thing and must not give the reason. Other reasons: test_load_replies.py (replies and
+files), test_load_agents.py (agents), test_load.py (rate-not-reached), test_load_ends.py
+(interrupted, recordings), test_load_spinner.py (host-noisy), test_load_law.py (latencies);
+timestamps-missing, by a card that grants stamps and keeps silent, is tested in the guest
+(loadnet.py)."""
 from lib import check, loading
 from lib.loading import load, only_in, synthetic
 from lib.serving import serving

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-A load that cannot begin says why in the server's words, within --timeout, and exits with 2: closed
-connections, a limit of connections, a client certificate, a full backlog, no local port. Each with
-a control that begins.
-"""
+"""Proves that a load that cannot begin reports the server's own words, within --timeout, and exits
+with 2: closed connections, a limit of connections, a client certificate, a full backlog, no local
+port. Control: each has a load that begins."""
 import contextlib
 import os
 import shutil

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Reasons for n/a that are about replies, files and what the kernel tells, in real runs made for them,
-and not in their controls: faults so gross that another test may run beside it.
-"""
+"""Proves that `load` gives its reasons for n/a about replies, files and the kernel's counters, in
+real runs made for them. The control runs must not give them. The faults are so gross that another
+test may run beside it."""
 import contextlib
 import os
 import tempfile

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Servers of Debian's packages: at a moderate load the result is sound; where it is not in some
-attempts in a row, nothing stands against it but what other work on this host may do to it. When
-they can do less than what is asked for, it is n/a, and says that the rate was not reached. That a
-cache is empty is told, too.
-"""
+"""Proves that results for Debian's servers are sound at a moderate load; after some unsound
+attempts in a row, only other work on this host may be the reason. Control: if the server cannot do
+what is asked for, the result is n/a because the rate was not reached. An empty cache is reported,
+too."""
 import contextlib
 import os
 import signal

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-A spinner beside the client: what it does to the latencies is no property of the server, and the
-result must not say so. The truth is the server's: when it read each request, when the reply left.
-With its CPU to itself the client's interval contains the p90 from each request's intended time to
-the server's departure stamp, and is not much wider than that of an oracle who knows the law. (Not the
-p99: from a virtual machine 1 % of the time is taken even where nothing else runs.)
-"""
+"""Proves that a spinner beside the client is not reported as latency of the server: the result must
+be n/a or hold the truth. The truth is the server's: when it read each request, when the reply left.
+Control: with its CPU to itself the client's interval contains the p90 from each request's intended
+time to the server's departure stamp, and is not much wider than that of an oracle who knows the
+law. (Not the p99: a virtual machine loses 1 % of the time even where nothing else runs.)"""
 import math
 import os
 import signal

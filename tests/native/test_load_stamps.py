@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Stamps that can't be had are refused, and with them not asked for the same target is loaded: a card's
-where the interface has none, the kernel's of what has no packets. A card that is made up (fakenic.c)
-stamps loopback: by the server's own times its stamps lie where they should, and it is set as it was
-when the run ends.
-"""
+"""Proves that unavailable stamps are refused: a card's where the interface has none, the kernel's
+for traffic without packets. Control: without asking for stamps, the same target is loaded. A
+simulated card (fakenic.c) stamps loopback: by the server's own times its stamps lie where they
+should, and its settings are restored when the run ends."""
 import json
 import os
 import signal

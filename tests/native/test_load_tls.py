@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS: certificates and names are checked, bytes and stamps fit, requests balance."""
+"""Proves that `load` over TLS checks certificates and names, and that bytes, stamps and requests
+balance."""
 import subprocess
 import tempfile
 

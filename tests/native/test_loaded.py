@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which programs are loaded follows from what is asked for: no more than its stages need."""
+"""Proves that hostlat loads only the programs that the requested stages need."""
 import glob
 import os
 import re

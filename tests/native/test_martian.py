@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-A drop is counted whatever its reason's number is: test_martian.py [REASON]
+"""Proves that a drop is counted whatever the number of its reason: test_martian.py [REASON]
 
 Datagrams with the reader's own address as their source are dropped by the routing code. Before 6.2
 that drop has the reason NOT_SPECIFIED, whose number is no drop's (SKB_CONSUMED) on newer kernels.

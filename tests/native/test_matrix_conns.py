@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-`conns` where the kernel refuses one program, map or command: what is left is right, what is missing
-is named, and nothing else changes. inet_diag is asked only where nothing else can follow
-connections.
-"""
+"""Proves that `conns` stays right where the kernel refuses one program, map or command: only the
+fields that need it are missing, and named. Control: with nothing refused, nothing is missing.
+inet_diag is asked only where nothing else can follow connections."""
 import contextlib
 import json
 import os

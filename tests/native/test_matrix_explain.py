@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-`explain` where the kernel refuses one program, map or command to all that it starts: the slowest
-requests are explained with parts that sum to their latency, and each refused program whose data is
-missing is named; without a recording, the message says why and the exit code is 2.
-"""
+"""Proves that `explain` works where the kernel refuses one program, map or command to all that it
+starts: parts still sum to the latency of the slowest requests, and each refused program whose data
+is missing is named. Without a recording, the message says why and the exit code is 2."""
 import contextlib
 import json
 import os

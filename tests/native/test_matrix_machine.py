@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-`watch`, `conns` and `record` where the machine lacks something else than a part of bpf(2): a
-capability, a file system, memory to lock, descriptors, the system call itself. What is measured is
-right, what is missing is named, and who can't run says what would help: nothing that doesn't.
+"""Proves that `watch`, `conns` and `record` work on a machine that lacks something else than a part
+of bpf(2): a capability, a file system, memory to lock, descriptors, the system call itself. The
+rest is measured correctly, missing parts are named, and a command that cannot run advises what
+would help, and nothing that would not. Control: the same commands without a lack.
 
 In a guest (`guest [MACHINE]`): machines that this one cannot be made to, and `doctor` beside them;
 with a name, the guest itself is it.

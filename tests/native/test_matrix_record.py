@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-`record` and `diagnose` where the kernel refuses one program, map or command: the reader of the
-slowest messages waited for a CPU that a hog had. Without what shows that, the time is unknown; it is
-never charged to another cause. In a guest no time is judged, but that all messages are there, whole,
-and that each program of which something is lost is named.
-"""
+"""Proves that `diagnose` never charges time to a wrong cause where the kernel refuses `record` one
+program, map or command: the reader of the slowest messages waited for a CPU that a hog had; without
+the events that show it, the time is unknown. Control: with nothing refused, the hog is found. In a
+guest no time is judged, but all messages must be there, whole, and each program whose data is
+missing must be named."""
 import contextlib
 import os
 import re

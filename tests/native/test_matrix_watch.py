@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-`watch` where the kernel refuses one program, map or command: each stage that is bound has every
-packet, each that is not says why, and nothing else changes. It cannot run only without what all
-stages need, and then names it.
-"""
+"""Proves that `watch` stays right where the kernel refuses one program, map or command: each bound
+stage has every packet, each other stage says why it is not bound. It fails only without what all
+stages need, and then names it. Controls: nothing refused, and a stage that is lost without need
+must fail."""
 import json
 import os
 import signal

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
---min-queue: only packets that find so many others unread. A reader sleeps while datagrams or segments come one
-by one; then how many each of them finds is known.
-"""
+"""Proves that --min-queue counts only packets that find so many others unread. A reader sleeps
+while datagrams or segments come one by one, so that the queue that each finds is known. Control:
+with packets that are read one by one, none finds another."""
 import os
 import socket
 import subprocess

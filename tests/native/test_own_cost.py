@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares hostlat's estimate of what its programs cost with the kernel's statistics of the same
-run."""
+"""Proves that hostlat's estimate of its programs' cost agrees with the kernel's statistics of the
+same run. Controls: a tenth and 20 times the cost must fail."""
 import contextlib
 import json
 import os

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cases are tried again: those that declare why, twice at most; a case that always fails fails."""
+"""Proves that only cases that declare why are tried again, twice at most; a case that always fails
+fails."""
 import os
 import subprocess
 import sys

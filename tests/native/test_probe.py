@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--probe: a function or tracepoint as a stage; it is called as often as the kernel's own tracer says."""
+"""Proves that --probe makes a function or tracepoint a stage, with as many calls as the kernel's
+own tracer counts. Controls: a call less, and a packet less, must fail."""
 import socket
 import struct
 import subprocess

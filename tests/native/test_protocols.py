@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Every protocol against the servers of Debian's packages, over TCP, UDP and Unix sockets, with
-pipelining and reads of any size: all that was stored is found, nothing else is, refusals are
-counted as errors, and each reply belongs to its request. The servers are this test's own.
-"""
+"""Proves that every protocol works with Debian's servers over TCP, UDP and Unix sockets, with
+pipelining and reads of any size. Stored values are found and no others, refusals count as errors,
+and each reply belongs to its request. Control: a server of another protocol. The servers are this
+test's own."""
 import contextlib
 import json
 import os

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proves that packets are counted once, whatever the application does to read them."""
+"""Proves that packets are counted once, whatever the application does to read them. Control: a
+packet that is counted twice must fail."""
 import socket
 import time
 

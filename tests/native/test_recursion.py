@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-A program that would interrupt itself is skipped by the kernel: that is counted as `recursion`. What
-frees sockets with datagrams in them drops these in a process; received packets that find no room are
-dropped in a softirq, which may come upon it.
-"""
+"""Proves that a program that the kernel skips because it would interrupt itself is counted as
+`recursion`. Closing sockets drops their datagrams in a process; received packets without room are
+dropped in a softirq, which may interrupt it. Control: the same packets, without a process to
+interrupt."""
 import os
 import subprocess
 import sys

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad input and failure: a clear message, the exit code of the contract, files whole."""
+"""Proves that bad input and failures give a clear message and the documented exit code, and leave
+files whole."""
 import json
 import os
 import re

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
---sample: the same packets at every stage of both ends, known by a capture and by the hash written
-down here once more; estimates that hold; and --max-overhead, which samples by what it costs.
-"""
+"""Proves that --sample measures the same packets at every stage of both ends, by a capture and by
+the hash, which is written down here once more. Estimates hold, and --max-overhead samples by its
+cost. Controls: another share, and one segment less, must fail; a sample of one in one is none."""
 import math
 import random
 import socket

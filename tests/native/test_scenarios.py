@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-The scenarios (tests/scenarios) are what they say: delays, rates, drops and marks of the box are
-exact, and what the ends, the counters and the box tell of a scenario agrees. No hostlat in it.
-"""
+"""Proves that the scenarios (tests/scenarios) are what they claim: delays, rates, drops and marks
+of the box are exact, and the ends, the counters and the box agree. Hostlat takes no part. Control:
+without the setting, the same bulk is several times as fast."""
 import os
 import signal
 import statistics

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-The synthetic server: each protocol's answers to real clients, its queue by its own stamps, the
-moments of its service times, stalls, and clients that misbehave. Over loopback; needs no root.
-"""
+"""Proves that the synthetic server answers real clients of each protocol, with a queue that agrees
+with its own stamps, the moments of its service times, and stalls; clients that misbehave do no
+harm. Control: a server that is twice as fast must fail. Over loopback; needs no root."""
 import contextlib
 import heapq
 import http.client

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording ends at its size limit, says so, and what it says is what is in the file."""
+"""Proves that a recording ends at its size limit and says so, with counts that agree with the file.
+Control: a recording that ends otherwise says nothing."""
 import json
 import os
 import subprocess

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
---slower-than: exactly the slow messages are told of, each with steps that add up to its total, and
-the step to which a delay was added carries it. What there is no room for is counted.
-"""
+"""Proves that --slower-than reports exactly the slow messages, each with steps that add up to its
+total, and that the step with the added delay carries it. Messages without room are counted.
+Controls: without a delay none is slow; another stage must fail."""
 import json
 import os
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Slow messages that could be told of wrongly: stamps that a sender chose, readers that waited more
-often than is remembered, sockets that are closed.
-"""
+"""Proves that slow messages in special situations are not reported wrongly: stamps that a sender
+chose, readers that waited more often than is remembered, sockets that are closed."""
 import os
 import select
 import socket

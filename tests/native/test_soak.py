@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Long runs beside connections, namespaces and control groups that come and go all the time: memory,
-descriptors and the kernel's objects stay as they were after the beginning, and a recording below its
-limit. HOSTLAT_SOAK_S says how long; where results are asked for, docs/results/soak.md has the table.
-"""
+"""Proves that long runs beside connections, namespaces and control groups that come and go all the
+time keep their memory, descriptors and kernel objects constant after the beginning, and a recording
+below its limit. HOSTLAT_SOAK_S sets the length; where results are asked for, docs/results/soak.md
+has the table."""
 import contextlib
 import json
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-A known delay between two stages lands in the step between them, and nowhere else.
+"""Proves that a known delay between two stages lands in the step between them. Control: looking for
+it in any other step must fail.
 
 delay.bpf.c spins in the tracepoint of a stage after hostlat's own program, so the step to the next
 stage grows. For `running` a hog and for `read` a late reader do the same by natural means; how

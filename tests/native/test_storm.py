@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A million datagrams into a small buffer: each was enqueued or dropped, with the reason."""
+"""Proves that each of a million datagrams into a small buffer is counted as enqueued, or as dropped
+with its reason. Control: one datagram more must fail."""
 from lib import check, netns, watch
 
 N = 1_000_000

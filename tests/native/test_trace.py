@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Proves that `record` stores every receive call, that its reader has the CPU when the call returns,
-and which thread had the CPU while the reader waited.
-"""
+"""Proves that `record` stores every receive call, that its reader has the CPU when the call
+returns, and which thread had the CPU while the reader waited. Controls: the other core must fail,
+and `--with watch` stores neither."""
 import os
 import subprocess
 import sys

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Compares a recording's messages with the log of the server that read and sent them: which
-bytes, in which order, by which thread, and when.
-"""
+"""Proves that a recording's messages agree with the log of the server that read and sent them:
+which bytes, in which order, by which thread, and when. Controls: a log that lacks one call, and
+reads that are too early, must fail."""
 import threading
 import time
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-record --boundary mark: a message is what a thread read before the application's begin mark, up to
-its end mark. Held against the log of a server that notes its reads and marks; what can't be joined
-is counted by its reason, and is no message.
-"""
+"""Proves that with `record --boundary mark` a message is what a thread read before the
+application's begin mark, up to its end mark, by the log of a server that notes its reads and marks.
+Control: a log that is one message early must fail. What cannot be joined is counted by its reason,
+and is no message."""
 import json
 import os
 import shutil

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-record --boundary request: a message is a request, from its first byte's arrival to the send call of
-its reply, whatever calls its bytes were read and sent by.
-"""
+"""Proves that with `record --boundary request` a message is a request, from its first byte's
+arrival to the send call of its reply, whatever calls read and sent its bytes. Control: a log that
+is one request early must fail."""
 import fcntl
 import os
 import statistics

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Delays sent messages on purpose: by a rate limit, by a shut window, by pacing. Compares what
-`diagnose --direction egress` reports for each message with the times of the application's call, of
-the last byte at the device, and of the end of the delay.
-"""
+"""Proves that `diagnose --direction egress` finds delays of sent messages: a rate limit, a shut
+window, pacing. Its times are compared with the application's call, the last byte at the device, and
+the end of the delay. Controls: exchanged causes must fail, and without a limit no message is
+delayed."""
 import bisect
 import collections
 import os

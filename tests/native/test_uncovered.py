@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets that no stage covers: for this host and neither TCP nor UDP, or only passing through it."""
+"""Proves that packets that no stage covers are counted: for this host and neither TCP nor UDP, or
+only passing through it. Control: one packet more must fail."""
 import socket
 import struct
 import subprocess

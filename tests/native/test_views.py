@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters, stages and intervals: shown is the part that was asked for, and nothing is lost."""
+"""Proves that filters, stages and intervals show the part that was asked for and lose nothing."""
 import os
 
 from lib import check, netns, watch

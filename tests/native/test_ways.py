@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other ways to send and to read than a call and a copy: each packet still counts once, as old as it is."""
+"""Proves that packets count once, with their age, also if they are sent and read by other ways than
+a call and a copy."""
 import contextlib
 import ctypes
 import mmap

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Scenarios in which an end of the connection, or the network's rate, is the limit. Each is told what
-it is by its first line; how long it takes doesn't depend on the round trip but where it says so.
-"""
+"""Scenarios in which an end of the connection, or the network's rate, is the limit. The first line
+of each says what it is; its length depends on the round trip only where it says so."""
 import statistics
 
 from registry import scenario
