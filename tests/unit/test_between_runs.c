@@ -52,8 +52,11 @@ static void test_interval(void **state)
 	assert_near(b.share, 0.953252671);
 }
 
-/* Runs that differ as their intervals say, and runs that differ more: hysteresis. */
-static void test_hysteresis(void **state)
+/*
+ * Runs that differ as their intervals say, and runs that differ more: hysteresis keeps the choice
+ * stable.
+ */
+static void test_overdispersed_runs_widen_with_hysteresis(void **state)
 {
 	static const uint64_t ns[] = { 400000, 410000, 395000, 420000, 405000 };
 	struct load_quantile runs[ARRAY_LEN(ns)];
@@ -96,7 +99,7 @@ static void test_widened_intervals(void **state)
 	assert_false(b.tested);
 }
 
-static void test_too_few(void **state)
+static void test_too_few_runs(void **state)
 {
 	struct load_quantile runs[2] = { run_of(1000, 0.1) };
 	struct between_runs b;
@@ -109,7 +112,7 @@ static void test_too_few(void **state)
 }
 
 /* A drift that both targets share cancels in the pairs; a difference stays. */
-static void test_targets(void **state)
+static void test_shared_drift_cancels_in_pairs(void **state)
 {
 	struct load_quantile a[10], b[10];
 	struct paired_diff v;
@@ -135,8 +138,8 @@ static void test_targets(void **state)
 	assert_int_equal(between_runs_compare_targets(a, b, 10, 0.95, &rng, &v), -ENODATA);
 }
 
-/* Two targets that are alike are told apart as often as the test's level says, and no more. */
-static void test_level(void **state)
+/* Two equal targets are found to differ as often as the test's level says, and no more. */
+static void test_equal_targets_differ_at_test_level(void **state)
 {
 	struct load_quantile a[10], b[10];
 	uint32_t found = 0;
@@ -160,10 +163,12 @@ static void test_level(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_interval), cmocka_unit_test(test_hysteresis),
+		cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_overdispersed_runs_widen_with_hysteresis),
 		cmocka_unit_test(test_widened_intervals),
-		cmocka_unit_test(test_too_few),	 cmocka_unit_test(test_targets),
-		cmocka_unit_test(test_level),
+		cmocka_unit_test(test_too_few_runs),
+		cmocka_unit_test(test_shared_drift_cancels_in_pairs),
+		cmocka_unit_test(test_equal_targets_differ_at_test_level),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

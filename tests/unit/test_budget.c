@@ -45,7 +45,7 @@ static void close_as_planned(struct budget *b, struct rng *rng, double push, uin
 	budget_close(b, &spent, rng, b->end);
 }
 
-static void few_are_at_their_maximum(void **state)
+static void few_connections_are_read_at_full_rate(void **state)
 {
 	struct rng rng;
 	struct budget b = begin(&rng);
@@ -65,7 +65,7 @@ static void few_are_at_their_maximum(void **state)
 	assert_true(b.rates.hz[BUDGET_HOT] == 20);
 }
 
-static void many_share(void **state)
+static void many_connections_share_the_budget(void **state)
 {
 	struct rng rng;
 	struct budget b = begin(&rng);
@@ -90,7 +90,7 @@ static void many_share(void **state)
 	assert_memory_equal(b.rates.hz, rates.hz, sizeof(rates.hz));
 }
 
-static void what_is_too_much(void **state)
+static void unreachable_limit_is_reported(void **state)
 {
 	struct rng rng;
 	struct budget b = begin(&rng);
@@ -108,7 +108,7 @@ static void what_is_too_much(void **state)
 	assert_int_equal(b.rates.state & (BUDGET_BELOW_FLOOR | BUDGET_UNSAMPLED), 0);
 }
 
-static void pushes_are_thinned(void **state)
+static void frequent_pushes_are_sampled(void **state)
 {
 	struct rng rng;
 	struct budget b = begin(&rng);
@@ -129,8 +129,8 @@ static void pushes_are_thinned(void **state)
 	assert_true(b.rates.state & BUDGET_PUSHES_TOO_DEAR);
 }
 
-/* Times are uniform in the interval, in order, and as many per level as was said. */
-static void passes(void **state)
+/* Read times are uniform in the interval, in order, and as many per level as planned. */
+static void reads_are_uniform_in_the_interval(void **state)
 {
 	double sum = 0, squares = 0, n = 0;
 	uint64_t at, last, counts = 0;
@@ -204,11 +204,11 @@ static void a_step_is_forgiven(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(few_are_at_their_maximum),
-		cmocka_unit_test(many_share),
-		cmocka_unit_test(what_is_too_much),
-		cmocka_unit_test(pushes_are_thinned),
-		cmocka_unit_test(passes),
+		cmocka_unit_test(few_connections_are_read_at_full_rate),
+		cmocka_unit_test(many_connections_share_the_budget),
+		cmocka_unit_test(unreachable_limit_is_reported),
+		cmocka_unit_test(frequent_pushes_are_sampled),
+		cmocka_unit_test(reads_are_uniform_in_the_interval),
 		cmocka_unit_test(a_step_is_stopped),
 		cmocka_unit_test(a_step_is_forgiven),
 	};

@@ -92,8 +92,8 @@ static void test_cgroup_paths(void **state)
 	}
 }
 
-/* Longer than any buffer: cut, not overrun. */
-static void test_cgroup_long(void **state)
+/* A path longer than any buffer is cut, not overrun. */
+static void test_long_path_is_cut(void **state)
 {
 	char path[4096];
 	struct host_cgroup cgroup;
@@ -111,7 +111,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cgroup_paths),
-		cmocka_unit_test(test_cgroup_long),
+		cmocka_unit_test(test_long_path_is_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

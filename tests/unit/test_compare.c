@@ -296,7 +296,7 @@ static void must_have(const char *text, const char *part)
 		fail_msg("no %s in %s", part, text);
 }
 
-static void test_gone(void **state)
+static void test_cause_that_disappears(void **state)
 {
 	bool partial, again;
 	struct pair p, back;
@@ -330,7 +330,7 @@ static void test_gone(void **state)
 }
 
 /* The paper's study: causes of messages that are not slow. */
-static void test_slice_inside(void **state)
+static void test_causes_of_fast_messages(void **state)
 {
 	struct pair p;
 
@@ -349,7 +349,7 @@ static void test_slice_inside(void **state)
 	end(&p);
 }
 
-static void test_too_little(void **state)
+static void test_too_few_messages(void **state)
 {
 	const struct law few = { 60, 300000, 0, "nginx (200/200)" };
 	struct pair p;
@@ -375,9 +375,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_difference),
 		cmocka_unit_test(test_difference),
-		cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_slice_inside),
-		cmocka_unit_test(test_too_little),
+		cmocka_unit_test(test_cause_that_disappears),
+		cmocka_unit_test(test_causes_of_fast_messages),
+		cmocka_unit_test(test_too_few_messages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

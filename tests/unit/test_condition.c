@@ -37,8 +37,8 @@ static void test_condition(void **state)
 			fail_msg("'%s' was taken", refused[i]);
 }
 
-/* Only an interval on one side of the limit tells. */
-static void test_judge(void **state)
+/* A run decides only if its interval lies on one side of the limit. */
+static void test_interval_beyond_limit_decides(void **state)
 {
 	static const struct {
 		struct load_quantile quantile;
@@ -159,10 +159,10 @@ static void test_findmax_ends(void **state)
 }
 
 /*
- * Every third probe is spoilt by something else than the load: none of them decides. What is beyond
- * the capacity always fails, without an interval: two of them decide.
+ * Every third probe is disturbed by something other than the load: none of them decides. Beyond the
+ * capacity a probe always fails, without an interval: two of them decide.
  */
-static void test_findmax_doubt(void **state)
+static void test_findmax_ignores_disturbed_probes(void **state)
 {
 	static const struct server server = { 5000, 0.05 };
 	const struct findmax_config config = {
@@ -218,9 +218,12 @@ static void test_findmax_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_condition), cmocka_unit_test(test_judge),
-		cmocka_unit_test(test_rates),	  cmocka_unit_test(test_findmax),
-		cmocka_unit_test(test_findmax_ends), cmocka_unit_test(test_findmax_doubt),
+		cmocka_unit_test(test_condition),
+		cmocka_unit_test(test_interval_beyond_limit_decides),
+		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_findmax),
+		cmocka_unit_test(test_findmax_ends),
+		cmocka_unit_test(test_findmax_ignores_disturbed_probes),
 		cmocka_unit_test(test_findmax_time),
 	};
 

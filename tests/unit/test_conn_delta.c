@@ -135,7 +135,7 @@ static uint64_t gained(uint64_t *seen, uint64_t value, size_t i)
 	return (uint64_t)more >> rest;
 }
 
-static void test_gained(void **state)
+static void test_deltas_match_full_counters(void **state)
 {
 	enum { CONNS = 20, ROUNDS = 20000 };
 	static uint64_t seen[CONNS][COUNTERS];
@@ -196,7 +196,7 @@ static void test_owner_stays(void **state)
 }
 
 /* Memory use follows the number of remembered connections, and is counted. */
-static void test_memory(void **state)
+static void test_memory_follows_remembered_connections(void **state)
 {
 	struct conn_snapshot record = some_record(1);
 	uint64_t silent, few;
@@ -227,8 +227,8 @@ static void test_memory(void **state)
 	rig_close(&r);
 }
 
-/* Whether the path is longer or the peer delays all it acknowledges: then neither is known. */
-static void test_unclear_acks(void **state)
+/* A longer path and a peer that delays all acknowledgements look alike: neither is known. */
+static void test_longer_path_or_delayed_acks_is_unclear(void **state)
 {
 	struct conn_snapshot record = some_record(1);
 	struct rig r;
@@ -271,8 +271,8 @@ static void test_acks_need_calls(void **state)
 	rig_close(&r);
 }
 
-/* Times are kept short; what is told is up to 1.2 hours ago. */
-static void test_lost_reply(void **state)
+/* Times are stored in few bits; reports reach up to 1.2 hours back. */
+static void test_age_of_a_lost_reply(void **state)
 {
 	static const uint64_t now = 5000ULL * NS_PER_S, ago[] = { 2000, NS_PER_S, 4000 * NS_PER_S };
 	struct conn_snapshot record = some_record(1);
@@ -294,12 +294,12 @@ static void test_lost_reply(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_gained),
+		cmocka_unit_test(test_deltas_match_full_counters),
 		cmocka_unit_test(test_owner_stays),
-		cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_unclear_acks),
+		cmocka_unit_test(test_memory_follows_remembered_connections),
+		cmocka_unit_test(test_longer_path_or_delayed_acks_is_unclear),
 		cmocka_unit_test(test_acks_need_calls),
-		cmocka_unit_test(test_lost_reply),
+		cmocka_unit_test(test_age_of_a_lost_reply),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

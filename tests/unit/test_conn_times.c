@@ -33,7 +33,7 @@ static struct event_conn conn(uint64_t busy, uint64_t window, uint64_t recovery)
 	};
 }
 
-static void test_idle(void **state)
+static void test_idle_connection(void **state)
 {
 	struct event_conn c = conn(0, 0, 0);
 
@@ -44,7 +44,7 @@ static void test_idle(void **state)
 	assert_int_equal(sum(&c), 1000);
 }
 
-static void test_each(void **state)
+static void test_each_limit(void **state)
 {
 	struct event_conn c = conn(900, 200, 100);
 
@@ -66,7 +66,7 @@ static void test_each(void **state)
 	assert_int_equal(c.unknown_ns, 0);
 }
 
-static void test_unknown(void **state)
+static void test_unknown_time(void **state)
 {
 	struct event_conn c = conn(600, 100, 200);
 
@@ -79,8 +79,10 @@ static void test_unknown(void **state)
 	assert_int_equal(sum(&c), 1000);
 }
 
-/* A tick, or a stall from before: never more than the interval has. */
-static void test_too_much(void **state)
+/*
+ * A tick, or a stall that began earlier, adds more time than the interval has: the excess is cut.
+ */
+static void test_time_beyond_interval_is_cut(void **state)
 {
 	struct event_conn c = conn(4000, 800, 5000);
 
@@ -111,8 +113,8 @@ static void test_random(void **state)
 	}
 }
 
-/* Weights go before numbers: two samples of a busy level, one that stands for much more. */
-static void test_weights(void **state)
+/* Weights count, not numbers: two samples of a busy level, one that stands for much more. */
+static void test_samples_are_weighted(void **state)
 {
 	struct event_conn c = conn(1000, 0, 0);
 
@@ -135,7 +137,7 @@ static void test_weights(void **state)
 }
 
 /* An interval with some samples tells what the preceding interval without samples was. */
-static void test_successive(void **state)
+static void test_interval_without_samples_follows_next(void **state)
 {
 	struct event_conn total = conn(1000, 0, 0), next = conn(1000, 0, 0), sums;
 
@@ -159,8 +161,11 @@ static void test_successive(void **state)
 	assert_int_equal(sum(&total), 2000);
 }
 
-/* Each by itself has too few; together they say it, and not those that have enough. */
-static void test_few_each(void **state)
+/*
+ * Each connection has too few samples; together they suffice, and connections with enough are left
+ * out.
+ */
+static void test_few_samples_add_up(void **state)
 {
 	struct conn_aggregate s = { .connections = 0 };
 
@@ -194,7 +199,7 @@ static void test_few_each(void **state)
 }
 
 /* Unknown time counts as part of the total; no limit is named if unknown time could change it. */
-static void test_limit(void **state)
+static void test_unknown_time_hides_limit(void **state)
 {
 	struct event_conn c = conn(1000, 100, 0);
 	double share;
@@ -212,7 +217,7 @@ static void test_limit(void **state)
 }
 
 /* A connection that was left out at any time has no log: followed ones stand for as many. */
-static void test_left_out(void **state)
+static void test_left_out_connections_are_estimated(void **state)
 {
 	struct event_conn thinned = conn(0, 0, 0), later = conn(0, 0, 0), other = conn(0, 0, 0);
 	const struct conn_view view = { .c = &thinned }, another = { .c = &other };
@@ -238,8 +243,8 @@ static void test_left_out(void **state)
 
 #define MS 1000000ULL
 
-/* As sure as so many equal samples: of unequal weights, fewer than there are. */
-static void test_sureness(void **state)
+/* Samples of unequal weights count as fewer equal ones than there are. */
+static void test_effective_sample_size(void **state)
 {
 	struct event_conn c = { .samples = 200 };
 	struct proportion equal, weighted;
@@ -265,7 +270,7 @@ static void test_sureness(void **state)
 
 /* ---- gaps in sampling ---- */
 
-static void test_gaps(void **state)
+static void test_gaps_in_recordings(void **state)
 {
 	struct conn_cover cover = { .n = 0 };
 
@@ -296,8 +301,8 @@ static void test_gaps(void **state)
 
 #define COOKIES 5000
 
-/* Against an array: whatever is added and removed, all that is in is found. */
-static void test_table(void **state)
+/* Against an array: after any insertions and removals, every entry is found. */
+static void test_table_finds_all_entries(void **state)
 {
 	struct conn_seen *in[COOKIES] = { NULL };
 	struct conn_table table = { .item = sizeof(struct conn_seen) };
@@ -338,19 +343,19 @@ static void test_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_each),
-		cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_too_much),
+		cmocka_unit_test(test_idle_connection),
+		cmocka_unit_test(test_each_limit),
+		cmocka_unit_test(test_unknown_time),
+		cmocka_unit_test(test_time_beyond_interval_is_cut),
 		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_weights),
-		cmocka_unit_test(test_successive),
-		cmocka_unit_test(test_few_each),
-		cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_left_out),
-		cmocka_unit_test(test_sureness),
-		cmocka_unit_test(test_gaps),
-		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_samples_are_weighted),
+		cmocka_unit_test(test_interval_without_samples_follows_next),
+		cmocka_unit_test(test_few_samples_add_up),
+		cmocka_unit_test(test_unknown_time_hides_limit),
+		cmocka_unit_test(test_left_out_connections_are_estimated),
+		cmocka_unit_test(test_effective_sample_size),
+		cmocka_unit_test(test_gaps_in_recordings),
+		cmocka_unit_test(test_table_finds_all_entries),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

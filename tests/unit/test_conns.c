@@ -132,8 +132,8 @@ static void packing_changes_nothing(void **state)
 	free(conn.packed);
 }
 
-/* One that waits for its application; and one of which there is much to tell. */
-static void silent_ones_take_little(void **state)
+/* A connection that waits for its application; and one with traffic and many counters. */
+static void idle_connections_pack_into_few_bytes(void **state)
 {
 	const uint64_t from = 1790000000123456789, to = from + 60000000000;
 	struct event_conn e = {
@@ -166,7 +166,7 @@ static void silent_ones_take_little(void **state)
 }
 
 /* A counter that ran over or was not known all the time is unknown, and not wrong. */
-static void a_total_is_known_if_all_of_it_is(void **state)
+static void total_is_known_if_every_interval_is(void **state)
 {
 	struct conns_rig rig;
 	struct event_conn e;
@@ -309,7 +309,7 @@ static void ends_are_joined_by_addresses_and_sequence(void **state)
 	rig_release(&rig);
 }
 
-static void of_two_that_fit_none_is_taken(void **state)
+static void ambiguous_ends_are_not_joined(void **state)
 {
 	struct conns_rig rig;
 	struct report r;
@@ -334,7 +334,7 @@ static bool sequences_fit(const struct event_conn *a, const struct event_conn *b
 	return join_fit_end(a, b, 0) == JOIN_FITS;
 }
 
-static void sequences_wrap(void **state)
+static void sequence_numbers_wrap_around(void **state)
 {
 	struct event_conn a = { .known = CONN_KNOWS_GAUGES }, b = a;
 
@@ -354,7 +354,7 @@ static void sequences_wrap(void **state)
 	assert_false(sequences_fit(&a, &b));
 }
 
-static void a_cookie_is_of_its_namespace(void **state)
+static void cookies_are_unique_per_namespace(void **state)
 {
 	struct conns_rig rig;
 	struct report r;
@@ -462,7 +462,7 @@ static void groups_add_up(void **state)
 	rig_release(&rig);
 }
 
-static void one_is_followed(void **state)
+static void one_connection_is_followed(void **state)
 {
 	const struct conns_options options = { .follows = true, .follow = 2 };
 	const uint64_t n = CONNS_FOLLOWED_MAX + 10;
@@ -492,7 +492,7 @@ static void one_is_followed(void **state)
 
 /* -- limits --------------------------------------------------------------------------------- */
 
-static void closed_ones_make_room(void **state)
+static void closed_connections_make_room(void **state)
 {
 	struct conns_rig rig;
 	struct event_conn e;
@@ -530,7 +530,7 @@ static void closed_ones_make_room(void **state)
 	rig_release(&rig);
 }
 
-static void own_cost_is_of_one_core(void **state)
+static void own_cost_is_share_of_one_core(void **state)
 {
 	struct conns_rig rig;
 	struct report r;
@@ -550,19 +550,19 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_are_the_sums_of_intervals),
 		cmocka_unit_test(packing_changes_nothing),
-		cmocka_unit_test(silent_ones_take_little),
-		cmocka_unit_test(a_total_is_known_if_all_of_it_is),
+		cmocka_unit_test(idle_connections_pack_into_few_bytes),
+		cmocka_unit_test(total_is_known_if_every_interval_is),
 		cmocka_unit_test(a_span_is_judged_once),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(ends_are_joined_by_addresses_and_sequence),
-		cmocka_unit_test(of_two_that_fit_none_is_taken),
-		cmocka_unit_test(sequences_wrap),
-		cmocka_unit_test(a_cookie_is_of_its_namespace),
+		cmocka_unit_test(ambiguous_ends_are_not_joined),
+		cmocka_unit_test(sequence_numbers_wrap_around),
+		cmocka_unit_test(cookies_are_unique_per_namespace),
 		cmocka_unit_test(filters_and_orders),
 		cmocka_unit_test(groups_add_up),
-		cmocka_unit_test(one_is_followed),
-		cmocka_unit_test(closed_ones_make_room),
-		cmocka_unit_test(own_cost_is_of_one_core),
+		cmocka_unit_test(one_connection_is_followed),
+		cmocka_unit_test(closed_connections_make_room),
+		cmocka_unit_test(own_cost_is_share_of_one_core),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,7 +138,7 @@ static void jitter_is_no_delay(void **state)
 	}
 }
 
-static void timers_of_any_length_are_told(void **state)
+static void delayed_ack_timers_of_any_length_are_found(void **state)
 {
 	static const double bases[] = { 0.1, 10, 50 }, timers[] = { 25, 40, 50, 100, 200 };
 	static const unsigned int shares[] = { 20, 50, 80 };
@@ -181,7 +181,7 @@ static uint32_t in_turn(struct conn_acks *a, uint32_t ms, uint32_t n, bool lone)
 }
 
 /* Those that led to it are counted with it, and none twice. */
-static void seven_make_it_sure(void **state)
+static void seven_late_acks_are_enough(void **state)
 {
 	struct conn_acks a = { 0 };
 
@@ -207,7 +207,7 @@ static uint32_t held_of_seven(unsigned int bits)
 	return held;
 }
 
-static void those_that_held_data_are_counted(void **state)
+static void acks_that_held_data_are_counted(void **state)
 {
 	(void)state;
 	assert_int_equal(held_of_seven(0), 0);
@@ -218,7 +218,7 @@ static void those_that_held_data_are_counted(void **state)
 }
 
 /* Doubted once it is sure, it needs six more, and these are counted. */
-static void doubt_adds_none(void **state)
+static void unclear_acks_are_not_counted(void **state)
 {
 	struct conn_acks a = { 0 };
 
@@ -238,7 +238,7 @@ static uint32_t after_a_while(uint32_t late_ms, bool lone)
 	return in_turn(&a, late_ms, 50, lone);
 }
 
-static void from_20_to_250_ms(void **state)
+static void timers_are_20_to_250_ms_long(void **state)
 {
 	(void)state;
 	assert_int_equal(after_a_while(2 + 19, true), 0);
@@ -248,14 +248,14 @@ static void from_20_to_250_ms(void **state)
 }
 
 /* A packet that queues behind its own flight is as late as the flight is long. */
-static void flights_say_nothing(void **state)
+static void acks_within_a_flight_prove_nothing(void **state)
 {
 	(void)state;
 	assert_int_equal(after_a_while(42, false), 0);
 }
 
 /* A reply that takes long acknowledges its request late, and is no timer; nor is it the path. */
-static void replies_say_nothing(void **state)
+static void acks_on_replies_prove_nothing(void **state)
 {
 	struct conn_acks a = { 0 };
 
@@ -268,7 +268,7 @@ static void replies_say_nothing(void **state)
 }
 
 /* A path that is longer from now on is not a timer; one that was short at times is no control. */
-static void a_longer_path_is_no_timer(void **state)
+static void longer_path_is_no_timer(void **state)
 {
 	struct conn_acks a = { 0 };
 
@@ -281,7 +281,7 @@ static void a_longer_path_is_no_timer(void **state)
 }
 
 /* All are late, and the handshake was not: a longer path, or a timer that is never spared. */
-static void all_late_is_unclear(void **state)
+static void all_acks_late_is_unclear(void **state)
 {
 	struct conn_acks a = { 0 };
 
@@ -330,8 +330,8 @@ static void a_timer_may_change(void **state)
 	assert_in_range(a.late, 195, 205);
 }
 
-/* Nothing runs over, whatever comes. */
-static void extremes(void **state)
+/* Extreme values overflow nothing. */
+static void extreme_values_do_not_overflow(void **state)
 {
 	static const uint32_t values[] = { 0, 1, 31, 32, 20000, 250000, 2097120, 3000000,
 					   UINT32_MAX };
@@ -356,18 +356,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jitter_is_no_delay),
-		cmocka_unit_test(timers_of_any_length_are_told),
-		cmocka_unit_test(seven_make_it_sure),
-		cmocka_unit_test(those_that_held_data_are_counted),
-		cmocka_unit_test(doubt_adds_none),
-		cmocka_unit_test(from_20_to_250_ms),
-		cmocka_unit_test(flights_say_nothing),
-		cmocka_unit_test(replies_say_nothing),
-		cmocka_unit_test(a_longer_path_is_no_timer),
-		cmocka_unit_test(all_late_is_unclear),
+		cmocka_unit_test(delayed_ack_timers_of_any_length_are_found),
+		cmocka_unit_test(seven_late_acks_are_enough),
+		cmocka_unit_test(acks_that_held_data_are_counted),
+		cmocka_unit_test(unclear_acks_are_not_counted),
+		cmocka_unit_test(timers_are_20_to_250_ms_long),
+		cmocka_unit_test(acks_within_a_flight_prove_nothing),
+		cmocka_unit_test(acks_on_replies_prove_nothing),
+		cmocka_unit_test(longer_path_is_no_timer),
+		cmocka_unit_test(all_acks_late_is_unclear),
 		cmocka_unit_test(jitter_makes_it_unclear),
 		cmocka_unit_test(a_timer_may_change),
-		cmocka_unit_test(extremes),
+		cmocka_unit_test(extreme_values_do_not_overflow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static bool taken(const struct conns_window *w, uint64_t from, uint64_t to)
 	return window_apply(w, &a, &b);
 }
 
-static void what_lies_within_by_half_is_taken(void **state)
+static void overlap_by_half_is_enough(void **state)
 {
 	const struct conns_window w = { .from = 100, .to = 200 }, none = { 0 };
 
@@ -92,7 +92,7 @@ static void bytes_are_the_same_at_both_ends(void **state)
 	assert_int_equal(join_fit_begin(&a, &b, 3600 * NS_PER_S), JOIN_UNKNOWN);
 }
 
-static void what_has_ended_does_not_move(void **state)
+static void final_counters_of_ends_agree(void **state)
 {
 	struct event_conn a = { .known = CONN_KNOWS_GAUGES, .to = NS_PER_S, .snd_una = 70000,
 				.write_seq = 70000, .delivery_rate = 100000 };
@@ -141,7 +141,7 @@ static void two_join(struct two *t)
 	assert_int_equal(peer_match_new(&t->e, t->here.c, t->there.c, &config), 0);
 }
 
-static void an_identity_is_of_its_host(void **state)
+static void identity_is_unique_per_host(void **state)
 {
 	struct conn_view_buf room;
 	struct two t;
@@ -204,7 +204,7 @@ static void the_other_end_has_problems_with_others(void **state)
 	two_release(&t);
 }
 
-static void of_several_none_is_taken(void **state)
+static void ambiguous_peers_are_not_joined(void **state)
 {
 	struct two t;
 
@@ -235,7 +235,7 @@ static void of_several_none_is_taken(void **state)
 	two_release(&t);
 }
 
-static void without_an_address_nothing_is_joined(void **state)
+static void ends_without_address_are_not_joined(void **state)
 {
 	struct two t;
 
@@ -281,7 +281,7 @@ static uint64_t common_of(uint64_t apart_ns, uint32_t flags, enum peer_match_why
 	return common;
 }
 
-static void what_time_is_common(void **state)
+static void common_time_of_two_recordings(void **state)
 {
 	const uint32_t whole = CONN_BEGAN | CONN_CLOSED;
 	enum peer_match_why why;
@@ -317,7 +317,7 @@ static struct bottleneck side_of(struct event_conn e, const struct event_conn *p
 	return bottleneck_find(&view);
 }
 
-static void windows_are_the_receivers(void **state)
+static void receiver_limits_by_its_window(void **state)
 {
 	struct event_conn e = plain(), peer = plain();
 
@@ -337,7 +337,7 @@ static void windows_are_the_receivers(void **state)
 	assert_false(side_of(e, &peer).harmful);
 }
 
-static void acknowledgements_are_the_receivers_if_it_says_so(void **state)
+static void receiver_limits_by_acks_it_delayed(void **state)
 {
 	struct event_conn e = plain(), peer = plain();
 
@@ -352,7 +352,7 @@ static void acknowledgements_are_the_receivers_if_it_says_so(void **state)
 	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_UNKNOWN);
 }
 
-static void the_rest_is_the_senders_or_the_networks(void **state)
+static void sender_or_network_limits_the_rest(void **state)
 {
 	struct event_conn e = plain();
 	const struct event_conn peer = plain();
@@ -381,18 +381,18 @@ static void the_rest_is_the_senders_or_the_networks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_lies_within_by_half_is_taken),
+		cmocka_unit_test(overlap_by_half_is_enough),
 		cmocka_unit_test(times_are_moved),
 		cmocka_unit_test(bytes_are_the_same_at_both_ends),
-		cmocka_unit_test(what_has_ended_does_not_move),
-		cmocka_unit_test(an_identity_is_of_its_host),
+		cmocka_unit_test(final_counters_of_ends_agree),
+		cmocka_unit_test(identity_is_unique_per_host),
 		cmocka_unit_test(the_other_end_has_problems_with_others),
-		cmocka_unit_test(of_several_none_is_taken),
-		cmocka_unit_test(without_an_address_nothing_is_joined),
-		cmocka_unit_test(what_time_is_common),
-		cmocka_unit_test(windows_are_the_receivers),
-		cmocka_unit_test(acknowledgements_are_the_receivers_if_it_says_so),
-		cmocka_unit_test(the_rest_is_the_senders_or_the_networks),
+		cmocka_unit_test(ambiguous_peers_are_not_joined),
+		cmocka_unit_test(ends_without_address_are_not_joined),
+		cmocka_unit_test(common_time_of_two_recordings),
+		cmocka_unit_test(receiver_limits_by_its_window),
+		cmocka_unit_test(receiver_limits_by_acks_it_delayed),
+		cmocka_unit_test(sender_or_network_limits_the_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

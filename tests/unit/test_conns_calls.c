@@ -40,7 +40,7 @@ static uint64_t cell(const struct table *t, size_t row, const char *column)
 }
 
 /* Two threads may call at once. Calls of others are none of its own. */
-static void calls_stand_by_number(void **state)
+static void calls_are_ordered_by_number(void **state)
 {
 	struct conns_rig rig;
 	const struct table *t;
@@ -90,7 +90,7 @@ static void the_log_is_bounded(void **state)
 	rig_release(&rig);
 }
 
-static void what_cannot_be_is_refused(void **state)
+static void impossible_calls_are_refused(void **state)
 {
 	const struct event_call good = { .seq = 1 };
 	struct event_call bad[] = { good, good, good };
@@ -129,7 +129,7 @@ static bool keeps_odd(const struct conn_view *view, void *ctx)
 }
 
 /* Those that are shown, but for what has ended and what has a log. */
-static void who_is_shown_is_chosen(void **state)
+static void shown_connections_are_chosen(void **state)
 {
 	const struct conns_options odd = { .select = keeps_odd };
 	struct choice choice = { .most = 8 }, little = { .most = 1 };
@@ -155,7 +155,7 @@ static void who_is_shown_is_chosen(void **state)
 /* -- how much ------------------------------------------------------------------------------- */
 
 /* As many calls as it may, at a price of 1 us: after a second it takes its share, never more. */
-static void the_share_is_kept(void **state)
+static void log_keeps_its_share_of_the_budget(void **state)
 {
 	const uint64_t tick = NS_PER_S / 2;
 	const double share = call_budget_share(0.01, 0.03), price = 1000;
@@ -185,11 +185,11 @@ static void the_share_is_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_stand_by_number),
+		cmocka_unit_test(calls_are_ordered_by_number),
 		cmocka_unit_test(the_log_is_bounded),
-		cmocka_unit_test(what_cannot_be_is_refused),
-		cmocka_unit_test(who_is_shown_is_chosen),
-		cmocka_unit_test(the_share_is_kept),
+		cmocka_unit_test(impossible_calls_are_refused),
+		cmocka_unit_test(shown_connections_are_chosen),
+		cmocka_unit_test(log_keeps_its_share_of_the_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static void expect(double ns, bool known)
 	assert_false(push.exact);
 }
 
-static void test_runs_at_their_price(void **state)
+static void test_runs_cost_their_mean_time(void **state)
 {
 	(void)state;
 	run(0, USE_SEND, 1600, 100, 200, 20);
@@ -59,7 +59,7 @@ static void test_runs_at_their_price(void **state)
 	expect(10 * PRICE(200, 20), true);
 }
 
-static void test_counters_run_over(void **state)
+static void test_counters_wrap_around(void **state)
 {
 	(void)state;
 	timed[0].runs[USE_SEND] = 0xfffffff0;
@@ -68,7 +68,7 @@ static void test_counters_run_over(void **state)
 	expect(512 * PRICE(100, 20), true);
 }
 
-static void test_a_run_that_was_interrupted(void **state)
+static void test_interrupted_run(void **state)
 {
 	(void)state;
 	run(0, USE_SEND, 160, 10, 200, 20);
@@ -78,7 +78,7 @@ static void test_a_run_that_was_interrupted(void **state)
 	expect(1 * PRICE(200, 20), true);
 }
 
-static void test_the_first_is_no_price_if_it_is_strange(void **state)
+static void test_outlying_first_cost_is_ignored(void **state)
 {
 	(void)state;
 	run(0, USE_RTT, 1, 1, 10000000, 20);
@@ -100,10 +100,10 @@ static void test_lost_additions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_runs_at_their_price, begin),
-		cmocka_unit_test_setup(test_counters_run_over, begin),
-		cmocka_unit_test_setup(test_a_run_that_was_interrupted, begin),
-		cmocka_unit_test_setup(test_the_first_is_no_price_if_it_is_strange, begin),
+		cmocka_unit_test_setup(test_runs_cost_their_mean_time, begin),
+		cmocka_unit_test_setup(test_counters_wrap_around, begin),
+		cmocka_unit_test_setup(test_interrupted_run, begin),
+		cmocka_unit_test_setup(test_outlying_first_cost_is_ignored, begin),
 		cmocka_unit_test_setup(test_lost_additions, begin),
 	};
 

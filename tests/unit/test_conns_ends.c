@@ -25,7 +25,7 @@ static struct budget_spent account(const struct conns_ends *now, uint64_t ends_n
 	return spent;
 }
 
-static void all_that_begin_are_followed(void **state)
+static void all_new_connections_are_followed(void **state)
 {
 	const struct conns_ends now = { .begun = 1100, .left_out = 500, .closed = 400 };
 	struct budget_spent spent = account(&now, OWN_NS);
@@ -36,7 +36,7 @@ static void all_that_begin_are_followed(void **state)
 	assert_int_equal(spent.ends_ns, OWN_NS + PUSH_NS);
 }
 
-static void of_those_that_are_left_out_nothing_is_saved(void **state)
+static void left_out_connections_save_nothing(void **state)
 {
 	const struct conns_ends now = { .begun = 1100, .left_out = 575, .closed = 325 };
 	struct budget_spent spent = account(&now, OWN_NS);
@@ -46,7 +46,7 @@ static void of_those_that_are_left_out_nothing_is_saved(void **state)
 	assert_int_equal(spent.ends_ns, OWN_NS + PUSH_NS / 4);
 }
 
-static void it_is_no_more_than_they_can_take(void **state)
+static void cost_is_at_most_what_ends_can_take(void **state)
 {
 	const struct conns_ends one = { .begun = 1001, .left_out = 500, .closed = 300 };
 	const struct conns_ends none = { .begun = 1000, .left_out = 500, .closed = 300 };
@@ -70,9 +70,9 @@ static void more_left_out_than_begun(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_that_begin_are_followed),
-		cmocka_unit_test(of_those_that_are_left_out_nothing_is_saved),
-		cmocka_unit_test(it_is_no_more_than_they_can_take),
+		cmocka_unit_test(all_new_connections_are_followed),
+		cmocka_unit_test(left_out_connections_save_nothing),
+		cmocka_unit_test(cost_is_at_most_what_ends_can_take),
 		cmocka_unit_test(more_left_out_than_begun),
 	};
 

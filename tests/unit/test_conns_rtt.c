@@ -73,8 +73,8 @@ static void count(struct conn_rtts *r, uint32_t bucket, uint32_t times)
 			r->wrapped[r->wraps++ % CONN_RTT_WRAPS] = (uint8_t)bucket;
 }
 
-/* Counters run over, and so does the number of these. */
-static void test_gained(void **state)
+/* Counters wrap around, and so does the number of their wraps. */
+static void test_counters_wrap_around(void **state)
 {
 	uint32_t truth[CONN_RTTS], gained[CONN_RTTS];
 	struct conn_rtts_seen *seen = NULL;
@@ -106,8 +106,8 @@ static void test_gained(void **state)
 	free(seen);
 }
 
-/* More ran over than is remembered: this time is unknown, the next one is not. */
-static void test_too_many(void **state)
+/* More counters wrapped than are remembered: this time is unknown, the next one is not. */
+static void test_forgotten_wraps_are_unknown(void **state)
 {
 	struct conn_rtts r = { 0 };
 	struct conn_rtts_seen *seen = NULL;
@@ -130,8 +130,8 @@ static void test_too_many(void **state)
 	free(seen);
 }
 
-/* Read between the counter and the note that it ran over: told the next time. */
-static void test_half_written(void **state)
+/* A counter is read between its wrap and the note of it: the next read reports it. */
+static void test_wrap_without_note(void **state)
 {
 	struct conn_rtts r = { 0 }, half;
 	struct conn_rtts_seen *seen = NULL;
@@ -240,7 +240,7 @@ static struct event_conn tell(struct rig *r)
 	return e;
 }
 
-static void test_told(void **state)
+static void test_reported_rtts(void **state)
 {
 	const uint32_t short_one = conn_rtt_bucket(20000), long_one = conn_rtt_bucket(60000);
 	struct event_conn e;
@@ -269,8 +269,11 @@ static void test_told(void **state)
 	rig_close(&r);
 }
 
-/* Why they may be unknown; how many there were is known nevertheless, if they are followed. */
-static void test_not_known(void **state)
+/*
+ * RTTs have a reason for being unknown; followed connections know the number of samples
+ * nevertheless.
+ */
+static void test_unknown_rtts(void **state)
 {
 	struct event_conn e;
 	struct rig r;
@@ -351,8 +354,8 @@ static void check_quantiles(const struct rtt_sum *sum, uint32_t *values, uint32_
 	}
 }
 
-/* From 9 us to 8 s, of some octaves each; parts of them added up are the whole. */
-static void test_quantiles(void **state)
+/* RTTs from 9 us to 8 s, each part some octaves wide; the merged parts are the whole. */
+static void test_merged_parts_have_same_quantiles(void **state)
 {
 	uint32_t values[400];
 	struct rng rng;
@@ -387,7 +390,7 @@ static void test_quantiles(void **state)
 	}
 }
 
-static void test_outermost(void **state)
+static void test_outermost_buckets(void **state)
 {
 	struct event_conn e = { .known = 0xfff };
 	struct rtt_sum sum = { 0 };
@@ -407,8 +410,8 @@ static void test_outermost(void **state)
 	assert_int_equal(sum.samples, 2);
 }
 
-/* One that is not known makes the total unknown; a sum that runs over, too. */
-static void test_unknown_total(void **state)
+/* An unknown part makes the total unknown; so does a sum that overflows. */
+static void test_unknown_part_makes_total_unknown(void **state)
 {
 	struct event_conn a = { .known = 0xfff, .to = 1 }, b = a, sum;
 
@@ -456,15 +459,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bucket),
-		cmocka_unit_test(test_gained),
-		cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_half_written),
+		cmocka_unit_test(test_counters_wrap_around),
+		cmocka_unit_test(test_forgotten_wraps_are_unknown),
+		cmocka_unit_test(test_wrap_without_note),
 		cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_told),
-		cmocka_unit_test(test_not_known),
-		cmocka_unit_test(test_quantiles),
-		cmocka_unit_test(test_outermost),
-		cmocka_unit_test(test_unknown_total),
+		cmocka_unit_test(test_reported_rtts),
+		cmocka_unit_test(test_unknown_rtts),
+		cmocka_unit_test(test_merged_parts_have_same_quantiles),
+		cmocka_unit_test(test_outermost_buckets),
+		cmocka_unit_test(test_unknown_part_makes_total_unknown),
 		cmocka_unit_test(test_valid),
 	};
 

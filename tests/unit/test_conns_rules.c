@@ -176,7 +176,7 @@ static void check_case(const struct rule_case *k, size_t at)
 	}
 }
 
-static void each_holds_where_it_should(void **state)
+static void each_rule_holds_where_it_should(void **state)
 {
 	uint32_t seen = 0;
 
@@ -189,7 +189,7 @@ static void each_holds_where_it_should(void **state)
 	assert_int_equal(seen, (1U << CONN_INCAST) - 1); /* all but those of several */
 }
 
-static void none_holds_for_one_that_does_nothing(void **state)
+static void no_rule_holds_for_an_idle_connection(void **state)
 {
 	struct conn_problem problems[RULES_MAX];
 	struct event_conn e = plain(), blank = { 0 };
@@ -205,7 +205,7 @@ static void none_holds_for_one_that_does_nothing(void **state)
 }
 
 /* No problem is found if nothing is known, whatever the fields hold. */
-static void what_is_unknown_is_no_problem(void **state)
+static void unknown_fields_are_no_problem(void **state)
 {
 	struct conn_problem problems[RULES_MAX];
 	struct event_conn e;
@@ -225,7 +225,7 @@ static void what_is_unknown_is_no_problem(void **state)
 
 /* -- the other end -------------------------------------------------------------------------- */
 
-static void the_other_end_says_whether_it_delayed(void **state)
+static void peer_shows_whether_it_delayed_acks(void **state)
 {
 	struct event_conn e = plain(), peer = plain();
 	const struct conn_problem *p;
@@ -246,7 +246,7 @@ static void the_other_end_says_whether_it_delayed(void **state)
 	assert_int_equal(p->confidence, CONN_OBSERVED);
 }
 
-static void the_other_end_says_whether_it_waited(void **state)
+static void peer_shows_whether_it_waited(void **state)
 {
 	struct event_conn e = plain(), peer = plain();
 
@@ -269,7 +269,7 @@ static enum window_limit limit(const struct event_conn *peer)
 	return find(&e, peer, CONN_RECEIVER_WINDOW, false)->limit;
 }
 
-static void the_other_end_says_why_its_window_is_small(void **state)
+static void peer_shows_why_its_window_is_small(void **state)
 {
 	struct event_conn peer = plain();
 
@@ -291,7 +291,7 @@ static void the_other_end_says_why_its_window_is_small(void **state)
 
 /* -- sums ----------------------------------------------------------------------------------- */
 
-static void each_time_is_lost_once(void **state)
+static void lost_time_is_counted_once(void **state)
 {
 	struct event_conn e = plain();
 	struct conn_problem problems[RULES_MAX];
@@ -333,7 +333,7 @@ static void words(const struct event_conn *e, enum conn_class class, const struc
 }
 
 /* Section 5.3: window times memory over all windows. */
-static void advice_has_its_figures(void **state)
+static void advice_contains_its_figures(void **state)
 {
 	const struct conn_sums sums = { .sndbuf = 4000000, .window = 4 * 100 * 1000 };
 	struct event_conn e = plain();
@@ -360,14 +360,14 @@ static void advice_has_its_figures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_holds_where_it_should),
-		cmocka_unit_test(none_holds_for_one_that_does_nothing),
-		cmocka_unit_test(what_is_unknown_is_no_problem),
-		cmocka_unit_test(the_other_end_says_whether_it_delayed),
-		cmocka_unit_test(the_other_end_says_whether_it_waited),
-		cmocka_unit_test(the_other_end_says_why_its_window_is_small),
-		cmocka_unit_test(each_time_is_lost_once),
-		cmocka_unit_test(advice_has_its_figures),
+		cmocka_unit_test(each_rule_holds_where_it_should),
+		cmocka_unit_test(no_rule_holds_for_an_idle_connection),
+		cmocka_unit_test(unknown_fields_are_no_problem),
+		cmocka_unit_test(peer_shows_whether_it_delayed_acks),
+		cmocka_unit_test(peer_shows_whether_it_waited),
+		cmocka_unit_test(peer_shows_why_its_window_is_small),
+		cmocka_unit_test(lost_time_is_counted_once),
+		cmocka_unit_test(advice_contains_its_figures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

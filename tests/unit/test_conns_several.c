@@ -103,7 +103,7 @@ static void incast_is_many_to_one_at_once(void **state)
 }
 
 /* A queue that grew made senders probe for what had arrived. */
-static void what_was_not_lost_is_no_incast(void **state)
+static void without_losses_there_is_no_incast(void **state)
 {
 	struct conns_rig rig;
 
@@ -151,7 +151,7 @@ static unsigned int asked(const uint64_t *times_ms, uint32_t n, const char *loca
 	return found;
 }
 
-static void incast_is_seen_by_who_asked(void **state)
+static void client_sees_incast_of_replies(void **state)
 {
 	static const uint64_t together[] = { 10, 15, 20 }, apart[] = { 10, 15, 21 };
 	static const uint64_t more[] = { 10, 15, 20, 300 };
@@ -320,7 +320,7 @@ static void a_proxy_starves_one_while_another_waits(void **state)
 }
 
 /* An idle connection has no records, and gets no share. */
-static void a_silent_one_starves(void **state)
+static void idle_connection_starves(void **state)
 {
 	struct conns_rig rig;
 	struct rng rng;
@@ -374,7 +374,7 @@ static bool proxy_unknown(uint32_t intervals, uint32_t percent, bool if_starved)
 	return found;
 }
 
-static void what_is_unknown_starves_nobody(void **state)
+static void unknown_time_starves_nobody(void **state)
 {
 	(void)state;
 	assert_true(proxy_unknown(60, 0, false));
@@ -395,7 +395,7 @@ static void put_small(struct conns_rig *rig, uint32_t i, uint32_t tlp, uint32_t 
 	rig_put(rig, &e);
 }
 
-static void spreading_is_several_that_lose_slowly(void **state)
+static void spreading_needs_several_timeouts(void **state)
 {
 	struct conns_rig rig;
 
@@ -445,7 +445,7 @@ static bool lone_messages_spread(uint32_t bytes, uint32_t calls, uint32_t spurio
 }
 
 /* A request at a time is spread as well; what was sent again for nothing was no loss. */
-static void spreading_is_of_lone_messages_too(void **state)
+static void spreading_includes_lone_messages(void **state)
 {
 	(void)state;
 	assert_true(lone_messages_spread(100, 50, 0));
@@ -459,17 +459,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(incast_is_many_to_one_at_once),
 		cmocka_unit_test(incast_is_of_several_connections),
-		cmocka_unit_test(what_was_not_lost_is_no_incast),
-		cmocka_unit_test(incast_is_seen_by_who_asked),
+		cmocka_unit_test(without_losses_there_is_no_incast),
+		cmocka_unit_test(client_sees_incast_of_replies),
 		cmocka_unit_test(few_peers_are_no_incast),
 		cmocka_unit_test(sides_are_not_added_up),
 		cmocka_unit_test(incast_is_of_one_side),
 		cmocka_unit_test(a_filter_hides_no_member),
 		cmocka_unit_test(a_proxy_starves_one_while_another_waits),
-		cmocka_unit_test(a_silent_one_starves),
-		cmocka_unit_test(what_is_unknown_starves_nobody),
-		cmocka_unit_test(spreading_is_several_that_lose_slowly),
-		cmocka_unit_test(spreading_is_of_lone_messages_too),
+		cmocka_unit_test(idle_connection_starves),
+		cmocka_unit_test(unknown_time_starves_nobody),
+		cmocka_unit_test(spreading_needs_several_timeouts),
+		cmocka_unit_test(spreading_includes_lone_messages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,7 +148,7 @@ static void test_difference(void **state)
 	assert_true(t.alarms + t.unknown >= t.n - at_most(t.n, 0.10));
 }
 
-static void test_edges(void **state)
+static void test_edge_cases(void **state)
 {
 	double a[BLOCKS] = { 0 }, b[BLOCKS] = { 0 };
 	struct contrast c;
@@ -294,8 +294,8 @@ static void test_quantiles(void **state)
 	}
 }
 
-/* A bucket with nearly all values: how much it has is no question of the quantile in it. */
-static void test_heaps(void **state)
+/* A bucket holds nearly all values: its share says nothing about the quantile in it. */
+static void test_quantile_in_a_heap(void **state)
 {
 	static struct values v[2];
 	struct contrast c = { 0 };
@@ -372,9 +372,9 @@ int main(void)
 		cmocka_unit_test(test_no_difference),
 		cmocka_unit_test(test_control_correlated),
 		cmocka_unit_test(test_difference),
-		cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_edge_cases),
 		cmocka_unit_test(test_quantiles),
-		cmocka_unit_test(test_heaps),
+		cmocka_unit_test(test_quantile_in_a_heap),
 		cmocka_unit_test(test_quantile_edges),
 		cmocka_unit_test(test_fdr),
 	};

@@ -89,7 +89,7 @@ static const struct agent_list_entry *polled(const char *value)
 	return &seen.agents.agents[1];
 }
 
-static void test_polled(void **state)
+static void test_polled_packets_are_reported(void **state)
 {
 	static const char *const wrong[] = { "", "-1", "7 8", "because", "no-queue\n" };
 	const struct agent_list_entry *e = polled("17");
@@ -191,7 +191,7 @@ static bool is_final(const struct event *event)
 	return load.flags & LOAD_FINAL;
 }
 
-static void test_other_clock(void **state)
+static void test_agent_with_another_clock(void **state)
 {
 	struct strbuf why = STRBUF_INIT(4096);
 	const struct agent_list_entry *one = &seen.agents.agents[0];
@@ -240,7 +240,7 @@ static void test_other_clock(void **state)
 	strbuf_release(&why);
 }
 
-static void test_none_ready(void **state)
+static void test_no_agent_is_ready(void **state)
 {
 	struct strbuf why = STRBUF_INIT(4096);
 
@@ -323,7 +323,7 @@ static void put_bad(int how, struct event_writer *w, uint64_t start)
 	event_writer_flush(w);
 }
 
-static void test_wrong_ones(void **state)
+static void test_wrong_agents(void **state)
 {
 	(void)state;
 	for (int how = 0; how < 10; how++) {
@@ -342,8 +342,8 @@ static void test_wrong_ones(void **state)
 	}
 }
 
-/* One that does not end is not waited for; the other one's run is whole. */
-static void test_no_end(void **state)
+/* An agent that does not end is not waited for; the other one's run is whole. */
+static void test_agent_that_never_ends(void **state)
 {
 	uint64_t begin;
 
@@ -361,8 +361,8 @@ static void test_no_end(void **state)
 	rig_close();
 }
 
-/* Each is told, and what they say until then counts. */
-static void test_cut(void **state)
+/* Each broken connection is reported, and messages before the break count. */
+static void test_connections_that_break_off(void **state)
 {
 	char said[1024];
 	ssize_t n;
@@ -405,12 +405,17 @@ static void test_stopped_at_start(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_merge_cut_anywhere), cmocka_unit_test(test_roles),
-		cmocka_unit_test(test_polled),
-		cmocka_unit_test(test_lost_anywhere), cmocka_unit_test(test_other_clock),
-		cmocka_unit_test(test_none_ready), cmocka_unit_test(test_refusal),
-		cmocka_unit_test(test_wrong_ones), cmocka_unit_test(test_no_end),
-		cmocka_unit_test(test_cut), cmocka_unit_test(test_stopped_at_start),
+		cmocka_unit_test(test_merge_cut_anywhere),
+		cmocka_unit_test(test_roles),
+		cmocka_unit_test(test_polled_packets_are_reported),
+		cmocka_unit_test(test_lost_anywhere),
+		cmocka_unit_test(test_agent_with_another_clock),
+		cmocka_unit_test(test_no_agent_is_ready),
+		cmocka_unit_test(test_refusal),
+		cmocka_unit_test(test_wrong_agents),
+		cmocka_unit_test(test_agent_that_never_ends),
+		cmocka_unit_test(test_connections_that_break_off),
+		cmocka_unit_test(test_stopped_at_start),
 	};
 
 	signal(SIGPIPE, SIG_IGN); /* an agent may still talk when nobody listens */

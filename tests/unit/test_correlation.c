@@ -174,7 +174,7 @@ static const struct correlate *find(const struct correlation *c, const char *nam
 
 /* ---- the numbers ---- */
 
-static void goes_with_the_cause(void **state)
+static void latency_follows_the_cause(void **state)
 {
 	struct correlation *c = correlated(&(struct shape){ .intervals = 61, .requests = 400 });
 
@@ -194,7 +194,7 @@ static void goes_with_the_cause(void **state)
 	correlation_free(c);
 }
 
-static void nothing_goes_with_noise(void **state)
+static void noise_correlates_with_nothing(void **state)
 {
 	struct correlation *c =
 		correlated(&(struct shape){ .intervals = 61, .requests = 400, .quiet = true });
@@ -209,7 +209,7 @@ static void nothing_goes_with_noise(void **state)
 	correlation_free(c);
 }
 
-static void coarser_with_fewer_requests(void **state)
+static void fewer_requests_give_coarser_intervals(void **state)
 {
 	struct correlation *c = correlated(&(struct shape){ .intervals = 61, .requests = 199 });
 
@@ -276,7 +276,7 @@ static void unknown_is_not_zero(void **state)
 }
 
 /* The recording begins before the load, and the server's stages with it. */
-static void begins_with_the_load(void **state)
+static void only_intervals_under_load_count(void **state)
 {
 	struct correlation *c =
 		correlated(&(struct shape){ .intervals = 71, .requests = 400, .idle = 10 });
@@ -290,7 +290,7 @@ static void begins_with_the_load(void **state)
 }
 
 /* The interval after a lost one has its deltas, too. */
-static void a_lost_interval_takes_the_next(void **state)
+static void lost_interval_spoils_the_next(void **state)
 {
 	struct correlation *c = correlated(
 		&(struct shape){ .intervals = 60, .requests = 400, .lose_every = 6 });
@@ -331,7 +331,7 @@ static void expect_json(const struct shape *shape, size_t lines, const char *exp
 	free(text);
 }
 
-static void as_data_and_in_words(void **state)
+static void finding_is_in_json_and_text(void **state)
 {
 	(void)state;
 	expect_json(&(struct shape){ .intervals = 61, .requests = 400, .no_psi = true }, 10,
@@ -398,14 +398,14 @@ static void as_data_and_in_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(goes_with_the_cause),
-		cmocka_unit_test(nothing_goes_with_noise),
-		cmocka_unit_test(coarser_with_fewer_requests),
+		cmocka_unit_test(latency_follows_the_cause),
+		cmocka_unit_test(noise_correlates_with_nothing),
+		cmocka_unit_test(fewer_requests_give_coarser_intervals),
 		cmocka_unit_test(as_many_intervals_as_p_needs),
 		cmocka_unit_test(unknown_is_not_zero),
-		cmocka_unit_test(begins_with_the_load),
-		cmocka_unit_test(a_lost_interval_takes_the_next),
-		cmocka_unit_test(as_data_and_in_words),
+		cmocka_unit_test(only_intervals_under_load_count),
+		cmocka_unit_test(lost_interval_spoils_the_next),
+		cmocka_unit_test(finding_is_in_json_and_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,7 @@ static int read_answer(const struct answer *a, struct taken *t)
 
 /* ---- the reader ---- */
 
-static void test_whole(void **state)
+static void test_complete_answer(void **state)
 {
 	struct answer a = { .size = 0 };
 	struct answer_sock s;
@@ -87,7 +87,7 @@ static void test_whole(void **state)
 }
 
 /* Missing data is absent: no attributes, a short tcp_info, cut memory information, a long name. */
-static void test_less(void **state)
+static void test_missing_attributes(void **state)
 {
 	struct answer a = { .size = 0 };
 	struct answer_sock s;
@@ -124,7 +124,7 @@ static void test_less(void **state)
 	assert_false(diag_has_bytes(&t.last));
 }
 
-static void test_known(void **state)
+static void test_known_fields_of_each_kernel(void **state)
 {
 	const uint32_t with_times = CONN_KNOWS_TIMES | CONN_KNOWS_GAUGES | CONN_KNOWS_CHRONO |
 				    CONN_KNOWS_SPURIOUS;
@@ -172,8 +172,8 @@ static void test_errors(void **state)
 	assert_int_equal(t.n, 0);
 }
 
-/* Sockets that can't be: of no family, without a cookie. */
-static void test_absurd(void **state)
+/* Impossible sockets: without a family, without a cookie. */
+static void test_impossible_sockets(void **state)
 {
 	struct answer a = { .size = 0 };
 	struct answer_sock s;
@@ -191,8 +191,8 @@ static void test_absurd(void **state)
 	assert_int_equal(t.n, 0);
 }
 
-/* Cut anywhere, and with each byte changed: it ends, and never reads beyond. */
-static void test_damaged(void **state)
+/* An answer is cut anywhere and each byte is changed: parsing ends, and never reads beyond. */
+static void test_damaged_answer_is_bounded(void **state)
 {
 	struct answer a = { .size = 0 };
 	struct answer_sock s;
@@ -219,8 +219,8 @@ static void test_damaged(void **state)
 		}
 }
 
-/* An attribute that says that it is longer than its message is none. */
-static void test_long_attribute(void **state)
+/* An attribute that claims to be longer than its message is ignored. */
+static void test_attribute_beyond_its_message(void **state)
 {
 	struct answer a = { .size = 0 };
 	struct answer_sock s;
@@ -346,13 +346,13 @@ static void test_mapped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_less),
-		cmocka_unit_test(test_known),
+		cmocka_unit_test(test_complete_answer),
+		cmocka_unit_test(test_missing_attributes),
+		cmocka_unit_test(test_known_fields_of_each_kernel),
 		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_absurd),
-		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_long_attribute),
+		cmocka_unit_test(test_impossible_sockets),
+		cmocka_unit_test(test_damaged_answer_is_bounded),
+		cmocka_unit_test(test_attribute_beyond_its_message),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_buffer),
 		cmocka_unit_test(test_mapped),

@@ -149,8 +149,8 @@ static void test_ended_without_memory(void **state)
 	rig_close(&r);
 }
 
-/* From before: what it did until then is not told; an idle one is not told at all. */
-static void test_from_before(void **state)
+/* Traffic from before the start is not reported; an idle socket is not reported at all. */
+static void test_socket_from_before(void **state)
 {
 	struct diag_sock s = sock(1);
 	struct rig r;
@@ -187,8 +187,11 @@ static void test_from_before(void **state)
 	rig_close(&r);
 }
 
-/* All that a new one did is told, since the dump that had it not; a listener's port was called. */
-static void test_new(void **state)
+/*
+ * Everything that a new socket did since the last dump without it is reported. If its port is
+ * a listener's, it was accepted.
+ */
+static void test_new_socket(void **state)
 {
 	struct diag_sock s[2] = { sock(1), sock(2) };
 	struct rig r;
@@ -208,8 +211,8 @@ static void test_new(void **state)
 	rig_close(&r);
 }
 
-/* One dump without it says nothing; its end is when it was seen last. */
-static void test_closed(void **state)
+/* One dump without a socket proves nothing; its end is the time at which it was last seen. */
+static void test_closed_socket(void **state)
 {
 	struct diag_sock s = sock(1);
 	struct rig r;
@@ -244,7 +247,7 @@ static void test_closed(void **state)
 }
 
 /* A socket that is connected again is another connection with the same cookie. */
-static void test_again(void **state)
+static void test_reused_socket(void **state)
 {
 	struct diag_sock s = sock(1);
 	struct rig r;
@@ -265,8 +268,8 @@ static void test_again(void **state)
 	rig_close(&r);
 }
 
-/* Ten samples of 1 ms, of 10 ms that it was busy: recovery is congestion, unclear is unknown. */
-static void test_samples(void **state)
+/* Ten samples of 1 ms each, of 10 busy ms: recovery is congestion, unclear states are unknown. */
+static void test_samples_become_time(void **state)
 {
 	struct diag_sock s = sock(1);
 	struct rig r;
@@ -308,11 +311,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_namespace_gone_without_memory),
 		cmocka_unit_test(test_ended_without_memory),
-		cmocka_unit_test(test_from_before),
-		cmocka_unit_test(test_new),
-		cmocka_unit_test(test_closed),
-		cmocka_unit_test(test_again),
-		cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_socket_from_before),
+		cmocka_unit_test(test_new_socket),
+		cmocka_unit_test(test_closed_socket),
+		cmocka_unit_test(test_reused_socket),
+		cmocka_unit_test(test_samples_become_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ static void test_no_waking(void **state)
 }
 
 /* The waking that it ran for is not the one of the sleep after it. */
-static void test_waking_of_the_run_before(void **state)
+static void test_waking_before_an_earlier_run(void **state)
 {
 	static const char script[] =
 		WAITS COMES "110us 0 run app\n111us 0 run hog\n150us 0 run idle\n"
@@ -57,16 +57,16 @@ static void test_waking_of_the_run_before(void **state)
 				     "11000-65000 blind on 0\n65000-69000 application on 0\n");
 }
 
-/* Two wakings for one sleep: it ran between them, and nobody saw it. */
-static void test_two_wakings(void **state)
+/* Two wakings for one sleep: the task ran between them, unrecorded. */
+static void test_two_wakings_for_one_sleep(void **state)
 {
 	(void)state;
 	expect(WAITS "50us 1 wake app 0\n" COMES READS MESSAGE,
 	       ARRIVES "4000-10000 blind on 0\n10000-20000 application on 0\n");
 }
 
-/* It left asleep, and comes back as one that was preempted. */
-static void test_contradiction(void **state)
+/* The task left asleep, and comes back as one that was preempted: a contradiction. */
+static void test_asleep_but_preempted(void **state)
 {
 	(void)state;
 	/* the run in between was in what core 1 lost */
@@ -92,7 +92,7 @@ static void test_contradiction(void **state)
 	from " 1 irq 1\n" from " 1 irq-end\n" from " 1 hidden hog\n" to " 1 run idle\n"
 #define RUNS_AND_READS "45000-50000 idle-exit on 0\n50000-60000 application on 0\n"
 
-static void test_out_of_sight_while_asleep(void **state)
+static void test_not_recorded_while_asleep(void **state)
 {
 	(void)state;
 	expect(STOPS("stopped"), ARRIVES "4000-45000 stopped\n" RUNS_AND_READS);
@@ -106,8 +106,8 @@ static void test_out_of_sight_while_asleep(void **state)
 	       ARRIVES "4000-35001 blind on 0\n35001-45000 application\n" RUNS_AND_READS);
 }
 
-/* The core of the receive side, of the reader, and of where it waits. */
-static void test_loss(void **state)
+/* Losses on the core of the receive side, of the reader, and where it waits for a CPU. */
+static void test_loss_on_each_core(void **state)
 {
 	(void)state;
 	expect(WAITS COMES READS MESSAGE "101us 0 lose\n",
@@ -119,7 +119,7 @@ static void test_loss(void **state)
 	       "15000-20000 application on 0\n");
 }
 
-static void test_reader_not_seen(void **state)
+static void test_reader_without_events(void **state)
 {
 	(void)state;
 	/* it never runs */
@@ -139,7 +139,7 @@ static void test_unknown_reader(void **state)
 	       ARRIVES "4000-20000 blind\n");
 }
 
-static void test_no_pieces(void **state)
+static void test_message_without_pieces(void **state)
 {
 	(void)state;
 	expect(WAITS COMES READS "message 1 app 100us 104us 120us 0 no-pieces\n",
@@ -252,8 +252,8 @@ static void test_lost_wakings(void **state)
 	assert_string_equal(text, ARRIVES "4000-10000 blind on 0\n10000-20000 application on 0\n");
 }
 
-/* Messages that can't be read are none, and that is told. */
-static void test_lost_messages(void **state)
+/* Unreadable messages are left out, and reported as lost. */
+static void test_lost_messages_are_reported(void **state)
 {
 	char text[RIG_TEXT];
 
@@ -266,19 +266,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_waking),
-		cmocka_unit_test(test_waking_of_the_run_before),
-		cmocka_unit_test(test_two_wakings),
-		cmocka_unit_test(test_contradiction),
-		cmocka_unit_test(test_out_of_sight_while_asleep),
-		cmocka_unit_test(test_loss),
-		cmocka_unit_test(test_reader_not_seen),
+		cmocka_unit_test(test_waking_before_an_earlier_run),
+		cmocka_unit_test(test_two_wakings_for_one_sleep),
+		cmocka_unit_test(test_asleep_but_preempted),
+		cmocka_unit_test(test_not_recorded_while_asleep),
+		cmocka_unit_test(test_loss_on_each_core),
+		cmocka_unit_test(test_reader_without_events),
 		cmocka_unit_test(test_unknown_reader),
-		cmocka_unit_test(test_no_pieces),
+		cmocka_unit_test(test_message_without_pieces),
 		cmocka_unit_test(test_before_activity),
 		cmocka_unit_test(test_after_activity),
 		cmocka_unit_test(test_lost_block),
 		cmocka_unit_test(test_lost_wakings),
-		cmocka_unit_test(test_lost_messages),
+		cmocka_unit_test(test_lost_messages_are_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

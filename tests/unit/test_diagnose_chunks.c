@@ -66,7 +66,7 @@ static void cut_into(uint32_t every_us, uint32_t slow, struct strbuf *json)
 	strbuf_release(&script);
 }
 
-static void test_any_chunks(void **state)
+static void test_same_report_for_any_chunks(void **state)
 {
 	static const uint32_t every_us[] = { 10, 107, 1000, 17001, 150000 };
 	struct strbuf whole, cut;
@@ -82,8 +82,8 @@ static void test_any_chunks(void **state)
 	strbuf_release(&whole);
 }
 
-/* The control: 1 us is seen. */
-static void test_other_host(void **state)
+/* Control: another host, by 1 us, changes the report. */
+static void test_control_changed_host_differs(void **state)
 {
 	struct strbuf one, other;
 
@@ -98,8 +98,8 @@ static void test_other_host(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_any_chunks),
-		cmocka_unit_test(test_other_host),
+		cmocka_unit_test(test_same_report_for_any_chunks),
+		cmocka_unit_test(test_control_changed_host_differs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

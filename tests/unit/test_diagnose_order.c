@@ -24,8 +24,8 @@
 	"6000-10000 idle-exit on 0\n"                                                              \
 	"10000-20000 application on 0\n"
 
-/* The reader goes from one message to the next without waiting for any. */
-static void test_same_socket(void **state)
+/* The reader goes from one message to the next without waiting. */
+static void test_reader_never_waits(void **state)
 {
 	(void)state;
 	expect(SERVES "1ms 0 call recvfrom\n1010us 0 return\n1020us 0 call epoll_wait\n"
@@ -37,8 +37,8 @@ static void test_same_socket(void **state)
 	       "801000-810000 application on 0\n");
 }
 
-/* It asks for any before it comes to this one: epoll_wait tells of it at once. */
-static void test_other_socket(void **state)
+/* The reader calls epoll_wait before it comes to this message, and returns at once. */
+static void test_epoll_returns_at_once(void **state)
 {
 	(void)state;
 	expect(SERVES "900us 0 call epoll_wait\n905us 0 return\n"
@@ -50,8 +50,8 @@ static void test_other_socket(void **state)
 	       "701000-810000 application on 0\n");
 }
 
-/* Three in a row: each one is behind those that were read before it. */
-static void test_several(void **state)
+/* Three messages in a row: each is behind those that were read before it. */
+static void test_three_in_a_row(void **state)
 {
 	(void)state;
 	expect(SERVES "300us 0 call recvfrom\n310us 0 return\n"
@@ -137,8 +137,8 @@ static void test_file_is_no_receive(void **state)
 
 /* ---- hand-off ---- */
 
-/* Asleep in a receive call, woken by the interrupt that brought it: the kernel's way to it. */
-static void test_hand_off(void **state)
+/* The reader sleeps in a receive call until the interrupt that brought the message wakes it. */
+static void test_interrupt_wakes_the_reader(void **state)
 {
 	(void)state;
 	expect(HOST "2us 0 run app\n5us 0 call recvfrom\n10us 0 run idle\n"
@@ -152,8 +152,8 @@ static void test_hand_off(void **state)
 	       "55000-59000 application on 0\n");
 }
 
-/* Woken for something else, and asleep again: what it waited for was the application's. */
-static void test_woken_twice(void **state)
+/* Woken for something else, and asleep again: that wait is the application's own. */
+static void test_woken_for_something_else(void **state)
 {
 	(void)state;
 	expect(HOST "2us 0 run app\n5us 0 call futex\n10us 0 run idle\n"
@@ -173,8 +173,8 @@ static void test_woken_twice(void **state)
 	       "205000-309000 application on 0\n");
 }
 
-/* Woken before it has left its core: it is on its way back at once. */
-static void test_woken_early(void **state)
+/* Woken before it has left its core: the task returns at once. */
+static void test_woken_before_it_left_its_core(void **state)
 {
 	(void)state;
 	expect(HOST "2us 0 run app\n5us 0 call recvfrom\n"
@@ -188,8 +188,8 @@ static void test_woken_early(void **state)
 	       "20000-24000 application on 0\n");
 }
 
-/* A thread keeps its number, whatever it calls itself, and on whichever core it is. */
-static void test_renamed(void **state)
+/* A thread keeps its number, whatever its name and its core. */
+static void test_renamed_thread(void **state)
 {
 	(void)state;
 	expect(WAITS COMES READS MESSAGE
@@ -207,17 +207,17 @@ static void test_renamed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_socket),
-		cmocka_unit_test(test_other_socket),
-		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_reader_never_waits),
+		cmocka_unit_test(test_epoll_returns_at_once),
+		cmocka_unit_test(test_three_in_a_row),
 		cmocka_unit_test(test_held_up_by_lock),
 		cmocka_unit_test(test_held_up_by_cpu_wait),
 		cmocka_unit_test(test_held_up_before),
 		cmocka_unit_test(test_file_is_no_receive),
-		cmocka_unit_test(test_hand_off),
-		cmocka_unit_test(test_woken_twice),
-		cmocka_unit_test(test_woken_early),
-		cmocka_unit_test(test_renamed),
+		cmocka_unit_test(test_interrupt_wakes_the_reader),
+		cmocka_unit_test(test_woken_for_something_else),
+		cmocka_unit_test(test_woken_before_it_left_its_core),
+		cmocka_unit_test(test_renamed_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

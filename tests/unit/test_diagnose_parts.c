@@ -15,8 +15,8 @@
 
 #include "diagnose_rig.h"
 
-/* The control: nothing in its way. */
-static void test_quiet(void **state)
+/* Control: nothing delays the message. */
+static void test_control_nothing_delays(void **state)
 {
 	(void)state;
 	expect(WAITS COMES READS MESSAGE,
@@ -30,8 +30,8 @@ static void test_quiet(void **state)
 
 #define OTHERS "1us 1 run peer\n3us 1 run hog\n"
 
-/* One that came before, and another reader's: in the same softirq it is handled before. */
-static void test_kernel_queue(void **state)
+/* Another reader's message, which came first, is handled first in the same softirq. */
+static void test_behind_another_message_in_softirq(void **state)
 {
 	(void)state;
 	expect(WAITS COMES READS MESSAGE "message 2 hog 99500ns 102us 140us 0\n" OTHERS,
@@ -207,7 +207,7 @@ static void test_interrupts(void **state)
 }
 
 /* The core's activity between the arrival and the queue. */
-static void test_receive(void **state)
+static void test_receive_path(void **state)
 {
 	(void)state;
 	expect(HOST "2us 0 run app\n5us 0 call epoll_wait\n10us 0 run idle\n"
@@ -229,8 +229,8 @@ static void test_receive(void **state)
 	       "13000-20000 application on 0\n");
 }
 
-/* The owner of a socket does what is in its backlog itself. */
-static void test_backlog(void **state)
+/* The owner of a socket handles the packets in its backlog itself. */
+static void test_owner_handles_its_backlog(void **state)
 {
 	(void)state;
 	expect(HOST "2us 0 run app\n5us 0 call recvfrom\n120us 0 return\n"
@@ -381,8 +381,8 @@ static void test_core_stall(void **state)
 	       "1006001-1010000 application on 0\n");
 }
 
-/* The end of a long wait is no short one, for a message that came only then. */
-static void test_throttled_before(void **state)
+/* A wait's length counts from its begin, not from the arrival of a message during it. */
+static void test_throttled_before_arrival(void **state)
 {
 	static const char text[] =
 		QUOTA HOST "2us 0 run app\n50us 0 run idle runnable\n"
@@ -414,8 +414,11 @@ static void test_throttled_between_interrupts(void **state)
 	       "1300000-1310000 application on 0\n");
 }
 
-/* It is queued on core 0, where the hog is, and a balancer takes it to core 1, which was idle. */
-static void test_queue(void **state)
+/*
+ * The reader is queued on core 0, behind the hog, and a balancer moves it to core 1, which was
+ * idle.
+ */
+static void test_moved_to_another_run_queue(void **state)
 {
 	(void)state;
 	expect(WAITS COMES MESSAGE "50us 0 run hog\n115us 1 run app\n116us 1 return\n",
@@ -440,8 +443,8 @@ static void test_queue(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_quiet),
-		cmocka_unit_test(test_kernel_queue),
+		cmocka_unit_test(test_control_nothing_delays),
+		cmocka_unit_test(test_behind_another_message_in_softirq),
 		cmocka_unit_test(test_divided_kernel_queue),
 		cmocka_unit_test(test_no_kernel_queue),
 		cmocka_unit_test(test_other_receive),
@@ -450,8 +453,8 @@ int main(void)
 		cmocka_unit_test(test_hostlat),
 		cmocka_unit_test(test_softirqd),
 		cmocka_unit_test(test_interrupts),
-		cmocka_unit_test(test_receive),
-		cmocka_unit_test(test_backlog),
+		cmocka_unit_test(test_receive_path),
+		cmocka_unit_test(test_owner_handles_its_backlog),
 		cmocka_unit_test(test_lock),
 		cmocka_unit_test(test_io),
 		cmocka_unit_test(test_stopped),
@@ -461,9 +464,9 @@ int main(void)
 		cmocka_unit_test(test_unexplained),
 		cmocka_unit_test(test_idle_exit_boundary),
 		cmocka_unit_test(test_core_stall),
-		cmocka_unit_test(test_throttled_before),
+		cmocka_unit_test(test_throttled_before_arrival),
 		cmocka_unit_test(test_throttled_between_interrupts),
-		cmocka_unit_test(test_queue),
+		cmocka_unit_test(test_moved_to_another_run_queue),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@
 /* A message that is sent at once: its last byte leaves while the call goes on. */
 #define AT_ONCE "segment 110us qdisc 112us driver 113us\n"
 
-static void test_quiet(void **state)
+static void test_control_nothing_delays(void **state)
 {
 	(void)state;
 	expect(SENDS "sent 1 app 100us 120us 0 " AT_ONCE,
@@ -185,8 +185,8 @@ static void test_timer_of_stalled_core(void **state)
 	       "1201000-1202000 qdisc transmit\n");
 }
 
-/* By how much the timers of earlier packets were late is known, when and why is not. */
-static void test_late_before(void **state)
+/* Recordings tell by how much the timers of earlier packets were late, but not when and why. */
+static void test_earlier_timers_were_late(void **state)
 {
 	(void)state;
 	expect(SENDS "sent 1 app 100us 120us 1 late 125us paced 145us segment 190us qdisc 191us "
@@ -229,7 +229,7 @@ static void test_behind_late_timer(void **state)
 }
 
 /* A shaper has cut the packet: nothing says when it came into the queue. */
-static void test_cut(void **state)
+static void test_packet_cut_by_a_shaper(void **state)
 {
 	(void)state;
 	expect(SENDS "sent 1 app 100us 120us 0 segment 110us driver 250us\n",
@@ -238,8 +238,8 @@ static void test_cut(void **state)
 	       "20000-150000 qdisc transmit\n");
 }
 
-/* The departure is behind the queue's begin. */
-static void test_pacing(void **state)
+/* The planned departure is later than the packet's entry into the queue. */
+static void test_departure_after_queue_begin(void **state)
 {
 	(void)state;
 	expect(SENDS "sent 1 app 100us 120us 0 qdisc 112us segment 200us driver 210us\n",
@@ -249,8 +249,8 @@ static void test_pacing(void **state)
 	       "100000-110000 qdisc transmit\n");
 }
 
-/* TCP's own timer held it in its socket; and another one, behind it. */
-static void test_own_pacing(void **state)
+/* TCP's own timer held the message in its socket; and another one, behind it. */
+static void test_pacing_in_the_socket(void **state)
 {
 	(void)state;
 	expect(SENDS
@@ -274,7 +274,7 @@ static void test_own_pacing(void **state)
 }
 
 /* The same, asleep in its call for room. */
-static void test_own_pacing_in_call(void **state)
+static void test_pacing_in_the_socket_during_call(void **state)
 {
 	(void)state;
 	expect(HOST "2us 0 run app\n105us 0 run idle asleep\n"
@@ -291,8 +291,8 @@ static void test_own_pacing_in_call(void **state)
 	       "50000-51000 qdisc transmit\n");
 }
 
-/* Where others of the connection are on their way out, what holds those is why it waits. */
-static void test_behind_others(void **state)
+/* Others of the connection are being sent: the message waits for what holds them. */
+static void test_behind_others_of_the_connection(void **state)
 {
 	(void)state;
 	expect(SENDS
@@ -353,7 +353,7 @@ static uint64_t last_blind(const char *script)
 }
 
 /* Time before the most messages that can be looked at is not recorded. */
-static void test_behind_many(void **state)
+static void test_behind_more_than_can_be_seen(void **state)
 {
 	static const char first[] =
 		"sent 9000 app 99us 100us 0 flow=1 segment 103us qdisc 103us driver 130us\n",
@@ -387,8 +387,8 @@ static void test_lost_messages(void **state)
 	       "60000-61000 qdisc transmit\n");
 }
 
-/* Nothing says when which stage was reached, who sent it, or what the cores did. */
-static void test_unknown(void **state)
+/* Nothing says when which stage was reached, who sent the message, or what the cores did. */
+static void test_unknown_stages_sender_and_cores(void **state)
 {
 	(void)state;
 	expect(SENDS "sent 1 app 100us 120us 0 driver 150us\n",
@@ -409,7 +409,7 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_control_nothing_delays),
 		cmocka_unit_test(test_ends_at_driver),
 		cmocka_unit_test(test_in_call),
 		cmocka_unit_test(test_asleep),
@@ -420,17 +420,17 @@ int main(void)
 		cmocka_unit_test(test_qdisc),
 		cmocka_unit_test(test_late_timer),
 		cmocka_unit_test(test_timer_of_stalled_core),
-		cmocka_unit_test(test_late_before),
+		cmocka_unit_test(test_earlier_timers_were_late),
 		cmocka_unit_test(test_behind_late_timer),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_pacing),
-		cmocka_unit_test(test_own_pacing),
-		cmocka_unit_test(test_own_pacing_in_call),
-		cmocka_unit_test(test_behind_others),
+		cmocka_unit_test(test_packet_cut_by_a_shaper),
+		cmocka_unit_test(test_departure_after_queue_begin),
+		cmocka_unit_test(test_pacing_in_the_socket),
+		cmocka_unit_test(test_pacing_in_the_socket_during_call),
+		cmocka_unit_test(test_behind_others_of_the_connection),
 		cmocka_unit_test(test_room_behind_others),
-		cmocka_unit_test(test_behind_many),
+		cmocka_unit_test(test_behind_more_than_can_be_seen),
 		cmocka_unit_test(test_lost_messages),
-		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_unknown_stages_sender_and_cores),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

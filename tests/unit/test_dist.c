@@ -90,7 +90,7 @@ static double normal_cut_mean(double mean, double deviation)
 	return mean * erfc(-z / M_SQRT2) / 2 + deviation * exp(-z * z / 2) / sqrt(2 * M_PI);
 }
 
-static void test_draws(void **state)
+static void test_draws_follow_the_law(void **state)
 {
 	const struct {
 		const char *text;
@@ -130,8 +130,8 @@ static void test_draws(void **state)
 	}
 }
 
-/* The same check must see a generator that is 3 % off. */
-static void test_distance_sees(void **state)
+/* Control: the same check detects a generator that is 3 % off. */
+static void test_control_distance_detects_3_percent(void **state)
 {
 	struct dist drawn = parsed("exponential:103us", DIST_UNIT_NS);
 	struct dist said = parsed("exponential:100us", DIST_UNIT_NS);
@@ -146,7 +146,7 @@ static void test_distance_sees(void **state)
 }
 
 /* Closed forms: Erlang's, the error function's table, the law's own inverse. */
-static void test_cdf(void **state)
+static void test_cdf_matches_closed_forms(void **state)
 {
 	struct dist erlang = parsed("gamma:3:3", DIST_UNIT_PLAIN);
 	struct dist large = parsed("gamma:40:40", DIST_UNIT_PLAIN);
@@ -317,9 +317,9 @@ static void test_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_draws),
-		cmocka_unit_test(test_distance_sees),
-		cmocka_unit_test(test_cdf),
+		cmocka_unit_test(test_draws_follow_the_law),
+		cmocka_unit_test(test_control_distance_detects_3_percent),
+		cmocka_unit_test(test_cdf_matches_closed_forms),
 		cmocka_unit_test(test_zipf),
 		cmocka_unit_test(test_zipf_large),
 		cmocka_unit_test(test_parse),

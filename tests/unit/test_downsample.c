@@ -121,7 +121,7 @@ static struct event_conn second(uint32_t flow, uint32_t pid, uint64_t at)
 				    .sender_app_ns = NS_PER_S, .known = 0x7ff };
 }
 
-/* One with a problem is kept as it is, and so are its process's, for a minute; no others. */
+/* Records of a connection with a problem, and of its process, stay whole for a minute; no others. */
 static void whole_if(uint32_t rto, uint64_t lost_reply)
 {
 	struct downsample c;
@@ -152,15 +152,15 @@ static void whole_if(uint32_t rto, uint64_t lost_reply)
 	downsample_release(&c);
 }
 
-static void whole_ones(void **state)
+static void records_around_a_problem_stay_whole(void **state)
 {
 	(void)state;
 	whole_if(1, 0);
 	whole_if(0, 10 * NS_PER_S); /* which others decide */
 }
 
-/* One that ends is told of then. */
-static void ends(void **state)
+/* A connection that ends is written at once. */
+static void ended_connections_are_written(void **state)
 {
 	struct event_conn e = second(9, 3, 0);
 	struct downsample c;
@@ -181,8 +181,8 @@ static void ends(void **state)
 	downsample_release(&c);
 }
 
-/* More than there is room for are kept as they are. */
-static void too_many(void **state)
+/* Records beyond the available memory are written as they are. */
+static void records_beyond_memory_stay_as_they_are(void **state)
 {
 	struct downsample c;
 
@@ -203,9 +203,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_and_problems_stay),
-		cmocka_unit_test(whole_ones),
-		cmocka_unit_test(ends),
-		cmocka_unit_test(too_many),
+		cmocka_unit_test(records_around_a_problem_stay_whole),
+		cmocka_unit_test(ended_connections_are_written),
+		cmocka_unit_test(records_beyond_memory_stay_as_they_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

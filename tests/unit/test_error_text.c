@@ -111,8 +111,8 @@ static void test_long(void **state)
 	assert_string_equal(text, "");
 }
 
-/* Bytes that are not of the protocol, and the place that showed it. */
-static void test_garbled(void **state)
+/* Bytes that are not of the protocol, and where they were noticed. */
+static void test_bytes_of_no_protocol(void **state)
 {
 	static const struct {
 		const char *bytes;
@@ -175,8 +175,8 @@ static void test_count(void **state)
 	assert_string_equal(causes_top(&a, CAUSE_CONNECTION)->name, "MOVED");
 }
 
-/* A server that makes up names can't make the table grow. */
-static void test_many_names(void **state)
+/* A server that makes up names cannot make the table grow. */
+static void test_made_up_names_are_bounded(void **state)
 {
 	struct causes all = { 0 };
 	char name[CAUSE_NAME_MAX];
@@ -244,8 +244,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_replies), cmocka_unit_test(test_long),
-		cmocka_unit_test(test_garbled),
-		cmocka_unit_test(test_count), cmocka_unit_test(test_many_names),
+		cmocka_unit_test(test_bytes_of_no_protocol),
+		cmocka_unit_test(test_count), cmocka_unit_test(test_made_up_names_are_bounded),
 		cmocka_unit_test(test_facts), cmocka_unit_test(test_statuses),
 	};
 

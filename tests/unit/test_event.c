@@ -55,8 +55,8 @@ static void test_names(void **state)
 	assert_int_equal(stage_direction(STAGE_ACKED), DIR_EGRESS);
 }
 
-/* Each stage has a place of its own, in the order of a packet's way. */
-static void test_places(void **state)
+/* Each stage has a place of its own, in the order of a packet's path. */
+static void test_stages_in_order_of_a_packet(void **state)
 {
 	(void)state;
 	for (unsigned int stage = 0; stage < STAGE_MAX; stage++) {
@@ -123,7 +123,7 @@ static void test_memsource(void **state)
 /* -- dictionaries --------------------------------------------------------------------------- */
 
 /* A full dictionary puts one loss into the stream for what it refuses. */
-static void test_dict_loss(void **state)
+static void test_full_dictionary_reports_one_loss(void **state)
 {
 	struct event_dict *dict = event_dict_new();
 	struct event_memsource *queue;
@@ -240,7 +240,7 @@ static void test_copy(void **state)
 }
 
 /* The file that the first release of this format wrote must always read the same. */
-static void test_golden(void **state)
+static void test_first_release_reads_the_same(void **state)
 {
 	const char *root = getenv("HOSTLAT_SOURCE_ROOT");
 	char path[4096], *text;
@@ -375,8 +375,8 @@ static void test_size_limit(void **state)
 	close(fd);
 }
 
-/* More (kind, core, domain) than there are buffers. */
-static void test_many_cores(void **state)
+/* More combinations of kind, core and domain than there are buffers. */
+static void test_more_streams_than_buffers(void **state)
 {
 	const struct event_writer_options options = { 0 };
 	const int fd = memory_file("", 0);
@@ -404,8 +404,8 @@ static void test_many_cores(void **state)
 	close(fd);
 }
 
-/* One busy core among many: it keeps its buffer, so that its records stay together. */
-static void test_busy_core(void **state)
+/* One busy core among many keeps its buffer, so that its records stay together. */
+static void test_busy_core_keeps_its_buffer(void **state)
 {
 	const struct event_writer_options options = { 0 };
 	const int fd = memory_file("", 0);
@@ -433,8 +433,8 @@ static void test_busy_core(void **state)
 	close(fd);
 }
 
-/* A name that was given to the writer before a record is in the file before it. */
-static void test_definitions_first(void **state)
+/* A name that the writer got before a record is in the file before it. */
+static void test_names_come_before_their_records(void **state)
 {
 	const struct event_writer_options options = { 0 };
 	const int fd = memory_file("", 0);
@@ -515,19 +515,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_stages_in_order_of_a_packet),
 		cmocka_unit_test(test_memsource),
-		cmocka_unit_test(test_dict_loss),
+		cmocka_unit_test(test_full_dictionary_reports_one_loss),
 		cmocka_unit_test(test_dict),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_copy),
-		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_first_release_reads_the_same),
 		cmocka_unit_test(test_disk_full),
 		cmocka_unit_test(test_broken_pipe),
 		cmocka_unit_test(test_size_limit),
-		cmocka_unit_test(test_many_cores),
-		cmocka_unit_test(test_busy_core),
-		cmocka_unit_test(test_definitions_first),
+		cmocka_unit_test(test_more_streams_than_buffers),
+		cmocka_unit_test(test_busy_core_keeps_its_buffer),
+		cmocka_unit_test(test_names_come_before_their_records),
 		cmocka_unit_test(test_intervals_keep_order),
 	};
 

@@ -109,7 +109,7 @@ static void put_header(unsigned char *to, uint32_t size, uint64_t seq)
 }
 
 /* Headers one behind the other, each with a payload that covers those after it. */
-static void test_nested_headers(void **state)
+static void test_overlapping_headers(void **state)
 {
 	static const uint32_t sizes[] = { 0, 200, 4096, EVENT_BLOCK_SIZE };
 	const size_t step = sizeof(struct event_chunk) + 4;
@@ -266,7 +266,7 @@ static void count_all(struct bytes bytes, uint64_t *chunks, uint64_t *records)
 }
 
 /* Each core fills its chunks. Control: with too few buffers nothing is lost, the file grows. */
-static void test_many_cores(void **state)
+static void test_many_cores_within_memory(void **state)
 {
 	struct bytes bytes = many_cores(CORES);
 	uint64_t chunks, records;
@@ -288,9 +288,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_magics_everywhere),
-		cmocka_unit_test(test_nested_headers),
+		cmocka_unit_test(test_overlapping_headers),
 		cmocka_unit_test(test_lying_index),
-		cmocka_unit_test(test_many_cores),
+		cmocka_unit_test(test_many_cores_within_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

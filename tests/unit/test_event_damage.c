@@ -138,8 +138,8 @@ static void test_flip_everywhere(void **state)
 	flip_all(false);
 }
 
-/* Bytes that are missing, doubled or put in: what stands behind them is found again. */
-static void test_resync(void **state)
+/* Bytes are missing, doubled or inserted: the records behind them are found again. */
+static void test_resynchronizes_after_damage(void **state)
 {
 	struct bytes bytes = make_sample(true, 50);
 	char *whole = whole_text(bytes);
@@ -178,8 +178,8 @@ static void test_resync(void **state)
 	free(bytes.data);
 }
 
-/* A whole chunk that is missing is a gap; one that comes twice counts once. */
-static void test_whole_chunks(void **state)
+/* A missing chunk is a gap; a doubled one counts once. */
+static void test_missing_and_doubled_chunks(void **state)
 {
 	struct bytes bytes = make_sample(true, 50);
 	unsigned char *changed = malloc(2 * bytes.size);
@@ -219,8 +219,8 @@ static void test_whole_chunks(void **state)
 	free(bytes.data);
 }
 
-/* Bytes that are missing inside a chunk cost that chunk, not the next one. */
-static void test_shifted(void **state)
+/* Bytes missing inside a chunk cost that chunk, not the next one. */
+static void test_bytes_missing_inside_a_chunk(void **state)
 {
 	struct bytes bytes = make_sample(true, 50);
 	unsigned char *changed = malloc(bytes.size);
@@ -248,8 +248,8 @@ static void test_shifted(void **state)
 	free(bytes.data);
 }
 
-/* More garbage than is looked at at a time, and the next chunk's magic across the border. */
-static void test_much_garbage(void **state)
+/* More garbage than one search window, with the next chunk's magic across its border. */
+static void test_garbage_longer_than_a_window(void **state)
 {
 	struct bytes bytes = make_sample(true, 50);
 	const size_t header = sizeof(struct event_file_header);
@@ -400,8 +400,8 @@ static void test_future(void **state)
 	free(text);
 }
 
-/* Checksums are right, contents are not. */
-static void test_lies(void **state)
+/* Checksums are right, contents are wrong. */
+static void test_valid_checksum_wrong_contents(void **state)
 {
 	struct forged_record records[3] = { a_count(1), a_count(2), a_count(3) };
 	struct event_edge edges[2] = {
@@ -443,8 +443,8 @@ static void test_lies(void **state)
 	free(text);
 }
 
-/* An end mark that points anywhere: index and names come from the chunks then. */
-static void test_lying_end(void **state)
+/* An end mark that points anywhere: index and names then come from the chunks. */
+static void test_end_mark_points_anywhere(void **state)
 {
 	struct bytes bytes = make_sample(true, 50);
 	const size_t at = bytes.size - sizeof(struct event_end);
@@ -479,14 +479,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cut_anywhere),
 		cmocka_unit_test(test_flip_everywhere),
-		cmocka_unit_test(test_resync),
-		cmocka_unit_test(test_whole_chunks),
-		cmocka_unit_test(test_shifted),
-		cmocka_unit_test(test_much_garbage),
+		cmocka_unit_test(test_resynchronizes_after_damage),
+		cmocka_unit_test(test_missing_and_doubled_chunks),
+		cmocka_unit_test(test_bytes_missing_inside_a_chunk),
+		cmocka_unit_test(test_garbage_longer_than_a_window),
 		cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_future),
-		cmocka_unit_test(test_lies),
-		cmocka_unit_test(test_lying_end),
+		cmocka_unit_test(test_valid_checksum_wrong_contents),
+		cmocka_unit_test(test_end_mark_points_anywhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

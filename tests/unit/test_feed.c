@@ -111,8 +111,8 @@ static void test_splits(void **state)
 	check_splits(-ENODATA);
 }
 
-/* Byte by byte, with what there is before each one asked for. */
-static void test_bytes(void **state)
+/* Bytes arrive one by one, and available blocks are asked for after each. */
+static void test_byte_by_byte(void **state)
 {
 	struct strbuf whole = STRBUF_INIT(1 << 16), got = STRBUF_INIT(1 << 16);
 	struct event_feed *feed;
@@ -172,8 +172,8 @@ static void test_foreign(void **state)
 	strbuf_release(&out);
 }
 
-/* A chunk twice, or one left out: each has its number. */
-static void test_order(void **state)
+/* A chunk twice, or one left out: chunk numbers show it. */
+static void test_chunk_numbers(void **state)
 {
 	const size_t head = sizeof(struct event_file_header);
 	struct strbuf out = STRBUF_INIT(1 << 16);
@@ -196,8 +196,8 @@ static void test_order(void **state)
 	strbuf_release(&out);
 }
 
-/* The last chunk is missing: only the end mark can know. */
-static void test_short(void **state)
+/* The last chunk is missing: only the end mark shows it. */
+static void test_missing_last_chunk(void **state)
 {
 	struct strbuf out = STRBUF_INIT(1 << 16);
 	size_t at = sizeof(struct event_file_header), last = 0;
@@ -221,9 +221,9 @@ static void test_short(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_splits), cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_splits), cmocka_unit_test(test_byte_by_byte),
 		cmocka_unit_test(test_wrong_bytes), cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_order), cmocka_unit_test(test_short),
+		cmocka_unit_test(test_chunk_numbers), cmocka_unit_test(test_missing_last_chunk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,7 +135,7 @@ static const struct {
 	{ "dport :1 or (dport :2 or dport :443)", true, false },
 };
 
-static void matches(void **state)
+static void expressions_match_views(void **state)
 {
 	struct filter_view v4 = view_v4(), v6 = view_v6();
 
@@ -149,7 +149,7 @@ static void matches(void **state)
 }
 
 /* Terms about unknown fields do not hold, and neither do their opposites. */
-static void nothing_known(void **state)
+static void unknown_fields_match_nothing(void **state)
 {
 	static const char *const terms[] = {
 		"src 0.0.0.0/0", "dport < 70", "state all", "class x", "app x", "rtt >= 0ns",
@@ -249,8 +249,8 @@ static void limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(matches),
-		cmocka_unit_test(nothing_known),
+		cmocka_unit_test(expressions_match_views),
+		cmocka_unit_test(unknown_fields_match_nothing),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(limits),
 	};

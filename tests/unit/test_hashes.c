@@ -73,7 +73,7 @@ static void test_cookies(void **state)
 }
 
 /* Control: two ends are still joined when many others have their addresses. */
-static void test_same_tuple(void **state)
+static void test_control_same_addresses_still_join(void **state)
 {
 	struct conns_rig rig;
 
@@ -123,8 +123,8 @@ static void test_same_cookie(void **state)
 	rig_release(&rig);
 }
 
-/* More connections than are kept, of which none has closed, and then some. */
-static void test_full(void **state)
+/* More connections than are stored, none of which has closed, and then some more. */
+static void test_more_connections_than_kept(void **state)
 {
 	struct conns_rig rig;
 	struct event_conn e;
@@ -323,9 +323,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reference),
 		cmocka_unit_test(test_cookies),
-		cmocka_unit_test(test_same_tuple),
+		cmocka_unit_test(test_control_same_addresses_still_join),
 		cmocka_unit_test(test_same_cookie),
-		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_more_connections_than_kept),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_tids),
 		cmocka_unit_test(test_contexts),

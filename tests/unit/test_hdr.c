@@ -157,8 +157,8 @@ static void test_values(void **state)
 	hdr_release(&hdr);
 }
 
-/* One value at a time, of all magnitudes: its step holds it, and is no wider than 0.1 %. */
-static void test_steps(void **state)
+/* One value at a time, of all magnitudes: its step holds it, and is at most 0.1 % wide. */
+static void test_values_fit_their_step(void **state)
 {
 	struct strbuf text = STRBUF_INIT(1 << 20);
 	struct counted got;
@@ -225,7 +225,7 @@ static void test_head(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values), cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_values), cmocka_unit_test(test_values_fit_their_step),
 		cmocka_unit_test(test_counts), cmocka_unit_test(test_head),
 	};
 

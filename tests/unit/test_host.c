@@ -545,7 +545,7 @@ static void test_privilege(void **state)
 }
 
 /* Devices whose packets arrive through others, and through which. */
-static void test_comes_by(void **state)
+static void test_devices_behind_others(void **state)
 {
 	struct host_iface ifaces[] = {
 		{ .ifindex = 1, .name = "lo" },
@@ -593,7 +593,7 @@ int main(void)
 		cmocka_unit_test(test_facts_limits),
 		cmocka_unit_test(test_tuning),
 		ON_MACHINE(test_privilege),
-		cmocka_unit_test(test_comes_by),
+		cmocka_unit_test(test_devices_behind_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

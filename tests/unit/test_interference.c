@@ -88,7 +88,7 @@ static void tick(struct host *h, uint64_t cpus, uint32_t threads)
 		take(h, &block);
 }
 
-static void only_the_threads_cpus_count(void **state)
+static void only_cpus_of_load_threads_count(void **state)
 {
 	const uint64_t unit = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 	struct host h;
@@ -117,7 +117,7 @@ static void only_the_threads_cpus_count(void **state)
 	host_release(&h);
 }
 
-static void sleep_is_a_gap(void **state)
+static void suspend_is_a_gap(void **state)
 {
 	struct host h;
 
@@ -142,7 +142,7 @@ static void sleep_is_a_gap(void **state)
 	host_release(&h);
 }
 
-static void a_threads_own_counter(void **state)
+static void counter_of_one_thread(void **state)
 {
 	static struct interference_thread
 		noise; /* in the sanitizer's stack gcc aligns nothing to 64 */
@@ -161,9 +161,9 @@ static void a_threads_own_counter(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_the_threads_cpus_count),
-		cmocka_unit_test(sleep_is_a_gap),
-		cmocka_unit_test(a_threads_own_counter),
+		cmocka_unit_test(only_cpus_of_load_threads_count),
+		cmocka_unit_test(suspend_is_a_gap),
+		cmocka_unit_test(counter_of_one_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,8 +121,8 @@ static void test_refused(void **state)
 	strbuf_release(&out);
 }
 
-/* Each cut of each good text is a fault. */
-static void test_cut(void **state)
+/* Every cut of every good text is refused. */
+static void test_every_cut_is_refused(void **state)
 {
 	struct strbuf out = STRBUF_INIT(1 << 16);
 	struct json_text_fault fault;
@@ -235,7 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_copied), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_cut), cmocka_unit_test(test_depth),
+		cmocka_unit_test(test_every_cut_is_refused), cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_full), cmocka_unit_test(test_is_result),
 		cmocka_unit_test(test_page),
 	};

@@ -172,7 +172,7 @@ static void a_run_of_one_tick(void **state)
 }
 
 /* A request that failed before its first byte went out was not sent. */
-static void what_was_never_sent(void **state)
+static void unsent_requests_count(void **state)
 {
 	struct event_sample samples[2] = {
 		{ .intended = 10, .sent = 10, .done = 20, .flow = 1 },
@@ -201,7 +201,7 @@ static void what_was_never_sent(void **state)
 }
 
 /* Samples came, but no tick that tells how many requests came due. */
-static void what_nobody_told_is_not_zero(void **state)
+static void unreported_values_are_not_zero(void **state)
 {
 	struct event_sample sample = { .intended = 10, .sent = 10, .done = 20, .flow = 1 };
 	struct event_block block = { .kind = EV_SAMPLE, .count = 1, .data = &sample,
@@ -241,7 +241,7 @@ static void a_run_that_stops(void **state)
 }
 
 /* A server that froze before the end: the slowest requests of all have no sample. */
-static void what_had_no_end_counts_as_slow(void **state)
+static void unanswered_requests_count_as_slow(void **state)
 {
 	struct feed_agent agent;
 	struct load_quantile p50, p99;
@@ -260,7 +260,7 @@ static void what_had_no_end_counts_as_slow(void **state)
 	run_release(&run);
 }
 
-static void a_closed_loop_is_called_one(void **state)
+static void closed_loop_is_named(void **state)
 {
 	struct load_analysis_config config;
 	struct run run;
@@ -381,7 +381,7 @@ static void loaders_are_judged_beside_probes(void **state)
 }
 
 /* 0.07 % of the requests are sent late: nothing for p99, and most of what lies beyond p99.9. */
-static void a_thin_tail_stands_less(void **state)
+static void late_sends_spoil_only_the_far_tail(void **state)
 {
 	struct feed_agent agent;
 	struct model model = queue;
@@ -505,15 +505,15 @@ int main(void)
 		cmocka_unit_test(a_sound_run),
 		cmocka_unit_test(an_unsound_run_shows_what_it_saw),
 		cmocka_unit_test(a_run_of_one_tick),
-		cmocka_unit_test(what_was_never_sent),
-		cmocka_unit_test(what_nobody_told_is_not_zero),
+		cmocka_unit_test(unsent_requests_count),
+		cmocka_unit_test(unreported_values_are_not_zero),
 		cmocka_unit_test(a_run_that_stops),
-		cmocka_unit_test(what_had_no_end_counts_as_slow),
-		cmocka_unit_test(a_closed_loop_is_called_one),
+		cmocka_unit_test(unanswered_requests_count_as_slow),
+		cmocka_unit_test(closed_loop_is_named),
 		cmocka_unit_test(the_papers_method),
 		cmocka_unit_test(only_probes_count_where_there_are_some),
 		cmocka_unit_test(loaders_are_judged_beside_probes),
-		cmocka_unit_test(a_thin_tail_stands_less),
+		cmocka_unit_test(late_sends_spoil_only_the_far_tail),
 		cmocka_unit_test(a_machine_that_slept_is_noisy),
 		cmocka_unit_test(a_disturbed_curve_has_a_wider_band),
 		cmocka_unit_test(half_of_a_hundred_is_not_reached),

@@ -77,7 +77,7 @@ static void poisson_fits_itself(void **state)
 	sends_release(&s);
 }
 
-static void what_is_under_way_waits(void **state)
+static void requests_in_flight_wait(void **state)
 {
 	struct sends s;
 
@@ -111,7 +111,7 @@ static void memory_is_bounded(void **state)
 	sends_release(&s);
 }
 
-static void fixed_is_exact_or_not(void **state)
+static void fixed_schedule_is_exact_or_not(void **state)
 {
 	struct gap_fit schedule, sent;
 	struct sends s;
@@ -150,7 +150,7 @@ static void connections_are_compared(void **state)
 	balance_release(&b);
 }
 
-static void the_ledger_adds_up(void **state)
+static void interference_adds_up(void **state)
 {
 	struct event_noise gap = { .what = NOISE_GAP, .begin = 1000, .end = 1000 + 50000,
 				   .amount = 50000 };
@@ -240,7 +240,7 @@ static struct stationarity_tests test_of(double (*level)(double at), uint32_t *c
 	return tests;
 }
 
-static void steadiness_is_told(void **state)
+static void stationarity_is_reported(void **state)
 {
 	struct stationarity_tests t;
 	uint32_t cut;
@@ -279,7 +279,7 @@ static void dependence_leaves_blocks(void **state)
 	series_release(&s);
 }
 
-static void little_tells_nothing(void **state)
+static void few_samples_prove_nothing(void **state)
 {
 	struct stationarity_tests tests = { .known = true };
 	struct series s;
@@ -357,7 +357,7 @@ static void offer(struct lancet *l, struct rng *rng, size_t n, double memory, ui
 	}
 }
 
-static void lancet_takes_what_is_independent(void **state)
+static void lancet_accepts_independent_samples(void **state)
 {
 	uint64_t at = 0, ns, lo, hi;
 	struct lancet l;
@@ -383,7 +383,7 @@ static void lancet_takes_what_is_independent(void **state)
 	lancet_release(&l);
 }
 
-static void lancet_thins_what_depends(void **state)
+static void lancet_thins_dependent_samples(void **state)
 {
 	uint64_t at = 0;
 	struct lancet l;
@@ -425,17 +425,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(poisson_fits_itself),
-		cmocka_unit_test(what_is_under_way_waits),
+		cmocka_unit_test(requests_in_flight_wait),
 		cmocka_unit_test(memory_is_bounded),
-		cmocka_unit_test(fixed_is_exact_or_not),
+		cmocka_unit_test(fixed_schedule_is_exact_or_not),
 		cmocka_unit_test(connections_are_compared),
-		cmocka_unit_test(the_ledger_adds_up),
-		cmocka_unit_test(steadiness_is_told),
+		cmocka_unit_test(interference_adds_up),
+		cmocka_unit_test(stationarity_is_reported),
 		cmocka_unit_test(dependence_leaves_blocks),
-		cmocka_unit_test(little_tells_nothing),
+		cmocka_unit_test(few_samples_prove_nothing),
 		cmocka_unit_test(the_tail_of_kpss),
-		cmocka_unit_test(lancet_takes_what_is_independent),
-		cmocka_unit_test(lancet_thins_what_depends),
+		cmocka_unit_test(lancet_accepts_independent_samples),
+		cmocka_unit_test(lancet_thins_dependent_samples),
 		cmocka_unit_test(lancet_gives_up),
 	};
 

@@ -61,8 +61,8 @@ static void test_addresses(void **state)
 	event_memsource_free(queue);
 }
 
-/* Numbers as high as they can be take no more room than is said, and are counted. */
-static void test_limit(void **state)
+/* The largest numbers take no more room than announced, and are counted. */
+static void test_numbers_are_bounded(void **state)
 {
 	struct event_memsource *queue;
 	struct load_files files;
@@ -100,8 +100,8 @@ static uint64_t counted(struct load_files *files, uint16_t flags)
 	return files->hdr.count;
 }
 
-/* With latency agents, only theirs are latencies. */
-static void test_probes(void **state)
+/* With latency agents, only their samples are latencies. */
+static void test_only_probes_are_latencies(void **state)
 {
 	struct event_memsource *queue;
 	struct event_block block;
@@ -123,8 +123,8 @@ static void test_probes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_addresses), cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_probes),
+		cmocka_unit_test(test_addresses), cmocka_unit_test(test_numbers_are_bounded),
+		cmocka_unit_test(test_only_probes_are_latencies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,7 +88,7 @@ static double moody(uint32_t window, struct rng *rng)
 	return mood;
 }
 
-static void independent_samples_are_worth_themselves(void **state)
+static void independent_samples_all_count(void **state)
 {
 	struct hist_quantile lo, hi;
 	struct order_stat_ranks ranks;
@@ -134,7 +134,7 @@ static void dependence_widens(void **state)
 	run_release(&run);
 }
 
-static void thin_tails_give_none(void **state)
+static void thin_tails_give_no_interval(void **state)
 {
 	struct interval i;
 	struct rng rng;
@@ -151,7 +151,7 @@ static void thin_tails_give_none(void **state)
 	run_release(&run);
 }
 
-static void short_runs_give_none(void **state)
+static void short_runs_give_no_interval(void **state)
 {
 	struct interval i;
 	struct rng rng;
@@ -259,7 +259,7 @@ static void counts_up_to_a_latency(void **state)
 /* -- looks ---------------------------------------------------------------------------------- */
 
 /* Pocock (1977), table 1: nominal levels for K equally spaced looks that make 5 % together. */
-static void looks_cover_as_pocock_says(void **state)
+static void interim_analyses_follow_pocock(void **state)
 {
 	static const struct {
 		uint32_t looks;
@@ -275,7 +275,7 @@ static void looks_cover_as_pocock_says(void **state)
 		assert_true(fabs(interim_coverage(t, table[i].looks, table[i].c) - 0.95) < 2e-4);
 }
 
-static void looks_keep_the_confidence(void **state)
+static void interim_analyses_keep_the_confidence(void **state)
 {
 	static const double wanted[] = { 0.5, 0.8, 0.9, 0.95, 0.99, 0.999 };
 	double t[INTERIM_LOOKS];
@@ -298,16 +298,16 @@ static void looks_keep_the_confidence(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(independent_samples_are_worth_themselves),
+		cmocka_unit_test(independent_samples_all_count),
 		cmocka_unit_test(dependence_widens),
-		cmocka_unit_test(thin_tails_give_none),
-		cmocka_unit_test(short_runs_give_none),
+		cmocka_unit_test(thin_tails_give_no_interval),
+		cmocka_unit_test(short_runs_give_no_interval),
 		cmocka_unit_test(failures_widen),
 		cmocka_unit_test(constant_latency),
 		cmocka_unit_test(batches_agree),
 		cmocka_unit_test(counts_up_to_a_latency),
-		cmocka_unit_test(looks_cover_as_pocock_says),
-		cmocka_unit_test(looks_keep_the_confidence),
+		cmocka_unit_test(interim_analyses_follow_pocock),
+		cmocka_unit_test(interim_analyses_keep_the_confidence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,8 +111,8 @@ static void compare_shares(double of_a, double of_b, double chance, struct repor
 	vec_release(&runs);
 }
 
-/* A hit and a miss are different work: then the servers didn't do the same. */
-static void test_misses_differ(void **state)
+/* A hit and a miss are different work: the servers did not do the same. */
+static void test_different_misses_are_reported(void **state)
 {
 	static const struct {
 		double a, b, chance;
@@ -205,8 +205,8 @@ static enum load_truth judge(const char *reasons, double achieved, bool *doubtfu
 	return load_summary_judge(&s, &c, &q, doubtful);
 }
 
-/* More than can be served: if nothing else can have been the reason, one probe is enough. */
-static void test_probe(void **state)
+/* The rate exceeds what can be served: if nothing else can be the reason, one probe is enough. */
+static void test_one_overloaded_probe_is_enough(void **state)
 {
 	static const struct {
 		const char *reasons;
@@ -237,9 +237,11 @@ static void test_probe(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slices), cmocka_unit_test(test_closed),
-		cmocka_unit_test(test_misses_differ), cmocka_unit_test(test_misses_unknown),
-		cmocka_unit_test(test_probe),
+		cmocka_unit_test(test_slices),
+		cmocka_unit_test(test_closed_loop_has_no_rate_to_compare),
+		cmocka_unit_test(test_different_misses_are_reported),
+		cmocka_unit_test(test_misses_unknown),
+		cmocka_unit_test(test_one_overloaded_probe_is_enough),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -194,7 +194,7 @@ static void order_does_not_matter(void **state)
 }
 
 /* A time from a broken file may be anything; memory stays bounded. */
-static void any_time_is_survived(void **state)
+static void extreme_times_are_survived(void **state)
 {
 	struct series s;
 
@@ -305,7 +305,7 @@ int main(void)
 		cmocka_unit_test(failures_count_without_latency),
 		cmocka_unit_test(censored_stamps_are_left_out),
 		cmocka_unit_test(order_does_not_matter),
-		cmocka_unit_test(any_time_is_survived),
+		cmocka_unit_test(extreme_times_are_survived),
 		cmocka_unit_test(parts_of_a_request),
 		cmocka_unit_test(parts_sum_to_the_whole),
 		cmocka_unit_test(pooled_parts_sum_to_the_mean),

@@ -108,7 +108,7 @@ static const struct object *setup_of(struct report *r)
  * The result shows the value of each option that generates load (cmd/load_options.c); options for
  * judging are in "method", the rate in "rate".
  */
-static void test_all_is_said(void **state)
+static void test_result_repeats_all_settings(void **state)
 {
 	static const char *const names[] = {
 		"targets", "arrival", "workload", "loop", "timestamps", "connections",
@@ -185,7 +185,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_impossible), cmocka_unit_test(test_targets),
-		cmocka_unit_test(test_all_is_said),
+		cmocka_unit_test(test_result_repeats_all_settings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

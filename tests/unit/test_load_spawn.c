@@ -46,7 +46,7 @@ static void test_long_command(void **state)
 	strbuf_release(&why);
 }
 
-static void test_no_namespace(void **state)
+static void test_standard_input_is_no_namespace(void **state)
 {
 	const struct load_host nowhere = { .kind = HOST_NETNS, .name = "no-such-namespace" };
 	struct strbuf why = STRBUF_INIT(1024);
@@ -64,7 +64,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_long_command),
-		cmocka_unit_test(test_no_namespace),
+		cmocka_unit_test(test_standard_input_is_no_namespace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

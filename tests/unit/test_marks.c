@@ -135,7 +135,7 @@ static void by_thread(void **state)
 	}
 }
 
-static void its_numbers(void **state)
+static void marks_with_numbers(void **state)
 {
 	(void)state;
 	begin(false);
@@ -150,7 +150,7 @@ static void its_numbers(void **state)
 	assert_int_equal(missed_in_all(), 0);
 }
 
-static void what_was_before(void **state)
+static void threads_and_reads_from_before(void **state)
 {
 	(void)state;
 	begin(false);
@@ -204,7 +204,7 @@ static void what_was_before(void **state)
 	assert_int_equal(marks_missed(marks, MARKS_SEVERAL), 1);
 }
 
-static void without_arrival(void **state)
+static void reads_without_arrival(void **state)
 {
 	(void)state;
 	begin(false);
@@ -215,7 +215,7 @@ static void without_arrival(void **state)
 	assert_int_equal(marks_missed(marks, MARKS_ARRIVAL), 2);
 }
 
-static void by_id(void **state)
+static void marks_joined_by_id(void **state)
 {
 	(void)state;
 	begin(true);
@@ -260,8 +260,8 @@ static void by_id(void **state)
 	assert_non_null(strchr(said, '+'));
 }
 
-/* Many at once, ended in another order: each finds its own. */
-static void many(void **state)
+/* Many marks at once, ended in another order: each finds its own. */
+static void many_overlapping_marks(void **state)
 {
 	const uint32_t n = 30000;
 
@@ -284,7 +284,7 @@ static void many(void **state)
 	assert_int_equal(missed_in_all(), 0);
 }
 
-static void full(void **state)
+static void more_threads_than_places(void **state)
 {
 	(void)state;
 	begin(true);
@@ -308,7 +308,7 @@ static void full(void **state)
 	assert_int_equal(marks_missed(marks, MARKS_OLDER), 1);
 }
 
-static void names(void **state)
+static void names_of_reasons(void **state)
 {
 	struct pkt_mark mark;
 	char buf[MARK_TEXT];
@@ -334,10 +334,14 @@ static void names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(by_thread), cmocka_unit_test(its_numbers),
-		cmocka_unit_test(what_was_before), cmocka_unit_test(without_arrival),
-		cmocka_unit_test(by_id), cmocka_unit_test(many),
-		cmocka_unit_test(full), cmocka_unit_test(names),
+		cmocka_unit_test(by_thread),
+		cmocka_unit_test(marks_with_numbers),
+		cmocka_unit_test(threads_and_reads_from_before),
+		cmocka_unit_test(reads_without_arrival),
+		cmocka_unit_test(marks_joined_by_id),
+		cmocka_unit_test(many_overlapping_marks),
+		cmocka_unit_test(more_threads_than_places),
+		cmocka_unit_test(names_of_reasons),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

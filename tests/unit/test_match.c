@@ -14,7 +14,7 @@
 
 enum { SCHED, SND, ACK };
 
-static void each_its_own(void **state)
+static void each_request_gets_its_stamp(void **state)
 {
 	struct match m;
 	struct match_tx tx[2];
@@ -76,7 +76,7 @@ static void retransmitted(void **state)
 	assert_int_equal(tx[1].ns[SND], 5);
 }
 
-static void wraps(void **state)
+static void sequence_numbers_wrap_around(void **state)
 {
 	struct match m;
 	struct match_tx tx[4];
@@ -177,8 +177,8 @@ static void distances(void **state)
 	assert_int_equal(match_distance(1, (1ULL << 32) + 1, 0), 0);
 }
 
-/* By a clock that is not ours: where it lies is converted, how long it took is not. */
-static void placed(void **state)
+/* Stamps of another clock: their place is converted, their duration is not. */
+static void foreign_clock_is_converted(void **state)
 {
 	uint32_t before, after;
 
@@ -244,14 +244,14 @@ static void by_the_card(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_its_own),
+		cmocka_unit_test(each_request_gets_its_stamp),
 		cmocka_unit_test(coalesced),
 		cmocka_unit_test(retransmitted),
-		cmocka_unit_test(wraps),
+		cmocka_unit_test(sequence_numbers_wrap_around),
 		cmocka_unit_test(missing_and_late),
 		cmocka_unit_test(random_streams),
 		cmocka_unit_test(distances),
-		cmocka_unit_test(placed),
+		cmocka_unit_test(foreign_clock_is_converted),
 		cmocka_unit_test(by_the_card),
 	};
 

@@ -243,7 +243,7 @@ static void test_types(void **state)
 }
 
 /* 1000, 1010, ... 1080: the median is 1040, the median deviation from it 20. */
-static void test_threshold(void **state)
+static void test_median_and_deviation(void **state)
 {
 	const struct nesting_options fine = { .mads = 3 }, coarse = { .granularity_ns = 61 };
 	const struct nesting_options none = { .mads = UINT32_MAX }, two = { .mads = 2 };
@@ -273,7 +273,7 @@ static void test_threshold(void **state)
 }
 
 /* One child takes as much less time as another takes more. */
-static void test_saved(void **state)
+static void test_one_child_saves_what_another_costs(void **state)
 {
 	struct nesting *n = make(&plenty);
 	struct nesting_verdict v;
@@ -334,8 +334,8 @@ static void test_straddling(void **state)
 	nesting_free(n);
 }
 
-/* A softirq in the middle of a call: once to be seen, once charged to somebody. */
-static void test_contexts(void **state)
+/* A softirq in the middle of a call: in one run only shown, in the other charged, too. */
+static void test_softirq_inside_a_call(void **state)
 {
 	struct nesting *n = make(&plenty);
 	struct nesting_verdict v;
@@ -465,10 +465,10 @@ int main(void)
 		cmocka_unit_test(test_recursion),
 		cmocka_unit_test(test_two_parents),
 		cmocka_unit_test(test_types),
-		cmocka_unit_test(test_threshold),
-		cmocka_unit_test(test_saved),
+		cmocka_unit_test(test_median_and_deviation),
+		cmocka_unit_test(test_one_child_saves_what_another_costs),
 		cmocka_unit_test(test_straddling),
-		cmocka_unit_test(test_contexts),
+		cmocka_unit_test(test_softirq_inside_a_call),
 		cmocka_unit_test(test_resumed),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_invalid),

@@ -135,8 +135,8 @@ static void streams(void **state)
 	strbuf_release(&why);
 }
 
-/* Never too early, whichever way it waits; an event ends it. */
-static void waiting(void **state)
+/* No wait is too short, whichever way it waits; an event ends it. */
+static void waits_are_never_too_short(void **state)
 {
 	struct net_wait wait = {};
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), way;
@@ -173,7 +173,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses),
 		cmocka_unit_test(streams),
-		cmocka_unit_test(waiting),
+		cmocka_unit_test(waits_are_never_too_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,8 +49,8 @@ static void test_bound(void **state)
 	}
 }
 
-/* A bound by halves of the round trip is reached by ways that take all of it, and not passed. */
-static void test_lopsided(void **state)
+/* The bound of half a round trip is reached, and not exceeded, if one way takes all of it. */
+static void test_one_way_takes_the_whole_round_trip(void **state)
 {
 	struct offset o = { 0 };
 
@@ -143,8 +143,10 @@ static void test_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bound), cmocka_unit_test(test_lopsided),
-		cmocka_unit_test(test_drift), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_one_way_takes_the_whole_round_trip),
+		cmocka_unit_test(test_drift),
+		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_extremes),
 	};

@@ -194,8 +194,8 @@ static void test_not_joined(void **state)
 	rig_free(rig);
 }
 
-/* Two at a time on one connection: whose message and reply is whose isn't told. */
-static void test_several(void **state)
+/* Two requests at a time on one connection: nobody can tell whose message and reply is whose. */
+static void test_several_at_once_on_a_connection(void **state)
 {
 	struct rig *rig = rig_new("1");
 
@@ -221,7 +221,7 @@ static void queue(struct rig *rig)
 	join(rig);
 }
 
-static void test_in_line(void **state)
+static void test_waits_for_a_free_connection(void **state)
 {
 	struct rig *rig = rig_new("1");
 
@@ -233,8 +233,8 @@ static void test_in_line(void **state)
 	rig_free(rig);
 }
 
-/* With another connection free, or if that isn't known, the client is why it came late. */
-static void test_no_line(void **state)
+/* With a free connection, or if that is unknown, the client is the reason for the late send. */
+static void test_late_without_a_queue(void **state)
 {
 	const char *const connections[] = { "2", NULL };
 
@@ -249,8 +249,8 @@ static void test_no_line(void **state)
 	}
 }
 
-/* Warm-up and failures have places, too, but are not among the slowest. */
-static void test_left_out(void **state)
+/* Warm-up and failed requests occupy connections, too, but are not among the slowest. */
+static void test_warmup_and_failures_are_not_slowest(void **state)
 {
 	struct rig *rig = rig_new("1");
 
@@ -328,10 +328,10 @@ int main(void)
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_not_joined),
-		cmocka_unit_test(test_several),
-		cmocka_unit_test(test_in_line),
-		cmocka_unit_test(test_no_line),
-		cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_several_at_once_on_a_connection),
+		cmocka_unit_test(test_waits_for_a_free_connection),
+		cmocka_unit_test(test_late_without_a_queue),
+		cmocka_unit_test(test_warmup_and_failures_are_not_slowest),
 		cmocka_unit_test(test_overload),
 	};
 

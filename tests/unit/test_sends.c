@@ -125,8 +125,8 @@ static void sent_again(void **state)
 	expect("0@1 100@3 ");
 }
 
-/* The second packet is told first; between two sockets nothing is mixed up. */
-static void overtaken(void **state)
+/* The second packet is reported first; nothing is mixed up between two sockets. */
+static void overtaken_packets(void **state)
 {
 	(void)state;
 	begin();
@@ -151,8 +151,8 @@ static void around_zero(void **state)
 	expect("4294967040@2 ");
 }
 
-/* The same address, another socket: what was left of the first is not its. */
-static void used_again(void **state)
+/* Another socket reuses the address: the rest of the first one's data is not its. */
+static void reused_address(void **state)
 {
 	const struct msg_packet other = {
 		.times = { .sk = 1, .born = 2, .seq = 0, .bytes = 100, .given = 1 },
@@ -193,8 +193,8 @@ static void dropped(void **state)
 	expect("");
 }
 
-/* When there is no more room the oldest goes; of packets nobody hears. */
-static void bounded(void **state)
+/* When memory is full the oldest call goes; packets that belong to no call are ignored. */
+static void oldest_call_is_forgotten(void **state)
 {
 	(void)state;
 	begin();
@@ -278,9 +278,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_call_one_packet), cmocka_unit_test(many_to_one),
 		cmocka_unit_test(one_to_many), cmocka_unit_test(sent_again),
-		cmocka_unit_test(overtaken), cmocka_unit_test(around_zero),
-		cmocka_unit_test(used_again), cmocka_unit_test(datagrams),
-		cmocka_unit_test(dropped), cmocka_unit_test(bounded),
+		cmocka_unit_test(overtaken_packets), cmocka_unit_test(around_zero),
+		cmocka_unit_test(reused_address), cmocka_unit_test(datagrams),
+		cmocka_unit_test(dropped), cmocka_unit_test(oldest_call_is_forgotten),
 		cmocka_unit_test(in_any_order),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

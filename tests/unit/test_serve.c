@@ -199,7 +199,7 @@ static void test_http(void **state)
 }
 
 /* A line that never ends, in each protocol that has lines. */
-static void test_endless(void **state)
+static void test_endless_line(void **state)
 {
 	static const enum serve_protocol_number lines[] = { SERVE_MEMCACHED, SERVE_REDIS,
 							    SERVE_HTTP };
@@ -272,8 +272,8 @@ static void test_synthetic(void **state)
 	serve_pair_close(&pair);
 }
 
-/* A queue of one million waits for a stall to end; the next is refused, and told so. */
-static void test_refused(void **state)
+/* A queue of one million waits for a stall to end; the next request is refused, and told so. */
+static void test_full_queue_is_refused(void **state)
 {
 	static char asked[64 * SYNTHETIC_REQUEST_HEADER];
 	struct synthetic_reply r;
@@ -306,8 +306,8 @@ int main(void)
 		cmocka_unit_test(test_stalls),	  cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_agenda),	  cmocka_unit_test(test_memcached),
 		cmocka_unit_test(test_redis),	  cmocka_unit_test(test_http),
-		cmocka_unit_test(test_endless),	  cmocka_unit_test(test_echo),
-		cmocka_unit_test(test_synthetic), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_endless_line),	  cmocka_unit_test(test_echo),
+		cmocka_unit_test(test_synthetic), cmocka_unit_test(test_full_queue_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

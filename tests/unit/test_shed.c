@@ -34,8 +34,8 @@ static double cost(uint32_t one_in, double fixed, double passed, double measured
 	return fixed + passed + measured / one_in;
 }
 
-/* It comes below the limit, stays there, and after the load returns to where it was. */
-static void settles(void **state)
+/* The cost falls below the limit, stays there, and returns after the load ends. */
+static void settles_below_the_limit(void **state)
 {
 	(void)state;
 	for (double load = 0.001; load < 4; load *= 1.7) {
@@ -72,7 +72,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_step),
-		cmocka_unit_test(settles),
+		cmocka_unit_test(settles_below_the_limit),
 		cmocka_unit_test(gives_up),
 	};
 

@@ -134,8 +134,8 @@ static void test_blind(void **state)
 	close(fd);
 }
 
-/* An end that nobody began, one whose inner span never ended, and time that goes back. */
-static void test_bad_edges(void **state)
+/* An end without a begin, one whose inner span never ended, and time that goes back. */
+static void test_impossible_edges(void **state)
 {
 	struct event_walk walk;
 	struct spans spans;
@@ -303,7 +303,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_blind),
-		cmocka_unit_test(test_bad_edges),
+		cmocka_unit_test(test_impossible_edges),
 		cmocka_unit_test(test_too_deep),
 		cmocka_unit_test(test_windows),
 	};

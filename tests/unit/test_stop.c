@@ -40,8 +40,11 @@ static void test_signal_wakes_poll(void **state)
 	}
 }
 
-/* The first one is an end, whatever its kind; the second one insists; the third changes nothing. */
-static void test_insisting(void **state)
+/*
+ * The first signal ends the run, whatever its kind; the second one insists; the third changes
+ * nothing.
+ */
+static void test_second_signal_insists(void **state)
 {
 	struct pollfd fd = { .events = POLLIN };
 	struct stop stop;
@@ -196,7 +199,7 @@ int main(void)
 		cmocka_unit_test(test_second_signal_ends_a_write),
 		cmocka_unit_test(test_first_signal_leaves_a_write),
 		cmocka_unit_test(test_fifo_without_a_reader),
-		cmocka_unit_test(test_insisting),
+		cmocka_unit_test(test_second_signal_insists),
 		cmocka_unit_test(test_release_drops_pending),
 	};
 

@@ -58,7 +58,7 @@ static void test_timekeeper(void **state)
 	}
 }
 
-static void test_what_a_timekeeper_has_not(void **state)
+static void test_timekeeper_without_clock(void **state)
 {
 	struct clock_timekeeper tk = some;
 	uint64_t ticks;
@@ -78,7 +78,7 @@ static void test_what_a_timekeeper_has_not(void **state)
 
 /* ---- unknown times ---- */
 
-static void test_unknown(void **state)
+static void test_unknown_times(void **state)
 {
 	struct clock_reconcile r;
 	struct clock_time t;
@@ -152,8 +152,8 @@ static void test_error_over_a_step(void **state)
 
 /* ---- pairs ---- */
 
-/* A clock that drifts as it likes, by up to 1000 ppm, between the pairs. */
-static void test_pairs(void **state)
+/* Between the pairs, the clock drifts at random by up to 1000 ppm. */
+static void test_pairs_bound_any_drift(void **state)
 {
 	struct rng rng;
 	struct clock_reconcile r;
@@ -233,10 +233,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_timekeeper),
-		cmocka_unit_test(test_what_a_timekeeper_has_not),
-		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_timekeeper_without_clock),
+		cmocka_unit_test(test_unknown_times),
 		cmocka_unit_test(test_error_over_a_step),
-		cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_pairs_bound_any_drift),
 		cmocka_unit_test(test_pairs_that_contradict),
 	};
 

@@ -10,7 +10,7 @@
 #include "base/bug.h"
 #include "load/protocol.h"
 
-static void test_taken(void **state)
+static void test_accepted_targets(void **state)
 {
 	static const struct {
 		const char *url, *protocol, *host, *port, *path;
@@ -136,7 +136,7 @@ static void test_greeting(void **state)
 }
 
 /* No password goes into results, recordings and messages. */
-static void test_shown(void **state)
+static void test_passwords_are_hidden(void **state)
 {
 	static const char *const rows[][2] = {
 		{ "http://h/a:b@c", "http://h/a:b@c" },
@@ -183,8 +183,8 @@ static void check_refused(const char *const rows[][2], size_t n)
 	strbuf_release(&why);
 }
 
-/* Forms that other programs take, or that look right. */
-static void test_almost(void **state)
+/* Forms that other programs accept, or that look right. */
+static void test_similar_forms_are_refused(void **state)
 {
 	static const char *const rows[][2] = {
 		{ "redis://:pa/ss@h", "'redis://:***@h' is not a target: a '/', '?' or '#'" },
@@ -260,11 +260,11 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_taken),
+		cmocka_unit_test(test_accepted_targets),
 		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_greeting),
-		cmocka_unit_test(test_shown),
-		cmocka_unit_test(test_almost),
+		cmocka_unit_test(test_passwords_are_hidden),
+		cmocka_unit_test(test_similar_forms_are_refused),
 		cmocka_unit_test(test_refused),
 	};
 

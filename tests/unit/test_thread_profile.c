@@ -58,8 +58,8 @@ static void test_states(void **state)
 		[THREAD_STOPPED] = 850 });
 }
 
-/* The waking for a short stretch on a CPU doesn't end the sleep behind that. */
-static void test_lost_waking(void **state)
+/* The waking before a short run on a CPU does not end the sleep after that run. */
+static void test_short_run_without_waking(void **state)
 {
 	(void)state;
 	expect_us(WAITS COMES READS ENDS "500us 0 run app\n510us 0 run idle\n",
@@ -68,8 +68,8 @@ static void test_lost_waking(void **state)
 		[THREAD_UNKNOWN] = 365 });
 }
 
-/* Two wakings: it ran between, which is missing. */
-static void test_two_wakings(void **state)
+/* Two wakings in a row: the run between them is missing. */
+static void test_run_missing_between_wakings(void **state)
 {
 	(void)state;
 	expect_us(WAITS COMES READS ENDS "300us 1 wake app 0\n400us 1 wake app 0\n",
@@ -86,8 +86,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_states),
-		cmocka_unit_test(test_lost_waking),
-		cmocka_unit_test(test_two_wakings),
+		cmocka_unit_test(test_short_run_without_waking),
+		cmocka_unit_test(test_run_missing_between_wakings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

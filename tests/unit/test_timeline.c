@@ -201,8 +201,8 @@ static void test_call_goes_on(void **state)
 	       "1 idle 0 1700-9000 cut\n");
 }
 
-/* It sleeps without having called: in a fault. */
-static void test_fault(void **state)
+/* The task sleeps without a call: in a page fault. */
+static void test_sleep_in_a_page_fault(void **state)
 {
 	(void)state;
 	begin();
@@ -228,10 +228,10 @@ static void test_fault(void **state)
 }
 
 /*
- * From the last event before the loss to the next that is in no interrupt: of those the begin may
- * be missing. A call may have returned meanwhile.
+ * A loss hides the time from the last event before it to the next event outside of interrupts: the
+ * interrupts' begin may be missing. A call may have returned meanwhile.
  */
-static void test_loss(void **state)
+static void test_loss_hides_until_next_event(void **state)
 {
 	(void)state;
 	begin();
@@ -276,8 +276,8 @@ static void test_loss_in_interrupt(void **state)
 	       "0 wake 1500 older (6/7) by app (20/20)\n");
 }
 
-/* No event comes after it. */
-static void test_loss_at_end(void **state)
+/* No event follows the loss. */
+static void test_loss_without_later_event(void **state)
 {
 	(void)state;
 	begin();
@@ -298,8 +298,8 @@ static void test_loss_at_end(void **state)
 	       "1 idle 0 1200-9000 cut\n");
 }
 
-/* It comes when later ones are written already: a loss. */
-static void test_too_late(void **state)
+/* An event that arrives when later ones are already written is a loss. */
+static void test_event_after_later_ones_is_lost(void **state)
 {
 	(void)state;
 	begin();
@@ -321,8 +321,11 @@ static void test_too_late(void **state)
 	       "0 task app (20/20)0 1400-9000 cut\n");
 }
 
-/* Cores are read one after the other: what a task left as, and in, is known where it comes to. */
-static void test_moves(void **state)
+/*
+ * Cores are read one after the other: the core that a task moves to knows how the task left the
+ * other one.
+ */
+static void test_task_moves_between_cores(void **state)
 {
 	(void)state;
 	begin();
@@ -346,8 +349,8 @@ static void test_moves(void **state)
 	       "1 idle 0 1300-9000 cut\n");
 }
 
-/* A core that nobody settles is written by halves. */
-static void test_full(void **state)
+/* A core that is never settled writes half of its events when full. */
+static void test_unsettled_core_writes_half(void **state)
 {
 	(void)state;
 	begin();
@@ -366,8 +369,8 @@ static void test_full(void **state)
 	       "0 idle 0 132272-263343 resumed cut\n");
 }
 
-/* An event of a task that didn't have the core: a switch is missing, whatever the counter says. */
-static void test_missing_switch(void **state)
+/* An event of a task that did not have the core: a switch is missing, whatever the counter says. */
+static void test_event_reveals_missing_switch(void **state)
 {
 	(void)state;
 	begin();
@@ -388,8 +391,11 @@ static void test_missing_switch(void **state)
 	       "0 idle 0 1500-9000 cut\n");
 }
 
-/* An interrupt took its place before what it interrupted had read the clock. */
-static void test_late(void **state)
+/*
+ * An interrupt recorded its event after the interrupted program took its place, but before it read
+ * the clock.
+ */
+static void test_interrupt_between_clock_and_record(void **state)
 {
 	(void)state;
 	begin();
@@ -408,8 +414,8 @@ static void test_late(void **state)
 	       "0 idle 0 1400-9000 cut\n");
 }
 
-/* A number that goes to another process takes nothing of the first one's with it. */
-static void test_number_again(void **state)
+/* A number that goes to another process inherits nothing from the first one. */
+static void test_reused_task_number(void **state)
 {
 	char seen[TEXT];
 
@@ -438,8 +444,8 @@ static void function(uint32_t core, uint64_t time, enum timeline_call_what what,
 	assert_int_equal(timeline_call(timeline, core, &call), 0);
 }
 
-/* They find their place among the rest whichever comes first, and go on where their task does. */
-static void test_functions(void **state)
+/* Functions find their place among other spans in any order, and go on where their task does. */
+static void test_functions_nest_in_activity(void **state)
 {
 	(void)state;
 	begin();
@@ -480,8 +486,8 @@ static void test_functions(void **state)
 	       "0 idle 0 1500-9000 cut\n");
 }
 
-/* Functions that are missing: the core is blind from there to what comes after them. */
-static void test_functions_lost(void **state)
+/* Functions are missing: nothing is recorded from there to the next event. */
+static void test_lost_functions(void **state)
 {
 	(void)state;
 	begin();
@@ -512,18 +518,18 @@ int main(void)
 		cmocka_unit_test(test_first_switch),
 		cmocka_unit_test(test_nesting),
 		cmocka_unit_test(test_call_goes_on),
-		cmocka_unit_test(test_fault),
-		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_sleep_in_a_page_fault),
+		cmocka_unit_test(test_loss_hides_until_next_event),
 		cmocka_unit_test(test_loss_in_interrupt),
-		cmocka_unit_test(test_loss_at_end),
-		cmocka_unit_test(test_too_late),
-		cmocka_unit_test(test_moves),
-		cmocka_unit_test(test_full),
-		cmocka_unit_test(test_missing_switch),
-		cmocka_unit_test(test_late),
-		cmocka_unit_test(test_number_again),
-		cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_functions_lost),
+		cmocka_unit_test(test_loss_without_later_event),
+		cmocka_unit_test(test_event_after_later_ones_is_lost),
+		cmocka_unit_test(test_task_moves_between_cores),
+		cmocka_unit_test(test_unsettled_core_writes_half),
+		cmocka_unit_test(test_event_reveals_missing_switch),
+		cmocka_unit_test(test_interrupt_between_clock_and_record),
+		cmocka_unit_test(test_reused_task_number),
+		cmocka_unit_test(test_functions_nest_in_activity),
+		cmocka_unit_test(test_lost_functions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,7 +136,7 @@ static bool is_within(int64_t value, int64_t wanted, uint64_t bound)
 	return (uint64_t)llabs(value - wanted) <= bound;
 }
 
-static void a_step_and_slews(void **state)
+static void times_across_a_step_and_slews(void **state)
 {
 	static struct moment moments[RUN_MS];
 	struct clock_time day, of_tsc;
@@ -177,7 +177,7 @@ static void a_step_and_slews(void **state)
 }
 
 /* A recording knows no clock step after its last parameter, so times after it are unknown. */
-static void a_recording_that_is_cut(void **state)
+static void times_of_a_cut_recording(void **state)
 {
 	struct event_clocks clocks;
 	struct clock_time day;
@@ -236,7 +236,7 @@ static void assert_text(const struct times *t, int64_t ms, const char *wanted)
 
 #define OFFSET (START_REAL_NS - START_NS)
 
-static void by_intervals(void **state)
+static void times_by_intervals(void **state)
 {
 	const struct provenance who = { .version = "" };
 	struct report r;
@@ -285,8 +285,8 @@ static void put_clock(struct times *t, int64_t mono_ns)
 	put(t, EV_CLOCK, clock.mono_ns, &clock, sizeof(clock));
 }
 
-/* A host that has been up for longer than one stretch can be, and a run that lasts longer. */
-static void long_uptimes(void **state)
+/* A host that has been up for longer than a stretch can be, and a run that lasts longer. */
+static void times_after_long_uptime(void **state)
 {
 	struct times t;
 
@@ -348,7 +348,7 @@ static void the_bound_of_a_span(void **state)
 }
 
 /* Times that go back or that no host has are refused, and what was known stays. */
-static void clocks_that_cannot_be(void **state)
+static void impossible_clocks(void **state)
 {
 	const uint64_t begin = 400 * DAY_NS;
 	const uint64_t times[] = {
@@ -373,8 +373,8 @@ static void clocks_that_cannot_be(void **state)
 	}
 }
 
-/* A stream without intervals, as of load, ends where its clock was looked at last. */
-static void without_intervals(void **state)
+/* A stream without intervals, as load writes, ends where its clock was last read. */
+static void times_without_intervals(void **state)
 {
 	struct times t;
 
@@ -415,13 +415,13 @@ static void as_many_digits_as_are_known(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_step_and_slews),
-		cmocka_unit_test(a_recording_that_is_cut),
-		cmocka_unit_test(by_intervals),
-		cmocka_unit_test(long_uptimes),
-		cmocka_unit_test(without_intervals),
+		cmocka_unit_test(times_across_a_step_and_slews),
+		cmocka_unit_test(times_of_a_cut_recording),
+		cmocka_unit_test(times_by_intervals),
+		cmocka_unit_test(times_after_long_uptime),
+		cmocka_unit_test(times_without_intervals),
 		cmocka_unit_test(the_bound_of_a_span),
-		cmocka_unit_test(clocks_that_cannot_be),
+		cmocka_unit_test(impossible_clocks),
 		cmocka_unit_test(as_many_digits_as_are_known),
 	};
 

@@ -143,7 +143,7 @@ static void test_damaged_format(void **state)
 	}
 }
 
-static void test_times(void **state)
+static void test_times_of_pages(void **state)
 {
 	const struct trace_format f = make();
 	struct trace_calls calls = { .last = 900 };
@@ -175,7 +175,7 @@ static void test_times(void **state)
 	assert_false(calls.broken);
 }
 
-static void test_missing(void **state)
+static void test_missing_events(void **state)
 {
 	const struct trace_format f = make();
 	struct trace_calls calls = { .last = 900 };
@@ -236,8 +236,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_format), cmocka_unit_test(test_damaged_format),
-		cmocka_unit_test(test_times),
-		cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_times_of_pages),
+		cmocka_unit_test(test_missing_events),
 		cmocka_unit_test(test_symbols),
 	};
 

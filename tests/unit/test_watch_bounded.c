@@ -74,7 +74,7 @@ static char *json_of(struct watch *w)
 	return strbuf_detach(&text);
 }
 
-static void test_bomb(void **state)
+static void test_decompression_bomb(void **state)
 {
 	struct watch *w = watch_new(0);
 	uint64_t taken = 0;
@@ -101,8 +101,8 @@ static void test_bomb(void **state)
 	watch_free(w);
 }
 
-/* Memory that a coarser schema frees is free; what it keeps counts. */
-static void test_coarser(void **state)
+/* Memory that a coarser schema frees is free; the remaining memory counts. */
+static void test_coarser_schema_frees_memory(void **state)
 {
 	struct watch *w = watch_new(0);
 
@@ -214,8 +214,8 @@ static void test_names_not_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bomb),
-		cmocka_unit_test(test_coarser),
+		cmocka_unit_test(test_decompression_bomb),
+		cmocka_unit_test(test_coarser_schema_frees_memory),
 		cmocka_unit_test(test_control),
 		cmocka_unit_test(test_names_not_kept),
 		cmocka_unit_test(test_big_snapshots),

@@ -115,7 +115,7 @@ static void the_slowest_are_kept(void **state)
 	watch_free(w);
 }
 
-static void an_interval_begins_anew(void **state)
+static void intervals_begin_empty(void **state)
 {
 	struct event_slow first = message(5), second = message(3);
 	struct watch *w = new_watch("1");
@@ -190,7 +190,7 @@ static void nonsense_is_refused(void **state)
 	watch_free(w);
 }
 
-static void addresses(void **state)
+static void addresses_of_slow_messages(void **state)
 {
 	const uint8_t v4[] = { 192, 0, 2, 1 }, v6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 };
 	char buf[HUMAN_ADDRESS_MAX];
@@ -205,10 +205,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_slowest_are_kept),
-		cmocka_unit_test(an_interval_begins_anew),
+		cmocka_unit_test(intervals_begin_empty),
 		cmocka_unit_test(steps_add_up),
 		cmocka_unit_test(nonsense_is_refused),
-		cmocka_unit_test(addresses),
+		cmocka_unit_test(addresses_of_slow_messages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -201,7 +201,7 @@ static void test_mix(void **state)
 }
 
 /* A seed gives the same mix of reads and writes as in earlier versions. */
-static void test_draws(void **state)
+static void test_mix_is_stable_across_versions(void **state)
 {
 	static const double reads[] = { 0, 1e-9, 0.1, 0.2, 0.7, 0.9, 1 };
 	struct rng rng, same;
@@ -225,8 +225,11 @@ static void test_draws(void **state)
 	}
 }
 
-/* Shares as declared; what has none is never drawn, whatever rounding does to their sum. */
-static void test_shares(void **state)
+/*
+ * Shares are as declared; an operation without one is never drawn, whatever rounding does to their
+ * sum.
+ */
+static void test_shares_are_as_declared(void **state)
 {
 	static const struct {
 		const char *text;
@@ -324,8 +327,8 @@ static void test_operations(void **state)
 	strbuf_release(&why);
 }
 
-/* A value that doesn't fit into a datagram is only refused where there are datagrams. */
-static void test_datagram(void **state)
+/* A value that does not fit into a datagram is refused only where there are datagrams. */
+static void test_value_too_large_for_a_datagram(void **state)
 {
 	struct strbuf why = STRBUF_INIT(4096);
 	struct workload w;
@@ -451,11 +454,11 @@ int main(void)
 		cmocka_unit_test(test_key_digits),
 		cmocka_unit_test(test_popularity),
 		cmocka_unit_test(test_mix),
-		cmocka_unit_test(test_draws),
-		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_mix_is_stable_across_versions),
+		cmocka_unit_test(test_shares_are_as_declared),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_operations),
-		cmocka_unit_test(test_datagram),
+		cmocka_unit_test(test_value_too_large_for_a_datagram),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_file_refused),
 	};

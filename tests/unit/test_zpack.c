@@ -53,8 +53,8 @@ static void test_all_and_none(void **state)
 		assert_int_equal(bytes[i], 0);
 }
 
-/* Each byte alone is found again where it was. */
-static void test_each_alone(void **state)
+/* Each single byte is found again at its place. */
+static void test_each_byte_alone(void **state)
 {
 	unsigned char bytes[ZPACK_MOST] = { 0 };
 
@@ -85,7 +85,7 @@ static void test_random(void **state)
 	}
 }
 
-static void test_room(void **state)
+static void test_too_little_room(void **state)
 {
 	(void)state;
 	assert_int_equal(zpack_room(0, 0), 0);
@@ -111,9 +111,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_and_none),
-		cmocka_unit_test(test_each_alone),
+		cmocka_unit_test(test_each_byte_alone),
 		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_too_little_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
