@@ -121,7 +121,7 @@ static struct event_conn second(uint32_t flow, uint32_t pid, uint64_t at)
 				    .sender_app_ns = NS_PER_S, .known = 0x7ff };
 }
 
-/* Records of a connection with a problem, and of its process, stay whole for a minute; no others. */
+/* Records of a connection with a problem, and of its process, stay whole for a minute. */
 static void whole_if(uint32_t rto, uint64_t lost_reply)
 {
 	struct downsample c;
