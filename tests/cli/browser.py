@@ -150,10 +150,10 @@ class Page:
         return [e['request']['url'] for e in self.mine('Network.requestWillBeSent')]
 
     def complaints(self):
-        said = [e['exceptionDetails'] for e in self.mine('Runtime.exceptionThrown')]
-        said += [e['args'] for e in self.mine('Runtime.consoleAPICalled') if e['type'] in ('error', 'warning', 'assert')]
-        said += [e['entry'] for e in self.mine('Log.entryAdded') if e['entry']['level'] in ('error', 'warning')]
-        return [json.dumps(s)[:600] for s in said]
+        logs = [e['exceptionDetails'] for e in self.mine('Runtime.exceptionThrown')]
+        logs += [e['args'] for e in self.mine('Runtime.consoleAPICalled') if e['type'] in ('error', 'warning', 'assert')]
+        logs += [e['entry'] for e in self.mine('Log.entryAdded') if e['entry']['level'] in ('error', 'warning')]
+        return [json.dumps(s)[:600] for s in logs]
 
     def screenshot(self, path, whole=True):
         data = self.send('Page.captureScreenshot', captureBeyondViewport=whole)['data']

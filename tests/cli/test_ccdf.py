@@ -82,9 +82,9 @@ class Ccdf(unittest.TestCase):
 
     def test_not_to_be_written(self):
         self.record('setup max_time_ns 2000000000\n')
-        code, _, said = self.load('--from', self.path('recording'), '--ccdf', '/nowhere/ccdf')
+        code, _, errors = self.load('--from', self.path('recording'), '--ccdf', '/nowhere/ccdf')
         self.assertEqual(code, 2)
-        self.assertIn("cannot write the CCDF to /nowhere/ccdf", said)
+        self.assertIn("cannot write the CCDF to /nowhere/ccdf", errors)
         code, result, _ = self.load('--from', self.path('recording'), '--ccdf', '/dev/full')
         self.assertEqual(code, 3)
         self.assertIn('ccdf-incomplete', [r['code'] for r in result['reasons']])

@@ -135,7 +135,7 @@ class Page(Case):
         spans = {key for document in documents for e in document['examples'] for s in e['timeline'] or [] for key in s}
         self.assertEqual({key for e in made['examples'] for s in e['timeline'] or [] for key in s} - spans, set())
 
-    def said(self, *words):
+    def documents_of(self, *words):
         done = subprocess.run([HOSTLAT, *words, '--json'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, timeout=60)
         return json.loads(done.stdout)
 
@@ -143,7 +143,7 @@ class Page(Case):
         paths = [os.path.join(self.temporary.name, name + '.hlat') for name in traces]
         for name, path in zip(traces, paths):
             subprocess.run([MKTRACE, os.path.join(TRACES, name, 'trace'), path], check=True, timeout=60)
-        return self.said('compare', *paths)
+        return self.documents_of('compare', *paths)
 
     def golden(self, name):
         with open(os.path.join(os.path.dirname(TRACES), name, 'expect.json'), encoding='utf-8') as f:
@@ -151,7 +151,7 @@ class Page(Case):
 
     def test_plots_of_other_commands_have_a_real_source(self):
         for kind, documents in {
-                'load': [self.said('load', 'null:', '--rate', '2000', '--max-time', '1s')],
+                'load': [self.documents_of('load', 'null:', '--rate', '2000', '--max-time', '1s')],
                 'watch': [self.golden('watch/busy')], 'conns': [self.golden('conns/rtt')],
                 'compare': [self.compared('cpu-wait', 'head-of-line'), self.golden('compare/conns-window')]}.items():
             with self.subTest(kind):
@@ -273,10 +273,10 @@ class Page(Case):
             here = seconds(lines[0][len('at '):])
             self.assertAlmostEqual(here / ns, 1, delta=0.05)
             for line, field in zip(lines[1:], ('all', 'target', 'reference')):
-                said = float(re.search(r': (?:<\u00a0)?([\d.]+)', line).group(1)) / 100
+                share = float(re.search(r': (?:<\u00a0)?([\d.]+)', line).group(1)) / 100
                 dist = document['latency'][field]
                 shares = [sum(b['count'] for b in dist['buckets'] if b['le_ns'] <= here * k) / dist['count'] for k in (0.97, 1.03)]
-                self.assertTrue(shares[0] - 0.002 <= said <= shares[1] + 0.002, (line, shares))
+                self.assertTrue(shares[0] - 0.002 <= share <= shares[1] + 0.002, (line, shares))
 
     def balloon_places(self, page, document):
         """Where each message is, in the order of arrival, in pixels of the window."""

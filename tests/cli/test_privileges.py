@@ -70,7 +70,7 @@ class Case(unittest.TestCase):
 
 @unittest.skipUnless(os.geteuid() == 0, 'only root has privileges to give up')
 class Running(Case):
-    def keeps(self, process, bits, seccomp='0'):
+    def check_privileges(self, process, bits, seccomp='0'):
         found = threads(process, lambda status: has(status, bits) and status['Seccomp'] == seccomp)
         self.assertTrue(found, process.poll())
         for status in found:
@@ -88,15 +88,15 @@ class Running(Case):
         for words in ('watch', '--from', '-'), ('conns', '--from', '-'), ('load', '--from', '-'), \
                 ('report', '-', '-o', self.path('page')), ('diagnose', pipe), ('compare', pipe, pipe):
             with self.subTest(words[0]), running(*words) as process:
-                self.keeps(process, (), FILTERED)
+                self.check_privileges(process, (), FILTERED)
 
     def test_load(self):
         with running('load', 'null:', '--rate', '100', '--max-time', '60s') as process:
-            self.keeps(process, (NET_ADMIN, SYS_RESOURCE))
+            self.check_privileges(process, (NET_ADMIN, SYS_RESOURCE))
 
     def test_serve(self):
         with running('serve', '127.0.0.1:0') as process:
-            self.keeps(process, (NET_BIND_SERVICE, SYS_RESOURCE))
+            self.check_privileges(process, (NET_BIND_SERVICE, SYS_RESOURCE))
 
     def test_control(self):
         """This process has what they give up."""

@@ -46,19 +46,19 @@ class Report(unittest.TestCase):
         with open(self.page, 'rb') as f:
             return f.read()
 
-    def report(self, *args, code=0, says='', **kwargs):
+    def report(self, *args, code=0, error='', **kwargs):
         done = subprocess.run([HOSTLAT, 'report', *args, '-o', self.page], capture_output=True, text=True, timeout=60,
                               check=False, **{'stdin': subprocess.DEVNULL, **kwargs})
         self.assertEqual((done.returncode, done.stdout), (code, ''), done)
-        self.assertIn(says, done.stderr)
+        self.assertIn(error, done.stderr)
         return done
 
-    def refuse(self, text, code, says):
+    def refuse(self, text, code, error):
         """There is no page of it alone, and what was there before stays."""
         for before in None, b'before':
             if before:
                 self.write('page.html', before)
-            self.report(self.write('x', text), code=code, says=says)
+            self.report(self.write('x', text), code=code, error=error)
             self.assertEqual(os.path.exists(self.page), bool(before))
         self.assertEqual(sorted(os.listdir(self.folder)), ['page.html', 'x'])
         os.remove(self.page)
@@ -100,8 +100,8 @@ class Report(unittest.TestCase):
                 self.refuse(text, 2, 'is not a result of hostlat')
 
     def test_missing(self):
-        self.report(self.path('nothing'), code=2, says=f'cannot read {self.path("nothing")}: No such file')
-        self.report(self.folder, code=2, says='is a folder without result.json (hostlat explain makes such folders)')
+        self.report(self.path('nothing'), code=2, error=f'cannot read {self.path("nothing")}: No such file')
+        self.report(self.folder, code=2, error='is a folder without result.json (hostlat explain makes such folders)')
         self.assertEqual(os.listdir(self.folder), [])
 
     def named(self):
@@ -112,11 +112,11 @@ class Report(unittest.TestCase):
         path = self.write('lines', f'{GOOD}\n{json.dumps(pagedata.load())}\n\n')
         self.report(path)
         self.assertEqual(self.named(), [(f'{path}, line 1', 'compare'), (f'{path}, line 2', 'load')])
-        self.report(self.write('many', f'{GOOD}\n' * 150), says='many has 150 documents: the page shows the last 100')
+        self.report(self.write('many', f'{GOOD}\n' * 150), error='many has 150 documents: the page shows the last 100')
         self.assertEqual([name[-4:] for name, _ in self.named()][::99], ['e 51', ' 150'])
-        done = self.report(self.write('half', f'{GOOD}\n{GOOD[:99]}'), code=3, says='half, line 2 is damaged: line 1, column 100')
+        done = self.report(self.write('half', f'{GOOD}\n{GOOD[:99]}'), code=3, error='half, line 2 is damaged: line 1, column 100')
         self.assertNotIn('line 1 is damaged', done.stderr)
-        self.report(self.write('other', f'{GOOD}\n{{}}'), code=2, says='other, line 2 is not a result')
+        self.report(self.write('other', f'{GOOD}\n{{}}'), code=2, error='other, line 2 is not a result')
 
     def test_lines_not(self):
         """The control: one document over several lines."""
@@ -134,15 +134,15 @@ class Report(unittest.TestCase):
     def test_recording(self):
         path = self.path('slow.hlat')
         subprocess.run([MKTRACE, TRACE, path], check=True)
-        self.report(path, code=2, says=f'{path} is a recording (make a result of it with hostlat diagnose {path} --json)')
+        self.report(path, code=2, error=f'{path} is a recording (make a result of it with hostlat diagnose {path} --json)')
         made = subprocess.run([HOSTLAT, 'diagnose', path, '--json'], capture_output=True, check=False).stdout
         self.report(self.write('a', made))
         self.assertEqual(self.named(), [(self.path('a'), 'diagnose')])
         with open(path, 'rb') as file:
-            self.report('-', code=2, stdin=file, says='standard input is a recording (save it to FILE; hostlat report '
+            self.report('-', code=2, stdin=file, error='standard input is a recording (save it to FILE; hostlat report '
                                                       'FILE names the command that makes a result of it)')
         other = self.write('other', b'\x89HLAT\r\n\x1a' + bytes(100))
-        self.report(other, code=2, says=f'is a recording (make a result of it with hostlat watch --from {other} --json)')
+        self.report(other, code=2, error=f'is a recording (make a result of it with hostlat watch --from {other} --json)')
 
     def test_damaged(self):
         half = GOOD[:len(GOOD) // 2]
@@ -152,20 +152,20 @@ class Report(unittest.TestCase):
         self.refuse(GOOD.encode().replace(b'kernel', b'kern\xff'), 3, ': not UTF-8')
 
     def test_damaged_among_others(self):
-        self.report(self.write('a', GOOD), self.write('cut', GOOD[:50]), code=3, says='cut is damaged')
+        self.report(self.write('a', GOOD), self.write('cut', GOOD[:50]), code=3, error='cut is damaged')
         data = data_of(self.read_page())
         self.assertEqual([f['name'] for f in data['files']], [self.path('a')])
         self.assertEqual([(f['name'], f['line'], f['column']) for f in data['left_out']], [(self.path('cut'), 1, 51)])
 
     def test_foreign_among_others(self):
-        self.report(self.write('a', GOOD), self.write('b', '{}'), code=2, says='b is not a result')
+        self.report(self.write('a', GOOD), self.write('b', '{}'), code=2, error='b is not a result')
         self.assertFalse(os.path.exists(self.page))
 
     def test_too_large(self):
         fits = GOOD[:-1] + ', "filler": "'
         fits += 'x' * (LIMIT - len(fits.encode()) - 2) + '"}'
         self.report(self.write('a', fits))
-        self.report(self.path('a'), self.write('b', GOOD), code=2, says="b is too large: a page holds at most 64 MiB")
+        self.report(self.path('a'), self.write('b', GOOD), code=2, error="b is too large: a page holds at most 64 MiB")
 
     def test_hostile_text_stays_inside(self):
         hostile = ['</script><script>alert(1)</script>', '<!--', ']]>', '&lt;', '\u2028', '"\\', '\x7f']

@@ -44,9 +44,9 @@ def recorded(net, family, *options, count=N):
     own = source.finish()
     time.sleep(0.1)
     t = observer.stop()
-    told = [(row["reason"], row["count"]) for what in ("losses", "excluded")
-            for row in t.document[what] if row["count"]]
-    check.equal(f"messages ({told} told)", len(t.messages), own["received"])
+    losses = [(row["reason"], row["count"]) for what in ("losses", "excluded")
+              for row in t.document[what] if row["count"]]
+    check.equal(f"messages ({losses} told)", len(t.messages), own["received"])
     return t
 
 
@@ -94,7 +94,7 @@ def in_the_messages(net, family):
     before = state()
     t = recorded(net, family)
     check.equal("the tracer's state", state(), before)
-    blind = sum(span.type == "blind" for span in t.spans)
+    unrecorded = sum(span.type == "blind" for span in t.spans)
     arrived = functions(t, "tcp_v4_rcv")
     check.true(f"calls of tcp_v4_rcv: {len(arrived)}", len(arrived) >= N)
     nested(t.spans)
@@ -106,12 +106,12 @@ def in_the_messages(net, family):
                 len(arrived))
     check.equal("... in that of sending", within(t.spans, arrived, "softirq", "2"), 0)
     for name, role in (("tcp_v4_rcv", trace.RECEIVE), ("tcp_recvmsg", trace.APPLICATION)):
-        check.between(f"messages in whose window {name} ran ({blind} blind)",
+        check.between(f"messages in whose window {name} ran ({unrecorded} blind)",
                       in_window(t, name, role), 0.9 * N, N)
     names = collections.Counter(span.what for span in t.spans if span.type == "function")
     unnamed = [name for name in names if name.startswith("0x")]
     check.equal("functions without a name", unnamed, [])
-    return (f"{sum(names.values())} spans of {len(names)} functions, {blind} blind, lost "
+    return (f"{sum(names.values())} spans of {len(names)} functions, {unrecorded} blind, lost "
             f"{dict(t.lost)}, {t.size} bytes")
 
 
@@ -167,7 +167,7 @@ def exchanged(large):
     return diagnose.Diagnosis(observer.file, N // EVERY)
 
 
-def told_of_copies(d):
+def copies_charged(d):
     """That most of the slow messages took longer in copying, by function."""
     rows = [row for row in d.document["functions"] if COPIES in row["path"]]
     copied = sum(row["total_ns"] for row in rows)
@@ -184,9 +184,9 @@ def told_of_copies(d):
 
 @check.environment(DISTURBED)
 def diagnosed():
-    said = told_of_copies(exchanged(LARGE))
-    check.must_fail("without more to copy", told_of_copies, exchanged(SMALL))
-    return said
+    figure = copies_charged(exchanged(LARGE))
+    check.must_fail("without more to copy", copies_charged, exchanged(SMALL))
+    return figure
 
 
 @check.environment(DISTURBED)
@@ -203,12 +203,12 @@ def overrun(net, family):
     t = observer.stop()
     check.true(f"losses are told: {t.lost}", t.lost)
     check.equal("exit code", t.code, 3)
-    blind = [span for span in t.spans if span.type == "blind"]
-    check.true("something is blind", blind)
-    longest = max(span.end - span.begin for span in blind)
+    unrecorded = [span for span in t.spans if span.type == "blind"]
+    check.true("something is blind", unrecorded)
+    longest = max(span.end - span.begin for span in unrecorded)
     check.true(f"longest blind span: {longest} ns", longest > 10 ** 7)
     nested(t.spans)
-    return f"{len(blind)} blind spans, the longest of {longest} ns"
+    return f"{len(unrecorded)} blind spans, the longest of {longest} ns"
 
 
 def killed(net, family):

@@ -97,11 +97,11 @@ def a_delay_on_the_way_is_wire_and_server():
     with serving(net.reader, "10.77.0.1") as url:
         before = medians(net, url)
         netem(net.reader, "reader0", "delay", "40ms")
-        way = medians(net, url)
+        delays = medians(net, url)
         calm(net)
         netem(net.sender, "sender0", "delay", "40ms")
         own = medians(net, url)
-    figure = lands_in("wire + server", way, before)
+    figure = lands_in("wire + server", delays, before)
     lands_in("transmit", own, before)
     check.must_fail("our own queue's delay as the wire's", lands_in, "wire + server", own, before)
     return figure
@@ -191,8 +191,8 @@ def a_silent_card_is_found_out_and_left_as_it_was():
         for how in (None, signal.SIGTERM):
             run = process.start([*command, "--max-time", "3s" if how is None else "60s", url], text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            said = run.stderr.readline()
-            check.true(f"begins: {said}", "measuring" in said)
+            first_line = run.stderr.readline()
+            check.true(f"begins: {first_line}", "measuring" in first_line)
             if how:
                 check.equal("meanwhile", stamps_of(pair.sender, "eth0"), (1, 1))
                 run.send_signal(how)

@@ -31,7 +31,7 @@ def watch_refuses():
     check.equal("what is left in the kernel", bpf.left_behind(before), [])
 
 
-def doctor_says_what_it_takes():
+def doctor_names_the_hooks_used():
     rows = json.loads(hostlat("doctor", "--json").stdout)["capabilities"]
     loops = [r for r in rows if r["capability"] == "bpf_loop()"]
     check.equal("bpf_loop()", [(r["state"], r["takes"]) for r in loops], [("no", NEEDS)])
@@ -39,8 +39,8 @@ def doctor_says_what_it_takes():
     check.equal("hooks that can be used", [r for r in hooks if r["state"] != "no"], [])
     for name in ("link", "ip", "transport tcp", "transport udp", "socket tcp", "enqueued", "read tcp",
                  "read udp", "runnable", "running", "segment tcp", "qdisc tcp", "sent tcp", "acked tcp"):
-        takes = {r["takes"] for r in hooks if r["capability"] == name}
-        check.true(f"{name} takes {takes}", NEEDS in takes)
+        hooks_used = {r["takes"] for r in hooks if r["capability"] == name}
+        check.true(f"{name} takes {hooks_used}", NEEDS in hooks_used)
     check.equal("the hook is there: tp_btf", [r["state"] for r in rows
                                               if r["capability"] == "tp_btf"], ["yes"])
 
@@ -66,5 +66,5 @@ def load_measures():
     return f"{requests['completed']} requests"
 
 
-check.run([(watch_refuses,), (doctor_says_what_it_takes,), (recordings_are_read,),
+check.run([(watch_refuses,), (doctor_names_the_hooks_used,), (recordings_are_read,),
            (load_measures,)])

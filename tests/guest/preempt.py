@@ -45,7 +45,7 @@ def load(server):
             sock.settimeout(120)
             sock.sendall(b"l" if i < BUSY else b"t")
         for sock in socks:
-            logged.take(sock, 1)
+            logged.receive(sock, 1)
     return preempted(server)
 
 

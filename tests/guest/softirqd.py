@@ -75,7 +75,7 @@ def flooding(net):
     return pid
 
 
-def take(folder, flooded):
+def record_in_guest(folder, flooded):
     net, other = netns.veth(), netns.veth()
     # Its packets come one by one, whatever is sent at once.
     subprocess.run(["ip", "netns", "exec", other.sender, "ethtool", "-K", "sender0",
@@ -172,7 +172,7 @@ def flooded_cpu(folder):
     return judged(folder, True)
 
 
-def quiet_cpu(folder):
+def idle_cpu(folder):
     return judged(folder, False)
 
 
@@ -180,6 +180,6 @@ what, at = sys.argv[1:]
 if what == "take":
     for name in "flooded", "quiet":
         os.mkdir(f"{at}/{name}")
-        take(f"{at}/{name}", name == "flooded")
+        record_in_guest(f"{at}/{name}", name == "flooded")
     sys.exit()
-check.run([(flooded_cpu, f"{at}/flooded"), (quiet_cpu, f"{at}/quiet")])
+check.run([(flooded_cpu, f"{at}/flooded"), (idle_cpu, f"{at}/quiet")])

@@ -153,8 +153,8 @@ def polls_add_up(result, polls):
     the last snapshot was taken, which reads one counter after the other.
     """
     reasons = "behind-another", "no-raise", "busy-poll", "threaded-napi"
-    told = result.count("poll", "any") + sum(result.excluded(r) for r in reasons)
-    check.between(f"polls ({result.brief()})", polls, told - 8, told + 8)
+    reported = result.count("poll", "any") + sum(result.excluded(r) for r in reasons)
+    check.between(f"polls ({result.brief()})", polls, reported - 8, reported + 8)
     check.between("polls at all", polls, 100, 1 << 40)
 
 
@@ -296,12 +296,12 @@ def delayed(spin_us):
         sender.sendto(b"x" * 100, ("127.0.0.1", PORT))
         reader.recv(200)
         time.sleep(0.001)
-    told = spin.finish() if spin else {"count": 0}
+    reported = spin.finish() if spin else {"count": 0}
     result = observer.stop()
     row = result.row("poll", "any")
     above = watch.quantile(row, 0.9)["ns"]
     if spin_us:
-        check.between("raises that were delayed", told["count"], n, 20 * n)
+        check.between("raises that were delayed", reported["count"], n, 20 * n)
         check.between("poll, p90", above, spin_us * 1000, 3 * spin_us * 1000)
         check.between("backlog, p90", watch.quantile(held_row(result, "backlog"), 0.9)["ns"],
                       spin_us * 1000, 4 * spin_us * 1000)
@@ -381,7 +381,7 @@ def busy_polled():
 
 def steered():
     """RPS hands packets over by a CPU's backlog: they are told apart, also on the same CPU."""
-    told = []
+    reported = []
     for cpus in "1", "3", "0":
         pair = Pair()
         setting(pair.reader, "reader0/queues/rx-0/rps_cpus", cpus)
@@ -394,8 +394,8 @@ def steered():
         check.counted(f"by the backlog, RPS {cpus}", held(result, "backlog"),
                       passed if cpus != "0" else 0)
         check.counted(f"from GRO, RPS {cpus}", held(result, "gro"), 0 if cpus != "0" else passed)
-        told.append(passed)
-    return f"{told} packets"
+        reported.append(passed)
+    return f"{reported} packets"
 
 
 @check.busy
@@ -446,13 +446,13 @@ def on_cards():
     pair.bulk(4)
     result = observer.stop()
     irq, poll = result.row("irq", "any"), result.row("poll", "any")
-    told = []
+    reported = []
     for name, row in ("irq", irq), ("poll", poll), ("gro", held_row(result, "gro")):
         median = watch.quantile(row, 0.5)["ns"]
-        told.append(f"{name} {row['count']} x {median} ns")
+        reported.append(f"{name} {row['count']} x {median} ns")
         check.between(f"p50 of {name}", median, 100, 100 * MS)
     check.between("interrupts, by polls", irq["count"], 10, 2 * poll["count"] + 100)
-    check.true(f"irq is before poll: {told}", watch.quantile(irq, 0.5)["ns"] <=
+    check.true(f"irq is before poll: {reported}", watch.quantile(irq, 0.5)["ns"] <=
                watch.quantile(poll, 0.5)["ns"])
     check.between("sum of poll's step, which begins where irq ends", poll["step"]["sum_ns"], 1,
                   poll["sum_ns"])
@@ -479,7 +479,7 @@ def on_cards():
                   watch.quantile(result.row("enqueued", "tcp")["step"], 0.5)["ns"], 1, 10 * MS)
     check.between("poll, p50", watch.quantile(result.row("poll", "any"), 0.5)["ns"], 1, 20 * MS)
     pair.close()
-    return f"{', '.join(told)}; queues {rxqs}, ratio {counts['received'] / counts['passed']:.1f}; " \
+    return f"{', '.join(reported)}; queues {rxqs}, ratio {counts['received'] / counts['passed']:.1f}; " \
            f"{strange}; hold {watch.quantile(hold_row, 0.5)['ns']} ns"
 
 

@@ -46,16 +46,16 @@ def bucket(result, stage, protocol):
 
 
 def agree(a, b, protocol, within):
-    told = []
+    bindings = []
     # netfilter's hook comes after the checks of the header, with which the function begins
     check.between("median of ip by the function", bucket(b, "ip", protocol)["ns"], 1,
                   bucket(a, "ip", protocol)["hi_ns"] * within)
     for stage in (*STAGES, *(["socket"] if protocol == "tcp" else [])):
         one, other = bucket(a, stage, protocol), bucket(b, stage, protocol)
-        told.append(f"{stage} {one['ns']} and {other['ns']} ns")
-        check.between(f"median of {stage} by tracepoints and functions: {told[-1]}",
+        bindings.append(f"{stage} {one['ns']} and {other['ns']} ns")
+        check.between(f"median of {stage} by tracepoints and functions: {bindings[-1]}",
                       other["ns"], one["lo_ns"] / within, one["hi_ns"] * within)
-    return ", ".join(told)
+    return ", ".join(bindings)
 
 
 @check.environment(DISTURBED)

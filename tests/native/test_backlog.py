@@ -186,7 +186,7 @@ def merged(path):
 
 
 @check.environment(DISTURBED)
-def told(net, family):
+def slow_messages_show_it(net, family):
     """The `socket` step of slow messages holds the time in the backlog, too."""
     result, waits = run(net, family, True, "--slower-than", f"{HOLD_S * 1000 / 2}ms")
     messages = result.document["slow"]["messages"]
@@ -293,7 +293,7 @@ def cases():
             yield found, net, family
         yield found, net, 4, "--pid", os.getpid()
         yield found, net, 4, "--stages", "all"
-        yield told, net, 4
+        yield slow_messages_show_it, net, 4
         yield not_asked, net, 4
         yield with_the_handshake, net
         yield after_closing, net

@@ -53,7 +53,7 @@ class Case:
         return f"{self.name}, {self.net}"
 
 
-def taken(net, folder, hog=None, prefix=AHEAD, quota=False, observe=(), **options):
+def record(net, folder, hog=None, prefix=AHEAD, quota=False, observe=(), **options):
     """
     A recording of mini in a folder, and what it says of itself. `hog`: as mini.Hog takes them;
     `observe`: options of the recording.
@@ -72,7 +72,7 @@ def taken(net, folder, hog=None, prefix=AHEAD, quota=False, observe=(), **option
         json.dump([server.ready, log, stretches, quota, mini.CPU, observer.code], f)
 
 
-def understood(folder, keep=None):
+def understood(folder, only=None):
     """The same, here or on another machine."""
     with open(f"{folder}/log.json", encoding="ascii") as f:
         ready, document, stretches, quota, cpu, code = json.load(f)
@@ -87,12 +87,12 @@ def understood(folder, keep=None):
         one = log.at(m.tid, m.pieces[-1].end)
         if one:
             ids[m.number] = one.conn, one.seq
-    return Run(causes.Truth(log, ids, stretches, idle), t, file, keep)
+    return Run(causes.Truth(log, ids, stretches, idle), t, file, only)
 
 
 def recorded(net, **options):
     folder = tempfile.TemporaryDirectory()
-    taken(net, folder.name, **options)
+    record(net, folder.name, **options)
     return understood(folder.name, folder)
 
 
@@ -114,12 +114,12 @@ def judged(run, names, least):
     oracle = Oracle(run.trace, "throttled" if "throttled" in names else "core-stall")
     run.truth.usual = oracle.usual
     naive = oracle.examples(max(int(n * MORE), 20))
-    said = [f"naive: {agreed(run, naive, GRANULARITY_NS, names, least)}"]
+    figures = [f"naive: {agreed(run, naive, GRANULARITY_NS, names, least)}"]
     d = diagnose.Diagnosis(run.file, EXAMPLES)
-    said.append(f"diagnose: {agreed(run, d.examples, d.granularity, names, least)}")
+    figures.append(f"diagnose: {agreed(run, d.examples, d.granularity, names, least)}")
     check.equal("time that is charged twice or not at all",
                 d.document["partition_error_ns"], 0)
-    return "; ".join(said)
+    return "; ".join(figures)
 
 
 def agreed(run, examples, granularity, names, least):
@@ -153,18 +153,18 @@ def balanced(run, least):
     """Which functions had the time that is charged to the application: NUMA balancing's."""
     d = diagnose.Diagnosis(run.file, EXAMPLES)
     rows, own = d.document["functions"], d.total("application")
-    said = of_balancing(rows, own, least)
+    figures = of_balancing(rows, own, least)
     for name in FAULTS, FETCHES:
         others = [{**row, "path": row["path"].replace(name, "other")} for row in rows]
         check.must_fail(f"without {name}", of_balancing, others, own, least)
-    return said
+    return figures
 
 
 def elsewhere(case):
     """A recording from another machine gives the same explanation."""
     run = understood(f"{FOLDER}/{case.name}")
-    said = judged(run, case.names, case.least)
-    return f"{said}; {balanced(run, case.least)}" if case.name == "NUMA balancing" else said
+    figures = judged(run, case.names, case.least)
+    return f"{figures}; {balanced(run, case.least)}" if case.name == "NUMA balancing" else figures
 
 
 def in_order(log, messages):
@@ -207,7 +207,7 @@ def behind_ns(net, per_event):
     """Returns the median ns that a request of another connection waited behind 20."""
     run = recorded(net, **{**PIPELINED, "per_event": per_event, "rounds": 200, "every": 50})
     d = diagnose.Diagnosis(run.file, EXAMPLES)
-    found = [causes.told(example, "head-of-line").ns for example in d.examples
+    found = [causes.charge_of(example, "head-of-line").ns for example in d.examples
              if run.truth.ids.get(example["id"], (0, 0))[0] == 1]
     check.true(f"of those behind are told: {len(found)}", len(found) >= 3)
     return sorted(found)[len(found) // 2]
@@ -227,7 +227,7 @@ def fewer_at_a_time(net):
 
 
 def known(examples):
-    return {example["id"]: {cause: causes.told(example, cause).ns for cause in
+    return {example["id"]: {cause: causes.charge_of(example, cause).ns for cause in
                             {part["cause"] for part in example["parts"]}} for example in examples}
 
 
@@ -254,7 +254,7 @@ def lost(case):
     """Losing some activity explains less of the messages, and adds no other cause."""
     run = recorded(case.net, **case.options)
     whole = diagnose.Diagnosis(run.file, EXAMPLES)
-    said = []
+    figures = []
     for what in (["10"], ["100"], ["1000", "1"]):
         thinned = run.file + "-" + "-".join(what)
         subprocess.run([THIN, run.file, thinned, *what], check=True, timeout=120,
@@ -267,10 +267,10 @@ def lost(case):
         invents_nothing(whole.examples, part.examples, whole.granularity)
         covered = [d.document["coverage"]["median"] for d in (whole, part)]
         check.true(f"coverage with {what} lost: {covered}", covered[1] <= covered[0])
-        said.append(f"{covered[1]:.0%}")
+        figures.append(f"{covered[1]:.0%}")
     check.must_fail("what is blind as a cause", invents_nothing, whole.examples,
                     causes.swapped(part.examples, "blind", "throttled"), whole.granularity)
-    return f"coverage {covered[0]:.0%}, then " + ", ".join(said)
+    return f"coverage {covered[0]:.0%}, then " + ", ".join(figures)
 
 
 words = sys.argv[1:]
@@ -323,7 +323,7 @@ if words[:1] == ["take"]:      # in a guest, which is too slow for the rest
     for one in [*CASES, *ELSEWHERE]:
         if one.name in words[2:] or not words[2:]:
             os.mkdir(f"{FOLDER}/{one.name}")
-            taken(one.net, f"{FOLDER}/{one.name}", **one.options)
+            record(one.net, f"{FOLDER}/{one.name}", **one.options)
             print(f"took {one}", flush=True)
     sys.exit()
 if words[:1] == ["judge"]:

@@ -22,16 +22,16 @@ def run(*args, lines=None):
 
 def checked(file, lines, off_ns):
     """{domain: (known, unknown, wrong, worst bound)}, and by which way."""
-    found, way = {}, None
+    found, direction = {}, None
     for line in run("check", file, str(off_ns), lines=lines).splitlines():
         words = line.split()
         if words[0] == "way":
-            way = words[1].rstrip(":")
+            direction = words[1].rstrip(":")
         elif words[0] == "params":
             check.equal("parameters missing, refused", (words[2], words[4]), ("0", "0"))
         else:
             found[words[0]] = tuple(map(int, words[1:]))
-    return found, way
+    return found, direction
 
 
 def within(found):
@@ -52,26 +52,26 @@ def recorded(what):
                    "between two clocks")
 def converted(what):
     recording, lines = recorded(what)
-    found, way = checked(recording.file, lines, 0)
+    found, direction = checked(recording.file, lines, 0)
     check.equal("clocks", set(found), DOMAINS)
     within(found)
     for domain, (known, unknown, _, bound) in found.items():
         check.between(f"readings of {domain} that are not known", unknown, 0, 0.05 * known)
         check.true(f"{domain} has a bound: {bound}", bound > 0 or domain != "sched-clock")
     if GUEST:
-        check.equal("way", way, "exact")
+        check.equal("way", direction, "exact")
         check.between("worst bound of the TSC", found["tsc"][3], 0, 100000)
     off, _ = checked(recording.file, lines, 1000000)
     check.must_fail("a millisecond off", within, off)
-    return f"{way}: " + ", ".join(f"{d} {k} known, {u} not, to {b} ns"
-                                  for d, (k, u, _, b) in sorted(found.items()))
+    return f"{direction}: " + ", ".join(f"{d} {k} known, {u} not, to {b} ns"
+                                        for d, (k, u, _, b) in sorted(found.items()))
 
 
 def none_without_traces():
     """A recording of distributions only needs none, and has none."""
     recording, lines = recorded("watch")
-    found, way = checked(recording.file, lines, 0)
-    check.equal("way", way, None)
+    found, direction = checked(recording.file, lines, 0)
+    check.equal("way", direction, None)
     check.equal("known", {known for known, _, _, _ in found.values()}, {0})
     return "none"
 

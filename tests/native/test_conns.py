@@ -23,7 +23,7 @@ EVENTS = {"fast_retransmit": "fast_retransmits", "rto": "timeouts", "tlp": "loss
 
 def sums(seen):
     """The times of each connection are its time, its round trips those that are in buckets."""
-    for each in seen.said["connections"]:
+    for each in seen.document["connections"]:
         if each["rtt"]["buckets"] is not None:
             check.equal("round trips", sum(b["samples"] for b in each["rtt"]["buckets"]),
                         each["rtt"]["samples"])
@@ -73,7 +73,7 @@ def delayed_acks(name, harmful, rtt_ms):
 
 
 @check.environment(DISTURBED)
-def a_timer_is_told(name, rtt_ms):
+def a_timer_is_found(name, rtt_ms):
     """Timers of any length are found, and each acknowledgement that held data is counted."""
     seen = conns.scenario(name, "cubic", rtt_ms, OPTIONS)
     truth, events = seen.truth["notes"]["harmful"], seen.sender()["events"]
@@ -109,13 +109,13 @@ def losses(name, cc, rtt_ms):
 
 def stalled(seen):
     """The receiver's waiting for what had to be sent again."""
-    said, truth, rtt_ns = seen.sender()["recovery"], seen.truth["repairs"], seen.truth["rtt_ms"] * 1e6
-    check.between("stalls", said["stalls"], 1, truth["count"])
+    counted, truth, rtt_ns = seen.sender()["recovery"], seen.truth["repairs"], seen.truth["rtt_ms"] * 1e6
+    check.between("stalls", counted["stalls"], 1, truth["count"])
     for key, name in (("stall_ns", "ns"), ("longest_stall_ns", "longest_ns")):
-        check.between(key, said[key], truth[name] - rtt_ns, truth[name] + rtt_ns)
-        check.must_fail("two round trips more", check.between, key, said[key] + 2 * rtt_ns + 1,
+        check.between(key, counted[key], truth[name] - rtt_ns, truth[name] + rtt_ns)
+        check.must_fail("two round trips more", check.between, key, counted[key] + 2 * rtt_ns + 1,
                         truth[name] - rtt_ns, truth[name] + rtt_ns)
-    return f"; stalled {said['stall_ns'] / 1e6:.1f} ms of {truth['ns'] / 1e6:.1f} ms"
+    return f"; stalled {counted['stall_ns'] / 1e6:.1f} ms of {truth['ns'] / 1e6:.1f} ms"
 
 
 @check.environment(DISTURBED)
@@ -199,8 +199,8 @@ def those_from_before():
     distributions(rtts, rtt_ns)
     check.must_fail("a distribution over a shorter path", distributions, rtts, rtt_ns / 2)
     check.must_fail("... over a longer one", distributions, rtts, rtt_ns * 1.5)
-    group = next(g for g in seen.said["groups"] if g["key"] == ends[0]["app"])
-    both = [it["rtt"] for it in seen.said["connections"] if it["app"] == group["key"]]
+    group = next(g for g in seen.document["groups"] if g["key"] == ends[0]["app"])
+    both = [it["rtt"] for it in seen.document["connections"] if it["app"] == group["key"]]
     together(group, both, rtt_ns)
     check.must_fail("all over a longer path", together, group, both, rtt_ns * 1.5)
     check.must_fail("with one too many", together, group, both + rtts[:1], rtt_ns)
@@ -213,10 +213,10 @@ def those_from_before():
 def the_budget_is_kept():
     """500 connections; whatever they are, it is its own account that must be below the limit."""
     seen = conns.scenario("many-idle", "cubic", 4, ["--cpu-budget", "0.5%..4%"])
-    check.between("own CPU, share of one core", seen.said["budget"]["used"], 1e-6, 0.06)
+    check.between("own CPU, share of one core", seen.document["budget"]["used"], 1e-6, 0.06)
     reported = sum(str(end["cookie"]) in seen.by_cookie for end in seen.ends)
     check.equal("connections", reported, len(seen.ends))
-    return f"{seen.said['budget']['used']:.2%}"
+    return f"{seen.document['budget']['used']:.2%}"
 
 
 if os.geteuid() != 0:
@@ -250,7 +250,7 @@ elif check.LONG:
         *[(nothing_is_wrong, name, cc, rtt) for name in HARMLESS for cc, rtt in GRID],
         *[(losses, name, cc, rtt) for name in LOSSES for cc, rtt in GRID],
         *[(delayed_acks, *each, rtt) for each in DELAYED for rtt in (2, 10, 20)],
-        *[(a_timer_is_told, f"peer-timer-{ms}", rtt) for ms in (40, 100, 200) for rtt in (2, 20, 50)],
+        *[(a_timer_is_found, f"peer-timer-{ms}", rtt) for ms in (40, 100, 200) for rtt in (2, 20, 50)],
         (jitter_is_no_timer,),
     ]
 else:
@@ -260,7 +260,7 @@ else:
         *[(nothing_is_wrong, name, "bbr", 10) for name in HARMLESS[:3]],
         *[(losses, name, "cubic", 20) for name in LOSSES],
         *[(delayed_acks, *each, 20) for each in DELAYED],
-        (a_timer_is_told, "peer-timer-100", 10), (a_timer_is_told, "peer-timer-200", 20),
+        (a_timer_is_found, "peer-timer-100", 10), (a_timer_is_found, "peer-timer-200", 20),
         (jitter_is_no_timer,),
     ]
 check.run([*CASES, (short_ones_are_reported,), *([] if GUEST else [(those_from_before,), (the_budget_is_kept,)])])

@@ -32,7 +32,7 @@ class Over:
 
     def __init__(self, kind, rtt_ms, rate_mbit=None, listen=""):
         self.kind, self.rtt_ms, self.rate_mbit, self.listen = kind, rtt_ms, rate_mbit, listen
-        self.said, self.box, self.mib, self.rows = None, None, {}, {}
+        self.document, self.box, self.mib, self.rows = None, None, {}, {}
         self.sockets = []
 
     def connect(self, nodelay=True, rcvbuf=None):
@@ -68,21 +68,21 @@ class Over:
             self.at = self.stage.address("b"), int(url.rsplit(":", 1)[1])
             before = {name: host.mib() for name, host in self.stage.hosts.items()}
             spaces = [host.namespace for host in self.stage.hosts.values()]
-            with conns.beside(OPTIONS, spaces) as said:
+            with conns.beside(OPTIONS, spaces) as document:
                 clients(self)
                 for name, host in self.stage.hosts.items():
                     now = host.mib()
                     self.mib[name] = {key: now[key] - before[name].get(key, 0) for key in now}
                 self.box = self.stage.stats()
-            self.said = said["json"]
+            self.document = document["json"]
             for each in self.sockets:
                 each.close()
-        self.take(server)
+        self.read_result(server)
         return self
 
-    def take(self, server):
+    def read_result(self, server):
         """Both ends of each connection, and whose they are."""
-        ours = self.said["connections"]
+        ours = self.document["connections"]
         for row in ours:
             it = Connection(self, row)
             self.rows[row["local"], row["remote"]] = it
@@ -127,19 +127,19 @@ class Connection:
 
     def __init__(self, over, row):
         self.row = row
-        self.told = [p for p in over.said["problems"] if p["cookie"] == row["cookie"]]
+        self.buffer_problems = [p for p in over.document["problems"] if p["cookie"] == row["cookie"]]
 
     def owned_by(self, pid, name):
         check.equal(f"owner of {self.row['local']}", (self.row["pid"], self.row["comm"]),
                     (pid, name))
-        for each in self.told:
+        for each in self.buffer_problems:
             check.equal("application of the problem", each["app"], self.row["app"])
 
     def problems(self, harmful=True):
-        return {each["class"] for each in self.told if harmful in (None, each["harmful"])}
+        return {each["class"] for each in self.buffer_problems if harmful in (None, each["harmful"])}
 
     def problem(self, name, side=None):
-        return next(each for each in self.told if each["class"] == name
+        return next(each for each in self.buffer_problems if each["class"] == name
                     and side in (None, each["evidence"].get("side")))
 
     def shares(self, name, low):
@@ -212,8 +212,8 @@ def nginx_send_buffer():
     check.between("share of the time in which the window was used", window_used(side), 0, 0.2)
     share = server.limited("send-buffer", 0.8)
     server.without("send-buffer")
-    told = server.problem("send-buffer")
-    check.equal("it is set", told["evidence"]["sndbuf_set"], True)
+    buffer_problems = server.problem("send-buffer")
+    check.equal("it is set", buffer_problems["evidence"]["sndbuf_set"], True)
     return f"{share:.1%}, {side['bytes'] * 8e-6 / RUN_S:.1f} Mbit/s"
 
 

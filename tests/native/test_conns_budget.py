@@ -97,11 +97,11 @@ class Account:
     """Reads what each interval of a run reports about its budget."""
 
     def __init__(self, file):
-        said = subprocess.run([crowd.HOSTLAT, "conns", "--json-lines", "--from", file],
-                              stdout=subprocess.PIPE, check=False)
+        document = subprocess.run([crowd.HOSTLAT, "conns", "--json-lines", "--from", file],
+                                  stdout=subprocess.PIPE, check=False)
         # 3: what comes and goes on this host was too much to follow all of it.
-        check.true(f"exit code {said.returncode}", said.returncode in (0, 3))
-        self.rows = [json.loads(line) for line in said.stdout.splitlines()]
+        check.true(f"exit code {document.returncode}", document.returncode in (0, 3))
+        self.rows = [json.loads(line) for line in document.stdout.splitlines()]
         self.rows = [(row["interval"]["from_ns"], row["interval"]["to_ns"], row["budget"])
                      for row in self.rows if row["interval"]["intervals"] == 1]
 
@@ -138,12 +138,12 @@ def run(connections, what, budget, options=()):
             for each in them:
                 each.begin(*what(len(them)))
             time.sleep(RUN_S)
-            said = live.stop()
+            document = live.stop()
             truth.end()
         account = Account(file.name)
     for each in them:
         each.end()
-    return account, truth, live.since + int(SETTLED_S * 1e9), said, them
+    return account, truth, live.since + int(SETTLED_S * 1e9), document, them
 
 
 def of_both(account, truth, since):
@@ -163,22 +163,22 @@ def near_truth(user, programs):
     check.between("its programs', by the statistics'", programs, 1 - BPF_WITHIN, 1 + BPF_WITHIN)
 
 
-def limit_is_kept(most, all_of_it, high):
+def limit_holds(most, all_of_it, high):
     check.between(f"the most in {WINDOW} intervals, of a core", most, 1e-6, SURPRISE * high)
     check.between("in truth, of a core", all_of_it, 1e-6, ON_THE_WHOLE * high)
 
 
 @check.environment(DISTURBED)
-def is_kept(connections, hz, budget, high):
-    account, truth, settled, said, _ = run(connections, pace(hz), budget)
+def holds(connections, hz, budget, high):
+    account, truth, settled, document, _ = run(connections, pace(hz), budget)
     user, programs, all_of_it = of_both(account, truth, settled)
     most = max(account.shares(settled))
-    limit_is_kept(most, all_of_it, high)
+    limit_holds(most, all_of_it, high)
     near_truth(user, programs)
     check.must_fail("an own part that is a fifth less", near_truth, user * 0.75, programs)
     check.must_fail("programs that cost half", near_truth, user, programs / 2)
     check.must_fail("programs that cost twice as much", near_truth, user, programs * 2)
-    check.true("they are told", len(said["connections"]) >= 2 * connections)
+    check.true("they are told", len(document["connections"]) >= 2 * connections)
     return (f"at most {most:.2%} of {high:.0%}, {all_of_it:.2%} in truth; said by true: own "
             f"{user:.3f}, programs {programs:.2f}")
 
@@ -198,12 +198,12 @@ def reweighted(ours, sends):
 @check.environment(DISTURBED)
 def pushes_are_thinned(connections, hz, budget, high):
     """They alone would cost more than the limit; bytes are known of all, and of 100 a call."""
-    account, truth, settled, said, them = run(connections, pace(hz), budget)
+    account, truth, settled, document, them = run(connections, pace(hz), budget)
     *_, all_of_it = of_both(account, truth, settled)
     most = max(account.shares(settled))
-    limit_is_kept(most, all_of_it, high)
+    limit_holds(most, all_of_it, high)
     cookies = {str(socket.cookie) for each in them for socket in each.list()}
-    ours = [it for it in said["connections"] if it["cookie"] in cookies]
+    ours = [it for it in document["connections"] if it["cookie"] in cookies]
     check.equal("connections", len(ours), 2 * connections)
     sends = sum(it["bytes"]["sent"] for it in ours) / 100
     share, error, one_in = reweighted(ours, sends)
@@ -217,18 +217,18 @@ def pushes_are_thinned(connections, hz, budget, high):
 @check.environment(DISTURBED)
 def not_all_that_come_are_followed(hz, budget, high):
     """To follow all would cost more than the limit; who is left out is counted."""
-    account, truth, settled, said, them = run(2, churn(hz, 5), budget)
+    account, truth, settled, document, them = run(2, churn(hz, 5), budget)
     *_, all_of_it = of_both(account, truth, settled)
     most = max(account.shares(settled))
-    limit_is_kept(most, all_of_it, high)
-    lost = {each["reason"]: each["count"] for each in said["losses"]}
+    limit_holds(most, all_of_it, high)
+    lost = {each["reason"]: each["count"] for each in document["losses"]}
     left_out = lost.pop("connections-not-followed")
     ended = {str(socket.cookie) for each in them for socket in each.list()
              if socket.opened > account.rows[0][0] and socket.closed < account.rows[-1][1]}
-    told = {it["cookie"] for it in said["connections"] if it["closed"]}
+    closed_ones = {it["cookie"] for it in document["connections"] if it["closed"]}
     check.equal("other losses", lost, {})
-    check.true(f"{len(told & ended)} are followed", told & ended)
-    check.between("those that are told or counted", len(told & ended) + left_out, len(ended),
+    check.true(f"{len(closed_ones & ended)} are followed", closed_ones & ended)
+    check.between("those that are told or counted", len(closed_ones & ended) + left_out, len(ended),
                   len(ended) + hz / 10)     # there may be others on this host
     return (f"{left_out} of {len(ended)} are left out; at most {most:.2%} of {high:.1%}, "
             f"{all_of_it:.2%} in truth")
@@ -239,9 +239,9 @@ if os.geteuid() != 0:
 with open("/proc/sys/kernel/bpf_stats_enabled", encoding="ascii") as switch:
     if switch.read().strip() != "0":
         check.skip("kernel.bpf_stats_enabled is set already")
-CASES = [(is_kept, 5, 1000, "1%..3%", 0.03), (is_kept, 500, 3000, "1%..3%", 0.03),
+CASES = [(holds, 5, 1000, "1%..3%", 0.03), (holds, 500, 3000, "1%..3%", 0.03),
          (pushes_are_thinned, 2000, 12000, "0.3%..1.5%", 0.015),
          (not_all_that_come_are_followed, 2500, "1%..3%", 0.03)]
 if check.LONG:
-    CASES += [(is_kept, 25000, 5000, "1%..3%", 0.03)]
+    CASES += [(holds, 25000, 5000, "1%..3%", 0.03)]
 check.run(CASES)

@@ -95,8 +95,8 @@ def as_called(logged, called, whole=True):
         called = called[-len(logged):]
     check.equal("calls", [(c["call"], c["error"] or c["bytes"]) for c in logged],
                 [(name, result) for name, result, _, _ in called])
-    for said, (name, result, began, ended) in zip(logged, called):
-        check.between(f"when {name} of {result} returned", said["time_ns"], began, ended)
+    for logged_call, (name, result, began, ended) in zip(logged, called):
+        check.between(f"when {name} of {result} returned", logged_call["time_ns"], began, ended)
     check.equal("numbers", [c["seq"] for c in logged],
                 [logged[0]["seq"] + i for i in range(len(logged))])
     check.equal("threads", {c["tid"] for c in logged}, {threading.get_native_id()})
@@ -257,9 +257,9 @@ def too_many_are_counted():
 def without_it_nothing_is_logged():
     with tempfile.TemporaryDirectory() as folder:
         path, pair = os.path.join(folder, "run.hlat"), Pair()
-        with conns.beside(["--record", path, "--follow", str(pair.cookies[0])]) as said:
+        with conns.beside(["--record", path, "--follow", str(pair.cookies[0])]) as logged_call:
             pair.exchange()
-        check.equal("no log", said["json"]["call_log"], None)
+        check.equal("no log", logged_call["json"]["call_log"], None)
         done = subprocess.run([conns.HOSTLAT, "conns", "--from", path, "--json-lines"], text=True,
                               capture_output=True, timeout=120, check=False)
         check.true("nor in the recording", '"call":' not in done.stdout)

@@ -26,9 +26,9 @@ MISSING = {"BPF programs, inet_diag is asked instead", "calls", "single round tr
            "connections that end before they are looked at"}
 
 
-def unknown_is_unknown(said, it):
+def unknown_is_unknown(document, it):
     """And each connection's times are its time."""
-    check.true("it says what it doesn't measure", MISSING <= {each["name"] for each in said["missing"]})
+    check.true("it says what it doesn't measure", MISSING <= {each["name"] for each in document["missing"]})
     check.equal("events", {key: it["events"][key] for key in UNKNOWN}, dict.fromkeys(UNKNOWN))
     check.equal("calls", it["calls"], None)
     for name in "samples", "min_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns", "buckets":
@@ -43,7 +43,7 @@ def unknown_is_unknown(said, it):
 def scenario(name, cc, rtt_ms):
     seen = conns.scenario(name, cc, rtt_ms, DIAG)
     it = seen.sender()
-    unknown_is_unknown(seen.said, it)
+    unknown_is_unknown(seen.document, it)
     check.between("samples", it["samples"]["count"], 10, 1 << 20)
     check.true(f"owner: {it['comm']}", it["pid"] and it["comm"] == "ends")
     return seen
@@ -89,22 +89,22 @@ def nothing_is_claimed(name, rtt_ms):
 def timeouts(name, cc, rtt_ms):
     """Over a long path: it ends a round trip after the last one, and must be looked at before."""
     seen = scenario(name, cc, rtt_ms)
-    said, truth = seen.sender()["events"]["rto"], seen.truth["events"]["timeouts"]["a"]
+    counted, truth = seen.sender()["events"]["rto"], seen.truth["events"]["timeouts"]["a"]
     if KERNEL < (6, 7):
-        check.equal("timeouts are unknown", said, None)
+        check.equal("timeouts are unknown", counted, None)
         check.equal("harmful problems", seen.problems(), set())
         return "unknown"
-    check.equal("timeouts", said, truth)
+    check.equal("timeouts", counted, truth)
     check.equal("problems", seen.problems(), {"timeout"})
-    return f"{said} of {truth}"
+    return f"{counted} of {truth}"
 
 
 @check.environment("a dump must come within the half second for which a connection lives")
-def ends_are_told():
+def ends_are_reported():
     """Both ends of connections of half a second: when they began and ended, to two passes."""
     with netns.inside(net.reader):
         with socket.create_server(("127.0.0.1", 0)) as listener:
-            with conns.beside(DIAG, [net.reader]) as said:
+            with conns.beside(DIAG, [net.reader]) as document:
                 time.sleep(0.3)
                 began = time.monotonic_ns()
                 a = socket.create_connection(listener.getsockname())
@@ -117,11 +117,11 @@ def ends_are_told():
                 a.close()
                 b.close()
                 time.sleep(1)
-    rows = [row for row in said["json"]["connections"]
+    rows = [row for row in document["json"]["connections"]
             if f":{port}" in (row["local"][-6:], row["remote"][-6:])]
     check.equal("ends", len(rows), 2)
     for row in rows:
-        unknown_is_unknown(said["json"], row)
+        unknown_is_unknown(document["json"], row)
         check.true("closed", row["closed"] and "began" in row["flags"])
         check.equal("accepted", "accepted" in row["flags"], not row["local"].endswith(f":{port}"))
         check.between("begin", row["from_ns"], began - 600e6, made)
@@ -146,23 +146,23 @@ def without_privilege():
             cookie = str(int.from_bytes(a.getsockopt(socket.SOL_SOCKET, 57, 8), sys.byteorder))
             # the call log of a connection, which must stay empty
             log = ["--calls", "--follow", cookie, *BUDGET]
-            with conns.beside(log, [], command) as said:
+            with conns.beside(log, [], command) as document:
                 fill(a, 1.5)
             a.close()
             b.close()
-    check.true(f"it says why: {said['warnings']}", "Operation not permitted" in said["warnings"]
-               and "inet_diag" in said["warnings"])
-    check.equal("once", said["warnings"].count("\n"), 1)
+    check.true(f"it says why: {document['warnings']}", "Operation not permitted" in document["warnings"]
+               and "inet_diag" in document["warnings"])
+    check.equal("once", document["warnings"].count("\n"), 1)
     check.true("and what of other namespaces", "connections of other network namespaces" in
-               {each["name"] for each in said["json"]["missing"]})
-    check.true("and the log", "the log of calls" in {m["name"] for m in said["json"]["missing"]})
-    check.equal("which there is none of", said["json"]["call_log"], None)
-    rows = [row for row in said["json"]["connections"] if row["cookie"] == cookie]
+               {each["name"] for each in document["json"]["missing"]})
+    check.true("and the log", "the log of calls" in {m["name"] for m in document["json"]["missing"]})
+    check.equal("which there is none of", document["json"]["call_log"], None)
+    rows = [row for row in document["json"]["connections"] if row["cookie"] == cookie]
     check.equal("rows", len(rows), 1)
-    unknown_is_unknown(said["json"], rows[0])
+    unknown_is_unknown(document["json"], rows[0])
     check.equal("owner, whom it may not see", rows[0]["pid"], None)
     check.between("bytes", rows[0]["bytes"]["sent"], 1000, 1 << 30)
-    classes = {each["class"] for each in said["json"]["problems"] if each["cookie"] == cookie}
+    classes = {each["class"] for each in document["json"]["problems"] if each["cookie"] == cookie}
     check.true(f"problems are {classes}", {"receiver-window", "zero-window"} <= classes)
     return f"{rows[0]['samples']['count']} samples"
 
@@ -178,8 +178,8 @@ def fill(sock, seconds):
             pass
 
 
-def left_out(said):
-    return [each for each in said["missing"] if each["name"].startswith("connections in ")]
+def left_out(document):
+    return [each for each in document["missing"] if each["name"].startswith("connections in ")]
 
 
 @check.busy
@@ -198,18 +198,18 @@ def few_descriptors():
 
     sleepers = more(60)
     try:
-        with conns.beside(DIAG, [], limited("64:64")) as said:
+        with conns.beside(DIAG, [], limited("64:64")) as document:
             at_first = more(1)
             sleepers += at_first
             time.sleep(10)
-        names = left_out(said["json"])
+        names = left_out(document["json"])
         check.between(f"namespaces that are left out: {names}", len(names), 2, 34)
         check.true(f"why: {names}", all("ulimit -n" in each["why"] for each in names))
         check.true(f"the one that came later: {names}",
                    any(f"pid {at_first[0].pid} " in each["name"] or "more" in each["name"] for each in names))
-        with conns.beside(DIAG, [], limited("64:4096")) as said:
+        with conns.beside(DIAG, [], limited("64:4096")) as document:
             time.sleep(1)
-        check.equal("left out though the limit can be raised", left_out(said["json"]), [])
+        check.equal("left out though the limit can be raised", left_out(document["json"]), [])
     finally:
         for sleeper in sleepers:
             sleeper.kill()
@@ -229,7 +229,7 @@ check.run([
     (nothing_is_wrong, "idle", "cubic", 20),
     (nothing_is_claimed, "delayed-ack-nagle", 20),
     (timeouts, "rto-lone", "cubic", 100),
-    (ends_are_told,),
+    (ends_are_reported,),
     (without_privilege,),
     (few_descriptors,),
 ])

@@ -29,7 +29,7 @@ class Other:
         self.process = process.start([TCPBPF, cgroup2(), port], stdin=pipe, stdout=pipe, text=True)
         check.equal("what the other program says", self.process.stdout.readline(), "ready\n")
 
-    def told(self):
+    def round_trips(self):
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
@@ -49,16 +49,16 @@ def exchange(pair):
 
 
 def gained(other, pair):
-    before = other.told()
+    before = other.round_trips()
     exchange(pair)
-    return other.told() - before
+    return other.round_trips() - before
 
 
 def without_a_way_back(refused):
     """Where iter/tcp is refused no flag could be taken back: none is set, which is named."""
     with netns.inside(net.reader), contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        with conns.beside(env=refusing.environment(refused)) as said:
+        with conns.beside(env=refusing.environment(refused)) as document:
             a = stack.enter_context(socket.create_connection(listener.getsockname()))
             pair = a, stack.enter_context(listener.accept()[0])
             local = "%s:%d" % a.getsockname()
@@ -66,8 +66,8 @@ def without_a_way_back(refused):
         other = Other(listener.getsockname()[1])
         after = gained(other, pair)
         other.end()
-    why = {each["name"]: each["why"] for each in said["json"]["missing"]}
-    ours = [each for each in said["json"]["connections"] if each["local"] == local]
+    why = {each["name"]: each["why"] for each in document["json"]["missing"]}
+    ours = [each for each in document["json"]["connections"] if each["local"] == local]
     check.equal("connections that were followed", len(ours), 1)
     if refused:
         check.true(f"it is named: {why}", "sets none" in why.get("round trips", ""))
@@ -92,13 +92,13 @@ def beside(begins_before):
         other = Other(address[1]) if begins_before else None
         old = connect()
         usual = gained(other, old) if other else 0
-        with conns.beside() as said:
+        with conns.beside() as document:
             other = other or Other(address[1])
             new = connect()
             during = gained(other, new), gained(other, old)
         after = gained(other, new), gained(other, old)
         other.end()
-    missing = {each["name"] for each in said["json"]["missing"]}
+    missing = {each["name"] for each in document["json"]["missing"]}
     check.true(f"hostlat asks for round trips, too: {missing}", "round trips" not in missing)
     least = N // 2
     check.between("round trips of a connection that began meanwhile, while hostlat ran", during[0],

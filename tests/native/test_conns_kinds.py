@@ -61,10 +61,10 @@ class Pair:
 
     def encrypt(self):
         """TLS 1.2, AES-GCM with 128 bits, in one direction."""
-        for end, way in ((self.sender, TLS_TX), (self.reader, TLS_RX)):
+        for end, direction in ((self.sender, TLS_TX), (self.reader, TLS_RX)):
             end.setsockopt(socket.IPPROTO_TCP, TCP_ULP, b"tls")
-            end.setsockopt(SOL_TLS, way, struct.pack("=HH8s16s4s8s", TLS_1_2, AES_GCM_128, bytes(8),
-                                                     bytes(range(16)), bytes(4), bytes(8)))
+            end.setsockopt(SOL_TLS, direction, struct.pack("=HH8s16s4s8s", TLS_1_2, AES_GCM_128, bytes(8),
+                                                           bytes(range(16)), bytes(4), bytes(8)))
 
     def messages(self):
         for _ in range(N):
@@ -99,9 +99,9 @@ def possible(kind):
     return True
 
 
-def is_reported(said, pair, end):
+def is_reported(document, pair, end):
     """As what it is, and as nothing else; whose it is. Returns its cookie."""
-    found = [row for row in said["connections"] if row["local"] == address(end, "getsockname")
+    found = [row for row in document["connections"] if row["local"] == address(end, "getsockname")
              and row["remote"] == address(end, "getpeername")]
     check.equal(f"rows of {pair.kind}", len(found), 1)
     row = found[0]
@@ -147,12 +147,12 @@ def kinds_are_reported(kinds, when):
     """Before or after it starts."""
     with netns.inside(net.reader), tempfile.NamedTemporaryFile() as file:
         pairs = [Pair(kind) for kind in kinds] if when == "before" else []
-        with conns.beside(["--record", file.name, *ROOMY], [net.reader]) as said:
+        with conns.beside(["--record", file.name, *ROOMY], [net.reader]) as document:
             if when == "after":
                 pairs = [Pair(kind) for kind in kinds]
             for pair in pairs:
                 pair.messages()
-        cookies = {is_reported(said["json"], pair, end): pair for pair in pairs
+        cookies = {is_reported(document["json"], pair, end): pair for pair in pairs
                    for end in pair.ends}
         lines = lines_of(file.name)
         alone = lines_of(file.name, f"and sport = :{pairs[0].sender.getsockname()[1]}")

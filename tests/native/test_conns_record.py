@@ -40,27 +40,27 @@ def same_totals(live, read):
 
 
 @check.environment("the classes' shares of time depend on when both ends get a CPU")
-def totals_are_kept(name, problem, *options):
+def totals_stay(name, problem, *options):
     """Intervals of 100 ms: each connection has many."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "run.hlat")
         seen = conns.scenario(name, "cubic", 10, ["--interval", "100ms", "--record", path, *options])
         read = shown(path)
-        same_totals(seen.said, read)
+        same_totals(seen.document, read)
         for end in seen.ends:   # other connections show some problems only with the peer's end
             check.equal("intervals with problems",
                         [each["problem_intervals"] for each in read["connections"]
                          if each["cookie"] == str(end["cookie"])],
                         [seen.of(end)["problem_intervals"]])
-        size, written, told = volume(seen.errors)
+        size, written, reported = volume(seen.errors)
         check.between("bytes that are told of", size, os.path.getsize(path) * 0.99,
                       os.path.getsize(path) * 1.01)
     check.true(f"problems {seen.problems()}", problem is None or problem in seen.problems())
     if options:
         check.equal("all is recorded", written, None)
         return f"{size / 1e3:.0f} kB"
-    check.between("records", written, 1, told / 2 if problem is None else told)
-    return f"{size / 1e3:.0f} kB, {written} records of {told}"
+    check.between("records", written, 1, reported / 2 if problem is None else reported)
+    return f"{size / 1e3:.0f} kB, {written} records of {reported}"
 
 
 def a_counted_run_is_whole():
@@ -85,8 +85,8 @@ def record_all_needs_record():
 if os.geteuid() != 0:
     check.skip("needs root")
 check.run([
-    (totals_are_kept, "request-reply", None), (totals_are_kept, "app-trickle", None),
-    (totals_are_kept, "send-buffer-16k", "send-buffer"), (totals_are_kept, "rto-lone", "timeout"),
-    (totals_are_kept, "request-reply", None, "--record-all"),
+    (totals_stay, "request-reply", None), (totals_stay, "app-trickle", None),
+    (totals_stay, "send-buffer-16k", "send-buffer"), (totals_stay, "rto-lone", "timeout"),
+    (totals_stay, "request-reply", None, "--record-all"),
     (a_counted_run_is_whole,), (record_all_needs_record,),
 ])

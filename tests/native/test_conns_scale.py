@@ -15,16 +15,16 @@ BUDGET = ("--cpu-budget", "1%..60%")        # so that no calls have to be left o
 FULL = 10000                                # sockets of which JSON tells all, see hostlat-conns(1)
 
 
-def told(said, namespace):
+def reported(document, namespace):
     """Those of our namespace by their cookies; none twice."""
-    ours = [each for each in said["connections"] if each["netns"] == namespace]
+    ours = [each for each in document["connections"] if each["netns"] == namespace]
     most, times = collections.Counter(each["cookie"] for each in ours).most_common(1)[0]
     check.equal(f"connections with cookie {most}", times, 1)
     return {int(each["cookie"]): each for each in ours}
 
 
-def nothing_is_lost(said):
-    check.equal("what is lost", (said["losses"], said["connections_left_out"]), ([], 0))
+def nothing_is_lost(document):
+    check.equal("what is lost", (document["losses"], document["connections_left_out"]), ([], 0))
 
 
 def all_of_it(it, socket, fin):
@@ -58,16 +58,16 @@ def many_with_others_that_come_and_go():
     space = netns.make()
     steady = crowd.crowds(space, STEADY)
     leaving, early, churn = (crowd.Crowd(space) for _ in range(3))
-    leaving.tell("open", 100)
+    leaving.command("open", 100)
     early.begin("churn", CHURN_HZ, 15000 if check.LONG else 5000, LIFE_MS)
     live = crowd.Live("--sort", "bytes", *BUDGET)
     for each in [*steady, leaving]:
-        each.tell("talk", 1, 10)
-    churn.tell("churn", CHURN_HZ, CHURN_MS, LIFE_MS)
-    leaving.tell("shut")
+        each.command("talk", 1, 10)
+    churn.command("churn", CHURN_HZ, CHURN_MS, LIFE_MS)
+    leaving.command("shut")
     early.end()
-    said = live.stop()
-    by_cookie = told(said, space)
+    document = live.stop()
+    by_cookie = reported(document, space)
     before = [s for s in early.list() if s.closed < live.since]
     early = [s for s in early.list() if s.closed > live.since]
     through = [s for s in early if s.opened < live.since]
@@ -81,15 +81,15 @@ def many_with_others_that_come_and_go():
     others = set(by_cookie) - {s.cookie for s in (*sockets, *leaving.list(), *churn.list(), *early,
                                                   *through, *before)}
     check.equal("connections that there never were", others, set())
-    nothing_is_lost(said)
+    nothing_is_lost(document)
     check.equal("connections whose calls are left out",
                 sum(each.get("followed_one_in", 1) > 1 for each in by_cookie.values()), 0)
     check.equal("connections of which all is told",
-                sum("calls" in each for each in said["connections"]),
-                min(FULL, len(said["connections"])))
+                sum("calls" in each for each in document["connections"]),
+                min(FULL, len(document["connections"])))
     check.equal("exit code", live.process.returncode, 0)
     return (f"{len(sockets)} sockets, and {len(churn.list()) + len(early)} of {LIFE_MS} ms; "
-            f"{len(by_cookie)} told; own CPU {said['budget']['used']:.2%} of a core")
+            f"{len(by_cookie)} told; own CPU {document['budget']['used']:.2%} of a core")
 
 
 @check.environment("the ring must be read between two bursts by a thread that needs a CPU")
@@ -99,17 +99,17 @@ def many_that_end_at_once():
     them = crowd.crowds(space, AT_ONCE)
     live = crowd.Live("--cpu-budget", "0.5%")
     for each in them:
-        each.tell("talk", 1, 10)
+        each.command("talk", 1, 10)
     time.sleep(1)
     for each in them:
         each.begin("shut")
     for each in them:
         each.end()
     time.sleep(0.5)
-    said = live.stop()
+    document = live.stop()
     sockets = [socket for each in them for socket in each.list()]
-    same(told(said, space), sockets, True)
-    nothing_is_lost(said)
+    same(reported(document, space), sockets, True)
+    nothing_is_lost(document)
     check.equal("exit code", live.process.returncode, 0)
     took = max(s.closed for s in sockets) - min(s.closed for s in sockets)
     return f"{len(sockets)} sockets within {took / 1e6:.0f} ms"
@@ -117,16 +117,16 @@ def many_that_end_at_once():
 
 def the_check_can_fail():
     one = crowd.Socket(1, 2, 3, 10, 10, 1, 1)
-    said = {"bytes": {"sent": 10, "received": 11}, "closed": True, "followed_one_in": 1,
-            "calls": {"send": 1, "send_bytes": 10, "recv": 1, "recv_bytes": 10}}
-    same({1: said}, [one], True)
-    check.must_fail("one that is missing", same, {2: said}, [one], True)
-    check.must_fail("one that is not closed", same, {1: {**said, "closed": False}}, [one], True)
+    document = {"bytes": {"sent": 10, "received": 11}, "closed": True, "followed_one_in": 1,
+                "calls": {"send": 1, "send_bytes": 10, "recv": 1, "recv_bytes": 10}}
+    same({1: document}, [one], True)
+    check.must_fail("one that is missing", same, {2: document}, [one], True)
+    check.must_fail("one that is not closed", same, {1: {**document, "closed": False}}, [one], True)
     check.must_fail("a byte too many", same,
-                    {1: {**said, "bytes": {"sent": 11, "received": 10}}}, [one], True)
-    check.must_fail("unknown calls", same, {1: {**said, "calls": None}}, [one], True)
+                    {1: {**document, "bytes": {"sent": 11, "received": 10}}}, [one], True)
+    check.must_fail("unknown calls", same, {1: {**document, "calls": None}}, [one], True)
     twice = [{"cookie": "1", "netns": "n"}, {"cookie": "1", "netns": "n"}]
-    check.must_fail("one that is told twice", told, {"connections": twice}, "n")
+    check.must_fail("one that is told twice", reported, {"connections": twice}, "n")
 
 
 if os.geteuid() != 0:

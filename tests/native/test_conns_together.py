@@ -21,7 +21,7 @@ SHORT = ["--interval", "100ms", *ALL]
 def having(seen, name, side=None):
     """{cookie: evidence} of the connections of the scenario that are told to have the class."""
     ours = {str(each["cookie"]) for each in seen.truth["connections"]}
-    return {each["cookie"]: each["evidence"] for each in seen.said["problems"]
+    return {each["cookie"]: each["evidence"] for each in seen.document["problems"]
             if each["class"] == name and each["cookie"] in ours
             and side in (None, each["evidence"].get("side"))}
 
@@ -95,17 +95,17 @@ def late_replies_are_no_lost_ones(cc):
     """Paths that stood still look the same from there: both are named, and neither as observed."""
     seen = conns.scenario("still-paths", cc, 2, ALL)
     ends = cookies(seen, "call")
-    told = [each for each in seen.said["problems"] if each["class"] == "incast"
-            and each["cookie"] in ends]
-    check.between(f"connections, of {len(ends)}", len(told), len(ends) / 2, len(ends))
-    for each in told:
+    reported = [each for each in seen.document["problems"] if each["class"] == "incast"
+                and each["cookie"] in ends]
+    check.between(f"connections, of {len(ends)}", len(reported), len(ends) / 2, len(ends))
+    for each in reported:
         check.equal("confidence", each["confidence"], "inferred")
         check.true(each["message"], "or the path or the peers stalled" in each["message"])
-    return f"{len(told)} of {len(ends)}"
+    return f"{len(reported)} of {len(ends)}"
 
 
 @check.environment(DISTURBED)
-def is_not_told(class_name, name, cc, rtt_ms, options):
+def is_not_reported(class_name, name, cc, rtt_ms, options):
     seen = conns.scenario(name, cc, rtt_ms, options)
     check.equal(f"connections with {class_name}", set(having(seen, class_name)), set())
 
@@ -115,12 +115,12 @@ if os.geteuid() != 0:
 check.run([case for cc, rtt_ms in ([(cc, rtt_ms) for cc in ("cubic", "bbr") for rtt_ms in (10, 40)]
                                    if check.LONG else [("cubic", 10)]) for case in [
     (a_proxy_starves_one_while_another_waits, cc, rtt_ms),
-    (is_not_told, "pipeline-proxy", "proxy-apart", cc, rtt_ms, SHORT),
+    (is_not_reported, "pipeline-proxy", "proxy-apart", cc, rtt_ms, SHORT),
     (losses_of_a_pool_are_found_by_timers, cc, rtt_ms),
-    (is_not_told, "spread-writes", "spread-writes-followed", cc, rtt_ms, ALL),
-    (is_not_told, "spread-writes", "spread-writes-lossless", cc, rtt_ms, ALL),
+    (is_not_reported, "spread-writes", "spread-writes-followed", cc, rtt_ms, ALL),
+    (is_not_reported, "spread-writes", "spread-writes-lossless", cc, rtt_ms, ALL),
     (answers_of_many_meet, cc, rtt_ms),
     (lost_replies_are_seen_by_who_asked, cc),
     (late_replies_are_no_lost_ones, cc),
-    (is_not_told, "incast", "still-peer", cc, 2, ALL),
+    (is_not_reported, "incast", "still-peer", cc, 2, ALL),
 ]])

@@ -31,28 +31,28 @@ def half(path, netns, host, behind_s):
 def run(name, rtt_ms, folder):
     """Runs a scenario; returns its truth and two recordings of it."""
     first, second = os.path.join(folder, "first"), os.path.join(folder, "second")
-    said = {}
+    document = {}
 
     @contextlib.contextmanager
     def observer(_):
         with conns.beside(["--interval", "500ms", "--record", first]) as it:
             with conns.beside(["--interval", "300ms", "--record", second]):
                 yield
-        said.update(it)
+        document.update(it)
 
     truth = conns.scenarios.run(name, "cubic", rtt_ms, 1, 4, observer)
     check.equal("what the scenario itself is not as it should be", truth["wrong"], [])
-    return conns.Seen(truth, said["json"], said["code"], said["errors"]), first, second
+    return conns.Seen(truth, document["json"], document["code"], document["errors"]), first, second
 
 
-def left(said):
+def left(document):
     """Why some are not joined."""
-    return {each["reason"]: each["count"] for each in said["joined"]["not_joined"]}
+    return {each["reason"]: each["count"] for each in document["joined"]["not_joined"]}
 
 
-def ends_are_joined(said, own, other, side):
-    row = {each["cookie"]: each for each in said["connections"]}[own]
-    check.true(f"the other end is found, not {said['joined']}", row["other_end"])
+def ends_are_joined(document, own, other, side):
+    row = {each["cookie"]: each for each in document["connections"]}[own]
+    check.true(f"the other end is found, not {document['joined']}", row["other_end"])
     check.equal("the other end", row["other_end"]["cookie"], other)
     check.equal("nobody is joined within a recording", row["peer_cookie"], None)
     check.equal("side", row["side"], side)
@@ -61,7 +61,7 @@ def ends_are_joined(said, own, other, side):
 
 
 @check.environment("the classes' shares of time depend on when both ends get a CPU")
-def the_same_is_said(name, rtt_ms, side, harmful):
+def same_findings(name, rtt_ms, side, harmful):
     with tempfile.TemporaryDirectory() as folder:
         seen, first, second = run(name, rtt_ms, folder)
         sender, receiver = seen.sender(), seen.receiver()
@@ -69,10 +69,10 @@ def the_same_is_said(name, rtt_ms, side, harmful):
         check.equal("side, where one recording has both ends", sender["side"], side)
         client = half(first, sender["netns_cookie"], "client", 0)
         server = half(second, receiver["netns_cookie"], "server", behind_s)
-        said = shown("--from", client, "--peer", server)
-        row = ends_are_joined(said, sender["cookie"], receiver["cookie"], side)
-        check.equal("not joined", left(said), {})
-        wanted = {p["class"] for p in seen.said["problems"] if p["harmful"]
+        document = shown("--from", client, "--peer", server)
+        row = ends_are_joined(document, sender["cookie"], receiver["cookie"], side)
+        check.equal("not joined", left(document), {})
+        wanted = {p["class"] for p in seen.document["problems"] if p["harmful"]
                   and p["cookie"] == sender["cookie"]}
         check.true(f"problems {row['problems']}", harmful <= wanted & set(row["problems"]))
         back = shown("--from", server, "--peer", client)
@@ -89,10 +89,10 @@ def the_same_is_said(name, rtt_ms, side, harmful):
 if os.geteuid() != 0:
     check.skip("needs root")
 check.run([
-    (the_same_is_said, "stopped-reader", 20, "receiver-application", {"receiver-window"}),
-    (the_same_is_said, "small-window", 20, "receive-buffer", {"receiver-window"}),
-    (the_same_is_said, "send-buffer-256k", 20, "send-buffer", {"send-buffer"}),
-    (the_same_is_said, "delayed-ack-nagle", 20, "delayed-ack", {"delayed-ack", "nagle"}),
-    (the_same_is_said, "rto-backoff", 20, "network", {"timeout"}),
-    (the_same_is_said, "app-trickle", 20, "sender-application", set()),
+    (same_findings, "stopped-reader", 20, "receiver-application", {"receiver-window"}),
+    (same_findings, "small-window", 20, "receive-buffer", {"receiver-window"}),
+    (same_findings, "send-buffer-256k", 20, "send-buffer", {"send-buffer"}),
+    (same_findings, "delayed-ack-nagle", 20, "delayed-ack", {"delayed-ack", "nagle"}),
+    (same_findings, "rto-backoff", 20, "network", {"timeout"}),
+    (same_findings, "app-trickle", 20, "sender-application", set()),
 ])

@@ -98,16 +98,16 @@ def explained(bursts):
     check.equal("why there is none", found["why"], None)
     check.equal("quantile", found["quantile"], "p99")
     check.between("intervals", found["intervals"], LEAST_INTERVALS, SECONDS * 4)
-    said = [line for line in document["findings"] if line.startswith("The requests' p99 ")]
+    sentences = [line for line in document["findings"] if line.startswith("The requests' p99 ")]
     check.between("lines of the verdict", len(document["findings"]), 1, 10)
-    return {one["name"]: one for one in found["series"]}, said
+    return {one["name"]: one for one in found["series"]}, sentences
 
 
-def is_told(series, said):
+def is_reported(series, sentences):
     """Every line is of a significant one, and there are as many as can be."""
     significant = [name for name, one in series.items() if one["significant"]]
-    check.equal("lines", len(said), min(3, len(significant)))
-    for line in said:
+    check.equal("lines", len(sentences), min(3, len(significant)))
+    for line in sentences:
         check.true(f"of what is '{line}'?", any(f"{name}: rho" in line for name in significant))
     for name, one in series.items():
         check.equal(f"{name} is known", one["rho"] is not None, one["why"] is None)
@@ -135,8 +135,8 @@ def shown(series):
                    "reader waits for")
 def a_hog_comes_and_goes():
     others = pressure() if os.path.exists(PSI) else 1
-    series, said = explained(Bursts())
-    is_told(series, said)
+    series, sentences = explained(Bursts())
+    is_reported(series, sentences)
     goes_with(series, "tcp cpu-wait")
     if others <= 1 - LEFT:
         goes_with(series, "cpu pressure")

@@ -99,11 +99,11 @@ def lands(waited, where):
     check.true(f"{len(waited)} requests waited", len(waited) >= LEAST)
     medians = {part: statistics.median(one.parts[part] / one.ns for one in waited)
                for part in PARTS}
-    said = ", ".join(f"{part} {share:.1%}" for part, share in medians.items())
+    figures = ", ".join(f"{part} {share:.1%}" for part, share in medians.items())
     for part, share in medians.items():
         low, high = (AT_LEAST, IN_ALL) if part == where else (0, AT_MOST)
-        check.between(f"share of {part} ({said})", share, low, high)
-    return f"{said} of {len(waited)} requests"
+        check.between(f"share of {part} ({figures})", share, low, high)
+    return f"{figures} of {len(waited)} requests"
 
 
 def no_cause(run):
@@ -123,12 +123,12 @@ def no_cause(run):
 @check.environment(DISTURBED)
 def deferred(net):
     run = Run(net)
-    said = lands(run.waited, "network")
+    figures = lands(run.waited, "network")
     for part in PARTS:
         if part != "network":
             check.must_fail(f"as if it were {part}", lands, run.waited, part)
     no_cause(run)
-    return said
+    return figures
 
 
 @check.environment(DISTURBED)

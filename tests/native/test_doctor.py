@@ -125,8 +125,8 @@ def interfaces_of_a_namespace():
 def nic_stamps():
     doctor = Doctor()
     for name, states in doctor.states("nic").items():
-        said = output("ethtool", "-T", name)
-        hardware = "hardware-receive" in said and re.search(r"^\tall\b", said, re.MULTILINE)
+        driver_output = output("ethtool", "-T", name)
+        hardware = "hardware-receive" in driver_output and re.search(r"^\tall\b", driver_output, re.MULTILINE)
         check.equal(f"{name}: hardware stamps of every packet", states, [yes(hardware)])
 
 

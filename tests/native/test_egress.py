@@ -296,11 +296,11 @@ def dropped(net):
     for line in lines:
         line.drain(1000)
     result = observer.stop()
-    told = json.loads(tc(net.sender, "-s", "-j", "qdisc", "show", "dev", "sender0"))
+    qdiscs = json.loads(tc(net.sender, "-s", "-j", "qdisc", "show", "dev", "sender0"))
     for line in lines:
         line.close()
     no_queue(net)
-    drops = sum(q.get("drops", 0) for q in told if q["kind"] == "tbf")
+    drops = sum(q.get("drops", 0) for q in qdiscs if q["kind"] == "tbf")
     check.between("drops by the qdisc's own count", drops, 1, 1000)
     check.counted(f"drops ({result.brief()})", result.dropped(stage="driver"), drops)
     queued, given = (result.count(s, "tcp", "egress") for s in ("qdisc", "driver"))

@@ -25,7 +25,7 @@ SO_TXTIME, SCM_TXTIME = 61, 61
 UDP_CORK, UDP_SEGMENT = 1, 103
 
 
-class Way:
+class Path:
     """A UDP socket of the net's sender, and one of its reader that it may be connected to."""
 
     def __init__(self, net, family=4, connected=True):
@@ -89,13 +89,13 @@ def measured(result, n):
 
 def each_once(net, family, connected):
     """Each datagram is one packet: seen once at every stage."""
-    way = Way(net, family, connected)
+    path = Path(net, family, connected)
     observer = sender_of(net)
     for _ in range(N):
-        way.tx.sendto(b"x" * 100, way.to) if not connected else way.tx.send(b"x" * 100)
-    way.drain(N)
+        path.tx.sendto(b"x" * 100, path.to) if not connected else path.tx.send(b"x" * 100)
+    path.drain(N)
     result = observer.stop()
-    way.close()
+    path.close()
     measured(result, N)
     check.must_fail("one datagram less", measured, result, N - 1)
     check.equal("given to their receiver", result.excluded("given-to-receiver", protocol="udp"), N)
@@ -110,29 +110,29 @@ def each_once(net, family, connected):
 
 def mapped(net):
     """An IPv6 socket that sends by IPv4: one call, though two functions."""
-    way = Way(net)
+    path = Path(net)
     with netns.inside(net.sender):
         tx = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
     observer = sender_of(net)
     for _ in range(N):
-        tx.sendto(b"x", ("::ffff:" + way.to[0], way.to[1]))
-    way.drain(N)
+        tx.sendto(b"x", ("::ffff:" + path.to[0], path.to[1]))
+    path.drain(N)
     result = observer.stop()
     tx.close()
-    way.close()
+    path.close()
     measured(result, N)
 
 
 def by_process(net):
     """--pid: what another process sends is not counted, not even as lost."""
-    way = Way(net)
+    path = Path(net)
     mine = sender_of(net, "--pid", os.getpid())
     other = sender_of(net, "--pid", 1)
     for _ in range(N):
-        way.tx.send(b"x")
-    way.drain(N)
+        path.tx.send(b"x")
+    path.drain(N)
     mine, other = mine.stop(), other.stop()
-    way.close()
+    path.close()
     measured(mine, N)
     check.equal(f"of another process ({other.brief()})", counts(other), [0, 0, 0])
     check.equal("lost", other.document["losses"], [])
@@ -146,17 +146,17 @@ LINES, ROUNDS = 8, 5
 @check.environment(DISTURBED)
 def token_bucket(net):
     """The time in the queueing discipline is the step to `driver`, and in no other."""
-    way = Way(net)
+    path = Path(net)
     qdisc(net, "tbf", "rate", "1mbit", "burst", str(BURST), "limit", "100000")
     time.sleep(0.1)
     observer = sender_of(net)
     for _ in range(ROUNDS):
         for _ in range(LINES):
-            way.tx.send(b"x" * 1000)
-        way.drain(LINES)
+            path.tx.send(b"x" * 1000)
+        path.drain(LINES)
         time.sleep(0.1)
     result = observer.stop()
-    way.close()
+    path.close()
     no_queue(net)
     measured(result, LINES * ROUNDS)
     expected = ROUNDS * sum(max(0, (k * WIRE - BURST)) / RATE for k in range(1, LINES + 1)) * 1e9
@@ -170,16 +170,16 @@ def token_bucket(net):
 
 def sampled(net):
     """--sample: a datagram is drawn for all stages or for none, and each stands for several."""
-    way = Way(net)
+    path = Path(net)
     observer = sender_of(net, "--sample", "1/4")
     for _ in range(40):
         for _ in range(50):
-            way.tx.send(b"x" * 100)
-        way.drain(50)
+            path.tx.send(b"x" * 100)
+        path.drain(50)
     for _ in range(5):
-        way.tx.send(b"x" * 4000)
+        path.tx.send(b"x" * 4000)
     result = observer.stop()
-    way.close()
+    path.close()
     seen = counts(result)
     check.equal(f"the same at each stage ({result.brief()})", seen, [seen[0]] * len(SENT))
     check.between("datagrams", seen[0], 1600, 2400) # five deviations
@@ -191,17 +191,17 @@ def sampled(net):
 
 def dropped(net):
     """A full queue: each drop at `driver`."""
-    way = Way(net)
+    path = Path(net)
     qdisc(net, "tbf", "rate", "8kbit", "burst", "1600", "limit", "3500")
     observer = sender_of(net)
     for _ in range(20):
         try:
-            way.tx.send(b"x" * 1000)
+            path.tx.send(b"x" * 1000)
         except OSError as e:
             check.equal("error", e.errno, errno.ENOBUFS)
     result = observer.stop()
     no_queue(net)
-    way.close()
+    path.close()
     drops = result.dropped(stage="driver")
     check.between(f"drops ({result.brief()})", drops, 10, 19)
     check.counted("at qdisc", result.count("qdisc", "udp", "egress"), 20)
@@ -209,18 +209,18 @@ def dropped(net):
 
 def refused(net):
     """Packets that a filter refuses are dropped between `segment` and `qdisc`."""
-    way = Way(net)
+    path = Path(net)
     tc(net.sender, "qdisc", "add", "dev", "sender0", "clsact")
     tc(net.sender, "filter", "add", "dev", "sender0", "egress", "matchall", "action", "drop")
     observer = sender_of(net)
     for _ in range(20):
         try:
-            way.tx.send(b"x")
+            path.tx.send(b"x")
         except OSError as e:
             check.equal("error", e.errno, errno.ENOBUFS)
     result = observer.stop()
     tc(net.sender, "qdisc", "del", "dev", "sender0", "clsact")
-    way.close()
+    path.close()
     check.equal(f"drops before qdisc ({result.brief()})", result.dropped(stage="qdisc"), 20)
     check.equal("measured", counts(result), [0, 0, 0])
 
@@ -230,20 +230,20 @@ CORKED_NS = 50 * MS
 
 def corked(net, open_it):
     """A datagram of several calls is as old as the first of them."""
-    way = Way(net)
+    path = Path(net)
     observer = sender_of(net)
-    way.tx.send(b"x" * 10, socket.MSG_MORE)
+    path.tx.send(b"x" * 10, socket.MSG_MORE)
     time.sleep(CORKED_NS / 1e9)
     if open_it:
-        way.tx.setsockopt(socket.IPPROTO_UDP, UDP_CORK, 1)
-        way.tx.setsockopt(socket.IPPROTO_UDP, UDP_CORK, 0)
+        path.tx.setsockopt(socket.IPPROTO_UDP, UDP_CORK, 1)
+        path.tx.setsockopt(socket.IPPROTO_UDP, UDP_CORK, 0)
     else:
-        way.tx.send(b"y" * 10)
-    check.equal("length", len(way.rx.recv(100)), 10 if open_it else 20)
-    way.tx.send(b"z")
-    way.drain(1)
+        path.tx.send(b"y" * 10)
+    check.equal("length", len(path.rx.recv(100)), 10 if open_it else 20)
+    path.tx.send(b"z")
+    path.drain(1)
     result = observer.stop()
-    way.close()
+    path.close()
     measured(result, 2)
     check.between("longest to segment", sent(result, "segment")["max_ns"], CORKED_NS, 20 * CORKED_NS)
     check.between("shortest to segment", sent(result, "segment")["min_ns"], 0, CORKED_NS / 2)
@@ -251,13 +251,13 @@ def corked(net, open_it):
 
 def corked_before(net):
     """The first of the calls is from before the start: lost, and no guess."""
-    way = Way(net)
-    way.tx.send(b"x" * 10, socket.MSG_MORE)
+    path = Path(net)
+    path.tx.send(b"x" * 10, socket.MSG_MORE)
     observer = sender_of(net)
-    way.tx.send(b"y" * 10)
-    way.drain(1)
+    path.tx.send(b"y" * 10)
+    path.drain(1)
     result = observer.stop()
-    way.close()
+    path.close()
     check.equal(f"measured ({result.brief()})", counts(result), [0, 0, 0])
     check.equal("lost", [result.lost("no-send-call", stage=s, protocol="udp") for s in SENT], [1, 1, 1])
     check.equal("exit code", result.code, 3)
@@ -265,12 +265,12 @@ def corked_before(net):
 
 def many_at_once(net):
     """sendmmsg: each datagram has its own call."""
-    way = Way(net)
+    path = Path(net)
     observer = sender_of(net)
-    sendmmsg(way.tx, [b"x" * 10] * 30)
-    way.drain(30)
+    sendmmsg(path.tx, [b"x" * 10] * 30)
+    path.drain(30)
     result = observer.stop()
-    way.close()
+    path.close()
     measured(result, 30)
 
 
@@ -298,19 +298,19 @@ def sendmmsg(sock, payloads):
 
 def segments(net):
     """UDP_SEGMENT: one packet through the queue; behind it, pieces are counted and no more."""
-    way = Way(net)
+    path = Path(net)
     observer = sender_of(net)
     control = [(socket.IPPROTO_UDP, UDP_SEGMENT, struct.pack("H", 1000))]
-    way.tx.sendmsg([b"x" * 10_000], control)
-    way.drain(10)
+    path.tx.sendmsg([b"x" * 10_000], control)
+    path.drain(10)
     whole = observer.stop()
     qdisc(net, "tbf", "rate", "100mbit", "burst", "5000", "limit", "1000000") # cuts what is above its burst
     observer = sender_of(net)
-    way.tx.sendmsg([b"x" * 10_000], control)
-    way.drain(10)
+    path.tx.sendmsg([b"x" * 10_000], control)
+    path.drain(10)
     cut = observer.stop()
     no_queue(net)
-    way.close()
+    path.close()
     measured(whole, 1)
     check.equal("pieces", whole.excluded("split", protocol="udp"), 0)
     check.equal(f"at qdisc and driver ({cut.brief()})", counts(cut), [1, 1, 0])
@@ -320,16 +320,16 @@ def segments(net):
 
 def fragments(net, family):
     """Packets that IP fragments are counted by fragment."""
-    way = Way(net, family)
+    path = Path(net, family)
     observer = sender_of(net)
     for _ in range(5):
-        way.tx.send(b"x" * 4000)
-    way.drain(5)
+        path.tx.send(b"x" * 4000)
+    path.drain(5)
     for _ in range(5):
-        way.tx.send(b"x")
-    way.drain(5)
+        path.tx.send(b"x")
+    path.drain(5)
     result = observer.stop()
-    way.close()
+    path.close()
     measured(result, 5)
     check.equal("fragments", result.excluded("fragment", protocol="udp"), 15)
     check.equal("pieces", result.excluded("split", protocol="udp"), 0)
@@ -341,17 +341,17 @@ AHEAD_NS = 30 * MS
 @check.environment(DISTURBED)
 def chosen_time(net, clock, number, holds):
     """SO_TXTIME: what fq holds back is pacing; what nobody holds back is told."""
-    way = Way(net)
-    way.tx.setsockopt(socket.SOL_SOCKET, SO_TXTIME, struct.pack("iI", number, 0))
+    path = Path(net)
+    path.tx.setsockopt(socket.SOL_SOCKET, SO_TXTIME, struct.pack("iI", number, 0))
     qdisc(net, *(["fq"] if holds else ["pfifo"]))
     observer = sender_of(net)
     for _ in range(10):
         at = time.clock_gettime_ns(clock) + AHEAD_NS
-        way.tx.sendmsg([b"x"], [(socket.SOL_SOCKET, SCM_TXTIME, struct.pack("Q", at))])
-        way.drain(1)
+        path.tx.sendmsg([b"x"], [(socket.SOL_SOCKET, SCM_TXTIME, struct.pack("Q", at))])
+        path.drain(1)
     result = observer.stop()
     no_queue(net)
-    way.close()
+    path.close()
     check.equal(f"paced ({result.brief()})", result.excluded("paced", protocol="udp"), 10)
     pacing = sent(result, "qdisc")["pacing"]
     check.equal("in the distribution", pacing["count"], 10)
@@ -367,13 +367,13 @@ def chosen_time(net, clock, number, holds):
 
 def foreign_time(net):
     """A time by a clock that isn't converted: no stage behind `segment` says anything."""
-    way = Way(net)
-    way.tx.setsockopt(socket.SOL_SOCKET, SO_TXTIME, struct.pack("iI", time.CLOCK_REALTIME, 0))
+    path = Path(net)
+    path.tx.setsockopt(socket.SOL_SOCKET, SO_TXTIME, struct.pack("iI", time.CLOCK_REALTIME, 0))
     observer = sender_of(net)
-    way.tx.sendmsg([b"x"], [(socket.SOL_SOCKET, SCM_TXTIME, struct.pack("Q", time.time_ns() + 1))])
-    way.drain(1)
+    path.tx.sendmsg([b"x"], [(socket.SOL_SOCKET, SCM_TXTIME, struct.pack("Q", time.time_ns() + 1))])
+    path.drain(1)
     result = observer.stop()
-    way.close()
+    path.close()
     check.equal(f"measured ({result.brief()})", counts(result), [1, 0, 0])
     check.equal("lost", [result.lost("stamp-foreign", stage=s) for s in SENT], [0, 1, 1])
 
@@ -401,13 +401,13 @@ def completed(net):
 
 def stacked(net):
     """A datagram passes two devices: it is measured once, at the one on top or at the one asked for."""
-    way = Way(netns.vlan(net))
+    path = Path(netns.vlan(net))
     both, lower = sender_of(net), sender_of(net, "--ifname", "sender0")
     for _ in range(100):
-        way.tx.send(b"x" * 100)
-    way.drain(100)
+        path.tx.send(b"x" * 100)
+    path.drain(100)
     both, lower = both.stop(), lower.stop()
-    way.close()
+    path.close()
     for namespace in net.sender, net.reader:
         netns.ip("-n", namespace, "link", "del", "vlan5")
     measured(both, 100)
@@ -418,16 +418,16 @@ def stacked(net):
 
 def neighbours(net):
     """A datagram that waits for its neighbour's address goes on in another's context."""
-    way = Way(net)
+    path = Path(net)
     netns.ip("-n", net.sender, "neigh", "flush", "all")
     observer = sender_of(net)
     for _ in range(10):
         netns.ip("-n", net.sender, "neigh", "flush", "all")
-        way.tx.send(b"x")
-        way.tx.send(b"y")
-        way.drain(2)
+        path.tx.send(b"x")
+        path.tx.send(b"y")
+        path.drain(2)
     result = observer.stop()
-    way.close()
+    path.close()
     measured(result, 20)
 
 
@@ -435,35 +435,35 @@ def neighbours(net):
 
 def only_counted(net):
     """No hook sees the call: each stage says why; TCP isn't blamed for what nobody sends."""
-    way = Way(net)
-    quiet = sender_of(net)
-    quiet = quiet.stop()
+    path = Path(net)
+    other_watch = sender_of(net)
+    other_watch = other_watch.stop()
     observer = sender_of(net)
     for _ in range(N):
-        way.tx.send(b"x")
-    way.drain(N)
+        path.tx.send(b"x")
+    path.drain(N)
     result = observer.stop()
-    way.close()
+    path.close()
     check.equal("rows", counts(result), [0, 0, 0])
     check.equal(f"counted ({result.brief()})", result.excluded("no-departure", protocol="udp"), N)
-    said = {b["stage"]: b for b in result.document["bindings"]
-            if b["protocol"] == "udp" and b["direction"] == "egress"}
-    check.equal("stages that say why", sorted(said), ["driver", "qdisc", "segment", "sent"])
-    check.equal("bound", {b["bound"] for b in said.values()}, {False})
-    check.true("a reason", all(b["why"] for b in said.values()))
+    reasons = {b["stage"]: b for b in result.document["bindings"]
+               if b["protocol"] == "udp" and b["direction"] == "egress"}
+    check.equal("stages that say why", sorted(reasons), ["driver", "qdisc", "segment", "sent"])
+    check.equal("bound", {b["bound"] for b in reasons.values()}, {False})
+    check.true("a reason", all(b["why"] for b in reasons.values()))
     check.equal("exit code", result.code, 3)
-    check.equal(f"exit code where nobody sends ({quiet.brief()})", quiet.code, 0)
+    check.equal(f"exit code where nobody sends ({other_watch.brief()})", other_watch.code, 0)
 
 
 def only_counted_by_process(net):
     """--pid: who sends datagrams that aren't measured is told so, and nobody else."""
-    way = Way(net)
+    path = Path(net)
     mine, other = sender_of(net, "--pid", os.getpid()), sender_of(net, "--pid", 1)
     for _ in range(N):
-        way.tx.send(b"x")
-    way.drain(N)
+        path.tx.send(b"x")
+    path.drain(N)
     mine, other = mine.stop(), other.stop()
-    way.close()
+    path.close()
     check.equal(f"mine ({mine.brief()})", mine.excluded("no-departure", protocol="udp"), N)
     check.equal(f"another's ({other.brief()})", other.excluded("no-departure"), 0)
     check.equal("exit codes", (mine.code, other.code), (3, 0))

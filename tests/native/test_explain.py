@@ -179,11 +179,11 @@ def lands(requests, stops, where):
     found = shares(requests, stops)
     check.true(f"{len(found)} requests waited", len(found) >= LEAST)
     medians = {part: statistics.median(share[part] for share in found) for part in PARTS}
-    said = ", ".join(f"{part} {share:.1%}" for part, share in medians.items())
+    figures = ", ".join(f"{part} {share:.1%}" for part, share in medians.items())
     for part, share in medians.items():
         low, high = (AT_LEAST, IN_ALL) if part == where else (0, AT_MOST)
-        check.between(f"share of {part} ({said})", share, low, high)
-    return f"{said} of {len(found)} requests"
+        check.between(f"share of {part} ({figures})", share, low, high)
+    return f"{figures} of {len(found)} requests"
 
 
 def swapped(requests, a, b):
@@ -251,14 +251,14 @@ def boxed(case):
 @check.environment(DISTURBED)
 def lands_where_it_was(case):
     it, stops = boxed(case)
-    said = lands(it.slowest, stops, case.where)
+    figures = lands(it.slowest, stops, case.where)
     check.must_fail("nothing injected", usual, it)
     for part in PARTS:
         if part != case.where:
             check.must_fail(f"as if it were {part}", lands, it.slowest, stops, part)
             check.must_fail(f"{part} for {case.where}", lands,
                             swapped(it.slowest, part, case.where), stops, case.where)
-    return said
+    return figures
 
 
 os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(PRIORITY))

@@ -82,7 +82,7 @@ def counts(it):
 
 
 @check.environment(DISTURBED)
-def delayed_acks_are_told(net):
+def delayed_acks_are_found(net):
     with_them, without = (explained(how, "http", net, *ASKS) for how in ("split", "at-once"))
     for it in with_them, without:
         counts(it)
@@ -103,15 +103,15 @@ def reader(it):
 
 
 def part(it, states):
-    doing = reader(it)
-    return sum(doing["state_ns"][state] for state in states) / doing["duration_ns"]
+    profile = reader(it)
+    return sum(profile["state_ns"][state] for state in states) / profile["duration_ns"]
 
 
 def does(it, states, field, call):
-    doing = reader(it)
-    check.equal("sum of its states", sum(doing["state_ns"].values()), doing["duration_ns"])
-    check.between(f"share of {states} ({doing['state_ns']})", part(it, states), DOES, 1)
-    most = max(doing["calls"], key=lambda each: each[field])
+    profile = reader(it)
+    check.equal("sum of its states", sum(profile["state_ns"].values()), profile["duration_ns"])
+    check.between(f"share of {states} ({profile['state_ns']})", part(it, states), DOES, 1)
+    most = max(profile["calls"], key=lambda each: each[field])
     check.equal("where it was", most["call"], call)
 
 
@@ -215,7 +215,7 @@ if os.geteuid() != 0:
     check.skip("needs root")
 loopback = netns.loopback()
 check.run([
-    (delayed_acks_are_told, loopback),
+    (delayed_acks_are_found, loopback),
     (a_reader_that_does_not_read, loopback),
     (compare_finds_it, loopback),
     (switched_off_or_failed, loopback),

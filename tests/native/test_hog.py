@@ -45,11 +45,11 @@ def culprit_ns(result, name=NAME):
     return sum(c["ns"] for c in result.document["culprits"] if c["comm"] == name)
 
 
-def charged(quiet, hogged, protocol):
-    before, after = (watch.mean_ns(r.row("read", protocol)) for r in (quiet, hogged))
+def charged(alone, hogged, protocol):
+    before, after = (watch.mean_ns(r.row("read", protocol)) for r in (alone, hogged))
     growth = after - before
     check.between("growth of the mean of `read`", growth, 100_000, 10**9)
-    waited = (share(hogged, protocol)["wait_ns"] - share(quiet, protocol)["wait_ns"]) / N
+    waited = (share(hogged, protocol)["wait_ns"] - share(alone, protocol)["wait_ns"]) / N
     check.between("part of the growth that is waiting for a CPU", waited / growth, SHARE, 1.05)
     figure = f"read grew by {growth:.0f} ns, {waited / growth:.0%} of it waiting for a CPU"
     first = max(hogged.document["culprits"], key=lambda c: c["ns"], default=None)
@@ -60,12 +60,12 @@ def charged(quiet, hogged, protocol):
 
 @check.environment(DISTURBED)
 def on_the_readers_cpu(net, family, protocol):
-    quiet = measure(net, family, protocol, None)
+    alone = measure(net, family, protocol, None)
     hogged = measure(net, family, protocol, 1)
-    figure = charged(quiet, hogged, protocol)
+    figure = charged(alone, hogged, protocol)
     check.true(f"a finding names {NAME}: {hogged.document['findings']}",
                any(NAME in f for f in hogged.document["findings"]))
-    check.must_fail("a quiet run as a hogged one", charged, quiet, quiet, protocol)
+    check.must_fail("a quiet run as a hogged one", charged, alone, alone, protocol)
     return figure
 
 

@@ -56,13 +56,13 @@ def below(values, limit):
     return sum(v <= limit for v in values)
 
 
-def told_as_waited(hol, waited_ns):
+def reported_as_waited(hol, waited_ns):
     """Each within 1 ms: at every edge as many as the box says, give or take those near it."""
     check.equal("messages behind a hole", hol["count"], len(waited_ns))
-    told = 0
+    apart_total = 0
     for b in hol["buckets"]:
-        told += b["count"]
-        check.between(f"of them at most {b['le_ns']} ns", told,
+        apart_total += b["count"]
+        check.between(f"of them at most {b['le_ns']} ns", apart_total,
                       below(waited_ns, b["le_ns"] - TOLERANCE_NS),
                       below(waited_ns, b["le_ns"] + TOLERANCE_NS))
 
@@ -82,12 +82,12 @@ def kept_apart(path):
     check.equal("without a hole", clean.row("enqueued", "tcp")["hol"], None)
     result, box = run(path, "separate")
     waited = box.waited_ns
-    told_as_waited(result.row("enqueued", "tcp")["hol"], waited)
+    reported_as_waited(result.row("enqueued", "tcp")["hol"], waited)
     check.counted("packets at read", result.count("read", "tcp"), box.count)
     own_times(result, clean)
     check.true(f"it is said: {result.document['findings']}",
                any("behind a lost or reordered" in f for f in result.document["findings"]))
-    check.must_fail("waits that are 3 ms longer", told_as_waited,
+    check.must_fail("waits that are 3 ms longer", reported_as_waited,
                     result.row("enqueued", "tcp")["hol"], [w + 3_000_000 for w in waited])
     included, box = run(path, "include")
     check.counted("packets at read", included.count("read", "tcp"), box.count)

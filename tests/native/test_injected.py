@@ -14,11 +14,11 @@ FOUND = 0.95            # share of the waiting requests that must be found
 EXAMPLES = 2000         # at most
 
 
-def complete(truth, told):
+def complete(truth, explained):
     """Each request that the load had to wait for is told of; `told`: numbers of messages."""
     waited = truth.delayed(WAITED_NS)
     found = [one for one in waited if one in truth.log.messages and
-             truth.log.messages[one].number in told]
+             truth.log.messages[one].number in explained]
     check.true(f"of {len(waited)} requests that waited {len(found)} are told of",
                len(found) >= FOUND * len(waited))
     return len(waited)
@@ -68,15 +68,15 @@ def injected(case):
     run.truth.usual = oracle.usual
     naive = agreed(run, oracle.examples(n), 1000, case.causes, case.least)
     d = diagnose.Diagnosis(run.file, n, code=(0, 3))    # 3: what wasn't injected isn't explained
-    said = agreed(run, d.examples, d.granularity, case.causes, case.least)
+    figure = agreed(run, d.examples, d.granularity, case.causes, case.least)
     check.equal("time that is charged twice or not at all", d.document["partition_error_ns"], 0)
-    told = {example["id"] for example in d.examples}
-    waited = complete(run.truth, told)
+    explained = {example["id"] for example in d.examples}
+    waited = complete(run.truth, explained)
     if case.least:
         known = run.truth.log.messages
         some = {known[one].number for one in run.truth.delayed(WAITED_NS)[::10] if one in known}
-        check.must_fail("a tenth is not told of", complete, run.truth, told - some)
-    return f"{waited} requests waited; naive: {naive}; diagnose: {said}"
+        check.must_fail("a tenth is not told of", complete, run.truth, explained - some)
+    return f"{waited} requests waited; naive: {naive}; diagnose: {figure}"
 
 
 outweigh_others()

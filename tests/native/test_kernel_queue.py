@@ -118,7 +118,7 @@ class Run:
         other.finish()
         line.close()
         check.equal("exit code of record", observer.code, 0)
-        self.said = diagnose.Diagnosis(observer.file, EXAMPLES, code=(0, 3))
+        self.diagnosis = diagnose.Diagnosis(observer.file, EXAMPLES, code=(0, 3))
         self.begins = [one.begin for one in self.sent]
 
     def of(self, example):
@@ -127,10 +127,10 @@ class Run:
 
 
 def is_right(run, example, one):
-    known, told = one.behind * SPIN_NS, causes.told(example, "kernel-queue")
-    return (0.95 * known <= told.ns <= 1.05 * known + SPIN_NS / 2 and
-            told.culprits and
-            all((c["tid"], c["what"]) == (run.tid, run.flow) for c in told.culprits))
+    known, charge = one.behind * SPIN_NS, causes.charge_of(example, "kernel-queue")
+    return (0.95 * known <= charge.ns <= 1.05 * known + SPIN_NS / 2 and
+            charge.culprits and
+            all((c["tid"], c["what"]) == (run.tid, run.flow) for c in charge.culprits))
 
 
 def judge(run, examples):
@@ -140,9 +140,9 @@ def judge(run, examples):
         if not one or example["tid"] == run.tid:
             continue
         causes.sums(example)
-        told = causes.told(example, "kernel-queue")
-        where = f"message {example['id']}, behind {one.behind} packets: {told}"
-        if not one.behind and told.ns > SPIN_NS / 2:
+        charge = causes.charge_of(example, "kernel-queue")
+        where = f"message {example['id']}, behind {one.behind} packets: {charge}"
+        if not one.behind and charge.ns > SPIN_NS / 2:
             false.append(where)
         elif one.behind and is_right(run, example, one):
             right += 1
@@ -157,12 +157,12 @@ def judge(run, examples):
 @check.environment(DISTURBED)
 def behind_a_burst(net):
     run = Run(net)
-    right = judge(run, run.said.examples)
+    right = judge(run, run.diagnosis.examples)
     check.must_fail("as other-receive", judge, run,
-                    causes.swapped(run.said.examples, "kernel-queue", "other-receive"))
+                    causes.swapped(run.diagnosis.examples, "kernel-queue", "other-receive"))
     check.must_fail("too little", judge, run,
-                    causes.less(run.said.examples, "kernel-queue", 0.4))
-    check.must_fail("of another", judge, run, causes.of_others(run.said.examples))
+                    causes.less(run.diagnosis.examples, "kernel-queue", 0.4))
+    check.must_fail("of another", judge, run, causes.of_others(run.diagnosis.examples))
     return f"{right} of {ROUNDS // 2} messages are behind {run.flow}"
 
 

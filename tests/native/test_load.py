@@ -18,8 +18,8 @@ def load(*args, code=None, timeout=180):
     done = subprocess.run([*AHEAD, HOSTLAT, "load", *map(str, args)], capture_output=True,
                           text=True, timeout=timeout, check=False)
     if code is not None:
-        said = [line for line in done.stdout.splitlines() if "n/a" in line or '"code"' in line]
-        check.equal(f"exit code ({said} {done.stderr})", done.returncode, code)
+        lines = [line for line in done.stdout.splitlines() if "n/a" in line or '"code"' in line]
+        check.equal(f"exit code ({lines} {done.stderr})", done.returncode, code)
     return done
 
 

@@ -28,10 +28,10 @@ def load(*args, ahead=()):
     return done.returncode, done.stderr, time.monotonic() - begin
 
 
-def refused(*args, says, short=SHORT, **options):
+def refused(*args, message, short=SHORT, **options):
     code, err, _ = load(*args, *short, **options)
     check.equal(f"exit code: {err}", code, 2)
-    for words in says if isinstance(says, tuple) else (says,):
+    for words in message if isinstance(message, tuple) else (message,):
         check.true(f"says '{words}': {err}", words in err)
     return err.strip().removeprefix("hostlat: ")
 
@@ -88,9 +88,9 @@ def closes_at_once():
     for behave in close, close_later:
         for connections in 1, 4, 200:
             with accepting(behave) as port:
-                said = refused(f"http://127.0.0.1:{port}/", "--connections", connections,
-                               says="accepts connections and closes them without a reply")
-    return said
+                refusal = refused(f"http://127.0.0.1:{port}/", "--connections", connections,
+                                  message="accepts connections and closes them without a reply")
+    return refusal
 
 
 def maximum_of_connections():
@@ -104,8 +104,8 @@ def maximum_of_connections():
     begins(f"redis://127.0.0.1:{port}", "--connections", 50)
     return refused(f"redis://127.0.0.1:{port}", "--connections", 1000,
                    short=("--rate", "200", "--max-time", "500ms", "--timeout", "5s", "--quiet"),
-                   says=("100 of 1000 connections stay open; the server closes the others: "
-                         "'ERR max number of clients reached'", "--connections 100"))
+                   message=("100 of 1000 connections stay open; the server closes the others: "
+                            "'ERR max number of clients reached'", "--connections 100"))
 
 
 def tls_server(folder, version, wanted):
@@ -140,16 +140,16 @@ def client_certificate(version):
             few = "--connections", 2
             begins(url, "--ca", cert, "--cert", cert, "--key", key, *few)
             begins(url, "--ca", cert, "--cert", both, *few)
-            said = refused(url, "--ca", cert, *few,
-                           says="the server asks for a client certificate (use --cert, --key)")
+            refusal = refused(url, "--ca", cert, *few,
+                              message="the server asks for a client certificate (use --cert, --key)")
             refused(url, "--ca", cert, "--cert", other, "--key", other_key, *few,
-                    says="TLS: tlsv1 alert unknown ca")
-            refused(url, "--ca", cert, "--cert", cert, "--key", other_key, says="no private key")
-            refused(url, "--ca", cert, "--cert", cert + "x", "--key", key, says="certificate")
+                    message="TLS: tlsv1 alert unknown ca")
+            refused(url, "--ca", cert, "--cert", cert, "--key", other_key, message="no private key")
+            refused(url, "--ca", cert, "--cert", cert + "x", "--key", key, message="certificate")
         server, cert, _ = tls_server(folder, version, False)
         with server as port:
             begins(f"https://127.0.0.1:{port}/", "--ca", cert, *few)
-    return said
+    return refusal
 
 
 def full_backlog():
@@ -158,7 +158,7 @@ def full_backlog():
         begins(f"http://127.0.0.1:{port}/", "--connections", 4)
     with socket.create_server(("127.0.0.1", 0), backlog=5) as it:
         return refused(f"http://127.0.0.1:{it.getsockname()[1]}/", "--connections", 32,
-                       says=("of 32 connections could be opened within 1 s", "backlog"))
+                       message=("of 32 connections could be opened within 1 s", "backlog"))
 
 
 def in_few_ports(*args, ports=100):
@@ -181,13 +181,13 @@ def no_local_port():
     args, inside = in_few_ports()
     begins(*args, "--connections", 50, ahead=inside)
     return refused(*args, "--connections", 200, ahead=inside,
-                   says=("no local port is left after",
-                         "net.ipv4.ip_local_port_range has 100"))
+                   message=("no local port is left after",
+                            "net.ipv4.ip_local_port_range has 100"))
 
 
 def nobody_listens():
     port = free_port()
-    return refused(f"http://127.0.0.1:{port}/", says=("Connection refused", "is it running"))
+    return refused(f"http://127.0.0.1:{port}/", message=("Connection refused", "is it running"))
 
 
 def tls_or_not():
@@ -197,14 +197,14 @@ def tls_or_not():
         with server as port:
             begins(f"https://127.0.0.1:{port}/", "--ca", cert, "--connections", 2)
             refused(f"https://127.0.0.1:{port}/", "--connections", 2,
-                    says=("TLS: self-signed certificate",
-                          "(--ca FILE trusts the certificates in FILE, --insecure any)"))
+                    message=("TLS: self-signed certificate",
+                             "(--ca FILE trusts the certificates in FILE, --insecure any)"))
     with accepting(close_when_asked) as port:
         refused(f"http://127.0.0.1:{port}/", "--connections", 2,
-                says="without a reply (does it speak TLS, or another protocol?)")
+                message="without a reply (does it speak TLS, or another protocol?)")
     with accepting(answer) as port:
         return refused(f"https://127.0.0.1:{port}/", "--connections", 2,
-                       says="TLS: the server speaks no TLS (use http:// or redis://)")
+                       message="TLS: the server speaks no TLS (use http:// or redis://)")
 
 
 def too_few_descriptors():
@@ -214,7 +214,7 @@ def too_few_descriptors():
                "--inh-caps=-sys_resource")
         begins(f"http://127.0.0.1:{port}/", "--connections", 4, ahead=("prlimit", "--nofile=64:4096"))
         return refused(f"http://127.0.0.1:{port}/", "--connections", 200, ahead=few,
-                       says="open files, and this process may have 64; raise the limit")
+                       message="open files, and this process may have 64; raise the limit")
 
 
 def keys_not_stored():
@@ -226,7 +226,7 @@ def keys_not_stored():
                   stdout=subprocess.DEVNULL)
     wait_for(port)
     return refused(f"redis://127.0.0.1:{port}", "--preload", "--workload", "keys=10",
-                   says=("the server refused to store the keys", "NOAUTH"))
+                   message=("the server refused to store the keys", "NOAUTH"))
 
 
 check.run([(check.busy(case), *args) for case, *args in [

@@ -113,7 +113,7 @@ def a_card_that_stamps():
         check.must_fail("stamps that can't be placed", lie_right, *wrong)
 
 
-def agents_tell_of_their_cards():
+def agents_report_their_cards():
     with tempfile.TemporaryDirectory() as folder, serving() as it:
         done = subprocess.run([HOSTLAT, "load", "--json", f"synthetic://127.0.0.1:{it.port}", "--rate", "200",
                                "--max-time", "1s", "--timestamps", "nic", "--agents", "local"],
@@ -125,7 +125,7 @@ def agents_tell_of_their_cards():
         check.between("bound", setup["nic_error_ns"], 1, 1_000_000)
 
 
-def what_a_run_tells_of_its_card():
+def run_reports_its_card():
     with tempfile.TemporaryDirectory() as folder, serving() as it:
         path = os.path.join(folder, "run.hlat")
         command = [HOSTLAT, "load", "--json"]
@@ -165,8 +165,8 @@ def a_killed_one_leaves_the_card_as_it_was():
 
 
 def main():
-    for case in (an_interface_without_a_clock, what_has_no_packets, a_card_that_stamps, what_a_run_tells_of_its_card,
-                 agents_tell_of_their_cards, a_killed_one_leaves_the_card_as_it_was):
+    for case in (an_interface_without_a_clock, what_has_no_packets, a_card_that_stamps, run_reports_its_card,
+                 agents_report_their_cards, a_killed_one_leaves_the_card_as_it_was):
         case()
         print(f"{case.__name__}: ok", flush=True)
     process.end_all()

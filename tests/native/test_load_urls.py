@@ -33,12 +33,12 @@ def result(done):
     return got
 
 
-def redis_says(port, *commands):
+def redis_receives(port, *commands):
     with badserver.socket.create_connection(("127.0.0.1", port)) as s:
         for words in commands:
             s.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words))
-            said = s.recv(4096)
-    return said
+            reply = s.recv(4096)
+    return reply
 
 
 @contextlib.contextmanager
@@ -59,26 +59,26 @@ def a_redis():
 
 def redis():
     with a_redis() as port:
-        with tempfile.NamedTemporaryFile() as kept:
+        with tempfile.NamedTemporaryFile() as recorded_file:
             done = load(f"redis://:{IN_URL}@127.0.0.1:{port}/2", "--preload", "--workload", "keys=50,read=1",
-                        "--record", kept.name)
+                        "--record", recorded_file.name)
             got = result(done)
-            recording = kept.read()
+            recording = recorded_file.read()
         check.equal("misses", got["requests"]["misses"], 0)
         check.equal("target", got["setup"]["targets"], [f"redis://:***@127.0.0.1:{port}/2"])
         for place, text in ("result", done.stdout), ("messages", done.stderr), ("recording", str(recording)):
             check.true(f"no password in the {place}", "s3cret" not in text)
         login = (b"AUTH", PASSWORD.encode())
-        check.equal("keys in 2", redis_says(port, login, (b"SELECT", b"2"), (b"DBSIZE",)), b":50\r\n")
-        check.equal("keys in 0", redis_says(port, login, (b"DBSIZE",)), b":0\r\n")
+        check.equal("keys in 2", redis_receives(port, login, (b"SELECT", b"2"), (b"DBSIZE",)), b":50\r\n")
+        check.equal("keys in 0", redis_receives(port, login, (b"DBSIZE",)), b":0\r\n")
         result(load(f"REDIS://default:{IN_URL}@127.0.0.1:{port}/0", "--preload", "--workload", "keys=50,read=1",
                     "--timestamps", "kernel"))
-        check.equal("keys in 0", redis_says(port, login, (b"DBSIZE",)), b":50\r\n")
-        for url, said in ((f"redis://:wrong@127.0.0.1:{port}", "WRONGPASS"),
-                          (f"redis://:{IN_URL}@127.0.0.1:{port}/99", "DB index is out of range")):
+        check.equal("keys in 0", redis_receives(port, login, (b"DBSIZE",)), b":50\r\n")
+        for url, reply in ((f"redis://:wrong@127.0.0.1:{port}", "WRONGPASS"),
+                           (f"redis://:{IN_URL}@127.0.0.1:{port}/99", "DB index is out of range")):
             done = load(url)
             check.equal(f"exit code of {url}: {done.stderr}", done.returncode, 2)
-            check.true(f"'{said}' in {done.stderr}", said in done.stderr)
+            check.true(f"'{reply}' in {done.stderr}", reply in done.stderr)
 
 
 def web(seen):

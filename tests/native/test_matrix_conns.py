@@ -41,21 +41,21 @@ if refusing.GUEST and refusing.KERNEL != "6.1":     # it has the tracepoints, an
 @contextlib.contextmanager
 def running(refusals):
     """`conns --json` that measures; then the dict has its document, exit code and stderr."""
-    said = {}
+    document = {}
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "out.json")
         child = process.start([conns.HOSTLAT, "conns", "--json", "--output", out, "--filter",
                                f"netns = {net.reader}"],
                               stderr=subprocess.PIPE, text=True, env=refusing.environment(refusals))
-        said["warnings"] = conns.measuring(child)
-        yield said
+        document["warnings"] = conns.measuring(child)
+        yield document
         child.send_signal(signal.SIGINT)
         _, errors = child.communicate(timeout=120)
-        said["code"], said["errors"] = child.returncode, said["warnings"] + errors
-        check.true(f"exit code {child.returncode} is 0 or 3: {said['errors']}",
+        document["code"], document["errors"] = child.returncode, document["warnings"] + errors
+        check.true(f"exit code {child.returncode} is 0 or 3: {document['errors']}",
                    child.returncode in (0, 3))
         with open(out, encoding="utf-8") as f:
-            said["json"] = json.load(f)
+            document["json"] = json.load(f)
 
 
 def exchange(a, b):
@@ -111,7 +111,7 @@ def without(refusals):
 
         old = connect()
         late = delayed()
-        with running(refusals) as said:
+        with running(refusals) as document:
             new = connect()
             for ends in old, new:
                 exchange(*ends)
@@ -119,11 +119,11 @@ def without(refusals):
         places = {name_of(end): (what, ends is old) for ends, what in ((old, "one from before"),
                                                                        (new, "one that began"))
                   for end in ends}
-    rows = {row["local"]: row for row in said["json"]["connections"] if row["local"] in places}
-    missing = [f"{each['name']}: {each['why']}" for each in said["json"]["missing"]]
+    rows = {row["local"]: row for row in document["json"]["connections"] if row["local"] in places}
+    missing = [f"{each['name']}: {each['why']}" for each in document["json"]["missing"]]
     diag = any("inet_diag is asked" in line for line in missing)
-    check.true(f"no line of a library: {said['errors']!r}", "libbpf" not in said["errors"])
-    check.true(f"no advice that does not help: {said['errors']!r}", "as root" not in said["errors"])
+    check.true(f"no line of a library: {document['errors']!r}", "libbpf" not in document["errors"])
+    check.true(f"no advice that does not help: {document['errors']!r}", "as root" not in document["errors"])
     check.true(f"inet_diag is asked without need: {missing}",
                not diag or bool(LAST_RUNG.keys() & set(refusals)))
     found = {what for what, _ in map(places.get, rows)}
@@ -160,11 +160,11 @@ def refused(*refusals):
 
 def a_missing_fallback_is_found():
     """The check refuses inet_diag where the programs could go on."""
-    kept = LAST_RUNG.pop("program=conn_state")
+    fallback = LAST_RUNG.pop("program=conn_state")
     try:
         check.must_fail("inet_diag without need", without, ("program=conn_state",))
     finally:
-        LAST_RUNG["program=conn_state"] = kept
+        LAST_RUNG["program=conn_state"] = fallback
 
 
 if os.geteuid() != 0:

@@ -54,19 +54,19 @@ def messages_missing(result, refusals):
 
 def explained(net, *refusals):
     with served(net) as url:
-        code, said, result = ran(net, url, refusals)
-    check.true(f"no line of a library: {said!r}", "libbpf" not in said)
-    check.true(f"no advice that does not help: {said!r}", "as root" not in said)
-    named = set(NAMED.findall(said))
+        code, errors, result = ran(net, url, refusals)
+    check.true(f"no line of a library: {errors!r}", "libbpf" not in errors)
+    check.true(f"no advice that does not help: {errors!r}", "as root" not in errors)
+    named = set(NAMED.findall(errors))
     always = usual.setdefault("named", named)
     if code == 2:
-        check.true(f"it can explain nothing, without need: {said}",
+        check.true(f"it can explain nothing, without need: {errors}",
                    refusing.needed_to_record(HOSTLAT).keys() & set(refusals))
-        check.true(f"it says why: {said}", re.search(r"record failed: .*\(", said))
+        check.true(f"it says why: {errors}", re.search(r"record failed: .*\(", errors))
         return "explains nothing"
-    check.true(f"exit code {code} is 0 or 3: {said}", code in (0, 3))
+    check.true(f"exit code {code} is 0 or 3: {errors}", code in (0, 3))
     lost = sorted(named - always)
-    check.true(f"what is lost is not named: {said}",
+    check.true(f"what is lost is not named: {errors}",
                lost or not any(term.startswith("program=act_") and term not in refusing.SOME_READS
                                for term in refusals))
     requests = result["diagnose"]["requests"]

@@ -93,42 +93,42 @@ class CannotRun(Exception):
     """It said why."""
 
 
-_said = []      # all that the last run said
+_last_output = []      # all that the last run said
 
 
 def run(prefix, words, act):
     """The command beside what is done once it measures, or has ended: (exit code, stdout, stderr)."""
     child = process.start([*prefix, watch.HOSTLAT, *words], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True)
-    said = []
+    output = []
     for line in child.stderr:
-        said.append(line)
+        output.append(line)
         if "measuring" in line:
             break
     act()
     if child.poll() is None:
         child.send_signal(signal.SIGINT)
     out, errors = child.communicate(timeout=120)
-    said = "".join(said) + errors
-    check.true(f"no line of a library: {said!r}", "libbpf" not in said)
-    _said.append(said + out)
-    return child.returncode, out, said
+    output = "".join(output) + errors
+    check.true(f"no line of a library: {output!r}", "libbpf" not in output)
+    _last_output.append(output + out)
+    return child.returncode, out, output
 
 
-def judged(machine, code, said):
+def judged(machine, code, output):
     """It ran; else it says what it lacks, and advises root only to who isn't."""
     if machine == KILLED and code == -signal.SIGSYS:
         raise CannotRun("killed by the sandbox")
-    check.true(f"exit code {code} is 0, 2 or 3: {said}", code in (0, 2, 3))
+    check.true(f"exit code {code} is 0, 2 or 3: {output}", code in (0, 2, 3))
     full = not machine.startswith(("CAP", "no cap"))
-    check.true(f"no advice that does not help: {said}", "as root" not in said if full else
-               "seccomp" not in said and "by this kernel" not in said)
+    check.true(f"no advice that does not help: {output}", "as root" not in output if full else
+               "seccomp" not in output and "by this kernel" not in output)
     if code != 2:
         return
-    check.true(f"it cannot run, for no reason: {said}", machine in NEEDS or machine == KILLED)
-    check.true(f"it says why: {said}", said.startswith("hostlat: ") and
-               NEEDS.get(machine, "bpf").lower() in said.lower())
-    raise CannotRun(re.sub(r"\s+", " ", said).removeprefix("hostlat: ").strip())
+    check.true(f"it cannot run, for no reason: {output}", machine in NEEDS or machine == KILLED)
+    check.true(f"it says why: {output}", output.startswith("hostlat: ") and
+               NEEDS.get(machine, "bpf").lower() in output.lower())
+    raise CannotRun(re.sub(r"\s+", " ", output).removeprefix("hostlat: ").strip())
 
 
 def traffic(count=N):
@@ -138,10 +138,10 @@ def traffic(count=N):
 def of_watch(machine, prefix):
     source = traffic()
     own = {}
-    code, out, said = run(prefix, ["watch", "--json", *map(str, source.filter)],
-                          lambda: own.update(source.finish()))
+    code, out, output = run(prefix, ["watch", "--json", *map(str, source.filter)],
+                            lambda: own.update(source.finish()))
     check.equal("messages that the reader got", own["received"], N)
-    judged(machine, code, said)
+    judged(machine, code, output)
     result = watch.Result(json.loads(out), code)
     missing = set()
     for b in result.document["bindings"]:
@@ -155,22 +155,22 @@ def of_watch(machine, prefix):
         elif b["why"] not in ("not selected", "not needed"):
             missing.add(b["stage"])
             check.equal(f"exit code without {b['stage']}", code, 3)
-    told = sorted({r["code"] for r in result.document.get("reasons", ())})
-    check.true(f"exit code {code} with the reasons {told}", code == 0 or told or missing)
-    return f"without {', '.join(sorted(missing))}" if missing else ", ".join(told) or "nothing lost"
+    codes = sorted({r["code"] for r in result.document.get("reasons", ())})
+    check.true(f"exit code {code} with the reasons {codes}", code == 0 or codes or missing)
+    return f"without {', '.join(sorted(missing))}" if missing else ", ".join(codes) or "nothing lost"
 
 
 def of_conns(machine, prefix):
     source = traffic()
-    code, out, said = run(prefix, ["conns", "--json", "--filter", f"netns = {net.reader}"],
-                          lambda: source.finish())
-    judged(machine, code, said)
+    code, out, output = run(prefix, ["conns", "--json", "--filter", f"netns = {net.reader}"],
+                            lambda: source.finish())
+    judged(machine, code, output)
     document = json.loads(out)
     missing = sorted({each["name"] for each in document["missing"]})
     ours = [it for it in document["connections"] if it["local"].endswith(f":{source.port}") or
             it["remote"].endswith(f":{source.port}")]
     if not ours:
-        check.true(f"no connection, and that is not said: {said}", missing)
+        check.true(f"no connection, and that is not said: {output}", missing)
         return f"no connections; {', '.join(missing)}"
     for it in ours:     # the traffic's messages, and a FIN; inet_diag may have looked before the last
         least = 0 if "inet-diag" in it["flags"] else 100 * N
@@ -183,15 +183,15 @@ def of_record(machine, prefix):
     source = traffic()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "file")
-        code, _, said = run(prefix, ["record", "-o", path, "--with", "messages,activity",
-                                     *map(str, source.filter)], lambda: source.finish())
-        judged(machine, code, said)
+        code, _, output = run(prefix, ["record", "-o", path, "--with", "messages,activity",
+                                       *map(str, source.filter)], lambda: source.finish())
+        judged(machine, code, output)
         it = diagnose.Diagnosis(path, 5, code=(0, 3))
     count = it.document["messages"]["count"]
-    check.true(f"{count} messages, and that is not said: {said}", count >= 0.95 * N or
-               it.document.get("reasons") or "without it" in said)
+    check.true(f"{count} messages, and that is not said: {output}", count >= 0.95 * N or
+               it.document.get("reasons") or "without it" in output)
     check.equal("what the parts miss", it.document["partition_error_ns"], 0)
-    lacks = re.findall(r"without it, ([^;\n]*)", said)
+    lacks = re.findall(r"without it, ([^;\n]*)", output)
     return f"{count} of {N} messages" + (f"; {'; '.join(lacks)}" if lacks else "")
 
 
@@ -199,7 +199,7 @@ def of_doctor(machine, prefix):
     done = subprocess.run([*prefix, watch.HOSTLAT, "doctor", "--json"], capture_output=True,
                           text=True, timeout=120, check=False)
     rows = json.loads(done.stdout)["capabilities"]
-    _said.append(done.stdout + done.stderr)
+    _last_output.append(done.stdout + done.stderr)
     judged(machine, done.returncode, done.stderr)
     if not machine.startswith(PARANOID_CAP):
         check.true(f"no advice that does not help: {done.stdout}", "as root" not in done.stdout)
@@ -231,9 +231,9 @@ def in_a_guest(command, machine):
     if command == "doctor":
         return of_doctor(machine, prefix)
     figure = on_a_machine.__wrapped__(command, machine)
-    says = SAYS.get((machine, command))
-    if says:
-        check.true(f"it says {says!r}: {_said[-1]}", says in _said[-1])
+    expected = SAYS.get((machine, command))
+    if expected:
+        check.true(f"it says {expected!r}: {_last_output[-1]}", expected in _last_output[-1])
         return figure
     if figure.startswith("cannot run: "):       # `judged` knows why
         return figure

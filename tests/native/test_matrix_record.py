@@ -44,39 +44,39 @@ def recorded(net, refusals):
     child = process.start([trace.HOSTLAT, "record", "-o", path, *OPTIONS,
                            *map(str, source.filter)], stderr=subprocess.PIPE, text=True,
                           stdout=subprocess.DEVNULL, env=refusing.environment(refusals))
-    said = []
+    output = []
     for line in child.stderr:
-        said.append(line)
+        output.append(line)
         if "measuring" in line:
             break
     with hogged():
         source.finish()
     child.send_signal(signal.SIGINT)
     _, errors = child.communicate(timeout=trace.END_LIMIT_S)
-    said = "".join(said) + errors
-    check.true(f"no line of a library: {said!r}", "libbpf" not in said)
-    check.true(f"no advice that does not help: {said!r}", "as root" not in said)
+    output = "".join(output) + errors
+    check.true(f"no line of a library: {output!r}", "libbpf" not in output)
+    check.true(f"no advice that does not help: {output!r}", "as root" not in output)
     if child.returncode == 2:
-        check.true(f"it can record nothing, without need: {said}",
+        check.true(f"it can record nothing, without need: {output}",
                    refusing.needed_to_record(trace.HOSTLAT).keys() & set(refusals))
-        return None, said
-    check.true(f"exit code {child.returncode} is 0 or 3: {said!r}", child.returncode in (0, 3))
-    return path, said
+        return None, output
+    check.true(f"exit code {child.returncode} is 0 or 3: {output!r}", child.returncode in (0, 3))
+    return path, output
 
 
 def diagnosed(net, refusals):
-    file, said = recorded(net, refusals)
+    file, output = recorded(net, refusals)
     if not file:
         return "records nothing"
     it = Diagnosis(file, SLOW, code=(0, 3))
-    named = set(re.findall(r"[^\n;]*; without it, [^\n]*", said))
+    named = set(re.findall(r"[^\n;]*; without it, [^\n]*", output))
     always = usual.setdefault("named", named)
-    check.true(f"what the programs would have told is not named: {said}", named - always or
+    check.true(f"what the programs would have told is not named: {output}", named - always or
                not any(term.startswith("program=act_") and term not in refusing.SOME_READS
                        for term in refusals))
     count = it.document["messages"]["count"]
     if not count:
-        check.true(f"no message, and that is not said: {said}", it.document.get("reasons"))
+        check.true(f"no message, and that is not said: {output}", it.document.get("reasons"))
         return "no messages"
     check.between("messages", count, N * 0.95, N)
     check.equal("what the parts miss", it.document["partition_error_ns"], 0)
@@ -95,9 +95,9 @@ def diagnosed(net, refusals):
 
 @check.environment("which other processes have the CPU beside the hog is theirs to say")
 def control(net):
-    said = diagnosed(net, ())
-    check.true(f"the hog is found: {said}", refusing.GUEST or int(said.split("%")[0]) > 50)
-    return said
+    output = diagnosed(net, ())
+    check.true(f"the hog is found: {output}", refusing.GUEST or int(output.split("%")[0]) > 50)
+    return output
 
 
 @check.environment("which other processes have the CPU beside the hog is theirs to say")

@@ -58,21 +58,21 @@ def watched(net, protocol, refusals):
     child = process.start([watch.HOSTLAT, "watch", "--json", *map(str, traffic.filter)],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           env=refusing.environment(refusals))
-    said = []
+    output = []
     for line in child.stderr:
-        said.append(line)
+        output.append(line)
         if "measuring" in line:
             break
     own = traffic.finish()
     check.equal("messages that the reader got", own["received"], N)
     child.send_signal(signal.SIGINT)
     out, errors = child.communicate(timeout=watch.END_LIMIT_S)
-    said = "".join(said) + errors
-    check.true(f"no line of a library: {said!r}", "libbpf" not in said)
-    check.true(f"no advice that does not help: {said!r}", "as root" not in said)
+    output = "".join(output) + errors
+    check.true(f"no line of a library: {output!r}", "libbpf" not in output)
+    check.true(f"no advice that does not help: {output!r}", "as root" not in output)
     if child.returncode == 2:
-        raise Stopped(said)
-    check.true(f"exit code {child.returncode} is 0 or 3: {said!r}", child.returncode in (0, 3))
+        raise Stopped(output)
+    check.true(f"exit code {child.returncode} is 0 or 3: {output!r}", child.returncode in (0, 3))
     return watch.Result(json.loads(out), child.returncode)
 
 
@@ -94,7 +94,7 @@ def counted(result, protocol):
     return missing
 
 
-def told_of_helpers(result):
+def reasons_of_helpers(result):
     """Returns the evidence for missing hooks, among them hooks that measure no stage."""
     return [r["evidence"] for r in result.document.get("reasons", ()) if r["code"] == "hook-missing"]
 
@@ -115,9 +115,9 @@ def without(net, protocol, refusals):
         why = [b["why"] for b in result.document["bindings"] if b["stage"] in (stage, "enqueued") and b["why"]]
         check.true(f"why there is no {stage}", why)
         check.equal(f"exit code without {missing}", result.code, 3)
-    told = told_of_helpers(result)
-    check.true(f"{refusals} is not named: {told}", told or HELP.isdisjoint(refusals))
-    return "; ".join(filter(None, (", ".join(missing), *told))) or "nothing lost"
+    reasons = reasons_of_helpers(result)
+    check.true(f"{refusals} is not named: {reasons}", reasons or HELP.isdisjoint(refusals))
+    return "; ".join(filter(None, (", ".join(missing), *reasons))) or "nothing lost"
 
 
 def control(net, protocol):
@@ -145,16 +145,16 @@ def a_missing_fallback_is_found(net):
 def a_helper(net, program):
     """A hook that no stage is measured by: what it costs to do without is said."""
     result = watched(net, "udp", (f"program={program}",) if program else ())
-    told = told_of_helpers(result)
+    reasons = reasons_of_helpers(result)
     check.equal("exit code", result.code, 3 if program else 0)
-    check.equal(f"hooks that are missed ({told})", len(told), 1 if program else 0)
-    check.true(f"what it costs: {told}", all("without it, " in each for each in told))
+    check.equal(f"hooks that are missed ({reasons})", len(reasons), 1 if program else 0)
+    check.true(f"what it costs: {reasons}", all("without it, " in each for each in reasons))
     check.equal("drops are unknown", result.document["drops"] is None, program == "drop_tp")
     counted(result, "udp")
-    return "; ".join(told)
+    return "; ".join(reasons)
 
 
-def transport_says_so(net):
+def transport_names_its_late_hook(net):
     """TCP's transport names its hook as late if, and only if, that hook runs after the socket lookup."""
     for refusals in ((), EARLY) if EARLY[0] in terms else ((),):
         result = watched(net, "tcp", refusals)
@@ -178,5 +178,5 @@ PROTOCOLS = ("tcp", "udp") if check.LONG or not refusing.GUEST else (("tcp", "ud
 check.run([*((check.busy(control), private, protocol) for protocol in PROTOCOLS),
            *([(check.busy(a_missing_fallback_is_found), private)] if "tcp" in PROTOCOLS else []),
            *((check.busy(a_helper), private, program) for program in HELPED),
-           *([] if refusing.GUEST else [(check.busy(transport_says_so), private)]),
+           *([] if refusing.GUEST else [(check.busy(transport_names_its_late_hook), private)]),
            *((refusing.tabled("watch", check.busy(refused)), private, *each) for each in refusing.some(terms, MOST, SEED, ["program=enqueued_tp"]))])

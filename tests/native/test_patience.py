@@ -24,14 +24,14 @@ check.run([(case,), (other,)])
 """
 
 
-def ends(declared, first, stolen, code, said):
+def ends(declared, first, stolen, code, message):
     """A case that `first` attempts spoil, while `stolen` of 1,000 ticks are others'."""
     script = SCRIPT.format(declared=declared, first=first, ticks=[(0, 0), (stolen, 1000)])
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
                           timeout=120, check=False, cwd=os.path.dirname(os.path.abspath(__file__)))
     lines = done.stdout.splitlines()
     check.equal(f"exit code ({done.stdout}{done.stderr})", done.returncode, code)
-    check.equal("cases", [line[:11] for line in lines if not line.startswith("again")], said)
+    check.equal("cases", [line[:11] for line in lines if not line.startswith("again")], message)
 
 
 FAILED = ["FAIL  case:", "ok    other"]

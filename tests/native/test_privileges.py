@@ -33,7 +33,7 @@ def statuses(pid):
     return found
 
 
-def keeps(pid, allowed):
+def check_privileges(pid, allowed):
     own = statuses("self")[0]
     check.true("this test has what is given up", int(own["CapEff"], 16) & GIVEN_UP == GIVEN_UP)
     found = statuses(pid)
@@ -47,12 +47,12 @@ def keeps(pid, allowed):
 
 
 def await_measuring(child):
-    said = ""
+    log = ""
     for line in child.stderr:
-        said += line
+        log += line
         if line == "hostlat: measuring\n":
             return
-    raise check.Unexpected(f"it doesn't measure: {said}")
+    raise check.Unexpected(f"it doesn't measure: {log}")
 
 
 def collects(*words):
@@ -63,7 +63,7 @@ def collects(*words):
                                *(word.replace("@", folder) for word in words[1:])],
                               stderr=subprocess.PIPE, text=True)
         await_measuring(child)
-        text = keeps(child.pid, COLLECT)
+        text = check_privileges(child.pid, COLLECT)
         time.sleep(0.5)
         child.terminate()
         _, errors = child.communicate(timeout=120)
@@ -75,7 +75,7 @@ def collects(*words):
 
 def namespaces_later():
     """One that comes after the set-up is entered."""
-    with conns.beside(["--collect", "inet-diag"]) as said:
+    with conns.beside(["--collect", "inet-diag"]) as log:
         new = process.start(["unshare", "--net", "sh", "-c",
                              "ip link set lo up; exec python3 -c '"
                              "import socket, time\n"
@@ -87,7 +87,7 @@ def namespaces_later():
         inode = os.stat(f"/proc/{new.pid}/ns/net").st_ino
     new.kill()
     new.wait()
-    seen = {row["netns"] for row in said["json"]["connections"]}
+    seen = {row["netns"] for row in log["json"]["connections"]}
     check.true(f"{inode} is among {seen}", any(str(inode) in str(each) or "unshare" in str(each) or
                                                f"pid {new.pid} " in str(each) for each in seen))
 

@@ -36,10 +36,10 @@ def by_tracepoint(net, family):
     check.between("the tracer's own count", counter, N, 10 * N)
     check.must_fail("a call less", as_often, "tcp_probe", probed(result) - 1, counter)
     check.equal("losses", result.document["losses"], [])
-    taken = watch.quantile(result.row("socket", "tcp"), 0.5)["ns"]
+    delay_ns = watch.quantile(result.row("socket", "tcp"), 0.5)["ns"]
     row = result.row("probe", "tcp")
     check.between("p50, against that of `socket`", watch.quantile(row, 0.5)["ns"],
-                  taken / 2, taken * 2)
+                  delay_ns / 2, delay_ns * 2)
     check.between("p50 of the step, which begins at `link`", watch.quantile(row["step"], 0.5)["ns"],
                   1, watch.quantile(row, 0.5)["hi_ns"])
     binding = [b for b in result.document["bindings"] if b["stage"] == "probe"]

@@ -75,7 +75,7 @@ def skipped():
 
 
 @check.environment(DISTURBED)
-def quiet():
+def without_process():
     """Control: the same packets, and nobody whom they interrupt."""
     result, of_kernel, seen = run(purge=False)
     check.equal(f"skipped runs ({result.brief()})", result.lost("recursion"), 0)
@@ -87,4 +87,4 @@ if os.geteuid() != 0:
     check.skip("needs root")
 if (os.cpu_count() or 1) < 2:
     check.skip("needs two CPUs")
-check.run([(skipped,), (quiet,)])
+check.run([(skipped,), (without_process,)])

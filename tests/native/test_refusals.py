@@ -24,8 +24,8 @@ def hostlat(*args, limit_s=30, prefix=()):
 def refused(codes, pattern, *args, prefix=()):
     code, out, err = hostlat(*args, prefix=prefix)
     check.true(f"exit code of {args}: expected {codes}, seen {code}, stderr {err!r}", code in codes)
-    said = re.search(pattern, err, re.I)
-    check.true(f"message of {args}: expected /{pattern}/, seen {err!r}", said)
+    found = re.search(pattern, err, re.I)
+    check.true(f"message of {args}: expected /{pattern}/, seen {err!r}", found)
     check.equal(f"stdout of {args}", out, "")
     check.true(f"message of {args} is short: {err!r}", len(err.splitlines()) <= 6)
 
@@ -74,8 +74,8 @@ def few_capabilities():
     expected = PARTIAL if missing else 0
     check.equal(f"exit code without {missing}, stderr {err!r}", code, expected)
     for stage in missing:
-        said = [r["message"] for r in result["reasons"]]
-        check.true(f"a reason names {stage}: {said}", any(stage in message for message in said))
+        messages = [r["message"] for r in result["reasons"]]
+        check.true(f"a reason names {stage}: {messages}", any(stage in message for message in messages))
 
     code, out, err = with_capabilities("bpf")
     check.equal(f"exit code with too little, stderr {err!r}", code, CANNOT)
@@ -84,9 +84,9 @@ def few_capabilities():
 
 def little_memory():
     """The help, the message and the limit are of one mind."""
-    said = " ".join(hostlat("watch", "--help")[1].split())
+    help_text = " ".join(hostlat("watch", "--help")[1].split())
     of_one, least = watch.least_memory_kib()
-    check.true(f"the help's range begins for one CPU: {said}", f"({of_one}K to" in said)
+    check.true(f"the help's range begins for one CPU: {help_text}", f"({of_one}K to" in help_text)
     refused((USAGE, CANNOT), f"{least}K", "watch", "--memory", f"{least - 1}K", "--count", 1)
     options = ["--count", 1, "--interval", "50ms", "--json"]
     code, _, err = hostlat("watch", "--memory", f"{least}K", *options)

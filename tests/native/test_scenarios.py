@@ -39,7 +39,7 @@ def through(made, plan, answer, **options):
     server = made.serve("b", answer, cc="cubic", n=options.get("n", 1))
     before = {name: host.mib() for name, host in made.hosts.items()}
     client = made.call("a", "b", plan, cc="cubic", **options)
-    client.tell("go")
+    client.command("go")
     check.true("the client has ended", client.wait(WAIT_S))
     time.sleep(0.05)
     mib = {name: {key: value - before[name][key] for key, value in host.mib().items()}
@@ -60,7 +60,7 @@ def round_trips_are_right(rtt_ms, family):
 
 
 @check.environment(DISTURBED)
-def directions_are_told_apart():
+def directions_are_distinct():
     with stage_of(4, 3, 9) as made:
         sent, got, _ = through(made, "( 30 mark write 100 read 100 mark )",
                                "( 0 read 100 mark write 100 )")
@@ -353,7 +353,7 @@ if os.geteuid() != 0:
     check.skip("needs root")
 check.run([
     *[(round_trips_are_right, *each) for each in ((1, 4), (10.25, 6), (50, 46))],
-    (directions_are_told_apart,),
+    (directions_are_distinct,),
     *[(a_rate_is_right, mbit) for mbit in (5, 50, 300)],
     (rules_count_by_connection,), (rules_see_connections_open,), (held_packets_are_late,),
     (marks_arrive, 4), (marks_arrive, 6), (without_ecn_nothing_is_marked,),

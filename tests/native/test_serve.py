@@ -234,7 +234,7 @@ def service_times(text, mean, cv):
         check.equal("another seed", services(text, 2) == got, False)
 
 
-def a_service_is_what_the_request_says():
+def requests_set_their_service_time():
     with serving() as it:
         c = Client(it.port)
         c.send(*(request(i, i * 1000) for i in range(1000)))
@@ -446,7 +446,7 @@ check.run([
     (in_order_without_ids,),
     (service_times, "fixed:3us", 3000, 0), (service_times, "exponential:3us", 3000, 1),
     (service_times, "bimodal:0.9:1us:11us", 2000, 1.5), (service_times, "lognormal:3us:2", 3000, 2),
-    (a_service_is_what_the_request_says,),
+    (requests_set_their_service_time,),
     (stalled,), (spinning, 1), (spinning, 2),
     (a_thousand_connections, 1), (a_thousand_connections, 3),
     (half_closed,), (reset,), (garbage,), (nobody_reads,),

@@ -77,15 +77,15 @@ def closed(s):
 
 def connections():
     with serving("--max-connections", "3") as it:
-        kept = [Client(it.port) for _ in range(3)]
-        for i, client in enumerate(kept):
+        clients = [Client(it.port) for _ in range(3)]
+        for i, client in enumerate(clients):
             client.send(request(i, 0))
-        gather(kept, 3)
+        gather(clients, 3)
         with connect(it.port) as s:
             check.true("the fourth is closed", closed(s))
-        for i, client in enumerate(kept):
+        for i, client in enumerate(clients):
             client.send(request(10 + i, 0))
-        gather(kept, 3)
+        gather(clients, 3)
         it.end()
         check.equal("errors", it.errors(), {"above-limit": 1})
         check.equal("open", it.result["connections"]["open"], 3)

@@ -24,9 +24,9 @@ def read(path):
     return done.returncode, json.loads(done.stdout)
 
 
-def same(told, found):
+def same(reported, found):
     for key in ("interval", "stages", "losses", "drops", "excluded"):
-        check.equal(key, told[key], found[key])
+        check.equal(key, reported[key], found[key])
 
 
 def limited(net):
@@ -44,14 +44,14 @@ def limited(net):
         check.equal(f"exit code ({err})", hostlat.returncode, 0)
         size = os.path.getsize(path)
         code, found = read(path)
-    told = json.loads(out)
-    check.equal("what ended it", told["ended"], "size-limit")
+    reported = json.loads(out)
+    check.equal("what ended it", reported["ended"], "size-limit")
     check.between("size of the file", size, LIMIT // 3, LIMIT)
-    check.between("packets that it holds", sum(r["count"] for r in told["stages"]), 100, 1 << 40)
-    check.true(f"the end is said: {told['findings']}",
-               any("size limit" in s for s in told["findings"]))
+    check.between("packets that it holds", sum(r["count"] for r in reported["stages"]), 100, 1 << 40)
+    check.true(f"the end is said: {reported['findings']}",
+               any("size limit" in s for s in reported["findings"]))
     check.equal(f"exit code of who reads it ({found.get('reasons')})", code, 0)
-    same(told, found)
+    same(reported, found)
     return f"{size} bytes"
 
 
@@ -62,9 +62,9 @@ def timed():
         hostlat = record(path, "--port", "1", "--for", "200ms", "--size-limit", "10M")
         out, err = hostlat.communicate(timeout=PATIENCE_S)
         check.equal(f"exit code ({err})", hostlat.returncode, 0)
-    told = json.loads(out)
-    check.equal("what ended it", told["ended"], "time")
-    check.equal("sentences", told["findings"], [])
+    reported = json.loads(out)
+    check.equal("what ended it", reported["ended"], "time")
+    check.equal("sentences", reported["findings"], [])
 
 
 if os.geteuid() != 0:

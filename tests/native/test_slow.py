@@ -99,12 +99,12 @@ def all_slow(net, family, protocol, wait):
     traffic = Traffic(net, family, protocol, **options_of(N, wait=wait, realtime=True))
     result, _ = watched(traffic, "--slower-than", "1us", "--interval", "100ms")
     slow = result.document["slow"]
-    told = slow["count"] - slow["suppressed"]
+    reported = slow["count"] - slow["suppressed"]
     read = result.row("read", protocol)
     # each bucket's count is exact, and 1 µs lies in one of them
     check.between(f"slow messages of {N}", slow["count"],
                   sum(b["count"] for b in read["buckets"] if b["le_ns"] > 1100), N)
-    check.equal("messages kept", len(slow["messages"]), min(told, KEPT))
+    check.equal("messages kept", len(slow["messages"]), min(reported, KEPT))
     check.between("messages for which there was no room", slow["suppressed"], 1, N - 1)
     check.counted("packets at read", result.count("read", protocol), N)
     totals = [m["total_ns"] for m in slow["messages"]]
@@ -112,7 +112,7 @@ def all_slow(net, family, protocol, wait):
     for message in slow["messages"]:
         stages_add_up(message)
     result.sound()
-    return f"{told} told, {slow['suppressed']} counted"
+    return f"{reported} told, {slow['suppressed']} counted"
 
 
 @check.environment(DISTURBED)

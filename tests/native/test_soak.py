@@ -55,7 +55,7 @@ def one_round(i):
     netns.ip("-n", space, "link", "set", "lo", "up")
     it = crowd.Crowd(space)
     cgroups.write(f"{group.folder}/cgroup.procs", str(it.process.pid))
-    it.tell("churn", CHURN_HZ, int(ROUND_S * 1000), 20)
+    it.command("churn", CHURN_HZ, int(ROUND_S * 1000), 20)
     made = len(it.list()) // 2
     it.leave()
     netns.ip("netns", "del", space)

@@ -28,16 +28,16 @@ def recorded(net, family, protocol, options=(), **traffic):
 
 def read_when_it_ran(t, messages, reader):
     """Each one's reader had the core on which it was read, at that time."""
-    blind = 0
+    unrecorded = 0
     for m in messages:
         at = t.who(m.pieces[-1].core, m.pieces[-1].end)
         if at is None or at.type == "blind":
-            blind += 1
+            unrecorded += 1
             continue
         check.equal(f"who has the core when message {m.number} is read ({at})",
                     trace.tid(at.what), reader)
-    check.between("messages read in the blind", blind, 0, BLIND * len(messages))
-    return blind
+    check.between("messages read in the blind", unrecorded, 0, BLIND * len(messages))
+    return unrecorded
 
 
 def whole(m):
@@ -67,12 +67,12 @@ def each_message(net, family, protocol):
         whole(m)
         check.equal("who read it", m.tid, source.reader_pid)
         check.equal("where it was read", m.pieces[-1].core, 1)
-    blind = read_when_it_ran(t, t.messages, source.reader_pid)
+    unrecorded = read_when_it_ran(t, t.messages, source.reader_pid)
     wrong = [m._replace(pieces=[m.pieces[-1]._replace(core=0)]) for m in t.messages]
     check.must_fail("the other core", read_when_it_ran, t, wrong, source.reader_pid)
     check.true("the reader's system calls are there",
                sum(span.type == "syscall" for span in t.spans) >= N)
-    return f"{len(t.messages)} messages, {len(t.spans)} spans, {t.size} bytes, {blind} blind"
+    return f"{len(t.messages)} messages, {len(t.spans)} spans, {t.size} bytes, {unrecorded} blind"
 
 
 def waited(t, messages, reader, others):

@@ -93,7 +93,7 @@ def exchange(server):
     sock = server.client()
     for _ in range(N):
         sock.sendall(b"x" * 100)
-        logged.take(sock, 200)
+        logged.receive(sock, 200)
     sock.close()
 
 
@@ -131,7 +131,7 @@ def descriptors_used_again(net):
         for i in range(N // 10):
             sock = server.client()
             sock.sendall(b"x" * (1 + i))
-            logged.take(sock, 200)
+            logged.receive(sock, 200)
             sock.close()
 
     t, log = recorded(logged.Server(net, 4, reply=200), client)
@@ -147,7 +147,7 @@ def timeouts(net):
         for _ in range(20):
             time.sleep(0.03)
             sock.sendall(b"x" * 100)
-            logged.take(sock, 200)
+            logged.receive(sock, 200)
         sock.close()
 
     t, log = recorded(logged.Server(net, 4, reply=200, timeout_ms=10), client)
@@ -161,12 +161,12 @@ def one_read_of_many(net):
     def client(server):
         sock = server.client()
         sock.sendall(b"x" * 10)
-        logged.take(sock, 1)
+        logged.receive(sock, 1)
         with server.stopped():
             for _ in range(7):
                 sock.sendall(b"x" * 100)
                 time.sleep(0.01)
-        logged.take(sock, 1)
+        logged.receive(sock, 1)
         sock.close()
 
     t, log = recorded(logged.Server(net, 4, reply=1), client)
@@ -188,7 +188,7 @@ def many_reads_of_one(net):
 def one_of_100(server):
     sock = server.client()
     sock.sendall(b"x" * 100)
-    logged.take(sock, 5)
+    logged.receive(sock, 5)
     sock.close()
 
 
@@ -206,7 +206,7 @@ def window(net):
             sock.sendall(b"x")
             time.sleep(0.02)
         time.sleep(WINDOW_NS / 1e9)
-        logged.take(sock, REPLIES * 20_000)
+        logged.receive(sock, REPLIES * 20_000)
         sock.close()
 
     # The delayed server reads requests one by one, too, so that each gets its own reply.
@@ -235,9 +235,9 @@ def sent_again(net):
             netns.ip("-n", net.sender, "addr", "del", "10.77.0.2/24", "dev", "sender0")
         time.sleep(0.05)
         netns.ip("-n", net.sender, "addr", "add", "10.77.0.2/24", "dev", "sender0")
-        logged.take(sock, 200)
+        logged.receive(sock, 200)
         sock.sendall(b"x")
-        logged.take(sock, 200)
+        logged.receive(sock, 200)
         sock.close()
 
     t, log = recorded(logged.Server(net, 4, reply=200), client,

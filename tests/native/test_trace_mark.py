@@ -30,7 +30,7 @@ class Server(logged.Server):
 
 def ask(sock, orders):
     sock.sendall(orders)
-    logged.take(sock, len(orders))
+    logged.receive(sock, len(orders))
 
 
 def recorded(server, client, *more, marks=MARKS, code=0):
@@ -325,7 +325,7 @@ def interleaved(net):
 
 def refusals():
     """Each says what is wrong and what to do."""
-    def said(code, *options, within=()):
+    def refused_with(code, *options, within=()):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([*within, trace.HOSTLAT, "record", "-o", f"{folder}/f", "--for",
                                    "50ms", *options], capture_output=True, text=True, check=False,
@@ -335,16 +335,16 @@ def refusals():
 
     begin, end = MARKS[:2], ("--mark-end", f"{PROGRAM}:marked:end")
     mark = "--boundary", "mark"
-    check.true("both", "needs --mark-begin and --mark-end" in said(1, *mark, *begin))
-    check.true("for what", "need --boundary mark" in said(1, *begin, *end))
-    check.true("form", "[PATH:]PROVIDER:NAME" in said(1, *mark, "--mark-begin", "begin", *end))
-    check.true("whose", "--pid" in said(1, *mark, "--mark-begin", "marked:begin", *end))
-    check.true("no file", "No such file" in said(2, *mark, "--mark-begin", "/none:a:b", *end))
-    text = said(2, *mark, *begin, "--mark-end", f"{PROGRAM}:marked:none")
+    check.true("both", "needs --mark-begin and --mark-end" in refused_with(1, *mark, *begin))
+    check.true("for what", "need --boundary mark" in refused_with(1, *begin, *end))
+    check.true("form", "[PATH:]PROVIDER:NAME" in refused_with(1, *mark, "--mark-begin", "begin", *end))
+    check.true("whose", "--pid" in refused_with(1, *mark, "--mark-begin", "marked:begin", *end))
+    check.true("no file", "No such file" in refused_with(2, *mark, "--mark-begin", "/none:a:b", *end))
+    text = refused_with(2, *mark, *begin, "--mark-end", f"{PROGRAM}:marked:none")
     check.true("no mark", "no mark marked:none" in text and "readelf -n" in text)
     hidden = ["unshare", "-m", "--propagation", "private", "sh", "-c",
               'mount -t tmpfs none /sys/bus/event_source/devices && exec "$@"', "sh"]
-    text = said(2, *mark, *begin, *end, within=hidden)
+    text = refused_with(2, *mark, *begin, *end, within=hidden)
     check.true("no uprobes", "CONFIG_UPROBE_EVENTS" in text and "--boundary receive" in text)
 
 

@@ -66,7 +66,7 @@ def one_by_one(server):
     sock = server.client()
     for _ in range(N):
         sock.sendall(GET)
-        logged.take(sock, len(END))
+        logged.receive(sock, len(END))
     sock.close()
 
 
@@ -87,7 +87,7 @@ def pipelined(net, answer):
         sock = server.client()
         for _ in range(10):
             sock.sendall(7 * GET)
-            logged.take(sock, 7 * len(END))
+            logged.receive(sock, 7 * len(END))
         sock.close()
 
     t, log = recorded(logged.Server(net, 4, **{answer: True}), client)
@@ -105,7 +105,7 @@ def in_parts(net):
             for part in (GET[:3], GET[3:7], GET[7:]):
                 sock.sendall(part)
                 time.sleep(0.01)
-            logged.take(sock, len(END))
+            logged.receive(sock, len(END))
         sock.close()
 
     t, log = recorded(logged.Server(net, 4, lines=True), client)
@@ -126,7 +126,7 @@ def across(net):
         for at in range(0, len(data), 50):
             sock.sendall(data[at:at + 50])
             time.sleep(0.001)
-        logged.take(sock, 300 * len(END))
+        logged.receive(sock, 300 * len(END))
         sock.close()
 
     t, log = recorded(logged.Server(net, 4, lines_each=True, read=37), client)
@@ -139,12 +139,12 @@ def backlog(net):
     def client(server):
         sock = server.client()
         sock.sendall(GET)
-        logged.take(sock, len(END))
+        logged.receive(sock, len(END))
         with server.stopped():
             for _ in range(30):
                 sock.sendall(GET)
             time.sleep(0.05)
-        logged.take(sock, 30 * len(END))
+        logged.receive(sock, 30 * len(END))
         sock.close()
 
     t, log = recorded(logged.Server(net, 4, lines=True), client)
@@ -158,19 +158,19 @@ def left_out(net):
     def client(server):
         unknown = server.client()
         unknown.sendall(b"\x16\x03\x01 no text\n")
-        logged.take(unknown, len(END))
+        logged.receive(unknown, len(END))
         unknown.sendall(GET)
-        logged.take(unknown, len(END))
+        logged.receive(unknown, len(END))
         good = server.client()
         good.sendall(GET)
-        logged.take(good, len(END))
+        logged.receive(good, len(END))
         bad = server.client()
         bad.sendall(GET)
-        logged.take(bad, len(END))
+        logged.receive(bad, len(END))
         bad.sendall(b"mg key q\r\n")
-        logged.take(bad, len(END))
+        logged.receive(bad, len(END))
         bad.sendall(GET)
-        logged.take(bad, len(END))
+        logged.receive(bad, len(END))
         for sock in (unknown, good, bad):
             sock.close()
 
@@ -189,7 +189,7 @@ def at_once(server, *pieces):
             sock.sendall(data)
             while struct.unpack("i", fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4)))[0]:
                 time.sleep(0.001)
-        logged.take(sock, lines * len(END))
+        logged.receive(sock, lines * len(END))
     sock.close()
 
 
@@ -247,13 +247,13 @@ def older(net):
     server = logged.Server(net, 4, lines=True)
     before, idle = server.client(), server.client()
     before.sendall(GET)
-    logged.take(before, len(END))
+    logged.receive(before, len(END))
 
     def client(_):
         for sock in (before, idle):
             for _ in range(5):
                 sock.sendall(GET)
-                logged.take(sock, len(END))
+                logged.receive(sock, len(END))
             sock.close()
 
     t, _ = recorded(server, client)

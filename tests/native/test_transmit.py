@@ -58,12 +58,12 @@ class Wire:
         ahead = time.time_ns() - time.monotonic_ns()
         while True:
             try:
-                frame, said, _, address = self.sock.recvmsg(1 << 17, 64)
+                frame, ancillary, _, address = self.sock.recvmsg(1 << 17, 64)
             except BlockingIOError:
                 return
             if address[2] != frames.PACKET_OUTGOING or not frames.is_tcp(frame):
                 continue
-            seconds, ns = struct.unpack("qq", said[0][2])
+            seconds, ns = struct.unpack("qq", ancillary[0][2])
             seq, data = frames.payload(frame)
             port, = struct.unpack("!H", frame[34:36])
             if data:
@@ -131,13 +131,13 @@ class Run:
             no_limit(net)
         wire.read()
         self.sender.line.close()
-        self.file, self.keep = observer.file, observer
+        self.file, self.live_observer = observer.file, observer
         check.equal("exit code of record", observer.code, 0)
         self.packets = wire.packets(self.sender.port)
         self.arrivals = [wire.arrival(self.sender.port, one.last) for one in self.sender.sent]
         self.begins = [one.begin for one in self.sender.sent]
-        self.said = diagnose.Diagnosis(self.file, EXAMPLES, "--direction", "egress",
-                                       code=(0, 3))     # 3: microseconds are not explained
+        self.diagnosis = diagnose.Diagnosis(self.file, EXAMPLES, "--direction", "egress",
+                                            code=(0, 3))     # 3: microseconds are not explained
 
     def of(self, example):
         """(sent, arrival) of an example; None: it is no message of ours."""
@@ -167,14 +167,14 @@ def explains(run, example, found, cause):
     it is late by has other causes, but never less is pacing's than TCP makes up for.
     """
     least, most = held_up(*found)
-    told = {word: causes.told(example, word).ns for word in CAUSES}
-    room = max(run.said.granularity, ERROR * least)
+    charged = {word: causes.charge_of(example, word).ns for word in CAUSES}
+    room = max(run.diagnosis.granularity, ERROR * least)
     late, own = 0, 0
     if cause == "pacing":
-        late = sum(causes.told(example, word).ns for word in (*OF_TIMERS, "expected"))
+        late = sum(causes.charge_of(example, word).ns for word in (*OF_TIMERS, "expected"))
         own = run.paced(*found)
-    others = sum(ns for word, ns in told.items() if word != cause)
-    return (least - room <= told[cause] + late and own - room <= told[cause] <= most + room and
+    others = sum(ns for word, ns in charged.items() if word != cause)
+    return (least - room <= charged[cause] + late and own - room <= charged[cause] <= most + room and
             others <= room)
 
 
@@ -188,16 +188,16 @@ def judge(run, examples, cause, least_messages):
             unknown += 1
             continue
         least, most = held_up(*found)
-        told = {word: causes.told(example, word).ns for word in CAUSES}
-        where = f"message {example['id']}: {told}, true {least}..{most}"
+        charged = {word: causes.charge_of(example, word).ns for word in CAUSES}
+        where = f"message {example['id']}: {charged}, true {least}..{most}"
         if most < FLOOR_NS or cause is None:
-            if sum(told.values()) > FLOOR_NS:
+            if sum(charged.values()) > FLOOR_NS:
                 false.append(where)
         elif least > FLOOR_NS:
-            room = max(run.said.granularity, ERROR * least)
+            room = max(run.diagnosis.granularity, ERROR * least)
             delayed += 1
-            blind = causes.told(example, "blind").ns
-            if blind > room and told.get(cause, 0) + blind >= least - room:
+            unrecorded = causes.charge_of(example, "blind").ns
+            if unrecorded > room and charged.get(cause, 0) + unrecorded >= least - room:
                 unseen += 1     # a core was out of sight, and it says so
             elif explains(run, example, found, cause):
                 right += 1
@@ -215,19 +215,19 @@ def judge(run, examples, cause, least_messages):
 
 
 def judged(run, cause, least_messages):
-    said = judge(run, run.said.examples, cause, least_messages)
+    figure = judge(run, run.diagnosis.examples, cause, least_messages)
     check.equal("time that is charged twice or not at all",
-                run.said.document["partition_error_ns"], 0)
+                run.diagnosis.document["partition_error_ns"], 0)
     for other in (*CAUSES, "cpu-wait"):
         if other != cause and least_messages:
             check.must_fail(f"{cause} as {other}", judge, run,
-                            causes.swapped(run.said.examples, cause, other), cause,
+                            causes.swapped(run.diagnosis.examples, cause, other), cause,
                             least_messages)
     if least_messages:
         check.must_fail(f"too little of {cause}", judge, run,
-                        causes.less(run.said.examples, cause, 0.4), cause, least_messages)
-    top = run.said.document["causes"]
-    return f"{said}; first cause: {top[0]['cause'] if top else 'none'}"
+                        causes.less(run.diagnosis.examples, cause, 0.4), cause, least_messages)
+    top = run.diagnosis.document["causes"]
+    return f"{figure}; first cause: {top[0]['cause'] if top else 'none'}"
 
 
 # ---- what is injected ----
@@ -347,14 +347,14 @@ def judge_late(run, examples, other):
             continue
         least, most = other.busy(*found)
         room = ERROR * least
-        told = {word: causes.told(example, word).ns for word in CAUSES}
-        late = sum(c["ns"] for c in causes.told(example, "other-receive").culprits
+        charged = {word: causes.charge_of(example, word).ns for word in CAUSES}
+        late = sum(c["ns"] for c in causes.charge_of(example, "other-receive").culprits
                    if c["what"] == "softirq net-rx")
-        where = f"message {example['id']}: {told}, {late} of {most} in net-rx"
+        where = f"message {example['id']}: {charged}, {late} of {most} in net-rx"
         if not least and late > FLOOR_NS:
             false.append(where)
         elif least and (least - 1.1 * SIZE * BYTE_NS - room <= late <= most + room and
-                        told["window"] + told["qdisc"] <= room):
+                        charged["window"] + charged["qdisc"] <= room):
             right += 1
         elif least:
             wrong.append(where)
@@ -374,15 +374,15 @@ def late_timer(net):
         other.burst.finish()
     finally:
         os.sched_setaffinity(0, cores)
-    said = judge_late(run, run.said.examples, other)
+    figure = judge_late(run, run.diagnosis.examples, other)
     check.equal("time that is charged twice or not at all",
-                run.said.document["partition_error_ns"], 0)
+                run.diagnosis.document["partition_error_ns"], 0)
     for word in "window", "pacing":
         check.must_fail(f"lateness as {word}", judge_late, run,
-                        causes.swapped(run.said.examples, "other-receive", word), other)
+                        causes.swapped(run.diagnosis.examples, "other-receive", word), other)
     check.must_fail("too little of it", judge_late, run,
-                    causes.less(run.said.examples, "other-receive", 0.4), other)
-    return said
+                    causes.less(run.diagnosis.examples, "other-receive", 0.4), other)
+    return figure
 
 
 @check.environment(DISTURBED)

@@ -71,9 +71,9 @@ def filtered(sock):
     """The application's own use of its memory: a filter that takes all."""
     code = [(0, 0, 0, i) for i in range(FILTER - 1)] + [(6, 0, 0, 0xffff)]
     text = b"".join(struct.pack("HBBI", *each) for each in code)
-    kept = ctypes.create_string_buffer(text)
+    buffer = ctypes.create_string_buffer(text)
     sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER,
-                    struct.pack("HP", FILTER, ctypes.addressof(kept)))
+                    struct.pack("HP", FILTER, ctypes.addressof(buffer)))
 
 
 def limited(net):
@@ -105,7 +105,7 @@ def small(net, n):
     return f"{charged[0]} bytes" + ("" if has_limit else "; optmem_max is not the namespace's")
 
 
-def told(result, queue):
+def summary(result, queue):
     """(when it was received, when it was read) of each datagram that was measured, by its read."""
     slow = result.document["slow"]
     check.equal("datagrams not told of", slow["suppressed"], 0)
@@ -125,7 +125,7 @@ def own_stamps(received, sent):
 
 
 def each_its_own(result, queues):
-    messages = [told(result, queue) for queue in queues]
+    messages = [summary(result, queue) for queue in queues]
     check.counted("messages told", sum(map(len, messages)), result.count("read", "udp"))
     for queue, mine in zip(queues, messages):
         received = [at for _, at in mine]
@@ -312,7 +312,7 @@ def attached_to_busy(net):
     check.between(f"datagrams at read ({result.brief()})", read, n + slow - NEAR, announced + 1)
     check.between("announced, but neither read nor lost",
                   announced - read - result.lost(stage="read", protocol="udp"), -NEAR, NEAR)
-    received = [at for read_at, at in told(result, queue) if read_at > since]
+    received = [at for read_at, at in summary(result, queue) if read_at > since]
     check.counted("slow messages", len(received), slow)
     own_stamps(received, queue.sent)
     return f"{read} of {announced} read"

@@ -28,7 +28,7 @@ def send(net, protocol, n, family=4, payload=b"\0" * 32):
     time.sleep(0.1)
 
 
-def quiet_sender(net):
+def watch_of_reader(net):
     """Returns a watch of the reader's namespace alone: the reader's answers would be counted in the
     sender's."""
     return watch.Watch("--netns", net.reader)
@@ -47,7 +47,7 @@ def each_protocol(net, family):
     sends = {"gre": (GRE, 5), "esp": (ESP, 7), "sctp": (SCTP, 11), "ip-253": (UNKNOWN, 13)}
     send(net, UNKNOWN, 1, family) # neighbours know each other
     time.sleep(0.3)
-    observer = quiet_sender(net)
+    observer = watch_of_reader(net)
     for protocol, n in sends.values():
         send(net, protocol, n, family)
     if family == 4:
@@ -67,7 +67,7 @@ def each_protocol(net, family):
 
 def behind_headers(net):
     """IPv6: what counts is behind the extension headers; UDP is UDP there, too."""
-    observer = quiet_sender(net)
+    observer = watch_of_reader(net)
     with netns.inside(net.reader):
         rx = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
     rx.bind((net.address(6), 0))
@@ -90,7 +90,7 @@ def control(net):
     result, _ = watch.around(net, 4, "tcp", watch_options=[], count=100)
     check.equal("by port, it isn't counted", result.document["uncovered"], None)
     check.true("and says so", "socket" in result.document["uncovered_why"])
-    observer = quiet_sender(net)
+    observer = watch_of_reader(net)
     with netns.inside(net.reader):
         rx = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     rx.bind((net.address(4), 0))

@@ -292,10 +292,10 @@ def redirected(net):
                   N - 2, N)      # but what the last task took that is still there
 
 
-def encrypted(sock, way, key):
+def encrypted(sock, direction, key):
     """The kernel encrypts (way 1) or decrypts (2): TLS 1.2, AES-GCM with 128 bits."""
-    sock.setsockopt(SOL_TLS, way, struct.pack("=HH8s16s4s8s", TLS_1_2, AES_GCM_128, bytes(8), key,
-                                              bytes(4), bytes(8)))
+    sock.setsockopt(SOL_TLS, direction, struct.pack("=HH8s16s4s8s", TLS_1_2, AES_GCM_128, bytes(8), key,
+                                                    bytes(4), bytes(8)))
 
 
 def kernel_tls(net, size):

@@ -220,7 +220,7 @@ def phases(run, *plans):
     return " ".join(steps)
 
 
-def copier(run, way, plan, **options):
+def copier(run, direction, plan, **options):
     """
     A process on p asks b for blocks, and sends to c through a queue. way: its connection to c is
     the `next` one, or `also` one of its own.
@@ -234,7 +234,7 @@ def copier(run, way, plan, **options):
     run.open()
     run.serve("b", f"( 0 read 200 write {BLOCK} )")
     run.serve("c", "( 0 some 1048576 )")
-    run.call("p", "b", plan, sndbuf=65536, **{way: f"{run.stage.address('c')},5000"}, **options)
+    run.call("p", "b", plan, sndbuf=65536, **{direction: f"{run.stage.address('c')},5000"}, **options)
     run.go()
     took = run.turns_ms()[::2]
     late = [ms for ms in took if ms > run.rtt_ms + 25]

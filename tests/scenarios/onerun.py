@@ -44,12 +44,12 @@ class Run:
 
     def open(self):
         """Nothing may be added to the paths any more, rules may."""
-        self.stage.box.tell(f"stall {int(self.rtt_ms * 1e6 + 20e6)}")
+        self.stage.box.command(f"stall {int(self.rtt_ms * 1e6 + 20e6)}")
         self.stage.open()
 
     def trace(self):
         """The box's log has all data."""
-        self.stage.box.tell("trace")
+        self.stage.box.command("trace")
 
     def serve(self, host, plan, **options):
         self.servers.append(self.stage.serve(host, plan, **{"cc": self.cc, **options}))
@@ -67,7 +67,7 @@ class Run:
         before = {name: host.mib() for name, host in self.stage.hosts.items()}
         with self.observer(self) if self.observer else contextlib.nullcontext():
             for client in self.clients:
-                client.tell("go")
+                client.command("go")
             end = time.monotonic() + (cut_s or limit_s)
             for client in self.clients:
                 if not client.wait(max(0, end - time.monotonic())) and not cut_s:

@@ -55,7 +55,7 @@ class Program:
         errors = os.pread(self.errors.fileno(), 4096, 0).decode().strip()
         return Broken(f"{' '.join(self.args)[:400]}: {what}: {errors}")
 
-    def tell(self, line):
+    def command(self, line):
         try:
             self.process.stdin.write(f"{line}\n".encode())
             self.process.stdin.flush()
@@ -181,7 +181,7 @@ class Stage:
                 self.hosts[name] = Host(name, number, settings)
             self.box = Program([BOX])
             for host in self.hosts.values():
-                self.box.tell(f"link {host.name} {host.file} {MTU} {host.v4} {host.v6}")
+                self.box.command(f"link {host.name} {host.file} {MTU} {host.v4} {host.v6}")
         except BaseException:
             self.close()
             raise
@@ -193,19 +193,19 @@ class Stage:
         self.close()
 
     def queue(self, name, rate_mbit, packets, mark=0):
-        self.box.tell(f"queue {name} {int(rate_mbit * 1e6)} {packets} {mark}")
+        self.box.command(f"queue {name} {int(rate_mbit * 1e6)} {packets} {mark}")
 
     def path(self, there, back, delay_ms, queue="-"):
         """One way."""
-        self.box.tell(f"path {there} {back} {int(delay_ms * 1e6)} {queue}")
+        self.box.command(f"path {there} {back} {int(delay_ms * 1e6)} {queue}")
 
     def rule(self, host, kind, first, last=None, action="drop", conn=0, port=0, hold_ms=0):
         """Adds a rule for the packets that host sends; see box.c."""
-        self.box.tell(f"rule {host} {conn} {port} {kind} {first} {last or first} {action} "
-                      f"{int(hold_ms * 1e6)}")
+        self.box.command(f"rule {host} {conn} {port} {kind} {first} {last or first} {action} "
+                         f"{int(hold_ms * 1e6)}")
 
     def open(self):
-        self.box.tell("go")
+        self.box.command("go")
         self.box.await_line("act", "ready")
         for host in self.hosts.values():
             host.set_addresses()
@@ -234,7 +234,7 @@ class Stage:
         """Returns the box's {flows, queues, log, stats}; fails if the box itself missed a
         packet."""
         before = len([line for line in self.box.lines() if line["act"] == "stats"])
-        self.box.tell("stats")
+        self.box.command("stats")
         end = time.monotonic() + START_S
         while True:
             lines = self.box.lines()

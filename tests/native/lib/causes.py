@@ -27,7 +27,7 @@ THROTTLED_NS = 2_000_000    # a gap in the server's own work that only a quota m
 WITHIN_NS = 5_000_000   # between the stretches of a burst
 AROUND_NS = 50_000      # ns until a burst's first reading of the clock, and after its last one
 
-Told = collections.namedtuple("Told", "ns culprits")
+Charge = collections.namedtuple("Told", "ns culprits")
 
 
 def bursts(stretches):
@@ -60,8 +60,8 @@ class Truth:
         self.most = {"cpu-wait": bursts(hog[1]) if hog else []}
         self.idle = idle
         # Work waits, and its core idles: it may not run. Between two requests it notes no gap.
-        self.kept = {tid: union([*sets.get("throttled", []), *(idle or [])])
-                     for tid, sets in self.sets.items()}
+        self.not_running = {tid: union([*sets.get("throttled", []), *(idle or [])])
+                            for tid, sets in self.sets.items()}
 
     def _of(self, tid, *kinds):
         return union((one.begin, one.end) for one in self.log.injected
@@ -103,7 +103,7 @@ class Truth:
             least = clip(times, begin, end)
             most = clip(self.most.get(cause, times), begin, end)
             if cause == "throttled":
-                most = clip(self.kept[one.tid], begin, end)
+                most = clip(self.not_running[one.tid], begin, end)
                 least = minus(least, minus(least, self.idle))
             found[cause] = length(least), length(most)
         other_work = minus(self._of(one.tid, "burst", "numa"), union(
@@ -136,12 +136,12 @@ class Truth:
                 max(sum(c["ns"] for c in culprits), 1))
 
 
-def told(example, cause, only=None):
+def charge_of(example, cause, only=None):
     """Returns the Told of a cause in an example; `only` limits its time to that culprit's."""
     parts = [part for part in example["parts"] if part["cause"] == cause]
     culprits = [c for part in parts for c in part["culprits"] if only in (None, c["tid"])]
-    return Told(sum(c["ns"] for c in culprits) if only else sum(part["ns"] for part in parts),
-                culprits)
+    return Charge(sum(c["ns"] for c in culprits) if only else sum(part["ns"] for part in parts),
+                  culprits)
 
 
 class Score:
@@ -161,25 +161,25 @@ class Score:
         for cause in {*known, *INJECTABLE}:
             least, most = known.get(cause, (0, 0))
             only = truth.culprits["cpu-wait"] if cause == "cpu-wait" else None
-            said = told(example, cause, only)
-            where = f"{cause} of message {example['id']}: {said.ns}, true {least}..{most}"
-            if least > floor and said.ns <= floor / 2:
+            charge = charge_of(example, cause, only)
+            where = f"{cause} of message {example['id']}: {charge.ns}, true {least}..{most}"
+            if least > floor and charge.ns <= floor / 2:
                 self.missed.append(where)
-            elif said.ns > floor and most <= floor / 2:
+            elif charge.ns > floor and most <= floor / 2:
                 self.false.append(where)
             elif least > floor:
-                self._hit(truth, one, example, (cause, said, least, most, granularity, where))
+                self._hit(truth, one, example, (cause, charge, least, most, granularity, where))
             if least > floor:
                 self.affected[example["id"]] = covered(example)
 
     def _hit(self, truth, one, example, hit):
-        cause, said, least, most, granularity, where = hit
+        cause, charge, least, most, granularity, where = hit
         self.found.append((example["id"], cause))
         # Held up all the same, it was not held up by what is usual.
-        error = max(least - truth.usual.get(cause, 0) - said.ns, said.ns - most, 0)
+        error = max(least - truth.usual.get(cause, 0) - charge.ns, charge.ns - most, 0)
         self.errors.append((error / max(granularity, ERROR * least), where))
         right = truth.right(one, cause, example["at_ns"] - example["latency_ns"], example["at_ns"],
-                            said.culprits)
+                            charge.culprits)
         if right is not None:
             self.culprits.append((right, where))
 
@@ -204,9 +204,9 @@ def sums(example):
 
 def covered(example):
     """Part of the deviation that has a cause."""
-    told = sum(part["ns"] for part in example["parts"]
-               if part["cause"] not in ("expected", "offset", "blind", "unexplained"))
-    return told / max(example["deviation_ns"], 1)
+    charged = sum(part["ns"] for part in example["parts"]
+                  if part["cause"] not in ("expected", "offset", "blind", "unexplained"))
+    return charged / max(example["deviation_ns"], 1)
 
 
 def score(truth, examples, granularity):
@@ -292,7 +292,7 @@ def refused(truth, examples, granularity, names, least):
                             swapped(examples, name, other), granularity, names, least)
         check.must_fail(f"too little of {name}", agrees, truth,
                         less(examples, name, 0.4), granularity, names, least)
-    named = any(told(example, name).culprits for example in examples
+    named = any(charge_of(example, name).culprits for example in examples
                 for name in names if name in NAMED)
     if named:
         check.must_fail("other culprits", agrees, truth, of_others(examples),

@@ -103,7 +103,7 @@ def environment(reason):
                 except Exception as e:  # a delay outside of hostlat can raise any kind of exception
                     process.end_all()
                     if left:
-                        print(f"again {name_of(case, args)}: {told(e)} (environment: {reason})",
+                        print(f"again {name_of(case, args)}: {describe(e)} (environment: {reason})",
                               flush=True)
                         continue
                     now = cpu_ticks()
@@ -111,7 +111,7 @@ def environment(reason):
                     if share < STOLEN or isinstance(e, (TypeError, KeyError, AttributeError)):
                         raise
                     raise Disturbed(f"the hypervisor gave {share:.0%} of the CPUs' time to others "
-                                    f"while it was tried; the last: {told(e)}") from e
+                                    f"while it was tried; the last: {describe(e)}") from e
         return tries
     return decorate
 
@@ -120,7 +120,7 @@ def environment(reason):
 busy = environment("a server, a client or hostlat may have no CPU for so long that it goes otherwise")
 
 
-def told(e):
+def describe(e):
     """One line; for exceptions that the test does not raise itself, with their place."""
     if isinstance(e, Unexpected):
         return str(e)
@@ -150,7 +150,7 @@ def run(cases):
             print(f"SKIP: {name}: {e}", flush=True)
         except Exception as e:
             failed += 1
-            print(f"FAIL  {name}: {told(e)}", flush=True)
+            print(f"FAIL  {name}: {describe(e)}", flush=True)
         finally:
             process.end_all()
     if skipped:     # tools/check counts cases by this line, where there is one

@@ -20,9 +20,9 @@ TIMES = ("sender-app", "send-buffer", "congestion", "receiver-window", "delayed-
 class Seen:
     """One scenario's truth, and what conns said."""
 
-    def __init__(self, truth, said, code, errors):
-        self.truth, self.said, self.code, self.errors = truth, said, code, errors
-        self.by_cookie = {each["cookie"]: each for each in said["connections"]}
+    def __init__(self, truth, document, code, errors):
+        self.truth, self.document, self.code, self.errors = truth, document, code, errors
+        self.by_cookie = {each["cookie"]: each for each in document["connections"]}
         self.ends = [each for each in truth["connections"] if each["role"] == "call"]
         self.peers = [each for each in truth["connections"] if each["role"] == "serve"]
 
@@ -45,18 +45,18 @@ class Seen:
     def problems(self, harmful=True):
         """Their classes, of this scenario's connections; `harmful` None: all."""
         ours = {str(each["cookie"]) for each in self.truth["connections"]}
-        return {each["class"] for each in self.said["problems"] if each["cookie"] in ours
+        return {each["class"] for each in self.document["problems"] if each["cookie"] in ours
                 and harmful in (None, each["harmful"])}
 
 
 def measuring(child):
     """It has begun; what it said before that."""
-    said = []
+    document = []
     for line in child.stderr:
         if "measuring" in line:
-            return "".join(said)
-        said.append(line)
-    raise check.Unexpected(f"it measures: {''.join(said)}")
+            return "".join(document)
+        document.append(line)
+    raise check.Unexpected(f"it measures: {''.join(document)}")
 
 
 @contextlib.contextmanager
@@ -66,7 +66,7 @@ def beside(options=(), namespaces=(), command=(HOSTLAT,), env=None):
     said on stderr: "warnings" before it began. It tells of connections of these namespaces, or of
     all. The command may be another user's.
     """
-    said = {}
+    document = {}
     if namespaces:
         options = [*options, "--filter", " or ".join(f"netns = {name}" for name in namespaces)]
     with tempfile.TemporaryDirectory() as folder:
@@ -74,29 +74,29 @@ def beside(options=(), namespaces=(), command=(HOSTLAT,), env=None):
         out = os.path.join(folder, "out.json")
         child = process.start([*command, "conns", "--json", "--output", out, *options],
                               stderr=subprocess.PIPE, text=True, env=env)
-        said["warnings"] = measuring(child)
-        yield said
+        document["warnings"] = measuring(child)
+        yield document
         child.send_signal(signal.SIGINT)
         _, errors = child.communicate(timeout=120)
         check.true(f"it ended with 0 or 3: {errors}", child.returncode in (0, 3))
-        said["code"], said["errors"] = child.returncode, errors
+        document["code"], document["errors"] = child.returncode, errors
         with open(out, encoding="utf-8") as f:
-            said["json"] = json.load(f)
+            document["json"] = json.load(f)
 
 
 def scenario(name, cc="cubic", rtt_ms=20, options=(), family=4, seed=1):
     """Beside it from before the first byte until after the last one."""
-    said = {}
+    document = {}
 
     @contextlib.contextmanager
     def observer(_):
         with beside(options) as it:
             yield
-        said.update(it)
+        document.update(it)
 
     try:
         truth = scenarios.run(name, cc, rtt_ms, seed, family, observer)
     except scenarios.Broken as e:
         raise check.Unexpected(f"the scenario: {e}") from e
     check.equal("what the scenario itself is not as it should be", truth["wrong"], [])
-    return Seen(truth, said["json"], said["code"], said["errors"])
+    return Seen(truth, document["json"], document["code"], document["errors"])

@@ -43,12 +43,12 @@ class Crowd:
             lines.append(line)
         raise check.Unexpected(f"crowd ended with {self.process.wait()}")
 
-    def tell(self, *words):
+    def command(self, *words):
         self.begin(*words)
         return self.end()
 
     def list(self):
-        return [Socket(*map(int, line.split())) for line in self.tell("list")]
+        return [Socket(*map(int, line.split())) for line in self.command("list")]
 
     def leave(self):
         self.process.stdin.close()
@@ -86,10 +86,10 @@ class Live:
 
     def _read(self):
         for line in self.process.stdout:
-            said = json.loads(line)
+            reply = json.loads(line)
             if self.hook:
-                self.hook(said)
-            self.intervals.append(said)
+                self.hook(reply)
+            self.intervals.append(reply)
 
     def stop(self):
         """The document; with lines, the last line."""

@@ -29,13 +29,13 @@ class Explain:
         with netns.inside(net.sender):
             self.process = process.start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                          text=True)
-        self.said = ""
+        self.log = ""
         for line in self.process.stderr:
-            self.said += line
+            self.log += line
             if "measuring" in line:
                 break
         else:
-            raise check.Unexpected(f"explain: exit {self.process.wait()}: {self.said}")
+            raise check.Unexpected(f"explain: exit {self.process.wait()}: {self.log}")
         self.load = self.loading()
         with open(f"/proc/{self.load}/comm", encoding="ascii") as f:
             check.equal("what others see of the load", f.read().strip(), "hostlat")
@@ -57,9 +57,9 @@ class Explain:
             out, err = self.process.communicate(timeout=LIMIT_S)
         except subprocess.TimeoutExpired as e:
             raise check.Unexpected(f"explain does not end: {self.running()}") from e
-        self.said += err
+        self.log += err
         self.code = self.process.returncode
-        check.true(f"exit code {self.code}: {self.said}", self.code in (0, 3))
+        check.true(f"exit code {self.code}: {self.log}", self.code in (0, 3))
         with open(self.path("result.json"), encoding="utf-8") as f:
             text = f.read()
         check.equal("what it prints is result.json", out, text)

@@ -44,8 +44,8 @@ def stores(connection, how):
             if not left:
                 line, pending = pending.split(b"\r\n", 1)
                 left = int(line.split()[4]) + 2
-            taken = min(left, len(pending))
-            pending, left = pending[taken:], left - taken
+            count = min(left, len(pending))
+            pending, left = pending[count:], left - count
             if left:
                 break
             connection.sendall(b"STORED\r\n")

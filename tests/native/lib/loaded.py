@@ -199,7 +199,7 @@ class Run:
             load.send_signal(signal.SIGINT)
             load.communicate(timeout=LIMIT_S)
             observer.end()
-        self.file, self.keep = observer.file, observer
+        self.file, self.live_observer = observer.file, observer
         check.equal("exit code of record", observer.code, 0)
         self.trace = trace.Trace(self.file, observer.code)
         check.equal("what was lost", sum(self.trace.lost.values()), 0)

@@ -110,7 +110,7 @@ class Server:
                       key=lambda call: call.before)
 
 
-def take(sock, size):
+def receive(sock, size):
     """Reads so many bytes."""
     data = b""
     while len(data) < size:

@@ -44,15 +44,15 @@ class Oracle:
     """Explains the messages of one recording independently of diagnose. `kept` is the cause that
     keeps a thread from an idle core for long."""
 
-    def __init__(self, t, kept="core-stall"):
+    def __init__(self, t, delay="core-stall"):
         self.t = t
-        self.kept = kept
+        self.delay = delay
         self.runs = collections.defaultdict(list)       # tid: its spans at depth 0, on any core
         self.calls = collections.defaultdict(list)      # tid: where its receiving calls begin
         self.nested = collections.defaultdict(list)     # core: interrupts and softirqs
         self.ends = collections.defaultdict(list)       # (core, end): calls and faults that went on
         for span in t.spans:
-            self._take(span)
+            self._add(span)
         for spans in self.runs.values():
             spans.sort(key=lambda span: span.begin)
         for core, found in self.nested.items():
@@ -64,18 +64,18 @@ class Oracle:
         self.reads = collections.defaultdict(list)      # tid: (time, message)
         for m in t.messages:
             self.reads[m.tid].append((m.pieces[-1].end, m))
-        for kept in (*self.calls.values(), *self.reads.values()):
-            kept.sort()
+        for delay in (*self.calls.values(), *self.reads.values()):
+            delay.sort()
         self.wakes = collections.defaultdict(list)
         for wake in t.wakes:
             self.wakes[trace.tid(wake.task)].append((wake.time, wake.waker))
-        for kept in self.wakes.values():
-            kept.sort()
+        for delay in self.wakes.values():
+            delay.sort()
 
         self.by = sorted(t.messages, key=latency_of)
         self.usual = self._reference()
 
-    def _take(self, span):
+    def _add(self, span):
         if span.type == "task" and not span.depth:
             self.runs[trace.tid(span.what)].append(span)
         elif span.type in ("hardirq", "softirq"):
@@ -117,13 +117,13 @@ class Oracle:
 
     def _runnable(self, parts, core, since, begin, end):
         """It wanted the core on which it then ran: since before what is asked for, or then."""
-        kept = idle = 0
+        delay = idle = 0
         spans = self.t.base[core]
         i = max(0, bisect.bisect_right(spans, since, key=lambda span: span.begin) - 1)
         while i < len(spans) and spans[i].begin < end:
             ns = max(0, min(spans[i].end, end) - max(spans[i].begin, begin))
             if spans[i].type == "idle":
-                kept += min(spans[i].end, end) - max(spans[i].begin, since)
+                delay += min(spans[i].end, end) - max(spans[i].begin, since)
             if spans[i].type == "task":
                 parts.add("cpu-wait", ns, spans[i].what)
             elif spans[i].type == "idle":
@@ -131,7 +131,7 @@ class Oracle:
             else:
                 parts.add("blind", ns)
             i += 1
-        parts.add(self.kept if kept > KEPT_NS else "idle-exit", idle)
+        parts.add(self.delay if delay > KEPT_NS else "idle-exit", idle)
 
     def _asleep(self, parts, before, begin, end, waker):
         """It slept; in what, the innermost call or fault says that it was cut in."""

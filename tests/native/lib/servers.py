@@ -37,7 +37,7 @@ KINDS = {
 }
 
 
-_taken = []     # a name per port, which this process has until it ends
+_reserved = []     # a name per port, which this process has until it ends
 
 
 def free_port(address="127.0.0.1"):
@@ -47,7 +47,7 @@ def free_port(address="127.0.0.1"):
             it.bind((address, port))
             name = socket.socket(socket.AF_UNIX)
             name.bind(f"\0hostlat-test-port-{port}")
-            _taken.append(name)
+            _reserved.append(name)
             return port
     raise check.Unexpected("no port is free")
 

@@ -85,7 +85,7 @@ class Client:
     def send(self, *requests):
         self.socket.sendall(b"".join(requests))
 
-    def take(self):
+    def read_replies(self):
         """All replies that one read completes."""
         data = self.socket.recv(1 << 20)
         self.ended = not data
@@ -100,7 +100,7 @@ class Client:
     def replies(self, n):
         got = []
         while len(got) < n:
-            got.extend(self.take())
+            got.extend(self.read_replies())
             check.true(f"{n} replies, not {len(got)}", not self.ended or len(got) == n)
         return got
 
@@ -110,6 +110,6 @@ def gather(clients, n):
     got, by = [], {c.socket: c for c in clients}
     while len(got) < n:
         for s in select.select(list(by), [], [], SECONDS)[0]:
-            got.extend(by[s].take())
+            got.extend(by[s].read_replies())
             check.true("no connection ended", not by[s].ended)
     return got

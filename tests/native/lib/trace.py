@@ -48,12 +48,12 @@ class Recording:
         command = [HOSTLAT, "record", "-o", self.file, *map(str, options)]
         self.process = process.start(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                      text=True)
-        said = ""
+        log = ""
         for line in self.process.stderr:
-            said += line
+            log += line
             if "measuring" in line:
                 return
-        raise check.Unexpected(f"{' '.join(command)}: exit {self.process.wait()}: {said}")
+        raise check.Unexpected(f"{' '.join(command)}: exit {self.process.wait()}: {log}")
 
     def end(self):
         """The file is whole."""

@@ -41,10 +41,10 @@ class Watch:
         self._measuring.wait(START_LIMIT_S)
         if not any("measuring" in line for line in self.stderr):
             self.process.kill()
-            said = "".join(self.stderr)
+            log = "".join(self.stderr)
             code = self.process.wait()
             raise check.Unexpected(
-                f"{' '.join(command)} did not begin to measure; exit {code}, it said: {said}"
+                f"{' '.join(command)} did not begin to measure; exit {code}, it said: {log}"
             )
 
     def _read_err(self):
@@ -117,17 +117,17 @@ class Result:
     def brief(self):
         """For a failure's message."""
         rows = self.document["stages"]
-        said = [f"{r['stage']}/{r['protocol']}/{r['origin']}={r['count']}" for r in rows]
-        said += [f"{name} {self.document[name]}" for name in ("excluded", "losses", "drops")]
-        return "; ".join(said)
+        log = [f"{r['stage']}/{r['protocol']}/{r['origin']}={r['count']}" for r in rows]
+        log += [f"{name} {self.document[name]}" for name in ("excluded", "losses", "drops")]
+        return "; ".join(log)
 
 
 def least_memory_kib():
     """(for one CPU, as the help says; for this machine) of --memory."""
-    said = subprocess.run([HOSTLAT, "watch", "--help"], capture_output=True, text=True,
-                          check=True).stdout
+    log = subprocess.run([HOSTLAT, "watch", "--help"], capture_output=True, text=True,
+                         check=True).stdout
     fixed, per_cpu = map(int, re.search(r"(\d+)K plus (\d+)K for each CPU",
-                                        " ".join(said.split())).groups())
+                                        " ".join(log.split())).groups())
     with open("/sys/devices/system/cpu/possible", encoding="ascii") as f:
         cpus = 1 + int(re.findall(r"\d+", f.read())[-1])
     return fixed + per_cpu, fixed + cpus * per_cpu
