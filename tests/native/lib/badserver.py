@@ -59,7 +59,7 @@ class Connection:
         self.server, self.peer, self.buffer = server, peer, b""
 
     def requests(self, most=1 << 30, end=b"\r\n"):
-        """How many have come by now, at least one; 0 at the end."""
+        """Waits for requests; returns how many have come by now, at least one, or 0 at the end."""
         while end not in self.buffer:
             data = self.peer.recv(65536)
             if not data:
@@ -103,7 +103,7 @@ def one_byte(_, c):
 
 
 def coalesce(n):
-    """Several replies in one write."""
+    """Returns a behavior: several replies in one write."""
     def behave(_, c):
         waiting = 0
         c.peer.settimeout(0.02)
@@ -126,7 +126,8 @@ def coalesce(n):
 
 
 def reset(after):
-    """Answers so many, then resets the connection with the next request unanswered."""
+    """Returns a behavior: answers so many requests, then resets the connection with the next one
+    unanswered."""
     def behave(_, c):
         for _ in range(after):
             if not c.requests(1):
@@ -141,7 +142,8 @@ def reset(after):
 
 
 def half_close(after):
-    """Answers so many, then sends no more, but reads on. The last reply and the end come as one."""
+    """Returns a behavior: answers so many requests, then sends no more, but reads on. The last
+    reply and the end come as one."""
     def behave(_, c):
         for i in range(after):
             if not c.requests(1):

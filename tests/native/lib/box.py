@@ -14,7 +14,7 @@ SETTINGS = {"tcp_reordering": "300", "tcp_recovery": "0", "tcp_early_retrans": "
 
 
 def wire(name):
-    """Frames of an interface of this namespace."""
+    """Returns a packet socket for the frames of an interface of this namespace."""
     it = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(frames.ETH_P_ALL))
     it.bind((name, frames.ETH_P_ALL))
     it.settimeout(0.05)
@@ -119,7 +119,8 @@ class Gate:
                     self.wires[target].send(frames.whole(frame) if frames.is_tcp(frame) else frame)
 
     def hold(self, direction, seconds):
-        """From when to when frames that came waited."""
+        """Holds frames of that direction back for so long; returns the times, in ns, at which the
+        hold began and ended."""
         with self.open[direction]:
             begin = time.monotonic_ns()
             time.sleep(seconds)

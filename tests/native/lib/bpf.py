@@ -40,7 +40,7 @@ def objects():
 
 
 def _held():
-    """Ids that some process has a descriptor of."""
+    """Returns the ids of objects for which some process has a descriptor."""
     held = {kind: set() for kind in KINDS}
     for path in glob.glob("/proc/[0-9]*/fdinfo/*"):
         try:
@@ -54,10 +54,8 @@ def _held():
 
 
 def left_behind(before, limit_s=60):
-    """
-    Objects that are new since `before` and held by nobody: other programs on this machine may come
-    and go. The kernel frees after a grace period, so wait for it.
-    """
+    """Returns the objects that are new since `before` and held by no process: other programs on
+    this machine may come and go. The kernel frees after a grace period, so this waits for it."""
     end = time.monotonic() + limit_s
     while True:
         held, now = _held(), objects()
@@ -71,10 +69,8 @@ def left_behind(before, limit_s=60):
 
 
 def receive_timestamps_on():
-    """
-    Whether the kernel stamps received packets. A datagram that arrived without a stamp gets the
-    time at which it is read, if the socket asks only then.
-    """
+    """Returns whether the kernel stamps received packets. A datagram that arrived without a stamp
+    gets the time at which it is read, if the socket asks only then."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.settimeout(5)
         s.bind(("127.0.0.1", 0))
@@ -89,7 +85,8 @@ def receive_timestamps_on():
 
 
 def nobody_else_stamps():
-    """Time servers and other measurements use receive timestamps too: then ours can't be told."""
+    """Returns whether no other program uses receive timestamps, as time servers do: then ours
+    cannot be recognized."""
     if timestamps_off(20):
         return True
     print("note: another program here wants receive timestamps; not checked", flush=True)
@@ -109,7 +106,7 @@ def timestamps_off(limit_s=5):
 # ---- the kernel's statistics of programs ----
 
 def _bpf(command, layout, *values):
-    """bpf() on an attribute of these fields; its result."""
+    """Calls bpf() with an attribute of these fields; returns its result."""
     attribute = ctypes.create_string_buffer(struct.pack(layout, *values), 160)
     result = ctypes.CDLL(None, use_errno=True).syscall(SYSCALL, command, attribute, 160)
     if result < 0:
@@ -128,7 +125,7 @@ def statistics():
 
 
 def _counts(fd):
-    """(nanoseconds, runs)"""
+    """Returns (nanoseconds, runs) of a program."""
     info = ctypes.create_string_buffer(256)
     _bpf(BPF_OBJ_GET_INFO_BY_FD, "IIQ", fd, len(info), ctypes.addressof(info))
     return struct.unpack_from("QQ", info, 192)

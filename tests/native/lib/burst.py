@@ -49,7 +49,7 @@ class Burst:
         self.sent += self.n
 
     def wait(self):
-        """Until its application, which sleeps meanwhile, has read the whole burst."""
+        """Waits until the application, which sleeps meanwhile, has read the whole burst."""
         self.come.release()
         check.true("a packet of the burst was lost", self.got.acquire(timeout=LIMIT_S))
         return self.messages

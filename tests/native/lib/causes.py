@@ -31,7 +31,8 @@ Charge = collections.namedtuple("Told", "ns culprits")
 
 
 def bursts(stretches):
-    """With what came between the stretches of one burst: the hog had the core, for all it says."""
+    """Returns the stretches of each burst as one, with the time between them: the hog had the core,
+    for all it knows."""
     out = []
     for begin, end in stretches:
         if out and begin - out[-1][1] < WITHIN_NS:
@@ -86,7 +87,8 @@ class Truth:
         return union(pair for times in self.sets[tid].values() for pair in times)
 
     def _behind(self, one, begin, end):
-        """(at least, at most, {(conn, seq)}): the time for which others were served before it."""
+        """Returns (at least, at most, {(conn, seq)}): the ns for which others were served before
+        it."""
         least, most, whom = [], [], set()
         for other in self.log.by_tid[one.tid]:
             if other is not one and other.read < end and other.done > begin:
@@ -119,7 +121,7 @@ class Truth:
         return found
 
     def right(self, one, cause, begin, end, culprits):
-        """Part of the time of those who are told as culprits for which that is true; None: n/a."""
+        """Returns the part of the named culprits' time for which the name is true; None: n/a."""
         def is_it(c):
             if cause == "head-of-line":
                 return self.ids.get(c["message"]) in whom
@@ -194,7 +196,7 @@ class Score:
 
 
 def sums(example):
-    """Every nanosecond is charged once."""
+    """Checks that every nanosecond is charged once."""
     check.equal(f"sum of the parts of message {example['id']}",
                 sum(part["ns"] for part in example["parts"]), example["latency_ns"])
     known = [part["ns"] for part in example["parts"] if part["cause"] == "expected"]
@@ -203,7 +205,7 @@ def sums(example):
 
 
 def covered(example):
-    """Part of the deviation that has a cause."""
+    """Returns the part of the deviation that has a cause."""
     charged = sum(part["ns"] for part in example["parts"]
                   if part["cause"] not in ("expected", "offset", "blind", "unexplained"))
     return charged / max(example["deviation_ns"], 1)
@@ -225,7 +227,8 @@ def ratio(part, rest):
 
 
 def agrees(truth, examples, granularity, causes, least):
-    """`causes`: those that were injected, of at least `least` messages."""
+    """Checks the score; `causes` are those that were injected, each into at least `least`
+    messages."""
     for example in examples:
         sums(example)
     s = score(truth, examples, granularity)
@@ -285,7 +288,7 @@ def less(examples, cause, share):
 
 
 def refused(truth, examples, granularity, names, least):
-    """Controls: none of these agrees."""
+    """Controls: checks that no wrong explanation agrees."""
     for name in names:
         for other in ("softirq", "lock" if name != "lock" else "stopped"):
             check.must_fail(f"{name} as {other}", agrees, truth,

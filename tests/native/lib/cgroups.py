@@ -39,7 +39,7 @@ def _make(parent, name):
 
 
 class Group:
-    """In the unified hierarchy; `name` is what a path of it says."""
+    """A control group in the unified hierarchy; `name` is the last part of its path."""
 
     def __init__(self, name, above=None):
         if not UNIFIED:
@@ -48,7 +48,7 @@ class Group:
         self.name = self.folder[len(UNIFIED):]
 
     def prefix(self):
-        """Words before a command that make it begin in this group."""
+        """Returns the words before a command that make it begin in this group."""
         return ["sh", "-c", f'echo $$ > {self.folder}/cgroup.procs; exec "$@"', "sh"]
 
 

@@ -31,7 +31,7 @@ def equal(what, seen, expected):
 
 
 def between(what, seen, low, high):
-    """Both ends included."""
+    """Fails unless low <= seen <= high."""
     if seen is None or not low <= seen <= high:
         raise Unexpected(f"{what}: expected {low}..{high}, seen {seen}")
 
@@ -59,7 +59,8 @@ class Disturbed(Unexpected):
 
 
 def cpu_ticks():
-    """(stolen by the hypervisor, all), of all CPUs since the start of the machine."""
+    """Returns the clock ticks of all CPUs since the machine started: (stolen by the hypervisor,
+    all)."""
     with open("/proc/stat", encoding="ascii") as f:
         ticks = [int(word) for word in f.readline().split()[1:9]]
     return ticks[7], sum(ticks)
@@ -71,7 +72,8 @@ def missed_before():
 
 
 def unseen():
-    """Packets since this case began that the control proves no tracepoint program has seen."""
+    """Returns the packets since this case began that the control proves no tracepoint program has
+    seen."""
     return control.counts.missed() - _missed_before
 
 

@@ -43,20 +43,20 @@ class Seen:
         return (times[name] or 0) / max(1, sum(times[each] or 0 for each in TIMES))
 
     def problems(self, harmful=True):
-        """Their classes, of this scenario's connections; `harmful` None: all."""
+        """Returns the problem classes of this scenario's connections; `harmful` None: all."""
         ours = {str(each["cookie"]) for each in self.truth["connections"]}
         return {each["class"] for each in self.document["problems"] if each["cookie"] in ours
                 and harmful in (None, each["harmful"])}
 
 
 def measuring(child):
-    """It has begun; what it said before that."""
-    document = []
+    """Waits until `conns` measures; returns its messages so far."""
+    lines = []
     for line in child.stderr:
         if "measuring" in line:
-            return "".join(document)
-        document.append(line)
-    raise check.Unexpected(f"it measures: {''.join(document)}")
+            return "".join(lines)
+        lines.append(line)
+    raise check.Unexpected(f"it measures: {''.join(lines)}")
 
 
 @contextlib.contextmanager
@@ -85,7 +85,7 @@ def beside(options=(), namespaces=(), command=(HOSTLAT,), env=None):
 
 
 def scenario(name, cc="cubic", rtt_ms=20, options=(), family=4, seed=1):
-    """Beside it from before the first byte until after the last one."""
+    """Runs `conns` beside a scenario, from before the first byte until after the last one."""
     document = {}
 
     @contextlib.contextmanager

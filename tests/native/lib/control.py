@@ -22,7 +22,7 @@ class Control:
         self.process, self.cookies, self.gone = None, {}, 0
 
     def start(self):
-        """Guests and programs that run a test by hand have no control: nothing is excused."""
+        """Starts the control. Guests and programs run by hand have none: nothing is excused."""
         if self.process or not PROGRAM:
             return
         pipe = subprocess.PIPE
@@ -53,12 +53,13 @@ class Control:
         return sum(max(0, n - own.get(str(self.cookies[name][0]), 0)) for name, n in kernel.items())
 
     def missed(self):
-        """Packets that the kernel counted and the control did not, since the test began."""
+        """Returns the packets that the kernel counted and the control did not, since the test
+        began."""
         return self.gone + self.missed_in(list(self.cookies)) if self.process else 0
 
 
 def received(name, inside):
-    """IP packets that this namespace has received, by the kernel's count."""
+    """Returns the IP packets that this namespace has received, by the kernel's count."""
     total = 0
     with inside(name):
         with open("/proc/thread-self/net/snmp", encoding="ascii") as f:

@@ -56,7 +56,7 @@ class Crowd:
 
 
 def crowds(namespace, connections):
-    """As many processes as it needs; all are open when this returns."""
+    """Starts as many processes as it needs and returns them; all connections are open then."""
     counts = [PER_PROCESS] * (connections // PER_PROCESS)
     if connections % PER_PROCESS:
         counts.append(connections % PER_PROCESS)

@@ -21,7 +21,7 @@ Sample = collections.namedtuple("Sample", "intended sent handed received done po
 
 
 class Explain:
-    """In the sender's namespace of `net`; its load begins within about a second."""
+    """Runs explain in the sender's namespace of `net`; its load begins within about a second."""
 
     def __init__(self, net, url, *options):
         self.folder = tempfile.TemporaryDirectory()

@@ -15,7 +15,8 @@ def checksum(data):
 
 
 def whole(frame):
-    """With TCP's checksum, which loopback leaves to a card that it hasn't got."""
+    """Returns the frame with TCP's checksum, which loopback leaves to a card that it does not
+    have."""
     ip, tcp = frame[ETHERNET:ETHERNET + 20], bytearray(frame[ETHERNET + 20:])
     tcp[16:18] = b"\0\0"
     pseudo = ip[12:20] + struct.pack("!BBH", 0, ip[9], len(tcp))
@@ -28,7 +29,7 @@ def is_tcp(frame):
 
 
 def payload(frame):
-    """(sequence number, bytes) of a TCP frame without IP options."""
+    """Returns (sequence number, bytes) of a TCP frame without IP options."""
     length, = struct.unpack("!H", frame[ETHERNET + 2:ETHERNET + 4])
     tcp = frame[ETHERNET + 20:ETHERNET + length]
     return struct.unpack("!I", tcp[4:8])[0], tcp[tcp[12] >> 4 << 2:]

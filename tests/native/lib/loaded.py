@@ -31,7 +31,8 @@ def samples(path):
 
 
 class Requests:
-    """Each message is a request of the load's: of its connection, and between its two ends."""
+    """The load's requests, joined to messages by their connection and between the message's two
+    ends."""
 
     def __init__(self, t, sent):
         self.sent = sent
@@ -55,7 +56,7 @@ class Requests:
         return self.read.get((tid, ns))
 
     def served(self, tid, begin, end):
-        """Numbers of those that the thread may have served between."""
+        """Returns the numbers of requests that the thread may have served between these times."""
         reads = self.reads[tid]
         i = bisect.bisect_right(reads, (begin, 0))
         return {number for at, number in reads[max(i - 1, 0):] if at < end}
@@ -94,7 +95,7 @@ class Truth:
             max(sum(c["ns"] for c in culprits), 1)
 
     def delayed(self, floor_ns):
-        """Requests of the load that surely waited for so long, whatever a recording says."""
+        """Returns the load's requests that surely waited for so long, whatever a recording says."""
         return [one for one in self.log.sent
                 if length(clip(self.held_up, one.sent, one.done)) > floor_ns]
 
@@ -102,7 +103,8 @@ class Truth:
 # ---- who does it ----
 
 def stopped(pid, stop_s):
-    """((surely, at most)) of one stop."""
+    """Stops a process for so long; returns the intervals, in ns, for which it was stopped surely
+    and at most."""
     before = time.monotonic_ns()
     os.kill(pid, signal.SIGSTOP)
     begin = time.monotonic_ns()

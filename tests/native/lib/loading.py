@@ -40,7 +40,7 @@ class Load:
 
 
 def load(*args, during=lambda run: None, **options):
-    """`during` gets the process once it runs."""
+    """Runs load and returns its result; `during` gets the process once it runs."""
     run = Load(*args, **options)
     during(run.process)
     return run.result()
@@ -96,7 +96,7 @@ def synthetic(it):
 
 @contextlib.contextmanager
 def answered(behave, scheme):
-    """By a server in Python that behaves like that; its URL."""
+    """Runs a Python server of that behavior; yields its URL."""
     it = badserver.Server(behave)
     try:
         yield f"{scheme}://127.0.0.1:{it.port}"

@@ -81,7 +81,7 @@ class Server:
         return s
 
     def _is_stopped(self):
-        """All of its threads are."""
+        """Returns whether all threads of the process are stopped."""
         folder = f"/proc/{self.process.pid}/task"
         for tid in os.listdir(folder):
             with open(f"{folder}/{tid}/stat", encoding="ascii") as f:

@@ -52,7 +52,7 @@ class Hog:
         self.name = name
 
     def finish(self):
-        """[(begin, end)] of the stretches for which it had the CPU."""
+        """Returns the stretches for which it had the CPU: [(begin, end)], in ns."""
         self.process.terminate()
         out, _ = self.process.communicate(timeout=LIMIT_S)
         return [tuple(map(int, line.split())) for line in out.splitlines()]

@@ -27,14 +27,14 @@ def _remove_all():
 
 
 def _leave(number, _):
-    """On the first signal; another one must not stop the cleaning up."""
+    """Cleans up on the first signal; another one must not stop the cleaning."""
     for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
     sys.exit(128 + number)
 
 
 def make():
-    """Its name. It is gone after remove(), or at the latest when this process ends."""
+    """Makes a namespace; returns its name. It is gone after remove(), or when this process ends."""
     if os.geteuid() != 0:
         check.skip("making network namespaces needs root")
     if not _made:
@@ -63,7 +63,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @contextlib.contextmanager
 def inside(name):
-    """This thread is in that namespace; what sockets it makes stay there."""
+    """Moves this thread into that namespace; sockets made there stay in it."""
     with open("/proc/thread-self/ns/net", "rb") as home, open(f"/run/netns/{name}", "rb") as there:
         if _libc.setns(there.fileno(), CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), f"can't enter {name}")
@@ -135,7 +135,7 @@ class Star:
 
 
 def every():
-    """(net, family) for loopback and veth, v4 and v6."""
+    """Yields (net, family) for loopback and veth, v4 and v6."""
     return [(net, family) for net in (loopback(), veth()) for family in (4, 6)]
 
 

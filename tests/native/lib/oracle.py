@@ -88,7 +88,8 @@ class Oracle:
         return trace.tid(at.what) if at else 0
 
     def _windows(self, tid, begin, end, own):
-        """[(begin, end, message)]: what the thread serves between two times."""
+        """Returns [(begin, end, message)]: the messages that the thread serves between two
+        times."""
         reads, calls = self.reads[tid], self.calls[tid]
         first = bisect.bisect_left(reads, begin, key=lambda read: read[0])
         out = []
@@ -102,7 +103,7 @@ class Oracle:
         return out
 
     def _running(self, parts, span, begin, end, windows):
-        """It had the core."""
+        """Charges a time in which the thread had the core."""
         left = [(begin, end)]
         nested = self.nested.get(span.core, {})
         for kind, cause in (("hardirq", "interrupt"), ("softirq", "softirq")):
@@ -116,7 +117,7 @@ class Oracle:
         parts.add("application", length(left))
 
     def _runnable(self, parts, core, since, begin, end):
-        """It wanted the core on which it then ran: since before what is asked for, or then."""
+        """Charges a time in which the thread waited for the core on which it then ran."""
         delay = idle = 0
         spans = self.t.base[core]
         i = max(0, bisect.bisect_right(spans, since, key=lambda span: span.begin) - 1)
@@ -134,7 +135,8 @@ class Oracle:
         parts.add(self.delay if delay > KEPT_NS else "idle-exit", idle)
 
     def _asleep(self, parts, before, begin, end, waker):
-        """It slept; in what, the innermost call or fault says that it was cut in."""
+        """Charges a time in which the thread slept: the innermost call or fault that was cut says
+        where."""
         inside = [span for span in self.ends[before.core, before.end]
                   if span.type in ("syscall", "fault")]
         inner = max(inside, key=lambda span: span.depth, default=None)
@@ -146,7 +148,7 @@ class Oracle:
             parts.add("other", end - begin)
 
     def _away(self, parts, before, after, begin, end):
-        """Between two of its spans."""
+        """Charges the time between two spans of the thread."""
         wakes = self.wakes[trace.tid(after.what)]
         i = bisect.bisect_right(wakes, after.begin, key=lambda wake: wake[0]) - 1
         woken, waker = wakes[i] if i >= 0 else (0, None)

@@ -7,7 +7,8 @@ _started = []
 
 
 def start(args, stays=False, **options):
-    """As subprocess.Popen(). It ends with the test case, or with the test program if it stays."""
+    """Starts a process as subprocess.Popen() does. It ends with the test case, or with the test
+    program if it stays."""
     command = ["setpriv", "--pdeathsig", "KILL", *map(str, args)]
     process = subprocess.Popen(command, **options)
     if not stays:
@@ -16,7 +17,7 @@ def start(args, stays=False, **options):
 
 
 def await_ready(process, number, limit_s=30):
-    """Until it has blocked that signal: before, one is its end, as it is any program's."""
+    """Waits until the process has blocked that signal: before, the signal would end it."""
     end = time.monotonic() + limit_s
     while time.monotonic() < end:
         with open(f"/proc/{process.pid}/status", encoding="ascii") as f:

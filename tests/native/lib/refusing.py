@@ -42,7 +42,7 @@ def _lines(command):
 
 
 def asked(*command):
-    """All that could be refused of this command, as terms of refuse.c, sorted."""
+    """Returns everything that could be refused of this command, as terms of refuse.c, sorted."""
     terms = set()
     for first, *hook in _lines(command):
         name = re.fullmatch("program=(.*)", first)
@@ -77,10 +77,8 @@ def needed_to_record(command):
 
 
 def some(terms, most, seed, always=()):
-    """
-    All of them at full length, else so many that chance picks, and those of `always` that are asked
-    for; pairs besides, at full length. In a guest there are no pairs, and at first programs only.
-    """
+    """Returns all terms at full length, else a random choice, and those of `always` that are asked
+    for; also pairs, at full length. In a guest there are no pairs, and at first programs only."""
     chance = random.Random(seed)
     if GUEST and not check.LONG:
         terms = [term for term in terms if term.startswith("program=")]
@@ -130,7 +128,7 @@ RULE = "|---|---|---|\n"
 
 
 def _write(path, command, refused, figure):
-    """Rows are kept in order; those of an earlier run give way. A guest leaves the head alone."""
+    """Writes rows in order, in place of those of an earlier run. A guest leaves the head alone."""
     rows, head = {}, HEAD
     try:
         with open(path, encoding="utf-8") as f:

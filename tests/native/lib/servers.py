@@ -41,7 +41,7 @@ _reserved = []     # a name per port, which this process has until it ends
 
 
 def free_port(address="127.0.0.1"):
-    """Nobody is given one of these by the kernel, and no other test that runs now takes it."""
+    """Returns a port that the kernel gives to no process, and that no other running test takes."""
     for port in random.sample(range(20000, 32000), 1000):
         with contextlib.suppress(OSError), socket.socket() as it:
             it.bind((address, port))

@@ -86,7 +86,7 @@ class Client:
         self.socket.sendall(b"".join(requests))
 
     def read_replies(self):
-        """All replies that one read completes."""
+        """Returns all replies that one read completes."""
         data = self.socket.recv(1 << 20)
         self.ended = not data
         self.rest += data
@@ -106,7 +106,7 @@ class Client:
 
 
 def gather(clients, n):
-    """`n` replies of any of them."""
+    """Returns at least `n` replies, of any of the clients."""
     got, by = [], {c.socket: c for c in clients}
     while len(got) < n:
         for s in select.select(list(by), [], [], SECONDS)[0]:

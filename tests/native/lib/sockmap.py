@@ -50,7 +50,7 @@ class Sockmap:
         self._verdict(_insn(0xb7, 0, 0, 1))
 
     def redirects(self, other):
-        """Into the receive queue of the socket in `other`."""
+        """Redirects a socket's data into the receive queue of the socket in `other`."""
         self._verdict(_insn(0x18, 2 | 1 << 4, 0, other.fd) + _insn(0, 0, 0, 0) +
                       _insn(0xb7, 3, 0, 0) + _insn(0xb7, 4, 0, INGRESS) +
                       _insn(0x85, 0, 0, REDIRECT_MAP))

@@ -34,7 +34,7 @@ class Traffic:
         self.filter = "--port", self.port, *self.where
 
     def finish(self):
-        """Lets it run to its end."""
+        """Lets the traffic run to its end."""
         out, _ = self.process.communicate("\n")
         check.equal("exit code of the traffic program", self.process.returncode, 0)
         return json.loads(out)
@@ -56,7 +56,7 @@ class Delay:
 
 
 def outweigh_others():
-    """Where sessions share a CPU by session, this test's gets more of it than the others."""
+    """Gives this test more of a CPU than others, where sessions share a CPU by session."""
     try:
         if os.getsid(0) != os.getpid():
             os.setsid()

@@ -106,7 +106,8 @@ class Result:
         return total(self.document["losses"], reason, **where)
 
     def sound(self):
-        """Nothing was lost, and the program says so; but what the control missed at its hook."""
+        """Checks that nothing was lost but what the control missed, and that the exit code
+        agrees."""
         if self.document["losses"] and check.unseen():
             check.between("losses beside those that the control missed", self.lost(), 1,
                           len(self.document["bindings"]) * check.unseen())
@@ -115,7 +116,7 @@ class Result:
         check.equal(f"exit code (reasons: {self.document.get('reasons')})", self.code, 0)
 
     def brief(self):
-        """For a failure's message."""
+        """Returns the counts in one line, for a failure's message."""
         rows = self.document["stages"]
         log = [f"{r['stage']}/{r['protocol']}/{r['origin']}={r['count']}" for r in rows]
         log += [f"{name} {self.document[name]}" for name in ("excluded", "losses", "drops")]
@@ -123,7 +124,7 @@ class Result:
 
 
 def least_memory_kib():
-    """(for one CPU, as the help says; for this machine) of --memory."""
+    """Returns the least --memory in KiB: (for one CPU, as the help says; for this machine)."""
     log = subprocess.run([HOSTLAT, "watch", "--help"], capture_output=True, text=True,
                          check=True).stdout
     fixed, per_cpu = map(int, re.search(r"(\d+)K plus (\d+)K for each CPU",
@@ -154,7 +155,8 @@ def quantile(dist, q):
 
 
 def around(net, family, protocol, watch_options=(), **traffic_options):
-    """Watches one run of the traffic program by its port: (result, what the applications saw)."""
+    """Watches one run of the traffic program by its port; returns (result, what the applications
+    saw)."""
     from lib.traffic import Traffic
     traffic = Traffic(net, family, protocol, **traffic_options)
     watch = Watch(*traffic.filter, *watch_options)
