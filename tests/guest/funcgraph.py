@@ -46,7 +46,7 @@ def recorded(net, family, *options, count=N):
     t = observer.stop()
     losses = [(row["reason"], row["count"]) for what in ("losses", "excluded")
               for row in t.document[what] if row["count"]]
-    check.equal(f"messages ({losses} told)", len(t.messages), own["received"])
+    check.equal(f"messages ({losses} reported)", len(t.messages), own["received"])
     return t
 
 
@@ -176,7 +176,7 @@ def copies_charged(d):
     check.true(f"copying is {copied} of {found} ns: {d.document['functions'][:5]}",
                copied >= max(found / 2, COPY_NS * N / EVERY))
     most = max(row["messages"] for row in rows)
-    check.between("messages in which that is told", most, 0.6 * N / EVERY, N / EVERY)
+    check.between("messages in which that is reported", most, 0.6 * N / EVERY, N / EVERY)
     # More than the causes' sum: other functions may have taken less time than usual.
     check.true(f"not more than there was: {found} of {whole} ns", found <= whole)
     return f"{rows[0]['path']}: {copied} of {found} ns, {rows[0]['messages']} messages"
@@ -201,7 +201,7 @@ def overrun(net, family):
     observer.process.send_signal(signal.SIGCONT)
     time.sleep(0.2)
     t = observer.stop()
-    check.true(f"losses are told: {t.lost}", t.lost)
+    check.true(f"losses are reported: {t.lost}", t.lost)
     check.equal("exit code", t.code, 3)
     unrecorded = [span for span in t.spans if span.type == "blind"]
     check.true("something is blind", unrecorded)

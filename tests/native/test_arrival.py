@@ -327,7 +327,7 @@ def all_polls():
     check.true(f"a group of reader0 in {names}",
                any(str(name).startswith("reader0") for name in names))
     check.true(f"a backlog's polls, of no interface, in {names}", None in names)
-    check.equal("queues of veth, which tells none", {group.get("rxq") for group in groups}, {None})
+    check.equal("queues of veth, which reports none", {group.get("rxq") for group in groups}, {None})
     passed = device(result)["passed"]
     mine = sum(row["count"] for row in result.document["before_link"] if row["part"] == "gro"
                and str(row["group"].get("ifindex")).startswith("reader0"))
@@ -421,7 +421,7 @@ def refused():
         done = subprocess.run([watch.HOSTLAT, "watch", "--stages", "poll", "--count", "1",
                                *options], check=False, capture_output=True, text=True)
         check.equal(f"exit code with {options}", done.returncode, 1)
-        check.true(f"what it says of {options}: {done.stderr}", "irq and poll" in done.stderr)
+        check.true(f"its message about {options}: {done.stderr}", "irq and poll" in done.stderr)
 
 
 @check.environment("how many packets a poll finds depends on when both ends have a CPU")

@@ -74,7 +74,7 @@ def refused(backend, reason, code):
     done = subprocess.run([watch.HOSTLAT, "watch", "--backend", backend, "-c", "1"], text=True,
                           capture_output=True, timeout=120, check=False)
     check.equal("exit code", done.returncode, code)
-    check.true(f"it says why: {done.stdout} {done.stderr}", reason in done.stdout + done.stderr)
+    check.true(f"it gives the reason: {done.stdout} {done.stderr}", reason in done.stdout + done.stderr)
 
 
 @check.environment(DISTURBED)

@@ -209,7 +209,7 @@ def behind_ns(net, per_event):
     d = diagnose.Diagnosis(run.file, EXAMPLES)
     found = [causes.charge_of(example, "head-of-line").ns for example in d.examples
              if run.truth.ids.get(example["id"], (0, 0))[0] == 1]
-    check.true(f"of those behind are told: {len(found)}", len(found) >= 3)
+    check.true(f"of those behind are reported: {len(found)}", len(found) >= 3)
     return sorted(found)[len(found) // 2]
 
 

@@ -113,13 +113,13 @@ def churn():
     pair = Pair(middle, ROUNDS)    # so that what is made once is made
     pair.exchange()
     pair.remove()
-    check.equal("the first pair, whose namespace is kept", gone(middle), "")
+    check.equal("the first pair, whose namespace is held", gone(middle), "")
     start, memory = held(pid), memory_kb(pid)
     for i in range(ROUNDS):
         pair = Pair(middle, i)
         pair.exchange()
         pair.remove()
-    check.equal("veth pairs whose namespace is kept", gone(middle), "")
+    check.equal("veth pairs whose namespace is held", gone(middle), "")
     check.equal("descriptors, and links among them", held(pid), start)
     check.between("growth of its memory, kB", memory_kb(pid) - memory, -100_000, 20_000)
     results = observer.stop()

@@ -65,7 +65,7 @@ def delayed_acks(name, harmful, rtt_ms):
     held = seen.sender()["events"]["delayed_acks_harmful"]
     if harmful:
         check.between("for which data was held", held, truth["b"] - 2, truth["b"] + 1)
-        check.true("told", {"delayed-ack", "nagle"} <= seen.problems())
+        check.true("reported", {"delayed-ack", "nagle"} <= seen.problems())
     else:
         check.equal("for which data was held", held, 0)
         check.equal("harmful", {"delayed-ack", "nagle"} & seen.problems(), set())
@@ -78,7 +78,7 @@ def a_timer_is_found(name, rtt_ms):
     seen = conns.scenario(name, "cubic", rtt_ms, OPTIONS)
     truth, events = seen.truth["notes"]["harmful"], seen.sender()["events"]
     check.between("for which data was held", events["delayed_acks_harmful"], truth - 2, truth + 1)
-    check.true("told", {"delayed-ack", "nagle"} <= seen.problems())
+    check.true("reported", {"delayed-ack", "nagle"} <= seen.problems())
     return f"{events['delayed_acks_harmful']} of {truth}"
 
 

@@ -198,7 +198,7 @@ def nginx_slow_reader():
     server.without("receiver-window", "zero-window")
     check.equal("why the window is small",
                 server.problem("receiver-window")["evidence"]["limit"], "receiver-not-reading")
-    check.true(f"the reader is told of: {reader}", "receiver-not-reading" in reader.problems())
+    check.true(f"the reader is reported: {reader}", "receiver-not-reading" in reader.problems())
     return f"{share:.1%} of {used:.1%}"
 
 
@@ -287,7 +287,7 @@ def redis_two_writes(nodelay):
     check.between(f"slow turns of {len(took)}", slow, 15, len(took))
     check.between("for which data was held", client.row["events"]["delayed_acks_harmful"],
                   slow - 2, slow + 1)
-    check.true(f"told: {client}", {"delayed-ack", "nagle"} <= client.problems())
+    check.true(f"reported: {client}", {"delayed-ack", "nagle"} <= client.problems())
     held_s = sum(seconds - 0.02 for seconds in took if seconds > 0.02 + 0.025)
     client.shares("delayed-ack", 0.6 * held_s / RUN_S)    # it is told from when it is overdue
     check.equal("of redis's end", server.problem("delayed-ack", "ours")["harmful"], True)

@@ -178,7 +178,7 @@ def holds(connections, hz, budget, high):
     check.must_fail("an own part that is a fifth less", near_truth, user * 0.75, programs)
     check.must_fail("programs that cost half", near_truth, user, programs / 2)
     check.must_fail("programs that cost twice as much", near_truth, user, programs * 2)
-    check.true("they are told", len(document["connections"]) >= 2 * connections)
+    check.true("they are reported", len(document["connections"]) >= 2 * connections)
     return (f"at most {most:.2%} of {high:.0%}, {all_of_it:.2%} in truth; said by true: own "
             f"{user:.3f}, programs {programs:.2f}")
 
@@ -228,7 +228,7 @@ def not_all_that_come_are_followed(hz, budget, high):
     closed_ones = {it["cookie"] for it in document["connections"] if it["closed"]}
     check.equal("other losses", lost, {})
     check.true(f"{len(closed_ones & ended)} are followed", closed_ones & ended)
-    check.between("those that are told or counted", len(closed_ones & ended) + left_out, len(ended),
+    check.between("those that are reported or counted", len(closed_ones & ended) + left_out, len(ended),
                   len(ended) + hz / 10)     # there may be others on this host
     return (f"{left_out} of {len(ended)} are left out; at most {most:.2%} of {high:.1%}, "
             f"{all_of_it:.2%} in truth")

@@ -28,7 +28,7 @@ MISSING = {"BPF programs, inet_diag is asked instead", "calls", "single round tr
 
 def unknown_is_unknown(document, it):
     """And each connection's times are its time."""
-    check.true("it says what it doesn't measure", MISSING <= {each["name"] for each in document["missing"]})
+    check.true("it names what it does not measure", MISSING <= {each["name"] for each in document["missing"]})
     check.equal("events", {key: it["events"][key] for key in UNKNOWN}, dict.fromkeys(UNKNOWN))
     check.equal("calls", it["calls"], None)
     for name in "samples", "min_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns", "buckets":
@@ -150,7 +150,7 @@ def without_privilege():
                 fill(a, 1.5)
             a.close()
             b.close()
-    check.true(f"it says why: {document['warnings']}", "Operation not permitted" in document["warnings"]
+    check.true(f"it gives the reason: {document['warnings']}", "Operation not permitted" in document["warnings"]
                and "inet_diag" in document["warnings"])
     check.equal("once", document["warnings"].count("\n"), 1)
     check.true("and what of other namespaces", "connections of other network namespaces" in

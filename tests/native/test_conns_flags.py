@@ -75,7 +75,7 @@ def without_a_way_back(refused):
     else:
         check.true(f"round trips are known: {why}", "round trips" not in why)
         check.between("its round trips", ours[0]["rtt"]["samples"], N // 2, 1 << 20)
-    check.equal("round trips that a flag of hostlat's tells of", after, 0)
+    check.equal("round trips that a flag of hostlat's reports", after, 0)
     return f"{after} of {N} exchanges"
 
 
@@ -140,7 +140,7 @@ def killed():
         check.true("the other process has ended, too", not os.path.exists(f"/proc/{restorer}"))
         after = gained(other, pair)
         other.end()
-    check.between("round trips that hostlat's flag tells of", during, N // 2, 1 << 20)
+    check.between("round trips that hostlat's flag reports", during, N // 2, 1 << 20)
     check.equal("... after it was killed", after, 0)
     return f"{during}, {after} of {N} exchanges"
 
@@ -158,7 +158,7 @@ def in_a_namespace_that_came_later():
         other = Other(listener.getsockname()[1])
         after = gained(other, pair)
         other.end()
-    check.equal("round trips that a flag of hostlat's tells of", after, 0)
+    check.equal("round trips that a flag of hostlat's reports", after, 0)
 
 
 def capabilities(pid):

@@ -24,7 +24,7 @@ def volume(text):
     """Bytes of the recording, and its records of connections; those that were told."""
     it = re.search(r"recorded ([0-9.e+-]+) MB: ([0-9.e+-]+) GB a day at this rate"
                    r"(?:, (\d+) records of (\d+))?", text)
-    check.true(f"the volume is told: {text!r}", it)
+    check.true(f"the volume is reported: {text!r}", it)
     return float(it[1]) * 1e6, *(int(n) if n else None for n in (it[3], it[4]))
 
 
@@ -53,7 +53,7 @@ def totals_stay(name, problem, *options):
                          if each["cookie"] == str(end["cookie"])],
                         [seen.of(end)["problem_intervals"]])
         size, written, reported = volume(seen.errors)
-        check.between("bytes that are told of", size, os.path.getsize(path) * 0.99,
+        check.between("bytes that are reported", size, os.path.getsize(path) * 0.99,
                       os.path.getsize(path) * 1.01)
     check.true(f"problems {seen.problems()}", problem is None or problem in seen.problems())
     if options:

@@ -44,7 +44,7 @@ def all_of_it(it, socket, fin):
 
 def same(by_cookie, sockets, closed):
     """Checks that exactly these connections are reported, and each one with all its traffic."""
-    check.equal("sockets that are not told of", {s.cookie for s in sockets} - set(by_cookie), set())
+    check.equal("sockets that are not reported", {s.cookie for s in sockets} - set(by_cookie), set())
     for socket in sockets:
         it = by_cookie[socket.cookie]
         check.equal(f"socket {socket.cookie} is closed", it["closed"], closed)
@@ -76,7 +76,7 @@ def many_with_others_that_come_and_go():
     same(by_cookie, sockets, False)
     same(by_cookie, leaving.list(), True)
     same(by_cookie, [*churn.list(), *early], True)
-    check.equal("sockets that were open when it began and are not told of",
+    check.equal("sockets that were open when it began and are not reported",
                 {s.cookie for s in through} - set(by_cookie), set())
     others = set(by_cookie) - {s.cookie for s in (*sockets, *leaving.list(), *churn.list(), *early,
                                                   *through, *before)}
@@ -84,7 +84,7 @@ def many_with_others_that_come_and_go():
     nothing_is_lost(document)
     check.equal("connections whose calls are left out",
                 sum(each.get("followed_one_in", 1) > 1 for each in by_cookie.values()), 0)
-    check.equal("connections of which all is told",
+    check.equal("connections that are reported completely",
                 sum("calls" in each for each in document["connections"]),
                 min(FULL, len(document["connections"])))
     check.equal("exit code", live.process.returncode, 0)
@@ -126,7 +126,7 @@ def the_check_can_fail():
                     {1: {**document, "bytes": {"sent": 11, "received": 10}}}, [one], True)
     check.must_fail("unknown calls", same, {1: {**document, "calls": None}}, [one], True)
     twice = [{"cookie": "1", "netns": "n"}, {"cookie": "1", "netns": "n"}]
-    check.must_fail("one that is told twice", reported, {"connections": twice}, "n")
+    check.must_fail("one that is reported twice", reported, {"connections": twice}, "n")
 
 
 if os.geteuid() != 0:

@@ -38,7 +38,7 @@ def a_proxy_starves_one_while_another_waits(cc, rtt_ms):
     seen = conns.scenario("pipeline-proxy", cc, rtt_ms, SHORT)
     asked, given = [str(each["cookie"]) for each in seen.ends]
     found = having(seen, "pipeline-proxy")
-    check.equal("connections that are told of", set(found), {asked})
+    check.equal("connections that are reported", set(found), {asked})
     check.equal("who starves", found[asked]["starved_cookie"], given)
     return f"rho {found[asked]['rho']:.2f} over {found[asked]['intervals']} intervals"
 
@@ -48,7 +48,7 @@ def losses_of_a_pool_are_found_by_timers(cc, rtt_ms):
     """Answers that are sent again for nothing, by the other ends' probes, are none."""
     seen = conns.scenario("spread-writes", cc, rtt_ms, ALL)
     found = having(seen, "spread-writes")
-    check.equal("connections that are told of", set(found), cookies(seen, "call"))
+    check.equal("connections that are reported", set(found), cookies(seen, "call"))
     truth, evidence = seen.truth["events"], next(iter(found.values()))
     check.equal("probes", evidence["tlp"], truth["loss_probes"]["a"])
     check.equal("timeouts", evidence["rto"], truth["timeouts"]["a"])
@@ -60,7 +60,7 @@ def answers_of_many_meet(cc, rtt_ms):
     """Three or more workers lost packets within the same 20 ms: they are reported."""
     seen = conns.scenario("incast-35", cc, rtt_ms, ALL)
     found = having(seen, "incast", "sender")
-    check.equal("told of who sent little", set(found) - cookies(seen, "serve"), set())
+    check.equal("reported, but not serving", set(found) - cookies(seen, "serve"), set())
     lost = seen.truth["notes"]["connections_that_lost"]
     check.between(f"connections, of {lost} that lost packets", len(found), 3, lost)
     return f"{len(found)} of {lost}"

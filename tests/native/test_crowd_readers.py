@@ -55,7 +55,7 @@ def too_little(net):
     lost = result.lost("no-storage", stage="read", protocol="udp")
     check.between(f"lost for want of places ({result.brief()})", lost, 1, THREADS * MESSAGES // 2)
     check.equal("read and lost", result.count("read", "udp") + lost, THREADS * MESSAGES)
-    check.true("told that a waking had no place", result.lost("no-storage", stage="runnable") > 0)
+    check.true("a waking without a place is reported", result.lost("no-storage", stage="runnable") > 0)
     return f"{lost} of {THREADS * MESSAGES} lost"
 
 

@@ -204,8 +204,8 @@ def connections():
                 [yes(done.returncode in (0, PARTIAL))])
     missing = {row["name"] for row in json.loads(done.stdout)["missing"]}
     for name in ("losses", "delayed ACKs", "round trips"):
-        check.equal(f"conns tells of {name}", name not in missing, "no" not in states[name])
-    check.equal("conns tells of calls", "calls" not in missing,
+        check.equal(f"conns reports {name}", name not in missing, "no" not in states[name])
+    check.equal("conns reports calls", "calls" not in missing,
                 states["calls"].count("yes") >= 2)
 
 

@@ -448,7 +448,7 @@ def only_counted(net):
     check.equal(f"counted ({result.brief()})", result.excluded("no-departure", protocol="udp"), N)
     reasons = {b["stage"]: b for b in result.document["bindings"]
                if b["protocol"] == "udp" and b["direction"] == "egress"}
-    check.equal("stages that say why", sorted(reasons), ["driver", "qdisc", "segment", "sent"])
+    check.equal("stages that give a reason", sorted(reasons), ["driver", "qdisc", "segment", "sent"])
     check.equal("bound", {b["bound"] for b in reasons.values()}, {False})
     check.true("a reason", all(b["why"] for b in reasons.values()))
     check.equal("exit code", result.code, 3)

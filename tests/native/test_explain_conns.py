@@ -61,7 +61,7 @@ def held(it):
                   min(requests, client["delayed_acks"]) + 2)
     classes = {each["class"] for each in it.document["conns"]["problems"] if each["harmful"]}
     check.true(f"problems: {classes}", {"delayed-ack", "nagle"} <= classes)
-    check.true("it is said", any("nagle: " in line for line in it.document["findings"]))
+    check.true("it is reported", any("nagle: " in line for line in it.document["findings"]))
 
 
 def not_held(it):
@@ -158,7 +158,7 @@ def without(it, why):
     check.equal("why", it.document["limits"]["why"], why)
     check.equal("ends", it.document["limits"]["ends"], None)
     check.true("there is no document", "conns" not in it.document)
-    check.true("it is said", any("Limits of the connections: n/a" in line for line in it.document["findings"]))
+    check.true("it is reported", any("Limits of the connections: n/a" in line for line in it.document["findings"]))
 
 
 @check.busy

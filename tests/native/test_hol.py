@@ -85,7 +85,7 @@ def kept_apart(path):
     reported_as_waited(result.row("enqueued", "tcp")["hol"], waited)
     check.counted("packets at read", result.count("read", "tcp"), box.count)
     own_times(result, clean)
-    check.true(f"it is said: {result.document['findings']}",
+    check.true(f"it is reported: {result.document['findings']}",
                any("behind a lost or reordered" in f for f in result.document["findings"]))
     check.must_fail("waits that are 3 ms longer", reported_as_waited,
                     result.row("enqueued", "tcp")["hol"], [w + 3_000_000 for w in waited])

@@ -19,7 +19,7 @@ def complete(truth, explained):
     waited = truth.delayed(WAITED_NS)
     found = [one for one in waited if one in truth.log.messages and
              truth.log.messages[one].number in explained]
-    check.true(f"of {len(waited)} requests that waited {len(found)} are told of",
+    check.true(f"of {len(waited)} requests that waited {len(found)} are reported",
                len(found) >= FOUND * len(waited))
     return len(waited)
 
@@ -75,7 +75,7 @@ def injected(case):
     if case.least:
         known = run.truth.log.messages
         some = {known[one].number for one in run.truth.delayed(WAITED_NS)[::10] if one in known}
-        check.must_fail("a tenth is not told of", complete, run.truth, explained - some)
+        check.must_fail("a tenth is not reported", complete, run.truth, explained - some)
     return f"{waited} requests waited; naive: {naive}; diagnose: {figure}"
 
 

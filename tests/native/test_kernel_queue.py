@@ -150,7 +150,7 @@ def judge(run, examples):
             wrong.append(where)
     check.true(f"{right} messages behind packets are right, not {wrong[:3]}",
                right >= ROUNDS // 4 and right >= RIGHT * (right + len(wrong)))
-    check.true(f"behind none, but told to be: {false[:3]}", len(false) <= 1)
+    check.true(f"behind none, but reported to be: {false[:3]}", len(false) <= 1)
     return right
 
 

@@ -273,7 +273,7 @@ def killed_agent(w):
     before = sum(t <= at_loss for t in intended(lost) + intended(other))
     check.between("samples that count", result["latency"]["intended"]["count"], 0.5 * before,
                   before)
-    check.true("quantiles are told", result["latency"]["intended"]["quantiles"][2]["ns"])
+    check.true("quantiles are reported", result["latency"]["intended"]["quantiles"][2]["ns"])
     return f"{len(lost)} and {len(other)} samples"
 
 
@@ -353,7 +353,7 @@ def by_ssh(w, run_with, *args, agents="far", codes=(0, 3), **options):
 def ssh_is_used(w):
     result, _ = by_ssh(w, 'exec sh -c "$1"', agents="user@far,local", seconds=1)
     with open(os.path.join(w.folder, "seen"), encoding="ascii") as f:
-        check.equal("what ssh is told", f.read().strip(),
+        check.equal("the command line of ssh", f.read().strip(),
                     f"-T -o BatchMode=yes -- user@far {HOSTLAT} agent")
     check.equal("names", [a["name"] for a in result["agents"]], ["user@far", "local"])
     # One clock, asked for as if it were another one.
@@ -422,7 +422,7 @@ def refused(w):
         check.true(f"{args}: {err}", words in err)
     _, err = run([HOSTLAT, "load", "echo://127.0.0.1:1", "--rate", 100, "--agents",
                   "local,local"], [2])
-    check.equal(f"each says why: {err}", err.count("Connection refused"), 2)
+    check.equal(f"each gives the reason: {err}", err.count("Connection refused"), 2)
 
 
 if __name__ == "__main__":

@@ -210,7 +210,7 @@ def unreachable():
     done = subprocess.run(command(f"memcached://127.0.0.1:{servers.free_port()}"),
                           capture_output=True, text=True, timeout=120, check=False)
     check.equal("exit code without a server", done.returncode, 2)
-    check.true(f"said: {done.stderr}", "refused" in done.stderr)
+    check.true(f"reported: {done.stderr}", "refused" in done.stderr)
     with memcached() as (it, port):
         load = start(f"memcached://127.0.0.1:{port}", rate=200, duration="2s", connections=2)
         time.sleep(0.5)

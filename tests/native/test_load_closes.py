@@ -58,7 +58,7 @@ def repeated(how):
     check.true("closes", connections["server_closes"] >= 10)
     if how == "reset":
         check.true(f"sent again: {connections}", connections["resent_requests"] >= 10)
-    check.true(f"said in {got['findings']}", any(f.startswith("connections: ") for f in got["findings"]))
+    check.true(f"reported in {got['findings']}", any(f.startswith("connections: ") for f in got["findings"]))
     return f"{connections}"
 
 
@@ -90,7 +90,7 @@ def not_repeated():
 def control():
     got, _ = run(keepalive(1 << 30, False))
     check.equal("closes", got["connections"], {"server_closes": 0, "resent_requests": 0})
-    check.true("nothing said", not any(f.startswith("connections: ") for f in got["findings"]))
+    check.true("nothing reported", not any(f.startswith("connections: ") for f in got["findings"]))
 
 
 if __name__ == "__main__":

@@ -270,7 +270,7 @@ def closes_from_some_time_on():
     it.close()
     check.true("it ended early", time.monotonic() - begin < 20)
     check.true(f"in {why(got)}", "server-unreachable" in reasons(got))
-    check.equal("what is said first", got["reasons"][0]["message"],
+    check.equal("the first reason", got["reasons"][0]["message"],
                 "the server accepts connections and closes them without a reply")
     check.true("closed", failure(got, "connection", "closed")["count"] > 4)
     not_blamed(got)

@@ -80,7 +80,7 @@ def misses(name):
     with servers.server(name) as (url, _):
         empty, full = load(url, *args), load(url, *args, "--preload")
     findings = [f for f in empty["findings"] if f.startswith("misses: 100 %")]
-    check.equal(f"said in {empty['findings']}", len(findings), 1)
+    check.equal(f"reported in {empty['findings']}", len(findings), 1)
     check.equal("misses", empty["requests"]["misses"], empty["requests"]["completed"])
     check.equal("misses of a full cache", full["requests"]["misses"], 0)
     check.true(f"nothing of it in {full['findings']}", "misses" not in str(full["findings"]))

@@ -62,7 +62,7 @@ def explained(net, *refusals):
     if code == 2:
         check.true(f"it can explain nothing, without need: {errors}",
                    refusing.needed_to_record(HOSTLAT).keys() & set(refusals))
-        check.true(f"it says why: {errors}", re.search(r"record failed: .*\(", errors))
+        check.true(f"it gives the reason: {errors}", re.search(r"record failed: .*\(", errors))
         return "explains nothing"
     check.true(f"exit code {code} is 0 or 3: {errors}", code in (0, 3))
     lost = sorted(named - always)

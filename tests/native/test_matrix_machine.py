@@ -126,7 +126,7 @@ def judged(machine, code, output):
     if code != 2:
         return
     check.true(f"it cannot run, for no reason: {output}", machine in NEEDS or machine == KILLED)
-    check.true(f"it says why: {output}", output.startswith("hostlat: ") and
+    check.true(f"it gives the reason: {output}", output.startswith("hostlat: ") and
                NEEDS.get(machine, "bpf").lower() in output.lower())
     raise CannotRun(re.sub(r"\s+", " ", output).removeprefix("hostlat: ").strip())
 
@@ -170,12 +170,12 @@ def of_conns(machine, prefix):
     ours = [it for it in document["connections"] if it["local"].endswith(f":{source.port}") or
             it["remote"].endswith(f":{source.port}")]
     if not ours:
-        check.true(f"no connection, and that is not said: {output}", missing)
+        check.true(f"no connection, and that is not reported: {output}", missing)
         return f"no connections; {', '.join(missing)}"
     for it in ours:     # the traffic's messages, and a FIN; inet_diag may have looked before the last
         least = 0 if "inet-diag" in it["flags"] else 100 * N
         check.between("bytes", it["bytes"]["sent"] + it["bytes"]["received"], least, 100 * N * 3)
-        check.true("calls are known, or that is said", it["calls"] is not None or missing)
+        check.true("calls are known, or that is reported", it["calls"] is not None or missing)
     return ", ".join(missing) or "nothing lost"
 
 
@@ -188,7 +188,7 @@ def of_record(machine, prefix):
         judged(machine, code, output)
         it = diagnose.Diagnosis(path, 5, code=(0, 3))
     count = it.document["messages"]["count"]
-    check.true(f"{count} messages, and that is not said: {output}", count >= 0.95 * N or
+    check.true(f"{count} messages, and that is not reported: {output}", count >= 0.95 * N or
                it.document.get("reasons") or "without it" in output)
     check.equal("what the parts miss", it.document["partition_error_ns"], 0)
     lacks = re.findall(r"without it, ([^;\n]*)", output)

@@ -71,12 +71,12 @@ def diagnosed(net, refusals):
     it = Diagnosis(file, SLOW, code=(0, 3))
     named = set(re.findall(r"[^\n;]*; without it, [^\n]*", output))
     always = usual.setdefault("named", named)
-    check.true(f"what the programs would have told is not named: {output}", named - always or
+    check.true(f"what the programs would have reported is not named: {output}", named - always or
                not any(term.startswith("program=act_") and term not in refusing.SOME_READS
                        for term in refusals))
     count = it.document["messages"]["count"]
     if not count:
-        check.true(f"no message, and that is not said: {output}", it.document.get("reasons"))
+        check.true(f"no message, and that is not reported: {output}", it.document.get("reasons"))
         return "no messages"
     check.between("messages", count, N * 0.95, N)
     check.equal("what the parts miss", it.document["partition_error_ns"], 0)

@@ -104,7 +104,7 @@ def without(net, protocol, refusals):
         result = watched(net, protocol, refusals)
     except Stopped as e:
         check.true(f"it cannot run without need: {e}", bool(NEEDED.keys() & set(refusals)))
-        check.true(f"it says why: {e}", "hostlat: " in str(e))
+        check.true(f"it gives the reason: {e}", "hostlat: " in str(e))
         return "cannot run"
     missing = [stage for stage in counted(result, protocol) if stage not in usual[protocol]]
     check.true(f"{missing} is lost though another hook sees the same", not missing or

@@ -60,7 +60,7 @@ def subflows_are_lost():
         result = observer.stop()
     for stage in ("transport", "socket"):
         check.counted(f"packets at {stage} ({result.brief()})", reached(result, stage), N)
-    check.equal("of them, those said to be lost", result.lost("mptcp", protocol="tcp"), N)
+    check.equal("reads reported as lost", result.lost("mptcp", protocol="tcp"), N)
     check.equal("packets at enqueued", result.count("enqueued", "tcp"), 0)
     check.equal("all losses", result.lost() - result.lost("no-link-stamp"), N)
     check.equal("exit code", result.code, 3)
@@ -77,7 +77,7 @@ def reads_are_lost():
         result = observer.stop()
     announced = any(b["stage"] == "read" and b["hook"] == "sock_recv_length" and b["bound"]
                     for b in result.document["bindings"])
-    check.equal(f"reads said to be lost ({result.brief()})", result.lost("mptcp"),
+    check.equal(f"reads reported as lost ({result.brief()})", result.lost("mptcp"),
                 N if announced else 0)
     return "" if announced else "this kernel has no sock_recv_length to see them by"
 

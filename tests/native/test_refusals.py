@@ -65,7 +65,7 @@ def with_capabilities(*names):
 def few_capabilities():
     code, out, err = with_capabilities("bpf", "perfmon", "net_admin")
     check.equal(f"exit code with what watch needs, stderr {err!r}", code, 0)
-    check.true(f"what is not proven is said: {err!r}", "self-test" in err)
+    check.true(f"what is not proven is reported: {err!r}", "self-test" in err)
 
     code, out, err = with_capabilities("bpf", "perfmon")
     result = json.loads(out)

@@ -324,7 +324,7 @@ def gives_up(net, family):
     result = observer.stop()
     reasons = [reason["code"] for reason in result.document["reasons"]]
     check.equal("exit code", result.code, 3)
-    check.true(f"it is said: {reasons}", "overhead" in reasons)
+    check.true(f"it is reported: {reasons}", "overhead" in reasons)
     del family
 
 

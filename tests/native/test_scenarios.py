@@ -236,7 +236,7 @@ def nothing_is_left(how):
             "scenarios.run('never-reading', observer=Told)\n")
     child = process.start([sys.executable, "-c", code], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True)
-    check.equal("what it said", child.stdout.readline(), "begun\n")
+    check.equal("its message", child.stdout.readline(), "begun\n")
     if how != "exception":
         names, children = leftovers(child.pid)
         check.equal("namespaces meanwhile", len(names), 2)

@@ -48,7 +48,7 @@ def limited(net):
     check.equal("what ended it", reported["ended"], "size-limit")
     check.between("size of the file", size, LIMIT // 3, LIMIT)
     check.between("packets that it holds", sum(r["count"] for r in reported["stages"]), 100, 1 << 40)
-    check.true(f"the end is said: {reported['findings']}",
+    check.true(f"the end is reported: {reported['findings']}",
                any("size limit" in s for s in reported["findings"]))
     check.equal(f"exit code of who reads it ({found.get('reasons')})", code, 0)
     same(reported, found)

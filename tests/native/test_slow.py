@@ -37,7 +37,7 @@ def stages_add_up(message):
 def exactly_one(slow, own, stage, traffic):
     """`own` is what the reader saw, from its peer's send() to its own return from recv()."""
     check.equal(f"slow messages ({slow['messages'][:3]})", slow["count"], 1)
-    check.equal("of them not told of", slow["suppressed"], 0)
+    check.equal("slow messages not reported", slow["suppressed"], 0)
     message, = slow["messages"]
     stages_add_up(message)
     check.between("its total, against what the reader saw", message["total_ns"],
@@ -83,7 +83,7 @@ def none(net, family, protocol):
     traffic = Traffic(net, family, protocol, **options_of(N))
     result, own = watched(traffic, "--slower-than", THRESHOLD)
     check.equal("slow messages", result.document["slow"]["count"], 0)
-    check.true(f"it is said: {result.document['findings']}",
+    check.true(f"it is reported: {result.document['findings']}",
                "No message took 20 ms or longer." in result.document["findings"])
     check.must_fail("no slow message as one", exactly_one, result.document["slow"], own, "read",
                     traffic)
@@ -104,7 +104,7 @@ def all_slow(net, family, protocol, wait):
     # each bucket's count is exact, and 1 µs lies in one of them
     check.between(f"slow messages of {N}", slow["count"],
                   sum(b["count"] for b in read["buckets"] if b["le_ns"] > 1100), N)
-    check.equal("messages kept", len(slow["messages"]), min(reported, KEPT))
+    check.equal("messages stored", len(slow["messages"]), min(reported, KEPT))
     check.between("messages for which there was no room", slow["suppressed"], 1, N - 1)
     check.counted("packets at read", result.count("read", protocol), N)
     totals = [m["total_ns"] for m in slow["messages"]]
@@ -123,7 +123,7 @@ def the_slowest_is_kept(net, family, protocol):
     result, _ = watched(traffic, "--slower-than", "1us", "--interval", "60s")
     slow = result.document["slow"]
     check.between("messages for which there was no room", slow["suppressed"], N // 2, N - 1)
-    check.between("the slowest that is told of", slow["messages"][0]["total_ns"], SLOW_US * 1000, 10**10)
+    check.between("the slowest that is reported", slow["messages"][0]["total_ns"], SLOW_US * 1000, 10**10)
     return f"{slow['suppressed']} of {slow['count']} are only counted"
 
 

@@ -107,7 +107,7 @@ def soaked():
             o.stop()
         for o in observers[:2]:
             with open(o.out, encoding="utf-8") as f:
-                check.true(f"{o.name} has told of each interval", all(json.loads(line) for line in f))
+                check.true(f"{o.name} has reported each interval", all(json.loads(line) for line in f))
     rows = []
     for name, seen in states.items():
         if len(seen) < 9:

@@ -197,7 +197,7 @@ def diagnosed(net):
     check.between("messages", found["messages"]["count"], 270, 301) # some have no stamp in a guest
     end = of(log, "end")[150]
     slow = next((e for e in found["examples"] if end.before < e["at_ns"] < end.after), None)
-    check.true("the slow one is told of", slow)
+    check.true("the slow one is reported", slow)
     check.between("its latency", slow["latency_ns"], 20_000_000, end.after - of(log, "read")[149].after)
     check.equal("its parts", sum(part["ns"] for part in slow["parts"]), slow["latency_ns"])
     most = max(slow["parts"], key=lambda part: part["ns"])

@@ -108,7 +108,7 @@ def small(net, n):
 def summary(result, queue):
     """(when it was received, when it was read) of each datagram that was measured, by its read."""
     slow = result.document["slow"]
-    check.equal("datagrams not told of", slow["suppressed"], 0)
+    check.equal("datagrams not reported", slow["suppressed"], 0)
     mine = [m for m in slow["messages"] if m["local"].endswith(f":{queue.port}")]
     return sorted((m["read_ns"], m["read_ns"] - m["total_ns"]) for m in mine)
 
@@ -126,7 +126,7 @@ def own_stamps(received, sent):
 
 def each_its_own(result, queues):
     messages = [summary(result, queue) for queue in queues]
-    check.counted("messages told", sum(map(len, messages)), result.count("read", "udp"))
+    check.counted("messages reported", sum(map(len, messages)), result.count("read", "udp"))
     for queue, mine in zip(queues, messages):
         received = [at for _, at in mine]
         check.true("two messages to exchange", len(received) > 1)

@@ -131,7 +131,7 @@ def ends_with_its_process(net, _, protocol):
     check.true("the other goes on", other.process.poll() is None)
     other.stop()
     result = observer.stop()
-    check.true(f"says why: {observer.stderr}", any("has ended" in line for line in observer.stderr))
+    check.true(f"gives the reason: {observer.stderr}", any("has ended" in line for line in observer.stderr))
     check.counted(f"read ({result.brief()})", result.count("read", protocol), N)
 
 
