@@ -158,7 +158,7 @@ static void test_misses_unknown(void **state)
 /* ---- a closed loop ---- */
 
 /* A closed loop has no latency from the intended send, and no rate to be compared with. */
-static void test_closed(void **state)
+static void test_closed_loop_has_no_rate_to_compare(void **state)
 {
 	struct load_summary s = run_of(NULL, 100000);
 	struct load_runs runs;
