@@ -5,12 +5,12 @@
  * answers as facts. docs/design/load-agents.md has the reasons.
  *
  *	arg WORD      an option of the run, as on the command line; any number of them
- *	make          makes the engine: AGENT_STATE "made"
- *	clock N       AGENT_CLOCK "N", its time is the agent's
- *	connect       AGENT_STATE "connected". Meanwhile any line or the end of stdin ends it
- *	start NS      the schedule begins at that time of the agent's monotonic clock
- *	stop          sends nothing more, drains, and ends with LOAD_FINAL
- *	cut           sends nothing more, and ends with LOAD_FINAL at once
+ *	make          makes the engine, and answers AGENT_STATE "made"
+ *	clock N       answers AGENT_CLOCK "N"; the time of this fact is the agent's clock
+ *	connect       connects, and answers AGENT_STATE "connected"; until then, any line aborts
+ *	start NS      begins the schedule at time NS of the agent's monotonic clock
+ *	stop          stops sending, waits for replies, and ends with LOAD_FINAL
+ *	cut           stops sending, and ends with LOAD_FINAL without waiting for replies
  *
  * If the agent cannot carry out a command, it answers AGENT_ERROR with a sentence and ends. It also
  * ends at once when stdin ends, or when nothing arrives on stdin for AGENT_SILENCE_NS.
@@ -22,14 +22,12 @@
 #define AGENT_MADE "made"
 #define AGENT_CONNECTED "connected"
 #define AGENT_CLOCK "agent.clock"
-#define AGENT_VERSION "agent.version" /* hostlat's version; the first fact an agent sends */
+#define AGENT_VERSION "agent.version" /* hostlat's version; the first fact that an agent sends */
 #define AGENT_ERROR "agent.error"
 
 #define AGENT_LINE_MAX 8192
 
-/*
- * In ns. The coordinator sends a line more often than this. Not enforced while the agent connects.
- */
+/* An agent ends if its stdin brings no line for this long (ns), except while it connects. */
 #define AGENT_SILENCE_NS 30000000000ULL
 
 #endif

@@ -138,7 +138,7 @@ int agent_list_add_fact(struct agent_list *list, const char *key, const char *va
 	return 0;
 }
 
-/* ---- the result ---- */
+/* ---- report ---- */
 
 static void agent_list_add_lines(const struct agent_list *list, struct report *r)
 {
@@ -167,8 +167,8 @@ void agent_list_report(const struct agent_list *list, struct report *r)
 		{ .name = "role", .head = "role" },
 		{ .name = "clock_offset_ns", .head = "clock offset" },
 		{ .name = "clock_error_ns", .head = "known to" },
-		{ .name = "lost" }, /* in text, the reason "agent-lost" says it */
-		{ .name = "polled_packets" }, { .name = "not_polled" }, /* in text, a line */
+		{ .name = "lost" }, /* JSON only: the text has the reason "agent-lost" */
+		{ .name = "polled_packets" }, { .name = "not_polled" }, /* JSON only */
 	};
 	struct table *t;
 

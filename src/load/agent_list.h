@@ -16,9 +16,9 @@
 
 #define AGENT_LIST_TEXT_MAX 256
 
-#define LOAD_FACT_AGENT "load.agent"             /* "NUMBER ROLE NAME" */
-#define LOAD_FACT_AGENT_CLOCK "load.agent_clock" /* "NUMBER OFFSET_NS ERROR_NS" */
-#define LOAD_FACT_AGENT_POLLED "load.agent_polled" /* "NUMBER VALUE", as polled_parse() reads it */
+#define LOAD_FACT_AGENT "load.agent"             /* value: "NUMBER ROLE NAME" */
+#define LOAD_FACT_AGENT_CLOCK "load.agent_clock" /* value: "NUMBER OFFSET_NS ERROR_NS" */
+#define LOAD_FACT_AGENT_POLLED "load.agent_polled" /* value: "NUMBER VALUE", for polled_parse() */
 
 struct agent_list_entry {
 	bool known, clock_known, lost, polled_known;
@@ -26,13 +26,13 @@ struct agent_list_entry {
 	char name[AGENT_LIST_TEXT_MAX], why[AGENT_LIST_TEXT_MAX];
 	int64_t offset_ns;
 	uint64_t error_ns;
-	uint64_t polled;        /* packets */
-	const char *not_polled; /* why no packets were polled; NULL: some were */
+	uint64_t polled;        /* number of packets polled from the network card's queue */
+	const char *not_polled; /* why no packets were polled; NULL: packets were polled */
 };
 
 struct agent_list {
 	struct agent_list_entry agents[LOAD_AGENTS_MAX];
-	uint32_t n; /* agent numbers are below n; 0: the run had no agents */
+	uint32_t n; /* highest agent number + 1; 0: the run had no agents */
 };
 
 int agent_list_put_agent(struct event_sink *sink, uint64_t now, uint32_t agent, uint32_t role,
@@ -40,10 +40,10 @@ int agent_list_put_agent(struct event_sink *sink, uint64_t now, uint32_t agent, 
 int agent_list_put_clock(struct event_sink *sink, uint64_t now, uint32_t agent,
 			 const struct offset *offset);
 
-/* `value` is the value of an agent's LOAD_FACT_POLLED; an invalid value is ignored. */
+/* Converts an agent's LOAD_FACT_POLLED to LOAD_FACT_AGENT_POLLED; ignores an invalid value. */
 int agent_list_put_polled(struct event_sink *sink, uint64_t now, uint32_t agent, const char *value);
 
-/* Adds a fact; facts with other keys are ignored. Returns 0, or -EBADMSG for a malformed value. */
+/* Adds a fact about an agent; ignores other facts. Returns 0, or -EBADMSG: malformed value. */
 int agent_list_add_fact(struct agent_list *list, const char *key, const char *value);
 
 /* Adds the table "agents" to the report, if the run had agents. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Turns a stream of load events into a result: how long requests took, with confidence intervals,
- * or why there are none. Pure and deterministic: the same events give the same bits, whether they
- * come live, from a file, from many agents or from a simulation, in any order of the samples
- * between two ticks.
+ * or the reasons why there is no result. Pure and deterministic: the same events give the same
+ * bits, whether they come live, from a file, from many agents or from a simulation, in any order of
+ * the samples between two ticks.
  *
  * Time series. Samples are counted by *intended* time into windows of exponential histograms of
- * schema LOAD_SCHEMA (0.27 % wide); when there are too many windows, neighbours are merged, so that
+ * schema LOAD_SCHEMA (0.27 % wide); when there are too many windows, neighbors are merged, so that
  * memory is bounded and every sample counts. A window is complete when a tick's `oldest_ns` has
  * passed its end, so that no decision is based on a window with requests in flight. The times of
- * all agents must be of one clock: the caller converts those of other hosts.
+ * all agents must be on one clock: the caller converts the times of other hosts.
  */
 #ifndef HOSTLAT_LOAD_ANALYSIS_H
 #define HOSTLAT_LOAD_ANALYSIS_H
@@ -27,19 +27,19 @@
 #define LOAD_SCHEMA 8
 
 struct load_analysis_config {
-	double rate;         /* requests/s of all agents that load, in equal shares; > 0 */
+	double rate;         /* requests/s of all loading agents, in equal shares; > 0 */
 	struct arrival arrival;
 	uint32_t loop;       /* enum load_loop */
 	uint32_t stamps;     /* enum load_stamps: the requested time stamps */
-	uint32_t method;     /* enum load_method: load/methods.h */
+	uint32_t method;     /* enum load_method (load/methods.h) */
 	uint32_t agents;     /* number of agents, 1 to LOAD_AGENTS_MAX */
-	/* latency agents among them; if > 0, only their requests count as latency */
+	/* number of latency agents among `agents`; if > 0, only their requests count as latency */
 	uint32_t probes;
 	double percentile;   /* the percentile that --ci-width applies to, 0 < p < 1 */
-	uint64_t ci_width_ns; /* 0: run until the end */
-	double confidence;   /* level of the intervals, such as 0.95 */
-	uint64_t max_time_ns; /* length of the schedule; > 0 */
-	double max_errors;   /* share of failed requests up to which the result is sound */
+	uint64_t ci_width_ns; /* width of the interval that ends the run early; 0: none */
+	double confidence;   /* confidence level of the intervals, such as 0.95 */
+	uint64_t max_time_ns; /* length of the schedule in ns; > 0 */
+	double max_errors;   /* largest share of failed requests of a sound result */
 };
 
 /* States of the state machine in Figure 4 of the Lancet paper (load/lancet.h). */
@@ -50,14 +50,14 @@ enum load_state {
 
 const char *load_state_name(enum load_state state);
 
-/* Numbers for the progress line; 0 or NaN: unknown. */
+/* Numbers for the progress line; 0: unknown. */
 struct load_status {
 	enum load_state state;
-	uint64_t elapsed_ns, remaining_ns; /* remaining_ns: upper bound */
-	uint64_t samples;                  /* usable so far */
-	/* config.percentile at the last interim analysis; 0: none */
+	uint64_t elapsed_ns, remaining_ns; /* remaining_ns is an upper bound */
+	uint64_t samples;                  /* samples so far that count as latency */
+	/* value and interval of config.percentile at the last interim analysis; 0: none */
 	uint64_t quantile_ns, lo_ns, hi_ns;
-	uint64_t needed;                   /* requests needed for ci_width_ns; 0: unknown */
+	uint64_t needed; /* number of requests needed for ci_width_ns; 0: unknown */
 	uint32_t looks;
 };
 
@@ -75,24 +75,24 @@ void load_analysis_free(struct load_analysis *analysis);
  */
 int load_analysis_block(struct load_analysis *analysis, const struct event_block *block);
 
-/* Reasons that only the caller knows. */
+/* Note that the run was interrupted, or that an agent was lost: only the caller knows this. */
 void load_analysis_interrupted(struct load_analysis *analysis);
 void load_analysis_agent_lost(struct load_analysis *analysis, uint32_t agent, const char *why);
 
 void load_analysis_status(const struct load_analysis *analysis, struct load_status *out);
 
 /*
- * Ends the stream and evaluates the whole run. Only then may the functions below be called. Returns
- * 0 or -ENOMEM.
+ * Ends the stream and evaluates the whole run. The functions declared after it need a finished
+ * analysis. Returns 0 or -ENOMEM.
  */
 int load_analysis_finish(struct load_analysis *analysis);
 
-/* Borrows histograms of the analysis. Returns 0 or -errno. */
+/* Fills the report, which borrows strings of the analysis. Returns 0 or -errno. */
 int load_analysis_report(struct load_analysis *analysis, struct report *r);
 
 /*
  * Writes the share of requests above each latency as CSV (load/ccdf.h), for latency from the
- * intended send; in a closed loop from the actual send. Returns 0 or -ENOMEM.
+ * intended send, or in a closed loop from the actual send. Returns 0 or -ENOMEM.
  */
 int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv);
 
@@ -107,7 +107,7 @@ struct load_quantile {
 };
 enum load_from { LOAD_INTENDED, LOAD_ACTUAL, LOAD_KERNEL, LOAD_FROMS };
 bool load_analysis_sound(const struct load_analysis *analysis);
-/* Returns how the server ended all connections if it answered no request; otherwise NULL. */
+/* Returns how the server ended all connections without any answer; NULL if it answered requests. */
 const char *load_analysis_shut_out(const struct load_analysis *analysis);
 /*
  * Returns whether the run would be sound if config.percentile were q: 1, 0 (`why` is a sentence),
@@ -116,19 +116,19 @@ const char *load_analysis_shut_out(const struct load_analysis *analysis);
  */
 int load_analysis_sound_at(const struct load_analysis *analysis, double q, struct strbuf *why);
 /*
- * Returns where the main latency starts: at the intended send; in a closed loop, and by some
- * methods, at the actual one.
+ * Returns where the main latency starts: at the intended send, or in a closed loop and by some
+ * methods at the actual send.
  */
 enum load_from load_analysis_main(const struct load_analysis *analysis);
-/* "from intended send" */
+/* Returns the name of a latency for users: "from intended send". */
 const char *load_from_words(enum load_from from);
-/* Number of samples that its quantiles were computed from. */
+/* Returns the number of samples from which the quantiles of a latency were computed. */
 uint64_t load_analysis_count(const struct load_analysis *analysis, enum load_from from);
-/* Requests answered per second while requests were sent; NaN: unknown. */
+/* Returns the requests answered per second while requests were sent; NaN: unknown. */
 double load_analysis_achieved(const struct load_analysis *analysis);
 /*
- * Replies of the whole run, and how many of them were misses. load_analysis_misses() returns false
- * if the recording comes from a version that did not count misses.
+ * Number of replies of the whole run, and of misses among them. load_analysis_misses() returns
+ * false if the recording comes from a version that did not count misses.
  */
 struct load_misses {
 	uint64_t completed, misses;

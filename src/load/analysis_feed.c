@@ -18,7 +18,7 @@
 #include "load/methods.h"
 #include "load/verdict.h"
 
-#define UNREACHABLE_NS (3 * NS_PER_S) /* no server for so long ends a run early */
+#define UNREACHABLE_NS (3 * NS_PER_S) /* a run ends early if no server is reachable for this long */
 
 const char *load_state_name(enum load_state state)
 {
@@ -92,13 +92,13 @@ void load_analysis_free(struct load_analysis *analysis)
 
 /* -- samples -------------------------------------------------------------------------------- */
 
-/* The result uses the same samples as the decision, although more come until the run stops. */
+/* Whether `ns` is at or after the decision: the result uses only earlier samples. */
 static bool analysis_feed_is_late(const struct load_analysis *a, uint64_t ns)
 {
 	return a->decided && ns >= a->decided_ns;
 }
 
-/* Adds a request whose latency counts: of a latency agent, if there are any; else of any agent. */
+/* Adds a request whose latency counts: if there are latency agents, only their latencies do. */
 static int analysis_feed_latency(struct load_analysis *a, struct load_agent *agent,
 				 const struct event_sample *s)
 {
@@ -158,7 +158,7 @@ static int analysis_feed_samples(struct load_analysis *a, const struct event_blo
 
 /* -- ticks ---------------------------------------------------------------------------------- */
 
-/* Returns a time before which every intended request has ended. */
+/* Returns a time in ns: every request intended before it has ended. */
 static uint64_t analysis_feed_horizon(const struct load_analysis *a)
 {
 	uint64_t ns = UINT64_MAX;
@@ -186,7 +186,7 @@ static uint64_t latest_start(const struct load_analysis *a)
 	return ns;
 }
 
-/* Stores the counters of an agent that still sends, as of this tick. */
+/* Stores the counters that an agent has at `tick`, while it still sends. */
 static void analysis_feed_sending(struct load_analysis *a, struct load_agent *agent,
 				  uint64_t elapsed, const struct event_load *tick)
 {
@@ -222,11 +222,11 @@ static void analysis_feed_counters(struct load_analysis *a, struct load_agent *a
 		return;
 	if (!agent->exhausted && !agent->final)
 		analysis_feed_sending(a, agent, elapsed, tick);
-	else if (agent->exhausted && !agent->sending_ns) /* ended before the first tick */
+	else if (agent->exhausted && !agent->sending_ns) /* schedule shorter than a tick */
 		analysis_feed_sending(a, agent, elapsed < max ? elapsed : max, tick);
 }
 
-/* An outage shorter than UNREACHABLE_NS (such as a restart) is part of the measurement. */
+/* Whether no agent reaches its server; an outage below UNREACHABLE_NS is part of a measurement. */
 static bool all_unreachable(const struct load_analysis *a, uint64_t now)
 {
 	for (uint32_t i = 0; i < a->config.agents; i++) {
@@ -322,8 +322,8 @@ void load_analysis_agent_lost(struct load_analysis *analysis, uint32_t agent, co
 /* -- results -------------------------------------------------------------------------------- */
 
 /*
- * Counts requests without an end. If a server froze just before the end of the run, they are the
- * slowest of all and have no samples, so they rank like failed requests.
+ * Counts requests that neither completed nor failed. If a server froze just before the end of the
+ * run, these requests are the slowest and have no samples, so they rank like failed requests.
  */
 static uint64_t analysis_feed_unfinished(const struct load_analysis *a)
 {
@@ -336,13 +336,13 @@ static uint64_t analysis_feed_unfinished(const struct load_analysis *a)
 	return n;
 }
 
-/* The run was decided at a look: samples after that look do not count. */
+/* Whether an interim analysis decided the run, so that later samples do not count. */
 static bool is_by_look(const struct load_analysis *a)
 {
 	return a->decided && a->decided_ns != UINT64_MAX;
 }
 
-/* The result counts samples before this time. */
+/* Returns the time in ns before which samples count in the result. */
 static uint64_t analysis_feed_end(const struct load_analysis *a)
 {
 	return is_by_look(a) ? a->decided_ns : analysis_feed_horizon(a);
@@ -413,12 +413,12 @@ int load_analysis_sound_at(const struct load_analysis *analysis, double q, struc
 	at_q = malloc(sizeof(*at_q));
 	if (!at_q)
 		return -ENOMEM;
-	/* An evaluation only changes the result; everything else is shared with `analysis`. */
+	/* An evaluation changes only `result`; `at_q` shares all other memory with `analysis`. */
 	*at_q = *analysis;
 	at_q->result = (struct load_result){ 0 };
 	at_q->evaluated = false;
 	at_q->config.percentile = q;
-	/* A trend in a tail beyond both percentiles does not make the lower one unsound. */
+	/* A trend in a tail beyond both percentiles does not make the lower percentile unsound. */
 	if (analysis->config.percentile > 0.5)
 		at_q->tail_q = analysis->config.percentile;
 	at_q->config.ci_width_ns = 0;
@@ -452,7 +452,7 @@ int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv)
 	return csv->error;
 }
 
-/* Finds the interval of q among those of the evaluation, or computes it. False: no memory. */
+/* Finds the evaluation's interval of quantile q, or computes it. Returns false: no memory. */
 static bool find_interval(const struct load_analysis *a, enum load_from from, double q,
 			  struct interval *out)
 {
@@ -469,8 +469,8 @@ static bool find_interval(const struct load_analysis *a, enum load_from from, do
 }
 
 /*
- * Beyond this share of censored replies, the other replies are a biased selection: the last ones of
- * their receive calls. Then kernel quantiles are shown without an interval.
+ * Largest share of censored replies up to which kernel quantiles have an interval. Beyond it, the
+ * other replies are a biased selection: the last replies of their receive calls.
  */
 #define CENSORED_MOST 0.01
 

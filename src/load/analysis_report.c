@@ -23,7 +23,7 @@ static const char *const from_words[LOAD_FROMS] = {
 	[LOAD_KERNEL] = "between kernel stamps",
 };
 
-/* A closed loop has no schedule, so it has no latency from the intended send. */
+/* Whether a latency exists: without a schedule (closed loop) there is no intended send. */
 static bool analysis_report_has(const struct load_analysis *a, enum load_from from)
 {
 	return (a->result.pooled[from].count ||
@@ -48,7 +48,7 @@ uint64_t load_analysis_count(const struct load_analysis *analysis, enum load_fro
 	return analysis_report_has(analysis, from) ? analysis->result.pooled[from].count : 0;
 }
 
-/* Returns requests per second while requests were sent, summed over agents. */
+/* Returns the due, or (`achieved`) completed, requests per second of sending, over all agents. */
 static double analysis_report_rate(const struct load_analysis *a, bool achieved)
 {
 	double sum = 0;
@@ -141,7 +141,7 @@ static void analysis_report_interference(const struct load_analysis *a, struct r
 
 /* -- latencies ------------------------------------------------------------------------------ */
 
-/* Whether quantile i repeats an earlier one: config.percentile may be a standard percentile. */
+/* Whether quantile i repeats an earlier quantile: config.percentile may be p99. */
 static bool is_again(const struct load_result *res, int i)
 {
 	bool again = false;
@@ -210,8 +210,8 @@ static void analysis_report_latency(const struct load_analysis *a, struct report
 /*
  * Computes the mean of each latency part over the rows [from, to); the means sum to the mean
  * latency. A part without any time stamp is NaN (stamped distances are at least 1 ns). The time of
- * requests without stamps counts as unexplained, so the other parts are rather too small than too
- * large.
+ * requests without stamps counts as unexplained, so the other parts may be too small, but not too
+ * large. Returns the number of requests.
  */
 static uint64_t mean_parts(const struct load_result *res, uint32_t from, uint32_t to,
 			   double out[LOAD_PARTS])
@@ -259,7 +259,7 @@ static void add_parts_row(const struct load_result *res, const char *of, uint32_
 	table_add(t, cells, ARRAY_LEN(cells));
 }
 
-/* Adds the mean latency parts of all requests, and of those within 19 % of each quantile. */
+/* Adds the mean latency parts of all requests, and of requests within 19 % of each quantile. */
 static void analysis_report_parts(const struct load_analysis *a, struct report *r)
 {
 	static const struct column columns[] = {
@@ -319,8 +319,8 @@ static const char *quantile_name(struct report *r, double q)
 }
 
 /*
- * A unit for latencies with three digits, so that an interval of 1 % is visible; human_ns() rounds
- * more.
+ * Unit of latencies shown with three digits, so that an interval of 1 % is visible; human_ns()
+ * rounds to fewer digits.
  */
 struct latency_unit {
 	const char *name;
@@ -344,7 +344,7 @@ static const char *in_unit(struct report *r, uint64_t ns, const struct latency_u
 	return report_format(r, "%.*f", unit->ns == 1 || x >= 99.95 ? 0 : x >= 9.995 ? 1 : 2, x);
 }
 
-/* "p99  412 µs  [408, 417] at 95 %" */
+/* Returns text for a quantile: "p99  412 µs  [408, 417] at 95 %". */
 static const char *quantile_words(const struct load_analysis *a, enum load_from from, double q,
 				  struct report *r)
 {
@@ -364,7 +364,7 @@ static const char *quantile_words(const struct load_analysis *a, enum load_from 
 			     100 * a->config.confidence);
 }
 
-/* Share of the offered rate from which on it counts as reached; the rest may be in flight. */
+/* Least share of the offered rate that counts as reached; other requests may be in flight. */
 #define REACHED 0.98
 
 static void add_rate_words(const struct load_analysis *a, struct report *r)
@@ -402,7 +402,7 @@ static void analysis_report_title(const struct load_analysis *a, enum load_from 
 	add_rate_words(a, r);
 }
 
-/* "client queue 1 µs · tx stack 3 µs": mean parts of the requests about as slow as quantile q. */
+/* Returns mean parts of requests about as slow as quantile q: "client queue 1 µs · ...". */
 static const char *parts_words(const struct load_analysis *a, double q, struct report *r)
 {
 	const struct load_result *res = &a->result;
@@ -447,7 +447,7 @@ static void add_sampling(const struct load_analysis *a, enum load_from main, str
 		report_finding(r, "effective samples: %s", words);
 }
 
-/* A miss is answered quickly, so its latency is not the one to be measured. */
+/* Reports the share of misses, since servers answer a miss faster than other requests. */
 static void add_misses(const struct load_analysis *a, struct report *r)
 {
 	struct load_misses m;

@@ -22,17 +22,17 @@ struct method;
 
 struct load_agent {
 	bool seen, lost, final, exhausted, unreachable;
-	uint64_t reachable_ns;       /* last time the server was reachable */
+	uint64_t reachable_ns;       /* time of the last tick with a reachable server */
 	struct event_load last;       /* counters at the last tick */
-	struct event_load before;     /* counters after a quarter to a half of the ticks so far */
-	struct event_load half;       /* next value of `before` */
+	struct event_load before; /* counters at an earlier tick, after 1/4 to 1/2 of the ticks */
+	struct event_load half;       /* counters at the last 2^n'th tick: next value of `before` */
 	struct event_load sending;    /* counters at the last tick before the end of the schedule */
 	/* time of `sending` since the start of the schedule; 0: unknown */
 	uint64_t sending_ns;
-	uint64_t exhausted_ns;        /* end of its schedule, since the start */
-	uint64_t ticks, ticks_waiting; /* ticks while sending; those with requests waiting */
-	uint64_t threads;             /* mask of the threads that samples came from */
-	uint64_t samples;             /* samples that count as latency */
+	uint64_t exhausted_ns;        /* end of the agent's schedule, since its start */
+	uint64_t ticks, ticks_waiting; /* ticks while sending; ticks with unsent requests */
+	uint64_t threads;             /* bit mask of the threads that delivered samples */
+	uint64_t samples;             /* number of samples that count as latency */
 	/* latency from intended send, if several agents are compared */
 	struct hist latency;
 	struct interference_sum interference;
@@ -43,63 +43,63 @@ struct load_agent {
 #define GATE_ALPHA 0.05
 
 enum gate_id {
-	GATE_SERVER,        /* server-unreachable */
-	GATE_RATE,          /* rate-not-reached */
-	GATE_SCHEDULE,      /* arrivals-violated: as made */
-	GATE_ARRIVALS,      /* arrivals-violated: as sent */
-	GATE_LOOP,          /* closed-loop-behaviour */
-	GATE_CLIENT,        /* client-saturated: it sends late */
-	GATE_CPU,           /* client-saturated: no time is left */
-	GATE_PORTS,         /* local-ports-exhausted */
-	GATE_SAMPLES,       /* client-saturated: samples lost */
-	GATE_NOISE,         /* host-noisy */
-	GATE_HOST,          /* host-unknown */
-	GATE_ERRORS,        /* errors-above-limit */
-	GATE_STATUS,        /* unexpected-status */
-	GATE_CONNECTIONS,   /* connections-unbalanced */
-	GATE_TIMESTAMPS,    /* timestamps-missing */
-	GATE_AGENTS,        /* agents-disagree */
-	GATE_DEPENDENCE,    /* not-converged: it reaches too far for this run */
-	GATE_UNIT_ROOT,     /* non-stationary-trend: ADF and KPSS agree */
-	GATE_TREND_MEDIAN, GATE_TREND_TAIL,       /* non-stationary-trend */
-	GATE_SHIFT_MEDIAN, GATE_SHIFT_TAIL,       /* non-stationary-shift */
-	GATE_PERIODIC_MEDIAN, GATE_PERIODIC_TAIL, /* non-stationary-periodic */
-	GATE_EXCEEDANCES,   /* too-few-exceedances */
-	GATE_TAIL,          /* heavy-tail */
-	GATE_WIDTH,         /* not-converged */
+	GATE_SERVER,        /* reason server-unreachable */
+	GATE_RATE,          /* reason rate-not-reached */
+	GATE_SCHEDULE,      /* reason arrivals-violated: the schedule */
+	GATE_ARRIVALS,      /* reason arrivals-violated: the actual sends */
+	GATE_LOOP,          /* reason closed-loop-behaviour */
+	GATE_CLIENT,        /* reason client-saturated: the client sends late */
+	GATE_CPU,           /* reason client-saturated: no CPU time is left */
+	GATE_PORTS,         /* reason local-ports-exhausted */
+	GATE_SAMPLES,       /* reason client-saturated: samples were lost */
+	GATE_NOISE,         /* reason host-noisy */
+	GATE_HOST,          /* reason host-unknown */
+	GATE_ERRORS,        /* reason errors-above-limit */
+	GATE_STATUS,        /* reason unexpected-status */
+	GATE_CONNECTIONS,   /* reason connections-unbalanced */
+	GATE_TIMESTAMPS,    /* reason timestamps-missing */
+	GATE_AGENTS,        /* reason agents-disagree */
+	GATE_DEPENDENCE,    /* reason not-converged: dependence lasts too long for the run */
+	GATE_UNIT_ROOT,     /* reason non-stationary-trend: ADF and KPSS agree */
+	GATE_TREND_MEDIAN, GATE_TREND_TAIL,       /* reason non-stationary-trend */
+	GATE_SHIFT_MEDIAN, GATE_SHIFT_TAIL,       /* reason non-stationary-shift */
+	GATE_PERIODIC_MEDIAN, GATE_PERIODIC_TAIL, /* reason non-stationary-periodic */
+	GATE_EXCEEDANCES,   /* reason too-few-exceedances */
+	GATE_TAIL,          /* reason heavy-tail */
+	GATE_WIDTH,         /* reason not-converged */
 	GATES,
 };
 
 struct gate {
-	bool known;        /* the gate was judged */
-	bool pass;         /* true also if the gate was not judged */
+	bool known;        /* the gate was judged: `statistic` and `threshold` are valid */
+	bool pass;         /* the gate passed, or was not judged */
 	const char *untested; /* why a gate that applies could not be judged; otherwise NULL */
 	double statistic, threshold;
-	bool tested;       /* p is valid */
-	double p;          /* Holm-adjusted over all tested gates */
+	bool tested;       /* `p` is valid */
+	double p;          /* p value, Holm-adjusted over all tested gates */
 };
 
-/* The quantiles of reports, and config.percentile as the last. */
+/* Number of quantiles of a result: the reported quantiles, and config.percentile as the last. */
 #define LOAD_QUANTILES (REPORT_QUANTILES + 1)
 
 struct load_result {
-	double confidence;            /* of each interval */
-	uint32_t from, to;            /* windows: the warm-up is before `from` */
+	double confidence;            /* confidence level of each interval */
+	uint32_t from, to; /* windows [from, to) are evaluated; the warm-up is before `from` */
 	struct hist pooled[LOAD_FROMS];
 	struct hist lag[SERIES_LAGS];
-	uint64_t censored;            /* series_censored() of these windows */
-	uint64_t failed;              /* failed and unfinished requests in these windows */
+	uint64_t censored;            /* series_censored() of the evaluated windows */
+	uint64_t failed; /* failed requests in the evaluated windows, and all unfinished ones */
 	double q[LOAD_QUANTILES];
 	struct interval quantiles[LOAD_FROMS][LOAD_QUANTILES];
-	uint64_t check_lo_ns, check_hi_ns; /* interval of config.percentile by batches; 0: none */
-	struct parts_row *parts;      /* SERIES_PART_ROWS */
+	uint64_t check_lo_ns, check_hi_ns; /* batches' interval of config.percentile; hi 0: none */
+	struct parts_row *parts;      /* array of SERIES_PART_ROWS rows; owned */
 	struct stationarity_tests median, tail;
 	struct gap_fit schedule, sent;
-	double shape;                 /* of the tail; NaN: unknown */
-	/* correlation of neighbouring windows' shares of fast requests */
+	double shape;                 /* shape of the latency's tail; NaN: unknown */
+	/* correlation of neighboring windows' shares of fast requests, and its p value */
 	double spearman, spearman_p;
 	struct gate gates[GATES];
-	enum load_state state;        /* the first state that did not pass */
+	enum load_state state;        /* the first state whose gates did not all pass */
 };
 
 struct load_analysis {
@@ -107,18 +107,18 @@ struct load_analysis {
 	struct series series;
 	struct gaps gaps;
 	struct balance balance;
-	struct interference_sum interference;         /* of all agents */
+	struct interference_sum interference;         /* sum over all agents */
 	const struct method *method;
-	void *method_state;           /* private to the method */
+	void *method_state;           /* private state of `method` */
 	enum load_from main;          /* the latency that --ci-width and the verdict apply to */
 	struct load_agent agents[LOAD_AGENTS_MAX];
 	struct causes causes;         /* causes of failures; known at the end of the run */
 	uint64_t retransmitted;
-	uint64_t never_sent;          /* failed requests that were never sent, by their samples */
+	uint64_t never_sent; /* failed requests that were never sent, counted from samples */
 	uint32_t looks;
 	/* quantile tested as the tail if config.percentile is at most 0.5 */
 	double tail_q;
-	/* confidence of each interim analysis, or of the only one (interim.h) */
+	/* confidence of each interim analysis, or of the run's only analysis (interim.h) */
 	double look_confidence;
 	/* requests due that neither completed nor failed by the end */
 	uint64_t unfinished;
@@ -126,7 +126,7 @@ struct load_analysis {
 	/* time since the start of the schedule at the last tick; 0: unknown */
 	uint64_t elapsed_ns;
 	bool interrupted, decided, finished;
-	bool evaluated;               /* `result` holds something */
+	bool evaluated;               /* `result` holds an evaluation */
 	struct load_result result;
 };
 

@@ -11,31 +11,31 @@
 #include "base/portable.h"
 #include "load/arrival.h"
 
-#define TEXT_MAX 64 /* without a file's name */
+#define TEXT_MAX 64 /* size of the text of an arrival process, except a file */
 #define SHAPE_MIN 0.01
 #define SHAPE_MAX 100
 /*
- * A Pareto distribution has a mean only for shapes above 1. Closer to 1 than this, any run of
- * practical length sends far faster than the rate, since most gaps are as short as the mean times
- * (shape - 1) / shape.
+ * Least shape of a Pareto distribution, which has a mean only for shapes above 1. Closer to 1, any
+ * run of practical length sends far faster than the rate, since most gaps are as short as the mean
+ * times (shape - 1) / shape.
  */
 #define TAIL_MIN 1.01
 #define TIME_MIN NS_PER_US
 
 enum arrival_arg {
 	ARG_NONE,
-	ARG_SHAPE,     /* SHAPE_MIN to SHAPE_MAX */
-	ARG_TAIL,      /* TAIL_MIN to SHAPE_MAX */
-	ARG_SPREAD,    /* more than 0, to 1 */
-	ARG_AMPLITUDE, /* 0 to 1 */
-	ARG_FACTOR,    /* 0 to SHAPE_MAX */
-	ARG_TIME,      /* ns, TIME_MIN or more */
+	ARG_SHAPE,     /* a number from SHAPE_MIN to SHAPE_MAX */
+	ARG_TAIL,      /* a number from TAIL_MIN to SHAPE_MAX */
+	ARG_SPREAD,    /* a number above 0, up to 1 */
+	ARG_AMPLITUDE, /* a number from 0 to 1 */
+	ARG_FACTOR,    /* a number from 0 to SHAPE_MAX */
+	ARG_TIME,      /* a duration of at least TIME_MIN ns */
 };
 
 struct arrival_row {
 	const char *name, *takes;
 	enum arrival_arg args[2];
-	double def; /* default of the only argument; 0: it must be given */
+	double def; /* default of the only argument; 0: no default */
 };
 
 static const struct arrival_row arrival_rows[] = {
@@ -148,7 +148,7 @@ static int arrival_reject(const char *text, struct strbuf *why)
 	return -EINVAL;
 }
 
-/* "replay:SPEED:FILE": the file's name may contain colons. */
+/* Parses "SPEED:FILE", the arguments of replay; FILE may contain colons. Returns 0 or -EINVAL. */
 static int parse_replay(const char *text, struct arrival *out, struct strbuf *why)
 {
 	char speed[TEXT_MAX];
@@ -202,8 +202,8 @@ int arrival_parse(const char *text, struct arrival *out, struct strbuf *why)
 }
 
 /*
- * A Pareto variate of shape s and mean m starts at m (s - 1) / s; as a generalized Pareto variate
- * its scale is that start over s, its shape 1 / s.
+ * A Pareto variate of shape s and mean m starts at m (s - 1) / s. As a generalized Pareto variate,
+ * its scale is this start divided by s, and its shape is 1 / s.
  */
 bool arrival_gap(const struct arrival *arrival, double mean, struct dist *out)
 {
@@ -263,11 +263,11 @@ double arrival_gap_probability(const struct arrival *arrival, double rate, uint6
 	case ARRIVAL_FIXED:
 		return gap / mean;
 	case ARRIVAL_RAMP:
-		/* The ramp's rate in the middle of the gap. */
+		/* Uses the ramp's rate in the middle of the gap. */
 		return -expm1(-gap / mean *
 			      (a + (b - a) * (from_ns + to_ns) / 2 / (double)duration_ns));
 	case ARRIVAL_SINE:
-		/* The integral of sin is a difference of cosines, and that a product of sines. */
+		/* The integral of sin is a difference of cosines, equal to a product of sines. */
 		turn = M_PI / b;
 		return -expm1(-gap / mean -
 			      a / mean / turn * sin(turn * (from_ns + to_ns)) * sin(turn * gap));

@@ -3,12 +3,12 @@
  * Arrival processes: the distribution of the times at which requests are due.
  *
  *	poisson | fixed | uniform[:SPREAD] | lognormal:CV | gamma:SHAPE | pareto:SHAPE
- *	onoff:ON:OFF            Poisson bursts: mean times on and off
+ *	onoff:ON:OFF            Poisson bursts; ON and OFF are mean durations
  *	ramp:FROM:TO            Poisson, its rate going linearly from FROM to TO times --rate
  *	sine:AMPLITUDE:PERIOD   Poisson, its rate swinging by AMPLITUDE (0..1) around --rate
  *	FILE                    a time per line, ns from the start, ascending (--dump-schedule);
- *	                        with a dot or slash in its name: ./times
- *	replay:SPEED:FILE       the same, SPEED times as fast
+ *	                        the name needs a dot or slash: ./times
+ *	replay:SPEED:FILE       the times of FILE, SPEED times as fast
  *
  * SPREAD is 1 if not given: gaps from 0 to twice their mean. A fixed schedule begins at 0, others
  * with a gap. A file has its own rate: --rate is not used.
@@ -31,10 +31,10 @@ struct arrival {
 	enum arrival_kind kind;
 	/* arguments in the order of the text, times in ns; for a file, a is the speed */
 	double a, b;
-	const char *file; /* borrowed from the text */
+	const char *file; /* name of the file; points into the parsed text */
 };
 
-/* Returns 0, or -EINVAL with a sentence in `why`. Does not open files. */
+/* Parses an arrival process; opens no file. Returns 0, or -EINVAL with a sentence in `why`. */
 int arrival_parse(const char *text, struct arrival *out, struct strbuf *why);
 
 /*

@@ -43,9 +43,7 @@ static void add_assert(const struct load_condition *c, enum load_truth truth,
 	list_add(lines, "%s %s: %s", c->text, sentences[truth], interval_text(t->report, q));
 }
 
-/*
- * A run that is sound at one percentile may be unsound at another, so each condition's is judged.
- */
+/* Judges a condition, which is open if the run is not sound at the condition's percentile. */
 static int asserts_judge(const struct load_analysis *analysis, const struct load_condition *c,
 			 const struct load_quantile *q, enum load_truth *truth, struct strbuf *why)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The conditions of --assert in a result, and reasons that do not come from the run itself. */
+/* Reports the conditions of --assert, and reasons that do not come from the run itself. */
 #ifndef HOSTLAT_LOAD_ASSERTS_H
 #define HOSTLAT_LOAD_ASSERTS_H
 
@@ -8,8 +8,8 @@
 #include "report/report.h"
 
 /*
- * Adds "asserts" to a report that has the run's verdict already. Conditions apply to the main
- * latency of the result. A condition that is neither shown nor refuted makes a sound result
+ * Adds the table "asserts" to a report that already has the run's verdict. Conditions apply to the
+ * main latency of the result. A condition that is neither shown nor refuted makes a sound result
  * partial. Sets `fails` if a condition is refuted. n is at most OPT_LIST_MAX. Returns 0 or -ENOMEM.
  */
 int load_asserts_report(const struct load_condition *conditions, uint32_t n,

@@ -13,21 +13,21 @@
 
 struct balance {
 	struct balance_flow {
-		uint32_t flow; /* 0: empty */
+		uint32_t flow; /* flow number; 0: empty slot */
 		uint32_t count;
-	} *flows;              /* 2 * BALANCE_FLOWS, open addressing */
+	} *flows;              /* hash table of 2 * BALANCE_FLOWS slots, open addressing */
 	uint32_t n;
 	uint64_t requests;
 	bool overflow;
 };
 
-int balance_init(struct balance *balance); /* 0 or -ENOMEM */
+int balance_init(struct balance *balance); /* Returns 0 or -ENOMEM. */
 void balance_release(struct balance *balance);
 
 /* Counts a request of this flow. Flow 0 (no connection) is ignored. */
 void balance_add(struct balance *balance, uint32_t flow);
 
-/* Returns the busiest connection's requests over the mean; NaN if unknown. */
+/* Returns the busiest connection's requests divided by the mean of all; NaN: unknown. */
 double balance_ratio(const struct balance *balance);
 
 #endif

@@ -12,7 +12,7 @@
 #define FINDMAX_RATE_MIN 1
 #define FINDMAX_RATE_MAX 1e7
 
-/* Makes a run and appends its summary to batch->runs. Returns 0, the run's code or -ENOMEM. */
+/* Makes a run and appends its summary to batch->runs. Returns 0, the run's exit code or -ENOMEM. */
 static int batch_run_one(struct load_batch *batch, const struct load_batch_run *run)
 {
 	struct load_summary summary;
@@ -39,8 +39,8 @@ static void label_run(char out[LOAD_BATCH_LABEL_MAX], uint64_t n, uint64_t of, d
 }
 
 /*
- * Returns `code`, or 0 if there are results of earlier runs to report although this run failed. A
- * negative code (no memory) is not a failed run.
+ * Ends a batch after a run's `code`. Returns `code`, or 0 if the run failed (code > 0) but earlier
+ * runs have results to report. A negative code (no memory) is returned.
  */
 static int end_batch(struct load_batch *batch, int code, const char *label)
 {
@@ -91,7 +91,7 @@ int load_batch_repeat(struct load_batch *batch, uint64_t runs, struct report *r)
 	return code;
 }
 
-/* ---- the highest rate ---- */
+/* ---- search for the highest rate (--find-max) ---- */
 
 static void feed_probe(struct findmax *fm, const struct load_condition *condition,
 		       const struct load_summary *s, uint64_t took_ns)
@@ -121,7 +121,7 @@ int load_batch_find_max(struct load_batch *batch, const struct load_condition *c
 		.probe_ns = LOAD_BATCH_PROBE_NS, .budget_ns = batch->duration_ns,
 	});
 	while (!code && !batch->end.interrupted && findmax_next(&fm, &probe)) {
-		/* A probe's interval is two-sided: each bound gets the share of one side. */
+		/* A run's interval is two-sided: each side gets half of the error probability. */
 		const struct load_batch_run run = {
 			.rate = probe.rate, .duration_ns = probe.duration_ns,
 			.confidence = 2 * probe.confidence - 1, .label = label,
@@ -140,7 +140,7 @@ int load_batch_find_max(struct load_batch *batch, const struct load_condition *c
 	return code;
 }
 
-/* ---- two targets ---- */
+/* ---- comparison of two targets (--against) ---- */
 
 int load_batch_against(struct load_batch *batch, const char *const urls[2], uint64_t pairs,
 		       uint64_t seed, struct report *r)

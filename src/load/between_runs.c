@@ -12,7 +12,7 @@
 
 struct moments {
 	size_t n;
-	double mean, variance; /* unbiased */
+	double mean, variance; /* unbiased estimate of the variance */
 };
 
 static struct moments between_runs_moments(const double *x, size_t n)
@@ -39,9 +39,9 @@ static bool between_runs_is_usable(const struct load_quantile *q)
 }
 
 /*
- * Cochran's Q with weights 1 / variance; each run's variance follows from its interval and
- * confidence, by the normal quantile. For a Student interval this overestimates the variance by
- * about as much as the estimation of the variance increases Q.
+ * Tests whether runs are equal by Cochran's Q with weights 1 / variance. Each run's variance
+ * follows from its interval and confidence, by the normal quantile. For a Student interval, it
+ * overestimates the variance by about as much as estimating the variance increases Q.
  */
 static void test_homogeneity(const struct load_quantile *runs, size_t n, struct between_runs *out)
 {
@@ -127,7 +127,7 @@ int between_runs_compare_targets(const struct load_quantile *a, const struct loa
 	err = permute_pairs(difference, v.n, PERMUTATIONS, rng, &test);
 	if (err && err != -EDOM)
 		return err;
-	v.p = err ? 1 : test.p; /* no pair differs */
+	v.p = err ? 1 : test.p; /* -EDOM: no pair differs */
 	*out = v;
 	return 0;
 }

@@ -17,35 +17,36 @@
 #define BETWEEN_RUNS_MAX 1000
 
 /*
- * Computed on logarithms, as runs differ by factors. `mean_ns` is the geometric mean of the runs'
- * quantiles, with Student's interval over the runs, which holds for any distribution within a run.
+ * Result of several runs, from logarithms, as runs differ by factors. `mean_ns` is the geometric
+ * mean of the quantiles, with Student's interval over the runs, which holds for any distribution
+ * within a run.
  */
 struct between_runs {
-	size_t n;           /* runs that were counted */
+	size_t n;           /* number of runs with a known quantile */
 	double mean_ns, lo_ns, hi_ns;
 	double min_ns, max_ns;
 	bool tested;        /* p and share are valid: every run has an interval */
-	/* probability of such a difference between equal runs: Cochran's Q (1954), chi-square */
+	/* p value of the hypothesis that the runs are equal: Cochran's Q (1954), chi-square */
 	double p;
 	double share;       /* I^2: share of the variance that is between runs, 0..1 */
 };
 
 /*
- * Combines the runs whose quantile is known. `confidence` is that of the interval over the runs;
- * the runs' own intervals have their own. Returns 0, -EINVAL, or -ENODATA for fewer than 2 runs.
+ * Combines the runs whose quantile is known. `confidence` is the level of the interval over the
+ * runs, not of each run's interval. Returns 0, -EINVAL, or -ENODATA for fewer than 2 runs.
  */
 int between_runs_combine(const struct load_quantile *runs, size_t n, double confidence,
 			 struct between_runs *out);
 
 /*
  * Compares two targets by pairs of neighboring slices. `ratio` is b's quantile over a's, with
- * Student's interval over the logarithms of the pairs; p is that of a permutation test which
+ * Student's interval over the logarithms of the pairs; p comes from a permutation test that
  * exchanges a and b within pairs. A pair without both quantiles is not counted. Returns 0, -EINVAL,
  * -ENOMEM, or -ENODATA for fewer than 5 pairs.
  */
 struct paired_diff {
-	size_t n;           /* pairs that were counted */
-	double a_ns, b_ns;  /* geometric means */
+	size_t n;           /* number of pairs with both quantiles */
+	double a_ns, b_ns;  /* geometric means of the quantiles */
 	double ratio, lo, hi;
 	double p;
 };
@@ -60,8 +61,8 @@ int between_runs_compare_targets(const struct load_quantile *a, const struct loa
  * -ENODATA for fewer than 5 pairs.
  */
 struct share_gap {
-	double a, b;        /* means */
-	double lo, hi;      /* of b - a */
+	double a, b;        /* mean shares of the targets */
+	double lo, hi;      /* interval of b - a */
 };
 
 int between_runs_compare_shares(const double *a, const double *b, size_t n, double confidence,

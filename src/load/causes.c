@@ -50,7 +50,7 @@ uint64_t causes_count(const struct causes *causes, enum cause_of of)
 	return sum;
 }
 
-/* Returns the slot of a cause. The last CAUSE_OFS slots are for the causes "other". */
+/* Finds or adds the entry of a cause. The last CAUSE_OFS entries are for the causes "other". */
 static struct load_cause *causes_slot(struct causes *causes, enum cause_of of, const char *name)
 {
 	struct load_cause *c = (struct load_cause *)causes_find(causes, of, name);
@@ -120,9 +120,9 @@ void causes_add(struct causes *causes, const struct causes *more)
 		causes_add_cause(causes, &more->list[i]);
 }
 
-/* ---- as facts ---- */
+/* ---- facts ---- */
 
-/* "request COUNT FIRST_NS LAST_NS VOTES NAME<tab>TEXT" */
+/* Puts a fact per cause: "request COUNT FIRST_NS LAST_NS VOTES NAME<tab>TEXT". */
 int causes_put(const struct causes *causes, struct event_sink *sink, uint64_t now)
 {
 	char value[VALUE_MAX];

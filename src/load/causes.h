@@ -2,7 +2,7 @@
 /*
  * Counts failed requests, failed or closed connections and unexpected replies by cause, with the
  * first and last time and the server's most common error text. Each thread of an engine has a
- * table; before its last tick the engine puts one fact per cause.
+ * table; before the last tick, the engine puts one fact per cause.
  */
 #ifndef HOSTLAT_LOAD_CAUSES_H
 #define HOSTLAT_LOAD_CAUSES_H
@@ -31,9 +31,9 @@
 #define CAUSE_OUTAGE "outage" /* no connection of a thread was open from first_ns to last_ns */
 
 enum cause_of {
-	CAUSE_REQUEST,    /* requests that failed */
-	CAUSE_CONNECTION, /* connections that could not be made, or ended before a reply */
-	CAUSE_REPLY,      /* replies whose HTTP status means that they hold no content */
+	CAUSE_REQUEST,    /* failed requests */
+	CAUSE_CONNECTION, /* connections that could not be opened, or ended before a reply */
+	CAUSE_REPLY,      /* replies whose HTTP status means that there is no content */
 	CAUSE_OFS,
 };
 
@@ -43,7 +43,7 @@ struct load_cause {
 	char text[ERROR_TEXT_CLEAN_MAX];    /* the most common error text, printable; "": none */
 	uint64_t votes;              /* majority count of `text` (Boyer and Moore) */
 	uint64_t count;
-	uint64_t first_ns, last_ns;  /* since the start of the run */
+	uint64_t first_ns, last_ns;  /* time since the start of the run */
 };
 
 struct causes {
@@ -51,10 +51,10 @@ struct causes {
 	uint32_t n;
 };
 
-/* "request", "connection", "reply" */
+/* Returns "request", "connection" or "reply". */
 const char *cause_of_name(enum cause_of of);
 
-/* Counts one occurrence. Names beyond CAUSES_MAX are counted as "other". */
+/* Counts one occurrence of a cause; once the table is full, a new cause counts as "other". */
 void causes_note(struct causes *causes, enum cause_of of, const char *name, const char *text,
 		 uint64_t ns);
 
@@ -62,14 +62,14 @@ void causes_note(struct causes *causes, enum cause_of of, const char *name, cons
 void causes_note_span(struct causes *causes, enum cause_of of, const char *name, uint64_t first_ns,
 		      uint64_t last_ns);
 
-/* Adds the counts of another table. */
+/* Adds the counts of the table `more` to `causes`. */
 void causes_add(struct causes *causes, const struct causes *more);
 
-/* NULL if there is none. */
+/* Returns the cause with this name; NULL if there is none. */
 const struct load_cause *causes_find(const struct causes *causes, enum cause_of of,
 				     const char *name);
 
-/* Returns the most frequent cause of that kind without outages; NULL if there is none. */
+/* Returns the most frequent cause of a kind, except an outage; NULL if there is none. */
 const struct load_cause *causes_top(const struct causes *causes, enum cause_of of);
 
 uint64_t causes_count(const struct causes *causes, enum cause_of of);

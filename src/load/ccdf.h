@@ -22,7 +22,7 @@
 #include "base/strbuf.h"
 #include "load/interval.h"
 
-#define CCDF_DEPTHS 7 /* p10 ... p99 */
+#define CCDF_DEPTHS 7 /* number of quantiles: p10, p25, p50, p75, p90, p95, p99 */
 
 struct ccdf_band {
 	bool valid;    /* false: the dependence of samples is not known well enough for a band */
@@ -34,8 +34,8 @@ int ccdf_band(const struct interval_range *range, double confidence, struct ccdf
 
 /*
  * Appends CSV: a header, then a line per occupied bucket with its upper edge (which splits the
- * samples exactly), the share of completed requests above it, and the band, cut to 0..1, or empty
- * cells. Errors stay in `out`.
+ * samples exactly), the share of completed requests above this edge, and the band (cut to 0..1) or
+ * empty cells. An error is kept in out->error.
  */
 void ccdf_csv(const struct interval_range *range, const struct ccdf_band *band,
 	      struct strbuf *out);

@@ -16,7 +16,7 @@ static struct contrast_side side_of(const struct load_analysis *a, enum load_fro
 				       .hi_ns = found.hi_ns };
 }
 
-/* `blocks` has SERIES_WINDOWS places. */
+/* Sets `blocks`, an array of SERIES_WINDOWS, to the evaluated windows' histograms. */
 static struct contrast_run windows_of(const struct load_analysis *a, enum load_from from,
 				      const struct hist **blocks)
 {
@@ -107,7 +107,7 @@ int load_compare_report(const struct load_analysis *a, const struct load_analysi
 	object_add(o, "quantiles", table);
 	if (table.type == VALUE_TABLE)
 		table.table->head = "requests of the load generator";
-	object_add(&r->body, NULL, table); /* shown in text only */
+	object_add(&r->body, NULL, table); /* NULL: in text only */
 	load_compare_add_finding(quantiles, r);
 	return report_error(r);
 }

@@ -9,8 +9,8 @@
 #include "load/analysis.h"
 
 /*
- * Adds "load" and a finding, and a reason if the two runs cannot be compared. Both analyses must be
- * finished. Returns 0 or -ENOMEM.
+ * Adds the JSON object "load" and a finding, and a reason if the two runs cannot be compared. Both
+ * analyses must be finished. Returns 0 or -ENOMEM.
  */
 int load_compare_report(const struct load_analysis *a, const struct load_analysis *b,
 			struct report *r);

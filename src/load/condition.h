@@ -13,17 +13,17 @@
 #define LOAD_CONDITION_TAKES "a percentile and a time, such as 'p99<500us'"
 
 struct load_condition {
-	double q;          /* 0 < q < 1 */
+	double q;          /* quantile that the condition is about, 0 < q < 1 */
 	uint64_t limit_ns; /* the quantile must be below this limit; > 0 */
-	const char *text;  /* the text as given; borrowed */
+	const char *text;  /* text of the condition; borrowed from the parsed text */
 };
 
 enum load_truth { LOAD_OPEN, LOAD_HOLDS, LOAD_FAILS };
 
-/* Returns 0, -EINVAL or -ERANGE. */
+/* Parses "p99<500us". Returns 0, -EINVAL (malformed) or -ERANGE (a number is out of range). */
 int load_condition_parse(const char *text, struct load_condition *out);
 
-/* Returns LOAD_OPEN if the quantile has no valid interval. */
+/* Compares the quantile's interval with the limit; LOAD_OPEN if there is no valid interval. */
 enum load_truth load_condition_judge(const struct load_condition *condition,
 				     const struct load_quantile *quantile);
 

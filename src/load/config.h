@@ -16,55 +16,55 @@
 #define LOAD_OUTSTANDING_MAX 1024
 #define LOAD_AGENTS_MAX 64
 
-/* How often an engine closes a tick (EV_LOAD); every decision is made at a tick. */
+/* Period of an engine's ticks (EV_LOAD) in ns; every decision is made at a tick. */
 #define LOAD_TICK_NS 100000000ULL
 
 enum load_loop {
-	LOOP_OPEN,   /* requests are due when the schedule says, whatever the replies do */
-	LOOP_CLOSED, /* a request follows a reply: gives no latency at a rate */
+	LOOP_OPEN,   /* requests are due by a schedule, independent of replies */
+	LOOP_CLOSED, /* a request follows a reply, so there is no latency at a given rate */
 };
 
 enum load_stamps {
-	STAMPS_USER,   /* clock reads of hostlat only */
-	STAMPS_KERNEL, /* also the kernel's software stamps */
+	STAMPS_USER,   /* only clock reads by hostlat */
+	STAMPS_KERNEL, /* clock reads, and the kernel's software time stamps */
 	STAMPS_NIC,    /* as STAMPS_KERNEL, with the NIC's stamps of packets sent and received */
 };
 
 enum load_role {
-	ROLE_SYMMETRIC,  /* loads and measures */
-	ROLE_THROUGHPUT, /* loads; its samples are not part of any latency */
-	ROLE_LATENCY,    /* probes at intended times, never sleeps while a reply is due */
+	ROLE_SYMMETRIC,  /* generates load and measures latency */
+	ROLE_THROUGHPUT, /* generates load; its samples are not part of any latency */
+	ROLE_LATENCY,    /* measures latency; never sleeps while a reply is due */
 };
 
 struct net_resolving;
 
 struct load_config {
-	const char *targets[LOAD_TARGETS_MAX]; /* URLs; connections are assigned to them in turn */
+	const char *targets[LOAD_TARGETS_MAX]; /* URLs, which the connections use in turn */
 	uint32_t n_targets;
 	uint32_t loop;   /* enum load_loop */
 	uint32_t stamps; /* enum load_stamps */
 	uint32_t role;   /* enum load_role */
 	double rate;     /* requests per second of this agent, over all threads; > 0 */
-	const char *arrival;  /* for arrival_parse(): "poisson", "lognormal:2", a file ... */
-	const char *workload; /* for workload_parse(): NULL is the protocol's own default */
-	uint32_t connections; /* over all threads; at least one per thread */
-	uint32_t outstanding; /* per connection, 1 to LOAD_OUTSTANDING_MAX */
+	const char *arrival;  /* text for arrival_parse(): "poisson", "lognormal:2", a file ... */
+	const char *workload; /* text for workload_parse(); NULL: the protocol's default */
+	uint32_t connections; /* connections of all threads; at least one per thread */
+	uint32_t outstanding; /* outstanding requests per connection, 1 to LOAD_OUTSTANDING_MAX */
 	uint32_t threads;
-	uint32_t agent; /* this agent's number, from 0: part of core and flow numbers */
-	uint64_t requests_per_connection; /* reconnect after so many requests; 0: never */
-	uint64_t duration_ns; /* length of the schedule */
-	uint64_t timeout_ns;  /* timeout of a request since its actual send, and of a connect */
-	uint64_t drain_ns;    /* how long replies are waited for after the last send */
-	uint64_t seed;        /* different for each agent of a run */
+	uint32_t agent; /* number of this agent, from 0; part of core and flow numbers */
+	uint64_t requests_per_connection; /* requests until a reconnect; 0: unlimited */
+	uint64_t duration_ns; /* length of the schedule in ns */
+	uint64_t timeout_ns;  /* limit of a connect, and of a request since its assignment */
+	uint64_t drain_ns;    /* time to wait for replies after the last send */
+	uint64_t seed;        /* seed of random numbers, different for each agent of a run */
 	bool pin;             /* pin each thread to a CPU that this process may use */
-	bool spin;            /* never sleep; only with `pin` */
-	bool preload;         /* store every key first, before the schedule begins */
-	bool insecure;        /* TLS: don't check certificates */
+	bool spin;            /* threads never sleep; only with `pin` */
+	bool preload;         /* store every key before the schedule begins */
+	bool insecure;        /* TLS: do not check certificates */
 	/* TLS: certificates to trust instead of the system's; NULL: the system's */
 	const char *ca_file;
 	const char *cert_file, *key_file; /* TLS: client certificate and key (PEM); NULL: none */
 	const char *expect;   /* HTTP statuses that count as success (statuses.h); NULL: default */
-	/* how to wait for name resolution; NULL: without a way to stop it */
+	/* how to wait for name resolution; NULL: the wait cannot be stopped */
 	const struct net_resolving *resolving;
 };
 

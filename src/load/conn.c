@@ -108,7 +108,7 @@ void conn_queue_resends(struct load_thread *t, struct load_conn *c)
 {
 	/*
 	 * Requests that an HTTP server left unanswered when it closed the connection are sent
-	 * again: OPERATION_GET, and those that had not begun (RFC 9110, 9.2.2; RFC 9112, 9.3.1).
+	 * again: OPERATION_GET, and unsent requests (RFC 9110, 9.2.2; RFC 9112, 9.3.1).
 	 */
 	const bool repeats = c->target->protocol->http;
 	struct load_request *r = c->head, *next;
@@ -150,7 +150,7 @@ void conn_resend(struct load_thread *t, struct load_conn *c)
 
 /* ---- sending ---- */
 
-/* Encodes a request at out[at]. Returns its size, or 0 if it does not fit. */
+/* Encodes a request at t->out[at]. Returns its size in bytes; 0: the buffer is too small. */
 static size_t conn_encode(struct load_thread *t, struct load_conn *c, struct load_request *r,
 			  size_t at)
 {
@@ -175,15 +175,13 @@ static size_t conn_encode(struct load_thread *t, struct load_conn *c, struct loa
 	return request.size;
 }
 
-/* A datagram and a TLS record hold one request each. */
+/* Whether a write holds one request only, as a datagram and a TLS record do. */
 static bool one_by_one(const struct load_conn *c)
 {
 	return c->stream.datagram || c->stream.tls;
 }
 
-/*
- * Encodes unwritten requests while they fit. Returns the bytes; *end is the first request left out.
- */
+/* Encodes unwritten requests while they fit. Returns the bytes; *end is the next request. */
 static size_t encode_waiting(struct load_thread *t, struct load_conn *c,
 			     struct load_request **end)
 {
@@ -210,7 +208,7 @@ static void expect_stamps(struct load_conn *c, struct load_request *r, uint64_t 
 		match_expect(&c->match, &r->tx, last);
 }
 
-/* Notes that `n` more bytes were written; before, the stream had sent `wire` bytes. */
+/* Notes a write of `n` bytes, before which the stream had sent `wire` bytes. */
 static void conn_note_written(struct load_thread *t, struct load_conn *c, size_t n, uint64_t wire)
 {
 	const bool counts = !one_by_one(c);
@@ -235,7 +233,7 @@ static void conn_note_written(struct load_thread *t, struct load_conn *c, size_t
 	c->skip = upto;
 }
 
-/* Completes requests without sending them (null:), to measure the generator's own cost. */
+/* Completes requests without sending them (null:), to measure the generator's overhead. */
 static void complete_at_once(struct load_thread *t, struct load_conn *c)
 {
 	struct load_request *r;
@@ -276,8 +274,8 @@ int conn_flush(struct load_thread *t, struct load_conn *c)
 		n = net_stream_write(&c->stream, t->out + c->skip, size - c->skip);
 		t->bulky |= size > LOAD_BULK;
 		/*
-		 * A partial write means that the socket is full, except for TLS, which writes a
-		 * record at a time.
+		 * A partial write means that the socket's buffer is full, except for TLS, which
+		 * writes one record at a time.
 		 */
 		c->blocked = n == -EAGAIN ||
 			     (n >= 0 && (size_t)n < size - c->skip && !c->stream.tls);
@@ -323,7 +321,7 @@ static void conn_fill_sample(struct load_thread *t, struct load_conn *c, struct 
 	s->rx_offset = c->reply_begin;
 	s->rx_bytes = c->rx - c->reply_begin;
 	s->wake_ns = match_distance(t->wait.woken_ns, s->done, 0);
-	/* With a receive stamp it is known whether the reply arrived before the wait began. */
+	/* A receive stamp shows whether the reply arrived before the wait began. */
 	if (t->wait.slept && (!rx_ns || rx_ns >= t->wait.entered_ns))
 		s->flags |= SAMPLE_ASLEEP;
 	if (rx_ns && !last)
@@ -338,7 +336,7 @@ static void conn_fill_sample(struct load_thread *t, struct load_conn *c, struct 
 	}
 }
 
-/* With --expect, only those statuses are a success. */
+/* Returns the reply's status; with --expect, only the given HTTP statuses are a success. */
 static enum reply_status conn_reply_status(const struct load_thread *t, const struct load_conn *c,
 					   const struct reply *reply)
 {
@@ -356,7 +354,7 @@ static void conn_note_success(struct load_thread *t, struct load_conn *c)
 	c->failing = false;
 }
 
-/* Completes the request of a parsed reply; `last`: the read held no bytes after it. */
+/* Completes the request of a parsed reply; `last`: the read held no bytes after the reply. */
 static void conn_complete(struct load_thread *t, struct load_conn *c, const struct reply *reply,
 			  const struct net_rx_stamp *rx, bool last)
 {
@@ -377,8 +375,8 @@ static void conn_complete(struct load_thread *t, struct load_conn *c, const stru
 	if (r)
 		conn_drop(t, c, r);
 	/*
-	 * An HTTP error is still service; other protocols' errors may come from servers that refuse
-	 * the connection.
+	 * An HTTP error shows that the server serves the connection; an error of another protocol
+	 * may refuse the connection.
 	 */
 	if (status != REPLY_ERROR || c->target->protocol->http)
 		conn_note_success(t, c);
@@ -406,8 +404,8 @@ static int conn_note_garbled(struct load_conn *c, const char *data, size_t n, si
 
 /*
  * Reads bytes that no request asked for. An error reply says why the server will not serve this
- * connection ("-ERR max number of clients reached", HTTP 408), which is as good as a close.
- * Anything else is garbled.
+ * connection ("-ERR max number of clients reached", HTTP 408), so it counts as a close (-EPIPE).
+ * Other bytes are garbled (-EPROTO).
  */
 static int conn_read_unsolicited(struct load_conn *c, const char *data, size_t n)
 {
@@ -431,7 +429,7 @@ static int conn_parse(struct load_thread *t, struct load_conn *c, size_t n,
 	while (at < n) {
 		struct reply reply = {};
 
-		/* With request ids, a reply without a request may be one that came too late. */
+		/* With request ids, a reply without a request may have come too late. */
 		if (!c->head && !protocol->matched_by_id)
 			return close ? -EPIPE : conn_read_unsolicited(c, t->in + at, n - at);
 		used = 0;

@@ -12,7 +12,7 @@
 /* Assigns a request due at `intended` to a free connection; conn_flush() sends it. */
 void conn_assign(struct load_thread *t, struct load_conn *c, uint64_t number, uint64_t intended);
 
-/* Adds the connection to the free ones or removes it, according to its state. */
+/* Adds a connection to the thread's free connections or removes it, according to its state. */
 void conn_settle(struct load_thread *t, struct load_conn *c);
 
 /* Sends the assigned requests. Returns 0, or -errno: the connection is lost. */
@@ -20,14 +20,14 @@ int conn_flush(struct load_thread *t, struct load_conn *c);
 
 /*
  * Reads and parses replies; `to_end`: the peer has closed. Returns 0, or why the connection is
- * lost: -EPROTO (garbled), -EPIPE (the server has closed it, or says that it will), another -errno.
+ * lost: -EPROTO (garbled), -EPIPE (the server has closed or will close), another -errno.
  */
 int conn_receive(struct load_thread *t, struct load_conn *c, bool to_end);
 
 /* Reads kernel time stamps, or the socket's error. Returns as conn_receive(). */
 int conn_errors(struct load_thread *t, struct load_conn *c);
 
-/* Removes a request from the connection: it no longer waits for a reply. */
+/* Removes a request from the connection, which then no longer waits for the reply. */
 void conn_drop(struct load_thread *t, struct load_conn *c, struct load_request *r);
 
 /*
@@ -40,7 +40,7 @@ void conn_resend(struct load_thread *t, struct load_conn *c);
 /* Removes a request from the queue of requests to send again. */
 void conn_drop_resend(struct load_thread *t, struct load_request *r);
 
-/* Fails all requests of a connection that is lost for this -errno. */
+/* Fails all requests of a lost connection; `err` (-errno) is the reason for the loss. */
 void conn_fail(struct load_thread *t, struct load_conn *c, int err);
 
 #endif

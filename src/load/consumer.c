@@ -31,7 +31,7 @@ static void load_consumer_apply_question(struct load_consumer *consumer)
 		c->method = q->method - 1;
 }
 
-/* Starts the analysis: all facts have come before the first other event. */
+/* Starts the analysis, unless it has started: facts precede the first other event. */
 static int load_consumer_begin(struct load_consumer *consumer)
 {
 	int err;
@@ -50,7 +50,7 @@ static int load_consumer_begin(struct load_consumer *consumer)
 	return 0;
 }
 
-/* Parses "NUMBER: why". */
+/* Parses "NUMBER: REASON", and marks the agent as lost. Returns 0 or -EBADMSG. */
 static int load_consumer_agent_lost(struct load_consumer *consumer, const char *value)
 {
 	const char *why = strstr(value, ": ");
@@ -87,14 +87,14 @@ static int load_consumer_fact(struct load_consumer *consumer, const struct event
 		err = load_consumer_begin(consumer);
 		return err ? err : load_consumer_agent_lost(consumer, value);
 	}
-	/* Known only after all stamps were converted. */
+	/* LOAD_FACT_NIC_ERROR comes last, since the error is known only after all stamps. */
 	if (!strcmp(key, LOAD_FACT_NIC_ERROR))
 		return load_setup_add_fact(&consumer->setup, key, value);
 	/* Facts about the configuration are ignored once the run has begun. */
 	return consumer->analysis ? 0 : load_setup_add_fact(&consumer->setup, key, value);
 }
 
-/* Counts events that the recording's writer had to drop. */
+/* Counts records that the recording's writer dropped at the size limit. */
 static void load_consumer_loss(struct load_consumer *consumer, const struct event *event)
 {
 	struct event_loss loss;

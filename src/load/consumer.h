@@ -11,23 +11,23 @@
 #include "load/setup.h"
 #include "load/summary.h"
 
-/* Settings of an analysis that may differ from those of the recording; 0: as recorded. */
+/* Settings of an analysis that replace the recorded settings; 0: as recorded. */
 struct load_question {
 	double percentile, confidence;
-	uint32_t method; /* enum load_method + 1 */
+	uint32_t method; /* enum load_method + 1; 0: as recorded */
 };
 
 struct load_consumer {
 	struct load_question question;
-	/* Called with each block before the analysis is; NULL: none. Returns 0 or -errno. */
+	/* Called with each block before the analysis reads it; NULL: none. Returns 0 or -errno. */
 	int (*tap)(void *tap_ctx, const struct event_block *block);
 	void *tap_ctx;
 	struct load_setup setup;
 	struct agent_list agents;        /* the agents of the run */
-	struct load_analysis *analysis;  /* NULL until all facts have come */
+	struct load_analysis *analysis;  /* analysis of the run; NULL until all facts have come */
 	bool interrupted;
-	uint64_t ended;                  /* agents that have ended or are lost, a bit each */
-	uint64_t unwritten;              /* records that the recording had no room for */
+	uint64_t ended;                  /* bit mask of the agents that have ended or are lost */
+	uint64_t unwritten;              /* records dropped at the recording's size limit */
 };
 
 /* Initializes a consumer without a tap. */
@@ -35,15 +35,15 @@ void load_consumer_init(struct load_consumer *consumer, const struct load_questi
 void load_consumer_release(struct load_consumer *consumer);
 
 /*
- * Adds a block of events. Returns LOAD_MORE, LOAD_DECIDED, or -errno; -EBADMSG: it is not a stream
- * of `load`.
+ * Adds a block of events. Returns LOAD_MORE, LOAD_DECIDED, or -errno; -EBADMSG: not a stream of
+ * `load`.
  */
 int load_consumer_add(struct load_consumer *consumer, const struct event_block *block);
 
 /* Returns whether all agents have ended or are lost. */
 bool load_consumer_ended(const struct load_consumer *consumer);
 
-/* Ends the stream and evaluates the run. Returns 0 or as load_consumer_add(). */
+/* Ends the stream and evaluates the run. Returns 0, or -errno as load_consumer_add(). */
 int load_consumer_finish(struct load_consumer *consumer);
 
 /* Summarizes a finished run; `q` is the requested percentile. Returns 0 or -errno. */

@@ -5,7 +5,7 @@
 
 #include "load/config.h"
 
-#define FLOW_NUMBERS LOAD_FLOW(1, 0) /* flow numbers of one agent are below this */
+#define FLOW_NUMBERS LOAD_FLOW(1, 0) /* flow numbers of one agent are below FLOW_NUMBERS */
 
 static int convert_time(const struct convert *c, __u64 *ns)
 {
@@ -61,7 +61,7 @@ int convert_samples(const struct convert *c, const struct event_block *in, uint3
 
 /* ---- records ---- */
 
-/* Whether an agent's counters add up; a sum that overflows does not. */
+/* Whether an agent's counters add up to `scheduled` without overflow. */
 static bool convert_counters_balance(const struct event_load *l)
 {
 	__u64 sum;
@@ -99,7 +99,7 @@ static int convert_interference(const struct convert *c, const struct event *eve
 	return event_put(sink, EV_NOISE, time, &noise, sizeof(noise));
 }
 
-/* The network namespace is one of another host, so its number means nothing here. */
+/* Converts a flow; the agent's network namespace number means nothing on this host. */
 static int convert_flow(const struct convert *c, const struct event *event, uint64_t time,
 			struct event_sink *sink)
 {
@@ -113,7 +113,7 @@ static int convert_flow(const struct convert *c, const struct event *event, uint
 	return event_put(sink, EV_FLOW, time, &flow, sizeof(flow));
 }
 
-/* realtime - ours = (realtime - theirs) + (theirs - ours) */
+/* Converts a clock reading: realtime - ours = (realtime - theirs) + (theirs - ours). */
 static int convert_clock(const struct convert *c, const struct event *event, uint64_t time,
 			 struct event_sink *sink)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converts an agent's events to the coordinator's clock and to core and flow numbers that are
- * unique in the run. An agent need not know its number. Events are validated, so that a faulty
+ * unique in the run. Agents need not know their own numbers. Events are validated, so that a faulty
  * agent cannot make the analysis fail.
  */
 #ifndef HOSTLAT_LOAD_CONVERT_H
@@ -12,9 +12,9 @@
 
 struct convert {
 	uint32_t agent;
-	bool probe;                  /* it is a latency agent */
-	bool clock;                  /* its EV_CLOCK records are passed on */
-	uint64_t from_ns, until_ns;  /* range of valid times of its requests, in our clock */
+	bool probe;                  /* the agent is a latency agent */
+	bool clock;                  /* the agent's EV_CLOCK records are used */
+	uint64_t from_ns, until_ns;  /* valid times of requests, by the coordinator's clock */
 	struct offset offset;
 };
 

@@ -5,7 +5,7 @@
  * merged, never histograms or percentiles, after conversion to one clock (load/convert.h).
  *
  * An agent that is slow, silent or gone does not delay the others. A lost agent becomes the fact
- * LOAD_FACT_AGENT_LOST at that point of the stream; its earlier events count.
+ * LOAD_FACT_AGENT_LOST in the stream; events that came earlier from the agent count.
  *
  * Memory: two blocks and 256 KiB of lines per agent, plus the flows opened at the start.
  */
@@ -21,18 +21,18 @@
 
 struct coordinator_agent {
 	const char *name;         /* name shown to users */
-	/* its stdin, stdout and stderr; owned by the coordinator from now on */
+	/* descriptors of the agent's stdin, stdout and stderr; coordinator_new() takes ownership */
 	int in, out, err;
-	bool same_clock;          /* it runs on this host and shares our monotonic clock */
+	bool same_clock;          /* the agent runs on this host and shares its monotonic clock */
 	uint32_t role;            /* enum load_role */
-	const struct strbuf *setup; /* its "arg" lines */
+	const struct strbuf *setup; /* the agent's "arg" lines (load/agent.h) */
 };
 
 struct coordinator_config {
 	const struct load_config *run;
-	/* the coordinator owns their descriptors, also after an error */
+	/* array of n_agents; the coordinator owns the descriptors, also after an error */
 	const struct coordinator_agent *agents;
-	uint32_t n_agents;                      /* 1 to LOAD_AGENTS_MAX */
+	uint32_t n_agents;                      /* number of agents, 1 to LOAD_AGENTS_MAX */
 	/* Called once for each lost agent, to end its process. May be NULL. */
 	void (*lost)(void *ctx, uint32_t agent);
 	void *ctx;
@@ -40,7 +40,7 @@ struct coordinator_config {
 
 struct coordinator;
 
-/* Copies the config; the descriptors are owned from now on. Returns 0 or -errno. */
+/* Makes a coordinator; copies `config`, and owns the descriptors. Returns 0 or -errno. */
 int coordinator_new(struct coordinator **out, const struct coordinator_config *config);
 
 /*
@@ -53,7 +53,7 @@ int coordinator_connect(struct coordinator *c, int stop_fd, struct strbuf *why);
 /* Starts all agents at one common time. Returns 0 or -errno. */
 int coordinator_start(struct coordinator *c);
 
-/* As load_engine_wait(). */
+/* Waits for events, the timeout (ns) or `stop_fd`. Returns as load_engine_wait(). */
 int coordinator_wait(struct coordinator *c, int stop_fd, uint64_t timeout_ns);
 
 /* Stops sending. An agent that has not ended after twice the drain time is lost. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the agents' events: answers are for the coordinator, the others go into the stream. */
+/* Reads the agents' events: handles answers to commands, and puts other events into the stream. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -29,7 +29,7 @@ static struct event_sink *coordinator_sink(struct coordinator *c)
 	return event_memsource_sink(c->queue);
 }
 
-/* ---- our own facts ---- */
+/* ---- the coordinator's facts ---- */
 
 int coordinator_put_facts(struct coordinator *c)
 {
@@ -51,7 +51,7 @@ int coordinator_put_offset(struct coordinator *c, struct peer *p)
 				    &p->convert.offset);
 }
 
-/* ---- losing one ---- */
+/* ---- lost agents ---- */
 
 int coordinator_lose(struct coordinator *c, struct peer *p, const char *why)
 {
@@ -100,7 +100,7 @@ static int coordinator_read_clock(struct peer *p, const char *value, uint64_t th
 					      p->remote.read_ns) ? -EBADMSG : 0;
 }
 
-/* The text may be shown on a terminal, where control characters could act as commands. */
+/* Replaces control characters, which a terminal could execute as commands. */
 static void coordinator_make_printable(char *text)
 {
 	for (; *text; text++)
@@ -117,7 +117,7 @@ static void coordinator_read_version(struct peer *p, const char *value)
 	coordinator_make_printable(p->version);
 }
 
-/* Passes on facts about the agent's host. Its "load." facts repeat the coordinator's own. */
+/* Puts a fact about an agent's host; an agent's "load." facts repeat the coordinator's facts. */
 static int coordinator_pass_fact(struct coordinator *c, const struct peer *p, const char *key,
 				 const char *value)
 {
@@ -143,7 +143,7 @@ static bool is_of_card(const char *key, const char *value)
 	return !strcmp(key, LOAD_FACT_NIC) && strlen(value) < IF_NAMESIZE;
 }
 
-/* Whether a fact is a cause of failures; agents send them with their last tick. */
+/* Whether a fact is a cause of failures, which agents send with their last tick. */
 static bool is_cause(const struct peer *p, const char *key, const char *value)
 {
 	struct causes causes = { 0 };
@@ -175,7 +175,7 @@ static int coordinator_read_fact(struct coordinator *c, struct peer *p, const st
 	return 0;
 }
 
-/* ---- blocks ---- */
+/* ---- events and samples ---- */
 
 static int coordinator_end_peer(struct coordinator *c, struct peer *p)
 {
@@ -185,7 +185,7 @@ static int coordinator_end_peer(struct coordinator *c, struct peer *p)
 								  : coordinator_put_offset(c, p);
 }
 
-/* Before the start only flows are valid; after an agent's last event, nothing is. */
+/* Whether an event is valid: before the start only a flow is, after an agent's end no event. */
 static bool in_place(const struct peer *p, uint16_t kind)
 {
 	if (p->state == PEER_RUNNING)
@@ -224,7 +224,7 @@ static int coordinator_read_records(struct coordinator *c, struct peer *p,
 	return err;
 }
 
-/* Returns 1 (`out` holds samples) or -EBADMSG. */
+/* Converts the next samples of a peer's block. Returns 1 (`out` holds samples) or -EBADMSG. */
 static int coordinator_read_samples(struct coordinator *c, struct peer *p, struct event_block *out)
 {
 	int err = -EBADMSG;
@@ -246,7 +246,7 @@ static const char *coordinator_read_error(int err)
 	return "its output is damaged";
 }
 
-/* Loses a peer whose stream has ended. */
+/* Marks a peer as lost because the peer's stream has ended. */
 static int coordinator_lose_ended(struct coordinator *c, struct peer *p)
 {
 	return coordinator_lose(c, p, p->state == PEER_RUNNING ? "it ended before the run did" :
@@ -254,8 +254,8 @@ static int coordinator_lose_ended(struct coordinator *c, struct peer *p)
 }
 
 /*
- * Returns as coordinator_read(), or -EBADMSG, -ENOEXEC, -EPROTONOSUPPORT or -ENODATA if the peer's
- * stream is at fault.
+ * Reads the next block of a peer. Returns as coordinator_read(), or -EBADMSG, -ENOEXEC,
+ * -EPROTONOSUPPORT (invalid stream) or -ENODATA (the stream has ended).
  */
 static int coordinator_read_block(struct coordinator *c, struct peer *p, struct event_block *out)
 {

@@ -15,27 +15,25 @@
 #include "load/coordinator_state.h"
 #include "load/setup.h"
 
-/*
- * Largest queue between two blocks of samples: mostly the flows that all agents open at the start.
- */
+/* Largest event queue in bytes, between two blocks of samples: mostly the agents' first flows. */
 #define QUEUE_LIMIT (256UL << 20)
 
-#define ANSWERS 16                   /* clock readings of each agent before the run */
-#define MAKE_NS (60 * NS_PER_S)      /* logging in by ssh, resolving names */
-#define CONNECT_NS (30 * NS_PER_S)   /* in addition to the connections' own timeouts */
+#define ANSWERS 16                   /* number of clock readings of each agent before the run */
+#define MAKE_NS (60 * NS_PER_S)      /* time limit to log in by ssh and resolve names */
+#define CONNECT_NS (30 * NS_PER_S)   /* time limit to connect, plus CONNECT_TIMEOUTS timeouts */
 #define CONNECT_TIMEOUTS 4
-#define QUIET_NS (10 * NS_PER_S)     /* a running agent sends an event every LOAD_TICK_NS */
+#define QUIET_NS (10 * NS_PER_S)     /* longest silence; agents send every LOAD_TICK_NS */
 #define ASK_NS (500 * NS_PER_MS)
-#define WORDS_NS (300 * NS_PER_MS)   /* wait for stderr after the end of an agent's events */
+#define WORDS_NS (300 * NS_PER_MS) /* time to wait for stderr after the end of an agent's events */
 #define START_NS (100 * NS_PER_MS)   /* time for the start command to reach all agents */
 #define SLACK_NS (2 * NS_PER_S)
-#define TIMES_MAX_NS NS_PER_DAY      /* slack for times beyond the end of a run */
+#define TIMES_MAX_NS NS_PER_DAY      /* event times are valid up to this long after a run */
 #define POLL_NS (50 * NS_PER_MS)
 
 #define for_each_peer(c, p)                                                                        \
 	for (__typeof__(&(c)->peers[0]) p = (c)->peers; p < (c)->peers + (c)->n_peers; p++)
 
-/* ---- what is due ---- */
+/* ---- deadlines and next steps ---- */
 
 static int coordinator_check_send(struct coordinator *c, struct peer *p, int err)
 {
@@ -50,7 +48,7 @@ static int coordinator_ask_clock(struct coordinator *c, struct peer *p, uint64_t
 	return coordinator_check_send(c, p, remote_send(&p->remote, "clock %" PRIu64, p->asked));
 }
 
-/* The first agent stores the keys; the others wait for it. */
+/* Whether an agent must wait until the first agent has stored the keys (--preload). */
 static bool must_wait(const struct coordinator *c, const struct peer *p)
 {
 	const struct peer *first = c->peers;
@@ -82,20 +80,20 @@ static const char *coordinator_late_reason(const struct peer *p)
 					   : "it was not ready in time";
 }
 
-/* An agent sends nothing while it connects. */
+/* Whether an agent is silent for too long; it may be silent while it starts and connects. */
 static bool coordinator_is_silent(const struct peer *p, uint64_t now)
 {
 	return p->state != PEER_MAKING && p->state != PEER_CONNECTING &&
 	       now > p->heard_ns + QUIET_NS;
 }
 
-/* An agent in these states ends itself unless it hears from the coordinator. */
+/* Whether an agent needs clock queries: in these states it ends if no line comes. */
 static bool coordinator_is_asked(const struct peer *p)
 {
 	return p->state == PEER_MADE || p->state == PEER_CONNECTED || p->state == PEER_RUNNING;
 }
 
-/* An agent whose events have ended is handled by coordinator_read(), which finds the reason. */
+/* Takes an agent's next step. If its events have ended, coordinator_read() finds the reason. */
 static int coordinator_advance(struct coordinator *c, struct peer *p, uint64_t now)
 {
 	const bool asking = p->state == PEER_ASKING && !p->same_clock;
@@ -130,7 +128,7 @@ static int coordinator_advance_all(struct coordinator *c)
 	return err;
 }
 
-/* ---- reading and writing ---- */
+/* ---- polling of descriptors ---- */
 
 struct poll_set {
 	struct pollfd fds[3 * LOAD_AGENTS_MAX + 1];
@@ -146,7 +144,7 @@ static void poll_set_add(struct poll_set *set, int fd, short events, struct peer
 	set->peers[set->n++] = p;
 }
 
-/* Reading would overwrite a block whose samples are not all passed on yet. */
+/* Does not poll the output of an agent with unread samples: a read would overwrite their block. */
 static void coordinator_fill_poll_set(struct coordinator *c, struct poll_set *set, int stop_fd)
 {
 	set->n = 0;
@@ -180,7 +178,7 @@ static bool coordinator_serve_fd(struct peer *p, int fd, uint64_t now)
 	return true;
 }
 
-/* Returns 1: something was read; 0: timeout; -EINTR: `stop_fd` is readable. */
+/* Polls all agents. Returns 1: bytes were read; 0: timeout; -EINTR: `stop_fd` is readable. */
 static int poll_all(struct coordinator *c, int stop_fd, uint64_t timeout_ns)
 {
 	const struct timespec ts = {
@@ -204,7 +202,7 @@ static int poll_all(struct coordinator *c, int stop_fd, uint64_t timeout_ns)
 	return any;
 }
 
-/* ---- the source ---- */
+/* ---- event source ---- */
 
 static int coordinator_next(struct event_source *source, struct event_block *block)
 {
@@ -246,7 +244,7 @@ static void coordinator_damage(const struct event_source *source, struct event_d
 
 static void coordinator_free_source(struct event_source *source)
 {
-	(void)source; /* the coordinator owns it */
+	(void)source; /* the coordinator owns `source` */
 }
 
 struct event_source *coordinator_source(struct coordinator *c)
@@ -254,7 +252,7 @@ struct event_source *coordinator_source(struct coordinator *c)
 	return &c->source;
 }
 
-/* ---- the run ---- */
+/* ---- run ---- */
 
 /* Reads answers before the start; other events stay in the queue. */
 static int coordinator_read_answers(struct coordinator *c)
@@ -344,7 +342,7 @@ int coordinator_start(struct coordinator *c)
 	for_each_peer(c, p) {
 		if (err || p->state != PEER_CONNECTED)
 			continue;
-		/* Only the first running agent's EV_CLOCK records are passed on. */
+		/* Only the first running agent's EV_CLOCK records go into the stream. */
 		p->convert.clock = clock;
 		clock = false;
 		err = start_one(c, p, start);
@@ -382,7 +380,7 @@ void coordinator_cut(struct coordinator *c)
 	end_within(c, "cut", SLACK_NS);
 }
 
-/* ---- life ---- */
+/* ---- setup and release ---- */
 
 static int init_peer(struct coordinator *c, struct peer *p, const struct coordinator_agent *agent)
 {

@@ -13,13 +13,13 @@
 #include "load/remote.h"
 
 enum peer_state {
-	PEER_MAKING,     /* it has its options and makes its engine */
-	PEER_ASKING,     /* its clock is being read */
+	PEER_MAKING,     /* the agent has its options and makes its engine */
+	PEER_ASKING,     /* the agent's clock is being read */
 	PEER_MADE,
 	PEER_CONNECTING,
 	PEER_CONNECTED,
 	PEER_RUNNING,
-	PEER_FINAL,      /* its events have ended in order */
+	PEER_FINAL,      /* the agent has sent LOAD_FINAL */
 	PEER_LOST,
 };
 
@@ -33,14 +33,14 @@ struct peer {
 	struct remote remote;
 	struct convert convert;
 	uint64_t due_ns;          /* deadline for the next state; 0: none */
-	uint64_t heard_ns;        /* when its last event arrived */
+	uint64_t heard_ns;        /* time of the last bytes from the peer */
 	uint64_t asked, asked_ns; /* number and time of the last clock query */
 	bool answered;
 	uint32_t answers;
-	uint64_t reported_error_ns;   /* clock error as last put into the stream */
-	char error[PEER_NAME_MAX];   /* AGENT_ERROR; for a lost agent, why it was lost */
-	char version[PEER_NAME_MAX]; /* " (...)" if its version differs from ours */
-	struct event_block block; /* block of samples that are not all passed on yet */
+	uint64_t reported_error_ns;   /* clock error that was last put into the stream */
+	char error[PEER_NAME_MAX];   /* text of AGENT_ERROR; for a lost agent, the reason */
+	char version[PEER_NAME_MAX]; /* " (...)" if the agent's hostlat version differs */
+	struct event_block block; /* current block of samples, read up to `at` */
 	uint32_t at, n_block;
 };
 
@@ -57,18 +57,18 @@ struct coordinator {
 };
 
 /*
- * Marks a peer as lost: puts the fact with `why` and the agent's last line on stderr. Returns the
- * sink's result.
+ * Marks a peer as lost: puts LOAD_FACT_AGENT_LOST with `why` and the agent's last line on stderr.
+ * Returns 0 or -errno.
  */
 int coordinator_lose(struct coordinator *c, struct peer *p, const char *why);
 
 /*
- * Reads the next block of a peer. Returns 1: `out` holds samples; 2: other events, which may be in
- * the queue; 0: nothing has arrived; -errno: the run cannot continue.
+ * Reads the next block of a peer. Returns 1: `out` holds samples; 2: other events were read, and
+ * may be in the queue; 0: nothing has arrived; -errno: the run cannot continue.
  */
 int coordinator_read(struct coordinator *c, struct peer *p, struct event_block *out);
 
-/* Puts the facts that name targets and agents; coordinator_put_offset() those of a clock offset. */
+/* Put facts: the names of targets and agents, or a peer's clock offset. Return 0 or -errno. */
 int coordinator_put_facts(struct coordinator *c);
 int coordinator_put_offset(struct coordinator *c, struct peer *p);
 

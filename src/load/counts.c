@@ -3,7 +3,7 @@
 
 #include "report/human.h"
 
-/* Unknown if an agent's version does not count misses. */
+/* Sums misses over agents. Returns false if an agent's version does not count misses. */
 bool load_analysis_misses(const struct load_analysis *a, struct load_misses *out)
 {
 	*out = (struct load_misses){
@@ -57,7 +57,7 @@ void counts_words(const struct load_analysis *a, struct report *r)
 			       c.resent == 1 ? "" : "s");
 }
 
-/* Whether a failed request was sent is known from its sample, not from the counters. */
+/* Returns the number of sent requests; only samples show whether a failed request was sent. */
 static struct value counts_sent(const struct load_analysis *a)
 {
 	const uint64_t failed = SUM(uint64_t, a, last.failed);

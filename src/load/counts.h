@@ -8,7 +8,7 @@
 /* Adds a finding if the server closed connections. */
 void counts_words(const struct load_analysis *analysis, struct report *r);
 
-/* Adds "requests" and "connections". */
+/* Adds the JSON objects "requests" and "connections". */
 void counts_report(const struct load_analysis *analysis, struct report *r);
 
 #endif

@@ -34,7 +34,7 @@ static uint64_t dial_cookie(int fd, int option)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &len) ? 0 : value;
 }
 
-/* Numbers the new connection; 0 (unknown) if the consuming thread is too far behind. */
+/* Gives the connection a flow number; 0 (unknown) if the queue to the consuming thread is full. */
 static void make_flow(struct load_thread *t, struct load_conn *c)
 {
 	const uint64_t n = t->flows_made++ * t->config->threads + t->index + 1;
@@ -59,7 +59,7 @@ static void make_flow(struct load_thread *t, struct load_conn *c)
 	c->flow = spsc_push(&t->flows, &flow) ? flow.id : 0;
 }
 
-/* ---- up ---- */
+/* ---- opened connections ---- */
 
 static void dial_opened(struct load_thread *t, struct load_conn *c)
 {
@@ -113,7 +113,7 @@ static void close_stream(struct load_thread *t, struct load_conn *c)
 	conn_settle(t, c);
 }
 
-/* An error before the run is the reason why there will be no run. */
+/* Stores the first error before the run, which is the reason why there is no run. */
 static void give_up(struct load_thread *t, const struct load_conn *c, int err)
 {
 	if (t->phase == PHASE_RUN || t->dial_error)
@@ -129,7 +129,7 @@ static void dial_fail(struct load_thread *t, struct load_conn *c, int err)
 		t->dial_in_tls = c->state == CONN_TLS;
 	close_stream(t, c);
 	c->address++;
-	/* It is a failure only if no address of the target works. */
+	/* The connection is failing only if no address of the target works. */
 	if (c->address % c->target->n_addresses == 0) {
 		t->n_failing += !c->failing;
 		c->failing = true;
@@ -140,10 +140,11 @@ static void dial_fail(struct load_thread *t, struct load_conn *c, int err)
 	dial_retry(t, c);
 }
 
-/* ---- down ---- */
+/* ---- lost connections ---- */
 
 /*
- * The connection ended before its first reply. Reopening it proves nothing until there is a reply.
+ * Handles a connection that ended before its first reply. The connection counts as failing until a
+ * reply comes, even if opened again.
  */
 static void dial_note_shut(struct load_thread *t, struct load_conn *c, int err)
 {
@@ -152,12 +153,12 @@ static void dial_note_shut(struct load_thread *t, struct load_conn *c, int err)
 	c->shut = true;
 	t->n_failing += !c->failing;
 	c->failing = true;
-	/* After a TLS alert, every further connection would end the same way. */
+	/* After a TLS alert, further connections would end with the same alert. */
 	if (c->stream.tls && (net_tls_lacks_cert(c->stream.tls) || err == -ECONNABORTED))
 		give_up(t, c, err);
 }
 
-/* The server closed the connection after replies, such as at a limit of requests or time. */
+/* Handles a close by the server after replies, such as at a limit of requests or time. */
 static void dial_note_close(struct load_thread *t, struct load_conn *c)
 {
 	t->count.closes++;
@@ -169,14 +170,14 @@ void dial_lost(struct load_thread *t, struct load_conn *c, int err)
 {
 	if (c->replies && (err == -EPIPE || err == -ECONNRESET))
 		dial_note_close(t, c);
-	/* Noted here because no request fails: none was outstanding. */
+	/* No request was outstanding, so no failed request notes this cause. */
 	if (c->replies && err == -EPROTO && !c->head)
 		thread_causes_note_connection(t, c, err);
 	conn_fail(t, c, err);
 	if (!c->replies && err != -ETIMEDOUT)
 		dial_note_shut(t, c, err);
 	close_stream(t, c);
-	/* A connection that got replies is reopened at once; others back off. */
+	/* A connection that got replies is reopened at once, any other connection after a delay. */
 	if (c->replies)
 		c->backoff = 0;
 	else
@@ -191,7 +192,7 @@ void dial_renew(struct load_thread *t, struct load_conn *c)
 	dial_retry(t, c);
 }
 
-/* ---- being made ---- */
+/* ---- TLS handshake and greeting ---- */
 
 /* Sends the greeting, which always fits into a new socket's buffer. */
 static int dial_greet(struct load_thread *t, struct load_conn *c)
@@ -265,7 +266,7 @@ static int dial_read_greeting_replies(struct load_thread *t, struct load_conn *c
 	return 0;
 }
 
-/* Continues once the transport (TCP or TLS) is established. */
+/* Sends the greeting, or completes the connection, once TCP or TLS is established. */
 static int dial_ready(struct load_thread *t, struct load_conn *c)
 {
 	if (c->target->greeting_size)
@@ -347,7 +348,7 @@ static void dial_open(struct load_thread *t, struct load_conn *c)
 		dial_fail(t, c, err);
 }
 
-/* ---- what is due ---- */
+/* ---- timers ---- */
 
 void dial_begin(struct load_thread *t)
 {

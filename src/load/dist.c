@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Distributions: a row of functions per kind. Drawing is by inversion where that is closed, else:
+ * Distributions: a row of functions per kind. Draws by inversion where a closed form exists, else:
  *   normal      polar method; Marsaglia and Bray, SIAM Review 6(3), 1964
  *   gamma       Marsaglia and Tsang, ACM TOMS 26(3), 2000
  *   zipf        rejection-inversion; Hormann and Derflinger, ACM TOMACS 6(3), 1996
@@ -112,7 +112,7 @@ static double gamma_cdf(const struct dist *d, double x)
 	return gamma_p(d->b, x * d->b / d->a);
 }
 
-/* --- normal (cut at 0: what is below counts as 0), lognormal --- */
+/* --- normal (negative values count as 0), lognormal --- */
 
 static double normal_draw(const struct dist *d, struct rng *rng)
 {
@@ -124,7 +124,7 @@ static double normal_cut_cdf(const struct dist *d, double x)
 	return normal_cdf((x - d->a) / d->b);
 }
 
-/* The square of the logarithm's standard deviation, from the coefficient of variation. */
+/* Returns the variance of the logarithm, from the coefficient of variation. */
 static double log_variance(const struct dist *d)
 {
 	return portable_log(1 + d->b * d->b);
@@ -144,7 +144,7 @@ static double lognormal_cdf(const struct dist *d, double x)
 	return normal_cdf((log(x / d->a) + variance / 2) / sqrt(variance));
 }
 
-/* --- generalised Pareto and extreme value --- */
+/* --- generalized Pareto and extreme value --- */
 
 static double pareto_draw(const struct dist *d, struct rng *rng)
 {
@@ -162,7 +162,7 @@ static double pareto_cdf(const struct dist *d, double x)
 	return -expm1(d->c == 0 ? -z : -log1p(d->c * z) / d->c);
 }
 
-/* -log F(x) is exponential with mean 1; c > 0. */
+/* Draws by inversion: -log F(x) is exponential with mean 1; c > 0. */
 static double gev_draw(const struct dist *d, struct rng *rng)
 {
 	return d->a + d->b * expm1(-d->c * log(rng_exponential(rng, 1))) / d->c;
@@ -182,8 +182,8 @@ static double gev_cdf(const struct dist *d, double x)
 
 /*
  * Value sizes of Facebook's ETC pool (Atikoglu et al., "Workload analysis of a large-scale
- * key-value store", SIGMETRICS 2012): 0 to 14 bytes have shares of their own, the rest is 15 and a
- * generalised Pareto variate.
+ * key-value store", SIGMETRICS 2012): 0 to 14 bytes have shares of their own, the other sizes are
+ * 15 plus a generalized Pareto variate.
  */
 static const double etc_head[] = {
 	0.00536, 0.00047, 0.17820, 0.09239, 0.00018, 0.02740, 0.00065, 0.00606,
@@ -220,11 +220,11 @@ static double etc_cdf(const struct dist *d, double x)
 	return below + (1 - head) * pareto_cdf(&etc_tail, x);
 }
 
-/* --- zipf: rank k from 1 with weight k^-a; given out from 0 --- */
+/* --- zipf: rank k from 1 with weight k^-a; draws return k - 1 --- */
 
 enum { ZIPF_LOW, ZIPF_HIGH, ZIPF_SURE, ZIPF_SUM };
 
-/* The integral of t^-a from 1 to x, without cancellation near a = 1. */
+/* Returns the integral of t^-a from 1 to x, without cancellation near a = 1. */
 static double zipf_integral(double a, double x)
 {
 	double log_x = log(x), y = (1 - a) * log_x;
@@ -239,7 +239,7 @@ static double zipf_integral_inverse(double a, double y)
 	return exp(fabs(t) < 1e-8 ? y * (1 - t / 2) : log1p(t) / (1 - a));
 }
 
-/* The sum of k^-a for k = 1 to n: some terms, then Euler and Maclaurin's formula. */
+/* Returns the sum of k^-a for k = 1 to n: 63 terms, then the Euler-Maclaurin formula. */
 static double zipf_sum(double a, double n)
 {
 	const double from = 64;
@@ -289,15 +289,15 @@ void dist_bind_n(struct dist *dist, uint64_t n)
 	dist->zeta[ZIPF_SUM] = zipf_sum(a, (double)n);
 }
 
-/* --- The table --- */
+/* --- Table of distributions --- */
 
 enum dist_arg {
 	ARG_NONE,
-	ARG_VALUE,    /* in the unit, >= 0 */
-	ARG_SCALE,    /* in the unit, > 0 */
-	ARG_FRACTION, /* 0 to 1 */
-	ARG_SHAPE,    /* SHAPE_MIN to SHAPE_MAX */
-	ARG_EXPONENT, /* 0 to EXPONENT_MAX */
+	ARG_VALUE,    /* value in the distribution's unit, >= 0 */
+	ARG_SCALE,    /* value in the distribution's unit, > 0 */
+	ARG_FRACTION, /* a number from 0 to 1 */
+	ARG_SHAPE,    /* a number from SHAPE_MIN to SHAPE_MAX */
+	ARG_EXPONENT, /* a number from 0 to EXPONENT_MAX */
 };
 
 #define ARGS_MAX 3
@@ -309,7 +309,7 @@ struct dist_row {
 	const char *name, *takes;
 	enum dist_arg args[ARGS_MAX];
 	double (*draw)(const struct dist *d, struct rng *rng);
-	double (*cdf)(const struct dist *d, double x); /* x >= 0 */
+	double (*cdf)(const struct dist *d, double x); /* called with x >= 0 */
 };
 
 static const struct dist_row dist_rows[] = {
@@ -353,7 +353,7 @@ double dist_cdf(const struct dist *dist, double x)
 	return x >= DIST_LARGEST ? 1 : dist_rows[dist->kind].cdf(dist, x);
 }
 
-/* --- Text --- */
+/* --- Parsing --- */
 
 static const char *const unit_takes[] = {
 	[DIST_UNIT_NS] = PARSE_DURATION_TAKES,
@@ -376,7 +376,7 @@ static int parse_unit(const char *name, enum dist_unit unit, uint64_t *factor)
 	return unit == DIST_UNIT_NS ? parse_duration(one, factor) : parse_size(one, factor);
 }
 
-/* Unlike durations elsewhere, values may be fractions of a nanosecond; 0 needs no unit. */
+/* Parses a value with its unit. Fractions of a nanosecond are valid, and 0 needs no unit. */
 static int parse_number(const char *text, enum dist_unit unit, double *out)
 {
 	size_t digits = strspn(text, "0123456789.");
@@ -418,7 +418,7 @@ static int dist_parse_arg(const char *text, enum dist_arg arg, enum dist_unit un
 	return 0;
 }
 
-/* Parses all arguments of one kind; `rest` is the text after its name, NULL if there is none. */
+/* Parses the arguments of a distribution; `rest` is the text after its name, NULL: no text. */
 static int dist_parse_args(char *rest, enum dist_kind kind, enum dist_unit unit, struct dist *out)
 {
 	struct dist d = { .kind = kind };
@@ -437,7 +437,7 @@ static int dist_parse_args(char *rest, enum dist_kind kind, enum dist_unit unit,
 	return 0;
 }
 
-/* zipf draws plain ranks, etc draws bytes; the others take any unit. */
+/* Whether a kind has this unit: zipf draws ranks, etc draws bytes, other kinds have any unit. */
 static bool is_kind_of(enum dist_kind kind, enum dist_unit unit)
 {
 	return (kind != DIST_KIND_ZIPF || unit == DIST_UNIT_PLAIN) &&

@@ -14,24 +14,24 @@
 
 enum dist_kind {
 	DIST_KIND_NONE,
-	DIST_KIND_FIXED,       /* a */
-	DIST_KIND_UNIFORM,     /* from a to b */
-	DIST_KIND_EXPONENTIAL, /* mean a */
-	DIST_KIND_LOGNORMAL,   /* mean a, coefficient of variation b */
-	DIST_KIND_GAMMA,       /* mean a, shape b */
-	DIST_KIND_PARETO,      /* generalised: location a, scale b, shape c */
-	DIST_KIND_GEV,         /* generalised extreme value: location a, scale b, shape c */
-	DIST_KIND_BIMODAL,     /* with probability a: b, else c */
-	DIST_KIND_NORMAL,      /* mean a, standard deviation b, cut at 0 */
-	DIST_KIND_ZIPF,        /* rank 0..n-1 with exponent a (needs n: dist_bind_n) */
-	DIST_KIND_ETC,         /* values of Facebook's ETC pool: discrete below 15, then pareto */
+	DIST_KIND_FIXED,       /* constant a */
+	DIST_KIND_UNIFORM,     /* uniform from a to b */
+	DIST_KIND_EXPONENTIAL, /* exponential with mean a */
+	DIST_KIND_LOGNORMAL,   /* lognormal with mean a, coefficient of variation b */
+	DIST_KIND_GAMMA,       /* gamma with mean a, shape b */
+	DIST_KIND_PARETO,      /* generalized Pareto: location a, scale b, shape c */
+	DIST_KIND_GEV,         /* generalized extreme value: location a, scale b, shape c */
+	DIST_KIND_BIMODAL,     /* b with probability a, else c */
+	DIST_KIND_NORMAL, /* normal with mean a, standard deviation b; negative draws become 0 */
+	DIST_KIND_ZIPF,        /* Zipf rank 0..n-1 with exponent a; needs dist_bind_n() */
+	DIST_KIND_ETC, /* value sizes of Facebook's ETC pool: discrete below 15, then Pareto */
 };
 
 struct dist {
 	enum dist_kind kind;
 	double a, b, c;
-	uint64_t n;      /* zipf */
-	double zeta[4];  /* zipf: precomputed */
+	uint64_t n;      /* zipf: number of ranks */
+	double zeta[4];  /* zipf: constants computed by dist_bind_n() */
 };
 
 enum dist_unit { DIST_UNIT_NS, DIST_UNIT_BYTES, DIST_UNIT_PLAIN };
@@ -48,7 +48,7 @@ void dist_bind_n(struct dist *dist, uint64_t n);
 /* Draws a value, 0 to DIST_LARGEST; the same bits on every machine, except gev and zipf. */
 double dist_draw(const struct dist *dist, struct rng *rng);
 
-/* P(X <= x); NaN for NaN. */
+/* Returns P(X <= x); NaN if x is NaN or the kind is DIST_KIND_NONE. */
 double dist_cdf(const struct dist *dist, double x);
 
 #endif

@@ -25,7 +25,7 @@
 #define FILES_SPARE 64
 #define FILES_PER_THREAD 8
 #define NICS_MAX 16
-/* Time between two readings of a NIC's clock, from which its rate is computed. */
+/* Time between the two readings of a NIC's clock that give the rate of this clock. */
 #define NIC_BASELINE_NS (100 * NS_PER_MS)
 
 struct load_engine {
@@ -40,11 +40,11 @@ struct load_engine {
 	struct load_thread *threads;
 	struct engine_source *source;
 	int notify;
-	uint32_t running; /* number of started threads */
-	int command;      /* enum load_thread_command; atomic */
+	uint32_t running; /* number of threads that were started */
+	int command;      /* enum load_thread_command, read by all threads; atomic */
 };
 
-/* ---- new ---- */
+/* ---- targets ---- */
 
 static int engine_refuse(struct strbuf *why, const char *text)
 {
@@ -247,7 +247,7 @@ static int raise_files(const struct load_config *c, struct strbuf *why)
 	return -EMFILE;
 }
 
-/* Returns the number'th CPU that this process may use, modulo their count; -1 on error. */
+/* Returns the n'th CPU that this process may use (n modulo the number of CPUs); -1: error. */
 static int nth_cpu(uint32_t number)
 {
 	cpu_set_t set;
@@ -377,7 +377,7 @@ int load_engine_new(struct load_engine **out, const struct load_config *config,
 
 /* ---- connect ---- */
 
-/* Puts the addresses used for a host name; for a literal address the URL shows it already. */
+/* Puts a fact per address used for a host name, unless the URL shows the address already. */
 static int put_addresses(struct load_engine *e, const struct load_target *target)
 {
 	bool used[NET_ADDRESSES_MAX] = { false };

@@ -10,14 +10,14 @@
  * Everything is allocated before the first packet. All times are CLOCK_MONOTONIC.
  *
  *	err = load_engine_new(&engine, &config, &why);
- *	err = load_engine_connect(engine, stop_fd, &why);      -ECONNREFUSED ...: why says it
+ *	err = load_engine_connect(engine, stop_fd, &why);      -errno: `why` has the reason
  *	load_engine_start(engine, clock_mono_ns(clock_system()) + 10 * NS_PER_MS);
  *	while (!done) {
  *		load_engine_wait(engine, stop_fd, timeout);
  *		while (event_source_next(source, &block) > 0)
  *			take(&block);
  *	}
- *	load_engine_stop(engine);      sends nothing more, drains; pull until LOAD_FINAL
+ *	load_engine_stop(engine);      stops sending; read events until LOAD_FINAL
  *	load_engine_free(engine);
  */
 #ifndef HOSTLAT_LOAD_ENGINE_H

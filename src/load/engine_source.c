@@ -12,16 +12,16 @@
 #include "load/polled.h"
 #include "load/setup.h"
 
-/* Largest queue between two blocks of samples: mostly the flows opened at the start. */
+/* Largest event queue in bytes, between two blocks of samples: mostly the first flows. */
 #define QUEUE_LIMIT (256UL << 20)
 #define FLOWS_AT_ONCE 4096
 
-/* The consumer's state of a thread. */
+/* State of one thread, used by the consuming thread. */
 struct thread_view {
 	struct load_thread *thread;
-	struct load_tick tick; /* the thread's last tick that was put */
-	bool last;             /* `tick` is the thread's last */
-	uint64_t preempted_ns; /* preempted time since the last tick that was put */
+	struct load_tick tick; /* the thread's last tick that was consumed */
+	bool last;             /* `tick` is the final tick of the thread */
+	uint64_t preempted_ns; /* preempted time since the last tick in the stream */
 };
 
 struct engine_source {
@@ -29,14 +29,14 @@ struct engine_source {
 	struct thread_view *views;
 	uint32_t n_views, agent;
 	uint32_t turn;           /* index of the thread to read next */
-	struct thread_view *lent;       /* thread whose queue holds the last block; NULL: none */
+	struct thread_view *lent; /* thread whose samples were returned last; or NULL */
 	uint64_t n_lent;
 	struct event_memsource *queue;
 	struct interference_host interference;
 	uint64_t last_tick_ns;
 	uint64_t nic_error_ns;
 	uint64_t polled;         /* busy-polled packets counted when the source was made */
-	bool done;               /* LOAD_FINAL was put */
+	bool done;               /* LOAD_FINAL is in the queue */
 };
 
 static const struct load_tick *next_tick(const struct thread_view *v)
@@ -50,8 +50,8 @@ static const struct load_tick *next_tick(const struct thread_view *v)
 /* ---- samples ---- */
 
 /*
- * Returns the samples before the thread's next tick, or all. The tick is looked up last: if there
- * is none by then, all these samples precede it.
+ * Returns the samples before the thread's next tick, or all without a tick. The tick is read after
+ * the samples: if there is no tick, all these samples precede the next tick.
  */
 static const struct event_sample *engine_source_samples(const struct thread_view *v, uint64_t *n)
 {
@@ -101,7 +101,7 @@ static void engine_source_lend(struct engine_source *p, struct thread_view *v,
 	p->n_lent = n;
 }
 
-/* Returns 1: a block; 0: no samples; 2: the queue must be read first. */
+/* Gets a block of samples. Returns 1: `block` is set; 0: no samples; 2: read the queue first. */
 static int next_samples(struct engine_source *p, struct event_block *block)
 {
 	const struct event_sample *at;
@@ -129,8 +129,8 @@ static int next_samples(struct engine_source *p, struct event_block *block)
 /* ---- ticks ---- */
 
 /*
- * Finds the number of the tick that every thread has reached. Returns 1, 0: not yet, or 2: more
- * samples precede it.
+ * Finds the number of the tick that every thread has reached. Returns 1: found; 0: a thread has no
+ * tick yet; 2: more samples precede the tick.
  */
 static int common_tick(const struct engine_source *p, uint64_t *number)
 {
@@ -153,7 +153,7 @@ static int common_tick(const struct engine_source *p, uint64_t *number)
 }
 
 /*
- * Consumes the threads' ticks up to this number; a thread whose queue was full skips ticks. Sets
+ * Consumes the threads' ticks up to `number`; a thread whose queue was full skips ticks. Sets
  * `final` if all threads are at their last tick. Returns false if a thread has not reached the
  * tick.
  */
@@ -282,7 +282,7 @@ static int put_tick(struct engine_source *p, bool final)
 	return err;
 }
 
-/* Returns 0: no tick yet; 2: look again. */
+/* Puts the next tick into the queue. Returns 2: read the queue again; 0: no tick yet; or -errno. */
 static int next_ticks(struct engine_source *p)
 {
 	uint64_t number;
@@ -295,7 +295,7 @@ static int next_ticks(struct engine_source *p)
 	return ret ? ret : 2;
 }
 
-/* ---- the source ---- */
+/* ---- event source ---- */
 
 static int engine_source_next(struct event_source *source, struct event_block *block)
 {
@@ -336,7 +336,7 @@ static void engine_source_damage(const struct event_source *source, struct event
 
 static void engine_source_free_nothing(struct event_source *source)
 {
-	(void)source; /* the engine owns it */
+	(void)source; /* the engine owns `source` */
 }
 
 int engine_source_new(struct engine_source **out, struct load_thread *threads, uint32_t n_threads,

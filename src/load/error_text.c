@@ -30,7 +30,7 @@ static struct span error_text_trim(struct span s)
 	return s;
 }
 
-/* Returns the first line; *rest is the text after it. */
+/* Returns the first line of `s`, trimmed; sets *rest to the text after this line. */
 static struct span error_text_first_line(struct span s, struct span *rest)
 {
 	const char *newline = s.n ? memchr(s.at, '\n', s.n) : NULL;
@@ -58,7 +58,7 @@ static struct span title_of(struct span page)
 	return error_text_trim(title);
 }
 
-/* Compressed or binary data soon contains control characters. */
+/* Whether bytes are text: compressed or binary data soon contains control characters. */
 static bool error_text_is_text(struct span s)
 {
 	for (size_t i = 0; i < s.n; i++) {
@@ -96,7 +96,7 @@ void error_text_clean(const struct error_text *text, char out[ERROR_TEXT_CLEAN_M
 	struct span body = line_of_body(rest);
 	size_t len = 0;
 
-	/* nginx's titles repeat the status. */
+	/* nginx repeats the status in the title of an error page, so the title suffices. */
 	if (head.n >= 3 && body.n >= 3 && !memcmp(head.at, body.at, 3)) {
 		head = body;
 		body.n = 0;
@@ -110,11 +110,11 @@ void error_text_clean(const struct error_text *text, char out[ERROR_TEXT_CLEAN_M
 
 static bool is_tls(const unsigned char *p, size_t size)
 {
-	/* RFC 8446, 5.1: an alert or a handshake, of version 3.x. */
+	/* RFC 8446, 5.1: a TLS record with an alert or a handshake, of version 3.x. */
 	return size >= 3 && (p[0] == 21 || p[0] == 22) && p[1] == 3 && p[2] <= 4;
 }
 
-/* RFC 9113, 3.4: a server's first frame is SETTINGS, of stream 0. */
+/* RFC 9113, 3.4: an HTTP/2 server's first frame is SETTINGS, of stream 0. */
 static bool is_http2(const unsigned char *p, size_t size)
 {
 	static const unsigned char stream[4];

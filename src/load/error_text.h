@@ -24,7 +24,7 @@ static inline void error_text_begin(struct error_text *text)
 	text->len = 0;
 }
 
-/* Appends as many of these bytes as fit. */
+/* Appends `bytes` as far as they fit. */
 static inline void error_text_add(struct error_text *text, const char *bytes, size_t n)
 {
 	const size_t room = (size_t)(ERROR_TEXT_MAX - text->len);
@@ -37,8 +37,8 @@ static inline void error_text_add(struct error_text *text, const char *bytes, si
 }
 
 /*
- * Writes the text as one line of printable ASCII, "" if there is none. Other bytes become '?'; a
- * binary body is left out; of an HTML page only the title is used.
+ * Writes the text as one line of printable ASCII; "": no text. Other bytes become '?'; a binary
+ * body is omitted; an HTML page is reduced to its title.
  */
 void error_text_clean(const struct error_text *text, char out[ERROR_TEXT_CLEAN_MAX]);
 

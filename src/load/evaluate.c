@@ -12,9 +12,9 @@
 #include "stats/rank.h"
 #include "stats/tail.h"
 
-#define TAIL_POINTS 500     /* points among the slowest requests, evenly spaced by rank */
+#define TAIL_POINTS 500     /* largest number of points of the tail, evenly spaced by rank */
 #define TAIL_POINTS_MIN 50
-#define CHECK_BATCHES 20 /* fewer widen the interval, more make batches dependent */
+#define CHECK_BATCHES 20 /* fewer batches widen the interval, more batches depend on each other */
 
 static const double report_q[REPORT_QUANTILES] = {
 	[REPORT_P50] = 0.5, [REPORT_P90] = 0.9, [REPORT_P99] = 0.99, [REPORT_P999] = 0.999,
@@ -105,7 +105,7 @@ static int check_by_batches(struct load_analysis *analysis, enum load_from main)
 	return err == -ENODATA ? 0 : err;
 }
 
-/* Reads latencies at evenly spaced ranks of the slowest `share` from the histogram. */
+/* Reads latencies (ns) at evenly spaced ranks of the slowest `share`. Returns their number. */
 static size_t tail_points(const struct hist *hist, double share, double *out)
 {
 	const double slowest = share * (double)hist->count;
@@ -127,8 +127,8 @@ static size_t tail_points(const struct hist *hist, double share, double *out)
 }
 
 /*
- * Fits the tail's shape beyond two thresholds and uses the smaller one, since a mixture of fast and
- * slow requests looks heavy at one threshold only. NaN: too few requests.
+ * Fits the tail's shape beyond two thresholds and uses the smaller shape, since a mixture of fast
+ * and slow requests looks heavy at one threshold only. NaN: too few requests.
  */
 static int fit_tail(struct load_analysis *analysis, enum load_from main)
 {
@@ -152,7 +152,8 @@ static int fit_tail(struct load_analysis *analysis, enum load_from main)
 }
 
 /*
- * Correlates the share of fast requests (up to the median) of each window with the next window's.
+ * Correlates the share of fast requests (up to the median) of each window with the share of the
+ * next window.
  */
 static int find_spearman(struct load_analysis *analysis, enum load_from main)
 {

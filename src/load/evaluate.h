@@ -10,7 +10,7 @@
 
 /*
  * Fills analysis->result from the windows that end before `horizon_ns` (UINT64_MAX: all). `whole`:
- * all latencies and quantiles, not only those that a decision needs. Returns 0 or -ENOMEM.
+ * all latencies and quantiles, not only the ones for a decision. Returns 0 or -ENOMEM.
  */
 int evaluate(struct load_analysis *analysis, uint64_t horizon_ns, double confidence, bool whole);
 

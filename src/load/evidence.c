@@ -166,7 +166,7 @@ static void evidence_put_needed(const struct load_analysis *a, struct strbuf *ou
 			      human_ns(buf, a->config.ci_width_ns));
 }
 
-/* Explains a missing interval although there are enough batches. */
+/* Explains why there is no interval although there are enough batches. */
 static void evidence_put_exceedances(const struct load_analysis *a, const struct interval *i,
 				     struct strbuf *out)
 {

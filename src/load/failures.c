@@ -8,7 +8,7 @@
 #include "base/sort.h"
 #include "report/human.h"
 
-#define SHOWN_MOST 4 /* causes of each kind shown in text */
+#define SHOWN_MOST 4 /* largest number of causes of each kind in text */
 #define SPAN_MAX 48
 #define SENTENCE_MAX 512
 
@@ -40,7 +40,7 @@ static uint32_t failures_sort(const struct causes *causes, enum cause_of of,
 	return n;
 }
 
-/* "at 2.7 s", "at 2.7 s to 3.7 s" */
+/* Writes when a cause occurred: "at 2.7 s", or "at 2.7 s to 3.7 s". */
 static const char *span_of(const struct load_cause *c, char out[SPAN_MAX])
 {
 	const double first = (double)c->first_ns / 1e9, last = (double)c->last_ns / 1e9;
@@ -116,13 +116,13 @@ static const char *failures_verb(const struct load_cause *c)
 	return one ? "reply had the status" : "replies had the status";
 }
 
-/* Whether the cause's text is quoted; missing local ports have a sentence of their own. */
+/* Whether to quote the cause's text; the phrase for missing local ports needs no text. */
 static bool failures_has_quote(const struct load_cause *c)
 {
 	return *c->text && !(c->of == CAUSE_CONNECTION && !strcmp(c->name, CAUSE_PORTS));
 }
 
-/* Whether the text is the server's own, and not hostlat's or the system's. */
+/* Whether the cause's text comes from the server, and not from hostlat or the system. */
 static bool is_own_words(const struct load_cause *c, const struct phrase *phrase)
 {
 	return strcmp(c->name, CAUSE_GARBLED) != 0 && strcmp(c->name, CAUSE_TIMEOUT) != 0 &&

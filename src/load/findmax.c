@@ -11,8 +11,8 @@
 
 /*
  * Shares of the precision: the distance of the last two probes from the estimated answer, and half
- * the width of their intervals. The remaining 0.15 is 1.5 standard errors at a probe's confidence,
- * so that most probes decide.
+ * the width of their intervals. Their difference, 0.15, is 1.5 standard errors at a probe's
+ * confidence, so that most probes decide.
  */
 #define AIM_OFF 0.45
 #define AIM_HALF 0.3
@@ -20,10 +20,10 @@
 /* Share of the precision by which the lower probe may be farther away than AIM_OFF. */
 #define AIM_SLACK 0.1
 
-/* A probe is at most so many times longer than the last, as early estimates are unreliable. */
+/* Largest ratio of a probe's length to the last probe's, as early estimates are unreliable. */
 #define LONGER_MAX 16
 
-/* Least relative growth of the quantile with the rate; smaller measured values are not used. */
+/* Least slope d ln(quantile) / d ln(rate); it replaces smaller measured slopes. */
 #define SLOPE_MIN 0.25
 
 void findmax_init(struct findmax *fm, const struct findmax_config *config)
@@ -42,7 +42,7 @@ const char *findmax_end_name(enum findmax_end end)
 	return names[end];
 }
 
-/* -- where to ask ----------------------------------------------------------------------------- */
+/* -- choosing the next rate -------------------------------------------------------------------- */
 
 /* Doubles or halves the rate, beyond all open probes, while lo or hi is missing. */
 static double findmax_widen(const struct findmax *fm)
@@ -58,7 +58,7 @@ static double findmax_widen(const struct findmax *fm)
 	return fm->hi ? lowest / 2 : highest * 2;
 }
 
-/* d ln(quantile) / d ln(rate), from the two ends of the bracket. */
+/* Returns d ln(quantile) / d ln(rate) between the measurements at lo and hi. */
 static double findmax_slope(const struct findmax *fm)
 {
 	const struct findmax_point *a = &fm->at_lo, *b = &fm->at_hi;
@@ -72,7 +72,7 @@ static double findmax_slope(const struct findmax *fm)
 	return fmax((b->excess - a->excess) / log(b->rate / a->rate), SLOPE_MIN);
 }
 
-/* Estimates ln of the rate at which the quantile is at the limit, from the open probes. */
+/* Estimates ln of the rate at which the quantile equals the limit, from the open probes. */
 static double findmax_estimate(const struct findmax *fm, double slope)
 {
 	double sum = 0, weight = 0;
@@ -87,7 +87,8 @@ static double findmax_estimate(const struct findmax *fm, double slope)
 }
 
 /*
- * Chooses a rate on the undecided side of the estimate, and how long a deciding probe should take.
+ * Chooses a rate on the undecided side of the estimate, and the length of a probe that should
+ * decide.
  */
 static double findmax_aim(const struct findmax *fm, double *seconds)
 {
@@ -100,12 +101,12 @@ static double findmax_aim(const struct findmax *fm, double *seconds)
 	*seconds = last->seconds * fmin(fmax(shorter * shorter, 1), LONGER_MAX);
 	if (at - lo > (AIM_OFF + AIM_SLACK) * precision)
 		return exp(at - AIM_OFF * precision);
-	/* `lo` is close enough, so the next probe is above the estimate. */
+	/* `lo` is close enough to the estimate, so the next probe goes above the estimate. */
 	return exp(fmin(fmin(at + AIM_OFF * precision, lo + (1 - AIM_SLACK / 2) * precision),
 			(lo + log(fm->hi)) / 2));
 }
 
-/* -- the machine ------------------------------------------------------------------------------ */
+/* -- state machine ----------------------------------------------------------------------------- */
 
 static enum findmax_end judge_end(const struct findmax *fm)
 {

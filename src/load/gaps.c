@@ -9,7 +9,7 @@
 #include "base/sort.h"
 #include "stats/uniformity.h"
 
-/* Relative error from which on a gap of a fixed schedule counts as off. */
+/* Largest relative error of a correct gap in a fixed schedule. */
 #define FIXED_TOLERANCE 0.25
 
 #define SLOT_MAX_NS 86400e9
@@ -109,7 +109,7 @@ static void gaps_keep_gap(struct gaps *gaps, struct gap_values *values, uint64_t
 		gaps_keep_value(values, u);
 }
 
-/* Keeps the gaps of one slot; `times` holds all its requests, by intended time. */
+/* Stores the gaps of one slot; `times` holds all requests of the slot, by intended time. */
 static void gaps_keep_slot(struct gaps *gaps, struct gap_times *times, size_t n, uint64_t started)
 {
 	for (size_t i = 1; i < n; i++)
@@ -144,7 +144,7 @@ void gaps_keep_complete(struct gaps *gaps, struct gap_queue *queue, uint64_t sta
 	queue->pending.len = n - from;
 }
 
-/* A fixed schedule's values are gaps over their mean: they are checked for exactness. */
+/* Finds the share of wrong gaps in a fixed schedule, whose values are gaps over their mean. */
 static void fit_fixed(const struct gap_values *values, struct gap_fit *out)
 {
 	size_t off = 0;

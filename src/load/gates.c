@@ -12,18 +12,18 @@
 
 #define RATE_LEAST 0.99        /* least share of due requests answered, over half of the run */
 #define WAITING_MOST 0.25      /* largest share of due requests not yet answered */
-#define ARRIVAL_EFFECT 0.05    /* max |ECDF - CDF| of the gaps */
-#define LAG_HARMLESS 0.1       /* p99 of the send lag, as a share of the main latency */
-#define CPU_MOST 0.9           /* share of the threads' time, without spinning */
-#define LOST_MOST 0.001        /* share of the samples; also at most interference_bound_limit() */
-#define NOISE_STOLEN 0.1       /* share of the time stolen, or spent runnable without a CPU */
+#define ARRIVAL_EFFECT 0.05    /* largest tolerated |ECDF - CDF| of the gaps */
+#define LAG_HARMLESS 0.1       /* harmless p99 of the send lag, as a share of the latency */
+#define CPU_MOST 0.9           /* largest CPU share of the threads' time, without spinning */
+#define LOST_MOST 0.001 /* largest share of lost samples; interference_bound_limit() may be less */
+#define NOISE_STOLEN 0.1       /* largest share of time stolen, or runnable without a CPU */
 #define STAMPS_MISSING 0.01
-#define BALANCE_MOST 4         /* the busiest connection's requests over their mean */
+#define BALANCE_MOST 4         /* largest ratio of the busiest connection's requests to the mean */
 #define BALANCE_REQUESTS 25    /* requests per connection needed to judge the balance */
 #define AGENTS_EFFECT 0.1
-#define PORTS_MOST 0.001       /* share of the attempts to connect */
-#define STATUS_MOST 0.99       /* share of the replies */
-#define SHAPE_MOST 0.5         /* tail shapes above it have no variance */
+#define PORTS_MOST 0.001       /* largest share of connects without a local port */
+#define STATUS_MOST 0.99       /* largest share of replies without content */
+#define SHAPE_MOST 0.5         /* larger tail shapes have an infinite variance */
 #define ADF_ALPHA 0.05
 
 /* -- names ---------------------------------------------------------------------------------- */
@@ -207,7 +207,7 @@ static double lag_quantile(const struct hist *lag, double q)
 	return hist_quantile(lag, q, &found) ? 0 : (double)found.hi;
 }
 
-/* Returns the send lag of the requests whose gaps are judged: those that generate load. */
+/* Returns the send lag of the requests that generate load, whose gaps are judged. */
 static const struct hist *load_lag(const struct load_analysis *a)
 {
 	return &a->result.lag[a->config.probes ? LAG_LOAD : LAG_COUNTED];
@@ -215,7 +215,8 @@ static const struct hist *load_lag(const struct load_analysis *a)
 
 /*
  * Requests that enter a first-come-first-served system up to d late leave it up to d late. So a lag
- * that is small compared to the main latency cannot distort it, even where it changes short gaps.
+ * that is small compared to the main latency cannot distort the latency, even where it changes
+ * short gaps.
  */
 static void gates_judge_arrivals(struct load_analysis *a)
 {
@@ -229,7 +230,7 @@ static void gates_judge_arrivals(struct load_analysis *a)
 		a->result.gates[GATE_ARRIVALS].pass = true;
 }
 
-/* Returns the CPU share of the busiest agent: idle agents do not make up for it. */
+/* Returns the CPU share of the busiest agent, which idle agents cannot compensate. */
 static double gates_busiest_agent(const struct load_analysis *a)
 {
 	double most = 0;
@@ -248,8 +249,8 @@ static double gates_busiest_agent(const struct load_analysis *a)
 
 /*
  * Finds why requests are sent late: they waited for a free connection, or the client was too slow.
- * Ticks with waiting requests show the former. Ticks come ten times a second, so their share is
- * only compared roughly.
+ * Ticks with unsent requests show that requests waited. Ticks come ten times a second, so their
+ * share is only compared roughly.
  */
 static void gates_judge_client(struct load_analysis *a)
 {
@@ -260,7 +261,7 @@ static void gates_judge_client(struct load_analysis *a)
 	const bool waits = waiting > late / 4;
 	const double samples = SUM(double, a, last.completed) + SUM(double, a, last.failed);
 
-	/* Lateness is relative to a latency, so without a latency neither gate is judged. */
+	/* Lateness is relative to a latency, so both gates need a measured latency. */
 	if (a->config.loop == LOOP_OPEN && gates_target_interval(a)->ns) {
 		gate_at_most(a, GATE_LOOP, waits ? late : 0, limit);
 		gate_at_most(a, GATE_CLIENT, waits ? 0 : late, limit);
@@ -337,7 +338,7 @@ static void gates_judge_replies(struct load_analysis *a)
 	else
 		gate_untested(a, GATE_ERRORS, "no request has ended");
 	gates_judge_balance(a);
-	/* The stamp of a censored reply isn't missing: it belongs to a later reply. */
+	/* The stamp of a censored reply is not missing: it belongs to a later reply. */
 	if (a->config.stamps != STAMPS_USER && !samples)
 		gate_untested(a, GATE_TIMESTAMPS, "no request was answered");
 	else if (a->config.stamps != STAMPS_USER)
@@ -383,7 +384,7 @@ static void gates_judge_agents(struct load_analysis *a)
 	gate_tested(a, GATE_AGENTS, mean < 1 ? chi2_sf(q, n - 1) : 1);
 }
 
-/* -- the law over time ---------------------------------------------------------------------- */
+/* -- stationarity --------------------------------------------------------------------------- */
 
 static void gates_judge_series(struct load_analysis *a, const struct stationarity_tests *s,
 			       const struct interval *i, enum gate_id trend, enum gate_id shift,
@@ -406,9 +407,9 @@ static void gates_judge_series(struct load_analysis *a, const struct stationarit
 }
 
 /*
- * The null hypothesis of Dickey-Fuller is a unit root, that of KPSS is none. If both say unit root,
- * the series wanders. If only KPSS rejects, there is a trend or a shift, which have gates of their
- * own. If neither rejects, the series is short, and GATE_DEPENDENCE judges it.
+ * The null hypothesis of Dickey-Fuller is a unit root, that of KPSS is stationarity. If both say
+ * unit root, the series wanders. If only KPSS rejects, there is a trend or a shift, which have
+ * gates of their own. If neither rejects, the series is short, and GATE_DEPENDENCE judges it.
  */
 const struct stationarity_tests *gate_root(const struct load_result *r)
 {
@@ -473,14 +474,14 @@ static void gates_judge_interval(struct load_analysis *a)
 	if (isnan(r->shape))
 		return;
 	/*
-	 * Only an explanation for a missing or wide interval: a quantile does not need a finite
+	 * A heavy tail only explains a missing or wide interval: a quantile does not need a finite
 	 * variance.
 	 */
 	gate_at_most(a, GATE_TAIL, r->shape, SHAPE_MOST);
 	a->result.gates[GATE_TAIL].pass |= narrow;
 }
 
-/* A tested gate fails only if both its size and its Holm-adjusted p fail. */
+/* Adjusts p of all tested gates (Holm): a tested gate fails only if its statistic and p do. */
 static int gates_adjust(struct load_analysis *a)
 {
 	double p[GATES], adjusted[GATES];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gates that a result must pass, in the order of the state machine. Each has a statistic (the
- * size of a problem, in a unit of its own) and a threshold. A gate with a significance test fails
- * only if both the size and p do: with a million requests p alone always fails, and the size alone
- * fails by chance. The p values of all tests are adjusted together (Holm).
+ * The gates that a result must pass, in the order of the state machine. Each gate has a statistic
+ * (the size of a problem, in a unit of its own) and a threshold. A gate with a significance test
+ * fails only if both the size and p do: with a million requests p alone always fails, and the size
+ * alone fails by chance. The p values of all tests are adjusted together (Holm).
  */
 #ifndef HOSTLAT_LOAD_GATES_H
 #define HOSTLAT_LOAD_GATES_H
@@ -11,7 +11,7 @@
 #include "load/analysis_state.h"
 
 const char *gate_name(enum gate_id id);
-/* The reason that a failed gate gives: a code for programs, a sentence for people. */
+/* Return the reason of a failed gate: a code for programs, a sentence for people. */
 const char *gate_code(enum gate_id id);
 const char *gate_sentence(enum gate_id id);
 

@@ -35,11 +35,11 @@ void gates_report(const struct load_analysis *a, struct report *r)
 	object_add(&r->body, "not_tested", value_table(untested));
 }
 
-/* -- words ---------------------------------------------------------------------------------- */
+/* -- text ----------------------------------------------------------------------------------- */
 
 /* Gates of one group share one mark in the text. */
 struct gate_group {
-	const char *words, *partly; /* `partly`: words if only its last gate could not be tested */
+	const char *words, *partly; /* `partly`: words if the last gate was not tested */
 	enum gate_id first, last;
 };
 
@@ -107,8 +107,8 @@ static struct tally tally_of(const struct load_analysis *a, const struct gate_gr
 }
 
 /*
- * Lists the untested gates of a group that has tested gates too; the tests of one quantile count as
- * one.
+ * Appends a group's untested gates to `words`, if the group also has tested gates; the tests of one
+ * quantile count as one gate.
  */
 static const char *list_untested(const struct load_analysis *a, const struct gate_group *group,
 				 const char *words, struct report *r)

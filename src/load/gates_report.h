@@ -7,12 +7,12 @@
 #include "report/report.h"
 
 /*
- * Adds "gates": those that were judged, and, with `pass` null, those that apply but could not be
- * tested; and "not_tested" with the reasons.
+ * Adds the table "gates": judged gates, and gates that apply but could not be tested (`pass` null).
+ * Adds the table "not_tested" with the reasons.
  */
 void gates_report(const struct load_analysis *analysis, struct report *r);
 
-/* "sound: rate ✓ ...; not tested: stationary (fewer than 20 blocks)" */
+/* Adds a finding: "sound: rate ✓ ...; not tested: stationary (fewer than 20 blocks)". */
 void gates_report_words(const struct load_analysis *analysis, struct report *r);
 
 #endif

@@ -13,7 +13,7 @@ bool load_hosts_asked(const struct load_hosts_options *o)
 	return o->loading.len || o->probing.len;
 }
 
-/* Refuses names that ssh would read as an option or its shell would split. */
+/* Whether a name is valid: ssh must not read it as an option, and no shell may split it. */
 static bool is_host(const char *name)
 {
 	if (!*name || *name == '-')

@@ -12,7 +12,7 @@
 struct load_hosts_options {
 	/* each item may name several hosts, separated by commas */
 	struct opt_list loading, probing;
-	const char *command; /* NULL: LOAD_HOSTS_COMMAND */
+	const char *command; /* command that starts an agent; NULL: LOAD_HOSTS_COMMAND */
 };
 
 #define LOAD_HOSTS_COMMAND "hostlat"
@@ -20,21 +20,21 @@ struct load_hosts_options {
 #define LOAD_HOST_MAX 256
 
 enum load_host_kind {
-	HOST_LOCAL, /* here */
-	HOST_NETNS, /* here, in another network namespace */
+	HOST_LOCAL, /* on this host */
+	HOST_NETNS, /* on this host, in another network namespace */
 	HOST_SSH,
 };
 
 /* The host of an agent. */
 struct load_host {
 	enum load_host_kind kind;
-	bool probes;               /* a latency agent */
-	char text[LOAD_HOST_MAX];  /* as given */
+	bool probes;               /* the agent is a latency agent */
+	char text[LOAD_HOST_MAX];  /* text of the option */
 	const char *name;          /* the namespace or ssh host; points into `text` */
 };
 
 struct load_hosts {
-	struct load_host hosts[LOAD_AGENTS_MAX]; /* loading agents first */
+	struct load_host hosts[LOAD_AGENTS_MAX]; /* the loading agents come first */
 	uint32_t n, probes;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * HTTP/1.1. The parser reads the status and three fields (Content-Length, Transfer-Encoding,
- * Connection); lines of other fields are skipped whole. Where the body ends is RFC 9112, 6.3. A
- * single '\n' ends a line as well (2.2); a field may go on in the next line (5.2).
+ * Connection); lines of other fields are skipped whole. RFC 9112, 6.3 defines where the body ends.
+ * A single '\n' also ends a line (2.2); a field may continue on the next line (5.2).
  */
 #include "load/http.h"
 
@@ -13,12 +13,12 @@
 #include "load/workload.h"
 
 #define HEAD_MAX 65536
-#define NAME_MAX_BYTES 18 /* Transfer-Encoding */
-#define TOKEN_MAX 12      /* keep-alive */
+#define NAME_MAX_BYTES 18 /* size for the longest name that matters: Transfer-Encoding */
+#define TOKEN_MAX 12      /* size for the longest token that matters: keep-alive */
 #define CHUNK_DIGITS 12
 #define LENGTH_MAX (1ULL << 48)
 #define TOO_LONG 0xff
-#define ERROR_TEXT_FROM 300     /* from this status on, the reply's text is kept */
+#define ERROR_TEXT_FROM 300     /* lowest HTTP status of replies whose text is stored */
 
 enum http_phase {
 	STATUS, REASON, FIELD, HEAD_END, NAME, VALUE, OTHER, BODY, UNTIL_CLOSE,
@@ -30,17 +30,17 @@ enum http_field { FIELD_LENGTH = 1, FIELD_TRANSFER, FIELD_CONNECTION };
 struct http_state {
 	uint8_t phase;
 	uint8_t at;       /* position in the status line or in a line's end */
-	uint8_t minor;    /* of the version */
+	uint8_t minor;    /* minor version of HTTP */
 	uint8_t field;    /* enum http_field */
 	uint8_t has_length, has_coding, chunked; /* chunked: the last transfer coding is chunked */
 	uint8_t close, keep;
 	uint8_t gap;      /* white space follows the token or number */
 	uint8_t digits;
-	uint8_t name_len, token_len; /* TOO_LONG: not a name or token that matters */
+	uint8_t name_len, token_len; /* length; TOO_LONG: text does not matter */
 	char name[NAME_MAX_BYTES], token[TOKEN_MAX];
 	uint16_t status;
-	uint32_t head;    /* bytes of the head, or of a chunk's line */
-	uint64_t number;  /* value of the current field */
+	uint32_t head;    /* bytes read of the head, or of a chunk-size line */
+	uint64_t number;  /* numeric value of the current field */
 	uint64_t left;    /* bytes of the body or chunk still to come */
 };
 
@@ -48,7 +48,7 @@ _Static_assert(sizeof(struct http_state) <= PROTOCOL_PARSER_BYTES, "the state ha
 
 /* --- Requests --- */
 
-/* Writes the rest of the request line after the method, and the fields of all requests. */
+/* Writes the rest of the request line after the method, and the fields that all requests have. */
 static char *http_put_head(char *p, const struct workload *w)
 {
 	p = text_put(p, w->path, strlen(w->path));
@@ -78,7 +78,7 @@ const protocol_put http_put[OPERATIONS] = {
 
 /* --- The head --- */
 
-/* "HTTP/1.", a digit, a space, three digits. */
+/* Reads the status line: "HTTP/1.", a digit, a space, three digits. */
 static int http_step_status(struct http_state *s, struct text_cursor *c)
 {
 	static const char start[] = "HTTP/1.d ddd";
@@ -99,7 +99,7 @@ static int http_step_status(struct http_state *s, struct text_cursor *c)
 	return s->status >= 100 ? 0 : -EPROTO;
 }
 
-/* Skips the rest of a line, then continues with `next`. */
+/* Skips the rest of a line, then sets the phase to `next`. */
 static int skip_line(struct http_state *s, struct text_cursor *c, enum http_phase next)
 {
 	size_t n = (size_t)(c->end - c->p);
@@ -131,7 +131,7 @@ static int http_step_reason(struct http_state *s, struct text_cursor *c)
 	int err;
 
 	if (s->at) {
-		/* A space or the line's end must follow the code. */
+		/* A space or the end of the line must follow the status code. */
 		if (*c->p != ' ' && *c->p != '\r' && *c->p != '\n')
 			return -EPROTO;
 		s->at = 0;
@@ -156,14 +156,14 @@ static void begin_body(struct http_state *s)
 		s->phase = s->has_length ? BODY : UNTIL_CLOSE;
 	}
 	/*
-	 * A reply with both fields may be an attack (RFC 9112, 6.3), so the connection is not
-	 * reused.
+	 * A reply with Content-Length and Transfer-Encoding may be an attack (RFC 9112, 6.3), so
+	 * the connection is not reused.
 	 */
 	if (s->phase == UNTIL_CLOSE || (s->has_coding && s->has_length))
 		s->close = true;
 }
 
-/* Returns 1 for a reply without a body. */
+/* Ends the head. Returns 1: the reply has no body; 0: more bytes follow; or -EPROTO. */
 static int end_head(struct http_state *s)
 {
 	if (s->status == 101)
@@ -190,7 +190,7 @@ static bool http_token_is(const char *text, uint8_t len, const char *word)
 	return len == strlen(word) && memcmp(text, word, len) == 0;
 }
 
-/* Appends in lower case. */
+/* Appends `byte` in lower case; sets *len to TOO_LONG if there is no space. */
 static void http_append_lower(char *text, uint8_t *len, uint8_t max, char byte)
 {
 	if (*len >= max)
@@ -255,7 +255,7 @@ static void end_token(struct http_state *s)
 	s->token_len = s->gap = 0;
 }
 
-/* Ends the value of the previous field, as this line does not continue it. */
+/* Ends the value of the previous field, which the current line does not continue. */
 static int end_value(struct http_state *s)
 {
 	if (s->field != FIELD_LENGTH) {
@@ -305,7 +305,7 @@ static int http_step_value(struct http_state *s, struct text_cursor *c)
 	return 0;
 }
 
-/* Reads the first byte of a line. */
+/* Reads the first byte of a line of the head. */
 static int http_step_field(struct http_state *s, struct text_cursor *c)
 {
 	char byte = *c->p;

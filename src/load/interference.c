@@ -47,7 +47,7 @@ void interference_gap(struct interference_thread *thread, uint64_t begin, uint64
 	}
 }
 
-/* Reads up to `size` - 1 bytes from the start of the file. Returns their number, 0 on failure. */
+/* Reads up to `size` - 1 bytes from the start of a file. Returns the bytes read; 0: failure. */
 static size_t interference_read_file(int fd, char *buffer, size_t size)
 {
 	ssize_t n = fd < 0 ? 0 : pread(fd, buffer, size - 1, 0);
@@ -69,9 +69,9 @@ uint64_t interference_preempted(struct interference_thread *thread)
 	return waited - before;
 }
 
-/* ---- the host ---- */
+/* ---- counters of the host ---- */
 
-/* user nice system idle iowait irq softirq steal */
+/* Parses a line of /proc/stat: cpuN user nice system idle iowait irq softirq steal. */
 static bool parse_cpu(const char *line, struct interference_times *out)
 {
 	return sscanf(line, "%*s %*u %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &out->softirq,
@@ -98,8 +98,8 @@ static void interference_add_cpu(struct interference_host *host, unsigned int cp
 }
 
 /*
- * Returns the time that these CPUs spent since the last call. All CPUs are read, since threads
- * move.
+ * Returns the steal and softirq time of the CPUs in mask `cpus` since the last call. All CPUs are
+ * read, since threads move.
  */
 static struct interference_times interference_read_stat(struct interference_host *host,
 							uint64_t cpus)
@@ -153,9 +153,7 @@ static uint64_t interference_ticks_to_ns(uint64_t ticks)
 	return ticks * (NS_PER_S / sysconf(_SC_CLK_TCK));
 }
 
-/*
- * Returns the lowest frequency of these CPUs in kHz; 0: not readable, as on most virtual machines.
- */
+/* Returns the lowest frequency of the CPUs in mask `cpus`, in kHz; 0: unknown, as on most VMs. */
 static uint64_t lowest_khz(uint64_t cpus)
 {
 	char path[96], text[32];
@@ -180,8 +178,8 @@ static uint64_t lowest_khz(uint64_t cpus)
 }
 
 /*
- * Returns a lower bound of the time suspended since the last tick, as time passes between the
- * readings of the two clocks.
+ * Returns a lower bound of the time (ns) suspended since the last tick, since time passes between
+ * the readings of the two clocks.
  */
 static uint64_t interference_time_asleep(struct interference_host *host)
 {
@@ -217,7 +215,7 @@ int interference_host_tick(struct interference_host *host, struct event_sink *si
 	return err;
 }
 
-/* ---- the sum ---- */
+/* ---- totals ---- */
 
 const char *interference_name(uint32_t what)
 {

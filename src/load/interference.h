@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measures host interference: gaps in which a runnable thread did not run, by its own clock
+ * Measures host interference: gaps in which a runnable thread did not run, by the thread's clock
  * readings, and, per tick, the kernel's counters (proc(5): /proc/stat, the second number of
  * schedstat; cpufreq's scaling_cur_freq) and whether the machine slept.
  */
@@ -16,48 +16,48 @@
 #include "load/spsc.h"
 #include "stats/hist.h"
 
-#define INTERFERENCE_CPUS 64 /* CPUs beyond are ignored */
+#define INTERFERENCE_CPUS 64 /* CPUs with higher numbers are ignored */
 
 struct interference_span {
-	uint64_t begin, end; /* monotonic ns */
+	uint64_t begin, end; /* monotonic time in ns */
 };
 
-/* Interference with one thread. */
+/* Host interference with one thread. */
 struct interference_thread {
-	struct spsc_queue gaps;         /* struct interference_span, for the consuming thread */
-	struct interference_span pending; /* gaps that did not fit, as one; end 0: none */
-	int schedstat;            /* -1: not readable */
+	struct spsc_queue gaps;         /* struct interference_span; read by the consuming thread */
+	struct interference_span pending; /* gaps that did not fit, merged; end 0: none */
+	int schedstat;            /* descriptor of schedstat; -1: not readable */
 	bool unread;              /* schedstat could not be read at the last call */
-	uint64_t preempted_ns;    /* so far */
+	uint64_t preempted_ns;    /* time runnable without a CPU so far */
 };
 
-/* Returns 0 or -ENOMEM. */
+/* Allocates the queue of gaps. Returns 0 or -ENOMEM. */
 int interference_thread_init(struct interference_thread *thread);
 void interference_thread_release(struct interference_thread *thread);
 
 /* Opens schedstat of the calling thread; called by the thread when it begins. */
 void interference_thread_begin(struct interference_thread *thread);
 
-/* Adds a gap. A gap that does not fit into the queue is merged with the next one. */
+/* Adds a gap. A gap that does not fit into the queue is merged with the next gap. */
 void interference_gap(struct interference_thread *thread, uint64_t begin, uint64_t end);
 
 /*
- * Returns how long, since the last call, the thread was runnable without a CPU; 0 if unknown: see
- * `unread`.
+ * Returns the time (ns) since the last call in which the thread was runnable without a CPU; 0 if
+ * unknown (see `unread`).
  */
 uint64_t interference_preempted(struct interference_thread *thread);
 
-/* Interference with the host; used by the consuming thread. */
+/* Host interference as counted by the kernel; used by the consuming thread. */
 struct interference_host {
 	struct clock *clock;
-	int stat;            /* /proc/stat; -1: not readable */
+	int stat;            /* descriptor of /proc/stat; -1: not readable */
 	bool unread;         /* steal and softirq time of the last tick are unknown */
 	uint64_t last_ns;    /* time of the last tick; 0: none yet */
 	int64_t asleep_ns;   /* upper bound of boottime minus monotonic time, at the last tick */
 	struct interference_times {
 		uint64_t steal, softirq;
-	} times[INTERFERENCE_CPUS]; /* totals of each CPU, in USER_HZ */
-	uint64_t known;      /* mask of the CPUs that `times` holds */
+	} times[INTERFERENCE_CPUS]; /* totals of each CPU, in ticks of USER_HZ */
+	uint64_t known;      /* bit mask of the CPUs that `times` holds */
 };
 
 void interference_host_init(struct interference_host *host, struct clock *clock);
@@ -65,8 +65,8 @@ void interference_host_release(struct interference_host *host);
 
 /*
  * Puts the events of the tick that ends at `now`; `cpus` is the mask of CPUs on which the `threads`
- * threads run. Suspend is a gap of each thread, longer than the tick as monotonic time does not
- * advance.
+ * threads run. Suspended time is put as a gap of each thread; the gap may exceed the tick, since
+ * the monotonic clock stops.
  */
 int interference_host_tick(struct interference_host *host, struct event_sink *sink, uint32_t agent,
 			   uint64_t now, uint64_t cpus, uint32_t threads);
@@ -78,8 +78,8 @@ int interference_put(struct event_sink *sink, uint32_t agent, enum noise_what wh
 struct interference_sum {
 	struct hist gaps;             /* durations of NOISE_GAP */
 	uint64_t count[NOISE_MAX];
-	uint64_t amount[NOISE_MAX];   /* sums in ns */
-	uint64_t lowest_khz, highest_khz; /* NOISE_FREQUENCY; 0: unknown */
+	uint64_t amount[NOISE_MAX];   /* sums in ns; 0 for NOISE_FREQUENCY */
+	uint64_t lowest_khz, highest_khz; /* range of NOISE_FREQUENCY; 0: unknown */
 };
 
 const char *interference_name(uint32_t what);
@@ -90,7 +90,7 @@ void interference_sum_release(struct interference_sum *sum);
 /* Adds an event; unknown kinds are ignored. Returns 0 or -ENOMEM. */
 int interference_sum_add(struct interference_sum *sum, const struct event_noise *noise);
 
-/* Returns the time, in ns, in gaps longer than `ns`. */
+/* Returns the total time (ns) of gaps longer than `ns`. */
 double interference_sum_gaps_above(const struct interference_sum *sum, uint64_t ns);
 
 #endif

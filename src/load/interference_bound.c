@@ -5,8 +5,8 @@
 
 #include "stats/bucket_edges.h"
 
-#define LATE_NS 100000         /* a send is late beyond both this and LATE_HARMLESS */
-#define LATE_HARMLESS 0.1      /* share of the latency in question */
+#define LATE_NS 100000         /* a send lag beyond LATE_NS and LATE_HARMLESS is late */
+#define LATE_HARMLESS 0.1      /* harmless send lag, as a share of the latency */
 #define GAP_HARMLESS 0.05      /* gaps shorter than this share of the latency are harmless */
 
 double interference_bound_limit(double q)
@@ -51,13 +51,13 @@ double interference_bound_lost(const struct load_analysis *a)
 	return most;
 }
 
-/* Whether an agent's latencies count; if there are latency agents, only theirs do. */
+/* Whether an agent's latencies count; if there are latency agents, only their latencies do. */
 static bool interference_bound_counts(const struct load_analysis *a, const struct load_agent *agent)
 {
 	return !a->config.probes || agent->samples;
 }
 
-/* Returns the sending time, in ns, summed over the threads of these agents; 0: unknown. */
+/* Returns sending time (ns) of all threads of agents whose latencies count; 0: unknown. */
 static double time_of_threads(const struct load_analysis *a)
 {
 	int threads = 0;
@@ -109,8 +109,8 @@ uint32_t interference_bound_unknown(const struct load_analysis *a, bool all)
 }
 
 /*
- * If all requests in gaps, a share f as Poisson arrivals see time averages, are among the slowest,
- * then quantile q of the others is quantile q (1 - f) of all.
+ * Requests in gaps are a share f, as Poisson arrivals see time averages. If they all are among the
+ * slowest requests, quantile q of the other requests is quantile q (1 - f) of all.
  */
 double interference_bound_bias(const struct load_analysis *a, enum load_from from, double q,
 			       uint64_t ns)

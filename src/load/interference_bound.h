@@ -2,8 +2,8 @@
 /*
  * Upper bounds of the share of requests that host interference affected: sent late, without a
  * sample, or in flight while a thread did not run. Which lateness or gap is harmful depends on the
- * latency in question. If affected requests may be most of those beyond a quantile, no number of
- * requests makes its interval valid.
+ * latency in question. If affected requests may be most of the requests beyond a quantile, no
+ * number of requests makes the quantile's interval valid.
  */
 #ifndef HOSTLAT_LOAD_INTERFERENCE_BOUND_H
 #define HOSTLAT_LOAD_INTERFERENCE_BOUND_H
@@ -11,18 +11,18 @@
 #include "load/analysis_state.h"
 
 /*
- * Returns the share of affected requests that quantile q, 0 < q < 1, tolerates: half the share
- * beyond it.
+ * Returns the share of affected requests that quantile q, 0 < q < 1, tolerates: half the share of
+ * requests beyond it.
  */
 double interference_bound_limit(double q);
 
 /* Returns the share of requests sent later than is harmless for a latency of `ns`. */
 double interference_bound_late(const struct load_analysis *analysis, uint64_t ns);
 
-/* Returns the send lag of loading or probing requests, whichever has more late ones. */
+/* Returns the send lag of loading or probing requests, whichever are late more often. */
 const struct hist *interference_bound_lag(const struct load_analysis *analysis, uint64_t ns);
 
-/* Returns the share of requests without a sample, of the agent that lost most. */
+/* Returns the share of requests without a sample, of the agent with the largest share. */
 double interference_bound_lost(const struct load_analysis *analysis);
 
 /*
@@ -31,22 +31,20 @@ double interference_bound_lost(const struct load_analysis *analysis);
  */
 double interference_bound_gaps(const struct load_analysis *analysis, uint64_t ns);
 
-/*
- * Returns how much gaps may have changed quantile q of `from`, which is `ns` > 0, as a share of it.
- */
+/* Returns the largest change of quantile q of `from` by gaps, as a share of the quantile `ns`. */
 double interference_bound_bias(const struct load_analysis *analysis, enum load_from from, double q,
 			       uint64_t ns);
 
-/* Returns the share of these threads' time that was stolen or spent runnable without a CPU. */
+/* Returns the share of measuring threads' time that was stolen or runnable without a CPU. */
 double interference_bound_stolen(const struct load_analysis *analysis);
 
 /*
  * Returns which sources could not be read: LOAD_NO_STAT, LOAD_NO_SCHEDSTAT. `all`: by any agent,
- * not only by those whose latencies count.
+ * not only by agents whose latencies count.
  */
 uint32_t interference_bound_unknown(const struct load_analysis *analysis, bool all);
 
-/* Returns whether one of the shares above is too large for an interval of quantile q of `from`. */
+/* Returns whether host interference is too large for an interval of quantile q of `from`. */
 bool interference_bound_breaks(const struct load_analysis *analysis, enum load_from from, double q,
 			       const struct interval *interval);
 

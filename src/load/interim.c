@@ -25,7 +25,7 @@ uint64_t interim_time(uint64_t max_time_ns, uint32_t look)
 	return max_time_ns >> (INTERIM_LOOKS - 1 - look);
 }
 
-/* Density of z, the path over sqrt(time), at the next time if it stayed within -c..c so far. */
+/* Computes the density of z = B(t) / sqrt(t) at the next time, for paths with z in -c..c so far. */
 static void interim_next_density(double ratio, double c, const double *f, double *out)
 {
 	const double step = 2 * c / (GRID - 1), spread = sqrt(1 - ratio);

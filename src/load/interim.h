@@ -2,10 +2,10 @@
 /*
  * Times and confidence of the interim analyses ("looks") of a run that may stop early, such that
  * the final interval has its nominal coverage whenever the run stops. There are INTERIM_LOOKS
- * looks, at times fixed in advance: max_time, a half, a quarter ... of it. All use the same normal
- * quantile c, for which P(any |B(t_k)| / sqrt(t_k) > c) = 1 - confidence, with B a Brownian motion
- * (Pocock 1977, for times that double), computed by the recursion of Armitage, McPherson and Rowe
- * (1969).
+ * looks, at times fixed in advance: max_time, a half, a quarter ... of it. All looks use the same
+ * normal quantile c, for which P(any |B(t_k)| / sqrt(t_k) > c) = 1 - confidence, with B a Brownian
+ * motion (Pocock 1977, for times that double), computed by the recursion of Armitage, McPherson and
+ * Rowe (1969).
  *
  * A run with a single analysis at its end gets an interval of slightly more than the requested
  * confidence, since a variance estimated from dependent samples gives slightly less than nominal
@@ -18,7 +18,7 @@
 
 #define INTERIM_LOOKS 4
 
-/* Returns the time of look 0..INTERIM_LOOKS-1. */
+/* Returns the time of a look in ns; 0 <= look < INTERIM_LOOKS. */
 uint64_t interim_time(uint64_t max_time_ns, uint32_t look);
 
 /*
@@ -29,7 +29,7 @@ double interim_coverage(const double *t, uint32_t n, double c);
 /* Returns the confidence that the interval of each look must have; 0 < confidence < 1. */
 double interim_confidence(double confidence);
 
-/* Returns the confidence of a run's single analysis: its misses are rarer by this factor. */
+/* Returns the confidence of a run's only analysis: 1 - INTERIM_MISSES * (1 - confidence). */
 #define INTERIM_MISSES 0.6
 double interim_end_confidence(double confidence);
 

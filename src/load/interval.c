@@ -11,7 +11,7 @@
 #include "stats/special.h"
 
 #define DEGREES_MIN 4
-#define EFFECT_LEAST 0.05      /* relative changes below this are always tolerated */
+#define EFFECT_LEAST 0.05      /* relative change of a quantile that is always tolerated */
 #define EFFECT_UNKNOWN 0.25    /* tolerated relative change if there is no interval */
 
 static uint64_t sum_buckets(const struct hist *hist, uint32_t from, uint32_t to)
@@ -23,7 +23,7 @@ static uint64_t sum_buckets(const struct hist *hist, uint32_t from, uint32_t to)
 	return sum;
 }
 
-/* Sums from the nearer end of the histogram, as this is called thousands of times. */
+/* Sums from the nearer end of the histogram, since evaluations make thousands of calls. */
 uint64_t interval_at_most(const struct hist *hist, uint64_t ns)
 {
 	int64_t buckets;
@@ -85,7 +85,7 @@ static double by_batches(const double *z, uint32_t n, uint32_t width, uint32_t *
 	return squares * n / ((double)width * (b - 1));
 }
 
-/* The autocorrelation is estimated 1/b too low; negative values count as chance. */
+/* Corrects for autocorrelation, which is estimated 1/b too low; negative values are chance. */
 static double correct_residual(double variance, double residual, uint32_t batches)
 {
 	double r = residual + 1.0 / batches;
@@ -98,8 +98,8 @@ static double correct_residual(double variance, double residual, uint32_t batche
 }
 
 /*
- * Returns Student's degrees of freedom of a variance of `b` sums: 2 b / (kurtosis - 1), b if
- * Gaussian.
+ * Returns Student's degrees of freedom of a variance of `b` sums: 2 (b - 1) / (kurtosis - 1), which
+ * is b - 1 for Gaussian sums.
  */
 static double interval_degrees(const double *z, uint32_t width, uint32_t b)
 {
@@ -117,11 +117,11 @@ static double interval_degrees(const double *z, uint32_t width, uint32_t b)
 	return fmax(DEGREES_MIN, fmin(b - 1, 2.0 * (b - 1) / (kurtosis - 1)));
 }
 
-/* Dependence of samples as measured at one threshold. */
+/* Dependence of samples, measured at one latency threshold. */
 struct dependence {
 	double inflation, tau, residual, df;
 	uint32_t batches, batch_windows;
-	bool too_long; /* fewer than INTERVAL_BATCHES_MIN batches */
+	bool too_long; /* dependence leaves fewer than INTERVAL_BATCHES_MIN batches */
 };
 
 static int dependence_at(const struct interval_range *range, uint64_t ns, struct dependence *out)
@@ -160,7 +160,7 @@ static double interval_exceedances(const struct interval_range *range, double q,
 	return (double)range->pooled->count / i->inflation * fmin(q, 1 - q);
 }
 
-/* Returns the quantile whose thin side is `times` as large, at most the median. */
+/* Returns the quantile whose tail is `times` as large as the tail of q, at most the median. */
 static double interval_thicker(double q, double times)
 {
 	return q < 0.5 ? fmin(0.5, times * q) : 1 - fmin(0.5, times * (1 - q));
@@ -207,7 +207,7 @@ static int measure_dependence(const struct interval_range *range, double q, stru
 	return err;
 }
 
-/* Finds the bucket of the value with that rank, 1..count, cut to minimum and maximum. */
+/* Finds the edges of the bucket of rank 1..count, cut to the smallest and largest sample. */
 static void bounds_of_rank(const struct hist *pooled, uint64_t rank, uint64_t *lo_ns,
 			   uint64_t *hi_ns)
 {
@@ -282,7 +282,7 @@ double interval_effect(const struct interval *i)
 	return isnan(width) ? EFFECT_UNKNOWN : fmax(EFFECT_LEAST, width);
 }
 
-/* -- the check ------------------------------------------------------------------------------ */
+/* -- check by batches ----------------------------------------------------------------------- */
 
 static int batch_quantile(const struct interval_range *range, uint32_t from, uint32_t to, double q,
 			  double *out)

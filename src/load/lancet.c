@@ -23,7 +23,7 @@ void lancet_release(struct lancet *lancet)
 	vec_release(&lancet->samples);
 }
 
-/* The finalizer of splitmix64: a bijection that scatters. */
+/* Hashes by the finalizer of splitmix64, a bijection. */
 static uint64_t lancet_scatter(uint64_t z)
 {
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -87,7 +87,7 @@ static int find_lag(struct lancet *lancet, const double *y)
 		if (err == -ENOMEM)
 			return err;
 		if (err)
-			s = (struct spearman){ .p = 1 }; /* constant: nothing to correlate */
+			s = (struct spearman){ .p = 1 }; /* constant: no correlation */
 		if (!i) {
 			lancet->spearman = s.rho;
 			lancet->spearman_p = s.p;

@@ -32,7 +32,7 @@
 enum lancet_verdict {
 	LANCET_MORE,      /* no try yet: more samples are needed */
 	LANCET_DONE,
-	LANCET_DEPENDENT, /* neighbors are correlated: thinned, more samples are needed */
+	LANCET_DEPENDENT, /* neighbors are correlated: samples were thinned, more are needed */
 	LANCET_NOT_STATIONARY,
 	LANCET_TOO_WIDE,
 };
@@ -42,14 +42,14 @@ struct lancet_sample {
 };
 
 struct lancet {
-	struct VEC_OF(struct lancet_sample) samples; /* samples of one request in `sampling` */
-	uint64_t sampling;    /* multiplied by the lag at each thinning */
-	size_t wanted;        /* samples for the next try */
+	struct VEC_OF(struct lancet_sample) samples; /* samples of 1 in `sampling` requests */
+	uint64_t sampling; /* inverse of the sampled share; grows at each thinning */
+	size_t wanted;        /* number of samples that the next try needs */
 	uint32_t tries;
-	enum lancet_verdict verdict; /* of the last try */
+	enum lancet_verdict verdict; /* verdict of the last try */
 	/* Results of the last try. */
-	size_t used;          /* number of samples used; after a thinning, those left */
-	double spearman, spearman_p; /* correlation at lag 1 */
+	size_t used;          /* number of samples used, or left by a thinning */
+	double spearman, spearman_p; /* rank correlation at lag 1, and its p value */
 	double adf, adf_p;    /* Dickey-Fuller test of the last try with independent samples */
 	uint64_t lag;         /* first lag without a significant correlation; 0: none */
 	uint64_t ns, lo_ns, hi_ns; /* the requested percentile and its bounds */
@@ -62,7 +62,7 @@ void lancet_release(struct lancet *lancet);
 /* Adds a completed request, unless the store is full. Returns 0 or -ENOMEM. */
 int lancet_add(struct lancet *lancet, const struct event_sample *sample);
 
-/* Returns the number of samples of the last try, or so far if there was no try. */
+/* Returns the number of samples of the last try; before the first try, of all samples. */
 size_t lancet_samples(const struct lancet *lancet);
 
 /*
@@ -72,8 +72,8 @@ size_t lancet_samples(const struct lancet *lancet);
 int lancet_try(struct lancet *lancet, double percentile, double confidence, uint64_t ci_width_ns);
 
 /*
- * Finds another quantile of the last try's samples. False: no samples, the ranks of formulas 1 and
- * 2 lie beyond them (then `ns` may be set), or no memory.
+ * Finds another quantile of the last try's samples. Returns false: no samples, no memory, or the
+ * ranks of formulas 1 and 2 lie beyond the samples (then `ns` may be set).
  */
 bool lancet_quantile(const struct lancet *lancet, double q, double confidence, uint64_t *ns,
 		     uint64_t *lo_ns, uint64_t *hi_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A circular doubly linked list through its members. A zeroed link is in no list. */
+/* A circular doubly linked list of links inside items. A zeroed link is in no list. */
 #ifndef HOSTLAT_LOAD_LIST_H
 #define HOSTLAT_LOAD_LIST_H
 
@@ -12,7 +12,7 @@ struct link {
 
 #define list_item(at, type, member) ((type *)(void *)((char *)(at) - offsetof(type, member)))
 
-/* Returns the first item, NULL if there is none. */
+/* Returns the first item; NULL if the list is empty. */
 #define list_first(list, type, member)                                                             \
 	((list)->next == (list) ? NULL : list_item((list)->next, type, member))
 
