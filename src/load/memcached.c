@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memcached's ASCII protocol. A reply is words up to a line's end; after "VALUE" follow as many
- * bytes as the line says. All parts are bounded, so that parsing garbage ends.
+ * memcached's ASCII protocol. A reply is a line of words; after "VALUE", data follows whose size
+ * the line gives. All parts have a size limit, so that parsing garbage ends.
  */
 #include "load/memcached.h"
 
@@ -12,23 +12,23 @@
 #include "load/text.h"
 #include "load/workload.h"
 
-#define WORD_MAX 12           /* CLIENT_ERROR and SERVER_ERROR */
-#define LINE_MAX_BYTES 2048   /* bytes of an error's text */
-#define ITEM_MAX (1ULL << 30) /* memcached -I takes no more */
+#define WORD_MAX 12           /* bytes of the longest first word, CLIENT_ERROR */
+#define LINE_MAX_BYTES 2048   /* bytes of the text of an error reply */
+#define ITEM_MAX (1ULL << 30) /* largest value of memcached's -I, in bytes */
 
 enum memcached_phase { WORD, KEY, FLAGS, BYTES, CAS, LINE_END, DATA, DATA_END, TEXT };
 
 struct memcached_state {
 	uint8_t phase;
 	uint8_t status;   /* enum reply_status, once known */
-	uint8_t known;    /* the line's end is the end of the reply */
-	uint8_t value;    /* a VALUE was seen */
-	uint8_t digits;   /* digits of the current number */
-	uint8_t ends;     /* bytes of "\r\n" that were seen */
+	uint8_t known;    /* the end of the line ends the reply */
+	uint8_t value;    /* the reply had a VALUE line */
+	uint8_t digits;   /* digits parsed of the current number */
+	uint8_t ends;     /* bytes of "\r\n" parsed */
 	uint8_t word_len;
 	char word[WORD_MAX];
-	uint32_t line;    /* bytes of the key or the text */
-	uint64_t left;    /* bytes of the value, and its line's end */
+	uint32_t line;    /* bytes parsed of the key or error text */
+	uint64_t left;    /* bytes left of the value */
 };
 
 _Static_assert(sizeof(struct memcached_state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
@@ -68,7 +68,7 @@ const protocol_put memcached_put[OPERATIONS] = {
 
 /* --- Replies --- */
 
-/* A reply's first word, the operation that it answers, and how the reply goes on. */
+/* First words of replies, with the operation that the reply answers and the next parser phase. */
 #define ANY OPERATIONS
 static const struct memcached_answer {
 	char word[WORD_MAX + 1]; /* padded with zero bytes */
@@ -85,7 +85,7 @@ static const struct memcached_answer {
 	{ "SERVER_ERROR", ANY, REPLY_ERROR, TEXT },
 };
 
-/* Returns NULL if no reply begins with this word. */
+/* Returns the row of this first word; NULL if no reply begins with the word. */
 static const struct memcached_answer *find_answer(const char word[WORD_MAX])
 {
 	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
@@ -107,7 +107,7 @@ uint16_t memcached_answered(const void *text, size_t size)
 	return a && a->operation != ANY ? a->operation : OPERATION_GET;
 }
 
-/* Ends the first word of a line. An error may follow a value. */
+/* Handles the first word of a line. After a VALUE, only END or an error may follow. */
 static int memcached_end_word(struct memcached_state *s, uint16_t type)
 {
 	const struct memcached_answer *a = find_answer(s->word);
@@ -137,10 +137,7 @@ static int memcached_step_word(struct memcached_state *s, struct text_cursor *c,
 			c->p += byte == ' ';
 			if (memcached_end_word(s, type))
 				return -EPROTO;
-			/*
-			 * A space must not follow END, STORED and so on; "VALUE" must be followed
-			 * by one.
-			 */
+			/* END, STORED and so on end the line; "VALUE" is followed by a space. */
 			if ((s->phase == LINE_END && byte == ' ') ||
 			    (s->phase == KEY && byte == '\r'))
 				return -EPROTO;
@@ -171,7 +168,7 @@ static int memcached_step_key(struct memcached_state *s, struct text_cursor *c)
 	return 0;
 }
 
-/* Reads a number up to a space or the line's end; of flags, size and cas only the size is used. */
+/* Parses flags, size or cas, up to a space or the end of the line. Only the size is used. */
 static int memcached_step_number(struct memcached_state *s, struct text_cursor *c)
 {
 	for (; c->p < c->end && *c->p >= '0' && *c->p <= '9'; c->p++) {
@@ -198,7 +195,7 @@ static int memcached_step_number(struct memcached_state *s, struct text_cursor *
 	return 0;
 }
 
-/* Reads a line's end. Returns 1 if the reply is complete. */
+/* Parses the end of a line. Returns 1 if the reply is complete. */
 static int memcached_step_line_end(struct memcached_state *s, struct text_cursor *c)
 {
 	int err = text_line_end(c, &s->ends);

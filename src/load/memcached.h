@@ -10,7 +10,7 @@ extern const protocol_put memcached_put[OPERATIONS];
 int memcached_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
 		    size_t *used, struct reply *out);
 
-/* Returns the operation that a reply answers, by its first word; OPERATION_GET if it may be any. */
+/* Returns the operation that a reply's first word answers; OPERATION_GET if it may be any. */
 uint16_t memcached_answered(const void *text, size_t size);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memcached's binary protocol: a header of 24 bytes, big endian, then as many as it says.
+ * memcached's binary protocol: a header of 24 bytes, big endian, then a body of the given size.
  *
- *	0 magic  1 opcode  2 key size  4 extras' size  5 data type  6 vbucket or status
- *	8 size of all behind the header  12 opaque  16 cas
+ * 	0 magic  1 opcode  2 key size  4 extras' size  5 data type  6 vbucket or status
+ * 	8 size of the body  12 opaque  16 cas
  */
 #include "load/memcached_binary.h"
 
@@ -14,7 +14,7 @@
 #include "load/workload.h"
 
 #define HEADER 24
-#define SET_EXTRAS 8 /* flags, expiry */
+#define SET_EXTRAS 8 /* bytes of a Set's extras: flags, expiry */
 #define REQUEST_MAGIC 0x80
 #define REPLY_MAGIC 0x81
 #define BODY_MAX (1U << 30)

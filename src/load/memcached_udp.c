@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A frame header, big endian: request id, number of this datagram, number of datagrams, 0. A reply
- * of one datagram is parsed as in the stream protocol. The datagrams of a longer reply (a large
- * value) come in any order, mixed with those of other replies: they are counted, not stored.
+ * memcached's UDP frame header, big endian: request id, datagram number, number of datagrams, 0. A
+ * reply of one datagram is parsed as in the stream protocol. Datagrams of a longer reply (a large
+ * value) arrive in any order, mixed with other replies; they are counted, not stored.
  */
 #include "load/memcached_udp.h"
 
@@ -15,14 +15,14 @@
 #define HEADER MEMCACHED_UDP_FRAME
 #define PENDING_MAX 20
 
-/* A reply with missing datagrams. A zeroed slot is free. */
+/* A reply in several datagrams, of which some are missing. A zeroed slot is free. */
 struct partial_reply {
 	uint16_t id, total, seen;
 	uint32_t sum; /* sum of the datagram numbers seen, which shows duplicates */
 };
 
 struct memcached_udp_state {
-	uint32_t next; /* slot to reuse when all are taken: its reply counts as lost */
+	uint32_t next; /* next slot to reuse if all are in use; its reply counts as lost */
 	struct partial_reply pending[PENDING_MAX];
 };
 
@@ -42,7 +42,7 @@ static int parse_whole(const uint8_t *text, size_t size, struct error_text *erro
 		       struct reply *out)
 {
 	struct reply_parser parser = { 0 };
-	/* Replies overtake each other, so the oldest request's type may be another one. */
+	/* Replies may overtake each other: the first word determines the operation, not `type`. */
 	const uint16_t type = memcached_answered(text, size);
 	size_t used;
 
@@ -80,7 +80,7 @@ static int count_part(struct memcached_udp_state *s, uint16_t id, uint16_t numbe
 	p->sum += number;
 	if (p->seen < total)
 		return 0;
-	/* A duplicate means that another datagram is missing: the reply is lost, not complete. */
+	/* If a datagram came twice, another one is missing: the reply is lost, not complete. */
 	number = p->sum == (uint32_t)total * (total - 1U) / 2;
 	*p = (struct partial_reply){ 0 };
 	return number;

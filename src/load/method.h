@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A method (--method) is how samples become an interval: a row of functions that the analysis
- * calls, without knowing which method it is. The rows are in methods.h.
+ * A method (--method) computes the confidence interval of a quantile from samples. It is a row of
+ * functions that the analysis calls; methods.h lists the rows.
  */
 #ifndef HOSTLAT_LOAD_METHOD_H
 #define HOSTLAT_LOAD_METHOD_H
@@ -12,32 +12,32 @@
 #include "load/analysis_state.h"
 
 struct method {
-	bool keeps_confidence; /* its intervals have their nominal coverage */
-	bool looks_at_end;     /* the end of a run is one more interim analysis */
-	bool from_actual;      /* latency counts from the actual send, in an open loop as well */
+	bool keeps_confidence; /* intervals have the nominal coverage (--confidence) */
+	bool looks_at_end;     /* the end of the run is one more interim analysis */
+	bool from_actual;      /* latency starts at the actual send, even in an open loop */
 
-	/* Members marked "or NULL" are optional. */
-	int (*init)(struct load_analysis *a); /* a->method_state; 0 or -ENOMEM; or NULL */
-	void (*release)(struct load_analysis *a); /* or NULL */
-	/* Takes a completed request that counts as latency. 0 or -ENOMEM; or NULL. */
+	/* Members with "or NULL" may be NULL. */
+	int (*init)(struct load_analysis *a); /* sets a->method_state; 0 or -ENOMEM; or NULL */
+	void (*release)(struct load_analysis *a); /* frees a->method_state; or NULL */
+	/* Adds a completed request whose latency counts. Returns 0 or -ENOMEM. Or NULL. */
 	int (*add)(struct load_analysis *a, const struct event_sample *sample);
 	/*
 	 * Decides at a tick whether the run may end: LOAD_MORE, LOAD_DECIDED or -ENOMEM. All agents
-	 * have started at `start_ns`; what was due before `horizon_ns` has ended.
+	 * have started at `start_ns`; all requests due before `horizon_ns` have ended.
 	 */
 	int (*look)(struct load_analysis *a, uint64_t start_ns, uint64_t horizon_ns);
-	/* Judges its own gates in place of the usual ones, which were judged before; or NULL. */
+	/* Judges the gates that the method defines itself, after all gates were judged. Or NULL. */
 	void (*judge)(struct load_analysis *a);
-	/* Writes the figures behind one of its own gates; false: it isn't one of them. Or NULL. */
+	/* Writes the evidence of gate `id`; false: it is no gate of this method. Or NULL. */
 	bool (*evidence)(const struct load_analysis *a, enum gate_id id, struct strbuf *out);
 	/*
-	 * Gets the width of config.percentile's interval and its number of requests; false: none.
+	 * Gets the width of config.percentile's interval and its number of requests. False: none.
 	 */
 	bool (*width)(const struct load_analysis *a, double *requests, uint64_t *width_ns);
-	/* Sets the bounds, if there are any; `interval` is the one from all samples. */
+	/* Sets the quantile's bounds, if there are any; `interval` is computed from all samples. */
 	void (*bound)(const struct load_analysis *a, enum load_from from, double q,
 		      const struct interval *interval, struct load_quantile *out);
-	/* Adds to the report's "method"; or NULL. */
+	/* Adds details to the report's "method". Or NULL. */
 	void (*report)(const struct load_analysis *a, struct object *o);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --method lancet. The procedure of lancet.h as a row for the analysis. */
+/* --method lancet: the procedure of lancet.h, as a struct method. */
 #ifndef HOSTLAT_LOAD_METHOD_LANCET_H
 #define HOSTLAT_LOAD_METHOD_LANCET_H
 

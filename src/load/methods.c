@@ -9,9 +9,9 @@
 #include "load/verdict.h"
 #include "stats/bucket_edges.h"
 
-/* ---- all samples, looked at at times that are fixed in advance ---- */
+/* ---- all samples, with interim analyses at times fixed in advance ---- */
 
-/* Makes the early interim analyses; the last one is at the end of the run. */
+/* Makes an interim analysis if one is due; the last analysis is at the end of the run. */
 static int all_look(struct load_analysis *a, uint64_t start_ns, uint64_t horizon_ns)
 {
 	const uint64_t at = start_ns + interim_time(a->config.max_time_ns, a->looks);
@@ -29,7 +29,7 @@ static int all_look(struct load_analysis *a, uint64_t start_ns, uint64_t horizon
 	return a->decided ? LOAD_DECIDED : LOAD_MORE;
 }
 
-/* No interval gets narrower than a bucket, whatever the number of requests. */
+/* Returns the smallest possible width of an interval, in ns: one bucket. */
 static uint64_t finest_width(const struct interval *i)
 {
 	int32_t index;

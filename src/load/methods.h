@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The methods of --method: a row each, with its number in recordings' facts, name and help. */
+/* The methods of --method. A row has the number in recordings' facts, the name and the help. */
 #ifndef HOSTLAT_LOAD_METHODS_H
 #define HOSTLAT_LOAD_METHODS_H
 

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* Largest valid time, 146 years in ns; the sum of two does not overflow. */
+/* Upper limit of valid times, 2^62 ns (146 years); the sum of two times does not overflow. */
 #define TIME_MAX (1ULL << 62)
 
 void offset_init_same(struct offset *offset)
@@ -11,7 +11,7 @@ void offset_init_same(struct offset *offset)
 	*offset = (struct offset){ .known = true, .settled = true };
 }
 
-/* Returns the largest error of `ns` if the true offset is between `least` and `most`. */
+/* Returns the largest error, in ns, of offset `ns` if the true offset lies in `least`..`most`. */
 static uint64_t offset_bound(int64_t ns, int64_t least, int64_t most)
 {
 	const int64_t below = ns - least, above = most - ns;

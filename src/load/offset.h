@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Estimates the offset of another host's monotonic clock by queries. The other clock was read
- * between our sending and receiving, so each answer bounds the offset, however asymmetric the
- * network is; the fastest answer gives the best bound (as in NTP's clock filter, RFC 5905, section
- * 10, but without assuming symmetry).
+ * Estimates the offset between another host's monotonic clock and this host's by queries. The other
+ * clock is read between this host's sending and receiving, so each answer bounds the offset, even
+ * on an asymmetric network. The fastest answer gives the tightest bound (as in NTP's clock filter,
+ * RFC 5905, section 10, but without assuming symmetry).
  *
- * The offset is fixed before the run, so that all times of the run are converted alike. Later
- * answers only update its error, as the clocks drift apart.
+ * The offset is fixed before the run, so that all times are converted alike. Later answers only
+ * update its error, as the clocks drift apart.
  */
 #ifndef HOSTLAT_LOAD_OFFSET_H
 #define HOSTLAT_LOAD_OFFSET_H
@@ -14,32 +14,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Later answers are evaluated in groups of this size, each by its best answer. */
+/* Number of answers in a group after offset_settle(); the best answer of each group counts. */
 #define OFFSET_GROUP 8
 
 struct offset {
 	bool known;
-	int64_t ns;            /* their clock minus ours */
-	uint64_t error_ns;     /* largest error of ns up to the last full group */
-	uint64_t rtt_ns;       /* round trip of the answer that gave ns */
+	int64_t ns;            /* offset: the other host's clock minus this host's */
+	uint64_t error_ns;     /* largest error of `ns`, with the drift up to the last full group */
+	uint64_t rtt_ns;       /* round-trip time of the answer that determined `ns` */
 	bool settled;
-	uint64_t group_ns;     /* smallest error of the current group */
+	uint64_t group_ns;     /* smallest error in the current group */
 	uint32_t n_group;
 };
 
-/* Initializes the offset of a process on the same host: 0. */
+/* Initializes a known offset of 0, for a process on the same host. */
 void offset_init_same(struct offset *offset);
 
 /*
- * Adds an answer: query sent at `sent` and answer received at `received` by our clock; `theirs` is
- * the other clock. Returns 0, or -EINVAL for impossible times, without a change.
+ * Adds an answer: the query was sent at `sent` and the answer received at `received`, by this
+ * host's clock; `theirs` is the other clock. Returns 0, or -EINVAL for impossible times.
  */
 int offset_add(struct offset *offset, uint64_t sent, uint64_t theirs, uint64_t received);
 
-/* Fixes the offset. */
+/* Fixes the offset: later answers only update the error. */
 void offset_settle(struct offset *offset);
 
-/* Convert a time between the two clocks. Return false if there is no such time. */
+/* Convert a time between the clocks. Return false if the result is no valid time. */
 bool offset_to_ours(const struct offset *offset, uint64_t theirs, uint64_t *ours);
 bool offset_to_theirs(const struct offset *offset, uint64_t ours, uint64_t *theirs);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations of requests to a key-value store or web server, a row each. A protocol has a
- * function for each operation it can encode (protocol_put); a workload has the share of each.
+ * Operations of requests to a key-value store or web server, one row each. A protocol has a
+ * function for each operation that it encodes (protocol_put); a workload has the share of each.
  */
 #ifndef HOSTLAT_LOAD_OPERATION_H
 #define HOSTLAT_LOAD_OPERATION_H
@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 /*
- * Name, the workload's setting for its share of all requests, whether a request carries a value.
- * Writes have no setting: they get the remainder. A sample records an operation's number
- * (event_sample.type), so new rows come last.
+ * Columns: name, the workload setting for its share of requests, whether it carries a value. Writes
+ * have no setting: they get the remaining share. A sample stores the operation's number
+ * (event_sample.type), so new rows are appended.
  */
 #define OPERATION_ROWS(X)                                                                          \
 	X(OPERATION_GET, "read", false)                                                            \
@@ -23,17 +23,17 @@
 enum operation_kind { OPERATION_ROWS(OPERATION_NAME) OPERATIONS };
 
 struct operation_row {
-	const char *share; /* NULL: there is no setting */
+	const char *share; /* setting for the operation's share; NULL: no setting */
 	bool has_value;
 };
 
 extern const struct operation_row operation_rows[OPERATIONS];
 
-/* An operation to encode as a request. */
+/* An operation, to be encoded as a request. */
 struct operation {
 	enum operation_kind kind;
-	uint64_t key;  /* number of the key; 0 without keys */
-	uint32_t size; /* bytes of the value; 0 without one */
+	uint64_t key;  /* number of the key; 0 if the protocol has no keys */
+	uint32_t size; /* size of the value in bytes; 0 without a value */
 	uint32_t id;
 };
 

@@ -35,7 +35,7 @@ bool load_kernel_censored(const struct event_sample *sample)
 	return sample->flags & SAMPLE_CENSORED && both_stamps(sample);
 }
 
-/* Divides the last `rx_ns` of the latency: the wakeup is the part before the wait ended. */
+/* Splits the last `rx_ns` of the latency at the reader's wakeup into wakeup and receive. */
 static void divide_receive(const struct event_sample *sample, uint64_t out[LOAD_PARTS])
 {
 	uint64_t wakeup = 0;
@@ -49,7 +49,7 @@ static void divide_receive(const struct event_sample *sample, uint64_t out[LOAD_
 void load_parts(const struct event_sample *sample, uint64_t out[LOAD_PARTS])
 {
 	const uint64_t total = sample->done - sample->sent;
-	/* A later reply's stamp does not divide this request's time. */
+	/* SAMPLE_CENSORED: the receive stamp belongs to a later reply and is not used. */
 	const uint64_t rx_ns = sample->flags & SAMPLE_CENSORED ? 0 : sample->rx_ns;
 	uint64_t wire;
 
@@ -57,10 +57,7 @@ void load_parts(const struct event_sample *sample, uint64_t out[LOAD_PARTS])
 		out[i] = 0;
 	out[PART_CLIENT_QUEUE] = sample->sent - sample->intended;
 	if (load_kernel_ns(sample, &wire)) {
-		/*
-		 * For a request that was sent twice, the time before the second sending is
-		 * unexplained.
-		 */
+		/* For a request sent twice, the time before the second send is unexplained. */
 		if (sample->flags & SAMPLE_RESENT)
 			out[PART_UNEXPLAINED] = sample->snd_ns;
 		else
@@ -75,6 +72,6 @@ void load_parts(const struct event_sample *sample, uint64_t out[LOAD_PARTS])
 		divide_receive(sample, out);
 		out[PART_UNEXPLAINED] = total - rx_ns;
 	} else {
-		out[PART_UNEXPLAINED] = total; /* no stamps, or contradictory ones */
+		out[PART_UNEXPLAINED] = total; /* stamps are missing or contradict each other */
 	}
 }

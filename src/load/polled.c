@@ -17,7 +17,7 @@
 
 /* ---- polling ---- */
 
-/* Asks the socket once per request, since it knows its queue only after the first packet. */
+/* Returns whether the connection can be busy-polled. Asks the kernel once per request. */
 static bool has_queue(struct load_thread *t, const struct load_request *r)
 {
 	if (t->poll_asked != r->number + 1) {
@@ -55,9 +55,9 @@ int polled_look(struct load_thread *t, struct load_conn *conn)
 	return 0;
 }
 
-/* ---- what came of it ---- */
+/* ---- result of busy polling ---- */
 
-/* Finds the counter in a pair of lines, which hold names and values: "TcpExt: ...". */
+/* Finds BusyPollRxPackets in two lines of /proc/net/netstat, which hold names and values. */
 static uint64_t find_counter(char *names, char *values)
 {
 	char *name, *value, *more_names, *more_values;
@@ -124,7 +124,7 @@ int polled_put(const struct load_thread *threads, uint32_t n, uint64_t before,
 		return 0;
 	if (reason == INTERRUPTS && (before == POLLED_UNKNOWN || after == POLLED_UNKNOWN))
 		reason = UNKNOWN;
-	/* The kernel counts for the whole namespace: other programs may have polled meanwhile. */
+	/* The counter is that of the namespace: it may include other programs' busy polling. */
 	if (reason != INTERRUPTS || !packets)
 		return event_put_fact(sink, now, LOAD_FACT_POLLED, reasons[reason].word);
 	snprintf(text, sizeof(text), "%" PRIu64, packets);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Busy polling: latency agents poll the network card's queue themselves, so that no interrupt,
- * softirq or wakeup lies between a packet and the thread that waits for it. Where the socket has
- * SO_BUSY_POLL, a receive call that finds nothing polls the queue that last brought a packet to the
- * socket (sk_busy_loop() in include/net/busy_poll.h), once since it never blocks. epoll_wait()
- * without a timeout does not, whatever its parameters are (EPIOCSPARAMS, Linux 6.9), and one with a
- * timeout polls beyond the moment at which a request is due.
+ * softirq or wakeup delays a packet. On a socket with SO_BUSY_POLL, a receive call that finds no
+ * data polls the queue that last delivered a packet to the socket (sk_busy_loop() in
+ * include/net/busy_poll.h), once since the call never blocks. epoll_wait() without a timeout does
+ * not poll, whatever its parameters (EPIOCSPARAMS, Linux 6.9); with a timeout, it polls beyond the
+ * time at which a request is due.
  *
- * The kernel's counter of busy-polled packets shows whether this worked.
+ * The kernel's counter of busy-polled packets shows whether busy polling worked.
  */
 #ifndef HOSTLAT_LOAD_POLLED_H
 #define HOSTLAT_LOAD_POLLED_H
@@ -15,7 +15,7 @@
 #include "event/source.h"
 #include "load/thread.h"
 
-/* Put by an agent with its last tick: the number of packets, or a word for why there are none. */
+/* Fact of an agent's last tick: the number of busy-polled packets, or a word why there are none. */
 #define LOAD_FACT_POLLED "load.polled"
 
 /*
@@ -25,28 +25,28 @@
 struct load_conn *polled_conn(struct load_thread *t);
 
 /*
- * Polls once, at t->now: checks for events and, if there are none, receives from `conn`, which
- * polls the queue. Returns the number of events in t->wait, or -errno.
+ * Polls once, at t->now: checks for epoll events and, if there are none, receives from `conn`,
+ * which polls the NIC queue. Returns the number of events in t->wait, or -errno.
  */
 int polled_look(struct load_thread *t, struct load_conn *conn);
 
 /*
- * Returns the kernel's count of busy-polled packets, over all interfaces of this network namespace
- * since its creation.
+ * Returns the kernel's count of busy-polled packets since the creation of this network namespace,
+ * over all interfaces; POLLED_UNKNOWN if it cannot be read.
  */
 #define POLLED_UNKNOWN UINT64_MAX
 uint64_t polled_packets(void);
 
 /*
- * Puts LOAD_FACT_POLLED of a latency agent whose threads have ended; `before`: polled_packets() at
- * its start.
+ * Puts LOAD_FACT_POLLED of a latency agent, after its threads have ended. `before` is the result of
+ * polled_packets() at the start of the run.
  */
 int polled_put(const struct load_thread *threads, uint32_t n, uint64_t before,
 	       struct event_sink *sink, uint64_t now);
 
 /*
- * Parses a value of LOAD_FACT_POLLED. Returns 0 or -EBADMSG. Sets *packets, and *why to a sentence
- * if there are none.
+ * Parses a value of LOAD_FACT_POLLED. Returns 0 or -EBADMSG. Sets *packets; if it is 0, sets *why
+ * to a sentence.
  */
 int polled_parse(const char *value, uint64_t *packets, const char **why);
 

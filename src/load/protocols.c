@@ -14,7 +14,7 @@
 #include "load/resp.h"
 #include "load/workload.h"
 
-/* The workload settings that requests of each kind of protocol use. */
+/* Workload settings used by the requests of each kind of protocol. */
 #define OF_STORE                                                                                   \
 	(1U << WORKLOAD_BASE | 1U << WORKLOAD_KEYS | 1U << WORKLOAD_POPULARITY |                   \
 	 1U << WORKLOAD_KEY | 1U << WORKLOAD_VALUE)
@@ -45,7 +45,7 @@ static inline int encode_operation(const struct protocol *p, const struct worklo
 	return 0;
 }
 
-/* The order of the draws must not change: a seed would then give another run. */
+/* The order of the draws must not change, or a seed would produce another run. */
 static int encode_drawn(const struct protocol *p, const struct workload *w, struct rng *rng,
 			void *buffer, size_t cap, struct encoded_request *out)
 {
@@ -69,7 +69,7 @@ int protocol_encode(const struct protocol *p, const struct workload *w, struct r
 
 /* ---- the table ---- */
 
-/* Members shared by a protocol and its TLS variant. */
+/* Members that a protocol and its TLS variant share. */
 #define RESP                                                                                       \
 	.default_port = "6379", .settings = OF_STORE,                                              \
 	.put = resp_put, .parse = resp_parse,                              \

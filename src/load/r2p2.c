@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* R2P2 around messages of the synthetic protocol. */
+/* R2P2 header around messages of the synthetic protocol. */
 #include "load/r2p2.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ void r2p2_put(void *to, enum r2p2_type type, uint16_t id)
 	wire_put16(p + 6, 1);
 }
 
-/* Flags that only concern the other side are ignored. */
+/* Checks FIRST and LAST; ignores the policy, and flags that concern only the other side. */
 int r2p2_get(const void *from, size_t size, enum r2p2_type *type, uint16_t *id)
 {
 	const uint8_t *p = from;
@@ -52,7 +52,7 @@ int r2p2_encode(const struct workload *w, struct rng *rng, void *buffer,
 	return 0;
 }
 
-/* Feedback and acknowledgments, for switches and longer requests, are ignored. */
+/* Returns 0 for feedback and acknowledgments, which serve switches and longer requests. */
 int r2p2_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
 	       size_t *used, struct reply *out)
 {

@@ -8,7 +8,7 @@
 
 #define RATES_TEXT_MAX 96
 
-/* Tolerance for rounding when the steps reach TO. */
+/* Tolerance for rounding errors when the steps reach the end of the range. */
 #define STEP_SLACK 1e-9
 
 static int load_rates_count(double from, double to, double step, uint32_t *n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rates of a sweep: "1000:20k:500" is from, to (included if the steps reach it exactly) and
- * step.
+ * The rates of a sweep. "1000:20k:500" is FROM:TO:STEP; TO is included if a step reaches it
+ * exactly.
  */
 #ifndef HOSTLAT_LOAD_RATES_H
 #define HOSTLAT_LOAD_RATES_H
@@ -13,10 +13,10 @@
 
 struct load_rates {
 	double from, step;
-	uint32_t n; /* 1 to LOAD_RATES_MAX */
+	uint32_t n; /* number of rates: 1 to LOAD_RATES_MAX */
 };
 
-/* Returns 0, -EINVAL, or -ERANGE: TO is below FROM, or there are too many rates. */
+/* Parses FROM:TO:STEP. Returns 0, -EINVAL, or -ERANGE: TO is below FROM, or too many rates. */
 int load_rates_parse(const char *text, struct load_rates *out);
 
 static inline double load_rates_at(const struct load_rates *rates, uint32_t i)

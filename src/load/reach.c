@@ -12,8 +12,8 @@
 
 #define ROUND_NS (10 * NS_PER_MS)
 /*
- * Limits of the time that all connections must stay open. The server's close of the last one takes
- * about as long to arrive as its opening took.
+ * Limits of the time, in ns, for which all connections must stay open. A server's immediate close
+ * of the last connection arrives about as late as its opening took.
  */
 #define STAY_LEAST_NS (20 * NS_PER_MS)
 #define UNTRUSTED " (--ca FILE trusts the certificates in FILE, --insecure any)"
@@ -22,7 +22,7 @@
 struct reach {
 	struct load_thread *threads;
 	uint32_t n;
-	uint32_t open, conns; /* of all threads, as of the last round */
+	uint32_t open, conns; /* totals of all threads in the last round */
 	uint64_t shut;
 	uint64_t slowest_ns;
 };
@@ -34,9 +34,9 @@ static bool reach_stopped(int stop_fd)
 	return stop_fd >= 0 && poll(&fd, 1, 0) > 0;
 }
 
-/* ---- what the server made of it ---- */
+/* ---- reasons of failures ---- */
 
-/* Returns the number of open connections that the server has not closed before. */
+/* Returns the number of open connections that the server did not close early before. */
 static uint32_t reach_staying(const struct reach *reach)
 {
 	uint32_t n = 0;
@@ -85,7 +85,7 @@ static void reach_explain_shut(const struct reach *reach, struct strbuf *why)
 		strbuf_printf(why, " (use --connections %u, or raise the server's limit)", stay);
 }
 
-/* Returns the number of local ports of this network namespace; 0: unknown. */
+/* Returns the size of net.ipv4.ip_local_port_range in this network namespace; 0: unknown. */
 static unsigned int local_ports(void)
 {
 	FILE *file = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");

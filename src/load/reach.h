@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens all connections before the run, or explains why that failed. */
+/* Opens all connections before the run, or explains the failure. */
 #ifndef HOSTLAT_LOAD_REACH_H
 #define HOSTLAT_LOAD_REACH_H
 
@@ -7,13 +7,13 @@
 #include "load/thread.h"
 
 /*
- * Returns 0 once all connections of all threads have stayed open for a moment, as a server may
- * accept a connection and close it at once. -EINTR when `stop_fd` becomes readable; otherwise
- * -errno with a sentence in `why`.
+ * Opens all connections of all threads. Returns 0 once they have stayed open for a moment, as a
+ * server may accept a connection and close it at once; -EINTR when `stop_fd` becomes readable;
+ * otherwise -errno with a sentence in `why`.
  */
 int reach_connect(struct load_thread *threads, uint32_t n, int stop_fd, struct strbuf *why);
 
-/* Stores the keys (--preload). Returns as reach_connect(). */
+/* Stores the keys (--preload). Returns the same values as reach_connect(). */
 int reach_preload(struct load_thread *threads, uint32_t n, int stop_fd, struct strbuf *why);
 
 #endif

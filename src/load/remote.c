@@ -59,7 +59,7 @@ void remote_close_in(struct remote *r)
 
 /* ---- to the agent ---- */
 
-/* A broken pipe is ignored: the end of the agent's events shows it too. */
+/* Sends queued lines. Ignores a broken pipe: the end of the agent's events shows it as well. */
 void remote_flush(struct remote *r)
 {
 	ssize_t n;

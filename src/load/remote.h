@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The three pipes of an agent: commands to it, its events, its stderr. Nothing blocks; all buffers
- * are bounded.
+ * The three pipes of an agent: its stdin for commands, its stdout for events, its stderr. No
+ * function blocks; all buffers have limits.
  */
 #ifndef HOSTLAT_LOAD_REMOTE_H
 #define HOSTLAT_LOAD_REMOTE_H
@@ -13,20 +13,20 @@
 #include "base/strbuf.h"
 #include "event/feed.h"
 
-#define REMOTE_WORDS_MAX 200 /* size of the last line on stderr that is kept */
+#define REMOTE_WORDS_MAX 200 /* bytes stored of a line on stderr */
 
 struct remote {
-	int in, out, err;            /* its stdin, stdout, stderr, non-blocking; -1: closed */
+	int in, out, err; /* stdin, stdout, stderr of the agent, non-blocking; -1: closed */
 	struct strbuf unsent;
 	struct event_feed *feed;
-	bool eof;                    /* end of its events */
-	uint64_t read_ns;            /* time of the last read of events */
-	char line[REMOTE_WORDS_MAX]; /* incomplete line on stderr */
+	bool eof;                    /* the agent has closed its stdout */
+	uint64_t read_ns;            /* time of the last read of events, ns */
+	char line[REMOTE_WORDS_MAX]; /* incomplete last line on stderr */
 	size_t line_len;
 	char words[REMOTE_WORDS_MAX]; /* last complete line on stderr; "": none */
 };
 
-/* Owns the descriptors from now on and makes them non-blocking. Returns 0 or -errno. */
+/* Takes ownership of the descriptors and makes them non-blocking. Returns 0 or -errno. */
 int remote_init(struct remote *remote, int in, int out, int err);
 
 /* Closes all descriptors. Accepts a zeroed remote. */
@@ -39,20 +39,20 @@ void remote_close_in(struct remote *remote);
 int remote_send(struct remote *remote, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Sends queued lines; call on POLLOUT of `in`, to be polled while remote_wants_out(). */
+/* Sends queued lines. Called on POLLOUT of `in`, which is polled while remote_wants_out(). */
 void remote_flush(struct remote *remote);
 bool remote_wants_out(const struct remote *remote);
 
 /*
- * Reads events; call on POLLIN of `out`. Returns true at new data or the end. Invalidates the
- * feed's last block.
+ * Reads events. Called on POLLIN of `out`. Returns true if there is new data or the end.
+ * Invalidates the feed's last block.
  */
 bool remote_read(struct remote *remote, uint64_t now);
 
-/* Reads stderr; call on POLLIN of `err`. Closes it at its end. */
+/* Reads stderr, and closes it at its end. Called on POLLIN of `err`. */
 void remote_read_words(struct remote *remote);
 
-/* Returns the last line on stderr, printable; "": none. */
+/* Returns the last line on stderr, as printable text; "": none. */
 const char *remote_words(const struct remote *remote);
 
 #endif

@@ -3,9 +3,9 @@
 
 #include "base/bug.h"
 
-/* The consumer is notified each time a quarter of the queue was filled. */
+/* Notify the consumer each time another quarter of the queue has been filled. */
 #define NOTIFY_PARTS 4
-/* Largest error of a stamp's conversion: the clock offset changes by less between two readings. */
+/* Largest error, in ns, of a converted stamp: clock offsets change less between two readings. */
 #define STAMP_ERROR_NS 2000
 
 static void request_release(struct load_thread *t, struct load_request *r)
@@ -20,7 +20,7 @@ struct load_request *request_new(struct load_thread *t, struct load_conn *conn, 
 	struct load_request *r = t->spare;
 
 	if (!r) {
-		/* All other requests of the pool wait for stamps. */
+		/* The other requests of the pool all wait for stamps: emit them without. */
 		request_emit(t, true);
 		r = t->spare;
 		BUG_ON(!r);
@@ -45,7 +45,7 @@ struct load_request *request_new(struct load_thread *t, struct load_conn *conn, 
 	return r;
 }
 
-/* Returns the kinds of transmit stamps that the request expects, a bit each. */
+/* Returns a mask of the transmit stamps that the request expects: bits of enum net_stamp_kind. */
 static unsigned int stamps_wanted(const struct load_request *r)
 {
 	const unsigned int left = r->phc ? NET_STAMP_NIC : NET_STAMP_SND;
@@ -54,7 +54,7 @@ static unsigned int stamps_wanted(const struct load_request *r)
 	return 1U << NET_STAMP_SCHED | 1U << left | ack;
 }
 
-/* A request that expects no stamps is in no match list. */
+/* Returns whether all stamps have arrived. A request that expects none is in no match list. */
 static bool request_has_stamps(const struct load_request *r)
 {
 	const unsigned int wanted = stamps_wanted(r);
@@ -70,8 +70,8 @@ static bool request_has_stamps(const struct load_request *r)
 }
 
 /*
- * Returns the distance of a transmit stamp; 0 if it lies after the reply, as then it is that of a
- * later packet in place of a lost one.
+ * Returns the time from send to a transmit stamp, in ns. Returns 0 if the stamp lies after the
+ * reply: it then belongs to a later packet, in place of a lost stamp.
  */
 static uint32_t tx_distance(const struct load_request *r, unsigned int kind)
 {
@@ -93,8 +93,8 @@ static void fill_kernel(struct load_request *r)
 }
 
 /*
- * The time between the two stamps is by one clock, and exact. Its position between `sent` and
- * `done` needs a conversion.
+ * Fills in the distances of NIC stamps. The time between both stamps is exact, by the NIC's clock;
+ * only its position between `sent` and `done` needs a conversion.
  */
 static void fill_nic(struct load_thread *t, struct load_request *r)
 {
@@ -200,7 +200,7 @@ void request_done(struct load_thread *t, struct load_request *r, enum load_failu
 		r->sample.flags |= SAMPLE_UNSENT;
 		r->sample.sent = r->sample.done;
 	}
-	/* A failed request does not wait for stamps. */
+	/* Failed requests do not wait for stamps. */
 	if (failure)
 		match_forget(&r->conn->match, &r->tx);
 	if (list_empty(&t->awaiting_stamps) && request_has_stamps(r)) {
@@ -229,7 +229,7 @@ uint64_t request_oldest(const struct load_thread *t, uint64_t or_else)
 	const struct link *at = t->sent.next;
 	uint64_t oldest = or_else;
 
-	/* Requests are sent in the order in which they were intended, and end in any. */
+	/* Requests are sent in order of intended time, but replies arrive in any order. */
 	if (at != &t->sent)
 		oldest = list_item(at, struct load_request, link)->sample.intended;
 	for (at = t->awaiting_stamps.next; at != &t->awaiting_stamps; at = at->next) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RESP: a letter, a line, and after "$" as many bytes as the line says. */
+/* RESP: a reply is a type byte and a line; after "$", data of the size in the line follows. */
 #include "load/resp.h"
 
 #include <errno.h>
@@ -17,12 +17,12 @@ enum resp_phase { KIND, TEXT, SIZE, SIZE_END, DATA, DATA_END };
 struct resp_state {
 	uint8_t phase;
 	uint8_t status; /* enum reply_status */
-	uint8_t digits; /* characters of the size, including the sign */
-	uint8_t null;   /* the size was negative */
+	uint8_t digits; /* characters parsed of the size, including its sign */
+	uint8_t null;   /* the size is negative: the value is null */
 	uint8_t integer; /* the number is the reply itself, not a size */
-	uint8_t ends;   /* bytes of "\r\n" that were seen */
-	uint8_t cr;     /* the text's last byte was a '\r' */
-	uint32_t line;  /* bytes of the text */
+	uint8_t ends;   /* bytes of "\r\n" parsed */
+	uint8_t cr;     /* the last byte of the text was '\r' */
+	uint32_t line;  /* bytes parsed of the text */
 	uint64_t left;
 };
 
@@ -69,7 +69,7 @@ const protocol_put resp_put[OPERATIONS] = {
 	[OPERATION_DELETE] = resp_put_delete,
 };
 
-/* AUTH with user and password, and SELECT. */
+/* The greeting is AUTH with user and password, then SELECT. */
 _Static_assert(sizeof(((struct target *)0)->user) + sizeof(((struct target *)0)->password) + 128 <
 		       PROTOCOL_GREETING_MAX, "both commands fit");
 
@@ -101,7 +101,7 @@ size_t resp_greet(const struct target *t, char out[PROTOCOL_GREETING_MAX], unsig
 
 /* --- Replies --- */
 
-/* Valid first bytes of the reply to each operation: $ value, + word, : number, _ null, - error. */
+/* Valid type bytes of the reply to each operation: $ value, + text, : number, _ null, - error. */
 static const char *const kinds[OPERATIONS] = {
 	[OPERATION_GET] = "$_-", [OPERATION_SET] = "+_-", [OPERATION_DELETE] = ":-",
 };
@@ -120,7 +120,7 @@ static int resp_step_kind(struct resp_state *s, struct text_cursor *c, uint16_t 
 	return *known ? 0 : -EPROTO;
 }
 
-/* Reads text up to "\r\n". Returns 1 at its end. */
+/* Parses text up to "\r\n". Returns 1 at its end. */
 static int resp_step_text(struct resp_state *s, struct text_cursor *c)
 {
 	size_t n = (size_t)(c->end - c->p);
@@ -142,7 +142,7 @@ static int resp_step_text(struct resp_state *s, struct text_cursor *c)
 	return newline != NULL;
 }
 
-/* Reads a size or number. "-1" is the null of RESP2; a number of deleted keys is not negative. */
+/* Parses a size or number. "-1" is the null of RESP2; a number of deleted keys is not negative. */
 static int resp_step_size(struct resp_state *s, struct text_cursor *c)
 {
 	for (; c->p < c->end && *c->p != '\r'; c->p++) {
@@ -164,7 +164,7 @@ static int resp_step_size(struct resp_state *s, struct text_cursor *c)
 	return 0;
 }
 
-/* Returns 1 when the reply is complete. */
+/* Parses the end of the reply. Returns 1 when it is complete. */
 static int resp_step_end(struct resp_state *s, struct text_cursor *c)
 {
 	int err = text_line_end(c, &s->ends);

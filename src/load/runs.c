@@ -13,12 +13,12 @@
 #include "load/setup.h"
 #include "report/human.h"
 
-/* Significance level for differences between runs, and between shares of misses. */
+/* Significance level (p) of differences between runs, and between servers' shares of misses. */
 #define DIFFER_P 0.01
-/* Difference between two servers' shares of misses up to which they count as alike, at most. */
+/* Largest difference between two servers' shares of misses at which they count as equal. */
 #define MISSES_ALIKE 0.05
 
-/* ---- values ---- */
+/* ---- table cells ---- */
 
 /* Returns a rate for a table cell: rounded as by human_rate(), below 9.95 as a plain number. */
 static struct value rate_cell(double rate)
@@ -40,7 +40,7 @@ static struct value share_or_null(double share)
 
 /* ---- misses ---- */
 
-/* Returns misses / replies; NaN if misses are unknown or there were no replies. */
+/* Returns misses / replies; NaN if unknown or without replies. */
 static double miss_share(const struct load_summary *s)
 {
 	if (!s->misses_known || !s->misses.completed)
@@ -56,7 +56,7 @@ static bool any_misses(const struct load_runs *runs)
 	return false;
 }
 
-/* A miss is answered quickly, so its latency is not the one to be measured. */
+/* Adds a finding about misses: misses are fast, so their latency is not the one of interest. */
 static void runs_report_misses(const struct load_runs *runs, struct report *r)
 {
 	char low[HUMAN_MAX], high[HUMAN_MAX];
@@ -79,15 +79,15 @@ static void runs_report_misses(const struct load_runs *runs, struct report *r)
 		report_finding(r, "misses: %s of the replies held no value", low);
 }
 
-/* ---- the table, of runs ---- */
+/* ---- the table of runs ---- */
 
-/* A closed loop has no requested rate: the cell is absent. */
+/* Returns the requested rate; an absent cell for a closed loop, which has none. */
 static struct value rate_asked(const struct load_summary *s)
 {
 	return s->closed ? value_absent() : rate_cell(s->rate);
 }
 
-/* All runs have the same main latency, so the first run's is named. */
+/* Returns the name of the main latency, which is the same for all runs. */
 static const char *from_words(const struct load_runs *runs, struct report *r)
 {
 	const struct load_summary *s = runs->items;
@@ -161,7 +161,7 @@ static void add_runs(const struct load_runs *runs, double q, struct report *r)
 	object_add(&r->body, "runs", value_table(t));
 }
 
-/* Places findings and verdict; reasons added later may still change the verdict. */
+/* Places findings and verdict in the report; reasons added later still change the verdict. */
 static void runs_finish(const struct load_runs_end *end, struct report *r)
 {
 	report_place_findings(r);
@@ -300,7 +300,7 @@ static void add_answer(const struct load_condition *c, const struct findmax *fm,
 	object_add(&r->body, "find_max", value_object(o));
 }
 
-/* Returns the number of probes without any result, and why the last of them had none. */
+/* Returns a text: how many probes had no result, and the last one's reasons. NULL: none. */
 static const char *runs_count_unanswered(const struct load_runs *runs, struct report *r)
 {
 	const char *why = NULL;
@@ -388,8 +388,8 @@ static void runs_report_paired_diff(const struct paired_diff *v, const char *con
 }
 
 /*
- * Returns a slice's quantile if its load was as requested. Slices are too short to be sound, and
- * host interference affects both targets alike.
+ * Returns a slice's quantile; unknown unless its load was as requested. Slices are too short to be
+ * sound, and host interference affects both servers alike.
  */
 static struct load_quantile runs_slice(const struct load_summary *s)
 {
@@ -405,7 +405,7 @@ static size_t runs_count_left_out(const struct load_quantile *slices, size_t n)
 	return sum;
 }
 
-/* Without these slices an overloaded server looks better than it is, so the result is partial. */
+/* Adds a reason: excluding these slices makes an overloaded server look better than it is. */
 static void runs_report_left_out(size_t of_a, size_t of_b, size_t pairs, const char *const urls[2],
 				 struct report *r)
 {
@@ -417,7 +417,7 @@ static void runs_report_left_out(size_t of_a, size_t of_b, size_t pairs, const c
 			    "was overloaded in them is worse than it looks here");
 }
 
-/* Compares misses in comparable pairs. Returns 0 (NaN if unknown) or -ENOMEM. */
+/* Compares shares of misses in comparable pairs. Returns 0 (NaN if unknown) or -ENOMEM. */
 static int compare_misses(const struct load_runs *runs, const char *const urls[2],
 			  struct share_gap *out)
 {
@@ -438,8 +438,8 @@ static int compare_misses(const struct load_runs *runs, const char *const urls[2
 }
 
 /*
- * Misses and hits are different work. If one server has more misses by some share, a quantile's
- * rank moves by at most that share; the tolerated share is the same as for host interference.
+ * Misses and hits are different work. A server with more misses, by some share, moves the rank of a
+ * quantile by at most that share; the tolerated share is the one for host interference.
  */
 static void runs_report_misses_differ(const struct share_gap *gap, double q,
 				      const char *const urls[2], struct report *r)
@@ -511,7 +511,7 @@ static void runs_put_number(struct strbuf *out, double x)
 	strbuf_putc(out, ',');
 }
 
-/* Writes a quoted field if needed; quotes are doubled (RFC 4180). */
+/* Writes a field of CSV; quotes it if needed, with quotes doubled (RFC 4180). */
 static void runs_put_text(struct strbuf *out, const char *text)
 {
 	const bool quoted = strpbrk(text, ",\"\r\n");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports many runs: a table of the runs, and their common result. */
+/* Reports on several runs: a table of the runs, and their common result. */
 #ifndef HOSTLAT_LOAD_RUNS_H
 #define HOSTLAT_LOAD_RUNS_H
 
@@ -11,15 +11,15 @@
 
 struct load_runs VEC_OF(struct load_summary);
 
-/* Why there are fewer runs than requested, if so. */
+/* Why fewer runs were made than requested; false and NULL: all were made. */
 struct load_runs_end {
 	bool interrupted;
-	const char *failed; /* label of the run that failed, or NULL */
+	const char *failed; /* label of the run that failed; NULL: none */
 };
 
 /*
- * Each function fills the report of the command, including the verdict; `q` is the quantile in
- * question.
+ * Each function fills in the command's report, including the verdict; `q` is the requested
+ * percentile, 0..1.
  */
 void load_runs_sweep(const struct load_runs *runs, double q, const struct load_runs_end *end,
 		       struct report *r);
@@ -29,12 +29,12 @@ void load_runs_find_max(const struct load_runs *runs, const struct load_conditio
 			  const struct findmax *fm, const struct load_runs_end *end,
 			  struct report *r);
 
-/* `runs` are in pairs. Returns 0 or -ENOMEM. */
+/* Compares two servers; `runs` are in pairs, one run per server. Returns 0 or -ENOMEM. */
 int load_runs_against(const struct load_runs *runs, const char *const urls[2], double q,
 			double confidence, struct rng *rng, const struct load_runs_end *end,
 			struct report *r);
 
-/* Appends the table as CSV, at most LOAD_RUNS_CSV_MAX bytes; errors stay in out->error. */
+/* Appends the table as CSV, at most LOAD_RUNS_CSV_MAX bytes. Errors are in out->error. */
 void load_runs_csv(const struct load_runs *runs, double q, struct strbuf *out);
 #define LOAD_RUNS_CSV_MAX (4UL << 20)
 

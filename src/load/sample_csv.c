@@ -23,7 +23,7 @@ void sample_csv_release(struct sample_csv *csv)
 		vec_release(&csv->flows[i]);
 }
 
-/* Returns 0, -ENOMEM, or -E2BIG: the limit is reached. */
+/* Extends an agent's list to `len` entries. Returns 0, -ENOMEM, or -E2BIG at LOAD_FLOWS_MAX. */
 static int sample_csv_reserve(struct sample_csv *csv, struct load_flows *flows, uint32_t len)
 {
 	const uint32_t more = len - (uint32_t)flows->len;
@@ -82,7 +82,7 @@ static void sample_csv_put_flow(struct sample_csv *csv, uint32_t id, struct strb
 	sample_csv_put_address(out, flow, flow->remote, flow->remote_port);
 }
 
-/* Writes a time given as a distance from `from`; 0 is unknown. */
+/* Writes the time `from` + `distance`; an empty cell if `distance` is 0 (unknown). */
 static void sample_csv_put_after(struct strbuf *out, uint64_t from, uint32_t distance)
 {
 	if (distance)
@@ -106,7 +106,7 @@ static const char *sample_csv_status(const struct event_sample *s)
 	return s->flags & SAMPLE_TIMEOUT ? "timeout" : "failed";
 }
 
-/* Writes a sample's flags, separated by blanks. */
+/* Writes the names of a sample's flags, separated by spaces. */
 static void sample_csv_put_flags(struct strbuf *out, uint16_t flags)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests as lines of CSV: hostlat-json(7), "Files of load". */
+/* Writes requests as lines of CSV; hostlat-json(7), "Files of load", describes the columns. */
 #ifndef HOSTLAT_LOAD_SAMPLE_CSV_H
 #define HOSTLAT_LOAD_SAMPLE_CSV_H
 
@@ -16,30 +16,30 @@
 	"done_ns,tx_bytes,rx_bytes,tx_offset,rx_offset,netns,local,remote,type,status,flags\n"
 
 /*
- * Largest number of connections whose addresses are stored, over all agents: as many as may be open
- * at a time. With more, CSV lines of later connections have no addresses. At most 150 MB.
+ * Largest number of connections, over all agents, whose addresses are stored: as many as may be
+ * open at a time (at most 150 MB). Lines of later connections have no addresses.
  */
 #define LOAD_FLOWS_MAX (1U << 20)
 
 struct load_flows VEC_OF(struct event_flow);
 
-/* The addresses of connections, for the lines. */
+/* Addresses of the connections, which the lines of requests contain. */
 struct sample_csv {
-	/* per agent, indexed by the number in the flow's id */
+	/* per agent: addresses, indexed by the number in the flow id */
 	struct load_flows flows[LOAD_AGENTS_MAX];
-	uint32_t n_flows;                         /* entries over all agents */
+	uint32_t n_flows;                         /* number of stored addresses, over all agents */
 	bool flows_full;
-	/* lines without addresses because the limit was reached */
+	/* lines without addresses, because LOAD_FLOWS_MAX was reached */
 	uint64_t unaddressed;
 };
 
 void sample_csv_init(struct sample_csv *csv);
 void sample_csv_release(struct sample_csv *csv);
 
-/* Stores the addresses of an EV_FLOW. Returns 0 or -ENOMEM. */
+/* Stores the addresses in an EV_FLOW. Returns 0 or -ENOMEM. */
 int sample_csv_add_flow(struct sample_csv *csv, const struct event *event);
 
-/* Appends a request's line. */
+/* Appends the line of a request. */
 void sample_csv_put(struct sample_csv *csv, const struct event_sample *sample, struct strbuf *out);
 
 #endif

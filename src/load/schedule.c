@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes schedules. Time advances in fixed point, 2^-32 ns, so that precision does not depend on the
- * number of requests or the length of the run. Ramp and sine are thinned from a Poisson process of
- * their highest rate (Lewis and Shedler, Naval Research Logistics Quarterly 26(3), 1979).
+ * Generates schedules. Time is in fixed point, 2^-32 ns, so that its precision does not depend on
+ * the number of requests or the length of the run. Ramp and sine are thinned from a Poisson process
+ * of their peak rate (Lewis and Shedler, Naval Research Logistics Quarterly 26(3), 1979).
  */
 #include "load/schedule.h"
 
@@ -18,15 +18,15 @@
 #include "base/vec.h"
 #include "load/arrival.h"
 
-/* Makes the schedule independent of other draws from the same seed (keys, sizes). */
+/* XORed into the seed, so that the schedule is independent of other draws (keys, sizes). */
 #define SEED_OF_SCHEDULE 0x7363686564756c65ULL
 
 #define BUFFER_BYTES 65536
-#define LINE_MAX_BYTES 24 /* one time, below 10^20, and its newline */
+#define LINE_MAX_BYTES 24 /* bytes of a line: a time below 10^20, and a newline */
 
 struct schedule_times VEC_OF(uint64_t);
 
-typedef unsigned __int128 fine_time; /* 2^-32 ns */
+typedef unsigned __int128 fine_time; /* a time in units of 2^-32 ns */
 
 struct schedule_maker {
 	const struct arrival *arrival;
@@ -42,13 +42,13 @@ static uint64_t whole_ns(fine_time t)
 	return (uint64_t)((t + (1ULL << 31)) >> 32);
 }
 
-/* Gaps are limited to the run's length, as times beyond its end do not matter. */
+/* Advances the time by a gap, limited to the run's length: later times do not matter. */
 static void schedule_advance(struct schedule_maker *m, double ns)
 {
 	m->now += (fine_time)(fmin(ns, (double)m->end_ns) * 0x1p32);
 }
 
-/* Adds a request now. Returns 0, 1: the run is over, or -errno. */
+/* Adds a request at the current time. Returns 0, 1 at the end of the run, or -errno. */
 static int add_now(struct schedule_maker *m)
 {
 	uint64_t at = whole_ns(m->now);
@@ -85,8 +85,8 @@ static int make_thinned(struct schedule_maker *m, double peak)
 }
 
 /*
- * Gaps, bursts and pauses are exponential, hence memoryless: a gap that a burst's end cuts off is
- * drawn again.
+ * Gaps, bursts and pauses are exponential, hence memoryless: a gap that exceeds its burst is drawn
+ * again in the next burst.
  */
 static int make_onoff(struct schedule_maker *m)
 {
@@ -114,9 +114,9 @@ static int make_onoff(struct schedule_maker *m)
 }
 
 /*
- * Times are round(n / rate), exactly: with rate = mantissa 2^-shift, n 10^9 2^shift is divided by
- * the mantissa, by adding quotient and remainder of each step. `rest` starts at one half for
- * rounding.
+ * Times are round(n / rate), exactly. With rate = mantissa 2^-shift, n 10^9 2^shift is divided by
+ * the mantissa by summing quotient and remainder of each step. `rest` starts at one half of the
+ * mantissa, for rounding.
  */
 static int make_fixed(struct schedule_maker *m)
 {
@@ -156,7 +156,7 @@ static int schedule_make_times(struct schedule_maker *m)
 	}
 }
 
-/* Reserves as many times as will almost certainly suffice, so that the array is not moved. */
+/* Reserves space for as many times as almost any draw needs, to avoid moving the array. */
 static int schedule_reserve(struct schedule_maker *m, struct strbuf *why)
 {
 	const struct arrival *a = m->arrival;
@@ -185,15 +185,15 @@ static int too_many(int err, struct strbuf *why)
 	return err;
 }
 
-/* ---- files of times ---- */
+/* ---- files of request times ---- */
 
 struct schedule_reading {
 	struct schedule_times *at;
 	double speed;
-	uint64_t end_ns, last, longest; /* last time and longest gap, scaled by the speed */
+	uint64_t end_ns, last, longest; /* last time and longest gap in ns, divided by `speed` */
 	uint64_t line, value;
 	unsigned int digits;
-	bool over; /* a time at or after end_ns was seen */
+	bool over; /* a time at or beyond end_ns was read */
 };
 
 static int schedule_line_error(const struct schedule_reading *r, const char *what,
@@ -257,17 +257,17 @@ static int schedule_read_lines(struct schedule_reading *r, int fd, struct strbuf
 	} while (n > 0 && !err && !r->over);
 	if (n < 0)
 		return -errno;
-	/* The last line may lack its newline. */
+	/* The last line may lack a newline. */
 	if (!err && !r->over && r->digits)
 		err = schedule_add_byte(r, '\n', why);
 	return err;
 }
 
 /*
- * Reads the times before `end_ns`, divided by `speed` (> 0), into `out`; stops at the first later
- * time. Sets `complete` to false if the rest of the run is longer than any gap between times.
- * Returns 0, -EINVAL (with the line in `why`), -E2BIG at out->max, or a read error; `why` has a
- * sentence.
+ * Reads the times below `end_ns`, divided by `speed` (> 0), into `out`; stops at the first time
+ * beyond. Sets `complete` to false if the time from the last request to the end of the run exceeds
+ * all gaps. Returns 0, -EINVAL (`why` names the line), -E2BIG at out->max, or a read error; `why`
+ * has a sentence.
  */
 static int schedule_read(struct schedule_times *out, bool *complete, const char *path, double speed,
 			 uint64_t end_ns, struct strbuf *why)
@@ -286,7 +286,7 @@ static int schedule_read(struct schedule_times *out, bool *complete, const char 
 		strbuf_puts(why, strerror(-err));
 	if (err)
 		strbuf_printf(why, " (%s)", path);
-	/* Plus 1 ns, as times are rounded. */
+	/* Times are rounded, so allow 1 ns more. */
 	*complete = r.over || end_ns - r.last <= r.longest + 1;
 	return err;
 }
@@ -304,7 +304,7 @@ static int schedule_replay(struct schedule *out, struct schedule_maker *m, struc
 	return err;
 }
 
-/* ---- schedules ---- */
+/* ---- making a schedule ---- */
 
 int schedule_make(struct schedule *out, const struct arrival *arrival, double rate,
 		  uint64_t duration_ns, uint64_t seed, struct strbuf *why)

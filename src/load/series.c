@@ -127,7 +127,7 @@ static int window_merge(struct series_window *into, struct series_window *from)
 	return 0;
 }
 
-/* Doubles the width of windows: merges pairs; the first window of a pair only moves. */
+/* Doubles the width of windows by merging pairs; a window without a partner only moves. */
 static int series_widen(struct series *series)
 {
 	const uint64_t first = series->first >> 1;
@@ -158,7 +158,7 @@ static int series_widen(struct series *series)
 	return 0;
 }
 
-/* Makes room for `by` windows before the first, by moving all windows up. */
+/* Makes space for `by` windows before the first, by moving all windows up. */
 static void shift_up(struct series *series, uint32_t by)
 {
 	for (uint32_t i = series->n; i-- > 0;) {
@@ -171,7 +171,7 @@ static void shift_up(struct series *series, uint32_t by)
 	series->n += by;
 }
 
-/* Returns the window of a time; NULL: no memory. */
+/* Returns the window that contains time `ns`; NULL: no memory. */
 static struct series_window *series_window_of(struct series *series, uint64_t ns)
 {
 	uint64_t at = ns >> series->shift;
@@ -251,7 +251,7 @@ uint32_t series_before(const struct series *series, uint64_t ns)
 	return at - series->first < series->n ? (uint32_t)(at - series->first) : series->n;
 }
 
-/* -- pools ---------------------------------------------------------------------------------- */
+/* -- sums over windows ---------------------------------------------------------------------- */
 
 int series_pool(const struct series *series, uint32_t from, uint32_t to, enum load_from which,
 		struct hist *out)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A time series of measurements in bounded memory: windows of equal width by *intended* time, each
- * with its histograms. Windows are aligned to multiples of their width, a power of two in ns; when
- * a run needs more than SERIES_WINDOWS of them, neighbors are merged. So a series depends on the
- * set of its samples, not on their order: a late sample is added where it was due, and every sample
- * counts.
+ * A time series of measurements in bounded memory: windows of equal width over the *intended*
+ * times, each with its histograms. Windows are aligned to multiples of their width, a power of two
+ * in ns. When a run needs more than SERIES_WINDOWS windows, neighbors are merged. A series
+ * therefore depends only on the set of samples, not on their order: a late sample is added where it
+ * was due.
  *
- * Memory: at most SERIES_WINDOWS times 4 histograms of 84 KB at the very most (all 40 octaves in
- * use); 10 to 20 MB in ordinary runs.
+ * Memory: at most SERIES_WINDOWS times 4 histograms of 84 KB (all 40 octaves in use); 10 to 20 MB
+ * in most runs.
  */
 #ifndef HOSTLAT_LOAD_SERIES_H
 #define HOSTLAT_LOAD_SERIES_H
@@ -26,29 +26,29 @@
 #define SERIES_PART_SCHEMA 2 /* schema of part rows: buckets 19 % wide */
 #define SERIES_PART_ROWS ((BUCKET_LIMIT_LOG2 << SERIES_PART_SCHEMA) + 2)
 
-/* Sums of the latency parts of the requests in one bucket of latency from intended send. */
+/* Sums of latency parts of the requests whose latency from intended send is in one bucket. */
 struct parts_row {
 	uint64_t count;
 	uint64_t ns[LOAD_PARTS];
 };
 
 /*
- * Send lags. If there are latency agents, only their requests count as latency, but requests of
- * other agents can be late too.
+ * Kinds of send lags. If there are latency agents, only their requests count as latency, but
+ * requests of other agents can be late, too.
  */
 enum series_lag {
-	LAG_COUNTED, /* of requests whose latency counts, including failed ones */
-	LAG_LOAD,    /* of requests that only generate load */
+	LAG_COUNTED, /* lag of requests whose latency counts, including failed ones */
+	LAG_LOAD,    /* lag of requests that only generate load */
 	SERIES_LAGS,
 };
 
 struct series_window {
 	struct hist latency[LOAD_FROMS]; /* latency of completed requests */
-	struct hist lag[SERIES_LAGS];    /* sent - intended */
+	struct hist lag[SERIES_LAGS];    /* send lag: sent - intended */
 	uint64_t failed;
-	/* completed requests without kernel latency: load_kernel_censored() */
+	/* completed requests without a kernel latency: see load_kernel_censored() */
 	uint64_t censored;
-	/* rows parts_first to parts_first + parts_len - 1; owned */
+	/* rows parts_first to parts_first + parts_len - 1 of a full table; owned */
 	struct parts_row *parts;
 	uint32_t parts_first, parts_len;
 };
@@ -60,17 +60,17 @@ struct series {
 	struct series_window *windows;
 };
 
-/* Initializes windows as wide as a run of `expected_ns` needs. Returns 0 or -ENOMEM. */
+/* Initializes windows of the width that a run of `expected_ns` needs. Returns 0 or -ENOMEM. */
 int series_init(struct series *series, uint64_t expected_ns);
 void series_release(struct series *series);
 
 /*
- * Adds a request that was sent. The caller leaves out samples flagged SAMPLE_WARMUP, and counts
- * SAMPLE_UNSENT with series_add_failed(). Returns 0, -ENOMEM, or -EBADMSG for contradictory times.
+ * Adds a request that was sent. The caller skips samples with SAMPLE_WARMUP, and passes those with
+ * SAMPLE_UNSENT to series_add_failed(). Returns 0, -ENOMEM, or -EBADMSG for contradictory times.
  */
 int series_add(struct series *series, const struct event_sample *sample);
 int series_add_failed(struct series *series, uint64_t intended_ns);
-/* Adds a sent request whose latency does not count: only its send lag, to LAG_LOAD. */
+/* Adds the send lag of a sent request, whose latency does not count, to LAG_LOAD. */
 int series_add_load(struct series *series, const struct event_sample *sample);
 
 /* Returns the number of windows that end at or before `ns`: 0..n. */
@@ -85,15 +85,15 @@ int series_pool(const struct series *series, uint32_t from, uint32_t to, enum lo
 int series_pool_lag(const struct series *series, uint32_t from, uint32_t to, enum series_lag which,
 		    struct hist *out);
 uint64_t series_failed(const struct series *series, uint32_t from, uint32_t to);
-/* Returns the completed requests whose reply shares the kernel's stamp of a later reply. */
+/* Returns the number of completed requests whose reply shares the stamp of a later reply. */
 uint64_t series_censored(const struct series *series, uint32_t from, uint32_t to);
 /*
- * Adds the part rows of windows [from, to) to `rows`, SERIES_PART_ROWS of them; the last is for
- * latencies above the highest bucket.
+ * Adds the part rows of windows [from, to) to `rows`, an array of SERIES_PART_ROWS; the last row is
+ * for latencies above the highest bucket.
  */
 void series_pool_parts(const struct series *series, uint32_t from, uint32_t to,
 		       struct parts_row *rows);
-/* Returns the part row of a latency. */
+/* Returns the index of the part row of a latency. */
 uint32_t series_part_row(uint64_t ns);
 
 #endif

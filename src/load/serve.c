@@ -38,24 +38,24 @@ struct listener {
 
 struct serve {
 	struct serve_shared shared;
-	int wake; /* eventfd; readable when the server ends */
+	int wake; /* eventfd that is readable when the server ends */
 	struct net_tls_context *tls; /* NULL: no TLS */
 	struct listener listeners[SERVE_ADDRESSES_MAX];
 	uint32_t n_listeners;
-	int epoll[SERVE_THREADS_MAX]; /* -1: none */
+	int epoll[SERVE_THREADS_MAX]; /* descriptors of epoll sets; -1: none */
 	struct serve_thread *threads[SERVE_THREADS_MAX];
 	uint32_t n_threads, next;
 	uint64_t accepted, not_accepted, above_limit, idle, open;
 	uint32_t most_conns;
-	uint64_t idle_ns; /* 0: for ever */
+	uint64_t idle_ns; /* time after which an idle connection is closed; 0: never */
 };
 
-/* Tags of epoll events that do not belong to a connection. */
+/* epoll tags of descriptors that are no connections. */
 static const char wake_tag, timer_tag;
 
 /* --- One thread --- */
 
-/* Sets the timer, which also clears an earlier expiration. */
+/* Sets the timer, which also clears its expiration count. UINT64_MAX: disarms it. */
 static void serve_arm_timer(struct serve_thread *t, uint64_t at_ns)
 {
 	struct itimerspec when = { 0 };
@@ -70,7 +70,7 @@ static void serve_arm_timer(struct serve_thread *t, uint64_t at_ns)
 	timerfd_settime(t->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* Returns false at the end. */
+/* Handles one epoll_wait(). Returns false when the server ends or after an error. */
 static bool serve_turn(struct serve_thread *t)
 {
 	int n = epoll_wait(t->context.epoll, t->events, t->context.one_shot ? 1 : EVENTS_MAX, -1);
@@ -188,7 +188,7 @@ static int add_epoll(struct serve *s, uint32_t i)
 	return s->epoll[i] < 0 ? -errno : serve_watch(s->epoll[i], s->wake, &wake_tag);
 }
 
-/* Spinning workers share one epoll set; other threads have connections of their own. */
+/* Spinning workers share an epoll set; other threads have one each, with their own connections. */
 static int add_threads(struct serve *s, const struct serve_config *config)
 {
 	uint32_t n = config->spin ? config->workers : config->threads;
@@ -206,7 +206,7 @@ static int add_threads(struct serve *s, const struct serve_config *config)
 	return err;
 }
 
-/* A datagram socket is handled as one connection that never ends. */
+/* Adds datagram sockets. Each is handled like a connection that never ends. */
 static int add_datagrams(struct serve *s)
 {
 	int err = 0;
@@ -233,7 +233,7 @@ static int serve_init_shared(struct serve_shared *shared, const struct serve_con
 	shared->stall = config->stall;
 	shared->spin = config->spin;
 	shared->amplify = config->amplify;
-	/* Only requests of these two protocols can ask for a service time. */
+	/* Only requests of SYNTHETIC and R2P2 can ask for a service time. */
 	shared->at_once = !config->spin && !config->service.kind && !config->stall.length_ns &&
 			  config->protocol != SERVE_SYNTHETIC && config->protocol != SERVE_R2P2;
 	shared->settings.reply_size = config->reply_size;
@@ -339,7 +339,7 @@ static int accept_some(struct serve *s, int fd)
 	return 0;
 }
 
-/* Returns the interval, in ms, for closing idle connections: at most an eighth of idle_ns. */
+/* Returns the interval, in ms, for checking idle connections, at most idle_ns / 8; -1: never. */
 static int look_ms(const struct serve *s)
 {
 	const uint64_t ms = s->idle_ns / 8 / NS_PER_MS;
@@ -403,7 +403,7 @@ int serve_run(struct serve *s, int stop_fd)
 	return err;
 }
 
-/* --- The end --- */
+/* --- The end of the server --- */
 
 static void serve_add_counts(struct serve_counts *to, const struct serve_counts *from)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The synthetic server (Lancet paper, section 6): it takes a known service time, and its replies
- * tell when the request arrived and when the reply left. It stores nothing.
+ * The synthetic server (Lancet paper, section 6): takes a known service time, and reports in its
+ * replies when the request arrived and when the reply left. It stores nothing.
  *
- *	err = serve_new(&serve, &config, &why);
- *	serve_addresses(serve, &text);            "127.0.0.1:9000 unix:/run/x"
- *	err = serve_run(serve, stop_fd);          until that is readable
- *	serve_totals(serve, &totals);
- *	serve_free(serve);
+ * 	err = serve_new(&serve, &config, &why);
+ * 	serve_addresses(serve, &text);            "127.0.0.1:9000 unix:/run/x"
+ * 	err = serve_run(serve, stop_fd);          until stop_fd is readable
+ * 	serve_totals(serve, &totals);
+ * 	serve_free(serve);
  *
- * One thread accepts connections and assigns them to the others in turn. Service by sleeping: a
- * request's departure is computed at its arrival (load/serve_queue.h), and a timer sends the reply.
- * Service by spinning: each worker is a thread, and requests wait in the kernel's list of readable
- * sockets.
+ * One thread accepts connections and assigns them to the other threads in turn. If service sleeps,
+ * a request's departure is computed at its arrival (load/serve_queue.h), and a timer sends the
+ * reply. If service spins, each worker is a thread, and requests wait in the kernel's list of
+ * readable sockets.
  */
 #ifndef HOSTLAT_LOAD_SERVE_H
 #define HOSTLAT_LOAD_SERVE_H
@@ -29,50 +29,50 @@
 #define SERVE_THREADS_MAX 64
 
 struct serve_config {
-	const char *const *addresses; /* for net_listen_parse() */
+	const char *const *addresses; /* addresses in the syntax of net_listen_parse() */
 	uint32_t n_addresses;         /* 1 to SERVE_ADDRESSES_MAX */
 	enum serve_protocol_number protocol;
 	struct dist service;          /* DIST_KIND_NONE: no service time */
 	bool spin;
-	uint32_t workers;             /* 1 to SERVE_WORKERS_MAX; spinning, SERVE_THREADS_MAX */
-	uint32_t threads;             /* 1 to SERVE_THREADS_MAX; spinning, they are the workers */
+	uint32_t workers;             /* 1 to SERVE_WORKERS_MAX; if spinning, SERVE_THREADS_MAX */
+	uint32_t threads;             /* 1 to SERVE_THREADS_MAX; unused if spinning */
 	struct serve_stall stall;
 	uint64_t seed;
 	uint32_t reply_size;
-	uint32_t most_conns;          /* largest number of open connections, > 0 */
-	uint64_t idle_ns;             /* idle connections are closed after this time; 0: never */
-	bool amplify;                 /* datagrams of other hosts may get larger replies */
-	const char *tls_cert, *tls_key; /* PEM files, both or none; with them all streams use TLS */
+	uint32_t most_conns;          /* largest number of open connections, above 0 */
+	uint64_t idle_ns;             /* time after which an idle connection is closed; 0: never */
+	bool amplify;                 /* larger replies to datagrams of other hosts are allowed */
+	const char *tls_cert, *tls_key; /* PEM files, both or none; if given, streams use TLS */
 };
 
 struct serve_totals {
-	uint64_t accepted, open;      /* connections; `open` at the end */
-	uint64_t not_accepted;        /* not accepted for lack of descriptors or memory */
-	uint64_t above_limit;         /* closed at once, as most_conns were open */
-	uint64_t idle;                /* closed after idle_ns; also in counts.closed or .reset */
+	uint64_t accepted, open;      /* connections accepted; connections open at the end */
+	uint64_t not_accepted;        /* connections refused for lack of descriptors or memory */
+	uint64_t above_limit;         /* connections closed at once, as most_conns were open */
+	uint64_t idle;                /* connections closed as idle; also in counts.closed/.reset */
 	uint64_t waiting;             /* requests in the queue at the end */
 	struct serve_counts counts;
-	struct hist lag;              /* owned: hist_release() */
+	struct hist lag;              /* delay of departures, ns; owned: hist_release() */
 };
 
 struct serve;
 
 /*
- * Makes a server and listens. Returns 0, or -EINVAL, -EADDRINUSE and so on, with a sentence for the
- * user in `why`.
+ * Makes a server that listens. Returns 0, or -errno such as -EINVAL or -EADDRINUSE, with a sentence
+ * for the user in `why`.
  */
 int serve_new(struct serve **out, const struct serve_config *config, struct strbuf *why);
 
-/* Writes the addresses it listens on, with the actual ports, separated by spaces. */
+/* Writes the listening addresses, with their actual ports, separated by spaces. */
 void serve_addresses(const struct serve *serve, struct strbuf *out);
 
-/* Returns 0 or -errno. */
+/* Serves until `stop_fd` is readable. Returns 0 or -errno. */
 int serve_run(struct serve *serve, int stop_fd);
 
-/* After serve_run(). Returns 0 or -ENOMEM. */
+/* Sums up the counters of all threads, after serve_run(). Returns 0 or -ENOMEM. */
 int serve_totals(struct serve *serve, struct serve_totals *out);
 
-/* Accepts NULL. */
+/* Frees a server whose serve_run() has returned, or was not called. Accepts NULL. */
 void serve_free(struct serve *serve);
 
 #endif

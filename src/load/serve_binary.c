@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Binary protocols with a fixed header; the payload is skipped in requests and filled in replies.
- */
+/* Binary protocols with a fixed header; payload is skipped in requests, padding in replies. */
 #include "load/serve_binary.h"
 
 #include <errno.h>
@@ -9,7 +7,7 @@
 #include "load/r2p2.h"
 #include "load/synthetic.h"
 
-#define OUT_NS_AT 32 /* of the reply: docs/design/synthetic-protocol.md */
+#define OUT_NS_AT 32 /* offset of out_ns in a reply: docs/design/synthetic-protocol.md */
 
 int serve_echo_parse(struct serve_state *state, const char *data, size_t size, size_t *used,
 		     uint64_t *skip, struct serve_request *out)
@@ -29,7 +27,7 @@ int serve_echo_parse(struct serve_state *state, const char *data, size_t size, s
 	return 1;
 }
 
-/* The echo protocol has no refusal, so a refused request gets no reply. */
+/* The echo protocol has no error reply, so a refused request gets no reply. */
 void serve_echo_write(const struct serve_settings *settings, const struct serve_request *request,
 		      char *to, struct serve_reply *out)
 {
@@ -93,7 +91,7 @@ int serve_r2p2_parse(struct serve_state *state, const char *data, size_t size, s
 				  out) != 1)
 		return -EPROTO;
 	*used += R2P2_HEADER;
-	/* The message's id must match the 16 bits of the packet's id. */
+	/* The low 16 bits of the message's id must equal the packet's id. */
 	return (uint16_t)out->id == id ? 1 : -EPROTO;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server's side of echo, synthetic (load/synthetic.h) and r2p2 (load/r2p2.h). */
+/* Server side of the protocols echo, synthetic (load/synthetic.h) and r2p2 (load/r2p2.h). */
 #ifndef HOSTLAT_LOAD_SERVE_BINARY_H
 #define HOSTLAT_LOAD_SERVE_BINARY_H
 

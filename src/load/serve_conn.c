@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From received bytes to queued requests; then the handling of epoll events and due replies. */
+/* Parses received bytes into queued requests, and handles epoll events and due replies. */
 #include "load/serve_conn.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "load/serve_reply.h"
 
 #define DATAGRAMS_AT_ONCE 64
-#define LOOK_NS (50 * NS_PER_MS) /* interval at which a stalled worker checks for the end */
+#define LOOK_NS (50 * NS_PER_MS) /* interval at which a stalled worker checks `stop` */
 #define LAG_MAX (1ULL << 36)
 #define LAG_SCHEMA 5
 
@@ -28,7 +28,7 @@ static void serve_conn_refuse(struct serve_context *x, struct serve_conn *c,
 	x->counts.refused++;
 	r->refused = true;
 	r->text = p->refusal;
-	/* If replies must be in order and others are pending, the connection is closed instead. */
+	/* If replies must be in order and others are pending, close the connection instead. */
 	if ((p->by_id ? list_empty(&c->ready) : serve_idle(c)) && serve_may_send(x, c))
 		serve_send(x, c, r);
 	else if (!c->stream.datagram)
@@ -48,7 +48,7 @@ static bool serve_conn_stopped(const struct serve_context *x)
 	return __atomic_load_n(&x->shared->stop, __ATOMIC_RELAXED);
 }
 
-/* Serves a request by spinning. Returns whether the service was completed. */
+/* Serves a request by spinning. Returns whether the service completed before the server's end. */
 static bool serve_conn_spin(struct serve_context *x, struct serve_request *r)
 {
 	const struct serve_stall *stall = &x->shared->stall;
@@ -70,7 +70,7 @@ static bool serve_conn_spin(struct serve_context *x, struct serve_request *r)
 	return true;
 }
 
-/* Queues a request in the one queue of all threads. Returns its departure time. */
+/* Adds a request to the queue shared by all threads. Returns its departure time, ns. */
 static uint64_t enter_queue(struct serve_context *x, struct serve_request *r)
 {
 	struct serve_shared *s = x->shared;
@@ -131,7 +131,7 @@ static void serve_conn_garbled(struct serve_context *x, struct serve_conn *c)
 		serve_send(x, c, &c->request);
 }
 
-/* Parses requests. Returns how many bytes are left for later. */
+/* Parses requests. Returns the number of unparsed bytes at the end, which the caller stores. */
 static size_t serve_conn_parse(struct serve_context *x, struct serve_conn *c, const char *data,
 			       size_t size)
 {
@@ -187,8 +187,8 @@ static void serve_conn_stash(struct serve_context *x, struct serve_conn *c, cons
 /* --- Events --- */
 
 /*
- * Reads once, behind stashed bytes, which are less than a whole request. Returns whether more may
- * be ready.
+ * Reads once, behind the stashed bytes, which are less than a whole request. Returns whether more
+ * data may be available.
  */
 static bool read_once(struct serve_context *x, struct serve_conn *c)
 {
@@ -216,7 +216,7 @@ static bool read_once(struct serve_context *x, struct serve_conn *c)
 	return !drained;
 }
 
-/* Without TLS, remaining data causes another event, after those of other connections. */
+/* Without TLS, epoll reports remaining data again, after events of other connections. */
 static void on_readable(struct serve_context *x, struct serve_conn *c)
 {
 	while (read_once(x, c) && c->stream.tls && !c->gone && !c->no_more && !serve_blocked(c))
@@ -276,7 +276,7 @@ static void on_handshake(struct serve_context *x, struct serve_conn *c)
 		on_readable(x, c);
 }
 
-/* Called after any event: sends replies, and updates the events to wait for. */
+/* Called after each event: sends replies, and updates the events to wait for. */
 static void serve_conn_settle(struct serve_context *x, struct serve_conn *c)
 {
 	const bool served = !serve_idle(c) && !serve_blocked(c);
@@ -376,7 +376,7 @@ int serve_conn_new(struct serve_context *x, const struct net_stream *stream)
 	c->idle_ns = clock_now();
 	list_init(&c->waiting);
 	list_init(&c->ready);
-	/* After epoll_ctl() its thread may close it at any time, hence the lock. */
+	/* After epoll_ctl(), the connection's thread may close it at any time, hence the lock. */
 	pthread_mutex_lock(&x->shared->lock);
 	list_append(&x->shared->conns, &c->all);
 	if (epoll_ctl(x->epoll, EPOLL_CTL_ADD, stream->fd, &e)) {
@@ -403,7 +403,7 @@ uint64_t serve_conn_end_idle(struct serve_shared *shared, uint64_t idle_ns)
 
 		if (c->stream.datagram || since == UINT64_MAX || now < since + idle_ns)
 			continue;
-		/* The connection's thread sees the shutdown and closes it. */
+		/* The connection's own thread sees the shutdown and closes the connection. */
 		__atomic_store_n(&c->idle_ns, UINT64_MAX, __ATOMIC_RELAXED);
 		n += !shutdown(c->stream.fd, SHUT_RDWR);
 	}

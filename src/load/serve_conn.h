@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection of the synthetic server, or a datagram socket: parses requests, queues them, sends
- * replies when they are due. While the peer does not read its replies, nothing more is read from
- * it. A connection belongs to one thread at a time.
+ * A connection of the synthetic server, or a datagram socket: parses requests, queues them and
+ * sends replies when they are due. While a peer does not read its replies, the server does not read
+ * from the peer. A connection belongs to one thread at a time.
  */
 #ifndef HOSTLAT_LOAD_SERVE_CONN_H
 #define HOSTLAT_LOAD_SERVE_CONN_H
@@ -16,30 +16,30 @@ int serve_context_init(struct serve_context *context, struct serve_shared *share
 void serve_context_release(struct serve_context *context);
 
 /*
- * Adds a connection; owns `stream` if it returns 0. Its events may come at once. Callable from any
- * thread.
+ * Adds a connection, and owns `stream` if it returns 0. Its events may arrive at once. Returns 0 or
+ * -errno. Callable from any thread.
  */
 int serve_conn_new(struct serve_context *context, const struct net_stream *stream);
 
 /*
- * Shuts down streams that were idle for that long, except those that wait for a reply; the
- * connection's own thread then closes it. Returns their number. Callable from any thread.
+ * Shuts down streams that were idle for `idle_ns`, except those that wait for a reply. The
+ * connection's own thread then closes it. Returns the number of streams. Callable from any thread.
  */
 uint64_t serve_conn_end_idle(struct serve_shared *shared, uint64_t idle_ns);
 
 /* Returns the number of open streams. Callable from any thread. */
 uint32_t serve_conn_count(struct serve_shared *shared);
 
-/* Handles epoll events of a connection; `tag` is their data. */
+/* Handles the epoll events of the connection `tag`. */
 void serve_conn_event(struct serve_context *context, void *tag, uint32_t events);
 
-/* Sends the replies that are due. Returns the time of the next (CLOCK_MONOTONIC), or UINT64_MAX. */
+/* Sends due replies. Returns the next reply's time (CLOCK_MONOTONIC, ns), or UINT64_MAX. */
 uint64_t serve_conn_due(struct serve_context *context);
 
-/* Frees closed connections; called after all events of a wait. */
+/* Frees closed connections. Called after all events of an epoll_wait() are handled. */
 void serve_conn_sweep(struct serve_context *context);
 
-/* Closes all connections, after the threads have ended. Returns how many were open. */
+/* Closes all connections, after the threads have ended. Returns the number of open streams. */
 uint64_t serve_conn_close_all(struct serve_shared *shared);
 
 #endif

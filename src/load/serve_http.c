@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * HTTP/1.1 (RFC 9112): parses the request line and the headers that determine the end of the
- * request and of the connection. A body is skipped; a chunked one is refused.
+ * request and of the connection. A body is skipped; a chunked body is refused.
  */
 #include "load/serve_http.h"
 
@@ -48,7 +48,7 @@ static int serve_http_parse_header(const char *line, size_t len, struct serve_ht
 	return 0;
 }
 
-/* Parses the header lines. */
+/* Parses header lines from `p` to `end`. */
 static int serve_http_parse_headers(const char *p, const char *end, struct serve_http_headers *h)
 {
 	while (p < end) {
@@ -62,10 +62,7 @@ static int serve_http_parse_headers(const char *p, const char *end, struct serve
 	return 0;
 }
 
-/*
- * Returns the number of bytes up to and including the empty line; 0: not there yet; -EPROTO: too
- * many.
- */
+/* Returns the number of bytes up to the empty line, included; 0: incomplete; -EPROTO: too long. */
 static ssize_t find_end(struct serve_state *state, const char *data, size_t size)
 {
 	const char *end = memmem(data + state->scanned, size - state->scanned, "\r\n\r\n", 4);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server's side of HTTP/1.1: every path is the same page. */
+/* Server side of HTTP/1.1: every path has the same page. */
 #ifndef HOSTLAT_LOAD_SERVE_HTTP_H
 #define HOSTLAT_LOAD_SERVE_HTTP_H
 

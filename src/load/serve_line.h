@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines and words of requests in text, for the server's parsers. */
+/* Splits text requests into lines and words, for the server's parsers. */
 #ifndef HOSTLAT_LOAD_SERVE_LINE_H
 #define HOSTLAT_LOAD_SERVE_LINE_H
 
@@ -15,7 +15,7 @@ struct serve_word {
 	size_t len;
 };
 
-/* Returns the length of the first line with its '\n'; 0: incomplete; -EPROTO: too long. */
+/* Returns the length of the first line with its newline; 0: incomplete; -EPROTO: too long. */
 static inline ssize_t serve_line(struct serve_state *state, const char *data, size_t size)
 {
 	const char *end = memchr(data + state->scanned, '\n', size - state->scanned);
@@ -29,7 +29,7 @@ static inline ssize_t serve_line(struct serve_state *state, const char *data, si
 	return 0;
 }
 
-/* Splits a line into up to `max` words. Returns their number. */
+/* Splits a line into words at spaces, up to `max`. Returns their number. */
 static inline size_t serve_words(const char *line, size_t len, struct serve_word *words, size_t max)
 {
 	const char *end = line + len;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memcached's ASCII protocol (doc/protocol.txt of memcached), without storage: stored values are
- * skipped. A get with several keys is answered for the first key; the others count as misses.
+ * memcached's ASCII protocol (doc/protocol.txt of memcached), without storage: values are skipped.
+ * A get with several keys returns a value for the first key; the others are misses.
  */
 #include "load/serve_memcached.h"
 
@@ -13,11 +13,11 @@
 
 enum serve_memcached_kind { VALUE, VALUE_CAS };
 
-/* Commands with a fixed reply. */
+/* Commands whose reply is fixed. */
 static const struct serve_memcached_command {
 	const char *name, *text;
 	bool key;
-	size_t size_at; /* index of the word with the size of the data; 0: no data */
+	size_t size_at; /* index of the word with the data's size; 0: no data follows */
 	bool last;
 } commands[] = {
 	{ "set", "STORED\r\n", true, 4, false },

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The server side of memcached's ASCII protocol: every get is a hit, or a miss if the reply size is
- * 0.
- */
+/* Server side of memcached's ASCII protocol: each get is a hit, or a miss if reply_size is 0. */
 #ifndef HOSTLAT_LOAD_SERVE_MEMCACHED_H
 #define HOSTLAT_LOAD_SERVE_MEMCACHED_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* First come, first served, by N servers that stall together. */
+/* First come, first served, by N servers that stall at the same times. */
 #include "load/serve_queue.h"
 
 #include <errno.h>
 
-/* Computes in unstalled time: `done` of it has passed in this period before the work begins. */
+/* Computes in unstalled time, of which `done` has passed in this period at `start_ns`. */
 uint64_t serve_stall_after(const struct serve_stall *stall, uint64_t start_ns, uint64_t work_ns)
 {
 	uint64_t active, phase, done, total, periods;
@@ -15,7 +15,7 @@ uint64_t serve_stall_after(const struct serve_stall *stall, uint64_t start_ns, u
 	phase = start_ns % stall->every_ns;
 	done = phase > stall->length_ns ? phase - stall->length_ns : 0;
 	total = done + work_ns;
-	/* Work that ends exactly when a stall begins ends before the stall. */
+	/* If work ends exactly when a stall begins, it ends before the stall. */
 	periods = total ? (total - 1) / active : 0;
 	return start_ns - phase + periods * stall->every_ns + stall->length_ns +
 	       (total - periods * active);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RESP2 (redis.io/docs/reference/protocol-spec): arrays of bulk strings, and commands in a line.
+ * RESP2 (redis.io/docs/reference/protocol-spec): arrays of bulk strings, and inline commands.
  * Arguments that the reply does not need are skipped, whatever their length.
  */
 #include "load/serve_redis.h"
@@ -51,7 +51,7 @@ static void serve_redis_find_command(struct serve_state *state, const struct ser
 	out->service_ns = c == commands ? 0 : SERVE_DRAWN;
 }
 
-/* Stores the argument that the reply repeats; PING has one only optionally. */
+/* Stores the argument that the reply repeats. PING's argument is optional. */
 static void serve_redis_repeat(const struct serve_word *arg, struct serve_request *out)
 {
 	out->text = NULL;
@@ -80,7 +80,7 @@ static int serve_redis_parse_inline(struct serve_state *state, const char *line,
 	return 1;
 }
 
-/* Parses "*3\r\n", the number of arguments. */
+/* Parses the number of arguments, such as "*3\r\n". */
 static int serve_redis_parse_count(struct serve_state *state, const char *line, size_t len,
 				   struct serve_request *out)
 {
@@ -94,7 +94,7 @@ static int serve_redis_parse_count(struct serve_state *state, const char *line, 
 	return 0;
 }
 
-/* Parses "$5\r\n" and, if the reply needs it, the argument that follows. */
+/* Parses an argument's size, such as "$5\r\n", and the argument, if the reply needs it. */
 static int serve_redis_parse_arg(struct serve_state *state, const char *data, size_t size,
 				 size_t line, size_t *used, uint64_t *skip,
 				 struct serve_request *out)

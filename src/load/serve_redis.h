@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server side of RESP: as much of Redis as redis-benchmark and redis-cli need. */
+/* Server side of RESP: the part of Redis that redis-benchmark and redis-cli need. */
 #ifndef HOSTLAT_LOAD_SERVE_REDIS_H
 #define HOSTLAT_LOAD_SERVE_REDIS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends replies, in order or as they are due, batched into one write, and buffered while the peer
- * is slow.
+ * Sends replies, in order or as they become due, batched into one write. Buffers them while the
+ * peer is slow.
  */
 #include "load/serve_reply.h"
 
@@ -40,7 +40,7 @@ void serve_waiting_free(struct serve_context *x, struct serve_waiting *w)
 	x->spare = w;
 }
 
-/* Drops waiting requests. Those in the agenda are freed when they are due. */
+/* Drops a connection's waiting requests. serve_conn_due() frees those in the agenda later. */
 static void drop_waiting(struct serve_context *x, struct serve_conn *c)
 {
 	struct link *lists[] = { &c->waiting, &c->ready };
@@ -67,8 +67,8 @@ void serve_close(struct serve_context *x, struct serve_conn *c, uint64_t *count)
 	++*count;
 	drop_waiting(x, c);
 	/*
-	 * Removed from the list before the descriptor is reused: serve_conn_end_idle() uses it from
-	 * there.
+	 * Remove from the list before closing: serve_conn_end_idle() uses the descriptors of the
+	 * list.
 	 */
 	pthread_mutex_lock(&x->shared->lock);
 	list_remove(&c->all);
@@ -98,7 +98,7 @@ void serve_conn_free(struct serve_conn *c)
 
 /* --- Replies --- */
 
-/* Stamps all replies of one write with the same departure time. */
+/* Writes the same departure time into all replies of one write. */
 static void serve_reply_stamp(struct serve_context *x)
 {
 	uint64_t now = x->n_stamps ? clock_now() : 0;
@@ -136,7 +136,7 @@ void serve_flush(struct serve_context *x, struct serve_conn *c)
 	x->out_len = x->n_stamps = 0;
 }
 
-/* Writes the payload of the reply being sent, and its tail. */
+/* Writes payload and tail of the current reply, as much as the peer accepts. */
 static void serve_reply_write_payload(struct serve_context *x, struct serve_conn *c)
 {
 	while ((c->fill || c->tail) && !c->gone && !serve_blocked(c)) {
@@ -177,8 +177,8 @@ static void write_head(struct serve_context *x, const struct serve_request *r,
 }
 
 /*
- * Source addresses are easily forged, so replies larger than requests would amplify an attack.
- * Packets from outside cannot have a loopback address.
+ * Returns whether a reply may be larger than its request. Source addresses are easily forged, so
+ * larger replies would amplify an attack. Packets from outside cannot have a loopback address.
  */
 static bool may_amplify(const struct serve_context *x, const struct sockaddr_in6 *peer)
 {
@@ -222,7 +222,7 @@ static void send_datagram(struct serve_context *x, struct serve_conn *c,
 	x->counts.sent += size;
 }
 
-/* False: the peer takes nothing more at the moment. */
+/* Returns whether the peer accepts more bytes at the moment. Makes space in the buffer first. */
 bool serve_may_send(struct serve_context *x, struct serve_conn *c)
 {
 	if (!c->stream.datagram && x->out_len > SERVE_BUFFER - SERVE_HEAD_MAX)
@@ -261,7 +261,7 @@ void serve_send_ready(struct serve_context *x, struct serve_conn *c)
 	}
 }
 
-/* Without ids, a reply also waits for those before it. */
+/* Without ids, replies are in order: a due reply waits for all earlier ones. */
 void serve_make_ready(struct serve_context *x, struct serve_conn *c, struct serve_waiting *w)
 {
 	w->due = true;

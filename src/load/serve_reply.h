@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replies of the synthetic server: waiting requests, sending, closing connections. */
+/* Replies of the synthetic server: pending requests, sending, closing connections. */
 #ifndef HOSTLAT_LOAD_SERVE_REPLY_H
 #define HOSTLAT_LOAD_SERVE_REPLY_H
 
 #include "load/serve_context.h"
 #include "net/stream.h"
 
-/* A request whose reply is not sent yet. */
+/* A request whose reply has not been sent yet. */
 struct serve_waiting {
-	struct link link;                /* in `waiting` or `ready` of its connection */
+	struct link link;                /* in `waiting` or `ready` of the connection */
 	struct serve_conn *conn;         /* NULL: the connection was closed */
 	struct serve_waiting *spare;
-	bool due;                        /* removed from the agenda */
+	bool due;                        /* removed from the agenda: the reply is due */
 	struct serve_request request;
 };
 
 struct serve_conn {
 	struct link all, closed;
 	struct net_stream stream;
-	bool handshake;                  /* the TLS handshake is not complete */
-	bool no_more;                    /* no more requests are read */
+	bool handshake;                  /* the TLS handshake is in progress */
+	bool no_more;                    /* no more requests are read: the connection will end */
 	bool gone;
 	uint32_t events;
-	uint64_t idle_ns;                /* idle since; UINT64_MAX: being served; atomic */
-	/* The request being read. */
+	uint64_t idle_ns;                /* idle since this time; UINT64_MAX: in service; atomic */
+	/* The request being parsed. */
 	struct serve_state state;
 	struct serve_request request;
 	bool complete;                   /* the request is complete after `skip` more bytes */
 	uint64_t skip;
-	char *stash;                     /* bytes of an incomplete request */
+	char *stash;                     /* received bytes of an incomplete request */
 	size_t stash_len;
-	/* Replies to be sent: in order, or with ids in any order. */
+	/* Replies that are not due or wait for earlier replies; replies ready to be sent. */
 	struct link waiting, ready;
-	char *unsent;                    /* bytes that the peer did not accept, to be sent first */
+	char *unsent;                    /* bytes that the peer has not accepted, sent first */
 	size_t unsent_at, unsent_len;
-	uint64_t fill;                   /* payload bytes left of the reply being sent */
+	uint64_t fill;                   /* payload bytes left of the current reply */
 	const char *tail;
 };
 
@@ -50,12 +50,12 @@ static inline bool serve_idle(const struct serve_conn *conn)
 	return list_empty(&conn->waiting) && list_empty(&conn->ready);
 }
 
-/* Appends a copy of the request to the connection's waiting requests. Returns NULL: no memory. */
+/* Appends a copy of the request to conn->waiting. Returns NULL if memory is exhausted. */
 struct serve_waiting *serve_wait(struct serve_context *context, struct serve_conn *conn,
 				 const struct serve_request *request);
 void serve_waiting_free(struct serve_context *context, struct serve_waiting *waiting);
 
-/* Marks a request as due. Without ids, it also waits for those before it. */
+/* Marks a request as due. Without ids, its reply waits for those of earlier requests. */
 void serve_make_ready(struct serve_context *context, struct serve_conn *conn,
 		      struct serve_waiting *waiting);
 
@@ -69,19 +69,19 @@ void serve_send(struct serve_context *context, struct serve_conn *conn,
 /* Sends ready replies, as many as the peer accepts. */
 void serve_send_ready(struct serve_context *context, struct serve_conn *conn);
 
-/* Sends unsent bytes, then ready replies, as much as the peer accepts. */
+/* Sends unsent bytes, then ready replies, as many as the peer accepts. */
 void serve_send_unsent(struct serve_context *context, struct serve_conn *conn);
 
-/* Sends the buffer; called before replies of another connection are buffered. */
+/* Sends the buffered replies. Called before replies of another connection are buffered. */
 void serve_flush(struct serve_context *context, struct serve_conn *conn);
 
 /*
- * Closes a connection and increments *count. Its memory stays for pending events until
- * serve_conn_sweep().
+ * Closes a connection and increments *count. The memory remains until serve_conn_sweep(), as
+ * pending events may refer to it.
  */
 void serve_close(struct serve_context *context, struct serve_conn *conn, uint64_t *count);
 
-/* Frees a connection and its waiting requests that are not in the agenda. */
+/* Frees a connection and its waiting requests, except those in the agenda. */
 void serve_conn_free(struct serve_conn *conn);
 
 #endif

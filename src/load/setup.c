@@ -26,7 +26,7 @@ struct fact {
 	const char *key;
 	enum fact_type type;
 	size_t offset;
-	const char *const *words; /* FACT_WORD: by value */
+	const char *const *words; /* names of a FACT_WORD's values, indexed by value */
 };
 
 #define FACT(type, member) type, offsetof(struct load_setup, member)
@@ -64,13 +64,13 @@ static const struct fact facts[] = {
 	{ "load.expect", FACT(FACT_TEXT, expect), NULL },
 };
 
-/* Earlier versions lack the last three facts; the last two are only put if given. */
+/* Recordings of earlier versions lack the last three facts. The last two are put only if given. */
 #define FACTS_ALWAYS (ARRAY_LEN(facts) - 3)
 #define FACTS_PUT (ARRAY_LEN(facts) - 2)
 
 _Static_assert(ARRAY_LEN(facts) <= 64, "a bit of `seen` for each fact");
 
-/* Copies values that both configs share, and sets pointers into the setup. */
+/* Copies values that both configs contain, and sets the configs' pointers into the setup. */
 static int connect_parts(struct load_setup *s, struct strbuf *why)
 {
 	s->analysis.loop = s->config.loop;
@@ -218,7 +218,7 @@ static int setup_read_value(const struct fact *f, void *member, const char *valu
 	return 0;
 }
 
-/* Adds a target, unless another agent has put the same one. */
+/* Adds a target, unless another agent has already put it. */
 static int setup_add_target(struct load_setup *s, const char *url)
 {
 	for (uint32_t i = 0; i < s->n_targets; i++)
@@ -233,7 +233,7 @@ static int setup_add_target(struct load_setup *s, const char *url)
 	return 0;
 }
 
-/* Appends a name to a list, unless it is in it; names that do not fit are left out. */
+/* Appends a name to a list, unless the list contains it or has no space left. */
 static void setup_add_name(char list[LOAD_SETUP_NICS_MAX], const char *name)
 {
 	const size_t len = strlen(list), size = strlen(name);
@@ -248,7 +248,7 @@ static void setup_add_name(char list[LOAD_SETUP_NICS_MAX], const char *name)
 	snprintf(list + len, LOAD_SETUP_NICS_MAX - len, "%s%s", len ? ", " : "", name);
 }
 
-/* Keeps the largest of the agents' errors. */
+/* Stores the largest of the agents' errors. */
 static int setup_add_nic_error(struct load_setup *s, const char *value)
 {
 	uint64_t ns;
@@ -315,7 +315,7 @@ int load_setup_complete(struct load_setup *setup)
 	return err;
 }
 
-/* ---- the result ---- */
+/* ---- the report ---- */
 
 static struct value setup_nonzero(uint64_t n)
 {

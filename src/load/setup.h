@@ -11,43 +11,43 @@
 #include "load/config.h"
 #include "report/report.h"
 
-#define LOAD_SETUP_TEXT_MAX 4352 /* the longest path, and a prefix */
+#define LOAD_SETUP_TEXT_MAX 4352 /* bytes of the longest path, with a prefix */
 
 #define LOAD_SETUP_NICS_MAX 1024
 
-/* The engine puts one for each target. */
+/* Put by the engine for each target. */
 #define LOAD_FACT_TARGET "load.target"
 
-/* One for each address of a host name that a connection was made to: "NAME is ADDRESS". */
+/* One fact per address that a host name resolved to and a connection used: "NAME is ADDRESS". */
 #define LOAD_FACT_ADDRESS "load.address"
 
-/* With STAMPS_NIC, one for each interface; and at the end one with the largest error of all. */
+/* With STAMPS_NIC: a fact per interface, and at the end one with the largest conversion error. */
 #define LOAD_FACT_NIC "load.nic"
 #define LOAD_FACT_NIC_ERROR "load.nic_error_ns"
 
-/* Events of the run, put at that point of the stream. */
+/* Facts put during the run, at the point of the stream to which they apply. */
 #define LOAD_FACT_INTERRUPTED "load.interrupted"
-#define LOAD_FACT_AGENT_LOST "load.agent_lost" /* "NUMBER: why" */
+#define LOAD_FACT_AGENT_LOST "load.agent_lost" /* "NUMBER: reason" */
 
 struct load_setup {
-	struct load_config config;             /* from facts: without targets */
+	struct load_config config;             /* from facts, without targets */
 	struct load_analysis_config analysis;
-	char arrival[LOAD_SETUP_TEXT_MAX];     /* config.arrival and analysis.arrival point here */
-	char workload[LOAD_SETUP_TEXT_MAX];    /* config.workload does; "" is NULL */
-	char ca[LOAD_SETUP_TEXT_MAX];          /* config.ca_file does; "" is NULL */
-	char cert[LOAD_SETUP_TEXT_MAX];        /* config.cert_file does; "" is NULL */
-	char expect[LOAD_SETUP_TEXT_MAX];      /* config.expect does; "" is NULL */
-	char *targets[LOAD_TARGETS_MAX];       /* from facts; owned */
+	char arrival[LOAD_SETUP_TEXT_MAX];     /* text of config.arrival and analysis.arrival */
+	char workload[LOAD_SETUP_TEXT_MAX];    /* text of config.workload; "" if it is NULL */
+	char ca[LOAD_SETUP_TEXT_MAX];          /* text of config.ca_file; "" if it is NULL */
+	char cert[LOAD_SETUP_TEXT_MAX];        /* text of config.cert_file; "" if it is NULL */
+	char expect[LOAD_SETUP_TEXT_MAX];      /* text of config.expect; "" if it is NULL */
+	char *targets[LOAD_TARGETS_MAX];       /* URLs from facts; owned */
 	uint32_t n_targets;
 	char addresses[LOAD_SETUP_NICS_MAX];   /* from facts, separated by ", "; may be "" */
-	char nics[LOAD_SETUP_NICS_MAX];        /* from facts: names, separated by ", " */
-	uint64_t nic_error_ns;                 /* from facts: 0 if no stamp was converted */
-	uint64_t seen;                         /* facts that were read, a bit each */
+	char nics[LOAD_SETUP_NICS_MAX];        /* interface names from facts, separated by ", " */
+	uint64_t nic_error_ns;                 /* from facts; 0: no stamp was converted */
+	uint64_t seen;                         /* mask of facts read so far */
 };
 
 /*
- * Initializes a setup from configs; texts are copied. Returns 0, -ENAMETOOLONG, or -EINVAL with a
- * sentence in `why`. The result points into itself: not to be moved after this or
+ * Initializes a setup from configs; copies texts. Returns 0, -ENAMETOOLONG, or -EINVAL with a
+ * sentence in `why`. The setup contains pointers into itself: do not move it after this function or
  * load_setup_complete().
  */
 int load_setup_init(struct load_setup *setup, const struct load_config *config,
@@ -55,25 +55,25 @@ int load_setup_init(struct load_setup *setup, const struct load_config *config,
 
 int load_setup_put(const struct load_setup *setup, struct event_sink *sink, uint64_t now);
 
-/* Puts LOAD_FACT_TARGET, without the URL's password. */
+/* Puts LOAD_FACT_TARGET, without the password in the URL. */
 int load_setup_put_target(struct event_sink *sink, uint64_t now, const char *url);
 
-/* Accepts a zeroed setup. */
+/* Frees the targets. Accepts a zeroed setup. */
 void load_setup_release(struct load_setup *setup);
 
 /*
- * Adds a fact to a setup, zeroed at first; unknown keys are ignored. Returns 0, -ENOMEM, or
+ * Adds a fact to a setup that was zeroed at first; ignores unknown keys. Returns 0, -ENOMEM, or
  * -EBADMSG for an invalid value.
  */
 int load_setup_add_fact(struct load_setup *setup, const char *key, const char *value);
 
 /*
- * Completes a setup after all facts. Returns 0, or -EBADMSG if facts are missing: it is not a
+ * Completes a setup after all facts. Returns 0, or -EBADMSG if facts are missing: the stream is no
  * recording of `load`.
  */
 int load_setup_complete(struct load_setup *setup);
 
-/* Adds "setup" to the report, and its main values as a line of text. */
+/* Adds "setup" to the report, and a line of text with its main values. */
 void load_setup_report(const struct load_setup *setup, struct report *r);
 
 #endif

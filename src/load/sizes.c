@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Draws sizes by inversion of a tabulated distribution function. */
+/* Draws sizes by inverting a tabulated cumulative distribution function. */
 #include "load/sizes.h"
 
 /* Returns P(size <= n), for any n. */
@@ -12,9 +12,7 @@ static double sizes_below(const struct sizes *sizes, uint32_t n)
 	return dist_cdf(&sizes->dist, n + 0.5);
 }
 
-/*
- * Returns the smallest size n from `low` to `high` with u < P(size <= n), which holds for `high`.
- */
+/* Returns the smallest size n in `low`..`high` with u < P(size <= n), which `high` fulfills. */
 static uint32_t sizes_search(const struct sizes *sizes, double u, uint32_t low, uint32_t high)
 {
 	while (low < high) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Draws sizes in whole bytes from a distribution, exactly but without evaluating it for each draw:
- * a table holds the probabilities of small sizes, and a guide table (Chen and Asau, AIIE
- * Transactions 6, 1974) the range of sizes for each u. Immutable, so that threads can share it.
+ * a table holds the probabilities of small sizes, a guide table (Chen and Asau, AIIE Transactions
+ * 6, 1974) the range of sizes for each u. Immutable, so that threads can share it.
  */
 #ifndef HOSTLAT_LOAD_SIZES_H
 #define HOSTLAT_LOAD_SIZES_H
@@ -17,12 +17,12 @@
 
 struct sizes {
 	struct dist dist;
-	uint32_t min, max;             /* draws are clamped to min..max */
-	uint32_t at[SIZES_SLICES + 1]; /* size at u = i / SIZES_SLICES; last: the largest size */
+	uint32_t min, max;             /* limits of drawn sizes, bytes */
+	uint32_t at[SIZES_SLICES + 1]; /* size at u = i / SIZES_SLICES; last: largest size */
 	double below[SIZES_KEPT];      /* P(size <= i) */
 };
 
-/* Initializes the tables. Values are rounded to the nearest byte, then clamped to `min`..`max`. */
+/* Makes the tables. Drawn values are rounded to whole bytes, then clamped to `min`..`max`. */
 void sizes_init(struct sizes *sizes, const struct dist *dist, uint32_t min, uint32_t max);
 
 /* Returns the smallest size s with P(size <= s) > u, 0 <= u < 1. */

@@ -12,20 +12,20 @@
 #include <string.h>
 
 struct spsc_queue {
-	char *data;                        /* owned; aligned to 64 */
-	uint64_t mask;                     /* number of places - 1 */
-	uint32_t record;                   /* bytes of a record */
-	/* Each side has its own cache lines. */
+	char *data;                        /* owned; aligned to 64 bytes */
+	uint64_t mask;                     /* capacity in records - 1; capacity: a power of two */
+	uint32_t record;                   /* size of a record in bytes */
+	/* Producer's and consumer's members are in different cache lines. */
 	_Alignas(64) uint64_t head;        /* records pushed; written by the producer */
-	uint64_t tail_seen;                /* the producer's last reading of `tail` */
+	uint64_t tail_seen;                /* value of `tail` that the producer read last */
 	_Alignas(64) uint64_t tail;        /* records consumed; written by the consumer */
 };
 
-/* Allocates `places` records, a power of two, and touches the memory. Returns 0 or -ENOMEM. */
+/* Allocates space for `places` records (a power of two) and touches it. Returns 0 or -ENOMEM. */
 int spsc_init(struct spsc_queue *queue, uint32_t record, uint64_t places);
 void spsc_release(struct spsc_queue *queue);
 
-/* Producer: returns the place of the next record, or NULL if the queue is full. */
+/* Producer: returns the space for the next record, or NULL if the queue is full. */
 static inline void *spsc_reserve(struct spsc_queue *queue)
 {
 	if (queue->head - queue->tail_seen > queue->mask) {
@@ -36,7 +36,7 @@ static inline void *spsc_reserve(struct spsc_queue *queue)
 	return queue->data + (queue->head & queue->mask) * queue->record;
 }
 
-/* Producer: publishes the record written to the reserved place. */
+/* Producer: publishes the record written to the reserved space. */
 static inline void spsc_commit(struct spsc_queue *queue)
 {
 	__atomic_store_n(&queue->head, queue->head + 1, __ATOMIC_RELEASE);
@@ -61,8 +61,8 @@ static inline uint64_t spsc_ready(const struct spsc_queue *queue)
 }
 
 /*
- * Consumer: returns the oldest records, at most `most`; *n is the number of contiguous ones. They
- * stay valid until spsc_consume().
+ * Consumer: returns the oldest records; *n is the number of contiguous ones, at most `most`. They
+ * remain valid until spsc_consume().
  */
 const void *spsc_peek(const struct spsc_queue *queue, uint64_t most, uint64_t *n);
 void spsc_consume(struct spsc_queue *queue, uint64_t n);

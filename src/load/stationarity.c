@@ -10,7 +10,7 @@
 
 #define MSER_BATCH 5
 #define WARMUP_Z 3.0
-#define WARMUP_MOST 4 /* a warm-up is at most a quarter of the run; longer is a change */
+#define WARMUP_MOST 4 /* the warm-up is at most 1/4 of the run; a longer one is a change */
 
 /* -- warm-up -------------------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ static double window_median(const struct hist *hist)
 	return hist_quantile(hist, 0.5, &found) ? NAN : (double)found.value;
 }
 
-/* Computes a value per window; an empty window repeats the previous value. */
+/* Computes a value per window. An empty window gets the value of the previous one. */
 static void window_values(const struct series *series, uint32_t to,
 			  double (*value)(const struct hist *), double *y)
 {
@@ -54,13 +54,13 @@ static double mean_of(const double *y, uint32_t n)
 	return sum / n;
 }
 
-/* Whether the mean of y[0..cut) differs significantly from that of the rest. */
+/* Returns whether the means of y[0..cut) and of the rest differ by WARMUP_Z standard errors. */
 static bool stationarity_differs(const double *y, uint32_t n, uint32_t cut)
 {
 	struct long_run lrv;
 
 	if (long_run_bartlett(y + cut, n - cut, 0, &lrv))
-		return true; /* the rest is constant, so the cut is right */
+		return true; /* the rest is constant: the cut is right */
 	return fabs(mean_of(y, cut) - mean_of(y + cut, n - cut)) >
 	       WARMUP_Z * sqrt(lrv.variance * (1.0 / cut + 1.0 / (n - cut)));
 }
@@ -72,7 +72,7 @@ static int cut_of(const double *y, uint32_t n, uint32_t *cut)
 
 	*cut = 0;
 	if (err == -EDOM || err == -ENODATA)
-		return 0; /* no steady state within the first half: left to the tests */
+		return 0; /* no steady state in the first half: left to the tests */
 	if (!err && found && found <= n / WARMUP_MOST &&
 	    stationarity_differs(y, n, (uint32_t)found))
 		*cut = (uint32_t)found;
@@ -100,7 +100,7 @@ int stationarity_warmup(const struct series *series, uint32_t to, uint32_t *cut)
 
 /* -- the tests ------------------------------------------------------------------------------ */
 
-/* Computes the logarithm of the quantile in blocks of `width` windows. */
+/* Computes the logarithm of quantile q in each block of `width` windows. */
 static int block_quantiles(const struct series *series, uint32_t from, uint32_t blocks,
 			   uint32_t width, double q, double *y)
 {
@@ -143,15 +143,15 @@ static uint32_t block_width(const struct series *series, uint32_t from, uint32_t
 	return width < n ? (uint32_t)width : n;
 }
 
-/* P(integral of a squared Brownian bridge > x), within 8 % of itself for x > 0.3. */
+/* P(integral of a squared Brownian bridge > x), with a relative error of 8 % for x > 0.3. */
 static double kpss_tail(double x)
 {
 	return x > 0 ? fmin(1, M_SQRT2 * erfc(M_PI * sqrt(x / 2))) : 1;
 }
 
 /*
- * Returns the inflation of variance by dependence: the long-run variance over the variance,
- * computed around the shift, so that a shift does not hide itself.
+ * Returns the factor (>= 1) by which serial dependence inflates the variance: long-run variance /
+ * variance. Subtracts the means before and after the shift, which would inflate it otherwise.
  */
 static double inflation_of(const double *y, uint32_t n, const struct shift *shift)
 {

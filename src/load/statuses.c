@@ -6,7 +6,7 @@
 
 #include "load/text.h"
 
-/* Adds "404" or "4xx", three characters. */
+/* Adds a status ("404") or a class of statuses ("4xx"), three characters at `at`. */
 static int statuses_add_one(const char *at, struct statuses *out)
 {
 	unsigned int from, n = 1;

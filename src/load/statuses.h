@@ -12,11 +12,11 @@
 
 struct statuses {
 	bool given;
-	uint64_t bits[10]; /* statuses 0 to 639 */
+	uint64_t bits[10]; /* bit mask of statuses 0 to 639 */
 };
 
 /*
- * Parses a list of statuses; NULL: --expect was not given. Returns 0, or -EINVAL with a sentence in
+ * Parses a list of statuses; NULL: without --expect. Returns 0, or -EINVAL with a sentence in
  * `why`.
  */
 int statuses_parse(const char *text, struct statuses *out, struct strbuf *why);

@@ -14,15 +14,15 @@ static bool is_one_of(const char *code, const char *const *codes)
 }
 
 /*
- * Reasons that show a load beyond the server's capacity, unless there is a reason in `failures`
- * too.
+ * Reasons that indicate a load beyond the server's capacity, unless a reason in `failures` is
+ * present, too.
  */
 static const char *const saturation[] = {
 	"rate-not-reached", "closed-loop-behaviour", "non-stationary-trend", "errors-above-limit",
 	NULL,
 };
 
-/* Reasons that show a failure, or possible failure, of the load generator. */
+/* Reasons that indicate an actual or possible failure of the load generator. */
 static const char *const failures[] = {
 	"client-saturated", "local-ports-exhausted", "unexpected-status", "interrupted",
 	"agent-lost", "server-unreachable", NULL,
@@ -30,20 +30,20 @@ static const char *const failures[] = {
 
 static const char *const interference[] = { "host-noisy", "host-unknown", NULL };
 
-/* Reasons why a run cannot be compared even with one under the same host interference. */
+/* Reasons for which a run is not comparable, even with a run under the same host interference. */
 static const char *const other_load[] = {
 	"rate-not-reached", "errors-above-limit", "server-unreachable", "local-ports-exhausted",
 	"unexpected-status", "interrupted", "agent-lost", NULL,
 };
 
 /*
- * Host interference may cost part of the rate, but not more than half of it; without visible
- * interference less.
+ * Shares of the requested rate. With host interference, which may cost up to half of the rate, a
+ * run is saturated below 0.5; without it, saturation is certain below 0.8.
  */
 #define SATURATED_SHARE 0.5
 #define SATURATED_SHARE_QUIET 0.8
 
-/* Reasons that only mean that there is no interval. */
+/* Reasons that mean only that there is no confidence interval. */
 static const char *const undecided[] = {
 	"not-converged", "too-few-exceedances", "heavy-tail", NULL,
 };

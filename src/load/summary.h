@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The result of one run, for tables and joint results of several runs. */
+/* The result of a single run, for tables and joint results of several runs. */
 #ifndef HOSTLAT_LOAD_SUMMARY_H
 #define HOSTLAT_LOAD_SUMMARY_H
 
@@ -9,36 +9,36 @@
 #include "report/report.h"
 
 struct load_summary {
-	const char *url;                  /* borrowed; NULL: the URL of all runs */
-	enum load_from from;              /* where the latencies below start */
-	bool closed;                      /* a closed loop: no latency at a rate */
-	double rate, achieved;            /* requests per second; NaN: none, or unknown */
-	uint64_t count;                   /* samples used */
-	struct load_misses misses;        /* misses of the whole run; valid if misses_known */
+	const char *url;                  /* borrowed; NULL: all runs have the same URL */
+	enum load_from from;              /* start of the latencies: intended or actual send */
+	bool closed;                      /* closed loop: the latency does not belong to a rate */
+	double rate, achieved;            /* requests per second; NaN: none or unknown */
+	uint64_t count;                   /* number of samples used */
+	struct load_misses misses;        /* misses in the whole run; valid if misses_known */
 	bool misses_known;
-	uint64_t seed;                    /* seed of this run */
+	uint64_t seed;                    /* seed of the run's schedule and draws */
 	struct load_quantile quantiles[REPORT_QUANTILES];
-	struct load_quantile asked;       /* the requested percentile */
+	struct load_quantile asked;       /* quantile requested by --percentile */
 	bool sound;
 	bool saturated;                   /* not sound: the load exceeded the server's capacity */
-	/* saturated, and host interference cannot be the reason */
+	/* saturated, for which host interference cannot be the cause */
 	bool certain;
-	bool usable;                      /* not sound only because the interval is missing */
+	bool usable;                      /* sound, or unsound only for lack of an interval */
 	bool comparable;                  /* the load was as requested, despite host interference */
-	char reasons[256];                /* codes, separated by blanks */
+	char reasons[256];                /* codes of the reasons, separated by spaces */
 };
 
-/* Summarizes a finished run and its report; `q` is the requested percentile. */
+/* Summarizes a finished run and its report; `q` is the requested percentile, 0..1. */
 void load_summary_make(const struct load_analysis *analysis, const struct load_setup *setup,
 		       double q, const struct report *r, struct load_summary *out);
 
-/* Derives the flags and `reasons` from the report's reasons. */
+/* Derives the flags and `reasons` from the reasons in the report. */
 void load_summary_reasons(const struct report *r, struct load_summary *out);
 
 /*
- * Judges a condition by the requested quantile. Sets `q` to its measured value, unknown if host
- * interference made it useless, and `doubtful` if the condition fails but host interference may be
- * the reason.
+ * Judges a condition on the requested quantile. Sets `q` to the measured quantile, unknown if host
+ * interference invalidated it. Sets `doubtful` if the condition fails, but host interference may be
+ * the cause.
  */
 enum load_truth load_summary_judge(const struct load_summary *s, const struct load_condition *c,
 				   struct load_quantile *q, bool *doubtful);

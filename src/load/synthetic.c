@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Headers of the echo and synthetic protocols. */
+/* Encodes and decodes headers of the echo and synthetic protocols. */
 #include "load/synthetic.h"
 
 #include <errno.h>
 
 #include "load/wire.h"
 
-/* All headers start with the same twelve bytes: magic, version, flags, id, size. */
+/* All headers start with the same 12 bytes: magic, version, flags, id, size. */
 #define ECHO_MAGIC 0x4845
 #define REQUEST_MAGIC 0x4851
 #define REPLY_MAGIC 0x4852

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * URLs of targets, as in RFC 3986: SCHEME://[USER:PASSWORD@]HOST[:PORT][/PATH], and Unix sockets as
- * SCHEME+unix://PATH. Parts without a meaning for a scheme are refused, with advice.
+ * Parses URLs of targets as in RFC 3986: SCHEME://[USER:PASSWORD@]HOST[:PORT][/PATH], and Unix
+ * sockets as SCHEME+unix://PATH. Refuses parts without a meaning for the scheme.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -36,9 +36,9 @@ static bool has_database(const struct protocol *protocol)
 	return strncmp(protocol->name, "redis", 5) == 0;
 }
 
-/* ---- refusals ---- */
+/* ---- error messages ---- */
 
-/* Whether the text is just "HOST" or "HOST:PORT". */
+/* Returns whether the text is "HOST" or "HOST:PORT". */
 static bool is_host_and_port(const char *from, const char *end)
 {
 	const char *colon = memchr(from, ':', (size_t)(end - from));
@@ -49,8 +49,8 @@ static bool is_host_and_port(const char *from, const char *end)
 }
 
 /*
- * Returns the '@' after user and password, or NULL. If a password has an unencoded '/', '?' or '#',
- * the '@' comes after it; but in HTTP a path after HOST[:PORT] may have an '@' of its own.
+ * Returns the '@' after user and password, or NULL. A password may contain an unencoded '/', '?' or
+ * '#', so the '@' may come later; but in HTTP, an '@' after HOST[:PORT]/ belongs to the path.
  */
 static const char *user_end(const char *authority, bool path)
 {
@@ -102,7 +102,7 @@ static void put_takes(const struct target *t, struct strbuf *why)
 			      has_path(p) ? "[/PATH]" : has_database(p) ? "[/DATABASE]" : "");
 }
 
-/* Writes what is wrong with this URL and the valid form. Returns -EINVAL. */
+/* Writes the URL's error and the valid form to `why`. Returns -EINVAL. */
 static int __attribute__((format(printf, 2, 3)))
 target_refuse(const struct url *u, const char *fmt, ...)
 {
@@ -127,7 +127,7 @@ static void put_schemes(struct nearest *nearest, struct strbuf *why)
 	}
 }
 
-/* Returns the scheme whose default port is that of "HOST:PORT". */
+/* Returns the scheme whose default port is the port of "HOST:PORT". */
 static const char *likely_scheme(const char *url)
 {
 	const char *colon = strrchr(url, ':');
@@ -167,7 +167,7 @@ static int target_refuse_scheme(const char *url, const char *scheme, struct strb
 	return -EINVAL;
 }
 
-/* ---- parts ---- */
+/* ---- parts of a URL ---- */
 
 static int target_copy(char *to, size_t cap, const char *from, size_t size)
 {
@@ -178,7 +178,7 @@ static int target_copy(char *to, size_t cap, const char *from, size_t size)
 	return 0;
 }
 
-/* Decodes %XX. */
+/* Decodes %XX sequences. Returns 0 or -EINVAL. */
 static int target_decode(const char *from, const char *end, char *to, size_t cap)
 {
 	size_t n = 0;
@@ -203,7 +203,7 @@ static int target_decode(const char *from, const char *end, char *to, size_t cap
 	return 0;
 }
 
-/* Percent-encodes bytes beyond ASCII (RFC 3987, 3.1); all others are sent as given. */
+/* Percent-encodes bytes beyond ASCII (RFC 3987, 3.1); other bytes are sent as given. */
 static int target_parse_http_path(struct url *u, const char *path)
 {
 	struct target *t = u->target;
@@ -245,7 +245,7 @@ static int target_parse_database(struct url *u, const char *text)
 	return 0;
 }
 
-/* Parses the part of a URL after the authority. */
+/* Parses the part of the URL after the authority. */
 static int target_parse_path(struct url *u, const char *path)
 {
 	const struct protocol *p = u->target->protocol;
@@ -262,12 +262,12 @@ static int target_parse_path(struct url *u, const char *path)
 	return 0;
 }
 
-/* Parses "%2Frun%2Fx.sock/path": the socket's path encoded as the host, as in HTTP clients. */
+/* Parses "%2Frun%2Fx.sock/path": the socket's path is encoded as the host, as in HTTP clients. */
 static int target_parse_encoded_unix(struct url *u)
 {
 	struct target *t = u->target;
 	const size_t size = strcspn(u->rest, "/?#");
-	/* "SOCKET:/PATH", as with an unencoded path */
+	/* also accept "SOCKET:/PATH", as with an unencoded socket */
 	const bool colon = size && u->rest[size - 1] == ':';
 
 	if (target_decode(u->rest, u->rest + size - colon, t->host, UNIX_PATH_MAX + 1))
@@ -278,7 +278,7 @@ static int target_parse_encoded_unix(struct url *u)
 	return target_parse_path(u, u->rest);
 }
 
-/* Parses a socket's path, absolute or relative; ":/" begins the path of HTTP. */
+/* Parses the path of a socket, absolute or relative. In HTTP, ":/" begins the path of the page. */
 static int target_parse_unix(struct url *u)
 {
 	struct target *t = u->target;
@@ -297,7 +297,7 @@ static int target_parse_unix(struct url *u)
 	return colon ? target_parse_path(u, colon + 1) : 0;
 }
 
-/* Replaces "%25eth0" (RFC 6874) by "%eth0" (RFC 9844). */
+/* Replaces the encoded zone "%25eth0" (RFC 6874) by "%eth0" (RFC 9844). */
 static void target_parse_zone(char *zone)
 {
 	if (strncmp(zone, "%25", 3) == 0 && zone[3])
@@ -420,7 +420,7 @@ static int target_parse_user(struct url *u)
 	return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- whole URLs ---- */
 
 /* Parses "SCHEME" or "SCHEME+unix" before the colon, in upper or lower case (RFC 3986, 3.1). */
 static int target_parse_scheme(struct target *t, const char *url, const char *colon,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helpers of text protocols. Requests are written into a buffer known to be large enough; replies
- * are parsed in any pieces.
+ * Helpers of text protocols. Requests are written into a buffer of sufficient size; replies are
+ * parsed in pieces of any size.
  */
 #ifndef HOSTLAT_LOAD_TEXT_H
 #define HOSTLAT_LOAD_TEXT_H
@@ -44,12 +44,12 @@ static inline int text_hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The received bytes that are not parsed yet. */
+/* Received bytes that are not parsed yet. */
 struct text_cursor {
 	const char *p, *end;
 };
 
-/* Skips up to *left received bytes. Returns true when none is left to skip. */
+/* Skips up to *left received bytes, and reduces *left. Returns true if *left is 0. */
 static inline bool text_skip(struct text_cursor *c, uint64_t *left)
 {
 	const size_t here = (size_t)(c->end - c->p), n = *left < here ? (size_t)*left : here;
@@ -60,8 +60,8 @@ static inline bool text_skip(struct text_cursor *c, uint64_t *left)
 }
 
 /*
- * Parses the next byte of "\r\n"; *seen counts the bytes parsed before, 0 or 1. Returns 1 at the
- * end, with *seen 0 again; 0 before; -EPROTO at any other byte. The cursor must not be empty.
+ * Parses the next byte of "\r\n"; *seen counts the bytes parsed before (0 or 1). Returns 1 at the
+ * end, with *seen reset; 0 before; -EPROTO at another byte. The cursor must not be empty.
  */
 static inline int text_line_end(struct text_cursor *c, uint8_t *seen)
 {

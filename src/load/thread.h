@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of one thread of the data plane: connections, requests and counters. Only that thread
- * uses it, except before its start, and for the queues to the consuming thread.
+ * State of a thread of the data plane: connections, requests and counters. Only the thread uses it,
+ * except before its start, and except the queues to the consuming thread.
  *
- * Life of a request: from the pool (`spare`) to a connection (in `sent`, in order of `queued_ns`);
- * when it ends, to `awaiting_stamps`, in order of `done`, until its stamps have arrived; to the
- * queue as a sample; back to the pool. A failed request whose reply may still arrive stays with its
- * connection until then.
+ * Life of a request: taken from the pool (`spare`) for a connection, in `sent`, in order of
+ * `queued_ns`; at its end, moved to `awaiting_stamps`, in order of `done`, until its stamps have
+ * arrived; put into the queue as a sample; returned to the pool. A failed request whose reply may
+ * still arrive stays with its connection until then.
  */
 #ifndef HOSTLAT_LOAD_THREAD_H
 #define HOSTLAT_LOAD_THREAD_H
@@ -36,21 +36,21 @@
 #include "net/wait.h"
 
 #define LOAD_NONE UINT32_MAX
-#define LOAD_BACKOFFS 11 /* 0, 1, 2, 4 ... 512 ms */
+#define LOAD_BACKOFFS 11 /* delays before reconnecting: 0, 1, 2, 4 ... 512 ms */
 
 struct load_target {
 	struct target target;
 	const struct protocol *protocol;
 	struct workload workload;
 	struct net_address addresses[NET_ADDRESSES_MAX];
-	/* with STAMPS_NIC: index in load_thread.nics, per address */
+	/* with STAMPS_NIC: index in load_thread.nics of each address's NIC */
 	uint8_t nics[NET_ADDRESSES_MAX];
-	uint32_t n_addresses; /* 0: no network */
+	uint32_t n_addresses; /* 0: no network (null:) */
 	size_t request_max;
-	char greeting[PROTOCOL_GREETING_MAX]; /* first bytes of a new connection */
-	size_t greeting_size;     /* 0: none */
+	char greeting[PROTOCOL_GREETING_MAX]; /* bytes sent first on a new connection */
+	size_t greeting_size;     /* bytes of `greeting`; 0: none */
 	unsigned int greeting_replies;
-	uint64_t stored; /* keys sent by --preload */
+	uint64_t stored; /* number of keys sent by --preload */
 };
 
 enum load_failure {
@@ -65,23 +65,23 @@ struct load_conn;
 
 struct load_request {
 	struct link link;          /* in `sent` or `awaiting_stamps` */
-	struct load_request *next; /* next on its connection, in the pool or in `resend` */
+	struct load_request *next; /* next of the connection, of the pool or in `resend` */
 	struct load_conn *conn;
-	/* seeds its random numbers: the same number gives the same bytes */
+	/* seed of the request's draws: the same number gives the same bytes */
 	uint64_t number;
-	/* when it was assigned to its connection; its timeout counts from here */
+	/* when it was assigned to its connection; the timeout starts here */
 	uint64_t queued_ns;
 	uint32_t id, reply_id;
 	uint8_t failure;           /* enum load_failure */
-	bool queued;               /* the connection still waits for its reply */
+	bool queued;               /* the connection waits for the reply */
 	bool emitted;
-	bool begun;                /* its first byte was written */
-	bool miss;                 /* its reply is a miss */
-	bool awaits_resend;                /* in `resend` */
-	struct match_tx tx;        /* stamps by the monotonic clock, except NET_STAMP_NIC */
-	uint64_t rx_ns;            /* 0: no stamp */
-	uint64_t nic_rx_ns;        /* by the NIC's clock; 0: no stamp */
-	const struct clock_phc *phc; /* clock of its connection's NIC */
+	bool begun;                /* the first byte was written */
+	bool miss;                 /* the reply is a miss */
+	bool awaits_resend;                /* the request is in `resend` */
+	struct match_tx tx;        /* transmit stamps; CLOCK_MONOTONIC except NET_STAMP_NIC */
+	uint64_t rx_ns;            /* receive stamp; 0: none */
+	uint64_t nic_rx_ns;        /* receive stamp by the NIC's clock; 0: none */
+	const struct clock_phc *phc; /* clock of the connection's NIC; NULL without STAMPS_NIC */
 	struct event_sample sample;
 };
 
@@ -89,26 +89,26 @@ enum conn_state { CONN_DOWN, CONN_CONNECTING, CONN_TLS, CONN_GREETING, CONN_OPEN
 
 struct load_conn {
 	struct load_target *target;
-	struct load_conn *dirty_next; /* next in the list of connections with requests to send */
-	struct load_request *head, *tail; /* in order of sending */
+	struct load_conn *dirty_next; /* next connection with requests to send */
+	struct load_request *head, *tail; /* requests in order of sending */
 	struct load_request *unwritten;   /* first request that is not completely written */
 	uint64_t skip;             /* bytes of `unwritten` already written */
 	uint32_t index;
-	uint32_t generation;       /* identifies events of an earlier socket */
-	uint32_t free_at;          /* index in load_thread.free; LOAD_NONE */
-	uint32_t outstanding;      /* requests from head to tail */
-	uint32_t dead;             /* requests among them that timed out */
+	uint32_t generation;       /* distinguishes events of this socket from earlier ones */
+	uint32_t free_at;          /* index in load_thread.free; LOAD_NONE: not in it */
+	uint32_t outstanding;      /* number of requests from head to tail */
+	uint32_t dead;             /* number of outstanding requests that timed out */
 	uint32_t serial;           /* id of the last request */
 	uint32_t flow;
 	uint32_t address;          /* index of the target's address to try next */
-	const struct clock_phc *phc; /* clock of its NIC; NULL without STAMPS_NIC */
+	const struct clock_phc *phc; /* clock of the connection's NIC; NULL without STAMPS_NIC */
 	uint8_t state;             /* enum conn_state */
 	uint8_t backoff;
-	uint8_t greeted;           /* replies received to its greeting */
+	uint8_t greeted;           /* number of replies to the greeting received */
 	bool dirty, blocked, retiring, failing;
-	bool shut;                 /* its last socket ended before a reply, with no reply since */
-	uint64_t requests, replies; /* since its opening; a refusal does not count as a reply */
-	uint64_t rx, reply_begin;  /* position in the received bytes; start of the current reply */
+	bool shut;                 /* the last socket ended without a reply; no reply since */
+	uint64_t requests, replies; /* since the socket opened; without refusals */
+	uint64_t rx, reply_begin;  /* bytes received; position of the current reply's begin */
 	uint64_t timer_ns;
 	struct link timer;         /* in `connecting` or `retry` of the thread */
 	struct match match;
@@ -118,42 +118,42 @@ struct load_conn {
 
 enum load_thread_command {
 	LOAD_GO,
-	LOAD_STOP,    /* send nothing more */
-	LOAD_CUT,     /* send nothing more and wait for no reply */
-	LOAD_ABANDON, /* the consumer has gone: end at once */
+	LOAD_STOP,    /* send no more requests */
+	LOAD_CUT,     /* send no more requests and wait for no replies */
+	LOAD_ABANDON, /* the consumer has exited: end at once */
 };
 
 enum load_phase { PHASE_CONNECT, PHASE_PRELOAD, PHASE_RUN };
 
-/* A thread's part of a tick. */
+/* A thread's contribution to a tick. */
 struct load_tick {
-	uint64_t number; /* number since the start; UINT64_MAX: the thread's last */
+	uint64_t number; /* number of the tick; UINT64_MAX: the thread's last */
 	uint64_t at_ns;
-	uint64_t samples; /* position in its queue: those before it belong before the tick */
+	uint64_t samples; /* position in `samples`: earlier samples precede the tick */
 	uint64_t preempted_ns;
-	uint64_t nic_error_ns; /* largest error of a stamp's conversion so far */
+	uint64_t nic_error_ns; /* largest error of a converted stamp so far, ns */
 	uint32_t cpu;
-	struct event_clock clock; /* mono_ns 0: unknown */
+	struct event_clock clock; /* mono_ns 0: the clock is unknown */
 	struct event_load load;
 };
 
 struct load_thread {
-	/* Set before the start. */
+	/* Members set before the thread starts. */
 	const struct load_config *config;
 	const struct schedule *schedule;
 	const struct statuses *expect;
 	const int *command; /* enum load_thread_command; atomic */
 	uint32_t index;
 	uint32_t n_conns;
-	int notify;        /* eventfd of the consuming thread */
+	int notify;        /* eventfd by which the consuming thread is woken */
 	uint64_t start_ns;
-	int cpu;           /* -1: any */
-	const struct net_nic *nics; /* NICs that stamp packets */
+	int cpu;           /* CPU to which the thread is pinned; -1: any */
+	const struct net_nic *nics; /* NICs that stamp packets; borrowed */
 	uint32_t n_nics;
 	enum load_phase phase;
 	pthread_t pthread;
 
-	/* Time. */
+	/* Times in ns of CLOCK_MONOTONIC, and clocks. */
 	struct net_wait wait;
 	uint64_t now;      /* last reading of the clock */
 	uint64_t tick_ns;  /* time of the next tick */
@@ -161,52 +161,52 @@ struct load_thread {
 	bool stopped;
 	struct clock_follow *follow;
 	struct clock_follow_params clock;
-	struct clock_phc *phcs; /* clocks of `nics`; each thread has its own */
-	uint64_t nic_error_ns; /* largest error of a stamp's conversion */
+	struct clock_phc *phcs; /* clocks of `nics`; not shared with other threads */
+	uint64_t nic_error_ns; /* largest error of a converted stamp, ns */
 
-	/* Positions in the schedule; each thread uses its share of it. */
+	/* Positions in the schedule, of which this thread uses every n-th request. */
 	uint64_t next;     /* next request to send */
 	uint64_t due;      /* first request not yet due at the last tick */
 	uint64_t taken;    /* requests assigned to connections */
-	struct rng rng;    /* to choose connections */
+	struct rng rng;    /* draws the connection of a request */
 
 	/* Connections. */
 	struct load_conn *conns;
-	uint32_t *free;    /* indices of connections that can take a request */
+	uint32_t *free;    /* indices in `conns` of connections that accept a request */
 	uint32_t n_free, n_open, n_connecting, n_failing;
-	/* connections with requests to send, the oldest first */
+	/* list of connections with requests to send, the oldest first */
 	struct load_conn *dirty, **dirty_end;
-	struct link connecting; /* ordered by timer_ns, as are the lists below */
+	struct link connecting; /* ordered by timer_ns, as is each list in `retry` */
 	struct link retry[LOAD_BACKOFFS];
 	uint64_t flows_made;
-	int dial_error;    /* first error in PHASE_CONNECT or PHASE_PRELOAD */
+	int dial_error;    /* -errno: first error in PHASE_CONNECT or PHASE_PRELOAD */
 	const struct load_conn *dial_failed;
-	char greeting_refusal[128]; /* the server's refusal of the greeting, printable */
-	bool dial_in_tls;  /* the first error was in the TLS handshake */
-	uint64_t shut;     /* connections that ended before a reply */
-	uint64_t down_ns;  /* no connection is open since then; 0: some are, or unknown */
-	uint64_t slowest_dial_ns; /* longest time to open a connection */
+	char greeting_refusal[128]; /* text of the server's refusal of the greeting */
+	bool dial_in_tls;  /* dial_error happened in the TLS handshake */
+	uint64_t shut;     /* number of connections that ended before a reply */
+	uint64_t down_ns;  /* when the last connection was lost; 0: some are open, or unknown */
+	uint64_t slowest_dial_ns; /* longest time that opening a connection took */
 
 	/* Requests. */
 	struct load_request *requests, *spare;
 	struct link sent, awaiting_stamps;
-	/* requests to send again on another connection */
+	/* list of requests to be sent again on another connection */
 	struct load_request *resend, **resend_end;
-	uint64_t unemitted;     /* requests in `sent` and `awaiting_stamps` */
-	uint64_t assigned; /* in flight */
+	uint64_t unemitted;     /* number of requests in `sent` and `awaiting_stamps` */
+	uint64_t assigned; /* number of requests in flight */
 	struct event_load count;
 	struct causes causes;
 
 	/* Buffers. */
 	char *out, *in;
 	size_t out_size;
-	bool bulky;        /* the last operation copied much: its time is no gap */
+	bool bulky;        /* the last operation copied much data: its time is no gap */
 
-	/* Polling of the network card's queue (polled.h). */
-	int poll_error;      /* why busy polling is not permitted, or 0 */
-	uint64_t poll_asked; /* number + 1 of the request for which the queue was queried */
-	bool poll_known;     /* that request's connection has a queue */
-	bool poll_queue;     /* some connection had a queue */
+	/* Busy polling of the NIC's queue (polled.h). */
+	int poll_error;      /* -errno of enabling busy polling; 0: enabled or not tried */
+	uint64_t poll_asked; /* number + 1 of the request for which the socket was asked */
+	bool poll_known;     /* the connection of that request has a queue */
+	bool poll_queue;     /* some connection has had a queue */
 
 	/* Queues to the consuming thread. */
 	struct spsc_queue samples, flows, ticks;
@@ -215,13 +215,13 @@ struct load_thread {
 
 #define LOAD_IN_SIZE (256 << 10)
 #define LOAD_OUT_SIZE (256 << 10)
-/* A call that copies less than LOAD_BULK takes less than LOAD_STALL_NS. */
+/* Copying less than LOAD_BULK bytes takes less than LOAD_STALL_NS. */
 #define LOAD_BULK (32 << 10)
 #define LOAD_STALL_NS 200000ULL
 
 /*
- * Reads the clock. The thread never waits between two readings, so if they lie far apart, it was
- * not running, unless it copied much.
+ * Reads the clock. The thread never waits between two reads, so a longer distance means that the
+ * thread did not run, unless it copied much data.
  */
 static inline uint64_t thread_clock(struct load_thread *t)
 {
@@ -239,7 +239,7 @@ static inline void thread_notify(struct load_thread *t)
 	const uint64_t one = 1;
 	ssize_t n = write(t->notify, &one, sizeof(one));
 
-	(void)n; /* EAGAIN: the consumer has not read 2^64 - 2 notifications */
+	(void)n; /* EAGAIN: the counter is at its limit, 2^64 - 2 */
 }
 
 #endif

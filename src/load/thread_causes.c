@@ -42,7 +42,7 @@ void thread_causes_note_timeout(struct load_thread *t, const struct load_request
 			   begun ? "only a part of the reply came" : "");
 }
 
-/* Shorter times without a connection are no outages: some servers close after each reply. */
+/* Shorter times without any connection are no outage: some servers close after each reply. */
 #define OUTAGE_LEAST_NS (100 * NS_PER_MS)
 
 void thread_causes_update_outage(struct load_thread *t, bool ends)
@@ -81,7 +81,7 @@ static const char *thread_causes_name(const struct load_conn *c, int err)
 	}
 }
 
-/* Writes the error text of a connection without replies: the server's, TLS's or errno's. */
+/* Writes the error text of a connection without replies: the server's, else TLS's, else errno's. */
 static void thread_causes_text(const struct load_conn *c, int err, char text[ERROR_TEXT_CLEAN_MAX])
 {
 	text[0] = '\0';

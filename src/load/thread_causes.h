@@ -5,25 +5,25 @@
 
 #include "load/thread.h"
 
-/* Records an error reply, or one whose HTTP status means that it holds no content. */
+/* Records an error reply, or a reply whose HTTP status means that it has no content. */
 void thread_causes_note_reply(struct load_thread *t, const struct load_conn *c, enum cause_of of,
 			      const struct reply *reply);
 
-/* Records a request without a complete reply in time. */
+/* Records a request without a complete reply before its timeout. */
 void thread_causes_note_timeout(struct load_thread *t, const struct load_request *r);
 
-/* Records a request that failed because its connection was lost for this -errno. */
+/* Records a request that failed because its connection was lost; `err` is the -errno. */
 void thread_causes_note_cut(struct load_thread *t, const struct load_conn *c, int err);
 
 /*
- * Called when a connection is lost or opened, or the run ends: records time without any connection
- * as an outage.
+ * Called when a connection is lost or opened, or the run ends (`ends`): records a time without any
+ * connection as an outage.
  */
 void thread_causes_update_outage(struct load_thread *t, bool ends);
 
 /*
- * Records a connection that could not be opened, or ended before a reply or by garbage, for this
- * -errno.
+ * Records a connection that could not be opened, or ended before a reply or after garbage; `err` is
+ * the -errno.
  */
 void thread_causes_note_connection(struct load_thread *t, const struct load_conn *c, int err);
 

@@ -11,7 +11,8 @@
 #define EVIDENCE_MAX 4096
 
 /*
- * Whether an agent's schedule ended before the requested time, by more than its last gaps explain.
+ * Returns whether the agent's schedule ended before the requested time, by more than 20 mean gaps,
+ * two ticks and 1 % of the time.
  */
 static bool exhausted_early(const struct load_analysis *a, const struct load_agent *agent)
 {
@@ -23,7 +24,7 @@ static bool exhausted_early(const struct load_analysis *a, const struct load_age
 	       left > 2 * LOAD_TICK_NS;
 }
 
-/* Whether the result is sound apart from lost agents. */
+/* Returns whether the result is sound, apart from lost agents. */
 static bool verdict_stands(const struct load_analysis *a)
 {
 	if (a->interrupted)
@@ -53,7 +54,7 @@ bool verdict_sound(const struct load_analysis *a)
 	return !lost_agents(a) && verdict_stands(a);
 }
 
-/* A run with lost agents is partial: the measurements of the others are valid. */
+/* Returns the verdict. With lost agents it is partial: the other agents' measurements are valid. */
 static const char *verdict_word(const struct load_analysis *a)
 {
 	const uint32_t lost = lost_agents(a);
@@ -88,7 +89,7 @@ static bool verdict_is_repeated(const struct load_analysis *a, int id)
 	return false;
 }
 
-/* Writes the evidence of all failed gates with the code of gate `id`, the first of them. */
+/* Writes the evidence of all failed gates that share the code of gate `id`, the first of them. */
 static void put_evidence(const struct load_analysis *a, int id, struct strbuf *out)
 {
 	const char *between = "";
@@ -118,7 +119,7 @@ void verdict_why(const struct load_analysis *a, struct strbuf *out)
 
 static const char closes_all[] = CLOSES_ALL;
 
-/* Returns how the server ends connections before they are of use; NULL: it does not. */
+/* Returns how the server ends connections before they are usable; NULL: it does not. */
 static const char *verdict_ending(const struct load_analysis *a)
 {
 	const struct load_cause *top = causes_top(&a->causes, CAUSE_CONNECTION);
@@ -139,7 +140,7 @@ const char *load_analysis_shut_out(const struct load_analysis *analysis)
 	return verdict_ending(analysis);
 }
 
-/* Returns a gate's sentence, or a more specific one based on the server's replies. */
+/* Returns a gate's sentence, or a more specific sentence derived from the server's replies. */
 static const char *verdict_sentence(const struct load_analysis *a, int id, struct report *r)
 {
 	const struct load_cause *reply = causes_top(&a->causes, CAUSE_REPLY);
@@ -160,7 +161,7 @@ static void verdict_report_gate(const struct load_analysis *a, int id, struct re
 	strbuf_release(&evidence);
 }
 
-/* Gates that are reported first: failures of other gates may follow from them. */
+/* Gates reported first, as failures of other gates may follow from theirs. */
 static const enum gate_id first_gates[] = { GATE_PORTS, GATE_SERVER, GATE_STATUS, GATE_ERRORS };
 
 static bool is_first(int id)

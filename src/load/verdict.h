@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Judges whether a result is sound, and if not, why: by the gates and by what happened to the run.
- */
+/* Judges whether a result is sound and, if not, why: by the gates and by the events of the run. */
 #ifndef HOSTLAT_LOAD_VERDICT_H
 #define HOSTLAT_LOAD_VERDICT_H
 
@@ -12,18 +10,18 @@
 bool verdict_sound(const struct load_analysis *analysis);
 
 /*
- * Returns "sound": every gate that applies was tested and passes; "indicative": some could not be
- * tested, or agents were lost; or "unusable": the verdict is n/a.
+ * Returns "sound" if all applicable gates were tested and pass; "indicative" if some could not be
+ * tested or agents were lost; "unusable" if the verdict is n/a.
  */
 const char *verdict_confidence(const struct load_analysis *analysis);
 
 /*
- * Sets the verdict, and adds each reason once, in the order of the state machine, with its
- * evidence.
+ * Sets the report's verdict, and adds each reason once, with its evidence: interruption, lost
+ * agents and short schedules, then failed gates.
  */
 void verdict_report(const struct load_analysis *analysis, struct report *r);
 
-/* Writes the sentence of the first failed gate, if any, with its evidence. */
+/* Writes the sentence and evidence of the first failed gate, if any. */
 void verdict_why(const struct load_analysis *analysis, struct strbuf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Big-endian integers at any address. */
+/* Reads and writes big-endian integers at any address. */
 #ifndef HOSTLAT_LOAD_WIRE_H
 #define HOSTLAT_LOAD_WIRE_H
 

@@ -17,7 +17,7 @@
 #define SAMPLE_PLACES (1 << 15)
 #define TICK_PLACES 1024
 #define FLOW_SPARE 4096
-/* Number of requests, beyond those in flight, that may wait for stamps after their replies. */
+/* Number of requests, besides those in flight, that may wait for stamps after their replies. */
 #define HELD_MAX 8192
 /* Largest number of requests to send before replies are read again. */
 #define ASSIGN_MAX 64
@@ -63,7 +63,7 @@ static int init_rings(struct load_thread *t)
 }
 
 /*
- * Updates the NICs' clocks. After a failure the last parameters are extrapolated, with a growing
+ * Updates the NICs' clocks. If that fails, the last parameters are extrapolated, with a growing
  * error.
  */
 static void follow_phcs(struct load_thread *t)
@@ -155,9 +155,7 @@ void worker_release(struct load_thread *t)
 
 /* ---- events ---- */
 
-/*
- * Replies sent before the server closed the connection are still in the socket when a write fails.
- */
+/* If a write fails, replies that the server sent before its close may still be in the socket. */
 static void lost_in_flush(struct load_thread *t, struct load_conn *c, int err)
 {
 	if (err == -EPIPE || err == -ECONNRESET)
@@ -215,14 +213,14 @@ static void flush_dirty(struct load_thread *t)
 	}
 }
 
-/* ---- what is due ---- */
+/* ---- due requests and timers ---- */
 
 static uint64_t worker_intended(const struct load_thread *t, uint64_t at)
 {
 	return at < t->schedule->n ? t->start_ns + t->schedule->at_ns[at] : UINT64_MAX;
 }
 
-/* Returns when the next request is due; UINT64_MAX: never. */
+/* Returns when the next request is due, ns; UINT64_MAX: never. */
 static uint64_t next_due(const struct load_thread *t)
 {
 	if (t->stopped || t->phase != PHASE_RUN)
@@ -232,7 +230,7 @@ static uint64_t next_due(const struct load_thread *t)
 	return worker_intended(t, t->next);
 }
 
-/* Gets number and time of the next request, if one is due. */
+/* Gets the next request's number and due time. Returns false if no request is due. */
 static bool worker_next_request(struct load_thread *t, uint64_t *number, uint64_t *at)
 {
 	*at = next_due(t);
@@ -255,7 +253,7 @@ static void send_due(struct load_thread *t)
 	unsigned int n, all = 0;
 	uint64_t number, at;
 
-	/* Sending may free connections, and more requests become due meanwhile. */
+	/* Repeat: sending may free connections, and more requests become due meanwhile. */
 	do {
 		/* Requests to send again come first, so that the pool never runs out. */
 		for (n = 0; n < ASSIGN_MAX && t->n_free && t->resend; n++)
@@ -285,7 +283,7 @@ static void time_out(struct load_thread *t, struct load_request *r)
 		conn_settle(t, c);
 		return;
 	}
-	/* Its reply may still arrive, and must not be taken for that of another request. */
+	/* The reply may still arrive, and must not be matched to another request. */
 	c->dead++;
 	if (c->dead == c->outstanding)
 		dial_lost(t, c, -ETIMEDOUT);
@@ -294,8 +292,8 @@ static void time_out(struct load_thread *t, struct load_request *r)
 }
 
 /*
- * Timeouts count from queued_ns, by which `sent` is ordered, so that its first request is the first
- * to time out. `sample.sent` is not in that order: a request may wait on a blocked socket.
+ * A timeout counts from queued_ns, by which `sent` is ordered, so that the first request times out
+ * first. `sample.sent` is not in this order: a request may wait on a blocked socket.
  */
 static uint64_t timeout_of(const struct load_thread *t, const struct load_request *r)
 {
@@ -309,9 +307,7 @@ static struct load_request *worker_overdue(const struct load_thread *t)
 	return r && timeout_of(t, r) <= t->now ? r : NULL;
 }
 
-/*
- * After a long gap of this thread, unread replies may be in the sockets, so these are read first.
- */
+/* After a long gap of this thread, sockets may contain unread replies, which are read first. */
 static void time_out_due(struct load_thread *t)
 {
 	struct load_request *r;
@@ -330,7 +326,7 @@ static struct load_request *worker_awaiting_stamps_since(const struct load_threa
 	return r && r->sample.done + ns <= t->now ? r : NULL;
 }
 
-/* Gives up on stamps; those that have arrived are read first. */
+/* Stops waiting for stamps `ns` after a reply; reads stamps that have arrived first. */
 static void worker_give_up_stamps(struct load_thread *t, uint64_t ns)
 {
 	struct load_request *r;
@@ -378,8 +374,8 @@ static void round_of(struct load_thread *t, uint64_t until_ns)
 		interference_gap(&t->interference, t->wait.gap_ns, t->wait.gap_end_ns);
 	for (i = 0; i < n; i++) {
 		/*
-		 * In a closed loop, requests are sent after all replies are read, for fewer
-		 * wakeups.
+		 * In an open loop, sends before each event. A closed loop sends after all replies
+		 * are read, for fewer wakeups.
 		 */
 		if (t->phase == PHASE_RUN && t->config->loop == LOOP_OPEN)
 			send_due(t);
@@ -430,7 +426,7 @@ int worker_prepare(struct load_thread *t, uint64_t wait_ns)
 		store_keys(t);
 	if (t->dial_error)
 		return t->dial_error;
-	if (t->count.failed) /* a single refused key is an error */
+	if (t->count.failed) /* each key must be stored */
 		return -EREMOTEIO;
 	if (t->n_open == t->n_conns && !t->assigned)
 		return 1;
@@ -441,7 +437,7 @@ int worker_prepare(struct load_thread *t, uint64_t wait_ns)
 
 /* ---- the thread ---- */
 
-/* Counts due requests, whether sent or not. */
+/* Counts requests that are due, whether sent or not. */
 static void count_due(struct load_thread *t)
 {
 	const uint64_t upto = t->now < t->end_ns ? t->now : t->end_ns;
@@ -473,7 +469,7 @@ static bool worker_exhausted(const struct load_thread *t)
 
 static void fill_clock(struct load_thread *t, struct event_clock *e)
 {
-	/* -EAGAIN: the clock is being set; the last parameters remain valid. */
+	/* -EAGAIN: the clock is being set. The last parameters remain valid. */
 	if (clock_follow_update(t->follow, &t->clock))
 		return;
 	*e = (struct event_clock){
@@ -492,8 +488,8 @@ static void worker_tick(struct load_thread *t, bool last)
 
 	t->tick_ns = t->start_ns + (number + 1) * LOAD_TICK_NS;
 	/*
-	 * If the queue is full, the next tick includes this one's counts. The last tick waits for
-	 * room.
+	 * If the queue is full, the next tick includes this tick's counts. The last tick waits for
+	 * space.
 	 */
 	if (!tick)
 		return;
@@ -527,7 +523,7 @@ static void worker_tick(struct load_thread *t, bool last)
 	thread_notify(t);
 }
 
-/* Whether nothing is left to send, and all requests have ended or the drain time is over. */
+/* Returns whether nothing is left to send, and all requests ended or the drain time is over. */
 static bool worker_finished(struct load_thread *t)
 {
 	const int command = __atomic_load_n(t->command, __ATOMIC_RELAXED);
@@ -581,8 +577,7 @@ void *worker_run(void *thread)
 		if (t->now < t->tick_ns)
 			continue;
 		/*
-		 * Sends first, so that the tick's unsent requests are those without a free
-		 * connection.
+		 * Sends first: the tick counts as unsent only requests without a free connection.
 		 */
 		send_due(t);
 		worker_tick(t, false);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Draws from a workload, and makes the tables for it. */
+/* Draws keys, sizes and operations of a workload, and makes the tables for the draws. */
 #include "load/workload.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "load/sizes.h"
 #include "load/synthetic.h"
 
-/* Bytes around key, value, host and path in a request of any protocol. */
+/* Bytes of a request besides key, value, host and path, in any protocol. */
 #define OVERHEAD 512
 #define HOST_MAX 300
 #define AUTH_MAX 1024
@@ -20,7 +20,7 @@
 
 struct workload_tables {
 	struct sizes key, value, request, reply;
-	size_t key_digits;    /* digits of the highest key number */
+	size_t key_digits;    /* number of digits of the highest key */
 	size_t request_max;
 	unsigned char *bytes;
 	char host[HOST_MAX];
@@ -31,8 +31,8 @@ struct workload_tables {
 /* --- Drawing --- */
 
 /*
- * Returns a random number, 0 <= u < 1, as a function of `number`: the finalizer of splitmix64 (see
- * base/rng.h).
+ * Returns a pseudo-random number, 0 <= u < 1, as a function of `number`: the finalizer of
+ * splitmix64 (see base/rng.h).
  */
 static double fraction_of(uint64_t number, uint64_t salt)
 {
@@ -53,7 +53,7 @@ uint64_t workload_key(const struct workload *w, struct rng *rng)
 	return key < w->keys ? key : w->keys - 1;
 }
 
-/* Writes the key's number in decimal, padded with zeros to its size. */
+/* Writes the number of the key in decimal, padded with zeros to the key's size. */
 size_t workload_key_text(const struct workload *w, uint64_t key, char out[WORKLOAD_KEY_MAX])
 {
 	size_t size = sizes_at(&w->tables->key, fraction_of(key, 0x9e3779b97f4a7c15));
@@ -109,7 +109,7 @@ size_t workload_request_max(const struct workload *w)
 
 /* --- Making the tables --- */
 
-/* Returns the upper end of a distribution; infinite if it has none. */
+/* Returns the largest value of a distribution; infinity if it is unbounded. */
 static double upper_end(const struct dist *d)
 {
 	switch (d->kind) {
@@ -125,8 +125,8 @@ static double upper_end(const struct dist *d)
 }
 
 /*
- * Refuses a distribution that exceeds `max`; an unbounded tail is cut. Smaller values are raised to
- * `min`, since a header must be sent.
+ * Makes a table of sizes. Refuses a distribution that exceeds `max`, but cuts an unbounded tail.
+ * Raises smaller values to `min`, since a header must be sent.
  */
 static int make_sizes(struct sizes *sizes, const struct dist *dist, const char *name,
 		      uint32_t min, uint32_t max, struct strbuf *why)
@@ -163,7 +163,7 @@ static int make_all_sizes(struct workload *w, bool datagram, struct strbuf *why)
 }
 
 /*
- * Makes the bytes of values: letters that do not compress well or look like a protocol, repeated
+ * Makes the bytes of values: letters that neither compress well nor resemble a protocol, repeated
  * after PERIOD bytes.
  */
 static unsigned char *make_bytes(size_t size)
@@ -180,8 +180,8 @@ static unsigned char *make_bytes(size_t size)
 }
 
 /*
- * RFC 9110, 7.2: host and port as in the URL, the port only if it isn't the scheme's. The zone of
- * an IPv6 address means nothing to the server (RFC 9844, 3), and some answer 400 to it.
+ * Writes the Host field (RFC 9110, 7.2) with the URL's host, and its port unless it is the default.
+ * Omits an IPv6 zone: it means nothing to the server (RFC 9844, 3), and some answer 400.
  */
 static void make_host(char out[HOST_MAX], const struct target *target)
 {
@@ -217,8 +217,8 @@ static int make_auth(char out[AUTH_MAX], const struct target *target)
 }
 
 /*
- * Computes the shares: writes get the remainder; a default share of reads applies to the requests
- * that are not deletes.
+ * Computes the shares: writes get the remainder; the default share of reads applies to requests
+ * that are no deletes.
  */
 static int make_shares(struct workload *w, struct strbuf *why)
 {
@@ -234,7 +234,7 @@ static int make_shares(struct workload *w, struct strbuf *why)
 			      w->share[OPERATION_GET] + others);
 		return -EINVAL;
 	}
-	/* Summed from the end, so that rounding cannot give a draw to an operation with share 0. */
+	/* Sum from the end, so that rounding cannot give draws to an operation with share 0. */
 	w->until[OPERATIONS - 1] = 1;
 	for (int i = OPERATIONS - 1; i > OPERATION_SET; i--)
 		w->until[i - 1] = w->until[i] - w->share[i];

@@ -35,7 +35,7 @@ static void cut_comment(char *line)
 		*p = '\0';
 }
 
-/* Whether text begins like a YAML mapping, anchor, tag, block or list; "-1" is a number. */
+/* Returns whether text begins like a YAML mapping, anchor, tag, block or list, not like "-1". */
 static bool is_yaml_only(const char *text)
 {
 	return strchr("[]{}&*!|>?", *text) || (*text == '-' && strchr(" \t", text[1]));
@@ -76,7 +76,8 @@ int workload_file_parse(struct workload_settings *settings, const char *name, co
 			      name);
 		return -EINVAL;
 	}
-	copy = rest = strdup(strncmp(text, "\xef\xbb\xbf", 3) ? text : text + 3); /* a BOM */
+	/* Skip a byte order mark (UTF-8). */
+	copy = rest = strdup(strncmp(text, "\xef\xbb\xbf", 3) ? text : text + 3);
 	err = copy ? 0 : -ENOMEM;
 	while (!err && (line = strsep(&rest, "\n")) != NULL) {
 		strbuf_reset(&where);

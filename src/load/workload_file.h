@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Workloads from files: a setting in each line, "key: value" or "key = value", blank lines and
- * comments after "#". So YAML with one mapping of plain values is read, and no other YAML.
+ * Parses workload files: one setting per line, "key: value" or "key = value", with blank lines and
+ * comments after "#". A YAML file with one mapping of plain values is valid; other YAML is not.
  */
 #ifndef HOSTLAT_LOAD_WORKLOAD_FILE_H
 #define HOSTLAT_LOAD_WORKLOAD_FILE_H
@@ -12,8 +12,8 @@
 #include "load/workload_set.h"
 
 /*
- * Returns 0, -ENOMEM, or -EINVAL and, in `why`, a sentence with the file's `name` and the line.
- * `text` holds `size` bytes and a NUL behind them.
+ * Parses `text` of `size` bytes and a NUL. Returns 0, -ENOMEM, or -EINVAL with a sentence in `why`
+ * that contains the file's `name` and the line.
  */
 int workload_file_parse(struct workload_settings *settings, const char *name, const char *text,
 			size_t size, struct strbuf *why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The settings of a workload, and the named workloads. */
+/* Sets the settings of a workload, and defines the named workloads. */
 #include "load/workload_set.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 struct workload_setting_row {
 	const char *name;
-	const char *takes; /* valid values; NULL: the distribution's parser lists them */
+	const char *takes; /* description of valid values; NULL: the distribution's parser has it */
 	int (*set)(struct workload *w, const char *value, struct strbuf *why);
 };
 
@@ -26,10 +26,10 @@ static const struct workload defaults = {
 };
 
 /*
- * Atikoglu et al., "Workload analysis of a large-scale key-value store", SIGMETRICS 2012: ETC is
- * the general pool (30 reads per write), USR a user's state (99.8 % reads; keys of two sizes, of
- * which the paper doesn't give the shares). Popularity isn't given as a law there and stays the
- * default.
+ * Atikoglu et al., "Workload analysis of a large-scale key-value store", SIGMETRICS 2012. ETC is
+ * the general pool (30 reads per write); USR stores user states (99.8 % reads; keys of two sizes,
+ * whose shares the paper does not give). The paper gives no distribution of popularity, so the
+ * default remains.
  */
 static const struct {
 	const char *name;
@@ -165,7 +165,7 @@ static const struct workload_setting_row *workload_set_find(const char *name)
 static int workload_set_one(struct workload *w, const struct workload_setting_row *setting,
 			    const char *value, struct strbuf *form)
 {
-	/* A base would overwrite settings before it. */
+	/* A base would overwrite the settings before it, so it must come first. */
 	if (setting->set == workload_set_base && w->given)
 		return -EINVAL;
 	return setting->set ? setting->set(w, value, form) :

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets the settings of a workload by name, for parsers of several text formats. */
+/* Sets the settings of a workload by name, for parsers of different text formats. */
 #ifndef HOSTLAT_LOAD_WORKLOAD_SET_H
 #define HOSTLAT_LOAD_WORKLOAD_SET_H
 
@@ -17,16 +17,16 @@ struct workload_settings {
 void workload_settings_init(struct workload_settings *settings, struct workload *workload);
 
 /*
- * Sets one setting. Returns 0, or -EINVAL: unknown, given twice, or an invalid value. `where`
- * ("x.conf, line 3: ") is put before the sentence in `why`.
+ * Sets one setting. Returns 0, or -EINVAL if the name is unknown or given twice, or the value is
+ * invalid. The sentence in `why` begins with `where`, such as "x.conf, line 3: ".
  */
 int workload_set(struct workload_settings *settings, const char *name, const char *value,
 		 const char *where, struct strbuf *why);
 
-/* Returns the name of a setting in the text. */
+/* Returns the name of a setting as used in texts. */
 const char *workload_setting_name(enum workload_setting setting);
 
-/* Returns whether `name` is a named workload, valid for "base". */
+/* Returns whether `name` is a named workload, which "base" accepts. */
 bool workload_is_named(const char *name);
 
 #endif

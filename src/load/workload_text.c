@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses a workload: a name, settings in one line, or a file with a setting per line. */
+/* Parses a workload: a name, inline settings, or a file with one setting per line. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,14 +50,14 @@ static int parse_file(struct workload_settings *settings, const char *name, stru
 			      name, strerror(-err));
 		if (nearest.best)
 			strbuf_printf(why, " (did you mean %s?)", nearest.best);
-		/* A word without '.' or '/' was probably meant as a name, not as a file. */
+		/* Without '.' or '/', a workload's name was probably meant: a usage error. */
 		err = err == -ENOENT && !strpbrk(name, "./") ? -EINVAL : err;
 	}
 	strbuf_release(&text);
 	return err;
 }
 
-/* Whether the text is a name or settings, not a file's name: a key cannot contain a '/'. */
+/* Returns whether the text is a name or inline settings, not a file's name: a key has no '/'. */
 static bool is_inline(const char *text)
 {
 	const char *equals = strchr(text, '='), *comma = strchr(text, ',');
