@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command table; and three standard streams, whatever we were started with. */
+/* Contains the command table, and opens missing standard streams before any command runs. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
@@ -30,8 +30,8 @@ static const struct command *const commands[] = {
 };
 
 /*
- * A socket that took the number of a closed standard output would get the results. What was closed
- * still fails: /dev/null is open the other way round.
+ * Opens closed standard streams: otherwise a socket could become standard output and get the
+ * results. Their use still fails: /dev/null is opened in the opposite direction.
  */
 static int open_missing_streams(void)
 {
@@ -46,6 +46,6 @@ int main(int argc, char **argv)
 {
 	if (open_missing_streams())
 		return EXIT_CANNOT;
-	signal(SIGPIPE, SIG_IGN); /* a reader that has gone away is the error EPIPE of a write */
+	signal(SIGPIPE, SIG_IGN); /* a write to a closed pipe returns EPIPE instead */
 	return dispatch(commands, argc, argv);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hostlat agent: makes load for a `hostlat load` elsewhere, which started it and talks to it by
- * stdin and stdout (load/agent.h). For that only, not for people.
+ * hostlat agent: generates load for `hostlat load`, which starts the agent on any host and controls
+ * it through stdin and stdout (load/agent.h). Users do not run the agent themselves.
  *
- * It never outlives the one that started it. The end of stdin is the end, and so is a silence; a
- * thread watches for both, because the main one may be stuck in a write that nobody reads.
+ * The agent ends when stdin ends or is silent for AGENT_SILENCE_NS. A second thread watches for
+ * both: the main thread may be blocked in a write that nobody reads.
  */
 #include <errno.h>
 #include <poll.h>
@@ -45,7 +45,7 @@ struct agent {
 	bool connected, started, done;
 };
 
-/* Time of the last byte from the controlling process; BUSY: none is due. */
+/* Time of the last byte from the controlling process; BUSY: no byte is expected at the moment. */
 static uint64_t heard_ns;
 
 static void agent_set_heard(uint64_t ns)
@@ -53,7 +53,7 @@ static void agent_set_heard(uint64_t ns)
 	__atomic_store_n(&heard_ns, ns, __ATOMIC_RELAXED);
 }
 
-/* ---- the watch ---- */
+/* ---- watching the controlling process ---- */
 
 static bool agent_is_silent(void)
 {
@@ -69,7 +69,7 @@ static void *agent_watch(void *unused)
 	(void)unused;
 	while (poll(&fd, 1, WATCH_MS) <= 0 && !agent_is_silent())
 		;
-	poll(NULL, 0, PATIENCE_MS); /* the main thread ends in order, if it can */
+	poll(NULL, 0, PATIENCE_MS); /* time for the main thread to end in order */
 	_exit(EXIT_CANNOT);
 }
 
@@ -83,7 +83,7 @@ static int agent_watch_start(void)
 	return err ? err : -pthread_detach(thread);
 }
 
-/* ---- what is said ---- */
+/* ---- events to the controlling process ---- */
 
 static int agent_put_fact(struct agent *a, const char *key, const char *value)
 {
@@ -92,7 +92,7 @@ static int agent_put_fact(struct agent *a, const char *key, const char *value)
 	return err ? err : event_writer_flush(a->writer);
 }
 
-/* Ends the run; the controlling process logs the reason. */
+/* Ends the run; the controlling process logs the reason, which the fact AGENT_ERROR holds. */
 static int agent_fail(struct agent *a, int err, const struct strbuf *why)
 {
 	a->done = true;
@@ -115,7 +115,7 @@ static int agent_put_events(struct agent *a)
 	return err;
 }
 
-/* ---- what is to be done ---- */
+/* ---- commands from the controlling process ---- */
 
 static int agent_add_argument(struct agent *a, const char *word)
 {
@@ -165,7 +165,7 @@ static int agent_make_engine(struct agent *a, struct strbuf *why)
 	return err ? agent_fail(a, err, why) : agent_put_fact(a, AGENT_STATE, AGENT_MADE);
 }
 
-/* Connecting ends early at the next line from stdin, or at the end of stdin. */
+/* Opens the run's connections. Stops early at the next line from stdin, or at the end of stdin. */
 static int agent_connect(struct agent *a, struct strbuf *why)
 {
 	int err = a->engine && !a->connected ? 0 : -EPROTO;
@@ -268,7 +268,7 @@ static int agent_read_stdin(struct agent *a)
 	return agent_read_lines(a);
 }
 
-/* ---- the loop ---- */
+/* ---- main loop ---- */
 
 static int agent_wait_stdin(void)
 {

@@ -24,8 +24,8 @@
 #define END_PATIENCE_NS (10 * NS_PER_S)
 
 /*
- * Returns the path of this program. "/proc/self/exe" would be the child's name in ps; it is used
- * only if another file has replaced the program.
+ * Returns the path of this program. "/proc/self/exe" is returned only if another file has replaced
+ * the program, because ps would show it as the child's name.
  */
 static const char *child_program(char path[PATH_MAX])
 {
@@ -40,7 +40,7 @@ static const char *child_program(char path[PATH_MAX])
 	return path;
 }
 
-/* `folder`: run without privileges; see child_start_plain(). */
+/* Executes `words`; with a `folder`, without privileges, as in child_start_plain(). */
 static void __attribute__((noreturn))
 child_exec(const char *const words[], const char *folder, int said, int ready, pid_t parent)
 {
@@ -53,7 +53,7 @@ child_exec(const char *const words[], const char *folder, int said, int ready, p
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (folder && !privilege_give_up(folder))
 		_exit(127);
-	prctl(PR_SET_PDEATHSIG, SIGTERM); /* a change of the user would reset it */
+	prctl(PR_SET_PDEATHSIG, SIGTERM); /* set after the change of user, which would reset it */
 	snprintf(number, sizeof(number), "%d", ready);
 	if (getppid() != parent || dup2(said, STDERR_FILENO) < 0 || fcntl(ready, F_SETFD, 0) ||
 	    setenv(CHILD_READY_FD, number, 1))
@@ -71,7 +71,7 @@ static int child_fork(struct child *child, const char *const words[], const char
 	if (pipe2(said, O_CLOEXEC | O_NONBLOCK))
 		return -errno;
 	child->said = said[0];
-	fcntl(said[1], F_SETFL, 0); /* the child's messages wait */
+	fcntl(said[1], F_SETFL, 0); /* blocking: the child waits if the pipe is full */
 	if (pipe2(ready, O_CLOEXEC | O_NONBLOCK)) {
 		close(said[1]);
 		return -errno;
@@ -86,7 +86,7 @@ static int child_fork(struct child *child, const char *const words[], const char
 		child->pid = 0;
 		return -errno;
 	}
-	setpgid(child->pid, child->pid); /* the child does so, too: whichever runs first */
+	setpgid(child->pid, child->pid); /* the child does the same: either may run first */
 	return 0;
 }
 
@@ -100,7 +100,7 @@ int child_start_plain(struct child *child, const char *const words[], const char
 	return child_fork(child, words, folder);
 }
 
-/* Returns false at the end of the child's standard error. */
+/* Reads all available bytes of the child's standard error. Returns false at its end. */
 static bool child_read_messages(struct child *child)
 {
 	char buf[4096];
@@ -192,7 +192,7 @@ void child_relay_warnings(struct child *child)
 	child->relayed = (size_t)(line - text);
 }
 
-/* The first message after the child began to measure, else the last one before. */
+/* Returns the first error after the measurement began; before, the last error. Skips warnings. */
 static const char *child_error_line(const struct child *child)
 {
 	const char *line = strbuf_str(&child->text) + (child->measures ? child->begun : 0);

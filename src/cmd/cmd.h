@@ -15,42 +15,42 @@
 
 /* The exit codes of every command; part of the contract of the command line. */
 enum exit_code {
-	EXIT_OK = 0,      /* measured, sound */
+	EXIT_OK = 0,      /* the measurement succeeded and is sound */
 	EXIT_USAGE = 1,   /* bad usage; the message names the option and what it takes */
-	EXIT_CANNOT = 2,  /* could not run; the message says what to do */
-	EXIT_PARTIAL = 3, /* ran, but the result is n/a or partial; the reasons are in the result */
-	EXIT_ASSERT = 4,  /* measured, sound, but a condition given with --assert does not hold */
+	EXIT_CANNOT = 2,  /* the command could not run; the message says what to do */
+	EXIT_PARTIAL = 3, /* the command ran, but the result is n/a or partial, with reasons */
+	EXIT_ASSERT = 4,  /* the measurement is sound, but a condition of --assert does not hold */
 };
 
-/* A command; a table of them ends with NULL. */
+/* A command of hostlat. A table of commands ends with NULL. */
 struct command {
 	const char *name;
-	const char *summary; /* one line, lower case, no dot: help and the man page's NAME */
+	const char *summary; /* one line, lower case, no period: for help and the man page's NAME */
 	const struct opt *options;
 	size_t config_size;
-	bool reads_only; /* files: it gives up all privileges before it opens one */
-	bool hidden; /* for the build, not for users: left out of the list of commands */
+	bool reads_only; /* the command only reads files: it drops all privileges first */
+	bool hidden; /* not for users: not listed in help */
 	/*
-	 * Exactly one of the two. `config` holds what `options` describe. Both return an enum
-	 * exit_code; messages have been printed. `describe` is for commands about the commands.
+	 * Exactly one of the two is set. `config` is the struct that `options` fill in. Both return
+	 * an enum exit_code, after all messages. `describe` is for commands such as help.
 	 */
 	int (*run)(const void *config);
 	int (*describe)(const struct command *const *table, const void *config);
 };
 
 enum color_choice {
-	COLOR_AUTO, /* if the output is a terminal and NO_COLOR is not set */
+	COLOR_AUTO, /* colored if the output is a terminal and NO_COLOR is not set */
 	COLOR_ALWAYS,
 	COLOR_NEVER,
 };
 
-/* Options that every command takes. A command that prints a result has this in its config. */
+/* Options of every command. A command that prints a result embeds this struct in its config. */
 struct common_options {
 	bool json;
 	bool json_lines;
 	bool quiet;
-	uint32_t color; /* enum color_choice */
-	const char *output; /* NULL: standard output */
+	uint32_t color; /* when to color the output: enum color_choice */
+	const char *output; /* path of the output file; NULL: standard output */
 };
 
 extern const struct opt common_option_rows[];
@@ -58,20 +58,20 @@ extern const struct opt common_option_rows[];
 #define OPTIONS_COMMON(config, member)                                                             \
 	OPT_ROWS(config, member, struct common_options, common_option_rows)
 
-extern const struct opt_choice time_choices[]; /* enum times_style */
+extern const struct opt_choice time_choices[]; /* values of --time: enum times_style */
 
 #define OPTION_TIME(config, member)                                                                \
 	OPT_CHOICE(config, member, .name = "time", .choices = time_choices,                        \
 		   .help = "Clock by which points in time are printed (default: wall, if the "     \
 			   "recording relates its clocks)")
 
-/* Whether text for descriptor `fd` is to be coloured. */
+/* Returns whether text written to descriptor `fd` is colored. */
 bool common_color(const struct common_options *common, int fd);
 
-/* Applies --quiet to the log. Every run function that has common options begins with it. */
+/* Applies --quiet to the log. Each run function with common options calls this function first. */
 void common_begin(const struct common_options *common);
 
-/* Finds a command by name; NULL if there is none, and then it has printed what is near. */
+/* Returns the command of this name. If unknown, logs similar names and returns NULL. */
 const struct command *command_find(const struct command *const *table, const char *name);
 
 /* Writes the output of `hostlat NAME --help`. */
@@ -83,7 +83,7 @@ void command_overview(const struct command *const *table, struct strbuf *out);
 /* Prints `text` on stdout and releases it. Returns EXIT_OK or, after a message, EXIT_CANNOT. */
 int command_print(struct strbuf *text);
 
-/* The program: argv as main() has it. Returns the exit code. */
+/* Runs the command that `argv` of main() names. Returns the exit code. */
 int dispatch(const struct command *const *table, int argc, char **argv);
 
 #endif

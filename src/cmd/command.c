@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions shared by the dispatcher and the commands that describe commands. */
+/* Functions shared by the dispatcher and by help, completion and man. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

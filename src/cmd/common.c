@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options that every command shares. */
+/* The options that all commands share, such as --json and --output. */
 #include <stdlib.h>
 
 #include "base/log.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hostlat compare: how two recordings differ. Each analysis compares its own data; this file finds
- * which data both have.
+ * hostlat compare: reports the differences between two recordings. Each analysis compares its own
+ * data; this file determines which data both recordings contain.
  */
 #include <errno.h>
 #include <string.h>
@@ -54,21 +54,21 @@ static const struct opt compare_options[] = {
 
 /* Contents of one recording, or of the recordings in a folder of `explain`. */
 struct compare_input {
-	const char *file, *name;       /* name: "A" or "B" */
+	const char *file, *name;       /* path, and "A" or "B" */
 	struct compare_readers from;
 	struct run_facts run;
 	struct compare_facts facts;
 	struct watch_run *watch;
-	struct conns_run *conns;       /* NULL: none */
+	struct conns_run *conns;       /* analyzed connections; NULL: the recording has none */
 	bool messages, load, stages;
-	struct load_consumer consumer; /* read only if both have it */
+	struct load_consumer consumer; /* requests; read only if both recordings have some */
 	struct event_damage damage;
 };
 
 struct compare_inputs {
 	struct compare_input both[2];
-	struct comparison *messages;   /* NULL: a recording has no messages */
-	bool stages, load, conns;      /* both recordings have it */
+	struct comparison *messages;   /* comparison of messages; NULL: a recording has none */
+	bool stages, load, conns;      /* both recordings have these data */
 };
 
 /* ---- reading ---- */
@@ -87,7 +87,7 @@ static int compare_feed_event(void *ctx, const struct event *event)
 	return err ? err : watch_run_feed(in->watch, event);
 }
 
-/* Collects the damage of every source that was read. */
+/* Adds the source's damage to the damage of this input. */
 static void compare_note_damage(struct compare_input *in, struct event_source *source)
 {
 	struct event_damage damage;
@@ -345,7 +345,7 @@ static int compare_print(const struct compare_config *c, struct compare_inputs *
 
 static bool compare_selection(const struct compare_config *c, struct message_selection *s)
 {
-	/* The selection needs a reference; this one is read and not used. */
+	/* The selection needs a reference slice; this comparison does not use it. */
 	*s = (struct message_selection){ .from = 0.999, .to = 1, .slowest = c->slowest,
 				 .against_from = 0.5, .against_to = 0.5 };
 	if (!c->slice || recorded_slice_parse(c->slice, &s->from, &s->to))

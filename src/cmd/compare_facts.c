@@ -7,10 +7,10 @@
 #include "base/bug.h"
 #include "base/strbuf.h"
 
-/* These facts name a run; they do not describe the host's set-up. */
+/* Prefix of facts about the run itself, such as its time and pid, which are not set-up. */
 #define OF_THE_RUN "run."
 
-/* Counters since boot are no set-up. */
+/* Counters since boot, which are not set-up. */
 static const char *const counters[] = { "cpu.steal_percent", "net.softnet.dropped",
 					"net.softnet.squeezed" };
 
@@ -68,7 +68,7 @@ static void compare_facts_sort(struct compare_facts *facts)
 		qsort(facts->items, facts->len, sizeof(*facts->items), compare_facts_order);
 }
 
-/* Returns all values of `key` from *at on, which moves behind them; NULL if there is none. */
+/* Returns all values of `key` from index *at on, as one text; *at moves past them. NULL: none. */
 static const char *compare_facts_values(const struct compare_facts *facts, size_t *at,
 					const char *key, struct report *r)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The set-up facts of two recordings, and those in which they differ. */
+/* The set-up facts of two recordings, and the facts in which the recordings differ. */
 #ifndef HOSTLAT_CMD_COMPARE_FACTS_H
 #define HOSTLAT_CMD_COMPARE_FACTS_H
 
 #include "base/vec.h"
 #include "report/report.h"
 
-/* More than any recording of ours has: further ones are left out. */
+/* Largest number of facts of a recording, above that of real ones; more are dropped. */
 #define COMPARE_FACTS_MAX 16384u
 
 struct compare_fact {
@@ -19,14 +19,14 @@ void compare_facts_init(struct compare_facts *facts);
 void compare_facts_release(struct compare_facts *facts);
 
 /*
- * Adds a fact, unless it is of the run itself (its time, its pid), which always differs. 0 or
- * -ENOMEM.
+ * Adds a set-up fact. Ignores facts about the run itself (its time, its pid), which always differ.
+ * Returns 0 or -ENOMEM.
  */
 int compare_facts_add(struct compare_facts *facts, const char *key, const char *value);
 
 /*
- * Adds "facts": {name, a, b}, null where one has none. Sorts both. A fact that was put several
- * times has all of its values.
+ * Adds "facts": rows of {name, a, b}, null where a recording lacks the fact. Sorts both lists. A
+ * fact that a recording has several times shows all its values.
  */
 void compare_facts_report(struct compare_facts *a, struct compare_facts *b, struct report *r);
 

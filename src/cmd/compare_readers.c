@@ -12,7 +12,10 @@
 #include "cmd/recorded_file.h"
 #include "conns/conns.h"
 
-/* Returns a reader, or NULL if the file is missing or, with a message and *err, unreadable. */
+/*
+ * Returns a reader of the file. Returns NULL if the file is missing but not `needed`, or if reading
+ * fails: *err is set, after a message.
+ */
 static struct event_reader *compare_readers_open_in(const char *folder, const char *name,
 						    bool needed, int *err)
 {
@@ -46,7 +49,7 @@ static int compare_readers_open_folder(struct compare_readers *r, const char *pa
 	return err;
 }
 
-/* The facts in a recording show which command made it. */
+/* Finds out from the recorded facts which command made the recording. */
 static int compare_readers_feed(void *ctx, const struct event *event)
 {
 	struct compare_readers *r = ctx;

@@ -8,16 +8,16 @@
 #include "cmd/conns_scope.h"
 #include "event/reader.h"
 
-/* With one recording, all three are the same reader, or NULL for data that it lacks. */
+/* For a single recording, all three are the same reader, or NULL where it lacks the data. */
 struct compare_readers {
-	struct event_reader *host;  /* messages, stages, set-up */
-	struct event_reader *load;  /* a load generator's requests */
+	struct event_reader *host;  /* messages, stages and set-up facts */
+	struct event_reader *load;  /* requests of the load generator */
 	struct event_reader *conns; /* connections */
 	bool folder;
-	struct conns_scope scope;   /* folder: the run's own connections */
+	struct conns_scope scope;   /* for a folder: selects the connections of the run */
 };
 
-/* 0 or -errno, with a message. To be released in either case. */
+/* Returns 0, or -errno after a message. compare_readers_release() follows in either case. */
 int compare_readers_open(struct compare_readers *readers, const char *path);
 void compare_readers_release(struct compare_readers *readers);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `hostlat completion bash`: a script that completes commands, options, choices and file names,
- * all from the option rows. The script is static: completing runs no hostlat.
+ * `hostlat completion bash`: prints a script that completes commands, options, choices and file
+ * names, generated from the option rows. The script is static: completion does not run hostlat.
  */
 #include <string.h>
 
@@ -27,7 +27,7 @@ static const struct opt completion_options[] = {
 	OPT_END,
 };
 
-/* bash splits "--color=always" into three words; the part behind the comma of a list is a word. */
+/* bash splits "--color=always" into three words. In a list, the part after a comma is completed. */
 static const char script_head[] =
 	"# hostlat completion for bash, made by: hostlat completion bash\n"
 	"_hostlat_words() {\n"
@@ -65,7 +65,7 @@ static void completion_put_choices(const struct opt *row, struct strbuf *out)
 		strbuf_printf(out, "%s%s", choice == row->choices ? "" : " ", choice->name);
 }
 
-/* Completes the value of an option. */
+/* Writes the script's lines that complete the value of an option. */
 static void completion_put_value(const struct opt *row, struct strbuf *out)
 {
 	if (row->choices) {
@@ -137,7 +137,7 @@ static int completion_describe(const struct command *const *table, const void *c
 {
 	struct strbuf text = STRBUF_INIT(TEXT_MAX);
 
-	(void)config; /* there is one shell */
+	(void)config; /* no options: bash is the only shell */
 	strbuf_puts(&text, script_head);
 	strbuf_puts(&text, "\t\t_hostlat_words '");
 	completion_put_commands(table, &text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostlat conns: what limits each TCP connection. */
+/* hostlat conns: reports what limits each TCP connection. */
 #include <errno.h>
 #include <string.h>
 
@@ -132,7 +132,7 @@ static int conns_show_recording(const struct conns_config *c, struct conns_view 
 	return code ? code : conns_view_close(view, &damage, 0);
 }
 
-/* "1%..3%", or one number: it is the upper one. */
+/* Parses "1%..3%", or one percentage, which is `high`, into shares of one core, 0..1. */
 static bool conns_parse_budget(const char *text, double *low, double *high)
 {
 	const char *dots = strstr(text, "..");
@@ -149,7 +149,7 @@ static bool conns_parse_budget(const char *text, double *low, double *high)
 	return !parse_percent(text, high) && *low >= 0 && *high > *low && *high <= 1;
 }
 
-/* All of them, or those that are chosen: one that is followed is known from the beginning on. */
+/* Logs calls of all connections or of chosen ones. --follow names its connection at the start. */
 static struct conns_log conns_log_config(const struct conns_config *c,
 					 const struct conns_options *shown)
 {
@@ -182,7 +182,7 @@ static int conns_measure(const struct conns_config *c, const struct conns_option
 	return code ? code : conns_view_close(view, NULL, record_error);
 }
 
-/* Returns whether the options can be combined, after a message if they cannot. */
+/* Checks that the options can be combined. Logs an error and returns false if they cannot. */
 static bool conns_check_options(const struct conns_config *c)
 {
 	if (c->record_all && !c->record)

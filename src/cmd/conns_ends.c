@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/conns_ends.h"
 
-/* Upper limit of the cost of one begin or end: anything above it was for other work. */
+/* Upper limit, in ns, of the cost of one begin or end. Cost beyond it is other work. */
 #define END_MOST_NS 20000
 
 void conns_ends_account(struct conns_ends *last, const struct conns_ends *now, uint64_t push_ns,
@@ -11,7 +11,8 @@ void conns_ends_account(struct conns_ends *last, const struct conns_ends *now, u
 
 	begun = now->begun - last->begun;
 	left_out = now->left_out - last->left_out;
-	spent->begun = begun > left_out ? begun - left_out : 0; /* not read at the same time */
+	/* The two counters are read at different times, so `left_out` may be larger. */
+	spent->begun = begun > left_out ? begun - left_out : 0;
 	spent->ended = now->closed - last->closed;
 	*last = *now;
 	if (begun) /* the cost of unfollowed connections cannot be avoided */

@@ -30,7 +30,7 @@
 #include "probe/connection/conns_source.h"
 
 #define QUEUE_LIMIT (64UL << 20)
-#define TICK_NS (500 * NS_PER_MS) /* the most between two readings, and decisions about rates */
+#define TICK_NS (500 * NS_PER_MS) /* longest time between reads of records and budget decisions */
 
 static const enum conn_level levels[BUDGET_LEVELS] = {
 	[BUDGET_HOT] = LEVEL_HOT, [BUDGET_WARM] = LEVEL_WARM, [BUDGET_REST] = LEVEL_REST,
@@ -39,36 +39,36 @@ static const enum conn_level levels[BUDGET_LEVELS] = {
 struct live {
 	const struct conns_live_config *config;
 	struct conns_source *source;
-	struct event_memsource *queue; /* names and records of the interval */
+	struct event_memsource *queue; /* names and records of the current interval */
 	struct event_dict *dict;
 	struct clock_follow *follow;
 	struct recording recording;
-	struct downsample downsample;      /* what goes into it */
+	struct downsample downsample;      /* reduces the records written to `recording` */
 	struct stop stop;
 	struct rng rng;
 	struct budget budget;
-	struct budget_spent spent;     /* of the interval so far */
+	struct budget_spent spent;     /* cost since the start of the tick */
 	uint64_t started;
-	uint64_t began, tick;          /* the interval, and the part of it that is under way */
-	uint64_t cpu_before;           /* own CPU time when that began */
-	uint64_t user_ns, bpf_ns;      /* what the interval has cost before */
-	struct call_budget call_budget; /* of the log of calls, if there is one */
-	uint64_t calls_ns;             /* own CPU time that it took in the tick */
+	uint64_t began, tick;          /* starts of the current interval and tick */
+	uint64_t cpu_before;           /* own CPU time at the start of the tick */
+	uint64_t user_ns, bpf_ns;      /* cost of the interval's earlier ticks */
+	struct call_budget call_budget; /* CPU budget of the log of calls (--calls) */
+	uint64_t calls_ns;             /* own CPU time that the log of calls took in this tick */
 	uint32_t cost_flags;
 	uint64_t seq;
 	struct conns_lost_reported lost;
-	struct conns_ends ends;        /* as of the last tick */
+	struct conns_ends ends;        /* counts at the end of the previous tick */
 	bool first, full, enough;
 };
 
-/* ---- handing on ---- */
+/* ---- passing events to recording and view ---- */
 
 static bool conns_live_downsamples(const struct live *l)
 {
 	return l->recording.writer && !l->config->record_all;
 }
 
-/* Also for what is held back. */
+/* Returns whether the block fits, together with the records that the downsampling still holds. */
 static bool conns_live_fits(struct live *l, const struct event_block *block)
 {
 	struct event_block all = { .kind = EV_CONN, .record_size = sizeof(struct event_conn) };
@@ -77,7 +77,7 @@ static bool conns_live_fits(struct live *l, const struct event_block *block)
 		return recording_fits(&l->recording, block);
 	all.size = downsample_most(&l->downsample, 0) * sizeof(struct event_conn);
 	all.size += block->kind == EV_CONN ? block->count * sizeof(struct event_conn) :
-					     2 * block->size; /* names may be written twice */
+					     2 * block->size; /* a name may be written twice */
 	return recording_fits(&l->recording, &all);
 }
 
@@ -123,7 +123,7 @@ static int conns_live_pass_on(struct live *l, const struct event_block *block)
 	if (l->enough)
 		return 0;
 	if (!conns_live_fits(l, block)) {
-		l->full = true; /* the result covers what the recording covers */
+		l->full = true; /* the result covers exactly the recorded events */
 		return 0;
 	}
 	err = conns_live_record(l, block);
@@ -145,7 +145,7 @@ static int conns_live_drain(struct live *l)
 	return err;
 }
 
-/* Names first, then what they are used in. */
+/* Passes on the queued names first, then the records that refer to them. */
 static int conns_live_drain_all(struct live *l)
 {
 	struct event_block block;
@@ -177,7 +177,10 @@ static int conns_live_sample(struct live *l, unsigned int n)
 	return err;
 }
 
-/* One more is always expected to begin: it is to be sampled from its begin on. */
+/*
+ * Counts the connections of each level. The warm level gets one more, for the next connection that
+ * begins, so that the budget allows sampling it from its begin.
+ */
 static void conns_live_count_members(struct live *l)
 {
 	uint64_t members[LEVELS];
@@ -185,19 +188,19 @@ static void conns_live_count_members(struct live *l)
 	conns_source_members(l->source, members);
 	for (unsigned int i = 0; i < BUDGET_LEVELS; i++)
 		l->spent.members[i] = members[levels[i]];
-	/* A reading of the rest walks over all. */
+	/* A read of the rest level walks over all connections. */
 	l->spent.members[BUDGET_REST] += members[LEVEL_HOT] + members[LEVEL_WARM];
 	l->spent.members[BUDGET_WARM]++;
 }
 
-/* Those with problems first; the last time, all. */
+/* Reads records, problems' connections first; in the first and last tick of a run, all records. */
 static int conns_live_read_records(struct live *l, bool last)
 {
 	struct conns_pass pass;
 	int err = 0;
 
 	for (unsigned int i = 0; i < BUDGET_LEVELS && !err; i++) {
-		bool all = last || l->first; /* at first the budget knows of none */
+		bool all = last || l->first; /* the budget does not know the levels yet */
 
 		err = conns_source_read(l->source, levels[i],
 				       all ? UINT64_MAX : l->budget.rates.reads[i], &pass);
@@ -214,7 +217,7 @@ static int conns_live_put_clock(struct live *l)
 	struct event_clock e;
 
 	if (clock_follow_update(l->follow, &p))
-		return 0; /* it is set faster than it can be read */
+		return 0; /* the clock is being set faster than it can be read */
 	e = (struct event_clock){
 		.mono_ns = (uint64_t)p.mono_ns, .realtime_minus_mono_ns = p.offset_ns,
 		.error_ns = p.error_ns, .tai_offset_s = p.tai_offset_s,
@@ -223,7 +226,7 @@ static int conns_live_put_clock(struct live *l)
 	return event_put(event_memsource_sink(l->queue), EV_CLOCK, e.mono_ns, &e, sizeof(e));
 }
 
-/* Passes of the tick that ends that were given up, as all had become dearer. */
+/* Reports passes that the budget skipped in this tick, because passes cost more than planned. */
 static void conns_live_report_skipped(struct live *l)
 {
 	const struct budget *b = &l->budget;
@@ -246,7 +249,8 @@ static void conns_live_account(struct live *l, uint64_t now)
 		l->cost_flags |= INTERVAL_NO_BPF_COST;
 	else if (!push.exact)
 		l->cost_flags |= INTERVAL_BPF_ESTIMATE;
-	l->spent.cpu_ns = cpu - l->cpu_before - l->calls_ns; /* which has a budget of its own */
+	/* Excludes the log of calls, which has its own budget. */
+	l->spent.cpu_ns = cpu - l->cpu_before - l->calls_ns;
 	l->spent.push_ns = push.ns;
 	l->spent.length_ns = now - l->tick;
 	l->user_ns += cpu - l->cpu_before;
@@ -268,7 +272,7 @@ static void conns_live_account(struct live *l, uint64_t now)
 	l->spent = (struct budget_spent){ 0 };
 }
 
-/* The calls that were logged, and how many more may be. */
+/* Reads the logged calls, and sets how many more calls the budget allows. */
 static int conns_live_read_calls(struct live *l)
 {
 	const uint64_t before = clock_cpu();
@@ -291,7 +295,7 @@ static int conns_live_read_calls(struct live *l)
 	return err;
 }
 
-/* Reads the records of connections that have closed in the meantime. */
+/* Reads the records of connections that have closed since the last read. */
 static int conns_live_read_ends(struct live *l)
 {
 	struct conns_pass pass;
@@ -301,7 +305,7 @@ static int conns_live_read_ends(struct live *l)
 	return err;
 }
 
-/* The record of a closed connection costs as much as that of an open one. */
+/* Passes on all records. Charges closed connections' share of the cost to spent.ends_ns. */
 static int conns_live_drain_records(struct live *l)
 {
 	const uint64_t before = clock_cpu();
@@ -342,7 +346,7 @@ static int conns_live_choose_logged(struct live *l)
 	if (!c->log.on || c->log.all || c->log.cookie || l->enough)
 		return 0;
 	err = c->choose(c->ctx, conns_live_choose, l->source);
-	/* Too many at once, or too fast for the kernel's memory: the rest is chosen next time. */
+	/* Too many connections at once for a kernel map: the others are chosen next time. */
 	return err == -E2BIG || err == -ENOMEM || err == -EBUSY || err == -EAGAIN ? 0 : err;
 }
 
@@ -351,7 +355,7 @@ static int conns_live_close_interval(struct live *l, bool last)
 	const struct event_interval it = {
 		.seq = l->seq++, .from_ns = l->began, .to_ns = l->tick,
 		.own_user_ns = l->user_ns, .own_bpf_ns = l->bpf_ns,
-		.ncpus = 1, /* its cost is a share of one core */
+		.ncpus = 1, /* the cost is reported as a share of one core */
 		.flags = l->cost_flags | (last ? INTERVAL_LAST : 0) |
 			 (conns_source_looked(l->source) ? 0 : INTERVAL_UNSEEN),
 	};
@@ -376,7 +380,7 @@ static int conns_live_close_interval(struct live *l, bool last)
 	return err;
 }
 
-/* Reads closed connections when their ring fills. Returns 1 if the run was stopped. */
+/* Waits, and reads closed connections when their ring fills. Returns 1 if the run was stopped. */
 static int conns_live_wait_until(struct live *l, uint64_t until)
 {
 	struct pollfd fds[] = { { .fd = l->stop.fd, .events = POLLIN },
@@ -396,7 +400,7 @@ static int conns_live_wait_until(struct live *l, uint64_t until)
 	return err ? err : 1;
 }
 
-/* Passes at their times, until the tick ends. 1: stopped. */
+/* Makes the tick's sampling passes at their times. Returns 1 if the run was stopped. */
 static int conns_live_run_tick(struct live *l, uint64_t end)
 {
 	unsigned int n;
@@ -417,12 +421,15 @@ static int conns_live_run_tick(struct live *l, uint64_t end)
 	}
 	if (!err)
 		err = conns_live_wait_until(l, end);
-	if (!err && given_up) /* if it is stopped, the samples stand for the time so far */
+	if (!err && given_up) /* if the run was stopped, the samples cover the time so far */
 		conns_live_report_skipped(l);
 	return err;
 }
 
-/* *last: the run ends with it, in the end or because it is stopped. */
+/*
+ * Runs the ticks of an interval up to `until`. *last: on entry, the interval is the last planned
+ * one; set if the run is stopped.
+ */
 static int conns_live_run_interval(struct live *l, uint64_t until, bool *last)
 {
 	const bool at_end = *last;
@@ -504,7 +511,7 @@ static int conns_live_begin(struct live *l)
 		budget.high -= l->call_budget.share;
 	}
 	budget.interval_ns = l->config->interval_ns /
-			     ((l->config->interval_ns - 1) / TICK_NS + 1); /* equal parts */
+			     ((l->config->interval_ns - 1) / TICK_NS + 1); /* all ticks are equal */
 	l->started = l->began = l->tick = clock_now();
 	l->cpu_before = clock_cpu();
 	budget_init(&l->budget, &budget, &l->rng, l->began);
@@ -519,7 +526,7 @@ static int conns_live_begin(struct live *l)
 	return err ? err : conns_live_run_intervals(l);
 }
 
-/* How much it is, and would be of a day. */
+/* Logs the size of the recording, and its growth per day. */
 static void conns_live_log_volume(const struct live *l)
 {
 	const double mb = (double)l->recording.bytes / 1e6;
@@ -559,7 +566,7 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 		if (err && err != -ECANCELED)
 			log_error("the measurement failed: %s", strerror(-err));
 		conns_live_record_interval(&l, clock_now(),
-					   true); /* what an end before its time has left */
+					   true); /* records not yet written, after an early end */
 	}
 	recording_close(&l.recording);
 	if (!err && l.recording.bytes && l.began > l.started)

@@ -4,13 +4,13 @@
 #include "base/bug.h"
 #include "conns/conns.h"
 
-/* Puts the growth of a loss: `n` in all, of which `*reported` were put before. */
+/* Puts the growth of a loss: `n` is the total, `*reported` the part reported before. */
 static int conns_lost_put_one(struct event_sink *sink, struct event_dict *dict, const char *reason,
 			      uint64_t n, uint64_t *reported, uint64_t now)
 {
 	struct event_count count = { .what = COUNT_LOSS, .count = n - *reported };
 
-	if (n <= *reported) /* less: it could not be read */
+	if (n <= *reported) /* a smaller total means that the counter could not be read */
 		return 0;
 	*reported = n;
 	count.reason = event_dict_intern(dict, DICT_STRING, reason, sink, now);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports as events, once each, the connections, calls and counters that a live run lost. */
+/* Reports the connections, calls and counters that a live run lost, each loss once, as events. */
 #ifndef HOSTLAT_CMD_CONNS_LOST_H
 #define HOSTLAT_CMD_CONNS_LOST_H
 
@@ -8,10 +8,10 @@
 #include "event/dict.h"
 #include "probe/connection/conns_source.h"
 
-/* The losses reported so far. Begins zeroed. */
+/* The losses reported so far. Zero at first. */
 struct conns_lost_reported {
 	struct conns_lost lost;
-	uint64_t calls, connections; /* that were left out */
+	uint64_t calls, connections; /* calls not logged; connections not followed */
 };
 
 /* Puts the losses since the last call into `sink`. Returns 0 or -errno. */

@@ -11,24 +11,24 @@
 #include "cmd/run_facts.h"
 #include "conns/peer_match.h"
 
-/* Largest plausible times of either clock; the sum of both fits into an int64_t. */
+/* Largest plausible times of the two clocks, in ns. The sum of both fits into an int64_t. */
 #define MONOTONIC_MOST (INT64_MAX / 4)
 #define REALTIME_MOST (INT64_MAX / 2) /* the year 2116 */
 
-/* One recording, as far as it has to be known before its connections are looked at. */
+/* Facts of one recording that must be known before its connections are read. */
 struct host_run {
 	const char *path;
 	struct event_reader *reader;
 	struct run_facts run;
 	uint64_t pid;
-	uint64_t from, to;       /* of its intervals; its own clock */
-	int64_t lo_ns, hi_ns;    /* least and greatest realtime - monotonic in the recording */
+	uint64_t from, to;       /* start and end of its intervals, by its own monotonic clock */
+	int64_t lo_ns, hi_ns;    /* smallest and largest realtime - monotonic */
 	uint64_t error_ns;
 	bool any, clock;
 	struct event_damage damage;
 };
 
-/* ---- what it is of ---- */
+/* ---- facts of a recording ---- */
 
 static void conns_peer_add_interval(struct host_run *s, const struct event *event)
 {
@@ -42,7 +42,7 @@ static void conns_peer_add_interval(struct host_run *s, const struct event *even
 	s->any = true;
 }
 
-/* If the clock was set, the range covers the offsets before and after. */
+/* Widens the range of realtime - monotonic: setting the clock changes the offset. */
 static void conns_peer_add_clock(struct host_run *s, const struct event *event)
 {
 	struct event_clock e;
@@ -98,7 +98,7 @@ static int conns_peer_scan(struct host_run *s)
 	return !err && s->any && s->clock ? 0 : -ECANCELED;
 }
 
-/* ---- the time of both ---- */
+/* ---- the common time of two recordings ---- */
 
 static int64_t conns_peer_offset_ns(const struct host_run *s)
 {
@@ -110,7 +110,7 @@ static uint64_t conns_peer_clock_error_ns(const struct host_run *s)
 	return (uint64_t)(s->hi_ns - s->lo_ns + 1) / 2 + s->error_ns;
 }
 
-/* `there` in the clock of `here`; false: they have no time in common. */
+/* Sets `window` to the common time, by the clock of `here`. Returns false if there is none. */
 static bool conns_peer_common_time(const struct host_run *here, const struct host_run *there,
 				   struct conns_window *window)
 {

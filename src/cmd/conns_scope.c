@@ -39,7 +39,7 @@ int conns_scope_read(struct conns_scope *scope, struct event_reader *server,
 	return err < 0 ? err : recorded_file_events(load, conns_scope_read_fact, &pid);
 }
 
-/* The client is unknown if it made no call, or none that was followed; its server is known. */
+/* Returns whether no call of the client was followed, but its server end has the run's port. */
 static bool conns_scope_lacks_owner(const struct conn_view *view, const struct conns_scope *scope)
 {
 	return !view->c->pid && view->joined && view->flow->remote_port == scope->port;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Selects the connections of a run of `explain` from a recording of all of the host. The server's
- * end is known by its local port, the load generator's by its process: other clients may use the
- * same port, and address translation may change it.
+ * Selects a run's connections from a recording of the whole host (`explain`). The server's end is
+ * identified by its local port, the client's end by the load generator's process: other clients may
+ * use the same port, and address translation may change it.
  */
 #ifndef HOSTLAT_CMD_CONNS_SCOPE_H
 #define HOSTLAT_CMD_CONNS_SCOPE_H
@@ -15,15 +15,15 @@
 struct conn_view;
 
 struct conns_scope {
-	uint64_t port; /* of the server; 0: not known */
-	uint64_t pid;  /* of the load; 0: not known */
+	uint64_t port; /* port of the server; 0: unknown */
+	uint64_t pid;  /* pid of the load generator; 0: unknown */
 };
 
-/* By the facts of both recordings. 0 or -errno. */
+/* Reads port and pid from the facts of both recordings. Returns 0 or -errno. */
 int conns_scope_read(struct conns_scope *scope, struct event_reader *server,
 		     struct event_reader *load);
 
-/* `select` of struct conns_options. */
+/* Returns whether the run owns the connection: the `select` callback of struct conns_options. */
 bool conns_scope_selects(const struct conn_view *view, void *scope);
 
 #endif

@@ -43,7 +43,7 @@ static void conns_view_add_facts(struct conns_view *view, const struct event_blo
 		interval_view_fact(&view->shown, &event);
 }
 
-/* -- the log of calls: one line of JSON each ------------------------------------------------ */
+/* -- log of calls: one line of JSON per call ------------------------------------------------- */
 
 static int conns_view_add_call(struct conns_view *view, const struct event_call *call)
 {
@@ -71,7 +71,7 @@ static int conns_view_show_calls(struct conns_view *view, const struct event_blo
 	if (!err)
 		return interval_view_write(&view->shown, &view->lines);
 	log_error("cannot write the result: %s", strerror(-err));
-	return -ECANCELED; /* the message has been printed */
+	return -ECANCELED; /* already logged */
 }
 
 int conns_view_choose(void *ctx, int (*chosen)(void *to, uint64_t cookie), void *to)

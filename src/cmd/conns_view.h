@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The intervals of `conns`. */
+/* Analyzes the events of `conns` and shows each interval. */
 #ifndef HOSTLAT_CMD_CONNS_VIEW_H
 #define HOSTLAT_CMD_CONNS_VIEW_H
 
@@ -10,30 +10,31 @@ struct conns_view {
 	struct interval_view shown;
 	struct interval_view_config config;
 	struct conns *conns;
-	bool recorded;            /* from a file: it may have logged calls of all connections */
-	struct strbuf lines;      /* of the log of calls */
+	bool recorded;            /* input is a file; it may have logged calls of all connections */
+	struct strbuf lines;      /* lines of JSON of the log of calls */
 };
 
 /*
- * Opens the output; `options` must live as long. `count`: how many intervals to show; 0 = all.
- * Whoever follows one connection gets all its intervals at the end. Returns 0 or -errno, with a
- * message. To be released in either case.
+ * Opens the output; `options` must outlive `view`. `count`: number of intervals to show; 0: all.
+ * With --follow, all intervals of the connection are shown at the end. Returns 0, or -errno after a
+ * message. The caller calls conns_view_release() in either case.
  */
 int conns_view_open(struct conns_view *view, const struct common_options *common,
 		    const struct conns_options *options, uint64_t count);
 
 /*
- * Takes all of a block; shows each interval that closes. 1 once `count` has been shown, or -errno,
- * of which -ECANCELED has been said. `view` is a struct conns_view: see struct live_watch_config.
+ * Analyzes a block and shows each interval that it completes: feed() of struct live_watch_config.
+ * `view` is a struct conns_view. Returns 0, 1 after `count` intervals, or -errno (-ECANCELED:
+ * logged).
  */
 int conns_view_feed(void *view, const struct event_block *block);
 
-/* `choose` of struct conns_live_config; `view` as above. */
+/* Chooses connections for the log of calls: `choose` of struct conns_live_config. */
 int conns_view_choose(void *view, int (*chosen)(void *to, uint64_t cookie), void *to);
 
 /*
- * The end: damage of the source (NULL = it has none), and why a recording is not whole (0 = it is).
- * Prints the totals where they are due. Returns an enum exit_code.
+ * Ends the output and prints the totals if due. `damage`: damage of the source, or NULL.
+ * `record_error`: -errno if the recording is incomplete, or 0. Returns an enum exit_code.
  */
 int conns_view_close(struct conns_view *view, const struct event_damage *damage, int record_error);
 void conns_view_release(struct conns_view *view);

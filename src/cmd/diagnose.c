@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostlat diagnose: why the slow messages of a recording were slow. */
+/* hostlat diagnose: explains why the slow messages of a recording were slow. */
 #include <string.h>
 
 #include "base/log.h"
@@ -53,7 +53,7 @@ static const struct opt diagnose_options[] = {
 	OPT_END,
 };
 
-/* Sets the selection from the options. *file: path of the other recording, or NULL. */
+/* Sets the selection. *file: path of the reference recording; NULL: the recording itself. */
 static bool diagnose_selection(const struct diagnose_config *c, struct message_selection *s,
 			       const char **file)
 {
@@ -74,7 +74,7 @@ static bool diagnose_selection(const struct diagnose_config *c, struct message_s
 	return true;
 }
 
-/* Reads the facts about the host and time of the recording. */
+/* Stores host, version or start time of the run from a fact event. */
 static int diagnose_feed_fact(void *facts, const struct event *event)
 {
 	const char *key, *value;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the command that the command line names. */
+/* Parses the command line and runs the command that it names. */
 #include <stdlib.h>
 #include <string.h>
 

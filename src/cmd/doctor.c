@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostlat doctor: what this machine can measure, and what in its set-up costs latency. */
+/* hostlat doctor: reports what this host can measure, and which of its settings cost latency. */
 #include <linux/capability.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@
 #include "report/report.h"
 
 #define DOCTOR_SCHEMA   1
-#define UNKNOWN_TEXT    512     /* how much of a list of unknown things is named */
+#define UNKNOWN_TEXT    512     /* bytes of a list of unknown capabilities or facts */
 
 struct doctor_config {
 	bool tuning;
@@ -37,16 +37,16 @@ static const struct opt doctor_options[] = {
 static const char *const state_names[] = {
 	[CAP_NO] = "no",
 	[CAP_YES] = "yes",
-	[CAP_UNKNOWN] = NULL,   /* n/a */
+	[CAP_UNKNOWN] = NULL,   /* shown as n/a */
 };
 
-/* Appends to a comma-separated list of names that goes into a sentence. */
+/* Appends `name` to a comma-separated list. */
 static void doctor_list_name(struct strbuf *names, const char *name)
 {
 	strbuf_printf(names, "%s%s", names->len ? ", " : "", name);
 }
 
-/* Unprivileged runs list unknown capabilities as n/a, which makes the result partial. */
+/* Adds a reason if `n` capabilities or facts are unknown, which makes the result partial. */
 static void doctor_unknown_reason(struct report *report, const char *what, size_t n,
 				  const struct strbuf *names)
 {
@@ -69,7 +69,7 @@ static void doctor_show_capabilities(struct report *report, const struct cap_vec
 		{ .head = "found, or what is needed" },
 	};
 	struct table *table = table_new(report, columns, ARRAY_LEN(columns));
-	struct strbuf unknown = STRBUF_INIT(UNKNOWN_TEXT); /* areas; each is a run of rows */
+	struct strbuf unknown = STRBUF_INIT(UNKNOWN_TEXT); /* areas with unknown capabilities */
 	const char *last = NULL;
 	size_t count[] = { [CAP_NO] = 0, [CAP_YES] = 0, [CAP_UNKNOWN] = 0 };
 
@@ -101,7 +101,7 @@ static void doctor_show_capabilities(struct report *report, const struct cap_vec
 	strbuf_release(&unknown);
 }
 
-/* JSON has a table; text has lines, as the sentences would not fit into columns. */
+/* Adds a table in JSON, and lines in text, as the sentences do not fit into columns. */
 static void doctor_show_tuning(struct report *report, const struct host_advice_vec *advice)
 {
 	static const struct column columns[] = {
@@ -124,7 +124,7 @@ static void doctor_show_tuning(struct report *report, const struct host_advice_v
 	object_add(&report->body, NULL, value_list(lines));
 }
 
-/* Programs get all facts as an object, unknown ones as null; people get them when they ask. */
+/* Adds all set-up facts to JSON (null: unknown), and to text if --facts asks for them. */
 static void doctor_show_facts(struct report *report, const struct host_facts *facts, bool text)
 {
 	static const struct column columns[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hostlat explain: load a server on this host, record what happens, and say why its slow requests
- * were slow. The commands that do it run as processes of their own, so that none disturbs another,
- * and their recordings are kept beside the result.
+ * hostlat explain: loads a server on this host, records the events meanwhile, and reports why its
+ * slow requests were slow. `hostlat load`, `record` and `conns` run as separate processes, so that
+ * none disturbs another. Their recordings stay in the folder of the result.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +22,9 @@
 #include "cmd/explain_result.h"
 #include "load/protocol.h"
 
-/* Programs are loaded and tested, connections made, files read: on a busy machine, too. */
+/* Time limit of a start: loading and testing BPF programs, connecting, on a busy machine. */
 #define START_PATIENCE_NS (120 * NS_PER_S)
-/* To start and to stop a load that runs as another user. */
+/* Privileges for starting and stopping a load that runs as another user. */
 #define EXPLAIN_PRIVILEGES \
 	(PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) | PRIVILEGE(CAP_KILL))
 #define END_PATIENCE_NS (120 * NS_PER_S)
@@ -84,7 +84,7 @@ static const struct opt explain_options[] = {
 	OPT_END,
 };
 
-/* ---- the words of the commands ---- */
+/* ---- arguments of the child processes ---- */
 
 struct child_arguments {
 	const char *words[CHILD_WORDS_MAX];
@@ -148,7 +148,7 @@ static void explain_put_record(struct child_arguments *w, const struct explain_c
 	arguments_add_option(w, "--output", arguments_format(w, "%s/" EXPLAIN_WATCH, c->folder));
 }
 
-/* Records all connections; those of the run are selected afterwards. */
+/* Records all connections of the host; explain selects the run's connections afterwards. */
 static void explain_put_conns(struct child_arguments *w, const struct explain_config *c)
 {
 	arguments_add(w, "hostlat");
@@ -199,7 +199,7 @@ static void explain_put_load(struct child_arguments *w, const struct explain_con
 
 /* ---- the run ---- */
 
-/* Logs why a command failed; its message also says what to do. */
+/* Logs why a command failed. The command's own error message includes what to do. */
 static void explain_report_failure(const char *command, struct child *child, int code)
 {
 	struct strbuf why = STRBUF_INIT(4096);
@@ -231,7 +231,7 @@ static int explain_run_load(const struct explain_config *c, struct stop *stop, u
 	code = child_start_plain(&load, words.words, c->folder);
 	if (!code)
 		code = child_wait(&load, duration_ns + START_PATIENCE_NS, stop);
-	if (code == -EINTR) { /* load writes the result of the time so far */
+	if (code == -EINTR) { /* load ends early and writes its result so far */
 		child_interrupt(&load);
 		code = child_wait(&load, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
 	}
@@ -242,15 +242,15 @@ static int explain_run_load(const struct explain_config *c, struct stop *stop, u
 	return explain_has_result(code) ? 0 : -EIO;
 }
 
-/* ---- the connections: without them there is a result, too ---- */
+/* ---- recording the connections: optional, the result is made without it, too ---- */
 
 struct conns_child {
 	struct child child;
 	bool runs;
-	struct strbuf why; /* the reason of a failure; empty: none */
+	struct strbuf why; /* reason why recording failed; empty: it has not failed */
 };
 
-/* A recording of an earlier run, or half a recording, must not be taken for this run's. */
+/* Deletes the recording of the connections, which belongs to an earlier run or is incomplete. */
 static void explain_conns_forget(const struct explain_config *c)
 {
 	struct child_arguments words = { 0 };
@@ -270,7 +270,7 @@ static void explain_conns_failed(struct conns_child *conns, const struct explain
 	conns->runs = false;
 }
 
-/* Returns 0, also if connections cannot be measured, or -EINTR. */
+/* Starts recording connections. Returns 0, even if this is impossible, or -EINTR. */
 static int explain_conns_start(struct conns_child *conns, const struct explain_config *c,
 			       struct stop *stop)
 {
@@ -311,7 +311,7 @@ static int explain_run_children(const struct explain_config *c, uint64_t port, s
 	struct child recorder;
 	int code;
 
-	/* before the recording: its messages would be taken for the load's */
+	/* Preload before the recording, which would take these messages for the load's. */
 	if (c->preload && explain_run_load(c, stop, 0, explain_put_preload))
 		return -EIO;
 	explain_conns_forget(c);
@@ -351,7 +351,7 @@ out:
 	return code;
 }
 
-/* Makes report.html from result.json. A failure is logged; result.json stays valid. */
+/* Makes report.html from result.json. Logs a failure; result.json remains valid. */
 static void explain_make_page(const struct explain_config *c, struct stop *stop)
 {
 	struct child_arguments words = { 0 };
@@ -373,7 +373,7 @@ static void explain_make_page(const struct explain_config *c, struct stop *stop)
 
 /* ---- the command ---- */
 
-/* The files are the run's own: a link in an older folder would lead out of it. */
+/* Refuses a folder in which a file of the run is a symbolic link, which writing would follow. */
 static int explain_check_links(const char *path)
 {
 	static const char *const names[] = {
@@ -428,7 +428,8 @@ static int explain_server(const struct explain_config *c, uint64_t port, struct 
 	int code = EXIT_CANNOT;
 
 	if (!explain_run_children(c, port, stop, &conns)) {
-		privilege_keep(0); /* only reading recordings and writing into the folder follows */
+		/* From here on, the process only reads recordings and writes into the folder. */
+		privilege_keep(0);
 		input.conns_failed = conns.why.len;
 		input.no_conns = c->no_conns ? "--no-conns" :
 				conns.why.len ? strbuf_str(&conns.why) : NULL;
@@ -441,7 +442,7 @@ static int explain_server(const struct explain_config *c, uint64_t port, struct 
 	return code;
 }
 
-/* The option rows cannot say that --from makes the other three optional. */
+/* Checks required options: the rows cannot express that --from makes three of them optional. */
 static bool explain_is_complete(const struct explain_config *c)
 {
 	const char *missing = !c->url ? "URL" : !(c->rate > 0) ? "--rate" :

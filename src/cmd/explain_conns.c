@@ -14,12 +14,11 @@
 #include "report/difference.h"
 #include "report/human.h"
 
-/* Sentences about problems in the verdict, at most. */
+/* Largest number of findings about connection problems in the verdict. */
 #define PROBLEMS_SAID 2u
 
 struct explain_conns {
-	const char *why;             /* why nothing is known: static or borrowed; NULL: it is
-				      * known */
+	const char *why;             /* why the connections are unknown, borrowed; NULL: known */
 	struct conns_scope scope;
 	struct conns_options options;
 	struct conns *conns;
@@ -27,11 +26,11 @@ struct explain_conns {
 	struct event_damage damage;
 };
 
-/* A thread, or a reason why none is known, and the connections that waited for it. */
+/* A thread for which connections waited, or the reason why that thread is unknown. */
 struct party {
 	enum limits_duty duty;
 	enum limits_end end;
-	const char *why;             /* static; NULL: the thread is known */
+	const char *why;             /* why the thread is unknown, static; NULL: it is known */
 	uint32_t pid;
 	uint64_t connections;
 	struct thread_profile profile;
@@ -124,7 +123,7 @@ bool explain_conns_known(const struct explain_conns *e)
 	return e->conns && !e->why;
 }
 
-/* ---- who was waited for ---- */
+/* ---- the threads for which connections waited ---- */
 
 static struct party *party_find(struct parties *parties, const struct limits_owed *o, uint32_t task,
 				const char *why)
@@ -161,7 +160,7 @@ static int party_add_owed(struct explain_conns *e, const struct diagnosis *d,
 	return err;
 }
 
-/* A thread whose time was not recorded at all is reported as unknown. */
+/* Marks a thread as unknown if the recording covers none of its time. */
 static void party_check_known(struct party *p)
 {
 	if (!p->why && p->profile.ns[THREAD_UNKNOWN] == p->profile.total_ns)
@@ -235,8 +234,8 @@ static void party_put_finding(const struct party *p, const struct diagnosis *d, 
 }
 
 /*
- * Reports the end that does not read; otherwise the server. A client that sends no more requests is
- * not at fault.
+ * Adds a finding about the first thread that did not read in time or belongs to the server. A
+ * client that sends no further requests is not at fault.
  */
 static void parties_put_finding(const struct parties *parties, const struct diagnosis *d,
 				struct report *r)

@@ -24,7 +24,7 @@
 #include "output/json.h"
 #include "report/human.h"
 
-/* The slowest hundredth. */
+/* The slow requests and messages are the slowest hundredth. */
 #define SLOW 0.01
 #define LINES_MAX 10
 
@@ -39,7 +39,7 @@ static const char *explain_path(struct explain_file_path *place, const char *fol
 	return place->path;
 }
 
-/* ---- the load ---- */
+/* ---- the load generator's recording ---- */
 
 static int explain_read_load(struct event_reader *reader, struct load_summary *out)
 {
@@ -79,7 +79,7 @@ static void explain_put_load_finding(struct report *r, const struct load_summary
 			       human_count(count, s->count), s->reasons);
 }
 
-/* ---- the server ---- */
+/* ---- the server's recording ---- */
 
 static const struct diagnose_options slowest_hundredth = {
 	.selection = { .from = 1 - SLOW, .to = 1, .against_from = 0.4, .against_to = 0.6 },
@@ -97,7 +97,7 @@ static int explain_diagnose(struct diagnosis **out, struct event_reader *server,
 	return err;
 }
 
-/* Copies the findings and reasons of another report: what is unsound there is unsound here. */
+/* Copies findings and reasons of another report, whose unsoundness makes `r` unsound. */
 static void explain_copy_findings(struct report *r, const struct report *from)
 {
 	for (const struct item *i = from->findings.first; i; i = i->next)
@@ -112,7 +112,7 @@ static void explain_copy_findings(struct report *r, const struct report *from)
 
 /* ---- result.json ---- */
 
-/* Results of the other commands; `conns` only if connections were measured. */
+/* Results of the other commands as JSON; `conns` is set only if connections were measured. */
 struct explain_documents {
 	struct report diagnosed, conns;
 	bool any_conns;
@@ -183,7 +183,7 @@ static int result_write(const char *folder, const struct strbuf *text)
 	return err;
 }
 
-/* ---- the whole ---- */
+/* ---- the result ---- */
 
 static int explain_print(const struct report *r, const struct strbuf *json,
 			 const struct common_options *common)
@@ -193,14 +193,14 @@ static int explain_print(const struct report *r, const struct strbuf *json,
 	if (!common->json && !common->json_lines)
 		return result_print(r, common);
 	err = outfile_put(common->output, json);
-	if (err == -EPIPE) /* the reader has seen enough */
+	if (err == -EPIPE) /* the reader of the pipe has exited */
 		err = 0;
 	if (err)
 		log_error("cannot write the result: %s", folder_strerror(err));
 	return err ? EXIT_CANNOT : r->partial ? EXIT_PARTIAL : EXIT_OK;
 }
 
-/* Everything read from a run's recordings. */
+/* Contents of a run's recordings. */
 struct explain_known {
 	struct run_facts run;
 	struct load_summary load;
@@ -243,7 +243,7 @@ static int explain_fill_report(const struct explain_input *input, const struct e
 	return err;
 }
 
-/* Begins a report with the host and time of the recording. */
+/* Begins a report of `command` with host and start time of the recording. */
 static void explain_begin_report(const struct explain_known *known, struct report *r,
 				 const char *command, unsigned int schema)
 {

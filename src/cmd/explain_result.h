@@ -5,21 +5,21 @@
 
 #include "cmd/cmd.h"
 
-/* Files in explain's folder. */
-#define EXPLAIN_SERVER "server.hlat"  /* by hostlat record */
-#define EXPLAIN_CLIENT "client.hlat"  /* by hostlat load */
+/* File names in explain's folder. */
+#define EXPLAIN_SERVER "server.hlat"  /* written by hostlat record */
+#define EXPLAIN_CLIENT "client.hlat"  /* written by hostlat load */
 #define EXPLAIN_WATCH "watch.json"
 #define EXPLAIN_LOAD "load.json"
 #define EXPLAIN_RESULT "result.json"
-#define EXPLAIN_PAGE "report.html"   /* by hostlat report, from result.json */
+#define EXPLAIN_PAGE "report.html"   /* written by hostlat report, from result.json */
 
 #define EXPLAIN_SCHEMA 1
 
 struct explain_input {
 	const char *folder;
-	bool anew;           /* result.json exists and is not written again */
-	const char *no_conns; /* why connections were not recorded; NULL: they were */
-	bool conns_failed;   /* recording them was tried and failed */
+	bool anew;           /* result.json exists already and is not written again */
+	const char *no_conns; /* why connections were not recorded; NULL: they were recorded */
+	bool conns_failed;   /* connections could not be recorded, although recording was tried */
 };
 
 /*

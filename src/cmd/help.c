@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `hostlat help` and what --help prints. */
+/* `hostlat help` and the output of --help. */
 #include <ctype.h>
 
 #include "base/opt_text.h"

@@ -14,7 +14,7 @@ static int interval_view_write_failed(const struct interval_view *view, int err)
 	log_error("cannot write the result to %s: %s",
 		  view->config->common->output ? view->config->common->output : "standard output",
 		  folder_strerror(err));
-	return -ECANCELED; /* said */
+	return -ECANCELED; /* already logged */
 }
 
 int interval_view_write(struct interval_view *view, const struct strbuf *text)
@@ -78,7 +78,7 @@ void interval_view_fact(struct interval_view *view, const struct event *event)
 	interval_view_feed_facts(view);
 }
 
-/* -- what is shown --------------------------------------------------------------------------- */
+/* -- output of intervals and totals ---------------------------------------------------------- */
 
 static void interval_view_render(struct interval_view *view, const struct report *report,
 				 struct strbuf *text)
@@ -89,7 +89,7 @@ static void interval_view_render(struct interval_view *view, const struct report
 		text_report(report, &view->style, text);
 }
 
-/* `last` keeps what is on the terminal and, for text, separates the totals from the intervals. */
+/* Shows an interval, redrawn in place on a terminal, or (`last`) the totals below the intervals. */
 static int interval_view_show(struct interval_view *view, struct report *report, bool last)
 {
 	struct strbuf page = STRBUF_INIT(REPORT_MEMORY_MAX);
@@ -108,7 +108,7 @@ static int interval_view_show(struct interval_view *view, struct report *report,
 	      page.error ? page.error : view->text.error;
 	if (!err)
 		err = strbuf_fetch_shortage();
-	/* Lines are read while they come, and stay if the run is killed. */
+	/* JSON lines can be read while they arrive, and survive a killed run. */
 	if (!err && view->config->common->json_lines)
 		err = outfile_publish(&view->out);
 	strbuf_release(&page);
@@ -142,7 +142,7 @@ int interval_view_closed(struct interval_view *view)
 
 /* -- the end --------------------------------------------------------------------------------- */
 
-/* One interval shown is its own total; JSON lines are intervals only. */
+/* JSON lines have no totals. A single interval equals the totals, so text omits them. */
 static bool interval_view_totals_due(const struct interval_view *view)
 {
 	const struct interval_view_config *c = view->config;
@@ -154,7 +154,7 @@ static bool interval_view_totals_due(const struct interval_view *view)
 	return !c->cumulative && view->intervals != 1;
 }
 
-/* Reasons known only at the end are logged: a JSON line describes one interval. */
+/* Logs reasons that are known only at the end, as no JSON line describes the whole run. */
 static void interval_view_warn(const struct report *report)
 {
 	for (const struct table_row *row = report->reasons->first; row; row = row->next)
@@ -163,7 +163,7 @@ static void interval_view_warn(const struct report *report)
 			    row->cells[2].type == VALUE_STRING ? row->cells[2].string : "");
 }
 
-/* Adds why the recording ended, and a finding if that was the size limit. */
+/* Adds why the recording ended, and a finding if it reached its size limit. */
 static void interval_view_end(const struct interval_view *view, struct report *report)
 {
 	object_add(&report->body, "ended", value_string(view->ended));

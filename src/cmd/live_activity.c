@@ -73,7 +73,7 @@ static void activity_put_call(void *ctx, uint32_t cpu, const struct trace_call *
 		p->err = activity_call(p->activity, cpu, &one);
 }
 
-/* Function calls are put first, so that the programs' events fit in between. */
+/* Writes function calls first, then the programs' events up to the time that the calls cover. */
 int live_activity_pull(struct live_activity *a, struct event_writer *writer)
 {
 	struct activity_calls putting = { .activity = a->activity };
@@ -91,7 +91,7 @@ int live_activity_pull(struct live_activity *a, struct event_writer *writer)
 	return putting.err ? putting.err : activity_pull(a->activity, writer, until);
 }
 
-/* Without this fact diagnose cannot tell whether a quota held threads back. */
+/* Puts the number of throttlings, which diagnose needs to tell whether a quota delayed threads. */
 static int activity_put_throttled(const struct live_activity *a, struct event_writer *writer)
 {
 	uint64_t times;
@@ -99,7 +99,7 @@ static int activity_put_throttled(const struct live_activity *a, struct event_wr
 
 	if (!a->throttled_known || event_writer_full(writer) || host_throttled(NULL, &times))
 		return 0;
-	/* A control group that was removed took its count with it. */
+	/* The count decreases when a control group is removed. */
 	snprintf(text, sizeof(text), "%" PRIu64, times > a->throttled ? times - a->throttled : 0);
 	return event_put_fact(event_writer_sink(writer), clock_mono_ns(clock_system()),
 			      DIAGNOSE_FACT_THROTTLED, text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU activity of a live run: events of BPF programs and, on request, the kernel's functions. */
+/* CPU activity of a live run: events of BPF programs and, on request, kernel function calls. */
 #ifndef HOSTLAT_CMD_LIVE_ACTIVITY_H
 #define HOSTLAT_CMD_LIVE_ACTIVITY_H
 
@@ -10,30 +10,30 @@
 #include "probe/cpu/activity.h"
 #include "trace/funcgraph.h"
 
-/* All NULL: nothing is recorded, and every function does nothing. */
+/* If all members are NULL, nothing is recorded and all functions do nothing. */
 struct live_activity {
 	struct activity *activity;
-	struct funcgraph *functions; /* NULL: not asked for */
-	uint64_t throttled;          /* times that control groups were throttled before the start */
+	struct funcgraph *functions; /* NULL: not requested */
+	uint64_t throttled;          /* throttlings of control groups before the run, a count */
 	bool throttled_known;        /* false: `throttled` could not be read */
 };
 
 /*
- * `functions` NULL: none. 0, or -errno after a message: `activity` is NULL then if this kernel
- * refuses what all of it needs, which the rest of a session can do without. To be released in
- * either case.
+ * `functions` NULL: no functions. Returns 0, or -errno after a message. `activity` is NULL then if
+ * the kernel lacks a feature that all CPU activity needs; the caller may go on without it.
+ * live_activity_release() follows in either case.
  */
 int live_activity_open(struct live_activity *a, uint32_t pid,
 		       const struct tracefs_config *functions);
 int live_activity_start(struct live_activity *a);
 
-/* Records all events that have come. Returns the writer's first error. */
+/* Writes all available events. Returns 0 or the writer's first error. */
 int live_activity_pull(struct live_activity *a, struct event_writer *writer);
 
-/* Records the last events and stops. */
+/* Writes the last events and stops recording. Returns 0 or the writer's first error. */
 int live_activity_end(struct live_activity *a, struct event_writer *writer);
 
-/* Returns how many events were lost so far. */
+/* Returns the number of events lost so far. */
 uint64_t live_activity_lost(const struct live_activity *a);
 
 void live_activity_release(struct live_activity *a);

@@ -35,8 +35,8 @@ static int live_check_netns(struct pkt_probe_config *o)
 }
 
 /*
- * Counts the namespaces in which packets arrive by interfaces below this one; `below` gets their
- * names.
+ * Returns the number of network namespaces in which packets of interface `name` arrive through a
+ * lower interface, and appends the lower interfaces' names to `below`.
  */
 static int live_check_count_uppers(const struct host_netns_vec *list, const char *name,
 				   struct strbuf *below)
@@ -54,7 +54,7 @@ static int live_check_count_uppers(const struct host_netns_vec *list, const char
 	return n;
 }
 
-/* Packets carry the interface that received them: a bond, for instance, receives none. */
+/* Packets carry the interface that received them; a bond, for instance, receives no packets. */
 static int live_check_lowest(const char *name, const struct host_netns_vec *list, int found)
 {
 	struct strbuf below = STRBUF_INIT(4096);
@@ -75,7 +75,7 @@ static int live_check_lowest(const char *name, const struct host_netns_vec *list
 	return err;
 }
 
-/* Programs see an interface's own name. */
+/* Refuses an alternative name: BPF programs compare the interface's primary name. */
 static int live_check_name(const char *name, const struct host_netns *ns)
 {
 	const int index = host_iface_index(ns, name);
@@ -111,7 +111,7 @@ static int live_check_iface(const struct pkt_probe_config *o)
 	return -ENODEV;
 }
 
-/* The kernel's programs see pids of the first pid namespace; include/linux/proc_ns.h. */
+/* Inode of the initial pid namespace, whose pids BPF programs see; include/linux/proc_ns.h. */
 #define PROC_PID_INIT_INO 0xeffffffcU
 
 static int live_check_pid(const struct pkt_probe_config *o)
@@ -146,10 +146,10 @@ static uint32_t iface_depth(const char *path)
 	return n;
 }
 
-/* The id of the root, where all of the hierarchy is seen; include/linux/kernfs.h. */
+/* Id of the root of cgroup2, from which the whole hierarchy is visible; include/linux/kernfs.h. */
 #define CGROUP_ROOT_ID 1
 
-/* The kernel compares groups by their depth below its own root; `path` is below the mount. */
+/* Finds id and depth of a group (`path` below `mount`); the kernel compares groups by depth. */
 static int live_check_find_cgroup(const char *mount, const char *path,
 				  struct pkt_probe_config *config)
 {
@@ -169,7 +169,7 @@ static int live_check_find_cgroup(const char *mount, const char *path,
 	return 0;
 }
 
-/* As /proc/PID/cgroup has it, or as a folder. */
+/* Resolves --cgroup, given as a path of /proc/PID/cgroup or as a folder of the mounted cgroup2. */
 static int live_check_cgroup(struct pkt_probe_config *o)
 {
 	char mount[HOST_PATH_MAX];
@@ -207,7 +207,7 @@ static int live_check_origin(const struct pkt_probe_config *o)
 	return -EINVAL;
 }
 
-/* A probed function sees packets and knows nothing of their sockets. */
+/* A probed function (--probe) sees packets, but not their sockets. */
 static int live_check_probe(const struct pkt_probe_config *o)
 {
 	const char *with = o->pid ? "--pid" : o->cgroup ? "--cgroup" : o->by ? "--by" :
@@ -234,7 +234,7 @@ static int live_check_probe(const struct pkt_probe_config *o)
 	return -EINVAL;
 }
 
-/* All rows show the same packets: those that found a long queue. */
+/* All rows must show the same packets: those that found a queue of --min-queue packets. */
 static int live_check_min_queue(const struct pkt_probe_config *o)
 {
 	if (!o->min_queue)
@@ -255,7 +255,7 @@ static int live_check_min_queue(const struct pkt_probe_config *o)
 	return -EINVAL;
 }
 
-/* Drops and acknowledgements are counted for all interfaces together. */
+/* Refuses --ifname with sampling: drops and acknowledgments are counted for all interfaces. */
 static int live_check_sample(const struct pkt_probe_config *o)
 {
 	if (!o->ifname || !(o->one_in > 1 || o->max_overhead > 0))
@@ -265,7 +265,7 @@ static int live_check_sample(const struct pkt_probe_config *o)
 	return -EINVAL;
 }
 
-/* A poll is of a device and a CPU, and of no socket. */
+/* An interrupt or poll belongs to a device and a CPU, not to a socket. */
 static int live_check_arrival(const struct pkt_probe_config *o)
 {
 	const uint64_t keys = 1U << GROUP_IFINDEX | 1U << GROUP_CPU | 1U << GROUP_RXQ;
@@ -295,7 +295,7 @@ static int live_check_slower_than(const struct pkt_probe_config *o)
 	return -EINVAL;
 }
 
-/* Each message is recorded, and CPU activity cannot be sampled. */
+/* Refuses sampling while messages or CPU activity are recorded, since both must be complete. */
 static int live_check_tracing(const struct pkt_probe_config *o, bool activity)
 {
 	const char *with = o->one_in > 1 ? "--sample" : o->max_overhead > 0 ? "--max-overhead" :

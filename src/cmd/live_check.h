@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks before anything is loaded: named objects exist, and the options can be combined. */
+/* Checks that named objects exist and options can be combined, before programs are loaded. */
 #ifndef HOSTLAT_CMD_LIVE_CHECK_H
 #define HOSTLAT_CMD_LIVE_CHECK_H
 
@@ -8,9 +8,9 @@
 #include "probe/packet/pkt_config.h"
 
 /*
- * Returns 0; after a message, -EINVAL if the command line is at fault, or another -errno. Fills in
- * what names stand for: the namespace's inode, the cgroup's number. `activity`: what the CPUs do is
- * to be recorded, too.
+ * Checks the options of a live run, and fills in the inode of the network namespace and the id of
+ * the control group. `activity`: CPU activity is recorded. Returns 0 or, after a message, -EINVAL
+ * (the command line is wrong) or another -errno.
  */
 int live_check(struct pkt_probe_config *config, bool activity);
 

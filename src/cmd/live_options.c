@@ -145,7 +145,7 @@ uint64_t live_options_stages(const struct pkt_probe_config *o)
 	return o->probe ? stages | BIT(STAGE_PROBE) : stages;
 }
 
-/* ---- the facts that open a stream ---- */
+/* ---- facts at the start of a stream ---- */
 
 static int live_options_put_target(struct event_sink *sink, uint64_t now,
 				   const struct pkt_probe_config *o)
@@ -179,7 +179,7 @@ static int live_options_put_target(struct event_sink *sink, uint64_t now,
 
 #define NUMBER_TEXT 24
 
-/* Returns the option's value as its fact has it, in `number` or static; NULL: none. */
+/* Returns the option's value as in its fact, static or in `number`; NULL: it has no value. */
 static const char *live_options_fact_value(const struct opt *row,
 					   const struct pkt_probe_config *c,
 					   char number[NUMBER_TEXT])
@@ -221,7 +221,7 @@ int live_options_put_facts(const struct pkt_probe_config *c, uint64_t interval_n
 
 _Static_assert(ARRAY_LEN(probe_option_rows) <= 32, "a bit for each option");
 
-/* The value that a recording must have. NULL: any, as for a choice's default, which is 0. */
+/* Returns the value that the recording must have; NULL: any, as for a choice's default (0). */
 static const char *live_options_required_value(const struct opt *row,
 					       const struct pkt_probe_config *c,
 					       char number[NUMBER_TEXT])
@@ -232,7 +232,7 @@ static const char *live_options_required_value(const struct opt *row,
 	return live_options_fact_value(row, c, number);
 }
 
-/* The view may show part of a recording's stages. */
+/* Returns whether a recording lacks all requested stages; a view may show some of its stages. */
 static bool live_options_has_no_stage(const struct pkt_probe_config *c, const char *value)
 {
 	uint64_t recorded = 0;

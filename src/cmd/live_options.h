@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of the packet probe, and the facts that a recording has about them. */
+/* Options of the packet probe, and their facts in a recording. */
 #ifndef HOSTLAT_CMD_LIVE_OPTIONS_H
 #define HOSTLAT_CMD_LIVE_OPTIONS_H
 
@@ -9,19 +9,19 @@
 
 #define LIVE_FACT_PORT "watch.port"
 
-/* Rows of struct pkt_probe_config, which commands share. */
+/* Option rows of struct pkt_probe_config, shared by watch and record. */
 extern const struct opt probe_option_rows[];
 
 /*
- * Returns the mask of stages to measure live; without --stages, the default. A recording is shown
- * with all its stages.
+ * Returns the mask of stages to measure in a live run: those of --stages, or the default. (A view
+ * of a recording shows all recorded stages by default.)
  */
 uint64_t live_options_stages(const struct pkt_probe_config *options);
 
 /*
- * Returns the limit in bytes of the queue for one snapshot, for maps of `memory` bytes. A counter
- * takes 8 bytes in a map and 16 as an event; the rest is for names, counts and facts. Memory is
- * allocated as needed.
+ * Returns the memory limit, in bytes, of the event queue for one snapshot of maps of `memory`
+ * bytes. A counter takes 8 bytes in a map and 16 as an event; the remainder is for names, counts
+ * and facts. The memory is allocated on demand.
  */
 uint64_t live_options_queue_bytes(uint64_t memory);
 
@@ -29,20 +29,20 @@ uint64_t live_options_queue_bytes(uint64_t memory);
 	OPT_ROWS(config, member, struct pkt_probe_config, probe_option_rows)
 
 /*
- * Puts what is measured and of whom as EV_FACTs: one for each option that has a value, under the
- * `.fact` of its row. Returns 0 or an error of the sink.
+ * Puts the measurement's options as EV_FACTs: one fact, under the `.fact` of its option row, for
+ * each option that has a value. Returns 0 or an error of the sink.
  */
 int live_options_put_facts(const struct pkt_probe_config *config, uint64_t interval_ns,
 			   struct event_sink *sink, uint64_t now);
 
 /*
- * Compares a fact of a recording with the options. Returns the name of the option that has another
- * value, or NULL. Adds the option's bit to `*recorded`.
+ * Compares a recorded fact with the options. Returns the name of the option with a different value,
+ * or NULL. Sets the option's bit in `*recorded`.
  */
 const char *live_options_fact_differs(const struct pkt_probe_config *config, const char *key,
 				      const char *value, uint32_t *recorded);
 
-/* Returns the name of an option that is given and that no fact named (`recorded`), or NULL. */
+/* Returns the name of a given option without a fact (no bit in `recorded`), or NULL. */
 const char *live_options_fact_missing(const struct pkt_probe_config *config, uint32_t recorded);
 
 #endif

@@ -28,16 +28,16 @@
 #include "probe/packet/pkt_probe.h"
 #include "watch/watch.h"
 
-/* The last packets of a process may leave and be acknowledged after it has ended. */
+/* After a process has ended, its last packets may still be sent and acknowledged. */
 #define LAST_PACKETS_NS (200 * NS_PER_MS)
 
 struct live_watch {
 	const struct live_watch_config *config;
-	struct pkt_probe_config probe_config; /* config->probe, filled in */
+	struct pkt_probe_config probe_config; /* copy of *config->probe, completed by the run */
 	struct live_watch_result *result;
 	struct pkt_probe *probe;
 	struct live_activity activity;
-	struct timekeeping *clocks; /* NULL: not recorded */
+	struct timekeeping *clocks; /* clocks during the run; NULL: not recorded */
 	uint64_t messages_lost, activity_lost; /* losses reported so far */
 	struct event_memsource *queue;
 	struct event_dict *dict;
@@ -45,12 +45,12 @@ struct live_watch {
 	struct stop stop;
 	int pid_fd;   /* pidfd of --pid, readable when the process has ended; -1: none */
 	bool done;
-	bool misused; /* the command line is wrong: EXIT_USAGE */
+	bool misused; /* the command line is wrong: the exit code is EXIT_USAGE */
 };
 
 /* ---- the loop ---- */
 
-/* Hands the queued events to the recording and the view. Returns 1 to end the run, or -errno. */
+/* Passes the queued events to the recording and the view. Returns 1 to end the run, 0 or -errno. */
 static int live_watch_drain(struct live_watch *s)
 {
 	struct event_source *source = event_memsource_source(s->queue);
@@ -58,8 +58,8 @@ static int live_watch_drain(struct live_watch *s)
 	int err;
 
 	while ((err = event_source_next(source, &block)) > 0) {
-		if (!recording_fits(&s->recording, &block)) { /* the view shows only recorded
-							       * intervals */
+		/* A full recording ends the view, too: it shows only recorded intervals. */
+		if (!recording_fits(&s->recording, &block)) {
 			s->result->end = LIVE_FULL;
 			s->done = true;
 			continue;
@@ -79,9 +79,7 @@ static int live_watch_drain(struct live_watch *s)
 	return err ? err : s->done;
 }
 
-/*
- * Moves messages and CPU activity into the recording. Returns 1 if it is full, which ends the run.
- */
+/* Writes messages and CPU activity to the recording. Returns 1 if it is full: the run ends. */
 static int live_watch_pull(struct live_watch *s)
 {
 	struct recording *r = &s->recording;
@@ -107,7 +105,7 @@ static bool live_watch_pulls(const struct live_watch *s)
 	return s->probe_config.messages || s->config->activity;
 }
 
-/* Returns the time at which the run ends. */
+/* Logs the end of the process of --pid. Returns the time, in ns, at which the run ends. */
 static uint64_t live_watch_pid_ended(struct live_watch *s)
 {
 	log_info("process %" PRIu64 " has ended", s->probe_config.pid);
@@ -116,8 +114,8 @@ static uint64_t live_watch_pid_ended(struct live_watch *s)
 }
 
 /*
- * Sleeps until `until`, following the clock's changes and pulling events for the recording. Returns
- * 1 if the run is to end.
+ * Waits until `until`; meanwhile follows changes of the clock and records events. Returns 1 to end
+ * the run, 0 or -errno.
  */
 static int live_watch_wait_until(struct live_watch *s, uint64_t until)
 {
@@ -130,12 +128,12 @@ static int live_watch_wait_until(struct live_watch *s, uint64_t until)
 	for (;;) {
 		uint64_t now = clock_now(), wait = now < until ? until - now : 0;
 		struct timespec rest;
-		/* A signal may have come while a write waited for the recording's reader. */
 		int n, err;
 
 		if (live_watch_pulls(s) && wait > ACTIVITY_PULL_NS)
 			wait = ACTIVITY_PULL_NS;
 		rest = (struct timespec){ .tv_sec = wait / NS_PER_S, .tv_nsec = wait % NS_PER_S };
+		/* A signal may have interrupted a blocking write to the recording. */
 		n = stop_requested(&s->stop) ? 0 : ppoll(fds, ARRAY_LEN(fds), &rest, NULL);
 		if (stop_requested(&s->stop) || live_watch_pull(s))
 			return 1;
@@ -153,7 +151,7 @@ static int live_watch_wait_until(struct live_watch *s, uint64_t until)
 	}
 }
 
-/* Reports new losses to the recording and the view. */
+/* Reports events lost since the last call to the recording and the view, as EV_LOSS. */
 static int live_watch_put_lost(struct live_watch *s, uint16_t kind, uint64_t lost,
 			       uint64_t *reported)
 {
@@ -201,12 +199,12 @@ static int live_watch_run_intervals(struct live_watch *s)
 			return err < 0 ? err : 0;
 		}
 		while (next + c->interval_ns < clock_now())
-			next += c->interval_ns; /* we were stopped: no rush of intervals */
+			next += c->interval_ns; /* after a stall, skip the missed intervals */
 	}
 	return err < 0 ? err : 0;
 }
 
-/* Messages can be recorded without CPU activity. */
+/* Opens CPU activity. Messages can be recorded without it, if the kernel refuses it. */
 static int live_watch_open_activity(struct live_watch *s)
 {
 	int err = live_activity_open(&s->activity, s->probe_config.pid, s->config->functions);
@@ -237,7 +235,7 @@ static int live_watch_open_probe(struct live_watch *s)
 	return err;
 }
 
-/* Without this fact a recording's messages are those of receive calls. */
+/* Puts how messages are delimited. Without this fact, a message is a receive call's data. */
 static int live_watch_put_boundary(struct live_watch *s)
 {
 	const uint32_t messages = s->probe_config.messages;
@@ -281,7 +279,7 @@ static int live_watch_measure(struct live_watch *s)
 	return live_watch_run_intervals(s);
 }
 
-/* Records events since the last live_watch_pull(), and ends open spans. */
+/* Writes the events since the last live_watch_pull() to the recording, and ends open spans. */
 static void live_watch_end_pulling(struct live_watch *s)
 {
 	if (s->recording.writer && s->probe_config.messages)
@@ -293,13 +291,13 @@ static void live_watch_end_pulling(struct live_watch *s)
 	recording_failed(&s->recording, timekeeping_stop(s->clocks));
 }
 
-/* Called before hooks are attached: a process that ends meanwhile ends the run, too. */
+/* Opens a pidfd before hooks are attached: the run ends even if the process ends meanwhile. */
 static void live_watch_follow_pid(struct live_watch *s)
 {
 	const uint64_t pid = s->probe_config.pid;
 
 	s->pid_fd = pid ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
-	if (pid && s->pid_fd < 0 && errno != ESRCH)	/* ESRCH is live_check()'s */
+	if (pid && s->pid_fd < 0 && errno != ESRCH)	/* live_check() reports ESRCH */
 		log_warning("--pid: the run will not end with the process: pidfd_open() failed "
 			    "(%s)",
 			    strerror(errno));

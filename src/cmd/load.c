@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostlat load: how long requests take at a given load, and how sure that is. */
+/* hostlat load: measures the latency of requests at a given load, with confidence intervals. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -71,7 +71,7 @@ static int load_cmd_refuse(int err, const struct strbuf *why)
 	return err == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
 }
 
-/* Whether all output files differ; the result goes to standard output unless --output is given. */
+/* Returns whether all output files differ. Without --output, the result goes to stdout. */
 static bool files_are_apart(const struct load_command *c)
 {
 	const char *const files[] = {
@@ -91,7 +91,7 @@ static bool files_are_apart(const struct load_command *c)
 	return true;
 }
 
-/* Whether the value is an existing file: names of arrivals and workloads are not. */
+/* Returns whether the value is an existing file, not the name of an arrival or workload. */
 static bool is_input(const char *path)
 {
 	return path && strpbrk(path, "./") && !access(path, F_OK);
@@ -120,8 +120,8 @@ static bool inputs_are_apart(const struct load_command *c)
 }
 
 /*
- * Checks before the measurement that the file can be written. A pipe is not opened, since its
- * reader would take the closing for the end.
+ * Checks before the measurement that the output file can be written. Skips pipes: opening and
+ * closing a pipe would signal end of file to its reader.
  */
 static int try_file(const char *what, const char *path)
 {
@@ -199,13 +199,13 @@ static int load_cmd_check(const struct load_command *c)
 /* ---- the result ---- */
 
 struct run_outputs {
-	const struct event_damage *damage; /* damage of the recording that was read, or NULL */
+	const struct event_damage *damage; /* damage of the recording of --from; NULL: none */
 	bool record_full;
 	int record_error, samples_error, hdr_error, ccdf_error;
 	uint64_t unaddressed;
 };
 
-/* Stores the errors of the closed files. */
+/* Stores the write errors of the closed files in `o`. */
 static void load_cmd_note_files(struct run_outputs *o, const struct load_files *files)
 {
 	o->samples_error = files->samples.error;
@@ -234,7 +234,7 @@ static void load_cmd_add_damage(const struct event_damage *damage, struct report
 	strbuf_release(&evidence);
 }
 
-/* Adds a reason if a recording lacks a part although it is not damaged. */
+/* Adds a reason if the recording is incomplete without being damaged. */
 static void add_unwritten(const struct load_consumer *consumer, struct report *r)
 {
 	if (consumer->unwritten)
@@ -305,14 +305,14 @@ static int load_cmd_tap(void *files, const struct event_block *block)
 	return load_files_add(files, block);
 }
 
-/* Gives each block that the consumer gets to the output files, too; they must outlive it. */
+/* Passes each block of the consumer to the output files, too; `files` must outlive it. */
 static void load_cmd_add_files(struct load_consumer *consumer, struct load_files *files)
 {
 	consumer->tap = load_cmd_tap;
 	consumer->tap_ctx = files;
 }
 
-/* ---- live ---- */
+/* ---- live run ---- */
 
 static int dump_schedule(const char *path, const struct load_config *config)
 {
@@ -366,7 +366,7 @@ static int run_recorded(const struct load_command *c, struct load_live *live,
 	load_cmd_add_files(live->consumer, &files);
 	live->recording = &recording;
 	code = load_live_run(live);
-	/* After a failed start, earlier files are left as they are. */
+	/* a failed start leaves existing files unchanged */
 	if (!code)
 		load_files_close(&files, live->consumer->analysis);
 	recording_close(&recording);

@@ -14,7 +14,7 @@
 
 #define SETUP_MAX (64UL << 10)
 
-/* Rate of all latency agents together: low, but enough for a percentile. */
+/* Latency agents' share of the total rate: low, but enough for a percentile. */
 #define PROBE_SHARE 0.05
 #define PROBE_RATE_MIN 100.0
 
@@ -50,7 +50,7 @@ static void draw_seeds(uint64_t run_seed, uint64_t *seeds, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t k = 0;
 
-		seeds[i] = rng_u64(&rng) >> 11; /* 53 bits: see some_seed() */
+		seeds[i] = rng_u64(&rng) >> 11; /* 53 bits, as in some_seed() */
 		while (k < i && seeds[k] != seeds[i])
 			k++;
 		if (k < i || !seeds[i])
@@ -76,7 +76,7 @@ static void load_agents_set_load(struct load_agent_options *a, const struct load
 	a->load.preload = config->preload && i == 0;
 }
 
-/* Probes are Poisson, so that they see time averages (PASTA). */
+/* Probes have Poisson arrivals, so that they see time averages (PASTA). */
 static void load_agents_set_probe(struct load_agent_options *a, const struct load_hosts *hosts,
 				  const struct load_config *config)
 {
@@ -94,8 +94,8 @@ static void load_agents_set_probe(struct load_agent_options *a, const struct loa
 }
 
 /*
- * Fills the options that all agents share. The coordinator's side judges the result, so agents get
- * no --percentile and so on.
+ * Sets the options shared by all agents. Agents do not get --percentile and other options of the
+ * analysis, because the coordinator judges the result.
  */
 static void load_agents_fill_options(struct load_agent_options *a, const struct load_options *o,
 				     const struct load_config *config)
@@ -136,7 +136,7 @@ static int write_setups(struct agents *agents, const struct load_options *o,
 	return err;
 }
 
-/* ---- the maker ---- */
+/* ---- the backend ---- */
 
 static int agents_connect(void *ctx, int stop_fd, struct strbuf *why)
 {
@@ -179,7 +179,7 @@ static void load_agents_on_lost(void *ctx, uint32_t agent)
 	load_process_kill(&((struct agents *)ctx)->processes[agent]);
 }
 
-/* Starts the agents' processes. coordinator_new() owns their descriptors, also after an error. */
+/* Starts the agents' processes. coordinator_new() owns their descriptors even if it fails. */
 static int load_agents_start_all(struct agents *agents, const struct load_options *o,
 				 const struct load_config *config, struct strbuf *why)
 {

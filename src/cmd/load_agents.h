@@ -9,17 +9,17 @@
 #include "cmd/load_backend.h"
 #include "cmd/load_options.h"
 
-/* The options of an agent: its share of the run, and its role. */
+/* Options of one agent: its share of the load, and its role. */
 struct load_agent_options {
 	struct load_options load;
-	uint32_t role; /* enum load_role */
+	uint32_t role; /* enum load_role: symmetric, throughput or latency */
 };
 
 extern const struct opt load_agent_option_rows[];
 
 /*
- * Starts the agents of a run. Rate and connections of `config` are totals over all agents that
- * load. Returns 0, or -errno with a sentence in `why`; -EINVAL: bad usage.
+ * Starts the agents of a run. Rate and connections in `config` are totals over all agents but
+ * latency agents. Returns 0, or -errno with a sentence in `why`; -EINVAL: bad usage.
  */
 int load_agents_new(struct load_backend *backend, const struct load_options *o,
 		    const struct load_config *config, struct strbuf *why);

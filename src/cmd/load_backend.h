@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The backend that generates the load of a live run: an event source to wait for and stop, either
- * an engine in this process or a coordinator of agents.
+ * The backend of a live run generates the load and is an event source: an engine in this process,
+ * or a coordinator of agents.
  */
 #ifndef HOSTLAT_CMD_LOAD_BACKEND_H
 #define HOSTLAT_CMD_LOAD_BACKEND_H
@@ -12,9 +12,9 @@
 struct load_backend {
 	void *ctx;
 	struct event_source *source;
-	const char *failure; /* message if it cannot connect */
-	const char *advice;  /* appended to the message, after the reason */
-	/* As the functions in load/engine.h; `why` is a sentence for the user. */
+	const char *failure; /* error message if connecting fails */
+	const char *advice;  /* text appended to the message, after the reason */
+	/* Behave as the functions in load/engine.h; `why` gets a sentence for the user. */
 	int (*connect)(void *ctx, int stop_fd, struct strbuf *why);
 	int (*start)(void *ctx);
 	int (*wait)(void *ctx, int stop_fd, uint64_t timeout_ns);

@@ -97,7 +97,7 @@ static void load_files_put_interval(struct load_files *f, uint64_t to_ns)
 	f->from_ns = to_ns;
 }
 
-/* All requests that ended before a tick come before it in the stream. */
+/* In the stream, all requests that ended before a tick precede the tick. */
 static void load_files_tick(struct load_files *f, const struct event *event)
 {
 	struct event_load load;
@@ -115,7 +115,7 @@ static void load_files_count_sample(struct load_files *f, const struct event_sam
 {
 	uint64_t from = f->closed_loop ? s->sent : s->intended;
 
-	/* With latency agents, other agents' requests are load, not measurements. */
+	/* If there are latency agents, requests of other agents are not measured. */
 	if (f->probes && !(s->flags & SAMPLE_PROBE))
 		return;
 	if (!(s->flags & SAMPLE_FAILED))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The output files of a run of `load` besides its result: every request as a line of CSV
- * (--samples), the latencies of each second as an HdrHistogram log (--hdr), and the CCDF (--ccdf).
- * After an error, reported once, a file is not written any further.
+ * The additional output files of a run of `load`: each request as a CSV line (--samples), the
+ * latencies of each second as an HdrHistogram log (--hdr), and the CCDF (--ccdf). After an error,
+ * which is logged once, a file is not written any further.
  */
 #ifndef HOSTLAT_CMD_LOAD_FILES_H
 #define HOSTLAT_CMD_LOAD_FILES_H
@@ -16,11 +16,11 @@
 #include "output/hdr.h"
 
 struct load_file {
-	const char *path;   /* NULL: not requested */
+	const char *path;   /* path of the file; NULL: not requested */
 	const char *what;
 	struct outfile out;
-	struct strbuf text; /* not yet written */
-	int error;          /* why it is incomplete: -errno, or 0 */
+	struct strbuf text; /* text not yet written to the file */
+	int error;          /* 0, or -errno: the file is incomplete */
 };
 
 struct load_files {
@@ -30,20 +30,20 @@ struct load_files {
 	struct run_facts facts;
 	bool closed_loop;                         /* latencies start at the actual send */
 	bool probes;                  /* there are latency agents: only their requests count */
-	/* start of the schedule and of the interval; 0: not yet */
+	/* start of the schedule and of the current interval; 0: not started */
 	uint64_t started_ns, from_ns;
 };
 
-/* Opens the files; a path of NULL means none. Returns 0 or, after a message, -errno. */
+/* Opens the files whose path is not NULL. Returns 0 or, after a message, -errno. */
 int load_files_open(struct load_files *files, const char *samples, const char *hdr,
 		    const char *ccdf);
 
-/* Adds a block of any kind. Returns 0 or -ENOMEM. */
+/* Writes the data of a block, whatever its kind. Returns 0 or -ENOMEM. */
 int load_files_add(struct load_files *files, const struct event_block *block);
 
 /*
- * Completes the files; `analysis` is finished, or NULL for no CCDF. Errors are in their `error`,
- * and were reported.
+ * Completes the files. `analysis` is finished, or NULL: no CCDF is written. Errors are logged and
+ * stored in `error` of each file.
  */
 void load_files_close(struct load_files *files, const struct load_analysis *analysis);
 void load_files_release(struct load_files *files);

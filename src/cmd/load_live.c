@@ -25,13 +25,13 @@
 struct live_run {
 	const struct load_live *live;
 	struct load_backend backend;
-	struct event_memsource *queue; /* facts put by this command */
+	struct event_memsource *queue; /* facts that this process puts into the stream */
 	struct progress progress;
-	bool stopping; /* sending was stopped */
-	bool cutting;  /* waiting for replies was stopped */
+	bool stopping; /* the backend was told to send no more requests */
+	bool cutting;  /* the backend was told to stop waiting for replies */
 };
 
-/* ---- the engine as a backend ---- */
+/* ---- an engine as backend ---- */
 
 static int engine_connect(void *ctx, int stop_fd, struct strbuf *why)
 {
@@ -96,8 +96,8 @@ static int load_live_new_engine(struct load_backend *backend, const struct load_
 /* ---- the stream ---- */
 
 /*
- * Keeps records and samples in order in the file, so that an analysis of the file makes the same
- * decisions at the same events.
+ * Writes a block to the recording. The flushes keep records and samples in the order of the stream,
+ * so that an analysis of the recording makes the same decisions at the same events.
  */
 static void load_live_record(struct recording *recording, const struct event_block *block)
 {
@@ -108,7 +108,7 @@ static void load_live_record(struct recording *recording, const struct event_blo
 		recording_flush(recording);
 }
 
-/* Consumes the available events. Returns 1 if the analysis has decided, 0, or -errno. */
+/* Consumes available events. Returns 1 if the analysis has decided, 0, or -errno. */
 static int load_live_drain(struct live_run *run, struct event_source *source)
 {
 	struct event_block block;
@@ -147,7 +147,7 @@ static int load_live_put_facts(struct live_run *run)
 	return err ? err : load_live_drain_facts(run);
 }
 
-/* Puts the interruption as a fact at this point of the stream, which the analysis reads. */
+/* Puts the interruption into the stream as a fact, which the analysis reads at this point. */
 static int load_live_interrupt(struct live_run *run)
 {
 	int err = event_put_fact(event_memsource_sink(run->queue), clock_now(),
@@ -156,7 +156,7 @@ static int load_live_interrupt(struct live_run *run)
 	return err ? err : load_live_drain_facts(run);
 }
 
-/* ---- the loop ---- */
+/* ---- main loop ---- */
 
 static void show_progress(struct live_run *run)
 {
@@ -196,7 +196,7 @@ static void stop_waiting(struct live_run *run)
 	run->cutting = true;
 }
 
-/* The first signal stops sending, the second one stops waiting for replies. */
+/* Checks for signals: the first stops sending, the second stops waiting for replies. */
 static int load_live_handle_signals(struct live_run *run)
 {
 	struct stop *stop = run->live->stop;
@@ -231,7 +231,7 @@ static int load_live_loop(struct live_run *run)
 	return err;
 }
 
-/* ---- from the beginning to the end ---- */
+/* ---- start and end of a run ---- */
 
 static int load_live_refuse(int err, const struct strbuf *why)
 {
@@ -247,7 +247,7 @@ static int load_live_new_backend(struct load_backend *backend, const struct load
 	return load_live_new_engine(backend, live, why);
 }
 
-/* Makes and starts the backend. Returns 0, or an exit code after a message. */
+/* Makes, connects and starts the backend. Returns 0, or an exit code after a message. */
 static int load_live_begin(struct live_run *run)
 {
 	struct strbuf why = STRBUF_INIT(16384);

@@ -17,12 +17,12 @@
 #include "load/protocol.h"
 #include "report/human.h"
 
-#define RUN_TIME_DEFAULT (10 * NS_PER_S) /* default time of each run of a sweep or repetition */
+#define RUN_TIME_DEFAULT (10 * NS_PER_S) /* default length of each run of a sweep or repetition */
 #define PAIRS_DEFAULT 10
 #define PAIRS_MIN 5
 /*
- * Shortest slice: the rate is judged on the last half of a slice, which must have two ticks; the
- * first half is for connections and caches to warm up.
+ * Shortest slice of --against. The rate is judged on the last half of a slice, which must contain
+ * two ticks; the first half warms up connections and caches.
  */
 #define SLICE_MIN_NS (5 * LOAD_TICK_NS)
 
@@ -72,8 +72,8 @@ static uint64_t slice_ns(const struct load_many_options *o, const struct load_op
 }
 
 /*
- * Requests needed beyond the quantile in each slice, as for a run's interval; with fewer, a slice's
- * quantile is random.
+ * Requests needed above the quantile in each slice, as in an interval of a single run. With fewer
+ * requests, the slice's quantile is mostly random.
  */
 #define SLICE_BEYOND 10.0
 
@@ -147,14 +147,14 @@ struct many {
 	const struct load_options *load;
 	const struct common_options *common;
 	struct stop *stop;
-	/* servers with stored keys (--preload): bit 0 the URL's, bit 1 --against's */
+	/* servers that store their keys already (--preload): bit 0 the URL's, bit 1 --against's */
 	uint32_t stored;
 	struct load_batch batch;
 };
 
 /*
- * Returns the seed of the n-th run: with the same schedule, all runs would share its peculiarities.
- * 53 bits, which JSON numbers preserve.
+ * Returns the seed of the n-th run. Each run has its own seed, since a shared schedule's
+ * peculiarities would affect all runs. 53 bits, which JSON numbers preserve.
  */
 static uint64_t run_seed(uint64_t seed, uint64_t n)
 {
@@ -163,7 +163,7 @@ static uint64_t run_seed(uint64_t seed, uint64_t n)
 	return own ? own : 1;
 }
 
-/* Returns the bit of `stored` of this run's server. */
+/* Returns the bit in `stored` of the run's server. */
 static uint32_t store_of(const struct many *m, const struct load_batch_run *run)
 {
 	return run->url && run->url == m->o->against ? 2 : 1;
@@ -191,7 +191,7 @@ static int load_many_configure(struct many *m, const struct load_batch_run *run,
 	return err;
 }
 
-/* A callback of struct load_batch. Returns an enum exit_code. */
+/* Makes one run: a callback of struct load_batch. Returns an enum exit_code. */
 static int load_many_run_one(void *ctx, const struct load_batch_run *run, struct load_summary *out)
 {
 	struct many *m = ctx;
@@ -222,7 +222,7 @@ static int load_many_run_one(void *ctx, const struct load_batch_run *run, struct
 	return err ? EXIT_CANNOT : code;
 }
 
-/* ---- all ---- */
+/* ---- all runs ---- */
 
 static int load_many_sweep(struct many *m, struct report *r)
 {
@@ -253,7 +253,7 @@ static int load_many_against(struct many *m, struct report *r)
 				  m->load->seed ?: (uint64_t)getpid(), r);
 }
 
-/* Returns 0 or, after a message, -errno. */
+/* Writes the table of --csv. Returns 0 or, after a message, -errno. */
 static int load_many_write_csv(const struct load_batch *batch, const char *path)
 {
 	struct strbuf text = STRBUF_INIT(LOAD_RUNS_CSV_MAX);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs that are judged together: a sweep over rates, the search for the highest rate at which a
- * condition holds, repetitions with new connections, two servers in alternation.
+ * Several runs with a common result: a sweep over rates, the search for the highest rate at which a
+ * condition holds, repetitions with new connections, or two servers in alternation.
  */
 #ifndef HOSTLAT_CMD_LOAD_MANY_H
 #define HOSTLAT_CMD_LOAD_MANY_H
@@ -22,11 +22,11 @@ extern const struct opt load_many_option_rows[];
 #define OPTIONS_LOAD_MANY(config, member)                                                          \
 	OPT_ROWS(config, member, struct load_many_options, load_many_option_rows)
 
-/* Return whether many runs are requested, and whether these have rates of their own. */
+/* Return whether several runs are requested, and whether those runs have their own rates. */
 bool load_many_asked(const struct load_many_options *o);
 bool load_many_has_rate(const struct load_many_options *o);
 
-/* Checks the options. Returns as load_options_check(). */
+/* Checks the options. Returns the values of load_options_check(). */
 int load_many_check(const struct load_many_options *o, const struct load_options *load,
 		    struct strbuf *why);
 

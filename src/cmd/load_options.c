@@ -236,7 +236,7 @@ int load_options_check(const struct load_options *o, bool rate_known, struct str
 	return check_hosts(o, why);
 }
 
-/* Lists the names of these workload settings. */
+/* Appends the names of the workload settings in the mask `settings`. */
 static void name_settings(uint32_t settings, struct strbuf *out)
 {
 	const char *between = "";
@@ -249,7 +249,7 @@ static void name_settings(uint32_t settings, struct strbuf *out)
 	}
 }
 
-/* `settings`: those that the URLs' protocols read. */
+/* Checks the workload. `settings`: mask of the settings that the URLs' protocols use. */
 static int check_workload(const struct load_options *o, uint32_t settings, struct strbuf *why)
 {
 	struct workload workload;
@@ -312,9 +312,9 @@ int load_options_useful(const struct load_options *o, const char *against, struc
 	return check_workload(o, settings, why);
 }
 
-/* ---- configs ---- */
+/* ---- conversion to configs ---- */
 
-/* Mean latency, in seconds, at which all default connections would be busy. */
+/* Mean latency, in seconds, that the default number of connections sustains. */
 #define LATENCY_ALLOWED 0.005
 #define CONNECTIONS_LEAST 32
 #define CONNECTIONS_MOST 1024
@@ -347,7 +347,7 @@ static int some_seed(uint64_t *seed)
 	return 0;
 }
 
-/* Gets rate and length (unless --max-time is given) from a file of times. */
+/* Derives the rate and, unless --max-time is given, the length of the run from a file of times. */
 static int file_rate(const struct arrival *arrival, uint64_t *duration_ns, double *rate,
 		     struct strbuf *why)
 {
@@ -370,8 +370,8 @@ static int file_rate(const struct arrival *arrival, uint64_t *duration_ns, doubl
 }
 
 /*
- * Fills the engine's config. With agents, rate and connections are totals over all agents that
- * load; threads are per agent.
+ * Fills in the engine's config. With agents, rate and connections are totals over all agents that
+ * generate load (without latency agents), and threads are per agent.
  */
 static void load_options_engine(const struct load_options *o, double rate, struct load_config *c)
 {
@@ -423,7 +423,7 @@ int load_options_config(const struct load_options *o, double rate, uint64_t dura
 	if (!config->seed)
 		err = some_seed(&config->seed);
 	*analysis = (struct load_analysis_config){
-		.rate = o->loop == LOOP_OPEN ? rate : 1, /* not used in a closed loop */
+		.rate = o->loop == LOOP_OPEN ? rate : 1, /* unused in a closed loop */
 		.arrival = arrival,
 		.loop = o->loop,
 		.stamps = o->stamps,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options for generating and judging load, and their conversion to configs; shared by all
- * commands that generate load.
+ * The options that define the load and its analysis, and their conversion to configs. All commands
+ * that generate load share them.
  */
 #ifndef HOSTLAT_CMD_LOAD_OPTIONS_H
 #define HOSTLAT_CMD_LOAD_OPTIONS_H
@@ -11,17 +11,17 @@
 #include "base/privilege.h"
 
 /*
- * Needed for NIC time stamps and busy polling of latency agents, and to raise the limit of open
+ * Privileges for NIC time stamps and busy polling of latency agents, and for a higher limit of open
  * files.
  */
 #define LOAD_PRIVILEGES (PRIVILEGE(CAP_NET_ADMIN) | PRIVILEGE(CAP_SYS_RESOURCE))
-/* Needed for agents in other network namespaces. */
+/* Privileges for agents in other network namespaces. */
 #define LOAD_PRIVILEGES_NETNS (PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_SYS_PTRACE))
 #include "load/analysis.h"
 #include "load/config.h"
 #include "load/hosts.h"
 
-/* Options; 0 or NULL: not given. */
+/* Values of the options; 0 or NULL: not given. */
 struct load_options {
 	struct opt_list urls;
 	double rate;
@@ -31,11 +31,11 @@ struct load_options {
 	uint64_t max_time_ns, timeout_ns, drain_ns, seed;
 	bool pin, spin, preload, insecure;
 	const char *ca_file, *cert_file, *key_file, *expect;
-	/* How the run is judged; `method` is an enum load_method + 1. */
+	/* Options of the analysis; `method` is an enum load_method + 1. */
 	uint32_t method;
 	double percentile, confidence, max_errors;
 	uint64_t ci_width_ns;
-	struct load_hosts_options hosts; /* not in the rows below */
+	struct load_hosts_options hosts; /* set by load_hosts_option_rows, not load_option_rows */
 };
 
 extern const struct opt load_hosts_option_rows[];
@@ -50,32 +50,32 @@ extern const struct opt load_option_rows[];
 #define OPTIONS_LOAD(config, member)                                                               \
 	OPT_ROWS(config, member, struct load_options, load_option_rows)
 
-/* Options that are invalid without a measurement, for `excludes`. */
+/* Names of the options that only a live run can use, for `excludes`. */
 #define LOAD_OPTIONS_MEASURING                                                                     \
 	"rate,arrival,workload,loop,timestamps,connections,outstanding,threads,"                   \
 	"requests-per-connection,max-time,timeout,drain,seed,pin,spin,preload,insecure,ca,"        \
 	"cert,key,expect,ci-width,max-errors," LOAD_HOSTS_ROWS
 
-/* Defaults of options. */
+/* Default values of --max-time, --percentile and --confidence. */
 #define LOAD_MAX_TIME_DEFAULT (60 * NS_PER_S)
 #define LOAD_PERCENTILE_DEFAULT 0.99
 #define LOAD_CONFIDENCE_DEFAULT 0.95
 
 /*
- * Checks combinations of options. Returns 0, -EINVAL: bad usage, or the error of reading a file,
+ * Checks combinations of options. Returns 0, -EINVAL (bad usage) or the error of reading a file,
  * with a sentence for the user in `why`. `rate_known`: the rate does not come from --rate.
  */
 int load_options_check(const struct load_options *o, bool rate_known, struct strbuf *why);
 
 /*
- * Refuses options that have no effect with the other ones. `against` is another URL, or NULL.
- * Returns as load_options_check().
+ * Refuses options that have no effect in combination with the others. `against` is the second URL,
+ * or NULL. Returns the values of load_options_check().
  */
 int load_options_useful(const struct load_options *o, const char *against, struct strbuf *why);
 
 /*
- * Makes the configs for a run of this rate and length (0: from the options or the file of
- * --arrival). Strings are borrowed from the options. Returns as load_options_check().
+ * Makes the configs for a run of this rate and length (0: that of the options or the file of
+ * --arrival). Borrows strings from the options. Returns the values of load_options_check().
  */
 int load_options_config(const struct load_options *o, double rate, uint64_t duration_ns,
 			struct load_config *config, struct load_analysis_config *analysis,

@@ -20,11 +20,11 @@
 #define COMMAND_MAX 4096
 
 struct load_child {
-	int in, out, err, netns; /* netns -1: this process's */
+	int in, out, err, netns; /* netns -1: the network namespace of this process */
 	const char *words[WORDS];
 };
 
-/* ---- what to run ---- */
+/* ---- command line of an agent ---- */
 
 static int open_netns(const char *name, int *fd, struct strbuf *why)
 {
@@ -64,7 +64,7 @@ static int load_spawn_choose(struct load_child *child, const struct load_host *h
 
 /* ---- the child ---- */
 
-/* Restores signal settings that the child must not inherit. */
+/* Restores the SIGPIPE action and the signal mask, which the agent must not inherit. */
 static void restore_signals(void)
 {
 	sigset_t none;
@@ -119,7 +119,7 @@ static int load_spawn_fork(struct load_process *p, struct load_child *child)
 		p->pid = 0;
 		return err;
 	}
-	setpgid(p->pid, p->pid); /* the child does so too, as either may run first */
+	setpgid(p->pid, p->pid); /* parent and child both call setpgid(): either may run first */
 	close(child->in);
 	close(child->out);
 	close(child->err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `hostlat man`: the build's step from docs/man/NAME.SECTION.in to the man page. The prose is
- * written by hand as man(7) source; placeholders such as @OPTIONS@ and @CAUSES@ are replaced by
- * what the program's own tables say.
+ * `hostlat man`: makes a man page from docs/man/NAME.SECTION.in during the build. The prose is
+ * man(7) source; placeholders such as @OPTIONS@ and @CAUSES@ are replaced by text from the
+ * program's own tables.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static const struct opt man_options[] = {
 	OPT_END,
 };
 
-/* A page in the making. `command` is NULL on pages that belong to no single command. */
+/* A man page being generated. `command` is NULL if the page does not describe a single command. */
 struct man_page {
 	const struct command *const *table;
 	const struct command *command;
@@ -77,7 +77,7 @@ static void man_put_commands(struct man_page *page)
 	}
 }
 
-/* One entry of a list: a word, and its meaning with a capital letter and a period. */
+/* Writes a list entry: `word`, and its meaning with a capital letter and a period. */
 static void man_put_meaning(struct man_page *page, const char *word, const char *meaning)
 {
 	strbuf_puts(page->out, ".TP\n.B ");
@@ -87,7 +87,7 @@ static void man_put_meaning(struct man_page *page, const char *word, const char 
 	strbuf_puts(page->out, ".\n");
 }
 
-/* The values of an option of `hostlat watch`. */
+/* Writes the values of an option of `hostlat watch`, with their meanings. */
 static void man_put_values(struct man_page *page, const char *option)
 {
 	const struct command *watch = command_find(page->table, "watch");
@@ -103,7 +103,7 @@ static void man_put_causes(struct man_page *page)
 		man_put_meaning(page, cause_name(cause), cause_phrase(cause));
 }
 
-/* Several checks of a load run may give the same reason: it is listed once. */
+/* Writes each reason of an n/a result once, although several gates may have the same one. */
 static void man_put_reasons(struct man_page *page)
 {
 	for (unsigned int gate = 0; gate < GATES; gate++) {
@@ -124,7 +124,7 @@ static void man_put_counters(struct man_page *page)
 static const struct {
 	const char *name;
 	void (*put)(struct man_page *page);
-	const char *option; /* `put` NULL: of `hostlat watch`, whose values are listed */
+	const char *option; /* without `put`: an option of `watch`; its values are listed */
 } placeholders[] = {
 	{ "@VERSION@", man_put_version, NULL },
 	{ "@SUMMARY@", man_put_summary, NULL },

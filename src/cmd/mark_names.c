@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A path may have a colon; providers and names are words of C. */
+/* Splits at the last two colons: a path may contain colons, provider and name are C identifiers. */
 bool mark_parse(const char *text, char *buf, struct pkt_mark *mark)
 {
 	const size_t n = strlen(text);

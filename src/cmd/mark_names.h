@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a mark of an application is typed: [PATH:]PROVIDER:NAME. */
+/* Parses the name of an application's mark (USDT probe): [PATH:]PROVIDER:NAME. */
 #ifndef HOSTLAT_CMD_MARK_NAMES_H
 #define HOSTLAT_CMD_MARK_NAMES_H
 
@@ -10,14 +10,15 @@
 
 #define MARK_TEXT 4352
 
-/* Takes it apart, in `buf` of MARK_TEXT bytes; path NULL: it has none. False: it is no mark. */
+/* Splits `text` in `buf` (MARK_TEXT bytes). mark->path NULL: no path. False: not a mark. */
 bool mark_parse(const char *text, char *buf, struct pkt_mark *mark);
 
 #define MARK_PATH (MARK_TEXT + 32)
 
 /*
- * Where the file is that process `pid` calls by this path: a container has a root of its own. In
- * `buf` of MARK_PATH bytes, or the path itself: of no process, in /proc, or a relative one.
+ * Returns the path by which this process opens the file `path` of process `pid`: below
+ * /proc/PID/root, in `buf` of MARK_PATH bytes, as a container has its own root. Returns `path`
+ * itself without a `pid`, or if it is relative or in /proc.
  */
 const char *mark_path(const char *path, uint64_t pid, char *buf);
 

@@ -16,7 +16,7 @@ void measuring_prepare(void)
 	tracefs_clean(NULL);
 }
 
-/* Writes a byte to the parent that waits in child_ready(). False: there is none. */
+/* Writes a byte to the parent that waits in child_ready(). Returns false without such a parent. */
 static bool measuring_notify(void)
 {
 	const char *number = getenv(CHILD_READY_FD);

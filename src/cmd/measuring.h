@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Begin and set-up of the commands that collect: watch, record and conns. */
+/* Steps at the start of a measurement, shared by watch, record and conns. */
 #ifndef HOSTLAT_CMD_MEASURING_H
 #define HOSTLAT_CMD_MEASURING_H
 
-/* Before anything is set up: removes what collectors that were killed have left. */
+/* Removes kernel objects that killed runs have left. Called before anything is set up. */
 void measuring_prepare(void);
 
 /*
- * Ends the set-up: gives up the privileges that only it needed, and tells the parent that waits for
- * it (cmd/child.h) or, without one, the log.
+ * Ends the set-up: drops the privileges that only the set-up needed, and notifies the waiting
+ * parent (cmd/child.h) or, without a parent, logs a message.
  */
 void measuring_begin(void);
 

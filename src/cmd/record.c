@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostlat record: keep what happens in a file, for any analysis later, elsewhere, by anybody. */
+/* hostlat record: writes events to a file, for later analysis on any host. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ struct record_config {
 	struct common_options common;
 };
 
-/* `watch` is always with them: it costs next to nothing, and says what was lost. */
+/* `watch` is always recorded: its overhead is negligible, and its events include the losses. */
 enum { RECORD_MESSAGES = 2, RECORD_ACTIVITY = 4 };
 
 static const struct opt_choice with_choices[] = {
@@ -58,9 +58,9 @@ static const struct opt_choice activity_choices[] = {
 };
 
 /*
- * Functions on a packet's way from the driver's poll to the reader and from the sender to the
- * driver, and the system calls that receive, send and wait for data. All of a kernel's some 50,000
- * functions would be many times slower; `sched` covers the scheduler, timers and idling.
+ * Functions on a packet's path from the driver's poll to the reader and from the sender to the
+ * driver, and system calls that receive, send and wait for data. Tracing all of the kernel's some
+ * 50,000 functions would be many times slower; `sched` covers scheduler, timers and idling.
  */
 #define FUNCTIONS "net_rx_action,net_tx_action,*napi_poll,napi_*,process_backlog," \
 	"*netif_receive_skb*,ip_*,ip6_*,ipv6_*,*tcp_*,udp*,__udp*,sock_*,skb_*," \
@@ -69,7 +69,7 @@ static const struct opt_choice activity_choices[] = {
 	"*_sys_writev,*_sys_sendto,*_sys_sendmsg,*_sys_sendmmsg,*_sys_epoll_*wait,*_sys_*poll," \
 	"*_sys_*select*,*_sys_accept4"
 
-/* A message over loopback causes some 30 calls of these. */
+/* Default call depth. A message over loopback causes some 30 calls of the functions above. */
 #define FUNCTIONS_DEPTH "36"
 
 static const struct opt record_options[] = {
@@ -114,7 +114,7 @@ static const struct opt record_options[] = {
 	OPT_END,
 };
 
-/* In JSON; hostlat-json(7) lists them. */
+/* Values of "ended" in the result; hostlat-json(7) lists them. */
 static const char *const ends[] = {
 	[LIVE_STOPPED] = "signal",
 	[LIVE_TIME] = "time",
@@ -131,7 +131,7 @@ static struct tracefs_config record_functions(const struct record_config *c)
 	return functions;
 }
 
-/* Without --stages, messages of both directions are recorded. */
+/* Returns the probe's configuration. Without --stages, messages of both directions are recorded. */
 static struct pkt_probe_config record_probe_config(const struct record_config *c)
 {
 	struct pkt_probe_config o = c->probe;
@@ -142,7 +142,7 @@ static struct pkt_probe_config record_probe_config(const struct record_config *c
 	return o;
 }
 
-/* A request ends with its reply's send call. */
+/* Checks the stages for --boundary request: a request ends with its reply's send call. */
 static bool record_can_follow(const struct record_config *c, const struct pkt_probe_config *o)
 {
 	const uint64_t sends = EGRESS_STAGES & ~(1U << STAGE_ACKED);

@@ -32,7 +32,7 @@ static const char *recorded_file_foreign_format(const char *path)
 {
 	char begin[MAGIC_MAX + 1] = "";
 	struct stat st;
-	/* A pipe cannot be read again, and opening it again may block forever. */
+	/* Skip pipes: a pipe cannot be read twice, and opening it again may block forever. */
 	FILE *file = !stat(path, &st) && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
 	const size_t size = file ? fread(begin, 1, MAGIC_MAX, file) : 0;
 
@@ -170,7 +170,7 @@ int recorded_file_events(struct event_reader *reader,
 	return err;
 }
 
-/* A percentile, 0 and 100 included: 0..1. */
+/* Parses a percentile, 0 and 100 included, into 0..1. Returns false for anything else. */
 static bool recorded_slice_parse_bound(const char *text, double *out)
 {
 	if (!strcmp(text, "0") || !strcmp(text, "100")) {

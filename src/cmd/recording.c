@@ -13,7 +13,7 @@
 #include "base/stop.h"
 #include "clock/clock.h"
 
-#define RECORDING_MODE 0640 /* the file has connections, programs and cgroups of all users */
+#define RECORDING_MODE 0640 /* not world-readable: has all users' connections and programs */
 
 static bool recording_has_both(const char *name)
 {
@@ -26,7 +26,7 @@ bool recording_is_apart(const char *path, const char *output)
 	return !path || !outfile_same(path, output) || recording_has_both(path);
 }
 
-/* Refuses to write recording and result into one file. */
+/* Returns whether recording and result are the same file. */
 static bool recording_is_result(const char *path, int result_fd)
 {
 	struct stat file, result;
@@ -71,7 +71,7 @@ void recording_failed(struct recording *r, int err)
 		  r->nameless ? "there is no file" : "the part written so far can be read");
 }
 
-/* Moves the bytes written so far from memory to the file. */
+/* Copies the bytes written so far from memory to the file. */
 static int recording_publish(struct recording *r)
 {
 	char data[16384];
@@ -98,7 +98,7 @@ void recording_begin(struct recording *r)
 	err = outfile_publish(&r->file);
 	r->nameless = err;
 	recording_failed(r, err);
-	/* The writer keeps its descriptor, which becomes the file's. */
+	/* The writer's descriptor refers to the file from now on. */
 	if (dup3(r->file.fd, r->fd, O_CLOEXEC) < 0)
 		recording_failed(r, -errno);
 }
@@ -121,7 +121,7 @@ void recording_flush(struct recording *r)
 		recording_failed(r, event_writer_flush(r->writer));
 }
 
-/* The run never began: an older file stays. */
+/* Discards a recording whose run never began; an existing file stays unchanged. */
 static void recording_abandon(struct recording *r)
 {
 	event_writer_free(r->writer);

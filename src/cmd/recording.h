@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file that a live run is kept in. One that fails is said once and is not written any further;
- * the measurement goes on, and what was written until then can be read. It is always a new file,
- * which takes the place of an older one.
+ * The recording of a live run. It is always a new file that replaces an older one. A write error is
+ * logged once; the measurement then continues without the recording, and the part written so far
+ * stays readable.
  */
 #ifndef HOSTLAT_CMD_RECORDING_H
 #define HOSTLAT_CMD_RECORDING_H
@@ -14,46 +14,44 @@
 #include "event/writer.h"
 
 struct recording {
-	const char *path;            /* NULL: nothing is recorded */
-	int fd;                      /* descriptor that the writer writes to */
-	struct outfile file;         /* holds the descriptor from recording_begin() on */
+	const char *path;            /* NULL: no recording */
+	int fd;                      /* the writer's descriptor: memory until recording_begin() */
+	struct outfile file;         /* the file; open from recording_open() on */
 	bool begun;
-	bool nameless;               /* the file could not be given its name */
-	struct event_writer *writer; /* NULL: no recording, or writing has failed */
-	int error;                   /* -errno: why the recording is incomplete */
-	bool full;                   /* incomplete: the size limit was reached */
-	uint64_t bytes;              /* size of the file, once closed */
+	bool nameless;               /* the file could not be created under its name */
+	struct event_writer *writer; /* NULL: no recording, or a write has failed */
+	int error;                   /* 0, or -errno: the recording is incomplete */
+	bool full;                   /* the recording is incomplete: it reached its size limit */
+	uint64_t bytes;              /* size of the closed file in bytes */
 };
 
-/* Returns false, with a message, if recording and result would go into one file. */
+/* Returns false, after a message, if recording and result are the same file. */
 bool recording_is_apart(const char *path, const char *output);
 
 /*
- * `path` NULL: every function does nothing. `result_fd`: where the result is written. Until
- * recording_begin() an older file is left as it is, and what is recorded is kept in memory: a run
- * that can't start must not destroy the last one. Returns 0 or, after a message, -errno. To be
- * closed in either case.
+ * Opens a recording. `path` NULL: no recording, and all functions do nothing. `result_fd` is the
+ * descriptor of the result. Events are buffered in memory until recording_begin(), so that a run
+ * that cannot start leaves an existing file unchanged. Returns 0 or, after a message, -errno. The
+ * caller calls recording_close() in either case.
  */
 int recording_open(struct recording *recording, const char *path, uint64_t size_limit,
 		   int result_fd);
 
-/* Creates the file at the start of the run. A failure is logged, and kept in `error`. */
+/* Creates the file at the start of the run. Logs a failure and stores it in `error`. */
 void recording_begin(struct recording *recording);
 
-/*
- * Returns whether the whole block fits into the file. If not, the file is full and takes no more.
- */
+/* Returns whether the whole block fits. If not, sets `full`, and nothing more is recorded. */
 bool recording_fits(struct recording *recording, const struct event_block *block);
 
 void recording_copy(struct recording *recording, const struct event_block *block);
 
-/* Reports an error of the writer, 0 for none: the first is logged, and kept in `error`. */
+/* Handles an error of the writer (0: none): logs the first error and stores it in `error`. */
 void recording_failed(struct recording *recording, int err);
 
-/* Events copied before this call precede those copied later, whatever their core and kind. */
+/* Orders events: those copied before this call precede later ones, whatever core and kind. */
 void recording_flush(struct recording *recording);
 
-/* Accepts one that was not opened. */
+/* Completes the file and sets `bytes`. Accepts a recording that was not opened. */
 void recording_close(struct recording *recording);
 
 #endif

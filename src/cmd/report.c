@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostlat report: one page to show, made of what the other commands printed with --json. */
+/* hostlat report: makes one HTML page from results that other commands printed with --json. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@
 #include "event/reader.h"
 #include "output/html.h"
 
-#define NAME_MAX_BYTES 4352 /* a path and a line number */
-#define LINES_MAX 100u      /* documents of one file, a line each */
+#define NAME_MAX_BYTES 4352 /* bytes of a path and a line number */
+#define LINES_MAX 100u      /* largest number of documents shown of a file of JSON lines */
 
 struct report_config {
 	struct opt_list files;
@@ -59,7 +59,7 @@ static const char *page_input_name(const char *path)
 	return page_is_stdin(path) ? "standard input" : path;
 }
 
-/* No file is read twice, none is overwritten by the page. */
+/* Checks that the page overwrites no input, and standard input is read once only. */
 static bool page_inputs_differ(const struct report_config *c)
 {
 	for (uint32_t i = 0; i < c->files.len; i++) {
@@ -95,7 +95,7 @@ static int page_read_file(struct page_maker *m, const char *path)
 	return err;
 }
 
-/* ---- what is in a file ---- */
+/* ---- contents of a file ---- */
 
 static bool page_is_recording(const struct page_maker *m)
 {
@@ -104,7 +104,7 @@ static bool page_is_recording(const struct page_maker *m)
 	return m->text.len >= n && !memcmp(strbuf_str(&m->text), EVENT_FILE_MAGIC, n);
 }
 
-/* Returns the end of the first of several documents (--json-lines); NULL: there is one. */
+/* Returns the end of the first document of a file of JSON lines; NULL: a single document. */
 static const char *page_first_line(const char *text, size_t n)
 {
 	const char *end = memchr(text, '\n', n);
@@ -113,11 +113,11 @@ static const char *page_first_line(const char *text, size_t n)
 
 	while (last && last > text && strchr(" \t\r", last[-1]))
 		last--;
-	/* a document over several lines has something open at the end of the first */
+	/* The first line of a multi-line document does not end with '}'. */
 	return next && *next == '{' && last > text && last[-1] == '}' ? end : NULL;
 }
 
-/* Returns EXIT_OK, also for a damaged document, which is counted, or EXIT_CANNOT. */
+/* Adds a document. Returns EXIT_OK, even for a damaged document (counted), or EXIT_CANNOT. */
 static int page_add_document(struct page_maker *m, const char *name, const char *text, size_t n)
 {
 	struct json_text_fault fault;
@@ -140,7 +140,7 @@ static int page_add_document(struct page_maker *m, const char *name, const char 
 	return EXIT_OK;
 }
 
-/* Adds the last intervals of a file of JSON lines: a page cannot show them all. */
+/* Adds the last LINES_MAX documents of a file of JSON lines; a page cannot show all. */
 static int page_add_lines(struct page_maker *m, const char *name)
 {
 	const size_t n = m->text.len;
@@ -192,7 +192,7 @@ static int page_add_file(struct page_maker *m, const char *path)
 	return page_add_document(m, name, strbuf_str(&m->text), m->text.len);
 }
 
-/* A folder of `hostlat explain`: its result. */
+/* Adds result.json of a folder of `hostlat explain`. */
 static int page_add_folder(struct page_maker *m, const char *path)
 {
 	struct strbuf file = STRBUF_INIT(NAME_MAX_BYTES);

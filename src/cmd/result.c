@@ -61,7 +61,7 @@ int result_print(const struct report *report, const struct common_options *commo
 		err = outfile_write(&file, strbuf_str(&text), text.len);
 	if (!err)
 		err = outfile_commit(&file);
-	if (err == -EPIPE) /* the reader has seen enough */
+	if (err == -EPIPE) /* the reader of the pipe has exited */
 		err = 0;
 	if (err)
 		log_error("cannot write the result to %s: %s",

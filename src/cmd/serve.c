@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostlat serve: a server whose times are known, to measure load generators against. */
+/* hostlat serve: a server with known service times, for testing load generators. */
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -93,7 +93,7 @@ static const struct opt serve_rows[] = {
 	OPT_END,
 };
 
-/* "100ms/1s" */
+/* Parses "LENGTH/PERIOD", such as "100ms/1s". */
 static int serve_parse_stall(const char *text, struct serve_stall *out)
 {
 	struct strbuf first = STRBUF_INIT(64);
@@ -113,7 +113,7 @@ static int serve_parse_stall(const char *text, struct serve_stall *out)
 	return 0;
 }
 
-/* Fills in the configuration from the options. Logs what is wrong with them. */
+/* Fills in the configuration from the options. Logs invalid options. */
 static int serve_configure(const struct serve_options *o, struct serve_config *config)
 {
 	struct strbuf why = STRBUF_INIT(WHY_MAX);
@@ -290,7 +290,7 @@ static int cmd_serve_run(const void *options)
 	if (serve_configure(o, &config))
 		return EXIT_USAGE;
 	privilege_keep(PRIVILEGE(CAP_NET_BIND_SERVICE) | PRIVILEGE(CAP_SYS_RESOURCE));
-	descriptors_raise(); /* one per connection */
+	descriptors_raise(); /* each connection needs a descriptor */
 	err = stop_init(&stop);
 	if (err) {
 		log_error("cannot wait for signals: %s", strerror(-err));

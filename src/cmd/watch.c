@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostlat watch: latency by stage, live or from a recording. */
+/* hostlat watch: shows latency by stage, live or from a recording. */
 #include <errno.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ static int watch_live(const struct watch_config *c, struct watch_view *view)
 	return code ? code : watch_view_close(view, NULL, result.record_error);
 }
 
-/* Refuses options about data that the recording lacks. `*recorded` collects the facts' bits. */
+/* Refuses options that differ from the recording's facts. Adds the facts' bits to *recorded. */
 static int watch_check_facts(const struct watch_config *c, const struct event_block *block,
 			     uint32_t *recorded)
 {
@@ -71,7 +71,7 @@ static int watch_check_facts(const struct watch_config *c, const struct event_bl
 		if (event.kind == EV_FACT) {
 			event_fact_get(&event, &key, &value);
 			option = live_options_fact_differs(&c->probe, key, value, recorded);
-		} else if (event.kind == EV_INTERVAL) { /* the facts came before it */
+		} else if (event.kind == EV_INTERVAL) { /* all facts precede the first interval */
 			option = live_options_fact_missing(&c->probe, *recorded);
 		}
 	}
@@ -85,7 +85,7 @@ static int watch_check_facts(const struct watch_config *c, const struct event_bl
 struct watch_file {
 	const struct watch_config *config;
 	struct watch_view *view;
-	uint32_t recorded; /* bits of its facts */
+	uint32_t recorded; /* bits of the options that facts have recorded */
 };
 
 static int watch_file_feed(void *ctx, const struct event_block *block)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The intervals of `watch` and of what records as it does. */
+/* Analyzes the events of `watch` and `record` and shows each interval. */
 #ifndef HOSTLAT_CMD_WATCH_VIEW_H
 #define HOSTLAT_CMD_WATCH_VIEW_H
 
@@ -13,21 +13,21 @@ struct watch_view {
 };
 
 /*
- * Opens the output. Of `config` schema and report() are filled in here; stages: see watch_new().
- * Returns 0 or -errno, with a message. To be released in either case.
+ * Opens the output; sets schema and report() of a copy of `config`; `stages` as in watch_new().
+ * Returns 0, or -errno after a message. watch_view_release() follows in either case.
  */
 int watch_view_open(struct watch_view *view, const struct interval_view_config *config,
 		    uint64_t stages);
 
 /*
- * Takes all records of a block; shows each interval that closes. 1 once `count` has been shown, or
- * -errno. `view` is a struct watch_view: see struct live_watch_config.
+ * Analyzes a block and shows each interval that it completes: feed() of struct live_watch_config.
+ * `view` is a struct watch_view. Returns 0, 1 after `count` intervals, or -errno.
  */
 int watch_view_feed(void *view, const struct event_block *block);
 
 /*
- * The end: damage of the source (NULL = it has none), and why a recording is not whole (0 = it is).
- * Prints the totals where they are due. Returns an enum exit_code.
+ * Ends the output and prints the totals if due. `damage`: damage of the source, or NULL.
+ * `record_error`: -errno if the recording is incomplete, or 0. Returns an enum exit_code.
  */
 int watch_view_close(struct watch_view *view, const struct event_damage *damage, int record_error);
 void watch_view_release(struct watch_view *view);
