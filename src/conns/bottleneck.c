@@ -56,7 +56,7 @@ static enum bottleneck_side bottleneck_of_problem(const struct conn_problem *p)
 	}
 }
 
-/* Whether a problem accounts for a part of the sender's time. */
+/* Returns whether a problem accounts for a part of the sender's time. */
 static bool bottleneck_takes_time(const struct conn_problem *p)
 {
 	return p->harm == CONN_HARMFUL && p->lost_ns && !p->ours &&
@@ -65,7 +65,7 @@ static bool bottleneck_takes_time(const struct conn_problem *p)
 		p->class == CONN_RECEIVER_WINDOW || p->class == CONN_DELAYED_ACK);
 }
 
-/* A limit that is no problem. A window or a late ACK without a problem has no side. */
+/* The side of a limit that is no problem. A window or a late ACK without a problem has no side. */
 static enum bottleneck_side bottleneck_of_limit(const char *limit)
 {
 	return !strcmp(limit, "sender-app") ? BOTTLENECK_SENDER_APPLICATION :
@@ -73,7 +73,7 @@ static enum bottleneck_side bottleneck_of_limit(const char *limit)
 	       !strcmp(limit, "congestion") ? BOTTLENECK_NETWORK : BOTTLENECK_UNKNOWN;
 }
 
-/* Losses cost the stall at the least; the congestion time, too, where that is longer. */
+/* Losses cost at least their stall, or the congestion time if that is longer. */
 static double bottleneck_share(const struct event_conn *c, enum bottleneck_side side, uint64_t ns)
 {
 	if (side == BOTTLENECK_NETWORK && c->congestion_ns > ns)

@@ -11,35 +11,34 @@
 
 enum bottleneck_side {
 	BOTTLENECK_UNKNOWN,
-	BOTTLENECK_SENDER_APPLICATION,   /* gives no more */
-	BOTTLENECK_SEND_BUFFER,          /* the sender's */
+	BOTTLENECK_SENDER_APPLICATION,   /* sends no more data */
+	BOTTLENECK_SEND_BUFFER,          /* the sender's buffer is full */
 	BOTTLENECK_NETWORK,              /* congestion window, pacing, losses */
-	BOTTLENECK_RECEIVER_APPLICATION, /* does not read */
-	BOTTLENECK_RECEIVE_BUFFER,       /* set by the receiver's application */
-	BOTTLENECK_RECEIVER_WINDOW,      /* still grows */
-	BOTTLENECK_RECEIVER,             /* its window, for an unknown reason */
-	BOTTLENECK_DELAYED_ACK,          /* the receiver's; the sender holds data until it comes */
+	BOTTLENECK_RECEIVER_APPLICATION, /* does not read its data */
+	BOTTLENECK_RECEIVE_BUFFER,       /* SO_RCVBUF of the receiver's application */
+	BOTTLENECK_RECEIVER_WINDOW,      /* the receiver's window still grows */
+	BOTTLENECK_RECEIVER,             /* the receiver's window, reason unknown */
+	BOTTLENECK_DELAYED_ACK,          /* the receiver delays an ACK for which data waits */
 	BOTTLENECK_MAX,
 };
 
 struct bottleneck {
 	enum bottleneck_side side;
-	double share;              /* of the time */
-	bool harmful;              /* data waited for it */
+	double share;              /* share of the connection's time, 0 to 1 */
+	bool harmful;              /* a problem: data waited for this side */
 };
 
 /*
- * Takes a judged view. Returns the problem for which data waited longest, or, without a problem,
- * the largest part of the time. BOTTLENECK_UNKNOWN if the time or the other end is unknown, or if
- * the other end's record is silent about it or contradicts it.
+ * Returns the side of the problem for which data waited longest or, without a problem, of the limit
+ * with the largest share of the time. `v` is judged. BOTTLENECK_UNKNOWN if the time or the other
+ * end is unknown, or if the other end's record does not confirm the problem.
  */
 struct bottleneck bottleneck_find(const struct conn_view *v);
 
-/* "receiver-application"; NULL: unknown. */
+/* Returns the side's name, such as "receiver-application"; NULL for BOTTLENECK_UNKNOWN. */
 const char *bottleneck_name(enum bottleneck_side side);
 
-/* "the limit lies at the receiver: its application does not read, for 98 % of the time"; NULL if it
- * is unknown. */
+/* Returns a sentence such as "the limit lies at the sender: ..."; NULL if the side is unknown. */
 const char *bottleneck_sentence(const struct conn_view *v, struct report *r);
 
 #endif

@@ -7,20 +7,20 @@
 #include "base/bug.h"
 #include "base/parse.h"
 
-#define MARGIN 0.95 /* of `high` is planned with: costs are known to 5 % */
-#define NEAR 1.35   /* rates this much off what they would be now may stay */
-#define GAIN 0.25   /* of a new measurement of a cost */
-#define STEP 1.5    /* a cost so many times off is a step, believed at once */
-#define FEW 1.5     /* a cost measured over so many times fewer is a guess */
-#define ALONG 1.2   /* costs that moved by so much take others along */
-#define FORGET 0.05 /* of how far off the last surprise was */
-/* Shares of what a window may use: */
-#define WALK_MOST 0.5 /* a walk that takes more is too dear */
-#define TRY_MOST 1.5  /* a walk below this is tried if its cost is a guess */
-#define TRY_AS 0.4    /* and planned for as this */
-#define AGAIN_MOST 0.8 /* a walk below this is tried again after a while */
-#define PATIENCE 0.002 /* so much less it is thought to cost with each interval */
-#define READ_PATIENCE 0.1 /* the same, of reading, where what all passes cost leaves nothing */
+#define MARGIN 0.95 /* share of `high` that is planned: costs are known to 5 % */
+#define NEAR 1.35   /* rates that differ from new ones by less than this factor stay */
+#define GAIN 0.25   /* weight of a new measurement in the estimate of a cost */
+#define STEP 1.5    /* factor: a measured cost this far off is a step, taken over at once */
+#define FEW 1.5     /* factor: a cost measured over n / FEW members or fewer is a guess */
+#define ALONG 1.2   /* factor: a change of measured costs that also scales unmeasured costs */
+#define FORGET 0.05 /* decay of `unsure` per interval */
+/* Shares of the CPU time that BUDGET_WINDOW intervals may use; see budget_window_ns(). */
+#define WALK_MOST 0.5 /* a walk that takes more is too expensive */
+#define TRY_MOST 1.5  /* a walk below this share is tried if its cost is a guess */
+#define TRY_AS 0.4    /* planned cost of a walk that is tried */
+#define AGAIN_MOST 0.8 /* a walk or read below this share is tried again after a while */
+#define PATIENCE 0.002 /* decay per interval of the estimate of a walk that is too expensive */
+#define READ_PATIENCE 0.1 /* decay per interval of the estimate of a read that fits no more */
 #define DECAY                                                                                      \
 	0.2 /* per interval, of costs outside the budget's control: they rise at once and fall     \
 	       slowly */
@@ -29,13 +29,13 @@
 #define HALVINGS 100
 #define USES ((size_t)2 * BUDGET_LEVELS)
 
-/* Before anything is measured: rather too much. */
+/* Initial estimates, rather too high. */
 static const struct budget_cost walk_guess = { .fixed_ns = 50000, .each_ns = 500, .over = -1 };
 static const struct budget_cost read_guess = { .fixed_ns = 50000, .each_ns = 1000, .over = -1 };
 
-/* Something that is done at a rate. */
+/* Work that is done at a rate (walks or reads per second). */
 struct budget_work {
-	double ns; /* at a rate of one per second: nanoseconds per second */
+	double ns; /* cost at a rate of 1 per second, in ns per second */
 	double weight, floor, max;
 	double rate;
 };
@@ -52,7 +52,7 @@ void budget_config_default(struct budget_config *config)
 	};
 }
 
-/* Shares of a core: what is planned with, and what may be. */
+/* Return shares of a core: the planned use (aim) and the limit. */
 static double budget_aim(const struct budget *b)
 {
 	return fmin((b->config.low + b->config.high) / 2, b->config.high * MARGIN);
@@ -63,7 +63,7 @@ static double budget_limit(const struct budget *b)
 	return b->config.high * MARGIN;
 }
 
-/* -- what things cost ------------------------------------------------------------------------ */
+/* -- costs ------------------------------------------------------------------------------------ */
 
 static double budget_cost_of(const struct budget_cost *cost, double n)
 {
@@ -104,7 +104,7 @@ static double budget_predict_ns(const struct budget *b, const struct budget_spen
 
 static void budget_scale_cost(struct budget_cost *cost, double by)
 {
-	/* It has been seen to be dearer already. */
+	/* A recent measurement of this cost has included the step already. */
 	if (cost->stepped)
 		return;
 	cost->fixed_ns = fmax(cost->fixed_ns * by, FIXED_LEAST);
@@ -117,7 +117,7 @@ static double budget_window_ns(const struct budget *b)
 	return budget_limit(b) * BUDGET_WINDOW * (double)b->config.interval_ns;
 }
 
-/* Returns a walk's cost in ns. A cost that is too dear by a guess only is lowered: try it once. */
+/* Returns a walk's cost in ns. A guess that is too high is lowered: try the walk once. */
 static double budget_walk_ns(const struct budget *b, int k)
 {
 	double n = (double)b->members[k], ns = budget_cost_of(&b->walk[k], n);
@@ -132,7 +132,7 @@ static bool budget_is_too_dear(const struct budget *b, int k)
 	return budget_walk_ns(b, k) > WALK_MOST * budget_window_ns(b);
 }
 
-/* Lowers the estimate of work that is too dear: it is no longer measured but may be cheaper now. */
+/* Lowers estimates of work that is too expensive: skipped work is not measured. */
 static void budget_lower_estimates(struct budget *b, int k, bool was_read)
 {
 	double fixed = b->read[k].fixed_ns, room = budget_window_ns(b) -
@@ -147,7 +147,7 @@ static void budget_lower_estimates(struct budget *b, int k, bool was_read)
 	}
 }
 
-/* Counts begins: sampling cannot avoid the cost of old connections that end. */
+/* Learns the cost per new connection: sampling cannot avoid the cost of old ones that end. */
 static void budget_learn_ends(struct budget *b, const struct budget_spent *s)
 {
 	double n = (double)s->begun + (double)s->ended, each = n ? 2 * (double)s->ends_ns / n : 0;
@@ -174,7 +174,7 @@ static void budget_learn(struct budget *b, const struct budget_spent *s)
 			budget_learn_cost(&b->read[k], (double)s->read_ns[k], (double)s->reads[k]);
 	}
 	/*
-	 * A slower core or memory makes all work dearer, also work that was not done in this
+	 * A slower core or memory makes all work more expensive, including work not done in this
 	 * interval.
 	 */
 	by = before > 0 ? budget_predict_ns(b, s) / before : 1;
@@ -210,8 +210,8 @@ static void budget_list_works(const struct budget *b, struct budget_work uses[US
 		uses[k] = (struct budget_work){ .ns = budget_walk_ns(b, k), .weight = c->weight,
 					.floor = c->floor_hz, .max = c->max_hz };
 		/*
-		 * An empty level is sampled with the next, so that its first member is sampled at
-		 * once.
+		 * An empty level is sampled together with the next, so that its first member is
+		 * sampled at once.
 		 */
 		if (nobody) {
 			empty += uses[k].ns;
@@ -255,7 +255,7 @@ static double budget_set_level(struct budget_work uses[USES], double level)
 	return ns;
 }
 
-/* At the floors, and above by weight until `room` ns per second are used. */
+/* Sets rates: at least the floors, then more by weight until `room` ns per second are used. */
 static void budget_spread(struct budget_work uses[USES], double room)
 {
 	double low = 0, high = 1e6;
@@ -297,7 +297,7 @@ static double budget_current_rate(const struct budget *b, size_t use)
 	return use < BUDGET_LEVELS ? b->rates.hz[use] : b->rates.read_hz[use - BUDGET_LEVELS];
 }
 
-/* May the rates stay as they are? */
+/* Returns whether the current rates can stay: near the new ones and within the budget. */
 static bool budget_may_stay(const struct budget *b, const struct budget_work uses[USES])
 {
 	double share = 0;
@@ -344,9 +344,9 @@ static void budget_set_rates(struct budget *b)
 /* -- pushes ---------------------------------------------------------------------------------- */
 
 /*
- * Samples pushes, one in `*n`: raises `*n` as far as needed, halves it only if that surely fits.
- * `*share` is their cost as a share of a core, `least` what they may always take. Returns false if
- * one in `max` is still too dear.
+ * Samples one push in `*n`: raises `*n` as far as needed, halves it only if that surely fits.
+ * `*share` is the cost of pushes as a share of a core, `least` the share that they may always take.
+ * Returns false if one push in `max` is still too expensive.
  */
 static bool budget_sample_pushes(struct budget *b, double *share, double least, uint32_t *n,
 				 uint32_t max)
@@ -356,7 +356,7 @@ static bool budget_sample_pushes(struct budget *b, double *share, double least, 
 	double other;
 
 	budget_list_works(b, uses);
-	/* The floors are needed as well: a connection that is not read does not appear at all. */
+	/* The floors are needed, too: a connection that is never read does not appear at all. */
 	other = budget_fixed_share(b) - *share + budget_set_level(uses, 0) / (double)NS_PER_S;
 	least = fmax(budget_limit(b) - other, least);
 	if (*share > least) {
@@ -374,8 +374,8 @@ static bool budget_sample_pushes(struct budget *b, double *share, double least, 
 }
 
 /*
- * If the floors leave nothing, pushes get half of the budget, and connections that come and go half
- * of that: connections that stay yield more data.
+ * If the floors leave nothing, pushes get half of the budget, and connections that begin or end
+ * half of that half: connections that stay yield more data.
  */
 static bool budget_set_sampling(struct budget *b)
 {
@@ -388,7 +388,7 @@ static bool budget_set_sampling(struct budget *b)
 	       few;
 }
 
-/* -- the passes of an interval ---------------------------------------------------------------- */
+/* -- passes of an interval -------------------------------------------------------------------- */
 
 static uint32_t budget_draw_poisson(struct rng *rng, double hz, double length_ns)
 {
@@ -411,7 +411,7 @@ static uint32_t budget_thin_passes(struct rng *rng, uint32_t n, double share)
 	return n_left;
 }
 
-/* How many levels, from the first, can have a walk each within `room`. */
+/* Returns how many levels, counted from the first, can have one walk each within `room` ns. */
 static int budget_affordable_levels(const struct budget *b, double room)
 {
 	int k = 0;
@@ -424,7 +424,7 @@ static int budget_affordable_levels(const struct budget *b, double room)
 	return k;
 }
 
-/* Drops walks over `room`: of the last level first, never a level's only one. */
+/* Drops walks beyond `room` ns: walks of the last level first, but never a level's only walk. */
 static void budget_drop_walks(const struct budget *b, uint32_t passes[BUDGET_LEVELS], double room)
 {
 	for (int k = 0; k < BUDGET_LEVELS; k++)
@@ -437,14 +437,14 @@ static void budget_drop_walks(const struct budget *b, uint32_t passes[BUDGET_LEV
 		passes[k] -= (uint32_t)dropped;
 		room += dropped * each;
 	}
-	/* Passes are nested: each pass of the second level is one of the first. */
+	/* Passes are nested: each pass of a level is also a pass of the level before. */
 	for (int k = BUDGET_LEVELS - 1; k-- > 0;) {
 		if (passes[k] < passes[k + 1])
 			passes[k + 1] = passes[k];
 	}
 }
 
-/* How many records; what doesn't fit into `room` is read later. Returns what they leave of it. */
+/* Sets how many records are read; others are read later. Returns the unused ns of `room`. */
 static double budget_set_reads(struct budget *b, double room)
 {
 	double length = (double)b->config.interval_ns / (double)NS_PER_S;
@@ -534,7 +534,7 @@ void budget_init(struct budget *b, const struct budget_config *config, struct rn
 		b->walk[k] = walk_guess;
 		b->read[k] = read_guess;
 	}
-	/* As if it had run before, as planned. */
+	/* The window begins as if earlier intervals had used the planned share. */
 	for (int i = 0; i < BUDGET_WINDOW - 1; i++) {
 		b->window[i].length_ns = (double)config->interval_ns;
 		b->window[i].used_ns = budget_aim(b) * b->window[i].length_ns;
@@ -554,7 +554,7 @@ static void budget_remember(struct budget *b, const struct budget_spent *s)
 	}
 	b->used = sum / all;
 	memmove(b->window + 1, b->window, sizeof(b->window) - sizeof(b->window[0]));
-	/* The cost of a step is not paid back: no connection would be sampled meanwhile. */
+	/* Excess CPU time of a step is not paid back: no connection would be sampled meanwhile. */
 	if (used > STEP * b->planned_ns)
 		used = fmin(used, fmax(b->planned_ns, budget_aim(b) * length));
 	b->window[0] = (struct budget_use){ used, length };
@@ -584,7 +584,7 @@ bool budget_next(struct budget *b, struct rng *rng, uint64_t used_ns, uint64_t *
 
 	if (!all || (double)used_ns > STEP * b->planned_ns + b->config.high * length)
 		return false;
-	/* The first of so many independent uniform times in what is left. */
+	/* the earliest of `all` independent uniform times in the rest of the interval */
 	b->at += (uint64_t)(rest * -expm1(log1p(-rng_uniform(rng)) / all));
 	*at = b->at;
 	*levels = 1;

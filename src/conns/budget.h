@@ -1,41 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decides how often which connections are sampled and read, within a CPU budget. Pure.
+ * Decides how often connections are sampled and read, within a CPU budget. Pure.
  *
  * Connections are in levels, by their activity. A pass samples the state of all connections of some
- * levels; besides, records are read. After each interval the budget takes the cost of this work and
- * sets the rates of the next interval.
+ * levels; besides, connection records are read. After each interval the budget takes the cost of
+ * this work and sets the rates of the next interval.
  *
- * What holds:
- * - In any BUDGET_WINDOW intervals in a row own CPU is at most `high` of a core, once costs are
- *   known to 5 %. The interval of a step (of the number of connections, of what a visit costs) and
- *   the one after it are the step's own, as nobody knew of it; what they took too much is not paid
+ * Invariants:
+ * - In any BUDGET_WINDOW consecutive intervals, hostlat uses at most `high` of a core, once costs
+ *   are known to 5 %. Excepted are the interval of a step (a sudden change of the number of
+ *   connections or of the cost of a visit) and the interval after it; their excess is not paid
  *   back.
- * - It is below `low` only with every connection at its level's maximum, when what nobody chooses
- *   here (pushes, the tool's other work) varies that much, or with BUDGET_UNSAMPLED: a walk that
- *   takes more than half of what a window may use is too dear, and its level only read.
- * - No level is below its floor, unless the floors alone cost more than `high`: then they are all
- *   made smaller by the same factor, and BUDGET_BELOW_FLOOR says so.
- * - What is left goes to the levels by weight. Rates stay as they are while they are near to that
- *   and the use is within the limits: noise doesn't move them. No step depends on the step before,
- *   so nothing swings, and no sum of errors is kept that could wind up.
+ * - The use is below `low` only if every connection is at its level's maximum, if costs outside the
+ *   budget's control (pushes, other work of hostlat) vary that much, or with BUDGET_UNSAMPLED: a
+ *   level whose walk takes more than half of a window's CPU time is only read.
+ * - No level is below its floor, unless the floors alone cost more than `high`: then the same
+ *   factor reduces all floors, and BUDGET_BELOW_FLOOR is set.
+ * - The rest of the budget goes to the levels by weight. Rates near their new value stay if the use
+ *   is within the limits, so noise does not move them. No step depends on the step before: rates do
+ *   not oscillate, and no sum of errors can wind up.
  *
- * Estimates stay unbiased as all is decided at the beginning of an interval, from what was before.
- * The passes of an interval are a Poisson process, a level's a thinned one: exponential gaps are
- * counted into the interval, and if there are more than fit into `high`, some are dropped without
- * looking which. How many there are is then known in advance, their times are independent and
- * uniform, and it is as such that they are given: one after the other.
+ * Estimates stay unbiased because rates depend only on earlier intervals. The passes of an interval
+ * are a Poisson process; each level thins the process of the level before. Exponential gaps give
+ * the number of passes, which is then reduced as far as `high` requires. The number is thus known
+ * in advance, and budget_next() draws independent uniform times, in order.
  *
- * A sample stands for the time that its level's sample_ns says: the interval's length over its
- * number of samples and over the chance that there is one at all. Times so summed are unbiased
- * (Horvitz and Thompson 1952), whatever made the rate what it is, as long as that was before the
- * interval; also for a connection that changes its level within, by what happens to it and not by
- * what was sampled. An interval without samples adds nothing: the samples of its like stand for it.
- * To leave such intervals out without that weight, or to count samples of different rates alike,
- * is wrong: rates are high where problems are.
+ * A sample stands for sample_ns of its level: the interval's length over the number of samples and
+ * over the chance of at least one sample. Sums of these times are unbiased (Horvitz and Thompson
+ * 1952) as long as rates depend only on earlier intervals. That holds also for a connection that
+ * changes its level within an interval, if its behavior and not the samples cause the change. An
+ * interval without samples adds nothing: samples of other intervals stand for it. Skipping such
+ * intervals without that weight, or counting samples of different rates alike, is wrong: rates are
+ * high where problems are.
  *
- * Costs are learned per level as a part per walk and a part per member; an error goes to the part
- * that is likely to have it, in proportion to the squares of what they predict.
+ * Costs are learned per level as a part per walk and a part per member. An error is divided between
+ * the parts in proportion to the squares of their predictions.
  */
 #ifndef HOSTLAT_CONNS_BUDGET_H
 #define HOSTLAT_CONNS_BUDGET_H
@@ -45,73 +44,73 @@
 
 #include "base/rng.h"
 
-/* The first has problems now, the second is active, the last is read only. */
+/* Connections with problems now; active connections; connections that are read only by default. */
 enum budget_level { BUDGET_HOT, BUDGET_WARM, BUDGET_REST, BUDGET_LEVELS };
 
-#define BUDGET_WINDOW 8 /* intervals: what "never above" is an average over */
-/* One socket of so many, at the least: what the others then still cost is the greater part. */
+#define BUDGET_WINDOW 8 /* intervals; the average over them stays below `high` */
+/* Least sampling, one in so many sockets: beyond it, the cost of unfollowed sockets dominates. */
 #define BUDGET_THIN_MAX 64
-/* One of so many connections that begin. */
+/* Least sampling, one in so many new connections. */
 #define BUDGET_FOLLOW_MAX 1024
 
 /*
- * Rates are per second and connection. From one level to the next they may not rise: neither
- * `floor_hz`, `max_hz` nor `weight`. A level with max_hz 0 is never sampled.
+ * Rates are per second and connection. `floor_hz`, `max_hz` and `weight` may not rise from one
+ * level to the next. A level with max_hz 0 is never sampled.
  */
 struct budget_level_config {
-	double weight, floor_hz, max_hz;		/* samples */
-	/* Reads of its record, at most one per interval. */
+	double weight, floor_hz, max_hz;		/* sampling: weight; rates in Hz */
+	/* Reading of records, at most once per interval: weight; rates in Hz. */
 	double read_weight, read_floor_hz, read_max_hz;
 };
 
 struct budget_config {
 	double low, high; /* shares of one core, 0 <= low < high */
-	uint64_t interval_ns; /* > 0 */
+	uint64_t interval_ns; /* > 0, ns */
 	struct budget_level_config levels[BUDGET_LEVELS];
 };
 
 /* The work of an interval and its cost. */
 struct budget_spent {
 	uint64_t length_ns;
-	uint64_t cpu_ns;	/* of all own threads, system calls included */
-	uint64_t push_ns;	/* of BPF programs in others' time; measured or estimated */
-	/* Besides, of both: for connections that began, and are followed, and that ended. */
+	uint64_t cpu_ns;	/* CPU time of all hostlat threads, with system calls */
+	uint64_t push_ns;	/* BPF programs in other tasks; measured or estimated */
+	/* CPU time beyond cpu_ns and push_ns, for connections that began (if followed) or ended. */
 	uint64_t ends_ns, begun, ended;
 	/*
-	 * Parts of cpu_ns. A walk is a level's part of a pass; its time depends on the members
+	 * Parts of cpu_ns. A walk is a level's part of a pass; its cost depends on the members
 	 * visited.
 	 */
 	uint64_t walk_ns[BUDGET_LEVELS], walks[BUDGET_LEVELS], visited[BUDGET_LEVELS];
 	uint64_t read_ns[BUDGET_LEVELS], reads[BUDGET_LEVELS];
-	/* Connections of each level at the end. */
+	/* Connections of each level at the end of the interval. */
 	uint64_t members[BUDGET_LEVELS];
 };
 
 enum budget_state {
-	BUDGET_AT_MAX = 1,	/* all connections at their level's maximum */
+	BUDGET_AT_MAX = 1,	/* all connections have the highest rate of their level */
 	BUDGET_BELOW_FLOOR = 2,	/* the floors cost more than `high` */
-	BUDGET_UNSAMPLED = 4,	/* a level's walk is more than is left, or too dear at all */
-	BUDGET_PUSHES_TOO_DEAR = 8, /* even thinned as far as can be */
+	BUDGET_UNSAMPLED = 4,	/* a level's walk exceeds the CPU time left, or is too expensive */
+	BUDGET_PUSHES_TOO_DEAR = 8, /* even at the strongest sampling of pushes */
 };
 
-/* The rates of the next interval. */
+/* The plan of the next interval. */
 struct budget_rates {
 	unsigned state; /* enum budget_state */
-	double hz[BUDGET_LEVELS]; /* of the Poisson process; the first is the highest */
-	uint32_t passes[BUDGET_LEVELS]; /* that there will be: nested, the first has them all */
-	double sample_ns[BUDGET_LEVELS]; /* time that one sample stands for; 0: there are none */
-	bool sampled[BUDGET_LEVELS]; /* there may be some: none is chance */
-	double read_hz[BUDGET_LEVELS]; /* per connection */
-	uint64_t reads[BUDGET_LEVELS]; /* records to be read in all */
-	uint32_t thin_one_in; /* sockets: one in so many has its calls and RTTs followed */
-	uint32_t follow_one_in; /* connections that begin: one in so many is followed at all */
+	double hz[BUDGET_LEVELS]; /* passes per second, never rising by level */
+	uint32_t passes[BUDGET_LEVELS]; /* planned, nested: each is also one of the level before */
+	double sample_ns[BUDGET_LEVELS]; /* time that one sample stands for; 0: no passes */
+	bool sampled[BUDGET_LEVELS]; /* the level is sampled; 0 passes are then chance */
+	double read_hz[BUDGET_LEVELS]; /* reads per second and connection */
+	uint64_t reads[BUDGET_LEVELS]; /* records to read in this interval */
+	uint32_t thin_one_in; /* one in so many sockets has its calls and RTTs followed */
+	uint32_t follow_one_in; /* one in so many new connections is followed */
 };
 
-/* Cost of walking over or reading n connections: fixed_ns + each_ns * n. */
+/* Cost in ns of walking over or reading n connections: fixed_ns + each_ns * n. */
 struct budget_cost {
 	double fixed_ns, each_ns;
-	double over; /* n when it was last measured; -1: this is a guess */
-	int stepped; /* intervals for which a step that was measured is news */
+	double over; /* n of the last measurement; -1: the cost is a guess */
+	int stepped; /* intervals for which a measured step is recent; 0: no recent step */
 };
 
 struct budget_use {
@@ -122,41 +121,41 @@ struct budget {
 	struct budget_config config;
 	struct budget_rates rates;
 	struct budget_cost walk[BUDGET_LEVELS], read[BUDGET_LEVELS];
-	double unsure; /* by what share work has cost more or less than expected, at worst lately */
-	/* Shares of a core: other own work; pushes, at thin_one_in; ends, at follow_one_in. */
+	double unsure; /* recent maximum of the relative error of predicted work */
+	/* Shares of a core: other work; pushes, at thin_one_in; ends, at follow_one_in. */
 	double base, push, ends;
-	double life_ns; /* what one takes that begins, and ends */
+	double life_ns; /* ns of the begin and end of one connection */
 	uint64_t members[BUDGET_LEVELS];
-	double read_due[BUDGET_LEVELS]; /* parts of a record that rounding has left */
-	struct budget_use window[BUDGET_WINDOW - 1]; /* the intervals before, the last first */
-	double planned_ns; /* what this interval is thought to cost */
-	double used; /* in the window that ended with the last interval, a share of one core */
-	/* Passes of the interval that are still to come. */
+	double read_due[BUDGET_LEVELS]; /* fractions of a record that rounding left unread */
+	struct budget_use window[BUDGET_WINDOW - 1]; /* earlier intervals, the latest first */
+	double planned_ns; /* predicted cost of this interval */
+	double used; /* share of one core in the window that ended with the last interval */
+	/* Passes still to come, per level; time of the last pass; end of the interval. */
 	uint32_t left[BUDGET_LEVELS];
 	uint64_t at, end;
 };
 
-/* 1 to 3 % of a core, every 500 ms. */
+/* Sets defaults: 1 to 3 % of a core, intervals of 500 ms. */
 void budget_config_default(struct budget_config *config);
 
-/* The interval that begins at `now` (any clock's nanoseconds) knows no connection yet. */
+/* Begins the first interval, without connections, at `now` (nanoseconds of any clock). */
 void budget_init(struct budget *b, const struct budget_config *config, struct rng *rng,
 		 uint64_t now);
 
 /*
- * Closes an interval and begins the next at `now`: b->rates is what it is to do. Intervals of
- * length 0 teach nothing about cost.
+ * Closes an interval and begins the next at `now`; b->rates is the plan of the next interval.
+ * Intervals of length 0 do not change cost estimates.
  */
 void budget_close(struct budget *b, const struct budget_spent *spent, struct rng *rng,
 		  uint64_t now);
 
 /*
- * The next pass: false if this interval has no more. Else `at` is when, not before the one before,
- * and `levels` is who takes part: the first so many of enum budget_level, at least 1.
+ * Returns true and the next pass, or false if this interval has no more passes. `at` is its time,
+ * not before the previous pass; `levels` is the number of levels to sample, at least 1.
  *
- * `used_ns`: own CPU time in this interval so far. Where it is far above what was planned, all has
- * become dearer, and the passes left are given up: what was sampled stands for the time until then,
- * the rest of the interval is unknown. That is decided by cost, not by what was found.
+ * `used_ns`: hostlat's CPU time in this interval so far. Far above the plan, all work has become
+ * more expensive and the other passes are dropped: samples stand for the time until then, the rest
+ * is unknown. Cost decides this, not the samples' results.
  */
 bool budget_next(struct budget *b, struct rng *rng, uint64_t used_ns, uint64_t *at,
 		 unsigned *levels);

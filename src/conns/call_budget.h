@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many calls the log of calls may take, so that it costs no more than its share of a core.
- * Pure. Half of what lies between the two bounds of the CPU budget is the log's; samples get the
- * rest, so that a burst of calls doesn't come on top of what they have spent already.
+ * Limits how many calls are logged, so that the log stays within its share of a core. Pure. The log
+ * gets half of the difference between the two bounds of the CPU budget; samples get the rest, so
+ * that a burst of calls does not add to CPU time that samples have used already.
  */
 #ifndef HOSTLAT_CONNS_CALL_BUDGET_H
 #define HOSTLAT_CONNS_CALL_BUDGET_H
@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 struct call_budget {
-	double share;    /* of a core */
-	double price_ns; /* of one call, in this process */
+	double share;    /* share of a core, for the log */
+	double price_ns; /* cost of logging one call, in this process */
 };
 
 /* Returns the log's share of a core, for a CPU budget of 0 <= low < high. */
@@ -20,13 +20,13 @@ static inline double call_budget_share(double low, double high)
 	return (high - low) / 2;
 }
 
-/* A price that is too high is put right within a second of calls; it begins so. */
+/* Begins with a price that is too high; a second of calls corrects it. */
 void call_budget_init(struct call_budget *b, double share);
 
-/* `calls` have cost `ns` of own CPU time since the last time. */
+/* Updates the price: `calls` have cost `ns` of hostlat's CPU time since the last update. */
 void call_budget_spend(struct call_budget *b, uint64_t calls, uint64_t ns);
 
-/* Calls that may be logged in the next `length_ns`. */
+/* Returns how many calls may be logged in the next `length_ns`. */
 uint64_t call_budget_grant(const struct call_budget *b, uint64_t length_ns);
 
 #endif

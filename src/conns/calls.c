@@ -8,7 +8,7 @@
 #include "conns/words.h"
 #include "report/human.h"
 
-/* -- taking --------------------------------------------------------------------------------- */
+/* -- storing --------------------------------------------------------------------------------- */
 
 static void calls_drop_oldest(struct conns *c)
 {
@@ -20,7 +20,7 @@ static void calls_drop_oldest(struct conns *c)
 	c->calls_dropped += half;
 }
 
-/* Inserts by number: of two simultaneous calls, the later one may be reported first. */
+/* Inserts the call by number: of two simultaneous calls, the later may be reported first. */
 int calls_add(struct conns *c, const struct event_call *call)
 {
 	size_t at = c->calls.len;
@@ -40,7 +40,7 @@ int calls_add(struct conns *c, const struct event_call *call)
 	return err;
 }
 
-/* -- words ---------------------------------------------------------------------------------- */
+/* -- text ------------------------------------------------------------------------------------- */
 
 static const char *calls_direction(const struct event_call *call)
 {
@@ -52,14 +52,14 @@ static struct value calls_bytes(const struct event_call *call)
 	return call->result >= 0 ? value_u64((uint64_t)call->result) : value_null();
 }
 
-/* "EAGAIN"; NULL: there is none. */
+/* Returns "EAGAIN"; NULL if the call did not fail. */
 static const char *calls_error(const struct event_call *call, struct report *r)
 {
 	const char *name;
 
 	if (call->result >= 0)
 		return NULL;
-	name = call->result > -4096 ? strerrorname_np(-call->result) : NULL; /* as errnos are */
+	name = call->result > -4096 ? strerrorname_np(-call->result) : NULL; /* errno is < 4096 */
 	return name ? name : report_format(r, "%d", call->result);
 }
 
@@ -75,7 +75,7 @@ static const char *calls_held_by(const struct event_call *call)
 	return call->unsent && call->state < CONN_AT_MAX ? holds[call->state] : NULL;
 }
 
-/* -- of one connection ---------------------------------------------------------------------- */
+/* -- table of one connection ------------------------------------------------------------------ */
 
 static const struct column columns[] = {
 	{ .name = "time_ns" }, { .head = "at" },
@@ -89,7 +89,7 @@ static const struct column columns[] = {
 	{ .name = "seq" }, { .name = "left_out_before" },
 };
 
-/* Computes how many calls are missing between two; false: unknown. */
+/* Computes how many calls are missing between two calls; returns false if that is unknown. */
 static bool calls_missing(const struct event_call *before, const struct event_call *call,
 			  uint32_t *n)
 {
@@ -120,7 +120,7 @@ static void calls_add_row(const struct conns *c, const struct event_call *before
 		  value_u64(call->seq), left_out);
 }
 
-/* A row of text for what is missing; programs have left_out_before. */
+/* Adds a row of text for missing calls; JSON has left_out_before. */
 static void calls_add_gap(const struct event_call *before, const struct event_call *call,
 			  struct table *t)
 {
@@ -164,9 +164,9 @@ void calls_table(const struct conns *c, struct report *r)
 	object_add(&r->body, "call_log_left_out", value_u64(c->calls_dropped));
 }
 
-/* -- as lines ------------------------------------------------------------------------------- */
+/* -- JSON lines ------------------------------------------------------------------------------- */
 
-/* Fills in the call's connection as known so far: in a recording perhaps only its addresses. */
+/* Fills in the call's connection as known so far: a recording may have only its addresses yet. */
 static void calls_view(struct conns *c, const struct event_call *call, struct conn_view_buf *room)
 {
 	const struct conn_flow *flow = call->flow ? conns_flow_find(c, call->flow) : NULL;
@@ -180,7 +180,7 @@ static void calls_view(struct conns *c, const struct event_call *call, struct co
 	};
 }
 
-/* Judges the connection's totals so far; returns whether the options show it. */
+/* Judges the connection's totals so far; returns whether the options select the connection. */
 static bool calls_are_selected(const struct conns_options *o, struct conn_view v)
 {
 	struct conn_problem problems[RULES_MAX];

@@ -16,14 +16,14 @@
 #include "report/difference.h"
 #include "report/human.h"
 
-/* Measures of an end: a share for each part of the time, a rate for each counter. */
+/* Measures of an end: a share for each class of time, a rate for each counter. */
 #define MEASURES (WORDS_TIMES + COUNTER_EVENTS)
 #define ROWS (LIMITS_ENDS * MEASURES)
 
 /* Sums over an end's connections in a block. */
 struct block {
-	double known_ns, all_ns;   /* of their time: that is known, and all */
-	double of[MEASURES];       /* ns; counts */
+	double known_ns, all_ns;   /* connections' time: known part; all */
+	double of[MEASURES];       /* time in ns; events */
 };
 
 struct conns_run {
@@ -32,7 +32,7 @@ struct conns_run {
 	struct limits limits;
 	struct block blocks[LIMITS_ENDS][CONTRAST_BLOCKS];
 	uint64_t intervals;
-	uint64_t together;         /* intervals in a block */
+	uint64_t together;         /* number of intervals in each block */
 };
 
 int conns_run_new(struct conns_run **out, bool (*select)(const struct conn_view *view, void *ctx),
@@ -68,7 +68,7 @@ static void conns_compare_add_block(struct block *to, const struct block *from)
 		to->of[i] += from->of[i];
 }
 
-/* Twice as many intervals in each block. */
+/* Merges blocks in pairs: each block then holds twice as many intervals. */
 static void conns_compare_join_blocks(struct conns_run *run)
 {
 	run->together *= 2;
@@ -84,8 +84,8 @@ static void conns_compare_join_blocks(struct conns_run *run)
 }
 
 /*
- * Times as the samples of the interval stand for them, not as shares of it: the sum over intervals
- * is unbiased, also of those in which chance took none (Horvitz and Thompson 1952).
+ * Adds times as the interval's samples stand for them, not as shares of the interval: the sum over
+ * intervals is unbiased, including intervals without samples (Horvitz and Thompson 1952).
  */
 static void conns_compare_put_times(struct block *b, const struct event_conn *e)
 {
@@ -97,7 +97,7 @@ static void conns_compare_put_times(struct block *b, const struct event_conn *e)
 	} else {
 		memset(exact.sampled, 0, sizeof(exact.sampled));
 		memset(exact.sampled_ns, 0, sizeof(exact.sampled_ns));
-		if (e->samples) /* else it is so already */
+		if (e->samples) /* without samples, exact already */
 			conn_times(&exact);
 		b->known_ns -= (double)conn_unsampled(exact.unknown_ns, e);
 		exact.send_buffer_ns += e->sampled_ns[CONN_AT_SEND_BUFFER];
@@ -174,8 +174,8 @@ uint64_t conns_run_duration_ns(const struct conns_run *run)
 
 struct side {
 	bool known;
-	double value;                     /* a share, or per second of a connection */
-	double blocks[CONTRAST_BLOCKS];   /* whose mean is that */
+	double value;                     /* a share of time, or events per second and connection */
+	double blocks[CONTRAST_BLOCKS];   /* per block; their mean is `value` */
 	size_t n;
 };
 
@@ -189,7 +189,7 @@ static bool conns_compare_is_share(unsigned int measure)
 	return measure < WORDS_TIMES;
 }
 
-/* The counter of a measure that is no share. */
+/* Returns the counter of a measure that is no share. */
 static const struct counter *conns_compare_counter(unsigned int measure)
 {
 	const struct counter *counter = NULL;
@@ -208,8 +208,8 @@ static bool conns_compare_is_known(const struct conn_aggregate *sum, unsigned in
 }
 
 /*
- * The ratio of two sums, and for each block what it adds to it: the ratio, and the residual of the
- * block in parts of the mean denominator, by which the ratio's error goes (Cochran 1977, 6.3).
+ * Fills in the ratio of two sums, and the ratio plus the residual of each block, relative to the
+ * mean denominator: the residuals determine the ratio's error (Cochran 1977, 6.3).
  */
 static void conns_compare_fill_side(const struct conns_run *run, unsigned int end,
 				    unsigned int measure, struct side *out)
@@ -268,7 +268,7 @@ static int conns_compare_all(const struct conns_run *a, const struct conns_run *
 	return err ? err : difference_judge(list, ROWS);
 }
 
-/* -- showing -------------------------------------------------------------------------------- */
+/* -- report ----------------------------------------------------------------------------------- */
 
 static const char *conns_compare_name(unsigned int measure)
 {
@@ -276,7 +276,7 @@ static const char *conns_compare_name(unsigned int measure)
 					       : conns_compare_counter(measure)->name;
 }
 
-/* "12 %", "0.25/s"; of a difference with its sign, and in percentage points. */
+/* Returns "12 %" or "0.25/s"; with `sign`, a difference: signed, shares in percentage points. */
 static const char *conns_compare_human(struct report *r, unsigned int measure, double value,
 				       bool sign)
 {
@@ -372,16 +372,16 @@ static void conns_compare_add_tables(const struct conns_run *a, const struct con
 	object_add(&r->body, NULL, value_table(text));
 }
 
-/* Whether change `a` is worth more than `b`: a limit before sender-app, then the greater change. */
+/* Returns whether change `a` ranks above `b`: limits before sender-app, then by size. */
 static bool conns_compare_is_greater(const struct measured *a, unsigned int measure_a,
 				     const struct measured *b, unsigned int measure_b)
 {
-	if (!measure_a != !measure_b) /* sender-app has what no limit has */
+	if (!measure_a != !measure_b) /* sender-app comes last: it is no limit */
 		return measure_a;
 	return fabs(a->d.c.difference) > fabs(b->d.c.difference);
 }
 
-/* The share that changed most, of those that are more than chance. */
+/* Reports the share that changed most among significant changes. */
 static void conns_compare_add_finding(const struct measured *rows, struct report *r)
 {
 	const struct measured *best = NULL;
@@ -422,7 +422,7 @@ static void conns_compare_add_unknown(const struct conns_run *run, const struct 
 	}
 }
 
-/* Adds a run's own reasons for being partial. */
+/* Adds the reasons why a run is partial. */
 static int conns_compare_add_reasons(struct conns_run *run, const char *which, struct report *r)
 {
 	struct report own;

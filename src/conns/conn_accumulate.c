@@ -37,9 +37,9 @@ bool conn_accumulate_accepts(const struct event_conn *e)
 	return !(e->known & CONN_KNOWS_TIMES) || sum == e->to - e->from;
 }
 
-/* -- what is counted ------------------------------------------------------------------------ */
+/* -- counters -------------------------------------------------------------------------------- */
 
-/* A sum that overflows stays at its maximum, and is not known any more. */
+/* A sum that overflows stays at its maximum and becomes unknown. */
 static void conn_accumulate_u64(struct event_conn *sum, __u64 *to, __u64 more, uint32_t known)
 {
 	if (__builtin_add_overflow(*to, more, to)) {
@@ -78,7 +78,7 @@ static void conn_accumulate_counters(struct event_conn *sum, const struct event_
 	CONN_COUNTERS(ADD_ROW, ADD_ROW, ADD_ROW, MOST_ROW, ADD_ROW)
 }
 
-/* Fields that are computed from counters and samples. */
+/* Adds fields that are computed from counters and samples. */
 static void conn_accumulate_times(struct event_conn *sum, const struct event_conn *e)
 {
 	const uint32_t times = CONN_KNOWS_TIMES;
@@ -126,7 +126,7 @@ static void conn_accumulate_extremes(struct event_conn *sum, const struct event_
 	sum->lost_reply = conn_accumulate_first(sum->lost_reply, e->lost_reply);
 }
 
-/* -- what stands ---------------------------------------------------------------------------- */
+/* -- state ----------------------------------------------------------------------------------- */
 
 #define STATES (CONN_KNOWS_RCV_WND | CONN_KNOWS_GAUGES)
 #define AT(member) offsetof(struct event_conn, member)
@@ -143,10 +143,10 @@ static void conn_accumulate_state(struct event_conn *sum, const struct event_con
 	       AT(sampled_ns) - AT(known));
 	sum->known = counted | (e->known & STATES);
 	sum->flags = (e->flags & ~(uint32_t)ONCE) | once;
-	/* a connection that was ever unsampled has no complete log */
+	/* a connection that was sampled out at any time has no complete log */
 	if (thinned > e->thinned_one_in)
 		sum->thinned_one_in = thinned;
-	if (!e->pid) { /* a task's names go together */
+	if (!e->pid) { /* comm, cgroup and unit belong to one task */
 		sum->comm = comm;
 		sum->cgroup = cgroup;
 		sum->unit = unit;

@@ -6,14 +6,14 @@
 #include "conns/conn_accumulate.h"
 #include "event/conn_times.h"
 
-/* The call log of one in N connections counts N times. */
+/* The calls of a connection that is one in N count N times. */
 static void conn_aggregate_calls(struct conn_aggregate *s, const struct event_conn *e)
 {
 	const double weight = e->thinned_one_in ? e->thinned_one_in : 1;
 
 	s->estimated |= weight > 1;
 	if (!conn_knows(e, CONN_KNOWS_CALLS)) {
-		/* a connection that was sampled out is covered by the followed ones */
+		/* the followed connections stand for a connection that was sampled out */
 		s->calls_missing |= weight <= 1;
 		return;
 	}
@@ -36,7 +36,7 @@ static void conn_aggregate_few(struct conn_aggregate *s, const struct event_conn
 	s->few.unclear_ns += e->unclear_ns;
 	s->few.known = CONN_KNOWS_LOSSES;
 	for (int i = 0; i < CONN_STATES; i++) {
-		/* Recovery is unknown time only where no event reported it. */
+		/* Recovery is unknown time only if no event reported it. */
 		const int as = i == CONN_AT_RECOVERY && !conn_knows(e, CONN_KNOWS_LOSSES) ?
 				       CONN_AT_CWND : i;
 

@@ -5,15 +5,15 @@
 
 #include "event/conn_times.h"
 
-/* The sum of the squares of `n` equal weights that sum to `sum`. */
+/* Returns the sum of the squares of `n` equal weights that sum to `sum`. */
 static double conn_share_squares(double sum, double n)
 {
 	return n > 0 ? sum * sum / n : 0;
 }
 
 /*
- * The variance of the quotient is the sum of (weight * (hit - share))^2 over all^2; of n equal
- * samples it is share * (1 - share) / n. Where the thing was always or never found, n is Kish's.
+ * Returns Kish's effective sample size for a share of 0 or 1, else the number of equal samples with
+ * this variance: sum of (weight * (hit - share))^2 / all^2 = share * (1 - share) / n.
  */
 static double conn_share_equal_samples(const struct event_conn *c, double all, double share,
 				       double in)

@@ -2,10 +2,10 @@
 /*
  * The analysis behind `hostlat conns`: what limits each connection. Events in, report out.
  *
- * Live or from a file, the events are the same: facts and names, EV_FLOW of a connection before
- * its first EV_CONN, then the EV_CONN of each interval, closed by an EV_INTERVAL. What the rules
- * are and why: docs/design/connections.md. Both the interval and the totals since the start are
- * kept; the totals are the sums of the intervals.
+ * Events are the same live and from a file: facts and names, EV_FLOW of a connection before its
+ * first EV_CONN, then the EV_CONN of each interval, closed by an EV_INTERVAL. The analysis stores
+ * the last interval and the totals since the start, which are the sums of the intervals.
+ * docs/design/connections.md explains the rules.
  *
  *	while ((err = event_source_next(source, &block)) > 0) {
  *		size_t at = 0;
@@ -29,28 +29,28 @@ struct conn_view;
 /* Version of the JSON document, for struct provenance. */
 #define CONNS_SCHEMA 1
 
-/* Facts about the run that have a place in the report (EV_FACT). */
+/* Facts about the run that are part of the report (EV_FACT). */
 #define CONNS_FACT_BUDGET_LOW "conns.budget_low"   /* share of one core, "0.01" */
 #define CONNS_FACT_BUDGET_HIGH "conns.budget_high"
-#define CONNS_FACT_MISSING "conns.missing"         /* one per thing not measured: "name: why" */
+#define CONNS_FACT_MISSING "conns.missing"         /* per item not measured: "name: reason" */
 
-/* Why calls are not in the log (EV_COUNT, COUNT_LOSS): the log is bounded by the CPU budget. */
+/* EV_COUNT, COUNT_LOSS: calls are missing in the log, which the CPU budget limits. */
 #define CONNS_LOSS_CALLS "calls-not-logged"
-/* Why connections are missing (as above): following all new ones exceeds the CPU budget. */
+/* EV_COUNT, COUNT_LOSS: connections are missing; following all exceeds the CPU budget. */
 #define CONNS_LOSS_CONNECTIONS "connections-not-followed"
 
 enum conns_span { CONNS_INTERVAL, CONNS_TOTAL, CONNS_SPANS };
 
 enum conns_result {
 	CONNS_MORE,
-	CONNS_CLOSED, /* an interval is complete: the next EV_CONN begins a new one */
+	CONNS_CLOSED, /* the interval is complete: the next EV_CONN begins a new one */
 };
 
 enum conns_by { CONNS_BY_NONE, CONNS_BY_APP, CONNS_BY_PEER, CONNS_BY_LISTENER };
 
-/* In which order connections stand; all but the names from the greatest to the least. */
+/* Order of connections: names ascending, all else descending. */
 enum conns_sort {
-	CONNS_SORT_WORST, /* time that was lost to problems */
+	CONNS_SORT_WORST, /* time lost to problems */
 	CONNS_SORT_BYTES,
 	CONNS_SORT_LOSSES,
 	CONNS_SORT_RTT,
@@ -58,59 +58,58 @@ enum conns_sort {
 	CONNS_SORT_REMOTE,
 };
 
-/* Selects and orders the connections shown. Only `follow` changes what is kept in memory. */
+/* Selects and orders the connections shown. Only `follow` changes what is stored in memory. */
 struct conns_options {
 	enum conns_by by;
 	enum conns_sort sort;
-	bool problems_only;       /* connections with a harmful problem; no others in JSON, too */
-	bool all;                 /* text: not only what fits on a screen */
-	bool info;                /* text: the kernel's own figures instead of limits */
-	bool text_only;           /* what only programs get is left out: it is most of the work */
-	bool totals_only;         /* nothing is asked of intervals */
-	bool follows;             /* only one connection, interval by interval: */
-	uint64_t follow;          /* its cookie */
-	/* Returns whether to show a connection, which is judged; called once per report. NULL: all.
-	 */
+	bool problems_only;       /* only connections with a harmful problem, in text and JSON */
+	bool all;                 /* text: all connections, even beyond the screen */
+	bool info;                /* text: the kernel's counters and gauges instead of limits */
+	bool text_only;           /* no JSON fields, which are most of the work */
+	bool totals_only;         /* only totals are reported, no intervals */
+	bool follows;             /* report one connection only, interval by interval */
+	uint64_t follow;          /* socket cookie, if `follows` */
+	/* Returns whether to show a judged connection; called once per report. NULL: show all. */
 	bool (*select)(const struct conn_view *view, void *ctx);
 	void *ctx;
 };
 
 struct conns;
 
-/* Copies the options. NULL when there is no memory. */
+/* Copies the options. Returns NULL without memory. */
 struct conns *conns_new(const struct conns_options *options);
 void conns_free(struct conns *c);
 
 /*
- * Takes a block, of records or of EV_CONN, from `*at` on, which is 0 at first; blocks and events
- * of no concern are ignored. Returns CONNS_CLOSED after an EV_INTERVAL: call again with the same
- * block for what is behind it. CONNS_MORE at the block's end, or -ENOMEM. What cannot be and what
- * is beyond the limits of conns/state.h is left out, and the report says so.
+ * Processes a block of records or EV_CONN from `*at` on, which is 0 at first; other blocks and
+ * events are ignored. Returns CONNS_CLOSED after an EV_INTERVAL: call again with the same block for
+ * the rest. Returns CONNS_MORE at the block's end, or -ENOMEM. The report counts inconsistent
+ * events and those beyond the limits of conns/state.h, which are excluded.
  */
 int conns_feed_block(struct conns *c, const struct event_block *block, size_t *at);
 
 /*
- * A stretch of time to analyze: only records that lie at least half within it count, after their
- * times are moved to another clock. For two recordings, see conns/peer_match.h. Before the first
- * block; `shift_ns`, and the times of the window, are within 2^62.
+ * A time window to analyze: only records that lie at least half within it count, after their times
+ * are shifted to another clock. For two recordings, see conns/peer_match.h. Set it before the first
+ * block; `shift_ns` and the times of the window are within 2^62 ns.
  */
 struct conns_window {
 	int64_t shift_ns;         /* added to all times */
-	uint64_t from, to;        /* of the clock that they are moved to; to 0: all is taken */
+	uint64_t from, to;        /* window, in the clock after the shift; to = 0: no limits */
 };
 
-/* A recording among two. */
+/* A host with one of two recordings. */
 struct conns_host {
-	const char *name;         /* of the host; borrowed */
-	uint64_t length_ns;       /* of the whole recording */
+	const char *name;         /* host name; borrowed */
+	uint64_t length_ns;       /* length of the whole recording */
 };
 
 void conns_set_window(struct conns *c, const struct conns_window *window);
 
 /*
- * A line for a call of the log: the field `call`. False: it is not to be shown. `ask`: of
- * a recording there may be calls of others, and `select` and problems_only decide, by what is known
- * of the connection up to here; what is not known then is not true of it.
+ * Adds the field `call` for a call of the log. Returns false if the call is not to be shown. `ask`:
+ * in a recording, where any connection may have calls, `select` and problems_only decide, from what
+ * is known of the connection so far; unknown properties count as false.
  */
 bool conns_report_call(struct conns *c, const struct event_call *call, bool ask, struct report *r);
 
@@ -120,12 +119,12 @@ bool conns_report_call(struct conns *c, const struct event_call *call, bool ask,
  */
 int conns_choose_for_log(struct conns *c, int (*chosen)(void *ctx, uint64_t cookie), void *ctx);
 
-/* Notes the source's damage, which makes the totals partial. */
+/* Stores the damage of the source, which makes the totals partial. */
 void conns_set_damage(struct conns *c, const struct event_damage *damage);
 
 /*
  * Fills `r`, which report_init() has prepared, with the last closed interval or with the totals.
- * Names are borrowed: it is valid until the next conns_feed_block(). Returns 0 or -errno.
+ * Names are borrowed: `r` is valid until the next conns_feed_block(). Returns 0 or -errno.
  */
 int conns_report(struct conns *c, enum conns_span span, struct report *r);
 

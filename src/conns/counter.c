@@ -40,7 +40,7 @@ bool counter_is_known(const struct counter *counter, const struct event_conn *e)
 	return (e->known & counter->known) == counter->known;
 }
 
-/* Null if it is unknown. */
+/* Returns the counter's value; null if it is unknown. */
 static struct value counter_cell(const struct counter *counter, const struct event_conn *e)
 {
 	const uint64_t value = counter_value(counter, e);

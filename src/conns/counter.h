@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of event/conn_counters.h, for reports. */
+/* Counters of event/conn_counters.h, for reports. */
 #ifndef HOSTLAT_CONNS_COUNTER_H
 #define HOSTLAT_CONNS_COUNTER_H
 
@@ -23,22 +23,22 @@ enum counter_object {
 
 enum counter_unit { COUNTER_IN_COUNT, COUNTER_IN_SIZE, COUNTER_IN_TIME };
 
-/* Texts of a row; NULL: none. */
+/* Texts of a counter's row; NULL: none. */
 struct counter_text {
 	const char *meaning, *filter, *head, *label;
-	unsigned int flags;      /* COLUMN_* of `head` */
+	unsigned int flags;      /* COLUMN_* flags of the column `head` */
 };
 
 struct counter {
-	const char *name;        /* in the object; NULL: in none */
+	const char *name;        /* key in the JSON object; NULL: in no object */
 	struct counter_text text;
 	enum counter_object object;
 	enum counter_unit unit;
-	uint32_t known;          /* enum conn_known */
-	uint16_t at, size;       /* of the member of struct event_conn */
+	uint32_t known;          /* enum conn_known bits the value needs */
+	uint16_t at, size;       /* offset and size in bytes in struct event_conn */
 };
 
-/* Number of counters, and of counters in EVENTS. */
+/* Number of all counters, and of counters in the object EVENTS. */
 #define COUNTER_IS_ONE(...) + 1
 #define COUNTER_IS_OF_EVENTS(field, value, known, object, ...)                                     \
 	+ (COUNTER_OF_##object == COUNTER_OF_EVENTS)
@@ -47,24 +47,24 @@ enum {
 	COUNTER_EVENTS = 0 CONN_COUNTERS_EACH(COUNTER_IS_OF_EVENTS),
 };
 
-/* Returns the counter after `before` in the object, the first one for NULL, or NULL at the end. */
+/* Returns the counter after `before` in `object`; for NULL the first one; NULL at the end. */
 const struct counter *counter_next(const struct counter *before, enum counter_object object);
 
-/* Its value; meaningless unless counter_is_known(). */
+/* Returns the counter's value; it is meaningless unless counter_is_known(). */
 uint64_t counter_value(const struct counter *counter, const struct event_conn *e);
 bool counter_is_known(const struct counter *counter, const struct event_conn *e);
 
 /*
- * Columns of text, and their cells: return how many, at most COUNTERS. Without `spare`, those with
- * COLUMN_SPARE are left out.
+ * Fill in columns of text and their cells; return the number, at most COUNTERS. Without `spare`,
+ * columns with COLUMN_SPARE are omitted.
  */
 size_t counter_columns(struct column *out, bool spare);
 size_t counter_cells(struct value *out, const struct event_conn *e, bool spare);
 
-/* Adds all counters of an object of JSON to it, in the order of their rows. */
+/* Adds all counters of a JSON object to `o`, in the order of their rows. */
 void counter_put(struct object *o, const struct event_conn *e, enum counter_object object);
 
-/* Appends a section of a manual page, man(7): each counter, its field of --filter, its meaning. */
+/* Appends a man(7) section: each counter with its --filter field and its meaning. */
 void counter_manual(struct strbuf *out);
 
 #endif

@@ -36,7 +36,7 @@ static int downsample_write(struct downsample *c, const struct event_conn *e)
 	return vec_push(&c->out, *e);
 }
 
-/* -- what is held ---------------------------------------------------------------------------- */
+/* -- held connections ------------------------------------------------------------------------ */
 
 static uint32_t *downsample_slot(struct downsample *c, uint32_t flow)
 {
@@ -52,7 +52,7 @@ static struct downsample_conn *downsample_find(struct downsample *c, uint32_t fl
 	return at ? &c->conns.items[at - 1] : NULL;
 }
 
-/* -E2BIG: there is no room for one more. */
+/* Adds a connection. Returns 0, -ENOMEM, or -E2BIG beyond DOWNSAMPLE_MAX connections. */
 static int downsample_hold(struct downsample *c, const struct event_conn *e)
 {
 	uint32_t at = c->free, *slot = downsample_slot(c, e->flow);
@@ -117,7 +117,7 @@ static struct downsample_task *downsample_task_of(struct downsample *c, uint32_t
 	return &c->tasks[pid % TASKS];
 }
 
-/* Also one that it may have with others: of what is put together only the first would be left. */
+/* A lost reply may be incast. A merged record would hold only the first one. */
 static bool downsample_has_problem(const struct event_conn *e)
 {
 	struct conn_problem problems[RULES_MAX];
@@ -135,7 +135,7 @@ static void downsample_note_problem(struct downsample *c, struct downsample_conn
 			(struct downsample_task){ conn->now.pid, conn->now.to };
 }
 
-/* It has a problem, or its process has or had one lately. */
+/* Returns whether the record has a problem, or its process had one within DOWNSAMPLE_NS. */
 static bool downsample_is_in_full(struct downsample *c, const struct downsample_conn *conn)
 {
 	const struct event_conn *e = &conn->now;

@@ -18,48 +18,46 @@
 #include "event/layout.h"
 
 #define DOWNSAMPLE_NS 60000000000u
-/* Connections at a time; records of further ones are written unchanged. */
+/* Most connections; records of further connections are written unchanged. */
 #define DOWNSAMPLE_MAX 65536u
 
 struct downsample_conn {
 	struct event_conn merged, now;  /* merged intervals; this interval */
 	bool has_merged, has_now;
 	bool has_problem;              /* the interval has a problem; set when it ends */
-	uint32_t next;                 /* of the same slot, or of free ones: index + 1; 0: none */
+	uint32_t next;                 /* next in the slot or free list: index + 1; 0: none */
 };
 
 struct downsample_task {
 	uint32_t pid;
-	uint64_t problem;              /* when it had one last */
+	uint64_t problem;              /* end of its last interval with a problem */
 };
 
 struct downsample {
 	struct downsample_conns VEC_OF(struct downsample_conn) conns;
-	uint32_t *slots;               /* by flow: index + 1 */
+	uint32_t *slots;               /* by hash of the flow: index + 1 in `conns`; 0: none */
 	uint32_t free;
-	size_t n;                      /* used ones of `conns` */
-	struct downsample_task *tasks;   /* by pid; one that shares a place may take it */
-	uint64_t flushed;              /* when all were written last */
+	size_t n;                      /* used entries of `conns` */
+	struct downsample_task *tasks;   /* by hash of the pid; a colliding pid overwrites */
+	uint64_t flushed;              /* when all merged records were written last */
 	struct downsampled VEC_OF(struct event_conn) out; /* to be written; cleared by the caller */
-	uint64_t added, written;       /* records */
+	uint64_t added, written;       /* number of records */
 };
 
-/* 0 or -ENOMEM. To be released in either case. */
+/* Returns 0 or -ENOMEM. Call downsample_release() in either case. */
 int downsample_init(struct downsample *downsample);
 void downsample_release(struct downsample *downsample);
 
-/* Adds a record of this interval. 0 or -ENOMEM. */
+/* Adds a record of this interval. Returns 0 or -ENOMEM. */
 int downsample_add(struct downsample *downsample, const struct event_conn *e);
 
 /*
- * Ends the interval at `now`: puts the records to be written into `out`, ordered by their end; all
- * of them if `last`. 0 or -ENOMEM.
+ * Ends the interval at `now`: puts the records to write into `out`, ordered by their end, and all
+ * merged records if `last`. Returns 0 or -ENOMEM.
  */
 int downsample_close(struct downsample *downsample, uint64_t now, bool last);
 
-/*
- * Returns the most records that downsample_close() may put into `out` if `more` are added before.
- */
+/* Returns the most records that downsample_close() may put into `out` if `more` are added first. */
 size_t downsample_most(const struct downsample *downsample, size_t more);
 
 #endif

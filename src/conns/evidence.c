@@ -50,7 +50,7 @@ static void evidence_put_sampled(struct conn_finding *t)
 	evidence_put(t, "sampled_hi", value_fraction(p->hi));
 }
 
-/* "for 93 % of the time (81 % to 97 % of 120 samples)" */
+/* Adds "for 93 % of the time (120 samples: 81 % to 97 %)" to the message. */
 static void evidence_share(struct conn_finding *t, uint64_t ns)
 {
 	const struct proportion *p = &t->problem->sampled;
@@ -364,7 +364,7 @@ static void evidence_held(struct conn_finding *t)
 		MESSAGE(t, "data waited %s", human_counted(n, c->delayed_acks_harmful, "time"));
 	else
 		MESSAGE(t, "data waited");
-	if (conn_knows(c, CONN_KNOWS_TIMES) && c->delayed_ack_ns) { /* else no sample saw it */
+	if (conn_knows(c, CONN_KNOWS_TIMES) && c->delayed_ack_ns) { /* 0: no sample found one */
 		MESSAGE(t, ", ");
 		evidence_share(t, c->delayed_ack_ns);
 		MESSAGE(t, ",");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Explains a problem: its evidence and advice, with figures. Each function fills in a
- * struct conn_finding for one row of conns/rules.c. Advice is from what the connection shows:
- * sections 5 and 6 of Yu et al. (NSDI 2011), for a kernel that tunes its buffers itself.
+ * Explains a problem: its evidence and advice, with numbers. Each function fills in a struct
+ * conn_finding for one row of conns/rules.c. Advice follows from the connection's data: sections 5
+ * and 6 of Yu et al. (NSDI 2011), for a kernel that tunes its buffers itself.
  */
 #ifndef HOSTLAT_CONNS_EVIDENCE_H
 #define HOSTLAT_CONNS_EVIDENCE_H

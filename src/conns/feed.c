@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Taking events in. A source has checked that each payload has the size and shape of its kind;
- * what the numbers in it mean is checked here.
+ * Feeds events to the analysis. A source has checked that each payload has the size and shape of
+ * its kind; this file checks the values.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -90,7 +90,7 @@ static void conns_begin_interval(struct conns *c)
 		c->all.items[record->conn].interval_record = 0;
 	c->swept = false;
 	vec_clear_most(&c->interval_records,
-		       CONNS_INTERVAL_RECORDS_MIN); /* at the first time there are all */
+		       CONNS_INTERVAL_RECORDS_MIN); /* the first interval has all connections */
 	vec_clear_most(&c->found, CONNS_INTERVAL_RECORDS_MIN);
 	vec_clear(&c->bursts);
 	vec_clear(&c->crosses[CONNS_INTERVAL]);
@@ -342,7 +342,7 @@ static int conns_feed_conn(struct conns *c, const struct event_conn *e)
 
 /* -- blocks --------------------------------------------------------------------------------- */
 
-/* Counts an event that was refused; only -ENOMEM ends the analysis. */
+/* Counts a refused event. Only -ENOMEM ends the analysis: other errors become CONNS_MORE. */
 static int conns_note_refused(struct conns *c, int result)
 {
 	for (int span = 0; result < 0 && span < CONNS_SPANS; span++) {

@@ -8,18 +8,18 @@
 #include "base/bug.h"
 #include "conns/filter_term.h"
 
-#define SHOWN_MAX 40 /* letters of a word in a message */
-/* A term each, what joins it to those before, and nots: at most so deep on each of them. */
+#define SHOWN_MAX 40 /* characters of a word in a message */
+/* Terms, a node each to join them to earlier terms, and nots, each at least one character. */
 #define NODES_MAX (FILTER_TERMS_MAX * 2 + FILTER_LENGTH_MAX)
 #define SPECIAL "()=!<>&|\"'"
 #define SPACE " \t\n\r"
 
 enum node_kind { NODE_TERM, NODE_NOT, NODE_AND, NODE_OR };
 
-/* Children come before their parents. */
+/* Children come before their parents in struct filter. */
 struct filter_node {
 	enum node_kind kind;
-	uint16_t left, right; /* NODE_TERM: `left` is the term's number; NODE_NOT has no right */
+	uint16_t left, right; /* NODE_TERM: `left` is the index of the term; NODE_NOT: no `right` */
 };
 
 struct filter {
@@ -32,10 +32,10 @@ enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_TEXT, TOKEN_OP, TOKEN_OPEN, TOKEN
 		  TOKEN_AND, TOKEN_OR, TOKEN_BROKEN };
 
 struct filter_parser {
-	const char *text, *at; /* `at` is behind the token */
-	const char *from;      /* where the token begins */
+	const char *text, *at; /* `at` is behind the current token */
+	const char *from;      /* start of the current token */
 	enum token_kind token;
-	char word[FILTER_LENGTH_MAX + 1]; /* TOKEN_WORD, _TEXT and _OP */
+	char word[FILTER_LENGTH_MAX + 1]; /* text of TOKEN_WORD, _TEXT and _OP */
 	struct filter *filter;
 	struct strbuf *why;
 	unsigned depth;
@@ -57,7 +57,7 @@ static void filter_read_quoted(struct filter_parser *p)
 	p->at += *p->at != '\0';
 }
 
-/* "==", "&&", "!=" and the like, or one letter of them. */
+/* Reads an operator: two characters, such as "==", "&&" and "!=", or one. */
 static void filter_read_sign(struct filter_parser *p)
 {
 	static const char *const twice[] = { "==", "!=", "<=", ">=", "&&", "||" };
@@ -116,7 +116,7 @@ static void filter_next(struct filter_parser *p)
 	p->token = filter_word_kind(p->word);
 }
 
-/* -- sentences ------------------------------------------------------------------------------- */
+/* -- error messages -------------------------------------------------------------------------- */
 
 static int filter_expected(struct filter_parser *p, const char *what)
 {
@@ -300,7 +300,7 @@ void filter_free(struct filter *filter)
 	free(filter);
 }
 
-/* -- use ------------------------------------------------------------------------------------- */
+/* -- matching -------------------------------------------------------------------------------- */
 
 bool filter_match(const struct filter *filter, const struct filter_view *view)
 {

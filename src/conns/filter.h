@@ -13,8 +13,8 @@
  * Fields are in the table of filter_term.c. Values: words, or text in " or ' with \ before either;
  * addresses with /PREFIX and :PORT as in ss, IPv6 in brackets; numbers with units (10ms, 64K, 5%).
  *
- * What is not known is neither: a comparison with it is unknown, so is `not` of that, and a
- * connection is shown only for what is true of it (Kleene's logic: unknown or true is true).
+ * A comparison with an unknown value is unknown, and so is its `not`. A connection is shown only
+ * if the filter is true (Kleene's logic: unknown or true is true).
  */
 #ifndef HOSTLAT_CONNS_FILTER_H
 #define HOSTLAT_CONNS_FILTER_H
@@ -24,21 +24,21 @@
 #include "base/strbuf.h"
 #include "conns/filter_view.h"
 
-#define FILTER_LENGTH_MAX 4096	/* letters */
+#define FILTER_LENGTH_MAX 4096	/* characters */
 #define FILTER_TERMS_MAX 128
-#define FILTER_DEPTH_MAX 32	/* of parentheses and nots */
+#define FILTER_DEPTH_MAX 32	/* nesting of parentheses and nots */
 
 struct filter;
 
 /*
- * 0 with a filter, owned by the caller; an empty text is all connections. -EINVAL with a sentence
- * in `why` that says where (letters from 1) and what was expected; -E2BIG beyond a limit,
- * likewise; -ENOMEM.
+ * Returns 0 and a filter, owned by the caller; an empty text selects all connections. Returns
+ * -EINVAL or, beyond a limit, -E2BIG: `why` then says where (letters count from 1) and what was
+ * expected. Or -ENOMEM.
  */
 int filter_parse(const char *text, struct filter **out, struct strbuf *why);
 void filter_free(struct filter *filter);
 
-/* Is the filter true of it? Not if that is unknown. */
+/* Returns true if the filter is true for the connection; false also if that is unknown. */
 bool filter_match(const struct filter *filter, const struct filter_view *view);
 
 #endif

@@ -7,7 +7,7 @@
 #include "conns/filter.h"
 #include "conns/view.h"
 
-#define MILLIONTHS 1000000 /* unit of shares */
+#define MILLIONTHS 1000000 /* unit of CONN_NUMBER_* shares */
 
 static void filter_conn_put_number(struct filter_view *v, bool known, enum conn_number which,
 				   uint64_t value)
@@ -56,7 +56,7 @@ static void filter_conn_put_gauges(struct filter_view *v, const struct event_con
 	filter_conn_put_number(v, known, CONN_NUMBER_MSS, c->mss);
 }
 
-/* Shares of the known time. */
+/* Puts the share of each class in the known time. */
 static void filter_conn_put_shares(struct filter_view *v, const struct event_conn *c)
 {
 	const uint64_t times[] = {
@@ -86,7 +86,7 @@ bool filter_conn_match(const struct conn_view *view, void *filter)
 	const char *classes[CONN_CLASSES];
 
 	filter_conn_put_flow(&v, view->flow);
-	if (!view->c) /* only its identity is known */
+	if (!view->c) /* only addresses and names are known */
 		return filter_match(filter, &v);
 	filter_conn_put_counters(&v, view->c);
 	filter_conn_put_gauges(&v, view->c);

@@ -26,9 +26,9 @@ enum filter_kind {
 };
 
 struct filter_field {
-	struct counter_text text; /* `filter` is its name; NULL: a counter without a field */
+	struct counter_text text; /* `filter`: the field's name; NULL: this counter has no field */
 	enum filter_kind kind;
-	unsigned index; /* KIND_ADDRESS and _PORT: 1 is remote */
+	unsigned index; /* address, port: 0 local, 1 remote; else enum conn_text, conn_number */
 };
 
 #define FIELD(name, of, at) { .text.filter = (name), .kind = KIND_##of, .index = (at) }
@@ -74,14 +74,14 @@ static const char *const filter_values[KINDS] = {
 	[KIND_SHARE] = PARSE_FRACTION_TAKES,
 };
 
-/* The first name is what is printed. */
+/* Spellings of each operator. */
 static const char *const ops[FILTER_OPS][3] = {
 	[FILTER_EQ] = { "=", "==", "eq" }, [FILTER_NE] = { "!=", "ne", "neq" },
 	[FILTER_LT] = { "<", "lt", "lt" }, [FILTER_LE] = { "<=", "le", "leq" },
 	[FILTER_GT] = { ">", "gt", "gt" }, [FILTER_GE] = { ">=", "ge", "geq" },
 };
 
-/* By number of the state. */
+/* Names of the TCP states, by the kernel's number of the state. */
 static const char *const states[] = {
 	NULL, "established", "syn-sent", "syn-recv", "fin-wait-1", "fin-wait-2", "time-wait",
 	"closed", "close-wait", "last-ack", "listening", "closing",
@@ -160,7 +160,7 @@ static int filter_term_service(const char *name, uint64_t *port)
 	return 0;
 }
 
-/* Parses the port after the colon. Returns 1 for "*", any port. */
+/* Parses a port. Returns 0, 1 for "*" (any port), or -EINVAL. */
 static int filter_term_port(const char *text, uint64_t *port)
 {
 	uint64_t value;
@@ -185,7 +185,7 @@ static void filter_term_mask(uint8_t address[16], unsigned bits)
 	}
 }
 
-/* IPv4 in IPv6 is IPv4, as in struct filter_view. */
+/* Converts IPv4-mapped IPv6 to IPv4, as in struct filter_view. */
 static void filter_term_unmap(struct filter_term *term)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
@@ -198,7 +198,7 @@ static void filter_term_unmap(struct filter_term *term)
 	term->prefix -= 96;
 }
 
-/* "10.0.0.0/8", "2001:db8::", "*". */
+/* Parses an address such as "10.0.0.0/8" or "2001:db8::"; "*" is any. Returns 0 or -EINVAL. */
 static int filter_term_address(struct filter_term *term, const char *text, size_t size)
 {
 	char copy[ADDRESS_TEXT_MAX], *slash;
@@ -229,7 +229,7 @@ static int filter_term_address(struct filter_term *term, const char *text, size_
 	return 0;
 }
 
-/* Splits at the port's colon. "[::1]/64:80" has the prefix behind the bracket. */
+/* Parses ADDRESS[:PORT]. In "[::1]/64:80", the prefix is behind the bracket. */
 static int filter_term_host(struct filter_term *term, const char *text)
 {
 	const char *close = *text == '[' ? strchr(text, ']') : NULL;
@@ -247,7 +247,7 @@ static int filter_term_host(struct filter_term *term, const char *text)
 		strbuf_add(&join, text + 1, (size_t)(close - text) - 1);
 		strbuf_add(&join, close + 1, strcspn(close + 1, ":"));
 		err = join.error ? -EINVAL : 0;
-		/* Only IPv6 has brackets. */
+		/* Only IPv6 addresses have brackets. */
 		if (!err && (close[1] && close[1] != '/' && close[1] != ':'))
 			err = -EINVAL;
 		if (!err && !memchr(strbuf_str(&join), ':', join.len))
@@ -256,7 +256,7 @@ static int filter_term_host(struct filter_term *term, const char *text)
 			err = filter_term_address(term, strbuf_str(&join), join.len);
 		strbuf_release(&join);
 	} else if (!colon || strchr(text, ':') != colon) {
-		/* No port; more than one colon is an address by itself. */
+		/* There is no port: more than one colon is a plain IPv6 address. */
 		return filter_term_address(term, text, strlen(text));
 	} else {
 		size = (size_t)(colon - text);
@@ -327,14 +327,14 @@ void filter_term_release(struct filter_term *term)
 	term->text = NULL;
 }
 
-/* -- judging --------------------------------------------------------------------------------- */
+/* -- evaluation ------------------------------------------------------------------------------ */
 
 static enum filter_truth filter_term_truth(bool holds)
 {
 	return holds ? FILTER_TRUE : FILTER_FALSE;
 }
 
-/* `holds` is whether it is equal. */
+/* `holds`: the field equals the term's value. */
 static enum filter_truth filter_term_equal(const struct filter_term *term, bool holds)
 {
 	return filter_term_truth(holds == (term->op == FILTER_EQ));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One comparison of a filter: FIELD OP VALUE. For conns/filter.c. */
+/* A comparison of a filter, FIELD OP VALUE; for conns/filter.c. */
 #ifndef HOSTLAT_CONNS_FILTER_TERM_H
 #define HOSTLAT_CONNS_FILTER_TERM_H
 
@@ -16,28 +16,28 @@ enum filter_truth { FILTER_FALSE, FILTER_UNKNOWN, FILTER_TRUE };
 struct filter_term {
 	const struct filter_field *field;
 	enum filter_op op;
-	/* As the field's kind needs it. */
-	uint64_t number;	/* a port, too; of states: a bit each */
-	uint8_t family;		/* 0: any address */
-	uint8_t prefix;		/* bits */
+	/* The value; the field's kind decides which members are used. */
+	uint64_t number;	/* number; port; set of states, bit n: state n */
+	uint8_t family;		/* AF_INET, AF_INET6; 0: any address */
+	uint8_t prefix;		/* length in bits */
 	bool has_port;
 	uint8_t address[16];
-	char *text;		/* owned */
+	char *text;		/* text of KIND_TEXT or KIND_CLASS; owned */
 };
 
-/* NULL: no such field; `near` (or NULL) becomes one that could be meant. */
+/* Returns the field, or NULL; then `near` becomes a similar field's name, or NULL. */
 const struct filter_field *filter_field_find(const char *name, const char **near);
 
-/* False: the word is no operator. */
+/* Returns false if the word is no operator. */
 bool filter_op_find(const char *word, enum filter_op *op);
 
-/* Can this field be compared so? */
+/* Returns whether the operator can compare this field. */
 bool filter_field_has_op(const struct filter_field *field, enum filter_op op);
 
 /* Returns a description of the field's values, for "expected ...". */
 const char *filter_field_values(const struct filter_field *field);
 
-/* Reads the value of a term that has its field and operator. 0, -EINVAL, -ENOMEM. */
+/* Parses the value of a term that has its field and operator. Returns 0, -EINVAL or -ENOMEM. */
 int filter_term_parse(struct filter_term *term, const char *value);
 void filter_term_release(struct filter_term *term);
 

@@ -20,7 +20,7 @@ enum conn_text {
 
 enum conn_number {
 	CONN_NUMBER_PID,
-	CONN_NUMBER_RTT,	/* ns; smoothed, smallest */
+	CONN_NUMBER_RTT,	/* smoothed, in ns */
 	CONN_NUMBER_MIN_RTT,
 	CONN_NUMBER_RETRANS,	/* segments retransmitted, of any kind */
 	CONN_NUMBER_UNSENT,	/* bytes */
@@ -43,16 +43,16 @@ enum conn_number {
 
 _Static_assert(CONN_NUMBERS <= 64, "bits of `known`");
 
-/* A connection, as filters see it. Zeroed: nothing is known. */
+/* A connection as filters see it. Zeroed: all is unknown. */
 struct filter_view {
 	uint8_t family;		/* AF_INET, AF_INET6; 0: no addresses and ports */
-	uint8_t tcp_state;	/* as in include/net/tcp_states.h; 0: unknown */
-	uint8_t local[16];	/* as in struct event_flow; IPv4 on an IPv6 socket is IPv4 */
+	uint8_t tcp_state;	/* number in include/net/tcp_states.h; 0: unknown */
+	uint8_t local[16];	/* format of struct event_flow; IPv4-mapped is IPv4 */
 	uint8_t remote[16];
 	uint16_t local_port;	/* host order */
 	uint16_t remote_port;
-	const char *text[CONN_TEXTS]; /* NULL: unknown; borrowed */
-	const char *const *classes; /* what limits it, all that hold; NULL: unknown */
+	const char *text[CONN_TEXTS]; /* NULL: unknown; strings are borrowed */
+	const char *const *classes; /* names of its problems' classes; NULL: unknown */
 	size_t n_classes;
 	uint64_t known;		/* bit i: number[i] is known */
 	uint64_t number[CONN_NUMBERS];

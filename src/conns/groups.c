@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Connections that have something in common, added up. */
+/* Sums of connections by application, peer or listener. */
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
@@ -15,7 +15,7 @@
 #include "report/human.h"
 
 struct member {
-	const char *key;   /* NULL: unknown, or not of this kind */
+	const char *key;   /* NULL: unknown, or no listener accepted the connection */
 	const struct selected *one;
 };
 
@@ -33,7 +33,7 @@ static const char *conns_groups_peer(const struct conn_view *v, struct report *r
 
 	if (!text)
 		return NULL;
-	buf[strlen(buf) - 2] = '\0'; /* the port */
+	buf[strlen(buf) - 2] = '\0'; /* cut off ":0", the port */
 	if (*buf == '[')
 		return report_format(r, "%.*s", (int)strlen(buf) - 2, buf + 1);
 	return report_format(r, "%s", buf);
@@ -121,7 +121,7 @@ static const struct column json_columns[] = {
 	{ .name = "rtt" }, { .name = "problems" },
 };
 
-/* Round trips of the connections for which they are known. */
+/* Returns round trips of the connections for which they are known. */
 static struct value conns_groups_rtt_value(const struct rtt_sum *sum, struct report *r)
 {
 	struct object *o = object_new(r);
@@ -212,7 +212,7 @@ static bool conns_groups_is_first(const struct member *members, size_t i)
 	return !i || conns_groups_compare_keys(members[i - 1].key, members[i].key);
 }
 
-/* NULL without memory. */
+/* Returns `*n` groups, ordered, to be freed by the caller; NULL without memory. */
 static struct group *conns_groups_aggregate(const struct conns *c, const struct conn_selection *s,
 					    const struct member *members, size_t *n)
 {

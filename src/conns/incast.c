@@ -17,7 +17,7 @@ struct loser {
 	bool at_receiver;
 };
 
-/* An address of a host itself is another host's in another namespace. */
+/* Returns whether the peer's address is a loopback address, which each namespace has. */
 static bool incast_is_loopback(const struct event_flow *f)
 {
 	static const uint8_t one[16] = { [15] = 1 };
@@ -25,7 +25,7 @@ static bool incast_is_loopback(const struct event_flow *f)
 	return f->family == AF_INET ? f->remote[0] == 127 : !memcmp(f->remote, one, sizeof(one));
 }
 
-/* This end of each receives: an address may be each namespace's own. */
+/* Compares local addresses, the receivers'. Two namespaces may use the same address. */
 static int incast_compare_own(const struct event_flow *a, const struct event_flow *b)
 {
 	int order = a->family - b->family;
@@ -78,12 +78,12 @@ int incast_add(struct conns *c, const struct conn *conn, const struct event_conn
 	const uint32_t at = (uint32_t)(conn - c->all.items);
 	int err = 0;
 
-	/* A queue that only delays makes probes for nothing, at all of them together. */
+	/* Spurious retransmissions are no losses: a queue that only delays causes them. */
 	if (e->write_first && e->loss_first >= e->write_first &&
 	    e->loss_first - e->write_first <= INCAST_BURST_NS && !conn_all_spurious(e))
 		err = vec_push(&c->bursts, (struct conn_lost_burst){
 			.conn = at, .write = e->write_first, .loss = e->loss_first });
-	if (!err && e->lost_reply) /* when only the other end knows */
+	if (!err && e->lost_reply) /* only the other end knows its loss */
 		err = vec_push(&c->bursts, (struct conn_lost_burst){
 			.conn = at, .at_receiver = true, .write = e->lost_reply,
 			.loss = e->lost_reply });
@@ -109,9 +109,9 @@ static size_t incast_gather(const struct conns *c, struct loser *out)
 	return n;
 }
 
-/* -- what is kept --------------------------------------------------------------------------- */
+/* -- storing --------------------------------------------------------------------------------- */
 
-/* In the totals a connection's episodes on one side are one entry, with the greatest of them. */
+/* Adds an episode to the totals: one entry per connection and side, with the largest episode. */
 static int incast_add_to_total(struct conns *c, const struct conn_cross *cross)
 {
 	vec_for_each(&c->crosses[CONNS_TOTAL], old) {
@@ -147,7 +147,7 @@ static int incast_compare_conns(const void *x, const void *y)
 	return sort_order(a->conn, b->conn) ?: sort_order(a->loss, b->loss);
 }
 
-/* Keeps the first loss of each connection and returns how many remain. */
+/* Reduces `losers` to the first loss of each connection; returns their number. */
 static size_t incast_first_of_each(struct loser *losers, size_t n)
 {
 	size_t n_first = 0;
@@ -166,7 +166,7 @@ static int incast_compare_peers(const void *x, const void *y)
 	return incast_compare_remotes(a->flow, b->flow);
 }
 
-/* Reorders. */
+/* Returns the number of remote hosts. Reorders `losers`. */
 static size_t incast_count_peers(struct loser *losers, size_t n)
 {
 	size_t remotes = 0;
@@ -178,15 +178,15 @@ static size_t incast_count_peers(struct loser *losers, size_t n)
 }
 
 /*
- * At the receiver: replies of a few peers are late when these or their paths stand still. At the
- * senders the losses themselves are seen.
+ * Returns whether only a few peers replied late to a receiver: they or their paths may have
+ * stalled. At the senders, losses are observed, so the number of peers does not matter.
  */
 static bool incast_has_too_few_peers(struct loser *losers, size_t n)
 {
 	return losers->at_receiver && incast_count_peers(losers, n) < INCAST_MIN;
 }
 
-/* The most of them that lost within the time; they wrote together. Reorders. */
+/* Stores the largest subset that lost packets within INCAST_LOSS_NS. Reorders `together`. */
 static int incast_judge(struct conns *c, struct loser *together, size_t n)
 {
 	uint64_t first = UINT64_MAX, last = 0, loss_within;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conns/join.h"
 
-/* Bytes in flight beyond the windows, because the two ends were read one after the other. */
+/* Least tolerance of sequence numbers, in bytes: the two ends are read one after the other. */
 #define SLACK_LEAST 65536u
-/* Beyond a quarter of the sequence space, sequence numbers cannot decide. */
+/* Tolerance (a quarter of the sequence space) at which sequence numbers cannot decide. */
 #define SLACK_MOST (1u << 30)
 
-/* Connections without another end that may have the same addresses and ports. */
+/* Most candidates examined: unmatched connections with the reversed addresses and ports. */
 #define LOOKED_AT_MOST 64u
 
 static uint64_t join_max(uint64_t a, uint64_t b)
@@ -14,7 +14,7 @@ static uint64_t join_max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Bytes that may have been sent between two readings so far apart. */
+/* Returns how many bytes may have moved between two reads that are `apart_ns` apart. */
 static uint64_t join_slack(const struct event_conn *a, const struct event_conn *b, uint64_t rate,
 			   uint64_t apart_ns)
 {
@@ -31,7 +31,7 @@ static uint64_t join_distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* snd_una - slack <= rcv_nxt <= write_seq + slack, in a space that wraps. */
+/* Checks snd_una - slack <= rcv_nxt <= write_seq + slack, modulo 2^32. */
 static bool join_fits_one(const struct event_conn *from, const struct event_conn *to,
 			  uint32_t slack)
 {
@@ -50,7 +50,7 @@ static enum join_fit join_fit_both(const struct event_conn *a, const struct even
 		       JOIN_FITS : JOIN_CONTRADICTS;
 }
 
-/* Bytes per second: the kernel's last estimate, or what it was on average if that is more. */
+/* Returns bytes per second: the kernel's last estimate or the average, whichever is greater. */
 static uint64_t join_rate(const struct event_conn *c)
 {
 	const uint64_t bytes = join_max(c->bytes_acked, c->bytes_received);
@@ -70,11 +70,11 @@ enum join_fit join_fit_end(const struct event_conn *a, const struct event_conn *
 			   uint64_t error_ns)
 {
 	if (a->flags & b->flags & CONN_CLOSED)
-		return join_fit_apart(a, b, 0); /* there was nothing after */
+		return join_fit_apart(a, b, 0); /* both have ended: no bytes moved later */
 	return join_fit_apart(a, b, join_distance(a->to, b->to) + error_ns);
 }
 
-/* Its sequence numbers at `from`; what was queued then is not known, and no more than a buffer. */
+/* Returns sequence numbers at `from`. Bytes queued then are unknown, at most a full send buffer. */
 static struct event_conn join_at_begin(const struct event_conn *c)
 {
 	struct event_conn e = *c;
@@ -92,7 +92,7 @@ enum join_fit join_fit_begin(const struct event_conn *a, const struct event_conn
 	uint64_t apart_ns = join_distance(a->from, b->from) + error_ns;
 
 	if (a->flags & b->flags & CONN_BEGAN)
-		apart_ns = 0; /* there was nothing before */
+		apart_ns = 0; /* both began then: no bytes moved before */
 	return join_fit_both(&x, &y,
 			     join_slack(a, b, join_max(join_rate(a), join_rate(b)), apart_ns) +
 				     a->sndbuf + b->sndbuf);
@@ -103,7 +103,7 @@ static bool join_overlaps(const struct event_conn *a, const struct event_conn *b
 	return a->from <= b->to && b->from <= a->to;
 }
 
-/* In one namespace two addresses have one connection at a time. */
+/* Returns whether both are in one namespace, where an address pair has one connection at a time. */
 static bool join_is_same_netns(const struct event_flow *a, const struct event_flow *b)
 {
 	return a->netns_cookie && a->netns_cookie == b->netns_cookie;
@@ -128,8 +128,8 @@ static bool join_fits(const struct conns *c, uint32_t a, const struct event_conn
 }
 
 /*
- * The only one that fits, as index + 1; 0 if there is none, or another one, or if more have these
- * addresses than are looked at.
+ * Returns the only connection that fits, as index + 1; 0 if no or several connections fit, or if
+ * more than LOOKED_AT_MOST have these addresses.
  */
 static uint32_t join_find_only(struct conns *c, uint32_t conn)
 {

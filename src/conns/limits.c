@@ -28,7 +28,7 @@ enum limits_end limits_end_of(const struct conn_view *view)
 	return view->c->flags & CONN_ACCEPTED ? LIMITS_SERVER : LIMITS_CLIENT;
 }
 
-/* -- interval by interval ------------------------------------------------------------------- */
+/* -- each interval ----------------------------------------------------------------------------- */
 
 static int limits_add_stretch(struct limits *l, uint32_t conn, enum limits_duty duty,
 			      const struct event_conn *e)
@@ -41,7 +41,7 @@ static int limits_add_stretch(struct limits *l, uint32_t conn, enum limits_duty 
 	return err == -E2BIG ? 0 : err;
 }
 
-/* Which application was waited for: the other end's, for it does not read; or its own. */
+/* Adds stretches in which an application was waited for: the peer's, to read, or this end's. */
 static int limits_add_conn(struct limits *l, uint32_t conn, const struct conn_view *v)
 {
 	const uint32_t peer = l->c->all.items[conn].peer;
@@ -74,15 +74,15 @@ int limits_interval(struct limits *l)
 	return err;
 }
 
-/* -- all of them ---------------------------------------------------------------------------- */
+/* -- all intervals ----------------------------------------------------------------------------- */
 
-/* Time that a connection's application was waited for, by duty. */
+/* Time in ns for which a connection's application was waited for, by duty. */
 struct due {
 	uint64_t ns[LIMITS_DUTIES];
 	bool owes[LIMITS_DUTIES];
 };
 
-/* The receiver is elsewhere: nothing is known of it. */
+/* Adds a receiver on another host, of which only the flow is known. */
 static int limits_owe_remote(struct limits *l, uint32_t conn, const struct conn_view *v)
 {
 	return vec_push(&l->owed, (struct limits_owed){
@@ -91,7 +91,7 @@ static int limits_owe_remote(struct limits *l, uint32_t conn, const struct conn_
 		.end = limits_end_of(v) == LIMITS_SERVER ? LIMITS_CLIENT : LIMITS_SERVER });
 }
 
-/* By the totals: what was so in one interval only is no limit of the connection. */
+/* Decides by the totals: a limit in single intervals only is no limit of the connection. */
 static int limits_judge(struct limits *l, struct due *dues, uint32_t conn,
 			const struct conn_view *v)
 {

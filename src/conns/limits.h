@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The limits of a run's connections, summed by end (connections that this host's servers accepted,
- * and those that its clients made), for explain and compare. Besides, the ends whose application
- * was waited for, with the stretches of time in which it was.
+ * Sums the limits of a run's connections by end (connections that this host's servers accepted,
+ * and connections that its clients made), for explain and compare. Also lists the ends whose
+ * application was waited for, and when.
  *
  *	limits_init(&l, conns);
  *	while ((err = conns_feed_block(conns, &block, &at)) == CONNS_CLOSED)
@@ -19,7 +19,7 @@
 #include "conns/conn_aggregate.h"
 
 #define LIMITS_STRETCHES_MAX (1u << 20)
-#define LIMITS_DUTIES_MAX 64u   /* of a kind: those with most time */
+#define LIMITS_DUTIES_MAX 64u   /* per duty: entries with the most time */
 
 enum limits_end { LIMITS_SERVER, LIMITS_CLIENT, LIMITS_ENDS };
 
@@ -27,36 +27,36 @@ enum limits_end { LIMITS_SERVER, LIMITS_CLIENT, LIMITS_ENDS };
 enum limits_duty { LIMITS_READ, LIMITS_WRITE, LIMITS_DUTIES };
 
 struct limits_stretch {
-	uint64_t cookie;        /* of the connection whose application was waited for */
+	uint64_t cookie;        /* socket cookie of the connection that was waited for */
 	uint64_t from, to;
-	uint32_t conn;          /* its index */
+	uint32_t conn;          /* index of the connection */
 	uint32_t duty;          /* enum limits_duty */
 };
 
 /* An end whose application was waited for. */
 struct limits_owed {
 	uint64_t cookie;
-	uint64_t ns;            /* of its stretches */
-	struct event_flow flow; /* id 0: not known */
+	uint64_t ns;            /* total length of its stretches */
+	struct event_flow flow; /* id 0: unknown */
 	uint32_t conn;
-	uint32_t pid;           /* 0 = not known */
+	uint32_t pid;           /* 0: unknown */
 	enum limits_duty duty;
 	enum limits_end end;
-	bool known; /* false: not on this host; only the flow is known */
+	bool known; /* false: on another host; only the flow is known */
 };
 
 struct limits {
 	struct conns *c;
 	struct conn_aggregate ends[LIMITS_ENDS];
 	struct limits_stretches VEC_OF(struct limits_stretch) stretches;
-	struct limits_owed_list VEC_OF(struct limits_owed) owed; /* by duty; most time first */
-	bool beyond;            /* stretches that there was no room for */
+	struct limits_owed_list VEC_OF(struct limits_owed) owed; /* by duty; longest first */
+	bool beyond;            /* stretches exceeded LIMITS_STRETCHES_MAX */
 };
 
 void limits_init(struct limits *l, struct conns *c);
 void limits_release(struct limits *l);
 
-/* After each interval; and at the end. 0 or -ENOMEM. */
+/* Call after each interval, and limits_finish() at the end. Both return 0 or -ENOMEM. */
 int limits_interval(struct limits *l);
 int limits_finish(struct limits *l);
 
@@ -67,7 +67,7 @@ const char *limits_duty_name(unsigned int duty); /* "read" */
 /* Returns why the shares of an end's time are unknown (static); NULL if they are known. */
 const char *limits_unknown_reason(const struct limits *l, unsigned int end);
 
-/* The ends as a table, and a sentence for each that has connections. */
+/* Return the ends as a table; and add a finding for each end that has connections. */
 struct value limits_ends(const struct limits *l, struct report *r);
 void limits_findings(const struct limits *l, struct report *r);
 

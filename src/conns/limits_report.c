@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The limits of a run's connections, in words and as a table. */
+/* Reports the limits of a run's connections, as sentences and as a table. */
 #include <inttypes.h>
 
 #include "base/bug.h"
@@ -9,9 +9,9 @@
 #include "conns/words.h"
 #include "report/human.h"
 
-/* Smallest share of the time that the text lists. */
+/* Smallest share of time that the text lists. */
 #define SAID_SHARE 0.005
-/* Share of unknown time from which on the text mentions it. */
+/* Least share of unknown time that the text mentions. */
 #define UNKNOWN_SHARE 0.05
 
 static const char *const ends[LIMITS_ENDS] = { [LIMITS_SERVER] = "server",
@@ -29,7 +29,7 @@ const char *limits_duty_name(unsigned int duty)
 	return duties[duty];
 }
 
-/* Why there are no shares of the time; NULL: there are. */
+/* Returns why shares of the time are unknown; NULL if they are known. */
 static const char *limits_no_shares_reason(const struct conn_aggregate *sum)
 {
 	if (!sum->connections)
@@ -44,7 +44,7 @@ const char *limits_unknown_reason(const struct limits *l, unsigned int end)
 	return limits_no_shares_reason(&l->ends[end]);
 }
 
-/* -- for programs --------------------------------------------------------------------------- */
+/* -- JSON -------------------------------------------------------------------------------------- */
 
 static struct value limits_shares_value(const struct conn_aggregate *sum, struct report *r)
 {
@@ -83,9 +83,9 @@ struct value limits_ends(const struct limits *l, struct report *r)
 	return value_table(t);
 }
 
-/* -- for people ----------------------------------------------------------------------------- */
+/* -- text -------------------------------------------------------------------------------------- */
 
-/* "receiver-window 60 %, sender-app 40 % of the time" */
+/* Returns "receiver-window 60 %, sender-app 40 %"; the largest share comes first. */
 static const char *limits_times_line(const struct conn_aggregate *sum, struct report *r)
 {
 	const struct event_conn *e = &sum->sum;

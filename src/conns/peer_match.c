@@ -40,7 +40,7 @@ const char *peer_match_why_text(enum peer_match_why why)
 	return whys[why].text;
 }
 
-/* -- two of them ---------------------------------------------------------------------------- */
+/* -- one pair ---------------------------------------------------------------------------------- */
 
 static bool peer_match_overlaps(const struct event_conn *a, const struct event_conn *b,
 				uint64_t error_ns)
@@ -48,7 +48,7 @@ static bool peer_match_overlaps(const struct event_conn *a, const struct event_c
 	return a->from <= b->to + error_ns && b->from <= a->to + error_ns;
 }
 
-/* PEER_MATCH_WHYS: they fit. */
+/* Returns why two ends do not match, or PEER_MATCH_WHYS if they match. */
 static enum peer_match_why peer_match_reason(const struct event_conn *a, const struct event_conn *b,
 			       uint64_t error_ns)
 {
@@ -68,8 +68,8 @@ static enum peer_match_why peer_match_reason(const struct event_conn *a, const s
 }
 
 /*
- * The only connection of `in` that fits to one of `of`, as index + 1; 0: *why not. One that is
- * joined on its own host counts as well: if it fits, somebody's addresses are not his alone.
+ * Returns the only connection of `in` that matches connection `conn` of `of`, as index + 1; or 0
+ * with the reason in *why. A match joined on its own host counts as well.
  */
 static uint32_t peer_match_find_only(const struct conns *of, uint32_t conn, struct conns *in,
 				     uint64_t error_ns, enum peer_match_why *why)
@@ -97,7 +97,7 @@ static uint32_t peer_match_find_only(const struct conns *of, uint32_t conn, stru
 	return found && !in->all.items[found - 1].peer ? found : 0;
 }
 
-/* -- all of them ---------------------------------------------------------------------------- */
+/* -- all connections --------------------------------------------------------------------------- */
 
 static enum peer_match_why peer_match_join(struct peer_recording *e, struct conns *here,
 					   uint32_t conn)
@@ -124,9 +124,7 @@ static int peer_match_compare(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/*
- * One end begins up to a round trip after the other: a longer distance is the clocks' difference.
- */
+/* Returns the clocks' difference in ns: the distance of the begins beyond a round trip, or 0. */
 static int64_t peer_match_begin_distance(const struct event_conn *here,
 					 const struct event_conn *there)
 {
@@ -137,7 +135,7 @@ static int64_t peer_match_begin_distance(const struct event_conn *here,
 	return apart > rtt_ns ? apart - rtt_ns : apart < -rtt_ns ? apart + rtt_ns : 0;
 }
 
-/* Estimates the difference of the two hosts' clocks from connections that both saw begin. */
+/* Estimates the difference of the two hosts' clocks from connections whose begin both recorded. */
 static int peer_match_compare_clocks(struct peer_recording *e, const struct conns *here)
 {
 	int64_t *apart = calloc(e->joined + 1, sizeof(*apart));

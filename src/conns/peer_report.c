@@ -12,9 +12,9 @@
 
 #define SENTENCES 6u
 
-/* -- how many ------------------------------------------------------------------------------- */
+/* -- counts ------------------------------------------------------------------------------------ */
 
-/* A limit is where more than this was seen of the two hosts' clocks. */
+/* Returns whether begins of connections show a difference of the clocks beyond the bound. */
 static bool peer_report_clocks_differ(const struct peer_recording *e)
 {
 	return e->began_both &&
@@ -30,7 +30,7 @@ static uint64_t peer_report_not_joined(const struct peer_recording *e)
 	return n;
 }
 
-/* Counts the other recording's connections that match none here and none of its own. */
+/* Counts the other recording's connections that match none here and none of their own host. */
 static uint64_t peer_report_left_there(const struct peer_recording *e)
 {
 	uint64_t n = 0;
@@ -40,7 +40,7 @@ static uint64_t peer_report_left_there(const struct peer_recording *e)
 	return n - e->joined;
 }
 
-/* Counts matched connections whose common time is too short. */
+/* Counts matched connections whose common time is too short to judge them. */
 static uint64_t peer_report_hardly_common(const struct conns *c)
 {
 	struct conn_view_buf room;
@@ -126,7 +126,7 @@ static unsigned int peer_report_add_direction(const struct conn_view *v, const c
 	return 1;
 }
 
-/* The way that data waited on; of two such, both. */
+/* Reports the directions in which data waited. Returns 1 if it added a finding, else 0. */
 static unsigned int peer_report_add_conn(const struct conns *c, const struct conn_selection *s,
 					 const struct selected *one, struct report *r)
 {

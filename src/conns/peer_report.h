@@ -5,9 +5,9 @@
 
 #include "conns/select.h"
 
-/* Each adds nothing if there is one recording. `joined`: how many, and why others not. */
+/* All add nothing without a second recording. Adds `joined`: matches and failures. */
 void peer_report_summary(const struct conns *c, struct report *r);
-/* Sentences: on which side limits lie, of the worst connections; why others have no other end. */
+/* Adds findings: the limiting side of the worst connections; why others have no match. */
 void peer_report_findings(const struct conns *c, const struct conn_selection *s, struct report *r);
 /* Adds reasons why the result is partial: gaps in the other recording, clocks that disagree. */
 void peer_report_reasons(const struct conns *c, struct report *r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One problem of one connection, and its explanation. */
+/* A problem of a connection, and its explanation. */
 #ifndef HOSTLAT_CONNS_PROBLEM_H
 #define HOSTLAT_CONNS_PROBLEM_H
 
@@ -9,7 +9,7 @@
 #include "report/report.h"
 #include "stats/proportion.h"
 
-/* Confidence level of the intervals around sampled shares. */
+/* Confidence level of the intervals of sampled shares. */
 #define CONN_CONFIDENCE 0.95
 
 /* Reason for a small receive window, from the receiving end's record. */
@@ -19,15 +19,15 @@ struct conn_problem {
 	enum conn_class class;
 	enum conn_harm harm;
 	enum conn_confidence confidence;
-	bool ours;                 /* delayed ACKs: this end's, not the peer's */
-	enum window_limit limit;   /* receiver window */
-	uint64_t lost_ns;          /* as far as it is known; 0 if harmless */
-	struct proportion sampled; /* of the samples that found it; of CONN_SAMPLED */
+	bool ours;                 /* delayed ACKs: by this end, not by the peer */
+	enum window_limit limit;   /* why the receiver's window is small */
+	uint64_t lost_ns;          /* time lost, as far as known; 0 if harmless */
+	struct proportion sampled; /* share of samples with the problem; if CONN_SAMPLED */
 };
 
 struct conn_problems VEC_OF(struct conn_problem);
 
-/* Fills in the view as it was judged before; `found` is the span's list. */
+/* Sets an earlier judgment of the view; `found` is the list of the span's problems. */
 static inline void conn_view_judged(struct conn_view *view, const struct conn_judged *judged,
 				    const struct conn_problems *found)
 {
@@ -42,8 +42,8 @@ struct conn_sums {
 };
 
 /*
- * An explained problem: evidence for programs, and for people sentences without a full stop. An
- * empty advice means that nothing needs to be done.
+ * An explained problem: evidence for JSON, and sentences without a full stop for the text. An empty
+ * advice means that nothing needs to be done.
  */
 struct conn_finding {
 	struct report *r;
@@ -54,7 +54,7 @@ struct conn_finding {
 	struct strbuf message, advice;
 };
 
-/* Returns the connection's time whose limit is known, in ns. */
+/* Returns the time for which the connection's limit is known, in ns. */
 static inline uint64_t conn_known_ns(const struct event_conn *c)
 {
 	return c->sender_app_ns + c->send_buffer_ns + c->congestion_ns + c->receiver_window_ns +
@@ -62,8 +62,8 @@ static inline uint64_t conn_known_ns(const struct event_conn *c)
 }
 
 /*
- * Returns `ns` as a share of the connection's time, unknown time included. Shares of the known time
- * alone would overstate states that the kernel accounts for without samples.
+ * Returns `ns` as a share of the connection's time, including unknown time. Shares of the known
+ * time alone would overstate states that the kernel accounts for without samples.
  */
 static inline double conn_share(const struct event_conn *c, uint64_t ns)
 {
@@ -73,8 +73,8 @@ static inline double conn_share(const struct event_conn *c, uint64_t ns)
 }
 
 /*
- * Segments that were retransmitted: by the events, or by the bytes where a timeout has made more
- * of them than it is itself.
+ * Returns the number of retransmitted segments: by events or, if that is more, by bytes. A timeout
+ * counts as one event but may retransmit several segments.
  */
 static inline uint64_t conn_retransmitted(const struct event_conn *c)
 {
@@ -85,7 +85,7 @@ static inline uint64_t conn_retransmitted(const struct event_conn *c)
 	return events > segments ? events : segments;
 }
 
-/* Nothing was lost: what was sent again had arrived. */
+/* Returns whether every retransmission was spurious: no segment was lost. */
 static inline bool conn_all_spurious(const struct event_conn *c)
 {
 	return conn_knows(c, CONN_KNOWS_SPURIOUS) && c->spurious >= conn_retransmitted(c);

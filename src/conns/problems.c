@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The problems: one by one for programs, a sentence per class for people. */
+/* Reports problems: each problem in JSON, a sentence per class in the text. */
 #include <inttypes.h>
 
 #include "base/bug.h"
@@ -70,7 +70,7 @@ void tables_problems(const struct conns *c, const struct conn_selection *s, stru
 
 /* -- sentences ------------------------------------------------------------------------------ */
 
-/* "send-buffer (3 connections), 10.0.0.1:80 to 10.0.0.2:4000 (nginx): ..." */
+/* Adds "send-buffer: 10.0.0.1:80 to 10.0.0.2:4000 (nginx), the worst of 3 connections: ...". */
 static void problems_add_finding(const struct conn_selection *s, const struct conn_view *v,
 				 const struct selected_problem *problem, struct report *r)
 {
@@ -93,7 +93,7 @@ static void problems_add_finding(const struct conn_selection *s, const struct co
 	select_release_finding(&finding);
 }
 
-/* The worst connection that has the class: the one that lost most time by it, or the first. */
+/* Reports the connection that lost the most time to the class, or the first if none lost time. */
 static void problems_add_class(const struct conns *c, const struct conn_selection *s,
 			       unsigned int class, struct report *r)
 {

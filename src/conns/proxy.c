@@ -10,8 +10,8 @@
 #include "report/human.h"
 #include "stats/rank.h"
 
-#define STEPS 250   /* of a share */
-#define UNKNOWN 255 /* share of an interval with too little known time */
+#define STEPS 250   /* a share of 1.0 in a series */
+#define UNKNOWN 255 /* marks an interval with too little known time */
 
 /* -- series --------------------------------------------------------------------------------- */
 
@@ -32,8 +32,8 @@ static bool proxy_is_known(const struct event_conn *e)
 }
 
 /*
- * Fills the ticks of a record. Ticks before the first record stay unknown; later ones without a
- * record count as starved.
+ * Fills in the intervals of a record. Intervals before the first record stay unknown; later ones
+ * without a record count as starved.
  */
 static void proxy_fill(struct conns *c, struct conn_series *s, const struct event_conn *e)
 {
@@ -76,7 +76,7 @@ static int proxy_compare_pids(const void *x, const void *y)
 	return sort_order((*a)->c.pid, (*b)->c.pid) ?: sort_order((*a)->conn, (*b)->conn);
 }
 
-/* Adds the records of one task, which is followed once one of its connections was held. */
+/* Adds the records of one task; its connections get series once one of them was held. */
 static int proxy_add_task(struct conns *c, struct conn_interval_record *const *records, size_t n)
 {
 	bool looked_at = false;
@@ -141,7 +141,7 @@ struct pairs {
 	double starved[PROXY_OTHERS * CONNS_TICKS];
 	const struct conn_series *others[PROXY_OTHERS];
 	struct spearman found[PROXY_OTHERS];
-	size_t known[PROXY_OTHERS]; /* intervals */
+	size_t known[PROXY_OTHERS]; /* intervals that both series know */
 	size_t m, n;
 };
 
@@ -168,7 +168,7 @@ static struct proxy_known proxy_known(const struct conns *c, const uint8_t *ring
 	return known;
 }
 
-/* Unknown values become the mean, which supports neither answer. */
+/* Copies the last `n` values. Unknown values become the mean, which supports neither answer. */
 static void proxy_copy(const struct conns *c, const uint8_t *ring, size_t n, double *out)
 {
 	const struct proxy_known known = proxy_known(c, ring, n);
@@ -179,7 +179,7 @@ static void proxy_copy(const struct conns *c, const uint8_t *ring, size_t n, dou
 								  : proxy_value_at(c, ring, n, i);
 }
 
-/* The intervals of which both are known; returns how many. */
+/* Copies the values of the intervals that both series know; returns their number. */
 static size_t proxy_copy_known(const struct conns *c, const struct conn_series *a,
 			       const struct conn_series *b, size_t n, double *held, double *starved)
 {
@@ -195,7 +195,7 @@ static size_t proxy_copy_known(const struct conns *c, const struct conn_series *
 	return m;
 }
 
-/* The last intervals that both have. */
+/* Returns how many of the last intervals are in both series. */
 static size_t proxy_common_ticks(const struct conns *c, const struct conn_series *a,
 				 const struct conn_series *b)
 {
@@ -213,7 +213,7 @@ static bool proxy_is_held(const struct conns *c, const struct conn_series *s)
 	       (double)known.sum >= PROXY_HELD_SHARE * STEPS * (double)known.n;
 }
 
-/* Whether a series varies: a constant one has no correlation. */
+/* Returns whether a series varies: a constant series has no correlation. */
 static bool proxy_varies(const double *x, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
@@ -268,7 +268,7 @@ static int proxy_holds(const struct conns *c, const struct conn_series *s, struc
 	return one.rho >= PROXY_RHO && one.p <= PROXY_ALPHA / (double)(PROXY_TESTS * PROXY_OTHERS);
 }
 
-/* Sets `best` to the best of those that hold, or to -1. Returns 0 or -ENOMEM. */
+/* Sets `best` to the strongest correlation that holds, or to -1. Returns 0 or -ENOMEM. */
 static int proxy_find_best(const struct conns *c, const struct conn_series *s, struct pairs *p,
 			   int *best)
 {

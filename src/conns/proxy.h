@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds a task that forwards data and starves one connection while another one waits for a delayed
- * acknowledgement or a window, because the task blocks instead of reading on.
+ * Finds a task that forwards data and starves one connection while another connection waits for a
+ * delayed acknowledgement or a window, because the task blocks instead of reading on.
  */
 #ifndef HOSTLAT_CONNS_PROXY_H
 #define HOSTLAT_CONNS_PROXY_H
@@ -9,23 +9,23 @@
 #include "conns/problem.h"
 #include "conns/state.h"
 
-#define PROXY_HELD_SHARE 0.05  /* of an interval, from which on a connection is looked at */
-#define PROXY_KNOWN_MIN 0.25 /* share of an interval that must be known to use it */
-#define PROXY_OTHERS 8u        /* connections of the task that one is compared with */
-#define PROXY_TESTS 16u        /* connections that are compared, per report */
-#define PROXY_TICKS_MIN 50u  /* intervals known of both; with fewer there is no finding */
-#define PROXY_RHO 0.5          /* rank correlation */
+#define PROXY_HELD_SHARE 0.05  /* least held share of the time, to examine a connection */
+#define PROXY_KNOWN_MIN 0.25 /* least known share of an interval, to use the interval */
+#define PROXY_OTHERS 8u        /* most connections of the task to compare with */
+#define PROXY_TESTS 16u        /* most connections to examine per report */
+#define PROXY_TICKS_MIN 50u  /* least number of intervals known of both connections */
+#define PROXY_RHO 0.5          /* least rank correlation */
 /*
- * Significance levels: of the shifted series and, for all pairs together, of the correlation
- * (Bonferroni).
+ * Significance levels: of the test by shifted series, and of the correlation, for all pairs
+ * together (Bonferroni).
  */
 #define PROXY_ALPHA_SHIFTS 0.02
 #define PROXY_ALPHA 0.001
 
-/* An interval is over: takes the shares of its records. 0 or -ENOMEM. */
+/* Adds the shares of the closed interval to the series. Returns 0 or -ENOMEM. */
 int proxy_tick(struct conns *c);
 
-/* Adds what it finds. 0 or -ENOMEM. */
+/* Adds the problems that it finds to `out`. Returns 0 or -ENOMEM. */
 int proxy_find(struct conns *c, struct conn_crosses *out);
 
 void proxy_explain(const struct conn_cross *cross, struct conn_finding *finding);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The report as a whole: title, tables, sentences and reasons, in the order of the JSON. */
+/* The report as a whole: title, tables, findings and reasons, in the order of the JSON. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "conns/tables.h"
 #include "report/human.h"
 
-/* -- the frame ------------------------------------------------------------------------------ */
+/* -- summary ----------------------------------------------------------------------------------- */
 
 static void conns_report_interval(const struct conns_period *p, struct report *r)
 {
@@ -52,7 +52,7 @@ static struct value conns_report_share_value(const char *text)
 	return conns_report_parse_share(text, &share) ? value_number(share) : value_null();
 }
 
-/* A machine with two cores busy uses 2: no fraction of anything. */
+/* Adds the CPU budget. Its unit is cores: two busy cores are 2, so values are no fractions. */
 static void conns_report_budget(const struct conns *c, const struct conns_period *p,
 				struct report *r)
 {
@@ -74,7 +74,7 @@ static void conns_report_budget(const struct conns *c, const struct conns_period
 	object_add(&r->body, "budget", value_object(o));
 }
 
-/* Then how many connections there were is unknown, and not zero. */
+/* Returns whether no interval was sampled. The number of connections is then unknown, not 0. */
 static bool conns_report_is_unseen(const struct conns_period *p)
 {
 	return p->intervals && p->unseen == p->intervals;
@@ -123,7 +123,7 @@ static void conns_report_summary(const struct conns *c, const struct conn_select
 		report_summary(r, "overhead %s of a core", human_fraction(buf, used));
 }
 
-/* -- what is missing ------------------------------------------------------------------------ */
+/* -- missing measurements ---------------------------------------------------------------------- */
 
 static const struct column count_columns[] = {
 	{ "reason", NULL, 0, 0 }, { "count", NULL, 0, 0 },
@@ -151,7 +151,7 @@ static uint64_t conns_report_counts(const struct conns *c, enum conns_span span,
 	return sum;
 }
 
-/* Reports calls and connections that the CPU budget did not allow to be recorded. */
+/* Reports calls and connections that were not recorded because of the CPU budget. */
 static void conns_report_left_out(const struct conns *c, enum conns_span span, struct report *r)
 {
 	char buf[HUMAN_MAX];
@@ -174,7 +174,7 @@ static void conns_report_left_out(const struct conns *c, enum conns_span span, s
 	}
 }
 
-/* Adds the tables of lost and of excluded measurements. */
+/* Adds the tables of lost and of excluded events. */
 static void conns_report_losses(const struct conns *c, enum conns_span span, struct report *r)
 {
 	const struct conns_period *p = &c->periods[span];
@@ -192,7 +192,7 @@ static void conns_report_losses(const struct conns *c, enum conns_span span, str
 		TABLE_ADD(losses, value_string("limit"), value_u64(p->beyond));
 	if (p->forgotten)
 		TABLE_ADD(losses, value_string("forgotten"), value_u64(p->forgotten));
-	if (p->unfollowed) /* costs one rule only: no reason to call the rest partial */
+	if (p->unfollowed) /* affects one rule only, so the result is not partial */
 		TABLE_ADD(losses, value_string("proxy-candidates"), value_u64(p->unfollowed));
 	conns_report_counts(c, span, COUNT_EXCLUDED, excluded);
 	if (p->own)
@@ -270,7 +270,7 @@ static void conns_report_reasons(const struct conns *c, enum conns_span span, st
 			      "some measurements are missing for part of the time");
 }
 
-/* Whether the time of any listed connection is known. */
+/* Returns whether the time of any listed connection is known. */
 static bool conns_report_knows_limits(const struct conns *c, const struct conn_selection *s)
 {
 	struct conn_view_buf room;

@@ -10,7 +10,7 @@
 
 /* -- buckets -------------------------------------------------------------------------------- */
 
-/* False: nothing is in any. */
+/* Finds the range of nonempty buckets. Returns false if all are empty. */
 static bool rtt_range(const uint32_t *rtts, uint32_t *first, uint32_t *end)
 {
 	for (*first = 0; *first < CONN_RTTS && !rtts[*first]; ++*first)
@@ -20,7 +20,7 @@ static bool rtt_range(const uint32_t *rtts, uint32_t *first, uint32_t *end)
 	return *end > *first;
 }
 
-/* More than this, ns. */
+/* Returns the bucket's exclusive lower bound, in ns. */
 static uint64_t rtt_bucket_floor(uint32_t bucket)
 {
 	return bucket ? bucket_edges_floor(CONN_RTT_SCHEMA,

@@ -5,7 +5,7 @@
 #include "conns/evidence.h"
 #include "conns/conn_share.h"
 
-/* Whether samples often found a state; its share and interval go into `p->sampled`. */
+/* Returns whether samples often found a state; its share and interval go into `p->sampled`. */
 static bool rules_is_often(const struct event_conn *c, uint64_t ns, uint32_t hits,
 			   struct conn_problem *p)
 {
@@ -55,7 +55,7 @@ static bool rules_timeout(const struct conn_view *v, struct conn_problem *p)
 	return rules_retransmission(v, p, v->c->rto);
 }
 
-/* A probe is a loss only if data waited: it may have carried new data, or found nothing lost. */
+/* Harmful only if data waited: a probe may have carried new data, or found nothing lost. */
 static bool rules_tail_loss_probe(const struct conn_view *v, struct conn_problem *p)
 {
 	if (!rules_retransmission(v, p, v->c->tlp))
@@ -74,7 +74,7 @@ static bool rules_spurious(const struct conn_view *v, struct conn_problem *p)
 
 /* -- windows -------------------------------------------------------------------------------- */
 
-/* Whether the receiving end's buffer is full, set by the application, or still growing. */
+/* Returns whether the peer's receive buffer is full, set by the application, or still growing. */
 static enum window_limit rules_window_limit(const struct event_conn *peer)
 {
 	if (!peer || !conn_knows(peer, CONN_KNOWS_GAUGES))
@@ -87,7 +87,7 @@ static enum window_limit rules_window_limit(const struct event_conn *peer)
 	return peer->flags & CONN_RCVBUF_SET ? WINDOW_SET : WINDOW_GROWING;
 }
 
-/* The kernel's own account where it has one; otherwise what the samples found. */
+/* Uses the kernel's own account of the limit if known, otherwise samples. */
 static bool rules_receiver_window(const struct conn_view *v, struct conn_problem *p)
 {
 	p->harm = CONN_HARMFUL;
@@ -124,7 +124,7 @@ static bool rules_not_reading(const struct conn_view *v, struct conn_problem *p)
 
 /* -- acknowledgements and small writes ------------------------------------------------------ */
 
-/* The other end, where it can be asked, has not delayed any: they were late for another reason. */
+/* Returns whether the peer's record has no delayed ACKs: they were late for another reason. */
 static bool rules_is_denied(const struct conn_view *v)
 {
 	return v->peer && conn_knows(v->peer, CONN_KNOWS_DELACKS) && !v->peer->delayed_acks;
@@ -135,7 +135,7 @@ static bool rules_is_confirmed(const struct conn_view *v)
 	return v->peer && conn_knows(v->peer, CONN_KNOWS_DELACKS) && v->peer->delayed_acks;
 }
 
-/* Data was held until a late acknowledgement came. */
+/* Returns whether data was held until a late acknowledgement arrived. */
 static bool rules_is_held(const struct conn_view *v, struct conn_problem *p)
 {
 	const struct event_conn *c = v->c;
@@ -163,7 +163,7 @@ static bool rules_delayed_ack(const struct conn_view *v, struct conn_problem *p)
 	       v->c->peer_delayed_acks >= RULES_DELAYED_MIN;
 }
 
-/* Only the other end knows whether it held data. */
+/* Only the peer knows whether it held data. */
 static bool rules_own_delayed_ack(const struct conn_view *v, struct conn_problem *p)
 {
 	const bool asked = v->peer && conn_knows(v->peer, CONN_KNOWS_PEER_DELACKS);
@@ -218,7 +218,7 @@ static bool rules_slow_start_after_idle(const struct conn_view *v, struct conn_p
 
 static const struct conn_rule {
 	enum conn_class class;
-	uint32_t needs;                /* enum conn_known */
+	uint32_t needs;                /* enum conn_known bits */
 	bool (*holds)(const struct conn_view *v, struct conn_problem *p);
 	void (*explain)(struct conn_finding *finding);
 } rules[] = {
@@ -241,7 +241,7 @@ static const struct conn_rule {
 
 _Static_assert(ARRAY_LEN(rules) <= RULES_MAX, "room for all rules");
 
-/* Writes the problems that hold to `out`, which has room for RULES_MAX; returns their number. */
+/* Writes the problems that hold to out[RULES_MAX]; returns their number. */
 static uint32_t rules_list(const struct conn_view *view, struct conn_problem *out)
 {
 	uint32_t n = 0;

@@ -10,18 +10,18 @@
 
 /* A limit is a problem from this share of the time on. */
 #define RULES_LIMITED_SHARE 0.05
-/* Samples needed for a sampled problem; of just as many, three must have found it. */
+/* Least samples for a sampled problem; with just as many, 3 samples must have found the state. */
 #define RULES_SAMPLES_MIN 10u
-/* Samples of a state needed: a single one may hit a state of no duration. */
+/* Least samples of a state: a single sample may hit a state of no duration. */
 #define RULES_SEEN_MIN 2u
-/* The kernel counts a limit by the window in ticks of up to 10 ms: less than two is nothing. */
+/* The kernel counts window-limited time in ticks of up to 10 ms: less than two is no limit. */
 #define RULES_WINDOW_MIN_NS 20000000u
-/* Late acknowledgements needed: a single one may have another reason. */
+/* Least number of late acknowledgements: a single one may have another reason. */
 #define RULES_DELAYED_MIN 2u
-/* Send calls needed to judge how an application writes. */
+/* Least number of send calls to judge how an application writes. */
 #define RULES_CALLS_MIN 20u
 
-#define RULES_MAX 16 /* problems of one connection */
+#define RULES_MAX 16 /* most problems of one connection */
 
 /*
  * Sets `problems`, `harmful`, `lost_ns` and `found` of the view. `found` points into `room`, which
@@ -30,16 +30,16 @@
 void rules_judge(struct conn_view *view, struct conn_problem *room);
 
 /*
- * The same; what was found is added to `found`, and *judged is for conn_view_judged(). Returns 0,
- * -ENOMEM or -E2BIG.
+ * Calls rules_judge(), adds the problems to `found`, and sets *judged for conn_view_judged().
+ * Returns 0, -ENOMEM or -E2BIG.
  */
 int rules_judge_into(struct conn_view *view, struct conn_problems *found,
 		     struct conn_judged *judged);
 
-/* Most calls give little, one after the other. */
+/* Returns whether most send calls are small, with nothing received before the next send call. */
 bool rules_writes_small(const struct event_conn *c);
 
-/* Fills in evidence and sentences of a problem that was found. */
+/* Fills in the evidence and the sentences of finding->problem. */
 void rules_explain(struct conn_finding *finding);
 
 #endif

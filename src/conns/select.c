@@ -12,7 +12,7 @@
 
 #define SENTENCE_MAX 4096
 
-/* -- problems of several -------------------------------------------------------------------- */
+/* -- problems of several connections ----------------------------------------------------------- */
 
 static int select_compare_crosses(const void *x, const void *y)
 {
@@ -60,7 +60,7 @@ static const struct conn_cross *select_next_cross(const struct conn_selection *s
 
 /* -- all connections ------------------------------------------------------------------------ */
 
-/* Totals are judged here, an interval when it was closed; problems of several come to both. */
+/* Judges totals (intervals were judged when they closed); adds problems of several connections. */
 static int select_judge(struct conn_selection *s, struct conn_view *view, struct selected *one)
 {
 	int err = 0;
@@ -132,7 +132,7 @@ static int select_count_bits(uint32_t mask)
 	return __builtin_popcount(mask);
 }
 
-/* From bad to good: by lost time, by the number of problems, by that of harmless ones. */
+/* Orders from worst to best: harmful problems first, then lost time, then numbers of problems. */
 static int select_compare_worst(const struct selected *a, const struct selected *b)
 {
 	const struct conn_judged *x = &a->judged, *y = &b->judged;
@@ -163,7 +163,7 @@ static int select_compare(const void *x, const void *y)
 	return order ? order : sort_order(a->conn, b->conn);
 }
 
-/* Counts the connection; returns whether it is listed. */
+/* Counts the connection; returns whether the report lists it. */
 static bool select_count(const struct conns *c, struct conn_selection *s, const struct conn_view *v)
 {
 	const struct conns_options *o = &c->options;
@@ -251,7 +251,7 @@ bool select_view_peer(const struct conns *c, const struct conn_selection *s,
 	return true;
 }
 
-/* -- problems of one ------------------------------------------------------------------------ */
+/* -- problems of one connection ---------------------------------------------------------------- */
 
 size_t select_problems(const struct conn_selection *s, const struct selected *one,
 		       const struct conn_view *view, struct selected_problem *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The connections of a report, judged, in their order; and the problems of each. */
+/* The judged connections of a report, in their order, and the problems of each connection. */
 #ifndef HOSTLAT_CONNS_SELECT_H
 #define HOSTLAT_CONNS_SELECT_H
 
@@ -8,37 +8,37 @@
 #include "conns/state.h"
 
 struct selected {
-	struct conn_judged judged;  /* with the problems of several in `problems` and `harmful` */
-	uint32_t conn;              /* index */
-	uint32_t other;             /* the other end in `others`: index + 1; 0: there is none */
-	uint64_t key;               /* that the order goes by; `name` where it goes by names */
-	uint64_t cookie;            /* last criterion of the order */
+	struct conn_judged judged;  /* includes problems of several connections */
+	uint32_t conn;              /* index in conns.all */
+	uint32_t other;             /* other end in `others`: index + 1; 0: none */
+	uint64_t key;               /* sort key, greatest first; 0 if the order is by name */
+	uint64_t cookie;            /* last sort criterion */
 	const char *name;
-	uint8_t address[18];        /* CONNS_SORT_REMOTE: address and port, as bytes */
+	uint8_t address[18];        /* CONNS_SORT_REMOTE: address and port, big-endian */
 };
 
 struct conn_selection {
 	enum conns_span span;
 	struct selected_items VEC_OF(struct selected) items;
-	/* judgements of the other ends, with two recordings */
+	/* judgments of the other ends, with two recordings */
 	struct selected_peers VEC_OF(struct conn_judged) others;
-	struct conn_problems found;      /* problems that `others` and totals in `items` refer to */
-	struct conn_crosses crosses;     /* by connection */
+	struct conn_problems found;      /* problems of `others`, and of `items` in totals */
+	struct conn_crosses crosses;     /* sorted by connection */
 	struct conn_sums sums;
-	uint64_t connections;            /* that the filter keeps, with or without problems */
-	uint64_t closed;                 /* of them */
-	uint64_t troubled;               /* of them: with a harmful problem */
-	uint64_t classes[CONN_CLASSES];  /* of them: with this one, harmful */
+	uint64_t connections;            /* selected by the filter, with or without problems */
+	uint64_t closed;                 /* closed connections among `connections` */
+	uint64_t troubled;               /* connections with a harmful problem */
+	uint64_t classes[CONN_CLASSES];  /* connections with a harmful problem of this class */
 };
 
 struct selected_problem {
 	struct conn_problem p;
-	const struct conn_cross *cross;  /* NULL: of the connection by itself */
+	const struct conn_cross *cross;  /* NULL: a problem of this connection alone */
 };
 
 #define SELECT_PROBLEMS_MAX (RULES_MAX + 8)
 
-/* Judges all connections of the span. Pair with select_release(), also when it fails. 0, -ENOMEM */
+/* Judges all connections of the span. 0 or -ENOMEM; call select_release() in either case. */
 int select_connections(struct conns *c, enum conns_span span, struct conn_selection *s);
 void select_release(struct conn_selection *s);
 
@@ -48,16 +48,16 @@ void select_view(const struct conns *c, const struct conn_selection *s, const st
 
 /*
  * Fills in the judged view of the other end from the other host's recording. Returns false if there
- * is none. Its problems of several connections are those found while that recording was read.
+ * is no other end. Problems of several connections are those found in that recording.
  */
 bool select_view_peer(const struct conns *c, const struct conn_selection *s,
 		      const struct selected *one, struct conn_view_buf *room);
 
-/* Its problems into `out`, which has room for SELECT_PROBLEMS_MAX; returns how many. */
+/* Writes the connection's problems to out[SELECT_PROBLEMS_MAX]; returns their number. */
 size_t select_problems(const struct conn_selection *s, const struct selected *one,
 		       const struct conn_view *view, struct selected_problem *out);
 
-/* Fills in `finding`: evidence and sentences, made anew. Pair with select_release_finding(). */
+/* Fills in a new `finding`: evidence and sentences. Pair with select_release_finding(). */
 void select_explain(const struct conn_selection *s, const struct conn_view *view,
 		    const struct selected_problem *problem, struct report *r,
 		    struct conn_finding *finding);

@@ -14,7 +14,7 @@ struct spread_member {
 	uint32_t conn, tlp, rto, fast;
 };
 
-/* Lone small messages, too, have nothing behind them: not only several in a row, as there. */
+/* Unlike rules_writes_small(), also counts lone small messages: no packets follow them. */
 static bool spread_writes_little(const struct event_conn *e)
 {
 	if (rules_writes_small(e))
@@ -24,7 +24,7 @@ static bool spread_writes_little(const struct event_conn *e)
 	       2 * e->send_bytes < (uint64_t)e->send_calls * e->mss;
 }
 
-/* Whether timers detected at least as many losses as later packets did. */
+/* Returns whether timers detected at least as many losses as later packets did. */
 static bool spread_is_slow(const struct event_conn *e)
 {
 	const uint64_t timers = (uint64_t)e->tlp + e->rto;
@@ -35,7 +35,7 @@ static bool spread_is_slow(const struct event_conn *e)
 	return e->stall_ns && timers && timers >= e->fast_retransmit;
 }
 
-/* The port that the connections have in common: the listener's. */
+/* Returns the port that the connections have in common: the listener's. */
 static uint16_t spread_port(const struct spread_member *x)
 {
 	return x->accepted ? x->flow->local_port : x->flow->remote_port;

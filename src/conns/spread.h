@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small messages spread over several connections of one client and server: each has so little under
- * way that a loss is found by a timer instead of by what follows it.
+ * Detects small messages spread over several connections of one client and server. Each connection
+ * has so few packets in flight that a timer, not a later packet, reveals a loss.
  */
 #ifndef HOSTLAT_CONNS_SPREAD_H
 #define HOSTLAT_CONNS_SPREAD_H
@@ -9,9 +9,9 @@
 #include "conns/problem.h"
 #include "conns/state.h"
 
-#define SPREAD_MIN 2u /* connections */
+#define SPREAD_MIN 2u /* least number of connections */
 
-/* Adds what it finds in the span. 0 or -ENOMEM. */
+/* Adds the problems found in the span to `out`. Returns 0 or -ENOMEM. */
 int spread_find(const struct conns *c, enum conns_span span, struct conn_crosses *out);
 
 void spread_explain(const struct conn_cross *cross, struct conn_finding *finding);

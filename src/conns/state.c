@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/zpack.h"
 
-#define SLOTS (1u << 17) /* of each hash: two entries in one, when all is full */
+#define SLOTS (1u << 17) /* slots of each hash: two entries per slot if full */
 
 _Static_assert(sizeof(struct conn) <= 48, "memory of a connection");
 
@@ -23,11 +23,11 @@ _Static_assert(sizeof(struct conn) <= 48, "memory of a connection");
 _Static_assert(PACKED_FROM == sizeof(uint64_t) && PACKED % ZPACK_GROUP == 0 &&
 	       PACKED <= ZPACK_MOST, "all of it");
 
-/* Is its own opposite: what is usual becomes 0, for any values. */
+/* Makes usual values 0, so that they pack well; a second call restores all values. */
 static void conns_xor_usual(struct event_conn *e)
 {
 	e->ssthresh ^= NO_SSTHRESH;
-	e->snd_una ^= e->write_seq; /* nothing is on its way */
+	e->snd_una ^= e->write_seq; /* 0 if no data is in flight */
 }
 
 void conn_unpack(const struct conn *conn, struct event_conn *out)
@@ -70,7 +70,7 @@ static uint32_t conns_slot_of_number(uint64_t x)
 	return (uint32_t)(hash_u64(x) % SLOTS);
 }
 
-/* The same for both directions, so that a connection's other end is in the same slot. */
+/* Returns the same slot for both directions, so for both ends of a connection. */
 static uint32_t conns_slot_of_tuple(const struct event_flow *f)
 {
 	struct end {
@@ -123,7 +123,7 @@ struct conn_flow *conns_flow_find(struct conns *c, uint32_t id)
 	return at ? &c->flows.items[at - 1] : NULL;
 }
 
-/* Those that no connection came for. */
+/* Drops flows that no connection uses. */
 static void conns_sweep_flows(struct conns *c)
 {
 	for (uint32_t i = 0; i < c->flows.len; i++)
@@ -221,8 +221,8 @@ static void conns_unlink_tuple(struct conns *c, uint32_t at)
 }
 
 /*
- * Puts a connection, which has its flow, into the slot of its tuple. Of those with the same
- * addresses and ports the last CONNS_SAME_TUPLE stay there: each that comes looks at all of them.
+ * Puts a connection that has a flow into the slot of its tuple. Of the connections with the same
+ * addresses and ports, only the last CONNS_SAME_TUPLE stay there: each new one examines all others.
  */
 static void conns_link_tuple(struct conns *c, uint32_t at, uint32_t *slot)
 {
@@ -253,7 +253,7 @@ static void conns_link_tuple(struct conns *c, uint32_t at, uint32_t *slot)
 
 /* -- connections ---------------------------------------------------------------------------- */
 
-/* A record's flow; what has one keeps it, unless it comes with other addresses. */
+/* Sets a connection's flow, unless its current flow has the same addresses. 0 or -ENOMEM. */
 static int conns_set_flow(struct conns *c, uint32_t at, uint32_t id)
 {
 	struct conn_flow *flow = conns_flow_find(c, id);
@@ -266,7 +266,7 @@ static int conns_set_flow(struct conns *c, uint32_t at, uint32_t id)
 	slot = conns_slot(&c->by_tuple, conns_slot_of_tuple(&flow->e));
 	if (!slot)
 		return -ENOMEM;
-	flow->users++; /* before the old one goes, which may be the same memory */
+	flow->users++; /* before the old flow is dropped */
 	conns_unlink_tuple(c, at);
 	conn->flow = (uint32_t)(flow - c->flows.items) + 1;
 	conns_link_tuple(c, at, slot);
@@ -294,8 +294,8 @@ static void conns_remove(struct conns *c, uint32_t at)
 }
 
 /*
- * Makes room: all that have closed go, but for those of the interval. When it is called again in
- * the same interval there are no others.
+ * Drops all closed connections without a record in this interval. A second call in the same
+ * interval would find none.
  */
 static void conns_forget_closed(struct conns *c)
 {
@@ -314,7 +314,7 @@ static void conns_forget_closed(struct conns *c)
 	}
 	c->swept = true;
 	c->ended.len = n;
-	/* what is kept of several connections names them by their place */
+	/* entries refer to connections by index */
 	vec_clear(&c->crosses[CONNS_TOTAL]);
 }
 
@@ -343,14 +343,14 @@ static int conns_new_conn(struct conns *c, uint32_t *at)
 	return err;
 }
 
-/* An unknown namespace matches any: cookies are hardly ever repeated. */
+/* Returns whether both may be in one namespace. Unknown ones match: cookies hardly repeat. */
 static bool conns_is_same_netns(const struct event_flow *a, const struct event_flow *b)
 {
 	return !a || !b || !a->netns_cookie || !b->netns_cookie ||
 	       a->netns_cookie == b->netns_cookie;
 }
 
-/* *same becomes how many others have the cookie. */
+/* Returns index + 1, or 0. *same is the number of other connections with this cookie. */
 static uint32_t conns_find_conn(struct conns *c, uint64_t cookie, const struct event_flow *flow,
 				uint32_t *same)
 {
@@ -413,7 +413,7 @@ const struct event_conn *conns_record(const struct conns *c, enum conns_span spa
 	return room;
 }
 
-/* Two ends that both saw the begin and the end cover the same time, whatever their clocks say. */
+/* Returns the common time. Ends that both recorded begin and end cover the same time. */
 static uint64_t conns_common_ns(const struct event_conn *a, const struct event_conn *b,
 				uint64_t error_ns)
 {
@@ -426,7 +426,7 @@ static uint64_t conns_common_ns(const struct event_conn *a, const struct event_c
 	return to > from && to - from > error_ns ? to - from - error_ns : 0;
 }
 
-/* Uses the peer's record only if most of its time is also this end's. */
+/* Uses the peer's record only if both records have most of their time in common. */
 static void conns_set_common(struct conn_view_buf *room, const char *host, uint64_t error_ns)
 {
 	const struct event_conn *own = &room->own, *other = &room->other;

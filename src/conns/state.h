@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * State of the analysis: packed totals of each connection, and the unpacked records of the current
- * interval. A connection is identified by the cookies of its namespace and of its socket.
+ * State of the analysis: packed totals of each connection, and unpacked records of the current
+ * interval. The cookies of namespace and socket identify a connection.
  */
 #ifndef HOSTLAT_CONNS_STATE_H
 #define HOSTLAT_CONNS_STATE_H
@@ -11,94 +11,93 @@
 #include "conns/problem.h"
 #include "event/dict.h"
 
-/* Limits. When the connections are used up, those that have closed are forgotten, and counted. */
+/* Limits. At CONNS_MAX connections, those that have closed are dropped, and counted. */
 #define CONNS_MAX 262144u
 #define CONNS_FLOWS_MAX (CONNS_MAX + 65536u)
-#define CONNS_INTERVAL_RECORDS_MIN 4096u /* records of an interval: memory that is not given back  \
-					  */
-#define CONNS_FOLLOWED_MAX 10000u   /* intervals of the one that is followed; then the oldest go */
+#define CONNS_INTERVAL_RECORDS_MIN 4096u /* interval records whose memory stays allocated */
+#define CONNS_FOLLOWED_MAX 10000u   /* intervals of the followed connection */
 #define CONNS_CALLS_MAX 10000u      /* logged calls of the followed connection */
-#define CONNS_COUNTS_MAX 256u       /* (what, reason) */
+#define CONNS_COUNTS_MAX 256u       /* pairs of what and reason */
 #define CONNS_MISSING_MAX 256u
-#define CONNS_CROSSES_MAX 4096u     /* connections in problems of several */
+#define CONNS_CROSSES_MAX 4096u     /* entries of each conns.crosses */
 #define CONNS_SERIES_MAX 4096u      /* connections of tasks that may be proxies */
-#define CONNS_SAME_TUPLE 256u       /* connections of the same addresses, to be joined */
-#define CONNS_SAME_COOKIE 256u      /* namespaces that have the same cookie */
-#define CONNS_TICKS 120u            /* intervals in which a proxy is looked for */
+#define CONNS_SAME_TUPLE 256u       /* connections with the same addresses and ports in one slot */
+#define CONNS_SAME_COOKIE 256u      /* namespaces with a socket of the same cookie */
+#define CONNS_TICKS 120u            /* length of a series, in intervals */
 
 /* Share of each end's time that must be common to judge one end by the other. */
 #define CONNS_COMMON_MIN 0.8
 
 /*
- * 48 bytes plus the packed totals: about 140 bytes for a connection that waits for its application,
- * 330 for one with losses, calls and round trips of several sizes.
+ * 48 bytes plus the packed totals: about 140 bytes in all for a connection that waits for its
+ * application, 330 for a connection with losses, calls and round trips of several sizes.
  */
 struct conn {
 	uint64_t cookie;
-	unsigned char *packed;         /* of a struct event_conn, behind `cookie`; NULL: none yet */
-	/* Indices, + 1 each; 0: none. */
-	uint32_t next;                 /* of the same key's hash; of free ones, if not used */
-	uint32_t tuple_next;           /* of the same tuple's hash */
+	unsigned char *packed;         /* struct event_conn without `cookie`; NULL: none yet */
+	/* Indices + 1; 0: none. */
+	uint32_t next;                 /* in the by_key slot, or in the free list */
+	uint32_t tuple_next;           /* in the by_tuple slot */
 	uint32_t flow;
-	uint32_t peer;                 /* the other end */
-	uint32_t interval_record;      /* its record of the interval */
+	uint32_t peer;                 /* connection of the other end, if on this host */
+	uint32_t interval_record;      /* record of the current interval */
 	uint32_t series;
 	uint32_t problem_intervals;
-	uint16_t room;                 /* bytes of `packed`, see base/zpack.h */
+	uint16_t room;                 /* allocated bytes of `packed`, see base/zpack.h */
 	bool used : 1;
-	bool closed : 1;               /* it is listed in conns.ended */
-	bool unlisted : 1;             /* too many have its tuple: it isn't in that hash */
+	bool closed : 1;               /* is listed in conns.ended */
+	bool unlisted : 1;             /* not in by_tuple: too many have its addresses */
 };
 
 struct conn_flow {
 	struct event_flow e;
-	uint32_t next;                 /* of the same id's hash; of free ones; index + 1 */
-	uint32_t users : 31;           /* connections */
+	uint32_t next;                 /* in the by_flow slot or the free list; index + 1 */
+	uint32_t users : 31;           /* number of connections with this flow */
 	uint32_t used : 1;
 };
 
 struct conn_interval_record {
 	struct event_conn c;
-	uint32_t conn;                 /* index */
-	struct conn_judged judged;     /* when its interval is closed */
+	uint32_t conn;                 /* index in conns.all */
+	struct conn_judged judged;     /* valid once the interval is closed */
 };
 
 /* A burst with a loss, from one record. */
 struct conn_lost_burst {
-	uint32_t conn;                 /* index */
-	bool at_receiver;              /* it was sent to us; `write` is when we asked for it */
+	uint32_t conn;                 /* index in conns.all */
+	bool at_receiver;              /* a reply of the peer was lost; `write` is `loss` */
 	uint64_t write, loss;
 };
 
-/* A problem that a connection has together with others. */
+/* A connection's part in a problem of several connections. */
 struct conn_cross {
-	uint32_t conn;                 /* index */
+	uint32_t conn;                 /* index in conns.all */
 	enum conn_class class;
-	uint32_t members;              /* connections in it, this one included */
+	uint32_t members;              /* connections with the problem, this one included */
 	uint32_t episodes;
-	uint64_t loss_within_ns;       /* incast: from the first member's loss to the last one's */
+	uint64_t loss_within_ns;       /* incast: from the first loss to the last, ns */
 	uint64_t write_within_ns;
-	bool at_receiver;              /* incast: this host asked for it */
-	uint64_t other;                /* proxy: cookie of the one that starves */
+	bool at_receiver;              /* incast: this host requested the data */
+	uint64_t other;                /* proxy: cookie of the starved connection */
 	uint32_t intervals;
 	double rho, p;
-	uint64_t probes, timeouts, fast; /* spread: of all members */
+	uint64_t probes, timeouts, fast; /* spread: sums over all members */
 };
 
 struct conn_crosses VEC_OF(struct conn_cross);
 
-/* Shares of an interval in steps of 1/250; a ring, see struct conns' `tick`. */
+/* Shares of intervals in steps of 1/250, at index conns.tick % CONNS_TICKS. */
 struct conn_series {
-	uint32_t conn;                 /* index */
+	uint32_t conn;                 /* index in conns.all */
 	uint32_t pid;
-	uint64_t since;                /* the first tick that it has */
-	uint8_t held[CONNS_TICKS];     /* by a delayed ACK or a window */
-	uint8_t starved[CONNS_TICKS];  /* of data, by the application */
+	uint64_t since;                /* first tick of the series */
+	uint8_t held[CONNS_TICKS];     /* share held by a delayed ACK or a window */
+	uint8_t starved[CONNS_TICKS];  /* share without data from the application */
 };
 
 struct conn_count {
 	uint8_t what;                  /* enum count_what */
-	uint32_t reason;               /* DICT_STRING */
+	uint32_t reason;               /* id in DICT_STRING */
 	uint64_t count[CONNS_SPANS];
 };
 
@@ -108,52 +107,52 @@ struct conns_period {
 	uint64_t own_user_ns, own_bpf_ns;
 	bool bpf_cost_unknown, bpf_cost_estimated;
 	uint64_t unseen;               /* intervals without sampling */
-	uint64_t lost_records;         /* of the event stream itself */
-	uint64_t names_lost;           /* times that a name was not kept: LOSS_DICT_FULL */
+	uint64_t lost_records;         /* records lost in the event stream */
+	uint64_t names_lost;           /* names lost because of LOSS_DICT_FULL */
 	uint64_t refused;              /* events with impossible values */
-	uint64_t beyond;               /* events refused by a limit above */
-	uint64_t forgotten;            /* connections that had closed */
-	uint64_t unfollowed;           /* tasks that may be proxies, beyond CONNS_SERIES_MAX */
+	uint64_t beyond;               /* events beyond a CONNS_*_MAX limit */
+	uint64_t forgotten;            /* closed connections dropped to limit memory */
+	uint64_t unfollowed;           /* proxy candidates beyond CONNS_SERIES_MAX */
 	uint64_t own;                  /* records of hostlat's own connections */
 	bool partial, shed;
 };
 
-/* The other ends of connections, in another host's recording. Made by conns/peer_match.h. */
+/* The other ends of connections, in another host's recording. Created by peer_match_new(). */
 struct peer_recording {
-	struct conns *c;               /* that recording's, in this one's time */
+	struct conns *c;               /* the other recording, in this recording's time */
 	struct conns_host here, there;
-	uint64_t error_ns;             /* bound of the error of its times, from the recordings */
-	uint32_t *other;               /* by connection here: index + 1 there; 0: not found */
-	uint64_t *not_joined;          /* connections, by why: conns/peer_match.h */
+	uint64_t error_ns;             /* bound of the error of the other recording's times */
+	uint32_t *other;               /* by index here: index + 1 there; 0: no match */
+	uint64_t *not_joined;          /* connections by enum peer_match_why */
 	uint64_t joined;
-	int64_t began_apart_ns;        /* middle of `began_both`, there - here, round trips apart */
-	uint64_t began_both;           /* joined connections of which both saw the beginning */
+	int64_t began_apart_ns;        /* median of `began_both`, there - here, beyond RTTs */
+	uint64_t began_both;           /* joined connections whose begin both hosts recorded */
 };
 
 struct conns {
 	struct conns_options options;
 	struct conns_window window;
-	const struct peer_recording *peer_recording; /* NULL: there is one recording */
-	struct conns_all VEC_OF(struct conn) all; /* some of them free */
+	const struct peer_recording *peer_recording; /* NULL: one recording only */
+	struct conns_all VEC_OF(struct conn) all; /* some entries are free */
 	struct conns_flows VEC_OF(struct conn_flow) flows;
 	struct conns_interval_records VEC_OF(struct conn_interval_record) interval_records;
-	struct conn_problems found;    /* problems that the records in `fresh` refer to */
-	struct conns_bursts VEC_OF(struct conn_lost_burst) bursts; /* of the interval */
-	uint32_t free_conn, free_flow; /* index + 1 */
-	uint32_t *by_key, *by_tuple, *by_flow; /* hashes: index + 1 */
-	struct conns_ended VEC_OF(uint32_t) ended; /* indices of those that have closed */
-	bool swept;                    /* no other of them can be forgotten in this interval */
-	uint64_t steps;                /* taken in the hashes, and pairs of ends looked at */
-	size_t n;                      /* connections that are kept */
+	struct conn_problems found;    /* problems of `interval_records` */
+	struct conns_bursts VEC_OF(struct conn_lost_burst) bursts; /* bursts of this interval */
+	uint32_t free_conn, free_flow; /* free lists: index + 1 */
+	uint32_t *by_key, *by_tuple, *by_flow; /* hashes: index + 1 of the first entry */
+	struct conns_ended VEC_OF(uint32_t) ended; /* indices of closed connections */
+	bool swept;                    /* closed connections were dropped in this interval */
+	uint64_t steps;                /* steps in hashes, and examined pairs of ends */
+	size_t n;                      /* number of connections in `all` */
 	struct conns_counts VEC_OF(struct conn_count) counts;
 	struct conns_missing VEC_OF(char *) missing;
-	struct conn_crosses crosses[CONNS_SPANS]; /* incasts, as they were found */
+	struct conn_crosses crosses[CONNS_SPANS]; /* incasts found in the span */
 	struct conns_series VEC_OF(struct conn_series) series;
-	uint64_t tick;                 /* intervals so far; tick i lies at i % CONNS_TICKS */
+	uint64_t tick;                 /* intervals so far; tick i is at i % CONNS_TICKS */
 	uint64_t tick_to_ns[CONNS_TICKS];
 	struct conns_followed VEC_OF(struct conn_interval_record) followed;
 	uint64_t followed_dropped;
-	struct conns_call_log VEC_OF(struct event_call) calls; /* of that one, by seq */
+	struct conns_call_log VEC_OF(struct event_call) calls; /* calls of options.follow, by seq */
 	uint64_t calls_dropped;
 	struct conns_period periods[CONNS_SPANS];
 	char *budget_low, *budget_high;
@@ -162,13 +161,13 @@ struct conns {
 	struct event_dict *names;
 };
 
-/* Memory for a view: its records may have to be unpacked. */
+/* Memory for a view, whose records may have to be unpacked. */
 struct conn_view_buf {
 	struct conn_view view;
 	struct event_conn own, other;
 };
 
-/* Totals; unpacking and packing again changes nothing. */
+/* Unpacks the totals; unpacking and packing again changes nothing. */
 void conn_unpack(const struct conn *conn, struct event_conn *out);
 /*
  * Returns 0, or -ENOMEM and leaves the packed totals as they were. Changes `total` while it packs
@@ -178,24 +177,24 @@ int conn_pack(struct conn *conn, struct event_conn *total);
 
 /* Returns the flow with this number, or NULL if the stream has not defined it. */
 struct conn_flow *conns_flow_find(struct conns *c, uint32_t id);
-/* Takes a copy. 0, -ENOMEM or -E2BIG. */
+/* Stores a copy of the flow. Returns 0, -ENOMEM or -E2BIG. */
 int conns_flow_set(struct conns *c, const struct event_flow *flow);
 
 /*
- * Returns the connection with the record's cookie and namespace, creating it if needed. NULL and
- * *err = -ENOMEM or -E2BIG.
+ * Returns the connection with the record's cookie and namespace, creating it if needed; or NULL
+ * with *err = -ENOMEM or -E2BIG.
  */
 struct conn *conns_get(struct conns *c, const struct event_conn *e, int *err);
 
-/* Marks a connection as closed, so that it may be dropped when space runs out. 0 or -ENOMEM. */
+/* Marks a connection as closed: it may be dropped to limit memory. Returns 0 or -ENOMEM. */
 int conns_note_closed(struct conns *c, struct conn *conn);
 
-/* Returns the connection's index + 1, or 0. `flow` is NULL if its namespace is unknown. */
+/* Returns the connection's index + 1, or 0. `flow` is NULL if the namespace is unknown. */
 uint32_t conns_find(struct conns *c, uint64_t cookie, const struct event_flow *flow);
 
 /*
- * Returns the index + 1 of the next connection with `flow`'s addresses swapped, after the index + 1
- * `at` (0 at first), or 0.
+ * Returns the index + 1 of a connection with `flow`'s addresses reversed: the next after `at`, an
+ * index + 1 (0 at first); or 0.
  */
 uint32_t conns_reversed(struct conns *c, const struct event_flow *flow, uint32_t at);
 
@@ -205,28 +204,28 @@ static inline const struct event_flow *conns_flow_of(const struct conns *c,
 	return conn->flow ? &c->flows.items[conn->flow - 1].e : NULL;
 }
 
-/* NULL for what the stream doesn't name. */
+/* Returns the name; NULL if the stream has not defined it. */
 static inline const char *conns_name(const struct conns *c, uint32_t dict, uint32_t id)
 {
 	return id ? event_dict_get(c->names, dict, id) : NULL;
 }
 
 /*
- * Fills in the view of the peer in the other recording, without its problems. Returns false if
- * there is none.
+ * Fills in the view of the peer in the other recording, without judging it. Returns false if there
+ * is no match.
  */
 bool conns_view_peer(const struct conns *c, uint32_t conn, struct conn_view_buf *room);
 
 /*
  * Returns a connection's record of the span: the interval's, or its totals, unpacked into `room`.
- * NULL: it has none.
+ * NULL: the connection has no record in the span.
  */
 const struct event_conn *conns_record(const struct conns *c, enum conns_span span,
 				      const struct conn *conn, struct event_conn *room);
 
 /*
  * Fills in a view. Returns false if the connection has no record in the span. The view of a closed
- * interval is judged, that of totals is not.
+ * interval is judged, the view of totals is not.
  */
 bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn,
 		struct conn_view_buf *room);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The connections: all of them for programs, those with problems for people. */
+/* Tables of connections: all connections in JSON, those with problems in the text. */
 #include "conns/tables.h"
 
 #include <inttypes.h>
@@ -79,7 +79,7 @@ static struct value tables_recovery_value(const struct event_conn *e, struct rep
 	return value_object(o);
 }
 
-/* How many samples the times rest on, and what they found. */
+/* Returns the number of samples that the times rest on, and their states. */
 static struct value tables_samples_value(const struct event_conn *e, struct report *r)
 {
 	static const char *const names[CONN_STATES] = {
@@ -96,7 +96,7 @@ static struct value tables_samples_value(const struct event_conn *e, struct repo
 	return value_object(o);
 }
 
-/* As it stood at the end. */
+/* Returns gauges and states at the end of the record. */
 static struct value tables_info_value(const struct event_conn *e, struct report *r)
 {
 	const uint32_t g = CONN_KNOWS_GAUGES;
@@ -107,7 +107,7 @@ static struct value tables_info_value(const struct event_conn *e, struct report 
 	o = object_new(r);
 	tables_put(o, e, g, "state", e->tcp_state);
 	object_add(o, "cwnd", e->cwnd ? value_u64(e->cwnd) : value_null());
-	/* the kernel's "none yet" */
+	/* 0x7fffffff: the kernel has not set ssthresh yet */
 	tables_put(o, e, e->ssthresh < 0x7fffffff ? g : UINT32_MAX, "ssthresh", e->ssthresh);
 	tables_put(o, e, g, "mss", e->mss);
 	object_add(o, "min_rtt_ns", e->min_rtt_us && conn_knows(e, g) ?
@@ -162,7 +162,7 @@ static void tables_add_owner(struct object *o, const struct conn_view *v, struct
 	object_add(o, "pid", v->c->pid ? value_u64(v->c->pid) : value_null());
 }
 
-/* Returns the other host's record as an object, or null. */
+/* Returns the other host's record as an object; null if there is none. */
 static struct value tables_peer_value(const struct conns *c, const struct conn_selection *s,
 				      const struct selected *one, struct report *r)
 {
@@ -196,7 +196,7 @@ static struct value tables_peer_value(const struct conns *c, const struct conn_s
 	return value_object(o);
 }
 
-/* -- connections, for programs -------------------------------------------------------------- */
+/* -- connections in JSON ----------------------------------------------------------------------- */
 
 #define BRIEF 16
 #define FULL 16
@@ -207,13 +207,13 @@ static const struct column connection_columns[BRIEF + FULL] = {
 	{ .name = "closed" }, { .name = "time_ns" }, { .name = "unknown_ns" },
 	{ .name = "limit" }, { .name = "limit_share" }, { .name = "events" },
 	{ .name = "problems" }, { .name = "problem_intervals" },
-	/* -- not of the many -- */
+	/* -- only for the first TABLES_FULL_MAX connections -- */
 	{ .name = "netns_cookie" }, { .name = "comm" }, { .name = "cgroup" }, { .name = "unit" },
 	{ .name = "congestion_control" }, { .name = "flags" }, { .name = "peer_cookie" },
 	{ .name = "bytes" }, { .name = "calls" }, { .name = "rtt" }, { .name = "recovery" },
 	{ .name = "samples" }, { .name = "tcp_info" }, { .name = "followed_one_in" },
 	{ .name = "side" },
-	{ .name = "other_end" }, /* of two recordings only */
+	{ .name = "other_end" }, /* only with two recordings */
 };
 
 static void tables_add_connection(struct table *t, const struct conn_view *v, struct value other,
@@ -253,15 +253,15 @@ static void tables_add_connection(struct table *t, const struct conn_view *v, st
 	cells[BRIEF + 13] = value_u64(e->thinned_one_in ? e->thinned_one_in : 1);
 	cells[BRIEF + 14] = value_string(bottleneck_name(bottleneck_find(v).side));
 	cells[BRIEF + 15] = other;
-	if (t) /* else the report has failed */
+	if (t) /* NULL: the report has failed */
 		table_add(t, cells, t->ncolumns);
 }
 
-/* -- connections, for people ---------------------------------------------------------------- */
+/* -- connections in the text ------------------------------------------------------------------- */
 
 #define LINE_MOST (COUNTERS + 16)
 
-/* Columns of two recordings included; the last column may be taken off. */
+/* Includes the columns of two recordings. The caller may remove the last column. */
 static struct table *tables_new_text(const struct conns *c, struct report *r)
 {
 	struct column columns[LINE_MOST] = {
@@ -365,7 +365,7 @@ static void tables_add_text(const struct conns *c, const struct conn_selection *
 	object_add(&r->body, NULL, value_table(t));
 }
 
-/* -- as the kernel's tcp_info has them, for people ------------------------------------------ */
+/* -- fields of the kernel's tcp_info in the text ----------------------------------------------- */
 
 static const struct column info_columns[] = {
 	{ .head = "cookie" },
@@ -412,7 +412,7 @@ static void tables_add_info_line(struct table *t, const struct conn_view *v, str
 		  tables_count(e, e->pacing_rate != UINT64_MAX ? g : never, e->pacing_rate));
 }
 
-/* The first connections, whether they have problems or not. */
+/* Adds the first connections, with or without problems. */
 static void tables_add_info(const struct conns *c, const struct conn_selection *s, struct report *r)
 {
 	const size_t rows = c->options.all ? SIZE_MAX : TABLES_ROWS;
@@ -433,7 +433,7 @@ static void tables_add_info(const struct conns *c, const struct conn_selection *
 	object_add(&r->body, NULL, value_table(t));
 }
 
-/* -- all of them ---------------------------------------------------------------------------- */
+/* -- all connections --------------------------------------------------------------------------- */
 
 static void tables_add_all(const struct conns *c, const struct conn_selection *s, struct report *r)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One connection, interval by interval. */
+/* Table of one connection, interval by interval. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static const struct column behind[] = {
 	{ .name = "problems" }, { .head = "problems", .flags = COLUMN_FLEX },
 };
 
-/* Text columns of counters stand between the two. */
+/* Text columns of counters are between `before` and `behind`. */
 static struct table *conns_timeline_new(struct report *r)
 {
 	struct column columns[ARRAY_LEN(before) + COUNTERS + ARRAY_LEN(behind)];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One connection in a span (interval or total), for rules, filters and tables, with its problems.
- */
+/* A connection in a span (interval or total), with its problems; for rules, filters and tables. */
 #ifndef HOSTLAT_CONNS_VIEW_H
 #define HOSTLAT_CONNS_VIEW_H
 
@@ -10,7 +9,7 @@
 
 #include "event/layout.h"
 
-/* The order is that of the report. Names: conn_class_name(). */
+/* In the order of the report. Names: conn_class_name(). */
 enum conn_class {
 	CONN_SEND_BUFFER,
 	CONN_FAST_RETRANSMIT,
@@ -25,14 +24,14 @@ enum conn_class {
 	CONN_SMALL_WRITES,
 	CONN_BURST_AFTER_IDLE,
 	CONN_SLOW_START_AFTER_IDLE,
-	/* -- from here on it takes several connections to see it -- */
+	/* -- problems of several connections -- */
 	CONN_INCAST,
 	CONN_PIPELINE_PROXY,
 	CONN_SPREAD_WRITES,
 	CONN_CLASSES,
 };
 
-/* How sure a problem is: it was counted, found by Poisson samples, or follows from a model. */
+/* How a problem was found: counted, by Poisson samples, or inferred from a model. */
 enum conn_confidence { CONN_OBSERVED, CONN_SAMPLED, CONN_INFERRED };
 
 /* Whether data waited because of a problem. */
@@ -40,29 +39,28 @@ enum conn_harm { CONN_HARMLESS, CONN_HARMFUL, CONN_HARM_UNKNOWN };
 
 struct conn_problem;
 
-/* A connection's judgement in a span, stored so that it is made once. */
+/* A connection's judgment in a span, stored to judge only once. */
 struct conn_judged {
-	uint32_t problems;             /* 1 << enum conn_class */
-	uint32_t harmful;              /* problems for which data waited */
-	uint64_t lost_ns;              /* time lost to harmful problems, as far as it is known */
-	uint32_t first, n;             /* in the span's list of problems */
+	uint32_t problems;             /* mask of 1 << enum conn_class */
+	uint32_t harmful;              /* problem classes for which data waited */
+	uint64_t lost_ns;              /* time lost to harmful problems, as far as known */
+	uint32_t first, n;             /* range in the span's list of problems */
 };
 
 struct conn_view {
 	const struct event_conn
-		*c; /* of the span; NULL (conns_report_call() only): unknown */
+		*c; /* record of the span; NULL (conns_report_call() only): unknown */
 	const struct event_flow *flow; /* NULL: unknown */
 	/* NULL: unknown */
 	const char *app, *comm, *cgroup, *unit, *netns, *congestion_control;
-	/* The other end, where it is on this host: its cookie, and what it did in the span. */
+	/* The other end, if it is on this host: its cookie, and its record of the span. */
 	bool joined;
 	uint64_t peer_cookie;
-	const struct event_conn *peer; /* NULL: not joined, or without a record in the span */
-	/* The peer is in another recording: its host, and the time that both recordings cover. If
-	 * that is too little of the span, `peer` is NULL. */
+	const struct event_conn *peer; /* NULL: not joined, or no record in the span */
+	/* Peer in another recording: its host; the common time in ns. If too short: no `peer`. */
 	const char *peer_host;         /* NULL: not in another recording */
 	uint64_t common_ns;
-	struct conn_judged judged;     /* set by rules_judge() or conn_view_judged(); 0 before */
+	struct conn_judged judged;     /* set by rules_judge() or conn_view_judged(); else 0 */
 	const struct conn_problem *found; /* the judged.n problems of this connection; borrowed */
 	uint32_t problem_intervals;    /* intervals so far with a problem for which data waited */
 };
@@ -72,7 +70,7 @@ static inline bool conn_knows(const struct event_conn *c, uint32_t known)
 	return (c->known & known) == known;
 }
 
-/* Returns a name such as "send-buffer"; "unknown" for other values. */
+/* Return a name such as "send-buffer"; "unknown" for other values. */
 const char *conn_class_name(unsigned int class);
 const char *conn_confidence_name(unsigned int confidence);
 

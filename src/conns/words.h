@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of a connection's row that several tables have. Unknown is null. */
+/* Cells of connections that several tables have. Unknown values are null. */
 #ifndef HOSTLAT_CONNS_WORDS_H
 #define HOSTLAT_CONNS_WORDS_H
 
@@ -9,29 +9,29 @@
 struct value words_cookie(struct report *r, uint64_t cookie);
 struct value words_local(struct report *r, const struct event_flow *flow);
 struct value words_remote(struct report *r, const struct event_flow *flow);
-/* The namespace's name, or else its cookie. */
+/* Returns the namespace's name, or else its cookie. */
 struct value words_netns(const struct conn_view *v, struct report *r);
 
 /* Returns the application: container, unit or command, else the task's name. NULL: unknown. */
 const char *words_app(const struct conn_view *v);
 
-/* Names and values (ns) of the parts of a connection's time. */
+/* Return the name and the value (ns) of a part of a connection's time. */
 #define WORDS_TIMES 5
 const char *words_time_name(unsigned int time);
 uint64_t words_time(const struct event_conn *e, unsigned int time);
 
-/* {"sender-app": ns, ...}, {"fast_retransmit": n, ...} of a connection or a sum. */
+/* Return {"sender-app": ns, ...}, {"fast_retransmit": n, ...} of a connection or a sum. */
 struct object *words_times(const struct event_conn *e, struct report *r);
 struct object *words_events(const struct event_conn *e, struct report *r);
 struct object *words_bytes(const struct event_conn *e, struct report *r);
 
-/* The value, or null if not all of these bits of enum conn_known are set. */
+/* Returns the value, or null if not all of these bits of enum conn_known are set. */
 struct value words_known(const struct event_conn *e, uint32_t bits, struct value v);
 
 /* Returns the main limit, a key of words_times(), and its *share of the time. NULL: unknown. */
 const char *words_limit(const struct event_conn *e, double *share);
 
-/* The names of a mask of classes; for people with commas between. */
+/* Return the names of a mask of classes: as a list; as a text with commas. */
 struct string_list *words_classes(uint32_t classes, struct report *r);
 const char *words_class_line(uint32_t classes, struct report *r);
 
