@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Checks the whole content of a decoded chunk, so that consumers need not. */
+/* Checks the whole content of a decoded chunk, so that consumers need not check it. */
 #include <string.h>
 
 #include "event/chunkin.h"
@@ -29,7 +29,7 @@ static bool record_belongs(const struct event_chunk *chunk, const struct event_r
 	return record->time >= chunk->first && record->time <= chunk->last;
 }
 
-/* The bytes of whole records; one that is too long, or not of this chunk, ends them. */
+/* Returns the bytes of valid records; a record that is too long or of another chunk ends them. */
 static size_t check_records(const struct event_in *in, const struct event_chunk *chunk,
 			    struct event_damage *damage)
 {
@@ -64,7 +64,7 @@ static bool open_is_valid(const struct event_open *open, const struct event_chun
 	       (depth == 0 || open->begin >= open[-1].begin);
 }
 
-/* Ends close what is open, times rise, and the chunk's own range is right. */
+/* Returns whether ends match open spans, times rise, and the chunk's time range is right. */
 static bool edges_are_valid(const struct event_chunk *chunk, const struct event_open *open,
 			    const unsigned char *data)
 {
@@ -110,7 +110,7 @@ static bool block_is_valid(const struct event_in *in, const struct event_chunk *
 	return true;
 }
 
-/* The sizes add up, before anything is read by them. */
+/* Returns whether the sizes add up, before any data is read by them. */
 static bool shape_is_valid(const struct event_chunk *chunk)
 {
 	const uint64_t open_size = chunk->n_open * (uint64_t)sizeof(struct event_open);

@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * Bytes of damaged chunks that may be searched for the next one: so many, and so many times the
- * bytes already passed. A search costs the size of the chunk and need not lead further than four
- * bytes. Beyond the limit, which only a crafted file reaches, a damaged chunk is skipped whole.
+ * Bytes of damaged chunks that may be searched for the next chunk: a constant, plus a multiple of
+ * the bytes already read. A search costs the size of the chunk and may advance by only four bytes.
+ * Beyond the limit, which only a crafted file reaches, a damaged chunk is skipped whole.
  */
 #define SEARCHED_FREE (1u << 20)
 #define SEARCHED_TIMES 4
@@ -53,8 +53,8 @@ void event_in_release(struct event_in *in)
 }
 
 /*
- * The magic alone makes it ours: with it, a wrong checksum is damage. The byte order is checked
- * under the checksum, unless it is just the swapped one, where the checksum is swapped as well.
+ * The magic alone identifies a recording: with it, a wrong checksum is damage. The byte order is
+ * checked after the checksum; a swapped one before, as the checksum is then swapped as well.
  */
 int event_in_header(struct event_in *in, struct event_file_header *header,
 		    struct event_damage *damage)
@@ -90,7 +90,7 @@ static bool chunk_is_sane(const struct event_chunk *chunk)
 	return chunk->codec != EVENT_CODEC_RAW || chunk->stored_size == chunk->raw_size;
 }
 
-/* Returns what begins at these bytes: a whole chunk or end mark of this file, or nothing. */
+/* Returns what begins at these bytes: a valid chunk header or end mark of this file, or nothing. */
 static enum event_found recognise(struct event_in *in, const unsigned char *bytes, size_t n,
 				  struct event_chunk *chunk, struct event_end *end)
 {
@@ -112,8 +112,8 @@ static enum event_found recognise(struct event_in *in, const unsigned char *byte
 }
 
 /*
- * The next place after `offset` where one of the magics may begin, or the end of the bytes. One
- * pass looks for both and ends at the first, so that no byte is compared twice.
+ * Returns the next offset after `offset` where a magic may begin, or the end of the bytes. One pass
+ * searches both magics and ends at the first, so that no byte is compared twice.
  */
 static uint64_t next_candidate(struct event_in *in, uint64_t offset)
 {
@@ -131,7 +131,7 @@ static uint64_t next_candidate(struct event_in *in, uint64_t offset)
 			break;
 	}
 	in->examined += at;
-	/* Without a hit, the last bytes of this view may begin a magic: look at them again. */
+	/* Without a match, the last bytes may begin a magic: the next call examines them. */
 	return offset + at;
 }
 
@@ -190,7 +190,7 @@ bool event_in_load(struct event_in *in, uint64_t offset, const struct event_chun
 uint64_t event_in_skip(struct event_in *in, uint64_t offset, const struct event_chunk *chunk)
 {
 	const uint64_t next = offset + sizeof(*chunk) + chunk->stored_size;
-	/* A pipe's view must begin where the search may have to go back to. */
+	/* A pipe cannot seek: its view must include the bytes to which the search may go back. */
 	const size_t lead = in->input.seekable ? 0 : next - offset;
 	size_t n = lead + sizeof(*chunk);
 	const unsigned char *bytes = event_input_view(&in->input, next - lead, &n);

@@ -52,7 +52,7 @@ static int event_out_write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
-/* A part of a chunk is worth nothing to a reader: a regular file is cut back to whole ones. */
+/* Readers cannot use a part of a chunk: a regular file is truncated to whole chunks. */
 static void event_out_fail(struct event_out *out, int err)
 {
 	const off_t end = out->start + (off_t)out->offset;
@@ -87,7 +87,7 @@ static uint32_t event_out_random_stream(void)
 		clock_gettime(CLOCK_REALTIME, &now);
 		stream = now.tv_nsec ^ (uint32_t)now.tv_sec << 8 ^ getpid();
 	}
-	return stream | 1;	/* never 0 */
+	return stream | 1;	/* 0 means unknown */
 }
 
 static void event_out_write_header(struct event_out *out, struct event_file_header *header)
@@ -134,7 +134,7 @@ void event_out_release(struct event_out *out)
 	out->entries = NULL;
 }
 
-/* Packs if that makes it smaller: a reader may rely on stored_size <= raw_size. */
+/* Compresses if that makes the payload smaller: readers rely on stored_size <= raw_size. */
 static const void *event_out_pack(struct event_out *out, struct event_chunk *chunk,
 				  const void *payload)
 {

@@ -10,7 +10,7 @@ _Static_assert(PARAM_STEP == (int)STRETCH_STEP && PARAM_LOST == (int)STRETCH_LOS
 
 /* ---- writing ---- */
 
-/* Returns a counter's frequency according to its first stretch; 0 if it has none. */
+/* Returns a counter's frequency in Hz, by its first stretch; 0 if it exceeds 64 bits. */
 static uint64_t ticks_per_second(const struct clock_stretch *s)
 {
 	unsigned __int128 ticks = ((unsigned __int128)NS_PER_S << s->shift) / s->mult;
@@ -81,7 +81,7 @@ static void event_clocks_add_domain(struct event_clocks *clocks, const struct ev
 		clocks->ids[d->type] = d->id;
 }
 
-/* Returns the flags of a parameter: after a gap in the numbers its start is unknown. */
+/* Returns a parameter's flags; after a gap in the numbers, PARAM_LOST instead of PARAM_HOLDS. */
 static uint32_t flags_of(struct event_clocks *clocks, enum clock_domain domain,
 			 const struct event_clock_param *param)
 {
@@ -120,11 +120,11 @@ static int event_clocks_add_param(struct event_clocks *clocks, const struct even
 	return err;
 }
 
-/* Half of the longest stretch that clock/reconcile.h accepts: a longer one is split. */
+/* Half of the longest stretch, in ns, that clock/reconcile.h accepts; longer ones are split. */
 #define FOLLOWED_NS_MAX (1ULL << 53)
 
 /*
- * Adds a line to `followed`. An EV_CLOCK that contradicts the lines before is ignored. 0 or
+ * Adds a line to `followed`. An EV_CLOCK that contradicts earlier lines is ignored. Returns 0 or
  * -ENOMEM.
  */
 static int follow_realtime(struct event_clocks *clocks, uint64_t mono_ns, int64_t offset_ns,
@@ -144,7 +144,7 @@ static int64_t followed_offset(const struct clock_stretch *line)
 	return (int64_t)(line->from - (uint64_t)line->mono_ns);
 }
 
-/* The line of the last EV_CLOCK; NULL before the first. */
+/* Returns the line of the last EV_CLOCK; NULL before the first. */
 static const struct clock_stretch *followed_last(const struct event_clocks *clocks)
 {
 	const struct clock_log *log = &clocks->followed.logs[DOMAIN_REALTIME];
@@ -153,8 +153,8 @@ static const struct clock_stretch *followed_last(const struct event_clocks *cloc
 }
 
 /*
- * The recorder followed the clock before it attached its hooks: its first word holds for all before
- * it, as far back as one stretch can be, and the realtime clock did not begin before 1970.
+ * Returns since when the first EV_CLOCK holds: the recorder followed the clock before it attached
+ * its hooks. That is as far back as one stretch can reach, but not before 1970 in realtime.
  */
 static uint64_t first_since(uint64_t mono_ns, int64_t offset_ns)
 {

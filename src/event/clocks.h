@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a stream's clocks relate to each other, written and read: EV_DOMAIN and EV_CLOCK_PARAM are
- * the stretches of clock/reconcile.h. A stream without them has EV_CLOCK, in each interval of
- * hostlat watch or conns, in each tick of load. EV_CLOCK gives the distance of CLOCK_REALTIME from
- * CLOCK_MONOTONIC, which holds up to the next EV_CLOCK, or to the end of its interval. The first
- * one also holds for all times before it. After a step, the time since the last known one is
- * unknown.
+ * Writes and reads how a stream's clocks relate to each other: EV_DOMAIN and EV_CLOCK_PARAM are the
+ * stretches of clock/reconcile.h. A stream without them has EV_CLOCK, in each interval of hostlat
+ * watch or conns, in each tick of load. EV_CLOCK gives CLOCK_REALTIME minus CLOCK_MONOTONIC, which
+ * holds up to the next EV_CLOCK, or to the end of its interval. The first EV_CLOCK also holds for
+ * all times before it. After a step, the time since the last known EV_CLOCK is unknown.
  *
- * A host has each clock once, but for network cards'; of several domains of one type the first is
- * kept.
+ * A host has one clock of each type, except network cards; of several domains of one type, only the
+ * first is used.
  */
 #ifndef HOSTLAT_EVENT_CLOCKS_H
 #define HOSTLAT_EVENT_CLOCKS_H
@@ -23,53 +22,53 @@
 
 struct event_clocks_out {
 	struct event_sink *sink;
-	uint32_t seq[DOMAIN_COUNT]; /* of the last parameter; 0: not declared yet */
+	uint32_t seq[DOMAIN_COUNT]; /* number of the last parameter; 0: not declared */
 };
 
 /*
- * A taker that puts into `sink`; both it and `out` must live as long. A domain is declared before
- * its first stretch; its number is its type's.
+ * Returns a taker that writes to `sink`; `sink` and `out` must outlive the taker. A domain is
+ * declared before its first stretch; its number is that of its type.
  */
 struct clock_taker event_clocks_taker(struct event_clocks_out *out, struct event_sink *sink);
 
 /* ---- reading ---- */
 
 struct event_clocks {
-	struct clock_reconcile reconcile; /* for clock_reconcile_convert() */
-	struct clock_reconcile followed;  /* DOMAIN_REALTIME only, from EV_CLOCK */
+	struct clock_reconcile reconcile; /* from EV_CLOCK_PARAM */
+	struct clock_reconcile followed;  /* from EV_CLOCK; DOMAIN_REALTIME only */
 	uint64_t begin_ns, end_ns;        /* monotonic: first event, end of the last interval */
-	bool has_intervals;               /* else `end_ns` is the last EV_CLOCK's or event's time */
-	bool has_clock;                   /* there was an EV_CLOCK in this interval */
-	uint32_t domains;                 /* mask of 1 << enum clock_domain: which are kept */
-	uint32_t ids[DOMAIN_COUNT];       /* the number in the stream; 0: not declared */
-	uint32_t seq[DOMAIN_COUNT];       /* of the last parameter that was taken; 0: none */
-	uint64_t missing;                 /* parameters, by their numbers */
-	uint64_t refused;                 /* parameters that contradict others, or are too many */
+	bool has_intervals;               /* false: `end_ns` is the last EV_CLOCK's or event's */
+	bool has_clock;                   /* this interval had an EV_CLOCK */
+	uint32_t domains;                 /* mask of 1 << enum clock_domain: clocks to read */
+	uint32_t ids[DOMAIN_COUNT];       /* domain number in the stream; 0: not declared */
+	uint32_t seq[DOMAIN_COUNT];       /* number of the last accepted parameter; 0: none */
+	uint64_t missing;                 /* missing parameters, by sequence numbers */
+	uint64_t refused;                 /* contradictory parameters, or those beyond the limit */
 };
 
-/* `domains`: as in the struct. Does not allocate. */
+/* `domains`: see struct event_clocks. Does not allocate. */
 void event_clocks_init(struct event_clocks *clocks, uint32_t domains);
 void event_clocks_release(struct event_clocks *clocks);
 
 /*
- * Takes what it needs of any event, in the order of the stream. Parameters that are missing, in a
- * damaged file, or that can't be, are counted, and what was known ends before them. 0 or -ENOMEM.
+ * Reads any event of the stream, in order; other kinds are ignored. Counts missing and invalid
+ * parameters; the clock is unknown between the valid ones around them. Returns 0 or -ENOMEM.
  */
 int event_clocks_add(struct event_clocks *clocks, const struct event *event);
 
-/* Whether the stream relates the realtime clock to the monotonic one at any time. */
+/* Returns whether the stream relates the realtime clock to the monotonic clock at any time. */
 bool event_clocks_has_realtime(const struct event_clocks *clocks);
 
 /*
- * Returns 0 and in *realtime what CLOCK_REALTIME showed at `mono_ns`, with its bound, or -ERANGE:
- * that is not known. EV_CLOCK_PARAM decides; EV_CLOCK where there is none, or none that is known.
+ * Returns 0 and the time of CLOCK_REALTIME at `mono_ns`, with its error bound; or -ERANGE if that
+ * is unknown. EV_CLOCK_PARAM decides, or EV_CLOCK if no parameter covers this time.
  */
 int event_clocks_realtime(const struct event_clocks *clocks, uint64_t mono_ns,
 			  struct clock_time *realtime);
 
 /*
- * Returns the next step of CLOCK_REALTIME that is larger than the bound; `*at` is 0 at first.
- * False: there are no more.
+ * Returns the next step of CLOCK_REALTIME that is larger than its error bound; `*at` is 0 at first.
+ * Returns false if there are no more.
  */
 bool event_clocks_realtime_step(const struct event_clocks *clocks, size_t *at,
 				struct clock_step *step);

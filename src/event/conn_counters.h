@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR BSD-2-Clause OR GPL-2.0-only */
 /*
- * The counters of a connection, one row each. From the rows come the difference between two records
+ * The counters of a connection, one row each. The rows generate the difference of two records
  * (probe/connection/conn_delta.c), the sum (conns/conn_accumulate.c), JSON, the text's columns, the
  * fields of --filter and the manual. HACKING.md says how to add a counter.
  *
@@ -18,9 +18,9 @@
  *	name	key in that object
  *	unit	COUNT, SIZE (bytes) or TIME (ns)
  *	meaning	sentence for the manual, without a full stop
- *	.filter	field of --filter; without it there is none
- *	.head	heading of a column in text; without it there is none
- *	.flags	COLUMN_* of report/report.h; with COLUMN_SPARE groups have no such column
+ *	.filter	field of --filter; optional
+ *	.head	heading of a column in text; optional
+ *	.flags	COLUMN_* of report/report.h; COLUMN_SPARE: no column in tables of groups
  *	.label	name in sentences that list all counters of EVENTS, which must have it
  *
  * A list takes five macros and applies each to the rows of its width.
@@ -29,8 +29,8 @@
 #define HOSTLAT_EVENT_CONN_COUNTERS_H
 
 /*
- * Counters whose members are written out in struct event_conn and in struct conn_stats: the order
- * of the one is the file format, the order of the other saves cache misses.
+ * Counters with explicit members in struct event_conn and in struct conn_stats: the order in struct
+ * event_conn is the file format, the order in struct conn_stats saves cache misses.
  */
 #define CONN_COUNTERS_FIRST(U64, U32, U16, MOST, MADE)                                             \
 	U32(fast_retransmit, k->fast_retransmit, CONN_KNOWS_LOSSES, EVENTS, "fast_retransmit",     \
@@ -108,7 +108,7 @@
 /*
  * Counters added later, U32 or U16. A row makes the members of both structs, `field` and k->field,
  * and a bit of enum conn_known, CONN_COUNTS_(field), which `known` must have: older recordings lack
- * it, so that the counter is unknown there. Rows are only appended: their order is the file's.
+ * the bit, so that the counter is unknown. Rows are only appended: their order is the file's.
  */
 #define CONN_COUNTERS_ADDED(U32, U16)
 
@@ -118,7 +118,7 @@
 	CONN_COUNTERS_FIRST(U64, U32, U16, MOST, MADE)                                             \
 	CONN_COUNTERS_ADDED(U32, U16)
 
-/* All rows alike. */
+/* Applies one macro to all rows. */
 #define CONN_COUNTERS_EACH(ROW) CONN_COUNTERS(ROW, ROW, ROW, ROW, ROW)
 
 #endif

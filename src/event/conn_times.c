@@ -6,7 +6,7 @@ static uint64_t conn_times_min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* `part` <= `of`: of `ns`, the same share. */
+/* Returns the share part / of (at most 1) of `ns`. */
 static uint64_t conn_times_share(uint64_t ns, uint64_t part, uint64_t of)
 {
 	return (uint64_t)((unsigned __int128)ns * part / of);
@@ -20,7 +20,7 @@ bool conn_is_weighted(const struct event_conn *c)
 	return c->unclear_ns;
 }
 
-/* Samples that fit several states. */
+/* Returns the number of samples that fit several states. */
 static uint32_t conn_times_unclear(const struct event_conn *c)
 {
 	uint64_t clear = 0;
@@ -46,7 +46,7 @@ uint64_t conn_squares(const struct event_conn *c)
 	return sum < 1e18 ? (uint64_t)(sum + 0.5) : (uint64_t)1e18;
 }
 
-/* Sums over the samples that found data outstanding; none of them can overflow. */
+/* Sums over the samples that found data outstanding; no sum can overflow. */
 struct conn_times_found {
 	uint64_t buffer, congestion, ack, unclear, all;
 	uint64_t n;

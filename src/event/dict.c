@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One array of strings per dictionary, and one open-addressing hash over all of them. */
+/* An array of strings per dictionary, and one open-addressing hash over all dictionaries. */
 #include "event/dict.h"
 
 #include <errno.h>
@@ -16,14 +16,14 @@ struct slot {
 };
 
 struct event_dict {
-	struct names VEC_OF(char *) names[DICT_MAX];	/* [id - 1]; NULL: not known */
+	struct names VEC_OF(char *) names[DICT_MAX];	/* [id - 1]; NULL: unknown */
 	struct slot *slots;
-	size_t n_slots;	/* a power of two, or 0 */
+	size_t n_slots;	/* power of two, or 0 */
 	size_t n_used;
 	size_t bytes;
 	uint64_t refused;
-	uint64_t reported;	/* of `refused`, in the stream */
-	uint64_t steps;	/* from one slot to the next */
+	uint64_t reported;	/* part of `refused` that event_dict_put_loss() reported */
+	uint64_t steps;	/* occupied slots skipped in lookups */
 	int error;
 };
 
@@ -51,7 +51,7 @@ void event_dict_free(struct event_dict *dict)
 	free(dict);
 }
 
-/* The slot of the string, or the free one where it belongs. */
+/* Returns the slot of the string, or the free slot where it belongs. */
 static struct slot *event_dict_find(struct event_dict *dict, uint32_t which, const char *text,
 				    size_t len)
 {
@@ -97,7 +97,7 @@ static int event_dict_grow(struct event_dict *dict)
 	return 0;
 }
 
-/* Appends a string and returns its number, or 0 and sets *err. */
+/* Appends a string. Returns its number, or 0 with *err set. */
 static uint32_t event_dict_append(struct event_dict *dict, uint32_t which, const char *text,
 				  size_t len, int *err)
 {
@@ -175,8 +175,7 @@ static int event_dict_replace(struct event_dict *dict, char **place, const char 
 }
 
 /*
- * A reader of numbers does not intern into the same dictionary, so only event_dict_intern() fills
- * the hash.
+ * A consumer does not intern into the same dictionary, so only event_dict_intern() fills the hash.
  */
 int event_dict_set(struct event_dict *dict, const struct event *event)
 {

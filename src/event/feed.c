@@ -9,9 +9,9 @@
 
 struct event_feed {
 	struct event_in in;
-	uint64_t offset;	/* of the next chunk; 0: the header has not been read */
-	uint64_t seq;		/* that it must have */
-	int ended;		/* what every further call returns */
+	uint64_t offset;	/* offset of the next chunk; 0: header not read yet */
+	uint64_t seq;		/* expected number of the next chunk */
+	int ended;		/* final result of event_feed_next(); 0: not ended */
 };
 
 int event_feed_new(struct event_feed **out)
@@ -44,7 +44,7 @@ void event_feed_added(struct event_feed *feed, size_t n)
 	event_input_fed(&feed->in.input, n);
 }
 
-/* Whether so many bytes from the offset on are there. */
+/* Returns `n` bytes from the offset on; NULL if fewer have arrived. */
 static const unsigned char *event_feed_view(struct event_feed *feed, size_t n)
 {
 	size_t got = n;
@@ -53,7 +53,7 @@ static const unsigned char *event_feed_view(struct event_feed *feed, size_t n)
 	return got == n ? bytes : NULL;
 }
 
-/* Refuses at the first wrong byte: a shell's message may be shorter than the header. */
+/* Rejects the first wrong byte: a shell's error message may be shorter than the header. */
 static int event_feed_read_header(struct event_feed *feed)
 {
 	struct event_damage damage = { 0 };
@@ -88,7 +88,7 @@ static int event_feed_read_end(struct event_feed *feed)
 	return -ENODATA;
 }
 
-/* 1: loaded into feed->in.raw. */
+/* Returns 1 if a chunk was loaded into feed->in.raw, 0 if bytes are missing, or -errno. */
 static int event_feed_read_chunk(struct event_feed *feed, struct event_chunk *chunk)
 {
 	const unsigned char *bytes = event_feed_view(feed, sizeof(chunk->magic));

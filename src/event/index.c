@@ -49,8 +49,8 @@ static int event_index_push(struct event_index *index, const struct event_index_
 }
 
 /*
- * Whether the entries are those of chunks that follow each other between `from` and `to`. So no
- * chunk is named twice, and all that an index names is no more than the file.
+ * Returns whether the entries' chunks follow each other between `from` and `to`. So no chunk has
+ * two entries, and the chunks do not exceed the file.
  */
 static bool event_index_is_ordered(const struct event_index_entry *entries, uint32_t n,
 				   uint64_t from, uint64_t to)
@@ -64,8 +64,8 @@ static bool event_index_is_ordered(const struct event_index_entry *entries, uint
 }
 
 /*
- * Loads the index chunk at *offset, which must end at *limit or before. *offset becomes the one
- * before it, and *limit where that must end. -EBADMSG: not to be used.
+ * Loads the index chunk at *offset, which must end at *limit or before. Moves *offset to the
+ * previous index chunk, and *limit to where that must end. Returns 0 or -errno; -EBADMSG: unusable.
  */
 static int event_index_load_part(struct event_index *index, struct event_in *in, uint64_t *offset,
 				 uint64_t *limit)
@@ -155,7 +155,7 @@ int event_index_load(struct event_index *index, struct event_in *in, const struc
 	return err;
 }
 
-/* The first entry that is not before `key`. */
+/* Returns the first entry that is not before `key`. */
 static size_t event_index_lower_bound(const struct event_index *index,
 				      const struct event_index_entry *key)
 {
@@ -178,9 +178,9 @@ void event_index_range(const struct event_index *index, const struct event_windo
 }
 
 /*
- * A chunk of edges opens with the spans that are open, so only the chunks that overlap the window
- * are needed. A window between two chunks is told by how the later one opens or, behind the last
- * chunk, by how that ends. A core's chunks are in the order of time.
+ * A chunk of edges begins with its open spans, so only chunks that overlap the window are needed.
+ * For a window between two chunks, the later chunk's open spans suffice; behind the last chunk,
+ * that chunk's end. A core's chunks are in the order of time.
  */
 void event_index_edges(const struct event_index *index, const struct event_window *window,
 		       size_t *from, size_t *to)

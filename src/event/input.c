@@ -58,7 +58,7 @@ static ssize_t event_input_read(struct event_input *input, size_t room)
 	return n;
 }
 
-/* Makes `offset` the first byte of the window. What a pipe skips is read and dropped. */
+/* Makes `offset` the first byte of the window. Bytes that a pipe skips are read and dropped. */
 static void event_input_move_to(struct event_input *input, uint64_t offset)
 {
 	size_t skip;
@@ -89,7 +89,7 @@ static void event_input_move_to(struct event_input *input, uint64_t offset)
 	input->len -= skip;
 }
 
-/* How many bytes from `offset` on are in the window. */
+/* Returns how many bytes from `offset` on are in the window. */
 static size_t event_input_available(const struct event_input *input, uint64_t offset)
 {
 	if (offset < input->at || offset - input->at > input->len)
@@ -125,12 +125,12 @@ void event_input_fed(struct event_input *input, size_t n)
 	input->len += n;
 }
 
-/* At least *n bytes; if some must be read, as many as make `want`. Then *n is what there is. */
+/* Returns at least *n bytes; reads up to `want` if needed. Sets *n to the bytes available. */
 static const unsigned char *event_input_view_at(struct event_input *input, uint64_t offset,
 						size_t *n, size_t want)
 {
 	BUG_ON(*n > EVENT_INPUT_SIZE);
-	/* Offsets come from files: no file has these. */
+	/* Offsets come from files and may be invalid: no file is this large. */
 	if (offset > INT64_MAX - EVENT_INPUT_SIZE) {
 		*n = 0;
 		return input->buffer;

@@ -113,7 +113,7 @@ static bool event_check_call(const void *payload, size_t size)
 }
 
 #define PLAIN(type) .version = 1, .size = sizeof(struct type), .least = sizeof(struct type)
-/* One that has grown, from `member` on: consumers get at it by event_copy(). */
+/* A kind that has grown from `member` on: consumers use event_copy(). */
 #define GROWN(type, member)                                                                        \
 	.version = 1, .size = sizeof(struct type), .least = offsetof(struct type, member)
 #define ARRAY(type, item)                                                                          \
@@ -157,8 +157,8 @@ const struct event_kind_info *event_kind_info(uint32_t kind)
 }
 
 /*
- * The array must fit. It need not end with the payload: a later version of this program may put
- * more behind it, as it may make a struct without an array longer.
+ * Returns whether the array fits. It need not end with the payload: a later version may append
+ * members, as to a struct without an array.
  */
 static bool event_array_fits(const struct event_kind_info *info, const void *payload, size_t size)
 {

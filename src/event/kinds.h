@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shape of each kind of event, as data: reader, writer and queue check events by it, so that a
- * consumer can rely on all that the struct promises. To add a kind: a value of enum event_kind,
+ * The shape of each kind of event, as data: reader, writer and queue check events against it, so
+ * that consumers can rely on the struct's definition. To add a kind: a value of enum event_kind,
  * its struct with an assert in layout.h, a row in kinds.c, a name in names.c.
  */
 #ifndef HOSTLAT_EVENT_KINDS_H
@@ -13,29 +13,29 @@
 
 #include "event/layout.h"
 
-/* The header of a record among records. The payload follows, padded with zeros to 8 bytes. */
+/* Header of a record among other records. The payload follows, padded with zeros to 8 bytes. */
 struct event_record {
 	uint16_t kind;
 	uint16_t version;
-	uint32_t size;		/* of the payload, without padding */
+	uint32_t size;		/* bytes of the payload, without padding */
 	uint64_t time;
 };
 
 _Static_assert(sizeof(struct event_record) == 16, "size of struct event_record");
 
 struct event_kind_info {
-	uint16_t version;	/* that this program writes; 0: no such kind */
-	uint32_t size;		/* of the struct, without the array that follows */
-	uint32_t least;		/* size when the version began, as in older files */
-	uint32_t item_size;	/* of the array that follows; 0: none */
-	uint32_t item_count_at;	/* offset of its __u32 length */
-	bool defines;		/* other events refer to it: written before them */
-	bool bulk;		/* many of them: has chunks of its own */
-	/* Checks the payload further; may be NULL. */
+	uint16_t version;	/* version that this program writes; 0: unknown kind */
+	uint32_t size;		/* bytes of the struct, without its trailing array */
+	uint32_t least;		/* least size, as in the version's first files */
+	uint32_t item_size;	/* bytes of an array item; 0: no array */
+	uint32_t item_count_at;	/* offset of the array's __u32 length */
+	bool defines;		/* other events refer to it, so it is written first */
+	bool bulk;		/* frequent: gets separate chunks */
+	/* Checks values of the payload; may be NULL. */
 	bool (*check)(const void *payload, size_t size);
 };
 
-/* Never NULL; an unknown kind has version 0. */
+/* Returns the kind's row, never NULL; the version of an unknown kind is 0. */
 const struct event_kind_info *event_kind_info(uint32_t kind);
 
 static inline bool event_kind_is_block(uint32_t kind)
@@ -45,9 +45,9 @@ static inline bool event_kind_is_block(uint32_t kind)
 
 enum event_check {
 	EVENT_GOOD,
-	EVENT_UNKNOWN,	/* a kind from the future */
+	EVENT_UNKNOWN,	/* a kind of a newer hostlat */
 	EVENT_NEWER,	/* a newer version of a known kind */
-	EVENT_INVALID,	/* contradicts itself */
+	EVENT_INVALID,	/* contradictory values */
 };
 
 enum event_check event_check(uint32_t kind, uint16_t version, const void *payload, size_t size);
@@ -57,7 +57,7 @@ static inline size_t event_padded(size_t size)
 	return (size + 7) & ~(size_t)7;
 }
 
-/* Bytes that a record with `size` bytes of payload takes. */
+/* Returns the bytes that a record with `size` bytes of payload takes. */
 static inline size_t event_record_size(size_t size)
 {
 	return sizeof(struct event_record) + event_padded(size);

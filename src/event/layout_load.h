@@ -1,58 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 OR BSD-2-Clause OR GPL-2.0-only */
-/* The load generator's part of event/layout.h, which includes it; its rules of change hold here. */
+/* The load generator's part of event/layout.h, which includes it; its rules of change hold. */
 #ifndef HOSTLAT_EVENT_LAYOUT_LOAD_H
 #define HOSTLAT_EVENT_LAYOUT_LOAD_H
 
 enum {
 	SAMPLE_NIC_TX = 1,	/* snd_ns is the NIC's stamp, not the kernel's: see match_place() */
 	SAMPLE_NIC_RX = 2,	/* rx_ns is the NIC's stamp, not the kernel's */
-	SAMPLE_FAILED = 4,	/* no (good) reply: `done` is when that was known */
+	SAMPLE_FAILED = 4,	/* no (valid) reply: `done` is when that was known */
 	SAMPLE_WARMUP = 8,
-	SAMPLE_CENSORED = 16,	/* rx_ns is of a later byte: several replies came in one read */
+	SAMPLE_CENSORED = 16,	/* rx_ns is of a later byte: one read returned several replies */
 	SAMPLE_ASLEEP = 32,	/* the reply had to wake its reader: wake_ns holds the wakeup */
 	SAMPLE_RETRANSMIT = 64,	/* a byte of the request was sent more than once */
-	SAMPLE_PROBE = 128,	/* of a latency agent, not of the load */
-	SAMPLE_TIMEOUT = 256,	/* failed because no reply came in time */
-	SAMPLE_RESENT = 1024,	/* sent again on another connection: `sent` is of the first time,
-				   stamps and their distances are of the last one */
-	SAMPLE_UNSENT = 512,	/* failed before it was sent: sent = done, no offsets */
+	SAMPLE_PROBE = 128,	/* a latency agent's request, not the load's */
+	SAMPLE_TIMEOUT = 256,	/* failed: no reply in time */
+	SAMPLE_RESENT = 1024,	/* sent again on another connection: `sent` is the first time,
+				 * stamps and distances are of the last one */
+	SAMPLE_UNSENT = 512,	/* failed before sending: sent = done, no stamps */
 };
 
 /*
  * One request. Ordered by `done`; reaches back to `intended`. The stamps between are distances in
- * ns, 0 = unknown: of the request after `sent`, of the reply before `done`. A distance of 0 is
- * stored as 1, one beyond 4.29 s as unknown.
+ * ns, 0: unknown; those of the request count from `sent`, those of the reply back from `done`. A
+ * distance of 0 is stored as 1, one beyond 4.29 s as unknown.
  */
 struct event_sample {
 	__u64 intended;		/* time in the schedule */
-	__u64 sent;		/* when the application called send() for its first byte */
-	__u64 done;		/* when the application had read the last byte of its reply */
-	__u64 tx_offset;	/* first byte of the request in the flow */
-	__u64 rx_offset;	/* first byte of the reply */
+	__u64 sent;		/* when the application called send() for the first byte */
+	__u64 done;		/* when the application had read the reply's last byte */
+	__u64 tx_offset;	/* flow offset of the request's first byte */
+	__u64 rx_offset;	/* flow offset of the reply's first byte */
 	__u32 tx_bytes;
 	__u32 rx_bytes;
 	__u32 flow;		/* EV_FLOW */
-	__u16 type;		/* of request, by protocol */
+	__u16 type;		/* type of the request, by protocol */
 	__u16 flags;
-	__u32 sched_ns;		/* sent to: its last byte entered the queueing discipline */
-	__u32 snd_ns;		/* sent to: ... was handed to the driver, or left the NIC */
-	__u32 ack_ns;		/* sent to: ... was acknowledged */
-	__u32 rx_ns;		/* to done: the stack or NIC received the last byte of the reply */
-	__u32 wake_ns;		/* to done: the reader's wait returned */
-	__u32 server_in_ns;	/* sent to: the server read the request (same host's clock only) */
-	__u32 server_out_ns;	/* to done: the server sent the reply */
+	__u32 sched_ns;		/* from `sent` until its last byte entered the qdisc */
+	__u32 snd_ns;		/* from `sent` until it was at the driver, or left the NIC */
+	__u32 ack_ns;		/* from `sent` until its last byte was acknowledged */
+	__u32 rx_ns;		/* from the stack's or NIC's receipt of the last byte to `done` */
+	__u32 wake_ns;		/* from the return of the reader's wait to `done` */
+	__u32 server_in_ns;	/* from `sent` until the server read it (same host only) */
+	__u32 server_out_ns;	/* from the server's send of the reply to `done` */
 	__u32 pad;
 };
 
-/* One noticed disturbance of the host that generates load; what the noise gate judges. */
+/* A disturbance of the host that generates load, as judged by the noise gate. */
 enum noise_what {
 	NOISE_NONE,
-	NOISE_GAP,		/* a load thread that wanted to run didn't, from begin to end; or
-				   between them the machine slept, for `amount` */
-	NOISE_STEAL,		/* of the threads' CPUs in the tick: what the hypervisor took */
-	NOISE_SOFTIRQ,		/* of the threads' CPUs in the tick */
-	NOISE_PREEMPTED,	/* of the threads in the tick: runnable without a CPU */
-	NOISE_FREQUENCY,	/* the lowest clock of the threads' CPUs, in kHz, in `amount` */
+	NOISE_GAP,		/* begin to end: a runnable load thread did not run, or the machine
+				 * slept for `amount` */
+	NOISE_STEAL,		/* time stolen from the threads' CPUs in the tick */
+	NOISE_SOFTIRQ,		/* softirq time of the threads' CPUs in the tick */
+	NOISE_PREEMPTED,	/* threads' runnable time without a CPU in the tick */
+	NOISE_FREQUENCY,	/* lowest clock of the threads' CPUs, in kHz */
 	NOISE_MAX,
 };
 
@@ -61,50 +61,50 @@ struct event_noise {
 	__u32 what;		/* enum noise_what */
 	__u64 begin;
 	__u64 end;
-	__u64 amount;		/* ns, or by `what` */
+	__u64 amount;		/* ns; NOISE_FREQUENCY: kHz */
 };
 
 enum {
-	LOAD_FINAL = 1,		/* nothing comes after this one from this agent */
-	LOAD_STARTED = 2,	/* the schedule has begun: `started_ns` holds */
+	LOAD_FINAL = 1,		/* the agent's last record */
+	LOAD_STARTED = 2,	/* the schedule has begun: `started_ns` is set */
 	LOAD_EXHAUSTED = 4,	/* the schedule ended */
-	LOAD_UNREACHABLE = 8,	/* no connection is open, and none can be made */
-	LOAD_MISSES = 16,	/* `misses` is counted: earlier versions did not */
-	LOAD_NO_STAT = 32,	/* steal and softirqs are not known: /proc/stat can't be read */
-	LOAD_CLOSES = 128,	/* `closes` and `resent` are counted: earlier versions did not */
-	LOAD_NO_SCHEDSTAT = 64,	/* nor time runnable without a CPU: /proc/self/schedstat can't */
+	LOAD_UNREACHABLE = 8,	/* no connection is open, and none can be opened */
+	LOAD_MISSES = 16,	/* `misses` is counted, unlike in earlier versions */
+	LOAD_NO_STAT = 32,	/* steal and softirqs are unknown: no /proc/stat */
+	LOAD_CLOSES = 128,	/* `closes`, `resent` are counted, unlike in earlier versions */
+	LOAD_NO_SCHEDSTAT = 64,	/* time without a CPU is unknown: no /proc/self/schedstat */
 };
 
 /*
- * A load generator's counters since its start; written every tick after all samples of the time
- * before. Always scheduled = completed + failed + unsent + in_flight, where `unsent` are those
- * whose intended time has come and that still wait for a free connection.
+ * A load generator's counters since its start, written in every tick after all earlier samples.
+ * Always scheduled = completed + failed + unsent + in_flight. `unsent`: requests whose intended
+ * time has come and that wait for a free connection.
  */
 struct event_load {
 	__u32 agent;
-	__u32 flags;		/* LOAD_FINAL ... */
-	__u64 started_ns;	/* what intended times of the schedule count from */
+	__u32 flags;		/* LOAD_* */
+	__u64 started_ns;	/* time 0 of the schedule's intended times */
 	__u64 oldest_ns;	/* intended time of the oldest request without an outcome; or now */
-	__u64 scheduled;	/* whose intended time has come */
+	__u64 scheduled;	/* requests whose intended time has come */
 	__u64 completed;
 	__u64 failed;
 	__u64 unsent;
 	__u64 in_flight;
 	__u64 bytes_sent;
 	__u64 bytes_received;
-	__u64 connects;		/* connections made, the first ones included */
-	__u64 timeouts;		/* these four: failed requests by reason */
-	__u64 resets;		/* connection closed or reset under them */
-	__u64 refused;		/* server error replies */
-	__u64 garbled;		/* replies that break the protocol */
+	__u64 connects;		/* connections made, with the first ones */
+	__u64 timeouts;		/* failed: no reply in time */
+	__u64 resets;		/* failed: connection closed or reset */
+	__u64 refused;		/* failed: server error replies */
+	__u64 garbled;		/* failed: replies that break the protocol */
 	__u64 samples_lost;	/* samples that did not fit into their ring */
-	__u64 stamps_missing;	/* requests or replies without a kernel stamp that was asked for */
-	__u64 cpu_ns;		/* CPU time of its threads */
+	__u64 stamps_missing;	/* requests or replies without a requested kernel stamp */
+	__u64 cpu_ns;		/* CPU time of the agent's threads */
 	__u64 spin_ns;		/* part of cpu_ns spent spinning in waits */
 	__u64 open_connections;
-	__u64 misses;		/* of `completed`: replies that hold nothing, see LOAD_MISSES */
+	__u64 misses;		/* part of `completed`: empty replies, see LOAD_MISSES */
 	__u64 closes;		/* connections that the server closed after a reply */
-	__u64 resent;		/* requests that went out again on another one */
+	__u64 resent;		/* requests sent again on another connection */
 };
 
 EVENT_ASSERT(event_noise, 32, amount, 24);

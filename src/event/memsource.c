@@ -17,14 +17,14 @@ struct buffer {
 struct event_memsource {
 	struct event_source source;
 	struct event_sink sink;
-	struct buffer *head, *tail;	/* what waits, oldest first */
-	struct buffer *out;		/* what the last next() returned; reused */
-	size_t n_buffers;		/* allocated, all of the above */
+	struct buffer *head, *tail;	/* queued, oldest first */
+	struct buffer *out;		/* holds the block of the last next() */
+	size_t n_buffers;		/* allocated, with `out` */
 	size_t n_buffers_max;
 	struct event_damage damage;
 };
 
-/* The block that was handed out last is the spare one. */
+/* Returns NULL at the limit, which includes `out`, or without memory. */
 static struct buffer *mem_new_buffer(struct event_memsource *mem)
 {
 	struct buffer *buffer;
@@ -49,7 +49,7 @@ static void drop_out(struct event_memsource *mem)
 	mem->n_buffers--;
 }
 
-/* The buffer that takes the next record of this core: the last one, so that order is kept. */
+/* Returns the last buffer, if of this core and not full; else a new one. This keeps the order. */
 static struct buffer *tail_for(struct event_memsource *mem, uint32_t core, size_t size)
 {
 	struct buffer *buffer = mem->tail;
@@ -155,7 +155,7 @@ int event_memsource_new(struct event_memsource **out, size_t limit)
 		return -ENOMEM;
 	mem->source.ops = &mem_ops;
 	mem->sink.put = mem_put;
-	mem->n_buffers_max = limit / EVENT_BLOCK_SIZE + 1;	/* and the one handed out */
+	mem->n_buffers_max = limit / EVENT_BLOCK_SIZE + 1;	/* 1 for `out` */
 	*out = mem;
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words of the vocabulary, the same in options, JSON, metrics and documentation. A number out
- * of range has the name "unknown". Strings are constants.
+ * Names of stages, origins and other enums, as in options, JSON, metrics and documentation. A
+ * number out of range has the name "unknown". Strings are constants.
  */
 #ifndef HOSTLAT_EVENT_NAMES_H
 #define HOSTLAT_EVENT_NAMES_H
@@ -14,14 +14,14 @@
 const char *stage_name(unsigned int stage);
 enum direction stage_direction(unsigned int stage);
 /*
- * A stage's place on a packet's way, 0 to STAGE_MAX - 1, and the stage at a place: the order of
- * tables and of steps. A stage that was added later has a number behind all others.
+ * Return a stage's position in a packet's path, 0 to STAGE_MAX - 1, and the stage at a position:
+ * the order of tables and steps. Numbers differ: a stage added later has a higher number.
  */
 unsigned int stage_place(unsigned int stage);
 unsigned int stage_at_place(unsigned int place);
 /*
- * Returns true if the hook of TCP's `transport` is one of those that hostlat 0.1 used there: they
- * fire when the socket takes the segment, which is `socket`.
+ * Returns true if the hook is one that hostlat 0.1 used for TCP's `transport` and that fires when
+ * the socket processes the segment: that stage is now `socket`.
  */
 bool stage_was_socket(unsigned int stage, unsigned int protocol, const char *hook);
 
@@ -29,7 +29,7 @@ const char *origin_name(unsigned int origin);
 
 const char *direction_name(unsigned int direction);
 
-/* "tcp", "udp", "any" */
+/* Returns "tcp", "udp" or "any". */
 const char *protocol_name(unsigned int protocol);
 
 const char *dist_name(unsigned int dist);

@@ -30,7 +30,7 @@ void event_pool_write(struct event_pool *pool, const struct event_buffer *buffer
 
 void event_pool_flush(struct event_pool *pool, struct event_buffer *buffer)
 {
-	/* what is of an interval stands behind the EV_INTERVAL that closed the one before it */
+	/* an interval's records follow the EV_INTERVAL that closed the previous interval */
 	if (buffer != pool->common && (pool->common->defines || buffer->kind == EV_CONN ||
 				       buffer->kind == EV_CALL))
 		event_pool_flush(pool, pool->common);
@@ -81,8 +81,8 @@ static struct event_buffer *event_pool_new_buffer(struct event_pool *pool)
 }
 
 /*
- * Second chance: the next one that was not used since the hand passed it. It clears what it passes,
- * so that a use pays for a step, however many buffers there are.
+ * Returns the first buffer that was not used since the hand passed it (second chance); NULL if
+ * there is none. Clears `used` of others, so that the cost per use does not grow with buffers.
  */
 static struct event_buffer *event_pool_oldest(struct event_pool *pool)
 {

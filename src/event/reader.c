@@ -12,7 +12,7 @@
 #include "event/dict.h"
 #include "event/index.h"
 
-/* State shared by several positions in one file. */
+/* State of a file, shared by its readers. */
 struct event_file {
 	uint32_t users;
 	int fd;
@@ -28,12 +28,12 @@ struct event_reader {
 	struct event_file *file;
 	struct event_in in;
 	struct event_file_header header;
-	struct event_damage at_open;	/* of the file header: part of every pass */
+	struct event_damage at_open;	/* damage of the file header: part of every pass */
 	struct event_damage damage;
-	uint64_t offset;		/* of the next chunk */
-	uint64_t seq;			/* that it should have */
+	uint64_t offset;		/* offset of the next chunk */
+	uint64_t seq;			/* expected number of the next chunk */
 	bool ended;
-	bool sought;			/* next() goes by the index */
+	bool sought;			/* next() uses the index */
 	struct event_window window;
 	size_t entry, entry_end;
 	struct event_reader_stats stats;
@@ -87,7 +87,7 @@ static void count_decoded(struct event_reader *r, const struct event_chunk *chun
 	r->stats.bytes += chunk->raw_size;
 }
 
-/* True if the chunk made a block. One whose number has been is a copy: not to be counted twice. */
+/* Returns true if the chunk made a block. A chunk with an earlier number is a copy. */
 static bool reader_load_chunk(struct event_reader *r, const struct event_chunk *chunk,
 			      struct event_block *block)
 {
@@ -130,9 +130,9 @@ static int next_in_order(struct event_reader *r, struct event_block *block)
 	return 0;
 }
 
-/* -- by the index --------------------------------------------------------------------------- */
+/* -- with the index ---------------------------------------------------------------------------- */
 
-/* The entry is from the file: the chunk itself says what it is, and how long. */
+/* Checks an entry, which may be wrong, against the header of its chunk, and loads the chunk. */
 static bool load_entry(struct event_reader *r, const struct event_index_entry *entry,
 		       struct event_block *block, struct event_damage *damage)
 {
@@ -185,7 +185,7 @@ static int ensure_index(struct event_reader *r)
 	return err;
 }
 
-/* -- the source ----------------------------------------------------------------------------- */
+/* -- struct event_source ---------------------------------------------------------------------- */
 
 static int reader_next(struct event_source *source, struct event_block *block)
 {
@@ -245,7 +245,7 @@ static const struct event_source_ops reader_ops = {
 	.free = reader_free,
 };
 
-/* -- life ----------------------------------------------------------------------------------- */
+/* -- creation and release ---------------------------------------------------------------------- */
 
 static struct event_file *file_new(int fd, bool owns_fd)
 {
@@ -268,7 +268,7 @@ static void file_put(struct event_file *file)
 	free(file);
 }
 
-/* Takes a use of `file`, also when it fails. */
+/* Adds a user to `file`, and removes it on failure. Returns 0 or -errno. */
 static int reader_on(struct event_reader **out, struct event_file *file)
 {
 	struct event_reader *r = calloc(1, sizeof(*r));
@@ -388,7 +388,7 @@ static int add_names(const struct event_block *block, struct event_dict *dict)
 	return 0;
 }
 
-/* The dictionary at the end, up to the first chunk that is not of it. -EBADMSG: not whole. */
+/* Adds the names of the dictionary at the file's end. -EBADMSG: the dictionary is damaged. */
 static int names_from_footer(struct event_reader *r, struct event_dict *dict)
 {
 	struct event_damage damage = { 0 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where events come from and where they go. An analysis pulls blocks from a struct event_source and
- * never learns whether it is a file (event/reader.h), a queue (event/memsource.h) or a live probe;
- * a producer puts events into a struct event_sink and never learns whether it is a file
- * (event/writer.h) or a queue. None of these is safe for use by two threads at once.
+ * Sources and sinks of events. An analysis pulls blocks from a struct event_source, which is a file
+ * (event/reader.h), a queue (event/memsource.h) or a live probe; a producer puts events into a
+ * struct event_sink, which is a file (event/writer.h) or a queue. Neither is safe for use by two
+ * threads at once.
  */
 #ifndef HOSTLAT_EVENT_SOURCE_H
 #define HOSTLAT_EVENT_SOURCE_H
@@ -16,13 +16,13 @@
 #include "base/strbuf.h"
 #include "event/layout.h"
 
-#define EVENT_CORE_NONE UINT32_MAX	/* the event belongs to no core */
-#define EVENT_BLOCK_SIZE 65536u		/* the most bytes a block's data may have */
-#define EVENT_PAYLOAD_MAX (EVENT_BLOCK_SIZE - 16)	/* the most bytes of one record's payload */
+#define EVENT_CORE_NONE UINT32_MAX	/* an event without a core */
+#define EVENT_BLOCK_SIZE 65536u		/* most bytes of a block's data */
+#define EVENT_PAYLOAD_MAX (EVENT_BLOCK_SIZE - 16)	/* most bytes of a record's payload */
 
-/* One record. The payload is aligned to 8 bytes and has the shape that its kind demands. */
+/* A record. Its payload is aligned to 8 bytes and has the shape of its kind. */
 struct event {
-	uint16_t kind;		/* enum event_kind, below EV_RECORD_MAX */
+	uint16_t kind;		/* kind below EV_RECORD_MAX */
 	uint32_t core;
 	uint64_t time;		/* in the block's clock domain */
 	uint32_t size;		/* bytes of payload */
@@ -30,48 +30,48 @@ struct event {
 };
 
 /*
- * Events that arrived together, of one core and one clock domain. With `record_size` 0 they are
- * records: walk them with event_block_next(). Otherwise `data` is an array of `count` structs of
- * `record_size` bytes, which may be more than the struct known here: step by record_size.
+ * A block of events of one core and one clock domain. With `record_size` 0 they are records: walk
+ * them with event_block_next(). Otherwise `data` is an array of `count` structs of `record_size`
+ * bytes, which may exceed the known struct: step by record_size.
  */
 struct event_block {
-	uint16_t kind;		/* of all records; EV_NONE: various low-rate kinds */
-	uint16_t domain;	/* clock domain; EVENT_DOMAIN_MONOTONIC without an EV_DOMAIN */
+	uint16_t kind;		/* kind of all records; EV_NONE: low-rate kinds */
+	uint16_t domain;	/* clock domain; default EVENT_DOMAIN_MONOTONIC */
 	uint32_t core;
 	uint32_t count;
 	uint32_t record_size;
-	uint64_t first;		/* time of the first record; EV_EDGE: what `dt` counts from */
-	uint64_t last;		/* time of the last */
-	uint64_t reach;		/* the earliest time that anything in here began */
+	uint64_t first;		/* time of the first record; EV_EDGE: time of `dt` 0 */
+	uint64_t last;		/* time of the last record */
+	uint64_t reach;		/* earliest begin of any event in the block */
 	uint32_t n_open;	/* EV_EDGE: spans open when the block begins, outermost first */
 	const struct event_open *open;
 	size_t size;		/* bytes of data */
 	const void *data;	/* aligned to 8 bytes */
 };
 
-/* Losses of a source so far in this pass. A result that is built on it is partial. */
+/* Losses of a source so far in this pass. Results from a damaged source are partial. */
 struct event_damage {
-	uint64_t bytes;		/* skipped, or missing as far as that is known */
-	uint64_t chunks;	/* missing, by their sequence numbers */
-	uint64_t records;	/* that contradict themselves: skipped */
-	uint64_t unknown;	/* of kinds or versions from the future: skipped */
-	uint32_t reasons;	/* DAMAGE_* */
+	uint64_t bytes;		/* skipped bytes, and missing ones as far as known */
+	uint64_t chunks;	/* missing chunks, by their sequence numbers */
+	uint64_t records;	/* invalid records: skipped */
+	uint64_t unknown;	/* records of unknown kinds or versions: skipped */
+	uint32_t reasons;	/* mask of DAMAGE_* */
 };
 
 enum {
-	DAMAGE_CUT = 1,		/* it ends without its end mark */
+	DAMAGE_CUT = 1,		/* no end mark */
 	DAMAGE_CHECKSUM = 2,
 	DAMAGE_GARBAGE = 4,	/* bytes that belong to no chunk */
 	DAMAGE_GAP = 8,		/* sequence numbers are missing */
-	DAMAGE_INVALID = 16,	/* whole, but it contradicts itself */
-	DAMAGE_VERSION = 32,	/* a known kind in a newer version; an unknown one is no damage */
-	DAMAGE_READ = 64,	/* the file could not be read any further */
-	DAMAGE_REASONS = 7,	/* how many there are */
+	DAMAGE_INVALID = 16,	/* valid checksum, but invalid values */
+	DAMAGE_VERSION = 32,	/* newer version of a known kind; unknown kinds are no damage */
+	DAMAGE_READ = 64,	/* read() failed */
+	DAMAGE_REASONS = 7,	/* number of DAMAGE_* bits */
 };
 
 /* The time window of seek(), half open: from <= t < to. */
 struct event_window {
-	uint16_t kind;		/* EV_NONE: the low-rate kinds, or one of EV_MESSAGE, EV_EDGE ... */
+	uint16_t kind;		/* EV_NONE: low-rate kinds; else EV_MESSAGE, EV_EDGE ... */
 	uint16_t domain;
 	uint32_t core;
 	uint64_t from;
@@ -84,23 +84,23 @@ struct event_source {
 
 struct event_source_ops {
 	/*
-	 * The next block: 1, or 0 at the end (a live source: nothing more for now), or -errno. The
-	 * block is valid until the next call on this source.
+	 * Returns 1 and the next block; 0 at the end (live source: nothing more for now); or
+	 * -errno. The block is valid until the next call on this source.
 	 */
 	int (*next)(struct event_source *source, struct event_block *block);
 
-	/* Back to the first block; ends a seek. -ESPIPE when the past is gone. */
+	/* Returns to the first block; ends a seek. 0, or -ESPIPE if the past is gone. */
 	int (*rewind)(struct event_source *source);
 
 	/*
-	 * From here to the next rewind or seek, next() yields only the blocks that a window needs:
-	 * all in which something of its kind, core and domain overlaps it, including spans that
-	 * began before it. Blocks are whole: what is in them outside of the window is for the
-	 * caller to clip. -ESPIPE when the source can't.
+	 * From here to the next rewind or seek, next() returns only the blocks of a window: all
+	 * with an event of its kind, core and domain that overlaps the window, including spans that
+	 * began earlier. Blocks are whole: callers clip events outside the window. -ESPIPE if the
+	 * source cannot seek.
 	 */
 	int (*seek)(struct event_source *source, const struct event_window *window);
 
-	/* Fills in what was lost so far; never fails. */
+	/* Fills in the losses so far; never fails. */
 	void (*damage)(const struct event_source *source, struct event_damage *damage);
 
 	void (*free)(struct event_source *source);
@@ -134,22 +134,22 @@ static inline void event_source_free(struct event_source *source)
 }
 
 /*
- * Walks a block of records; `*at` is 0 at first. Skips records that this version can't read (the
- * source has counted them). False at the end. The event is valid as long as the block.
+ * Walks a block of records; `*at` is 0 at first. Skips records that this version cannot read (the
+ * source has counted them). Returns false at the end. The event is valid as long as the block.
  */
 bool event_block_next(const struct event_block *block, size_t *at, struct event *event);
 
 /*
- * The struct of an event whose kind has grown since its version began (GROWN in event/kinds.c):
- * `size` bytes into `out`, zeros where an older file has nothing.
+ * Copies the payload of an event whose kind may have grown (GROWN in event/kinds.c) to `out`,
+ * `size` bytes: members that an older file lacks are 0.
  */
 void event_copy(const struct event *event, void *out, size_t size);
 
-/* The same of record `i` of a block of fixed-size records, 0 <= i < block->count. */
+/* Copies record `i` of a block of fixed-size records; members that an older file lacks are 0. */
 void event_block_copy(const struct event_block *block, uint32_t i, void *out, size_t size);
 
 /*
- * Returns record `i` in place, valid as long as the block, or a copy in `room` (`size` bytes) if
+ * Returns record `i` in place, valid as long as the block; or a copy in `room` (`size` bytes) if
  * the record is shorter or unaligned.
  */
 const void *event_block_record(const struct event_block *block, uint32_t i, void *room,
@@ -157,18 +157,18 @@ const void *event_block_record(const struct event_block *block, uint32_t i, void
 
 struct event_sink {
 	/*
-	 * Takes a copy of one record, its payload given in pieces. Returns 0 or -errno: -EINVAL if
+	 * Stores a copy of one record with its payload in pieces. Returns 0 or -errno: -EINVAL if
 	 * the payload does not have the shape of its kind, -E2BIG beyond EVENT_PAYLOAD_MAX.
 	 */
 	int (*put)(struct event_sink *sink, const struct event *event, const struct iovec *payload,
 		   int pieces);
 };
 
-/* `event_put(sink, EV_COUNT, time, &count, sizeof(count))`: a record that belongs to no core. */
+/* Puts a record without a core: `event_put(sink, EV_COUNT, time, &count, sizeof(count))`. */
 int event_put(struct event_sink *sink, uint16_t kind, uint64_t time, const void *payload,
 	      size_t size);
 
-/* A struct and the array that follows it: EV_HIST and its buckets, EV_MESSAGE and its pieces. */
+/* Puts a struct and its array: EV_HIST with its buckets, EV_MESSAGE with its pieces. */
 int event_put_array(struct event_sink *sink, uint16_t kind, uint64_t time, const void *head,
 		    size_t head_size, const void *array, size_t array_size);
 
@@ -176,10 +176,10 @@ int event_put_fact(struct event_sink *sink, uint64_t time, const char *key, cons
 int event_put_name(struct event_sink *sink, uint64_t time, uint32_t dict, uint32_t id,
 		   const char *text);
 
-/* The key and value of an EV_FACT; both point into the payload. */
+/* Returns the key and value of an EV_FACT; both point into the payload. */
 void event_fact_get(const struct event *event, const char **key, const char **value);
 
-/* Appends what a damaged source lacks, such as "cut, gap"; nothing if it is whole. */
+/* Appends the names of a source's damage, such as "cut, gap"; nothing if there is none. */
 void event_damage_put(const struct event_damage *damage, struct strbuf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the edges of one core to spans, block by block as a source yields them. */
+/* Converts the edges of one core to spans, block by block as a source returns them. */
 #ifndef HOSTLAT_EVENT_SPANS_H
 #define HOSTLAT_EVENT_SPANS_H
 
@@ -12,29 +12,29 @@ struct event_span {
 	uint32_t what;
 	uint16_t arg;
 	uint8_t type;	/* enum span_type */
-	uint8_t depth;	/* spans around it */
-	bool resumed;	/* its begin is where it went on, not where it began */
-	bool cut;	/* its end is where it was interrupted, or all that is known of it */
+	uint8_t depth;	/* number of spans around it */
+	bool resumed;	/* `begin` is where the span continued, not began */
+	bool cut;	/* `end` is where the span was cut, or its last known time */
 };
 
 struct event_walk {
 	/*
-	 * Open spans after the edges walked so far. Behind the last block of a window these are the
-	 * spans that reach beyond it: their begins are exact, their ends unknown.
+	 * Open spans after the edges walked so far. Behind the last block of a window, these are
+	 * the spans that reach beyond the window: their begins are exact, their ends unknown.
 	 */
 	struct event_track track;
-	uint64_t broken;	/* spans whose end was in a block that is missing */
+	uint64_t broken;	/* spans that ended in a missing block */
 	const struct event_block *block;
 	uint32_t at;
 };
 
 /*
- * Goes on with a block of EV_EDGE, which must stay valid until all of it is walked. Begin with a
- * zeroed walk. The block itself says what is open: nothing depends on those before it.
+ * Continues with a block of EV_EDGE, which must stay valid until the walk is through it. Begin with
+ * a zeroed walk. Each block has its open spans, so earlier blocks may be missing.
  */
 void event_walk_block(struct event_walk *walk, const struct event_block *block);
 
-/* The next span that ends in the block, inner ones first; false at the block's end. */
+/* Returns the next span that ends in the block, inner ones first; false at the block's end. */
 bool event_walk_next(struct event_walk *walk, struct event_span *span);
 
 #endif

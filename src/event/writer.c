@@ -11,7 +11,7 @@
 #include "event/pool.h"
 #include "event/track.h"
 
-/* The spans open on a core, and how many more are that the limit refused. */
+/* Open spans of a core, and the number of further ones that exceeded the depth limit. */
 struct event_writer_core {
 	uint16_t domain;
 	uint32_t refused;
@@ -30,11 +30,11 @@ struct event_writer {
 	struct event_pool pool;
 	struct event_writer_core *cores[EVENT_WRITER_CORES];
 	struct event_dict *dict;
-	uint64_t dict_size;		/* bytes of the dictionary as records */
+	uint64_t dict_size;		/* bytes of the dictionary's records */
 	uint64_t size_limit;
 	bool full;
 	bool reported;			/* the error was returned once */
-	uint64_t last_time;		/* of the records that belong to no core */
+	uint64_t last_time;		/* time of the last record without a core */
 	struct event_writer_loss losses[LOSS_WHY_MAX][EV_KIND_MAX];
 };
 
@@ -55,7 +55,7 @@ static int event_writer_report(struct event_writer *w)
 	return w->out.error;
 }
 
-/* Returns the bytes of the footer: dictionary, index, losses, end mark. */
+/* Returns the size of the footer in bytes: dictionary, index, losses, end mark. */
 static uint64_t footer_size(const struct event_writer *w)
 {
 	const uint64_t chunks =
@@ -72,7 +72,7 @@ static bool event_writer_has_space(const struct event_writer *w, uint64_t bytes)
 	       w->out.offset + w->pool.buffered + bytes + footer_size(w) <= w->size_limit;
 }
 
-/* Whether `bytes` more may be taken. The first refusal ends the recording: no gaps. */
+/* Returns whether `bytes` more fit. The first refusal ends the recording: no gaps. */
 static bool admit(struct event_writer *w, uint32_t kind, size_t bytes)
 {
 	if (w->out.error)
@@ -86,7 +86,7 @@ static bool admit(struct event_writer *w, uint32_t kind, size_t bytes)
 
 /* -- records -------------------------------------------------------------------------------- */
 
-/* Adds names that the producer numbered itself to the dictionary. */
+/* Adds a name that the producer has numbered to the dictionary. */
 static void learn_name(struct event_writer *w, const struct event *event, const void *payload)
 {
 	struct event name = *event;
@@ -215,7 +215,7 @@ static struct event_writer_core *get_core(struct event_writer *w, uint32_t id, u
 	return w->cores[id];
 }
 
-/* A chunk opens with what is open, so that a reader can start here. */
+/* Begins a chunk with the open spans, so that a reader can start here. */
 static void start_edges(struct event_writer *w, struct event_buffer *buffer,
 			const struct event_writer_core *core, uint64_t time)
 {
@@ -255,7 +255,7 @@ static int add_edge(struct event_writer *w, uint32_t id, struct event_writer_cor
 	return 0;
 }
 
-/* Ends the innermost spans until `depth` are open; with SPAN_CONT, they are cut, not over. */
+/* Ends the innermost spans until `depth` are open; SPAN_CONT: the spans are cut, not over. */
 static int end_down_to(struct event_writer *w, uint32_t id, struct event_writer_core *core,
 		       uint64_t time, uint32_t depth, uint8_t flags)
 {
@@ -296,7 +296,7 @@ static int begin_span(struct event_writer *w, uint32_t id, struct event_writer_c
 	return err;
 }
 
-/* If the innermost span is another one, its own end was lost: it is cut here. */
+/* Ends a span. Inner spans that are still open have lost their ends and are cut. */
 static int end_span(struct event_writer *w, uint32_t id, struct event_writer_core *core,
 		    uint64_t time, const struct event_edge *edge)
 {
@@ -369,7 +369,7 @@ static int copy_records(struct event_writer *w, const struct event_block *block)
 	return err;
 }
 
-/* Blocks come whole: what was buffered for the same core goes first. */
+/* Copies a whole block, after the buffered records of its kind, domain and core. */
 static int copy_block(struct event_writer *w, const struct event_block *block)
 {
 	struct event_buffer *buffer =
@@ -405,19 +405,19 @@ int event_writer_copy(struct event_writer *w, const struct event_block *block)
 
 bool event_writer_fits(const struct event_writer *w, const struct event_block *block)
 {
-	/* the chunks that it may begin */
+	/* chunks that the block may begin */
 	uint64_t bytes = 2 * (sizeof(struct event_chunk) + sizeof(struct event_index_entry));
 	struct event event;
 	size_t at = 0;
 
 	if (block->record_size)
 		bytes += block->n_open * sizeof(struct event_open) + block->size;
-	while (!block->record_size && event_block_next(block, &at, &event)) /* names: twice */
+	while (!block->record_size && event_block_next(block, &at, &event)) /* names count twice */
 		bytes += event_record_size(event.size) * (event.kind == EV_NAME ? 2 : 1);
 	return !w->full && event_writer_has_space(w, bytes);
 }
 
-/* -- life ----------------------------------------------------------------------------------- */
+/* -- creation and release ---------------------------------------------------------------------- */
 
 static uint32_t cores_of(const struct event_writer_options *options)
 {
@@ -508,8 +508,8 @@ static void put_repeat(struct event_writer *w, const struct event_name *name, co
 }
 
 /*
- * All names once more, in chunks that only event_reader_names() looks at. Returns where they begin,
- * 0 without names.
+ * Writes all names again, in chunks that only event_reader_names() reads. Returns the offset of the
+ * first such chunk; 0 without names.
  */
 static uint64_t write_dict(struct event_writer *w)
 {
