@@ -23,7 +23,7 @@ NOBODY = 65534
 KERNEL = tuple(map(int, os.uname().release.split(".")[:2]))
 UNKNOWN = ("fast_retransmit", "tlp", "delayed_acks", "delayed_acks_harmful")
 MISSING = {"BPF programs, inet_diag is asked instead", "calls", "single round trips", "delayed ACKs",
-           "connections that end before they are looked at"}
+           "connections that end between two dumps"}
 
 
 def unknown_is_unknown(document, it):
