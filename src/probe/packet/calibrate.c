@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measures the cost of the programs with traffic over loopback while the kernel's statistics are
- * on: one message at a time to a thread that sleeps, back to back and with two lengths of pause.
+ * Measures the programs' cost with loopback traffic while the kernel's BPF statistics are on. It
+ * sends one message at a time to a sleeping thread, without pauses and with pauses of two lengths.
  * Other traffic of the host during that time is included.
  */
 #include <bpf/bpf.h>
@@ -36,7 +36,7 @@ struct calibration {
 
 struct calibrate_reader {
 	struct loopback_pair pair;
-	int read_fd; /* eventfd: messages read */
+	int read_fd; /* eventfd that counts the messages read */
 	pthread_t thread;
 };
 
@@ -106,7 +106,7 @@ static void calibrate_add_class(struct calibration *cal, enum cost_class class, 
 			     use->gap_ns[class]);
 }
 
-/* Adds the runs since the last reading to the batch's sample; batch < 0: discards them. */
+/* Adds the runs since the last call to a batch's sample; a negative `batch` discards them. */
 static int calibrate_add_batch(struct calibration *cal, enum cost_class class, int pace, int batch)
 {
 	const struct cost_curve *passed = &cal->probe->cost->curve[COST_PASSED];
@@ -126,7 +126,8 @@ static int calibrate_add_batch(struct calibration *cal, enum cost_class class, i
 	if (batch < 0)
 		return 0;
 	for (int i = 0; i < COST_CLASSES && !cal->probe->one_in; i++)
-		if (ns[i] < 1) /* less than the error of the floor */
+		/* Runs may seem to take no time: floor_ns, which is subtracted, has an error. */
+		if (ns[i] < 1)
 			ns[i] = 1;
 	calibrate_add_class(cal, COST_TASKS, pace, batch, &use, ns[COST_TASKS]);
 	calibrate_add_class(cal, cal->probe->one_in ? COST_ARRIVAL : COST_ARRIVAL_PASSED, pace,
@@ -141,7 +142,8 @@ static int calibrate_add_batch(struct calibration *cal, enum cost_class class, i
 	if (passed->known) {
 		price = cost_curve_at(passed, use.gap_ns[COST_PASSED]);
 		ns[COST_TCP] -= use.n[COST_PASSED] * price;
-		if (ns[COST_TCP] < measured * price) /* at least an excluded packet's cost */
+		/* A measured packet costs no less than an excluded packet. */
+		if (ns[COST_TCP] < measured * price)
 			ns[COST_TCP] = measured * price;
 	}
 	calibrate_add_sample(&cal->sample[class][pace][batch], ns[COST_TCP], measured,

@@ -36,7 +36,7 @@ void pkt_cost_read_stats(const struct pkt_probe *probe, struct cost_run_stats *s
 	}
 }
 
-/* Returns false if the statistics were off at the begin or the end of the interval. */
+/* Returns true and the programs' CPU time if statistics were on at the interval's begin and end. */
 static bool cost_from_stats(struct pkt_probe *probe, uint64_t *ns)
 {
 	struct cost *c = probe->cost;
@@ -66,16 +66,16 @@ static bool cost_from_stats(struct pkt_probe *probe, uint64_t *ns)
 	return were_on && c->stats_were_on;
 }
 
-/* ---- how often ---- */
+/* ---- counts of events ---- */
 
-/* Events by CPU: their number, and the effective number of CPUs ((sum n)^2 / sum n^2). */
+/* Events of all CPUs, and sum of squares by CPU: n^2 / squares is the effective number of CPUs. */
 struct cost_events {
 	double n, squares;
 };
 
 static void cost_events_add(struct cost_events *s, uint32_t now, uint64_t *before)
 {
-	double n = (uint32_t)(now - (uint32_t)*before); /* the kernel's counter has 32 bits, too */
+	double n = (uint32_t)(now - (uint32_t)*before); /* modulo 2^32, as counters have 32 bits */
 
 	*before = now;
 	s->n += n;
@@ -101,7 +101,7 @@ static void cost_count_departures(struct pkt_probe *probe, struct cost_events *s
 				&probe->cost->departures_before[cpu]);
 }
 
-/* net/core/net-procfs.c: a line per CPU online, the packets received first, all in hex. */
+/* Reads the received packets of each online CPU: column 1, in hex (net/core/net-procfs.c). */
 static bool cost_count_packets(struct pkt_probe *probe, struct cost_events *s)
 {
 	char *text, *rest, *line;
@@ -135,7 +135,7 @@ bool pkt_cost_count_use(struct pkt_probe *probe, struct cost_use *use)
 	uint64_t now = clock_now();
 	double elapsed = now - probe->cost->since_ns, rest, measured;
 	struct cost_events switches = {}, packets = {}, departures = {};
-	bool receives = probe->config.stages & INGRESS_STAGES; /* else nothing runs there */
+	bool receives = probe->config.stages & INGRESS_STAGES; /* else no program sees arrivals */
 
 	*use = (struct cost_use){};
 	probe->cost->since_ns = now;
@@ -203,7 +203,8 @@ static bool cost_from_model(struct pkt_probe *probe, uint64_t *ns)
 bool pkt_cost_bpf_ns(struct pkt_probe *probe, uint64_t *ns, bool *exact)
 {
 	uint64_t estimate = 0;
-	bool known = cost_from_model(probe, &estimate); /* always: counts since the last call */
+	/* Called even if unused, as it counts the events since its last call. */
+	bool known = cost_from_model(probe, &estimate);
 
 	*exact = cost_from_stats(probe, ns);
 	if ((probe->config.activity || probe->marks) && !*exact) {

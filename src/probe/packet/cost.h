@@ -11,25 +11,25 @@
 
 struct pkt_probe;
 
-/* Events of each class since the last reading: their number, and their mean gap on one CPU. */
+/* Events of each cost class since the last count, and their mean distance in time on one CPU. */
 struct cost_use {
 	double n[COST_CLASSES], gap_ns[COST_CLASSES];
 };
 
-/* The kernel's statistics of the programs. COST_PASSED and COST_UDP are included in COST_TCP. */
+/* Time and runs of the programs by cost class. COST_TCP includes COST_PASSED and COST_UDP. */
 struct cost_run_stats {
 	uint64_t run_ns[COST_CLASSES], runs[COST_CLASSES];
 };
 
 struct cost {
 	struct cost_curve curve[COST_CLASSES];
-	double floor_ns;   /* time per run that the kernel's statistics themselves add */
-	char why[WHY_MAX]; /* why there is no estimate; empty: there is one */
+	double floor_ns;   /* ns that the kernel's statistics add to each run */
+	char why[WHY_MAX]; /* why there is no estimate; empty: there is an estimate */
 	bool why_said;
 	struct cost_run_stats stats_before;
-	uint64_t beside_ns, beside_runs; /* the same, of the programs of CPU activity and marks */
+	uint64_t beside_ns, beside_runs; /* programs of CPU activity and marks, at the last call */
 	bool stats_were_on;
-	uint64_t *switches_before, *packets_before, *departures_before; /* by CPU */
+	uint64_t *switches_before, *packets_before, *departures_before; /* by CPU, at last call */
 	uint64_t seen_before[ROW_PROTOS], since_ns;
 };
 
@@ -38,18 +38,18 @@ int pkt_cost_open(struct pkt_probe *probe);
 void pkt_cost_free(struct pkt_probe *probe);
 
 /*
- * Returns true and the CPU time of the programs since the last call. *exact: it is the kernel's own
- * figure, as its statistics were on all the time; else an estimate. False: unknown, see cost.why.
+ * Returns true and the programs' CPU time since the last call, or false: unknown, see cost.why.
+ * *exact: it is the kernel's own figure, as its statistics were on all the time; else an estimate.
  */
 bool pkt_cost_bpf_ns(struct pkt_probe *probe, uint64_t *ns, bool *exact);
-/* Returns true if pkt_cost_bpf_ns() will know, as far as can be said before the run. */
+/* Returns true if, as far as known before the run, pkt_cost_bpf_ns() will return true. */
 bool pkt_cost_known(const struct pkt_probe *probe);
 /* Returns true if a filter excludes packets. */
 bool pkt_is_filtered(const struct pkt_probe *probe);
 
 /*
  * calibrate.c: measures the programs' cost with traffic of its own, for the estimate. The kernel's
- * statistics must be on. It uses the two functions below.
+ * statistics must be on. It uses pkt_cost_count_use() and pkt_cost_read_stats().
  */
 void pkt_calibrate(struct pkt_probe *probe);
 /* Counts the events since the last call. Returns false if /proc/net/softnet_stat is unreadable. */

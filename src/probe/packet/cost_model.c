@@ -77,7 +77,7 @@ static double cost_sample_mean(const struct cost_sample *s)
 	return s->n ? s->ns / s->n : 0;
 }
 
-/* Returns the sum of all batches but the most expensive one. */
+/* Returns the sum of all batches except the most expensive batch. */
 static struct cost_sample cost_sample_trim(const struct cost_sample *batch)
 {
 	struct cost_sample sum = {};
@@ -96,7 +96,7 @@ static struct cost_sample cost_sample_trim(const struct cost_sample *batch)
 	return sum;
 }
 
-/* Keeps the gaps of the points at least 1 % apart, as a logarithmic scale needs. */
+/* Fits a curve. The gaps of its points differ by 1 % or more, as a logarithmic scale needs. */
 void cost_curve_fit(struct cost_curve *curve, const struct cost_sample (*samples)[COST_BATCHES])
 {
 	double last = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cost of a run of a BPF program. It grows with the gap since the previous run on that CPU, as
- * caches lose the program and its data. A curve has a few measured points and is linear in the
- * logarithm of the gap between them.
+ * Cost of a run of a BPF program. The cost grows with the gap since the previous run on the same
+ * CPU, as caches lose the program and its data. A curve has a few measured points and is linear in
+ * the logarithm of the gap between them.
  */
 #ifndef HOSTLAT_PROBE_COST_MODEL_H
 #define HOSTLAT_PROBE_COST_MODEL_H
@@ -15,7 +15,7 @@
 struct cost_curve {
 	struct {
 		double gap_ns, ns;
-	} at[COST_POINTS]; /* by gap_ns */
+	} at[COST_POINTS]; /* in rising order of gap_ns */
 	bool known;
 };
 
@@ -23,28 +23,28 @@ struct cost_curve {
 double cost_curve_at(const struct cost_curve *price, double gap_ns);
 
 /*
- * Traffic of the calibration. 3 ms is long for a cache: pauses of 5 and 20 ms cost hardly more
- * (docs/results/watch-cost.md). The most expensive batch is dropped: a program's time includes that
- * in which a hypervisor has its CPU.
+ * Traffic of the calibration. A pause of 3 ms is long for a cache: pauses of 5 and 20 ms cost
+ * hardly more (docs/results/watch-cost.md). The most expensive batch is dropped, as a program's
+ * time includes time in which a hypervisor has taken its CPU.
  */
 #define COST_BATCHES 5
 extern const struct cost_pace {
 	uint64_t pause_ns;
-	uint32_t messages; /* of a batch */
+	uint32_t messages; /* messages in a batch */
 } cost_model_paces[COST_POINTS];
 
-/* Runs of one batch. */
+/* Runs in one batch of traffic. */
 struct cost_sample {
-	double ns, n, gaps_ns; /* gaps_ns: n times their mean */
+	double ns, n, gaps_ns; /* total run time, number of events, sum of the gaps between them */
 };
 
-/* Makes a curve of samples; it stays unknown if too few runs were sampled. */
+/* Fits a curve to samples. The curve stays unknown if a pace has too few events. */
 void cost_curve_fit(struct cost_curve *price, const struct cost_sample (*samples)[COST_BATCHES]);
 
 /*
- * Returns the time per run in ns that the kernel's statistics themselves add: two clock readings
- * around an empty program. Takes the minimum of some tries, as an interrupt adds its time. 0 if the
- * program cannot run. The statistics must be on.
+ * Returns the time per run in ns that the kernel's statistics themselves add (two clock readings),
+ * or 0 if the test program cannot run. The result is the minimum of some tries of an empty program,
+ * as an interrupt adds its time. The statistics must be on.
  */
 double cost_model_floor(void);
 

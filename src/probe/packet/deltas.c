@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts rows as EV_HIST: their counts since the last snapshot, merged over CPUs. */
+/* Puts rows as EV_HIST events: counts since the last snapshot, summed over CPUs. */
 #include <string.h>
 
 #include "probe/packet/deltas.h"
@@ -8,7 +8,7 @@
 #define SLOT_MEANING(SLOT, stage, latency, step) [SLOT_##SLOT] = { stage, latency, step },
 const struct slot_meaning slot_meanings[SLOT_MAX] = { SLOT_LIST(SLOT_MEANING) };
 
-/* Returns true for reads whose oldest and youngest byte have the same age. */
+/* Returns true for slots of reads for which one age holds for the oldest and the youngest byte. */
 static bool has_one_age(uint32_t slot)
 {
 	return slot == SLOT_READ || slot == SLOT_EARLY;
@@ -19,7 +19,7 @@ bool deltas_any_protocol(uint32_t stage)
 	return stage == STAGE_PROBE || STAGE_BIT(stage) & ARRIVAL_STAGES;
 }
 
-/* Returns a row by its index in struct cpu_state: (protocol, slot, origin). */
+/* Returns a CPU's row by its index in struct cpu_state: (protocol, slot, origin). */
 static struct stage_row *deltas_row_at(const struct pkt_probe *probe, uint32_t cpu, uint32_t id)
 {
 	return &pkt_cpu(probe, cpu)->row[0][0][0] + id;
@@ -37,7 +37,7 @@ static bool deltas_row_is_touched(const struct delta_out *o, uint32_t id)
 	return false;
 }
 
-/* Takes the extremes of the interval that ends, and resets them for the next one. */
+/* Moves the interval's minimum and maximum from `h` to `sum`, and resets them in `h`. */
 static void deltas_merge_extremes(struct row_hist *h, struct row_hist *sum)
 {
 	uint64_t min = __atomic_exchange_n(&h->min, UINT64_MAX, __ATOMIC_SEQ_CST);
@@ -99,7 +99,7 @@ static void deltas_put_hist(struct delta_out *o, struct event_hist *head,
 		o->err = err;
 }
 
-/* Returns true if the stage before is the origin: then the programs record the latency only. */
+/* Returns true if the previous stage is the origin: the latency is the step, and recorded alone. */
 static bool step_is_latency(const struct pkt_probe *probe, uint32_t slot,
 			    const struct event_hist *head)
 {
@@ -132,7 +132,7 @@ static void deltas_put_dist(struct delta_out *o, struct event_hist *head, uint8_
 	deltas_put_hist(o, head, now, before);
 }
 
-/* Returns the origin of a row; `index` tells the two apart that are recorded at once. */
+/* Returns the origin of a row; `index` (0 or 1) selects one of those recorded at once. */
 static uint8_t deltas_row_origin(const struct pkt_probe *probe, uint32_t slot, uint32_t proto,
 				 uint32_t index)
 {
@@ -149,7 +149,7 @@ static uint8_t deltas_row_origin(const struct pkt_probe *probe, uint32_t slot, u
 	return slot == SLOT_LINK ? ORIGIN_SENDER : ORIGIN_LINK;
 }
 
-/* Puts a row of a stage before the stack; slot: enum arrival_slot. */
+/* Puts a row of a stage before the network stack; slot: enum arrival_slot. */
 static void deltas_put_arrival_row(struct delta_out *o, uint32_t slot, uint32_t group,
 				   uint16_t flags, const struct stage_row *now,
 				   const struct stage_row *before)
@@ -194,23 +194,24 @@ void deltas_row(struct delta_out *o, uint32_t id, uint32_t group, uint16_t flags
 		now->step = now->latency;
 	deltas_add_seen(o, slot, proto,
 			deltas_hist_count(&now->latency) - deltas_hist_count(&before->latency));
-	if (slot == SLOT_EARLY) { /* packets read before their announcement have no step: it is 0 */
+	if (slot == SLOT_EARLY) { /* packets read before sk_data_ready() have step 0 */
 		uint64_t all = deltas_hist_count(&now->latency),
 			 stepped = deltas_hist_count(&now->step);
 
-		now->step.zero += all > stepped ? all - stepped : 0; /* less: counted meanwhile */
+		/* `all` can be less, as the programs count during the reading. */
+		now->step.zero += all > stepped ? all - stepped : 0;
 		now->step.min = now->step.zero != before->step.zero ? 0 : now->step.min;
 	}
 	if (!o->sink)
 		return;
 	deltas_put_dist(o, &head, means->latency, &now->latency, &before->latency);
 	deltas_put_dist(o, &head, means->step, &now->step, &before->step);
-	if (has_one_age(slot) && !pkt_samples(o->probe)) /* unknown with sampling */
+	if (has_one_age(slot) && !pkt_samples(o->probe)) /* sampled: age unknown */
 		deltas_put_dist(o, &head, DIST_YOUNGEST, &now->latency, &before->latency);
 }
 
 /*
- * Returns a row's flags: with --by these rows hold packets without a group. CPU waits have no
+ * Returns the flags of a row without a group: with --by, HIST_OVERFLOW_GROUP. CPU waits have no
  * groups.
  */
 static uint16_t deltas_row_flags(const struct pkt_probe *probe, uint32_t id)

@@ -36,7 +36,7 @@ static const char *describe_why_unbound(const struct pkt_probe *probe, const str
 	return probe->config.stages & bit ? "not needed" : "not selected";
 }
 
-/* Returns why another hook failed that a stage before the stack needs as well, or NULL. */
+/* Returns why a hook failed that helps the stage of `h` before the network stack; or NULL. */
 static const char *describe_why_helper_failed(const struct pkt_probe *probe,
 					      const struct pkt_hook *h)
 {
@@ -67,7 +67,7 @@ static int describe_put_binding(const struct opening *o, int i)
 	return event_put(o->sink, EV_BINDING, o->now, &e, sizeof(e));
 }
 
-/* Returns the bound hook of first to end - 1; else the last that failed, which has a reason. */
+/* Returns the bound hook in [first, end), else the last failed hook, which has a reason. */
 static int describe_pick_hook(const struct pkt_probe *probe, int first, int end)
 {
 	int best = end - 1;
@@ -80,7 +80,7 @@ static int describe_pick_hook(const struct pkt_probe *probe, int first, int end)
 	return probe->status[best].state == HOOK_FAILED ? best : end - 1;
 }
 
-/* Puts UDP's bindings after `segment`: TCP's hooks measure UDP, if UDP's send calls are hooked. */
+/* Puts bindings of UDP's stages from `qdisc` on: TCP's hooks, if UDP's send calls are hooked. */
 static int describe_put_udp_sends(const struct opening *o)
 {
 	const char *why;
@@ -109,7 +109,7 @@ static int describe_put_udp_sends(const struct opening *o)
 	return err;
 }
 
-/* Puts the binding of --probe: the bound candidate, or the last that was tried. */
+/* Puts the binding of --probe: the bound candidate, or the last candidate tried. */
 static int describe_put_function(const struct opening *o)
 {
 	const struct pkt_probe *probe = o->probe;
@@ -147,7 +147,7 @@ static int describe_put_bindings(const struct opening *o)
 	return err;
 }
 
-/* Puts a fact for each refused hook that measures no stage itself. */
+/* Puts a fact for each failed hook that measures no stage itself, with what is lost. */
 static int describe_put_missing(const struct opening *o)
 {
 	char text[512];

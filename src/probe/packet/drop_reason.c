@@ -10,7 +10,7 @@
 
 static const struct btf_type *reasons(const struct btf **btf)
 {
-	static int id; /* the lookup compares all names of the BTF */
+	static int id; /* cached, as the lookup compares all names of the BTF */
 
 	*btf = hook_kernel_btf();
 	if (*btf && !id)
@@ -38,7 +38,7 @@ const char *drop_reason_name(uint32_t reason, char *buf, size_t size)
 	return buf;
 }
 
-/* Duplicates are counted elsewhere: as EXCL_DUPLICATE or, if merged, LOSS_OOO_UNMATCHED. */
+/* Duplicates count as EXCL_DUPLICATE or, if merged, LOSS_OOO_UNMATCHED, not as drops. */
 bool drop_reason_is_duplicate(const char *name)
 {
 	return !strcmp(name, "TCP_OLD_DATA") || !strcmp(name, "TCP_OLD_SEQUENCE") ||

@@ -9,7 +9,7 @@
 #include "probe/packet/pkt_internal.h"
 #include "bpf/watch.skel.h"
 
-/* The programs read this many arguments, which functions get in registers. */
+/* Number of arguments that the programs can read: functions get these in registers. */
 #define ARGS_MAX 6
 
 static bool function_is_packet(const struct btf *btf, __u32 type)
@@ -18,12 +18,12 @@ static bool function_is_packet(const struct btf *btf, __u32 type)
 
 	if (!t || !btf_is_ptr(t))
 		return false;
-	t = btf__type_by_id(btf, btf__resolve_type(btf, t->type)); /* without `const` */
+	t = btf__type_by_id(btf, btf__resolve_type(btf, t->type)); /* skips `const` */
 	return t && btf_is_struct(t) &&
 	       !strcmp(btf__name_by_offset(btf, t->name_off), "sk_buff");
 }
 
-/* Returns the index of the first packet from argument `from` on, less `from`; or -ENOENT. */
+/* Returns the index of the first struct sk_buff * argument, counted from `from`; or -ENOENT. */
 static int function_find_packet(const struct btf *btf, const struct btf_type *proto, uint32_t from)
 {
 	const struct btf_param *p = btf_params(proto);
@@ -34,7 +34,7 @@ static int function_find_packet(const struct btf *btf, const struct btf_type *pr
 	return -ENOENT;
 }
 
-/* Adds it if one of its arguments is a packet. Returns true if it exists at all. */
+/* Adds --probe's target if one argument is a packet. Returns true if the target exists. */
 static bool function_add_candidate(struct pkt_probe *probe, const struct btf *btf,
 				   enum hook_kind kind)
 {
@@ -46,7 +46,7 @@ static bool function_add_candidate(struct pkt_probe *probe, const struct btf *bt
 	if (!proto)
 		return false;
 	arg = function_find_packet(btf, proto,
-				   kind == HOOK_TP_BTF); /* the first is the tracepoint's own */
+				   kind == HOOK_TP_BTF); /* skips a tracepoint's context */
 	if (arg < 0)
 		return true;
 	f = &probe->functions[probe->n_functions++];

@@ -2,11 +2,11 @@
 /*
  * Groups (--by): puts the programs' two tables as EV_GROUP and EV_HIST.
  *
- * Once a table is half full, idle entries are freed. An entry is marked, so that no program finds
- * it; programs that found it earlier are waited for; then the entry is read for the last time and
- * freed. An update of a map of maps waits until all running programs have ended
- * (kernel/bpf/syscall.c, maybe_wait_bpf_programs()); the map of maps here exists only for that.
- * Counters are not reset: the next owner continues from them.
+ * Once a table is half full, hostlat frees idle entries: it marks an entry, so that no program
+ * finds it, waits for programs that found it earlier, reads it for the last time and frees it.
+ * Waiting is an update of a map of maps, which returns once all running programs have ended
+ * (kernel/bpf/syscall.c, maybe_wait_bpf_programs()). Counters are not reset: the next owner
+ * continues from them.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -26,7 +26,7 @@
 #define KERNEL_ADDS (64ULL << 10) /* bytes the kernel adds to five maps; bench/groups checks */
 #define SETS_MIN 64            /* sets of rows, enough for some ten groups */
 #define GROUPS_MAX 4096        /* groups of a run; later ones count as overflow */
-#define IDLE_NS (10 * NS_PER_S) /* unused for this long: idle */
+#define IDLE_NS (10 * NS_PER_S) /* age at which an unused entry is idle */
 
 /* The reported part of a distribution: only the touched range of its buckets is stored. */
 struct reported_hist {
@@ -37,19 +37,19 @@ struct reported_hist {
 
 struct reported_row {
 	struct reported_hist latency, step;
-	uint64_t used_ns; /* when it last grew */
+	uint64_t used_ns; /* when the row last grew */
 };
 
 /* A row that belongs to a group. */
 struct used_row {
-	uint64_t key; /* ROW_KEY() */
+	uint64_t key; /* group and kind of row: ROW_KEY() */
 	uint32_t place;
 	bool leaving;
 };
 
 struct known_group {
 	struct group_traits traits;
-	uint32_t id; /* of the stream */
+	uint32_t id; /* group number in the event stream */
 	uint32_t n;
 	struct event_label labels[GROUP_KEY_MAX];
 	uint64_t checked; /* time of the snapshot that last checked the labels */
@@ -57,13 +57,13 @@ struct known_group {
 
 struct pkt_groups {
 	uint32_t row_sets;
-	struct group_set *sets;    /* mapped, as are the next two */
+	struct group_set *sets;    /* mapped BPF maps: sets, keys, rows */
 	struct row_set *keys;
 	struct stage_row *rows;
-	struct reported_row *reported;       /* by place of the row */
-	uint64_t used_ns[GROUP_PLACES]; /* 0: free */
+	struct reported_row *reported;       /* by index of the row */
+	uint64_t used_ns[GROUP_PLACES]; /* last use of each group; 0: free */
 	uint32_t places_used;
-	struct known_group_vec VEC_OF(struct known_group) known; /* by traits */
+	struct known_group_vec VEC_OF(struct known_group) known; /* sorted by traits */
 	uint32_t last_id;
 	struct used_vec VEC_OF(struct used_row) used;
 	int inner, outer; /* descriptors of the map and the map of maps for waiting; -1: none */
@@ -71,7 +71,7 @@ struct pkt_groups {
 
 /* ---- sizes ---- */
 
-/* Divides the bits of the packet traits among the fields of --by; the first gets the most. */
+/* Divides the bits of the packet traits among the fields of --by; the first field gets the most. */
 static void groups_divide_traits(uint32_t by, uint32_t mask[TRAIT_FIELDS],
 				 uint32_t shift[TRAIT_FIELDS])
 {
@@ -79,7 +79,7 @@ static void groups_divide_traits(uint32_t by, uint32_t mask[TRAIT_FIELDS],
 		[TRAIT_IFINDEX] = GROUP_IFINDEX, [TRAIT_CPU] = GROUP_CPU, [TRAIT_RXQ] = GROUP_RXQ,
 	};
 	static const uint32_t bits[TRAIT_FIELDS][TRAIT_FIELDS] = {
-		{ 31 }, { 20, 12 }, { 14, 10, 8 }, /* one, two, three asked for */
+		{ 31 }, { 20, 12 }, { 14, 10, 8 }, /* for one, two, three fields */
 	};
 	uint32_t n = 0, at = 0, place = 0;
 
@@ -129,7 +129,7 @@ static void *groups_map(const struct bpf_map *map, size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Creates the map of maps. Without it no entry is freed, and more groups count as overflow. */
+/* Creates the map of maps. If this fails, no entry is freed, and more groups count as overflow. */
 static void groups_open_barrier(struct pkt_groups *g)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts);
@@ -200,7 +200,7 @@ void pkt_groups_close(struct pkt_probe *probe)
 
 /* ---- growth of a row ---- */
 
-/* Extends the stored range to the buckets `first` to `last`. 0 or -ENOMEM. */
+/* Extends the stored range to the buckets `first` to `last`. Returns 0 or -ENOMEM. */
 static int groups_widen_hist(struct reported_hist *t, uint32_t first, uint32_t last)
 {
 	uint32_t from = t->n && t->first < first ? t->first : first;
@@ -221,7 +221,7 @@ static int groups_widen_hist(struct reported_hist *t, uint32_t first, uint32_t l
 	return 0;
 }
 
-/* Adds the growth of `h` since the last report to `sum`. 0 or -ENOMEM. */
+/* Adds the growth of `h` since the last report to `sum`. Returns 0 or -ENOMEM. */
 static int groups_add_hist(struct row_hist *h, struct reported_hist *t, struct row_hist *sum)
 {
 	struct row_hist now = { .min = UINT64_MAX };
@@ -277,7 +277,7 @@ static void groups_put_group(struct delta_out *o, const struct known_group *know
 		o->err = err;
 }
 
-/* Checks the names once per snapshot; with other names it becomes a new group. Returns its id. */
+/* Returns a known group's id. If its names, checked once per snapshot, changed: a new group's. */
 static uint32_t groups_reannounce(struct delta_out *o, struct known_group *known)
 {
 	struct pkt_groups *g = o->probe->groups;
@@ -293,7 +293,7 @@ static uint32_t groups_reannounce(struct delta_out *o, struct known_group *known
 	return known->id;
 }
 
-/* Returns the stream's id of a group, after putting its EV_GROUP if it is new; 0: GROUPS_MAX. */
+/* Returns a group's id in the stream, and puts EV_GROUP for a new group. 0: over GROUPS_MAX. */
 static uint32_t groups_announce(struct delta_out *o, const struct group_traits *traits)
 {
 	struct pkt_groups *g = o->probe->groups;
@@ -321,7 +321,7 @@ static struct group_place *groups_place(const struct pkt_groups *g, uint32_t pla
 	return &g->sets[place / GROUP_WAYS].at[place % GROUP_WAYS];
 }
 
-/* Returns NULL if the group was freed since: its late records belong to no group. */
+/* Returns a group's traits; NULL if it was freed since, so that late records have no group. */
 static const struct group_traits *groups_traits(const struct pkt_groups *g, uint32_t number)
 {
 	uint32_t i = GROUP_PLACE(number);
@@ -406,7 +406,7 @@ static bool groups_mark_idle(struct pkt_groups *g, uint64_t now)
 	return any;
 }
 
-/* Frees the marked entries; if `left` is false, returns them to their owners instead. */
+/* Frees the marked entries if programs have left them (`left`), else unmarks them. */
 static void groups_release_marked(struct pkt_groups *g, struct watch_bpf *skel, bool left)
 {
 	bool freed = false;
@@ -435,7 +435,7 @@ static void groups_release_marked(struct pkt_groups *g, struct watch_bpf *skel, 
 		__atomic_fetch_add(&skel->bss->groups_freed, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Marks idle entries and waits until no running program uses them. */
+/* In a crowded table, marks idle entries and waits until no running program uses them. */
 static void groups_make_room(struct pkt_groups *g, struct watch_bpf *skel, uint64_t now)
 {
 	const uint32_t first = 0;
@@ -448,7 +448,7 @@ static void groups_make_room(struct pkt_groups *g, struct watch_bpf *skel, uint6
 
 /* ---- all groups ---- */
 
-/* Sorts the rows of one group and kind, which different CPUs have, next to each other. */
+/* Orders rows by group and kind, so that the rows of one group on different CPUs are neighbors. */
 static int groups_compare_used(const void *a, const void *b)
 {
 	const struct used_row *x = a, *y = b;
@@ -467,7 +467,7 @@ static void groups_put_sum(struct delta_out *o, uint64_t key, struct stage_row *
 	deltas_row(o, ROW_KEY_ID(key), id, id ? 0 : HIST_OVERFLOW_GROUP, sum, &nothing);
 }
 
-/* Puts the rows of one group and kind, from `i` on. Returns their number. */
+/* Puts the sum of the rows of one group and kind, from item `i` on. Returns their number. */
 static size_t groups_put_rows(struct delta_out *o, size_t i)
 {
 	struct pkt_groups *g = o->probe->groups;

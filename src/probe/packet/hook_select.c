@@ -105,7 +105,7 @@ static bool hook_select_is_needed(const struct pkt_probe *probe, const struct pk
 	return (h->needs ? h->needs : h->helps) & hook_select_needs(probe);
 }
 
-/* Returns true for alternatives: hooks of one stage and protocol, of which one is bound. */
+/* Returns true if two hooks are alternatives: of one stage and protocol, only one is bound. */
 static bool hook_select_same_stage(const struct pkt_hook *a, const struct pkt_hook *b)
 {
 	return a->stage != STAGE_NONE && a->stage == b->stage && a->protocol == b->protocol;
@@ -118,7 +118,7 @@ static bool hook_select_is_of_backend(const struct pkt_probe *probe, const struc
 	return function == (probe->config.backend == BACKEND_FENTRY);
 }
 
-/* Returns true if --backend excludes the hook: its stage also has one of that backend. */
+/* Returns true if --backend excludes the hook, as its stage has a hook of that backend. */
 static bool hook_select_excludes(const struct pkt_probe *probe, const struct pkt_hook *h)
 {
 	if (probe->config.backend == BACKEND_AUTO || hook_select_is_of_backend(probe, h))
@@ -130,7 +130,7 @@ static bool hook_select_excludes(const struct pkt_probe *probe, const struct pkt
 	return false;
 }
 
-/* Checks first for the kernel function that the program calls: a failed load repeats all loads. */
+/* Tries a hook. Looks for the function that its program calls: a failed load repeats all loads. */
 static int hook_select_try(const struct pkt_hook *h, struct hook_status *s)
 {
 	if (h->at.kind == HOOK_CGROUP_INGRESS && !kernel_can_cast()) {
@@ -222,14 +222,14 @@ static const char *hook_select_why_failed(const struct pkt_probe *probe, uint32_
 	return "no hook";
 }
 
-/* Returns a stage whose missing hook prevents all measurement of a direction, or STAGE_NONE. */
+/* Returns the ingress stage whose missing hook prevents all measurement, or STAGE_NONE. */
 static uint32_t hook_select_missing_ingress(const struct pkt_probe *probe)
 {
 	if (!pkt_stage_is_bound(probe, STAGE_LINK, PROTO_ANY))
 		return STAGE_LINK;
 	if (!pkt_stage_is_bound(probe, STAGE_ENQUEUED, PROTO_ANY) &&
 	    !pkt_stage_is_bound(probe, STAGE_SOCKET, PROTO_TCP))
-		return STAGE_ENQUEUED; /* nothing assigns packets to sockets */
+		return STAGE_ENQUEUED; /* no hook assigns packets to sockets */
 	return STAGE_NONE;
 }
 
@@ -242,7 +242,7 @@ static uint32_t hook_select_missing_egress(const struct pkt_probe *probe)
 	return STAGE_NONE;
 }
 
-/* If both directions are selected, one suffices. */
+/* If both directions are selected, it suffices that one can be measured. */
 int pkt_check_essential(struct pkt_probe *probe, char *why, size_t size)
 {
 	const bool ingress = pkt_stages_selected(probe, INGRESS_STAGES);
@@ -257,7 +257,7 @@ int pkt_check_essential(struct pkt_probe *probe, char *why, size_t size)
 		missing = out;
 	if (probe->config.min_queue && (!pkt_stage_is_bound(probe, STAGE_READ, PROTO_TCP) ||
 					!pkt_stage_is_bound(probe, STAGE_READ, PROTO_UDP)))
-		missing = STAGE_READ; /* a queue's length is known from reads */
+		missing = STAGE_READ; /* reads tell a queue's length */
 	if (missing == STAGE_NONE)
 		return 0;
 	snprintf(why, size, "%s", hook_select_why_failed(probe, missing));

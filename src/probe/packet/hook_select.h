@@ -12,12 +12,12 @@
 struct function;
 struct pkt_probe;
 
-/* Binds, for each stage and protocol, the first hook that --backend permits and has not failed. */
+/* Binds, for each stage and protocol, the first permitted hook (--backend) that has not failed. */
 void pkt_hooks_select(struct pkt_probe *probe);
 
 /* Returns true if the user selected a stage of the mask. */
 bool pkt_stages_selected(const struct pkt_probe *probe, uint32_t stages);
-/* Returns true if both stages are selected between which GRO works. */
+/* Returns true if `poll` and `link` are selected, between which GRO works. */
 bool pkt_gro_selected(const struct pkt_probe *probe);
 /* Returns true if a hook of that stage and protocol is bound. */
 bool pkt_stage_is_bound(const struct pkt_probe *probe, uint32_t stage, uint32_t protocol);
@@ -25,18 +25,18 @@ bool pkt_stage_is_bound(const struct pkt_probe *probe, uint32_t stage, uint32_t 
 bool pkt_times_transport(const struct pkt_probe *probe);
 bool pkt_role_is_bound(const struct pkt_probe *probe, enum hook_role role);
 /*
- * Returns true if all hooks of UDP's transmit side are bound; without one, none is of use. *why:
- * the reason of the one that failed, or NULL.
+ * Returns true if all hooks of UDP's transmit side are bound; its stages need each of them. *why:
+ * why the first of them failed, or NULL.
  */
 bool pkt_udp_sends_bound(const struct pkt_probe *probe, const char **why);
-/* Returns true if packets are counted that no stage covers; else false and the reason in *why. */
+/* Returns true if the packets that no stage covers are counted; else false, and why in *why. */
 bool pkt_counts_other_traffic(const struct pkt_probe *probe, const char **why);
 /* Returns 0, or -ENOENT with the reason in `why` if no selected direction can be measured. */
 int pkt_check_essential(struct pkt_probe *probe, char *why, size_t size);
 
 /*
- * function.c: --probe. Finds the function or tracepoint of that name; returns 0, or -ENOENT with
- * the reason in `why`. Selects the first that has not failed. Returns the bound one, or NULL.
+ * function.c (--probe): the first function finds --probe's target; returns 0, or -ENOENT with the
+ * reason in `why`. The second binds the first hook that works; the third returns it, or NULL.
  */
 int pkt_function_find(struct pkt_probe *probe, char *why, size_t size);
 void pkt_function_select(struct pkt_probe *probe);

@@ -4,9 +4,9 @@
 #include "event/layout.h"
 #include "probe/common/netfilter.h"
 
-/* Stages of a waking: the timer's hook tells packets' wakings from timers'. */
+/* Stages of a reader's wakeup. The timer's hook tells wakeups by packets from those by timers. */
 #define WAKING_STAGES (1U << STAGE_RUNNABLE | 1U << STAGE_RUNNING)
-/* Reads reveal a packet's reader, and how many packets wait in the socket. */
+/* Needs of the read hooks: reads show a packet's reader and how many packets wait in a socket. */
 #define NEED_READS (WAKING_STAGES | 1U << STAGE_READ | NEED_MIN_QUEUE)
 
 #define STAGE(name) .stage = STAGE_##name
@@ -24,7 +24,7 @@
  * TCP's `transport`, the scheduler's stages and the last stage of each direction.
  */
 const struct pkt_hook pkt_hooks[] = {
-	/* Attached before the hooks that make records of sockets and tasks. */
+	/* Hooks that end the records of sockets, connections and threads. */
 	{ TRACEPOINT("tcp_destroy_sock"), .program = "destroy_tp", .role = ROLE_SOCKET_END,
 	  .helps = INGRESS_STAGES | EGRESS_STAGES,
 	  .without = "records of closed sockets stay until others replace them" },
@@ -40,7 +40,7 @@ const struct pkt_hook pkt_hooks[] = {
 	  .with = "ip6_fentry", .needs = 1U << STAGE_IP, .cost = COST_ARRIVAL },
 	{ STAGE(IP), NETFILTER(PRE_ROUTING), .program = "ip_nf", .needs = 1U << STAGE_IP,
 	  .cost = COST_ARRIVAL },
-	/* TCP and UDP may share a program. On a cgroup it runs after the socket's lookup. */
+	/* TCP and UDP may share a program. On a cgroup the program runs after the socket lookup. */
 	{ STAGE(TRANSPORT), TCP, NETFILTER(LOCAL_IN), .program = "transport_nf",
 	  .needs = 1U << STAGE_TRANSPORT, .cost = COST_ARRIVAL },
 	{ STAGE(TRANSPORT), TCP, FENTRY("tcp_v4_rcv"), .program = "tcp_transport_fentry",
@@ -48,7 +48,7 @@ const struct pkt_hook pkt_hooks[] = {
 	  .needs = 1U << STAGE_TRANSPORT, .cost = COST_ARRIVAL },
 	{ STAGE(TRANSPORT), TCP, CGROUP, .program = "transport_cgroup",
 	  .needs = 1U << STAGE_TRANSPORT, .cost = COST_ARRIVAL },
-	/* UDP's hook tells which datagram sk_data_ready announces next. */
+	/* UDP's hook shows for which datagram the kernel calls sk_data_ready() next. */
 	{ STAGE(TRANSPORT), UDP, NETFILTER(LOCAL_IN), .program = "transport_nf",
 	  .needs = INGRESS_STAGES, .cost = COST_ARRIVAL },
 	{ STAGE(TRANSPORT), UDP, CGROUP, .program = "transport_cgroup", .needs = INGRESS_STAGES,
@@ -56,7 +56,7 @@ const struct pkt_hook pkt_hooks[] = {
 	{ STAGE(TRANSPORT), UDP, FENTRY("udp_rcv"), .program = "udp_transport_fentry",
 	  .at.also = "udpv6_rcv", .with = "udp_transport6_fentry", .needs = INGRESS_STAGES,
 	  .cost = COST_ARRIVAL },
-	/* Forwarded packets; packets for this host reach UDP's hook above. */
+	/* Counts forwarded packets; packets for this host reach UDP's netfilter hook (LOCAL_IN). */
 	{ NETFILTER(FORWARD), .program = "forwarded_nf", .helps = INGRESS_STAGES,
 	  .needs = NEED_OTHERS, .proof = PROOF_NONE },
 	{ STAGE(SOCKET), TCP, TRACEPOINT("tcp_probe"), .program = "tcp_socket_tp",
@@ -67,7 +67,7 @@ const struct pkt_hook pkt_hooks[] = {
 	  .needs = INGRESS_STAGES, .cost = COST_TCP },
 	{ STAGE(ENQUEUED), FENTRY("sock_def_readable"), .program = "enqueued_fentry",
 	  .needs = INGRESS_STAGES, .cost = COST_TCP },
-	/* Some kernels lack this tracepoint. */
+	/* Some kernels lack the tracepoint local_timer_entry. */
 	{ TRACEPOINT("local_timer_entry"), .program = "timer_tp", .helps = WAKING_STAGES,
 	  .slight = true,
 	  .without = "a reader woken by a timer may count as woken by a packet" },
@@ -85,13 +85,13 @@ const struct pkt_hook pkt_hooks[] = {
 	  .needs = NEED_READS, .cost = COST_TCP },
 	{ STAGE(READ), UDP, FENTRY("skb_consume_udp"), .program = "udp_returned_fentry",
 	  .needs = NEED_READS, .cost = COST_TCP },
-	/* Since Linux 6.11 this tracepoint names the socket. */
+	/* Since Linux 6.11 kfree_skb also passes the socket. */
 	{ TRACEPOINT("kfree_skb"), .program = "drop_tp", .older = "drop_old_tp", .arguments = 4,
 	  .helps = INGRESS_STAGES, .role = ROLE_RECEIVED_DROPS,
 	  .without = "received packets that are dropped are not counted" },
 	/*
-	 * The departure hook times TCP's packets. The send call before it has a hook of its own,
-	 * which also identifies the socket's process.
+	 * The departure hook times TCP's packets. The send call has hooks of its own, which also
+	 * identify the socket's process.
 	 */
 	{ STAGE(SEGMENT), TCP, TRACEPOINT("tcp_sendmsg_locked"), .program = "send_tp",
 	  .at.also = "sock_send_length", .with = "send_end_tp",
@@ -99,9 +99,7 @@ const struct pkt_hook pkt_hooks[] = {
 	{ STAGE(SEGMENT), TCP, FENTRY("tcp_sendmsg_locked"), .program = "send_fentry",
 	  .at.also = "tcp_sendmsg_locked", .with = "send_end_fexit",
 	  .needs = 1U << STAGE_SEGMENT | NEED_PID_SENDS, .cost = COST_DEPARTURE },
-	/*
-	 * UDP's send calls are the origin of all its transmit stages, which need all these hooks.
-	 */
+	/* UDP's transmit stages begin at the send call and need each hook with NEED_UDP_SENDS. */
 	{ UDP, FENTRY("udp_sendmsg"), .program = "udp_send_fentry", .at.also = "udp_sendmsg",
 	  .with = "udp_send_end_fexit", .helps = EGRESS_STAGES, .needs = NEED_UDP_SENDS,
 	  .cost = COST_DEPARTURE },
@@ -134,7 +132,7 @@ const struct pkt_hook pkt_hooks[] = {
 	{ TRACEPOINT("kfree_skb"), .program = "unsent_tp", .role = ROLE_SENT_DROPS,
 	  .helps = EGRESS_STAGES & ~(1U << STAGE_ACKED), .cost = COST_DEPARTURE,
 	  .without = "sent packets that are dropped are not counted" },
-	/* Before the stack. `poll` starts where `irq` ends. */
+	/* Stages before the network stack. `poll` starts where `irq` ends. */
 	{ STAGE(IRQ), TRACEPOINT("irq_handler_entry"), .program = "irq_tp",
 	  .at.also = "irq_handler_exit", .with = "irq_end_tp", .needs = ARRIVAL_STAGES,
 	  .proof = PROOF_NONE },

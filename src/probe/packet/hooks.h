@@ -18,41 +18,40 @@ struct hook_status {
 	char why[WHY_MAX]; /* HOOK_FAILED: the reason in words */
 };
 
-#define HOOKS_MAX 80 /* rows of pkt_hooks[] */
+#define HOOKS_MAX 80 /* limit of rows in pkt_hooks[] */
 
 /* Conditions in a hook's `needs`, above the bits of stages. */
 #define NEED_MIN_QUEUE (1U << 27) /* --min-queue is given */
 #define NEED_PID_SENDS (1U << 28) /* --pid is given, and a transmit stage is measured */
 #define NEED_GRO (1U << 29)       /* both `poll` and `link` are measured */
 #define NEED_OTHERS (1U << 30)    /* packets that no stage covers are counted */
-#define NEED_UDP_SENDS (1U << 31) /* UDP's transmit side is measured; it needs all these hooks */
+#define NEED_UDP_SENDS (1U << 31) /* UDP's transmit side is measured: all such hooks are needed */
 
-/* The role of a hook that measures no stage, where others ask whether it is bound. */
+/* Role of a hook that measures no stage, for pkt_role_is_bound(). */
 enum hook_role {
 	ROLE_NONE,
-	ROLE_SOCKET_END,     /* the programs learn that a socket goes */
-	ROLE_CONNECT,        /* the programs learn that a socket begins a connection */
-	ROLE_TASK_END,       /* the programs learn that a thread ends */
-	ROLE_RECEIVED_DROPS, /* drops of received packets are counted */
-	ROLE_SENT_DROPS,     /* drops of sent packets are counted */
+	ROLE_SOCKET_END,     /* shows the programs that a socket is destroyed */
+	ROLE_CONNECT,        /* shows the programs that a socket begins a connection */
+	ROLE_TASK_END,       /* shows the programs that a thread ends */
+	ROLE_RECEIVED_DROPS, /* counts drops of received packets */
+	ROLE_SENT_DROPS,     /* counts drops of sent packets */
 };
 
-/* Which traffic of the self-test makes a hook fire. */
+/* Traffic of the self-test that makes a hook fire. */
 enum hook_proof {
 	PROOF_ANY,
 	PROOF_IPV6,
-	PROOF_NONE, /* no self-test traffic reaches it: it fires later, or only for a card's or
-		     * other hosts' packets */
+	PROOF_NONE, /* none: it fires later, or for a card's or other hosts' packets only */
 };
 
-/* The events of a host that make a hook's programs run, for the overhead: see cost.c. */
+/* Events of the host from which cost.c estimates how often a hook's programs run. */
 enum cost_class {
 	COST_TASKS,   /* hooks of the scheduler and of timers, per context switch */
 	COST_ARRIVAL, /* hooks that see each packet of the host, per packet */
 	COST_DEPARTURE, /* transmit hooks, which see all sent packets, per run */
 	COST_PASSED,  /* other hooks, per packet that the filter excludes */
 	COST_TCP,     /* other hooks, per measured packet of TCP */
-	COST_UDP,     /* the same of UDP */
+	COST_UDP,     /* other hooks, per measured packet of UDP */
 	COST_ARRIVAL_PASSED,   /* hooks of COST_ARRIVAL, per unsampled packet */
 	COST_DEPARTURE_PASSED, /* hooks of COST_DEPARTURE, per unsampled packet */
 	COST_CLASSES,
@@ -60,27 +59,27 @@ enum cost_class {
 
 /*
  * A hook that can measure a stage of a protocol. A stage may need two hooks at once (UDP over IPv4
- * and IPv6). Members that a row leaves out are 0.
+ * and IPv6). Members that a row does not set are 0.
  */
 struct pkt_hook {
 	struct hook at;
-	uint8_t stage;    /* enum stage; STAGE_NONE: helps the stages of `helps` */
+	uint8_t stage;    /* enum stage; STAGE_NONE: it helps other stages (`helps`) */
 	uint8_t protocol; /* enum transport; PROTO_ANY: both */
 	uint8_t netfilter;   /* HOOK_NETFILTER: the kernel's number of the target */
-	const char *program; /* in src/bpf/watch.bpf.c: for `at.target` */
-	const char *with;    /* a second program: for `at.also`, or at its SEC()'s hook */
+	const char *program; /* program for `at.target`, in src/bpf/watch.bpf.c */
+	const char *with;    /* second program: for `at.also`, or else for its SEC()'s hook */
 	const char *older;   /* replaces `program` if the tracepoint has fewer than `arguments` */
 	uint8_t arguments;
-	uint32_t helps; /* 1 << enum stage */
-	uint32_t needs; /* stages and NEED_*: the hook is bound if one applies; 0: `helps` */
-	const char *without; /* the loss without it, in words, for a hook of `helps`; or NULL */
+	uint32_t helps; /* stages that need its help, as a mask of 1 << enum stage */
+	uint32_t needs; /* mask of stages and NEED_*, any of which needs the hook; 0: `helps` */
+	const char *without; /* what is lost without a hook of `helps`, in words; or NULL */
 	bool slight;         /* a result without this hook still counts as complete */
 	enum hook_role role;
 	enum hook_proof proof;
 	enum cost_class cost;
 };
 
-/* Per (stage, protocol) in order of preference; ends with a NULL target. */
+/* Hooks by (stage, protocol), in order of preference; a NULL target ends the table. */
 extern const struct pkt_hook pkt_hooks[];
 
 /* Returns the name of the program that this kernel takes: `program`, or `older`. */

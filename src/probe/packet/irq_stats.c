@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Before the stack: puts the counts of the programs of bpf/arrival.bpf.h, and
- * /proc/net/softnet_stat, as events. Rows only grow, except for their extremes, like those of
- * struct cpu_state.
+ * Stages before the network stack: puts the counts of the programs of bpf/arrival.bpf.h, and
+ * /proc/net/softnet_stat, as events. As in struct cpu_state, counts only grow; minimum and maximum
+ * are those of the interval.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #define SOFTNET_MAX (16UL << 20)
 
-/* net/core/net-procfs.c: the columns of a CPU's line. */
+/* Columns of a CPU's line in /proc/net/softnet_stat (net/core/net-procfs.c). */
 enum softnet_column {
 	SOFTNET_PROCESSED, SOFTNET_DROPPED, SOFTNET_SQUEEZED,
 	SOFTNET_RPS = 9, SOFTNET_FLOW_LIMIT = 10, SOFTNET_CPU = 12, SOFTNET_COLUMNS,
@@ -30,7 +30,7 @@ struct softnet {
 };
 
 struct pkt_irq_stats {
-	struct arrival_cpu *cpus; /* mapped */
+	struct arrival_cpu *cpus; /* mapped BPF map, one entry per CPU */
 	struct stage_row before[ARRIVAL_SLOTS];
 	struct arrival_queue (*queues_before)[ARRIVAL_PLACES];
 	struct softnet *softnet_before;
@@ -205,13 +205,13 @@ static bool irq_stats_parse_softnet(const char *line, struct softnet *s)
 
 		s->column[i] = strtoul(line, &end, 16);
 		if (end == line)
-			return false; /* this kernel's line does not name its CPU */
+			return false; /* this kernel does not print the CPU's number */
 		line = end;
 	}
 	return s->known = true;
 }
 
-/* The kernel's counters have 32 bits. */
+/* Puts a CPU's growth since the last snapshot, modulo 2^32: the kernel's counters have 32 bits. */
 static void irq_stats_put_softnet(struct delta_out *o, const struct softnet *now,
 				  struct softnet *before)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names for the labels of EV_GROUP (--by). */
+/* Looks up names for the labels of EV_GROUP (--by). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define NAMED_IFACES 64
 
-/* Name of an interface, as looked up in the snapshot at time `at`. */
+/* Cached name of an interface, looked up in the snapshot at time `at`. */
 struct named_iface {
 	uint64_t at;
 	uint32_t netns, ifindex, name;
@@ -20,7 +20,7 @@ struct named_iface {
 
 struct labels {
 	struct host_netns_vec netns;
-	uint64_t netns_at; /* the snapshot in which that list was made */
+	uint64_t netns_at; /* time of the snapshot that listed the namespaces */
 	struct named_iface ifaces[NAMED_IFACES];
 };
 
@@ -67,7 +67,7 @@ static bool label_iface_name(const struct delta_out *o, uint32_t netns, uint32_t
 	return true;
 }
 
-/* Looked up once per snapshot: in another namespace it needs a thread of its own. */
+/* Names are cached per snapshot: a lookup in another namespace needs a thread of its own. */
 uint32_t label_iface_id(struct delta_out *o, uint32_t netns, uint32_t ifindex)
 {
 	const uint32_t place = (netns * 31 + ifindex) % NAMED_IFACES;
@@ -82,7 +82,7 @@ uint32_t label_iface_id(struct delta_out *o, uint32_t netns, uint32_t ifindex)
 	return known->name;
 }
 
-/* Returns GROUP_UNKNOWN if the value had too many bits. */
+/* Returns a field of the traits; GROUP_UNKNOWN if the value had too many bits for the field. */
 static uint64_t label_packet_trait(const struct pkt_probe *probe, uint32_t traits, uint32_t field)
 {
 	uint32_t mask = probe->skel->rodata->trait_mask[field];
@@ -123,7 +123,7 @@ static void label_comm(struct delta_out *o, const struct group_traits *t, struct
 {
 	char comm[sizeof(t->comm) + 1] = "";
 
-	label->value = GROUP_UNKNOWN; /* a packet has none until its reader is known */
+	label->value = GROUP_UNKNOWN; /* a packet has no name until its reader is known */
 	memcpy(comm, t->comm, sizeof(t->comm));
 	if (t->read)
 		label->name = event_dict_intern(o->dict, DICT_STRING, comm, o->sink, o->now);
@@ -184,7 +184,7 @@ bool label_group_again(struct delta_out *o, const struct group_traits *traits,
 		if (now.key != GROUP_NETNS && now.key != GROUP_IFINDEX)
 			continue;
 		label_of(o, traits, &now);
-		if (!now.name || now.name == labels[i].name) /* it is gone: the last name stays */
+		if (!now.name || now.name == labels[i].name) /* deleted: the last name stays */
 			continue;
 		labels[i].name = now.name;
 		changed = true;

@@ -32,7 +32,7 @@ static const uint32_t origin_of[ORIGIN_MAX] = {
 
 /* ---- settings and sizes ---- */
 
-/* Bytes of culprits, settings and the kernel's own part of each map; bench/scrape checks them. */
+/* Bytes of the culprits' map, settings and the kernel's overhead per map; bench/scrape checks. */
 #define SMALL_MAPS (160ULL << 10)
 
 #define TASK_PLACE (sizeof(struct task_state) + TASK_OVERHEAD)
@@ -43,13 +43,13 @@ static const uint32_t origin_of[ORIGIN_MAX] = {
 		    TASKS_MIN * TASK_PLACE + UDP_FAR_MIN * sizeof(struct udp_slot))
 
 #define TX_MAPS (TX_SETS * sizeof(struct tx_set))
-#define SLOW_MEMORY (SLOW_RING + SLOW_RING / 4) /* the kernel's own pages count as well */
+#define SLOW_MEMORY (SLOW_RING + SLOW_RING / 4) /* with the kernel's own pages of the ring */
 
 _Static_assert(FIXED_MAPS + TX_MAPS + SLOW_MEMORY + sizeof(struct ext_ring) <= PKT_MEMORY_FIXED,
 	       "--memory's minimum");
 _Static_assert(sizeof(struct cpu_state) <= PKT_MEMORY_PER_CPU, "--memory's minimum by CPU");
 
-/* Tasks and datagrams get one part in this many each of the memory beyond the minimum. */
+/* Tasks and datagrams each get 1/BEYOND_SHARE of the memory beyond the minimum. */
 #define BEYOND_SHARE 32
 
 static uint32_t loader_map_entries(uint64_t beyond, size_t size, uint32_t min, uint32_t max)
@@ -143,7 +143,7 @@ static bool loader_is_fast_path(const struct pkt_probe_config *c, uint32_t slots
 	       (slots & (need | no)) == need;
 }
 
-/* Drop reasons change their numbers: before 6.2, NOT_SPECIFIED had that of SKB_CONSUMED. */
+/* Returns a drop reason's number or ~0. Before Linux 6.2, SKB_CONSUMED's was NOT_SPECIFIED's. */
 static uint32_t reason_number(const char *name)
 {
 	int n = drop_reason_number(name);
@@ -151,7 +151,7 @@ static uint32_t reason_number(const char *name)
 	return n < 0 ? ~0U : (uint32_t)n;
 }
 
-/* Returns a mask of the first slot of each selected stage. */
+/* Returns a mask of 1 << slot: the first slot of each selected stage. */
 static uint32_t loader_selected_slots(uint32_t stages)
 {
 	uint32_t slots = 0;
@@ -224,10 +224,7 @@ static bool is_tracing(enum hook_kind kind)
 	return kind == HOOK_TP_BTF || kind == HOOK_FENTRY || kind == HOOK_FEXIT;
 }
 
-/*
- * Selects a program for loading. `target` replaces the target in its SEC(); NULL keeps that one.
- * 0 or -errno.
- */
+/* Selects a program for loading. `target` replaces its SEC()'s target unless NULL. 0 or -errno. */
 static int select_program(struct bpf_program *p, enum hook_kind kind, const char *target)
 {
 	bpf_program__set_autoload(p, true);
@@ -292,7 +289,7 @@ static int attach_program(struct pkt_probe *probe, const struct pkt_hook *h, str
 	struct attachment a = { .program = p, .cost = h->cost };
 	int err = 0;
 
-	if (is_attached(probe, p)) /* through another protocol's hook */
+	if (is_attached(probe, p)) /* attached for another protocol's hook */
 		return 0;
 	if (h->at.kind == HOOK_NETFILTER)
 		err = pkt_netns_attach(probe, h);
@@ -328,7 +325,7 @@ static const char *loader_attach_error(int err)
 			      : "cannot be attached";
 }
 
-/* Returns 1 if the hook failed and another has to be selected, else 0. */
+/* Attaches a hook. Returns 1 if that failed and another hook has to be selected, else 0. */
 static int attach_or_fail(struct pkt_probe *probe, const struct pkt_hook *h, struct hook_status *s)
 {
 	int err = attach_hook(probe, h);
@@ -339,8 +336,8 @@ static int attach_or_fail(struct pkt_probe *probe, const struct pkt_hook *h, str
 }
 
 /*
- * Returns how many hooks failed. Attaches the last hook on a packet's path first, so that each
- * record has its reader when the first one is made.
+ * Returns how many hooks failed. Attaches the last hook on a packet's path first, so that the
+ * program that reads a record is attached before the program that writes it.
  */
 static int loader_attach(struct pkt_probe *probe)
 {
@@ -371,7 +368,7 @@ static void loader_skip_refused_maps(struct pkt_probe *probe)
 	}
 }
 
-/* Notes a map that the kernel refused. Returns -EAGAIN to load without it, else `err`. */
+/* Records a map that the kernel refused. Returns -EAGAIN to load without it, else `err`. */
 static int loader_drop_map(struct pkt_probe *probe, int err)
 {
 	const struct bpf_map *map = bpf_object__find_map_by_name(probe->obj, refusal_name());
@@ -381,7 +378,7 @@ static int loader_drop_map(struct pkt_probe *probe, int err)
 	return refusals_add(&probe->maps, bpf_map__name(map), err);
 }
 
-/* Describes why the verifier refuses a program: for a map that the kernel refused, if any. */
+/* Describes why a program was refused: because of the last map that the kernel refused, if any. */
 static void loader_describe_refusal(const struct pkt_probe *probe, char *text, size_t size)
 {
 	const char *name = probe->maps.n ? probe->maps.items[probe->maps.n - 1].name : "";
@@ -394,7 +391,7 @@ static void loader_describe_refusal(const struct pkt_probe *probe, char *text, s
 		snprintf(text, size, "the kernel refuses the program%s", refusal_cause(-EPERM));
 }
 
-/* Fails a hook whose program the verifier refused; the next of its stage is selected then. */
+/* Fails a hook whose program was refused; another hook of its stage can be selected then. */
 static int loader_fail_refused(const struct pkt_probe *probe, const struct pkt_hook *h,
 			       struct hook_status *s, const struct bpf_program *refused, int err)
 {
@@ -487,7 +484,7 @@ static void loader_describe_failure(int err, char *why, size_t size)
 		snprintf(why, size, "cannot load the BPF programs: %s", strerror(-err));
 }
 
-/* Selects hooks and loads once. Returns 0, -EAGAIN to repeat without what failed, or -errno. */
+/* Selects hooks and loads once. Returns 0, -EAGAIN to repeat without failed hooks, or -errno. */
 static int loader_load_once(struct pkt_probe *probe, char *why, size_t size)
 {
 	int err;
@@ -527,7 +524,7 @@ static int loader_load_once(struct pkt_probe *probe, char *why, size_t size)
 	return 0;
 }
 
-/* Loads once and runs the self-test, if possible. Returns as loader_load_once() does. */
+/* Loads once and runs the self-test, if possible. Returns the same values as loader_load_once(). */
 static int loader_load_and_prove(struct pkt_probe *probe, bool stats, char *why, size_t size)
 {
 	int err = loader_load_once(probe, why, size);
@@ -568,7 +565,7 @@ int pkt_load(struct pkt_probe *probe, char *why, size_t size)
 		close(stats);
 	if (err == -EAGAIN)
 		pkt_check_essential(probe, why, size);
-	/* Without bpf_loop() each program is refused by itself; say the common reason instead. */
+	/* Without bpf_loop() the kernel refuses each program: reports the common reason instead. */
 	if (err && !libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_loop, NULL))
 		snprintf(why, size, "this kernel has no bpf_loop(): Linux 5.17 or newer is needed");
 	if (!err && probe->config.max_overhead > 0 && !pkt_cost_known(probe)) {

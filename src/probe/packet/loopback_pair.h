@@ -7,7 +7,7 @@
 /* Two connected sockets over loopback: data sent to tx arrives at rx. */
 struct loopback_pair {
 	int tx, rx;
-	uint16_t port; /* rx's */
+	uint16_t port; /* local port of rx */
 };
 
 /* family: AF_INET or AF_INET6; type: SOCK_STREAM or SOCK_DGRAM. Returns 0 or -errno. */

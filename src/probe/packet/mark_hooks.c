@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs on the marks of an application (record --boundary mark): USDT probes, by uprobes. */
+/* BPF programs on an application's marks (record --boundary mark), which are USDT probes. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -86,8 +86,8 @@ int pkt_marks_open(struct pkt_probe *probe, char *why, size_t size)
 		return err;
 	}
 	/*
-	 * End marks first: an unseen begin loses a message, an unseen end would extend the next
-	 * one.
+	 * Attaches to end marks first: a missed begin mark only loses a message, a missed end mark
+	 * would extend the next message.
 	 */
 	return mark_hooks_attach(h->skel->progs.mark_ends, &marks->end, probe->config.pid,
 				 &h->links[0], why, size)

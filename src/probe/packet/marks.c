@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACES (2UL * MARK_THREADS) /* open addressing */
+#define PLACES (2UL * MARK_THREADS) /* size of hash tables with open addressing */
 #define LINK_UNKNOWN UINT32_MAX
 
 static const struct {
@@ -27,32 +27,32 @@ static const struct {
 /* Reads of a thread since its last mark that ended or began a message. */
 struct marks_reads {
 	struct msg_record m; /* the oldest read; its `bytes` and `youngest` cover all reads */
-	uint64_t since, until; /* when the first and the last one were read */
+	uint64_t since, until; /* times of the first and the last read */
 	bool some, several, unclear, no_arrival;
 };
 
 struct marks_thread {
 	bool used;
 	uint32_t tid;
-	bool known;      /* all its reads are known since the count of losses was `lost` */
-	bool clean;      /* the reads belong to their own calls; see marks_reset_reads() */
-	bool open;       /* by thread: a message has begun */
+	bool known;      /* all the thread's reads are known since its loss count was `lost` */
+	bool clean;      /* each read has its own call's bytes only; see marks_reset_reads() */
+	bool open;       /* without ids: a message has begun */
 	bool broken;     /* the open message is already counted as missed */
 	uint64_t born;   /* start time of the thread; 0: not known yet */
 	uint64_t lost;
-	uint64_t marks;  /* number of marks it has fired */
+	uint64_t marks;  /* number of marks that the thread has fired */
 	uint64_t begun;
 	uint16_t begin_core;
 	struct marks_reads read;
 };
 
-/* By id: a message that has begun. */
+/* With ids: a message that has begun. */
 struct marks_open {
 	bool used;
 	uint32_t pid;
 	uint64_t id;
 	struct marked message;
-	enum marks_missed why; /* not MARKS_MET: already counted */
+	enum marks_missed why; /* not MARKS_MET: counted as missed already */
 	uint64_t lost, marks;
 };
 
@@ -62,7 +62,7 @@ struct marks {
 	uint32_t n_threads, n_open;
 	bool by_id;
 	uint64_t since;
-	uint64_t lost, lost_at; /* losses so far, and when that count was first seen */
+	uint64_t lost, lost_at; /* lost records, and when that number was first seen */
 	uint64_t missed[MARKS_MAX];
 	marks_done *done;
 	void *ctx;
@@ -129,7 +129,7 @@ static struct marks_thread *marks_get_thread(struct marks *s, uint32_t tid, uint
 
 	if (t->used)
 		return t;
-	if (s->n_threads == MARK_THREADS) { /* their next messages are MARKS_OLDER */
+	if (s->n_threads == MARK_THREADS) { /* full: forgets all; next messages: MARKS_OLDER */
 		for (size_t i = 0; i < PLACES; i++)
 			s->missed[MARKS_FULL] += s->threads[i].open && !s->threads[i].broken;
 		memset(s->threads, 0, sizeof(s->threads));
@@ -166,7 +166,7 @@ static struct marks_open *marks_open_add(struct marks *s, uint32_t pid, uint64_t
 	return o;
 }
 
-/* Moves later entries of the probe sequence up, so that lookups still find them. */
+/* Removes an entry; moves later ones of the probe sequence up, so that lookups still find them. */
 static void marks_open_remove(struct marks *s, struct marks_open *o)
 {
 	uint32_t hole = (uint32_t)(o - s->open), at = hole;
@@ -209,7 +209,7 @@ void marks_add_read(struct marks *s, const struct msg_record *m)
 	struct marks_thread *t;
 	uint64_t youngest;
 
-	if (!m->tid) { /* its reader is unknown */
+	if (!m->tid) { /* unknown reader */
 		s->missed[MARKS_ARRIVAL]++;
 		return;
 	}
@@ -228,7 +228,7 @@ void marks_add_read(struct marks *s, const struct msg_record *m)
 	p->several |= !marks_same_socket(&p->m.flow, &m->flow);
 	youngest = m->youngest > p->m.youngest ? m->youngest : p->m.youngest;
 	if (marks_arrival(m) <
-	    marks_arrival(&p->m)) { /* it arrived first: the message has its times */
+	    marks_arrival(&p->m)) { /* the message gets the first arrival's times */
 		const uint32_t before = p->m.bytes;
 
 		p->m = *m;
@@ -256,9 +256,9 @@ static enum marks_missed marks_why_missed(const struct marks_thread *t, const st
 }
 
 /*
- * Forgets the reads that a mark has used. With hooks at a function's exit, a read call entered
- * before the start is missed and its bytes count for the next call: so a thread's first reads are
- * not reliable.
+ * Forgets the reads that a mark has used. A thread's first reads are not reliable: a hook at a
+ * function's exit misses a read call entered before the start, whose bytes then count for the next
+ * call.
  */
 static void marks_reset_reads(struct marks_thread *t, const struct msg_mark *m)
 {
@@ -271,7 +271,7 @@ static void marks_reset_reads(struct marks_thread *t, const struct msg_mark *m)
 
 /* ---- marks ---- */
 
-/* Returns the mark's thread. An earlier thread may have had its number and have read. */
+/* Returns the mark's thread, without state of an earlier thread with the same number. */
 static struct marks_thread *marks_identify_thread(struct marks *s, const struct msg_mark *m)
 {
 	struct marks_thread *t = marks_get_thread(s, m->tid, m->time);
@@ -286,7 +286,8 @@ static struct marks_thread *marks_identify_thread(struct marks *s, const struct 
 	if (!t->born && !t->known)
 		t->lost = m->lost;
 	else if (!t->born)
-		t->lost = m->born > s->lost_at ? s->lost : m->lost - 1; /* maybe its own */
+		/* A loss since the thread's start may be its own. */
+		t->lost = m->born > s->lost_at ? s->lost : m->lost - 1;
 	t->born = m->born;
 	t->marks++;
 	return t;

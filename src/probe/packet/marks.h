@@ -9,8 +9,8 @@
  * application's work. By id: a message is what a thread has read since its last begin mark; it ends
  * at the end mark with the same id, in any thread.
  *
- * Memory: MARK_THREADS of 200 bytes, and as many for messages that are open, by id. When there are
- * more, all are forgotten; the open ones are counted.
+ * Memory: 200 bytes for each of MARK_THREADS threads and, with ids, of as many open messages. With
+ * more, all are forgotten, and the open messages are counted as missed.
  */
 #ifndef HOSTLAT_PROBE_MARKS_H
 #define HOSTLAT_PROBE_MARKS_H
@@ -24,41 +24,41 @@
 
 enum marks_missed {
 	MARKS_MET,         /* the message is complete */
-	MARKS_OLDER,       /* reads of its thread before the start are unknown */
-	MARKS_NOTHING,     /* nothing was read for it */
+	MARKS_OLDER,       /* the thread's reads before the start are unknown */
+	MARKS_NOTHING,     /* the thread had read nothing */
 	MARKS_NO_BEGIN,    /* an end mark without a begin mark */
-	MARKS_NO_END,      /* a begin mark, and then another one */
-	MARKS_NO_ID,       /* by id, and the mark has no argument */
-	MARKS_SEVERAL,     /* its thread had read from several sockets */
-	MARKS_UNCLEAR,     /* by id: an end mark between read and begin makes the reads ambiguous */
+	MARKS_NO_END,      /* a second begin mark without an end mark */
+	MARKS_NO_ID,       /* marks have ids, but this mark has no argument */
+	MARKS_SEVERAL,     /* the thread had read from several sockets */
+	MARKS_UNCLEAR,     /* with ids: an end mark came between the reads and the begin mark */
 	MARKS_ARRIVAL,     /* the packet's arrival or its reader is unknown */
-	MARKS_LOST,        /* records were lost meanwhile */
+	MARKS_LOST,        /* records were lost during the message */
 	MARKS_FULL,        /* more open messages than MARK_THREADS */
 	MARKS_MAX,
 };
 
-/* A message: its reads as if they were one call, and its marks. */
+/* A complete message: its reads joined into one record, and its marks. */
 struct marked {
 	struct msg_record m;
 	uint64_t begun, ended;
 	uint16_t begin_core, end_core;
-	bool handed; /* it changed threads, or its thread had other messages meanwhile */
+	bool handed; /* its thread changed, or had other marks in between */
 };
 
 struct marks;
 
 typedef void marks_done(void *ctx, const struct marked *message);
 
-/* `since`: all reads of threads that started later are known. Returns 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. `since`: all reads of threads that started later are known. */
 int marks_new(struct marks **out, bool by_id, uint64_t since, uint64_t lost, marks_done *done,
 	      void *ctx);
-void marks_free(struct marks *s); /* NULL is fine */
+void marks_free(struct marks *s); /* accepts NULL */
 
-/* Add a record; each thread's records must come in order. */
+/* Add a record of a read or a mark. Each thread's records must come in order. */
 void marks_add_read(struct marks *s, const struct msg_record *m);
 void marks_add_mark(struct marks *s, const struct msg_mark *m);
 
-/* Return a reason's count so far, whether it means out of scope by design, and its name. */
+/* Return a reason's number of missed messages, whether it is out of scope by design, its name. */
 uint64_t marks_missed(const struct marks *s, enum marks_missed why);
 bool marks_excluded(enum marks_missed why);
 const char *marks_reason(enum marks_missed why);

@@ -19,28 +19,28 @@
 #include "probe/packet/sends.h"
 #include "bpf/watch.skel.h"
 
-/* Flows with a number. When there are more, all numbers are forgotten and given anew. */
+/* Limit of flows with an id. When there are more, all ids are forgotten and assigned anew. */
 #define FLOWS 65536
 #define PIECES 7
 
 struct messages_flow {
-	uint32_t id; /* 0 = free */
+	uint32_t id; /* EV_FLOW's id; 0: free entry */
 	struct event_flow of;
 };
 
 struct pkt_messages {
 	struct ring_buffer *ring;
 	struct event_writer *writer;
-	struct messages_flow *flows; /* open addressing, twice as many places */
+	struct messages_flow *flows; /* hash table of 2 * FLOWS entries, open addressing */
 	uint32_t n_flows, last_flow;
 	struct sends *sends;
-	struct marks *marks; /* NULL: no --boundary mark */
+	struct marks *marks; /* joins reads with marks; NULL: no --boundary mark */
 	uint64_t messages;
 	uint64_t lost_before, unknown_before; /* counters after the self-test */
-	uint64_t unsent_reported, unknown_reported;   /* losses, as last reported */
+	uint64_t unsent_reported, unknown_reported;   /* losses reported so far */
 	uint64_t missed_before[MISSED_MAX], missed_reported[MISSED_MAX];
 	uint64_t marks_reported[MARKS_MAX];
-	int err; /* the writer's first */
+	int err; /* first error of `writer`; 0: none */
 };
 
 /* ---- flows ---- */
@@ -79,7 +79,7 @@ static uint32_t messages_flow_id(struct pkt_messages *t, const struct msg_flow *
 	f->of = of;
 	f->id = ++t->last_flow;
 	of.id = f->id;
-	of.netns_cookie = 0; /* an inode: part of the key only */
+	of.netns_cookie = 0; /* an inode, not a cookie */
 	of.sock_cookie = m->cookie ? m->sk : 0;
 	t->err = event_writer_put(t->writer, EVENT_CORE_NONE, EV_FLOW, time, &of, sizeof(of));
 	return f->id;
@@ -92,14 +92,14 @@ static uint32_t messages_core(uint16_t core)
 	return core == CORE_UNKNOWN ? EVENT_CORE_NONE : core;
 }
 
-/* Pieces of one message, each beginning where the one before ends. */
+/* Pieces of one message, each beginning where the previous piece ends. */
 struct msg_path {
 	struct event_piece piece[PIECES];
 	uint32_t n;
-	uint64_t at; /* where the last one ended */
+	uint64_t at; /* end of the last piece */
 };
 
-/* Adds the piece up to `end`, when `stage` was reached. An earlier `end` counts as w->at. */
+/* Adds the piece from w->at to `end`, when `stage` was reached. `end` is at least w->at. */
 static void msg_path_add(struct msg_path *w, uint64_t end, uint16_t core, enum piece_role role,
 			 enum stage stage)
 {
@@ -132,9 +132,9 @@ static uint64_t msg_path_before(const struct msg_path *w, uint64_t end, uint32_t
 }
 
 /*
- * Adds the pieces in the socket, up to when the last byte `left`. The programs report TCP's pacing
- * and the lateness of pacing timers as sums over the call's packets, which are placed directly
- * before `left`. Only the last packet's lateness has its true place.
+ * Adds the pieces in the socket, which end when the last byte leaves it (`left`). The programs
+ * report TCP's pacing and the lateness of pacing timers as sums over the call's packets, which are
+ * placed directly before `left`. Only the last packet's lateness is at its true time.
  */
 static void msg_path_add_socket(struct msg_path *w, const struct msg_send *call,
 				const struct tx_times *p, uint64_t left, uint16_t core)
@@ -161,8 +161,8 @@ static void msg_path_add_socket(struct msg_path *w, const struct msg_send *call,
 }
 
 /*
- * Adds a sent message's pieces. A packet with a later departure time leaves the socket in the
- * queue.
+ * Adds a sent message's pieces. A packet queued before its departure time reaches `segment` in the
+ * queueing discipline.
  */
 static void msg_path_send(struct msg_path *w, const struct msg_send *call,
 			  const struct msg_packet *packet)
@@ -225,7 +225,7 @@ static void messages_on_read(struct pkt_messages *t, const void *data)
 	struct msg_record m;
 	struct msg_path w = {};
 
-	memcpy(&m, data, sizeof(m)); /* the ring is read-only */
+	memcpy(&m, data, sizeof(m)); /* a copy: the ring is read-only */
 	if (t->marks) {
 		marks_add_read(t->marks, &m);
 		return;
@@ -254,7 +254,7 @@ static void messages_on_mark(struct pkt_messages *t, const void *data)
 		marks_add_mark(t->marks, &m);
 }
 
-/* Leaves a gap between the marks of a message that was passed between threads. */
+/* Puts a marked message, with a gap between its marks if it moved between threads. */
 static void messages_on_marked(void *ctx, const struct marked *message)
 {
 	struct pkt_messages *t = ctx;
@@ -346,7 +346,7 @@ int pkt_messages_open(struct pkt_probe *probe, char *why, size_t size)
 
 int pkt_messages_set_size(struct pkt_probe *probe)
 {
-	/* a ring's size is a power of two and of whole pages */
+	/* a ring's size must be a power of two and a multiple of the page size */
 	long least = sysconf(_SC_PAGESIZE);
 
 	return bpf_map__set_max_entries(probe->skel->maps.tx_times_of,
@@ -393,7 +393,7 @@ int pkt_probe_messages(struct pkt_probe *probe, struct event_writer *writer)
 	return t->err ? t->err : n < 0 ? n : 0;
 }
 
-/* By enum request_missed; `excluded`: out of scope by design, else lost. */
+/* Reasons by enum request_missed; `excluded`: out of scope by design, else the request is lost. */
 static const struct {
 	const char *name;
 	bool excluded;

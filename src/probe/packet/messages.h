@@ -18,9 +18,9 @@ int pkt_messages_set_size(struct pkt_probe *probe);
 int pkt_messages_open(struct pkt_probe *probe, char *why, size_t size);
 void pkt_messages_free(struct pkt_probe *probe);
 
-/* Returns true if send calls are recorded as well. */
+/* Returns true if send calls are recorded in addition to received messages. */
 bool pkt_messages_has_sends(const struct pkt_probe *probe);
-/* Puts the losses since the last call, by reason. Returns 0 or the sink's error. */
+/* Puts the losses of messages since the last call, by reason. Returns 0 or the sink's error. */
 int pkt_messages_put_losses(struct pkt_probe *probe, struct event_sink *sink,
 			    struct event_dict *dict, uint64_t now);
 
@@ -30,7 +30,7 @@ int pkt_messages_put_losses(struct pkt_probe *probe, struct event_sink *sink,
  */
 int pkt_marks_open(struct pkt_probe *probe, char *why, size_t size);
 void pkt_marks_close(struct pkt_probe *probe);
-/* Adds the CPU time and the number of their runs so far, by the kernel's statistics. */
+/* Adds CPU time (ns) and runs of the marks' programs so far, from the kernel's statistics. */
 void pkt_marks_cost(const struct pkt_probe *probe, uint64_t *run_ns, uint64_t *runs);
 
 #endif

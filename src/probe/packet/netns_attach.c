@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Netfilter links in network namespaces. A link keeps its namespace alive, so that it must be
- * closed once nothing else uses the namespace.
+ * Netfilter links in network namespaces. A link keeps its namespace alive and must be closed once
+ * nothing else uses the namespace.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "probe/packet/pkt_internal.h"
 
 /*
- * A search looks at all processes: it may use 1/100 of the CPU time. It may also block, e.g. on
- * namespaces that are being removed, during which the probe does nothing else: 1/10 of the time.
+ * Limits of searches for namespaces. A search looks at all processes: it may use 1/100 of the CPU
+ * time. It may block, e.g. on namespaces being removed, and the probe then waits: 1/10 of the time.
  */
 #define FOLLOW_NS NS_PER_S
 #define FOLLOW_SHARE 100
@@ -26,17 +26,17 @@
 
 struct netns_links {
 	uint64_t inode;
-	int links[NETFILTER_HOOKS][2]; /* by family; -1 = none */
-	int err;      /* why there is none, negative; 0: all are there */
+	int links[NETFILTER_HOOKS][2]; /* link descriptors by family; -1: none */
+	int err;      /* -errno of a failed attachment; 0: none failed */
 	bool reported;    /* the stream reports this namespace as not covered */
 };
 
 struct netns_set {
 	struct netns_links items[HOST_NETNS_MAX];
 	size_t n;
-	bool lost;        /* packets were lost as not covered, since namespaces were looked for */
+	bool lost;        /* packets were lost as not covered since the last search */
 	bool useful;      /* the last search found a namespace that was not covered */
-	uint64_t look_at; /* when to look for them next */
+	uint64_t look_at; /* time of the next search */
 };
 
 int pkt_netns_open(struct pkt_probe *probe)
@@ -84,7 +84,7 @@ static int netns_attach_one(struct pkt_probe *probe, const struct pkt_hook *h,
 	struct bpf_program *p = pkt_find_program(probe, h);
 	int *links = l->links[h->netfilter], err;
 
-	if (links[0] >= 0) /* for another protocol, by the same program */
+	if (links[0] >= 0) /* attached already, for another protocol */
 		return 0;
 	err = netfilter_attach(bpf_program__fd(p), h->netfilter, ns, links);
 	if (err)
@@ -97,7 +97,7 @@ static bool netns_is_selected(const struct pkt_probe *probe, const struct host_n
 	return !probe->config.netns || ns->inode == probe->config.netns_inode;
 }
 
-/* Always includes our own namespace, for the self-test. */
+/* Always includes hostlat's own namespace, for the self-test. */
 int pkt_netns_attach(struct pkt_probe *probe, const struct pkt_hook *h)
 {
 	struct host_netns_vec list = {};
@@ -200,7 +200,7 @@ static void netns_follow_one(struct pkt_probe *probe, const struct host_netns *n
 	netns_put_uncovered(ns, l->err, sink, now);
 }
 
-/* Returns false once --max-overhead has detached the programs, or if no hook is netfilter's. */
+/* Returns false once --max-overhead has detached the programs, or if no netfilter hook is bound. */
 static bool netns_has_hooks(const struct pkt_probe *probe)
 {
 	if (probe->detached)

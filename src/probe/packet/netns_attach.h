@@ -24,8 +24,8 @@ int pkt_netns_attach(struct pkt_probe *probe, const struct pkt_hook *h);
 void pkt_netns_detach(struct pkt_probe *probe);
 
 /*
- * Follows namespaces that have come or gone, if it is time to or if packets were `lost` in one that
- * is not covered. In the latter case it puts a fact for each such namespace.
+ * Attaches to new namespaces and detaches from removed ones, if a search is due or if packets were
+ * `lost` in an uncovered namespace. For `lost` it puts a fact for each such namespace.
  */
 void pkt_netns_follow(struct pkt_probe *probe, bool lost, struct event_sink *sink, uint64_t now);
 

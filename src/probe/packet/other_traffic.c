@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets that no stage covers, by protocol: ICMP, tunnels, forwarded packets. */
+/* Counts packets that no stage covers, by protocol: ICMP, tunnels, forwarded packets. */
 #include <stdio.h>
 #include <string.h>
 
 #include "probe/packet/hook_select.h"
 #include "probe/packet/pkt_internal.h"
 
-/* Names as in /etc/protocols; other protocols are shown by number. */
+/* Protocol names as in /etc/protocols; other protocols are shown by number. */
 static const char *const names[256] = {
 	[1] = "icmp", [2] = "igmp", [4] = "ipip", [6] = "tcp", [17] = "udp", [33] = "dccp",
 	[41] = "ipv6", [47] = "gre", [50] = "esp", [51] = "ah", [58] = "icmpv6", [89] = "ospf",

@@ -8,18 +8,18 @@
 
 #include "event/layout.h"
 
-/* The kind of hook, where a stage can be measured by a tracepoint and by a function. */
+/* --backend: kind of hook of the stages that both a tracepoint and a function can measure. */
 enum pkt_backend {
 	BACKEND_AUTO,       /* the first hook that works */
-	BACKEND_TRACEPOINT, /* no function; netfilter and cgroup hooks count as tracepoints */
+	BACKEND_TRACEPOINT, /* no function hooks; netfilter and cgroup hooks count as tracepoints */
 	BACKEND_FENTRY,
 };
 
-/* The extent of a received message of pkt_probe_messages(). */
+/* Boundary of the messages that `record` writes, see pkt_probe_messages(). */
 enum message_boundary {
 	MESSAGES_NONE,
-	MESSAGES_BY_CALL,    /* a receive call; of sent messages: a send call */
-	MESSAGES_BY_REQUEST, /* a request that is answered, until its reply's send call */
+	MESSAGES_BY_CALL,    /* bytes of a receive call, or of a send call */
+	MESSAGES_BY_REQUEST, /* an answered request, until its reply's send call */
 	MESSAGES_BY_MARK,    /* a thread's reads before its begin mark, until its end mark */
 };
 
@@ -30,7 +30,7 @@ struct pkt_mark {
 
 struct pkt_marks {
 	struct pkt_mark begin, end;
-	bool by_id; /* marks with the same first argument belong together; else those of a thread */
+	bool by_id; /* marks match by their first argument; else by thread */
 };
 
 struct activity;
@@ -38,28 +38,28 @@ struct activity;
 struct pkt_probe_config {
 	/* Options: cmd/live_options.c has a row for each, with its name in recordings. */
 	uint64_t stages;      /* mask of 1 << enum stage; 0 only before live_options_stages() */
-	uint32_t origin;      /* enum origin; ORIGIN_NONE: the best of each packet */
+	uint32_t origin;      /* enum origin; ORIGIN_NONE: each packet's best */
 	uint32_t backend;     /* enum pkt_backend */
 	uint32_t hol;         /* enum hol */
 	uint64_t by;          /* mask of 1 << enum group_key: rows are divided by these; 0: none */
 	uint64_t pid;         /* process (thread group); 0 = all */
 	uint64_t port;        /* local port; 0 = all */
-	const char *ifname, *netns, *cgroup; /* as they were typed; NULL = all */
-	const char *probe;    /* function or tracepoint, at most PKT_PROBE_MAX; or NULL */
+	const char *ifname, *netns, *cgroup; /* as the user gave them; NULL = all */
+	const char *probe;    /* function or tracepoint, at most PKT_PROBE_MAX bytes; or NULL */
 	uint64_t one_in;      /* one packet in this many is measured; 0, 1: each */
 	double max_overhead;  /* highest overhead, as a share of the CPUs' time; 0: no limit */
-	uint64_t min_queue;   /* a packet is measured if it finds this many unread; 0 = always */
-	uint64_t slower_than_ns; /* slower messages are reported singly; 0 = none */
+	uint64_t min_queue;   /* measures packets that find this many packets unread; 0 = all */
+	uint64_t slower_than_ns; /* slower messages are reported one by one; 0 = none */
 	uint64_t memory;      /* bytes that the maps may take */
 
-	/* Set by live_check(): inode of `netns`, id and depth of `cgroup` in cgroup2. */
+	/* Set by live_check(): inode of `netns`; id of `cgroup` and its depth in cgroup2. */
 	uint64_t netns_inode, cgroup_id;
 	uint32_t cgroup_level;
 
-	/* Set by `record` alone. */
+	/* Set by `record` only. */
 	uint32_t messages;    /* enum message_boundary, for pkt_probe_messages() */
-	const struct pkt_marks *marks; /* with MESSAGES_BY_MARK; else NULL */
-	const struct activity *activity; /* its programs are part of the overhead; or NULL */
+	const struct pkt_marks *marks; /* the marks for MESSAGES_BY_MARK; else NULL */
+	const struct activity *activity; /* CPU activity: part of the overhead; or NULL */
 };
 
 #define PKT_MEMORY_DEFAULT (64ULL << 20)

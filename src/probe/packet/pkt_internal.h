@@ -19,14 +19,14 @@
 #include "probe/packet/hooks.h"
 #include "probe/packet/pkt_config.h"
 
-/* The kernel switches receive stamping on in a worker, some milliseconds after the request. */
+/* Time in ns until the kernel, in a worker, has switched receive stamping on after a request. */
 #define STAMPING_STARTS_NS 20000000
 
 #define STAGE_BIT(stage) (1U << (stage))
 
 static const uint8_t pkt_protocol[ROW_PROTOS] = { [ROW_TCP] = PROTO_TCP, [ROW_UDP] = PROTO_UDP };
 
-/* A candidate of --probe; `arg` is the index of its argument that points to the packet. */
+/* A hook for --probe's target; its argument number `arg` (from 0) points to the packet. */
 struct function {
 	struct pkt_hook hook;
 	struct hook_status status;
@@ -48,17 +48,17 @@ struct pkt_probe {
 
 	/* loader.c and hook_select.c: programs and their hooks */
 	struct watch_bpf *skel;
-	struct bpf_object *obj; /* of skel */
-	struct hook_status status[HOOKS_MAX]; /* by row of pkt_hooks[] */
-	struct refusals maps; /* refused by this kernel; programs that need them are not loaded */
+	struct bpf_object *obj; /* owned by `skel` */
+	struct hook_status status[HOOKS_MAX]; /* status of each row of pkt_hooks[] */
+	struct refusals maps; /* refused by this kernel; programs that need one are not loaded */
 	struct attachment attached[HOOKS_MAX * 2];
 	uint32_t n_attached;
-	struct function functions[2]; /* --probe: as a function, as a tracepoint */
+	struct function functions[2]; /* --probe's candidates: a function, a tracepoint */
 	uint32_t n_functions;
-	bool proven;   /* the self-test ran */
+	bool proven;   /* the self-test ran over IPv4 or IPv6 */
 	bool detached; /* --max-overhead has detached the programs */
-	int stamp_fd;  /* keeps the kernel's receive stamping on */
-	uint64_t stamps_from_ns; /* nothing is attached before this time */
+	int stamp_fd;  /* socket that keeps the kernel's receive stamping on */
+	uint64_t stamps_from_ns; /* programs are not attached before this time */
 
 	/* each module's own state; NULL where it is not used */
 	struct netns_set *netns;
@@ -72,15 +72,15 @@ struct pkt_probe {
 	struct clock_follow *follow;
 
 	/* counters, and their values at the previous snapshot */
-	struct cpu_state *cpus; /* mapped: ncpus, see pkt_cpu() */
-	struct stage_row *row_before; /* merged over CPUs */
+	struct cpu_state *cpus; /* mapped, `ncpus` entries, see pkt_cpu() */
+	struct stage_row *row_before; /* previous rows, merged over CPUs */
 	struct cpu_uncovered uncovered_before;
 	uint64_t suppressed_before[ROW_PROTOS];
 	uint64_t seen[ROW_PROTOS]; /* packets measured or lost, at the stage that saw most */
 
-	/* sample.c */
+	/* state of sample.c */
 	uint32_t one_in;    /* one packet in this many is measured; 0: none */
-	uint32_t shed_over; /* intervals in a row above --max-overhead at SHED_MAX */
+	uint32_t shed_over; /* successive intervals above --max-overhead at SHED_MAX */
 };
 
 /* Returns true if --sample or --max-overhead may leave packets unmeasured. */
@@ -97,8 +97,8 @@ static inline struct cpu_state *pkt_cpu(const struct pkt_probe *probe, uint32_t 
 /* ---- sample.c ---- */
 
 /*
- * Returns a hook's program, or its second program (NULL if it has none). With sampling, it is the
- * variant of src/bpf/sampled.bpf.h where there is one.
+ * Return a hook's program and its second program (NULL: none). With sampling, they return the
+ * variant in src/bpf/sampled.bpf.h if there is one.
  */
 struct bpf_program *pkt_find_program(const struct pkt_probe *probe, const struct pkt_hook *hook);
 struct bpf_program *pkt_find_second_program(const struct pkt_probe *probe,
@@ -106,20 +106,20 @@ struct bpf_program *pkt_find_second_program(const struct pkt_probe *probe,
 
 /* Measures one packet in `one_in` from now on. */
 void pkt_set_sampling(struct pkt_probe *probe, uint32_t one_in);
-/* Measures the self-test's own packets only: to learn the cost of packets that are sampled out. */
+/* Measures the self-test's packets only, to learn the cost of unsampled packets. */
 void pkt_set_sampling_none(struct pkt_probe *probe);
 /*
- * Adapts sampling to --max-overhead. `cost`: the last interval's, as a share of the CPUs' time.
- * Returns true if the programs have to be detached.
+ * Adapts sampling to --max-overhead. `cost`: the last interval's overhead, as a share of the CPUs'
+ * time. Returns true if the programs have to be detached.
  */
 bool pkt_shed_load(struct pkt_probe *probe, double cost);
 
 /* ---- loader.c ---- */
 
-/* Loads and attaches the programs. Errors as of pkt_probe_open(). */
+/* Loads and attaches the programs. Returns errors as pkt_probe_open() does. */
 int pkt_load(struct pkt_probe *probe, char *why, size_t size);
 void pkt_unload(struct pkt_probe *probe);
-/* Detaches the programs; their counters stay. */
+/* Detaches the programs; the counters in their maps stay. */
 void pkt_detach(struct pkt_probe *probe);
 /* Fills the tables of src/bpf/maps.bpf.h that map a short latency to its cell; see bpf/abi.h. */
 void pkt_short_cells(__u16 *cells, __u8 *shorter);
@@ -130,14 +130,14 @@ void pkt_short_cells(__u16 *cells, __u8 *shorter);
  */
 int pkt_run_selftest(struct pkt_probe *probe);
 
-/* realtime.c: hands an offset of the realtime clock to the programs; NULL: the last known one. */
+/* realtime.c: passes the realtime clock's offset to the programs; NULL: the last known offset. */
 void pkt_publish_clock(struct pkt_probe *probe, const struct clock_follow_params *params);
 
 /* ---- events ---- */
 
 /*
- * snapshot.c: pkt_snapshot_put() reports the counts since the last call; skip and begin discard
- * them. Returns 0 or the sink's error.
+ * snapshot.c: pkt_snapshot_put() reports the counts since the last call; pkt_snapshot_skip() and
+ * pkt_snapshot_begin() discard them. Returns 0 or the sink's error.
  */
 int pkt_snapshot_open(struct pkt_probe *probe);
 void pkt_snapshot_free(struct pkt_probe *probe);
@@ -147,16 +147,16 @@ int pkt_snapshot_put(struct pkt_probe *probe, struct event_sink *sink, struct ev
 		     uint32_t flags);
 
 /*
- * slow.c: sets the size of the ring, before loading; puts the slow messages since the last call,
- * and how many found no room. A NULL sink discards them.
+ * slow.c: pkt_slow_set_size() sizes the ring, before loading. pkt_slow_put() puts the slow messages
+ * since the last call and the number of suppressed ones; a NULL sink discards them.
  */
 int pkt_slow_set_size(struct pkt_probe *probe);
 int pkt_slow_put(struct pkt_probe *probe, struct event_sink *sink, struct event_dict *dict,
 		 uint64_t now);
 
 /*
- * other_traffic.c: packets that no stage covers. The first puts the fact whether they are counted;
- * the second puts the counts since the last call, or discards them if `sink` is NULL.
+ * other_traffic.c: packets that no stage covers. The first function puts the fact whether they are
+ * counted; the second puts the counts since the last call; a NULL `sink` discards them.
  */
 int pkt_describe_other_traffic(const struct pkt_probe *probe, struct event_sink *sink,
 			       uint64_t now);

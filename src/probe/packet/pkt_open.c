@@ -21,7 +21,7 @@
 #include "probe/packet/netns_attach.h"
 #include "probe/packet/pkt_internal.h"
 
-/* Any socket that asks for software receive stamps makes the kernel stamp all packets. */
+/* Opens a socket with software receive stamps: while it exists, the kernel stamps all packets. */
 static int hold_stamping(void)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -44,8 +44,8 @@ static bool needs_stamps(uint32_t origin)
 }
 
 /*
- * Returns -EPERM if the process lacks the capabilities to load a program that every kernel with BPF
- * permits. With these capabilities it is the kernel that refuses: -ENOTSUP if all hooks.
+ * Returns 0; -EPERM if the process lacks the capabilities to load BPF programs; or -ENOTSUP if the
+ * process has them, but the kernel refuses all hooks.
  */
 static int check_privileges(char *why, size_t size)
 {
@@ -82,7 +82,7 @@ int pkt_probe_open(struct pkt_probe **out, const struct pkt_probe_config *config
 	err = check_privileges(why, size);
 	if (err)
 		goto out;
-	descriptors_raise(); /* a namespace needs up to six */
+	descriptors_raise(); /* a namespace needs up to six descriptors */
 	err = clock_follow_open(&probe->follow, clock_system());
 	if (err)
 		goto out;

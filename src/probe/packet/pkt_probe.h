@@ -26,12 +26,12 @@ struct pkt_probe;
 
 /*
  * Returns 0 or -errno with the reason in words, and what to do, in `why`: -EPERM (privileges),
- * -ENOENT (no BTF, or a hook that nothing can do without), -ENOMEM (`memory` is too small).
+ * -ENOENT (no BTF, or no hook of an essential stage), -ENOMEM (`memory` is too small).
  */
 int pkt_probe_open(struct pkt_probe **probe, const struct pkt_probe_config *config,
 		     char *why, size_t size);
 
-/* Detaches everything. NULL is fine. */
+/* Detaches and frees everything. Accepts NULL. */
 void pkt_probe_free(struct pkt_probe *probe);
 
 /*
@@ -41,18 +41,18 @@ void pkt_probe_free(struct pkt_probe *probe);
 int pkt_probe_clock_fd(const struct pkt_probe *probe);
 
 /*
- * Publishes the realtime offset to the programs, puts a change as EV_CLOCK. 0 or the sink's error.
+ * Publishes the realtime offset to the programs; puts a change as EV_CLOCK. 0 or the sink's error.
  */
 int pkt_probe_clock(struct pkt_probe *probe, struct event_sink *sink);
 
-/* Puts EV_FACTs, EV_BINDINGs and EV_CLOCK, which open every stream. 0 or the sink's error. */
+/* Puts EV_FACTs, EV_BINDINGs and EV_CLOCK, which open a stream. Returns 0 or the sink's error. */
 int pkt_probe_describe(struct pkt_probe *probe, struct event_sink *sink,
 			 struct event_dict *dict);
 
 /*
  * Writes the messages since the last call as EV_FLOW and EV_MESSAGE, if the configuration asks for
- * them. Returns 0 or the writer's first error. If called too rarely, messages are lost; the second
- * function returns how many so far.
+ * them. Returns 0 or the writer's first error. If called too rarely, messages are lost:
+ * pkt_probe_messages_lost() returns their number so far.
  */
 int pkt_probe_messages(struct pkt_probe *probe, struct event_writer *writer);
 uint64_t pkt_probe_messages_lost(const struct pkt_probe *probe);
@@ -70,7 +70,7 @@ int pkt_probe_snapshot(struct pkt_probe *probe, struct event_sink *sink,
  */
 bool pkt_probe_proven(const struct pkt_probe *probe);
 
-/* Returns the bytes of all maps. */
+/* Returns the memory of all BPF maps in bytes. */
 uint64_t pkt_probe_memory(const struct pkt_probe *probe);
 
 #endif

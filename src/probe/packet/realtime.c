@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Follows the offset of the realtime clock to the monotonic clock, for programs and stream. */
+/* Follows the realtime clock's offset to the monotonic clock, for BPF programs and event stream. */
 #include <errno.h>
 
 #include "clock/clock.h"

@@ -35,7 +35,7 @@ void pkt_set_sampling(struct pkt_probe *probe, uint32_t one_in)
 	probe->skel->data->sample_below = (uint32_t)((1ULL << 32) / one_in - 1);
 }
 
-/* 0 samples one packet in 2^32, the lowest rate that can be set. */
+/* sample_below = 0 samples one packet in 2^32, the lowest rate that can be set. */
 void pkt_set_sampling_none(struct pkt_probe *probe)
 {
 	probe->one_in = 0;

@@ -53,7 +53,7 @@ static int traffic(int family, int type)
 	err = exchange(pair.tx, pair.rx);
 	close(pair.rx);
 	if (type == SOCK_DGRAM)
-		(void)!send(pair.tx, "dropped", 7, MSG_NOSIGNAL); /* a drop: rx is closed */
+		(void)!send(pair.tx, "dropped", 7, MSG_NOSIGNAL); /* is dropped, as rx is closed */
 	close(pair.tx);
 	return err;
 }
@@ -83,7 +83,7 @@ int pkt_run_selftest(struct pkt_probe *probe)
 	int failed = 0;
 	bool v4, v6;
 
-	/* a context switch and a waking */
+	/* the sleep causes a context switch and a wakeup */
 	clock_sleep_until(clock_system(), clock_now() + 1000000);
 	v4 = !traffic(AF_INET, SOCK_STREAM) && !traffic(AF_INET, SOCK_DGRAM);
 	v6 = !traffic(AF_INET6, SOCK_STREAM) && !traffic(AF_INET6, SOCK_DGRAM);

@@ -9,11 +9,9 @@
 
 #define CHAINS 16384
 
-/*
- * A call or a packet that waits for its counterpart; in the list of its chain and in that by age.
- */
+/* A call or packet that waits for its counterpart, in its hash chain and in the list by age. */
 struct sends_node {
-	struct sends_node *next, *before;  /* in the chain, oldest first */
+	struct sends_node *next, *before;  /* in the hash chain, oldest first */
 	struct sends_node *older, *younger;
 	uint32_t chain;
 	uint32_t type; /* MSG_TYPE_SEND or MSG_TYPE_PACKET */
@@ -30,14 +28,14 @@ struct sends_list {
 struct sends {
 	struct sends_node nodes[SENDS_NODES];
 	struct sends_list chains[CHAINS];
-	struct sends_node *free;           /* by `next` */
+	struct sends_node *free;           /* unused nodes, linked by `next` */
 	struct sends_node *oldest, *youngest;
 	uint64_t forgotten;
 	sends_done *done;
 	void *ctx;
 };
 
-/* TCP's sequence numbers wrap around. */
+/* Compares TCP's sequence numbers, which wrap around. */
 static bool sends_seq_after(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) > 0;
@@ -112,7 +110,7 @@ static bool sends_same_socket(const struct msg_send *call, const struct tx_times
 	return call->sk == times->sk && call->born == times->born;
 }
 
-/* Returns true if the packet has the call's last byte. Datagrams match by their call's begin. */
+/* Returns true if the packet has the call's last byte. A datagram has its call's begin time. */
 static bool sends_call_ends_in(const struct msg_send *call, const struct tx_times *times)
 {
 	uint32_t end = call->seq + call->bytes;
@@ -138,7 +136,8 @@ int sends_call(struct sends *s, const struct msg_send *call)
 			found = n->packet;
 			any = true;
 		}
-		if (!sends_seq_after(times->seq + times->bytes, end)) /* no later call ends in it */
+		/* Later calls end after this packet. */
+		if (!sends_seq_after(times->seq + times->bytes, end))
 			sends_remove(s, n);
 	}
 	if (any)
@@ -151,7 +150,7 @@ int sends_packet(struct sends *s, const struct msg_packet *packet)
 {
 	const struct tx_times *times = &packet->times;
 	const uint32_t end = times->seq + times->bytes;
-	bool useful = times->born; /* a datagram's call is recorded first */
+	bool useful = times->born; /* a datagram's call is recorded earlier */
 
 	for (struct sends_node *n = s->chains[sends_chain(times->sk)].first, *next; n; n = next) {
 		struct msg_send call;
@@ -162,7 +161,7 @@ int sends_packet(struct sends *s, const struct msg_packet *packet)
 			continue;
 		call = n->call;
 		if (call.born && !sends_seq_after(end, call.seq + call.bytes))
-			useful = false; /* calls up to its end have ended */
+			useful = false; /* calls that end in this packet are recorded */
 		if (!sends_call_ends_in(&call, times))
 			continue;
 		sends_remove(s, n);

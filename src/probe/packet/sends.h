@@ -5,7 +5,7 @@
  * packets; a packet's record may come before that of its call, or long after. A retransmission ends
  * no call twice. Pure: records in, pairs out.
  *
- * Memory: SENDS_NODES of 150 bytes, for calls that wait for their packet and packets that may end a
+ * Memory: SENDS_NODES * 150 bytes, for calls that wait for their packet and packets that may end a
  * call still running. When there are more, the oldest is dropped; a dropped call is counted.
  */
 #ifndef HOSTLAT_PROBE_SENDS_H
@@ -19,17 +19,17 @@
 
 struct sends;
 
-/* Gets a call and the packet with its last byte. An error it returns is returned to the caller. */
+/* Takes a call and the packet with its last byte. Its error is returned by the functions below. */
 typedef int sends_done(void *ctx, const struct msg_send *call, const struct msg_packet *packet);
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int sends_new(struct sends **out, sends_done *done, void *ctx);
-void sends_free(struct sends *s); /* NULL is fine */
+void sends_free(struct sends *s); /* accepts NULL */
 
 int sends_call(struct sends *s, const struct msg_send *call);
 int sends_packet(struct sends *s, const struct msg_packet *packet);
 
-/* Returns the number of calls dropped so far. */
+/* Returns the number of send calls dropped so far, as too many waited for a packet. */
 uint64_t sends_forgotten(const struct sends *s);
 
 #endif

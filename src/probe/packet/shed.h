@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Load shedding for --max-overhead: how many packets to measure. Pure. */
+/* Load shedding for --max-overhead: computes how many packets to measure; no side effects. */
 #ifndef HOSTLAT_PROBE_SHED_H
 #define HOSTLAT_PROBE_SHED_H
 
@@ -13,8 +13,8 @@
  * even at SHED_MAX. `one_in`: the last interval's sampling; `cost`: its overhead, as a share of the
  * CPUs' time; `limit`: the highest overhead permitted; `base`: the sampling the user asked for.
  *
- * Above the limit the step is as large as the excess; below a third of it, where twice as many
- * packets are sure to fit, it is a factor of two: down fast, up slowly.
+ * Above the limit, sampling is cut to fit in one step. Below a third of it, where twice as many
+ * packets are sure to fit, it is doubled: down fast, up slowly.
  */
 uint32_t shed_next(uint32_t one_in, uint32_t base, double cost, double limit);
 

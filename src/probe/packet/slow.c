@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts the slow messages in the ring since the last snapshot as EV_SLOW. */
+/* Reads the ring of slow messages and puts each as EV_SLOW. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@ struct slow_reader {
 	const struct pkt_probe *probe;
 	struct event_sink *sink;
 	uint64_t now;
-	int err; /* the first of the sink */
+	int err; /* first error of `sink`; 0: none */
 };
 
 static int slow_put_record(void *ctx, void *data, size_t size)
@@ -22,7 +22,7 @@ static int slow_put_record(void *ctx, void *data, size_t size)
 
 	if (!t->sink || size != sizeof(e))
 		return 0;
-	memcpy(&e, data, sizeof(e)); /* the ring is read-only */
+	memcpy(&e, data, sizeof(e)); /* a copy: the ring is read-only */
 	if (t->probe->config.origin != ORIGIN_NONE)
 		e.origin = t->probe->config.origin;
 	else
@@ -34,14 +34,14 @@ static int slow_put_record(void *ctx, void *data, size_t size)
 
 int pkt_slow_set_size(struct pkt_probe *probe)
 {
-	/* a ring's size is a power of two and of whole pages */
+	/* a ring's size must be a power of two and a multiple of the page size */
 	long least = sysconf(_SC_PAGESIZE);
 
 	return bpf_map__set_max_entries(probe->skel->maps.slow_ring, probe->config.slower_than_ns ?
 					SLOW_RING : (uint32_t)least);
 }
 
-/* Puts how many slow messages exceeded the interval's limit. */
+/* Puts the number of slow messages suppressed, as they exceeded the interval's limit. */
 static int slow_put_suppressed(struct pkt_probe *probe, struct event_sink *sink,
 			       struct event_dict *dict, uint64_t now, int protocol)
 {

@@ -27,8 +27,8 @@
 
 /* State of the previous snapshot that only this file uses. */
 struct snapshot {
-	uint64_t seq, to_ns; /* number of snapshots; time of the last one */
-	uint64_t user_ns;    /* CPU time of this process until then */
+	uint64_t seq, to_ns; /* number of snapshots; time of the last snapshot */
+	uint64_t user_ns;    /* CPU time of this process at the last snapshot */
 	struct cpu_counters counters;
 	struct cpu_share share[ROW_PROTOS];
 	struct culprit culprit[CULPRIT_MAX];
@@ -113,7 +113,7 @@ static void snapshot_add_losses_seen(struct delta_out *o, const struct cpu_count
 						before->loss[slot][why][p];
 }
 
-/* Returns true for losses that are counted for unsampled packets as well. */
+/* Returns true for losses whose count includes unsampled packets. */
 static bool snapshot_loss_is_exact(int slot, int why)
 {
 	return why == LOSS_DESYNC || (slot == SLOT_READ && why == LOSS_MPTCP) ||
@@ -180,12 +180,12 @@ static void snapshot_put_counters(struct delta_out *o)
 	free(now);
 }
 
-/* Returns new runs that the kernel skipped, as the program would have interrupted itself. */
+/* Returns the new runs skipped by the kernel, as the program would have interrupted itself. */
 static uint64_t snapshot_new_recursion(const struct pkt_probe *probe, const struct pkt_hook *h,
 				       uint64_t *before)
 {
 	uint64_t skipped = prog_stats_skipped(pkt_find_program(probe, h));
-	uint64_t more = skipped > *before ? skipped - *before : 0; /* less: it could not be read */
+	uint64_t more = skipped > *before ? skipped - *before : 0; /* less: it was unreadable */
 
 	*before += more;
 	return more;
@@ -202,11 +202,11 @@ static void snapshot_put_recursion(struct delta_out *o)
 		if (o->probe->status[i].state != HOOK_BOUND)
 			continue;
 		misses = snapshot_new_recursion(o->probe, h, &o->probe->last->recursion[i]);
-		/* a datagram whose call was not seen is counted at `segment` */
+		/* a datagram without a known send call counts as lost at `segment` */
 		if (h->stage == STAGE_NONE && h->protocol == PROTO_UDP &&
 		    !o->probe->config.pid)
 			continue;
-		/* `sent` sees all freed packets: without sent packets, none was lost there */
+		/* `sent` sees all freed packets: skipped runs count only if packets were sent */
 		if (o->sink && (h->stage != STAGE_SENT || o->seen[STAGE_SENT][ROW_TCP] ||
 				o->seen[STAGE_SENT][ROW_UDP]))
 			snapshot_put_count(o, COUNT_LOSS, h->stage, h->protocol, "recursion",
@@ -251,7 +251,7 @@ static void snapshot_put_share(struct delta_out *o)
 	}
 }
 
-/* Returns the index of a culprit or of a free entry; CULPRIT_MAX: there is none. */
+/* Returns the index of a culprit or else of a free entry; CULPRIT_MAX: the table is full. */
 static uint32_t snapshot_culprit_place(const struct pkt_probe *probe, uint32_t pid)
 {
 	uint32_t place = CULPRIT_MAX;
@@ -279,8 +279,8 @@ static void snapshot_put_culprit(struct delta_out *o, uint32_t pid, const struct
 }
 
 /*
- * Deletes a task that took no CPU from a reader since the last snapshot: short-lived tasks would
- * fill the map otherwise. The deletion returns the final values, with what programs added
+ * Puts a task's growth since the last snapshot. Deletes a task without growth, as short-lived tasks
+ * would fill the map otherwise; the deletion returns the final values, with what programs added
  * meanwhile.
  */
 static void snapshot_update_culprit(struct delta_out *o, int fd, uint32_t pid)
@@ -308,7 +308,7 @@ static void snapshot_put_culprits(struct delta_out *o)
 	int fd = bpf_map__fd(o->probe->skel->maps.culprits);
 	uint32_t pids[CULPRIT_MAX], n = 0;
 
-	/* Collects all keys first: the key after a deleted one is the first of the map again. */
+	/* Collects all keys first: after a deletion, bpf_map_get_next_key() begins again. */
 	while (n < CULPRIT_MAX && !bpf_map_get_next_key(fd, n ? &pids[n - 1] : NULL, &pids[n]))
 		n++;
 	for (uint32_t i = 0; i < n; i++)
@@ -395,7 +395,7 @@ void pkt_snapshot_begin(struct pkt_probe *probe)
 	probe->last->user_ns = clock_cpu();
 }
 
-/* Returns the CPUs online: CPUs that could be added have counters, but no time. */
+/* Returns the number of online CPUs: offline CPUs have counters, but no CPU time. */
 static uint32_t snapshot_online_cpus(const struct pkt_probe *probe)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -417,7 +417,7 @@ int pkt_snapshot_put(struct pkt_probe *probe, struct event_sink *sink, struct ev
 	snapshot_put_all(&o);
 	if (!o.err)
 		o.err = pkt_slow_put(probe, sink, dict, o.now);
-	if (!o.err) /* after the messages, so that EV_CLOCK covers their times */
+	if (!o.err) /* after the messages: EV_CLOCK covers their times */
 		o.err = pkt_probe_clock(probe, sink);
 	if (!o.err)
 		o.err = pkt_messages_put_losses(probe, sink, dict, o.now);
@@ -430,7 +430,7 @@ int pkt_snapshot_put(struct pkt_probe *probe, struct event_sink *sink, struct ev
 		e.flags |= INTERVAL_BPF_ESTIMATE;
 	e.own_bpf_ns = bpf;
 	if (probe->config.max_overhead > 0 && e.flags & INTERVAL_NO_BPF_COST)
-		e.flags |= INTERVAL_PARTIAL; /* unknown whether the limit holds */
+		e.flags |= INTERVAL_PARTIAL; /* whether the limit holds is unknown */
 	if (!(e.flags & INTERVAL_NO_BPF_COST) &&
 	    pkt_shed_load(probe, (double)(e.own_user_ns + bpf) / ((e.to_ns - e.from_ns) * e.ncpus)))
 		e.flags |= INTERVAL_SHED | INTERVAL_PARTIAL;
