@@ -24,27 +24,27 @@
 
 #define WHY_MAX 160
 
-/* A program reserves its entry before it reads the clock; after this time the entry is there. */
+/* Age in ns at which an entry is complete: a program reserves it before it reads the clock. */
 #define SETTLED_NS 1000000
 
 struct activity {
 	struct activity_bpf *skel;
-	struct act_ring *rings; /* mapped: one per CPU */
+	struct act_ring *rings; /* mapped, one ring per CPU */
 	uint32_t cores;
-	uint64_t *newest;       /* latest event time, by core */
+	uint64_t *newest;       /* latest event's time, by core */
 	struct timeline *timeline;
 	struct strbuf missing;
 };
 
 /*
- * A hook, or a pair of hooks at begin and end. Both of a pair are loaded or none: a begin without
- * its end would make a span that never ends.
+ * A hook, or a pair of hooks at begin and end. A pair is loaded completely or not at all: a begin
+ * without its end would make a span that never ends.
  */
 struct activity_place {
 	const char *program, *target;
-	const char *end, *end_target; /* NULL: there is none */
+	const char *end, *end_target; /* NULL: the hook has no pair */
 	enum hook_kind kind;
-	enum { NEEDED, WANTED, INSTEAD /* if the last WANTED one failed */ } need;
+	enum { NEEDED, WANTED, INSTEAD /* if the last WANTED hook failed */ } need;
 	const char *without;
 };
 
@@ -81,7 +81,7 @@ static const struct activity_place activity_places[] = {
 	{ "act_reads_udp6", "udpv6_recvmsg", NULL, NULL, HOOK_FENTRY, INSTEAD, NO_READS },
 };
 
-/* Returns 0, or -errno with the reason in words. */
+/* Tries a hook. Returns 0, or -errno with the reason in words in `why`. */
 static int activity_try_program(const struct refusals *refused, const char *program,
 				enum hook_kind kind, const char *target, char *why, size_t size)
 {
@@ -109,7 +109,7 @@ static void activity_set_autoload(struct activity *a, const char *program, bool 
 	bpf_program__set_autoload(bpf_object__find_program_by_name(a->skel->obj, program), load);
 }
 
-/* *failed: the last WANTED place has failed, so that INSTEAD ones are used. */
+/* Selects a place's programs. *failed: the last WANTED place failed; INSTEAD places are used. */
 static int activity_select_place(struct activity *a, const struct refusals *refused,
 				 const struct activity_place *p, bool *failed, char *why,
 				 size_t size)
@@ -134,7 +134,7 @@ static int activity_select_place(struct activity *a, const struct refusals *refu
 	return 0;
 }
 
-/* Loads once. Returns 0, -EAGAIN to repeat without what was refused, or -errno. */
+/* Loads once. Returns 0, -EAGAIN to repeat without the refused program, or -errno. */
 static int activity_load_once(struct activity *a, uint32_t pid, struct refusals *refused, char *why,
 			      size_t size)
 {
@@ -181,12 +181,12 @@ static int activity_task_name(uint32_t tid, char *comm, uint32_t *tgid)
 	return 0;
 }
 
-#define KERNEL_CPUS_MAX 8192 /* CONFIG_NR_CPUS, at most */
+#define KERNEL_CPUS_MAX 8192 /* largest CONFIG_NR_CPUS */
 
 /*
  * Runs once on each CPU, which causes two context switches there: the task on a CPU is known from
- * its first switch on, and an isolated CPU may have none for long. Masks are as large as the
- * kernel's, as sched_getaffinity() refuses smaller ones.
+ * its first switch on, and an isolated CPU may have no switch for long. The masks are as large as
+ * the kernel's, as sched_getaffinity() refuses smaller ones.
  */
 static void activity_visit_cores(const struct activity *a)
 {
@@ -198,7 +198,7 @@ static void activity_visit_cores(const struct activity *a)
 		for (uint32_t core = 0; core < a->cores; core++) {
 			CPU_ZERO_S(size, one);
 			CPU_SET_S(core, size, one);
-			sched_setaffinity(0, size, one); /* fails if offline or forbidden */
+			sched_setaffinity(0, size, one); /* fails if offline or not permitted */
 		}
 		sched_setaffinity(0, size, before);
 	}
@@ -256,7 +256,7 @@ const char *activity_missing(const struct activity *a)
 
 /*
  * Reads a core's ring up to an entry that is still being written; the next call continues there.
- * The core is known up to the latest event before that entry; *until is lowered to its time.
+ * The core is recorded up to the latest event before that entry: *until is lowered to its time.
  */
 static int activity_pull_core(struct activity *a, struct event_writer *writer, uint32_t core,
 			      uint64_t *until)

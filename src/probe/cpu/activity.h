@@ -21,12 +21,12 @@
 
 struct activity;
 
-/* Time between pulls: a ring holds 65,536 events, and a busy CPU makes a million a second. */
+/* Time in ns between pulls: a ring holds 65,536 events; a busy CPU makes a million a second. */
 #define ACTIVITY_PULL_NS 10000000ULL
 
 /*
- * Records system calls and faults of process `pid`; 0: of all processes that read from sockets.
- * Returns 0, or -errno with the reason in words in `why`.
+ * Loads the programs. Records system calls and faults of process `pid`; 0: of all processes that
+ * read from sockets. Returns 0, or -errno with the reason in words in `why`.
  */
 int activity_open(struct activity **out, uint32_t pid, char *why, size_t size);
 
@@ -38,7 +38,7 @@ const char *activity_missing(const struct activity *activity);
 
 /*
  * Reads all new events and writes them up to about now, or up to `until`: a caller with a function
- * trace up to `until` adds it by activity_call() before. Returns 0 or the writer's first error.
+ * trace up to `until` adds its calls by activity_call() before. Returns 0 or the writer's error.
  */
 int activity_pull(struct activity *activity, struct event_writer *writer, uint64_t until);
 int activity_call(struct activity *activity, uint32_t core, const struct timeline_call *call);
@@ -46,10 +46,10 @@ int activity_call(struct activity *activity, uint32_t core, const struct timelin
 /* Returns the number of possible CPUs. */
 uint32_t activity_cores(const struct activity *activity);
 
-/* Stops recording, writes the last events and closes open spans. 0 or the writer's error. */
+/* Stops recording, writes the last events, closes open spans. Returns 0 or the writer's error. */
 int activity_end(struct activity *activity, struct event_writer *writer);
 
-/* Adds the programs' time and runs so far, by the kernel's statistics, while they are on. */
+/* Adds the programs' time in ns and runs so far, by the kernel's statistics, while they are on. */
 void activity_cost(const struct activity *activity, uint64_t *run_ns, uint64_t *runs);
 
 /* Returns the number of events lost so far. */

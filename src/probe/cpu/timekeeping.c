@@ -15,19 +15,19 @@
 #include "probe/cpu/timekeeping_pairs.h"
 
 #define FACT "clock-conversion"
-#define HOLD_NS 1000000000LL /* time between reports that a relation still holds */
+#define HOLD_NS 1000000000LL /* ns between reports that a relation still holds */
 #define WHY_MAX 160
 
 struct timekeeping {
 	struct event_clocks_out out;
 	struct clock_taker taker;
-	struct timekeeping_log *log; /* NULL: pairs of all clocks */
+	struct timekeeping_log *log; /* the kernel's changes; NULL: pairs of all clocks */
 	struct clock_changes changes;
 	struct timekeeping_pairs *pairs;
 	int64_t held_ns;
 };
 
-/* Adds a change; one with parameters that cannot be computed with counts as lost. */
+/* Adds a change. A change whose parameters cannot be used counts as lost. */
 static int timekeeping_add_change(void *ctx, const struct clock_change *change)
 {
 	int err = clock_changes_add(ctx, change);
@@ -149,7 +149,7 @@ static void timekeeping_pair_cap(struct cap_vec *caps, const struct timekeeping_
 		cap_add(caps, "clock conversion", name, CAP_NO, takes, "cannot be read");
 }
 
-/* Takes three pairs, i.e. two stretches: one of them may be interrupted. */
+/* Takes three pairs, i.e. two stretches between pairs, as one stretch may be interrupted. */
 static void timekeeping_pairs_caps(struct cap_vec *caps)
 {
 	const struct clock_taker taker = { .put = timekeeping_ignore };

@@ -29,11 +29,12 @@ int timekeeping_start(struct timekeeping **out, struct event_sink *sink);
 int timekeeping_pull(struct timekeeping *tk);
 
 /*
- * Puts the last relations and until when they hold, and frees; NULL is fine. 0 or the sink's error.
+ * Puts the last relations and until when they hold, and frees `tk`. Accepts NULL. 0 or the sink's
+ * error.
  */
 int timekeeping_stop(struct timekeeping *tk);
 
-/* Appends the area "clock conversion". */
+/* Appends the capabilities of the area "clock conversion". */
 void timekeeping_caps(struct cap_vec *caps);
 
 #endif

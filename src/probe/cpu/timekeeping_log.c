@@ -24,10 +24,10 @@ struct timekeeping_log {
 	int (*on_change)(void *ctx, const struct clock_change *change);
 	void *ctx;
 	uint64_t last; /* sequence number of the last update */
-	int err;       /* of on_change(), or -ENODATA */
+	int err;       /* error of on_change(), or -ENODATA: no TSC */
 };
 
-/* drivers: arch/x86/kernel/tsc.c has both. */
+/* Returns true for the TSC's clocksources (arch/x86/kernel/tsc.c). */
 static bool is_tsc(const char *name)
 {
 	return CLOCK_HAS_TSC && (!strcmp(name, "tsc") || !strcmp(name, "tsc-early"));
@@ -130,7 +130,7 @@ int timekeeping_log_pull(struct timekeeping_log *log,
 			 int (*on_change)(void *ctx, const struct clock_change *change), void *ctx,
 			 int64_t *complete_ns)
 {
-	/* An update that was visible at `now` had begun by then; so it is among `begun`. */
+	/* `now` is read first: an update visible at `now` had begun, so that `begun` counts it. */
 	const int64_t now = clock_mono_ns(clock_system());
 	uint64_t begun;
 	int n;

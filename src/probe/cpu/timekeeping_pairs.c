@@ -13,11 +13,11 @@
 #define NS_PER_S 1000000000LL
 #define HOLD_NS NS_PER_S
 
-/* A clock with a constant distance to the monotonic clock until it is set. */
+/* Distance of a clock to the monotonic clock, constant until the clock is set. */
 struct distance {
 	enum clock_domain domain;
 	bool reported;
-	int64_t ns;        /* as last reported, with the error bound below */
+	int64_t ns;        /* last reported distance, with the bound error_ns */
 	uint64_t error_ns;
 	int64_t reported_ns;   /* monotonic time of the last report */
 	int64_t seen_ns;   /* monotonic time when the distance was last confirmed */
@@ -31,7 +31,7 @@ struct timekeeping_pairs {
 	struct sched_reader sched;
 	struct clock_pairs pairs[PAIRS];
 	bool has[PAIRS];
-	struct clock_follow *follow; /* NULL: no distances */
+	struct clock_follow *follow; /* reads distances; NULL: there are none */
 	struct distance distances[DISTANCES];
 	int64_t paired_ns, followed_ns;
 };
@@ -60,7 +60,7 @@ static int timekeeping_pairs_pull_all(struct timekeeping_pairs *p)
 	for (int i = 0; i < PAIRS && !err; i++) {
 		struct clock_pair pair;
 
-		/* A failed reading is repeated next time; the bound grows meanwhile. */
+		/* A failed reading is repeated next time; the error bound grows meanwhile. */
 		if (p->has[i] && !clock_pair_read(kinds[i].read, &p->sched, &pair))
 			err = clock_pairs_add(&p->pairs[i], &pair);
 	}
@@ -92,7 +92,7 @@ static int timekeeping_pairs_report(struct timekeeping_pairs *p, struct distance
 	return timekeeping_pairs_put_distance(p, d, mono_ns, flags);
 }
 
-/* Reports again once the bound has halved, and every HOLD_NS that the distance still holds. */
+/* Reports a distance again once its bound has halved, and every HOLD_NS while it holds. */
 static int timekeeping_pairs_add_distance(struct timekeeping_pairs *p, struct distance *d,
 					  int64_t mono_ns, int64_t ns, uint64_t error_ns,
 					  bool stepped)
@@ -124,9 +124,9 @@ static int timekeeping_pairs_pull_distances(struct timekeeping_pairs *p)
 	int err;
 
 	if (clock_follow_update(p->follow, &params))
-		return 0; /* it is set faster than it can be read: retry next time */
+		return 0; /* the clock is set faster than it can be read: retry next time */
 	tai_ns = params.offset_ns + params.tai_offset_s * NS_PER_S;
-	/* A leap second sets realtime and leaves TAI alone. */
+	/* A leap second sets REALTIME, but not TAI. */
 	tai_set = params.stepped && p->distances[TAI].reported &&
 		  llabs(tai_ns - p->distances[TAI].ns) >
 			  (int64_t)(params.error_ns + p->distances[TAI].error_ns);
@@ -139,7 +139,7 @@ static int timekeeping_pairs_pull_distances(struct timekeeping_pairs *p)
 	return err;
 }
 
-/* ---- all ---- */
+/* ---- interface ---- */
 
 int timekeeping_pairs_open(struct timekeeping_pairs **out, struct clock_taker taker,
 			   bool sched_only)

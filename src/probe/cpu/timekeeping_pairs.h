@@ -12,14 +12,14 @@
 
 #include "clock/reconcile.h"
 
-#define TIMEKEEPING_PAIR_NS 20000000LL   /* between two pairs, at least */
-#define TIMEKEEPING_FOLLOW_NS 100000000LL /* between two looks at the distances */
+#define TIMEKEEPING_PAIR_NS 20000000LL   /* ns between two pairs, at least */
+#define TIMEKEEPING_FOLLOW_NS 100000000LL /* ns between two readings of the distances */
 
 struct timekeeping_pairs;
 
 /*
  * Returns 0 or -errno. `sched_only`: the other clocks are known from timekeeping_log.h. Clocks that
- * cannot be read here are skipped. All calls must come from this thread.
+ * cannot be read on this host are skipped. All calls must come from this thread.
  */
 int timekeeping_pairs_open(struct timekeeping_pairs **out, struct clock_taker taker,
 			   bool sched_only);
@@ -27,10 +27,10 @@ int timekeeping_pairs_open(struct timekeeping_pairs **out, struct clock_taker ta
 /* Reads the clocks that are due. Returns 0 or the taker's error. */
 int timekeeping_pairs_pull(struct timekeeping_pairs *pairs);
 
-/* Reports to the taker until when the last relations hold. Returns 0 or its error. */
+/* Reports to the taker until when the last relations hold. Returns 0 or the taker's error. */
 int timekeeping_pairs_hold(struct timekeeping_pairs *pairs);
 
-/* Returns the widest error bound of a domain's stretches so far; 0: it has no pairs. */
+/* Returns the widest error bound (ns) of a domain's stretches so far; 0: no pairs. */
 uint64_t timekeeping_pairs_bound_ns(const struct timekeeping_pairs *pairs,
 				    enum clock_domain domain);
 

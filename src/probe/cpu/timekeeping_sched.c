@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define DATA_PAGES 1 /* 80 records or more */
+#define DATA_PAGES 1 /* pages of the record buffer; a page holds 80 records or more */
 
 int sched_reader_open(struct sched_reader *r)
 {
@@ -41,7 +41,7 @@ void sched_reader_close(struct sched_reader *r)
 	*r = (struct sched_reader){ .fd = -1 };
 }
 
-/* Records are multiples of 8 bytes, and end with the time: it never wraps. */
+/* Reads the last record's time, which never wraps: it ends records of multiples of 8 bytes. */
 static int last_time(struct sched_reader *r, uint64_t *ns)
 {
 	struct perf_event_mmap_page *control = r->pages;
@@ -72,7 +72,7 @@ int sched_reader_read(void *ctx, uint64_t *ns)
 	struct sched_reader *r = ctx;
 	char name[16];
 
-	/* Sets the name it already has. */
+	/* Sets the name that the thread already has. */
 	if (!r->pages || prctl(PR_GET_NAME, name) || prctl(PR_SET_NAME, name))
 		return -ENODATA;
 	return last_time(r, ns);

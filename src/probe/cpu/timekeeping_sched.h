@@ -11,7 +11,7 @@
 
 struct sched_reader {
 	int fd;
-	void *pages; /* NULL: not mapped */
+	void *pages; /* perf's buffer; NULL: not mapped */
 	size_t size;
 };
 
@@ -19,7 +19,7 @@ struct sched_reader {
 int sched_reader_open(struct sched_reader *reader);
 void sched_reader_close(struct sched_reader *reader);
 
-/* Reads ns, as a clock_read_other; `ctx` is the reader. Returns 0, or -ENODATA without a record. */
+/* Reads sched_clock() in ns; `ctx` is the reader. Returns 0, or -ENODATA if there is no record. */
 int sched_reader_read(void *ctx, uint64_t *ns);
 
 #endif

@@ -12,21 +12,21 @@
 #include "probe/cpu/timeline_tasks.h"
 
 struct timeline_core {
-	uint32_t lost;      /* count of losses in the last event */
+	uint32_t lost;      /* loss count in the last event */
 	uint64_t last;      /* time of the last edge */
-	bool unrecorded;    /* its activity is not known now */
+	bool unrecorded;    /* the core is not recorded at present */
 	bool begun;
-	bool missed;        /* an event came too late */
-	uint32_t tid;       /* the task that has it; 0 = idle */
-	struct event_track track; /* the outermost span is the task's, or the idle one's */
-	struct call_vec VEC_OF(struct timeline_call) calls; /* waiting */
-	size_t calls_done;  /* the first of them are processed */
+	bool missed;        /* an event came too late and was dropped */
+	uint32_t tid;       /* task on the core; 0 = idle */
+	struct event_track track; /* open spans; the outermost is the task's or idle */
+	struct call_vec VEC_OF(struct timeline_call) calls; /* waiting from calls_done on */
+	size_t calls_done;  /* number of leading `calls` that are processed */
 	uint32_t too_deep;  /* open functions beyond CALLS_DEPTH */
 	bool calls_lost;    /* between TIMELINE_LOST and TIMELINE_AGAIN */
 	bool calls_full;    /* calls were dropped, as too many waited */
 };
 
-/* Leaves room for interrupts and their content above the functions. */
+/* Limit for functions: leaves levels for interrupts and the functions inside them. */
 #define CALLS_DEPTH (EVENT_DEPTH_MAX - 16)
 
 struct timeline {
@@ -34,11 +34,11 @@ struct timeline {
 	uint32_t n_cores;
 	uint64_t start;
 	struct timeline_queue *queue;
-	uint64_t settled;   /* written up to this time */
+	uint64_t settled;   /* events are written up to this time */
 	struct timeline_tasks tasks;
-	uint64_t too_late;  /* events that came after their time was written */
+	uint64_t too_late;  /* events older than `settled` when they came */
 	struct event_writer *writer;
-	int err;            /* the writer's first */
+	int err;            /* first error of `writer`; 0: none */
 };
 
 int timeline_new(struct timeline **out, uint32_t cores, uint64_t start_ns,
@@ -114,7 +114,7 @@ static void timeline_cut_to(struct timeline *t, uint32_t core, uint64_t time, ui
 		timeline_end_span(t, core, time, SPAN_CONT, 0);
 }
 
-/* Ends the innermost span of a type and cuts those inside. No-op if it began before the trace. */
+/* Ends the innermost span of a type, cuts spans inside. No-op if it began before the trace. */
 static void timeline_end_type(struct timeline *t, uint32_t core, uint64_t time, uint8_t type)
 {
 	const int at = event_track_find_type(&t->cores[core].track, type);
@@ -165,7 +165,7 @@ static void timeline_lose_core(struct timeline *t, uint32_t core)
 	c->too_deep = 0;
 }
 
-/* The core is recorded again from `time` on; `tid` has had it for an unknown time. */
+/* Marks the core as recorded from `time` on; `tid` has run there for an unknown time. */
 static void timeline_regain_core(struct timeline *t, uint32_t core, uint64_t time, uint32_t tid)
 {
 	struct timeline_core *c = &t->cores[core];
@@ -182,7 +182,7 @@ static void timeline_regain_core(struct timeline *t, uint32_t core, uint64_t tim
 
 /* ---- functions ---- */
 
-/* Saves the functions in which the task leaves the core. */
+/* Saves the functions that are open when the task leaves the core. */
 static void timeline_save_calls(struct timeline_task *task, const struct timeline_core *c)
 {
 	task->n_calls = 0;
@@ -207,7 +207,7 @@ static void timeline_resume_calls(struct timeline *t, uint32_t core, uint64_t ti
 	task->n_calls = 0;
 }
 
-/* Cuts the functions on the path into a system call, as the call is not part of them. */
+/* Cuts functions on the path into a system call, as the call does not belong to them. */
 static void timeline_cut_calls(struct timeline *t, uint32_t core, uint64_t time)
 {
 	const struct event_track *track = &t->cores[core].track;
@@ -227,7 +227,7 @@ static void timeline_on_function(struct timeline *t, uint32_t core,
 		timeline_begin_span(t, core, call->time, SPAN_FUNCTION, call->symbol, 0);
 }
 
-/* Ends a function. One that is not open began before the trace, or leads to a system call. */
+/* Ends a function, if it is open: others began before the trace, or lead to a system call. */
 static void timeline_on_return(struct timeline *t, uint32_t core, const struct timeline_call *call)
 {
 	struct timeline_core *c = &t->cores[core];
@@ -276,7 +276,7 @@ static void timeline_on_call(struct timeline *t, uint32_t core, const struct tim
 		timeline_on_return(t, core, call);
 }
 
-/* Processes calls before `time`, and returns at `time`: those precede the event at that time. */
+/* Processes calls before `time`, and returns up to `time`: returns precede the event at `time`. */
 static void timeline_run_calls(struct timeline *t, uint32_t core, uint64_t time)
 {
 	struct timeline_core *c = &t->cores[core];
@@ -335,7 +335,7 @@ static void timeline_task_comes(struct timeline *t, uint32_t core, uint64_t time
 	if (task->syscall)
 		timeline_begin_span(t, core, time, SPAN_SYSCALL | SPAN_CONT, task->syscall - 1, 0);
 	timeline_resume_calls(t, core, time, task);
-	if (task->in_fault) { /* its end is not recorded: ends it at once */
+	if (task->in_fault) { /* no event shows a fault's end: ends it now */
 		timeline_begin_span(t, core, time, SPAN_FAULT | SPAN_CONT, 0, 0);
 		timeline_end_span(t, core, time, 0, 0);
 		task->in_fault = task->faulted = false;
@@ -385,7 +385,7 @@ static void timeline_on_syscall_end(struct timeline *t, uint32_t core, const str
 	timeline_end_type(t, core, act->time, SPAN_SYSCALL);
 }
 
-/* A fault has no end event; its length is known if the task slept: timeline_task_leaves(). */
+/* Adds a fault. It has no end event: its length is known if the task slept in it. */
 static void timeline_on_fault(struct timeline *t, uint32_t core, const struct act *act)
 {
 	struct timeline_task *task = timeline_tasks_get(&t->tasks, act->b);
@@ -424,7 +424,7 @@ static void timeline_on_span(struct timeline *t, uint32_t core, const struct act
 	}
 }
 
-/* Returns true if the event shows that no interrupt is open: a softirq interrupts no other. */
+/* Returns true for an event that shows that no interrupt is open; softirqs interrupt no others. */
 static bool timeline_is_outside_interrupts(const struct act *act)
 {
 	return act->type != ACT_IRQ && act->type != ACT_IRQ_END && act->type != ACT_VECTOR &&
@@ -432,9 +432,9 @@ static bool timeline_is_outside_interrupts(const struct act *act)
 }
 
 /*
- * Returns false if the event's context is unknown. Each event names the core's task: if the last
- * switch named another, a switch is missing, even if none is counted as lost, as some kernels do
- * not run the program for some tasks.
+ * Returns false if the event's context is unknown. Each event names the core's task: a task other
+ * than that of the last switch proves a missing switch. That happens without counted losses, as
+ * some kernels do not run the program for some tasks.
  */
 static bool timeline_verify_core(struct timeline *t, uint32_t core, const struct act *act)
 {
@@ -515,7 +515,7 @@ int timeline_put(struct timeline *t, struct event_writer *writer, uint32_t core,
 	return err ? err : timeline_put(t, writer, core, act);
 }
 
-/* Adds a call. If full, replaces the last one by TIMELINE_LOST, until calls find room again. */
+/* Adds a call. If full, the last one becomes TIMELINE_LOST, until there is room for calls again. */
 static int timeline_add_call(struct timeline_core *c, const struct timeline_call *call)
 {
 	int err = vec_push(&c->calls, *call);

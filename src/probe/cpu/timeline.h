@@ -35,7 +35,7 @@ void timeline_free(struct timeline *t);
 int timeline_put(struct timeline *t, struct event_writer *writer, uint32_t core,
 		 const struct act *act);
 
-/* Calls and returns of kernel functions, from another source, in the order of time. */
+/* Calls and returns of kernel functions, from a function trace, in the order of time. */
 enum timeline_call_what {
 	TIMELINE_CALL,
 	TIMELINE_RETURN,
@@ -49,15 +49,15 @@ struct timeline_call {
 	enum timeline_call_what what;
 };
 
-/* Calls that can wait; more are lost. */
+/* Largest number of waiting calls per core; further calls are lost. */
 #define TIMELINE_CALLS (1U << 20)
 
 /* Adds a call or return. Returns 0 or -ENOMEM. */
 int timeline_call(struct timeline *t, uint32_t core, const struct timeline_call *call);
 
 /*
- * Writes the events of all cores up to `until`, in the order of time. The caller has added all of
- * both kinds up to then; `until` must not decrease. Returns 0 or the writer's error.
+ * Writes the events of all cores up to `until`, in the order of time. The caller has added all
+ * events and calls up to then; `until` must not decrease. Returns 0 or the writer's error.
  */
 int timeline_settle(struct timeline *t, struct event_writer *writer, uint64_t until);
 

@@ -9,19 +9,19 @@
 #include "base/vec.h"
 
 struct timeline_queue_item {
-	uint64_t time; /* set for ACT_NAME as well */
+	uint64_t time; /* sort key; of ACT_NAME, the time of the event before it */
 	struct act act;
 };
 
 struct timeline_queue_core {
-	struct waiting_vec VEC_OF(struct timeline_queue_item) acts; /* by time */
-	size_t done;   /* the first of them are removed */
+	struct waiting_vec VEC_OF(struct timeline_queue_item) acts; /* sorted by time */
+	size_t done;   /* number of leading `acts` that are removed */
 	uint64_t next; /* time of the first waiting event; UINT64_MAX: none */
 };
 
 struct timeline_queue {
 	struct timeline_queue_core *cores;
-	void **heap;   /* pointers to `cores`, by `next` */
+	void **heap;   /* heap of pointers to `cores`, by `next` */
 	uint32_t n;
 };
 

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* include/linux/sched.h: a task's state when it leaves */
+/* task states at a switch, include/linux/sched.h */
 #define TASK_INTERRUPTIBLE 0x1
 #define TASK_UNINTERRUPTIBLE 0x2
 #define TASK_STOPPED 0x4
 #define TASK_TRACED 0x8
-#define TASK_ENDED (0x10 | 0x20 | 0x80) /* exiting, or dead */
+#define TASK_ENDED (0x10 | 0x20 | 0x80) /* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
 
 int timeline_tasks_init(struct timeline_tasks *t,
 			int (*name)(uint32_t tid, char *comm, uint32_t *tgid))
@@ -58,7 +58,7 @@ struct timeline_task *timeline_tasks_get(struct timeline_tasks *t, uint32_t tid)
 {
 	struct timeline_task *task = timeline_tasks_find(t->at, t->room, tid);
 
-	if (task->tid && task->losses != t->losses) { /* it may have run meanwhile */
+	if (task->tid && task->losses != t->losses) { /* the lost events may be the task's */
 		task->losses = t->losses;
 		task->left = LEFT_UNKNOWN;
 		task->syscall = 0;
@@ -104,7 +104,7 @@ void timeline_tasks_named(struct timeline_tasks *t, const struct act *act)
 
 	if (!task)
 		return;
-	if (task->tgid != act->tgid) { /* the number is reused: drops the old task's state */
+	if (task->tgid != act->tgid) { /* the number was reused: drops the old task's state */
 		free(task->calls);
 		*task = (struct timeline_task){ .tid = act->a,
 						.tgid = act->tgid,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tasks of a timeline: their names, and the system call and functions they sleep in. */
+/* Tasks of a timeline: their names, and the system call and functions in which they sleep. */
 #ifndef HOSTLAT_PROBE_TIMELINE_TASKS_H
 #define HOSTLAT_PROBE_TIMELINE_TASKS_H
 
@@ -9,27 +9,27 @@
 #include "bpf/abi_record.h"
 #include "event/writer.h"
 
-/* Tasks of 64 bytes each; later ones have no name. */
+/* Largest number of tasks, of 64 bytes each; later tasks have no name. */
 #define TASKS_MAX (1U << 18)
 
 struct timeline_task {
 	uint32_t tid;       /* 0 = free; idle tasks have no entry */
 	uint32_t tgid;
 	char comm[EVENT_COMM_LEN];
-	uint32_t name;      /* DICT_TASK; 0: not yet */
-	uint32_t syscall;   /* its current system call + 1; 0 = none; void after a loss */
+	uint32_t name;      /* number in DICT_TASK; 0: none yet */
+	uint32_t syscall;   /* current system call + 1; 0 = none; void after a loss */
 	uint32_t losses;    /* timeline_tasks.losses when the entry was last valid */
-	uint32_t *calls;    /* functions in which it left its core, outermost first */
+	uint32_t *calls;    /* functions open when it left its core, outermost first */
 	uint8_t n_calls;
 	uint8_t left;       /* enum task_left */
-	bool faulted;       /* since its last system call */
-	bool in_fault;      /* it sleeps in a fault */
+	bool faulted;       /* a fault came since its last system call */
+	bool in_fault;      /* the task sleeps in a page fault */
 	bool named;
 };
 
 struct timeline_tasks {
-	struct timeline_task *at;    /* open addressing by tid */
-	uint32_t n, room;   /* a power of two */
+	struct timeline_task *at;    /* hash table by tid, open addressing */
+	uint32_t n, room;   /* entries used; size, a power of two */
 	uint32_t losses;    /* number of losses; each voids the tasks' system calls and functions */
 	int (*name)(uint32_t tid, char *comm, uint32_t *tgid); /* see timeline_new() */
 };
@@ -39,7 +39,7 @@ int timeline_tasks_init(struct timeline_tasks *t,
 			int (*name)(uint32_t tid, char *comm, uint32_t *tgid));
 void timeline_tasks_release(struct timeline_tasks *t);
 
-/* Returns a task's entry, made if needed, valid until the next call; NULL: no room. */
+/* Returns a task's entry, made if needed, valid until the next call; NULL: table or memory full. */
 struct timeline_task *timeline_tasks_get(struct timeline_tasks *t, uint32_t tid);
 
 /* Returns the number of the task's name in DICT_TASK; 0: none. */
