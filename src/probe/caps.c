@@ -32,7 +32,7 @@ static bool caps_may_trace(void)
 		host_may(NULL, CAP_NET_ADMIN));
 }
 
-/* Adds the result of a trial. If it fails without privileges, the kernel's ability is unknown. */
+/* Adds a trial's result. If it fails for lack of privileges, the kernel's ability is unknown. */
 static void caps_add_result(struct cap_vec *caps, const char *area, const char *name, int err,
 			    const char *takes, const char *found)
 {
@@ -83,7 +83,7 @@ static int caps_try_stats(void)
 	return fd < 0 ? fd : 0;
 }
 
-/* A confidential kernel takes empty programs as well: no trial shows its limit. */
+/* Kernels in confidentiality lockdown also load empty programs: trials do not show that limit. */
 static void caps_add_kernel_memory(struct cap_vec *caps)
 {
 	if (!host_is_confidential(NULL)) {
@@ -95,7 +95,7 @@ static void caps_add_kernel_memory(struct cap_vec *caps)
 		    "by inet_diag, even if all hooks exist");
 }
 
-/* Adds the kinds of programs; their targets exist for tests, or fire rarely. */
+/* Adds the kinds of BPF programs. The targets tried exist for tests, or fire rarely. */
 static void caps_add_kinds(struct cap_vec *caps)
 {
 	static const struct {
@@ -123,12 +123,12 @@ static void caps_add_kinds(struct cap_vec *caps)
 	}
 }
 
-/* Adds bpf_loop(), which all programs need. Returns 1, 0, or below zero if unknown. */
+/* Adds bpf_loop(), which all programs need. Returns 1: present, 0: absent, below 0: unknown. */
 static int caps_add_loops(struct cap_vec *caps)
 {
 	int has = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_loop, NULL);
 
-	if (!caps_may_trace()) /* then every helper seems to be there */
+	if (!caps_may_trace()) /* unprivileged, libbpf finds every helper */
 		has = -EPERM;
 	caps_add_result(caps, "bpf", "bpf_loop()", has > 0 ? 0 : has < 0 ? has : -ENOTSUP,
 			TAKES_LOOPS, "");

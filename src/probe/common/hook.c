@@ -43,7 +43,7 @@ const struct btf *hook_kernel_btf(void)
 	static const struct btf *kernel;
 
 	if (!kernel) {
-		libbpf_print_fn_t before = libbpf_set_print(NULL); /* the caller reports it */
+		libbpf_print_fn_t before = libbpf_set_print(NULL); /* callers report errors */
 
 		kernel = btf__load_vmlinux_btf();
 		libbpf_set_print(before);
@@ -79,7 +79,7 @@ bool hook_none(char *why, size_t size)
 	return false;
 }
 
-/* As libbpf_find_vmlinux_btf_id(), which reads the BTF anew each time. */
+/* Replaces libbpf_find_vmlinux_btf_id(), which reads the BTF anew each time. */
 int hook_btf_id(enum hook_kind kind, const char *target)
 {
 	const struct btf *btf = hook_kernel_btf();
@@ -102,7 +102,7 @@ const struct btf_type *hook_prototype(int btf_id)
 	const struct btf *btf = hook_kernel_btf();
 	const struct btf_type *t = btf_id > 0 ? btf__type_by_id(btf, btf_id) : NULL;
 
-	while (t && !btf_is_func_proto(t)) /* typedef, pointer or function */
+	while (t && !btf_is_func_proto(t)) /* resolves typedef, pointer, function */
 		t = t->type ? btf__type_by_id(btf, t->type) : NULL;
 	return t;
 }
@@ -123,15 +123,15 @@ static int hook_load_empty(enum hook_kind kind, int btf_id)
 			     sizeof(code) / sizeof(code[0]), &opts);
 }
 
-/* Result of a trial, kept for the process: hooks share targets, and some are tried again. */
+/* Result of a trial, kept for the process: hooks share targets, and some hooks are tried again. */
 struct hook_trial {
 	enum hook_kind kind;
 	char target[HOOK_TARGET_MAX + 1];
 	int id, err;
-	uint32_t arguments; /* HOOK_TP_BTF */
+	uint32_t arguments; /* HOOK_TP_BTF: number of arguments */
 };
 
-/* Returns -errno without cgroup2: programs for it load, and then cannot be attached. */
+/* Returns -errno if cgroup2 is not mounted: programs for it load, but cannot be attached. */
 static int hook_lacks_cgroup2(enum hook_kind kind)
 {
 	int fd;
@@ -144,7 +144,7 @@ static int hook_lacks_cgroup2(enum hook_kind kind)
 	return fd < 0 ? fd : 0;
 }
 
-/* Does not count the first parameter of a tracepoint's prototype, which is its context. */
+/* Returns the number of a tracepoint's arguments, without its context, the first parameter. */
 static uint32_t hook_count_arguments(int id)
 {
 	const struct btf_type *t = hook_prototype(id);

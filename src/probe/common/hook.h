@@ -21,49 +21,50 @@ enum hook_kind {
 	HOOK_FENTRY,
 	HOOK_FEXIT,
 	HOOK_NETFILTER,      /* BPF_PROG_TYPE_NETFILTER, a link in each network namespace */
-	HOOK_ITERATOR,       /* target: the objects it goes over */
-	HOOK_RUN,            /* a program that user space runs; no target is looked up */
-	HOOK_SOCKOPS,        /* of the root of cgroup2; no target is looked up */
+	HOOK_ITERATOR,       /* BPF iterator; target: the kind of objects */
+	HOOK_RUN,            /* run by user space (BPF_PROG_RUN); no target is looked up */
+	HOOK_SOCKOPS,        /* sockops of the root of cgroup2; no target is looked up */
 	HOOK_CGROUP_INGRESS, /* cgroup_skb on the root of cgroup2 */
 };
 
 /* Target of every HOOK_CGROUP_INGRESS; no target is looked up. */
 #define HOOK_CGROUP_TARGET "ingress of the root cgroup, after the socket lookup"
 
-#define HOOK_TARGET_MAX 128 /* characters of a target */
+#define HOOK_TARGET_MAX 128 /* largest length of a target */
 
-/* "tp_btf", "fentry", ... Static. */
+/* Returns the kind's name: "tp_btf", "fentry", ... Static. */
 const char *hook_kind_name(enum hook_kind kind);
 
-/* A place for a program. A hook may need two places at once: `also` is the second, or NULL. */
+/* A hook for a BPF program. It may need two targets at once: `also` is the second, or NULL. */
 struct hook {
 	enum hook_kind kind;
 	const char *target; /* tracepoint, function or netfilter hook */
-	const char *also;   /* of the same kind */
+	const char *also;   /* second target, of the same kind */
 };
 
 /*
- * Tries a hook on this kernel. Returns 0 if it can be used, or -errno with the reason in words in
- * `why`: -ENOENT (this kernel has no such tracepoint or function), -EPERM (refused), ...
+ * Tries a hook on this kernel. Returns 0 if the hook can be used, or -errno with the reason in
+ * words in `why`: -ENOENT (no such tracepoint or function), -EPERM (refused) or others.
  */
 int hook_try(const struct hook *hook, char *why, size_t size);
 
-/* Returns how many arguments a tracepoint passes to its program; 0 if it has none here. */
+/* Returns how many arguments a tracepoint passes to its program; 0 if this kernel lacks it. */
 uint32_t hook_arguments(const struct hook *hook);
 
 /* Returns the BTF id of a function or of a tracepoint's type in the kernel, or -errno. */
 int hook_btf_id(enum hook_kind kind, const char *target);
 
-/* Returns the prototype of a BTF id; NULL if it has none, or for -errno. */
+/* Returns the prototype of a BTF id; NULL if it has none, or if `btf_id` is a -errno. */
 const struct btf_type *hook_prototype(int btf_id);
 
 /*
- * Returns the running kernel's BTF, or NULL if it has none or memory is short. Reading takes 10 ms,
- * and a start needs it some twenty times: it is kept for the life of the process. Not to be freed.
+ * Returns the running kernel's BTF, or NULL if the kernel has none or memory is short. Reading it
+ * takes 10 ms, and a start needs it some twenty times: it is cached until the process ends. Not to
+ * be freed.
  */
 const struct btf *hook_kernel_btf(void);
 
-/* Returns true if this process can use no hook at all, with the reason and the remedy in `why`. */
+/* Returns true if this process can use no hook, with the reason and the remedy in `why`. */
 bool hook_none(char *why, size_t size);
 
 #endif

@@ -7,7 +7,7 @@
 
 bool kernel_can_cast(void)
 {
-	static int known = -1; /* the lookup compares all names of the BTF */
+	static int known = -1; /* cached: the lookup compares all names of the BTF */
 	const struct btf *btf;
 
 	if (known >= 0)

@@ -11,8 +11,8 @@
 #include "host/netns.h"
 
 /*
- * Runs before all rules, so that their time is not included. Only one BPF program can have a
- * priority: other instances of hostlat on this machine may use the first ones.
+ * Priorities to try. The first runs before all rules, so that their time is not included. Only one
+ * BPF program can have a priority: other instances of hostlat may use the first ones.
  */
 #define PRIORITY_FIRST (-2147483647)
 #define PRIORITY_TRIES 64
@@ -50,7 +50,7 @@ static int netfilter_create_link(const struct netfilter_request *a, uint32_t fam
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Runs in the namespace, on a thread of its own. */
+/* Attaches for IPv4 and IPv6; runs on a thread of its own, in the namespace. */
 static int netfilter_attach_families(void *ctx)
 {
 	const struct netfilter_request *a = ctx;

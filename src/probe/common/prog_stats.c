@@ -13,7 +13,7 @@ bool prog_stats_are_on(void)
 	return !host_read_u64(&on, "%s/sys/kernel/bpf_stats_enabled", host_root_live.proc) && on;
 }
 
-/* Returns zeros for a program that is not loaded. */
+/* Returns the kernel's information on a program; zeros if the program is not loaded. */
 static struct bpf_prog_info info_of(const struct bpf_program *program)
 {
 	struct bpf_prog_info info = {};

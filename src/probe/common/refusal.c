@@ -12,7 +12,7 @@
 
 static char refused[64];
 
-/* Reads the two messages that name a refused program or map, in every libbpf since 0.6. */
+/* Reads libbpf's two messages (since 0.6) that name a refused program or map. */
 static int refusal_read_message(enum libbpf_print_level level, const char *format, va_list args)
 {
 	char line[512], name[64];

@@ -32,8 +32,8 @@ struct refusals {
 };
 
 /*
- * Reads libbpf's messages from now on instead of printing them; HOSTLAT_DEBUG prints them as well.
- * Process-wide: no other thread may load meanwhile.
+ * Reads libbpf's messages from now on instead of printing them; with HOSTLAT_DEBUG prints them,
+ * too. Process-wide: no other thread may load programs at the same time.
  */
 void refusal_listen(void);
 
@@ -49,13 +49,13 @@ int refusals_load(struct refusals *refused, struct bpf_object_skeleton *skeleton
 
 /*
  * Adds a program that was loaded and cannot be attached; `err` is -errno. Returns -EAGAIN, or `err`
- * if the list is full or has it already.
+ * if the list is full or already has the program.
  */
 int refusals_add(struct refusals *refused, const char *program, int err);
 
 /*
- * Returns ", as " with a reason common to all of this kernel's refusals, or "" if `err` has other
- * causes, such as lack of memory. Static.
+ * Returns text to append: ", as " and a reason common to all refusals of this kernel, or "" if
+ * `err` has other causes, such as lack of memory. Static.
  */
 const char *refusal_cause(int err);
 
