@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Before the stack: GRO and the backlog, receive queues, and the kernel's counters of each CPU. */
+/* Tables of GRO and the backlog, receive queues, and the kernel's counters of each CPU. */
 #include "event/names.h"
 #include "watch/tables.h"
 
@@ -22,7 +22,7 @@ static const struct row_column before_link_columns[] = {
 	  .cell = arrival_time_cell },
 };
 
-/* Adds the times of packets between the driver and `link`. */
+/* Adds the table of packets' times between the driver and `link`. */
 static void arrival_add_before_link(const struct watch *w, enum watch_span span,
 				    const struct watch_common *c, struct report *r)
 {
@@ -55,7 +55,7 @@ static const char *arrival_queue_name(const struct watch *w, const struct event_
 	return id->iface ? watch_name(w, DICT_IFACE, id->iface) : "(unknown)";
 }
 
-/* GRO gives on no more packets than it got: those that it still held before may be among them. */
+/* Returns packets into GRO per packet out of GRO, which may have come in an earlier interval. */
 static struct value arrival_gro_ratio(const struct event_queue *q)
 {
 	return q->passed ? value_number((double)q->received / (double)q->passed) : value_null();

@@ -22,8 +22,8 @@ struct watch_run {
 	struct watch *w;
 	struct run_rows VEC_OF(struct run_row *) rows;
 	uint64_t intervals;
-	uint64_t together;     /* intervals in a block */
-	uint64_t beyond;       /* rows without room, counted in each interval anew */
+	uint64_t together;     /* intervals per block */
+	uint64_t beyond;       /* rows over WATCH_COMPARE_ROWS, counted in each interval */
 };
 
 int watch_run_new(struct watch_run **out)
@@ -62,7 +62,7 @@ struct times *watch_run_times(struct watch_run *run)
 	return &run->w->times;
 }
 
-/* ---- taking intervals ---- */
+/* ---- intervals ---- */
 
 /*
  * Returns the run's row for `row`, made if missing. NULL: *err is -ENOMEM, or -E2BIG at the limit.
@@ -96,7 +96,7 @@ static struct run_row *watch_run_get_row(struct watch_run *run, const struct wat
 	return mine;
 }
 
-/* Joins pairs of blocks: each then has twice as many intervals. */
+/* Joins pairs of blocks, so that each block has twice as many intervals. Returns 0 or -errno. */
 static int watch_run_join_blocks(struct watch_run *run)
 {
 	int err = 0;
@@ -147,7 +147,7 @@ int watch_run_feed(struct watch_run *run, const struct event *event)
 {
 	int err = watch_feed(run->w, event);
 
-	if (err == -EBADMSG) /* counted, and told in the report */
+	if (err == -EBADMSG) /* an impossible event: the report counts it */
 		return 0;
 	return err == WATCH_CLOSED ? watch_run_end_interval(run) : err;
 }
@@ -169,7 +169,7 @@ static size_t watch_compare_blocks(const struct watch_run *run)
 	return (size_t)((run->intervals + run->together - 1) / run->together);
 }
 
-/* ---- rows that are alike ---- */
+/* ---- matching rows ---- */
 
 static bool watch_compare_same_value(const struct value *a, const struct value *b)
 {
@@ -182,7 +182,7 @@ static bool watch_compare_same_value(const struct value *a, const struct value *
 	return true;
 }
 
-/* Group numbers differ between runs: rows match by the groups' labels. */
+/* Returns true if two rows match. Groups match by labels, as their numbers differ between runs. */
 static bool watch_compare_same_row(const struct watch_run *a, const struct watch_row *x,
 				   const struct watch_run *b, const struct watch_row *y)
 {
@@ -221,7 +221,7 @@ static struct run_row *watch_run_find_alike(const struct watch_run *run,
 /* ---- comparing ---- */
 
 struct row_pair {
-	struct run_row *a, *b;  /* any of the two may be NULL */
+	struct run_row *a, *b;  /* one of the two may be NULL */
 	struct quantile_difference quantiles[REPORT_QUANTILES];
 };
 
@@ -309,7 +309,7 @@ static int row_pairs_adjust(const struct row_pairs *pairs)
 	return err;
 }
 
-/* ---- showing ---- */
+/* ---- report ---- */
 
 static struct table *watch_compare_new_table(const struct watch_run *a, const struct watch_run *b,
 					     struct report *r)
@@ -400,7 +400,7 @@ static void watch_compare_add_finding(const struct row_pairs *pairs, struct repo
 		report_finding(r, "No stage differs by more than chance.");
 }
 
-/* Adds the reasons of each run for being partial. */
+/* Adds to `r` the reasons why the run is partial. */
 static int watch_compare_add_reasons(struct watch_run *run, const char *which, struct report *r)
 {
 	struct report own;

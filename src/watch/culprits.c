@@ -11,7 +11,7 @@ static bool culprits_more_time(const struct watch_task *a, const struct watch_ta
 	return a->id.pid < b->id.pid;
 }
 
-/* Insertion into a short sorted list. */
+/* Inserts a task into the list, which is sorted by time and has at most `most` tasks. */
 static void culprits_insert(struct watch_culprits *c, const struct watch_task *task, size_t most,
 			    enum watch_span span)
 {

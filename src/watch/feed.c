@@ -136,8 +136,8 @@ static int watch_feed_group(struct watch *w, const struct event *event)
 }
 
 /*
- * A recording of hostlat 0.1 calls TCP's `socket` `transport`. A stage's binding precedes all its
- * other events.
+ * Returns an event's stage: a recording of hostlat 0.1 calls TCP's `socket` `transport`. A stage's
+ * binding precedes its other events.
  */
 static unsigned int watch_feed_stage(const struct watch *w, unsigned int stage,
 				     unsigned int protocol)
@@ -158,7 +158,7 @@ static int watch_feed_binding(struct watch *w, const struct event *event)
 	if (stage_was_socket(binding.stage, binding.protocol,
 			     watch_name(w, DICT_STRING, binding.hook))) {
 		w->transport_is_socket = true;
-		if (w->stages >> STAGE_TRANSPORT & 1) /* the run asked for it under that name */
+		if (w->stages >> STAGE_TRANSPORT & 1) /* hostlat 0.1's name of `socket` */
 			w->stages |= 1ULL << STAGE_SOCKET;
 	}
 	binding.stage = (__u8)watch_feed_stage(w, binding.stage, binding.protocol);
@@ -179,7 +179,7 @@ static int watch_feed_clock(struct watch *w, const struct event *event)
 }
 
 /*
- * Finds the lowest and highest index with values of a delta. Returns false for an impossible index.
+ * Finds the lowest and highest index with values in a delta. Returns false for an impossible index.
  */
 static bool watch_hist_range(const struct event_hist *delta, int32_t *from, int32_t *to)
 {
@@ -199,8 +199,8 @@ static bool watch_hist_range(const struct event_hist *delta, int32_t *from, int3
 }
 
 /*
- * Reserves room for the delta's buckets in both spans. -ENOBUFS: the distributions would take too
- * much.
+ * Reserves memory for the delta's buckets in both spans. Returns 0 or -errno; -ENOBUFS: all
+ * distributions would exceed w->hist_bytes_max.
  */
 static int watch_feed_reserve(struct watch *w, struct watch_row *row,
 			      const struct event_hist *delta, int32_t from, int32_t to)
@@ -228,7 +228,7 @@ static int watch_feed_reserve(struct watch *w, struct watch_row *row,
 	return err;
 }
 
-/* Counts bucket by bucket: a window between distant buckets would be larger than needed. */
+/* Adds bucket by bucket: a window between distant buckets would be larger than needed. */
 static void watch_feed_delta(struct hist *hist, const struct event_hist *delta)
 {
 	const struct event_bucket *buckets = (const struct event_bucket *)(delta + 1);
@@ -390,8 +390,8 @@ static int watch_feed_slow(struct watch *w, const struct event *event)
 }
 
 /*
- * Kinds whose loss at the size limit does not affect watch: its intervals are recorded whole or not
- * at all.
+ * Returns true for kinds of events whose loss at the size limit does not affect watch, as watch's
+ * intervals are recorded completely or not at all.
  */
 static bool watch_feed_trace_time(uint32_t kind)
 {
@@ -413,7 +413,7 @@ static int watch_feed_loss(struct watch *w, const struct event *event)
 	return 0;
 }
 
-/* Scales the ending interval, a sample, to all packets: each stands for `one_in`. */
+/* Scales a sampled interval to all packets: each measured packet stands for `one_in`. */
 static int watch_feed_scale_sample(struct watch *w, uint64_t one_in)
 {
 	int err = 0;
@@ -445,7 +445,7 @@ static int watch_feed_scale_sample(struct watch *w, uint64_t one_in)
 	return err;
 }
 
-/* Notes the sampling rate before a sampled interval is counted. */
+/* Stores how many packets each row has measured, before a sampled interval is scaled. */
 static void watch_feed_note_sampled(struct watch *w)
 {
 	vec_for_each(&w->rows, item) {
@@ -493,7 +493,7 @@ static int watch_feed_interval(struct watch *w, const struct event *event)
 	return WATCH_CLOSED;
 }
 
-/* Handlers by kind of event. A delta after an EV_INTERVAL begins the next interval. */
+/* Handlers by kind of event. `delta`: after an EV_INTERVAL, this event begins the next interval. */
 static const struct {
 	int (*feed)(struct watch *w, const struct event *event);
 	bool delta;

@@ -10,22 +10,22 @@
 #include "watch/culprits.h"
 
 /*
- * Delays below this are not reported. Below a tenth of a millisecond a delay is a context switch, a
- * cache miss or another message's turn: the table shows it.
+ * Delays below 0.1 ms are not reported: they are context switches, cache misses or waits for
+ * another message, and the table shows them.
  */
 #define NOTABLE_NS 100000
-/* A step is named if it holds more of the time than all others together. */
+/* A step is reported if it has more of the time than all other steps together. */
 #define DOMINANT_SHARE 0.5
-/* Waiting for a CPU is worth a sentence from one message in a thousand: p99.9 then shows it. */
+/* Share of messages from which waits for a CPU are reported: p99.9 then shows the waits. */
 #define WAITED_SHARE 0.001
-/* A reader that was stopped is worth a sentence from this share of the time to `read`. */
+/* Share of the time to `read` from which stops of the reader are reported. */
 #define STOPPED_SHARE 0.05
-/* A sentence stays readable with this many names; the JSON has more. */
+/* Number of names that keep a sentence readable; the JSON has more. */
 #define CULPRITS_IN_SENTENCE 3
 
 /* -- pooled distributions ------------------------------------------------------------------- */
 
-/* Adds up the rows of one stage; any protocol and any origin where 0 is given. */
+/* Sums a distribution over the rows of a stage; 0 stands for any protocol or origin. */
 static int findings_add_rows(const struct watch *w, enum watch_span span, unsigned int dist,
 			     unsigned int stage, unsigned int protocol, unsigned int origin,
 			     struct hist *sum)
@@ -76,9 +76,7 @@ static void findings_list_culprits(const struct watch *w, enum watch_span span, 
 	strbuf_putc(out, '.');
 }
 
-/*
- * Counts the values that are surely NOTABLE_NS or more: those in buckets that begin there or later.
- */
+/* Counts the values of NOTABLE_NS or more, from the first bucket that begins at or after it. */
 static uint64_t findings_count_notable(const struct hist *h)
 {
 	uint64_t sum = h->over, count;
@@ -91,7 +89,7 @@ static uint64_t findings_count_notable(const struct hist *h)
 	return sum;
 }
 
-/* Reports waits for a CPU; short ones are left out, as nearly every woken reader has some. */
+/* Reports waits for a CPU of NOTABLE_NS or more; nearly every woken reader has shorter ones. */
 static int findings_add_cpu_wait(const struct watch *w, enum watch_span span, struct report *r)
 {
 	struct strbuf culprits = STRBUF_INIT(1024);
@@ -128,13 +126,13 @@ struct dominant_stage {
 	uint64_t reads;
 };
 
-/* The first stage of all has no step: the time to it is its latency. */
+/* Returns the distribution of a stage's own time; `link`, the first stage, has no step. */
 static unsigned int findings_own_time(unsigned int stage)
 {
 	return stage == STAGE_LINK ? DIST_LATENCY : DIST_STEP;
 }
 
-/* Finds the stage with most of the time of one protocol and origin; stage 0 if there is none. */
+/* Finds the stage that took most of a protocol's and origin's time; d.stage = 0: there is none. */
 static struct dominant_stage findings_find_dominant(const struct watch *w, enum watch_span span,
 						    unsigned int protocol, unsigned int origin)
 {
@@ -168,10 +166,7 @@ static struct dominant_stage findings_find_dominant(const struct watch *w, enum 
 	return d;
 }
 
-/*
- * Returns the stage of the origin, among those that were read from, whose packets took the most
- * time.
- */
+/* Returns the dominant stage of the origin with the most time, among those with reads. */
 static struct dominant_stage findings_any_origin(const struct watch *w, enum watch_span span,
 						 unsigned int protocol)
 {
@@ -186,7 +181,7 @@ static struct dominant_stage findings_any_origin(const struct watch *w, enum wat
 	return best;
 }
 
-/* Names the reader if the run was about one process. */
+/* Returns the reader's name if the run measured one process, else "the application". */
 static const char *findings_reader_name(const struct watch *w)
 {
 	return w->target && strstr(w->target, "(pid ") ? w->target : "the application";
@@ -204,8 +199,7 @@ static bool findings_mostly_stopped(const struct event_share *s)
 }
 
 /*
- * Names the reader's state for most of the time from `enqueued` to `read`, if it is the reader's
- * own.
+ * Returns the reader's state if it explains most of the time from `enqueued` to `read`, else NULL.
  */
 static const char *findings_reader_state(const struct event_share *s)
 {
@@ -217,8 +211,8 @@ static const char *findings_reader_state(const struct event_share *s)
 }
 
 /*
- * Returns true if another task had the CPU for most of the wait. Otherwise it was idle and had to
- * wake up.
+ * Returns true if another task had the CPU for most of the wait. Otherwise the CPU was idle and had
+ * to wake up.
  */
 static bool findings_cpu_was_held(const struct watch *w, enum watch_span span,
 				  unsigned int protocol)
@@ -256,7 +250,7 @@ static void findings_put_where(const struct watch *w, enum watch_span span,
 		strbuf_printf(out, "from the origin to `%s`", stage_name(d->stage));
 }
 
-/* Writes which share of the time passed at which steps. */
+/* Reports which share of the time passed at a step, and the step's mean, p99 and maximum. */
 static void findings_add_passed(double share, const char *whose, const char *where,
 				const struct hist *step, struct report *r)
 {
@@ -269,7 +263,7 @@ static void findings_add_passed(double share, const char *whose, const char *whe
 		       human_ns(most, findings_quantile_ns(step, 1)));
 }
 
-/* A saturated sum has no share and no mean. */
+/* Returns true for a step worth reporting. A saturated sum has no share and no mean. */
 static bool findings_is_notable(const struct hist *step)
 {
 	return step->count && step->sum != UINT64_MAX &&
@@ -305,7 +299,7 @@ out:
 	return err;
 }
 
-/* Reports stops that hold some of the time, but less than findings_add_dominant() names. */
+/* Reports stops of the reader that have some of the time, but not most of it. */
 static void findings_add_stopped(const struct watch *w, enum watch_span span, unsigned int protocol,
 				 struct report *r)
 {
@@ -323,9 +317,9 @@ static void findings_add_stopped(const struct watch *w, enum watch_span span, un
 		       human_ns(mean, s->stopped_ns / s->packets));
 }
 
-/* -- what is sent --------------------------------------------------------------------------- */
+/* -- sent packets --------------------------------------------------------------------------- */
 
-/* Names where a sent packet's time goes: before its departure, or between two stages behind it. */
+/* Writes where a sent packet's time passed: before its departure, or between two later stages. */
 static void findings_put_sending(unsigned int stage, unsigned int protocol, struct strbuf *out)
 {
 	if (stage == STAGE_SEGMENT && protocol == PROTO_UDP)
@@ -357,14 +351,14 @@ static uint64_t findings_excluded(const struct watch *w, enum watch_span span, c
 	return sum;
 }
 
-/* Behind several devices the queue's part cannot be told from the card's. */
+/* Returns the packets behind several devices: the queue's part cannot be told from the card's. */
 static uint64_t findings_passed_several(const struct watch *w, enum watch_span span)
 {
 	return findings_excluded(w, span, "stacked-device") +
 	       findings_excluded(w, span, "encapsulated");
 }
 
-/* Names the longest among the send call's time to `segment` and the steps behind it. */
+/* Reports the longest of the send side's times: that to `segment`, and the steps after it. */
 static int findings_add_sending(const struct watch *w, enum watch_span span, unsigned int protocol,
 				struct report *r)
 {
@@ -400,7 +394,7 @@ out:
 	return err;
 }
 
-/* A distribution in words. Nothing is in `median` and `most` if it is empty. */
+/* A distribution as text; `median` and `most` are empty if it has no values. */
 struct latency_spread {
 	uint64_t n;
 	char median[HUMAN_MAX], most[HUMAN_MAX];
@@ -439,7 +433,7 @@ static int findings_add_pacing(const struct watch *w, enum watch_span span, stru
 	return err;
 }
 
-/* Reports packets behind a hole in TCP's sequence: this host did not delay them. */
+/* Reports waits behind a hole in TCP's sequence numbers, which this host did not cause. */
 static int findings_add_hol(const struct watch *w, enum watch_span span, struct report *r)
 {
 	uint64_t aside = findings_excluded(w, span, "head-of-line");
@@ -459,7 +453,7 @@ static int findings_add_hol(const struct watch *w, enum watch_span span, struct 
 	return err;
 }
 
-/* Explains why `sent` has fewer packets than `driver`, or none. */
+/* Reports packets that were given to local receivers or measured at one of several devices. */
 static void findings_add_handed(const struct watch *w, enum watch_span span, struct report *r)
 {
 	uint64_t n = findings_excluded(w, span, "given-to-receiver");
@@ -475,7 +469,7 @@ static void findings_add_handed(const struct watch *w, enum watch_span span, str
 			       human_were(count, n, "packet"));
 }
 
-/* -- nobody reads --------------------------------------------------------------------------- */
+/* -- unread data ---------------------------------------------------------------------------- */
 
 static int findings_add_unread(const struct watch *w, enum watch_span span, struct report *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings under the stage table. */
+/* Findings: sentences under the stage table. */
 #ifndef HOSTLAT_WATCH_FINDINGS_H
 #define HOSTLAT_WATCH_FINDINGS_H
 

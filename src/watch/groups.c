@@ -8,7 +8,7 @@
 #include "base/sort.h"
 #include "event/names.h"
 
-/* Which dictionary names the value of a label. */
+/* Dictionary with the names of a label's values, by enum group_key. */
 static const uint32_t label_dicts[GROUP_KEY_MAX] = {
 	[GROUP_CGROUP] = DICT_CGROUP, [GROUP_NETNS] = DICT_NETNS, [GROUP_IFINDEX] = DICT_IFACE,
 };
@@ -30,7 +30,7 @@ static struct value groups_label_value(const struct watch *w, const struct event
 		return value_null();
 	if (label->value > INT64_MAX)
 		return value_u64(label->value);
-	return value_s64((int64_t)label->value); /* a number's name: nobody groups its digits */
+	return value_s64((int64_t)label->value); /* signed: shown without digit groups, as a name */
 }
 
 /* -- order ---------------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ static int groups_compare(const struct watch *w, uint32_t a, uint32_t b)
 	return order ? order : sort_order(a, b);
 }
 
-/* Direction, protocol and overflow, which stand before the group in row_key(). */
+/* Direction, protocol and overflow bit, which precede the group in watch_row_key(). */
 #define BEFORE_GROUP(key) ((key) >> 52)
 
 static int groups_compare_rows(const void *a, const void *b, void *watch)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of groups (--by): in which order they stand, and what a group is called. */
+/* Rows of groups (--by): their order, and the names of groups. */
 #ifndef HOSTLAT_WATCH_GROUPS_H
 #define HOSTLAT_WATCH_GROUPS_H
 
@@ -11,10 +11,10 @@
  */
 int watch_order_rows(struct watch *w);
 
-/* Mask of 1 << enum group_key: what the known groups are told apart by. */
+/* Returns a mask of 1 << enum group_key: the keys that occur in the groups' labels. */
 uint32_t watch_group_keys(const struct watch *w);
 
-/* {"cgroup": "/a", "port": 80}; of the overflow {"overflow": true}; empty without groups. */
+/* Returns a group as {"cgroup": "/a", "port": 80}; the overflow: {"overflow": true}; none: {}. */
 struct value watch_group_value(const struct watch *w, const struct watch_row *row,
 			       struct report *r);
 

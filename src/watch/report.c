@@ -67,7 +67,7 @@ static void watch_report_own_cost(const struct watch *w, const struct watch_peri
 	object_add(&r->body, "own_cost", value_object(o));
 }
 
-/* Returns the count of the stage that saw the most packets; --probe counts calls. */
+/* Returns the count of the stage that saw the most packets, without --probe, which counts calls. */
 static uint64_t watch_report_packets_seen(const struct watch *w, enum watch_span span)
 {
 	uint64_t counts[STAGE_MAX] = { 0 }, most = 0;
@@ -83,8 +83,9 @@ static uint64_t watch_report_packets_seen(const struct watch *w, enum watch_span
 }
 
 /*
- * Packets that were not measured: a packet may be lost at each stage, and others at another one, so
- * that their sum is no number of packets. The most at one stage, and whether there are more stages.
+ * Packets that were not measured. A packet may be lost at each stage, so the sum over stages is no
+ * number of packets. `most`: the largest number at one stage; `elsewhere`: other stages lost some,
+ * too.
  */
 struct watch_lost {
 	uint64_t most;
@@ -132,7 +133,7 @@ static const char *watch_report_direction(unsigned int direction)
 	return direction == DIR_EGRESS ? "send" : "receive";
 }
 
-/* "memcached (pid 4711), TCP, receive, from link" */
+/* Adds the title, such as "memcached (pid 4711), TCP, receive, from link". */
 static int watch_report_title(const struct watch *w, const struct watch_common *c, struct report *r)
 {
 	struct strbuf title = STRBUF_INIT(4096);
@@ -157,10 +158,10 @@ static int watch_report_title(const struct watch *w, const struct watch_common *
 	return err;
 }
 
-/* Origins whose stamps are of another clock than ours: the conversion's error counts for them. */
+/* Origins with timestamps of another clock than the monotonic one: conversion has an error. */
 #define CONVERTED_ORIGINS (1U << ORIGIN_STACK | 1U << ORIGIN_DELIVER)
 
-/* Null where each packet was measured. */
+/* Adds "sample"; null if every packet was measured. */
 static void watch_report_sample(const struct watch_period *p, struct report *r)
 {
 	struct object *o;
@@ -175,7 +176,7 @@ static void watch_report_sample(const struct watch_period *p, struct report *r)
 	object_add(&r->body, "sample", value_object(o));
 }
 
-/* Returns true if a shown stage counts packets. */
+/* Returns true if a shown stage counts packets, unlike `irq` and `poll`. */
 static bool watch_report_counts_packets(const struct watch *w)
 {
 	bool before = false;
@@ -262,7 +263,7 @@ static void watch_report_unbound_reasons(const struct watch *w, struct report *r
 	}
 }
 
-/* Returns true if the missing ability (WATCH_FACT_MISSING) would help a shown stage. */
+/* Returns true if a missing hook (WATCH_FACT_MISSING) would help a shown stage. */
 static bool watch_report_helps_shown(const struct watch *w, const char *missing)
 {
 	char *end;
@@ -334,7 +335,7 @@ static bool watch_report_counts_others(const struct watch *w)
 	return w->other_traffic && strcmp(w->other_traffic, "counted") == 0;
 }
 
-/* Traffic that no stage covers, by protocol; null with a reason where it was not counted. */
+/* Adds the traffic that no stage covers, by protocol; null with a reason if it was not counted. */
 static void watch_report_uncovered(const struct watch *w, enum watch_span span, struct report *r)
 {
 	static const struct column columns[] = {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables with a line for each row of the stream. A column is one entry: its heads and its cell. */
+/* Tables with a line for each row of the stream. A row_column has a column's head and its cell. */
 #ifndef HOSTLAT_WATCH_ROW_TABLE_H
 #define HOSTLAT_WATCH_ROW_TABLE_H
 
 #include "watch/state.h"
 
-/* Masks of the values in all rows: a single one is named in the title, several get a column. */
+/* Values in all rows. A value that all share is named in the title; several get a column. */
 struct watch_common {
-	unsigned int directions, protocols, origins; /* masks */
+	unsigned int directions, protocols, origins; /* masks of 1 << value */
 	bool grouped;
 	bool before_stack; /* `irq` or `poll` is among the stages */
 };
 
-/* More than one bit of a mask above. */
+/* Returns true if a mask has more than one bit. */
 static inline bool row_table_several(unsigned int mask)
 {
 	return mask & (mask - 1);
@@ -27,20 +27,20 @@ struct row_column {
 	struct column column; /* a column without a `head` is in JSON only */
 	struct value (*cell)(const struct row_line *line);
 	enum column_when headed;
-	bool each_key;           /* the column stands once for each key of --by */
-	uint8_t key;             /* which key: row_table_begin() sets it */
+	bool each_key;           /* the column is repeated for each key of --by */
+	uint8_t key;             /* key of a repeated column, set by row_table_begin() */
 	uint8_t dist;            /* enum hist_dist, for row_table_dist() */
-	uint8_t stage, protocol; /* the only ones that have the distribution; 0: all have it */
+	uint8_t stage, protocol; /* stage and protocol with the distribution; 0: all have it */
 };
 
-/* A line of the table, as a cell sees it. */
+/* A line of the table: arguments of a cell's function. */
 struct row_line {
 	const struct watch *w;
 	const struct watch_row *row;
 	enum watch_span span;
 	uint8_t dist; /* enum hist_dist, in tables with a line for each distribution */
 	struct report *r;
-	const struct row_column *column; /* row_table_add() sets it */
+	const struct row_column *column; /* set by row_table_add() */
 };
 
 #define ROW_COLUMNS_MAX (16 + GROUP_KEY_MAX)
@@ -51,13 +51,13 @@ struct row_table {
 	size_t n;
 };
 
-/* Makes the table. A column whose condition does not hold is in JSON only. */
+/* Begins a table. A column whose condition does not hold is in JSON only. */
 void row_table_begin(struct row_table *t, const struct watch *w, const struct watch_common *c,
 		     struct report *r, const struct row_column *columns, size_t n);
-/* Adds a line. */
+/* Adds a line to the table. */
 void row_table_add(const struct row_table *t, struct row_line line);
 
-/* Cells: the distribution, null where it was never measured; the group; its label of `key`. */
+/* Cells: a distribution (null if never measured), a group, a group's label for column->key. */
 struct value row_table_dist(const struct row_line *line);
 struct value row_table_group(const struct row_line *line);
 struct value row_table_label(const struct row_line *line);

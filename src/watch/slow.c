@@ -7,7 +7,7 @@
 #include "report/human.h"
 #include "watch/tables.h"
 
-/* Lines in text: a page shows them; --json has what is kept. */
+/* Largest number of messages in text; --json has up to WATCH_SLOW_MAX. */
 #define SHOWN 10
 
 static uint64_t slow_total_ns(const struct event_slow *m)
@@ -16,9 +16,9 @@ static uint64_t slow_total_ns(const struct event_slow *m)
 }
 
 /*
- * The time from the stage before it that was measured, as in the table of stages; a stage that
- * was not is false. Stages on different CPUs may seem to be out of order: a step is never below 0,
- * and all of them add up to the whole.
+ * Sets *ns to the time since the last measured stage before `stage`, as in the stage table. Returns
+ * false if `stage` was not measured. Stages on different CPUs may seem out of order: a step is
+ * never below 0, and all steps add up to the latency.
  */
 static bool slow_step(const struct event_slow *m, unsigned int stage, uint64_t *before,
 		      uint64_t *ns)
@@ -53,7 +53,7 @@ static struct value slow_steps(struct report *r, const struct event_slow *m)
 	return value_object(o);
 }
 
-/* "running 96 %": the longest step. */
+/* Returns the longest step as text: "running 96 %". */
 static struct value slow_longest_part(struct report *r, const struct event_slow *m)
 {
 	unsigned int longest = STAGE_READ;
@@ -83,7 +83,7 @@ static bool slow_waits_known(const struct event_slow *m)
 	return m->pid && !(m->flags & SLOW_WAITS_UNKNOWN);
 }
 
-/* Returns the task that had the CPU, or that the reader was stopped, if that took longer. */
+/* Returns the task that held the CPU; "stopped for ..." if the reader was stopped for longer. */
 static struct value slow_task_before(struct report *r, const struct event_slow *m)
 {
 	char buf[HUMAN_MAX];
@@ -110,7 +110,7 @@ static struct value slow_known_wait(const struct event_slow *m, uint64_t ns)
 	return slow_waits_known(m) ? value_ns(ns) : value_null();
 }
 
-/* "≥ 135 ms": the wait, a lower bound if there were more waits than are recorded. */
+/* Returns the wait; as "≥ 135 ms" if there were more waits than are recorded. */
 static struct value slow_wait_text(struct report *r, const struct event_slow *m)
 {
 	char buf[HUMAN_MAX];
@@ -169,7 +169,7 @@ static struct value slow_messages_value(const struct watch *w, const struct watc
 	return value_table(t);
 }
 
-/* "412 messages took 10 ms or longer; the 10 slowest:" */
+/* Returns the heading: "412 messages took 10 ms or longer; the 10 slowest:". */
 static const char *slow_heading(const struct watch *w, const struct watch_slow *slow,
 				uint64_t count, struct report *r)
 {
@@ -187,7 +187,7 @@ static const char *slow_heading(const struct watch *w, const struct watch_slow *
 			     "the slowest:", n, ns, total);
 }
 
-/* The heading names UTC in place of the "Z" of each row, which would take room from addresses. */
+/* Returns the read's time without "Z", to leave space for addresses: the heading names UTC. */
 static const char *slow_read_text(const struct watch *w, struct report *r, uint64_t read_ns,
 				  uint64_t from_ns)
 {

@@ -7,7 +7,7 @@
 #include "base/sort.h"
 #include "event/names.h"
 
-/* Sorts as the table is read: direction, protocol, group (the overflow last), stage, origin. */
+/* Returns the key that sorts rows: direction, protocol, group (overflow last), stage, origin. */
 static uint64_t watch_row_key(const struct event_hist *id)
 {
 	uint64_t overflow = id->flags & HIST_OVERFLOW_GROUP ? 1 : 0;
@@ -35,8 +35,8 @@ static int watch_compare_tasks(const struct event_culprit *a, const struct event
 }
 
 /*
- * The place of the first item for which `order` (an expression about `item`, negative before the
- * wanted one) is not negative. Sets *found if it is the wanted one.
+ * Evaluates to the index of the first item whose `order` is not negative. `order` is an expression
+ * about `item`: negative before the wanted item, 0 for it. Sets *found if the wanted item exists.
  */
 #define lower_bound(v, item, order, found)							   \
 	({											   \
@@ -49,7 +49,7 @@ static int watch_compare_tasks(const struct event_culprit *a, const struct event
 		}));										   \
 	})
 
-/* Puts a copy of `...` at `at`, moving what follows. 0 or -errno. */
+/* Inserts a copy of `...` at index `at`, and moves the items after it. Evaluates to 0 or -errno. */
 #define insert_at(v, at, ...)                                                                      \
 	({                                                                                         \
 		int err_ = vec_push(v, __VA_ARGS__);                                               \
@@ -180,7 +180,7 @@ struct watch_group *watch_group_get(struct watch *w, uint32_t id, int *err)
 	return *err ? NULL : &w->groups.items[at];
 }
 
-/* Slowest first; equal ones by the time of the read. */
+/* Orders messages: slowest first, those of one latency by the time of the read. */
 static int watch_compare_slow(const struct event_slow *a, const struct event_slow *b)
 {
 	int order = sort_order(b->at_ns[SLOW_AT(STAGE_READ)], a->at_ns[SLOW_AT(STAGE_READ)]);

@@ -8,7 +8,7 @@
 
 /* -- stages --------------------------------------------------------------------------------- */
 
-/* Rows that only hold the waiting for a CPU have no origin, and no line in the table. */
+/* Returns false for rows with waits for a CPU only: they have no origin, and no table line. */
 static bool tables_is_stage_row(const struct watch_row *row)
 {
 	return row->measured[DIST_LATENCY] || row->measured[DIST_STEP] ||
@@ -43,7 +43,7 @@ struct watch_common watch_common(const struct watch *w)
 	return c;
 }
 
-/* Tracepoints, the usual hooks, are not named in text. */
+/* Returns the hook's name, with its kind unless that is a tracepoint, as usual. */
 static const char *stage_reached_by(const struct watch *w, const struct event_binding *b,
 				    struct report *r)
 {
@@ -83,7 +83,7 @@ static struct value stage_hook_cell(const struct row_line *l)
 								    id->protocol), l->r));
 }
 
-/* Every line has a latency, even without packets. */
+/* Returns the latency, which every line has, even without packets. */
 static struct value stage_latency_cell(const struct row_line *l)
 {
 	return value_distribution(l->r, &l->row->hists[l->span][DIST_LATENCY]);
@@ -121,7 +121,7 @@ static const struct row_column stage_columns[] = {
 	{ .column = { .name = "sampled" }, .cell = stage_sampled_cell },
 };
 
-/* Rows of the whole host are always there; of the many groups only those with traffic. */
+/* Returns true for shown rows: all of the whole host, those of groups only with traffic. */
 static bool tables_is_shown(const struct watch *w, const struct watch_row *row,
 			    enum watch_span span)
 {
@@ -133,7 +133,7 @@ static bool tables_is_shown(const struct watch *w, const struct watch_row *row,
 	       hists[DIST_YOUNGEST].count || hists[DIST_PACING].count || hists[DIST_HOL].count;
 }
 
-/* PROTO_ANY and STAGE_NONE stand for all of them. */
+/* Returns true if there are rows. PROTO_ANY and STAGE_NONE stand for all protocols and stages. */
 static bool tables_has_rows(const struct watch *w, unsigned int direction, unsigned int protocol,
 			    unsigned int stage)
 {
@@ -148,8 +148,8 @@ static bool tables_has_rows(const struct watch *w, unsigned int direction, unsig
 }
 
 /*
- * STAGE_NONE stands for all of them, as does PROTO_ANY; what was counted at no stage, or for no
- * protocol, is not known to be of one. Since the start, as with rows.
+ * Returns true if there are counts since the start. PROTO_ANY and STAGE_NONE stand for all
+ * protocols and stages; a count without a stage, or without a protocol, matches no particular one.
  */
 static bool tables_has_counts(const struct watch *w, unsigned int what, unsigned int direction,
 			      unsigned int protocol, unsigned int stage)
@@ -163,7 +163,7 @@ static bool tables_has_counts(const struct watch *w, unsigned int what, unsigned
 	return false;
 }
 
-/* Explains why a stage, or all of them, has no rows: packets may have been lost there or before. */
+/* Explains why a stage (0: all) has no rows: packets may have been lost there or before. */
 static const char *tables_why_empty(const struct watch *w, unsigned int direction,
 				    unsigned int protocol, unsigned int stage)
 {
@@ -201,7 +201,7 @@ static void tables_add_unmeasured(const struct watch *w, const struct watch_comm
 				  struct table *t)
 {
 	const struct event_binding *b = watch_binding_of(w, stage, direction, protocol);
-	bool none = protocol == PROTO_ANY; /* stages of none beside others of packets */
+	bool none = protocol == PROTO_ANY; /* a line for stages without a protocol */
 	const char *why;
 
 	if (!b || !watch_requested(w, b) || (c->before_stack && watch_before_stack(stage) != none))
@@ -216,7 +216,7 @@ static void tables_add_unmeasured(const struct watch *w, const struct watch_comm
 				tables_why_empty(w, direction, protocol, stage), t);
 }
 
-/* Returns true if the protocol (PROTO_ANY: any) is measured and nothing has come. */
+/* Returns true if the protocol (PROTO_ANY: any) is measured and has no rows. */
 static bool tables_is_silent(const struct watch *w, unsigned int direction, unsigned int protocol)
 {
 	if (tables_has_rows(w, direction, protocol, STAGE_NONE))
@@ -230,8 +230,8 @@ static bool tables_is_silent(const struct watch *w, unsigned int direction, unsi
 }
 
 /*
- * The lines of one direction and protocol, with those of unmeasured stages if anybody speaks of
- * that protocol. `*at` goes on to the first row behind them.
+ * Adds the lines of a direction and protocol, with unmeasured stages if c->protocols has the
+ * protocol. Moves *at to the first row after them.
  */
 static void tables_add_path(const struct watch *w, const struct watch_common *c,
 			    enum watch_span span, unsigned int direction, unsigned int protocol,
@@ -245,7 +245,7 @@ static void tables_add_path(const struct watch *w, const struct watch_common *c,
 
 		if (row->id.direction != direction || row->id.protocol != protocol)
 			break;
-		/* Groups come after the whole host, which has a line for each stage. */
+		/* Groups come after the whole host, whose rows have a line for each stage. */
 		for (; place < (row->id.group ? STAGE_MAX : stage_place(row->id.stage)); place++)
 			tables_add_unmeasured(w, c, direction, protocol, stage_at_place(place),
 					      t->table);
@@ -287,7 +287,7 @@ void watch_add_stages(const struct watch *w, enum watch_span span, const struct 
 
 /* -- counters ------------------------------------------------------------------------------- */
 
-/* A count that belongs to no single stage or protocol has no such field. */
+/* Returns a cell of a count; absent for the stage or protocol of a count without one. */
 static struct value stage_count_cell(const struct watch *w, const struct watch_count *c,
 				     const char *name, enum watch_span span)
 {
@@ -304,7 +304,7 @@ static struct value stage_count_cell(const struct watch *w, const struct watch_c
 void watch_add_counts(const struct watch *w, enum watch_span span, enum count_what what,
 		       struct report *r)
 {
-	/* Exclusions are for programs: nobody has to see each kind of ACK. */
+	/* Exclusions are in JSON only: readers of text need not see each kind of ACK. */
 	static const struct {
 		const char *name;
 		struct column columns[4];

@@ -25,45 +25,45 @@
 /* Version of the JSON document, for struct provenance. */
 #define WATCH_SCHEMA 1
 
-/* EV_BINDING's `why` of a stage that nobody asked for: it is no reason to call a result partial. */
+/* EV_BINDING's `why` of a stage that the user did not select: the result is not partial for it. */
 #define WATCH_NOT_SELECTED "not selected"
 
-/* Facts about the run that have a place in the report (EV_FACT). */
-#define WATCH_FACT_TARGET "target"             /* "memcached (pid 4711)" */
-#define WATCH_FACT_COST "own-cost"             /* why the cost of the programs is unknown */
+/* Facts about the run (EV_FACT) that the report shows. */
+#define WATCH_FACT_TARGET "target"             /* target: "memcached (pid 4711)" */
+#define WATCH_FACT_COST "own-cost"             /* why the overhead of the programs is unknown */
 #define WATCH_FACT_UNCOVERED "netns-uncovered" /* one per namespace: "name: why" */
-#define WATCH_FACT_OTHERS "other-traffic"      /* "counted", or why it is not */
-#define WATCH_FACT_MISSING "missing" /* one per hook: stages in hex, "why; without it, what" */
-#define WATCH_FACT_DROPS "drops"     /* "received unknown", "sent unknown": one for each */
-#define WATCH_FACT_SLOWER "watch.slower_than_ns" /* from when on a message is told of: EV_SLOW */
+#define WATCH_FACT_OTHERS "other-traffic"      /* "counted", or the reason why not */
+#define WATCH_FACT_MISSING "missing" /* one per hook: stages in hex, "why; without it, loss" */
+#define WATCH_FACT_DROPS "drops"     /* "received unknown" or "sent unknown" */
+#define WATCH_FACT_SLOWER "watch.slower_than_ns" /* latency from which messages are slow */
 
 enum watch_span { WATCH_INTERVAL, WATCH_TOTAL, WATCH_SPANS };
 
 enum watch_result {
 	WATCH_MORE,
-	WATCH_CLOSED, /* this event closed an interval: the next delta begins a new one */
+	WATCH_CLOSED, /* an interval is closed: the next delta begins a new interval */
 };
 
 struct watch;
 
 /*
- * `stages` is a mask of 1 << enum stage: what to show, of what was measured; 0 shows everything.
- * NULL when there is no memory.
+ * `stages`: mask of 1 << enum stage, the measured stages to show; 0: all. Returns NULL if there is
+ * no memory.
  */
 struct watch *watch_new(uint64_t stages);
 void watch_free(struct watch *w);
 
 /*
- * Takes an event; kinds of no concern are ignored. Returns an enum watch_result, -ENOMEM, or
- * -EBADMSG for a payload that cannot be. Such events, and those beyond the limits of
- * watch/state.h, are ignored, and the report says so.
+ * Feeds an event; other kinds are ignored. Returns an enum watch_result, -ENOMEM, or -EBADMSG for
+ * impossible values. Such events, and those beyond the limits of watch/state.h, are ignored and
+ * counted in the report.
  */
 int watch_feed(struct watch *w, const struct event *event);
 
-/* Reports what the source could not deliver: the totals are then marked as partial. */
+/* Sets what the source could not deliver, for the report: the totals are then partial. */
 void watch_set_damage(struct watch *w, const struct event_damage *damage);
 
-/* Style of points in time in text; TIMES_AUTO by default. */
+/* Sets the style of points in time in text; TIMES_AUTO by default. */
 void watch_set_times(struct watch *w, enum times_style style);
 
 /*
