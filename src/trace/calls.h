@@ -9,8 +9,7 @@ enum trace_call_what {
 	TRACE_CALL,
 	TRACE_RETURN,
 	TRACE_LOST,	/* events are missing from here on */
-	TRACE_AGAIN,	/* end of the lost stretch; the next event belongs to one of these two
-			 * only if both come */
+	TRACE_AGAIN,	/* events are complete again from this time on */
 };
 
 struct trace_call {
@@ -22,10 +21,10 @@ struct trace_call {
 /* Parser state of one CPU, from its first page on. Set `last` to the time when tracing began. */
 struct trace_calls {
 	uint64_t last;	/* time of the last event */
-	bool broken;	/* the page before was not readable */
+	bool broken;	/* the previous page was not readable */
 };
 
-/* Converts a page. An event whose time goes back, or that is not readable, becomes TRACE_LOST. */
+/* Converts a page. Puts losses where events are unreadable or their time decreases. */
 void trace_calls_page(struct trace_calls *calls, const struct trace_format *format,
 		      const void *bytes, size_t size,
 		      void (*put)(void *ctx, const struct trace_call *call), void *ctx);

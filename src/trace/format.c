@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELD_AT_MAX 4096 /* no field of an event lies beyond */
+#define FIELD_AT_MAX 4096 /* largest offset of a field, in bytes */
 
 static const char *format_after_line(const char *line)
 {
@@ -21,7 +21,7 @@ static const char *format_after_line(const char *line)
 	return end ? end + 1 : NULL;
 }
 
-/* The number behind `key` in the line. */
+/* Reads the number behind `key` in the line. Returns false if there is none. */
 static bool format_number_after(const char *line, const char *key, uint32_t *out)
 {
 	const char *at = memmem(line, strcspn(line, "\n"), key, strlen(key));
@@ -35,7 +35,7 @@ static bool format_number_after(const char *line, const char *key, uint32_t *out
 	return value <= UINT32_MAX && strchr(";\n", *end);
 }
 
-/* Whether "TYPE NAME" or "TYPE NAME[N]" of `len` bytes declares `name`. */
+/* Returns true if "TYPE NAME" or "TYPE NAME[N]" of `len` bytes declares `name`. */
 static bool format_declares(const char *text, size_t len, const char *name)
 {
 	const char *bracket = memchr(text, '[', len);

@@ -6,13 +6,13 @@
 #include "trace/page.h"
 
 struct trace_field {
-	uint32_t at, size;	/* size 2, 4 or 8 */
+	uint32_t at, size;	/* offset and size in bytes; size: 2, 4 or 8 */
 };
 
 struct trace_format {
 	struct trace_page_layout page;
-	struct trace_field type;	/* in all events */
-	uint32_t entry, exit;		/* types of the two events */
+	struct trace_field type;	/* event type, in all events */
+	uint32_t entry, exit;		/* types of funcgraph_entry and funcgraph_exit */
 	struct trace_field entry_func, exit_func;
 };
 
@@ -23,7 +23,7 @@ struct trace_format {
 int trace_format_read(struct trace_format *format, const char *header_page, const char *entry,
 		      const char *exit);
 
-/* Returns the value of a field in `size` bytes of an event; 0 and false if it lies beyond. */
+/* Returns the value of a field in `size` bytes of an event; false and 0 if it lies beyond them. */
 bool trace_field_get(const struct trace_field *field, const unsigned char *data, uint32_t size,
 		     uint64_t *value);
 

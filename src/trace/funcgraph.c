@@ -11,13 +11,13 @@
 #include "clock/clock.h"
 #include "trace/symbols.h"
 
-/* A younger event may still lack its time: pages are complete up to this age only. */
+/* Age in ns at which events are complete: a younger event may still lack its time. */
 #define SETTLED_NS 1000000ULL
 
-/* Functions whose numbers are cached: more than a kernel has. A power of two. */
+/* Addresses whose symbol numbers are cached: more than a kernel has functions. A power of two. */
 #define KNOWN (1U << 17)
 
-/* Times that names are read again, for modules loaded meanwhile. */
+/* Largest number of times that names are read again, for modules loaded meanwhile. */
 #define REREADS 16
 
 struct funcgraph_interned {
@@ -26,7 +26,7 @@ struct funcgraph_interned {
 };
 
 struct funcgraph_cpu {
-	int fd;		/* -1: the CPU has no pages */
+	int fd;		/* trace_pipe_raw; -1: the CPU has no pages */
 	struct trace_calls calls;
 };
 
@@ -41,8 +41,8 @@ struct funcgraph {
 	uint32_t n_cpus;
 	unsigned char *page;
 	size_t page_size;
-	uint64_t pages_max;	/* pages of one CPU's buffer */
-	/* Set while funcgraph_pull() runs. */
+	uint64_t pages_max;	/* limit of pages read from one CPU per pull */
+	/* Arguments of funcgraph_pull(), set while it runs. */
 	struct event_writer *writer;
 	uint32_t cpu;
 	funcgraph_put *put;
@@ -63,7 +63,7 @@ static int funcgraph_read_format(struct funcgraph *f)
 	return err;
 }
 
-/* While these are open, the tracer can't be changed. */
+/* Opens the CPUs' pages: while they are open, the tracer can't be changed. */
 static int funcgraph_open_pages(struct funcgraph *f)
 {
 	for (uint32_t i = 0; i < f->n_cpus; i++) {
@@ -221,7 +221,7 @@ uint64_t funcgraph_pull(struct funcgraph *f, struct event_writer *writer, uint32
 		if (n <= 0)
 			return settled;
 		trace_calls_page(&c->calls, &f->format, f->page, (size_t)n, funcgraph_put_call, f);
-		/* Reading is traced, too: one more try would always find something. */
+		/* Reading is traced, too: another read would always find new events. */
 		if (c->calls.last >= now)
 			return settled;
 	}
@@ -229,7 +229,7 @@ uint64_t funcgraph_pull(struct funcgraph *f, struct event_writer *writer, uint32
 	return c->calls.last < settled ? c->calls.last : settled;
 }
 
-/* "overrun: 12" in the CPU's statistics. */
+/* Returns the number behind `key`, e.g. "overrun: ", in the CPU's statistics; 0: none. */
 static uint64_t funcgraph_number_behind(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);

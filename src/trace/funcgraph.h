@@ -15,22 +15,22 @@
 struct funcgraph;
 
 /*
- * For CPUs 0 to `cpus` - 1, of which some may be offline. Returns 0, or -errno with the reason in
- * words in `why`.
+ * Opens the tracer for CPUs 0 to `cpus` - 1, of which some may be offline. Returns 0, or -errno
+ * with the reason in words in `why`.
  */
 int funcgraph_open(struct funcgraph **out, const struct tracefs_config *config, uint32_t cpus,
 		   char *why, size_t size);
 
-/* Returns true if other users of the tracer are locked out meanwhile. */
+/* Returns true if other processes cannot use the tracer meanwhile. */
 bool funcgraph_shared(const struct funcgraph *f);
 
-/* Starts tracing. 0 or -errno. */
+/* Starts tracing. Returns 0 or -errno. */
 int funcgraph_start(struct funcgraph *f);
 
 /* Stops tracing; the buffers can still be read. */
 void funcgraph_stop(struct funcgraph *f);
 
-/* `symbol`: of DICT_SYMBOL; 0: none, or the dictionary is full. */
+/* `symbol`: the function's number in DICT_SYMBOL; 0: none, or the dictionary is full. */
 typedef void funcgraph_put(void *ctx, uint32_t cpu, const struct trace_call *call, uint32_t symbol);
 
 /*
@@ -40,7 +40,7 @@ typedef void funcgraph_put(void *ctx, uint32_t cpu, const struct trace_call *cal
 uint64_t funcgraph_pull(struct funcgraph *f, struct event_writer *writer, uint32_t cpu,
 			funcgraph_put *put, void *ctx);
 
-/* Returns the events overwritten before they were read, as the kernel counts them. */
+/* Returns the number of events overwritten before they were read, as the kernel counts them. */
 uint64_t funcgraph_lost(const struct funcgraph *f);
 
 /* Stops tracing and restores the tracer's settings. */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* kernel/trace/ring_buffer.c: flags in the page's length. */
+/* Flags in a page's length (kernel/trace/ring_buffer.c). */
 #define MISSED_EVENTS (1ULL << 31)
 #define LENGTH_MASK ((1ULL << 20) - 1)
 
@@ -16,7 +16,7 @@
 #define TYPE_TIME_STAMP 31
 #define WORD 4
 
-/* An absolute time has no room for its five highest bits. */
+/* Highest five bits of a time: an absolute time in the buffer lacks them. */
 #define STAMP_HIGH (0xf8ULL << 56)
 
 static uint64_t page_number(const unsigned char *at, uint32_t size)
@@ -51,7 +51,7 @@ int trace_page_open(struct trace_page *page, const struct trace_page_layout *lay
 	return 0;
 }
 
-/* Reads the next word; false at the end. */
+/* Reads the next word. Returns false at the end of the page. */
 static bool page_read_word(struct trace_page *page, uint32_t *value)
 {
 	if ((size_t)(page->end - page->at) < WORD)
@@ -70,7 +70,7 @@ static bool page_skip(struct trace_page *page, uint32_t bytes)
 }
 
 /*
- * Skips a discarded event, whose length includes its own word. Without a time, the page ends here.
+ * Skips a discarded event, whose length includes its own word. If `delta` is 0, the page ends here.
  */
 static bool page_read_padding(struct trace_page *page, uint32_t delta)
 {
@@ -111,7 +111,7 @@ static bool page_read_data(struct trace_page *page, uint32_t type, uint32_t delt
 	}
 	page->time += delta;
 	*event = (struct trace_event){ .time = page->time, .data = page->at, .size = length };
-	/* Events are aligned. */
+	/* Events are aligned to words. */
 	return page_skip(page, (length + WORD - 1) / WORD * WORD);
 }
 

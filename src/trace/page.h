@@ -14,27 +14,27 @@
 /* A page begins with its first time (8 bytes); then come its length and flags; then events. */
 struct trace_page_layout {
 	uint32_t length_at;
-	uint32_t length_size;	/* 4 or 8 */
+	uint32_t length_size;	/* in bytes: 4 or 8 */
 	uint32_t data_at;
 };
 
 struct trace_page {
 	const unsigned char *at, *end;
-	uint64_t time;	/* in the trace clock's unit */
+	uint64_t time;	/* time reached, in the trace clock's unit */
 	bool missed;	/* events between the last page and this one were overwritten */
 };
 
 struct trace_event {
 	uint64_t time;
-	const unsigned char *data;	/* not aligned */
+	const unsigned char *data;	/* payload, not aligned */
 	uint32_t size;
 };
 
-/* Opens a page. 0, or -EBADMSG: the bytes are no page. */
+/* Opens a page. Returns 0, or -EBADMSG: the bytes are no page. */
 int trace_page_open(struct trace_page *page, const struct trace_page_layout *layout,
 		    const void *bytes, size_t size);
 
-/* Reads the next event. 1; 0 at the end; -EBADMSG: this event and all after it are unreadable. */
+/* Reads the next event. Returns 1; 0 at the end; -EBADMSG: the rest of the page is unreadable. */
 int trace_page_next(struct trace_page *page, struct trace_event *event);
 
 #endif

@@ -16,11 +16,11 @@
 
 struct symbol {
 	uint64_t address;
-	uint32_t name;	/* offset in the names */
+	uint32_t name;	/* offset in symbols.names */
 };
 
 struct symbols {
-	struct symbol_vec VEC_OF(struct symbol) list;	/* by address */
+	struct symbol_vec VEC_OF(struct symbol) list;	/* sorted by address */
 	struct strbuf names;
 };
 
@@ -33,7 +33,7 @@ static int symbols_order(const void *a, const void *b)
 	return x->name < y->name ? -1 : 1;
 }
 
-/* "ffffffff81000000 T name\t[module]" */
+/* Adds a line such as "ffffffff81000000 T name\t[module]". Returns 0 or -errno. */
 static int symbols_add(struct symbols *s, char *line)
 {
 	char type = '\0', name[512];
@@ -101,6 +101,6 @@ const char *symbols_name(const struct symbols *s, uint64_t address)
 		return NULL;
 	address = s->list.items[--lo].address;
 	while (lo && s->list.items[lo - 1].address == address)
-		lo--; /* among several names, always the same */
+		lo--; /* several names: takes the first */
 	return strbuf_str(&s->names) + s->list.items[lo].name;
 }

@@ -39,13 +39,13 @@ struct tracefs_saved {
 static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 
 struct tracefs {
-	int root;	/* -1: not found */
+	int root;	/* descriptor of tracefs; -1: not found */
 	int place;	/* folder of the tracer: the instance, or the root */
 	int instances;	/* folder of all instances, locked while ours is made; else -1 */
-	int lock;	/* our instance, locked until the end; -1: none */
+	int lock;	/* hostlat's instance, locked until the end; -1: none */
 	char instance[64];
 	bool made;
-	struct tracefs_saved saved[SAVED_MAX];	/* in the order of their changes */
+	struct tracefs_saved saved[SAVED_MAX];	/* former settings, in the order of their changes */
 	int n_saved;
 	char *why;
 	size_t why_size;
@@ -74,14 +74,14 @@ static char *tracefs_text_at(int dir, const char *path)
 	err = readfile_fd(fd, &text);
 	close(fd);
 	if (err == -E2BIG)
-		err = text.error = 0; /* the beginning of such a list suffices */
+		err = text.error = 0; /* the beginning of a longer text suffices */
 	if (!err)
 		return strbuf_detach(&text);
 	strbuf_release(&text);
 	return NULL;
 }
 
-/* `how`: O_TRUNC replaces what a list has, O_APPEND adds to it. */
+/* Writes to a file. `how`: O_TRUNC replaces the contents of a list, O_APPEND adds to them. */
 static int tracefs_write_at(int dir, const char *path, const char *text, int how)
 {
 	int fd = openat(dir, path, O_WRONLY | O_CLOEXEC | how);
@@ -140,7 +140,7 @@ static void tracefs_restore(struct tracefs *t)
 	while (t->n_saved) {
 		const struct tracefs_saved *s = &t->saved[--t->n_saved];
 
-		if (!strcmp(s->name, FILTER)) /* it was empty: tracefs_share() */
+		if (!strcmp(s->name, FILTER)) /* the filter was empty, see tracefs_share() */
 			tracefs_write_at(t->place, s->name, "", O_TRUNC);
 		else
 			tracefs_write_at(s->shared ? t->root : t->place, s->name, s->text, 0);
@@ -148,12 +148,12 @@ static void tracefs_restore(struct tracefs *t)
 	}
 }
 
-/* ---- what others left ---- */
+/* ---- other instances of hostlat ---- */
 
 /*
- * While its process lives, an instance's folder is locked (flock). The lock goes with the process,
- * however it ends, and holds in every PID namespace. A lock of the folder of all instances keeps
- * others out while one is made, because it is not locked yet then.
+ * Returns the locked folder of all instances, or -errno. A process locks (flock) its own instance's
+ * folder: this lock ends with the process and holds in every PID namespace. The lock of the folder
+ * of all instances protects an instance that is made and not locked yet.
  */
 static int tracefs_lock_instances(int root)
 {
@@ -188,8 +188,8 @@ static void tracefs_switch_off_shared(int root)
 }
 
 /*
- * Removes instances of dead processes. Returns the pid (in its own namespace) of a living one, or
- * 0.
+ * Removes instances of dead processes. Returns the pid (in its own namespace) of a living process,
+ * or 0.
  */
 static long tracefs_remove_dead(int root, int instances)
 {
@@ -292,7 +292,7 @@ static bool tracefs_in_use(const struct tracefs *t, const char *name, const char
 	return used;
 }
 
-/* Depth and buffer size are settings for all users of the tracer. */
+/* Refuses a tracer in use: depth and buffer size are settings for all its users. */
 static int tracefs_check_users(struct tracefs *t)
 {
 	const long living = tracefs_remove_dead(t->root, t->instances);
@@ -325,9 +325,7 @@ static int tracefs_lock_own(struct tracefs *t)
 	return t->lock < 0 || flock(t->lock, LOCK_EX | LOCK_NB) ? -errno : 0;
 }
 
-/*
- * Refuses to share a tracer in use: we would take others' events, and their filters would be ours.
- */
+/* Refuses to share a tracer in use: hostlat would take others' events, and use their filters. */
 static int tracefs_share(struct tracefs *t)
 {
 	static const char *const names[] = {
@@ -390,7 +388,7 @@ static int tracefs_set(struct tracefs *t, bool shared, const char *name, const c
 		   : 0;
 }
 
-/* A pattern may match nothing, as modules may be absent; a name must exist. */
+/* Sets the filter. A pattern may match nothing, as modules may be absent; a name must exist. */
 static int tracefs_set_functions(struct tracefs *t, const char *functions)
 {
 	char *list = strdup(functions), *rest = NULL, line[256];
@@ -474,7 +472,7 @@ int tracefs_open(struct tracefs **out, const struct tracefs_config *config, char
 		tracefs_free(t);
 		return err;
 	}
-	t->why = NULL; /* the caller's */
+	t->why = NULL; /* belongs to the caller */
 	*out = t;
 	return 0;
 }
