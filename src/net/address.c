@@ -19,8 +19,8 @@ int net_resolve(const char *host, const char *port, bool datagram,
 	int n = 0, err = getaddrinfo(host, port, &hints, &list);
 
 	/*
-	 * AI_ADDRCONFIG refuses loopback addresses where nothing else is up. A server that doesn't
-	 * answer isn't asked again.
+	 * AI_ADDRCONFIG refuses loopback addresses if no other address is configured. A name server
+	 * that does not answer is not asked again.
 	 */
 	if (err && err != EAI_AGAIN) {
 		const struct addrinfo any = { .ai_socktype = hints.ai_socktype };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a peer is: names, IPv4 and IPv6 addresses, Unix sockets. */
+/* Addresses of peers: names, IPv4 and IPv6 addresses, Unix sockets. */
 #ifndef HOSTLAT_NET_ADDRESS_H
 #define HOSTLAT_NET_ADDRESS_H
 
@@ -17,21 +17,21 @@ struct net_address {
 #define NET_ADDRESSES_MAX 16
 
 /*
- * The addresses of a host's name or number and a service's, in the order of the resolver (RFC
- * 6724). Returns how many, at most NET_ADDRESSES_MAX, or -errno with a sentence in `why`. Blocks.
+ * Resolves a host and a service, by name or number, in the resolver's order (RFC 6724). Returns how
+ * many addresses, at most NET_ADDRESSES_MAX, or -errno with a sentence in `why`. Blocks.
  */
 int net_resolve(const char *host, const char *port, bool datagram,
 		struct net_address out[NET_ADDRESSES_MAX], struct strbuf *why);
 
-/* How a name is waited for. */
+/* How long to wait for a name server. */
 struct net_resolving {
-	int stop_fd;                    /* readable: give up, -EINTR; -1: nothing ends it */
-	void (*slow)(const char *name); /* called once if it takes longer than a second */
+	int stop_fd;                    /* ends the wait (-EINTR) when readable; -1: none */
+	void (*slow)(const char *name); /* called once, if the answer takes over 1 s */
 };
 
 /*
- * The same, but no longer than NET_RESOLVE_NS (-ETIMEDOUT) and until `how` ends it. The resolver
- * can't be interrupted: what it was asked is then left to a thread that ends by itself.
+ * Like net_resolve(), for at most NET_RESOLVE_NS (-ETIMEDOUT) or until `how` ends the wait. The
+ * resolver can't be interrupted: it continues in a thread that ends by itself.
  */
 int net_resolve_while(const struct net_resolving *how, const char *host, const char *port,
 		      bool datagram, struct net_address out[NET_ADDRESSES_MAX],
@@ -39,10 +39,10 @@ int net_resolve_while(const struct net_resolving *how, const char *host, const c
 
 #define NET_RESOLVE_NS 10000000000ULL
 
-/* A stream socket in the file system; "@name" is an abstract one. -ENAMETOOLONG. */
+/* Makes the address of a Unix stream socket; "@name" is abstract. Returns 0 or -ENAMETOOLONG. */
 int net_unix_address(const char *path, struct net_address *out);
 
-/* "10.0.0.2:80", "[::1]:80" or the path. */
+/* Writes "10.0.0.2:80", "[::1]:80" or the path. */
 void net_address_text(const struct net_address *address, struct strbuf *out);
 
 #endif

@@ -43,7 +43,7 @@ static const char *listen_unix_path(const struct net_address *address)
 	return ((const struct sockaddr_un *)&address->addr)->sun_path;
 }
 
-/* Returns true if no server accepts at this unix socket: an unclean exit left it behind. */
+/* Returns true if no server accepts on this Unix socket: it was left behind by an unclean exit. */
 static bool listen_is_stale(const struct net_address *address)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -80,7 +80,7 @@ int net_listen(struct net_address *address)
 
 	if (fd < 0)
 		return -errno;
-	/* An earlier server's connections in TIME_WAIT do not prevent binding. */
+	/* Binding must not fail because of an earlier server's connections in TIME_WAIT. */
 	if (address->type == SOCK_STREAM && !listen_is_unix(address))
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (address->type == SOCK_DGRAM)
@@ -113,7 +113,7 @@ int net_accept(int fd)
 
 	if (peer < 0)
 		return -errno;
-	/* A Unix socket has none. */
+	/* setsockopt() fails on a Unix socket, which has no such option. */
 	setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	return peer;
 }

@@ -12,7 +12,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 
-/* ---- which one ---- */
+/* ---- route ---- */
 
 struct route_request {
 	struct nlmsghdr head;
@@ -56,7 +56,7 @@ int net_nic_route_answer(const void *datagram, size_t size)
 	const struct nlmsghdr *head = datagram;
 	const struct nlmsgerr *error = NLMSG_DATA(head);
 	const struct rtattr *at = RTM_RTA(NLMSG_DATA(head));
-	int left, index; /* signed: the last attribute's padding need not be there */
+	int left, index; /* signed: the last attribute may lack its padding */
 
 	if (!NLMSG_OK(head, (long)size))
 		return -EBADMSG;
@@ -70,7 +70,7 @@ int net_nic_route_answer(const void *datagram, size_t size)
 		memcpy(&index, RTA_DATA(at), sizeof(index));
 		return index;
 	}
-	return -ENODEV; /* the route leads nowhere */
+	return -ENODEV; /* the route has no interface */
 }
 
 int net_nic_towards(const struct net_address *to, char name[IF_NAMESIZE])
@@ -93,7 +93,7 @@ int net_nic_towards(const struct net_address *to, char name[IF_NAMESIZE])
 	return if_indextoname(index, name) ? 0 : -errno;
 }
 
-/* ---- what it can ---- */
+/* ---- capabilities ---- */
 
 static int nic_ioctl(const char *name, unsigned long number, void *data)
 {
@@ -145,7 +145,7 @@ static int nic_find_clock(struct net_nic *nic, struct strbuf *why)
 	return lack ? nic_refuse(nic->name, why, lack, -EOPNOTSUPP) : 0;
 }
 
-/* ---- on and off ---- */
+/* ---- stamping on and off ---- */
 
 static bool nic_stamps_all(const struct hwtstamp_config *config)
 {
@@ -165,7 +165,7 @@ static int nic_turn_on(struct net_nic *nic, struct strbuf *why)
 		return err;
 	}
 	nic->changed = !err;
-	/* A driver may grant less than it was asked for. */
+	/* A driver may grant less than requested. */
 	if (!err && !nic_stamps_all(&config)) {
 		net_nic_restore(nic);
 		err = -EOPNOTSUPP;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The network card that a connection uses, and its stamps of packets
- * (Documentation/networking/timestamping.rst, 3). Turning them on changes the card for everybody
- * (CAP_NET_ADMIN), so what it was set to is put back. A card that already stamps every packet is
- * left alone.
+ * The network card that a connection uses, and its hardware stamps of packets
+ * (Documentation/networking/timestamping.rst, 3). Turning stamps on changes the card for all users
+ * (CAP_NET_ADMIN), so the former settings are restored. A card that already stamps every packet is
+ * not changed.
  */
 #ifndef HOSTLAT_NET_NIC_H
 #define HOSTLAT_NET_NIC_H
@@ -18,24 +18,24 @@
 
 struct net_nic {
 	char name[IF_NAMESIZE];
-	int clock;                    /* N of /dev/ptpN */
+	int clock;                    /* N of the card's /dev/ptpN */
 	struct hwtstamp_config former;
-	bool changed;                 /* `former` is to be put back */
+	bool changed;                 /* `former` has to be restored */
 };
 
 /*
- * The interface that packets to it leave by (RTM_GETROUTE, rtnetlink(7)): to an address of this
- * host it is the loopback. Returns 0 or -errno.
+ * Finds the interface by which packets to `to` leave (RTM_GETROUTE, rtnetlink(7)); for an address
+ * of this host it is the loopback. Returns 0 or -errno.
  */
 int net_nic_towards(const struct net_address *to, char name[IF_NAMESIZE]);
 
-/* Parses the kernel's answer, aligned to 4. Returns the interface's number or -errno. */
+/* Parses the kernel's answer, aligned to 4 bytes. Returns the interface's index or -errno. */
 int net_nic_route_answer(const void *datagram, size_t size);
 
-/* Turns on stamps of every packet. On failure `why` names the interface and what it lacks. */
+/* Turns on stamps of every packet. 0 or -errno; then `why` has the interface and what it lacks. */
 int net_nic_enable(struct net_nic *nic, const char *name, struct strbuf *why);
 
-/* Restores the settings of an interface that was enabled. Accepts a zeroed one. */
+/* Restores the settings of an interface that was enabled. Accepts a zeroed `nic`. */
 void net_nic_restore(struct net_nic *nic);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that a name server is asked for, while signals and the time are watched. */
+/* Resolves names, with a limit of time and a descriptor that ends the wait. */
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -17,9 +17,9 @@
 #define WHY_MAX 1024
 #define SLOW_NS NS_PER_S
 
-/* Shared by the asking thread and the caller; the last one frees it. */
+/* A question shared by the resolver's thread and the caller; the last user frees it. */
 struct question {
-	int holders; /* atomic */
+	int holders; /* atomic count of users */
 	int done_fd;
 	char host[256], port[16];
 	bool datagram;
@@ -74,7 +74,7 @@ static int resolve_question_new(struct question **out, const char *host, const c
 	return 0;
 }
 
-/* Returns 0 once answered; -EINTR, -ETIMEDOUT. */
+/* Returns 0 once answered, -EINTR if how->stop_fd is readable, or -ETIMEDOUT. */
 static int resolve_wait(const struct net_resolving *how, const struct question *q)
 {
 	const uint64_t begin = clock_now();
@@ -104,7 +104,7 @@ static int resolve_wait(const struct net_resolving *how, const struct question *
 	}
 }
 
-/* Addresses in digits need no name server. */
+/* Returns true for an address in digits, which needs no name server. */
 static bool resolve_is_number(const char *host)
 {
 	const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST };

@@ -11,9 +11,9 @@
 
 #include "base/parse.h"
 
-/* Numbers count from the bytes written, not from those acknowledged. Linux 6.2 and later. */
+/* SOF_TIMESTAMPING_OPT_ID_TCP, Linux 6.2: ids count from the bytes written, not acknowledged. */
 #define OPT_ID_TCP (1 << 16)
-/* Room for the stamps, the error and the address of its sender. */
+/* Bytes for the stamps, the error and the address of its sender. */
 #define CONTROL_SIZE 256
 
 int net_stamp_enable(int fd, bool nic)

@@ -48,7 +48,7 @@ int net_stream_connected(struct net_stream *stream)
 	return -error;
 }
 
-/* Any time will do: a call that does not block polls once. */
+/* Turns busy polling on. Any time suffices, as a call that does not block polls once. */
 int net_stream_poll_enable(const struct net_stream *stream)
 {
 	const int us = 1;
@@ -119,7 +119,7 @@ ssize_t net_stream_read(struct net_stream *stream, void *buffer, size_t size,
 		n = recv(stream->fd, buffer, size, MSG_DONTWAIT);
 		n = n < 0 ? -errno : n;
 	}
-	/* A stream that gave less than there was room for is empty (epoll(7), question 9). */
+	/* A stream that gave fewer bytes than `size` is empty (epoll(7), question 9). */
 	*drained = n < 0 || (!stream->datagram && (size_t)n < size);
 	if (n > 0)
 		stream->received += n;

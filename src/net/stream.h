@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One connection to a peer: TCP, UDP or Unix socket, plain or TLS, never blocking. Numbers of bytes
- * are those on the wire, so that they fit kernel stamps and the other side's view.
+ * are those on the wire, as in kernel stamps and as the peer counts.
  */
 #ifndef HOSTLAT_NET_STREAM_H
 #define HOSTLAT_NET_STREAM_H
@@ -16,22 +16,22 @@
 #include "net/tls.h"
 
 struct net_stream {
-	int fd;              /* -1: closed */
+	int fd;              /* socket; -1: closed */
 	bool stamps;         /* the kernel's stamps are on */
 	bool datagram;
-	struct net_tls *tls; /* owned; NULL: plain */
-	uint64_t sent, received; /* bytes on the wire; of datagrams `sent` counts them */
+	struct net_tls *tls; /* owned; NULL: no TLS */
+	uint64_t sent, received; /* bytes on the wire; of UDP, `sent` counts datagrams */
 };
 
-/* Begins to connect; writable when that has come to its end. Returns 0 or -errno. */
+/* Begins to connect; the socket is writable when that has ended. Returns 0 or -errno. */
 int net_stream_open(struct net_stream *stream, const struct net_address *address);
 
-/* Once writable: 0, or -errno of the connect. Then stamps may be enabled. */
+/* To be called once writable. Returns 0, or -errno of the connect. Then stamps may be enabled. */
 int net_stream_connected(struct net_stream *stream);
 
 /*
- * Reading when there is nothing polls the queue of the network card once, if packets come by one
- * that can be polled: that is known from the first packet on. -EPERM: not permitted.
+ * Makes a read without data poll the network card's queue once, if the packets' queue can be
+ * polled: net_stream_has_queue() knows it from the first packet on. -EPERM: not permitted.
  */
 int net_stream_poll_enable(const struct net_stream *stream);
 bool net_stream_has_queue(const struct net_stream *stream);
@@ -39,21 +39,21 @@ bool net_stream_has_queue(const struct net_stream *stream);
 /* Turns kernel stamps on, before the first byte. Returns 0 or -errno. */
 int net_stream_stamp(struct net_stream *stream, bool nic);
 
-/* After net_stream_connected() of a stream with TLS, each time it is ready; see tls.h. */
+/* For TLS: to be called after net_stream_connected(), each time the socket is ready; see tls.h. */
 int net_stream_handshake_begin(struct net_stream *stream);
 int net_stream_handshake(struct net_stream *stream);
 
-/* Bytes taken, or -errno (-EAGAIN: when it is writable, repeat with the same bytes). */
+/* Returns the bytes taken, or -errno. -EAGAIN: once writable, repeat with the same bytes. */
 ssize_t net_stream_write(struct net_stream *stream, const void *data, size_t size);
 
 /*
- * Bytes read, 0 at the peer's end, or -errno. *drained: nothing more is there now; what comes
- * later makes an edge of its own. `stamp` is of the last byte.
+ * Returns the bytes read, 0 at the peer's end, or -errno. *drained: no more data are there now;
+ * later data make a new edge. `stamp` is that of the last byte.
  */
 ssize_t net_stream_read(struct net_stream *stream, void *buffer, size_t size,
 			struct net_rx_stamp *stamp, bool *drained);
 
-/* Closes the socket; keeps `tls` for the next one. */
+/* Closes the socket; keeps `tls` for the next connection. */
 void net_stream_close(struct net_stream *stream);
 
 #endif

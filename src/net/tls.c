@@ -27,13 +27,13 @@ struct net_tls {
 	int fd;
 	bool stamps;
 	bool asked;                 /* the server wants a certificate, and there is none */
-	bool short_read;            /* the socket gave less than was asked for: it is empty */
+	bool short_read;            /* the socket gave less than requested: it is empty */
 	struct net_rx_stamp stamp;  /* stamp of the last bytes read from the socket */
 	uint64_t sent, received;
 	char error[256];
 };
 
-/* ---- the socket, as OpenSSL sees it ---- */
+/* ---- OpenSSL's access to the socket ---- */
 
 static int tls_bio_result(BIO *bio, ssize_t n, bool reading)
 {
@@ -105,7 +105,7 @@ static BIO_METHOD *tls_new_method(void)
 
 /* ---- context ---- */
 
-/* A library that was built on another distribution looks in the wrong place. */
+/* Trusts the system's certificates. OpenSSL built for another distribution looks elsewhere. */
 static int tls_trust_system(SSL_CTX *ssl)
 {
 	static const char *const bundles[] = {
@@ -123,7 +123,7 @@ static int tls_trust_system(SSL_CTX *ssl)
 	return 0;
 }
 
-/* An unreadable file is not a bad option: never -EINVAL. */
+/* Returns -errno of an unreadable file, never -EINVAL: the option itself is not bad. */
 static int tls_not_readable(const char *path, const char *what, struct strbuf *why)
 {
 	int err = access(path, R_OK) ? -errno : -EBADMSG;
@@ -157,7 +157,7 @@ static int tls_no_passphrase(char *buffer, int size, int writing, void *ctx)
 	return 0;
 }
 
-/* OpenSSL calls it when the server asks and no certificate was set: the handshake goes on. */
+/* OpenSSL calls it if the server asks for a certificate and none is set: the handshake goes on. */
 static int tls_lacks_cert(SSL *ssl, X509 **cert, EVP_PKEY **key)
 {
 	struct net_tls *tls = SSL_get_app_data(ssl);
@@ -173,7 +173,7 @@ static int tls_set_identity(struct net_tls_context *context, const struct net_tl
 {
 	const char *key_file = config->key_file ? config->key_file : config->cert_file;
 
-	/* Nobody is asked for a passphrase in the middle of a script. */
+	/* No passphrase is asked for, as that would stop a script. */
 	SSL_CTX_set_default_passwd_cb(context->ssl, tls_no_passphrase);
 	if (SSL_CTX_use_certificate_chain_file(context->ssl, config->cert_file) != 1)
 		return tls_not_readable(config->cert_file, "certificate", why);
@@ -204,7 +204,7 @@ int net_tls_context_new(struct net_tls_context **out, const struct net_tls_confi
 	SSL_CTX_set_min_proto_version(context->ssl, TLS1_2_VERSION);
 	SSL_CTX_set_mode(context->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE |
 				       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-	/* One recv() takes all records that have come. */
+	/* One recv() reads all records that have come. */
 	SSL_CTX_set_read_ahead(context->ssl, 1);
 	SSL_CTX_set_session_cache_mode(context->ssl, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_client_cert_cb(context->ssl, tls_lacks_cert);
@@ -306,7 +306,7 @@ static bool tls_is_alert(unsigned long error)
 	return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) > SSL_AD_REASON_OFFSET;
 }
 
-/* Returns the -errno of an operation that did not succeed. */
+/* Returns -errno of an operation that failed or has to wait, or 0 if the peer has closed. */
 static int tls_operation_failed(struct net_tls *tls, int ret)
 {
 	int error = SSL_get_error(tls->ssl, ret);
@@ -315,7 +315,7 @@ static int tls_operation_failed(struct net_tls *tls, int ret)
 		return -EAGAIN;
 	if (error == SSL_ERROR_ZERO_RETURN)
 		return 0;
-	/* Many servers close without a TLS alert; with HTTP's lengths nothing is cut by that. */
+	/* Many servers close without a TLS alert; with HTTP's lengths no data are cut unnoticed. */
 	if (error == SSL_ERROR_SSL &&
 	    ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
 		return 0;
@@ -358,7 +358,7 @@ int net_tls_handshake(struct net_tls *tls)
 	return err ? err : -ECONNRESET;
 }
 
-/* Returns the -errno of a read or write that did not succeed. */
+/* Stores the error of a failed read or write for net_tls_error(). Returns `err`. */
 static int tls_transfer_failed(struct net_tls *tls, int err)
 {
 	if (err == -ECONNABORTED || err == -EPROTO)

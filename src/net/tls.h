@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TLS over a connected non-blocking socket, for either side. A server's certificate and its name
- * are checked unless that was refused; bytes on the wire are counted, and kernel stamps of what was
- * read are kept.
+ * are checked unless `insecure` is set. Bytes on the wire are counted, and the kernel stamps of
+ * read bytes are kept.
  */
 #ifndef HOSTLAT_NET_TLS_H
 #define HOSTLAT_NET_TLS_H
@@ -20,30 +20,30 @@ struct net_tls;         /* TLS state of one connection */
 
 struct net_tls_config {
 	bool insecure;       /* don't check certificates */
-	const char *ca_file; /* PEM; NULL: those that the system trusts */
+	const char *ca_file; /* PEM; NULL: the certificates that the system trusts */
 	bool server;         /* the server's side; clients are not asked for a certificate */
 	/*
-	 * PEM: our own chain and its key; NULL: none, which only a client may have. Without a
+	 * PEM: this side's chain and its key; NULL: none, which only a client may have. Without a
 	 * key file the key is looked for in `cert_file`.
 	 */
 	const char *cert_file, *key_file;
 };
 
-/* On failure `why` is a sentence. */
+/* Returns 0, or -errno with a sentence in `why`. */
 int net_tls_context_new(struct net_tls_context **out, const struct net_tls_config *config,
 			struct strbuf *why);
 void net_tls_context_free(struct net_tls_context *context);
 
-/* `host`: a name or an address, for SNI and the check; a server's is "". Made once. */
+/* Makes a connection's TLS state. `host`: name or address, for SNI and the check; server: "". */
 int net_tls_new(struct net_tls **out, struct net_tls_context *context, const char *host);
 void net_tls_free(struct net_tls *tls);
 
-/* A new connection on `fd`, which stays the caller's. Forgets the one before. */
+/* Begins a connection on `fd`, which stays the caller's. Forgets the previous connection. */
 int net_tls_begin(struct net_tls *tls, int fd, bool stamps);
 
 /*
- * Returns 1 when done, 0 when it waits for the peer, or -EPROTO, -EKEYREJECTED (its certificate),
- * -ECONNABORTED (it ended it with an alert).
+ * Returns 1 when done, 0 when it waits for the peer, or -EPROTO, -EKEYREJECTED (the peer's
+ * certificate), -ECONNABORTED (the peer sent an alert).
  */
 int net_tls_handshake(struct net_tls *tls);
 
@@ -54,14 +54,14 @@ const char *net_tls_error(const struct net_tls *tls);
 bool net_tls_lacks_cert(const struct net_tls *tls);
 
 /*
- * As write() and read() of the socket. After -EAGAIN a write must be repeated with the same bytes,
- * at whatever address. read: 0 = the peer has closed; *drained: nothing is left to be read.
+ * Work like write() and read() of the socket. After -EAGAIN a write must be repeated with the same
+ * bytes, at any address. read: 0: the peer has closed; *drained: no data are left to read.
  */
 ssize_t net_tls_write(struct net_tls *tls, const void *data, size_t size);
 ssize_t net_tls_read(struct net_tls *tls, void *buffer, size_t size, struct net_rx_stamp *stamp,
 		     bool *drained);
 
-/* Bytes on the wire since net_tls_begin(). */
+/* Return the bytes on the wire since net_tls_begin(). */
 uint64_t net_tls_sent(const struct net_tls *tls);
 uint64_t net_tls_received(const struct net_tls *tls);
 

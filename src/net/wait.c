@@ -14,7 +14,7 @@
 #define SLACK_MAX_NS NET_WAIT_GAP_NS
 #define SLACK_FIRST_NS 50000
 #define SLEEP_MIN_NS 1000
-/* A call that returned sooner did not sleep: a switch to another task and back takes longer. */
+/* Calls shorter than 2 us did not sleep: a switch to another task and back takes longer. */
 #define SLEPT_NS 2000
 
 int net_wait_init(struct net_wait *wait)
@@ -115,9 +115,7 @@ static int wait_spin_until(struct net_wait *wait, uint64_t from_ns, uint64_t at_
 		n = wait_events_now(wait);
 		wait->woken_ns = clock_now();
 		wait_note_gap(wait, last, wait->woken_ns);
-		/*
-		 * A gap is time without a CPU during the spin; handling overdue requests is no gap.
-		 */
+		/* A gap is time without a CPU during the spin; handling late requests is no gap. */
 		if (wait->woken_ns - last <= NET_WAIT_GAP_NS && at_ns > from_ns)
 			wait->spun_ns += wait->woken_ns - last;
 		last = wait->woken_ns;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waiting for descriptors and for the moment at which something is due. A timer alone is late by
+ * Waiting for descriptors and for the time at which a request is due. A timer alone is late by
  * tens of microseconds, a spin alone burns a core: so the timer is set to a little before, and the
- * rest is spun, still looking at the descriptors. How little is measured: it follows the 98.5 %
+ * rest is spun, still looking at the descriptors. The lead is measured: it follows the 98.5 %
  * quantile of the timer's own lateness, by the rule of Robbins and Monro (Ann. Math. Statist. 22,
  * 1951): up by a step when a timer was later than that, down by a 64th of it when not.
  *
- * Time that the thread wanted to run and didn't is told: when a timer came late or when two
+ * Time in which the thread could not run is reported: when a timer came late or when two
  * readings of the clock in a spin lie apart by more than NET_WAIT_GAP_NS.
  */
 #ifndef HOSTLAT_NET_WAIT_H
@@ -22,15 +22,15 @@
 
 struct net_wait {
 	int epoll;
-	bool spin;           /* never sleep */
-	bool no_pwait2;      /* Linux before 5.11 */
+	bool spin;           /* never sleep: spin for the whole wait */
+	bool no_pwait2;      /* epoll_pwait2() is missing (Linux before 5.11) */
 	uint64_t slack_ns;
 	uint64_t spun_ns;    /* time spun so far, without gaps */
-	/* Set by the last net_wait(): */
-	uint64_t entered_ns; /* when it began to wait */
+	/* Results of the last net_wait(): */
+	uint64_t entered_ns; /* when net_wait() began to wait */
 	uint64_t woken_ns;   /* when the wait returned */
-	bool slept;          /* whether it slept, judged by its duration */
-	uint64_t gap_ns;     /* when a gap began that ended at or before woken_ns; 0: none */
+	bool slept;          /* the wait slept, judged by its duration */
+	uint64_t gap_ns;     /* begin of a gap that ended by woken_ns; 0: none */
 	uint64_t gap_end_ns;
 	struct epoll_event events[NET_WAIT_EVENTS];
 };
@@ -39,14 +39,14 @@ struct net_wait {
 int net_wait_init(struct net_wait *wait);
 void net_wait_release(struct net_wait *wait);
 
-/* Edges of a descriptor; `tag` comes back in events[].data.u64. Returns 0 or -errno. */
+/* Adds a descriptor, edge-triggered; events[].data.u64 gets `tag`. Returns 0 or -errno. */
 int net_wait_add(struct net_wait *wait, int fd, uint64_t tag);
 
 /*
- * Until something happened, or `due_ns` (exact) or `until_ns` (about) has come; looks once if that
- * is in the past. `busy`: don't sleep this time. A look never polls a network card's queue, since
- * epoll_wait() without a timeout returns before the kernel comes to that. Returns the number of
- * events, or -errno.
+ * Waits for events, until `due_ns` (exact) or `until_ns` (about); looks once if that is in the
+ * past. `busy`: don't sleep this time. A look never polls a network card's queue, since
+ * epoll_wait() without a timeout returns before the kernel does so. Returns the number of events,
+ * or -errno.
  */
 int net_wait(struct net_wait *wait, uint64_t now_ns, uint64_t due_ns, uint64_t until_ns,
 	     bool busy);
