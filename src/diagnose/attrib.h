@@ -7,8 +7,8 @@
  * gap or overlap, whatever the recording holds.
  *
  *	attrib_rx.c      a received message: up to the socket's queue, then its reader's thread
- *	attrib_tx.c      a sent one: in the call, in the socket, in the device's queue
- *	attrib_offcpu.c  for both: charging, what else a core does, a thread without a core
+ *	attrib_tx.c      a sent message: in the call, in the socket, in the device's queue
+ *	attrib_offcpu.c  both: charging, other work of a core, a thread without a core
  */
 #ifndef HOSTLAT_DIAGNOSE_ATTRIB_H
 #define HOSTLAT_DIAGNOSE_ATTRIB_H
@@ -21,51 +21,51 @@
 #include "diagnose/messages.h"
 
 #define CORE_UNKNOWN UINT32_MAX
-/* A thread's stretches on a CPU, and its wakings, that are read for one message at most. */
+/* Limits for one message: a thread's stretches on a CPU, and its wakings, that are read. */
 #define ONCPUS_MAX (1u << 20)
 
-#define DETAIL_FLOW 0x80000000u /* the rest is the number of a flow */
+#define DETAIL_FLOW 0x80000000u /* flag in slice.detail: the lower bits are the number of a flow */
 
 struct slice {
 	uint64_t begin, end;
-	uint32_t core;        /* CORE_UNKNOWN: none, or not known */
+	uint32_t core;        /* CORE_UNKNOWN: no core, or not known */
 	uint32_t detail;      /* interrupt: as SPAN_HARDIRQ; softirq: vector; packets of a message:
-			       * its flow, see DETAIL_FLOW; else the call + 1, or 0 */
-	uint32_t culprit;     /* DICT_TASK; 0 = nobody, or not known */
-	uint32_t message;     /* place + 1 of the message that stood before it; 0 = none */
+			       * its flow, see DETAIL_FLOW; else system call + 1, 0: none */
+	uint32_t culprit;     /* task behind the delay, in DICT_TASK; 0: none, or not known */
+	uint32_t message;     /* index + 1 of the message that delayed this one; 0: none */
 	uint8_t cause;        /* enum cause */
 	uint8_t where;        /* enum where */
-	uint8_t segment_type; /* enum cpu_segment_type: what the core did */
+	uint8_t segment_type; /* enum cpu_segment_type: the core's activity */
 	uint8_t pad;
-	uint32_t core_task;   /* DICT_TASK: had the core */
+	uint32_t core_task;   /* task that had the core, in DICT_TASK */
 };
 
-/* Input of the rules for all messages of a recording, receiver of the slices, and buffers. */
+/* Input of the attribution of a recording's messages, the receiver of slices, and buffers. */
 struct attrib_env {
 	const struct messages *messages;
 	const struct tasks *tasks;
 	const struct calls *calls;
 	const struct cpu_history *history;
-	bool by_request;     /* `read` is when the reply was sent, or a mark fired */
-	bool lost_messages;  /* the recording lacks some messages */
-	bool throttles;      /* some control group was throttled meanwhile */
-	uint64_t recorder;   /* pid of the hostlat that recorded; 0 = unknown */
+	bool by_request;     /* `read` of a message is when the reply was sent, or a mark fired */
+	bool lost_messages;  /* some messages were lost: the recording lacks them */
+	bool throttles;      /* some control group was throttled during the recording */
+	uint64_t recorder;   /* pid of the hostlat that recorded; 0: unknown */
 	void (*emit)(void *ctx, const struct slice *slice);
 	void *ctx;
-	/* Set by attrib_init(): of one thread, latest first. */
+	/* Initialized by attrib_init(). Both hold entries of one thread, latest first. */
 	struct attrib_oncpus VEC_OF(const struct oncpu *) oncpus;
 	struct attrib_wakings VEC_OF(const struct waking *) wakings;
 };
 
-/* Before the first message; attrib_release() after the last one frees the buffers. */
+/* Initialize the buffers before the first message; attrib_release() frees them after the last. */
 void attrib_init(struct attrib_env *env);
 void attrib_release(struct attrib_env *env);
 
-/* Return the begin and end of the history that a message needs. */
+/* Return the begin and end of the CPU history that the message's attribution needs, in ns. */
 uint64_t attrib_from(const struct messages *messages, const struct subject *subject);
 uint64_t attrib_until(const struct messages *messages, const struct subject *subject);
 
-/* Emits the slices of one message. 0 or -ENOMEM. */
+/* Emits the slices of one message. Returns 0 or -ENOMEM. */
 int attrib_message(struct attrib_env *env, const struct subject *subject);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Charging; other work of a core; a thread without a core. */
+/* Charges slices: other work of a core, and the time in which a thread has no core. */
 #include <errno.h>
 
 #include "diagnose/attrib_state.h"
 #include "diagnose/thread_state.h"
 
-/* ---- charging ---- */
+/* ---- charging slices ---- */
 
 void attrib_charge(struct attribution *a, uint64_t until, enum cause cause,
 		   const struct slice *more)
@@ -49,7 +49,7 @@ void attrib_not_recorded(struct attribution *a, uint64_t until, uint32_t core)
 	attrib_charge(a, until, CAUSE_NOT_RECORDED, &slice);
 }
 
-/* A packet that takes longer to its socket's queue waited elsewhere, as behind a lost one. */
+/* A packet that takes longer to its socket's queue waited elsewhere, e.g. for a retransmission. */
 #define TO_QUEUE_MAX_NS (20 * NS_PER_MS)
 
 static struct slice attrib_packets_cause(const struct attribution *a,
@@ -85,7 +85,7 @@ void attrib_receive_work(struct attribution *a, const struct segment_part *part,
 
 		if (m->core != part->core || place == a->message || m->first >= until ||
 		    (cause == CAUSE_KERNEL_QUEUE && later && message_queued(m) > own))
-			break; /* an interrupt may divide what a packet ahead takes */
+			break; /* an interrupt may divide the processing of a packet ahead */
 		if (m->queued_ns > TO_QUEUE_MAX_NS ||
 		    (cause == CAUSE_KERNEL_QUEUE && m->first > all[a->message].first))
 			continue;
@@ -105,7 +105,7 @@ static void attrib_others_packets(struct attribution *a, const struct segment_pa
 {
 	struct slice slice = attrib_slice(a, part);
 
-	/* A kernel thread does the softirq work: others wait for it as for any thread. */
+	/* ksoftirqd or a NAPI thread does the softirq's work: the message waits for that thread. */
 	if (tasks_get(a->env->tasks, part->segment->task)->softirqd)
 		slice.culprit = part->segment->task;
 	attrib_charge(a, until, CAUSE_OTHER_RECEIVE, &slice);
@@ -137,7 +137,7 @@ void attrib_other_task(struct attribution *a, const struct segment_part *part)
 	const struct task_name *task = tasks_get(a->env->tasks, part->segment->task);
 	struct slice slice = attrib_slice(a, part);
 
-	if (task->thread == a->thread) { /* contradictory: it is not runnable but runs */
+	if (task->thread == a->thread) { /* contradiction: the thread is runnable but runs */
 		attrib_not_recorded(a, part->end, part->core);
 		return;
 	}
@@ -191,9 +191,9 @@ void attrib_each_segment(struct attribution *a, uint32_t core, uint64_t from, ui
 	}
 }
 
-/* ---- runnable ---- */
+/* ---- runnable thread ---- */
 
-/* Returns the segment of the core on which the thread is queued; NULL: idle, or `core` itself. */
+/* Returns the queue core's segment at `time`; NULL: it is idle, or `core` is the queue's core. */
 static const struct cpu_segment *attrib_queued_behind(const struct attribution *a, uint32_t core,
 						      uint64_t time, uint64_t *until)
 {
@@ -234,7 +234,7 @@ uint64_t attrib_idle_ns(const struct attribution *a, uint32_t core, uint64_t fro
 	return idle;
 }
 
-/* The core is idle and the thread does not run: the queue's core, if it is busy, is the cause. */
+/* Charges idle time of a runnable thread: to its queue's core if that is busy, else to a->idle. */
 static void attrib_runnable_idle(struct attribution *a, const struct segment_part *part)
 {
 	struct slice slice = attrib_slice(a, part);
@@ -289,8 +289,8 @@ static void attrib_runnable(struct attribution *a, uint64_t since, uint64_t to, 
 }
 
 /*
- * Charges the time from `since` to `to` as runnable, but for trace gaps, in which the thread may
- * have run. It was runnable again after a gap: otherwise a waking would have been recorded.
+ * Charges the time from `since` to `to` as runnable, except trace gaps: the thread may have run in
+ * a gap. It is runnable again after a gap: otherwise a waking would have been recorded.
  */
 static void attrib_runnable_outside_gaps(struct attribution *a, uint64_t since, uint64_t to,
 					 uint32_t core)
@@ -310,7 +310,7 @@ static void attrib_runnable_outside_gaps(struct attribution *a, uint64_t since, 
 	attrib_runnable(a, since, to, core);
 }
 
-/* ---- asleep ---- */
+/* ---- sleeping thread ---- */
 
 static void attrib_asleep(struct attribution *a, uint64_t to, const struct oncpu *next,
 			  const struct waking *woken)
@@ -328,8 +328,8 @@ static void attrib_asleep(struct attribution *a, uint64_t to, const struct oncpu
 }
 
 /*
- * Charges the sleep from `since` to `woken`, but for trace gaps, in which the thread may have run.
- * `next` shows the call of the sleep after the last gap; a stop shows at both of its ends.
+ * Charges the sleep from `since` to `woken`, except trace gaps: the thread may have run in a gap.
+ * `next` shows the call of the sleep after the last gap; a stop appears at both ends of a gap.
  */
 static void attrib_asleep_outside_gaps(struct attribution *a, uint64_t since,
 				       const struct oncpu *next, const struct waking *woken)
@@ -347,7 +347,7 @@ static void attrib_asleep_outside_gaps(struct attribution *a, uint64_t since,
 	attrib_asleep(a, woken->time, next, woken);
 }
 
-/* ---- a thread ---- */
+/* ---- time without a CPU ---- */
 
 /* Returns the thread's last waking before `next`; NULL: none is known. */
 static const struct waking *attrib_last_waking(struct attribution *a, const struct oncpu *next)
@@ -359,7 +359,7 @@ static const struct waking *attrib_last_waking(struct attribution *a, const stru
 	return a->wakings < wakings->len ? wakings->items[a->wakings] : NULL;
 }
 
-/* A waking behind a trace gap shows that the thread slept in the gap. */
+/* Charges a preempted thread's time. A waking after a trace gap shows that it slept in the gap. */
 static void attrib_preempted(struct attribution *a, uint64_t since, const struct oncpu *next)
 {
 	const struct waking *woken = attrib_last_waking(a, next);
@@ -372,7 +372,7 @@ static void attrib_preempted(struct attribution *a, uint64_t since, const struct
 	attrib_runnable_outside_gaps(a, since, next->begin, next->core);
 }
 
-/* Charges the time without a CPU before `next`. `last`: the stretch before, or NULL. */
+/* Charges the time without a CPU before `next`. `last`: the previous stretch on a CPU, or NULL. */
 static void attrib_offcpu(struct attribution *a, const struct oncpu *next, const struct oncpu *last)
 {
 	const uint64_t since = last ? last->end : a->since;
@@ -404,7 +404,8 @@ static void attrib_offcpu(struct attribution *a, const struct oncpu *next, const
 }
 
 /*
- * Collects the thread's stretches on a CPU that overlap a window, latest first, and the one before.
+ * Collects the thread's stretches on a CPU in from..to, latest first, then the one before. 0 or
+ * -errno.
  */
 static int attrib_collect_oncpus(struct attribution *a, uint64_t from, uint64_t to)
 {
@@ -422,8 +423,8 @@ static int attrib_collect_oncpus(struct attribution *a, uint64_t from, uint64_t 
 }
 
 /*
- * Collects the thread's wakings since the first of these stretches, latest first, and the one
- * before.
+ * Collects the thread's wakings since its first collected stretch, latest first, and the one
+ * before. Returns 0 or -errno.
  */
 static int attrib_collect_wakings(struct attribution *a, uint64_t to)
 {

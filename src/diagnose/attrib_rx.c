@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A received message: up to its socket's queue, and its reader's thread up to the read. */
+/* Attribution of a received message: up to the socket's queue, then in its reader's thread. */
 #include "diagnose/attrib_state.h"
 
 #include "base/bug.h"
 #include "diagnose/thread_state.h"
 
-/* The search for the message that the reader served goes back this far. */
+/* The search for the message that the reader served before goes back this far, in ns. */
 #define LOOK_BACK_NS NS_PER_S
-/* The history reaches this much further back, to hold a waking. */
+/* The history reaches this much further back, in ns, to hold the reader's last waking. */
 #define MARGIN_NS (20 * NS_PER_MS)
 
-/* A call with more stretches on a CPU than this is taken for the reading one. */
+/* A call with more stretches on a CPU counts as the call that reads the message. */
 #define CALL_ONCPUS_MAX 64
 
 static const struct message *attrib_rx_message(const struct attribution *a, uint32_t place)
@@ -18,7 +18,7 @@ static const struct message *attrib_rx_message(const struct attribution *a, uint
 	return &a->env->messages->all.items[place];
 }
 
-/* ---- up to the socket's queue ---- */
+/* ---- from the arrival to the socket's queue ---- */
 
 static void attrib_rx_own_packets(struct attribution *a, const struct segment_part *part,
 				  uint64_t until)
@@ -51,7 +51,7 @@ static void attrib_rx_receive_part(struct attribution *a, const struct segment_p
 		attrib_interrupt(a, part, part->end);
 		return;
 	case SEGMENT_TASK:
-	case SEGMENT_FAULT: /* a socket's backlog is its owner's work, NAPI's threads' is theirs */
+	case SEGMENT_FAULT: /* a task works on its socket's backlog, a NAPI thread on its packets */
 		if (task->softirqd || (task->thread != THREAD_NONE && task->thread == a->thread))
 			attrib_charge(a, part->end, CAUSE_FUNCTION, &slice);
 		else
@@ -90,8 +90,8 @@ static bool attrib_rx_goes_on(const struct attribution *a, uint32_t core, uint64
 }
 
 /*
- * Whether the system call that the core is in goes on until the next read, over sleeps, too.
- * *unsure: it goes on or not, the trace has a gap there.
+ * Returns true if the core's current system call continues until the next read, across sleeps.
+ * *unsure: a trace gap hides whether it does.
  */
 static bool attrib_rx_call_reads(const struct attribution *a, uint32_t core, uint64_t number,
 				 bool *unsure)
@@ -125,18 +125,18 @@ static bool attrib_rx_call_reads(const struct attribution *a, uint32_t core, uin
 	return true;
 }
 
-/* Returns true if the trace has a gap since the served message was known. */
+/* Returns true if a trace gap hides which message the reader serves. */
 static bool attrib_rx_serves_unknown(const struct attribution *a, uint64_t end, bool reads)
 {
 	if (reads)
 		return cpu_history_trace_gap(a->env->history, end,
 					     attrib_rx_message(a, a->coming - 1)->read - 1);
-	/* replies show the request that it works on */
+	/* by request: the next reply shows the request, gaps or not */
 	return a->unsure ||
 	       (!a->env->by_request && cpu_history_trace_gap(a->env->history, a->known, end - 1));
 }
 
-/* Requests end with their replies: the reader works on the one that it answers next. */
+/* Finds the request that the reader works on: the one that it answers next, if it has arrived. */
 static void attrib_rx_find_request(struct attribution *a, enum call_class class, uint64_t begin)
 {
 	const bool come = a->coming && attrib_rx_message(a, a->coming - 1)->first <= begin;
@@ -203,7 +203,7 @@ static void attrib_rx_running_part(struct attribution *a, const struct segment_p
 
 /* ---- the reader sleeps ---- */
 
-/* Judges a sleep by the call that the reader continues in, how it left its core, and its waker. */
+/* Charges a sleep by the call that the reader continues in, its state before, and its waker. */
 static void attrib_rx_asleep_reader(struct attribution *a, uint64_t to, const struct oncpu *next,
 				    const struct waking *woken, struct slice *slice)
 {
@@ -213,7 +213,7 @@ static void attrib_rx_asleep_reader(struct attribution *a, uint64_t to, const st
 	enum cause cause = CAUSE_APPLICATION;
 
 	if (class == CALL_WAIT || (class == CALL_RECEIVE && next->left_before == LEFT_ASLEEP)) {
-		/* it waited for this message, and is being woken */
+		/* the reader waited for this message, and is being woken */
 		cause = by_task ? CAUSE_APPLICATION : CAUSE_FUNCTION;
 		if (!by_task)
 			slice->where = WHERE_RECEIVE;
@@ -235,11 +235,11 @@ static void attrib_rx_asleep_reader(struct attribution *a, uint64_t to, const st
 	attrib_charge(a, to, cause, slice);
 }
 
-/* ---- from the socket's queue to the end ---- */
+/* ---- from the socket's queue to the read ---- */
 
 /*
- * Sets the message that the reader serves: the last one read before this one came. Returns since
- * when it does.
+ * Sets the message that the reader serves: the last one read before this one arrived. Returns the
+ * time in ns from which the reader served it.
  */
 static uint64_t attrib_rx_begin_service(struct attribution *a, uint64_t from)
 {
@@ -277,7 +277,7 @@ static int attrib_rx_application(struct attribution *a, uint64_t from, uint64_t 
 	return err;
 }
 
-/* ---- a message ---- */
+/* ---- complete message ---- */
 
 static uint64_t attrib_rx_queued_at(const struct subject *subject)
 {

@@ -1,48 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State and functions that attrib_*.c share. */
+/* State and functions shared by attrib_*.c. */
 #ifndef HOSTLAT_DIAGNOSE_ATTRIB_STATE_H
 #define HOSTLAT_DIAGNOSE_ATTRIB_STATE_H
 
 #include "base/parse.h"
 #include "diagnose/attrib.h"
 
-/* include/linux/interrupt.h: the numbers of softirqs */
+/* Numbers of softirqs: include/linux/interrupt.h */
 enum { SOFTIRQ_NET_TX = 2, SOFTIRQ_NET_RX = 3, SOFTIRQ_HRTIMER = 8 };
 
 /*
- * No core takes so long to leave its idle state: a quota keeps the thread from it, or the
- * hypervisor runs something else.
+ * Longest exit from an idle state, in ns. In a longer delay, a quota keeps the thread from the idle
+ * core, or the hypervisor runs something else.
  */
 #define IDLE_EXIT_MAX_NS NS_PER_MS
 
-/* One message while it is charged. */
+/* State of one message's attribution. */
 struct attribution {
 	struct attrib_env *env;
-	uint32_t message;    /* index of the message */
-	uint32_t thread;     /* the reader; for a sent message the sender */
-	uint64_t at;         /* time up to which all is charged */
-	uint64_t end;        /* end of the message: nothing later is charged */
-	uint64_t since;      /* the thread is followed from here on */
+	uint32_t message;    /* index of the message in env->messages */
+	uint32_t thread;     /* the reader; of a sent message the sender */
+	uint64_t at;         /* time up to which all is charged, in ns */
+	uint64_t end;        /* end of the message in ns: nothing later is charged */
+	uint64_t since;      /* time from which the thread is followed, in ns */
 	enum where where;
-	uint32_t serving;    /* place + 1 of the message that the reader serves; 0 = none */
-	uint32_t coming;     /* place + 1 of the next one that it reads */
-	uint64_t known;      /* when the reader read `coming`, or waited for any message */
-	bool unsure;         /* not recorded whether the reader serves a message */
-	uint32_t queue;      /* core on which the thread is queued, or the next one it runs on */
-	enum cause idle;     /* cause of an idle core's time */
-	size_t oncpu;        /* index in env->oncpus of the current stretch */
-	size_t wakings;      /* index in env->wakings: earlier entries are later than the current
+	uint32_t serving;    /* index + 1 of the message that the reader serves; 0: none */
+	uint32_t coming;     /* index + 1 of the next message that the reader reads; 0: none */
+	uint64_t known;      /* when the reader last read, or waited for any message, in ns */
+	bool unsure;         /* true: not recorded which message the reader serves, if any */
+	uint32_t queue;      /* core on which the thread is queued, or on which it runs next */
+	enum cause idle;     /* cause to which an idle core's time is charged */
+	size_t oncpu;        /* index in env->oncpus of the thread's current stretch on a CPU */
+	size_t wakings;      /* index in env->wakings: entries below it are later than the current
 			      * stretch */
-	/* Charges a sleep up to `to` that was no stop and no fault. `slice`: all but its cause. */
+	/* Charges a sleep up to `to`, neither stop nor fault. `slice`: all but its cause. */
 	void (*asleep)(struct attribution *a, uint64_t to, const struct oncpu *next,
 		       const struct waking *woken, struct slice *slice);
 };
 
-/* A part of a core's segment. */
+/* A part of a segment of a core's history. */
 struct segment_part {
 	const struct cpu_segment *segment;
-	uint64_t number;     /* for cpu_history_segment() */
-	uint64_t begin, end; /* within the segment */
+	uint64_t number;     /* number of the segment, for cpu_history_segment() */
+	uint64_t begin, end; /* times in ns, within the segment */
 	uint32_t core;
 };
 
@@ -51,7 +51,7 @@ typedef void attrib_part_fn(struct attribution *a, const struct segment_part *pa
 /* Returns a slice without its cause and its times. `part`: the core's activity, or NULL. */
 struct slice attrib_slice(const struct attribution *a, const struct segment_part *part);
 
-/* Charges what is not yet charged up to `until`. */
+/* Charges the time that is not charged yet, up to `until`. */
 void attrib_charge(struct attribution *a, uint64_t until, enum cause cause,
 		   const struct slice *more);
 void attrib_not_recorded(struct attribution *a, uint64_t until, uint32_t core);
@@ -60,9 +60,9 @@ void attrib_not_recorded(struct attribution *a, uint64_t until, uint32_t core);
 bool attrib_interrupt(struct attribution *a, const struct segment_part *part, uint64_t until);
 
 /*
- * The softirq of `part` receives packets. Packets of recorded messages are charged to `cause`, each
- * with its reader and flow; `plain` charges the rest up to a time. A queue holds the messages that
- * came before this one: that later ones were handled before is no reason to wait.
+ * Charges a softirq that receives packets up to `until`: packets of recorded messages to `cause`,
+ * each with its reader and flow; the rest by `plain`. For CAUSE_KERNEL_QUEUE only messages that
+ * arrived before this one count, as in a queue.
  */
 void attrib_receive_work(struct attribution *a, const struct segment_part *part, uint64_t until,
 			 enum cause cause,
@@ -72,28 +72,28 @@ void attrib_receive_work(struct attribution *a, const struct segment_part *part,
 /* Charges the time in which another task has the core that the message waits for. */
 void attrib_other_task(struct attribution *a, const struct segment_part *part);
 
-/* Notes that the reader is not recorded up to `until`: it may wait for any message since. */
+/* Notes that the reader is not recorded up to `until`: it may have waited for any message. */
 void attrib_lose_reader(struct attribution *a, uint64_t until, uint32_t core);
 
-/* Notes that the reader waits for any message at `time`: it has served all. */
+/* Notes that the reader waits for any message at `time`: it has served all that it read. */
 void attrib_serve_none(struct attribution *a, uint64_t time);
 
-/* Calls `charge` for each segment of a core in from <= t < to. */
+/* Calls `charge` for each segment of a core that overlaps from <= t < to, in order. */
 void attrib_each_segment(struct attribution *a, uint32_t core, uint64_t from, uint64_t to,
 			 attrib_part_fn *charge);
 
-/* For how long of from <= t < to `core` and a->queue are both idle. */
+/* Returns for how many ns of from <= t < to both `core` and a->queue are idle. */
 uint64_t attrib_idle_ns(const struct attribution *a, uint32_t core, uint64_t from, uint64_t to);
 
 /*
- * Follows the thread from `from` to `to`: calls `charge` while it has a CPU, charges the time in
- * which it has none. Why it sleeps at `to` is known by its next stretch on a CPU, if that begins
- * before `until`. 0 or -ENOMEM.
+ * Follows the thread from `from` to `to`: calls `charge` while it has a CPU, charges its time
+ * without one. Its next stretch on a CPU, if it begins before `until`, shows why it sleeps at `to`.
+ * Returns 0 or -ENOMEM.
  */
 int attrib_thread(struct attribution *a, uint64_t from, uint64_t to, uint64_t until,
 		  attrib_part_fn *charge);
 
-/* Charges all of a sent message; `a` is at its begin. 0 or -ENOMEM. */
+/* Charges all of a sent message; `a` is at the message's begin. Returns 0 or -ENOMEM. */
 int attrib_sent(struct attribution *a, const struct subject *subject);
 
 #endif

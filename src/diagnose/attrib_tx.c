@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sent message: in its call, in its socket or waiting for room there, in the device's queue. */
+/* Attribution of a sent message: in its call, in its socket, in the device's queue. */
 #include "diagnose/attrib_state.h"
 #include "diagnose/thread_state.h"
 
-/* Messages of one flow in transmission at once, at most; older ones are unknown. */
+/* Messages of one flow in transmission at once, at most; older messages count as not recorded. */
 #define BEFORE_MAX 4096
 
 static uint64_t attrib_tx_min(uint64_t a, uint64_t b)
@@ -11,9 +11,9 @@ static uint64_t attrib_tx_min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* ---- a pacing timer that is late ---- */
+/* ---- late pacing timer ---- */
 
-/* The timer's core did something else or was idle: that delayed the timer and the packet. */
+/* Charges a late pacing timer to its core's activity, which delayed the timer and the packet. */
 static void attrib_tx_late_part(struct attribution *a, const struct segment_part *part)
 {
 	const struct cpu_segment *segment = part->segment;
@@ -30,7 +30,7 @@ static void attrib_tx_late_part(struct attribution *a, const struct segment_part
 	else if (attrib_interrupt(a, part, part->end))
 		return;
 	else if (task->thread != THREAD_NONE && task->thread == a->thread)
-		attrib_charge(a, part->end, CAUSE_FUNCTION, &slice); /* the sender is in the
+		attrib_charge(a, part->end, CAUSE_FUNCTION, &slice); /* the sender runs in the
 								      * kernel */
 	else
 		attrib_other_task(a, part);
@@ -56,11 +56,11 @@ static void attrib_tx_held_by_pacing(struct attribution *a, const struct departu
 		attrib_tx_late_timer(a, d->core, due, attrib_tx_min(d->left, until));
 }
 
-/* ---- in its socket, or waiting for room there ---- */
+/* ---- message in its socket, or waiting for buffer space ---- */
 
 /*
- * Returns place + 1 of the flow's oldest message that left after a->at, or of this message if there
- * is none.
+ * Returns index + 1 of the flow's oldest message that left after a->at; of this message if there is
+ * none. *more: there may be older ones, beyond BEFORE_MAX.
  */
 static uint32_t attrib_tx_oldest_before(const struct attribution *a, bool *more)
 {
@@ -78,11 +78,11 @@ static uint32_t attrib_tx_oldest_before(const struct attribution *a, bool *more)
 	return at;
 }
 
-/* Nothing of its flow is known to be on its way out. */
+/* Charges time in which no earlier message of the flow is known to be in transmission. */
 static void attrib_tx_nothing_before(struct attribution *a, uint64_t until,
 				     const struct slice *more)
 {
-	if (a->env->lost_messages) /* a missing message may be the one before */
+	if (a->env->lost_messages) /* a lost message may be in transmission */
 		attrib_not_recorded(a, until, CORE_UNKNOWN);
 	else
 		attrib_charge(a, until, CAUSE_WINDOW, more);
@@ -122,9 +122,9 @@ static void attrib_tx_unsent(struct attribution *a, uint64_t until, const struct
 	attrib_charge(a, until, CAUSE_PACING, more);
 }
 
-/* ---- in the call ---- */
+/* ---- send call ---- */
 
-/* The sender has a CPU: it works on the send call. */
+/* Charges the time in which the sender has a CPU: it works on the send call. */
 static void attrib_tx_call_part(struct attribution *a, const struct segment_part *part)
 {
 	struct slice slice = attrib_slice(a, part);
@@ -137,7 +137,7 @@ static void attrib_tx_call_part(struct attribution *a, const struct segment_part
 		attrib_charge(a, part->end, CAUSE_FUNCTION, &slice);
 }
 
-/* The sender is in its send call: the only interruptible sleep there waits for buffer space. */
+/* Charges a sleep in the send call: only the wait for buffer space is an interruptible sleep. */
 static void attrib_tx_asleep(struct attribution *a, uint64_t to, const struct oncpu *next,
 			     const struct waking *woken, struct slice *slice)
 {
@@ -172,17 +172,16 @@ static int attrib_tx_in_call(struct attribution *a, uint64_t to, uint64_t return
 	return err;
 }
 
-/* ---- behind the call ---- */
+/* ---- after the send call ---- */
 
-/* Charges the way from the socket to the device's queue to the task that has the core. */
+/* Charges the time from the socket to the device's queue, by the core's activity. */
 static void attrib_tx_stack_part(struct attribution *a, const struct segment_part *part)
 {
 	struct slice slice = attrib_slice(a, part);
 
 	if (part->segment->type == SEGMENT_NOT_RECORDED)
 		attrib_not_recorded(a, part->end, part->core);
-	else if (part->segment->type == SEGMENT_IDLE) /* waits for the neighbour's address, for
-						       * instance */
+	else if (part->segment->type == SEGMENT_IDLE) /* e.g. waits for the neighbor's address */
 		attrib_charge(a, part->end, CAUSE_UNEXPLAINED, &slice);
 	else if (part->segment->type == SEGMENT_HARDIRQ)
 		attrib_interrupt(a, part, part->end);

@@ -7,14 +7,14 @@
 #include "base/bug.h"
 #include "base/sort.h"
 
-/* By number. A call that is missing here is CALL_OTHER, and its number is its name. */
+/* System calls by number. A call without an entry is CALL_OTHER, and is shown by its number. */
 struct call {
 	uint32_t nr;
 	enum call_class class;
 	const char *name;
 };
 
-/* arch/x86/entry/syscalls/syscall_64.tbl */
+/* Source: arch/x86/entry/syscalls/syscall_64.tbl */
 static const struct call x86_64[] = {
 	{ 0, CALL_RECEIVE, "read" },
 	{ 1, CALL_SEND, "write" },
@@ -64,7 +64,7 @@ static const struct call x86_64[] = {
 	{ 449, CALL_LOCK, "futex_waitv" },
 };
 
-/* include/uapi/asm-generic/unistd.h */
+/* Source: include/uapi/asm-generic/unistd.h */
 static const struct call generic[] = {
 	{ 4, CALL_WAIT, "io_getevents" },
 	{ 21, CALL_OTHER, "epoll_ctl" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The purpose of a system call, by its number on the machine that recorded it. */
+/* The class and name of a system call, by its number on the machine that recorded it. */
 #ifndef HOSTLAT_DIAGNOSE_CALLS_H
 #define HOSTLAT_DIAGNOSE_CALLS_H
 
@@ -7,11 +7,11 @@
 
 enum call_class {
 	CALL_OTHER,
-	CALL_WAIT,    /* waits for any of several: epoll_wait, poll, select */
-	CALL_RECEIVE, /* read and recv, of sockets and files: the state in which the task leaves
-		       * its core tells which */
+	CALL_WAIT,    /* waits for any of several files: epoll_wait, poll, select */
+	CALL_RECEIVE, /* read and recv, of sockets and files: the state in which the task leaves its
+		       * core shows which */
 	CALL_SEND,
-	CALL_LOCK,    /* futex */
+	CALL_LOCK,    /* futex: waits for another thread */
 	CALL_SLEEP,
 	CALL_FILE,
 };
@@ -21,13 +21,13 @@ struct calls {
 	uint32_t n;
 };
 
-/* Returns the calls of a machine (fact host.machine): x86_64 and aarch64. NULL: unknown. */
+/* Returns the calls of a machine (fact host.machine), x86_64 or aarch64; others: table NULL. */
 struct calls calls_of(const char *machine);
 
-/* The class of system call number `nr`. */
+/* Returns the class of system call number `nr`. */
 enum call_class calls_class(const struct calls *calls, uint32_t nr);
 
-/* "epoll_wait"; NULL if it has no entry. */
+/* Returns a call's name, e.g. "epoll_wait"; NULL: it has no entry. */
 const char *calls_name(const struct calls *calls, uint32_t nr);
 
 #endif

@@ -9,11 +9,11 @@
 #include "diagnose/compare_state.h"
 
 /*
- * One in so many messages lies next to the slice's edge; their mean is the cost of moving the edge.
+ * 1 in EDGE_SHARE of the slice's messages is at its edge: their mean is the cost to move the edge.
  */
 #define EDGE_SHARE 10u
 
-/* Culprits kept of one place: merged at twice as many, after which the small ones are dropped. */
+/* Culprits stored for a place: merged at twice as many; then the smallest are dropped. */
 #define SHARES_MANY 65536u
 
 /* ---- blocks ---- */
@@ -52,7 +52,7 @@ struct ranked_subject {
 };
 
 struct slice_of {
-	struct ranked_subject *targets; /* by latency, ties by id, as messages_select() has it */
+	struct ranked_subject *targets; /* by latency, then by id, as in messages_select() */
 	size_t n;
 };
 
@@ -80,14 +80,14 @@ static int compare_rank_targets(const struct recorded *rec, struct slice_of *sli
 	return 0;
 }
 
-/* Returns a message's time in one place, or its latency. */
+/* Returns in ns a message's time in one place, or its latency for COMPARE_LATENCY. */
 static uint64_t compare_part(const struct recorded *rec, uint32_t subject, unsigned int place)
 {
 	return place == COMPARE_LATENCY ? message_latency(subject_message(rec, subject)) :
 	       rec->breakdowns[subject].ns[place];
 }
 
-/* Returns the mean time of a place in messages as slow as the slice's edge. */
+/* Returns the mean time of a place, in ns, in the messages next to an edge of the slice. */
 static double compare_at_edge(const struct recorded *rec, const struct slice_of *slice, bool upper,
 			      unsigned int place)
 {
@@ -102,7 +102,7 @@ static double compare_at_edge(const struct recorded *rec, const struct slice_of 
 	return sum / (double)n;
 }
 
-/* Messages of each block: all, those below the slice, and those below its end. */
+/* By block, number of messages: all, those below the slice, those below the slice's end. */
 struct ranks {
 	double all[CONTRAST_BLOCKS], below[CONTRAST_BLOCKS], through[CONTRAST_BLOCKS];
 };
@@ -133,10 +133,10 @@ static void compare_count_ranks(struct compared *c, const struct slice_of *slice
 }
 
 /*
- * Computes each block's contribution to the slice's mean. The slice's edges are estimates, too:
- * with more messages below an edge, others would be in the slice. The correction is the edge
- * messages' time (influence function of a trimmed mean; Huber 1981, 3.3); over all blocks it sums
- * to zero.
+ * Computes each block's contribution to the slice's mean. The slice's edges are estimates: with
+ * more messages below an edge, the slice would hold others. The correction is the time of the
+ * messages at the edge (influence function of a trimmed mean; Huber 1981, 3.3); over all blocks it
+ * sums to zero.
  */
 static void compare_score(struct compared *c, const struct slice_of *slice,
 			  const struct ranks *ranks, unsigned int place)
@@ -162,8 +162,8 @@ static void compare_score(struct compared *c, const struct slice_of *slice,
 }
 
 /*
- * Rounds the means so that the places sum to the latency: the remainder goes to those with the
- * largest fractions.
+ * Rounds the means so that the places sum to the latency: the places with the largest fractions get
+ * the remainder.
  */
 static void compare_round_means(struct compared *c, uint64_t n)
 {
@@ -202,14 +202,14 @@ static void compare_check_parts(struct compared *c, const struct slice_of *slice
 	}
 }
 
-/* ---- who ---- */
+/* ---- culprits ---- */
 
 static int compare_add_share(struct compared *c, const struct share *share, uint64_t *sums)
 {
 	struct shares *shares = &c->shares[share->place];
 	struct share one = *share;
 
-	one.message = 0; /* those between differ from message to message */
+	one.message = 0; /* messages ahead differ from message to message */
 	sums[share->place] += share->ns;
 	if (shares->len == 2 * SHARES_MANY) {
 		causes_merge_shares(shares, sums[share->place] - share->ns);
@@ -258,7 +258,7 @@ static int compare_fill_slice(struct compared *c)
 	return err;
 }
 
-/* ---- the whole ---- */
+/* ---- complete comparison ---- */
 
 static int compare_read_side(struct compared *c, const struct message_selection *selection,
 			     struct event_reader *reader)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports the differences of two recordings' messages. */
+/* Reports the differences between the messages of two recordings. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "diagnose/words.h"
 #include "report/human.h"
 
-/* Causes that get a sentence, at most. */
+/* Largest number of causes for which a finding is reported. */
 #define CAUSE_FINDINGS_MAX 3u
 
-/* A change of less than 1 / MINOR of the greatest one is in the table only. */
+/* A change of less than 1 / MINOR of the greatest change is only in the table. */
 #define MINOR 20u
 
 /* A cause below 1 / GONE of its former time is reported as gone. */
@@ -44,7 +44,7 @@ static int compare_order_by_change(const void *a, const void *b)
 	return sort_order(y->change, x->change) ?: sort_order(x->place, y->place);
 }
 
-/* Collects the places that either recording has, greatest change first. Returns how many. */
+/* Collects the places that either recording has, greatest change first. Returns their number. */
 static size_t compare_order_places(const struct comparison *c, struct ordered *out)
 {
 	size_t n = 0;
@@ -60,7 +60,7 @@ static size_t compare_order_places(const struct comparison *c, struct ordered *o
 	return n;
 }
 
-/* Returns the name of the first culprit: "nginx", or its kind: "softirq timer"; "" if unknown. */
+/* Returns the first culprit's name, e.g. "nginx"; its kind, e.g. "softirq timer"; "" if unknown. */
 static const char *compare_top_culprit(const struct compared *s, struct report *r,
 				       unsigned int place)
 {
@@ -175,7 +175,7 @@ static void compare_add_slice(const struct comparison *c, struct report *r)
 	object_add(&r->body, "slice", value_object(o));
 }
 
-/* ---- whose messages ---- */
+/* ---- applications ---- */
 
 #define APPLICATIONS_MAX 1024u
 
@@ -254,9 +254,9 @@ static int compare_add_applications(const struct comparison *c, struct report *r
 	return err;
 }
 
-/* ---- sentences ---- */
+/* ---- findings ---- */
 
-/* "cpu-wait (nginx) is gone: 2.9 ms a message to 0 ns" */
+/* Adds a finding, e.g. "cpu-wait (nginx) is gone: 2.9 ms a message to 0 ns". */
 static void compare_add_cause_finding(const struct comparison *c, struct report *r,
 				      unsigned int place)
 {
@@ -284,7 +284,7 @@ static bool compare_any_tested(const struct comparison *c)
 	return false;
 }
 
-/* Returns true if a change deserves a sentence: significant, and not tiny beside the greatest. */
+/* Returns true if a change deserves a finding: significant, and not tiny beside `greatest`. */
 static bool compare_is_notable(const struct comparison *c, uint64_t change, uint64_t greatest)
 {
 	return change > compare_side(c, 0)->rec.granularity &&

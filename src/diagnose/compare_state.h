@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State that diagnose/compare*.c share. */
+/* State shared by diagnose/compare*.c. */
 #ifndef HOSTLAT_DIAGNOSE_COMPARE_STATE_H
 #define HOSTLAT_DIAGNOSE_COMPARE_STATE_H
 
@@ -7,37 +7,37 @@
 #include "report/difference.h"
 #include "stats/contrast.h"
 
-/* A block with fewer messages than this is not used. */
+/* Messages per block, at least, unless the recording has fewer in all. */
 #define BLOCK_MESSAGES_MIN 8u
 
-/* As fine as load's: 0.27 %. */
+/* Resolution of the latency histograms, as fine as those of `load`: 0.27 %. */
 #define COMPARE_SCHEMA 8
 
-/* One place more than causes: the latency itself. */
+/* Places of causes, and one more place for the latency itself. */
 #define COMPARE_PLACES (CAUSE_PLACES + 1)
 #define COMPARE_LATENCY CAUSE_PLACES
 
-/* One recording, its messages in blocks of equal number, in the order of their reads. */
+/* One recording; its messages are in blocks of equal number, ordered by the time of their reads. */
 struct compared {
 	struct recorded rec;
 	size_t n_blocks;
 	struct hist latency[CONTRAST_BLOCKS];
 	const struct hist *blocks[CONTRAST_BLOCKS];
-	uint64_t begin, end;                 /* ranks by latency: the slice is [begin, end) */
-	uint64_t total[COMPARE_PLACES];      /* ns in the slice */
-	int64_t mean[COMPARE_PLACES];        /* ns a message; places sum to the latency's */
-	double score[COMPARE_PLACES][CONTRAST_BLOCKS]; /* each block's contribution to the mean */
+	uint64_t begin, end;                 /* the slice: ranks by latency in [begin, end) */
+	uint64_t total[COMPARE_PLACES];      /* ns in the slice, by place */
+	int64_t mean[COMPARE_PLACES];        /* ns per message, by place */
+	double score[COMPARE_PLACES][CONTRAST_BLOCKS]; /* each block's part of a mean */
 	double effective;                    /* effective number of independent messages in the
 					      * slice */
-	uint64_t error;                      /* largest difference between the sum of parts and a
-					      * latency */
-	struct shares shares[CAUSE_PLACES];  /* merged; ns a message */
+	uint64_t error;                      /* largest difference between a message's latency and
+					      * the sum of its parts, in ns */
+	struct shares shares[CAUSE_PLACES];  /* culprits by place, merged; ns per message */
 };
 
 struct comparison {
 	struct message_selection selection;
 	struct compared sides[2];
-	bool causes;                         /* both recordings have CPU activity */
+	bool causes;                         /* both recordings have activity to compare */
 	struct quantile_difference quantiles[REPORT_QUANTILES];
 	struct difference places[COMPARE_PLACES];
 };

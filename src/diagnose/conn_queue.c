@@ -49,12 +49,12 @@ int conn_queue_find(const struct event_sample *samples, size_t n, uint64_t slots
 		const struct event_sample *s = &samples[due[i].sample];
 		bool waits;
 
-		/* a request that is sent at once may count itself, and does not wait */
+		/* `out` may count a request that is sent at once, which does not wait */
 		while (out < n && sent[out] <= s->intended)
 			out++;
 		while (back < n && done[back] <= s->intended)
 			back++;
-		/* a slot that is free for a moment is for the first in the queue */
+		/* a briefly free slot goes to the first request in the queue */
 		waits = s->intended < until || (out > back && out - back >= slots);
 		queued[due[i].sample] = waits;
 		if (waits && s->sent > until)

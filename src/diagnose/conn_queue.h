@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the requests of a load that were queued: all slots of its connections were taken when they
- * were due. Whatever delayed the requests in the slots delayed the queued ones, too.
+ * Finds a load's requests that were queued: all slots of its connections were taken when the
+ * requests were due. The causes that delayed the requests in the slots delayed the queued ones.
  */
 #ifndef HOSTLAT_DIAGNOSE_CONN_QUEUE_H
 #define HOSTLAT_DIAGNOSE_CONN_QUEUE_H
@@ -13,9 +13,9 @@
 #include "event/layout.h"
 
 /*
- * Sets `queued` of each sample, in any order, intended <= sent <= done. `slots`: requests
- * that may be out at once. Where several threads have slots of their own, those are queued that
- * waited while all slots were taken. 0 or -ENOMEM.
+ * Sets queued[i] if sample i waited for a slot. Samples in any order, intended <= sent <= done.
+ * `slots`: requests that may be outstanding at once. With several threads that have their own
+ * slots, only requests that waited while all slots were taken count. Returns 0 or -ENOMEM.
  */
 int conn_queue_find(const struct event_sample *samples, size_t n, uint64_t slots, bool *queued);
 

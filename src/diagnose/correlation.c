@@ -18,7 +18,7 @@
 static const struct {
 	const char *name;
 	double q;
-	uint64_t least; /* requests in an interval */
+	uint64_t least; /* requests that an interval needs */
 } quantiles[CORRELATION_QUANTILES] = {
 	[CORRELATION_P99] = { "p99", 0.99, 200 },
 	[CORRELATION_P90] = { "p90", 0.9, 20 },
@@ -29,15 +29,15 @@ const char *correlation_quantile_name(enum correlation_quantile quantile)
 	return quantiles[quantile].name;
 }
 
-/* ---- the server's side ---- */
+/* ---- reading the server's recording ---- */
 
 struct stage_reading {
 	struct correlation *c;
-	struct event_pressure pressure; /* the interval that is being read */
-	uint64_t next;                  /* its number */
+	struct event_pressure pressure; /* pressure of the interval that is being read */
+	uint64_t next;                  /* index of the interval that is being read */
 	bool begun;
 	struct event_dict *names;
-	bool transport_is_socket;       /* for TCP: recorded by hostlat 0.1 */
+	bool transport_is_socket;       /* STAGE_TRANSPORT of TCP is the socket: hostlat 0.1 */
 };
 
 static const struct event_pressure nothing_known = {
@@ -52,7 +52,7 @@ static bool correlation_selects(const struct event_hist *h)
 	       (h->dist == DIST_LATENCY || h->dist == DIST_CPU_WAIT);
 }
 
-/* More than CORRELATION_STAGES are left out: a recording has a dozen. */
+/* Returns the series, new if needed; NULL: *err, or too many: recordings have about a dozen. */
 static struct stage_series *correlation_stage_series(const struct stage_reading *side,
 						     const struct event_hist *h, int *err)
 {
@@ -79,7 +79,7 @@ static struct stage_series *correlation_stage_series(const struct stage_reading 
 	return NULL;
 }
 
-/* Groups of one origin are one distribution. */
+/* Adds a histogram to its series: groups of one origin are one distribution. 0 or -errno. */
 static int correlation_add_hist(struct stage_reading *side, const struct event *event)
 {
 	const struct event_hist *delta = event->payload;
@@ -98,7 +98,7 @@ static int correlation_add_hist(struct stage_reading *side, const struct event *
 		err = hist_add_scaled(&series->now, delta->schema, buckets[i].index,
 				      buckets[i].count);
 		if (err == -ERANGE)
-			err = 0; /* no value has that index */
+			err = 0; /* no value has that bucket index */
 	}
 	hist_add_zero(&series->now, delta->zero);
 	hist_add_over(&series->now, delta->over);
@@ -117,7 +117,7 @@ static struct point correlation_point(const struct hist *hist)
 	return p;
 }
 
-/* A series that began later had nothing before. */
+/* Ends the interval of a series; its points before its first histogram are empty. 0 or -errno. */
 static int correlation_end_interval(struct stage_series *series, size_t intervals)
 {
 	int err = vec_reserve(&series->points, intervals);
@@ -148,7 +148,7 @@ static int correlation_add_interval(struct stage_reading *side, const struct eve
 	if (s.to <= s.from || (c->stretches.len && s.from < vec_last(&c->stretches)->to)) {
 		vec_for_each(&c->stages, series)
 			hist_reset(&series->now);
-		return 0; /* they are searched by time */
+		return 0; /* intervals are searched by time */
 	}
 	hist_init(&s.requests, LATENCY_SCHEMA);
 	err = vec_push(&c->stretches, s);
@@ -205,10 +205,10 @@ static int correlation_read_server(struct correlation *c, struct event_reader *r
 			err = correlation_add_event(&side, &event);
 	}
 	event_dict_free(side.names);
-	return err == -E2BIG ? 0 : err; /* as many as are wanted */
+	return err == -E2BIG ? 0 : err; /* enough intervals were read */
 }
 
-/* ---- the load's side ---- */
+/* ---- reading the load ---- */
 
 /* Returns the interval in which a request was completed; NULL: none. */
 static struct stretch *correlation_stretch_at(const struct correlation *c, uint64_t time)
@@ -252,7 +252,7 @@ static int correlation_read_load(struct correlation *c, struct event_reader *rea
 	return err;
 }
 
-/* ---- which intervals, which quantile ---- */
+/* ---- choice of intervals and quantile ---- */
 
 /* Returns true for a complete interval with enough requests for the quantile. */
 static bool correlation_is_usable(const struct correlation *c, const struct stretch *s,
@@ -271,7 +271,7 @@ static uint32_t correlation_count_usable(const struct correlation *c, enum corre
 	return n;
 }
 
-/* The finer quantile is chosen if it loses a quarter of the intervals at most. */
+/* Chooses the finer quantile if it loses at most a quarter of the intervals. False: too few. */
 static bool correlation_choose(struct correlation *c)
 {
 	const uint32_t fine = correlation_count_usable(c, CORRELATION_P99);
@@ -286,13 +286,13 @@ static bool correlation_choose(struct correlation *c)
 	return false;
 }
 
-/* ---- the series ---- */
+/* ---- correlation of each series ---- */
 
 static const char *const host_names[] = { "cpu busy", "cpu pressure", "packets" };
 
 enum host_series { HOST_BUSY, HOST_PRESSURE, HOST_PACKETS, HOST_SERIES };
 
-/* NaN: unknown. */
+/* Returns a host's figure in the interval; NaN: unknown. */
 static double correlation_host_value(const struct stretch *s, enum host_series series)
 {
 	static const uint32_t unknown[HOST_SERIES] = {
@@ -328,7 +328,7 @@ static double correlation_request_value(const struct correlation *c, const struc
 }
 
 /*
- * Fills in a series' values in the used intervals. Returns true if they are known, and not all
+ * Fills in a series' values in the used intervals. Returns true if all are known and not all are
  * equal.
  */
 static bool correlation_fill(const struct correlation *c, const struct stage_series *stage,
@@ -441,7 +441,7 @@ static int correlation_compute(struct correlation *c)
 	return err;
 }
 
-/* ---- the whole ---- */
+/* ---- complete analysis ---- */
 
 int correlation_new(struct correlation **out, struct event_reader *server,
 		    struct event_reader *load)

@@ -17,25 +17,25 @@
 #include "report/report.h"
 #include "stats/hist.h"
 
-#define CORRELATION_MIN 20u     /* intervals needed: with fewer, no p could be 0.05 or less */
-#define CORRELATION_MAX 8192u   /* intervals: the first ones are used */
+#define CORRELATION_MIN 20u     /* intervals needed: with fewer, no p-value could be 0.05 or less */
+#define CORRELATION_MAX 8192u   /* intervals, at most: the first ones are used */
 #define CORRELATION_ALPHA 0.05
 #define CORRELATION_STAGES 64u  /* series of stages, at most */
-#define CORRELATION_LINES 3u    /* said to people, at most */
+#define CORRELATION_LINES 3u    /* correlations in the text report, at most */
 
-/* By preference; an interval needs so many requests, and half as many packets at a stage. */
+/* By preference; an interval needs `least` requests, and half as many packets at a stage. */
 enum correlation_quantile { CORRELATION_P99, CORRELATION_P90, CORRELATION_QUANTILES };
 
 /* An interval of the server's recording. */
 struct stretch {
 	uint64_t from, to;
 	uint32_t ncpus;
-	bool sound;                     /* nothing before it is missing: its deltas are its own */
-	struct event_pressure pressure; /* all flags set where it was not recorded */
-	struct hist requests;           /* requests that were completed in it */
+	bool sound;                     /* no gap before it: deltas are of this interval only */
+	struct event_pressure pressure; /* a missing value has its PRESSURE_NO_* flag */
+	struct hist requests;           /* latencies of the requests completed in the interval */
 };
 
-/* A distribution's quantiles in an interval. */
+/* Number of values and quantiles of a distribution in one interval. */
 struct point {
 	uint64_t count;
 	double ns[CORRELATION_QUANTILES];
@@ -43,42 +43,42 @@ struct point {
 
 struct stage_series {
 	uint8_t stage, direction, protocol, origin, dist;
-	struct hist now;                      /* the interval that is being read */
-	struct points VEC_OF(struct point) points; /* by interval */
+	struct hist now;                      /* histogram of the interval that is being read */
+	struct points VEC_OF(struct point) points; /* by index of the interval */
 };
 
-/* One series against the requests' quantile. */
+/* Correlation of one series with the requests' quantile. */
 struct correlate {
 	char name[64];
-	const char *unit;        /* static */
-	bool stage;              /* a stage of the server; else a figure of its host */
+	const char *unit;        /* unit of the series; static text */
+	bool stage;              /* a stage of the server; false: a figure of its host */
 	bool known;
 	double rho;
-	double p;                /* corrected for the number of series */
+	double p;                /* p-value, corrected for the number of series */
 	bool significant;
-	const char *why;         /* why it is not known: static; NULL: it is */
+	const char *why;         /* why it is unknown: static text; NULL: it is known */
 };
 
 struct correlation {
 	struct stretches VEC_OF(struct stretch) stretches;
 	struct stage_list VEC_OF(struct stage_series) stages;
 	struct correlates VEC_OF(struct correlate) series;
-	uint64_t first, last;    /* begin and end of the load */
+	uint64_t first, last;    /* begin and end of the load, in ns */
 	enum correlation_quantile quantile;
 	bool known;
-	uint32_t intervals;      /* intervals that were used; if unknown, that could have been */
-	const char *why;         /* it is not known: static; else NULL */
+	uint32_t intervals;      /* intervals used; if `known` is false, usable intervals */
+	const char *why;         /* why it is unknown: static text; NULL: it is known */
 };
 
-/* To be freed in either case. 0 or -errno of the readers, -ENOMEM. */
+/* Correlates both recordings. 0, -errno of the readers or -ENOMEM; free *out in either case. */
 int correlation_new(struct correlation **out, struct event_reader *server,
 		    struct event_reader *load);
 void correlation_free(struct correlation *c);
 
-/* "p99" */
+/* Returns the quantile's name, e.g. "p99". */
 const char *correlation_quantile_name(enum correlation_quantile quantile);
 
-/* Adds "correlation", and the strongest significant ones as findings, at most `lines`. */
+/* Adds "correlation"; the strongest significant series, at most `lines`, become findings. */
 void correlation_report(const struct correlation *c, size_t lines, struct report *r);
 
 #endif

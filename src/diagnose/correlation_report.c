@@ -9,7 +9,7 @@ static const struct column columns[] = {
 	{ "p_value", NULL, 0, 0 }, { "significant", NULL, 0, 0 }, { "why", NULL, 0, 0 },
 };
 
-/* The next significant one after `last` by its |rho|; NULL: none. */
+/* Returns the next significant series after `last` by |rho|; NULL: none. */
 static const struct correlate *correlation_next(const struct correlation *c,
 						const struct correlate *last)
 {

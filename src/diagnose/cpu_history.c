@@ -6,19 +6,19 @@
 #include "base/sort.h"
 #include "event/track.h"
 
-/* The history's size is checked once in so many edges. */
+/* Number of edges between two checks of the history's size. */
 #define LOOK_EVERY 4096
 
 struct core_track {
 	struct event_track track;
-	uint64_t last; /* time of its last edge */
-	bool running;  /* the last of its on-CPU slices goes on */
-	bool known;    /* a block of it was read */
-	bool seen;     /* it was recorded before: missing time is a gap from now on */
+	uint64_t last; /* time of the core's last edge, in ns */
+	bool running;  /* the last stretch in `oncpus` is still open */
+	bool known;    /* a block of this core was read */
+	bool seen;     /* the core was recorded before: missing time counts as a trace gap */
 	bool unrecorded;
 };
 
-/* The name of a thread's stretch on a CPU: its core, and its number there. Never 0. */
+/* A thread's stretch on a CPU is named by its core and its number there + 1, never 0. */
 #define ONCPU_NUMBER_BITS 48
 
 static uint64_t history_oncpu_name(uint32_t core, uint64_t number)
@@ -89,7 +89,7 @@ void cpu_history_clear(struct cpu_history *history, uint64_t since)
 	history->since = since;
 }
 
-/* ---- forgetting ---- */
+/* ---- removal of old history ---- */
 
 static void history_trim_segments(struct rolling *segments, uint64_t time)
 {
@@ -107,7 +107,7 @@ static void history_trim_oncpus(struct rolling *oncpus, uint64_t time)
 	while (rolling_len(oncpus)) {
 		const struct oncpu *oncpu = rolling_at(oncpus, oncpus->head);
 
-		if (oncpu->end > time) /* the one that goes on is the last */
+		if (oncpu->end > time) /* only the core's last stretch can be open */
 			break;
 		oncpus->head++;
 	}
@@ -161,7 +161,7 @@ static uint64_t history_newest_edge(const struct cpu_history *history)
 	return time;
 }
 
-/* The memory limit is reached: the older half is dropped. */
+/* Drops the older half of the history if the memory limit is reached. */
 static void history_limit_memory(struct cpu_history *history)
 {
 	if (++history->fed < LOOK_EVERY)
@@ -174,7 +174,7 @@ static void history_limit_memory(struct cpu_history *history)
 			 history->since + (history_newest_edge(history) - history->since) / 2);
 }
 
-/* ---- feeding ---- */
+/* ---- input of edges and wakings ---- */
 
 static struct cpu_segment history_segment(const struct event_track *track, uint64_t time)
 {
@@ -221,7 +221,7 @@ static bool history_same_segment(const struct cpu_segment *a, const struct cpu_s
 	       a->call == b->call;
 }
 
-/* `time` may be before the last gap's begin: a missing block shows when the next one comes. */
+/* Begins a gap at `time`, possibly before the last: a missing block is noticed at the next one. */
 static void history_begin_trace_gap(struct cpu_history *history, uint64_t time)
 {
 	struct rolling *trace_gaps = &history->trace_gaps;
@@ -241,7 +241,7 @@ static void history_begin_trace_gap(struct cpu_history *history, uint64_t time)
 		history->no_memory = true;
 }
 
-/* Gaps of length 0 are ignored: each switch ends the open spans before it begins the next. */
+/* Ends the last gap at `time`. A gap of length 0, between two spans of a switch, is removed. */
 static void history_end_trace_gap(struct cpu_history *history, uint64_t time)
 {
 	struct rolling *trace_gaps = &history->trace_gaps;
@@ -342,7 +342,7 @@ static bool history_opens_alike(const struct event_track *track, const struct ev
 	       event_track_same(track, block->open, block->n_open) == block->n_open;
 }
 
-/* From its last edge on. */
+/* Marks the core as not recorded from its last edge on. */
 static void history_begin_unrecorded(struct cpu_history *history, uint32_t core)
 {
 	const struct cpu_segment segment = { .begin = history->cores[core].last,
@@ -370,7 +370,7 @@ void cpu_history_block(struct cpu_history *history, uint32_t core, const struct 
 		return;
 	if (c->known)
 		history_begin_unrecorded(history, core);
-	c->seen |= lost || block->n_open; /* nothing is open before the recording begins */
+	c->seen |= lost || block->n_open; /* no span is open before the recording begins */
 	if (lost && !c->known && from < block->first) {
 		segment = (struct cpu_segment){ .begin = from, .type = SEGMENT_NOT_RECORDED };
 		history_push_segment(history, core, &segment);
@@ -465,12 +465,12 @@ void cpu_history_wake(struct cpu_history *history, const struct event_wake *wake
 	history->last_waking[thread] = history->wakings.tail;
 }
 
-/* ---- asking ---- */
+/* ---- lookups ---- */
 
-/* Questions go from earlier to later, mostly by few segments. */
+/* Segments searched in order after the last one found, as most questions go forward in time. */
 #define FIND_NEAR 8
 
-/* The first segment that begins after `time`. */
+/* Returns the number of the first segment after `time`. `near`: found last, searched first. */
 static uint64_t history_first_after(const struct rolling *segments, uint64_t time, uint64_t near)
 {
 	uint64_t low = segments->head, high = segments->tail;

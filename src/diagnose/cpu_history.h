@@ -7,8 +7,8 @@
  * thread's stretches on a CPU (struct oncpu), and each thread's wakings (struct waking). Times are
  * in ns of CLOCK_MONOTONIC.
  *
- * Memory: CPU_HISTORY_BYTES of entries, in at most twice the room. What was dropped for it is as
- * if it had not been recorded, see `since`.
+ * Memory: CPU_HISTORY_BYTES of entries; allocations take at most twice as much. Dropped history
+ * counts as not recorded, see `since`.
  */
 #ifndef HOSTLAT_DIAGNOSE_CPU_HISTORY_H
 #define HOSTLAT_DIAGNOSE_CPU_HISTORY_H
@@ -27,82 +27,82 @@ enum cpu_segment_type {
 	SEGMENT_NOT_RECORDED,
 	SEGMENT_IDLE,
 	SEGMENT_TASK,
-	SEGMENT_FAULT,   /* a task, in a page fault */
-	SEGMENT_SOFTIRQ, /* detail = vector */
-	SEGMENT_HARDIRQ, /* detail = irq, or as in SPAN_HARDIRQ */
+	SEGMENT_FAULT,   /* a task that is in a page fault */
+	SEGMENT_SOFTIRQ, /* a softirq; detail = its vector */
+	SEGMENT_HARDIRQ, /* an interrupt; detail = its number, or as in SPAN_HARDIRQ */
 };
 
-/* Ends where the next segment of its core begins. */
+/* A stretch of one core's activity. It ends where the next segment of its core begins. */
 struct cpu_segment {
 	uint64_t begin;
 	uint32_t detail;
-	uint32_t task;  /* DICT_TASK: who has the core, in an interrupt, too; 0 = nobody */
-	uint32_t call;  /* the system call that it is in, + 1; 0 = none, or unknown */
+	uint32_t task;  /* DICT_TASK: has the core, interrupts included; 0: no task */
+	uint32_t call;  /* the task's current system call + 1; 0: none, or unknown */
 	uint8_t type;   /* enum cpu_segment_type */
 	uint8_t pad[3];
 };
 
 #define ONCPU_OPEN UINT64_MAX
 
-/* A thread's stretch on a core. */
+/* A thread's stretch on a CPU; times in ns. */
 struct oncpu {
 	uint64_t begin;
-	uint64_t end;        /* ONCPU_OPEN: still running */
-	uint64_t before;     /* name of the thread's stretch before it; 0 = none */
+	uint64_t end;        /* ONCPU_OPEN: the thread is still running */
+	uint64_t before;     /* name of the thread's previous stretch; 0: none */
 	uint32_t thread;
 	uint32_t core;
-	uint32_t call;       /* the system call that it goes on in, + 1 */
-	uint8_t left;        /* enum task_left: how the thread left the core at its end */
-	uint8_t left_before; /* enum task_left: how it left its core at the end of the one before */
-	bool from_fault;     /* the thread slept in a page fault before */
+	uint32_t call;       /* system call + 1 in which it continues; 0: none, or unknown */
+	uint8_t left;        /* enum task_left: the thread's state when it left the core */
+	uint8_t left_before; /* enum task_left: its state at the end of its previous stretch */
+	bool from_fault;     /* the thread slept in a page fault before this stretch */
 	uint8_t pad;
 };
 
 struct waking {
 	uint64_t time;
-	uint64_t before; /* the thread's waking before, + 1 */
-	uint32_t waker;  /* DICT_TASK */
-	uint32_t core;   /* where it was to run */
+	uint64_t before; /* number of the thread's previous waking, + 1; 0: none */
+	uint32_t waker;  /* DICT_TASK: task that woke the thread */
+	uint32_t core;   /* core on which the thread is queued */
 	uint32_t flags;  /* enum wake_flags */
 	uint32_t pad;
 };
 
-/* At least one core was not recorded. */
+/* Time in which at least one core was not recorded, in ns. */
 struct trace_gap {
 	uint64_t begin;
 	uint64_t end; /* UINT64_MAX: the gap is still open */
 };
 
-struct core_track; /* the open spans of a core */
+struct core_track; /* the spans of a core that are open */
 
 struct cpu_history {
 	const struct tasks *tasks;
-	struct rolling *segments;    /* by core */
+	struct rolling *segments;    /* segments of each core */
 	struct core_track *cores;
-	uint64_t *found;          /* by core: the segment found last, to search from */
+	uint64_t *found;          /* by core: number of the segment found last */
 	uint32_t n_cores;
-	struct rolling *oncpus;      /* by core */
+	struct rolling *oncpus;      /* stretches on a CPU, of each core */
 	struct rolling wakings;
-	struct rolling trace_gaps;   /* do not overlap */
-	uint32_t unrecorded;      /* cores that are not recorded now */
-	uint64_t *last_oncpu;     /* by thread: name of its last stretch on a CPU, 0 = none */
-	uint64_t *last_waking;    /* by thread: number of its last waking, + 1 */
-	uint64_t since;           /* everything after this time is known */
-	uint64_t dropped;         /* times that the memory limit dropped old history */
-	uint32_t fed;             /* edges since memory was last looked at */
+	struct rolling trace_gaps;   /* trace gaps, in order, without overlaps */
+	uint32_t unrecorded;      /* number of cores that are not recorded at present */
+	uint64_t *last_oncpu;     /* by thread: name of its last stretch on a CPU; 0: none */
+	uint64_t *last_waking;    /* by thread: number of its last waking, + 1; 0: none */
+	uint64_t since;           /* history after this time is complete, in ns */
+	uint64_t dropped;         /* how often the memory limit dropped old history */
+	uint32_t fed;             /* edges since the last check of memory */
 	bool no_memory;
 };
 
-/* For cores 0 to `cores` - 1. 0 or -ENOMEM; to be released in either case. */
+/* Initializes a history of `cores` cores. 0 or -ENOMEM: call cpu_history_release() after both. */
 int cpu_history_init(struct cpu_history *history, const struct tasks *tasks, uint32_t cores);
 void cpu_history_release(struct cpu_history *history);
 
-/* Forgets everything: what comes next begins at `since`. */
+/* Forgets everything; later input begins at `since`. */
 void cpu_history_clear(struct cpu_history *history, uint64_t since);
 
 /*
- * A block of EV_EDGE begins: it says what is open. `from`: what the core did since then is what
- * the block opens with, if nothing else is known. `lost`: something before it could not be read.
+ * Begins a block of EV_EDGE, which lists the open spans. `from`: if the core has no history, these
+ * spans count as open since then. `lost`: earlier events of the core could not be read.
  */
 void cpu_history_block(struct cpu_history *history, uint32_t core,
 		       const struct event_block *block, uint64_t from, bool lost);
@@ -110,15 +110,15 @@ void cpu_history_edge(struct cpu_history *history, uint32_t core, uint64_t time,
 		      const struct event_edge *edge);
 void cpu_history_wake(struct cpu_history *history, const struct event_wake *wake);
 
-/* The recording has no more edges of this core: what is open then may be over. */
+/* Ends the core's edges: spans that are still open may be over. */
 void cpu_history_end(struct cpu_history *history, uint32_t core);
 
 /* Drops history that ended before `time`. */
 void cpu_history_trim(struct cpu_history *history, uint64_t time);
 
 /*
- * *number: the segment of a core at `time`, for the calls below. False: nothing is known of the
- * core then, up to *until.
+ * Sets *number to the core's segment at `time`. Returns false if the core is not known at `time`;
+ * it is not known up to *until then.
  */
 bool cpu_history_find(const struct cpu_history *history, uint32_t core, uint64_t time,
 		      uint64_t *number, uint64_t *until);
@@ -128,20 +128,20 @@ const struct cpu_segment *cpu_history_segment(const struct cpu_history *history,
 uint64_t cpu_history_segment_end(const struct cpu_history *history, uint32_t core,
 				 uint64_t number);
 
-/* A thread's last stretch on a CPU, and the one before another; NULL: none is known. */
+/* Return a thread's last stretch on a CPU, and the stretch before `oncpu`; NULL: none is known. */
 const struct oncpu *cpu_history_last_oncpu(const struct cpu_history *history, uint32_t thread);
 const struct oncpu *cpu_history_oncpu_before(const struct cpu_history *history,
 					     const struct oncpu *oncpu);
 
-/* A thread's last waking up to `time`, and the one before a waking; NULL: none is known. */
+/* Return a thread's last waking up to `time`, and the one before `waking`; NULL: none is known. */
 const struct waking *cpu_history_waking(const struct cpu_history *history, uint32_t thread,
 					uint64_t time);
 const struct waking *cpu_history_waking_before(const struct cpu_history *history,
 					       const struct waking *waking);
 
 /*
- * The first gap in from <= t <= to, in which any thread may have run on a core that was not
- * recorded; NULL: none. The time before the recording began is no gap.
+ * Returns the first trace gap that overlaps from <= t <= to: any thread may have run on a core that
+ * was not recorded. NULL: none. The time before the recording began is no gap.
  */
 const struct trace_gap *cpu_history_trace_gap(const struct cpu_history *history, uint64_t from,
 					      uint64_t to);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The analysis behind `hostlat diagnose`: a recording of messages and of CPU activity in, the
- * causes of the slow ones out. Two passes: the messages alone, then of the activity what the chosen
- * ones need. What the rules are and why: docs/design/diagnose.md.
+ * The analysis behind `hostlat diagnose`: finds the causes of slow messages in a recording of
+ * messages and CPU activity. The first pass reads the messages, the second the activity that the
+ * chosen messages need. Rules and reasons: docs/design/diagnose.md.
  */
 #ifndef HOSTLAT_DIAGNOSE_DIAGNOSE_H
 #define HOSTLAT_DIAGNOSE_DIAGNOSE_H
@@ -14,54 +14,54 @@
 /* The JSON document's schema, for struct provenance. */
 #define DIAGNOSE_SCHEMA 1
 
-/* Facts of a recording that the analysis goes by (EV_FACT). */
+/* Names of a recording's facts (EV_FACT) that the analysis uses. */
 #define DIAGNOSE_FACT_MACHINE "host.machine"
 #define DIAGNOSE_FACT_GRANULARITY "activity.granularity_ns"
 #define DIAGNOSE_FACT_BOUNDARY "record.boundary"
 #define DIAGNOSE_BY_REQUEST "request"
 #define DIAGNOSE_BY_MARK "mark"
-#define DIAGNOSE_FACT_RECORDER "run.pid" /* whose threads are hostlat's own cost */
+#define DIAGNOSE_FACT_RECORDER "run.pid" /* pid whose threads are hostlat's own overhead */
 
-#define DIAGNOSE_FACT_THROTTLED "activity.throttled" /* times that a quota held a group back */
+#define DIAGNOSE_FACT_THROTTLED "activity.throttled" /* times that a quota throttled a group */
 
-/* Where a recording doesn't say: two tracepoints of about 0.2 us each, and their order. */
+/* Granularity in ns if the recording has none: two tracepoints, 0.2 us each, and their order. */
 #define DIAGNOSE_GRANULARITY_NS 1000
 
 struct nesting_rule;
 
-/* Thresholds above which a deviation counts, and the rule by which nested functions share it. */
+/* Thresholds above which a deviation counts, and how nested functions share a deviation. */
 struct diagnose_method {
-	double noise_times;     /* beyond so many times the baseline's median absolute deviation */
-	uint32_t function_mads; /* the same for functions */
-	const struct nesting_rule *nesting; /* NULL: nesting_judge()'s own */
+	double noise_times;     /* threshold, in median absolute deviations of the baseline */
+	uint32_t function_mads; /* threshold for functions, in median absolute deviations */
+	const struct nesting_rule *nesting; /* NULL: the default rule of nesting_judge() */
 };
 
 struct diagnose_options {
 	struct message_selection selection;
 	enum times_style times; /* how text shows points in time */
-	const struct diagnose_method *method; /* NULL: the usual one */
+	const struct diagnose_method *method; /* NULL: the default method */
 };
 
 struct diagnosis;
 
-/* Never opens a file: the readers are the caller's. */
+/* Creates an analysis. The caller opens the recording files. Returns 0 or -ENOMEM. */
 int diagnosis_new(struct diagnosis **out, const struct diagnose_options *options);
 void diagnosis_free(struct diagnosis *d);
 
 /*
- * Reads it all; `against`: where the references are from, NULL: the same recording. 0, -errno of
- * the readers (-ESPIPE: a pipe can't be read twice), -ENOMEM, -E2BIG for too many cores.
+ * Reads and analyzes the recording; `against`: that of the references, NULL: the same. 0, -errno of
+ * the readers (-ESPIPE: a pipe cannot be read twice), -ENOMEM, or -E2BIG for too many cores.
  */
 int diagnosis_run(struct diagnosis *d, struct event_reader *reader, struct event_reader *against);
 
 /*
  * Joins the slowest `share` (0..1) of a load generator's requests, recorded on the same host, to
- * the messages: what of each was the client's, the network's and the server's. After
- * diagnosis_run(). 0 or -errno.
+ * the messages: the client's, network's and server's part of each. Call after diagnosis_run().
+ * Returns 0 or -errno.
  */
 int diagnosis_join(struct diagnosis *d, struct event_reader *load, double share);
 
-/* Fills in `r`, which is initialised. 0 or -ENOMEM. */
+/* Adds the results to `r`, which the caller initialized. Returns 0 or -ENOMEM. */
 int diagnosis_report(const struct diagnosis *d, struct report *r);
 
 #endif

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Shares of one message's time, at most: the time of more has no culprit. */
+/* Shares of one message, at most: time in further shares has no culprit. */
 #define SHARES_MAX 4096u
 
-/* ---- one message ---- */
+/* ---- breakdown of one message ---- */
 
 static bool breakdown_same_share(const struct share *a, const struct share *b)
 {
@@ -44,7 +44,7 @@ void breakdown_release(struct breakdown *breakdown)
 	vec_release(&breakdown->shares);
 }
 
-/* ---- a model ---- */
+/* ---- baseline ---- */
 
 static int excess_by_value(const void *a, const void *b)
 {
@@ -59,7 +59,7 @@ uint64_t excess_median(uint64_t *values, size_t n)
 	return values[(n - 1) / 2];
 }
 
-/* Scaled to sum to `total`; what rounding leaves goes to the largest. */
+/* Scales the values to sum to `total`; the largest gets the rounding remainder. */
 static void baseline_scale(uint64_t *values, uint32_t n, uint64_t total)
 {
 	uint64_t sum = 0, given = 0;
@@ -114,7 +114,7 @@ int baseline_make(struct baseline *baseline, const struct breakdown *const *brea
 	return 0;
 }
 
-/* ---- a target ---- */
+/* ---- excess of a target ---- */
 
 void excess_of(const struct baseline *baseline, const struct breakdown *breakdown, uint64_t latency,
 	       const struct excess_options *options, struct excess *out)

@@ -7,7 +7,7 @@
 #include "diagnose/references.h"
 #include "diagnose/state.h"
 
-/* A message that is looked at from here and there is one of these in so many windows. */
+/* Windows of one message, at most; windows beyond the limit are not searched. */
 #define WINDOWS_MAX 65536u
 
 static bool functions_is_searched(const struct slice *slice)
@@ -41,12 +41,12 @@ int functions_add_window(struct windows *windows, const struct slice *slice)
 	return err == -E2BIG ? 0 : err;
 }
 
-/* ---- one message ---- */
+/* ---- adding one message ---- */
 
-/* A recording's functions, and what they are called in the models. */
+/* A recording's edges, and its functions' numbers in the models. */
 struct function_source {
 	struct event_source *edges;
-	const uint32_t *map; /* by the recording's numbers; NULL: the same */
+	const uint32_t *map; /* model's number by the recording's number; NULL: they are equal */
 	uint32_t n;
 };
 
@@ -85,7 +85,7 @@ static int functions_read_window(struct nesting *n, const struct function_source
 	return err;
 }
 
-/* Its number, FUNCTIONS_NONE if it can't be taken: that is counted. Or -errno. */
+/* Adds a message; *number: its number, FUNCTIONS_NONE: not added, but counted. 0 or -errno. */
 static int functions_add_message(struct nesting *n, const struct function_source *source,
 				 const struct windows *windows, bool reference, uint32_t *number)
 {
@@ -101,9 +101,9 @@ static int functions_add_message(struct nesting *n, const struct function_source
 	return err == -EINVAL || err == -E2BIG ? 0 : err;
 }
 
-/* ---- an application ---- */
+/* ---- adding an application's messages ---- */
 
-/* Adds a recording's targets, and its references if they are of the same recording. */
+/* Adds a recording's targets, and its references unless another recording has them. 0 or -errno. */
 static int functions_add_own(struct diagnosis *d, uint32_t model,
 			     const struct function_source *source)
 {
@@ -132,7 +132,7 @@ static int functions_add_own(struct diagnosis *d, uint32_t model,
 	return err;
 }
 
-/* Adds the references of another recording. */
+/* Adds the references of the other recording. Returns 0 or -errno. */
 static int functions_add_other(struct diagnosis *d, uint32_t model,
 			       const struct function_source *source)
 {
@@ -153,7 +153,7 @@ static int functions_add_other(struct diagnosis *d, uint32_t model,
 	return err;
 }
 
-/* ---- names ---- */
+/* ---- names of functions ---- */
 
 static int functions_map_names(struct event_dict *all, const struct recorded *rec, uint32_t **map)
 {
@@ -168,7 +168,7 @@ static int functions_map_names(struct event_dict *all, const struct recorded *re
 	return event_dict_error(all);
 }
 
-/* Functions have other numbers in another recording. */
+/* Maps both recordings' function numbers to common ones: they differ between recordings. */
 static int functions_join_names(struct diagnosis *d, struct functions *f)
 {
 	int err;
@@ -186,7 +186,7 @@ const char *functions_name(const struct diagnosis *d, uint32_t symbol)
 	return name ? name : "?";
 }
 
-/* ---- all ---- */
+/* ---- functions of all messages ---- */
 
 static void functions_add_losses(struct functions *f, const struct nesting *n)
 {

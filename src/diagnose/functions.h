@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's functions in messages' time, where a recording tells of them: which made a target
- * slower than the references of its application. They look into what is charged to the causes
- * "function" and "application"; time that went to others is not searched.
+ * The kernel's functions in messages' time, if they were recorded: the functions that made a target
+ * slower than the references of its application. Only time that is charged to the causes "function"
+ * and "application" is searched.
  */
 #ifndef HOSTLAT_DIAGNOSE_FUNCTIONS_H
 #define HOSTLAT_DIAGNOSE_FUNCTIONS_H
@@ -13,7 +13,7 @@
 struct diagnosis;
 struct recorded;
 
-/* Time in which a core did the message's own work. */
+/* Time in which a core did a message's own work, in ns. */
 struct window {
 	uint64_t begin, end;
 	uint32_t core;
@@ -25,20 +25,20 @@ struct windows VEC_OF(struct window);
 #define FUNCTIONS_NONE UINT32_MAX
 
 struct functions {
-	struct nesting **models;   /* by baseline; NULL: that has too few references */
+	struct nesting **models;   /* by baseline; NULL: the baseline has too few references */
 	size_t n_models;
-	uint32_t *numbers;         /* by excess: nesting_judge()'s, or FUNCTIONS_NONE */
-	struct event_dict *names;  /* functions of two recordings; NULL: there is one */
-	uint32_t *own, *other;     /* numbers in `names`, by those in each recording */
-	struct nesting_losses losses; /* sums over all models, but for `overlapping` */
+	uint32_t *numbers;         /* by excess: number for nesting_judge(), or FUNCTIONS_NONE */
+	struct event_dict *names;  /* functions of both recordings; NULL: there is one recording */
+	uint32_t *own, *other;     /* numbers in `names` by number in each recording */
+	struct nesting_losses losses; /* sums over all models, except `overlapping` */
 };
 
-/* Adds the slice to the subject's windows if it is to be searched. 0 or -ENOMEM. */
+/* Adds the slice to the subject's windows if it is to be searched. Returns 0 or -ENOMEM. */
 int functions_add_window(struct windows *windows, const struct slice *slice);
 
 /*
- * After the targets' excess is known. d->functions stays NULL if the recording has no functions, or
- * that of the references has none. 0 or -errno.
+ * Searches the functions, after the targets' excess is known. d->functions stays NULL unless the
+ * recording and that of the references have functions. Returns 0 or -errno.
  */
 int functions_find(struct diagnosis *d);
 void functions_free(struct functions *f);

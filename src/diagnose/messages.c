@@ -10,15 +10,15 @@
 #include "diagnose/cpu_history.h"
 #include "diagnose/tasks.h"
 
-/* This share of an application's messages counts as the fastest. */
+/* The reference "fastest" is this share of an application's messages. */
 #define FASTEST 0.01
 
-/* A call that ends so long after its last byte has left is not looked at any further. */
+/* A send call that returns this much later, in ns, counts as returned when its last byte left. */
 #define RETURN_MAX_NS NS_PER_S
 
-/* ---- reading ---- */
+/* ---- reading messages ---- */
 
-/* Calls `add` for each message; its error, or the reader's. *damage: adds DAMAGE_*. */
+/* Calls `add` for each message. Returns 0, or the error of `add` or the reader; adds to *damage. */
 static int messages_each(struct event_reader *reader,
 			 int (*add)(void *ctx, const struct event *event), void *ctx,
 			 uint32_t *damage)
@@ -51,7 +51,7 @@ static int messages_each(struct event_reader *reader,
 	return err;
 }
 
-/* ---- when a sent one left ---- */
+/* ---- departure of sent messages ---- */
 
 static uint64_t messages_clamp_time(uint64_t time, uint64_t from, uint64_t to)
 {
@@ -86,7 +86,7 @@ struct departure_times messages_departure_times(const struct event_piece *pieces
 	}
 	if (!out.enqueued)
 		out.queued = segment;
-	/* a departure behind the queue's begin is one that was put off */
+	/* a departure after the packet entered the qdisc was postponed */
 	out.left = segment < out.queued ? segment : out.queued;
 	out.due = segment > out.queued ? segment : out.queued;
 	out.held = held < out.queued ? held : out.queued;
@@ -95,7 +95,7 @@ struct departure_times messages_departure_times(const struct event_piece *pieces
 	return out;
 }
 
-/* Returns the end of a sent message: later time, up to its completion, is the device's. */
+/* Returns the end of a sent message: the driver has the packet; later time is the device's. */
 static uint64_t messages_departure_end(const struct event_piece *pieces, uint32_t n, uint64_t end)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -104,9 +104,9 @@ static uint64_t messages_departure_end(const struct event_piece *pieces, uint32_
 	return end;
 }
 
-/* Both lists are sorted by the end of the message. */
+/* A sent message and its departure, which are sorted by the message's end. */
 struct outgoing {
-	struct message m; /* first: see messages_order_by_read() */
+	struct message m; /* first member: messages_order_by_read() compares it */
 	struct departure departure;
 };
 
@@ -138,7 +138,7 @@ static int messages_add_sent(struct message_reading *reading, const struct event
 			.late_ns = (uint32_t)(out.left - out.late), .core = out.core } });
 }
 
-/* Sets where and when a message entered its socket's queue. */
+/* Sets the core and the time at which a message entered its socket's queue. */
 static void messages_set_queued(struct message *m, const struct event_piece *pieces, uint32_t n)
 {
 	m->core = UINT32_MAX;
@@ -197,7 +197,7 @@ static int messages_order_by_flow(const void *a, const void *b)
 	return sort_order(x->flow, y->flow) ?: sort_order(x->place, y->place);
 }
 
-/* Links each flow's messages; 0 is no flow. */
+/* Links the messages of each flow; flow 0 means unknown. Returns 0 or -ENOMEM. */
 static int messages_chain_flows(struct messages *messages)
 {
 	const uint32_t n = (uint32_t)messages->all.len;
@@ -221,7 +221,7 @@ static int messages_chain_flows(struct messages *messages)
 	return 0;
 }
 
-/* Links each thread's messages. */
+/* Links the messages of each thread. Returns 0 or -ENOMEM. */
 static int messages_chain_threads(struct messages *messages, const struct tasks *tasks)
 {
 	uint32_t *last = calloc(tasks->threads + 1UL, sizeof(*last));
@@ -351,9 +351,9 @@ void messages_release(struct messages *messages)
 	messages->departures = NULL;
 }
 
-/* ---- choosing ---- */
+/* ---- selection of targets and references ---- */
 
-/* Orders messages by latency; equal ones by id. */
+/* A message in the order of latency; equal latencies are ordered by id. */
 struct ranked {
 	uint64_t latency;
 	uint64_t id;
@@ -377,7 +377,7 @@ static int messages_order_by_application(const void *a, const void *b)
 	return messages_order_by_latency(a, b);
 }
 
-/* splitmix64's finaliser (Steele, Lea, Flood 2014): a sample that no order of ids can bias. */
+/* splitmix64's finalizer (Steele, Lea, Flood 2014): no order of ids can bias a sample by it. */
 static uint64_t messages_hash(uint64_t id)
 {
 	id = (id ^ id >> 30) * 0xbf58476d1ce4e5b9ULL;
@@ -393,7 +393,7 @@ static int messages_order_by_hash(const void *a, const void *b)
 	return hx < hy ? -1 : hx > hy;
 }
 
-/* The places of a slice among n ranked ones: at least one, if there are any. */
+/* Returns a slice of n ranked messages as [*begin, *end): at least one if n > 0. */
 static void messages_slice(size_t n, double from, double to, size_t *begin, size_t *end)
 {
 	*begin = (size_t)floor((double)n * from);
@@ -426,7 +426,7 @@ static uint64_t messages_mark_targets(const struct ranked *ranked, size_t n,
 	return dropped;
 }
 
-/* `ranked`: one application's messages, by latency. */
+/* Marks the references of one application. `ranked`: its messages by latency. */
 static void messages_mark_references(struct ranked *ranked, size_t n,
 				     const struct message_selection *s, unsigned char *marks)
 {
@@ -478,7 +478,7 @@ static uint64_t messages_mark(const struct messages *messages, const struct mess
 	return dropped;
 }
 
-/* ---- their pieces ---- */
+/* ---- pieces of the selected messages ---- */
 
 struct by_id {
 	uint64_t id;
@@ -525,7 +525,7 @@ static int messages_collect_pieces(const struct messages *messages, struct event
 				   struct subjects *subjects)
 {
 	struct collecting c = { messages, subjects, calloc(subjects->len + 1, sizeof(*c.ids)) };
-	uint32_t damage = 0; /* the first pass has met it */
+	uint32_t damage = 0; /* ignored: the first pass counted it */
 	int err;
 
 	if (!c.ids)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The messages of a recording in one direction: which there are, which are to be explained, and
- * which are the reference. Times in ns of CLOCK_MONOTONIC.
+ * The messages of a recording in one direction: all messages, targets to explain, and references.
+ * Times in ns of CLOCK_MONOTONIC.
  *
- * Memory: 60 bytes a message (sent: 192), MESSAGES_MAX at most; and 256 of each one that is looked
- * into.
+ * Memory: 60 bytes a message (sent: 192), at most MESSAGES_MAX messages; and 256 bytes for each
+ * message that is analyzed in detail.
  */
 #ifndef HOSTLAT_DIAGNOSE_MESSAGES_H
 #define HOSTLAT_DIAGNOSE_MESSAGES_H
@@ -16,92 +16,92 @@
 #include "event/reader.h"
 
 #define MESSAGES_MAX (8u << 20)
-#define SUBJECTS_MAX 100000u   /* messages that are analysed in detail, at most */
+#define SUBJECTS_MAX 100000u   /* messages that are analyzed in detail, at most */
 #define REFERENCE_MAX 1000u    /* references of each application, at most */
-#define REFERENCE_MIN 10u      /* references: fewer are no baseline */
+#define REFERENCE_MIN 10u      /* references of a baseline, at least */
 #define PIECES_MAX 8u
 
-/* Only messages of one application, which are those with one pid, are compared. */
+/* A message of an application. Messages are compared only within one application, i.e. one pid. */
 struct message {
 	uint64_t id;
-	uint64_t first;    /* its first byte's arrival; sent: when the call was entered */
-	uint64_t read;     /* sent: when a driver had its last byte */
+	uint64_t first;    /* when the first byte arrived; sent: when the call was entered */
+	uint64_t read;     /* when it was read; sent: when a driver had the last byte */
 	uint32_t tid;
 	uint32_t pid;      /* 0 = unknown */
 	uint32_t flow;
 	uint32_t bytes;
 	uint32_t thread;   /* THREAD_NONE: unknown */
-	uint32_t next;     /* the thread's next one; sent: its flow's: place + 1; 0 = none */
-	uint32_t queued_ns; /* received: from its arrival to its socket's queue */
-	uint32_t core;     /* core that queued it; UINT32_MAX: unknown */
+	uint32_t next;     /* index + 1 of the thread's (sent: flow's) next message; 0: none */
+	uint32_t queued_ns; /* received: ns from its arrival to its socket's queue */
+	uint32_t core;     /* core that put it into the socket's queue; UINT32_MAX: unknown */
 };
 
 /*
- * A sent one's last packet, on its way out: held up by pacing from `held` on, the first `early_ns`
- * of it by late timers of earlier packets; by its own late timer in the last `late_ns` before it
- * `left`; from `due` on it is in the queue of a device.
+ * Transmission of a sent message's last packet. Pacing holds it from `held` on: late timers of
+ * earlier packets in the first `early_ns`, its own late timer in the last `late_ns` before `left`.
+ * It is in a device's queue from `due` on.
  */
 struct departure {
-	uint64_t held;     /* 0 = unknown */
+	uint64_t held;     /* 0: unknown */
 	uint64_t left;
-	uint64_t due;      /* as `held`: it was not paced */
+	uint64_t due;      /* equals `held`: the packet was not paced */
 	uint32_t early_ns, late_ns;
-	uint32_t core;     /* the timer's */
+	uint32_t core;     /* core of the late timer */
 	uint32_t pad;
 };
 
 /* Times at which a sent message's last byte left, from its pieces. */
 struct departure_times {
 	bool known;       /* false: the other members are not set */
-	bool enqueued;    /* no shaper has cut the packet */
-	uint64_t held;    /* nothing but its pacing held it from here on; none: as `queued` */
-	uint64_t paced;   /* late timers of the message's earlier packets held it up to here */
-	uint64_t late;    /* its own late timer held it from here on; not late: as `left` */
-	uint32_t core;    /* the core of its own late timer */
-	uint64_t left;    /* the socket let go of its last byte */
-	uint64_t queued;  /* a device's queue had it; if that was not recorded: as `left` */
-	uint64_t due;     /* it was to leave the queue */
+	bool enqueued;    /* the packet entered a qdisc */
+	uint64_t held;    /* from here on only pacing held it; `queued`: it was not paced */
+	uint64_t paced;   /* up to here late timers of earlier packets held it */
+	uint64_t late;    /* from here on its own late timer held it; `left`: it was not late */
+	uint32_t core;    /* core of the message's own late timer */
+	uint64_t left;    /* when the socket released the last byte */
+	uint64_t queued;  /* when the last byte entered a device's queue; `left`: not recorded */
+	uint64_t due;     /* when the last byte was due to leave the queue */
 };
 
-/* All times are between `first` and `end`. */
+/* Returns the times of a sent message, all between `first` and `end`. */
 struct departure_times messages_departure_times(const struct event_piece *pieces, uint32_t n,
 						uint64_t first, uint64_t end);
 
 /* A send call. */
 struct sent {
-	uint64_t at;       /* when it was entered */
+	uint64_t at;       /* when the call was entered, in ns */
 	uint32_t flow;
 };
 
 struct messages {
-	struct message_vec VEC_OF(struct message) all; /* by time of the read, then by id */
-	uint32_t *by_queued;      /* received ones' places, by core and when they were queued */
-	uint32_t *previous;       /* by place: the one before, as `next`, + 1; 0 = none */
-	struct departure *departures; /* by place, of sent ones; NULL: they were received */
-	struct sends VEC_OF(struct sent) sends; /* in any order; none if `all` are those */
-	uint64_t others;          /* messages of the other direction */
-	uint64_t beyond;          /* more than MESSAGES_MAX */
-	uint64_t invalid;         /* messages that end before they begin */
-	uint64_t from, to;        /* first arrival, last read */
-	uint32_t damage;          /* DAMAGE_*: messages that could not be read */
+	struct message_vec VEC_OF(struct message) all; /* sorted by time of the read, then by id */
+	uint32_t *by_queued;      /* indexes of received messages, by core, then queued time */
+	uint32_t *previous;       /* by index: index + 1 of the previous one, as `next`; 0: none */
+	struct departure *departures; /* by index, of sent messages; NULL: received messages */
+	struct sends VEC_OF(struct sent) sends; /* send calls; none if `all` are sent messages */
+	uint64_t others;          /* number of messages of the other direction */
+	uint64_t beyond;          /* number of messages beyond MESSAGES_MAX */
+	uint64_t invalid;         /* number of messages that end before they begin */
+	uint64_t from, to;        /* first arrival and last read, in ns */
+	uint32_t damage;          /* DAMAGE_*: why messages could not be read */
 };
 
 enum against { AGAINST_SLICE, AGAINST_FASTEST };
 
 struct message_selection {
-	enum direction direction; /* the messages' */
+	enum direction direction; /* direction of the messages */
 	double from, to;          /* slice of the latencies, 0..1; used if slowest is 0 */
 	uint64_t slowest;
 	enum against against;
 	double against_from, against_to;
 };
 
-/* A message that is analysed in detail. */
+/* A message that is analyzed in detail. */
 struct subject {
 	uint32_t message;         /* index in `all` */
-	bool target, reference;   /* target, reference, or both */
-	uint32_t n;               /* pieces; 0: they were not found */
-	uint64_t returned;        /* sent: when the call was over */
+	bool target, reference;   /* a message may be both */
+	uint32_t n;               /* number of pieces; 0: not found */
+	uint64_t returned;        /* sent: when the call returned, in ns */
 	struct event_piece pieces[PIECES_MAX];
 };
 
@@ -119,18 +119,18 @@ static inline uint64_t message_queued(const struct message *m)
 	return m->first + m->queued_ns;
 }
 
-/* The place in by_queued of the core's first message that was queued after `time`; or the end. */
+/* Returns the index in by_queued of the core's first message queued after `time`, or the end. */
 size_t messages_queued(const struct messages *messages, uint32_t core, uint64_t time);
 
-/* Reads all messages of a direction. 0 or -errno. To be released in either case. */
+/* Reads all messages of a direction. Returns 0 or -errno. Release `messages` in either case. */
 int messages_read(struct messages *messages, struct event_reader *reader,
 		  const struct tasks *tasks, enum direction direction);
 void messages_release(struct messages *messages);
 
 /*
- * Chooses targets and, of each application that has one, references; ordered as the messages are.
- * Reads their pieces. A choice is the same for the same recording: ties go by id, and a sample of
- * many references is by a hash of it. *dropped: targets beyond SUBJECTS_MAX. 0 or -errno.
+ * Chooses the targets and each of their applications' references, in the order of the messages, and
+ * reads their pieces. The choice is deterministic: ties go by id, and a sample of many references
+ * by its hash. *dropped: targets beyond SUBJECTS_MAX. Returns 0 or -errno.
  */
 int messages_select(const struct messages *messages, const struct message_selection *selection,
 		    struct event_reader *reader, struct subjects *out, uint64_t *dropped);

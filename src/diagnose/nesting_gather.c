@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree of call paths, and each message's part of it. */
+/* Gathers the tree of call paths, and each message's calls and time in it. */
 #include "diagnose/nesting.h"
 
 #include <errno.h>
@@ -8,15 +8,15 @@
 #include "base/hash.h"
 #include "diagnose/nesting_state.h"
 
-/* An open span on the way from the piece down to the span that is placed. */
+/* An open span on the path from the piece to the span that is being added. */
 struct level {
 	uint64_t begin;
-	uint64_t free;		/* up to here nothing within it was placed yet */
+	uint64_t free;		/* spans within it are added up to this time */
 	uint32_t node;
-	int depth;		/* -1: the piece itself */
+	int depth;		/* -1: the piece */
 	bool context;
 	bool charged;
-	bool shared;		/* its node is its caller's: there was no room for one */
+	bool shared;		/* it uses its caller's node: the limit of nodes is reached */
 };
 
 static int nesting_make_roots(struct nesting *n)
@@ -41,7 +41,7 @@ int nesting_new(struct nesting **out, const struct nesting_limits *limits)
 	vec_init(&n->sums, NESTING_ROOTS + (size_t)limits->nodes);
 	vec_init(&n->touched, limits->nodes);
 	vec_init(&n->values, limits->values);
-	/* A message without values takes room as well. */
+	/* A message without values needs memory as well. */
 	vec_init(&n->messages, limits->values);
 	vec_init(&n->held, limits->spans);
 	vec_init(&n->causes, limits->nodes);
@@ -74,14 +74,14 @@ void nesting_free(struct nesting *n)
 	free(n);
 }
 
-/* ---- the tree ---- */
+/* ---- tree of call paths ---- */
 
 static uint32_t nesting_root(uint8_t role, uint8_t type)
 {
 	return (uint32_t)role * SPAN_TYPE_MAX + type;
 }
 
-/* Returns a node, or 0, which is no function's, if there is no room for another. */
+/* Returns the child of `parent` for `what`, new if needed; 0, a root: the limit is reached. */
 static uint32_t nesting_child(struct nesting *n, uint32_t parent, uint32_t what)
 {
 	const uint32_t at = (uint32_t)hash_u64((uint64_t)parent << 32 | what) & n->hash_mask;
@@ -112,7 +112,7 @@ uint32_t nesting_path(const struct nesting *n, uint32_t node,
 	return len;
 }
 
-/* ---- one piece ---- */
+/* ---- adding spans of a piece ---- */
 
 static void nesting_add(struct nesting *n, uint32_t node, const struct nesting_held *h, uint64_t ns)
 {
@@ -132,7 +132,7 @@ static void nesting_add(struct nesting *n, uint32_t node, const struct nesting_h
 	}
 }
 
-/* Functions are not charged for the time in which a context interrupts them. */
+/* Subtracts the time of a context from the functions that it interrupts. */
 static void nesting_interrupt(struct nesting *n, const struct level *level, uint64_t ns)
 {
 	for (; level->depth >= 0 && !level->context; level--)
@@ -145,9 +145,7 @@ static bool nesting_is_context(uint8_t type)
 	return type != SPAN_FUNCTION;
 }
 
-/*
- * Places a span below `parent`, cut to its bounds and to the end of the spans placed there before.
- */
+/* Returns a span's level below `parent`, cut to the parent and to the spans added there before. */
 static struct level nesting_within(struct nesting *n, struct level *parent,
 				   const struct nesting_held *h)
 {
@@ -189,7 +187,7 @@ static void nesting_place(struct nesting *n, struct level *level, const struct n
 	n->losses.spans_without_node++;
 }
 
-/* From the last to end to the first, callers come before what they called. */
+/* Adds the piece's spans. From the last to end to the first, callers precede their callees. */
 static void nesting_place_all(struct nesting *n)
 {
 	struct level levels[EVENT_DEPTH_MAX + 1], *top = levels;
@@ -204,7 +202,7 @@ static void nesting_place_all(struct nesting *n)
 	for (size_t i = n->held.len; i--;) {
 		const struct nesting_held *h = &n->held.items[i];
 
-		/* Its depth alone won't do: of those around it, some don't matter. */
+		/* the depth is not enough: spans of ignored types may be around this one */
 		while (top->depth >= h->depth || h->begin < top->begin)
 			top--;
 		top[1] = nesting_within(n, top, h);
@@ -221,7 +219,7 @@ static void nesting_end_piece(struct nesting *n)
 	n->role = PIECE_NONE;
 }
 
-/* ---- what comes in ---- */
+/* ---- input ---- */
 
 void nesting_begin(struct nesting *n, bool reference)
 {
@@ -231,7 +229,7 @@ void nesting_begin(struct nesting *n, bool reference)
 	n->err = 0;
 	vec_clear(&n->held);
 	vec_clear(&n->touched);
-	if (!++n->serial) { /* it went round: what is older must not look like this one */
+	if (!++n->serial) { /* serial wrapped around: old sums must not count as this message's */
 		memset(n->sums.items, 0, n->sums.len * sizeof(*n->sums.items));
 		n->serial = 1;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model of the references, and a message's deviations from it. */
+/* Builds the model of the references, and judges a message's deviations from it. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 
 /* ---- the model ---- */
 
-/* All reference messages' values, those of one node side by side. */
+/* Values of all reference messages, grouped by node. */
 struct gathered {
-	uint32_t *first;	/* by node, and one more */
+	uint32_t *first;	/* by node: index of its first value; one extra entry at the end */
 	uint64_t *ns;
 	uint32_t *count;
 };
@@ -30,13 +30,13 @@ static void nesting_gathered_free(struct gathered *g)
 	free(g->count);
 }
 
-/* `at`: the number of a value. */
+/* Loops over the reference messages' values. `at`: the index of a value. */
 #define for_each_reference_value(n, m, at)                                                         \
 	vec_for_each(&(n)->messages, m)                                                            \
 		if ((m)->reference)                                                                \
 			for (uint32_t at = (m)->first; at < (m)->first + (m)->n; at++)
 
-/* A counting sort: first[node + 1] is where its values go, and in the end where they end. */
+/* Groups values by counting sort; first[node + 1] is the node's first index, at the end its end. */
 static void nesting_gather_values(const struct nesting *n, struct gathered *g)
 {
 	for_each_reference_value(n, m, i)
@@ -66,7 +66,7 @@ static int nesting_order_u32(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The value of a rank, from 1, among len sorted ones and `times` times `other`. */
+/* Returns the value of `rank` >= 1 among `len` sorted values and `times` copies of `other`. */
 static uint64_t nesting_ranked_value(const uint64_t *sorted, uint32_t len, uint64_t other,
 				     uint32_t times, uint32_t rank)
 {
@@ -87,7 +87,7 @@ static uint32_t nesting_p95_rank(uint32_t n)
 	return (uint32_t)((19ULL * n + 19) / 20);
 }
 
-/* `ns` and `count` are of the `len` of `all` messages that have the node; both change. */
+/* Returns a node's figures over `all` messages; `len` of them have it. Changes `ns` and `count`. */
 static struct nesting_usual nesting_get_usual(uint64_t *ns, uint32_t *count, uint32_t len,
 					      uint32_t all)
 {
@@ -153,7 +153,7 @@ static int nesting_model(struct nesting *n)
 	return err;
 }
 
-/* ---- one message ---- */
+/* ---- judging one message ---- */
 
 static uint64_t nesting_threshold(const struct nesting_usual *u, const struct nesting_options *o)
 {
@@ -164,13 +164,13 @@ static uint64_t nesting_threshold(const struct nesting_usual *u, const struct ne
 	return ns > o->granularity_ns ? ns : o->granularity_ns;
 }
 
-/* How much `ns` is above `usual`; 0 if that is not more than the threshold. */
+/* Returns the ns of `ns` above `usual`; 0 if they do not exceed `least`. */
 static uint64_t nesting_above(uint64_t ns, uint64_t usual, uint64_t least)
 {
 	return ns > usual && ns - usual > least ? ns - usual : 0;
 }
 
-/* Whether `part` is at least 80 % of `whole`. */
+/* Returns true if `part` is at least 80 % of `whole`. */
 static bool nesting_explains(uint64_t part, uint64_t whole)
 {
 	return part >= whole - whole / 5;
@@ -216,7 +216,7 @@ static int nesting_report(struct nesting *n, uint32_t node, uint64_t deviation, 
 	});
 }
 
-/* Judges a node whose children are judged. *charged is what it and they are charged with. */
+/* Judges a node after its children. *charged: ns charged to the node and its children. */
 static int nesting_judge_node(struct nesting *n, uint32_t node, const struct nesting_options *o,
 			      uint64_t *deviation, uint64_t *charged)
 {
@@ -235,7 +235,7 @@ static int nesting_judge_node(struct nesting *n, uint32_t node, const struct nes
 	return nesting_report(n, node, *deviation, o->rule->own(*deviation, w->within));
 }
 
-/* Returns by how much less time than usual a node and its children took. */
+/* Returns by how many ns a node and its children were faster than usual. */
 static uint64_t nesting_subtract(const struct nesting *n, uint32_t node,
 				 const struct nesting_options *o)
 {
@@ -268,7 +268,7 @@ static int nesting_judge_all(struct nesting *n, const struct nesting_options *o,
 	return 0;
 }
 
-/* Numbers of nodes depend on the order of the messages; what is shown must not. */
+/* Orders causes by self_ns, then by path: node numbers depend on the order of the messages. */
 static int nesting_order_by_self(const void *a, const void *b, void *ctx)
 {
 	const struct nesting_cause *x = a, *y = b;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State that nesting_gather.c gathers and nesting_judge.c judges. */
+/* State of nesting_gather.c, which fills it, and nesting_judge.c. */
 #ifndef HOSTLAT_DIAGNOSE_NESTING_STATE_H
 #define HOSTLAT_DIAGNOSE_NESTING_STATE_H
 
 #include "base/vec.h"
 #include "diagnose/nesting.h"
 
-/* The first nodes stand for nothing but a role and a context: functions are below them. */
+/* Numbers of the roots, one for each role and context: nodes of functions come after them. */
 #define NESTING_ROOTS (PIECE_ROLE_MAX * SPAN_TYPE_MAX)
 
 struct nesting_node {
-	uint32_t parent;	/* a smaller number; of a root, itself */
+	uint32_t parent;	/* number of the parent, smaller; a root is its own */
 	uint32_t what;
-	uint32_t next;		/* in the hash; 0 = the last */
+	uint32_t next;		/* next node in the hash chain; 0: the last */
 };
 
-/* One message's part of a node. */
+/* Time and calls of one message in a node. */
 struct nesting_value {
 	uint64_t ns;
 	uint32_t node;
@@ -25,11 +25,11 @@ struct nesting_value {
 
 struct nesting_message {
 	uint64_t window_ns;
-	uint32_t first, n;	/* values */
+	uint32_t first, n;	/* index of its first value; number of values */
 	bool reference;
 };
 
-/* A node's figures over the reference messages. */
+/* A node's usual time and calls over the reference messages. */
 struct nesting_usual {
 	uint64_t ns, p95_ns, mad_ns;
 	uint32_t count, p95_count;
@@ -38,29 +38,29 @@ struct nesting_usual {
 
 /* State of a node while one message is judged. */
 struct nesting_work {
-	const struct nesting_value *value;	/* NULL: the message doesn't have it */
-	uint64_t within;	/* charged to its children */
-	uint64_t less;		/* by how much its children took less */
+	const struct nesting_value *value;	/* NULL: the message lacks the node */
+	uint64_t within;	/* ns charged to its children */
+	uint64_t less;		/* ns by which its children were faster than usual */
 	bool reported;
 };
 
 struct nesting_held {
-	uint64_t begin, end;	/* within the piece */
+	uint64_t begin, end;	/* cut to the piece */
 	uint32_t what;
 	uint8_t type;
 	uint8_t depth;
 	bool charged;
-	bool goes_on : 1;	/* its begin is not the begin of a call */
+	bool goes_on : 1;	/* its begin is not the begin of its call */
 	bool partial : 1;
 };
 
-/* State of a node while a message is gathered. */
+/* Sums of a node over the message that is being gathered. */
 struct nesting_sum {
 	uint64_t ns;
-	uint64_t earliest;	/* begin of the first of its spans */
-	uint32_t serial;	/* number of the message it belongs to */
+	uint64_t earliest;	/* begin of the node's first span */
+	uint32_t serial;	/* number of the message that it belongs to */
 	uint32_t calls;
-	bool went_on;		/* the first of its spans did */
+	bool went_on;		/* the first of its spans has goes_on */
 	bool partial;
 };
 
@@ -68,7 +68,7 @@ struct nesting {
 	struct nesting_limits limits;
 	struct nesting_losses losses;
 	struct nesting_node_vec VEC_OF(struct nesting_node) nodes;
-	struct nesting_sum_vec VEC_OF(struct nesting_sum) sums;	/* by node */
+	struct nesting_sum_vec VEC_OF(struct nesting_sum) sums;	/* sums of this message, by node */
 	uint32_t *hash;
 	uint32_t hash_mask;
 	struct nesting_value_vec VEC_OF(struct nesting_value) values;
@@ -79,11 +79,11 @@ struct nesting {
 	struct nesting_held_vec VEC_OF(struct nesting_held) held;
 	struct nesting_touched_vec VEC_OF(uint32_t) touched;
 	uint32_t serial;
-	uint8_t role;		/* PIECE_NONE: no piece */
-	uint64_t begin, end;	/* the piece's */
+	uint8_t role;		/* role of the piece; PIECE_NONE: no piece is open */
+	uint64_t begin, end;	/* begin and end of the piece */
 	int err;
 
-	/* The model, of the first `modelled` messages and nodes. */
+	/* The model of the first `usual_messages` messages and `usual_nodes` nodes. */
 	struct nesting_usual *usual;
 	uint32_t usual_nodes;
 	uint32_t usual_messages;

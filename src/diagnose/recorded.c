@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One recording: its facts, its messages, and the causes of the chosen ones' time. */
+/* Reads one recording: its facts, its messages, and the causes of the chosen messages' time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "diagnose/state.h"
 #include "diagnose/stream.h"
 
-/* Between windows further apart than this the reader seeks instead of reading on. */
+/* If the next window begins more than this later, in ns, the reader seeks to it. */
 #define SKIP_NS (20 * NS_PER_MS)
 
 /* ---- facts ---- */
@@ -56,7 +56,7 @@ static int recorded_add_flow(struct recorded *rec, const struct event *event)
 	return err == -E2BIG ? 0 : err;
 }
 
-/* Stages without which no message of TCP is recorded, in either direction. */
+/* Stages of both directions that must be measured to record messages of TCP. */
 #define MESSAGE_STAGES                                                                             \
 	(1U << STAGE_LINK | 1U << STAGE_ENQUEUED | 1U << STAGE_READ | 1U << STAGE_SEGMENT |        \
 	 1U << STAGE_DRIVER | 1U << STAGE_SENT)
@@ -134,7 +134,7 @@ static int recorded_read_facts(struct recorded *rec)
 	return err;
 }
 
-/* ---- what is drawn ---- */
+/* ---- stored timelines ---- */
 
 static int recorded_compare_latency(const void *a, const void *b)
 {
@@ -143,7 +143,7 @@ static int recorded_compare_latency(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-/* The slowest targets' timelines are kept: from this latency on. */
+/* Sets *latency to the least latency, in ns, of the EXAMPLES_DRAWN slowest targets. */
 static int recorded_draw_references(struct recorded *rec, uint64_t *latency)
 {
 	const size_t n = rec->subjects.len;
@@ -163,12 +163,12 @@ static int recorded_draw_references(struct recorded *rec, uint64_t *latency)
 	return 0;
 }
 
-/* ---- charging ---- */
+/* ---- attribution ---- */
 
 struct charging {
 	struct recorded *rec;
 	uint32_t subject;
-	uint32_t behind;   /* the last message whose packet was before it, as in struct slice */
+	uint32_t behind;   /* index + 1 of the last message processed before this one; 0: none */
 	bool draws;
 	int err;
 };
@@ -187,7 +187,7 @@ static void recorded_add_slice(void *ctx, const struct slice *slice)
 		c->err = functions_add_window(&rec->windows[c->subject], slice);
 	rec->breakdowns[c->subject].slices++;
 	if (slice->cause == CAUSE_KERNEL_QUEUE) {
-		/* an interrupt may divide what one packet takes */
+		/* an interrupt may divide the processing of one packet */
 		rec->breakdowns[c->subject].packets += slice->message != c->behind;
 		c->behind = slice->message;
 	}
@@ -196,8 +196,8 @@ static void recorded_add_slice(void *ctx, const struct slice *slice)
 }
 
 /*
- * Returns how many messages its reader read while it waited; sent: how many of its flow left
- * before.
+ * Returns how many messages the reader read while this one waited; sent: how many earlier messages
+ * of its flow left after it was sent.
  */
 static uint32_t recorded_served_before(const struct recorded *rec, uint32_t subject)
 {
@@ -214,7 +214,7 @@ static uint32_t recorded_served_before(const struct recorded *rec, uint32_t subj
 	return n;
 }
 
-/* Returns, for each subject, the begin of the history that it and later ones need. */
+/* Returns, for each subject, the earliest time of history that it and later subjects need. */
 static uint64_t *recorded_history_needs(const struct recorded *rec)
 {
 	uint64_t *from = calloc(rec->subjects.len + 1, sizeof(*from));
@@ -297,7 +297,7 @@ static int recorded_charge_subjects(struct recorded *rec)
 	return err;
 }
 
-/* ---- the whole ---- */
+/* ---- reading a recording ---- */
 
 int recorded_read(struct recorded *rec, struct event_reader *reader,
 		  const struct message_selection *selection)

@@ -10,7 +10,7 @@ const struct recorded *references_of(const struct diagnosis *d)
 
 bool references_have(const struct diagnosis *d, uint32_t subject)
 {
-	/* the same slice of the other recording */
+	/* in the other recording, references are the messages of its targets' slice */
 	return d->against_other ? d->other.subjects.items[subject].target :
 	       d->own.subjects.items[subject].reference;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report as a whole: what was looked at, the causes, how much of it they explain. */
+/* The report as a whole: the messages analyzed, the causes, and how much they explain. */
 #include "diagnose/sections.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 #include "event/names.h"
 #include "report/human.h"
 
-/* Below this explained share of the excess, the verdict is unreliable. */
+/* If the causes explain a smaller share of the excess, the verdict is unreliable. */
 #define COVERAGE_LOW 0.8
 
-/* ---- what was looked at ---- */
+/* ---- analyzed messages ---- */
 
 static void diagnosis_add_recording(const struct diagnosis *d, struct report *r)
 {
@@ -91,7 +91,7 @@ static void diagnosis_add_title(const struct diagnosis *d, struct report *r)
 		times_add_span_text(&d->own.times, r, "", d->own.messages.from, d->own.messages.to);
 }
 
-/* ---- how much is explained ---- */
+/* ---- explained share ---- */
 
 static int diagnosis_compare_double(const void *a, const void *b)
 {
@@ -101,9 +101,9 @@ static int diagnosis_compare_double(const void *a, const void *b)
 }
 
 struct coverage {
-	double *values;  /* ascending */
+	double *values;  /* explained shares of the excess, ascending */
 	size_t n;
-	uint64_t over;   /* messages whose causes sum to more than their deviation */
+	uint64_t over;   /* messages whose causes sum to more than their excess */
 };
 
 static int diagnosis_coverage(const struct diagnosis *d, struct coverage *c)
@@ -145,7 +145,7 @@ static void diagnosis_add_coverage(const struct coverage *c, struct report *r)
 			       human_fraction(worst, c->values[0]));
 }
 
-/* Returns by how much the sum of the targets' parts misses their latency. */
+/* Returns the largest difference in ns between a target's latency and the sum of its parts. */
 static uint64_t diagnosis_partition_error(const struct diagnosis *d)
 {
 	uint64_t worst = 0;
@@ -172,7 +172,7 @@ static uint64_t diagnosis_not_recorded_ns(const struct diagnosis *d)
 	return ns;
 }
 
-/* ---- what is wrong with it ---- */
+/* ---- reasons to distrust the result ---- */
 
 void report_source_reasons(const struct recorded *rec, struct report *r, const char *which)
 {
@@ -223,7 +223,7 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 			      "the system calls of the machine of %s are not known", which);
 }
 
-/* An unmeasured stage is a better explanation than the options of the recording. */
+/* Reports that there are no messages. An unmeasured stage explains that best, if there is one. */
 static void diagnosis_add_no_messages(const struct recorded *rec, struct report *r)
 {
 	const char *sent = rec->messages.departures ? "sent " : "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The causes over all targets, and who was behind them. */
+/* Reports the causes over all targets, and the culprits of each cause. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -91,12 +91,12 @@ struct value causes_culprits_table(const struct recorded *rec, struct report *r,
 	return value_table(t);
 }
 
-/* ---- one cause ---- */
+/* ---- table row of one cause ---- */
 
 struct row_of {
 	unsigned int place;
 	uint64_t total, messages;
-	uint64_t *values;      /* excess of each message that has the cause */
+	uint64_t *values;      /* excess of each message that has the cause, in ns */
 	struct shares shares;  /* culprits of all messages, merged */
 };
 
@@ -113,7 +113,7 @@ struct excess_total excess_total(const struct diagnosis *d)
 	return excess;
 }
 
-/* Adds a message's shares in the place, without the messages between: those differ. */
+/* Adds a message's shares in the place, without the messages ahead: those differ by target. */
 static int causes_add_shares(struct row_of *row, const struct breakdown *breakdown,
 			     uint64_t deviation)
 {
@@ -155,7 +155,7 @@ static int causes_gather(const struct diagnosis *d, struct row_of *row)
 		err = causes_add_shares(row, &d->own.breakdowns[j->subject], ns);
 	}
 	if (row->messages)
-		excess_median(row->values, row->messages); /* sorts the values */
+		excess_median(row->values, row->messages); /* sorts `values` */
 	causes_merge_shares(&row->shares, row->total);
 	return err;
 }
@@ -180,7 +180,7 @@ static int causes_order_by_total(const void *a, const void *b)
 	return sort_order(y->total, x->total) ?: sort_order(x->place, y->place);
 }
 
-/* "waited for a CPU: nginx (4690)" */
+/* Returns a cause with its first culprit: "waited for a CPU: nginx (4690)". */
 static const char *causes_phrase(const struct diagnosis *d, struct report *r,
 				 const struct row_of *row)
 {
@@ -230,7 +230,7 @@ static void causes_add_row(const struct diagnosis *d, struct report *r, struct t
 							       0));
 }
 
-/* Causes that get a sentence, at most, and their share of the excess, at least. */
+/* Largest number of causes with a finding, and their least share of the excess. */
 #define FINDINGS_MAX	  3
 #define FINDING_SHARE_MIN 0.05
 

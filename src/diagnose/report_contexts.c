@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tasks and interrupts that had the cores of the targets, and of their references. */
+/* Reports tasks and interrupts on the cores of the targets and of their references. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 #include "diagnose/words.h"
 #include "report/human.h"
 
-/* Rows of "contexts_by_core". */
+/* Rows of "contexts_by_core", at most. */
 #define ROWS_SHOWN 200u
 
 struct context_row {
 	const char *name;
-	uint32_t core;         /* CORE_UNKNOWN: sum of all cores */
+	uint32_t core;         /* CORE_UNKNOWN: the sum of all cores */
 	uint32_t detail;
 	uint8_t type, where;
 	uint64_t target, reference;
@@ -27,7 +27,7 @@ struct context_rows {
 	uint64_t targets, references;
 };
 
-/* Tasks of two recordings are matched by their names. */
+/* Returns a context's name, by which tasks of two recordings are matched. */
 static const char *contexts_name(const struct diagnosis *d, const struct recorded *rec,
 				 struct report *r, const struct context *c)
 {

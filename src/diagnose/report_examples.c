@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Single messages: the parts of each one's time. */
+/* Reports single messages: the parts of each message's time. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -180,7 +180,7 @@ static int examples_add(const struct diagnosis *d, struct report *r, struct tabl
 	return err;
 }
 
-/* ---- the slowest one, for people ---- */
+/* ---- text of the slowest target ---- */
 
 static const struct column slowest_columns[] = {
 	{ NULL, "", 0, 0 },

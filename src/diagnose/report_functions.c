@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions in which the targets took more time than their references. */
+/* Reports the functions in which the targets took more time than their references. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 /* A function in one call path, summed over the targets of one application. */
 struct excessive {
 	uint32_t model, node;
-	struct nesting_cause one;   /* from the message in which it took most */
+	struct nesting_cause one;   /* from the message in which it took the most time */
 	uint64_t total, messages;
 };
 
@@ -134,7 +134,7 @@ static void report_function_losses(const struct nesting_losses *losses, struct r
 			      "there are more functions than the memory limit allows");
 }
 
-/* Smaller shares of the excess get no sentence. */
+/* Functions with a smaller share of the excess get no finding. */
 #define FINDING_SHARE_MIN 0.05
 
 static void functions_add_finding(const struct diagnosis *d, struct report *r,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sections for the report page: contexts, queues, and the latency over time. */
+/* Sections of the report page: contexts, queues, and the latency over time. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ static const struct column queue_columns[] = {
 	{ "max_ns", NULL, 0, 0 },
 };
 
-/* A queue of the kernel, or of the thread or connection. */
+/* One kind of queue: in the kernel; or of a thread or connection. */
 struct queue {
 	const char *label;
 	enum where where;
@@ -29,7 +29,7 @@ static uint32_t views_queue_length(const struct queue *queue, const struct break
 	return queue->kernel ? breakdown->packets : breakdown->served_before;
 }
 
-/* Returns how long a message waited behind those before it in the queue. */
+/* Returns for how many ns a message waited for earlier messages in the queue. */
 static uint64_t views_time_in(const struct queue *queue, const struct breakdown *breakdown)
 {
 	uint64_t ns = 0;
@@ -68,7 +68,7 @@ static int views_add_queue(const struct diagnosis *d, struct table *t, const str
 	}
 	middle = excess_median(lengths, n);
 	if (waited)
-		excess_median(times, waited); /* sorts the values */
+		excess_median(times, waited); /* sorts `times` */
 	TABLE_ADD(t, value_string(queue->label), value_string(cause_where_name(queue->where)),
 		  value_u64(middle), value_u64(lengths[n - 1]),
 		  !baseline ? value_null() :
@@ -80,7 +80,7 @@ static int views_add_queue(const struct diagnosis *d, struct table *t, const str
 	return 0;
 }
 
-/* Adds the length of each queue while a message waited in it, and the waiting time. */
+/* Adds each queue's length when a message waited in it, and the waiting time. */
 static int views_add_queuing(const struct diagnosis *d, struct report *r)
 {
 	static const struct queue queues[] = {
@@ -100,7 +100,7 @@ static int views_add_queuing(const struct diagnosis *d, struct report *r)
 	return err;
 }
 
-/* ---- over time ---- */
+/* ---- latency over time ---- */
 
 static const struct column time_columns[] = {
 	{ "from_ns", NULL, 0, 0 },

@@ -17,16 +17,16 @@ static const char *const part_names[REQUEST_PARTS] = {
 	[REQUEST_SERVER] = "server", [REQUEST_UNEXPLAINED] = "unexplained",
 };
 
-/* ---- the load's side ---- */
+/* ---- samples of the load ---- */
 
-/* Samples that do not count occupy their connection from `sent` to `done`, too. */
+/* Includes samples that do not count: they occupy their connection from `sent` to `done`. */
 struct samples VEC_OF(struct event_sample);
 
 struct load_side {
-	struct samples samples; /* by flow, then by when they were sent */
-	bool *queued;           /* by sample: it waited for a slot on a connection */
+	struct samples samples; /* by flow, then by the time at which they were sent */
+	bool *queued;           /* by sample: the request waited for a slot on a connection */
 	struct flows flows;
-	uint64_t connections, outstanding; /* 0 = not known */
+	uint64_t connections, outstanding; /* facts of the load; 0: unknown */
 	uint64_t beyond;
 };
 
@@ -120,14 +120,14 @@ static int requests_read_load(struct load_side *load, struct event_reader *reade
 			       load->connections * load->outstanding, load->queued);
 }
 
-/* ---- the server's side ---- */
+/* ---- messages of the server ---- */
 
-/* An event on a flow: a message's arrival, or a send. */
+/* An event on a flow: the arrival of a message, or a send call. */
 struct mark {
 	uint32_t flow;
 	bool sends;
 	uint64_t at;
-	uint32_t place;  /* id of the message */
+	uint32_t place;  /* arrival: index of the message */
 };
 
 struct marks VEC_OF(struct mark);
@@ -135,7 +135,7 @@ struct marks VEC_OF(struct mark);
 struct server_side {
 	const struct recorded *recorded;
 	struct marks marks;
-	struct flows flows;  /* by the client's port */
+	struct flows flows;  /* sorted by the client's port */
 };
 
 static int requests_order_by_time(const void *a, const void *b)
@@ -189,7 +189,7 @@ static bool requests_are_ends(const struct event_flow *a, const struct event_flo
 	       !memcmp(a->remote, b->local, sizeof(a->remote));
 }
 
-/* Returns the first mark of a flow that is not before `time`. */
+/* Returns the index of the first mark of a flow at or after `time`. */
 static size_t requests_first_mark(const struct marks *marks, uint32_t flow, uint64_t time)
 {
 	const struct mark key = { .flow = flow, .at = time };
@@ -197,10 +197,10 @@ static size_t requests_first_mark(const struct marks *marks, uint32_t flow, uint
 	return sort_first(i, 0, marks->len, requests_order_by_time(&marks->items[i], &key) >= 0);
 }
 
-/* The server's times of one request. */
+/* Times of one request on the server. */
 struct found_message {
 	const struct message *message;
-	uint64_t reply;      /* when its reply was sent; 0 = not known */
+	uint64_t reply;      /* when its reply was sent, in ns; 0: unknown */
 	bool several;
 	const char *why;
 };
@@ -208,8 +208,8 @@ struct found_message {
 static const char several_came[] = "several messages came on its connection meanwhile";
 
 /*
- * Finds the only message that came on the flow while the request was out. With several it is
- * unknown which one belongs to the request.
+ * Finds the only message that arrived on the flow while the request was outstanding. With several
+ * it is unknown which one is the request.
  */
 static void requests_look_on(const struct server_side *server, uint32_t flow,
 			     const struct event_sample *s, struct found_message *found)
@@ -236,7 +236,7 @@ static void requests_look_on(const struct server_side *server, uint32_t flow,
 	}
 }
 
-/* Returns the first flow of that remote port or a higher one. */
+/* Returns the index of the first flow with that remote port or a higher one. */
 static size_t requests_first_flow(const struct flows *flows, uint16_t port)
 {
 	return sort_first(i, 0, flows->len, flows->items[i].remote_port >= port);
@@ -253,7 +253,7 @@ static struct found_message requests_find_message(const struct server_side *serv
 		found.why = "its connection's addresses were not recorded";
 		return found;
 	}
-	/* a flow may have several numbers */
+	/* a connection may have several flow numbers */
 	for (size_t i = requests_first_flow(&server->flows, ours->local_port);
 	     i < server->flows.len && !found.message && !found.several; i++) {
 		theirs = &server->flows.items[i];
@@ -265,9 +265,9 @@ static struct found_message requests_find_message(const struct server_side *serv
 	return found;
 }
 
-/* ---- the parts ---- */
+/* ---- parts of a request ---- */
 
-/* Charges the part of begin..end that lies in from..to. */
+/* Charges to `part` the part of begin..end that is in from..to, in ns. */
 static void requests_charge(uint64_t parts[REQUEST_PARTS], enum request_part part, uint64_t begin,
 			    uint64_t end, uint64_t from, uint64_t to)
 {
@@ -280,8 +280,8 @@ static void requests_charge(uint64_t parts[REQUEST_PARTS], enum request_part par
 }
 
 /*
- * Divides from..to, which lies between `sent` and `done`. A stamp that contradicts the others
- * counts as unknown.
+ * Divides from..to, which lies between `sent` and `done`, by the stamps. A stamp that contradicts
+ * the others counts as unknown.
  */
 static void requests_divide(const struct event_sample *s, const struct found_message *found,
 			    uint64_t from, uint64_t to, uint64_t parts[REQUEST_PARTS])
@@ -302,7 +302,7 @@ static void requests_divide(const struct event_sample *s, const struct found_mes
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(stamps); i++) {
-		/* on the same host a packet may be there before its sender's driver is done */
+		/* on one host a packet may arrive before its sender's driver is done */
 		const uint64_t time = stamps[i].time < at ? at : stamps[i].time;
 
 		if (!stamps[i].time || time > s->done)
@@ -313,8 +313,8 @@ static void requests_divide(const struct event_sample *s, const struct found_mes
 }
 
 /*
- * Divides the time from `intended` to `sent`. A request that waited for a connection was delayed by
- * the requests that the connection carried meanwhile.
+ * Divides the time from `intended` to `sent`. A request that waited for a connection is charged
+ * like the requests that the connection carried meanwhile.
  */
 static void requests_divide_wait(const struct server_side *server, const struct load_side *load,
 				 size_t i, uint64_t parts[REQUEST_PARTS])
@@ -340,7 +340,7 @@ static void requests_divide_wait(const struct server_side *server, const struct 
 	parts[REQUEST_CLIENT] += to - s->intended;
 }
 
-/* ---- the slowest ---- */
+/* ---- slowest requests ---- */
 
 static int requests_by_latency(const void *a, const void *b)
 {

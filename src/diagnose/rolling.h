@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rolling log: a queue of items that keep their number while the oldest are removed. Pointers
- * into it are valid until the next rolling_push().
+ * A rolling log: a queue of items that keep their number while the oldest items are removed.
+ * Pointers into it are valid until the next rolling_push().
  */
 #ifndef HOSTLAT_DIAGNOSE_ROLLING_H
 #define HOSTLAT_DIAGNOSE_ROLLING_H
@@ -13,9 +13,9 @@
 
 struct rolling {
 	unsigned char *items;
-	size_t size;         /* bytes of an item */
-	uint64_t head, tail; /* numbers of the oldest item and of the next one */
-	uint64_t room;       /* a power of two, or 0 */
+	size_t size;         /* size of an item in bytes */
+	uint64_t head, tail; /* numbers of the oldest item and of the next to be added */
+	uint64_t room;       /* items that fit: a power of two, or 0 */
 };
 
 static inline void rolling_init(struct rolling *r, size_t size)
@@ -29,7 +29,7 @@ static inline void rolling_release(struct rolling *r)
 	rolling_init(r, r->size);
 }
 
-/* Removes all items. Numbers continue: old ones are never used again. */
+/* Removes all items. Numbers continue, so a removed item's number is never reused. */
 static inline void rolling_clear(struct rolling *r)
 {
 	r->head = r->tail;
@@ -40,7 +40,7 @@ static inline uint64_t rolling_len(const struct rolling *r)
 	return r->tail - r->head;
 }
 
-/* head <= number < tail */
+/* Returns the item; head <= number < tail. */
 static inline void *rolling_at(const struct rolling *r, uint64_t number)
 {
 	return r->items + (number & (r->room - 1)) * r->size;
@@ -61,7 +61,7 @@ static inline int rolling_grow(struct rolling *r)
 	return 0;
 }
 
-/* Returns room for one more item at the end; NULL without memory. */
+/* Adds an item at the end and returns its uninitialized memory; NULL: out of memory. */
 static inline void *rolling_push(struct rolling *r)
 {
 	if (rolling_len(r) == r->room && rolling_grow(r))

@@ -50,9 +50,9 @@ void diagnosis_free(struct diagnosis *d)
 	free(d);
 }
 
-/* ---- models ---- */
+/* ---- baselines ---- */
 
-/* Makes a model of as many references as there are, possibly none. 0 or -ENOMEM. */
+/* Computes the baseline of the application of `target`, of 0 or more references. 0 or -ENOMEM. */
 static int diagnosis_make_baseline(struct diagnosis *d, const struct message *target)
 {
 	const struct recorded *rec = references_of(d);
@@ -77,7 +77,7 @@ static int diagnosis_make_baseline(struct diagnosis *d, const struct message *ta
 	return err;
 }
 
-/* Returns the index of the application's baseline, or -errno. */
+/* Returns the index of the baseline of the application of `target`, or -errno. */
 static int diagnosis_find_baseline(struct diagnosis *d, const struct message *target)
 {
 	int err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State that the files of the analysis share. */
+/* State shared by the files of the analysis. */
 #ifndef HOSTLAT_DIAGNOSE_STATE_H
 #define HOSTLAT_DIAGNOSE_STATE_H
 
@@ -8,8 +8,8 @@
 #include "diagnose/excess.h"
 #include "stats/hist.h"
 
-#define EXAMPLES_DRAWN 100u   /* messages whose timeline is kept, the slowest ones */
-#define DRAWN_MAX 400u        /* slices of each timeline */
+#define EXAMPLES_DRAWN 100u   /* slowest targets, for which the timeline is stored */
+#define DRAWN_MAX 400u        /* slices of each timeline, at most */
 #define OVER_TIME_STEPS 60u
 #define FLOWS_MAX (1u << 20)
 #define LATENCY_SCHEMA 3
@@ -31,20 +31,20 @@ struct recorded {
 	struct windows *windows;    /* by subject; NULL: functions were not recorded */
 	struct contexts contexts;
 	struct times times;
-	struct flows VEC_OF(struct event_flow) flows; /* by id */
+	struct flows VEC_OF(struct event_flow) flows; /* addresses of flows, sorted by id */
 	char *machine;
-	bool by_request;            /* a message ends after its read: at its reply, or a mark */
-	bool throttles;             /* some control group was throttled meanwhile */
+	bool by_request;            /* a message ends after its read: at its reply, or at a mark */
+	bool throttles;             /* some control group was throttled during the recording */
 	uint64_t recorder;          /* pid of the hostlat that recorded; 0: unknown */
 	uint64_t granularity;
-	uint64_t lost;              /* lost events of messages and activity */
-	uint64_t lost_messages;     /* lost messages */
-	uint64_t names_lost;        /* times that a name could not be stored */
-	uint64_t forgot;            /* times that the memory limit was reached */
-	uint64_t unselected;        /* targets beyond the limit */
-	uint64_t flows_lost;        /* connections beyond the limit */
+	uint64_t lost;              /* number of lost events of messages and activity */
+	uint64_t lost_messages;     /* number of lost messages */
+	uint64_t names_lost;        /* how often a name could not be stored */
+	uint64_t forgot;            /* how often the memory limit dropped old history */
+	uint64_t unselected;        /* number of targets beyond the limit */
+	uint64_t flows_lost;        /* number of connections beyond the limit */
 	uint32_t cores;
-	struct event_binding unbound[2]; /* by direction: a stage that messages need was measured */
+	struct event_binding unbound[2]; /* by direction: a stage that messages need but lack */
 	struct event_damage damage;
 };
 
@@ -53,25 +53,24 @@ struct requests;
 
 struct diagnosis {
 	struct diagnose_options options;
-	struct recorded own, other; /* other: of the references, if it is another recording */
+	struct recorded own, other; /* other: the recording of the references, if not `own` */
 	bool against_other;
 	struct baselines baselines;
-	struct excess_list VEC_OF(struct excess) excesses; /* baselines of the targets'
-							    * applications */
-	uint64_t without_baseline;  /* targets of applications with too few references */
-	struct functions *functions; /* NULL: not recorded */
-	struct requests *requests;  /* NULL: none were joined */
+	struct excess_list VEC_OF(struct excess) excesses; /* excesses of the targets */
+	uint64_t without_baseline;  /* targets whose application has too few references */
+	struct functions *functions; /* NULL: functions were not recorded */
+	struct requests *requests;  /* NULL: no requests were joined */
 	struct hist latency, target_latency, reference_latency;
-	struct hist over_time[OVER_TIME_STEPS]; /* all messages, sorted by the time of the read */
+	struct hist over_time[OVER_TIME_STEPS]; /* latencies of all messages, by time of the read */
 };
 
 
-/* Reads a recording up to the breakdowns of its messages. 0 or -errno. */
+/* Reads a recording, up to the breakdowns of its messages. Returns 0 or -errno. */
 int recorded_read(struct recorded *rec, struct event_reader *reader,
 		  const struct message_selection *selection);
 void recorded_release(struct recorded *rec);
 
-/* NULL: the flow's addresses were not recorded. */
+/* Returns a flow by its id; NULL: its addresses were not recorded. */
 const struct event_flow *recorded_flows_find(const struct flows *flows, uint32_t id);
 void recorded_flows_sort(struct flows *flows); /* call before recorded_flows_find() */
 

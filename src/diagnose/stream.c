@@ -7,20 +7,20 @@
 
 #define NO_TIME UINT64_MAX
 
-/* The events of one kind of one core. */
+/* Events of one kind from one core. */
 struct lane {
 	struct event_reader *reader;
 	struct event_window window;
 	struct event_block block;
-	uint32_t at;      /* the next record in the block */
-	uint64_t time;    /* its time; NO_TIME: there is none */
-	struct event_damage damage; /* the block was read up to this time */
+	uint32_t at;      /* index of the next record in the block */
+	uint64_t time;    /* time of the next record; NO_TIME: there is none */
+	struct event_damage damage; /* damage of the lane's source up to this block */
 };
 
 struct activity_stream {
 	struct cpu_history *history;
 	struct lane *lanes;
-	void **heap;      /* the lanes, the earliest first */
+	void **heap;      /* lanes, the one with the earliest record first */
 	uint32_t n;
 };
 
@@ -114,7 +114,7 @@ static void lane_set_time(struct lane *lane)
 		lane->time = ((const struct event_wake *)stream_record(lane))->time;
 }
 
-/* Returns true if something could not be read since the last block. */
+/* Returns true if events were lost or unreadable since the last block. */
 static bool lane_has_lost(struct lane *lane)
 {
 	const struct event_damage before = lane->damage;
@@ -124,7 +124,7 @@ static bool lane_has_lost(struct lane *lane)
 	       lane->damage.records != before.records || lane->damage.unknown != before.unknown;
 }
 
-/* Reads the next block that has records, if none is left in this one. */
+/* Reads the next block with records if this block has none left. Returns 0, or -errno. */
 static int lane_refill(struct activity_stream *s, struct lane *lane)
 {
 	while (lane->at == lane->block.count) {
@@ -146,7 +146,7 @@ static int lane_refill(struct activity_stream *s, struct lane *lane)
 	return 0;
 }
 
-/* ---- in the order of time ---- */
+/* ---- merging lanes by time ---- */
 
 static bool stream_before(const void *a, const void *b)
 {
@@ -160,7 +160,7 @@ static uint64_t stream_time(const struct activity_stream *s, uint32_t at)
 	return at < s->n ? ((const struct lane *)s->heap[at])->time : NO_TIME;
 }
 
-/* Returns the earliest time of all lanes but the first. */
+/* Returns the earliest time of all lanes except the first in the heap. */
 static uint64_t lanes_second_time(const struct activity_stream *s)
 {
 	const uint64_t one = stream_time(s, 1), other = stream_time(s, 2);

@@ -23,7 +23,7 @@ static bool tasks_name_starts_with(const char *text, const char *head)
 	return strncmp(text, head, strlen(head)) == 0;
 }
 
-/* The comm may hold anything, brackets too: the last one counts. */
+/* Parses "comm (pid/tid)". The comm may contain anything, even parentheses: the last "(" counts. */
 static void tasks_parse_name(struct task_name *task, const char *text)
 {
 	const char *open = strrchr(text, '(');

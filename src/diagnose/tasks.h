@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tasks of a recording, parsed from its names "comm (pid/tid)". A thread has one number here
- * (0..threads - 1), whatever it called itself.
+ * Tasks of a recording, parsed from their names "comm (pid/tid)". A thread has one number here
+ * (0..threads - 1), even if it changed its name.
  */
 #ifndef HOSTLAT_DIAGNOSE_TASKS_H
 #define HOSTLAT_DIAGNOSE_TASKS_H
@@ -23,21 +23,21 @@ struct task_name {
 };
 
 struct tasks {
-	struct task_name *tasks; /* by their number in DICT_TASK; [0] is nobody */
+	struct task_name *tasks; /* by number in DICT_TASK; [0]: no task */
 	uint32_t n;
 	uint32_t threads;
-	uint32_t *by_tid;   /* open addressing; the index of a task with that tid, 0: free */
-	uint32_t room;      /* a power of two */
+	uint32_t *by_tid;   /* hash table, open addressing: a task with that tid; 0: free */
+	uint32_t room;      /* entries of by_tid: a power of two */
 };
 
-/* From all names of the dictionary. 0 or -ENOMEM. To be released in either case. */
+/* Parses all task names. Returns 0 or -ENOMEM. Call tasks_release() in either case. */
 int tasks_init(struct tasks *tasks, const struct event_dict *dict);
 void tasks_release(struct tasks *tasks);
 
-/* The task with a number in DICT_TASK; nobody if there is none. Never NULL. */
+/* Returns the task with a number in DICT_TASK; entry [0] if there is none. Never NULL. */
 const struct task_name *tasks_get(const struct tasks *tasks, uint32_t id);
 
-/* The number in DICT_TASK of some name of the thread, 0 if it has none. */
+/* Returns the number in DICT_TASK of a name of the thread; 0 if it has none. */
 uint32_t tasks_by_tid(const struct tasks *tasks, uint32_t tid);
 
 #endif

@@ -9,7 +9,7 @@
 #include "diagnose/state.h"
 #include "diagnose/stream.h"
 
-/* Step of reading. The history keeps a few steps, in which the task that had a CPU is looked up. */
+/* Step of reading, in ns. The history holds a few steps, to look up the task that had a CPU. */
 #define STEP_NS (100 * NS_PER_MS)
 #define HISTORY_NS     (5 * NS_PER_S)
 #define TRACE_GAPS_MAX 65536u
@@ -18,10 +18,10 @@
 struct profile_walk {
 	struct thread_profile *out;
 	uint32_t thread;
-	uint64_t at;       /* time up to which all is charged */
+	uint64_t at;       /* time up to which all is charged, in ns */
 	bool ran;
-	struct oncpu last; /* stretch on a CPU that was charged last, if any */
-	size_t stretch;    /* first chosen stretch that ends after `at` */
+	struct oncpu last; /* stretch on a CPU that was charged last */
+	size_t stretch;    /* index of the first chosen stretch that ends after `at` */
 };
 
 struct profile_pass {
@@ -29,10 +29,10 @@ struct profile_pass {
 	struct cpu_history history;
 	struct profile_walk *walks;
 	size_t n;
-	uint64_t from;     /* time before it is unknown */
+	uint64_t from;     /* earlier history is unknown, in ns */
 	struct pass_gaps VEC_OF(struct trace_gap) trace_gaps; /* trace gaps so far, in order */
-	struct pass_oncpus VEC_OF(struct oncpu) oncpus; /* a thread's new stretches on a CPU,
-							 * latest first */
+	struct pass_oncpus VEC_OF(struct oncpu) oncpus; /* a thread's new stretches on a CPU, latest
+							 * first */
 };
 
 void thread_profile_init(struct thread_profile *profile, uint32_t task)
@@ -50,7 +50,7 @@ void thread_profile_release(struct thread_profile *profile)
 	vec_release(&profile->culprits);
 }
 
-/* ---- sums ---- */
+/* ---- sums by state, call and culprit ---- */
 
 static int profile_add_call(struct thread_profile *d, uint32_t call, uint64_t on_cpu,
 			    uint64_t asleep, uint64_t blocked)
@@ -83,7 +83,7 @@ static int profile_add_culprit(struct thread_profile *d, uint32_t task, uint64_t
 	return err == -E2BIG ? 0 : err;
 }
 
-/* Returns the part of from <= t < to that is in the stretches. Calls go forward in time. */
+/* Returns the ns of from <= t < to in the chosen stretches. Calls must go forward in time. */
 static uint64_t profile_chosen_ns(struct profile_walk *w, uint64_t from, uint64_t to)
 {
 	const struct thread_stretches *s = &w->out->stretches;
@@ -100,7 +100,7 @@ static uint64_t profile_chosen_ns(struct profile_walk *w, uint64_t from, uint64_
 	return ns;
 }
 
-/* Charges the chosen time up to `until` to the state; returns how much that is. */
+/* Charges the chosen time up to `until` to the state. Returns that time in ns. */
 static uint64_t profile_charge_state(struct profile_walk *w, uint64_t until,
 				     enum thread_state state)
 {
@@ -111,7 +111,7 @@ static uint64_t profile_charge_state(struct profile_walk *w, uint64_t until,
 	return ns;
 }
 
-/* ---- on a CPU, and waiting for one ---- */
+/* ---- time on a CPU, and waiting for a CPU ---- */
 
 static int profile_charge_segment(struct profile_pass *p, struct profile_walk *w,
 				  const struct cpu_segment *segment, uint64_t end)
@@ -134,7 +134,7 @@ static int profile_charge_wait(struct profile_pass *p, struct profile_walk *w,
 	return profile_add_culprit(w->out, segment->task, ns);
 }
 
-/* Calls `charge` for each segment of a core until `to`; unrecorded time is unknown. */
+/* Calls `charge` for each segment of a core up to `to`; unrecorded time counts as unknown. */
 static int profile_each_segment(struct profile_pass *p, struct profile_walk *w, uint32_t core,
 				uint64_t to,
 				int (*charge)(struct profile_pass *p, struct profile_walk *w,
@@ -160,9 +160,9 @@ static int profile_each_segment(struct profile_pass *p, struct profile_walk *w, 
 	return err;
 }
 
-/* ---- off-CPU ---- */
+/* ---- time off-CPU ---- */
 
-/* Returns the end of the time without a trace gap from `from` on; at most `to`. */
+/* Returns the end of the time without a trace gap that begins at `from`; `to` at most. */
 static uint64_t profile_recorded_until(const struct profile_pass *p, uint64_t from, uint64_t to)
 {
 	const size_t low = sort_first(i, 0, p->trace_gaps.len, p->trace_gaps.items[i].end > from);
@@ -183,7 +183,7 @@ static int profile_charge_sleep(struct profile_walk *w, uint64_t until, enum thr
 					profile_add_call(w->out, call, 0, 0, ns);
 }
 
-/* The tasks that had the core are known as far back as the history reaches. */
+/* Charges waiting time, up to `to`, and its culprits as far back as the history reaches. */
 static int profile_charge_waiting(struct profile_pass *p, struct profile_walk *w, uint32_t core,
 				  uint64_t to)
 {
@@ -191,7 +191,7 @@ static int profile_charge_waiting(struct profile_pass *p, struct profile_walk *w
 	return profile_each_segment(p, w, core, to, profile_charge_wait);
 }
 
-/* Charges the time from w->at until the thread has a core again, by `next`. */
+/* Charges the thread's time without a core, from w->at to the begin of `next`. */
 static int profile_charge_offcpu(struct profile_pass *p, struct profile_walk *w,
 				 const struct oncpu *next)
 {
@@ -216,7 +216,7 @@ static int profile_charge_offcpu(struct profile_pass *p, struct profile_walk *w,
 
 /* ---- stretches on a CPU ---- */
 
-/* Charges a stretch on a CPU; one that is still open, as far as `now`. */
+/* Charges a stretch on a CPU; a stretch that is still open, up to `now`. */
 static int profile_charge_oncpu(struct profile_pass *p, struct profile_walk *w,
 				const struct oncpu *oncpu, uint64_t now)
 {
@@ -232,7 +232,7 @@ static int profile_charge_oncpu(struct profile_pass *p, struct profile_walk *w,
 	return err;
 }
 
-/* Charges the stretches that began since the last call, and the one that was still open then. */
+/* Charges the stretches that began since the last call, and the stretch that was still open. */
 static int profile_charge_new_oncpus(struct profile_pass *p, struct profile_walk *w, uint64_t now)
 {
 	const struct oncpu *oncpu = cpu_history_last_oncpu(&p->history, w->thread);
@@ -248,7 +248,7 @@ static int profile_charge_new_oncpus(struct profile_pass *p, struct profile_walk
 	return err;
 }
 
-/* Charges the time after the thread's last stretch: asleep until a waking. */
+/* Charges the time after the thread's last stretch on a CPU: asleep until its waking. */
 static int profile_charge_rest(struct profile_pass *p, struct profile_walk *w, uint64_t end)
 {
 	const struct waking *latest = cpu_history_waking(&p->history, w->thread, end), *woken;
@@ -260,7 +260,7 @@ static int profile_charge_rest(struct profile_pass *p, struct profile_walk *w, u
 
 		woken = thread_state_woken(&p->history, latest, &w->last);
 		if (latest && !woken && latest->time > w->last.end)
-			recorded = w->at; /* two wakings: it ran between them, unrecorded */
+			recorded = w->at; /* two wakings: it ran between them, not recorded */
 		if (state != THREAD_CPU_WAIT)
 			err = profile_charge_sleep(
 				w, woken && woken->time < recorded ? woken->time : recorded, state,
@@ -271,7 +271,7 @@ static int profile_charge_rest(struct profile_pass *p, struct profile_walk *w, u
 	return err;
 }
 
-/* ---- a pass ---- */
+/* ---- one pass over the activity ---- */
 
 static int profile_note_trace_gaps(struct profile_pass *p, uint64_t from, uint64_t to)
 {
@@ -312,7 +312,7 @@ static bool profile_history_first(const struct cpu_history *history, uint64_t *f
 	return any;
 }
 
-/* Returns the last recorded time of all cores. */
+/* Returns the last recorded time of all cores, in ns. */
 static uint64_t profile_history_last(const struct cpu_history *history)
 {
 	uint64_t end = 0;
@@ -417,7 +417,7 @@ static void profile_sort(struct thread_profile *d)
 
 	for (int i = 0; i < THREAD_UNKNOWN; i++)
 		known += d->ns[i];
-	d->ns[THREAD_UNKNOWN] = d->total_ns - known; /* and what is before and behind it all */
+	d->ns[THREAD_UNKNOWN] = d->total_ns - known; /* with time outside of the recording */
 	if (d->calls.len)
 		qsort(d->calls.items, d->calls.len, sizeof(*d->calls.items), profile_order_calls);
 	if (d->culprits.len)
@@ -472,7 +472,7 @@ int thread_profile_fill(const struct diagnosis *d, struct thread_profile *all, s
 		if (s->len && vec_last(s)->to > to)
 			to = vec_last(s)->to;
 	}
-	/* One second earlier, so that the thread's state at the first stretch's begin is known. */
+	/* Begin one second earlier, to know the thread's state when the first stretch begins. */
 	from -= from > NS_PER_S ? NS_PER_S : from;
 	if (from < to)
 		err = profile_walk_all(&p, all, n, from, to + NS_PER_S);

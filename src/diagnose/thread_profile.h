@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a thread's time went in chosen stretches: on a CPU, waiting for one, asleep, and in which
- * system calls. One pass over the recording's activity serves all threads that are asked for; the
- * states are those that the causes of messages go by (diagnose/thread_state.h).
+ * Divides a thread's time in chosen stretches: on a CPU, waiting for a CPU, asleep, and by system
+ * call. One pass over the recording's activity serves all requested threads; thread states are as
+ * in the attribution of messages (diagnose/thread_state.h).
  *
- * The times by state sum to the length of the stretches. What is not recorded is unknown, never
- * sleep.
+ * The times by state sum to the length of the stretches. Time that was not recorded is unknown,
+ * never sleep.
  */
 #ifndef HOSTLAT_DIAGNOSE_THREAD_PROFILE_H
 #define HOSTLAT_DIAGNOSE_THREAD_PROFILE_H
@@ -15,8 +15,8 @@
 #include "diagnose/thread_state.h"
 
 #define THREAD_PROFILE_STRETCHES_MAX (1u << 20)
-#define THREAD_PROFILE_CALLS_MAX 64u /* calls kept of a thread; time in others is in the states
-				      * only */
+#define THREAD_PROFILE_CALLS_MAX 64u /* system calls stored for a thread; the states include time in
+				      * other calls */
 #define THREAD_PROFILE_CULPRITS_MAX 1024u
 
 struct thread_stretch {
@@ -26,47 +26,47 @@ struct thread_stretch {
 struct thread_stretches VEC_OF(struct thread_stretch);
 
 struct thread_call {
-	uint32_t call;     /* number + 1; 0 = outside of any, or not known */
+	uint32_t call;     /* system call + 1; 0: outside of system calls, or unknown */
 	uint64_t on_cpu_ns, asleep_ns, blocked_ns;
 };
 
 struct thread_culprit {
-	uint32_t task;     /* DICT_TASK: had the CPU that the thread waited for */
+	uint32_t task;     /* DICT_TASK: task that had the CPU */
 	uint64_t ns;
 };
 
 struct thread_profile {
-	uint32_t task;     /* DICT_TASK: a name of the thread; 0: none. Set by the caller */
-	struct thread_stretches stretches; /* set by the caller; then in order, without overlaps */
+	uint32_t task;     /* DICT_TASK: a name of the thread, set by the caller; 0: none */
+	struct thread_stretches stretches; /* set by the caller; later in order, without overlaps */
 	uint64_t total_ns;
 	uint64_t ns[THREAD_STATES];
-	struct thread_calls VEC_OF(struct thread_call) calls;          /* most time first */
-	struct thread_culprits VEC_OF(struct thread_culprit) culprits; /* most time first */
+	struct thread_calls VEC_OF(struct thread_call) calls;          /* longest time first */
+	struct thread_culprits VEC_OF(struct thread_culprit) culprits; /* longest time first */
 };
 
 void thread_profile_init(struct thread_profile *profile, uint32_t task);
 void thread_profile_release(struct thread_profile *profile);
 
 /*
- * The number in DICT_TASK of the thread that serves the connection of `flow`: it read nine tenths
- * of its messages or more, or is the only one that the recording knows of process `pid`. 0: none,
- * and *why is a static text.
+ * Returns the number in DICT_TASK of the thread that serves the connection of `flow`: it read nine
+ * tenths or more of the connection's messages, or is the only recorded thread of process `pid`. 0:
+ * no such thread; *why: the reason, static text.
  */
 uint32_t thread_profile_reader(const struct diagnosis *d, const struct event_flow *flow,
 			       uint32_t pid, const char **why);
 
-/* Fills in all `n`. After diagnosis_run(). 0, -errno of the reader, -ENOMEM. */
+/* Fills in all `n` profiles, after diagnosis_run(). Returns 0, -errno of the reader, or -ENOMEM. */
 int thread_profile_fill(const struct diagnosis *d, struct thread_profile *all, size_t n);
 
 /* "asleep in nanosleep 93 %, on a CPU 5 %, waiting for a CPU 2 % (gzip (4711) had it)" */
 const char *thread_profile_phrase(const struct diagnosis *d, const struct thread_profile *profile,
 				  struct report *r);
 
-/* "python3 (4711)" */
+/* Returns the thread's name, e.g. "python3 (4711)". */
 const char *thread_profile_name(const struct diagnosis *d, const struct thread_profile *profile,
 				struct report *r);
 
-/* {pid, tid, comm, duration_ns, state_ns{}, calls[], culprits[]} */
+/* Returns {pid, tid, comm, duration_ns, state_ns{}, calls[], culprits[]}. */
 struct object *thread_profile_object(const struct diagnosis *d,
 				     const struct thread_profile *profile, struct report *r);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread profile as text and JSON; and the thread that serves a connection. */
+/* Reports a thread profile as text and JSON; finds the thread that serves a connection. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,12 +8,12 @@
 #include "diagnose/sections.h"
 #include "report/human.h"
 
-/* A thread that reads this share of a connection's messages is its reader. */
+/* A thread that reads at least this share of a connection's messages serves the connection. */
 #define READS_PERCENT 90u
-/* States below this share are not named in text. */
+/* Text omits states with a smaller share of the time. */
 #define PHRASE_SHARE_MIN 0.01
 
-/* ---- who serves a connection ---- */
+/* ---- thread that serves a connection ---- */
 
 static bool profile_same_flow(const struct event_flow *a, const struct event_flow *b)
 {
@@ -38,9 +38,7 @@ static bool profile_is_of(const struct recorded *rec, const struct message *m,
 	return *same;
 }
 
-/*
- * Finds the thread with more than half of the flow's messages (Boyer and Moore); it has *n of *all.
- */
+/* Returns the tid that read over half of the flow's messages (Boyer and Moore): *n of *all. */
 static uint32_t profile_main_reader(const struct recorded *rec, const struct event_flow *flow,
 				    uint64_t *n, uint64_t *all)
 {
@@ -62,7 +60,7 @@ static uint32_t profile_main_reader(const struct recorded *rec, const struct eve
 	return tid;
 }
 
-/* Returns the thread of a process in which the recording knows only one. */
+/* Returns the only thread of a process that the recording knows; 0: none, or several. */
 static uint32_t profile_only_thread(const struct recorded *rec, uint32_t pid)
 {
 	uint32_t only = 0;
@@ -101,7 +99,7 @@ uint32_t thread_profile_reader(const struct diagnosis *d, const struct event_flo
 	return task;
 }
 
-/* ---- words ---- */
+/* ---- text ---- */
 
 static const char *const state_names[THREAD_STATES] = {
 	[THREAD_ON_CPU] = "on-cpu",	[THREAD_INTERRUPTED] = "interrupted",
@@ -120,7 +118,7 @@ static const char *const state_phrases[THREAD_STATES] = {
 	[THREAD_UNKNOWN] = "not recorded",
 };
 
-/* "nanosleep"; NULL: in none, or not known. */
+/* Returns a call's name, e.g. "nanosleep"; NULL: in no call, or unknown. */
 static const char *profile_call_name(const struct diagnosis *d, uint32_t call, struct report *r)
 {
 	const char *name = call ? calls_name(&d->own.calls, call - 1) : NULL;
@@ -128,7 +126,7 @@ static const char *profile_call_name(const struct diagnosis *d, uint32_t call, s
 	return name ? name : call ? report_format(r, "system call %u", call - 1) : NULL;
 }
 
-/* Returns the call in which it was most of the state's time; NULL: in none, or in several. */
+/* Returns the call with most of the state's time; NULL: in no call, or in several. */
 static const char *profile_main_call(const struct diagnosis *d,
 				     const struct thread_profile *profile, enum thread_state state,
 				     struct report *r)
@@ -189,7 +187,7 @@ const char *thread_profile_phrase(const struct diagnosis *d, const struct thread
 	return line;
 }
 
-/* ---- for programs ---- */
+/* ---- JSON ---- */
 
 static struct value profile_calls_value(const struct diagnosis *d,
 					const struct thread_profile *profile, struct report *r)

@@ -3,7 +3,7 @@
 
 #include "base/parse.h"
 
-/* A waking may be seen before the sleep that it ends: the two are on different cores. */
+/* A waking may be recorded this many ns before its sleep begins: the two are on different cores. */
 #define WAKE_EARLY_NS (100 * NS_PER_US)
 
 enum thread_state thread_state_on_core(const struct cpu_segment *segment,

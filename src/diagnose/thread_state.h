@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a thread by what its cores recorded: for the causes of messages and for profiles. */
+/* A thread's state by its cores' recorded activity, for causes of messages and thread profiles. */
 #ifndef HOSTLAT_DIAGNOSE_THREAD_STATE_H
 #define HOSTLAT_DIAGNOSE_THREAD_STATE_H
 
@@ -7,11 +7,11 @@
 
 enum thread_state {
 	THREAD_ON_CPU,
-	THREAD_INTERRUPTED, /* it has a CPU, which does an interrupt or a softirq */
-	THREAD_CPU_WAIT,    /* runnable */
+	THREAD_INTERRUPTED, /* its CPU serves an interrupt or a softirq */
+	THREAD_CPU_WAIT,    /* runnable, without a CPU */
 	THREAD_ASLEEP,
-	THREAD_BLOCKED,     /* uninterruptible: for a device, a file, memory */
-	THREAD_STOPPED,     /* by a signal or a tracer */
+	THREAD_BLOCKED,     /* uninterruptible sleep: waits for a device, a file or memory */
+	THREAD_STOPPED,     /* stopped by a signal or a tracer */
 	THREAD_UNKNOWN,
 	THREAD_STATES,
 };
@@ -23,17 +23,17 @@ enum thread_state {
 enum thread_state thread_state_on_core(const struct cpu_segment *segment,
 				       const struct tasks *tasks, uint32_t thread);
 
-/* The state that a thread left its core in. `left`: enum task_left. */
+/* Returns the state in which a thread left its core. `left`: enum task_left. */
 enum thread_state thread_state_left(uint8_t left);
 
 /*
- * The state in which a thread was without a core before `next`. `last`: its stretch on a CPU
- * before, NULL: not known. Unknown, too, if the two contradict each other.
+ * Returns the thread's state without a core before `next`; THREAD_UNKNOWN if `last` contradicts
+ * `next`. `last`: its previous stretch on a CPU; NULL: unknown.
  */
 enum thread_state thread_state_before(const struct oncpu *next, const struct oncpu *last);
 
 /*
- * The waking that ended the sleep after `last`, or NULL: that it was one sleep isn't known.
+ * Returns the waking that ended the sleep after `last`; NULL: there may have been several sleeps.
  * `woken`: the thread's last waking before its next stretch on a CPU, or NULL.
  */
 const struct waking *thread_state_woken(const struct cpu_history *history,

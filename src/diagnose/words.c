@@ -6,7 +6,7 @@
 #include "base/bug.h"
 #include "report/human.h"
 
-/* include/linux/interrupt.h */
+/* Names of softirqs: include/linux/interrupt.h */
 static const char *const softirqs[] = {
 	"hi", "timer", "net-tx", "net-rx", "block",
 	"irq-poll", "tasklet", "sched", "hrtimer", "rcu",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A slice's or share's detail in words: for JSON and for people. */
+/* The detail of a slice or share as text, for JSON and for people. */
 #ifndef HOSTLAT_DIAGNOSE_WORDS_H
 #define HOSTLAT_DIAGNOSE_WORDS_H
 
@@ -10,16 +10,16 @@
 #define WORDS_MAX 160
 
 /*
- * The detail of a slice: "softirq timer", "irq 27", "epoll_wait",
- * "from 192.0.2.9:40000 to 192.0.2.1:80"; NULL: none.
+ * Returns the detail of a slice: "softirq timer", "irq 27", "epoll_wait", "from 192.0.2.9:40000 to
+ * 192.0.2.1:80"; NULL: it has none.
  */
 const char *words_detail(char buf[WORDS_MAX], const struct recorded *rec, uint8_t cause,
 		       uint32_t detail);
 
-/* "1 target", "2 targets". */
+/* Returns a count with its noun: "1 target", "2 targets". */
 const char *words_count(struct report *r, uint64_t n, const char *noun);
 
-/* The vector of a softirq, or a hardware interrupt as in SPAN_HARDIRQ. */
+/* Return the name of a softirq's vector, and of an interrupt numbered as in SPAN_HARDIRQ. */
 const char *words_softirq(char buf[WORDS_MAX], uint32_t vector);
 const char *words_hardirq(char buf[WORDS_MAX], uint32_t detail);
 
