@@ -15,7 +15,7 @@ double block_corr_correlation(const double *x, size_t n)
 		if (i)
 			products += (x[i] - mean) * (x[i - 1] - mean);
 	}
-	/* it is estimated 1/n too low */
+	/* corrects the bias: the estimate is 1/n too low */
 	return squares > 0 ? fmax(0, products / squares + 1.0 / (double)n) : 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * All schemas nest: the edges of schema s are every 2^(8-s)-th edge of schema 8. So one table of
- * 256 mantissas is computed, in 128-bit fixed point with an error bound, and everything else is
+ * All schemas nest: the edges of schema s are every 2^(8-s)-th edge of schema 8. One table of 256
+ * mantissas is therefore computed, in 128-bit fixed point with an error bound; all other values are
  * taken from it.
  */
 #include "stats/bucket_edges.h"
@@ -13,16 +13,16 @@
 
 #define MANTISSAS (1 << BUCKET_SCHEMA_MAX)
 
-/* Where the constants of a schema begin in `steps`. */
+/* Index in `steps` of the first constant of a schema. */
 #define STEPS_FIRST(schema) ((2 << (schema)) - 2)
 
 static struct {
 	pthread_once_t once;
-	uint64_t mantissa[MANTISSAS]; /* floor(2^63 * 2^(j / 256)) */
+	uint64_t mantissa[MANTISSAS]; /* mantissa of 2^(j / 256): floor(2^63 * 2^(j / 256)) */
 	__u64 steps[STEPS_FIRST(BUCKET_SCHEMA_MAX + 1)];
 } tables = { .once = PTHREAD_ONCE_INIT };
 
-/* a * b / 2^128, rounded down. */
+/* Returns a * b / 2^128, rounded down. */
 static unsigned __int128 mul_high(unsigned __int128 a, unsigned __int128 b)
 {
 	uint64_t a1 = a >> 64, a0 = a, b1 = b >> 64, b0 = b;
@@ -33,7 +33,7 @@ static unsigned __int128 mul_high(unsigned __int128 a, unsigned __int128 b)
 	return (unsigned __int128)a1 * b1 + (mid >> 64) + (mid2 >> 64);
 }
 
-/* The root of 1 <= x <= 2; x has 126 fraction bits and the result 127, wrong by at most 2 units. */
+/* Returns the root of x in 1..2; x has 126 fraction bits, the root 127, error at most 2 units. */
 static unsigned __int128 square_root(unsigned __int128 x)
 {
 	unsigned __int128 root = 0;
@@ -49,9 +49,9 @@ static unsigned __int128 square_root(unsigned __int128 x)
 
 /*
  * 2^(j / 256) is a product of the roots 2^(1/2), 2^(1/4) ... 2^(1/256) chosen by the bits of j.
- * With 127 fraction bits a root is off by less than 4 units (2 of its own, half of the error before
- * it) and a product of at most eight by less than 2^7. Rounding down to 63 fraction bits is thus
- * exact unless the 64 bits below are within 2^7 of 0 or 2^64.
+ * With 127 fraction bits a root's error is below 4 units (2 from rounding, half of the previous
+ * root's), that of a product of at most eight below 2^7. Rounding down to 63 fraction bits is thus
+ * exact unless the next 64 bits are within 2^7 of 0 or 2^64.
  */
 static void make_mantissas(void)
 {
@@ -79,7 +79,7 @@ static uint64_t mantissa(int schema, uint32_t j)
 	return tables.mantissa[j << (BUCKET_SCHEMA_MAX - schema)];
 }
 
-/* See stats/buckets.h for what a constant means; `width` is W there. */
+/* Computes a schema's constants as stats/buckets.h defines them; `width` is W there. */
 static void make_steps(int schema, __u64 *steps)
 {
 	uint64_t edges = 1ULL << schema, width = 1ULL << (62 - schema);
@@ -113,7 +113,7 @@ const __u64 *bucket_edges_steps(int schema)
 	return tables.steps + STEPS_FIRST(schema > 0 ? schema : 0);
 }
 
-/* The edge as mantissa * 2^(*exponent - 63). */
+/* Returns the mantissa of an edge, which is mantissa * 2^(*exponent - 63). */
 static uint64_t edge_parts(int schema, int32_t index, int64_t *exponent)
 {
 	int64_t i = index;

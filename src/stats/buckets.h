@@ -14,7 +14,7 @@
  *   index = k * 2^s + #{ j in 0..2^s-1 : m > 2^63 * 2^(j * 2^-s) }
  *
  * Since m is an integer, comparing with the floor of an edge is exact. To count the edges below
- * m, the octave is cut into 2^(s+1) segments of equal width W = 2^(62-s). Neighbouring edges are
+ * m, the octave is cut into 2^(s+1) segments of equal width W = 2^(62-s). Neighboring edges are
  * at least 2^63 * (2^(2^-s) - 1) >= ln 2 * 2^(63-s) > 1.38 W apart, more than W even after
  * flooring, so a segment holds one edge or none. The count is then one addition: for each segment
  * the table holds a constant c with
@@ -41,21 +41,21 @@
 #define BUCKET_SCHEMA_DEFAULT 3
 
 /*
- * The largest value with a bucket, 2^40 ns = 18 minutes; greater ones go to the over count. The
- * same limit in the kernel, in user space and in files, so that over counts can be added.
+ * The largest value with a bucket, 2^40 ns = 18 minutes; greater values go to the over count. The
+ * kernel, user space and files have the same limit, so that over counts can be added.
  */
 #define BUCKET_LIMIT_LOG2 40
 #define BUCKET_LIMIT (1ULL << BUCKET_LIMIT_LOG2)
 
-/* Indices 0..40 * 2^schema of the default schema. */
+/* Number of indices of the default schema: 0..40 * 2^schema. */
 #define BUCKET_COUNT_DEFAULT ((BUCKET_LIMIT_LOG2 << BUCKET_SCHEMA_DEFAULT) + 1)
 
-/* Constants c of one schema (of schema 0 for the negative ones); 2^(schema+1) are used. */
+/* Constants c of one schema, at most: 2^(schema+1) (negative schemas: those of schema 0). */
 #define BUCKET_STEPS_MAX (2 << BUCKET_SCHEMA_MAX)
 
 #define BUCKET_INLINE static inline __attribute__((always_inline))
 
-/* Leading zero bits of a byte; [0] is 7 to keep the shift of an invalid 0 defined. */
+/* Leading zero bits of a byte; [0] is 7, so that the shift of an invalid 0 is defined. */
 #define BUCKET_X16(n) n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n
 static const __u8 bucket_clz8[256] = {
 	7, 7, 6, 6, 5, 5, 5, 5, 4, 4, 4, 4, 4, 4, 4, 4,
@@ -67,7 +67,7 @@ static const __u8 bucket_clz8[256] = {
 };
 #undef BUCKET_X16
 
-/* The default schema's constants: what bucket_edges_steps() returns (tests/unit/test_buckets.c). */
+/* The default schema's constants, as bucket_edges_steps() returns (tests/unit/test_buckets.c). */
 static const __u64 bucket_steps_default[2 << BUCKET_SCHEMA_DEFAULT] = {
 	0x8fffffffffffffffULL, 0x946a3e1c15742919ULL, 0x9000000000000000ULL, 0x97c80fae72475690ULL,
 	0x9a0129564eaec715ULL, 0x9800000000000000ULL, 0x9afb0ccc06219b7bULL, 0x9800000000000000ULL,
@@ -82,8 +82,8 @@ static const __u64 bucket_steps_quarters[2 << 2] = {
 };
 
 /*
- * 63 - floor(log2 v), v >= 1. Latencies below 65 us take one branch; the step from 8 to 16 bits
- * has none, because short stages straddle 256 ns and would mispredict.
+ * Returns 63 - floor(log2 v), v >= 1. Latencies below 65 us take one branch; the step from 8 to 16
+ * bits has none: short stages straddle 256 ns and would cause mispredictions.
  */
 BUCKET_INLINE __u32 bucket_clz(__u64 v)
 {
@@ -102,11 +102,11 @@ BUCKET_INLINE __u32 bucket_clz(__u64 v)
 			}
 		}
 	}
-	wide = ((0xff - v) >> 60) & 8; /* 8 when v has more than 8 bits, else 0 */
+	wide = ((0xff - v) >> 60) & 8; /* 8 if v has more than 8 bits, else 0 */
 	return zeros - wide + bucket_clz8[(v >> wide) & 0xff];
 }
 
-/* Index of v >= 1 in a schema in 0..8 whose constants are given; in 0..64 * 2^schema. */
+/* Returns the index of v >= 1, 0..64 * 2^schema, in a schema of 0..8 with its constants `steps`. */
 BUCKET_INLINE __u32 bucket_index_steps(__u64 v, __u32 schema, const __u64 *steps)
 {
 	__u32 zeros = bucket_clz(v);
@@ -116,13 +116,13 @@ BUCKET_INLINE __u32 bucket_index_steps(__u64 v, __u32 schema, const __u64 *steps
 	return ((63 - zeros) << schema) + (__u32)((m + steps[segment]) >> (63 - schema));
 }
 
-/* Index of v >= 1 in the default schema: what the hot path calls. */
+/* Returns the index of v >= 1 in the default schema; for hot paths. */
 BUCKET_INLINE __u32 bucket_index(__u64 v)
 {
 	return bucket_index_steps(v, BUCKET_SCHEMA_DEFAULT, bucket_steps_default);
 }
 
-/* Index of v >= 1 in any schema, given the constants of schema max(schema, 0). */
+/* Returns the index of v >= 1 in any schema, given the constants of schema max(schema, 0). */
 BUCKET_INLINE __u32 bucket_index_any(__u64 v, int schema, const __u64 *steps)
 {
 	__u32 group = -schema;

@@ -15,7 +15,7 @@
 #define SEED 0x68617264
 #define RESAMPLES 2000
 #define PERMUTATIONS 2499
-/* A rare result gets more permutations: it may be the only one in a long list. */
+/* Permutations for a rare result, which may be the only significant one in a long list. */
 #define PERMUTATIONS_CLOSER 19999
 #define RARE (3.0 / (PERMUTATIONS + 1))
 
@@ -43,7 +43,7 @@ double contrast_effective(const double *counts, size_t n)
 	mean = sample_mean(x, blocks);
 	if (r > BLOCK_CORR_TOO_MUCH || !(mean > 0))
 		return 0;
-	/* what is joined is a mean, and so has a smaller variance than one block */
+	/* a joined block is a mean, whose variance is smaller than a single block's */
 	inflation = contrast_variance(x, blocks) * (double)(n / blocks) / mean *
 		    block_corr_widening(r) * block_corr_widening(r);
 	return sample_mean(counts, n) * (double)n / fmax(1, inflation);
@@ -56,8 +56,8 @@ struct blocks {
 
 struct pair {
 	struct blocks a, b;
-	double widening;       /* of standard deviations, for what correlation is left */
-	bool dependent;        /* too much of it for a result */
+	double widening;       /* factor for standard deviations: remaining correlation */
+	bool dependent;        /* remaining correlation is too high for a result */
 };
 
 static void contrast_join(struct pair *pair)
@@ -76,7 +76,7 @@ static void contrast_join(struct pair *pair)
 		block_corr_widening(fmin(r, BLOCK_CORR_TOO_MUCH)) : 1;
 }
 
-/* ---- the test ---- */
+/* ---- permutation test ---- */
 
 static int contrast_students_ratio(double *a, size_t na, double *b, size_t nb, void *arg,
 				   double *out)
@@ -94,7 +94,7 @@ static int contrast_students_ratio(double *a, size_t na, double *b, size_t nb, v
 
 static int contrast_permute(struct pair *pair, struct contrast *out)
 {
-	/* The ratio is as much smaller as its error is greater than blocks alone say. */
+	/* Correlation makes the error greater, and the ratio smaller, by the factor `widening`. */
 	const double move = out->difference * (1 - 1 / pair->widening);
 	struct permutation found;
 	struct rng rng;
@@ -112,11 +112,11 @@ static int contrast_permute(struct pair *pair, struct contrast *out)
 	if (err && err != -EDOM)
 		return err;
 	out->tested = true;
-	out->p = err ? 1 : found.p; /* all are equal */
+	out->p = err ? 1 : found.p; /* all values are equal */
 	return 0;
 }
 
-/* ---- the interval ---- */
+/* ---- confidence interval ---- */
 
 static int contrast_ascending(const void *a, const void *b)
 {
@@ -134,7 +134,7 @@ static double contrast_drawn_mean(const struct blocks *blocks, struct rng *rng)
 	return sum / (double)blocks->n;
 }
 
-/* The percentile at which Student's interval of a mean of normal values would end. */
+/* Returns the percentile at which Student's interval of a mean of normal values would end. */
 static double contrast_expanded(double confidence, size_t n)
 {
 	const double t = student_quantile((1 + confidence) / 2, (double)n - 1);
@@ -165,7 +165,7 @@ static int contrast_resample(const struct pair *pair, double confidence, struct 
 	return 0;
 }
 
-/* Without an interval where `confidence` is 0. */
+/* Tests a against b; computes an interval unless `confidence` is 0. Returns 0 or -errno. */
 static int contrast_compare(const double *a, size_t na, const double *b, size_t nb,
 			    double confidence, struct contrast *out)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compares two runs. A run is a series of blocks in the order of time; values within a block may
- * depend on each other in any way. Blocks are resampled and exchanged as a whole. While
- * neighbouring blocks are correlated they are joined by twos, in both runs alike; if the fewest
- * that may remain still are, little is widened for it, and much leaves no interval and no p.
- * docs/design/compare.md has the reasons and what was measured of coverage and false alarms.
+ * depend on each other in any way. Blocks are resampled and exchanged as a whole. While neighboring
+ * blocks are correlated they are joined in pairs, in both runs alike. If the fewest blocks allowed
+ * are still correlated, results are widened a little; strong correlation yields no interval and no
+ * p. docs/design/compare.md has the reasons, and the measured coverage and false alarms.
  *
- * Deterministic: chance comes from a fixed seed. Nothing here knows how two runs of the same set-up
- * differ: intervals are those of these two.
+ * Deterministic: random numbers come from a fixed seed. Intervals are those of these two runs: how
+ * two runs of one set-up differ is unknown here.
  *
  * All return 0, -EINVAL (NaN, a parameter out of range, histograms of different schemas), -ENOMEM.
  */
@@ -20,70 +20,70 @@
 
 #include "stats/hist.h"
 
-#define CONTRAST_BLOCKS 64     /* as many are worth making */
-#define CONTRAST_BLOCKS_MAX 256 /* of one run */
-#define CONTRAST_BLOCKS_MIN 10 /* with fewer in one run there is no result */
-#define CONTRAST_EFFECTIVE_MIN 10 /* values beyond a quantile: fewer say too little */
+#define CONTRAST_BLOCKS 64     /* more blocks of one run bring no benefit */
+#define CONTRAST_BLOCKS_MAX 256 /* limit for the blocks of one run */
+#define CONTRAST_BLOCKS_MIN 10 /* fewer blocks in one run: there is no result */
+#define CONTRAST_EFFECTIVE_MIN 10 /* values beyond a quantile: fewer do not suffice */
 
 struct contrast {
-	double difference;     /* b - a */
+	double difference;     /* mean or quantile of b less that of a */
 	bool bounded;
-	double lo, hi;         /* of the difference */
+	double lo, hi;         /* bounds of the difference's confidence interval */
 	bool tested;
-	double p;              /* that runs alike differ as much; two-sided */
-	size_t blocks_a, blocks_b; /* once neighbours were joined */
+	double p;              /* two-sided p-value of the difference */
+	size_t blocks_a, blocks_b; /* number of blocks after neighbors were joined */
 };
 
 /*
- * Means of blocks that are worth the same. The interval: both runs' blocks are drawn anew, with
- * replacement (Efron 1979), percentiles expanded for few blocks (Hesterberg 2015). p: blocks change
- * runs, by Student's ratio, which holds for different variances too (Janssen 1997).
- * 0 < confidence < 1; at most CONTRAST_BLOCKS_MAX blocks each.
+ * Compares the mean of blocks of equal weight. The interval: both runs' blocks are resampled with
+ * replacement (Efron 1979), percentiles expanded for few blocks (Hesterberg 2015). p: blocks are
+ * permuted between the runs; Student's ratio also holds for different variances (Janssen 1997). 0 <
+ * confidence < 1; at most CONTRAST_BLOCKS_MAX blocks each.
  */
 int contrast_means(const double *a, size_t na, const double *b, size_t nb, double confidence,
 		   struct contrast *out);
 
-/* p alone, by the same test. */
+/* Computes only p, by the same test as contrast_means(). */
 int contrast_test(const double *a, size_t na, const double *b, size_t nb, struct contrast *out);
 
 /*
- * Returns how many independent events a count is worth: the count divided by its overdispersion
- * against a Poisson process, from counts in blocks of equal size. 0: unknown. At most
- * CONTRAST_BLOCKS_MAX blocks.
+ * Returns the number of independent events equivalent to a count: the count divided by its
+ * overdispersion against a Poisson process, from counts in blocks of equal size. 0: unknown. At
+ * most CONTRAST_BLOCKS_MAX blocks.
  */
 double contrast_effective(const double *counts, size_t n);
 
-/* A run's values by block. Histograms are borrowed, all of one schema; empty ones are fine. */
+/* Histograms of a run's values by block: borrowed, all of one schema, empty ones allowed. */
 struct contrast_run {
 	const struct hist *const *blocks;
-	size_t n;              /* at most CONTRAST_BLOCKS_MAX */
+	size_t n;              /* number of blocks, at most CONTRAST_BLOCKS_MAX */
 };
 
-/* A run's quantile, with bounds that hold for dependent values. */
+/* A run's quantile, with bounds that hold for dependent values, in ns. */
 struct contrast_side {
 	bool known, bounded;
 	uint64_t ns, lo_ns, hi_ns;
 };
 
 /*
- * By order statistics (stats/order_stat.h) of as many independent values as these are worth by the
- * variance of their blocks; bounds include the bucket. None with fewer than
- * CONTRAST_EFFECTIVE_MIN such values beyond the quantile. 0 < q < 1.
+ * Estimates a quantile. Bounds are order statistics (stats/order_stat.h) of the equivalent number
+ * of independent values, by the variance of the blocks; they include the bucket. No bounds with
+ * fewer than CONTRAST_EFFECTIVE_MIN such values beyond the quantile. 0 < q < 1.
  */
 int contrast_side(const struct contrast_run *run, double q, double confidence,
 		  struct contrast_side *out);
 
 /*
- * The interval of a difference from those of its sides (Zou and Donner 2008); `out->bounded` if
- * both are. p is left as it is.
+ * Sets the interval of b - a by the intervals of both (Zou and Donner 2008); `out->bounded` if both
+ * are bounded. Leaves p unchanged.
  */
 void contrast_sides(const struct contrast_side *a, const struct contrast_side *b,
 		    struct contrast *out);
 
 /*
- * p: by the share that each block has up to the quantile of both runs together, which is the same
- * whatever the labels. 1 if both runs' quantiles lie in one bucket. None if one of them has fewer
- * than CONTRAST_EFFECTIVE_MIN values beyond. The interval is left as it is.
+ * Sets p: compares the shares of each block up to the quantile of both runs pooled, which does not
+ * depend on the labels. 1 if both runs' quantiles lie in one bucket; not tested if a run has fewer
+ * than CONTRAST_EFFECTIVE_MIN values beyond. Leaves the interval unchanged.
  */
 int contrast_shares(const struct contrast_run *a, const struct contrast_run *b, double q,
 		    struct contrast *out);

@@ -11,9 +11,9 @@
 
 #define DEGREES_MIN 4
 
-/* ---- counting ---- */
+/* ---- counts by bucket ---- */
 
-/* Where a value falls: everything up to the upper edge of its bucket is "up to it". */
+/* Returns the bucket of a value; INT32_MIN for 0, INT32_MAX above BUCKET_LIMIT. */
 static int32_t contrast_bucket(const struct hist *pooled, uint64_t ns)
 {
 	if (!ns)
@@ -40,7 +40,7 @@ static int contrast_pool(const struct contrast_run *run, struct hist *into, int 
 	return err;
 }
 
-/* Each block's contribution to the error of `share`, per value of a mean block of the run. */
+/* Sets z to each block's contribution to the error of `share`, per value of a mean block. */
 static void contrast_deviations(const struct contrast_run *run, int32_t bucket, double share,
 				double *z)
 {
@@ -53,9 +53,9 @@ static void contrast_deviations(const struct contrast_run *run, int32_t bucket, 
 			share * (double)run->blocks[i]->count) / values;
 }
 
-/* ---- one run ---- */
+/* ---- quantile of one run ---- */
 
-/* Variance of a mean of z, with its degrees of freedom. */
+/* Variance of a mean of blocks, with its degrees of freedom. */
 struct contrast_spread {
 	double variance, df;
 	bool dependent;
@@ -154,7 +154,7 @@ int contrast_side(const struct contrast_run *run, double q, double confidence,
 	return err;
 }
 
-/* ---- two runs ---- */
+/* ---- difference of two runs ---- */
 
 void contrast_sides(const struct contrast_side *a, const struct contrast_side *b,
 		    struct contrast *out)
@@ -192,8 +192,8 @@ static int contrast_test_edge(const struct contrast_run *a, const struct contras
 }
 
 /*
- * At the edges of the bucket that has the quantile of both: only where it lies between the two
- * runs' quantiles does it say that those differ. A bucket may hold much more than one quantile.
+ * Tests at both edges of the bucket with the pooled quantile. Only an edge between the two runs'
+ * quantiles shows that these differ: a bucket may hold much more than one quantile.
  */
 static int contrast_test_shares(const struct contrast_run *a, const struct contrast_run *b,
 				const struct hist *pooled, double q, struct contrast *out)
@@ -222,7 +222,7 @@ static int contrast_test_shares(const struct contrast_run *a, const struct contr
 	return err;
 }
 
-/* Whether a run has enough values beyond the quantile. */
+/* Returns true if a run has enough values beyond the quantile. */
 static bool contrast_suffices(const struct contrast_run *run, double q)
 {
 	double count = 0;

@@ -7,8 +7,8 @@
 #include "stats/sample.h"
 
 /*
- * The autocovariance around the mean, divided by n (not n - lag), so that those of all lags are
- * positive definite. lag < n.
+ * Returns the autocovariance at `lag` < n around the mean, divided by n (not n - lag), so that the
+ * sequence over all lags is positive definite.
  */
 static double covariance(const double *y, size_t n, size_t lag, double mean)
 {

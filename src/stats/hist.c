@@ -36,7 +36,7 @@ void hist_reset(struct hist *hist)
 	*hist = empty;
 }
 
-/* The window of whole octaves that also holds indices *from..*to; *to becomes its end. */
+/* Widens *from..*to to whole octaves that also hold the histogram's window; *to: its end. */
 static void hist_widen(const struct hist *hist, int32_t *from, int32_t *to)
 {
 	const int32_t octave = hist->schema > 0 ? 1 << hist->schema : 1;
@@ -148,7 +148,7 @@ void hist_add_stats(struct hist *hist, uint64_t sum, uint64_t min, uint64_t max)
 		hist->max = max;
 }
 
-/* The index, `by` schemas coarser: ceil(index / 2^by), since upper edges are inclusive. */
+/* Returns the index `by` schemas coarser: ceil(index / 2^by), since upper edges are inclusive. */
 static int32_t hist_coarser(int32_t index, int by)
 {
 	return (index + (1 << by) - 1) >> by;
@@ -164,7 +164,7 @@ size_t hist_bytes_with(const struct hist *hist, int schema, int32_t from, int32_
 	struct hist scaled = *hist;
 	int by = hist->schema - schema;
 
-	if (by > 0) { /* it would be downscaled */
+	if (by > 0) { /* the histogram would be downscaled */
 		scaled.schema = schema;
 		scaled.first = hist_coarser(hist->first, by);
 		if (hist->len)
@@ -194,7 +194,7 @@ int hist_add_scaled(struct hist *hist, int schema, int32_t index, uint64_t n)
 	return n ? hist_add_at(hist, hist_coarser(index, schema - hist->schema), n) : 0;
 }
 
-/* Between equal schemas as fast as memory: analyses merge thousands. */
+/* Adds the buckets. Between equal schemas as fast as memory: analyses merge thousands. */
 static void hist_add_buckets(struct hist *into, const struct hist *from, int by, uint64_t times)
 {
 	uint64_t *to;
@@ -251,7 +251,7 @@ void hist_multiply(struct hist *hist, uint64_t times)
 	hist->sum = hist_multiplied(hist->sum, times);
 }
 
-/* In place: a bucket never moves to a higher position, so nothing unread is overwritten. */
+/* Works in place: a bucket never moves to a higher position, so no unread bucket is overwritten. */
 int hist_downscale(struct hist *hist, int schema)
 {
 	int by = hist->schema - schema;
@@ -302,7 +302,7 @@ static void narrow_by_extremes(const struct hist *hist, struct hist_quantile *re
 		result->hi = hist->max;
 }
 
-/* The rank-th of the n values in bucket `index`. */
+/* Sets the quantile to the `rank`-th of the n values in bucket `index`. */
 static void quantile_in_bucket(const struct hist *hist, int32_t index, uint64_t rank, uint64_t n,
 			       struct hist_quantile *result)
 {
@@ -320,7 +320,7 @@ static void quantile_in_bucket(const struct hist *hist, int32_t index, uint64_t 
 		result->value = result->hi;
 }
 
-/* ceil(q * count) in 1..count. What mere rounding lifted above an integer counts as the integer. */
+/* Returns ceil(q * count) in 1..count; a product above an integer only by rounding counts as it. */
 static uint64_t hist_rank(double q, uint64_t count)
 {
 	double rank = ceil(q * (double)count * (1 - 4 * DBL_EPSILON));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The laws of Kolmogorov's D: stats/special.h says which source gives which part. */
+/* Distribution of Kolmogorov's D: stats/special.h says which source gives which part. */
 #include <math.h>
 #include <stdbool.h>
 
 #include "stats/special.h"
 
 /*
- * Up to here the matrix is always used; it has at most 2 * ceil(sqrt(4 * 140)) - 1 rows, since
- * above n d^2 = 4 the upper tail takes over. Beyond, while it is as small and d is.
+ * Up to this n the matrix is always used; it has at most 2 * ceil(sqrt(4 * 140)) - 1 rows, since
+ * the upper tail is used above n d^2 = 4. For greater n it is used while it and d are small.
  */
 #define MATRIX_N_MAX 140
 #define ROWS_MAX 47
@@ -19,7 +19,7 @@ double kolmogorov_sf(double x)
 
 	if (isnan(x))
 		return NAN;
-	if (x < 0.04) /* exp(-pi^2 / 8 x^2) is nothing */
+	if (x < 0.04) /* exp(-pi^2 / 8 x^2) is negligible */
 		return 1;
 	if (x < 1) {
 		for (int k = 1; k < 40; k += 2)
@@ -49,7 +49,7 @@ static double one_sided(double d, uint64_t n)
 
 struct matrix {
 	int rows;
-	int exponent; /* the entries are to be multiplied by 2^exponent */
+	int exponent; /* entries are scaled by 2^exponent */
 	double at[ROWS_MAX][ROWS_MAX];
 };
 
@@ -73,7 +73,7 @@ static void multiply(struct matrix *a, const struct matrix *b)
 	*a = c;
 }
 
-/* H of Marsaglia, Tsang and Wang for d = (k - h) / n. */
+/* Sets m to H of Marsaglia, Tsang and Wang for d = (k - h) / n. */
 static void durbin_matrix(struct matrix *m, int k, double h)
 {
 	int rows = 2 * k - 1;
@@ -95,7 +95,7 @@ static void durbin_matrix(struct matrix *m, int k, double h)
 	m->at[rows - 1][0] = corner / tgamma(rows + 1);
 }
 
-/* P(D < d): n! / n^n times the middle entry of H^n. n d > 0.5. */
+/* Returns P(D < d): n! / n^n times the middle entry of H^n. n d > 0.5. */
 static double matrix_cdf(double d, int n)
 {
 	int k = (int)ceil(n * d);
@@ -117,7 +117,7 @@ static double matrix_cdf(double d, int n)
 	return exp(log_p);
 }
 
-/* P(D < d) by Pelz and Good's expansion to n^(-3/2), n > 140. */
+/* Returns P(D < d) by Pelz and Good's expansion to n^(-3/2), n > 140. */
 static double expansion_cdf(double d, double n)
 {
 	double z = sqrt(n) * d, z2 = z * z, z4 = z2 * z2, z6 = z4 * z2, pi2 = M_PI * M_PI;

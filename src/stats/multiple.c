@@ -29,7 +29,7 @@ int holm_adjust(const double *p, size_t n, double *out)
 			left -= p[j] < p[i];
 		out[i] = fmin(1, (double)left * p[i]);
 	}
-	/* None is smaller than that of a smaller p. Maxima of maxima: the order doesn't matter. */
+	/* An adjusted p is at least that of any smaller p. Maxima: their order is irrelevant. */
 	for (size_t i = 0; i < n; i++) {
 		for (size_t j = 0; j < n; j++) {
 			if (p[j] <= p[i])

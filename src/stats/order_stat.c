@@ -21,8 +21,8 @@ static int order_stat_check(uint64_t n, double q, double confidence, double infl
 }
 
 /*
- * The chance that the value of rank `rank` lies above the quantile: fewer than `rank` of the n
- * values below it. For independent ones P(Binomial(n, q) <= rank - 1).
+ * Returns the chance that the value of rank `rank` is above the quantile: fewer than `rank` of the
+ * n values are below the quantile. For independent values P(Binomial(n, q) <= rank - 1).
  */
 static double chance_above(uint64_t rank, uint64_t n, double q, double inflation)
 {
@@ -31,7 +31,7 @@ static double chance_above(uint64_t rank, uint64_t n, double q, double inflation
 	return beta_sf(q, below + 1, (double)n / inflation - below);
 }
 
-/* The largest rank whose chance of being too high is at most `miss`, but for rounding; or 0. */
+/* Returns the largest rank whose chance to be too high is <= `miss`, but for rounding; or 0. */
 static uint64_t highest_rank(uint64_t n, double q, double miss, double inflation)
 {
 	uint64_t lo = 0, hi = n;
@@ -47,7 +47,7 @@ static uint64_t highest_rank(uint64_t n, double q, double miss, double inflation
 	return lo;
 }
 
-/* From above everything is the same with 1 - q, ranks counted from the largest value. */
+/* Computes both ranks: `hi` is the `lo` of 1 - q with ranks from the largest value. */
 static int exact_ranks(uint64_t n, double q, double confidence, enum order_stat_side side,
 		       double inflation, struct order_stat_ranks *out)
 {

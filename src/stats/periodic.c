@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Combs of harmonics: stats/series_test.h. */
+/* Test for combs of harmonics: stats/series_test.h. */
 #include <errno.h>
 #include <math.h>
 
@@ -9,10 +9,10 @@
 #include "stats/series_test.h"
 #include "stats/special.h"
 
-/* Ordinates that differ by rounding are equal: the longest period is named. */
+/* Ordinates that differ only by rounding count as equal: the longest period is reported. */
 #define MORE (1 + 1e-9)
 
-/* power[1 .. (n - 1) / 2]: ordinates of the periodogram as shares of their sum. */
+/* Sets power[1 .. (n - 1) / 2] to the periodogram's ordinates as shares of their sum. */
 static int spectrum(const double *x, size_t n, double *power)
 {
 	double cosine[PERIODIC_VALUES_MAX], sine[PERIODIC_VALUES_MAX];
@@ -39,7 +39,7 @@ static int spectrum(const double *x, size_t n, double *power)
 	return 0;
 }
 
-/* Subtracts the part that the previous value explains; leaves n - 1 values. */
+/* Subtracts the part explained by the previous value (AR(1)); leaves n - 1 values. */
 static int remove_ar1(const double *y, size_t n, double *out)
 {
 	double r[2], mean = sample_mean(y, n);
@@ -51,8 +51,8 @@ static int remove_ar1(const double *y, size_t n, double *out)
 }
 
 /*
- * Fundamental frequencies i / h, i >= h, whose h-th harmonic is ordinate i: the others are the
- * ordinates next to their places, all different.
+ * Tests combs: fundamental frequencies i / h, i >= h, whose h-th harmonic is ordinate i. The other
+ * harmonics are the nearest ordinates, all different.
  */
 static void combs(const double *power, size_t ordinates, size_t n, struct periodic *out)
 {

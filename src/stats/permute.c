@@ -13,7 +13,7 @@ static bool as_extreme(double value, double statistic)
 	return fabs(value) >= fabs(statistic) * (1 - 1e-12);
 }
 
-/* The first `to` of n values become a random choice of them. */
+/* Moves a random choice of `to` of the n values to the front. */
 static void shuffle(double *x, size_t n, size_t to, struct rng *rng)
 {
 	for (size_t i = 0; i < to; i++) {
@@ -59,7 +59,7 @@ int permute_two_samples(const double *a, size_t na, const double *b, size_t nb,
 	return err;
 }
 
-/* The mean with the signs of a `flips` bit set turned. */
+/* Returns the mean, with the signs inverted whose bit in `flips` is set. */
 static double flipped_mean(const double *x, size_t n, uint64_t flips)
 {
 	double sum = 0;

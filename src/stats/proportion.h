@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A share that was counted in a sample. */
+/* Confidence intervals of a share. */
 #ifndef HOSTLAT_STATS_PROPORTION_H
 #define HOSTLAT_STATS_PROPORTION_H
 
@@ -11,12 +11,12 @@ struct proportion {
 };
 
 /*
- * Wilson's interval (1927) of `hits` out of n; unlike the normal approximation it is sound for few
- * and for shares near 0 and 1. 0 < confidence < 1. Of n = 0, or more hits than that: all of 0..1.
+ * Returns Wilson's interval (1927) of `hits` out of n: unlike the normal approximation it holds for
+ * few events and for shares near 0 and 1. 0 < confidence < 1. n = 0 or hits > n: 0..1.
  */
 struct proportion proportion_interval(uint64_t hits, uint64_t n, double confidence);
 
-/* The same of a share that is as sure as one out of n, which need not be whole; 0 <= share <= 1. */
+/* Returns the interval of a share, 0..1, as precise as of n events; n need not be an integer. */
 struct proportion proportion_of(double share, double n, double confidence);
 
 #endif

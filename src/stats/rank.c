@@ -44,7 +44,7 @@ int rank_values(const double *x, size_t n, double *out)
 	return 0;
 }
 
-/* Pearson's correlation of ranks, whose mean is known. */
+/* Returns Pearson's correlation of ranks, whose mean is known. */
 static double correlation(const double *x, const double *y, size_t n)
 {
 	double mean = ((double)n + 1) / 2, xx = 0, yy = 0, xy = 0;
@@ -88,8 +88,8 @@ int spearman_lag(const double *x, size_t n, size_t lag, struct spearman *out)
 }
 
 /*
- * Sorts `x` and counts the pairs i < j that have to change places: x[j] < x[i], or x[j] <= x[i]
- * if `equal`. A merge sort; `scratch` has room for n.
+ * Sorts `x` by merging and returns the number of pairs i < j that change places: x[j] < x[i], or
+ * x[j] <= x[i] if `equal`. `scratch` holds n values.
  */
 static uint64_t inversions(double *x, double *scratch, size_t n, bool equal)
 {
@@ -112,7 +112,7 @@ static uint64_t inversions(double *x, double *scratch, size_t n, bool equal)
 	return count;
 }
 
-/* Sums over groups of t equal values of sorted `x`: of t (t - 1) / 2 and t (t - 1) (2 t + 5). */
+/* Sums t (t - 1) / 2 and t (t - 1) (2 t + 5) over groups of t equal values of sorted `x`. */
 static void rank_ties(const double *x, size_t n, uint64_t *pairs, double *variance)
 {
 	*pairs = 0;
@@ -162,11 +162,11 @@ int mann_kendall(const double *y, size_t n, double inflation, struct mann_kendal
 struct slopes {
 	const double *y;
 	size_t n;
-	double *work; /* 2 n */
-	double range; /* no slope is steeper */
+	double *work; /* 2 n values */
+	double range; /* upper bound of all slopes' absolute values */
 };
 
-/* How many pairs have a slope of at most `slope`: those that fall or stay level without it. */
+/* Returns the number of pairs with a slope <= `slope`: pairs not rising after subtracting it. */
 static uint64_t slopes_up_to(const struct slopes *s, double slope)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -174,7 +174,7 @@ static uint64_t slopes_up_to(const struct slopes *s, double slope)
 	return inversions(s->work, s->work + s->n, s->n, true);
 }
 
-/* Doubles as integers of the same order, so that halving the distance ends after 64 steps. */
+/* Maps doubles to integers of the same order, so that bisection ends after 64 steps. */
 static int64_t to_order(double x)
 {
 	int64_t bits;
@@ -192,13 +192,13 @@ static double from_order(int64_t order)
 	return x;
 }
 
-/* The k-th smallest slope, k in 1 .. n (n - 1) / 2. */
+/* Returns the k-th smallest slope, k in 1 .. n (n - 1) / 2. */
 static double slope_of_rank(const struct slopes *s, uint64_t k)
 {
 	int64_t lo = to_order(-s->range), hi = to_order(s->range);
 
 	while (lo < hi) {
-		int64_t at = (lo & hi) + ((lo ^ hi) >> 1); /* their mean, without overflow */
+		int64_t at = (lo & hi) + ((lo ^ hi) >> 1); /* mean of lo and hi, without overflow */
 
 		if (slopes_up_to(s, from_order(at)) >= k)
 			hi = at;
@@ -213,7 +213,7 @@ static double median_of_sorted(const double *x, size_t n)
 	return x[(n - 1) / 2] / 2 + x[n / 2] / 2;
 }
 
-/* Sen's (2.6) as scipy rounds it: 0-based ranks around the middle, kept inside. */
+/* Computes Sen's (2.6) as scipy rounds it: 0-based ranks around the middle, clamped to 0..n - 1. */
 static void slope_interval(const struct slopes *s, double confidence, double tied,
 			   struct theil_sen *out)
 {

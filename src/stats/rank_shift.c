@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Spearman's rho under circular shifts. */
+/* Spearman's rho with p-values from circular shifts. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 #include "stats/rank.h"
 #include "stats/sample.h"
 
-/* Sums in another order round otherwise. */
+/* Relative difference within which two sums in different order count as equal. */
 #define SAME 1e-12
 
-/* Ranks around their mean, of length 1: the product of two is their rho. Not of a constant. */
+/* Computes centered ranks of length 1, whose product is rho; the values must not all be equal. */
 static int unit_ranks(const double *values, size_t n, double *out)
 {
 	double mean = ((double)n + 1) / 2, sum = 0;
@@ -27,7 +27,7 @@ static int unit_ranks(const double *values, size_t n, double *out)
 	return 0;
 }
 
-/* `twice` holds x two times: x from `shift` on is one piece. */
+/* Returns rho of x shifted by `shift`; `twice` holds x two times, so that it is contiguous. */
 static double rho_at(const double *twice, size_t shift, const double *y, size_t n)
 {
 	double sum = 0;

@@ -34,7 +34,7 @@ int sample_check_varied(const double *x, size_t n, size_t min)
 	return err;
 }
 
-/* Around the first value, so that an offset costs no digits. */
+/* Sums distances from the first value, so that a large offset costs no precision. */
 double sample_mean(const double *x, size_t n)
 {
 	double sum = 0;

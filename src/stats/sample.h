@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks and summaries of values that all tests of this folder begin with. */
+/* Checks and summaries of values, shared by the tests in this folder. */
 #ifndef HOSTLAT_STATS_SAMPLE_H
 #define HOSTLAT_STATS_SAMPLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* 0, -ENODATA for fewer than `min` values, -EINVAL for NaN or infinite ones. O(n). */
+/* Returns 0, -ENODATA for fewer than `min` values, -EINVAL for NaN or infinite values. O(n). */
 int sample_check(const double *x, size_t n, size_t min);
 
-/* The same, and -EDOM if all are equal. */
+/* Checks as sample_check(); also returns -EDOM if all values are equal. */
 int sample_check_varied(const double *x, size_t n, size_t min);
 
 bool sample_constant(const double *x, size_t n);
 
-/* n >= 1; exact for constants. */
+/* Returns the mean of n >= 1 values; exact if all are equal. */
 double sample_mean(const double *x, size_t n);
 
-/* Ascending, in place. O(n log n). */
+/* Sorts ascending, in place. O(n log n). */
 void sample_sort(double *x, size_t n);
 
 #endif

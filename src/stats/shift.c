@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One shift of the level: stats/series_test.h. */
+/* Test for one shift of the level: stats/series_test.h. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,8 +21,8 @@ struct sums {
 };
 
 /*
- * The sum of (S_t - b t)^2 over `count` values t = 1, 2 ..., given the sums of S_t and t S_t over
- * them: how much partial sums wander around the straight line to their end.
+ * Returns the sum of (S_t - b t)^2 over `count` values t = 1, 2 ..., given the sums of S_t and t
+ * S_t: the variation of partial sums around the straight line to their end.
  */
 static double wandering(double ss, double ts, double b, double count)
 {
@@ -30,8 +30,8 @@ static double wandering(double ss, double ts, double b, double count)
 }
 
 /*
- * Shao and Zhang's T_k^2 / V_k times n^2. Behind the shift time is counted from the end, and the
- * partial sums S_k .. S_(n-1) are what is left to do; S_n is 0.
+ * Returns Shao and Zhang's T_k^2 / V_k times n^2. After the shift, time counts from the end and the
+ * partial sums are S_k .. S_(n-1); S_n is 0.
  */
 static double normalised(const struct sums *all, const double *s, size_t n, size_t k)
 {
@@ -41,14 +41,14 @@ static double normalised(const struct sums *all, const double *s, size_t n, size
 	double v = wandering(all[k].ss, all[k].ts, s[k] / first, first) +
 		   wandering(ss, ts, s[k] / left, left);
 
-	if (v <= 1e-12 * all[n].ss) /* nothing but rounding: a step without noise */
+	if (v <= 1e-12 * all[n].ss) /* only rounding: a step without noise */
 		return s[k] == 0 ? 0 : INFINITY;
 	return s[k] * s[k] * (double)n / v;
 }
 
 /*
- * The limit law, simulated: 400,000 series of 2000 independent normal values. Between these points
- * ln p is a straight line over the root of the statistic.
+ * Returns p by the simulated limit law: 400,000 series of 2000 independent normal values. Between
+ * these points ln p is linear in the root of the statistic.
  */
 static double shift_p(double statistic)
 {
@@ -97,7 +97,7 @@ int cusum_test(const double *y, size_t n, struct shift *out)
 	for (size_t k = trim; k <= n - trim; k++) {
 		double value = normalised(all, s, n, k);
 
-		if (value > out->statistic * (1 + 1e-9)) { /* not by rounding */
+		if (value > out->statistic * (1 + 1e-9)) { /* greater by more than rounding */
 			out->statistic = value;
 			at = k;
 		}

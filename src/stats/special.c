@@ -20,7 +20,7 @@ double normal_sf(double z)
 	return 0.5 * erfc(z * M_SQRT1_2);
 }
 
-/* c[0] + c[1] x + ... + c[n - 1] x^(n - 1) */
+/* Returns c[0] + c[1] x + ... + c[n - 1] x^(n - 1). */
 static double polynomial(const double *c, int n, double x)
 {
 	double sum = 0;
@@ -83,15 +83,15 @@ static double stirling_error(double z)
 				    -691 / 360360.0, 1 / 156.0 };
 	double shift = 0;
 
-	/* Up to where the series is precise: the error of z and of z + 1 differ by this. */
+	/* Raises z to where the series is precise: the errors of z and z + 1 differ by this. */
 	for (; z < 10; z++)
 		shift += (z + 0.5) * log1p(1 / z) - 1;
 	return shift + polynomial(c, ARRAY_LEN(c), 1 / (z * z)) / z;
 }
 
 /*
- * a ln(a / m) + m - a >= 0, without the cancellation near a = m (the deviance of Loader 2000, by a
- * series of its own).
+ * Returns a ln(a / m) + m - a >= 0, without cancellation near a = m (the deviance of Loader 2000,
+ * by a different series).
  */
 static double special_deviance(double a, double m)
 {
@@ -107,7 +107,7 @@ static double special_deviance(double a, double m)
 	return 2 * a * sum + d * (a - m);
 }
 
-/* x^a y^b / B(a, b) with x + y = 1. */
+/* Returns x^a y^b / B(a, b) with x + y = 1. */
 static double beta_factor(double x, double y, double a, double b)
 {
 	double n = a + b;
@@ -117,7 +117,7 @@ static double beta_factor(double x, double y, double a, double b)
 	return sqrt(a / n * b / (2 * M_PI)) * exp(exponent);
 }
 
-/* One step of Lentz' algorithm with the coefficient `term`: false when nothing changes any more. */
+/* One step of Lentz' algorithm with the coefficient `term`. Returns false when it has converged. */
 static bool lentz(double term, double one, double *c, double *d, double *f)
 {
 	double factor;
@@ -149,7 +149,7 @@ static double beta_fraction(double x, double y, double a, double b)
 	return beta_factor(x, y, a, b) * f / a;
 }
 
-/* I_x(a, b), or 1 - that; y = 1 - x is given apart because it may be known better. */
+/* Returns I_x(a, b), or 1 - that if `upper`; y = 1 - x is passed since it may be more precise. */
 static double beta_pair(double x, double y, double a, double b, bool upper)
 {
 	double part;
@@ -169,7 +169,7 @@ double beta_sf(double x, double a, double b)
 	return beta_pair(x, 1 - x, a, b, true);
 }
 
-/* x^a e^-x / Gamma(a + 1) */
+/* Returns x^a e^-x / Gamma(a + 1). */
 static double gamma_factor(double a, double x)
 {
 	return exp(-stirling_error(a) - special_deviance(a, x)) / sqrt(2 * M_PI * a);
@@ -224,12 +224,12 @@ double student_two_sided(double t, double df)
 		return 2 * normal_sf(fabs(t));
 	if (isinf(t))
 		return 0;
-	if (fabs(t) > 1e150) /* its square would overflow */
+	if (fabs(t) > 1e150) /* t * t would overflow */
 		return beta_pair(df / t / t, 1, df / 2, 0.5, false);
 	return beta_pair(df / (df + t * t), t * t / (df + t * t), df / 2, 0.5, false);
 }
 
-/* Doubles >= 0 are ordered like their bits: halving those finds any t in 64 steps. */
+/* Bisects on bits, which order doubles >= 0 like their values: any t is found in 64 steps. */
 double student_quantile(double p, double df)
 {
 	double tail = 2 * fmin(p, 1 - p);

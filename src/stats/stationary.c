@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* KPSS and warm-up: stats/series_test.h. */
+/* KPSS test and warm-up: stats/series_test.h. */
 #include <errno.h>
 #include <math.h>
 
@@ -7,7 +7,7 @@
 #include "stats/sample.h"
 #include "stats/series_test.h"
 
-/* Kwiatkowski et al., table 1, eta_mu, straight lines between. */
+/* Returns p by Kwiatkowski et al., table 1, eta_mu, with linear interpolation. */
 static double kpss_p(double statistic, bool *bounded)
 {
 	static const double at[] = { 0.347, 0.463, 0.574, 0.739 }, p[] = { 0.1, 0.05, 0.025, 0.01 };
@@ -48,7 +48,7 @@ int kpss_test(const double *y, size_t n, enum kpss_lags lags, struct kpss *out)
 	return 0;
 }
 
-/* From the end, so that each cut costs one step: batches at.. have `count`, `mean`, `squares`. */
+/* Goes backward, one step for each cut: batches at.. have `count`, `mean` and `squares`. */
 int mser_cut(const double *y, size_t n, size_t batch, size_t *cut)
 {
 	int err = sample_check(y, n, 1);
@@ -69,7 +69,7 @@ int mser_cut(const double *y, size_t n, size_t batch, size_t *cut)
 		count++;
 		mean += off / count;
 		squares += off * (value - mean);
-		/* Chooses the smallest of the cuts that differ by rounding only. */
+		/* Chooses the smallest of the cuts that differ only by rounding. */
 		if (i <= batches / 2 && squares / (count * count) <= best * (1 + 1e-9)) {
 			best = fmin(best, squares / (count * count));
 			found = i;

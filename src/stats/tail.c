@@ -10,7 +10,7 @@
 #define EXCESSES_MIN 10
 
 /*
- * With theta = shape / scale the best shape is the mean of ln(1 + theta x): one unknown is left.
+ * With theta = shape / scale, the best shape is the mean of ln(1 + theta x): only theta is unknown.
  * Excesses are in units of their mean here.
  */
 struct profile {
@@ -28,7 +28,7 @@ static double profile_shape(const struct profile *p, double theta)
 	return sum / (double)p->n;
 }
 
-/* Log-likelihood per excess. Shapes below -1 are excluded: it has no bound there. */
+/* Returns the log-likelihood per excess. Shapes below -1 are excluded: it is unbounded there. */
 static double profile_likelihood(const struct profile *p, double theta)
 {
 	double shape;
@@ -43,7 +43,7 @@ static double profile_likelihood(const struct profile *p, double theta)
 	return -log(shape / theta) - shape - 1;
 }
 
-/* Ascending: octaves from -1 / max to 0, and from there to 2^39, 0 in the middle. */
+/* Grid of theta, ascending: octaves from -1 / max to 0, then up to 2^39, with 0 between. */
 #define GRID_FIRST (-40)
 #define GRID_LAST 60
 
@@ -56,7 +56,7 @@ static double tail_grid(const struct profile *p, int i)
 	return -(i >= -20 ? ldexp(1, -i - 21) : 1 - ldexp(1, i + 19)) / p->max;
 }
 
-/* The maximum between two points around it, by the golden section. */
+/* Returns the maximum between two points around it, by the golden section. */
 static double tail_refine(const struct profile *p, double lo, double hi)
 {
 	const double golden = (sqrt(5) - 1) / 2;
@@ -81,7 +81,7 @@ static double tail_refine(const struct profile *p, double lo, double hi)
 	return (lo + hi) / 2;
 }
 
-/* The best shape and scale, or -EDOM. */
+/* Finds the best shape and scale. Returns 0 or -EDOM. */
 static int tail_maximise(const struct profile *p, double *shape, double *scale)
 {
 	double best = -INFINITY, theta;

@@ -9,9 +9,9 @@
 #include "stats/special.h"
 
 /*
- * The integral of Anderson and Darling's series for one j, over w in 0..inf, with
- * t = (4 j + 1)^2 pi^2 / (8 z): exp(z / (8 (w^2 + 1)) - t w^2). The trapezoidal rule converges
- * geometrically for it.
+ * Returns the integral in Anderson and Darling's series for one j, over w in 0..inf, with t = (4 j
+ * + 1)^2 pi^2 / (8 z): exp(z / (8 (w^2 + 1)) - t w^2). The trapezoidal rule converges
+ * geometrically.
  */
 static double anderson_integral(double z, double t)
 {
@@ -28,12 +28,12 @@ static double anderson_integral(double z, double t)
 	return sum * step;
 }
 
-/* The limit law, P(A^2 <= z). */
+/* Returns the limit law, P(A^2 <= z). */
 static double anderson_cdf(double z)
 {
-	double sum = 0, choose = 1; /* (-1/2 over j) */
+	double sum = 0, choose = 1; /* binomial coefficient (-1/2 over j) */
 
-	if (z < 0.01) /* less than 1e-50 */
+	if (z < 0.01) /* the result is less than 1e-50 */
 		return 0;
 	for (int j = 0; j < 60; j++) {
 		double t = (4 * j + 1) * (4 * j + 1) * M_PI * M_PI / (8 * z);
@@ -48,9 +48,9 @@ static double anderson_cdf(double z)
 }
 
 /*
- * Correction of the limit law for n values, fitted by Marsaglia and Marsaglia (section 3). Their
- * first constant is -130.2137, with which the correction doesn't vanish at 1 and p has a floor of
- * 0.0006 / n.
+ * Returns the correction of the limit law for n values, fitted by Marsaglia and Marsaglia (section
+ * 3). Their first constant is -130.2137, with which the correction is not 0 at 1 and p has a floor
+ * of 0.0006 / n.
  */
 static double anderson_correction(double x, double n)
 {
@@ -72,8 +72,8 @@ static double anderson_correction(double x, double n)
 }
 
 /*
- * For n = 1 the statistic is -1 - ln(u (1 - u)). Beyond 20 the first of the weighted chi-squares
- * that make up the limit dominates: sqrt(3) erfc(sqrt(z)).
+ * For n = 1 the statistic is -1 - ln(u (1 - u)). Beyond 20 the first of the weighted chi-squares in
+ * the limit law dominates: sqrt(3) erfc(sqrt(z)).
  */
 double anderson_darling_sf(double z, uint64_t n)
 {
@@ -90,7 +90,7 @@ double anderson_darling_sf(double z, uint64_t n)
 	return fmin(fmax(1 - x, 0), 1);
 }
 
-/* Half the distance of 1 to its lower neighbour: what rounding may have taken. */
+/* Clamps u to half the distance of 1 to its lower neighbor from 0 and 1: undoes rounding. */
 static double inside(double u)
 {
 	return fmin(fmax(u, DBL_EPSILON / 4), 1 - DBL_EPSILON / 2);

@@ -9,10 +9,10 @@
 #include "stats/series_test.h"
 #include "stats/special.h"
 
-/* A column that the ones before explain to this share of its length is one of them. */
+/* Part of a column's length that the previous columns must leave, or it depends on them. */
 #define RANK_TOLERANCE 1e-10
 
-/* Least squares of the last column on those before it, column by column in memory. */
+/* Least squares of the last column on the columns before it; column-major. */
 struct regression {
 	double *columns;
 	size_t rows, regressors;
@@ -32,7 +32,7 @@ static double unit_root_length(const double *x, size_t from, size_t to)
 	return sqrt(sum);
 }
 
-/* Turns entries at.. of the later columns by the reflection that `v`, a unit vector, gives. */
+/* Reflects entries at.. of the later columns by the unit vector `v`. */
 static void unit_root_reflect(const struct regression *r, size_t at, const double *v)
 {
 	for (size_t i = at + 1; i <= r->regressors; i++) {
@@ -46,8 +46,8 @@ static void unit_root_reflect(const struct regression *r, size_t at, const doubl
 }
 
 /*
- * Householder's QR. Afterwards the first entries of the last column are Q'y: those from k on are
- * what the first k regressors leave unexplained. `last` is the last diagonal entry of R.
+ * QR decomposition by Householder. The last column's first entries then are Q'y: entries from k on
+ * are the residual of the first k regressors. `last` is the last diagonal entry of R.
  */
 static int triangularise(struct regression *r, double *last)
 {
@@ -68,9 +68,9 @@ static int triangularise(struct regression *r, double *last)
 }
 
 /*
- * The regression of y's steps on a constant, `lags` earlier steps and the level before the step,
- * which is the second regressor or, with `level_last`, the last. The level is taken around `mean`:
- * the constant makes up for that.
+ * Fills the regression of y's steps on a constant, `lags` earlier steps and the level before the
+ * step, which is the second regressor or, with `level_last`, the last. The level is relative to
+ * `mean`, which the constant compensates.
  */
 static void unit_root_fill(struct regression *r, const double *y, size_t n, size_t lags,
 			   double mean, bool level_last)
@@ -91,7 +91,7 @@ static void unit_root_fill(struct regression *r, const double *y, size_t n, size
 	}
 }
 
-/* Akaike's criterion for 0..max lags on the same rows, from one decomposition. */
+/* Chooses 0..max lags by Akaike's criterion on the same rows, from one decomposition. */
 static int best_lags(struct regression *r, const double *y, size_t n, size_t max, double mean,
 		     size_t *lags)
 {
@@ -116,7 +116,7 @@ static int best_lags(struct regression *r, const double *y, size_t n, size_t max
 	return err;
 }
 
-/* MacKinnon (1994), tables 3 and 4: one variable, a constant. */
+/* Returns p by MacKinnon (1994), tables 3 and 4: one variable, a constant. */
 static double unit_root_p(double t)
 {
 	static const double small[] = { 2.1659, 1.4412, 0.038269 };
