@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Broken invariants end the program at once: what cannot happen must not be turned into a number.
- * Anything that input, the kernel or the machine can cause is an error code instead.
+ * Broken invariants end the program at once, so that no impossible state becomes a number. Anything
+ * that input, the kernel or the machine can cause is an error code instead.
  */
 #ifndef HOSTLAT_BASE_BUG_H
 #define HOSTLAT_BASE_BUG_H

@@ -2,7 +2,7 @@
 #ifndef HOSTLAT_BASE_DESCRIPTORS_H
 #define HOSTLAT_BASE_DESCRIPTORS_H
 
-/* Lets this process have as many file descriptors as its hard limit allows, if it can. */
+/* Raises this process' limit of file descriptors to its hard limit, if permitted. */
 void descriptors_raise(void);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/invoker.h"
 
 #define OPEN_FOLDER (O_PATH | O_DIRECTORY | O_CLOEXEC)
-#define OVERFLOW_UID 65534 /* stands for users unknown in the user namespace */
+#define OVERFLOW_UID 65534 /* owner of files whose user has no mapping in the user namespace */
 
 const char *folder_strerror(int err)
 {
@@ -34,7 +34,7 @@ bool folder_checks(void)
 	return geteuid() == 0;
 }
 
-/* Root of a user namespace can do no more outside than the user who has made the namespace. */
+/* Returns true in the initial user namespace; in others, root has only its creator's rights. */
 static bool folder_is_real_root(void)
 {
 	unsigned long inside, outside, count = 0;
@@ -59,7 +59,7 @@ bool folder_trusts(uid_t owner)
 	return owner == OVERFLOW_UID && !folder_is_real_root();
 }
 
-/* In a folder with the sticky bit, users can change only what is their own. */
+/* Returns true if only trusted users can change entries: in a sticky folder, users own theirs. */
 static bool folder_is_safe(int folder)
 {
 	struct stat st;
@@ -69,9 +69,9 @@ static bool folder_is_safe(int folder)
 }
 
 /*
- * From the root of the file system to the folder at `path`, which has no links. Once a folder is
- * open and safe, nobody can exchange the next one. A descriptor or -errno. The root by /proc: to a
- * program under qemu-user "/" is the folder of its libraries.
+ * Opens the folder at `path`, which has no links, from the root of the file system. Once a folder
+ * is open and safe, no other user can exchange the next one. Returns a descriptor or -errno. The
+ * root is opened by /proc: under qemu-user "/" is the folder of the program's libraries.
  */
 static int folder_walk(char *path)
 {
@@ -105,7 +105,7 @@ int folder_open(const char *path)
 
 	if (folder < 0 || !folder_checks())
 		return folder;
-	/* The kernel has followed the links by its own rules (fs.protected_symlinks). */
+	/* The kernel has already followed the links by its own rules (fs.protected_symlinks). */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
 	n = readlink(link, real, sizeof(real) - 1);
 	if (n < 0) {
@@ -153,7 +153,7 @@ void folder_leave(bool entered)
 		invoker_leave();
 }
 
-/* Returns 0, -EEXIST or another error. */
+/* Creates a folder in `parent`. Returns 0, -EEXIST or another -errno. */
 static int folder_make_in(int parent, const char *name)
 {
 	const bool entered = folder_enter(parent);

@@ -17,7 +17,7 @@ static void hash_make_key(void)
 	if (hash_key[0] || hash_key[1] ||
 	    getrandom(hash_key, sizeof(hash_key), GRND_NONBLOCK) == sizeof(hash_key))
 		return;
-	clock_gettime(CLOCK_REALTIME, &now); /* a boot without entropy: better than nothing */
+	clock_gettime(CLOCK_REALTIME, &now); /* a boot without entropy: the time is a weak key */
 	hash_key[0] = (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec;
 	hash_key[1] = (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)&now;
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keyed hashes for tables whose keys others choose. The key is random in each process, so nobody
- * can prepare keys that fall into one slot. Results must not depend on it: a hash decides where
- * something is found, never in which order it is reported.
- *
- * SipHash-1-3: Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012.
+ * Keyed hashes for tables with keys from other parties. Each process has a random key, so nobody
+ * can prepare keys that fall into one slot. Results must not depend on it: a hash may decide where
+ * an item is stored, but not the order of a report.
  */
 #ifndef HOSTLAT_BASE_HASH_H
 #define HOSTLAT_BASE_HASH_H
@@ -15,7 +13,7 @@
 uint64_t hash_bytes(const void *bytes, size_t size);
 uint64_t hash_u64(uint64_t x);
 
-/* The key. The first hash fills it at random unless a test has set it. */
+/* The key. The first hash fills it with random bits unless a test has set it. */
 extern uint64_t hash_key[2];
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A binary heap of pointers: the first is before all others. The comparison is a constant at each
- * call, so that a compiler can inline it.
+ * A binary heap of pointers: the first item precedes all others. Each call passes a constant
+ * comparison, so that a compiler can inline it.
  */
 #ifndef HOSTLAT_BASE_HEAP_H
 #define HOSTLAT_BASE_HEAP_H
@@ -11,7 +11,7 @@
 
 typedef bool heap_before(const void *a, const void *b);
 
-/* Restores the order after the item at `at` has become later: those below it are in order. */
+/* Restores the order after the item at `at` was moved later; items below must be in order. */
 static inline void heap_sift(void **items, size_t n, size_t at, heap_before *before)
 {
 	void *item = items[at];

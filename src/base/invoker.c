@@ -10,7 +10,7 @@
 
 #include "base/parse.h"
 
-/* UINT32_MAX means "no user" to the kernel. */
+/* Reads an ID from the environment. UINT32_MAX means "no user" to the kernel. */
 static bool read_id(const char *variable, uint64_t *id)
 {
 	const char *text = getenv(variable);
@@ -28,7 +28,7 @@ bool invoker_find(struct invoker *invoker)
 	return true;
 }
 
-/* A process may change its effective user to the saved one, and back to the real one. */
+/* Sets the saved IDs: without capabilities, a process may switch between real and saved user. */
 bool invoker_remember(void)
 {
 	struct invoker invoker;
@@ -38,7 +38,7 @@ bool invoker_remember(void)
 	       !setresuid((uid_t)-1, (uid_t)-1, invoker.uid);
 }
 
-/* The parent-death signal, which the kernel clears at each change of the user. */
+/* The parent-death signal to restore: the kernel clears it at each change of the user. */
 static int death_signal;
 
 bool invoker_enter(void)
@@ -56,7 +56,7 @@ bool invoker_enter(void)
 	return false;
 }
 
-/* The real user and group are still root's. To go on as neither would be worse than to end. */
+/* Switches back to the real IDs, root's. If that fails, ending is safer than a mix of users. */
 void invoker_leave(void)
 {
 	if (seteuid(getuid()) || setegid(getgid()))

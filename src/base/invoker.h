@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The user behind root: sudo tells who has started this process. */
+/* The user behind root: sudo passes who has started this process. */
 #ifndef HOSTLAT_BASE_INVOKER_H
 #define HOSTLAT_BASE_INVOKER_H
 
@@ -13,26 +13,26 @@ struct invoker {
 };
 
 /*
- * True if this process runs as root by sudo, and a user other than root has started it. The
- * variables are trusted for root only: whoever can set root's environment is root already.
+ * Returns true if this process runs as root by sudo, started by another user. SUDO_UID and SUDO_GID
+ * are trusted only for root: whoever can set root's environment is root already.
  */
 bool invoker_find(struct invoker *invoker);
 
-/* Remembers the capabilities for it: the functions below then work after they are given up. */
+/* Saves the user's IDs, so that the functions below work after capabilities are given up. */
 bool invoker_remember(void);
 
-/* From here to invoker_leave(), files are opened and made as that user. False: there is none. */
+/* Switches to that user, who opens and owns files until invoker_leave(). False: no such user. */
 bool invoker_enter(void);
 void invoker_leave(void);
 
 /*
- * As open(2) of a file that is there, but returns -errno. What root may not read without
- * capabilities, the user behind sudo may: the own files.
+ * Open an existing file as open(2) does, but return -errno. A file that root may not read without
+ * capabilities is opened as the user behind sudo, who may own it.
  */
 int invoker_open(const char *path, int flags);
 int invoker_openat(int folder, const char *path, int flags);
 
-/* As stat(2), with invoker_open()'s rights. Returns whether there is a file. */
+/* Calls stat(2) with invoker_open()'s rights. Returns true if the file exists. */
 bool invoker_stat(const char *path, struct stat *st);
 
 #endif

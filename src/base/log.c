@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages to a person, on stderr. */
+/* Messages to the user, on stderr. */
 #include "base/log.h"
 
 #include <stdarg.h>
@@ -24,8 +24,8 @@ void log_set_level(enum log_level level)
 }
 
 /*
- * One write per message, so that lines of several threads don't mix. Messages quote names of
- * recordings and of other hosts: no terminal sees more of them than text in one line.
+ * Writes a message at once, so that lines of several threads do not mix. Messages quote names from
+ * recordings and other hosts: control characters are replaced, as for one line of text.
  */
 __attribute__((format(printf, 2, 0)))
 static void log_message(enum log_level level, const char *format, va_list args)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages to a person, on stderr, as one line "hostlat: ...". Only src/cmd calls this (and
- * probe's forwarder of libbpf's messages); library code returns an error instead.
+ * Messages to the user, on stderr, as one line "hostlat: ...". Only src/cmd calls these functions
+ * (and probe's forwarder of libbpf's messages); library code returns an error instead.
  */
 #ifndef HOSTLAT_BASE_LOG_H
 #define HOSTLAT_BASE_LOG_H
 
 enum log_level {
-	LOG_LEVEL_ERROR,   /* the command cannot do what was asked */
-	LOG_LEVEL_WARNING, /* the command can do it, but not all of it */
-	LOG_LEVEL_INFO,    /* progress of the work, e.g. "measuring"; not with --quiet */
+	LOG_LEVEL_ERROR,   /* the command cannot do its task */
+	LOG_LEVEL_WARNING, /* the command can do only a part of its task */
+	LOG_LEVEL_INFO,    /* progress, e.g. "measuring"; dropped by --quiet */
 };
 
 /* Messages above this level are dropped. Before the first call it is LOG_LEVEL_INFO. */

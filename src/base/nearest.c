@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the known word that a mistyped one was meant to be, by edit distance. */
+/* Finds the known word nearest to a mistyped word, by edit distance. */
 #include "base/nearest.h"
 
 #include <stdint.h>
@@ -13,8 +13,8 @@ static size_t nearest_min(size_t a, size_t b)
 }
 
 /*
- * How many letters were added, left out, replaced or swapped with their neighbour (optimal string
- * alignment), by rows of the usual table. SIZE_MAX if a word is too long.
+ * Returns the number of letters inserted, deleted, replaced or swapped with a neighbor (optimal
+ * string alignment), by rows of the usual table. SIZE_MAX: a word is too long.
  */
 static size_t nearest_distance(const char *a, const char *b)
 {
@@ -45,7 +45,7 @@ void nearest_init(struct nearest *nearest, const char *word)
 	*nearest = (struct nearest){ .word = word, .distance = SIZE_MAX };
 }
 
-/* Worth suggesting: about a third of the letters may be wrong, or the word was cut short. */
+/* Suggests a word if at most about a third of the letters differ, or the word was cut short. */
 void nearest_offer(struct nearest *nearest, const char *known)
 {
 	size_t typed = strlen(nearest->word);

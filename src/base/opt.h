@@ -30,31 +30,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OPT_ROWS_MAX 64 /* rows of one command, nested ones included */
-#define OPT_LIST_MAX 64 /* values of one repeatable option */
+#define OPT_ROWS_MAX 64 /* rows of one command, including nested rows, at most */
+#define OPT_LIST_MAX 64 /* values of one repeatable option, at most */
 
 enum opt_type {
 	OPT_TYPE_END,
-	OPT_TYPE_FLAG,     /* bool */
-	OPT_TYPE_U64,      /* uint64_t */
-	OPT_TYPE_DURATION, /* uint64_t, nanoseconds */
-	OPT_TYPE_SIZE,     /* uint64_t, bytes */
-	OPT_TYPE_FRACTION, /* double, 0 to 1 */
-	OPT_TYPE_PERCENT,  /* double, 0 to 1, neither included; typed as a percentage */
-	OPT_TYPE_RATE,     /* double, per second, > 0 */
-	OPT_TYPE_ONE_IN,   /* uint64_t, the N of 1/N */
-	OPT_TYPE_STRING,   /* const char *, never empty */
-	OPT_TYPE_CHOICE,   /* uint32_t, the value of one choice */
-	OPT_TYPE_SET,      /* uint64_t, the values of a comma-separated list of choices, or-ed */
-	OPT_TYPE_LIST,     /* struct opt_list; the option may be repeated */
-	OPT_TYPE_ROWS,     /* nested rows */
+	OPT_TYPE_FLAG,     /* the member is a bool */
+	OPT_TYPE_U64,      /* the member is a uint64_t */
+	OPT_TYPE_DURATION, /* the member is a uint64_t, in nanoseconds */
+	OPT_TYPE_SIZE,     /* the member is a uint64_t, in bytes */
+	OPT_TYPE_FRACTION, /* the member is a double, 0 to 1 */
+	OPT_TYPE_PERCENT,  /* the member is a double between 0 and 1, typed as a percentage */
+	OPT_TYPE_RATE,     /* the member is a double, per second, > 0 */
+	OPT_TYPE_ONE_IN,   /* the member is a uint64_t: the N of 1/N */
+	OPT_TYPE_STRING,   /* the member is a const char *, never empty */
+	OPT_TYPE_CHOICE,   /* the member is a uint32_t: the value of one choice */
+	OPT_TYPE_SET,      /* the member is a uint64_t: the or-ed values of a list of choices */
+	OPT_TYPE_LIST,     /* the member is a struct opt_list; the option may be repeated */
+	OPT_TYPE_ROWS,     /* nested rows, for a struct member */
 };
 
-/* The last choice of an array has a NULL name. */
+/* A valid value of an option. The last choice of an array has a NULL name. */
 struct opt_choice {
 	const char *name;
-	uint64_t value; /* OPT_SET: a mask, so that "all" is a choice as well */
-	const char *help; /* may be NULL */
+	uint64_t value; /* OPT_SET: a mask of bits, so that "all" is possible */
+	const char *help; /* help text; may be NULL */
 };
 
 struct opt_list {
@@ -64,21 +64,20 @@ struct opt_list {
 
 struct opt {
 	enum opt_type type;
-	const char *name;    /* without dashes; of a positional argument, how help shows it */
-	char letter;         /* short name, or 0 */
-	bool positional;     /* positional argument; a positional OPT_LIST takes all that are
-			      * left */
+	const char *name;    /* option: name without dashes; positional: name in help */
+	char letter;         /* letter of the short option; 0: none */
+	bool positional;     /* positional argument; if OPT_LIST, it takes all remaining words */
 	bool required;
-	bool file;           /* the value is a path: for completion */
-	size_t offset;       /* offset of the member in the config */
-	const char *metavar; /* how help shows the value; NULL: by type */
-	const char *help;    /* a sentence without its dot; range and default are added to it */
-	const char *def;     /* default, as a user would type it; NULL: none */
+	bool file;           /* the value is a path, for shell completion */
+	size_t offset;       /* offset of the member in the config, in bytes */
+	const char *metavar; /* word for the value in help; NULL: by type */
+	const char *help;    /* sentence without its dot; range and default are appended */
+	const char *def;     /* default as a user would type it; NULL: none */
 	uint64_t min, max;   /* limits of a number in the member's unit; max 0: no upper limit */
 	const struct opt_choice *choices;
-	const char *excludes;   /* names, "a,b", of rows that may not be given with this one */
-	const struct opt *rows; /* OPT_TYPE_ROWS */
-	const char *fact;    /* key of the value in a recording; NULL: it is not recorded */
+	const char *excludes;   /* names, "a,b", of rows that cannot be combined with this one */
+	const struct opt *rows; /* nested rows of OPT_TYPE_ROWS */
+	const char *fact;    /* key of the value in a recording; NULL: not recorded */
 };
 
 #define OPT_ROW(row_type, member_type, config, member, ...)                                        \

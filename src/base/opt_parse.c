@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a command line by option rows. */
+/* Parses a command line by option rows. */
 #include "base/opt_parse.h"
 
 #include <errno.h>
@@ -128,7 +128,7 @@ static const char *opt_dashes(const struct opt *row)
 	return row->positional ? "" : "--";
 }
 
-/* Suggests a choice for the first word of a list, or the whole value, that is none. */
+/* Suggests the nearest choice for an unknown value, in a list for its first unknown word. */
 static void opt_suggest_choice(struct opt_parser *p, const struct opt *row, const char *text)
 {
 	char word[64];
@@ -215,7 +215,7 @@ static int opt_refuse_name(struct opt_parser *p, const char *name, size_t len)
 	return -EINVAL;
 }
 
-/* "name", "name=value". */
+/* Parses "name" or "name=value", after "--". */
 static int opt_parse_long(struct opt_parser *p, const char *name)
 {
 	size_t len = strcspn(name, "=");
@@ -236,7 +236,7 @@ static int opt_parse_long(struct opt_parser *p, const char *name)
 	return 0;
 }
 
-/* "a", "ab" (flags), "nvalue". */
+/* Parses letters after "-": "a", "ab" (flags), "nvalue". */
 static int opt_parse_letters(struct opt_parser *p, const char *letters)
 {
 	for (; *letters; letters++) {
@@ -317,7 +317,7 @@ static int opt_check_excludes(struct opt_parser *p, const struct opt *row)
 	return 0;
 }
 
-/* Checks that need the whole command line. */
+/* Checks combinations of options, after the whole command line is parsed. */
 static int opt_check_combination(struct opt_parser *p)
 {
 	for (uint32_t i = 0; i < p->table.len; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Meaning of a single option row. */
+/* Interprets a single option row. */
 #include "base/opt_row.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@ static void opt_format_number(struct strbuf *out, uint64_t value)
 static const struct {
 	const char *metavar;
 	const char *takes;
-	void (*format)(struct strbuf *out, uint64_t value); /* prints min and max */
+	void (*format)(struct strbuf *out, uint64_t value); /* prints min and max; NULL: none */
 } type_texts[] = {
 	[OPT_TYPE_FLAG] = { "", "no value", NULL },
 	[OPT_TYPE_U64] = { "N", PARSE_U64_TAKES, opt_format_number },
@@ -95,7 +95,7 @@ const char *opt_metavar(const struct opt *row)
 	return type_texts[row->type].metavar;
 }
 
-/* "10ms to 1d", "1 or more", or nothing. */
+/* Adds the range of values: "10ms to 1d", "1 or more", or nothing. */
 static void opt_put_range(const struct opt *row, struct strbuf *out)
 {
 	void (*format)(struct strbuf *, uint64_t) = type_texts[row->type].format;
@@ -114,7 +114,7 @@ static void opt_put_range(const struct opt *row, struct strbuf *out)
 		strbuf_puts(out, " or more");
 }
 
-/* "link, ip, transport". */
+/* Adds the names of the choices: "link, ip, transport". */
 static void opt_put_choices(const struct opt *row, struct strbuf *out)
 {
 	for (const struct opt_choice *choice = row->choices; choice->name; choice++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Meaning of a single option row, for the parser and the writers of help texts. */
+/* Interprets a single option row, for the parser and the writers of help texts. */
 #ifndef HOSTLAT_BASE_OPT_ROW_H
 #define HOSTLAT_BASE_OPT_ROW_H
 
@@ -10,11 +10,11 @@
 #include "base/opt.h"
 #include "base/strbuf.h"
 
-/* One option and where its value goes. */
+/* One option and the offset of its value. */
 struct opt_slot {
 	const struct opt *row;
-	size_t offset; /* in the outermost config */
-	bool given;    /* on the command line, for the parser */
+	size_t offset; /* offset in the outermost config, in bytes */
+	bool given;    /* parser: the option is on the command line */
 };
 
 struct opt_table {
@@ -22,23 +22,23 @@ struct opt_table {
 	uint32_t len;
 };
 
-/* The row of --help, which every command has without naming it. */
+/* The row of --help, which every command has without listing it. */
 extern const struct opt opt_help_row;
 
-/* Resolves nested rows, in order. Two rows of one name are a bug in the rows. */
+/* Resolves nested rows, in order. Two rows with one name are a bug. */
 void opt_flatten(const struct opt *rows, struct opt_table *table);
 
-/* NULL if there is none. Positional rows are not found by name. */
+/* Return the row's slot, or NULL. Positional rows are not found by name. */
 struct opt_slot *opt_find_name(struct opt_table *table, const char *name, size_t name_len);
 struct opt_slot *opt_find_letter(struct opt_table *table, char letter);
 
-/* The word for the value in help texts. Valid as long as the row. */
+/* Returns the word for the value in help texts, valid as long as the row. */
 const char *opt_metavar(const struct opt *row);
 
-/* "a number and a unit (ns, us, ms, s, m, h, d), 10ms to 1d". */
+/* Adds the valid values: "a number and a unit (ns, us, ms, s, m, h, d), 10ms to 1d". */
 void opt_takes(const struct opt *row, struct strbuf *out);
 
-/* The help sentence with choices, range and default. */
+/* Adds the help sentence with choices, range and default. */
 void opt_describe(const struct opt *row, struct strbuf *out);
 
 #endif

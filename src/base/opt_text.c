@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Option rows as text for people. */
+/* Formats option rows as text for people. */
 #include "base/opt_text.h"
 
 #include <stdbool.h>
@@ -36,7 +36,7 @@ void opt_text_usage(const struct opt *rows, struct strbuf *out)
 	}
 }
 
-/* Adds `text` word by word; the cursor stands at HELP_COLUMN and the lines stay in HELP_WIDTH. */
+/* Adds `text` word by word. The cursor is at HELP_COLUMN; lines are at most HELP_WIDTH columns. */
 static void opt_text_wrap(struct strbuf *out, const char *text)
 {
 	size_t column = HELP_COLUMN;
@@ -154,7 +154,7 @@ void opt_text_man_synopsis(const struct opt *rows, struct strbuf *out)
 	}
 }
 
-/* Lists the choices that have a help text. */
+/* Adds the choices that have a help text. */
 static void opt_text_man_choices(const struct opt *row, struct strbuf *out)
 {
 	bool any = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A result file that is there whole or not at all. */
+/* A result file that appears complete or not at all. */
 #include "base/outfile.h"
 
 #include <errno.h>
@@ -19,14 +19,14 @@
 
 #define TEMP_TRIES 16
 #define LINKS_MAX 16
-#define ROOT_MODE 0640 /* results name connections, programs and cgroups of all users */
+#define ROOT_MODE 0640 /* not 0644: results name other users' connections and programs */
 
 static bool outfile_is_stdout(const char *path)
 {
 	return !path || strcmp(path, "-") == 0;
 }
 
-/* How a file without a name is given one; open(2), O_TMPFILE. */
+/* Path by which linkat(2) names a nameless file; see O_TMPFILE in open(2). */
 struct outfile_handle {
 	char path[32];
 };
@@ -59,8 +59,8 @@ static bool outfile_make_file(struct outfile *file, mode_t mode)
 }
 
 /*
- * Links a new file or, if there is one without a name, gives it the temporary name. It lies in the
- * same folder, so that the rename cannot cross a file system.
+ * Gives the nameless file a temporary name, or creates a file with that name. The name is in the
+ * same folder, so that the rename stays within a file system.
  */
 static int outfile_make_temp(struct outfile *file, mode_t mode)
 {
@@ -79,7 +79,7 @@ static int outfile_make_temp(struct outfile *file, mode_t mode)
 	return -errno;
 }
 
-/* Only root's own links: the others' would lead root where they want. */
+/* Replaces *path by a link's target. Only for root's own links: other users' may lead anywhere. */
 static int outfile_follow_link(int folder, const char *name, char **path)
 {
 	char target[PATH_MAX], place[PATH_MAX], self[32];
@@ -111,8 +111,8 @@ static bool outfile_is_link(int folder, const char *name, struct stat *st)
 }
 
 /*
- * The folder and the name of what `path` is, through symbolic links: a link stays one, and the
- * file that it names is replaced. A link to nothing is replaced itself.
+ * Finds the folder and the name of `path` through symbolic links: a link stays, and its target is
+ * replaced. A dangling link is itself replaced.
  */
 static int outfile_find_folder(struct outfile *file, const char *path, bool exists)
 {
@@ -142,11 +142,11 @@ static int outfile_find_folder(struct outfile *file, const char *path, bool exis
 	return err ? err : file->name ? 0 : -ENOMEM;
 }
 
-/* `mode`: that of the old file, or 0. */
+/* Opens the new file. `mode`: the old file's; 0: the default. Returns 0 or -errno. */
 static int outfile_open_new(struct outfile *file, bool exists, mode_t mode)
 {
 	const mode_t usual = file->mode ? file->mode : folder_checks() ? ROOT_MODE : 0666;
-	/* A rename would ignore the write protection of a file. */
+	/* A rename would ignore the old file's write protection. */
 	const bool writable = !exists || !faccessat(file->folder, file->name, W_OK, AT_EACCESS);
 	const bool entered = folder_enter(file->folder);
 	int err = 0;
@@ -167,16 +167,16 @@ static int outfile_open_beside(struct outfile *file, const char *path, const str
 
 	if (err)
 		return err;
-	/* An old file's mode is kept if its owner is trusted: root must not obey others' modes. */
+	/* An old file keeps its mode if its owner is trusted: others must not choose the mode. */
 	return outfile_open_new(file, old,
 				old && folder_trusts(old->st_uid) ? old->st_mode & 0777 : 0);
 }
 
-/* Identity of a file: an existing one, or a future one by its folder and name. */
+/* Identity of a file, which exists or is to be created: compared by device, inode and name. */
 struct outfile_place {
 	dev_t dev;
 	ino_t ino;
-	const char *name; /* "": the file exists */
+	const char *name; /* "": the file exists, `ino` is its inode; else `ino` is its folder's */
 };
 
 static bool outfile_find_place(const char *path, struct outfile_place *place)
@@ -214,7 +214,7 @@ bool outfile_same(const char *a, const char *b)
 	       x.ino == y.ino && !strcmp(x.name, y.name);
 }
 
-/* A pipe of another user would have the result; a link of another user leads anywhere. */
+/* Returns true for a pipe or link of another user, who could read or redirect the result. */
 static bool outfile_is_trap(const char *path)
 {
 	struct stat st;
@@ -287,7 +287,7 @@ static int outfile_put_in_place(struct outfile *file)
 	if (!err && renameat(file->folder, file->temp, file->folder, file->name))
 		err = -errno;
 	folder_leave(entered);
-	/* In a sticky folder such as /tmp, the replaced file may be root's. */
+	/* In a sticky folder such as /tmp, root may own the replaced file. */
 	if (err && entered && file->temp &&
 	    !renameat(file->folder, file->temp, file->folder, file->name))
 		err = 0;
@@ -307,7 +307,7 @@ int outfile_publish(struct outfile *file)
 	return file->error;
 }
 
-/* Delayed allocation reports a full disk only here. */
+/* Syncs the data: with delayed allocation, a full disk is reported only here. */
 static int outfile_sync_data(struct outfile *file)
 {
 	int fd = file->fd, err = 0;

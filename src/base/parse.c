@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers, units and addresses, as people type them. strtoul() and its family take blanks, signs
- * and trailing garbage, so the digits are read here, in integers, and overflow is checked.
+ * Parses numbers, units and addresses as people type them. strtoul() and its family accept blanks,
+ * signs and trailing garbage; these functions read digits as integers and check overflow.
  */
 #include "base/parse.h"
 
@@ -15,7 +15,7 @@
 
 #include "base/bug.h"
 
-/* More digits than this after the point are too fine for any unit. */
+/* With more digits after the point, a value is too fine for any unit. */
 #define POINT_DIGITS_MAX 18
 
 struct parse_unit {
@@ -23,7 +23,7 @@ struct parse_unit {
 	uint64_t factor;
 };
 
-/* Ascending: the first spelling of a factor is the one that is written. */
+/* Ascending. The first spelling of a factor is used in output. */
 static const struct parse_unit duration_units[] = {
 	{ "ns", 1 },
 	{ "us", NS_PER_US },
@@ -57,7 +57,7 @@ static bool parse_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Reads digits at *text and moves it behind them. */
+/* Reads digits at *text and moves *text past them. Returns 0, -EINVAL or -ERANGE. */
 static int parse_scan_digits(const char **text, uint64_t *out)
 {
 	const char *p = *text;
@@ -151,7 +151,7 @@ int parse_size(const char *text, uint64_t *bytes)
 	return parse_with_unit(text, size_units, ARRAY_LEN(size_units), bytes);
 }
 
-/* One division of two exact integers (below 2^53), so that the result is the nearest double. */
+/* Divides two exact integers (below 2^53) once, so that the result is the nearest double. */
 static int decimal_over(const struct decimal *d, uint64_t divisor, double *out)
 {
 	if (d->whole > divisor || (d->whole == divisor && d->point))
@@ -218,7 +218,7 @@ int parse_percent(const char *text, double *out)
 	if ((!number.whole && !number.point) || number.whole >= 100)
 		return -ERANGE;
 	err = decimal_over(&number, 100, &value);
-	if (!err && value >= 1) /* so many nines that it is rounded */
+	if (!err && value >= 1) /* nines that round up to 1 */
 		err = -ERANGE;
 	if (!err)
 		*out = value;
@@ -240,7 +240,7 @@ int parse_one_in(const char *text, uint64_t *out)
 	return err;
 }
 
-/* The port is behind the last colon; brackets keep the colons of an IPv6 address apart from it. */
+/* Splits at the last colon; brackets separate the colons of an IPv6 address from the port. */
 static int parse_split_endpoint(const char *text, char *host, size_t host_size, uint16_t *port)
 {
 	const char *end = strrchr(text, ':');

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers, units and addresses, as people type them.
+ * Parses numbers, units and addresses as people type them.
  *
  * The whole text must be consumed: no leading or trailing space, no sign, no garbage. Every parser
- * returns 0, -EINVAL (not such a value) or -ERANGE (such a value, but too large or too fine for the
- * result) and leaves the result alone when it fails. The PARSE_*_TAKES texts say what is taken.
- * The format functions write text that the parser of the same kind reads back exactly.
+ * returns 0, -EINVAL (no such value) or -ERANGE (too large or too fine for the result), and does
+ * not change the result when it fails. The PARSE_*_TAKES texts describe valid input. The format
+ * functions write text that the parser of the same kind reads back exactly.
  */
 #ifndef HOSTLAT_BASE_PARSE_H
 #define HOSTLAT_BASE_PARSE_H
@@ -29,31 +29,31 @@
 #define PARSE_PERCENT_TAKES "a percentage between 0 and 100 (95, 99.9)"
 #define PARSE_ENDPOINT_TAKES "an address and a port (127.0.0.1:9464, [::1]:9464)"
 
-/* Decimal digits only. */
+/* Parses decimal digits. */
 int parse_u64(const char *text, uint64_t *out);
 
-/* "100ms", "1.5s": nanoseconds. The unit is mandatory; "0.5ns" is too fine. */
+/* Parses "100ms", "1.5s" into nanoseconds. The unit is mandatory; "0.5ns" is too fine: -ERANGE. */
 int parse_duration(const char *text, uint64_t *ns);
 
-/* "4096", "64M", "1.5G", "64MiB": bytes. */
+/* Parses "4096", "64M", "1.5G", "64MiB" into bytes. */
 int parse_size(const char *text, uint64_t *bytes);
 
-/* "1%", "1/64", "0.01": 0 to 1, both included. */
+/* Parses "1%", "1/64", "0.01" into a fraction, 0 to 1 inclusive. */
 int parse_fraction(const char *text, double *out);
 
-/* "20000", "20k", "1.5M" (powers of 1000): per second, more than 0. */
+/* Parses "20000", "20k", "1.5M" (powers of 1000) into a rate per second, above 0. */
 int parse_rate(const char *text, double *out);
 
-/* "99", "99.9", "99.9%": 0 to 1, neither included. */
+/* Parses "99", "99.9", "99.9%" into a fraction between 0 and 1, exclusive. */
 int parse_percent(const char *text, double *out);
 
-/* "1/64": the 64; 1 to 65536. */
+/* Parses "1/64" into 64; 1 to 65536. */
 int parse_one_in(const char *text, uint64_t *out);
 
-/* "127.0.0.1:9464" or "[::1]:9464": numeric, port 0 to 65535. Fills a sockaddr_in or _in6. */
+/* Parses "127.0.0.1:9464" or "[::1]:9464", port 0 to 65535, into a sockaddr_in or _in6. */
 int parse_endpoint(const char *text, struct sockaddr_storage *out);
 
-/* In the largest unit that divides the value: 10000000 is "10ms", 1500000000 is "1500ms". */
+/* Write a value in the largest unit that divides it: 10000000 is "10ms", 1500000000 "1500ms". */
 void format_duration(struct strbuf *sb, uint64_t ns);
 void format_size(struct strbuf *sb, uint64_t bytes);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Series, on arguments that were first brought near zero. */
+/* Computes functions by series, on arguments that are first reduced near zero. */
 #include "base/portable.h"
 
 #include <float.h>
@@ -8,7 +8,7 @@
 
 #include "base/bug.h"
 
-/* 16 is about half precision only. */
+/* FLT_EVAL_METHOD 16 concerns only half precision. */
 _Static_assert((FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16) && DBL_MANT_DIG == 53,
 	       "doubles are not IEEE 754's");
 #ifdef __FAST_MATH__
@@ -20,8 +20,8 @@ _Static_assert((FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16) && DBL_MANT_DIG =
 #define LN2_LOW 0x1.a39ef35793c76p-33
 
 /*
- * x = m 2^k with m next to 1. With f = m - 1 (exact) and s = f / (2 + f), ln m = 2 atanh s =
- * f - s (f - r), where r = 2 (s^2/3 + s^4/5 + ...): |s| < 0.172, and 11 terms leave 1e-18.
+ * ln x: x = m 2^k with m near 1. With f = m - 1 (exact) and s = f / (2 + f), ln m = 2 atanh s = f -
+ * s (f - r), where r = 2 (s^2/3 + s^4/5 + ...): |s| < 0.172, and 11 terms leave 1e-18.
  */
 double portable_log(double x)
 {
@@ -42,7 +42,7 @@ double portable_log(double x)
 	return k * LN2_HIGH - ((s * (f - r) - k * LN2_LOW) - f);
 }
 
-/* r for x = k ln 2 + r; |r| < 0.347. */
+/* Returns r in x = k ln 2 + r; |r| < 0.347. */
 static double portable_split(double x, int *k)
 {
 	double n = floor(x * M_LOG2E + 0.5);
@@ -51,7 +51,7 @@ static double portable_split(double x, int *k)
 	return (x - n * LN2_HIGH) - n * LN2_LOW;
 }
 
-/* exp(r) - 1 by 14 terms of the series, which leave 1e-17. */
+/* Returns exp(r) - 1 by 14 terms of the series; the error is 1e-17. */
 static double portable_small_expm1(double r)
 {
 	double sum = 1;
@@ -79,7 +79,7 @@ double portable_expm1(double x)
 	return fabs(x) < 0.34 ? portable_small_expm1(x) : portable_exp(x) - 1;
 }
 
-/* By eighths of a turn: |t| <= pi / 4, the last terms are t^17/17! and t^16/16!. */
+/* Reduces x to eighths of a turn: |t| <= pi / 4, the last terms are t^17/17! and t^16/16!. */
 double portable_sin_turn(double x)
 {
 	int quarter = (int)floor(x * 4 + 0.5);

@@ -21,7 +21,7 @@ void privilege_no_new(void)
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/* The bounding set first: it is what root gets again with the next program. */
+/* The bounding set first: it limits what root regains at the next execve(2). */
 void privilege_keep(uint64_t set)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -42,7 +42,7 @@ void privilege_keep(uint64_t set)
 	syscall(SYS_capset, &head, data);
 }
 
-/* The groups change first: without CAP_SETGID the process would keep those of root's login. */
+/* The groups change first: without CAP_SETGID the process would keep the groups of root's login. */
 bool privilege_give_up(const char *folder)
 {
 	struct invoker invoker;
@@ -57,9 +57,9 @@ bool privilege_give_up(const char *folder)
 	return true;
 }
 
-/* ---- what a reader never does ---- */
+/* ---- system calls that a reader never makes ---- */
 
-/* At the end of a process, the leak sanitizer traces it. */
+/* The leak sanitizer traces the process at its end, which the filter would refuse. */
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED
 #elif defined(__has_feature)
@@ -74,11 +74,11 @@ bool privilege_give_up(const char *folder)
 #elif defined(__aarch64__)
 #define ARCH AUDIT_ARCH_AARCH64
 #endif
-#define X32_BIT 0x40000000U /* the same calls by other numbers */
+#define X32_BIT 0x40000000U /* x32 system calls: the same calls by other numbers */
 
 #ifdef ARCH
 
-/* Numbers that the headers of an older build host do not have are the same everywhere. */
+/* Missing in headers of an older build host; these numbers are equal on all architectures. */
 #define NR_IO_URING_SETUP 425
 #define NR_PIDFD_GETFD 438
 #define NR_OPEN_TREE 428
@@ -97,7 +97,7 @@ static const uint32_t refused[] = {
 
 #define N ARRAY_LEN(refused)
 
-/* Load the architecture and the number, compare, return. */
+/* Installs a seccomp filter: load the architecture and the call's number, compare, return. */
 static void privilege_filter_calls(void)
 {
 	struct sock_filter code[4 + N + 2];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Giving up what root can do. Each function is to be called before this process has a second
- * thread, because the kernel keeps capabilities for each thread. Programs that are started later
- * get no more than what is kept.
+ * Gives up root's privileges. Call each function before this process has a second thread, because
+ * the kernel keeps capabilities for each thread. Programs that are started later get only the
+ * capabilities that are kept.
  */
 #ifndef HOSTLAT_BASE_PRIVILEGE_H
 #define HOSTLAT_BASE_PRIVILEGE_H
@@ -13,27 +13,27 @@
 
 #define PRIVILEGE(capability) (1ULL << (capability))
 
-/* To trace the kernel, to enter network namespaces, to read others' /proc: design/privileges.md. */
+/* Capabilities to trace, enter network namespaces and read others' /proc: design/privileges.md. */
 #define PRIVILEGE_COLLECT                                                                         \
 	(PRIVILEGE(CAP_BPF) | PRIVILEGE(CAP_PERFMON) | PRIVILEGE(CAP_NET_ADMIN) |                 \
 	 PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_SYS_PTRACE) | PRIVILEGE(CAP_SYS_RESOURCE) |      \
 	 PRIVILEGE(CAP_DAC_READ_SEARCH))
 
-/* No program that this process starts gets more than it has (by setuid, by file capabilities). */
+/* Prevents started programs from gaining privileges (by setuid or file capabilities). */
 void privilege_no_new(void);
 
-/* Gives up every capability that is not in this set. */
+/* Gives up every capability outside of this set. */
 void privilege_keep(uint64_t set);
 
 /*
- * For what only reads files: gives up every capability, and lets the kernel refuse what a reader
- * never does (starting programs, sockets, tracing, mounting, namespaces).
+ * For processes that only read files: gives up every capability, and lets the kernel refuse calls
+ * that a reader never makes (programs, sockets, tracing, mounts, namespaces).
  */
 void privilege_read_only(void);
 
 /*
- * For a process that is about to start another program: becomes the user behind sudo, if `folder`
- * is his, and gives up every capability. False if that fails: it must not go on then.
+ * Before another program is started: becomes the user behind sudo if that user owns `folder`, and
+ * gives up every capability. False: it failed, and the process must not continue.
  */
 bool privilege_give_up(const char *folder);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The progress line. */
+/* A progress line on stderr; rules are in the header. */
 #include "base/progress.h"
 
 #include <stdarg.h>
@@ -21,7 +21,7 @@ void progress_begin(struct progress *progress, bool quiet, uint64_t now_ns)
 	};
 }
 
-/* Whether the line may be drawn now. */
+/* Returns true if the line may be drawn now. */
 static bool progress_is_due(const struct progress *progress, uint64_t now_ns)
 {
 	return progress->enabled && now_ns - progress->started_ns >= QUIET_START_NS &&
@@ -39,7 +39,7 @@ void progress_text(struct progress *progress, uint64_t now_ns, const char *forma
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	/* One write: a line is never seen in halves. */
+	/* One write: a line never appears partially. */
 	fprintf(stderr, "\r\033[Khostlat: %s", text);
 	fflush(stderr);
 }

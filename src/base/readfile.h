@@ -6,8 +6,8 @@
 #include "base/strbuf.h"
 
 /*
- * Adds what is left of a file to `text`. Returns 0, -errno of open() or read(), -E2BIG beyond the
- * text's limit, -ENOMEM. Files are opened as by invoker_open(); a descriptor stays the caller's.
+ * Add the rest of a file to `text`. Return 0, -errno of open() or read(), -E2BIG beyond the text's
+ * limit, -ENOMEM. A path is opened by invoker_open(); `fd` stays the caller's.
  */
 int readfile(const char *path, struct strbuf *text);
 int readfile_fd(int fd, struct strbuf *text);

@@ -27,7 +27,7 @@ static bool restorer_is_bpf(int folder, const char *name)
 	return n >= (ssize_t)strlen(BPF_FILE) && !strncmp(target, BPF_FILE, strlen(BPF_FILE));
 }
 
-/* Otherwise a reader of this process's output would wait for an end of file in vain. */
+/* Closes files: otherwise a reader of this process's output would wait in vain for its end. */
 static void restorer_close_files(int keep)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -57,7 +57,7 @@ static void __attribute__((noreturn)) restorer_wait_end(int fd, uint64_t capabil
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
-	/* `pkill hostlat` must not end this process. */
+	/* Renamed, so that `pkill hostlat` does not end this process. */
 	prctl(PR_SET_NAME, "put-back");
 	privilege_keep(capabilities);
 	restorer_close_files(fd);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process that puts back what this one has changed, if this one can't: it waits, and acts only if
- * this process ends without having called it off (SIGKILL, the OOM killer, a crash). Who kills
- * both, as the end of a service's control group or of a container may, leaves things as they are.
+ * A process that restores what this process has changed, if this process cannot: it waits, and acts
+ * only if this process ends without restorer_call_off() (SIGKILL, the OOM killer, a crash). If both
+ * are killed, as at the end of a service's control group or a container, nothing is restored.
  */
 #ifndef HOSTLAT_BASE_RESTORER_H
 #define HOSTLAT_BASE_RESTORER_H
@@ -10,21 +10,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Zeroed: no restorer runs. */
+/* A zeroed struct: no restorer runs. */
 struct restorer {
 	pid_t pid;
 	int fd;
 };
 
 /*
- * It has this process' memory as it is now, of its descriptors those of BPF objects, and of its
- * privileges `capabilities` (base/privilege.h); no signal but SIGKILL ends it. `restore` may not
- * take locks that other threads may hold now, nor print. 0 or -errno.
+ * Forks the restorer. It has a copy of this process' memory, its BPF descriptors, and the
+ * privileges `capabilities` (base/privilege.h); only SIGKILL ends it. `restore` may not take locks
+ * that other threads may hold now, nor print. Returns 0 or -errno.
  */
 int restorer_start(struct restorer *r, uint64_t capabilities, void (*restore)(void *ctx),
 		   void *ctx);
 
-/* Ends the restorer: this process has restored all itself. Accepts a zeroed one. */
+/* Ends the restorer: this process has restored everything itself. Accepts a zeroed struct. */
 void restorer_call_off(struct restorer *r);
 
 #endif

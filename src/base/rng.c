@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* xoshiro256** and what is drawn from it. */
+/* xoshiro256** and the distributions drawn from it. */
 #include "base/rng.h"
 
 #include "base/bug.h"
@@ -14,7 +14,7 @@ static uint64_t rng_splitmix64(uint64_t *x)
 	return z ^ (z >> 31);
 }
 
-/* Mixed before n is added, so that neighbouring seeds have no neighbouring sequences. */
+/* Mixes the seed before n is added, so that neighboring seeds have no neighboring sequences. */
 uint64_t rng_derive(uint64_t seed, uint64_t n)
 {
 	uint64_t x = rng_splitmix64(&seed) + n;
@@ -48,7 +48,7 @@ uint64_t rng_u64(struct rng *rng)
 	return result;
 }
 
-/* Lemire, "Fast random integer generation in an interval", ACM TOMACS 29(1), 2019. */
+/* Source: Lemire, "Fast random integer generation in an interval", ACM TOMACS 29(1), 2019. */
 uint64_t rng_below(struct rng *rng, uint64_t n)
 {
 	unsigned __int128 product;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random numbers as a parameter: whoever needs chance is handed a generator, and the same seed
+ * Random numbers as a parameter: code that needs random numbers gets a generator, and the same seed
  * always gives the same run. xoshiro256** 1.0, its state filled by splitmix64 (Blackman and Vigna,
- * "Scrambled linear pseudorandom number generators", ACM TOMS 47(4), 2021; prng.di.unimi.it).
- * Not for secrets.
+ * "Scrambled linear pseudorandom number generators", ACM TOMS 47(4), 2021; prng.di.unimi.it). Not
+ * for secrets.
  */
 #ifndef HOSTLAT_BASE_RNG_H
 #define HOSTLAT_BASE_RNG_H
@@ -14,25 +14,25 @@ struct rng {
 	uint64_t state[4]; /* never all zero */
 };
 
-/* Any seed is good, 0 too. */
+/* Initializes the generator. Any seed is good, including 0. */
 void rng_init(struct rng *rng, uint64_t seed);
 
 /*
- * The n-th of the seeds that follow from one: no two of them are the same, and what they give has
- * nothing to do with each other.
+ * Returns the n-th of the seeds derived from one: all are different, and the sequences from them
+ * are unrelated.
  */
 uint64_t rng_derive(uint64_t seed, uint64_t n);
 
-/* All 2^64 values alike. */
+/* Returns a uniform 64-bit number. */
 uint64_t rng_u64(struct rng *rng);
 
-/* 0 to n - 1, without bias; n must not be 0. */
+/* Returns 0 to n - 1, without bias; n must not be 0. */
 uint64_t rng_below(struct rng *rng, uint64_t n);
 
-/* 0 <= x < 1, in steps of 2^-53. */
+/* Returns 0 <= x < 1, in steps of 2^-53. */
 double rng_uniform(struct rng *rng);
 
-/* Exponential with this mean: the gaps of a Poisson process. Finite, >= 0. */
+/* Returns an exponential value with this mean: the gaps of a Poisson process. Finite, >= 0. */
 double rng_exponential(struct rng *rng, double mean);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comparison for qsort() and binary search. */
+/* Comparison for qsort(), and binary search. */
 #ifndef HOSTLAT_BASE_SORT_H
 #define HOSTLAT_BASE_SORT_H
 
 #include <stdint.h>
 
-/* Below zero, 0 or above, as qsort() wants it: the order of two numbers, each evaluated twice. */
+/* Returns < 0, 0 or > 0 as for qsort(): the order of two numbers; evaluates each twice. */
 #define sort_order(a, b) ((a) == (b) ? 0 : (a) > (b) ? 1 : -1)
 
 /*
- * The first `i` of from .. to - 1 for which the condition holds, `to` if there is none. It must
- * hold for all behind that one.
+ * Returns the first `i` of from .. to - 1 for which the condition holds; `to`: none. The condition
+ * must hold for all later ones.
  */
 #define sort_first(i, from, to, ...)                                                               \
 	({                                                                                         \

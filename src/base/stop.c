@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SIGINT, SIGTERM and SIGHUP as a descriptor. */
+/* SIGINT, SIGTERM and SIGHUP through a descriptor. */
 #include "base/stop.h"
 
 #include <errno.h>
@@ -12,13 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GRACE_MS 300 /* grace for a slow reader after a second signal */
-#define LOOK_MS 50   /* whether a FIFO has a reader */
+#define GRACE_MS 300 /* ms that a slow reader has after a second signal */
+#define LOOK_MS 50   /* ms between checks whether a FIFO has a reader */
 
-/* One per process, as signals are. */
+/* The process' only stop, as signals concern the process. */
 static struct stop *active;
 
-/* A blocked signal reaches a signalfd even if it is ignored, as nohup(1) has SIGHUP ignored. */
+/* Returns true if a signal is ignored, as SIGHUP by nohup(1): a signalfd would still receive it. */
 static bool stop_is_ignored(int number)
 {
 	struct sigaction action;
@@ -76,7 +76,7 @@ bool stop_requested(struct stop *stop)
 
 bool stop_insisted(struct stop *stop)
 {
-	/* Those that follow are taken as well, or the descriptor would stay readable. */
+	/* Later signals are read as well, or the descriptor would stay readable. */
 	if (stop->active && stop->signal)
 		stop->again |= stop_on_signal(stop) != 0;
 	return stop->again;
@@ -86,7 +86,7 @@ void stop_release(struct stop *stop)
 {
 	if (!stop || !stop->active)
 		return;
-	/* A pending signal would kill the process when the mask is lifted. */
+	/* A pending signal would kill the process when it is unblocked. */
 	while (stop_on_signal(stop))
 		;
 	close(stop->fd);
@@ -95,9 +95,9 @@ void stop_release(struct stop *stop)
 	active = NULL;
 }
 
-/* ---- what waits for others ---- */
+/* ---- waits for a reader ---- */
 
-/* Once it is writable, at least PIPE_BUF bytes of a pipe are. */
+/* Waits until `fd` is writable: at least PIPE_BUF bytes, for a pipe. Returns 0 or -errno. */
 static int stop_wait_writable(int fd)
 {
 	struct pollfd fds[] = {
@@ -133,7 +133,7 @@ ssize_t stop_write(int fd, const void *data, size_t size)
 
 static int stop_open_fifo(const char *path, int flags)
 {
-	const bool seen = active->signal; /* only another signal ends this wait */
+	const bool seen = active->signal; /* after the first signal, only another ends this wait */
 	struct pollfd signals = { .fd = active->fd, .events = POLLIN };
 	int fd;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SIGINT, SIGTERM and SIGHUP as the orderly end of a run: they are blocked and arrive through a
- * descriptor that a loop polls beside its others. Call stop_init() before any thread is made.
- * SIGPIPE is ignored from then on: a reader that went away is the error -EPIPE of a write.
+ * SIGINT, SIGTERM and SIGHUP as the orderly end of a run: they are blocked, and arrive through a
+ * descriptor that a loop polls beside its others. Call stop_init() before any thread is created.
+ * SIGPIPE is ignored from then on: a write without a reader returns -EPIPE.
  */
 #ifndef HOSTLAT_BASE_STOP_H
 #define HOSTLAT_BASE_STOP_H
@@ -14,38 +14,38 @@
 
 struct stop {
 	bool active;
-	int fd;        /* to poll: readable once a signal came, until one of these saw it */
-	int signal;    /* which one came first; 0: none */
+	int fd;        /* to poll: readable from a signal until a function below reads it */
+	int signal;    /* number of the first signal; 0: none */
 	bool again;    /* a second signal came after the first */
-	sigset_t mask; /* the mask to restore */
+	sigset_t mask; /* signal mask that stop_release() restores */
 };
 
 /* Returns 0 or -errno. */
 int stop_init(struct stop *stop);
 
-/* Whether a signal has come; never blocks, and stays true. */
+/* Returns true if a signal has come; never blocks, and stays true. */
 bool stop_requested(struct stop *stop);
 
 /*
- * Whether another one has come since stop_requested() saw the first: who sent it doesn't want to
- * wait. Never blocks, and stays true.
+ * Returns true if another signal has come since stop_requested() saw the first: its sender does not
+ * want to wait. Never blocks, and stays true.
  */
 bool stop_insisted(struct stop *stop);
 
 /*
- * As write(2), but with -errno, and maybe less at a time. While a stop is active, what waits for a
- * reader (a pipe's, a terminal's) is ended by whoever insists: -ECANCELED, soon after the second
- * signal unless the reader goes on. The first one leaves it waiting: the end is to be in order.
+ * Writes as write(2), maybe less at a time; returns -errno. While a stop is active, a wait for the
+ * reader of a pipe or terminal ends with -ECANCELED soon after a second signal, unless the reader
+ * continues. The first signal does not end it, as the run is to end in order.
  */
 ssize_t stop_write(int fd, const void *data, size_t size);
 
 /*
- * As open(2), but with -errno. While a stop is active, a FIFO that nobody reads is waited for until
- * the next signal: -EINTR.
+ * Opens as open(2); returns -errno. While a stop is active, the wait for the reader of a FIFO ends
+ * with -EINTR at the next signal.
  */
 int stop_open(const char *path, int flags, mode_t mode);
 
-/* Restores the mask; signals that are still pending are dropped. Accepts a zeroed struct. */
+/* Restores the signal mask; drops pending signals. Accepts a zeroed struct. */
 void stop_release(struct stop *stop);
 
 #endif

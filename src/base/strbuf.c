@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A growing string with a mandatory limit; the rules are in the header. */
+/* A growing string with a mandatory limit; rules are in the header. */
 #include "base/strbuf.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ int strbuf_fetch_shortage(void)
 	return err;
 }
 
-/* Makes room for `n` more bytes and the final NUL. After a failure it fails for good. */
+/* Allocates `n` more bytes and the final NUL. After a failure all later calls fail. */
 static bool strbuf_grow(struct strbuf *sb, size_t n)
 {
 	size_t need, cap = sb->cap ? sb->cap : FIRST_CAPACITY;

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /*
- * Whether `fd` is a terminal that obeys escape sequences: colours, and a cursor that moves. One
- * that says that it is dumb (TERM), or says nothing, gets lines.
+ * Returns true if `fd` is a terminal that obeys escape sequences: colors, and a cursor that moves.
+ * False if TERM is "dumb" or unset: output is then plain lines.
  */
 bool tty_obeys(int fd);
 

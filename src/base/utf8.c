@@ -5,7 +5,7 @@
 
 uint32_t utf8_next(const char *s, size_t *len)
 {
-	/* The smallest code point that needs n + 1 bytes: less is an overlong form. */
+	/* Smallest code point that needs n + 1 bytes: a smaller value is an overlong form. */
 	static const uint32_t smallest[] = {0, 0x80, 0x800, 0x10000};
 	unsigned char first = (unsigned char)*s;
 	uint32_t code;
@@ -39,8 +39,8 @@ size_t utf8_width(const char *s)
 }
 
 /*
- * Code points without a place of their own: they reorder what stands around them (Unicode 15,
- * bidirectional controls), or are not seen (default ignorable, line and paragraph separators).
+ * Invisible code points, which reorder the text around them (Unicode 15, bidirectional controls) or
+ * are not displayed (default ignorable, line and paragraph separators).
  */
 static const struct {
 	uint32_t first, last;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UTF-8, as far as writing needs it. */
+/* The UTF-8 functions that output needs. */
 #ifndef HOSTLAT_BASE_UTF8_H
 #define HOSTLAT_BASE_UTF8_H
 
@@ -10,21 +10,21 @@
 #include "base/strbuf.h"
 
 /*
- * The code point at `s` (not at its end). `len` becomes its bytes. Bytes that are not
- * UTF-8 (overlong forms and surrogates included) give 0xfffd one by one.
+ * Returns the code point at `s` (not at its end); *len: its number of bytes. Bytes that are not
+ * UTF-8 (including overlong forms and surrogates) give 0xfffd one by one.
  */
 uint32_t utf8_next(const char *s, size_t *len);
 
-/* Columns of a terminal: one per code point, which holds for all that hostlat itself writes. */
+/* Returns columns of a terminal: one for each code point, which is true of hostlat's own text. */
 size_t utf8_width(const char *s);
 
 /*
- * False for control characters, for what changes the direction or the order of text, for what has
- * no width, and for 0xfffd.
+ * Returns false for control characters, characters that change the direction or order of text,
+ * characters without width, and 0xfffd.
  */
 bool utf8_is_visible(uint32_t code);
 
-/* Appends `s` for a terminal: what is not visible, and what is no UTF-8, becomes '?'. */
+/* Appends `s` for a terminal: invisible characters and bytes that are not UTF-8 become '?'. */
 void utf8_put_clean(struct strbuf *out, const char *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one function behind the vector macros. */
+/* The only function that the vector macros need. */
 #include "base/vec.h"
 
 #include <errno.h>

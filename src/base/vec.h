@@ -29,7 +29,7 @@
 		size_t len, cap, max;                                                              \
 	}
 
-/* Does not allocate. */
+/* Initializes without allocating. */
 #define vec_init(v, max_len)                                                                       \
 	do {                                                                                       \
 		(v)->items = NULL;                                                                 \
@@ -37,7 +37,7 @@
 		(v)->max = (max_len);                                                              \
 	} while (0)
 
-/* Frees the items, not what they own; leaves an empty vector of the same maximum. */
+/* Frees the items, not the memory that they own; leaves an empty vector of the same maximum. */
 #define vec_release(v)                                                                             \
 	do {                                                                                       \
 		free((v)->items);                                                                  \
@@ -45,7 +45,7 @@
 		(v)->len = (v)->cap = 0;                                                           \
 	} while (0)
 
-/* Makes room for `n` items in all. */
+/* Allocates memory for `n` items in all. */
 #define vec_reserve(v, n)                                                                          \
 	vec_grow((void **)&(v)->items, &(v)->cap, (v)->max, (n), sizeof(*(v)->items))
 
@@ -58,12 +58,12 @@
 		vec_err_;                                                                          \
 	})
 
-/* The last item must exist. */
+/* Return the last item, which must exist; vec_pop() also removes it. */
 #define vec_last(v) (&(v)->items[vec_index_checked((v)->len, 1)])
 #define vec_pop(v) ((v)->items[(v)->len = vec_index_checked((v)->len, 1)])
 #define vec_clear(v) ((void)((v)->len = 0))
 
-/* Empties the vector; frees its memory if it has more than `few` places and few were used. */
+/* Empties the vector; frees its memory if that is for over `few` items and mostly unused. */
 #define vec_clear_most(v, few)                                                                     \
 	do {                                                                                       \
 		if ((v)->cap > (few) && (v)->len < (v)->cap / 4)                                   \
@@ -72,12 +72,12 @@
 			vec_clear(v);                                                              \
 	} while (0)
 
-/* Nothing is computed from the NULL of an empty vector. */
+/* The check of `len` avoids arithmetic on an empty vector's NULL. */
 #define vec_for_each(v, item)                                                                      \
 	for (__typeof__((v)->items + 0) item = (v)->items;                                         \
 	     (v)->len && item < (v)->items + (v)->len; item++)
 
-/* For the macros above. */
+/* Used only by the macros above. */
 int vec_grow(void **items, size_t *cap, size_t max, size_t need, size_t item_size);
 
 static inline size_t vec_index_checked(size_t len, size_t back)

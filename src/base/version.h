@@ -2,7 +2,7 @@
 #ifndef HOSTLAT_BASE_VERSION_H
 #define HOSTLAT_BASE_VERSION_H
 
-/* "0.1.0": the project's version, as the build states it. */
+/* Returns the project's version as the build defines it, e.g. "0.1.0". */
 const char *hostlat_version(void);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/bug.h"
 
-/* malloc() has steps of 16 bytes, from 32 on, and takes 8 of them itself. */
+/* malloc() sizes (glibc): steps of 16 bytes, from 32 on, of which malloc() uses 8. */
 #define STEP 16
 #define MALLOC 8
 #define LEAST 24
@@ -15,14 +15,16 @@
 _Static_assert(ZPACK_GROUP == 2 * sizeof(uint64_t), "half a byte for each word");
 _Static_assert(ZPACK_MIN == sizeof(uint64_t), "a bit for each group");
 
-/* Returns the significant bytes of a word; 0 for 0. */
+/* Returns the number of significant bytes of a word; 0 for 0. */
 static unsigned int zpack_word_length(uint64_t word)
 {
 	return word ? 8 - (unsigned int)__builtin_clzll(word) / 8 : 0;
 }
 
-/* Always eight bytes, of which the next word overwrites those that don't count: how long words are
- * is by chance, and no branch would be foreseen. */
+/*
+ * Writes 8 bytes; the next word overwrites the insignificant ones. A branch on lengths would be
+ * slower: they are random.
+ */
 static unsigned char *zpack_put_word(unsigned char *to, uint64_t word, unsigned int length)
 {
 	word = htole64(word);
@@ -57,8 +59,8 @@ size_t zpack_pack(const void *from, size_t size, unsigned char *to)
 }
 
 /*
- * Returns the word in the `length` bytes before `end`. At least eight bytes, the groups, lie before
- * it.
+ * Returns the word in the `length` bytes before `end`. At least the eight bytes of the groups
+ * precede it.
  */
 static uint64_t zpack_get_word(const unsigned char *end, unsigned int length)
 {
@@ -66,7 +68,7 @@ static uint64_t zpack_get_word(const unsigned char *end, unsigned int length)
 	uint64_t word;
 
 	memcpy(&word, end - sizeof(word), sizeof(word));
-	return le64toh(word) >> half >> half; /* a shift by 64 is undefined */
+	return le64toh(word) >> half >> half; /* two shifts: a shift by 64 is undefined */
 }
 
 void zpack_unpack(const unsigned char *packed, void *to, size_t size)
