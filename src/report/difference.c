@@ -12,7 +12,7 @@
 static const double quantiles_shown[REPORT_QUANTILES] = { 0.5, 0.9, 0.99, 0.999 };
 static const char *const quantile_names[REPORT_QUANTILES] = { "p50", "p90", "p99", "p99.9" };
 
-/* ---- making ---- */
+/* ---- computing differences ---- */
 
 int difference_quantiles(const struct contrast_run *a, const struct contrast_run *b,
 			 struct quantile_difference out[REPORT_QUANTILES])
@@ -57,7 +57,7 @@ int difference_judge(struct difference *const *list, size_t n)
 	return err;
 }
 
-/* ---- showing ---- */
+/* ---- fields and text ---- */
 
 struct value difference_lo(const struct difference *d)
 {
@@ -158,7 +158,7 @@ const char *difference_phrase(struct report *r, const struct quantile_difference
 			     human_ns(a, quantile->a.ns), human_ns(b, quantile->b.ns));
 }
 
-/* ---- reasons ---- */
+/* ---- reasons of both reports ---- */
 
 void difference_add_reasons(struct report *into, const struct report *from, const char *which)
 {

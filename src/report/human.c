@@ -27,7 +27,7 @@ const char *human_ns(char *buf, uint64_t ns)
 		snprintf(buf, HUMAN_MAX, "%" PRIu64 " ns", ns);
 		return buf;
 	}
-	/* Not "1000 µs": what would be rounded up to the next unit belongs there. */
+	/* Not "1000 µs": a time that rounds up to the next unit is shown in that unit. */
 	while (i + 1 < NUNITS && (double)ns >= 999.5 * (double)units[i].ns)
 		i++;
 	n = (double)ns / (double)units[i].ns;
@@ -110,7 +110,7 @@ const char *human_utc(char *buf, uint64_t realtime_ns, unsigned int digits, bool
 	struct tm tm = { 0 };
 	size_t len;
 
-	gmtime_r(&seconds, &tm); /* 64 bits of ns: no year that it refuses */
+	gmtime_r(&seconds, &tm); /* never fails: 64 bits of ns reach only valid years */
 	len = strftime(buf, HUMAN_MAX, date ? "%Y-%m-%dT%H:%M:%S" : "%H:%M:%S", &tm);
 	snprintf(fraction, sizeof(fraction), ".%09u", (unsigned int)(realtime_ns % NS_PER_S));
 	fraction[digits ? digits + 1 : 0] = '\0';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Building a report: an arena, and appending to lists in it. Nothing is ever removed, so that
- * pointers into the report stay valid for its life.
+ * Builds a report: an arena, and appending to lists in it. Items are never removed, so pointers
+ * into the report are valid for its lifetime.
  */
 #include "report/report.h"
 
@@ -14,7 +14,7 @@
 #include "base/bug.h"
 #include "stats/hist.h"
 
-/* A report of one interval fits into one or two of these. */
+/* Size of an arena's chunk: a report of one interval takes one or two. */
 #define CHUNK_BYTES (32UL << 10)
 
 struct chunk {
@@ -54,7 +54,7 @@ static struct chunk *report_add_chunk(struct report *r, size_t size)
 	return c;
 }
 
-/* Zeroed; NULL when the report has failed. */
+/* Allocates zeroed memory in the arena; NULL if that, or an earlier allocation, fails. */
 static void *report_alloc(struct report *r, size_t size)
 {
 	struct chunk *c = r->chunks;
@@ -109,7 +109,7 @@ const char *report_format(struct report *r, const char *fmt, ...)
 	return s ? s : "";
 }
 
-/* Makes the report own a value: copies strings, except those already in it. */
+/* Returns the value with its strings owned by the report: copies them unless they already are. */
 static struct value report_own_value(struct report *r, struct value v)
 {
 	if (v.type == VALUE_STRING)

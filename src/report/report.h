@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The result model: what a command found out, as data.
+ * The result model: a command's result as data.
  *
  * An analysis fills one struct report; src/output renders it as text or JSON without knowing
  * which command made it. The body is an ordered object of named fields: numbers, strings,
@@ -9,7 +9,7 @@
  *
  * One description serves people and programs: a column's (or field's) `name` is its JSON key
  * and its `head` is its heading in text. Without a name it is not in JSON, without a heading it
- * is not in text. Objects are for programs only; what a person should see of them goes
+ * is not in text. Objects are for programs only; results in them for people must also be put
  * into the summary line or into a sentence.
  *
  * Memory: everything belongs to the report and lives until report_release(). Strings given to
@@ -29,7 +29,7 @@
 struct hist;
 struct report;
 
-/* More than this in one report is a bug or an attack, not a result: -E2BIG. */
+/* Memory limit of a report: a larger report is a bug or an attack. Error -E2BIG. */
 #define REPORT_MEMORY_MAX (256UL << 20)
 
 /* Every distribution is shown at these quantiles: 0.5, 0.9, 0.99, 0.999. */
@@ -39,7 +39,7 @@ enum report_quantile { REPORT_P50, REPORT_P90, REPORT_P99, REPORT_P999 };
 
 /* One estimated quantile. Unknown numbers are null in JSON and n/a in text. */
 struct report_quantile_value {
-	double q;                 /* 0 < q < 1 */
+	double q;                 /* quantile, 0 < q < 1 */
 	bool known;               /* ns holds a value */
 	bool bounded;             /* lo_ns and hi_ns hold values */
 	uint64_t ns;
@@ -52,33 +52,33 @@ struct distribution {
 };
 
 enum value_type {
-	VALUE_ABSENT,             /* the field does not apply here: no key, blank text */
-	VALUE_NULL,               /* it applies and is unknown: null, n/a */
+	VALUE_ABSENT,             /* the field does not apply: no key in JSON, blank in text */
+	VALUE_NULL,               /* the field applies but is unknown: null in JSON, n/a in text */
 	VALUE_BOOL,
 	VALUE_U64,
 	VALUE_S64,
-	VALUE_NS,                 /* unsigned nanoseconds; its JSON name ends in _ns */
+	VALUE_NS,                 /* unsigned nanoseconds; the JSON name ends in _ns */
 	VALUE_SNS,                /* signed nanoseconds */
 	VALUE_FRACTION,           /* 0..1 in JSON, percent in text */
-	VALUE_NUMBER,             /* any other real number; not finite: as if unknown */
+	VALUE_NUMBER,             /* any other real number; not finite: becomes VALUE_NULL */
 	VALUE_STRING,
 	VALUE_OBJECT,
 	VALUE_LIST,               /* list of strings */
 	VALUE_TABLE,
 	VALUE_DISTRIBUTION,
-	VALUE_JSON,               /* a document of another result; not in text */
-	VALUE_VERDICT,            /* where verdict and reasons stand among the fields */
+	VALUE_JSON,               /* another result's JSON document; not in text */
+	VALUE_VERDICT,            /* position of the verdict and its reasons among the fields */
 };
 
 struct value {
 	enum value_type type;
 	union {
 		bool boolean;
-		uint64_t u64;     /* VALUE_U64, VALUE_NS */
-		int64_t s64;      /* VALUE_S64, VALUE_SNS */
+		uint64_t u64;     /* of VALUE_U64 and VALUE_NS */
+		int64_t s64;      /* of VALUE_S64 and VALUE_SNS */
 		double fraction;
 		double number;
-		const char *string; /* VALUE_STRING, VALUE_JSON */
+		const char *string; /* of VALUE_STRING and VALUE_JSON */
 		struct object *object;
 		struct string_list *list;
 		struct table *table;
@@ -98,7 +98,7 @@ struct object_field {
 	struct value value;
 };
 
-/* Strings, in order: findings, for one. Text shows one per line. */
+/* Strings in order, e.g. findings. Text shows one per line. */
 struct string_list {
 	struct report *report;
 	struct item *first, *last;
@@ -110,7 +110,7 @@ struct item {
 	const char *string;
 };
 
-/* Parts of a distribution that text shows; JSON always has all of it. */
+/* Parts of a distribution that text shows; JSON always has all parts. */
 enum {
 	SHOW_COUNT = 1 << 0,
 	SHOW_P50   = 1 << 1,
@@ -118,68 +118,68 @@ enum {
 	SHOW_P99   = 1 << 3,
 	SHOW_P999  = 1 << 4,
 	SHOW_MAX   = 1 << 5,
-	SHOW_SPARK = 1 << 6,      /* a small histogram, on a log axis that all rows share */
+	SHOW_SPARK = 1 << 6,      /* a small histogram, on a log axis shared by all rows */
 };
 
 enum {
-	COLUMN_INLINE = 1 << 0,   /* JSON: the distribution's fields stand in the row itself */
-	COLUMN_FLEX   = 1 << 1,   /* text: may be shortened when the line is too long */
-	COLUMN_SPARE  = 1 << 2,   /* text: left out if shortening does not suffice */
+	COLUMN_INLINE = 1 << 0,   /* JSON: the distribution's fields are members of the row */
+	COLUMN_FLEX   = 1 << 1,   /* text: may be shortened if the line is too long */
+	COLUMN_SPARE  = 1 << 2,   /* text: dropped if shortening does not suffice */
 };
 
 struct column {
 	const char *name;         /* JSON key; NULL: text only */
 	const char *head;         /* text heading; NULL: JSON only. Prefix of a distribution's
 				   * headings: "step" gives "step p99"; may be "" */
-	unsigned int flags;       /* COLUMN_* */
-	unsigned int show;        /* SHOW_*, for distributions */
+	unsigned int flags;       /* COLUMN_* flags */
+	unsigned int show;        /* SHOW_* parts of a distribution */
 };
 
 struct table_row {
 	struct table_row *next;
-	const char *note;         /* text: stands in place of the cells that are absent at the
-				   * row's end. A row with a note is not in JSON */
-	struct value cells[];     /* one per column */
+	const char *note;         /* text: replaces the absent cells at the row's end. JSON omits a
+				   * row with a note */
+	struct value cells[];     /* one value per column */
 };
 
 struct table {
 	struct report *report;
-	const char *head;         /* a line above the table in text, or NULL */
+	const char *head;         /* text: line above the table, or NULL */
 	const struct column *columns;
 	size_t ncolumns;
 	struct table_row *first, *last;
-	size_t nrows;             /* rows with a note included */
+	size_t nrows;             /* including rows with a note */
 };
 
 /* Origin of a measurement, first in every document: host, time, version. */
 struct provenance {
 	const char *version;      /* version of hostlat */
 	const char *command;
-	unsigned int schema;      /* version of the command's document; raised when a field
+	unsigned int schema;      /* version of the command's document; incremented when a field
 				   * changes */
 	const char *host;
-	uint64_t started_ns;      /* since 1970, UTC; 0: unknown */
+	uint64_t started_ns;      /* ns since 1970, UTC; 0: unknown */
 };
 
 struct report {
 	struct provenance provenance;
-	const char *title;        /* text: the first words of the first line, or NULL */
+	const char *title;        /* text: begin of the first line, or NULL */
 	struct string_list summary;      /* text: the rest of the first line */
 	struct object body;
-	struct string_list findings;     /* sentences */
-	const char *verdict;      /* NULL: there is nothing to say */
-	struct table *reasons;    /* {code, message, evidence}: why the result is not sound */
+	struct string_list findings;     /* findings as sentences */
+	const char *verdict;      /* NULL: no verdict */
+	struct table *reasons;    /* {code, message, evidence}: what makes the result unsound */
 	bool partial;             /* there are reasons: the command exits with EXIT_PARTIAL */
 	int error;
 	size_t bytes;
 	struct chunk *chunks;     /* chunks of the arena, newest first */
 };
 
-/* Strings of `provenance` are copied. Pair with report_release(), also when this fails. */
+/* Copies the strings of `provenance`. Call report_release() even if this fails. */
 void report_init(struct report *r, const struct provenance *provenance);
-/* Accepts NULL and a zeroed report. */
+/* Frees the report. Accepts NULL and a zeroed report. */
 void report_release(struct report *r);
-/* 0, or the first thing that went wrong while building: -ENOMEM, -E2BIG. */
+/* Returns 0, or the first error while building: -ENOMEM, -E2BIG. */
 int report_error(const struct report *r);
 
 void report_title(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -187,15 +187,15 @@ void report_summary(struct report *r, const char *fmt, ...) __attribute__((forma
 void report_finding(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void report_verdict(struct report *r, const char *verdict);
 /*
- * The result is not whole. `code` is for programs (kebab-case), the message for people;
- * `evidence` may be NULL. The report is partial from then on, and its verdict, where none was
- * given, is "partial".
+ * Adds a reason why the result is incomplete. `code` is for programs (kebab-case), the message for
+ * people; `evidence` may be NULL. Makes the report partial; without another verdict, its verdict is
+ * "partial".
  */
 void report_reason(struct report *r, const char *code, const char *evidence, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /*
- * Where the findings, and the verdict with its reasons, stand among the body's fields: they
- * may still be added to afterwards. Without a verdict nothing is shown of it.
+ * Set the position of the findings, and of the verdict with its reasons, among the body's fields;
+ * both may be added to later. Without a verdict nothing is shown there.
  */
 void report_place_findings(struct report *r);
 void report_place_verdict(struct report *r);
@@ -206,11 +206,11 @@ void object_add(struct object *o, const char *name, struct value v);
 struct string_list *list_new(struct report *r);
 void list_add(struct string_list *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The columns are copied, the strings in them are not. */
+/* Copies the columns, but not their strings. */
 struct table *table_new(struct report *r, const struct column *columns, size_t n);
-/* `n` values in the order of the columns; fewer: the rest is absent. */
+/* Adds a row of `n` values in the order of the columns; missing values are absent. */
 void table_add(struct table *t, const struct value *values, size_t n);
-/* A line of text that stands for a row which could not be measured. */
+/* Adds a row that could not be measured: the text replaces its absent cells. */
 void table_add_note(struct table *t, const struct value *values, size_t n, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -218,9 +218,9 @@ void table_add_note(struct table *t, const struct value *values, size_t n, const
 	table_add((t), (const struct value[]){__VA_ARGS__}, \
 		  sizeof((const struct value[]){__VA_ARGS__}) / sizeof(struct value))
 
-/* Quantiles with the bounds of their buckets; all unknown if the histogram is empty. */
+/* Returns quantiles with the bounds of their buckets; all unknown if the histogram is empty. */
 struct value value_distribution(struct report *r, const struct hist *h);
-/* A string made for the purpose, owned by the report; "", not NULL, when the report has failed. */
+/* Returns a formatted string, owned by the report; "" if the report has failed. */
 const char *report_format(struct report *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -275,7 +275,7 @@ static inline struct value value_number(double x)
 			       .number = x };
 }
 
-/* NULL gives null. */
+/* NULL becomes null in JSON. */
 static inline struct value value_string(const char *s)
 {
 	return (struct value){ .type = s ? VALUE_STRING : VALUE_NULL, .string = s };
@@ -291,7 +291,7 @@ static inline struct value value_list(struct string_list *l)
 	return (struct value){ .type = l ? VALUE_LIST : VALUE_NULL, .list = l };
 }
 
-/* Valid JSON, borrowed: it must outlive the report. */
+/* `document` is valid JSON, borrowed: it must outlive the report. */
 static inline struct value value_json(const char *document)
 {
 	return (struct value){ .type = VALUE_JSON, .string = document };

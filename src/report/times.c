@@ -7,8 +7,8 @@
 #include "report/human.h"
 
 #define STEPS_SHOWN 3
-#define SPAN_DIGITS 3           /* fraction digits of a second */
-#define STEP_AT_ONCE NS_PER_MS  /* a step whose moment is known better is "at" that moment */
+#define SPAN_DIGITS 3           /* fraction digits of a second in a span */
+#define STEP_AT_ONCE NS_PER_MS  /* more precise steps, in ns, are reported "at" a time */
 
 void times_init(struct times *t, enum times_style style)
 {
@@ -36,7 +36,7 @@ bool times_is_wall(const struct times *t)
 	return times_style_of(t) == TIMES_WALL;
 }
 
-/* The last digit is not finer than the bound: 6, 3 or none; -1: not even a second. */
+/* Returns the digits of a second that the error bound allows: 6, 3 or 0; -1: not even seconds. */
 static int times_digits(uint64_t error_ns)
 {
 	return error_ns <= 1000 ? 6 : error_ns <= NS_PER_MS ? 3 : error_ns <= NS_PER_S ? 0 : -1;
@@ -112,7 +112,7 @@ struct value times_error(const struct times *t, uint64_t mono_ns)
 								   value_ns(real.error_ns);
 }
 
-/* The larger error of the two times, in ns; null if neither is known. */
+/* Returns the larger error of the two times, in ns; null if neither is known. */
 static struct value times_span_error(const struct times *t, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct value from = times_error(t, from_ns), to = times_error(t, to_ns);
@@ -150,7 +150,7 @@ static void times_report_step(const struct times *t, struct report *r, const cha
 		       times_or_unknown(at));
 }
 
-/* A step counts in the span that holds the last sight of the clock before the step. */
+/* Reports the steps of a span, which holds the last known time before each of its steps. */
 static void times_report_steps(const struct times *t, struct report *r, const char *prefix,
 			       uint64_t from_ns, uint64_t to_ns)
 {
