@@ -87,7 +87,7 @@ static const char *grid_cell_text(const struct grid *g, size_t row, size_t colum
 	return g->text.buf + g->cells.items[row * g->ncolumns + column];
 }
 
-/* The ":PORT" at the end of an address, or nothing. */
+/* Returns the width of ":PORT" at the end of an address; 0: there is none. */
 static size_t grid_port_width(const char *s)
 {
 	const char *colon = strrchr(s, ':');
@@ -110,7 +110,7 @@ static bool grid_may_shrink(const struct grid_column *c)
 	return c->flex && c->width > GRID_FLEX_MIN;
 }
 
-/* The last column that may be narrower; of columns of addresses the widest. NULL: none may. */
+/* Returns the last column that can be narrower (of address columns the widest); NULL: none can. */
 static struct grid_column *grid_next_to_shrink(struct grid *g, const bool *addresses)
 {
 	struct grid_column *found = NULL;
@@ -147,7 +147,7 @@ size_t grid_rows(const struct grid *g)
 	return g->error || !g->ncolumns ? 0 : g->cells.len / g->ncolumns;
 }
 
-/* How many of `room` columns show the end of `s`: a path's all, an address's half or its port. */
+/* Returns how many of `room` columns show the end of `s`: all for a path, else half or the port. */
 static size_t grid_end_width(const char *s, size_t room)
 {
 	const size_t port = grid_port_width(s), end = room - room / 2;
@@ -157,7 +157,7 @@ static size_t grid_end_width(const char *s, size_t room)
 	return !port ? 0 : port > end ? port : end;
 }
 
-/* `width` columns of `s`, an ellipsis for what is left out. */
+/* Writes `s` in `width` columns, with an ellipsis for the omitted part. */
 static void grid_put_shortened(struct strbuf *out, const char *s, size_t width)
 {
 	const size_t first = width - 1 - grid_end_width(s, width - 1);

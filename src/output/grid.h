@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cells of text laid out in aligned columns that fit a line. Control characters in cells become
- * '?': names of other people's programs must not steer a terminal.
+ * Lays out cells of text in aligned columns that fit a line. Control characters in cells become
+ * '?': names from other programs must not control a terminal.
  */
 #ifndef HOSTLAT_OUTPUT_GRID_H
 #define HOSTLAT_OUTPUT_GRID_H
@@ -16,43 +16,43 @@
 #define GRID_COLUMNS_MAX 48
 #define GRID_CELLS_MAX (1U << 22)
 #define GRID_GAP 2                 /* spaces between columns */
-#define GRID_FLEX_MIN 8            /* columns that a flexible column keeps */
+#define GRID_FLEX_MIN 8            /* width in characters that a flexible column keeps */
 
 struct grid_column {
 	bool right;
-	bool flex;                 /* is shortened when the line is too long */
-	size_t width;              /* columns of its widest cell, until grid_fit() */
+	bool flex;                 /* may be shortened if the line is too long */
+	size_t width;              /* width of its widest cell; after grid_fit(): its own */
 };
 
 struct grid {
 	struct grid_column columns[GRID_COLUMNS_MAX];
 	size_t ncolumns;
 	struct strbuf text; /* text of all cells, each NUL-terminated */
-	struct grid_cells VEC_OF(size_t) cells; /* where each begins in `text`, row by row */
+	struct grid_cells VEC_OF(size_t) cells; /* offset of each cell in `text`, row by row */
 	int error;
 };
 
 void grid_init(struct grid *g);
 void grid_release(struct grid *g);
 
-/* All columns are added before the first cell. */
+/* Adds a column. All columns must be added before the first cell. */
 void grid_column(struct grid *g, bool right, bool flex);
-/* The next cell, row by row. */
+/* Adds the next cell, row by row. */
 void grid_cell(struct grid *g, const char *text);
-/* A cell that does not widen its column. */
+/* Adds a cell that does not widen its column. */
 void grid_note(struct grid *g, const char *text);
 
-/* Columns of a line when every flexible column is as short as it may be. */
+/* Returns the width of a line if every flexible column is as narrow as possible. */
 size_t grid_least(const struct grid *g);
 /*
- * Shortens flexible columns, the last first, of those with addresses the widest, to fit `width`.
- * Returns what a line now takes.
+ * Shortens flexible columns to fit `width`: the last one first, of address columns the widest.
+ * Returns the resulting width of a line.
  */
 size_t grid_fit(struct grid *g, size_t width);
 size_t grid_rows(const struct grid *g);
 /*
- * Appends row `row` without a newline and without trailing spaces. The last text of a row is never
- * shortened: it runs over the blank cells to its right, and if need be over the line's end.
+ * Appends row `row` without a newline or trailing spaces. The last text of a row is never
+ * shortened: it extends over the blank cells to its right, even beyond the line's end.
  */
 void grid_put_row(const struct grid *g, size_t row, struct strbuf *out);
 

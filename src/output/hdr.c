@@ -12,16 +12,16 @@
 #include "report/human.h"
 
 #define DIGITS 3
-#define SUB_MAGNITUDE 11 /* 2048 >= 2 * 10^DIGITS steps per power of two */
+#define SUB_MAGNITUDE 11 /* log2 of 2048 steps per power of two: 2048 >= 2 * 10^DIGITS */
 #define HALF_MAGNITUDE (SUB_MAGNITUDE - 1)
 #define SUB_MASK ((1ULL << SUB_MAGNITUDE) - 1)
-#define BUCKETS 32 /* 2048 << 31 is more than HDR_HIGHEST */
+#define BUCKETS 32 /* 2048 << 31 exceeds HDR_HIGHEST */
 #define COUNTS ((BUCKETS + 1U) << HALF_MAGNITUDE)
 
 #define COOKIE 0x1c849313U            /* V2, words of up to 8 bytes */
 #define COOKIE_COMPRESSED 0x1c849314U
 #define HEAD_BYTES 40
-#define WORD_BYTES 9                  /* bytes of a number, at most */
+#define WORD_BYTES 9                  /* bytes of an encoded number, at most */
 #define PAYLOAD_MAX (HEAD_BYTES + COUNTS * WORD_BYTES)
 
 int hdr_init(struct hdr *hdr)
@@ -44,7 +44,7 @@ static uint32_t hdr_index(uint64_t ns)
 	       (1U << HALF_MAGNITUDE);
 }
 
-/* Returns the largest value that is counted in the same bucket. */
+/* Returns the largest value in the same bucket. */
 static uint64_t hdr_highest_alike(uint64_t ns)
 {
 	uint32_t bucket = 64 - SUB_MAGNITUDE - (uint32_t)__builtin_clzll(ns | SUB_MASK);
@@ -74,7 +74,7 @@ static unsigned char *hdr_put_u64(unsigned char *at, uint64_t n)
 	return hdr_put_u32(hdr_put_u32(at, (uint32_t)(n >> 32)), (uint32_t)n);
 }
 
-/* ZigZag, then LEB128 whose ninth byte has eight bits. */
+/* Writes a number in ZigZag, then LEB128 whose ninth byte has eight bits. */
 static unsigned char *hdr_put_word(unsigned char *at, int64_t n)
 {
 	uint64_t rest = (uint64_t)n << 1 ^ (uint64_t)(n >> 63);
@@ -85,7 +85,7 @@ static unsigned char *hdr_put_word(unsigned char *at, int64_t n)
 	return at;
 }
 
-/* Counts up to that of the maximum; of a run of zeros only its length, as a negative number. */
+/* Writes the counts up to the maximum's; a run of zeros is its length as a negative number. */
 static unsigned char *hdr_put_counts(unsigned char *at, const struct hdr *hdr)
 {
 	uint32_t n = hdr_index(hdr->max) + 1, i = 0, zeros;
@@ -110,7 +110,7 @@ static size_t hdr_encode(unsigned char *out, const struct hdr *hdr)
 	at = hdr_put_u32(at, (uint32_t)(end - out) - HEAD_BYTES);
 	at = hdr_put_u32(at, 0); /* values are not shifted */
 	at = hdr_put_u32(at, DIGITS);
-	at = hdr_put_u64(at, 1); /* lowest value */
+	at = hdr_put_u64(at, 1); /* lowest value above 0 */
 	at = hdr_put_u64(at, HDR_HIGHEST);
 	hdr_put_u64(at, bits);
 	return (size_t)(end - out);
@@ -134,7 +134,7 @@ static int hdr_put_histogram(struct strbuf *out, const struct hdr *hdr)
 	return err;
 }
 
-/* ---- the log ---- */
+/* ---- lines of the log ---- */
 
 void hdr_log_head(struct strbuf *out, const char *who, uint64_t started_ns)
 {
@@ -147,7 +147,7 @@ void hdr_log_head(struct strbuf *out, const char *who, uint64_t started_ns)
 			 "\"Interval_Compressed_Histogram\"\n");
 }
 
-/* The maximum is written in ms. */
+/* Writes the maximum in ms, as the format requires. */
 int hdr_log_line(struct strbuf *out, struct hdr *hdr, uint64_t from_ns, uint64_t length_ns)
 {
 	int err;

@@ -8,7 +8,7 @@
 #define LEFT_OUT_MAX (1 << 20)
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* Escapes text of an element. */
+/* Writes `s` escaped as text of an element. */
 static void html_put_text(struct strbuf *out, const char *s)
 {
 	size_t len;
@@ -25,7 +25,7 @@ static void html_put_text(struct strbuf *out, const char *s)
 	}
 }
 
-/* Escapes a JSON string that may stand in an element. */
+/* Writes `s` as a JSON string, escaped so that it may be in an element. */
 static void html_put_string(struct strbuf *out, const char *s)
 {
 	size_t len;

@@ -39,7 +39,7 @@ static void json_put_bucket(struct json_writer *w, uint64_t le_ns, bool limited,
 	json_end_object(w);
 }
 
-/* The values above the highest bucket have no upper edge: le_ns is null there. */
+/* Writes the buckets. Values above the highest bucket have no upper edge: le_ns is null. */
 static void json_put_buckets(struct json_writer *w, const struct hist *h)
 {
 	int32_t index = INT32_MIN;

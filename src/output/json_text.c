@@ -9,9 +9,9 @@
 
 struct json_text_reader {
 	const char *at, *end;
-	const char *what; /* the first fault, found at `at`; NULL: none */
+	const char *what; /* description of the first fault, which is at `at`; NULL: none */
 	struct strbuf *out;
-	char open[JSON_TEXT_DEPTH_MAX]; /* closing bracket of each level */
+	char open[JSON_TEXT_DEPTH_MAX]; /* closing bracket of each open level */
 	unsigned int depth;
 	bool opened; /* the innermost level has no value yet */
 };
@@ -35,7 +35,7 @@ static void json_text_skip_space(struct json_text_reader *r)
 		r->at++;
 }
 
-/* Returns the byte here; NUL at the end. */
+/* Returns the byte at the current position; NUL at the end. */
 static char json_text_peek(const struct json_text_reader *r)
 {
 	return r->at < r->end ? *r->at : '\0';
@@ -50,7 +50,7 @@ static bool json_text_expect(struct json_text_reader *r, char c, const char *wha
 	return true;
 }
 
-/* Copies the character after a backslash. */
+/* Copies an escape after its backslash. Returns false at a fault. */
 static bool json_text_copy_escape(struct json_text_reader *r)
 {
 	size_t n = 2;
@@ -89,7 +89,7 @@ static bool json_text_copy_character(struct json_text_reader *r)
 	return true;
 }
 
-/* Copies the longest run of characters that need no escape in one piece. */
+/* Copies the longest run of characters that need no escape. */
 static void json_text_copy_plain(struct json_text_reader *r)
 {
 	const char *from = r->at;
@@ -193,7 +193,7 @@ static bool json_text_copy_name(struct json_text_reader *r)
 	return json_text_copy_string(r) && json_text_expect(r, ':', "a colon should be here");
 }
 
-/* Copies a value, or the beginning of one that holds others. */
+/* Copies a value, or the opening bracket of an array or object. Returns false at a fault. */
 static bool json_text_copy_value(struct json_text_reader *r)
 {
 	char c;
@@ -210,7 +210,7 @@ static bool json_text_copy_value(struct json_text_reader *r)
 	return json_text_copy_word(r);
 }
 
-/* Copies the closing brackets after a value, and the comma before the next. */
+/* Copies closing brackets after a value, and the comma before the next. False at a fault. */
 static bool json_text_copy_ends(struct json_text_reader *r)
 {
 	while (r->depth) {

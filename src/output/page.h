@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report page without its data: web/, which the build puts together (web/bundle). The title
- * and the data stand between its three pieces.
+ * The report page without its data: web/, bundled by the build (web/bundle). The title and the data
+ * are inserted between its three pieces.
  */
 #ifndef HOSTLAT_OUTPUT_PAGE_H
 #define HOSTLAT_OUTPUT_PAGE_H

@@ -11,14 +11,14 @@
 static const char *const heights[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 
 #define HEIGHT_MAX 8
-#define DECADE_MAX 19 /* the greatest power of ten in 64 bits */
+#define DECADE_MAX 19 /* log10 of the largest power of ten in 64 bits */
 
 void spark_axis_init(struct spark_axis *axis)
 {
 	*axis = (struct spark_axis){ .lo = INT_MAX, .hi = INT_MIN, .width = SPARK_WIDTH_MIN };
 }
 
-/* log10 of a time; 0 ns counts as 1 ns. */
+/* Returns log10 of a time in ns; 0 ns counts as 1 ns. */
 static double spark_decade(uint64_t ns)
 {
 	return ns ? log10((double)ns) : 0;
@@ -31,7 +31,7 @@ void spark_axis_add(struct spark_axis *axis, const struct hist *h)
 	uint64_t count;
 	int lo, hi;
 
-	/* Zeros stand at the left end, wherever that is. */
+	/* Values of 0 are at the axis' left end and do not extend it. */
 	if (hist_quantile(h, 1, &last) || !last.hi)
 		return;
 	hi = (int)ceil(spark_decade(last.hi));
@@ -54,7 +54,7 @@ static void spark_put_power(struct strbuf *out, int power)
 
 	while (power-- > 0)
 		ns *= 10;
-	/* "1.0 µs" is "1µs" here: whole powers need no decimals, and the place is small. */
+	/* "1.0 µs" becomes "1µs": whole powers need no decimals, and space is scarce. */
 	for (const char *s = human_ns(buf, ns); *s; s++) {
 		if (s[0] == '.' && s[1] == '0')
 			s++;
@@ -88,7 +88,7 @@ static size_t spark_cell(const struct spark_axis *axis, uint64_t ns)
 	return at >= (double)axis->width ? axis->width - 1 : (size_t)at;
 }
 
-/* The geometric middle of a bucket. */
+/* Returns the geometric middle of a bucket, in ns. */
 static uint64_t spark_bucket_middle(const struct hist *h, int32_t index)
 {
 	return (uint64_t)sqrt(bucket_edges_double(h->schema, index - 1) *

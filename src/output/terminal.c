@@ -9,11 +9,11 @@
 
 #include "base/tty.h"
 
-/* Width of a terminal that does not report one, as over a serial line. */
+/* Height of a terminal that does not report its size, e.g. over a serial line. */
 #define ROWS_DEFAULT 24
 #define WIDTH_MIN 40
 
-/* The environment is asked, not setlocale(): that would change how this process writes numbers. */
+/* Reads the environment: setlocale() would change how this process writes numbers. */
 static bool terminal_is_utf8(void)
 {
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
@@ -62,7 +62,7 @@ void live_draw(struct live_table *live, const char *text, struct strbuf *out)
 	unsigned int rows = terminal_rows(live->fd) - 1;
 	unsigned int up = live->drawn < rows ? live->drawn : rows;
 
-	/* No wrapping meanwhile: a long line must stay one line, or the count is wrong. */
+	/* Disables wrapping meanwhile: a long line must remain one line, or `drawn` is wrong. */
 	strbuf_puts(out, "\033[?7l\r");
 	if (up)
 		strbuf_printf(out, "\033[%uA", up);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Abilities of a terminal, and a table that is redrawn in place. */
+/* Capabilities of a terminal, and a table that is redrawn in place. */
 #ifndef HOSTLAT_OUTPUT_TERMINAL_H
 #define HOSTLAT_OUTPUT_TERMINAL_H
 
@@ -8,27 +8,27 @@
 #include "base/strbuf.h"
 #include "output/text.h"
 
-/* Text that goes into a file or a pipe: tables are this wide, and sentences are not wrapped. */
+/* Width of tables, in columns, in text for a file or a pipe; sentences are not wrapped there. */
 #define TEXT_WIDTH_DEFAULT 120
 
 /*
- * Sets the style for descriptor `fd`: the terminal's width; UTF-8 as LC_ALL, LC_CTYPE and LANG
- * say. Whether to use colour is the caller's choice. Returns whether a table can be redrawn there.
+ * Sets the style for descriptor `fd`: the terminal's width; UTF-8 by LC_ALL, LC_CTYPE and LANG.
+ * `color` is the caller's choice. Returns true if a table can be redrawn there.
  */
 bool terminal_style(int fd, bool color, struct text_style *style);
 
 struct live_table {
 	int fd;
-	unsigned int drawn;   /* lines on the screen since live_init() or live_keep() */
+	unsigned int drawn;   /* lines drawn since live_init() or live_keep() */
 };
 
 void live_init(struct live_table *live, int fd);
 /*
- * Appends to `out` what replaces the text drawn before by `text` (whole lines). Lines beyond the
- * terminal's height are left out, because the cursor can't come back to them.
+ * Appends to `out` the sequence that replaces the drawn text by `text` (whole lines). Lines beyond
+ * the terminal's height are dropped: the cursor cannot return to them.
  */
 void live_draw(struct live_table *live, const char *text, struct strbuf *out);
-/* Keeps the drawn text; the next drawing comes below. */
+/* Keeps the drawn text on the screen; the next text is drawn below. */
 void live_keep(struct live_table *live);
 
 #endif

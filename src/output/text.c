@@ -23,7 +23,7 @@ static const struct paint dim = { "\033[2m", "\033[0m" };
 static const struct paint yellow = { "\033[33m", "\033[0m" };
 static const struct paint plain = { "", "" };
 
-/* Columns that text can show of a distribution, in their order. */
+/* Columns that text can show of a distribution, in this order. */
 static const struct {
 	unsigned int show;
 	const char *head;
@@ -32,10 +32,10 @@ static const struct {
 	{ SHOW_P999, "p99.9" }, { SHOW_MAX, "max" },
 };
 
-/* One column of text: a value, or one part of a distribution. */
+/* A column of text: a value, or one part of a distribution. */
 struct text_column {
-	size_t source;            /* in the table's columns */
-	unsigned int show;        /* 0: the value itself */
+	size_t source;            /* index in the table's columns */
+	unsigned int show;        /* SHOW_* part of a distribution; 0: the value itself */
 	const char *head, *part;
 	bool right, flex;
 };
@@ -44,7 +44,7 @@ struct text_table {
 	const struct table *table;
 	struct text_column columns[GRID_COLUMNS_MAX];
 	size_t ncolumns;
-	size_t spark;             /* source column of the sparklines, or ncolumns of the table */
+	size_t spark;             /* column of the sparklines; ncolumns of the table: none */
 };
 
 /* -- lines ---------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static void text_put_painted(struct strbuf *out, const struct text_style *style,
 	strbuf_puts(out, paint->off);
 }
 
-/* Bytes of `text` that fit into `width` columns (at least one), cut at a space if there is one. */
+/* Returns the bytes of `text` that fit into `width` columns, >= 1; cuts at a space if possible. */
 static size_t text_fitting_bytes(const char *text, size_t width)
 {
 	size_t at = 0, columns = 0, space = 0, len;
@@ -182,7 +182,7 @@ static bool text_is_number(enum value_type type)
 	       type == VALUE_FRACTION || type == VALUE_NUMBER;
 }
 
-/* Numbers stand at the right. */
+/* Returns true for columns of numbers, which are aligned right. */
 static bool text_column_is_right(const struct table *t, size_t column)
 {
 	for (const struct table_row *row = t->first; row; row = row->next) {
@@ -200,7 +200,7 @@ static void text_add_column(struct text_table *tt, struct text_column column)
 	tt->columns[tt->ncolumns++] = column;
 }
 
-/* Adds all columns but those with one of the flags `without`. */
+/* Adds all columns except those with a flag in `without`. */
 static void text_plan_columns(struct text_table *tt, const struct table *t, unsigned int without)
 {
 	*tt = (struct text_table){ .table = t, .spark = t->ncolumns };
@@ -254,7 +254,7 @@ static void text_put_cell(const struct text_column *c, const struct table_row *r
 	grid_cell(g, strbuf_str(buf));
 }
 
-/* The note stands where the first of the absent cells at the row's end would. */
+/* Writes a row's cells. Its note replaces the first absent right-aligned cell. */
 static void text_put_cells(const struct text_table *tt, const struct table_row *row, struct grid *g,
 			   struct strbuf *buf)
 {
@@ -278,7 +278,7 @@ static const struct hist *text_spark_hist(const struct text_table *tt, const str
 	return v->type == VALUE_DISTRIBUTION ? v->distribution->hist : NULL;
 }
 
-/* Sparklines take what is left of the line. Returns the columns of the rest, without the gap. */
+/* Gives sparklines the rest of the line. Returns the other columns' width, without the gap. */
 static size_t text_plan_spark(const struct text_table *tt, struct grid *g, size_t width,
 			      struct spark_axis *axis)
 {
@@ -301,7 +301,7 @@ static size_t text_plan_spark(const struct text_table *tt, struct grid *g, size_
 	return used;
 }
 
-/* Writes a line of the table; `row` is NULL for the heads. */
+/* Adds a row's sparkline; the axis if `row` is NULL, for the heads. */
 static void text_put_spark(const struct text_table *tt, const struct table_row *row, size_t used,
 			   const struct spark_axis *axis, struct strbuf *line)
 {
@@ -377,7 +377,7 @@ static void text_put_table(const struct table *t, const struct text_style *style
 
 /* -- the report ----------------------------------------------------------------------------- */
 
-/* A wrapped line breaks between the items of the summary, not within one. */
+/* Writes the title. A wrapped line breaks between items of the summary, not within an item. */
 static void text_put_title(const struct report *r, const struct text_style *style,
 			   struct strbuf *out)
 {
@@ -415,7 +415,7 @@ static void text_put_verdict(const struct report *r, const struct text_style *st
 	strbuf_release(&line);
 }
 
-/* Every character that hostlat itself uses has a stand-in of the same width. */
+/* Converts to ASCII: every other character that hostlat uses has a substitute of the same width. */
 static void text_fold_to_ascii(const char *s, struct strbuf *out)
 {
 	static const struct {
