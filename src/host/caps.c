@@ -25,7 +25,7 @@
 #include "host/mount.h"
 
 #define IFACES_SHOWN_MAX 64
-#define SYSCALL_NS       100    /* a clock that is read without a system call takes less */
+#define SYSCALL_NS       100    /* reading a clock without a system call takes less, in ns */
 
 #define TAKES_ROOT "run as root (sudo)"
 
@@ -110,7 +110,7 @@ static void caps_io_uring(struct cap_vec *caps)
 	}
 }
 
-/* Nanoseconds that a call takes: the least of several batches, so interruptions don't count. */
+/* Returns the ns of a call: the least of several batches, so interruptions do not count. */
 static uint64_t caps_clock_read_ns(clockid_t clock)
 {
 	struct timespec from, to, t;
@@ -243,7 +243,7 @@ static void caps_tracing(const struct host_root *root, struct cap_vec *caps)
 		close(dir);
 }
 
-/* Opens and closes a counting event on this thread. 0 or -errno. */
+/* Opens and closes a counting event on this thread. Returns 0 or -errno. */
 static int caps_try_event(uint32_t type, uint64_t config)
 {
 	struct perf_event_attr attr = {

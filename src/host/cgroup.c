@@ -16,12 +16,12 @@
 #include "host/mount.h"
 
 #define CONTAINER_ID_LEN 64
-#define SHORT_ID_LEN     12      /* as docker ps shows it */
+#define SHORT_ID_LEN     12      /* length of an id in docker ps */
 
 /*
- * A component of a path that is a container. `parent` (NULL: any) is the component before it,
- * and ends in '*' where only its beginning counts. What is left between prefix and suffix is
- * the id, or, with `named`, a name of the manager's choice.
+ * A path component that is a container. `parent` (NULL: any) is the previous component; a '*' at
+ * its end matches any rest. The text between prefix and suffix is the id or, with `named`, a name
+ * chosen by the manager.
  */
 struct container_rule {
 	const char *manager;
@@ -31,7 +31,7 @@ struct container_rule {
 };
 
 static const struct container_rule container_rules[] = {
-	/* systemd as cgroup driver: one scope each. */
+	/* systemd as cgroup driver: one scope per container. */
 	{ "docker", NULL, "docker-", ".scope", false },
 	{ "containerd", NULL, "cri-containerd-", ".scope", false },
 	{ "containerd", NULL, "nerdctl-", ".scope", false },
@@ -39,14 +39,14 @@ static const struct container_rule container_rules[] = {
 	{ "podman", NULL, "libpod-", ".scope", false },
 	{ "nspawn", "machine.slice", "machine-", ".scope", true },
 	{ "nspawn", "machine.slice", "systemd-nspawn@", ".service", true },
-	/* cgroupfs as driver: folders. */
+	/* cgroupfs as driver: plain folders. */
 	{ "docker", "docker", "", "", false },
 	{ "podman", NULL, "libpod-", "", false },
 	{ "cri-o", NULL, "crio-", "", false },
 	{ "containerd", "k8s.io", "", "", false },
 	{ "kubernetes", "pod*", "", "", false },
 	{ "kubernetes", "kubepods*", "", "", false },
-	/* A systemd-style name given to the cgroupfs driver: SLICE:cri-containerd:ID. */
+	/* Systemd-style names with the cgroupfs driver: SLICE:cri-containerd:ID. */
 	{ "containerd", NULL, "*:cri-containerd:", "", false },
 	{ "docker", NULL, "*:docker:", "", false },
 	{ "lxc", NULL, "lxc.payload.", "", true },
@@ -60,7 +60,7 @@ static bool cgroup_is_container_id(const char *s)
 	       strspn(s, "0123456789abcdef") == CONTAINER_ID_LEN;
 }
 
-/* Returns the text after `prefix`, or NULL. A prefix that begins with '*' may match inside. */
+/* Returns the text after `prefix`, or NULL. A prefix "*..." may match anywhere in `s`. */
 static const char *cgroup_after_prefix(const char *s, const char *prefix)
 {
 	const char *found;
@@ -96,7 +96,7 @@ static bool cgroup_rule_matches(const struct container_rule *rule, const char *p
 	return rule->named || cgroup_is_container_id(id);
 }
 
-/* systemd writes '-' and other special characters in names as \x2d. */
+/* Unescapes a name in place: systemd writes '-' and other special characters as \x2d. */
 static void cgroup_unescape_unit(char *s)
 {
 	char *to = s;
@@ -126,7 +126,7 @@ static void cgroup_match_container(const char *parent, const char *name, struct 
 		cgroup->manager = rule->manager;
 		if (rule->named)
 			cgroup_unescape_unit(id);
-		/* libvirt registers its guests as machines too: machine-qemu\x2d1\x2dNAME.scope */
+		/* libvirt's guests are machines as well: machine-qemu\x2d1\x2dNAME.scope */
 		if (!strcmp(rule->manager, "nspawn") && !strncmp(id, "qemu-", 5))
 			cgroup->manager = "libvirt";
 		memcpy(cgroup->container, id, sizeof(id));
@@ -141,7 +141,7 @@ static bool cgroup_has_suffix(const char *s, const char *suffix)
 	return n > m && !strcmp(s + n - m, suffix);
 }
 
-/* "pod1234-…", "kubepods-burstable-pod1234_….slice": a uid of 32 to 36 characters. */
+/* "pod1234-…", "kubepods-burstable-pod1234_….slice": sets a pod's uid of 32 to 36 characters. */
 static void cgroup_match_pod(const char *name, struct host_cgroup *cgroup)
 {
 	const char *uid = NULL;
@@ -183,7 +183,7 @@ void host_cgroup_parse(const char *path, struct host_cgroup *cgroup)
 	memset(cgroup, 0, sizeof(*cgroup));
 	snprintf(cgroup->path, sizeof(cgroup->path), "%s", path);
 	snprintf(copy, sizeof(copy), "%s", path);
-	/* In nested containers and units the innermost counts: later ones overwrite. */
+	/* Of nested containers and units the innermost counts: later ones overwrite. */
 	while ((name = strsep(&rest, "/"))) {
 		if (!*name)
 			continue;
@@ -206,7 +206,7 @@ static size_t cgroup_path_depth(const char *path)
 	return depth;
 }
 
-/* One line of /proc/PID/cgroup, "4:memory:/a/b". Returns how good its hierarchy is, 0 the best. */
+/* Splits a line of /proc/PID/cgroup, "4:memory:/a/b". Returns its hierarchy's rank, 0 the best. */
 static int cgroup_split_membership(char *line, const char **path)
 {
 	char *controllers = strchr(line, ':'), *p;
@@ -221,7 +221,7 @@ static int cgroup_split_membership(char *line, const char **path)
 	return strcmp(controllers, ":name=systemd") ? 2 : 1;
 }
 
-/* Ranks a path: a container above a unit above a deep path above a better hierarchy. */
+/* Ranks a path: container before unit, before depth, before the hierarchy's rank. */
 static size_t cgroup_path_worth(const struct host_cgroup *cgroup, int rank)
 {
 	return (cgroup->manager ? 1 << 20 : 0) + (cgroup->unit[0] ? 1 << 16 : 0) +
@@ -297,7 +297,7 @@ int host_cgroup2_id(const struct host_root *root, const char *path, uint64_t *id
 	return 0;
 }
 
-/* An id is the payload of the file handle of its folder (fs/kernfs: FILEID_KERNFS). */
+/* Opens a cgroup by its id, which is its folder's file handle (fs/kernfs: FILEID_KERNFS). */
 static int cgroup_open_by_id(const char *mount, uint64_t id)
 {
 	union {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#define FEATURES_MAX 1024       /* kernels of today know about 65 */
+#define FEATURES_MAX 1024       /* features, at most; current kernels have about 65 */
 
 int ethtool_ask(int fd, const char *iface, void *request)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions to a network driver (SIOCETHTOOL). `fd` is any socket in the interface's namespace.
- * -EOPNOTSUPP: the driver has no such thing; -ENODEV: no such interface. Unprivileged.
+ * Queries a network driver (SIOCETHTOOL). `fd` is any socket in the interface's namespace. Returns
+ * 0 or -errno: -EOPNOTSUPP: the driver lacks it; -ENODEV: no such interface. Unprivileged.
  */
 #ifndef HOSTLAT_HOST_ETHTOOL_H
 #define HOSTLAT_HOST_ETHTOOL_H
@@ -11,13 +11,13 @@
 
 #include "base/strbuf.h"
 
-/* `request` is one of the structures of linux/ethtool.h, with its cmd set; it takes the answer. */
+/* Sends `request`, a structure of linux/ethtool.h with its cmd set, which receives the answer. */
 int ethtool_ask(int fd, const char *iface, void *request);
 
-/* Names of the features that are on, by the kernel's names, separated by spaces. */
+/* Adds the kernel's names of the enabled features, separated by spaces. */
 int ethtool_features(int fd, const char *iface, struct strbuf *names);
 
-/* The driver's name. */
+/* Copies the driver's name to `name`. */
 int ethtool_driver(int fd, const char *iface, char *name, size_t size);
 
 #endif

@@ -27,7 +27,7 @@ void host_facts_release(struct host_facts *facts)
 	vec_release(facts);
 }
 
-/* Values are shown on one line of a table and kept in recordings. */
+/* Makes a value printable: values are shown on one line of a table and stored in recordings. */
 static void facts_make_printable(char *s)
 {
 	for (; *s; s++)

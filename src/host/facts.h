@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The set-up of a machine as far as it bears on latency, as key and value strings.
+ * Facts of a machine's set-up that affect latency, as key and value strings.
  *
- * Facts come in the order of the table in facts_collect.c (documented in hostlat-doctor(1)),
- * the same on every machine. Where a key has a variable part (an interface, an idle state, an
- * interrupt) its facts are in the order of the kernel's numbers. Interfaces, and the sysctls of
- * net.ipv4, are those of the caller's network namespace.
+ * Facts are in the order of the table in facts_collect.c (documented in hostlat-doctor(1)), the
+ * same on every machine. Facts whose key has a variable part (an interface, an idle state, an
+ * interrupt) are in the order of the kernel's numbers. Interfaces, and the sysctls of net.ipv4, are
+ * those of the caller's network namespace.
  *
- * What does not exist here (on this kernel, architecture, device) is left out. What exists but
- * could not be determined is there with `known` false, and its value says "n/a: why".
+ * A fact that does not exist on this kernel, architecture or device is omitted. A fact that exists
+ * but could not be determined has `known` false, and the value "n/a: why".
  */
 #ifndef HOSTLAT_HOST_FACTS_H
 #define HOSTLAT_HOST_FACTS_H
@@ -21,33 +21,31 @@
 #define HOST_FACT_VALUE_MAX 4096
 
 struct host_fact {
-	char *key;                    /* "kernel.release", "iface.eth0.coalesce" */
-	char *value;                  /* never NULL */
+	char *key;                    /* name of the fact, e.g. "kernel.release" */
+	char *value;                  /* text, never NULL */
 	bool known;
 };
 
 struct host_facts {
-	struct host_fact *items;      /* a base/vec.h vector */
+	struct host_fact *items;      /* base/vec.h vector; owned */
 	size_t len, cap, max;
-	int error;                    /* 0, or the first failure to add one: -ENOMEM, or -E2BIG:
-				       * there were more than HOST_FACTS_MAX */
+	int error;                    /* 0, or the first failure to add a fact: -ENOMEM; -E2BIG:
+				       * more than HOST_FACTS_MAX */
 };
 
 void host_facts_init(struct host_facts *facts);
 void host_facts_release(struct host_facts *facts);
 
 /*
- * Adds one; check `error` at the end. Keys and values are cut at HOST_FACT_KEY_MAX and
- * HOST_FACT_VALUE_MAX.
+ * Adds a fact; errors are in `error`, to check at the end. Truncates keys to HOST_FACT_KEY_MAX and
+ * values to HOST_FACT_VALUE_MAX bytes.
  */
 void host_facts_add(struct host_facts *facts, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/*
- * Adds an unknown fact. `why`: the step that failed, and the error as -errno (0: no error to name).
- */
+/* Adds an unknown fact. `why`: the step that failed; `err`: its -errno, 0: none to name. */
 void host_facts_add_unknown(struct host_facts *facts, const char *key, const char *why, int err);
 
-/* The value of a known fact, or NULL. Valid until the release. */
+/* Returns the value of a known fact, or NULL. Valid until host_facts_release(). */
 const char *host_facts_get(const struct host_facts *facts, const char *key);
 
 #endif

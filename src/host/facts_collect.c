@@ -13,7 +13,7 @@ struct fact_row {
 #define SYSCTL(name) { name, fact_sysctl, NULL }
 #define CPU          "devices/system/cpu/"
 
-/* The order is part of the format of recordings. */
+/* Table of all facts. Recordings depend on this order. */
 static const struct fact_row fact_rows[] = {
 	{ "host.name", fact_proc, "sys/kernel/hostname" },
 	{ "host.machine", fact_machine, NULL },

@@ -7,8 +7,8 @@
 #include "host/root.h"
 
 /*
- * Fills `facts`, to be released by the caller, also if this fails (facts->error). Works without any
- * privilege; what it may not see is in the list as unknown.
+ * Fills `facts`, which the caller releases even if this fails (facts->error). Needs no privilege;
+ * facts that it may not see are added as unknown.
  */
 int host_facts_collect(const struct host_root *root, struct host_facts *facts);
 

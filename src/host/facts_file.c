@@ -6,7 +6,7 @@
 #include "base/strbuf.h"
 #include "host/facts_source.h"
 
-/* Files that are missing, or that their driver does not support, are facts that do not exist. */
+/* Returns true if a fact does not exist: the file is missing, or its driver does not support it. */
 static bool fact_is_absent(int err)
 {
 	return err == -ENOENT || err == -ENOTDIR || err == -EOPNOTSUPP || err == -ENODEV ||
@@ -19,7 +19,7 @@ static void fact_add_file(const struct fact_source *source, const char *key, con
 	int n = host_read(value, sizeof(value), "%s", path);
 
 	if (n >= 0)
-		/* Empty lists; a mask that was never made is "(null)". */
+		/* Empty lists; "(null)" is a mask that was never allocated. */
 		host_facts_add(source->facts, key, "%s",
 			       n && strcmp(value, "(null)") ? value : "none");
 	else if (!fact_is_absent(n))
@@ -72,7 +72,7 @@ void fact_sys_choice(const struct fact_source *source, const char *key, const ch
 		host_facts_add(source->facts, key, "%s", value);
 }
 
-#define EACH_MAX 16384  /* files; and as many processors as the kernel can have */
+#define EACH_MAX 16384  /* files, at most: one for each processor that a kernel can have */
 
 struct each_value {
 	const char *sys, *folder, *prefix, *file;
@@ -80,7 +80,7 @@ struct each_value {
 	int err;
 };
 
-/* Whether `value` is one of the comma-separated ones of `list`. */
+/* Returns true if `value` is in the comma-separated `list`. */
 static bool fact_is_listed(const char *list, const char *value)
 {
 	size_t n = strlen(value);

@@ -21,7 +21,7 @@
 #include "host/mount.h"
 #include "host/pids.h"
 
-#define CPUINFO_MAX     (1 << 16)       /* the first processor's part suffices */
+#define CPUINFO_MAX     (1 << 16)       /* bytes; the first processor's part suffices */
 #define IDLE_STATES_MAX 16
 #define FLAWS_MAX       64
 
@@ -34,7 +34,7 @@ void fact_machine(const struct fact_source *source, const char *key, const char 
 		host_facts_add(source->facts, key, "%s", name.machine);
 }
 
-/* The value of the first "field : value" line of cpuinfo, or NULL. Valid as long as `text`. */
+/* Returns the value of cpuinfo's first "field : value" line, or NULL. Valid as long as `text`. */
 static char *fact_cpuinfo_field(char *text, const char *field)
 {
 	size_t n = strlen(field);
@@ -66,7 +66,7 @@ static bool fact_has_word(const char *text, const char *word)
 	return false;
 }
 
-/* By the signature that hypervisors leave in CPUID 0x40000000. */
+/* Returns the hypervisor's name, by its signature in CPUID 0x40000000. */
 static const char *fact_hypervisor_name(void)
 {
 #ifdef __x86_64__
@@ -110,7 +110,7 @@ void fact_virtualization(const struct fact_source *source, const char *key, cons
 	free(text);
 }
 
-/* Managers set container=NAME for the first process of the container. */
+/* Reads container=NAME, which managers set for the first process of the container. */
 static int fact_container_of_init(const struct fact_source *source, char *name, size_t size)
 {
 	char *text, *at;
@@ -129,7 +129,7 @@ static int fact_container_of_init(const struct fact_source *source, char *name, 
 	return err;
 }
 
-/* Only who sees the kernel's threads is in the machine's own process namespace. */
+/* Returns true in the initial process namespace: only there are kernel threads visible. */
 static bool fact_sees_kernel_threads(const struct host_root *root)
 {
 	char comm[HOST_COMM_MAX];
@@ -170,7 +170,7 @@ void fact_lockdown(const struct fact_source *source, const char *key, const char
 		host_facts_add_unknown(source->facts, key, "lockdown", n);
 }
 
-/* "none voluntary (full) lazy", in debugfs, of kernels that can change it at run time. */
+/* Reads debugfs' "none voluntary (full) lazy", of kernels that can change it at run time. */
 static bool fact_preempt_now(const struct fact_source *source, const char *key)
 {
 	char value[128], *from, *to;
@@ -238,7 +238,7 @@ void fact_preempt(const struct fact_source *source, const char *key, const char 
 			       "needs debugfs (root) or the kernel's configuration", 0);
 }
 
-/* The coarse clock advances with the tick: its resolution is the tick. */
+/* Adds the tick's length, which is the resolution of the coarse clock. */
 void fact_tick(const struct fact_source *source, const char *key, const char *arg)
 {
 	struct timespec res;
@@ -249,7 +249,7 @@ void fact_tick(const struct fact_source *source, const char *key, const char *ar
 			       (1000000000 + res.tv_nsec / 2) / res.tv_nsec);
 }
 
-/* How many processors a list such as "0-3,8" names. */
+/* Returns the number of processors in a list such as "0-3,8". */
 static uint64_t fact_count_list(const char *list)
 {
 	uint64_t from, to, n = 0;
@@ -286,7 +286,7 @@ void fact_cpu_model(const struct fact_source *source, const char *key, const cha
 		goto out;
 	}
 	free(text);
-	/* arm64 has numbers only. */
+	/* arm64 shows only numbers. */
 	model = fact_read_cpuinfo(source, "CPU implementer", &text);
 	part = fact_read_cpuinfo(source, "CPU part", &other);
 	if (model && part)
@@ -296,7 +296,7 @@ out:
 	free(text);
 }
 
-/* Reports the idle states of the first processor only. Times are in microseconds. */
+/* Adds the idle states of the first processor only. Times are in microseconds. */
 void fact_idle_states(const struct fact_source *source, const char *key, const char *arg)
 {
 	static const char *const files[][2] = {
@@ -353,7 +353,7 @@ void fact_vulnerabilities(const struct fact_source *source, const char *key, con
 	}
 }
 
-/* The share of all processor time since boot that the hypervisor gave to others, in percent. */
+/* Adds the percentage of all processor time since boot that the hypervisor gave to others. */
 void fact_steal(const struct fact_source *source, const char *key, const char *arg)
 {
 	uint64_t t[8], total = 0;
@@ -362,7 +362,7 @@ void fact_steal(const struct fact_source *source, const char *key, const char *a
 	(void)arg;
 	if (host_read(stat, sizeof(stat), "%s/stat", source->root->proc) < 0)
 		return;
-	/* user nice system idle iowait irq softirq steal; guest time is part of user. */
+	/* Columns: user nice system idle iowait irq softirq steal; user includes guest time. */
 	if (sscanf(stat, "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
 		   " %" SCNu64 " %" SCNu64,
 		   &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8)
@@ -382,7 +382,7 @@ void fact_swap(const struct fact_source *source, const char *key, const char *ar
 	if (host_read_all(&text, 64 << 10, "%s/swaps", source->root->proc) < 0)
 		return;
 	rest = text;
-	host_next_line(&rest);  /* the heading */
+	host_next_line(&rest);  /* skips the heading */
 	while ((line = host_next_line(&rest)))
 		if (sscanf(line, "%*s %*s %*u %" SCNu64, &kib) == 1) {
 			areas++;

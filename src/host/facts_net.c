@@ -16,14 +16,14 @@
 #include "host/facts_source.h"
 #include "host/iface.h"
 
-#define IFACES_SHOWN_MAX 64     /* hosts of many containers have thousands, all alike */
-#define IRQS_MAX         256    /* interrupts of one interface at most */
+#define IFACES_SHOWN_MAX 64     /* shown at most: container hosts have thousands of similar ones */
+#define IRQS_MAX         256    /* interrupts of one interface, at most */
 #define QUEUES_MAX       256
 
 /*
- * Counters since boot, one line per processor: packets, dropped because the backlog was full,
- * and how often polling stopped with work left (Documentation/admin-guide/sysctl/net.rst,
- * netdev_budget).
+ * Adds two sums of counters since boot. Columns, one line per processor: packets, packets dropped
+ * because the backlog was full, times that polling stopped with work left
+ * (Documentation/admin-guide/sysctl/net.rst, netdev_budget).
  */
 void fact_softnet(const struct fact_source *source, const char *key, const char *arg)
 {
@@ -47,13 +47,13 @@ void fact_softnet(const struct fact_source *source, const char *key, const char 
 	host_facts_add(source->facts, name, "%" PRIu64, squeezed);
 }
 
-/* One interface whose facts are being collected. */
+/* The interface whose facts are being collected. */
 struct nic {
 	const struct fact_source *source;
 	const struct host_iface *iface;
 	const char *key;
-	int fd;                 /* a socket, for ethtool */
-	char sys[HOST_PATH_MAX / 2]; /* its folder below /sys */
+	int fd;                 /* socket for ethtool */
+	char sys[HOST_PATH_MAX / 2]; /* folder of the interface below /sys */
 };
 
 static void __attribute__((format(printf, 3, 4)))
@@ -189,7 +189,7 @@ static int keep_action(void *ctx, const char *name)
 	return 0;
 }
 
-/* Returns the handler's name: /proc/irq/41/virtio3-rx is a folder, if it has one. */
+/* Reads the handler's name; in /proc it is the name of a folder: /proc/irq/41/virtio3-rx. */
 static void irq_action(const struct nic *nic, uint64_t irq, char action[64])
 {
 	char folder[HOST_PATH_MAX];
@@ -203,8 +203,8 @@ static void irq_action(const struct nic *nic, uint64_t irq, char action[64])
 }
 
 /*
- * Which processors handle its interrupts. virtio devices have theirs on the device above. The
- * count of different ones is only of interest where there are several queues to spread.
+ * Adds the processors that handle the interface's interrupts, which for virtio belong to the parent
+ * device. The count of different processors is added only for several queues.
  */
 static void nic_irqs(const struct nic *nic)
 {
@@ -242,7 +242,7 @@ static void nic_irqs(const struct nic *nic)
 		nic_add(nic, "irq_cpus", "%zu", ncpus);
 }
 
-/* A mask such as "00000000,0000000f" with anything set: steering in software is on. */
+/* Adds masks such as "00000000,0000000f" with a bit set: software steering (RPS) is on. */
 static void nic_steering(const struct nic *nic)
 {
 	char mask[512], file[64], name[64];
@@ -258,8 +258,8 @@ static void nic_steering(const struct nic *nic)
 }
 
 /*
- * /sys shows the namespace of whoever mounted it, which may be another one with an interface of
- * the same name: trust it only if the interface has our index and address. Loopbacks are all alike.
+ * Returns true if /sys shows this interface: it may be mounted from another namespace with an
+ * interface of the same name, so index and address must match. Loopbacks are all alike.
  */
 static bool sys_is_ours(const struct nic *nic)
 {
@@ -279,7 +279,7 @@ static void nic_sysfs(const struct nic *nic)
 
 	if (!sys_is_ours(nic))
 		return;
-	/* -1 and errors mean that speed or node are unknown. */
+	/* -1 and errors mean that the speed or the node is unknown. */
 	if (host_read(speed, sizeof(speed), "%s/%s/speed", nic->source->root->sys, nic->sys) > 0 &&
 	    speed[0] != '-')
 		nic_add(nic, "speed_mbit", "%s", speed);

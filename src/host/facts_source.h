@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sources of single facts: the functions that the rows of facts_collect.c name. Each adds the fact
- * `key`, or several whose keys begin with it; `arg` is the row's.
+ * Functions that collect single facts, named in the rows of facts_collect.c. Each adds the fact
+ * `key`, or several facts whose keys begin with it; `arg` is from the row.
  */
 #ifndef HOSTLAT_HOST_FACTS_SOURCE_H
 #define HOSTLAT_HOST_FACTS_SOURCE_H
@@ -16,12 +16,12 @@ struct fact_source {
 
 typedef void fact_fn(const struct fact_source *source, const char *key, const char *arg);
 
-/* facts_file.c: the value is what a file says. */
+/* facts_file.c: the value is the content of a file. */
 fact_fn fact_proc;              /* a file in /proc */
 fact_fn fact_sysctl;            /* a file in /proc/sys, by its dotted name, which is the key */
 fact_fn fact_sys;               /* a file in /sys */
-fact_fn fact_sys_choice;        /* a file in /sys like "always [madvise] never" */
-/* arg "FOLDER:PREFIX:FILE", below /sys: the different values of FOLDER/PREFIX.../FILE */
+fact_fn fact_sys_choice;        /* a file in /sys with a choice: "always [madvise] never" */
+/* arg "FOLDER:PREFIX:FILE", below /sys: all different values of FOLDER/PREFIX.../FILE */
 fact_fn fact_sys_each;
 
 /* facts_machine.c: kernel, processors, clocks, memory. */

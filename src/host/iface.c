@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "host/netlink.h"
 
-#define ATTEMPTS 3      /* interfaces that come and go during a dump make it inconsistent */
+#define ATTEMPTS 3      /* an interface that comes or goes makes a dump inconsistent */
 
 static uint32_t iface_attr_u32(const struct rtattr *attr)
 {
@@ -26,7 +26,7 @@ static uint32_t iface_attr_u32(const struct rtattr *attr)
 	return value;
 }
 
-/* Formats an address as /sys/class/net/NAME/address shows it. */
+/* Formats an address as /sys/class/net/NAME/address does. */
 static void iface_put_address(const struct rtattr *attr, char *buf, size_t size)
 {
 	const uint8_t *bytes = attr ? RTA_DATA(attr) : NULL;
@@ -76,7 +76,7 @@ static struct host_iface *iface_find(struct host_iface_vec *list, uint32_t ifind
 	return NULL;
 }
 
-/* Leaves of a multiqueue root are the queues that hold packets. */
+/* Sets the kind of the leaves: below a multiqueue root, they are the queues that hold packets. */
 static int iface_add_qdisc(void *ctx, const struct nlmsghdr *msg)
 {
 	const struct rtattr *attrs[TCA_MAX + 1];
@@ -122,7 +122,7 @@ int host_iface_list(const struct host_netns *ns, struct host_iface_vec *list)
 	}
 	if (err == -E2BIG || err == -EAGAIN)
 		err = 0;
-	/* A failure here only loses the leaves. */
+	/* After a failure only the leaves are unknown. */
 	if (!err)
 		netlink_dump(fd, RTM_GETQDISC, &qdiscs, sizeof(qdiscs), iface_add_qdisc, list);
 	close(fd);
@@ -138,8 +138,8 @@ void host_iface_vec_release(struct host_iface_vec *list)
 }
 
 /*
- * Kinds whose packets change their interface within netif_receive_skb(), which goes on with them
- * (another_round) or, with VRF, in the IP layer. A bridge, a tunnel or a veth calls it once more.
+ * Kinds that change a packet's interface within netif_receive_skb(), which then continues
+ * (another_round), or, for VRF, in the IP layer. A bridge, a tunnel or a veth calls it again.
  */
 static bool iface_changes_within(const char *kind)
 {

@@ -2,7 +2,7 @@
 /*
  * Network interfaces: names, indexes, kinds, queueing disciplines.
  *
- * `ns` NULL means the caller's namespace, as in host_netns_socket().
+ * `ns` NULL means the caller's namespace, as for host_netns_socket().
  */
 #ifndef HOSTLAT_HOST_IFACE_H
 #define HOSTLAT_HOST_IFACE_H
@@ -16,28 +16,28 @@
 #include "host/netns.h"
 
 #define HOST_IFACES_MAX  16384
-#define HOST_ADDRESS_MAX 64     /* 20 bytes of InfiniBand, and more */
+#define HOST_ADDRESS_MAX 64     /* 20 bytes of InfiniBand as text, and more */
 
 struct host_iface {
 	uint32_t ifindex;
 	uint32_t mtu;
 	uint32_t txqlen;
 	uint32_t rx_queues, tx_queues;
-	uint32_t master;              /* ifindex of the bridge, bond ... that it is a part of; 0 */
-	uint32_t lower;               /* interface below it (or a veth's peer), if in the same
+	uint32_t master;              /* ifindex of its bridge, bond ...; 0: none */
+	uint32_t lower;               /* ifindex of the lower interface (or veth peer) if in this
 				       * namespace; 0: none */
-	bool up;                      /* administratively */
+	bool up;                      /* administratively up */
 	bool loopback;
 	char name[IFNAMSIZ];
-	char address[HOST_ADDRESS_MAX]; /* "02:fc:00:00:00:01"; "" without one */
-	char kind[16];                /* "veth", "bridge", ...; "" for hardware and loopback */
-	char qdisc[16];               /* at its root: "fq", "mq", "noqueue" */
-	char leaf[16];                /* below a multiqueue root: the kind of its leaves; "mixed"
-				       * if they differ; else "" */
+	char address[HOST_ADDRESS_MAX]; /* "02:fc:00:00:00:01"; "": none */
+	char kind[16];                /* "veth", "bridge", ...; "": hardware or loopback */
+	char qdisc[16];               /* kind of its root qdisc: "fq", "mq", "noqueue" */
+	char leaf[16];                /* kind of the leaves below a multiqueue root; "mixed":
+				       * several; "": other root */
 };
 
 struct host_iface_vec {
-	struct host_iface *items;     /* by ifindex; a base/vec.h vector */
+	struct host_iface *items;     /* sorted by ifindex; base/vec.h vector */
 	size_t len, cap, max;
 	bool truncated;
 };
@@ -46,20 +46,20 @@ int host_iface_list(const struct host_netns *ns, struct host_iface_vec *list);
 void host_iface_vec_release(struct host_iface_vec *list);
 
 /*
- * Whether the stack never receives a packet as this interface's: its packets come by those below
- * it, and are handed to it afterwards. If so, `below` gets their names, "eth0, eth1"; it stays
- * empty if they are in another namespace.
+ * Returns true if the stack receives this interface's packets as those of the interfaces below, and
+ * assigns them to this interface later. `below` gets the lower interfaces' names, "eth0, eth1"; it
+ * stays empty if they are in another namespace.
  */
 bool host_iface_comes_by(const struct host_iface_vec *list, const char *name,
 			 struct strbuf *below);
 
-/* > 0, or -ENODEV. */
+/* Returns the index > 0, or -errno; -ENODEV: no such interface. */
 int host_iface_index(const struct host_netns *ns, const char *name);
 int host_iface_name(const struct host_netns *ns, uint32_t ifindex, char name[IFNAMSIZ]);
 
 /*
- * Returns in how many of the namespaces there is an interface of this name; `first` (may be NULL)
- * becomes the first of them. Namespaces that cannot be entered count in `unknown` (may be NULL).
+ * Returns the number of namespaces with an interface of this name; `first` (may be NULL): the first
+ * of them. `unknown` (may be NULL): the number of namespaces that could not be entered.
  */
 int host_iface_exists(const struct host_netns_vec *list, const char *name,
 		      const struct host_netns **first, size_t *unknown);

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#define LINES_MAX 100000        /* distribution kernels of today: 12000 */
+#define LINES_MAX 100000        /* distribution kernels have about 12000 lines */
 
-/* Opens plain files as well. */
+/* Opens the configuration: gzopen() also reads plain files. */
 static gzFile kconfig_open(const struct host_root *root)
 {
 	char path[HOST_PATH_MAX], release[128];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configuration of the running kernel, where it is readable. */
+/* Configuration of the running kernel, if it is readable. */
 #ifndef HOSTLAT_HOST_KCONFIG_H
 #define HOSTLAT_HOST_KCONFIG_H
 
@@ -8,8 +8,8 @@
 #include "host/root.h"
 
 /*
- * The value of an option ("CONFIG_HZ" gives "250", "CONFIG_KPROBES" "y" or "m"; "n" if it is
- * not set), from /proc/config.gz or from /boot/config-RELEASE. -ENOENT: neither is there.
+ * Reads the value of an option: "250" for "CONFIG_HZ", "y" or "m" for "CONFIG_KPROBES"; "n": not
+ * set. Sources: /proc/config.gz, or /boot/config-RELEASE. -ENOENT: neither exists.
  */
 int host_kconfig(const struct host_root *root, const char *option, char *value, size_t size);
 

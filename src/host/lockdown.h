@@ -12,12 +12,12 @@
 #define LOCKDOWN_TAKES "boot with lockdown=none and without secure boot"
 
 /*
- * All levels with the present one in brackets, "[none] integrity confidentiality". Its length or
- * -errno. -ENOENT, -ENODEV: this kernel has no lockdown; others: it is not known.
+ * Reads all levels, the current one in brackets: "[none] integrity confidentiality". Returns the
+ * length or -errno. -ENOENT, -ENODEV: this kernel has no lockdown; others: unknown.
  */
 int host_lockdown(const struct host_root *root, char *value, size_t size);
 
-/* Whether nobody may read kernel memory, by programs or by tracing; false if it is not known. */
+/* Returns true if lockdown denies programs and tracing kernel memory; false if unknown. */
 bool host_is_confidential(const struct host_root *root);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define MOUNTINFO_MAX (4 << 20)
 
-/* mountinfo writes space, tab, newline and backslash as \ooo. */
+/* Unescapes in place: mountinfo writes space, tab, newline and backslash as \ooo. */
 static void mount_unescape(char *s)
 {
 	char *to = s;
@@ -27,7 +27,7 @@ static void mount_unescape(char *s)
 	*to = '\0';
 }
 
-/* "cgroup cgroup rw,cpu,cpuacct": among the file system's own, which are last. */
+/* Finds an option in "cgroup cgroup rw,cpu,cpuacct": the file system's own options are last. */
 static bool mount_has_option(char *type, const char *option)
 {
 	char *options = strrchr(type, ' '), *one;
@@ -39,8 +39,8 @@ static bool mount_has_option(char *type, const char *option)
 }
 
 /*
- * "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup2 rw": the root inside the file
- * system and the mount point, if it is of this type.
+ * Splits "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup2 rw" into the root
+ * within the file system and the mount point. False: another type or option.
  */
 static bool mount_split(char *line, const char *wanted, const char *option, const char **fsroot,
 			char **point)
@@ -81,7 +81,7 @@ int host_mount_point_with(const struct host_root *root, const char *type, const 
 	for (rest = text; (line = host_next_line(&rest));) {
 		if (!mount_split(line, type, option, &fsroot, &point))
 			continue;
-		/* A mount of the whole hierarchy is better than one of a part of it. */
+		/* A mount of the whole hierarchy is preferred to a mount of a part. */
 		if (!err && strcmp(fsroot, "/"))
 			continue;
 		mount_unescape(point);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the kernel's special file systems, whether or not they are mounted. */
+/* Finds the kernel's special file systems, even if they are not mounted. */
 #ifndef HOSTLAT_HOST_MOUNT_H
 #define HOSTLAT_HOST_MOUNT_H
 
@@ -8,18 +8,18 @@
 #include "host/root.h"
 
 /*
- * Where a file system of this type ("cgroup2", "tracefs") is mounted; rather a mount of all of
- * it than of a part. -ENOENT: nowhere.
+ * Finds a mount point of this type ("cgroup2", "tracefs"), preferably of the whole file system.
+ * Returns 0 or -errno; -ENOENT: not mounted.
  */
 int host_mount_point(const struct host_root *root, const char *type, char *buf, size_t size);
 
-/* As above, for one with an option of its own, such as "cpu" of "cgroup"; NULL: any. */
+/* As host_mount_point(), with an option of the file system, e.g. "cpu" of "cgroup"; NULL: any. */
 int host_mount_point_with(const struct host_root *root, const char *type, const char *option,
 			  char *buf, size_t size);
 
 /*
- * Its root folder, as a descriptor that the caller owns. Where it is not mounted, a mount that
- * nobody else sees is made and goes away with the descriptor; that needs CAP_SYS_ADMIN
+ * Opens a file system's root folder. Returns a descriptor that the caller owns, or -errno. If it is
+ * not mounted, it is mounted invisibly until the descriptor is closed, which needs CAP_SYS_ADMIN
  * (-EPERM). -ENODEV: this kernel has no such file system.
  */
 int host_mount_open(const struct host_root *root, const char *type);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define BODY_MAX   64
-#define BUFFER_LEN (64 << 10)   /* the kernel fills dumps up to 32 KiB a datagram */
+#define BUFFER_LEN (64 << 10)   /* the kernel fills dumps up to 32 KiB per datagram */
 #define TIMEOUT_S  5
 
 static int netlink_send_request(int fd, int type, const void *body, size_t len)
@@ -41,7 +41,7 @@ int netlink_answers(const void *datagram, size_t size, bool *changed,
 		    int (*visit)(void *ctx, const struct nlmsghdr *msg), void *ctx)
 {
 	const struct nlmsghdr *msg = datagram;
-	long len = (long)size; /* signed: the last message's padding need not be there */
+	long len = (long)size; /* signed: the last message's padding may be missing */
 	int err = 0;
 
 	for (; !err && NLMSG_OK(msg, len); msg = NLMSG_NEXT(msg, len)) {

@@ -19,8 +19,8 @@
 #include "host/pids.h"
 
 /*
- * The inode behind a namespace file: that of the link "net:[4026531840]" in /proc/PID/ns, or of
- * the file itself where one is bound to /run/netns.
+ * Reads a namespace's inode number: from the link "net:[4026531840]" in /proc/PID/ns, or of the
+ * file itself if it is bound to /run/netns.
  */
 static int netns_inode_number(const char *path, uint64_t *inode)
 {
@@ -61,7 +61,7 @@ struct netns_search {
 	uint64_t own;
 };
 
-/* The namespace's entry, made if it is new; NULL: no room. */
+/* Returns the namespace's entry, new if needed; NULL: *err, or 0: HOST_NETNS_MAX is reached. */
 static struct host_netns *netns_entry(struct netns_search *search, uint64_t inode, int *err)
 {
 	struct host_netns_vec *list = search->list;
@@ -112,14 +112,14 @@ static int netns_visit_name(void *ctx, const char *name)
 	ns = netns_entry(search, inode, &err);
 	if (!ns)
 		return err;
-	/* A bound name stays when the processes go. */
+	/* A bound name remains when the processes end. */
 	memcpy(ns->path, path, sizeof(path));
 	if (!ns->name[0])
 		snprintf(ns->name, sizeof(ns->name), "%s", name);
 	return 0;
 }
 
-/* Process 1 may hide its namespace; kernel threads are in the initial one. */
+/* Sets a name. kthreadd (2) shows the initial namespace even if process 1 hides its own. */
 static void netns_set_name(struct netns_search *search, struct host_netns *ns)
 {
 	char comm[HOST_COMM_MAX] = "?";
@@ -227,7 +227,7 @@ struct netns_call {
 	int result;
 };
 
-/* The thread ends inside the namespace, so there is no way back that could fail. */
+/* Thread function: the thread ends inside the namespace, so no return to the old one can fail. */
 static void *netns_call_inside(void *arg)
 {
 	struct netns_call *call = arg;

@@ -35,7 +35,7 @@ int host_pid_each(const struct host_root *root, int (*visit)(void *ctx, pid_t pi
 {
 	struct each_task each = { .visit = visit, .ctx = ctx, .left = HOST_PIDS_MAX };
 
-	/* /proc holds some dozens of entries that are no processes. */
+	/* /proc also has some dozens of entries that are no processes. */
 	return host_each_entry(pids_visit_entry, &each, HOST_PIDS_MAX + 4096, "%s",
 			       host_root_or_live(root)->proc);
 }

@@ -8,14 +8,14 @@
 
 #include "host/root.h"
 
-#define HOST_COMM_MAX 64        /* names of work queue threads are longer than 16 */
+#define HOST_COMM_MAX 64        /* bytes; work queue threads have names longer than 16 */
 
-/* The name of a process or thread. -ESRCH: there is none (any more). HOST_COMM_MAX is enough. */
+/* Reads a process' or thread's name, HOST_COMM_MAX bytes at most. -ESRCH: it does not exist. */
 int host_pid_comm(const struct host_root *root, pid_t pid, char *comm, size_t size);
 
 /*
- * Calls `visit` with each visible process, at most HOST_PIDS_MAX of them. Stops when it returns
- * non-zero, and returns that.
+ * Calls `visit` with each visible process, at most HOST_PIDS_MAX of them. If `visit` returns
+ * non-zero, stops and returns that.
  */
 #define HOST_PIDS_MAX 65536
 int host_pid_each(const struct host_root *root, int (*visit)(void *ctx, pid_t pid), void *ctx);

@@ -10,7 +10,7 @@
 
 #define SOFTNET_MAX (16UL << 20)
 
-/* fs/proc/stat.c: the first line's columns; what a guest gets is in `user` and `nice`, too. */
+/* fs/proc/stat.c: columns of the first line; `user` and `nice` include guest time. */
 enum { STAT_USER, STAT_NICE, STAT_SYSTEM, STAT_IDLE, STAT_IOWAIT, STAT_IRQ, STAT_SOFTIRQ,
        STAT_STEAL, STAT_COLUMNS };
 
@@ -31,7 +31,7 @@ static void pressure_read_busy(const struct host_root *root, struct host_pressur
 	out->busy_known = true;
 }
 
-/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=USEC" */
+/* Reads PSI's "some avg10=0.00 avg60=0.00 avg300=0.00 total=USEC". */
 static void pressure_read_stall(const struct host_root *root, struct host_pressure *out)
 {
 	unsigned long long us;
@@ -44,7 +44,7 @@ static void pressure_read_stall(const struct host_root *root, struct host_pressu
 	out->stall_known = true;
 }
 
-/* A line for each CPU that is online, its packets first, in hex; they wrap at 32 bits. */
+/* Sums packets: the first column, in hex, of each online CPU's line. They wrap at 32 bits. */
 static void pressure_read_packets(const struct host_root *root, struct host_pressure *out)
 {
 	char *text, *rest, *line, *end;

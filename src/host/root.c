@@ -33,7 +33,7 @@ static int root_format_path(char *path, const char *fmt, va_list args)
 	return n < 0 ? -EINVAL : n >= HOST_PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-/* Fills at most `size` bytes; files of /proc may give less than asked although there is more. */
+/* Reads up to `size` bytes: a read(2) of a file in /proc may return less than there is. */
 static ssize_t root_read_full(int fd, char *buf, size_t size)
 {
 	size_t got = 0;

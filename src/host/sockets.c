@@ -7,7 +7,7 @@
 
 #include "host/pids.h"
 
-#define FILES_MAX 1048576 /* file descriptors of a process at most */
+#define FILES_MAX 1048576 /* file descriptors of a process, at most */
 
 struct sockets_search {
 	const struct host_root *root;
@@ -43,7 +43,7 @@ static int sockets_visit_task(void *ctx, pid_t pid)
 
 	s->pid = pid;
 	host_each_entry(sockets_visit_file, s, FILES_MAX, "%s/%d/fd", s->root->proc, pid);
-	return s->result; /* files that may not be seen are no error */
+	return s->result; /* unreadable files are no error */
 }
 
 int host_socket_each(const struct host_root *root,

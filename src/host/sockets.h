@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which processes hold which sockets. */
+/* Finds the processes that hold sockets. */
 #ifndef HOSTLAT_HOST_SOCKETS_H
 #define HOSTLAT_HOST_SOCKETS_H
 
@@ -9,8 +9,8 @@
 #include "host/root.h"
 
 /*
- * Calls `visit` with each socket that a process holds, by its inode: of all processes whose
- * descriptors may be seen. Stops when it returns non-zero, and returns that.
+ * Calls `visit` with each socket, by its inode, of each process whose descriptors are visible. If
+ * `visit` returns non-zero, stops and returns that.
  */
 int host_socket_each(const struct host_root *root,
 		     int (*visit)(void *ctx, pid_t pid, uint64_t inode), void *ctx);

@@ -9,13 +9,13 @@
 #include "base/parse.h"
 #include "host/netns.h"
 
-/* A file that is missing under /proc/PID means that the process is. */
+/* Returns -ESRCH for a file that is missing below /proc/PID: the process has ended. */
 static int task_gone_error(int err)
 {
 	return err == -ENOENT ? -ESRCH : err;
 }
 
-/* Arguments end in NUL each; a process may put anything there, so make it one printable line. */
+/* Reads the command line as printable text: arguments end in NUL, and may contain any bytes. */
 static void task_read_cmdline(const struct host_root *root, struct host_task *task)
 {
 	char *s = task->cmdline;
@@ -50,7 +50,7 @@ static int task_read_status(const struct host_root *root, struct host_task *task
 	return 0;
 }
 
-/* Field 22 of stat; the fields are counted from the last ')', since comm may hold anything. */
+/* Reads field 22 of stat, counted from the last ')', since comm may contain anything. */
 static void task_read_start_ticks(const struct host_root *root, struct host_task *task)
 {
 	char stat[1024], *field, *rest;

@@ -8,9 +8,9 @@
 #include "host/root.h"
 
 /*
- * How many times a control group was throttled: the sum of nr_throttled of all that there are now,
- * in either hierarchy (Documentation/admin-guide/cgroup-v2.rst, cpu.stat). Without a hierarchy that
- * is none. 0; -E2BIG: there are more groups than are visited.
+ * Sums nr_throttled over all existing control groups of either hierarchy: how often a group was
+ * throttled (Documentation/admin-guide/cgroup-v2.rst, cpu.stat); 0 without a hierarchy. Returns 0
+ * or -errno; -E2BIG: there are more groups than are visited.
  */
 int host_throttled(const struct host_root *root, uint64_t *times);
 

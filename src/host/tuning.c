@@ -10,15 +10,15 @@
 #include "base/vec.h"
 
 enum condition {
-	IS,             /* equal to the text */
+	IS,             /* the value equals the text */
 	IS_NOT,
-	HAS,            /* contains the text */
-	ABOVE,          /* a number above it */
+	HAS,            /* the value contains the text */
+	ABOVE,          /* the value is a number above it */
 	BELOW,
 };
 
 struct tuning_rule {
-	const char *fact;               /* one '*' stands for the variable part of a key */
+	const char *fact;               /* key; one '*' matches its variable part */
 	enum condition condition;
 	const char *operand;
 	/* A second fact, with the same variable part, that must have this value; NULL: none. */
@@ -26,7 +26,7 @@ struct tuning_rule {
 	const char *why, *source, *change;
 };
 
-/* Files are those of the kernel's source tree. */
+/* Rules. Sources are files of the kernel's source tree. */
 static const struct tuning_rule rules[] = {
 	{ "cpu.frequency.governor", HAS, "powersave", NULL, NULL,
 	  "work begins at a low clock, and the clock rises only after a while of load",
@@ -158,7 +158,7 @@ static const struct tuning_rule rules[] = {
 };
 
 /*
- * Returns whether `key` fits `pattern`; the text for '*' goes to `part` (-1 long if there is none).
+ * Returns true if `key` matches `pattern`; *part: the text matched by '*', *part_len 0 without '*'.
  */
 static bool tuning_key_fits(const char *pattern, const char *key, const char **part, int *part_len)
 {
