@@ -5,7 +5,7 @@
 
 #include "base/bug.h"
 
-/* Rounding; and the longest that publishing a change may take before the lines count as apart. */
+/* Largest distance of lines that meet, by rounding, and longest publication of a change, in ns. */
 #define MEET_NS 2
 #define PUBLISH_NS 100000
 
@@ -87,7 +87,7 @@ static uint32_t changes_stepped_domains(const struct clock_timekeeper *a,
 	return stepped;
 }
 
-/* Returns how far the two lines are apart between the two instants. UINT64_MAX: unknown. */
+/* Returns the distance of two lines in ns, the larger of two instants; UINT64_MAX: unknown. */
 static uint64_t changes_distance(const struct clock_timekeeper *a, const struct clock_timekeeper *b,
 				 uint64_t from, uint64_t to)
 {
@@ -116,7 +116,7 @@ static bool changes_lines_meet(const struct clock_timekeeper *a, const struct cl
 	       apart_ns <= MEET_NS + more * PUBLISH_NS / b->mono.mult;
 }
 
-/* Finds the ticks of the readings before and after a change, by the line `by`. */
+/* Computes the ticks of the readings before and after a change, by the line `by`. 0 or -errno. */
 static int changes_instants(const struct clock_timekeeper *by, const struct clock_change *change,
 			    uint64_t *from, uint64_t *to)
 {
@@ -125,14 +125,14 @@ static int changes_instants(const struct clock_timekeeper *by, const struct cloc
 	return err ? err : timekeeper_ticks(by, DOMAIN_MONO, change->after_ns + 1, to);
 }
 
-/* Reports how far the old line is known, if that is further than reported before. */
+/* Reports how far the old line held, if that is later than reported before. 0 or -errno. */
 static int changes_confirm(struct clock_changes *c)
 {
 	return c->begun && c->confirmed > c->reported ?
 	       changes_put_all(c, &c->tk, c->confirmed, STRETCH_HOLDS, 0) : 0;
 }
 
-/* Begins anew, without a known past. */
+/* Begins a new line whose past is unknown. Returns 0 or -errno. */
 static int changes_begin(struct clock_changes *c, const struct clock_change *change)
 {
 	const uint32_t stepped = c->begun ? changes_stepped_domains(&c->tk, &change->tk) : 0;
@@ -154,8 +154,8 @@ static int changes_begin(struct clock_changes *c, const struct clock_change *cha
 }
 
 /*
- * The rate from `from` on. What was set was there, for the last time, as before. Until `to`, which
- * of the lines was read isn't known; where they are less than 1 ns apart, they still round apart.
+ * Puts the new rate from `from` on, and ends the old line of domains that were set. Until `to` it
+ * is unknown which line a reader used; lines less than 1 ns apart still round differently.
  */
 static int changes_switch_line(struct clock_changes *c, const struct clock_timekeeper *tk,
 			       uint64_t from, uint64_t to, uint64_t apart_ns)
@@ -218,5 +218,5 @@ int clock_changes_hold(struct clock_changes *c, int64_t mono_ns)
 
 void clock_changes_lose(struct clock_changes *c)
 {
-	c->seq += 1ULL << 63; /* no sequence number continues this one */
+	c->seq += 1ULL << 63; /* no sequence number continues this: the next change begins anew */
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From each change that the kernel made to its clocks to stretches of time (clock/reconcile.h).
+ * Converts each change that the kernel made to its clocks into stretches of time
+ * (clock/reconcile.h).
  *
- * A change is switched to when the kernel's readers could see it. That is not `cycle_last`, the
- * ticks that its line is anchored at: those are of the last timer tick, milliseconds earlier, and
- * until the change the clocks were read by the old line. The instant lies between two readings of
- * the monotonic clock by the old line, taken around the publication: turned back into ticks by that
- * line. In between, the new line holds with an error: what the two lines differ by, and 1 ns.
+ * A change takes effect when the kernel's readers can see it. That is not `cycle_last`, the anchor
+ * of its line: those ticks are of the last timer tick, milliseconds earlier, and until the change
+ * the clocks were read by the old line. The instant is between two readings of the monotonic clock
+ * by the old line, around the publication, which that line converts back into ticks. Between them
+ * the new line holds with an error: the lines' distance and 1 ns.
  *
- * For a domain that was set, it isn't known what a reader between the two saw: a gap of that width.
+ * In a domain that was set, it is unknown what a reader saw meanwhile: a gap of that width.
  */
 #ifndef HOSTLAT_CLOCK_CHANGES_H
 #define HOSTLAT_CLOCK_CHANGES_H
@@ -20,7 +21,7 @@
 
 struct clock_change {
 	struct clock_timekeeper tk;
-	uint64_t seq;      /* one more than the change before: else some are missing */
+	uint64_t seq;      /* the previous change's + 1; otherwise changes are missing */
 	int64_t before_ns; /* MONOTONIC by the old line, before and after the publication */
 	int64_t after_ns;
 };
@@ -29,31 +30,31 @@ struct clock_changes {
 	struct clock_taker taker;
 	struct clock_timekeeper tk;
 	uint64_t seq;
-	uint64_t confirmed; /* ticks up to which `tk` is known to have held */
-	uint64_t reported;      /* ticks of the last stretch that was put */
+	uint64_t confirmed; /* ticks up to which `tk` is known to hold */
+	uint64_t reported;      /* ticks of the last stretch passed to `taker` */
 	bool begun;
-	uint64_t changes;   /* changes of the rate; other updates are not counted */
-	uint64_t steps;     /* steps of any domain */
-	uint64_t losses;    /* times that a change was missing, or two lines did not meet */
+	uint64_t changes;   /* changes of the rate; other updates do not count */
+	uint64_t steps;     /* number of steps of any domain */
+	uint64_t losses;    /* times that a change was missing, or that two lines did not meet */
 };
 
-/* Puts stretches of TSC, REALTIME and TAI. */
+/* Initializes; `taker` will receive stretches of TSC, REALTIME and TAI. */
 void clock_changes_init(struct clock_changes *changes, struct clock_taker taker);
 
 /*
- * The next change. After a gap in the sequence, or if the new line doesn't meet the old one, what
- * was between the last confirmation and this is lost. -EINVAL, and nothing is kept of it, if it
- * can't be computed with; or the taker's error.
+ * Adds the next change. After a gap in the sequence, or if the new line does not meet the old one,
+ * the time since the last confirmation is lost. Returns 0; -EINVAL for a change with unusable
+ * values, which is ignored; or the taker's error.
  */
 int clock_changes_add(struct clock_changes *changes, const struct clock_change *change);
 
 /*
- * Confirms to the taker that the present line held up to `mono_ns`: all changes up to then have
- * been added.
+ * Confirms that the present line held up to `mono_ns`; all changes up to then must have been added.
+ * Returns 0 or -errno.
  */
 int clock_changes_hold(struct clock_changes *changes, int64_t mono_ns);
 
-/* Marks the past of the next change as unknown: the source was interrupted. */
+/* Marks the time before the next change as unknown: the source of changes was interrupted. */
 void clock_changes_lose(struct clock_changes *changes);
 
 #endif

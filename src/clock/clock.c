@@ -53,10 +53,10 @@ static int clock_system_tai_offset(struct clock *clock, int32_t *seconds)
 	return 0;
 }
 
-/* The last second that the kernel's 64-bit nanoseconds can hold, in 2262. */
+/* The last second in the kernel's 64-bit nanoseconds, in 2262. */
 #define NEVER_S (INT64_MAX / NS_PER_S)
 
-/* A timer for a time that never comes: it becomes readable only when the clock is set. */
+/* Creates a timer for a time that never comes: it becomes readable only when the clock is set. */
 static int clock_system_set_watch(struct clock *clock)
 {
 	struct itimerspec never = { .it_value.tv_sec = NEVER_S };
@@ -74,7 +74,7 @@ static int clock_system_set_watch(struct clock *clock)
 	return fd;
 }
 
-/* Reading ECANCELED acknowledges it; the timer stays armed for the next time. */
+/* Returns 1 if the clock was set: reading ECANCELED acknowledges it, and the timer stays armed. */
 static int clock_system_was_set(struct clock *clock, int watch)
 {
 	uint64_t expirations;

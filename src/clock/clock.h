@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock as a parameter: whoever reads the time or sleeps is handed a clock, which is the
- * system's, or in tests and simulations a virtual one (tests/sim/virtual.h).
+ * The clock as a parameter: code that reads the time or sleeps gets a clock, which is the system's,
+ * or a virtual one in tests and simulations (tests/sim/virtual.h).
  */
 #ifndef HOSTLAT_CLOCK_CLOCK_H
 #define HOSTLAT_CLOCK_CLOCK_H
@@ -24,34 +24,34 @@ struct clock_ops {
 	void (*set_unwatch)(struct clock *clock, int watch);
 };
 
-/* The machine's clocks. Static. */
+/* Returns the machine's clocks. Static. */
 struct clock *clock_system(void);
 
-/* Nanoseconds of `domain` since its epoch. -EOPNOTSUPP for a domain this clock cannot read. */
+/* Reads ns of `domain` since its epoch. Returns 0 or -errno; -EOPNOTSUPP: not in this clock. */
 int clock_read(struct clock *clock, enum clock_domain domain, int64_t *ns);
 
-/* CLOCK_MONOTONIC; cannot fail. */
+/* Returns CLOCK_MONOTONIC in ns; cannot fail. */
 int64_t clock_mono_ns(struct clock *clock);
 
-/* Returns CLOCK_MONOTONIC of the system's clock, ns. */
+/* Returns CLOCK_MONOTONIC of the system's clock, in ns. */
 uint64_t clock_now(void);
 
-/* Returns the CPU time that this process, or the calling thread, has had so far, ns. */
+/* Return the CPU time in ns that this process, or the calling thread, has used so far. */
 uint64_t clock_cpu(void);
 uint64_t clock_thread_cpu(void);
 
-/* CLOCK_REALTIME, since 1970; cannot fail. */
+/* Returns CLOCK_REALTIME in ns since 1970; cannot fail. */
 int64_t clock_real_ns(struct clock *clock);
 
-/* Returns 0 at that time or later, at once if it has passed; -EINTR if a signal came first. */
+/* Sleeps until `mono_ns`. Returns 0 then, at once if it has passed; -EINTR after a signal. */
 int clock_sleep_until(struct clock *clock, int64_t mono_ns);
 
-/* Returns TAI minus realtime in seconds; 0 if the kernel was not told. */
+/* Reads TAI - realtime in seconds, 0 if the kernel does not know it. Returns 0 or -errno. */
 int clock_tai_offset(struct clock *clock, int32_t *seconds);
 
 /*
- * Notices that the realtime clock was set (not slewed). clock_set_watch() returns a handle >= 0,
- * of the system's clock a file descriptor that becomes readable; clock_was_set() tells 1 if the
+ * Detects that the realtime clock was set (not slewed). clock_set_watch() returns a handle >= 0,
+ * for the system's clock a file descriptor that becomes readable. clock_was_set() returns 1 if the
  * clock was set since the watch or the last call, else 0. Both may return -errno.
  */
 int clock_set_watch(struct clock *clock);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Both directions are one algorithm: a point has two coordinates, and a conversion looks up one and
- * answers with the other. Times are below 2^62, so that a product of two distances fits 128 bits.
+ * Converts in both directions by one algorithm: a point has two coordinates, of which one is looked
+ * up and the other returned. Times are below 2^62, so a product of two fits 128 bits.
  */
 #include "clock/convert.h"
 
@@ -13,7 +13,7 @@
 
 enum convert_direction { FROM_MONO, TO_MONO };
 
-/* A converted time, and the run between two discontinuities that holds it. */
+/* A converted time, and the run of points between two discontinuities in which it is. */
 struct convert_answer {
 	__int128 value;
 	__int128 error;
@@ -41,7 +41,7 @@ static __int128 convert_divide_up(__int128 a, __int128 b)
 	return (a + b - 1) / b;
 }
 
-/* The line through a and b, rounded to at most 1 from the truth. */
+/* Returns the line through a and b at t, with a rounding error of at most 1. */
 static __int128 convert_along_line(const struct clock_point *a, const struct clock_point *b,
 				   int64_t t, enum convert_direction direction)
 {
@@ -59,7 +59,7 @@ static __int128 convert_wander(const struct clock_relation *relation, __int128 d
 	return convert_divide_up(distance_ns * relation->wander_ppb, NS_PER_S);
 }
 
-/* Between a and b, whose errors bound the relation at both ends. */
+/* Converts between a and the next point, b, whose errors bound the relation at both ends. */
 static void convert_interpolate(const struct clock_relation *relation, const struct clock_point *a,
 				int64_t t, enum convert_direction direction,
 				struct convert_answer *answer)
@@ -76,8 +76,8 @@ static void convert_interpolate(const struct clock_relation *relation, const str
 }
 
 /*
- * Beyond `end`, at the rate between it and its neighbour. That rate is as uncertain as both points
- * are, over the time between them.
+ * Converts beyond `end`, at the rate between `end` and its neighbor. The rate's uncertainty is that
+ * of both points over the time between them. -ERANGE: beyond the horizon.
  */
 static int convert_extrapolate(const struct clock_relation *relation, const struct clock_point *end,
 			       const struct clock_point *neighbour, int64_t t,
@@ -106,7 +106,7 @@ static int convert_extrapolate(const struct clock_relation *relation, const stru
 	return 0;
 }
 
-/* The last of points[first..last] that is not after t; points[first] is not. */
+/* Returns the last of points[first..last] with a time <= t; that of points[first] is <= t. */
 static size_t convert_bisect(const struct clock_point *points, size_t first, size_t last, int64_t t,
 			     enum convert_direction direction)
 {
@@ -149,7 +149,7 @@ static int convert_find_in_run(const struct clock_relation *relation, size_t run
 	return 0;
 }
 
-/* Converts within the run that knows t. -ERANGE unless exactly one does. */
+/* Converts in the only run that knows t. -ERANGE if none or several do. */
 static int convert_find(const struct clock_relation *relation, int64_t t,
 			enum convert_direction direction, struct convert_answer *answer)
 {
@@ -166,7 +166,7 @@ static int convert_find(const struct clock_relation *relation, int64_t t,
 	return found == 1 && !convert_out_of_bounds(answer->value) ? 0 : -ERANGE;
 }
 
-/* From a monotonic time that may be off by `doubt`, which must not reach into another run. */
+/* Converts a monotonic time with an error of `doubt`, which must not reach another run. */
 static int convert_find_from_mono(const struct clock_relation *relation, int64_t mono,
 				  __int128 doubt, struct convert_answer *answer)
 {
@@ -182,7 +182,7 @@ static int convert_find_from_mono(const struct clock_relation *relation, int64_t
 	    convert_find(relation, mono + (int64_t)doubt, FROM_MONO, &latest) ||
 	    earliest.run != latest.run)
 		return -ERANGE;
-	/* The two rates differ by less than 1/1000. */
+	/* the two domains' rates differ by less than 1/1000 */
 	answer->error += doubt + convert_divide_up(doubt, 1000);
 	return 0;
 }
@@ -216,7 +216,7 @@ void clock_table_limits(struct clock_table *table, enum clock_domain domain, uin
 	table->relations[domain].horizon_ns = horizon_ns;
 }
 
-/* Returns true if the point may follow those before it. */
+/* Returns true if the point may follow the previous points. */
 static bool convert_is_in_order(const struct clock_relation *relation,
 				const struct clock_point *point)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times of one clock domain as times of another, each with a bound of its error.
+ * Converts times of one clock domain into times of another, each with a bound of its error.
  *
- * A table knows each domain by points (monotonic time, time of the domain, error) in ascending
- * monotonic order. Between two points the relation is linear; beyond the last and before the first
- * it goes on at the neighbouring rate up to `horizon_ns` (1:1 if there is but one point; not for
+ * A table describes each domain by points (monotonic time, time of the domain, error) in ascending
+ * monotonic order. Between two points the relation is linear. Beyond the last and before the first
+ * point it continues at the neighboring rate up to `horizon_ns` (1:1 with a single point; not for
  * ticks, whose rate takes two). Where the clock was set, the next point is a discontinuity: times
- * strictly between the two have no conversion. What the rate may do unseen, `wander_ppb`, is added
- * to the bound by distance from the nearest point.
+ * strictly between the two have no conversion. `wander_ppb`, what the rate may change unseen, is
+ * added to the bound by distance from the nearest point.
  *
- * From one domain to another goes through monotonic, and the two bounds add up.
+ * Conversions go through monotonic time, and the two bounds add up.
  */
 #ifndef HOSTLAT_CLOCK_CONVERT_H
 #define HOSTLAT_CLOCK_CONVERT_H
@@ -23,22 +23,22 @@
 
 #define CONVERT_POINTS_MAX 65536
 
-/* Times and ticks further than this from 0, 146 years in nanoseconds, are refused. */
+/* Times and ticks further than this from 0 are refused: 146 years in nanoseconds. */
 #define CONVERT_TIME_MAX (1LL << 62)
 
 struct clock_point {
 	int64_t mono_ns;
-	int64_t other;      /* nanoseconds, or ticks, of the domain */
-	uint64_t error_ns;  /* mono_ns is at most this far from the moment when `other` was true */
-	bool discontinuity; /* the clock was set at an unknown moment since the point before */
+	int64_t other;      /* time in the domain: nanoseconds, or ticks */
+	uint64_t error_ns;  /* mono_ns is at most this far from when `other` was true */
+	bool discontinuity; /* the clock was set at an unknown time since the previous point */
 };
 
 struct clock_relation {
 	struct VEC_OF(struct clock_point) points;
-	struct VEC_OF(size_t) runs; /* where the points between two discontinuities begin */
+	struct VEC_OF(size_t) runs; /* index of each run's first point: after discontinuities */
 	uint32_t wander_ppb;
 	int64_t horizon_ns;
-	bool ticks; /* counts something else than nanoseconds */
+	bool ticks; /* the domain counts ticks, not nanoseconds */
 };
 
 struct clock_table {
@@ -46,37 +46,37 @@ struct clock_table {
 };
 
 struct clock_time {
-	int64_t value;     /* in the unit of the target domain */
-	uint64_t error_ns; /* the true value is at most this far off, in nanoseconds */
+	int64_t value;     /* time in the unit of the target domain */
+	uint64_t error_ns; /* bound of the error of `value`, in nanoseconds */
 };
 
-/* No domain but monotonic is known yet. Does not allocate. */
+/* Initializes without allocating: only DOMAIN_MONO is known. */
 void clock_table_init(struct clock_table *table);
 void clock_table_release(struct clock_table *table);
 
 /*
- * How far a domain's rate may wander from the line through its points, and how far beyond its
- * points one may convert. Initially 0 ppb and 0 ns.
+ * Sets how far a domain's rate may wander from the line through its points, and how far beyond its
+ * points conversions go. Initially 0 ppb and 0 ns.
  */
 void clock_table_limits(struct clock_table *table, enum clock_domain domain, uint32_t wander_ppb,
 			int64_t horizon_ns);
 
 /*
- * Appends a point. -EINVAL if it is not later than the point before in monotonic time, if the
- * domain's time did not advance without a discontinuity, or beyond CONVERT_TIME_MAX; -E2BIG at
+ * Appends a point. -EINVAL: monotonic time is not later than the previous point's, the domain's
+ * time did not advance without a discontinuity, or a time is beyond CONVERT_TIME_MAX; -E2BIG at
  * CONVERT_POINTS_MAX; -ENOMEM. `domain` is not DOMAIN_MONO.
  */
 int clock_table_add(struct clock_table *table, enum clock_domain domain,
 		    const struct clock_point *point);
 
-/* Its points are no longer known; their room and the limits are kept. */
+/* Removes a domain's points; keeps their memory and the limits. */
 void clock_table_forget(struct clock_table *table, enum clock_domain domain);
 
 /*
- * -ERANGE if a domain is unknown, if `t` lies beyond its horizon or within a discontinuity or was
- * true twice because the clock was set back, or if on the way the error reaches over a
- * discontinuity of the target domain. The bound assumes that no two domains' rates differ by more
- * than 0.1 %.
+ * Converts `t`. -ERANGE if a domain is unknown; if `t` is beyond its horizon, within a
+ * discontinuity, or was shown twice because the clock was set back; or if the error of the
+ * monotonic time reaches over a discontinuity of the target domain. The bound assumes that no two
+ * domains' rates differ by more than 0.1 %.
  */
 int clock_convert(const struct clock_table *table, enum clock_domain from, enum clock_domain to,
 		  int64_t t, struct clock_time *result);

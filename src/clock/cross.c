@@ -6,7 +6,7 @@
 
 #include "base/bug.h"
 
-/* Whether the domain's distance to monotonic is constant until somebody sets the clock. */
+/* Returns true if the domain's distance to monotonic is constant until the clock is set. */
 static bool clock_cross_keeps_distance(enum clock_domain domain)
 {
 	return domain == DOMAIN_REALTIME || domain == DOMAIN_TAI || domain == DOMAIN_BOOTTIME;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two clocks at one moment: the other clock is read between two readings of the monotonic one, so
- * their distance lies within an interval as wide as that took. This is repeated. Realtime, TAI and
- * boottime keep their distance to monotonic until they are set (clock/follow.h), so for them it
- * lies in the intersection of all intervals, narrower than the tightest: 40 ns after 2000 readings
- * of 60 ns each, on one virtual machine. For others the tightest interval is taken.
+ * Distance of two clocks: the other clock is read between two readings of the monotonic clock, so
+ * their distance is within an interval as wide as the time between them. This is repeated.
+ * Realtime, TAI and boottime keep their distance to monotonic until they are set (clock/follow.h):
+ * it is in the intersection of all intervals, narrower than the tightest: 40 ns after 2000 readings
+ * of 60 ns each, on one virtual machine. For other clocks the tightest interval is used.
  */
 #ifndef HOSTLAT_CLOCK_CROSS_H
 #define HOSTLAT_CLOCK_CROSS_H
@@ -15,26 +15,26 @@
 
 #define CROSS_TRIES_MAX 64
 
-/* other - monotonic was in lo..hi at mono_ns. */
+/* Interval of a distance: other - monotonic was in lo_ns..hi_ns at mono_ns. */
 struct clock_cross {
 	int64_t mono_ns;
 	int64_t lo_ns, hi_ns;
 };
 
 /*
- * Reads `tries` times, 1..CROSS_TRIES_MAX. -EAGAIN if the distance changed meanwhile: the clock
- * was set. -EOPNOTSUPP if `domain` cannot be read.
+ * Reads `tries` times, 1..CROSS_TRIES_MAX. Returns 0; -EAGAIN if the distance changed meanwhile:
+ * the clock was set; -EOPNOTSUPP if `domain` cannot be read.
  */
 int clock_cross_sample(struct clock *clock, enum clock_domain domain, int tries,
 		       struct clock_cross *cross);
 
 /*
- * Narrows `known` by a later sample of the same distance. -EAGAIN, and no change, if the two
- * contradict each other: the clock was set between them.
+ * Narrows `known` by a later sample of the same distance. Returns 0; -EAGAIN, without a change, if
+ * the two contradict each other: the clock was set between them.
  */
 int clock_cross_intersect(struct clock_cross *known, const struct clock_cross *next);
 
-/* Best estimate of other - monotonic, and how far off it may be. */
+/* Return the best estimate of other - monotonic, and the bound of its error, in ns. */
 int64_t clock_cross_offset_ns(const struct clock_cross *cross);
 uint64_t clock_cross_error_ns(const struct clock_cross *cross);
 

@@ -10,7 +10,7 @@
 #define SAMPLE_TRIES 32
 #define UPDATE_TRIES 4
 
-/* A broken build, which the tests of clock steps must catch: the first sample is kept for ever. */
+/* A broken build, which the tests of clock steps must detect: it keeps the first sample. */
 #ifdef HOSTLAT_FROZEN_CLOCK
 static const bool frozen = true;
 #else
@@ -20,7 +20,7 @@ static const bool frozen = false;
 struct clock_follow {
 	struct clock *clock;
 	int watch;
-	bool was_set;             /* set since the last update */
+	bool was_set;             /* the clock was set since the last update */
 	struct clock_cross known; /* realtime - monotonic since the clock was last set */
 	struct clock_follow_params last;
 };
@@ -34,7 +34,7 @@ static int clock_follow_note_if_set(struct clock_follow *follow)
 	return was_set;
 }
 
-/* A sample during which the clock was not set. */
+/* Takes a sample during which the clock was not set. 0 or -errno; -EAGAIN: it was set each time. */
 static int clock_follow_sample(struct clock_follow *follow, struct clock_cross *cross)
 {
 	for (int i = 0; i < UPDATE_TRIES; i++) {
@@ -70,7 +70,7 @@ static void clock_follow_publish(struct clock_follow *follow)
 	int64_t offset_ns = clock_cross_offset_ns(&follow->known);
 	int32_t tai = last->tai_offset_s;
 
-	/* Where even asking is forbidden, the offset of before stays. */
+	/* Ignores errors: if even reading is forbidden, the previous offset stays. */
 	(void)clock_tai_offset(follow->clock, &tai);
 	*last = (struct clock_follow_params){
 		.mono_ns = follow->known.mono_ns,

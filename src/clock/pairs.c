@@ -3,8 +3,8 @@
 
 #include "clock/clock.h"
 
-#define RATE_SHIFT 50 /* rates up to 2^13 ns a tick; exact to 1 ns in 10 days */
-#define WIDE 1000     /* a pair's brackets are at most this part of its distance */
+#define RATE_SHIFT 50 /* rates up to 2^13 ns per tick; exact to 1 ns in 10 days */
+#define WIDE 1000     /* both brackets are at most 1 / WIDE of a pair's distance */
 
 int clock_pair_read(clock_read_other *read, void *ctx, struct clock_pair *pair)
 {
@@ -68,7 +68,7 @@ static int clock_pairs_restart(struct clock_pairs *p, const struct clock_pair *p
 	return err;
 }
 
-/* The rates of two neighbouring stretches differ by more than drift and brackets allow. */
+/* Returns true if the rates of two stretches differ by more than drift and brackets allow. */
 static bool clock_pairs_contradict(uint64_t rate, uint64_t before)
 {
 	const uint64_t apart = rate > before ? rate - before : before - rate;
@@ -76,7 +76,7 @@ static bool clock_pairs_contradict(uint64_t rate, uint64_t before)
 	return apart > before / 1000000 * 2 * (PAIRS_DRIFT_PPM + 1000000 / WIDE);
 }
 
-/* At most, half way between two pairs. */
+/* Returns the largest drift in ns, half way between two pairs. */
 static uint64_t clock_pairs_drift_ns(uint64_t distance)
 {
 	return (uint64_t)(((unsigned __int128)distance * PAIRS_DRIFT_PPM + 1999999) / 2000000);

@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Each costs some bus round trips, while the thread does nothing else. */
+/* Readings for one update: each takes some bus round trips, while the thread waits. */
 #define READINGS 5
 
 int clock_phc_open(struct clock_phc *phc, int index)
@@ -46,7 +46,7 @@ int clock_phc_cross(const struct ptp_sys_offset_extended *readings, int64_t real
 		card = clock_phc_ns(&readings->ts[i][1]);
 		after = clock_phc_ns(&readings->ts[i][2]) - real_ns + (int64_t)error_ns;
 		width = after - before;
-		/* Realtime was set back in between. */
+		/* realtime was set back in between */
 		if (width < 0 || width >= best)
 			continue;
 		best = width;
@@ -58,7 +58,7 @@ int clock_phc_cross(const struct ptp_sys_offset_extended *readings, int64_t real
 	return best == INT64_MAX ? -EBADMSG : 0;
 }
 
-/* Where the line would have put the moment; one that is unknown contradicts nothing. */
+/* Returns true if the line contradicts a point; an unknown line contradicts nothing. */
 static bool clock_phc_contradicts(const struct clock_phc *phc, const struct clock_point *point)
 {
 	struct clock_time at;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A network card's clock (PTP hardware clock, Documentation/driver-api/ptp.rst) against the
- * monotonic one. The kernel reads it between two readings of realtime (PTP_SYS_OFFSET_EXTENDED,
+ * A network card's clock (PTP hardware clock, Documentation/driver-api/ptp.rst) relative to the
+ * monotonic clock. The kernel reads it between two readings of realtime (PTP_SYS_OFFSET_EXTENDED,
  * linux/ptp_clock.h), and realtime's distance to monotonic is known (clock/follow.h): their
- * distance lies within an interval as wide as both together.
+ * distance is within an interval as wide as both together.
  *
- * The two clocks run at different rates, so that a time is converted along the line through the
- * last two such moments (clock/convert.h), which lie a tick apart. A moment that contradicts the
- * line tells that the clock was set, or is steered by more than PHC_WANDER_PPB per tick: the line
- * begins anew. Times between the setting and the next moment are off by as much as it was set.
+ * The two clocks run at different rates, so a time is converted along the line through the last two
+ * such points (clock/convert.h), which are a tick apart. A point that contradicts the line shows
+ * that the clock was set, or is steered by more than PHC_WANDER_PPB per tick: a new line begins.
+ * Times between the setting and the next point are wrong by the size of the step.
  */
 #ifndef HOSTLAT_CLOCK_PHC_H
 #define HOSTLAT_CLOCK_PHC_H
@@ -21,43 +21,41 @@
 #include "clock/convert.h"
 #include "clock/cross.h"
 
-/* A servo's steady steering stays below it. */
+/* Bound of the rate's change: a servo's steady steering is smaller. */
 #define PHC_WANDER_PPB 1000
-/*
- * Bound for a line through one moment: no crystal is off by more, and clock_convert() assumes it.
- */
+/* Bound for a line through one point: no crystal is worse, and clock_convert() assumes it. */
 #define PHC_WANDER_ALONE_PPB 1000000
-/* A stamp is at most so far from the last moment. */
+/* Largest distance of a stamp from the last point: 60 s. */
 #define PHC_HORIZON_NS 60000000000LL
 
 struct clock_phc {
 	int fd;                   /* descriptor of /dev/ptpN; -1: closed */
-	struct clock_table table; /* DOMAIN_NIC */
+	struct clock_table table; /* points of DOMAIN_NIC */
 	struct clock_point last;
-	unsigned int points;      /* in the table: 0, 1 or 2 */
+	unsigned int points;      /* number of points in the table: 0, 1 or 2 */
 };
 
-/* Opens /dev/ptp`index`; -1 for one that is only fed. Returns 0 or -errno; to be closed anyway. */
+/* Opens /dev/ptp`index`; -1: points are only added. 0 or -errno; close in either case. */
 int clock_phc_open(struct clock_phc *phc, int index);
 void clock_phc_close(struct clock_phc *phc);
 
 /*
- * Computes card - monotonic from the kernel's readings. `real_ns` is realtime - monotonic,
- * `error_ns` how far off that may be. The tightest of the readings. -EBADMSG if there is none.
+ * Computes card - monotonic from the tightest of the kernel's readings. `real_ns` is realtime -
+ * monotonic, `error_ns` its error bound. Returns 0 or -EBADMSG: there is no reading.
  */
 int clock_phc_cross(const struct ptp_sys_offset_extended *readings, int64_t real_ns,
 		    uint64_t error_ns, struct clock_cross *cross);
 
-/* Takes a moment, later than the last. 1: the clock was set; 0, or -errno of clock_table_add(). */
+/* Adds a point later than the last. Returns 1: the clock was set; 0; or -errno. */
 int clock_phc_add(struct clock_phc *phc, const struct clock_cross *cross);
 
 /*
- * Reads the card's clock now and takes it; `real_ns` and `error_ns` as above. -EOPNOTSUPP: the
- * driver can't read it that way.
+ * Reads the card's clock now and adds the point; `real_ns` and `error_ns` as for clock_phc_cross().
+ * Returns as clock_phc_add(), or -errno; -EOPNOTSUPP: the driver cannot read it this way.
  */
 int clock_phc_update(struct clock_phc *phc, int64_t real_ns, uint64_t error_ns);
 
-/* A time of the card as one of the monotonic clock. -ERANGE as of clock_convert(). */
+/* Converts a time of the card into monotonic time. -ERANGE as clock_convert(). */
 int clock_phc_to_mono(const struct clock_phc *phc, uint64_t nic_ns, struct clock_time *mono);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Everything goes through monotonic time in 2^-8 ns, so that what is exact at one end isn't off by
- * one at the other. No product exceeds 126 bits: ticks and nanoseconds are below 2^62, `mult` is
- * below 2^64, and what would be beyond is refused.
+ * All conversions go through monotonic time in 2^-8 ns, so that times exact at one end do not
+ * differ by one at the other. No product exceeds 126 bits: ticks and nanoseconds are below 2^62,
+ * `mult` is below 2^64, and greater values are refused.
  */
 #include "clock/reconcile.h"
 
@@ -11,10 +11,10 @@
 
 #include "base/bug.h"
 
-#define PARTS 256 /* parts of a nanosecond */
+#define PARTS 256 /* Parts of a nanosecond in which monotonic times are computed. */
 #define STRETCH_NS_MAX (1LL << 54)
 
-/* A monotonic time in PARTS, where it was found, and how far it may be off. */
+/* A monotonic time in PARTS, the stretch with it, and the bound of its error. */
 struct reconcile_found {
 	__int128 at;
 	uint64_t error_ns;
@@ -45,7 +45,7 @@ static bool reconcile_is_valid(const struct clock_stretch *s)
 	       !(s->fraction >> s->shift);
 }
 
-/* Monotonic time at `ticks` >= line->from, in PARTS; < 0: beyond what can be. */
+/* Returns monotonic time at `ticks` >= line->from, in PARTS; < 0: beyond the limit. */
 static __int128 reconcile_mono_at(const struct clock_stretch *line, uint64_t ticks)
 {
 	const unsigned __int128 one = (unsigned __int128)1 << line->shift;
@@ -57,7 +57,7 @@ static __int128 reconcile_mono_at(const struct clock_stretch *line, uint64_t tic
 	       (__int128)(((q & (one - 1)) * PARTS) >> line->shift);
 }
 
-/* The ticks at that time; `up`: the first not before it, else the last not after it. */
+/* Returns the ticks at `mono`; `up`: the first not before it, else the last not after it. */
 static __int128 reconcile_ticks_at(const struct clock_stretch *line, __int128 mono, bool up)
 {
 	const __int128 one = (__int128)1 << line->shift, step = (__int128)line->mult * PARTS;
@@ -79,7 +79,7 @@ static bool reconcile_is_one_to_one(const struct clock_stretch *line)
 	return line->mult >> line->shift == 1 && line->mult == 1ULL << line->shift;
 }
 
-/* A new line after `last`, which is known up to where that is said, or to the new one. */
+/* Ends the last line at a new one: it is known up to there unless time was lost. 0 or -EINVAL. */
 static int reconcile_end_last(struct clock_known *last, const struct clock_stretch *s)
 {
 	__int128 until;
@@ -159,9 +159,9 @@ bool clock_reconcile_step(const struct clock_reconcile *r, enum clock_domain dom
 	return true;
 }
 
-/* ---- to monotonic, and from it ---- */
+/* ---- conversion to and from monotonic time ---- */
 
-/* The stretches of a run: from *first to the one returned. */
+/* Returns the index of a run's last stretch; *first: that of its first. */
 static size_t reconcile_run(const struct clock_log *log, size_t run, size_t *first)
 {
 	*first = log->runs.items[run];
@@ -169,8 +169,8 @@ static size_t reconcile_run(const struct clock_log *log, size_t run, size_t *fir
 }
 
 /*
- * Whether the clock may have shown `t` between this run and the one before, where it isn't known:
- * as it went before, or as it went afterwards. Then it may have shown it twice.
+ * Returns true if the clock may have shown `t` between this run and the previous one, where it is
+ * unknown: by the old line or by the new one. It may then have shown `t` twice.
  */
 static bool reconcile_may_be_between(const struct clock_log *log, size_t run, int64_t t)
 {
@@ -188,13 +188,13 @@ static bool reconcile_may_be_between(const struct clock_log *log, size_t run, in
 			(__int128)after->line.from);
 }
 
-/* A counter goes on and on: what is later is more. */
+/* Returns false for counters, which only increase. */
 static bool reconcile_can_be_set(enum clock_domain domain)
 {
 	return domain != DOMAIN_TSC && domain != DOMAIN_SCHED;
 }
 
-/* Ticks of a domain as monotonic time, if exactly one run has them. */
+/* Converts ticks of a domain into monotonic time, if exactly one run has them. 0 or -ERANGE. */
 static int reconcile_to_mono(const struct clock_log *log, enum clock_domain domain, int64_t t,
 			     struct reconcile_found *found)
 {
@@ -225,14 +225,14 @@ static int reconcile_to_mono(const struct clock_log *log, enum clock_domain doma
 	return n == 1 && found->at >= 0 ? 0 : -ERANGE;
 }
 
-/* The run that is known at this monotonic time, and the stretch; NULL if there is none. */
+/* Returns the stretch that is known at this monotonic time, and its run; NULL: none. */
 static const struct clock_known *reconcile_find_mono(const struct clock_log *log, __int128 mono,
 						     size_t *run)
 {
 	const struct clock_known *known = log->known.items;
 	size_t low = 0, high = log->runs.len, first, last;
 
-	while (low < high) { /* the first run that begins later */
+	while (low < high) { /* finds the first run that begins later */
 		size_t middle = low + (high - low) / 2;
 
 		if (reconcile_mono_at(&known[log->runs.items[middle]].line,
@@ -276,7 +276,7 @@ static int reconcile_from_mono(const struct clock_log *log, __int128 mono, enum 
 	return 0;
 }
 
-/* Whether nothing was set between the earliest and the latest that it may have been. */
+/* Returns true if the clock was not set between the earliest and the latest possible time. */
 static bool reconcile_is_in_one_run(const struct clock_log *log,
 				    const struct reconcile_found *found, size_t run)
 {
@@ -308,7 +308,7 @@ int clock_reconcile_convert(const struct clock_reconcile *r, enum clock_domain f
 		err = -ERANGE;
 	if (err)
 		return err;
-	if (from != to) /* the two rates differ by less than 1/1000 */
+	if (from != to) /* the two domains' rates differ by less than 1/1000 */
 		mono.error_ns += other.line && mono.error_ns ? mono.error_ns / 1000 + 1 : 0;
 	result->value = value;
 	result->error_ns = from == to ? 0 : mono.error_ns + other.error_ns;

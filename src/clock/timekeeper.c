@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A tick difference has 64 bits and a sign, `mult` 32: a product fits 128 bits. */
+/* A difference of ticks has 64 bits and a sign, `mult` 32 bits: their product fits 128 bits. */
 #include "clock/timekeeper.h"
 
 #include <errno.h>
@@ -15,13 +15,13 @@ bool timekeeper_is_valid(const struct clock_timekeeper *tk)
 	       tk->mono.base_ns <= CONVERT_TIME_MAX;
 }
 
-/* Whether it is one of the clocks that a timekeeper keeps. */
+/* Returns true for the clocks that a timekeeper computes. */
 static bool timekeeper_has(enum clock_domain domain)
 {
 	return domain == DOMAIN_MONO || domain == DOMAIN_REALTIME || domain == DOMAIN_TAI;
 }
 
-/* Distance of the clock from MONOTONIC. */
+/* Returns the clock's distance from MONOTONIC, in ns. */
 static int64_t timekeeper_offset(const struct clock_timekeeper *tk, enum clock_domain domain)
 {
 	return domain == DOMAIN_REALTIME ? tk->real_ns : domain == DOMAIN_TAI ? tk->tai_ns : 0;
@@ -36,7 +36,7 @@ int timekeeper_ns(const struct clock_timekeeper *tk, enum clock_domain domain, u
 	if (!timekeeper_has(domain))
 		return -EOPNOTSUPP;
 	at = ((__int128)ticks - line->cycle_last) * line->mult + line->fraction;
-	at = (at >> line->shift) + line->base_ns; /* rounds down, negative numbers too */
+	at = (at >> line->shift) + line->base_ns; /* the shift rounds down, also negative numbers */
 	at += timekeeper_offset(tk, domain);
 	if (at < -CONVERT_TIME_MAX || at > CONVERT_TIME_MAX)
 		return -ERANGE;
@@ -53,12 +53,12 @@ int timekeeper_ticks(const struct clock_timekeeper *tk, enum clock_domain domain
 	if (!timekeeper_has(domain))
 		return -EOPNOTSUPP;
 	distance = (__int128)ns - timekeeper_offset(tk, domain) - line->base_ns;
-	/* One whose product with 2^shift would not fit is centuries. */
+	/* A distance whose product with 2^shift would overflow is centuries. */
 	if (distance > (__int128)1 << 63 || distance < -((__int128)1 << 63))
 		return -ERANGE;
 	distance = distance * ((__int128)1 << line->shift) - line->fraction;
 	at = distance / line->mult;
-	at += distance > 0 && distance % line->mult; /* rounds up */
+	at += distance > 0 && distance % line->mult; /* round up to the next tick */
 	at += line->cycle_last;
 	if (at < 0 || at > UINT64_MAX)
 		return -ERANGE;

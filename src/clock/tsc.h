@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counter that an x86 CPU reads without the kernel. Elsewhere there is none. */
+/* The counter that an x86 CPU reads without the kernel; other architectures lack it. */
 #ifndef HOSTLAT_CLOCK_TSC_H
 #define HOSTLAT_CLOCK_TSC_H
 
@@ -8,7 +8,7 @@
 #ifdef __x86_64__
 #define CLOCK_HAS_TSC 1
 
-/* In order: neither before what precedes it nor after what follows. */
+/* Returns the TSC, in order: neither before earlier nor after later instructions. */
 static inline uint64_t clock_tsc(void)
 {
 	uint64_t ticks;
