@@ -28,9 +28,7 @@ NEEDED = {
     "command=22": "the programs' constants",
     "command=18": "types",
     "command=28": "every hook",
-}
-if refusing.KERNEL == "6.1":        # before 6.2, libbpf reads the types of modules
-    NEEDED |= {"command=19": "types", "command=23": "types"}
+} | refusing.NEEDED_HERE
 
 
 def alone():

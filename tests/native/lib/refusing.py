@@ -18,6 +18,8 @@ REFUSE = os.environ.get("REFUSE", "build/tests/native/refuse.so")
 TRIALS = {"hostlat_try", "hostlat_empty", "libbpf_nametest", ""}
 # Commands of bpf(2) that read maps and say what an object is: hostlat cannot even look for less.
 ESSENTIAL = {"command=1", "command=2", "command=3", "command=5", "command=15"}
+# Needed beside what every kernel needs: before Linux 6.2, libbpf reads the types of modules.
+NEEDED_HERE = {"command=19": "types", "command=23": "types"} if KERNEL == "6.1" else {}
 # Programs of which some are enough for `record`.
 SOME_READS = {"program=act_reads", "program=act_reads_tcp", "program=act_reads_udp",
               "program=act_reads_udp6"}
@@ -73,7 +75,7 @@ def needed_to_record(command):
         "map=1": "tables", "map=2": "variables", "map=24": "storage of sockets",
         "map=27": "the rings by which records come", "map=29": "storage of tasks",
         "command=18": "types", "command=22": "constants", "command=28": "every hook",
-    }
+    } | NEEDED_HERE
 
 
 def some(terms, most, seed, always=()):
