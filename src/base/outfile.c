@@ -358,7 +358,7 @@ void outfile_release(struct outfile *file)
 int outfile_put(const char *path, const struct strbuf *text)
 {
 	struct outfile file = { 0 };
-	int err = outfile_open(&file, path);
+	int err = text->error ? text->error : outfile_open(&file, path);
 
 	if (!err)
 		err = outfile_write(&file, strbuf_str(text), text->len);

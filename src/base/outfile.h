@@ -55,7 +55,10 @@ int outfile_commit(struct outfile *file);
 /* Closes the file and removes it unless it was committed. Accepts a zeroed struct. */
 void outfile_release(struct outfile *file);
 
-/* Writes `text` as a whole file, or to standard output for NULL. Returns 0 or -errno. */
+/*
+ * Writes `text` as a whole file, or to standard output for NULL. Returns 0 or -errno; with the error
+ * of `text`, if it has one, nothing is written.
+ */
 int outfile_put(const char *path, const struct strbuf *text);
 
 #endif

@@ -55,36 +55,41 @@ child_exec(const char *const words[], const char *folder, int said, int ready, p
 		_exit(127);
 	prctl(PR_SET_PDEATHSIG, SIGTERM); /* set after the change of user, which would reset it */
 	snprintf(number, sizeof(number), "%d", ready);
-	if (getppid() != parent || dup2(said, STDERR_FILENO) < 0 || fcntl(ready, F_SETFD, 0) ||
-	    setenv(CHILD_READY_FD, number, 1))
+	if (getppid() != parent || dup2(said, STDERR_FILENO) < 0 ||
+	    (ready >= 0 && (fcntl(ready, F_SETFD, 0) || setenv(CHILD_READY_FD, number, 1))))
 		_exit(127);
 	execv(child_program(path), (char *const *)words);
 	_exit(127);
 }
 
-static int child_fork(struct child *child, const char *const words[], const char *folder)
+/* `notifies`: the child is to tell child_ready() when it measures. */
+static int child_fork(struct child *child, const char *const words[], const char *folder,
+		      bool notifies)
 {
 	const pid_t parent = getpid();
-	int said[2], ready[2];
+	int said[2], ready[2] = { -1, -1 }, err;
 
 	*child = (struct child){ .said = -1, .ready = -1, .text = STRBUF_INIT(SAID_MAX) };
 	if (pipe2(said, O_CLOEXEC | O_NONBLOCK))
 		return -errno;
 	child->said = said[0];
 	fcntl(said[1], F_SETFL, 0); /* blocking: the child waits if the pipe is full */
-	if (pipe2(ready, O_CLOEXEC | O_NONBLOCK)) {
+	if (notifies && pipe2(ready, O_CLOEXEC | O_NONBLOCK)) {
+		err = -errno;
 		close(said[1]);
-		return -errno;
+		return err;
 	}
 	child->ready = ready[0];
 	child->pid = fork();
 	if (!child->pid)
 		child_exec(words, folder, said[1], ready[1], parent);
+	err = child->pid < 0 ? -errno : 0;
 	close(said[1]);
-	close(ready[1]);
-	if (child->pid < 0) {
+	if (notifies)
+		close(ready[1]);
+	if (err) {
 		child->pid = 0;
-		return -errno;
+		return err;
 	}
 	setpgid(child->pid, child->pid); /* the child does the same: either may run first */
 	return 0;
@@ -92,12 +97,12 @@ static int child_fork(struct child *child, const char *const words[], const char
 
 int child_start(struct child *child, const char *const words[])
 {
-	return child_fork(child, words, NULL);
+	return child_fork(child, words, NULL, true);
 }
 
 int child_start_plain(struct child *child, const char *const words[], const char *folder)
 {
-	return child_fork(child, words, folder);
+	return child_fork(child, words, folder, false);
 }
 
 /* Reads all available bytes of the child's standard error. Returns false at its end. */
@@ -134,6 +139,7 @@ int child_ready(struct child *child, uint64_t patience_ns, struct stop *stop)
 
 		if (err)
 			return err;
+		child_read_messages(child);
 		child->begun = child->text.len;
 		n = read(child->ready, &byte, 1);
 		child_read_messages(child);

@@ -257,18 +257,12 @@ static int load_many_against(struct many *m, struct report *r)
 static int load_many_write_csv(const struct load_batch *batch, const char *path)
 {
 	struct strbuf text = STRBUF_INIT(LOAD_RUNS_CSV_MAX);
-	struct outfile file = { 0 };
 	int err;
 
 	load_runs_csv(&batch->runs, batch->q, &text);
-	err = text.error ? text.error : outfile_open(&file, path);
-	if (!err)
-		err = outfile_write(&file, strbuf_str(&text), text.len);
-	if (!err)
-		err = outfile_commit(&file);
+	err = outfile_put(path, &text);
 	if (err)
 		log_error("cannot write the table to %s: %s", path, folder_strerror(err));
-	outfile_release(&file);
 	strbuf_release(&text);
 	return err;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/measuring.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -11,27 +13,38 @@
 #include "cmd/child.h"
 #include "trace/tracefs.h"
 
-void measuring_prepare(void)
-{
-	tracefs_clean(NULL);
-}
+static int ready = -1; /* pipe to a parent that waits in child_ready(); -1: none */
 
-/* Writes a byte to the parent that waits in child_ready(). Returns false without such a parent. */
-static bool measuring_notify(void)
+/*
+ * Takes the descriptor that child_start() named, before another file can have its number. Ignores
+ * a number that is no pipe for writing: the variable is a foreign one, or came through sudo -E.
+ */
+static void measuring_find_parent(void)
 {
-	const char *number = getenv(CHILD_READY_FD);
+	const char *number = secure_getenv(CHILD_READY_FD);
+	struct stat st;
 	uint64_t fd;
 
-	if (!number || parse_u64(number, &fd) || fd <= STDERR_FILENO || fd > INT_MAX ||
-	    write((int)fd, "", 1) != 1)
-		return false;
-	close((int)fd);
-	return true;
+	if (number && !parse_u64(number, &fd) && fd > STDERR_FILENO && fd <= INT_MAX &&
+	    !fstat((int)fd, &st) && S_ISFIFO(st.st_mode) &&
+	    (fcntl((int)fd, F_GETFL) & O_ACCMODE) == O_WRONLY &&
+	    !fcntl((int)fd, F_SETFD, FD_CLOEXEC))
+		ready = (int)fd;
+	unsetenv(CHILD_READY_FD);
+}
+
+void measuring_prepare(void)
+{
+	measuring_find_parent();
+	tracefs_clean(NULL);
 }
 
 void measuring_begin(void)
 {
 	privilege_keep(PRIVILEGE_COLLECT);
-	if (!measuring_notify())
+	if (ready < 0 || write(ready, "", 1) != 1)
 		log_info("measuring");
+	if (ready >= 0)
+		close(ready);
+	ready = -1;
 }

@@ -3,7 +3,10 @@
 #ifndef HOSTLAT_CMD_MEASURING_H
 #define HOSTLAT_CMD_MEASURING_H
 
-/* Removes kernel objects that killed runs have left. Called before anything is set up. */
+/*
+ * Removes kernel objects that killed runs have left, and takes the parent's descriptor (cmd/child.h).
+ * Called before anything is set up or opened.
+ */
 void measuring_prepare(void);
 
 /*

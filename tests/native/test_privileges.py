@@ -73,6 +73,29 @@ def collects(*words):
     return text
 
 
+def foreign_descriptor(kind):
+    """A number in the environment that no parent of hostlat left is ignored: the file behind it stays
+    as it was, and whoever waits for the message gets it."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        path = os.path.join(folder, "file")
+        if kind == "file":
+            other = os.open(path, os.O_RDWR | os.O_CREAT)
+        else:
+            other, written = os.pipe()
+            stack.callback(os.close, written)
+        stack.callback(os.close, other)
+        number = str(other) if kind != "closed" else "987"
+        child = process.start([watch.HOSTLAT, "watch", *map(str, watch.HERE), "--count", "1",
+                               "--interval", "50ms", "--quiet"],
+                              env={**os.environ, "HOSTLAT_READY_FD": number}, pass_fds=(other,),
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        _, errors = child.communicate(timeout=60)
+        check.true(f"it says that it measures: {errors}", "hostlat: measuring\n" in errors)
+        check.true(f"it ends with 0 or 3: {errors}", child.returncode in (0, 3))
+        if kind == "file":
+            check.equal("bytes of the file", os.stat(path).st_size, 0)
+
+
 def namespaces_later():
     """One that comes after the set-up is entered."""
     with conns.beside(["--collect", "inet-diag"]) as log:
@@ -149,6 +172,7 @@ check.run([(check.busy(case), *args) for case, *args in [
     (collects, "watch"),
     (collects, "conns"),
     (collects, "record", "-o", "@/file", "--with", "messages,activity"),
+    *((foreign_descriptor, kind) for kind in ("file", "pipe to read", "closed")),
     (namespaces_later,),
     (explained, {}, 0, 0o007),
     (explained, SUDO, PERSON, 0),

@@ -23,6 +23,7 @@
 #include <cmocka.h>
 
 #include "base/outfile.h"
+#include "base/strbuf.h"
 
 static bool nameless; /* the file system knows files without a name */
 
@@ -235,6 +236,24 @@ static void test_refused(void **state)
 	assert_int_equal(files_here(), 0);
 }
 
+/* A text that was cut, for want of memory or by its limit, does not become a whole file. */
+static void test_put(void **state)
+{
+	struct strbuf whole = STRBUF_INIT(64), cut = STRBUF_INIT(4);
+
+	(void)state;
+	strbuf_puts(&whole, "whole");
+	strbuf_puts(&cut, "longer than four");
+	assert_int_equal(outfile_put("result", &whole), 0);
+	assert_content("result", "whole");
+	assert_int_equal(outfile_put("result", &cut), cut.error);
+	assert_true(cut.error < 0);
+	assert_content("result", "whole");
+	assert_int_equal(files_here(), 1);
+	strbuf_release(&whole);
+	strbuf_release(&cut);
+}
+
 /* From here on this process is on a file system that knows no O_TMPFILE. */
 static bool refuse_nameless(void)
 {
@@ -260,7 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		in_folder(test_replace),  in_folder(test_abandon), in_folder(test_no_room),
 		in_folder(test_in_place), in_folder(test_refused), in_folder(test_killed),
-		in_folder(test_names),	  in_folder(test_same),
+		in_folder(test_names),	  in_folder(test_same),	   in_folder(test_put),
 	};
 	int fd = open("/tmp", O_WRONLY | O_TMPFILE, 0600), failed = 0;
 

@@ -3,12 +3,13 @@
 #ifndef HOSTLAT_PROBE_CONNS_HOOKS_H
 #define HOSTLAT_PROBE_CONNS_HOOKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/strbuf.h"
 #include "host/cap.h"
-#include "probe/connection/conn_delta.h"
 #include "probe/common/refusal.h"
+#include "probe/connection/conn_delta.h"
 
 struct conns_bpf;
 

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "clock/clock.h"
+#include "host/root.h"
 #include "probe/common/prog_stats.h"
 #include "probe/cpu/activity.h"
 #include "probe/packet/cost.h"

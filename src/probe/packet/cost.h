@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/abi.h"
 #include "probe/packet/cost_model.h"
 #include "probe/packet/hooks.h"
 

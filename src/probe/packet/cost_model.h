@@ -20,7 +20,7 @@ struct cost_curve {
 };
 
 /* Returns the cost in ns of a run that comes `gap_ns` after the previous one. */
-double cost_curve_at(const struct cost_curve *price, double gap_ns);
+double cost_curve_at(const struct cost_curve *curve, double gap_ns);
 
 /*
  * Traffic of the calibration. A pause of 3 ms is long for a cache: pauses of 5 and 20 ms cost
@@ -39,7 +39,7 @@ struct cost_sample {
 };
 
 /* Fits a curve to samples. The curve stays unknown if a pace has too few events. */
-void cost_curve_fit(struct cost_curve *price, const struct cost_sample (*samples)[COST_BATCHES]);
+void cost_curve_fit(struct cost_curve *curve, const struct cost_sample (*samples)[COST_BATCHES]);
 
 /*
  * Returns the time per run in ns that the kernel's statistics themselves add (two clock readings),

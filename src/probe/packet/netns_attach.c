@@ -12,6 +12,7 @@
 
 #include "base/parse.h"
 #include "clock/clock.h"
+#include "host/netns.h"
 #include "probe/common/netfilter.h"
 #include "probe/packet/netns_attach.h"
 #include "probe/packet/pkt_internal.h"
