@@ -13,7 +13,7 @@
 
 /* ---- rows: one distribution from an origin to a stage, and its step ---- */
 
-/* Schema 3 up to 2^40 ns (18 minutes): upper edges 2^(i/8), i = 0..320. */
+/* Histogram schema 3 up to 2^40 ns (18 minutes): upper bucket edges 2^(i/8) ns, i = 0..320. */
 #define ROW_SCHEMA  3
 #define ROW_BUCKETS 321
 
@@ -24,55 +24,57 @@
 
 struct row_hist {
 	__u64 sum;
-	__u64 min, max; /* extremes of the interval: the loader sets ~0 and 0 when it begins */
+	/* extremes in ns; the loader resets them to ~0 and 0 as each interval begins */
+	__u64 min, max;
 	union {
 		struct {
 			__u64 zero; /* values of exactly 0 */
-			__u64 over; /* values above 2^40 */
+			__u64 over; /* values above 2^40 ns */
 			__u64 bucket[ROW_BUCKETS];
 		};
 		__u64 cell[CELL_MAX]; /* all counters, as one array */
 	};
 };
 
-/* One CPU writes a row, except its extremes, which the loader resets. */
+/* One CPU writes a row; only the row's extremes are reset by the loader. */
 struct stage_row {
-	struct row_hist latency; /* from the origin */
-	struct row_hist step;    /* since the previous measured stage of the same packet */
+	struct row_hist latency; /* ns from the origin to the stage; other kinds: SLOT_LIST */
+	struct row_hist step;    /* ns since the previous measured stage of the same packet */
 };
 
 /*
- * Rows are found by (protocol, slot, origin). A slot is a stage, or a part of one. X(SLOT, its
- * stage, the kind of the row's `latency`, the kind of its `step`: enum hist_dist). The most
- * frequent slots come first. A stage is recorded if its first slot is selected.
+ * A row's index is (protocol, slot, origin); a slot is a stage or a part of a stage. X(slot, stage,
+ * kind of the row's `latency`, kind of its `step`: enum hist_dist). The most frequent slots come
+ * first. A stage is recorded if its first slot is selected.
  */
 #define SLOT_LIST(X)                                                                             \
 	X(SOCKET, STAGE_SOCKET, DIST_LATENCY, DIST_STEP)                                         \
 	X(ENQUEUED, STAGE_ENQUEUED, DIST_LATENCY, DIST_STEP)                                     \
-	/* Reads whose oldest and youngest byte have the same age; the steps of all reads. */    \
+	/* READ: reads of bytes of one age; its `step` has the steps of all reads. */            \
 	X(READ, STAGE_READ, DIST_LATENCY, DIST_STEP)                                             \
 	X(LINK, STAGE_LINK, DIST_LATENCY, DIST_STEP)                                             \
 	X(TRANSPORT, STAGE_TRANSPORT, DIST_LATENCY, DIST_STEP)                                   \
 	X(IP, STAGE_IP, DIST_LATENCY, DIST_STEP)                                                 \
 	X(RUNNABLE, STAGE_RUNNABLE, DIST_LATENCY, DIST_STEP)                                     \
 	X(RUNNING, STAGE_RUNNING, DIST_LATENCY, DIST_STEP)                                       \
-	/* Reads of bytes of several ages: the oldest byte's age, and the youngest's. */         \
+	/* READ_MIXED: reads of bytes of several ages: `latency` oldest, `step` youngest. */     \
 	X(READ_MIXED, STAGE_READ, DIST_LATENCY, DIST_YOUNGEST)                                   \
 	X(CPU_WAIT, STAGE_READ, DIST_CPU_WAIT, DIST_STEP)                                        \
 	/*                                                                                       \
-	 * A datagram that was read before its announcement. That records it, in a softirq that  \
-	 * may interrupt a reader's recording: hence a row of its own. Most of its steps are 0.  \
+	 * EARLY: a datagram read before its sk_data_ready(), whose program records it: a        \
+	 * softirq, which may interrupt a reader's recording, hence a separate row. Most of      \
+	 * the steps are 0.                                                                      \
 	 */                                                                                      \
 	X(EARLY, STAGE_READ, DIST_LATENCY, DIST_STEP)                                            \
 	X(HOL, STAGE_ENQUEUED, DIST_HOL, DIST_STEP)                                              \
-	/* The transmit side: each has one origin, send at `segment` and departure behind it. */ \
+	/* Transmit side. Origin: the send call (UDP, `segment`), else TCP's departure. */       \
 	X(SEGMENT, STAGE_SEGMENT, DIST_LATENCY, DIST_STEP)                                       \
 	X(QDISC, STAGE_QDISC, DIST_LATENCY, DIST_STEP)                                           \
 	X(PACING, STAGE_QDISC, DIST_PACING, DIST_STEP)                                           \
 	X(DRIVER, STAGE_DRIVER, DIST_LATENCY, DIST_STEP)                                         \
 	X(SENT, STAGE_SENT, DIST_LATENCY, DIST_STEP)                                             \
 	X(ACKED, STAGE_ACKED, DIST_LATENCY, DIST_STEP)                                           \
-	X(FUNCTION, STAGE_PROBE, DIST_LATENCY, DIST_STEP) /* --probe */
+	X(FUNCTION, STAGE_PROBE, DIST_LATENCY, DIST_STEP) /* the stage of --probe */
 
 #define SLOT_NAME(SLOT, stage, latency, step) SLOT_##SLOT,
 enum row_slot { SLOT_LIST(SLOT_NAME) SLOT_MAX };
@@ -80,7 +82,8 @@ enum row_slot { SLOT_LIST(SLOT_NAME) SLOT_MAX };
 
 /*
  * A slot has at most two origins at one time: `link` and `stack`; at `link`, `sender` and `stack`;
- * with --origin only that one. The lowest bit tells them apart, and is the row's index.
+ * with --origin only the requested one. The lowest bit of the origin distinguishes the two, and is
+ * the row's index.
  */
 enum row_origin {
 	ROW_LINK,
@@ -107,22 +110,22 @@ enum row_proto {
  */
 #define SHORT_MIN 72
 #define SHORT_MAX 65535
-#define SHORT_ENTRIES 8192 /* a power of two, as a mask needs */
+#define SHORT_ENTRIES 8192 /* a power of two: the index is masked */
 #define SHORT_OFFSET 0x7f8
 
-/* ---- groups (--by): rows of their own, beside those of all packets ---- */
+/* ---- groups (--by): separate rows, beside the rows of all packets ---- */
 
 /*
- * Properties that a group's packets share; 0 for those that --by does not ask for. Groups are
+ * Properties that all packets of a group share; 0: --by does not list the property. Groups are
  * compared as 64-bit words.
  */
 struct group_traits {
 	__u64 cgroup; /* id of the socket's cgroup2 */
 	__u32 netns;  /* inode of the socket's network namespace */
-	__u32 packet; /* enum packet_trait, packed */
+	__u32 packet; /* fields of enum packet_trait, packed */
 	__u32 device; /* inode of the network namespace of the interface in `packet` */
 	__u16 port;   /* local port */
-	__u16 read;   /* `comm` is known */
+	__u16 read;   /* 1: `comm` is known */
 	char comm[16]; /* name of the reading thread */
 };
 
@@ -141,16 +144,16 @@ enum packet_trait {
 
 enum group_state {
 	GROUP_FREE,
-	GROUP_BUSY,    /* being written */
+	GROUP_BUSY,    /* a program is writing the entry */
 	GROUP_LEAVING, /* user space is about to free the entry */
 	GROUP_READY, /* `traits` are valid until user space frees the entry */
 };
 
 struct group_place {
 	__u32 state;
-	__u32 generation; /* times that the entry was freed */
+	__u32 generation; /* number of times that the entry was freed */
 	struct group_traits traits;
-	__u64 used;       /* set by packets that have no row of the group; user space resets it */
+	__u64 used; /* --by comm: set when a packet looks up the group; user space resets it */
 };
 
 /* Keys of --by (enum group_key of event/layout.h) that are in group_traits.packet. */
@@ -186,66 +189,68 @@ struct row_set {
 
 /* Reason why a packet that should have been measured at a slot was not. */
 enum loss_reason {
-	LOSS_NO_LINK_STAMP,   /* not in the link table: displaced, or received by another path */
-	LOSS_STAMP_ZERO,      /* --origin asks for a kernel stamp, and the packet had none */
+	LOSS_NO_LINK_STAMP, /* no entry in the link table: displaced, or received by another path */
+	LOSS_STAMP_ZERO,      /* --origin requires a kernel stamp, and the packet had none */
 	/* the stamp is of a clock that cannot be converted, or older than 10 s */
 	LOSS_STAMP_FOREIGN,
-	LOSS_STAMP_FUTURE,    /* the stamp is later than now */
+	LOSS_STAMP_FUTURE,    /* the receive stamp is later than the current time */
 	/* the realtime clock was set, and user space has not updated the offset yet */
 	LOSS_CLOCK_UNSETTLED,
-	LOSS_NO_STORAGE,      /* no memory for a socket's state, or no entry for a task's */
+	LOSS_NO_STORAGE,      /* no memory for a socket's state, or no entry for a task's state */
 	LOSS_FIFO_FULL,       /* more unread packets on one socket than the FIFO holds */
-	LOSS_OOO_FULL,        /* more out-of-order packets on one socket than remembered */
+	LOSS_OOO_FULL,        /* more than OOO_MAX - 1 out-of-order packets on one socket */
 	LOSS_OOO_UNMATCHED,   /* out-of-order data that TCP merged or trimmed */
 	LOSS_NOT_ESTABLISHED, /* payload in a TCP state for which tcp_probe doesn't fire */
-	LOSS_LOWAT,           /* SO_RCVLOWAT > 1: TCP doesn't announce each packet */
+	LOSS_LOWAT,           /* SO_RCVLOWAT > 1: TCP skips sk_data_ready() for some packets */
 	/* at `ip` or `transport`: hostlat has no hook in this network namespace */
 	LOSS_NOT_COVERED,
 	/* two CPUs delivered to one socket, and the packet cannot be identified */
 	LOSS_RACE,
 	LOSS_DESYNC,          /* the FIFO did not match the socket's queue and was reset */
-	LOSS_UNSUPPORTED_SPLICE, /* partly read by splice, at an unknown time */
-	LOSS_MIXED_ORIGIN,    /* one read took packets of two origins */
-	LOSS_MIXED_GROUP,     /* one read took packets of another group than the oldest packet's */
-	LOSS_CULPRITS_FULL,   /* the task that had the CPU is in none of CULPRIT_MAX entries */
-	LOSS_NEGATIVE,        /* two clocks disagreed: the difference was negative */
-	LOSS_DISPLACED,       /* more packets being sent than the table holds */
-	/* sent by a call from before hostlat's start, or not by a send call */
+	LOSS_UNSUPPORTED_SPLICE, /* the packet was partly read by splice(), at an unknown time */
+	LOSS_MIXED_ORIGIN,    /* one read call took packets with two kinds of origin */
+	LOSS_MIXED_GROUP,     /* one read call took packets of several groups */
+	LOSS_CULPRITS_FULL,   /* the culprit task found no free entry among CULPRIT_MAX */
+	LOSS_NEGATIVE,        /* a measured difference was negative: the clocks disagreed */
+	LOSS_DISPLACED,       /* more packets in transmission than the table holds */
+	/* the packet's send call began before hostlat's start, or there was no send call */
 	LOSS_NO_CALL,
-	LOSS_MPTCP,           /* a subflow's: MPTCP queues and announces the packet elsewhere */
+	LOSS_MPTCP,           /* packet of an MPTCP subflow: MPTCP moves it to its own queue */
 	LOSS_QUEUE_UNKNOWN,   /* --min-queue: the FIFO lacks some unread packets */
 	LOSS_MAX,
 };
 
 enum excluded {
 	EXCL_PURE_ACK,
-	EXCL_DUPLICATE,      /* payload that had already been received */
-	EXCL_READER_RUNNING, /* at `runnable`, `running`: the reader needed no waking for it */
-	EXCL_READER_EARLY,   /* as EXCL_READER_RUNNING, of SLOT_EARLY */
+	EXCL_DUPLICATE,      /* the payload had already been received */
+	EXCL_READER_RUNNING, /* at `runnable`, `running`: the reader was running, no wakeup */
+	EXCL_READER_EARLY,   /* EXCL_READER_RUNNING for datagrams of SLOT_EARLY */
 	EXCL_HOL,            /* the packet waited behind a missing segment (--hol exclude) */
-	EXCL_SENT_ACK,       /* transmit side: no payload */
+	EXCL_SENT_ACK,       /* transmit side: a segment without payload */
 	EXCL_NO_DEPARTURE,   /* transmit side: a datagram, where no hook sees the send call */
-	/* transmit side, at `qdisc` before its departure: pacing is no latency */
+	/* transmit side: the packet reached `qdisc` before its departure: pacing is no latency */
 	EXCL_PACED,
-	/* transmit side, at `driver` before its departure: the qdisc does not pace */
+	/*
+	 * transmit side: the packet reached `driver` before its departure: the qdisc does not pace
+	 */
 	EXCL_NOT_PACED,
-	EXCL_STACKED,        /* transmit side: seen again at a device below the measured one */
-	/* transmit side: a piece of a packet that was split after the queue, without a step */
+	EXCL_STACKED,        /* transmit side: the packet reached a device below the measured one */
+	/* transmit side: a piece of a packet that was split after the qdisc; it has no step */
 	EXCL_SPLIT,
-	EXCL_PARENT,         /* transmit side: the packet that was split */
-	EXCL_NO_COMPLETION,  /* transmit side: handed to its receiver (loopback, veth) */
-	/* transmit side: the driver freed it without saying whether it was sent */
+	EXCL_PARENT,         /* transmit side: the original of a packet that was split */
+	EXCL_NO_COMPLETION,  /* transmit side: loopback or veth passed the packet to its receiver */
+	/* transmit side: the driver freed the packet without reporting whether it was sent */
 	EXCL_UNSPECIFIED,
-	EXCL_ENCAPSULATED,   /* transmit side: seen again inside a tunnel's packet */
-	EXCL_NOT_RECEIVED,   /* --probe: the packet was sent, or not received yet */
-	EXCL_OTHER_PROTOCOL, /* --probe: neither TCP nor UDP */
+	EXCL_ENCAPSULATED,   /* transmit side: the packet reappeared inside a tunnel's packet */
+	EXCL_NOT_RECEIVED,   /* --probe: the packet is transmitted, or not received yet */
+	EXCL_OTHER_PROTOCOL, /* --probe: the packet is neither TCP nor UDP */
 	EXCL_FRAGMENT,       /* transmit side: a fragment of a datagram */
-	EXCL_SHORT_QUEUE,    /* --min-queue: fewer unread packets than asked for */
+	EXCL_SHORT_QUEUE,    /* --min-queue: fewer unread packets than required */
 	EXCL_NO_INTERRUPT,   /* at `irq`: a task, a softirq or another CPU raised the softirq */
 	EXCL_IRQ_DEVICE,     /* at `irq`: a filter needs the device, which is unknown */
-	/* at `poll`: not the softirq's first poll, so the time of its request is unknown */
+	/* at `poll`: not the first poll of its softirq, so the request's time is unknown */
 	EXCL_BEHIND_OTHER,
-	EXCL_NO_RAISE,       /* at `poll`: requested while its softirq ran, or before the start */
+	EXCL_NO_RAISE,       /* at `poll`: the request came during the softirq, or before hostlat */
 	EXCL_BUSY_POLL,      /* at `poll`: a task polled, no softirq was raised */
 	EXCL_THREADED,       /* at `poll`: a kernel thread polled, no softirq was raised */
 	EXCL_POLL_DEVICE,    /* at `poll`: a filter needs the device, which is unknown */
@@ -253,56 +258,57 @@ enum excluded {
 	EXCL_MAX,
 };
 
-#define DROP_REASONS 256 /* reasons of subsystems have larger numbers and share the last entry */
+/* drop reasons of subsystems have larger numbers and share the last entry */
+#define DROP_REASONS 256
 
 struct cpu_counters {
 	__u64 loss[SLOT_MAX][LOSS_MAX][ROW_PROTOS];
 	__u64 excluded[EXCL_MAX][ROW_PROTOS];
-	__u64 suppressed[ROW_PROTOS]; /* slow messages that found no room in the ring */
+	__u64 suppressed[ROW_PROTOS]; /* slow messages dropped because the ring was full */
 	__u64 drop[SLOT_MAX][DROP_REASONS];
 };
 
 /* Packets that no stage covers, by IP protocol. */
 struct cpu_uncovered {
-	__u64 local[256];     /* for this host, neither TCP nor UDP */
+	__u64 local[256];     /* packets for this host that are neither TCP nor UDP */
 	__u64 forwarded[256];
 };
 
-/* Time between `enqueued` and `read`, divided by cause; sums over packets, ns. */
+/* Sums over packets of the ns between `enqueued` and `read`, divided by cause. */
 struct cpu_share {
 	__u64 packets;
 	__u64 waited; /* packets that waited for a CPU that another task held */
 	__u64 busy, wake, wait, run, stopped;
 };
 
-/* ---- the way of a packet ---- */
+/* ---- packets on the receive path ---- */
 
-#define PKT_IFACE    1  /* came by an interface of the filter */
-#define PKT_USED     2  /* the entry is no longer needed: the packet is enqueued, or dropped */
-#define PKT_LINK     16 /* `link`'s own latency is known */
-#define PKT_SKIP 32        /* not measured, but it occupies an entry of a FIFO */
-#define PKT_FORCED_MISS 64 /* lacks the origin of --origin; `why` has the reason */
-#define TAG(flags) ((flags) << 16) /* in `tag` */
+#define PKT_IFACE    1  /* the packet came by an interface that the filter selects */
+#define PKT_USED     2  /* the entry may be reused: the packet is enqueued, or dropped */
+#define PKT_LINK     16 /* the latency at `link` is known */
+#define PKT_SKIP 32        /* the packet is not measured, but occupies a FIFO entry */
+#define PKT_FORCED_MISS 64 /* the packet lacks the origin of --origin; reason: `why` */
+#define TAG(flags) ((flags) << 16) /* mask of PKT_* flags in `tag` */
 
-/* Data of a packet that stay with it in a socket's queue. */
+/* Data of one packet while the packet waits in a socket's queue. */
 struct stamp {
 	__u64 base;      /* time of the origin */
 	union {
 		__u64 enqueued;
-		__u64 group; /* --by: the group's number of a TCP packet, until it is enqueued */
+		__u64 group; /* --by: group number of a TCP packet, until the packet is enqueued */
 	};
 	union {
 		struct {
-			__u8 origin; /* enum row_origin */
+			__u8 origin; /* origin of `base`: enum row_origin */
 			__u8 link_origin;
 			__u8 flags;  /* PKT_* */
 			__u8 why;    /* enum loss_reason, if PKT_FORCED_MISS */
 		};
-		__u32 tag; /* all four bytes */
+		__u32 tag; /* the four bytes above as one word */
 	};
 	/*
-	 * TCP: sequence number of the first payload byte; before that, the low half of the kernel's
-	 * stamp, or 0
+	 * TCP: sequence number of the first payload byte; before `socket`: low half of the kernel's
+	 * receive stamp, or 0
 	 */
 	__u32 seq;
 } __attribute__((aligned(8)));
@@ -310,10 +316,10 @@ struct stamp {
 /* Data of a packet on its way up the stack. */
 struct packet {
 	struct stamp s;
-	__u64 link;      /* stage times; 0 = not passed or not measured */
+	__u64 link;      /* time of each stage; 0: not reached or not measured */
 	__u64 ip;
 	__u64 transport;
-	__u64 link_ns;   /* latency at `link` from link_origin; upper bits: see LINK_CORE */
+	__u64 link_ns;   /* ns at `link` from link_origin; upper bits: LINK_CORE */
 	union {
 		__u64 socket; /* TCP: the time of `socket`; UDP: 0 */
 		__u64 skb;    /* in the link table: the packet's address; 0 = the entry is free */
@@ -321,19 +327,20 @@ struct packet {
 };
 
 /*
- * A packet in a socket's queue. Times of earlier stages are only kept for --pid and --slower-than,
- * which decide at `read`, and without `enqueued`, as the next step then begins earlier.
+ * A packet in a socket's queue. Times of earlier stages are stored only for --pid and
+ * --slower-than, which decide at `read`, and if `enqueued` is not selected: the next step then
+ * begins at an earlier stage.
  */
 struct queued {
 	struct stamp s;
-	/* ns before `enqueued`, at most 2^32 - 1; 0 = as in struct packet */
+	/* ns from the stage to `enqueued`, at most 2^32 - 1; 0: not reached or not measured */
 	__u32 link, ip, transport;
 	__u32 link_ns;
-	union { /* a recording of messages has no --by */
-		__u32 group; /* number of the group, with --by */
-		__u32 cores; /* in a recording: CPU at `link`, and << 16 at `enqueued` */
+	union { /* a recording of messages has no groups */
+		__u32 group; /* --by: number of the group */
+		__u32 cores; /* in a recording: CPU at `link`; upper 16 bits: CPU at `enqueued` */
 	};
-	__u32 socket; /* ns before `enqueued`, as above */
+	__u32 socket; /* ns from `socket` to `enqueued`, at most 2^32 - 1; 0: unknown */
 };
 
 struct link_entry {
@@ -341,14 +348,15 @@ struct link_entry {
 		struct packet p;
 		struct {
 			__u64 words[7];
-			__u64 skb; /* p.skb */
+			__u64 skb; /* p.skb: the packet's address */
 		};
 	};
 };
 
 /*
- * Forms of a program's fast path, which assumes: no --pid, --ifname, --origin and `ip`, but TCP's
- * `socket`, `enqueued` and `read`. FAST_PATH_HELPER: the kernel has no bpf_rdonly_cast().
+ * Forms of a program's fast path. Settings that the fast path assumes: no --pid, --ifname, --origin
+ * or `ip`; TCP's `socket`, `enqueued` and `read`. FAST_PATH_HELPER: the kernel lacks
+ * bpf_rdonly_cast().
  */
 enum fast_path {
 	FAST_PATH_NONE,
@@ -356,10 +364,7 @@ enum fast_path {
 	FAST_PATH,
 };
 
-/*
- * Two entries per set: consecutive slab objects fall into different sets, the second entry absorbs
- * the rest.
- */
+/* Two entries per set: adjacent slab objects get different sets, the second absorbs collisions. */
 #define LINK_SETS 4096
 
 #define SWITCH_RING 8
@@ -371,39 +376,39 @@ struct cpu_switch {
 
 struct cpu_state {
 	__u64 udp_skb;     /* address of the datagram that last passed LOCAL_IN */
-	__u64 udp_last;    /* udp_skb once announced, as its copies may follow; else 0 */
-	__u64 udp_time;    /* when it, or its last copy, was announced */
-	/* the packet may become several datagrams; on kernels where that must be known before */
+	__u64 udp_last;    /* udp_skb after sk_data_ready(), as copies may follow; else 0 */
+	__u64 udp_time;    /* time of the last sk_data_ready() for that datagram or a copy */
+	/* udp_skb may become several datagrams; set on kernels with udp_sock.udp_prod_queue */
 	__u64 udp_many;
-	__u64 announced;   /* when sk_data_ready fired; 0 once its call chain must be over */
+	__u64 announced;   /* time of the last sk_data_ready(); 0: its call chain has ended */
 	__u64 clock_check; /* when the realtime offset was verified last */
-	__u64 datagrams;   /* datagrams seen by sampling */
+	__u64 datagrams;   /* datagrams for which --sample has decided so far */
 	__u64 departures;  /* runs of transmit programs that see every packet */
 	__u64 linked;      /* address of the packet that last passed `link` */
-	/* the most frequent rows come first: BPF loads reach 32 KiB */
+	/* the most frequent rows come first: the offset of a BPF load is below 32 KiB */
 	struct stage_row row[ROW_PROTOS][SLOT_MAX][ORIGINS_AT_ONCE];
 	struct cpu_counters count;
 	struct cpu_share share[ROW_PROTOS];
 	__u32 switches, pad;
-	/* tasks that had this CPU; the newest is at switches - 1 */
+	/* last tasks that had this CPU; the newest is at switches - 1 */
 	struct cpu_switch ring[SWITCH_RING];
 	struct cpu_uncovered uncovered;
 };
 
 /* ---- queues of stamps beside the sockets' queues of packets ---- */
 
-#define TCP_RING 16   /* in the socket's own storage */
-#define EXT_RING 4096 /* borrowed by a TCP socket whose reader is far behind */
+#define TCP_RING 16   /* entries in a TCP socket's own storage */
+#define EXT_RING 4096 /* entries of a ring that a TCP socket borrows if its reader is far behind */
 #define EXT_MAX  32
 #define OOO_MAX  64
-#define UDP_NEAR 16   /* in the socket's own storage; more are in a table of all sockets */
-#define UDP_DEEP 4096 /* unread datagrams of one socket beyond which no more are followed */
+#define UDP_NEAR 16   /* slots in a UDP socket's storage; all sockets share a table of more slots */
+#define UDP_DEEP 4096 /* maximum of unread datagrams of one socket that have a slot */
 
 enum next {
 	NEXT_NONE,
 	NEXT_MEASURED,
 	NEXT_MISS, /* the packet lacks the origin that --origin asks for */
-	NEXT_UNSAMPLED, /* not sampled */
+	NEXT_UNSAMPLED, /* --sample: the packet is not sampled */
 };
 
 struct tcp_socket {
@@ -411,33 +416,32 @@ struct tcp_socket {
 	__u32 ext_head, ext_tail; /* positions in the borrowed ring */
 	union {
 		struct {
-			__u32 ext;   /* number of the borrowed ring + 1; 0 = none */
-			__u32 n_ooo; /* entries of the out-of-order queue */
+			__u32 ext;   /* number of the borrowed ring + 1; 0: no ring */
+			__u32 n_ooo; /* packets in the out-of-order queue */
 		};
-		__u64 needs_slow_path; /* both members */
+		__u64 needs_slow_path; /* `ext` and `n_ooo` as one word */
 	};
-	__u8 ours;                /* --pid: the process has read from it */
-	/* --min-queue: */
-	/* all unread packets are in the FIFO, but for those before `untold_seq` */
+	__u8 ours;                /* --pid: the selected process has read from the socket */
+	/* --min-queue: the FIFO has all unread packets, except packets before `untold_seq` */
 	__u8 counted;
-	__u8 untold;              /* packets before `untold_seq` may be missing in the FIFO */
+	__u8 untold;              /* --min-queue: the FIFO may lack packets before `untold_seq` */
 	__u8 pad;
 	__u32 untold_seq;
-	/* Data from tcp_probe to sk_data_ready; both run under the socket's lock. */
-	struct packet next;       /* `ip` only if `socket` does not replace it */
-	__u32 next_end;           /* sequence number after its payload */
-	__u32 next_is;            /* enum next */
+	/* Members passed from tcp_probe to sk_data_ready(); both run under the socket's lock. */
+	struct packet next;       /* the fast path sets only its base, tag, seq and `socket` */
+	__u32 next_end;           /* sequence number after the payload of `next` */
+	__u32 next_is;            /* state of `next`: enum next */
 	struct queued ring[TCP_RING];
 };
 
 /*
  * Table of socket states by address, several times faster than socket storage. An entry belongs to
- * its socket until that is destroyed; a socket whose entry is taken uses socket storage.
+ * its socket until the socket is destroyed; a socket whose entry is taken uses socket storage.
  */
 #define TCP_TABLE_LOG2 10
 #define TCP_TABLE (1 << TCP_TABLE_LOG2)
 struct tcp_entry {
-	__u64 sk; /* 0 = free */
+	__u64 sk; /* address of the socket; 0: the entry is free */
 	struct tcp_socket s;
 };
 
@@ -446,44 +450,45 @@ struct ext_ring {
 };
 
 struct ooo_queue {
-	struct packet q[OOO_MAX]; /* sorted by sequence number */
+	struct packet q[OOO_MAX]; /* out-of-order packets, sorted by sequence number */
 };
 
 struct udp_slot {
-	__u64 state; /* UDP_* | 8 x the datagram's tag; of an early reader see udp_early() */
+	__u64 state; /* UDP_* | 8 x the datagram's tag; an early reader's mark: udp_early() */
 	struct queued q;
 };
 
-/* Up to UDP_EARLY_OTHER a slot is free: the next datagram takes it. */
+/* States up to UDP_EARLY_OTHER mark a free slot, which the next datagram takes. */
 #define UDP_FREE        0
-#define UDP_EARLY       1 /* the datagram was read before its announcement */
-#define UDP_EARLY_OTHER 2 /* as UDP_EARLY, by a process outside the filter */
-#define UDP_BUSY        3 /* being written or read by the program that claimed it */
+#define UDP_EARLY       1 /* the datagram was read before its sk_data_ready() */
+#define UDP_EARLY_OTHER 2 /* UDP_EARLY by a process that --pid does not select */
+#define UDP_BUSY        3 /* a program that has claimed the slot is writing or reading it */
 #define UDP_PUSHED      4
-/* + UDP_EARLY*: read while the announcement was writing the slot, which it still owns */
+/* + UDP_EARLY*: read while sk_data_ready()'s program, which still owns the slot, wrote it */
 #define UDP_LEFT        4
 
 #define UDP_KNOWN (1 << 30)
 
 struct udp_socket {
-	__u64 head, tail; /* positions of the next read and the next announcement */
-	/* UDP_KNOWN + unread datagrams from before the first program; 0: not known yet */
+	__u64 head, tail; /* positions of the next read and the next sk_data_ready() */
+	/* UDP_KNOWN + unread datagrams older than this state; 0: not known yet */
 	__s64 before;
 	__u64 seed;       /* tag of a datagram = seed + position */
 	__u32 full;       /* datagrams without a slot, reset once all of them have been read */
-	__u32 full_end;   /* position after the last of them, low half */
-	__u64 ours;       /* --pid: the process has read from it */
-	__u64 stuck_since; /* since then the FIFO has held something while the queue was empty */
+	__u32 full_end;   /* low half of the position after the last datagram without a slot */
+	__u64 ours;       /* --pid: the selected process has read from the socket */
+	/* since when the FIFO has had entries while the queue was empty; 0: no */
+	__u64 stuck_since;
 	struct udp_slot ring[UDP_NEAR];
 };
 
-/* Slots of the table for long UDP queues. */
+/* Limits of the number of slots in the table for long UDP queues. */
 #define UDP_FAR_MIN 512
 #define UDP_FAR_MAX 32768
 
 /*
- * Newer kernels (7.2; not yet 6.18) allocate no more than two pages for a socket's storage, some
- * 100 bytes of their own in front.
+ * Newer kernels (7.2; not yet 6.18) allocate no more than two pages for a socket's storage,
+ * including some 100 bytes of the kernel's own.
  */
 #define STORAGE_MAX (8192 - 256)
 
@@ -498,45 +503,46 @@ struct wait {
 	__u64 start, end;
 	__u32 pid, tgid; /* the task that had the CPU; pid 0: idle, the wait is an idle exit */
 	char comm[16];
-	/* from here to `end` the wait is charged to the culprit; or WAIT_STOPPED */
+	/* start of the part of the wait that is charged to the culprit; or WAIT_STOPPED */
 	__u64 blamed;
 };
 
 struct task_state {
-	__u64 runnable_since; /* when woken or preempted; 0 = on a CPU, or asleep */
-	__u64 stopped_since;  /* 0 = not stopped */
-	__u64 net_wake;       /* last waking caused by a packet's announcement */
-	__u64 net_run;        /* when the task got a CPU after that waking */
-	__u32 net;            /* the waking that goes on was caused by a packet */
+	__u64 runnable_since; /* time of the wakeup or preemption; 0: on a CPU, or asleep */
+	__u64 stopped_since;  /* time when the task was stopped; 0: not stopped */
+	__u64 net_wake;       /* time of the last wakeup by sk_data_ready() */
+	__u64 net_run;        /* when the task got a CPU after `net_wake` */
+	__u32 net;            /* a packet caused the wakeup that is in progress */
 	__u32 waits;
-	struct wait wait[WAIT_RING]; /* newest at (waits - 1) % WAIT_RING */
-	/* read in progress: packets taken from the socket, not yet returned to the application */
+	struct wait wait[WAIT_RING]; /* last waits; the newest is at (waits - 1) % WAIT_RING */
+	/* socket of the read in progress, whose packets are not yet returned to the application */
 	__u64 sk;
 	__u32 n;
 	__u32 copied; /* TCP: the socket's read position after the last copy */
 	struct stamp oldest;
 	__u64 before;   /* before_reader() of the oldest packet, if `enqueued` is not selected */
-	__u64 youngest; /* base of the youngest packet */
-	/* for --slower-than */
-	__u32 link, ip, transport, socket, cores; /* of the oldest packet, as in struct queued */
-	__u64 since;               /* no wait before this time is known */
+	__u64 youngest; /* origin time (`base`) of the youngest packet */
+	/* Members for --slower-than: */
+	/* times of the oldest packet, as in struct queued */
+	__u32 link, ip, transport, socket, cores;
+	__u64 since;               /* time before which waits are unknown */
 	__u32 group;               /* --by: group of the oldest packet */
 	/* --by comm: name of the thread at its last read of a group, and that group's number */
 	__u32 read_of, read_group, freed;
 	__u64 comm[2];
 };
 
-/* Table of reader states by task address, as tcp_table; other readers are in a map. */
+/* Reader states by task address; a reader whose entry is taken has its state in a map. */
 #define TASK_TABLE_LOG2 9
 #define TASK_TABLE (1 << TASK_TABLE_LOG2)
 struct task_entry {
-	__u64 task; /* 0 = free, and never used: no task of this entry is in the map */
+	__u64 task; /* the task's address; 0: never used, so no task of this entry is in the map */
 	struct task_state s;
 };
 
 #define TASK_GONE 1 /* value of task_entry.task: the entry is free again */
 
-/* Entries of the map of other readers; the kernel adds TASK_OVERHEAD bytes to each. */
+/* Entries of the map of reader states; the kernel adds TASK_OVERHEAD bytes to each entry. */
 #define TASKS_MIN 8
 #define TASKS_MAX 8192
 #define TASK_OVERHEAD 80
@@ -552,7 +558,7 @@ struct culprit {
 /* Ring of slow messages, in bytes: about 300 messages per interval. */
 #define SLOW_RING (1 << 16)
 
-#define NO_TEST_PORT (~0U) /* no socket has this port */
+#define NO_TEST_PORT (~0U) /* a number that is no port */
 
 _Static_assert(sizeof(struct stage_row) == 2 * 8 * (5 + ROW_BUCKETS), "struct stage_row");
 _Static_assert(SHORT_OFFSET / 8 < CELL_MAX, "SHORT_OFFSET");

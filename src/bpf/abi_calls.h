@@ -7,10 +7,7 @@
 
 #include "event/layout.h"
 
-/*
- * Connections whose calls are logged; in .rodata, so that the verifier removes the code without a
- * log.
- */
+/* Connections whose calls are logged. In .rodata: the verifier removes unused logging code. */
 enum calls_of {
 	CALLS_OF_NONE,
 	CALLS_OF_CHOSEN,	/* connections whose cookie user space has put into `chosen` */
@@ -18,14 +15,14 @@ enum calls_of {
 };
 
 #define CALLS_RING (4U << 20)	/* bytes: 65,536 struct event_call */
-/* Maximum of calls per period: half of the ring, so that it is never full. */
+/* Maximum of logged calls per period: half of the ring, so that the ring is never full. */
 #define CALLS_GRANT_MAX (CALLS_RING / 2 / 64)
 #define CALLS_CHOSEN 65536	/* chosen cookies whose connection has not been visited yet */
-#define CALLS_MARKS 8192	/* a power of two */
+#define CALLS_MARKS 8192	/* entries of calls_marks[]; a power of two */
 
 /* Log state of a socket whose calls are logged. */
 struct call_log {
-	__u32 seq;		/* calls so far, except those skipped without a look-up */
+	__u32 seq;		/* calls so far, except calls skipped without a look-up */
 	__u32 period;		/* `calls_period` of the last logged call */
 };
 

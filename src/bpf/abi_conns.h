@@ -14,20 +14,20 @@
 #include "stats/buckets.h"
 
 /*
- * A connection's state when hostlat first saw it, and what a report needs. An idle connection has
- * no other record: 192 bytes with the kernel's own 72.
+ * A connection's state when hostlat first saw the connection, and members that a report needs. Idle
+ * connections have only this record: 192 bytes, including the kernel's own 72.
  */
 struct conn_idle {
-	__u32 una;              /* snd_una when a program last looked */
+	__u32 una;              /* snd_una when a program last read it */
 	__u32 reported_seq;     /* conn_seq_sum() at the last report */
 	__u32 pid;              /* process id of the owner; 0: not known yet */
 	__u32 delivered;        /* tcp_sock's `delivered` at the last RTT sample */
 	__u16 changes, reported; /* `reported`: value of `changes` at the last report */
 	__u16 flags;            /* STATS_* */
-	__u16 cwnd;             /* at the last RTT sample; segments, cut at 65535 */
+	__u16 cwnd; /* congestion window at the last RTT sample, segments; at most 65535 */
 	__u8 ca;                /* enum tcp_ca_state */
 	__u8 level;             /* enum conn_level */
-	__u16 total_rto;        /* tcp_sock's at `born`, as are all fields from `bytes_sent` on */
+	__u16 total_rto;        /* total_rto at `born`, as are all fields from `bytes_sent` on */
 	__u32 netns;            /* inode of the network namespace */
 	__u64 born;             /* when hostlat first saw the connection */
 	__u64 cookie;           /* the socket's cookie */
@@ -40,36 +40,35 @@ struct conn_idle {
 _Static_assert(sizeof(struct conn_idle) <= 120, "192 bytes with the kernel's part");
 
 /*
- * Counters of an active connection. They only grow, but for fields marked "reset", which start
- * again at each report. With the kernel's own 72 bytes a record fits into 512 bytes. Fields used
- * together lie together, as records are seldom in a cache: a line ends at 56 bytes, and every 64
- * after that.
+ * Counters of an active connection. Counters only grow; fields marked "reset" restart at each
+ * report. With the kernel's own 72 bytes a record fits into 512 bytes. Fields used together lie
+ * together, as records are seldom in a cache: cache lines end at byte 56 and every 64 bytes after.
  */
 struct conn_stats {
 	__u64 una_time;         /* when snd_una last advanced */
-	__u64 stall_since;      /* start of the stall that goes on; 0: none */
-	/* time of the last problem, in units of CONN_SHORT_SHIFT; 0: never */
+	__u64 stall_since;      /* start of the current stall; 0: none */
+	/* time of the last problem, in 2^CONN_SHORT_SHIFT ns; 0: never */
 	__u32 problem;
-	/* ops_check_late_reply(), in units of CONN_TIME_SHIFT; reset at each report */
+	/* send time of a late reply's request, in 2^CONN_TIME_SHIFT ns; reset at each report */
 	__u32 lost_reply;
 	struct conn_idle idle;
 	/* -- calls -- */
 	__u64 last_send;
 	__u64 send_bytes;
 	__u32 send_calls, send_small, send_blocked, recv_calls;
-	__u32 send_una;         /* snd_una at the last small call */
-	__u32 longest_pause_us; /* reset at each report */
+	__u32 send_una;         /* snd_una at the last small send call */
+	__u32 longest_pause_us; /* maximum pause between send calls; reset at each report */
 	__u32 send_sizes[CONN_SIZES], recv_sizes[CONN_SIZES];
 	/* -- round trips -- */
-	__u64 recv_bytes;       /* bytes of receive calls */
+	__u64 recv_bytes;       /* bytes that receive calls returned */
 	__u64 rtt_sum_us;
 	__u32 rtt_samples;
-	__u32 rtt_min_us, rtt_max_us; /* reset; without samples: all ones, 0 */
-	/* 16-bit counters wrap; a report comes before 32,768 of them have been added */
+	__u32 rtt_min_us, rtt_max_us; /* reset at each report; without samples: ~0, 0 */
+	/* 16-bit counters wrap; a report comes before a counter has grown by 32,768 */
 	__u16 peer_delacks, delacks_harmful;
 	/* -- samples -- */
 	__u16 zero_windows, unread, sampled[CONN_STATES];
-	/* time for which the samples stand */
+	/* us that the samples of each state stand for */
 	__u32 zero_window_us, unread_us, sampled_us[CONN_STATES];
 	/* -- counters added later: 4 bytes are free -- */
 #define CONN_ADDED_U16(field, ...) __u16 field;
@@ -78,17 +77,17 @@ struct conn_stats {
 	CONN_COUNTERS_ADDED(CONN_COUNTERS_NO_ROW, CONN_ADDED_U16)
 	/* -- losses -- */
 	__u64 recovery_ns, loss_ns, stall_ns;
-	__u64 repair_since;     /* start of the repair that goes on (recovery_ns); 0: none */
+	__u64 repair_since;     /* start of the current repair of a loss (recovery_ns); 0: none */
 	__u64 loss_first, write_first; /* reset at each report */
 	__u32 loss_last_us;     /* microseconds after loss_first; reset at each report */
 	/* data segments received until the last send call or round trip; wraps */
 	__u16 data_segs;
-	/* low 16 bits of the number of the last table walk that met this record; 0: none */
+	/* low 16 bits of the number of the last walk over tables that met this record; 0: none */
 	__u16 walk;
 	__u64 ca_since;         /* when the congestion state became `ca` */
-	__u32 longest_stall_us; /* reset at each report */
-	__u32 stall_una;        /* the stall ends when snd_una passes this */
-	__u32 burst_from, burst_to; /* range of sequence numbers sent at once after a pause */
+	__u32 longest_stall_us; /* longest stall; reset at each report */
+	__u32 stall_una;        /* the stall ends when snd_una exceeds this number */
+	__u32 burst_from, burst_to; /* sequence numbers of the last burst: from, to */
 	__u32 fast_retransmit;
 	__u16 tlp, rto, recoveries, stalls;
 	__u16 idle_bursts, idle_bursts_lost, idle_restarts;
@@ -105,33 +104,33 @@ enum {
 	STATS_BEGAN = 1,         /* hostlat saw the connection being established */
 	STATS_ACCEPTED = 2,
 	STATS_RTT = 4,           /* the kernel reports its RTT samples to hostlat */
-	/* hostlat set BPF_SOCK_OPS_RTT_CB_FLAG in the socket, and clears it when it ends */
+	/* hostlat set BPF_SOCK_OPS_RTT_CB_FLAG in the socket, and clears the flag at its own end */
 	STATS_SET_RTT = 8,
-	STATS_SMALL = 16,        /* the last send call was a small one */
-	STATS_RTTS_LOST = 32,    /* no memory for its struct conn_rtts */
+	STATS_SMALL = 16,        /* the last send call was small */
+	STATS_RTTS_LOST = 32,    /* there was no memory for the socket's struct conn_rtts */
 	STATS_CLOSED = 64,       /* the connection has closed and its end has been reported */
-	STATS_LOGGED = 128,      /* its calls are logged */
-	/* hostlat set BPF_SOCK_OPS_RTO_CB_FLAG, and clears it when it ends */
+	STATS_LOGGED = 128,      /* the connection's calls are logged */
+	/* hostlat set BPF_SOCK_OPS_RTO_CB_FLAG in the socket, and clears the flag at its own end */
 	STATS_SET_RTO = 512,
 	STATS_READY = 256,       /* struct conn_stats is complete; set last */
 };
 
 /*
  * Histogram of a socket's round trips. Counters only grow: user space reads without the socket's
- * lock, and takes differences. With the kernel's own 72 bytes it fits into 256.
+ * lock, and takes differences. With the kernel's own 72 bytes a histogram fits into 256.
  */
-#define CONN_RTT_WRAPS 16 /* a power of two */
+#define CONN_RTT_WRAPS 16 /* size of wrapped[]; a power of two */
 
 struct conn_rtts {
 	__u16 wraps;                   /* how often an element of `count` has wrapped */
 	/* index of the element that wrapped; wrap i lies at i % CONN_RTT_WRAPS */
 	__u8 wrapped[CONN_RTT_WRAPS];
 	__u16 count[CONN_RTTS];
-} __attribute__((aligned(8))); /* copied in 64-bit words */
+} __attribute__((aligned(8))); /* read and written in 64-bit words */
 
 _Static_assert(sizeof(struct conn_rtts) <= 184, "256 bytes with the kernel's part");
 
-/* Bucket of a round trip; `us` is at least 1. */
+/* Returns the histogram bucket of a round trip of `us` microseconds, at least 1. */
 BUCKET_INLINE __u32 conn_rtt_bucket(__u32 us)
 {
 	__u64 ns = us * 1000ULL;
@@ -149,12 +148,12 @@ enum conn_level { LEVEL_REST, LEVEL_WARM, LEVEL_HOT, LEVELS };
 
 /* The socket's current state, as copied into a report. */
 struct conn_now {
-	__u8 local[16], remote[16];  /* IPv4 lies in the first four bytes */
-	__u16 family, local_port, remote_port; /* host order */
-	__u16 flags;            /* enum conn_flags that the socket shows */
+	__u8 local[16], remote[16];  /* IPv4: the first four bytes */
+	__u16 family, local_port, remote_port; /* AF_*; ports in host byte order */
+	__u16 flags;            /* enum conn_flags that follow from the socket */
 	__u64 bytes_sent, bytes_acked, bytes_received, bytes_retrans;
 	__u64 pacing_rate, delivery_rate;
-	__u32 chrono[3];        /* including the chronograph that runs */
+	__u32 chrono[3];        /* ticks, including the time of the running chronograph */
 	__u32 srtt_us, min_rtt_us, rto; /* rto in ticks */
 	__u32 cwnd, ssthresh, mss;
 	__u32 snd_wnd, rcv_wnd, sndbuf, rcvbuf, wmem_queued, rmem;
@@ -166,7 +165,7 @@ struct conn_now {
 	__u32 known;            /* enum conn_known, for fields of this struct */
 	__u16 total_rto;
 	__u8 state;
-	/* unsampled if only one in more than 2^thin connections is followed */
+	/* the connection is sampled while the sampling rate is 1 in 2^thin or higher */
 	__u8 thin;
 	__u8 pad[4];
 	char cc[EVENT_COMM_LEN];
@@ -182,12 +181,12 @@ struct conn_snapshot {
 	struct conn_rtts rtts;
 };
 
-#define CONN_RING (8U << 20) /* bytes: 9,000 records */
+#define CONN_RING (8U << 20) /* bytes; holds 9,000 records */
 
 /* Counters of timer programs, by socket address: these programs cannot reach socket storage. */
 struct conn_timers {
 	__u32 delacks;          /* delayed ACKs sent */
-	__u32 probes;           /* tail-loss probes that were new data */
+	__u32 probes;           /* tail-loss probes that carried new data */
 };
 
 #define CONN_TIMERS 65536
@@ -195,14 +194,14 @@ struct conn_timers {
 /* Kinds of programs; how often and how long each kind runs is counted. */
 enum conn_use { USE_SEND, USE_RECV, USE_RTT, USE_TIMER, USE_STATE, USE_RARE, USE_MAX };
 
-/* Reasons why hostlat lost something. */
+/* Kinds of losses: no memory for a record, an unreported end, no entry in `timers`. */
 enum conn_lost { LOST_NO_MEMORY, LOST_RING, LOST_TIMERS, CONN_LOST_MAX };
 
-#define CONN_CPUS 1024 /* CPUs beyond share the entries of the first ones */
+#define CONN_CPUS 1024 /* CPUs with larger numbers share the entries of the first CPUs */
 
 struct conn_counts {
 	__u64 used[USE_MAX];
-	/* connections that began; those of them that are not followed; both wrap */
+	/* new connections so far; new connections that are not followed; both wrap */
 	__u32 begun, left_out;
 	__u32 pad[2];
 };
@@ -214,10 +213,10 @@ _Static_assert(sizeof(struct conn_counts) == 64, "a cache line");
 #define CONN_TIMED_ONE_IN 16
 
 struct conn_timed {
-	__u64 ns[USE_MAX];      /* without the time of reading the clock */
-	__u32 runs[USE_MAX];    /* wrap */
-	__u32 max_ns[USE_MAX]; /* longest run since user space reset it to 0 */
-	__u64 clock_ns;         /* time of reading the clock, once per timed run */
+	__u64 ns[USE_MAX];      /* ns of timed runs, without clock readings */
+	__u32 runs[USE_MAX];    /* number of timed runs; wraps */
+	__u32 max_ns[USE_MAX]; /* longest run in ns; user space resets it to 0 */
+	__u64 clock_ns;         /* ns of clock readings, one per timed run */
 	__u64 pad[3];
 };
 
@@ -228,31 +227,30 @@ struct conn_pass {
 	__u64 members;          /* connections of the level that the pass has visited */
 	__u64 reported;
 	__u64 quota;            /* the pass pauses after this many connections */
-	__u32 sample_us;        /* time for which each sample stands; 0: no samples */
+	__u32 sample_us;        /* us that each sample represents; 0: no samples */
 	__u32 report;           /* report connections that have changed */
 	__u32 level;            /* level to visit; LEVELS: all */
 	__u32 follow;           /* enum pass_follow, for a pass over iter/tcp */
 	__u32 table;            /* enum pass_table, for conn_walk */
 	__u32 paused;           /* conn_walk left connections for its next run */
-	__u32 number;           /* number of conn_walk's run over this table */
-	__u32 keys;             /* keys still to visit; PASS_ALL: as many as the ring has */
-	__u32 sweep;            /* visit no connection, only drop keys whose record is gone */
+	__u32 number;           /* number of the current run of conn_walk over this table */
+	__u32 keys;             /* keys still to visit; PASS_ALL: all keys of the ring */
+	__u32 sweep;            /* 1: visit no connection, only drop keys without a record */
 	__u32 pad;
 };
 
 /*
- * Keys of a table's records, in a ring. NAME_make() adds a key. Only a walk takes keys out: from
- * the head, and puts them back at the tail if the record still exists. An entry of 0 is being
- * written.
+ * Ring of the keys of a table's records. NAME_make() adds a key. Only a walk removes keys, from the
+ * head, and appends a key at the tail if its record still exists. A key of 0 is being written.
  */
 struct key_ring {
-	__u32 head, tail; /* positions; wrap */
+	__u32 head, tail; /* positions of the oldest and the next key; wrap */
 };
 
 enum pass_follow {
-	PASS_FOLLOW = 1,        /* follow connections found */
+	PASS_FOLLOW = 1,        /* follow each connection that the pass finds */
 	PASS_LEAVE,             /* clear the flags that hostlat has set in sockets */
-	PASS_LEAVE_OLD,         /* clear them only on connections from before hostlat */
+	PASS_LEAVE_OLD,         /* clear these flags only in connections older than hostlat */
 };
 
 #define PASS_ALL ((__u32)-1)

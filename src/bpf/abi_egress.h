@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Packets being sent: part of bpf/abi.h, which includes this file. */
+/* Data of packets in transmission; bpf/abi.h includes this file. */
 #ifndef HOSTLAT_BPF_ABI_EGRESS_H
 #define HOSTLAT_BPF_ABI_EGRESS_H
 
 /* Two entries per set, as the link table; a queueing discipline may hold thousands of packets. */
 #define TX_SETS 2048
 /*
- * Flags in `where`, beside the device's index; without an index the packet is not in the queue yet.
+ * Flags in `where`, beside the device's index; without an index the packet is not in the qdisc yet.
  */
-#define TX_GIVEN 0x80000000U /* the driver has it */
+#define TX_GIVEN 0x80000000U /* the driver has the packet */
 #define TX_UDP   0x40000000U
 #define TX_STAMPED 0x20000000U /* UDP: the application chose its departure time */
 #define TX_INDEX 0x1fffffffU
@@ -16,9 +16,9 @@
 
 struct tx_entry {
 	__u64 skb;  /* the packet's address; 0 = free */
-	/* departure time; UDP: the send call's, or enum loss_reason if that is unknown */
+	/* departure time; UDP: time of the send call, or enum loss_reason if unknown */
 	__u64 base;
-	__u64 last; /* when it passed the previous stage */
+	__u64 last; /* when the packet passed the previous stage */
 	__u32 seq;  /* TCP: sequence number; UDP: low half of the socket's address */
 	__u32 where;
 };
@@ -27,45 +27,45 @@ struct tx_set {
 	struct tx_entry e[2];
 };
 
-#define TX_RING 64 /* packets that aren't acknowledged yet */
+#define TX_RING 64 /* maximum of unacknowledged packets per socket */
 
 struct tx_unacked {
 	__u64 base;
-	__u32 end; /* sequence number after it */
+	__u32 end; /* sequence number after the packet */
 	__u32 group;
 };
 
 struct tx_socket {
 	__u32 head, tail;
-	__u32 end; /* end of the newest packet */
+	__u32 end; /* sequence number after the newest packet */
 	__u32 any; /* `end` is valid */
 	__u32 segs; /* segments received when this end closed the connection */
 	__u32 pad;
 	struct tx_unacked ring[TX_RING];
 };
 
-#define TX_CALLS 64 /* send calls whose bytes wait in the socket */
-#define TX_NO_ROOM 0 /* `since`: more than TX_CALLS calls were waiting */
-#define TX_BEFORE 1  /* `since`: the bytes or the call are from before the first program */
+#define TX_CALLS 64 /* maximum of send calls per socket whose bytes are not sent yet */
+#define TX_NO_ROOM 0 /* `since` of a call without an entry: more than TX_CALLS calls were waiting */
+#define TX_BEFORE 1  /* `since`: the bytes or the call are older than hostlat's programs */
 
 struct tx_call {
 	__u64 since; /* when the call began; TX_NO_ROOM or TX_BEFORE: unknown */
-	__u32 seq;   /* sequence number of its first byte */
+	__u32 seq;   /* sequence number of the call's first byte */
 	__u32 pad;
 };
 
 struct tx_writer {
 	__u32 head, tail;
-	__u32 segmented; /* sequence number after the last byte that was sent once */
+	__u32 segmented; /* sequence number after the last byte that was sent at least once */
 	__u32 end;       /* sequence number after the last byte of the last call that ended */
 	__u32 calling;
-	__u32 known;     /* there has been a call */
-	__u64 caller;    /* task in the send call */
+	__u32 known;     /* a send call has been seen */
+	__u64 caller;    /* pid and tgid of the task in the send call */
 	/* Members for a recording: */
 	__u64 born;      /* when the socket was first seen; 0 = not yet */
-	/* task whose call is recorded, 0 = none; task whose call that one ended */
+	/* task whose call is recorded; task whose call was cut by that call; 0: none */
 	__u64 msg_caller, cut;
-	__u64 began;     /* when the call began; 0 = unknown */
+	__u64 began;     /* when the recorded call began; 0: unknown */
 	__u32 begin;     /* sequence number of the call's first byte */
 	__u32 core;
 	__u64 paced_to;  /* time up to which `paced` is complete; 0 = no packet has left */
@@ -77,9 +77,9 @@ struct tx_writer {
 	struct tx_call ring[TX_CALLS];
 };
 
-/* UDP: the send call of a task; and the first send call of a corked datagram. */
+/* A task's UDP send call, or the first send call of a corked datagram. */
 struct tx_datagram {
-	__u64 sk; /* 0 = no call */
+	__u64 sk; /* address of the socket; 0: no call */
 	__u64 since;
 };
 

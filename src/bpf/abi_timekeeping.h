@@ -5,12 +5,10 @@
 
 #include <linux/types.h>
 
-#define TK_RING (256U << 10) /* bytes: room for more than 1,000 updates, at HZ per second */
+/* bytes; room for more than 1,000 updates; the kernel makes HZ updates per second */
+#define TK_RING (256U << 10)
 
-/*
- * Clock reading, as struct tk_read_base: ns = base + (((ticks - cycle_last) * mult + xtime_nsec) >>
- * shift).
- */
+/* As struct tk_read_base: ns = base + (((ticks - cycle_last) * mult + xtime_nsec) >> shift). */
 struct tk_line {
 	__u64 cycle_last;
 	__u64 xtime_nsec;
@@ -24,7 +22,7 @@ struct tk_update {
 	__u64 before_ns; /* CLOCK_MONOTONIC by the old parameters, before and after the update */
 	__u64 after_ns;
 	struct tk_line mono;
-	__s64 offs_real, offs_tai; /* offset to CLOCK_MONOTONIC */
+	__s64 offs_real, offs_tai; /* realtime - monotonic and TAI - monotonic, ns */
 	char clock[16];  /* the clocksource's name */
 };
 

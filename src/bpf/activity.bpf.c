@@ -27,16 +27,16 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* loader: CPUs */
+	__uint(max_entries, 1); /* the loader sets the number of CPUs */
 	__type(key, __u32);
 	__type(value, struct act_ring);
 } rings SEC(".maps");
 
 struct act_names names[NAME_SETS];
 
-/* Data of a task that reads from sockets, made at its first read. */
+/* State of a task that reads from sockets, made at the task's first read. */
 struct act_task {
-	__u32 reads; /* its system calls and faults are recorded */
+	__u32 reads; /* 1: system calls and faults of the task are recorded */
 };
 
 struct {
@@ -46,7 +46,7 @@ struct {
 	__type(value, struct act_task);
 } act_tasks SEC(".maps");
 
-/* record system calls and faults of this process only; 0 = of all readers */
+/* --pid: system calls and faults are recorded for this process only; 0: for all readers */
 const volatile __u32 filter_tgid = 0;
 
 static __always_inline struct act_ring *act_this_ring(void)
@@ -57,14 +57,14 @@ static __always_inline struct act_ring *act_this_ring(void)
 }
 
 /*
- * True if the ring has room. `tail` is in a cache line that user space writes, so it is read once
- * per round.
+ * Returns true if the ring has a free entry. User space writes the cache line of `tail`, so `tail`
+ * is read once per round of the ring.
  */
 static __always_inline bool act_has_room(struct act_ring *r)
 {
 	if (likely((__s64)(r->room - r->head) > 0))
 		return true;
-	r->room = r->tail + ACT_RING - ACT_SPARE; /* an interrupt may have put it higher */
+	r->room = r->tail + ACT_RING - ACT_SPARE; /* an interrupt may have set `room` higher */
 	return (__s64)(r->room - r->head) > 0;
 }
 
@@ -77,22 +77,23 @@ static __always_inline struct act *act_claim(struct act_ring *r, __u32 *lost)
 		__sync_fetch_and_add(&r->lost, 1);
 		return NULL;
 	}
-	at = __sync_fetch_and_add(&r->head, 1); /* an interrupt may do so at the same time */
+	/* an interrupt may claim an entry at the same time */
+	at = __sync_fetch_and_add(&r->head, 1);
 	return &r->at[at & (ACT_RING - 1)];
 }
 
-/* Marks the entry as filled. */
+/* Marks an entry as complete by storing its type last. */
 static __always_inline void act_publish(struct act *e, __u8 type)
 {
 #ifdef __TARGET_ARCH_x86
 	barrier();
 	*(volatile __u8 *)&e->type = type;
-#else /* stores may overtake each other */
+#else /* the CPU may reorder stores */
 	__sync_fetch_and_add((__u64 *)&e->a, (__u64)type << 48);
 #endif
 }
 
-/* Puts an event. `b` is the task on the CPU, except for ACT_SWITCH. */
+/* Adds an event to the ring. `b` is the task on the CPU; ACT_SWITCH: the next task. */
 static __always_inline void act_put_in(struct act_ring *r, __u8 type, __u16 arg, __u32 a, __u32 b)
 {
 	__u32 lost = 0;
@@ -116,7 +117,7 @@ static __always_inline void act_put(__u8 type, __u16 arg, __u32 a)
 		act_put_in(r, type, arg, a, bpf_get_current_pid_tgid());
 }
 
-/* Puts a task's name. False: the ring is full. */
+/* Adds a task's name to the ring. Returns false if the ring is full. */
 static __always_inline bool act_put_name(struct act_ring *r, const struct act_name *n)
 {
 	__u32 lost = 0;
@@ -247,7 +248,7 @@ int BPF_PROG(act_softirq_end, unsigned int vector)
 	return 0;
 }
 
-/* include/trace/events/power.h: the CPU wakes */
+/* include/trace/events/power.h: the CPU leaves the idle state */
 #define PWR_EVENT_EXIT (~0U)
 
 SEC("tp_btf/cpu_idle")
@@ -257,9 +258,9 @@ int BPF_PROG(act_idle, unsigned int state, unsigned int cpu)
 	return 0;
 }
 
-/* ---- system calls and faults of those who read ---- */
+/* ---- system calls and faults of readers ---- */
 
-/* True if the current task is a reader; for tasks whose switch was not seen. */
+/* Returns true if the current task is a reader; used if the switch to the task was not seen. */
 static __noinline bool act_unseen_reads(void)
 {
 	struct act_task *t = bpf_task_storage_get(&act_tasks, bpf_get_current_task_btf(), NULL, 0);
@@ -327,14 +328,14 @@ int BPF_PROG(act_reads)
 	return act_note_reader();
 }
 
-/* TCP, without sock_recv_length. */
+/* For TCP, on kernels without the tracepoint sock_recv_length. */
 SEC("tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(act_reads_tcp)
 {
 	return act_note_reader();
 }
 
-/* UDP, without sock_recv_length: when a task begins to wait for a datagram. */
+/* For UDP, on kernels without sock_recv_length: a task begins to wait for a datagram. */
 SEC("fentry/udp_recvmsg")
 int BPF_PROG(act_reads_udp)
 {

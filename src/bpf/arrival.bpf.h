@@ -19,25 +19,25 @@
 
 #define NET_RX_SOFTIRQ 3 /* include/linux/interrupt.h */
 
-/* Older entries are stale: the end of their packet was not seen. */
+/* Maximum age of an entry in ns. An older entry is stale: its packet's end was not seen. */
 #define ARRIVAL_AGE_MAX (10 * SEC_NS)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* loader: CPUs, with `irq` or `poll` */
+	__uint(max_entries, 1); /* the loader sets the number of CPUs for `irq` or `poll` */
 	__type(key, __u32);
 	__type(value, struct arrival_cpu);
 } arrivals SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* loader: ARRIVAL_SETS, with `poll` and `link` */
+	__uint(max_entries, 1); /* the loader sets ARRIVAL_SETS for `poll` and `link` */
 	__type(key, __u32);
 	__type(value, struct arrival_set);
 } arrival_sets SEC(".maps");
 
-const volatile __u32 arrival_irq = 0; /* `irq` is selected */
+const volatile __u32 arrival_irq = 0; /* 1: stage `irq` is selected */
 
 static __always_inline struct arrival_cpu *arrival_here(void)
 {
@@ -54,7 +54,7 @@ static __always_inline void arrival_excluded(__u32 why)
 		c->count.excluded[why][ROW_TCP]++;
 }
 
-/* ---- whose it is ---- */
+/* ---- filters and groups ---- */
 
 static __always_inline bool arrival_filtered(void)
 {
@@ -68,7 +68,7 @@ static __always_inline bool arrival_selected(const struct net_device *dev)
 	return iface_selected(dev);
 }
 
-/* Group of an event. `rxq`: queue number + 1, or 0; `dev` NULL: unknown device. */
+/* Returns the group of an event. `rxq`: queue number + 1, or 0; `dev` NULL: unknown device. */
 static __always_inline __u32 arrival_group(const struct net_device *dev, __u32 rxq)
 {
 	union group_words k = {};
@@ -100,7 +100,7 @@ static __noinline int arrival_record(struct arrival_cpu *a, __u32 slot, __u32 gr
 	return record_any(r, latency, step, 1);
 }
 
-/* The receive queue that the driver reports, + 1; 0 = unknown. */
+/* Returns the receive queue that the driver reports, + 1; 0: unknown. */
 static __always_inline __u32 arrival_rxq(const struct sk_buff *skb)
 {
 	__u32 rxq = skb->queue_mapping;
@@ -108,7 +108,7 @@ static __always_inline __u32 arrival_rxq(const struct sk_buff *skb)
 	return rxq && iface_has_queues(skb->dev) ? rxq : 0;
 }
 
-/* Index of the queue in queue[]. */
+/* Returns the index of the receive queue in queue[]. */
 static __always_inline __u32 arrival_queue(struct arrival_cpu *a, const struct net_device *dev,
 					   __u32 rxq)
 {
@@ -117,7 +117,7 @@ static __always_inline __u32 arrival_queue(struct arrival_cpu *a, const struct n
 	if (!dev)
 		return ARRIVAL_OF_BACKLOG;
 	ifindex = dev->ifindex;
-	if (!ifindex) /* shared by several cards of one driver */
+	if (!ifindex) /* the device is shared by several cards of one driver */
 		return ARRIVAL_OF_OTHERS;
 	netns = dev->nd_net.net->ns.inum;
 	at = (ifindex * 0x9e3779b1U ^ netns * 0x85ebca6bU ^ rxq * 0xc2b2ae35U) >> 16;
@@ -164,7 +164,7 @@ static __always_inline void arrival_count_irq(struct arrival_cpu *a, __u64 now)
 			arrival_excluded(EXCL_NO_INTERRUPT);
 		return;
 	}
-	if (a->irq_asked) /* already counted, for another of its queues */
+	if (a->irq_asked) /* the interrupt is already counted, for another receive queue */
 		return;
 	a->irq_asked = 1;
 	if (arrival_filtered())
@@ -173,7 +173,7 @@ static __always_inline void arrival_count_irq(struct arrival_cpu *a, __u64 now)
 		arrival_record(a, ARRIVAL_IRQ, arrival_group(NULL, 0), now - a->irq, NO_STEP);
 }
 
-/* Runs with interrupts off. */
+/* Handles softirq_raise; runs with interrupts off. */
 static __always_inline int arrival_raised(__u32 vec)
 {
 	struct arrival_cpu *a;
@@ -195,7 +195,7 @@ static __always_inline int arrival_raised(__u32 vec)
 	return 0;
 }
 
-/* Begins a softirq. An interrupt may raise it meanwhile, for this run or the next. */
+/* Handles softirq_entry. An interrupt may raise the softirq meanwhile, for this run or the next. */
 static __always_inline int arrival_run_begins(__u32 vec)
 {
 	struct arrival_cpu *a;
@@ -231,7 +231,8 @@ static __always_inline void arrival_first_poll(struct arrival_cpu *a, const stru
 {
 	__u64 before = a->run_raise;
 
-	if (!before || (__s64)(a->run - before) < 0) { /* requested while this run began */
+	/* no request, or a request while this run began */
+	if (!before || (__s64)(a->run - before) < 0) {
 		if (!arrival_filtered())
 			arrival_excluded(EXCL_NO_RAISE);
 		return;
@@ -269,7 +270,7 @@ static __always_inline void arrival_count_poll(struct arrival_cpu *a, const stru
 	q->full += work >= budget && budget > 0;
 }
 
-/* Runs after each poll. */
+/* Handles napi_poll, after each poll. */
 static __always_inline int arrival_polled(const struct napi_struct *napi, int work, int budget)
 {
 	struct arrival_cpu *a = arrival_here();
@@ -322,7 +323,7 @@ static __always_inline void arrival_forget(__u64 skb)
 		p->skb = 0;
 }
 
-/* Notes a packet in its own entry, a free one, or the older one, whose packet is then lost. */
+/* Stores a packet in its own, a free or the older entry; the older entry's packet is then lost. */
 static __always_inline void arrival_note(struct arrival_cpu *a, __u64 skb, __u32 slot)
 {
 	struct arrival_set *s = arrival_set(skb);
@@ -345,13 +346,14 @@ static __always_inline void arrival_note(struct arrival_cpu *a, __u64 skb, __u32
 }
 
 /*
- * True if RPS or RFS pass the device's packets through a CPU's backlog; as get_rps_cpu() decides.
+ * Returns true if RPS or RFS steer the device's packets to a CPU's backlog, as get_rps_cpu() does.
  */
 static __always_inline bool arrival_steered(const struct sk_buff *skb)
 {
 	const struct net_device *dev = skb->dev;
 	__u32 queue = skb->queue_mapping ? skb->queue_mapping - 1 : 0;
-	struct netdev_rx_queue *rx = BPF_CORE_READ(dev, _rx); /* a number to 6.1's verifier */
+	/* 6.1's verifier takes `rx` for a number */
+	struct netdev_rx_queue *rx = BPF_CORE_READ(dev, _rx);
 	const void *map = NULL, *table = NULL;
 
 	if (queue >= dev->real_num_rx_queues)
@@ -412,7 +414,7 @@ static __always_inline int arrival_gro_ends(__u32 result)
 	return 0;
 }
 
-/* The packet enters the backlog of this CPU, or of another. */
+/* Handles netif_rx: the packet enters the backlog of this CPU or of another CPU. */
 static __always_inline int arrival_given(const struct sk_buff *skb)
 {
 	struct arrival_cpu *a = arrival_here();

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
  * Buffers of the system call that reads from or writes to a socket in the current task: the bytes
- * of a request or reply, without another hook. Calls by io_uring and splice have none that is
- * known.
+ * of a request or reply, without another hook. The buffers of io_uring and splice are unknown.
  */
 #ifndef HOSTLAT_BPF_CALL_BUFFER_H
 #define HOSTLAT_BPF_CALL_BUFFER_H
@@ -18,7 +17,7 @@
 #define PF_IO_WORKER 0x10
 #define PF_USER_WORKER 0x4000
 
-/* Numbers and registers of a system call. */
+/* Numbers of system calls, and registers with their arguments. */
 #ifdef __TARGET_ARCH_x86
 #define CALL_READ 0
 #define CALL_WRITE 1
@@ -63,7 +62,7 @@ struct pt_regs___call {
 #define call_abi(task) BPF_CORE_READ(task, thread_info.flags)
 #endif
 
-/* Structures of user space, with 64 bits. */
+/* Layouts of struct iovec and struct msghdr in 64-bit user space. */
 struct user_vector {
 	__u64 base, len;
 };
@@ -72,13 +71,13 @@ struct user_message {
 	__u64 name, name_len, vector, n;
 };
 
-/* One buffer, or a list of them in user space. */
+/* One buffer, or a list of `n` buffers in user space. */
 struct call_buffer {
 	__u64 base, len;
 	__u64 vector, n;
 };
 
-/* True if the call's descriptor is this socket. Work of io_uring may run at the end of any call. */
+/* Returns true if `fd` is the socket: io_uring's work may run at the end of any system call. */
 static __always_inline bool call_is_of(struct task_struct *task, __u32 fd, const struct sock *sk)
 {
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
@@ -92,7 +91,7 @@ static __always_inline bool call_is_of(struct task_struct *task, __u32 fd, const
 	return BPF_CORE_READ(socket, sk) == sk;
 }
 
-/* Fills in the buffers of the current call; 0: unknown. */
+/* Fills in the buffers of the current system call. Returns 0 if they are unknown. */
 static __noinline int call_buffer(struct call_buffer *b, const struct sock *sk)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

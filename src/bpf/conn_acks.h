@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Decides from a connection's own round trips whether the peer delays its acknowledgements. The
- * short round trips are the path's; longer ones that all exceed them by the same time are
+ * Decides from a connection's own round trips whether the peer delays its acknowledgements. Short
+ * round trips show the path; longer ones that all exceed the short ones by the same time are
  * acknowledgements that waited for a timer. Timers differ by stack (40, 50, 100, 200 ms), paths by
  * jitter: neither is assumed.
  *
@@ -19,17 +19,17 @@
 #endif
 
 struct conn_acks {
-	__u16 base;  /* low quantile of the round trips, in ACKS_UNIT_US; 0: none yet */
-	/* ms by which possibly delayed round trips exceed the base; 0: there were none */
+	__u16 base;  /* 10 % quantile of the round trips, in ACKS_UNIT_US; 0: unknown */
+	/* ms by which possibly delayed round trips exceed the base; 0: no such round trip */
 	__u8 late;
-	/* low half: score; high half: how many late round trips in a row may still come */
+	/* low 4 bits: score; high 4 bits: how many more late round trips in a row are allowed */
 	__u8 votes;
-	/* late round trips that led to the score and are not counted yet; at most 255 */
+	/* late round trips that raised the score and are not counted as delayed yet; at most 255 */
 	__u8 alike;
-	__u8 held;   /* members of `alike` for which this end held data back */
+	__u8 held;   /* number of `alike` round trips during which this end held data back */
 };
 
-/* Acknowledgements now known to have been delayed, and those of them that data waited for. */
+/* Numbers of acknowledgements found to be delayed, and of delayed ones that data waited for. */
 struct acks_found {
 	__u32 delayed, held;
 };
@@ -37,14 +37,14 @@ struct acks_found {
 #define ACKS_UNIT_US 32
 #define ACKS_CUT_US (65535U * ACKS_UNIT_US)
 
-/* A shorter delay may be the peer's time to answer, a longer one a retransmission. */
+/* Range of delays: a shorter delay may be the peer's time to answer, a longer a retransmission. */
 #define ACKS_MIN_US 20000U
 #define ACKS_MAX_US 250000U
 
 /*
- * The score begins at ACKS_START. A late round trip of the same length adds one, another length
- * takes three. From ACKS_SURE on the peer counts as delaying, and the late round trips so far are
- * counted. At ACKS_UNCLEAR the path itself varies as much.
+ * The score begins at ACKS_START. A late round trip adds 1 if its length matches earlier late ones,
+ * else subtracts 3. From ACKS_SURE on the peer counts as delaying, and the late round trips so far
+ * are counted. At ACKS_UNCLEAR the path itself varies as much.
  */
 #define ACKS_UNCLEAR 1U
 #define ACKS_START 6U
@@ -52,8 +52,8 @@ struct acks_found {
 #define ACKS_MAX 15U
 
 /*
- * Maximum of late round trips in a row; after more, the path itself has become longer. It is less
- * than the score needs to become sure.
+ * Maximum of late round trips in a row; after more, the path itself has become longer. ACKS_ROW
+ * late round trips are too few for ACKS_SURE.
  */
 #define ACKS_ROW 6U
 #define ACKS_ROW_SURE 15U
@@ -74,8 +74,8 @@ ACKS_INLINE int acks_are_delayed(const struct conn_acks *a)
 }
 
 /*
- * True if acknowledgements cannot be judged: the path varies too much, or all round trips are late,
- * by a longer path or by a timer. `min_us`: TCP's minimum round trip of the last minutes.
+ * Returns true if it cannot be judged whether acknowledgements are delayed: the path varies too
+ * much, or all round trips are late. `min_us`: TCP's minimum round trip of the last minutes.
  */
 ACKS_INLINE int acks_are_unclear(const struct conn_acks *a, __u32 min_us)
 {
@@ -91,7 +91,7 @@ ACKS_INLINE void acks_set_base(struct conn_acks *a, __u32 us)
 	a->base = base ? base : 1;
 }
 
-/* Moves the base towards the 10 % quantile: far down at once, up in small steps. */
+/* Moves the base towards the 10 % quantile: halfway down at once, up in small steps. */
 ACKS_INLINE void acks_move_base(struct conn_acks *a, __u32 rtt_us, __u32 min_us)
 {
 	__u32 base = acks_base_us(a);
@@ -110,7 +110,7 @@ ACKS_INLINE int acks_are_alike(__u32 late_ms, __u32 more_us)
 	return late_ms && apart <= late_ms / 16 + 4;
 }
 
-/* Records the first late round trip of its length. */
+/* Records a late round trip whose length matches no earlier one. */
 ACKS_INLINE void acks_begin_late(struct conn_acks *a, __u32 more_us, int held)
 {
 	a->late = more_us / 1000;
@@ -118,7 +118,7 @@ ACKS_INLINE void acks_begin_late(struct conn_acks *a, __u32 more_us, int held)
 	a->held = !!held;
 }
 
-/* Records a late round trip of the same length as before. */
+/* Records a late round trip whose length matches earlier ones. Returns the confirmed delays. */
 ACKS_INLINE struct acks_found acks_confirm(struct conn_acks *a, __u32 *score, __u32 more_us,
 					   int held)
 {
@@ -152,7 +152,7 @@ ACKS_INLINE void acks_doubt(struct conn_acks *a, __u32 *score, __u32 more_us, in
 		acks_begin_late(a, more_us, held);
 }
 
-/* Starts again: the path has become longer, so its old base is void. */
+/* Resets the base and the score: the path has become longer, so the old base is invalid. */
 ACKS_INLINE void acks_begin_again(struct conn_acks *a, __u32 rtt_us)
 {
 	__u32 score = acks_score(a);
@@ -163,10 +163,10 @@ ACKS_INLINE void acks_begin_again(struct conn_acks *a, __u32 rtt_us)
 }
 
 /*
- * Adds a round trip. `lone`: too little was in flight to queue behind itself. `with_data`: data
- * acknowledged it, so the peer may have waited for its own answer. `held`: this end had unsent
- * data. Returns acknowledgements now known to have been delayed: this one, and with the first sure
- * one those before it.
+ * Adds a round trip. Returns the acknowledgements now known to have been delayed: this one, and
+ * with the first sure one the earlier ones. `lone`: too little data was in flight to queue behind
+ * itself. `with_data`: the acknowledgement came with data, so the peer may have waited for its own
+ * answer. `held`: this end had unsent data.
  */
 ACKS_INLINE struct acks_found acks_add(struct conn_acks *a, __u32 rtt_us, __u32 min_us, int lone,
 				       int with_data, int held)
@@ -175,7 +175,7 @@ ACKS_INLINE struct acks_found acks_add(struct conn_acks *a, __u32 rtt_us, __u32 
 	__u32 score, row, base, more, short_of;
 	int candidate, alike;
 
-	if (!a->base) { /* the handshake's, if possible */
+	if (!a->base) { /* begin with TCP's minimum, usually the handshake's round trip */
 		acks_set_base(a, min_us && min_us < rtt_us ? min_us : rtt_us);
 		a->votes = ACKS_START | ACKS_ROW << 4;
 	}
@@ -192,7 +192,7 @@ ACKS_INLINE struct acks_found acks_add(struct conn_acks *a, __u32 rtt_us, __u32 
 		return found;
 	}
 	if (more < short_of) {
-		/* At one sample in eight, so that an unclear connection is judged again. */
+		/* Raise the score at one sample in eight: an unclear connection is judged again. */
 		if (score < ACKS_START && !(rtt_us & 7) && base < min_us + ACKS_MIN_US)
 			score++;
 		row = score >= ACKS_SURE ? ACKS_ROW_SURE : ACKS_ROW;

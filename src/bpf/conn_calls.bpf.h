@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/*
- * Log of single send and receive calls, for bpf/conns.bpf.c. Without --calls the verifier removes
- * this code.
- */
+/* Log of single send and receive calls for `conns`; verified away without --calls. */
 #ifndef HOSTLAT_BPF_CONN_CALLS_H
 #define HOSTLAT_BPF_CONN_CALLS_H
 
@@ -15,12 +12,12 @@
 #include "event/layout.h"
 
 const volatile __u32 calls_of = CALLS_OF_NONE;
-/* Calls that may be logged until user space reads again, which begins a new period. */
+/* Calls that may still be logged until user space reads the ring and begins a new period. */
 volatile __s64 calls_granted = 0;
 volatile __u32 calls_period = 1;
-/* The last period in which calls were left out of the log. */
+/* The last period in which calls were not logged for lack of a grant. */
 volatile __u32 calls_dry = 0;
-/* Cookies in `chosen`, including those whose connection ended unseen. */
+/* Number of cookies in `chosen`, including cookies of connections whose end was missed. */
 volatile __s32 calls_waiting = 0;
 
 struct calls_left_out calls_left_out[CONN_CPUS] = {};
@@ -47,8 +44,8 @@ struct {
 } chosen SEC(".maps");
 
 /*
- * The filter's value for a socket: all 32 bits of its hash. Another socket with the same hash is
- * counted when calls are left out.
+ * Returns the filter's value for a socket: the socket's 32-bit hash. Calls of another socket with
+ * the same hash are counted as lost beyond the grant.
  */
 static __always_inline __u32 calls_mark_value(struct sock *sk)
 {
@@ -83,7 +80,7 @@ static __always_inline void calls_end_choice(struct conn_idle *q)
 		__sync_fetch_and_add(&calls_waiting, -1);
 }
 
-/* Begins the log of a connection that is established or visited, if it is to have one. */
+/* Begins the log of an established or visited connection, if its calls are to be logged. */
 static __always_inline void calls_begin_log(struct sock *id, struct sock *sk, struct conn_idle *q)
 {
 	struct call_log *log;
@@ -184,7 +181,8 @@ static __always_inline void calls_log(struct sock *sk, int ret, __u8 direction)
 		calls_run_dry();
 	else if (log)
 		calls_log_event(sk, log, ret, direction);
-	else if (calls_of == CALLS_OF_ALL && conn_stats_get(sk)) /* no memory for its log */
+	/* there was no memory for the connection's log */
+	else if (calls_of == CALLS_OF_ALL && conn_stats_get(sk))
 		calls_count_left_out();
 }
 

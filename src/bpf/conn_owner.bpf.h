@@ -16,7 +16,7 @@
 #define IPPROTO_TCP_ 6
 #define IPPROTO_MPTCP_ 262
 
-/* Copies the name of the calling process, whatever its threads are called. */
+/* Copies the name of the calling process: that of its main thread. */
 static __always_inline void owner_copy_comm(char *into)
 {
 	const __u64 *comm = (const __u64 *)bpf_get_current_task_btf()->group_leader->comm;
@@ -35,10 +35,11 @@ static __always_inline void owner_set_caller(struct conn_stats *k)
 	owner_copy_comm(k->idle.comm);
 }
 
-/* ---- MPTCP: who calls knows the socket above, which has a token of its own ---- */
+/* ---- MPTCP: applications call the MPTCP socket, which has a token ---- */
 
 struct mptcp_owner {
-	char comm[EVENT_COMM_LEN] __attribute__((aligned(8))); /* copied as two 64-bit words */
+	/* aligned, as it is copied as two 64-bit words */
+	char comm[EVENT_COMM_LEN] __attribute__((aligned(8)));
 	__u32 pid;
 	__u32 pad;
 };
@@ -72,7 +73,7 @@ static __always_inline void owner_set_mptcp_caller(struct sock *sk)
 	bpf_map_update_elem(&mptcp_owners, &token, &it, BPF_ANY);
 }
 
-/* Sets the owner of an MPTCP socket to a process that holds a descriptor, unless one has called. */
+/* Sets an MPTCP socket's owner to a process that holds a descriptor, unless a caller is known. */
 static __always_inline void owner_set_mptcp_holder(struct sock *sk, struct task_struct *task)
 {
 	struct mptcp_sock *msk = (void *)sk;
@@ -83,7 +84,7 @@ static __always_inline void owner_set_mptcp_holder(struct sock *sk, struct task_
 	bpf_map_update_elem(&mptcp_owners, &token, &it, BPF_NOEXIST);
 }
 
-/* A subflow has the owner of its MPTCP socket. */
+/* Copies the MPTCP socket's owner to the record of a subflow. */
 static __always_inline void owner_from_mptcp(struct tcp_sock *tp, struct conn_idle *q)
 {
 	struct mptcp_subflow_context *subflow;

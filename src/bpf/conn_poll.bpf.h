@@ -21,12 +21,12 @@ const volatile __u64 tick_ns = 4000000;
 #define NAGLE_OFF 1 /* include/linux/tcp.h: TCP_NAGLE_OFF, _CORK */
 #define NAGLE_CORK 2
 
-/* An acknowledgement is overdue after 1.25 round trips and this time. */
+/* An acknowledgement is overdue after 1.25 round trips plus OVERDUE_US. */
 #define OVERDUE_US 2000
-/* With more unsent bytes than this, a full send buffer is not the cause. */
+/* More unsent bytes than UNSENT_MAX exclude a full send buffer as the cause. */
 #define UNSENT_MAX 65536
 
-/* ---- what a sample finds: docs/design/connections.md ---- */
+/* ---- state of a connection at a sample: docs/design/connections.md ---- */
 
 static __always_inline bool poll_window_is_shut(struct tcp_sock *tp, __u32 unsent)
 {
@@ -45,7 +45,7 @@ static __always_inline bool poll_buffer_is_full(struct sock *sk)
 	return (__u32)sk->sk_wmem_queued >= size - size / 3;
 }
 
-/* True if only the full send buffer keeps the writer from going on. */
+/* Returns true if only the full send buffer keeps the writer from going on. */
 static __always_inline bool poll_lacks_buffer(struct sock *sk, struct tcp_sock *tp, __u32 unsent,
 					      __u32 flight)
 {
@@ -54,9 +54,9 @@ static __always_inline bool poll_lacks_buffer(struct sock *sk, struct tcp_sock *
 }
 
 /*
- * True if the acknowledgement is later than the path explains. Where round trips are followed, they
- * must have shown that the peer delays. Else TCP's minimum serves as the path's round trip; a path
- * that varies exceeds it by itself.
+ * Returns true if the acknowledgement is later than the path explains. Where round trips are
+ * followed, they must have shown that the peer delays acknowledgements. Elsewhere TCP's minimum
+ * stands for the path's round trip, and a varying path exceeds the minimum by itself.
  */
 static __always_inline bool poll_ack_is_overdue(struct tcp_sock *tp, struct conn_stats *k,
 						__u64 now)
@@ -80,7 +80,7 @@ static __always_inline enum conn_sample_state poll_held_back(struct sock *sk, st
 {
 	__u32 nonagle = BPF_CORE_READ_BITFIELD(tp, nonagle);
 
-	/* also while it waits for the window to have room for a full segment */
+	/* includes waiting until the congestion window fits a full segment */
 	if (unsent >= tp->mss_cache)
 		return CONN_AT_CWND;
 	if (!tp->packets_out || nonagle & NAGLE_OFF)
@@ -112,7 +112,7 @@ static __always_inline enum conn_sample_state poll_state(struct sock *sk, struct
 	return poll_held_back(sk, tp, k, unsent, now);
 }
 
-/* True if unread data fill three quarters of the receive buffer. */
+/* Returns true if unread data fill three quarters of the receive buffer. */
 static __always_inline bool poll_is_unread(struct sock *sk, struct tcp_sock *tp)
 {
 	__u32 size = sk->sk_rcvbuf;
@@ -122,9 +122,9 @@ static __always_inline bool poll_is_unread(struct sock *sk, struct tcp_sock *tp)
 }
 
 /*
- * Counts one sample of the connection's state. Here and below, `id` identifies the socket. Hooks
- * and iterators pass the socket itself as `id` and `sk`; a walk over tables passes the address as
- * `id`, and a copy of the socket as `sk` and `tp`.
+ * Counts one sample of the connection's state. `id` identifies the socket. Hooks and iterators pass
+ * the socket itself as `id` and `sk`; a walk over tables passes the address as `id`, and a copy of
+ * the socket as `sk` and `tp`.
  */
 static __always_inline void poll_sample(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 					struct conn_stats *k, __u64 now)
@@ -150,7 +150,7 @@ static __always_inline void poll_sample(struct sock *id, struct sock *sk, struct
 		conn_mark_changed(k);
 }
 
-/* ---- telling ---- */
+/* ---- reports ---- */
 
 static __always_inline void conn_put_addresses(struct sock *sk, struct tcp_sock *tp,
 					       struct conn_now *n)
@@ -190,7 +190,7 @@ static __always_inline void conn_put_algorithm(struct tcp_sock *tp, struct conn_
 	((__u64 *)n->cc)[1] = *(const __u64 *)(ops->name + 8);
 }
 
-/* An MPTCP subflow has an upper-layer protocol, too. */
+/* Returns true for kTLS; an MPTCP subflow has an upper-layer protocol, too. */
 static __always_inline bool conn_has_tls(struct tcp_sock *tp)
 {
 	const struct tcp_ulp_ops *ops = tp->inet_conn.icsk_ulp_ops;
@@ -227,8 +227,8 @@ static __always_inline void conn_put_flags(struct sock *sk, struct tcp_sock *tp,
 }
 
 /*
- * Bytes from one sequence number to another. Read without a lock, they may be of two moments: then
- * 0.
+ * Returns the bytes from sequence number `from` to `to`. Values read without a lock may be of two
+ * moments, with `to` before `from`: then 0.
  */
 static __always_inline __u32 conn_bytes_between(__u32 from, __u32 to)
 {
@@ -286,8 +286,8 @@ static __always_inline void conn_put_now(struct sock *id, struct sock *sk, struc
 }
 
 /*
- * Copies the round trips. A sample that comes during a report has no extremes any more; it is in
- * the next report, or in the last one.
+ * Copies the histogram of round trips if it has changed, or at the end. A sample that comes during
+ * a report loses its extremes; the next report, or the last one, counts the sample.
  */
 static __always_inline void conn_put_rtts(struct sock *id, struct conn_stats *k,
 					  struct conn_snapshot *e)
@@ -301,7 +301,7 @@ static __always_inline void conn_put_rtts(struct sock *id, struct conn_stats *k,
 
 #define RING_ENDS (CONN_RING / 8)
 
-/* Copies the counters into a report; `k` is NULL for an idle connection. */
+/* Copies the counters into report `e`; `k` is NULL for an idle connection. */
 static __always_inline void conn_put_stats(struct sock *id, struct tcp_sock *tp,
 					   const struct conn_idle *q, struct conn_stats *k,
 					   struct conn_snapshot *e)
@@ -309,7 +309,7 @@ static __always_inline void conn_put_stats(struct sock *id, struct tcp_sock *tp,
 	if (k) {
 		conn_note_progress(tp, k, e->time);
 		conn_add_times(k, e->time);
-		/* before the extremes are copied, so that they fit but for a race */
+		/* the histogram is copied before the extremes, so that both agree but for a race */
 		conn_put_rtts(id, k, e);
 		__builtin_memcpy(&e->stats, k, sizeof(e->stats));
 	} else {
@@ -319,32 +319,32 @@ static __always_inline void conn_put_stats(struct sock *id, struct tcp_sock *tp,
 	}
 }
 
-/* Resets the fields that start again at each report. */
+/* Resets the fields that restart at each report. */
 static __always_inline void conn_reset_extremes(struct conn_stats *k)
 {
 	k->longest_stall_us = k->longest_pause_us = k->rtt_max_us = 0;
 	k->rtt_min_us = ~0U;
-	if (k->loss_first) /* else these losses are in the next report */
+	if (k->loss_first) /* without a loss, `write_first` stays for the next report */
 		k->write_first = 0;
 	k->loss_first = k->loss_last_us = k->lost_reply = 0;
 }
 
 /*
- * Reports a connection. `k` is NULL for an idle one, else it contains `q`. False: the ring is full,
- * and the next pass tries again.
+ * Reports a connection. Returns false if the ring is full: the next pass tries again. `k` is NULL
+ * for an idle connection, else contains `q`.
  */
 static __always_inline bool conn_report(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 					struct conn_idle *q, struct conn_stats *k, __u64 now,
 					bool closed)
 {
 	struct conn_snapshot *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
-	/* later changes are in the next report */
+	/* read before the report: later changes belong to the next report */
 	__u32 seq = conn_seq_sum(tp);
 	__u16 changes = q->changes;
 
 	if (!e)
 		return false;
-	if (!closed && q->flags & STATS_CLOSED) { /* another CPU has just closed it */
+	if (!closed && q->flags & STATS_CLOSED) { /* another CPU has just closed the connection */
 		bpf_ringbuf_discard(e, 0);
 		return true;
 	}
@@ -354,10 +354,7 @@ static __always_inline bool conn_report(struct sock *id, struct sock *sk, struct
 	conn_put_stats(id, tp, q, k, e);
 	__builtin_memset(&e->now, 0, sizeof(e->now));
 	conn_put_now(id, sk, tp, &e->now);
-	/*
-	 * user space empties the ring after each pass; between passes, closed connections may fill
-	 * it
-	 */
+	/* user space empties the ring after passes; in between, ended connections may fill it */
 	if (closed && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_ENDS)
 		bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Counters of events as they happen to a connection, for bpf/conns.bpf.c. */
+/* Counts events of connections as they happen, for bpf/conns.bpf.c. */
 #ifndef HOSTLAT_BPF_CONN_PUSH_H
 #define HOSTLAT_BPF_CONN_PUSH_H
 
@@ -21,8 +21,8 @@
 #define TCP_CB_FLAGS 1008     /* TCP_BPF_SOCK_OPS_CB_FLAGS */
 
 /*
- * With at most this many segments in flight, a connection's own queue is not the reason of a long
- * round trip.
+ * With at most PEER_DELAY_FLIGHT segments in flight, a connection's own queue is not the reason of
+ * a long round trip.
  */
 #define PEER_DELAY_FLIGHT 2
 
@@ -43,7 +43,8 @@ static __always_inline __u32 call_size_bucket(__u32 bytes)
 }
 
 /*
- * Counts small send calls in a row before anything was acknowledged: they could have been one call.
+ * Counts a small send call if it follows another one without an acknowledgement in between: both
+ * could have been one call.
  */
 static __always_inline void conn_count_small_call(struct tcp_sock *tp, struct conn_stats *k,
 						  __u32 bytes)
@@ -59,10 +60,10 @@ static __always_inline void conn_count_small_call(struct tcp_sock *tp, struct co
 		k->idle.flags &= ~STATS_SMALL;
 }
 
-/* minimum pause between two bursts */
+/* minimum pause between two bursts, us */
 #define BURST_PAUSE_US 5000
 
-/* Notes the last time at which a burst began before the first loss: the lost bytes were in it. */
+/* Stores when a burst began, unless a loss was seen: lost bytes were in the last burst before. */
 static __always_inline void conn_note_write(struct conn_stats *k, __u64 when)
 {
 	if (!k->loss_first)
@@ -93,7 +94,7 @@ static __always_inline void conn_count_sent(struct sock *sk, int ret)
 	if (pause > k->longest_pause_us)
 		k->longest_pause_us = pause;
 	if (pause > BURST_PAUSE_US && tp->write_seq - tp->snd_una <= (__u32)ret)
-		conn_note_write(k, now); /* only these bytes are unacknowledged */
+		conn_note_write(k, now); /* only this call's bytes are unacknowledged */
 	k->last_send = now;
 	k->data_segs = tp->data_segs_in;
 	k->send_calls++;
@@ -155,8 +156,9 @@ static __always_inline void conn_count_retransmit(struct sock *sk, struct sk_buf
 	segments = BPF_CORE_READ(cb, tcp_gso_segs);
 	seq = BPF_CORE_READ(cb, seq);
 	ca = tcp_ca_state(tp);
-	since = tp->delivered_mstamp * 1000; /* TCP also sets it when a flight begins */
-	if (k->idle.una != tp->snd_una) /* no program has looked since that arrived */
+	/* TCP also sets delivered_mstamp when a flight begins */
+	since = tp->delivered_mstamp * 1000;
+	if (k->idle.una != tp->snd_una) /* no program has seen this snd_una yet */
 		conn_note_progress(tp, k, since < now ? since : now);
 	if (ca != CA_LOSS && ca != CA_RECOVERY &&
 	    tp->inet_conn.icsk_pending == ICSK_TIME_LOSS_PROBE_)
@@ -173,7 +175,7 @@ static __always_inline void conn_count_retransmit(struct sock *sk, struct sk_buf
 	}
 	if ((__s32)(seq - k->burst_from) >= 0 && (__s32)(k->burst_to - seq) > 0) {
 		k->idle_bursts_lost++;
-		k->burst_to = k->burst_from; /* counted once */
+		k->burst_to = k->burst_from; /* count the burst only once */
 	}
 	if (!k->loss_first)
 		k->loss_first = now;
@@ -185,8 +187,8 @@ static __always_inline void conn_count_retransmit(struct sock *sk, struct sk_buf
 /* ---- round trips ---- */
 
 /*
- * Socket flags that other programs may have set, too. hostlat remembers which ones it has added,
- * and clears only those.
+ * Socket flags that other BPF programs may set as well. hostlat remembers the flags that it has
+ * added, and clears only these.
  */
 #define CB_FLAGS (BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG)
 
@@ -197,8 +199,8 @@ static __always_inline __u16 ops_added_flags(int old)
 }
 
 /*
- * An accepted socket comes here before it is established. Its record is made to remember the flags;
- * conn_state completes it.
+ * Begins to follow a connection. An accepted socket comes here before it is established: its record
+ * is made to remember the added flags, and conn_state completes the record.
  */
 static __always_inline void ops_begin(struct bpf_sock_ops *ops)
 {
@@ -216,7 +218,7 @@ static __always_inline void ops_begin(struct bpf_sock_ops *ops)
 		conn_drop_stale((struct sock *)tp);
 	k = conns_make(bsk);
 	if (!k || bpf_sock_ops_cb_flags_set(ops, old | CB_FLAGS))
-		return; /* without a record the flags could never be cleared */
+		return; /* without a record, hostlat could never clear the flags */
 	k->idle.flags |= ops_added_flags(old) | (k->idle.flags & STATS_READY ? STATS_RTT : 0);
 }
 
@@ -237,9 +239,9 @@ static __always_inline void ops_count_bucket(struct bpf_sock *bsk, struct conn_s
 }
 
 /*
- * Notes when a request was sent whose acknowledgement came with data, later than Linux's timer
- * would send it. Either the reply was lost and this is its retransmission, or the path or the peer
- * stood still: one connection alone cannot tell. Only the first such request is kept.
+ * Stores the send time of the first request whose acknowledgement came with data, later than
+ * Linux's delayed-ACK timer would send it. Either the reply was lost and retransmitted, or the path
+ * or the peer stood still: one connection alone cannot tell.
  */
 static __always_inline void ops_check_late_reply(struct conn_stats *k, __u32 rtt, __u64 now)
 {
@@ -247,7 +249,7 @@ static __always_inline void ops_check_late_reply(struct conn_stats *k, __u32 rtt
 		k->lost_reply = (now - rtt * 1000ULL) >> CONN_TIME_SHIFT;
 }
 
-/* `held`: data written but not sent, which may wait for the acknowledgement. */
+/* Counts delayed ACKs of the peer. `held`: unsent data, which may wait for the acknowledgement. */
 static __always_inline void ops_count_peer_delay(struct tcp_sock *tp, struct conn_stats *k,
 						 __u32 rtt, __u64 now)
 {
@@ -265,7 +267,7 @@ static __always_inline void ops_count_peer_delay(struct tcp_sock *tp, struct con
 	k->delacks_harmful += found.held;
 }
 
-/* Counts a burst: after a pause, TCP sends at once as much as the window has left. */
+/* Counts a burst: after a pause, TCP sends at once as much as the congestion window allows. */
 static __always_inline void ops_count_burst(struct tcp_sock *tp, struct conn_stats *k, __u32 rtt,
 					    __u64 now)
 {
@@ -273,7 +275,8 @@ static __always_inline void ops_count_burst(struct tcp_sock *tp, struct conn_sta
 	__u64 began = now - (__u64)rtt * 1000;
 
 	conn_note_write(k, began);
-	if (flight * 2 >= k->idle.cwnd && flight > 10) { /* the initial window is no burst */
+	/* sending the initial window is no burst */
+	if (flight * 2 >= k->idle.cwnd && flight > 10) {
 		k->idle_bursts++;
 		k->burst_from = tp->snd_una;
 		k->burst_to = tp->snd_nxt;
@@ -283,8 +286,8 @@ static __always_inline void ops_count_burst(struct tcp_sock *tp, struct conn_sta
 }
 
 /*
- * True while TCP repairs a loss. Programs look at all such connections, as the end of the repair is
- * timed.
+ * Returns true while TCP repairs a loss. Programs then look at unsampled connections as well, as
+ * the end of the repair is timed.
  */
 static __always_inline bool ops_is_repairing(struct tcp_sock *tp)
 {
@@ -314,8 +317,9 @@ static __always_inline void ops_count_rtt(struct bpf_sock_ops *ops)
 	now = tp->tcp_clock_cache;
 	conn_mark_changed(k);
 	conn_warm_up((struct sock *)tp, k);
-	rtt = ops->args[0] ? ops->args[0] : tp->rack.rtt_us; /* the kernel passes it since 6.10 */
-	if (!rtt || thinned) { /* without SACK, before 6.10, the kernel does not say the RTT */
+	/* the kernel passes the RTT since 6.10 */
+	rtt = ops->args[0] ? ops->args[0] : tp->rack.rtt_us;
+	if (!rtt || thinned) { /* without SACK, before 6.10, the kernel does not report the RTT */
 		conn_note_progress(tp, k, now);
 		return;
 	}
@@ -352,8 +356,8 @@ static __always_inline void ops_set_flags(struct sock *sk, int flags)
 }
 
 /*
- * Sets hostlat's flags in a socket that was open before. Without STATS_RTT, this kernel cannot do
- * that.
+ * Sets hostlat's flags in a socket that was open before hostlat began. If this kernel cannot set
+ * the flags, STATS_RTT stays unset.
  */
 static __always_inline void ops_flag_socket(struct sock *sk, struct tcp_sock *tp,
 					    struct conn_idle *q)
@@ -399,7 +403,7 @@ static __always_inline struct conn_timers *conn_timers_get(__u64 key)
 }
 
 /*
- * Counts a delayed ACK: the timer finds one due, and sends it (net/ipv4/tcp_timer.c,
+ * Counts a delayed ACK: the timer finds a due ACK and sends it (net/ipv4/tcp_timer.c,
  * tcp_delack_timer_handler()).
  */
 static __always_inline void conn_count_delack(struct timer_list *timer)
@@ -417,8 +421,8 @@ static __always_inline void conn_count_delack(struct timer_list *timer)
 }
 
 /*
- * Counts a tail-loss probe that carries new data (tcp_send_loss_probe()); without new data it is a
- * retransmission, and counted there.
+ * Counts a tail-loss probe with new data (tcp_send_loss_probe()); a probe without new data is
+ * counted as a retransmission.
  */
 static __always_inline void conn_count_probe(struct timer_list *timer)
 {

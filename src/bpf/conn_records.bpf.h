@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Where the records of each socket lie, for bpf/conns.bpf.c.
+ * Storage of each socket's records, for bpf/conns.bpf.c.
  *
  * Records lie in socket storage, which the kernel frees with the socket, if this kernel lets
  * iterators visit that storage. Where the kernel refuses the iterators or the storage, records lie
  * in hash tables by the socket's address, and user space runs a program to visit them
- * (bpf/conn_visit.bpf.h). That program follows a list of keys: a pass costs what the connections
- * cost, not the size of the table.
+ * (bpf/conn_visit.bpf.h). That program follows a list of keys: the cost of a pass depends on the
+ * number of connections, not on the table's size.
  */
 #ifndef HOSTLAT_BPF_CONN_RECORDS_H
 #define HOSTLAT_BPF_CONN_RECORDS_H
@@ -29,8 +29,8 @@ const volatile bool in_tables = false;
 const volatile __u32 key_ring_mask = 0;
 
 /*
- * True if a key can be added. One sixteenth stays free for CPUs that add keys at once and for walks
- * that put keys back.
+ * Returns true if a key can be added. One sixteenth stays free for CPUs that add keys at the same
+ * time, and for walks that append keys again.
  */
 static __always_inline bool key_ring_has_room(const volatile struct key_ring *ring)
 {
@@ -46,7 +46,7 @@ static __always_inline void key_ring_add(void *places, volatile struct key_ring 
 		*place = key;
 }
 
-/* Takes the key at the head out of the ring; 0: another CPU is still writing it. */
+/* Removes the key at the head from the ring. Returns 0 if another CPU is still writing the key. */
 static __always_inline __u64 key_ring_pop(void *places, volatile struct key_ring *ring)
 {
 	__u32 at = ring->head & key_ring_mask;
@@ -61,8 +61,8 @@ static __always_inline __u64 key_ring_pop(void *places, volatile struct key_ring
 }
 
 /*
- * NAME_has_room(): whether a key can be added; NAME_add_key() adds it. For walks: NAME_pop_key(),
- * and NAME_n_keys(), the number of keys.
+ * NAME_has_room() returns whether a key can be added; NAME_add_key() adds a key. For walks:
+ * NAME_pop_key() removes a key, NAME_n_keys() returns the number of keys.
  */
 #define KEYS(name)                                                                       \
 	struct {                                                                         \
@@ -71,7 +71,7 @@ static __always_inline __u64 key_ring_pop(void *places, volatile struct key_ring
 		__type(key, __u32);                                                      \
 		__type(value, __u64);                                                    \
 	} name##_keys SEC(".maps");                                                      \
-	volatile struct key_ring name##_ring = {}; /* user space reads its positions */  \
+	volatile struct key_ring name##_ring = {}; /* user space reads head and tail */  \
                                                                                          \
 	static __always_inline bool name##_has_room(void)                                \
 	{                                                                                \
@@ -93,7 +93,7 @@ static __always_inline __u64 key_ring_pop(void *places, volatile struct key_ring
 		return name##_ring.tail - name##_ring.head;                              \
 	}
 
-/* For records that no pass visits. */
+/* Stubs for records that no pass visits, and which need no keys. */
 #define NO_KEYS(name)                                                                    \
 	static __always_inline bool name##_has_room(void)                                \
 	{                                                                                \
@@ -105,9 +105,9 @@ static __always_inline __u64 key_ring_pop(void *places, volatile struct key_ring
 	}
 
 /*
- * NAME_find() returns the socket's record or NULL; NAME_make() creates a zeroed one if there is
- * none, NAME_make_from() a copy of `init`; both return NULL if there is no memory. NAME_drop()
- * returns 0, or -ENOENT if there was none.
+ * NAME_find() returns the socket's record or NULL. NAME_make() returns the record, zeroed if new;
+ * NAME_make_from(): a copy of `init` if new; NULL: no memory. NAME_drop() returns 0, or -ENOENT if
+ * there is no record.
  */
 #define RECORDS(name, value_type)                                                        \
 	struct {                                                                         \
@@ -162,7 +162,7 @@ static __always_inline __u64 key_ring_pop(void *places, volatile struct key_ring
 KEYS(conns)
 RECORDS(conns, struct conn_stats)
 
-/* Records of idle connections: open before hostlat began, without activity since. */
+/* Records of idle connections: open before hostlat began, and without activity since then. */
 KEYS(idle_conns)
 RECORDS(idle_conns, struct conn_idle)
 
@@ -171,15 +171,15 @@ NO_KEYS(rtts)
 RECORDS(rtts, struct conn_rtts)
 
 /*
- * Connections of a level, which a pass over that level visits. Those of LEVEL_REST are in neither.
- * In tables, the value is the number of the last walk that met the entry.
+ * Connections of LEVEL_HOT and LEVEL_WARM, which passes over these levels visit. In tables, the
+ * value is the number of the last walk that met the entry.
  */
 KEYS(hot)
 RECORDS(hot, __u32)
 KEYS(warm)
 RECORDS(warm, __u32)
 
-/* Log state of connections whose single calls are logged. */
+/* Log state of connections with logged calls. */
 NO_KEYS(logged)
 RECORDS(logged, struct call_log)
 

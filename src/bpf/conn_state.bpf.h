@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* The state kept beside a socket, and the times that accumulate in it, for bpf/conns.bpf.c. */
+/* The record beside each socket, and the times that accumulate in it, for bpf/conns.bpf.c. */
 #ifndef HOSTLAT_BPF_CONN_STATE_H
 #define HOSTLAT_BPF_CONN_STATE_H
 
@@ -46,50 +46,45 @@ struct {
 
 /*
  * Records removed so far from `conns` or `idle_conns`. An iterator that resumes skips as many
- * records as it has visited, so removals make it skip others (net/core/bpf_sk_storage.c,
- * skip_elems).
+ * records as it has visited, so removals make the iterator skip further records
+ * (net/core/bpf_sk_storage.c, skip_elems).
  */
 __u64 removed = 0;
 
-/*
- * One entry per CPU. An interrupt may lose additions to `used` and `timed`, which serve for
- * estimates only.
- */
+/* One entry per CPU. An interrupt may lose additions to `used` and `timed`: only estimates. */
 struct conn_counts counts[CONN_CPUS] = {};
 struct conn_timed timed[CONN_CPUS] = {};
 __u32 losses[CONN_LOST_MAX] = {};
 
-/* One connection in this many has its calls and round trips counted. */
+/* Calls and round trips are counted on one connection in `thin_one_in`. */
 volatile __u32 thin_one_in = 1;
-/* One new connection in this many is followed at all; a power of two. */
+/* One new connection in `follow_one_in` is followed at all; a power of two. */
 volatile __u32 follow_one_in = 1;
 /* conn_ops is attached, so that the kernel reports round trips */
 volatile __u32 ops_attached = 0;
 /*
  * Results of setting flags in open sockets. Before 6.12 only a connection's own events could set
- * them: then flags_accepted stays 0.
+ * these flags: then flags_accepted stays 0.
  */
 volatile __u32 flags_refused = 0, flags_accepted = 0;
-/* new connections are followed from now on */
+/* 1: new connections are followed */
 volatile __u32 following = 0;
-/* a connection is hot for this long after a problem, and warm for this long after data */
+/* ns for which a connection stays hot after a problem (cool_ns), and warm after data (rest_ns) */
 const volatile __u64 cool_ns = 5000000000ULL;
 const volatile __u64 rest_ns = 1000000000ULL;
 
-/*
- * Timing of a program's run: its begin, and how long reading the clock then took. Zero: not timed.
- */
+/* A timed program run: its begin, and the ns of one clock reading. Zero: the run is not timed. */
 struct timed_run {
 	__u64 began, clock_ns;
 };
 
-/* Counts a run, and times some; called first in each program. */
+/* Counts a program run, and begins the timing of some runs; called first in each program. */
 static __always_inline struct timed_run run_begin(enum conn_use what)
 {
 	__u64 n = counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)].used[what]++;
 	struct timed_run run = {};
 
-	/* spread evenly, independent of the traffic's rhythm and of conn_is_mark_due() */
+	/* spread timed runs evenly, independent of traffic and of conn_is_mark_due() */
 	if (n >= CONN_TIMED_FIRST && (__u32)n * 0x85ebca6bU >= 0xffffffffU / CONN_TIMED_ONE_IN)
 		return run;
 	run.began = bpf_ktime_get_ns();
@@ -132,7 +127,7 @@ static __always_inline __u8 tcp_ca_state(struct tcp_sock *tp)
 	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
 }
 
-/* Chronograph `which` in the kernel's ticks, up to now if it runs. */
+/* Returns chronograph `which` in ticks, including the time of its current run. */
 static __always_inline __u32 tcp_chrono_ticks(struct tcp_sock *tp, __u32 which, __u32 tick)
 {
 	__u32 type = BPF_CORE_READ_BITFIELD(tp, chrono_type), sum = tp->chrono_stat[which];
@@ -160,7 +155,7 @@ static __always_inline void conn_unfollow(struct conn_idle *q)
 	__sync_fetch_and_add(&removed, 1);
 }
 
-/* Drops a socket's other records. Storage goes with its socket; entries of tables do not. */
+/* Drops a socket's records in `warm`, `hot` and `logged`; the kernel frees only storage itself. */
 static __always_inline void conn_drop_other_records(struct sock *sk)
 {
 	warm_drop(sk);
@@ -177,8 +172,8 @@ static __always_inline void conn_warm_up(struct sock *sk, struct conn_stats *k)
 }
 
 /*
- * Notes a problem. The connection becomes hot only at its next report: a sampling rate that samples
- * of the same interval had changed would bias that interval's shares.
+ * Notes a problem. The connection becomes hot only at its next report: if samples changed the
+ * sampling rate within an interval, that interval's shares would be biased.
  */
 static __always_inline void conn_note_problem(struct sock *sk, struct conn_stats *k, __u64 now)
 {
@@ -186,9 +181,9 @@ static __always_inline void conn_note_problem(struct sock *sk, struct conn_stats
 	conn_warm_up(sk, k);
 }
 
-/* ---- what goes on ---- */
+/* ---- stalls, repairs and their times ---- */
 
-/* Adds the times of the states that go on, up to now. */
+/* Adds the time up to now of the current loss state and the current repair. */
 static __always_inline void conn_add_times(struct conn_stats *k, __u64 now)
 {
 	if (k->idle.ca == CA_LOSS && now > k->ca_since)
@@ -201,7 +196,7 @@ static __always_inline void conn_add_times(struct conn_stats *k, __u64 now)
 	k->repair_since = now;
 }
 
-/* Ends the repair of a loss when no stall is left and the congestion state agrees. */
+/* Ends the repair of a loss if there is no stall and TCP is in neither recovery nor loss. */
 static __always_inline void conn_check_repair(struct conn_stats *k, __u64 now)
 {
 	conn_add_times(k, now);
@@ -248,17 +243,17 @@ static __always_inline void conn_mark_changed(struct conn_stats *k)
 }
 
 /*
- * Hash of the addresses, which decides without a look-up: that is most of a run's cost. A
- * connection that is unsampled at one in N is also unsampled at one in 2 N.
+ * Returns a hash of the addresses, which decides on sampling without a look-up, most of a run's
+ * cost. A connection that is unsampled at one in N is also unsampled at one in 2 N.
  */
 static __always_inline __u32 conn_thin_hash(struct sock *sk)
 {
-	const __u32 golden = 0x9e3779b1; /* Knuth's multiplicative hash */
+	const __u32 golden = 0x9e3779b1; /* factor of Knuth's multiplicative hash */
 
 	return sk->__sk_common.skc_hash * golden >> 16;
 }
 
-/* A connection is sampled as long as one in 2^i or more is. */
+/* Returns i: the connection is sampled while the sampling rate is 1 in 2^i or higher. */
 static __always_inline __u8 conn_thinned_from(struct sock *sk)
 {
 	__u32 hash = conn_thin_hash(sk);
@@ -269,23 +264,20 @@ static __always_inline __u8 conn_thinned_from(struct sock *sk)
 	return i;
 }
 
-/*
- * True if calls and round trips of this connection are not counted; `thin_one_in` is a power of
- * two.
- */
+/* Returns true if the connection is unsampled; `thin_one_in` is a power of two. */
 static __always_inline bool conn_is_thinned(struct sock *sk)
 {
 	return conn_thin_hash(sk) & (thin_one_in - 1);
 }
 
 /*
- * True if a new connection is not followed at all. Both ends of a connection have the same hash, so
- * that both or neither are followed. It is independent of conn_thin_hash().
+ * Returns true if a new connection is not followed at all. Both ends of a connection have the same
+ * hash, so that both or neither are followed. The hash is independent of conn_thin_hash().
  */
 static __always_inline bool conn_is_unfollowed(struct sock *sk)
 {
 	const struct sock_common *skc = &sk->__sk_common;
-	const __u32 golden = 0x85ebca6b; /* MurmurHash3's */
+	const __u32 golden = 0x85ebca6b; /* a constant of MurmurHash3 */
 	__u32 addresses = skc->skc_rcv_saddr ^ skc->skc_daddr;
 	__u32 ports = skc->skc_num ^ bpf_ntohs(skc->skc_dport);
 
@@ -293,8 +285,8 @@ static __always_inline bool conn_is_unfollowed(struct sock *sk)
 }
 
 /*
- * True for one run in 8, at random: these runs of unsampled connections note that the connection is
- * active.
+ * Returns true for one run in 8, at random. Only these runs of unsampled connections mark the
+ * connection as active.
  */
 static __always_inline bool conn_is_mark_due(enum conn_use what)
 {
@@ -303,16 +295,13 @@ static __always_inline bool conn_is_mark_due(enum conn_use what)
 	return n * 0x9e3779b1 >> 29 == 0;
 }
 
-/* Changes whenever a connection sends or receives: idle connections are recognized by it. */
+/* Returns a sum that changes when a connection sends or receives data; used to find idle ones. */
 static __always_inline __u32 conn_seq_sum(struct tcp_sock *tp)
 {
 	return tp->write_seq + tp->rcv_nxt;
 }
 
-/*
- * The record of an active connection; NULL if it is idle, not followed, or its record is being
- * made.
- */
+/* Returns an active connection's record; NULL: idle, not followed, or the record is being made. */
 static __always_inline struct conn_stats *conn_stats_ready(struct sock *sk)
 {
 	struct conn_stats *k = conns_find(sk);
@@ -320,18 +309,19 @@ static __always_inline struct conn_stats *conn_stats_ready(struct sock *sk)
 	return k && k->idle.flags & STATS_READY ? k : NULL;
 }
 
-/* Completes a record from its state at `born`; other programs use it from here on. */
+/* Completes a record that begins at `born`. Other programs then use the record. */
 static __always_inline void conn_stats_begin(struct conn_stats *k, __u64 born, __u16 data_segs)
 {
 	k->data_segs = data_segs;
 	k->rtt_min_us = ~0U;
 	k->send_una = k->idle.una;
 	k->una_time = k->ca_since = born;
-	__sync_lock_test_and_set(&k->idle.born, born); /* also a memory barrier */
+	/* also a memory barrier: the record is complete before STATS_READY */
+	__sync_lock_test_and_set(&k->idle.born, born);
 	k->idle.flags |= STATS_READY;
 }
 
-/* Tries to wait for another CPU that fills the record; it takes less time, unless interrupted. */
+/* Maximum of polls for a record that another CPU fills: enough unless that CPU is interrupted. */
 #define READY_TRIES_MAX 200
 
 static __always_inline struct conn_stats *conn_stats_wait(struct conn_stats *k)
@@ -348,8 +338,9 @@ static __always_inline struct conn_stats *conn_stats_wait(struct conn_stats *k)
 #define BEING_MADE 1 /* value of `born` while a CPU fills the record */
 
 /*
- * Makes the full record at an idle connection's first activity. Of several CPUs one makes it, and
- * only then removes the idle record. NULL: not followed, or no memory.
+ * Makes the full record at an idle connection's first activity. Returns NULL if the connection is
+ * not followed, or without memory. One of several CPUs makes the record, and only then removes the
+ * idle record.
  */
 static __noinline struct conn_stats *conn_wake(struct sock *sk, __u16 data_segs)
 {
@@ -358,12 +349,12 @@ static __noinline struct conn_stats *conn_wake(struct sock *sk, __u16 data_segs)
 	__u64 born;
 	long gone;
 
-	if (!q) { /* another CPU may have been faster */
+	if (!q) { /* another CPU may have made the full record already */
 		k = conns_find(sk);
 		return k ? conn_stats_wait(k) : NULL;
 	}
 	k = conns_make(sk);
-	if (!k) /* another CPU is making it */
+	if (!k) /* another CPU is making the record */
 		k = conns_find(sk);
 	if (!k) {
 		conn_count_lost(LOST_NO_MEMORY);
@@ -391,7 +382,7 @@ static __noinline struct conn_stats *conn_wake(struct sock *sk, __u16 data_segs)
 	return k;
 }
 
-/* Record of a connection that is active now; makes it if needed. NULL as conn_wake(). */
+/* Returns the record of a connection that is active now, made if needed; NULL as conn_wake(). */
 static __always_inline struct conn_stats *conn_stats_get(struct sock *sk)
 {
 	struct conn_stats *k = conn_stats_ready(sk);
@@ -403,7 +394,7 @@ static __always_inline struct conn_stats *conn_stats_get(struct sock *sk)
 	return tp ? conn_wake(sk, tp->data_segs_in) : NULL;
 }
 
-/* Record of a connection, active or idle; NULL if it is not followed. */
+/* Returns the record of an active or idle connection; NULL: the connection is not followed. */
 static __always_inline struct conn_idle *conn_idle_get(struct sock *sk)
 {
 	struct conn_stats *k = conn_stats_ready(sk);
@@ -421,11 +412,11 @@ static __always_inline void conn_mark_active(struct sock *sk, enum conn_use what
 	conn_warm_up(sk, k);
 }
 
-/* ---- the beginning ---- */
+/* ---- begin of a connection ---- */
 
 /*
- * Drops records of an earlier socket at the same address, whose end a skipped program missed. Only
- * needed in tables: storage goes with its socket.
+ * Drops records of an earlier socket at this address whose end was missed because the kernel
+ * skipped a program. Needed only for tables: the kernel frees storage with its socket.
  */
 static __noinline int conn_drop_stale(struct sock *sk)
 {
@@ -460,7 +451,7 @@ static __always_inline void conn_begin(struct sock *sk, struct tcp_sock *tp, str
 {
 	__u32 tick = bpf_jiffies64();
 
-	conn_timers_forget(sk); /* entries of an earlier socket at this address */
+	conn_timers_forget(sk); /* drop the entry of an earlier socket at this address */
 	__sync_fetch_and_add(&members[LEVEL_REST], 1);
 	q->cookie = bpf_get_socket_cookie(sk);
 	q->netns = sk->__sk_common.skc_net.net->ns.inum;
@@ -477,7 +468,8 @@ static __always_inline void conn_begin(struct sock *sk, struct tcp_sock *tp, str
 	q->delivered = tp->delivered;
 	q->cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
 	flags |=
-		q->flags & (STATS_SET_RTT | STATS_SET_RTO); /* conn_ops may have set these before */
+		/* conn_ops may have set these flags before */
+		q->flags & (STATS_SET_RTT | STATS_SET_RTO);
 	if (tp->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_RTT_CB_FLAG)
 		flags |= STATS_RTT;
 	q->flags = flags;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Passes over the connections of a level, or over all, for bpf/conns.bpf.c. Iterators over socket
- * storage are passes where the kernel has them. Else records lie in tables, and user space runs
- * conn_walk to visit them.
+ * Passes over the connections of a level, or over all, for bpf/conns.bpf.c. If the kernel lets
+ * iterators visit socket storage, an iterator makes a pass. Else records lie in tables, and user
+ * space runs conn_walk.
  */
 #ifndef HOSTLAT_BPF_CONN_VISIT_H
 #define HOSTLAT_BPF_CONN_VISIT_H
@@ -14,7 +14,7 @@
 #include "bpf/conn_state.bpf.h"
 #include "bpf/kernel/types.h"
 
-/* True if the connection had a problem within cool_ns. */
+/* Returns true if the connection had a problem in the last cool_ns. */
 static __always_inline bool visit_has_problem(struct conn_stats *k, __u64 now)
 {
 	__u32 ago = (__u32)(now >> CONN_SHORT_SHIFT) - k->problem;
@@ -22,7 +22,7 @@ static __always_inline bool visit_has_problem(struct conn_stats *k, __u64 now)
 	return k->problem && ago < cool_ns >> CONN_SHORT_SHIFT;
 }
 
-/* Moves a connection to the level that its last problem and its last data call for. */
+/* Moves a connection to the level that matches its last problem and its last activity. */
 static __always_inline void visit_set_level(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 					    struct conn_stats *k, bool active, __u64 now)
 {
@@ -30,7 +30,7 @@ static __always_inline void visit_set_level(struct sock *id, struct sock *sk, st
 
 	if (active)
 		conn_warm_up(id, k);
-	/* an application that does not read makes no calls that would show it */
+	/* an application that does not read makes no calls, so the receive buffer shows it */
 	if (poll_is_unread(sk, tp))
 		conn_note_problem(id, k, now);
 	if (k->idle.level == LEVEL_HOT && !visit_has_problem(k, now)) {
@@ -51,7 +51,7 @@ static __always_inline void visit_set_level(struct sock *id, struct sock *sk, st
 /* free space in the ring below which a pass pauses: 64 records */
 #define RING_SPARE (64 * sizeof(struct conn_snapshot))
 
-/* True if user space must empty the ring, or the pass has reached its quota. */
+/* Returns true if user space must empty the ring, or the pass has reached its quota. */
 static __always_inline bool visit_is_enough(void)
 {
 	return pass.members >= pass.quota ||
@@ -86,7 +86,7 @@ static __always_inline bool visit_idle(struct sock *id, struct sock *sk, struct 
 {
 	struct conn_stats *k;
 
-	/* data moved without a call */
+	/* the connection is no longer idle: data moved without a call */
 	if (q->reported_seq != conn_seq_sum(tp) || tp->packets_out) {
 		k = conn_wake(id, tp->data_segs_in);
 		return k ? visit_conn(id, sk, tp, k) : false;
@@ -101,9 +101,9 @@ static __always_inline bool visit_idle(struct sock *id, struct sock *sk, struct 
 	return visit_is_enough();
 }
 
-/* ---- by iterators ---- */
+/* ---- passes by iterators ---- */
 
-/* Pauses: one byte of output ends user space's read(); it then empties the ring and goes on. */
+/* Pauses a pass: one byte of output ends read(); user space then empties the ring. */
 static __always_inline void visit_pause(struct bpf_iter_meta *meta)
 {
 	__u8 enough = 0;
@@ -128,7 +128,7 @@ static __always_inline int visit_iterated(struct bpf_iter__bpf_sk_storage_map *c
 	return 0;
 }
 
-/* Idle connections, in a pass over all. */
+/* Visits an idle connection, in a pass over all connections. */
 static __always_inline int visit_iterated_idle(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	struct conn_idle *q = ctx->value;
@@ -143,16 +143,16 @@ static __always_inline int visit_iterated_idle(struct bpf_iter__bpf_sk_storage_m
 	return 0;
 }
 
-/* ---- over tables ---- */
+/* ---- passes over tables ---- */
 
 /*
  * Copy of a socket, made without its lock: its fields are of nearly one moment. The socket may be
- * gone and its memory reused; the cookie tells. Passes of one hostlat never overlap, so one copy is
- * enough.
+ * gone and its memory reused; the cookie shows that. Passes of one hostlat never overlap, so one
+ * copy is enough.
  */
 static char socket_copy[4096] __attribute__((aligned(8)));
 
-/* NULL: the socket has gone. */
+/* Copies a socket. Returns NULL if the socket no longer exists. */
 static __always_inline struct tcp_sock *visit_copy_socket(__u64 address, __u64 cookie)
 {
 	const __u32 size = bpf_core_type_size(struct tcp_sock);
@@ -165,7 +165,7 @@ static __always_inline struct tcp_sock *visit_copy_socket(__u64 address, __u64 c
 	return tp;
 }
 
-/* Returns whether the walk ends here. */
+/* Marks the pass as paused if `enough` is true. Returns 1 if the walk ends, else 0. */
 static __always_inline long walk_pauses(bool enough)
 {
 	if (enough)
@@ -194,7 +194,7 @@ static __always_inline long walk_record(struct sock *id, struct conn_stats *k)
 		return 0;
 	tp = visit_copy_socket((__u64)id, cookie);
 	if (!tp && k->idle.cookie != cookie)
-		return 0; /* the record's memory belongs to another connection meanwhile */
+		return 0; /* the record's memory now belongs to another connection */
 	if (!tp)
 		return k->idle.flags & STATS_CLOSED ? 0 : walk_drop_gone(id, &k->idle);
 	return walk_pauses(visit_conn(id, (struct sock *)tp, tp, k));
@@ -220,8 +220,8 @@ static __always_inline long walk_idle(struct sock *id, struct conn_idle *q)
 }
 
 /*
- * True if this walk has met the record before: a key is in the ring twice if its record went and
- * came again.
+ * Returns true if this walk has met the record before: a key is in the ring twice if its record was
+ * removed and made again.
  */
 static __always_inline bool walk_met_conn(struct conn_stats *k)
 {
@@ -239,17 +239,15 @@ static __always_inline bool walk_met_member(__u32 *member)
 	return again;
 }
 
-/*
- * Idle records are made once. A key that comes again is visited twice, which reports nothing more.
- */
+/* Returns false: idle records are made once, and a second visit of a key reports nothing more. */
 static __always_inline bool walk_met_idle(struct conn_idle *q)
 {
 	return false;
 }
 
 /*
- * NAME_walk(): visits the record of the next key, which stays if the record exists. 1 ends the
- * walk.
+ * NAME_walk(): visits the record of the next key; the key stays in the ring if its record exists.
+ * Returns 1 to end the walk.
  */
 #define WALK(name, record, met, visit)                                                   \
 	static long name##_walk(__u32 i, void *ctx)                                      \

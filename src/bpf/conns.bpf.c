@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
 /*
- * Programs of `conns`: they count events beside each TCP socket as they happen, iterators sample
- * states, and one ring carries the records to user space. docs/design/connections.md.
+ * Programs of `conns`. Hooks count events beside each TCP socket, iterators sample states, and one
+ * ring carries the records to user space. docs/design/connections.md.
  */
 #include "bpf/abi_calls.h"
 #include "bpf/abi_conns.h"
@@ -24,7 +24,7 @@ int conn_visit(struct bpf_iter__bpf_sk_storage_map *ctx)
 	return visit_iterated(ctx);
 }
 
-/* Idle connections, in a pass over all. */
+/* Visits idle connections, in a pass over all connections. */
 SEC("iter/bpf_sk_storage_map")
 int conn_visit_rest(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
@@ -37,7 +37,7 @@ int conn_walk(void *unused)
 	return walk_pass_table();
 }
 
-/* ---- from the first to the last ---- */
+/* ---- begin and end of connections ---- */
 
 static __always_inline void conn_report_end(struct sock *sk, struct tcp_sock *tp,
 					    struct conn_idle *q, struct conn_stats *k, __u64 now)
@@ -54,7 +54,7 @@ static __always_inline void conn_end(struct sock *sk, struct tcp_sock *tp, __u64
 	struct conn_stats *k = conn_stats_ready(sk);
 	struct conn_idle *q = k ? NULL : idle_conns_find(sk);
 
-	if (!k && !q) /* another program may have woken it just now */
+	if (!k && !q) /* conn_wake() may just have made the full record */
 		k = conn_stats_ready(sk);
 	if (k) {
 		conn_end_stall(tp, k, now);
@@ -64,12 +64,12 @@ static __always_inline void conn_end(struct sock *sk, struct tcp_sock *tp, __u64
 		conn_report_end(sk, tp, q, NULL, now);
 		idle_conns_drop(sk);
 	}
-	conns_drop(sk); /* includes a record that conn_wake() makes meanwhile */
+	conns_drop(sk); /* also drops a record that conn_wake() is just making */
 	if (in_tables)
 		conn_drop_other_records(sk);
 }
 
-/* Counts a connection that begins. False: it is not followed. */
+/* Counts a new connection. Returns false if the connection is not followed. */
 static __always_inline bool conn_count_begin(struct sock *sk)
 {
 	struct conn_counts *c = &counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)];
@@ -158,7 +158,7 @@ int BPF_PROG(conn_recv, struct sock *sk, int ret, int flags)
 	return 0;
 }
 
-/* For kernels without those tracepoints. */
+/* For kernels without the tracepoint sock_send_length. */
 SEC("fexit/tcp_sendmsg")
 int BPF_PROG(conn_send_fexit, struct sock *sk, void *msg, __u64 size, int ret)
 {
@@ -169,7 +169,7 @@ int BPF_PROG(conn_send_fexit, struct sock *sk, void *msg, __u64 size, int ret)
 	return 0;
 }
 
-/* sendfile() before 6.5: neither the tracepoint nor tcp_sendmsg() sees it. */
+/* Handles sendfile() before 6.5, which neither sock_send_length nor tcp_sendmsg() sees. */
 SEC("fexit/tcp_sendpage")
 int BPF_PROG(conn_sendpage, struct sock *sk, void *page, int offset, __u64 size, int flags, int ret)
 {
@@ -286,12 +286,12 @@ int BPF_PROG(conn_timer, struct timer_list *timer)
 	return 0;
 }
 
-/* ---- connections from before ---- */
+/* ---- connections older than hostlat ---- */
 
 /* this kernel refuses the map `listeners` */
 const volatile bool lacks_listeners = false;
 
-/* Listening ports: a connection from before whose local port listens was accepted here. */
+/* Listening ports. A connection older than hostlat with a listening local port was accepted. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -346,12 +346,12 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 	if (!tp)
 		return 0;
 	sk = (struct sock *)tp;
-	if (skc->skc_state == TCP_LISTEN) { /* listeners come first */
+	if (skc->skc_state == TCP_LISTEN) { /* iter/tcp visits listeners first */
 		listener_add(skc);
 		return 0;
 	}
 	if (skc->skc_state == TCP_SYN_SENT || skc->skc_state == TCP_SYN_RECV)
-		return 0; /* conn_state sees them being established */
+		return 0; /* conn_state sees these connections being established */
 	pass.members++;
 	q = conn_idle_get(sk);
 	if (pass.follow != PASS_FOLLOW) {
@@ -361,14 +361,14 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 	if (q)
 		return 0;
 	conn_begin(sk, tp, &it, bpf_ktime_get_ns(), listener_exists(skc) ? STATS_ACCEPTED : 0);
-	q = idle_conns_make_from(sk, &it); /* the record is complete */
+	q = idle_conns_make_from(sk, &it); /* the record is complete when it becomes visible */
 	if (!q) {
 		conn_count_lost(LOST_NO_MEMORY);
 		__sync_fetch_and_add(&members[LEVEL_REST], -1);
 		return 0;
 	}
 	calls_begin_log(sk, sk, q);
-	if (calls_of == CALLS_OF_CHOSEN) /* report it, so that it can be chosen */
+	if (calls_of == CALLS_OF_CHOSEN) /* report the connection, so that it can be chosen */
 		q->changes++;
 	ops_flag_socket(sk, tp, q);
 	k = tp->packets_out ? conn_wake(sk, tp->data_segs_in) : NULL;
@@ -378,7 +378,7 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 	return 0;
 }
 
-/* Sets the owner of sockets that no process has used since, by open descriptors. */
+/* Sets the owner of sockets without a known owner, by the open descriptors of processes. */
 SEC("iter/task_file")
 int conn_owner(struct bpf_iter__task_file *ctx)
 {

@@ -18,8 +18,8 @@
 
 struct drop_headers {
 	__u8 protocol;
-	__u16 port;    /* destination, host order */
-	__u32 payload; /* bytes */
+	__u16 port;    /* destination port, host order */
+	__u32 payload; /* payload bytes */
 };
 
 static __always_inline bool drop_read_v4(const unsigned char *ip, struct drop_headers *h,
@@ -32,7 +32,7 @@ static __always_inline bool drop_read_v4(const unsigned char *ip, struct drop_he
 	*offset = (b[0] & 15) * 4;
 	h->protocol = b[9];
 	h->payload = (b[2] << 8 | b[3]) - *offset;
-	/* a later fragment has no ports; the first one counts for the datagram */
+	/* a later fragment has no ports; the first fragment counts for the datagram */
 	return !((b[6] & 0x1f) | b[7]);
 }
 
@@ -69,7 +69,7 @@ static __always_inline bool drop_read_headers(const struct sk_buff *skb, struct 
 	return true;
 }
 
-/* The first stage that the packet did not reach; `socket` where TCP's entry has no hook. */
+/* Returns the first stage that the packet did not reach; `socket` if TCP's entry has no hook. */
 static __always_inline __u32 drop_slot(const struct link_entry *e, __u32 protocol)
 {
 	if (!e)
@@ -89,8 +89,8 @@ static __always_inline __u32 drop_netns(const struct sk_buff *skb, const struct 
 }
 
 /*
- * True if the drop counts under --pid (the process has read from its socket) and --cgroup. Packets
- * without a known socket do not count there.
+ * Returns true if the drop counts with --pid (the process has read from the socket) and --cgroup.
+ * With these filters, packets without a known socket do not count.
  */
 static __always_inline bool drop_counts(struct sock *sk, __u32 protocol)
 {
@@ -111,7 +111,7 @@ static __always_inline bool drop_counts(struct sock *sk, __u32 protocol)
 	return u && u->ours;
 }
 
-/* --sample: true for a received segment without an entry that is not forwarded. */
+/* --sample: returns true for a received segment that is not forwarded. */
 static __always_inline bool drop_is_received(const struct sk_buff *skb)
 {
 	return skb->skb_iif && (!skb->dev || skb->dev->ifindex == skb->skb_iif);
@@ -124,12 +124,12 @@ static __always_inline int drop_count(struct sk_buff *skb, __u32 reason, struct 
 	struct link_entry *e;
 	__u32 slot;
 
-	/* sent packets have no receiving interface, or none that `link` has seen */
 	if (!c || reason == drop_not_yet || reason == drop_consumed)
 		return 0;
 	e = link_find((__u64)skb);
 	if (sampling && e && !link_same(e, skb)) /* the entry is of an earlier packet */
 		e = NULL;
+	/* transmitted packets have no receiving interface, or none that `link` has seen */
 	if (!e && reason != drop_cpu_backlog && !(sampling && drop_is_received(skb)))
 		return 0;
 	if (e && !skb->skb_iif)
@@ -147,7 +147,7 @@ static __always_inline int drop_count(struct sk_buff *skb, __u32 reason, struct 
 	if (reason >= DROP_REASONS)
 		reason = DROP_REASONS - 1;
 	if (sampling && !e && reason != drop_cpu_backlog)
-		slot = !skb->dev ? SLOT_ENQUEUED : /* TCP had already taken it */
+		slot = !skb->dev ? SLOT_ENQUEUED : /* TCP had already taken the segment */
 		       h.protocol == IPPROTO_TCP ? SLOT_SOCKET : SLOT_TRANSPORT;
 	else
 		slot = drop_slot(e, h.protocol);

@@ -2,8 +2,9 @@
 /*
  * The transmit side of TCP. Latencies count from the departure time that TCP leaves in each packet
  * (skb->tstamp, CLOCK_MONOTONIC; net/ipv4/tcp_output.c, __tcp_transmit_skb): after the waits for
- * the window, small queues and pacing. So a stage needs no memory for its latency. The table below
- * serves steps; FIFOs per socket serve send calls before and acknowledgements after.
+ * the window, small queues and pacing. So a stage needs no memory for its latency. The table of
+ * egress_table.bpf.h serves steps; FIFOs per socket serve send calls before and acknowledgements
+ * after.
  *
  * A packet is the unit of the queueing discipline: up to 64 KiB with segmentation offload. The
  * hooks see UDP packets, too: egress_udp.bpf.h.
@@ -46,7 +47,8 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 		return 0;
 	}
 	if (!len) {
-		if (!sampling) /* pure ACKs repeat one sequence number: no sample */
+		/* pure ACKs repeat a sequence number, so a draw by the number is no fair sample */
+		if (!sampling)
 			c->count.excluded[EXCL_SENT_ACK][ROW_TCP]++;
 		return 0;
 	}
@@ -71,14 +73,14 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 		return 0;
 	if ((__s64)(base - now) > PACED_FROM)
 		tx_paced(c, base - now, ROW_TCP, group);
-	else /* the step is the latency; snapshot.c fills it in */
+	else /* the step is the latency; deltas.c copies it */
 		record_latency(c, SLOT_QDISC, ROW_TCP, 0, group, now - base, 1);
 	return 0;
 }
 
 /*
- * Departure time of a piece that the kernel has split from a larger packet for a device without
- * segmentation offload; 0: it is no such piece.
+ * Returns the departure time of a piece that the kernel has split from a larger packet for a device
+ * without segmentation offload; 0: the packet is no such piece.
  */
 static __always_inline __u64 tx_piece(struct sk_buff *skb, __u32 *seq, __u32 *len)
 {
@@ -88,7 +90,7 @@ static __always_inline __u64 tx_piece(struct sk_buff *skb, __u32 *seq, __u32 *le
 	if (!sk || sk->sk_protocol != IPPROTO_TCP || sk->sk_type != SOCK_STREAM ||
 	    !tx_selected(sk, skb) || !tx_payload(skb, sk, seq, len) || !*len)
 		return 0;
-	return tx_departure(skb, &why); /* none: counted at `qdisc` */
+	return tx_departure(skb, &why); /* no departure time: counted as lost at `qdisc` */
 }
 
 /* Records a piece of a split packet, which has no step. */
@@ -114,10 +116,7 @@ static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 n
 	return 0;
 }
 
-/*
- * Handles datagrams, whose `base` is not the packet's stamp, and TCP packets that are not in the
- * table.
- */
+/* Handles datagrams, whose `base` is not the packet's stamp, and TCP packets without an entry. */
 static __noinline int tx_given_slow(struct cpu_state *c, struct tx_entry *e, struct sk_buff *skb,
 				    __u64 now)
 {
@@ -140,7 +139,7 @@ static __always_inline int tx_given(struct sk_buff *skb)
 	now = bpf_ktime_get_ns();
 	if (!e || e->base != (__u64)skb->tstamp)
 		return tx_given_slow(c, e, skb, now);
-	/* seen again at a device below the measured one */
+	/* the packet reached a device below the measured one */
 	if (e->where != (__u32)skb->dev->ifindex)
 		return 0;
 	from = (__s64)(e->base - e->last) > 0 ? e->base : e->last;
@@ -148,7 +147,7 @@ static __always_inline int tx_given(struct sk_buff *skb)
 	if (record_sends)
 		tx_way_given(e, (__u64)skb, now);
 	if (slot_selected(SLOT_DRIVER)) {
-		/* the qdisc did not hold it until its departure */
+		/* the qdisc did not hold the packet until its departure time */
 		if ((__s64)(e->base - now) > PACED_FROM)
 			c->count.excluded[EXCL_NOT_PACED][ROW_TCP]++;
 		else
@@ -186,7 +185,7 @@ static __always_inline int tx_freed(struct sk_buff *skb)
 	return 0;
 }
 
-/* Ends a packet that loopback or veth hands to its receiver. */
+/* Ends the entry of a packet that loopback or veth passes to its receiver. */
 static __always_inline int tx_received(struct sk_buff *skb)
 {
 	struct tx_entry *e = tx_find((__u64)skb);
@@ -230,7 +229,8 @@ static __always_inline int tx_dropped(struct sk_buff *skb, __u32 reason)
 	} else if (!tx_piece(skb, &seq, &len)) {
 		return 0;
 	} else if (sampling && reason == drop_unspecified) {
-		slot = SLOT_SENT; /* not sampled: whether the driver has it is unknown */
+		/* the packet is not sampled: whether the driver has it is unknown */
+		slot = SLOT_SENT;
 	}
 	if (reason <= 1)
 		return 0;

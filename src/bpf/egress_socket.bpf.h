@@ -33,9 +33,9 @@ struct {
 	__type(value, struct tx_writer);
 } tx_writers SEC(".maps");
 
-/* ---- whose it is ---- */
+/* ---- filters ---- */
 
-/* --pid: true for a socket on which the process has sent or read. */
+/* --pid: returns true for a socket on which the selected process has sent or read. */
 static __always_inline bool tx_is_selected_process(struct sock *sk)
 {
 	struct tcp_socket *s = tcp_state(sk, 0);
@@ -43,7 +43,7 @@ static __always_inline bool tx_is_selected_process(struct sock *sk)
 	return s && s->ours;
 }
 
-/* True for sockets of the filter, and for both ends of the self-test's connection. */
+/* Returns true for sockets of the filter, and for both ends of the self-test's connection. */
 static __always_inline bool tx_port_selected(struct sock *sk)
 {
 	__u32 port = sk->__sk_common.skc_dport;
@@ -58,7 +58,7 @@ struct tx_search {
 	__u32 seq;
 };
 
-/* Drops the oldest call if the byte belongs to a later one. */
+/* Drops the oldest send call if byte x->seq belongs to a later call; else returns 1, the end. */
 static long tx_call_of(__u32 i, struct tx_search *x)
 {
 	struct tx_writer *w = x->w;
@@ -70,8 +70,9 @@ static long tx_call_of(__u32 i, struct tx_search *x)
 }
 
 /*
- * Notes a send call. Bytes that wait when a socket is first seen came before, and so may this call
- * if it waits for room. A call that added no bytes gives its entry to the next.
+ * Stores a send call. Bytes that wait when a socket is first seen are older than hostlat, and so
+ * may be this call if it waits for buffer space. A call that added no bytes leaves its entry to the
+ * next call.
  */
 static __noinline int tx_call_begins(struct tx_writer *w, __u32 seq, __u32 sent, __u64 now)
 {
@@ -87,7 +88,7 @@ static __noinline int tx_call_begins(struct tx_writer *w, __u32 seq, __u32 sent,
 			seq = sent;
 		}
 	}
-	if (sampling && w->tail - w->head >= TX_CALLS) { /* none of their packets was sampled */
+	if (sampling && w->tail - w->head >= TX_CALLS) { /* no packet of these calls was sampled */
 		struct tx_search x = { .w = w, .seq = sent };
 
 		bpf_loop(TX_CALLS, tx_call_of, &x, 0);
@@ -106,8 +107,8 @@ static __noinline int tx_call_begins(struct tx_writer *w, __u32 seq, __u32 sent,
 }
 
 /*
- * A send call begins or continues: bytes that it adds from here on count from its begin. Without a
- * free entry, the newest call and the following ones are unknown.
+ * Handles the begin or continuation of a send call: bytes that the call adds from now on count from
+ * its begin. Without a free entry, the newest and the following calls are unknown.
  */
 static __always_inline int tx_call(struct sock *sk)
 {
@@ -163,17 +164,15 @@ static __always_inline int tx_call_ends(struct sock *sk)
 }
 
 /*
- * True for a retransmission, which ends at or before snd_nxt. With --sample it may be cut
- * differently from the first transmission, and be sampled now though it was not then.
+ * --sample: returns true for a retransmission, which ends at or before snd_nxt. A retransmission
+ * may be cut differently from the first transmission, and be sampled though the first was not.
  */
 static __always_inline bool tx_is_again(struct sock *sk, __u32 end)
 {
 	return sampling && !seq_after(end, BPF_CORE_READ((struct tcp_sock *)sk, snd_nxt));
 }
 
-/*
- * Records `segment` from the send call of the packet's first new byte; a retransmission has none.
- */
+/* Records `segment`, from the send call of the first new byte; a retransmission has no new byte. */
 static __always_inline void tx_segment(struct cpu_state *c, struct sock *sk, __u32 seq, __u32 len,
 				       __u64 base, __u32 group)
 {
@@ -190,7 +189,7 @@ static __always_inline void tx_segment(struct cpu_state *c, struct sock *sk, __u
 	if (seq_after(w->segmented, seq))
 		x.seq = w->segmented;
 	w->segmented = seq + len;
-	if (w->tail - w->head >= 2) /* with one call, the byte can only belong to it */
+	if (w->tail - w->head >= 2) /* with one call, the byte can belong only to that call */
 		bpf_loop(TX_CALLS, tx_call_of, &x, 0);
 	since = w->ring[w->head & (TX_CALLS - 1)].since;
 	if (seq_after(w->ring[w->head & (TX_CALLS - 1)].seq, x.seq) || since == TX_BEFORE ||
@@ -204,7 +203,7 @@ static __always_inline void tx_segment(struct cpu_state *c, struct sock *sk, __u
 
 /* ---- acknowledgements ---- */
 
-/* Notes a packet until it is acknowledged; a retransmission is acknowledged with its original. */
+/* Stores a packet until its acknowledgement; a retransmission has its original's entry. */
 static __always_inline void tx_unacked(struct cpu_state *c, struct sock *sk, __u32 end, __u64 base,
 				       __u32 group)
 {
@@ -257,7 +256,7 @@ static __noinline int tx_acked_to(struct tx_socket *s, __u32 ack)
 	return 0;
 }
 
-/* Records `acked`: any segment of an established connection carries an acknowledgement number. */
+/* Records `acked`; each segment of an established connection has an acknowledgement number. */
 static __always_inline int tx_acked(struct sock *sk, struct sk_buff *skb)
 {
 	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
@@ -275,7 +274,7 @@ static __always_inline int tx_acked(struct sock *sk, struct sk_buff *skb)
 /*
  * Handles the last acknowledgements of a connection that this end closes, as hooks see them in
  * ESTABLISHED only. Mostly one more segment comes, which acknowledges all. If it is the only one
- * since the close, its time is that of the state change; otherwise the rest is lost.
+ * since the close, its time is that of the state change; otherwise the remaining packets are lost.
  */
 static __always_inline int tx_closes(struct sock *sk, int to)
 {
@@ -294,8 +293,7 @@ static __always_inline int tx_closes(struct sock *sk, int to)
 }
 
 /*
- * Counts unacknowledged packets of a closed connection as lost. The socket may get another
- * connection.
+ * Counts unacknowledged packets of a closed connection as lost. The socket may be connected again.
  */
 static __always_inline int tx_destroyed(struct sock *sk)
 {

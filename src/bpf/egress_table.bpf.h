@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Packets being sent: their headers and sockets, and the table that holds what the packet itself
- * does not, by the packet's address.
+ * Packets in transmission: their headers and sockets, and a table of data that a packet itself
+ * lacks, by the packet's address.
  */
 #ifndef HOSTLAT_BPF_EGRESS_TABLE_H
 #define HOSTLAT_BPF_EGRESS_TABLE_H
@@ -19,21 +19,21 @@
 #define TCP_TIME_WAIT 6
 #define TCP_NEW_SYN_RECV 12
 
-/* Stamps later than this are pacing; below, two clock readings disagree. */
+/* A stamp more than PACED_FROM ns ahead is pacing; below, two clock readings disagree. */
 #define PACED_FROM 1000
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* loader: TX_SETS, if the transmit side is measured */
+	__uint(max_entries, 1); /* the loader sets TX_SETS if the transmit side is measured */
 	__type(key, __u32);
 	__type(value, struct tx_set);
 } tx_sets SEC(".maps");
 
-/* ---- what a packet is ---- */
+/* ---- headers and sockets ---- */
 
 /*
- * The TCP or UDP socket of a packet, which it has until the driver or the other end of a veth
- * releases it; NULL: none.
+ * Returns the TCP or UDP socket of a packet, or NULL. A packet refers to its socket until the
+ * driver, or the other end of a veth, ends the reference.
  */
 static __always_inline struct sock *tx_owner(struct sk_buff *skb)
 {
@@ -51,8 +51,8 @@ static __always_inline struct sock *tx_owner(struct sk_buff *skb)
 }
 
 /*
- * Reads sequence number and payload bytes at hooks where skb->data is the link header. False: the
- * header belongs to a tunnel around the packet.
+ * Reads sequence number and payload bytes at hooks where skb->data is the link header. Returns
+ * false if the header belongs to a tunnel around the packet.
  */
 static __always_inline bool tx_payload(const struct sk_buff *skb, const struct sock *sk, __u32 *seq,
 				       __u32 *len)
@@ -73,7 +73,7 @@ static __always_inline bool tx_payload(const struct sk_buff *skb, const struct s
 	return true;
 }
 
-/* The time when TCP released the packet; 0 with *why if unknown. */
+/* Returns the time when TCP released the packet; 0, with the reason in *why, if unknown. */
 static __always_inline __u64 tx_departure(struct sk_buff *skb, __u32 *why)
 {
 	struct sk_buff___mono *older = (void *)skb;
@@ -81,11 +81,11 @@ static __always_inline __u64 tx_departure(struct sk_buff *skb, __u32 *why)
 		    bpf_core_field_exists(older->mono_delivery_time);
 
 	*why = skb->tstamp ? LOSS_STAMP_FOREIGN : LOSS_STAMP_ZERO;
-	/* before 5.18 packets do not name the stamp's clock, but TCP's packets use only this one */
+	/* before 5.18 packets do not name the stamp's clock, but TCP's stamps are all monotonic */
 	return told && stamp_clock(skb) != STAMP_MONOTONIC ? 0 : skb->tstamp;
 }
 
-/* ---- whose it is ---- */
+/* ---- filters ---- */
 
 static __always_inline bool tx_selected(struct sock *sk, struct sk_buff *skb)
 {
@@ -100,7 +100,7 @@ static __always_inline __u32 tx_set_of(__u64 skb)
 {
 	__u32 low = low_half((const void *)skb);
 
-	return ((low >> 8) ^ (low >> 20)) & (TX_SETS - 1); /* see link_set() */
+	return ((low >> 8) ^ (low >> 20)) & (TX_SETS - 1); /* hash as in link_set() */
 }
 
 static __always_inline struct tx_set *tx_set(__u64 skb)
@@ -119,13 +119,13 @@ static __always_inline struct tx_entry *tx_find(__u64 skb)
 	return s->e[0].skb == skb ? &s->e[0] : s->e[1].skb == skb ? &s->e[1] : NULL;
 }
 
-/* --sample: true for a datagram that is not measured. */
+/* --sample: returns true for a datagram that is not measured. */
 static __always_inline bool tx_is_unsampled(const struct tx_entry *e)
 {
 	return sampling && e->where & TX_UDP && e->base == TX_UNSAMPLED;
 }
 
-/* Group of a packet in the table, by its address. */
+/* Returns the group of a packet in the table, by the packet's address; 0: none. */
 static __always_inline __u32 tx_group(__u64 skb)
 {
 	struct tx_set *s = by ? tx_set(skb) : NULL;
@@ -140,7 +140,7 @@ static __always_inline __u32 *tx_group_of(const struct tx_entry *e, __u64 skb)
 	return &tx_groups[tx_set_of(skb) * 2 + (s && e != &s->e[0])];
 }
 
-/* Recordings: index of a packet's struct tx_times. */
+/* Recordings: returns the index of a packet's struct tx_times. */
 static __always_inline __u32 tx_place(const struct tx_entry *e, __u64 skb)
 {
 	struct tx_set *s = tx_set(skb);
@@ -149,8 +149,8 @@ static __always_inline __u32 tx_place(const struct tx_entry *e, __u64 skb)
 }
 
 /*
- * Recordings: notes a packet of `len` bytes that enters the queue, or a piece that never was in it
- * (`queued` 0).
+ * Recordings: begins the times of a packet of `len` bytes that enters the qdisc, or of a split
+ * packet's piece, which never was in the qdisc (`queued` 0).
  */
 static __noinline int tx_way_begins(struct sk_buff *skb, struct sock *sk, __u32 len, __u64 queued,
 				    __u64 given)
@@ -196,14 +196,14 @@ static __always_inline void tx_way_given(const struct tx_entry *e, __u64 skb, __
 	way->given_core = bpf_get_smp_processor_id();
 }
 
-/* Recordings: reports a packet of which no more events come. */
+/* Recordings: reports a packet after its last event. */
 static __always_inline void tx_way_ends(const struct tx_entry *e, __u64 skb, __u64 sent)
 {
 	if (record_sends)
 		msg_put_packet(tx_place(e, skb), sent);
 }
 
-/* Recordings: reports the packet whose entry is given away; if its end was not seen, forgets it. */
+/* Recordings: reports the packet that loses its entry to another one, and clears its times. */
 static __always_inline void tx_way_leaves(const struct tx_entry *e, __u64 skb)
 {
 	struct tx_times *way;
@@ -218,8 +218,8 @@ static __always_inline void tx_way_leaves(const struct tx_entry *e, __u64 skb)
 }
 
 /*
- * Counts the stages that a displaced packet misses. A datagram that is not yet in the queue is
- * counted there.
+ * Counts a displaced packet as lost at its next stage. A datagram that is not yet in the qdisc is
+ * counted when it gets there.
  */
 static __always_inline void tx_displaced(struct cpu_state *c, const struct tx_entry *e, __u64 skb)
 {
@@ -233,7 +233,7 @@ static __always_inline void tx_displaced(struct cpu_state *c, const struct tx_en
 		count_loss(c, SLOT_SENT, LOSS_DISPLACED, proto, 1);
 }
 
-/* Returns the packet's old entry, a free one, or the older of two. */
+/* Returns the packet's old entry, a free entry, or the older entry of the set. */
 static __always_inline struct tx_entry *tx_claim(struct cpu_state *c, __u64 skb)
 {
 	struct tx_set *s = tx_set(skb);
@@ -251,7 +251,7 @@ static __always_inline struct tx_entry *tx_claim(struct cpu_state *c, __u64 skb)
 	return a;
 }
 
-/* `flags`: TX_GIVEN, TX_UDP. */
+/* Stores a packet in the table. `flags`: TX_GIVEN, TX_UDP, TX_STAMPED. */
 static __always_inline void tx_note(struct cpu_state *c, struct sk_buff *skb, __u64 base,
 				    __u64 now, __u32 seq, __u32 flags, __u32 group)
 {
@@ -259,7 +259,7 @@ static __always_inline void tx_note(struct cpu_state *c, struct sk_buff *skb, __
 
 	if (!e)
 		return;
-	e->skb = 0; /* as in rx_link() */
+	e->skb = 0; /* no CPU must find the entry while it changes */
 	e->base = base;
 	e->last = now;
 	e->seq = seq;
@@ -269,7 +269,7 @@ static __always_inline void tx_note(struct cpu_state *c, struct sk_buff *skb, __
 	e->skb = (__u64)skb;
 }
 
-/* True if an upper device (VLAN, bond) has already measured the packet. */
+/* Returns true if an upper device (VLAN, bond) has already measured the packet. */
 static __always_inline bool tx_is_stacked(struct sk_buff *skb, __u64 base, __u32 seq)
 {
 	struct tx_entry *e = tx_find((__u64)skb);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
  * The transmit side of UDP. A datagram carries no departure time, so its origin is the send call,
- * kept with the task until it hands the datagram to IP. After that the datagram is found in the
- * table by its address, in any context.
+ * which task storage holds until UDP passes the datagram to IP. From then on, any context finds the
+ * datagram in the table by its address.
  */
 #ifndef HOSTLAT_BPF_EGRESS_UDP_H
 #define HOSTLAT_BPF_EGRESS_UDP_H
@@ -22,7 +22,7 @@
 #define CLOCK_MONOTONIC 1
 #define CLOCK_TAI 11
 
-#define UDP_FRAGMENT 0x3fff /* more fragments follow, or not the first one */
+#define UDP_FRAGMENT 0x3fff /* mask: more fragments follow, or a later fragment */
 #define IPPROTO_FRAGMENT 44
 #define UDP_HEADER 8
 
@@ -47,7 +47,7 @@ static __always_inline bool tx_is_udp(const struct sock *sk)
 
 /* ---- the send call ---- */
 
-/* True if data of earlier calls wait in the socket for more (MSG_MORE, UDP_CORK). */
+/* Returns true if data of earlier send calls wait in the socket (MSG_MORE, UDP_CORK). */
 static __always_inline bool udp_is_corked(struct sock *sk)
 {
 	int pending = 0;
@@ -57,8 +57,8 @@ static __always_inline bool udp_is_corked(struct sock *sk)
 }
 
 /*
- * Takes the begin of a corked datagram's first call, as a datagram is as old as its first byte. 0:
- * unknown.
+ * Returns and clears the begin of a corked datagram's first send call, as a datagram is as old as
+ * its first byte; 0: unknown.
  */
 static __always_inline __u64 udp_uncork(struct sock *sk)
 {
@@ -70,13 +70,13 @@ static __always_inline __u64 udp_uncork(struct sock *sk)
 	return since;
 }
 
-/* False for the inner call of an IPv6 socket that sends by IPv4 through udp_sendmsg(). */
+/* Returns false for the inner call when an IPv6 socket sends IPv4 through udp_sendmsg(). */
 static __always_inline bool udp_is_outer(const struct sock *sk)
 {
 	return sk->__sk_common.skc_family == AF_INET;
 }
 
-/* A send call begins. Kernel threads make none. */
+/* Handles the begin of a send call; kernel threads make no send calls. */
 static __always_inline int udp_call_begins(struct sock *sk)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -85,7 +85,7 @@ static __always_inline int udp_call_begins(struct sock *sk)
 	if (!tx_port_selected(sk) || !reader_selected() || task->flags & PF_KTHREAD)
 		return 0;
 	call = bpf_task_storage_get(&udp_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!call) /* the table will lack the call's datagrams */
+	if (!call) /* without a state, the table will lack the call's datagrams */
 		return 0;
 	call->since = udp_is_corked(sk) ? udp_uncork(sk) : bpf_ktime_get_ns();
 	call->sk = (__u64)sk;
@@ -110,7 +110,7 @@ static __always_inline int udp_call_ends(struct sock *sk)
 
 /* ---- segment: UDP hands a datagram to IP ---- */
 
-/* The begin of the send call: this task's, or the first call of a corked datagram; 0: unknown. */
+/* Returns the begin of this task's send call, or of a corked datagram's first call; 0: unknown. */
 static __always_inline __u64 udp_called(struct sock *sk)
 {
 	struct tx_datagram *call;
@@ -119,13 +119,13 @@ static __always_inline __u64 udp_called(struct sock *sk)
 	return call && call->sk == (__u64)sk ? call->since : udp_uncork(sk);
 }
 
-/* --sample: drawn by a count, as received datagrams are. */
+/* --sample: returns whether a datagram is sampled; a count decides, as for received datagrams. */
 static __always_inline bool udp_is_drawn(struct cpu_state *c, const struct sk_buff *skb)
 {
 	return !sampling || sample_draw(++c->datagrams << 32 | low_half(skb));
 }
 
-/* Recordings: reports the call, and notes its datagram. */
+/* Recordings: reports the send call, and begins the times of its datagram. */
 static __noinline int udp_report_call(struct sk_buff *skb, struct sock *sk, __u64 since, __u64 now)
 {
 	struct tx_entry *e = tx_find((__u64)skb);
@@ -154,7 +154,7 @@ static __noinline int udp_report_call(struct sk_buff *skb, struct sock *sk, __u6
 	return 0;
 }
 
-/* Recordings: notes the time in the driver (`given`; `now` 0: it was dropped) or in the queue. */
+/* Recordings: stores when the driver (`given`) or the qdisc got a datagram; `now` 0: dropped. */
 static __always_inline void udp_note_time(const struct tx_entry *e, __u64 skb, __u64 now,
 					  bool given)
 {
@@ -205,7 +205,7 @@ static __always_inline int udp_segment(struct sk_buff *skb)
 
 /* ---- qdisc ---- */
 
-/* True for a fragment: IP has cut the datagram, and none of the pieces is what was sent. */
+/* Returns true for a fragment: IP has cut the datagram, and its pieces are not measured. */
 static __always_inline bool udp_is_fragment(const struct sk_buff *skb)
 {
 	__u8 b[8] = {};
@@ -217,7 +217,7 @@ static __always_inline bool udp_is_fragment(const struct sk_buff *skb)
 	return (b[6] << 8 | b[7]) & UDP_FRAGMENT;
 }
 
-/* ns until the departure time that the application chose (SO_TXTIME); 0: none. */
+/* Returns the ns until the departure time that the application chose (SO_TXTIME); 0: none. */
 static __always_inline __s64 udp_ahead(struct sk_buff *skb, const struct sock *sk, __u64 now,
 				       __u32 *why)
 {
@@ -231,7 +231,7 @@ static __always_inline __s64 udp_ahead(struct sk_buff *skb, const struct sock *s
 	return 0;
 }
 
-/* Counts a datagram whose call or stamp is unknown as lost by all stages. */
+/* Counts a datagram with an unknown call or stamp as lost at all stages. */
 static __always_inline void udp_unmeasured(struct cpu_state *c, struct sk_buff *skb,
 					   const struct sock *sk, __u64 now, __u32 why)
 {
@@ -242,9 +242,7 @@ static __always_inline void udp_unmeasured(struct cpu_state *c, struct sk_buff *
 	tx_note(c, skb, why, now, low_half(sk), TX_UDP, 0);
 }
 
-/*
- * --sample: keeps an entry for an unsampled datagram, which would otherwise be taken for a piece.
- */
+/* --sample: stores an unsampled datagram, which otherwise would look like a piece. */
 static __always_inline void udp_not_drawn(struct cpu_state *c, struct sk_buff *skb,
 					  const struct sock *sk, __u64 now)
 {
@@ -265,7 +263,8 @@ static __always_inline void udp_measured(struct cpu_state *c, struct sk_buff *sk
 		udp_unmeasured(c, skb, sk, now, why);
 		return;
 	}
-	if (ahead > PACED_FROM) { /* later stages are measured as if it came at its departure */
+	/* measure later stages as if the datagram came at its departure */
+	if (ahead > PACED_FROM) {
 		if (slot_selected(SLOT_QDISC))
 			tx_paced(c, ahead, ROW_UDP, group);
 		base += ahead;
@@ -287,7 +286,7 @@ static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct
 
 	if (!c || !sk || !skb)
 		return 0;
-	if (!send_udp) { /* --pid: the current task is mostly the sender */
+	if (!send_udp) { /* --pid: the current task is usually the sender */
 		if (!filter_tgid || reader_selected())
 			c->count.excluded[EXCL_NO_DEPARTURE][ROW_UDP]++;
 		return 0;
@@ -297,7 +296,8 @@ static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct
 		e = NULL;
 	if (udp_is_fragment(skb)) {
 		if (e)
-			e->skb = 0; /* the first fragment has the datagram's address */
+			/* the first fragment has the datagram's address: drop the entry */
+			e->skb = 0;
 		if (!filter_tgid)
 			c->count.excluded[EXCL_FRAGMENT][ROW_UDP]++;
 	} else if (e && e->where == TX_UDP && tx_is_unsampled(e)) {
@@ -321,7 +321,7 @@ static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct
 
 /* ---- driver, sent ---- */
 
-/* Counts a piece of a larger datagram (UDP_SEGMENT); fragments are counted at the queue. */
+/* Counts a piece of a larger datagram (UDP_SEGMENT); fragments are counted at `qdisc`. */
 static __always_inline int tx_udp_piece(struct cpu_state *c, struct sock *sk, struct sk_buff *skb)
 {
 	if (send_udp && !sampling && !filter_tgid && tx_selected(sk, skb) && !udp_is_fragment(skb))
@@ -350,7 +350,8 @@ static __noinline int tx_udp_given(struct cpu_state *c, struct tx_entry *e, stru
 		if (slot_selected(SLOT_DRIVER))
 			count_loss(c, SLOT_DRIVER, e->base, ROW_UDP, 1);
 	} else if ((__s64)(e->last - now) > PACED_FROM) {
-		if (slot_selected(SLOT_DRIVER)) /* the qdisc did not hold it until its departure */
+		/* the qdisc did not hold the datagram until its departure */
+		if (slot_selected(SLOT_DRIVER))
 			c->count.excluded[EXCL_NOT_PACED][ROW_UDP]++;
 	} else if (slot_selected(SLOT_DRIVER)) {
 		record_stage(c, SLOT_DRIVER, ROW_UDP, 0, tx_group((__u64)skb), now - e->base,
@@ -362,9 +363,9 @@ static __noinline int tx_udp_given(struct cpu_state *c, struct tx_entry *e, stru
 }
 
 /*
- * True if the entry belongs to the packet, not to an earlier one at its address that was freed
- * unseen. TCP's and received packets have a stamp. A socket releases a datagram that is cut, or
- * that the driver has.
+ * Returns true if the entry belongs to the packet, not to an earlier one at its address that was
+ * freed unseen. TCP's and received packets have a stamp. A datagram loses its socket when IP cuts
+ * it, or in the driver.
  */
 static __always_inline bool udp_same(const struct tx_entry *e, struct sk_buff *skb)
 {
@@ -402,10 +403,7 @@ static __noinline int tx_udp_freed(struct cpu_state *c, struct tx_entry *e, stru
 	return 0;
 }
 
-/*
- * Returns the stage that the dropped datagram did not reach; SLOT_MAX: the entry is another
- * packet's.
- */
+/* Returns the stage that the dropped datagram did not reach; SLOT_MAX: another packet's entry. */
 static __always_inline __u32 tx_udp_dropped(struct tx_entry *e, struct sk_buff *skb)
 {
 	__u32 where = e->where;

@@ -2,8 +2,9 @@
 /*
  * --probe: a stage at any function or tracepoint that has a packet as argument.
  *
- * Neither the position of that function nor what the kernel has parsed by then is known. So each
- * TCP or UDP packet counts, with or without payload, and filters use its header.
+ * hostlat knows neither the function's position in the stack nor which headers the kernel has
+ * parsed by then. So each TCP or UDP packet counts, with or without payload, and filters use its
+ * header.
  */
 #ifndef HOSTLAT_BPF_FUNCTION_H
 #define HOSTLAT_BPF_FUNCTION_H
@@ -48,8 +49,8 @@ static __always_inline __u32 function_protocol(const struct sk_buff *skb, __u16 
 }
 
 /*
- * True if the filters select the packet. Its device is unknown once a socket has it; for packets
- * that did not pass `link`, all is.
+ * Returns true if the filters select the packet. A packet that a socket has lacks a device, so the
+ * namespace is the one noted at `link`. Packets that did not pass `link` are all selected.
  */
 static __always_inline bool function_selected(const struct link_entry *e,
 					      const struct sk_buff *skb, __u16 port)
@@ -59,7 +60,7 @@ static __always_inline bool function_selected(const struct link_entry *e,
 	return !filter_netns || !e || *link_traits_at((__u64)skb) == filter_netns;
 }
 
-/* The origin's time. link_serve() may have cleared `base`. */
+/* Returns the origin's time, also if link_serve() has cleared `base`. */
 static __always_inline __u64 function_base(const struct packet *p)
 {
 	if (p->s.base)
@@ -78,7 +79,7 @@ static __noinline int function_called(struct sk_buff *skb)
 
 	if (!c || !skb)
 		return 0;
-	if (!skb->skb_iif) { /* sent, or not received yet */
+	if (!skb->skb_iif) { /* the packet is transmitted, or not received yet */
 		if (!filter_sock && !filter_ifname[0])
 			c->count.excluded[EXCL_NOT_RECEIVED][ROW_TCP]++;
 		return 0;
@@ -100,11 +101,12 @@ static __noinline int function_called(struct sk_buff *skb)
 		return 0;
 	}
 	p = e->p;
-	if (READ_ONCE(e->skb) != (__u64)skb) { /* displaced while we read it */
+	/* another packet displaced the entry during the copy */
+	if (READ_ONCE(e->skb) != (__u64)skb) {
 		count_loss(c, SLOT_FUNCTION, LOSS_NO_LINK_STAMP, proto, 1);
 		return 0;
 	}
-	/* the self-test's packets; the kernel frees some of them much later */
+	/* the self-test's packets, some of which the kernel frees much later */
 	if (p.link < measured_since)
 		return 0;
 	if (!record_has_origin(c, &p.s, SLOT_FUNCTION, proto))
@@ -116,8 +118,8 @@ static __noinline int function_called(struct sk_buff *skb)
 }
 
 /*
- * An argument by its number. Assembler, as the compiler would compute the address first, which the
- * verifier forbids for a context.
+ * Returns argument `n` of a program's context. Assembler, as the compiler would compute the address
+ * first, which the verifier forbids for a context.
  */
 #define ARGUMENT(ctx, n)                                                                         \
 	({                                                                                       \
@@ -127,7 +129,7 @@ static __noinline int function_called(struct sk_buff *skb)
 		_skb;                                                                            \
 	})
 
-/* The argument's number is a setting: the verifier removes the other cases. */
+/* Calls function_called(). `function_arg` is a setting: the verifier removes other cases. */
 static __always_inline int function_with(__u64 *ctx)
 {
 	switch (function_arg) {

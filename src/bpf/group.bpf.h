@@ -3,10 +3,10 @@
  * Groups (--by): finds a packet's group, and the group's rows.
  *
  * Groups lie in a table that is read without a lock. The program that claims an entry writes it
- * once before it is READY, and it holds until user space frees it. Each CPU claims rows as it needs
- * them, so that recording stays plain additions. Packets without an entry in either table go to the
- * rows of all packets, which then hold the overflow. Two programs that claim at once (one
- * interrupts the other) may make a group or row twice: user space adds them up.
+ * once before it is READY, and the entry is valid until user space frees it. Each CPU claims rows
+ * as it needs them, so that recording stays plain additions. Packets without an entry in either
+ * table go to the rows of all packets, which then hold the overflow. If one program interrupts
+ * another's claim, both may make a group or row twice: user space adds them up.
  */
 #ifndef HOSTLAT_BPF_GROUP_H
 #define HOSTLAT_BPF_GROUP_H
@@ -33,7 +33,7 @@ static __always_inline __u32 packet_trait_put(__u32 field, __u32 value)
 	return (value < mask ? value : mask) << trait_shift[field];
 }
 
-/* False for veth, whose packets keep the sender's queue number. */
+/* Returns false for veth, whose packets carry the sender's queue number. */
 static __always_inline bool iface_has_queues(const struct net_device *dev)
 {
 	char kind[5] = {};
@@ -45,8 +45,8 @@ static __always_inline bool iface_has_queues(const struct net_device *dev)
 }
 
 /*
- * Interface, CPU and queue of a packet (enum packet_trait); the upper half is the interface's
- * network namespace, without which its index is ambiguous.
+ * Returns interface, CPU and queue of a packet (enum packet_trait). The upper half is the
+ * interface's network namespace, without which its index is ambiguous.
  */
 static __always_inline __u64 packet_traits_of(const struct sk_buff *skb, bool received)
 {
@@ -78,13 +78,14 @@ static __always_inline bool group_claim(struct group_place *p, const union group
 	    __sync_val_compare_and_swap(&p->state, GROUP_FREE, GROUP_BUSY) != GROUP_FREE)
 		return false;
 	p->traits = k->traits;
-	__sync_val_compare_and_swap(&p->state, GROUP_BUSY, GROUP_READY); /* after `traits` */
+	/* becomes visible after `traits` */
+	__sync_val_compare_and_swap(&p->state, GROUP_BUSY, GROUP_READY);
 	return true;
 }
 
 /*
- * Claims an entry in one of two sets. Sets fill from the front, so the first free entry is in the
- * emptier set, which keeps the fullest set far below a random one.
+ * Claims an entry in one of two sets; returns the group's number, or 0. Sets fill from the front,
+ * so the first free entry is in the emptier set: the fullest set stays far below a random one.
  */
 static __noinline __u32 group_new(const union group_words *k, __u32 a, __u32 b)
 {
@@ -103,7 +104,7 @@ static __noinline __u32 group_new(const union group_words *k, __u32 a, __u32 b)
 	return 0;
 }
 
-/* Returns the group's number, made if needed; 0: no entry is free. */
+/* Returns the group's number, and makes the group if needed; 0: no entry is free. */
 static __noinline __u32 group_find(const union group_words *k)
 {
 	__u64 hash = 0;
@@ -132,9 +133,7 @@ static __noinline __u32 group_find(const union group_words *k)
 	return group_new(k, at[0], at[1]);
 }
 
-/*
- * Returns the number of the group of a socket's packet, or of the packets it sends; 0 without --by.
- */
+/* Returns the group of a packet that socket `sk` receives or sends; 0: none, or no --by. */
 static __always_inline __u32 group_of(const struct sock *sk, __u64 traits)
 {
 	union group_words k = {};
@@ -152,7 +151,7 @@ static __always_inline __u32 group_of(const struct sock *sk, __u64 traits)
 	return group_find(&k);
 }
 
-/* Returns a group's entry, or NULL if it was freed meanwhile. */
+/* Returns the entry of group `number`, or NULL if it was freed meanwhile. */
 static __always_inline struct group_place *group_place(__u32 number)
 {
 	__u32 place = GROUP_PLACE(number), at = place / GROUP_WAYS;
@@ -167,7 +166,7 @@ static __always_inline struct group_place *group_place(__u32 number)
 	return p;
 }
 
-/* Returns the number of the same group with the reading thread's name. */
+/* Returns the group of `number`'s packets that thread `comm` reads; 0: no entry is free. */
 static __noinline __u32 group_read(__u32 number, const __u64 *comm)
 {
 	struct group_place *p = group_place(number);
@@ -186,7 +185,7 @@ static __always_inline bool row_claim(__u64 *at, __u64 key)
 	return !*at && !__sync_val_compare_and_swap(at, 0, key);
 }
 
-/* Claims a row as group_new() does; ~0: none is free. */
+/* Claims a row in one of two sets, and returns the row's index; ~0: no row is free. */
 static __noinline __u32 row_new(__u64 key, __u32 a, __u32 b)
 {
 	struct row_set *x = bpf_map_lookup_elem(&row_keys, &a);
@@ -204,7 +203,7 @@ static __noinline __u32 row_new(__u64 key, __u32 a, __u32 b)
 	return ~0U;
 }
 
-/* Returns this CPU's row `id` of the group; NULL: none is free. */
+/* Returns this CPU's row `id` of the group; NULL: no row is free. */
 static __noinline struct stage_row *group_row(__u32 group, __u32 id)
 {
 	__u64 key = ROW_KEY(bpf_get_smp_processor_id(), id, group), hash = key * GOLDEN;

@@ -17,11 +17,11 @@
 #include "bpf/record.bpf.h"
 
 #define SEC_NS 1000000000ULL
-/* Maximum time from the receive stamp to `link`; an older stamp is of another clock. */
+/* Maximum ns from the receive stamp to `link`; an older stamp belongs to another clock. */
 #define STAMP_AGE_MAX (10 * SEC_NS)
-/* Above this age, or below zero, a stamp makes the clock offset suspect. */
+/* Usual age of a stamp, ns. An older or a negative age makes the clock offset suspect. */
 #define STAMP_AGE_USUAL 1000000ULL
-/* Maximum error of the published clock offset before stamps are ignored. */
+/* Maximum error in ns of the published clock offset before stamps are ignored. */
 #define CLOCK_TOLERANCE 100000ULL
 #define CLOCK_CHECK_EVERY 1000000ULL
 
@@ -33,7 +33,7 @@ static __always_inline enum stamp_clock stamp_clock(struct sk_buff *skb)
 
 	/* the bits' position differs by kernel; only this macro relocates bit fields */
 	if (bpf_core_field_exists(skb->tstamp_type))
-		/* 2: TAI, which no receive path uses */
+		/* a value of 2 means TAI, which no receive path uses */
 		return BPF_CORE_READ_BITFIELD(skb, tstamp_type);
 	if (bpf_core_field_exists(older->mono_delivery_time))
 		return BPF_CORE_READ_BITFIELD(older, mono_delivery_time);
@@ -55,7 +55,7 @@ static __always_inline struct link_entry *link_find(__u64 skb)
 	return e[1].skb == skb ? e + 1 : NULL;
 }
 
-/* Traits of the packet's entry, by the packet's address, or by the entry. */
+/* Returns the traits of a packet's entry, by the packet's address. */
 static __always_inline __u64 *link_traits_at(__u64 skb)
 {
 	__u32 set = link_set(skb);
@@ -76,9 +76,9 @@ static __always_inline __u64 link_traits_get(__u64 skb)
 }
 
 /*
- * True if this packet was the last to pass `link` on this CPU. A packet that the kernel makes on
- * the way comes from one that did pass, and has another address; but it may have moved here from
- * another CPU much later.
+ * Returns true if this packet was the last to pass `link` on this CPU. A packet that the kernel
+ * makes on the way comes from a packet that passed `link`, and has another address. The limit of
+ * 1 s excludes packets that moved here from another CPU much later.
  */
 static __noinline int link_was_last(__u64 skb, __u64 link)
 {
@@ -88,10 +88,10 @@ static __noinline int link_was_last(__u64 skb, __u64 link)
 }
 
 /*
- * True if the entry belongs to this packet, not to an earlier one at its address. Packets made by
- * the kernel (segments, copies) never passed `link`. Receive stamps tell them apart. A sender's
- * stamp is replaced at local delivery, directly after `link`, unless a hypervisor, for one, took
- * the CPU away: that delay is to be measured.
+ * Returns true if the entry belongs to this packet, not to an earlier one at its address. Packets
+ * made by the kernel (segments, copies) never passed `link`. Receive stamps distinguish packets at
+ * one address. A sender's stamp is replaced at local delivery, directly after `link`, unless, for
+ * example, a hypervisor took the CPU away: that delay must be measured.
  */
 static __always_inline bool link_same(const struct link_entry *e, const struct sk_buff *skb)
 {
@@ -104,8 +104,8 @@ static __always_inline bool link_same(const struct link_entry *e, const struct s
 }
 
 /*
- * True at `socket` if the packet was identified when it entered TCP. Its stamp may be a later
- * packet's by now, merged with it in the socket's backlog.
+ * Returns true at `socket` if the packet was identified when it entered TCP. The packet's stamp may
+ * by now be that of a later packet, which the socket's backlog merged with it.
  */
 static __always_inline bool link_entered(const struct link_entry *e)
 {
@@ -113,8 +113,8 @@ static __always_inline bool link_entered(const struct link_entry *e)
 }
 
 /*
- * Marks the entry as used by TCP, so that no later packet at this address takes it. With a packet
- * socket for one protocol, the stack continues with a copy that did not pass `link`.
+ * Marks the entry as used by TCP, so that no later packet at this address takes the entry. With a
+ * packet socket for one protocol, the stack continues with a copy that did not pass `link`.
  */
 static __always_inline void link_serve(struct link_entry *e)
 {
@@ -128,8 +128,8 @@ static __always_inline bool link_served(const struct link_entry *e)
 }
 
 /*
- * Returns the packet's old entry, a free or used one, or the older of the set. There is never a
- * second entry of one address, which would be found after the first is displaced.
+ * Returns the packet's old entry, a free or used entry, or the older entry of the set. An address
+ * never has two entries: the second would be found after the first is displaced.
  */
 static __always_inline struct link_entry *link_claim(__u64 skb)
 {
@@ -144,10 +144,7 @@ static __always_inline struct link_entry *link_claim(__u64 skb)
 	return (b->p.s.flags & PKT_USED) || b->p.link < a->p.link ? b : a;
 }
 
-/*
- * True if the published clock offset still holds; checked against TAI, which follows the realtime
- * clock.
- */
+/* Checks the published clock offset against TAI, which follows the realtime clock. 1: it holds. */
 static __noinline int clock_settled(struct cpu_state *c, __u64 age)
 {
 	__u64 now = bpf_ktime_get_ns();
@@ -157,7 +154,7 @@ static __noinline int clock_settled(struct cpu_state *c, __u64 age)
 		return 0;
 	/*
 	 * Off by whole seconds, with a stamp of normal age: the TAI offset was set, which the
-	 * kernel announces to nobody, not the realtime clock.
+	 * kernel does not report, not the realtime clock.
 	 */
 	if (age <= STAMP_AGE_USUAL) {
 		if ((__s64)diff < 0)
@@ -203,7 +200,7 @@ static __always_inline void origin_by_packet(struct cpu_state *c, struct packet 
 	p->s.base = p->link;
 	p->s.origin = ROW_LINK;
 	p->s.why = why;
-	p->s.seq = clock == STAMP_REALTIME ? stamp : 0; /* for link_same() */
+	p->s.seq = clock == STAMP_REALTIME ? stamp : 0; /* link_same() compares this half */
 	if (clock == STAMP_MONOTONIC) {
 		p->link_ns = p->link - stamp;
 		p->s.link_origin = ROW_SENDER;
@@ -249,7 +246,7 @@ static __always_inline void origin_forced(struct packet *p)
 	p->s.origin = found;
 }
 
-/* --origin deliver: the time at which local delivery replaced the sender's stamp. */
+/* --origin deliver: sets the origin, when local delivery replaced the sender's stamp. */
 static __always_inline void origin_delivered(struct cpu_state *c, struct packet *p,
 					     const struct sk_buff *skb, __u64 now)
 {
@@ -266,13 +263,14 @@ static __always_inline void origin_delivered(struct cpu_state *c, struct packet 
 	}
 	p->s.base = now - age;
 	p->s.origin = ROW_DELIVER;
-	if (p->transport && p->transport < p->s.base) /* the netfilter hook runs directly before */
+	/* the netfilter hook runs shortly before the delivery */
+	if (p->transport && p->transport < p->s.base)
 		p->transport = p->s.base;
 }
 
 /*
- * True if the filter selects the interface. After a rename, bytes of its old name may follow the
- * NUL; the mask removes them.
+ * Returns true if the filter selects the interface. After a rename, bytes of its old name may
+ * follow the NUL; the mask removes these bytes.
  */
 static __always_inline bool iface_selected(const struct net_device *dev)
 {
@@ -286,8 +284,8 @@ static __always_inline bool iface_selected(const struct net_device *dev)
 }
 
 /*
- * PKT_IFACE if the packet came by a selected interface. A packet of a bridge's port passes `link`
- * again as the bridge's, and then carries the number of its first interface.
+ * Returns PKT_IFACE if the packet came by a selected interface. A packet of a bridge's port passes
+ * `link` again as the bridge's packet, and then carries the number of its first interface.
  */
 static __always_inline __u8 rx_iface_flag(const struct link_entry *e, struct sk_buff *skb)
 {
@@ -317,7 +315,7 @@ static __noinline int cgroup_below(const struct cgroup *cgroup)
 	return id == filter_cgroup;
 }
 
-/* True if the socket's cgroup is the filter's, or below it. */
+/* Returns true if the socket's cgroup is the filter's, or below it. */
 static __always_inline bool cgroup_selected(const struct sock *sk)
 {
 	if (!filter_cgroup)

@@ -5,9 +5,9 @@
  * (src/probe/packet/marks.h).
  *
  * Uprobe programs can be preempted, and another thread may run the same program on the same CPU
- * meanwhile: the kernel prevents that for other tracing programs, not for these. So nothing is kept
- * per CPU. That includes the stack: since 6.13 a function whose frame has 64 bytes or more gets one
- * per CPU (BPF_PRIV_STACK_MIN_SIZE). meson.build makes the compiler refuse such frames.
+ * meanwhile: the kernel prevents that for other tracing programs, not for these. So these programs
+ * keep no data per CPU. That includes the stack: since 6.13 a function whose frame has 64 bytes or
+ * more gets a stack per CPU (BPF_PRIV_STACK_MIN_SIZE), so meson.build forbids such frames.
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
@@ -42,7 +42,7 @@ struct task_struct___mark {
 	__u64 start_time;
 } __attribute__((preserve_access_index));
 
-/* The watch programs' ring; the loader passes it. */
+/* The watch programs' ring, passed by the loader. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
@@ -55,7 +55,7 @@ struct {
 	__type(value, __u64);
 } watch_counts SEC(".maps");
 
-const volatile __u32 lost_at = 0; /* where in watch_counts its msg_lost is */
+const volatile __u32 lost_at = 0; /* byte offset of msg_lost in watch_counts */
 
 static __always_inline int mark_report(struct pt_regs *ctx, bool end)
 {

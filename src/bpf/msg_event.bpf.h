@@ -11,23 +11,26 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096); /* loader: MSG_RING_BYTES, for `record` */
+	__uint(max_entries, 4096); /* the loader sets MSG_RING_BYTES for `record` */
 } msg_ringbuf SEC(".maps");
 
-__u64 msg_lost; /* records lost, as the ring was full */
+__u64 msg_lost; /* message records lost because the ring was full */
 
-const volatile __u32 msg_can_cast = 0; /* the kernel has bpf_rdonly_cast() */
+const volatile __u32 msg_can_cast = 0; /* 1: the kernel has bpf_rdonly_cast() */
 
 /* Direct reads where possible: a helper call per field is half of the cost of a record. */
 #define MSG_SK_READ(sk, field) (msg_can_cast ? (sk)->field : BPF_CORE_READ(sk, field))
 
-/* Returns the time up to which the packet was on its first core: TCP's entry, or `socket`. */
+/*
+ * Returns ns from TCP's entry, else from `socket`, to `enqueued`; 0: unknown. Until TCP's entry or
+ * `socket`, the packet is on its first core.
+ */
 static __always_inline __u32 msg_transport_ns(__u32 transport, __u32 socket)
 {
 	return transport ? transport : socket;
 }
 
-/* Returns 0 if the socket has no cookie yet. */
+/* Returns the socket's cookie; 0: the socket has no cookie yet. */
 static __always_inline __u64 msg_socket_cookie(const struct sock *sk)
 {
 	if (!bpf_core_field_exists(sk->__sk_common.skc_cookie))
@@ -63,14 +66,14 @@ static __always_inline void msg_set_flow(struct msg_flow *m, const struct sock *
 	m->cookie = !!cookie;
 	m->family = MSG_SK_READ(sk, __sk_common.skc_family);
 	m->remote_port = bpf_ntohs(MSG_SK_READ(sk, __sk_common.skc_dport));
-	/* skc_num is 0 once the connection is closed, and there may still be something to read */
+	/* skc_num is 0 once the connection is closed, while data may still be read */
 	m->local_port = bpf_ntohs(MSG_SK_READ(inet, inet_sport));
 	m->netns = msg_can_cast ? sk->__sk_common.skc_net.net->ns.inum :
 			       BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
 	msg_set_addresses(m, sk);
 }
 
-/* Records a message; `t`: its reader, whose read is about to end. */
+/* Records a message whose read by task `t` is about to end. */
 static __always_inline void msg_put_read(const struct task_state *t, __u32 proto, __u64 now)
 {
 	struct msg_record *m;
@@ -103,7 +106,7 @@ static __always_inline void msg_put_read(const struct task_state *t, __u32 proto
 	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP);
 }
 
-/* Records a datagram that was read before its announcement: its reader is unknown. */
+/* Records a datagram that was read before its sk_data_ready(), by an unknown reader. */
 static __always_inline void msg_put_early(const struct queued *q, __u64 sk, __u64 when)
 {
 	struct msg_record *m;

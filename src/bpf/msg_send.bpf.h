@@ -13,12 +13,12 @@
 
 const volatile __u32 record_sends = 0;
 
-__u64 msg_calls_unknown; /* calls not recorded, as their begin was not seen */
+__u64 msg_calls_unknown; /* send calls not recorded, as their begin was not seen */
 
-/* Parallel to tx_sets: two entries for each set. */
+/* Times of packets in transmission, parallel to tx_sets: two entries for each set. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* loader: 2 x TX_SETS, if sends are recorded */
+	__uint(max_entries, 1); /* the loader sets 2 x TX_SETS if sends are recorded */
 	__type(key, __u32);
 	__type(value, struct tx_times);
 } tx_times_of SEC(".maps");
@@ -81,13 +81,13 @@ static __always_inline struct msg_call msg_call_of(const struct tx_writer *w, __
 	};
 }
 
-/* include/net/sock.h: TCP paces by itself; otherwise the qdisc does, or nothing. */
+/* include/net/sock.h: TCP paces itself; else the qdisc paces, or nobody */
 #define SK_PACING_NEEDED 1
 
 /*
  * Adds to `paced` the time up to `time` in which pacing held the socket: from the last departure to
- * the expiry of the pacing timer nothing leaves. A timer that was not set has an older expiry.
- * Under the socket's lock.
+ * the expiry of the pacing timer nothing leaves. A timer that was not set has an older expiry. Runs
+ * under the socket's lock.
  */
 static __always_inline void tx_add_paced(struct sock *sk, struct tx_writer *w, __u64 time)
 {
@@ -104,7 +104,7 @@ static __always_inline void tx_add_paced(struct sock *sk, struct tx_writer *w, _
 	w->paced_to = until;
 }
 
-/* A larger value is no lateness of a timer, and would not fit into 32 bits. */
+/* Maximum lateness in ns: a larger value is no lateness of a timer, and exceeds 32 bits. */
 #define LATE_MAX_NS 4000000000ULL
 
 /* include/linux/hrtimer.h */
@@ -128,10 +128,7 @@ static __always_inline bool tx_timer_holds(struct tcp_sock *tp, const struct tx_
 	return w->msg_caller && w->began && w->began <= expires;
 }
 
-/*
- * Returns the pacing timer's lateness in ns for a packet that leaves at `time`. Before
- * tx_add_paced().
- */
+/* Returns the pacing timer's lateness in ns at departure `time`. Call before tx_add_paced(). */
 static __always_inline __u32 tx_add_late(struct sock *sk, struct tx_writer *w, __u64 time)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
@@ -148,9 +145,9 @@ static __always_inline __u32 tx_add_late(struct sock *sk, struct tx_writer *w, _
 }
 
 /*
- * A call begins, or continues; under the socket's lock. A call of another task that has not ended
- * is ended here: either its end is reported late, or it waits for buffer space and will continue,
- * as a part whose begin is unknown.
+ * Handles the begin or continuation of a send call, under the socket's lock. Ends another task's
+ * unfinished call: either its end is reported late, or it waits for buffer space and will continue
+ * as a part with an unknown begin.
  */
 static __always_inline void msg_call_begins(struct sock *sk, struct tx_writer *w, __u64 caller,
 					    __u32 seq, __u32 sent, __u64 now)
@@ -178,7 +175,7 @@ static __always_inline void msg_call_begins(struct sock *sk, struct tx_writer *w
 	w->msg_caller = caller;
 }
 
-/* The call ends; another task may have the socket's lock again. */
+/* Handles the end of a send call; another task may hold the socket's lock again. */
 static __noinline int msg_call_ends(struct sock *sk, struct tx_writer *w)
 {
 	__u64 caller = bpf_get_current_pid_tgid();
@@ -200,7 +197,7 @@ static __noinline int msg_call_ends(struct sock *sk, struct tx_writer *w)
 
 /* ---- packets ---- */
 
-/* Returns the times of the packet with that index in the table of packets. */
+/* Returns the times of the packet with index `place` in the table of packets. */
 static __always_inline struct tx_times *tx_times_at(__u32 place)
 {
 	return bpf_map_lookup_elem(&tx_times_of, &place);
@@ -213,7 +210,7 @@ static __noinline int msg_put_packet(__u32 place, __u64 sent)
 
 	if (!times || !times->sk)
 		return 0;
-	if (!times->given && times->born) { /* a retransmission */
+	if (!times->given && times->born) { /* TCP: a retransmission reports these bytes */
 		times->sk = 0;
 		return 0;
 	}

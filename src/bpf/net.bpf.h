@@ -29,15 +29,15 @@
 #define NEXT_OPTIONS 60
 
 /* Result of ip6_step(): an extension header's next type and size, or why the walk ends. */
-#define STEP_NEXT(step) ((step) & 0xff)         /* type of the header after it */
-#define STEP_SIZE(step) ((step) >> 8 & 0xffff)  /* bytes */
+#define STEP_NEXT(step) ((step) & 0xff)         /* type of the next header */
+#define STEP_SIZE(step) ((step) >> 8 & 0xffff)  /* bytes of the extension header */
 #define STEP_LATER 0x01000000                   /* the packet is a later fragment */
 #define STEP_ENDED 0x02000000                   /* not an extension header: the walk ends */
-#define STEP_BROKEN 0x04000000                  /* the header cannot be read */
+#define STEP_BROKEN 0x04000000                  /* the header could not be read */
 
 /*
- * Parses one extension header of that type at a kernel address. Global, so that it is verified
- * once: inlined into a loop, it takes the verifier half a second.
+ * Parses an IPv6 extension header of type `header` at a kernel address; returns STEP_*. Global, so
+ * that the function is verified once: inlined into a loop, it takes the verifier half a second.
  */
 __noinline __u32 ip6_step(__u64 at, __u32 header)
 {
@@ -58,7 +58,7 @@ __noinline __u32 ip6_step(__u64 at, __u32 header)
 /* The header after IPv6's extension headers; `offset` counts from the IP header. */
 struct ip6_upper {
 	__u32 protocol, offset;
-	bool later; /* a later fragment: that header is in another packet */
+	bool later; /* the packet is a later fragment: the header is in the first fragment */
 };
 
 /*
@@ -74,8 +74,8 @@ static __always_inline __u64 address_of(const void *pointer)
 }
 
 /*
- * Skips IPv6's extension headers, the first of which has type `next`. False: too many, or one
- * cannot be read.
+ * Skips IPv6's extension headers, the first of which has type `next`. Returns false if there are
+ * too many, or if a header cannot be read.
  */
 static __always_inline bool ip6_upper(const unsigned char *ip, __u32 next, struct ip6_upper *u)
 {
@@ -83,7 +83,7 @@ static __always_inline bool ip6_upper(const unsigned char *ip, __u32 next, struc
 	__u64 begin;
 	int i;
 
-	/* most packets have no extension headers */
+	/* fast path: most packets have no extension headers */
 	if (next == IPPROTO_TCP || next == IPPROTO_UDP) {
 		*u = (struct ip6_upper){ .protocol = next, .offset = at };
 		return true;
@@ -103,7 +103,7 @@ static __always_inline bool ip6_upper(const unsigned char *ip, __u32 next, struc
 	return step & STEP_ENDED;
 }
 
-/* False for a raw socket with UDP's protocol number, which gets copies of the same packets. */
+/* Returns false for a raw socket with UDP's protocol number, which gets copies of packets. */
 static __always_inline bool is_udp_socket(const struct sock *sk)
 {
 	return sk->sk_type == SOCK_DGRAM && (sk->__sk_common.skc_family == AF_INET ||
@@ -111,7 +111,8 @@ static __always_inline bool is_udp_socket(const struct sock *sk)
 }
 
 /*
- * Protocol at a netfilter hook, where skb->data is the IP header; for IPv6 the first next header.
+ * Returns the protocol at a netfilter hook, where skb->data is the IP header; for IPv6 the type of
+ * the first next header.
  */
 static __always_inline __u32 ip_protocol(const struct sk_buff *skb)
 {

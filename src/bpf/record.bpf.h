@@ -15,7 +15,7 @@
 #include "stats/buckets.h"
 
 /*
- * Gives the code after a test a path of its own. The verifier removes a test whose one branch is
+ * Gives the code after a test a separate path. The verifier removes a test whose one branch is
  * never taken, but not if the compiler has merged it with another test.
  */
 #define separate_path(value) asm volatile("%0 = %0" : "+r"(value))
@@ -25,8 +25,8 @@
 
 /*
  * A global subprogram: the verifier checks it once, for any arguments, not for each state of each
- * caller, which is most of a program's load time. To the verifier, its pointer arguments may be
- * NULL.
+ * caller, which is most of a program's load time. The subprogram must test its pointer arguments
+ * for NULL.
  */
 #define GLOBAL_SUBPROG __noinline
 
@@ -35,8 +35,8 @@
 #define READ_ONCE(x) (*(const volatile typeof(x) *)&(x))
 
 /*
- * The low half of an address, as a number: the verifier forbids arithmetic on pointers, but not on
- * a 32-bit copy.
+ * Returns the low half of an address as a number: the verifier forbids arithmetic on pointers, but
+ * not on a 32-bit copy.
  */
 static __always_inline __u32 low_half(const void *p)
 {
@@ -60,14 +60,13 @@ static __always_inline void count_loss(struct cpu_state *c, __u32 slot, __u32 wh
 		c->count.loss[slot][why][proto] += n;
 }
 
-/* The index of a value's counter in a row_hist. */
+/* Returns the index of a value's counter in the cells of a row_hist. */
 static __always_inline __u64 hist_cell(__u64 v)
 {
 	__u64 i = CELL_BUCKET + bucket_index(v);
 
 	/*
-	 * in assembler: the compiler would check a copy, and 6.1's verifier would not see the limit
-	 * of `i`
+	 * assembler: the compiler would check a copy, and 6.1's verifier would not know i's limit
 	 */
 	asm volatile("if %0 < %1 goto +1\n%0 = %2" : "+r"(i) : "i"(CELL_MAX), "i"(CELL_OVER));
 	return i;
@@ -89,7 +88,7 @@ static __always_inline void hist_count(struct row_hist *h, __u64 *cell, __u64 v,
 /* Counts a short value. `above`: v - SHORT_MIN, less than NOT_SHORT. */
 static __always_inline void hist_short(struct row_hist *h, __u64 v, __u64 above, __u64 n)
 {
-	__u32 entry = (__u32)above / 4, at; /* byte offset */
+	__u32 entry = (__u32)above / 4, at; /* byte offsets in short_cells, h->cell */
 
 	barrier_var(entry);
 	entry &= 2 * (SHORT_ENTRIES - 1);
@@ -98,7 +97,7 @@ static __always_inline void hist_short(struct row_hist *h, __u64 v, __u64 above,
 	hist_count(h, (__u64 *)((char *)h->cell + at), v, n);
 }
 
-/* Counts any value. */
+/* Counts a value of any size. */
 GLOBAL_SUBPROG int hist_count_any(struct row_hist *h, __u64 v, __u64 n)
 {
 	__u64 above = v - SHORT_MIN, cell;
@@ -123,8 +122,9 @@ GLOBAL_SUBPROG int hist_count_any(struct row_hist *h, __u64 v, __u64 n)
 }
 
 /*
- * Records any latency. A clock reading may be earlier by some ns on another CPU while the clock is
- * adjusted: that counts as 0. A more negative value is a measurement error: not recorded, -1.
+ * Records a latency of any size. Returns -1 for a value below -1000 ns, a measurement error, which
+ * is not recorded. Values from -1000 ns count as 0: a clock reading on another CPU may be earlier
+ * by some ns while the clock is adjusted.
  */
 GLOBAL_SUBPROG int record_any(struct stage_row *r, __u64 latency, __u64 step, __u64 n)
 {
@@ -141,14 +141,14 @@ GLOBAL_SUBPROG int record_any(struct stage_row *r, __u64 latency, __u64 step, __
 	return 0;
 }
 
-/* Returns the group's row with --by; without a group, or a free row, that of all packets. */
+/* Returns the group's row with --by; without a group or a free row, the row of all packets. */
 static __always_inline struct stage_row *row_find(struct cpu_state *c, __u32 slot, __u32 proto,
 						  __u64 origin, __u32 group)
 {
 	__u32 index = origin & (ORIGINS_AT_ONCE - 1);
 	struct stage_row *r;
 
-	/* tested in this order, packets without a group read no setting */
+	/* in this order of tests, packets without a group read no setting */
 	if (unlikely(group) && by) {
 		r = group_row(group, (proto * SLOT_MAX + slot) * ORIGINS_AT_ONCE + index);
 		if (r)
@@ -188,7 +188,7 @@ static __always_inline void record_stage(struct cpu_state *c, __u32 slot, __u32 
 	}
 }
 
-/* `stages`: a copy of `slots`, for callers that test it several times. */
+/* Returns whether `stages`, a copy of `slots` for callers with several tests, has the slot. */
 static __always_inline bool slot_is_in(__u32 stages, __u32 slot)
 {
 	return stages & (1U << slot);
@@ -200,9 +200,9 @@ static __always_inline bool slot_selected(__u32 slot)
 }
 
 /*
- * Where the steps of `ip`, `transport`, `socket` and `enqueued` begin: at the previous measured
- * stage that the packet passed, else at the origin. `ip` and TCP's `transport` have a time only if
- * they are selected.
+ * before_X() returns when the step of stage X begins: at the previous measured stage that the
+ * packet passed, else at the origin. `ip` and TCP's `transport` have a time only if they are
+ * selected.
  */
 static __always_inline __u64 before_ip(const struct packet *p)
 {
@@ -225,13 +225,13 @@ static __always_inline __u64 before_enqueued(const struct packet *p, __u32 stage
 	return p->socket && slot_is_in(stages, SLOT_SOCKET) ? p->socket : before_socket(p, stages);
 }
 
-/* --pid: losses before `read` count if the process has read from that socket before. */
+/* --pid: losses before `read` count if the process has read from that socket (`ours`) before. */
 static __always_inline bool loss_is_counted(__u64 ours)
 {
 	return !filter_tgid || ours;
 }
 
-/* In a recording, the upper bits of `link_ns` hold the CPU that received the packet. */
+/* Recordings: bit from which `link_ns` holds the number of the CPU that received the packet. */
 #define LINK_CORE 48
 
 static __always_inline __u64 link_latency(const struct packet *p)
@@ -245,7 +245,7 @@ static __always_inline void link_note_core(struct packet *p)
 		     (__u64)bpf_get_smp_processor_id() << LINK_CORE;
 }
 
-/* ns from `t` to `end`, at most 2^32 - 1; 0 if `t` is unknown. */
+/* Returns the ns from `t` to `end`, at most 2^32 - 1; 0 if `t` is unknown. */
 static __always_inline __u32 ns_before(__u64 end, __u64 t)
 {
 	__u64 ns = end - t;
@@ -271,7 +271,7 @@ static __always_inline void queue_packet(struct queued *q, const struct packet *
 		q->cores = p->link_ns >> LINK_CORE | bpf_get_smp_processor_id() << 16;
 }
 
-/* Where the step of `runnable` and later stages begins; `enqueued` may not be selected. */
+/* Returns the begin of the step of `runnable` or a later stage; `enqueued` may not be selected. */
 static __always_inline __u64 before_reader(const struct queued *q, __u32 stages)
 {
 	__u64 enqueued = q->s.enqueued;
@@ -287,13 +287,13 @@ static __always_inline __u64 before_reader(const struct queued *q, __u32 stages)
 	return q->s.flags & PKT_LINK ? enqueued - q->link : q->s.base;
 }
 
-/* --min-queue: true for a packet that only occupies its entry of the FIFO. */
+/* --min-queue: returns true for a packet that only occupies its FIFO entry. */
 static __always_inline bool is_filtered(const struct stamp *s)
 {
 	return min_queue && (s->flags & PKT_SKIP);
 }
 
-/* Returns whether the packet has the origin asked for; else counts a loss of the stage. */
+/* Returns whether the packet has the required origin; if not, counts a loss at the stage. */
 static __always_inline bool record_has_origin(struct cpu_state *c, const struct stamp *s,
 					      __u32 slot, __u32 proto)
 {
@@ -303,7 +303,7 @@ static __always_inline bool record_has_origin(struct cpu_state *c, const struct 
 	return false;
 }
 
-/* Reason for a missing stage time: without an entry in the link table, a stage could note none. */
+/* Returns why a stage time is missing: no entry in the link table, or no hook in the namespace. */
 static __always_inline __u32 why_no_time(const struct stamp *s)
 {
 	bool unknown = s->flags & PKT_FORCED_MISS && s->why == LOSS_NO_LINK_STAMP;
@@ -312,8 +312,8 @@ static __always_inline __u32 why_no_time(const struct stamp *s)
 }
 
 /*
- * Records stages up to `transport`, once the packet is known to be payload for a socket of the
- * filter: at `socket`, or at `enqueued` where no hook was there before.
+ * Records the stages below `transport` (`link`, `ip`) once the packet is known to be payload for a
+ * selected socket: at `socket`, or at `enqueued` if no earlier hook saw that.
  */
 static __always_inline void record_lower(struct cpu_state *c, const struct packet *p, __u32 proto,
 					 __u32 stages, __u32 group)
@@ -330,7 +330,7 @@ static __always_inline void record_lower(struct cpu_state *c, const struct packe
 	}
 }
 
-/* True if `transport` is selected and has a hook. */
+/* Returns true if `transport` is selected and has a hook for the protocol. */
 static __always_inline bool times_transport(__u32 proto, __u32 stages)
 {
 	return slot_is_in(stages, SLOT_TRANSPORT) &&
@@ -350,7 +350,7 @@ static __always_inline void record_transport(struct cpu_state *c, const struct p
 	}
 	if (!record_has_origin(c, &p->s, SLOT_TRANSPORT, proto))
 		return;
-	/* the step is the latency; snapshot.c fills it in */
+	/* the step equals the latency; deltas.c copies it */
 	if (!slot_is_in(stages, SLOT_IP) && p->s.origin == ROW_LINK)
 		record_latency(c, SLOT_TRANSPORT, proto, ROW_LINK, group, latency, 1);
 	else
@@ -358,7 +358,7 @@ static __always_inline void record_transport(struct cpu_state *c, const struct p
 			     p->transport - before_transport(p), 1);
 }
 
-/* Records TCP's `socket`. */
+/* Records the stage `socket` of a TCP packet. */
 static __always_inline void record_socket(struct cpu_state *c, const struct packet *p,
 					  __u32 stages, __u32 group)
 {
@@ -371,7 +371,7 @@ static __always_inline void record_socket(struct cpu_state *c, const struct pack
 	else if (!record_has_origin(c, &p->s, SLOT_SOCKET, ROW_TCP))
 		return;
 	else if (!times_transport(ROW_TCP, stages) && !slot_is_in(stages, SLOT_IP) &&
-		 p->s.origin == ROW_LINK) /* the step is the latency; deltas.c fills it in */
+		 p->s.origin == ROW_LINK) /* the step equals the latency: deltas.c */
 		record_latency(c, SLOT_SOCKET, ROW_TCP, ROW_LINK, group, latency, 1);
 	else
 		record_stage(c, SLOT_SOCKET, ROW_TCP, p->s.origin, group, latency,

@@ -10,7 +10,7 @@
 #include "bpf/msg_event.bpf.h"
 
 #define REQUESTS 32 /* maximum of requests that wait for their reply */
-#define ARRIVALS 64 /* packets whose first byte the last reads have taken */
+#define ARRIVALS 64 /* number of the last read packets whose arrival is stored */
 #define CHUNK 64
 
 const volatile __u32 requests = 0;
@@ -18,20 +18,20 @@ const volatile __u32 requests = 0;
 __u64 requests_missed[MISSED_MAX];
 
 struct request_arrival {
-	__u64 enqueued; /* 0 = unknown */
-	__u32 link, transport; /* as in struct queued */
+	__u64 enqueued; /* time of `enqueued`; 0: unknown */
+	__u32 link, transport; /* ns before `enqueued`, as in struct queued */
 	__u32 seq;
 	__u16 link_core, enqueued_core;
 };
 
 struct request_pending {
 	struct request_arrival first;
-	__u64 last;     /* arrival of the packet with its last byte; 0 = unknown */
+	__u64 last;     /* when the packet with the request's last byte arrived; 0: unknown */
 	__u64 read;
 	__u32 bytes;
 	__u32 pid, tid;
 	__u16 core;
-	__u8 no_body;   /* HEAD: its reply has no body */
+	__u8 no_body;   /* HEAD request: the reply has no body */
 	__u8 pad;
 };
 
@@ -39,8 +39,8 @@ enum request_state { REQUESTS_NEW, REQUESTS_FOLLOWED, REQUESTS_ABANDONED };
 
 struct request_side {
 	struct stream_parser stream;
-	__u32 next;     /* sequence number after the last parsed byte */
-	__u32 busy;     /* a program is parsing */
+	__u32 next;     /* sequence number of the next byte to parse */
+	__u32 busy;     /* 1: a program is parsing this side */
 	/*
 	 * bytes of parsing so far in this call; on the stack, the verifier would track each value
 	 */
@@ -50,11 +50,11 @@ struct request_side {
 
 struct request_conn {
 	__u32 state;
-	__u32 head, tail; /* positions in `waiting`: of the next reply, of the next request */
+	__u32 head, tail; /* positions in `waiting` of the next reply and the next request */
 	__u32 arrivals;
 	struct request_side in, out;
-	struct request_arrival begins; /* arrival of the incomplete request */
-	__u64 since;    /* send call of the current reply */
+	struct request_arrival begins; /* arrival of the first byte of the incomplete request */
+	__u64 since;    /* begin of the send call of the current reply */
 	__u32 since_core, pad;
 	struct request_arrival arrived[ARRIVALS];
 	struct request_pending waiting[REQUESTS];
@@ -81,7 +81,7 @@ static __always_inline void requests_abandon(struct request_conn *r, __u32 why)
 	request_missed(why);
 }
 
-/* Notes the arrival of a packet whose first byte is read; under the socket's lock. */
+/* Stores the arrival of a packet, as its first byte is read; under the socket's lock. */
 static __always_inline void request_arrives(struct request_conn *r, const struct queued *q)
 {
 	struct request_arrival *a = &r->arrived[r->arrivals & (ARRIVALS - 1)];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
  * Requests as messages (record --boundary request). When a call returns, the bytes in the
- * application's own buffer are parsed: in order, once, whatever the packets were. bpf/stream.h
- * parses both directions; the n-th reply answers the n-th request. A connection that cannot be
- * followed any more is abandoned, and the reason counted: nothing is guessed.
+ * application's own buffer are parsed: in order, once, independent of packet boundaries.
+ * bpf/stream.h parses both directions; the n-th reply answers the n-th request. A connection that
+ * cannot be followed any more is abandoned, and the reason counted: nothing is guessed.
  */
 #ifndef HOSTLAT_BPF_REQUESTS_H
 #define HOSTLAT_BPF_REQUESTS_H
@@ -27,8 +27,8 @@
  */
 #define REQUEST_BYTES 8192
 #define REQUEST_WORK (REQUEST_BYTES + REQUEST_BYTES / CHUNK * WORK_COPY)
-#define WORK_COPY 4     /* copying a chunk from user space */
-#define WORK_LINE 4     /* finding the end of a line in a chunk */
+#define WORK_COPY 4     /* cost of copying a chunk from user space, in bytes */
+#define WORK_LINE 4     /* cost of finding the end of a line in a chunk, in bytes */
 #define WORK_ARRIVALS 8 /* number of arrivals compared in the time of one byte */
 #define MSG_TRUNC 0x20
 
@@ -37,20 +37,21 @@ struct request_walk {
 	struct request_side *side;
 	struct sock *sk;
 	struct call_buffer buffer;
-	__u64 time;     /* received bytes: when the call returned; sent bytes: when it began */
+	/* received bytes: end of the receive call; sent bytes: begin of the send call */
+	__u64 time;
 	__u64 caller;
 	__u32 left;     /* bytes of the call not parsed yet */
 	__u32 seq;      /* sequence number of the next byte */
-	__u32 at, n;    /* bytes of the chunk: parsed, present */
+	__u32 at, n;    /* parsed bytes and all bytes of the chunk */
 	__u32 core;
-	__u32 reply;    /* the bytes are sent, not received */
+	__u32 reply;    /* 1: the bytes are sent; 0: received */
 	__u32 missed;   /* enum request_missed, if the walk ends early */
-	__u32 found;    /* result of request_find() */
+	__u32 found;    /* result of request_find(): index of the packet */
 };
 
-/* ---- when a byte came ---- */
+/* ---- arrival of a byte ---- */
 
-/* Finds the packet with the byte: the youngest that begins no later. */
+/* Finds the packet with byte w->seq: the youngest packet that begins no later. */
 static long request_find(__u32 i, struct request_walk *w)
 {
 	struct request_conn *r = w->r;
@@ -64,7 +65,7 @@ static long request_find(__u32 i, struct request_walk *w)
 	return 1;
 }
 
-/* Arrival of the byte at w->seq; NULL: unknown. */
+/* Returns the arrival of the byte at w->seq; NULL: unknown. */
 static __always_inline struct request_arrival *request_arrival(struct request_walk *w)
 {
 	struct request_arrival *a;
@@ -85,7 +86,7 @@ static __always_inline void request_begins(struct request_walk *w)
 	w->r->begins.seq = w->seq;
 }
 
-/* ---- what a byte brings ---- */
+/* ---- events of a byte ---- */
 
 /* Ends a request; w->seq is its last byte. */
 static __noinline int request_ends(struct request_walk *w, __u32 events)
@@ -116,7 +117,7 @@ static __noinline int request_ends(struct request_walk *w, __u32 events)
 	q->tid = w->caller;
 	q->core = w->core;
 	q->no_body = !!(events & STREAM_NO_BODY);
-	__sync_fetch_and_add(&r->tail, 1); /* a barrier: the sender sees a complete entry */
+	__sync_fetch_and_add(&r->tail, 1); /* a barrier: the sending side sees a complete entry */
 	return 0;
 }
 
@@ -170,7 +171,7 @@ static __noinline int request_answered(struct request_walk *w)
 	return 0;
 }
 
-/* Handles the parser's events. 1: abandon the connection. */
+/* Handles the parser's events. Returns 1 to abandon the connection. */
 static __always_inline long request_event(struct request_walk *w, __u32 events)
 {
 	if (events & STREAM_BAD) {
@@ -185,8 +186,8 @@ static __always_inline long request_event(struct request_walk *w, __u32 events)
 /* ---- the bytes of a call ---- */
 
 /*
- * Parses a byte: enum stream_event. A global subprogram, as the callback of a loop is verified many
- * times.
+ * Parses a byte. Returns enum stream_event. A global subprogram, as the verifier checks the
+ * callback of a loop many times.
  */
 GLOBAL_SUBPROG int request_parse(struct stream_parser *s, __u32 c, bool reply, bool no_body)
 {
@@ -200,7 +201,7 @@ GLOBAL_SUBPROG int request_skip_bytes(struct stream_parser *s, __u64 n)
 	return s ? stream_skip(s, n) : STREAM_BAD;
 }
 
-/* Parses the next byte of the walk: enum stream_event. */
+/* Parses the next byte of the walk. Returns enum stream_event. */
 static __always_inline __u32 request_feed(struct request_walk *w, __u8 c)
 {
 	struct request_side *side = w->side;
@@ -220,7 +221,7 @@ static __always_inline __u32 request_feed(struct request_walk *w, __u8 c)
 	return request_parse(s, c, w->reply, r->waiting[r->head & (REQUESTS - 1)].no_body);
 }
 
-/* Takes the next buffer of the list. 1: it cannot be read. */
+/* Begins the next buffer of the list. Returns 1 if the list cannot be read. */
 static __always_inline int request_next_buffer(struct request_walk *w)
 {
 	struct user_vector v;
@@ -246,7 +247,7 @@ static __always_inline void request_advance(struct request_walk *w, __u64 n)
 	w->seq += n;
 }
 
-/* Skips bytes of a body; *n: how many. Returns enum stream_event. */
+/* Skips bytes of a body, and stores their number in *n. Returns enum stream_event. */
 static __always_inline __u32 request_skip(struct request_walk *w, __u64 *n)
 {
 	struct request_side *side = w->side;
@@ -297,7 +298,7 @@ GLOBAL_SUBPROG int request_line(struct request_side *side, __u32 at, __u32 end)
 	return n;
 }
 
-/* Parses the chunk's next byte, or skips bytes without effect; *n: how many. */
+/* Parses the chunk's next byte, or skips *n bytes without effect. Returns enum stream_event. */
 static __always_inline __u32 request_look(struct request_walk *w, __u64 *n)
 {
 	if (stream_ignores_line(&w->side->stream)) {
@@ -331,7 +332,7 @@ static long request_step(__u32 i, struct request_walk *w)
 			return 1;
 		events = request_look(w, &n);
 	}
-	request_advance(w, n - 1); /* events belong to the last byte */
+	request_advance(w, n - 1); /* events belong to the last of the n bytes */
 	if (events && request_event(w, events))
 		return 1;
 	request_advance(w, 1);
@@ -348,7 +349,7 @@ static __always_inline void request_steps(struct request_walk *w)
 	}
 	w->side->next = w->seq + w->left;
 	w->side->work = 0;
-	/* a body's bytes need not be read; they may come from a file */
+	/* the bytes of a body are only skipped; the sender may take them from a file */
 	if (w->side->stream.skip >= w->left) {
 		w->buffer.len = w->left;
 		steps = 1;
@@ -360,8 +361,8 @@ static __always_inline void request_steps(struct request_walk *w)
 }
 
 /*
- * Parses the bytes of a call. Two calls at once: it is unknown which bytes are whose, so the
- * connection is abandoned.
+ * Parses the bytes of a call. With two calls at once, it is unknown which bytes belong to which
+ * call, so the connection is abandoned.
  */
 static __noinline int request_walk(struct request_walk *w)
 {
@@ -383,10 +384,7 @@ static __noinline int request_walk(struct request_walk *w)
 
 /* ---- calls ---- */
 
-/*
- * Begins to follow a connection if this is its first read, of `returned` bytes, and nothing was
- * sent.
- */
+/* Begins to follow a connection at its first read, of `returned` bytes, if nothing was sent. */
 static __always_inline bool requests_begin(struct request_conn *r, struct sock *sk, __u32 returned)
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
@@ -395,7 +393,7 @@ static __always_inline bool requests_begin(struct request_conn *r, struct sock *
 	if (!tp)
 		return false;
 	before = BPF_CORE_READ(tp, bytes_received) - (tp->rcv_nxt - tp->copied_seq) - returned;
-	if (before + 1 > 1) { /* the end of the connection may count as one byte */
+	if (before + 1 > 1) { /* the FIN of the connection may count as one byte */
 		requests_abandon(r, MISSED_OLDER);
 		return false;
 	}
@@ -409,7 +407,7 @@ static __always_inline bool requests_begin(struct request_conn *r, struct sock *
 	return true;
 }
 
-/* A receive call has returned bytes. */
+/* Handles the end of a receive call that returned bytes. */
 static __always_inline int requests_read(struct sock *sk, __u32 returned, int flags)
 {
 	struct request_walk w = { .sk = sk, .left = returned };
@@ -434,7 +432,7 @@ static __always_inline int requests_read(struct sock *sk, __u32 returned, int fl
 	return 0;
 }
 
-/* A send call has ended that added these bytes to the socket. `since` 0: its begin was not seen. */
+/* Handles the end of a send call that added these bytes; `since` 0: its begin was not seen. */
 static __always_inline int requests_sent(struct sock *sk, __u32 seq, __u32 bytes, __u64 since,
 				    __u32 core)
 {

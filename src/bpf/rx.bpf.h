@@ -71,7 +71,7 @@ static __always_inline struct link_entry *rx_link_entry(struct sk_buff *skb)
 	return e && !(e->p.s.flags & PKT_USED) ? e : NULL;
 }
 
-/* --sample: true for a datagram that is not measured. */
+/* --sample: returns true for a datagram that is not measured. */
 static __always_inline bool rx_is_unsampled(const struct link_entry *e)
 {
 	return sampling && (e->p.s.flags & PKT_SKIP);
@@ -95,7 +95,7 @@ static __always_inline int rx_udp_transport(struct sk_buff *skb)
 	c->udp_skb = c->udp_last = 0;
 	if (!e || !link_same(e, skb))
 		return 0;
-	/* drop_slot() tests it */
+	/* drop_slot() tests whether `transport` is set */
 	e->p.transport = rx_is_unsampled(e) ? e->p.link : bpf_ktime_get_ns();
 	c->udp_skb = (__u64)skb;
 	if (udp_batches())
@@ -111,7 +111,7 @@ static __always_inline int rx_local_in(struct bpf_nf_ctx *ctx)
 		rx_udp_transport(ctx->skb);
 	else if (likely(protocol == IPPROTO_TCP))
 		tcp_enters(ctx->skb);
-	/* TCP after IPv6 extension headers */
+	/* a TCP header after IPv6 extension headers */
 	else if (transport_tcp && protocol_of(ctx->skb) == IPPROTO_TCP)
 		tcp_enters(ctx->skb);
 	else if (uncovered)
@@ -151,7 +151,7 @@ static __always_inline int rx_tcp_socket(struct sock *sk, struct sk_buff *skb)
 
 /* ---- enqueued ---- */
 
-/* --sample: keeps the FIFO in step for a datagram that is not measured. */
+/* --sample: adds a FIFO entry for a datagram that is not measured. */
 static __noinline int rx_udp_unsampled(struct cpu_state *c, struct sock *sk, struct link_entry *e)
 {
 	struct packet p = { .s = { .flags = PKT_SKIP } };
@@ -160,7 +160,7 @@ static __noinline int rx_udp_unsampled(struct cpu_state *c, struct sock *sk, str
 	if (!c || !e)
 		return 0;
 	e->p.s.flags |= PKT_USED;
-	/* not a time: a value by which its copies find it */
+	/* not a time: a value by which copies of the datagram find this entry */
 	e->p.s.enqueued = c->udp_time = c->datagrams;
 	p.link = e->p.link;
 	wake_expect_untimed();
@@ -168,7 +168,7 @@ static __noinline int rx_udp_unsampled(struct cpu_state *c, struct sock *sk, str
 	if (!s)
 		return 0;
 	if ((__s64)(s->tail - s->head) <= 0 && udp_unseen(s) <= 0)
-		s->stuck_since = 0; /* the FIFO is in step, as in udp_resync() */
+		s->stuck_since = 0; /* the FIFO matches the queue, as in udp_resync() */
 	udp_push(s, sk, &p, 0);
 	return 0;
 }
@@ -263,7 +263,8 @@ static __always_inline int rx_wake(struct task_struct *task)
 	since = c->announced;
 	t = task_get(task, since ? TASK_MAKE : TASK_FIND);
 	if (!t) {
-		if (since) /* else its packet looks as if the reader had needed no waking */
+		/* without a state, the packet looks as if its reader had needed no wakeup */
+		if (since)
 			count_loss(c, SLOT_RUNNABLE, LOSS_NO_STORAGE,
 				   since == c->udp_time ? ROW_UDP : ROW_TCP, 1);
 		return 0;
@@ -277,7 +278,7 @@ static __always_inline int rx_wake(struct task_struct *task)
 		return 0;
 	if (sampling && since == ANNOUNCED_UNTIMED)
 		since = now;
-	if (slower_than && !t->since) /* a new state: the task was asleep until now */
+	if (slower_than && !t->since) /* the state is new: the task was asleep until now */
 		t->since = since;
 	if (now - since > ANNOUNCE_WINDOW) {
 		c->announced = 0;
@@ -312,8 +313,8 @@ static __always_inline int rx_switch(bool preempt, struct task_struct *prev,
 	t = task_get(prev, TASK_FIND);
 	if (t) {
 		/*
-		 * A waking by another CPU while the task goes to sleep stays. One that found the
-		 * task running is replaced by the next.
+		 * A wakeup by another CPU while the task goes to sleep stays valid. A wakeup that
+		 * found the task running is replaced by the next one.
 		 */
 		if (preempt || prev_state == TASK_RUNNING) {
 			t->runnable_since = now;
@@ -339,7 +340,7 @@ static __always_inline int rx_tcp_copied(struct sock *sk)
 	return tcp_copied_fast(sk, fast_path_kind) ? 0 : tcp_copied(sk);
 }
 
-/* A datagram that could not be copied (EFAULT) has left the queue, but was not read. */
+/* Handles a read datagram. A datagram with a failed copy (EFAULT) left the queue unread. */
 static __always_inline int rx_udp_returned(struct sock *sk, bool copied)
 {
 	struct cpu_state *c = this_cpu();
@@ -355,8 +356,8 @@ static __always_inline int rx_udp_returned(struct sock *sk, bool copied)
 }
 
 /*
- * --pid: packets of the process's MPTCP connections cannot be told from others', but its reads can.
- * So losses are counted here, per call.
+ * --pid: packets of the process's MPTCP connections cannot be distinguished from other packets, but
+ * the process's reads can. So losses are counted here, per call.
  */
 static __always_inline int rx_mptcp_returned(struct sock *sk)
 {
@@ -384,7 +385,7 @@ static __always_inline int rx_returned(struct sock *sk, int ret, int flags)
 	return 0;
 }
 
-/* The arguments of tcp_recvmsg() since 5.19. */
+/* Parses a returned receive call; the arguments of tcp_recvmsg() are those since 5.19. */
 static __always_inline void rx_requests_returned(__u64 *ctx, struct sock *sk)
 {
 	int flags = ctx[3];
@@ -416,8 +417,8 @@ static __always_inline int rx_destroyed(struct sock *sk)
 }
 
 /*
- * TCP Fast Open: the SYN's payload is in the queue of a socket that is not announced. A client has
- * syn_data_acked, too, but comes from another state.
+ * TCP Fast Open: the SYN's payload is in the queue of a socket without a call of sk_data_ready(). A
+ * client has syn_data_acked, too, but comes from another state.
  */
 static __noinline int rx_tcp_fast_open(struct sock *sk)
 {
@@ -430,10 +431,7 @@ static __noinline int rx_tcp_fast_open(struct sock *sk)
 	return 0;
 }
 
-/*
- * Forgets an earlier connection of the socket (connect(AF_UNSPEC) and connect() again), or of its
- * address.
- */
+/* Forgets an earlier connection of the socket (connect(AF_UNSPEC), connect()) or its address. */
 static __always_inline int rx_state_changes(struct sock *sk, int from, int to)
 {
 	struct tcp_socket *s;

@@ -21,12 +21,12 @@
 
 #define ETH_P_IP 0x0800
 #define ETH_P_IPV6 0x86DD
-/* more fragments follow, or not the first one; in network byte order */
+/* mask in network byte order: more fragments follow, or a later fragment */
 #define IP_FRAGMENT 0xff3fULL
 
 /*
- * Reads two 64-bit words of a header. With bpf_rdonly_cast(), any kernel type with two words will
- * do; else a helper reads them.
+ * Reads two 64-bit words of a header; without bpf_rdonly_cast(), by a helper. The cast may name any
+ * kernel type that consists of two words.
  */
 static __always_inline void header_words(const void *at, __u64 *first, __u64 *second)
 {
@@ -57,8 +57,8 @@ static __always_inline __u64 header_word(const void *at)
 }
 
 /*
- * Draws a key; equal keys are drawn alike, consecutive ones independently. The finalizer of
- * MurmurHash3 (A. Appleby, public domain) with both constants.
+ * Returns whether a key is sampled: equal keys alike, consecutive keys independently. Uses the
+ * finalizer of MurmurHash3 (A. Appleby, public domain) with both constants.
  */
 static __always_inline bool sample_draw(__u64 key)
 {
@@ -69,7 +69,7 @@ static __always_inline bool sample_draw(__u64 key)
 	return (__u32)(key >> 32) <= sample_below;
 }
 
-/* Draws a received segment by its sequence number in network byte order. */
+/* Returns whether a received segment is sampled, by its sequence number in network byte order. */
 static __always_inline bool tcp_drawn(const struct sk_buff *skb)
 {
 	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
@@ -77,7 +77,7 @@ static __always_inline bool tcp_drawn(const struct sk_buff *skb)
 	return sample_draw(bpf_htonl(cb->seq));
 }
 
-/* Draws a packet being sent. The result means something for TCP only. */
+/* Returns whether a transmitted TCP packet is sampled; meaningless for other packets. */
 static __always_inline bool tx_drawn(const struct sk_buff *skb)
 {
 	return sample_draw(header_word(skb->head + skb->transport_header) >> 32);
@@ -86,7 +86,8 @@ static __always_inline bool tx_drawn(const struct sk_buff *skb)
 enum draw { DRAW_MEASURED, DRAW_UNSAMPLED, DRAW_DATAGRAM };
 
 /*
- * Draws a packet at `link`. Unusual headers are measured here; TCP's next stage still draws them.
+ * Decides at `link` whether a packet is sampled. Packets with unusual headers are measured here;
+ * TCP's next stage decides again.
  */
 static __always_inline enum draw link_draw(const struct sk_buff *skb)
 {
@@ -115,8 +116,8 @@ static __always_inline enum draw link_draw(const struct sk_buff *skb)
 }
 
 /*
- * Notes an unsampled datagram in the link table, as it occupies an entry of its socket's FIFO. The
- * kernel's stamp serves as its time, which only orders entries.
+ * Stores an unsampled datagram in the link table, as the datagram occupies an entry of its socket's
+ * FIFO. The kernel's stamp serves as the datagram's time, which only orders entries.
  */
 static __always_inline void link_pass_datagram(struct sk_buff *skb)
 {
@@ -137,7 +138,7 @@ static __always_inline void link_pass_datagram(struct sk_buff *skb)
 	e->skb = (__u64)skb;
 }
 
-/* At `link`: false if the packet is not measured. */
+/* Returns at `link` whether the packet is measured. */
 static __always_inline bool link_drawn(struct cpu_state *c, struct sk_buff *skb)
 {
 	enum draw draw = link_draw(skb);

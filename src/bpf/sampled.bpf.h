@@ -20,10 +20,10 @@
 #include "bpf/tcp.bpf.h"
 #include "bpf/tcp_rx.bpf.h"
 
-/* ---- TCP on its way up ---- */
+/* ---- TCP on the receive path ---- */
 
 /*
- * Notes an unsampled segment in its socket's state, for the announcement. Creating a state takes
+ * Marks an unsampled segment in its socket's state, for sk_data_ready(). Creating a state takes
  * less time than finding that there is none.
  */
 static __always_inline int sampled_tcp_unmeasured(struct sock *sk, const struct sk_buff *skb)
@@ -44,7 +44,7 @@ static __always_inline int sampled_tcp_unmeasured(struct sock *sk, const struct 
 	return 0;
 }
 
-/* All segments without payload are counted; duplicates only among the sampled ones. */
+/* --sample: segments without payload are all counted, duplicates only if they are sampled. */
 static __always_inline int sampled_tcp_socket(struct sock *sk, struct sk_buff *skb)
 {
 	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
@@ -58,9 +58,7 @@ static __always_inline int sampled_tcp_socket(struct sock *sk, struct sk_buff *s
 	e = link_find((__u64)skb);
 	if (e && link_same(e, skb))
 		return rx_tcp_socket(sk, skb);
-	/*
-	 * an unsampled packet leaves an old entry at its address, which the fast path would believe
-	 */
+	/* an unsampled packet leaves an old entry, which the fast path would accept */
 	return sock_selected(sk) ? tcp_arrives(sk, skb) : 0;
 }
 
@@ -76,7 +74,7 @@ static __always_inline int sampled_enqueued(struct sock *sk)
 	return rx_enqueued(sk);
 }
 
-/* True if surely no copied byte is a sampled packet's first. */
+/* Returns true if no copied byte can be the first byte of a sampled packet. */
 static __always_inline bool sampled_copied_none(struct sock *sk)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -109,9 +107,9 @@ static __always_inline int sampled_qdisc(struct sk_buff *skb)
 }
 
 /*
- * A packet that is not in the table was not sampled, or is a piece of a larger one, and is drawn by
- * itself. A UDP entry is the packet's if its socket matches, as a datagram's stamp may have been
- * replaced.
+ * Handles `driver` with --sample. A packet without an entry was not sampled, or is a piece of a
+ * larger packet: its own sequence number decides. A UDP entry belongs to the packet if the socket
+ * matches, as a datagram's stamp may have been replaced.
  */
 static __always_inline int sampled_driver(struct sk_buff *skb)
 {
@@ -125,7 +123,7 @@ static __always_inline int sampled_driver(struct sk_buff *skb)
 	return tx_given(skb);
 }
 
-/* ---- where packets are received ---- */
+/* ---- `link` ---- */
 
 static __always_inline int sampled_link(struct sk_buff *skb)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Slow messages (--slower-than): the times of each stage, reported at the read. Until then any
- * packet may turn out slow, so all of them carry their times.
+ * Slow messages (--slower-than): the times of each stage, reported at the read. Until its read any
+ * packet may turn out slow, so all packets carry their times.
  */
 #ifndef HOSTLAT_BPF_SLOW_H
 #define HOSTLAT_BPF_SLOW_H
@@ -19,27 +19,27 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096); /* loader: SLOW_RING, with --slower-than */
+	__uint(max_entries, 4096); /* the loader sets SLOW_RING for --slower-than */
 } slow_ring SEC(".maps");
 
-/* Input of a report. */
+/* Input of slow_report(): a message and its reader. */
 struct slow {
 	const struct stamp *oldest;
-	__u32 link, ip, transport, socket; /* of the oldest packet: as in struct queued */
+	__u32 link, ip, transport, socket; /* ns before `enqueued` of the oldest packet's stages */
 	__u32 packets;
-	const struct task_state *reader; /* NULL: unknown */
+	const struct task_state *reader; /* state of the reading task; NULL: unknown */
 	__u64 sk, now;
 };
 
-/* An origin in the future has no age: record_stage() counts it. */
+/* Returns true for a slow message; an origin in the future has no age: record_stage() counts it. */
 static __always_inline bool slow_exceeds(const struct stamp *p, __u64 now)
 {
 	return unlikely(slower_than && now > p->base && now - p->base >= slower_than);
 }
 
 /*
- * ns from the origin to a stage that was `before` ns before `enqueued`; 0 = unknown, or before the
- * origin. `before` is at most 2^32 - 1.
+ * Returns the ns from the origin to a stage that was `before` ns before `enqueued`; 0 = unknown, or
+ * before the origin. `before` is at most 2^32 - 1.
  */
 static __always_inline __u64 slow_stage_ns(const struct stamp *p, __u32 before, __u32 slot)
 {
@@ -62,8 +62,8 @@ static __always_inline void slow_put_stages(struct event_slow *e, const struct s
 }
 
 /*
- * Adds the reader's waits for a CPU since `enqueued`, and the culprit of the longest. Older waits
- * than the oldest remembered are unknown: one of them may have ended after `from`.
+ * Adds the reader's waits for a CPU since `from` (`enqueued`), and the culprit of the longest wait.
+ * Waits older than the oldest stored one are unknown: one of them may have ended after `from`.
  */
 static __always_inline void slow_waits(struct event_slow *e, const struct task_state *t, __u64 from)
 {
@@ -103,7 +103,7 @@ static __always_inline void slow_reader(struct event_slow *e, const struct slow 
 	e->tid = id;
 	bpf_get_current_comm(e->comm, sizeof(e->comm));
 	slow_waits(e, t, p->enqueued);
-	if (t->net_run <= p->enqueued) /* the reader was running */
+	if (t->net_run <= p->enqueued) /* the reader was running: no packet woke it */
 		return;
 	wake = t->net_wake > p->enqueued ? t->net_wake : p->enqueued;
 	if (slot_selected(SLOT_RUNNABLE) && wake > p->base)
@@ -134,12 +134,12 @@ static __always_inline void slow_socket(struct event_slow *e, const struct sock 
 	__builtin_memcpy(e->remote, &address, sizeof(address));
 }
 
-/* Slowest message in the ring; user space resets it. Two CPUs may set it at once. */
+/* ns of the slowest message in the ring; user space resets it. Two CPUs may set it at once. */
 __u64 slow_max_ns = 0;
 
 /*
- * The last quarter of the ring is for messages slower than all before: of n in random order those
- * are ln n.
+ * Returns true if the ring accepts a message of `ns`. The last quarter of the ring is for messages
+ * slower than all before: of n messages in random order, about ln n are.
  */
 static __always_inline bool slow_has_room(__u64 ns)
 {
@@ -149,7 +149,7 @@ static __always_inline bool slow_has_room(__u64 ns)
 	return true;
 }
 
-/* Reports a slow message. The ring limits their rate; messages without room are counted. */
+/* Reports a slow message. The ring limits their rate; messages that do not fit are counted. */
 static __always_inline void slow_report(struct cpu_state *c, __u32 proto, const struct slow *m)
 {
 	struct event_slow *e = NULL;
@@ -157,7 +157,8 @@ static __always_inline void slow_report(struct cpu_state *c, __u32 proto, const 
 	if (slow_has_room(m->now - m->oldest->base))
 		e = bpf_ringbuf_reserve(&slow_ring, sizeof(*e), 0);
 	if (!e) {
-		__sync_fetch_and_add(&c->count.suppressed[proto], 1); /* may run in softirq, too */
+		/* atomic, as softirqs may interrupt this code */
+		__sync_fetch_and_add(&c->count.suppressed[proto], 1);
 		return;
 	}
 	__builtin_memset(e, 0, sizeof(*e));
@@ -173,7 +174,7 @@ static __always_inline void slow_report(struct cpu_state *c, __u32 proto, const 
 	bpf_ringbuf_submit(e, 0);
 }
 
-/* Handles the end of a read: of each slow one, and in a recording of each one. */
+/* Handles the end of a slow read; in a recording, the end of each read. */
 static __noinline int slow_read(struct cpu_state *c, struct task_state *t, __u32 proto, __u64 now)
 {
 	struct slow m;
@@ -191,7 +192,7 @@ static __noinline int slow_read(struct cpu_state *c, struct task_state *t, __u32
 	return 0;
 }
 
-/* Handles a datagram that was read before its announcement, by an unknown reader. */
+/* Handles a datagram that was read before its sk_data_ready(), by an unknown reader. */
 static __noinline int slow_early(struct cpu_state *c, const struct queued *q, __u64 sk, __u64 now)
 {
 	struct slow m;

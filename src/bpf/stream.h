@@ -34,7 +34,7 @@ static inline __u8 memcached_kind(const struct stream_parser *s)
 	return stream_is(s, "quit") ? KIND_QUIT : 0;
 }
 
-/* Ends a word of a command. With the meta flag q there may or may not be a reply. */
+/* Ends a word of a command. The meta flag q (the reply may be missing) is not supported. */
 static inline __u32 memcached_word(struct stream_parser *s)
 {
 	__u32 flags_from = s->kind == KIND_META_STORE ? 3 : 2;
@@ -85,7 +85,7 @@ static inline __u32 memcached_reply_word(struct stream_parser *s)
 			s->kind = KIND_VA;
 		else if (stream_is(s, "ERROR") || stream_is(s, "CLIENT_ERROR") ||
 			 stream_is(s, "SERVER_ERROR"))
-			/* it is unknown how much of the request the server took */
+			/* unknown after an error: how much of the request the server has read */
 			return stream_bad(s);
 		else
 			s->kind = KIND_LAST;
@@ -132,7 +132,7 @@ static inline __u32 memcached_byte(struct stream_parser *s, __u8 c, bool reply)
 
 /* ---- RESP ---- */
 
-/* True for commands whose number of replies is not one. */
+/* Returns true for commands that get no reply or several replies. */
 static inline bool resp_is_odd(const struct stream_parser *s)
 {
 	return stream_is(s, "subscribe") || stream_is(s, "psubscribe") ||
@@ -158,7 +158,7 @@ static inline __u32 resp_argument(struct stream_parser *s)
 	return 0;
 }
 
-/* Ends an argument's size: names are parsed, other arguments skipped. */
+/* Ends an argument's size: the first two arguments, if short, are parsed, others skipped. */
 static inline __u32 resp_size(struct stream_parser *s)
 {
 	__u64 size = s->number;
@@ -222,7 +222,7 @@ static inline __u32 resp_type(struct stream_parser *s, __u8 c)
 	return 0;
 }
 
-/* Ends a size or a number of elements; a map has two per entry. A negative one means: no value. */
+/* Ends a size or a number of elements (a map has two per entry). A negative number: no value. */
 static inline __u32 resp_number(struct stream_parser *s)
 {
 	bool none = (s->word[0] & 0xff) == '-';
@@ -251,14 +251,14 @@ static inline __u32 resp_reply_byte(struct stream_parser *s, __u8 c)
 	return c == '\n' ? resp_number(s) : stream_add(s, c);
 }
 
-/* ---- any ---- */
+/* ---- all protocols ---- */
 
 /* always inlined, as BPF calls may nest only eight deep */
 #define stream_entry inline __attribute__((always_inline))
 
 /*
- * Parses the next byte that a client sends, while `skip` is 0. A connection's first byte tells the
- * protocol. Returns enum stream_event.
+ * Parses the next byte that a client sends, while `skip` is 0. A connection's first byte determines
+ * the protocol. Returns enum stream_event.
  */
 static stream_entry __u32 stream_request(struct stream_parser *s, __u8 c)
 {
@@ -279,8 +279,8 @@ static stream_entry __u32 stream_request(struct stream_parser *s, __u8 c)
 }
 
 /*
- * Parses the next byte that a server sends, in the requests' protocol. `no_body`: the request's.
- * Returns enum stream_event.
+ * Parses the next byte that a server sends, in the requests' protocol. `no_body`: the reply has no
+ * body (HEAD). Returns enum stream_event.
  */
 static stream_entry __u32 stream_reply(struct stream_parser *s, __u8 c, bool no_body)
 {
@@ -302,7 +302,7 @@ static stream_entry __u32 stream_reply(struct stream_parser *s, __u8 c, bool no_
 	return s->protocol == STREAM_HTTP ? http_byte(s, c, true, no_body) : stream_bad(s);
 }
 
-/* True if only the end of the current line matters, not the bytes before it. */
+/* Returns true if only the end of the current line matters, not the bytes before the end. */
 static stream_entry bool stream_ignores_line(const struct stream_parser *s)
 {
 	if (s->protocol == STREAM_HTTP)

@@ -17,7 +17,7 @@ static inline bool http_method(const struct stream_parser *s)
 	       stream_is(s, "PATCH");
 }
 
-/* Ends a word of the first line; `last`: the line ends, with the version of a request. */
+/* Ends a word of the first line. `last`: the word ends the line, and is a request's version. */
 static inline __u32 http_word(struct stream_parser *s, bool reply, bool last)
 {
 	if (reply && !s->at && !http_version(s))
@@ -67,7 +67,7 @@ static inline __u32 http_body(struct stream_parser *s)
 	return s->body ? stream_pass(s, s->body, 0, AT_BODY) : stream_complete(s);
 }
 
-/* Ends the header; `left`: a reply's status. */
+/* Ends the header. s->left: a reply's status code. */
 static inline __u32 http_header_ends(struct stream_parser *s, bool reply, bool no_body)
 {
 	__u64 status = s->left;
@@ -82,7 +82,8 @@ static inline __u32 http_header_ends(struct stream_parser *s, bool reply, bool n
 	}
 	if (no_body || status == 204 || status == 304)
 		return STREAM_HEAD | stream_complete(s);
-	if (!(s->flags & (HAS_LENGTH | HAS_CHUNKS))) { /* the body ends with the connection */
+	/* the reply's body lasts until the connection closes */
+	if (!(s->flags & (HAS_LENGTH | HAS_CHUNKS))) {
 		s->skip = ~0ULL;
 		s->state = AT_CLOSE;
 		return STREAM_HEAD;
@@ -92,7 +93,7 @@ static inline __u32 http_header_ends(struct stream_parser *s, bool reply, bool n
 
 static inline __u32 http_name(struct stream_parser *s, __u8 c)
 {
-	/* the name has more than 16 bytes */
+	/* the name has 17 bytes, s->word only 16 */
 	bool encoding = s->length == 17 && s->word[0] == STREAM_WORD("transfer-encodin", 0) &&
 			s->word[1] == STREAM_WORD("transfer-encodin", 8);
 
@@ -123,7 +124,7 @@ static inline __u32 http_chunk_size(struct stream_parser *s, __u8 c)
 		return stream_pass(s, s->number, 2, AT_CHUNK);
 	}
 	if (c == ';' || c == ' ')
-		s->at = 1; /* a chunk extension */
+		s->at = 1; /* skip a chunk extension */
 	if (s->at)
 		return 0;
 	if (!digit && (low < 'a' || low > 'f'))

@@ -8,10 +8,10 @@
 
 enum stream_protocol { STREAM_UNKNOWN, STREAM_MEMCACHED, STREAM_RESP, STREAM_HTTP };
 
-/* Events of a byte, or of the last byte skipped. */
+/* Events that a parsed byte, or the last skipped byte, causes. */
 enum stream_event {
 	STREAM_END = 1,      /* the request or reply is complete */
-	STREAM_HEAD = 2,     /* reply: it is known to answer a request */
+	STREAM_HEAD = 2,     /* the reply is known to answer a request */
 	STREAM_AGAIN = 4,    /* reply: 100 Continue, the final reply is still to come */
 	STREAM_BAD = 8,
 	STREAM_NO_REPLY = 16, /* with STREAM_END: the request has no reply */
@@ -20,22 +20,22 @@ enum stream_event {
 
 enum stream_state {
 	AT_START,
-	AT_LINE,      /* words of a line */
-	AT_BODY,      /* the message ends with the skipped bytes */
-	AT_MORE,      /* a line follows the skipped bytes */
+	AT_LINE,      /* in the words of a line */
+	AT_BODY,      /* skipping the last bytes of the message */
+	AT_MORE,      /* skipping bytes that a line follows */
 	AT_COUNT,     /* RESP: number of a request's arguments, or of a reply's elements */
 	AT_DOLLAR, AT_SIZE, AT_ARGUMENT, AT_ELEMENT, AT_SIMPLE,
 	AT_NAME, AT_VALUE, /* HTTP: header field */
 	AT_CHUNK_SIZE, AT_CHUNK, AT_TRAILER, AT_CLOSE,
 };
 
-/* Zero it before a connection's first byte. */
+/* Parser of one direction of a connection. Zero it before the connection's first byte. */
 struct stream_parser {
 	__u64 word[2];  /* first 16 bytes of the word */
 	__u64 skip;     /* bytes to skip */
-	__u64 number;   /* value of the word, if it is a number */
+	__u64 number;   /* value of the word; valid if `is_number` */
 	__u64 body, left;
-	__u32 length;   /* length of the word */
+	__u32 length;   /* length of the word in bytes */
 	__u32 at;       /* index of the word in its line, or of the argument */
 	__u8 protocol;  /* enum stream_protocol */
 	__u8 state;
@@ -63,7 +63,7 @@ enum stream_kind {
 	 STREAM_BYTE(s, (i) + 3) << 24 | STREAM_BYTE(s, (i) + 4) << 32 |                           \
 	 STREAM_BYTE(s, (i) + 5) << 40 | STREAM_BYTE(s, (i) + 6) << 48 |                           \
 	 STREAM_BYTE(s, (i) + 7) << 56)
-/* True if the word is `text`, of up to 16 bytes; the length tells longer words apart. */
+/* True if the word is `text`, of up to 16 bytes; `length` distinguishes longer words. */
 #define stream_is(s, text)                                                                         \
 	((s)->length == sizeof(text) - 1 && (s)->word[0] == STREAM_WORD(text, 0) &&                \
 	 (s)->word[1] == STREAM_WORD(text, 8))
@@ -123,7 +123,7 @@ static inline __u32 stream_add(struct stream_parser *s, __u8 c)
 	return 0;
 }
 
-/* Skips a body of `size` and `n` more bytes. */
+/* Begins to skip a body of `size` and `n` more bytes; parsing then continues in `state`. */
 static inline __u32 stream_pass(struct stream_parser *s, __u64 size, __u32 n, __u8 state)
 {
 	s->skip = size + n;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Readers: whether a packet woke them, whether they waited for a CPU, and which task had it.
+ * Readers: whether a packet woke them, whether they waited for a CPU, and which task had that CPU.
  *
- * A packet's announcement (sk_data_ready) wakes the waiting readers in the same call chain on the
- * same CPU: it caused a sched_waking that follows at once. The waking is kept with the task, and
- * used when that task reads the packet: only then is the packet's reader known.
+ * sk_data_ready() of a packet wakes the waiting readers in the same call chain on the same CPU: a
+ * sched_waking that follows at once is its effect. The wakeup is stored with the task, and used
+ * when that task reads the packet: only then is the packet's reader known.
  */
 #ifndef HOSTLAT_BPF_TASKS_H
 #define HOSTLAT_BPF_TASKS_H
@@ -17,16 +17,16 @@
 #include "event/layout.h"
 
 /*
- * Maximum time from an announcement to a waking that it caused. Its call chain has ended when the
- * CPU switches tasks or receives the next packet, and a timer interrupt wakes for other reasons:
- * those clear the mark earlier.
+ * Maximum time in ns from sk_data_ready() to a wakeup that it caused. A task switch, the next
+ * packet or a timer interrupt on the CPU clears the mark earlier: the call chain has ended, or the
+ * wakeup has another reason.
  */
 #define ANNOUNCE_WINDOW 1000000ULL
 
-/* value in place of a time that was not taken (--sample) */
+/* value of `announced` if no time was taken (--sample) */
 #define ANNOUNCED_UNTIMED 1
 
-/* Notes the announcement of an unsampled packet, which wakes its reader all the same. */
+/* Notes sk_data_ready() of an unsampled packet, which wakes its reader all the same. */
 static __always_inline void wake_expect_untimed(void)
 {
 	struct cpu_state *c;
@@ -56,7 +56,7 @@ static __noinline struct task_state *task_get_slow(struct task_struct *t, struct
 	if (tasks_end && owner <= TASK_GONE &&
 	    __sync_val_compare_and_swap(&e->task, owner, (__u64)t) == owner)
 		return &e->s;
-	if (e->task == (__u64)t) /* the task's waker on another CPU was faster */
+	if (e->task == (__u64)t) /* the task's waker on another CPU has claimed the entry */
 		return &e->s;
 	bpf_map_update_elem(&tasks, &key, &task_fresh, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&tasks, &key);
@@ -64,7 +64,7 @@ static __noinline struct task_state *task_get_slow(struct task_struct *t, struct
 
 enum task_make { TASK_FIND, TASK_MAKE };
 
-/* Returns a task's state, made if TASK_MAKE asks for it; NULL: there is none, or no free entry. */
+/* Returns a task's state, made with TASK_MAKE; NULL: there is no state, or no free entry. */
 static __always_inline struct task_state *task_get(struct task_struct *t, enum task_make make)
 {
 	struct task_entry *e = task_entry(t);
@@ -76,7 +76,7 @@ static __always_inline struct task_state *task_get(struct task_struct *t, enum t
 	return task_get_slow(t, e, make);
 }
 
-/* --by comm: returns the group with the name of the current task, whose state is `t`. */
+/* --by comm: returns `group` with the name of the current task, whose state is `t`. */
 static __always_inline __u32 group_of_reader(struct task_state *t, __u32 group)
 {
 	const __u64 *comm;
@@ -96,8 +96,8 @@ static __always_inline __u32 group_of_reader(struct task_state *t, __u32 group)
 }
 
 /*
- * Counts packets whose read never ended: the task took them without a receive call
- * (TCP_ZEROCOPY_RECEIVE, for one).
+ * Counts packets of a read that never ended: the task took the packets without a receive call (for
+ * example TCP_ZEROCOPY_RECEIVE).
  */
 static __noinline int read_abandon(struct task_state *t)
 {
@@ -110,7 +110,7 @@ static __noinline int read_abandon(struct task_state *t)
 	return 0;
 }
 
-/* Clears the state of a task that ends: its address may become another's. */
+/* Clears the state of a task that ends: its address may become another task's. */
 static __always_inline void task_end(struct task_struct *t)
 {
 	struct task_entry *e = task_entry(t);
@@ -145,9 +145,7 @@ static __always_inline bool reader_selected(void)
 	return tgid == filter_tgid || tgid == test_tgid;
 }
 
-/*
- * Finds the task that had this CPU longest while another waited from `start`, among the last ones.
- */
+/* Finds a wait's culprit: of the last tasks on this CPU, the one that had the CPU longest. */
 static __always_inline void wait_find_culprit(struct cpu_state *c, struct wait *w)
 {
 	__u64 end = w->end, best = 0;
@@ -190,8 +188,8 @@ static __always_inline void task_runs(struct cpu_state *c, struct task_state *t,
 }
 
 /*
- * After SIGCONT or a tracer's release: the stopped time counts neither for the CPU nor for the
- * task.
+ * Ends a stop, after SIGCONT or a tracer's release: the stopped time counts neither as a wait for a
+ * CPU nor as the task's own time.
  */
 static __always_inline void task_continued(struct task_state *t, __u64 now)
 {
@@ -217,8 +215,8 @@ static __always_inline void cpu_note_switch(struct cpu_state *c, struct task_str
 }
 
 /*
- * Charges the part of a wait from `start` on that was not charged before: a task that reads several
- * sockets after one wait waited only once.
+ * Charges the culprit with the part of a wait from `start` on that was not charged before: a task
+ * that reads several sockets after one wait waited only once.
  */
 static __always_inline void culprit_blame(struct cpu_state *c, struct wait *w, __u64 start,
 					  __u32 proto)
@@ -247,12 +245,12 @@ static __always_inline void culprit_blame(struct cpu_state *c, struct wait *w, _
 }
 
 struct waited {
-	__u64 held;    /* time while another task had the CPU */
-	__u64 stopped; /* time while the task was stopped */
+	__u64 held;    /* ns while another task had the CPU */
+	__u64 stopped; /* ns while the task was stopped */
 };
 
 /*
- * Returns the time since `from` for which the task wanted a CPU; waited->held is part of it,
+ * Returns the ns since `from` for which the task wanted a CPU; waited->held is part of it,
  * waited->stopped is not.
  */
 GLOBAL_SUBPROG __u64 cpu_wait(struct cpu_state *c, struct task_state *t, __u64 from, __u32 proto,
@@ -306,7 +304,7 @@ static __always_inline void record_woken(struct cpu_state *c, struct task_state 
 		c->count.excluded[EXCL_READER_RUNNING][proto]++;
 		return;
 	}
-	/* the packet came while the reader was already waiting for a CPU */
+	/* the reader may have been waiting for a CPU already when the packet came */
 	wake = t->net_wake > p->enqueued ? t->net_wake : p->enqueued;
 	if (slot_selected(SLOT_RUNNABLE) && record_has_origin(c, p, SLOT_RUNNABLE, proto))
 		record_stage(c, SLOT_RUNNABLE, proto, p->origin, group, wake - p->base,
@@ -316,9 +314,7 @@ static __always_inline void record_woken(struct cpu_state *c, struct task_state 
 			     t->net_run - (slot_selected(SLOT_RUNNABLE) ? wake : before), 1);
 }
 
-/*
- * Divides the oldest packet's time in the socket by cause; the read's other packets count the same.
- */
+/* Divides the oldest packet's time in the socket by cause, for all `n` packets of the read. */
 static __always_inline void record_share(struct cpu_state *c, struct task_state *t,
 					 const struct stamp *p, __u32 proto, __u64 now, __u32 n)
 {
@@ -327,7 +323,7 @@ static __always_inline void record_share(struct cpu_state *c, struct task_state 
 	struct waited waited = {};
 
 	if ((__s64)total < 0)
-		total = 0; /* the reader read the clock before the announcement did */
+		total = 0; /* the reader read the clock before sk_data_ready()'s program did */
 	s->packets += n;
 	if (unlikely(task_has_waited(t, p->enqueued))) {
 		wait = cpu_wait(c, t, p->enqueued, proto, &waited);
@@ -340,7 +336,7 @@ static __always_inline void record_share(struct cpu_state *c, struct task_state 
 	if (task_was_woken_for(t, p)) {
 		if (t->net_wake > p->enqueued)
 			wake = t->net_wake - p->enqueued;
-		/* a wait for a CPU before that waking is counted already */
+		/* a wait for a CPU before that wakeup is counted already */
 		if (wake > total)
 			wake = total;
 		s->wake += wake * n;
@@ -406,7 +402,7 @@ static __always_inline void read_add(struct cpu_state *c, struct task_state *t, 
 	}
 }
 
-/* Records a read of bytes of different ages, or of a group. */
+/* Records a read of bytes of several ages, or a read with a group. */
 static __noinline int record_read(struct cpu_state *c, struct task_state *t, __u32 proto,
 				  __u64 now, __u64 step)
 {
@@ -431,7 +427,7 @@ static __noinline int record_read(struct cpu_state *c, struct task_state *t, __u
 	return 0;
 }
 
-/* Records `read`: the call returns, and its bytes are with the application. */
+/* Records `read` when the call returns and its bytes belong to the application. */
 static __always_inline void task_read_finish(struct cpu_state *c, struct task_state *t, __u32 proto,
 				     __u64 now)
 {

@@ -3,8 +3,8 @@
  * Stamps of the packets in each TCP socket's receive queue.
  *
  * The kernel merges packets in the queue and keeps only the youngest stamp. This FIFO keeps one
- * entry per packet with its first sequence number, so that the socket's read position tells partial
- * reads, peeks and merged packets apart. Both ends run under the socket's lock (sk_data_ready in
+ * entry per packet with its first sequence number, so that the socket's read position distinguishes
+ * partial reads, peeks and merged packets. Both ends run under the socket's lock (sk_data_ready in
  * the delivering softirq or the backlog, tcp_rcv_space_adjust in the reader), so plain indices
  * suffice.
  */
@@ -30,8 +30,8 @@
 #define TCP_FLAG_SYN 2
 
 /*
- * A member of struct tcp_sock. The helper that converts the pointer is too slow for the hot path;
- * newer kernels' bpf_rdonly_cast() costs nothing.
+ * Reads a member of struct tcp_sock. The helper that converts the pointer is too slow for the hot
+ * path; newer kernels' bpf_rdonly_cast() costs nothing.
  */
 #define tcp_number(sk, field, how)                                                                 \
 	({                                                                                         \
@@ -73,7 +73,7 @@ static __noinline struct tcp_socket *tcp_state_slow(struct sock *sk, struct tcp_
 	return bpf_sk_storage_get(&tcp_sockets, sk, NULL, flags);
 }
 
-/* Returns a socket's state, made if flags say BPF_SK_STORAGE_GET_F_CREATE. */
+/* Returns a socket's state; makes one if `flags` has BPF_SK_STORAGE_GET_F_CREATE. */
 static __always_inline struct tcp_socket *tcp_state(struct sock *sk, __u64 flags)
 {
 	struct tcp_entry *e = tcp_entry(sk);
@@ -125,7 +125,7 @@ static __noinline struct queued *ext_push(struct tcp_socket *s)
 	return ext_slot(s, s->ext_tail++);
 }
 
-/* Returns the next free entry, or NULL: full. A borrowed ring is used until it is empty. */
+/* Returns the FIFO's next free entry; NULL: full. A borrowed ring is used until it is empty. */
 static __always_inline struct queued *tcp_push(struct tcp_socket *s)
 {
 	__u32 tail = s->tail;
@@ -160,7 +160,7 @@ static __always_inline void tcp_pop(struct tcp_socket *s)
 
 /* ---- --min-queue ---- */
 
-/* Updates `untold`: packets from before this function's first run are not in the FIFO. */
+/* Updates `untold`: packets older than this function's first run are not in the FIFO. */
 static __always_inline void tcp_count_unread(struct tcp_socket *s, struct sock *sk, __u32 rcv_nxt)
 {
 	__u32 copied = tcp_number(sk, copied_seq, FAST_PATH_NONE);
@@ -175,8 +175,8 @@ static __always_inline void tcp_count_unread(struct tcp_socket *s, struct sock *
 }
 
 /*
- * Marks the packet at `next` as skipped if too few of its socket's packets are unread, or if their
- * number is unknown, which is a loss. It still occupies an entry of the FIFO.
+ * --min-queue: marks the packet at `next` as skipped if too few of its socket's packets are unread,
+ * or if their number is unknown, which is a loss. A skipped packet still occupies a FIFO entry.
  */
 static __noinline int tcp_filter_queue(struct cpu_state *c, struct tcp_socket *s, struct sock *sk,
 				       __u32 rcv_nxt)
@@ -216,11 +216,11 @@ static __always_inline __u32 tcp_payload(const struct sk_buff *skb, __u32 *seq)
 	return len;
 }
 
-/* Inserts into the sorted out-of-order queue; it is short, and this is rare. */
+/* Arguments of an insertion into the sorted out-of-order queue, which is short and rarely used. */
 struct ooo_insert {
 	struct ooo_queue *q;
 	__u32 n, seq;
-	__u32 at; /* result; OOO_MAX = already there */
+	__u32 at; /* result: index; OOO_MAX: the packet is already in the queue */
 };
 
 static long ooo_find_place(__u32 i, struct ooo_insert *x)
@@ -291,7 +291,7 @@ static __noinline int tcp_fifo_full(struct cpu_state *c, struct tcp_socket *s, _
 	return 0;
 }
 
-/* Records `enqueued` of a packet, and keeps it until it is read. */
+/* Records `enqueued` of a packet, and adds the packet to the FIFO until it is read. */
 static __always_inline void tcp_enqueue(struct cpu_state *c, struct tcp_socket *s,
 					const struct packet *p, __u64 now)
 {
@@ -314,13 +314,13 @@ static __always_inline void tcp_released(struct cpu_state *c, struct tcp_socket 
 {
 	__u64 waited = now - p->socket;
 
-	/* sequence numbers identify packets, so the FIFO needs no entry for it */
+	/* sequence numbers identify packets, so the FIFO needs no entry for this packet */
 	if (hol == HOL_EXCLUDE) {
 		if (loss_is_counted(s->ours) && !is_filtered(&p->s))
 			c->count.excluded[EXCL_HOL][ROW_TCP]++;
 		if (!min_queue)
 			return;
-		p->s.flags |= PKT_SKIP; /* the packet counts as unread */
+		p->s.flags |= PKT_SKIP; /* the packet still counts as unread */
 	}
 	if (hol == HOL_SEPARATE && !is_filtered(&p->s)) {
 		if (loss_is_counted(s->ours))
@@ -373,8 +373,8 @@ static long ooo_shift_down(__u32 i, struct ooo_release *x)
 }
 
 /*
- * Releases packets up to `end`, which become readable when a segment fills the hole. Packets before
- * `end` were dropped or are now: the filling segment has their data.
+ * Releases the packets before `rcv_nxt`, which become readable when a segment fills the hole.
+ * Packets before `end`, the end of that segment, count as lost: the segment has their data.
  */
 static __noinline int ooo_release(struct cpu_state *c, struct tcp_socket *s, struct ooo_queue *q,
 				  __u64 end_and_rcv_nxt, __u64 now)
@@ -395,19 +395,21 @@ static __noinline int ooo_release(struct cpu_state *c, struct tcp_socket *s, str
 struct tcp_read {
 	struct cpu_state *c;
 	struct tcp_socket *s;
-	struct task_state *t; /* NULL: the reader is not selected */
-	struct request_conn *r; /* NULL: requests are not followed */
+	/* state of the reading task; NULL: --pid does not select the reader */
+	struct task_state *t;
+	/* state of the connection's requests; NULL: requests are not followed */
+	struct request_conn *r;
 	__u32 copied;
 };
 
-/* Takes a packet whose first byte was read out of the FIFO. */
+/* Removes the FIFO's first packet if its first byte was read; else returns 1 to end the loop. */
 static long tcp_read_packet(__u32 i, struct tcp_read *x)
 {
 	struct queued *q = tcp_head(x->s);
 
 	if (!q || !seq_after(x->copied, q->s.seq))
 		return 1;
-	/* sampled packets of one read are recorded one by one: sampling.md */
+	/* sampled packets of one read are recorded one by one: docs/design/sampling.md */
 	if (x->t && sampling && x->t->n)
 		task_read_finish(x->c, x->t, ROW_TCP, bpf_ktime_get_ns());
 	if (x->t && !is_filtered(&q->s))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * TCP's receive path: when a packet enters TCP, at tcp_probe, at its announcement, copy and return.
+ * TCP's receive path: when a packet enters TCP, at tcp_probe, at sk_data_ready(), copy and return.
  *
  * Functions *_fast() are fast paths for nearly all packets, with settings that enum fast_path
  * describes. A fast path changes nothing before it knows that it can finish; else it leaves the
@@ -23,7 +23,7 @@
 
 /* ---- transport ---- */
 
-/* As link_same(), but the packet may still have the sender's stamp. */
+/* Returns true if the entry is the packet's. Unlike link_same(), accepts the sender's stamp. */
 static __always_inline bool tcp_enters_same(const struct link_entry *e, struct sk_buff *skb)
 {
 	if (!e->p.s.seq && stamp_clock(skb) == STAMP_MONOTONIC)
@@ -32,8 +32,8 @@ static __always_inline bool tcp_enters_same(const struct link_entry *e, struct s
 }
 
 /*
- * Notes the time at TCP's entry, before the socket is looked up or locked. `socket` must not take
- * another packet's entry for this packet's.
+ * Stores the time at TCP's entry, before the socket is looked up or locked. Marks another packet's
+ * entry as used, so that `socket` does not take it for this packet's.
  */
 static __always_inline int tcp_enters(struct sk_buff *skb)
 {
@@ -74,7 +74,7 @@ static __noinline int tcp_out_of_order(struct cpu_state *c, struct tcp_socket *s
 	return ooo_add(c, s, q, &s->next);
 }
 
-/* `skb` NULL: there is no --ifname. */
+/* Returns true if the packet came by an interface of the filter. `skb` NULL: no --ifname. */
 static __always_inline bool rx_iface_is_selected(const struct sk_buff *skb)
 {
 	struct link_entry *e;
@@ -85,7 +85,7 @@ static __always_inline bool rx_iface_is_selected(const struct sk_buff *skb)
 	return e && (e->p.s.flags & PKT_IFACE);
 }
 
-/* --pid: the packet's process is unknown, so it is not counted. */
+/* Counts an excluded packet, but not with --pid, as the packet's process is unknown. */
 static __always_inline int tcp_excluded(struct cpu_state *c, const struct sk_buff *skb, __u32 why)
 {
 	if (!filter_tgid && rx_iface_is_selected(skb))
@@ -103,7 +103,7 @@ static __always_inline void tcp_copy_packet(struct packet *p, const struct sock 
 	if (e)
 		*p = e->p;
 	if (!e || link_served(e) || !(link_entered(e) || link_same(e, skb)) ||
-	    e->skb != (__u64)skb) /* displaced, maybe during the copy */
+	    e->skb != (__u64)skb) /* not the packet's entry, or displaced during the copy */
 		*p = (struct packet){
 			.s = { .flags = PKT_IFACE | PKT_FORCED_MISS, .why = LOSS_NO_LINK_STAMP },
 		};
@@ -113,10 +113,10 @@ static __always_inline void tcp_copy_packet(struct packet *p, const struct sock 
 		p->s.group = group_of(sk, traits);
 }
 
-/* SO_RCVLOWAT: TCP does not announce the packet when it is queued. */
+/* Handles a packet for which TCP does not call sk_data_ready() when it is queued (SO_RCVLOWAT). */
 static __always_inline void tcp_unannounced(struct cpu_state *c, struct tcp_socket *s)
 {
-	if (min_queue) { /* nor does the FIFO count it */
+	if (min_queue) { /* the FIFO lacks the packet */
 		s->untold = 1;
 		s->untold_seq = s->next.s.seq;
 	}
@@ -124,7 +124,7 @@ static __always_inline void tcp_unannounced(struct cpu_state *c, struct tcp_sock
 		tcp_lost(c, s, SLOT_ENQUEUED, LOSS_LOWAT);
 }
 
-/* True for a subflow of MPTCP, which moves packets to a queue of its own and has no state here. */
+/* Returns true for an MPTCP subflow: MPTCP queues the packets elsewhere, and no state is kept. */
 static __always_inline bool tcp_is_mptcp(struct sock *sk)
 {
 	struct tcp_sock *tp = NULL;
@@ -135,7 +135,7 @@ static __always_inline bool tcp_is_mptcp(struct sock *sk)
 	return tp && tp->is_mptcp;
 }
 
-/* Records stages up to `socket`. */
+/* Records the stages up to `socket` of a packet. */
 static __always_inline void tcp_record(struct cpu_state *c, const struct packet *p)
 {
 	__u32 stages = slots;
@@ -145,7 +145,7 @@ static __always_inline void tcp_record(struct cpu_state *c, const struct packet 
 	record_socket(c, p, stages, p->s.group);
 }
 
-/* Measures the packets of a subflow up to `socket`. --pid: their process is unknown. */
+/* Measures an MPTCP subflow's packet up to `socket`; not with --pid: its process is unknown. */
 static __noinline int mptcp_arrives(struct cpu_state *c, struct sock *sk, struct sk_buff *skb,
 				    __u64 now)
 {
@@ -156,7 +156,7 @@ static __noinline int mptcp_arrives(struct cpu_state *c, struct sock *sk, struct
 	tcp_copy_packet(&p, sk, skb);
 	if (!(p.s.flags & PKT_IFACE))
 		return 0;
-	if (min_queue) { /* the number of unread packets is unknown, too */
+	if (min_queue) { /* MPTCP's number of unread packets is unknown */
 		count_loss(c, SLOT_ENQUEUED, LOSS_MPTCP, ROW_TCP, 1);
 		return 0;
 	}
@@ -197,7 +197,7 @@ static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 	if (!(p->s.flags & PKT_IFACE) && !min_queue)
 		return 0;
 	p->socket = now;
-	p->s.seq = seq_after(rcv_nxt, seq) ? rcv_nxt : seq; /* first new byte */
+	p->s.seq = seq_after(rcv_nxt, seq) ? rcv_nxt : seq; /* number of the first new byte */
 	s->next_end = seq + len;
 	origin_delivered(c, p, skb, now);
 	if (min_queue)
@@ -218,14 +218,14 @@ static __always_inline void tcp_first_step(struct cpu_state *c, __u32 slot,
 					   const struct link_entry *e, __u32 tag, __u64 base,
 					   __u64 at)
 {
-	if (likely(!(tag & 0xff))) /* ROW_LINK: the step is the latency; deltas.c fills it in */
+	if (likely(!(tag & 0xff))) /* ROW_LINK: the step is the latency; deltas.c copies it */
 		record_latency(c, slot, ROW_TCP, ROW_LINK, 0, at - base, 1);
 	else
 		record_stage(c, slot, ROW_TCP, tag, 0, at - base,
 			     at - (tag & TAG(PKT_LINK) ? READ_ONCE(e->p.link) : base), 1);
 }
 
-/* Fast path of `socket`. False: call tcp_arrives(). */
+/* Fast path of `socket`. Returns false if the caller must call tcp_arrives(). */
 static __always_inline bool tcp_arrives_fast(struct sock *sk, struct sk_buff *skb,
 					     __u32 fast_path_kind)
 {
@@ -254,14 +254,15 @@ static __always_inline bool tcp_arrives_fast(struct sock *sk, struct sk_buff *sk
 	if (unlikely(!e || t->sk != (__u64)sk || sk->sk_rcvlowat > 1))
 		return false;
 	base = READ_ONCE(e->p.s.base);
-	if (unlikely(now - base > STAMP_AGE_USUAL)) /* an earlier packet's entry, or `base` is 0 */
+	if (unlikely(now - base > STAMP_AGE_USUAL)) /* an earlier packet's entry, or base == 0 */
 		return false;
 	tag = READ_ONCE(e->p.s.tag);
 	link_ns = READ_ONCE(e->p.link_ns);
 	entered = transport_tcp ? READ_ONCE(e->p.transport) : 0;
 	if (transport_tcp && unlikely(!entered)) /* a loss, or an earlier packet's entry */
 		return false;
-	if (unlikely(READ_ONCE(e->skb) != (__u64)skb)) /* displaced while we read it */
+	/* another packet displaced the entry during the reads */
+	if (unlikely(READ_ONCE(e->skb) != (__u64)skb))
 		return false;
 	link_serve(e);
 	t->s.next_is = NEXT_MEASURED;
@@ -284,7 +285,7 @@ static __always_inline bool tcp_arrives_fast(struct sock *sk, struct sk_buff *sk
 /* ---- enqueued ---- */
 
 /*
- * Handles an announcement without tcp_probe, which fires in ESTABLISHED only: payload also comes
+ * Handles sk_data_ready() without tcp_probe, which fires in ESTABLISHED only: payload also comes
  * with the handshake's last segment, or after this end's FIN.
  */
 static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
@@ -303,7 +304,7 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 	if (sampling && e && !link_same(e, tail))
 		e = NULL;
 	if (!e || (e->p.s.flags & PKT_USED) || link_served(e)) {
-		/* merged: the packet cannot be identified */
+		/* the tail was merged with another packet, so this packet cannot be identified */
 		if (state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2)
 			tcp_lost(c, tcp_state(sk, 0), SLOT_ENQUEUED, LOSS_NOT_ESTABLISHED);
 		return 0;
@@ -348,7 +349,7 @@ static __noinline int tcp_enqueued(struct sock *sk)
 		return tcp_unprobed(c, sk);
 	rcv_nxt = tcp_number(sk, rcv_nxt, FAST_PATH_NONE);
 	if (!seq_after(rcv_nxt, s->next.s.seq))
-		/* out of memory, TCP announces first and then queues or drops the packet */
+		/* without memory, TCP calls sk_data_ready() before it queues or drops the packet */
 		return 0;
 	passed = sampling && s->next_is == NEXT_UNSAMPLED;
 	s->next_is = NEXT_NONE;
@@ -364,13 +365,13 @@ static __noinline int tcp_enqueued(struct sock *sk)
 	return 0;
 }
 
-/* `tag` and `seq` as one word; the low half is `tag`. */
+/* Returns `tag` and `seq` as one word; the low half is `tag`. */
 static __always_inline __u64 *stamp_tag_and_seq(struct stamp *s)
 {
 	return (__u64 *)&s->tag;
 }
 
-/* Fast path of `enqueued`. False: call tcp_enqueued(). */
+/* Fast path of `enqueued`. Returns false if the caller must call tcp_enqueued(). */
 static __always_inline bool tcp_enqueued_fast(struct sock *sk, __u32 fast_path_kind)
 {
 	struct tcp_entry *t = tcp_entry(sk);
@@ -380,14 +381,14 @@ static __always_inline bool tcp_enqueued_fast(struct sock *sk, __u32 fast_path_k
 	struct stamp *p;
 	__u32 tail;
 
-	/* connect_tp resets next_is when the socket leaves the state in which it was set */
+	/* connect_tp resets next_is when the socket leaves the state in which next_is was set */
 	if (unlikely(t->sk != (__u64)sk || s->next_is != NEXT_MEASURED || s->needs_slow_path))
 		return false;
 	tail = s->tail;
 	if (unlikely(tail - s->head >= TCP_RING))
 		return false;
 	if (unlikely(!seq_after(tcp_number(sk, rcv_nxt, fast_path_kind), s->next.s.seq)))
-		return true; /* not queued yet, as in tcp_enqueued() */
+		return true; /* TCP has not queued the packet: see tcp_enqueued() */
 	now = bpf_ktime_get_ns();
 	c = this_cpu();
 	if (!c)
@@ -409,8 +410,8 @@ static __always_inline bool tcp_enqueued_fast(struct sock *sk, __u32 fast_path_k
 /* ---- read ---- */
 
 /*
- * True after a splice, which has removed what it read from the queue; a receive call still holds
- * it.
+ * Returns true after a splice, which has removed the bytes that it read from the queue; after a
+ * receive call, the queue still holds these bytes.
  */
 static __always_inline bool tcp_was_spliced(const struct sock *sk, __u32 copied)
 {
@@ -420,7 +421,7 @@ static __always_inline bool tcp_was_spliced(const struct sock *sk, __u32 copied)
 	return !sk->sk_receive_queue.qlen || !seq_after(copied, cb->seq);
 }
 
-/* Notes the read position for tcp_returned() after a copy that took no packet's first byte. */
+/* Stores the read position for tcp_returned() after a copy without a packet's first byte. */
 static __noinline int tcp_copied_more(struct sock *sk, __u32 copied)
 {
 	struct task_state *t = task_get(bpf_get_current_task_btf(), TASK_FIND);
@@ -441,7 +442,8 @@ static __noinline int tcp_no_reader(__u32 why, __u32 n)
 
 /*
  * sk_user_data flag of a sockmap with programs (include/net/sock.h). There the kernel may move
- * packets to another socket in softirq, whatever task is current: only a receive call is a read.
+ * packets to another socket in softirq, whatever task is current, so only a receive call counts as
+ * a read.
  */
 #define SK_USER_DATA_PSOCK 4
 
@@ -466,7 +468,7 @@ static __noinline int tcp_finish(struct task_state *t, struct sock *sk)
 	return 0;
 }
 
-/* Returns the current task's state, ready for a packet of this socket; NULL without an entry. */
+/* Returns the current task's state, ready for this socket's packet; NULL: no entry is free. */
 static __always_inline struct task_state *tcp_reader(struct tcp_socket *s, struct sock *sk,
 						     __u32 copied)
 {
@@ -508,13 +510,13 @@ static __noinline int tcp_copied(struct sock *sk)
 	}
 	if (requests && t)
 		r = bpf_sk_storage_get(&request_conns, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	tcp_read_each(s, t, r, copied); /* inlined to save a stack frame: there are eight */
+	tcp_read_each(s, t, r, copied); /* inlined to save one of eight stack frames */
 	if (t && (!read_announced || tcp_was_spliced(sk, copied)))
 		tcp_finish(t, sk);
 	return 0;
 }
 
-/* Fast path of a copy to the reader. False: call tcp_copied(). */
+/* Fast path of a copy to the reader. Returns false if the caller must call tcp_copied(). */
 static __always_inline bool tcp_copied_fast(struct sock *sk, __u32 fast_path_kind)
 {
 	struct tcp_entry *e = tcp_entry(sk);
@@ -557,9 +559,9 @@ static __always_inline bool tcp_copied_fast(struct sock *sk, __u32 fast_path_kin
 }
 
 /*
- * True if an earlier call took the packet: a splice that left a part of it. One byte of tolerance:
- * an urgent byte, which no call returns. With a ULP (TLS) a call returns fewer bytes than it takes
- * from the queue.
+ * Returns true if an earlier call took the packet: a splice that left a part of the packet.
+ * Tolerates one byte, as no call returns an urgent byte. With a ULP (TLS), a call returns fewer
+ * bytes than it takes from the queue.
  */
 static __always_inline bool tcp_was_read_before(const struct task_state *t, __u32 returned)
 {

@@ -3,8 +3,8 @@
  * Records each set of clock parameters that the kernel publishes, and when.
  *
  * update_vsyscall() is called at each change and each timer tick, under the timekeeper's lock. The
- * clock that BPF reads changes right after it: before and after this call, programs still read the
- * old clock.
+ * clock that BPF reads changes right after it: before and directly after update_vsyscall(),
+ * programs still read the old clock.
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
@@ -25,9 +25,9 @@ struct {
 } updates SEC(".maps");
 
 __u64 begun;      /* updates begun so far; user space reads it */
-__u64 before_ns;  /* time before the current update; there is one at a time */
+__u64 before_ns;  /* time before the current update; updates never overlap */
 
-/* False for timekeepers of other clocks, which exist since 6.17. */
+/* Returns false for timekeepers of other clocks, which exist since 6.17. */
 static __always_inline bool tk_is_core(struct timekeeper *tk)
 {
 	struct timekeeper___many *many = (void *)tk;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* UDP: identifies the announced datagram, and records it at its announcement and its read. */
+/* UDP: identifies a datagram at its sk_data_ready(), and records it there and at its read. */
 #ifndef HOSTLAT_BPF_UDP_H
 #define HOSTLAT_BPF_UDP_H
 
@@ -31,10 +31,10 @@ static __always_inline bool udp_batches(void)
 }
 
 /*
- * Returns the entry of the packet that the announced datagram is made of, or NULL. One packet may
- * become several datagrams: segments, if the socket takes no large ones (UDP_GRO), or copies for
- * each socket of a multicast group. They are announced in one call chain: another packet at `link`
- * on this CPU would have cleared `udp_last`.
+ * Returns the entry of the packet that became the datagram of this sk_data_ready(), or NULL. One
+ * packet may become several datagrams: segments, if the socket lacks UDP_GRO, or copies for each
+ * socket of a multicast group. One call chain calls sk_data_ready() for all of them: another packet
+ * at `link` on this CPU would have cleared `udp_last`.
  */
 static __always_inline struct link_entry *udp_source(const struct cpu_state *c)
 {
@@ -45,8 +45,8 @@ static __always_inline struct link_entry *udp_source(const struct cpu_state *c)
 
 /*
  * Looks near the tail of the queue for a copy, which has its source's receive stamp, or for a
- * datagram not announced yet. Beside copies, the latter comes from another CPU, no earlier than
- * their source. An earlier entry is an old packet's at a copy's address.
+ * datagram that still awaits sk_data_ready(). If there are copies, the latter comes from another
+ * CPU, no earlier than their source: an earlier entry belongs to an old packet at a copy's address.
  */
 static __always_inline struct link_entry *udp_find_near_tail(const struct sock *sk,
 							     struct link_entry *source)
@@ -67,8 +67,8 @@ static __always_inline struct link_entry *udp_find_near_tail(const struct sock *
 }
 
 /*
- * Identifies a datagram that is not the one that passed LOCAL_IN on this CPU. Where announcements
- * may be of other CPUs' datagrams, `udp_last` is only set for packets with copies.
+ * Identifies a datagram other than the last one at LOCAL_IN on this CPU. Where sk_data_ready() may
+ * be for another CPU's datagram, `udp_last` is set only for packets with copies.
  */
 static __noinline struct link_entry *udp_announced_slow(struct cpu_state *c, const struct sock *sk)
 {
@@ -84,7 +84,7 @@ static __noinline struct link_entry *udp_announced_slow(struct cpu_state *c, con
 
 #define PACKET_HOST 0
 
-/* True if the packet may become more than one datagram. */
+/* Returns true if the packet may become more than one datagram. */
 static __always_inline bool udp_makes_copies(const struct sk_buff *skb)
 {
 	struct skb_shared_info *shared = (void *)(skb->head + skb->end);
@@ -103,7 +103,7 @@ static __always_inline bool udp_makes_copies(const struct sk_buff *skb)
 	return segment;
 }
 
-/* Returns the entry of the datagram being announced, or NULL. */
+/* Returns the entry of the datagram for which sk_data_ready() is called, or NULL. */
 static __always_inline struct link_entry *udp_announced(struct cpu_state *c, const struct sock *sk)
 {
 	__u64 skb = c->udp_skb;
@@ -117,7 +117,7 @@ static __always_inline struct link_entry *udp_announced(struct cpu_state *c, con
 }
 
 /*
- * Reason why the datagram is unidentified: the kernel made it of an unknown packet, or datagrams
+ * Returns why the datagram is unidentified: the kernel made it from an unknown packet, or datagrams
  * came and went at the same moment.
  */
 static __always_inline __u32 udp_unknown(const struct sock *sk)
@@ -131,9 +131,9 @@ static __always_inline __u32 udp_unknown(const struct sock *sk)
 }
 
 /*
- * Resets a FIFO that has fallen out of step, as datagrams can leave a queue unseen (bad checksum,
- * in-kernel readers). With nothing else queued, the FIFO holds only what readers are copying. If it
- * has held entries at all such moments of a second, and no reader emptied it, those are lost.
+ * Resets a FIFO that no longer matches its queue, as datagrams can leave a queue unseen (bad
+ * checksum, in-kernel readers). If the new datagram is alone in the queue, the FIFO holds only
+ * datagrams that readers are copying. Entries that remain at all such moments of a second are lost.
  */
 static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s,
 				       const struct sock *sk, __u64 now)
@@ -155,7 +155,7 @@ static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s
 	if (now - s->stuck_since < UDP_STUCK)
 		return;
 	if ((__s32)(s->full_end - (__u32)s->head) > 0)
-		ahead -= s->full; /* counted when they found no slot */
+		ahead -= s->full; /* these were counted when they found no slot */
 	if (loss_is_counted(s->ours))
 		count_loss(c, SLOT_READ, LOSS_DESYNC, ROW_UDP, ahead > 0 ? ahead : 0);
 	s->before = UDP_KNOWN;
@@ -183,7 +183,7 @@ static __always_inline void udp_read(struct cpu_state *c, struct queued *q, cons
 	task_read_finish(c, t, ROW_UDP, now);
 }
 
-/* Records a datagram that a running reader took before its announcement. */
+/* Records a datagram that a running reader took before its sk_data_ready(). */
 static __noinline int udp_read_early(const struct queued *q, const struct sock *sk, __u64 when)
 {
 	struct cpu_state *c = this_cpu();
@@ -200,15 +200,15 @@ static __noinline int udp_read_early(const struct queued *q, const struct sock *
 	if (slow_exceeds(p, when))
 		slow_early(c, q, (__u64)sk, when);
 	if (slot_selected(SLOT_ENQUEUED) &&
-	    when <= p->enqueued) /* the step is 0; snapshot.c fills it in */
+	    when <= p->enqueued) /* the step is 0; deltas.c adds it */
 		record_latency(c, SLOT_EARLY, ROW_UDP, p->tag, q->group, when - p->base, 1);
-	else /* `enqueued` is not selected, or the announcement had begun before the read */
+	else /* `enqueued` is not selected, or sk_data_ready() began before the read */
 		record_stage(c, SLOT_EARLY, ROW_UDP, p->tag, q->group, when - p->base,
 			     when - before_reader(q, slots), 1);
 	return 0;
 }
 
-/* Records stages up to `enqueued`. */
+/* Records a datagram's stages up to `enqueued`. */
 static __always_inline void udp_record(struct cpu_state *c, struct packet *p, __u32 group)
 {
 	__u32 stages = slots;
@@ -222,8 +222,8 @@ static __always_inline void udp_record(struct cpu_state *c, struct packet *p, __
 }
 
 /*
- * --min-queue: true if enough datagrams wait when this one comes; those that a reader is taking do
- * not count.
+ * --min-queue: returns 1 if enough datagrams wait when this one comes, without datagrams that
+ * readers are taking.
  */
 static __noinline int udp_queue_is_long(struct cpu_state *c, struct sock *sk)
 {
@@ -250,10 +250,10 @@ static __noinline int udp_queue_is_long(struct cpu_state *c, struct sock *sk)
 }
 
 /*
- * Finds the early reader of a datagram whose near slot has the mark `early`. Readers that came
- * before the datagram was received took unannounced ones, except perhaps the last. Sets `head` back
- * behind them, unless another reader comes: then the next announcement does. Returns the reader's
- * mark; 0: it is still to come.
+ * Returns the mark of the early reader of a datagram whose near slot has the mark `early`; 0: the
+ * reader is still to come. Readers that came before the datagram was received took datagrams
+ * without sk_data_ready(), except perhaps the last reader. Sets `head` back behind these readers,
+ * unless another reader comes: then the next sk_data_ready() does.
  */
 static __noinline __u64 udp_reader(struct udp_socket *s, const struct packet *p, __u64 early,
 				   __u64 pos)
@@ -269,7 +269,7 @@ static __noinline __u64 udp_reader(struct udp_socket *s, const struct packet *p,
 	return last;
 }
 
-/* Records the read of a reader that left the mark `early`; `slot` is claimed for its datagram. */
+/* Records the early read whose reader left the mark `early`; `slot` is claimed for the datagram. */
 static __always_inline void udp_record_early(struct sock *sk, struct udp_slot *slot,
 					     const struct packet *p, __u64 early)
 {
@@ -290,8 +290,8 @@ static __always_inline void udp_full(struct cpu_state *c, struct udp_socket *s, 
 }
 
 /*
- * Puts a datagram into a far slot, as its near slot is taken. A skipped one needs none: its reader
- * finds nothing.
+ * Puts a datagram into a far slot, as its near slot is taken. A skipped datagram needs no slot: its
+ * reader finds nothing.
  */
 static __noinline int udp_push_far(struct udp_socket *s, struct sock *sk, const struct packet *p,
 				   __u64 pos, __u32 group)
@@ -340,7 +340,7 @@ static __always_inline void udp_push(struct udp_socket *s, struct sock *sk, cons
 	udp_record_early(sk, slot, p, early);
 }
 
-/* Takes the datagram at the next read position. `now` may be 0 where it is rarely needed. */
+/* Handles a read of the datagram at the next read position. `now` 0: read the clock if needed. */
 static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s,
 				    struct sock *sk, bool ours, __u64 now)
 {
@@ -353,11 +353,12 @@ static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s,
 		return;
 	pos = __sync_fetch_and_add(&s->head, 1);
 	if (s->stuck_since && pos + 1 == s->tail)
-		s->stuck_since = 0; /* the FIFO is in step */
+		s->stuck_since = 0; /* the FIFO matches the queue again */
 	slot = &s->ring[pos % UDP_NEAR];
 	if (unlikely(!udp_take(slot, s->seed + pos))) {
 		slot = udp_take_far(s, pos, now ? now : bpf_ktime_get_ns(), ours);
-		if (!slot) /* the announcement finds the mark, or has counted the datagram */
+		/* sk_data_ready()'s program finds the mark, or has counted the datagram */
+		if (!slot)
 			return;
 	}
 	if (ours && !(slot->q.s.flags & PKT_SKIP))

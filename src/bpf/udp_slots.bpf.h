@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Beside each UDP socket's receive queue, the stamps of the datagrams in it.
+ * Stamps of the datagrams in each UDP socket's receive queue.
  *
- * Nothing locks these programs out of each other: a datagram is announced after the queue's lock
- * is released, so its reader on another CPU may come first, and several CPUs may announce at once.
- * Positions are handed out atomically, and at each position whoever comes second, the
- * announcement or the reader, finds what the first one left and does the recording.
+ * No lock protects these programs from each other: the kernel calls sk_data_ready() after it has
+ * released the queue's lock, so a reader on another CPU may come first, and several CPUs may call
+ * sk_data_ready() at once. Positions are assigned atomically. At each position, the second program
+ * (for sk_data_ready() or the read) finds the first program's mark, and records the datagram.
  *
  * A datagram's stamp lies in the near slot of its position, in the socket's storage, if that slot
- * is free. Else it lies in a far slot, in the table that all sockets share. A program owns a slot
- * from its claim (UDP_BUSY) to its release. No two positions have the same tag, so a reader takes
- * the stamp of its own position or none. Reads that have no announcement, or the reverse, shift
- * the positions: udp_reader() and udp_resync() put them right. A reader that comes first leaves
- * its mark in the near slot, or no mark if another datagram has that slot.
+ * is free; else in a far slot, in the table that all sockets share. A program owns a slot from its
+ * claim (UDP_BUSY) to its release. No two positions have the same tag, so a reader takes the stamp
+ * of its own position or none. Reads without sk_data_ready(), or the reverse, shift the positions:
+ * udp_reader() and udp_resync() correct them. A reader that comes first leaves its mark in the near
+ * slot, or no mark if another datagram has that slot.
  *
- * Each lost datagram is counted at most once. One without a slot is counted at its announcement,
- * and its reader finds nothing. One whose far slot was taken over is counted at its read, so that
- * a closed socket's are not. One that left the socket's queue unseen is counted by udp_resync(),
- * unless it may be among those that had no slot.
+ * Each lost datagram is counted at most once. A datagram without a slot is counted at its
+ * sk_data_ready(), and its reader finds nothing. A datagram whose far slot was taken over is
+ * counted at its read, so that a closed socket's datagrams are not counted. A datagram that left
+ * the queue unseen is counted by udp_resync(), unless it may be among the datagrams that had no
+ * slot.
  */
 #ifndef HOSTLAT_BPF_UDP_SLOTS_H
 #define HOSTLAT_BPF_UDP_SLOTS_H
@@ -27,7 +28,7 @@
 #include "bpf/maps.bpf.h"
 #include "bpf/record.bpf.h"
 
-/* A stamp in a far slot that is older may be a closed socket's: another datagram takes its slot. */
+/* Age in ns from which a far slot's stamp may be a closed socket's: another datagram takes it. */
 #define UDP_STALE 10000000000LL
 
 #define UDP_LOOKS 5
@@ -51,8 +52,8 @@ static __always_inline bool udp_is_free(__u64 state)
 }
 
 /*
- * An early reader's mark: the low bits of its time (9 h) and of its position, which tell it from
- * other readers of the slot. Each of them overwrites it.
+ * Returns an early reader's mark: the low bits of its time (9 h) and of its position, which
+ * distinguish it from other readers of the slot. Each of these readers overwrites the mark.
  */
 static __always_inline __u64 udp_early(__u64 pos, __u64 now, __u64 what)
 {
@@ -65,14 +66,14 @@ static __always_inline bool udp_is_early(__u64 state, __u64 pos)
 	       (state >> 3 & UDP_EARLY_POS) == (pos & UDP_EARLY_POS);
 }
 
-/* True for the mark of this position's reader, or of a later one, which has overwritten it. */
+/* Returns true for the mark of this position's reader, or of a later reader, which replaced it. */
 static __always_inline bool udp_is_ahead(__u64 state, __u64 pos)
 {
 	return udp_is_free(state) && udp_slot_kind(state) != UDP_FREE &&
 	       (__s16)((state >> 3) - pos) >= 0;
 }
 
-/* ns from `time` to the early reader, which is less than 4 h away. */
+/* Returns the ns from `time` to the early reader's time, which is less than 4 h away. */
 static __always_inline __s64 udp_early_after(__u64 early, __u64 time)
 {
 	__u64 low = early >> UDP_EARLY_SHIFT;
@@ -85,14 +86,14 @@ static __always_inline bool udp_claim(struct udp_slot *slot, __u64 state, __u64 
 	return __sync_val_compare_and_swap(&slot->state, state, udp_mark(tag, UDP_BUSY)) == state;
 }
 
-/* Publishes a claimed slot. Returns a reader's mark left meanwhile, or UDP_BUSY's. */
+/* Publishes a claimed slot. Returns the slot's former state: a reader's mark, or UDP_BUSY. */
 static __always_inline __u64 udp_publish(struct udp_slot *slot, __u64 tag)
 {
 	return __sync_val_compare_and_swap(&slot->state, udp_mark(tag, UDP_BUSY),
 					   udp_mark(tag, UDP_PUSHED));
 }
 
-/* Claims a published stamp. False: it is not there. */
+/* Claims a published stamp. Returns false if the slot does not hold the stamp. */
 static __always_inline bool udp_take(struct udp_slot *slot, __u64 tag)
 {
 	return udp_claim(slot, udp_mark(tag, UDP_PUSHED), tag);
@@ -100,7 +101,7 @@ static __always_inline bool udp_take(struct udp_slot *slot, __u64 tag)
 
 static __always_inline void udp_release(struct udp_slot *slot)
 {
-#ifdef __TARGET_ARCH_x86 /* keeps loads before a store that follows them */
+#ifdef __TARGET_ARCH_x86 /* keep loads from the slot before the store that frees it */
 	asm volatile("" ::: "memory");
 	slot->state = UDP_FREE;
 #else
@@ -108,7 +109,7 @@ static __always_inline void udp_release(struct udp_slot *slot)
 #endif
 }
 
-/* Seed of a socket's tags, random so that no two sockets have nearby tags, also over time. */
+/* Returns the seed of a socket's tags, random so that no two sockets ever have nearby tags. */
 static __always_inline __u64 udp_seed(const struct sock *sk)
 {
 	__u64 h = (bpf_ktime_get_ns() ^ (__u64)low_half(sk) << 32) * 0x9e3779b97f4a7c15ULL;
@@ -116,7 +117,7 @@ static __always_inline __u64 udp_seed(const struct sock *sk)
 	return (h ^ h >> 32) ?: 1;
 }
 
-/* Number of datagrams in the socket's two queues: the one being filled, the one being read. */
+/* Returns the datagrams in the socket's two queues: the one being filled, the one being read. */
 static __always_inline __u32 udp_queued(struct sock *sk)
 {
 	__u32 reading = 0;
@@ -125,17 +126,17 @@ static __always_inline __u32 udp_queued(struct sock *sk)
 	return sk->sk_receive_queue.qlen + reading;
 }
 
-/* Datagrams from before the first program; several readers at once may make it negative. */
+/* Returns the unread datagrams older than `s`; several readers at once may make it negative. */
 static __always_inline __s64 udp_unseen(const struct udp_socket *s)
 {
 	return s->before - UDP_KNOWN;
 }
 
 /*
- * Returns the socket's storage, made by its first announcement or read: a spinning reader may take
- * a socket's first datagram before its announcement. Of two programs that make it at once, one
- * finds the other's. Datagrams in the queue then, except the `announced` one, were not seen.
- * `before` is set last, and once: the storage is unused until then.
+ * Returns the socket's storage, made at the first sk_data_ready() or read: a spinning reader may
+ * take a socket's first datagram before its sk_data_ready(). Of two programs that make the storage
+ * at once, one finds the other's. Datagrams in the queue then, except the `announced` one, were not
+ * seen. `before` is set last, and once: the storage is unused until then.
  */
 static __always_inline struct udp_socket *udp_storage(struct sock *sk, __u32 announced)
 {
@@ -164,8 +165,9 @@ static __always_inline struct udp_slot *udp_far(__u64 tag)
 }
 
 /*
- * Claims a far slot. A stamp that no reader has taken for long gives way, and its reader, which may
- * still come, counts it: its tag stays in `seq`, which a read does not need.
+ * Claims a far slot. Returns false if the slot is in use. A stamp that no reader has taken for
+ * UDP_STALE is dropped; its tag stays in `seq`, so that its reader, which may still come, counts
+ * the loss.
  */
 static __always_inline bool udp_claim_far(struct udp_slot *slot, const struct packet *p, __u64 tag,
 					  __u32 group)
@@ -184,8 +186,8 @@ static __always_inline bool udp_claim_far(struct udp_slot *slot, const struct pa
 }
 
 /*
- * Leaves a reader's mark in the near slot, if that is free or being written for its datagram. The
- * announcement and other readers change the slot meanwhile: a few tries follow them.
+ * Leaves a reader's mark in the near slot, if the slot is free or being written for the reader's
+ * datagram. Other programs may change the slot meanwhile: a few tries follow.
  */
 static __always_inline void udp_leave_mark(struct udp_slot *slot, __u64 tag, __u64 pos, __u64 now,
 					   __u64 what)
@@ -203,9 +205,9 @@ static __always_inline void udp_leave_mark(struct udp_slot *slot, __u64 tag, __u
 }
 
 /*
- * Finds the stamp of a reader whose near slot has none: it is far, not announced yet, or had no
- * slot. The mark comes first, as the announcement looks for it after filling a far slot. Returns
- * the claimed slot, or NULL.
+ * Returns the claimed slot with the stamp of a reader whose near slot has none, or NULL: not
+ * published yet, or without a slot. Leaves the mark first, as sk_data_ready()'s program looks for a
+ * mark after it has filled a far slot.
  */
 static __noinline struct udp_slot *udp_take_far(struct udp_socket *s, __u64 pos, __u64 now,
 						bool ours)
@@ -215,7 +217,7 @@ static __noinline struct udp_slot *udp_take_far(struct udp_socket *s, __u64 pos,
 	__u64 tag = s->seed + pos;
 
 	udp_leave_mark(slot, tag, pos, now, ours ? UDP_EARLY : UDP_EARLY_OTHER);
-	if (udp_take(slot, tag)) /* announced just now */
+	if (udp_take(slot, tag)) /* the stamp has just been published */
 		return slot;
 	slot = udp_far(tag);
 	if (!slot || udp_take(slot, tag))
@@ -225,7 +227,7 @@ static __noinline struct udp_slot *udp_take_far(struct udp_socket *s, __u64 pos,
 	return NULL;
 }
 
-/* Number of reads since the stamp's reader. */
+/* Returns the number of reads since the read at the stamp's position. */
 static __always_inline __s64 udp_reads_behind(const struct udp_socket *s, __u64 state)
 {
 	return (__s64)((s->seed + s->head - (state >> 3)) << 3) >> 3;
@@ -233,7 +235,7 @@ static __always_inline __s64 udp_reads_behind(const struct udp_socket *s, __u64 
 
 /*
  * Frees a near slot whose reader passed without seeing its stamp or leaving a mark, as another
- * datagram had the slot. After as many more reads as there are near slots, no reader comes for it.
+ * datagram had the slot. After UDP_NEAR more reads, no reader comes for the stamp.
  */
 static __always_inline void udp_drop_orphan(struct cpu_state *c, struct udp_socket *s,
 					    struct udp_slot *slot)
@@ -247,7 +249,7 @@ static __always_inline void udp_drop_orphan(struct cpu_state *c, struct udp_sock
 		count_loss(c, SLOT_READ, LOSS_RACE, ROW_UDP, 1);
 }
 
-/* Frees the near slots of stamps whose readers have passed; the caller has counted them. */
+/* Frees near slots whose readers have passed; the caller has counted their datagrams. */
 static __noinline int udp_forget(struct udp_socket *s)
 {
 	int i;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Counts packets that no stage covers, by IP protocol: those for this host that are neither TCP nor
- * UDP, and forwarded ones. Netfilter hooks see both; TCP and UDP packets pass these hooks anyway,
- * or never.
+ * Counts packets that no stage covers, by IP protocol: packets for this host that are neither TCP
+ * nor UDP, and forwarded packets. Netfilter hooks see both: LOCAL_IN, which local TCP and UDP
+ * packets pass anyway, and FORWARD, which they never pass.
  */
 #ifndef HOSTLAT_BPF_UNCOVERED_H
 #define HOSTLAT_BPF_UNCOVERED_H
@@ -14,7 +14,7 @@
 #include "bpf/net.bpf.h"
 #include "bpf/record.bpf.h"
 
-/* Protocol after IPv6's extension headers, at hooks where skb->data is the IP header. */
+/* Returns the protocol after IPv6's extension headers; skb->data must be the IP header. */
 static __noinline int protocol_of(struct sk_buff *skb)
 {
 	struct ip6_upper u = {};
@@ -31,7 +31,7 @@ static __noinline int protocol_of(struct sk_buff *skb)
 	return ip6_upper(ip, b[6], &u) ? u.protocol : b[6];
 }
 
-/* True for the namespace and interface of the filter; the self-test's namespace has hooks, too. */
+/* Returns true for the filter's namespace and interface, as the self-test's namespace has hooks. */
 static __always_inline bool uncovered_selected(struct bpf_nf_ctx *ctx)
 {
 	return (!filter_netns || ctx->state->net->ns.inum == filter_netns) &&

@@ -2,7 +2,7 @@
 /*
  * Programs of `watch` and `record`; headers hold their bodies.
  *
- * Each program does one of three things. It notes a time (link, ip, transport); it records earlier
+ * Each program does one of three things: it stores a time (link, ip, transport); it records earlier
  * stages once the packet is known to be payload for a socket of the filter (socket, enqueued); or
  * it records stages of the reader (runnable, running, read). Several programs may serve one hook;
  * the loader takes the first that the kernel accepts.
@@ -358,7 +358,7 @@ int BPF_PROG(tcp_returned_fexit, struct sock *sk)
 SEC("fentry/skb_consume_udp")
 int BPF_PROG(udp_returned_fentry, struct sock *sk, struct sk_buff *skb, int len)
 {
-	return len < 0 ? 0 : rx_udp_returned(sk, true); /* below zero: a peek */
+	return len < 0 ? 0 : rx_udp_returned(sk, true); /* a peek has a negative `len` */
 }
 
 SEC("tp_btf/netif_receive_skb")
