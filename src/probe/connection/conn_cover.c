@@ -19,7 +19,7 @@ void conn_cover_set(struct conn_cover *cover, bool sampled, uint64_t now)
 		cover->since = sampled ? 0 : now;
 }
 
-/* Returns the part of a gap's unsampled time that falls into from..to, spread evenly. */
+/* Returns the ns of a gap's unsampled time in from..to, spread evenly over the gap. */
 static uint64_t conn_cover_part(const struct conn_gap *gap, uint64_t from, uint64_t to)
 {
 	const uint64_t begin = gap->from > from ? gap->from : from;

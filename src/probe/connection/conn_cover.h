@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Times in which a level's connections were not sampled because a walk over them was too expensive.
- * Pure.
+ * Pure functions.
  */
 #ifndef HOSTLAT_PROBE_CONN_COVER_H
 #define HOSTLAT_PROBE_CONN_COVER_H
@@ -14,27 +14,27 @@
 
 struct conn_gap {
 	uint64_t from, to;
-	uint64_t ns; /* part of from..to for which no sample stands */
+	uint64_t ns; /* ns of from..to that no sample represents */
 };
 
-/* Zero-initialized. */
+/* Unsampled times of one level's connections. Zero-initialized. */
 struct conn_cover {
 	struct conn_gap gaps[CONN_GAPS]; /* ring, ordered by time, without overlap */
-	size_t n;                        /* gaps added so far */
+	size_t n;                        /* number of gaps added so far */
 	uint64_t forgotten;              /* end of the last gap that the ring has overwritten */
-	uint64_t since;                  /* begin of a gap that goes on; 0: none */
+	uint64_t since;                  /* begin of the current gap; 0: none */
 };
 
-/* The level is sampled from `now` on, or not. */
+/* Notes whether the level is sampled from `now` on. */
 void conn_cover_set(struct conn_cover *cover, bool sampled, uint64_t now);
 
 /*
- * Adds a gap: no sample stands for `ns` of from..to, though the level was sampled. `from` is not
+ * Adds a gap: no sample represents `ns` of from..to, although the level was sampled. `from` is not
  * before the last gap's end.
  */
 void conn_cover_gap(struct conn_cover *cover, uint64_t from, uint64_t to, uint64_t ns);
 
-/* Returns how many ns of from..to no sample stands for. */
+/* Returns the ns of from..to that no sample represents. */
 uint64_t conn_cover_missing(const struct conn_cover *cover, uint64_t from, uint64_t to);
 
 #endif

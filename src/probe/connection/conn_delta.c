@@ -16,7 +16,7 @@
 #include "event/conn_times.h"
 #include "host/task.h"
 
-/* initial bytes of struct conn_seen's `counted`; most connections never need more */
+/* initial size in bytes of `counted` in struct conn_seen; rarely exceeded */
 #define FIRST_ROOM 48
 
 int conn_delta_init(struct conn_delta *p)
@@ -58,10 +58,7 @@ static uint32_t conn_delta_intern(struct conn_delta *p, enum event_dict_id which
 	return *text ? event_dict_intern(p->dict, which, text, p->sink, time) : 0;
 }
 
-/*
- * Interns the owner's names. The application is its container or unit if it has one, else its
- * command.
- */
+/* Interns the owner's names. The application is the container or unit, else the command. */
 static void conn_delta_name_owner(struct conn_delta *p, struct conn_owner *o, uint64_t time)
 {
 	const char *app = o->comm_text;
@@ -123,8 +120,8 @@ static uint32_t conn_delta_put_flow(struct conn_delta *p, const struct conn_snap
 
 /*
  * Returns how much a counter has grown since *seen, and stores `now` there. Programs on two CPUs
- * may overwrite each other's sums, and the kernel's own counters are read without a lock: a counter
- * that went back has not grown, and *seen stays.
+ * may overwrite each other's sums, and the kernel's own counters are read without a lock: for a
+ * counter that went back, the growth is 0 and *seen stays.
  */
 #define GROWTH(bits)                                                                               \
 	static uint##bits##_t growth##bits(uint##bits##_t *seen, uint##bits##_t now)               \
@@ -141,10 +138,7 @@ GROWTH(64)
 GROWTH(32)
 GROWTH(16)
 
-/*
- * The map of timer counters drops entries when it is full: a counter that went back has started
- * again.
- */
+/* The full map of timer counters drops entries: a counter that went back has started again. */
 static void conn_delta_restart_timers(struct conn_counted *seen, const struct conn_now *n)
 {
 	if (n->delacks < seen->delayed_acks)
@@ -153,7 +147,7 @@ static void conn_delta_restart_timers(struct conn_counted *seen, const struct co
 		seen->probes = n->probes;
 }
 
-/* Fills in each counter that has a row, except MADE ones. */
+/* Fills in each counter that has a row in CONN_COUNTERS, except MADE ones. */
 static void conn_delta_put_counters(struct event_conn *c, struct conn_counted *seen,
 				    const struct conn_stats *k, const struct conn_now *n)
 {
@@ -164,10 +158,7 @@ static void conn_delta_put_counters(struct event_conn *c, struct conn_counted *s
 	CONN_COUNTERS(PUT_U64, PUT_U32, PUT_U16, PUT_MOST, CONN_COUNTERS_NO_ROW)
 }
 
-/*
- * At most one of the kernel's chronographs runs: busy, limited by the peer's window, or by the send
- * buffer.
- */
+/* At most one chronograph runs: busy, limited by the peer's window, or by the send buffer. */
 static void conn_delta_put_chrono(struct event_conn *c, struct conn_counted *seen,
 				  const struct conn_snapshot *t, uint64_t tick_ns)
 {
@@ -217,7 +208,7 @@ static void conn_delta_put_counted(const struct conn_delta *p, struct event_conn
 	}
 }
 
-/* Stores the packed counters. May move `s`. */
+/* Packs and stores the counters in `s`, which may move. */
 static void conn_delta_store(struct conn_delta *p, struct conn_seen *s,
 			     const struct conn_counted *counted)
 {
@@ -237,17 +228,14 @@ static void conn_delta_store(struct conn_delta *p, struct conn_seen *s,
 	memcpy(s->counted, bytes, n);
 }
 
-/*
- * Fills in round trips. Counts come from the buckets; the sums beside them were read at another
- * moment.
- */
+/* Fills in round trips. The buckets give the count; the sums were read at another moment. */
 static void conn_delta_put_rtts(struct conn_delta *p, struct event_conn *c, struct conn_seen *s,
 				const struct conn_snapshot *t)
 {
 	const size_t had = conn_rtts_size(s->rtts);
 	int err = 0;
 
-	/* advance `s->rtts` even if this interval's are unknown, or the next would get them */
+	/* always advance `s->rtts`, so that the next interval excludes this interval's counts */
 	if (t->has_rtts)
 		err = conn_rtts_gained(&s->rtts, &t->rtts, c->rtts);
 	p->rtts_bytes += conn_rtts_size(s->rtts) - had;
@@ -267,7 +255,7 @@ static void conn_delta_put_rtts(struct conn_delta *p, struct event_conn *c, stru
 	conn_rtts_extremes(c->rtts, &c->rtt_min_us, &c->rtt_max_us);
 }
 
-/* ---- as it stands ---- */
+/* ---- known values, gauges and owners ---- */
 
 void conn_delta_thin(struct conn_delta *p, uint32_t n, uint64_t now)
 {
@@ -280,7 +268,7 @@ void conn_delta_thin(struct conn_delta *p, uint32_t n, uint64_t now)
 	}
 }
 
-/* True if the connection was unsampled at any time since `from`. */
+/* Returns true if the connection was unsampled at any time since `from`. */
 static bool conn_delta_was_thinned(const struct conn_delta *p, const struct conn_snapshot *t,
 				   uint64_t from)
 {
@@ -307,14 +295,14 @@ static uint32_t conn_delta_known(const struct conn_delta *p, const struct conn_s
 
 	if (conn_delta_was_thinned(p, t, from))
 		known &= ~(CONN_KNOWS_CALLS | RTT | CONN_KNOWS_PEER_DELACKS);
-	if (t->now.flags & CONN_MPTCP) /* calls are made on the MPTCP socket */
+	if (t->now.flags & CONN_MPTCP) /* applications call the MPTCP socket, not this subflow */
 		known &= ~CONN_KNOWS_CALLS;
 	if (t->now.flags & CONN_KTLS && p->calls_below_tls)
 		known &= ~CONN_KNOWS_CALLS;
 	if (!(t->stats.idle.flags & STATS_RTT))
 		known &= ~(RTT | CONN_KNOWS_PEER_DELACKS |
 			   (t->now.known & CONN_KNOWS_RTO ? 0 : CONN_KNOWS_RTO));
-	/* With calls unknown, it is unknown whether data acknowledged what was sent. */
+	/* Without calls, it is unknown whether an acknowledgement came with data. */
 	if (!(known & CONN_KNOWS_CALLS) || acks_are_unclear(&t->stats.acks, t->now.min_rtt_us))
 		known &= ~CONN_KNOWS_PEER_DELACKS;
 	if (t->stats.idle.flags & STATS_RTTS_LOST)
@@ -330,7 +318,7 @@ static uint64_t conn_delta_full_time(uint64_t now, uint32_t time)
 	return now - ((uint64_t)ago << CONN_TIME_SHIFT);
 }
 
-/* Needs c->from. */
+/* Fills in flags and gauges. Needs c->from. */
 static void conn_delta_put_gauges(const struct conn_delta *p, struct event_conn *c,
 				  const struct conn_snapshot *t)
 {
@@ -394,7 +382,7 @@ static void conn_delta_put_owner(struct conn_delta *p, struct event_conn *c, str
 	c->unit = s->unit;
 }
 
-/* Interns the congestion control's name; most connections have the same. */
+/* Returns the interned name of the congestion control; most connections have the same one. */
 static uint32_t conn_delta_algorithm(struct conn_delta *p, const struct conn_snapshot *t)
 {
 	if (memcmp(p->cc_text, t->now.cc, sizeof(p->cc_text)) != 0) {
@@ -405,7 +393,7 @@ static uint32_t conn_delta_algorithm(struct conn_delta *p, const struct conn_sna
 	return p->cc;
 }
 
-/* Returns the new entry, or NULL without memory. */
+/* Returns the connection's new entry, or NULL without memory. */
 static struct conn_seen *conn_delta_add_seen(struct conn_delta *p, const struct conn_snapshot *t)
 {
 	struct conn_seen *s = conn_table_add(&p->table, t->stats.idle.netns, t->stats.idle.cookie);
@@ -413,13 +401,13 @@ static struct conn_seen *conn_delta_add_seen(struct conn_delta *p, const struct 
 	if (!s)
 		return NULL;
 	s->to = t->stats.idle.born;
-	s->room = FIRST_ROOM; /* packed zeros are zeros */
+	s->room = FIRST_ROOM; /* zeroed bytes unpack to zeroed counters */
 	p->counted_bytes += FIRST_ROOM;
 	s->flow = conn_delta_put_flow(p, t);
 	return s;
 }
 
-/* Fills in the zeroed event `c`. */
+/* Fills in the zeroed event `c` from snapshot `t`, and updates `s`. */
 static void conn_delta_put_conn(struct conn_delta *p, struct event_conn *c, struct conn_seen *s,
 				const struct conn_snapshot *t, const struct conn_unclear *unclear)
 {
@@ -474,7 +462,7 @@ void conn_delta_add(struct conn_delta *p, const struct conn_snapshot *t,
 		p->events.len++;
 }
 
-/* ---- handing on ---- */
+/* ---- blocks of events ---- */
 
 static int conn_delta_compare(const void *a, const void *b)
 {
@@ -483,7 +471,7 @@ static int conn_delta_compare(const void *a, const void *b)
 	return sort_order(x->to, y->to) ?: sort_order(x->from, y->from);
 }
 
-/* Sorts events by `to`. They arrive nearly sorted, so an insertion takes a step or two. */
+/* Sorts events by `to`. Events arrive nearly sorted, so an insertion takes one or two steps. */
 static void conn_delta_sort(struct conn_events *events)
 {
 	struct event_conn *e = events->items;

@@ -43,8 +43,7 @@ static int conn_rtts_widen(struct conn_rtts_seen **seen, uint32_t first, uint32_
 }
 
 /*
- * Finds the range of buckets with any count; false: none. Most connections have a few adjacent
- * ones.
+ * Finds the range of non-empty buckets, mostly a few adjacent ones. Returns false if all are empty.
  */
 static bool conn_rtts_range(const struct conn_rtts *now, uint32_t *first, uint32_t *end)
 {
@@ -83,7 +82,7 @@ int conn_rtts_gained(struct conn_rtts_seen **seen, const struct conn_rtts *now, 
 		const uint32_t at = s->first + i;
 		const int64_t more = over[at] * 65536LL + now->count[at] - s->count[i];
 
-		if (more < 0) /* the counter has wrapped, and `wrapped` does not show it yet */
+		if (more < 0) /* the counter has wrapped, but `wrapped` does not show this yet */
 			continue;
 		gained[at] = (uint32_t)more;
 		s->count[i] = now->count[at];
@@ -95,7 +94,7 @@ int conn_rtts_gained(struct conn_rtts_seen **seen, const struct conn_rtts *now, 
 	return -ENODATA;
 }
 
-/* Bounds of a bucket in whole microseconds, as round trips are measured. */
+/* Returns a bucket's lower bound in whole us, the resolution of measured round trips. */
 static uint32_t conn_rtts_least_us(int bucket)
 {
 	return bucket ?

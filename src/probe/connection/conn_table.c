@@ -5,7 +5,7 @@
 
 #define SIZE_MIN 1024
 
-/* Steele and others 2014, the finalizer of splitmix64: all bits of a counter count. */
+/* Returns the home slot: splitmix64's finalizer (Steele and others 2014) mixes all bits. */
 static size_t conn_table_home(const struct conn_table *t, uint32_t netns, uint64_t cookie)
 {
 	uint64_t h = cookie ^ (uint64_t)netns << 32;
@@ -23,7 +23,7 @@ void conn_table_free(struct conn_table *t)
 	*t = (struct conn_table){ .item = t->item };
 }
 
-/* Returns the slot where the item is, or would be. */
+/* Returns the index of the slot where the item is, or would be inserted. */
 static size_t conn_table_slot(const struct conn_table *t, uint32_t netns, uint64_t cookie)
 {
 	size_t i = conn_table_home(t, netns, cookie);
@@ -38,7 +38,7 @@ void *conn_table_find(const struct conn_table *t, uint32_t netns, uint64_t cooki
 	return t->size ? t->slots[conn_table_slot(t, netns, cookie)] : NULL;
 }
 
-/* Doubles the table, which is at most half full. */
+/* Doubles the table, which is at most half full. Returns false without memory. */
 static bool conn_table_grow(struct conn_table *t)
 {
 	struct conn_table larger = { .n = t->n, .size = t->size ? 2 * t->size : SIZE_MIN,

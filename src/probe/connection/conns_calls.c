@@ -24,14 +24,14 @@ int conns_calls_select(struct conns_calls *c, struct conns_bpf *skel, const stru
 	};
 	vec_init(&c->events, CONNS_CALLS_HELD);
 	skel->rodata->calls_of = conns_calls_scope(log);
-	if (!log->on) /* minimum size of a ring buffer */
+	if (!log->on) /* without a log: the minimum size of a ring buffer */
 		err = bpf_map__set_max_entries(skel->maps.calls, (uint32_t)getpagesize());
 	if (!err && (!log->on || log->all))
 		err = bpf_map__set_max_entries(skel->maps.chosen, 1);
 	return err;
 }
 
-/* Takes a logged call from the ring; hostlat's own are left out. */
+/* Adds a logged call from the ring to `events`, except hostlat's own calls. */
 static int conns_calls_take(void *ctx, void *data, size_t size)
 {
 	struct conns_calls *c = ctx;
@@ -96,7 +96,7 @@ static uint64_t conns_calls_count_lost(const struct conns_calls *c)
 	return sum;
 }
 
-/* Sorts events by time. They arrive nearly sorted, so an insertion takes a step or two. */
+/* Sorts events by time. Events arrive nearly sorted, so an insertion takes one or two steps. */
 static void conns_calls_sort(struct conns_call_events *events)
 {
 	struct event_call *e = events->items;
@@ -117,7 +117,7 @@ int conns_calls_read(struct conns_calls *c, uint64_t grant)
 
 	if (!c->skel)
 		return 0;
-	if (!c->granted) /* calls from before the first grant are not part of the run */
+	if (!c->granted) /* do not count calls before the first grant */
 		c->lost_before = conns_calls_count_lost(c);
 	c->granted = true;
 	n = ring_buffer__consume(c->ring);

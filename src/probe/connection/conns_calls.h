@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Log of single calls (bpf/conn_calls.bpf.h) as EV_CALL: chooses whose calls are logged, limits
- * their number, counts the rest. Part of probe/connection/conns_probe.h.
+ * Log of single calls (bpf/conn_calls.bpf.h) as EV_CALL: selects connections, limits the number of
+ * logged calls, and counts calls that are not logged. Part of probe/connection/conns_probe.h.
  */
 #ifndef HOSTLAT_PROBE_CONNS_CALLS_H
 #define HOSTLAT_PROBE_CONNS_CALLS_H
@@ -22,46 +22,37 @@ struct ring_buffer;
 #define CONNS_CALLS_HELD (2 * CALLS_GRANT_MAX)
 
 struct conns_calls {
-	struct conns_bpf *skel;      /* NULL: no log */
+	struct conns_bpf *skel;      /* NULL: calls are not logged */
 	struct ring_buffer *ring;
 	struct conns_call_events VEC_OF(struct event_call) events;
 	size_t handed;               /* number of events that conns_calls_block() has returned */
-	bool granted;                /* a grant has been given */
-	uint64_t lost_before;           /* calls left out before the first grant */
-	uint64_t overflowed;             /* calls left out because `events` was full */
+	bool granted;                /* the first grant has been given */
+	uint64_t lost_before;           /* calls not logged before the first grant */
+	uint64_t overflowed;             /* calls dropped because `events` was full */
 	uint32_t self;               /* pid of this process */
-	const struct conn_table *table; /* struct conn_seen, for flow ids */
+	const struct conn_table *table; /* items: struct conn_seen, for flow ids */
 };
 
 /* Configures the log before the programs are loaded. Returns 0 or -errno. */
 int conns_calls_select(struct conns_calls *calls, struct conns_bpf *skel,
 		       const struct conns_log *log, const struct conn_table *table);
 
-/*
- * Opens the log once the programs are loaded, before connections are looked for. Returns 0 or
- * -errno.
- */
+/* Opens the log after loading and before the search for connections. Returns 0 or -errno. */
 int conns_calls_open(struct conns_calls *calls, const struct conns_log *log);
 void conns_calls_release(struct conns_calls *calls);
 
 /*
- * These do as conns_probe_choose(), conns_probe_calls(), conns_probe_call_block() and
- * conns_probe_calls_left_out().
+ * These functions do the same as conns_probe_choose(), conns_probe_calls(),
+ * conns_probe_call_block() and conns_probe_calls_left_out().
  */
 int conns_calls_choose(struct conns_calls *calls, uint64_t cookie);
-/*
- * Removes a closed connection from the chosen ones: it may have ended in the kernel before it was
- * chosen.
- */
+/* Removes a closed connection from `chosen`: it may have ended before user space chose it. */
 void conns_calls_forget(struct conns_calls *calls, uint64_t cookie);
 int conns_calls_read(struct conns_calls *calls, uint64_t grant);
 bool conns_calls_block(struct conns_calls *calls, struct event_block *block);
 uint64_t conns_calls_left_out(const struct conns_calls *calls);
 
-/*
- * Notes that another share of connections is sampled from now on: earlier calls of some have been
- * left out.
- */
+/* Notes a new sampled share of connections: some have earlier calls that were not logged. */
 void conns_calls_thinned(struct conns_calls *calls);
 
 #endif

@@ -7,21 +7,22 @@
 #include "base/bug.h"
 #include "probe/common/prog_stats.h"
 
-/* weight of runs before the last call, relative to runs since */
+/* weight of timed runs before the last call, relative to runs since then */
 #define REMEMBERED 0.8
-/* a run this many times as long as others was interrupted: its CPU was taken away */
+/* a run that takes this many times as long as other runs was interrupted or lost its CPU */
 #define STRANGE 8
-/* clock readings of a timed run */
+/* number of clock readings per timed run */
 #define READINGS 3.0
 /*
- * Correction of timed runs: their begin, before the first clock reading, is cold. The kernel's
- * statistics show 1.16 to 1.35 times as much (tests/native/test_conns_budget.py).
+ * Correction factor of timed runs, which lack their begin, with cold caches, before the first clock
+ * reading. The kernel's statistics show 1.16 to 1.35 times as much
+ * (tests/native/test_conns_budget.py).
  */
 #define UNSEEN 1.2
 /* assumed ns per run of a kind that was never timed; above all measurements with cold caches */
 #define ASSUMED_NS 1000.0
 
-/* Returns how often programs of a kind ran since the last call. */
+/* Returns the number of runs of a kind of programs since the last call. */
 static double cost_count_runs(struct conns_cost *c, const struct conn_counts *counts, int use)
 {
 	double n = 0;
@@ -29,7 +30,7 @@ static double cost_count_runs(struct conns_cost *c, const struct conn_counts *co
 	for (int cpu = 0; cpu < c->cpus; cpu++) {
 		uint64_t now = counts[cpu].used[use], *then = &c->used[cpu][use];
 
-		/* an interrupt may lose additions, so a sum can go back */
+		/* an interrupt may lose additions, so a counter can go back */
 		n += now > *then ? (double)(now - *then) : 0;
 		*then = now;
 	}
@@ -41,7 +42,7 @@ static double cost_of_run(const struct conns_cost *c, int use)
 	return c->runs[use] > 0 ? c->ns[use] / c->runs[use] : 0;
 }
 
-/* Adds the timed runs of one CPU, without the longest if it was interrupted. */
+/* Adds one CPU's timed runs; without the longest run, if that was interrupted. */
 static void cost_add_cpu(struct conns_cost *c, struct conn_timed *now, struct conn_timed *then,
 			 int use, double *ns, double *runs)
 {

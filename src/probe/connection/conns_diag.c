@@ -26,16 +26,16 @@
 
 #define BUFFER_SIZE (64 << 10)  /* the kernel sends dumps in datagrams of up to 32 KiB */
 #define TIMEOUT_S   5
-#define SPARE_FILES 16          /* descriptors kept free for other uses */
+#define SPARE_FILES 16          /* descriptors that stay free for other uses */
 #define LEFT_NAMED  32          /* maximum of namespaces named as unavailable */
-/* Pause between searches for owners or namespaces: this, or so many times the last one's cost. */
+/* Pause between searches: SEARCH_PAUSE_NS, or SEARCH_PAUSES times the last search's cost. */
 #define SEARCH_PAUSE_NS NS_PER_S
 #define SEARCH_PAUSES   200
 
 struct diag_netns {
 	struct diag_ns ns;
 	int fd;
-	bool seen;              /* found by the last listing of namespaces */
+	bool seen;              /* the last listing found the namespace */
 };
 
 struct conns_diag {
@@ -43,11 +43,11 @@ struct conns_diag {
 	struct diag_conns conns;
 	struct diag_netns_list VEC_OF(struct diag_netns *) netns;
 	struct strbuf missing;  /* lines "name: why" that are not reported yet */
-	struct diag_left VEC_OF(uint64_t) left; /* inodes of namespaces that cannot be asked */
-	bool left_more;         /* a line has said that there are more than are named */
+	struct diag_left VEC_OF(uint64_t) left; /* inodes of namespaces that cannot be dumped */
+	bool left_more;         /* `missing` has the line for namespaces beyond LEFT_NAMED */
 	uint64_t started;
 	uint64_t next_list, next_owners;
-	uint64_t credit;        /* connections that may be read */
+	uint64_t credit;        /* connections that the quotas so far allow to read */
 	bool looked;            /* connections were read since the last conns_diag_looked() */
 	uint32_t seq;
 	void *buffer;
@@ -104,7 +104,7 @@ static int diag_dump_netns(struct conns_diag *d, struct diag_netns *netns, uint3
 	return 0;
 }
 
-/* Dumps all namespaces. *again: some connections are missing in this dump only. */
+/* Dumps all namespaces. Sets *again if connections are missing in this dump only. */
 static int diag_dump_all(struct conns_diag *d, uint32_t sample_us, bool *again)
 {
 	int err = 0;
@@ -135,7 +135,7 @@ static int diag_open_netns(struct conns_diag *d, const struct host_netns *ns)
 
 	if (fd < 0)
 		return fd;
-	/* lists of namespaces and owners need descriptors, too */
+	/* listing namespaces and owners needs descriptors, too */
 	if (!getrlimit(RLIMIT_NOFILE, &files) && (rlim_t)fd + SPARE_FILES >= files.rlim_cur) {
 		close(fd);
 		return -EMFILE;
@@ -155,8 +155,8 @@ static int diag_open_netns(struct conns_diag *d, const struct host_netns *ns)
 }
 
 /*
- * Closes sockets of namespaces that are gone, which the socket would keep alive; their connections
- * have ended.
+ * Closes the sockets of removed namespaces, which the sockets would keep alive, and ends the
+ * connections of these namespaces.
  */
 static void diag_close_gone(struct conns_diag *d)
 {
@@ -181,7 +181,7 @@ static void diag_close_gone(struct conns_diag *d)
 	d->netns.len = left;
 }
 
-/* Names each unavailable namespace once; one line stands for all after the first LEFT_NAMED. */
+/* Adds a line for each unavailable namespace once; one line covers all after LEFT_NAMED. */
 static void diag_note_missing(struct conns_diag *d, const struct host_netns *ns, int err)
 {
 	const char *advice = err == -EMFILE ? " (raise the limit with ulimit -n)" : "";
@@ -200,7 +200,7 @@ static void diag_note_missing(struct conns_diag *d, const struct host_netns *ns,
 		      strerror(-err), advice);
 }
 
-/* Reports what could not be asked since the last call. */
+/* Puts facts from the lines in `missing`, and clears these. Returns 0 or -errno. */
 static int diag_put_missing(struct conns_diag *d, uint64_t time, struct event_sink *sink)
 {
 	int err = conn_delta_put_missing(strbuf_str(&d->missing), time, sink);
@@ -210,8 +210,8 @@ static int diag_put_missing(struct conns_diag *d, uint64_t time, struct event_si
 }
 
 /*
- * Opens new namespaces, closes gone ones. `first`: also says if hostlat may not enter others than
- * its own.
+ * Opens new namespaces and closes removed ones. `first`: also notes if hostlat may enter no
+ * namespace except its own.
  */
 static int diag_list_netns(struct conns_diag *d, bool first)
 {
@@ -255,7 +255,7 @@ struct diag_owned {
 struct diag_owners {
 	struct diag_owned *items;    /* sorted by inode */
 	size_t n;
-	pid_t pid;              /* process with the name `comm` */
+	pid_t pid;              /* process id of the process named `comm` */
 	char comm[HOST_COMM_MAX];
 };
 
@@ -287,7 +287,7 @@ static int diag_visit_owner(void *ctx, pid_t pid, uint64_t inode)
 	return 0;
 }
 
-/* Finds owners of connections that have none. A connection without any is searched for once. */
+/* Searches for owners of connections without a known owner, if there are new ones among these. */
 static int diag_find_owners(struct conns_diag *d)
 {
 	struct diag_owners owners = { 0 };
@@ -335,7 +335,8 @@ int conns_diag_sample(struct conns_diag *d, enum conn_level level, double sample
 }
 
 /*
- * Lists namespaces and finds owners if it is time. `last`: in any case, as no other time may come.
+ * Lists namespaces and finds owners if their pause is over. `last`: finds owners in any case, as no
+ * other call may come.
  */
 static int diag_refresh(struct conns_diag *d, bool last)
 {
@@ -361,11 +362,11 @@ int conns_diag_read(struct conns_diag *d, enum conn_level level, uint64_t quota,
 	if (d->credit < d->conns.table.n)
 		return 0;
 	d->credit = 0;
-	err = diag_refresh(d, all); /* not part of a reading's cost */
+	err = diag_refresh(d, all); /* not part of the pass's cost */
 	before = clock_thread_cpu();
 	if (!err)
 		err = diag_dump_all(d, 0, &again);
-	if (!err && all && again) /* there may be no other pass */
+	if (!err && all && again) /* no later pass may come */
 		err = diag_dump_all(d, 0, &again);
 	if (!err)
 		pass->reported = diag_conns_report(&d->conns);
@@ -423,7 +424,7 @@ void conns_diag_lost(const struct conns_diag *d, struct conns_lost *lost)
 
 /* ---- life ---- */
 
-/* Returns the size of the kernel's TCP_INFO, which inet_diag sends as well. */
+/* Stores the size of the kernel's TCP_INFO, which inet_diag sends too. Returns 0 or -errno. */
 static int diag_read_info_size(uint32_t *size)
 {
 	struct diag_info info;
@@ -479,7 +480,7 @@ static int diag_start(struct conns_diag *d, char *why, size_t size)
 			 "Linux 4.19 or later is needed");
 		return -EOPNOTSUPP;
 	}
-	d->delta.tick_ns = 1000; /* struct conn_now has microseconds here */
+	d->delta.tick_ns = 1000; /* chronographs in struct conn_now are in us here */
 	diag_list_unknown(d, told);
 	if (!err)
 		err = diag_list_netns(d, true);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The live source of `hostlat conns` where its BPF programs cannot be used: dumps of inet_diag in
- * each namespace that may be entered; the own one needs no privilege. Calls, single round trips,
- * kinds of losses, delayed ACKs, options, and connections that end before the next dump are
+ * each namespace that hostlat may enter; its own namespace needs no privilege. Calls, single round
+ * trips, kinds of losses, delayed ACKs, options, and connections that end before the next dump are
  * unknown. All connections are of LEVEL_HOT.
  *
  * conns_diag_X() does what conns_probe_X() of probe/connection/conns_probe.h does.
@@ -33,7 +33,7 @@ void conns_diag_cover(struct conns_diag *diag, enum conn_level level, bool sampl
 void conns_diag_gap(struct conns_diag *diag, enum conn_level level, uint64_t from, uint64_t to,
 		    uint64_t ns);
 
-/* A dump reads all connections: it is made when the quotas so far add up to their number. */
+/* Reads all connections by a dump, once the quotas so far add up to their number. */
 int conns_diag_read(struct conns_diag *diag, enum conn_level level, uint64_t quota,
 		    struct conns_pass *pass);
 

@@ -17,15 +17,15 @@
 
 #define WHY_MAX 320
 
-/* A program, what its hook makes known, and the consequence of a missing hook. */
+/* A program, values that its hook makes known, and the consequence of a missing hook. */
 struct conns_hook {
 	const char *program;
 	enum hook_kind kind;
 	const char *target;
-	enum { NEEDED, WANTED, INSTEAD /* if the row before is refused */, IF_PRESENT } how;
+	enum { NEEDED, WANTED, INSTEAD /* used if the row before is refused */, IF_PRESENT } how;
 	uint32_t known;
 	const char *what, *without;
-	/* a map or another form of the program that is needed as well; NULL: none */
+	/* a map or a second form of the program that is also needed; NULL: none */
 	const char *also;
 };
 
@@ -34,7 +34,7 @@ struct conns_hook {
 	"delayed acknowledgements, are unknown"
 #define NO_LOSSES "fast retransmissions, probes and stalls are unknown"
 
-/* The first of a row and its INSTEAD that this kernel accepts is loaded. */
+/* Of a row and its INSTEAD row, the first that this kernel accepts is loaded. */
 static const struct conns_hook conn_hooks[] = {
 	{ "conn_state", HOOK_TP_BTF, "inet_sock_set_state", NEEDED, 0, "connections",
 	  "hostlat uses inet_diag, which reports less about connections", NULL },
@@ -70,9 +70,9 @@ static int conns_hooks_count_arguments(const char *tracepoint)
 	id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) : -ENOENT;
 	if (id < 0)
 		return 0;
-	t = btf__type_by_id(btf, btf__type_by_id(btf, (__u32)id)->type); /* pointer type */
+	t = btf__type_by_id(btf, btf__type_by_id(btf, (__u32)id)->type); /* skip the pointer type */
 	t = btf__type_by_id(btf, t->type);
-	/* the first argument is the tracer's own */
+	/* the first argument is the tracer's private data */
 	return btf_is_func_proto(t) ? btf_vlen(t) - 1 : 0;
 }
 
@@ -80,7 +80,7 @@ struct conns_selection {
 	struct conns_bpf *skel;
 	const struct refusals *refused;
 	struct strbuf *absent;
-	char why[WHY_MAX];  /* why the hook tried last is not used */
+	char why[WHY_MAX];  /* reason why the last tried hook is not used */
 };
 
 static bool conns_hooks_try(struct conns_selection *s, const struct conns_hook *row, bool needed)
@@ -101,7 +101,7 @@ static bool conns_hooks_try(struct conns_selection *s, const struct conns_hook *
 
 /* ---- where records lie ---- */
 
-#define TABLE_CONNECTIONS 131072 /* maximum of records in tables */
+#define TABLE_CONNECTIONS 131072 /* maximum of records per table */
 #define TABLE_KEYS (2 * TABLE_CONNECTIONS) /* a power of two; includes keys of removed records */
 
 struct conns_record_maps {
@@ -141,10 +141,10 @@ static bool conns_hooks_take_storage(const struct conns_bpf *skel, const struct 
 	return takes;
 }
 
-/* Maps that one feature needs, and the others do not. */
+/* A map that only one feature needs. */
 struct conns_extra_map {
 	struct bpf_map *map;
-	const volatile bool *lacks; /* tells the programs that the map is missing */
+	const volatile bool *lacks; /* program variable: the map is missing */
 	const char *what, *without;
 };
 
@@ -167,7 +167,7 @@ static void conns_hooks_select_extras(struct conns_selection *s)
 		if (!refused)
 			continue;
 		bpf_map__set_autocreate(x->map, false);
-		if (x->what) /* else a program that needs the map has reported it */
+		if (x->what) /* otherwise, a program that needs the map has reported it */
 			strbuf_printf(s->absent, "%s: map %s is %s; without it, %s\n",
 				      x->what, bpf_map__name(x->map), refused, x->without);
 	}
@@ -186,10 +186,7 @@ static int conns_hooks_size_table(const struct conns_record_maps *of)
 	       of->keys ? bpf_map__set_max_entries(of->keys, TABLE_KEYS) : 0;
 }
 
-/*
- * Puts records into socket storage, or into tables where the kernel refuses the storage or its
- * iterators.
- */
+/* Puts records into socket storage, or into tables if the kernel refuses storage or iterators. */
 static int conns_hooks_select_records(struct conns_selection *s, char *why, size_t size)
 {
 	static const struct conns_hook walk = { .program = "conn_walk", .kind = HOOK_RUN,
@@ -222,7 +219,7 @@ bool conns_hooks_permitted(void)
 		host_may(NULL, CAP_NET_ADMIN));
 }
 
-/* Before 6.15 the tracepoint has two arguments. */
+/* Selects the program for tcp_retransmit_skb, which has two arguments before 6.15. */
 static void conns_hooks_select_retransmit(struct conns_bpf *skel, const struct conn_delta *delta)
 {
 	bool two = conns_hooks_count_arguments("tcp_retransmit_skb") != 3 &&
@@ -233,7 +230,7 @@ static void conns_hooks_select_retransmit(struct conns_bpf *skel, const struct c
 		bpf_program__set_autoload(skel->progs.conn_retransmit, false);
 }
 
-/* A counter is known if every hook that feeds it is loaded. */
+/* Selects all programs. A counter is known if each hook that feeds the counter is loaded. */
 static int conns_hooks_select_all(struct conns_selection *s, struct conn_delta *delta, char *why,
 				  size_t size)
 {
@@ -297,7 +294,7 @@ struct conns_trial {
 	const char *name;
 	int err;
 	const char *takes;
-	const char *found; /* description if it was accepted; else the reason */
+	const char *found; /* description of an accepted hook; else the reason */
 };
 
 static void conns_hooks_add_trial(struct cap_vec *caps, const struct conns_trial *t)
@@ -329,7 +326,7 @@ static int conns_hooks_add_cap(struct cap_vec *caps, const struct conns_hook *ro
 	return t.err;
 }
 
-/* Adds each hook. A hook with an alternative is needed only if the alternative is refused. */
+/* Adds each hook to `caps`. A hook with an alternative is needed only if that is refused. */
 static void conns_hooks_add_caps(struct cap_vec *caps)
 {
 	int err = 0;
@@ -344,7 +341,7 @@ static void conns_hooks_add_caps(struct cap_vec *caps)
 	}
 }
 
-/* Loads all programs as `conns` does when it starts; attaches nothing. */
+/* Loads all programs as `conns` does at its start; attaches none. Returns 0 or -errno. */
 static int conns_hooks_load_all(bool *in_tables, char *why, size_t size)
 {
 	struct strbuf absent = STRBUF_INIT(4096);

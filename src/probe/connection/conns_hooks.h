@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hooks of `conns` programs, and which of them this kernel accepts. */
+/* Hooks of the programs of `conns`, and the selection of hooks that this kernel accepts. */
 #ifndef HOSTLAT_PROBE_CONNS_HOOKS_H
 #define HOSTLAT_PROBE_CONNS_HOOKS_H
 
@@ -14,21 +14,18 @@
 struct conns_bpf;
 
 /*
- * Chooses the programs and maps of an open skeleton, without those that were refused before. Stores
- * in `delta` what is then known, and in `absent`, cleared first, lines "name: why; without it,
- * ...". Returns 0, or -errno if no connection can be followed, with the reason in `why`; `why`
- * stays empty if the process lacks the privilege.
+ * Chooses the programs and maps of an open skeleton, except refused ones. Stores the values then
+ * known in `delta`, and in `absent`, cleared first, lines "name: why; without it, ...". Returns 0,
+ * or -errno if no connection can be followed, with the reason in `why`; `why` stays empty if the
+ * process lacks the privilege.
  */
 int conns_hooks_select(struct conns_bpf *skel, const struct refusals *refused,
 		       struct conn_delta *delta, struct strbuf *absent, char *why, size_t size);
 
-/* Returns whether this process has the capabilities that loading takes. */
+/* Returns whether this process has the capabilities for loading BPF programs. */
 bool conns_hooks_permitted(void);
 
-/*
- * Adds the area "conns" to `caps`: tries each hook by itself, then all programs together. Leaves
- * nothing loaded.
- */
+/* Adds the area "conns" to `caps`: tries each hook alone, then all programs; unloads them. */
 void conns_caps(struct cap_vec *caps);
 
 #endif

@@ -6,29 +6,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Fact for each thing that is not measured: "what: why". */
+/* Name of facts on values that are not measured: "what: why". */
 #define CONNS_PROBE_FACT_MISSING "conns.missing"
 
-/* Connections whose single calls are logged. Zeroed: none. */
+/* Selection of connections with logged calls. Zeroed: none. */
 struct conns_log {
 	bool on;
-	bool all;           /* all connections; else those chosen */
-	uint64_t cookie;    /* connection chosen from the beginning on; 0: none */
+	bool all;           /* all connections; else the chosen ones */
+	uint64_t cookie;    /* cookie of a connection chosen at the start; 0: none */
 };
 
-/* Result of a pass. */
+/* Result of a pass over connections. */
 struct conns_pass {
 	uint64_t members;   /* connections of the level that the pass has visited */
-	uint64_t reported;  /* records */
+	uint64_t reported;  /* connections that the pass has reported */
 	uint64_t cpu_ns;    /* CPU time of this thread, including the kernel's part */
-	bool ended;         /* the pass has visited all */
+	bool ended;         /* the pass has visited all its connections */
 };
 
 /* CPU time that the programs took from other processes. */
 struct conns_push {
 	uint64_t ns;
-	uint64_t ends_ns;   /* part of it for connections that began or ended */
-	/* from the kernel's statistics; else estimated from the number of runs */
+	uint64_t ends_ns;   /* part of `ns` for connections that began or ended */
+	/* `ns` is exact; else estimated from the number of runs */
 	bool exact;
 };
 
@@ -40,7 +40,7 @@ struct conns_ends {
 	uint64_t left_out;  /* connections that began and are not followed */
 };
 
-/* Losses so far. */
+/* Numbers of losses so far. */
 struct conns_lost {
 	uint64_t no_memory; /* connections not followed, for lack of memory */
 	uint64_t ring;      /* closed connections whose end was not reported */

@@ -31,11 +31,11 @@ struct conns_probe {
 	struct conns_bpf *skel;
 	struct ring_buffer *ring;
 	struct conns_walk walk;
-	struct bpf_link *existing;      /* over iter/tcp; NULL: this kernel refuses it */
+	struct bpf_link *existing;      /* iterator over iter/tcp; NULL: this kernel refuses it */
 	struct bpf_link *links[PROGRAMS_MAX];
 	size_t n_links;
 	struct strbuf missing;          /* lines "name: why" */
-	/* takes back the sockets' flags if this process is killed */
+	/* process that clears the sockets' flags if this process is killed */
 	struct restorer restorer;
 	uint64_t started, first_ns;
 	struct conn_delta delta;
@@ -52,7 +52,8 @@ static void probe_note_missing(struct conns_probe *p, const char *what, const ch
 /* ---- passes ---- */
 
 /*
- * Takes a record from the ring. Without a sink, records are of connections made to calibrate costs.
+ * Handles a record from the ring. Without a sink, ignores records: their connections were made to
+ * calibrate costs.
  */
 static int probe_take_record(void *ctx, void *data, size_t size)
 {
@@ -127,9 +128,9 @@ bool conns_probe_block(struct conns_probe *p, struct event_block *block)
 /* ---- attaching ---- */
 
 /*
- * Attaches the program to which the kernel reports round trips, at the root cgroup, as containers
- * are below it. It sets flags in sockets, so it is attached only where probe_release_sockets() can
- * clear them.
+ * Attaches conn_ops, which gets round trips from the kernel, at the root cgroup, above all
+ * containers. conn_ops sets flags in sockets, so it is attached only where probe_release_sockets()
+ * can clear these.
  */
 static void probe_attach_ops(struct conns_probe *p)
 {
@@ -161,8 +162,8 @@ static void probe_attach_ops(struct conns_probe *p)
 }
 
 /*
- * True if another program may have asked for the round trips of connections that began after
- * hostlat: its flags cannot be told from hostlat's then, and stay.
+ * Returns true if another program may have asked for the round trips of connections that began
+ * after hostlat: its flags cannot then be distinguished from hostlat's, and stay.
  */
 static bool probe_has_other_ops(void)
 {
@@ -185,7 +186,7 @@ static bool probe_is_attached_elsewhere(const struct conns_bpf *skel,
 	       program == skel->progs.conn_ops || program == skel->progs.conn_walk;
 }
 
-/* Attaches the programs at hooks. -EAGAIN: try again without the refused one. */
+/* Attaches the programs at hooks. Returns -EAGAIN to try again without a refused program. */
 static int probe_attach_hooks(struct conns_probe *p, struct refusals *refused)
 {
 	struct bpf_program *program;
@@ -228,14 +229,14 @@ static int probe_attach(struct conns_probe *p, struct refusals *refused)
 	return refusals_add(refused, p->skel->rodata->in_tables ? "conn_walk" : "conn_visit", err);
 }
 
-/* ---- connections from before ---- */
+/* ---- connections older than hostlat ---- */
 
 struct probe_namespace {
 	struct conns_probe *probe;
 	int fd;
 };
 
-/* An iterator visits the namespace in which it was created. */
+/* Creates an iterator, which visits the namespace in which it was created. */
 static int probe_make_iterator(void *ctx)
 {
 	struct probe_namespace *e = ctx;
@@ -291,7 +292,7 @@ static void probe_find_owners(struct conns_probe *p)
 
 /* ---- life ---- */
 
-/* The kernel's coarse clock advances once per tick. */
+/* Returns the kernel's tick in ns: the coarse clock advances once per tick. */
 static uint64_t probe_tick_ns(void)
 {
 	struct timespec t;
@@ -300,7 +301,7 @@ static uint64_t probe_tick_ns(void)
 	return (uint64_t)t.tv_nsec;
 }
 
-/* Undoes a load. */
+/* Detaches and unloads all programs. */
 static void probe_unload(struct conns_probe *p)
 {
 	conns_walk_release(&p->walk);
@@ -313,7 +314,7 @@ static void probe_unload(struct conns_probe *p)
 	p->skel = NULL;
 }
 
-/* Loads and attaches once. -EAGAIN: try again without what was refused. */
+/* Loads and attaches once. Returns -EAGAIN to try again without a refused program or map. */
 static int probe_load_once(struct conns_probe *p, const struct conns_log *log,
 			   struct refusals *refused, char *why, size_t size)
 {
@@ -355,8 +356,8 @@ static int probe_load(struct conns_probe *p, const struct conns_log *log, char *
 }
 
 /*
- * Clears the flags set in sockets, in all present namespaces. The restorer process calls it as well
- * if this process is killed.
+ * Clears the flags set in sockets, in all present namespaces. The restorer process calls this
+ * function as well if this process is killed.
  */
 static void probe_release_sockets(void *probe)
 {
@@ -493,7 +494,7 @@ void conns_probe_thin(struct conns_probe *p, uint32_t n)
 	if (n == before)
 		return;
 	conn_delta_thin(&p->delta, n, clock_now());
-	if (before > 1) /* connections sampled again have missed calls */
+	if (before > 1) /* connections that are sampled again have calls that were not logged */
 		conns_calls_thinned(&p->calls);
 	p->skel->data->thin_one_in = n;
 }
@@ -505,7 +506,7 @@ void conns_probe_follow(struct conns_probe *p, uint32_t n)
 
 void conns_probe_ends(struct conns_probe *p, struct conns_ends *ends)
 {
-	uint32_t begun = 0, left_out = 0; /* the sums wrap as the counters do */
+	uint32_t begun = 0, left_out = 0; /* sums of counters that wrap */
 
 	for (int cpu = 0; cpu < CONN_CPUS; cpu++) {
 		const volatile struct conn_counts *c = &p->skel->bss->counts[cpu];
@@ -542,7 +543,7 @@ uint64_t conns_probe_calls_left_out(const struct conns_probe *p)
 	return conns_calls_left_out(&p->calls);
 }
 
-/* ---- what it says of itself ---- */
+/* ---- losses, cost and memory ---- */
 
 void conns_probe_lost(const struct conns_probe *p, struct conns_lost *lost)
 {

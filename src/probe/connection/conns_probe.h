@@ -13,7 +13,7 @@
  *
  * Nothing is pinned: when the process ends in any way, the kernel removes the programs. Flags stay
  * in sockets that were open before, until conns_probe_free() clears them. After a kill -9, a
- * process that waits for that does.
+ * waiting process (base/restorer.h) clears the flags.
  */
 #ifndef HOSTLAT_PROBE_CONNS_PROBE_H
 #define HOSTLAT_PROBE_CONNS_PROBE_H
@@ -30,47 +30,43 @@
 struct conns_probe;
 
 /*
- * Opens the source. Returns 0 or -errno, with the reason and advice in `why`. conns_probe_free()
- * releases it.
+ * Opens the source; release it with conns_probe_free(). Returns 0, or -errno and advice in `why`.
  */
 int conns_probe_open(struct conns_probe **out, const struct conns_log *log, char *why,
 		     size_t size);
 void conns_probe_free(struct conns_probe *probe);
 
-/* Puts facts on what this kernel does not report. Returns 0 or -errno. */
+/* Puts facts on values that this kernel does not report. Returns 0 or -errno. */
 int conns_probe_describe(struct conns_probe *probe, struct event_sink *sink);
 
-/* Sets where reads put EV_FLOW and EV_NAME. */
+/* Sets the destination of the EV_FLOW and EV_NAME that reads produce. */
 void conns_probe_output(struct conns_probe *probe, struct event_sink *sink,
 			struct event_dict *dict);
 
 /*
- * Samples each connection of a level once; each sample stands for `sample_ns`. Also takes over
- * records of closed connections. Returns 0 or -errno.
+ * Samples each connection of a level once; a sample represents `sample_ns`. Also reads records of
+ * closed connections. Returns 0 or -errno.
  */
 int conns_probe_sample(struct conns_probe *probe, enum conn_level level, double sample_ns,
 		       struct conns_pass *pass);
 
-/* From `now` on the level is sampled, or not: then its connections' time is unknown. */
+/* Notes whether the level is sampled from `now` on; without samples, the time is unknown. */
 void conns_probe_cover(struct conns_probe *probe, enum conn_level level, bool sampled,
 		       uint64_t now);
 
-/* No sample of the level stands for `ns` of from..to; see conn_cover_gap(). */
+/* Notes that no sample of the level represents `ns` of from..to; see conn_cover_gap(). */
 void conns_probe_gap(struct conns_probe *probe, enum conn_level level, uint64_t from, uint64_t to,
 		     uint64_t ns);
 
 /*
  * Reads connections of a level that were active since their last report; LEVEL_REST: all. After
  * visiting `quota` connections the pass pauses, and the next call continues it. A quota of 0 reads
- * closed ones only. conns_probe_block() then returns the EV_CONN. Returns 0 or -errno.
+ * closed connections only. conns_probe_block() then returns the EV_CONN. Returns 0 or -errno.
  */
 int conns_probe_read(struct conns_probe *probe, enum conn_level level, uint64_t quota,
 		     struct conns_pass *pass);
 
-/*
- * Returns a descriptor that becomes readable when many connections have closed: read them with a
- * quota of 0.
- */
+/* Returns a descriptor, readable when many connections have closed: then read with quota 0. */
 int conns_probe_fd(const struct conns_probe *probe);
 
 /*
@@ -79,30 +75,30 @@ int conns_probe_fd(const struct conns_probe *probe);
  */
 bool conns_probe_block(struct conns_probe *probe, struct event_block *block);
 
-/* Sets the target samples per second, which EV_CONN records. */
+/* Sets a level's target samples per second, which each EV_CONN states. */
 void conns_probe_aim(struct conns_probe *probe, enum conn_level level, double hz);
 
 /* Stores the number of connections of each level. */
 void conns_probe_members(const struct conns_probe *probe, uint64_t members[LEVELS]);
 
-/* From now on, calls and round trips of one in `n` connections are counted. */
+/* Counts calls and round trips of one in `n` connections from now on. */
 void conns_probe_thin(struct conns_probe *probe, uint32_t n);
 
-/* From now on, one in `n` new connections is followed at all; `n` is a power of two. */
+/* Follows one in `n` new connections from now on; `n` is a power of two. */
 void conns_probe_follow(struct conns_probe *probe, uint32_t n);
 
 void conns_probe_ends(struct conns_probe *probe, struct conns_ends *ends);
 
 /*
  * Logs the calls of a connection from its next report to its end. Returns 0 or -errno; -E2BIG: too
- * many connections are chosen and not read yet.
+ * many chosen connections have not been visited yet.
  */
 int conns_probe_choose(struct conns_probe *probe, uint64_t cookie);
 
 /*
- * Takes over logged calls, ordered by time, and grants `grant` more until the next call. Returns 0
- * or -errno. conns_probe_call_block() returns them, as conns_probe_block() does. A call has a flow
- * id once its connection has been reported.
+ * Reads logged calls, ordered by time, and lets `grant` more be logged until the next call. Returns
+ * 0 or -errno. conns_probe_call_block() returns them, as conns_probe_block() does. A call has a
+ * flow id once its connection has been reported.
  */
 int conns_probe_calls(struct conns_probe *probe, uint64_t grant);
 bool conns_probe_call_block(struct conns_probe *probe, struct event_block *block);
@@ -122,7 +118,7 @@ bool conns_probe_cost(struct conns_probe *probe, struct conns_push *push);
 void conns_probe_stats(const struct conns_probe *probe, uint64_t ns[USE_MAX],
 		       uint64_t runs[USE_MAX]);
 
-/* Returns the CPU time of the pass that found the connections of all namespaces at the start. */
+/* Returns the CPU time in ns of the first pass, which found existing connections. */
 uint64_t conns_probe_first_ns(const struct conns_probe *probe);
 
 /* Returns the user-space memory of reported connections, in bytes. */

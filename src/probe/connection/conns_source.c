@@ -16,8 +16,8 @@
 struct conns_source {
 	struct conns_probe *probe;
 	struct conns_diag *diag;
-	char why[WHY_MAX]; /* why BPF programs cannot be used; "": they were not asked for */
-	bool lacks_log;    /* a log of calls was asked for, and inet_diag has none */
+	char why[WHY_MAX]; /* why BPF programs cannot be used; "": not requested */
+	bool lacks_log;    /* a log of calls was requested, which inet_diag lacks */
 };
 
 static int conns_source_open_backend(struct conns_source *s, enum conns_collect how,
@@ -51,7 +51,7 @@ int conns_source_open(struct conns_source **out, enum conns_collect how,
 		snprintf(why, size, "no memory");
 		return -ENOMEM;
 	}
-	descriptors_raise(); /* each namespace takes a descriptor */
+	descriptors_raise(); /* each namespace needs a descriptor */
 	err = conns_source_open_backend(s, how, log, why, size);
 	if (err) {
 		conns_source_free(s);
@@ -158,21 +158,21 @@ void conns_source_members(const struct conns_source *s, uint64_t members[LEVELS]
 		conns_diag_members(s->diag, members);
 }
 
-/* inet_diag has no calls to leave out. */
+/* Has no effect on inet_diag, which reports no calls. */
 void conns_source_thin(struct conns_source *s, uint32_t n)
 {
 	if (s->probe)
 		conns_probe_thin(s->probe, n);
 }
 
-/* inet_diag does not see connections that come and go between two dumps. */
+/* Has no effect on inet_diag, which misses connections that come and go between two dumps. */
 void conns_source_follow(struct conns_source *s, uint32_t n)
 {
 	if (s->probe)
 		conns_probe_follow(s->probe, n);
 }
 
-/* BPF programs see all connections, also without a read. */
+/* Returns true for BPF programs, which see all connections also without a read. */
 bool conns_source_looked(struct conns_source *s)
 {
 	return s->probe || conns_diag_looked(s->diag);
@@ -185,7 +185,7 @@ void conns_source_ends(struct conns_source *s, struct conns_ends *ends)
 		conns_probe_ends(s->probe, ends);
 }
 
-/* inet_diag has no log of calls. */
+/* Has no effect on inet_diag, which has no log of calls. */
 int conns_source_choose(struct conns_source *s, uint64_t cookie)
 {
 	return s->probe ? conns_probe_choose(s->probe, cookie) : 0;
@@ -214,7 +214,7 @@ void conns_source_lost(const struct conns_source *s, struct conns_lost *lost)
 		conns_diag_lost(s->diag, lost);
 }
 
-/* A dump costs only hostlat's own time. */
+/* Stores 0 for inet_diag, as a dump takes only hostlat's own time. */
 bool conns_source_cost(struct conns_source *s, struct conns_push *push)
 {
 	if (s->probe)

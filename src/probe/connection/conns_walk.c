@@ -10,15 +10,15 @@
 #include "bpf/abi_calls.h"
 #include "bpf/conns.skel.h"
 
-/* maximum of runs in a row without progress, waiting for a key to be written */
+/* maximum of successive runs without progress, while another CPU writes a key */
 #define TRIES_MAX 100
-#define PAUSE_NS 100000 /* pause between two of them */
+#define PAUSE_NS 100000 /* ns between two runs without progress */
 #define SWEEP_MIN 4096 /* minimum of keys added since the last sweep */
-#define READ_AGAIN 4 /* maximum of passes over all until no connection was skipped */
+#define READ_AGAIN 4 /* maximum of passes over all connections until none was skipped */
 
 /* ---- iterators ---- */
 
-/* One byte from the iterator means a pause: the ring is nearly full, or the quota reached. */
+/* Reads the iterator until its end or the quota. One byte means a pause: empty the ring. */
 int conns_walk_iterator(struct conns_walk *w, int fd, bool *ended)
 {
 	volatile struct conn_pass *b = &w->skel->bss->pass;
@@ -50,7 +50,7 @@ int conns_walk_link(struct conns_walk *w, const struct bpf_link *link)
 	return err;
 }
 
-/* Returns NULL with errno. */
+/* Returns an iterator over `map`, or NULL with errno. */
 static struct bpf_link *walk_attach_iterator(const struct bpf_program *program,
 					     const struct bpf_map *map)
 {
@@ -78,7 +78,7 @@ static int walk_attach_iterators(struct conns_walk *w)
 		walk_attach_iterator(w->skel->progs.conn_visit_rest, w->skel->maps.idle_conns);
 	if (!w->visit_idle)
 		return -errno;
-	/* the kernel may refuse this by itself */
+	/* the kernel may accept the link but refuse the iterator */
 	fd = bpf_iter_create(bpf_link__fd(w->visit_idle));
 	if (fd < 0)
 		return -errno;
@@ -87,8 +87,8 @@ static int walk_attach_iterators(struct conns_walk *w)
 }
 
 /*
- * Continues the iterator of the level. LEVEL_REST has a second one, over idle connections, which
- * comes first: a connection that becomes active meanwhile is then among the others.
+ * Continues the iterator of the level. LEVEL_REST has a second iterator, over idle connections,
+ * which comes first: a connection that becomes active meanwhile is then among the others.
  */
 static int walk_iterate_part(struct conns_walk *w, enum conn_level level, bool *ended)
 {
@@ -116,7 +116,7 @@ static bool walk_is_over_tables(const struct conns_walk *w)
 }
 
 /*
- * Returns the next walk's number, without 0, which marks records that no walk has met. A record is
+ * Returns the next walk's number, never 0, which marks records that no walk has met. A record is
  * met long before 65,536 walks have passed.
  */
 static uint32_t walk_next_number(uint32_t *last)
@@ -129,8 +129,8 @@ static uint32_t walk_next_number(uint32_t *last)
 
 /*
  * Runs conn_walk over a table until it ends or reaches its quota. The program pauses when the ring
- * is nearly full, or at a key that another CPU has yet to write. A key that stays unwritten is left
- * to the next pass.
+ * is nearly full, or at a key that another CPU has yet to write. The next pass visits a key that
+ * stays unwritten.
  */
 static int walk_run_table(struct conns_walk *w, enum pass_table table, uint32_t *keys, bool *ended)
 {
@@ -152,7 +152,7 @@ static int walk_run_table(struct conns_walk *w, enum pass_table table, uint32_t 
 			w->empty(w->ctx);
 		}
 		tries = b->members == before ? tries + 1 : 0;
-		/* the CPU that writes the key may be waiting for this one */
+		/* the CPU that writes the key may be waiting for this CPU */
 		if (tries && b->paused)
 			clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	} while (!err && b->paused && b->members < b->quota && tries < TRIES_MAX);
@@ -162,8 +162,8 @@ static int walk_run_table(struct conns_walk *w, enum pass_table table, uint32_t 
 }
 
 /*
- * Removes keys of records that are gone. Only walks remove them, and walks over small levels are
- * rare. A sweep costs each key about two visits.
+ * Removes the keys of removed records. Only walks remove keys, and walks over small levels are
+ * rare. A sweep costs about two visits per key.
  */
 static int walk_sweep(struct conns_walk *w)
 {
@@ -197,7 +197,7 @@ static enum pass_table walk_table_of_level(enum conn_level level, bool idle)
 	return idle ? PASS_IDLE : tables[level];
 }
 
-/* Continues the walk over a table of the level. Idle connections come first, as with iterators. */
+/* Continues the walk over a table of the level; idle connections come first, as with iterators. */
 static int walk_table_part(struct conns_walk *w, enum conn_level level, bool *ended)
 {
 	const bool idle = level == LEVEL_REST && !w->idle_visited[level];
@@ -210,7 +210,7 @@ static int walk_table_part(struct conns_walk *w, enum conn_level level, bool *en
 
 /* ---- passes ---- */
 
-/* Prepares a pass. `sample_us` 0: report instead of sampling. */
+/* Prepares a pass; `sample_us` 0: the pass reports instead of sampling. */
 static void walk_prepare(struct conns_walk *w, enum conn_level level, uint32_t sample_us,
 			 uint64_t quota)
 {
@@ -221,8 +221,8 @@ static void walk_prepare(struct conns_walk *w, enum conn_level level, uint32_t s
 }
 
 /*
- * Continues a pass. One that had paused after the last connection ends without a visit: then
- * another one begins.
+ * Continues a pass. A pass that had paused after the last connection ends without a visit: then a
+ * new pass begins.
  */
 static int walk_read_part(struct conns_walk *w, enum conn_level level, bool *ended)
 {
@@ -238,8 +238,8 @@ static int walk_read_part(struct conns_walk *w, enum conn_level level, bool *end
 }
 
 /*
- * Reads all connections from the first on. A resumed iterator skips as many as were removed
- * meanwhile. All are visited again then, which is quick where nothing has changed.
+ * Reads all connections from the first on. A resumed iterator skips as many connections as were
+ * removed meanwhile; then all connections are visited again, which is quick if they are unchanged.
  */
 static int walk_read_all(struct conns_walk *w, enum conn_level level, bool *ended)
 {
@@ -287,7 +287,7 @@ int conns_walk_read(struct conns_walk *w, enum conn_level level, uint64_t quota,
 
 /* ---- life ---- */
 
-/* Runs the program over the smallest table: a kernel may load it and refuse to run it. */
+/* Runs conn_walk over the smallest table: a kernel may load the program but refuse to run it. */
 static int walk_try(struct conns_walk *w)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, options);

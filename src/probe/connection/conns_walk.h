@@ -3,7 +3,7 @@
  * Passes over connections: by iterators over socket storage where this kernel has them, else by a
  * program that visits the records in tables (src/bpf/conn_visit.bpf.h).
  *
- * The programs' `pass` has a pass's results until the next one begins.
+ * The programs' variable `pass` holds a pass's results until the next pass begins.
  */
 #ifndef HOSTLAT_PROBE_CONNS_WALK_H
 #define HOSTLAT_PROBE_CONNS_WALK_H
@@ -18,34 +18,34 @@ struct conns_bpf;
 
 struct conns_walk {
 	struct conns_bpf *skel;          /* owned by the caller */
-	void (*empty)(void *ctx);        /* takes over the ring's records */
+	void (*empty)(void *ctx);        /* reads all records from the ring */
 	void *ctx;
-	struct bpf_link *visit[LEVELS];  /* iterators over all active, warm and hot connections */
+	struct bpf_link *visit[LEVELS];  /* iterators: all active, warm, hot connections */
 	struct bpf_link *visit_idle;    /* iterator over idle connections, part of LEVEL_REST */
 	int reading[LEVELS];             /* descriptor of a paused iterator; -1: none */
 	bool idle_visited[LEVELS];       /* the pass has visited idle connections */
-	bool paused;                     /* a pause since the last pass over all began */
-	/* tables: keys still to visit; PASS_ALL: from the beginning */
+	bool paused;                     /* a pass has paused since the last pass over all began */
+	/* tables: keys that the pass must still visit; PASS_ALL: the pass begins */
 	uint32_t keys[LEVELS];
 	uint32_t numbers[PASS_TABLES];   /* number of the last walk over each table */
-	uint32_t swept[PASS_TABLES];     /* keys left by the table's last sweep */
+	uint32_t swept[PASS_TABLES];     /* keys that the last sweep left in each table */
 };
 
 /*
- * Opens iterators or tries tables; `skel` is loaded. Returns 0 or -errno. Release it in either
- * case; a zeroed one may be released, too.
+ * Opens iterators, or tries a walk over tables; `skel` is loaded. Returns 0 or -errno. Call
+ * conns_walk_release() in either case; it also accepts a zeroed struct.
  */
 int conns_walk_open(struct conns_walk *walk, struct conns_bpf *skel, void (*empty)(void *ctx),
 		    void *ctx);
 void conns_walk_release(struct conns_walk *walk);
 
-/* Samples each connection of a level once; a sample stands for `sample_us`. Returns 0 or -errno. */
+/* Samples each connection of a level once; a sample represents `sample_us`. Returns 0 or -errno. */
 int conns_walk_sample(struct conns_walk *walk, enum conn_level level, uint32_t sample_us);
 
 /*
- * Reads records of a level that have changed; LEVEL_REST: of all. After `quota` visits the pass
- * pauses, and the next call continues it. UINT64_MAX: starts anew and visits all; 0: does nothing.
- * *ended: all were visited. Returns 0 or -errno.
+ * Reads changed records of a level; LEVEL_REST: of all levels. After `quota` visits the pass
+ * pauses, and the next call continues it. Quota UINT64_MAX: starts a new pass and visits all; 0:
+ * does nothing. *ended: all were visited. Returns 0 or -errno.
  */
 int conns_walk_read(struct conns_walk *walk, enum conn_level level, uint64_t quota, bool *ended);
 
@@ -55,7 +55,7 @@ int conns_walk_read(struct conns_walk *walk, enum conn_level level, uint64_t quo
  */
 int conns_walk_iterator(struct conns_walk *walk, int fd, bool *ended);
 
-/* Runs an iterator once from begin to end. Returns 0 or -errno. */
+/* Creates an iterator and reads it from begin to end. Returns 0 or -errno. */
 int conns_walk_link(struct conns_walk *walk, const struct bpf_link *link);
 
 #endif

@@ -36,7 +36,7 @@ struct diag_bytes {
 	size_t size;
 };
 
-/* Takes the next attribute from `in`; false: the end, or an attribute longer than the rest. */
+/* Removes the next attribute from `in`. Returns false at the end or for a too long attribute. */
 static bool diag_next_attr(struct diag_bytes *in, uint16_t *type, struct diag_bytes *value)
 {
 	struct nlattr head;
@@ -55,7 +55,7 @@ static bool diag_next_attr(struct diag_bytes *in, uint16_t *type, struct diag_by
 	return true;
 }
 
-/* Copies a string that may lack its terminating NUL. */
+/* Copies an attribute's string, which may lack its terminating NUL, and zeroes the rest of `to`. */
 static void diag_read_text(char *to, size_t size, const struct diag_bytes *value)
 {
 	size_t n = value->size < size - 1 ? value->size : size - 1;
@@ -63,7 +63,7 @@ static void diag_read_text(char *to, size_t size, const struct diag_bytes *value
 	memset(to, 0, size);
 	memcpy(to, value->at, n);
 	n = strlen(to);
-	memset(to + n, 0, size - n); /* zero everything behind the string */
+	memset(to + n, 0, size - n); /* zero the bytes after the string */
 }
 
 static void diag_read_memory(struct diag_sock *s, const struct diag_bytes *value)
@@ -123,7 +123,7 @@ static bool diag_read_addresses(struct diag_sock *s, const struct inet_diag_msg 
 	return s->cookie && s->cookie != UINT64_MAX;
 }
 
-/* Reads a socket. False: it cannot be identified. */
+/* Parses a socket's answer. Returns false if the socket cannot be identified. */
 static bool diag_read_socket(struct diag_bytes in, struct diag_sock *s)
 {
 	struct inet_diag_msg m;

@@ -34,7 +34,7 @@ void diag_ns_begin(struct diag_ns *ns, uint64_t now)
 	memset(ns->listens, 0, sizeof(ns->listens));
 }
 
-/* ---- telling ---- */
+/* ---- reports ---- */
 
 static void diag_conns_report_one(struct diag_conns *k, struct diag_conn *c, bool closed)
 {
@@ -120,7 +120,7 @@ static struct diag_conn *diag_conns_add(struct diag_conns *k, struct diag_ns *ns
 	return c;
 }
 
-/* The socket was disconnected and connected again: a new connection with the same cookie. */
+/* Returns true if the socket was connected again: a new connection with the same cookie. */
 static bool diag_conns_is_other(const struct conn_now *a, const struct conn_now *b)
 {
 	return b->bytes_sent < a->bytes_sent || b->bytes_received < a->bytes_received ||
@@ -136,10 +136,7 @@ static bool diag_conns_has_moved(const struct conn_now *a, const struct conn_now
 	       memcmp(b->chrono, a->chrono, sizeof(a->chrono)) != 0;
 }
 
-/*
- * Counts a sample. Idle connections without changes are not sampled: their 16-bit counts would
- * wrap.
- */
+/* Counts a sample, but not of an unchanged idle connection, whose 16-bit count would wrap. */
 static void diag_conns_sample(struct diag_conn *c, const struct diag_sock *s, uint32_t us)
 {
 	const enum conn_sample_state what = diag_sampled_state(s);
@@ -196,10 +193,7 @@ void diag_conns_update(struct diag_conns *k, struct diag_ns *ns, const struct di
 		diag_conns_sample(c, s, sample_us);
 }
 
-/*
- * Sets whether the connection was accepted here, after its namespace's dump, which lists all
- * listeners.
- */
+/* Sets `accepted` after the namespace's dump, which lists all listening ports. */
 static void diag_conns_set_role(struct diag_conn *c)
 {
 	const uint16_t port = c->now.local_port;
@@ -209,8 +203,8 @@ static void diag_conns_set_role(struct diag_conn *c)
 }
 
 /*
- * Ends connections that are over, first noting them: the table must not change during a walk.
- * False: memory ran out, and another call is needed. At least one connection has ended then.
+ * Ends connections that are over, after noting them, as the table must not change during a walk.
+ * Returns false without memory: call again. At least one connection has ended then.
  */
 static bool diag_conns_end_gone(struct diag_conns *k)
 {

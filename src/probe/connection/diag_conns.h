@@ -28,14 +28,14 @@
 struct diag_ns {
 	uint32_t inode;
 	uint32_t passes;        /* dumps begun so far */
-	uint64_t began, before; /* begin of this dump, and of the last complete one (0: none) */
+	uint64_t began, before; /* begin of this dump; begin of the last complete dump, 0: none */
 	uint64_t time;          /* time of the answers being read */
 	bool complete;
 	bool gone;              /* the namespace no longer exists */
-	uint8_t listens[8192];  /* listening ports, a bit each */
+	uint8_t listens[8192];  /* bit per listening port */
 };
 
-/* Counters when hostlat first saw the connection. */
+/* A connection's counters when hostlat first saw the connection. */
 struct diag_base {
 	uint64_t bytes_sent, bytes_acked, bytes_received, bytes_retrans;
 	uint32_t chrono[3], dsack_dups;
@@ -48,21 +48,21 @@ struct diag_conn {
 	struct diag_ns *ns;
 	uint64_t born, seen;
 	struct diag_base base;
-	struct conn_now now;    /* state when last seen */
-	uint32_t pass;          /* ns->passes when last seen */
-	uint32_t pid;           /* 0: unknown */
+	struct conn_now now;    /* state in the last dump with the connection */
+	uint32_t pass;          /* ns->passes in the last dump with the connection */
+	uint32_t pid;           /* process id of the owner; 0: unknown */
 	char comm[EVENT_COMM_LEN];
 	uint32_t sampled_us[CONN_STATES], zero_window_us, unread_us;
 	uint16_t sampled[CONN_STATES], zero_windows, unread;
 	struct conn_unclear unclear;
-	uint8_t missed;         /* dumps in a row without it */
-	bool began, accepted, asked; /* asked: its owner has been searched for */
-	bool decided;           /* `accepted` is set */
-	bool changed;           /* since the last report */
+	uint8_t missed;         /* dumps in a row without this connection */
+	bool began, accepted, asked; /* asked: a search for the owner was made */
+	bool decided;           /* `accepted` has been decided */
+	bool changed;           /* the connection has changed since the last report */
 };
 
 struct diag_conns {
-	struct conn_delta *delta; /* not owned; without its sink nothing is reported */
+	struct conn_delta *delta; /* owned by the caller; without its sink, nothing is reported */
 	struct conn_table table;
 	struct diag_gone VEC_OF(struct diag_conn *) gone;
 	uint64_t no_memory;     /* connections not followed, for lack of memory */
@@ -74,15 +74,15 @@ void diag_conns_release(struct diag_conns *conns);
 void diag_ns_begin(struct diag_ns *ns, uint64_t now);
 
 /*
- * Updates a connection from a socket of the current dump; with `sample_us`, counts a sample that
- * stands for it. Connections in a namespace's first two dumps existed before hostlat.
+ * Updates a connection from a socket of the current dump. `sample_us` > 0: counts a sample that
+ * represents `sample_us`. Connections in a namespace's first two dumps are older than hostlat.
  */
 void diag_conns_update(struct diag_conns *conns, struct diag_ns *ns, const struct diag_sock *sock,
 		       uint32_t sample_us);
 
 /*
- * Call after a pass. Ends and reports connections that two complete dumps in a row lack, as one
- * dump may skip some. Returns true if some are missing in the last dump only.
+ * Ends and reports connections that two complete dumps in a row lack, as one dump may skip some;
+ * called after a pass. Returns true if connections are missing in the last dump only.
  */
 bool diag_conns_settle(struct diag_conns *conns);
 

@@ -5,9 +5,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 
-/*
- * With more unsent bytes than this, a full send buffer is not the cause: as in bpf/conn_poll.bpf.h.
- */
+/* More unsent bytes exclude a full send buffer as the cause: as in bpf/conn_poll.bpf.h. */
 #define UNSENT_MAX 65536
 
 bool diag_has_bytes(const struct diag_sock *s)
@@ -32,7 +30,7 @@ uint32_t diag_known(uint32_t size, bool memory)
 	return known;
 }
 
-/* Bytes sent and not yet acknowledged. */
+/* Returns the bytes sent and not yet acknowledged. */
 static uint32_t diag_flight_bytes(const struct diag_sock *s)
 {
 	return s->wqueue > s->info.notsent_bytes ? s->wqueue - s->info.notsent_bytes : 0;
@@ -54,7 +52,7 @@ static bool diag_window_is_shut(const struct diag_sock *s)
 	return !i->snd_wnd || (uint64_t)diag_flight_bytes(s) + next > i->snd_wnd;
 }
 
-/* True if, as far as inet_diag shows, only the send buffer keeps the writer from going on. */
+/* Returns true if only the send buffer may keep the writer from going on. */
 static bool diag_may_lack_buffer(const struct diag_sock *s)
 {
 	return s->wmem_queued >= s->sndbuf - s->sndbuf / 3 && s->info.notsent_bytes < UNSENT_MAX &&
@@ -62,8 +60,8 @@ static bool diag_may_lack_buffer(const struct diag_sock *s)
 }
 
 /*
- * inet_diag does not say whether cwnd has limited the connection, whether it paces, and whether
- * Nagle's algorithm is on.
+ * inet_diag does not report whether cwnd has limited the connection, whether the socket paces, and
+ * whether Nagle's algorithm is on: then several states are possible (CONN_AT_MAX).
  */
 enum conn_sample_state diag_sampled_state(const struct diag_sock *s)
 {
@@ -120,7 +118,7 @@ static void diag_put_chrono(const struct diag_info *i, struct conn_now *n)
 {
 	const uint64_t limited = i->rwnd_limited + i->sndbuf_limited;
 
-	/* these wrap, as the kernel's do */
+	/* these counters wrap, as the kernel's do */
 	n->chrono[0] = (uint32_t)(i->busy_time > limited ? i->busy_time - limited : 0);
 	n->chrono[1] = (uint32_t)i->rwnd_limited;
 	n->chrono[2] = (uint32_t)i->sndbuf_limited;
@@ -137,11 +135,11 @@ void diag_now(const struct diag_sock *s, struct conn_now *n)
 			 CONN_FROM_DIAG,
 		.bytes_sent = i->bytes_sent, .bytes_acked = i->bytes_acked,
 		.bytes_received = i->bytes_received, .bytes_retrans = i->bytes_retrans,
-		/* the rate it would have if it paced; inet_diag does not say whether it does */
+		/* unknown: inet_diag also reports a rate for sockets that do not pace */
 		.pacing_rate = ~0ULL,
 		.delivery_rate = i->delivery_rate,
 		.srtt_us = i->rtt, .rto = i->rto, .cwnd = i->snd_cwnd,
-		/* the kernel's "none yet" is all ones */
+		/* the kernel reports ~0 if there is no RTT yet */
 		.min_rtt_us = i->min_rtt != UINT32_MAX ? i->min_rtt : 0,
 		.ssthresh = i->snd_ssthresh, .mss = i->snd_mss,
 		.snd_wnd = i->snd_wnd, .rcv_wnd = i->rcv_wnd,

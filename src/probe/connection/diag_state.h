@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * State of a connection from inet_diag's answer, by the rules of bpf/conn_poll.bpf.h as far as the
- * answer allows. Pure.
+ * answer allows. Pure functions.
  */
 #ifndef HOSTLAT_PROBE_DIAG_STATE_H
 #define HOSTLAT_PROBE_DIAG_STATE_H
@@ -9,13 +9,13 @@
 #include "bpf/abi_conns.h"
 #include "probe/connection/diag.h"
 
-/* Returns whether the answer has a connection's byte counters. */
+/* Returns whether the answer includes a connection's byte counters. */
 bool diag_has_bytes(const struct diag_sock *sock);
 
-/* Returns enum conn_known for a kernel that fills in `info_size` bytes of struct diag_info. */
+/* Returns enum conn_known for `info_size` bytes of TCP_INFO; `memory`: DIAG_MEMORY is known. */
 uint32_t diag_known(uint32_t info_size, bool memory);
 
-/* Returns the sampled state; CONN_AT_MAX: several are possible. Not for a listener. */
+/* Returns a sample's state; CONN_AT_MAX: several states are possible. Not for a listener. */
 enum conn_sample_state diag_sampled_state(const struct diag_sock *sock);
 
 /* Returns whether the peer's window is 0. */
@@ -24,7 +24,7 @@ bool diag_is_shut(const struct diag_sock *sock);
 /* Returns whether unread data fill three quarters of the receive buffer. */
 bool diag_is_unread(const struct diag_sock *sock);
 
-/* Stores the current state; unknown fields are 0. Ticks are microseconds. */
+/* Stores the socket's current state; unknown fields are 0. `rto` and `chrono` are in us. */
 void diag_now(const struct diag_sock *sock, struct conn_now *now);
 
 #endif
