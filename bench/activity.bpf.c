@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /* The bodies of the activity programs, many times in a row. User space says whose turn it is. */
 #include "bpf/activity.bpf.c"
 #include "bench/activity.h"

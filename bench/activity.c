@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measures what an event of CPU activity takes in a recording, in ns: the bodies of the programs,
  * 256 times in a row, the empty loop and all of them in turns; net of the empty loop. The caches

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * closedload memcached|http HOST PORT CONNECTIONS SECONDS [RATE]: a closed loop of gets, one
  * outstanding on each connection; with RATE, so many a second, each one's latency from when it was

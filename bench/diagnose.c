@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measures what diagnosing a long recording costs: diagnose [SPANS...] makes a recording of so many
  * million spans each (default: 10 and 20; HOSTLAT_LONG=1: 100, too), with a hundredth as many

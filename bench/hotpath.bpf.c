@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
  * The bodies of the watch programs, each many times in a row, on a live packet and its live socket.
  *

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measures what recording costs natively, per stage, with the control in the same run;
  * hotpath.bpf.c says how. Prints a table; exit code 1 when a limit is missed. With `by`: what --by

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /* The control at its own hooks, which need fentry, and an empty program: the method's floor. */
 #include "bench/control.h"
 

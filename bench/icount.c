@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measures what one run of each program takes on real packets, one message at a time, by the
  * kernel's own run-time statistics. Under tests/guest/run -i one ns is one instruction, so the

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pingpong SECONDS BYTES CONTROL CPU CPU: two threads, each on its CPU, that hand a message of so
  * many bytes to and fro over a TCP connection of this network namespace, with TCP_NODELAY and that

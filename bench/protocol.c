@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measures the cost of encoding a request and parsing its reply, per protocol: CPU time per
  * request, the best of ROUNDS rounds. The buffer is in the cache, as it is when a request is sent

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /* Empty programs where a recording has its own: what the kernel's statistics take themselves. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>

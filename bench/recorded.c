@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * recorded PID SECONDS: what each run of the programs takes that process PID has loaded, a
  * recording that goes on, by the kernel's run-time statistics, which are on for these seconds only.

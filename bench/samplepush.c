@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * samplepush: what it costs a load thread to hand over a sample: filled in place in its queue, as
  * src/load/request.c does it. The consumer takes them between the timed parts. Prints the median

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measures what a snapshot costs: CPU time per touched row (a group and stage, with its step),
  * beyond that of a snapshot of which nothing was touched; and whether the maps stay within

@@ -56,8 +56,8 @@ int outfile_commit(struct outfile *file);
 void outfile_release(struct outfile *file);
 
 /*
- * Writes `text` as a whole file, or to standard output for NULL. Returns 0 or -errno; with the error
- * of `text`, if it has one, nothing is written.
+ * Writes `text` as a whole file, or to standard output for NULL. Returns 0 or -errno; if `text` has
+ * an error, returns that and writes nothing.
  */
 int outfile_put(const char *path, const struct strbuf *text);
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
  * Activity of each CPU for a recording: task switches, interrupts, softirqs, idle states, wakings;
  * system calls and page faults of tasks that read from sockets.

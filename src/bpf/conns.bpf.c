@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
  * Programs of `conns`. Hooks count events beside each TCP socket, iterators sample states, and one
  * ring carries the records to user space. docs/design/connections.md.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
  * Marks fired by the application (record --boundary mark). Their records go to the ring of reads,
  * so that a thread's marks and reads are in order; user space joins them

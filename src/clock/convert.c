@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converts in both directions by one algorithm: a point has two coordinates, of which one is looked
  * up and the other returned. Times are below 2^62, so a product of two fits 128 bits.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All conversions go through monotonic time in 2^-8 ns, so that times exact at one end do not
  * differ by one at the other. No product exceeds 126 bits: ticks and nanoseconds are below 2^62,

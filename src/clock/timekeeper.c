@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A difference of ticks has 64 bits and a sign, `mult` 32 bits: their product fits 128 bits. */
 #include "clock/timekeeper.h"
 

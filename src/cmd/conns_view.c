@@ -43,7 +43,7 @@ static void conns_view_add_facts(struct conns_view *view, const struct event_blo
 		interval_view_fact(&view->shown, &event);
 }
 
-/* -- log of calls: one line of JSON per call ------------------------------------------------- */
+/* ---- log of calls: one line of JSON per call ---- */
 
 static int conns_view_add_call(struct conns_view *view, const struct event_call *call)
 {

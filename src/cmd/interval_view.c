@@ -78,7 +78,7 @@ void interval_view_fact(struct interval_view *view, const struct event *event)
 	interval_view_feed_facts(view);
 }
 
-/* -- output of intervals and totals ---------------------------------------------------------- */
+/* ---- output of intervals and totals ---- */
 
 static void interval_view_render(struct interval_view *view, const struct report *report,
 				 struct strbuf *text)
@@ -140,7 +140,7 @@ int interval_view_closed(struct interval_view *view)
 	return ++view->intervals == view->config->count;
 }
 
-/* -- the end --------------------------------------------------------------------------------- */
+/* ---- the end ---- */
 
 /* JSON lines have no totals. A single interval equals the totals, so text omits them. */
 static bool interval_view_totals_due(const struct interval_view *view)

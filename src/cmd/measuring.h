@@ -4,8 +4,8 @@
 #define HOSTLAT_CMD_MEASURING_H
 
 /*
- * Removes kernel objects that killed runs have left, and takes the parent's descriptor (cmd/child.h).
- * Called before anything is set up or opened.
+ * Removes kernel objects that killed runs have left, and takes over the descriptor of a parent that
+ * waits (cmd/child.h). Called before anything is set up or opened.
  */
 void measuring_prepare(void);
 

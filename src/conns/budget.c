@@ -63,7 +63,7 @@ static double budget_limit(const struct budget *b)
 	return b->config.high * MARGIN;
 }
 
-/* -- costs ------------------------------------------------------------------------------------ */
+/* ---- costs ---- */
 
 static double budget_cost_of(const struct budget_cost *cost, double n)
 {
@@ -196,7 +196,7 @@ static void budget_learn(struct budget *b, const struct budget_spent *s)
 	budget_learn_ends(b, s);
 }
 
-/* -- rates ----------------------------------------------------------------------------------- */
+/* ---- rates ---- */
 
 static void budget_list_works(const struct budget *b, struct budget_work uses[USES])
 {
@@ -341,7 +341,7 @@ static void budget_set_rates(struct budget *b)
 		r->state |= BUDGET_AT_MAX;
 }
 
-/* -- pushes ---------------------------------------------------------------------------------- */
+/* ---- pushes ---- */
 
 /*
  * Samples one push in `*n`: raises `*n` as far as needed, halves it only if that surely fits.
@@ -388,7 +388,7 @@ static bool budget_set_sampling(struct budget *b)
 	       few;
 }
 
-/* -- passes of an interval -------------------------------------------------------------------- */
+/* ---- passes of an interval ---- */
 
 static uint32_t budget_draw_poisson(struct rng *rng, double hz, double length_ns)
 {

@@ -8,7 +8,7 @@
 #include "conns/words.h"
 #include "report/human.h"
 
-/* -- storing --------------------------------------------------------------------------------- */
+/* ---- storing ---- */
 
 static void calls_drop_oldest(struct conns *c)
 {
@@ -40,7 +40,7 @@ int calls_add(struct conns *c, const struct event_call *call)
 	return err;
 }
 
-/* -- text ------------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 static const char *calls_direction(const struct event_call *call)
 {
@@ -75,7 +75,7 @@ static const char *calls_held_by(const struct event_call *call)
 	return call->unsent && call->state < CONN_AT_MAX ? holds[call->state] : NULL;
 }
 
-/* -- table of one connection ------------------------------------------------------------------ */
+/* ---- table of one connection ---- */
 
 static const struct column columns[] = {
 	{ .name = "time_ns" }, { .head = "at" },
@@ -164,7 +164,7 @@ void calls_table(const struct conns *c, struct report *r)
 	object_add(&r->body, "call_log_left_out", value_u64(c->calls_dropped));
 }
 
-/* -- JSON lines ------------------------------------------------------------------------------- */
+/* ---- JSON lines ---- */
 
 /* Fills in the call's connection as known so far: a recording may have only its addresses yet. */
 static void calls_view(struct conns *c, const struct event_call *call, struct conn_view_buf *room)
@@ -224,7 +224,7 @@ bool conns_report_call(struct conns *c, const struct event_call *call, bool ask,
 	return true;
 }
 
-/* -- choosing ------------------------------------------------------------------------------- */
+/* ---- choosing ---- */
 
 int conns_choose_for_log(struct conns *c, int (*chosen)(void *ctx, uint64_t cookie), void *ctx)
 {

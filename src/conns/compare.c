@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/compare.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ void conns_run_free(struct conns_run *run)
 	free(run);
 }
 
-/* -- intervals ------------------------------------------------------------------------------ */
+/* ---- intervals ---- */
 
 static void conns_compare_add_block(struct block *to, const struct block *from)
 {
@@ -170,7 +170,7 @@ uint64_t conns_run_duration_ns(const struct conns_run *run)
 	return p->to_ns - p->from_ns;
 }
 
-/* -- comparing ------------------------------------------------------------------------------ */
+/* ---- comparing ---- */
 
 struct side {
 	bool known;
@@ -268,7 +268,7 @@ static int conns_compare_all(const struct conns_run *a, const struct conns_run *
 	return err ? err : difference_judge(list, ROWS);
 }
 
-/* -- report ----------------------------------------------------------------------------------- */
+/* ---- report ---- */
 
 static const char *conns_compare_name(unsigned int measure)
 {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/conn_accumulate.h"
 
 #include <stddef.h>
@@ -37,7 +37,7 @@ bool conn_accumulate_accepts(const struct event_conn *e)
 	return !(e->known & CONN_KNOWS_TIMES) || sum == e->to - e->from;
 }
 
-/* -- counters -------------------------------------------------------------------------------- */
+/* ---- counters ---- */
 
 /* A sum that overflows stays at its maximum and becomes unknown. */
 static void conn_accumulate_u64(struct event_conn *sum, __u64 *to, __u64 more, uint32_t known)
@@ -126,7 +126,7 @@ static void conn_accumulate_extremes(struct event_conn *sum, const struct event_
 	sum->lost_reply = conn_accumulate_first(sum->lost_reply, e->lost_reply);
 }
 
-/* -- state ----------------------------------------------------------------------------------- */
+/* ---- state ---- */
 
 #define STATES (CONN_KNOWS_RCV_WND | CONN_KNOWS_GAUGES)
 #define AT(member) offsetof(struct event_conn, member)

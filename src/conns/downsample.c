@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/downsample.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static int downsample_write(struct downsample *c, const struct event_conn *e)
 	return vec_push(&c->out, *e);
 }
 
-/* -- held connections ------------------------------------------------------------------------ */
+/* ---- held connections ---- */
 
 static uint32_t *downsample_slot(struct downsample *c, uint32_t flow)
 {
@@ -110,7 +110,7 @@ size_t downsample_most(const struct downsample *c, size_t more)
 	return 2 * c->n + c->out.len + more;
 }
 
-/* -- the end of an interval ------------------------------------------------------------------ */
+/* ---- the end of an interval ---- */
 
 static struct downsample_task *downsample_task_of(struct downsample *c, uint32_t pid)
 {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/evidence.h"
 
 #include "conns/incast.h"
@@ -7,7 +7,7 @@
 #define MESSAGE(t, ...) strbuf_printf(&(t)->message, __VA_ARGS__)
 #define ADVICE(t, ...) strbuf_printf(&(t)->advice, __VA_ARGS__)
 
-/* -- fields --------------------------------------------------------------------------------- */
+/* ---- fields ---- */
 
 static void evidence_put(struct conn_finding *t, const char *name, struct value value)
 {
@@ -62,7 +62,7 @@ static void evidence_share(struct conn_finding *t, uint64_t ns)
 			human_fraction(lo, p->lo), human_fraction(hi, p->hi));
 }
 
-/* -- the send buffer ------------------------------------------------------------------------ */
+/* ---- the send buffer ---- */
 
 /* Returns the bytes that may be in flight: the smaller of the two windows. Gauges must be known. */
 static uint64_t evidence_window(const struct event_conn *c)
@@ -123,7 +123,7 @@ void explain_send_buffer(struct conn_finding *t)
 		       human_count(d, fair));
 }
 
-/* -- retransmissions ------------------------------------------------------------------------ */
+/* ---- retransmissions ---- */
 
 static void evidence_put_losses(struct conn_finding *t)
 {
@@ -232,7 +232,7 @@ void explain_spurious(struct conn_finding *t)
 		   "the path reorders packets: look for parallel links or queues");
 }
 
-/* -- windows -------------------------------------------------------------------------------- */
+/* ---- windows ---- */
 
 static const char *evidence_limit_name(enum window_limit limit)
 {
@@ -334,7 +334,7 @@ void explain_not_reading(struct conn_finding *t)
 	ADVICE(t, ": find out what it waits for with hostlat record and hostlat diagnose");
 }
 
-/* -- acknowledgements and small writes ------------------------------------------------------ */
+/* ---- acknowledgements and small writes ---- */
 
 static void evidence_put_delayed(struct conn_finding *t)
 {
@@ -439,7 +439,7 @@ void explain_small_writes(struct conn_finding *t)
 		ADVICE(t, ", a segment holds %s", human_count(mss, c->mss));
 }
 
-/* -- pauses --------------------------------------------------------------------------------- */
+/* ---- pauses ---- */
 
 void explain_burst(struct conn_finding *t)
 {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Feeds events to the analysis. A source has checked that each payload has the size and shape of
  * its kind; this file checks the values.
@@ -100,7 +100,7 @@ static void conns_begin_interval(struct conns *c)
 	c->closed = false;
 }
 
-/* -- records -------------------------------------------------------------------------------- */
+/* ---- records ---- */
 
 static int conns_feed_fact(struct conns *c, const struct event *event)
 {
@@ -250,7 +250,7 @@ static int conns_feed_record(struct conns *c, const struct event *event)
 	return kinds[event->kind].feed(c, event);
 }
 
-/* -- connections ---------------------------------------------------------------------------- */
+/* ---- connections ---- */
 
 static int conns_add_to_interval(struct conns *c, struct conn *conn, const struct event_conn *e)
 {
@@ -340,7 +340,7 @@ static int conns_feed_conn(struct conns *c, const struct event_conn *e)
 	return err ? err : conns_add_to_followed(c, conn, e);
 }
 
-/* -- blocks --------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 /* Counts a refused event. Only -ENOMEM ends the analysis: other errors become CONNS_MORE. */
 static int conns_note_refused(struct conns *c, int result)

@@ -41,7 +41,7 @@ struct filter_parser {
 	unsigned depth;
 };
 
-/* -- tokens ---------------------------------------------------------------------------------- */
+/* ---- tokens ---- */
 
 static void filter_read_quoted(struct filter_parser *p)
 {
@@ -116,7 +116,7 @@ static void filter_next(struct filter_parser *p)
 	p->token = filter_word_kind(p->word);
 }
 
-/* -- error messages -------------------------------------------------------------------------- */
+/* ---- error messages ---- */
 
 static int filter_expected(struct filter_parser *p, const char *what)
 {
@@ -152,7 +152,7 @@ static int filter_no_field(struct filter_parser *p)
 	return -EINVAL;
 }
 
-/* -- parsing --------------------------------------------------------------------------------- */
+/* ---- parsing ---- */
 
 static uint16_t filter_add_node(struct filter_parser *p, enum node_kind kind, uint16_t left,
 				uint16_t right)
@@ -300,7 +300,7 @@ void filter_free(struct filter *filter)
 	free(filter);
 }
 
-/* -- matching -------------------------------------------------------------------------------- */
+/* ---- matching ---- */
 
 bool filter_match(const struct filter *filter, const struct filter_view *view)
 {

@@ -106,7 +106,7 @@ static const struct {
 	{ "syn-received", STATE(3) },
 };
 
-/* -- words ----------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 const struct filter_field *filter_field_find(const char *name, const char **near)
 {
@@ -147,7 +147,7 @@ const char *filter_field_values(const struct filter_field *field)
 	return filter_values[field->kind];
 }
 
-/* -- values ---------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 static int filter_term_service(const char *name, uint64_t *port)
 {
@@ -327,7 +327,7 @@ void filter_term_release(struct filter_term *term)
 	term->text = NULL;
 }
 
-/* -- evaluation ------------------------------------------------------------------------------ */
+/* ---- evaluation ---- */
 
 static enum filter_truth filter_term_truth(bool holds)
 {

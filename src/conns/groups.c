@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of connections by application, peer or listener. */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +24,7 @@ struct group {
 	struct conn_aggregate sum;
 };
 
-/* -- keys ----------------------------------------------------------------------------------- */
+/* ---- keys ---- */
 
 static const char *conns_groups_peer(const struct conn_view *v, struct report *r)
 {
@@ -70,7 +70,7 @@ static int conns_groups_compare_members(const void *x, const void *y)
 	return order ? order : a->one < b->one ? -1 : a->one > b->one;
 }
 
-/* -- sums ----------------------------------------------------------------------------------- */
+/* ---- sums ---- */
 
 static int conns_groups_compare(const void *x, const void *y)
 {
@@ -85,7 +85,7 @@ static int conns_groups_compare(const void *x, const void *y)
 	return conns_groups_compare_keys(a->key, b->key);
 }
 
-/* -- rows ----------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 static struct value conns_groups_problems_value(const struct group *g, struct report *r)
 {

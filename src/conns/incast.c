@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/incast.h"
 
 #include <errno.h>
@@ -109,7 +109,7 @@ static size_t incast_gather(const struct conns *c, struct loser *out)
 	return n;
 }
 
-/* -- storing --------------------------------------------------------------------------------- */
+/* ---- storing ---- */
 
 /* Adds an episode to the totals: one entry per connection and side, with the largest episode. */
 static int incast_add_to_total(struct conns *c, const struct conn_cross *cross)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/join.h"
 
 /* Least tolerance of sequence numbers, in bytes: the two ends are read one after the other. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/limits.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ enum limits_end limits_end_of(const struct conn_view *view)
 	return view->c->flags & CONN_ACCEPTED ? LIMITS_SERVER : LIMITS_CLIENT;
 }
 
-/* -- each interval ----------------------------------------------------------------------------- */
+/* ---- each interval ---- */
 
 static int limits_add_stretch(struct limits *l, uint32_t conn, enum limits_duty duty,
 			      const struct event_conn *e)
@@ -74,7 +74,7 @@ int limits_interval(struct limits *l)
 	return err;
 }
 
-/* -- all intervals ----------------------------------------------------------------------------- */
+/* ---- all intervals ---- */
 
 /* Time in ns for which a connection's application was waited for, by duty. */
 struct due {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reports the limits of a run's connections, as sentences and as a table. */
 #include <inttypes.h>
 
@@ -44,7 +44,7 @@ const char *limits_unknown_reason(const struct limits *l, unsigned int end)
 	return limits_no_shares_reason(&l->ends[end]);
 }
 
-/* -- JSON -------------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 static struct value limits_shares_value(const struct conn_aggregate *sum, struct report *r)
 {
@@ -83,7 +83,7 @@ struct value limits_ends(const struct limits *l, struct report *r)
 	return value_table(t);
 }
 
-/* -- text -------------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 /* Returns "receiver-window 60 %, sender-app 40 %"; the largest share comes first. */
 static const char *limits_times_line(const struct conn_aggregate *sum, struct report *r)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/peer_match.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ const char *peer_match_why_text(enum peer_match_why why)
 	return whys[why].text;
 }
 
-/* -- one pair ---------------------------------------------------------------------------------- */
+/* ---- one pair ---- */
 
 static bool peer_match_overlaps(const struct event_conn *a, const struct event_conn *b,
 				uint64_t error_ns)
@@ -97,7 +97,7 @@ static uint32_t peer_match_find_only(const struct conns *of, uint32_t conn, stru
 	return found && !in->all.items[found - 1].peer ? found : 0;
 }
 
-/* -- all connections --------------------------------------------------------------------------- */
+/* ---- all connections ---- */
 
 static enum peer_match_why peer_match_join(struct peer_recording *e, struct conns *here,
 					   uint32_t conn)

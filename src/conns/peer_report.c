@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/peer_report.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 
 #define SENTENCES 6u
 
-/* -- counts ------------------------------------------------------------------------------------ */
+/* ---- counts ---- */
 
 /* Returns whether begins of connections show a difference of the clocks beyond the bound. */
 static bool peer_report_clocks_differ(const struct peer_recording *e)
@@ -99,7 +99,7 @@ void peer_report_summary(const struct conns *c, struct report *r)
 	object_add(&r->body, "joined", value_object(o));
 }
 
-/* -- sentences ------------------------------------------------------------------------------ */
+/* ---- sentences ---- */
 
 static const char *peer_report_end_name(const struct conn_view *v, const char *host,
 					struct report *r)
@@ -181,7 +181,7 @@ void peer_report_findings(const struct conns *c, const struct conn_selection *s,
 	peer_report_add_unmatched(c, r);
 }
 
-/* -- reasons -------------------------------------------------------------------------------- */
+/* ---- reasons ---- */
 
 void peer_report_reasons(const struct conns *c, struct report *r)
 {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reports problems: each problem in JSON, a sentence per class in the text. */
 #include <inttypes.h>
 
@@ -68,7 +68,7 @@ void tables_problems(const struct conns *c, const struct conn_selection *s, stru
 	object_add(&r->body, "problems_left_out", value_u64(all - listed));
 }
 
-/* -- sentences ------------------------------------------------------------------------------ */
+/* ---- sentences ---- */
 
 /* Adds "send-buffer: 10.0.0.1:80 to 10.0.0.2:4000 (nginx), the worst of 3 connections: ...". */
 static void problems_add_finding(const struct conn_selection *s, const struct conn_view *v,

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/proxy.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #define STEPS 250   /* a share of 1.0 in a series */
 #define UNKNOWN 255 /* marks an interval with too little known time */
 
-/* -- series --------------------------------------------------------------------------------- */
+/* ---- series ---- */
 
 static double proxy_held_share(const struct event_conn *e)
 {
@@ -134,7 +134,7 @@ int proxy_tick(struct conns *c)
 	return err;
 }
 
-/* -- the test ------------------------------------------------------------------------------- */
+/* ---- the test ---- */
 
 struct pairs {
 	double held[CONNS_TICKS];

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The report as a whole: title, tables, findings and reasons, in the order of the JSON. */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "conns/tables.h"
 #include "report/human.h"
 
-/* -- summary ----------------------------------------------------------------------------------- */
+/* ---- summary ---- */
 
 static void conns_report_interval(const struct conns_period *p, struct report *r)
 {
@@ -123,7 +123,7 @@ static void conns_report_summary(const struct conns *c, const struct conn_select
 		report_summary(r, "overhead %s of a core", human_fraction(buf, used));
 }
 
-/* -- missing measurements ---------------------------------------------------------------------- */
+/* ---- missing measurements ---- */
 
 static const struct column count_columns[] = {
 	{ "reason", NULL, 0, 0 }, { "count", NULL, 0, 0 },
@@ -224,7 +224,7 @@ static void conns_report_missing(const struct conns *c, struct report *r)
 	object_add(&r->body, "missing", value_table(t));
 }
 
-/* -- reasons -------------------------------------------------------------------------------- */
+/* ---- reasons ---- */
 
 static void conns_report_damage(const struct conns *c, struct report *r)
 {

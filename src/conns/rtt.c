@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/rtt.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #define US 1000ull
 
-/* -- buckets -------------------------------------------------------------------------------- */
+/* ---- buckets ---- */
 
 /* Finds the range of nonempty buckets. Returns false if all are empty. */
 static bool rtt_range(const uint32_t *rtts, uint32_t *first, uint32_t *end)
@@ -66,7 +66,7 @@ void rtt_add(struct rtt_sum *sum, const struct event_conn *e)
 		sum->count[i] += e->rtts[i];
 }
 
-/* -- quantiles ------------------------------------------------------------------------------ */
+/* ---- quantiles ---- */
 
 struct value rtt_quantile_value(const struct rtt_sum *sum, uint32_t permille)
 {
@@ -86,7 +86,7 @@ struct value rtt_quantile_value(const struct rtt_sum *sum, uint32_t permille)
 	return value_ns(ns < lo ? lo : ns > hi ? hi : ns);
 }
 
-/* -- reports -------------------------------------------------------------------------------- */
+/* ---- reports ---- */
 
 struct value rtt_value_of(const struct event_conn *e, uint32_t permille)
 {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/rules.h"
 
 #include "base/bug.h"
@@ -35,7 +35,7 @@ static bool rules_send_buffer(const struct conn_view *v, struct conn_problem *p)
 	       rules_is_state_often(v->c, CONN_AT_SEND_BUFFER, p);
 }
 
-/* -- retransmissions ------------------------------------------------------------------------ */
+/* ---- retransmissions ---- */
 
 static bool rules_retransmission(const struct conn_view *v, struct conn_problem *p, uint32_t events)
 {
@@ -72,7 +72,7 @@ static bool rules_spurious(const struct conn_view *v, struct conn_problem *p)
 	return v->c->spurious && 2 * (uint64_t)v->c->spurious >= conn_retransmitted(v->c);
 }
 
-/* -- windows -------------------------------------------------------------------------------- */
+/* ---- windows ---- */
 
 /* Returns whether the peer's receive buffer is full, set by the application, or still growing. */
 static enum window_limit rules_window_limit(const struct event_conn *peer)
@@ -122,7 +122,7 @@ static bool rules_not_reading(const struct conn_view *v, struct conn_problem *p)
 	return rules_is_often(v->c, v->c->unread_ns, v->c->unread, p);
 }
 
-/* -- acknowledgements and small writes ------------------------------------------------------ */
+/* ---- acknowledgements and small writes ---- */
 
 /* Returns whether the peer's record has no delayed ACKs: they were late for another reason. */
 static bool rules_is_denied(const struct conn_view *v)
@@ -197,7 +197,7 @@ static bool rules_small_writes(const struct conn_view *v, struct conn_problem *p
 	return rules_writes_small(v->c);
 }
 
-/* -- pauses --------------------------------------------------------------------------------- */
+/* ---- pauses ---- */
 
 static bool rules_burst_after_idle(const struct conn_view *v, struct conn_problem *p)
 {
@@ -214,7 +214,7 @@ static bool rules_slow_start_after_idle(const struct conn_view *v, struct conn_p
 	return v->c->idle_restarts;
 }
 
-/* -- the table ------------------------------------------------------------------------------ */
+/* ---- the table ---- */
 
 static const struct conn_rule {
 	enum conn_class class;

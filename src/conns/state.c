@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/state.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 _Static_assert(sizeof(struct conn) <= 48, "memory of a connection");
 
-/* -- packed totals -------------------------------------------------------------------------- */
+/* ---- packed totals ---- */
 
 #define PACKED_FROM (offsetof(struct event_conn, cookie) + sizeof(uint64_t))
 #define PACKED (sizeof(struct event_conn) - PACKED_FROM)
@@ -63,7 +63,7 @@ int conn_pack(struct conn *conn, struct event_conn *total)
 	return 0;
 }
 
-/* -- hashes --------------------------------------------------------------------------------- */
+/* ---- hashes ---- */
 
 static uint32_t conns_slot_of_number(uint64_t x)
 {
@@ -91,7 +91,7 @@ static uint32_t *conns_slot(uint32_t **table, uint32_t hash)
 	return *table ? &(*table)[hash] : NULL;
 }
 
-/* -- flows ---------------------------------------------------------------------------------- */
+/* ---- flows ---- */
 
 static void conns_unlink_flow(struct conns *c, uint32_t at)
 {
@@ -172,7 +172,7 @@ int conns_flow_set(struct conns *c, const struct event_flow *flow)
 	return 0;
 }
 
-/* -- the two ends --------------------------------------------------------------------------- */
+/* ---- the two ends ---- */
 
 static bool conns_is_same_tuple(const struct event_flow *a, const struct event_flow *b,
 				bool reversed)
@@ -251,7 +251,7 @@ static void conns_link_tuple(struct conns *c, uint32_t at, uint32_t *slot)
 		c->periods[span].beyond++;
 }
 
-/* -- connections ---------------------------------------------------------------------------- */
+/* ---- connections ---- */
 
 /* Sets a connection's flow, unless its current flow has the same addresses. 0 or -ENOMEM. */
 static int conns_set_flow(struct conns *c, uint32_t at, uint32_t id)
@@ -398,7 +398,7 @@ struct conn *conns_get(struct conns *c, const struct event_conn *e, int *err)
 	return *err ? NULL : &c->all.items[at - 1];
 }
 
-/* -- views ---------------------------------------------------------------------------------- */
+/* ---- views ---- */
 
 const struct event_conn *conns_record(const struct conns *c, enum conns_span span,
 				      const struct conn *conn, struct event_conn *room)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of connections: all connections in JSON, those with problems in the text. */
 #include "conns/tables.h"
 
@@ -13,7 +13,7 @@
 
 #define US 1000ull
 
-/* -- objects -------------------------------------------------------------------------------- */
+/* ---- objects ---- */
 
 static void tables_put(struct object *o, const struct event_conn *e, uint32_t bits,
 		       const char *name, uint64_t n)
@@ -150,7 +150,7 @@ static struct value tables_flags_value(const struct event_conn *e, struct report
 	return value_list(l);
 }
 
-/* -- the other end, in another host's recording --------------------------------------------- */
+/* ---- the other end, in another host's recording ---- */
 
 static void tables_add_owner(struct object *o, const struct conn_view *v, struct report *r)
 {
@@ -196,7 +196,7 @@ static struct value tables_peer_value(const struct conns *c, const struct conn_s
 	return value_object(o);
 }
 
-/* -- connections in JSON ----------------------------------------------------------------------- */
+/* ---- connections in JSON ---- */
 
 #define BRIEF 16
 #define FULL 16
@@ -257,7 +257,7 @@ static void tables_add_connection(struct table *t, const struct conn_view *v, st
 		table_add(t, cells, t->ncolumns);
 }
 
-/* -- connections in the text ------------------------------------------------------------------- */
+/* ---- connections in the text ---- */
 
 #define LINE_MOST (COUNTERS + 16)
 
@@ -365,7 +365,7 @@ static void tables_add_text(const struct conns *c, const struct conn_selection *
 	object_add(&r->body, NULL, value_table(t));
 }
 
-/* -- fields of the kernel's tcp_info in the text ----------------------------------------------- */
+/* ---- fields of the kernel's tcp_info in the text ---- */
 
 static const struct column info_columns[] = {
 	{ .head = "cookie" },
@@ -433,7 +433,7 @@ static void tables_add_info(const struct conns *c, const struct conn_selection *
 	object_add(&r->body, NULL, value_table(t));
 }
 
-/* -- all connections --------------------------------------------------------------------------- */
+/* ---- all connections ---- */
 
 static void tables_add_all(const struct conns *c, const struct conn_selection *s, struct report *r)
 {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Table of one connection, interval by interval. */
 #include <inttypes.h>
 #include <string.h>

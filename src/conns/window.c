@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/window.h"
 
 bool window_apply(const struct conns_window *w, __u64 *from, __u64 *to)

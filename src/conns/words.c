@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/words.h"
 
 #include <inttypes.h>
@@ -46,7 +46,7 @@ const char *words_app(const struct conn_view *v)
 	return v->app ? v->app : v->comm;
 }
 
-/* -- times and counters --------------------------------------------------------------------- */
+/* ---- times and counters ---- */
 
 static const struct {
 	const char *name;
@@ -120,7 +120,7 @@ struct value words_known(const struct event_conn *e, uint32_t bits, struct value
 	return conn_knows(e, bits) ? v : value_null();
 }
 
-/* -- classes -------------------------------------------------------------------------------- */
+/* ---- classes ---- */
 
 struct string_list *words_classes(uint32_t classes, struct report *r)
 {

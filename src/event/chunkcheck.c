@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks the whole content of a decoded chunk, so that consumers need not check it. */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An array of strings per dictionary, and one open-addressing hash over all dictionaries. */
 #include "event/dict.h"
 

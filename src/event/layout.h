@@ -161,7 +161,7 @@ enum event_kind {
 	EV_KIND_MAX,
 };
 
-/* -- records -------------------------------------------------------------------------------- */
+/* ---- records ---- */
 
 /* Two strings follow, each with its NUL, which the sizes include. */
 struct event_fact {
@@ -321,7 +321,7 @@ struct event_loss {
 	__u64 bytes;		/* bytes before compression */
 };
 
-/* -- clocks --------------------------------------------------------------------------------- */
+/* ---- clocks ---- */
 
 enum { EVENT_DOMAIN_MONOTONIC = 0 };	/* needs no EV_DOMAIN: ns, error 0 */
 
@@ -356,7 +356,7 @@ struct event_clock_param {
 	__u64 fraction;		/* ns * 2^shift: exact where error_ns is 0 */
 };
 
-/* -- messages, flows ------------------------------------------------------------------------ */
+/* ---- messages, flows ---- */
 
 /*
  * Samples, messages and connections refer to their flow by number: a 4-tuple has 36 bytes, a file
@@ -459,7 +459,7 @@ struct event_slow {
 	__u64 at_socket_ns;	/* since the origin, of STAGE_SOCKET */
 };
 
-/* -- blocks --------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 enum span_type {
 	SPAN_NONE,

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/invoker.h"
 #include "event/reader.h"
 
@@ -39,7 +39,7 @@ struct event_reader {
 	struct event_reader_stats stats;
 };
 
-/* -- front to back -------------------------------------------------------------------------- */
+/* ---- front to back ---- */
 
 static void count_gap(struct event_reader *r, uint64_t seq)
 {
@@ -130,7 +130,7 @@ static int next_in_order(struct event_reader *r, struct event_block *block)
 	return 0;
 }
 
-/* -- with the index ---------------------------------------------------------------------------- */
+/* ---- with the index ---- */
 
 /* Checks an entry, which may be wrong, against the header of its chunk, and loads the chunk. */
 static bool load_entry(struct event_reader *r, const struct event_index_entry *entry,
@@ -185,7 +185,7 @@ static int ensure_index(struct event_reader *r)
 	return err;
 }
 
-/* -- struct event_source ---------------------------------------------------------------------- */
+/* ---- struct event_source ---- */
 
 static int reader_next(struct event_source *source, struct event_block *block)
 {
@@ -245,7 +245,7 @@ static const struct event_source_ops reader_ops = {
 	.free = reader_free,
 };
 
-/* -- creation and release ---------------------------------------------------------------------- */
+/* ---- creation and release ---- */
 
 static struct event_file *file_new(int fd, bool owns_fd)
 {
@@ -374,7 +374,7 @@ int event_reader_cores(struct event_reader *r, uint16_t kind, uint32_t *cores, u
 	return (int)n;
 }
 
-/* -- names ---------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static int add_names(const struct event_block *block, struct event_dict *dict)
 {

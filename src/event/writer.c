@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "event/writer.h"
 
 #include <errno.h>
@@ -84,7 +84,7 @@ static bool admit(struct event_writer *w, uint32_t kind, size_t bytes)
 	return !w->full;
 }
 
-/* -- records -------------------------------------------------------------------------------- */
+/* ---- records ---- */
 
 /* Adds a name that the producer has numbered to the dictionary. */
 static void learn_name(struct event_writer *w, const struct event *event, const void *payload)
@@ -174,7 +174,7 @@ uint32_t event_writer_intern(struct event_writer *w, enum event_dict_id which, c
 	return event_dict_intern(w->dict, which, text, &w->sink, w->last_time);
 }
 
-/* -- blocks --------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 int event_writer_span(struct event_writer *w, uint32_t core, uint16_t domain, uint16_t kind,
 		      uint64_t begin, uint64_t end, const void *record)
@@ -348,7 +348,7 @@ int event_writer_edge(struct event_writer *w, uint32_t id, uint16_t domain, uint
 	return err ? err : event_writer_report(w);
 }
 
-/* -- copying -------------------------------------------------------------------------------- */
+/* ---- copying ---- */
 
 static int copy_records(struct event_writer *w, const struct event_block *block)
 {
@@ -417,7 +417,7 @@ bool event_writer_fits(const struct event_writer *w, const struct event_block *b
 	return !w->full && event_writer_has_space(w, bytes);
 }
 
-/* -- creation and release ---------------------------------------------------------------------- */
+/* ---- creation and release ---- */
 
 static uint32_t cores_of(const struct event_writer_options *options)
 {

@@ -183,7 +183,7 @@ void host_cgroup_parse(const char *path, struct host_cgroup *cgroup)
 	memset(cgroup, 0, sizeof(*cgroup));
 	snprintf(cgroup->path, sizeof(cgroup->path), "%s", path);
 	snprintf(copy, sizeof(copy), "%s", path);
-	/* Of nested containers and units the innermost counts: later ones overwrite. */
+	/* The innermost container or unit counts: later ones overwrite. */
 	while ((name = strsep(&rest, "/"))) {
 		if (!*name)
 			continue;

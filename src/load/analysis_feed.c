@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the stream of events, and decides at fixed times whether the samples suffice. */
 #include "load/analysis.h"
 
@@ -90,7 +90,7 @@ void load_analysis_free(struct load_analysis *analysis)
 	free(analysis);
 }
 
-/* -- samples -------------------------------------------------------------------------------- */
+/* ---- samples ---- */
 
 /* Whether `ns` is at or after the decision: the result uses only earlier samples. */
 static bool analysis_feed_is_late(const struct load_analysis *a, uint64_t ns)
@@ -156,7 +156,7 @@ static int analysis_feed_samples(struct load_analysis *a, const struct event_blo
 	return err;
 }
 
-/* -- ticks ---------------------------------------------------------------------------------- */
+/* ---- ticks ---- */
 
 /* Returns a time in ns: every request intended before it has ended. */
 static uint64_t analysis_feed_horizon(const struct load_analysis *a)
@@ -319,7 +319,7 @@ void load_analysis_agent_lost(struct load_analysis *analysis, uint32_t agent, co
 	snprintf(analysis->agents[agent].why, AGENT_WHY_MAX, "%s", why);
 }
 
-/* -- results -------------------------------------------------------------------------------- */
+/* ---- results ---- */
 
 /*
  * Counts requests that neither completed nor failed. If a server froze just before the end of the

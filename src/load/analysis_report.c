@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reports a finished analysis: sentences for people, and the documented JSON. */
 #include <errno.h>
 #include <math.h>
@@ -31,7 +31,7 @@ static bool analysis_report_has(const struct load_analysis *a, enum load_from fr
 		!(from == LOAD_INTENDED && a->config.loop == LOOP_CLOSED);
 }
 
-/* -- the run -------------------------------------------------------------------------------- */
+/* ---- the run ---- */
 
 enum load_from load_analysis_main(const struct load_analysis *analysis)
 {
@@ -139,7 +139,7 @@ static void analysis_report_interference(const struct load_analysis *a, struct r
 	object_add(&r->body, "noise", value_object(o));
 }
 
-/* -- latencies ------------------------------------------------------------------------------ */
+/* ---- latencies ---- */
 
 /* Whether quantile i repeats an earlier quantile: config.percentile may be p99. */
 static bool is_again(const struct load_result *res, int i)
@@ -311,7 +311,7 @@ static void add_histogram(const struct load_analysis *a, struct report *r)
 	object_add(&r->body, "histogram", value_object(o));
 }
 
-/* -- text ----------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 static const char *quantile_name(struct report *r, double q)
 {

@@ -33,7 +33,7 @@ static double draw_normal(struct rng *rng)
 	return x * sqrt(-2 * portable_log(r) / r);
 }
 
-/* --- fixed, uniform, bimodal --- */
+/* ---- fixed, uniform, bimodal ---- */
 
 static double fixed_draw(const struct dist *d, struct rng *rng)
 {
@@ -68,7 +68,7 @@ static double bimodal_cdf(const struct dist *d, double x)
 	return (x >= d->b) * d->a + (x >= d->c) * (1 - d->a);
 }
 
-/* --- exponential, gamma --- */
+/* ---- exponential, gamma ---- */
 
 static double exponential_draw(const struct dist *d, struct rng *rng)
 {
@@ -112,7 +112,7 @@ static double gamma_cdf(const struct dist *d, double x)
 	return gamma_p(d->b, x * d->b / d->a);
 }
 
-/* --- normal (negative values count as 0), lognormal --- */
+/* ---- normal (negative values count as 0), lognormal ---- */
 
 static double normal_draw(const struct dist *d, struct rng *rng)
 {
@@ -144,7 +144,7 @@ static double lognormal_cdf(const struct dist *d, double x)
 	return normal_cdf((log(x / d->a) + variance / 2) / sqrt(variance));
 }
 
-/* --- generalized Pareto and extreme value --- */
+/* ---- generalized Pareto and extreme value ---- */
 
 static double pareto_draw(const struct dist *d, struct rng *rng)
 {
@@ -220,7 +220,7 @@ static double etc_cdf(const struct dist *d, double x)
 	return below + (1 - head) * pareto_cdf(&etc_tail, x);
 }
 
-/* --- zipf: rank k from 1 with weight k^-a; draws return k - 1 --- */
+/* ---- zipf: rank k from 1 with weight k^-a; draws return k - 1 ---- */
 
 enum { ZIPF_LOW, ZIPF_HIGH, ZIPF_SURE, ZIPF_SUM };
 
@@ -289,7 +289,7 @@ void dist_bind_n(struct dist *dist, uint64_t n)
 	dist->zeta[ZIPF_SUM] = zipf_sum(a, (double)n);
 }
 
-/* --- Table of distributions --- */
+/* ---- Table of distributions ---- */
 
 enum dist_arg {
 	ARG_NONE,
@@ -353,7 +353,7 @@ double dist_cdf(const struct dist *dist, double x)
 	return x >= DIST_LARGEST ? 1 : dist_rows[dist->kind].cdf(dist, x);
 }
 
-/* --- Parsing --- */
+/* ---- Parsing ---- */
 
 static const char *const unit_takes[] = {
 	[DIST_UNIT_NS] = PARSE_DURATION_TAKES,

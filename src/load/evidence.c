@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the figures behind the verdicts of gates.c as text. */
 #include "load/evidence.h"
 

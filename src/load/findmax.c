@@ -42,7 +42,7 @@ const char *findmax_end_name(enum findmax_end end)
 	return names[end];
 }
 
-/* -- choosing the next rate -------------------------------------------------------------------- */
+/* ---- choosing the next rate ---- */
 
 /* Doubles or halves the rate, beyond all open probes, while lo or hi is missing. */
 static double findmax_widen(const struct findmax *fm)
@@ -106,7 +106,7 @@ static double findmax_aim(const struct findmax *fm, double *seconds)
 			(lo + log(fm->hi)) / 2));
 }
 
-/* -- state machine ----------------------------------------------------------------------------- */
+/* ---- state machine ---- */
 
 static enum findmax_end judge_end(const struct findmax *fm)
 {

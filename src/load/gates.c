@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "load/gates.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@
 #define SHAPE_MOST 0.5         /* larger tail shapes have an infinite variance */
 #define ADF_ALPHA 0.05
 
-/* -- names ---------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static const struct {
 	const char *name, *code, *sentence;
@@ -102,7 +102,7 @@ const char *gate_sentence(enum gate_id id)
 	return info[id].sentence;
 }
 
-/* -- helpers -------------------------------------------------------------------------------- */
+/* ---- helpers ---- */
 
 void gate_at_most(struct load_analysis *a, enum gate_id id, double statistic, double threshold)
 {
@@ -135,7 +135,7 @@ static const struct interval *gates_target_interval(const struct load_analysis *
 	return &a->result.quantiles[a->main][REPORT_QUANTILES];
 }
 
-/* -- the load ------------------------------------------------------------------------------- */
+/* ---- the load ---- */
 
 static void gates_judge_server(struct load_analysis *a)
 {
@@ -276,7 +276,7 @@ static void gates_judge_client(struct load_analysis *a)
 		gate_untested(a, GATE_SAMPLES, "no request has ended");
 }
 
-/* -- the host ------------------------------------------------------------------------------- */
+/* ---- the host ---- */
 
 static void gates_judge_interference(struct load_analysis *a)
 {
@@ -301,7 +301,7 @@ static void gates_judge_interference(struct load_analysis *a)
 		gate_at_most(a, GATE_NOISE, stolen, NOISE_STOLEN);
 }
 
-/* -- the replies ---------------------------------------------------------------------------- */
+/* ---- the replies ---- */
 
 static uint64_t samples_of(const struct load_analysis *a, enum load_from which)
 {
@@ -384,7 +384,7 @@ static void gates_judge_agents(struct load_analysis *a)
 	gate_tested(a, GATE_AGENTS, mean < 1 ? chi2_sf(q, n - 1) : 1);
 }
 
-/* -- stationarity --------------------------------------------------------------------------- */
+/* ---- stationarity ---- */
 
 static void gates_judge_series(struct load_analysis *a, const struct stationarity_tests *s,
 			       const struct interval *i, enum gate_id trend, enum gate_id shift,
@@ -449,7 +449,7 @@ static void gates_judge_stationary(struct load_analysis *a)
 			   GATE_PERIODIC_TAIL);
 }
 
-/* -- the interval --------------------------------------------------------------------------- */
+/* ---- the interval ---- */
 
 static void gates_judge_interval(struct load_analysis *a)
 {

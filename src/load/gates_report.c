@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "load/gates_report.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ void gates_report(const struct load_analysis *a, struct report *r)
 	object_add(&r->body, "not_tested", value_table(untested));
 }
 
-/* -- text ----------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 /* Gates of one group share one mark in the text. */
 struct gate_group {

@@ -46,7 +46,7 @@ struct http_state {
 
 _Static_assert(sizeof(struct http_state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
 
-/* --- Requests --- */
+/* ---- Requests ---- */
 
 /* Writes the rest of the request line after the method, and the fields that all requests have. */
 static char *http_put_head(char *p, const struct workload *w)
@@ -76,7 +76,7 @@ const protocol_put http_put[OPERATIONS] = {
 	[OPERATION_GET] = http_put_get, [OPERATION_SET] = http_put_post,
 };
 
-/* --- The head --- */
+/* ---- The head ---- */
 
 /* Reads the status line: "HTTP/1.", a digit, a space, three digits. */
 static int http_step_status(struct http_state *s, struct text_cursor *c)
@@ -331,7 +331,7 @@ static int http_step_field(struct http_state *s, struct text_cursor *c)
 	return 0;
 }
 
-/* --- The body --- */
+/* ---- The body ---- */
 
 static int http_step_data(struct http_state *s, struct text_cursor *c)
 {

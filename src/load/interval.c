@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "load/interval.h"
 
 #include <errno.h>
@@ -282,7 +282,7 @@ double interval_effect(const struct interval *i)
 	return isnan(width) ? EFFECT_UNKNOWN : fmax(EFFECT_LEAST, width);
 }
 
-/* -- check by batches ----------------------------------------------------------------------- */
+/* ---- check by batches ---- */
 
 static int batch_quantile(const struct interval_range *range, uint32_t from, uint32_t to, double q,
 			  double *out)

@@ -33,7 +33,7 @@ struct memcached_state {
 
 _Static_assert(sizeof(struct memcached_state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
 
-/* --- Requests --- */
+/* ---- Requests ---- */
 
 static char *memcached_put_get(char *p, const struct workload *w, const struct operation *o)
 {
@@ -66,7 +66,7 @@ const protocol_put memcached_put[OPERATIONS] = {
 	[OPERATION_DELETE] = memcached_put_delete,
 };
 
-/* --- Replies --- */
+/* ---- Replies ---- */
 
 /* First words of replies, with the operation that the reply answers and the next parser phase. */
 #define ANY OPERATIONS

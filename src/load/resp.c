@@ -28,7 +28,7 @@ struct resp_state {
 
 _Static_assert(sizeof(struct resp_state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
 
-/* --- Requests --- */
+/* ---- Requests ---- */
 
 /* Writes "$SIZE\r\nKEY\r\n". */
 static char *resp_put_key(char *p, const struct workload *w, uint64_t key)
@@ -99,7 +99,7 @@ size_t resp_greet(const struct target *t, char out[PROTOCOL_GREETING_MAX], unsig
 	return n;
 }
 
-/* --- Replies --- */
+/* ---- Replies ---- */
 
 /* Valid type bytes of the reply to each operation: $ value, + text, : number, _ null, - error. */
 static const char *const kinds[OPERATIONS] = {

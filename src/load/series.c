@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "load/series.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ void series_release(struct series *series)
 	*series = (struct series){ 0 };
 }
 
-/* -- parts ---------------------------------------------------------------------------------- */
+/* ---- parts ---- */
 
 uint32_t series_part_row(uint64_t ns)
 {
@@ -103,7 +103,7 @@ static int series_add_parts(struct series_window *w, const struct event_sample *
 	return 0;
 }
 
-/* -- windows -------------------------------------------------------------------------------- */
+/* ---- windows ---- */
 
 static int window_merge(struct series_window *into, struct series_window *from)
 {
@@ -251,7 +251,7 @@ uint32_t series_before(const struct series *series, uint64_t ns)
 	return at - series->first < series->n ? (uint32_t)(at - series->first) : series->n;
 }
 
-/* -- sums over windows ---------------------------------------------------------------------- */
+/* ---- sums over windows ---- */
 
 int series_pool(const struct series *series, uint32_t from, uint32_t to, enum load_from which,
 		struct hist *out)

@@ -53,7 +53,7 @@ struct serve {
 /* epoll tags of descriptors that are no connections. */
 static const char wake_tag, timer_tag;
 
-/* --- One thread --- */
+/* ---- One thread ---- */
 
 /* Sets the timer, which also clears its expiration count. UINT64_MAX: disarms it. */
 static void serve_arm_timer(struct serve_thread *t, uint64_t at_ns)
@@ -135,7 +135,7 @@ static void serve_thread_free(struct serve_thread *t)
 	free(t);
 }
 
-/* --- Making --- */
+/* ---- Making ---- */
 
 static int listen_error(int err, const char *text, struct strbuf *why)
 {
@@ -295,7 +295,7 @@ void serve_addresses(const struct serve *s, struct strbuf *out)
 	}
 }
 
-/* --- Accepting --- */
+/* ---- Accepting ---- */
 
 /* Accepts a connection. Returns 0, -EAGAIN if there is none, or another error. */
 static int accept_one(struct serve *s, int fd)
@@ -403,7 +403,7 @@ int serve_run(struct serve *s, int stop_fd)
 	return err;
 }
 
-/* --- The end of the server --- */
+/* ---- The end of the server ---- */
 
 static void serve_add_counts(struct serve_counts *to, const struct serve_counts *from)
 {

@@ -18,7 +18,7 @@
 #define LAG_MAX (1ULL << 36)
 #define LAG_SCHEMA 5
 
-/* --- Requests --- */
+/* ---- Requests ---- */
 
 static void serve_conn_refuse(struct serve_context *x, struct serve_conn *c,
 			      struct serve_request *r)
@@ -184,7 +184,7 @@ static void serve_conn_stash(struct serve_context *x, struct serve_conn *c, cons
 	c->stash_len = size;
 }
 
-/* --- Events --- */
+/* ---- Events ---- */
 
 /*
  * Reads once, behind the stashed bytes, which are less than a whole request. Returns whether more
@@ -358,7 +358,7 @@ void serve_conn_sweep(struct serve_context *x)
 	}
 }
 
-/* --- Making and ending --- */
+/* ---- Making and ending ---- */
 
 int serve_conn_new(struct serve_context *x, const struct net_stream *stream)
 {

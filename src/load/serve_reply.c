@@ -14,7 +14,7 @@
 #include "clock/clock.h"
 #include "load/wire.h"
 
-/* --- Waiting requests --- */
+/* ---- Waiting requests ---- */
 
 struct serve_waiting *serve_wait(struct serve_context *x, struct serve_conn *c,
 				 const struct serve_request *r)
@@ -57,7 +57,7 @@ static void drop_waiting(struct serve_context *x, struct serve_conn *c)
 	}
 }
 
-/* --- The end of a connection --- */
+/* ---- The end of a connection ---- */
 
 void serve_close(struct serve_context *x, struct serve_conn *c, uint64_t *count)
 {
@@ -96,7 +96,7 @@ void serve_conn_free(struct serve_conn *c)
 	free(c);
 }
 
-/* --- Replies --- */
+/* ---- Replies ---- */
 
 /* Writes the same departure time into all replies of one write. */
 static void serve_reply_stamp(struct serve_context *x)

@@ -28,7 +28,7 @@ struct workload_tables {
 	char auth[AUTH_MAX];
 };
 
-/* --- Drawing --- */
+/* ---- Drawing ---- */
 
 /*
  * Returns a pseudo-random number, 0 <= u < 1, as a function of `number`: the finalizer of
@@ -107,7 +107,7 @@ size_t workload_request_max(const struct workload *w)
 	return w->tables->request_max;
 }
 
-/* --- Making the tables --- */
+/* ---- Making the tables ---- */
 
 /* Returns the largest value of a distribution; infinity if it is unbounded. */
 static double upper_end(const struct dist *d)

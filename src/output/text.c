@@ -47,7 +47,7 @@ struct text_table {
 	size_t spark;             /* column of the sparklines; ncolumns of the table: none */
 };
 
-/* -- lines ---------------------------------------------------------------------------------- */
+/* ---- lines ---- */
 
 static void text_put_painted(struct strbuf *out, const struct text_style *style,
 			     const struct paint *paint, const char *text, size_t len)
@@ -95,7 +95,7 @@ static void text_put_line(struct strbuf *out, const struct text_style *style,
 	strbuf_release(&clean);
 }
 
-/* -- values --------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 static void text_put_value(struct strbuf *out, const struct value *v)
 {
@@ -174,7 +174,7 @@ static struct value text_part(const struct distribution *d, unsigned int show)
 	return value_absent();
 }
 
-/* -- tables --------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 static bool text_is_number(enum value_type type)
 {
@@ -375,7 +375,7 @@ static void text_put_table(const struct table *t, const struct text_style *style
 	grid_release(&g);
 }
 
-/* -- the report ----------------------------------------------------------------------------- */
+/* ---- the report ---- */
 
 /* Writes the title. A wrapped line breaks between items of the summary, not within an item. */
 static void text_put_title(const struct report *r, const struct text_style *style,

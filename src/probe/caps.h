@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What BPF programs can do on this kernel, by loading tiny ones. */
+/* Finds out, by loading tiny programs, which BPF features this kernel permits. */
 #ifndef HOSTLAT_PROBE_CAPS_H
 #define HOSTLAT_PROBE_CAPS_H
 

@@ -74,11 +74,11 @@ struct value {
 	enum value_type type;
 	union {
 		bool boolean;
-		uint64_t u64;     /* of VALUE_U64 and VALUE_NS */
-		int64_t s64;      /* of VALUE_S64 and VALUE_SNS */
+		uint64_t u64;     /* VALUE_U64, VALUE_NS */
+		int64_t s64;      /* VALUE_S64, VALUE_SNS */
 		double fraction;
 		double number;
-		const char *string; /* of VALUE_STRING and VALUE_JSON */
+		const char *string; /* VALUE_STRING, VALUE_JSON */
 		struct object *object;
 		struct string_list *list;
 		struct table *table;

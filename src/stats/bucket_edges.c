@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All schemas nest: the edges of schema s are every 2^(8-s)-th edge of schema 8. One table of 256
  * mantissas is therefore computed, in 128-bit fixed point with an error bound; all other values are

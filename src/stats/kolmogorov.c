@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Distribution of Kolmogorov's D: stats/special.h says which source gives which part. */
 #include <math.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Spearman's rho with p-values from circular shifts. */
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* KPSS test and warm-up: stats/series_test.h. */
 #include <errno.h>
 #include <math.h>

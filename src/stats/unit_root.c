@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The augmented Dickey-Fuller test of stats/series_test.h. */
 #include <errno.h>
 #include <math.h>

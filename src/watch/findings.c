@@ -23,7 +23,7 @@
 /* Number of names that keep a sentence readable; the JSON has more. */
 #define CULPRITS_IN_SENTENCE 3
 
-/* -- pooled distributions ------------------------------------------------------------------- */
+/* ---- pooled distributions ---- */
 
 /* Sums a distribution over the rows of a stage; 0 stands for any protocol or origin. */
 static int findings_add_rows(const struct watch *w, enum watch_span span, unsigned int dist,
@@ -53,7 +53,7 @@ static uint64_t findings_quantile_ns(const struct hist *h, double q)
 	return hist_quantile(h, q, &found) ? 0 : found.value;
 }
 
-/* -- waiting for a CPU ---------------------------------------------------------------------- */
+/* ---- waiting for a CPU ---- */
 
 static void findings_list_culprits(const struct watch *w, enum watch_span span, struct strbuf *out)
 {
@@ -118,7 +118,7 @@ out:
 	return err;
 }
 
-/* -- the step that holds most of the time --------------------------------------------------- */
+/* ---- the step that holds most of the time ---- */
 
 struct dominant_stage {
 	unsigned int protocol, origin, stage, before;
@@ -317,7 +317,7 @@ static void findings_add_stopped(const struct watch *w, enum watch_span span, un
 		       human_ns(mean, s->stopped_ns / s->packets));
 }
 
-/* -- sent packets --------------------------------------------------------------------------- */
+/* ---- sent packets ---- */
 
 /* Writes where a sent packet's time passed: before its departure, or between two later stages. */
 static void findings_put_sending(unsigned int stage, unsigned int protocol, struct strbuf *out)
@@ -469,7 +469,7 @@ static void findings_add_handed(const struct watch *w, enum watch_span span, str
 			       human_were(count, n, "packet"));
 }
 
-/* -- unread data ---------------------------------------------------------------------------- */
+/* ---- unread data ---- */
 
 static int findings_add_unread(const struct watch *w, enum watch_span span, struct report *r)
 {

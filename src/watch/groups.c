@@ -33,7 +33,7 @@ static struct value groups_label_value(const struct watch *w, const struct event
 	return value_s64((int64_t)label->value); /* signed: shown without digit groups, as a name */
 }
 
-/* -- order ---------------------------------------------------------------------------------- */
+/* ---- order ---- */
 
 /* Orders unknown labels first, then numbers, then names. */
 static int groups_compare_labels(const struct watch *w, const struct event_label *a,
@@ -95,7 +95,7 @@ int watch_order_rows(struct watch *w)
 	return err;
 }
 
-/* -- names ---------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 uint32_t watch_group_keys(const struct watch *w)
 {

@@ -11,7 +11,7 @@
 #include "watch/groups.h"
 #include "watch/tables.h"
 
-/* -- the frame ------------------------------------------------------------------------------ */
+/* ---- the frame ---- */
 
 static void watch_report_interval(const struct watch *w, const struct watch_period *p,
 				  struct report *r)
@@ -224,7 +224,7 @@ static void watch_report_summary(const struct watch *w, enum watch_span span,
 		times_add_span_text(&w->times, r, "", p->from_ns, p->to_ns);
 }
 
-/* -- reasons -------------------------------------------------------------------------------- */
+/* ---- reasons ---- */
 
 static void watch_report_loss_reason(const struct watch *w, enum watch_span span, struct report *r)
 {
@@ -320,7 +320,7 @@ static void watch_report_stream_reasons(const struct watch *w, enum watch_span s
 	strbuf_release(&evidence);
 }
 
-/* -- traffic that no stage covers ----------------------------------------------------------- */
+/* ---- traffic that no stage covers ---- */
 
 static const struct {
 	enum count_what what;

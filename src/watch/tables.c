@@ -6,7 +6,7 @@
 #include "event/names.h"
 #include "watch/culprits.h"
 
-/* -- stages --------------------------------------------------------------------------------- */
+/* ---- stages ---- */
 
 /* Returns false for rows with waits for a CPU only: they have no origin, and no table line. */
 static bool tables_is_stage_row(const struct watch_row *row)
@@ -285,7 +285,7 @@ void watch_add_stages(const struct watch *w, enum watch_span span, const struct 
 	object_add(&r->body, "stages", value_table(t.table));
 }
 
-/* -- counters ------------------------------------------------------------------------------- */
+/* ---- counters ---- */
 
 /* Returns a cell of a count; absent for the stage or protocol of a count without one. */
 static struct value stage_count_cell(const struct watch *w, const struct watch_count *c,
@@ -356,7 +356,7 @@ void watch_add_bindings(const struct watch *w, struct report *r)
 	object_add(&r->body, "bindings", value_table(t));
 }
 
-/* -- scheduler ------------------------------------------------------------------------------ */
+/* ---- scheduler ---- */
 
 static int tables_sum_cpu_wait(struct watch *w, enum watch_span span)
 {

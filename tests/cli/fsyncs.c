@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * For a program that is run with this in LD_PRELOAD: each fsync() and rename is a line of the file
  * FSYNCS: "file", "folder" or "rename".

@@ -65,7 +65,7 @@ static void put(struct script *s, uint16_t kind, const void *payload, size_t siz
 		words_die(&s->in, "%s", strerror(-err));
 }
 
-/* -- connections ---------------------------------------------------------------------------- */
+/* ---- connections ---- */
 
 #define AT(member) offsetof(struct event_conn, member)
 #define WIDE(member) { #member, AT(member), 8 }
@@ -286,7 +286,7 @@ static void make_conn(struct script *s)
 		words_die(&s->in, "%s", strerror(-err));
 }
 
-/* -- calls ---------------------------------------------------------------------------------- */
+/* ---- calls ---- */
 
 static uint8_t read_state(struct script *s, const char *name)
 {
@@ -347,7 +347,7 @@ static void make_call(struct script *s)
 		words_die(&s->in, "%s", strerror(-err));
 }
 
-/* -- other events --------------------------------------------------------------------------- */
+/* ---- other events ---- */
 
 static void make_fact(struct script *s)
 {

@@ -50,7 +50,7 @@ struct script {
 	uint64_t now_ns, seq;
 };
 
-/* -- words ---------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 static int64_t number(struct script *s)
 {
@@ -104,7 +104,7 @@ static void put_array(struct script *s, uint16_t kind, const void *head, size_t 
 		words_die(&s->in, "%s", strerror(-err));
 }
 
-/* -- events --------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 static void make_fact(struct script *s)
 {

@@ -71,7 +71,7 @@ static void check(const struct script *s, int err)
 		words_die(&s->in, "%s", strerror(-err));
 }
 
-/* -- the script ----------------------------------------------------------------------------- */
+/* ---- the script ---- */
 
 static uint64_t time_of(const struct script *s, int i)
 {
@@ -224,7 +224,7 @@ static void read_script(struct script *s)
 		s->end_ns = s->setup.analysis.max_time_ns;
 }
 
-/* -- the server ----------------------------------------------------------------------------- */
+/* ---- the server ---- */
 
 static double not_stalled(const struct script *s, double at)
 {
@@ -335,7 +335,7 @@ static void simulate(const struct script *s, uint32_t number, struct agent *a)
 	schedule_release(&schedule);
 }
 
-/* -- the stream ----------------------------------------------------------------------------- */
+/* ---- the stream ---- */
 
 static void put_facts(struct script *s)
 {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a recording of messages and CPU activity from a script: see ../sim/trace_script.h. */
 #include <fcntl.h>
 #include <stdio.h>

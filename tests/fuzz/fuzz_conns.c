@@ -59,7 +59,7 @@ static void feed(struct conns *c, const struct event_block *block, unsigned int 
 	BUG_ON(result != CONNS_MORE);
 }
 
-/* -- connections ---------------------------------------------------------------------------- */
+/* ---- connections ---- */
 
 /* Small cookies and flows meet each other; times that fit are not refused. */
 static void fit(struct event_conn *e, uint8_t how)
@@ -114,7 +114,7 @@ static void put_conn(struct conns *c, const struct payload *payload, size_t size
 		feed(c, &block, width);
 }
 
-/* -- calls ---------------------------------------------------------------------------------- */
+/* ---- calls ---- */
 
 static void put_call(struct conns *c, const struct payload *payload, unsigned int width)
 {
@@ -144,7 +144,7 @@ static void put_call(struct conns *c, const struct payload *payload, unsigned in
 	strbuf_release(&out);
 }
 
-/* -- records -------------------------------------------------------------------------------- */
+/* ---- records ---- */
 
 static const size_t sizes[EV_RECORD_MAX] = {
 	[EV_COUNT] = sizeof(struct event_count), [EV_FLOW] = sizeof(struct event_flow),

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes from an agent: the coordinator never fails, what it hands on is in order and takes no
  * analysis down, and the other agent does not notice.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as inet_diag's answers, datagram by datagram, each with a length of two bytes before
  * it; and whatever sockets these make, as dumps of a namespace: what is told of them is sound. The

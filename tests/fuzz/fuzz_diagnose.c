@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as a recording to diagnose, alone and against itself. Whatever it holds, the parts of
  * each message sum to its latency, its slices follow each other, and there is a report.

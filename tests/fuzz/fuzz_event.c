@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as an event file: from front to back, by seeking, for its names, as a file and as a
  * pipe. What comes out must keep the promises of event/source.h, and a copy of it must be a whole

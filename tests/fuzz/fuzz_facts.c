@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any facts as those of a load's recording: how it was set up, which agents it had; and any text as
  * a schedule. Lines are "key value".

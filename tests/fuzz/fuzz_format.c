@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any texts as what tracefs says of its events: the page's header, the entry's and the exit's
  * format, with a NUL between them. What is understood can be applied to any event.

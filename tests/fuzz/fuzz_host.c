@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as the files of /proc that are read of a task and of the host: names, command lines and
  * control groups are chosen by whoever runs there. The input is cut at bytes 0xff: one part a file.

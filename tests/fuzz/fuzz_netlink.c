@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as a datagram of rtnetlink: messages, attributes, nested ones, strings, and the answer
  * to the question for a route. Nothing is read outside of the datagram, which ends at the end of

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests and replies of any bytes: whatever they are, the walk ends, events come in an order that
  * makes sense, and it makes no difference in which parts bodies are passed over.

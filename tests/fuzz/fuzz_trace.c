@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as pages of a trace buffer. Times never go back, and what is lost has an end before
  * anything else comes. The first byte: how many bytes of a page's 8-byte length there are, and

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clock CONVERSIONS CHANGES SEED: TSC and the kernel's clocks, read in turn while the clock is
  * slewed by 500 ppm one way and the other every 15 ms. A TSC reading, converted, must lie between

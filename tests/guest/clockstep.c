@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TCP and UDP messages over loopback while the clock jumps: real time one hour ahead, one hour
  * back, then the TAI offset from 0 to 37 s. At each jump messages are in flight (stamped before it,

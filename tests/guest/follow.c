@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The follower of the realtime clock against a real kernel: it is told of every step, however
  * small, at once; its offset moves by just that; slewing and a new TAI offset leave it alone.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /* Loops of known lengths. They are never attached; icount.c runs them one by one. */
 #include <linux/types.h>
 #include <linux/bpf.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measures one run of a BPF program by the kernel's own run-time statistics, in ns. Under
  * tests/guest/run -i one ns is one instruction, so the numbers must be exact: the same in every

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
  * A control for preempt.py: the programs of src/bpf/marks.bpf.c with a larger frame, which kernels
  * since 6.13 put on a stack per CPU that another thread's run may overwrite.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /* fentry at the entry of TCP, with one field read by CO-RE: proof that both work on this kernel. */
 #include "bpf/kernel/types.h"
 

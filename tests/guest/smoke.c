@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loads and attaches smoke.bpf.c, sends TCP over loopback, and says whether the program fired. */
 #include "loopback.h"
 #include "smoke.skel.h"

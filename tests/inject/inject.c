@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preloaded into a program, fails one of its calls: HOSTLAT_INJECT="KIND N ERRNO".
  *

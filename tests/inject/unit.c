@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preloaded into a cmocka program, together with inject.c: instead of running the tests once, it
  * runs each in child processes, in each of which one allocation fails.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /* The kernel's side of test_buckets: indices of a batch of values, and a histogram per CPU. */
 #include "bpf/kernel/types.h"
 #include <bpf/bpf_helpers.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
  * Counts the IP packets that each network namespace receives, at the tracepoint that most of
  * hostlat's programs depend on. A test compares this count with the kernel's own counters: where

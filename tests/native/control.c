@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loader of control.bpf.c. Prints "ready" when attached, and for each line on stdin one JSON
  * object on a line: the received packets by namespace cookie. Ends at end of file on stdin.

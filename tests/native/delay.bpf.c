@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
  * Spins for a known time at one tracepoint of the receive path, for the test's packets only.
  * Attached after hostlat's own programs it runs after them, so it lengthens exactly the step from

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loader of delay.bpf.c: delay STAGE SPIN_NS PORT TGID NETNS_INODE MIN_LEN [ONLY]
  * Says "ready" when attached; detaches at end of file on stdin (or its own end) and tells how

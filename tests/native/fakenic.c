@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A network card that stamps, for a program that is run with this in LD_PRELOAD: what the kernel
  * stamps in software, on loopback, comes as the card's stamp, by a clock that is 37 s ahead of

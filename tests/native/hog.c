@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Takes one CPU for a bounded time, under a name that a test or the demo can look for: all of it,
  * or bursts of BURST_US every EVERY_US. Of bursts it prints when they began and ended, a line for

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A server that writes down what it does: each receive and send call, with the time before and
  * after it. What a recording claims can be held against that.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A server with marks (USDT), that writes down its reads and marks, with the time before and after
  * each: what record --boundary mark claims can be held against that.

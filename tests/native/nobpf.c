@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nobpf refuse|kill COMMAND...: a sandbox (seccomp) in which bpf(2) fails with EPERM, or kills. */
 #include <errno.h>
 #include <linux/filter.h>

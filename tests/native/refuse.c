@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preloaded into hostlat: a kernel that refuses some of bpf(2), as policies do.
  *

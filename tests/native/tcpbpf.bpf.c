@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
  * Another user of sockops: it asks for round trips of the connections to one port, whichever of
  * the two programs comes first, and counts what it is told.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tcpbpf CGROUP PORT: attaches tcpbpf.bpf.c to the root of cgroup2. Prints "ready" when attached,
  * and for each line on stdin how many round trips it was told of so far. Ends at end of file.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernel puts every value into the bucket that user space puts it into: all edges of all
  * schemas and the integers beside them. And histograms recorded on several CPUs merge into the

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Proves that a pass over existing connections reports each one once, also if others end while it
  * pauses: an iterator then skips as many. The first traffic of an idle connection is counted

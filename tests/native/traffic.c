@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Traffic whose numbers are known: a reader and a sender process, each in a network namespace that
  * the test chose, share stamps: what an observer claims can be compared with what the two saw.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A path of known delay, rate, queue and losses between network namespaces: a TUN device in each,
  * and what one of them sends is held here until it is due at another. Packets are exact: nothing is

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TUN devices, one per namespace, without any offload: a packet is what its sender made. */
 #ifndef SCENARIOS_DEVICE_H
 #define SCENARIOS_DEVICE_H

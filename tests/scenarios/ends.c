@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ends of TCP connections that do what a plan (plan.h) says, and tell what they did.
  *

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Connections as the box sees them: which packet is data and which is data sent again, and what
  * each sender knows: a packet counts for it when it leaves it, an acknowledgement when it reaches

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Marks an IP packet as a congested router does (RFC 3168). */
 #ifndef SCENARIOS_MARK_H
 #define SCENARIOS_MARK_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules: what the box does to which packets; box.c explains how they are written. */
 #ifndef SCENARIOS_RULE_H
 #define SCENARIOS_RULE_H

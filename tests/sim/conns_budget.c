@@ -63,7 +63,7 @@ struct run {
 	bool changed;
 };
 
-/* -- the host -------------------------------------------------------------------------------- */
+/* ---- the host ---- */
 
 static double noisy(struct run *r, double ns)
 {
@@ -173,7 +173,7 @@ static void wander(struct run *r, const struct scenario *s)
 	}
 }
 
-/* -- one interval ---------------------------------------------------------------------------- */
+/* ---- one interval ---- */
 
 /* Controllers that know only what the last interval has cost. */
 static void naive_rates(struct run *r, double used)
@@ -287,7 +287,7 @@ static void simulate(struct run *r, const struct scenario *s, enum way way, uint
 		one_interval(r, s);
 }
 
-/* -- judgement ------------------------------------------------------------------------------- */
+/* ---- judgement ---- */
 
 enum criterion {
 	OVERSHOOT, ABOVE, SETTLING, BELOW, MOVES, STARVING, UNREAD, HOT_LAST, STATE, CRITERIA,
@@ -477,7 +477,7 @@ static void judge(const struct run *r, const struct scenario *s, struct score *s
 		score->failed[c] += failed[c];
 }
 
-/* -- all of it ------------------------------------------------------------------------------- */
+/* ---- all of it ---- */
 
 static uint32_t print(const char *name, const struct score *score)
 {

@@ -64,7 +64,7 @@ struct run {
 	struct event_conn now, sum; /* the interval's, all: bad is at the send buffer */
 };
 
-/* -- the truth ------------------------------------------------------------------------------- */
+/* ---- the truth ---- */
 
 static void make_path(struct run *r, enum path path)
 {
@@ -112,7 +112,7 @@ static double truth(const struct run *r)
 	return (double)all / (double)end;
 }
 
-/* -- samples --------------------------------------------------------------------------------- */
+/* ---- samples ---- */
 
 static enum budget_level level(const struct run *r, uint64_t at)
 {
@@ -221,7 +221,7 @@ static struct proportion simulate(struct run *r, enum path path, enum way way, u
 				  r->sum.sampled[CONN_AT_SEND_BUFFER], 0.95);
 }
 
-/* -- judgement ------------------------------------------------------------------------------- */
+/* ---- judgement ---- */
 
 struct score {
 	uint64_t n, covered;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * diagnose on random hosts: each ns of a message is charged once, and to what a naive
  * implementation of its rules says; a delay that is put in shows up as what it is; what was

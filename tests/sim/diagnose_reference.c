@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rules of docs/design/diagnose.md in a naive form: it walks one stretch of time after the
  * other through everything that happened, for every question.

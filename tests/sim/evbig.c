@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The event format under the largest recording that it is made for, written, read back and checked
  * event by event, sought in and cut, in little memory. At its full length: 100 million spans of 64
@@ -81,7 +81,7 @@ void big_init_cores(struct big *big)
 		gen_core_init(&big->cores[core], big->seed, core, big->spans / GEN_CORES);
 }
 
-/* -- windows -------------------------------------------------------------------------------- */
+/* ---- windows ---- */
 
 /* Every seventh is empty, most are short, some are long. */
 static void init_window(struct event_window *window, uint32_t core, uint64_t from, struct rng *rng)
@@ -207,7 +207,7 @@ static void seek_all(struct big *big)
 	event_reader_free(reader);
 }
 
-/* -- cut ------------------------------------------------------------------------------------ */
+/* ---- cut ---- */
 
 /* The last time that the file has of a core; 0 without any. */
 static uint64_t last_time(struct event_source *source, uint32_t core)
@@ -299,7 +299,7 @@ static void cut_all(struct big *big)
 	CHECK(before > 0);
 }
 
-/* -- all ------------------------------------------------------------------------------------ */
+/* ---- all ---- */
 
 static int temporary_file(void)
 {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "evbig_gen.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static uint64_t bits(uint64_t seed, uint64_t stream, uint64_t number)
 	return gen_hash(gen_hash(gen_hash(seed, stream), number), number >> 7);
 }
 
-/* -- spans ---------------------------------------------------------------------------------- */
+/* ---- spans ---- */
 
 void gen_core_init(struct gen_core *gen, uint64_t seed, uint32_t core, uint64_t spans)
 {
@@ -109,7 +109,7 @@ bool gen_core_next(struct gen_core *gen, struct gen_edge *out)
 	return true;
 }
 
-/* -- the rest ------------------------------------------------------------------------------- */
+/* ---- the rest ---- */
 
 uint32_t gen_message(uint64_t seed, uint64_t number, struct gen_message *out)
 {

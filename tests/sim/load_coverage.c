@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Do the intervals of `load` cover as often as they say? Queues whose truth is known are simulated
  * many times, and their requests go through the real analysis, once until the end and once with
@@ -78,7 +78,7 @@ static void fail(const char *what)
 	failed = true;
 }
 
-/* -- truth ---------------------------------------------------------------------------------- */
+/* ---- truth ---- */
 
 static struct model model_of(const struct cell *cell, uint32_t thousands)
 {
@@ -173,7 +173,7 @@ static void check_closed_forms(void)
 	}
 }
 
-/* -- runs ----------------------------------------------------------------------------------- */
+/* ---- runs ---- */
 
 static bool iid_covers(const struct load_analysis *a, double q, uint64_t truth)
 {
@@ -254,7 +254,7 @@ static double lower_bound(double k, double n)
 	return lo;
 }
 
-/* -- cells ---------------------------------------------------------------------------------- */
+/* ---- cells ---- */
 
 struct outcome {
 	struct tally tallies[QS];

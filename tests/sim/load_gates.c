@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every reason for n/a of `load`: it fires in runs made for it, and stays quiet in the same runs
  * without the fault. How often each gate raises a false alarm, and how often the arrival gates see
@@ -31,7 +31,7 @@ static const struct model base = {
 	.service = SERVICE_EXPONENTIAL, .mean_ns = 100000, .load = 0.5,
 	.duration_ns = 8 * NS_PER_S };
 
-/* -- one run -------------------------------------------------------------------------------- */
+/* ---- one run ---- */
 
 struct scene {
 	const char *code; /* the reason that it must give */
@@ -96,7 +96,7 @@ static bool gives(struct load_analysis *a, const char *code)
 	return found;
 }
 
-/* -- reasons -------------------------------------------------------------------------------- */
+/* ---- reasons ---- */
 
 #define WITH(...) { .service = SERVICE_EXPONENTIAL, .mean_ns = 100000, .load = 0.5,              \
 		    .duration_ns = 8 * NS_PER_S, __VA_ARGS__ }
@@ -190,7 +190,7 @@ static void check_reasons(uint32_t runs)
 	}
 }
 
-/* -- false alarms --------------------------------------------------------------------------- */
+/* ---- false alarms ---- */
 
 /* P(more than 6 % of alarms by chance, if 6 % are true) is 1 % from there on. */
 static bool too_many(uint32_t alarms, uint32_t runs)
@@ -231,7 +231,7 @@ static void check_false_alarms(uint32_t runs)
 	failed |= too_many(any, all);
 }
 
-/* -- arrivals ------------------------------------------------------------------------------- */
+/* ---- arrivals ---- */
 
 static void check_arrivals(uint32_t runs)
 {
@@ -266,7 +266,7 @@ static void check_arrivals(uint32_t runs)
 	}
 }
 
-/* -- coordinated omission ------------------------------------------------------------------- */
+/* ---- coordinated omission ---- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -331,7 +331,7 @@ static void put_json(struct load_analysis *a, struct strbuf *out)
 	report_release(&r);
 }
 
-/* -- gates that can't be tested -------------------------------------------------------------- */
+/* ---- gates that can't be tested ---- */
 
 static void check_confidence(const char *name, const struct scene *scene, const char *confidence,
 			     const char *untested)
@@ -367,7 +367,7 @@ static void check_untested(void)
 	check_confidence("20 requests", &few, "unusable", why);
 }
 
-/* -- stamps of several replies -------------------------------------------------------------- */
+/* ---- stamps of several replies ---- */
 
 /* The model's request is 1/10 of its way to the driver, and its reply 1/5 before its end. */
 static void check_censored(void)
@@ -392,7 +392,7 @@ static void check_censored(void)
 		fabs((double)q[1].ns / (double)q[0].ns - 1) > 0.02;
 }
 
-/* -- bits ----------------------------------------------------------------------------------- */
+/* ---- bits ---- */
 
 /* Samples in another order between two ticks: the same document, byte for byte. */
 static void check_order(void)

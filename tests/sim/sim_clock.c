@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The follower and the conversions against clocks that are slewed, stepped, put to sleep and told a
  * new TAI offset at random moments, also in the middle of a reading. The virtual clock knows the

@@ -130,7 +130,7 @@ void rig_interval(struct conns_rig *rig)
 	rig->now += NS_PER_S;
 }
 
-/* -- reports -------------------------------------------------------------------------------- */
+/* ---- reports ---- */
 
 void rig_report(struct conns_rig *rig, enum conns_span span, struct report *r)
 {

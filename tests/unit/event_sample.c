@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "event_sample.h"
 
 #include <string.h>
@@ -260,7 +260,7 @@ int sample_write(struct event_writer *w, uint32_t filler)
 	return err;
 }
 
-/* -- as text -------------------------------------------------------------------------------- */
+/* ---- as text ---- */
 
 enum form { END, U, S, HEX };
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mkdiag FOLDER: writes the first inputs of tests/fuzz/fuzz_diag.c, which says how they are laid
  * out: what connections that are limited, idle, new, closed and absurd look like.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mkevent FILE: writes the sample of event_sample.c, which is how the golden file of a schema is
  * made, once. mkevent --raw FILE: without compression. mkevent --dump FILE: an event file as text.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The bucket index of every edge, and of the integers beside it, in all schemas. The edges
  * themselves are checked by their definition in whole numbers: e <= 2^63 * 2^(j / n) if and only if

@@ -54,7 +54,7 @@ static void pool(struct run *run)
 		.pooled = &run->pooled };
 }
 
-/* -- coverage ------------------------------------------------------------------------------- */
+/* ---- coverage ---- */
 
 /* M/M/1: the time in the system is exponential. */
 static double truth(uint64_t ns)
@@ -138,7 +138,7 @@ static void the_band_covers_the_whole_curve(void **state)
 	assert_true(width < 10);
 }
 
-/* -- the CSV -------------------------------------------------------------------------------- */
+/* ---- the CSV ---- */
 
 static void expect_csv(const struct run *run, const struct ccdf_band *band, const char *expected)
 {

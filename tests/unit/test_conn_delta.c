@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Deltas of a connection since its last report, compared with full counters: counters wrap, go
  * back, and begin again.

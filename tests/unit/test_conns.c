@@ -18,7 +18,7 @@
 #include "conns/conn_accumulate.h"
 #include "conns_rig.h"
 
-/* -- sums ----------------------------------------------------------------------------------- */
+/* ---- sums ---- */
 
 static uint64_t cell_u64(const struct report *r, uint64_t cookie, const char *object,
 			 const char *name)
@@ -261,7 +261,7 @@ static void nonsense_is_refused(void **state)
 	rig_release(&rig);
 }
 
-/* -- identity and the two ends -------------------------------------------------------------- */
+/* ---- identity and the two ends ---- */
 
 static const char *peer_of(const struct report *r, uint64_t cookie)
 {
@@ -380,7 +380,7 @@ static void cookies_are_unique_per_namespace(void **state)
 	rig_release(&rig);
 }
 
-/* -- the view ------------------------------------------------------------------------------- */
+/* ---- the view ---- */
 
 static bool keep_odd(const struct conn_view *view, void *ctx)
 {
@@ -490,7 +490,7 @@ static void one_connection_is_followed(void **state)
 	rig_release(&rig);
 }
 
-/* -- limits --------------------------------------------------------------------------------- */
+/* ---- limits ---- */
 
 static void closed_connections_make_room(void **state)
 {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Delayed acknowledgements of peers, by round trips whose truth is drawn: paths of any length and
  * jitter without delays, timers of any length on quiet paths, and where both look alike.

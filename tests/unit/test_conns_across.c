@@ -18,7 +18,7 @@
 #include "conns/window.h"
 #include "conns_rig.h"
 
-/* -- the window ----------------------------------------------------------------------------- */
+/* ---- the window ---- */
 
 static bool taken(const struct conns_window *w, uint64_t from, uint64_t to)
 {
@@ -67,7 +67,7 @@ static void times_are_moved(void **state)
 	assert_false(window_apply_conn(&most, &e));
 }
 
-/* -- sequence numbers at the begin ---------------------------------------------------------- */
+/* ---- sequence numbers at the begin ---- */
 
 static void bytes_are_the_same_at_both_ends(void **state)
 {
@@ -110,7 +110,7 @@ static void final_counters_of_ends_agree(void **state)
 	assert_int_equal(join_fit_end(&a, &b, 0), JOIN_UNKNOWN);
 }
 
-/* -- two hosts ------------------------------------------------------------------------------ */
+/* ---- two hosts ---- */
 
 struct two {
 	struct conns_rig here, there;
@@ -298,7 +298,7 @@ static void common_time_of_two_recordings(void **state)
 	assert_int_equal(why, PEER_MATCH_OTHER_TIME);
 }
 
-/* -- sides ---------------------------------------------------------------------------------- */
+/* ---- sides ---- */
 
 static struct event_conn plain(void)
 {

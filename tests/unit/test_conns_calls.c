@@ -105,7 +105,7 @@ static void impossible_calls_are_refused(void **state)
 	assert_int_equal(event_check(EV_CALL, 1, &good, sizeof(good) - 4), EVENT_INVALID);
 }
 
-/* -- choice of connections to follow ------------------------------------------------------- */
+/* ---- choice of connections to follow ---- */
 
 struct choice {
 	uint64_t cookies[8];
@@ -152,7 +152,7 @@ static void shown_connections_are_chosen(void **state)
 	rig_release(&rig);
 }
 
-/* -- how much ------------------------------------------------------------------------------- */
+/* ---- how much ---- */
 
 /* As many calls as it may, at a price of 1 us: after a second it takes its share, never more. */
 static void log_keeps_its_share_of_the_budget(void **state)

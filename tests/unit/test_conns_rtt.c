@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Round trips by their length: into which bucket one falls, what was gained since the last time
  * though counters run over, sums, and quantiles against the sorted values.
@@ -28,7 +28,7 @@
 
 #define MIDDLE 1.0906 /* 2^(1/8), and a rounding */
 
-/* -- buckets -------------------------------------------------------------------------------- */
+/* ---- buckets ---- */
 
 static uint32_t bucket_by_search(uint64_t ns)
 {
@@ -63,7 +63,7 @@ static void test_bucket(void **state)
 	assert_int_equal(conn_rtt_bucket(UINT32_MAX), CONN_RTTS - 1);
 }
 
-/* -- since the last time -------------------------------------------------------------------- */
+/* ---- since the last time ---- */
 
 /* As the program does it. */
 static void count(struct conn_rtts *r, uint32_t bucket, uint32_t times)
@@ -178,7 +178,7 @@ static void test_extremes(void **state)
 	assert_int_equal(max, 67108);
 }
 
-/* -- as an event ---------------------------------------------------------------------------- */
+/* ---- as an event ---- */
 
 struct rig {
 	struct conn_delta delta;
@@ -317,7 +317,7 @@ static void test_unknown_rtts(void **state)
 	rig_close(&r);
 }
 
-/* -- sums and quantiles --------------------------------------------------------------------- */
+/* ---- sums and quantiles ---- */
 
 static void add_one(struct event_conn *e, uint32_t us)
 {

@@ -223,7 +223,7 @@ static void unknown_fields_are_no_problem(void **state)
 	}
 }
 
-/* -- the other end -------------------------------------------------------------------------- */
+/* ---- the other end ---- */
 
 static void peer_shows_whether_it_delayed_acks(void **state)
 {
@@ -289,7 +289,7 @@ static void peer_shows_why_its_window_is_small(void **state)
 	assert_int_equal(limit(&peer), WINDOW_UNKNOWN);
 }
 
-/* -- sums ----------------------------------------------------------------------------------- */
+/* ---- sums ---- */
 
 static void lost_time_is_counted_once(void **state)
 {

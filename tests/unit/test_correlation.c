@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Correlation of a load's latency: two recordings of a made-up host in, the report's bytes out. */
 #define _GNU_SOURCE
 #include <setjmp.h>

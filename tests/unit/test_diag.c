@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * inet_diag's answers, whole, cut and absurd, and what a sample of them finds.
  */

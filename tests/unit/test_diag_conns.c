@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Several dumps of a connection together become one EV_CONN. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Time that a recording does not cover is "not recorded", and no other time is. Each case has its
  * control: the same recording with the missing part.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A diagnosis does not depend on how its recording is cut into chunks: byte for byte. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Messages that wait behind others, and the way from a socket's queue to its reader. */
 #include <setjmp.h>
 #include <stdarg.h>

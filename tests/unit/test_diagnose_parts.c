@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Each rule of docs/design/diagnose.md by itself: what a CPU did in, what a message's time is
  * charged to out, exact to the ns. What the reader and the host do is the same in all of them, but

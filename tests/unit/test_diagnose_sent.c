@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of sent messages, as test_diagnose_parts.c has those of received ones. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A thread's samples and ticks, pulled while it makes them: all come, and the pulling ends. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The event model as its users see it: what is put in comes out, in memory and through files. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@
 #include "event_sample.h"
 #include "../sim/event_words.h"
 
-/* -- the vocabulary ------------------------------------------------------------------------- */
+/* ---- the vocabulary ---- */
 
 static void test_names(void **state)
 {
@@ -73,7 +73,7 @@ static void test_stages_in_order_of_a_packet(void **state)
 	assert_false(stage_was_socket(STAGE_TRANSPORT, PROTO_UDP, "tcp_probe"));
 }
 
-/* -- the queue ------------------------------------------------------------------------------ */
+/* ---- the queue ---- */
 
 static void test_memsource(void **state)
 {
@@ -120,7 +120,7 @@ static void test_memsource(void **state)
 	event_source_free(source);
 }
 
-/* -- dictionaries --------------------------------------------------------------------------- */
+/* ---- dictionaries ---- */
 
 /* A full dictionary puts one loss into the stream for what it refuses. */
 static void test_full_dictionary_reports_one_loss(void **state)
@@ -180,7 +180,7 @@ static void test_dict(void **state)
 	event_dict_free(dict);
 }
 
-/* -- whole files ---------------------------------------------------------------------------- */
+/* ---- whole files ---- */
 
 static void test_round_trip(void **state)
 {
@@ -267,7 +267,7 @@ static void test_first_release_reads_the_same(void **state)
 	free(expected.data);
 }
 
-/* -- the writer's failures ------------------------------------------------------------------ */
+/* ---- the writer's failures ---- */
 
 /* Counters until `n` were put or the writer reported an error; how many errors it reported. */
 static int put_counts(struct event_writer *writer, uint64_t n, int *last_error)
@@ -509,7 +509,7 @@ static void test_intervals_keep_order(void **state)
 	close(fd);
 }
 
-/* -- merge ---------------------------------------------------------------------------------- */
+/* ---- merge ---- */
 
 int main(void)
 {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Event files that are made to cost much: the work stays within a constant times their size. It is
  * counted in bytes that are compared, summed up, decoded, read or moved, never in time.
@@ -127,7 +127,7 @@ static void test_overlapping_headers(void **state)
 	}
 }
 
-/* -- indexes ---------------------------------------------------------------------------------- */
+/* ---- indexes ---- */
 
 struct forged_index {
 	struct event_chunk chunk;
@@ -217,7 +217,7 @@ static void test_lying_index(void **state)
 	free(bytes.data);
 }
 
-/* -- many cores ------------------------------------------------------------------------------- */
+/* ---- many cores ---- */
 
 #define CORES 512u
 #define ROUNDS 40u

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Event files that are cut, changed, foreign, from the future, or lie. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,7 +66,7 @@ static void use_index(const void *data, size_t size)
 	close(fd);
 }
 
-/* -- damage --------------------------------------------------------------------------------- */
+/* ---- damage ---- */
 
 static void test_cut_anywhere(void **state)
 {
@@ -307,7 +307,7 @@ static void test_foreign(void **state)
 	free(bytes.data);
 }
 
-/* -- files from the future, and files that lie ---------------------------------------------- */
+/* ---- files from the future, and files that lie ---- */
 
 struct forged {
 	int fd;

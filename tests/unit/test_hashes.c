@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keys that are chosen so that they met in one slot of hashes without a key, and what else makes a
  * recording's connections look at each other: the work is counted in steps and stays within a
@@ -184,7 +184,7 @@ static void test_names(void **state)
 	event_dict_free(dict);
 }
 
-/* -- open addressing: a search takes as many steps as the longest run of places in use ------- */
+/* ---- open addressing: a search takes as many steps as the longest run of places in use ---- */
 
 #define ALIKE 3000u
 /* limit for a table that is half full, with good odds: some 60 are usual */

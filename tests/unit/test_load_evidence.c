@@ -23,7 +23,7 @@
 #define NS_PER_S 1000000000ULL
 #define STARTED (100 * NS_PER_S)
 
-/* -- gaps ----------------------------------------------------------------------------------- */
+/* ---- gaps ---- */
 
 struct sends {
 	struct gaps gaps;
@@ -128,7 +128,7 @@ static void fixed_schedule_is_exact_or_not(void **state)
 	sends_release(&s);
 }
 
-/* -- connections and the host --------------------------------------------------------------- */
+/* ---- connections and the host ---- */
 
 static void connections_are_compared(void **state)
 {
@@ -179,7 +179,7 @@ static void interference_adds_up(void **state)
 	interference_sum_release(&l);
 }
 
-/* -- steadiness ----------------------------------------------------------------------------- */
+/* ---- steadiness ---- */
 
 #define WINDOWS 200
 
@@ -340,7 +340,7 @@ static void the_tail_of_kpss(void **state)
 	assert_true(below > 3 && between > 3 && above > 1);
 }
 
-/* -- the paper's procedure ------------------------------------------------------------------ */
+/* ---- the paper's procedure ---- */
 
 /* `memory`: how much of a latency is the one before. */
 static void offer(struct lancet *l, struct rng *rng, size_t n, double memory, uint64_t *at)

@@ -256,7 +256,7 @@ static void counts_up_to_a_latency(void **state)
 	hist_release(&h);
 }
 
-/* -- looks ---------------------------------------------------------------------------------- */
+/* ---- looks ---- */
 
 /* Pocock (1977), table 1: nominal levels for K equally spaced looks that make 5 % together. */
 static void interim_analyses_follow_pocock(void **state)

@@ -207,7 +207,7 @@ static void extreme_times_are_survived(void **state)
 	series_release(&s);
 }
 
-/* -- parts ---------------------------------------------------------------------------------- */
+/* ---- parts ---- */
 
 static uint64_t whole(const uint64_t parts[LOAD_PARTS])
 {

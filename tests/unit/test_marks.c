@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A thread's reads and marks, joined to messages. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel stamps to requests: coalescing, retransmission, wrap, loss, late ones. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Anomalous functions that nest: the rule's own examples, and random trees against a naive one. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -101,7 +101,7 @@ static void expect(const struct nesting *n, const struct nesting_cause *cause, c
 	assert_int_equal(cause->type, type);
 }
 
-/* -- the examples of the rule --------------------------------------------------------------- */
+/* ---- the examples of the rule ---- */
 
 static void test_pairs(void **state)
 {
@@ -207,7 +207,7 @@ static void test_two_parents(void **state)
 	nesting_free(n);
 }
 
-/* -- types, thresholds ---------------------------------------------------------------------- */
+/* ---- types, thresholds ---- */
 
 static void test_types(void **state)
 {
@@ -298,7 +298,7 @@ static void test_one_child_saves_what_another_costs(void **state)
 	nesting_free(n);
 }
 
-/* -- windows and contexts ------------------------------------------------------------------- */
+/* ---- windows and contexts ---- */
 
 static void test_straddling(void **state)
 {
@@ -385,7 +385,7 @@ static void test_resumed(void **state)
 	nesting_free(n);
 }
 
-/* -- limits and what makes no sense --------------------------------------------------------- */
+/* ---- limits and what makes no sense ---- */
 
 static void test_limits(void **state)
 {

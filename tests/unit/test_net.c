@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses, streams and waiting, over loopback and Unix sockets. */
 #include <setjmp.h>
 #include <stdarg.h>

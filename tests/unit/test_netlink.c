@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Answers of rtnetlink whose last message or attribute isn't padded, or is cut. */
 #include <setjmp.h>
 #include <stdarg.h>

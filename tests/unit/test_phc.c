@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A card's clock that is made up: converted within its bound, and noticed when it is set. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CPU pressure and load of the whole host, from a tree of files. */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -237,7 +237,7 @@ static const struct row rows[] = {
 	    "HR\1\2\0\0\0\7\0\0\0\x28\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0\0\0\0\1\0\0\0\0\0\0\0\1\0"),
 };
 
-/* --- In every split --- */
+/* ---- In every split ---- */
 
 struct run {
 	const struct row *row;
@@ -338,7 +338,7 @@ static void test_byte_by_byte(void **state)
 	}
 }
 
-/* --- Large values, of any bytes, in reads of any size --- */
+/* ---- Large values, of any bytes, in reads of any size ---- */
 
 static void test_large_value(void **state)
 {
@@ -374,7 +374,7 @@ static void test_large_value(void **state)
 	free(data);
 }
 
-/* --- Replies without an end --- */
+/* ---- Replies without an end ---- */
 
 static void test_endless(void **state)
 {
@@ -436,7 +436,7 @@ static void test_endless_lines(void **state)
 	}
 }
 
-/* --- Chunked replies made at random, against what they were made of --- */
+/* ---- Chunked replies made at random, against what they were made of ---- */
 
 static size_t put(char *data, size_t at, const char *text)
 {
@@ -502,7 +502,7 @@ static void test_chunked(void **state)
 	}
 }
 
-/* --- Garbage: always an end, never a reply out of nothing but by the rules --- */
+/* ---- Garbage: always an end, never a reply out of nothing but by the rules ---- */
 
 static void test_garbage(void **state)
 {

@@ -168,7 +168,7 @@ static void test_buffer(void **state)
 	}
 }
 
-/* --- memcached's datagrams --- */
+/* ---- memcached's datagrams ---- */
 
 static int udp(struct reply_parser *parser, unsigned id, unsigned number, unsigned total,
 	       const char *text, struct reply *out)
@@ -243,7 +243,7 @@ static void test_udp_parts(void **state)
 	assert_int_equal(out.id, 5);
 }
 
-/* --- Both sides of R2P2 and the synthetic protocol --- */
+/* ---- Both sides of R2P2 and the synthetic protocol ---- */
 
 static int answer(enum r2p2_type type, unsigned rid, unsigned id, size_t cut, struct reply *out)
 {

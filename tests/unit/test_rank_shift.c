@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Correlation of series whose values depend on each other. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A kernel that is made up: its clocks are slewed, set and read. Whatever is read must be what the
  * log of its changes converts to, or be unknown; a second computation, with a line per update and

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A load's requests beside what the server recorded: what their latency is charged to. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which packet took a send call's last byte. */
 #include <setjmp.h>
 #include <stdarg.h>

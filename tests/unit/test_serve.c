@@ -23,7 +23,7 @@
 
 #define REPLIES_MAX (1 << 20)
 
-/* --- The queue --- */
+/* ---- The queue ---- */
 
 /* Nanosecond by nanosecond. */
 static uint64_t slow_after(const struct serve_stall *stall, uint64_t t, uint64_t work)
@@ -111,7 +111,7 @@ static void test_agenda(void **state)
 	vec_release(&agenda.heap);
 }
 
-/* --- Protocols --- */
+/* ---- Protocols ---- */
 
 static char replies[REPLIES_MAX];
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The programs' table of short latencies names the cell of every value that it is for. */
 #include <setjmp.h>
 #include <stdarg.h>

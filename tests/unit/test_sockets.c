@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the process that holds a socket, in a tree of files. */
 #include <setjmp.h>
 #include <stdarg.h>

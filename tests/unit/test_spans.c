@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Spans: what the writer makes of edges, and that a window finds all that overlaps it. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,7 +103,7 @@ static void expect(const struct event_span *span, uint64_t begin, uint64_t end, 
 	assert_int_equal(span->cut, cut);
 }
 
-/* -- edges in the writer -------------------------------------------------------------------- */
+/* ---- edges in the writer ---- */
 
 static void test_blind(void **state)
 {
@@ -188,7 +188,7 @@ static void test_too_deep(void **state)
 	close(fd);
 }
 
-/* -- windows -------------------------------------------------------------------------------- */
+/* ---- windows ---- */
 
 /* Long outer spans, short inner ones, now and then a long silence. Returns the last time. */
 static uint64_t put_random(struct event_writer *writer, struct rng *rng)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The queue between two threads: order, fullness, wrapping, and nothing torn. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static void full_and_empty(void **state)
 	for (i = 0; i < 10; i++, r.a++)
 		assert_true(spsc_push(&ring, &r));
 	assert_false(spsc_push(&ring, &r));
-	/* What wraps comes in two parts. */
+	/* Records that wrap around come in two parts. */
 	spsc_peek(&ring, UINT64_MAX, &n);
 	assert_int_equal(n, PLACES - 10);
 	spsc_consume(&ring, n);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where requests and replies begin and end: however their bytes are cut, and what is given up. */
 #include <setjmp.h>
 #include <stdarg.h>

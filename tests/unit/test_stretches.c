@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel's formula, stretches of time, and those that are made from pairs of readings. */
 #include <setjmp.h>
 #include <stdarg.h>

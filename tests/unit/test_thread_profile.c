@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where a thread's time went: each state by itself, and that what is missing is never sleep. */
 #include <setjmp.h>
 #include <stdarg.h>

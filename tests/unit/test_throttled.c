@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Throttled control groups, as a tree of files tells of them. */
 #define _GNU_SOURCE
 #include <setjmp.h>

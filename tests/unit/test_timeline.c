@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A CPU's events become spans that nest, go on where their task does, and end at a loss. */
 #include <setjmp.h>
 #include <stdarg.h>

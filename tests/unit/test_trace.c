@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pages of the kernel's trace buffers: what is in them, what is missing, what makes no sense. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A killed process leaves things in tracefs: they go. Those of a living one stay. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of foreign recordings on a terminal: in tables, in JSON and in messages. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -27,7 +27,7 @@
 
 static const struct provenance nobody = { .version = "1", .command = "watch", .schema = 1 };
 
-/* -- events --------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 struct any {
 	uint16_t kind;
@@ -173,7 +173,7 @@ static void shuffle(struct rng *rng, struct any *events, size_t n)
 	}
 }
 
-/* -- reports -------------------------------------------------------------------------------- */
+/* ---- reports ---- */
 
 static const struct value *field(const struct object *o, const char *name)
 {
@@ -311,7 +311,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* -- tests ---------------------------------------------------------------------------------- */
+/* ---- tests ---- */
 
 static void intervals_add_up_to_the_totals(void **state)
 {

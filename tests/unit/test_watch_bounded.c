@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Distributions of a foreign recording that are made to take memory: watch keeps to its budget. */
 #include <setjmp.h>
 #include <stdarg.h>

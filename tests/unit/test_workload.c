@@ -31,7 +31,7 @@ static void make(struct workload *w, const char *text)
 	strbuf_release(&why);
 }
 
-/* --- Sizes: the table's answer is the definition's, the smallest with P(size <= it) > u --- */
+/* ---- Sizes: the table's answer is the definition's, the smallest with P(size <= it) > u ---- */
 
 static void test_sizes_exact(void **state)
 {
@@ -71,7 +71,7 @@ static void test_sizes_exact(void **state)
 	strbuf_release(&why);
 }
 
-/* --- Keys --- */
+/* ---- Keys ---- */
 
 static int compare_keys(const void *a, const void *b)
 {
@@ -161,7 +161,7 @@ static void test_popularity(void **state)
 	assert_true(share_below("keys=1", 1) == 1);
 }
 
-/* --- The mix and the values --- */
+/* ---- The mix and the values ---- */
 
 static void test_mix(void **state)
 {
@@ -263,7 +263,7 @@ static void test_shares_are_as_declared(void **state)
 	}
 }
 
-/* --- Refused settings --- */
+/* ---- Refused settings ---- */
 
 static void test_refused(void **state)
 {
@@ -347,7 +347,7 @@ static void test_value_too_large_for_a_datagram(void **state)
 	strbuf_release(&why);
 }
 
-/* --- Files --- */
+/* ---- Files ---- */
 
 static int parse_file(const char *text, struct workload *w, struct strbuf *why)
 {

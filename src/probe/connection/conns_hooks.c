@@ -34,7 +34,7 @@ struct conns_hook {
 	"delayed acknowledgements, are unknown"
 #define NO_LOSSES "fast retransmissions, probes and stalls are unknown"
 
-/* Of a row and its INSTEAD row, the first that this kernel accepts is loaded. */
+/* The first that this kernel accepts of a row and its INSTEAD row is loaded. */
 static const struct conns_hook conn_hooks[] = {
 	{ "conn_state", HOOK_TP_BTF, "inet_sock_set_state", NEEDED, 0, "connections",
 	  "hostlat uses inet_diag, which reports less about connections", NULL },

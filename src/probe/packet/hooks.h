@@ -72,7 +72,7 @@ struct pkt_hook {
 	uint8_t arguments;
 	uint32_t helps; /* stages that need its help, as a mask of 1 << enum stage */
 	uint32_t needs; /* mask of stages and NEED_*, any of which needs the hook; 0: `helps` */
-	const char *without; /* what is lost without a hook of `helps`, in words; or NULL */
+	const char *without; /* in words, the loss without this hook of `helps`; or NULL */
 	bool slight;         /* a result without this hook still counts as complete */
 	enum hook_role role;
 	enum hook_proof proof;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Causes of delay that the server inflicts on itself and logs. */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static void released(enum cause cause, uint32_t culprit, uint64_t begin)
 	log_injected(CAUSE_GAP, own_tid(), 0, mini->released, now_ns());
 }
 
-/* -- a lock ------------------------------------------------------------------------------------ */
+/* ---- a lock ---- */
 
 static void *hold(void *unused)
 {
@@ -100,7 +100,7 @@ static void wait_for_lock(uint32_t us)
 	released(CAUSE_LOCK, mini->holder, begin);
 }
 
-/* -- a page ------------------------------------------------------------------------------------ */
+/* ---- a page ---- */
 
 static void *page(void *unused)
 {
@@ -148,7 +148,7 @@ static void touch(void)
 	released(CAUSE_FAULT, mini->pager, begin);
 }
 
-/* -- pages of another node --------------------------------------------------------------------- */
+/* ---- pages of another node ---- */
 
 /* How many pages have been marked for NUMA balancing, of all processes. */
 static uint64_t marked(void)
@@ -198,7 +198,7 @@ static void touch_far(uint32_t us)
 	log_injected(CAUSE_NUMA, own_tid(), own_tid(), begin, now_ns());
 }
 
-/* -- which of them ----------------------------------------------------------------------------- */
+/* ---- which of them ---- */
 
 uint32_t cause_helpers(void)
 {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sends at planned times, whatever has been answered. A round is one request; a bad round is
  * opt.burst requests at once on one connection and, a little later, one each on some others.

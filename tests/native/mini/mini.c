@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A small epoll server and its client, each in a network namespace that the test chose. They delay
  * some requests on purpose and note exactly when: what an observer says of these can be compared.

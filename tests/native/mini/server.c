@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads one request with each receive call, serves it, answers. */
 #include <arpa/inet.h>
 #include <errno.h>
