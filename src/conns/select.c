@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/select.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define SENTENCE_MAX 4096
 
-/* -- problems of several connections ----------------------------------------------------------- */
+/* ---- problems of several connections ---- */
 
 static int select_compare_crosses(const void *x, const void *y)
 {
@@ -58,7 +58,7 @@ static const struct conn_cross *select_next_cross(const struct conn_selection *s
 	return x + 1 < end && x[1].conn == x->conn ? x + 1 : NULL;
 }
 
-/* -- all connections ------------------------------------------------------------------------ */
+/* ---- all connections ---- */
 
 /* Judges totals (intervals were judged when they closed); adds problems of several connections. */
 static int select_judge(struct conn_selection *s, struct conn_view *view, struct selected *one)
@@ -127,11 +127,6 @@ static void select_set_key(const struct conns *c, const struct conn_view *v, str
 	}
 }
 
-static int select_count_bits(uint32_t mask)
-{
-	return __builtin_popcount(mask);
-}
-
 /* Orders from worst to best: harmful problems first, then lost time, then numbers of problems. */
 static int select_compare_worst(const struct selected *a, const struct selected *b)
 {
@@ -141,8 +136,8 @@ static int select_compare_worst(const struct selected *a, const struct selected 
 	if (!order)
 		order = sort_order(y->lost_ns, x->lost_ns);
 	if (!order)
-		order = select_count_bits(y->harmful) - select_count_bits(x->harmful);
-	return order ? order : select_count_bits(y->problems) - select_count_bits(x->problems);
+		order = __builtin_popcount(y->harmful) - __builtin_popcount(x->harmful);
+	return order ? order : __builtin_popcount(y->problems) - __builtin_popcount(x->problems);
 }
 
 static int select_compare(const void *x, const void *y)
@@ -251,7 +246,7 @@ bool select_view_peer(const struct conns *c, const struct conn_selection *s,
 	return true;
 }
 
-/* -- problems of one connection ---------------------------------------------------------------- */
+/* ---- problems of one connection ---- */
 
 size_t select_problems(const struct conn_selection *s, const struct selected *one,
 		       const struct conn_view *view, struct selected_problem *out)

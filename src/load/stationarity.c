@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "load/stationarity.h"
 
 #include <errno.h>
@@ -12,12 +12,7 @@
 #define WARMUP_Z 3.0
 #define WARMUP_MOST 4 /* the warm-up is at most 1/4 of the run; a longer one is a change */
 
-/* -- warm-up -------------------------------------------------------------------------------- */
-
-static double window_mean(const struct hist *hist)
-{
-	return hist_mean(hist);
-}
+/* ---- warm-up ---- */
 
 static double window_median(const struct hist *hist)
 {
@@ -86,7 +81,7 @@ int stationarity_warmup(const struct series *series, uint32_t to, uint32_t *cut)
 	int err;
 
 	*cut = 0;
-	window_values(series, to, window_mean, y);
+	window_values(series, to, hist_mean, y);
 	if (!to || isnan(y[0]))
 		return 0;
 	err = cut_of(y, to, &by_mean);
@@ -98,7 +93,7 @@ int stationarity_warmup(const struct series *series, uint32_t to, uint32_t *cut)
 	return err;
 }
 
-/* -- the tests ------------------------------------------------------------------------------ */
+/* ---- the tests ---- */
 
 /* Computes the logarithm of quantile q in each block of `width` windows. */
 static int block_quantiles(const struct series *series, uint32_t from, uint32_t blocks,
