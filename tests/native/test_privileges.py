@@ -86,7 +86,7 @@ def foreign_descriptor(kind):
         stack.callback(os.close, other)
         number = str(other) if kind != "closed" else "987"
         child = process.start([watch.HOSTLAT, "watch", *map(str, watch.HERE), "--count", "1",
-                               "--interval", "50ms", "--quiet"],
+                               "--interval", "50ms"],
                               env={**os.environ, "HOSTLAT_READY_FD": number}, pass_fds=(other,),
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         _, errors = child.communicate(timeout=60)

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bpf/watch.skel.h"
 #include "probe/packet/hook_select.h"
 #include "probe/packet/pkt_internal.h"
+#include "bpf/watch.skel.h"
 
 _Static_assert(PKT_PROBE_MAX <= HOOK_TARGET_MAX, "the target of --probe fits into a trial");
 
