@@ -114,8 +114,8 @@ const char *bottleneck_sentence(const struct conn_view *v, struct report *r)
 		return NULL;
 	human_fraction(share, found.share);
 	if (found.side == BOTTLENECK_NETWORK)
-		return report_format(r, "the limit lies in the network, for %s of the time", share);
-	return report_format(r, "the limit lies at the %s: %s, for %s of the time",
+		return report_format(r, "the bottleneck is the network, for %s of the time", share);
+	return report_format(r, "the bottleneck is the %s: %s, for %s of the time",
 			     sides[found.side].receiver ? "receiver" : "sender",
 			     sides[found.side].cause, share);
 }

@@ -132,7 +132,8 @@ static void calls_add_gap(const struct event_call *before, const struct event_ca
 	if (!calls_missing(before, call, &n))
 		table_add_note(t, NULL, 0, "... calls may be missing here");
 	else if (n)
-		table_add_note(t, NULL, 0, "... %s left out", human_count(buf, n));
+		table_add_note(t, NULL, 0, "... %s not logged",
+			       human_counted(buf, n, "call"));
 }
 
 static bool calls_are_logged(const struct conns *c)

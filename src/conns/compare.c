@@ -299,7 +299,7 @@ static const struct column columns[] = {
 static const struct column text_columns[] = {
 	{ NULL, "end", 0, 0 }, { NULL, "limit", 0, 0 }, { NULL, "A", 0, 0 }, { NULL, "B", 0, 0 },
 	{ NULL, "change", 0, 0 }, { NULL, "95 % interval", COLUMN_FLEX, 0 },
-	{ NULL, "by chance", 0, 0 },
+	{ NULL, "adjusted p", 0, 0 },
 };
 
 static void conns_compare_add_json(const struct measured *row, unsigned int i, struct table *t)
@@ -367,7 +367,7 @@ static void conns_compare_add_tables(const struct conns_run *a, const struct con
 	object_add(o, "rows", value_table(t));
 	object_add(&r->body, "limits", value_object(o));
 	if (text)
-		text->head = "connections: share of the time of each limit, events per second of a "
+		text->head = "connections: share of time per limit; events per second and "
 			     "connection";
 	object_add(&r->body, NULL, value_table(text));
 }
@@ -434,9 +434,9 @@ static int conns_compare_add_reasons(struct conns_run *run, const char *which, s
 		difference_add_reasons(r, &own, which);
 	report_release(&own);
 	if (run->intervals / run->together < CONTRAST_BLOCKS_MIN)
-		report_reason(r, "too-few-intervals", NULL, "%s has too few intervals to tell a "
-			      "difference of its connections from chance (%d are needed)", which,
-			      CONTRAST_BLOCKS_MIN);
+		report_reason(r, "too-few-intervals", NULL, "%s has too few intervals for a "
+			      "significance test of its connections (at least %d are needed)",
+			      which, CONTRAST_BLOCKS_MIN);
 	return err;
 }
 

@@ -119,7 +119,7 @@ void explain_send_buffer(struct conn_finding *t)
 	       c->flags & CONN_SNDBUF_SET ? ", or set it to" : " to", human_count(a, 2 * window),
 	       human_count(b, window));
 	if (fair > c->sndbuf)
-		ADVICE(t, "; its fair share of all send-buffer memory is %s bytes",
+		ADVICE(t, "; the connection's fair share of all send-buffer memory is %s bytes",
 		       human_count(d, fair));
 }
 
@@ -196,7 +196,7 @@ void explain_timeout(struct conn_finding *t)
 		       "path that was down");
 	if (c->write_first && c->loss_first - c->write_first <= INCAST_BURST_NS)
 		ADVICE(t, "; if the receiver requests from many senders at once, run hostlat conns "
-		       "there");
+		       "at the receiver");
 	if (conn_knows(c, CONN_KNOWS_GAUGES) && c->rto_us)
 		ADVICE(t, "; the retransmission timeout is now %s",
 		       human_ns(rto, (uint64_t)c->rto_us * 1000));
@@ -212,8 +212,8 @@ void explain_tail_loss_probe(struct conn_finding *t)
 	evidence_stall(t);
 	if (c->stall_ns)
 		ADVICE(t, "the last segment of a message was lost, and no later segment revealed "
-		       "it: look for drops on the path; the probe of a single segment waits at "
-		       "least 200 ms for an acknowledgement that may be delayed");
+		       "the loss: look for drops on the path; the probe of a single segment waits "
+		       "at least 200 ms for an acknowledgement that may be delayed");
 }
 
 void explain_spurious(struct conn_finding *t)
@@ -270,7 +270,7 @@ static void evidence_advise_window(struct conn_finding *t)
 		break;
 	case WINDOW_GROWING:
 		ADVICE(t, "the receiver's buffer (%s bytes) is still growing: if the limit "
-		       "persists, raise the third value of net.ipv4.tcp_rmem there",
+		       "persists, raise the third value of net.ipv4.tcp_rmem at the receiver",
 		       human_count(n, peer->rcvbuf));
 		break;
 	default:
@@ -331,7 +331,8 @@ void explain_not_reading(struct conn_finding *t)
 	ADVICE(t, "the application reads more slowly than data arrives");
 	if (conn_knows(c, CONN_KNOWS_GAUGES))
 		ADVICE(t, " (%s bytes wait)", human_count(bytes, c->rcv_queue));
-	ADVICE(t, ": find out what it waits for with hostlat record and hostlat diagnose");
+	ADVICE(t, ": find out what the application waits for with hostlat record and "
+		  "hostlat diagnose");
 }
 
 /* ---- acknowledgements and small writes ---- */
@@ -400,7 +401,7 @@ void explain_own_delayed_ack(struct conn_finding *t)
 		harm == CONN_HARMFUL ? ", and data at the peer waited" :
 		harm == CONN_HARMLESS ? ", but no data at the peer waited" : "");
 	if (harm == CONN_HARMFUL)
-		ADVICE(t, "set TCP_NODELAY at the peer, or write each message there in one call");
+		ADVICE(t, "at the peer, set TCP_NODELAY or write each message in one call");
 	else if (harm == CONN_HARM_UNKNOWN)
 		ADVICE(t, "run hostlat conns at the peer: only the peer knows whether data waited");
 }
@@ -414,7 +415,7 @@ void explain_nagle(struct conn_finding *t)
 	evidence_put_count(t, "send_calls", CONN_KNOWS_CALLS, c->send_calls);
 	evidence_put_count(t, "send_small", CONN_KNOWS_CALLS, c->send_small);
 	evidence_held(t);
-	MESSAGE(t, "; Nagle's algorithm held it");
+	MESSAGE(t, "; Nagle's algorithm held the data");
 	ADVICE(t, "set TCP_NODELAY, or write each message in one call");
 	if (conn_knows(c, CONN_KNOWS_CALLS) && c->send_calls)
 		ADVICE(t, " (the average call writes %s bytes)",
@@ -431,12 +432,13 @@ void explain_small_writes(struct conn_finding *t)
 	evidence_put(t, "send_bytes", value_u64(c->send_bytes));
 	evidence_put_gauge(t, "mss", c->mss);
 	evidence_put_flag(t, "nodelay", CONN_NODELAY);
-	MESSAGE(t, "%s of %s send calls wrote less than half a segment and another call followed",
+	MESSAGE(t, "%s of %s send calls wrote less than half a segment, directly after another "
+		"small write",
 		human_count(n, c->send_small), human_count(all, c->send_calls));
 	ADVICE(t, "combine writes (writev, MSG_MORE, TCP_CORK): the average call writes %s bytes",
 	       human_count(size, c->send_bytes / c->send_calls));
 	if (conn_knows(c, CONN_KNOWS_GAUGES))
-		ADVICE(t, ", a segment holds %s", human_count(mss, c->mss));
+		ADVICE(t, ", a segment holds %s bytes", human_count(mss, c->mss));
 }
 
 /* ---- pauses ---- */
@@ -474,6 +476,6 @@ void explain_restart(struct conn_finding *t)
 		human_count(n, c->idle_restarts), evidence_plural(c->idle_restarts));
 	if (conn_knows(c, CONN_KNOWS_CALLS) && c->longest_pause_ns)
 		MESSAGE(t, " (the longest pause: %s)", human_ns(pause, c->longest_pause_ns));
-	ADVICE(t, "on a path of your own, set net.ipv4.tcp_slow_start_after_idle to 0; or spread "
-	       "the writes so that no pause exceeds the retransmission timeout");
+	ADVICE(t, "if you control the whole path, set net.ipv4.tcp_slow_start_after_idle to 0; or "
+	       "spread the writes so that no pause exceeds the retransmission timeout");
 }

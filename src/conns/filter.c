@@ -122,11 +122,11 @@ static int filter_expected(struct filter_parser *p, const char *what)
 {
 	int size = (int)(p->at - p->from);
 
-	strbuf_printf(p->why, "letter %zu: ", (size_t)(p->from - p->text) + 1);
+	strbuf_printf(p->why, "character %zu: ", (size_t)(p->from - p->text) + 1);
 	if (p->token == TOKEN_END)
 		strbuf_printf(p->why, "the filter ends, expected %s", what);
 	else if (p->token == TOKEN_BROKEN)
-		strbuf_printf(p->why, "no %c closes this text", *p->from);
+		strbuf_printf(p->why, "this text has no closing %c", *p->from);
 	else
 		strbuf_printf(p->why, "'%.*s%s', expected %s", size > SHOWN_MAX ? SHOWN_MAX : size,
 			      p->from, size > SHOWN_MAX ? "..." : "", what);
@@ -135,7 +135,7 @@ static int filter_expected(struct filter_parser *p, const char *what)
 
 static int filter_too_much(struct filter_parser *p, const char *what, unsigned most)
 {
-	strbuf_printf(p->why, "letter %zu: more than %u %s",
+	strbuf_printf(p->why, "character %zu: more than %u %s",
 		      (size_t)(p->from - p->text) + 1, most, what);
 	return -E2BIG;
 }
@@ -207,7 +207,8 @@ static int filter_parse_unary(struct filter_parser *p, uint16_t *out)
 	if (!not && p->token != TOKEN_OPEN)
 		return filter_parse_term(p, out);
 	if (++p->depth > FILTER_DEPTH_MAX)
-		return filter_too_much(p, "parentheses and nots in each other", FILTER_DEPTH_MAX);
+		return filter_too_much(p, "levels of nested parentheses and nots",
+				       FILTER_DEPTH_MAX);
 	filter_next(p);
 	err = not ? filter_parse_unary(p, out) : filter_parse_or(p, out);
 	if (!err && not) {
@@ -270,7 +271,7 @@ int filter_parse(const char *text, struct filter **out, struct strbuf *why)
 	int err;
 
 	if (strnlen(text, FILTER_LENGTH_MAX + 1) > FILTER_LENGTH_MAX) {
-		strbuf_printf(why, "a filter has at most %u letters", FILTER_LENGTH_MAX);
+		strbuf_printf(why, "a filter has at most %u characters", FILTER_LENGTH_MAX);
 		return -E2BIG;
 	}
 	p = calloc(1, sizeof(*p));

@@ -61,7 +61,7 @@ static const struct filter_field fields[] = {
 };
 
 static const char *const filter_values[KINDS] = {
-	[KIND_ADDRESS] = "an address, with /PREFIX and :PORT if wanted, IPv6 in brackets "
+	[KIND_ADDRESS] = "an address, optionally with /PREFIX and :PORT, IPv6 in brackets "
 			 "(10.0.0.0/8, 10.1.2.3:80, [2001:db8::]/32, :443)",
 	[KIND_PORT] = "a port, 0 to 65535 or a service's name (:443, https)",
 	[KIND_STATE] = "a state (established, close-wait, ...) or connected, synchronized, "

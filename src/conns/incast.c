@@ -250,7 +250,7 @@ static void incast_explain_receiver(const struct conn_cross *cross, struct conn_
 		      "acknowledged at least %u ms late and only by the reply; inferred: the "
 		      "replies were lost, or the path or the peers stalled", cross->members,
 		      human_ns(a, cross->write_within_ns), CONN_LATE_US / 1000);
-	strbuf_puts(&t->advice, "if replies were lost, the queue where they meet was full: request "
+	strbuf_puts(&t->advice, "if replies were lost, the queue that they share was full: request "
 		    "less data at once, or spread the requests");
 }
 
@@ -272,6 +272,7 @@ void incast_explain(const struct conn_cross *cross, struct conn_finding *t)
 		      "within %s and lost packets within %s", cross->members,
 		      human_ns(a, cross->write_within_ns), human_ns(b, cross->loss_within_ns));
 	strbuf_puts(&t->advice,
-		    "their packets meet in one queue: let the receiver request less data "
-		    "at once, spread the replies over a few milliseconds, or pace them");
+		    "their packets probably overflowed a queue that they share: let the "
+		    "receiver request less data at once, spread the replies over a few "
+		    "milliseconds, or pace them");
 }

@@ -33,10 +33,10 @@ const char *limits_duty_name(unsigned int duty)
 static const char *limits_no_shares_reason(const struct conn_aggregate *sum)
 {
 	if (!sum->connections)
-		return "there were no connections of this end";
+		return "no connections";
 	if (!conn_knows(&sum->sum, CONN_KNOWS_TIMES))
-		return "the times of some of its connections are unknown";
-	return conn_known_ns(&sum->sum) ? NULL : "there are too few samples of its connections";
+		return "the times of some connections are unknown";
+	return conn_known_ns(&sum->sum) ? NULL : "the connections have too few samples";
 }
 
 const char *limits_unknown_reason(const struct limits *l, unsigned int end)

@@ -10,22 +10,24 @@
 static const struct {
 	const char *name, *text;
 } whys[PEER_MATCH_WHYS] = {
-	[PEER_MATCH_NO_ADDRESS] = { "no-address", "their addresses are unknown" },
-	[PEER_MATCH_NOT_FOUND] = { "not-found", "no connection there has these addresses: the peer "
-						"is another host, or NAT "
+	[PEER_MATCH_NO_ADDRESS] = { "no-address", "the addresses are unknown" },
+	[PEER_MATCH_NOT_FOUND] = { "not-found", "no connection in the other recording has these "
+						"addresses: the peer is another host, or NAT "
 						"changes an address" },
-	[PEER_MATCH_OTHER_TIME] = { "other-time",
-				    "the connection with these addresses existed at another time" },
+	[PEER_MATCH_OTHER_TIME] = { "other-time", "the other recording's connection with these "
+						  "addresses existed at another time" },
 	[PEER_MATCH_NO_SEQUENCES] = { "no-sequence-numbers",
 				      "sequence numbers were not recorded, as with inet_diag" },
-	[PEER_MATCH_TOO_FAST] = { "too-fast", "between the hosts' readings, more data may have "
-					      "moved than sequence numbers show" },
-	[PEER_MATCH_SEQUENCES] = { "sequences-differ", "the connection with these addresses has "
-						       "other sequence numbers" },
-	[PEER_MATCH_BYTES] = { "bytes-differ", "the connection with these addresses moved another "
-					       "number of bytes" },
+	[PEER_MATCH_TOO_FAST] = { "too-fast", "between the two hosts' readings, the connection may "
+					      "have moved more data than sequence numbers can "
+					      "show" },
+	[PEER_MATCH_SEQUENCES] = { "sequences-differ", "the other recording's connection with "
+						       "these addresses has other sequence "
+						       "numbers" },
+	[PEER_MATCH_BYTES] = { "bytes-differ", "the other recording's connection with these "
+					       "addresses moved another number of bytes" },
 	[PEER_MATCH_JOINED_THERE] = { "joined-there",
-				      "the matching connection has both ends on its own host" },
+				      "the matching connection has both ends on the other host" },
 	[PEER_MATCH_AMBIGUOUS] = { "ambiguous", "several connections match" },
 	[PEER_MATCH_SAME_HOST] = { "same-host", "both ends are in one recording" },
 };

@@ -159,12 +159,12 @@ static void peer_report_add_unmatched(const struct conns *c, struct report *r)
 		       *e->there.name ? e->there.name : "an unnamed host");
 	if (hardly)
 		report_finding(r,
-			       "For %s of them the two recordings overlap by less than 80 %%, so "
-			       "the limiting side is unknown.",
+			       "For %s of these connections the two recordings overlap by less "
+			       "than 80 %%, so the limiting side is unknown.",
 			       human_count(n, hardly));
 	for (enum peer_match_why why = 0; left && why < PEER_MATCH_SAME_HOST; why++)
 		if (e->not_joined[why])
-			report_finding(r, "%s of %s without a match: %s.",
+			report_finding(r, "%s of %s connections without a match: %s.",
 				       human_count(n, e->not_joined[why]),
 				       human_count(all, left), peer_match_why_text(why));
 }

@@ -332,5 +332,5 @@ void proxy_explain(const struct conn_cross *cross, struct conn_finding *t)
 		      human_rate(rho, cross->rho), cross->intervals);
 	strbuf_puts(&t->advice,
 		    "put a queue between the two connections, and keep reading (another "
-		    "thread or an event loop) while this one waits");
+		    "thread or an event loop) while this connection waits");
 }

@@ -102,7 +102,7 @@ static void conns_report_summary(const struct conns *c, const struct conn_select
 
 	report_title(r, "connections");
 	report_summary(r, "%s%s", human_ns(buf, p->to_ns - p->from_ns),
-		       s->span == CONNS_TOTAL && p->intervals > 1 ? " in all" : "");
+		       s->span == CONNS_TOTAL && p->intervals > 1 ? " in total" : "");
 	if (conns_report_is_unseen(p)) {
 		report_summary(r, "connections n/a: the CPU budget was too small to sample them in "
 			       "this interval");
@@ -169,7 +169,8 @@ static void conns_report_left_out(const struct conns *c, enum conns_span span, s
 		else if (!strcmp(reason, CONNS_LOSS_CONNECTIONS))
 			report_finding(r, "%s not followed: following all new connections takes "
 				       "more than --cpu-budget allows. A hash of the addresses "
-				       "chose the others. Raise the upper bound to follow all.",
+				       "selected the followed connections. Raise the upper bound "
+				       "to follow all.",
 				       human_were(buf, count->count[span], "new connection"));
 	}
 }
@@ -200,8 +201,8 @@ static void conns_report_losses(const struct conns *c, enum conns_span span, str
 	object_add(&r->body, "losses", value_table(losses));
 	object_add(&r->body, "excluded", value_table(excluded));
 	if (lost)
-		report_reason(r, "losses", NULL, "%s events should have been measured and were not",
-			      human_count(buf, lost));
+		report_reason(r, "losses", NULL, "%s should have been measured and %s not",
+			      human_counted(buf, lost, "event"), lost == 1 ? "was" : "were");
 }
 
 static void conns_report_missing(const struct conns *c, struct report *r)
@@ -233,7 +234,7 @@ static void conns_report_damage(const struct conns *c, struct report *r)
 	event_damage_put(&c->damage, &evidence);
 	if (evidence.len)
 		report_reason(r, "damaged", strbuf_str(&evidence),
-			      "the recording is damaged: what was readable is shown");
+			      "the recording is damaged: the report covers its readable part");
 	strbuf_release(&evidence);
 }
 
@@ -243,20 +244,22 @@ static void conns_report_reasons(const struct conns *c, enum conns_span span, st
 	char buf[HUMAN_MAX];
 
 	if (p->lost_records)
-		report_reason(r, "events-lost", NULL, "%s lost unread",
-			      human_were(buf, p->lost_records, "event"));
+		report_reason(r, "events-lost", NULL, "%s lost before hostlat read %s",
+			      human_were(buf, p->lost_records, "event"),
+			      p->lost_records == 1 ? "it" : "them");
 	if (p->names_lost)
-		report_reason(r, "names-not-kept", NULL, "names not kept: %s (a run keeps 65,536 "
-			      "of each kind and 4 MiB of them)", human_count(buf, p->names_lost));
+		report_reason(r, "names-not-kept", NULL, "%s dropped: a run stores at most "
+			      "65,536 names of each kind and 4 MiB in total",
+			      human_were(buf, p->names_lost, "name"));
 	if (p->refused)
-		report_reason(r, "events-invalid", NULL, "%s ignored: impossible values",
+		report_reason(r, "events-invalid", NULL, "%s ignored because of impossible values",
 			      human_were(buf, p->refused, "event"));
 	if (p->beyond)
-		report_reason(r, "limit", NULL, "%s exceeded the limits of conns",
-			      human_counted(buf, p->beyond, "event"));
+		report_reason(r, "limit", NULL, "%s ignored: beyond the limits of hostlat conns",
+			      human_were(buf, p->beyond, "event"));
 	if (p->forgotten)
-		report_reason(r, "forgotten", NULL, "%s dropped to limit memory: the totals do "
-			      "not include them",
+		report_reason(r, "forgotten", NULL, "%s dropped to limit memory and missing from "
+			      "the totals",
 			      human_were(buf, p->forgotten, "closed connection"));
 	if (span == CONNS_TOTAL) {
 		conns_report_damage(c, r);

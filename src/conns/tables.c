@@ -270,7 +270,7 @@ static struct table *tables_new_text(const struct conns *c, struct report *r)
 		{ .head = "remote", .flags = COLUMN_FLEX },
 		{ .head = "application", .flags = COLUMN_FLEX },
 		{ .head = "limited by" },
-		{ .head = "of time" },
+		{ .head = "share" },
 	};
 	size_t n = 6;
 
@@ -278,8 +278,8 @@ static struct table *tables_new_text(const struct conns *c, struct report *r)
 	columns[n++] = (struct column){ .head = "rtt", .flags = COLUMN_SPARE };
 	columns[n++] = (struct column){ .head = "problems", .flags = COLUMN_FLEX };
 	if (c->peer_recording) {
-		columns[n++] = (struct column){ .head = "limit lies at" };
-		columns[n++] = (struct column){ .head = "seen by" };
+		columns[n++] = (struct column){ .head = "bottleneck" };
+		columns[n++] = (struct column){ .head = "recorded on" };
 	}
 	columns[n++] = (struct column){ .head = "kind" };
 	return table_new(r, columns, n);

@@ -14,7 +14,8 @@ static const struct column before[] = {
 	{ .name = "from_ns" }, { .name = "to_ns" },
 	{ .head = "at" }, { .head = "for" },
 	{ .name = "time_ns" }, { .name = "unknown_ns" },
-	{ .name = "limit", .head = "limited by" }, { .name = "limit_share", .head = "of time" },
+	{ .name = "limit", .head = "limited by" },
+	{ .name = "limit_share", .head = "share" },
 	{ .name = "events" },
 };
 

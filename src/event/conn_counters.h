@@ -44,11 +44,12 @@
 	    COUNT, "retransmitted segments that had arrived, by DSACK", .filter = "spurious",      \
 	    .label = "spurious")                                                                   \
 	U32(delayed_acks, n->delacks, CONN_KNOWS_DELACKS, EVENTS, "delayed_acks", COUNT,           \
-	    "acknowledgements that this end's timer sent", .label = "delayed ACKs")                \
+	    "delayed acknowledgements that this end's timer sent", .label = "delayed ACKs")        \
 	U16(delayed_acks_harmful, k->delacks_harmful, CONN_KNOWS_PEER_DELACKS, EVENTS,             \
 	    "delayed_acks_harmful", COUNT,                                                         \
-	    "delayed acknowledgements of the peer until which this end held data", .head = "held", \
-	    .flags = COLUMN_SPARE, .label = "data held for the peer's")                            \
+	    "the peer's delayed acknowledgements during which this end held data back",            \
+	    .head = "held",                                                                        \
+	    .flags = COLUMN_SPARE, .label = "data held for the peer's delayed ACKs")               \
 	U64(bytes_sent, n->bytes_sent - k->idle.bytes_sent, 0, BYTES, "sent", SIZE,                \
 	    "payload sent, retransmissions included", .filter = "sent")                            \
 	U64(bytes_received, n->bytes_received - k->idle.bytes_received, 0, BYTES, "received",      \
@@ -61,41 +62,43 @@
 	U64(send_bytes, k->send_bytes, CONN_KNOWS_CALLS, CALLS, "send_bytes", SIZE,                \
 	    "payload given to send calls")                                                         \
 	U32(send_small, k->send_small, CONN_KNOWS_CALLS, CALLS, "send_small", COUNT,               \
-	    "calls of less than half a segment with nothing received before the next call")        \
+	    "pairs of successive send calls of less than half a segment, without an "              \
+	    "acknowledgement between the two calls")                                               \
 	U32(send_blocked, k->send_blocked, CONN_KNOWS_CALLS, CALLS, "send_blocked", COUNT,         \
-	    "send calls that found no room (EAGAIN)")                                              \
+	    "send calls that failed with EAGAIN: the send buffer was full")                        \
 	U32(recv_calls, k->recv_calls, CONN_KNOWS_CALLS, CALLS, "recv", COUNT, "receive calls")    \
 	U64(recv_bytes, k->recv_bytes, CONN_KNOWS_CALLS, CALLS, "recv_bytes", SIZE,                \
-	    "payload taken by receive calls")                                                      \
+	    "payload returned by receive calls")                                                   \
 	MOST(longest_pause_ns, k->longest_pause_us * 1000ULL, CONN_KNOWS_CALLS, CALLS,             \
 	     "longest_pause_ns", TIME, "longest time between two send calls")                      \
 	U16(idle_bursts, k->idle_bursts, CONN_KNOWS_CALLS, CALLS, "idle_bursts", COUNT,            \
 	    "whole windows sent at once after a pause longer than the RTO")                        \
 	U16(idle_bursts_lost, k->idle_bursts_lost, CONN_KNOWS_CALLS, CALLS, "idle_bursts_lost",    \
-	    COUNT, "such bursts with a retransmission within two round trips")                     \
+	    COUNT, "bursts after a pause with a retransmission within two round trips")            \
 	U16(idle_restarts, k->idle_restarts, CONN_KNOWS_CALLS, CALLS, "idle_restarts", COUNT,      \
-	    "windows that were cut after a pause, and then limited")                               \
+	    "times that the congestion window was cut after a pause and then limited the "         \
+	    "connection")                                                                          \
 	U32(rtt_samples, k->rtt_samples, CONN_KNOWS_RTT, RTT, "samples", COUNT,                    \
 	    "round trips measured")                                                                \
 	U64(rtt_sum_us, k->rtt_sum_us, CONN_KNOWS_RTT, NONE, NULL, COUNT, NULL)                    \
 	U16(recoveries, k->recoveries, CONN_KNOWS_LOSSES, RECOVERY, "recoveries", COUNT,           \
 	    "entries into fast recovery")                                                          \
 	U64(recovery_ns, k->recovery_ns, CONN_KNOWS_LOSSES, RECOVERY, "recovery_ns", TIME,         \
-	    "time in which losses were repaired, the stalls before included")                      \
+	    "time of loss recovery, including the stall before it")                                \
 	U64(loss_ns, k->loss_ns, CONN_KNOWS_LOSSES, RECOVERY, "loss_ns", TIME,                     \
 	    "part of recovery_ns after a timeout")                                                 \
 	U16(stalls, k->stalls, CONN_KNOWS_LOSSES, RECOVERY, "stalls", COUNT,                       \
-	    "times that nothing was acknowledged until a retransmission was")                      \
+	    "stalls: nothing was acknowledged until a retransmission was acknowledged")            \
 	U64(stall_ns, k->stall_ns, CONN_KNOWS_LOSSES, RECOVERY, "stall_ns", TIME,                  \
-	    "time of these stalls", .filter = "stall")                                             \
+	    "total time of stalls", .filter = "stall")                                             \
 	MOST(longest_stall_ns, k->longest_stall_us * 1000ULL, CONN_KNOWS_LOSSES, RECOVERY,         \
-	     "longest_stall_ns", TIME, "longest of these stalls")                                  \
+	     "longest_stall_ns", TIME, "longest stall")                                            \
 	U16(peer_delayed_acks, k->peer_delacks, CONN_KNOWS_PEER_DELACKS, RECOVERY,                 \
 	    "peer_delayed_acks", COUNT,                                                            \
-	    "round trips that the peer's timer for acknowledgements made longer",                  \
+	    "round trips extended by the peer's timer for delayed acknowledgements",               \
 	    .filter = "delayed-acks")                                                              \
 	MADE(busy_ns, 0, CONN_KNOWS_CHRONO, RECOVERY, "kernel_busy_ns", TIME,                      \
-	     "time with data outstanding, by the kernel's account")                                \
+	     "time with outstanding data, as counted by the kernel")                               \
 	MADE(kernel_rwnd_ns, 0, CONN_KNOWS_CHRONO, RECOVERY, "kernel_rwnd_ns", TIME,               \
 	     "part of kernel_busy_ns that was limited by the peer's window")                       \
 	MADE(kernel_sndbuf_ns, 0, CONN_KNOWS_CHRONO, RECOVERY, "kernel_sndbuf_ns", TIME,           \

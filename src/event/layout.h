@@ -26,8 +26,8 @@
  * has reached the stage"). A value is never reused; a new stage gets STAGE_MAX's.
  */
 #define ARRIVAL_STAGE_LIST(X) /* before the stack */                                               \
-	X(IRQ, 2, "irq", "an interrupt's handler has asked for the softirq")                       \
-	X(POLL, 3, "poll", "the softirq begins to poll; with link, also what GRO does")
+	X(IRQ, 2, "irq", "an interrupt handler has raised NET_RX_SOFTIRQ")                         \
+	X(POLL, 3, "poll", "the softirq begins to poll; if link is selected too, GRO is measured")
 
 #define INGRESS_STAGE_LIST(X)                                                                      \
 	X(LINK, 4, "link", "the stack receives the packet")                                        \
@@ -40,7 +40,7 @@
 	X(READ, 10, "read", "the application has the bytes")
 
 #define EGRESS_STAGE_LIST(X)                                                                       \
-	X(SEGMENT, 12, "segment", "TCP lets the packet go, or UDP hands it to IP")                 \
+	X(SEGMENT, 12, "segment", "TCP's departure time of the packet; UDP passes it to IP")       \
 	X(QDISC, 13, "qdisc", "the packet enters the queueing discipline")                         \
 	X(DRIVER, 14, "driver", "the driver's xmit is called")                                     \
 	X(SENT, 15, "sent", "transmit completion")                                                 \
@@ -49,7 +49,7 @@
 #define STAGE_LIST(X)                                                                              \
 	ARRIVAL_STAGE_LIST(X)                                                                      \
 	INGRESS_STAGE_LIST(X)                                                                      \
-	X(SEND, 11, "send", "the application's send call enters")                                  \
+	X(SEND, 11, "send", "the application enters its send call")                                \
 	EGRESS_STAGE_LIST(X)                                                                       \
 	X(PROBE, 18, "probe", "the function or tracepoint of --probe is called")                   \
 	X(MARK, 19, "mark", "the application's end mark fires")                                    \

@@ -9,7 +9,7 @@
 #include "net/address.h"
 
 #define NET_LISTEN_TAKES \
-	"an address and a port (127.0.0.1:9000, [::1]:9000; port 0: any that is free), " \
+	"an address and a port (127.0.0.1:9000, [::1]:9000; port 0: any free port), " \
 	"udp:127.0.0.1:9000, or unix:PATH"
 
 /* Parses an address given by numbers, without names. Returns 0 or -EINVAL. */

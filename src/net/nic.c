@@ -113,15 +113,15 @@ static const char *nic_missing_support(const struct ethtool_ts_info *info)
 	const bool clock = info->phc_index >= 0;
 
 	if (!(info->so_timestamping & SOF_TIMESTAMPING_RAW_HARDWARE) && !clock)
-		return "neither a clock nor stamps of its own";
+		return "neither a clock nor timestamps of its own";
 	if (!clock)
-		return "no clock that could be read";
+		return "no readable clock";
 	if (!(info->so_timestamping & SOF_TIMESTAMPING_TX_HARDWARE) ||
 	    !(info->tx_types >> HWTSTAMP_TX_ON & 1))
-		return "no stamps of the packets that it sends";
+		return "no timestamps of sent packets";
 	if (!(info->so_timestamping & SOF_TIMESTAMPING_RX_HARDWARE) ||
 	    !(info->rx_filters >> HWTSTAMP_FILTER_ALL & 1))
-		return "no stamps of all packets that it receives";
+		return "no mode that timestamps all received packets";
 	return NULL;
 }
 
@@ -160,8 +160,8 @@ static int nic_turn_on(struct net_nic *nic, struct strbuf *why)
 	int err = nic_ioctl(nic->name, SIOCSHWTSTAMP, &config);
 
 	if (err == -EPERM) {
-		strbuf_printf(why, "--timestamps nic: turning on the stamps of %s needs "
-			      "CAP_NET_ADMIN; or use --timestamps kernel", nic->name);
+		strbuf_printf(why, "--timestamps nic: enabling the timestamps of %s needs "
+			      "CAP_NET_ADMIN; otherwise use --timestamps kernel", nic->name);
 		return err;
 	}
 	nic->changed = !err;
@@ -171,7 +171,7 @@ static int nic_turn_on(struct net_nic *nic, struct strbuf *why)
 		err = -EOPNOTSUPP;
 	}
 	return err ? nic_refuse(nic->name, why,
-				"a driver that does not turn on stamps of all packets", err)
+				"a driver that does not enable timestamps of all packets", err)
 		   : 0;
 }
 
@@ -186,7 +186,8 @@ int net_nic_enable(struct net_nic *nic, const char *name, struct strbuf *why)
 		return err;
 	err = nic_ioctl(name, SIOCGHWTSTAMP, &nic->former);
 	if (err)
-		return nic_refuse(name, why, "a driver that does not tell what it stamps", err);
+		return nic_refuse(name, why,
+				  "a driver that does not report which packets it timestamps", err);
 	return nic_stamps_all(&nic->former) ? 0 : nic_turn_on(nic, why);
 }
 

@@ -128,7 +128,7 @@ static int tls_not_readable(const char *path, const char *what, struct strbuf *w
 {
 	int err = access(path, R_OK) ? -errno : -EBADMSG;
 
-	strbuf_printf(why, "no %s can be read from %s: %s", what, path,
+	strbuf_printf(why, "cannot read a %s from %s: %s", what, path,
 		      err == -EBADMSG ? "it is not in PEM format" : strerror(-err));
 	return err;
 }
@@ -142,7 +142,7 @@ static int tls_set_trust(struct net_tls_context *context, const struct net_tls_c
 	if (config->ca_file && SSL_CTX_load_verify_file(context->ssl, config->ca_file) != 1)
 		return tls_not_readable(config->ca_file, "certificate", why);
 	if (!config->ca_file && !config->insecure && tls_trust_system(context->ssl)) {
-		strbuf_puts(why, "the system's trusted certificates can't be read");
+		strbuf_puts(why, "cannot read the system's trusted certificates");
 		return -EBADMSG;
 	}
 	return 0;
@@ -180,8 +180,9 @@ static int tls_set_identity(struct net_tls_context *context, const struct net_tl
 	if (access(key_file, R_OK))
 		return tls_not_readable(key_file, "private key", why);
 	if (SSL_CTX_use_PrivateKey_file(context->ssl, key_file, SSL_FILETYPE_PEM) != 1) {
-		strbuf_printf(why, "%s: no private key in PEM format that fits %s, and has no "
-			      "passphrase, can be read from it", key_file, config->cert_file);
+		strbuf_printf(why, "cannot read a private key from %s: the file must be in PEM "
+			      "format, match %s and have no passphrase", key_file,
+			      config->cert_file);
 		return -EBADMSG;
 	}
 	context->has_cert = true;
@@ -331,10 +332,11 @@ static void tls_keep_error(struct net_tls *tls, long verdict)
 
 	if (ERR_GET_LIB(error) == ERR_LIB_SSL &&
 	    ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER)
-		text = "the server speaks no TLS (use http:// or redis://)";
+		text = "the server does not use TLS (use http:// or redis://)";
 	if (verdict != X509_V_OK && !tls->context->insecure)
 		text = X509_verify_cert_error_string(verdict);
-	snprintf(tls->error, sizeof(tls->error), "%s", text ? text : "the peer ended it");
+	snprintf(tls->error, sizeof(tls->error), "%s",
+		 text ? text : "the peer ended the TLS connection");
 }
 
 int net_tls_handshake(struct net_tls *tls)
@@ -369,7 +371,7 @@ static int tls_transfer_failed(struct net_tls *tls, int err)
 
 const char *net_tls_error(const struct net_tls *tls)
 {
-	return tls->asked ? "the server asks for a client certificate (use --cert, --key)" :
+	return tls->asked ? "the server requests a client certificate (use --cert, --key)" :
 			    tls->error;
 }
 

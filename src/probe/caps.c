@@ -91,8 +91,8 @@ static void caps_add_kernel_memory(struct cap_vec *caps)
 		return;
 	}
 	cap_add(caps, "bpf", "kernel memory", CAP_NO, LOCKDOWN_TAKES, LOCKDOWN_READS);
-	cap_without(caps, "packets are measured up to TCP's socket only, and connections "
-		    "by inet_diag, even if all hooks exist");
+	cap_without(caps, "packets are measured only up to the stage `socket`, and connections "
+		    "only by inet_diag, even if all hooks exist");
 }
 
 /* Adds the kinds of BPF programs. The targets tried exist for tests, or fire rarely. */

@@ -90,13 +90,13 @@ static int funcgraph_open_all(struct funcgraph *f, const struct tracefs_config *
 		return -ENOMEM;
 	err = funcgraph_read_format(f);
 	if (err)
-		snprintf(why, size, "functions can't be traced: the format of this kernel's events "
-			 "isn't understood");
+		snprintf(why, size, "cannot trace functions: hostlat does not know the format of "
+			 "this kernel's function_graph events");
 	if (!err) {
 		err = symbols_read(&f->symbols, "/proc/kallsyms");
 		if (err)
-			snprintf(why, size, "functions can't be traced: /proc/kallsyms doesn't say "
-				 "what they are called: %s", strerror(-err));
+			snprintf(why, size, "cannot trace functions: cannot read their names "
+				 "from /proc/kallsyms: %s", strerror(-err));
 	}
 	return err;
 }
@@ -120,7 +120,7 @@ int funcgraph_open(struct funcgraph **out, const struct tracefs_config *config, 
 	}
 	if (err) {
 		if (!why[0])
-			snprintf(why, size, "functions can't be traced: %s", strerror(-err));
+			snprintf(why, size, "cannot trace functions: %s", strerror(-err));
 		funcgraph_free(f);
 		return err;
 	}

@@ -248,17 +248,16 @@ static int tracefs_find_root(struct tracefs *t)
 			return 0;
 		if (t->root >= 0 && faccessat(t->root, ".", X_OK, 0))
 			return tracefs_refuse(t, -EACCES,
-					      "functions can't be traced: no access to %s, "
-					      "which takes root",
-					      roots[i]);
+					      "cannot trace functions: no access to %s%s", roots[i],
+					      geteuid() ? " (run hostlat as root)" : "");
 		if (t->root >= 0)
 			close(t->root);
 		t->root = -1;
 	}
 	return tracefs_refuse(t, -ENOENT,
-			      "functions can't be traced: tracefs isn't mounted (mount -t "
+			      "cannot trace functions: tracefs is not mounted (mount -t "
 			      "tracefs nodev /sys/kernel/tracing), this kernel has no tracers, or "
-			      "kernel lockdown (confidentiality) hides them");
+			      "kernel lockdown (confidentiality) hides the tracers");
 }
 
 static bool tracefs_has_word(const char *text, const char *word)
@@ -279,7 +278,7 @@ static int tracefs_check_kernel(struct tracefs *t)
 	free(tracers);
 	return has ? 0
 		   : tracefs_refuse(t, -EOPNOTSUPP,
-				    "functions can't be traced: this kernel has no " TRACER
+				    "cannot trace functions: this kernel has no " TRACER
 				    " tracer (CONFIG_FUNCTION_GRAPH_TRACER)");
 }
 
@@ -301,20 +300,20 @@ static int tracefs_check_users(struct tracefs *t)
 
 	if (living)
 		return tracefs_refuse(t, -EBUSY,
-				      "functions can't be traced: another hostlat (pid %ld) "
-				      "does so",
+				      "cannot trace functions: another hostlat process (pid %ld) "
+				      "already traces functions",
 				      living);
 	tracer = tracefs_text_at(t->root, "current_tracer");
 	used = !tracer || tracefs_has_word(tracer, TRACER);
 	free(tracer);
 	if (used)
 		return tracefs_refuse(t, -EBUSY,
-				      "functions can't be traced: somebody else uses the " TRACER
+				      "cannot trace functions: another program uses the " TRACER
 				      " tracer (current_tracer in tracefs)");
 	if (tracefs_in_use(t, "set_graph_function", "#") ||
 	    tracefs_in_use(t, "set_graph_notrace", "#"))
 		return tracefs_refuse(t, -EBUSY,
-				      "functions can't be traced: somebody else has set which "
+				      "cannot trace functions: another program has set a filter "
 				      "(set_graph_function or set_graph_notrace in tracefs)");
 	return 0;
 }
@@ -335,9 +334,9 @@ static int tracefs_share(struct tracefs *t)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (tracefs_in_use(t, names[i], i ? "#" : "nop"))
 			return tracefs_refuse(t, -EBUSY,
-					      "functions can't be traced: this kernel has one "
+					      "cannot trace functions: this kernel allows one "
 					      "user of " TRACER
-					      " only, and somebody else traces (%s in "
+					      ", and another program traces (%s in "
 					      "tracefs)",
 					      names[i]);
 	close(t->lock);
@@ -357,7 +356,8 @@ static int tracefs_make_instance(struct tracefs *t)
 	snprintf(t->instance, sizeof(t->instance), "instances/" PREFIX "%d", (int)getpid());
 	if (mkdirat(t->root, t->instance, 0700))
 		return tracefs_refuse(t, -errno,
-				      "functions can't be traced: no instance in tracefs: %s",
+				      "cannot trace functions: cannot create an instance in "
+				      "tracefs: %s",
 				      strerror(errno));
 	t->made = true;
 	err = tracefs_lock_own(t);
@@ -383,7 +383,7 @@ static int tracefs_set(struct tracefs *t, bool shared, const char *name, const c
 	if (!err)
 		err = tracefs_write_at(shared ? t->root : t->place, name, value, 0);
 	return err ? tracefs_refuse(t, err,
-				    "functions can't be traced: %s in tracefs takes no %s: %s",
+				    "cannot trace functions: cannot set %s in tracefs to %s: %s",
 				    name, value, strerror(-err))
 		   : 0;
 }
@@ -406,15 +406,15 @@ static int tracefs_set_functions(struct tracefs *t, const char *functions)
 			err = 0;
 		else if (err)
 			tracefs_refuse(t, err,
-				       "functions can't be traced: no function of this kernel that "
-				       "can be traced is called %s",
+				       "cannot trace functions: this kernel has no traceable "
+				       "function named %s",
 				       one);
 	}
 	free(list);
 	if (!err && !found)
 		err = tracefs_refuse(t, -EINVAL,
-				     "functions can't be traced: no function of this kernel is "
-				     "called %s",
+				     "cannot trace functions: this kernel has no function "
+				     "named %s",
 				     functions);
 	return err == -EINVAL ? -ENOENT : err;
 }
@@ -468,7 +468,7 @@ int tracefs_open(struct tracefs **out, const struct tracefs_config *config, char
 		err = tracefs_configure(t, config);
 	if (err) {
 		if (!why[0])
-			snprintf(why, size, "functions can't be traced: %s", strerror(-err));
+			snprintf(why, size, "cannot trace functions: %s", strerror(-err));
 		tracefs_free(t);
 		return err;
 	}

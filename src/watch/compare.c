@@ -328,7 +328,7 @@ static struct table *watch_compare_new_table(const struct watch_run *a, const st
 		{ NULL, "p99 in A", 0, 0 },
 		{ NULL, "in B", 0, 0 },
 		{ NULL, "change", 0, 0 },
-		{ NULL, "by chance", 0, 0 },
+		{ NULL, "adjusted p", 0, 0 },
 		{ "quantiles", NULL, 0, 0 },
 	};
 
@@ -412,12 +412,13 @@ static int watch_compare_add_reasons(struct watch_run *run, const char *which, s
 		difference_add_reasons(r, &own, which);
 	report_release(&own);
 	if (watch_compare_blocks(run) < CONTRAST_BLOCKS_MIN)
-		report_reason(r, "too-few-intervals", NULL, "%s has too few intervals to tell a "
-			      "difference from chance (%d are needed: --interval)", which,
+		report_reason(r, "too-few-intervals", NULL, "%s has too few intervals for a "
+			      "significance test (at least %d are needed; see --interval)", which,
 			      CONTRAST_BLOCKS_MIN);
 	if (run->beyond)
 		report_reason(r, "limit", NULL,
-			      "%s has more rows than the limit: the rest is not compared", which);
+			      "%s exceeds the limit of rows: the remaining rows are not compared",
+			      which);
 	return err;
 }
 

@@ -66,12 +66,12 @@ static void findings_list_culprits(const struct watch *w, enum watch_span span, 
 	for (size_t i = 0; i < c.n; i++) {
 		const struct watch_task *t = c.tasks[i];
 
-		strbuf_printf(out, "%s%.*s (pid %u) %s", i ? ", " : " It had: ",
+		strbuf_printf(out, "%s%.*s (pid %u) %s", i ? ", " : " CPU held by: ",
 			      EVENT_COMM_LEN, t->id.comm, t->id.pid,
 			      human_fraction(buf, (double)t->ns[span] / (double)c.total_ns));
 	}
 	if (c.others_ns)
-		strbuf_printf(out, "%sothers %s", c.n ? ", " : " It had: ",
+		strbuf_printf(out, "%sother tasks %s", c.n ? ", " : " CPU held by: ",
 			      human_fraction(buf, (double)c.others_ns / (double)c.total_ns));
 	strbuf_putc(out, '.');
 }
@@ -106,8 +106,8 @@ static int findings_add_cpu_wait(const struct watch *w, enum watch_span span, st
 		goto out;
 	findings_list_culprits(w, span, &culprits);
 	report_finding(r,
-		       "%s of the messages waited for a CPU (%s or longer), %s at the median of "
-		       "those.%s",
+		       "%s of the messages waited %s or longer for a CPU, with a median wait of "
+		       "%s.%s",
 		       human_fraction(share, waited), human_ns(least, NOTABLE_NS),
 		       human_ns(median, findings_quantile_ns(&wait, 1 - waited / 2)),
 		       strbuf_str(&culprits));
@@ -323,15 +323,15 @@ static void findings_add_stopped(const struct watch *w, enum watch_span span, un
 static void findings_put_sending(unsigned int stage, unsigned int protocol, struct strbuf *out)
 {
 	if (stage == STAGE_SEGMENT && protocol == PROTO_UDP)
-		strbuf_puts(out, "in the send call, before UDP handed them to IP (data that wait "
-			    "for more, room in the socket)");
+		strbuf_puts(out, "in the send call, before UDP passed them to IP (waits for more "
+			    "data or for space in the send buffer)");
 	else if (stage == STAGE_SEGMENT)
-		strbuf_puts(out, "before TCP let them go (window, congestion, small queues, "
-			    "Nagle's algorithm, pacing)");
+		strbuf_puts(out, "before TCP sent them (receive window, congestion window, TCP "
+			    "small queues, Nagle's algorithm, pacing)");
 	else if (stage == STAGE_DRIVER)
 		strbuf_puts(out, "in the queueing discipline, from `qdisc` to `driver`");
 	else if (stage == STAGE_SENT)
-		strbuf_puts(out, "in the driver and the card, from `driver` to `sent`");
+		strbuf_puts(out, "in the driver and the network card, from `driver` to `sent`");
 	else
 		strbuf_printf(out, "between %s and the queueing discipline",
 			      protocol == PROTO_UDP ? "UDP" : "TCP");
@@ -443,12 +443,12 @@ static int findings_add_hol(const struct watch *w, enum watch_span span, struct 
 
 	if (waited.n)
 		report_finding(r, "%s waited behind a lost or reordered TCP segment, for %s at "
-			       "the median, %s at most. No other time includes that wait.",
+			       "the median, %s at most. No other latency includes this wait.",
 			       human_counted(count, waited.n, "packet"), waited.median,
 			       waited.most);
 	if (aside)
-		report_finding(r, "%s excluded from `enqueued` on: behind a lost or reordered "
-			       "TCP segment. --hol separate shows for how long.",
+		report_finding(r, "%s excluded at `enqueued` and later stages for waiting behind a "
+			       "lost or reordered TCP segment. --hol separate measures the wait.",
 			       human_were(count, aside, "packet"));
 	return err;
 }
@@ -464,8 +464,8 @@ static void findings_add_handed(const struct watch *w, enum watch_span span, str
 			       "bridge, tunnel). Choose another with --ifname.",
 			       human_were(count, findings_passed_several(w, span), "packet"));
 	if (n)
-		report_finding(r, "%s given to a receiver on this host (loopback, veth): "
-			       "`sent` only measures packets that a card has sent.",
+		report_finding(r, "%s delivered to a receiver on this host (loopback, veth): "
+			       "`sent` only measures packets that a network card has sent.",
 			       human_were(count, n, "packet"));
 }
 

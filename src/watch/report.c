@@ -201,7 +201,7 @@ static void watch_report_summary(const struct watch *w, enum watch_span span,
 	double fraction;
 
 	report_summary(r, "%s%s", human_ns(buf, p->to_ns - p->from_ns),
-		       span == WATCH_TOTAL && p->intervals > 1 ? " in all" : "");
+		       span == WATCH_TOTAL && p->intervals > 1 ? " in total" : "");
 	if (watch_report_counts_packets(w))
 		report_summary(r, "%s%s", p->one_in_max > 1 ? "about " : "",
 			       human_counted(buf, packets, "packet"));
@@ -209,14 +209,15 @@ static void watch_report_summary(const struct watch *w, enum watch_span span,
 		report_summary(r, "one of %" PRIu64 " measured, or fewer", p->one_in);
 	else if (p->one_in_max > 1)
 		report_summary(r, "one of %" PRIu64 " measured", p->one_in);
-	report_summary(r, "%s%s lost%s", lost.elsewhere ? "up to " : "",
-		       human_count(buf, lost.most), lost.elsewhere ? " at a stage" : "");
+	report_summary(r, "%s%s lost%s", lost.elsewhere ? "at most " : "",
+		       human_count(buf, lost.most), lost.elsewhere ? " at any one stage" : "");
 	if (watch_lacks_drops(w))
 		report_summary(r, "drops unknown");
 	else if (watch_total(w, span, COUNT_DROP))
 		report_summary(r, "%s dropped", human_count(buf, watch_total(w, span, COUNT_DROP)));
 	if (watch_report_own_fraction(p, &fraction))
-		report_summary(r, "own cost %s%s", p->bpf_cost_estimated ? "about " : "",
+		report_summary(r, "overhead %s%s of all CPUs",
+			       p->bpf_cost_estimated ? "about " : "",
 			       human_fraction(buf, fraction));
 	if (w->clock_known && c->origins & CONVERTED_ORIGINS)
 		report_summary(r, "clock ±%s", human_ns(buf, w->clock.error_ns));
@@ -244,8 +245,8 @@ static void watch_report_loss_reason(const struct watch *w, enum watch_span span
 				      human_count(buf, c->count[span]));
 	}
 	report_reason(r, "losses", strbuf_str(&evidence),
-		      "%s%s at a stage should have been measured and %s not",
-		      lost.elsewhere ? "up to " : "", human_counted(buf, lost.most, "packet"),
+		      "%s%s at any one stage should have been measured and %s not",
+		      lost.elsewhere ? "at most " : "", human_counted(buf, lost.most, "packet"),
 		      lost.most == 1 ? "was" : "were");
 	strbuf_release(&evidence);
 }
@@ -289,34 +290,37 @@ static void watch_report_stream_reasons(const struct watch *w, enum watch_span s
 				"a hook is missing: some numbers may be incomplete or less exact");
 	vec_for_each(&w->uncovered, name)
 		report_reason(r, "namespace-not-covered", *name,
-			      "a network namespace was not covered all the time");
+			      "a network namespace was not measured all the time");
 	if (p->lost_records)
-		report_reason(r, "events-lost", NULL, "%s lost unread",
-			      human_were(buf, p->lost_records, "event"));
+		report_reason(r, "events-lost", NULL, "%s lost before hostlat read %s",
+			      human_were(buf, p->lost_records, "event"),
+			      p->lost_records == 1 ? "it" : "them");
 	if (p->names_lost)
-		report_reason(r, "names-not-kept", NULL, "names not kept: %s (a run keeps 65,536 "
-			      "of each kind and 4 MiB of them)", human_count(buf, p->names_lost));
+		report_reason(r, "names-not-kept", NULL, "%s dropped: a run stores at most "
+			      "65,536 names of each kind and 4 MiB in total",
+			      human_were(buf, p->names_lost, "name"));
 	if (p->refused)
-		report_reason(r, "events-invalid", NULL, "%s ignored: impossible values",
+		report_reason(r, "events-invalid", NULL, "%s ignored because of impossible values",
 			      human_were(buf, p->refused, "event"));
 	if (p->beyond)
-		report_reason(r, "limit", NULL, "%s did not fit into the limits of watch",
-			      human_counted(buf, p->beyond, "event"));
+		report_reason(r, "limit", NULL, "%s ignored: beyond the limits of hostlat watch",
+			      human_were(buf, p->beyond, "event"));
 	if (p->no_room)
-		report_reason(r, "limit", NULL, "%s left out of the distributions, which may take "
-			      "%zu MiB together",
+		report_reason(r, "limit", NULL, "%s missing from the distributions, which may use "
+			      "%zu MiB of memory in total",
 			      human_were(buf, p->no_room, "delta"), w->hist_bytes_max >> 20);
 	if (span == WATCH_TOTAL)
 		event_damage_put(&w->damage, &evidence);
 	if (evidence.len)
 		report_reason(r, "damaged", strbuf_str(&evidence),
-			      "the recording is damaged: what was readable is shown");
+			      "the recording is damaged: the report covers its readable part");
 	if (p->shed)
-		report_reason(r, "overhead", NULL, "the measurement was ended: with one packet of "
-			      "%" PRIu64 " measured hostlat still took more than --max-overhead",
+		report_reason(r, "overhead", NULL, "hostlat stopped measuring: it exceeded "
+			      "--max-overhead even with one packet of %" PRIu64 " measured",
 			      p->one_in_max);
 	if (p->partial && !r->partial)
-		report_reason(r, "incomplete", NULL, "not everything was measured all the time");
+		report_reason(r, "incomplete", NULL,
+			      "some measurements are missing for part of the time");
 	strbuf_release(&evidence);
 }
 
@@ -382,7 +386,7 @@ static int watch_finding_uncovered(const struct watch *w, enum watch_span span, 
 	}
 	err = text.error;
 	if (text.len)
-		report_finding(r, "Packets that no stage covers, %s.", strbuf_str(&text));
+		report_finding(r, "Packets that no stage measures: %s.", strbuf_str(&text));
 	strbuf_release(&text);
 	return err;
 }

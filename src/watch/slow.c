@@ -83,7 +83,7 @@ static bool slow_waits_known(const struct event_slow *m)
 	return m->pid && !(m->flags & SLOW_WAITS_UNKNOWN);
 }
 
-/* Returns the task that held the CPU; "stopped for ..." if the reader was stopped for longer. */
+/* Returns the task that held the CPU; "a stop of ..." if the reader was stopped for longer. */
 static struct value slow_task_before(struct report *r, const struct event_slow *m)
 {
 	char buf[HUMAN_MAX];
@@ -91,7 +91,7 @@ static struct value slow_task_before(struct report *r, const struct event_slow *
 	if (!slow_waits_known(m))
 		return value_absent();
 	if (m->stopped_ns > m->wait_ns)
-		return value_string(report_format(r, "stopped for %s",
+		return value_string(report_format(r, "a stop of %s",
 						  human_ns(buf, m->stopped_ns)));
 	return m->culprit_tid ? slow_task(r, m->culprit_pid, m->culprit) : value_absent();
 }
@@ -183,8 +183,8 @@ static const char *slow_heading(const struct watch *w, const struct watch_slow *
 	if (count == slow->count)
 		return report_format(r, "%s took %s or longer; the %d slowest:", n, ns,
 				     SHOWN);
-	return report_format(r, "%s took %s or longer; of the %s that there was room for, "
-			     "the slowest:", n, ns, total);
+	return report_format(r, "%s took %s or longer; the slowest of the %s recorded:", n, ns,
+			     total);
 }
 
 /* Returns the read's time without "Z", to leave space for addresses: the heading names UTC. */
@@ -205,8 +205,8 @@ static void slow_add_text(const struct watch *w, enum watch_span span, uint64_t 
 	const uint64_t from_ns = w->periods[span].from_ns;
 	const struct column columns[] = {
 		{ .head = times_is_wall(&w->times) ? "read (UTC)" : "read at" },
-		{ .head = "latency" }, { .head = "most of it" },
-		{ .head = "CPU wait" }, { .head = "behind" }, { .head = "reader" },
+		{ .head = "latency" }, { .head = "longest step" },
+		{ .head = "CPU wait" }, { .head = "delayed by" }, { .head = "reader" },
 		{ .head = "local", .flags = COLUMN_FLEX | COLUMN_SPARE },
 		{ .head = "remote", .flags = COLUMN_FLEX },
 	};

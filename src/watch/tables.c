@@ -179,12 +179,12 @@ static const char *tables_why_empty(const struct watch *w, unsigned int directio
 	    tables_has_counts(w, COUNT_EXCLUDED, direction, protocol, STAGE_RUNNABLE))
 		return "no packet woke its reader";
 	if (stage == STAGE_IRQ && tables_has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
-		return "no interrupt asked for it";
+		return "no softirq raise had a known interrupt";
 	if (stage == STAGE_POLL && tables_has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
-		return "no poll was asked for by a raise";
+		return "no poll could be timed from its softirq raise";
 	if (stage == STAGE_SENT && tables_has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
-		return "no packet left by a card";
-	return watch_before_stack(stage) ? "none yet" : "no packets yet";
+		return "no network card reported a transmit completion";
+	return watch_before_stack(stage) ? "no events yet" : "no packets yet";
 }
 
 static void tables_add_note(const char *stage, unsigned int direction, unsigned int protocol,
@@ -209,7 +209,7 @@ static void tables_add_unmeasured(const struct watch *w, const struct watch_comm
 	why = watch_name(w, DICT_STRING, b->why);
 	if (!b->bound)
 		tables_add_note(stage_name(stage), direction, protocol,
-				why ? why : "no reason is known", t);
+				why ? why : "the reason is unknown", t);
 	else if (tables_has_rows(w, direction, protocol, STAGE_NONE) &&
 		 !tables_has_rows(w, direction, protocol, stage))
 		tables_add_note(stage_name(stage), direction, protocol,

@@ -53,7 +53,7 @@ class Terminal(unittest.TestCase):
         for term in 'dumb', None:
             code, text = shown(term)
             self.assertEqual(code, 0, text)
-            self.assertIn('own cost', text)
+            self.assertIn('overhead', text)
             self.assertNotIn(ESCAPE, text, term)
 
     def test_widest_table(self):

@@ -207,11 +207,11 @@ class Usage(unittest.TestCase):
         with tempfile.TemporaryDirectory() as tmp:
             path = os.path.join(tmp, 'ca.pem')
             done = run(*load, '--ca', path)
-            self.assert_message(done, 2, f'no certificate can be read from {path}: No such file')
+            self.assert_message(done, 2, f'cannot read a certificate from {path}: No such file')
             with open(path, 'w', encoding='ascii') as f:
                 f.write('no certificate')
             done = run(*load, '--ca', path)
-            self.assert_message(done, 2, f'no certificate can be read from {path}: it is not in PEM')
+            self.assert_message(done, 2, f'cannot read a certificate from {path}: it is not in PEM')
 
     def test_version(self):
         self.assertRegex(run('--version').stdout, r'\Ahostlat \d+\.\d+\.\d+\n\Z')

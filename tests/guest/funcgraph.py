@@ -240,7 +240,7 @@ def refused():
     fails(2, "no_such_function", "--funcgraph-filter", "net_rx_action,no_such_function")
     check.equal("the tracer's state", state(), before)
     put("current_tracer", "function_graph")
-    fails(2, "somebody else uses")
+    fails(2, "another program uses")
     check.equal("the other one's tracer", text("current_tracer"), "function_graph\n")
     put("current_tracer", "nop")
     check.equal("the tracer's state", state(), before)

@@ -22,7 +22,7 @@ SHARE = 0.8
 NOBODY = 65534
 KERNEL = tuple(map(int, os.uname().release.split(".")[:2]))
 UNKNOWN = ("fast_retransmit", "tlp", "delayed_acks", "delayed_acks_harmful")
-MISSING = {"BPF programs, inet_diag is asked instead", "calls", "single round trips", "delayed ACKs",
+MISSING = {"BPF events (hostlat uses inet_diag instead)", "calls", "single round trips", "delayed ACKs",
            "connections that end between two dumps"}
 
 

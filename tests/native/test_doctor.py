@@ -196,7 +196,7 @@ def connections():
         check.equal(name, states[name], [
             yes(loads(23, btf_number(f"btf_trace_{target}", "TYPEDEF"))) for target in targets])
     for name, target in (("records beside sockets", "bpf_sk_storage_map"),
-                         ("connections from before", "tcp"), ("owners", "task_file")):
+                         ("earlier connections", "tcp"), ("owners", "task_file")):
         check.equal(name, states[name], [yes(loads(28, btf_number(f"bpf_iter_{target}", "FUNC")))])
     done = subprocess.run([watch.HOSTLAT, "conns", "--for", "100ms", "--json"], text=True,
                           capture_output=True, timeout=120, check=False)

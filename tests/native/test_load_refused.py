@@ -141,10 +141,10 @@ def client_certificate(version):
             begins(url, "--ca", cert, "--cert", cert, "--key", key, *few)
             begins(url, "--ca", cert, "--cert", both, *few)
             refusal = refused(url, "--ca", cert, *few,
-                              message="the server asks for a client certificate (use --cert, --key)")
+                              message="the server requests a client certificate (use --cert, --key)")
             refused(url, "--ca", cert, "--cert", other, "--key", other_key, *few,
                     message="TLS: tlsv1 alert unknown ca")
-            refused(url, "--ca", cert, "--cert", cert, "--key", other_key, message="no private key")
+            refused(url, "--ca", cert, "--cert", cert, "--key", other_key, message="cannot read a private key")
             refused(url, "--ca", cert, "--cert", cert + "x", "--key", key, message="certificate")
         server, cert, _ = tls_server(folder, version, False)
         with server as port:
@@ -204,7 +204,7 @@ def tls_or_not():
                 message="without a reply (does it speak TLS, or another protocol?)")
     with accepting(answer) as port:
         return refused(f"https://127.0.0.1:{port}/", "--connections", 2,
-                       message="TLS: the server speaks no TLS (use http:// or redis://)")
+                       message="TLS: the server does not use TLS (use http:// or redis://)")
 
 
 def too_few_descriptors():

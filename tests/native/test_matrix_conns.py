@@ -121,7 +121,7 @@ def without(refusals):
                   for end in ends}
     rows = {row["local"]: row for row in document["json"]["connections"] if row["local"] in places}
     missing = [f"{each['name']}: {each['why']}" for each in document["json"]["missing"]]
-    diag = any("inet_diag is asked" in line for line in missing)
+    diag = any("hostlat uses inet_diag instead" in line for line in missing)
     check.true(f"no line of a library: {document['errors']!r}", "libbpf" not in document["errors"])
     check.true(f"no advice that does not help: {document['errors']!r}", "as root" not in document["errors"])
     check.true(f"inet_diag is asked without need: {missing}",
@@ -129,7 +129,7 @@ def without(refusals):
     found = {what for what, _ in map(places.get, rows)}
     unseen = {"one from before", "one that began"} - found
     check.true(f"{unseen} not seen, and that is not named: {missing}", not unseen or
-               any(line.startswith("connections from before") for line in missing))
+               any(line.startswith("earlier connections") for line in missing))
     lacks = set()
     for local, row in rows.items():
         right(row, places[local][0], diag, late)

@@ -79,7 +79,7 @@ OWN = {LOCKED: [], HALF_LOCKED: []}
 SAYS = {
     (LOCKED, "watch"): "kernel lockdown", (LOCKED, "conns"): "kernel lockdown",
     (LOCKED, "record"): "kernel lockdown", (ONLY_V1, "conns"): "cgroup2 is not mounted",
-    (PARANOID_CAP, "conns"): "connections from before in namespace",
+    (PARANOID_CAP, "conns"): "earlier connections in namespace",
 }
 # Names of what `doctor` must find missing.
 LACKS = {
@@ -237,7 +237,7 @@ def in_a_guest(command, machine):
         return figure
     if figure.startswith("cannot run: "):       # `judged` knows why
         return figure
-    lost = set(figure.split(", ")) - {"nothing lost", "round trips of connections from before"}
+    lost = set(figure.split(", ")) - {"nothing lost", "round trips of earlier connections"}
     check.true(f"nothing is lost: {figure}", figure.startswith(f"{N} of {N} messages") or not lost)
     return figure
 

@@ -125,7 +125,7 @@ def copied(with_copies):
 def refused():
     """Refuses functions that do not exist or get no packet, and options that cannot be combined."""
     for options, code, words in (
-        (["no_such_function"], 2, "no such function or tracepoint"),
+        (["no_such_function"], 2, "has no function or tracepoint of this name"),
         (["schedule"], 2, "none of its first 6 arguments is a packet"),
         (["tcp_probe", "--pid", "1"], 1, "--pid"),
         (["tcp_probe", "--by", "port"], 1, "--by"),

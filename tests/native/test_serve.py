@@ -80,8 +80,8 @@ def tls():
             check.equal("requests", it.result["requests"], 3)
             check.equal("errors", it.errors(), {"garbled": 1})
         refused(["127.0.0.1:0", "--tls-cert", cert], 1, "need each other")
-        refused(["127.0.0.1:0", "--tls-cert", key, "--tls-key", key], 2, "no certificate can be read from")
-        refused(["127.0.0.1:0", "--tls-cert", cert, "--tls-key", cert], 2, "no private key in PEM")
+        refused(["127.0.0.1:0", "--tls-cert", key, "--tls-key", key], 2, "cannot read a certificate from")
+        refused(["127.0.0.1:0", "--tls-cert", cert, "--tls-key", cert], 2, "cannot read a private key")
 
 
 def memcached_by_hand():

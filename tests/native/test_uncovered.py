@@ -61,7 +61,7 @@ def each_protocol(net, family):
     check.equal("counted", got, expected)
     check.must_fail("one more", check.equal, "", got, {**expected, ("gre", "local"): 6})
     check.equal("why not", result.document["uncovered_why"], None)
-    check.equal("a sentence", sum("no stage covers" in s for s in result.document["findings"]), 1)
+    check.equal("a sentence", sum("no stage measures" in s for s in result.document["findings"]), 1)
     result.sound()
 
 

@@ -522,7 +522,7 @@ static void too_many_rows_are_counted(void **state)
 	assert_int_equal(table(&r, "stages")->nrows, 65536);
 	assert_string_equal(r.reasons->first->cells[0].string, "limit");
 	assert_string_equal(r.reasons->first->cells[1].string,
-			    "5 events did not fit into the limits of watch");
+			    "5 events were ignored: beyond the limits of hostlat watch");
 	report_release(&r);
 	watch_free(w);
 }
@@ -553,7 +553,7 @@ static void nonsense_is_refused(void **state)
 	assert_int_equal(r.reasons->nrows, 1);
 	assert_string_equal(r.reasons->first->cells[0].string, "events-invalid");
 	assert_string_equal(r.reasons->first->cells[1].string,
-			    "6 events were ignored: impossible values");
+			    "6 events were ignored because of impossible values");
 	report_release(&r);
 	watch_free(w);
 }

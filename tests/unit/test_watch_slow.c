@@ -185,7 +185,7 @@ static void nonsense_is_refused(void **state)
 	assert_int_equal(watch_report(w, WATCH_TOTAL, &r), 0);
 	assert_null(slow_of(&r));
 	assert_string_equal(r.reasons->first->cells[1].string,
-			    "6 events were ignored: impossible values");
+			    "6 events were ignored because of impossible values");
 	report_release(&r);
 	watch_free(w);
 }

@@ -57,7 +57,7 @@ bool hook_none(char *why, size_t size)
 
 	if (!host_may(NULL, CAP_SYS_ADMIN) &&
 	    !(host_may(NULL, CAP_BPF) && host_may(NULL, CAP_PERFMON))) {
-		snprintf(why, size, "it needs CAP_BPF and CAP_PERFMON");
+		snprintf(why, size, "hostlat needs CAP_BPF and CAP_PERFMON");
 		return true;
 	}
 	if (!hook_kernel_btf()) {
@@ -69,9 +69,10 @@ bool hook_none(char *why, size_t size)
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "hostlat_try", sizeof(uint32_t), sizeof(uint64_t),
 			    1, NULL);
 	if (fd < 0 && (errno == EPERM || errno == EACCES || errno == ENOSYS)) {
-		snprintf(why, size, "bpf(2) is refused to this process (%s): by its container's or "
-			 "service's system call filter (seccomp), by a security policy, or "
-			 "because it is root in a user namespace only", strerror(errno));
+		snprintf(why, size, "this process may not call bpf(2) (%s): its container's or "
+			 "service's system call filter (seccomp) or a security policy forbids "
+			 "the call, or the process is root in a user namespace only",
+			 strerror(errno));
 		return true;
 	}
 	if (fd >= 0)
@@ -188,7 +189,7 @@ static int hook_try_one(enum hook_kind kind, const char *target, char *why, size
 
 	if (t->id < 0) {
 		snprintf(why, size, t->id == -ENOENT || t->id == -ESRCH ?
-			 "this kernel has no %s %s" : "no BTF to find %s %s in",
+			 "this kernel has no %s %s" : "no BTF to look up %s %s",
 			 kind == HOOK_TP_BTF ? "tracepoint" :
 			 kind == HOOK_ITERATOR ? "iterator" : "function", target);
 		return t->id;

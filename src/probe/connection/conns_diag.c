@@ -464,9 +464,9 @@ static void diag_list_unknown(struct conns_diag *d, uint32_t size)
 				      bits[i].what);
 	strbuf_puts(&d->missing,
 		    "socket options (TCP_NODELAY, buffer sizes that were set): inet_diag does not "
-		    "report them\n"
-		    "connections that end between two dumps: only BPF programs see them; "
-		    "a closed connection's activity after its last dump is missing\n");
+		    "report socket options\n"
+		    "connections that end between two dumps: only BPF programs see these "
+		    "connections; a closed connection's activity after its last dump is missing\n");
 }
 
 static int diag_start(struct conns_diag *d, char *why, size_t size)

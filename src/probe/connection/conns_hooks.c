@@ -41,7 +41,7 @@ static const struct conns_hook conn_hooks[] = {
 	{ "conn_send", HOOK_TP_BTF, "sock_send_length", WANTED, CALLS, "calls", NO_CALLS, NULL },
 	{ "conn_send_fexit", HOOK_FEXIT, "tcp_sendmsg", INSTEAD, CALLS, "calls", NO_CALLS, NULL },
 	{ "conn_sendpage", HOOK_FEXIT, "tcp_sendpage", IF_PRESENT, 0, "calls of sendfile",
-	  "bytes that sendfile sends are in no call", NULL },
+	  "the bytes that sendfile sends count for no call", NULL },
 	{ "conn_recv", HOOK_TP_BTF, "sock_recv_length", WANTED, CALLS, "calls", NO_CALLS, NULL },
 	{ "conn_recv_fexit", HOOK_FEXIT, "tcp_recvmsg", INSTEAD, CALLS, "calls", NO_CALLS, NULL },
 	{ "conn_retransmit", HOOK_TP_BTF, "tcp_retransmit_skb", WANTED, CONN_KNOWS_LOSSES,
@@ -52,8 +52,8 @@ static const struct conns_hook conn_hooks[] = {
 	  "delayed ACKs", "delayed acknowledgements of this host are not counted", "timers" },
 	{ "conn_ops", HOOK_SOCKOPS, "root of cgroup2", WANTED, 0, "round trips",
 	  "round trips, timeouts and the peer's delayed acknowledgements are unknown", NULL },
-	{ "conn_existing", HOOK_ITERATOR, "tcp", WANTED, 0, "connections from before",
-	  "connections that were open before hostlat began are not followed", NULL },
+	{ "conn_existing", HOOK_ITERATOR, "tcp", WANTED, 0, "earlier connections",
+	  "connections that were open before hostlat started are not followed", NULL },
 	{ "conn_owner", HOOK_ITERATOR, "task_file", WANTED, 0, "owners",
 	  "the application of a connection is unknown until it reads or writes", NULL },
 };
@@ -152,11 +152,12 @@ static void conns_hooks_select_extras(struct conns_selection *s)
 {
 	const struct conns_extra_map extras[] = {
 		{ s->skel->maps.mptcp_owners, &s->skel->rodata->lacks_mptcp_owners,
-		  "owners of MPTCP connections", "an MPTCP connection has no application" },
+		  "owners of MPTCP connections",
+		  "the application of an MPTCP connection is unknown" },
 		{ s->skel->maps.timers, &s->skel->rodata->lacks_timers, NULL, NULL },
 		{ s->skel->maps.listeners, &s->skel->rodata->lacks_listeners,
-		  "who opened earlier connections",
-		  "connections open before hostlat count as opened by this host" },
+		  "which end opened earlier connections",
+		  "connections open before hostlat started count as opened by this host" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(extras); i++) {
@@ -370,7 +371,7 @@ void conns_caps(struct cap_vec *caps)
 	static const struct conns_hook storage = {
 		.what = "records beside sockets", .kind = HOOK_ITERATOR,
 		.target = "bpf_sk_storage_map",
-		.without = "records lie in tables, where a look-up takes longer",
+		.without = "records are in tables, where a lookup takes longer",
 	};
 	bool in_tables = false;
 	char why[WHY_MAX] = "";

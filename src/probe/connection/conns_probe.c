@@ -139,9 +139,9 @@ static void probe_attach_ops(struct conns_probe *p)
 	if (!p->existing) {
 		probe_note_missing(
 			p, "round trips",
-			"without iter/tcp hostlat could not clear its flags "
-			"in sockets when it ends, and sets none; without them, round trips, "
-			"timeouts and the peer's delayed acknowledgements are unknown");
+			"hostlat sets no flags in sockets, as it could not clear the flags without "
+			"iter/tcp; without the flags, round trips, timeouts and the peer's delayed "
+			"acknowledgements are unknown");
 		return;
 	}
 	fd = host_cgroup2_open();
@@ -260,7 +260,7 @@ static void probe_each_namespace(struct conns_probe *p, enum pass_follow follow)
 		if (err && follow == PASS_FOLLOW) {
 			char what[HOST_LABEL_MAX + 64];
 
-			snprintf(what, sizeof(what), "connections from before in namespace %s",
+			snprintf(what, sizeof(what), "earlier connections in namespace %s",
 				 p->delta.namespaces.items[i].name);
 			probe_note_missing(p, what, strerror(-err));
 		}
@@ -391,9 +391,9 @@ static int probe_start(struct conns_probe *p)
 	p->first_ns = clock_thread_cpu() - p->first_ns;
 	if (p->skel->bss->flags_refused && !p->skel->bss->flags_accepted)
 		probe_note_missing(
-			p, "round trips of connections from before",
-			"this kernel lets no program enable them on an open connection "
-			"(Linux 6.12 does)");
+			p, "round trips of earlier connections",
+			"this kernel does not let programs enable round-trip times on an open "
+			"connection (Linux 6.12 does)");
 	probe_find_owners(p);
 	return 0;
 }
@@ -405,7 +405,7 @@ static int probe_start(struct conns_probe *p)
 static void probe_explain_refusal(int err, char *why, size_t size)
 {
 	if (!conns_hooks_permitted())
-		snprintf(why, size, "cannot follow connections: %s (run it as root, or with "
+		snprintf(why, size, "cannot follow connections: %s (run hostlat as root, or with "
 			 "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)", strerror(-err));
 	else if (refusal_name()[0])
 		snprintf(why, size, "cannot follow connections: this kernel refuses %s (%s)",

@@ -82,8 +82,8 @@ int conns_source_describe(struct conns_source *s, struct event_sink *sink)
 
 	if (s->probe)
 		return conns_probe_describe(s->probe, sink);
-	snprintf(line, sizeof(line), "BPF programs, inet_diag is asked instead: %s",
-		 s->why[0] ? s->why : "as --collect says");
+	snprintf(line, sizeof(line), "BPF events (hostlat uses inet_diag instead): %s",
+		 s->why[0] ? s->why : "--collect selects inet_diag");
 	err = event_put_fact(sink, clock_now(),
 			     CONNS_PROBE_FACT_MISSING, line);
 	if (!err && s->lacks_log)

@@ -143,7 +143,7 @@ static void timekeeping_pair_cap(struct cap_vec *caps, const struct timekeeping_
 
 	if (bound)
 		cap_add(caps, "clock conversion", name, CAP_YES, NULL,
-			"to %" PRIu64 " ns, %lld ms apart, with %d ppm of drift", bound,
+			"accurate to %" PRIu64 " ns; pairs %lld ms apart; %d ppm of drift", bound,
 			TIMEKEEPING_PAIR_NS / 1000000, PAIRS_DRIFT_PPM);
 	else
 		cap_add(caps, "clock conversion", name, CAP_NO, takes, "cannot be read");

@@ -220,5 +220,6 @@ void pkt_calibrate(struct pkt_probe *probe)
 		snprintf(cost->why, sizeof(cost->why),
 			 "the self-test's traffic does not pass --ifname");
 	else
-		snprintf(cost->why, sizeof(cost->why), "too few programs ran in the self-test");
+		snprintf(cost->why, sizeof(cost->why),
+			 "the programs ran too rarely in the self-test");
 }

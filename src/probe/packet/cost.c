@@ -187,7 +187,7 @@ static bool cost_from_model(struct pkt_probe *probe, uint64_t *ns)
 		return false;
 	}
 	if (!pkt_cost_count_use(probe, &use)) {
-		snprintf(c->why, sizeof(c->why), "/proc/net/softnet_stat cannot be read");
+		snprintf(c->why, sizeof(c->why), "/proc/self/net/softnet_stat cannot be read");
 		return false;
 	}
 	for (int i = 0; i < COST_CLASSES; i++) {

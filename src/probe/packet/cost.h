@@ -53,7 +53,7 @@ bool pkt_is_filtered(const struct pkt_probe *probe);
  * statistics must be on. It uses pkt_cost_count_use() and pkt_cost_read_stats().
  */
 void pkt_calibrate(struct pkt_probe *probe);
-/* Counts the events since the last call. Returns false if /proc/net/softnet_stat is unreadable. */
+/* Counts events since the last call. Returns false if /proc/self/net/softnet_stat is unreadable. */
 bool pkt_cost_count_use(struct pkt_probe *probe, struct cost_use *use);
 void pkt_cost_read_stats(const struct pkt_probe *probe, struct cost_run_stats *stats);
 

@@ -82,9 +82,9 @@ int pkt_function_find(struct pkt_probe *probe, char *why, size_t size)
 		snprintf(why, size, "--probe %s: none of its first %d arguments is a packet "
 			 "(struct sk_buff *)", probe->config.probe, ARGS_MAX);
 	else
-		snprintf(why, size, "--probe %s: no such function or tracepoint in the kernel "
-			 "without its modules (`bpftool btf dump file "
-			 "/sys/kernel/btf/vmlinux` lists them)", probe->config.probe);
+		snprintf(why, size, "--probe %s: the kernel, without its modules, has no function "
+			 "or tracepoint of this name (`bpftool btf dump file "
+			 "/sys/kernel/btf/vmlinux` lists all)", probe->config.probe);
 	return -ENOENT;
 }
 

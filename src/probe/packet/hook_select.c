@@ -62,7 +62,7 @@ static const char *why_others_not_counted(const struct pkt_probe *probe)
 		if (pkt_hooks[i].needs & NEED_OTHERS && probe->status[i].state == HOOK_FAILED)
 			return "netfilter's hook for forwarded packets cannot be bound";
 	if (!hook_select_has_transport_netfilter(probe))
-		return "it needs the netfilter hook of `transport`, which is not bound";
+		return "the count needs the netfilter hook of `transport`, which is not bound";
 	return NULL;
 }
 
@@ -147,13 +147,13 @@ static const struct {
 	uint8_t protocol;
 	const char *why;
 } dependents[] = {
-	{ STAGE_LINK, INGRESS_STAGES, PROTO_ANY, "it needs `link`, which is not bound" },
+	{ STAGE_LINK, INGRESS_STAGES, PROTO_ANY, "the stage needs `link`, which is not bound" },
 	/* `enqueued` assigns packets to sockets. TCP's stages up to `transport` do not need it. */
 	{ STAGE_ENQUEUED, STAGE_BIT(STAGE_RUNNABLE) | STAGE_BIT(STAGE_RUNNING) |
-	  STAGE_BIT(STAGE_READ), PROTO_ANY, "it needs `enqueued`, which is not bound" },
+	  STAGE_BIT(STAGE_READ), PROTO_ANY, "the stage needs `enqueued`, which is not bound" },
 	{ STAGE_ENQUEUED, STAGE_BIT(STAGE_TRANSPORT), PROTO_UDP,
-	  "it needs `enqueued`, which is not bound" },
-	{ STAGE_QDISC, EGRESS_STAGES, PROTO_ANY, "it needs `qdisc`, which is not bound" },
+	  "the stage needs `enqueued`, which is not bound" },
+	{ STAGE_QDISC, EGRESS_STAGES, PROTO_ANY, "the stage needs `qdisc`, which is not bound" },
 };
 
 static void hook_select_drop_stages(struct pkt_probe *probe, uint32_t stages, uint8_t protocol,

@@ -321,7 +321,7 @@ static void loader_fail_hook(struct hook_status *s, const struct pkt_hook *h, co
 
 static const char *loader_attach_error(int err)
 {
-	return err == -EMFILE ? "cannot be attached: too many open files (raise ulimit -n)"
+	return err == -EMFILE ? "cannot be attached: raise the limit of open files, ulimit -n"
 			      : "cannot be attached";
 }
 
@@ -385,7 +385,8 @@ static void loader_describe_refusal(const struct pkt_probe *probe, char *text, s
 	const struct bpf_map *map = bpf_object__find_map_by_name(probe->obj, name);
 
 	if (map)
-		snprintf(text, size, "the kernel refuses the program and its maps of type %s",
+		snprintf(text, size,
+			 "the kernel refuses the program, as it refuses its maps of type %s",
 			 libbpf_bpf_map_type_str(bpf_map__type(map)));
 	else
 		snprintf(text, size, "the kernel refuses the program%s", refusal_cause(-EPERM));

@@ -172,7 +172,8 @@ static void netns_put_uncovered(const struct host_netns *ns, int err, struct eve
 		snprintf(text, sizeof(text), "%s [%llu]: %s", ns->name,
 			 (unsigned long long)ns->inode, strerror(-err));
 	else
-		snprintf(text, sizeof(text), "%s [%llu]: created after the start, covered since",
+		snprintf(text, sizeof(text),
+			 "%s [%llu]: created after the start; measured since then",
 			 ns->name, (unsigned long long)ns->inode);
 	event_put_fact(sink, now, "netns-uncovered", text);
 }

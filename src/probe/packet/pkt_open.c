@@ -57,7 +57,7 @@ static int check_privileges(char *why, size_t size)
 	if (hook_try(&pkt_hooks[0].at, reason, sizeof(reason)) != -EPERM)
 		return 0;
 	snprintf(why, size, "loading BPF programs needs CAP_BPF and CAP_PERFMON, and CAP_NET_ADMIN "
-		 "for netfilter hooks: run as root, or grant them");
+		 "for netfilter hooks: run hostlat as root, or grant these capabilities");
 	return -EPERM;
 }
 
