@@ -19,11 +19,11 @@ const char *folder_strerror(int err)
 {
 	switch (-err) {
 	case FOLDER_FOREIGN:
-		return "another user can change this folder or one above it, and root writes into "
-		       "none of those: choose a folder of your own";
+		return "another user can change this folder or a folder above it, and root does "
+		       "not write there: choose a folder that only you can change";
 	case FOLDER_LINK:
-		return "another user has made this link, pipe or device, and root writes through "
-		       "none of those: remove it, or choose another name";
+		return "another user created this link, pipe or device, and root does not write "
+		       "through it: remove it or choose another name";
 	default:
 		return strerror(-err);
 	}

@@ -184,7 +184,7 @@ static int opt_parse_next_value(struct opt_parser *p, struct opt_slot *slot)
 		return opt_parse_value(p, slot, p->argv[p->next++]);
 	strbuf_printf(p->error, "--%s takes ", slot->row->name);
 	opt_takes(slot->row, p->error);
-	strbuf_puts(p->error, ", but nothing follows it");
+	strbuf_puts(p->error, ", but no value follows");
 	return -EINVAL;
 }
 
@@ -264,7 +264,7 @@ static int opt_parse_positional(struct opt_parser *p, const char *word)
 		if (slot->row->positional && (!slot->given || slot->row->type == OPT_TYPE_LIST))
 			return opt_parse_value(p, slot, word);
 	}
-	strbuf_printf(p->error, "'%s' is one argument too many", word);
+	strbuf_printf(p->error, "unexpected argument '%s'", word);
 	return -EINVAL;
 }
 
@@ -308,7 +308,7 @@ static int opt_check_excludes(struct opt_parser *p, const struct opt *row)
 
 		BUG_ON(!other);
 		if (other->given) {
-			strbuf_printf(p->error, "%s%s and --%.*s exclude each other",
+			strbuf_printf(p->error, "%s%s cannot be combined with --%.*s",
 				      opt_dashes(row), row->name, (int)len, name);
 			return -EINVAL;
 		}

@@ -34,10 +34,10 @@ static const struct {
 	[OPT_TYPE_PERCENT] = { "PERCENT", PARSE_PERCENT_TAKES, NULL },
 	[OPT_TYPE_RATE] = { "RATE", PARSE_RATE_TAKES, NULL },
 	[OPT_TYPE_ONE_IN] = { "1/N", PARSE_ONE_IN_TAKES, NULL },
-	[OPT_TYPE_STRING] = { "TEXT", "a text that is not empty", NULL },
+	[OPT_TYPE_STRING] = { "TEXT", "a non-empty text", NULL },
 	[OPT_TYPE_CHOICE] = { "WORD", "one of", NULL },
 	[OPT_TYPE_SET] = { "LIST", "a comma-separated list of", NULL },
-	[OPT_TYPE_LIST] = { "TEXT", "a text that is not empty", NULL },
+	[OPT_TYPE_LIST] = { "TEXT", "a non-empty text", NULL },
 };
 
 static void opt_append_slot(struct opt_table *table, const struct opt *row, size_t base)

@@ -25,7 +25,7 @@
 #define PARSE_SIZE_TAKES "a number of bytes, or one with K, M, G or T (powers of 1024)"
 #define PARSE_FRACTION_TAKES "a fraction of one (1%, 1/64, 0.01)"
 #define PARSE_RATE_TAKES "a number per second, or one with k or M (20000, 20k, 1.5M)"
-#define PARSE_ONE_IN_TAKES "a share of 1/1 to 1/65536 (1/64)"
+#define PARSE_ONE_IN_TAKES "a share from 1/65536 to 1/1 (such as 1/64)"
 #define PARSE_PERCENT_TAKES "a percentage between 0 and 100 (95, 99.9)"
 #define PARSE_ENDPOINT_TAKES "an address and a port (127.0.0.1:9464, [::1]:9464)"
 

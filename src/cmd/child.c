@@ -221,13 +221,13 @@ void child_put_error(const struct child *child, int code, struct strbuf *why)
 	if (!strncmp(line, MESSAGE, sizeof(MESSAGE) - 1))
 		line += sizeof(MESSAGE) - 1;
 	if (code == -ETIMEDOUT)
-		strbuf_puts(why, "it took too long");
+		strbuf_puts(why, "the command did not finish in time");
 	else if (code < 0 && code != -ECHILD)
 		strbuf_puts(why, strerror(-code));
 	else if (*line)
 		strbuf_printf(why, "%.*s", (int)strcspn(line, "\n"), line);
 	else
-		strbuf_puts(why, "it ended without a message");
+		strbuf_puts(why, "the command ended without an error message");
 }
 
 void child_interrupt(const struct child *child)

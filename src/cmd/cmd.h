@@ -63,7 +63,7 @@ extern const struct opt_choice time_choices[]; /* values of --time: enum times_s
 #define OPTION_TIME(config, member)                                                                \
 	OPT_CHOICE(config, member, .name = "time", .choices = time_choices,                        \
 		   .help = "Clock by which points in time are printed (default: wall, if the "     \
-			   "recording relates its clocks)")
+			   "recording contains the realtime clock)")
 
 /* Returns whether text written to descriptor `fd` is colored. */
 bool common_color(const struct common_options *common, int fd);

@@ -267,7 +267,7 @@ static void compare_add_damage(const struct compare_input *in, struct report *r)
 	event_damage_put(&in->damage, &evidence);
 	if (evidence.len)
 		report_reason(r, "damaged", strbuf_str(&evidence),
-			      "%s: the recording is damaged: what was readable is compared",
+			      "%s: the recording is damaged: the readable part is compared",
 			      in->name);
 	strbuf_release(&evidence);
 }

@@ -49,7 +49,7 @@ static const struct opt_choice by_choices[] = {
 static const struct opt_choice collect_choices[] = {
 	{ "auto", CONNS_COLLECT_AUTO, "BPF programs or, where the kernel refuses them, inet-diag" },
 	{ "bpf", CONNS_COLLECT_BPF, "BPF programs; fail where the kernel refuses them" },
-	{ "inet-diag", CONNS_COLLECT_INET_DIAG, "the kernel's socket dumps, which know less" },
+	{ "inet-diag", CONNS_COLLECT_INET_DIAG, "the kernel's socket dumps, which report less" },
 	{ NULL, 0, NULL },
 };
 
@@ -102,7 +102,7 @@ static const struct opt conns_options[] = {
 			 "--cpu-budget allows"),
 	OPT_STRING(struct conns_config, record, .name = "record", .file = true, .excludes = "from",
 		   .help = "Write the run to FILE as well, for --from: intervals with a problem in "
-			   "full, the others summed up to one minute"),
+			   "full, other intervals summed up to one minute"),
 	OPT_FLAG(struct conns_config, record_all, .name = "record-all", .excludes = "from",
 		 .help = "Write every interval to --record in full"),
 	OPT_SIZE(struct conns_config, size_limit, .name = "size-limit", .min = 64 << 10,

@@ -136,7 +136,7 @@ static bool conns_peer_check(const struct host_run *here, const struct host_run 
 {
 	if (conns_peer_is_same_run(here, there)) {
 		log_error("%s and %s are of one run: --peer takes the recording of another host "
-			  "(ends on the same host are matched without it)", here->path,
+			  "(ends on the same host are matched without --peer)", here->path,
 			  there->path);
 		return false;
 	}

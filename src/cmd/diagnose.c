@@ -40,13 +40,14 @@ static const struct opt diagnose_options[] = {
 	OPT_STRING(struct diagnose_config, against, .name = "against",
 		   .metavar = "FROM:TO|fastest|FILE", .file = true,
 		   .help = "Baseline of the comparison: this slice of the same application's "
-			   "messages (default 40:60), its fastest 1 %, or the same slice of "
-			   "another recording"),
+			   "messages (default 40:60), the application's fastest 1 %, or the same "
+			   "slice of another recording"),
 	OPT_CHOICE(struct diagnose_config, direction, .name = "direction",
 		   .choices = direction_choices, .def = "ingress",
 		   .help = "Direction of the messages to explain"),
 	OPT_FLAG(struct diagnose_config, paper, .name = "paper",
-		 .help = "Count every excess above the recording's granularity, however much the "
+		 .help = "Attribute excess by the rules of NSight (Haecki et al., NSDI 2022): "
+			 "count every excess above the recording's granularity, however much the "
 			 "baseline varies"),
 	OPTION_TIME(struct diagnose_config, time),
 	OPTIONS_COMMON(struct diagnose_config, common),

@@ -95,7 +95,7 @@ static void doctor_show_capabilities(struct report *report, const struct cap_vec
 	report_summary(report, "%zu capabilities", count[CAP_YES]);
 	report_summary(report, "%zu missing", count[CAP_NO]);
 	if (count[CAP_UNKNOWN])
-		report_summary(report, "%zu not known", count[CAP_UNKNOWN]);
+		report_summary(report, "%zu unknown", count[CAP_UNKNOWN]);
 	object_add(&report->body, "capabilities", value_table(table));
 	doctor_unknown_reason(report, "capabilities", count[CAP_UNKNOWN], &unknown);
 	strbuf_release(&unknown);

@@ -77,7 +77,7 @@ static int explain_conns_open(struct explain_conns *e, const char *path)
 	if (err == -ENOENT)
 		e->why = "the folder has no " EXPLAIN_CONNS;
 	else if (err)
-		e->why = "their recording cannot be read";
+		e->why = "the recording of the connections cannot be read";
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	e->options = (struct conns_options){ .all = true, .select = conns_scope_selects,
@@ -164,7 +164,7 @@ static int party_add_owed(struct explain_conns *e, const struct diagnosis *d,
 static void party_check_known(struct party *p)
 {
 	if (!p->why && p->profile.ns[THREAD_UNKNOWN] == p->profile.total_ns)
-		p->why = "what the thread was doing is not in the recording";
+		p->why = "the recording does not cover the thread's activity";
 }
 
 static int parties_find(struct explain_conns *e, const struct diagnosis *d,
@@ -224,13 +224,16 @@ static void party_put_finding(const struct party *p, const struct diagnosis *d, 
 		report_finding(r,
 			       "Activity of the %s while its application was the limit: n/a (%s).",
 			       end, p->why);
-	else
-		report_finding(r, "%s of the %s %s: it was %s of %s.",
+	else if (p->duty == LIMITS_READ)
+		report_finding(r, "%s of the %s did not read in time: in %s, the thread was %s.",
 			       thread_profile_name(d, &p->profile, r), end,
-			       p->duty == LIMITS_READ ? "did not read in time" :
-							"was what its connections waited for",
-			       thread_profile_phrase(d, &p->profile, r),
-			       human_ns(buf, p->profile.total_ns));
+			       human_ns(buf, p->profile.total_ns),
+			       thread_profile_phrase(d, &p->profile, r));
+	else
+		report_finding(r, "Connections waited for %s of the %s: in %s, the thread was %s.",
+			       thread_profile_name(d, &p->profile, r), end,
+			       human_ns(buf, p->profile.total_ns),
+			       thread_profile_phrase(d, &p->profile, r));
 }
 
 /*
@@ -263,8 +266,8 @@ static int explain_conns_add_parties(struct explain_conns *e, const struct diagn
 	}
 	if (!err && e->limits.beyond)
 		report_reason(r, "limits-left-out", NULL,
-			      "thread activity covers the first %u intervals in which "
-			      "connections waited for it", LIMITS_STRETCHES_MAX);
+			      "thread activity covers only the first %u intervals in which "
+			      "connections waited for a thread", LIMITS_STRETCHES_MAX);
 	vec_for_each(&parties, p)
 		thread_profile_release(&p->profile);
 	vec_release(&parties);

@@ -222,7 +222,7 @@ static int explain_fill_report(const struct explain_input *input, const struct e
 	int err;
 
 	report_title(r, "Why the slow requests were slow");
-	report_summary(r, "kept in %s", input->folder);
+	report_summary(r, "recordings and result in %s", input->folder);
 	explain_put_load_finding(r, &known->load);
 	err = diagnosis_report(known->diagnosis, &documents->diagnosed);
 	if (!err)
@@ -237,7 +237,7 @@ static int explain_fill_report(const struct explain_input *input, const struct e
 			      "the load was not as requested, or its latency is not valid");
 	if (input->conns_failed)
 		report_reason(r, "connections-not-measured", input->no_conns,
-			      "what limits the connections could not be measured");
+			      "the limits of the connections could not be measured");
 	report_place_findings(r);
 	report_place_verdict(r);
 	return err;

@@ -185,7 +185,7 @@ int interval_view_close(struct interval_view *view, bool damaged, int record_err
 		interval_view_end(view, &report);
 	if (!err && record_error)
 		report_reason(&report, "recording-incomplete", strerror(-record_error),
-			      "the recording could not be written whole");
+			      "the recording could not be written completely");
 	if (!err && !view->reader_gone && (interval_view_totals_due(view) || (late && !lines))) {
 		live_keep(&view->live);
 		err = interval_view_show(view, &report, true) < 0 ? -ECANCELED : 0;

@@ -37,8 +37,8 @@ int live_activity_open(struct live_activity *a, uint32_t pid,
 	}
 	activity_warn_missing(activity_missing(a->activity));
 	if (a->functions && funcgraph_shared(a->functions))
-		log_info("hostlat keeps other programs from the function_graph tracer: this kernel "
-			 "has one user of it at a time");
+		log_info("this kernel allows one user of the function_graph tracer at a time: "
+			 "other programs cannot use it while hostlat runs");
 	return 0;
 }
 

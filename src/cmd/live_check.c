@@ -59,16 +59,16 @@ static int live_check_lowest(const char *name, const struct host_netns_vec *list
 {
 	struct strbuf below = STRBUF_INIT(4096);
 	int n = live_check_count_uppers(list, name, &below), err = 0;
-	const char *names = below.len ? strbuf_str(&below) : "the interface below it, which is in "
+	const char *names = below.len ? strbuf_str(&below) : "the lower interface, which is in "
 							     "another network namespace";
 
 	if (n == found) {
-		log_error("--ifname %s: its packets are counted at the interface below it: use "
-			  "%s", name, names);
+		log_error("--ifname %s: the packets are counted at the lower interface: "
+			  "use %s", name, names);
 		err = -EOPNOTSUPP;
 	} else if (n) {
-		log_warning("--ifname %s: in %d of %d network namespaces its packets are counted "
-			    "at the interface below it, and are not seen: %s", name, n, found,
+		log_warning("--ifname %s: in %d of %d network namespaces the packets are counted "
+			    "at the lower interface, so --ifname misses them: %s", name, n, found,
 			    names);
 	}
 	strbuf_release(&below);
@@ -107,7 +107,7 @@ static int live_check_iface(const struct pkt_probe_config *o)
 	if (found > 0)
 		return err;
 	log_error("--ifname %s: no interface of this name in any network namespace%s", o->ifname,
-		  unknown ? " that can be entered from here" : "");
+		  unknown ? " that this process can enter" : "");
 	return -ENODEV;
 }
 
@@ -123,7 +123,7 @@ static int live_check_pid(const struct pkt_probe_config *o)
 		return 0;
 	if (!stat("/proc/self/ns/pid", &ns) && ns.st_ino != PROC_PID_INIT_INO) {
 		log_error("--pid: hostlat runs in a pid namespace of its own, whose pids are not "
-			  "the kernel's (run it on the host, or use --port or --netns)");
+			  "the kernel's (run hostlat on the host, or use --port or --netns)");
 		return -EXDEV;
 	}
 	if (!host_task_get(NULL, o->pid, &task)) {
@@ -189,9 +189,10 @@ static int live_check_cgroup(struct pkt_probe_config *o)
 	err = *path == '/' || !*path ? live_check_find_cgroup(mount, path, o) : -ENOENT;
 	if (err == -EXDEV)
 		log_error("--cgroup: hostlat runs in a cgroup namespace of its own, where paths "
-			  "are not the kernel's (run it on the host)");
+			  "are not the kernel's (run hostlat on the host)");
 	else if (err == -EPERM)
-		log_error("--cgroup needs CAP_DAC_READ_SEARCH, to find the group by its number");
+		log_error("--cgroup needs CAP_DAC_READ_SEARCH, to look up the control group by its "
+			  "id");
 	else if (err)
 		log_error("--cgroup %s: no such control group in cgroup2 (a path such as "
 			  "/system.slice/nginx.service; `systemd-cgls` lists them)",
@@ -271,7 +272,7 @@ static int live_check_arrival(const struct pkt_probe_config *o)
 	const uint64_t keys = 1U << GROUP_IFINDEX | 1U << GROUP_CPU | 1U << GROUP_RXQ;
 	const char *with = o->pid ? "--pid" : o->port ? "--port" : o->cgroup ? "--cgroup" :
 			   o->min_queue ? "--min-queue" :
-			   o->by & ~keys ? "--by, but for ifindex, cpu and rxq" : NULL;
+			   o->by & ~keys ? "--by (except ifindex, cpu and rxq)" : NULL;
 
 	if (!(o->stages & ARRIVAL_STAGES))
 		return 0;
@@ -282,8 +283,8 @@ static int live_check_arrival(const struct pkt_probe_config *o)
 	}
 	if (!with)
 		return 0;
-	log_error("the stages irq and poll cannot be combined with %s: the packets' sockets are "
-		  "not known there yet", with);
+	log_error("the stages irq and poll cannot be combined with %s: at these stages, a packet's "
+		  "socket is still unknown", with);
 	return -EINVAL;
 }
 

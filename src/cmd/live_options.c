@@ -28,7 +28,7 @@ static const struct opt_choice stage_choices[] = {
 
 static const struct opt_choice origin_choices[] = {
 	{ "auto", ORIGIN_NONE,
-	  "per packet: stack if the kernel stamped it on receive, otherwise link" },
+	  "per packet: stack if the kernel stamped the packet on receive, otherwise link" },
 	{ "link", ORIGIN_LINK, "hostlat's own stamp when the stack receives the packet" },
 	{ "stack", ORIGIN_STACK, "the kernel's receive stamp" },
 	{ "deliver", ORIGIN_DELIVER, "the kernel's receive stamp, taken at local delivery "
@@ -38,30 +38,32 @@ static const struct opt_choice origin_choices[] = {
 };
 
 static const struct opt_choice backend_choices[] = {
-	[BACKEND_AUTO] = { "auto", BACKEND_AUTO, "the first that this kernel accepts" },
+	[BACKEND_AUTO] = { "auto", BACKEND_AUTO, "the first kind that this kernel accepts" },
 	[BACKEND_TRACEPOINT] = { "tracepoint", BACKEND_TRACEPOINT,
 				 "tracepoints, netfilter and cgroup hooks" },
-	[BACKEND_FENTRY] = { "fentry", BACKEND_FENTRY, "functions, where a stage has one" },
+	[BACKEND_FENTRY] = { "fentry", BACKEND_FENTRY, "kernel functions, at stages "
+						       "that have one" },
 	{ NULL, 0, NULL },
 };
 
 static const struct opt_choice hol_choices[] = {
 	[HOL_EXCLUDE] = { "exclude", HOL_EXCLUDE,
-				"count such packets, and do not measure them from enqueued on" },
-	[HOL_INCLUDE] = { "include", HOL_INCLUDE, "count that time in the step enqueued" },
+				"count these packets, and do not measure them from enqueued on" },
+	[HOL_INCLUDE] = { "include", HOL_INCLUDE, "count this waiting time in the step enqueued" },
 	[HOL_SEPARATE] = { "separate", HOL_SEPARATE,
-				 "make that time a distribution of its own" },
+				 "show this waiting time as a separate distribution" },
 	{ NULL, 0, NULL },
 };
 
 static const struct opt_choice by_choices[] = {
 	{ "cgroup", BY(GROUP_CGROUP), "the socket's control group" },
 	{ "netns", BY(GROUP_NETNS), "the socket's network namespace" },
-	{ "ifindex", BY(GROUP_IFINDEX), "the interface that received or sent it" },
+	{ "ifindex", BY(GROUP_IFINDEX), "the interface that received or sent the packet" },
 	{ "port", BY(GROUP_PORT), "the socket's local port" },
-	{ "cpu", BY(GROUP_CPU), "the CPU that received or sent it" },
-	{ "rxq", BY(GROUP_RXQ), "the card's receive queue" },
-	{ "comm", BY(GROUP_COMM), "the name of the thread that reads it, from runnable on" },
+	{ "cpu", BY(GROUP_CPU), "the CPU that received or sent the packet" },
+	{ "rxq", BY(GROUP_RXQ), "the network card's receive queue" },
+	{ "comm", BY(GROUP_COMM), "the name of the thread that reads the packet, from "
+				  "runnable on" },
 	{ NULL, 0, NULL },
 };
 
@@ -85,7 +87,8 @@ const struct opt probe_option_rows[] = {
 			   "(head-of-line blocking)"),
 	OPT_SET(struct pkt_probe_config, by, .name = "by", .choices = by_choices,
 		.fact = "watch.by",
-		.help = "Give each group of packets that have these in common its own rows"),
+		.help = "Show separate rows for each group of packets that have these properties "
+			"in common"),
 	OPT_U64(struct pkt_probe_config, pid, .name = "pid", .letter = 'p', .fact = "watch.pid",
 		.min = 1, .max = 4194304,
 		.help = "Measure only packets that this process reads or sends; the run "
@@ -103,19 +106,19 @@ const struct opt probe_option_rows[] = {
 			   "or the pid of a process in it (default: all)"),
 	OPT_STRING(struct pkt_probe_config, cgroup, .name = "cgroup", .metavar = "PATH",
 		   .fact = "watch.cgroup",
-		   .help = "Measure only sockets of this control group (cgroup2) and of "
-			   "those below it"),
+		   .help = "Measure only sockets of this control group (cgroup2) and of its "
+			   "descendants"),
 	OPT_U64(struct pkt_probe_config, min_queue, .name = "min-queue", .metavar = "N",
 		.fact = "watch.min_queue", .max = 65535,
 		.help = "Measure only packets that find at least N unread packets in their "
 			"socket's receive queue"),
 	OPT_DURATION(struct pkt_probe_config, slower_than_ns, .name = "slower-than",
 		     .fact = WATCH_FACT_SLOWER, .min = NS_PER_US, .max = NS_PER_DAY,
-		     .help = "Report each message that takes this long or longer: when and "
-			     "by whom it was read, and how long each stage took"),
+		     .help = "Report each message that takes this long or longer: when and by "
+			     "which thread it was read, and how long each stage took"),
 	OPT_ONE_IN(struct pkt_probe_config, one_in, .name = "sample", .excludes = "probe",
 		   .fact = "watch.sample",
-		   .help = "Measure one packet of N, the same at every stage; counts are "
+		   .help = "Measure one of N packets, the same packets at every stage; counts are "
 			   "then estimates"),
 	OPT_PERCENT(struct pkt_probe_config, max_overhead, .name = "max-overhead",
 		    .help = "Limit hostlat's share of the CPUs' time: measure fewer "

@@ -83,7 +83,7 @@ static bool files_are_apart(const struct load_command *c)
 		for (size_t k = 0; k < i; k++) {
 			if (!files[i] || !files[k] || !outfile_same(files[i], files[k]))
 				continue;
-			log_error("load: %s is named for two outputs: give each a file of its own",
+			log_error("load: %s is used twice: name a different file for each use",
 				  strcmp(files[i], "-") ? files[i] : "standard output");
 			return false;
 		}
@@ -219,8 +219,8 @@ static void add_unaddressed(uint64_t n, struct report *r)
 	if (n)
 		load_reason(r, "addresses-missing",
 			    report_format(r, "%llu requests", (unsigned long long)n),
-			    "the file of samples has no addresses for some connections: there were "
-			    "too many");
+			    "the file of samples lacks the addresses of some connections: there "
+			    "were too many connections");
 }
 
 static void load_cmd_add_damage(const struct event_damage *damage, struct report *r)

@@ -23,17 +23,17 @@
 
 static const struct opt_choice loop_choices[] = {
 	{ "open", LOOP_OPEN, "send each request when it is due, whether or not replies have come" },
-	{ "closed", LOOP_CLOSED, "send the next request after a reply; gives no latency at a "
-				 "rate" },
+	{ "closed", LOOP_CLOSED, "send the next request after a reply; does not measure the "
+				 "latency at a given request rate" },
 	{ NULL, 0, NULL },
 };
 
 static const struct opt_choice stamps_choices[] = {
 	{ "user", STAMPS_USER, "clock reads of hostlat itself" },
-	{ "kernel", STAMPS_KERNEL, "also the kernel's stamps, which split a latency into client "
-				   "queue, transmit, wire with server, and receive" },
-	{ "nic", STAMPS_NIC, "as kernel, with the network card's stamps at the wire; refused "
-			     "without such a card" },
+	{ "kernel", STAMPS_KERNEL, "also the kernel's time stamps, which split a latency into "
+				   "client queue, transmit, wire with server, and receive" },
+	{ "nic", STAMPS_NIC, "as kernel, with the network card's time stamps at the wire; refused "
+			     "if the card cannot stamp packets" },
 	{ NULL, 0, NULL },
 };
 
@@ -50,7 +50,7 @@ const struct opt load_hosts_option_rows[] = {
 	OPT_LIST(struct load_hosts_options, probing, .name = "latency-agents",
 		 .metavar = "HOST,...",
 		 .help = "Hosts that only probe latency at a low rate; --agents then generate load "
-			 "but do not count towards it"),
+			 "but do not count towards the latency"),
 	OPT_STRING(struct load_hosts_options, command, .name = "agent-command",
 		   .metavar = "COMMAND",
 		   .help = "Path of hostlat on the hosts reached by ssh (default hostlat)"),
@@ -120,8 +120,8 @@ const struct opt load_option_rows[] = {
 	OPT_STRING(struct load_options, key_file, .name = "key", .file = true,
 		   .help = "Private key (PEM) of --cert, if it is not in the same file"),
 	OPT_STRING(struct load_options, expect, .name = "expect", .metavar = "STATUSES",
-		   .help = "HTTP statuses that count as success, such as 404 or 200,3xx; all "
-			   "others are failures"),
+		   .help = "HTTP statuses that count as success, such as 404 or 200,3xx; all other "
+			   "statuses are failures"),
 	OPT_PERCENT(struct load_options, percentile, .name = "percentile",
 		    .help = "Percentile that the verdict and --ci-width apply to (default 99)"),
 	OPT_DURATION(struct load_options, ci_width_ns, .name = "ci-width", .min = 1,
@@ -301,8 +301,8 @@ int load_options_useful(const struct load_options *o, const char *against, struc
 		return load_options_refuse(why, "--expect needs a URL of HTTP");
 	if (!stores && o->preload)
 		return load_options_refuse(
-			why, "--preload stores keys, and no URL is a key-value store: leave "
-			     "it out");
+			why, "--preload stores keys, but no URL is a key-value store: remove "
+			     "--preload");
 	if (!hosts && o->hosts.command)
 		return load_options_refuse(why,
 					   "--agent-command needs --agents or --latency-agents");

@@ -53,7 +53,7 @@ enum activity_source { ACTIVITY_SCHED, ACTIVITY_FUNCGRAPH };
 static const struct opt_choice activity_choices[] = {
 	{ "sched", ACTIVITY_SCHED, "tasks, interrupts, softirqs, system calls, faults, idling" },
 	{ "funcgraph", ACTIVITY_FUNCGRAPH,
-	  "the same and the kernel's functions, by its function_graph tracer: slow" },
+	  "sched, plus calls of kernel functions (function_graph tracer): slow" },
 	{ NULL, 0, NULL },
 };
 
@@ -182,8 +182,8 @@ static bool record_parse_marks(const struct record_config *c, struct mark_names 
 		end->path = begin->path;
 	names->marks.by_id = c->mark_id;
 	if (!begin->path)
-		log_error("--mark-begin %s names no program (put its path and a colon before it, "
-			  "or use --pid)", c->mark_begin);
+		log_error("--mark-begin %s names no program (put the program's path and a colon "
+			  "before the probe, or use --pid)", c->mark_begin);
 	return begin->path;
 }
 

@@ -179,12 +179,12 @@ static int page_add_file(struct page_maker *m, const char *path)
 		return EXIT_CANNOT;
 	if (page_is_recording(m)) {
 		if (name == path)
-			log_error("%s is a recording (make a result of it with hostlat %s %s "
+			log_error("%s is a recording, not a result (convert it with hostlat %s %s "
 				  "--json)",
 				  name, recorded_file_words(path), path);
 		else
-			log_error("%s is a recording (save it to FILE; hostlat report FILE names "
-				  "the command that makes a result of it)", name);
+			log_error("%s is a recording, not a result (save it to FILE; hostlat "
+				  "report FILE names the command that converts it)", name);
 		return EXIT_CANNOT;
 	}
 	if (page_first_line(strbuf_str(&m->text), m->text.len))
@@ -202,8 +202,8 @@ static int page_add_folder(struct page_maker *m, const char *path)
 	if (!file.error && access(strbuf_str(&file), F_OK) == 0)
 		code = page_add_file(m, strbuf_str(&file));
 	else
-		log_error("%s is a folder without result.json (hostlat explain makes such "
-			  "folders)", path);
+		log_error("%s is a folder without result.json; hostlat explain makes folders that "
+			  "have it", path);
 	strbuf_release(&file);
 	return code;
 }

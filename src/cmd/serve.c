@@ -27,8 +27,8 @@ struct serve_options {
 };
 
 static const struct opt_choice protocol_choices[] = {
-	{ "synthetic", SERVE_SYNTHETIC, "each request names its service time, each reply the time "
-					"it left" },
+	{ "synthetic", SERVE_SYNTHETIC, "each request contains its service time, each "
+					"reply its departure time" },
 	{ "echo", SERVE_ECHO, "each reply has the request's header and length" },
 	{ "r2p2", SERVE_R2P2, "the synthetic protocol in R2P2 datagrams" },
 	{ "memcached", SERVE_MEMCACHED, "the ASCII protocol of memcached" },
@@ -82,7 +82,7 @@ static const struct opt serve_rows[] = {
 		   .help = "Private key (PEM) of --tls-cert"),
 	OPT_U64(struct serve_options, max_connections, .name = "max-connections", .def = "65536",
 		.min = 1, .max = 10000000,
-		.help = "Largest number of connections; more are closed at once"),
+		.help = "Largest number of connections; further connections are closed at once"),
 	OPT_DURATION(struct serve_options, idle, .name = "idle", .def = "10m", .min = 0,
 		     .help = "Close a connection without traffic after this time; 0 never closes "
 			     "it"),

@@ -77,7 +77,7 @@ static int watch_check_facts(const struct watch_config *c, const struct event_bl
 	}
 	if (!option)
 		return 0;
-	log_error("%s was recorded %s --%s, so the requested data is not in it", c->from,
+	log_error("%s was recorded %s --%s and lacks the requested data", c->from,
 		  event.kind == EV_FACT ? "with another" : "without", option);
 	return -EINVAL;
 }
@@ -137,7 +137,7 @@ static int cmd_watch_run(const void *config)
 
 const struct command cmd_watch = {
 	.name = "watch",
-	.summary = "show in which layer of the network stack the time goes",
+	.summary = "show the latency of each network stack layer",
 	.options = watch_options,
 	.config_size = sizeof(struct watch_config),
 	.run = cmd_watch_run,

@@ -27,13 +27,13 @@
 	/* the reader served another message */ \
 	X(HEAD_OF_LINE, "head-of-line", "overlap", "was behind another message") \
 	/* receive work for other packets, on the reader's core */ \
-	X(OTHER_RECEIVE, "other-receive", "overlap", "gave way to others' receive work") \
+	X(OTHER_RECEIVE, "other-receive", "overlap", "gave way to receive work for other packets") \
 	/* the same softirq processed other packets first */ \
 	X(KERNEL_QUEUE, "kernel-queue", "overlap", "was behind other packets in the kernel") \
 	/* the reader's own processing, or its wait for something else */ \
 	X(APPLICATION, "application", "function", "waited for the application itself") \
 	/* the kernel took longer for its work for this message */ \
-	X(FUNCTION, "function", "function", "took the kernel longer") \
+	X(FUNCTION, "function", "function", "took longer in the kernel") \
 	/* held in a socket by the peer's window or by the send buffer's size */ \
 	X(WINDOW, "window", "gap", "waited for room to send") \
 	X(PACING, "pacing", "gap", "was held back by pacing") \
@@ -44,9 +44,9 @@
 	/* the recording shows what happened but not why, or the time is within the noise */ \
 	X(UNEXPLAINED, "unexplained", "blind", "is not explained") \
 	/* the baseline's time of one part of a breakdown */ \
-	X(EXPECTED, "expected", "function", "is what the reference takes") \
+	X(EXPECTED, "expected", "function", "is the baseline's time") \
 	/* only of a part of a breakdown, negative: how far it is below the baseline's time */ \
-	X(OFFSET, "offset", "function", "was faster than in the reference")
+	X(OFFSET, "offset", "function", "was faster than the baseline")
 
 #define CAUSE_ID(id, name, kind, phrase) CAUSE_##id,
 enum cause {

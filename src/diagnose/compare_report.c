@@ -88,10 +88,10 @@ static const struct column cause_columns[] = {
 	{ "hi_ns", NULL, 0, 0 },
 	{ NULL, "95 % interval", COLUMN_FLEX, 0 },
 	{ "p_value", NULL, 0, 0 },
-	{ "adjusted_p", "by chance", 0, 0 },
+	{ "adjusted_p", "adjusted p", 0, 0 },
 	{ "significant", NULL, 0, 0 },
-	{ NULL, "behind it in A", COLUMN_FLEX | COLUMN_SPARE, 0 },
-	{ NULL, "in B", COLUMN_FLEX | COLUMN_SPARE, 0 },
+	{ NULL, "culprit in A", COLUMN_FLEX | COLUMN_SPARE, 0 },
+	{ NULL, "culprit in B", COLUMN_FLEX | COLUMN_SPARE, 0 },
 	{ "culprits_a", NULL, 0, 0 },
 	{ "culprits_b", NULL, 0, 0 },
 };
@@ -264,7 +264,8 @@ static void compare_add_cause_finding(const struct comparison *c, struct report 
 	const char *culprit = compare_top_culprit(compare_side(c, a >= b ? 0 : 1), r, place);
 	char from[HUMAN_MAX], to[HUMAN_MAX];
 
-	report_finding(r, "%s%s%s%s%s%s %s: %s a message to %s.", cause_name(place / WHERE_MAX),
+	report_finding(r, "%s%s%s%s%s%s %s: from %s to %s per message.",
+		       cause_name(place / WHERE_MAX),
 		       *culprit ? " (" : "", culprit, *culprit ? ")" : "",
 		       place % WHERE_MAX == WHERE_APPLICATION ? "" : " in ",
 		       place % WHERE_MAX == WHERE_APPLICATION ? ""
@@ -331,7 +332,7 @@ static void compare_add_reasons(const struct comparison *c, struct report *r)
 	for (int which = 0; which < 2; which++)
 		if (compare_side(c, which)->n_blocks < CONTRAST_BLOCKS_MIN)
 			report_reason(r, "too-few-messages", NULL, "%s has too few messages to "
-				      "tell a difference from chance (%u are needed)",
+				      "test for a difference (%u are needed)",
 				      which ? "B" : "A",
 				      BLOCK_MESSAGES_MIN * CONTRAST_BLOCKS_MIN);
 	for (int which = 0; which < 2; which++)
@@ -342,12 +343,12 @@ static void compare_add_reasons(const struct comparison *c, struct report *r)
 						    (unsigned long long)compare_targets(
 							    compare_side(c, which)),
 						    compare_side(c, which)->effective),
-				      "the slice of %s has too few independent messages to tell a "
-				      "difference of causes from chance (%d are needed)",
+				      "the slice of %s has too few independent messages to compare "
+				      "causes (%d are needed)",
 				      which ? "B" : "A", CONTRAST_EFFECTIVE_MIN);
 	if (!compare_any_tested(c) && !r->partial)
 		report_reason(r, "dependent", NULL, "the latencies are correlated for so long that "
-			      "no difference can be told from chance: record for longer");
+			      "no difference can be tested: record longer");
 }
 
 int comparison_report(const struct comparison *c, struct report *r)

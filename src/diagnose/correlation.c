@@ -282,7 +282,7 @@ static bool correlation_choose(struct correlation *c)
 	c->intervals = c->quantile == CORRELATION_P99 ? fine : coarse;
 	if (c->intervals >= CORRELATION_MIN)
 		return true;
-	c->why = "too few intervals of the recording lie in the load and have enough requests";
+	c->why = "too few intervals of the recording are within the load and have enough requests";
 	return false;
 }
 
@@ -345,12 +345,13 @@ static bool correlation_fill(const struct correlation *c, const struct stage_ser
 		out[n] = stage ? correlation_stage_value(c, stage, i)
 			       : correlation_host_value(s, host);
 		if (isnan(out[n])) {
-			*why = stage ? "too few packets in some interval" : "it was not recorded";
+			*why = stage ? "too few packets in some interval" :
+				       "the value was not recorded";
 			return false;
 		}
 		varies |= out[n++] != out[0];
 	}
-	*why = varies ? NULL : "it was the same in all intervals";
+	*why = varies ? NULL : "the value was the same in all intervals";
 	return varies;
 }
 

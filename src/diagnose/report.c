@@ -81,12 +81,12 @@ static void diagnosis_add_title(const struct diagnosis *d, struct report *r)
 		     s->slowest || s->to == 1 ? " slowest" : "",
 		     human_count(count, d->own.messages.all.len), sent ? "sent " : "");
 	if (d->against_other)
-		report_summary(r, "against the same ones of another recording");
+		report_summary(r, "compared with the same slice of another recording");
 	else if (s->against == AGAINST_FASTEST)
-		report_summary(r, "against the fastest ones");
+		report_summary(r, "compared with the fastest messages");
 	else
-		report_summary(r, "against those from %g %% to %g %%", 100 * s->against_from,
-			       100 * s->against_to);
+		report_summary(r, "compared with the messages from %g %% to %g %%",
+			       100 * s->against_from, 100 * s->against_to);
 	if (d->own.messages.all.len)
 		times_add_span_text(&d->own.times, r, "", d->own.messages.from, d->own.messages.to);
 }
@@ -179,7 +179,7 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 	char buf[HUMAN_MAX];
 
 	if (rec->damage.reasons)
-		report_reason(r, "recording-damaged", NULL, "%s is damaged or not whole", which);
+		report_reason(r, "recording-damaged", NULL, "%s is damaged or incomplete", which);
 	if (rec->lost)
 		report_reason(r, "events-lost",
 			      words_count(r, rec->lost, "event"),
@@ -187,8 +187,8 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 	if (rec->names_lost)
 		report_reason(r, "names-not-kept",
 			      words_count(r, rec->names_lost, "name"),
-			      "%s lacks names: a recording keeps 65,536 of each kind and 4 MiB of "
-			      "them", which);
+			      "%s lacks names: a recording holds at most 65,536 names of each kind "
+			      "and 4 MiB in all", which);
 	if (rec->forgot)
 		report_reason(r, "memory-limit", words_count(r, rec->forgot, "time"),
 			      "events beyond the memory limit were dropped in %s: their time "
@@ -203,8 +203,8 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 			      "%s has more messages than the limit of %u", which, MESSAGES_MAX);
 	if (rec->unselected)
 		report_reason(r, "too-many-messages", words_count(r, rec->unselected, "message"),
-			      "of %s only the %u slowest targets are explained", which,
-			      SUBJECTS_MAX);
+			      "only the %u slowest targets of %s are explained", SUBJECTS_MAX,
+			      which);
 	if (rec->flows_lost)
 		report_reason(r, "too-many-connections",
 			      words_count(r, rec->flows_lost, "connection"),
@@ -213,14 +213,14 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 		report_reason(r, "contradiction",
 			      words_count(r, rec->messages.invalid, "message"),
 			      rec->messages.departures ?
-			      "messages in %s left before they were sent" :
-			      "messages in %s were read before they came", which);
+			      "%s has messages that left before their send call began" :
+			      "%s has messages that were read before they arrived", which);
 	if (rec->messages.all.len && !rec->cores)
 		report_reason(r, "no-activity", NULL,
 			      "%s has no CPU activity (record --with messages,activity)", which);
 	if (rec->messages.all.len && !rec->calls.table)
 		report_reason(r, "unknown-machine", rec->machine,
-			      "the system calls of the machine of %s are not known", which);
+			      "the system calls of the machine of %s are unknown", which);
 }
 
 /* Reports that there are no messages. An unmeasured stage explains that best, if there is one. */

@@ -94,7 +94,7 @@ static const struct column columns[] = {
 	{ "where", "", 0, 0 },
 	{ "type", "", 0, 0 },
 	{ "messages", "messages", 0, 0 },
-	{ "total_ns", "in all", 0, 0 },
+	{ "total_ns", "total", 0, 0 },
 	{ "max_ns", "max", 0, 0 },
 	{ "usual_ns", "usual", 0, 0 },
 	{ "calls", "calls", 0, 0 },
@@ -147,7 +147,8 @@ static void functions_add_finding(const struct diagnosis *d, struct report *r,
 	char share[HUMAN_MAX], count[HUMAN_MAX];
 
 	if (n && (double)first->total >= FINDING_SHARE_MIN * all)
-		report_finding(r, "In the kernel's function %s: %s of the excess, in %s of them.",
+		report_finding(r, "In the kernel's function %s: %s of the slow messages' excess, "
+				  "in %s of them.",
 			       functions_name(d, symbols[n - 1]),
 			       human_fraction(share, (double)first->total / all),
 			       human_count(count, first->messages));

@@ -84,10 +84,10 @@ static int views_add_queue(const struct diagnosis *d, struct table *t, const str
 static int views_add_queuing(const struct diagnosis *d, struct report *r)
 {
 	static const struct queue queues[] = {
-		{ "messages that the reader took before", WHERE_APPLICATION, false },
-		{ "packets that were received before in the same softirq", WHERE_RECEIVE, true },
+		{ "messages that the reader read earlier", WHERE_APPLICATION, false },
+		{ "packets received earlier in the same softirq", WHERE_RECEIVE, true },
 	};
-	static const struct queue sent = { "messages of its connection that left before",
+	static const struct queue sent = { "earlier messages of the same connection",
 					   WHERE_TRANSMIT, false };
 	struct table *t = table_new(r, queue_columns, ARRAY_LEN(queue_columns));
 	int err = 0;

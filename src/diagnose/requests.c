@@ -205,7 +205,8 @@ struct found_message {
 	const char *why;
 };
 
-static const char several_came[] = "several messages came on its connection meanwhile";
+static const char several_came[] = "several messages arrived on the connection while the request "
+				   "was outstanding";
 
 /*
  * Finds the only message that arrived on the flow while the request was outstanding. With several
@@ -246,11 +247,12 @@ static struct found_message requests_find_message(const struct server_side *serv
 						  const struct load_side *load,
 						  const struct event_sample *s)
 {
-	struct found_message found = { .why = "no message came on its connection meanwhile" };
+	struct found_message found = { .why = "no message arrived on the connection while the "
+					      "request was outstanding" };
 	const struct event_flow *ours = recorded_flows_find(&load->flows, s->flow), *theirs;
 
 	if (!ours) {
-		found.why = "its connection's addresses were not recorded";
+		found.why = "the connection's addresses were not recorded";
 		return found;
 	}
 	/* a connection may have several flow numbers */

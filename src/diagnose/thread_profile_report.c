@@ -89,13 +89,13 @@ uint32_t thread_profile_reader(const struct diagnosis *d, const struct event_flo
 	if (all && n * 100 >= all * READS_PERCENT)
 		task = tasks_by_tid(&rec->tasks, tid);
 	else if (all)
-		*why = "several threads read its messages";
+		*why = "several threads read the connection's messages";
 	else
 		task = profile_only_thread(rec, pid);
 	if (!task && !*why)
-		*why = all ? "the recording has no name for the thread that reads it" :
-		       "the recording has no message of it, and not just one thread of its "
-		       "process";
+		*why = all ? "the name of the thread that reads the connection was not recorded" :
+		       "no message of the connection was recorded, and its process has none or "
+		       "several recorded threads";
 	return task;
 }
 
@@ -162,7 +162,7 @@ static const char *profile_add_state(const struct diagnosis *d,
 		call = profile_main_call(d, profile, state, r);
 	if (state == THREAD_CPU_WAIT && profile->culprits.len)
 		culprit = report_format(
-			r, " (%s had it most)",
+			r, " (held longest by %s)",
 			causes_culprit_name(&d->own, r, profile->culprits.items[0].task));
 	return report_format(r, "%s%s%s%s%s %s%s", line ? line : "", line && *line ? ", " : "",
 			     state_phrases[state], call ? " in " : "", call ? call : "",

@@ -40,7 +40,7 @@ static void caps_privileges(const struct host_root *root, struct cap_vec *caps)
 		{ CAP_NET_ADMIN, "CAP_NET_ADMIN", "for netfilter and cgroup hooks, NIC stamps" },
 		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN", "to enter other network namespaces" },
 		{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "to see other users' processes' namespaces" },
-		{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", "to find cgroups by number" },
+		{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", "to look up cgroups by id" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(needed); i++) {
@@ -188,7 +188,8 @@ static void caps_clock_others(const struct host_root *root, struct cap_vec *caps
 	}
 	host_each_entry(caps_keep_clock, ptp, 64, "%s/class/ptp", root->sys);
 	cap_add(caps, "clock", "PTP hardware clock", ptp[0] ? CAP_YES : CAP_NO,
-		"a NIC or hypervisor with one", "%s", ptp[0] ? ptp : "none in /sys/class/ptp");
+		"a NIC or hypervisor with a PTP clock",
+		"%s", ptp[0] ? ptp : "none in /sys/class/ptp");
 }
 
 static bool caps_has_word(const char *text, const char *word)
@@ -294,7 +295,7 @@ static void caps_perf(const struct host_root *root, struct cap_vec *caps)
 	caps_perf_unit(root, caps, "uprobe", "uprobe", "a kernel with CONFIG_UPROBES");
 #ifdef __x86_64__
 	caps_perf_unit(root, caps, "Intel PT", "intel_pt",
-		       "an Intel processor with it, not hidden by a hypervisor");
+		       "an Intel processor with this feature, not hidden by a hypervisor");
 #else
 	cap_add(caps, "perf", "Intel PT", CAP_NO, NULL, "x86 only");
 #endif

@@ -8,7 +8,7 @@
 
 #include "host/root.h"
 
-#define LOCKDOWN_READS "kernel lockdown (confidentiality) refuses what reads kernel memory"
+#define LOCKDOWN_READS "kernel lockdown (confidentiality) denies reading kernel memory"
 #define LOCKDOWN_TAKES "boot with lockdown=none and without secure boot"
 
 /*

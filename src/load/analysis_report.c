@@ -20,7 +20,7 @@ static const char *const from_names[LOAD_FROMS] = {
 
 static const char *const from_words[LOAD_FROMS] = {
 	[LOAD_INTENDED] = "from intended send", [LOAD_ACTUAL] = "from actual send",
-	[LOAD_KERNEL] = "between kernel stamps",
+	[LOAD_KERNEL] = "between the kernel's time stamps",
 };
 
 /* Whether a latency exists: without a schedule (closed loop) there is no intended send. */
@@ -394,11 +394,15 @@ static void analysis_report_title(const struct load_analysis *a, enum load_from 
 
 	report_title(r, "%s", quantile_words(a, main, a->config.percentile, r));
 	report_summary(r, "%s%s", from_words[main],
-		       a->config.loop == LOOP_CLOSED ? ", closed loop: no latency at a rate" : "");
-	report_summary(r, "%s requests (%s effective)",
-		       human_count(n, a->result.pooled[main].count),
-		       interval_measured(i) ? human_count(effective, (uint64_t)i->effective) :
-					      "n/a");
+		       a->config.loop == LOOP_CLOSED ? ", closed loop: this is not the latency at "
+						       "a given request rate" : "");
+	human_count(n, a->result.pooled[main].count);
+	if (interval_measured(i))
+		report_summary(r, "%s requests (worth %s independent request%s)", n,
+			       human_count(effective, (uint64_t)i->effective),
+			       (uint64_t)i->effective == 1 ? "" : "s");
+	else
+		report_summary(r, "%s requests (dependence not measured)", n);
 	add_rate_words(a, r);
 }
 
@@ -439,12 +443,13 @@ static void add_sampling(const struct load_analysis *a, enum load_from main, str
 		if (is_again(&a->result, i) || !interval_measured(interval))
 			continue;
 		words = report_format(r, "%s%s%.*f%s at %s", words ? words : "",
-				      words ? ", " : "1 of ", interval->inflation < 9.95,
+				      words ? ", " : "", interval->inflation < 9.95,
 				      interval->inflation, words ? "" : " requests",
 				      quantile_name(r, a->result.q[i]));
 	}
 	if (words)
-		report_finding(r, "effective samples: %s", words);
+		report_finding(r, "dependence: %s are worth one independent request",
+			       words);
 }
 
 /* Reports the share of misses, since servers answer a miss faster than other requests. */
@@ -454,7 +459,7 @@ static void add_misses(const struct load_analysis *a, struct report *r)
 	char share[HUMAN_MAX];
 
 	if (load_analysis_misses(a, &m) && m.misses)
-		report_finding(r, "misses: %s of the replies held no value",
+		report_finding(r, "misses: %s of the replies had no value",
 			       human_fraction(share, (double)m.misses / (double)m.completed));
 }
 
@@ -465,9 +470,9 @@ static void add_censored(const struct load_analysis *a, struct report *r)
 	char share[HUMAN_MAX];
 
 	if (censored)
-		report_finding(r, "time stamps: %s of the replies came in one receive call with a "
-			       "later reply and have no stamp of their own; kernel latency and "
-			       "parts leave them out (--outstanding 1 avoids this)",
+		report_finding(r, "time stamps: %s of the replies were read together with a later "
+			       "reply and have no time stamp of their own; the kernel latency and "
+			       "its parts exclude these replies (--outstanding 1 avoids this)",
 			       human_fraction(share, (double)censored / (double)all));
 }
 
@@ -492,7 +497,7 @@ static void analysis_report_text(const struct load_analysis *a, struct report *r
 	add_censored(a, r);
 	counts_words(a, r);
 	if (a->result.from)
-		report_finding(r, "warm-up: the first %s were left out",
+		report_finding(r, "warm-up: the first %s are excluded",
 			       human_ns(cut, (uint64_t)a->result.from << a->series.shift));
 	gates_report_words(a, r);
 }

@@ -116,13 +116,13 @@ static int arrival_parse_args(char *rest, struct arrival *out, struct strbuf *wh
 		char *arg = strsep(&rest, ":");
 
 		if (!arg || arrival_parse_arg(arg, kind->args[i], to[i])) {
-			strbuf_printf(why, "'%s' in %s: takes %s", arg ? arg : "", kind->takes,
+			strbuf_printf(why, "'%s' in %s: must be %s", arg ? arg : "", kind->takes,
 				      arg_takes[kind->args[i]]);
 			return -EINVAL;
 		}
 	}
 	if (rest) {
-		strbuf_printf(why, "'%s' is one argument too many: takes %s", rest, kind->takes);
+		strbuf_printf(why, "unexpected argument '%s': the form is %s", rest, kind->takes);
 		return -EINVAL;
 	}
 	if (out->kind == ARRIVAL_RAMP && out->a == 0 && out->b == 0) {
@@ -137,7 +137,7 @@ static int arrival_reject(const char *text, struct strbuf *why)
 	struct nearest nearest;
 
 	nearest_init(&nearest, text);
-	strbuf_printf(why, "'%s' is not an arrival process: takes ", text);
+	strbuf_printf(why, "'%s' is not an arrival process: use ", text);
 	for (size_t i = 0; i < ARRAY_LEN(arrival_rows); i++) {
 		strbuf_printf(why, "%s, ", arrival_rows[i].takes);
 		nearest_offer(&nearest, arrival_rows[i].name);
@@ -156,13 +156,13 @@ static int parse_replay(const char *text, struct arrival *out, struct strbuf *wh
 	size_t len = colon ? (size_t)(colon - text) : 0;
 
 	if (!len || len >= sizeof(speed) || !colon[1]) {
-		strbuf_printf(why, "'%s': takes %s", text, arrival_rows[ARRIVAL_FILE].takes);
+		strbuf_printf(why, "'%s': the form is %s", text, arrival_rows[ARRIVAL_FILE].takes);
 		return -EINVAL;
 	}
 	memcpy(speed, text, len);
 	speed[len] = '\0';
 	if (arrival_parse_arg(speed, ARG_FACTOR, &out->a) || out->a == 0) {
-		strbuf_printf(why, "'%s' in %s: takes a number above 0, up to 100", speed,
+		strbuf_printf(why, "'%s' in %s: must be a number above 0, up to 100", speed,
 			      arrival_rows[ARRIVAL_FILE].takes);
 		return -EINVAL;
 	}

@@ -64,7 +64,8 @@ static void asserts_explain_open(const struct load_condition *c, const struct lo
 	else if (!q->bounded)
 		load_reason(r, "assert-undecided", c->text,
 			    "a condition's percentile has no valid interval: too few requests lie "
-			    "beyond it, or too many met host interference");
+			    "beyond the percentile, or host interference affected "
+			    "too many requests");
 	else
 		load_reason(r, "assert-undecided", c->text,
 			    "a condition's limit lies within the interval: more samples are needed "

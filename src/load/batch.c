@@ -32,10 +32,10 @@ static void label_run(char out[LOAD_BATCH_LABEL_MAX], uint64_t n, uint64_t of, d
 	if (of)
 		snprintf(out, LOAD_BATCH_LABEL_MAX, "run %llu of %llu%s%s%s", (unsigned long long)n,
 			 (unsigned long long)of, rate > 0 ? ", " : "", rate > 0 ? count : "",
-			 rate > 0 ? "/s" : "");
+			 rate > 0 ? " requests/s" : "");
 	else
-		snprintf(out, LOAD_BATCH_LABEL_MAX, "probe %llu, %s/s", (unsigned long long)n,
-			 count);
+		snprintf(out, LOAD_BATCH_LABEL_MAX, "probe %llu, %s requests/s",
+			 (unsigned long long)n, count);
 }
 
 /*

@@ -96,8 +96,8 @@ int load_compare_report(const struct load_analysis *a, const struct load_analysi
 	object_add(&r->body, "load", value_object(o));
 	if (from != load_analysis_main(b)) {
 		object_add(o, "quantiles", value_null());
-		report_reason(r, "load-unlike", NULL, "one run's latencies count from the intended "
-			      "send, the other's from the actual one");
+		report_reason(r, "load-unlike", NULL, "one run measured latency from the intended "
+			      "send, the other run from the actual send");
 		return report_error(r);
 	}
 	err = load_compare_quantiles(a, b, from, quantiles);

@@ -112,7 +112,7 @@ static void coordinator_read_version(struct peer *p, const char *value)
 {
 	if (!strcmp(value, hostlat_version()))
 		return;
-	snprintf(p->version, sizeof(p->version), " (hostlat %.40s there, %s here)", value,
+	snprintf(p->version, sizeof(p->version), " (agent: hostlat %.40s, this host: %s)", value,
 		 hostlat_version());
 	coordinator_make_printable(p->version);
 }
@@ -170,7 +170,8 @@ static int coordinator_read_fact(struct coordinator *c, struct peer *p, const st
 					     coordinator_peer_number(c, p), value);
 	if (strcmp(key, AGENT_ERROR))
 		return coordinator_pass_fact(c, p, key, value);
-	snprintf(p->error, sizeof(p->error), "%s", *value ? value : "it failed without a reason");
+	snprintf(p->error, sizeof(p->error), "%s",
+		 *value ? value : "the agent failed without a reason");
 	coordinator_make_printable(p->error);
 	return 0;
 }
@@ -239,18 +240,19 @@ static int coordinator_read_samples(struct coordinator *c, struct peer *p, struc
 static const char *coordinator_read_error(int err)
 {
 	if (err == -ENOEXEC)
-		return "its output is not a stream of hostlat (check --agent-command, and that its "
-		       "shell prints nothing at login)";
+		return "the agent's output is not hostlat's event stream (check --agent-command, "
+		       "and that the login shell prints nothing)";
 	if (err == -EPROTONOSUPPORT)
-		return "it runs a newer version of hostlat, or its machine has another byte order";
-	return "its output is damaged";
+		return "the agent runs a newer hostlat, or its host has the other byte order";
+	return "the agent's output is damaged";
 }
 
 /* Marks a peer as lost because the peer's stream has ended. */
 static int coordinator_lose_ended(struct coordinator *c, struct peer *p)
 {
-	return coordinator_lose(c, p, p->state == PEER_RUNNING ? "it ended before the run did" :
-								 "it ended before the run began");
+	return coordinator_lose(c, p, p->state == PEER_RUNNING ?
+				"the agent ended before the run ended" :
+				"the agent ended before the run began");
 }
 
 /*

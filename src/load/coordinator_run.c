@@ -37,7 +37,7 @@
 
 static int coordinator_check_send(struct coordinator *c, struct peer *p, int err)
 {
-	return err ? coordinator_lose(c, p, "it does not read its commands") : 0;
+	return err ? coordinator_lose(c, p, "the agent does not read commands") : 0;
 }
 
 static int coordinator_ask_clock(struct coordinator *c, struct peer *p, uint64_t now)
@@ -75,9 +75,9 @@ static int coordinator_settle_clock(struct coordinator *c, struct peer *p)
 static const char *coordinator_late_reason(const struct peer *p)
 {
 	if (p->state == PEER_RUNNING)
-		return "it did not end in time";
-	return p->state == PEER_CONNECTING ? "its connections were not open in time"
-					   : "it was not ready in time";
+		return "the agent did not end in time";
+	return p->state == PEER_CONNECTING ? "the agent's connections were not open in time"
+					   : "the agent was not ready in time";
 }
 
 /* Whether an agent is silent for too long; it may be silent while it starts and connects. */
@@ -104,7 +104,7 @@ static int coordinator_advance(struct coordinator *c, struct peer *p, uint64_t n
 	if (p->due_ns && now > p->due_ns)
 		return coordinator_lose(c, p, coordinator_late_reason(p));
 	if (coordinator_is_silent(p, now))
-		return coordinator_lose(c, p, "it sent nothing for 10 s");
+		return coordinator_lose(c, p, "the agent sent nothing for 10 s");
 	if (asking && p->answers < ANSWERS)
 		return p->answered ? coordinator_ask_clock(c, p, now) : 0;
 	if (p->state == PEER_ASKING)
@@ -324,7 +324,8 @@ static int start_one(struct coordinator *c, struct peer *p, uint64_t start)
 	uint64_t theirs;
 
 	if (!offset_to_theirs(&p->convert.offset, start, &theirs))
-		return coordinator_lose(c, p, "its clock is out of range");
+		return coordinator_lose(c, p, "the agent's clock differs too much to set a start "
+					      "time");
 	p->state = PEER_RUNNING;
 	p->heard_ns = clock_now();
 	p->due_ns = end + 2 * c->run.drain_ns + SLACK_NS;

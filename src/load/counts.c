@@ -50,11 +50,11 @@ void counts_words(const struct load_analysis *a, struct report *r)
 	char closes[HUMAN_MAX], resent[HUMAN_MAX];
 
 	if (c.known && c.closes)
-		report_finding(r, "connections: the server closed %s after a reply, as with a "
-			       "limit of requests per connection; %s request%s that it left "
-			       "unanswered went out again on another",
-			       human_count(closes, c.closes), human_count(resent, c.resent),
-			       c.resent == 1 ? "" : "s");
+		report_finding(r, "connections: the server closed %s connection%s after a reply "
+			       "(it may limit the requests per connection); %s unanswered "
+			       "request%s sent again on another connection",
+			       human_count(closes, c.closes), c.closes == 1 ? "" : "s",
+			       human_count(resent, c.resent), c.resent == 1 ? " was" : "s were");
 }
 
 /* Returns the number of sent requests; only samples show whether a failed request was sent. */

@@ -452,15 +452,15 @@ static void dist_explain(const char *text, enum dist_kind kind, enum dist_unit u
 	char word[TEXT_MAX] = "";
 
 	if (kind) {
-		strbuf_printf(why, "'%s' is not a distribution: takes %s, where a value is %s "
-			      "and a shape or CV is from %g to %d", text, dist_rows[kind].takes,
+		strbuf_printf(why, "'%s' is not a distribution: use %s, where a value is %s and a "
+			      "shape or CV is from %g to %d", text, dist_rows[kind].takes,
 			      unit_takes[unit], SHAPE_MIN, SHAPE_MAX);
 		return;
 	}
 	if (name < sizeof(word))
 		memcpy(word, text, name);
 	nearest_init(&nearest, word);
-	strbuf_printf(why, "'%s' is not a distribution: takes VALUE", text);
+	strbuf_printf(why, "'%s' is not a distribution: use VALUE", text);
 	for (enum dist_kind i = DIST_KIND_FIXED; i < ARRAY_LEN(dist_rows); i++) {
 		if (!is_kind_of(i, unit))
 			continue;
@@ -479,7 +479,7 @@ int dist_parse(const char *text, enum dist_unit unit, struct dist *out, struct s
 	int err = -EINVAL;
 
 	if (strlen(text) >= sizeof(copy)) {
-		strbuf_printf(why, "a distribution has at most %d letters", TEXT_MAX - 1);
+		strbuf_printf(why, "a distribution has at most %d characters", TEXT_MAX - 1);
 		return -EINVAL;
 	}
 	memcpy(copy, text, strlen(text) + 1);

@@ -241,9 +241,9 @@ static int raise_files(const struct load_config *c, struct strbuf *why)
 		limit.rlim_max = need;
 	if (!setrlimit(RLIMIT_NOFILE, &limit))
 		return 0;
-	strbuf_printf(why, "%u connections need %llu open files, and this process may have %llu; "
-		      "raise the limit with ulimit -n", c->connections, (unsigned long long)need,
-		      (unsigned long long)most.rlim_max);
+	strbuf_printf(why, "%u connections need %llu open files, but this process may open only "
+		      "%llu; raise the limit with ulimit -n", c->connections,
+		      (unsigned long long)need, (unsigned long long)most.rlim_max);
 	return -EMFILE;
 }
 

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #define SPEAKS_TLS "the server speaks TLS (as https:// does)"
-#define SPEAKS_HTTP2 "the server speaks HTTP/2 only, and this is HTTP/1.1"
+#define SPEAKS_HTTP2 "the server speaks HTTP/2 only, but hostlat sends HTTP/1.1"
 #define QUOTED_MAX 80
 
 struct span {

@@ -19,7 +19,8 @@ static void evidence_put_lag(const struct load_analysis *a, struct strbuf *out)
 
 	hist_quantile(lag, 0.5, &median);
 	hist_quantile(lag, q, &tail);
-	strbuf_printf(out, "sent late by %s at the median", human_ns(buf, median.value));
+	strbuf_printf(out, "requests were sent late by %s at the median",
+		      human_ns(buf, median.value));
 	strbuf_printf(out, ", %s at the %gth percentile", human_ns(buf, tail.value), 100 * q);
 }
 
@@ -27,7 +28,8 @@ static void evidence_put_fit(const struct gap_fit *fit, const char *what, struct
 {
 	char buf[HUMAN_MAX];
 
-	strbuf_printf(out, "%s: %s gaps differ from their law by up to %.3f", what,
+	strbuf_printf(out, "%s: the distribution of %s gaps differs from the declared distribution "
+		      "by up to %.3f (difference of CDFs)", what,
 		      human_count(buf, fit->n), fit->effect);
 }
 
@@ -42,7 +44,7 @@ static void evidence_put_root(const struct load_result *r, struct strbuf *out)
 static void evidence_put_change(const char *what, double change, const struct gate *g,
 				struct strbuf *out)
 {
-	strbuf_printf(out, "%s by %+.0f %% (p %.3g)", what, 100 * change, g->p);
+	strbuf_printf(out, "%s changed by %+.0f %% (p %.3g)", what, 100 * change, g->p);
 }
 
 static void evidence_put_period(const char *what, const struct stationarity_tests *s,
@@ -50,7 +52,7 @@ static void evidence_put_period(const char *what, const struct stationarity_test
 {
 	char buf[HUMAN_MAX];
 
-	strbuf_printf(out, "%s by %.0f %% every %s", what, 100 * s->swing,
+	strbuf_printf(out, "%s swings by %.0f %% with a period of %s", what, 100 * s->swing,
 		      human_ns(buf, (uint64_t)s->period_ns));
 }
 
@@ -75,9 +77,9 @@ static void evidence_put_unknown(const struct load_analysis *a, struct strbuf *o
 	const uint32_t unknown = interference_bound_unknown(a, false);
 
 	if (unknown & LOAD_NO_STAT)
-		strbuf_puts(out, "/proc/stat can't be read");
+		strbuf_puts(out, "/proc/stat cannot be read");
 	if (unknown & LOAD_NO_SCHEDSTAT)
-		strbuf_printf(out, "%s/proc/self/schedstat can't be read",
+		strbuf_printf(out, "%s/proc/self/schedstat cannot be read",
 			      unknown & LOAD_NO_STAT ? ", " : "");
 }
 
@@ -106,24 +108,27 @@ static void load_evidence_put_count(const struct load_analysis *a, enum gate_id 
 
 	switch (id) {
 	case GATE_SERVER:
-		strbuf_printf(out, "%.0f of %u agents", g->statistic, a->config.agents);
+		strbuf_printf(out, "%.0f of %u agents cannot reach the server",
+			      g->statistic, a->config.agents);
 		evidence_put_cause(a, CAUSE_CONNECTION, "; ", out);
 		break;
 	case GATE_RATE:
 		if (isnan(g->statistic))
-			strbuf_puts(out, "no request is known to have come due");
+			strbuf_puts(out, "no request is known to have been due in the last half "
+					 "of the run");
 		else
-			strbuf_printf(out, "%.1f %% of the requests that came due were "
-				      "answered", 100 * g->statistic);
+			strbuf_printf(out, "%.1f %% of the requests due in the last half of the "
+				      "run were answered or failed", 100 * g->statistic);
 		break;
 	case GATE_CPU:
-		strbuf_printf(out, "its threads worked %.0f %% of the time", 100 * g->statistic);
+		strbuf_printf(out, "the busiest load generator's threads were busy %.0f %% of "
+			      "the time", 100 * g->statistic);
 		break;
 	case GATE_SAMPLES:
 		strbuf_printf(out, "%.2f %% of the samples were lost", 100 * g->statistic);
 		break;
 	case GATE_ERRORS:
-		strbuf_printf(out, "%.2f %% failed", 100 * g->statistic);
+		strbuf_printf(out, "%.2f %% of the requests failed", 100 * g->statistic);
 		evidence_put_cause(a, CAUSE_REQUEST, "; ", out);
 		evidence_put_outage(a, out);
 		break;
@@ -135,13 +140,16 @@ static void load_evidence_put_count(const struct load_analysis *a, enum gate_id 
 		strbuf_puts(out, "; --expect can make this status a success");
 		break;
 	case GATE_CONNECTIONS:
-		strbuf_printf(out, "the busiest connection had %.1f times the mean", g->statistic);
+		strbuf_printf(out, "the busiest connection carried %.1f times the mean number of "
+				   "requests", g->statistic);
 		break;
 	case GATE_TIMESTAMPS:
-		strbuf_printf(out, "missing for %.1f %% of the requests", 100 * g->statistic);
+		strbuf_printf(out, "time stamps are missing for %.1f %% of the answered "
+			      "requests", 100 * g->statistic);
 		break;
 	case GATE_AGENTS:
-		strbuf_printf(out, "one agent differs by %.0f %%", 100 * g->statistic);
+		strbuf_printf(out, "one agent's percentile differs by %.0f %% from the percentile "
+				   "of all agents", 100 * g->statistic);
 		break;
 	case GATE_TAIL:
 		strbuf_printf(out, "tail shape %.2f; from 0.5 on the variance is infinite",
@@ -162,7 +170,8 @@ static void evidence_put_needed(const struct load_analysis *a, struct strbuf *ou
 	if (needed)
 		strbuf_printf(out, ", about %s requests are needed", human_count(buf, needed));
 	else
-		strbuf_printf(out, ", a bucket of the histogram is wider than %s",
+		strbuf_printf(out, ", but one histogram bucket is already wider than the "
+			      "requested %s",
 			      human_ns(buf, a->config.ci_width_ns));
 }
 
@@ -177,13 +186,14 @@ static void evidence_put_exceedances(const struct load_analysis *a, const struct
 			      interval_measured(i) ? "" : "at most ", i->exceedances,
 			      human_count(buf, i->count), INTERVAL_EXCEEDANCES_MIN);
 	else if (i->why == INTERVAL_FAILURES)
-		strbuf_printf(out, "%s of %s requests had no reply: a bound may be one of them",
+		strbuf_printf(out, "%s of %s requests had no reply: a bound of the interval may be "
+				   "one of these requests",
 			      human_count(buf, a->result.failed),
 			      human_count(other, i->count + a->result.failed));
 	else
 		strbuf_printf(out,
-			      "%.1f effective exceedances of %s requests, but their dependence "
-			      "is so uncertain that a bound lies beyond all of them",
+			      "%.1f effective exceedances of %s requests, but their dependence is "
+			      "so uncertain that a bound of the interval lies beyond all requests",
 			      i->exceedances, human_count(buf, i->count));
 }
 
@@ -194,12 +204,12 @@ static void evidence_put_dependence(const struct load_analysis *a, const struct 
 	char buf[HUMAN_MAX], other[HUMAN_MAX];
 
 	if (interval_measured(i))
-		strbuf_printf(out, "%s requests are worth %s independent ones, as dependence lasts "
-			      "%.1f of %u windows",
+		strbuf_printf(out, "%s requests are worth %s independent requests: latencies stay "
+			      "correlated for %.1f of %u windows",
 			      human_count(buf, i->count),
 			      human_count(other, (uint64_t)i->effective), i->tau, windows);
 	else
-		strbuf_printf(out, "%s requests in %u window%s, %d are needed",
+		strbuf_printf(out, "%s requests in %u window%s, %d windows are needed",
 			      human_count(buf, i->count), windows, windows == 1 ? "" : "s",
 			      INTERVAL_BATCHES_MIN);
 }
@@ -212,7 +222,7 @@ static void evidence_put_interval(const struct load_analysis *a, enum gate_id id
 	char buf[HUMAN_MAX], other[HUMAN_MAX], count[HUMAN_MAX];
 
 	if (id == GATE_WIDTH)
-		strbuf_printf(out, "[%s, %s] of %s requests", human_ns(buf, i->lo_ns),
+		strbuf_printf(out, "interval [%s, %s] from %s requests", human_ns(buf, i->lo_ns),
 			      human_ns(other, i->hi_ns), human_count(count, i->count));
 	else if (id == GATE_DEPENDENCE)
 		evidence_put_dependence(a, i, out);

@@ -166,6 +166,11 @@ static void failures_put_sentence(const struct load_cause *c, struct strbuf *out
 
 static void failures_find_kind(const struct causes *causes, enum cause_of of, struct report *r)
 {
+	static const char *const nouns[CAUSE_OFS][2] = {
+		[CAUSE_REQUEST] = { "request", "requests" },
+		[CAUSE_CONNECTION] = { "connection", "connections" },
+		[CAUSE_REPLY] = { "reply", "replies" },
+	};
 	const struct load_cause *list[CAUSES_MAX];
 	const uint32_t n = failures_sort(causes, of, list);
 	struct strbuf sentence = STRBUF_INIT(SENTENCE_MAX);
@@ -180,8 +185,9 @@ static void failures_find_kind(const struct causes *causes, enum cause_of of, st
 	for (uint32_t i = SHOWN_MOST; i < n; i++)
 		rest += list[i]->count;
 	if (rest)
-		report_finding(r, "%s more for %u other causes (--json has them)",
-			       human_count(count, rest), n - SHOWN_MOST);
+		report_finding(r, "%s more %s for %u other cause%s (--json lists all causes)",
+			       human_count(count, rest), nouns[of][rest != 1], n - SHOWN_MOST,
+			       n - SHOWN_MOST == 1 ? "" : "s");
 	strbuf_release(&sentence);
 }
 

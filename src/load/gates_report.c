@@ -48,7 +48,7 @@ static const struct gate_group gate_groups[] = {
 	{ "arrivals", "arrivals", GATE_SCHEDULE, GATE_ARRIVALS },
 	{ "open loop", "open loop", GATE_LOOP, GATE_LOOP },
 	{ "client", "client", GATE_CLIENT, GATE_SAMPLES },
-	{ "host quiet", "host quiet", GATE_NOISE, GATE_HOST },
+	{ "low host interference", "low host interference", GATE_NOISE, GATE_HOST },
 	{ "replies", "replies", GATE_ERRORS, GATE_AGENTS },
 	{ "dependence accounted for", "", GATE_DEPENDENCE, GATE_DEPENDENCE },
 	{ "stationary", "stationary at p50", GATE_UNIT_ROOT, GATE_PERIODIC_TAIL },

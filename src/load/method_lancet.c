@@ -91,7 +91,7 @@ static bool lancet_evidence(const struct load_analysis *a, enum gate_id id, stru
 	if (l->verdict == LANCET_MORE)
 		strbuf_printf(out, ", %s are needed", human_count(buf, l->wanted));
 	else if (id == GATE_EXCEEDANCES)
-		strbuf_puts(out, ", a bound lies beyond all of them");
+		strbuf_puts(out, ", a bound of the interval lies beyond all samples");
 	else if (id == GATE_UNIT_ROOT)
 		strbuf_printf(out, ", Dickey-Fuller p %.3g", l->adf_p);
 	else if (id == GATE_DEPENDENCE)

@@ -92,11 +92,11 @@ uint64_t polled_packets(void)
 static const struct {
 	const char *word, *why;
 } reasons[] = {
-	{ "not-permitted", "SO_BUSY_POLL takes CAP_NET_ADMIN, or sysctl net.core.busy_read=50" },
+	{ "not-permitted", "SO_BUSY_POLL needs CAP_NET_ADMIN, or sysctl net.core.busy_read=50" },
 	{ "no-queue", "the interface has no queue that can be polled (loopback, most veth)" },
-	{ "interrupts", "interrupts delivered all packets first" },
+	{ "interrupts", "interrupts delivered all packets before polling could" },
 	{ "no-busy-polling", "the kernel has no busy polling (CONFIG_NET_RX_BUSY_POLL)" },
-	{ "unknown", "the kernel's count of such packets (/proc/net/netstat) can't be read" },
+	{ "unknown", "the counter BusyPollRxPackets in /proc/net/netstat cannot be read" },
 };
 
 enum reason { NOT_PERMITTED, NO_QUEUE, INTERRUPTS, NO_BUSY_POLLING, UNKNOWN };

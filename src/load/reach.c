@@ -72,7 +72,8 @@ static void reach_explain_shut(const struct reach *reach, struct strbuf *why)
 	add_causes(reach, &causes);
 	top = causes_top(&causes, CAUSE_CONNECTION);
 	if (stay)
-		strbuf_printf(why, "%u of %u connections stay open; the server closes the others",
+		strbuf_printf(why, "%u of %u connections stay open; the server closes the other "
+				   "connections",
 			      stay, reach->conns);
 	else if (top && !strcmp(top->name, CAUSE_GARBLED))
 		strbuf_puts(why, "the server sends unsolicited bytes that violate the protocol");
@@ -135,15 +136,16 @@ static void reach_explain(const struct reach *reach, const struct load_thread *t
 	else if (err == -EADDRNOTAVAIL && !c->target->target.unix_socket)
 		reach_explain_ports(reach, why);
 	else if (err == -ETIMEDOUT && t->dial_in_tls)
-		strbuf_puts(why, "it did not complete the TLS handshake within --timeout; does it "
-			    "speak TLS?");
+		strbuf_puts(why, "the server did not complete the TLS handshake within --timeout; "
+			    "does the server speak TLS?");
 	else if (err == -ETIMEDOUT && reach->open)
 		reach_explain_backlog(reach, t->config->timeout_ns, why);
 	else if (tls)
 		strbuf_printf(why, "TLS: %s%s", net_tls_error(c->stream.tls),
 			      err == -EKEYREJECTED ? UNTRUSTED : "");
 	else
-		strbuf_printf(why, "%s; is it running, and is the URL right?", strerror(-err));
+		strbuf_printf(why, "%s; is the server running, and is the URL right?",
+			      strerror(-err));
 }
 
 /* ---- connections ---- */

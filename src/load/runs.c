@@ -73,10 +73,10 @@ static void runs_report_misses(const struct load_runs *runs, struct report *r)
 	human_fraction(low, least);
 	human_fraction(high, most);
 	if (strcmp(low, high) != 0)
-		report_finding(r, "misses: %s to %s of the replies of a run held no value", low,
+		report_finding(r, "misses: %s to %s of the replies of a run had no value", low,
 			       high);
 	else
-		report_finding(r, "misses: %s of the replies held no value", low);
+		report_finding(r, "misses: %s of the replies had no value", low);
 }
 
 /* ---- the table of runs ---- */
@@ -93,7 +93,8 @@ static const char *from_words(const struct load_runs *runs, struct report *r)
 	const struct load_summary *s = runs->items;
 
 	return report_format(r, "%s%s", load_from_words(runs->len ? s->from : LOAD_INTENDED),
-			     runs->len && s->closed ? ", closed loop: no latency at a rate" : "");
+			     runs->len && s->closed ? ", closed loop: this is not the latency at a "
+						      "given request rate" : "");
 }
 
 static const char *runs_verdict(const struct load_summary *s)
@@ -170,7 +171,7 @@ static void runs_finish(const struct load_runs_end *end, struct report *r)
 		load_reason(r, "interrupted", NULL, "the runs were interrupted");
 	if (end->failed)
 		load_reason(r, "run-failed", end->failed,
-			    "a run failed: the runs before it are shown");
+			    "a run failed: only the earlier runs are shown");
 }
 
 static void not_sound(const struct load_runs *runs, struct report *r)
@@ -234,9 +235,9 @@ static void runs_report_between(const struct between_runs *b, double q, double c
 	if (!b->tested)
 		return;
 	if (b->p < DIFFER_P)
-		report_finding(r, "The runs differ by more than their own intervals allow "
-			       "(p = %.2g): %s of the variance is between runs. A single run's "
-			       "interval is too narrow for what the next run will show.", b->p,
+		report_finding(r, "The runs differ by more than their own intervals allow (p = "
+			       "%.2g): %s of the variance is between runs. A single run's interval "
+			       "is too narrow to predict the next run.", b->p,
 			       human_fraction(share, b->share));
 	else
 		report_finding(r, "The runs differ no more than their own intervals allow "
@@ -275,9 +276,9 @@ static const struct {
 	const char *code, *message;
 } ends[] = {
 	[FINDMAX_TIME] = { "not-converged",
-			   "the time was too short: the answer lies between the two rates" },
+			   "the time was too short: the highest rate lies between the two rates" },
 	[FINDMAX_PROBES_USED] = { "not-converged",
-				  "the number of probes reached its limit: the answer lies "
+				  "the number of probes reached its limit: the highest rate lies "
 				  "between the two rates" },
 	[FINDMAX_ABOVE_MAX] = { "above-range",
 				"the condition holds at the highest rate that is tried" },
@@ -312,7 +313,7 @@ static const char *runs_count_unanswered(const struct load_runs *runs, struct re
 		why = s->reasons;
 		n++;
 	}
-	return n ? report_format(r, "%zu of %zu probes gave no answer: %s", n, runs->len, why)
+	return n ? report_format(r, "%zu of %zu probes had no result: %s", n, runs->len, why)
 		 : NULL;
 }
 
@@ -370,7 +371,7 @@ static void runs_report_paired_diff(const struct paired_diff *v, const char *con
 				    double q, double confidence, const char *from, bool all,
 				    struct report *r)
 {
-	const char *where = all ? "" : "In the slices that count, ";
+	const char *where = all ? "" : "In the usable slices, ";
 	char a[HUMAN_MAX], b[HUMAN_MAX];
 
 	report_title(r, "p%g  %s at %s, %s at %s", 100 * q,
@@ -413,8 +414,8 @@ static void runs_report_left_out(size_t of_a, size_t of_b, size_t pairs, const c
 		load_reason(r, "slices-left-out",
 			    report_format(r, "%zu of %zu slices of %s, %zu of %zu of %s", of_a,
 					  pairs, urls[0], of_b, pairs, urls[1]),
-			    "slices whose load was not as requested are left out: a server that "
-			    "was overloaded in them is worse than it looks here");
+			    "slices whose load was not as requested are excluded: a server that "
+			    "was overloaded in these slices is slower than shown");
 }
 
 /* Compares shares of misses in comparable pairs. Returns 0 (NaN if unknown) or -ENOMEM. */
@@ -450,7 +451,7 @@ static void runs_report_misses_differ(const struct share_gap *gap, double q,
 	if (!(fabs(gap->b - gap->a) > most) || (gap->lo <= 0 && gap->hi >= 0))
 		return;
 	load_reason(r, "misses-differ",
-		    report_format(r, "%s of the replies of %s, %s of those of %s",
+		    report_format(r, "misses: %s of the replies of %s, %s of the replies of %s",
 				  human_fraction(a, gap->a), urls[0], human_fraction(b, gap->b),
 				  urls[1]),
 		    "one server had more misses than the other: their latencies are not "

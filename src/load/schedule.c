@@ -232,12 +232,12 @@ static int schedule_add_byte(struct schedule_reading *r, char c, struct strbuf *
 	if (c >= '0' && c <= '9') {
 		if (__builtin_mul_overflow(r->value, (uint64_t)10, &r->value) ||
 		    __builtin_add_overflow(r->value, (uint64_t)(c - '0'), &r->value))
-			return schedule_line_error(r, "too large; takes a time in ns", why);
+			return schedule_line_error(r, "too large; write a time in ns", why);
 		r->digits = 1;
 		return 0;
 	}
 	if (c != '\n' || !r->digits)
-		return schedule_line_error(r, "takes a time in ns, digits only", why);
+		return schedule_line_error(r, "must be a time in ns, digits only", why);
 	err = schedule_add_time(r, why);
 	r->line++;
 	r->value = r->digits = 0;

@@ -141,8 +141,8 @@ static int listen_error(int err, const char *text, struct strbuf *why)
 {
 	switch (err) {
 	case -EADDRINUSE:
-		strbuf_printf(why, "%s: another program listens there; stop it, or take another "
-			      "port (0: any that is free)", text);
+		strbuf_printf(why, "%s: another program listens on this address; stop that "
+			      "program, or choose another port (0: any free port)", text);
 		break;
 	case -EADDRNOTAVAIL:
 		strbuf_printf(why, "%s: this host does not have that address", text);
@@ -166,12 +166,12 @@ static int add_listener(struct serve *s, const char *text, struct strbuf *why)
 	bool datagram;
 
 	if (net_listen_parse(text, &l->address)) {
-		strbuf_printf(why, "'%s' is not an address: takes %s", text, NET_LISTEN_TAKES);
+		strbuf_printf(why, "'%s' is not an address: use %s", text, NET_LISTEN_TAKES);
 		return -EINVAL;
 	}
 	datagram = l->address.type == SOCK_DGRAM;
 	if (datagram ? !p->datagram : !p->stream) {
-		strbuf_printf(why, "%s: %s is spoken over %s only", text, p->name,
+		strbuf_printf(why, "%s: %s works over %s only", text, p->name,
 			      datagram ? "TCP and Unix sockets" : "UDP (udp:127.0.0.1:9000)");
 		return -EINVAL;
 	}

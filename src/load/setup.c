@@ -334,8 +334,8 @@ static void setup_add_line(const struct load_setup *s, struct report *r)
 		 c->connections == 1 ? "" : "s", c->outstanding, c->threads,
 		 c->threads == 1 ? "" : "s", c->seed);
 	if (*s->nics && s->nic_error_ns)
-		list_add(lines, "stamps of %s are by its own clock, converted with an error of "
-			 "at most %s", s->nics, human_ns(error, s->nic_error_ns));
+		list_add(lines, "time stamps of %s come from the NIC's clock and are converted "
+			 "with an error of at most %s", s->nics, human_ns(error, s->nic_error_ns));
 	if (*s->addresses)
 		list_add(lines, "%s", s->addresses);
 	object_add(&r->body, NULL, value_list(lines));

@@ -92,12 +92,12 @@ static void put_takes(const struct target *t, struct strbuf *why)
 	const struct protocol *p = t->protocol;
 
 	if (p->no_network)
-		strbuf_printf(why, "; takes %s:", p->name);
+		strbuf_printf(why, "; the form is %s:", p->name);
 	else if (t->unix_socket)
-		strbuf_printf(why, "; takes %s+unix://PATH%s", p->name,
+		strbuf_printf(why, "; the form is %s+unix://PATH%s", p->name,
 			      has_path(p) ? "[:/PATH]" : "");
 	else
-		strbuf_printf(why, "; takes %s://%sHOST[:PORT]%s", p->name,
+		strbuf_printf(why, "; the form is %s://%sHOST[:PORT]%s", p->name,
 			      has_path(p) || has_database(p) ? "[USER:PASSWORD@]" : "",
 			      has_path(p) ? "[/PATH]" : has_database(p) ? "[/DATABASE]" : "");
 }
@@ -157,10 +157,10 @@ static int target_refuse_scheme(const char *url, const char *scheme, struct strb
 		target_put_shown(url, why);
 		strbuf_puts(why, ", or one of these before it: ");
 	} else {
-		strbuf_puts(why, "' is not a target: takes ");
+		strbuf_puts(why, "' is not a target: write one of ");
 	}
 	put_schemes(&nearest, why);
-	strbuf_puts(why, schemeless ? "" : " and HOST[:PORT], or SCHEME+unix://PATH");
+	strbuf_puts(why, schemeless ? "" : " followed by HOST[:PORT], or SCHEME+unix://PATH");
 	if (nearest.best)
 		strbuf_printf(why, " (did you mean %s:%s?)", nearest.best,
 			      strcmp(nearest.best, "null") == 0 ? "" : "//");
@@ -215,15 +215,15 @@ static int target_parse_http_path(struct url *u, const char *path)
 		const unsigned char c = (unsigned char)*p;
 
 		if (n + 3 >= sizeof(t->path))
-			return target_refuse(u, "its path is longer than %zu bytes",
+			return target_refuse(u, "the path is longer than %zu bytes",
 					     sizeof(t->path) - 4);
 		if (c == ' ')
-			return target_refuse(u, "its path has a blank, which is written %%20");
+			return target_refuse(u, "the path has a space: write %%20");
 		if (c == '#')
 			return target_refuse(
-				u, "a fragment is never sent to a server: leave out '%s'", p);
+				u, "a fragment is never sent to a server: remove '%s'", p);
 		if (c < ' ' || c == 127)
-			return target_refuse(u, "its path has a control character");
+			return target_refuse(u, "the path has a control character");
 		if (c < 128)
 			t->path[n++] = *p;
 		else
@@ -238,7 +238,7 @@ static int target_parse_database(struct url *u, const char *text)
 	uint64_t n = 0;
 
 	if (*text && parse_u64(text, &n))
-		return target_refuse(u, "'%s' is not the number of a database", text);
+		return target_refuse(u, "'%s' is not a database number", text);
 	if (n > INT32_MAX)
 		return target_refuse(u, "database %s is above %d", text, INT32_MAX);
 	u->target->database = (uint32_t)n;
@@ -253,12 +253,12 @@ static int target_parse_path(struct url *u, const char *path)
 	if (has_path(p))
 		return target_parse_http_path(u, path);
 	if (*path == '?' || *path == '#')
-		return target_refuse(u, "%s has no query and no fragment: leave out '%s'", p->name,
+		return target_refuse(u, "%s has no query and no fragment: remove '%s'", p->name,
 				     path);
 	if (has_database(p) && *path == '/')
 		return target_parse_database(u, path + 1);
 	if (*path && strcmp(path, "/") != 0)
-		return target_refuse(u, "%s has no path: leave out '%s'", p->name, path);
+		return target_refuse(u, "%s has no path: remove '%s'", p->name, path);
 	return 0;
 }
 
@@ -272,8 +272,8 @@ static int target_parse_encoded_unix(struct url *u)
 
 	if (target_decode(u->rest, u->rest + size - colon, t->host, UNIX_PATH_MAX + 1))
 		return target_refuse(u,
-				     "its socket's path is too long, or has a '%%' without the two "
-				     "digits of a byte");
+				     "the socket's path is too long, or has a '%%' without the two "
+				     "hex digits of a byte");
 	u->rest += size;
 	return target_parse_path(u, u->rest);
 }
@@ -290,7 +290,7 @@ static int target_parse_unix(struct url *u)
 	if (strncasecmp(u->rest, "%2F", 3) == 0)
 		return target_parse_encoded_unix(u);
 	if (size > UNIX_PATH_MAX)
-		return target_refuse(u, "the path of a Unix socket has at most %zu letters",
+		return target_refuse(u, "the path of a Unix socket has at most %zu bytes",
 				     UNIX_PATH_MAX);
 	if (target_copy(t->host, sizeof(t->host), u->rest, size))
 		return target_refuse(u, "the socket's path is missing");
@@ -323,7 +323,7 @@ static int target_parse_v6(struct url *u)
 	target_parse_zone(t->host + strlen(address));
 	if (IN6_IS_ADDR_LINKLOCAL(&in6) && strlen(t->host) < strlen(address) + 2)
 		return target_refuse(u,
-				     "a link-local address needs the interface it is behind, as in "
+				     "a link-local address needs its interface, as in "
 				     "%s://[%s%%eth0]",
 				     t->protocol->name, address);
 	u->rest = close + 1;
@@ -348,14 +348,15 @@ static int target_parse_host(struct url *u)
 		return target_refuse(u, "an IPv6 address must be in brackets: "
 			      "%s://[ADDRESS]", t->protocol->name);
 	if (!size)
-		return target_refuse(u, "its host is missing");
+		return target_refuse(u, "the host is missing");
 	if (good < size && (unsigned char)host[good] > 127)
-		return target_refuse(u, "its host has letters beyond ASCII: write its ASCII form "
+		return target_refuse(u, "the host has non-ASCII characters: write the ASCII form "
 					"(xn--...)");
 	if (good < size)
-		return target_refuse(u, "its host has a '%c'", host[good] < ' ' ? '?' : host[good]);
+		return target_refuse(u, "the host has a '%c'", host[good] < ' ' ? '?' : host[good]);
 	if (target_copy(t->host, sizeof(t->host), host, size))
-		return target_refuse(u, "its host is longer than %zu letters", sizeof(t->host) - 1);
+		return target_refuse(u, "the host is longer than %zu characters",
+				     sizeof(t->host) - 1);
 	return 0;
 }
 
@@ -377,8 +378,8 @@ static int target_parse_port(struct url *u)
 				     t->protocol->name);
 	if (memchr(text, ':', size))
 		return target_refuse(u,
-				     "it has a second ':'; an IPv6 address in brackets is "
-				     "%s://[ADDRESS]:PORT",
+				     "a second ':' follows the host; an IPv6 address needs "
+				     "brackets: %s://[ADDRESS]:PORT",
 				     t->protocol->name);
 	if (target_copy(t->port, sizeof(t->port), text, size) || parse_u64(t->port, &port) ||
 	    port < 1 || port > 65535)
@@ -399,22 +400,21 @@ static int target_parse_user(struct url *u)
 		return 0;
 	colon = memchr(u->rest, ':', (size_t)(at - u->rest));
 	if (!has_path(t->protocol) && !has_database(t->protocol))
-		return target_refuse(u, "%s has no users: leave out what is before the '@'",
+		return target_refuse(u, "%s has no users: remove the part up to the '@'",
 				     t->protocol->name);
 	if (strcspn(u->rest, "/?#") < (size_t)(at - u->rest))
 		return target_refuse(
-			u, "a '/', '?' or '#' of a user or password is written %%2F, %%3F or "
-			   "%%23");
+			u, "in a user or password, write '/', '?' and '#' as %%2F, %%3F and %%23");
 	if (has_database(t->protocol) && (!colon || colon + 1 == at))
-		return target_refuse(u, "Redis wants a password: redis://:PASSWORD@HOST or "
+		return target_refuse(u, "Redis needs a password: write redis://:PASSWORD@HOST or "
 					"redis://USER:PASSWORD@HOST");
 	if (target_decode(u->rest, colon ? colon : at, t->user, sizeof(t->user)) ||
 	    target_decode(colon ? colon + 1 : at, at, t->password, sizeof(t->password)))
 		return target_refuse(
-			u, "its user or password is too long, or has a '%%' without the two "
-			   "digits of a byte (a '%%' itself is written %%25)");
+			u, "the user or password is too long, or has a '%%' without the two hex "
+			   "digits of a byte (write a '%%' itself as %%25)");
 	if (has_path(t->protocol) && strchr(t->user, ':'))
-		return target_refuse(u, "HTTP has no users with a ':' in their name");
+		return target_refuse(u, "an HTTP user name cannot contain ':'");
 	t->has_user = true;
 	u->rest = at + 1;
 	return 0;

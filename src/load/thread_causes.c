@@ -39,7 +39,7 @@ void thread_causes_note_timeout(struct load_thread *t, const struct load_request
 	const bool begun = !r->awaits_resend && c->head == r && c->rx != c->reply_begin;
 
 	thread_causes_note(t, CAUSE_REQUEST, CAUSE_TIMEOUT,
-			   begun ? "only a part of the reply came" : "");
+			   begun ? "only a part of the reply arrived" : "");
 }
 
 /* Shorter times without any connection are no outage: some servers close after each reply. */

@@ -136,7 +136,7 @@ const char *load_analysis_shut_out(const struct load_analysis *analysis)
 	if (analysis->result.gates[GATE_SERVER].pass || SUM(uint64_t, analysis, last.completed))
 		return NULL;
 	if (verdict_ending(analysis) == closes_all)
-		return CLOSES_ALL " (does it speak TLS, or another protocol?)";
+		return CLOSES_ALL " (does the server speak TLS, or another protocol?)";
 	return verdict_ending(analysis);
 }
 
@@ -200,7 +200,8 @@ void verdict_report(const struct load_analysis *a, struct report *r)
 		if (exhausted_early(a, agent))
 			report_reason(r, "schedule-exhausted",
 				      human_ns(buf, agent->exhausted_ns),
-				      "the schedule of agent %u ended before the time was over", i);
+				      "the schedule of agent %u ended before the end of the run",
+				      i);
 	}
 	verdict_report_gates(a, r);
 }

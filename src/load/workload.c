@@ -230,7 +230,7 @@ static int make_shares(struct workload *w, struct strbuf *why)
 		w->share[OPERATION_GET] *= 1 - others;
 	w->share[OPERATION_SET] = fmax(0, 1 - others - w->share[OPERATION_GET]);
 	if (w->share[OPERATION_GET] + others > 1 + 1e-9) {
-		strbuf_printf(why, "workload: the shares of operations make %g, more than 1",
+		strbuf_printf(why, "workload: the shares of operations add up to %g, more than 1",
 			      w->share[OPERATION_GET] + others);
 		return -EINVAL;
 	}

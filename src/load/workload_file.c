@@ -58,7 +58,7 @@ static int workload_file_parse_line(struct workload_settings *settings, char *li
 		return 0;
 	if (value && *value && *name && !is_yaml_only(value) && !is_yaml_only(name))
 		return workload_set(settings, name, value, where, why);
-	strbuf_printf(why, "workload: %stakes 'key: value' or 'key = value' in each line; other "
+	strbuf_printf(why, "workload: %seach line must be 'key: value' or 'key = value'; other "
 		      "YAML is not supported", where);
 	return -EINVAL;
 }
@@ -87,7 +87,7 @@ int workload_file_parse(struct workload_settings *settings, const char *name, co
 	strbuf_release(&where);
 	free(copy);
 	if (!err && !settings->workload->given) {
-		strbuf_printf(why, "workload: %s: there is no setting in it", name);
+		strbuf_printf(why, "workload: %s: the file has no settings", name);
 		return -EINVAL;
 	}
 	return err;

@@ -142,7 +142,7 @@ static void workload_set_unknown(const char *name, const char *where, struct str
 	struct nearest nearest;
 
 	nearest_init(&nearest, name);
-	strbuf_printf(why, "workload: %sunknown key '%s': takes", where, name);
+	strbuf_printf(why, "workload: %sunknown key '%s': use", where, name);
 	for (size_t i = 0; i < ARRAY_LEN(settings_known); i++) {
 		if (!settings_known[i].name)
 			continue;

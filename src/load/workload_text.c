@@ -23,7 +23,7 @@ static int parse_inline(struct workload_settings *settings, char *text, struct s
 		if (!value && first) {
 			err = workload_set(settings, "base", item, "", why);
 		} else if (!value) {
-			strbuf_printf(why, "workload: '%s' takes KEY=VALUE", item);
+			strbuf_printf(why, "workload: '%s' must be KEY=VALUE", item);
 			err = -EINVAL;
 		} else {
 			*value++ = '\0';
@@ -46,7 +46,7 @@ static int parse_file(struct workload_settings *settings, const char *name, stru
 		nearest_init(&nearest, name);
 		nearest_offer(&nearest, "etc");
 		nearest_offer(&nearest, "usr");
-		strbuf_printf(why, "workload: '%s': %s: takes etc, usr, KEY=VALUE,... or a file",
+		strbuf_printf(why, "workload: '%s': %s: use etc, usr, KEY=VALUE,... or a file",
 			      name, strerror(-err));
 		if (nearest.best)
 			strbuf_printf(why, " (did you mean %s?)", nearest.best);

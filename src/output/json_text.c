@@ -45,7 +45,7 @@ static bool json_text_expect(struct json_text_reader *r, char c, const char *wha
 {
 	json_text_skip_space(r);
 	if (json_text_peek(r) != c || r->at == r->end)
-		return json_text_fail(r, r->at == r->end ? "the text ends here" : what);
+		return json_text_fail(r, r->at == r->end ? "unexpected end of the text" : what);
 	strbuf_putc(r->out, *r->at++);
 	return true;
 }
@@ -56,12 +56,12 @@ static bool json_text_copy_escape(struct json_text_reader *r)
 	size_t n = 2;
 
 	if (r->end - r->at < 2 || !r->at[1] || !strchr("\"\\/bfnrtu", r->at[1]))
-		return json_text_fail(r, "not an escape of JSON");
+		return json_text_fail(r, "not a JSON escape");
 	if (r->at[1] == 'u') {
 		for (n = 2; n < 6; n++)
 			if (r->end - r->at <= (ptrdiff_t)n || !r->at[n] ||
 			    !strchr("0123456789abcdefABCDEF", r->at[n]))
-				return json_text_fail(r, "not an escape of JSON");
+				return json_text_fail(r, "not a JSON escape");
 	}
 	strbuf_add(r->out, r->at, n);
 	r->at += n;
@@ -102,12 +102,12 @@ static void json_text_copy_plain(struct json_text_reader *r)
 
 static bool json_text_copy_string(struct json_text_reader *r)
 {
-	if (!json_text_expect(r, '"', "a string should begin here"))
+	if (!json_text_expect(r, '"', "expected a string"))
 		return false;
 	for (;;) {
 		json_text_copy_plain(r);
 		if (r->at == r->end)
-			return json_text_fail(r, "the text ends in a string");
+			return json_text_fail(r, "the text ends inside a string");
 		if (*r->at == '"')
 			break;
 		if (!json_text_copy_character(r))
@@ -120,7 +120,7 @@ static bool json_text_copy_string(struct json_text_reader *r)
 static bool json_text_skip_digits(struct json_text_reader *r)
 {
 	if (!json_text_is_digit(json_text_peek(r)))
-		return json_text_fail(r, "a digit should be here");
+		return json_text_fail(r, "expected a digit");
 	while (json_text_is_digit(json_text_peek(r)))
 		r->at++;
 	return true;
@@ -174,13 +174,14 @@ static bool json_text_copy_word(struct json_text_reader *r)
 			return true;
 		}
 	}
-	return json_text_fail(r, r->at == r->end ? "the text ends here" : "a value should be here");
+	return json_text_fail(r, r->at == r->end ? "unexpected end of the text" :
+						   "expected a value");
 }
 
 static bool json_text_copy_open(struct json_text_reader *r)
 {
 	if (r->depth == JSON_TEXT_DEPTH_MAX)
-		return json_text_fail(r, "too many arrays and objects in each other");
+		return json_text_fail(r, "arrays and objects are nested too deeply");
 	r->open[r->depth++] = *r->at == '{' ? '}' : ']';
 	r->opened = true;
 	strbuf_putc(r->out, *r->at++);
@@ -190,7 +191,7 @@ static bool json_text_copy_open(struct json_text_reader *r)
 static bool json_text_copy_name(struct json_text_reader *r)
 {
 	json_text_skip_space(r);
-	return json_text_copy_string(r) && json_text_expect(r, ':', "a colon should be here");
+	return json_text_copy_string(r) && json_text_expect(r, ':', "expected a colon");
 }
 
 /* Copies a value, or the opening bracket of an array or object. Returns false at a fault. */
@@ -216,7 +217,7 @@ static bool json_text_copy_ends(struct json_text_reader *r)
 	while (r->depth) {
 		json_text_skip_space(r);
 		if (json_text_peek(r) != r->open[r->depth - 1])
-			return json_text_expect(r, ',', "a comma or the end should be here");
+			return json_text_expect(r, ',', "expected a comma or a closing bracket");
 		strbuf_putc(r->out, *r->at++);
 		r->depth--;
 		r->opened = false;
@@ -239,7 +240,7 @@ static bool json_text_copy_document(struct json_text_reader *r)
 {
 	json_text_skip_space(r);
 	if (json_text_peek(r) != '{')
-		return json_text_fail(r, "an object should begin here");
+		return json_text_fail(r, "expected an object");
 	json_text_copy_open(r);
 	while (r->depth) {
 		unsigned int depth = r->depth;
@@ -253,7 +254,7 @@ static bool json_text_copy_document(struct json_text_reader *r)
 			return false;
 	}
 	json_text_skip_space(r);
-	return r->at == r->end || json_text_fail(r, "something follows the object");
+	return r->at == r->end || json_text_fail(r, "unexpected text after the object");
 }
 
 static void json_text_locate(const char *text, const char *at, struct json_text_fault *fault)

@@ -104,7 +104,7 @@ static const struct column quantile_columns[] = {
 	{ "hi_ns", NULL, 0, 0 },
 	{ NULL, "95 % interval", COLUMN_FLEX, 0 },
 	{ "p_value", NULL, 0, 0 },
-	{ "adjusted_p", "by chance", 0, 0 },
+	{ "adjusted_p", "adjusted p", 0, 0 },
 	{ "significant", NULL, 0, 0 },
 };
 

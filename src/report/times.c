@@ -190,7 +190,7 @@ void times_add_span_text(const struct times *t, struct report *r, const char *pr
 	if (style == TIMES_WALL && !from && !to)
 		report_summary(r, "%stimes of day unknown%s", prefix,
 			       event_clocks_has_realtime(&t->clocks) ? "" :
-			       ": the recording does not relate the clocks");
+			       ": the recording does not contain the realtime clock");
 	else
 		report_summary(r, "%s%s to %s%s", prefix, times_or_unknown(from),
 			       times_or_unknown(to),

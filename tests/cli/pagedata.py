@@ -168,9 +168,9 @@ def diagnose(points=0, host='db1.example'):
                              {'core': 1, 'where': 'application', 'context': 'nginx', 'target_fraction': 0.01, 'reference_fraction': 0},
                              {'core': 1, 'where': 'receive', 'context': 'softirq net-rx', 'target_fraction': 0.05, 'reference_fraction': 0.06}],
         'contexts_by_core_omitted': 0,
-        'queuing': [{'what': 'messages that the reader took before', 'where': 'application', 'target_median': 6, 'target_max': 20,
+        'queuing': [{'what': 'messages that the reader read earlier', 'where': 'application', 'target_median': 6, 'target_max': 20,
                      'reference_median': 1, 'messages': 201, 'median_ns': 310 * US, 'p25_ns': 100 * US, 'p75_ns': 400 * US, 'max_ns': 900 * US},
-                    {'what': 'packets that were received before in the same softirq', 'where': 'receive', 'target_median': 2,
+                    {'what': 'packets received earlier in the same softirq', 'where': 'receive', 'target_median': 2,
                      'target_max': 9, 'reference_median': 1, 'median_ns': 30 * US,
                      'p25_ns': 11 * US, 'p75_ns': 70 * US, 'max_ns': 300 * US, 'messages': 40}],
         'over_time': over_time(rng, points // 200 if points else 100, 100 if points else 10),
@@ -275,7 +275,7 @@ def limits():
          **limited(2000 * MS, 0, 0, 6000 * MS, 0, events=(3, 1, 2, 0, 12, None))}],
             'responsible': [
                 {'duty': 'read', 'end': 'server', 'connections': 8, 'pid': 4711, 'doing': doing, 'why': None},
-                {'duty': 'write', 'end': 'client', 'connections': 8, 'pid': 4800, 'doing': None, 'why': 'several threads read its messages'}]}
+                {'duty': 'write', 'end': 'client', 'connections': 8, 'pid': 4800, 'doing': None, 'why': 'several threads read the connection\'s messages'}]}
 
 
 def compared_limits():

@@ -18,7 +18,7 @@ MKEVENTS = os.path.abspath(sys.argv.pop())
 OTHER = 65533           # a user that no one is
 PERSON = 65532          # the user behind sudo
 FOREIGN = 'another user can change this folder'
-TRAP = 'another user has made this link'
+TRAP = 'another user created this link'
 OPTIONS = '--output', '--record', '--samples', '--hdr', '--ccdf'
 with open(HOSTLAT, 'rb') as program:
     SANITIZED = b'__asan_init' in program.read()

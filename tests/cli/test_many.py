@@ -152,7 +152,7 @@ class Many(unittest.TestCase):
                                '--max-time', '200ms', '--connections', '1'], capture_output=True,
                               timeout=60, check=False)
         text = done.stdout.decode()
-        self.assertIn('misses: 100 % of the replies held no value', text)
+        self.assertIn('misses: 100 % of the replies had no value', text)
         self.assertRegex(text, r'rate/s .* misses +verdict')
 
     def test_slow_rates(self):
@@ -173,9 +173,9 @@ class Many(unittest.TestCase):
     def test_one_fails(self):
         """A failing run ends the series; earlier results are printed, and the failing run is
         named."""
-        self.assertEqual(self.one_fails('--rates', '100:300:100')['run-failed'], 'run 2 of 3, 200/s')
+        self.assertEqual(self.one_fails('--rates', '100:300:100')['run-failed'], 'run 2 of 3, 200 requests/s')
         found = self.one_fails('--rate', '100', '--repeat', '3')
-        self.assertEqual(found['run-failed'], 'run 2 of 3, 100/s')
+        self.assertEqual(found['run-failed'], 'run 2 of 3, 100 requests/s')
         self.assertIn('too-few-runs', found)
 
 

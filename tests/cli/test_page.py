@@ -483,7 +483,7 @@ class Page(Case):
         self.assertEqual([cell('limits', 1, 'share.receiver-window'), cell('limits', 1, 'events.rto'), cell('limits', 1, 'events.delayed_acks_harmful')],
                          ['75\u00a0%', '1', 'n/a'])
         self.assertEqual([cell('responsible', 0, 'doing.state_ns.asleep'), cell('responsible', 1, 'doing.state_ns.asleep'), cell('responsible', 1, 'why')],
-                         ['4.50\u00a0s', 'n/a', 'several threads read its messages'])
+                         ['4.50\u00a0s', 'n/a', "several threads read the connection's messages"])
         self.assertEqual([cell('connections', 0, 'limit_share'), cell('connections', 2, 'limit_share'), cell('connections', 2, 'events.rto')],
                          ['75\u00a0%', 'n/a', 'n/a'])
         self.assertEqual([cell('compare-limits', 0, 'difference'), cell('compare-limits', 2, 'a'), cell('compare-limits', 2, 'b')],

@@ -101,7 +101,7 @@ class Report(unittest.TestCase):
 
     def test_missing(self):
         self.report(self.path('nothing'), code=2, error=f'cannot read {self.path("nothing")}: No such file')
-        self.report(self.folder, code=2, error='is a folder without result.json (hostlat explain makes such folders)')
+        self.report(self.folder, code=2, error='is a folder without result.json; hostlat explain makes folders that have it')
         self.assertEqual(os.listdir(self.folder), [])
 
     def named(self):
@@ -134,21 +134,21 @@ class Report(unittest.TestCase):
     def test_recording(self):
         path = self.path('slow.hlat')
         subprocess.run([MKTRACE, TRACE, path], check=True)
-        self.report(path, code=2, error=f'{path} is a recording (make a result of it with hostlat diagnose {path} --json)')
+        self.report(path, code=2, error=f'{path} is a recording, not a result (convert it with hostlat diagnose {path} --json)')
         made = subprocess.run([HOSTLAT, 'diagnose', path, '--json'], capture_output=True, check=False).stdout
         self.report(self.write('a', made))
         self.assertEqual(self.named(), [(self.path('a'), 'diagnose')])
         with open(path, 'rb') as file:
-            self.report('-', code=2, stdin=file, error='standard input is a recording (save it to FILE; hostlat report '
-                                                      'FILE names the command that makes a result of it)')
+            self.report('-', code=2, stdin=file, error='standard input is a recording, not a result (save it to FILE; hostlat report '
+                                                      'FILE names the command that converts it)')
         other = self.write('other', b'\x89HLAT\r\n\x1a' + bytes(100))
-        self.report(other, code=2, error=f'is a recording (make a result of it with hostlat watch --from {other} --json)')
+        self.report(other, code=2, error=f'is a recording, not a result (convert it with hostlat watch --from {other} --json)')
 
     def test_damaged(self):
         half = GOOD[:len(GOOD) // 2]
         self.refuse(half, 3, f'x is damaged: line 1, column {len(half) + 1}: ')
-        self.refuse(GOOD.replace('"facts": [', '"facts": [\n\n NaN,'), 3, 'x is damaged: line 3, column 2: a value should be here')
-        self.refuse(GOOD + ' ' + GOOD, 3, f'x is damaged: line 1, column {len(GOOD) + 2}: something follows the object')
+        self.refuse(GOOD.replace('"facts": [', '"facts": [\n\n NaN,'), 3, 'x is damaged: line 3, column 2: expected a value')
+        self.refuse(GOOD + ' ' + GOOD, 3, f'x is damaged: line 1, column {len(GOOD) + 2}: unexpected text after the object')
         self.refuse(GOOD.encode().replace(b'kernel', b'kern\xff'), 3, ': not UTF-8')
 
     def test_damaged_among_others(self):

@@ -205,7 +205,7 @@ def ends_before_its_time(net):
         it = Explain(net, url, *ASKS[:2], "--for", "3s")
         os.kill(conns_of(it), signal.SIGKILL)
         it.finish()
-    without(it, "it ended without a message")
+    without(it, "the command ended without an error message")
     check.true("no recording of them", not os.path.exists(it.path("conns.hlat")))
     check.true("it is a reason", "connections-not-measured" in it.reasons)
     return it.document["limits"]["why"]

@@ -160,7 +160,7 @@ def unreachable():
     port = servers.free_port()
     done = load(f"echo://127.0.0.1:{port}", "--rate", 10, "--json", code=2)
     check.equal("result", done.stdout, "")
-    for part in (f"127.0.0.1 port {port}", "refused", "is it running"):
+    for part in (f"127.0.0.1 port {port}", "refused", "is the server running"):
         check.true(f"{part} in {done.stderr}", part in done.stderr)
     done = load("echo://host.invalid", "--rate", 10, code=2)
     check.true(done.stderr, "host.invalid" in done.stderr)

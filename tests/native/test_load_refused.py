@@ -187,7 +187,7 @@ def no_local_port():
 
 def nobody_listens():
     port = free_port()
-    return refused(f"http://127.0.0.1:{port}/", message=("Connection refused", "is it running"))
+    return refused(f"http://127.0.0.1:{port}/", message=("Connection refused", "is the server running"))
 
 
 def tls_or_not():

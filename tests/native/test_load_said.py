@@ -312,7 +312,7 @@ def another_protocol():
     for reply, text in ((b"\x15\x03\x01\0\x02\x02\x46",
                          "the server speaks TLS (as https:// does)"),
                         (b"\0\0\6\4\0\0\0\0\0\0\3\0\0\0\x64",
-                         "the server speaks HTTP/2 only, and this is HTTP/1.1"),
+                         "the server speaks HTTP/2 only, but hostlat sends HTTP/1.1"),
                         (b"SSH-2.0-OpenSSH_9.2p1\r\n", "'SSH-2.0-OpenSSH_9.2p1'"),
                         (head("Content-Length: 5, 5") + b"hello", "'Content-Length: 5, 5'")):
         with http_of(badserver.http_replies(reply)) as url:
@@ -342,7 +342,7 @@ def replies_without_an_end():
     check.equal("no reply", failure(control, "request", "timeout")["text"], None)
     with http_of(badserver.http_replies(head() + b"hello")) as url:
         got = load(url, *BRIEF)
-    check.equal("text", failure(got, "request", "timeout")["text"], "only a part of the reply came")
+    check.equal("text", failure(got, "request", "timeout")["text"], "only a part of the reply arrived")
 
 
 @check.busy

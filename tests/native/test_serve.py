@@ -372,9 +372,9 @@ def refused(args, code, words):
 
 def usage():
     refused([], 1, "ADDRESS is missing")
-    refused(["localhost:1"], 1, "'localhost:1' is not an address: takes an address and a port")
-    refused(["udp:127.0.0.1:0", "-p", "http"], 1, "http is spoken over TCP and Unix sockets only")
-    refused(["127.0.0.1:0", "-p", "r2p2"], 1, "r2p2 is spoken over UDP")
+    refused(["localhost:1"], 1, "'localhost:1' is not an address: use an address and a port")
+    refused(["udp:127.0.0.1:0", "-p", "http"], 1, "http works over TCP and Unix sockets only")
+    refused(["127.0.0.1:0", "-p", "r2p2"], 1, "r2p2 works over UDP")
     refused(["127.0.0.1:0", "--service", "fast"], 1, "--service: 'fast' is not a distribution")
     refused(["127.0.0.1:0", "--stall", "1s/1s"], 1, "--stall takes LENGTH/PERIOD")
     refused(["127.0.0.1:0", "--stall", "1s"], 1, "--stall takes LENGTH/PERIOD")
@@ -387,8 +387,8 @@ def in_use():
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/socket"
         with serving(addresses=["127.0.0.1:0", f"unix:{path}"]) as it:
-            refused([f"127.0.0.1:{it.port}"], 2, "another program listens there; stop it, or take")
-            refused([f"unix:{path}"], 2, "another program listens there")
+            refused([f"127.0.0.1:{it.port}"], 2, "another program listens on this address; stop that program, or choose")
+            refused([f"unix:{path}"], 2, "another program listens on this address")
             # One that was killed leaves its socket behind: that is no reason to refuse.
             it.process.kill()
             it.process.wait()
@@ -397,7 +397,7 @@ def in_use():
                 pass
             with open(path, "w", encoding="ascii"):
                 pass
-            refused([f"unix:{path}"], 2, "another program listens there")
+            refused([f"unix:{path}"], 2, "another program listens on this address")
             check.true("a file is left alone", os.path.exists(path))
             it.result = {}
 

@@ -307,7 +307,7 @@ static void test_cause_that_disappears(void **state)
 	text = as_json(p.c, &partial);
 	assert_false(partial);
 	must_have(text, "cpu-wait (nginx) is gone: ");
-	must_have(text, "a message to 0 ns.");
+	must_have(text, " to 0 ns per message.");
 	must_have(text, "fell from ");
 	must_have(text, "\"culprits_a\": [{\"pid\": 200, \"tid\": 200, \"comm\": \"nginx\"");
 	must_have(text, "\"applications\": [{\"comm\": \"server\", \"messages_a\": 3000, "
@@ -320,7 +320,7 @@ static void test_cause_that_disappears(void **state)
 	/* The other way round everything is the same with the other sign. */
 	compare(&back, &alone, &held, 5, 0.9, 1);
 	text = as_json(back.c, &partial);
-	must_have(text, "cpu-wait (nginx) is new: 0 ns a message to ");
+	must_have(text, "cpu-wait (nginx) is new: from 0 ns to ");
 	free(text);
 	assert_true(p.c->places[CPU_WAIT].c.difference < 0);
 	assert_true(back.c->places[CPU_WAIT].c.difference > 0);

@@ -123,7 +123,7 @@ static off_t lose_at(off_t cut)
 	assert_int_equal(seen.samples[0] % STREAM_PER_TICK, 0);
 	assert_true(seen.samples[0] >= seen.loads[0] * STREAM_PER_TICK);
 	if (cut < all) {
-		assert_string_equal(seen.lost[0], "0: one: it ended before the run did: "
+		assert_string_equal(seen.lost[0], "0: one: the agent ended before the run ended: "
 						  "it hurt?[2J");
 		assert_int_equal(killed, 1);
 		assert_int_equal(seen.finals[0], 0);
@@ -250,8 +250,10 @@ static void test_no_agent_is_ready(void **state)
 	assert_int_equal(write(fars[1].out, "Welcome!\n", 9), 9);
 	rig_hang_up(&fars[0]);
 	assert_int_equal(coordinator_connect(c, -1, &why), -ECONNREFUSED);
-	assert_non_null(strstr(strbuf_str(&why), "one: it ended before the run began: no route; "
-						 "two: its output is not a stream of hostlat"));
+	assert_non_null(strstr(strbuf_str(&why), "one: the agent ended before the run began: no "
+						 "route; "
+						 "two: the agent's output is not hostlat's event "
+						 "stream"));
 	assert_int_equal(killed, 3);
 	rig_close();
 	strbuf_release(&why);
@@ -273,8 +275,8 @@ static void test_refusal(void **state)
 		rig_send(&fars[i], rig_unsent(&fars[i]));
 	}
 	assert_int_equal(coordinator_connect(c, -1, &why), -ECONNREFUSED);
-	assert_non_null(strstr(strbuf_str(&why), "one: there is no option?'--new?' (hostlat "
-						 "9.9?[2J? there, "));
+	assert_non_null(strstr(strbuf_str(&why), "one: there is no option?'--new?' (agent: hostlat "
+						 "9.9?[2J?, this host: "));
 	rig_close();
 	strbuf_release(&why);
 }
@@ -334,7 +336,7 @@ static void test_wrong_agents(void **state)
 		for (int i = 0; i < AGENTS; i++)
 			rig_send(&fars[i], rig_unsent(&fars[i]));
 		rig_finish(0);
-		if (strcmp(seen.lost[0], "0: one: its output is damaged"))
+		if (strcmp(seen.lost[0], "0: one: the agent's output is damaged"))
 			fail_msg("wrong one %d: %s", how, seen.lost[0]);
 		assert_int_equal(seen.samples[0], 0);
 		rig_check_whole(1);
@@ -354,7 +356,7 @@ static void test_agent_that_never_ends(void **state)
 	begin = rig_now();
 	coordinator_stop(c);
 	rig_finish(0);
-	assert_string_equal(seen.lost[0], "0: one: it did not end in time");
+	assert_string_equal(seen.lost[0], "0: one: the agent did not end in time");
 	assert_true(rig_now() >= begin + 2 * NS_PER_S);
 	assert_int_equal(killed, 1);
 	rig_check_whole(1);

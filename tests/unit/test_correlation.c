@@ -223,8 +223,8 @@ static void fewer_requests_give_coarser_intervals(void **state)
 	c = correlated(&(struct shape){ .intervals = 61, .requests = 19, .packets = 400 });
 	assert_false(c->known);
 	assert_int_equal(c->intervals, 0);
-	assert_string_equal(c->why, "too few intervals of the recording lie in the load and have "
-			    "enough requests");
+	assert_string_equal(c->why, "too few intervals of the recording are within the load and "
+			    "have enough requests");
 	correlation_free(c);
 }
 
@@ -249,12 +249,12 @@ static void unknown_is_not_zero(void **state)
 
 	(void)state;
 	assert_false(find(c, "cpu pressure")->known);
-	assert_string_equal(find(c, "cpu pressure")->why, "it was not recorded");
+	assert_string_equal(find(c, "cpu pressure")->why, "the value was not recorded");
 	assert_true(find(c, "cpu busy")->known);
 	correlation_free(c);
 	shape.no_pressure_at = START + 10 * INTERVAL; /* it is not that of the one before */
 	c = correlated(&shape);
-	assert_string_equal(find(c, "cpu busy")->why, "it was not recorded");
+	assert_string_equal(find(c, "cpu busy")->why, "the value was not recorded");
 	correlation_free(c);
 	shape.no_pressure = true;
 	shape.packets = 99; /* half as many as requests is enough, one less is not */
@@ -349,7 +349,7 @@ static void finding_is_in_json_and_text(void **state)
 		    "\"p_value\": 0.0166667, \"significant\": true, \"why\": null}, "
 		    "{\"name\": \"cpu pressure\", \"unit\": \"fraction\", \"rho\": null, "
 		    "\"p_value\": null, \"significant\": null, "
-		    "\"why\": \"it was not recorded\"}, "
+		    "\"why\": \"the value was not recorded\"}, "
 		    "{\"name\": \"packets\", \"unit\": \"1/s\", \"rho\": 0.116918, "
 		    "\"p_value\": 0.75, \"significant\": false, \"why\": null}]\n"
 		    "  },\n"
@@ -373,13 +373,13 @@ static void finding_is_in_json_and_text(void **state)
 		    "\"significant\": true, \"why\": null}, "
 		    "{\"name\": \"cpu busy\", \"unit\": \"fraction\", \"rho\": null, "
 		    "\"p_value\": null, \"significant\": null, "
-		    "\"why\": \"it was not recorded\"}, "
+		    "\"why\": \"the value was not recorded\"}, "
 		    "{\"name\": \"cpu pressure\", \"unit\": \"fraction\", \"rho\": null, "
 		    "\"p_value\": null, \"significant\": null, "
-		    "\"why\": \"it was not recorded\"}, "
+		    "\"why\": \"the value was not recorded\"}, "
 		    "{\"name\": \"packets\", \"unit\": \"1/s\", \"rho\": null, "
 		    "\"p_value\": null, \"significant\": null, "
-		    "\"why\": \"it was not recorded\"}]\n"
+		    "\"why\": \"the value was not recorded\"}]\n"
 		    "  },\n"
 		    "  \"findings\": []\n"
 		    "}\n");
@@ -387,7 +387,7 @@ static void finding_is_in_json_and_text(void **state)
 		    "\"correlation\": {\n"
 		    "    \"quantile\": null,\n"
 		    "    \"intervals\": 9,\n"
-		    "    \"why\": \"too few intervals of the recording lie in the load "
+		    "    \"why\": \"too few intervals of the recording are within the load "
 		    "and have enough requests\",\n"
 		    "    \"series\": []\n"
 		    "  },\n"

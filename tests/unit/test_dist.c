@@ -279,23 +279,23 @@ static void test_refusals(void **state)
 		enum dist_unit unit;
 		const char *said;
 	} rows[] = {
-		{ "", DIST_UNIT_NS, "takes VALUE, fixed:VALUE, uniform:FROM:TO" },
+		{ "", DIST_UNIT_NS, "use VALUE, fixed:VALUE, uniform:FROM:TO" },
 		{ "50", DIST_UNIT_NS, "(ns, us, ms" },
 		{ "exponental:5us", DIST_UNIT_NS, "did you mean exponential?" },
-		{ "exponential", DIST_UNIT_NS, "takes exponential:MEAN" },
-		{ "exponential:5us:2", DIST_UNIT_NS, "takes exponential:MEAN" },
-		{ "exponential:0ns", DIST_UNIT_NS, "takes exponential:MEAN" },
-		{ "exponential:-5us", DIST_UNIT_NS, "takes exponential:MEAN" },
-		{ "exponential:1e3us", DIST_UNIT_NS, "takes exponential:MEAN" },
-		{ "exponential:1.2.3us", DIST_UNIT_NS, "takes exponential:MEAN" },
-		{ "exponential:.us", DIST_UNIT_NS, "takes exponential:MEAN" },
-		{ "exponential:999999999d", DIST_UNIT_NS, "takes exponential:MEAN" },
-		{ "uniform:9us:1us", DIST_UNIT_NS, "takes uniform:FROM:TO" },
+		{ "exponential", DIST_UNIT_NS, "use exponential:MEAN" },
+		{ "exponential:5us:2", DIST_UNIT_NS, "use exponential:MEAN" },
+		{ "exponential:0ns", DIST_UNIT_NS, "use exponential:MEAN" },
+		{ "exponential:-5us", DIST_UNIT_NS, "use exponential:MEAN" },
+		{ "exponential:1e3us", DIST_UNIT_NS, "use exponential:MEAN" },
+		{ "exponential:1.2.3us", DIST_UNIT_NS, "use exponential:MEAN" },
+		{ "exponential:.us", DIST_UNIT_NS, "use exponential:MEAN" },
+		{ "exponential:999999999d", DIST_UNIT_NS, "use exponential:MEAN" },
+		{ "uniform:9us:1us", DIST_UNIT_NS, "use uniform:FROM:TO" },
 		{ "lognormal:9us:0", DIST_UNIT_NS, "a shape or CV is from 0.001 to 1000" },
-		{ "bimodal:1.5:1us:2us", DIST_UNIT_NS, "takes bimodal:SHARE:VALUE:OTHER" },
-		{ "zipf:1", DIST_UNIT_BYTES, "takes VALUE" },
-		{ "etc", DIST_UNIT_NS, "takes VALUE" },
-		{ "zipf:11", DIST_UNIT_PLAIN, "takes zipf:EXPONENT" },
+		{ "bimodal:1.5:1us:2us", DIST_UNIT_NS, "use bimodal:SHARE:VALUE:OTHER" },
+		{ "zipf:1", DIST_UNIT_BYTES, "use VALUE" },
+		{ "etc", DIST_UNIT_NS, "use VALUE" },
+		{ "zipf:11", DIST_UNIT_PLAIN, "use zipf:EXPONENT" },
 	};
 	struct strbuf why = STRBUF_INIT(4096);
 	char text[1000];

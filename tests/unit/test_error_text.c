@@ -124,7 +124,7 @@ static void test_bytes_of_no_protocol(void **state)
 		     "the server speaks TLS (as https:// does)"),
 		CASE("\x16\x03\x03\0\x7a", 0, "the server speaks TLS (as https:// does)"),
 		CASE("\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64", 0,
-		     "the server speaks HTTP/2 only, and this is HTTP/1.1"),
+		     "the server speaks HTTP/2 only, but hostlat sends HTTP/1.1"),
 		CASE("\0\0\x06\x04\0\0\0\0\1\0\x03\0\0\0\x64", 0, ""),
 		CASE("SSH-2.0-OpenSSH_9.2\r\nmore", 0, "'SSH-2.0-OpenSSH_9.2'"),
 		CASE("HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\n", 35,

@@ -131,7 +131,8 @@ static void test_different_misses_are_reported(void **state)
 		assert_string_equal(r.verdict, cases[i].differ ? "partial" : "ok");
 		if (!i)
 			assert_string_equal(evidence(&r, "misses-differ")->string,
-					    "0 % of the replies of echo://a, 93 % of those of "
+					    "misses: 0 % of the replies of echo://a, "
+					    "93 % of the replies of "
 					    "echo://b");
 		report_release(&r);
 	}
@@ -175,7 +176,8 @@ static void test_closed_loop_has_no_rate_to_compare(void **state)
 	load_runs_repeat(&runs, 0.99, 0.95, &whole, &r);
 	assert_int_equal(report_error(&r), 0);
 	assert_string_equal(r.summary.first->string,
-			    "from actual send, closed loop: no latency at a rate");
+			    "from actual send, closed loop: this is not the latency at a given "
+			    "request rate");
 	report_release(&r);
 	vec_release(&runs);
 }

@@ -192,7 +192,7 @@ static void test_refusals(void **state)
 		{ "--interval 5x", INTERVAL "not '5x'" },
 		{ "--interval=9ms", INTERVAL "not '9ms'" },
 		{ "-i25h", INTERVAL "not '25h'" },
-		{ "--interval", INTERVAL "but nothing follows it" },
+		{ "--interval", INTERVAL "but no value follows" },
 		{ "--interval= 5s", INTERVAL "not ''" },
 		{ "--count 0", "--count takes a whole number, 1 or more, not '0'" },
 		{ "--memory 2G", "--memory takes a number of bytes, or one with K, M, G or T "
@@ -202,10 +202,10 @@ static void test_refusals(void **state)
 		  "--level takes a percentage between 0 and 100 (95, 99.9), not '100'" },
 		{ "--rate 0", "--rate takes a number per second, or one with k or M "
 			      "(20000, 20k, 1.5M), not '0'" },
-		{ "--rate 1 --share 1", "--rate and --share exclude each other" },
-		{ "--memory 1 --rate 1", "--rate and --memory exclude each other" },
+		{ "--rate 1 --share 1", "--rate cannot be combined with --share" },
+		{ "--memory 1 --rate 1", "--rate cannot be combined with --memory" },
 		{ "--file _", "--file takes a file name, not ''" },
-		{ "--tag _", "--tag takes a text that is not empty, not ''" },
+		{ "--tag _", "--tag takes a non-empty text, not ''" },
 		{ "--color alway", "--color takes one of auto, always, never, not 'alway'; "
 				   "did you mean 'always'?" },
 		{ "--layers link,scoket",
@@ -221,7 +221,7 @@ static void test_refusals(void **state)
 		{ "--zzz", "there is no option '--zzz'" },
 		{ "--PLACE x", "there is no option '--PLACE'" },
 		{ "-ax", "there is no option '-x'" },
-		{ "--json --json-lines", "--json and --json-lines exclude each other" },
+		{ "--json --json-lines", "--json cannot be combined with --json-lines" },
 	};
 
 	(void)state;
@@ -232,10 +232,10 @@ static void test_refusals(void **state)
 static void test_required(void **state)
 {
 	(void)state;
-	refuse(required_rows, "here", "--file is missing; it takes a text that is not empty");
+	refuse(required_rows, "here", "--file is missing; it takes a non-empty text");
 	refuse(required_rows, "--file x",
-	       "PLACE is missing; it takes a text that is not empty");
-	refuse(required_rows, "--file x here there", "'there' is one argument too many");
+	       "PLACE is missing; it takes a non-empty text");
+	refuse(required_rows, "--file x here there", "unexpected argument 'there'");
 }
 
 static void test_list_limit(void **state)

@@ -190,7 +190,8 @@ static void test_not_joined(void **state)
 	join(rig);
 	parts_are(due_at(rig, 100), 7 + 3 + 5, 0, 0, 70);
 	assert_string_equal(due_at(rig, 101)->why,
-			    "no message came on its connection meanwhile");
+			    "no message arrived on the connection while the request was "
+			    "outstanding");
 	rig_free(rig);
 }
 
@@ -205,7 +206,8 @@ static void test_several_at_once_on_a_connection(void **state)
 	rig->samples[0].done = 400;
 	join(rig);
 	assert_string_equal(due_at(rig, 100)->why,
-			    "several messages came on its connection meanwhile");
+			    "several messages arrived on the connection while the request was "
+			    "outstanding");
 	assert_int_equal(due_at(rig, 100)->message, 0);
 	parts_are(due_at(rig, 100), 7 + 3 + 5, 0, 0, 285);
 	rig_free(rig);

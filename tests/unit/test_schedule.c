@@ -406,11 +406,11 @@ static void test_files(void **state)
 		{ "999999999\n1000000000\nnot looked at", NULL, 1 },
 		{ "1000000000", NULL, 0 },
 		{ "", "line 1: the file contains no time", 0 },
-		{ "1\n\n2\n", "line 2: takes a time in ns, digits only", 0 },
-		{ "1\n2\r\n", "line 2: takes", 0 },
-		{ "1\n2\n-3\n", "line 3: takes", 0 },
+		{ "1\n\n2\n", "line 2: must be a time in ns, digits only", 0 },
+		{ "1\n2\r\n", "line 2: must be", 0 },
+		{ "1\n2\n-3\n", "line 3: must be", 0 },
 		{ "5\n4\n", "line 2: earlier than the line before", 0 },
-		{ "1.5\n", "line 1: takes", 0 },
+		{ "1.5\n", "line 1: must be", 0 },
 		{ "18446744073709551616\n", "line 1: too large", 0 },
 	};
 	struct strbuf why = STRBUF_INIT(4096);
