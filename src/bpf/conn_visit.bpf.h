@@ -58,7 +58,10 @@ static __always_inline bool visit_is_enough(void)
 	       CONN_RING - bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < RING_SPARE;
 }
 
-/* Visits an active connection. Returns whether the pass pauses. */
+/*
+ * Samples an active connection and reports its record if it changed. Returns true if the walk over
+ * all connections must stop here and go on later: its quota is used up, or the ring is nearly full.
+ */
 static __always_inline bool visit_conn(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 				       struct conn_stats *k)
 {
@@ -80,7 +83,7 @@ static __always_inline bool visit_conn(struct sock *id, struct sock *sk, struct 
 	return visit_is_enough();
 }
 
-/* Visits an idle connection. Returns whether the pass pauses. */
+/* Makes an idle connection active if data moved since. Returns as visit_conn() does. */
 static __always_inline bool visit_idle(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 				       struct conn_idle *q)
 {

@@ -160,7 +160,7 @@ const volatile __u8 shorter_cells[SHORT_MIN] = {}; /* cell of each value below S
 __s64 realtime_offset; /* realtime - monotonic, ns */
 __s64 tai_offset;     /* TAI - realtime, ns */
 __u64 measured_since; /* --probe: packets received before this time do not count */
-__u32 groups_freed; /* number of times that groups were freed */
+__u32 groups_freed; /* counts removals of --by groups: a group found before is looked up again */
 __u32 sample_below = ~0U; /* sampled share of packets, in units of 1 / (2^32 - 1) */
 __u64 ext_used; /* borrowed rings: a bit per ring */
 /* The self-test's port and process pass the filters while it runs. */

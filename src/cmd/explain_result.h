@@ -17,7 +17,7 @@
 
 struct explain_input {
 	const char *folder;
-	bool anew;           /* result.json exists already and is not written again */
+	bool anew;           /* an earlier run is analyzed anew: its result.json stays as it is */
 	const char *no_conns; /* why connections were not recorded; NULL: they were recorded */
 	bool conns_failed;   /* connections could not be recorded, although recording was tried */
 };

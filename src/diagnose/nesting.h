@@ -36,7 +36,7 @@ struct nesting;
 
 /* Memory limits: 200 bytes a node, 24 a span, 28 a value; twice that while an array grows. */
 struct nesting_limits {
-	uint32_t nodes;		/* call paths of all messages together */
+	uint32_t nodes;		/* nodes of the tree that holds the call paths of all messages */
 	uint32_t spans;		/* spans in one piece */
 	uint32_t values;	/* sum over messages of their nodes */
 };

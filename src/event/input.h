@@ -16,7 +16,7 @@
 struct event_input {
 	int fd;			/* -1: the caller feeds bytes */
 	bool seekable;
-	bool ahead;		/* read ahead to fill the window */
+	bool ahead;		/* each read() fills the buffer, also beyond the bytes that were asked for */
 	uint64_t size;		/* bytes of a seekable file when it was opened */
 	int error;		/* 0 or the first failure of read() */
 	uint64_t at;		/* offset of buffer[0] */

@@ -463,7 +463,7 @@ struct event_slow {
 
 enum span_type {
 	SPAN_NONE,
-	SPAN_TASK,		/* what = DICT_TASK; arg = enum task_left */
+	SPAN_TASK,		/* what = entry of DICT_TASK; arg = enum task_left */
 	SPAN_IDLE,		/* what = 0: no task; nested, what = state + 1: core sleeps */
 	SPAN_HARDIRQ,		/* what = irq, or SPAN_VECTOR + span_vector */
 	SPAN_SOFTIRQ,		/* what = vector */
