@@ -83,7 +83,10 @@ static __always_inline bool visit_conn(struct sock *id, struct sock *sk, struct 
 	return visit_is_enough();
 }
 
-/* Makes an idle connection active if data moved since. Returns as visit_conn() does. */
+/*
+ * Makes an idle connection active if data moved, else reports its record if that changed. Returns
+ * what visit_conn() does.
+ */
 static __always_inline bool visit_idle(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 				       struct conn_idle *q)
 {
