@@ -11,7 +11,7 @@ COMMENT_OPENINGS = re.compile(r'/\*+(?:\s|\*|-{2,})*(\.\.\.|(?:Of|What|Who|Whose
 RULE = re.compile(r'^/\* (-+) [^\n]*? (-+) ?\*/$', re.M)
 SPDX = re.compile(r'/\* SPDX-License-Identifier: [^\n]* \*/\n')
 TYPE = re.compile(r'^(?:typedef )?(?:struct|union|enum) (\w+) \{', re.M)
-STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*')
 # Private words that users should not have to learn, and what is said instead.
 PRIVATE = {
     r'out of sight': 'not recorded',
@@ -81,7 +81,8 @@ def check_private_words(tidy):
     """No private word in what users read: the strings of src and the manual pages."""
     for path, text in tidy.text.items():
         if path in tidy.code and path.startswith('src/'):
-            found = [(m.start(), w) for m in STRING.finditer(text) for w in PRIVATE_WORD.findall(m.group(1))]
+            found = [(m.start(), w) for m in STRING.finditer(text.replace("'\"'", "' '"))
+                     for w in PRIVATE_WORD.findall(re.sub(r'"\s*"', '', m.group(0)))]
         elif path.startswith('docs/man/'):
             found = [(m.start(), m.group(1)) for m in PRIVATE_WORD.finditer(text)]
         else:
@@ -103,10 +104,10 @@ def check_wrappers(tidy):
     for path in tidy.sources():
         for match in WRAPPER.finditer(tidy.code[path]):
             name, parameters, _, arguments = match.groups()
-            if 'void *' in parameters:
+            if 'void *' in parameters or 'static' not in match.group(0).split(name)[0]:
                 continue
-            names = [re.search(r'(\w+)\W*$', p).group(1) for p in parameters.split(',') if p.strip() != 'void']
-            if 'static' in match.group(0).split(name)[0] and names == [a.strip() for a in arguments.split(',') if a.strip()]:
+            names = [re.sub(r'.*?(\w+)\W*$', r'\1', p.strip()) for p in parameters.split(',') if p.strip() != 'void']
+            if names == [a.strip() for a in arguments.split(',') if a.strip()]:
                 line = line_of(tidy.code[path], match.start())
                 tidy.breaks(f'{path}:{line}', f'{name}() only renames {match.group(3)}()')
 

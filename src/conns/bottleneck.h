@@ -38,7 +38,7 @@ struct bottleneck bottleneck_find(const struct conn_view *v);
 /* Returns the side's name, such as "receiver-application"; NULL for BOTTLENECK_UNKNOWN. */
 const char *bottleneck_name(enum bottleneck_side side);
 
-/* Returns a sentence such as "the limit lies at the sender: ..."; NULL if the side is unknown. */
+/* Returns a sentence such as "the bottleneck is the sender: ..."; NULL if the side is unknown. */
 const char *bottleneck_sentence(const struct conn_view *v, struct report *r);
 
 #endif

@@ -174,7 +174,7 @@ uint64_t conns_run_duration_ns(const struct conns_run *run)
 
 struct side {
 	bool known;
-	double value;                     /* a share of time, or events per second and connection */
+	double value;                     /* a share of time, or events per second per connection */
 	double blocks[CONTRAST_BLOCKS];   /* per block; their mean is `value` */
 	size_t n;
 };
@@ -367,7 +367,7 @@ static void conns_compare_add_tables(const struct conns_run *a, const struct con
 	object_add(o, "rows", value_table(t));
 	object_add(&r->body, "limits", value_object(o));
 	if (text)
-		text->head = "connections: share of time per limit; events per second and "
+		text->head = "connections: share of time per limit; events per second per "
 			     "connection";
 	object_add(&r->body, NULL, value_table(text));
 }

@@ -164,9 +164,10 @@ static void peer_report_add_unmatched(const struct conns *c, struct report *r)
 			       human_count(n, hardly));
 	for (enum peer_match_why why = 0; left && why < PEER_MATCH_SAME_HOST; why++)
 		if (e->not_joined[why])
-			report_finding(r, "%s of %s connections without a match: %s.",
+			report_finding(r, "%s of %s connection%s without a match: %s.",
 				       human_count(n, e->not_joined[why]),
-				       human_count(all, left), peer_match_why_text(why));
+				       human_count(all, left), left == 1 ? "" : "s",
+				       peer_match_why_text(why));
 }
 
 void peer_report_findings(const struct conns *c, const struct conn_selection *s, struct report *r)

@@ -255,8 +255,8 @@ static void conns_report_reasons(const struct conns *c, enum conns_span span, st
 		report_reason(r, "events-invalid", NULL, "%s ignored because of impossible values",
 			      human_were(buf, p->refused, "event"));
 	if (p->beyond)
-		report_reason(r, "limit", NULL, "%s ignored: beyond the limits of hostlat conns",
-			      human_were(buf, p->beyond, "event"));
+		report_reason(r, "limit", NULL, "%s exceeded the limits of hostlat conns",
+			      human_counted(buf, p->beyond, "event"));
 	if (p->forgotten)
 		report_reason(r, "forgotten", NULL, "%s dropped to limit memory and missing from "
 			      "the totals",

@@ -256,7 +256,7 @@ static int compare_add_applications(const struct comparison *c, struct report *r
 
 /* ---- findings ---- */
 
-/* Adds a finding, e.g. "cpu-wait (nginx) is gone: 2.9 ms a message to 0 ns". */
+/* Adds a finding, e.g. "cpu-wait (nginx) is gone: from 2.9 ms to 0 ns per message". */
 static void compare_add_cause_finding(const struct comparison *c, struct report *r,
 				      unsigned int place)
 {

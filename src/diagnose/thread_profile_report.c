@@ -94,8 +94,8 @@ uint32_t thread_profile_reader(const struct diagnosis *d, const struct event_flo
 		task = profile_only_thread(rec, pid);
 	if (!task && !*why)
 		*why = all ? "the name of the thread that reads the connection was not recorded" :
-		       "no message of the connection was recorded, and its process has none or "
-		       "several recorded threads";
+		       "no message of the connection was recorded, and not exactly one thread "
+		       "of its process";
 	return task;
 }
 

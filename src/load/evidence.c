@@ -24,10 +24,16 @@ static void evidence_put_lag(const struct load_analysis *a, struct strbuf *out)
 	strbuf_printf(out, ", %s at the %gth percentile", human_ns(buf, tail.value), 100 * q);
 }
 
-static void evidence_put_fit(const struct gap_fit *fit, const char *what, struct strbuf *out)
+static void evidence_put_fit(const struct load_analysis *a, const struct gap_fit *fit,
+			     const char *what, struct strbuf *out)
 {
 	char buf[HUMAN_MAX];
 
+	if (a->config.arrival.kind == ARRIVAL_FIXED) {
+		strbuf_printf(out, "%s: %.1f %% of %s gaps differ from the declared gap by more "
+			      "than 25 %%", what, 100 * fit->effect, human_count(buf, fit->n));
+		return;
+	}
 	strbuf_printf(out, "%s: the distribution of %s gaps differs from the declared distribution "
 		      "by up to %.3f (difference of CDFs)", what,
 		      human_count(buf, fit->n), fit->effect);
@@ -240,10 +246,10 @@ void gate_evidence(const struct load_analysis *a, enum gate_id id, struct strbuf
 		return;
 	switch (id) {
 	case GATE_SCHEDULE:
-		evidence_put_fit(&r->schedule, "as scheduled", out);
+		evidence_put_fit(a, &r->schedule, "as scheduled", out);
 		break;
 	case GATE_ARRIVALS:
-		evidence_put_fit(&r->sent, "as sent", out);
+		evidence_put_fit(a, &r->sent, "as sent", out);
 		break;
 	case GATE_LOOP:
 	case GATE_CLIENT:

@@ -245,9 +245,9 @@ static void watch_report_loss_reason(const struct watch *w, enum watch_span span
 				      human_count(buf, c->count[span]));
 	}
 	report_reason(r, "losses", strbuf_str(&evidence),
-		      "%s%s at any one stage should have been measured and %s not",
+		      "%s%s at %s stage should have been measured and %s not",
 		      lost.elsewhere ? "at most " : "", human_counted(buf, lost.most, "packet"),
-		      lost.most == 1 ? "was" : "were");
+		      lost.elsewhere ? "any one" : "one", lost.most == 1 ? "was" : "were");
 	strbuf_release(&evidence);
 }
 

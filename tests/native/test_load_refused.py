@@ -104,7 +104,7 @@ def maximum_of_connections():
     begins(f"redis://127.0.0.1:{port}", "--connections", 50)
     return refused(f"redis://127.0.0.1:{port}", "--connections", 1000,
                    short=("--rate", "200", "--max-time", "500ms", "--timeout", "5s", "--quiet"),
-                   message=("100 of 1000 connections stay open; the server closes the others: "
+                   message=("100 of 1000 connections stay open; the server closes the other connections: "
                             "'ERR max number of clients reached'", "--connections 100"))
 
 
@@ -201,7 +201,7 @@ def tls_or_not():
                              "(--ca FILE trusts the certificates in FILE, --insecure any)"))
     with accepting(close_when_asked) as port:
         refused(f"http://127.0.0.1:{port}/", "--connections", 2,
-                message="without a reply (does it speak TLS, or another protocol?)")
+                message="without a reply (does the server speak TLS, or another protocol?)")
     with accepting(answer) as port:
         return refused(f"https://127.0.0.1:{port}/", "--connections", 2,
                        message="TLS: the server does not use TLS (use http:// or redis://)")
@@ -214,7 +214,7 @@ def too_few_descriptors():
                "--inh-caps=-sys_resource")
         begins(f"http://127.0.0.1:{port}/", "--connections", 4, ahead=("prlimit", "--nofile=64:4096"))
         return refused(f"http://127.0.0.1:{port}/", "--connections", 200, ahead=few,
-                       message="open files, and this process may have 64; raise the limit")
+                       message="open files, but this process may open only 64; raise the limit")
 
 
 def keys_not_stored():
