@@ -169,8 +169,8 @@ static size_t reconcile_run(const struct clock_log *log, size_t run, size_t *fir
 }
 
 /*
- * Returns true if the clock may have shown `t` between the previous run and this one. Which of their
- * two lines held at a time in between is unknown, so the clock may even have shown `t` twice.
+ * Returns true if the clock may have shown `t` between the previous run and this one. Which of
+ * their two lines held at a time in between is unknown: it may even have shown `t` twice.
  */
 static bool reconcile_may_be_between(const struct clock_log *log, size_t run, int64_t t)
 {

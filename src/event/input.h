@@ -16,7 +16,7 @@
 struct event_input {
 	int fd;			/* -1: the caller feeds bytes */
 	bool seekable;
-	bool ahead;		/* each read() fills the buffer, also beyond the bytes that were asked for */
+	bool ahead;		/* read() fills the buffer, not only the requested bytes */
 	uint64_t size;		/* bytes of a seekable file when it was opened */
 	int error;		/* 0 or the first failure of read() */
 	uint64_t at;		/* offset of buffer[0] */
