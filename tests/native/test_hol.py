@@ -103,8 +103,8 @@ def set_aside(path):
     check.equal("set aside", result.excluded("head-of-line"), waited)
     for stage in ("enqueued", "read"):
         check.counted(stage, result.count(stage, "tcp"), box.count - waited)
-    check.true(f"it is said: {result.document['findings']}",
-               any("were excluded from" in f for f in result.document["findings"]))
+    check.true(f"it is reported: {result.document['findings']}",
+               any("were excluded at `enqueued`" in f for f in result.document["findings"]))
     return f"{waited} of {box.count}"
 
 
