@@ -60,7 +60,7 @@ static bool cgroup_is_container_id(const char *s)
 	       strspn(s, "0123456789abcdef") == CONTAINER_ID_LEN;
 }
 
-/* Returns the text after `prefix`, or NULL. A prefix "*..." may match anywhere in `s`. */
+/* Returns the text after `prefix`, or NULL. A prefix that begins with * matches anywhere in `s`. */
 static const char *cgroup_after_prefix(const char *s, const char *prefix)
 {
 	const char *found;

@@ -17,8 +17,9 @@ struct trace_format {
 };
 
 /*
- * Reads the layout from the texts of events/header_page, events/ftrace/funcgraph_entry/format and
- * .../funcgraph_exit/format. Returns 0, or -EBADMSG if one of them is malformed.
+ * Reads the layout from the texts of events/header_page and of the files `format` in
+ * events/ftrace/funcgraph_entry and events/ftrace/funcgraph_exit. Returns 0, or -EBADMSG if one
+ * of them is malformed.
  */
 int trace_format_read(struct trace_format *format, const char *header_page, const char *entry,
 		      const char *exit);
