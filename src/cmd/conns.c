@@ -177,7 +177,6 @@ static int conns_measure(const struct conns_config *c, const struct conns_option
 			  c->budget);
 		return EXIT_USAGE;
 	}
-	measuring_prepare();
 	code = conns_live_run(&live, &record_error);
 	return code ? code : conns_view_close(view, NULL, record_error);
 }
@@ -251,6 +250,8 @@ static int conns_command_run(const void *config)
 		return err == -ENOMEM ? EXIT_CANNOT : EXIT_USAGE;
 	options.select = filter ? filter_conn_match : NULL;
 	options.ctx = filter;
+	if (!c->from)
+		measuring_prepare();
 	if (!conns_view_open(&view, &c->common, &options, c->count))
 		code = c->peer ? conns_peer_show(c->from, c->peer, &view) :
 		       c->from ? conns_show_recording(c, &view) : conns_measure(c, &options, &view);

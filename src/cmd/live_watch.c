@@ -313,7 +313,6 @@ int live_watch_run(const struct live_watch_config *config, struct live_watch_res
 
 	*result = (struct live_watch_result){ 0 };
 	s.probe_config.stages = live_options_stages(config->probe);
-	measuring_prepare();
 	err = stop_init(&s.stop);
 	live_watch_follow_pid(&s);
 	if (!err)

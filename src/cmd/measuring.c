@@ -16,7 +16,7 @@
 static int ready = -1; /* pipe to a parent that waits in child_ready(); -1: none */
 
 /*
- * Takes the descriptor that child_start() named, before another file can have its number. Ignores
+ * Takes the descriptor that child_start() named, before another file has its number. Ignores
  * a number that is no pipe for writing: the variable is a foreign one, or came through sudo -E.
  */
 static void measuring_find_parent(void)

@@ -5,7 +5,7 @@
 
 /*
  * Removes kernel objects that killed runs have left, and takes over the descriptor of a parent that
- * waits (cmd/child.h). Called before anything is set up or opened.
+ * waits (cmd/child.h). Called before any file is opened, so that none can have its number.
  */
 void measuring_prepare(void);
 

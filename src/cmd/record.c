@@ -10,6 +10,7 @@
 #include "cmd/mark_names.h"
 #include "cmd/recording.h"
 #include "cmd/live_watch.h"
+#include "cmd/measuring.h"
 #include "cmd/watch_view.h"
 #include "probe/packet/pkt_config.h"
 
@@ -248,6 +249,7 @@ static int cmd_record_run(const void *config)
 	}
 	if (!recording_is_apart(c->file, c->common.output))
 		return EXIT_USAGE;
+	measuring_prepare();
 	if (!watch_view_open(&view, &shown, live_options_stages(&probe))) {
 		live.result_fd = view.shown.out.fd;
 		code = live_watch_run(&live, &result);

@@ -10,6 +10,7 @@
 #include "cmd/recorded_file.h"
 #include "cmd/recording.h"
 #include "cmd/live_watch.h"
+#include "cmd/measuring.h"
 #include "cmd/watch_view.h"
 
 struct watch_config {
@@ -127,6 +128,8 @@ static int cmd_watch_run(const void *config)
 		privilege_read_only();
 	if (!recording_is_apart(c->record, c->common.output))
 		return EXIT_USAGE;
+	if (!c->from)
+		measuring_prepare();
 	if (!watch_view_open(&view, &shown, stages)) {
 		watch_set_times(view.watch, c->time);
 		code = c->from ? watch_from(c, &view) : watch_live(c, &view);

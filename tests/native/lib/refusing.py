@@ -19,7 +19,7 @@ TRIALS = {"hostlat_try", "hostlat_empty", "libbpf_nametest", ""}
 # Commands of bpf(2) that read maps and say what an object is: hostlat cannot even look for less.
 ESSENTIAL = {"command=1", "command=2", "command=3", "command=5", "command=15"}
 # Needed beside what every kernel needs: before Linux 6.2, libbpf reads the types of modules.
-NEEDED_HERE = {"command=19": "types", "command=23": "types"} if KERNEL == "6.1" else {}
+NEEDED_HERE = {"command=19": "types", "command=23": "types"} if tuple(map(int, KERNEL.split("."))) < (6, 2) else {}
 # Programs of which some are enough for `record`.
 SOME_READS = {"program=act_reads", "program=act_reads_tcp", "program=act_reads_udp",
               "program=act_reads_udp6"}
