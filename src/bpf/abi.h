@@ -174,7 +174,6 @@ struct group_set {
 
 /* Owner of a row: CPU, the row's index in struct cpu_state, and the group's number. 0 = free. */
 #define ROW_KEY(cpu, id, group) (1ULL << 63 | (__u64)(cpu) << 40 | (__u64)(id) << 32 | (group))
-#define ROW_KEY_CPU(key) ((key) >> 40 & 0x7fffff)
 #define ROW_KEY_ID(key) ((key) >> 32 & 0xff)
 #define ROW_KEY_GROUP(key) ((__u32)(key))
 #define ROW_LEAVING (~0ULL) /* user space is removing the row */
@@ -354,9 +353,8 @@ struct link_entry {
 };
 
 /*
- * Forms of a program's fast path. Settings that the fast path assumes: no --pid, --ifname, --origin
- * or `ip`; TCP's `socket`, `enqueued` and `read`. FAST_PATH_HELPER: the kernel lacks
- * bpf_rdonly_cast().
+ * Forms of a program's fast path. loader_is_fast_path() lists the settings that it assumes.
+ * FAST_PATH_HELPER: the kernel lacks bpf_rdonly_cast().
  */
 enum fast_path {
 	FAST_PATH_NONE,

@@ -69,9 +69,8 @@ volatile __u32 ops_attached = 0;
 volatile __u32 flags_refused = 0, flags_accepted = 0;
 /* 1: new connections are followed */
 volatile __u32 following = 0;
-/* ns for which a connection stays hot after a problem (cool_ns), and warm after data (rest_ns) */
-const volatile __u64 cool_ns = 5000000000ULL;
-const volatile __u64 rest_ns = 1000000000ULL;
+#define COOL_NS 5000000000ULL /* a connection stays hot so long after a problem */
+#define REST_NS 1000000000ULL /* a connection stays warm so long after data */
 
 /* A timed program run: its begin, and the ns of one clock reading. Zero: the run is not timed. */
 struct timed_run {

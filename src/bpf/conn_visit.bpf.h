@@ -14,19 +14,19 @@
 #include "bpf/conn_state.bpf.h"
 #include "bpf/kernel/types.h"
 
-/* Returns true if the connection had a problem in the last cool_ns. */
+/* Returns true if the connection had a problem in the last COOL_NS. */
 static __always_inline bool visit_has_problem(struct conn_stats *k, __u64 now)
 {
 	__u32 ago = (__u32)(now >> CONN_SHORT_SHIFT) - k->problem;
 
-	return k->problem && ago < cool_ns >> CONN_SHORT_SHIFT;
+	return k->problem && ago < COOL_NS >> CONN_SHORT_SHIFT;
 }
 
 /* Moves a connection to the level that matches its last problem and its last activity. */
 static __always_inline void visit_set_level(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 					    struct conn_stats *k, bool active, __u64 now)
 {
-	active |= tp->packets_out || now < k->last_send + rest_ns || now < k->una_time + rest_ns;
+	active |= tp->packets_out || now < k->last_send + REST_NS || now < k->una_time + REST_NS;
 
 	if (active)
 		conn_warm_up(id, k);
@@ -85,7 +85,7 @@ static __always_inline bool visit_conn(struct sock *id, struct sock *sk, struct 
 
 /*
  * Makes an idle connection active if data moved, else reports its record if that changed. Returns
- * what visit_conn() does.
+ * true if the walk must stop here, as visit_conn() does.
  */
 static __always_inline bool visit_idle(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 				       struct conn_idle *q)

@@ -232,7 +232,7 @@ static __always_inline int tx_dropped(struct sk_buff *skb, __u32 reason)
 		/* the packet is not sampled: whether the driver has it is unknown */
 		slot = SLOT_SENT;
 	}
-	if (reason <= 1)
+	if (reason == drop_not_yet || reason == drop_consumed)
 		return 0;
 	if (slot == SLOT_SENT && reason == drop_unspecified) {
 		c->count.excluded[EXCL_UNSPECIFIED][proto]++;

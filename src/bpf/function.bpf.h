@@ -18,8 +18,6 @@
 #include "bpf/net.bpf.h"
 #include "bpf/record.bpf.h"
 
-#define IPV6_HEADER 40
-
 /* Returns enum row_proto of a packet whose network header is set; ROW_PROTOS: another protocol. */
 static __always_inline __u32 function_protocol(const struct sk_buff *skb, __u16 *port)
 {

@@ -11,9 +11,10 @@
 #include "bpf/abi.h"
 #include "event/layout.h"
 
-void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak; /* callable if `can_cast` */
+void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak; /* since 6.2: called where the loader found it */
 
 /* The loader sets max_entries of several maps from the number of CPUs and --memory. */
+
 /* Counters and rows that a CPU writes: each program needs only one look-up. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -149,8 +150,6 @@ const volatile __u32 uncovered = 0;         /* 1: count packets that no stage co
 /* --min-queue: minimum of unread packets for a packet to be measured; 0: off */
 const volatile __u32 min_queue = 0;
 const volatile __u32 send_udp = 0;          /* 1: hooks see UDP's send calls */
-/* 1: a hook at the end of receive calls ends a read (sock_recv_length or a substitute) */
-const volatile __u32 read_announced = 1;
 
 const volatile __u16 short_cells[SHORT_ENTRIES] = {};
 const volatile __u8 shorter_cells[SHORT_MIN] = {}; /* cell of each value below SHORT_MIN */
@@ -161,7 +160,7 @@ __s64 realtime_offset; /* realtime - monotonic, ns */
 __s64 tai_offset;     /* TAI - realtime, ns */
 __u64 measured_since; /* --probe: packets received before this time do not count */
 __u32 groups_freed; /* counts removals of --by groups: a group found before is looked up again */
-__u32 sample_below = ~0U; /* sampled share of packets, in units of 1 / (2^32 - 1) */
+__u32 sample_below = ~0U; /* (sample_below + 1) / 2^32 of the packets are sampled */
 __u64 ext_used; /* borrowed rings: a bit per ring */
 /* The self-test's port and process pass the filters while it runs. */
 __u32 test_port; /* NO_TEST_PORT until the self-test and after it */

@@ -6,7 +6,6 @@
 #include <linux/bpf.h>
 #include <stdbool.h>
 
-#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/kernel/types.h"

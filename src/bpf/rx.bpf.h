@@ -210,10 +210,8 @@ static __always_inline int rx_udp_enqueued(struct sock *sk)
 			udp_record(c, &p, group);
 	} else if (sampling && !sample_draw(++c->datagrams << 32 | low_half(sk))) {
 		p = (struct packet){ .s = { .enqueued = now, .flags = PKT_SKIP } };
-	/*
-	 * an unidentified datagram occupies its entry of the FIFO, so that the others stay in step
-	 */
 	} else {
+		/* an unidentified datagram occupies its FIFO entry, so that the others stay in step */
 		__u8 why = udp_unknown(sk);
 
 		if (!filter_tgid)
@@ -396,7 +394,7 @@ static __always_inline void rx_requests_returned(__u64 *ctx, struct sock *sk)
 		requests_read(sk, n, flags);
 }
 
-/* ---- drops, and the end of a socket ---- */
+/* ---- end and reuse of a socket ---- */
 
 static __always_inline int rx_destroyed(struct sock *sk)
 {
@@ -431,7 +429,10 @@ static __noinline int rx_tcp_fast_open(struct sock *sk)
 	return 0;
 }
 
-/* Forgets an earlier connection of the socket (connect(AF_UNSPEC), connect()) or its address. */
+/*
+ * Clears the state of an earlier connection of the socket (connect() again, accept()); after this
+ * end's FIN only `next_is`.
+ */
 static __always_inline int rx_state_changes(struct sock *sk, int from, int to)
 {
 	struct tcp_socket *s;

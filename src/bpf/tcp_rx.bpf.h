@@ -511,7 +511,7 @@ static __noinline int tcp_copied(struct sock *sk)
 	if (requests && t)
 		r = bpf_sk_storage_get(&request_conns, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	tcp_read_each(s, t, r, copied); /* inlined to save one of eight stack frames */
-	if (t && (!read_announced || tcp_was_spliced(sk, copied)))
+	if (t && tcp_was_spliced(sk, copied))
 		tcp_finish(t, sk);
 	return 0;
 }
@@ -553,7 +553,7 @@ static __always_inline bool tcp_copied_fast(struct sock *sk, __u32 fast_path_kin
 	s->head = ++head;
 	if (unlikely(head != s->tail || s->ext))
 		tcp_read_all(s, t, copied);
-	if (unlikely(!read_announced || tcp_was_spliced(sk, copied)))
+	if (unlikely(tcp_was_spliced(sk, copied)))
 		tcp_finish(t, sk);
 	return true;
 }

@@ -349,10 +349,6 @@ struct bpf_nf_ctx {
 	struct sk_buff *skb;
 };
 
-enum skb_drop_reason {
-	SKB_DROP_REASON_CPU_BACKLOG = 1,
-};
-
 struct seq_file;
 
 struct bpf_iter_meta {
