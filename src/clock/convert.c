@@ -80,21 +80,21 @@ static void convert_interpolate(const struct clock_relation *relation, const str
  * of both points over the time between them. -ERANGE: beyond the horizon.
  */
 static int convert_extrapolate(const struct clock_relation *relation, const struct clock_point *end,
-			       const struct clock_point *neighbour, int64_t t,
+			       const struct clock_point *neighbor, int64_t t,
 			       enum convert_direction direction, struct convert_answer *answer)
 {
 	__int128 mono, distance, gap = 1, doubt = 0;
 
-	if (neighbour == end && relation->ticks)
+	if (neighbor == end && relation->ticks)
 		return -ERANGE;
-	if (neighbour == end) {
+	if (neighbor == end) {
 		answer->value = (__int128)convert_wanted_time(end, direction) + t -
 				convert_known_time(end, direction);
 	} else {
-		answer->value = convert_along_line(end, neighbour, t, direction);
-		gap = (__int128)end->mono_ns - neighbour->mono_ns;
+		answer->value = convert_along_line(end, neighbor, t, direction);
+		gap = (__int128)end->mono_ns - neighbor->mono_ns;
 		gap = gap < 0 ? -gap : gap;
-		doubt = (__int128)end->error_ns + neighbour->error_ns;
+		doubt = (__int128)end->error_ns + neighbor->error_ns;
 	}
 	mono = direction == FROM_MONO ? t : answer->value;
 	distance = mono - end->mono_ns;
@@ -102,7 +102,7 @@ static int convert_extrapolate(const struct clock_relation *relation, const stru
 	if (distance > relation->horizon_ns)
 		return -ERANGE;
 	answer->error = end->error_ns + convert_wander(relation, distance) +
-			convert_divide_up(distance * doubt, gap) + (neighbour == end ? 0 : 1);
+			convert_divide_up(distance * doubt, gap) + (neighbor == end ? 0 : 1);
 	return 0;
 }
 

@@ -105,15 +105,14 @@ int child_start_plain(struct child *child, const char *const words[], const char
 	return child_fork(child, words, folder, false);
 }
 
-/* Reads all available bytes of the child's standard error. Returns false at its end. */
-static bool child_read_messages(struct child *child)
+/* Reads all available bytes of the child's standard error. */
+static void child_read_messages(struct child *child)
 {
 	char buf[4096];
 	ssize_t n;
 
 	while ((n = read(child->said, buf, sizeof(buf))) > 0)
 		strbuf_add(&child->text, buf, (size_t)n);
-	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
 static int child_poll(struct child *child, struct stop *stop)

@@ -223,7 +223,7 @@ void explain_spurious(struct conn_finding *t)
 
 	evidence_put_losses(t);
 	evidence_put(t, "retransmitted", value_u64(conn_retransmitted(c)));
-	MESSAGE(t, "%s of %s retransmissions were unnecessary: the segments had arrived",
+	MESSAGE(t, "unnecessary retransmissions: %s of %s; the segments had arrived",
 		human_count(n, c->spurious), human_count(all, conn_retransmitted(c)));
 	ADVICE(t, c->rto ? "the round trip grew beyond the retransmission timeout: look for a "
 		   "queue that fills or a receiver that stalls" :
@@ -432,8 +432,8 @@ void explain_small_writes(struct conn_finding *t)
 	evidence_put(t, "send_bytes", value_u64(c->send_bytes));
 	evidence_put_gauge(t, "mss", c->mss);
 	evidence_put_flag(t, "nodelay", CONN_NODELAY);
-	MESSAGE(t, "%s of %s send calls wrote less than half a segment, directly after another "
-		"small write",
+	MESSAGE(t, "%s of %s send calls wrote less than half a segment after another small "
+		"write, without an acknowledgement in between",
 		human_count(n, c->send_small), human_count(all, c->send_calls));
 	ADVICE(t, "combine writes (writev, MSG_MORE, TCP_CORK): the average call writes %s bytes",
 	       human_count(size, c->send_bytes / c->send_calls));

@@ -36,7 +36,10 @@ void rules_judge(struct conn_view *view, struct conn_problem *room);
 int rules_judge_into(struct conn_view *view, struct conn_problems *found,
 		     struct conn_judged *judged);
 
-/* Returns whether most send calls are small, with nothing received before the next send call. */
+/*
+ * Returns whether most send calls are small and follow a small call without an acknowledgement in
+ * between.
+ */
 bool rules_writes_small(const struct event_conn *c);
 
 /* Fills in the evidence and the sentences of finding->problem. */

@@ -62,8 +62,8 @@
 	U64(send_bytes, k->send_bytes, CONN_KNOWS_CALLS, CALLS, "send_bytes", SIZE,                \
 	    "payload given to send calls")                                                         \
 	U32(send_small, k->send_small, CONN_KNOWS_CALLS, CALLS, "send_small", COUNT,               \
-	    "pairs of successive send calls of less than half a segment, without an "              \
-	    "acknowledgement between the two calls")                                               \
+	    "send calls of less than half a segment after another such call, without an "          \
+	    "acknowledgement in between")                                                          \
 	U32(send_blocked, k->send_blocked, CONN_KNOWS_CALLS, CALLS, "send_blocked", COUNT,         \
 	    "send calls that failed with EAGAIN: the send buffer was full")                        \
 	U32(recv_calls, k->recv_calls, CONN_KNOWS_CALLS, CALLS, "recv", COUNT, "receive calls")    \

@@ -27,7 +27,7 @@
  */
 #define ARRIVAL_STAGE_LIST(X) /* before the stack */                                               \
 	X(IRQ, 2, "irq", "an interrupt handler has raised NET_RX_SOFTIRQ")                         \
-	X(POLL, 3, "poll", "the softirq begins to poll; if link is selected too, GRO is measured")
+	X(POLL, 3, "poll", "the softirq begins to poll; with link, GRO is measured as well")
 
 #define INGRESS_STAGE_LIST(X)                                                                      \
 	X(LINK, 4, "link", "the stack receives the packet")                                        \
@@ -447,11 +447,11 @@ struct event_slow {
 	__u32 pid;		/* reader; 0: unknown */
 	__u32 tid;
 	char comm[EVENT_COMM_LEN];
-	__u32 culprit_pid;	/* ran most in the longest wait; tid 0: unknown */
+	__u32 culprit_pid;	/* ran most in the longest wait with a known task; tid 0: none */
 	__u32 culprit_tid;
 	char culprit[EVENT_COMM_LEN];
 	__u32 pad3;
-	__u64 culprit_ns;	/* longest wait for a CPU */
+	__u64 culprit_ns;	/* length of that wait for a CPU */
 	__u64 wait_ns;		/* all waits for a CPU since `enqueued` */
 	__u64 stopped_ns;	/* stopped by a signal or a tracer */
 	__u64 read_ns;		/* time of the read */

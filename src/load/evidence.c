@@ -120,11 +120,12 @@ static void load_evidence_put_count(const struct load_analysis *a, enum gate_id 
 		break;
 	case GATE_RATE:
 		if (isnan(g->statistic))
-			strbuf_puts(out, "no request is known to have been due in the last half "
+			strbuf_puts(out, "no request is known to have been due in the later part "
 					 "of the run");
 		else
-			strbuf_printf(out, "%.1f %% of the requests due in the last half of the "
-				      "run were answered or failed", 100 * g->statistic);
+			strbuf_printf(out, "in the later part of the run, %.1f %% as many "
+				      "requests were answered or failed as were due",
+				      100 * g->statistic);
 		break;
 	case GATE_CPU:
 		strbuf_printf(out, "the busiest load generator's threads were busy %.0f %% of "
@@ -154,8 +155,8 @@ static void load_evidence_put_count(const struct load_analysis *a, enum gate_id 
 			      "requests", 100 * g->statistic);
 		break;
 	case GATE_AGENTS:
-		strbuf_printf(out, "one agent's percentile differs by %.0f %% from the percentile "
-				   "of all agents", 100 * g->statistic);
+		strbuf_printf(out, "one agent's percentile and the percentile of all agents differ "
+				   "by a factor of %.2f", 1 + g->statistic);
 		break;
 	case GATE_TAIL:
 		strbuf_printf(out, "tail shape %.2f; from 0.5 on the variance is infinite",

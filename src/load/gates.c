@@ -10,7 +10,7 @@
 #include "stats/multiple.h"
 #include "stats/special.h"
 
-#define RATE_LEAST 0.99        /* least share of due requests answered, over half of the run */
+#define RATE_LEAST 0.99        /* least ratio of answered and failed to due requests */
 #define WAITING_MOST 0.25      /* largest share of due requests not yet answered */
 #define ARRIVAL_EFFECT 0.05    /* largest tolerated |ECDF - CDF| of the gaps */
 #define LAG_HARMLESS 0.1       /* harmless p99 of the send lag, as a share of the latency */
@@ -64,7 +64,7 @@ static const struct {
 	[GATE_AGENTS] = { "agents", "agents-disagree",
 		"agents measured different latencies" },
 	[GATE_DEPENDENCE] = { "dependence", "not-converged",
-			      "the run was too short for a sound interval" },
+			      "the run was too short for a reliable confidence interval" },
 	[GATE_UNIT_ROOT] = { "unit-root", "non-stationary-trend",
 			     "the latency kept changing in one direction" },
 	[GATE_TREND_MEDIAN] = { "trend-median", "non-stationary-trend",
@@ -170,7 +170,8 @@ static void gates_judge_status(struct load_analysis *a)
 }
 
 /*
- * Compares answered with due requests over the last half of the sending time. A queue that only
+ * Compares answered and failed with due requests in the later half to three quarters of the
+ * sending time. A queue that only
  * fluctuates leaves a difference of a few square roots of the count. An open loop without a known
  * share fails.
  */
@@ -181,7 +182,7 @@ static void gates_judge_rate(struct load_analysis *a)
 		SUM(double, a, before.completed) - SUM(double, a, before.failed);
 
 	if (!(due > 0) && a->config.loop == LOOP_CLOSED) {
-		gate_untested(a, GATE_RATE, "no request was sent in the last half of the run");
+		gate_untested(a, GATE_RATE, "no request was sent in the later part of the run");
 		return;
 	}
 	gate_at_least(a, GATE_RATE, due > 0 ? over / due : NAN, RATE_LEAST);

@@ -23,7 +23,7 @@ struct net_address {
 int net_resolve(const char *host, const char *port, bool datagram,
 		struct net_address out[NET_ADDRESSES_MAX], struct strbuf *why);
 
-/* How long to wait for a name server. */
+/* A descriptor that ends the wait for a name server, and a callback for slow answers. */
 struct net_resolving {
 	int stop_fd;                    /* ends the wait (-EINTR) when readable; -1: none */
 	void (*slow)(const char *name); /* called once, if the answer takes over 1 s */

@@ -423,7 +423,7 @@ static int findings_add_pacing(const struct watch *w, enum watch_span span, stru
 	int err = findings_spread(w, span, DIST_PACING, STAGE_QDISC, &ahead);
 
 	if (ahead.n)
-		report_finding(r, "%s paced: the queueing discipline held them for %s at the "
+		report_finding(r, "%s paced: the time in the queueing discipline was %s at the "
 			       "median, %s at most. Pacing is not counted as latency.",
 			       human_were(count, ahead.n, "packet"), ahead.median, ahead.most);
 	if (ignored && !findings_passed_several(w, span))

@@ -23,7 +23,7 @@ NOBODY = 65534
 KERNEL = tuple(map(int, os.uname().release.split(".")[:2]))
 UNKNOWN = ("fast_retransmit", "tlp", "delayed_acks", "delayed_acks_harmful")
 MISSING = {"BPF events (hostlat uses inet_diag instead)", "calls", "single round trips", "delayed ACKs",
-           "connections that end between two dumps"}
+           "connections that begin and end between two dumps"}
 
 
 def unknown_is_unknown(document, it):

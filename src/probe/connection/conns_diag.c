@@ -460,30 +460,31 @@ static void diag_list_unknown(struct conns_diag *d, uint32_t size)
 
 	for (size_t i = 0; i < ARRAY_LEN(bits); i++)
 		if (!(known & bits[i].bit))
-			strbuf_printf(&d->missing, "%s: inet_diag does not report this\n",
+			strbuf_printf(&d->missing, "%s: not reported by inet_diag\n",
 				      bits[i].what);
 	strbuf_puts(&d->missing,
 		    "socket options (TCP_NODELAY, buffer sizes that were set): inet_diag does not "
 		    "report socket options\n"
-		    "connections that end between two dumps: only BPF programs see these "
-		    "connections; a closed connection's activity after its last dump is missing\n");
+		    "connections that begin and end between two dumps: only BPF programs see these; "
+		    "of other closed connections, the activity after their last dump is missing\n");
 }
 
 static int diag_start(struct conns_diag *d, char *why, size_t size)
 {
-	uint32_t told;
+	uint32_t info_size;
 	bool again;
-	int err = diag_read_info_size(&told);
+	int err = diag_read_info_size(&info_size);
 
-	if (!err && !diag_has(told, bytes_retrans)) {
+	if (err)
+		return err;
+	if (!diag_has(info_size, bytes_retrans)) {
 		snprintf(why, size, "this kernel's inet_diag reports too little about connections: "
 			 "Linux 4.19 or later is needed");
 		return -EOPNOTSUPP;
 	}
 	d->delta.tick_ns = 1000; /* chronographs in struct conn_now are in us here */
-	diag_list_unknown(d, told);
-	if (!err)
-		err = diag_list_netns(d, true);
+	diag_list_unknown(d, info_size);
+	err = diag_list_netns(d, true);
 	d->started = clock_now();
 	if (!err)
 		err = diag_dump_all(d, 0, &again) ?: diag_dump_all(d, 0, &again);

@@ -36,7 +36,7 @@ static int conns_source_open_backend(struct conns_source *s, enum conns_collect 
 	err = conns_diag_open(&s->diag, also, sizeof(also));
 	s->lacks_log = log->on;
 	if (err)
-		snprintf(why, size, "%.200s%s%.200s", s->why, s->why[0] ? "; " : "", also);
+		snprintf(why, size, "%.340s%s%.160s", s->why, s->why[0] ? "; " : "", also);
 	return err;
 }
 

@@ -8,7 +8,7 @@
 #include "probe/connection/diag_state.h"
 
 #define FIRST_PASSES 2
-#define MISSED_MAX 2
+#define DUMPS_MISSED_MAX 2
 
 _Static_assert(sizeof(struct diag_conn) <= 512, "memory of a connection");
 
@@ -212,7 +212,7 @@ static bool diag_conns_end_gone(struct diag_conns *k)
 	size_t at = 0;
 
 	while (!unnoted && (c = conn_table_next(&k->table, &at))) {
-		if ((c->ns->gone || c->missed >= MISSED_MAX) && vec_push(&k->gone, c))
+		if ((c->ns->gone || c->missed >= DUMPS_MISSED_MAX) && vec_push(&k->gone, c))
 			unnoted = c;
 	}
 	vec_for_each(&k->gone, gone)

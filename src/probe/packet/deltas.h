@@ -37,17 +37,17 @@ struct pkt_excluded {
 extern const char *const pkt_loss_names[LOSS_MAX];
 extern const struct pkt_excluded pkt_excluded[EXCL_MAX];
 
-/* Puts the rows that every CPU has. */
+/* Puts the rows that every CPU has and that have changed, summed over CPUs. */
 void deltas_rows(struct delta_out *o);
-
-/* Puts the rows that have changed, summed over CPUs. */
-void deltas_row(struct delta_out *o, uint32_t id, uint32_t group, uint16_t flags,
-		struct stage_row *now, const struct stage_row *before);
 
 /*
  * Puts row `id` (index in struct cpu_state): `now` minus `before`; the minimum and maximum are
  * those of `now`. Puts 0 to 3 EV_HIST, for `group` or, by `flags`, for the overflow group.
  */
+void deltas_row(struct delta_out *o, uint32_t id, uint32_t group, uint16_t flags,
+		struct stage_row *now, const struct stage_row *before);
+
+/* Adds the counts of `h` to `sum`, and moves the extremes of `h` there: resets those of `h`. */
 void deltas_merge(struct row_hist *h, struct row_hist *sum);
 
 /* Returns true if exclusions at `stage` belong to no single protocol. */

@@ -62,7 +62,7 @@ static const char *why_others_not_counted(const struct pkt_probe *probe)
 		if (pkt_hooks[i].needs & NEED_OTHERS && probe->status[i].state == HOOK_FAILED)
 			return "netfilter's hook for forwarded packets cannot be bound";
 	if (!hook_select_has_transport_netfilter(probe))
-		return "the count needs the netfilter hook of `transport`, which is not bound";
+		return "the count needs the netfilter hook of `transport`, which is not attached";
 	return NULL;
 }
 
