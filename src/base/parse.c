@@ -52,11 +52,6 @@ struct decimal {
 	uint64_t whole, point, scale;
 };
 
-static bool parse_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* Reads digits at *text and moves *text past them. Returns 0, -EINVAL or -ERANGE. */
 static int parse_scan_digits(const char **text, uint64_t *out)
 {

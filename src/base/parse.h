@@ -10,6 +10,7 @@
 #ifndef HOSTLAT_BASE_PARSE_H
 #define HOSTLAT_BASE_PARSE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -52,6 +53,12 @@ int parse_one_in(const char *text, uint64_t *out);
 
 /* Parses "127.0.0.1:9464" or "[::1]:9464", port 0 to 65535, into a sockaddr_in or _in6. */
 int parse_endpoint(const char *text, struct sockaddr_storage *out);
+
+/* Returns true for '0' to '9', whatever the locale. */
+static inline bool parse_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
 
 /* Write a value in the largest unit that divides it: 10000000 is "10ms", 1500000000 "1500ms". */
 void format_duration(struct strbuf *sb, uint64_t ns);

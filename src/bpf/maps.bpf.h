@@ -11,7 +11,8 @@
 #include "bpf/abi.h"
 #include "event/layout.h"
 
-void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak; /* since 6.2: called where the loader found it */
+/* since 6.2: called where the loader found it */
+void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 /* The loader sets max_entries of several maps from the number of CPUs and --memory. */
 

@@ -211,7 +211,7 @@ static __always_inline int rx_udp_enqueued(struct sock *sk)
 	} else if (sampling && !sample_draw(++c->datagrams << 32 | low_half(sk))) {
 		p = (struct packet){ .s = { .enqueued = now, .flags = PKT_SKIP } };
 	} else {
-		/* an unidentified datagram occupies its FIFO entry, so that the others stay in step */
+		/* an unknown datagram has a FIFO entry, so that the others stay in step */
 		__u8 why = udp_unknown(sk);
 
 		if (!filter_tgid)

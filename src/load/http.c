@@ -86,7 +86,7 @@ static int http_step_status(struct http_state *s, struct text_cursor *c)
 	while (c->p < c->end && s->at < sizeof(start) - 1) {
 		char byte = *c->p++, expected = start[s->at++];
 
-		if (expected == 'd' ? !text_is_digit(byte) : byte != expected)
+		if (expected == 'd' ? !parse_is_digit(byte) : byte != expected)
 			return -EPROTO;
 		if (s->at == 8)
 			s->minor = (uint8_t)(byte - '0');
@@ -233,7 +233,7 @@ static int http_step_name(struct http_state *s, struct text_cursor *c)
 
 static int http_add_digit(struct http_state *s, char byte)
 {
-	if (!text_is_digit(byte) || s->gap)
+	if (!parse_is_digit(byte) || s->gap)
 		return -EPROTO;
 	s->number = s->number * 10 + (uint64_t)(byte - '0');
 	s->digits = 1;

@@ -114,9 +114,10 @@ static void reach_explain_ports(const struct reach *reach, struct strbuf *why)
 static void reach_explain_backlog(const struct reach *reach, uint64_t timeout_ns,
 				  struct strbuf *why)
 {
-	strbuf_printf(why, "only %u of %u connections could be opened within %.3g s, and the server "
-		      "did not answer the other attempts: its backlog may be full; use fewer "
-		      "--connections", reach->open, reach->conns, (double)timeout_ns / NS_PER_S);
+	strbuf_printf(why, "only %u of %u connections could be opened within %.3g s, and the "
+		      "server did not answer the other attempts: its backlog may be full; use "
+		      "fewer --connections", reach->open, reach->conns,
+		      (double)timeout_ns / NS_PER_S);
 }
 
 static void reach_explain(const struct reach *reach, const struct load_thread *t, int err,

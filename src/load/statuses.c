@@ -16,7 +16,7 @@ static int statuses_add_one(const char *at, struct statuses *out)
 	from = (unsigned int)(at[0] - '0') * 100;
 	if (at[1] == 'x' && at[2] == 'x')
 		n = 100;
-	else if (text_is_digit(at[1]) && text_is_digit(at[2]))
+	else if (parse_is_digit(at[1]) && parse_is_digit(at[2]))
 		from += (unsigned int)(at[1] - '0') * 10 + (unsigned int)(at[2] - '0');
 	else
 		return -EINVAL;

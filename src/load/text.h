@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/parse.h"
+
 static inline char *text_put(char *to, const void *from, size_t size)
 {
 	memcpy(to, from, size);
@@ -30,15 +32,10 @@ static inline char *text_put_u64(char *to, uint64_t value)
 	return text_put(to, p, (size_t)(digits + sizeof(digits) - p));
 }
 
-static inline bool text_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* Returns the value of a hexadecimal digit, or -1. */
 static inline int text_hex_digit(char c)
 {
-	if (text_is_digit(c))
+	if (parse_is_digit(c))
 		return c - '0';
 	c |= 0x20;
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;

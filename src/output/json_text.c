@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/utf8.h"
 
 struct json_text_reader {
@@ -21,11 +22,6 @@ static bool json_text_fail(struct json_text_reader *r, const char *what)
 	if (!r->what)
 		r->what = what;
 	return false;
-}
-
-static bool json_text_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
 }
 
 static void json_text_skip_space(struct json_text_reader *r)
@@ -119,9 +115,9 @@ static bool json_text_copy_string(struct json_text_reader *r)
 
 static bool json_text_skip_digits(struct json_text_reader *r)
 {
-	if (!json_text_is_digit(json_text_peek(r)))
+	if (!parse_is_digit(json_text_peek(r)))
 		return json_text_fail(r, "expected a digit");
-	while (json_text_is_digit(json_text_peek(r)))
+	while (parse_is_digit(json_text_peek(r)))
 		r->at++;
 	return true;
 }
@@ -206,7 +202,7 @@ static bool json_text_copy_value(struct json_text_reader *r)
 		return json_text_copy_open(r);
 	if (c == '"')
 		return json_text_copy_string(r);
-	if (c == '-' || json_text_is_digit(c))
+	if (c == '-' || parse_is_digit(c))
 		return json_text_copy_number(r);
 	return json_text_copy_word(r);
 }

@@ -25,20 +25,13 @@
 #define TAKES_TRACING "a kernel that permits it; stages with another hook below work without it"
 #define TAKES_PRIVILEGE "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: run as root (sudo)"
 
-static bool caps_may_trace(void)
-{
-	return host_may(NULL, CAP_SYS_ADMIN) ||
-	       (host_may(NULL, CAP_BPF) && host_may(NULL, CAP_PERFMON) &&
-		host_may(NULL, CAP_NET_ADMIN));
-}
-
 /* Adds a trial's result. If it fails for lack of privileges, the kernel's ability is unknown. */
 static void caps_add_result(struct cap_vec *caps, const char *area, const char *name, int err,
 			    const char *takes, const char *found)
 {
 	if (!err)
 		cap_add(caps, area, name, CAP_YES, NULL, "%s", found);
-	else if ((err == -EPERM || err == -EACCES) && !caps_may_trace())
+	else if ((err == -EPERM || err == -EACCES) && !conns_hooks_permitted())
 		cap_add(caps, area, name, CAP_UNKNOWN, TAKES_PRIVILEGE, "not permitted to try");
 	else
 		cap_add(caps, area, name, CAP_NO, takes, "%s", *found ? found : strerror(-err));
@@ -128,7 +121,7 @@ static int caps_add_loops(struct cap_vec *caps)
 {
 	int has = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_loop, NULL);
 
-	if (!caps_may_trace()) /* unprivileged, libbpf finds every helper */
+	if (!conns_hooks_permitted()) /* unprivileged, libbpf finds every helper */
 		has = -EPERM;
 	caps_add_result(caps, "bpf", "bpf_loop()", has > 0 ? 0 : has < 0 ? has : -ENOTSUP,
 			TAKES_LOOPS, "");

@@ -465,8 +465,9 @@ static void diag_list_unknown(struct conns_diag *d, uint32_t size)
 	strbuf_puts(&d->missing,
 		    "socket options (TCP_NODELAY, buffer sizes that were set): inet_diag does not "
 		    "report socket options\n"
-		    "connections that begin and end between two dumps: only BPF programs see these; "
-		    "of other closed connections, the activity after their last dump is missing\n");
+		    "connections that begin and end between two dumps: only BPF programs see "
+		    "these; of other closed connections, the activity after their last dump is "
+		    "missing\n");
 }
 
 static int diag_start(struct conns_diag *d, char *why, size_t size)

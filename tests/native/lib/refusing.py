@@ -123,6 +123,7 @@ a program by its name, a type of map, or a command of the system call by its num
 pairs are drawn by a seed. What the row says was lost was said by hostlat itself; all else was measured,
 and was right by the test's own truth (packets, calls, bytes, the culprit). On Linux {os.uname().release.partition("-")[0]};
 "on 6.1" and "on 6.12" are Debian's kernels in an emulated guest, where no time is judged.
+A row quotes the words of the version that it was measured with.
 
 | command | refused | what is lost |
 """
