@@ -144,8 +144,6 @@ class MessageDialog {
 		if (this.node.open) // the event comes later: it may show another one by then
 			return;
 		hideTip();
-		if (this.from)
-			this.from.focus();
 		this.plot = null;
 		this.node.replaceChildren();
 	}
@@ -176,10 +174,8 @@ class MessageDialog {
 			table(records(message.parts), PART_COLUMNS(styleOf), { name: 'parts' }),
 		);
 		this.node.dataset.message = text(message.id);
-		if (!this.node.open) {
-			this.from = document.activeElement;
+		if (!this.node.open)
 			this.node.showModal();
-		}
 		if (this.plot)
 			this.plot.update();
 	}

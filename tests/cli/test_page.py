@@ -356,6 +356,7 @@ class Page(Case):
         self.check_message(page, document['examples'][1])
         page.key('Escape')
         page.wait("!document.querySelector('dialog[open]')")
+        self.assertEqual(page.run('document.activeElement.dataset.key'), str(document['examples'][1]['id']))
         page.run("document.querySelector('[data-plot=causes-count] .row').focus()")
         page.key('ArrowDown')
         second = sorted(document['causes'], key=lambda c: -c['messages'])[1]
