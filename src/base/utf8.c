@@ -6,7 +6,7 @@
 uint32_t utf8_next(const char *s, size_t *len)
 {
 	/* Smallest code point that needs n + 1 bytes: a smaller value is an overlong form. */
-	static const uint32_t smallest[] = {0, 0x80, 0x800, 0x10000};
+	static const uint32_t smallest[] = { 0, 0x80, 0x800, 0x10000 };
 	unsigned char first = (unsigned char)*s;
 	uint32_t code;
 	size_t more;

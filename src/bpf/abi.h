@@ -567,7 +567,7 @@ _Static_assert(sizeof(struct link_entry) == 64, "one cache line per packet");
 _Static_assert(sizeof(struct queued) == 48, "struct queued");
 _Static_assert(sizeof(struct group_traits) == 40, "struct group_traits");
 _Static_assert(sizeof(struct group_set) == 256, "struct group_set");
-_Static_assert(GROUP_SETS * GROUP_WAYS < 1 << GROUP_BITS, "GROUP_BITS");
+_Static_assert(1 << GROUP_BITS > GROUP_SETS * GROUP_WAYS, "GROUP_BITS");
 _Static_assert(ROWS + ARRIVAL_SLOTS <= 256, "ROW_KEY");
 /*
  * The kernel charges socket storage to net.core.optmem_max (20 KiB before 6.7), and adds 72 bytes.

@@ -253,7 +253,7 @@ enum pass_follow {
 	PASS_LEAVE_OLD,         /* clear these flags only in connections older than hostlat */
 };
 
-#define PASS_ALL ((__u32)-1)
+#define PASS_ALL ((__u32)~0)
 
 enum pass_table { PASS_CONNS, PASS_IDLE, PASS_WARM, PASS_HOT, PASS_TABLES };
 

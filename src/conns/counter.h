@@ -39,9 +39,9 @@ struct counter {
 };
 
 /* Number of all counters, and of counters in the object EVENTS. */
-#define COUNTER_IS_ONE(...) + 1
+#define COUNTER_IS_ONE(...) +1
 #define COUNTER_IS_OF_EVENTS(field, value, known, object, ...)                                     \
-	+ (COUNTER_OF_##object == COUNTER_OF_EVENTS)
+	+(COUNTER_OF_##object == COUNTER_OF_EVENTS)
 enum {
 	COUNTERS = 0 CONN_COUNTERS_EACH(COUNTER_IS_ONE),
 	COUNTER_EVENTS = 0 CONN_COUNTERS_EACH(COUNTER_IS_OF_EVENTS),

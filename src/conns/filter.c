@@ -201,17 +201,17 @@ static int filter_parse_or(struct filter_parser *p, uint16_t *out);
 
 static int filter_parse_unary(struct filter_parser *p, uint16_t *out)
 {
-	bool not = p->token == TOKEN_NOT;
+	bool negated = p->token == TOKEN_NOT;
 	int err;
 
-	if (!not && p->token != TOKEN_OPEN)
+	if (!negated && p->token != TOKEN_OPEN)
 		return filter_parse_term(p, out);
 	if (++p->depth > FILTER_DEPTH_MAX)
 		return filter_too_much(p, "levels of nested parentheses and nots",
 				       FILTER_DEPTH_MAX);
 	filter_next(p);
-	err = not ? filter_parse_unary(p, out) : filter_parse_or(p, out);
-	if (!err && not) {
+	err = negated ? filter_parse_unary(p, out) : filter_parse_or(p, out);
+	if (!err && negated) {
 		*out = filter_add_node(p, NODE_NOT, *out, 0);
 	} else if (!err) {
 		if (p->token != TOKEN_CLOSE)

@@ -57,7 +57,7 @@ enum conn_known {
 #define CONN_ADDED_BIT(field, ...) CONN_BIT_##field,
 #define CONN_ADDED_MASK(field, ...) CONN_COUNTS_##field = 1U << CONN_BIT_##field,
 #define CONN_ADDED_OR(field, ...) | CONN_COUNTS_##field
-#define CONN_ADDED_ONE(...) + 1
+#define CONN_ADDED_ONE(...) +1
 
 enum conn_added_bit { CONN_BIT_BEFORE = 11, CONN_COUNTERS_ADDED(CONN_ADDED_BIT, CONN_ADDED_BIT) };
 enum conn_added {
@@ -128,7 +128,7 @@ struct event_conn {
 				 * unacknowledged; 0: none. May be before `from` */
 	__u64 send_bytes, recv_bytes, longest_pause_ns, rtt_sum_us;
 	__u32 rtt_samples, rtt_min_us, rtt_max_us;
-	__u32 peer_delayed_acks;/* see bpf/conn_acks.h */
+	__u32 peer_delayed_acks; /* see bpf/conn_acks.h */
 	__u32 recoveries, stalls;
 	__u32 send_calls, recv_calls, send_small, send_blocked;
 	__u32 idle_bursts, idle_bursts_lost, idle_restarts;
@@ -141,7 +141,7 @@ struct event_conn {
 	/* -- evidence: state at `to` -- */
 	__u32 known;		/* enum conn_known */
 	__u32 poll_mhz;		/* intended samples per 1,000 s */
-	__u32 congestion_control;/* DICT_STRING */
+	__u32 congestion_control; /* DICT_STRING */
 	__u32 cgroup;		/* DICT_CGROUP */
 	__u32 unit;		/* DICT_UNIT */
 	__u32 comm;		/* DICT_STRING: name of `pid` */

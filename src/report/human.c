@@ -13,7 +13,7 @@
 static const struct {
 	const char *name;
 	uint64_t ns;
-} units[] = {{"µs", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+} units[] = { { "µs", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
 
 #define NUNITS (sizeof(units) / sizeof(units[0]))
 

@@ -48,7 +48,7 @@ static struct chunk *report_add_chunk(struct report *r, size_t size)
 		report_fail(r, -ENOMEM);
 		return NULL;
 	}
-	*c = (struct chunk){.next = r->chunks, .size = size};
+	*c = (struct chunk){ .next = r->chunks, .size = size };
 	r->chunks = c;
 	r->bytes += size;
 	return c;
@@ -120,7 +120,7 @@ static struct value report_own_value(struct report *r, struct value v)
 void report_init(struct report *r, const struct provenance *provenance)
 {
 	static const struct column columns[] = {
-		{.name = "code"}, {.name = "message"}, {.name = "evidence"},
+		{ .name = "code" }, { .name = "message" }, { .name = "evidence" },
 	};
 
 	*r = (struct report){ .provenance = *provenance };
@@ -143,7 +143,7 @@ void report_release(struct report *r)
 		next = c->next;
 		free(c);
 	}
-	*r = (struct report){0};
+	*r = (struct report){ 0 };
 }
 
 int report_error(const struct report *r)
@@ -219,7 +219,7 @@ void report_place_findings(struct report *r)
 
 void report_place_verdict(struct report *r)
 {
-	object_add(&r->body, "verdict", (struct value){ .type = VALUE_VERDICT});
+	object_add(&r->body, "verdict", (struct value){ .type = VALUE_VERDICT });
 }
 
 struct object *object_new(struct report *r)
@@ -274,7 +274,7 @@ struct table *table_new(struct report *r, const struct column *columns, size_t n
 	if (!t || !own_columns)
 		return NULL;
 	memcpy(own_columns, columns, n * sizeof(*columns));
-	*t = (struct table){.report = r, .columns = own_columns, .ncolumns = n};
+	*t = (struct table){ .report = r, .columns = own_columns, .ncolumns = n };
 	return t;
 }
 

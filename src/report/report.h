@@ -215,8 +215,8 @@ void table_add_note(struct table *t, const struct value *values, size_t n, const
 	__attribute__((format(printf, 4, 5)));
 
 #define TABLE_ADD(t, ...) \
-	table_add((t), (const struct value[]){__VA_ARGS__}, \
-		  sizeof((const struct value[]){__VA_ARGS__}) / sizeof(struct value))
+	table_add((t), (const struct value[]){ __VA_ARGS__ }, \
+		  sizeof((const struct value[]){ __VA_ARGS__ }) / sizeof(struct value))
 
 /* Returns quantiles with the bounds of their buckets; all unknown if the histogram is empty. */
 struct value value_distribution(struct report *r, const struct hist *h);

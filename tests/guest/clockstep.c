@@ -135,11 +135,11 @@ static void print(const struct run *run, const struct jump *jumps, int count)
 	int i;
 
 	printf("{\"tcp\": %llu, \"udp\": %llu, \"max_age_ns\": %llu, \"jumps\": [",
-	       (unsigned long long) run->messages, (unsigned long long) run->messages,
-	       (unsigned long long) run->max_age_ns);
+	       (unsigned long long)run->messages, (unsigned long long)run->messages,
+	       (unsigned long long)run->max_age_ns);
 	for (i = 0; i < count; i++)
 		printf("%s{\"name\": \"%s\", \"monotonic_ns\": %llu}", i ? ", " : "", jumps[i].name,
-		       (unsigned long long) jumps[i].monotonic_ns);
+		       (unsigned long long)jumps[i].monotonic_ns);
 	printf("]}\n");
 }
 

@@ -43,7 +43,7 @@ static int measure(const struct bpf_program *program, uint64_t *least_ns)
 		if (after - before < *least_ns)
 			*least_ns = after - before;
 	}
-	printf("%s %llu\n", bpf_program__name(program), (unsigned long long) *least_ns);
+	printf("%s %llu\n", bpf_program__name(program), (unsigned long long)*least_ns);
 	return 0;
 }
 
@@ -54,7 +54,7 @@ static int check(uint64_t loop10, uint64_t loop11, uint64_t loop100)
 	if (loop11 > loop10 && turn <= 8 && loop100 - loop10 == 90 * turn)
 		return 0;
 	fprintf(stderr, "icount: not exact: a turn takes %lld ns, ninety take %lld\n",
-		(long long) turn, (long long) (loop100 - loop10));
+		(long long)turn, (long long)(loop100 - loop10));
 	return -ERANGE;
 }
 

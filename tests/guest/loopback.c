@@ -13,17 +13,17 @@ static int bind_receiver(int fd, int type, int port, struct sockaddr_in *address
 	socklen_t size = sizeof(*address);
 	int one = 1;
 
-	*address = (struct sockaddr_in) {
+	*address = (struct sockaddr_in){
 		.sin_family = AF_INET,
 		.sin_port = htons(port),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, (struct sockaddr *) address, sizeof(*address)))
+	if (bind(fd, (struct sockaddr *)address, sizeof(*address)))
 		return -errno;
 	if (type == SOCK_STREAM && listen(fd, 1))
 		return -errno;
-	if (getsockname(fd, (struct sockaddr *) address, &size))
+	if (getsockname(fd, (struct sockaddr *)address, &size))
 		return -errno;
 	return 0;
 }
@@ -42,7 +42,7 @@ int loopback_open(struct loopback_pair *pair, int type, int port)
 	err = bind_receiver(passive, type, port, &address);
 	if (err)
 		goto out;
-	if (connect(pair->sender, (struct sockaddr *) &address, sizeof(address))) {
+	if (connect(pair->sender, (struct sockaddr *)&address, sizeof(address))) {
 		err = -errno;
 		goto out;
 	}

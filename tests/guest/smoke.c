@@ -32,7 +32,7 @@ static int check_counts(const struct smoke_bpf *bpf)
 
 	uname(&host);
 	printf("Linux %s: fentry tcp_v4_rcv saw %llu packets, %llu bytes, for %d messages\n",
-	       host.release, (unsigned long long) packets, (unsigned long long) bytes, MESSAGES);
+	       host.release, (unsigned long long)packets, (unsigned long long)bytes, MESSAGES);
 	/* A header at least with every message and with its acknowledgement, if it had its own. */
 	return packets >= MESSAGES && bytes > packets * 20 ? 0 : -ENODATA;
 }

@@ -55,7 +55,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct ours *const *x = a, *const *y = b;
 
-	return (*x)->cookie < (*y)->cookie ? -1 : (*x)->cookie > (*y)->cookie;
+	return ((*x)->cookie > (*y)->cookie) - ((*x)->cookie < (*y)->cookie);
 }
 
 /* NULL: it is somebody else's. */

@@ -539,7 +539,7 @@ static void parse(int argc, char **argv)
 		TAKES("size", 'z'), TAKES("limit", 'l'), TAKES("rcvbuf", 'b'), TAKES("gap-us", 'g'),
 		TAKES("delay-us", 'd'), TAKES("only", 'o'), TAKES("apart-us", 'A'),
 		FLAG("realtime", 'T'), FLAG("busy", 'B'), FLAG("stamps", 'k'), FLAG("hold", 'h'),
-		{ },
+		{},
 	};
 	int c;
 
