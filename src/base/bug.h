@@ -18,6 +18,10 @@
 		}                                                                                  \
 	} while (0)
 
+/* The value of a macro as a string literal. */
+#define LITERAL(macro) LITERAL_(macro)
+#define LITERAL_(text) #text
+
 #define ARRAY_LEN(array) (sizeof(array) / sizeof((array)[0]))
 
 #endif

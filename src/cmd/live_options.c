@@ -129,8 +129,9 @@ const struct opt probe_option_rows[] = {
 			   "a received packet"),
 	OPT_SIZE(struct pkt_probe_config, memory, .name = "memory", .def = "64M",
 		 .min = PKT_MEMORY_FIXED + PKT_MEMORY_PER_CPU, .max = 1ULL << 40,
-		 .help = "Memory for maps in the kernel: at least 2352K plus 444K for each CPU, "
-			 "and 8M more with --by"),
+		 .help = "Memory for maps in the kernel: at least " LITERAL(PKT_MEMORY_FIXED_KIB)
+			 "K plus " LITERAL(PKT_MEMORY_PER_CPU_KIB) "K for each CPU, and 8M more "
+			 "with --by"),
 	OPT_END,
 };
 

@@ -139,14 +139,14 @@ static struct pkt_probe_config record_probe_config(const struct record_config *c
 
 	o.messages = c->with & RECORD_MESSAGES ? c->boundary : MESSAGES_NONE;
 	if (o.messages && !o.stages)
-		o.stages = live_options_stages(&o) | (EGRESS_STAGES & ~(1U << STAGE_ACKED));
+		o.stages = live_options_stages(&o) | SENDING_STAGES;
 	return o;
 }
 
 /* Checks the stages for --boundary request: a request ends with its reply's send call. */
 static bool record_can_follow(const struct record_config *c, const struct pkt_probe_config *o)
 {
-	const uint64_t sends = EGRESS_STAGES & ~(1U << STAGE_ACKED);
+	const uint64_t sends = SENDING_STAGES;
 
 	if (!(c->with & RECORD_MESSAGES))
 		log_error("--boundary request needs --with messages");

@@ -66,6 +66,8 @@ enum stage { STAGE_NONE, STAGE_LIST(STAGE_VALUE) STAGE_MAX = 21 };
 #define ARRIVAL_STAGES (0U ARRIVAL_STAGE_LIST(STAGE_MASK))
 #define INGRESS_STAGES (0U INGRESS_STAGE_LIST(STAGE_MASK))
 #define EGRESS_STAGES (0U EGRESS_STAGE_LIST(STAGE_MASK))
+/* Stages of a packet until it has left this host. */
+#define SENDING_STAGES (EGRESS_STAGES & ~(1U << STAGE_ACKED))
 /* GRO's time, from `poll` to `link`, is measured with both stages. */
 #define GRO_STAGES (1U << STAGE_POLL | 1U << STAGE_LINK)
 

@@ -227,13 +227,20 @@ static bool findings_cpu_was_held(const struct watch *w, enum watch_span span,
 	return most;
 }
 
+/* Returns true for the stages between the socket's queue and the application. */
+static bool findings_is_at_reader(unsigned int stage)
+{
+	return stage_place(stage) > stage_place(STAGE_ENQUEUED) &&
+	       stage_place(stage) <= stage_place(STAGE_READ);
+}
+
 static void findings_put_where(const struct watch *w, enum watch_span span,
 			       const struct dominant_stage *d, struct strbuf *out)
 {
 	const struct event_share *share = &w->shares[span][d->protocol];
 	const char *state = findings_reader_state(share);
 
-	if (d->stage > STAGE_ENQUEUED && d->stage <= STAGE_READ && state)
+	if (findings_is_at_reader(d->stage) && state)
 		strbuf_printf(out, "while %s was %s, and not reading", findings_reader_name(w),
 			      state);
 	else if (d->stage == STAGE_RUNNING && findings_cpu_was_held(w, span, d->protocol))
@@ -332,9 +339,11 @@ static void findings_put_sending(unsigned int stage, unsigned int protocol, stru
 		strbuf_puts(out, "in the queueing discipline, from `qdisc` to `driver`");
 	else if (stage == STAGE_SENT)
 		strbuf_puts(out, "in the driver and the network card, from `driver` to `sent`");
-	else
+	else if (stage == STAGE_QDISC)
 		strbuf_printf(out, "between %s and the queueing discipline",
 			      protocol == PROTO_UDP ? "UDP" : "TCP");
+	else
+		strbuf_printf(out, "before `%s`", stage_name(stage));
 }
 
 static uint64_t findings_excluded(const struct watch *w, enum watch_span span, const char *reason)
@@ -368,7 +377,11 @@ static int findings_add_sending(const struct watch *w, enum watch_span span, uns
 	unsigned int at = STAGE_NONE;
 	int err = 0;
 
-	for (unsigned int stage = STAGE_SEGMENT; stage <= STAGE_SENT && !err; stage++) {
+	for (unsigned int place = 0; place < STAGE_MAX && !err; place++) {
+		unsigned int stage = stage_at_place(place);
+
+		if (!(SENDING_STAGES >> stage & 1))
+			continue;
 		err = findings_add_rows(w, span, DIST_STEP, stage, protocol, 0, &step);
 		if ((double)step.sum > most_ns) {
 			most_ns = (double)step.sum;
@@ -380,7 +393,7 @@ static int findings_add_sending(const struct watch *w, enum watch_span span, uns
 	if (!err && at && most_ns >= DOMINANT_SHARE * total)
 		err = findings_add_rows(w, span, DIST_STEP, at, protocol, 0, &step);
 	if (err || !findings_is_notable(&step) ||
-	    (at > STAGE_QDISC && findings_passed_several(w, span)))
+	    (stage_place(at) > stage_place(STAGE_QDISC) && findings_passed_several(w, span)))
 		goto out;
 	findings_put_sending(at, protocol, &where);
 	findings_add_passed(most_ns / total,

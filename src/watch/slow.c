@@ -23,7 +23,9 @@ static uint64_t slow_total_ns(const struct event_slow *m)
 static bool slow_step(const struct event_slow *m, unsigned int stage, uint64_t *before,
 		      uint64_t *ns)
 {
-	uint64_t at = stage == STAGE_SOCKET ? m->at_socket_ns : m->at_ns[SLOW_AT(stage)];
+	/* The event has no place for stages that came later. */
+	uint64_t at = stage == STAGE_SOCKET ? m->at_socket_ns :
+		      SLOW_AT(stage) < SLOW_STAGES ? m->at_ns[SLOW_AT(stage)] : 0;
 
 	*ns = 0;
 	if (!at)

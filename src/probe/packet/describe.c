@@ -95,7 +95,8 @@ static int describe_put_udp_sends(const struct opening *o)
 			.kind = describe_intern(o, hook_kind_name(h->at.kind)),
 		};
 
-		if (h->protocol != PROTO_TCP || h->stage < STAGE_QDISC || h->stage > STAGE_SENT)
+		if (h->protocol != PROTO_TCP || h->stage == STAGE_SEGMENT ||
+		    !(STAGE_BIT(h->stage) & SENDING_STAGES))
 			continue;
 		e.bound = calls && o->probe->status[i].state == HOOK_BOUND &&
 			  (o->probe->config.stages & (1U << h->stage));

@@ -95,7 +95,7 @@ static uint32_t hook_select_needs(const struct pkt_probe *probe)
 	if (pkt_counts_other_traffic(probe, &why))
 		want |= NEED_OTHERS;
 	pkt_udp_sends_bound(probe, &why);
-	if (pkt_stages_selected(probe, EGRESS_STAGES & ~STAGE_BIT(STAGE_ACKED)) && !why)
+	if (pkt_stages_selected(probe, SENDING_STAGES) && !why)
 		want |= NEED_UDP_SENDS;
 	return want;
 }

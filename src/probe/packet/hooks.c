@@ -130,7 +130,7 @@ const struct pkt_hook pkt_hooks[] = {
 	  .helps = 1U << STAGE_ACKED | 1U << STAGE_SEGMENT, .cost = COST_DEPARTURE,
 	  .without = "unacknowledged data of closed connections is not counted" },
 	{ TRACEPOINT("kfree_skb"), .program = "unsent_tp", .role = ROLE_SENT_DROPS,
-	  .helps = EGRESS_STAGES & ~(1U << STAGE_ACKED), .cost = COST_DEPARTURE,
+	  .helps = SENDING_STAGES, .cost = COST_DEPARTURE,
 	  .without = "sent packets that are dropped are not counted" },
 	/* Stages before the network stack. `poll` starts where `irq` ends. */
 	{ STAGE(IRQ), TRACEPOINT("irq_handler_entry"), .program = "irq_tp",

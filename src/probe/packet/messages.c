@@ -358,7 +358,7 @@ int pkt_messages_set_size(struct pkt_probe *probe)
 
 bool pkt_messages_has_sends(const struct pkt_probe *probe)
 {
-	const uint32_t needed = EGRESS_STAGES & ~STAGE_BIT(STAGE_ACKED);
+	const uint32_t needed = SENDING_STAGES;
 
 	return probe->config.messages && (probe->config.stages & needed) == needed;
 }

@@ -63,9 +63,11 @@ struct pkt_probe_config {
 };
 
 #define PKT_MEMORY_DEFAULT (64ULL << 20)
-/* Minimum of --memory, as in --help; loader.c asserts that it suffices. */
-#define PKT_MEMORY_FIXED (2352ULL << 10)
-#define PKT_MEMORY_PER_CPU (444ULL << 10)
+/* Minimum of --memory in KiB: literals, for --help. loader.c asserts that they suffice. */
+#define PKT_MEMORY_FIXED_KIB 2352
+#define PKT_MEMORY_PER_CPU_KIB 444
+#define PKT_MEMORY_FIXED ((uint64_t)PKT_MEMORY_FIXED_KIB << 10)
+#define PKT_MEMORY_PER_CPU ((uint64_t)PKT_MEMORY_PER_CPU_KIB << 10)
 
 #define PKT_PROBE_MAX 128
 
