@@ -213,6 +213,18 @@ int hook_try(const struct hook *hook, char *why, size_t size)
 	return err;
 }
 
+int hook_select_program(struct bpf_program *program, enum hook_kind kind, const char *target)
+{
+	bpf_program__set_autoload(program, true);
+	if (kind == HOOK_NETFILTER) {
+		bpf_program__set_type(program, kinds[kind].type);
+		bpf_program__set_expected_attach_type(program, kinds[kind].attach);
+	}
+	if (!target || (kind != HOOK_TP_BTF && kind != HOOK_FENTRY && kind != HOOK_FEXIT))
+		return 0;
+	return bpf_program__set_attach_target(program, 0, target);
+}
+
 uint32_t hook_arguments(const struct hook *hook)
 {
 	return hook_try_place(hook->kind, hook->target)->arguments;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct bpf_program;
 struct btf;
 struct btf_type;
 
@@ -47,6 +48,12 @@ struct hook {
  * words in `why`: -ENOENT (no such tracepoint or function), -EPERM (refused) or others.
  */
 int hook_try(const struct hook *hook, char *why, size_t size);
+
+/*
+ * Selects a program of an object for loading. `target` replaces the tracepoint or function of its
+ * SEC(), unless it is NULL; other kinds of hooks stay where SEC() says. Returns 0 or -errno.
+ */
+int hook_select_program(struct bpf_program *program, enum hook_kind kind, const char *target);
 
 /* Returns how many arguments a tracepoint passes to its program; 0 if this kernel lacks it. */
 uint32_t hook_arguments(const struct hook *hook);

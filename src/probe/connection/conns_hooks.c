@@ -2,7 +2,6 @@
 #include "probe/connection/conns_hooks.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/capability.h>
@@ -19,62 +18,59 @@
 
 /* A program, values that its hook makes known, and the consequence of a missing hook. */
 struct conns_hook {
-	const char *program;
+	const char *program, *target;
 	enum hook_kind kind;
-	const char *target;
-	enum { NEEDED, WANTED, INSTEAD /* used if the row before is refused */, IF_PRESENT } how;
+	enum { WANTED, NEEDED, INSTEAD /* used if the rows above are refused */, IF_PRESENT } how;
 	uint32_t known;
 	const char *what, *without;
-	/* a map or a second form of the program that is also needed; NULL: none */
-	const char *also;
+	const char *map; /* a map that the program needs; NULL: none */
+	bool below_tls;  /* a call has passed TLS, which changes its size */
+	/* program for kernels whose tracepoint passes fewer than `arguments`; NULL: none */
+	const char *older;
+	uint32_t arguments;
 };
 
-#define CALLS CONN_KNOWS_CALLS
-#define NO_CALLS "how often and how much the application reads and writes, and the peer's " \
-	"delayed acknowledgements, are unknown"
-#define NO_LOSSES "fast retransmissions, probes and stalls are unknown"
+#define TRACEPOINT(name) .kind = HOOK_TP_BTF, .target = name
+#define FEXIT(name) .kind = HOOK_FEXIT, .target = name
+#define ITERATOR(name) .kind = HOOK_ITERATOR, .target = name
+#define CALLS .known = CONN_KNOWS_CALLS, .what = "calls", \
+	.without = "how often and how much the application reads and writes, and the peer's " \
+		   "delayed acknowledgements, are unknown"
+#define LOSSES .known = CONN_KNOWS_LOSSES, .what = "losses", \
+	.without = "fast retransmissions, probes and stalls are unknown"
 
-/* The first that this kernel accepts of a row and its INSTEAD row is loaded. */
+/*
+ * The first that this kernel accepts of a row and the INSTEAD rows below it is loaded, at its row's
+ * target. A renamed tracepoint is one more such row, with the same program.
+ */
 static const struct conns_hook conn_hooks[] = {
-	{ "conn_state", HOOK_TP_BTF, "inet_sock_set_state", NEEDED, 0, "connections",
-	  "hostlat uses inet_diag, which reports less about connections", NULL },
-	{ "conn_send", HOOK_TP_BTF, "sock_send_length", WANTED, CALLS, "calls", NO_CALLS, NULL },
-	{ "conn_send_fexit", HOOK_FEXIT, "tcp_sendmsg", INSTEAD, CALLS, "calls", NO_CALLS, NULL },
-	{ "conn_sendpage", HOOK_FEXIT, "tcp_sendpage", IF_PRESENT, 0, "calls of sendfile",
-	  "the bytes that sendfile sends count for no call", NULL },
-	{ "conn_recv", HOOK_TP_BTF, "sock_recv_length", WANTED, CALLS, "calls", NO_CALLS, NULL },
-	{ "conn_recv_fexit", HOOK_FEXIT, "tcp_recvmsg", INSTEAD, CALLS, "calls", NO_CALLS, NULL },
-	{ "conn_retransmit", HOOK_TP_BTF, "tcp_retransmit_skb", WANTED, CONN_KNOWS_LOSSES,
-	  "losses", NO_LOSSES, "conn_retransmit_two" },
-	{ "conn_congestion", HOOK_TP_BTF, "tcp_cong_state_set", WANTED, CONN_KNOWS_LOSSES,
-	  "losses", NO_LOSSES, NULL },
-	{ "conn_timer", HOOK_TP_BTF, "timer_expire_entry", WANTED, CONN_KNOWS_DELACKS,
-	  "delayed ACKs", "delayed acknowledgements of this host are not counted", "timers" },
-	{ "conn_ops", HOOK_SOCKOPS, "root of cgroup2", WANTED, 0, "round trips",
-	  "round trips, timeouts and the peer's delayed acknowledgements are unknown", NULL },
-	{ "conn_existing", HOOK_ITERATOR, "tcp", WANTED, 0, "earlier connections",
-	  "connections that were open before hostlat started are not followed", NULL },
-	{ "conn_owner", HOOK_ITERATOR, "task_file", WANTED, 0, "owners",
-	  "the application of a connection is unknown until it reads or writes", NULL },
+	{ .program = "conn_state", TRACEPOINT("inet_sock_set_state"), .how = NEEDED,
+	  .what = "connections",
+	  .without = "hostlat uses inet_diag, which reports less about connections" },
+	{ .program = "conn_send", TRACEPOINT("sock_send_length"), CALLS },
+	{ .program = "conn_send_fexit", FEXIT("tcp_sendmsg"), .how = INSTEAD, CALLS,
+	  .below_tls = true },
+	{ .program = "conn_sendpage", FEXIT("tcp_sendpage"), .how = IF_PRESENT,
+	  .what = "calls of sendfile",
+	  .without = "the bytes that sendfile sends count for no call" },
+	{ .program = "conn_recv", TRACEPOINT("sock_recv_length"), CALLS },
+	{ .program = "conn_recv_fexit", FEXIT("tcp_recvmsg"), .how = INSTEAD, CALLS,
+	  .below_tls = true },
+	{ .program = "conn_retransmit", TRACEPOINT("tcp_retransmit_skb"), LOSSES,
+	  .older = "conn_retransmit_two", .arguments = 3 },
+	{ .program = "conn_congestion", TRACEPOINT("tcp_cong_state_set"), LOSSES },
+	{ .program = "conn_timer", TRACEPOINT("timer_expire_entry"), .known = CONN_KNOWS_DELACKS,
+	  .what = "delayed ACKs", .map = "timers",
+	  .without = "delayed acknowledgements of this host are not counted" },
+	{ .program = "conn_ops", .kind = HOOK_SOCKOPS, .target = "root of cgroup2",
+	  .what = "round trips",
+	  .without = "round trips, timeouts and the peer's delayed acknowledgements are unknown" },
+	{ .program = "conn_existing", ITERATOR("tcp"), .what = "earlier connections",
+	  .without = "connections that were open before hostlat started are not followed" },
+	{ .program = "conn_owner", ITERATOR("task_file"), .what = "owners",
+	  .without = "the application of a connection is unknown until it reads or writes" },
+	{ 0 },
 };
-
-/* Returns the number of a tracepoint's arguments by the kernel's BTF; 0: unknown. */
-static int conns_hooks_count_arguments(const char *tracepoint)
-{
-	const struct btf *btf = hook_kernel_btf();
-	const struct btf_type *t;
-	char name[128];
-	int id;
-
-	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
-	id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) : -ENOENT;
-	if (id < 0)
-		return 0;
-	t = btf__type_by_id(btf, btf__type_by_id(btf, (__u32)id)->type); /* skip the pointer type */
-	t = btf__type_by_id(btf, t->type);
-	/* the first argument is the tracer's private data */
-	return btf_is_func_proto(t) ? btf_vlen(t) - 1 : 0;
-}
 
 struct conns_selection {
 	struct conns_bpf *skel;
@@ -83,20 +79,36 @@ struct conns_selection {
 	char why[WHY_MAX];  /* reason why the last tried hook is not used */
 };
 
-static bool conns_hooks_try(struct conns_selection *s, const struct conns_hook *row, bool needed)
+static struct bpf_program *conns_hooks_program(const struct conns_selection *s, const char *name)
+{
+	return bpf_object__find_program_by_name(s->skel->obj, name);
+}
+
+/* Selects a row's program if the kernel accepts it; otherwise s->why has the reason. */
+static bool conns_hooks_try(struct conns_selection *s, const struct conns_hook *row)
 {
 	const struct hook hook = { .kind = row->kind, .target = row->target };
-	struct bpf_program *program = bpf_object__find_program_by_name(s->skel->obj,
-								       row->program);
-	const char *refused = refusals_of(s->refused, row->program) ?:
-			      row->also ? refusals_of(s->refused, row->also) : NULL;
-	bool taken = needed && !refused && !hook_try(&hook, s->why, sizeof(s->why));
+	bool older = row->older && hook_arguments(&hook) < row->arguments;
+	const char *name = older ? row->older : row->program;
+	struct bpf_program *program = conns_hooks_program(s, name);
+	const char *refused = refusals_of(s->refused, name) ?:
+			      row->map ? refusals_of(s->refused, row->map) : NULL;
 
-	if (needed && refused)
-		snprintf(s->why, sizeof(s->why), "program %s at %s: %s", row->program,
-			 row->target, refused);
-	bpf_program__set_autoload(program, taken);
-	return taken;
+	int err;
+
+	if (refused) {
+		snprintf(s->why, sizeof(s->why), "program %s at %s: %s", name, row->target,
+			 refused);
+		return false;
+	}
+	err = hook_try(&hook, s->why, sizeof(s->why));
+	if (err)
+		return false;
+	err = hook_select_program(program, row->kind, row->target);
+	if (err)
+		snprintf(s->why, sizeof(s->why), "program %s at %s: %s", name, row->target,
+			 strerror(-err));
+	return !err;
 }
 
 /* ---- where records lie ---- */
@@ -201,10 +213,11 @@ static int conns_hooks_select_records(struct conns_selection *s, char *why, size
 	s->skel->rodata->key_ring_mask = TABLE_KEYS - 1;
 	bpf_program__set_autoload(s->skel->progs.conn_visit, storage);
 	bpf_program__set_autoload(s->skel->progs.conn_visit_rest, storage);
+	bpf_program__set_autoload(s->skel->progs.conn_walk, false);
 	for (size_t i = 0; i < RECORDS_KINDS && !err; i++) {
 		err = storage ? conns_hooks_skip_table(&of[i]) : conns_hooks_size_table(&of[i]);
 	}
-	if (!conns_hooks_try(s, &walk, !storage) && !storage) {
+	if (!storage && !conns_hooks_try(s, &walk)) {
 		snprintf(why, size, "this kernel offers no way to read connection records: neither "
 			 "an iterator over bpf_sk_storage_map nor a program that user space runs "
 			 "(%s)", s->why);
@@ -220,15 +233,23 @@ bool conns_hooks_permitted(void)
 		host_may(NULL, CAP_NET_ADMIN));
 }
 
-/* Selects the program for tcp_retransmit_skb, which has two arguments before 6.15. */
-static void conns_hooks_select_retransmit(struct conns_bpf *skel, const struct conn_delta *delta)
+/*
+ * Selects a row's program, or that of the first INSTEAD row below it that the kernel accepts.
+ * Returns the row, or NULL with the reason why its own hook is not used in s->why.
+ */
+static const struct conns_hook *conns_hooks_pick(struct conns_selection *s,
+						 const struct conns_hook *row)
 {
-	bool two = conns_hooks_count_arguments("tcp_retransmit_skb") != 3 &&
-		   delta->known & CONN_KNOWS_LOSSES;
+	char first[WHY_MAX];
 
-	bpf_program__set_autoload(skel->progs.conn_retransmit_two, two);
-	if (two)
-		bpf_program__set_autoload(skel->progs.conn_retransmit, false);
+	if (conns_hooks_try(s, row))
+		return row;
+	snprintf(first, sizeof(first), "%s", s->why);
+	for (row++; row->program && row->how == INSTEAD; row++)
+		if (conns_hooks_try(s, row))
+			return row;
+	snprintf(s->why, sizeof(s->why), "%s", first);
+	return NULL;
 }
 
 /* Selects all programs. A counter is known if each hook that feeds the counter is loaded. */
@@ -237,41 +258,35 @@ static int conns_hooks_select_all(struct conns_selection *s, struct conn_delta *
 {
 	uint32_t missing = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(conn_hooks); i++) {
-		const struct conns_hook *row = &conn_hooks[i];
-		bool wanted = row->how != IF_PRESENT ||
-			      hook_btf_id(row->kind, row->target) > 0;
-		bool taken = conns_hooks_try(s, row, wanted);
+	for (const struct conns_hook *row = conn_hooks; row->program; row++) {
+		bpf_program__set_autoload(conns_hooks_program(s, row->program), false);
+		if (row->older)
+			bpf_program__set_autoload(conns_hooks_program(s, row->older), false);
+	}
+	for (const struct conns_hook *row = conn_hooks; row->program; row++) {
+		const struct conns_hook *picked;
 
-		if (!wanted)
+		if (row->how == INSTEAD ||
+		    (row->how == IF_PRESENT && hook_btf_id(row->kind, row->target) <= 0))
 			continue;
-		if (i + 1 < ARRAY_LEN(conn_hooks) && conn_hooks[i + 1].how == INSTEAD) {
-			char first[WHY_MAX];
-			bool instead;
-
-			snprintf(first, sizeof(first), "%s", s->why);
-			instead = conns_hooks_try(s, &conn_hooks[++i], !taken);
-			snprintf(s->why, sizeof(s->why), "%s", first);
-			/* only hooks of calls have a second form */
-			delta->calls_below_tls |= instead;
-			taken |= instead;
+		picked = conns_hooks_pick(s, row);
+		delta->known |= row->known;
+		if (picked) {
+			delta->calls_below_tls |= picked->below_tls;
+			continue;
 		}
-		if (!taken && row->how == NEEDED && !conns_hooks_permitted())
+		if (row->how == NEEDED && !conns_hooks_permitted())
 			return -EPERM;
-		if (!taken && row->how == NEEDED) {
+		if (row->how == NEEDED) {
 			snprintf(why, size, "cannot follow connections: %s", s->why);
 			return -ENOENT;
 		}
-		delta->known |= row->known;
-		if (taken)
-			continue;
 		missing |= row->known;
 		strbuf_printf(s->absent, "%s: %s; without it, %s\n", row->what, s->why,
 			      row->without);
 	}
 	delta->known |= CONN_COUNTS_ALL;
 	delta->known &= ~missing;
-	conns_hooks_select_retransmit(s->skel, delta);
 	return 0;
 }
 
@@ -332,9 +347,7 @@ static void conns_hooks_add_caps(struct cap_vec *caps)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(conn_hooks); i++) {
-		const struct conns_hook *p = &conn_hooks[i];
-
+	for (const struct conns_hook *p = conn_hooks; p->program; p++) {
 		if (p->how == IF_PRESENT && hook_btf_id(p->kind, p->target) < 0)
 			continue;
 		err = conns_hooks_add_cap(caps, p, p->how == INSTEAD && !err ? NULL :

@@ -44,41 +44,42 @@ struct activity_place {
 	const char *program, *target;
 	const char *end, *end_target; /* NULL: the hook has no pair */
 	enum hook_kind kind;
-	enum { NEEDED, WANTED, INSTEAD /* if the last WANTED hook failed */ } need;
+	enum { WANTED, NEEDED, INSTEAD /* if the last WANTED hook failed */ } need;
 	const char *without;
 };
 
-#define OF_TASK "the time of these interrupts counts as the interrupted task's"
-#define NO_READS "the task that read a message is unknown unless another hook shows it"
+#define TRACEPOINT(name) .kind = HOOK_TP_BTF, .target = name
+#define FENTRY(name) .kind = HOOK_FENTRY, .target = name
+/* An interrupt that has tracepoints of its own. */
+#define INTERRUPT(name) \
+	{ .program = "act_" name, TRACEPOINT(name "_entry"), .end = "act_" name "_end", \
+	  .end_target = name "_exit", \
+	  .without = "the time of these interrupts counts as the interrupted task's" }
+#define READS .without = "the task that read a message is unknown unless another hook shows it"
 
 static const struct activity_place activity_places[] = {
-	{ "act_switch", "sched_switch", NULL, NULL, HOOK_TP_BTF, NEEDED, NULL },
-	{ "act_waking", "sched_waking", NULL, NULL, HOOK_TP_BTF, NEEDED, NULL },
-	{ "act_softirq", "softirq_entry", "act_softirq_end", "softirq_exit", HOOK_TP_BTF, NEEDED,
-	  NULL },
-	{ "act_irq", "irq_handler_entry", "act_irq_end", "irq_handler_exit", HOOK_TP_BTF, NEEDED,
-	  NULL },
-	{ "act_local_timer", "local_timer_entry", "act_local_timer_end", "local_timer_exit",
-	  HOOK_TP_BTF, WANTED, OF_TASK },
-	{ "act_reschedule", "reschedule_entry", "act_reschedule_end", "reschedule_exit",
-	  HOOK_TP_BTF, WANTED, OF_TASK },
-	{ "act_call_function", "call_function_entry", "act_call_function_end",
-	  "call_function_exit", HOOK_TP_BTF, WANTED, OF_TASK },
-	{ "act_call_function_single", "call_function_single_entry",
-	  "act_call_function_single_end", "call_function_single_exit", HOOK_TP_BTF, WANTED,
-	  OF_TASK },
-	{ "act_irq_work", "irq_work_entry", "act_irq_work_end", "irq_work_exit", HOOK_TP_BTF,
-	  WANTED, OF_TASK },
-	{ "act_idle", "cpu_idle", NULL, NULL, HOOK_TP_BTF, WANTED,
-	  "the idle states of CPUs are unknown" },
-	{ "act_syscall", "sys_enter", "act_syscall_end", "sys_exit", HOOK_TP_BTF, WANTED,
-	  "the system call in which a task waited is unknown" },
-	{ "act_fault", "page_fault_user", NULL, NULL, HOOK_TP_BTF, WANTED,
-	  "page faults count as the application's time" },
-	{ "act_reads", "sock_recv_length", NULL, NULL, HOOK_TP_BTF, WANTED, NO_READS },
-	{ "act_reads_tcp", "tcp_rcv_space_adjust", NULL, NULL, HOOK_TP_BTF, INSTEAD, NO_READS },
-	{ "act_reads_udp", "udp_recvmsg", NULL, NULL, HOOK_FENTRY, INSTEAD, NO_READS },
-	{ "act_reads_udp6", "udpv6_recvmsg", NULL, NULL, HOOK_FENTRY, INSTEAD, NO_READS },
+	{ .program = "act_switch", TRACEPOINT("sched_switch"), .need = NEEDED },
+	{ .program = "act_waking", TRACEPOINT("sched_waking"), .need = NEEDED },
+	{ .program = "act_softirq", TRACEPOINT("softirq_entry"), .end = "act_softirq_end",
+	  .end_target = "softirq_exit", .need = NEEDED },
+	{ .program = "act_irq", TRACEPOINT("irq_handler_entry"), .end = "act_irq_end",
+	  .end_target = "irq_handler_exit", .need = NEEDED },
+	INTERRUPT("local_timer"),
+	INTERRUPT("reschedule"),
+	INTERRUPT("call_function"),
+	INTERRUPT("call_function_single"),
+	INTERRUPT("irq_work"),
+	{ .program = "act_idle", TRACEPOINT("cpu_idle"),
+	  .without = "the idle states of CPUs are unknown" },
+	{ .program = "act_syscall", TRACEPOINT("sys_enter"), .end = "act_syscall_end",
+	  .end_target = "sys_exit",
+	  .without = "the system call in which a task waited is unknown" },
+	{ .program = "act_fault", TRACEPOINT("page_fault_user"),
+	  .without = "page faults count as the application's time" },
+	{ .program = "act_reads", TRACEPOINT("sock_recv_length"), READS },
+	{ .program = "act_reads_tcp", TRACEPOINT("tcp_rcv_space_adjust"), .need = INSTEAD, READS },
+	{ .program = "act_reads_udp", FENTRY("udp_recvmsg"), .need = INSTEAD, READS },
+	{ .program = "act_reads_udp6", FENTRY("udpv6_recvmsg"), .need = INSTEAD, READS },
 };
 
 /* Tries a hook. Returns 0, or -errno with the reason in words in `why`. */
@@ -104,9 +105,11 @@ static int activity_try_place(const struct refusals *refused, const struct activ
 	return err;
 }
 
-static void activity_set_autoload(struct activity *a, const char *program, bool load)
+static int activity_select_program(struct activity *a, const char *program, enum hook_kind kind,
+				   const char *target)
 {
-	bpf_program__set_autoload(bpf_object__find_program_by_name(a->skel->obj, program), load);
+	return hook_select_program(bpf_object__find_program_by_name(a->skel->obj, program), kind,
+				   target);
 }
 
 /* Selects a place's programs. *failed: the last WANTED place failed; INSTEAD places are used. */
@@ -118,13 +121,13 @@ static int activity_select_place(struct activity *a, const struct refusals *refu
 	char reason[WHY_MAX];
 	int err = tried ? activity_try_place(refused, p, reason, sizeof(reason)) : 0;
 
-	activity_set_autoload(a, p->program, tried && !err);
-	if (p->end)
-		activity_set_autoload(a, p->end, tried && !err);
 	if (p->need != INSTEAD)
 		*failed = err != 0;
-	if (!err)
+	if (!tried)
 		return 0;
+	if (!err)
+		return activity_select_program(a, p->program, p->kind, p->target) ?:
+		       p->end ? activity_select_program(a, p->end, p->kind, p->end_target) : 0;
 	if (p->need == NEEDED) {
 		snprintf(why, size, "%s", reason);
 		return err;
@@ -138,6 +141,7 @@ static int activity_select_place(struct activity *a, const struct refusals *refu
 static int activity_load_once(struct activity *a, uint32_t pid, struct refusals *refused, char *why,
 			      size_t size)
 {
+	struct bpf_program *program;
 	bool failed = false;
 	int err;
 
@@ -146,6 +150,8 @@ static int activity_load_once(struct activity *a, uint32_t pid, struct refusals 
 	a->skel = activity_bpf__open();
 	if (!a->skel)
 		return -errno;
+	bpf_object__for_each_program(program, a->skel->obj)
+		bpf_program__set_autoload(program, false);
 	for (size_t i = 0; i < ARRAY_LEN(activity_places); i++) {
 		err = activity_select_place(a, refused, &activity_places[i], &failed, why, size);
 		if (err)

@@ -219,28 +219,12 @@ static void loader_set_rodata(struct pkt_probe *probe)
 		skel->rodata->fast_path = kernel_can_cast() ? FAST_PATH : FAST_PATH_HELPER;
 }
 
-static bool is_tracing(enum hook_kind kind)
-{
-	return kind == HOOK_TP_BTF || kind == HOOK_FENTRY || kind == HOOK_FEXIT;
-}
-
-/* Selects a program for loading. `target` replaces its SEC()'s target unless NULL. 0 or -errno. */
-static int select_program(struct bpf_program *p, enum hook_kind kind, const char *target)
-{
-	bpf_program__set_autoload(p, true);
-	if (kind == HOOK_NETFILTER) {
-		bpf_program__set_type(p, NETFILTER_PROG_TYPE);
-		bpf_program__set_expected_attach_type(p, NETFILTER_ATTACH_TYPE);
-	}
-	return target && is_tracing(kind) ? bpf_program__set_attach_target(p, 0, target) : 0;
-}
-
 static int select_hook(const struct pkt_probe *probe, const struct pkt_hook *h)
 {
 	struct bpf_program *second = pkt_find_second_program(probe, h);
-	int err = select_program(pkt_find_program(probe, h), h->at.kind, h->at.target);
+	int err = hook_select_program(pkt_find_program(probe, h), h->at.kind, h->at.target);
 
-	return err || !second ? err : select_program(second, h->at.kind, h->at.also);
+	return err || !second ? err : hook_select_program(second, h->at.kind, h->at.also);
 }
 
 static int select_programs(struct pkt_probe *probe)
