@@ -85,12 +85,15 @@ static const struct memcached_answer {
 	{ "SERVER_ERROR", ANY, REPLY_ERROR, TEXT },
 };
 
-/* Returns the row of this first word; NULL if no reply begins with the word. */
-static const struct memcached_answer *find_answer(const char word[WORD_MAX])
+/* Returns the row of a reply's first word to an operation, or to ANY; NULL if there is none. */
+static const struct memcached_answer *find_answer(const char word[WORD_MAX], uint16_t type)
 {
 	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
-		if (memcmp(answers[i].word, word, WORD_MAX) == 0)
-			return &answers[i];
+		const struct memcached_answer *a = &answers[i];
+
+		if (memcmp(a->word, word, WORD_MAX) == 0 &&
+		    (type == ANY || a->operation == ANY || a->operation == type))
+			return a;
 	}
 	return NULL;
 }
@@ -103,17 +106,17 @@ uint16_t memcached_answered(const void *text, size_t size)
 
 	for (size_t i = 0; i < size && i < WORD_MAX && from[i] != ' ' && from[i] != '\r'; i++)
 		word[i] = from[i];
-	a = find_answer(word);
+	a = find_answer(word, ANY);
 	return a && a->operation != ANY ? a->operation : OPERATION_GET;
 }
 
 /* Handles the first word of a line. After a VALUE, only END or an error may follow. */
 static int memcached_end_word(struct memcached_state *s, uint16_t type)
 {
-	const struct memcached_answer *a = find_answer(s->word);
+	const struct memcached_answer *a = find_answer(s->word, type);
 	struct error_text *text = parser_error_text(s);
 
-	if (!a || (a->operation != ANY && a->operation != type) || (s->value && a->phase == KEY))
+	if (!a || (s->value && a->phase == KEY))
 		return -EPROTO;
 	s->phase = a->phase;
 	s->known = a->phase != KEY;
