@@ -20,7 +20,7 @@ DAY = RUN_S >= 86400
 BUSY_HZ, FASTER = 25, 60     # connections of a busy host; in the short run 60 times as many
 CHURN_HZ = int(os.environ.get("HOSTLAT_SOAK_HZ", BUSY_HZ * FASTER))
 ROUND_S = 3 * BUSY_HZ * FASTER / CHURN_HZ
-INTERVAL = "10s" if DAY else "1s"
+INTERVAL = "60s" if DAY else "1s"
 SIZE_LIMIT = 32 << 20
 GUEST = """ The guest's clock counts instructions and skips
 the time in which nothing runs: a day of it takes an hour or two."""
