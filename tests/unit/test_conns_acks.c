@@ -15,10 +15,11 @@
 
 #include "base/bug.h"
 #include "base/rng.h"
+#include "brief.h"
 #include "bpf/conn_acks.h"
 
 #define MS 1000
-#define SEEDS 500
+#define SEEDS (brief_emulated() ? 100 : 500)
 
 /* Connections of so many round trips; of `late` percent the timer makes them longer. */
 struct path {
