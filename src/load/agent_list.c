@@ -118,7 +118,7 @@ static int agent_list_read_lost(struct agent_list *list, const char *value)
 	if (sscanf(value, "%" SCNu32 ": %n", &agent, &why) != 1 || !why)
 		return -EBADMSG;
 	if (agent >= list->n)
-		return 0; /* no LOAD_FACT_AGENT came for this agent */
+		return 0; /* ignores the loss of an agent that no LOAD_FACT_AGENT has listed */
 	e = &list->agents[agent];
 	e->lost = true;
 	snprintf(e->why, sizeof(e->why), "%s", value + why);
@@ -167,7 +167,8 @@ void agent_list_report(const struct agent_list *list, struct report *r)
 		{ .name = "role", .head = "role" },
 		{ .name = "clock_offset_ns", .head = "clock offset" },
 		{ .name = "clock_error_ns", .head = "known to" },
-		{ .name = "lost" }, /* JSON only: the text has the reason "agent-lost" */
+		/* "lost" is a column of the JSON only: the text has the reason "agent-lost" */
+		{ .name = "lost" },
 		{ .name = "polled_packets" }, { .name = "not_polled" }, /* JSON only */
 	};
 	struct table *t;

@@ -18,7 +18,8 @@
 
 #define LOAD_FACT_AGENT "load.agent"             /* value: "NUMBER ROLE NAME" */
 #define LOAD_FACT_AGENT_CLOCK "load.agent_clock" /* value: "NUMBER OFFSET_NS ERROR_NS" */
-#define LOAD_FACT_AGENT_POLLED "load.agent_polled" /* value: "NUMBER VALUE", for polled_parse() */
+/* value: "NUMBER VALUE": the agent's number, and a text for polled_parse() */
+#define LOAD_FACT_AGENT_POLLED "load.agent_polled"
 
 struct agent_list_entry {
 	bool known, clock_known, lost, polled_known;

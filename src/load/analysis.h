@@ -27,7 +27,7 @@
 #define LOAD_SCHEMA 8
 
 struct load_analysis_config {
-	double rate;         /* requests/s of all loading agents, in equal shares; > 0 */
+	double rate;         /* requests/s of all loading agents together, in equal shares; > 0 */
 	struct arrival arrival;
 	uint32_t loop;       /* enum load_loop */
 	uint32_t stamps;     /* enum load_stamps: the requested time stamps */
@@ -82,8 +82,8 @@ void load_analysis_agent_lost(struct load_analysis *analysis, uint32_t agent, co
 void load_analysis_status(const struct load_analysis *analysis, struct load_status *out);
 
 /*
- * Ends the stream and evaluates the whole run. The functions declared after it need a finished
- * analysis. Returns 0 or -ENOMEM.
+ * Ends the stream and evaluates the whole run, which finishes the analysis. Reports and quantiles
+ * need a finished analysis. Returns 0 or -ENOMEM.
  */
 int load_analysis_finish(struct load_analysis *analysis);
 
@@ -116,8 +116,8 @@ const char *load_analysis_shut_out(const struct load_analysis *analysis);
  */
 int load_analysis_sound_at(const struct load_analysis *analysis, double q, struct strbuf *why);
 /*
- * Returns where the main latency starts: at the intended send, or in a closed loop and by some
- * methods at the actual send.
+ * Returns where the main latency, which the verdict and --ci-width apply to, starts: at the
+ * intended send, or in a closed loop and by some methods at the actual send.
  */
 enum load_from load_analysis_main(const struct load_analysis *analysis);
 /* Returns the name of a latency for users: "from intended send". */

@@ -92,7 +92,7 @@ void load_analysis_free(struct load_analysis *analysis)
 
 /* ---- samples ---- */
 
-/* Whether `ns` is at or after the decision: the result uses only earlier samples. */
+/* Whether an event at `ns` is too late to count in the interim analysis that ended the run. */
 static bool analysis_feed_is_late(const struct load_analysis *a, uint64_t ns)
 {
 	return a->decided && ns >= a->decided_ns;
@@ -186,7 +186,10 @@ static uint64_t latest_start(const struct load_analysis *a)
 	return ns;
 }
 
-/* Stores the counters that an agent has at `tick`, while it still sends. */
+/*
+ * Stores an agent's counters at a tick during its schedule: at the last such tick, and at tick
+ * numbers that are powers of two, for the rate in the later part of the run.
+ */
 static void analysis_feed_sending(struct load_analysis *a, struct load_agent *agent,
 				  uint64_t elapsed, const struct event_load *tick)
 {
@@ -222,7 +225,8 @@ static void analysis_feed_counters(struct load_analysis *a, struct load_agent *a
 		return;
 	if (!agent->exhausted && !agent->final)
 		analysis_feed_sending(a, agent, elapsed, tick);
-	else if (agent->exhausted && !agent->sending_ns) /* schedule shorter than a tick */
+	/* A schedule shorter than the time between ticks has counters only at its end. */
+	else if (agent->exhausted && !agent->sending_ns)
 		analysis_feed_sending(a, agent, elapsed < max ? elapsed : max, tick);
 }
 
@@ -413,12 +417,15 @@ int load_analysis_sound_at(const struct load_analysis *analysis, double q, struc
 	at_q = malloc(sizeof(*at_q));
 	if (!at_q)
 		return -ENOMEM;
-	/* An evaluation changes only `result`; `at_q` shares all other memory with `analysis`. */
+	/* evaluate() replaces only `result`; other memory of this shallow copy stays shared. */
 	*at_q = *analysis;
 	at_q->result = (struct load_result){ 0 };
 	at_q->evaluated = false;
 	at_q->config.percentile = q;
-	/* A trend in a tail beyond both percentiles does not make the lower percentile unsound. */
+	/*
+	 * A quantile q <= 0.5 uses the trend tests of config.percentile: a trend farther out in the
+	 * tail does not make q unsound.
+	 */
 	if (analysis->config.percentile > 0.5)
 		at_q->tail_q = analysis->config.percentile;
 	at_q->config.ci_width_ns = 0;
@@ -445,14 +452,20 @@ int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv)
 	err = ccdf_band(&range, analysis->result.confidence, &band);
 	if (err)
 		return err;
-	/* Requests affected by host interference move the curve by at most their share. */
+	/*
+	 * Requests affected by host interference move the CCDF by at most their share, so the
+	 * confidence band is widened by this share.
+	 */
 	band.half += interference_bound_late(analysis, 0) + interference_bound_lost(analysis) +
 		     interference_bound_gaps(analysis, 0);
 	ccdf_csv(&range, &band, csv);
 	return csv->error;
 }
 
-/* Finds the evaluation's interval of quantile q, or computes it. Returns false: no memory. */
+/*
+ * Gets the confidence interval of quantile q, which the last evaluation may have computed already.
+ * Returns false: no memory.
+ */
 static bool find_interval(const struct load_analysis *a, enum load_from from, double q,
 			  struct interval *out)
 {
@@ -469,8 +482,9 @@ static bool find_interval(const struct load_analysis *a, enum load_from from, do
 }
 
 /*
- * Largest share of censored replies up to which kernel quantiles have an interval. Beyond it, the
- * other replies are a biased selection: the last replies of their receive calls.
+ * Largest share of censored replies up to which kernel quantiles have an interval. A censored reply
+ * has no receive stamp of its own: one receive call returned it with later replies. With a larger
+ * share, the uncensored replies are a biased selection: the last replies of their receive calls.
  */
 #define CENSORED_MOST 0.01
 

@@ -208,10 +208,11 @@ static void analysis_report_latency(const struct load_analysis *a, struct report
 }
 
 /*
- * Computes the mean of each latency part over the rows [from, to); the means sum to the mean
- * latency. A part without any time stamp is NaN (stamped distances are at least 1 ns). The time of
- * requests without stamps counts as unexplained, so the other parts may be too small, but not too
- * large. Returns the number of requests.
+ * Computes the mean of each part of the latency ("client queue", "transmit" ...) over the requests
+ * in rows [from, to) of `res->parts`; the means sum to the mean latency. A part without any time
+ * stamp is NaN (stamped distances are at least 1 ns). The time of requests without stamps counts as
+ * unexplained, so the other parts may be too small, but not too large. Returns the number of
+ * requests.
  */
 static uint64_t mean_parts(const struct load_result *res, uint32_t from, uint32_t to,
 			   double out[LOAD_PARTS])

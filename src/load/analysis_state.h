@@ -24,13 +24,16 @@ struct load_agent {
 	bool seen, lost, final, exhausted, unreachable;
 	uint64_t reachable_ns;       /* time of the last tick with a reachable server */
 	struct event_load last;       /* counters at the last tick */
-	struct event_load before; /* counters at an earlier tick, after 1/4 to 1/2 of the ticks */
-	struct event_load half;       /* counters at the last 2^n'th tick: next value of `before` */
+	/* counters at an earlier tick, after 1/4 to 1/2 of the ticks so far */
+	struct event_load before;
+	/* counters at the last tick whose number is a power of two: the next value of `before` */
+	struct event_load half;
 	struct event_load sending;    /* counters at the last tick before the end of the schedule */
 	/* time of `sending` since the start of the schedule; 0: unknown */
 	uint64_t sending_ns;
 	uint64_t exhausted_ns;        /* end of the agent's schedule, since its start */
-	uint64_t ticks, ticks_waiting; /* ticks while sending; ticks with unsent requests */
+	/* number of ticks during the schedule; of these, ticks with unsent requests */
+	uint64_t ticks, ticks_waiting;
 	uint64_t threads;             /* bit mask of the threads that delivered samples */
 	uint64_t samples;             /* number of samples that count as latency */
 	/* latency from intended send, if several agents are compared */
@@ -43,30 +46,34 @@ struct load_agent {
 #define GATE_ALPHA 0.05
 
 enum gate_id {
-	GATE_SERVER,        /* reason server-unreachable */
-	GATE_RATE,          /* reason rate-not-reached */
-	GATE_SCHEDULE,      /* reason arrivals-violated: the schedule */
-	GATE_ARRIVALS,      /* reason arrivals-violated: the actual sends */
-	GATE_LOOP,          /* reason closed-loop-behaviour */
-	GATE_CLIENT,        /* reason client-saturated: the client sends late */
-	GATE_CPU,           /* reason client-saturated: no CPU time is left */
-	GATE_PORTS,         /* reason local-ports-exhausted */
-	GATE_SAMPLES,       /* reason client-saturated: samples were lost */
-	GATE_NOISE,         /* reason host-noisy */
-	GATE_HOST,          /* reason host-unknown */
-	GATE_ERRORS,        /* reason errors-above-limit */
-	GATE_STATUS,        /* reason unexpected-status */
-	GATE_CONNECTIONS,   /* reason connections-unbalanced */
-	GATE_TIMESTAMPS,    /* reason timestamps-missing */
-	GATE_AGENTS,        /* reason agents-disagree */
-	GATE_DEPENDENCE,    /* reason not-converged: dependence lasts too long for the run */
-	GATE_UNIT_ROOT,     /* reason non-stationary-trend: ADF and KPSS agree */
-	GATE_TREND_MEDIAN, GATE_TREND_TAIL,       /* reason non-stationary-trend */
-	GATE_SHIFT_MEDIAN, GATE_SHIFT_TAIL,       /* reason non-stationary-shift */
-	GATE_PERIODIC_MEDIAN, GATE_PERIODIC_TAIL, /* reason non-stationary-periodic */
-	GATE_EXCEEDANCES,   /* reason too-few-exceedances */
-	GATE_TAIL,          /* reason heavy-tail */
-	GATE_WIDTH,         /* reason not-converged */
+	GATE_SERVER,        /* fails with reason server-unreachable */
+	GATE_RATE,          /* fails with reason rate-not-reached */
+	/* fails with reason arrivals-violated: scheduled gaps are not as declared */
+	GATE_SCHEDULE,
+	/* fails with reason arrivals-violated: gaps between actual sends are not as declared */
+	GATE_ARRIVALS,
+	GATE_LOOP,          /* fails with reason closed-loop-behaviour */
+	GATE_CLIENT,        /* fails with reason client-saturated: the load generator sends late */
+	GATE_CPU,           /* fails with reason client-saturated: threads use too much CPU time */
+	GATE_PORTS,         /* fails with reason local-ports-exhausted */
+	GATE_SAMPLES,       /* fails with reason client-saturated: too many samples were lost */
+	GATE_NOISE,         /* fails with reason host-noisy */
+	GATE_HOST,          /* fails with reason host-unknown */
+	GATE_ERRORS,        /* fails with reason errors-above-limit */
+	GATE_STATUS,        /* fails with reason unexpected-status */
+	GATE_CONNECTIONS,   /* fails with reason connections-unbalanced */
+	GATE_TIMESTAMPS,    /* fails with reason timestamps-missing */
+	GATE_AGENTS,        /* fails with reason agents-disagree */
+	/* fails with reason not-converged: latencies depend on each other for too long */
+	GATE_DEPENDENCE,
+	/* fails with reason non-stationary-trend: ADF and KPSS tests indicate a unit root */
+	GATE_UNIT_ROOT,
+	GATE_TREND_MEDIAN, GATE_TREND_TAIL,       /* fails with reason non-stationary-trend */
+	GATE_SHIFT_MEDIAN, GATE_SHIFT_TAIL,       /* fails with reason non-stationary-shift */
+	GATE_PERIODIC_MEDIAN, GATE_PERIODIC_TAIL, /* fails with reason non-stationary-periodic */
+	GATE_EXCEEDANCES,   /* fails with reason too-few-exceedances */
+	GATE_TAIL,          /* fails with reason heavy-tail */
+	GATE_WIDTH,         /* fails with reason not-converged */
 	GATES,
 };
 
@@ -75,7 +82,7 @@ struct gate {
 	bool pass;         /* the gate passed, or was not judged */
 	const char *untested; /* why a gate that applies could not be judged; otherwise NULL */
 	double statistic, threshold;
-	bool tested;       /* `p` is valid */
+	bool tested;       /* `p` is valid: the gate has a significance test */
 	double p;          /* p value, Holm-adjusted over all tested gates */
 };
 
@@ -87,19 +94,23 @@ struct load_result {
 	uint32_t from, to; /* windows [from, to) are evaluated; the warm-up is before `from` */
 	struct hist pooled[LOAD_FROMS];
 	struct hist lag[SERIES_LAGS];
-	uint64_t censored;            /* series_censored() of the evaluated windows */
+	/* replies in the evaluated windows that have only the receive stamp of a later reply */
+	uint64_t censored;
 	uint64_t failed; /* failed requests in the evaluated windows, and all unfinished ones */
 	double q[LOAD_QUANTILES];
 	struct interval quantiles[LOAD_FROMS][LOAD_QUANTILES];
-	uint64_t check_lo_ns, check_hi_ns; /* batches' interval of config.percentile; hi 0: none */
-	struct parts_row *parts;      /* array of SERIES_PART_ROWS rows; owned */
+	/* check interval of config.percentile, from the quantiles of batches; hi 0: none */
+	uint64_t check_lo_ns, check_hi_ns;
+	/* latency parts by latency: array of SERIES_PART_ROWS rows; owned */
+	struct parts_row *parts;
 	struct stationarity_tests median, tail;
 	struct gap_fit schedule, sent;
 	double shape;                 /* shape of the latency's tail; NaN: unknown */
 	/* correlation of neighboring windows' shares of fast requests, and its p value */
 	double spearman, spearman_p;
 	struct gate gates[GATES];
-	enum load_state state;        /* the first state whose gates did not all pass */
+	/* first state of the run with a gate that did not pass; LOAD_STATE_DONE: all passed */
+	enum load_state state;
 };
 
 struct load_analysis {
@@ -109,7 +120,7 @@ struct load_analysis {
 	struct balance balance;
 	struct interference_sum interference;         /* sum over all agents */
 	const struct method *method;
-	void *method_state;           /* private state of `method` */
+	void *method_state;           /* private state of the measurement method */
 	enum load_from main;          /* the latency that --ci-width and the verdict apply to */
 	struct load_agent agents[LOAD_AGENTS_MAX];
 	struct causes causes;         /* causes of failures; known at the end of the run */
@@ -122,7 +133,8 @@ struct load_analysis {
 	double look_confidence;
 	/* requests due that neither completed nor failed by the end */
 	uint64_t unfinished;
-	uint64_t decided_ns;          /* the decision uses samples intended before this time */
+	/* end of the samples that count, if an interim analysis ended the run; UINT64_MAX: all */
+	uint64_t decided_ns;
 	/* time since the start of the schedule at the last tick; 0: unknown */
 	uint64_t elapsed_ns;
 	bool interrupted, decided, finished;

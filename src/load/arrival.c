@@ -35,7 +35,7 @@ enum arrival_arg {
 struct arrival_row {
 	const char *name, *takes;
 	enum arrival_arg args[2];
-	double def; /* default of the only argument; 0: no default */
+	double def; /* default of a process's only argument; 0: it must be given */
 };
 
 static const struct arrival_row arrival_rows[] = {
@@ -263,11 +263,17 @@ double arrival_gap_probability(const struct arrival *arrival, double rate, uint6
 	case ARRIVAL_FIXED:
 		return gap / mean;
 	case ARRIVAL_RAMP:
-		/* Uses the ramp's rate in the middle of the gap. */
+		/*
+		 * The rate is linear in time, so its mean over the gap is the rate in the middle of
+		 * the gap.
+		 */
 		return -expm1(-gap / mean *
 			      (a + (b - a) * (from_ns + to_ns) / 2 / (double)duration_ns));
 	case ARRIVAL_SINE:
-		/* The integral of sin is a difference of cosines, equal to a product of sines. */
+		/*
+		 * The integral of the sine rate over the gap is a difference of cosines, written as
+		 * a product of sines.
+		 */
 		turn = M_PI / b;
 		return -expm1(-gap / mean -
 			      a / mean / turn * sin(turn * (from_ns + to_ns)) * sin(turn * gap));

@@ -21,7 +21,7 @@ void balance_release(struct balance *balance)
 	*balance = (struct balance){ 0 };
 }
 
-/* The search ends because at most half of the slots are in use. */
+/* Linear probing ends because at most half of the slots of the hash table are in use. */
 void balance_add(struct balance *balance, uint32_t flow)
 {
 	uint32_t at = hash_u64(flow) % SLOTS;

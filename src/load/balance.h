@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts requests per connection, by flow number, in a hash table of bounded size. A run with more
- * than BALANCE_FLOWS connections is not judged.
+ * Counts requests per connection, by flow number, in a hash table of bounded size, to find
+ * connections with far more requests than others. With more than BALANCE_FLOWS connections, the
+ * balance is unknown.
  */
 #ifndef HOSTLAT_LOAD_BALANCE_H
 #define HOSTLAT_LOAD_BALANCE_H

@@ -121,7 +121,10 @@ int load_batch_find_max(struct load_batch *batch, const struct load_condition *c
 		.probe_ns = LOAD_BATCH_PROBE_NS, .budget_ns = batch->duration_ns,
 	});
 	while (!code && !batch->end.interrupted && findmax_next(&fm, &probe)) {
-		/* A run's interval is two-sided: each side gets half of the error probability. */
+		/*
+		 * A probe decides by one-sided bounds, but a run's interval is two-sided: each side
+		 * gets half of the error probability.
+		 */
 		const struct load_batch_run run = {
 			.rate = probe.rate, .duration_ns = probe.duration_ns,
 			.confidence = 2 * probe.confidence - 1, .label = label,

@@ -18,7 +18,7 @@
 struct load_batch_run {
 	double rate;
 	uint64_t duration_ns;
-	double confidence; /* confidence of the run's intervals; 0: the batch's */
+	double confidence; /* confidence of the run's intervals; 0: the level of --confidence */
 	const char *url;   /* target; NULL: the URL that all runs share */
 	const char *label; /* text for the progress line: "run 3 of 10" */
 };
@@ -37,12 +37,13 @@ struct load_batch {
 	/* Results; the caller initializes and releases `runs`. */
 	struct load_runs runs;
 	struct load_runs_end end;
-	char failed[LOAD_BATCH_LABEL_MAX]; /* label of the failed run, for end.failed */
+	char failed[LOAD_BATCH_LABEL_MAX]; /* label of the failed run; end.failed points to it */
 };
 
 /*
- * Each function makes all runs and fills the report. If a run fails, earlier runs are reported.
- * Returns 0, the exit code of the first run if the first run failed, or -ENOMEM.
+ * load_batch_sweep() and the functions after it make all runs of a batch and fill the report. If a
+ * run fails, earlier runs are reported. Return 0, the exit code of the first run if the first run
+ * failed, or -ENOMEM.
  */
 int load_batch_sweep(struct load_batch *batch, const struct load_rates *rates, struct report *r);
 int load_batch_repeat(struct load_batch *batch, uint64_t runs, struct report *r);

@@ -12,7 +12,7 @@
 
 struct moments {
 	size_t n;
-	double mean, variance; /* unbiased estimate of the variance */
+	double mean, variance; /* mean of the values; unbiased estimate of their variance */
 };
 
 static struct moments between_runs_moments(const double *x, size_t n)
@@ -127,7 +127,7 @@ int between_runs_compare_targets(const struct load_quantile *a, const struct loa
 	err = permute_pairs(difference, v.n, PERMUTATIONS, rng, &test);
 	if (err && err != -EDOM)
 		return err;
-	v.p = err ? 1 : test.p; /* -EDOM: no pair differs */
+	v.p = err ? 1 : test.p; /* -EDOM, no pair differs: no evidence of a difference */
 	*out = v;
 	return 0;
 }

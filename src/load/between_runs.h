@@ -39,14 +39,15 @@ int between_runs_combine(const struct load_quantile *runs, size_t n, double conf
 			 struct between_runs *out);
 
 /*
- * Compares two targets by pairs of neighboring slices. `ratio` is b's quantile over a's, with
- * Student's interval over the logarithms of the pairs; p comes from a permutation test that
- * exchanges a and b within pairs. A pair without both quantiles is not counted. Returns 0, -EINVAL,
- * -ENOMEM, or -ENODATA for fewer than 5 pairs.
+ * Comparison of targets a and b by pairs of consecutive runs, one run at each target. `ratio` is
+ * b's quantile over a's, with Student's interval over the logarithms of the pairs. p comes from a
+ * permutation test that exchanges a and b within pairs. A pair without both quantiles is not
+ * counted. between_runs_compare_targets() returns 0, -EINVAL, -ENOMEM, or -ENODATA for fewer than 5
+ * pairs.
  */
 struct paired_diff {
-	size_t n;           /* number of pairs with both quantiles */
-	double a_ns, b_ns;  /* geometric means of the quantiles */
+	size_t n;           /* number of pairs of runs with both quantiles */
+	double a_ns, b_ns;  /* geometric mean of the quantile over each target's runs */
 	double ratio, lo, hi;
 	double p;
 };
@@ -56,13 +57,13 @@ int between_runs_compare_targets(const struct load_quantile *a, const struct loa
 				 struct paired_diff *out);
 
 /*
- * Compares shares of two targets by pairs of neighboring slices: the difference b - a, with
- * Student's interval over the pairs. A pair with a NaN is not counted. Returns 0, -EINVAL, or
- * -ENODATA for fewer than 5 pairs.
+ * Comparison of a share (such as misses) between targets a and b by pairs of consecutive runs: the
+ * difference b - a, with Student's interval over the pairs. A pair with a NaN is not counted.
+ * between_runs_compare_shares() returns 0, -EINVAL, or -ENODATA for fewer than 5 pairs.
  */
 struct share_gap {
 	double a, b;        /* mean shares of the targets */
-	double lo, hi;      /* interval of b - a */
+	double lo, hi;      /* confidence interval of the mean difference b - a */
 };
 
 int between_runs_compare_shares(const double *a, const double *b, size_t n, double confidence,

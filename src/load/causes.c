@@ -50,7 +50,10 @@ uint64_t causes_count(const struct causes *causes, enum cause_of of)
 	return sum;
 }
 
-/* Finds or adds the entry of a cause. The last CAUSE_OFS entries are for the causes "other". */
+/*
+ * Finds or adds the entry of a cause in the table. The last CAUSE_OFS entries of the table are
+ * reserved for causes named "other", one for each kind of cause.
+ */
 static struct load_cause *causes_slot(struct causes *causes, enum cause_of of, const char *name)
 {
 	struct load_cause *c = (struct load_cause *)causes_find(causes, of, name);
@@ -65,7 +68,10 @@ static struct load_cause *causes_slot(struct causes *causes, enum cause_of of, c
 	return c;
 }
 
-/* Majority vote by Boyer and Moore: a text with a majority remains. "" does not vote. */
+/*
+ * Adds votes for an error text, by the majority vote algorithm of Boyer and Moore: in the end,
+ * `c->text` is the text with the majority of votes, if there is one. An empty text does not vote.
+ */
 static void causes_vote(struct load_cause *c, const char *text, uint64_t votes)
 {
 	if (!*text)

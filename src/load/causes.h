@@ -43,7 +43,8 @@ struct load_cause {
 	char text[ERROR_TEXT_CLEAN_MAX];    /* the most common error text, printable; "": none */
 	uint64_t votes;              /* majority count of `text` (Boyer and Moore) */
 	uint64_t count;
-	uint64_t first_ns, last_ns;  /* time since the start of the run */
+	/* times of the first and the last occurrence, since the start of the run */
+	uint64_t first_ns, last_ns;
 };
 
 struct causes {

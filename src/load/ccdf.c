@@ -9,7 +9,10 @@
 
 static const double depths[CCDF_DEPTHS] = { 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99 };
 
-/* Returns half the width of the band, with the dependence of this quantile everywhere. */
+/*
+ * Returns half the width of the band, if all samples depended on each other as much as at the
+ * quantile of interval `i`.
+ */
 static double ccdf_half_width(const struct interval *i, uint64_t n, double confidence)
 {
 	const double c = sqrt(2 * log(2 / (1 - confidence)));
@@ -31,7 +34,7 @@ int ccdf_band(const struct interval_range *range, double confidence, struct ccdf
 			return err;
 		if (i.why == INTERVAL_NO_SAMPLES || i.why == INTERVAL_FEW_BATCHES)
 			return 0;
-		/* With fewer exceedances, the variance inflation is not reliable. */
+		/* Skips a quantile with too few exceedances for a reliable variance inflation. */
 		if (i.exceedances < INTERVAL_EXCEEDANCES_MIN)
 			continue;
 		band.half =

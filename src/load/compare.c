@@ -16,7 +16,10 @@ static struct contrast_side side_of(const struct load_analysis *a, enum load_fro
 				       .hi_ns = found.hi_ns };
 }
 
-/* Sets `blocks`, an array of SERIES_WINDOWS, to the evaluated windows' histograms. */
+/*
+ * Returns the evaluated windows of a run, whose histograms are its blocks. Stores pointers to the
+ * histograms in `blocks`, an array of SERIES_WINDOWS.
+ */
 static struct contrast_run windows_of(const struct load_analysis *a, enum load_from from,
 				      const struct hist **blocks)
 {
@@ -107,7 +110,7 @@ int load_compare_report(const struct load_analysis *a, const struct load_analysi
 	object_add(o, "quantiles", table);
 	if (table.type == VALUE_TABLE)
 		table.table->head = "requests of the load generator";
-	object_add(&r->body, NULL, table); /* NULL: in text only */
+	object_add(&r->body, NULL, table); /* no JSON key: a table of the text only */
 	load_compare_add_finding(quantiles, r);
 	return report_error(r);
 }

@@ -53,7 +53,8 @@ struct load_config {
 	uint32_t agent; /* number of this agent, from 0; part of core and flow numbers */
 	uint64_t requests_per_connection; /* requests until a reconnect; 0: unlimited */
 	uint64_t duration_ns; /* length of the schedule in ns */
-	uint64_t timeout_ns;  /* limit of a connect, and of a request since its assignment */
+	/* time limit of a connect, and of a request since its assignment to a connection */
+	uint64_t timeout_ns;
 	uint64_t drain_ns;    /* time to wait for replies after the last send */
 	uint64_t seed;        /* seed of random numbers, different for each agent of a run */
 	bool pin;             /* pin each thread to a CPU that this process may use */
@@ -68,7 +69,10 @@ struct load_config {
 	const struct net_resolving *resolving;
 };
 
-/* `core` of a block of samples, and flow numbers: unique over all agents of a run. */
+/*
+ * LOAD_CORE() numbers threads (`core` of a block of samples) and LOAD_FLOW() numbers connections,
+ * such that the numbers are unique over all agents of a run.
+ */
 #define LOAD_CORE(agent, thread) ((agent) * LOAD_THREADS_MAX + (thread))
 #define LOAD_FLOW(agent, n) (((uint32_t)(agent) << 26 | ((n) & 0x3ffffffU)))
 

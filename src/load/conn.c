@@ -181,7 +181,10 @@ static bool one_by_one(const struct load_conn *c)
 	return c->stream.datagram || c->stream.tls;
 }
 
-/* Encodes unwritten requests while they fit. Returns the bytes; *end is the next request. */
+/*
+ * Encodes unwritten requests into the send buffer while they fit. Returns the number of bytes; sets
+ * *end to the first request that is not encoded, or NULL.
+ */
 static size_t encode_waiting(struct load_thread *t, struct load_conn *c,
 			     struct load_request **end)
 {
@@ -208,7 +211,10 @@ static void expect_stamps(struct load_conn *c, struct load_request *r, uint64_t 
 		match_expect(&c->match, &r->tx, last);
 }
 
-/* Notes a write of `n` bytes, before which the stream had sent `wire` bytes. */
+/*
+ * Records a write of `n` bytes: sets the stream offsets of its requests, and expects transmit
+ * stamps of completely written requests. Before the write, the stream had sent `wire` bytes.
+ */
 static void conn_note_written(struct load_thread *t, struct load_conn *c, size_t n, uint64_t wire)
 {
 	const bool counts = !one_by_one(c);
@@ -321,7 +327,7 @@ static void conn_fill_sample(struct load_thread *t, struct load_conn *c, struct 
 	s->rx_offset = c->reply_begin;
 	s->rx_bytes = c->rx - c->reply_begin;
 	s->wake_ns = match_distance(t->wait.woken_ns, s->done, 0);
-	/* A receive stamp shows whether the reply arrived before the wait began. */
+	/* A reply counts as having woken the thread unless its receive stamp precedes the wait. */
 	if (t->wait.slept && (!rx_ns || rx_ns >= t->wait.entered_ns))
 		s->flags |= SAMPLE_ASLEEP;
 	if (rx_ns && !last)
@@ -375,8 +381,8 @@ static void conn_complete(struct load_thread *t, struct load_conn *c, const stru
 	if (r)
 		conn_drop(t, c, r);
 	/*
-	 * An HTTP error shows that the server serves the connection; an error of another protocol
-	 * may refuse the connection.
+	 * An HTTP error counts as a success of the connection: the server serves it. An error of
+	 * another protocol may mean that the server refuses the connection.
 	 */
 	if (status != REPLY_ERROR || c->target->protocol->http)
 		conn_note_success(t, c);
@@ -429,7 +435,10 @@ static int conn_parse(struct load_thread *t, struct load_conn *c, size_t n,
 	while (at < n) {
 		struct reply reply = {};
 
-		/* With request ids, a reply without a request may have come too late. */
+		/*
+		 * Bytes without an outstanding request are unsolicited, except for replies with
+		 * ids, which may answer requests that timed out.
+		 */
 		if (!c->head && !protocol->matched_by_id)
 			return close ? -EPIPE : conn_read_unsolicited(c, t->in + at, n - at);
 		used = 0;

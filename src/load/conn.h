@@ -24,7 +24,7 @@ int conn_flush(struct load_thread *t, struct load_conn *c);
  */
 int conn_receive(struct load_thread *t, struct load_conn *c, bool to_end);
 
-/* Reads kernel time stamps, or the socket's error. Returns as conn_receive(). */
+/* Reads kernel time stamps, or the socket's error. Returns 0, or -errno: connection lost. */
 int conn_errors(struct load_thread *t, struct load_conn *c);
 
 /* Removes a request from the connection, which then no longer waits for the reply. */

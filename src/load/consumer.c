@@ -31,7 +31,10 @@ static void load_consumer_apply_question(struct load_consumer *consumer)
 		c->method = q->method - 1;
 }
 
-/* Starts the analysis, unless it has started: facts precede the first other event. */
+/*
+ * Makes the analysis, unless it exists. Called at the latest at the first event that is not a fact:
+ * the facts before this event are the configuration of the run.
+ */
 static int load_consumer_begin(struct load_consumer *consumer)
 {
 	int err;
@@ -87,7 +90,10 @@ static int load_consumer_fact(struct load_consumer *consumer, const struct event
 		err = load_consumer_begin(consumer);
 		return err ? err : load_consumer_agent_lost(consumer, value);
 	}
-	/* LOAD_FACT_NIC_ERROR comes last, since the error is known only after all stamps. */
+	/*
+	 * LOAD_FACT_NIC_ERROR is read even after the run has begun: the largest error is known only
+	 * after all stamps.
+	 */
 	if (!strcmp(key, LOAD_FACT_NIC_ERROR))
 		return load_setup_add_fact(&consumer->setup, key, value);
 	/* Facts about the configuration are ignored once the run has begun. */
@@ -164,7 +170,8 @@ int load_consumer_report(struct load_consumer *consumer, struct report *report)
 
 int load_consumer_summary(struct load_consumer *consumer, double q, struct load_summary *out)
 {
-	const struct provenance none = { 0 }; /* only the reasons of the report are used */
+	/* The summary uses only the report's reasons, so the report needs no provenance. */
+	const struct provenance none = { 0 };
 	struct report r;
 	int err;
 

@@ -30,7 +30,7 @@ struct load_consumer {
 	uint64_t unwritten;              /* records dropped at the recording's size limit */
 };
 
-/* Initializes a consumer without a tap. */
+/* Initializes a consumer that passes blocks only to its analysis: `tap` is NULL. */
 void load_consumer_init(struct load_consumer *consumer, const struct load_question *question);
 void load_consumer_release(struct load_consumer *consumer);
 
@@ -50,8 +50,8 @@ int load_consumer_finish(struct load_consumer *consumer);
 int load_consumer_summary(struct load_consumer *consumer, double q, struct load_summary *out);
 
 /*
- * Fills the report of the run, except for the parts that only the command knows. Returns 0 or
- * -errno.
+ * Fills the report of the run. The caller adds the results of --assert and the errors of output
+ * files. Returns 0 or -errno.
  */
 int load_consumer_report(struct load_consumer *consumer, struct report *report);
 

@@ -99,7 +99,7 @@ static int convert_interference(const struct convert *c, const struct event *eve
 	return event_put(sink, EV_NOISE, time, &noise, sizeof(noise));
 }
 
-/* Converts a flow; the agent's network namespace number means nothing on this host. */
+/* Converts a flow; drops the network namespace number, which is valid on the agent's host only. */
 static int convert_flow(const struct convert *c, const struct event *event, uint64_t time,
 			struct event_sink *sink)
 {
@@ -113,7 +113,10 @@ static int convert_flow(const struct convert *c, const struct event *event, uint
 	return event_put(sink, EV_FLOW, time, &flow, sizeof(flow));
 }
 
-/* Converts a clock reading: realtime - ours = (realtime - theirs) + (theirs - ours). */
+/*
+ * Converts a clock reading: realtime minus the coordinator's clock is (realtime - agent's clock) +
+ * (agent's clock - coordinator's clock).
+ */
 static int convert_clock(const struct convert *c, const struct event *event, uint64_t time,
 			 struct event_sink *sink)
 {

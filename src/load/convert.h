@@ -22,8 +22,9 @@ struct convert {
 #define CONVERT_SAMPLES (EVENT_BLOCK_SIZE / sizeof(struct event_sample))
 
 /*
- * Converts the samples from record *at of `in` on, as many as fit into `to`, to a block `out`, and
- * advances *at. Returns 0, or -EBADMSG for samples that contradict themselves or the run.
+ * Converts samples of block `in`, from record *at on, into the array `to` until it is full.
+ * Advances *at, and sets `out` to a block of the converted samples. Returns 0, or -EBADMSG for
+ * samples that contradict themselves or the run.
  */
 int convert_samples(const struct convert *c, const struct event_block *in, uint32_t *at,
 		    struct event_sample to[CONVERT_SAMPLES], struct event_block *out);

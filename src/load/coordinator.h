@@ -53,7 +53,10 @@ int coordinator_connect(struct coordinator *c, int stop_fd, struct strbuf *why);
 /* Starts all agents at one common time. Returns 0 or -errno. */
 int coordinator_start(struct coordinator *c);
 
-/* Waits for events, the timeout (ns) or `stop_fd`. Returns as load_engine_wait(). */
+/*
+ * Waits for events, the timeout (ns) or `stop_fd`. Returns 1: there may be events; 0: no event
+ * came; -EINTR: `stop_fd` is readable; or another -errno.
+ */
 int coordinator_wait(struct coordinator *c, int stop_fd, uint64_t timeout_ns);
 
 /* Stops sending. An agent that has not ended after twice the drain time is lost. */

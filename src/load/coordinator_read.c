@@ -117,7 +117,10 @@ static void coordinator_read_version(struct peer *p, const char *value)
 	coordinator_make_printable(p->version);
 }
 
-/* Puts a fact about an agent's host; an agent's "load." facts repeat the coordinator's facts. */
+/*
+ * Puts a fact about an agent's host into the stream, with the agent's number in its key. Drops
+ * facts of a running agent, and "load." facts, which repeat the coordinator's facts.
+ */
 static int coordinator_pass_fact(struct coordinator *c, const struct peer *p, const char *key,
 				 const char *value)
 {
@@ -186,7 +189,10 @@ static int coordinator_end_peer(struct coordinator *c, struct peer *p)
 								  : coordinator_put_offset(c, p);
 }
 
-/* Whether an event is valid: before the start only a flow is, after an agent's end no event. */
+/*
+ * Whether an agent may send an event of this kind now: while it connects or waits for the start
+ * only a flow, while it runs any kind, otherwise none.
+ */
 static bool in_place(const struct peer *p, uint16_t kind)
 {
 	if (p->state == PEER_RUNNING)
@@ -225,7 +231,10 @@ static int coordinator_read_records(struct coordinator *c, struct peer *p,
 	return err;
 }
 
-/* Converts the next samples of a peer's block. Returns 1 (`out` holds samples) or -EBADMSG. */
+/*
+ * Converts the next samples of an agent's current block. Returns 1 (`out` holds samples) or
+ * -EBADMSG.
+ */
 static int coordinator_read_samples(struct coordinator *c, struct peer *p, struct event_block *out)
 {
 	int err = -EBADMSG;
@@ -247,7 +256,7 @@ static const char *coordinator_read_error(int err)
 	return "the agent's output is damaged";
 }
 
-/* Marks a peer as lost because the peer's stream has ended. */
+/* Marks an agent as lost because its event stream has ended too early. */
 static int coordinator_lose_ended(struct coordinator *c, struct peer *p)
 {
 	return coordinator_lose(c, p, p->state == PEER_RUNNING ?
@@ -256,8 +265,9 @@ static int coordinator_lose_ended(struct coordinator *c, struct peer *p)
 }
 
 /*
- * Reads the next block of a peer. Returns as coordinator_read(), or -EBADMSG, -ENOEXEC,
- * -EPROTONOSUPPORT (invalid stream) or -ENODATA (the stream has ended).
+ * Reads the next block of an agent. Returns 1: `out` holds samples; 2: other events were read; 0:
+ * nothing has arrived; -EBADMSG, -ENOEXEC, -EPROTONOSUPPORT: invalid stream; -ENODATA: the stream
+ * has ended; or another -errno.
  */
 static int coordinator_read_block(struct coordinator *c, struct peer *p, struct event_block *out)
 {

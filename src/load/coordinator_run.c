@@ -15,7 +15,10 @@
 #include "load/coordinator_state.h"
 #include "load/setup.h"
 
-/* Largest event queue in bytes, between two blocks of samples: mostly the agents' first flows. */
+/*
+ * Largest size in bytes of the queue of events other than samples, which is emptied before each
+ * block of samples. It is largest when the agents report their first connections.
+ */
 #define QUEUE_LIMIT (256UL << 20)
 
 #define ANSWERS 16                   /* number of clock readings of each agent before the run */
@@ -87,13 +90,19 @@ static bool coordinator_is_silent(const struct peer *p, uint64_t now)
 	       now > p->heard_ns + QUIET_NS;
 }
 
-/* Whether an agent needs clock queries: in these states it ends if no line comes. */
+/*
+ * Whether an agent gets regular clock queries: while it waits for a command or runs, it ends if its
+ * stdin brings no line for AGENT_SILENCE_NS.
+ */
 static bool coordinator_is_asked(const struct peer *p)
 {
 	return p->state == PEER_MADE || p->state == PEER_CONNECTED || p->state == PEER_RUNNING;
 }
 
-/* Takes an agent's next step. If its events have ended, coordinator_read() finds the reason. */
+/*
+ * Sends an agent the next command that its state requires, or marks it as lost if it is late or
+ * silent. Skips an agent whose output has ended: coordinator_read() finds the reason.
+ */
 static int coordinator_advance(struct coordinator *c, struct peer *p, uint64_t now)
 {
 	const bool asking = p->state == PEER_ASKING && !p->same_clock;
@@ -118,7 +127,10 @@ static int coordinator_advance(struct coordinator *c, struct peer *p, uint64_t n
 		       : 0;
 }
 
-/* Called after reading, so that no agent counts as late only because this process was stopped. */
+/*
+ * Sends due commands to all agents, and finds late agents. Called after reading their output, so
+ * that no agent counts as late only because this process was stopped.
+ */
 static int coordinator_advance_all(struct coordinator *c)
 {
 	int err = 0;
@@ -244,7 +256,7 @@ static void coordinator_damage(const struct event_source *source, struct event_d
 
 static void coordinator_free_source(struct event_source *source)
 {
-	(void)source; /* the coordinator owns `source` */
+	(void)source; /* frees nothing: `source` is a member of the coordinator */
 }
 
 struct event_source *coordinator_source(struct coordinator *c)
@@ -254,7 +266,10 @@ struct event_source *coordinator_source(struct coordinator *c)
 
 /* ---- run ---- */
 
-/* Reads answers before the start; other events stay in the queue. */
+/*
+ * Reads the agents' answers to commands before the start of the run; other events stay in the
+ * queue.
+ */
 static int coordinator_read_answers(struct coordinator *c)
 {
 	struct event_block block;

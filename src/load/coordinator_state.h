@@ -32,14 +32,16 @@ struct peer {
 	bool same_clock;
 	struct remote remote;
 	struct convert convert;
-	uint64_t due_ns;          /* deadline for the next state; 0: none */
+	/* time by which the agent must reach its next state, or else is lost; 0: no limit */
+	uint64_t due_ns;
 	uint64_t heard_ns;        /* time of the last bytes from the peer */
 	uint64_t asked, asked_ns; /* number and time of the last clock query */
 	bool answered;
 	uint32_t answers;
 	uint64_t reported_error_ns;   /* clock error that was last put into the stream */
 	char error[PEER_NAME_MAX];   /* text of AGENT_ERROR; for a lost agent, the reason */
-	char version[PEER_NAME_MAX]; /* " (...)" if the agent's hostlat version differs */
+	/* text for users if the agent runs another version of hostlat, in parentheses; else "" */
+	char version[PEER_NAME_MAX];
 	struct event_block block; /* current block of samples, read up to `at` */
 	uint32_t at, n_block;
 };
@@ -68,7 +70,10 @@ int coordinator_lose(struct coordinator *c, struct peer *p, const char *why);
  */
 int coordinator_read(struct coordinator *c, struct peer *p, struct event_block *out);
 
-/* Put facts: the names of targets and agents, or a peer's clock offset. Return 0 or -errno. */
+/*
+ * coordinator_put_facts() puts facts with the names of targets and agents into the stream,
+ * coordinator_put_offset() a fact with an agent's clock offset. Return 0 or -errno.
+ */
 int coordinator_put_facts(struct coordinator *c);
 int coordinator_put_offset(struct coordinator *c, struct peer *p);
 

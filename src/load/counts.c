@@ -57,7 +57,10 @@ void counts_words(const struct load_analysis *a, struct report *r)
 			       human_count(resent, c.resent), c.resent == 1 ? " was" : "s were");
 }
 
-/* Returns the number of sent requests; only samples show whether a failed request was sent. */
+/*
+ * Returns the number of sent requests. Only samples show whether a failed request was sent, so the
+ * number is null (unknown) if requests failed and samples are missing.
+ */
 static struct value counts_sent(const struct load_analysis *a)
 {
 	const uint64_t failed = SUM(uint64_t, a, last.failed);

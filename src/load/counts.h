@@ -5,7 +5,7 @@
 
 #include "load/analysis_state.h"
 
-/* Adds a finding if the server closed connections. */
+/* Adds a finding to the report if the server closed connections after replies. */
 void counts_words(const struct load_analysis *analysis, struct report *r);
 
 /* Adds the JSON objects "requests" and "connections". */

@@ -153,7 +153,10 @@ static void dial_note_shut(struct load_thread *t, struct load_conn *c, int err)
 	c->shut = true;
 	t->n_failing += !c->failing;
 	c->failing = true;
-	/* After a TLS alert, further connections would end with the same alert. */
+	/*
+	 * After a TLS alert, further connections would end with the same alert, so a run that has
+	 * not begun is given up.
+	 */
 	if (c->stream.tls && (net_tls_lacks_cert(c->stream.tls) || err == -ECONNABORTED))
 		give_up(t, c, err);
 }
@@ -170,7 +173,7 @@ void dial_lost(struct load_thread *t, struct load_conn *c, int err)
 {
 	if (c->replies && (err == -EPIPE || err == -ECONNRESET))
 		dial_note_close(t, c);
-	/* No request was outstanding, so no failed request notes this cause. */
+	/* Garbled bytes fail no request if none is outstanding: the connection notes the cause. */
 	if (c->replies && err == -EPROTO && !c->head)
 		thread_causes_note_connection(t, c, err);
 	conn_fail(t, c, err);
@@ -194,7 +197,10 @@ void dial_renew(struct load_thread *t, struct load_conn *c)
 
 /* ---- TLS handshake and greeting ---- */
 
-/* Sends the greeting, which always fits into a new socket's buffer. */
+/*
+ * Sends the greeting, the first bytes of a connection in some protocols (Redis: AUTH, SELECT). They
+ * always fit into a new socket's buffer.
+ */
 static int dial_greet(struct load_thread *t, struct load_conn *c)
 {
 	const struct load_target *target = c->target;
@@ -288,7 +294,7 @@ static int dial_connected(struct load_thread *t, struct load_conn *c)
 
 	if (err)
 		return err;
-	/* Missing stamps are counted per sample, so an error here is ignored. */
+	/* An error is ignored: requests without kernel time stamps are counted one by one. */
 	if (t->config->stamps != STAMPS_USER)
 		net_stream_stamp(&c->stream, t->config->stamps == STAMPS_NIC);
 	if (!c->stream.tls)
@@ -310,7 +316,10 @@ void dial_event(struct load_thread *t, struct load_conn *c, uint32_t events)
 		err = dial_read_greeting_replies(t, c);
 	if (!err && c->stream.stamps && events & EPOLLERR)
 		err = conn_errors(t, c);
-	/* Data that arrived together with the opening causes no further event. */
+	/*
+	 * Reads at once, since data that arrived together with the opening of the connection causes
+	 * no further epoll event.
+	 */
 	if (!err && c->state == CONN_OPEN && events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP))
 		err = conn_receive(t, c, events & (EPOLLRDHUP | EPOLLHUP));
 	if (err && c->state == CONN_OPEN)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Distributions: a row of functions per kind. Draws by inversion where a closed form exists, else:
+ * Distributions: a table with a draw function and a CDF for each kind. Draws by inversion where a
+ * closed form exists, else:
  *   normal      polar method; Marsaglia and Bray, SIAM Review 6(3), 1964
  *   gamma       Marsaglia and Tsang, ACM TOMS 26(3), 2000
  *   zipf        rejection-inversion; Hormann and Derflinger, ACM TOMACS 6(3), 1996
@@ -162,7 +163,7 @@ static double pareto_cdf(const struct dist *d, double x)
 	return -expm1(d->c == 0 ? -z : -log1p(d->c * z) / d->c);
 }
 
-/* Draws by inversion: -log F(x) is exponential with mean 1; c > 0. */
+/* Draws by inversion: -log F(x) is exponential with mean 1. The shape, d->c, is above 0. */
 static double gev_draw(const struct dist *d, struct rng *rng)
 {
 	return d->a + d->b * expm1(-d->c * log(rng_exponential(rng, 1))) / d->c;

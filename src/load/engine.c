@@ -36,7 +36,8 @@ struct load_engine {
 	struct net_tls_context *tls;
 	struct net_nic nics[NICS_MAX];
 	uint32_t n_nics;
-	struct restorer restorer; /* restores nics[] if this process is killed */
+	/* process that restores the NICs' time stamp settings if this process is killed */
+	struct restorer restorer;
 	struct load_thread *threads;
 	struct engine_source *source;
 	int notify;

@@ -12,7 +12,10 @@
 #include "load/polled.h"
 #include "load/setup.h"
 
-/* Largest event queue in bytes, between two blocks of samples: mostly the first flows. */
+/*
+ * Largest size in bytes of the queue of events other than samples, which is emptied before each
+ * block of samples. It is largest when the threads report their first connections.
+ */
 #define QUEUE_LIMIT (256UL << 20)
 #define FLOWS_AT_ONCE 4096
 
@@ -101,7 +104,10 @@ static void engine_source_lend(struct engine_source *p, struct thread_view *v,
 	p->n_lent = n;
 }
 
-/* Gets a block of samples. Returns 1: `block` is set; 0: no samples; 2: read the queue first. */
+/*
+ * Gets a block of samples. Returns 1: `block` is set; 0: no samples; 2: flows were put into the
+ * queue, which must be read first.
+ */
 static int next_samples(struct engine_source *p, struct event_block *block)
 {
 	const struct event_sample *at;
@@ -113,7 +119,10 @@ static int next_samples(struct engine_source *p, struct event_block *block)
 	for (i = 0; i < p->n_views; i++) {
 		v = &p->views[(p->turn + i) % p->n_views];
 		at = engine_source_samples(v, &n);
-		/* A thread pushes a flow before the samples that refer to it. */
+		/*
+		 * A thread pushes a flow before the samples that refer to it, so flows read after
+		 * the samples include all of these flows.
+		 */
 		err = put_flows(p, v, &any);
 		if (err || any)
 			return err ? err : 2;
@@ -227,7 +236,7 @@ static int engine_source_put_interference(struct engine_source *p, uint64_t now)
 					    p->n_views);
 }
 
-/* Puts the largest error of the NICs' stamps, if NICs stamp packets. */
+/* Puts a fact with the largest error of the NICs' time stamps, if NICs stamp packets. */
 static int put_nic_error(struct engine_source *p, uint64_t now)
 {
 	char text[24];
@@ -238,7 +247,10 @@ static int put_nic_error(struct engine_source *p, uint64_t now)
 	return event_put_fact(event_memsource_sink(p->queue), now, LOAD_FACT_NIC_ERROR, text);
 }
 
-/* Puts the causes of failures; the threads have ended, so their tables no longer change. */
+/*
+ * Puts a fact per cause of failures, over all threads. The threads have ended, so their tables of
+ * causes no longer change.
+ */
 static int engine_source_put_causes(struct engine_source *p, uint64_t now)
 {
 	struct causes all = { 0 };
@@ -336,7 +348,7 @@ static void engine_source_damage(const struct event_source *source, struct event
 
 static void engine_source_free_nothing(struct event_source *source)
 {
-	(void)source; /* the engine owns `source` */
+	(void)source; /* frees nothing: the engine frees `source` */
 }
 
 int engine_source_new(struct engine_source **out, struct load_thread *threads, uint32_t n_threads,

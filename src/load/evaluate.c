@@ -14,7 +14,8 @@
 
 #define TAIL_POINTS 500     /* largest number of points of the tail, evenly spaced by rank */
 #define TAIL_POINTS_MIN 50
-#define CHECK_BATCHES 20 /* fewer batches widen the interval, more batches depend on each other */
+/* Number of batches of the check interval: fewer widen it, more depend on each other. */
+#define CHECK_BATCHES 20
 
 static const double report_q[REPORT_QUANTILES] = {
 	[REPORT_P50] = 0.5, [REPORT_P90] = 0.9, [REPORT_P99] = 0.99, [REPORT_P999] = 0.999,

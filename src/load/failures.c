@@ -116,7 +116,10 @@ static const char *failures_verb(const struct load_cause *c)
 	return one ? "reply had the status" : "replies had the status";
 }
 
-/* Whether to quote the cause's text; the phrase for missing local ports needs no text. */
+/*
+ * Whether to quote a cause's error text. For a lack of local ports (CAUSE_PORTS), the report's own
+ * phrase says everything.
+ */
 static bool failures_has_quote(const struct load_cause *c)
 {
 	return *c->text && !(c->of == CAUSE_CONNECTION && !strcmp(c->name, CAUSE_PORTS));

@@ -10,14 +10,17 @@
 #define PROBE_TAIL 100
 
 /*
- * Shares of the precision: the distance of the last two probes from the estimated answer, and half
- * the width of their intervals. Their difference, 0.15, is 1.5 standard errors at a probe's
- * confidence, so that most probes decide.
+ * AIM_OFF is the distance of a probe's rate from the estimated answer, AIM_HALF half the width of
+ * its interval, both as shares of the requested precision. The difference, 0.15, is 1.5 standard
+ * errors at a probe's confidence, so that most probes decide.
  */
 #define AIM_OFF 0.45
 #define AIM_HALF 0.3
 
-/* Share of the precision by which the lower probe may be farther away than AIM_OFF. */
+/*
+ * Tolerance for AIM_OFF, as a share of the precision: a probe this much farther below the estimated
+ * answer is not replaced by a closer probe.
+ */
 #define AIM_SLACK 0.1
 
 /* Largest ratio of a probe's length to the last probe's, as early estimates are unreliable. */
@@ -44,7 +47,10 @@ const char *findmax_end_name(enum findmax_end end)
 
 /* ---- choosing the next rate ---- */
 
-/* Doubles or halves the rate, beyond all open probes, while lo or hi is missing. */
+/*
+ * Returns the next rate while no rate is known at which the condition holds, or none at which it
+ * fails: twice the highest or half the lowest rate probed.
+ */
 static double findmax_widen(const struct findmax *fm)
 {
 	double highest = fm->lo, lowest = fm->hi;
@@ -58,12 +64,16 @@ static double findmax_widen(const struct findmax *fm)
 	return fm->hi ? lowest / 2 : highest * 2;
 }
 
-/* Returns d ln(quantile) / d ln(rate) between the measurements at lo and hi. */
+/*
+ * Returns the slope d ln(quantile) / d ln(rate) between the highest rate at which the condition
+ * holds and the lowest at which it fails.
+ */
 static double findmax_slope(const struct findmax *fm)
 {
 	const struct findmax_point *a = &fm->at_lo, *b = &fm->at_hi;
 
-	if (!b->rate) /* a saturated server has no latency: use the highest open probe */
+	/* A saturated server has no latency at `hi`: use the highest probe that did not decide. */
+	if (!b->rate)
 		for (uint32_t i = 0; i < fm->n_open; i++)
 			if (!b->rate || fm->open[i].rate > b->rate)
 				b = &fm->open[i];
@@ -72,7 +82,10 @@ static double findmax_slope(const struct findmax *fm)
 	return fmax((b->excess - a->excess) / log(b->rate / a->rate), SLOPE_MIN);
 }
 
-/* Estimates ln of the rate at which the quantile equals the limit, from the open probes. */
+/*
+ * Estimates ln of the rate at which the quantile equals the limit, from the open probes, which did
+ * not decide.
+ */
 static double findmax_estimate(const struct findmax *fm, double slope)
 {
 	double sum = 0, weight = 0;
@@ -87,8 +100,8 @@ static double findmax_estimate(const struct findmax *fm, double slope)
 }
 
 /*
- * Chooses a rate on the undecided side of the estimate, and the length of a probe that should
- * decide.
+ * Returns the rate of a probe that should decide, and sets its length. The rate is below the
+ * estimated answer until `lo` is close below the answer, then above it.
  */
 static double findmax_aim(const struct findmax *fm, double *seconds)
 {
@@ -101,7 +114,7 @@ static double findmax_aim(const struct findmax *fm, double *seconds)
 	*seconds = last->seconds * fmin(fmax(shorter * shorter, 1), LONGER_MAX);
 	if (at - lo > (AIM_OFF + AIM_SLACK) * precision)
 		return exp(at - AIM_OFF * precision);
-	/* `lo` is close enough to the estimate, so the next probe goes above the estimate. */
+	/* The condition holds at `lo`, close below the estimated answer, so the rate is above. */
 	return exp(fmin(fmin(at + AIM_OFF * precision, lo + (1 - AIM_SLACK / 2) * precision),
 			(lo + log(fm->hi)) / 2));
 }
@@ -179,7 +192,10 @@ static struct findmax_point findmax_measured(const struct findmax *fm,
 	return p;
 }
 
-/* Drops open probes outside of (lo, hi), which say nothing about the rates within. */
+/*
+ * Drops undecided probes outside of (lo, hi): the condition holds at lo and fails at hi, so the
+ * answer lies between.
+ */
 static void clip_open(struct findmax *fm)
 {
 	uint32_t n = 0;

@@ -73,7 +73,8 @@ struct findmax {
 	struct findmax_config config;
 	/* highest rate at which the condition holds, lowest at which it fails; 0: none yet */
 	double lo, hi;
-	struct findmax_point at_lo, at_hi; /* measurements at lo and hi; rate 0: none */
+	/* measurements by the probes at rates lo and hi; rate 0: none */
+	struct findmax_point at_lo, at_hi;
 	struct findmax_point open[FINDMAX_PROBES];
 	uint32_t n_open;
 	/* total time used; largest time by which a probe exceeded its length */

@@ -109,7 +109,10 @@ static void gaps_keep_gap(struct gaps *gaps, struct gap_values *values, uint64_t
 		gaps_keep_value(values, u);
 }
 
-/* Stores the gaps of one slot; `times` holds all requests of the slot, by intended time. */
+/*
+ * Stores the scheduled and the actual gaps between the requests of one time slot. `times` holds all
+ * requests of the slot, by intended time.
+ */
 static void gaps_keep_slot(struct gaps *gaps, struct gap_times *times, size_t n, uint64_t started)
 {
 	for (size_t i = 1; i < n; i++)

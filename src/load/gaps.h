@@ -6,9 +6,9 @@
  * requests of a slot once it is complete; long runs use only some of the slots. So the order of
  * samples does not matter, and requests sent out of order count in the order of sending.
  *
- * Memory: GAPS_PENDING requests per agent whose slot is not complete, and GAPS_KEPT values of each
- * kind. When the values are full, every other value is dropped, and from then on only every other
- * value is stored.
+ * Memory: GAPS_PENDING requests per agent whose slot is not complete, and GAPS_KEPT values each of
+ * scheduled and of actual gaps. When the values are full, every other value is dropped, and from
+ * then on only every other value is stored.
  */
 #ifndef HOSTLAT_LOAD_GAPS_H
 #define HOSTLAT_LOAD_GAPS_H
@@ -22,7 +22,7 @@
 
 #define GAPS_PENDING (1 << 18)
 #define GAPS_KEPT 8192
-#define GAPS_PER_SLOT 1024 /* expected number of requests per slot */
+#define GAPS_PER_SLOT 1024 /* expected number of an agent's requests per time slot */
 
 struct gap_times {
 	uint64_t intended, sent;
@@ -44,11 +44,12 @@ struct gaps {
 	struct gap_values schedule, sent;
 };
 
-/* Requests of one agent in slots that are not complete. */
+/* Requests of one agent in time slots whose requests have not all arrived. */
 struct gap_queue {
 	struct VEC_OF(struct gap_times) pending;
 	bool overflow;
-	uint64_t full_from, full_to; /* slots with dropped requests; their gaps are ignored */
+	/* range of time slots with dropped requests, whose gaps are ignored */
+	uint64_t full_from, full_to;
 };
 
 /* Initializes `gaps` for agents that send `rate` requests/s each. Returns 0 or -ENOMEM. */
@@ -61,8 +62,8 @@ void gap_queue_release(struct gap_queue *queue);
 int gaps_add(struct gaps *gaps, struct gap_queue *queue, uint64_t intended, uint64_t sent);
 
 /*
- * Computes the gaps of complete slots, which end at `oldest` (ns) or earlier. `started` is the
- * start of the schedule (ns).
+ * Computes the gaps in time slots whose requests have all arrived: slots that end at `oldest` (ns)
+ * or earlier. `started` is the start of the schedule (ns).
  */
 void gaps_keep_complete(struct gaps *gaps, struct gap_queue *queue, uint64_t started,
 			uint64_t oldest);

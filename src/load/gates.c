@@ -146,7 +146,10 @@ static void gates_judge_server(struct load_analysis *a)
 	gate_at_most(a, GATE_SERVER, unreachable, 0);
 }
 
-/* Connections that fail for lack of a local port do not make the server unreachable. */
+/*
+ * Judges the share of connects that found no free local port. If it is too large, the server does
+ * not count as unreachable.
+ */
 static void gates_judge_ports(struct load_analysis *a)
 {
 	const struct load_cause *ports = causes_find(&a->causes, CAUSE_CONNECTION, CAUSE_PORTS);
@@ -170,10 +173,9 @@ static void gates_judge_status(struct load_analysis *a)
 }
 
 /*
- * Compares answered and failed with due requests in the later half to three quarters of the
- * sending time. A queue that only
- * fluctuates leaves a difference of a few square roots of the count. An open loop without a known
- * share fails.
+ * Compares the requests that were answered or failed with those due, in the later half to three
+ * quarters of the sending time. A queue that only fluctuates leaves a difference of a few square
+ * roots of the count. An open loop without due requests fails.
  */
 static void gates_judge_rate(struct load_analysis *a)
 {
@@ -262,7 +264,7 @@ static void gates_judge_client(struct load_analysis *a)
 	const bool waits = waiting > late / 4;
 	const double samples = SUM(double, a, last.completed) + SUM(double, a, last.failed);
 
-	/* Lateness is relative to a latency, so both gates need a measured latency. */
+	/* How late a send may be depends on the latency, so lateness gates need a latency. */
 	if (a->config.loop == LOOP_OPEN && gates_target_interval(a)->ns) {
 		gate_at_most(a, GATE_LOOP, waits ? late : 0, limit);
 		gate_at_most(a, GATE_CLIENT, waits ? 0 : late, limit);
@@ -293,7 +295,10 @@ static void gates_judge_interference(struct load_analysis *a)
 	gate_at_most(a, GATE_HOST, __builtin_popcount(interference_bound_unknown(a, false)), 0);
 	gaps = interference_bound_gaps(a, i->ns);
 	stolen = interference_bound_stolen(a);
-	/* The largest possible bias by gaps must be within the precision that the result claims. */
+	/*
+	 * The largest possible bias by gaps, in which a runnable thread did not run, must be within
+	 * the precision that the result claims.
+	 */
 	gate_at_most(a, GATE_NOISE, interference_bound_bias(a, a->main, q, i->ns),
 		     interval_effect(i));
 	if (gaps > most_gaps)
@@ -339,7 +344,10 @@ static void gates_judge_replies(struct load_analysis *a)
 	else
 		gate_untested(a, GATE_ERRORS, "no request has ended");
 	gates_judge_balance(a);
-	/* The stamp of a censored reply is not missing: it belongs to a later reply. */
+	/*
+	 * A censored reply, which one read returned with later replies, has the stamp of a later
+	 * reply: it does not count as missing.
+	 */
 	if (a->config.stamps != STAMPS_USER && !samples)
 		gate_untested(a, GATE_TIMESTAMPS, "no request was answered");
 	else if (a->config.stamps != STAMPS_USER)
@@ -349,8 +357,9 @@ static void gates_judge_replies(struct load_analysis *a)
 }
 
 /*
- * Cochran's Q of the agents' shares of requests up to the pooled quantile, with the variance
- * inflated for dependence. The effect is the largest deviation of an agent's own quantile.
+ * Tests by Cochran's Q whether agents have equal shares of requests up to the pooled quantile, with
+ * the variance inflated for dependence. The effect is the largest deviation of an agent's own
+ * quantile.
  */
 static void gates_judge_agents(struct load_analysis *a)
 {
@@ -459,7 +468,7 @@ static void gates_judge_interval(struct load_analysis *a)
 	bool narrow = !i->why;
 
 	gate_at_least(a, GATE_EXCEEDANCES, i->exceedances, INTERVAL_EXCEEDANCES_MIN);
-	/* There are enough exceedances, but a bound would fall on failed requests. */
+	/* Fails despite enough exceedances if a bound of the interval may be a failed request. */
 	if (i->exceedances >= INTERVAL_EXCEEDANCES_MIN &&
 	    (i->why == INTERVAL_FEW_EXCEEDANCES || i->why == INTERVAL_FAILURES))
 		gate_at_least(a, GATE_EXCEEDANCES, NAN, INTERVAL_EXCEEDANCES_MIN);

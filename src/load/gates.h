@@ -11,14 +11,20 @@
 #include "load/analysis_state.h"
 
 const char *gate_name(enum gate_id id);
-/* Return the reason of a failed gate: a code for programs, a sentence for people. */
+/*
+ * gate_code() and gate_sentence() return the reason that a failed gate gives: a code for programs,
+ * a sentence for people.
+ */
 const char *gate_code(enum gate_id id);
 const char *gate_sentence(enum gate_id id);
 
 /* Returns the stationarity tests, of the tail or the median, that the unit-root gate judges. */
 const struct stationarity_tests *gate_root(const struct load_result *result);
 
-/* Judge a gate: it passes if the statistic is at most, or at least, the threshold. */
+/*
+ * gate_at_most() judges a gate, which passes if its statistic is at most the threshold.
+ * gate_at_least() requires at least the threshold.
+ */
 void gate_at_most(struct load_analysis *analysis, enum gate_id id, double statistic,
 		  double threshold);
 void gate_at_least(struct load_analysis *analysis, enum gate_id id, double statistic,
