@@ -10,7 +10,10 @@
 #include "load/config.h"
 
 struct load_hosts_options {
-	/* each item may name several hosts, separated by commas */
+	/*
+	 * Hosts of agents that generate load, and of agents that measure latency. An item of a list
+	 * may name several hosts, separated by commas.
+	 */
 	struct opt_list loading, probing;
 	const char *command; /* command that starts an agent; NULL: LOAD_HOSTS_COMMAND */
 };
@@ -25,16 +28,16 @@ enum load_host_kind {
 	HOST_SSH,
 };
 
-/* The host of an agent. */
+/* A host that runs an agent, a process that generates load or measures latency. */
 struct load_host {
 	enum load_host_kind kind;
-	bool probes;               /* the agent is a latency agent */
-	char text[LOAD_HOST_MAX];  /* text of the option */
+	bool probes;               /* the agent measures latency instead of generating load */
+	char text[LOAD_HOST_MAX];  /* the host as in the option, such as "netns:NAME" */
 	const char *name;          /* the namespace or ssh host; points into `text` */
 };
 
 struct load_hosts {
-	struct load_host hosts[LOAD_AGENTS_MAX]; /* the loading agents come first */
+	struct load_host hosts[LOAD_AGENTS_MAX]; /* hosts of latency agents come last */
 	uint32_t n, probes;
 };
 

@@ -29,14 +29,14 @@ enum http_field { FIELD_LENGTH = 1, FIELD_TRANSFER, FIELD_CONNECTION };
 
 struct http_state {
 	uint8_t phase;
-	uint8_t at;       /* position in the status line or in a line's end */
+	uint8_t at;       /* bytes parsed of the status line or of "\r\n" */
 	uint8_t minor;    /* minor version of HTTP */
 	uint8_t field;    /* enum http_field */
 	uint8_t has_length, has_coding, chunked; /* chunked: the last transfer coding is chunked */
 	uint8_t close, keep;
 	uint8_t gap;      /* white space follows the token or number */
 	uint8_t digits;
-	uint8_t name_len, token_len; /* length; TOO_LONG: text does not matter */
+	uint8_t name_len, token_len; /* bytes stored; TOO_LONG: the parser ignores the text */
 	char name[NAME_MAX_BYTES], token[TOKEN_MAX];
 	uint16_t status;
 	uint32_t head;    /* bytes read of the head, or of a chunk-size line */
@@ -243,7 +243,7 @@ static int http_add_digit(struct http_state *s, char byte)
 /* Ends a member of a comma-separated list; empty members are ignored. */
 static void end_token(struct http_state *s)
 {
-	/* "identity" meant no coding until RFC 7230. */
+	/* Ignore "identity": until RFC 7230, it named the absence of a transfer coding. */
 	if (s->field == FIELD_TRANSFER && s->token_len &&
 	    !http_token_is(s->token, s->token_len, "identity")) {
 		s->has_coding = true;
@@ -255,7 +255,7 @@ static void end_token(struct http_state *s)
 	s->token_len = s->gap = 0;
 }
 
-/* Ends the value of the previous field, which the current line does not continue. */
+/* Evaluates a complete header field. Returns 0, or -EPROTO for an invalid Content-Length. */
 static int end_value(struct http_state *s)
 {
 	if (s->field != FIELD_LENGTH) {

@@ -98,8 +98,8 @@ static void interference_add_cpu(struct interference_host *host, unsigned int cp
 }
 
 /*
- * Returns the steal and softirq time of the CPUs in mask `cpus` since the last call. All CPUs are
- * read, since threads move.
+ * Returns the steal and softirq time of the CPUs in mask `cpus` since the last call. Stores the
+ * counters of all CPUs, since the threads may run on other CPUs by the next call.
  */
 static struct interference_times interference_read_stat(struct interference_host *host,
 							uint64_t cpus)
@@ -178,8 +178,8 @@ static uint64_t lowest_khz(uint64_t cpus)
 }
 
 /*
- * Returns a lower bound of the time (ns) suspended since the last tick, since time passes between
- * the readings of the two clocks.
+ * Returns a lower bound of the time, in ns, for which the machine was suspended since the last
+ * call. The exact time is unknown, since CLOCK_MONOTONIC and CLOCK_BOOTTIME are not read together.
  */
 static uint64_t interference_time_asleep(struct interference_host *host)
 {

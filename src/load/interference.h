@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measures host interference: gaps in which a runnable thread did not run, by the thread's clock
- * readings, and, per tick, the kernel's counters (proc(5): /proc/stat, the second number of
- * schedstat; cpufreq's scaling_cur_freq) and whether the machine slept.
+ * readings, and, every LOAD_TICK_NS, the kernel's counters (proc(5): /proc/stat, the second number
+ * of schedstat; cpufreq's scaling_cur_freq) and whether the machine slept.
  */
 #ifndef HOSTLAT_LOAD_INTERFERENCE_H
 #define HOSTLAT_LOAD_INTERFERENCE_H
@@ -24,9 +24,13 @@ struct interference_span {
 
 /* Host interference with one thread. */
 struct interference_thread {
-	struct spsc_queue gaps;         /* struct interference_span; read by the consuming thread */
-	struct interference_span pending; /* gaps that did not fit, merged; end 0: none */
-	int schedstat;            /* descriptor of schedstat; -1: not readable */
+	/*
+	 * Queue of the times in which the thread did not run (struct interference_span), read by
+	 * the thread that writes the events.
+	 */
+	struct spsc_queue gaps;
+	struct interference_span pending; /* merged gaps for which `gaps` was full; end 0: none */
+	int schedstat;            /* descriptor of /proc/thread-self/schedstat; -1: not readable */
 	bool unread;              /* schedstat could not be read at the last call */
 	uint64_t preempted_ns;    /* time runnable without a CPU so far */
 };
@@ -38,7 +42,10 @@ void interference_thread_release(struct interference_thread *thread);
 /* Opens schedstat of the calling thread; called by the thread when it begins. */
 void interference_thread_begin(struct interference_thread *thread);
 
-/* Adds a gap. A gap that does not fit into the queue is merged with the next gap. */
+/*
+ * Adds a gap in which the thread did not run. If the queue is full, the gap is merged with the next
+ * one.
+ */
 void interference_gap(struct interference_thread *thread, uint64_t begin, uint64_t end);
 
 /*
@@ -47,13 +54,13 @@ void interference_gap(struct interference_thread *thread, uint64_t begin, uint64
  */
 uint64_t interference_preempted(struct interference_thread *thread);
 
-/* Host interference as counted by the kernel; used by the consuming thread. */
+/* State for reading the kernel's counters; used only by the thread that writes the events. */
 struct interference_host {
 	struct clock *clock;
 	int stat;            /* descriptor of /proc/stat; -1: not readable */
-	bool unread;         /* steal and softirq time of the last tick are unknown */
-	uint64_t last_ns;    /* time of the last tick; 0: none yet */
-	int64_t asleep_ns;   /* upper bound of boottime minus monotonic time, at the last tick */
+	bool unread;         /* steal and softirq times could not be read at the last call */
+	uint64_t last_ns;    /* time of the last reading; 0: none yet */
+	int64_t asleep_ns;   /* upper bound of boottime minus monotonic time, at the last reading */
 	struct interference_times {
 		uint64_t steal, softirq;
 	} times[INTERFERENCE_CPUS]; /* totals of each CPU, in ticks of USER_HZ */
@@ -64,9 +71,9 @@ void interference_host_init(struct interference_host *host, struct clock *clock)
 void interference_host_release(struct interference_host *host);
 
 /*
- * Puts the events of the tick that ends at `now`; `cpus` is the mask of CPUs on which the `threads`
- * threads run. Suspended time is put as a gap of each thread; the gap may exceed the tick, since
- * the monotonic clock stops.
+ * Puts the EV_NOISE events of the time from the last call to `now`; `cpus` is the mask of CPUs on
+ * which the `threads` threads run. Suspended time is put as a gap of each thread. The gap may be
+ * longer than that time, since the monotonic clock stops during suspend.
  */
 int interference_host_tick(struct interference_host *host, struct event_sink *sink, uint32_t agent,
 			   uint64_t now, uint64_t cpus, uint32_t threads);
@@ -76,10 +83,10 @@ int interference_put(struct event_sink *sink, uint32_t agent, enum noise_what wh
 
 /* Totals of host interference (EV_NOISE) over a run. */
 struct interference_sum {
-	struct hist gaps;             /* durations of NOISE_GAP */
+	struct hist gaps;             /* distribution of gap durations (NOISE_GAP), ns */
 	uint64_t count[NOISE_MAX];
-	uint64_t amount[NOISE_MAX];   /* sums in ns; 0 for NOISE_FREQUENCY */
-	uint64_t lowest_khz, highest_khz; /* range of NOISE_FREQUENCY; 0: unknown */
+	uint64_t amount[NOISE_MAX];   /* total time of each kind, ns; 0 for NOISE_FREQUENCY */
+	uint64_t lowest_khz, highest_khz; /* range of CPU frequencies; 0: unknown */
 };
 
 const char *interference_name(uint32_t what);

@@ -5,7 +5,7 @@
 
 #include "stats/bucket_edges.h"
 
-#define LATE_NS 100000         /* a send lag beyond LATE_NS and LATE_HARMLESS is late */
+#define LATE_NS 100000         /* send lag below which a request is never late, ns */
 #define LATE_HARMLESS 0.1      /* harmless send lag, as a share of the latency */
 #define GAP_HARMLESS 0.05      /* gaps shorter than this share of the latency are harmless */
 
@@ -57,7 +57,10 @@ static bool interference_bound_counts(const struct load_analysis *a, const struc
 	return !a->config.probes || agent->samples;
 }
 
-/* Returns sending time (ns) of all threads of agents whose latencies count; 0: unknown. */
+/*
+ * Returns the elapsed time of the run times the number of threads that measure the reported
+ * latencies, in ns; 0: unknown.
+ */
 static double time_of_threads(const struct load_analysis *a)
 {
 	int threads = 0;
@@ -109,8 +112,9 @@ uint32_t interference_bound_unknown(const struct load_analysis *a, bool all)
 }
 
 /*
- * Requests in gaps are a share f, as Poisson arrivals see time averages. If they all are among the
- * slowest requests, quantile q of the other requests is quantile q (1 - f) of all.
+ * Gaps take a share f of the time, so a share f of the requests is due in gaps, since Poisson
+ * arrivals see time averages. If these requests are the slowest ones, quantile q of the other
+ * requests is quantile q (1 - f) of all.
  */
 double interference_bound_bias(const struct load_analysis *a, enum load_from from, double q,
 			       uint64_t ns)

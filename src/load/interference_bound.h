@@ -19,7 +19,10 @@ double interference_bound_limit(double q);
 /* Returns the share of requests sent later than is harmless for a latency of `ns`. */
 double interference_bound_late(const struct load_analysis *analysis, uint64_t ns);
 
-/* Returns the send lag of loading or probing requests, whichever are late more often. */
+/*
+ * Returns the send lags of the requests that only generate load or of those that measure latency,
+ * whichever are more often too late for a latency of `ns`.
+ */
 const struct hist *interference_bound_lag(const struct load_analysis *analysis, uint64_t ns);
 
 /* Returns the share of requests without a sample, of the agent with the largest share. */
@@ -31,7 +34,10 @@ double interference_bound_lost(const struct load_analysis *analysis);
  */
 double interference_bound_gaps(const struct load_analysis *analysis, uint64_t ns);
 
-/* Returns the largest change of quantile q of `from` by gaps, as a share of the quantile `ns`. */
+/*
+ * Returns the largest change that gaps may have caused in quantile q of the latency measured from
+ * `from`, as a share of the quantile's value `ns`.
+ */
 double interference_bound_bias(const struct load_analysis *analysis, enum load_from from, double q,
 			       uint64_t ns);
 
@@ -39,12 +45,15 @@ double interference_bound_bias(const struct load_analysis *analysis, enum load_f
 double interference_bound_stolen(const struct load_analysis *analysis);
 
 /*
- * Returns which sources could not be read: LOAD_NO_STAT, LOAD_NO_SCHEDSTAT. `all`: by any agent,
- * not only by agents whose latencies count.
+ * Returns flags for the kernel files that could not be read: LOAD_NO_STAT, LOAD_NO_SCHEDSTAT.
+ * `all`: by any agent, not only by agents that measure the reported latencies.
  */
 uint32_t interference_bound_unknown(const struct load_analysis *analysis, bool all);
 
-/* Returns whether host interference is too large for an interval of quantile q of `from`. */
+/*
+ * Returns whether host interference invalidates the confidence interval of quantile q of the
+ * latency measured from `from`.
+ */
 bool interference_bound_breaks(const struct load_analysis *analysis, enum load_from from, double q,
 			       const struct interval *interval);
 

@@ -67,7 +67,7 @@ double interim_confidence(double confidence)
 
 	for (int i = 0; i < INTERIM_LOOKS; i++)
 		t[i] = ldexp(1, i - INTERIM_LOOKS + 1);
-	/* The secant method: the coverage is smooth, and convex near its root. */
+	/* Find c by the secant method: the coverage is smooth, and convex near its root. */
 	before = normal_quantile((1 + confidence) / 2);
 	missed_before = interim_coverage(t, INTERIM_LOOKS, before) - confidence;
 	c = before + 0.4;

@@ -18,7 +18,10 @@
 
 #define INTERIM_LOOKS 4
 
-/* Returns the time of a look in ns; 0 <= look < INTERIM_LOOKS. */
+/*
+ * Returns the time of interim analysis number `look`, 0 to INTERIM_LOOKS - 1, in ns since the start
+ * of the run.
+ */
 uint64_t interim_time(uint64_t max_time_ns, uint32_t look);
 
 /*
@@ -26,11 +29,11 @@ uint64_t interim_time(uint64_t max_time_ns, uint32_t look);
  */
 double interim_coverage(const double *t, uint32_t n, double c);
 
-/* Returns the confidence that the interval of each look must have; 0 < confidence < 1. */
+/* Returns the confidence that each interim analysis must use; 0 < confidence < 1. */
 double interim_confidence(double confidence);
 
-/* Returns the confidence of a run's only analysis: 1 - INTERIM_MISSES * (1 - confidence). */
 #define INTERIM_MISSES 0.6
+/* Returns the confidence of a run's only analysis: 1 - INTERIM_MISSES * (1 - confidence). */
 double interim_end_confidence(double confidence);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define DEGREES_MIN 4
 #define EFFECT_LEAST 0.05      /* relative change of a quantile that is always tolerated */
-#define EFFECT_UNKNOWN 0.25    /* tolerated relative change if there is no interval */
+#define EFFECT_UNKNOWN 0.25    /* tolerated relative change of a quantile without interval */
 
 static uint64_t sum_buckets(const struct hist *hist, uint32_t from, uint32_t to)
 {
@@ -45,7 +45,10 @@ static const struct hist *interval_window(const struct interval_range *range, ui
 	return &range->series->windows[range->from + i].latency[range->which];
 }
 
-/* Computes z of interval.h for each window; returns F, the share of all samples up to `ns`. */
+/*
+ * Computes z for each window: the window's samples up to `ns`, minus the number expected from the
+ * share of all samples up to `ns`. Returns that share.
+ */
 static double interval_deviations(const struct interval_range *range, uint64_t ns, double *z)
 {
 	const double share = (double)interval_at_most(range->pooled, ns) /
@@ -60,8 +63,9 @@ static double interval_deviations(const struct interval_range *range, uint64_t n
 }
 
 /*
- * Returns the variance of the sum of all z, by batches of `width` windows, and the batches' lag-1
- * autocorrelation.
+ * Returns the variance of the sum of z[0..n), estimated from the sums of batches of `width`
+ * windows. Sets *batches to the number of batches and *residual to the lag-1 autocorrelation of
+ * their sums.
  */
 static double by_batches(const double *z, uint32_t n, uint32_t width, uint32_t *batches,
 			 double *residual)
@@ -85,7 +89,10 @@ static double by_batches(const double *z, uint32_t n, uint32_t width, uint32_t *
 	return squares * n / ((double)width * (b - 1));
 }
 
-/* Corrects for autocorrelation, which is estimated 1/b too low; negative values are chance. */
+/*
+ * Corrects a variance estimated from batches for their lag-1 autocorrelation `residual`. The
+ * estimate of the autocorrelation is 1 / batches too low. A negative autocorrelation is chance.
+ */
 static double correct_residual(double variance, double residual, uint32_t batches)
 {
 	double r = residual + 1.0 / batches;
@@ -167,9 +174,9 @@ static double interval_thicker(double q, double times)
 }
 
 /*
- * Measures the dependence of samples at the quantile and, with few effective samples there, also
- * where the tail is two and four times as large, which has more samples and similar dependence. The
- * largest inflation counts.
+ * Measures by how much dependence of samples inflates the variance at quantile q. With few
+ * effective samples there, also measures where the tail is two and four times as large, which has
+ * more samples and similar dependence. Uses the largest inflation.
  */
 static int measure_dependence(const struct interval_range *range, double q, struct interval *out)
 {
@@ -219,7 +226,10 @@ static void bounds_of_rank(const struct hist *pooled, uint64_t rank, uint64_t *l
 	*hi_ns = found.hi;
 }
 
-/* Finds the bounds; ranks include failed requests, which may rank anywhere. */
+/*
+ * Finds the interval's bounds at two ranks among all requests. Failed requests may have any rank:
+ * the lower bound assumes that they rank below all samples, the upper bound above.
+ */
 static void interval_find_bounds(const struct interval_range *range,
 				 const struct order_stat_ranks *ranks, struct interval *out)
 {

@@ -46,7 +46,7 @@ struct interval {
 	uint64_t ns;           /* the observed quantile; 0: no samples */
 	uint64_t lo_ns, hi_ns; /* bounds, if `why` is INTERVAL_GOOD */
 	uint64_t count;        /* number of samples */
-	double inflation;      /* D of the file's header, not widened for df */
+	double inflation;      /* variance inflation by dependence, >= 1; not widened for df */
 	double effective;      /* effective number of samples: count / inflation */
 	double exceedances;    /* effective samples in the thinner tail of q */
 	double tau;            /* autocorrelation time in windows (file's header) */
@@ -84,7 +84,10 @@ static inline bool interval_measured(const struct interval *interval)
 /* Returns the width as a share of the estimate; NaN without an interval. */
 double interval_share(const struct interval *interval);
 
-/* Returns the relative change of the quantile up to which a result is still valid. */
+/*
+ * Returns the relative change of the quantile that a result tolerates: the relative width of the
+ * interval, but at least 5 %; 25 % without an interval.
+ */
 double interval_effect(const struct interval *interval);
 
 /* Returns the number of samples up to the upper edge of the bucket of `ns`, for LOAD_SCHEMA. */

@@ -47,7 +47,7 @@ static void lancet_thin(struct lancet *lancet)
 	lancet->samples.len = n;
 }
 
-/* Samples that do not fit into a full store are not needed: a try uses at most a quarter of it. */
+/* Ignores samples beyond LANCET_STORE: an analysis needs at most a quarter of that number. */
 int lancet_add(struct lancet *lancet, const struct event_sample *sample)
 {
 	const uint64_t hash = lancet_scatter(sample->intended ^ (uint64_t)sample->flow << 40 ^
@@ -87,7 +87,7 @@ static int find_lag(struct lancet *lancet, const double *y)
 		if (err == -ENOMEM)
 			return err;
 		if (err)
-			s = (struct spearman){ .p = 1 }; /* constant: no correlation */
+			s = (struct spearman){ .p = 1 }; /* constant samples are uncorrelated */
 		if (!i) {
 			lancet->spearman = s.rho;
 			lancet->spearman_p = s.p;

@@ -30,7 +30,7 @@
 #define LANCET_ALPHA 0.05
 
 enum lancet_verdict {
-	LANCET_MORE,      /* no try yet: more samples are needed */
+	LANCET_MORE,      /* not analyzed yet: more samples are needed */
 	LANCET_DONE,
 	LANCET_DEPENDENT, /* neighbors are correlated: samples were thinned, more are needed */
 	LANCET_NOT_STATIONARY,
@@ -44,13 +44,13 @@ struct lancet_sample {
 struct lancet {
 	struct VEC_OF(struct lancet_sample) samples; /* samples of 1 in `sampling` requests */
 	uint64_t sampling; /* inverse of the sampled share; grows at each thinning */
-	size_t wanted;        /* number of samples that the next try needs */
+	size_t wanted;        /* number of samples that the next analysis needs */
 	uint32_t tries;
-	enum lancet_verdict verdict; /* verdict of the last try */
-	/* Results of the last try. */
-	size_t used;          /* number of samples used, or left by a thinning */
+	enum lancet_verdict verdict; /* verdict of the last analysis */
+	/* Results of the last analysis of the samples. */
+	size_t used;          /* number of samples analyzed, or left after thinning */
 	double spearman, spearman_p; /* rank correlation at lag 1, and its p value */
-	double adf, adf_p;    /* Dickey-Fuller test of the last try with independent samples */
+	double adf, adf_p;    /* Dickey-Fuller test of the last uncorrelated samples, its p */
 	uint64_t lag;         /* first lag without a significant correlation; 0: none */
 	uint64_t ns, lo_ns, hi_ns; /* the requested percentile and its bounds */
 	bool bounded;         /* lo_ns and hi_ns are valid */
@@ -59,21 +59,26 @@ struct lancet {
 void lancet_init(struct lancet *lancet);
 void lancet_release(struct lancet *lancet);
 
-/* Adds a completed request, unless the store is full. Returns 0 or -ENOMEM. */
+/*
+ * Adds a completed request to the samples, if it is among the sampled ones and the samples have not
+ * reached LANCET_STORE. Returns 0 or -ENOMEM.
+ */
 int lancet_add(struct lancet *lancet, const struct event_sample *sample);
 
-/* Returns the number of samples of the last try; before the first try, of all samples. */
+/* Returns the number of samples in the last analysis; before the first one, of all samples. */
 size_t lancet_samples(const struct lancet *lancet);
 
 /*
- * Makes a try if there are enough samples and the procedure is not over. ci_width_ns 0: any width
- * will do. Returns 0 or -ENOMEM; check `tries` and `verdict`.
+ * Analyzes the samples if there are enough of them, unless the verdict is LANCET_DONE or
+ * LANCET_TRIES analyses were made. ci_width_ns 0: any width will do. Returns 0 or -ENOMEM; check
+ * `tries` (the number of analyses) and `verdict`.
  */
 int lancet_try(struct lancet *lancet, double percentile, double confidence, uint64_t ci_width_ns);
 
 /*
- * Finds another quantile of the last try's samples. Returns false: no samples, no memory, or the
- * ranks of formulas 1 and 2 lie beyond the samples (then `ns` may be set).
+ * Finds quantile q of the samples in the last analysis, and its bounds. Returns false without
+ * samples or memory, or if the ranks of the bounds (formulas 1 and 2 of the Lancet paper) lie
+ * beyond the samples; then `ns` may be set.
  */
 bool lancet_quantile(const struct lancet *lancet, double q, double confidence, uint64_t *ns,
 		     uint64_t *lo_ns, uint64_t *hi_ns);

@@ -23,7 +23,7 @@
 
 #define MATCH_KINDS 4 /* one per enum net_stamp_kind */
 
-/* The stamps that a request expects. Owned by the caller; stays valid until match_forget(). */
+/* Transmit stamps of a request. Owned by the caller; must stay valid until match_forget(). */
 struct match_tx {
 	struct link link;
 	uint64_t ns[MATCH_KINDS]; /* stamp times (NET_STAMP_NIC: by the NIC's clock); 0: none yet */
@@ -41,7 +41,10 @@ void match_init(struct match *match);
 /* Adds a request that was sent; `last` is the number of its last byte. */
 void match_expect(struct match *match, struct match_tx *tx, uint32_t last);
 
-/* Stores a stamp; ns > 0. Returns the number of requests that the stamp covers. */
+/*
+ * Stores the time stamp, ns > 0, of byte number `id` in the requests that it covers. Returns the
+ * number of these requests.
+ */
 unsigned int match_stamp(struct match *match, unsigned int kind, uint32_t id, uint64_t ns);
 
 /* Removes a request from the list of waiting requests. Ignores a request that is not in it. */

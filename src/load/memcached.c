@@ -21,7 +21,7 @@ enum memcached_phase { WORD, KEY, FLAGS, BYTES, CAS, LINE_END, DATA, DATA_END, T
 struct memcached_state {
 	uint8_t phase;
 	uint8_t status;   /* enum reply_status, once known */
-	uint8_t known;    /* the end of the line ends the reply */
+	uint8_t known;    /* the reply ends with the current line */
 	uint8_t value;    /* the reply had a VALUE line */
 	uint8_t digits;   /* digits parsed of the current number */
 	uint8_t ends;     /* bytes of "\r\n" parsed */
@@ -68,8 +68,8 @@ const protocol_put memcached_put[OPERATIONS] = {
 
 /* ---- Replies ---- */
 
+#define ANY OPERATIONS /* instead of an operation: the reply may answer any operation */
 /* First words of replies, with the operation that the reply answers and the next parser phase. */
-#define ANY OPERATIONS
 static const struct memcached_answer {
 	char word[WORD_MAX + 1]; /* padded with zero bytes */
 	uint8_t operation, status, phase;
@@ -85,7 +85,10 @@ static const struct memcached_answer {
 	{ "SERVER_ERROR", ANY, REPLY_ERROR, TEXT },
 };
 
-/* Returns the row of a reply's first word to an operation, or to ANY; NULL if there is none. */
+/*
+ * Returns the row of a reply's first word, if that word may answer operation `type` (or `type` is
+ * ANY); otherwise NULL.
+ */
 static const struct memcached_answer *find_answer(const char word[WORD_MAX], uint16_t type)
 {
 	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
@@ -140,7 +143,7 @@ static int memcached_step_word(struct memcached_state *s, struct text_cursor *c,
 			c->p += byte == ' ';
 			if (memcached_end_word(s, type))
 				return -EPROTO;
-			/* END, STORED and so on end the line; "VALUE" is followed by a space. */
+			/* END, STORED and so on must end the line; a key must follow "VALUE". */
 			if ((s->phase == LINE_END && byte == ' ') ||
 			    (s->phase == KEY && byte == '\r'))
 				return -EPROTO;

@@ -19,25 +19,35 @@ struct method {
 	/* Members with "or NULL" may be NULL. */
 	int (*init)(struct load_analysis *a); /* sets a->method_state; 0 or -ENOMEM; or NULL */
 	void (*release)(struct load_analysis *a); /* frees a->method_state; or NULL */
-	/* Adds a completed request whose latency counts. Returns 0 or -ENOMEM. Or NULL. */
+	/* Adds a completed request to the samples of the latency. Returns 0 or -ENOMEM. Or NULL. */
 	int (*add)(struct load_analysis *a, const struct event_sample *sample);
 	/*
 	 * Decides at a tick whether the run may end: LOAD_MORE, LOAD_DECIDED or -ENOMEM. All agents
 	 * have started at `start_ns`; all requests due before `horizon_ns` have ended.
 	 */
 	int (*look)(struct load_analysis *a, uint64_t start_ns, uint64_t horizon_ns);
-	/* Judges the gates that the method defines itself, after all gates were judged. Or NULL. */
+	/*
+	 * Judges the gates (validity checks of the result) that the method defines itself, after
+	 * all gates were judged. Or NULL.
+	 */
 	void (*judge)(struct load_analysis *a);
-	/* Writes the evidence of gate `id`; false: it is no gate of this method. Or NULL. */
+	/*
+	 * Writes the numbers that explain the outcome of gate (validity check) `id`. Returns false
+	 * if the method does not define that gate. Or NULL.
+	 */
 	bool (*evidence)(const struct load_analysis *a, enum gate_id id, struct strbuf *out);
 	/*
-	 * Gets the width of config.percentile's interval and its number of requests. False: none.
+	 * Gets the width of the interval of config.percentile, and the number of requests from
+	 * which the interval was computed. Returns false if there is no interval.
 	 */
 	bool (*width)(const struct load_analysis *a, double *requests, uint64_t *width_ns);
-	/* Sets the quantile's bounds, if there are any; `interval` is computed from all samples. */
+	/*
+	 * Sets the confidence bounds of quantile q in `out`, if the quantile has bounds. `interval`
+	 * is the interval computed from all samples.
+	 */
 	void (*bound)(const struct load_analysis *a, enum load_from from, double q,
 		      const struct interval *interval, struct load_quantile *out);
-	/* Adds details to the report's "method". Or NULL. */
+	/* Adds details to the object "method" of the report. Or NULL. */
 	void (*report)(const struct load_analysis *a, struct object *o);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of methods, and the method that uses all samples. */
+/* The table of methods to compute intervals (--method), and the method that uses all samples. */
 #include "load/methods.h"
 
 #include "base/bug.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The methods of --method. A row has the number in recordings' facts, the name and the help. */
+/*
+ * The methods to compute confidence intervals (--method). A row has the number, the name in options
+ * and recordings, the help text and the struct method.
+ */
 #ifndef HOSTLAT_LOAD_METHODS_H
 #define HOSTLAT_LOAD_METHODS_H
 

@@ -14,16 +14,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Number of answers in a group after offset_settle(); the best answer of each group counts. */
+/*
+ * Number of answers after which the error is updated, once offset_settle() was called: the best
+ * answer of each such group counts.
+ */
 #define OFFSET_GROUP 8
 
 struct offset {
 	bool known;
 	int64_t ns;            /* offset: the other host's clock minus this host's */
-	uint64_t error_ns;     /* largest error of `ns`, with the drift up to the last full group */
+	/* largest error of `ns`, including clock drift up to the last full group of answers */
+	uint64_t error_ns;
 	uint64_t rtt_ns;       /* round-trip time of the answer that determined `ns` */
 	bool settled;
-	uint64_t group_ns;     /* smallest error in the current group */
+	uint64_t group_ns;     /* smallest error of `ns` by an answer of the current group */
 	uint32_t n_group;
 };
 

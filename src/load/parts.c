@@ -35,7 +35,10 @@ bool load_kernel_censored(const struct event_sample *sample)
 	return sample->flags & SAMPLE_CENSORED && both_stamps(sample);
 }
 
-/* Splits the last `rx_ns` of the latency at the reader's wakeup into wakeup and receive. */
+/*
+ * Splits the time from the reply's receive stamp to its read into PART_WAKEUP and PART_RECEIVE, at
+ * the time when the reading thread woke up.
+ */
 static void divide_receive(const struct event_sample *sample, uint64_t out[LOAD_PARTS])
 {
 	uint64_t wakeup = 0;

@@ -124,7 +124,10 @@ int polled_put(const struct load_thread *threads, uint32_t n, uint64_t before,
 		return 0;
 	if (reason == INTERRUPTS && (before == POLLED_UNKNOWN || after == POLLED_UNKNOWN))
 		reason = UNKNOWN;
-	/* The counter is that of the namespace: it may include other programs' busy polling. */
+	/*
+	 * Ignore the counter if these threads cannot have polled: it covers the network namespace,
+	 * so it may include other programs' busy polling.
+	 */
 	if (reason != INTERRUPTS || !packets)
 		return event_put_fact(sink, now, LOAD_FACT_POLLED, reasons[reason].word);
 	snprintf(text, sizeof(text), "%" PRIu64, packets);

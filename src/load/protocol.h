@@ -81,7 +81,10 @@ struct protocol {
 	 */
 	size_t frame_size;
 	void (*put_frame)(uint8_t *frame, struct encoded_request *out);
-	/* For protocols without operations; as protocol_encode(). On entry, `out` has the id. */
+	/*
+	 * Encodes a request of a protocol without operations. On entry, out->id is the request's
+	 * id. Returns the same values as protocol_encode().
+	 */
 	int (*encode)(const struct workload *workload, struct rng *rng, void *buffer, size_t cap,
 		      struct encoded_request *out);
 	/*
@@ -120,7 +123,7 @@ int protocol_encode_store(const struct protocol *protocol, const struct workload
 /* Returns a mask of the workload settings that the protocol uses: bits of enum workload_setting. */
 uint32_t protocol_settings(const struct protocol *protocol);
 
-/* Returns the protocol of a URL scheme, or NULL. The table ends with a NULL name. */
+/* Returns the protocol of a URL scheme, or NULL. protocols[] ends with a row whose name is NULL. */
 const struct protocol *protocol_find(const char *scheme);
 extern const struct protocol protocols[];
 

@@ -45,7 +45,10 @@ static inline int encode_operation(const struct protocol *p, const struct worklo
 	return 0;
 }
 
-/* The order of the draws must not change, or a seed would produce another run. */
+/*
+ * Draws and encodes a request. The order of the random draws must not change, or a seed would
+ * produce another run.
+ */
 static int encode_drawn(const struct protocol *p, const struct workload *w, struct rng *rng,
 			void *buffer, size_t cap, struct encoded_request *out)
 {

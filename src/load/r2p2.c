@@ -22,7 +22,10 @@ void r2p2_put(void *to, enum r2p2_type type, uint16_t id)
 	wire_put16(p + 6, 1);
 }
 
-/* Checks FIRST and LAST; ignores the policy, and flags that concern only the other side. */
+/*
+ * Requires the flags FIRST and LAST, as of a one-packet message. Ignores the policy and all other
+ * flags, which concern only the other side.
+ */
 int r2p2_get(const void *from, size_t size, enum r2p2_type *type, uint16_t *id)
 {
 	const uint8_t *p = from;
@@ -52,7 +55,10 @@ int r2p2_encode(const struct workload *w, struct rng *rng, void *buffer,
 	return 0;
 }
 
-/* Returns 0 for feedback and acknowledgments, which serve switches and longer requests. */
+/*
+ * Parses a datagram. Returns 0, as without a reply, for feedback and acknowledgments: they are for
+ * switches and for requests of several packets.
+ */
 int r2p2_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
 	       size_t *used, struct reply *out)
 {

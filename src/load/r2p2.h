@@ -21,7 +21,7 @@ void r2p2_put(void *to, enum r2p2_type type, uint16_t id);
 /* Parses a header. Returns 0 or -EPROTO. */
 int r2p2_get(const void *from, size_t size, enum r2p2_type *type, uint16_t *id);
 
-/* Encodes a request; see struct protocol. Truncates the id to 16 bits. */
+/* Encodes a request, as `encode` of struct protocol. Truncates the id to 16 bits. */
 int r2p2_encode(const struct workload *workload, struct rng *rng, void *buffer, size_t cap,
 		struct encoded_request *out);
 int r2p2_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,

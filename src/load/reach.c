@@ -12,8 +12,9 @@
 
 #define ROUND_NS (10 * NS_PER_MS)
 /*
- * Limits of the time, in ns, for which all connections must stay open. A server's immediate close
- * of the last connection arrives about as late as its opening took.
+ * Limits of the time, in ns, for which all connections must stay open before the run. The time
+ * follows from the slowest connection setup: if the server closes a connection at once, the close
+ * arrives about as late.
  */
 #define STAY_LEAST_NS (20 * NS_PER_MS)
 #define UNTRUSTED " (--ca FILE trusts the certificates in FILE, --insecure any)"
@@ -22,7 +23,7 @@
 struct reach {
 	struct load_thread *threads;
 	uint32_t n;
-	uint32_t open, conns; /* totals of all threads in the last round */
+	uint32_t open, conns; /* open connections and all connections, over all threads */
 	uint64_t shut;
 	uint64_t slowest_ns;
 };
@@ -36,7 +37,10 @@ static bool reach_stopped(int stop_fd)
 
 /* ---- reasons of failures ---- */
 
-/* Returns the number of open connections that the server did not close early before. */
+/*
+ * Returns the number of open connections, without connections that were reopened because the server
+ * had closed them without a reply.
+ */
 static uint32_t reach_staying(const struct reach *reach)
 {
 	uint32_t n = 0;

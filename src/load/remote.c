@@ -59,7 +59,10 @@ void remote_close_in(struct remote *r)
 
 /* ---- to the agent ---- */
 
-/* Sends queued lines. Ignores a broken pipe: the end of the agent's events shows it as well. */
+/*
+ * Sends queued commands to the agent. Ignores a broken pipe: if the agent has exited, the end of
+ * its events shows that as well.
+ */
 void remote_flush(struct remote *r)
 {
 	ssize_t n;

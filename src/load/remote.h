@@ -35,17 +35,23 @@ void remote_release(struct remote *remote);
 /* Closes the agent's stdin, which ends the agent. */
 void remote_close_in(struct remote *remote);
 
-/* Queues a line and sends as much as possible. Returns 0, or -E2BIG if the agent does not read. */
+/*
+ * Queues a command, as a line of text, and sends as much as possible. Returns 0, or -E2BIG if the
+ * agent does not read its commands.
+ */
 int remote_send(struct remote *remote, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Sends queued lines. Called on POLLOUT of `in`, which is polled while remote_wants_out(). */
+/*
+ * Sends queued commands to the agent. Called on POLLOUT of `in`, which is polled while
+ * remote_wants_out().
+ */
 void remote_flush(struct remote *remote);
 bool remote_wants_out(const struct remote *remote);
 
 /*
- * Reads events. Called on POLLIN of `out`. Returns true if there is new data or the end.
- * Invalidates the feed's last block.
+ * Reads events of the agent. Called on POLLIN of `out`. Returns true if there is new data or the
+ * end of the stream. The block last taken from `feed` becomes invalid.
  */
 bool remote_read(struct remote *remote, uint64_t now);
 

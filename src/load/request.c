@@ -5,7 +5,10 @@
 
 /* Notify the consumer each time another quarter of the queue has been filled. */
 #define NOTIFY_PARTS 4
-/* Largest error, in ns, of a converted stamp: clock offsets change less between two readings. */
+/*
+ * Largest error, in ns, of a kernel time stamp converted to CLOCK_MONOTONIC: between two readings,
+ * the offset of the clocks changes by less.
+ */
 #define STAMP_ERROR_NS 2000
 
 static void request_release(struct load_thread *t, struct load_request *r)
@@ -20,7 +23,10 @@ struct load_request *request_new(struct load_thread *t, struct load_conn *conn, 
 	struct load_request *r = t->spare;
 
 	if (!r) {
-		/* The other requests of the pool all wait for stamps: emit them without. */
+		/*
+		 * The pool is empty because ended requests wait for time stamps: emit their samples
+		 * without these stamps.
+		 */
 		request_emit(t, true);
 		r = t->spare;
 		BUG_ON(!r);
@@ -54,7 +60,10 @@ static unsigned int stamps_wanted(const struct load_request *r)
 	return 1U << NET_STAMP_SCHED | 1U << left | ack;
 }
 
-/* Returns whether all stamps have arrived. A request that expects none is in no match list. */
+/*
+ * Returns whether all expected transmit stamps have arrived: always true for a request in no match
+ * list, which expects no more stamps.
+ */
 static bool request_has_stamps(const struct load_request *r)
 {
 	const unsigned int wanted = stamps_wanted(r);
@@ -93,8 +102,9 @@ static void fill_kernel(struct load_request *r)
 }
 
 /*
- * Fills in the distances of NIC stamps. The time between both stamps is exact, by the NIC's clock;
- * only its position between `sent` and `done` needs a conversion.
+ * Sets a sample's times from the send to the NIC's transmit stamp and from the NIC's receive stamp
+ * to the read. The time between both stamps is exact, by the NIC's clock; only its position between
+ * `sent` and `done` needs a conversion.
  */
 static void fill_nic(struct load_thread *t, struct load_request *r)
 {
@@ -229,7 +239,10 @@ uint64_t request_oldest(const struct load_thread *t, uint64_t or_else)
 	const struct link *at = t->sent.next;
 	uint64_t oldest = or_else;
 
-	/* Requests are sent in order of intended time, but replies arrive in any order. */
+	/*
+	 * `sent` is in order of intended time, so its first request is the oldest one. In
+	 * `awaiting_stamps`, which is in order of the replies, any request may be the oldest.
+	 */
 	if (at != &t->sent)
 		oldest = list_item(at, struct load_request, link)->sample.intended;
 	for (at = t->awaiting_stamps.next; at != &t->awaiting_stamps; at = at->next) {

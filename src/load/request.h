@@ -21,10 +21,16 @@ struct load_request *request_new(struct load_thread *t, struct load_conn *conn, 
 /* Ends a request at time sample.done, as completed or failed. */
 void request_done(struct load_thread *t, struct load_request *r, enum load_failure failure);
 
-/* Called when a connection no longer waits for the reply: the request may return to the pool. */
+/*
+ * Notes that the connection no longer waits for the reply. The request returns to the pool when its
+ * sample is emitted, too.
+ */
 void request_unqueued(struct load_thread *t, struct load_request *r);
 
-/* Emits ended requests in order, up to the first that waits for stamps, or all (`all`). */
+/*
+ * Emits the samples of ended requests, in order of their ends, up to the first request that waits
+ * for stamps; with `all`, of all ended requests.
+ */
 void request_emit(struct load_thread *t, bool all);
 
 /* Stops waiting for a request's stamps, and emits the samples that are ready. */

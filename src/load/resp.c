@@ -142,7 +142,10 @@ static int resp_step_text(struct resp_state *s, struct text_cursor *c)
 	return newline != NULL;
 }
 
-/* Parses a size or number. "-1" is the null of RESP2; a number of deleted keys is not negative. */
+/*
+ * Parses the number after "$" (a size) or ":" (deleted keys). The size "-1" means the null value of
+ * RESP2; a number of deleted keys must not be negative.
+ */
 static int resp_step_size(struct resp_state *s, struct text_cursor *c)
 {
 	for (; c->p < c->end && *c->p != '\r'; c->p++) {

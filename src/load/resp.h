@@ -7,7 +7,10 @@
 
 extern const protocol_put resp_put[OPERATIONS];
 
-/* Writes AUTH and SELECT as the URL requires: see struct protocol. */
+/*
+ * Writes the commands AUTH and SELECT if the URL has a user or password and a database, as `greet`
+ * of struct protocol.
+ */
 size_t resp_greet(const struct target *target, char out[PROTOCOL_GREETING_MAX],
 		  unsigned int *replies);
 int resp_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,

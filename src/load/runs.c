@@ -87,7 +87,7 @@ static struct value rate_asked(const struct load_summary *s)
 	return s->closed ? value_absent() : rate_cell(s->rate);
 }
 
-/* Returns the name of the main latency, which is the same for all runs. */
+/* Returns the name of the reported latency, such as "from intended send"; all runs share it. */
 static const char *from_words(const struct load_runs *runs, struct report *r)
 {
 	const struct load_summary *s = runs->items;
@@ -301,7 +301,10 @@ static void add_answer(const struct load_condition *c, const struct findmax *fm,
 	object_add(&r->body, "find_max", value_object(o));
 }
 
-/* Returns a text: how many probes had no result, and the last one's reasons. NULL: none. */
+/*
+ * Returns a text with the number of probes (runs at one rate) that had no result, and the reasons
+ * of the last such probe. NULL: there is no such probe.
+ */
 static const char *runs_count_unanswered(const struct load_runs *runs, struct report *r)
 {
 	const char *why = NULL;
@@ -389,8 +392,9 @@ static void runs_report_paired_diff(const struct paired_diff *v, const char *con
 }
 
 /*
- * Returns a slice's quantile; unknown unless its load was as requested. Slices are too short to be
- * sound, and host interference affects both servers alike.
+ * Returns the quantile of a slice (a short run against one server); unknown unless the load was as
+ * requested. The result need not be sound: slices are too short for that, and host interference
+ * affects both servers alike.
  */
 static struct load_quantile runs_slice(const struct load_summary *s)
 {
@@ -406,7 +410,10 @@ static size_t runs_count_left_out(const struct load_quantile *slices, size_t n)
 	return sum;
 }
 
-/* Adds a reason: excluding these slices makes an overloaded server look better than it is. */
+/*
+ * Reports the numbers of excluded slices (short runs whose load was not as requested), since their
+ * exclusion makes an overloaded server look better than it is.
+ */
 static void runs_report_left_out(size_t of_a, size_t of_b, size_t pairs, const char *const urls[2],
 				 struct report *r)
 {
@@ -418,7 +425,10 @@ static void runs_report_left_out(size_t of_a, size_t of_b, size_t pairs, const c
 			    "was overloaded in these slices is slower than shown");
 }
 
-/* Compares shares of misses in comparable pairs. Returns 0 (NaN if unknown) or -ENOMEM. */
+/*
+ * Compares two servers' shares of misses, in runs whose load was as requested. Returns 0 (NaN if
+ * the shares are unknown) or -ENOMEM.
+ */
 static int compare_misses(const struct load_runs *runs, const char *const urls[2],
 			  struct share_gap *out)
 {
@@ -439,8 +449,9 @@ static int compare_misses(const struct load_runs *runs, const char *const urls[2
 }
 
 /*
- * Misses and hits are different work. A server with more misses, by some share, moves the rank of a
- * quantile by at most that share; the tolerated share is the one for host interference.
+ * Reports servers whose shares of misses differ too much, since misses and hits are different work.
+ * The difference moves the rank of a quantile by at most that share. Tolerated is the same share as
+ * of requests affected by host interference, but at most MISSES_ALIKE.
  */
 static void runs_report_misses_differ(const struct share_gap *gap, double q,
 				      const char *const urls[2], struct report *r)

@@ -11,15 +11,15 @@
 
 struct load_runs VEC_OF(struct load_summary);
 
-/* Why fewer runs were made than requested; false and NULL: all were made. */
+/* Reason why fewer runs were made than requested; false and NULL: all were made. */
 struct load_runs_end {
 	bool interrupted;
 	const char *failed; /* label of the run that failed; NULL: none */
 };
 
 /*
- * Each function fills in the command's report, including the verdict; `q` is the requested
- * percentile, 0..1.
+ * Fill in the report of a command that makes several runs, including the verdict; `q` is the
+ * requested percentile, 0..1.
  */
 void load_runs_sweep(const struct load_runs *runs, double q, const struct load_runs_end *end,
 		       struct report *r);
@@ -34,7 +34,7 @@ int load_runs_against(const struct load_runs *runs, const char *const urls[2], d
 			double confidence, struct rng *rng, const struct load_runs_end *end,
 			struct report *r);
 
-/* Appends the table as CSV, at most LOAD_RUNS_CSV_MAX bytes. Errors are in out->error. */
+/* Appends a CSV table of the runs, at most LOAD_RUNS_CSV_MAX bytes. Errors are in out->error. */
 void load_runs_csv(const struct load_runs *runs, double q, struct strbuf *out);
 #define LOAD_RUNS_CSV_MAX (4UL << 20)
 

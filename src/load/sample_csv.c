@@ -23,7 +23,10 @@ void sample_csv_release(struct sample_csv *csv)
 		vec_release(&csv->flows[i]);
 }
 
-/* Extends an agent's list to `len` entries. Returns 0, -ENOMEM, or -E2BIG at LOAD_FLOWS_MAX. */
+/*
+ * Extends an agent's list of connection addresses to `len` entries. Returns 0, -ENOMEM, or -E2BIG
+ * above LOAD_FLOWS_MAX.
+ */
 static int sample_csv_reserve(struct sample_csv *csv, struct load_flows *flows, uint32_t len)
 {
 	const uint32_t more = len - (uint32_t)flows->len;

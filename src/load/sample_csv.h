@@ -36,7 +36,7 @@ struct sample_csv {
 void sample_csv_init(struct sample_csv *csv);
 void sample_csv_release(struct sample_csv *csv);
 
-/* Stores the addresses in an EV_FLOW. Returns 0 or -ENOMEM. */
+/* Stores the addresses of a connection from an EV_FLOW event. Returns 0 or -ENOMEM. */
 int sample_csv_add_flow(struct sample_csv *csv, const struct event *event);
 
 /* Appends the line of a request. */

@@ -190,7 +190,7 @@ static int too_many(int err, struct strbuf *why)
 struct schedule_reading {
 	struct schedule_times *at;
 	double speed;
-	uint64_t end_ns, last, longest; /* last time and longest gap in ns, divided by `speed` */
+	uint64_t end_ns, last, longest; /* last time read and longest gap, ns, divided by `speed` */
 	uint64_t line, value;
 	unsigned int digits;
 	bool over; /* a time at or beyond end_ns was read */

@@ -22,8 +22,8 @@
 
 #define SERIES_WINDOWS 256
 #define SERIES_SHIFT 20      /* smallest width: 2^20 ns = 1.05 ms */
-#define SERIES_LAG_SCHEMA 3  /* schema of send lags: buckets 9 % wide */
-#define SERIES_PART_SCHEMA 2 /* schema of part rows: buckets 19 % wide */
+#define SERIES_LAG_SCHEMA 3  /* histogram schema of send lags: buckets 9 % wide */
+#define SERIES_PART_SCHEMA 2 /* histogram schema of latency parts: buckets 19 % wide */
 #define SERIES_PART_ROWS ((BUCKET_LIMIT_LOG2 << SERIES_PART_SCHEMA) + 2)
 
 /* Sums of latency parts of the requests whose latency from intended send is in one bucket. */
@@ -46,9 +46,9 @@ struct series_window {
 	struct hist latency[LOAD_FROMS]; /* latency of completed requests */
 	struct hist lag[SERIES_LAGS];    /* send lag: sent - intended */
 	uint64_t failed;
-	/* completed requests without a kernel latency: see load_kernel_censored() */
+	/* completed requests without a kernel latency, as a later reply has the receive stamp */
 	uint64_t censored;
-	/* rows parts_first to parts_first + parts_len - 1 of a full table; owned */
+	/* sums of latency parts; parts[i] is for latency bucket parts_first + i; owned */
 	struct parts_row *parts;
 	uint32_t parts_first, parts_len;
 };
@@ -88,12 +88,12 @@ uint64_t series_failed(const struct series *series, uint32_t from, uint32_t to);
 /* Returns the number of completed requests whose reply shares the stamp of a later reply. */
 uint64_t series_censored(const struct series *series, uint32_t from, uint32_t to);
 /*
- * Adds the part rows of windows [from, to) to `rows`, an array of SERIES_PART_ROWS; the last row is
- * for latencies above the highest bucket.
+ * Adds the sums of latency parts in windows [from, to) to `rows`, an array of SERIES_PART_ROWS with
+ * a row per latency bucket; the last row is for latencies above the highest bucket.
  */
 void series_pool_parts(const struct series *series, uint32_t from, uint32_t to,
 		       struct parts_row *rows);
-/* Returns the index of the part row of a latency. */
+/* Returns the index of the struct parts_row that sums up requests with a latency of `ns`. */
 uint32_t series_part_row(uint64_t ns);
 
 #endif

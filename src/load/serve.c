@@ -70,7 +70,7 @@ static void serve_arm_timer(struct serve_thread *t, uint64_t at_ns)
 	timerfd_settime(t->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* Handles one epoll_wait(). Returns false when the server ends or after an error. */
+/* Waits for events once and handles them. Returns false when the server ends or after an error. */
 static bool serve_turn(struct serve_thread *t)
 {
 	int n = epoll_wait(t->context.epoll, t->events, t->context.one_shot ? 1 : EVENTS_MAX, -1);
@@ -233,7 +233,10 @@ static int serve_init_shared(struct serve_shared *shared, const struct serve_con
 	shared->stall = config->stall;
 	shared->spin = config->spin;
 	shared->amplify = config->amplify;
-	/* Only requests of SYNTHETIC and R2P2 can ask for a service time. */
+	/*
+	 * Reply at once if no request can have a service time: only requests of SYNTHETIC and R2P2
+	 * can ask for one.
+	 */
 	shared->at_once = !config->spin && !config->service.kind && !config->stall.length_ns &&
 			  config->protocol != SERVE_SYNTHETIC && config->protocol != SERVE_R2P2;
 	shared->settings.reply_size = config->reply_size;

@@ -52,7 +52,8 @@ struct serve_totals {
 	uint64_t idle;                /* connections closed as idle; also in counts.closed/.reset */
 	uint64_t waiting;             /* requests in the queue at the end */
 	struct serve_counts counts;
-	struct hist lag;              /* delay of departures, ns; owned: hist_release() */
+	/* delay of replies after their computed departure times, ns; owned: hist_release() */
+	struct hist lag;
 };
 
 struct serve;

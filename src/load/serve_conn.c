@@ -28,7 +28,7 @@ static void serve_conn_refuse(struct serve_context *x, struct serve_conn *c,
 	x->counts.refused++;
 	r->refused = true;
 	r->text = p->refusal;
-	/* If replies must be in order and others are pending, close the connection instead. */
+	/* Close the connection if earlier replies or a slow peer would delay the refusal. */
 	if ((p->by_id ? list_empty(&c->ready) : serve_idle(c)) && serve_may_send(x, c))
 		serve_send(x, c, r);
 	else if (!c->stream.datagram)
@@ -216,7 +216,10 @@ static bool read_once(struct serve_context *x, struct serve_conn *c)
 	return !drained;
 }
 
-/* Without TLS, epoll reports remaining data again, after events of other connections. */
+/*
+ * Reads a TLS stream until it has no more data, any other stream once: without TLS, epoll reports
+ * remaining data again, after events of other connections.
+ */
 static void on_readable(struct serve_context *x, struct serve_conn *c)
 {
 	while (read_once(x, c) && c->stream.tls && !c->gone && !c->no_more && !serve_blocked(c))
@@ -403,7 +406,10 @@ uint64_t serve_conn_end_idle(struct serve_shared *shared, uint64_t idle_ns)
 
 		if (c->stream.datagram || since == UINT64_MAX || now < since + idle_ns)
 			continue;
-		/* The connection's own thread sees the shutdown and closes the connection. */
+		/*
+		 * The connection no longer counts as idle, so that it is shut down only once. Its
+		 * own thread sees the shutdown and closes the connection.
+		 */
 		__atomic_store_n(&c->idle_ns, UINT64_MAX, __ATOMIC_RELAXED);
 		n += !shutdown(c->stream.fd, SHUT_RDWR);
 	}

@@ -4,7 +4,10 @@
 
 #include <errno.h>
 
-/* Computes in unstalled time, of which `done` has passed in this period at `start_ns`. */
+/*
+ * Computes in active (not stalled) time: `done` is the active time from the start of the current
+ * stall period to `start_ns`.
+ */
 uint64_t serve_stall_after(const struct serve_stall *stall, uint64_t start_ns, uint64_t work_ns)
 {
 	uint64_t active, phase, done, total, periods;

@@ -40,7 +40,10 @@ void serve_waiting_free(struct serve_context *x, struct serve_waiting *w)
 	x->spare = w;
 }
 
-/* Drops a connection's waiting requests. serve_conn_due() frees those in the agenda later. */
+/*
+ * Drops the requests of a closed connection. Requests that are not due remain in the agenda, the
+ * queue of future replies, and serve_conn_due() frees them later.
+ */
 static void drop_waiting(struct serve_context *x, struct serve_conn *c)
 {
 	struct link *lists[] = { &c->waiting, &c->ready };
@@ -261,7 +264,7 @@ void serve_send_ready(struct serve_context *x, struct serve_conn *c)
 	}
 }
 
-/* Without ids, replies are in order: a due reply waits for all earlier ones. */
+/* In protocols without request ids, a due reply waits for all earlier replies. */
 void serve_make_ready(struct serve_context *x, struct serve_conn *c, struct serve_waiting *w)
 {
 	w->due = true;

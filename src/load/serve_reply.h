@@ -8,10 +8,11 @@
 
 /* A request whose reply has not been sent yet. */
 struct serve_waiting {
-	struct link link;                /* in `waiting` or `ready` of the connection */
+	struct link link;                /* link in the connection's list `waiting` or `ready` */
 	struct serve_conn *conn;         /* NULL: the connection was closed */
 	struct serve_waiting *spare;
-	bool due;                        /* removed from the agenda: the reply is due */
+	/* the reply is due, so the agenda (the queue of future replies) does not contain it */
+	bool due;
 	struct serve_request request;
 };
 
@@ -55,7 +56,10 @@ struct serve_waiting *serve_wait(struct serve_context *context, struct serve_con
 				 const struct serve_request *request);
 void serve_waiting_free(struct serve_context *context, struct serve_waiting *waiting);
 
-/* Marks a request as due. Without ids, its reply waits for those of earlier requests. */
+/*
+ * Marks a reply as due. In protocols without request ids, it is sent after the replies to earlier
+ * requests.
+ */
 void serve_make_ready(struct serve_context *context, struct serve_conn *conn,
 		      struct serve_waiting *waiting);
 
@@ -81,7 +85,10 @@ void serve_flush(struct serve_context *context, struct serve_conn *conn);
  */
 void serve_close(struct serve_context *context, struct serve_conn *conn, uint64_t *count);
 
-/* Frees a connection and its waiting requests, except those in the agenda. */
+/*
+ * Frees a connection and its requests, except requests whose reply is not due: the agenda (the
+ * queue of future replies) still contains them.
+ */
 void serve_conn_free(struct serve_conn *conn);
 
 #endif

@@ -25,7 +25,7 @@ struct serve_request {
 	bool silent;          /* the client wants no reply */
 	bool last;            /* the connection ends after this reply */
 	uint32_t id;
-	uint32_t size;        /* bytes of the reply: echo, synthetic */
+	uint32_t size;        /* echo and synthetic: bytes of the reply */
 	uint64_t service_ns;  /* requested service time, or SERVE_DRAWN */
 	uint64_t in_ns;       /* CLOCK_MONOTONIC when the request was read */
 	uint32_t asked;       /* bytes of the request, if it is a datagram */
@@ -49,7 +49,7 @@ struct serve_settings {
 };
 
 struct serve_reply {
-	size_t head;          /* bytes written by write() */
+	size_t head;          /* bytes that serve_protocol.write() wrote, before the payload */
 	uint64_t fill;        /* payload bytes that follow the head */
 	const char *tail;     /* text after the payload (SERVE_TAIL_MAX bytes); NULL: none */
 	size_t stamp;         /* offset in the head of the departure time; 0: none */

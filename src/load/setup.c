@@ -26,7 +26,7 @@ struct fact {
 	const char *key;
 	enum fact_type type;
 	size_t offset;
-	const char *const *words; /* names of a FACT_WORD's values, indexed by value */
+	const char *const *words; /* type FACT_WORD: names of the values, indexed by value */
 };
 
 #define FACT(type, member) type, offsetof(struct load_setup, member)
@@ -64,13 +64,17 @@ static const struct fact facts[] = {
 	{ "load.expect", FACT(FACT_TEXT, expect), NULL },
 };
 
-/* Recordings of earlier versions lack the last three facts. The last two are put only if given. */
+/* Number of facts in all recordings: recordings of earlier versions lack the last three facts. */
 #define FACTS_ALWAYS (ARRAY_LEN(facts) - 3)
+/* Number of facts that are put even if empty; the last two are put only if given. */
 #define FACTS_PUT (ARRAY_LEN(facts) - 2)
 
 _Static_assert(ARRAY_LEN(facts) <= 64, "a bit of `seen` for each fact");
 
-/* Copies values that both configs contain, and sets the configs' pointers into the setup. */
+/*
+ * Copies values from the load config to the analysis config, which both contain them, and points
+ * the strings of the load config into the setup. Returns 0 or the error of arrival_parse().
+ */
 static int connect_parts(struct load_setup *s, struct strbuf *why)
 {
 	s->analysis.loop = s->config.loop;
@@ -248,7 +252,7 @@ static void setup_add_name(char list[LOAD_SETUP_NICS_MAX], const char *name)
 	snprintf(list + len, LOAD_SETUP_NICS_MAX - len, "%s%s", len ? ", " : "", name);
 }
 
-/* Stores the largest of the agents' errors. */
+/* Keeps the largest conversion error of NIC stamps over all agents. Returns 0 or -EBADMSG. */
 static int setup_add_nic_error(struct load_setup *s, const char *value)
 {
 	uint64_t ns;

@@ -15,7 +15,7 @@
 
 #define LOAD_SETUP_NICS_MAX 1024
 
-/* Put by the engine for each target. */
+/* One fact per target, put by the engine: the URL without its password. */
 #define LOAD_FACT_TARGET "load.target"
 
 /* One fact per address that a host name resolved to and a connection used: "NAME is ADDRESS". */
@@ -30,7 +30,7 @@
 #define LOAD_FACT_AGENT_LOST "load.agent_lost" /* "NUMBER: reason" */
 
 struct load_setup {
-	struct load_config config;             /* from facts, without targets */
+	struct load_config config;             /* configuration; facts set no targets */
 	struct load_analysis_config analysis;
 	char arrival[LOAD_SETUP_TEXT_MAX];     /* text of config.arrival and analysis.arrival */
 	char workload[LOAD_SETUP_TEXT_MAX];    /* text of config.workload; "" if it is NULL */
@@ -39,9 +39,10 @@ struct load_setup {
 	char expect[LOAD_SETUP_TEXT_MAX];      /* text of config.expect; "" if it is NULL */
 	char *targets[LOAD_TARGETS_MAX];       /* URLs from facts; owned */
 	uint32_t n_targets;
-	char addresses[LOAD_SETUP_NICS_MAX];   /* from facts, separated by ", "; may be "" */
+	/* "NAME is ADDRESS" of the host names used, separated by ", "; may be "" */
+	char addresses[LOAD_SETUP_NICS_MAX];
 	char nics[LOAD_SETUP_NICS_MAX];        /* interface names from facts, separated by ", " */
-	uint64_t nic_error_ns;                 /* from facts; 0: no stamp was converted */
+	uint64_t nic_error_ns;                 /* largest error of NIC stamps; 0: none converted */
 	uint64_t seen;                         /* mask of facts read so far */
 };
 

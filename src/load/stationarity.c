@@ -10,7 +10,7 @@
 
 #define MSER_BATCH 5
 #define WARMUP_Z 3.0
-#define WARMUP_MOST 4 /* the warm-up is at most 1/4 of the run; a longer one is a change */
+#define WARMUP_MOST 4 /* warm-up: at most 1/4 of the run; longer changes are trends or shifts */
 
 /* ---- warm-up ---- */
 
@@ -21,7 +21,10 @@ static double window_median(const struct hist *hist)
 	return hist_quantile(hist, 0.5, &found) ? NAN : (double)found.value;
 }
 
-/* Computes a value per window. An empty window gets the value of the previous one. */
+/*
+ * Computes value() of the latencies in each window. An empty window gets the value of the previous
+ * window; empty windows at the start get the first value.
+ */
 static void window_values(const struct series *series, uint32_t to,
 			  double (*value)(const struct hist *), double *y)
 {
@@ -55,7 +58,7 @@ static bool stationarity_differs(const double *y, uint32_t n, uint32_t cut)
 	struct long_run lrv;
 
 	if (long_run_bartlett(y + cut, n - cut, 0, &lrv))
-		return true; /* the rest is constant: the cut is right */
+		return true; /* y[cut..n) is constant: the cut is right */
 	return fabs(mean_of(y, cut) - mean_of(y + cut, n - cut)) >
 	       WARMUP_Z * sqrt(lrv.variance * (1.0 / cut + 1.0 / (n - cut)));
 }
@@ -67,7 +70,7 @@ static int cut_of(const double *y, uint32_t n, uint32_t *cut)
 
 	*cut = 0;
 	if (err == -EDOM || err == -ENODATA)
-		return 0; /* no steady state in the first half: left to the tests */
+		return 0; /* no warm-up ends in the first half: stationarity_test() judges */
 	if (!err && found && found <= n / WARMUP_MOST &&
 	    stationarity_differs(y, n, (uint32_t)found))
 		*cut = (uint32_t)found;

@@ -14,15 +14,15 @@ static bool is_one_of(const char *code, const char *const *codes)
 }
 
 /*
- * Reasons that indicate a load beyond the server's capacity, unless a reason in `failures` is
- * present, too.
+ * Codes of reasons against a result that indicate a load beyond the server's capacity, unless a
+ * code in `failures` is present, too.
  */
 static const char *const saturation[] = {
 	"rate-not-reached", "closed-loop-behaviour", "non-stationary-trend", "errors-above-limit",
 	NULL,
 };
 
-/* Reasons that indicate an actual or possible failure of the load generator. */
+/* Codes of reasons that indicate an actual or possible failure of the load generator. */
 static const char *const failures[] = {
 	"client-saturated", "local-ports-exhausted", "unexpected-status", "interrupted",
 	"agent-lost", "server-unreachable", NULL,
@@ -30,7 +30,10 @@ static const char *const failures[] = {
 
 static const char *const interference[] = { "host-noisy", "host-unknown", NULL };
 
-/* Reasons for which a run is not comparable, even with a run under the same host interference. */
+/*
+ * Codes of reasons for which a run is not comparable with other runs, even under the same host
+ * interference.
+ */
 static const char *const other_load[] = {
 	"rate-not-reached", "errors-above-limit", "server-unreachable", "local-ports-exhausted",
 	"unexpected-status", "interrupted", "agent-lost", NULL,
@@ -43,7 +46,7 @@ static const char *const other_load[] = {
 #define SATURATED_SHARE 0.5
 #define SATURATED_SHARE_QUIET 0.8
 
-/* Reasons that mean only that there is no confidence interval. */
+/* Codes of reasons that mean only that there is no confidence interval. */
 static const char *const undecided[] = {
 	"not-converged", "too-few-exceedances", "heavy-tail", NULL,
 };

@@ -21,7 +21,7 @@ struct load_summary {
 	struct load_quantile asked;       /* quantile requested by --percentile */
 	bool sound;
 	bool saturated;                   /* not sound: the load exceeded the server's capacity */
-	/* saturated, for which host interference cannot be the cause */
+	/* saturated, and host interference cannot be the cause */
 	bool certain;
 	bool usable;                      /* sound, or unsound only for lack of an interval */
 	bool comparable;                  /* the load was as requested, despite host interference */

@@ -64,8 +64,8 @@ enum load_failure {
 struct load_conn;
 
 struct load_request {
-	struct link link;          /* in `sent` or `awaiting_stamps` */
-	struct load_request *next; /* next of the connection, of the pool or in `resend` */
+	struct link link;          /* link in load_thread.sent or .awaiting_stamps */
+	struct load_request *next; /* next in the queue of `conn`, the pool or the resend list */
 	struct load_conn *conn;
 	/* seed of the request's draws: the same number gives the same bytes */
 	uint64_t number;
@@ -77,7 +77,7 @@ struct load_request {
 	bool emitted;
 	bool begun;                /* the first byte was written */
 	bool miss;                 /* the reply is a miss */
-	bool awaits_resend;                /* the request is in `resend` */
+	bool awaits_resend;                /* queued to be sent again on another connection */
 	struct match_tx tx;        /* transmit stamps; CLOCK_MONOTONIC except NET_STAMP_NIC */
 	uint64_t rx_ns;            /* receive stamp; 0: none */
 	uint64_t nic_rx_ns;        /* receive stamp by the NIC's clock; 0: none */
@@ -98,7 +98,7 @@ struct load_conn {
 	uint32_t free_at;          /* index in load_thread.free; LOAD_NONE: not in it */
 	uint32_t outstanding;      /* number of requests from head to tail */
 	uint32_t dead;             /* number of outstanding requests that timed out */
-	uint32_t serial;           /* id of the last request */
+	uint32_t serial;           /* id of the next request */
 	uint32_t flow;
 	uint32_t address;          /* index of the target's address to try next */
 	const struct clock_phc *phc; /* clock of the connection's NIC; NULL without STAMPS_NIC */
@@ -107,10 +107,10 @@ struct load_conn {
 	uint8_t greeted;           /* number of replies to the greeting received */
 	bool dirty, blocked, retiring, failing;
 	bool shut;                 /* the last socket ended without a reply; no reply since */
-	uint64_t requests, replies; /* since the socket opened; without refusals */
-	uint64_t rx, reply_begin;  /* bytes received; position of the current reply's begin */
+	uint64_t requests, replies; /* counts of this socket; `replies` without refusals */
+	uint64_t rx, reply_begin;  /* bytes received; offset where the current reply begins */
 	uint64_t timer_ns;
-	struct link timer;         /* in `connecting` or `retry` of the thread */
+	struct link timer;         /* link in load_thread.connecting or .retry */
 	struct match match;
 	struct net_stream stream;
 	struct reply_parser parser;
@@ -125,15 +125,15 @@ enum load_thread_command {
 
 enum load_phase { PHASE_CONNECT, PHASE_PRELOAD, PHASE_RUN };
 
-/* A thread's contribution to a tick. */
+/* A thread's counters at a tick, the end of each interval of LOAD_TICK_NS. */
 struct load_tick {
 	uint64_t number; /* number of the tick; UINT64_MAX: the thread's last */
 	uint64_t at_ns;
-	uint64_t samples; /* position in `samples`: earlier samples precede the tick */
+	uint64_t samples; /* records pushed into load_thread.samples before the tick */
 	uint64_t preempted_ns;
 	uint64_t nic_error_ns; /* largest error of a converted stamp so far, ns */
 	uint32_t cpu;
-	struct event_clock clock; /* mono_ns 0: the clock is unknown */
+	struct event_clock clock; /* offsets of CLOCK_REALTIME and TAI; mono_ns 0: unknown */
 	struct event_load load;
 };
 
@@ -145,7 +145,7 @@ struct load_thread {
 	const int *command; /* enum load_thread_command; atomic */
 	uint32_t index;
 	uint32_t n_conns;
-	int notify;        /* eventfd by which the consuming thread is woken */
+	int notify;        /* eventfd that wakes the thread that reads `samples` and `ticks` */
 	uint64_t start_ns;
 	int cpu;           /* CPU to which the thread is pinned; -1: any */
 	const struct net_nic *nics; /* NICs that stamp packets; borrowed */
@@ -153,7 +153,7 @@ struct load_thread {
 	enum load_phase phase;
 	pthread_t pthread;
 
-	/* Times in ns of CLOCK_MONOTONIC, and clocks. */
+	/* Event wait, times in ns of CLOCK_MONOTONIC, and clocks. */
 	struct net_wait wait;
 	uint64_t now;      /* last reading of the clock */
 	uint64_t tick_ns;  /* time of the next tick */
@@ -165,9 +165,9 @@ struct load_thread {
 	uint64_t nic_error_ns; /* largest error of a converted stamp, ns */
 
 	/* Positions in the schedule, of which this thread uses every n-th request. */
-	uint64_t next;     /* next request to send */
-	uint64_t due;      /* first request not yet due at the last tick */
-	uint64_t taken;    /* requests assigned to connections */
+	uint64_t next;     /* index in the schedule of the next request to send */
+	uint64_t due;      /* index of the first request not yet due at the last tick */
+	uint64_t taken;    /* number of requests assigned to connections so far */
 	struct rng rng;    /* draws the connection of a request */
 
 	/* Connections. */
@@ -176,7 +176,11 @@ struct load_thread {
 	uint32_t n_free, n_open, n_connecting, n_failing;
 	/* list of connections with requests to send, the oldest first */
 	struct load_conn *dirty, **dirty_end;
-	struct link connecting; /* ordered by timer_ns, as is each list in `retry` */
+	/*
+	 * Lists in order of timer_ns: connections being opened and, for each delay, connections to
+	 * be opened again.
+	 */
+	struct link connecting;
 	struct link retry[LOAD_BACKOFFS];
 	uint64_t flows_made;
 	int dial_error;    /* -errno: first error in PHASE_CONNECT or PHASE_PRELOAD */
@@ -192,7 +196,7 @@ struct load_thread {
 	struct link sent, awaiting_stamps;
 	/* list of requests to be sent again on another connection */
 	struct load_request *resend, **resend_end;
-	uint64_t unemitted;     /* number of requests in `sent` and `awaiting_stamps` */
+	uint64_t unemitted;     /* number of requests not emitted as samples yet */
 	uint64_t assigned; /* number of requests in flight */
 	struct event_load count;
 	struct causes causes;
@@ -200,22 +204,26 @@ struct load_thread {
 	/* Buffers. */
 	char *out, *in;
 	size_t out_size;
-	bool bulky;        /* the last operation copied much data: its time is no gap */
+	/* much data was copied since the last clock reading: the time taken is no preemption */
+	bool bulky;
 
 	/* Busy polling of the NIC's queue (polled.h). */
 	int poll_error;      /* -errno of enabling busy polling; 0: enabled or not tried */
-	uint64_t poll_asked; /* number + 1 of the request for which the socket was asked */
-	bool poll_known;     /* the connection of that request has a queue */
-	bool poll_queue;     /* some connection has had a queue */
+	uint64_t poll_asked; /* 1 + number of the request that poll_known is about; 0: none */
+	bool poll_known;     /* the socket of request poll_asked - 1 has a NIC queue to poll */
+	bool poll_queue;     /* a socket has had a NIC queue to poll */
 
-	/* Queues to the consuming thread. */
+	/* Queues to the thread that writes the events. */
 	struct spsc_queue samples, flows, ticks;
 	struct interference_thread interference;
 };
 
 #define LOAD_IN_SIZE (256 << 10)
 #define LOAD_OUT_SIZE (256 << 10)
-/* Copying less than LOAD_BULK bytes takes less than LOAD_STALL_NS. */
+/*
+ * Bytes whose copying takes less than LOAD_STALL_NS. A longer time between two clock readings,
+ * without a larger copy, counts as a gap in which the thread did not run.
+ */
 #define LOAD_BULK (32 << 10)
 #define LOAD_STALL_NS 200000ULL
 

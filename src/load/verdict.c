@@ -89,7 +89,10 @@ static bool verdict_is_repeated(const struct load_analysis *a, int id)
 	return false;
 }
 
-/* Writes the evidence of all failed gates that share the code of gate `id`, the first of them. */
+/*
+ * Writes the evidence of all failed gates (validity checks) with the reason code of gate `id`,
+ * which is the first of them.
+ */
 static void put_evidence(const struct load_analysis *a, int id, struct strbuf *out)
 {
 	const char *between = "";
@@ -140,7 +143,10 @@ const char *load_analysis_shut_out(const struct load_analysis *analysis)
 	return verdict_ending(analysis);
 }
 
-/* Returns a gate's sentence, or a more specific sentence derived from the server's replies. */
+/*
+ * Returns the sentence for a failed gate (validity check), or a more specific sentence derived from
+ * the server's replies.
+ */
 static const char *verdict_sentence(const struct load_analysis *a, int id, struct report *r)
 {
 	const struct load_cause *reply = causes_top(&a->causes, CAUSE_REPLY);
@@ -161,7 +167,9 @@ static void verdict_report_gate(const struct load_analysis *a, int id, struct re
 	strbuf_release(&evidence);
 }
 
-/* Gates reported first, as failures of other gates may follow from theirs. */
+/*
+ * Gates (validity checks) that are reported first, since their failure may make other gates fail.
+ */
 static const enum gate_id first_gates[] = { GATE_PORTS, GATE_SERVER, GATE_STATUS, GATE_ERRORS };
 
 static bool is_first(int id)

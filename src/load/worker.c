@@ -155,7 +155,7 @@ void worker_release(struct load_thread *t)
 
 /* ---- events ---- */
 
-/* If a write fails, replies that the server sent before its close may still be in the socket. */
+/* Handles a failed write, after reading replies that the server sent before it closed. */
 static void lost_in_flush(struct load_thread *t, struct load_conn *c, int err)
 {
 	if (err == -EPIPE || err == -ECONNRESET)
@@ -255,7 +255,7 @@ static void send_due(struct load_thread *t)
 
 	/* Repeat: sending may free connections, and more requests become due meanwhile. */
 	do {
-		/* Requests to send again come first, so that the pool never runs out. */
+		/* Resend before new requests, so that the request pool never runs out. */
 		for (n = 0; n < ASSIGN_MAX && t->n_free && t->resend; n++)
 			conn_resend(t, any_free(t));
 		for (; n < ASSIGN_MAX && t->n_free && worker_next_request(t, &number, &at); n++)
@@ -307,7 +307,10 @@ static struct load_request *worker_overdue(const struct load_thread *t)
 	return r && timeout_of(t, r) <= t->now ? r : NULL;
 }
 
-/* After a long gap of this thread, sockets may contain unread replies, which are read first. */
+/*
+ * Times out overdue requests. If this thread did not run for a while, sockets may contain unread
+ * replies, which are read first.
+ */
 static void time_out_due(struct load_thread *t)
 {
 	struct load_request *r;
@@ -426,7 +429,7 @@ int worker_prepare(struct load_thread *t, uint64_t wait_ns)
 		store_keys(t);
 	if (t->dial_error)
 		return t->dial_error;
-	if (t->count.failed) /* each key must be stored */
+	if (t->count.failed) /* a failed request left a key unstored */
 		return -EREMOTEIO;
 	if (t->n_open == t->n_conns && !t->assigned)
 		return 1;
@@ -488,8 +491,8 @@ static void worker_tick(struct load_thread *t, bool last)
 
 	t->tick_ns = t->start_ns + (number + 1) * LOAD_TICK_NS;
 	/*
-	 * If the queue is full, the next tick includes this tick's counts. The last tick waits for
-	 * space.
+	 * If the queue is full, the next tick's report includes this tick's counts. The last report
+	 * waits for space.
 	 */
 	if (!tick)
 		return;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The main loop of a thread: sends due requests, reads replies, closes ticks. */
+/*
+ * The main loop of a load-generating thread: sends due requests, reads replies, and reports its
+ * counters every LOAD_TICK_NS.
+ */
 #ifndef HOSTLAT_LOAD_WORKER_H
 #define HOSTLAT_LOAD_WORKER_H
 
@@ -12,7 +15,10 @@
 int worker_init(struct load_thread *t, size_t request_max);
 void worker_release(struct load_thread *t);
 
-/* Opens connections for up to `wait_ns`, before the thread runs. Returns dial_error. */
+/*
+ * Opens connections for up to `wait_ns`, before the thread runs. Returns 0, or the -errno of a
+ * connection that cannot be opened.
+ */
 int worker_serve(struct load_thread *t, uint64_t wait_ns);
 
 /*

@@ -11,7 +11,7 @@
 
 struct workload_setting_row {
 	const char *name;
-	const char *takes; /* description of valid values; NULL: the distribution's parser has it */
+	const char *takes; /* valid values, for messages; NULL: `set` writes the message */
 	int (*set)(struct workload *w, const char *value, struct strbuf *why);
 };
 

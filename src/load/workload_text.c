@@ -57,7 +57,10 @@ static int parse_file(struct workload_settings *settings, const char *name, stru
 	return err;
 }
 
-/* Returns whether the text is a name or inline settings, not a file's name: a key has no '/'. */
+/*
+ * Returns whether the text is a workload's name or inline settings, not a file's name: in "key=..."
+ * and "NAME,...", no '/' may come before the '=' or ','.
+ */
 static bool is_inline(const char *text)
 {
 	const char *equals = strchr(text, '='), *comma = strchr(text, ',');
