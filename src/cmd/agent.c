@@ -45,7 +45,10 @@ struct agent {
 	bool connected, started, done;
 };
 
-/* Time of the last byte from the controlling process; BUSY: no byte is expected at the moment. */
+/*
+ * Time of the last byte from the controlling process; BUSY while a command is executed: meanwhile
+ * that process may be silent.
+ */
 static uint64_t heard_ns;
 
 static void agent_set_heard(uint64_t ns)
@@ -69,7 +72,8 @@ static void *agent_watch(void *unused)
 	(void)unused;
 	while (poll(&fd, 1, WATCH_MS) <= 0 && !agent_is_silent())
 		;
-	poll(NULL, 0, PATIENCE_MS); /* time for the main thread to end in order */
+	/* Give the main thread time to end the run before the process exits. */
+	poll(NULL, 0, PATIENCE_MS);
 	_exit(EXIT_CANNOT);
 }
 
@@ -92,7 +96,10 @@ static int agent_put_fact(struct agent *a, const char *key, const char *value)
 	return err ? err : event_writer_flush(a->writer);
 }
 
-/* Ends the run; the controlling process logs the reason, which the fact AGENT_ERROR holds. */
+/*
+ * Ends the run after an error and sends the reason as an event, the fact AGENT_ERROR. The
+ * controlling process logs this reason.
+ */
 static int agent_fail(struct agent *a, int err, const struct strbuf *why)
 {
 	a->done = true;

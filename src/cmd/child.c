@@ -24,8 +24,8 @@
 #define END_PATIENCE_NS (10 * NS_PER_S)
 
 /*
- * Returns the path of this program. "/proc/self/exe" is returned only if another file has replaced
- * the program, because ps would show it as the child's name.
+ * Returns the path of this program's executable; ps shows its last part as the child's name.
+ * Returns "/proc/self/exe" only if that path no longer leads to the running executable.
  */
 static const char *child_program(char path[PATH_MAX])
 {
@@ -40,7 +40,10 @@ static const char *child_program(char path[PATH_MAX])
 	return path;
 }
 
-/* Executes `words`; with a `folder`, without privileges, as in child_start_plain(). */
+/*
+ * Executes the arguments `words` in the forked child process. With a `folder`, first gives up all
+ * privileges: see child_start_plain().
+ */
 static void __attribute__((noreturn))
 child_exec(const char *const words[], const char *folder, int said, int ready, pid_t parent)
 {
@@ -62,7 +65,10 @@ child_exec(const char *const words[], const char *folder, int said, int ready, p
 	_exit(127);
 }
 
-/* `notifies`: the child is to tell child_ready() when it measures. */
+/*
+ * Forks a child process that executes the arguments `words`. `notifies`: gives the child a pipe, by
+ * which child_ready() learns that the child measures. Returns 0 or -errno.
+ */
 static int child_fork(struct child *child, const char *const words[], const char *folder,
 		      bool notifies)
 {
@@ -197,7 +203,10 @@ void child_relay_warnings(struct child *child)
 	child->relayed = (size_t)(line - text);
 }
 
-/* Returns the first error after the measurement began; before, the last error. Skips warnings. */
+/*
+ * Returns the child's first error message after its measurement began or, if it has not begun, its
+ * last error message. Skips warnings.
+ */
 static const char *child_error_line(const struct child *child)
 {
 	const char *line = strbuf_str(&child->text) + (child->measures ? child->begun : 0);

@@ -31,8 +31,9 @@ struct command {
 	bool reads_only; /* the command only reads files: it drops all privileges first */
 	bool hidden; /* not for users: not listed in help */
 	/*
-	 * Exactly one of the two is set. `config` is the struct that `options` fill in. Both return
-	 * an enum exit_code, after all messages. `describe` is for commands such as help.
+	 * The command's function: exactly one of run() and describe() is set. `config` is the
+	 * struct that `options` fill in. Both return an enum exit_code, after all messages.
+	 * describe() is for commands such as help, which need the table of commands.
 	 */
 	int (*run)(const void *config);
 	int (*describe)(const struct command *const *table, const void *config);

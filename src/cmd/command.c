@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions shared by the dispatcher and by help, completion and man. */
+/* Functions shared by the dispatcher and by the commands help, completion and man. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

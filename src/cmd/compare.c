@@ -54,14 +54,15 @@ static const struct opt compare_options[] = {
 
 /* Contents of one recording, or of the recordings in a folder of `explain`. */
 struct compare_input {
-	const char *file, *name;       /* path, and "A" or "B" */
+	const char *file, *name;       /* path; "A" for the first recording, "B" for the second */
 	struct compare_readers from;
 	struct run_facts run;
 	struct compare_facts facts;
 	struct watch_run *watch;
 	struct conns_run *conns;       /* analyzed connections; NULL: the recording has none */
 	bool messages, load, stages;
-	struct load_consumer consumer; /* requests; read only if both recordings have some */
+	/* Analysis of the load generator's requests; unused if one of the recordings has none. */
+	struct load_consumer consumer;
 	struct event_damage damage;
 };
 
@@ -87,7 +88,7 @@ static int compare_feed_event(void *ctx, const struct event *event)
 	return err ? err : watch_run_feed(in->watch, event);
 }
 
-/* Adds the source's damage to the damage of this input. */
+/* Adds the kinds of damage found in the recording `source` to those of this input. */
 static void compare_note_damage(struct compare_input *in, struct event_source *source)
 {
 	struct event_damage damage;
@@ -345,7 +346,10 @@ static int compare_print(const struct compare_config *c, struct compare_inputs *
 
 static bool compare_selection(const struct compare_config *c, struct message_selection *s)
 {
-	/* The selection needs a reference slice; this comparison does not use it. */
+	/*
+	 * The struct needs a slice of reference messages, although a comparison of two recordings
+	 * does not use any.
+	 */
 	*s = (struct message_selection){ .from = 0.999, .to = 1, .slowest = c->slowest,
 				 .against_from = 0.5, .against_to = 0.5 };
 	if (!c->slice || recorded_slice_parse(c->slice, &s->from, &s->to))

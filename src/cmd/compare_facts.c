@@ -7,10 +7,13 @@
 #include "base/bug.h"
 #include "base/strbuf.h"
 
-/* Prefix of facts about the run itself, such as its time and pid, which are not set-up. */
+/*
+ * Prefix of recorded facts about the run itself, such as its time and pid. They do not describe the
+ * host's set-up and are not compared.
+ */
 #define OF_THE_RUN "run."
 
-/* Counters since boot, which are not set-up. */
+/* Recorded counters since boot. They do not describe the host's set-up and are not compared. */
 static const char *const counters[] = { "cpu.steal_percent", "net.softnet.dropped",
 					"net.softnet.squeezed" };
 
@@ -68,7 +71,10 @@ static void compare_facts_sort(struct compare_facts *facts)
 		qsort(facts->items, facts->len, sizeof(*facts->items), compare_facts_order);
 }
 
-/* Returns all values of `key` from index *at on, as one text; *at moves past them. NULL: none. */
+/*
+ * Returns the values of the facts named `key`, which begin at index *at, joined by commas. Moves
+ * *at to the first fact with another name. Returns NULL if no fact has this name.
+ */
 static const char *compare_facts_values(const struct compare_facts *facts, size_t *at,
 					const char *key, struct report *r)
 {

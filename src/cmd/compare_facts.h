@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The set-up facts of two recordings, and the facts in which the recordings differ. */
+/* Facts about the host's set-up (kernel, CPUs ...) in two recordings, and their differences. */
 #ifndef HOSTLAT_CMD_COMPARE_FACTS_H
 #define HOSTLAT_CMD_COMPARE_FACTS_H
 
 #include "base/vec.h"
 #include "report/report.h"
 
-/* Largest number of facts of a recording, above that of real ones; more are dropped. */
+/* Largest number of facts of a recording. Real recordings have fewer; further facts are dropped. */
 #define COMPARE_FACTS_MAX 16384u
 
 struct compare_fact {

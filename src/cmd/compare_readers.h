@@ -8,16 +8,23 @@
 #include "cmd/conns_scope.h"
 #include "event/reader.h"
 
-/* For a single recording, all three are the same reader, or NULL where it lacks the data. */
+/*
+ * Readers of the recordings of one side. For a single recording, `host`, `load` and `conns` are the
+ * same reader, or NULL if the recording lacks their data.
+ */
 struct compare_readers {
 	struct event_reader *host;  /* messages, stages and set-up facts */
 	struct event_reader *load;  /* requests of the load generator */
 	struct event_reader *conns; /* connections */
 	bool folder;
-	struct conns_scope scope;   /* for a folder: selects the connections of the run */
+	/* Only for a folder of `explain`: selects its run's connections among those of the host. */
+	struct conns_scope scope;
 };
 
-/* Returns 0, or -errno after a message. compare_readers_release() follows in either case. */
+/*
+ * Opens the recording `path`, or the recordings in the folder `path` of `explain`. Returns 0, or
+ * -errno after a message. The caller calls compare_readers_release() in either case.
+ */
 int compare_readers_open(struct compare_readers *readers, const char *path);
 void compare_readers_release(struct compare_readers *readers);
 

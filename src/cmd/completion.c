@@ -27,7 +27,10 @@ static const struct opt completion_options[] = {
 	OPT_END,
 };
 
-/* bash splits "--color=always" into three words. In a list, the part after a comma is completed. */
+/*
+ * Head of the script. bash passes "--color=always" as three words, one of them "=". In the value of
+ * a list option, such as "a,b", the script completes the part after the last comma.
+ */
 static const char script_head[] =
 	"# hostlat completion for bash, made by: hostlat completion bash\n"
 	"_hostlat_words() {\n"

@@ -149,7 +149,10 @@ static bool conns_parse_budget(const char *text, double *low, double *high)
 	return !parse_percent(text, high) && *low >= 0 && *high > *low && *high <= 1;
 }
 
-/* Logs calls of all connections or of chosen ones. --follow names its connection at the start. */
+/*
+ * Returns the connections with logged calls: all connections, or chosen ones. The connection of
+ * --follow is chosen at the start of the run, others at the end of each interval.
+ */
 static struct conns_log conns_log_config(const struct conns_config *c,
 					 const struct conns_options *shown)
 {

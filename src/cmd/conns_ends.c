@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/conns_ends.h"
 
-/* Upper limit, in ns, of the cost of one begin or end. Cost beyond it is other work. */
+/*
+ * Upper limit, in ns, of the CPU time that is charged to the begin or end of one connection. CPU
+ * time beyond it is charged to other work.
+ */
 #define END_MOST_NS 20000
 
 void conns_ends_account(struct conns_ends *last, const struct conns_ends *now, uint64_t push_ns,
@@ -15,7 +18,11 @@ void conns_ends_account(struct conns_ends *last, const struct conns_ends *now, u
 	spent->begun = begun > left_out ? begun - left_out : 0;
 	spent->ended = now->closed - last->closed;
 	*last = *now;
-	if (begun) /* the cost of unfollowed connections cannot be avoided */
+	/*
+	 * Move only the sampled connections' part of the BPF programs' CPU time: sampling fewer
+	 * new connections cannot reduce the part of those that are left out.
+	 */
+	if (begun)
 		push_ns = (uint64_t)((double)push_ns * (double)spent->begun / (double)begun);
 	most = (spent->begun + spent->ended) * END_MOST_NS;
 	if (own_ns > spent->cpu_ns)

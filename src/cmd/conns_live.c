@@ -30,7 +30,8 @@
 #include "probe/connection/conns_source.h"
 
 #define QUEUE_LIMIT (64UL << 20)
-#define TICK_NS (500 * NS_PER_MS) /* longest time between reads of records and budget decisions */
+/* Longest tick in ns: at its end, records are read, and the CPU budget sets new sampling rates. */
+#define TICK_NS (500 * NS_PER_MS)
 
 static const enum conn_level levels[BUDGET_LEVELS] = {
 	[BUDGET_HOT] = LEVEL_HOT, [BUDGET_WARM] = LEVEL_WARM, [BUDGET_REST] = LEVEL_REST,
@@ -39,7 +40,7 @@ static const enum conn_level levels[BUDGET_LEVELS] = {
 struct live {
 	const struct conns_live_config *config;
 	struct conns_source *source;
-	struct event_memsource *queue; /* names and records of the current interval */
+	struct event_memsource *queue; /* events other than connection records, to be passed on */
 	struct event_dict *dict;
 	struct clock_follow *follow;
 	struct recording recording;
@@ -47,17 +48,17 @@ struct live {
 	struct stop stop;
 	struct rng rng;
 	struct budget budget;
-	struct budget_spent spent;     /* cost since the start of the tick */
+	struct budget_spent spent;     /* CPU time since the start of the current tick (TICK_NS) */
 	uint64_t started;
-	uint64_t began, tick;          /* starts of the current interval and tick */
-	uint64_t cpu_before;           /* own CPU time at the start of the tick */
-	uint64_t user_ns, bpf_ns;      /* cost of the interval's earlier ticks */
+	uint64_t began, tick;          /* start of the interval; start of its current tick */
+	uint64_t cpu_before;           /* own CPU time at the start of the current tick */
+	uint64_t user_ns, bpf_ns;      /* CPU time of the interval's completed ticks (TICK_NS) */
 	struct call_budget call_budget; /* CPU budget of the log of calls (--calls) */
-	uint64_t calls_ns;             /* own CPU time that the log of calls took in this tick */
+	uint64_t calls_ns;             /* own CPU time for the log of calls in the current tick */
 	uint32_t cost_flags;
 	uint64_t seq;
 	struct conns_lost_reported lost;
-	struct conns_ends ends;        /* counts at the end of the previous tick */
+	struct conns_ends ends;        /* counts of new and closed connections before this tick */
 	bool first, full, enough;
 };
 
@@ -68,7 +69,7 @@ static bool conns_live_downsamples(const struct live *l)
 	return l->recording.writer && !l->config->record_all;
 }
 
-/* Returns whether the block fits, together with the records that the downsampling still holds. */
+/* Returns whether the recording has room for the block and the records downsampling still holds. */
 static bool conns_live_fits(struct live *l, const struct event_block *block)
 {
 	struct event_block all = { .kind = EV_CONN, .record_size = sizeof(struct event_conn) };
@@ -77,7 +78,7 @@ static bool conns_live_fits(struct live *l, const struct event_block *block)
 		return recording_fits(&l->recording, block);
 	all.size = downsample_most(&l->downsample, 0) * sizeof(struct event_conn);
 	all.size += block->kind == EV_CONN ? block->count * sizeof(struct event_conn) :
-					     2 * block->size; /* a name may be written twice */
+					     2 * block->size; /* the file may repeat a name */
 	return recording_fits(&l->recording, &all);
 }
 
@@ -97,7 +98,7 @@ static int conns_live_record(struct live *l, const struct event_block *block)
 	return err;
 }
 
-/* Writes the interval's connection records to the recording, before its EV_INTERVAL. */
+/* Records the interval's downsampled connection records; the caller adds EV_INTERVAL after them. */
 static int conns_live_record_interval(struct live *l, uint64_t now, bool last)
 {
 	struct downsample *c = &l->downsample;
@@ -123,7 +124,7 @@ static int conns_live_pass_on(struct live *l, const struct event_block *block)
 	if (l->enough)
 		return 0;
 	if (!conns_live_fits(l, block)) {
-		l->full = true; /* the result covers exactly the recorded events */
+		l->full = true; /* ends the run: the result covers recorded events only */
 		return 0;
 	}
 	err = conns_live_record(l, block);
@@ -145,7 +146,7 @@ static int conns_live_drain(struct live *l)
 	return err;
 }
 
-/* Passes on the queued names first, then the records that refer to them. */
+/* Passes queued names to recording and view, then the connection records that refer to names. */
 static int conns_live_drain_all(struct live *l)
 {
 	struct event_block block;
@@ -178,8 +179,8 @@ static int conns_live_sample(struct live *l, unsigned int n)
 }
 
 /*
- * Counts the connections of each level. The warm level gets one more, for the next connection that
- * begins, so that the budget allows sampling it from its begin.
+ * Counts the connections of each activity level for the CPU budget. Adds one to the warm level
+ * (active connections), so that the budget allows sampling the next new connection from its begin.
  */
 static void conns_live_count_members(struct live *l)
 {
@@ -188,19 +189,23 @@ static void conns_live_count_members(struct live *l)
 	conns_source_members(l->source, members);
 	for (unsigned int i = 0; i < BUDGET_LEVELS; i++)
 		l->spent.members[i] = members[levels[i]];
-	/* A read of the rest level walks over all connections. */
+	/* Reading the records of the least active level visits connections of all levels. */
 	l->spent.members[BUDGET_REST] += members[LEVEL_HOT] + members[LEVEL_WARM];
 	l->spent.members[BUDGET_WARM]++;
 }
 
-/* Reads records, problems' connections first; in the first and last tick of a run, all records. */
+/*
+ * Reads connection records, first those of connections with problems, as far as the CPU budget
+ * allows. In the first and the last tick of a run, reads all records.
+ */
 static int conns_live_read_records(struct live *l, bool last)
 {
 	struct conns_pass pass;
 	int err = 0;
 
 	for (unsigned int i = 0; i < BUDGET_LEVELS && !err; i++) {
-		bool all = last || l->first; /* the budget does not know the levels yet */
+		/* In the first tick, the CPU budget does not know the connections' activity. */
+		bool all = last || l->first;
 
 		err = conns_source_read(l->source, levels[i],
 				       all ? UINT64_MAX : l->budget.rates.reads[i], &pass);
@@ -217,7 +222,7 @@ static int conns_live_put_clock(struct live *l)
 	struct event_clock e;
 
 	if (clock_follow_update(l->follow, &p))
-		return 0; /* the clock is being set faster than it can be read */
+		return 0; /* no EV_CLOCK: the clock is being set faster than it can be read */
 	e = (struct event_clock){
 		.mono_ns = (uint64_t)p.mono_ns, .realtime_minus_mono_ns = p.offset_ns,
 		.error_ns = p.error_ns, .tai_offset_s = p.tai_offset_s,
@@ -226,7 +231,7 @@ static int conns_live_put_clock(struct live *l)
 	return event_put(event_memsource_sink(l->queue), EV_CLOCK, e.mono_ns, &e, sizeof(e));
 }
 
-/* Reports passes that the budget skipped in this tick, because passes cost more than planned. */
+/* Marks time as unsampled for which the budget skipped sampling, as it cost more than planned. */
 static void conns_live_report_skipped(struct live *l)
 {
 	const struct budget *b = &l->budget;
@@ -238,7 +243,7 @@ static void conns_live_report_skipped(struct live *l)
 					 all * b->left[i] / b->rates.passes[i]);
 }
 
-/* Accounts for the cost of this tick and sets the budget of the next one. */
+/* Accounts for the CPU time of this tick; sets the sampling and reading rates of the next one. */
 static void conns_live_account(struct live *l, uint64_t now)
 {
 	uint64_t cpu = clock_cpu();
@@ -305,7 +310,10 @@ static int conns_live_read_ends(struct live *l)
 	return err;
 }
 
-/* Passes on all records. Charges closed connections' share of the cost to spent.ends_ns. */
+/*
+ * Passes all connection records to the recording and the view. Charges the CPU time for the records
+ * of closed connections to spent.ends_ns, by their share in the number of records.
+ */
 static int conns_live_drain_records(struct live *l)
 {
 	const uint64_t before = clock_cpu();
@@ -346,7 +354,7 @@ static int conns_live_choose_logged(struct live *l)
 	if (!c->log.on || c->log.all || c->log.cookie || l->enough)
 		return 0;
 	err = c->choose(c->ctx, conns_live_choose, l->source);
-	/* Too many connections at once for a kernel map: the others are chosen next time. */
+	/* The map of connections to log is full: more are chosen after the next interval. */
 	return err == -E2BIG || err == -ENOMEM || err == -EBUSY || err == -EAGAIN ? 0 : err;
 }
 
@@ -380,7 +388,10 @@ static int conns_live_close_interval(struct live *l, bool last)
 	return err;
 }
 
-/* Waits, and reads closed connections when their ring fills. Returns 1 if the run was stopped. */
+/*
+ * Waits until the time `until`. Meanwhile reads the records of closed connections when their BPF
+ * ring buffer fills. Returns 0, 1 if the run was stopped, or -errno.
+ */
 static int conns_live_wait_until(struct live *l, uint64_t until)
 {
 	struct pollfd fds[] = { { .fd = l->stop.fd, .events = POLLIN },
@@ -400,7 +411,7 @@ static int conns_live_wait_until(struct live *l, uint64_t until)
 	return err ? err : 1;
 }
 
-/* Makes the tick's sampling passes at their times. Returns 1 if the run was stopped. */
+/* Samples connections at the budget's random times up to `end`. Returns 1 if the run is stopped. */
 static int conns_live_run_tick(struct live *l, uint64_t end)
 {
 	unsigned int n;
@@ -421,14 +432,14 @@ static int conns_live_run_tick(struct live *l, uint64_t end)
 	}
 	if (!err)
 		err = conns_live_wait_until(l, end);
-	if (!err && given_up) /* if the run was stopped, the samples cover the time so far */
+	if (!err && given_up) /* not after a stop: the samples cover the time up to it */
 		conns_live_report_skipped(l);
 	return err;
 }
 
 /*
- * Runs the ticks of an interval up to `until`. *last: on entry, the interval is the last planned
- * one; set if the run is stopped.
+ * Runs an interval up to `until`, in ticks of at most TICK_NS. *last: on entry, this is the last
+ * planned interval; set if the run is stopped. Returns 0 or -errno.
  */
 static int conns_live_run_interval(struct live *l, uint64_t until, bool *last)
 {
@@ -510,8 +521,9 @@ static int conns_live_begin(struct live *l)
 		call_budget_init(&l->call_budget, call_budget_share(budget.low, budget.high));
 		budget.high -= l->call_budget.share;
 	}
+	/* Divide the interval into equal ticks of at most TICK_NS. */
 	budget.interval_ns = l->config->interval_ns /
-			     ((l->config->interval_ns - 1) / TICK_NS + 1); /* all ticks are equal */
+			     ((l->config->interval_ns - 1) / TICK_NS + 1);
 	l->started = l->began = l->tick = clock_now();
 	l->cpu_before = clock_cpu();
 	budget_init(&l->budget, &budget, &l->rng, l->began);
@@ -565,8 +577,9 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 		err = conns_live_begin(&l);
 		if (err && err != -ECANCELED)
 			log_error("the measurement failed: %s", strerror(-err));
+		/* After an early end, write the records that downsampling still holds. */
 		conns_live_record_interval(&l, clock_now(),
-					   true); /* records not yet written, after an early end */
+					   true);
 	}
 	recording_close(&l.recording);
 	if (!err && l.recording.bytes && l.began > l.started)

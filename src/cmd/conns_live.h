@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A live run of the `conns` probe: when connections are sampled and read within the CPU budget. */
+/* A live run of `conns`: samples connections and reads their records, within a CPU budget. */
 #ifndef HOSTLAT_CMD_CONNS_LIVE_H
 #define HOSTLAT_CMD_CONNS_LIVE_H
 

@@ -4,7 +4,10 @@
 #include "base/bug.h"
 #include "conns/conns.h"
 
-/* Puts the growth of a loss: `n` is the total, `*reported` the part reported before. */
+/*
+ * Reports the increase of a loss as an EV_COUNT event. `n`: total of the loss; `*reported`: part of
+ * the total that earlier events reported. Returns 0 or -errno.
+ */
 static int conns_lost_put_one(struct event_sink *sink, struct event_dict *dict, const char *reason,
 			      uint64_t n, uint64_t *reported, uint64_t now)
 {

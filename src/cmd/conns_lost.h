@@ -11,7 +11,7 @@
 /* The losses reported so far. Zero at first. */
 struct conns_lost_reported {
 	struct conns_lost lost;
-	uint64_t calls, connections; /* calls not logged; connections not followed */
+	uint64_t calls, connections; /* calls not logged; new connections not observed */
 };
 
 /* Puts the losses since the last call into `sink`. Returns 0 or -errno. */

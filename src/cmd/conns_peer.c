@@ -21,8 +21,8 @@ struct host_run {
 	struct event_reader *reader;
 	struct run_facts run;
 	uint64_t pid;
-	uint64_t from, to;       /* start and end of its intervals, by its own monotonic clock */
-	int64_t lo_ns, hi_ns;    /* smallest and largest realtime - monotonic */
+	uint64_t from, to;       /* start and end of the intervals, by the host's CLOCK_MONOTONIC */
+	int64_t lo_ns, hi_ns;    /* smallest and largest CLOCK_REALTIME - CLOCK_MONOTONIC */
 	uint64_t error_ns;
 	bool any, clock;
 	struct event_damage damage;
@@ -110,7 +110,10 @@ static uint64_t conns_peer_clock_error_ns(const struct host_run *s)
 	return (uint64_t)(s->hi_ns - s->lo_ns + 1) / 2 + s->error_ns;
 }
 
-/* Sets `window` to the common time, by the clock of `here`. Returns false if there is none. */
+/*
+ * Sets `window` to the time that both recordings cover, by the monotonic clock of `here`. Returns
+ * false if the recordings have no common time.
+ */
 static bool conns_peer_common_time(const struct host_run *here, const struct host_run *there,
 				   struct conns_window *window)
 {

@@ -39,7 +39,10 @@ int conns_scope_read(struct conns_scope *scope, struct event_reader *server,
 	return err < 0 ? err : recorded_file_events(load, conns_scope_read_fact, &pid);
 }
 
-/* Returns whether no call of the client was followed, but its server end has the run's port. */
+/*
+ * Returns whether the connection is a client's end without a known process whose other end, on this
+ * host, has the run's server port.
+ */
 static bool conns_scope_lacks_owner(const struct conn_view *view, const struct conns_scope *scope)
 {
 	return !view->c->pid && view->joined && view->flow->remote_port == scope->port;

@@ -19,7 +19,10 @@ struct conns_scope {
 	uint64_t pid;  /* pid of the load generator; 0: unknown */
 };
 
-/* Reads port and pid from the facts of both recordings. Returns 0 or -errno. */
+/*
+ * Reads the server's port from the facts of the recording `server`, and the load generator's pid
+ * from the facts of the recording `load`. Returns 0 or -errno.
+ */
 int conns_scope_read(struct conns_scope *scope, struct event_reader *server,
 		     struct event_reader *load);
 

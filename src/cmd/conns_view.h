@@ -10,7 +10,8 @@ struct conns_view {
 	struct interval_view shown;
 	struct interval_view_config config;
 	struct conns *conns;
-	bool recorded;            /* input is a file; it may have logged calls of all connections */
+	/* The input is a recording: calls of connections that are not selected are left out. */
+	bool recorded;
 	struct strbuf lines;      /* lines of JSON of the log of calls */
 };
 
@@ -33,8 +34,9 @@ int conns_view_feed(void *view, const struct event_block *block);
 int conns_view_choose(void *view, int (*chosen)(void *to, uint64_t cookie), void *to);
 
 /*
- * Ends the output and prints the totals if due. `damage`: damage of the source, or NULL.
- * `record_error`: -errno if the recording is incomplete, or 0. Returns an enum exit_code.
+ * Ends the output; prints the totals over all intervals if the chosen form of output has them.
+ * `damage`: damage of the input, or NULL. `record_error`: -errno if the recording is incomplete, or
+ * 0. Returns an enum exit_code.
  */
 int conns_view_close(struct conns_view *view, const struct event_damage *damage, int record_error);
 void conns_view_release(struct conns_view *view);

@@ -54,7 +54,11 @@ static const struct opt diagnose_options[] = {
 	OPT_END,
 };
 
-/* Sets the selection. *file: path of the reference recording; NULL: the recording itself. */
+/*
+ * Sets the messages to explain and their reference messages, from --slice, --slowest and --against.
+ * *file: path of the recording with the reference messages; NULL: the same recording. Returns false
+ * after a message.
+ */
 static bool diagnose_selection(const struct diagnose_config *c, struct message_selection *s,
 			       const char **file)
 {

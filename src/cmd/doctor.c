@@ -101,7 +101,10 @@ static void doctor_show_capabilities(struct report *report, const struct cap_vec
 	strbuf_release(&unknown);
 }
 
-/* Adds a table in JSON, and lines in text, as the sentences do not fit into columns. */
+/*
+ * Adds advice on the host's settings: a table in JSON, lines in text. In text, the sentences do not
+ * fit into columns.
+ */
 static void doctor_show_tuning(struct report *report, const struct host_advice_vec *advice)
 {
 	static const struct column columns[] = {

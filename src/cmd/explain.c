@@ -231,7 +231,7 @@ static int explain_run_load(const struct explain_config *c, struct stop *stop, u
 	code = child_start_plain(&load, words.words, c->folder);
 	if (!code)
 		code = child_wait(&load, duration_ns + START_PATIENCE_NS, stop);
-	if (code == -EINTR) { /* load ends early and writes its result so far */
+	if (code == -EINTR) { /* after SIGINT, `hostlat load` writes its result so far */
 		child_interrupt(&load);
 		code = child_wait(&load, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
 	}
@@ -311,7 +311,7 @@ static int explain_run_children(const struct explain_config *c, uint64_t port, s
 	struct child recorder;
 	int code;
 
-	/* Preload before the recording, which would take these messages for the load's. */
+	/* Store the keys before recording starts: otherwise their messages count as the load's. */
 	if (c->preload && explain_run_load(c, stop, 0, explain_put_preload))
 		return -EIO;
 	explain_conns_forget(c);

@@ -237,8 +237,9 @@ static void party_put_finding(const struct party *p, const struct diagnosis *d, 
 }
 
 /*
- * Adds a finding about the first thread that did not read in time or belongs to the server. A
- * client that sends no further requests is not at fault.
+ * Adds a finding about the first thread that is at fault: a thread of either end that did not read
+ * in time, or a server's thread that did not write. A client that does not write has merely no
+ * further requests.
  */
 static void parties_put_finding(const struct parties *parties, const struct diagnosis *d,
 				struct report *r)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part of `explain` about the run's connections. The recording of `hostlat conns` has their limits.
- * If an application was the limit, the server's recording shows its thread's activity.
+ * Part of `explain` about the run's connections. The recording of `hostlat conns` shows the limit
+ * of each connection. If this limit was an application, the server's recording shows the activity
+ * of the application's thread.
  */
 #ifndef HOSTLAT_CMD_EXPLAIN_CONNS_H
 #define HOSTLAT_CMD_EXPLAIN_CONNS_H

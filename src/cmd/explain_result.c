@@ -97,7 +97,7 @@ static int explain_diagnose(struct diagnosis **out, struct event_reader *server,
 	return err;
 }
 
-/* Copies findings and reasons of another report, whose unsoundness makes `r` unsound. */
+/* Copies another report's findings, and the reasons that make that report, and so `r`, partial. */
 static void explain_copy_findings(struct report *r, const struct report *from)
 {
 	for (const struct item *i = from->findings.first; i; i = i->next)

@@ -89,7 +89,10 @@ static void interval_view_render(struct interval_view *view, const struct report
 		text_report(report, &view->style, text);
 }
 
-/* Shows an interval, redrawn in place on a terminal, or (`last`) the totals below the intervals. */
+/*
+ * Shows an interval, which replaces the previous interval on a terminal. `last`: shows the totals
+ * below the intervals.
+ */
 static int interval_view_show(struct interval_view *view, struct report *report, bool last)
 {
 	struct strbuf page = STRBUF_INIT(REPORT_MEMORY_MAX);
@@ -108,7 +111,7 @@ static int interval_view_show(struct interval_view *view, struct report *report,
 	      page.error ? page.error : view->text.error;
 	if (!err)
 		err = strbuf_fetch_shortage();
-	/* JSON lines can be read while they arrive, and survive a killed run. */
+	/* Publishes the file: others can read its lines during the run, and a kill loses none. */
 	if (!err && view->config->common->json_lines)
 		err = outfile_publish(&view->out);
 	strbuf_release(&page);
@@ -142,7 +145,10 @@ int interval_view_closed(struct interval_view *view)
 
 /* ---- the end ---- */
 
-/* JSON lines have no totals. A single interval equals the totals, so text omits them. */
+/*
+ * Returns whether the totals over all intervals are printed. JSON lines have no totals. Text omits
+ * totals that only repeat its last output: those of a single interval, or cumulative ones.
+ */
 static bool interval_view_totals_due(const struct interval_view *view)
 {
 	const struct interval_view_config *c = view->config;
@@ -154,7 +160,10 @@ static bool interval_view_totals_due(const struct interval_view *view)
 	return !c->cumulative && view->intervals != 1;
 }
 
-/* Logs reasons that are known only at the end, as no JSON line describes the whole run. */
+/*
+ * Logs as warnings the reasons, known only at the end, why the result is partial. JSON lines cannot
+ * contain them: no line describes the whole run.
+ */
 static void interval_view_warn(const struct report *report)
 {
 	for (const struct table_row *row = report->reasons->first; row; row = row->next)

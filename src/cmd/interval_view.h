@@ -54,7 +54,10 @@ void interval_view_release(struct interval_view *view);
 /* Reads host and start time of the run from a fact event. Ignores other events. */
 void interval_view_fact(struct interval_view *view, const struct event *event);
 
-/* Returns 0, 1 if the output pipe's reader has exited (the run ends), or -ECANCELED: logged. */
+/*
+ * Writes `text` to the output. Returns 0, 1 if the reader of the output pipe has exited, which ends
+ * the run, or -ECANCELED after a message.
+ */
 int interval_view_write(struct interval_view *view, const struct strbuf *text);
 
 /*
@@ -64,8 +67,9 @@ int interval_view_write(struct interval_view *view, const struct strbuf *text);
 int interval_view_closed(struct interval_view *view);
 
 /*
- * Ends the output and prints the totals if due. `damaged`: the source is damaged, which the report
- * mentions. `record_error`: -errno if the recording is incomplete, or 0. Returns an enum exit_code.
+ * Ends the output; prints the totals over all intervals if the chosen form of output has them.
+ * `damaged`: the input is damaged, which the report mentions. `record_error`: -errno if the
+ * recording is incomplete, or 0. Returns an enum exit_code.
  */
 int interval_view_close(struct interval_view *view, bool damaged, int record_error);
 

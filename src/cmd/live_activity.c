@@ -73,7 +73,10 @@ static void activity_put_call(void *ctx, uint32_t cpu, const struct trace_call *
 		p->err = activity_call(p->activity, cpu, &one);
 }
 
-/* Writes function calls first, then the programs' events up to the time that the calls cover. */
+/*
+ * Reads kernel function calls first, then writes the events of the BPF programs together with these
+ * calls, up to the time before which all calls have been read.
+ */
 int live_activity_pull(struct live_activity *a, struct event_writer *writer)
 {
 	struct activity_calls putting = { .activity = a->activity };
@@ -91,7 +94,10 @@ int live_activity_pull(struct live_activity *a, struct event_writer *writer)
 	return putting.err ? putting.err : activity_pull(a->activity, writer, until);
 }
 
-/* Puts the number of throttlings, which diagnose needs to tell whether a quota delayed threads. */
+/*
+ * Records how often a CPU quota throttled control groups during the run. `hostlat diagnose` needs
+ * this number to tell whether a quota delayed threads.
+ */
 static int activity_put_throttled(const struct live_activity *a, struct event_writer *writer)
 {
 	uint64_t times;

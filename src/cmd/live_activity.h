@@ -10,18 +10,19 @@
 #include "probe/cpu/activity.h"
 #include "trace/funcgraph.h"
 
-/* If all members are NULL, nothing is recorded and all functions do nothing. */
+/* Recorders of CPU activity during a live run. Zeroed: the functions below record nothing. */
 struct live_activity {
 	struct activity *activity;
-	struct funcgraph *functions; /* NULL: not requested */
+	struct funcgraph *functions; /* tracer of kernel functions; NULL: not requested */
 	uint64_t throttled;          /* throttlings of control groups before the run, a count */
 	bool throttled_known;        /* false: `throttled` could not be read */
 };
 
 /*
- * `functions` NULL: no functions. Returns 0, or -errno after a message. `activity` is NULL then if
- * the kernel lacks a feature that all CPU activity needs; the caller may go on without it.
- * live_activity_release() follows in either case.
+ * Prepares recording CPU activity, and calls of kernel `functions`; NULL: no calls. Returns 0, or
+ * -errno after a message. After an error, a->activity is NULL if the kernel lacks a feature that
+ * all CPU activity needs; the caller may then go on without CPU activity. The caller calls
+ * live_activity_release() in either case.
  */
 int live_activity_open(struct live_activity *a, uint32_t pid,
 		       const struct tracefs_config *functions);

@@ -54,7 +54,10 @@ static int live_check_count_uppers(const struct host_netns_vec *list, const char
 	return n;
 }
 
-/* Packets carry the interface that received them; a bond, for instance, receives no packets. */
+/*
+ * Refuses an upper interface such as a bond: BPF programs see the lower interface that received the
+ * packet. Only warns if the interface is an upper one in some network namespaces, but not in all.
+ */
 static int live_check_lowest(const char *name, const struct host_netns_vec *list, int found)
 {
 	struct strbuf below = STRBUF_INIT(4096);
@@ -208,7 +211,10 @@ static int live_check_origin(const struct pkt_probe_config *o)
 	return -EINVAL;
 }
 
-/* A probed function (--probe) sees packets, but not their sockets. */
+/*
+ * Refuses --probe with options that need a packet's socket: a probed function sees packets, but not
+ * their sockets. Checks the value of --probe as well.
+ */
 static int live_check_probe(const struct pkt_probe_config *o)
 {
 	const char *with = o->pid ? "--pid" : o->cgroup ? "--cgroup" : o->by ? "--by" :
@@ -235,7 +241,10 @@ static int live_check_probe(const struct pkt_probe_config *o)
 	return -EINVAL;
 }
 
-/* All rows must show the same packets: those that found a queue of --min-queue packets. */
+/*
+ * Refuses --min-queue with options and stages that cannot tell how many packets waited. All rows of
+ * the result must show the same packets: those that found so many in the socket's receive queue.
+ */
 static int live_check_min_queue(const struct pkt_probe_config *o)
 {
 	if (!o->min_queue)
@@ -266,7 +275,10 @@ static int live_check_sample(const struct pkt_probe_config *o)
 	return -EINVAL;
 }
 
-/* An interrupt or poll belongs to a device and a CPU, not to a socket. */
+/*
+ * Refuses the stages irq and poll with sampling, and with options that need a packet's socket: an
+ * interrupt or a NAPI poll belongs to a device and a CPU.
+ */
 static int live_check_arrival(const struct pkt_probe_config *o)
 {
 	const uint64_t keys = 1U << GROUP_IFINDEX | 1U << GROUP_CPU | 1U << GROUP_RXQ;

@@ -183,7 +183,10 @@ static int live_options_put_target(struct event_sink *sink, uint64_t now,
 
 #define NUMBER_TEXT 24
 
-/* Returns the option's value as in its fact, static or in `number`; NULL: it has no value. */
+/*
+ * Returns the option's value as the text that a recording stores as a fact, or NULL if the option
+ * is not given. The text is borrowed from the option or its row, or in `number`.
+ */
 static const char *live_options_fact_value(const struct opt *row,
 					   const struct pkt_probe_config *c,
 					   char number[NUMBER_TEXT])
@@ -225,7 +228,10 @@ int live_options_put_facts(const struct pkt_probe_config *c, uint64_t interval_n
 
 _Static_assert(ARRAY_LEN(probe_option_rows) <= 32, "a bit for each option");
 
-/* Returns the value that the recording must have; NULL: any, as for a choice's default (0). */
+/*
+ * Returns the value of this option with which a recording must have been made. NULL: any value,
+ * because the option is not given or has its default (a choice of value 0).
+ */
 static const char *live_options_required_value(const struct opt *row,
 					       const struct pkt_probe_config *c,
 					       char number[NUMBER_TEXT])

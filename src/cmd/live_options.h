@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of the packet probe, and their facts in a recording. */
+/* Options of the packet probe. A recording stores their values as facts: names with a text. */
 #ifndef HOSTLAT_CMD_LIVE_OPTIONS_H
 #define HOSTLAT_CMD_LIVE_OPTIONS_H
 
@@ -42,7 +42,10 @@ int live_options_put_facts(const struct pkt_probe_config *config, uint64_t inter
 const char *live_options_fact_differs(const struct pkt_probe_config *config, const char *key,
 				      const char *value, uint32_t *recorded);
 
-/* Returns the name of a given option without a fact (no bit in `recorded`), or NULL. */
+/*
+ * Returns the name of an option that is given, but of which the recording stores no value: its bit
+ * in `recorded` is not set. NULL: there is no such option.
+ */
 const char *live_options_fact_missing(const struct pkt_probe_config *config, uint32_t recorded);
 
 #endif

@@ -28,7 +28,10 @@
 #include "probe/packet/pkt_probe.h"
 #include "watch/watch.h"
 
-/* After a process has ended, its last packets may still be sent and acknowledged. */
+/*
+ * Time for which the run continues after the process of --pid has ended: its last packets may still
+ * be sent and acknowledged.
+ */
 #define LAST_PACKETS_NS (200 * NS_PER_MS)
 
 struct live_watch {
@@ -37,7 +40,7 @@ struct live_watch {
 	struct live_watch_result *result;
 	struct pkt_probe *probe;
 	struct live_activity activity;
-	struct timekeeping *clocks; /* clocks during the run; NULL: not recorded */
+	struct timekeeping *clocks; /* recorder of the host's clocks; NULL: they are not recorded */
 	uint64_t messages_lost, activity_lost; /* losses reported so far */
 	struct event_memsource *queue;
 	struct event_dict *dict;
@@ -133,7 +136,7 @@ static int live_watch_wait_until(struct live_watch *s, uint64_t until)
 		if (live_watch_pulls(s) && wait > ACTIVITY_PULL_NS)
 			wait = ACTIVITY_PULL_NS;
 		rest = (struct timespec){ .tv_sec = wait / NS_PER_S, .tv_nsec = wait % NS_PER_S };
-		/* A signal may have interrupted a blocking write to the recording. */
+		/* Do not wait if a signal has already stopped the run during a blocking write. */
 		n = stop_requested(&s->stop) ? 0 : ppoll(fds, ARRAY_LEN(fds), &rest, NULL);
 		if (stop_requested(&s->stop) || live_watch_pull(s))
 			return 1;
@@ -204,7 +207,10 @@ static int live_watch_run_intervals(struct live_watch *s)
 	return err < 0 ? err : 0;
 }
 
-/* Opens CPU activity. Messages can be recorded without it, if the kernel refuses it. */
+/*
+ * Prepares recording CPU activity. If the kernel lacks a feature that this needs, messages can
+ * still be recorded: result->lacks_activity is set. Returns 0, or -errno after a message.
+ */
 static int live_watch_open_activity(struct live_watch *s)
 {
 	int err = live_activity_open(&s->activity, s->probe_config.pid, s->config->functions);
@@ -235,7 +241,10 @@ static int live_watch_open_probe(struct live_watch *s)
 	return err;
 }
 
-/* Puts how messages are delimited. Without this fact, a message is a receive call's data. */
+/*
+ * Records how messages are delimited, by requests or by marks, as a fact. In a recording without
+ * this fact, a message is the data of one receive call.
+ */
 static int live_watch_put_boundary(struct live_watch *s)
 {
 	const uint32_t messages = s->probe_config.messages;
@@ -279,7 +288,10 @@ static int live_watch_measure(struct live_watch *s)
 	return live_watch_run_intervals(s);
 }
 
-/* Writes the events since the last live_watch_pull() to the recording, and ends open spans. */
+/*
+ * Writes the events since the last live_watch_pull() to the recording, and ends the spans of CPU
+ * activity that are still open.
+ */
 static void live_watch_end_pulling(struct live_watch *s)
 {
 	if (s->recording.writer && s->probe_config.messages)

@@ -234,7 +234,7 @@ static void load_cmd_add_damage(const struct event_damage *damage, struct report
 	strbuf_release(&evidence);
 }
 
-/* Adds a reason if the recording is incomplete without being damaged. */
+/* Adds to the result why it is partial, if the recording is incomplete without being damaged. */
 static void add_unwritten(const struct load_consumer *consumer, struct report *r)
 {
 	if (consumer->unwritten)
@@ -366,7 +366,7 @@ static int run_recorded(const struct load_command *c, struct load_live *live,
 	load_cmd_add_files(live->consumer, &files);
 	live->recording = &recording;
 	code = load_live_run(live);
-	/* a failed start leaves existing files unchanged */
+	/* Complete the output files; after a failed start, existing files stay unchanged. */
 	if (!code)
 		load_files_close(&files, live->consumer->analysis);
 	recording_close(&recording);

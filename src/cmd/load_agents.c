@@ -14,7 +14,10 @@
 
 #define SETUP_MAX (64UL << 10)
 
-/* Latency agents' share of the total rate: low, but enough for a percentile. */
+/*
+ * Share of the total rate that latency agents send: low, as these agents only measure, but enough
+ * requests for a percentile.
+ */
 #define PROBE_SHARE 0.05
 #define PROBE_RATE_MIN 100.0
 
@@ -50,7 +53,7 @@ static void draw_seeds(uint64_t run_seed, uint64_t *seeds, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t k = 0;
 
-		seeds[i] = rng_u64(&rng) >> 11; /* 53 bits, as in some_seed() */
+		seeds[i] = rng_u64(&rng) >> 11; /* 53 bits: JSON numbers preserve the seed */
 		while (k < i && seeds[k] != seeds[i])
 			k++;
 		if (k < i || !seeds[i])
@@ -76,7 +79,10 @@ static void load_agents_set_load(struct load_agent_options *a, const struct load
 	a->load.preload = config->preload && i == 0;
 }
 
-/* Probes have Poisson arrivals, so that they see time averages (PASTA). */
+/*
+ * Sets the load of a latency agent, which only measures. Its requests have Poisson arrivals, so
+ * that they see time averages (PASTA).
+ */
 static void load_agents_set_probe(struct load_agent_options *a, const struct load_hosts *hosts,
 				  const struct load_config *config)
 {

@@ -13,8 +13,11 @@ struct load_backend {
 	void *ctx;
 	struct event_source *source;
 	const char *failure; /* error message if connecting fails */
-	const char *advice;  /* text appended to the message, after the reason */
-	/* Behave as the functions in load/engine.h; `why` gets a sentence for the user. */
+	const char *advice;  /* text appended to `failure` and the reason of the failure */
+	/*
+	 * Operations on `ctx`, with the semantics of load_engine_connect(), load_engine_start()
+	 * etc. (load/engine.h). After an error, `why` has a sentence for the user.
+	 */
 	int (*connect)(void *ctx, int stop_fd, struct strbuf *why);
 	int (*start)(void *ctx);
 	int (*wait)(void *ctx, int stop_fd, uint64_t timeout_ns);

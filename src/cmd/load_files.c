@@ -97,7 +97,10 @@ static void load_files_put_interval(struct load_files *f, uint64_t to_ns)
 	f->from_ns = to_ns;
 }
 
-/* In the stream, all requests that ended before a tick precede the tick. */
+/*
+ * Handles an EV_LOAD: if it ends an interval of 1 s, writes the interval's histogram. The histogram
+ * is complete, as all requests that ended before an EV_LOAD precede it in the event stream.
+ */
 static void load_files_tick(struct load_files *f, const struct event *event)
 {
 	struct event_load load;

@@ -25,7 +25,7 @@
 struct live_run {
 	const struct load_live *live;
 	struct load_backend backend;
-	struct event_memsource *queue; /* facts that this process puts into the stream */
+	struct event_memsource *queue; /* this process's facts, to be recorded and analyzed */
 	struct progress progress;
 	bool stopping; /* the backend was told to send no more requests */
 	bool cutting;  /* the backend was told to stop waiting for replies */
@@ -96,8 +96,9 @@ static int load_live_new_engine(struct load_backend *backend, const struct load_
 /* ---- the stream ---- */
 
 /*
- * Writes a block to the recording. The flushes keep records and samples in the order of the stream,
- * so that an analysis of the recording makes the same decisions at the same events.
+ * Writes a block of events to the recording. Flushes before and after a block of low-rate events
+ * (EV_NONE: facts, ticks) keep these events and the samples in their order. An analysis of the
+ * recording thus makes the same decisions at the same events as the live analysis.
  */
 static void load_live_record(struct recording *recording, const struct event_block *block)
 {
@@ -108,7 +109,7 @@ static void load_live_record(struct recording *recording, const struct event_blo
 		recording_flush(recording);
 }
 
-/* Consumes available events. Returns 1 if the analysis has decided, 0, or -errno. */
+/* Records and analyzes available events. Returns 1 if the run may end, 0, or -errno. */
 static int load_live_drain(struct live_run *run, struct event_source *source)
 {
 	struct event_block block;
@@ -147,7 +148,7 @@ static int load_live_put_facts(struct live_run *run)
 	return err ? err : load_live_drain_facts(run);
 }
 
-/* Puts the interruption into the stream as a fact, which the analysis reads at this point. */
+/* Puts the interruption into the event stream as a fact, so that the analysis learns of it. */
 static int load_live_interrupt(struct live_run *run)
 {
 	int err = event_put_fact(event_memsource_sink(run->queue), clock_now(),

@@ -21,8 +21,9 @@
 #define PAIRS_DEFAULT 10
 #define PAIRS_MIN 5
 /*
- * Shortest slice of --against. The rate is judged on the last half of a slice, which must contain
- * two ticks; the first half warms up connections and caches.
+ * Shortest slice, in ns: --against gives each slice of the run to one of its two servers. The rate
+ * is judged on the last half of a slice, which must contain two ticks of the load generator. The
+ * first half warms up connections and caches.
  */
 #define SLICE_MIN_NS (5 * LOAD_TICK_NS)
 
@@ -72,8 +73,8 @@ static uint64_t slice_ns(const struct load_many_options *o, const struct load_op
 }
 
 /*
- * Requests needed above the quantile in each slice, as in an interval of a single run. With fewer
- * requests, the slice's quantile is mostly random.
+ * Number of requests above the quantile that each slice of --against needs: as many as an interval
+ * of a single run needs. With fewer requests, the slice's quantile is mostly random.
  */
 #define SLICE_BEYOND 10.0
 
@@ -163,7 +164,7 @@ static uint64_t run_seed(uint64_t seed, uint64_t n)
 	return own ? own : 1;
 }
 
-/* Returns the bit in `stored` of the run's server. */
+/* Returns the bit in m->stored for the server of `run`: 1 for the URL's, 2 for --against's. */
 static uint32_t store_of(const struct many *m, const struct load_batch_run *run)
 {
 	return run->url && run->url == m->o->against ? 2 : 1;

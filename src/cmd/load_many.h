@@ -22,11 +22,14 @@ extern const struct opt load_many_option_rows[];
 #define OPTIONS_LOAD_MANY(config, member)                                                          \
 	OPT_ROWS(config, member, struct load_many_options, load_many_option_rows)
 
-/* Return whether several runs are requested, and whether those runs have their own rates. */
+/*
+ * Return whether the options request several runs (load_many_asked()), and whether they also set
+ * the rates of these runs, instead of --rate (load_many_has_rate()).
+ */
 bool load_many_asked(const struct load_many_options *o);
 bool load_many_has_rate(const struct load_many_options *o);
 
-/* Checks the options. Returns the values of load_options_check(). */
+/* Checks the options. Returns 0, or -EINVAL (bad usage) with a sentence for the user in `why`. */
 int load_many_check(const struct load_many_options *o, const struct load_options *load,
 		    struct strbuf *why);
 

@@ -347,7 +347,10 @@ static int some_seed(uint64_t *seed)
 	return 0;
 }
 
-/* Derives the rate and, unless --max-time is given, the length of the run from a file of times. */
+/*
+ * Derives the rate and, unless --max-time is given, the length of the run from the arrival times in
+ * the file of --arrival. Returns 0, or -errno with a sentence in `why`.
+ */
 static int file_rate(const struct arrival *arrival, uint64_t *duration_ns, double *rate,
 		     struct strbuf *why)
 {

@@ -31,11 +31,12 @@ struct load_options {
 	uint64_t max_time_ns, timeout_ns, drain_ns, seed;
 	bool pin, spin, preload, insecure;
 	const char *ca_file, *cert_file, *key_file, *expect;
-	/* Options of the analysis; `method` is an enum load_method + 1. */
+	/* Options of the analysis. `method` is an enum load_method + 1, since 0 is "not given". */
 	uint32_t method;
 	double percentile, confidence, max_errors;
 	uint64_t ci_width_ns;
-	struct load_hosts_options hosts; /* set by load_hosts_option_rows, not load_option_rows */
+	/* Hosts of agents; their options are in load_hosts_option_rows, not in load_option_rows. */
+	struct load_hosts_options hosts;
 };
 
 extern const struct opt load_hosts_option_rows[];
@@ -50,7 +51,10 @@ extern const struct opt load_option_rows[];
 #define OPTIONS_LOAD(config, member)                                                               \
 	OPT_ROWS(config, member, struct load_options, load_option_rows)
 
-/* Names of the options that only a live run can use, for `excludes`. */
+/*
+ * Names of the options that only a live run can use. --from, which reads a recording, has them as
+ * its `excludes`: it cannot be combined with them.
+ */
 #define LOAD_OPTIONS_MEASURING                                                                     \
 	"rate,arrival,workload,loop,timestamps,connections,outstanding,threads,"                   \
 	"requests-per-connection,max-time,timeout,drain,seed,pin,spin,preload,insecure,ca,"        \
@@ -69,13 +73,14 @@ int load_options_check(const struct load_options *o, bool rate_known, struct str
 
 /*
  * Refuses options that have no effect in combination with the others. `against` is the second URL,
- * or NULL. Returns the values of load_options_check().
+ * or NULL. Returns 0 or an error with a sentence in `why`, as load_options_check() does.
  */
 int load_options_useful(const struct load_options *o, const char *against, struct strbuf *why);
 
 /*
- * Makes the configs for a run of this rate and length (0: that of the options or the file of
- * --arrival). Borrows strings from the options. Returns the values of load_options_check().
+ * Fills in `config` (load generator) and `analysis` for a run of this rate and length. A length of
+ * 0 means that of the options, or of the file of --arrival. Borrows strings from the options.
+ * Returns 0 or an error with a sentence in `why`, as load_options_check() does.
  */
 int load_options_config(const struct load_options *o, double rate, uint64_t duration_ns,
 			struct load_config *config, struct load_analysis_config *analysis,

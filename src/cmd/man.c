@@ -103,7 +103,10 @@ static void man_put_causes(struct man_page *page)
 		man_put_meaning(page, cause_name(cause), cause_phrase(cause));
 }
 
-/* Writes each reason of an n/a result once, although several gates may have the same one. */
+/*
+ * Writes each reason why a result of `load` can be n/a, once. Several gates, the checks that a
+ * result must pass, may have the same reason.
+ */
 static void man_put_reasons(struct man_page *page)
 {
 	for (unsigned int gate = 0; gate < GATES; gate++) {
@@ -124,7 +127,7 @@ static void man_put_counters(struct man_page *page)
 static const struct {
 	const char *name;
 	void (*put)(struct man_page *page);
-	const char *option; /* without `put`: an option of `watch`; its values are listed */
+	const char *option; /* if `put` is NULL: an option of `watch`; its values are listed */
 } placeholders[] = {
 	{ "@VERSION@", man_put_version, NULL },
 	{ "@SUMMARY@", man_put_summary, NULL },

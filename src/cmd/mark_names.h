@@ -10,7 +10,10 @@
 
 #define MARK_TEXT 4352
 
-/* Splits `text` in `buf` (MARK_TEXT bytes). mark->path NULL: no path. False: not a mark. */
+/*
+ * Splits the mark `text` into path, provider and name, which point into `buf` (MARK_TEXT bytes).
+ * mark->path is NULL if `text` has no path. Returns false if `text` is not a mark.
+ */
 bool mark_parse(const char *text, char *buf, struct pkt_mark *mark);
 
 #define MARK_PATH (MARK_TEXT + 32)

@@ -16,8 +16,9 @@
 static int ready = -1; /* pipe to a parent that waits in child_ready(); -1: none */
 
 /*
- * Takes the descriptor that child_start() named, before another file has its number. Ignores
- * a number that is no pipe for writing: the variable is a foreign one, or came through sudo -E.
+ * Takes over the pipe whose number the parent's child_start() has put into CHILD_READY_FD, before
+ * any file gets this number. Ignores a number that is not a pipe for writing: then another program
+ * has set the variable, or it came through sudo -E.
  */
 static void measuring_find_parent(void)
 {

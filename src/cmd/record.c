@@ -29,7 +29,10 @@ struct record_config {
 	struct common_options common;
 };
 
-/* `watch` is always recorded: its overhead is negligible, and its events include the losses. */
+/*
+ * Bits of --with. `watch` (bit 0) needs no name, as the latency of the stages is always recorded:
+ * its overhead is negligible, and its events include the losses.
+ */
 enum { RECORD_MESSAGES = 2, RECORD_ACTIVITY = 4 };
 
 static const struct opt_choice with_choices[] = {
@@ -70,7 +73,7 @@ static const struct opt_choice activity_choices[] = {
 	"*_sys_writev,*_sys_sendto,*_sys_sendmsg,*_sys_sendmmsg,*_sys_epoll_*wait,*_sys_*poll," \
 	"*_sys_*select*,*_sys_accept4"
 
-/* Default call depth. A message over loopback causes some 30 calls of the functions above. */
+/* Default depth of traced calls. A message over loopback causes some 30 calls of FUNCTIONS. */
 #define FUNCTIONS_DEPTH "36"
 
 static const struct opt record_options[] = {
@@ -143,7 +146,10 @@ static struct pkt_probe_config record_probe_config(const struct record_config *c
 	return o;
 }
 
-/* Checks the stages for --boundary request: a request ends with its reply's send call. */
+/*
+ * Checks that --boundary request is given with messages and the sending stages: a request ends with
+ * the send call of its reply.
+ */
 static bool record_can_follow(const struct record_config *c, const struct pkt_probe_config *o)
 {
 	const uint64_t sends = SENDING_STAGES;

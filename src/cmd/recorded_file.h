@@ -26,8 +26,8 @@ struct event_reader *recorded_file_open(const char *path);
 void recorded_file_failed(const char *path, const char *verb, int err);
 
 /*
- * Calls `feed` for each event of the low-rate kinds, in order, until a call returns nonzero.
- * Returns 0, that nonzero value, or the reader's -errno.
+ * Calls `feed` for each event of the low-rate kinds (facts, names, intervals ...), in order, until
+ * a call returns nonzero. Returns 0, that nonzero value, or the reader's -errno.
  */
 int recorded_file_events(struct event_reader *reader,
 			 int (*feed)(void *ctx, const struct event *event), void *ctx);

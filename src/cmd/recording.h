@@ -18,7 +18,7 @@ struct recording {
 	int fd;                      /* the writer's descriptor: memory until recording_begin() */
 	struct outfile file;         /* the file; open from recording_open() on */
 	bool begun;
-	bool nameless;               /* the file could not be created under its name */
+	bool nameless;               /* the file could not get its name: no recording remains */
 	struct event_writer *writer; /* NULL: no recording, or a write has failed */
 	int error;                   /* 0, or -errno: the recording is incomplete */
 	bool full;                   /* the recording is incomplete: it reached its size limit */
@@ -48,7 +48,10 @@ void recording_copy(struct recording *recording, const struct event_block *block
 /* Handles an error of the writer (0: none): logs the first error and stores it in `error`. */
 void recording_failed(struct recording *recording, int err);
 
-/* Orders events: those copied before this call precede later ones, whatever core and kind. */
+/*
+ * Writes buffered events to the file. Otherwise events of different cores or kinds may change their
+ * order: with this call, events copied before it precede events copied later.
+ */
 void recording_flush(struct recording *recording);
 
 /* Completes the file and sets `bytes`. Accepts a recording that was not opened. */

@@ -113,7 +113,7 @@ static const char *page_first_line(const char *text, size_t n)
 
 	while (last && last > text && strchr(" \t\r", last[-1]))
 		last--;
-	/* The first line of a multi-line document does not end with '}'. */
+	/* In a single document on several lines, the first line does not end with '}'. */
 	return next && *next == '{' && last > text && last[-1] == '}' ? end : NULL;
 }
 

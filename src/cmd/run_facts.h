@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts at the start of every stream: version, host, start time, pid and set-up. */
+/* Facts at the start of every event stream: version, host, start time, pid and set-up. */
 #ifndef HOSTLAT_CMD_RUN_FACTS_H
 #define HOSTLAT_CMD_RUN_FACTS_H
 
@@ -18,7 +18,7 @@ int run_facts_put(struct event_sink *sink, uint64_t now);
 /* Puts the host's set-up facts (host/facts.h). Returns 0 or the sink's error. */
 int run_facts_put_host(struct event_sink *sink, uint64_t now);
 
-/* Facts about a run, read from its stream. */
+/* Facts about a run, read from its event stream. */
 struct run_facts {
 	char host[256], version[64];
 	uint64_t started_ns;

@@ -60,7 +60,10 @@ static int watch_live(const struct watch_config *c, struct watch_view *view)
 	return code ? code : watch_view_close(view, NULL, result.record_error);
 }
 
-/* Refuses options that differ from the recording's facts. Adds the facts' bits to *recorded. */
+/*
+ * Refuses options with other values than those of the recording, which it stores as facts. Sets the
+ * bit in *recorded of each option that has a fact. Returns 0, or -EINVAL after a message.
+ */
 static int watch_check_facts(const struct watch_config *c, const struct event_block *block,
 			     uint32_t *recorded)
 {
@@ -72,7 +75,7 @@ static int watch_check_facts(const struct watch_config *c, const struct event_bl
 		if (event.kind == EV_FACT) {
 			event_fact_get(&event, &key, &value);
 			option = live_options_fact_differs(&c->probe, key, value, recorded);
-		} else if (event.kind == EV_INTERVAL) { /* all facts precede the first interval */
+		} else if (event.kind == EV_INTERVAL) { /* facts precede it: none will follow */
 			option = live_options_fact_missing(&c->probe, *recorded);
 		}
 	}
@@ -86,7 +89,7 @@ static int watch_check_facts(const struct watch_config *c, const struct event_bl
 struct watch_file {
 	const struct watch_config *config;
 	struct watch_view *view;
-	uint32_t recorded; /* bits of the options that facts have recorded */
+	uint32_t recorded; /* mask of the options of which the recording stores a value */
 };
 
 static int watch_file_feed(void *ctx, const struct event_block *block)

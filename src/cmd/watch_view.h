@@ -13,8 +13,9 @@ struct watch_view {
 };
 
 /*
- * Opens the output; sets schema and report() of a copy of `config`; `stages` as in watch_new().
- * Returns 0, or -errno after a message. watch_view_release() follows in either case.
+ * Opens the output. `config` is copied; its `schema` and report() are ignored. `stages`: mask of
+ * the stages to show, as in watch_new(); 0: all. Returns 0, or -errno after a message. The caller
+ * calls watch_view_release() in either case.
  */
 int watch_view_open(struct watch_view *view, const struct interval_view_config *config,
 		    uint64_t stages);
@@ -26,8 +27,9 @@ int watch_view_open(struct watch_view *view, const struct interval_view_config *
 int watch_view_feed(void *view, const struct event_block *block);
 
 /*
- * Ends the output and prints the totals if due. `damage`: damage of the source, or NULL.
- * `record_error`: -errno if the recording is incomplete, or 0. Returns an enum exit_code.
+ * Ends the output; prints the totals over all intervals if the chosen form of output has them.
+ * `damage`: damage of the input, or NULL. `record_error`: -errno if the recording is incomplete, or
+ * 0. Returns an enum exit_code.
  */
 int watch_view_close(struct watch_view *view, const struct event_damage *damage, int record_error);
 void watch_view_release(struct watch_view *view);

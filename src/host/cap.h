@@ -34,7 +34,10 @@ struct cap_vec {
 void cap_vec_init(struct cap_vec *caps);
 void cap_vec_release(struct cap_vec *caps);
 
-/* Adds a capability. `takes` is ignored for CAP_YES; the format is what was found. */
+/*
+ * Adds a capability. `takes` (how to get it) is ignored for CAP_YES. `fmt` formats the observation,
+ * or why it is unknown.
+ */
 void cap_add(struct cap_vec *caps, const char *area, const char *name, enum cap_state state,
 	     const char *takes, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 

@@ -25,7 +25,7 @@
 #include "host/mount.h"
 
 #define IFACES_SHOWN_MAX 64
-#define SYSCALL_NS       100    /* reading a clock without a system call takes less, in ns */
+#define SYSCALL_NS       100    /* a clock that is read in less ns needs no system call (vDSO) */
 
 #define TAKES_ROOT "run as root (sudo)"
 

@@ -221,7 +221,10 @@ static int cgroup_split_membership(char *line, const char **path)
 	return strcmp(controllers, ":name=systemd") ? 2 : 1;
 }
 
-/* Ranks a path: container before unit, before depth, before the hierarchy's rank. */
+/*
+ * Returns the rank of a process's cgroup path; the highest is used. A container counts most, then a
+ * systemd unit, the path's depth, and `rank` of the hierarchy (0 is best).
+ */
 static size_t cgroup_path_worth(const struct host_cgroup *cgroup, int rank)
 {
 	return (cgroup->manager ? 1 << 20 : 0) + (cgroup->unit[0] ? 1 << 16 : 0) +

@@ -19,7 +19,7 @@ static void fact_add_file(const struct fact_source *source, const char *key, con
 	int n = host_read(value, sizeof(value), "%s", path);
 
 	if (n >= 0)
-		/* Empty lists; "(null)" is a mask that was never allocated. */
+		/* "none": the file is empty, or "(null)", a mask that was never allocated. */
 		host_facts_add(source->facts, key, "%s",
 			       n && strcmp(value, "(null)") ? value : "none");
 	else if (!fact_is_absent(n))

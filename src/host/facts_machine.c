@@ -286,7 +286,7 @@ void fact_cpu_model(const struct fact_source *source, const char *key, const cha
 		goto out;
 	}
 	free(text);
-	/* arm64 shows only numbers. */
+	/* /proc/cpuinfo of arm64 has no model name, only numbers of implementer and part. */
 	model = fact_read_cpuinfo(source, "CPU implementer", &text);
 	part = fact_read_cpuinfo(source, "CPU part", &other);
 	if (model && part)

@@ -242,7 +242,10 @@ static void nic_irqs(const struct nic *nic)
 		nic_add(nic, "irq_cpus", "%zu", ncpus);
 }
 
-/* Adds masks such as "00000000,0000000f" with a bit set: software steering (RPS) is on. */
+/*
+ * Adds each receive queue's rps_cpus mask, such as "00000000,0000000f", if a bit is set: then
+ * software steering (RPS) of the queue is on.
+ */
 static void nic_steering(const struct nic *nic)
 {
 	char mask[512], file[64], name[64];

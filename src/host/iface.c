@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "host/netlink.h"
 
-#define ATTEMPTS 3      /* an interface that comes or goes makes a dump inconsistent */
+#define ATTEMPTS 3      /* dumps, at most: if an interface comes or goes, a dump is inconsistent */
 
 static uint32_t iface_attr_u32(const struct rtattr *attr)
 {
@@ -76,7 +76,10 @@ static struct host_iface *iface_find(struct host_iface_vec *list, uint32_t ifind
 	return NULL;
 }
 
-/* Sets the kind of the leaves: below a multiqueue root, they are the queues that hold packets. */
+/*
+ * Sets the kind of the interface's leaf qdiscs from a dumped qdisc. Below a multiqueue root qdisc
+ * (mq, mqprio), the leaves are the queues that hold packets.
+ */
 static int iface_add_qdisc(void *ctx, const struct nlmsghdr *msg)
 {
 	const struct rtattr *attrs[TCA_MAX + 1];
@@ -122,7 +125,7 @@ int host_iface_list(const struct host_netns *ns, struct host_iface_vec *list)
 	}
 	if (err == -E2BIG || err == -EAGAIN)
 		err = 0;
-	/* After a failure only the leaves are unknown. */
+	/* Errors of this dump are ignored: only the kinds of the leaf qdiscs are unknown then. */
 	if (!err)
 		netlink_dump(fd, RTM_GETQDISC, &qdiscs, sizeof(qdiscs), iface_add_qdisc, list);
 	close(fd);
@@ -138,8 +141,9 @@ void host_iface_vec_release(struct host_iface_vec *list)
 }
 
 /*
- * Kinds that change a packet's interface within netif_receive_skb(), which then continues
- * (another_round), or, for VRF, in the IP layer. A bridge, a tunnel or a veth calls it again.
+ * Returns whether interfaces of this kind change a packet's interface within netif_receive_skb(),
+ * which then continues (another_round), or, for VRF, in the IP layer. A bridge, a tunnel or a veth
+ * calls netif_receive_skb() again.
  */
 static bool iface_changes_within(const char *kind)
 {

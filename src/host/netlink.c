@@ -41,7 +41,7 @@ int netlink_answers(const void *datagram, size_t size, bool *changed,
 		    int (*visit)(void *ctx, const struct nlmsghdr *msg), void *ctx)
 {
 	const struct nlmsghdr *msg = datagram;
-	long len = (long)size; /* signed: the last message's padding may be missing */
+	long len = (long)size; /* signed: negative if the last message lacks its padding */
 	int err = 0;
 
 	for (; !err && NLMSG_OK(msg, len); msg = NLMSG_NEXT(msg, len)) {

@@ -61,7 +61,10 @@ struct netns_search {
 	uint64_t own;
 };
 
-/* Returns the namespace's entry, new if needed; NULL: *err, or 0: HOST_NETNS_MAX is reached. */
+/*
+ * Returns the namespace's entry in the list, which is added if it is missing. Returns NULL on
+ * failure: *err is -errno, or 0 if the list already has HOST_NETNS_MAX entries.
+ */
 static struct host_netns *netns_entry(struct netns_search *search, uint64_t inode, int *err)
 {
 	struct host_netns_vec *list = search->list;
@@ -112,7 +115,7 @@ static int netns_visit_name(void *ctx, const char *name)
 	ns = netns_entry(search, inode, &err);
 	if (!ns)
 		return err;
-	/* A bound name remains when the processes end. */
+	/* Prefer the bound name to a path in /proc: it remains when the processes end. */
 	memcpy(ns->path, path, sizeof(path));
 	if (!ns->name[0])
 		snprintf(ns->name, sizeof(ns->name), "%s", name);

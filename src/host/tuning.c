@@ -13,7 +13,7 @@ enum condition {
 	IS,             /* the value equals the text */
 	IS_NOT,
 	HAS,            /* the value contains the text */
-	ABOVE,          /* the value is a number above it */
+	ABOVE,          /* the value is a number above the rule's number */
 	BELOW,
 };
 

@@ -11,7 +11,7 @@
 #include "host/facts.h"
 
 struct host_advice {
-	const char *fact, *value;       /* owned by the facts */
+	const char *fact, *value;       /* name and value; owned by the struct host_facts */
 	const char *why;                /* cost of the present setting */
 	const char *source;             /* a file of the kernel's source, a standard, or a paper */
 	const char *change;             /* recommended change */

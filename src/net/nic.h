@@ -29,7 +29,10 @@ struct net_nic {
  */
 int net_nic_towards(const struct net_address *to, char name[IF_NAMESIZE]);
 
-/* Parses the kernel's answer, aligned to 4 bytes. Returns the interface's index or -errno. */
+/*
+ * Parses the kernel's answer to RTM_GETROUTE, aligned to 4 bytes. Returns the index of the route's
+ * interface, or -errno.
+ */
 int net_nic_route_answer(const void *datagram, size_t size);
 
 /* Turns on stamps of every packet. 0 or -errno; then `why` has the interface and what it lacks. */

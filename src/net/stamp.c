@@ -106,7 +106,8 @@ int net_stamp_drain(int fd, struct net_tx_stamp out[NET_STAMP_BATCH])
 	for (i = 0; i < n; i++)
 		count += stamp_parse_tx(&msgs[i].msg_hdr, &out[count]);
 	/*
-	 * A full batch must not look like the end of the queue because some entries were no stamps.
+	 * After a full batch, the error queue may hold more, but fewer than NET_STAMP_BATCH entries
+	 * tell the caller that it is empty: add entries without a meaning for skipped ICMP errors.
 	 */
 	for (; n == NET_STAMP_BATCH && count < n; count++)
 		out[count] = (struct net_tx_stamp){ .kind = NET_STAMP_KINDS };

@@ -18,9 +18,9 @@
 
 enum net_stamp_kind {
 	NET_STAMP_SCHED, /* the packet entered the queueing discipline */
-	NET_STAMP_SND,   /* the driver got the packet: not of a packet that the NIC stamps */
+	NET_STAMP_SND,   /* the driver got the packet; missing if the NIC stamps the packet */
 	NET_STAMP_ACK,   /* all bytes up to `id` were acknowledged: TCP only */
-	NET_STAMP_NIC,   /* the packet left the NIC, by the NIC's clock; the others: realtime */
+	NET_STAMP_NIC,   /* the packet left the NIC, by the NIC's clock; other kinds: realtime */
 	NET_STAMP_KINDS,
 };
 

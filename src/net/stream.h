@@ -30,8 +30,9 @@ int net_stream_open(struct net_stream *stream, const struct net_address *address
 int net_stream_connected(struct net_stream *stream);
 
 /*
- * Makes a read without data poll the network card's queue once, if the packets' queue can be
- * polled: net_stream_has_queue() knows it from the first packet on. -EPERM: not permitted.
+ * Turns busy polling on (SO_BUSY_POLL): a read without data polls the network card's receive queue
+ * once. Returns 0 or -errno; -EPERM: not permitted. net_stream_has_queue() returns whether the
+ * queue can be polled, which is known from the first received packet on.
  */
 int net_stream_poll_enable(const struct net_stream *stream);
 bool net_stream_has_queue(const struct net_stream *stream);

@@ -54,14 +54,15 @@ const char *net_tls_error(const struct net_tls *tls);
 bool net_tls_lacks_cert(const struct net_tls *tls);
 
 /*
- * Work like write() and read() of the socket. After -EAGAIN a write must be repeated with the same
- * bytes, at any address. read: 0: the peer has closed; *drained: no data are left to read.
+ * These functions work like write() and read() on the socket, but return -errno. After -EAGAIN a
+ * write must be repeated with the same bytes, at any address. net_tls_read() returns 0 when the
+ * peer has closed, and sets *drained if no data are left to read.
  */
 ssize_t net_tls_write(struct net_tls *tls, const void *data, size_t size);
 ssize_t net_tls_read(struct net_tls *tls, void *buffer, size_t size, struct net_rx_stamp *stamp,
 		     bool *drained);
 
-/* Return the bytes on the wire since net_tls_begin(). */
+/* Return the bytes sent and received on the wire, TLS records included, since net_tls_begin(). */
 uint64_t net_tls_sent(const struct net_tls *tls);
 uint64_t net_tls_received(const struct net_tls *tls);
 

@@ -115,7 +115,10 @@ static int wait_spin_until(struct net_wait *wait, uint64_t from_ns, uint64_t at_
 		n = wait_events_now(wait);
 		wait->woken_ns = clock_now();
 		wait_note_gap(wait, last, wait->woken_ns);
-		/* A gap is time without a CPU during the spin; handling late requests is no gap. */
+		/*
+		 * Spun time excludes gaps, in which the thread had no CPU, and single looks at the
+		 * descriptors while a request is already due.
+		 */
 		if (wait->woken_ns - last <= NET_WAIT_GAP_NS && at_ns > from_ns)
 			wait->spun_ns += wait->woken_ns - last;
 		last = wait->woken_ns;

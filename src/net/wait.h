@@ -25,12 +25,12 @@ struct net_wait {
 	bool spin;           /* never sleep: spin for the whole wait */
 	bool no_pwait2;      /* epoll_pwait2() is missing (Linux before 5.11) */
 	uint64_t slack_ns;
-	uint64_t spun_ns;    /* time spun so far, without gaps */
+	uint64_t spun_ns;    /* time spun so far, except gaps, in which the thread had no CPU */
 	/* Results of the last net_wait(): */
 	uint64_t entered_ns; /* when net_wait() began to wait */
 	uint64_t woken_ns;   /* when the wait returned */
 	bool slept;          /* the wait slept, judged by its duration */
-	uint64_t gap_ns;     /* begin of a gap that ended by woken_ns; 0: none */
+	uint64_t gap_ns;     /* start of a time without a CPU that ended by woken_ns; 0: none */
 	uint64_t gap_end_ns;
 	struct epoll_event events[NET_WAIT_EVENTS];
 };
@@ -43,10 +43,10 @@ void net_wait_release(struct net_wait *wait);
 int net_wait_add(struct net_wait *wait, int fd, uint64_t tag);
 
 /*
- * Waits for events, until `due_ns` (exact) or `until_ns` (about); looks once if that is in the
- * past. `busy`: don't sleep this time. A look never polls a network card's queue, since
- * epoll_wait() without a timeout returns before the kernel does so. Returns the number of events,
- * or -errno.
+ * Waits for events, until `due_ns` (exact) or `until_ns` (about); if one of these times is past,
+ * checks the descriptors once. `busy`: spins without sleeping. Checking never polls a network
+ * card's queue, since epoll_wait() without a timeout returns before the kernel does so. Returns the
+ * number of events, or -errno.
  */
 int net_wait(struct net_wait *wait, uint64_t now_ns, uint64_t due_ns, uint64_t until_ns,
 	     bool busy);

@@ -221,11 +221,11 @@ uint64_t funcgraph_pull(struct funcgraph *f, struct event_writer *writer, uint32
 		if (n <= 0)
 			return settled;
 		trace_calls_page(&c->calls, &f->format, f->page, (size_t)n, funcgraph_put_call, f);
-		/* Reading is traced, too: another read would always find new events. */
+		/* Stop at the start of this call: reading is traced, too, so events never end. */
 		if (c->calls.last >= now)
 			return settled;
 	}
-	/* Events come faster than they are read. */
+	/* The limit of pages was reached: the CPU makes events faster than they are read. */
 	return c->calls.last < settled ? c->calls.last : settled;
 }
 

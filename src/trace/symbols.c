@@ -101,6 +101,6 @@ const char *symbols_name(const struct symbols *s, uint64_t address)
 		return NULL;
 	address = s->list.items[--lo].address;
 	while (lo && s->list.items[lo - 1].address == address)
-		lo--; /* several names: takes the first */
+		lo--; /* several symbols at this address: take the first */
 	return strbuf_str(&s->names) + s->list.items[lo].name;
 }

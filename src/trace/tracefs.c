@@ -140,7 +140,8 @@ static void tracefs_restore(struct tracefs *t)
 	while (t->n_saved) {
 		const struct tracefs_saved *s = &t->saved[--t->n_saved];
 
-		if (!strcmp(s->name, FILTER)) /* the filter was empty, see tracefs_share() */
+		/* The former filter is empty: tracefs_share() refuses a tracer with a filter. */
+		if (!strcmp(s->name, FILTER))
 			tracefs_write_at(t->place, s->name, "", O_TRUNC);
 		else
 			tracefs_write_at(s->shared ? t->root : t->place, s->name, s->text, 0);
@@ -151,9 +152,10 @@ static void tracefs_restore(struct tracefs *t)
 /* ---- other instances of hostlat ---- */
 
 /*
- * Returns the locked folder of all instances, or -errno. A process locks (flock) its own instance's
- * folder: this lock ends with the process and holds in every PID namespace. The lock of the folder
- * of all instances protects an instance that is made and not locked yet.
+ * Returns a descriptor of tracefs' folder "instances", locked, or -errno. Each hostlat process
+ * locks (flock) its own instance's folder: the lock ends with the process and thus shows, in every
+ * PID namespace, whether the process lives. The lock of "instances" protects an instance that is
+ * made and not locked yet.
  */
 static int tracefs_lock_instances(int root)
 {
