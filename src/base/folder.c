@@ -59,7 +59,10 @@ bool folder_trusts(uid_t owner)
 	return owner == OVERFLOW_UID && !folder_is_real_root();
 }
 
-/* Returns true if only trusted users can change entries: in a sticky folder, users own theirs. */
+/*
+ * Returns true if a trusted user owns the folder and others cannot exchange its entries: it is not
+ * world-writable, or it is sticky, so that users can rename and remove only their own entries.
+ */
 static bool folder_is_safe(int folder)
 {
 	struct stat st;
@@ -69,9 +72,10 @@ static bool folder_is_safe(int folder)
 }
 
 /*
- * Opens the folder at `path`, which has no links, from the root of the file system. Once a folder
- * is open and safe, no other user can exchange the next one. Returns a descriptor or -errno. The
- * root is opened by /proc: under qemu-user "/" is the folder of the program's libraries.
+ * Opens the folder at `path`, which has no symbolic links, from the root down, part by part. Once a
+ * parent folder is open and safe, no other user can exchange the part below it. Returns a
+ * descriptor or -errno. The walk starts at /proc/self/root: under qemu-user "/" is the folder of
+ * the program's libraries.
  */
 static int folder_walk(char *path)
 {
@@ -105,7 +109,10 @@ int folder_open(const char *path)
 
 	if (folder < 0 || !folder_checks())
 		return folder;
-	/* The kernel has already followed the links by its own rules (fs.protected_symlinks). */
+	/*
+	 * The open folder's path has no symbolic links: when open(2) followed them, the kernel
+	 * applied its own rules (fs.protected_symlinks).
+	 */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
 	n = readlink(link, real, sizeof(real) - 1);
 	if (n < 0) {

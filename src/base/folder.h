@@ -23,7 +23,10 @@ int folder_open(const char *path);
 /* Opens the folder that contains `path`, as folder_open(). `*name` is the last part of `path`. */
 int folder_open_of(const char *path, const char **name);
 
-/* Creates a folder unless it exists. Returns 0 or -errno; -FOLDER_FOREIGN also if it exists. */
+/*
+ * Creates a folder unless it exists. Returns 0 or -errno; -FOLDER_FOREIGN if another user can
+ * change the folder or one above it, also if the folder exists already.
+ */
 int folder_make(const char *path);
 
 /* Returns true if this process runs as root: only then are owners checked. */

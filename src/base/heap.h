@@ -11,7 +11,10 @@
 
 typedef bool heap_before(const void *a, const void *b);
 
-/* Restores the order after the item at `at` was moved later; items below must be in order. */
+/*
+ * Moves the item at `at` down until its children do not precede it. The two subtrees below `at`
+ * must be heaps already.
+ */
 static inline void heap_sift(void **items, size_t n, size_t at, heap_before *before)
 {
 	void *item = items[at];

@@ -56,7 +56,10 @@ bool invoker_enter(void)
 	return false;
 }
 
-/* Switches back to the real IDs, root's. If that fails, ending is safer than a mix of users. */
+/*
+ * Switches back to the real user and group ID, which are root's. If that fails, the process aborts:
+ * that is safer than to go on with one user's ID and another's group.
+ */
 void invoker_leave(void)
 {
 	if (seteuid(getuid()) || setegid(getgid()))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The user behind root: sudo passes who has started this process. */
+/* The user who started this root process by sudo, which passes that user's IDs on. */
 #ifndef HOSTLAT_BASE_INVOKER_H
 #define HOSTLAT_BASE_INVOKER_H
 
@@ -21,7 +21,10 @@ bool invoker_find(struct invoker *invoker);
 /* Saves the user's IDs, so that the functions below work after capabilities are given up. */
 bool invoker_remember(void);
 
-/* Switches to that user, who opens and owns files until invoker_leave(). False: no such user. */
+/*
+ * Switches to the user behind sudo, who opens and owns files until invoker_leave(). Returns false
+ * if no such user started this process, or if the switch fails.
+ */
 bool invoker_enter(void);
 void invoker_leave(void);
 

@@ -53,7 +53,7 @@ enum opt_type {
 /* A valid value of an option. The last choice of an array has a NULL name. */
 struct opt_choice {
 	const char *name;
-	uint64_t value; /* OPT_SET: a mask of bits, so that "all" is possible */
+	uint64_t value; /* OPT_SET: a mask, so that the choice "all" can set several bits */
 	const char *help; /* help text; may be NULL */
 };
 
@@ -70,13 +70,13 @@ struct opt {
 	bool required;
 	bool file;           /* the value is a path, for shell completion */
 	size_t offset;       /* offset of the member in the config, in bytes */
-	const char *metavar; /* word for the value in help; NULL: by type */
+	const char *metavar; /* word for the value in help; NULL: the usual word of the type */
 	const char *help;    /* sentence without its dot; range and default are appended */
 	const char *def;     /* default as a user would type it; NULL: none */
 	uint64_t min, max;   /* limits of a number in the member's unit; max 0: no upper limit */
 	const struct opt_choice *choices;
 	const char *excludes;   /* names, "a,b", of rows that cannot be combined with this one */
-	const struct opt *rows; /* nested rows of OPT_TYPE_ROWS */
+	const struct opt *rows; /* OPT_TYPE_ROWS: the options of the member, a struct */
 	const char *fact;    /* key of the value in a recording; NULL: not recorded */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses a command line by option rows. */
+/* Parses a command line by a table of options (struct opt). */
 #include "base/opt_parse.h"
 
 #include <errno.h>
@@ -128,7 +128,10 @@ static const char *opt_dashes(const struct opt *row)
 	return row->positional ? "" : "--";
 }
 
-/* Suggests the nearest choice for an unknown value, in a list for its first unknown word. */
+/*
+ * Adds the valid choice nearest to an unknown value to the error text. If the value is a
+ * comma-separated list, the suggestion is for the first unknown word.
+ */
 static void opt_suggest_choice(struct opt_parser *p, const struct opt *row, const char *text)
 {
 	char word[64];

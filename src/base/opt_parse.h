@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses a command line by option rows. */
+/* Parses a command line by a table of options (struct opt). */
 #ifndef HOSTLAT_BASE_OPT_PARSE_H
 #define HOSTLAT_BASE_OPT_PARSE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interprets a single option row. */
+/* Interprets a single option (struct opt, a row of a command's option table). */
 #include "base/opt_row.h"
 
 #include <inttypes.h>
@@ -137,7 +137,7 @@ void opt_takes(const struct opt *row, struct strbuf *out)
 		strbuf_truncate(out, before);
 }
 
-/* Opens the bracket before the first remark and separates the later ones. */
+/* Adds what precedes a remark in a help sentence: " (" for the first remark, "; " for others. */
 static void opt_begin_remark(struct strbuf *out, bool *first)
 {
 	strbuf_puts(out, *first ? " (" : "; ");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interprets a single option row, for the parser and the writers of help texts. */
+/* Interprets a single option (struct opt), for the parser and the writers of help texts. */
 #ifndef HOSTLAT_BASE_OPT_ROW_H
 #define HOSTLAT_BASE_OPT_ROW_H
 
@@ -25,10 +25,16 @@ struct opt_table {
 /* The row of --help, which every command has without listing it. */
 extern const struct opt opt_help_row;
 
-/* Resolves nested rows, in order. Two rows with one name are a bug. */
+/*
+ * Fills `table` with one slot per option, in order; nested rows are replaced by the options that
+ * they contain. Two options of one name are a bug.
+ */
 void opt_flatten(const struct opt *rows, struct opt_table *table);
 
-/* Return the row's slot, or NULL. Positional rows are not found by name. */
+/*
+ * Return the slot of the option with this name or letter, or NULL. Positional arguments are not
+ * found by name.
+ */
 struct opt_slot *opt_find_name(struct opt_table *table, const char *name, size_t name_len);
 struct opt_slot *opt_find_letter(struct opt_table *table, char letter);
 

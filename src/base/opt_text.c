@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Formats option rows as text for people. */
+/* Formats a command's options (struct opt) as help text and man page. */
 #include "base/opt_text.h"
 
 #include <stdbool.h>
@@ -154,7 +154,7 @@ void opt_text_man_synopsis(const struct opt *rows, struct strbuf *out)
 	}
 }
 
-/* Adds the choices that have a help text. */
+/* Adds, as man(7) source, a list of the option's choices that have a help text. */
 static void opt_text_man_choices(const struct opt *row, struct strbuf *out)
 {
 	bool any = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Formats option rows as text for people; base/opt.h has the rows. */
+/* Formats a command's options (struct opt of base/opt.h) as help text and man page. */
 #ifndef HOSTLAT_BASE_OPT_TEXT_H
 #define HOSTLAT_BASE_OPT_TEXT_H
 

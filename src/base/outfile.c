@@ -142,7 +142,7 @@ static int outfile_find_folder(struct outfile *file, const char *path, bool exis
 	return err ? err : file->name ? 0 : -ENOMEM;
 }
 
-/* Opens the new file. `mode`: the old file's; 0: the default. Returns 0 or -errno. */
+/* Opens the new file. `mode`: mode of the file that it replaces; 0: the default. 0 or -errno. */
 static int outfile_open_new(struct outfile *file, bool exists, mode_t mode)
 {
 	const mode_t usual = file->mode ? file->mode : folder_checks() ? ROOT_MODE : 0666;
@@ -287,7 +287,10 @@ static int outfile_put_in_place(struct outfile *file)
 	if (!err && renameat(file->folder, file->temp, file->folder, file->name))
 		err = -errno;
 	folder_leave(entered);
-	/* In a sticky folder such as /tmp, root may own the replaced file. */
+	/*
+	 * In a sticky folder such as /tmp, the user behind sudo cannot replace a file that root
+	 * owns: the rename is repeated as root.
+	 */
 	if (err && entered && file->temp &&
 	    !renameat(file->folder, file->temp, file->folder, file->name))
 		err = 0;

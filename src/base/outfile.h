@@ -25,7 +25,7 @@ struct outfile {
 	char *temp; /* temporary name in the folder; NULL: none (yet) */
 	mode_t mode;    /* mode of a new file; 0: the default */
 	bool published; /* the file already has its final name */
-	int error;  /* 0 or the first failure of a write, as -errno: commits fail */
+	int error;  /* 0 or the first failure, as -errno: later writes and the commit return it */
 };
 
 /*

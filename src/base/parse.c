@@ -213,7 +213,7 @@ int parse_percent(const char *text, double *out)
 	if ((!number.whole && !number.point) || number.whole >= 100)
 		return -ERANGE;
 	err = decimal_over(&number, 100, &value);
-	if (!err && value >= 1) /* nines that round up to 1 */
+	if (!err && value >= 1) /* e.g. 99.99999999999999999, rounded to 100 % */
 		err = -ERANGE;
 	if (!err)
 		*out = value;

@@ -79,7 +79,10 @@ double portable_expm1(double x)
 	return fabs(x) < 0.34 ? portable_small_expm1(x) : portable_exp(x) - 1;
 }
 
-/* Reduces x to eighths of a turn: |t| <= pi / 4, the last terms are t^17/17! and t^16/16!. */
+/*
+ * Reduces x to the nearest quarter turn and an angle t from it, |t| <= pi / 4, for the series of
+ * sine or cosine. Their last terms are t^17/17! and t^16/16!.
+ */
 double portable_sin_turn(double x)
 {
 	int quarter = (int)floor(x * 4 + 0.5);

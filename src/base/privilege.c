@@ -59,7 +59,10 @@ bool privilege_give_up(const char *folder)
 
 /* ---- system calls that a reader never makes ---- */
 
-/* The leak sanitizer traces the process at its end, which the filter would refuse. */
+/*
+ * The leak sanitizer traces the process (ptrace) at its end. The seccomp filter would refuse that,
+ * so sanitized builds have none.
+ */
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED
 #elif defined(__has_feature)

@@ -6,8 +6,9 @@
 #include "base/strbuf.h"
 
 /*
- * Add the rest of a file to `text`. Return 0, -errno of open() or read(), -E2BIG beyond the text's
- * limit, -ENOMEM. A path is opened by invoker_open(); `fd` stays the caller's.
+ * Append a file, or the rest of an open one, to `text`. Return 0, -errno of open() or read(),
+ * -E2BIG beyond the text's limit, -ENOMEM. readfile() opens by invoker_open(); readfile_fd() does
+ * not close `fd`.
  */
 int readfile(const char *path, struct strbuf *text);
 int readfile_fd(int fd, struct strbuf *text);

@@ -27,7 +27,10 @@ static bool restorer_is_bpf(int folder, const char *name)
 	return n >= (ssize_t)strlen(BPF_FILE) && !strncmp(target, BPF_FILE, strlen(BPF_FILE));
 }
 
-/* Closes files: otherwise a reader of this process's output would wait in vain for its end. */
+/*
+ * Closes inherited files except BPF objects and `keep`; standard files become /dev/null. Otherwise
+ * a pipe's reader would not see the end of the main process' output while the restorer lives.
+ */
 static void restorer_close_files(int keep)
 {
 	int null = open("/dev/null", O_RDWR);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GRACE_MS 300 /* ms that a slow reader has after a second signal */
+#define GRACE_MS 300 /* longest wait for a slow reader of the output after a second signal */
 #define LOOK_MS 50   /* ms between checks whether a FIFO has a reader */
 
 /* The process' only stop, as signals concern the process. */
@@ -133,7 +133,7 @@ ssize_t stop_write(int fd, const void *data, size_t size)
 
 static int stop_open_fifo(const char *path, int flags)
 {
-	const bool seen = active->signal; /* after the first signal, only another ends this wait */
+	const bool seen = active->signal; /* a signal came before: only another ends this wait */
 	struct pollfd signals = { .fd = active->fd, .events = POLLIN };
 	int fd;
 

@@ -14,13 +14,13 @@
 
 struct stop {
 	bool active;
-	int fd;        /* to poll: readable from a signal until a function below reads it */
+	int fd;        /* to poll: readable from a signal until stop_requested() etc. read it */
 	int signal;    /* number of the first signal; 0: none */
 	bool again;    /* a second signal came after the first */
 	sigset_t mask; /* signal mask that stop_release() restores */
 };
 
-/* Returns 0 or -errno. */
+/* Blocks the signals and opens the descriptor that receives them. Returns 0 or -errno. */
 int stop_init(struct stop *stop);
 
 /* Returns true if a signal has come; never blocks, and stays true. */

@@ -59,8 +59,8 @@ size_t zpack_pack(const void *from, size_t size, unsigned char *to)
 }
 
 /*
- * Returns the word in the `length` bytes before `end`. At least the eight bytes of the groups
- * precede it.
+ * Returns the word in the `length` bytes before `end`. The 8 bytes before `end` are loaded: packed
+ * data begins with 8 bytes of group bits, so the load stays within it.
  */
 static uint64_t zpack_get_word(const unsigned char *end, unsigned int length)
 {

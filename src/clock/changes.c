@@ -5,7 +5,10 @@
 
 #include "base/bug.h"
 
-/* Largest distance of lines that meet, by rounding, and longest publication of a change, in ns. */
+/*
+ * Limits in ns when the old and the new line (ticks to ns) of a change are compared: their distance
+ * by rounding, and the time that the kernel takes to publish a change.
+ */
 #define MEET_NS 2
 #define PUBLISH_NS 100000
 
@@ -87,7 +90,10 @@ static uint32_t changes_stepped_domains(const struct clock_timekeeper *a,
 	return stepped;
 }
 
-/* Returns the distance of two lines in ns, the larger of two instants; UINT64_MAX: unknown. */
+/*
+ * Returns how far the times of two timekeepers are apart, in ns: the larger distance of those at
+ * the ticks `from` and `to`. UINT64_MAX if it is unknown.
+ */
 static uint64_t changes_distance(const struct clock_timekeeper *a, const struct clock_timekeeper *b,
 				 uint64_t from, uint64_t to)
 {
@@ -105,7 +111,10 @@ static uint64_t changes_distance(const struct clock_timekeeper *a, const struct 
 	return most;
 }
 
-/* Returns true if the lines meet at the change, as they do when only the rate changes. */
+/*
+ * Returns true if the lines (ticks to ns) of two successive timekeepers meet at the change, as they
+ * do when only the rate changes.
+ */
 static bool changes_lines_meet(const struct clock_timekeeper *a, const struct clock_timekeeper *b,
 			       uint64_t apart_ns)
 {
@@ -116,7 +125,10 @@ static bool changes_lines_meet(const struct clock_timekeeper *a, const struct cl
 	       apart_ns <= MEET_NS + more * PUBLISH_NS / b->mono.mult;
 }
 
-/* Computes the ticks of the readings before and after a change, by the line `by`. 0 or -errno. */
+/*
+ * Computes the ticks just before and after the kernel published a change, by the rate of the
+ * timekeeper `by`. Returns 0 or -errno.
+ */
 static int changes_instants(const struct clock_timekeeper *by, const struct clock_change *change,
 			    uint64_t *from, uint64_t *to)
 {
@@ -125,14 +137,20 @@ static int changes_instants(const struct clock_timekeeper *by, const struct cloc
 	return err ? err : timekeeper_ticks(by, DOMAIN_MONO, change->after_ns + 1, to);
 }
 
-/* Reports how far the old line held, if that is later than reported before. 0 or -errno. */
+/*
+ * Reports to the taker up to when the clocks followed the last change, if that is later than was
+ * reported before. Returns 0 or -errno.
+ */
 static int changes_confirm(struct clock_changes *c)
 {
 	return c->begun && c->confirmed > c->reported ?
 	       changes_put_all(c, &c->tk, c->confirmed, STRETCH_HOLDS, 0) : 0;
 }
 
-/* Begins a new line whose past is unknown. Returns 0 or -errno. */
+/*
+ * Begins anew at a change that does not continue the previous one: the clocks are unknown in
+ * between. Returns 0 or -errno.
+ */
 static int changes_begin(struct clock_changes *c, const struct clock_change *change)
 {
 	const uint32_t stepped = c->begun ? changes_stepped_domains(&c->tk, &change->tk) : 0;
@@ -154,8 +172,9 @@ static int changes_begin(struct clock_changes *c, const struct clock_change *cha
 }
 
 /*
- * Puts the new rate from `from` on, and ends the old line of domains that were set. Until `to` it
- * is unknown which line a reader used; lines less than 1 ns apart still round differently.
+ * Passes the new rate from the ticks `from` on to the taker, and ends the stretch of each domain
+ * that was set. Until the ticks `to` it is unknown whether a reader used the old or the new rate;
+ * even rates that give times less than 1 ns apart round differently.
  */
 static int changes_switch_line(struct clock_changes *c, const struct clock_timekeeper *tk,
 			       uint64_t from, uint64_t to, uint64_t apart_ns)

@@ -149,7 +149,10 @@ static int convert_find_in_run(const struct clock_relation *relation, size_t run
 	return 0;
 }
 
-/* Converts in the only run that knows t. -ERANGE if none or several do. */
+/*
+ * Converts `t` in the only run of points (between two discontinuities) that contains it. -ERANGE if
+ * no run does, or several do because the clock was set back.
+ */
 static int convert_find(const struct clock_relation *relation, int64_t t,
 			enum convert_direction direction, struct convert_answer *answer)
 {
@@ -166,7 +169,10 @@ static int convert_find(const struct clock_relation *relation, int64_t t,
 	return found == 1 && !convert_out_of_bounds(answer->value) ? 0 : -ERANGE;
 }
 
-/* Converts a monotonic time with an error of `doubt`, which must not reach another run. */
+/*
+ * Converts a monotonic time that is known to +-`doubt` ns. -ERANGE if the target clock may have
+ * been set within that range.
+ */
 static int convert_find_from_mono(const struct clock_relation *relation, int64_t mono,
 				  __int128 doubt, struct convert_answer *answer)
 {

@@ -22,8 +22,9 @@ struct clock_cross {
 };
 
 /*
- * Reads `tries` times, 1..CROSS_TRIES_MAX. Returns 0; -EAGAIN if the distance changed meanwhile:
- * the clock was set; -EOPNOTSUPP if `domain` cannot be read.
+ * Measures the distance of `domain` to monotonic by `tries` readings, 1..CROSS_TRIES_MAX. Returns
+ * 0; -EAGAIN if the distance changed meanwhile: the clock was set; -EOPNOTSUPP if `domain` cannot
+ * be read.
  */
 int clock_cross_sample(struct clock *clock, enum clock_domain domain, int tries,
 		       struct clock_cross *cross);

@@ -48,8 +48,9 @@ void clock_follow_free(struct clock_follow *follow);
 int clock_follow_fd(const struct clock_follow *follow);
 
 /*
- * Takes a sample and returns the current parameters; call it also in every interval. Returns 0 or
- * -errno; -EAGAIN if the clock is set faster than it can be read: the previous parameters stay.
+ * Takes a sample and returns the current parameters; call it periodically, not only on POLLIN.
+ * Returns 0 or -errno; -EAGAIN if the clock is set faster than it can be read: the previous
+ * parameters stay.
  */
 int clock_follow_update(struct clock_follow *follow, struct clock_follow_params *params);
 

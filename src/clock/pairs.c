@@ -4,7 +4,7 @@
 #include "clock/clock.h"
 
 #define RATE_SHIFT 50 /* rates up to 2^13 ns per tick; exact to 1 ns in 10 days */
-#define WIDE 1000     /* both brackets are at most 1 / WIDE of a pair's distance */
+#define WIDE 1000     /* two pairs' error bounds sum to 1 / WIDE of the time between them at most */
 
 int clock_pair_read(clock_read_other *read, void *ctx, struct clock_pair *pair)
 {
@@ -68,7 +68,10 @@ static int clock_pairs_restart(struct clock_pairs *p, const struct clock_pair *p
 	return err;
 }
 
-/* Returns true if the rates of two stretches differ by more than drift and brackets allow. */
+/*
+ * Returns true if the rates of two successive stretches differ by more than the clocks' drift and
+ * the errors of the readings allow.
+ */
 static bool clock_pairs_contradict(uint64_t rate, uint64_t before)
 {
 	const uint64_t apart = rate > before ? rate - before : before - rate;
@@ -76,7 +79,7 @@ static bool clock_pairs_contradict(uint64_t rate, uint64_t before)
 	return apart > before / 1000000 * 2 * (PAIRS_DRIFT_PPM + 1000000 / WIDE);
 }
 
-/* Returns the largest drift in ns, half way between two pairs. */
+/* Returns the largest error in ns by drift between two pairs: it is reached half way. */
 static uint64_t clock_pairs_drift_ns(uint64_t distance)
 {
 	return (uint64_t)(((unsigned __int128)distance * PAIRS_DRIFT_PPM + 1999999) / 2000000);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two clocks on one timeline if no source reports their changes: pairs of readings give a stretch
- * (clock/reconcile.h) between each two pairs. The other clock is read several times between two
- * readings of the monotonic clock, and the tightest reading is used.
+ * Two clocks on one timeline if no source reports their changes. A pair is a reading of the other
+ * clock and of the monotonic clock at one time; two successive pairs give a stretch
+ * (clock/reconcile.h). For one pair the other clock is read several times, each time between two
+ * readings of the monotonic clock, the bracket, and the reading with the narrowest bracket is used.
  *
  * The error bound of a stretch: half the wider bracket of its two ends, plus an unseen change of
  * the rate in between. NTP slews by up to 500 ppm, adjtime() by another 500; a clock that drifts
@@ -24,7 +25,7 @@ typedef int clock_read_other(void *ctx, uint64_t *ticks);
 
 struct clock_pair {
 	int64_t mono_ns;   /* when `other` was read, in ns of CLOCK_MONOTONIC */
-	uint64_t error_ns; /* bound of the error of mono_ns: half the bracket */
+	uint64_t error_ns; /* bound of the error of mono_ns: half the time that the reading took */
 	uint64_t other;
 };
 
@@ -32,7 +33,7 @@ struct clock_pairs {
 	struct clock_taker taker;
 	enum clock_domain domain;
 	struct clock_pair last;
-	uint64_t rate;        /* rate of the last stretch, as `mult`; 0: none */
+	uint64_t rate;        /* rate of the last stretch, as clock_stretch.mult; 0: none */
 	uint64_t error_ns;    /* bound of the error of the last stretch */
 	uint32_t flags;       /* STRETCH_* of the next stretch */
 	bool begun;
@@ -40,20 +41,24 @@ struct clock_pairs {
 	uint64_t losses;
 };
 
-/* Reads PAIRS_TRIES times; *pair is the tightest. Returns 0 or an error of `read`. */
+/* Reads PAIRS_TRIES times; *pair is the most exact reading. Returns 0 or an error of `read`. */
 int clock_pair_read(clock_read_other *read, void *ctx, struct clock_pair *pair);
 
 void clock_pairs_init(struct clock_pairs *pairs, enum clock_domain domain,
 		      struct clock_taker taker);
 
 /*
- * Adds the next pair; ignores it if its brackets exceed 1/1000 of the distance. The time between
- * two pairs is lost if their rate contradicts the previous rate by more than PAIRS_DRIFT_PPM on
- * both sides allows, or if the other clock went back. Returns 0 or the taker's error.
+ * Adds the next pair; ignores it if its error bound and the previous pair's together exceed 1/1000
+ * of the time between them. That time is lost (STRETCH_LOST) if its rate contradicts the previous
+ * rate by more than PAIRS_DRIFT_PPM on both sides allows, or if the other clock went back. Returns
+ * 0 or the taker's error.
  */
 int clock_pairs_add(struct clock_pairs *pairs, const struct clock_pair *pair);
 
-/* Reports to the taker that the last stretch held up to the last pair. Returns 0 or its error. */
+/*
+ * Reports to the taker that the last stretch held up to the last pair. Returns 0 or the taker's
+ * error.
+ */
 int clock_pairs_hold(struct clock_pairs *pairs);
 
 #endif

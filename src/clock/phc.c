@@ -46,7 +46,7 @@ int clock_phc_cross(const struct ptp_sys_offset_extended *readings, int64_t real
 		card = clock_phc_ns(&readings->ts[i][1]);
 		after = clock_phc_ns(&readings->ts[i][2]) - real_ns + (int64_t)error_ns;
 		width = after - before;
-		/* realtime was set back in between */
+		/* a negative width: realtime was set back between the two readings */
 		if (width < 0 || width >= best)
 			continue;
 		best = width;
@@ -58,7 +58,7 @@ int clock_phc_cross(const struct ptp_sys_offset_extended *readings, int64_t real
 	return best == INT64_MAX ? -EBADMSG : 0;
 }
 
-/* Returns true if the line contradicts a point; an unknown line contradicts nothing. */
+/* Returns true if `point` contradicts the line through the last points; false without points. */
 static bool clock_phc_contradicts(const struct clock_phc *phc, const struct clock_point *point)
 {
 	struct clock_time at;

@@ -6,8 +6,8 @@
  * distance is within an interval as wide as both together.
  *
  * The two clocks run at different rates, so a time is converted along the line through the last two
- * such points (clock/convert.h), which are a tick apart. A point that contradicts the line shows
- * that the clock was set, or is steered by more than PHC_WANDER_PPB per tick: a new line begins.
+ * such points (clock/convert.h), one update apart. A point that contradicts the line shows
+ * that the clock was set, or is steered by more than PHC_WANDER_PPB per update: a new line begins.
  * Times between the setting and the next point are wrong by the size of the step.
  */
 #ifndef HOSTLAT_CLOCK_PHC_H
@@ -35,7 +35,10 @@ struct clock_phc {
 	unsigned int points;      /* number of points in the table: 0, 1 or 2 */
 };
 
-/* Opens /dev/ptp`index`; -1: points are only added. 0 or -errno; close in either case. */
+/*
+ * Opens /dev/ptp`index`; -1: no device, the caller adds points. Returns 0 or -errno; call
+ * clock_phc_close() in either case.
+ */
 int clock_phc_open(struct clock_phc *phc, int index);
 void clock_phc_close(struct clock_phc *phc);
 

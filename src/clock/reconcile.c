@@ -14,7 +14,7 @@
 #define PARTS 256 /* Parts of a nanosecond in which monotonic times are computed. */
 #define STRETCH_NS_MAX (1LL << 54)
 
-/* A monotonic time in PARTS, the stretch with it, and the bound of its error. */
+/* A monotonic time in 1/PARTS ns, the bound of its error, and the stretch that contains it. */
 struct reconcile_found {
 	__int128 at;
 	uint64_t error_ns;
@@ -45,7 +45,7 @@ static bool reconcile_is_valid(const struct clock_stretch *s)
 	       !(s->fraction >> s->shift);
 }
 
-/* Returns monotonic time at `ticks` >= line->from, in PARTS; < 0: beyond the limit. */
+/* Returns monotonic time at `ticks` >= line->from, in 1/PARTS ns; < 0: over STRETCH_NS_MAX away. */
 static __int128 reconcile_mono_at(const struct clock_stretch *line, uint64_t ticks)
 {
 	const unsigned __int128 one = (unsigned __int128)1 << line->shift;
@@ -57,7 +57,7 @@ static __int128 reconcile_mono_at(const struct clock_stretch *line, uint64_t tic
 	       (__int128)(((q & (one - 1)) * PARTS) >> line->shift);
 }
 
-/* Returns the ticks at `mono`; `up`: the first not before it, else the last not after it. */
+/* Returns the ticks at `mono` (1/PARTS ns), rounded up to the next tick if `up`, else down. */
 static __int128 reconcile_ticks_at(const struct clock_stretch *line, __int128 mono, bool up)
 {
 	const __int128 one = (__int128)1 << line->shift, step = (__int128)line->mult * PARTS;
@@ -79,7 +79,10 @@ static bool reconcile_is_one_to_one(const struct clock_stretch *line)
 	return line->mult >> line->shift == 1 && line->mult == 1ULL << line->shift;
 }
 
-/* Ends the last line at a new one: it is known up to there unless time was lost. 0 or -EINVAL. */
+/*
+ * Ends the last stretch where the next, `s`, begins: it is known up to there unless `s` has
+ * STRETCH_LOST. Returns 0 or -EINVAL.
+ */
 static int reconcile_end_last(struct clock_known *last, const struct clock_stretch *s)
 {
 	__int128 until;
@@ -161,7 +164,10 @@ bool clock_reconcile_step(const struct clock_reconcile *r, enum clock_domain dom
 
 /* ---- conversion to and from monotonic time ---- */
 
-/* Returns the index of a run's last stretch; *first: that of its first. */
+/*
+ * Returns the index of the last stretch of a run, which is a series without an interruption, and in
+ * *first that of its first stretch.
+ */
 static size_t reconcile_run(const struct clock_log *log, size_t run, size_t *first)
 {
 	*first = log->runs.items[run];
@@ -169,8 +175,8 @@ static size_t reconcile_run(const struct clock_log *log, size_t run, size_t *fir
 }
 
 /*
- * Returns true if the clock may have shown `t` between the previous run and this one. Which of
- * their two lines held at a time in between is unknown: it may even have shown `t` twice.
+ * Returns true if the clock may have shown `t` between the previous run of stretches and this one.
+ * Until when the previous run's rate held is unknown: the clock may even have shown `t` twice.
  */
 static bool reconcile_may_be_between(const struct clock_log *log, size_t run, int64_t t)
 {
@@ -194,7 +200,10 @@ static bool reconcile_can_be_set(enum clock_domain domain)
 	return domain != DOMAIN_TSC && domain != DOMAIN_SCHED;
 }
 
-/* Converts ticks of a domain into monotonic time, if exactly one run has them. 0 or -ERANGE. */
+/*
+ * Converts ticks of a domain into monotonic time, if exactly one run (stretches without an
+ * interruption) contains them. Returns 0 or -ERANGE.
+ */
 static int reconcile_to_mono(const struct clock_log *log, enum clock_domain domain, int64_t t,
 			     struct reconcile_found *found)
 {
@@ -225,14 +234,17 @@ static int reconcile_to_mono(const struct clock_log *log, enum clock_domain doma
 	return n == 1 && found->at >= 0 ? 0 : -ERANGE;
 }
 
-/* Returns the stretch that is known at this monotonic time, and its run; NULL: none. */
+/*
+ * Returns the stretch that is known at the monotonic time `mono`, and in *run the index of its run;
+ * NULL if the clock is unknown then.
+ */
 static const struct clock_known *reconcile_find_mono(const struct clock_log *log, __int128 mono,
 						     size_t *run)
 {
 	const struct clock_known *known = log->known.items;
 	size_t low = 0, high = log->runs.len, first, last;
 
-	while (low < high) { /* finds the first run that begins later */
+	while (low < high) { /* finds the first run that begins after `mono` */
 		size_t middle = low + (high - low) / 2;
 
 		if (reconcile_mono_at(&known[log->runs.items[middle]].line,

@@ -53,12 +53,13 @@ struct clock_taker {
 
 struct clock_known {
 	struct clock_stretch line;
-	uint64_t until; /* ticks up to which the line is known, inclusive */
+	uint64_t until; /* ticks up to which `line` is known to hold, inclusive */
 };
 
 struct clock_log {
 	struct VEC_OF(struct clock_known) known;
-	struct VEC_OF(size_t) runs; /* index of each run's first stretch: after steps and losses */
+	/* indexes in `known`: the first stretch, and each one after a step or a loss */
+	struct VEC_OF(size_t) runs;
 };
 
 struct clock_reconcile {

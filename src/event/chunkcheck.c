@@ -29,7 +29,10 @@ static bool record_belongs(const struct event_chunk *chunk, const struct event_r
 	return record->time >= chunk->first && record->time <= chunk->last;
 }
 
-/* Returns the bytes of valid records; a record that is too long or of another chunk ends them. */
+/*
+ * Checks a chunk's records; counts damage. Returns how many of its bytes can be walked: up to the
+ * first record that is too long, or whose kind or time does not belong to this chunk.
+ */
 static size_t check_records(const struct event_in *in, const struct event_chunk *chunk,
 			    struct event_damage *damage)
 {

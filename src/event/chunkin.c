@@ -53,8 +53,9 @@ void event_in_release(struct event_in *in)
 }
 
 /*
- * The magic alone identifies a recording: with it, a wrong checksum is damage. The byte order is
- * checked after the checksum; a swapped one before, as the checksum is then swapped as well.
+ * The magic alone identifies a recording: with a right magic, a wrong checksum is damage. A swapped
+ * byte order is detected before the checksum, which is then swapped as well; any other byte order
+ * value after it.
  */
 int event_in_header(struct event_in *in, struct event_file_header *header,
 		    struct event_damage *damage)
@@ -112,8 +113,9 @@ static enum event_found recognise(struct event_in *in, const unsigned char *byte
 }
 
 /*
- * Returns the next offset after `offset` where a magic may begin, or the end of the bytes. One pass
- * searches both magics and ends at the first, so that no byte is compared twice.
+ * Returns the next offset after `offset` where the magic of a chunk or of the end mark may begin,
+ * or the end of the bytes. One pass searches for both magics and ends at the first, so that no byte
+ * is compared twice.
  */
 static uint64_t next_candidate(struct event_in *in, uint64_t offset)
 {

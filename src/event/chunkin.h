@@ -13,11 +13,11 @@
 
 struct event_in {
 	struct event_input input;
-	uint32_t stream;	/* the file's; 0: damaged header, and no chunk yet */
+	uint32_t stream;	/* stream of the file; 0: damaged header, and no chunk read yet */
 	uint64_t start;		/* offset from which on chunks begin, or may begin */
 	unsigned char *raw;	/* payload loaded last; EVENT_BLOCK_SIZE bytes, aligned to 8 */
 	ZSTD_DCtx *zstd;
-	uint64_t searched;	/* bytes of damaged chunks searched in this pass */
+	uint64_t searched;	/* bytes of damaged chunks searched since event_in_restart() */
 	uint64_t examined;	/* bytes compared, checksummed or decoded since event_in_init() */
 };
 

@@ -87,7 +87,7 @@ static uint32_t event_out_random_stream(void)
 		clock_gettime(CLOCK_REALTIME, &now);
 		stream = now.tv_nsec ^ (uint32_t)now.tv_sec << 8 ^ getpid();
 	}
-	return stream | 1;	/* 0 means unknown */
+	return stream | 1;	/* never 0, which means an unknown stream */
 }
 
 static void event_out_write_header(struct event_out *out, struct event_file_header *header)

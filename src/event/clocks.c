@@ -81,7 +81,10 @@ static void event_clocks_add_domain(struct event_clocks *clocks, const struct ev
 		clocks->ids[d->type] = d->id;
 }
 
-/* Returns a parameter's flags; after a gap in the numbers, PARAM_LOST instead of PARAM_HOLDS. */
+/*
+ * Returns the flags of an EV_CLOCK_PARAM. After a gap in the sequence numbers, PARAM_LOST is set
+ * and PARAM_HOLDS is not.
+ */
 static uint32_t flags_of(struct event_clocks *clocks, enum clock_domain domain,
 			 const struct event_clock_param *param)
 {
@@ -124,8 +127,8 @@ static int event_clocks_add_param(struct event_clocks *clocks, const struct even
 #define FOLLOWED_NS_MAX (1ULL << 53)
 
 /*
- * Adds a line to `followed`. An EV_CLOCK that contradicts earlier lines is ignored. Returns 0 or
- * -ENOMEM.
+ * Adds a stretch to `followed`: realtime is monotonic time plus `offset_ns` from `mono_ns` on. An
+ * EV_CLOCK that contradicts earlier stretches is ignored. Returns 0 or -ENOMEM.
  */
 static int follow_realtime(struct event_clocks *clocks, uint64_t mono_ns, int64_t offset_ns,
 		  uint64_t error_ns, uint32_t flags)
@@ -144,7 +147,7 @@ static int64_t followed_offset(const struct clock_stretch *line)
 	return (int64_t)(line->from - (uint64_t)line->mono_ns);
 }
 
-/* Returns the line of the last EV_CLOCK; NULL before the first. */
+/* Returns the stretch in which the last EV_CLOCK is; NULL before the first EV_CLOCK. */
 static const struct clock_stretch *followed_last(const struct event_clocks *clocks)
 {
 	const struct clock_log *log = &clocks->followed.logs[DOMAIN_REALTIME];

@@ -2,7 +2,7 @@
 /*
  * Writes and reads how a stream's clocks relate to each other: EV_DOMAIN and EV_CLOCK_PARAM are the
  * stretches of clock/reconcile.h. A stream without them has EV_CLOCK, in each interval of hostlat
- * watch or conns, in each tick of load. EV_CLOCK gives CLOCK_REALTIME minus CLOCK_MONOTONIC, which
+ * watch or conns, every 100 ms of load. EV_CLOCK gives CLOCK_REALTIME minus CLOCK_MONOTONIC, which
  * holds up to the next EV_CLOCK, or to the end of its interval. The first EV_CLOCK also holds for
  * all times before it. After a step, the time since the last known EV_CLOCK is unknown.
  *
@@ -22,12 +22,12 @@
 
 struct event_clocks_out {
 	struct event_sink *sink;
-	uint32_t seq[DOMAIN_COUNT]; /* number of the last parameter; 0: not declared */
+	uint32_t seq[DOMAIN_COUNT]; /* number of the last EV_CLOCK_PARAM; 0: domain not declared */
 };
 
 /*
- * Returns a taker that writes to `sink`; `sink` and `out` must outlive the taker. A domain is
- * declared before its first stretch; its number is that of its type.
+ * Returns a taker that writes to `sink`; `sink` and `out` must outlive the taker. Before a domain's
+ * first stretch it writes an EV_DOMAIN, whose id is the domain's enum clock_domain.
  */
 struct clock_taker event_clocks_taker(struct event_clocks_out *out, struct event_sink *sink);
 
@@ -37,13 +37,14 @@ struct event_clocks {
 	struct clock_reconcile reconcile; /* from EV_CLOCK_PARAM */
 	struct clock_reconcile followed;  /* from EV_CLOCK; DOMAIN_REALTIME only */
 	uint64_t begin_ns, end_ns;        /* monotonic: first event, end of the last interval */
-	bool has_intervals;               /* false: `end_ns` is the last EV_CLOCK's or event's */
-	bool has_clock;                   /* this interval had an EV_CLOCK */
+	/* an EV_INTERVAL was read; else `end_ns` is of the last EV_CLOCK or, without one, event */
+	bool has_intervals;
+	bool has_clock;                   /* an EV_CLOCK came since the last EV_INTERVAL */
 	uint32_t domains;                 /* mask of 1 << enum clock_domain: clocks to read */
 	uint32_t ids[DOMAIN_COUNT];       /* domain number in the stream; 0: not declared */
-	uint32_t seq[DOMAIN_COUNT];       /* number of the last accepted parameter; 0: none */
-	uint64_t missing;                 /* missing parameters, by sequence numbers */
-	uint64_t refused;                 /* contradictory parameters, or those beyond the limit */
+	uint32_t seq[DOMAIN_COUNT];       /* number of the last accepted EV_CLOCK_PARAM; 0: none */
+	uint64_t missing;                 /* missing EV_CLOCK_PARAMs, by sequence numbers */
+	uint64_t refused;                 /* ignored EV_CLOCK_PARAMs: contradictory, or too many */
 };
 
 /* `domains`: see struct event_clocks. Does not allocate. */

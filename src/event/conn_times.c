@@ -20,7 +20,7 @@ bool conn_is_weighted(const struct event_conn *c)
 	return c->unclear_ns;
 }
 
-/* Returns the number of samples that fit several states. */
+/* Returns the number of samples that fit several connection states and so are in no sampled[]. */
 static uint32_t conn_times_unclear(const struct event_conn *c)
 {
 	uint64_t clear = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Divides an interval of a connection into its five times: docs/design/connections.md. Pure. */
+/*
+ * Divides an interval of a connection by what limited it into the five times sender_app_ns to
+ * delayed_ack_ns of struct event_conn: docs/design/connections.md. Pure.
+ */
 #ifndef HOSTLAT_EVENT_CONN_TIMES_H
 #define HOSTLAT_EVENT_CONN_TIMES_H
 
@@ -15,16 +18,20 @@ bool conn_is_weighted(const struct event_conn *c);
 #define CONN_SAMPLES_MIN 5
 
 /*
- * Divides `ns`, in which the samples of `by` were taken, among the times of `to`; the part of
- * unclear samples is added to its unknown_ns. Without CONN_KNOWS_LOSSES, recovery is a part of `ns`
- * and found by samples as well. Returns false if `by` has fewer than CONN_SAMPLES_MIN samples.
+ * Divides `ns`, in which the samples of `by` were taken, among the times of `to`, in proportion to
+ * the samples' states. The part of samples that fit several states is added to its unknown_ns.
+ * Without CONN_KNOWS_LOSSES, `ns` includes loss recovery, which is then found by samples as well.
+ * Returns false if `by` has fewer than CONN_SAMPLES_MIN samples.
  */
 bool conn_share_out(uint64_t ns, const struct event_conn *by, struct event_conn *to);
 
-/* Returns the part of `ns` that could not be sampled, by the unsampled share of from..to. */
+/* Returns the part of `ns` that could not be sampled, by the share c->unsampled_ns of from..to. */
 uint64_t conn_unsampled(uint64_t ns, const struct event_conn *c);
 
-/* Returns `squares` of one interval, in which samples of a state have equal weights. */
+/*
+ * Returns event_conn.squares, the sum of the squares of the samples' times, of one interval. In it,
+ * all samples of a state stand for equal times.
+ */
 uint64_t conn_squares(const struct event_conn *c);
 
 /*

@@ -175,7 +175,8 @@ static int event_dict_replace(struct event_dict *dict, char **place, const char 
 }
 
 /*
- * A consumer does not intern into the same dictionary, so only event_dict_intern() fills the hash.
+ * Does not add the name to the hash, which only event_dict_intern() needs: a consumer of EV_NAME
+ * does not intern into the same dictionary.
  */
 int event_dict_set(struct event_dict *dict, const struct event *event)
 {

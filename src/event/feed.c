@@ -44,7 +44,7 @@ void event_feed_added(struct event_feed *feed, size_t n)
 	event_input_fed(&feed->in.input, n);
 }
 
-/* Returns `n` bytes from the offset on; NULL if fewer have arrived. */
+/* Returns `n` bytes of the stream from feed->offset on; NULL if fewer have arrived. */
 static const unsigned char *event_feed_view(struct event_feed *feed, size_t n)
 {
 	size_t got = n;
@@ -53,7 +53,11 @@ static const unsigned char *event_feed_view(struct event_feed *feed, size_t n)
 	return got == n ? bytes : NULL;
 }
 
-/* Rejects the first wrong byte: a shell's error message may be shorter than the header. */
+/*
+ * Reads the file header. Rejects the first wrong byte at once: instead of a recording, a shell's
+ * error message may arrive that is shorter than the header. Returns 1; 0 if bytes are missing; or
+ * -errno.
+ */
 static int event_feed_read_header(struct event_feed *feed)
 {
 	struct event_damage damage = { 0 };

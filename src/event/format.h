@@ -88,7 +88,7 @@ struct event_index_entry {
 	uint32_t flags;		/* CHUNK_REPEAT, as in the chunk */
 };
 
-#define EVENT_INDEX_ENTRIES 1024u	/* per index chunk */
+#define EVENT_INDEX_ENTRIES 1024u	/* most entries of an index chunk */
 #define EVENT_INDEX_MAX (1u << 20)	/* most chunks that can be sought: 64 GiB */
 
 /* The end mark: a file without it was cut. */

@@ -113,7 +113,10 @@ static bool event_check_call(const void *payload, size_t size)
 }
 
 #define PLAIN(type) .version = 1, .size = sizeof(struct type), .least = sizeof(struct type)
-/* A kind that has grown from `member` on: consumers use event_copy(). */
+/*
+ * A kind whose struct was extended by `member` and those after it, which older files lack:
+ * consumers use event_copy().
+ */
 #define GROWN(type, member)                                                                        \
 	.version = 1, .size = sizeof(struct type), .least = offsetof(struct type, member)
 #define ARRAY(type, item)                                                                          \

@@ -25,7 +25,7 @@
  * Stages of a message in a host, in the order of its path: X(NAME, value, "name", "when a message
  * has reached the stage"). A value is never reused; a new stage gets STAGE_MAX's.
  */
-#define ARRIVAL_STAGE_LIST(X) /* before the stack */                                               \
+#define ARRIVAL_STAGE_LIST(X) /* stages before the network stack */                                \
 	X(IRQ, 2, "irq", "an interrupt handler has raised NET_RX_SOFTIRQ")                         \
 	X(POLL, 3, "poll", "the softirq begins to poll; with link, GRO is measured as well")
 
@@ -53,7 +53,7 @@
 	EGRESS_STAGE_LIST(X)                                                                       \
 	X(PROBE, 18, "probe", "the function or tracepoint of --probe is called")                   \
 	X(MARK, 19, "mark", "the application's end mark fires")                                    \
-	/* Stamps of network cards, never recorded: values that are free. */                       \
+	/* Values 1 and 16 are free: meant for stamps of network cards, but never recorded. */     \
 	X(FREE_1, 1, NULL, NULL)                                                                   \
 	X(FREE_16, 16, NULL, NULL)
 
@@ -85,7 +85,7 @@ enum direction { DIR_INGRESS, DIR_EGRESS, DIR_MAX };
 enum transport { PROTO_ANY, PROTO_TCP, PROTO_UDP, PROTO_MAX };
 
 enum hist_dist {
-	DIST_LATENCY,	/* from the origin, cumulative */
+	DIST_LATENCY,	/* time from the origin to the stage */
 	DIST_STEP,	/* time since the packet's previous measured stage */
 	DIST_YOUNGEST,	/* at `read` only: the age of the youngest byte */
 	DIST_CPU_WAIT,	/* at `read` only: the reader's wait for a CPU */
@@ -98,9 +98,9 @@ enum hist_dist {
 
 /* How TCP packets that arrived out of order are measured once the hole before them is filled. */
 enum hol {
-	HOL_EXCLUDE,	/* counted, but measured up to `transport` only */
+	HOL_EXCLUDE,	/* counted, but not measured from `enqueued` on */
 	HOL_INCLUDE,	/* the wait behind the hole counts as the stack's time */
-	HOL_SEPARATE,	/* the wait is DIST_HOL's; other times as if they came later */
+	HOL_SEPARATE,	/* the wait is in DIST_HOL, and in no other time */
 };
 
 enum count_what {
@@ -108,7 +108,8 @@ enum count_what {
 	COUNT_LOSS,	/* events that should have been measured and were not */
 	COUNT_EXCLUDED,	/* packets excluded by design: pure ACKs, handshakes */
 	COUNT_SUPPRESSED, /* slow messages beyond the rate limit of EV_SLOW */
-	COUNT_UNCOVERED, COUNT_FORWARDED, /* packets without stages; reason: IP protocol */
+	/* Unmeasured packets: to this host (not TCP or UDP), forwarded; `reason`: IP protocol. */
+	COUNT_UNCOVERED, COUNT_FORWARDED,
 	COUNT_MAX,
 };
 
@@ -139,14 +140,14 @@ enum event_kind {
 	EV_SHARE,		/* parts of the time between `enqueued` and `read` */
 	EV_CULPRIT,		/* the task that had the CPU while readers waited */
 	EV_INTERVAL,		/* closes an interval, to which the deltas before it belong */
-	EV_GROUP,		/* the labels of a group number */
+	EV_GROUP,		/* labels of a packet group, to which other events refer by id */
 	EV_LOSS,		/* events that this stream lost */
 	EV_DOMAIN,		/* declares a clock domain */
 	EV_CLOCK_PARAM,		/* how a domain's ticks convert to monotonic ns from here on */
 	EV_FLOW,		/* the netns and 4-tuple of a flow number */
 	EV_MESSAGE,		/* a message's lifetime as a list of (core, interval) */
 	/* Value 16 is unused: never recorded. */
-	EV_LOAD = 17,		/* a load generator's counters since its start: closes a tick */
+	EV_LOAD = 17,		/* a load generator's counters since its start, every 100 ms */
 	EV_NOISE,		/* a disturbance of the load generator's host */
 	EV_SLOW,		/* a message slower than the requested limit */
 	EV_QUEUE,		/* counters of a receive queue in this interval */
@@ -193,7 +194,8 @@ struct event_clock {
 enum { HIST_OVERFLOW_GROUP = 1 };	/* pools groups that did not fit into the group table */
 
 /*
- * A delta: the sum of all EV_HIST of a row is the row. Index as in Prometheus native histograms:
+ * A distribution's samples of one interval: all EV_HIST with equal stage, direction, protocol,
+ * origin, dist and group sum to the run's distribution. Index as in Prometheus native histograms:
  * bucket i of schema s holds (2^((i-1)*2^-s), 2^(i*2^-s)] ns. count = zero + over + sum of counts.
  */
 struct event_hist {
@@ -242,7 +244,7 @@ struct event_binding {
 	__u32 why;		/* reason for no hook; 0 if bound */
 };
 
-/* Deltas. The times add up to the packets' time from `enqueued` to `read`. */
+/* Sums over one interval. The times add up to the packets' time from `enqueued` to `read`. */
 struct event_share {
 	__u8 protocol;
 	__u8 pad[7];
@@ -261,7 +263,7 @@ struct event_culprit {
 	__u32 pid;
 	__u32 tid;
 	char comm[EVENT_COMM_LEN];
-	__u64 ns;		/* delta: waits charged to this task; `count`: number */
+	__u64 ns;		/* CPU waits charged to this task in the interval, `count` many */
 	__u64 count;
 };
 
@@ -301,7 +303,7 @@ struct event_group {
 
 struct event_label {
 	__u32 key;		/* enum group_key */
-	__u32 name;		/* in the key's dictionary; 0: `value` is the label */
+	__u32 name;		/* number in the dictionary of `key`; 0: `value` is the label */
 	__u64 value;		/* the kernel's number: inode, ifindex, port, ... */
 };
 
@@ -353,9 +355,9 @@ struct event_clock_param {
 	__u64 mono_ns;
 	__u64 mult;
 	__u32 shift;
-	__u32 seq;		/* among the domain's parameters, from 1; 0: none */
+	__u32 seq;		/* number of this EV_CLOCK_PARAM in its domain, from 1; 0: none */
 	__u64 error_ns;
-	__u64 fraction;		/* ns * 2^shift: exact where error_ns is 0 */
+	__u64 fraction;		/* less than 1 ns, in 2^-shift ns: exact where error_ns is 0 */
 };
 
 /* ---- messages, flows ---- */
@@ -385,15 +387,16 @@ enum piece_role {
 	PIECE_APPLICATION,	/* after `enqueued`, until the read */
 	PIECE_TRANSMIT,
 	PIECE_PACED,		/* sent: in the socket, by TCP's internal pacing */
-	PIECE_LATE,		/* sent: in the socket after its pacing timer was due; without a
-				 * core: total of earlier packets of the message */
+	PIECE_LATE,		/* sent: in the socket after the pacing timer was due; without a
+				 * core: sum of this time of the message's earlier packets */
 	PIECE_ROLE_MAX,
 };
 
 /*
- * Pieces of a message, in time order, without gaps; n follow struct event_message. The event's time
- * is the end of the last piece. An unmeasured stage ends no piece. Sent: the piece that ends at
- * STAGE_SEGMENT waits for the window, small queues and more data; then comes pacing.
+ * A piece of a message's time on one core. event_message.n pieces follow struct event_message, in
+ * time order, without gaps. The event's time is the end of the last piece. A stage that is not
+ * measured ends no piece. Of a sent message, the piece that ends at STAGE_SEGMENT is the wait for
+ * the window, TCP small queues and more data; pacing comes next.
  */
 struct event_piece {
 	__u64 begin;
@@ -411,7 +414,7 @@ struct event_message {
 	__u64 id;
 	__u32 flow;
 	__u32 tid;		/* reader or writer; 0: unknown */
-	__u64 offset;		/* position of its first byte in the flow, in bytes */
+	__u64 offset;		/* position of the message's first byte in the flow, in bytes */
 	__u32 bytes;
 	__u32 fd;
 	__u64 first;		/* arrival of the first byte; egress: entry of the call */
@@ -449,11 +452,12 @@ struct event_slow {
 	__u32 pid;		/* reader; 0: unknown */
 	__u32 tid;
 	char comm[EVENT_COMM_LEN];
-	__u32 culprit_pid;	/* ran most in the longest wait with a known task; tid 0: none */
+	/* task that ran most in the reader's longest CPU wait with a known task; tid 0: none */
+	__u32 culprit_pid;
 	__u32 culprit_tid;
 	char culprit[EVENT_COMM_LEN];
 	__u32 pad3;
-	__u64 culprit_ns;	/* length of that wait for a CPU */
+	__u64 culprit_ns;	/* length of the CPU wait in which the culprit ran most */
 	__u64 wait_ns;		/* all waits for a CPU since `enqueued` */
 	__u64 stopped_ns;	/* stopped by a signal or a tracer */
 	__u64 read_ns;		/* time of the read */
@@ -465,18 +469,19 @@ struct event_slow {
 
 enum span_type {
 	SPAN_NONE,
-	SPAN_TASK,		/* what = entry of DICT_TASK; arg = enum task_left */
-	SPAN_IDLE,		/* what = 0: no task; nested, what = state + 1: core sleeps */
-	SPAN_HARDIRQ,		/* what = irq, or SPAN_VECTOR + span_vector */
-	SPAN_SOFTIRQ,		/* what = vector */
+	SPAN_TASK,		/* a task: what = entry of DICT_TASK; arg = enum task_left */
+	SPAN_IDLE,		/* no task runs: what = 0; a SPAN_IDLE inside it: the core sleeps,
+				 * what = number of the idle state + 1 */
+	SPAN_HARDIRQ,		/* interrupt: what = its number, or SPAN_VECTOR + span_vector */
+	SPAN_SOFTIRQ,		/* softirq: what = its vector */
 	/* Value 5 is unused: never recorded. */
-	SPAN_SYSCALL = 6,	/* what = number */
-	SPAN_FUNCTION,		/* what = DICT_SYMBOL */
-	SPAN_FAULT,		/* what = 0 user, 1 kernel */
+	SPAN_SYSCALL = 6,	/* system call: what = its number */
+	SPAN_FUNCTION,		/* call of a function: what = its entry of DICT_SYMBOL */
+	SPAN_FAULT,		/* page fault: what = 0 in user space, 1 in the kernel */
 	SPAN_BLIND,		/* nothing is recorded; its begin cuts all open spans */
 	SPAN_TYPE_MAX,
 	SPAN_TYPE_MASK = 0x3f,
-	SPAN_CONT = 0x40,	/* begin: continued; end: cut, not over */
+	SPAN_CONT = 0x40,	/* begin edge: the span continues; end edge: it is cut, not over */
 	SPAN_END = 0x80,
 };
 
@@ -527,7 +532,7 @@ struct event_open {
 };
 
 enum wake_flags {
-	WAKE_INTERRUPT = 1,	/* woken by an interrupt or softirq: `waker` only had the core */
+	WAKE_INTERRUPT = 1,	/* an interrupt or softirq woke the task: it interrupted `waker` */
 };
 
 /* A task becomes runnable at `time`. The block's core is the waker's. */

@@ -13,14 +13,15 @@
 #include "event/conn_counters.h"
 
 /*
- * Least lateness of a reply that Linux retransmitted after its shortest timeout (200 ms, minus
- * variation of the base). Linux delays no acknowledgement that long; older Windows and lwIP do.
+ * A request that is acknowledged this much later than usual may have lost its reply: Linux
+ * retransmits the reply after 200 ms at least, minus the variation of the usual time. Linux delays
+ * no acknowledgement that long; older Windows and lwIP do.
  */
 #define CONN_LATE_US 190000U
 
 enum conn_flags {
-	CONN_CLOSED = 1,	/* ended at `to` */
-	CONN_BEGAN = 2,		/* began at `from`; first interval without: began earlier */
+	CONN_CLOSED = 1,	/* the connection ended at `to` */
+	CONN_BEGAN = 2,		/* opened at `from`; a first record without this: opened earlier */
 	CONN_NODELAY = 4,	/* Nagle is off: TCP_NODELAY, or by other means */
 	CONN_CORKED = 8,	/* TCP_CORK */
 	CONN_SNDBUF_SET = 16,	/* the application set SO_SNDBUF: no autotuning */
@@ -39,7 +40,7 @@ enum conn_flags {
 
 /* Groups of known fields; a field without its bit is 0 and means nothing. */
 enum conn_known {
-	CONN_KNOWS_TIMES = 1,	/* the five times and unknown_ns */
+	CONN_KNOWS_TIMES = 1,	/* sender_app_ns ... delayed_ack_ns, and unknown_ns */
 	CONN_KNOWS_CALLS = 2,	/* counters of send and receive calls */
 	CONN_KNOWS_RTT = 4,	/* rtt_samples ... rtt_max_us */
 	CONN_KNOWS_LOSSES = 8,	/* fast_retransmit, tlp, recovery_ns, stall_ns ... */
@@ -75,7 +76,7 @@ enum conn_sample_state {
 	CONN_AT_IDLE,		/* no unsent and no unacknowledged data */
 	CONN_AT_RECOVERY,	/* repairing a loss */
 	CONN_AT_WINDOW,		/* the peer's window is full */
-	CONN_AT_SEND_BUFFER,	/* full; all data in it is sent or may be sent */
+	CONN_AT_SEND_BUFFER,	/* the send buffer is full; all its data is sent or may be sent */
 	CONN_AT_CWND,		/* the congestion window, or pacing, holds data back */
 	CONN_AT_DELAYED_ACK,	/* Nagle holds data until an acknowledgement that is overdue */
 	CONN_AT_NAGLE,		/* Nagle holds data until an acknowledgement that is not overdue */
@@ -93,7 +94,7 @@ enum conn_sample_state {
  */
 #define CONN_RTTS 82
 #define CONN_RTT_SCHEMA 2
-#define CONN_RTT_BASE 52 /* index of bucket 0's upper edge in that schema */
+#define CONN_RTT_BASE 52 /* index of bucket 0 in stats/buckets.h with schema 2 */
 #define CONN_RTT_LEAST_NS (1U << 13)
 
 struct event_conn {
@@ -104,7 +105,7 @@ struct event_conn {
 	__u32 app;		/* DICT_STRING: container, unit or command; 0 = unknown */
 	__u32 pid;		/* process of the last call, or owner; 0: unknown */
 	__u32 flags;		/* enum conn_flags */
-	/* These five times and unknown_ns sum to `to` - `from`. */
+	/* sender_app_ns ... delayed_ack_ns and unknown_ns sum to `to` - `from`. */
 	__u64 sender_app_ns;
 	__u64 send_buffer_ns;
 	__u64 congestion_ns;
@@ -124,15 +125,15 @@ struct event_conn {
 	__u64 recovery_ns, loss_ns, stall_ns, longest_stall_ns;
 	__u64 loss_first;	/* time of the first retransmission; 0: none */
 	__u64 loss_last;
-	__u64 write_first;	/* begin of the burst with loss_first, after a pause, with nothing
-				 * unacknowledged; 0: none. May be before `from` */
+	__u64 write_first;	/* last send before loss_first that followed a pause and found all
+				 * earlier data acknowledged; 0: none. May be before `from` */
 	__u64 send_bytes, recv_bytes, longest_pause_ns, rtt_sum_us;
 	__u32 rtt_samples, rtt_min_us, rtt_max_us;
 	__u32 peer_delayed_acks; /* see bpf/conn_acks.h */
 	__u32 recoveries, stalls;
 	__u32 send_calls, recv_calls, send_small, send_blocked;
 	__u32 idle_bursts, idle_bursts_lost, idle_restarts;
-	__u32 zero_windows, unread; /* samples in this state */
+	__u32 zero_windows, unread; /* samples: the peer's window closed; own receive buffer full */
 	__u32 samples;		/* number of samples (Poisson) */
 	__u32 sampled[CONN_STATES]; /* samples by enum conn_sample_state */
 	__u32 send_sizes[CONN_SIZES];
@@ -145,7 +146,7 @@ struct event_conn {
 	__u32 cgroup;		/* DICT_CGROUP */
 	__u32 unit;		/* DICT_UNIT */
 	__u32 comm;		/* DICT_STRING: name of `pid` */
-	__u32 thinned_one_in;	/* 1 in so many has its calls and RTTs followed; 0: all */
+	__u32 thinned_one_in;	/* calls and RTTs of 1 in so many connections are traced; 0: all */
 	__u32 min_rtt_us;
 	__u32 rto_us;
 	__u32 mss;
@@ -161,7 +162,7 @@ struct event_conn {
 	__u32 ssthresh;		/* segments */
 	__u64 delivery_rate;	/* bytes/s, the kernel's last estimate; 0: none */
 	__u64 pacing_rate;	/* bytes/s of pacing; all ones: none */
-	__u32 write_seq;	/* sequence numbers, to join both ends */
+	__u32 write_seq;	/* sequence numbers, to match the records of both ends */
 	__u32 snd_una;
 	__u32 rcv_nxt;
 	__u32 tcp_state;	/* number in include/net/tcp_states.h */
@@ -177,8 +178,8 @@ struct event_conn {
 	__u64 unsampled_ns;	/* part of from..to that could not be sampled */
 	__u64 squares;		/* sum of the squares of samples' times, in (100 us)^2 */
 
-	/* -- samples that are in no sampled[], as several states fit -- */
-	__u64 unclear_ns;	/* time of these samples; 0: no such samples */
+	/* -- samples that fit several states, and so are in no sampled[] -- */
+	__u64 unclear_ns;	/* time of the samples that fit several states; 0: none */
 
 	__u32 rtts[CONN_RTTS];	/* counts by length; with CONN_KNOWS_RTTS */
 

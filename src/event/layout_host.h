@@ -5,26 +5,26 @@
 
 enum queue_of {
 	QUEUE_OF_DEVICE,
-	QUEUE_OF_BACKLOG,	/* a CPU's: loopback, veth without GRO, RPS */
+	QUEUE_OF_BACKLOG,	/* a CPU's backlog queue: loopback, veth without GRO, RPS */
 	QUEUE_OF_OTHERS,	/* devices beyond a limit, pooled */
 	QUEUE_OF_MAX,
 };
 
-/* Deltas. `received`, `merged` and `passed` are 0 where packets were not followed. */
+/* Counts of one interval. `received`, `merged`, `passed` are 0 where packets were not traced. */
 struct event_queue {
 	__u32 cpu;
 	__u32 iface;		/* DICT_IFACE; 0: no interface, or removed */
-	__u32 rxq;		/* number + 1; 0: not set by the driver */
+	__u32 rxq;		/* number of the receive queue + 1; 0: not set by the driver */
 	__u32 of;		/* enum queue_of */
 	__u64 polls;		/* NAPI polls */
-	__u64 work;		/* packets, by the polls' results */
+	__u64 work;		/* packets, as returned by the NAPI polls */
 	__u64 full;		/* polls that used up their budget */
 	__u64 received;		/* packets that the driver gave to GRO */
 	__u64 merged;		/* packets merged into an earlier one */
 	__u64 passed;		/* packets that entered the stack */
 };
 
-/* Deltas of /proc/net/softnet_stat. */
+/* Increases of the counters of /proc/net/softnet_stat in one interval. */
 struct event_softnet {
 	__u32 cpu;
 	__u32 pad;
@@ -42,9 +42,9 @@ enum {
 	PRESSURE_NO_PACKETS = 4,
 };
 
-/* Deltas of the whole host. */
+/* Load of the whole host in one interval. */
 struct event_pressure {
-	__u64 busy_ns;		/* busy time of all CPUs, without I/O wait; in ticks */
+	__u64 busy_ns;		/* busy time of all CPUs, without I/O wait; resolution: 1 tick */
 	__u64 stall_ns;		/* PSI "some": a task waited for a CPU */
 	__u64 packets;		/* received, for any destination */
 	__u32 flags;		/* PRESSURE_NO_* */

@@ -44,15 +44,15 @@ struct event_sample {
 	__u32 pad;
 };
 
-/* A disturbance of the host that generates load, as judged by the noise gate. */
+/* Kinds of EV_NOISE: disturbances of the load generator's host, which may falsify latencies. */
 enum noise_what {
 	NOISE_NONE,
 	NOISE_GAP,		/* begin to end: a runnable load thread did not run, or the machine
 				 * slept for `amount` */
-	NOISE_STEAL,		/* time stolen from the threads' CPUs in the tick */
-	NOISE_SOFTIRQ,		/* softirq time of the threads' CPUs in the tick */
-	NOISE_PREEMPTED,	/* threads' runnable time without a CPU in the tick */
-	NOISE_FREQUENCY,	/* lowest clock of the threads' CPUs, in kHz */
+	NOISE_STEAL,		/* steal time of the load threads' CPUs in begin..end */
+	NOISE_SOFTIRQ,		/* softirq time of the load threads' CPUs in begin..end */
+	NOISE_PREEMPTED,	/* run-queue wait of the load threads in begin..end */
+	NOISE_FREQUENCY,	/* lowest clock frequency of the load threads' CPUs, in kHz */
 	NOISE_MAX,
 };
 
@@ -76,7 +76,7 @@ enum {
 };
 
 /*
- * A load generator's counters since its start, written in every tick after all earlier samples.
+ * A load generator's counters since its start, written every 100 ms after all earlier samples.
  * Always scheduled = completed + failed + unsent + in_flight. `unsent`: requests whose intended
  * time has come and that wait for a free connection.
  */
@@ -102,7 +102,7 @@ struct event_load {
 	__u64 cpu_ns;		/* CPU time of the agent's threads */
 	__u64 spin_ns;		/* part of cpu_ns spent spinning in waits */
 	__u64 open_connections;
-	__u64 misses;		/* part of `completed`: empty replies, see LOAD_MISSES */
+	__u64 misses;		/* replies without a value, part of `completed`; see LOAD_MISSES */
 	__u64 closes;		/* connections that the server closed after a reply */
 	__u64 resent;		/* requests sent again on another connection */
 };

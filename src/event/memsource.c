@@ -19,12 +19,12 @@ struct event_memsource {
 	struct event_sink sink;
 	struct buffer *head, *tail;	/* queued, oldest first */
 	struct buffer *out;		/* holds the block of the last next() */
-	size_t n_buffers;		/* allocated, with `out` */
+	size_t n_buffers;		/* allocated buffers, including `out` */
 	size_t n_buffers_max;
 	struct event_damage damage;
 };
 
-/* Returns NULL at the limit, which includes `out`, or without memory. */
+/* Returns a new buffer; NULL without memory, or if n_buffers_max buffers are allocated already. */
 static struct buffer *mem_new_buffer(struct event_memsource *mem)
 {
 	struct buffer *buffer;
@@ -49,7 +49,10 @@ static void drop_out(struct event_memsource *mem)
 	mem->n_buffers--;
 }
 
-/* Returns the last buffer, if of this core and not full; else a new one. This keeps the order. */
+/*
+ * Returns the queue's last buffer if it is of this core and has space, else a new one: so records
+ * keep their order. NULL without a buffer.
+ */
 static struct buffer *tail_for(struct event_memsource *mem, uint32_t core, size_t size)
 {
 	struct buffer *buffer = mem->tail;
@@ -155,7 +158,8 @@ int event_memsource_new(struct event_memsource **out, size_t limit)
 		return -ENOMEM;
 	mem->source.ops = &mem_ops;
 	mem->sink.put = mem_put;
-	mem->n_buffers_max = limit / EVENT_BLOCK_SIZE + 1;	/* 1 for `out` */
+	/* `limit` is for the queue; one more buffer is `out`, which a consumer reads */
+	mem->n_buffers_max = limit / EVENT_BLOCK_SIZE + 1;
 	*out = mem;
 	return 0;
 }

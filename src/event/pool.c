@@ -30,7 +30,10 @@ void event_pool_write(struct event_pool *pool, const struct event_buffer *buffer
 
 void event_pool_flush(struct event_pool *pool, struct event_buffer *buffer)
 {
-	/* an interval's records follow the EV_INTERVAL that closed the previous interval */
+	/*
+	 * Definitions precede all events that refer to them. An EV_CONN or EV_CALL must follow the
+	 * EV_INTERVAL that closed the previous interval, which is in the common buffer.
+	 */
 	if (buffer != pool->common && (pool->common->defines || buffer->kind == EV_CONN ||
 				       buffer->kind == EV_CALL))
 		event_pool_flush(pool, pool->common);
@@ -81,8 +84,9 @@ static struct event_buffer *event_pool_new_buffer(struct event_pool *pool)
 }
 
 /*
- * Returns the first buffer that was not used since the hand passed it (second chance); NULL if
- * there is none. Clears `used` of others, so that the cost per use does not grow with buffers.
+ * Returns the buffer to evict, by the clock algorithm (second chance): the first that was not used
+ * since pool->hand passed it; NULL if there is none. Clears `used` of the buffers that it passes.
+ * Unlike an exact LRU order, this has a cost per use that does not grow with the buffers.
  */
 static struct event_buffer *event_pool_oldest(struct event_pool *pool)
 {

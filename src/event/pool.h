@@ -25,7 +25,7 @@ struct event_buffer {
 	uint32_t core;
 	uint32_t n_open;
 	bool defines;			/* holds definitions not written yet */
-	bool used;			/* used since the hand's last visit */
+	bool used;			/* used since event_pool.hand passed it */
 	struct event_records records;	/* `data` begins with the open spans */
 	uint64_t aligned[EVENT_BLOCK_SIZE / 8];
 };
@@ -35,7 +35,7 @@ struct event_pool {
 	struct event_buffer **hash;	/* hash of `max` chains */
 	struct event_buffer **buffers;
 	uint32_t n_buffers, max;
-	uint32_t hand;			/* next candidate for eviction */
+	uint32_t hand;			/* index of the next buffer to consider for eviction */
 	struct event_buffer *common;	/* low-rate records without a core; never evicted */
 	uint64_t buffered;		/* bytes in all buffers */
 };
@@ -45,13 +45,13 @@ int event_pool_init(struct event_pool *pool, struct event_out *out, uint32_t cor
 void event_pool_release(struct event_pool *pool);
 
 /*
- * Returns the buffer for this key. If all are in use, a buffer that was not used for long is
- * written and reused. NULL without memory.
+ * Returns the buffer for this kind, domain and core. If all buffers are in use, one that was not
+ * used for long is written and reused. NULL without memory.
  */
 struct event_buffer *event_pool_get(struct event_pool *pool, uint16_t kind, uint16_t domain,
 				    uint32_t core);
 
-/* Adds bytes that were put into a buffer to `buffered`. */
+/* Counts bytes that were added to one of the buffers. */
 static inline void event_pool_added(struct event_pool *pool, size_t bytes)
 {
 	pool->buffered += bytes;

@@ -28,7 +28,7 @@ struct event_reader {
 	struct event_file *file;
 	struct event_in in;
 	struct event_file_header header;
-	struct event_damage at_open;	/* damage of the file header: part of every pass */
+	struct event_damage at_open;	/* damage of the file header, which rewind() keeps */
 	struct event_damage damage;
 	uint64_t offset;		/* offset of the next chunk */
 	uint64_t seq;			/* expected number of the next chunk */
@@ -87,7 +87,10 @@ static void count_decoded(struct event_reader *r, const struct event_chunk *chun
 	r->stats.bytes += chunk->raw_size;
 }
 
-/* Returns true if the chunk made a block. A chunk with an earlier number is a copy. */
+/*
+ * Loads a chunk. Returns true if it made a block. A sequence number lower than expected means that
+ * the chunk is a copy of an earlier one: it is skipped as damage.
+ */
 static bool reader_load_chunk(struct event_reader *r, const struct event_chunk *chunk,
 			      struct event_block *block)
 {
@@ -132,7 +135,10 @@ static int next_in_order(struct event_reader *r, struct event_block *block)
 
 /* ---- with the index ---- */
 
-/* Checks an entry, which may be wrong, against the header of its chunk, and loads the chunk. */
+/*
+ * Loads the chunk of an index entry. The entry may be wrong, so it is checked against the chunk's
+ * header. Returns true if the chunk made a block.
+ */
 static bool load_entry(struct event_reader *r, const struct event_index_entry *entry,
 		       struct event_block *block, struct event_damage *damage)
 {
@@ -268,7 +274,10 @@ static void file_put(struct event_file *file)
 	free(file);
 }
 
-/* Adds a user to `file`, and removes it on failure. Returns 0 or -errno. */
+/*
+ * Creates a reader that shares `file`; on failure, `file` is freed if no other reader uses it.
+ * Returns 0 or -errno.
+ */
 static int reader_on(struct event_reader **out, struct event_file *file)
 {
 	struct event_reader *r = calloc(1, sizeof(*r));

@@ -5,7 +5,7 @@
 
 #include "event/source.h"
 
-/* First and last time, and reach, of a block's events. */
+/* Time range of a block's events: first and last time, and the earliest begin (`reach`). */
 struct event_range {
 	uint64_t first;
 	uint64_t last;

@@ -49,7 +49,7 @@ struct event_block {
 	const void *data;	/* aligned to 8 bytes */
 };
 
-/* Losses of a source so far in this pass. Results from a damaged source are partial. */
+/* Losses of a source since it was opened or rewound: they make results partial. */
 struct event_damage {
 	uint64_t bytes;		/* skipped bytes, and missing ones as far as known */
 	uint64_t chunks;	/* missing chunks, by their sequence numbers */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Converts the edges of one core to spans, block by block as a source returns them. */
+/*
+ * Converts the edges (begins and ends of spans, EV_EDGE) of one core to spans, block by block as a
+ * source returns them.
+ */
 #ifndef HOSTLAT_EVENT_SPANS_H
 #define HOSTLAT_EVENT_SPANS_H
 
@@ -13,7 +16,7 @@ struct event_span {
 	uint16_t arg;
 	uint8_t type;	/* enum span_type */
 	uint8_t depth;	/* number of spans around it */
-	bool resumed;	/* `begin` is where the span continued, not began */
+	bool resumed;	/* the span began earlier: `begin` is where it continued after a cut */
 	bool cut;	/* `end` is where the span was cut, or its last known time */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The open spans of one core, for writers and readers of edges. */
+/* The open spans of one core, for writers and readers of EV_EDGE (begins and ends of spans). */
 #ifndef HOSTLAT_EVENT_TRACK_H
 #define HOSTLAT_EVENT_TRACK_H
 
@@ -34,7 +34,7 @@ int event_track_find_type(const struct event_track *track, uint8_t type);
  */
 struct event_edge event_track_end(const struct event_track *track, uint8_t flags);
 
-/* Returns how many of the outermost spans are equal in `open`, at most the smaller depth. */
+/* Returns how many open spans of `track`, outermost first, equal the first of the `n` in `open`. */
 uint32_t event_track_same(const struct event_track *track, const struct event_open *open,
 			  uint32_t n);
 

@@ -33,7 +33,7 @@ struct event_writer {
 	uint64_t dict_size;		/* bytes of the dictionary's records */
 	uint64_t size_limit;
 	bool full;
-	bool reported;			/* the error was returned once */
+	bool reported;			/* a call has returned out.error: later calls return 0 */
 	uint64_t last_time;		/* time of the last record without a core */
 	struct event_writer_loss losses[LOSS_WHY_MAX][EV_KIND_MAX];
 };
@@ -72,7 +72,10 @@ static bool event_writer_has_space(const struct event_writer *w, uint64_t bytes)
 	       w->out.offset + w->pool.buffered + bytes + footer_size(w) <= w->size_limit;
 }
 
-/* Returns whether `bytes` more fit. The first refusal ends the recording: no gaps. */
+/*
+ * Returns false after an error, or if `bytes` more exceed the size limit. The first refusal ends
+ * the recording, so that it has no gaps.
+ */
 static bool admit(struct event_writer *w, uint32_t kind, size_t bytes)
 {
 	if (w->out.error)
@@ -215,7 +218,7 @@ static struct event_writer_core *get_core(struct event_writer *w, uint32_t id, u
 	return w->cores[id];
 }
 
-/* Begins a chunk with the open spans, so that a reader can start here. */
+/* Begins a chunk of edges with the core's open spans, so that a reader can start at this chunk. */
 static void start_edges(struct event_writer *w, struct event_buffer *buffer,
 			const struct event_writer_core *core, uint64_t time)
 {
@@ -405,14 +408,15 @@ int event_writer_copy(struct event_writer *w, const struct event_block *block)
 
 bool event_writer_fits(const struct event_writer *w, const struct event_block *block)
 {
-	/* chunks that the block may begin */
+	/* headers and index entries of the two chunks that the block may begin */
 	uint64_t bytes = 2 * (sizeof(struct event_chunk) + sizeof(struct event_index_entry));
 	struct event event;
 	size_t at = 0;
 
 	if (block->record_size)
 		bytes += block->n_open * sizeof(struct event_open) + block->size;
-	while (!block->record_size && event_block_next(block, &at, &event)) /* names count twice */
+	/* a name takes its size twice: the dictionary at the end of the file repeats it */
+	while (!block->record_size && event_block_next(block, &at, &event))
 		bytes += event_record_size(event.size) * (event.kind == EV_NAME ? 2 : 1);
 	return !w->full && event_writer_has_space(w, bytes);
 }

@@ -29,7 +29,7 @@ struct event_writer_options {
 	uint64_t size_limit;	/* bytes of the file; 0: none. EV_LOSS counts dropped events */
 	uint64_t started_ns;	/* CLOCK_REALTIME of the start, for the header */
 	uint64_t clock_error_ns;/* error bound of this stream's clock against its domain */
-	enum clock_domain clock;/* domain of times without a domain; 0: monotonic */
+	enum clock_domain clock;/* clock of times without an EV_DOMAIN; 0: monotonic */
 	uint32_t cores;		/* cores that will have blocks; 0: this host's CPUs */
 	uint32_t stream;	/* number in all chunks; 0: chosen at random */
 };
@@ -63,7 +63,7 @@ int event_writer_span(struct event_writer *writer, uint32_t core, uint16_t domai
 int event_writer_record(struct event_writer *writer, uint16_t domain, uint64_t begin,
 			const struct event *event, const struct iovec *payload, int pieces);
 
-/* Copies a whole block of a source: records the input of an analysis. */
+/* Copies a whole block of a source into the file, as a recording of an analysis' input. */
 int event_writer_copy(struct event_writer *writer, const struct event_block *block);
 
 /* Returns whether a whole block fits within the size limit. */
