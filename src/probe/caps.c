@@ -25,7 +25,10 @@
 #define TAKES_TRACING "a kernel that permits it; stages with another hook below work without it"
 #define TAKES_PRIVILEGE "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: run as root (sudo)"
 
-/* Adds a trial's result. If it fails for lack of privileges, the kernel's ability is unknown. */
+/*
+ * Adds the result of trying a kernel feature to the list of capabilities. If the trial failed for
+ * lack of privileges, the capability is reported as unknown.
+ */
 static void caps_add_result(struct cap_vec *caps, const char *area, const char *name, int err,
 			    const char *takes, const char *found)
 {
@@ -76,7 +79,10 @@ static int caps_try_stats(void)
 	return fd < 0 ? fd : 0;
 }
 
-/* Kernels in confidentiality lockdown also load empty programs: trials do not show that limit. */
+/*
+ * Adds the capability to read kernel memory, by the kernel's lockdown state. Trials do not show
+ * this limit: a kernel in confidentiality lockdown loads empty programs all the same.
+ */
 static void caps_add_kernel_memory(struct cap_vec *caps)
 {
 	if (!host_is_confidential(NULL)) {
@@ -88,7 +94,10 @@ static void caps_add_kernel_memory(struct cap_vec *caps)
 		    "only by inet_diag, even if all hooks exist");
 }
 
-/* Adds the kinds of BPF programs. The targets tried exist for tests, or fire rarely. */
+/*
+ * Adds each type of BPF program as a capability, tried by loading an empty program for one target.
+ * The functions and the tracepoint chosen exist for tests or fire rarely.
+ */
 static void caps_add_kinds(struct cap_vec *caps)
 {
 	static const struct {
@@ -116,12 +125,16 @@ static void caps_add_kinds(struct cap_vec *caps)
 	}
 }
 
-/* Adds bpf_loop(), which all programs need. Returns 1: present, 0: absent, below 0: unknown. */
+/*
+ * Adds the BPF helper bpf_loop(), which all packet programs need, as a capability. Returns 1 if the
+ * kernel has it, 0 if not, a negative value if that is unknown.
+ */
 static int caps_add_loops(struct cap_vec *caps)
 {
 	int has = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_loop, NULL);
 
-	if (!conns_hooks_permitted()) /* unprivileged, libbpf finds every helper */
+	/* without privileges, libbpf reports every helper as present */
+	if (!conns_hooks_permitted())
 		has = -EPERM;
 	caps_add_result(caps, "bpf", "bpf_loop()", has > 0 ? 0 : has < 0 ? has : -ENOTSUP,
 			TAKES_LOOPS, "");

@@ -55,7 +55,10 @@ static const char *arrival_queue_name(const struct watch *w, const struct event_
 	return id->iface ? watch_name(w, DICT_IFACE, id->iface) : "(unknown)";
 }
 
-/* Returns packets into GRO per packet out of GRO, which may have come in an earlier interval. */
+/*
+ * Returns the number of packets given to GRO per packet that GRO passed on. Packets passed on may
+ * have been given in an earlier interval.
+ */
 static struct value arrival_gro_ratio(const struct event_queue *q)
 {
 	return q->passed ? value_number((double)q->received / (double)q->passed) : value_null();

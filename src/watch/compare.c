@@ -22,8 +22,9 @@ struct watch_run {
 	struct watch *w;
 	struct run_rows VEC_OF(struct run_row *) rows;
 	uint64_t intervals;
-	uint64_t together;     /* intervals per block */
-	uint64_t beyond;       /* rows over WATCH_COMPARE_ROWS, counted in each interval */
+	uint64_t together;     /* intervals joined in one block of the comparison */
+	/* rows not compared, over WATCH_COMPARE_ROWS; counted in each interval */
+	uint64_t beyond;
 };
 
 int watch_run_new(struct watch_run **out)
@@ -65,7 +66,8 @@ struct times *watch_run_times(struct watch_run *run)
 /* ---- intervals ---- */
 
 /*
- * Returns the run's row for `row`, made if missing. NULL: *err is -ENOMEM, or -E2BIG at the limit.
+ * Returns the run's entry for a row, with histograms by block; made if missing. NULL: *err is
+ * -ENOMEM, or -E2BIG at the limit.
  */
 static struct run_row *watch_run_get_row(struct watch_run *run, const struct watch_row *row,
 					 int *err)
@@ -221,7 +223,7 @@ static struct run_row *watch_run_find_alike(const struct watch_run *run,
 /* ---- comparing ---- */
 
 struct row_pair {
-	struct run_row *a, *b;  /* one of the two may be NULL */
+	struct run_row *a, *b;  /* the same row in two runs; NULL: missing in one */
 	struct quantile_difference quantiles[REPORT_QUANTILES];
 };
 

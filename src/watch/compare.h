@@ -22,14 +22,20 @@ void watch_run_free(struct watch_run *run);
 /* Feeds an event to the run, as watch_feed() does. Returns 0 or -errno. */
 int watch_run_feed(struct watch_run *run, const struct event *event);
 
-/* Returns true if the run has an interval. The second function returns the run's duration. */
+/*
+ * watch_run_any() returns true if the run has an interval, watch_run_duration_ns() the run's
+ * duration in ns.
+ */
 bool watch_run_any(const struct watch_run *run);
 uint64_t watch_run_duration_ns(const struct watch_run *run);
 
 /* Returns the run's clocks and its style of times. They are valid as long as the run. */
 struct times *watch_run_times(struct watch_run *run);
 
-/* Adds the table "stages", a finding, and the reasons of both runs. Returns 0 or -ENOMEM. */
+/*
+ * Adds the table "stages", a finding, and the reasons why a run is partial to `r`. Returns 0 or
+ * -ENOMEM.
+ */
 int watch_compare_report(struct watch_run *a, struct watch_run *b, struct report *r);
 
 #endif

@@ -136,8 +136,8 @@ static int watch_feed_group(struct watch *w, const struct event *event)
 }
 
 /*
- * Returns an event's stage: a recording of hostlat 0.1 calls TCP's `socket` `transport`. A stage's
- * binding precedes its other events.
+ * Returns the stage of an event. Recordings of hostlat 0.1 call TCP's stage `socket` `transport`:
+ * the stage's binding, which precedes its other events, shows such a recording.
  */
 static unsigned int watch_feed_stage(const struct watch *w, unsigned int stage,
 				     unsigned int protocol)
@@ -158,7 +158,7 @@ static int watch_feed_binding(struct watch *w, const struct event *event)
 	if (stage_was_socket(binding.stage, binding.protocol,
 			     watch_name(w, DICT_STRING, binding.hook))) {
 		w->transport_is_socket = true;
-		if (w->stages >> STAGE_TRANSPORT & 1) /* hostlat 0.1's name of `socket` */
+		if (w->stages >> STAGE_TRANSPORT & 1) /* hostlat 0.1 called `socket` `transport` */
 			w->stages |= 1ULL << STAGE_SOCKET;
 	}
 	binding.stage = (__u8)watch_feed_stage(w, binding.stage, binding.protocol);
@@ -199,8 +199,8 @@ static bool watch_hist_range(const struct event_hist *delta, int32_t *from, int3
 }
 
 /*
- * Reserves memory for the delta's buckets in both spans. Returns 0 or -errno; -ENOBUFS: all
- * distributions would exceed w->hist_bytes_max.
+ * Reserves memory for a delta's buckets in the row's two histograms: of the interval and of the
+ * total. Returns 0 or -errno; -ENOBUFS: all distributions would exceed w->hist_bytes_max.
  */
 static int watch_feed_reserve(struct watch *w, struct watch_row *row,
 			      const struct event_hist *delta, int32_t from, int32_t to)
@@ -228,7 +228,10 @@ static int watch_feed_reserve(struct watch *w, struct watch_row *row,
 	return err;
 }
 
-/* Adds bucket by bucket: a window between distant buckets would be larger than needed. */
+/*
+ * Adds a delta to a histogram bucket by bucket: a dense window from the lowest to the highest
+ * bucket would be larger than needed.
+ */
 static void watch_feed_delta(struct hist *hist, const struct event_hist *delta)
 {
 	const struct event_bucket *buckets = (const struct event_bucket *)(delta + 1);
@@ -390,8 +393,8 @@ static int watch_feed_slow(struct watch *w, const struct event *event)
 }
 
 /*
- * Returns true for kinds of events whose loss at the size limit does not affect watch, as watch's
- * intervals are recorded completely or not at all.
+ * Returns true for kinds of events of traces and messages. Their loss at a recording's size limit
+ * does not affect watch, as its intervals are recorded completely or not at all.
  */
 static bool watch_feed_trace_time(uint32_t kind)
 {

@@ -18,7 +18,9 @@
 #define DOMINANT_SHARE 0.5
 /* Share of messages from which waits for a CPU are reported: p99.9 then shows the waits. */
 #define WAITED_SHARE 0.001
-/* Share of the time to `read` from which stops of the reader are reported. */
+/*
+ * Share of the time to `read` from which stops of the reader by a signal or a tracer are reported.
+ */
 #define STOPPED_SHARE 0.05
 /* Number of names that keep a sentence readable; the JSON has more. */
 #define CULPRITS_IN_SENTENCE 3
@@ -132,7 +134,10 @@ static unsigned int findings_own_time(unsigned int stage)
 	return stage == STAGE_LINK ? DIST_LATENCY : DIST_STEP;
 }
 
-/* Finds the stage that took most of a protocol's and origin's time; d.stage = 0: there is none. */
+/*
+ * Returns the stage that took the most time of a protocol's packets with one origin; its `stage` is
+ * 0 if there is none.
+ */
 static struct dominant_stage findings_find_dominant(const struct watch *w, enum watch_span span,
 						    unsigned int protocol, unsigned int origin)
 {
@@ -166,7 +171,10 @@ static struct dominant_stage findings_find_dominant(const struct watch *w, enum 
 	return d;
 }
 
-/* Returns the dominant stage of the origin with the most time, among those with reads. */
+/*
+ * Returns the dominant stage of the origin that has the most time, among origins with measured
+ * reads. Its `stage` is 0 if there is none.
+ */
 static struct dominant_stage findings_any_origin(const struct watch *w, enum watch_span span,
 						 unsigned int protocol)
 {
@@ -360,14 +368,20 @@ static uint64_t findings_excluded(const struct watch *w, enum watch_span span, c
 	return sum;
 }
 
-/* Returns the packets behind several devices: the queue's part cannot be told from the card's. */
+/*
+ * Returns the number of packets that passed several devices, e.g. a tunnel and a card: their time
+ * in the queue cannot be told from that in the card.
+ */
 static uint64_t findings_passed_several(const struct watch *w, enum watch_span span)
 {
 	return findings_excluded(w, span, "stacked-device") +
 	       findings_excluded(w, span, "encapsulated");
 }
 
-/* Reports the longest of the send side's times: that to `segment`, and the steps after it. */
+/*
+ * Reports the longest step of sent packets, up to `segment` or between two later stages, if it
+ * dominates.
+ */
 static int findings_add_sending(const struct watch *w, enum watch_span span, unsigned int protocol,
 				struct report *r)
 {

@@ -161,7 +161,7 @@ static int watch_report_title(const struct watch *w, const struct watch_common *
 /* Origins with timestamps of another clock than the monotonic one: conversion has an error. */
 #define CONVERTED_ORIGINS (1U << ORIGIN_STACK | 1U << ORIGIN_DELIVER)
 
-/* Adds "sample"; null if every packet was measured. */
+/* Adds the field "sample" with the sampling 1/N; null if every packet was measured. */
 static void watch_report_sample(const struct watch_period *p, struct report *r)
 {
 	struct object *o;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables with a line for each row of the stream. A row_column has a column's head and its cell. */
+/*
+ * Tables with a line for each row of the stream, i.e. for each stage, direction, protocol, origin
+ * and group. A row_column has a column's head and the function of its cells.
+ */
 #ifndef HOSTLAT_WATCH_ROW_TABLE_H
 #define HOSTLAT_WATCH_ROW_TABLE_H
 
@@ -30,7 +33,7 @@ struct row_column {
 	bool each_key;           /* the column is repeated for each key of --by */
 	uint8_t key;             /* key of a repeated column, set by row_table_begin() */
 	uint8_t dist;            /* enum hist_dist, for row_table_dist() */
-	uint8_t stage, protocol; /* stage and protocol with the distribution; 0: all have it */
+	uint8_t stage, protocol; /* stage and protocol that have the distribution; 0: all */
 };
 
 /* A line of the table: arguments of a cell's function. */
@@ -57,7 +60,10 @@ void row_table_begin(struct row_table *t, const struct watch *w, const struct wa
 /* Adds a line to the table. */
 void row_table_add(const struct row_table *t, struct row_line line);
 
-/* Cells: a distribution (null if never measured), a group, a group's label for column->key. */
+/*
+ * Functions of cells: row_table_dist() returns a distribution (null if never measured),
+ * row_table_group() a group, row_table_label() the group's label for column->key.
+ */
 struct value row_table_dist(const struct row_line *line);
 struct value row_table_group(const struct row_line *line);
 struct value row_table_label(const struct row_line *line);

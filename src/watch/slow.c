@@ -23,7 +23,10 @@ static uint64_t slow_total_ns(const struct event_slow *m)
 static bool slow_step(const struct event_slow *m, unsigned int stage, uint64_t *before,
 		      uint64_t *ns)
 {
-	/* The event has no place for stages that came later. */
+	/*
+	 * The event has the times of `socket` and of stages numbered from `link` to `read`, no
+	 * others.
+	 */
 	uint64_t at = stage == STAGE_SOCKET ? m->at_socket_ns :
 		      SLOW_AT(stage) < SLOW_STAGES ? m->at_ns[SLOW_AT(stage)] : 0;
 
@@ -112,7 +115,7 @@ static struct value slow_known_wait(const struct event_slow *m, uint64_t ns)
 	return slow_waits_known(m) ? value_ns(ns) : value_null();
 }
 
-/* Returns the wait; as "≥ 135 ms" if there were more waits than are recorded. */
+/* Returns the wait for a CPU; as text "≥ 135 ms" if there were more waits than are recorded. */
 static struct value slow_wait_text(struct report *r, const struct event_slow *m)
 {
 	char buf[HUMAN_MAX];

@@ -22,7 +22,7 @@
  */
 #define WATCH_ROWS_MAX 65536
 #define WATCH_HIST_BYTES_MAX (256u << 20)
-#define WATCH_COUNTS_MAX 16384    /* by what, stage, protocol, reason; a few hundred reasons */
+#define WATCH_COUNTS_MAX 16384    /* counters by kind, stage, protocol, reason (a few hundred) */
 #define WATCH_TASKS_MAX 4096      /* tasks that held a CPU; further tasks are pooled */
 #define WATCH_BINDINGS_MAX 1024
 #define WATCH_GROUPS_MAX 65536
@@ -37,7 +37,7 @@
 /* One line of the stage table. */
 struct watch_row {
 	uint64_t key;             /* watch_row_key(): direction, protocol, group, stage, origin */
-	struct event_hist id;     /* parts of `key`, flags and schema; others are 0 */
+	struct event_hist id;     /* `key`'s parts, flags and schema; other members are 0 */
 	/* Empty histograms take no memory. `measured` tells empty from unmeasured ones. */
 	struct hist hists[WATCH_SPANS][DIST_MAX];
 	bool measured[DIST_MAX];
@@ -88,11 +88,12 @@ struct watch_period {
 	uint64_t lost_records;    /* records lost by the event stream itself */
 	uint64_t names_lost;      /* names not stored, as the dictionary was full */
 	uint64_t refused;         /* events with impossible numbers */
-	uint64_t beyond;          /* events refused by one of the limits above */
+	uint64_t beyond;          /* events beyond a limit of entries, e.g. WATCH_ROWS_MAX */
 	uint64_t no_room;         /* deltas that would exceed WATCH_HIST_BYTES_MAX */
 	bool partial;             /* an interval has INTERVAL_PARTIAL */
-	bool shed;                /* an interval has INTERVAL_SHED */
-	uint64_t one_in, one_in_max; /* N of sampling 1/N: the last, the largest */
+	/* an interval has INTERVAL_SHED: --max-overhead detached programs */
+	bool shed;
+	uint64_t one_in, one_in_max; /* N of sampling 1/N: of the last interval, and the largest */
 };
 
 struct watch {

@@ -230,8 +230,8 @@ static bool tables_is_silent(const struct watch *w, unsigned int direction, unsi
 }
 
 /*
- * Adds the lines of a direction and protocol, with unmeasured stages if c->protocols has the
- * protocol. Moves *at to the first row after them.
+ * Adds the table lines of a direction and protocol. Stages without numbers get a line if
+ * c->protocols has the protocol. Moves *at to the first row of the next direction or protocol.
  */
 static void tables_add_path(const struct watch *w, const struct watch_common *c,
 			    enum watch_span span, unsigned int direction, unsigned int protocol,
@@ -245,7 +245,10 @@ static void tables_add_path(const struct watch *w, const struct watch_common *c,
 
 		if (row->id.direction != direction || row->id.protocol != protocol)
 			break;
-		/* Groups come after the whole host, whose rows have a line for each stage. */
+		/*
+		 * Adds the unmeasured stages that precede the row's stage: all that remain before
+		 * the first group, as groups come after the whole host.
+		 */
 		for (; place < (row->id.group ? STAGE_MAX : stage_place(row->id.stage)); place++)
 			tables_add_unmeasured(w, c, direction, protocol, stage_at_place(place),
 					      t->table);
@@ -287,7 +290,10 @@ void watch_add_stages(const struct watch *w, enum watch_span span, const struct 
 
 /* ---- counters ---- */
 
-/* Returns a cell of a count; absent for the stage or protocol of a count without one. */
+/*
+ * Returns the cell of a counter in the column `name`. The cells "stage" and "protocol" are absent
+ * if the counter has none.
+ */
 static struct value stage_count_cell(const struct watch *w, const struct watch_count *c,
 				     const char *name, enum watch_span span)
 {

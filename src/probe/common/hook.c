@@ -43,7 +43,8 @@ const struct btf *hook_kernel_btf(void)
 	static const struct btf *kernel;
 
 	if (!kernel) {
-		libbpf_print_fn_t before = libbpf_set_print(NULL); /* callers report errors */
+		/* silences libbpf: the callers report errors */
+		libbpf_print_fn_t before = libbpf_set_print(NULL);
 
 		kernel = btf__load_vmlinux_btf();
 		libbpf_set_print(before);
@@ -124,15 +125,21 @@ static int hook_load_empty(enum hook_kind kind, int btf_id)
 			     sizeof(code) / sizeof(code[0]), &opts);
 }
 
-/* Result of a trial, kept for the process: hooks share targets, and some hooks are tried again. */
+/*
+ * Result of a trial, i.e. of loading an empty program for a target. It is kept until the process
+ * ends, as hooks share targets and some hooks are tried again.
+ */
 struct hook_trial {
 	enum hook_kind kind;
 	char target[HOOK_TARGET_MAX + 1];
 	int id, err;
-	uint32_t arguments; /* HOOK_TP_BTF: number of arguments */
+	uint32_t arguments; /* HOOK_TP_BTF: number of the tracepoint's arguments */
 };
 
-/* Returns -errno if cgroup2 is not mounted: programs for it load, but cannot be attached. */
+/*
+ * Returns -errno if hooks of this kind need cgroup2 and it is not mounted: their programs can then
+ * be loaded, but not attached.
+ */
 static int hook_lacks_cgroup2(enum hook_kind kind)
 {
 	int fd;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which hooks this kernel takes.
+ * Finds out which hooks for BPF programs the running kernel accepts.
  *
  * A trial loads an empty program of the same kind for the hook. It does not attach the program:
  * detaching an fentry program waits for a grace period of all tasks, which can take a second.
@@ -23,12 +23,12 @@ enum hook_kind {
 	HOOK_FEXIT,
 	HOOK_NETFILTER,      /* BPF_PROG_TYPE_NETFILTER, a link in each network namespace */
 	HOOK_ITERATOR,       /* BPF iterator; target: the kind of objects */
-	HOOK_RUN,            /* run by user space (BPF_PROG_RUN); no target is looked up */
-	HOOK_SOCKOPS,        /* sockops of the root of cgroup2; no target is looked up */
+	HOOK_RUN,            /* run by user space (BPF_PROG_RUN), at no function or tracepoint */
+	HOOK_SOCKOPS,        /* sockops of the root of cgroup2, at no function or tracepoint */
 	HOOK_CGROUP_INGRESS, /* cgroup_skb on the root of cgroup2 */
 };
 
-/* Target of every HOOK_CGROUP_INGRESS; no target is looked up. */
+/* Text shown as the target of each HOOK_CGROUP_INGRESS, which has no function or tracepoint. */
 #define HOOK_CGROUP_TARGET "ingress of the root cgroup, after the socket lookup"
 
 #define HOOK_TARGET_MAX 128 /* largest length of a target */
@@ -40,7 +40,7 @@ const char *hook_kind_name(enum hook_kind kind);
 struct hook {
 	enum hook_kind kind;
 	const char *target; /* tracepoint, function or netfilter hook */
-	const char *also;   /* second target, of the same kind */
+	const char *also;   /* second target, of the same kind; NULL: none */
 };
 
 /*

@@ -7,7 +7,8 @@
 
 bool kernel_can_cast(void)
 {
-	static int known = -1; /* cached: the lookup compares all names of the BTF */
+	/* cached answer, -1: not looked up yet; a lookup compares all names of the BTF */
+	static int known = -1;
 	const struct btf *btf;
 
 	if (known >= 0)

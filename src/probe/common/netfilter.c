@@ -11,8 +11,9 @@
 #include "host/netns.h"
 
 /*
- * Priorities to try. The first runs before all rules, so that their time is not included. Only one
- * BPF program can have a priority: other instances of hostlat may use the first ones.
+ * Priorities at the netfilter hook, tried from PRIORITY_FIRST up. A program with the first priority
+ * runs before all rules, so that their time is not included. Only one BPF program can have a
+ * priority: other instances of hostlat may use the first ones.
  */
 #define PRIORITY_FIRST (-2147483647)
 #define PRIORITY_TRIES 64
@@ -50,7 +51,10 @@ static int netfilter_create_link(const struct netfilter_request *a, uint32_t fam
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Attaches for IPv4 and IPv6; runs on a thread of its own, in the namespace. */
+/*
+ * Attaches the program to its netfilter hook for IPv4 and IPv6. Runs on a thread of its own, which
+ * has entered the network namespace.
+ */
 static int netfilter_attach_families(void *ctx)
 {
 	const struct netfilter_request *a = ctx;

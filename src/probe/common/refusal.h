@@ -22,7 +22,7 @@
 struct bpf_object_skeleton;
 
 struct refusal {
-	char name[64];   /* name of a program or a map */
+	char name[64];   /* name of the refused program or map */
 	char why[160];   /* in words, e.g. "refused by this kernel (Operation not permitted)" */
 };
 
@@ -48,14 +48,15 @@ void refusal_forget(void);
 int refusals_load(struct refusals *refused, struct bpf_object_skeleton *skeleton);
 
 /*
- * Adds a program that was loaded and cannot be attached; `err` is -errno. Returns -EAGAIN, or `err`
- * if the list is full or already has the program.
+ * Adds a program that was loaded and cannot be attached to the list of refused programs; `err` is
+ * the attachment's -errno. Returns -EAGAIN, or `err` if the list is full or already has the
+ * program.
  */
 int refusals_add(struct refusals *refused, const char *program, int err);
 
 /*
- * Returns text to append: ", as " and a reason common to all refusals of this kernel, or "" if
- * `err` has other causes, such as lack of memory. Static.
+ * Returns text to append to the message on a refusal: ", as " and the kernel's lockdown, or "" if
+ * the kernel is not locked down or `err` has other causes, such as lack of memory. Static.
  */
 const char *refusal_cause(int err);
 

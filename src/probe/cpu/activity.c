@@ -24,7 +24,10 @@
 
 #define WHY_MAX 160
 
-/* Age in ns at which an entry is complete: a program reserves it before it reads the clock. */
+/*
+ * Age in ns at which an event's ring entry counts as complete. A BPF program reserves the entry
+ * before it reads the clock for the event.
+ */
 #define SETTLED_NS 1000000
 
 struct activity {
@@ -42,15 +45,16 @@ struct activity {
  */
 struct activity_place {
 	const char *program, *target;
-	const char *end, *end_target; /* NULL: the hook has no pair */
+	const char *end, *end_target; /* program and target at the span's end; NULL: no pair */
 	enum hook_kind kind;
-	enum { WANTED, NEEDED, INSTEAD /* if the last WANTED hook failed */ } need;
+	/* NEEDED: loading fails without it; INSTEAD: used only if the last WANTED hook failed */
+	enum { WANTED, NEEDED, INSTEAD } need;
 	const char *without;
 };
 
 #define TRACEPOINT(name) .kind = HOOK_TP_BTF, .target = name
 #define FENTRY(name) .kind = HOOK_FENTRY, .target = name
-/* An interrupt that has tracepoints of its own. */
+/* Table row of a type of interrupt that has entry and exit tracepoints of its own. */
 #define INTERRUPT(name) \
 	{ .program = "act_" name, TRACEPOINT(name "_entry"), .end = "act_" name "_end", \
 	  .end_target = name "_exit", \
@@ -112,7 +116,10 @@ static int activity_select_program(struct activity *a, const char *program, enum
 				   target);
 }
 
-/* Selects a place's programs. *failed: the last WANTED place failed; INSTEAD places are used. */
+/*
+ * Selects the programs of a hook or a pair of hooks for loading. *failed is true if the last WANTED
+ * hook failed, and is updated: only then INSTEAD hooks are used. Returns 0 or -errno.
+ */
 static int activity_select_place(struct activity *a, const struct refusals *refused,
 				 const struct activity_place *p, bool *failed, char *why,
 				 size_t size)
@@ -137,7 +144,9 @@ static int activity_select_place(struct activity *a, const struct refusals *refu
 	return 0;
 }
 
-/* Loads once. Returns 0, -EAGAIN to repeat without the refused program, or -errno. */
+/*
+ * Loads the BPF programs once. Returns 0, -EAGAIN to repeat without the refused program, or -errno.
+ */
 static int activity_load_once(struct activity *a, uint32_t pid, struct refusals *refused, char *why,
 			      size_t size)
 {
@@ -204,7 +213,8 @@ static void activity_visit_cores(const struct activity *a)
 		for (uint32_t core = 0; core < a->cores; core++) {
 			CPU_ZERO_S(size, one);
 			CPU_SET_S(core, size, one);
-			sched_setaffinity(0, size, one); /* fails if offline or not permitted */
+			/* fails for CPUs offline or not permitted */
+			sched_setaffinity(0, size, one);
 		}
 		sched_setaffinity(0, size, before);
 	}
@@ -261,8 +271,9 @@ const char *activity_missing(const struct activity *a)
 }
 
 /*
- * Reads a core's ring up to an entry that is still being written; the next call continues there.
- * The core is recorded up to the latest event before that entry: *until is lowered to its time.
+ * Reads a core's ring up to the first entry that is still being written; the next call continues
+ * there. If there is such an entry, *until is lowered to the time of the core's latest event, as
+ * later events may be missing.
  */
 static int activity_pull_core(struct activity *a, struct event_writer *writer, uint32_t core,
 			      uint64_t *until)

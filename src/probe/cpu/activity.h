@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CPU activity, live: loads src/bpf/activity.bpf.c and turns its rings into spans and wakings.
+ * Records CPU activity live: loads the programs of src/bpf/activity.bpf.c, and turns the events in
+ * their rings into spans and wakeups.
  *
  *	activity_open(&activity, pid, why, sizeof(why));
  *	activity_start(activity);
@@ -21,7 +22,10 @@
 
 struct activity;
 
-/* Time in ns between pulls: a ring holds 65,536 events; a busy CPU makes a million a second. */
+/*
+ * Time in ns between calls of activity_pull(). A ring holds 65,536 events, and a busy CPU makes a
+ * million a second.
+ */
 #define ACTIVITY_PULL_NS 10000000ULL
 
 /*
@@ -37,8 +41,9 @@ int activity_start(struct activity *activity);
 const char *activity_missing(const struct activity *activity);
 
 /*
- * Reads all new events and writes them up to about now, or up to `until`: a caller with a function
- * trace up to `until` adds its calls by activity_call() before. Returns 0 or the writer's error.
+ * Reads all new events and writes those up to `until`, or up to about now if that is earlier. A
+ * caller that has a function trace first adds its calls up to `until` with activity_call(). Returns
+ * 0 or the writer's error.
  */
 int activity_pull(struct activity *activity, struct event_writer *writer, uint64_t until);
 int activity_call(struct activity *activity, uint32_t core, const struct timeline_call *call);

@@ -15,19 +15,22 @@
 #include "probe/cpu/timekeeping_pairs.h"
 
 #define FACT "clock-conversion"
-#define HOLD_NS 1000000000LL /* ns between reports that a relation still holds */
+#define HOLD_NS 1000000000LL /* ns between reports that the relation of two clocks still holds */
 #define WHY_MAX 160
 
 struct timekeeping {
 	struct event_clocks_out out;
 	struct clock_taker taker;
-	struct timekeeping_log *log; /* the kernel's changes; NULL: pairs of all clocks */
+	/* the kernel's clock changes; NULL: all clocks are read in pairs */
+	struct timekeeping_log *log;
 	struct clock_changes changes;
 	struct timekeeping_pairs *pairs;
 	int64_t held_ns;
 };
 
-/* Adds a change. A change whose parameters cannot be used counts as lost. */
+/*
+ * Adds a change of the kernel's clock parameters. A change with unusable parameters counts as lost.
+ */
 static int timekeeping_add_change(void *ctx, const struct clock_change *change)
 {
 	int err = clock_changes_add(ctx, change);
@@ -73,7 +76,10 @@ int timekeeping_start(struct timekeeping **out, struct event_sink *sink)
 	return 0;
 }
 
-/* Falls back to pairs, as the kernel has another clocksource now. */
+/*
+ * Changes from the kernel's clock parameters to pairs of clock readings, as the clocksource is not
+ * the TSC any more.
+ */
 static int timekeeping_change_to_pairs(struct timekeeping *tk)
 {
 	struct event_sink *sink = tk->out.sink;
@@ -149,7 +155,10 @@ static void timekeeping_pair_cap(struct cap_vec *caps, const struct timekeeping_
 		cap_add(caps, "clock conversion", name, CAP_NO, takes, "cannot be read");
 }
 
-/* Takes three pairs, i.e. two stretches between pairs, as one stretch may be interrupted. */
+/*
+ * Adds how accurately pairs of readings convert clocks, as capabilities. Takes three pairs, i.e.
+ * two stretches of time between pairs, as one stretch may be interrupted.
+ */
 static void timekeeping_pairs_caps(struct cap_vec *caps)
 {
 	const struct clock_taker taker = { .put = timekeeping_ignore };

@@ -25,12 +25,12 @@ struct timekeeping;
  */
 int timekeeping_start(struct timekeeping **out, struct event_sink *sink);
 
-/* Puts new relations. Returns 0 or the sink's error. */
+/* Puts the relations of clocks that are new since the last call. Returns 0 or the sink's error. */
 int timekeeping_pull(struct timekeeping *tk);
 
 /*
- * Puts the last relations and until when they hold, and frees `tk`. Accepts NULL. 0 or the sink's
- * error.
+ * Puts the last relations of the clocks and until when they hold, and frees `tk`. Accepts NULL.
+ * Returns 0 or the sink's error.
  */
 int timekeeping_stop(struct timekeeping *tk);
 

@@ -23,8 +23,8 @@ struct timekeeping_log {
 	struct ring_buffer *ring;
 	int (*on_change)(void *ctx, const struct clock_change *change);
 	void *ctx;
-	uint64_t last; /* sequence number of the last update */
-	int err;       /* error of on_change(), or -ENODATA: no TSC */
+	uint64_t last; /* sequence number of the last update of the clock parameters */
+	int err;       /* error of on_change(), or -ENODATA: the clocksource is not the TSC */
 };
 
 /* Returns true for the TSC's clocksources (arch/x86/kernel/tsc.c). */
@@ -130,7 +130,10 @@ int timekeeping_log_pull(struct timekeeping_log *log,
 			 int (*on_change)(void *ctx, const struct clock_change *change), void *ctx,
 			 int64_t *complete_ns)
 {
-	/* `now` is read first: an update visible at `now` had begun, so that `begun` counts it. */
+	/*
+	 * The time is read before `begun`, the number of clock updates that the kernel has begun.
+	 * An update that is visible at `now` had begun, so that `begun` counts it.
+	 */
 	const int64_t now = clock_mono_ns(clock_system());
 	uint64_t begun;
 	int n;

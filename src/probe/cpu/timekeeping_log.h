@@ -11,9 +11,9 @@
 struct timekeeping_log;
 
 /*
- * Starts the log. Returns 0, or -errno with the reason in words in `why`: -EPERM, -EBUSY and others
- * if this kernel refuses tracing of its functions, -ENOENT without the function, -EOPNOTSUPP if the
- * clocksource is not the TSC.
+ * Starts the log of clock changes. Returns 0, or -errno with the reason in words in `why`: -EPERM,
+ * -EBUSY and others if this kernel refuses tracing of its functions, -ENOENT if it has no
+ * update_vsyscall(), -EOPNOTSUPP if the clocksource is not the TSC.
  */
 int timekeeping_log_open(struct timekeeping_log **out, char *why, size_t size);
 

@@ -31,7 +31,8 @@ struct timekeeping_pairs {
 	struct sched_reader sched;
 	struct clock_pairs pairs[PAIRS];
 	bool has[PAIRS];
-	struct clock_follow *follow; /* reads distances; NULL: there are none */
+	/* reads REALTIME's and TAI's distances; NULL: they are not read */
+	struct clock_follow *follow;
 	struct distance distances[DISTANCES];
 	int64_t paired_ns, followed_ns;
 };
@@ -78,7 +79,7 @@ static int timekeeping_pairs_put_distance(struct timekeeping_pairs *p, const str
 	};
 
 	if (mono_ns + d->ns < 0)
-		return 0; /* before 1970: the clock is not set */
+		return 0; /* a clock before 1970 is not set: nothing to report */
 	return p->taker.put(p->taker.ctx, d->domain, &s);
 }
 
@@ -92,7 +93,10 @@ static int timekeeping_pairs_report(struct timekeeping_pairs *p, struct distance
 	return timekeeping_pairs_put_distance(p, d, mono_ns, flags);
 }
 
-/* Reports a distance again once its bound has halved, and every HOLD_NS while it holds. */
+/*
+ * Reports a clock's distance to the monotonic clock: when it is new, after a step, and once its
+ * error bound has halved. While the distance stays, reports once a second that it holds.
+ */
 static int timekeeping_pairs_add_distance(struct timekeeping_pairs *p, struct distance *d,
 					  int64_t mono_ns, int64_t ns, uint64_t error_ns,
 					  bool stepped)

@@ -12,25 +12,32 @@
 
 #include "clock/reconcile.h"
 
-#define TIMEKEEPING_PAIR_NS 20000000LL   /* ns between two pairs, at least */
-#define TIMEKEEPING_FOLLOW_NS 100000000LL /* ns between two readings of the distances */
+#define TIMEKEEPING_PAIR_NS 20000000LL   /* ns, at least, between two pairs of clock readings */
+#define TIMEKEEPING_FOLLOW_NS 100000000LL /* ns between two readings of REALTIME and TAI */
 
 struct timekeeping_pairs;
 
 /*
- * Returns 0 or -errno. `sched_only`: the other clocks are known from timekeeping_log.h. Clocks that
- * cannot be read on this host are skipped. All calls must come from this thread.
+ * Returns 0 or -errno. `sched_only`: only sched_clock is read, as timekeeping_log.h reports the
+ * other clocks. Clocks that cannot be read on this host are skipped. All further calls must come
+ * from the calling thread.
  */
 int timekeeping_pairs_open(struct timekeeping_pairs **out, struct clock_taker taker,
 			   bool sched_only);
 
-/* Reads the clocks that are due. Returns 0 or the taker's error. */
+/* Reads the clocks that are due and gives new relations to the taker. Returns 0 or its error. */
 int timekeeping_pairs_pull(struct timekeeping_pairs *pairs);
 
-/* Reports to the taker until when the last relations hold. Returns 0 or the taker's error. */
+/*
+ * Reports to the taker until when the last relations of the clocks hold. Returns 0 or the taker's
+ * error.
+ */
 int timekeeping_pairs_hold(struct timekeeping_pairs *pairs);
 
-/* Returns the widest error bound (ns) of a domain's stretches so far; 0: no pairs. */
+/*
+ * Returns the widest error bound in ns of a clock between two pairs of readings so far; 0: the
+ * clock is not read in pairs.
+ */
 uint64_t timekeeping_pairs_bound_ns(const struct timekeeping_pairs *pairs,
 				    enum clock_domain domain);
 

@@ -41,7 +41,10 @@ void sched_reader_close(struct sched_reader *r)
 	*r = (struct sched_reader){ .fd = -1 };
 }
 
-/* Reads the last record's time, which never wraps: it ends records of multiples of 8 bytes. */
+/*
+ * Reads the time in the last record. The time never wraps around the end of perf's buffer: it is
+ * the last 8 bytes of a record, and the size of records is a multiple of 8.
+ */
 static int last_time(struct sched_reader *r, uint64_t *ns)
 {
 	struct perf_event_mmap_page *control = r->pages;
@@ -72,7 +75,7 @@ int sched_reader_read(void *ctx, uint64_t *ns)
 	struct sched_reader *r = ctx;
 	char name[16];
 
-	/* Sets the name that the thread already has. */
+	/* Setting the name that the thread already has makes perf write a record. */
 	if (!r->pages || prctl(PR_GET_NAME, name) || prctl(PR_SET_NAME, name))
 		return -ENODATA;
 	return last_time(r, ns);

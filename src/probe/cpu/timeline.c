@@ -13,20 +13,21 @@
 
 struct timeline_core {
 	uint32_t lost;      /* loss count in the last event */
-	uint64_t last;      /* time of the last edge */
+	uint64_t last;      /* time of the last edge, i.e. begin or end of a span */
 	bool unrecorded;    /* the core is not recorded at present */
 	bool begun;
 	bool missed;        /* an event came too late and was dropped */
 	uint32_t tid;       /* task on the core; 0 = idle */
 	struct event_track track; /* open spans; the outermost is the task's or idle */
-	struct call_vec VEC_OF(struct timeline_call) calls; /* waiting from calls_done on */
+	/* function calls; those from index calls_done on are not processed yet */
+	struct call_vec VEC_OF(struct timeline_call) calls;
 	size_t calls_done;  /* number of leading `calls` that are processed */
-	uint32_t too_deep;  /* open functions beyond CALLS_DEPTH */
-	bool calls_lost;    /* between TIMELINE_LOST and TIMELINE_AGAIN */
+	uint32_t too_deep;  /* number of open functions nested deeper than CALLS_DEPTH */
+	bool calls_lost;    /* calls are missing since TIMELINE_LOST, until TIMELINE_AGAIN */
 	bool calls_full;    /* calls were dropped, as too many waited */
 };
 
-/* Limit for functions: leaves levels for interrupts and the functions inside them. */
+/* Largest depth of a function's span: leaves levels for interrupts and their functions. */
 #define CALLS_DEPTH (EVENT_DEPTH_MAX - 16)
 
 struct timeline {
@@ -36,7 +37,7 @@ struct timeline {
 	struct timeline_queue *queue;
 	uint64_t settled;   /* events are written up to this time */
 	struct timeline_tasks tasks;
-	uint64_t too_late;  /* events older than `settled` when they came */
+	uint64_t too_late;  /* number of events older than `settled` when they came */
 	struct event_writer *writer;
 	int err;            /* first error of `writer`; 0: none */
 };
@@ -207,7 +208,7 @@ static void timeline_resume_calls(struct timeline *t, uint32_t core, uint64_t ti
 	task->n_calls = 0;
 }
 
-/* Cuts functions on the path into a system call, as the call does not belong to them. */
+/* Cuts the functions that are open at a system call: they led to it and do not contain it. */
 static void timeline_cut_calls(struct timeline *t, uint32_t core, uint64_t time)
 {
 	const struct event_track *track = &t->cores[core].track;
@@ -227,7 +228,7 @@ static void timeline_on_function(struct timeline *t, uint32_t core,
 		timeline_begin_span(t, core, call->time, SPAN_FUNCTION, call->symbol, 0);
 }
 
-/* Ends a function, if it is open: others began before the trace, or lead to a system call. */
+/* Ends a function's span, unless it began before the trace or was cut at a system call. */
 static void timeline_on_return(struct timeline *t, uint32_t core, const struct timeline_call *call)
 {
 	struct timeline_core *c = &t->cores[core];
@@ -276,7 +277,7 @@ static void timeline_on_call(struct timeline *t, uint32_t core, const struct tim
 		timeline_on_return(t, core, call);
 }
 
-/* Processes calls before `time`, and returns up to `time`: returns precede the event at `time`. */
+/* Processes calls before `time` and returns up to `time`: a return precedes an event at `time`. */
 static void timeline_run_calls(struct timeline *t, uint32_t core, uint64_t time)
 {
 	struct timeline_core *c = &t->cores[core];
@@ -335,7 +336,7 @@ static void timeline_task_comes(struct timeline *t, uint32_t core, uint64_t time
 	if (task->syscall)
 		timeline_begin_span(t, core, time, SPAN_SYSCALL | SPAN_CONT, task->syscall - 1, 0);
 	timeline_resume_calls(t, core, time, task);
-	if (task->in_fault) { /* no event shows a fault's end: ends it now */
+	if (task->in_fault) { /* ends the page fault now, as no event shows its end */
 		timeline_begin_span(t, core, time, SPAN_FAULT | SPAN_CONT, 0, 0);
 		timeline_end_span(t, core, time, 0, 0);
 		task->in_fault = task->faulted = false;
@@ -385,7 +386,7 @@ static void timeline_on_syscall_end(struct timeline *t, uint32_t core, const str
 	timeline_end_type(t, core, act->time, SPAN_SYSCALL);
 }
 
-/* Adds a fault. It has no end event: its length is known if the task slept in it. */
+/* Adds a page fault, of length 0: its end is unknown unless the task slept in it. */
 static void timeline_on_fault(struct timeline *t, uint32_t core, const struct act *act)
 {
 	struct timeline_task *task = timeline_tasks_get(&t->tasks, act->b);
@@ -424,7 +425,7 @@ static void timeline_on_span(struct timeline *t, uint32_t core, const struct act
 	}
 }
 
-/* Returns true for an event that shows that no interrupt is open; softirqs interrupt no others. */
+/* Returns true if the event shows that no other interrupt is open; a softirq interrupts none. */
 static bool timeline_is_outside_interrupts(const struct act *act)
 {
 	return act->type != ACT_IRQ && act->type != ACT_IRQ_END && act->type != ACT_VECTOR &&
@@ -432,9 +433,9 @@ static bool timeline_is_outside_interrupts(const struct act *act)
 }
 
 /*
- * Returns false if the event's context is unknown. Each event names the core's task: a task other
- * than that of the last switch proves a missing switch. That happens without counted losses, as
- * some kernels do not run the program for some tasks.
+ * Returns false if it is unknown which spans are open at the event. Each event names the core's
+ * task: a task other than that of the last switch proves that an event of a switch is missing. Such
+ * switches are not counted as lost, as some kernels do not run the program for some tasks.
  */
 static bool timeline_verify_core(struct timeline *t, uint32_t core, const struct act *act)
 {
@@ -515,7 +516,10 @@ int timeline_put(struct timeline *t, struct event_writer *writer, uint32_t core,
 	return err ? err : timeline_put(t, writer, core, act);
 }
 
-/* Adds a call. If full, the last one becomes TIMELINE_LOST, until there is room for calls again. */
+/*
+ * Adds a function's call or return. If the queue is full, its last entry becomes TIMELINE_LOST, and
+ * calls are dropped until there is room again.
+ */
 static int timeline_add_call(struct timeline_core *c, const struct timeline_call *call)
 {
 	int err = vec_push(&c->calls, *call);

@@ -52,7 +52,7 @@ struct timeline_call {
 /* Largest number of waiting calls per core; further calls are lost. */
 #define TIMELINE_CALLS (1U << 20)
 
-/* Adds a call or return. Returns 0 or -ENOMEM. */
+/* Adds a function's call or return on a core. Returns 0 or -ENOMEM. */
 int timeline_call(struct timeline *t, uint32_t core, const struct timeline_call *call);
 
 /*

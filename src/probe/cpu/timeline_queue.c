@@ -9,12 +9,12 @@
 #include "base/vec.h"
 
 struct timeline_queue_item {
-	uint64_t time; /* sort key; of ACT_NAME, the time of the event before it */
+	uint64_t time; /* sort key; ACT_NAME (a task's name) has the time of the event before it */
 	struct act act;
 };
 
 struct timeline_queue_core {
-	struct waiting_vec VEC_OF(struct timeline_queue_item) acts; /* sorted by time */
+	struct waiting_vec VEC_OF(struct timeline_queue_item) acts; /* events, sorted by time */
 	size_t done;   /* number of leading `acts` that are removed */
 	uint64_t next; /* time of the first waiting event; UINT64_MAX: none */
 };

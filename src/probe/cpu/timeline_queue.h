@@ -21,8 +21,9 @@ int timeline_queue_new(struct timeline_queue **out, uint32_t cores);
 void timeline_queue_free(struct timeline_queue *q);
 
 /*
- * Adds an event; a core's events come almost in order. An ACT_NAME has no time of its own and gets
- * that of the event before it. Returns 0, -ENOMEM, or -E2BIG if the core's queue is full.
+ * Adds an event; a core's events come almost in order. ACT_NAME, which tells a task's name, has no
+ * time of its own and gets that of the event before it. Returns 0, -ENOMEM, or -E2BIG if the core's
+ * queue is full.
  */
 int timeline_queue_put(struct timeline_queue *q, uint32_t core, const struct act *act);
 

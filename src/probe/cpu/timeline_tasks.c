@@ -58,7 +58,8 @@ struct timeline_task *timeline_tasks_get(struct timeline_tasks *t, uint32_t tid)
 {
 	struct timeline_task *task = timeline_tasks_find(t->at, t->room, tid);
 
-	if (task->tid && task->losses != t->losses) { /* the lost events may be the task's */
+	/* Events were lost since the entry was last valid, and they may be the task's. */
+	if (task->tid && task->losses != t->losses) {
 		task->losses = t->losses;
 		task->left = LEFT_UNKNOWN;
 		task->syscall = 0;
@@ -104,7 +105,7 @@ void timeline_tasks_named(struct timeline_tasks *t, const struct act *act)
 
 	if (!task)
 		return;
-	if (task->tgid != act->tgid) { /* the number was reused: drops the old task's state */
+	if (task->tgid != act->tgid) { /* the thread id was reused: drops the old task's state */
 		free(task->calls);
 		*task = (struct timeline_task){ .tid = act->a,
 						.tgid = act->tgid,

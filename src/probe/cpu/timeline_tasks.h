@@ -16,13 +16,13 @@ struct timeline_task {
 	uint32_t tid;       /* 0 = free; idle tasks have no entry */
 	uint32_t tgid;
 	char comm[EVENT_COMM_LEN];
-	uint32_t name;      /* number in DICT_TASK; 0: none yet */
-	uint32_t syscall;   /* current system call + 1; 0 = none; void after a loss */
-	uint32_t losses;    /* timeline_tasks.losses when the entry was last valid */
-	uint32_t *calls;    /* functions open when it left its core, outermost first */
+	uint32_t name;      /* number in the dictionary of task names (DICT_TASK); 0: none yet */
+	uint32_t syscall;   /* current system call + 1; 0: none; not valid after a loss of events */
+	uint32_t losses;    /* number of event losses when the entry was last valid */
+	uint32_t *calls;    /* functions open when the task left its core, outermost first */
 	uint8_t n_calls;
 	uint8_t left;       /* enum task_left */
-	bool faulted;       /* a fault came since its last system call */
+	bool faulted;       /* a page fault came since the task's last system call */
 	bool in_fault;      /* the task sleeps in a page fault */
 	bool named;
 };
@@ -30,7 +30,8 @@ struct timeline_task {
 struct timeline_tasks {
 	struct timeline_task *at;    /* hash table by tid, open addressing */
 	uint32_t n, room;   /* entries used; size, a power of two */
-	uint32_t losses;    /* number of losses; each voids the tasks' system calls and functions */
+	/* number of event losses; each voids the tasks' system calls and functions */
+	uint32_t losses;
 	int (*name)(uint32_t tid, char *comm, uint32_t *tgid); /* see timeline_new() */
 };
 
@@ -48,7 +49,7 @@ uint32_t timeline_tasks_name(struct timeline_tasks *t, struct event_writer *writ
 /* Returns the enum task_left for the `arg` of an ACT_SWITCH: why the task leaves. */
 uint8_t timeline_tasks_left(uint16_t arg);
 
-/* Sets a task's name from an ACT_NAME. */
+/* Sets a task's name from an event ACT_NAME. */
 void timeline_tasks_named(struct timeline_tasks *t, const struct act *act);
 
 #endif

@@ -106,7 +106,11 @@ static void calibrate_add_class(struct calibration *cal, enum cost_class class, 
 			     use->gap_ns[class]);
 }
 
-/* Adds the runs since the last call to a batch's sample; a negative `batch` discards them. */
+/*
+ * Adds the cost of the programs' runs since the last call to the samples of a batch of test
+ * traffic; a negative `batch` discards it. Returns 0, or -ENOENT if /proc/self/net/softnet_stat is
+ * unreadable.
+ */
 static int calibrate_add_batch(struct calibration *cal, enum cost_class class, int pace, int batch)
 {
 	const struct cost_curve *passed = &cal->probe->cost->curve[COST_PASSED];
@@ -126,7 +130,10 @@ static int calibrate_add_batch(struct calibration *cal, enum cost_class class, i
 	if (batch < 0)
 		return 0;
 	for (int i = 0; i < COST_CLASSES && !cal->probe->one_in; i++)
-		/* Runs may seem to take no time: floor_ns, which is subtracted, has an error. */
+		/*
+		 * The runs may seem to take no time, as floor_ns has an error: the time per run
+		 * that the kernel's statistics add, which is subtracted. They then count as 1 ns.
+		 */
 		if (ns[i] < 1)
 			ns[i] = 1;
 	calibrate_add_class(cal, COST_TASKS, pace, batch, &use, ns[COST_TASKS]);
@@ -142,7 +149,10 @@ static int calibrate_add_batch(struct calibration *cal, enum cost_class class, i
 	if (passed->known) {
 		price = cost_curve_at(passed, use.gap_ns[COST_PASSED]);
 		ns[COST_TCP] -= use.n[COST_PASSED] * price;
-		/* A measured packet costs no less than an excluded packet. */
+		/*
+		 * Corrects an error of measurement: a measured packet costs no less than an
+		 * excluded packet.
+		 */
 		if (ns[COST_TCP] < measured * price)
 			ns[COST_TCP] = measured * price;
 	}

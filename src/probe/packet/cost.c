@@ -69,7 +69,10 @@ static bool cost_from_stats(struct pkt_probe *probe, uint64_t *ns)
 
 /* ---- counts of events ---- */
 
-/* Events of all CPUs, and sum of squares by CPU: n^2 / squares is the effective number of CPUs. */
+/*
+ * Number of events of all CPUs, and the sum of the squares of each CPU's number. n^2 / squares is
+ * the effective number of CPUs with events.
+ */
 struct cost_events {
 	double n, squares;
 };
@@ -136,7 +139,8 @@ bool pkt_cost_count_use(struct pkt_probe *probe, struct cost_use *use)
 	uint64_t now = clock_now();
 	double elapsed = now - probe->cost->since_ns, rest, measured;
 	struct cost_events switches = {}, packets = {}, departures = {};
-	bool receives = probe->config.stages & INGRESS_STAGES; /* else no program sees arrivals */
+	/* without a selected stage of received packets, no program sees arrivals */
+	bool receives = probe->config.stages & INGRESS_STAGES;
 
 	*use = (struct cost_use){};
 	probe->cost->since_ns = now;
@@ -204,7 +208,10 @@ static bool cost_from_model(struct pkt_probe *probe, uint64_t *ns)
 bool pkt_cost_bpf_ns(struct pkt_probe *probe, uint64_t *ns, bool *exact)
 {
 	uint64_t estimate = 0;
-	/* Called even if unused, as it counts the events since its last call. */
+	/*
+	 * The model is called even if its estimate is not used, as it counts the events since its
+	 * last call.
+	 */
 	bool known = cost_from_model(probe, &estimate);
 
 	*exact = cost_from_stats(probe, ns);

@@ -17,7 +17,10 @@ struct cost_use {
 	double n[COST_CLASSES], gap_ns[COST_CLASSES];
 };
 
-/* Time and runs of the programs by cost class. COST_TCP includes COST_PASSED and COST_UDP. */
+/*
+ * Time and runs of the programs by cost class. COST_TCP includes COST_PASSED and COST_UDP, as the
+ * same hooks run for excluded packets and for UDP.
+ */
 struct cost_run_stats {
 	uint64_t run_ns[COST_CLASSES], runs[COST_CLASSES];
 };
@@ -28,9 +31,11 @@ struct cost {
 	char why[WHY_MAX]; /* why there is no estimate; empty: there is an estimate */
 	bool why_said;
 	struct cost_run_stats stats_before;
-	uint64_t beside_ns, beside_runs; /* programs of CPU activity and marks, at the last call */
+	/* statistics of the programs for CPU activity and marks, at the last call */
+	uint64_t beside_ns, beside_runs;
 	bool stats_were_on;
-	uint64_t *switches_before, *packets_before, *departures_before; /* by CPU, at last call */
+	/* event counters by CPU, at the last call */
+	uint64_t *switches_before, *packets_before, *departures_before;
 	uint64_t seen_before[ROW_PROTOS], since_ns;
 };
 

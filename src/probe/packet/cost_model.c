@@ -31,7 +31,10 @@ double cost_curve_at(const struct cost_curve *curve, double gap_ns)
 
 /* ---- cost of the statistics ---- */
 
-/* Returns the mean time of FLOOR_RUNS runs in ns, or 0 if the program cannot run. */
+/*
+ * Returns the mean time in ns of FLOOR_RUNS runs of the BPF program `fd`, by the kernel's
+ * statistics, or 0 if the program cannot run.
+ */
 static double cost_model_time_runs(int fd)
 {
 	char packet[64] = {};
@@ -96,7 +99,10 @@ static struct cost_sample cost_sample_trim(const struct cost_sample *batch)
 	return sum;
 }
 
-/* Fits a curve. The gaps of its points differ by 1 % or more, as a logarithmic scale needs. */
+/*
+ * Fits a cost curve to samples: one point for each pause between messages. The points' gaps, the ns
+ * between two runs, differ by 1 % or more, as a logarithmic scale needs.
+ */
 void cost_curve_fit(struct cost_curve *curve, const struct cost_sample (*samples)[COST_BATCHES])
 {
 	double last = 0;

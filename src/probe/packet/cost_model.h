@@ -15,7 +15,7 @@
 struct cost_curve {
 	struct {
 		double gap_ns, ns;
-	} at[COST_POINTS]; /* in rising order of gap_ns */
+	} at[COST_POINTS]; /* points of the curve, in rising order of gap_ns */
 	bool known;
 };
 
@@ -23,9 +23,10 @@ struct cost_curve {
 double cost_curve_at(const struct cost_curve *curve, double gap_ns);
 
 /*
- * Traffic of the calibration. A pause of 3 ms is long for a cache: pauses of 5 and 20 ms cost
- * hardly more (docs/results/watch-cost.md). The most expensive batch is dropped, as a program's
- * time includes time in which a hypervisor has taken its CPU.
+ * Batches of messages that calibrate the cost of programs, for each pause between messages. A pause
+ * of 3 ms is long for a cache: pauses of 5 and 20 ms cost hardly more (docs/results/watch-cost.md).
+ * The most expensive batch is dropped, as a program's time includes time in which a hypervisor has
+ * taken its CPU.
  */
 #define COST_BATCHES 5
 extern const struct cost_pace {
@@ -33,12 +34,15 @@ extern const struct cost_pace {
 	uint32_t messages; /* messages in a batch */
 } cost_model_paces[COST_POINTS];
 
-/* Runs in one batch of traffic. */
+/* Sums over the runs of one cost class of programs in one batch of test traffic. */
 struct cost_sample {
 	double ns, n, gaps_ns; /* total run time, number of events, sum of the gaps between them */
 };
 
-/* Fits a curve to samples. The curve stays unknown if a pace has too few events. */
+/*
+ * Fits a curve to samples. The curve stays unknown if a pause between messages has too few events
+ * or no run time.
+ */
 void cost_curve_fit(struct cost_curve *curve, const struct cost_sample (*samples)[COST_BATCHES]);
 
 /*

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts rows as EV_HIST events: counts since the last snapshot, summed over CPUs. */
+/*
+ * Puts rows, i.e. the histograms of a stage, protocol and origin, as EV_HIST events: counts since
+ * the last snapshot, summed over CPUs.
+ */
 #include <string.h>
 
 #include "probe/packet/deltas.h"
@@ -8,7 +11,9 @@
 #define SLOT_MEANING(SLOT, stage, latency, step) [SLOT_##SLOT] = { stage, latency, step },
 const struct slot_meaning slot_meanings[SLOT_MAX] = { SLOT_LIST(SLOT_MEANING) };
 
-/* Returns true for slots of reads for which one age holds for the oldest and the youngest byte. */
+/*
+ * Returns true for the kinds of rows with reads whose oldest and youngest byte have the same age.
+ */
 static bool has_one_age(uint32_t slot)
 {
 	return slot == SLOT_READ || slot == SLOT_EARLY;
@@ -19,13 +24,19 @@ bool deltas_any_protocol(uint32_t stage)
 	return stage == STAGE_PROBE || STAGE_BIT(stage) & ARRIVAL_STAGES;
 }
 
-/* Returns a CPU's row by its index in struct cpu_state: (protocol, slot, origin). */
+/*
+ * Returns a CPU's row of histograms by its index in struct cpu_state: (protocol, slot, origin). A
+ * slot is a stage or a part of a stage.
+ */
 static struct stage_row *deltas_row_at(const struct pkt_probe *probe, uint32_t cpu, uint32_t id)
 {
 	return &pkt_cpu(probe, cpu)->row[0][0][0] + id;
 }
 
-/* Returns true if a latency was recorded in this interval, which sets the row's minimum. */
+/*
+ * Returns true if any CPU has recorded a latency in the row in this interval. Recording sets the
+ * row's minimum, which each snapshot resets.
+ */
 static bool deltas_row_is_touched(const struct delta_out *o, uint32_t id)
 {
 	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
@@ -99,7 +110,10 @@ static void deltas_put_hist(struct delta_out *o, struct event_hist *head,
 		o->err = err;
 }
 
-/* Returns true if the previous stage is the origin: the latency is the step, and recorded alone. */
+/*
+ * Returns true if the stage before the slot's stage is the row's origin. The latency is then also
+ * the step since the previous stage, and programs record only the latency.
+ */
 static bool step_is_latency(const struct pkt_probe *probe, uint32_t slot,
 			    const struct event_hist *head)
 {
@@ -132,7 +146,10 @@ static void deltas_put_dist(struct delta_out *o, struct event_hist *head, uint8_
 	deltas_put_hist(o, head, now, before);
 }
 
-/* Returns the origin of a row; `index` (0 or 1) selects one of those recorded at once. */
+/*
+ * Returns the origin of a row. A stage may have latencies from two origins at once; `index` (0 or
+ * 1) selects one of them.
+ */
 static uint8_t deltas_row_origin(const struct pkt_probe *probe, uint32_t slot, uint32_t proto,
 				 uint32_t index)
 {
@@ -149,7 +166,10 @@ static uint8_t deltas_row_origin(const struct pkt_probe *probe, uint32_t slot, u
 	return slot == SLOT_LINK ? ORIGIN_SENDER : ORIGIN_LINK;
 }
 
-/* Puts a row of a stage before the network stack; slot: enum arrival_slot. */
+/*
+ * Puts the row of a stage before the network stack (interrupt, poll, GRO, backlog) as EV_HIST;
+ * slot: enum arrival_slot.
+ */
 static void deltas_put_arrival_row(struct delta_out *o, uint32_t slot, uint32_t group,
 				   uint16_t flags, const struct stage_row *now,
 				   const struct stage_row *before)
@@ -194,11 +214,15 @@ void deltas_row(struct delta_out *o, uint32_t id, uint32_t group, uint16_t flags
 		now->step = now->latency;
 	deltas_add_seen(o, slot, proto,
 			deltas_hist_count(&now->latency) - deltas_hist_count(&before->latency));
-	if (slot == SLOT_EARLY) { /* packets read before sk_data_ready() have step 0 */
+	/*
+	 * Datagrams read before their sk_data_ready(): each latency without a recorded step has
+	 * step 0.
+	 */
+	if (slot == SLOT_EARLY) {
 		uint64_t all = deltas_hist_count(&now->latency),
 			 stepped = deltas_hist_count(&now->step);
 
-		/* `all` can be less, as the programs count during the reading. */
+		/* The latencies may be fewer, as the programs count while the row is read. */
 		now->step.zero += all > stepped ? all - stepped : 0;
 		now->step.min = now->step.zero != before->step.zero ? 0 : now->step.min;
 	}
@@ -206,13 +230,14 @@ void deltas_row(struct delta_out *o, uint32_t id, uint32_t group, uint16_t flags
 		return;
 	deltas_put_dist(o, &head, means->latency, &now->latency, &before->latency);
 	deltas_put_dist(o, &head, means->step, &now->step, &before->step);
-	if (has_one_age(slot) && !pkt_samples(o->probe)) /* sampled: age unknown */
+	/* If packets are sampled, the age of a read's youngest byte is unknown. */
+	if (has_one_age(slot) && !pkt_samples(o->probe))
 		deltas_put_dist(o, &head, DIST_YOUNGEST, &now->latency, &before->latency);
 }
 
 /*
- * Returns the flags of a row without a group: with --by, HIST_OVERFLOW_GROUP. CPU waits have no
- * groups.
+ * Returns the flags of a row that belongs to no group: with --by, HIST_OVERFLOW_GROUP, which stands
+ * for packets without a group of their own. Rows of waits for a CPU are never divided into groups.
  */
 static uint16_t deltas_row_flags(const struct pkt_probe *probe, uint32_t id)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns the programs' counters into events: rows, groups and statistics of interrupts. */
+/*
+ * Turns the programs' counters into events: latency histograms, those of groups (--by), and
+ * statistics of interrupts.
+ */
 #ifndef HOSTLAT_PROBE_DELTAS_H
 #define HOSTLAT_PROBE_DELTAS_H
 
@@ -20,29 +23,40 @@ struct delta_out {
 	int err;        /* first error of `sink`; 0: none */
 };
 
-/* Stage of a slot, and the distributions (enum hist_dist) of its latency and its step. */
+/*
+ * A slot's stage, and the distributions (enum hist_dist) of its latency and its step. A slot is a
+ * stage, or a part of a stage, with rows of histograms of its own.
+ */
 struct slot_meaning {
 	uint8_t stage, latency, step;
 };
 
 extern const struct slot_meaning slot_meanings[SLOT_MAX];
 
-/* reasons.c: names of enum loss_reason; struct pkt_excluded describes enum excluded. */
+/*
+ * Describes a reason for which packets are excluded from measurement (enum excluded). reasons.c has
+ * the table, and the names of the reasons for which packets are lost (enum loss_reason).
+ */
 struct pkt_excluded {
 	const char *name;
 	bool exact; /* unsampled packets (--sample) are counted as well */
-	uint8_t stage; /* stage that counts it; STAGE_PROBE: no single protocol */
+	/* stage that counts these packets; STAGE_PROBE: they have no single protocol */
+	uint8_t stage;
 };
 
 extern const char *const pkt_loss_names[LOSS_MAX];
 extern const struct pkt_excluded pkt_excluded[EXCL_MAX];
 
-/* Puts the rows that every CPU has and that have changed, summed over CPUs. */
+/*
+ * Puts the rows of histograms that have changed, summed over CPUs, as EV_HIST. Rows of groups are
+ * not among them: pkt_groups_put().
+ */
 void deltas_rows(struct delta_out *o);
 
 /*
- * Puts row `id` (index in struct cpu_state): `now` minus `before`; the minimum and maximum are
- * those of `now`. Puts 0 to 3 EV_HIST, for `group` or, by `flags`, for the overflow group.
+ * Puts a row of histograms as 0 to 3 EV_HIST: the counts of `now` minus those of `before`, with the
+ * minimum and maximum of `now`. `id` is the row's index in struct cpu_state. The EV_HIST are for
+ * `group` or, by `flags`, for the overflow group.
  */
 void deltas_row(struct delta_out *o, uint32_t id, uint32_t group, uint16_t flags,
 		struct stage_row *now, const struct stage_row *before);
@@ -50,7 +64,7 @@ void deltas_row(struct delta_out *o, uint32_t id, uint32_t group, uint16_t flags
 /* Adds the counts of `h` to `sum`, and moves the extremes of `h` there: resets those of `h`. */
 void deltas_merge(struct row_hist *h, struct row_hist *sum);
 
-/* Returns true if exclusions at `stage` belong to no single protocol. */
+/* Returns true if the packets excluded at `stage` may be of any protocol. */
 bool deltas_any_protocol(uint32_t stage);
 
 /*
@@ -82,8 +96,9 @@ bool label_group_again(struct delta_out *o, const struct group_traits *traits,
 uint32_t label_iface_id(struct delta_out *o, uint32_t netns, uint32_t ifindex);
 
 /*
- * irq_stats.c: interrupts and softirqs. The functions, in this order: return the bytes of the maps;
- * size the maps, before loading; map them; put rows, queues and the kernel's counters; unmap them.
+ * irq_stats.c: statistics of interrupts and softirqs. The five functions, in this order, return the
+ * bytes of the BPF maps; size the maps, before loading; map them; put histograms, receive queues
+ * and the kernel's counters as events; unmap the maps.
  */
 uint64_t pkt_irq_stats_memory(const struct pkt_probe *probe);
 int pkt_irq_stats_set_size(struct pkt_probe *probe);

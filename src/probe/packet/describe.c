@@ -36,7 +36,10 @@ static const char *describe_why_unbound(const struct pkt_probe *probe, const str
 	return probe->config.stages & bit ? "not needed" : "not selected";
 }
 
-/* Returns why a hook failed that helps the stage of `h` before the network stack; or NULL. */
+/*
+ * Returns the reason if the stage of `h` is before the network stack and a hook that it needs
+ * besides its own has failed; else NULL.
+ */
 static const char *describe_why_helper_failed(const struct pkt_probe *probe,
 					      const struct pkt_hook *h)
 {
@@ -67,7 +70,10 @@ static int describe_put_binding(const struct opening *o, int i)
 	return event_put(o->sink, EV_BINDING, o->now, &e, sizeof(e));
 }
 
-/* Returns the bound hook in [first, end), else the last failed hook, which has a reason. */
+/*
+ * Returns the index of the bound hook among pkt_hooks[first] to pkt_hooks[end - 1]. If none is
+ * bound, returns the last failed hook, which has a reason, or else the last hook.
+ */
 static int describe_pick_hook(const struct pkt_probe *probe, int first, int end)
 {
 	int best = end - 1;
@@ -80,7 +86,10 @@ static int describe_pick_hook(const struct pkt_probe *probe, int first, int end)
 	return probe->status[best].state == HOOK_FAILED ? best : end - 1;
 }
 
-/* Puts bindings of UDP's stages from `qdisc` on: TCP's hooks, if UDP's send calls are hooked. */
+/*
+ * Puts an EV_BINDING for each transmit stage of UDP from `qdisc` on. These stages use the hooks of
+ * TCP, and are bound only if UDP's send calls have hooks.
+ */
 static int describe_put_udp_sends(const struct opening *o)
 {
 	const char *why;
@@ -110,7 +119,10 @@ static int describe_put_udp_sends(const struct opening *o)
 	return err;
 }
 
-/* Puts the binding of --probe: the bound candidate, or the last candidate tried. */
+/*
+ * Puts the EV_BINDING of --probe's target: of the bound candidate (function or tracepoint), or else
+ * of the last candidate tried.
+ */
 static int describe_put_function(const struct opening *o)
 {
 	const struct pkt_probe *probe = o->probe;

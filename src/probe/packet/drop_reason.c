@@ -10,7 +10,7 @@
 
 static const struct btf_type *reasons(const struct btf **btf)
 {
-	static int id; /* cached, as the lookup compares all names of the BTF */
+	static int id; /* BTF id of the enum, cached, as the lookup compares all names of the BTF */
 
 	*btf = hook_kernel_btf();
 	if (*btf && !id)
@@ -38,7 +38,10 @@ const char *drop_reason_name(uint32_t reason, char *buf, size_t size)
 	return buf;
 }
 
-/* Duplicates count as EXCL_DUPLICATE or, if merged, LOSS_OOO_UNMATCHED, not as drops. */
+/*
+ * A duplicate does not count as a drop, but as excluded (EXCL_DUPLICATE). If TCP merged it with
+ * out-of-order data, it counts as lost (LOSS_OOO_UNMATCHED).
+ */
 bool drop_reason_is_duplicate(const char *name)
 {
 	return !strcmp(name, "TCP_OLD_DATA") || !strcmp(name, "TCP_OLD_SEQUENCE") ||

@@ -88,7 +88,10 @@ int pkt_function_find(struct pkt_probe *probe, char *why, size_t size)
 	return -ENOENT;
 }
 
-/* Binds the first candidate that this kernel takes. */
+/*
+ * Selects the hook of --probe: the first candidate (function or tracepoint) that this kernel
+ * accepts.
+ */
 void pkt_function_select(struct pkt_probe *probe)
 {
 	bool taken = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups (--by): puts the programs' two tables as EV_GROUP and EV_HIST.
+ * Groups (--by): puts the programs' two tables, the groups and their rows of histograms, as
+ * EV_GROUP and EV_HIST.
  *
  * Once a table is half full, hostlat frees idle entries: it marks an entry, so that no program
  * finds it, waits for programs that found it earlier, reads it for the last time and frees it.
@@ -23,8 +24,9 @@
 #include "bpf/watch.skel.h"
 
 #define GROUP_PLACES (GROUP_SETS * GROUP_WAYS)
-#define KERNEL_ADDS (64ULL << 10) /* bytes the kernel adds to five maps; bench/groups checks */
-#define SETS_MIN 64            /* sets of rows, enough for some ten groups */
+/* bytes the kernel adds to the five maps of groups; bench/groups checks them */
+#define KERNEL_ADDS (64ULL << 10)
+#define SETS_MIN 64            /* least number of sets of 8 rows; enough for some ten groups */
 #define GROUPS_MAX 4096        /* groups of a run; later ones count as overflow */
 #define IDLE_NS (10 * NS_PER_S) /* age at which an unused entry is idle */
 
@@ -42,7 +44,7 @@ struct reported_row {
 
 /* A row that belongs to a group. */
 struct used_row {
-	uint64_t key; /* group and kind of row: ROW_KEY() */
+	uint64_t key; /* CPU, index in struct cpu_state, and group of the row: ROW_KEY() */
 	uint32_t place;
 	bool leaving;
 };
@@ -57,16 +59,18 @@ struct known_group {
 
 struct pkt_groups {
 	uint32_t row_sets;
-	struct group_set *sets;    /* mapped BPF maps: sets, keys, rows */
+	struct group_set *sets;    /* mapped BPF maps: groups in `sets`, keys of rows, rows */
 	struct row_set *keys;
 	struct stage_row *rows;
-	struct reported_row *reported;       /* by index of the row */
+	struct reported_row *reported;       /* reported values of `rows`, by the same index */
 	uint64_t used_ns[GROUP_PLACES]; /* last use of each group; 0: free */
 	uint32_t places_used;
-	struct known_group_vec VEC_OF(struct known_group) known; /* sorted by traits */
+	/* groups put as EV_GROUP, sorted by traits */
+	struct known_group_vec VEC_OF(struct known_group) known;
 	uint32_t last_id;
 	struct used_vec VEC_OF(struct used_row) used;
-	int inner, outer; /* descriptors of the map and the map of maps for waiting; -1: none */
+	/* map and map of maps (descriptors), whose update waits for running programs; -1: none */
+	int inner, outer;
 };
 
 /* ---- sizes ---- */
@@ -79,7 +83,7 @@ static void groups_divide_traits(uint32_t by, uint32_t mask[TRAIT_FIELDS],
 		[TRAIT_IFINDEX] = GROUP_IFINDEX, [TRAIT_CPU] = GROUP_CPU, [TRAIT_RXQ] = GROUP_RXQ,
 	};
 	static const uint32_t bits[TRAIT_FIELDS][TRAIT_FIELDS] = {
-		{ 31 }, { 20, 12 }, { 14, 10, 8 }, /* for one, two, three fields */
+		{ 31 }, { 20, 12 }, { 14, 10, 8 }, /* bits per field, for one, two, three fields */
 	};
 	uint32_t n = 0, at = 0, place = 0;
 
@@ -129,7 +133,10 @@ static void *groups_map(const struct bpf_map *map, size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Creates the map of maps. If this fails, no entry is freed, and more groups count as overflow. */
+/*
+ * Creates the map of maps by which hostlat waits for running programs before it frees entries. If
+ * this fails, no entry is freed, and more groups count as overflow.
+ */
 static void groups_open_barrier(struct pkt_groups *g)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts);
@@ -277,7 +284,10 @@ static void groups_put_group(struct delta_out *o, const struct known_group *know
 		o->err = err;
 }
 
-/* Returns a known group's id. If its names, checked once per snapshot, changed: a new group's. */
+/*
+ * Returns the id of a known group. If its names, checked once per snapshot, have changed, the group
+ * is put again with a new id.
+ */
 static uint32_t groups_reannounce(struct delta_out *o, struct known_group *known)
 {
 	struct pkt_groups *g = o->probe->groups;
@@ -321,7 +331,10 @@ static struct group_place *groups_place(const struct pkt_groups *g, uint32_t pla
 	return &g->sets[place / GROUP_WAYS].at[place % GROUP_WAYS];
 }
 
-/* Returns a group's traits; NULL if it was freed since, so that late records have no group. */
+/*
+ * Returns a group's traits; NULL if its entry was freed since. Counts that programs added late for
+ * a freed group belong to the overflow group.
+ */
 static const struct group_traits *groups_traits(const struct pkt_groups *g, uint32_t number)
 {
 	uint32_t i = GROUP_PLACE(number);
@@ -406,7 +419,7 @@ static bool groups_mark_idle(struct pkt_groups *g, uint64_t now)
 	return any;
 }
 
-/* Frees the marked entries if programs have left them (`left`), else unmarks them. */
+/* Frees the marked entries if no running program uses them any more (`left`), else unmarks them. */
 static void groups_release_marked(struct pkt_groups *g, struct watch_bpf *skel, bool left)
 {
 	bool freed = false;
@@ -467,7 +480,10 @@ static void groups_put_sum(struct delta_out *o, uint64_t key, struct stage_row *
 	deltas_row(o, ROW_KEY_ID(key), id, id ? 0 : HIST_OVERFLOW_GROUP, sum, &nothing);
 }
 
-/* Puts the sum of the rows of one group and kind, from item `i` on. Returns their number. */
+/*
+ * Puts the sum of the rows of one group and kind, which begin at used.items[i], as EV_HIST. Returns
+ * the number of these rows.
+ */
 static size_t groups_put_rows(struct delta_out *o, size_t i)
 {
 	struct pkt_groups *g = o->probe->groups;

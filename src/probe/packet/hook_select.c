@@ -79,7 +79,10 @@ bool pkt_gro_selected(const struct pkt_probe *probe)
 
 _Static_assert(STAGE_MAX <= 27, "NEED_MIN_QUEUE is no stage");
 
-/* Returns the selected stages, and each NEED_* whose condition holds. */
+/*
+ * Returns what needs hooks in this run: a mask of the selected stages, and each condition NEED_* of
+ * hooks.h that holds.
+ */
 static uint32_t hook_select_needs(const struct pkt_probe *probe)
 {
 	const struct pkt_probe_config *c = &probe->config;
@@ -130,7 +133,10 @@ static bool hook_select_excludes(const struct pkt_probe *probe, const struct pkt
 	return false;
 }
 
-/* Tries a hook. Looks for the function that its program calls: a failed load repeats all loads. */
+/*
+ * Tries a hook on this kernel. For a cgroup hook, first looks for bpf_cast_to_kern_ctx(), which its
+ * program calls: if that failed at loading, all programs would have to be loaded again.
+ */
 static int hook_select_try(const struct pkt_hook *h, struct hook_status *s)
 {
 	if (h->at.kind == HOOK_CGROUP_INGRESS && !kernel_can_cast()) {
@@ -242,7 +248,10 @@ static uint32_t hook_select_missing_egress(const struct pkt_probe *probe)
 	return STAGE_NONE;
 }
 
-/* If both directions are selected, it suffices that one can be measured. */
+/*
+ * If stages of received and of sent packets are selected, it suffices that one of the two
+ * directions can be measured.
+ */
 int pkt_check_essential(struct pkt_probe *probe, char *why, size_t size)
 {
 	const bool ingress = pkt_stages_selected(probe, INGRESS_STAGES);
@@ -257,7 +266,7 @@ int pkt_check_essential(struct pkt_probe *probe, char *why, size_t size)
 		missing = out;
 	if (probe->config.min_queue && (!pkt_stage_is_bound(probe, STAGE_READ, PROTO_TCP) ||
 					!pkt_stage_is_bound(probe, STAGE_READ, PROTO_UDP)))
-		missing = STAGE_READ; /* reads tell a queue's length */
+		missing = STAGE_READ; /* only hooks of reads tell the length of a socket's queue */
 	if (missing == STAGE_NONE)
 		return 0;
 	snprintf(why, size, "%s", hook_select_why_failed(probe, missing));

@@ -35,8 +35,9 @@ bool pkt_counts_other_traffic(const struct pkt_probe *probe, const char **why);
 int pkt_check_essential(struct pkt_probe *probe, char *why, size_t size);
 
 /*
- * function.c (--probe): the first function finds --probe's target; returns 0, or -ENOENT with the
- * reason in `why`. The second binds the first hook that works; the third returns it, or NULL.
+ * --probe (function.c): pkt_function_find() finds the target; it returns 0, or -ENOENT with the
+ * reason in `why`. pkt_function_select() binds the first hook that works; pkt_function_bound()
+ * returns that hook, or NULL.
  */
 int pkt_function_find(struct pkt_probe *probe, char *why, size_t size);
 void pkt_function_select(struct pkt_probe *probe);

@@ -4,7 +4,10 @@
 #include "event/layout.h"
 #include "probe/common/netfilter.h"
 
-/* Stages of a reader's wakeup. The timer's hook tells wakeups by packets from those by timers. */
+/*
+ * Stages of a reader's wakeup. The hook of timers serves them, too: it tells wakeups by packets
+ * from wakeups by timers.
+ */
 #define WAKING_STAGES (1U << STAGE_RUNNABLE | 1U << STAGE_RUNNING)
 /* Needs of the read hooks: reads show a packet's reader and how many packets wait in a socket. */
 #define NEED_READS (WAKING_STAGES | 1U << STAGE_READ | NEED_MIN_QUEUE)
@@ -40,7 +43,10 @@ const struct pkt_hook pkt_hooks[] = {
 	  .with = "ip6_fentry", .needs = 1U << STAGE_IP, .cost = COST_ARRIVAL },
 	{ STAGE(IP), NETFILTER(PRE_ROUTING), .program = "ip_nf", .needs = 1U << STAGE_IP,
 	  .cost = COST_ARRIVAL },
-	/* TCP and UDP may share a program. On a cgroup the program runs after the socket lookup. */
+	/*
+	 * TCP and UDP share the programs of netfilter hooks and of the cgroup hook. The latter runs
+	 * after the socket lookup, the other hooks of this stage before it.
+	 */
 	{ STAGE(TRANSPORT), TCP, NETFILTER(LOCAL_IN), .program = "transport_nf",
 	  .needs = 1U << STAGE_TRANSPORT, .cost = COST_ARRIVAL },
 	{ STAGE(TRANSPORT), TCP, FENTRY("tcp_v4_rcv"), .program = "tcp_transport_fentry",
@@ -48,7 +54,10 @@ const struct pkt_hook pkt_hooks[] = {
 	  .needs = 1U << STAGE_TRANSPORT, .cost = COST_ARRIVAL },
 	{ STAGE(TRANSPORT), TCP, CGROUP, .program = "transport_cgroup",
 	  .needs = 1U << STAGE_TRANSPORT, .cost = COST_ARRIVAL },
-	/* UDP's hook shows for which datagram the kernel calls sk_data_ready() next. */
+	/*
+	 * All stages of received packets need UDP's `transport` hook: it shows for which datagram
+	 * the kernel calls sk_data_ready() next.
+	 */
 	{ STAGE(TRANSPORT), UDP, NETFILTER(LOCAL_IN), .program = "transport_nf",
 	  .needs = INGRESS_STAGES, .cost = COST_ARRIVAL },
 	{ STAGE(TRANSPORT), UDP, CGROUP, .program = "transport_cgroup", .needs = INGRESS_STAGES,
@@ -56,7 +65,10 @@ const struct pkt_hook pkt_hooks[] = {
 	{ STAGE(TRANSPORT), UDP, FENTRY("udp_rcv"), .program = "udp_transport_fentry",
 	  .at.also = "udpv6_rcv", .with = "udp_transport6_fentry", .needs = INGRESS_STAGES,
 	  .cost = COST_ARRIVAL },
-	/* Counts forwarded packets; packets for this host reach UDP's netfilter hook (LOCAL_IN). */
+	/*
+	 * Counts forwarded packets of any protocol. UDP's netfilter hook (LOCAL_IN) counts packets
+	 * for this host that are neither TCP nor UDP.
+	 */
 	{ NETFILTER(FORWARD), .program = "forwarded_nf", .helps = INGRESS_STAGES,
 	  .needs = NEED_OTHERS, .proof = PROOF_NONE },
 	{ STAGE(SOCKET), TCP, TRACEPOINT("tcp_probe"), .program = "tcp_socket_tp",
@@ -67,7 +79,7 @@ const struct pkt_hook pkt_hooks[] = {
 	  .needs = INGRESS_STAGES, .cost = COST_TCP },
 	{ STAGE(ENQUEUED), FENTRY("sock_def_readable"), .program = "enqueued_fentry",
 	  .needs = INGRESS_STAGES, .cost = COST_TCP },
-	/* Some kernels lack the tracepoint local_timer_entry. */
+	/* Some kernels lack local_timer_entry: a result without it still counts as complete. */
 	{ TRACEPOINT("local_timer_entry"), .program = "timer_tp", .helps = WAKING_STAGES,
 	  .slight = true,
 	  .without = "a reader woken by a timer may count as woken by a packet" },
@@ -85,13 +97,13 @@ const struct pkt_hook pkt_hooks[] = {
 	  .needs = NEED_READS, .cost = COST_TCP },
 	{ STAGE(READ), UDP, FENTRY("skb_consume_udp"), .program = "udp_returned_fentry",
 	  .needs = NEED_READS, .cost = COST_TCP },
-	/* Since Linux 6.11 kfree_skb also passes the socket. */
+	/* Since Linux 6.11, kfree_skb also passes the socket: `older` is for earlier kernels. */
 	{ TRACEPOINT("kfree_skb"), .program = "drop_tp", .older = "drop_old_tp", .arguments = 4,
 	  .helps = INGRESS_STAGES, .role = ROLE_RECEIVED_DROPS,
 	  .without = "received packets that are dropped are not counted" },
 	/*
-	 * The departure hook times TCP's packets. The send call has hooks of its own, which also
-	 * identify the socket's process.
+	 * TCP's `segment`: its time is the departure time in each packet, read at the hook of
+	 * `qdisc`. These hooks show the send calls, and identify the socket's process.
 	 */
 	{ STAGE(SEGMENT), TCP, TRACEPOINT("tcp_sendmsg_locked"), .program = "send_tp",
 	  .at.also = "sock_send_length", .with = "send_end_tp",

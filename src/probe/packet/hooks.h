@@ -41,7 +41,7 @@ enum hook_role {
 enum hook_proof {
 	PROOF_ANY,
 	PROOF_IPV6,
-	PROOF_NONE, /* none: it fires later, or for a card's or other hosts' packets only */
+	PROOF_NONE, /* none: fires later, or only for packets of a network card or other hosts */
 };
 
 /* Events of the host from which cost.c estimates how often a hook's programs run. */
@@ -49,9 +49,9 @@ enum cost_class {
 	COST_TASKS,   /* hooks of the scheduler and of timers, per context switch */
 	COST_ARRIVAL, /* hooks that see each packet of the host, per packet */
 	COST_DEPARTURE, /* transmit hooks, which see all sent packets, per run */
-	COST_PASSED,  /* other hooks, per packet that the filter excludes */
-	COST_TCP,     /* other hooks, per measured packet of TCP */
-	COST_UDP,     /* other hooks, per measured packet of UDP */
+	COST_PASSED,  /* hooks of COST_TCP, per packet that the filter excludes */
+	COST_TCP,     /* hooks of `socket`, `enqueued` and `read`, per measured packet of TCP */
+	COST_UDP,     /* hooks of COST_TCP, per measured packet of UDP */
 	COST_ARRIVAL_PASSED,   /* hooks of COST_ARRIVAL, per unsampled packet */
 	COST_DEPARTURE_PASSED, /* hooks of COST_DEPARTURE, per unsampled packet */
 	COST_CLASSES,
@@ -67,12 +67,13 @@ struct pkt_hook {
 	uint8_t protocol; /* enum transport; PROTO_ANY: both */
 	uint8_t netfilter;   /* HOOK_NETFILTER: the kernel's number of the target */
 	const char *program; /* program for `at.target`, in src/bpf/watch.bpf.c */
-	const char *with;    /* second program: for `at.also`, or else for its SEC()'s hook */
+	/* second program: attached at `at.also`, or if that is NULL, where its SEC() says */
+	const char *with;
 	const char *older;   /* replaces `program` if the tracepoint has fewer than `arguments` */
 	uint8_t arguments;
 	uint32_t helps; /* stages that need its help, as a mask of 1 << enum stage */
 	uint32_t needs; /* mask of stages and NEED_*, any of which needs the hook; 0: `helps` */
-	const char *without; /* in words, the loss without this hook of `helps`; or NULL */
+	const char *without; /* loss without a hook that helps stages, in words; or NULL */
 	bool slight;         /* a result without this hook still counts as complete */
 	enum hook_role role;
 	enum hook_proof proof;

@@ -205,7 +205,8 @@ static bool irq_stats_parse_softnet(const char *line, struct softnet *s)
 
 		s->column[i] = strtoul(line, &end, 16);
 		if (end == line)
-			return false; /* this kernel does not print the CPU's number */
+			/* a column is missing: this kernel does not print the CPU's number */
+			return false;
 		line = end;
 	}
 	return s->known = true;

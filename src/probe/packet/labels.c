@@ -123,7 +123,7 @@ static void label_comm(struct delta_out *o, const struct group_traits *t, struct
 {
 	char comm[sizeof(t->comm) + 1] = "";
 
-	label->value = GROUP_UNKNOWN; /* a packet has no name until its reader is known */
+	label->value = GROUP_UNKNOWN; /* a packet has no reader's name before it is read */
 	memcpy(comm, t->comm, sizeof(t->comm));
 	if (t->read)
 		label->name = event_dict_intern(o->dict, DICT_STRING, comm, o->sink, o->now);
@@ -184,7 +184,8 @@ bool label_group_again(struct delta_out *o, const struct group_traits *traits,
 		if (now.key != GROUP_NETNS && now.key != GROUP_IFINDEX)
 			continue;
 		label_of(o, traits, &now);
-		if (!now.name || now.name == labels[i].name) /* deleted: the last name stays */
+		/* a deleted namespace or interface keeps its last name */
+		if (!now.name || now.name == labels[i].name)
 			continue;
 		labels[i].name = now.name;
 		changed = true;

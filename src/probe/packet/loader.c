@@ -32,7 +32,10 @@ static const uint32_t origin_of[ORIGIN_MAX] = {
 
 /* ---- settings and sizes ---- */
 
-/* Bytes of the culprits' map, settings and the kernel's overhead per map; bench/scrape checks. */
+/*
+ * Bytes of the map of culprits (tasks that held a CPU while readers waited), of settings, and of
+ * the kernel's overhead per map. bench/scrape checks them.
+ */
 #define SMALL_MAPS (160ULL << 10)
 
 #define TASK_PLACE (sizeof(struct task_state) + TASK_OVERHEAD)
@@ -43,13 +46,17 @@ static const uint32_t origin_of[ORIGIN_MAX] = {
 		    TASKS_MIN * TASK_PLACE + UDP_FAR_MIN * sizeof(struct udp_slot))
 
 #define TX_MAPS (TX_SETS * sizeof(struct tx_set))
-#define SLOW_MEMORY (SLOW_RING + SLOW_RING / 4) /* with the kernel's own pages of the ring */
+/* the ring of slow messages, with the kernel's own pages */
+#define SLOW_MEMORY (SLOW_RING + SLOW_RING / 4)
 
 _Static_assert(FIXED_MAPS + TX_MAPS + SLOW_MEMORY + sizeof(struct ext_ring) <= PKT_MEMORY_FIXED,
 	       "--memory's minimum");
 _Static_assert(sizeof(struct cpu_state) <= PKT_MEMORY_PER_CPU, "--memory's minimum by CPU");
 
-/* Tasks and datagrams each get 1/BEYOND_SHARE of the memory beyond the minimum. */
+/*
+ * Two maps, of tasks and of datagrams, each get 1/BEYOND_SHARE of the memory that --memory permits
+ * beyond the minimum.
+ */
 #define BEYOND_SHARE 32
 
 static uint32_t loader_map_entries(uint64_t beyond, size_t size, uint32_t min, uint32_t max)
@@ -151,7 +158,10 @@ static uint32_t reason_number(const char *name)
 	return n < 0 ? ~0U : (uint32_t)n;
 }
 
-/* Returns a mask of 1 << slot: the first slot of each selected stage. */
+/*
+ * Returns a mask of 1 << slot with the first slot of each selected stage. A slot is a stage, or a
+ * part of a stage, with rows of histograms of its own.
+ */
 static uint32_t loader_selected_slots(uint32_t stages)
 {
 	uint32_t slots = 0;
@@ -442,7 +452,10 @@ void pkt_unload(struct pkt_probe *probe)
 	probe->n_attached = 0;
 }
 
-/* Returns true if modules' BTF is unreadable. libbpf searches it for a missing kernel function. */
+/*
+ * Returns true if the BTF of kernel modules is unreadable. Loading then fails if the kernel lacks a
+ * function that a program calls, as libbpf searches the modules for the function.
+ */
 static bool loader_cannot_read_modules(void)
 {
 	__u32 id;

@@ -34,8 +34,9 @@ struct marks_reads {
 struct marks_thread {
 	bool used;
 	uint32_t tid;
-	bool known;      /* all the thread's reads are known since its loss count was `lost` */
-	bool clean;      /* each read has its own call's bytes only; see marks_reset_reads() */
+	bool known;      /* all reads are known since the number of lost records was `lost` */
+	/* each read has only bytes of its own read call; see marks_reset_reads() */
+	bool clean;
 	bool open;       /* without ids: a message has begun */
 	bool broken;     /* the open message is already counted as missed */
 	uint64_t born;   /* start time of the thread; 0: not known yet */
@@ -52,7 +53,8 @@ struct marks_open {
 	uint32_t pid;
 	uint64_t id;
 	struct marked message;
-	enum marks_missed why; /* not MARKS_MET: counted as missed already */
+	/* reason why the message is already counted as missed; MARKS_MET: it is not */
+	enum marks_missed why;
 	uint64_t lost, marks;
 };
 
@@ -129,7 +131,8 @@ static struct marks_thread *marks_get_thread(struct marks *s, uint32_t tid, uint
 
 	if (t->used)
 		return t;
-	if (s->n_threads == MARK_THREADS) { /* full: forgets all; next messages: MARKS_OLDER */
+	/* The table is full: forgets all threads, whose next messages are missed as MARKS_OLDER. */
+	if (s->n_threads == MARK_THREADS) {
 		for (size_t i = 0; i < PLACES; i++)
 			s->missed[MARKS_FULL] += s->threads[i].open && !s->threads[i].broken;
 		memset(s->threads, 0, sizeof(s->threads));
@@ -228,7 +231,7 @@ void marks_add_read(struct marks *s, const struct msg_record *m)
 	p->several |= !marks_same_socket(&p->m.flow, &m->flow);
 	youngest = m->youngest > p->m.youngest ? m->youngest : p->m.youngest;
 	if (marks_arrival(m) <
-	    marks_arrival(&p->m)) { /* the message gets the first arrival's times */
+	    marks_arrival(&p->m)) { /* a message has the times of its first packet */
 		const uint32_t before = p->m.bytes;
 
 		p->m = *m;
@@ -286,7 +289,10 @@ static struct marks_thread *marks_identify_thread(struct marks *s, const struct 
 	if (!t->born && !t->known)
 		t->lost = m->lost;
 	else if (!t->born)
-		/* A loss since the thread's start may be its own. */
+		/*
+		 * A record lost since the thread's start may be the thread's own: its message then
+		 * counts as MARKS_LOST.
+		 */
 		t->lost = m->born > s->lost_at ? s->lost : m->lost - 1;
 	t->born = m->born;
 	t->marks++;

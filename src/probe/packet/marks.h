@@ -24,7 +24,7 @@
 
 enum marks_missed {
 	MARKS_MET,         /* the message is complete */
-	MARKS_OLDER,       /* the thread's reads before the start are unknown */
+	MARKS_OLDER,       /* the thread's reads before the start of recording are unknown */
 	MARKS_NOTHING,     /* the thread had read nothing */
 	MARKS_NO_BEGIN,    /* an end mark without a begin mark */
 	MARKS_NO_END,      /* a second begin mark without an end mark */
@@ -42,14 +42,17 @@ struct marked {
 	struct msg_record m;
 	uint64_t begun, ended;
 	uint16_t begin_core, end_core;
-	bool handed; /* its thread changed, or had other marks in between */
+	bool handed; /* another thread ended it, or its thread had other marks in between */
 };
 
 struct marks;
 
 typedef void marks_done(void *ctx, const struct marked *message);
 
-/* Returns 0 or -ENOMEM. `since`: all reads of threads that started later are known. */
+/*
+ * Returns 0 or -ENOMEM. `since`: start of recording; all reads of threads that started later are
+ * known.
+ */
 int marks_new(struct marks **out, bool by_id, uint64_t since, uint64_t lost, marks_done *done,
 	      void *ctx);
 void marks_free(struct marks *s); /* accepts NULL */
@@ -58,7 +61,10 @@ void marks_free(struct marks *s); /* accepts NULL */
 void marks_add_read(struct marks *s, const struct msg_record *m);
 void marks_add_mark(struct marks *s, const struct msg_mark *m);
 
-/* Return a reason's number of missed messages, whether it is out of scope by design, its name. */
+/*
+ * marks_missed() returns the number of messages missed for a reason, marks_excluded() whether the
+ * reason is out of scope by design, marks_reason() the reason's name.
+ */
 uint64_t marks_missed(const struct marks *s, enum marks_missed why);
 bool marks_excluded(enum marks_missed why);
 const char *marks_reason(enum marks_missed why);

@@ -36,8 +36,8 @@ struct pkt_messages {
 	struct sends *sends;
 	struct marks *marks; /* joins reads with marks; NULL: no --boundary mark */
 	uint64_t messages;
-	uint64_t lost_before, unknown_before; /* counters after the self-test */
-	uint64_t unsent_reported, unknown_reported;   /* losses reported so far */
+	uint64_t lost_before, unknown_before; /* programs' counters after the self-test */
+	uint64_t unsent_reported, unknown_reported;   /* numbers of losses reported so far */
 	uint64_t missed_before[MISSED_MAX], missed_reported[MISSED_MAX];
 	uint64_t marks_reported[MARKS_MAX];
 	int err; /* first error of `writer`; 0: none */
@@ -79,7 +79,7 @@ static uint32_t messages_flow_id(struct pkt_messages *t, const struct msg_flow *
 	f->of = of;
 	f->id = ++t->last_flow;
 	of.id = f->id;
-	of.netns_cookie = 0; /* an inode, not a cookie */
+	of.netns_cookie = 0; /* the programs know the namespace's inode, not its cookie */
 	of.sock_cookie = m->cookie ? m->sk : 0;
 	t->err = event_writer_put(t->writer, EVENT_CORE_NONE, EV_FLOW, time, &of, sizeof(of));
 	return f->id;
@@ -92,14 +92,20 @@ static uint32_t messages_core(uint16_t core)
 	return core == CORE_UNKNOWN ? EVENT_CORE_NONE : core;
 }
 
-/* Pieces of one message, each beginning where the previous piece ends. */
+/*
+ * Path of a message as pieces, i.e. time ranges with a CPU and a role. Each piece begins where the
+ * previous piece ends.
+ */
 struct msg_path {
 	struct event_piece piece[PIECES];
 	uint32_t n;
-	uint64_t at; /* end of the last piece */
+	uint64_t at; /* end of the path's last piece */
 };
 
-/* Adds the piece from w->at to `end`, when `stage` was reached. `end` is at least w->at. */
+/*
+ * Adds a piece to a message's path: the time from the end of the last piece (w->at) to `end`, when
+ * the message reached `stage`. An `end` before w->at is raised to w->at.
+ */
 static void msg_path_add(struct msg_path *w, uint64_t end, uint16_t core, enum piece_role role,
 			 enum stage stage)
 {
@@ -125,16 +131,17 @@ static void msg_path_receive(struct msg_path *w, const struct msg_record *m)
 	msg_path_add(w, m->read, m->read_core, PIECE_APPLICATION, STAGE_READ);
 }
 
-/* Returns the time `ns` before `end`, but not before the end of the last piece. */
+/* Returns the time `ns` before `end`, but not before the end of the path's last piece. */
 static uint64_t msg_path_before(const struct msg_path *w, uint64_t end, uint32_t ns)
 {
 	return end > w->at ? end - (end - w->at < ns ? end - w->at : ns) : end;
 }
 
 /*
- * Adds the pieces in the socket, which end when the last byte leaves it (`left`). The programs
- * report TCP's pacing and the lateness of pacing timers as sums over the call's packets, which are
- * placed directly before `left`. Only the last packet's lateness is at its true time.
+ * Adds a sent message's time in the socket, which ends when the last byte leaves the socket
+ * (`left`). The programs report TCP's pacing and the lateness of pacing timers as sums over the
+ * call's packets. These times are placed directly before `left`. Only the last packet's lateness is
+ * at its true time.
  */
 static void msg_path_add_socket(struct msg_path *w, const struct msg_send *call,
 				const struct tx_times *p, uint64_t left, uint16_t core)
@@ -161,8 +168,8 @@ static void msg_path_add_socket(struct msg_path *w, const struct msg_send *call,
 }
 
 /*
- * Adds a sent message's pieces. A packet queued before its departure time reaches `segment` in the
- * queueing discipline.
+ * Adds a sent message's path, from the send call to the driver. A packet queued before its
+ * departure time reaches `segment` in the queueing discipline.
  */
 static void msg_path_send(struct msg_path *w, const struct msg_send *call,
 			  const struct msg_packet *packet)
@@ -254,7 +261,10 @@ static void messages_on_mark(struct pkt_messages *t, const void *data)
 		marks_add_mark(t->marks, &m);
 }
 
-/* Puts a marked message, with a gap between its marks if it moved between threads. */
+/*
+ * Puts a message whose boundaries the application marked. If another thread ended the message, or
+ * its thread had other marks in between, the path has a gap between the two marks.
+ */
 static void messages_on_marked(void *ctx, const struct marked *message)
 {
 	struct pkt_messages *t = ctx;

@@ -12,7 +12,7 @@
 
 struct pkt_probe;
 
-/* Sets the size of the ring, before loading. Returns 0 or -errno. */
+/* Sets the size of the ring of message records, before loading. Returns 0 or -errno. */
 int pkt_messages_set_size(struct pkt_probe *probe);
 /* Opens the ring and discards the self-test's records. Returns 0, or -errno and why in `why`. */
 int pkt_messages_open(struct pkt_probe *probe, char *why, size_t size);

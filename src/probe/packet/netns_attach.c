@@ -18,8 +18,9 @@
 #include "probe/packet/pkt_internal.h"
 
 /*
- * Limits of searches for namespaces. A search looks at all processes: it may use 1/100 of the CPU
- * time. It may block, e.g. on namespaces being removed, and the probe then waits: 1/10 of the time.
+ * Pause between routine searches for network namespaces: FOLLOW_NS at least, and so long that
+ * searches take at most 1/FOLLOW_SHARE of a CPU and 1/WAIT_SHARE of the time. A search looks at all
+ * processes and may block, e.g. on namespaces being removed; the probe waits meanwhile.
  */
 #define FOLLOW_NS NS_PER_S
 #define FOLLOW_SHARE 100
@@ -35,7 +36,7 @@ struct netns_links {
 struct netns_set {
 	struct netns_links items[HOST_NETNS_MAX];
 	size_t n;
-	bool lost;        /* packets were lost as not covered since the last search */
+	bool lost;        /* packets in namespaces without hooks were lost since the last search */
 	bool useful;      /* the last search found a namespace that was not covered */
 	uint64_t look_at; /* time of the next search */
 };

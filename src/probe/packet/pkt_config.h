@@ -36,12 +36,12 @@ struct pkt_marks {
 struct activity;
 
 struct pkt_probe_config {
-	/* Options: cmd/live_options.c has a row for each, with its name in recordings. */
-	uint64_t stages;      /* mask of 1 << enum stage; 0 only before live_options_stages() */
-	uint32_t origin;      /* enum origin; ORIGIN_NONE: each packet's best */
+	/* Command line options; cmd/live_options.c has a row and a name in recordings for each. */
+	uint64_t stages;      /* mask of 1 << enum stage; 0: replaced by live_options_stages() */
+	uint32_t origin;      /* enum origin; ORIGIN_NONE: the best origin known for each packet */
 	uint32_t backend;     /* enum pkt_backend */
 	uint32_t hol;         /* enum hol */
-	uint64_t by;          /* mask of 1 << enum group_key: rows are divided by these; 0: none */
+	uint64_t by;          /* mask of 1 << enum group_key that divides the histograms; 0: none */
 	uint64_t pid;         /* process (thread group); 0 = all */
 	uint64_t port;        /* local port; 0 = all */
 	const char *ifname, *netns, *cgroup; /* as the user gave them; NULL = all */
@@ -59,11 +59,15 @@ struct pkt_probe_config {
 	/* Set by `record` only. */
 	uint32_t messages;    /* enum message_boundary, for pkt_probe_messages() */
 	const struct pkt_marks *marks; /* the marks for MESSAGES_BY_MARK; else NULL */
-	const struct activity *activity; /* CPU activity: part of the overhead; or NULL */
+	/* CPU activity, whose programs add to the overhead; or NULL */
+	const struct activity *activity;
 };
 
 #define PKT_MEMORY_DEFAULT (64ULL << 20)
-/* Minimum of --memory in KiB: literals, for --help. loader.c asserts that they suffice. */
+/*
+ * Minimum of --memory in KiB, fixed and per CPU, as literals that --help can print. loader.c
+ * asserts that the maps fit.
+ */
 #define PKT_MEMORY_FIXED_KIB 2352
 #define PKT_MEMORY_PER_CPU_KIB 444
 #define PKT_MEMORY_FIXED ((uint64_t)PKT_MEMORY_FIXED_KIB << 10)

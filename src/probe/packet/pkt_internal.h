@@ -15,7 +15,7 @@
 #include "probe/packet/hooks.h"
 #include "probe/packet/pkt_config.h"
 
-/* Time in ns until the kernel, in a worker, has switched receive stamping on after a request. */
+/* Time in ns from a request for receive timestamps until a kernel worker has switched them on. */
 #define STAMPING_STARTS_NS 20000000
 
 #define STAGE_BIT(stage) (1U << (stage))
@@ -46,7 +46,8 @@ struct pkt_probe {
 	struct watch_bpf *skel;
 	struct bpf_object *obj; /* owned by `skel` */
 	struct hook_status status[HOOKS_MAX]; /* status of each row of pkt_hooks[] */
-	struct refusals maps; /* refused by this kernel; programs that need one are not loaded */
+	/* maps refused by this kernel; programs that need one are not loaded */
+	struct refusals maps;
 	struct attachment attached[HOOKS_MAX * 2];
 	uint32_t n_attached;
 	struct function functions[2]; /* --probe's candidates: a function, a tracepoint */
@@ -68,15 +69,16 @@ struct pkt_probe {
 	struct clock_follow *follow;
 
 	/* counters, and their values at the previous snapshot */
-	struct cpu_state *cpus; /* mapped, `ncpus` entries, see pkt_cpu() */
-	struct stage_row *row_before; /* previous rows, merged over CPUs */
+	struct cpu_state *cpus; /* counters of each CPU: `ncpus` mapped entries, see pkt_cpu() */
+	struct stage_row *row_before; /* histograms at the previous snapshot, merged over CPUs */
 	struct cpu_uncovered uncovered_before;
 	uint64_t suppressed_before[ROW_PROTOS];
 	uint64_t seen[ROW_PROTOS]; /* packets measured or lost, at the stage that saw most */
 
-	/* state of sample.c */
+	/* state of sampling (sample.c) */
 	uint32_t one_in;    /* one packet in this many is measured; 0: none */
-	uint32_t shed_over; /* successive intervals above --max-overhead at SHED_MAX */
+	/* successive intervals above --max-overhead at the lowest sampling rate, 1/SHED_MAX */
+	uint32_t shed_over;
 };
 
 /* Returns true if --sample or --max-overhead may leave packets unmeasured. */
@@ -117,7 +119,10 @@ int pkt_load(struct pkt_probe *probe, char *why, size_t size);
 void pkt_unload(struct pkt_probe *probe);
 /* Detaches the programs; the counters in their maps stay. */
 void pkt_detach(struct pkt_probe *probe);
-/* Fills the tables of src/bpf/maps.bpf.h that map a short latency to its cell; see bpf/abi.h. */
+/*
+ * Fills two tables of src/bpf/maps.bpf.h with which programs find the histogram cell of a short
+ * latency; see bpf/abi.h.
+ */
 void pkt_short_cells(__u16 *cells, __u8 *shorter);
 
 /*
@@ -143,16 +148,17 @@ int pkt_snapshot_put(struct pkt_probe *probe, struct event_sink *sink, struct ev
 		     uint32_t flags);
 
 /*
- * slow.c: pkt_slow_set_size() sizes the ring, before loading. pkt_slow_put() puts the slow messages
- * since the last call and the number of suppressed ones; a NULL sink discards them.
+ * slow.c: pkt_slow_set_size() sizes the ring of slow messages, before loading. pkt_slow_put() puts
+ * the slow messages since the last call, and how many were suppressed; a NULL sink discards them.
  */
 int pkt_slow_set_size(struct pkt_probe *probe);
 int pkt_slow_put(struct pkt_probe *probe, struct event_sink *sink, struct event_dict *dict,
 		 uint64_t now);
 
 /*
- * other_traffic.c: packets that no stage covers. The first function puts the fact whether they are
- * counted; the second puts the counts since the last call; a NULL `sink` discards them.
+ * other_traffic.c: packets that no stage covers. pkt_describe_other_traffic() puts the fact whether
+ * they are counted. pkt_put_other_traffic() puts the counts since the last call; a NULL `sink`
+ * discards them.
  */
 int pkt_describe_other_traffic(const struct pkt_probe *probe, struct event_sink *sink,
 			       uint64_t now);

@@ -82,7 +82,7 @@ int pkt_probe_open(struct pkt_probe **out, const struct pkt_probe_config *config
 	err = check_privileges(why, size);
 	if (err)
 		goto out;
-	descriptors_raise(); /* a namespace needs up to six descriptors */
+	descriptors_raise(); /* raises the limit: a network namespace needs up to six */
 	err = clock_follow_open(&probe->follow, clock_system());
 	if (err)
 		goto out;

@@ -110,7 +110,10 @@ static bool sends_same_socket(const struct msg_send *call, const struct tx_times
 	return call->sk == times->sk && call->born == times->born;
 }
 
-/* Returns true if the packet has the call's last byte. A datagram has its call's begin time. */
+/*
+ * Returns true if the packet has the last byte of the send call. TCP: by sequence number; UDP: by
+ * the call's begin time, which its datagram has, too.
+ */
 static bool sends_call_ends_in(const struct msg_send *call, const struct tx_times *times)
 {
 	uint32_t end = call->seq + call->bytes;
@@ -136,7 +139,7 @@ int sends_call(struct sends *s, const struct msg_send *call)
 			found = n->packet;
 			any = true;
 		}
-		/* Later calls end after this packet. */
+		/* Later calls of the socket end after this packet, which is not needed any more. */
 		if (!sends_seq_after(times->seq + times->bytes, end))
 			sends_remove(s, n);
 	}
@@ -150,7 +153,8 @@ int sends_packet(struct sends *s, const struct msg_packet *packet)
 {
 	const struct tx_times *times = &packet->times;
 	const uint32_t end = times->seq + times->bytes;
-	bool useful = times->born; /* a datagram's call is recorded earlier */
+	/* Keeps a TCP packet for calls recorded later; a datagram's call is recorded earlier. */
+	bool useful = times->born;
 
 	for (struct sends_node *n = s->chains[sends_chain(times->sk)].first, *next; n; n = next) {
 		struct msg_send call;
@@ -161,7 +165,7 @@ int sends_packet(struct sends *s, const struct msg_packet *packet)
 			continue;
 		call = n->call;
 		if (call.born && !sends_seq_after(end, call.seq + call.bytes))
-			useful = false; /* calls that end in this packet are recorded */
+			useful = false; /* no later call ends in this packet */
 		if (!sends_call_ends_in(&call, times))
 			continue;
 		sends_remove(s, n);

@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 #define SHED_MAX 65536 /* at least one packet in this many is measured */
-#define SHED_PATIENCE 5 /* intervals above the limit at SHED_MAX before detaching */
+/* successive intervals above the limit at sampling 1/SHED_MAX before detaching */
+#define SHED_PATIENCE 5
 
 /*
  * Returns the next interval's sampling (one packet in this many), or 0 if the overhead is too high

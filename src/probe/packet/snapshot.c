@@ -185,7 +185,8 @@ static uint64_t snapshot_new_recursion(const struct pkt_probe *probe, const stru
 				       uint64_t *before)
 {
 	uint64_t skipped = prog_stats_skipped(pkt_find_program(probe, h));
-	uint64_t more = skipped > *before ? skipped - *before : 0; /* less: it was unreadable */
+	/* a lower number: the counter was unreadable */
+	uint64_t more = skipped > *before ? skipped - *before : 0;
 
 	*before += more;
 	return more;
@@ -202,11 +203,17 @@ static void snapshot_put_recursion(struct delta_out *o)
 		if (o->probe->status[i].state != HOOK_BOUND)
 			continue;
 		misses = snapshot_new_recursion(o->probe, h, &o->probe->last->recursion[i]);
-		/* a datagram without a known send call counts as lost at `segment` */
+		/*
+		 * Skipped runs at UDP's send calls: a datagram without a known send call already
+		 * counts as lost at `segment`.
+		 */
 		if (h->stage == STAGE_NONE && h->protocol == PROTO_UDP &&
 		    !o->probe->config.pid)
 			continue;
-		/* `sent` sees all freed packets: skipped runs count only if packets were sent */
+		/*
+		 * The hook of `sent` runs for all freed packets: its skipped runs count as losses
+		 * only if packets were sent.
+		 */
 		if (o->sink && (h->stage != STAGE_SENT || o->seen[STAGE_SENT][ROW_TCP] ||
 				o->seen[STAGE_SENT][ROW_UDP]))
 			snapshot_put_count(o, COUNT_LOSS, h->stage, h->protocol, "recursion",
@@ -251,7 +258,10 @@ static void snapshot_put_share(struct delta_out *o)
 	}
 }
 
-/* Returns the index of a culprit or else of a free entry; CULPRIT_MAX: the table is full. */
+/*
+ * Returns the index of a task in the table of culprits, or else of a free entry; CULPRIT_MAX: the
+ * table is full.
+ */
 static uint32_t snapshot_culprit_place(const struct pkt_probe *probe, uint32_t pid)
 {
 	uint32_t place = CULPRIT_MAX;
@@ -417,7 +427,7 @@ int pkt_snapshot_put(struct pkt_probe *probe, struct event_sink *sink, struct ev
 	snapshot_put_all(&o);
 	if (!o.err)
 		o.err = pkt_slow_put(probe, sink, dict, o.now);
-	if (!o.err) /* after the messages: EV_CLOCK covers their times */
+	if (!o.err) /* EV_CLOCK comes after the slow messages, as it covers their times */
 		o.err = pkt_probe_clock(probe, sink);
 	if (!o.err)
 		o.err = pkt_messages_put_losses(probe, sink, dict, o.now);
@@ -430,7 +440,8 @@ int pkt_snapshot_put(struct pkt_probe *probe, struct event_sink *sink, struct ev
 		e.flags |= INTERVAL_BPF_ESTIMATE;
 	e.own_bpf_ns = bpf;
 	if (probe->config.max_overhead > 0 && e.flags & INTERVAL_NO_BPF_COST)
-		e.flags |= INTERVAL_PARTIAL; /* whether the limit holds is unknown */
+		/* the overhead is unknown: it may exceed --max-overhead */
+		e.flags |= INTERVAL_PARTIAL;
 	if (!(e.flags & INTERVAL_NO_BPF_COST) &&
 	    pkt_shed_load(probe, (double)(e.own_user_ns + bpf) / ((e.to_ns - e.from_ns) * e.ncpus)))
 		e.flags |= INTERVAL_SHED | INTERVAL_PARTIAL;
