@@ -49,14 +49,14 @@ static enum bottleneck_side bottleneck_of_problem(const struct conn_problem *p)
 		return BOTTLENECK_NETWORK;
 	case CONN_RECEIVER_WINDOW:
 		return bottleneck_of_window(p->limit);
-	case CONN_DELAYED_ACK: /* inferred: the receiver's record does not confirm it */
+	case CONN_DELAYED_ACK: /* without the receiver's confirmation, the side is unknown */
 		return p->confidence == CONN_OBSERVED ? BOTTLENECK_DELAYED_ACK : BOTTLENECK_UNKNOWN;
 	default:
 		return BOTTLENECK_UNKNOWN;
 	}
 }
 
-/* Returns whether a problem accounts for a part of the sender's time. */
+/* Returns whether a problem has made this end's data wait for a known time. */
 static bool bottleneck_takes_time(const struct conn_problem *p)
 {
 	return p->harm == CONN_HARMFUL && p->lost_ns && !p->ours &&
@@ -65,7 +65,10 @@ static bool bottleneck_takes_time(const struct conn_problem *p)
 		p->class == CONN_RECEIVER_WINDOW || p->class == CONN_DELAYED_ACK);
 }
 
-/* The side of a limit that is no problem. A window or a late ACK without a problem has no side. */
+/*
+ * Returns the side of a limit that is no problem. A window or a late ACK without a problem has no
+ * side.
+ */
 static enum bottleneck_side bottleneck_of_limit(const char *limit)
 {
 	return !strcmp(limit, "sender-app") ? BOTTLENECK_SENDER_APPLICATION :
@@ -73,7 +76,10 @@ static enum bottleneck_side bottleneck_of_limit(const char *limit)
 	       !strcmp(limit, "congestion") ? BOTTLENECK_NETWORK : BOTTLENECK_UNKNOWN;
 }
 
-/* Losses cost at least their stall, or the congestion time if that is longer. */
+/*
+ * Returns `ns` as a share of the connection's time. For the network, the time limited by congestion
+ * replaces `ns`, the stall of the losses, if it is longer.
+ */
 static double bottleneck_share(const struct event_conn *c, enum bottleneck_side side, uint64_t ns)
 {
 	if (side == BOTTLENECK_NETWORK && c->congestion_ns > ns)

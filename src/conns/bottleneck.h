@@ -15,7 +15,7 @@ enum bottleneck_side {
 	BOTTLENECK_SEND_BUFFER,          /* the sender's buffer is full */
 	BOTTLENECK_NETWORK,              /* congestion window, pacing, losses */
 	BOTTLENECK_RECEIVER_APPLICATION, /* does not read its data */
-	BOTTLENECK_RECEIVE_BUFFER,       /* SO_RCVBUF of the receiver's application */
+	BOTTLENECK_RECEIVE_BUFFER,       /* SO_RCVBUF of the receiver's application is too small */
 	BOTTLENECK_RECEIVER_WINDOW,      /* the receiver's window still grows */
 	BOTTLENECK_RECEIVER,             /* the receiver's window, reason unknown */
 	BOTTLENECK_DELAYED_ACK,          /* the receiver delays an ACK for which data waits */
@@ -25,13 +25,14 @@ enum bottleneck_side {
 struct bottleneck {
 	enum bottleneck_side side;
 	double share;              /* share of the connection's time, 0 to 1 */
-	bool harmful;              /* a problem: data waited for this side */
+	bool harmful;              /* true: data waited because of a problem on this side */
 };
 
 /*
- * Returns the side of the problem for which data waited longest or, without a problem, of the limit
- * with the largest share of the time. `v` is judged. BOTTLENECK_UNKNOWN if the time or the other
- * end is unknown, or if the other end's record does not confirm the problem.
+ * Returns the side that limits the connection. With problems, that is the side of the problem for
+ * which data waited longest; else, of the limit with the largest share of the time. The problems of
+ * `v` must be known: rules_judge(). Returns BOTTLENECK_UNKNOWN if the time or the other end is
+ * unknown, or if the other end's record does not confirm the problem.
  */
 struct bottleneck bottleneck_find(const struct conn_view *v);
 

@@ -7,33 +7,32 @@
 #include "base/bug.h"
 #include "base/parse.h"
 
-#define MARGIN 0.95 /* share of `high` that is planned: costs are known to 5 % */
-#define NEAR 1.35   /* rates that differ from new ones by less than this factor stay */
+#define MARGIN 0.95 /* planned share of the CPU limit; the rest covers errors of cost estimates */
+#define NEAR 1.35   /* rates stay as they are if new ones differ by less than this factor */
 #define GAIN 0.25   /* weight of a new measurement in the estimate of a cost */
-#define STEP 1.5    /* factor: a measured cost this far off is a step, taken over at once */
-#define FEW 1.5     /* factor: a cost measured over n / FEW members or fewer is a guess */
-#define ALONG 1.2   /* factor: a change of measured costs that also scales unmeasured costs */
-#define FORGET 0.05 /* decay of `unsure` per interval */
-/* Shares of the CPU time that BUDGET_WINDOW intervals may use; see budget_window_ns(). */
-#define WALK_MOST 0.5 /* a walk that takes more is too expensive */
-#define TRY_MOST 1.5  /* a walk below this share is tried if its cost is a guess */
-#define TRY_AS 0.4    /* planned cost of a walk that is tried */
-#define AGAIN_MOST 0.8 /* a walk or read below this share is tried again after a while */
-#define PATIENCE 0.002 /* decay per interval of the estimate of a walk that is too expensive */
-#define READ_PATIENCE 0.1 /* decay per interval of the estimate of a read that fits no more */
+#define STEP 1.5    /* factor: a cost measured this far off its estimate replaces it at once */
+#define FEW 1.5     /* factor: a cost of n connections measured over less than n / FEW is a guess */
+#define ALONG 1.2   /* least factor of change in measured costs that also scales unmeasured costs */
+#define FORGET 0.05 /* decay per interval of the recent maximum error of predicted costs */
+/* The next four are shares of the CPU time that BUDGET_WINDOW intervals may use. */
+#define WALK_MOST 0.5 /* a level is not sampled if one pass over it takes more */
+#define TRY_MOST 1.5  /* a pass of guessed cost below this share is made once, to measure it */
+#define TRY_AS 0.4    /* maximum planned for a pass that is made to measure its cost */
+#define AGAIN_MOST 0.8 /* a skipped pass or read of lower estimated cost is retried after a while */
+#define PATIENCE 0.002 /* decay per interval of the estimated cost of a pass that costs too much */
+#define READ_PATIENCE 0.1 /* decay per interval of the estimated cost of a read that is skipped */
 #define DECAY                                                                                      \
-	0.2 /* per interval, of costs outside the budget's control: they rise at once and fall     \
-	       slowly */
+	0.2 /* decay per interval of an estimated CPU share that falls; a rise counts at once */
 #define FIXED_LEAST 1000.0
 #define EACH_LEAST 1.0
 #define HALVINGS 100
 #define USES ((size_t)2 * BUDGET_LEVELS)
 
-/* Initial estimates, rather too high. */
+/* Initial estimates of costs, rather too high; `over` -1 marks a guess. */
 static const struct budget_cost walk_guess = { .fixed_ns = 50000, .each_ns = 500, .over = -1 };
 static const struct budget_cost read_guess = { .fixed_ns = 50000, .each_ns = 1000, .over = -1 };
 
-/* Work that is done at a rate (walks or reads per second). */
+/* Sampling passes over a level, or reads of its records, at a rate per second. */
 struct budget_work {
 	double ns; /* cost at a rate of 1 per second, in ns per second */
 	double weight, floor, max;
@@ -52,7 +51,7 @@ void budget_config_default(struct budget_config *config)
 	};
 }
 
-/* Return shares of a core: the planned use (aim) and the limit. */
+/* Return shares of a core: the CPU use that the budget aims at, and (budget_limit) its maximum. */
 static double budget_aim(const struct budget *b)
 {
 	return fmin((b->config.low + b->config.high) / 2, b->config.high * MARGIN);
@@ -104,7 +103,7 @@ static double budget_predict_ns(const struct budget *b, const struct budget_spen
 
 static void budget_scale_cost(struct budget_cost *cost, double by)
 {
-	/* A recent measurement of this cost has included the step already. */
+	/* This cost was measured recently and has jumped itself: it needs no scaling. */
 	if (cost->stepped)
 		return;
 	cost->fixed_ns = fmax(cost->fixed_ns * by, FIXED_LEAST);
@@ -117,7 +116,7 @@ static double budget_window_ns(const struct budget *b)
 	return budget_limit(b) * BUDGET_WINDOW * (double)b->config.interval_ns;
 }
 
-/* Returns a walk's cost in ns. A guess that is too high is lowered: try the walk once. */
+/* Returns the ns of a pass over a level. A high guess is cut, so that one pass can test it. */
 static double budget_walk_ns(const struct budget *b, int k)
 {
 	double n = (double)b->members[k], ns = budget_cost_of(&b->walk[k], n);
@@ -132,7 +131,7 @@ static bool budget_is_too_dear(const struct budget *b, int k)
 	return budget_walk_ns(b, k) > WALK_MOST * budget_window_ns(b);
 }
 
-/* Lowers estimates of work that is too expensive: skipped work is not measured. */
+/* Lowers cost estimates of skipped passes and reads, which are not measured: they are retried. */
 static void budget_lower_estimates(struct budget *b, int k, bool was_read)
 {
 	double fixed = b->read[k].fixed_ns, room = budget_window_ns(b) -
@@ -147,7 +146,7 @@ static void budget_lower_estimates(struct budget *b, int k, bool was_read)
 	}
 }
 
-/* Learns the cost per new connection: sampling cannot avoid the cost of old ones that end. */
+/* Learns the cost of new connections, with their end: sampling cannot skip ends of old ones. */
 static void budget_learn_ends(struct budget *b, const struct budget_spent *s)
 {
 	double n = (double)s->begun + (double)s->ended, each = n ? 2 * (double)s->ends_ns / n : 0;
@@ -174,8 +173,8 @@ static void budget_learn(struct budget *b, const struct budget_spent *s)
 			budget_learn_cost(&b->read[k], (double)s->read_ns[k], (double)s->reads[k]);
 	}
 	/*
-	 * A slower core or memory makes all work more expensive, including work not done in this
-	 * interval.
+	 * A slower core or memory makes all work more expensive: scale also the costs of work not
+	 * done in this interval.
 	 */
 	by = before > 0 ? budget_predict_ns(b, s) / before : 1;
 	by = by > ALONG || by * ALONG < 1 ? by : 1;
@@ -210,8 +209,8 @@ static void budget_list_works(const struct budget *b, struct budget_work uses[US
 		uses[k] = (struct budget_work){ .ns = budget_walk_ns(b, k), .weight = c->weight,
 					.floor = c->floor_hz, .max = c->max_hz };
 		/*
-		 * An empty level is sampled together with the next, so that its first member is
-		 * sampled at once.
+		 * A level without connections is sampled in each pass over the next level, so that
+		 * its first connection is sampled at once.
 		 */
 		if (nobody) {
 			empty += uses[k].ns;
@@ -219,7 +218,7 @@ static void budget_list_works(const struct budget *b, struct budget_work uses[US
 		} else {
 			uses[k].ns += empty;
 			empty = 0;
-			/* Without any connection to sample, more passes show nothing more. */
+			/* More passes over a level without connections would find nothing. */
 			if (!n)
 				uses[k].max = uses[k].floor;
 			if (budget_is_too_dear(b, k))
@@ -232,7 +231,7 @@ static void budget_list_works(const struct budget *b, struct budget_work uses[US
 	}
 }
 
-/* Returns the cost that does not depend on rates (pushes, starts of reads) as a share of a core. */
+/* Returns the cost that sampling rates and read rates do not change, as a share of a core. */
 static double budget_fixed_share(const struct budget *b)
 {
 	double share = b->base + b->push + b->ends;
@@ -255,7 +254,7 @@ static double budget_set_level(struct budget_work uses[USES], double level)
 	return ns;
 }
 
-/* Sets rates: at least the floors, then more by weight until `room` ns per second are used. */
+/* Sets each rate to its minimum, then raises rates by weight up to `room` ns per second. */
 static void budget_spread(struct budget_work uses[USES], double room)
 {
 	double low = 0, high = 1e6;
@@ -297,7 +296,7 @@ static double budget_current_rate(const struct budget *b, size_t use)
 	return use < BUDGET_LEVELS ? b->rates.hz[use] : b->rates.read_hz[use - BUDGET_LEVELS];
 }
 
-/* Returns whether the current rates can stay: near the new ones and within the budget. */
+/* Returns whether current rates can stay: they are near the new rates and fit the budget. */
 static bool budget_may_stay(const struct budget *b, const struct budget_work uses[USES])
 {
 	double share = 0;
@@ -344,9 +343,9 @@ static void budget_set_rates(struct budget *b)
 /* ---- pushes ---- */
 
 /*
- * Samples one push in `*n`: raises `*n` as far as needed, halves it only if that surely fits.
- * `*share` is the cost of pushes as a share of a core, `least` the share that they may always take.
- * Returns false if one push in `max` is still too expensive.
+ * Adapts `*n`; BPF programs in other tasks follow one in `*n` connections. Doubles `*n` until their
+ * cost fits, halves it only if that surely fits. `*share` is this cost as a share of a core,
+ * `least` the share that it may always take. Returns false if `*n` is `max` and the cost too high.
  */
 static bool budget_sample_pushes(struct budget *b, double *share, double least, uint32_t *n,
 				 uint32_t max)
@@ -356,7 +355,7 @@ static bool budget_sample_pushes(struct budget *b, double *share, double least, 
 	double other;
 
 	budget_list_works(b, uses);
-	/* The floors are needed, too: a connection that is never read does not appear at all. */
+	/* Reserve the minimum rates: a connection whose record is never read is not reported. */
 	other = budget_fixed_share(b) - *share + budget_set_level(uses, 0) / (double)NS_PER_S;
 	least = fmax(budget_limit(b) - other, least);
 	if (*share > least) {
@@ -374,8 +373,8 @@ static bool budget_sample_pushes(struct budget *b, double *share, double least, 
 }
 
 /*
- * If the floors leave nothing, pushes get half of the budget, and connections that begin or end
- * half of that half: connections that stay yield more data.
+ * If minimum rates leave nothing, BPF programs in other tasks get half of the budget. Begins and
+ * ends of connections get half of that half: connections that stay yield more data.
  */
 static bool budget_set_sampling(struct budget *b)
 {
@@ -411,7 +410,7 @@ static uint32_t budget_thin_passes(struct rng *rng, uint32_t n, double share)
 	return n_left;
 }
 
-/* Returns how many levels, counted from the first, can have one walk each within `room` ns. */
+/* Returns how many levels, counted from the first, can have one pass each within `room` ns. */
 static int budget_affordable_levels(const struct budget *b, double room)
 {
 	int k = 0;
@@ -424,7 +423,7 @@ static int budget_affordable_levels(const struct budget *b, double room)
 	return k;
 }
 
-/* Drops walks beyond `room` ns: walks of the last level first, but never a level's only walk. */
+/* Drops sampling passes beyond `room` ns, from the last level on, but never a level's only pass. */
 static void budget_drop_walks(const struct budget *b, uint32_t passes[BUDGET_LEVELS], double room)
 {
 	for (int k = 0; k < BUDGET_LEVELS; k++)
@@ -437,14 +436,14 @@ static void budget_drop_walks(const struct budget *b, uint32_t passes[BUDGET_LEV
 		passes[k] -= (uint32_t)dropped;
 		room += dropped * each;
 	}
-	/* Passes are nested: each pass of a level is also a pass of the level before. */
+	/* A pass over a level includes the levels before it, so these have at least as many. */
 	for (int k = BUDGET_LEVELS - 1; k-- > 0;) {
 		if (passes[k] < passes[k + 1])
 			passes[k + 1] = passes[k];
 	}
 }
 
-/* Sets how many records are read; others are read later. Returns the unused ns of `room`. */
+/* Sets how many records are read now, the rest later. Returns the unused part of `room`, in ns. */
 static double budget_set_reads(struct budget *b, double room)
 {
 	double length = (double)b->config.interval_ns / (double)NS_PER_S;
@@ -488,7 +487,7 @@ static void budget_set_passes(struct budget *b, struct rng *rng, double room)
 	}
 }
 
-/* Returns the CPU time that `high` leaves for this interval, in ns. */
+/* Returns the CPU time in ns that the limit `high` leaves for this interval. */
 static double budget_left_ns(const struct budget *b)
 {
 	double length = (double)b->config.interval_ns, used = 0, all = length;
@@ -534,7 +533,7 @@ void budget_init(struct budget *b, const struct budget_config *config, struct rn
 		b->walk[k] = walk_guess;
 		b->read[k] = read_guess;
 	}
-	/* The window begins as if earlier intervals had used the planned share. */
+	/* Assume that intervals before the start used the CPU share that the budget aims at. */
 	for (int i = 0; i < BUDGET_WINDOW - 1; i++) {
 		b->window[i].length_ns = (double)config->interval_ns;
 		b->window[i].used_ns = budget_aim(b) * b->window[i].length_ns;
@@ -554,7 +553,7 @@ static void budget_remember(struct budget *b, const struct budget_spent *s)
 	}
 	b->used = sum / all;
 	memmove(b->window + 1, b->window, sizeof(b->window) - sizeof(b->window[0]));
-	/* Excess CPU time of a step is not paid back: no connection would be sampled meanwhile. */
+	/* If costs jumped, forget the excess: to pay it back, sampling would have to stop. */
 	if (used > STEP * b->planned_ns)
 		used = fmin(used, fmax(b->planned_ns, budget_aim(b) * length));
 	b->window[0] = (struct budget_use){ used, length };
@@ -589,7 +588,7 @@ bool budget_next(struct budget *b, struct rng *rng, uint64_t used_ns, uint64_t *
 	*at = b->at;
 	*levels = 1;
 	b->left[0]--;
-	/* Each remaining pass is equally likely to include the next level. */
+	/* Each remaining pass over a level is equally likely to include the next level. */
 	for (int k = 1; k < BUDGET_LEVELS && b->left[k]; k++) {
 		if (rng_below(rng, all) >= b->left[k])
 			break;

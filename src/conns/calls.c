@@ -20,7 +20,9 @@ static void calls_drop_oldest(struct conns *c)
 	c->calls_dropped += half;
 }
 
-/* Inserts the call by number: of two simultaneous calls, the later may be reported first. */
+/*
+ * Inserts the call in order of numbers: of two simultaneous calls, the later may be reported first.
+ */
 int calls_add(struct conns *c, const struct event_call *call)
 {
 	size_t at = c->calls.len;
@@ -52,7 +54,7 @@ static struct value calls_bytes(const struct event_call *call)
 	return call->result >= 0 ? value_u64((uint64_t)call->result) : value_null();
 }
 
-/* Returns "EAGAIN"; NULL if the call did not fail. */
+/* Returns the name of the call's error, such as "EAGAIN"; NULL if the call did not fail. */
 static const char *calls_error(const struct event_call *call, struct report *r)
 {
 	const char *name;
@@ -89,7 +91,7 @@ static const struct column columns[] = {
 	{ .name = "seq" }, { .name = "left_out_before" },
 };
 
-/* Computes how many calls are missing between two calls; returns false if that is unknown. */
+/* Stores how many calls between two logged calls are not in the log; returns false if unknown. */
 static bool calls_missing(const struct event_call *before, const struct event_call *call,
 			  uint32_t *n)
 {
@@ -120,7 +122,9 @@ static void calls_add_row(const struct conns *c, const struct event_call *before
 		  value_u64(call->seq), left_out);
 }
 
-/* Adds a row of text for missing calls; JSON has left_out_before. */
+/*
+ * Adds a note to the text table where calls are not in the log; in JSON, left_out_before has them.
+ */
 static void calls_add_gap(const struct event_call *before, const struct event_call *call,
 			  struct table *t)
 {
@@ -167,7 +171,10 @@ void calls_table(const struct conns *c, struct report *r)
 
 /* ---- JSON lines ---- */
 
-/* Fills in the call's connection as known so far: a recording may have only its addresses yet. */
+/*
+ * Fills in the connection of a call: its totals so far or, without a record of it yet, its
+ * addresses.
+ */
 static void calls_view(struct conns *c, const struct event_call *call, struct conn_view_buf *room)
 {
 	const struct conn_flow *flow = call->flow ? conns_flow_find(c, call->flow) : NULL;
@@ -181,7 +188,7 @@ static void calls_view(struct conns *c, const struct event_call *call, struct co
 	};
 }
 
-/* Judges the connection's totals so far; returns whether the options select the connection. */
+/* Finds problems in the totals so far; returns whether the options select the connection. */
 static bool calls_are_selected(const struct conns_options *o, struct conn_view v)
 {
 	struct conn_problem problems[RULES_MAX];

@@ -16,14 +16,14 @@
 #include "report/difference.h"
 #include "report/human.h"
 
-/* Measures of an end: a share for each class of time, a rate for each counter. */
+/* Measures of one end (server or client): a time share for each limit, a rate for each counter. */
 #define MEASURES (WORDS_TIMES + COUNTER_EVENTS)
 #define ROWS (LIMITS_ENDS * MEASURES)
 
-/* Sums over an end's connections in a block. */
+/* Sums over the connections of one end (server or client) in a block of intervals. */
 struct block {
-	double known_ns, all_ns;   /* connections' time: known part; all */
-	double of[MEASURES];       /* time in ns; events */
+	double known_ns, all_ns;   /* known part of the connections' time; all of their time */
+	double of[MEASURES];       /* by measure: time in ns, or number of events */
 };
 
 struct conns_run {
@@ -84,8 +84,9 @@ static void conns_compare_join_blocks(struct conns_run *run)
 }
 
 /*
- * Adds times as the interval's samples stand for them, not as shares of the interval: the sum over
- * intervals is unbiased, including intervals without samples (Horvitz and Thompson 1952).
+ * Sets the times of a block: each sample adds the time that it represents, not a share of the
+ * interval. The sum over intervals is unbiased, including intervals without samples (Horvitz and
+ * Thompson 1952).
  */
 static void conns_compare_put_times(struct block *b, const struct event_conn *e)
 {
@@ -97,7 +98,7 @@ static void conns_compare_put_times(struct block *b, const struct event_conn *e)
 	} else {
 		memset(exact.sampled, 0, sizeof(exact.sampled));
 		memset(exact.sampled_ns, 0, sizeof(exact.sampled_ns));
-		if (e->samples) /* without samples, exact already */
+		if (e->samples) /* times without samples need no correction */
 			conn_times(&exact);
 		b->known_ns -= (double)conn_unsampled(exact.unknown_ns, e);
 		exact.send_buffer_ns += e->sampled_ns[CONN_AT_SEND_BUFFER];
@@ -175,7 +176,7 @@ uint64_t conns_run_duration_ns(const struct conns_run *run)
 struct side {
 	bool known;
 	double value;                     /* a share of time, or events per second per connection */
-	double blocks[CONTRAST_BLOCKS];   /* per block; their mean is `value` */
+	double blocks[CONTRAST_BLOCKS];   /* values of single blocks; their mean is `value` */
 	size_t n;
 };
 
@@ -189,7 +190,7 @@ static bool conns_compare_is_share(unsigned int measure)
 	return measure < WORDS_TIMES;
 }
 
-/* Returns the counter of a measure that is no share. */
+/* Returns the counter of a measure that is no share of time. */
 static const struct counter *conns_compare_counter(unsigned int measure)
 {
 	const struct counter *counter = NULL;
@@ -236,7 +237,9 @@ static void conns_compare_fill_side(const struct conns_run *run, unsigned int en
 	}
 }
 
-/* A counter that is 0 in both runs differs by nothing and needs no test. */
+/*
+ * Stores the difference between the runs and tests it; a measure that is 0 in both needs no test.
+ */
 static int conns_compare_row(struct measured *row)
 {
 	struct contrast *c = &row->d.c;
@@ -318,7 +321,7 @@ static void conns_compare_add_json(const struct measured *row, unsigned int i, s
 		  difference_adjusted(&row->d), difference_significant(&row->d));
 }
 
-/* The text omits rows that are 0 in both runs. */
+/* Adds a row to the text, unless the measure is 0 in both runs. */
 static void conns_compare_add_text(const struct measured *row, unsigned int i, struct table *t,
 				   struct report *r)
 {
@@ -376,7 +379,7 @@ static void conns_compare_add_tables(const struct conns_run *a, const struct con
 static bool conns_compare_is_greater(const struct measured *a, unsigned int measure_a,
 				     const struct measured *b, unsigned int measure_b)
 {
-	if (!measure_a != !measure_b) /* sender-app comes last: it is no limit */
+	if (!measure_a != !measure_b) /* measure 0, sender-app, comes last: it is no limit */
 		return measure_a;
 	return fabs(a->d.c.difference) > fabs(b->d.c.difference);
 }

@@ -39,7 +39,9 @@ bool conn_accumulate_accepts(const struct event_conn *e)
 
 /* ---- counters ---- */
 
-/* A sum that overflows stays at its maximum and becomes unknown. */
+/*
+ * Adds to a sum. If it overflows, it stays at its maximum, and the fields of `known` are unknown.
+ */
 static void conn_accumulate_u64(struct event_conn *sum, __u64 *to, __u64 more, uint32_t known)
 {
 	if (__builtin_add_overflow(*to, more, to)) {
@@ -78,7 +80,7 @@ static void conn_accumulate_counters(struct event_conn *sum, const struct event_
 	CONN_COUNTERS(ADD_ROW, ADD_ROW, ADD_ROW, MOST_ROW, ADD_ROW)
 }
 
-/* Adds fields that are computed from counters and samples. */
+/* Adds times, which are computed from counters and samples, and numbers of samples. */
 static void conn_accumulate_times(struct event_conn *sum, const struct event_conn *e)
 {
 	const uint32_t times = CONN_KNOWS_TIMES;
@@ -119,7 +121,8 @@ static void conn_accumulate_extremes(struct event_conn *sum, const struct event_
 		sum->rtt_min_us = e->rtt_min_us;
 	if (e->rtt_samples && (!had || e->rtt_max_us > sum->rtt_max_us))
 		sum->rtt_max_us = e->rtt_max_us;
-	if (!sum->loss_first && e->write_first) /* the last burst before the first loss */
+	/* write_first becomes the begin of the last burst before the first loss */
+	if (!sum->loss_first && e->write_first)
 		sum->write_first = e->write_first;
 	sum->loss_first = conn_accumulate_first(sum->loss_first, e->loss_first);
 	sum->loss_last = conn_accumulate_max(sum->loss_last, e->loss_last);
@@ -143,10 +146,10 @@ static void conn_accumulate_state(struct event_conn *sum, const struct event_con
 	       AT(sampled_ns) - AT(known));
 	sum->known = counted | (e->known & STATES);
 	sum->flags = (e->flags & ~(uint32_t)ONCE) | once;
-	/* a connection that was sampled out at any time has no complete log */
+	/* the calls of a connection are incomplete if it was left out by sampling at any time */
 	if (thinned > e->thinned_one_in)
 		sum->thinned_one_in = thinned;
-	if (!e->pid) { /* comm, cgroup and unit belong to one task */
+	if (!e->pid) { /* without a pid, keep comm, cgroup and unit of the earlier task */
 		sum->comm = comm;
 		sum->cgroup = cgroup;
 		sum->unit = unit;

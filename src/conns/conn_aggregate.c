@@ -6,14 +6,17 @@
 #include "conns/conn_accumulate.h"
 #include "event/conn_times.h"
 
-/* The calls of a connection that is one in N count N times. */
+/*
+ * Adds a connection's calls; if only one in N connections has its calls counted, they count N
+ * times.
+ */
 static void conn_aggregate_calls(struct conn_aggregate *s, const struct event_conn *e)
 {
 	const double weight = e->thinned_one_in ? e->thinned_one_in : 1;
 
 	s->estimated |= weight > 1;
 	if (!conn_knows(e, CONN_KNOWS_CALLS)) {
-		/* the followed connections stand for a connection that was sampled out */
+		/* under sampling, the connections whose calls are counted stand for this one */
 		s->calls_missing |= weight <= 1;
 		return;
 	}
@@ -26,7 +29,7 @@ static void conn_aggregate_few(struct conn_aggregate *s, const struct event_conn
 {
 	struct event_conn ignored = { 0 };
 
-	/* With enough samples, unknown time is time that could not be sampled. */
+	/* Skip connections with enough samples: their unknown time could not be sampled. */
 	if (!e->unknown_ns || conn_share_out(0, e, &ignored))
 		return;
 	if (e->samples && !conn_is_weighted(e))
@@ -36,7 +39,10 @@ static void conn_aggregate_few(struct conn_aggregate *s, const struct event_conn
 	s->few.unclear_ns += e->unclear_ns;
 	s->few.known = CONN_KNOWS_LOSSES;
 	for (int i = 0; i < CONN_STATES; i++) {
-		/* Recovery is unknown time only if no event reported it. */
+		/*
+		 * Recovery that no event reported counts as congestion; reported recovery is known
+		 * time already.
+		 */
 		const int as = i == CONN_AT_RECOVERY && !conn_knows(e, CONN_KNOWS_LOSSES) ?
 				       CONN_AT_CWND : i;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums of connections of any group. */
+/* Sums over the connections of a group, such as the connections of an application. */
 #ifndef HOSTLAT_CONNS_CONN_AGGREGATE_H
 #define HOSTLAT_CONNS_CONN_AGGREGATE_H
 
@@ -7,25 +7,30 @@
 #include "conns/view.h"
 #include "report/report.h"
 
-/* A sum of connections; zeroed before the first. */
+/* Sum over the connections of a group; zero-initialized. */
 struct conn_aggregate {
 	uint64_t connections, closed, troubled, lost_ns;
 	uint64_t classes[CONN_CLASSES]; /* connections with a harmful problem of this class */
 	struct event_conn sum;          /* a field is known if all connections know it */
 	struct event_conn few;          /* samples of connections that have too few samples each */
 	uint64_t few_ns;                /* the time that the samples in `few` cover */
-	double send_calls, recv_calls;  /* over all connections, weighted */
+	/* calls of all connections, estimated if only some are counted */
+	double send_calls, recv_calls;
 	struct rtt_sum rtts;            /* connections whose round trips are known */
-	bool calls_known, calls_missing, estimated; /* calls: known; missing for some; weighted */
+	/*
+	 * send_calls and recv_calls are known; missing for some connections; estimated from sampled
+	 * ones
+	 */
+	bool calls_known, calls_missing, estimated;
 };
 
-/* Adds a judged connection to the sum. */
+/* Adds a connection, with its problems, to the sum. */
 void conn_aggregate_add(struct conn_aggregate *sum, const struct conn_view *view);
 
 /*
- * Finishes the sum: divides time that is unknown for single connections, which have too few
- * samples, by the samples of all these connections. Excluding that time would favor connections
- * with problems, as they are sampled more often.
+ * Finishes the sum. Connections with too few samples have unknown time, which is divided among the
+ * limits by the samples of all these connections together. Excluding that time would favor
+ * connections with problems, as they are sampled more often.
  */
 void conn_aggregate_finish(struct conn_aggregate *sum);
 

@@ -12,8 +12,9 @@ static double conn_share_squares(double sum, double n)
 }
 
 /*
- * Returns Kish's effective sample size for a share of 0 or 1, else the number of equal samples with
- * this variance: sum of (weight * (hit - share))^2 / all^2 = share * (1 - share) / n.
+ * Returns the number of equally weighted samples that give a share the same variance as these
+ * weighted samples: sum of (weight * (hit - share))^2 / all^2 = share * (1 - share) / n. For a
+ * share of 0 or 1, returns Kish's effective sample size.
  */
 static double conn_share_equal_samples(const struct event_conn *c, double all, double share,
 				       double in)

@@ -29,14 +29,14 @@ struct conn_view;
 /* Version of the JSON document, for struct provenance. */
 #define CONNS_SCHEMA 1
 
-/* Facts about the run that are part of the report (EV_FACT). */
-#define CONNS_FACT_BUDGET_LOW "conns.budget_low"   /* share of one core, "0.01" */
+/* Names of facts (EV_FACT) about the run that are part of the report. */
+#define CONNS_FACT_BUDGET_LOW "conns.budget_low"   /* CPU budget in cores, such as "0.01" */
 #define CONNS_FACT_BUDGET_HIGH "conns.budget_high"
-#define CONNS_FACT_MISSING "conns.missing"         /* per item not measured: "name: reason" */
+#define CONNS_FACT_MISSING "conns.missing"         /* a value not measured: "name: reason" */
 
-/* EV_COUNT, COUNT_LOSS: calls are missing in the log, which the CPU budget limits. */
+/* Reason of an EV_COUNT (COUNT_LOSS): calls that the CPU budget has kept out of the log. */
 #define CONNS_LOSS_CALLS "calls-not-logged"
-/* EV_COUNT, COUNT_LOSS: connections are missing; following all exceeds the CPU budget. */
+/* Reason of an EV_COUNT (COUNT_LOSS): connections not followed, to keep the CPU budget. */
 #define CONNS_LOSS_CONNECTIONS "connections-not-followed"
 
 enum conns_span { CONNS_INTERVAL, CONNS_TOTAL, CONNS_SPANS };
@@ -63,13 +63,16 @@ struct conns_options {
 	enum conns_by by;
 	enum conns_sort sort;
 	bool problems_only;       /* only connections with a harmful problem, in text and JSON */
-	bool all;                 /* text: all connections, even beyond the screen */
+	bool all;                 /* text: all connections, not only as many as fit a screen */
 	bool info;                /* text: the kernel's counters and gauges instead of limits */
-	bool text_only;           /* no JSON fields, which are most of the work */
+	bool text_only;           /* add no JSON fields to the report: they are most of the work */
 	bool totals_only;         /* only totals are reported, no intervals */
 	bool follows;             /* report one connection only, interval by interval */
 	uint64_t follow;          /* socket cookie, if `follows` */
-	/* Returns whether to show a judged connection; called once per report. NULL: show all. */
+	/*
+	 * Returns whether to show a connection, whose problems are known; called once per report.
+	 * NULL: show all.
+	 */
 	bool (*select)(const struct conn_view *view, void *ctx);
 	void *ctx;
 };
@@ -98,7 +101,7 @@ struct conns_window {
 	uint64_t from, to;        /* window, in the clock after the shift; to = 0: no limits */
 };
 
-/* A host with one of two recordings. */
+/* The host of one of two recordings. */
 struct conns_host {
 	const char *name;         /* host name; borrowed */
 	uint64_t length_ns;       /* length of the whole recording */
@@ -107,19 +110,20 @@ struct conns_host {
 void conns_set_window(struct conns *c, const struct conns_window *window);
 
 /*
- * Adds the field `call` for a call of the log. Returns false if the call is not to be shown. `ask`:
- * in a recording, where any connection may have calls, `select` and problems_only decide, from what
- * is known of the connection so far; unknown properties count as false.
+ * Adds the field `call` for a logged call. Returns false if the call is not to be shown. `ask` is
+ * for a recording, which may have calls of any connection: `select` and problems_only then decide
+ * by what is known of the connection so far, and unknown properties count as false.
  */
 bool conns_report_call(struct conns *c, const struct event_call *call, bool ask, struct report *r);
 
 /*
  * Calls `chosen` with the cookie of each connection of the last closed interval that is shown,
- * still open, and not yet logged. Stops at the first result other than 0 and returns it.
+ * still open, and whose calls are not logged yet. Stops at the first result other than 0 and
+ * returns it.
  */
 int conns_choose_for_log(struct conns *c, int (*chosen)(void *ctx, uint64_t cookie), void *ctx);
 
-/* Stores the damage of the source, which makes the totals partial. */
+/* Stores what is damaged in the event source; damage makes the totals partial. */
 void conns_set_damage(struct conns *c, const struct event_damage *damage);
 
 /*

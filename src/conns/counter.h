@@ -23,7 +23,7 @@ enum counter_object {
 
 enum counter_unit { COUNTER_IN_COUNT, COUNTER_IN_SIZE, COUNTER_IN_TIME };
 
-/* Texts of a counter's row; NULL: none. */
+/* Texts that describe a counter; NULL: none. */
 struct counter_text {
 	const char *meaning, *filter, *head, *label;
 	unsigned int flags;      /* COLUMN_* flags of the column `head` */
@@ -38,7 +38,7 @@ struct counter {
 	uint16_t at, size;       /* offset and size in bytes in struct event_conn */
 };
 
-/* Number of all counters, and of counters in the object EVENTS. */
+/* Macros that count rows of CONN_COUNTERS: all rows, and the rows of the JSON object EVENTS. */
 #define COUNTER_IS_ONE(...) +1
 #define COUNTER_IS_OF_EVENTS(field, value, known, object, ...)                                     \
 	+(COUNTER_OF_##object == COUNTER_OF_EVENTS)
@@ -55,13 +55,13 @@ uint64_t counter_value(const struct counter *counter, const struct event_conn *e
 bool counter_is_known(const struct counter *counter, const struct event_conn *e);
 
 /*
- * Fill in columns of text and their cells; return the number, at most COUNTERS. Without `spare`,
- * columns with COLUMN_SPARE are omitted.
+ * Fill in the columns of a text table that show counters, and (counter_cells) their cells; return
+ * the number, at most COUNTERS. Without `spare`, columns with COLUMN_SPARE are omitted.
  */
 size_t counter_columns(struct column *out, bool spare);
 size_t counter_cells(struct value *out, const struct event_conn *e, bool spare);
 
-/* Adds all counters of a JSON object to `o`, in the order of their rows. */
+/* Adds all counters of a JSON object to `o`, in the order of CONN_COUNTERS. */
 void counter_put(struct object *o, const struct event_conn *e, enum counter_object object);
 
 /* Appends a man(7) section: each counter with its --filter field and its meaning. */

@@ -117,7 +117,10 @@ static struct downsample_task *downsample_task_of(struct downsample *c, uint32_t
 	return &c->tasks[pid % TASKS];
 }
 
-/* A lost reply may be incast. A merged record would hold only the first one. */
+/*
+ * Returns whether the record must be written unmerged. A lost reply may be incast, and a merged
+ * record would hold only the first lost reply.
+ */
 static bool downsample_has_problem(const struct event_conn *e)
 {
 	struct conn_problem problems[RULES_MAX];
@@ -135,7 +138,10 @@ static void downsample_note_problem(struct downsample *c, struct downsample_conn
 			(struct downsample_task){ conn->now.pid, conn->now.to };
 }
 
-/* Returns whether the record has a problem, or its process had one within DOWNSAMPLE_NS. */
+/*
+ * Returns whether to write the record unmerged: it has a problem, or its process had one within
+ * DOWNSAMPLE_NS.
+ */
 static bool downsample_is_in_full(struct downsample *c, const struct downsample_conn *conn)
 {
 	const struct event_conn *e = &conn->now;

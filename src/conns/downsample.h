@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Downsamples the records of connections for a recording: intervals with a problem are written
- * unchanged, others are merged up to DOWNSAMPLE_NS. Totals stay the same. (SNAP logs only
- * connections with problems, which is below 1 GB per host and day.)
+ * unchanged, others are merged up to DOWNSAMPLE_NS. Totals stay the same. (SNAP, by Yu et al., NSDI
+ * 2011, logs only connections with problems, which is below 1 GB per host and day.)
  *
  * All connections of a process are written unchanged for DOWNSAMPLE_NS after one of them had a
- * problem: only single intervals show whether another one starves meanwhile.
+ * problem. Only single intervals show whether another connection of the process starves meanwhile.
  */
 #ifndef HOSTLAT_CONNS_DOWNSAMPLE_H
 #define HOSTLAT_CONNS_DOWNSAMPLE_H
@@ -22,15 +22,15 @@
 #define DOWNSAMPLE_MAX 65536u
 
 struct downsample_conn {
-	struct event_conn merged, now;  /* merged intervals; this interval */
+	struct event_conn merged, now;  /* record of merged intervals; record of this interval */
 	bool has_merged, has_now;
 	bool has_problem;              /* the interval has a problem; set when it ends */
-	uint32_t next;                 /* next in the slot or free list: index + 1; 0: none */
+	uint32_t next; /* next connection in the hash slot or free list: index + 1; 0: none */
 };
 
 struct downsample_task {
 	uint32_t pid;
-	uint64_t problem;              /* end of its last interval with a problem */
+	uint64_t problem;              /* end of the process's last interval with a problem */
 };
 
 struct downsample {
@@ -38,10 +38,11 @@ struct downsample {
 	uint32_t *slots;               /* by hash of the flow: index + 1 in `conns`; 0: none */
 	uint32_t free;
 	size_t n;                      /* used entries of `conns` */
-	struct downsample_task *tasks;   /* by hash of the pid; a colliding pid overwrites */
+	struct downsample_task *tasks; /* by hash of the pid; the later of two equal hashes stays */
 	uint64_t flushed;              /* when all merged records were written last */
-	struct downsampled VEC_OF(struct event_conn) out; /* to be written; cleared by the caller */
-	uint64_t added, written;       /* number of records */
+	/* records to write; cleared by the caller */
+	struct downsampled VEC_OF(struct event_conn) out;
+	uint64_t added, written;       /* records added so far; records written so far */
 };
 
 /* Returns 0 or -ENOMEM. Call downsample_release() in either case. */
@@ -57,7 +58,10 @@ int downsample_add(struct downsample *downsample, const struct event_conn *e);
  */
 int downsample_close(struct downsample *downsample, uint64_t now, bool last);
 
-/* Returns the most records that downsample_close() may put into `out` if `more` are added first. */
+/*
+ * Returns the maximum number of records that downsample_close() puts into `out` if `more` records
+ * are added first.
+ */
 size_t downsample_most(const struct downsample *downsample, size_t more);
 
 #endif

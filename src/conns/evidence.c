@@ -73,8 +73,8 @@ static uint64_t evidence_window(const struct event_conn *c)
 }
 
 /*
- * Returns the connection's fair share of send-buffer memory, by its window (Yu et al., section
- * 5.3).
+ * Returns the connection's fair share of all send-buffer memory, in proportion to its congestion
+ * window (Yu et al., section 5.3).
  */
 static uint64_t evidence_memory_share(const struct conn_finding *t)
 {
@@ -365,7 +365,8 @@ static void evidence_held(struct conn_finding *t)
 		MESSAGE(t, "data waited %s", human_counted(n, c->delayed_acks_harmful, "time"));
 	else
 		MESSAGE(t, "data waited");
-	if (conn_knows(c, CONN_KNOWS_TIMES) && c->delayed_ack_ns) { /* 0: no sample found one */
+	/* 0: no sample found data waiting */
+	if (conn_knows(c, CONN_KNOWS_TIMES) && c->delayed_ack_ns) {
 		MESSAGE(t, ", ");
 		evidence_share(t, c->delayed_ack_ns);
 		MESSAGE(t, ",");

@@ -89,8 +89,9 @@ static void conns_begin_interval(struct conns *c)
 	vec_for_each(&c->interval_records, record)
 		c->all.items[record->conn].interval_record = 0;
 	c->swept = false;
+	/* Frees most memory of the first interval, in which all connections have a record. */
 	vec_clear_most(&c->interval_records,
-		       CONNS_INTERVAL_RECORDS_MIN); /* the first interval has all connections */
+		       CONNS_INTERVAL_RECORDS_MIN);
 	vec_clear_most(&c->found, CONNS_INTERVAL_RECORDS_MIN);
 	vec_clear(&c->bursts);
 	vec_clear(&c->crosses[CONNS_INTERVAL]);
@@ -173,7 +174,10 @@ static int conns_feed_loss(struct conns *c, const struct event *event)
 	return 0;
 }
 
-/* Joins and judges the interval's records before the next interval replaces them. */
+/*
+ * Joins the two ends of connections and judges the interval's records, before the next interval
+ * replaces the records.
+ */
 static int conns_judge_interval(struct conns *c)
 {
 	struct conn_view_buf room;
@@ -223,7 +227,10 @@ static int conns_feed_interval(struct conns *c, const struct event *event)
 	return err ? err : CONNS_CLOSED;
 }
 
-/* The records that conns reads. A delta after an EV_INTERVAL begins the next interval. */
+/*
+ * Handlers of the records that this analysis reads. `delta`: counts events of an interval, so that
+ * after an EV_INTERVAL it begins the next interval.
+ */
 static const struct {
 	int (*feed)(struct conns *c, const struct event *event);
 	bool delta;
@@ -273,8 +280,8 @@ static int conns_add_to_interval(struct conns *c, struct conn *conn, const struc
 }
 
 /*
- * Adds a record of the followed connection; drops the oldest half when full. A record is judged
- * without its peer, whose intervals differ.
+ * Adds a record of the followed connection; if the list is full, drops its oldest half. The record
+ * is judged without the other end's record, whose intervals differ.
  */
 static int conns_add_to_followed(struct conns *c, const struct conn *conn,
 				 const struct event_conn *e)

@@ -8,15 +8,18 @@
 #include "base/bug.h"
 #include "conns/filter_term.h"
 
-#define SHOWN_MAX 40 /* characters of a word in a message */
-/* Terms, a node each to join them to earlier terms, and nots, each at least one character. */
+#define SHOWN_MAX 40 /* maximum of characters of a filter's word in an error message */
+/*
+ * Each term takes a node and one to join it to earlier terms; each `not`, of at least one
+ * character, takes a node.
+ */
 #define NODES_MAX (FILTER_TERMS_MAX * 2 + FILTER_LENGTH_MAX)
 #define SPECIAL "()=!<>&|\"'"
 #define SPACE " \t\n\r"
 
 enum node_kind { NODE_TERM, NODE_NOT, NODE_AND, NODE_OR };
 
-/* Children come before their parents in struct filter. */
+/* Node of the expression tree. In struct filter, children come before their parents. */
 struct filter_node {
 	enum node_kind kind;
 	uint16_t left, right; /* NODE_TERM: `left` is the index of the term; NODE_NOT: no `right` */
@@ -32,10 +35,10 @@ enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_TEXT, TOKEN_OP, TOKEN_OPEN, TOKEN
 		  TOKEN_AND, TOKEN_OR, TOKEN_BROKEN };
 
 struct filter_parser {
-	const char *text, *at; /* `at` is behind the current token */
+	const char *text, *at; /* the expression; position behind the current token */
 	const char *from;      /* start of the current token */
 	enum token_kind token;
-	char word[FILTER_LENGTH_MAX + 1]; /* text of TOKEN_WORD, _TEXT and _OP */
+	char word[FILTER_LENGTH_MAX + 1]; /* current token, if it is TOKEN_WORD, _TEXT or _OP */
 	struct filter *filter;
 	struct strbuf *why;
 	unsigned depth;

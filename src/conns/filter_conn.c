@@ -56,7 +56,7 @@ static void filter_conn_put_gauges(struct filter_view *v, const struct event_con
 	filter_conn_put_number(v, known, CONN_NUMBER_MSS, c->mss);
 }
 
-/* Puts the share of each class in the known time. */
+/* Stores each limit's share of the known time, which filters can compare. */
 static void filter_conn_put_shares(struct filter_view *v, const struct event_conn *c)
 {
 	const uint64_t times[] = {
@@ -86,7 +86,7 @@ bool filter_conn_match(const struct conn_view *view, void *filter)
 	const char *classes[CONN_CLASSES];
 
 	filter_conn_put_flow(&v, view->flow);
-	if (!view->c) /* only addresses and names are known */
+	if (!view->c) /* no record yet: only addresses and names are known */
 		return filter_match(filter, &v);
 	filter_conn_put_counters(&v, view->c);
 	filter_conn_put_gauges(&v, view->c);

@@ -8,8 +8,8 @@
 struct conn_view;
 
 /*
- * Returns filter_match() of a judged connection. Suits `select` of struct conns_options; `filter`
- * is a struct filter.
+ * Returns filter_match() of a connection whose problems are known. Suits `select` of struct
+ * conns_options; `filter` is a struct filter.
  */
 bool filter_conn_match(const struct conn_view *view, void *filter);
 

@@ -26,7 +26,8 @@ enum filter_kind {
 };
 
 struct filter_field {
-	struct counter_text text; /* `filter`: the field's name; NULL: this counter has no field */
+	/* text.filter is the field's name; NULL: the counter is no field */
+	struct counter_text text;
 	enum filter_kind kind;
 	unsigned index; /* address, port: 0 local, 1 remote; else enum conn_text, conn_number */
 };
@@ -247,7 +248,10 @@ static int filter_term_host(struct filter_term *term, const char *text)
 		strbuf_add(&join, text + 1, (size_t)(close - text) - 1);
 		strbuf_add(&join, close + 1, strcspn(close + 1, ":"));
 		err = join.error ? -EINVAL : 0;
-		/* Only IPv6 addresses have brackets. */
+		/*
+		 * Behind the closing bracket may be only /PREFIX or :PORT; inside, only an IPv6
+		 * address.
+		 */
 		if (!err && (close[1] && close[1] != '/' && close[1] != ':'))
 			err = -EINVAL;
 		if (!err && !memchr(strbuf_str(&join), ':', join.len))
@@ -334,7 +338,7 @@ static enum filter_truth filter_term_truth(bool holds)
 	return holds ? FILTER_TRUE : FILTER_FALSE;
 }
 
-/* `holds`: the field equals the term's value. */
+/* Returns the truth of = or !=; `holds` tells whether the field equals the term's value. */
 static enum filter_truth filter_term_equal(const struct filter_term *term, bool holds)
 {
 	return filter_term_truth(holds == (term->op == FILTER_EQ));

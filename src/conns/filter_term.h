@@ -19,16 +19,18 @@ struct filter_term {
 	/* The value; the field's kind decides which members are used. */
 	uint64_t number;	/* number; port; set of states, bit n: state n */
 	uint8_t family;		/* AF_INET, AF_INET6; 0: any address */
-	uint8_t prefix;		/* length in bits */
+	uint8_t prefix;		/* length of the address prefix in bits */
 	bool has_port;
 	uint8_t address[16];
 	char *text;		/* text of KIND_TEXT or KIND_CLASS; owned */
 };
 
-/* Returns the field, or NULL; then `near` becomes a similar field's name, or NULL. */
+/*
+ * Returns the field with this name, or NULL; then `near` becomes a similar field's name, or NULL.
+ */
 const struct filter_field *filter_field_find(const char *name, const char **near);
 
-/* Returns false if the word is no operator. */
+/* Stores the operator that a word stands for. Returns false if it is no operator. */
 bool filter_op_find(const char *word, enum filter_op *op);
 
 /* Returns whether the operator can compare this field. */

@@ -15,7 +15,8 @@
 #include "report/human.h"
 
 struct member {
-	const char *key;   /* NULL: unknown, or no listener accepted the connection */
+	/* key of the connection's group; NULL: unknown, or no listener accepted the connection */
+	const char *key;
 	const struct selected *one;
 };
 
@@ -121,7 +122,7 @@ static const struct column json_columns[] = {
 	{ .name = "rtt" }, { .name = "problems" },
 };
 
-/* Returns round trips of the connections for which they are known. */
+/* Returns the round-trip times of the group's connections, as far as they are known. */
 static struct value conns_groups_rtt_value(const struct rtt_sum *sum, struct report *r)
 {
 	struct object *o = object_new(r);
@@ -212,7 +213,10 @@ static bool conns_groups_is_first(const struct member *members, size_t i)
 	return !i || conns_groups_compare_keys(members[i - 1].key, members[i].key);
 }
 
-/* Returns `*n` groups, ordered, to be freed by the caller; NULL without memory. */
+/*
+ * Returns the groups of the selected connections, ordered, and their number in `*n`. The caller
+ * frees them; NULL without memory.
+ */
 static struct group *conns_groups_aggregate(const struct conns *c, const struct conn_selection *s,
 					    const struct member *members, size_t *n)
 {

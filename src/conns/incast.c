@@ -25,7 +25,7 @@ static bool incast_is_loopback(const struct event_flow *f)
 	return f->family == AF_INET ? f->remote[0] == 127 : !memcmp(f->remote, one, sizeof(one));
 }
 
-/* Compares local addresses, the receivers'. Two namespaces may use the same address. */
+/* Orders flows by local address, the receiver's, then namespace: namespaces repeat addresses. */
 static int incast_compare_own(const struct event_flow *a, const struct event_flow *b)
 {
 	int order = a->family - b->family;
@@ -78,12 +78,15 @@ int incast_add(struct conns *c, const struct conn *conn, const struct event_conn
 	const uint32_t at = (uint32_t)(conn - c->all.items);
 	int err = 0;
 
-	/* Spurious retransmissions are no losses: a queue that only delays causes them. */
+	/*
+	 * Ignore bursts with spurious retransmissions only: a queue that only delays packets causes
+	 * these.
+	 */
 	if (e->write_first && e->loss_first >= e->write_first &&
 	    e->loss_first - e->write_first <= INCAST_BURST_NS && !conn_all_spurious(e))
 		err = vec_push(&c->bursts, (struct conn_lost_burst){
 			.conn = at, .write = e->write_first, .loss = e->loss_first });
-	if (!err && e->lost_reply) /* only the other end knows its loss */
+	if (!err && e->lost_reply) /* only the other end knows when its reply was lost */
 		err = vec_push(&c->bursts, (struct conn_lost_burst){
 			.conn = at, .at_receiver = true, .write = e->lost_reply,
 			.loss = e->lost_reply });
@@ -111,7 +114,10 @@ static size_t incast_gather(const struct conns *c, struct loser *out)
 
 /* ---- storing ---- */
 
-/* Adds an episode to the totals: one entry per connection and side, with the largest episode. */
+/*
+ * Adds an incast episode to the totals, which have one entry per connection and side: the largest
+ * episode and the number of episodes.
+ */
 static int incast_add_to_total(struct conns *c, const struct conn_cross *cross)
 {
 	vec_for_each(&c->crosses[CONNS_TOTAL], old) {
@@ -178,15 +184,19 @@ static size_t incast_count_peers(struct loser *losers, size_t n)
 }
 
 /*
- * Returns whether only a few peers replied late to a receiver: they or their paths may have
- * stalled. At the senders, losses are observed, so the number of peers does not matter.
+ * Returns whether too few peers replied late to a receiver for an incast: these peers or their
+ * paths may have stalled. At the senders, losses are observed, so the number of peers does not
+ * matter.
  */
 static bool incast_has_too_few_peers(struct loser *losers, size_t n)
 {
 	return losers->at_receiver && incast_count_peers(losers, n) < INCAST_MIN;
 }
 
-/* Stores the largest subset that lost packets within INCAST_LOSS_NS. Reorders `together`. */
+/*
+ * Stores an incast: the largest subset of `together`, connections that began to write together,
+ * that lost packets within INCAST_LOSS_NS. It needs INCAST_MIN connections. Reorders `together`.
+ */
 static int incast_judge(struct conns *c, struct loser *together, size_t n)
 {
 	uint64_t first = UINT64_MAX, last = 0, loss_within;

@@ -11,17 +11,26 @@
 #include "conns/problem.h"
 #include "conns/state.h"
 
-#define INCAST_MIN 3u            /* connections that make an incast */
-#define INCAST_WRITE_NS 10000000u  /* ns within which all begin to write */
-/* All lose packets within this time (ns): timeouts of similar paths, in ticks of up to 10 ms. */
+#define INCAST_MIN 3u            /* least number of connections in an incast */
+#define INCAST_WRITE_NS 10000000u  /* ns within which all connections of an incast begin to write */
+/*
+ * All connections of an incast lose packets within this time (ns): it allows for timeouts of
+ * similar paths, in ticks of up to 10 ms.
+ */
 #define INCAST_LOSS_NS 20000000u
-/* Longest time from the write to the loss, in ns; later losses have another cause. */
+/* Longest time in ns from the begin of the writes to a loss; later losses are no incast. */
 #define INCAST_BURST_NS 1000000000u
 
-/* Adds the loss bursts of a single record; sums have only one. Returns 0 or -errno. */
+/*
+ * Adds the loss bursts of one record to the interval's bursts; a sum of records would have only
+ * one. Returns 0 or -errno.
+ */
 int incast_add(struct conns *c, const struct conn *conn, const struct event_conn *e);
 
-/* Finds incast in the interval's bursts and stores it for both spans. Returns 0 or -ENOMEM. */
+/*
+ * Finds incast in the interval's loss bursts and stores it for the interval and for the totals.
+ * Returns 0 or -ENOMEM.
+ */
 int incast_find(struct conns *c);
 
 void incast_explain(const struct conn_cross *cross, struct conn_finding *finding);

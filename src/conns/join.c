@@ -74,7 +74,10 @@ enum join_fit join_fit_end(const struct event_conn *a, const struct event_conn *
 	return join_fit_apart(a, b, join_distance(a->to, b->to) + error_ns);
 }
 
-/* Returns sequence numbers at `from`. Bytes queued then are unknown, at most a full send buffer. */
+/*
+ * Returns a record with the sequence numbers at c->from. Bytes then queued are unknown, at most a
+ * full send buffer.
+ */
 static struct event_conn join_at_begin(const struct event_conn *c)
 {
 	struct event_conn e = *c;
@@ -92,7 +95,7 @@ enum join_fit join_fit_begin(const struct event_conn *a, const struct event_conn
 	uint64_t apart_ns = join_distance(a->from, b->from) + error_ns;
 
 	if (a->flags & b->flags & CONN_BEGAN)
-		apart_ns = 0; /* both began then: no bytes moved before */
+		apart_ns = 0; /* both are recorded from their begin: no bytes moved before */
 	return join_fit_both(&x, &y,
 			     join_slack(a, b, join_max(join_rate(a), join_rate(b)), apart_ns) +
 				     a->sndbuf + b->sndbuf);
@@ -128,8 +131,8 @@ static bool join_fits(const struct conns *c, uint32_t a, const struct event_conn
 }
 
 /*
- * Returns the only connection that fits, as index + 1; 0 if no or several connections fit, or if
- * more than LOOKED_AT_MOST have these addresses.
+ * Returns the index + 1 of the only connection that can be the other end of `conn`. Returns 0 if no
+ * or several connections fit, or if more than LOOKED_AT_MOST have the reversed addresses.
  */
 static uint32_t join_find_only(struct conns *c, uint32_t conn)
 {

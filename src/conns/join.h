@@ -15,7 +15,8 @@ void conns_join(struct conns *c, uint32_t conn);
 enum join_fit {
 	JOIN_FITS,
 	JOIN_CONTRADICTS,
-	JOIN_UNKNOWN, /* more bytes may have moved between the reads than 32 bits show */
+	/* between the reads of both ends, more bytes may have moved than 32-bit numbers show */
+	JOIN_UNKNOWN,
 };
 
 /* Returns whether the record has sequence numbers. */

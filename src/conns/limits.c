@@ -41,7 +41,10 @@ static int limits_add_stretch(struct limits *l, uint32_t conn, enum limits_duty 
 	return err == -E2BIG ? 0 : err;
 }
 
-/* Adds stretches in which an application was waited for: the peer's, to read, or this end's. */
+/*
+ * Adds the record's interval as time in which an application was waited for: the peer's, to read,
+ * or this end's, to read or write.
+ */
 static int limits_add_conn(struct limits *l, uint32_t conn, const struct conn_view *v)
 {
 	const uint32_t peer = l->c->all.items[conn].peer;
@@ -76,13 +79,15 @@ int limits_interval(struct limits *l)
 
 /* ---- all intervals ---- */
 
-/* Time in ns for which a connection's application was waited for, by duty. */
+/*
+ * Time in ns for which an application was waited for, and whether it counts, by duty (read, write).
+ */
 struct due {
 	uint64_t ns[LIMITS_DUTIES];
 	bool owes[LIMITS_DUTIES];
 };
 
-/* Adds a receiver on another host, of which only the flow is known. */
+/* Adds the receiver of a connection, on another host: only its flow is known. */
 static int limits_owe_remote(struct limits *l, uint32_t conn, const struct conn_view *v)
 {
 	return vec_push(&l->owed, (struct limits_owed){
@@ -91,7 +96,10 @@ static int limits_owe_remote(struct limits *l, uint32_t conn, const struct conn_
 		.end = limits_end_of(v) == LIMITS_SERVER ? LIMITS_CLIENT : LIMITS_SERVER });
 }
 
-/* Decides by the totals: a limit in single intervals only is no limit of the connection. */
+/*
+ * Marks the applications that a connection waited for, by its totals: a limit in single intervals
+ * only is no limit of the connection.
+ */
 static int limits_judge(struct limits *l, struct due *dues, uint32_t conn,
 			const struct conn_view *v)
 {

@@ -19,7 +19,7 @@
 #include "conns/conn_aggregate.h"
 
 #define LIMITS_STRETCHES_MAX (1u << 20)
-#define LIMITS_DUTIES_MAX 64u   /* per duty: entries with the most time */
+#define LIMITS_DUTIES_MAX 64u   /* entries per duty (read, write): those with the most time */
 
 enum limits_end { LIMITS_SERVER, LIMITS_CLIENT, LIMITS_ENDS };
 
@@ -33,41 +33,48 @@ struct limits_stretch {
 	uint32_t duty;          /* enum limits_duty */
 };
 
-/* An end whose application was waited for. */
+/* An end of a connection whose application was waited for, to read or to write. */
 struct limits_owed {
 	uint64_t cookie;
-	uint64_t ns;            /* total length of its stretches */
-	struct event_flow flow; /* id 0: unknown */
+	uint64_t ns;            /* total ns for which the application was waited for */
+	struct event_flow flow; /* addresses and ports; id 0: unknown */
 	uint32_t conn;
 	uint32_t pid;           /* 0: unknown */
 	enum limits_duty duty;
 	enum limits_end end;
-	bool known; /* false: on another host; only the flow is known */
+	bool known; /* false: the end is on another host, and only its flow is known */
 };
 
 struct limits {
 	struct conns *c;
 	struct conn_aggregate ends[LIMITS_ENDS];
 	struct limits_stretches VEC_OF(struct limits_stretch) stretches;
-	struct limits_owed_list VEC_OF(struct limits_owed) owed; /* by duty; longest first */
-	bool beyond;            /* stretches exceeded LIMITS_STRETCHES_MAX */
+	/* ends that were waited for, by duty; longest first */
+	struct limits_owed_list VEC_OF(struct limits_owed) owed;
+	bool beyond;            /* some of more than LIMITS_STRETCHES_MAX stretches are missing */
 };
 
 void limits_init(struct limits *l, struct conns *c);
 void limits_release(struct limits *l);
 
-/* Call after each interval, and limits_finish() at the end. Both return 0 or -ENOMEM. */
+/*
+ * Add the interval that has closed, and (limits_finish) finish after the last interval. Both return
+ * 0 or -ENOMEM.
+ */
 int limits_interval(struct limits *l);
 int limits_finish(struct limits *l);
 
 enum limits_end limits_end_of(const struct conn_view *view);
-const char *limits_end_name(unsigned int end);   /* "server" */
-const char *limits_duty_name(unsigned int duty); /* "read" */
+const char *limits_end_name(unsigned int end);   /* such as "server" */
+const char *limits_duty_name(unsigned int duty); /* such as "read" */
 
 /* Returns why the shares of an end's time are unknown (static); NULL if they are known. */
 const char *limits_unknown_reason(const struct limits *l, unsigned int end);
 
-/* Return the ends as a table; and add a finding for each end that has connections. */
+/*
+ * Return the limits of both ends (server, client) as a table; limits_findings() adds a finding for
+ * each end that has connections.
+ */
 struct value limits_ends(const struct limits *l, struct report *r);
 void limits_findings(const struct limits *l, struct report *r);
 

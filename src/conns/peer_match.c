@@ -71,7 +71,7 @@ static enum peer_match_why peer_match_reason(const struct event_conn *a, const s
 
 /*
  * Returns the only connection of `in` that matches connection `conn` of `of`, as index + 1; or 0
- * with the reason in *why. A match joined on its own host counts as well.
+ * with the reason in *why. A match that is joined on its own host counts, but is not returned.
  */
 static uint32_t peer_match_find_only(const struct conns *of, uint32_t conn, struct conns *in,
 				     uint64_t error_ns, enum peer_match_why *why)
@@ -126,7 +126,10 @@ static int peer_match_compare(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* Returns the clocks' difference in ns: the distance of the begins beyond a round trip, or 0. */
+/*
+ * Returns the difference of two hosts' clocks in ns, as a connection shows it: the distance of the
+ * recorded begins beyond a round trip, or 0.
+ */
 static int64_t peer_match_begin_distance(const struct event_conn *here,
 					 const struct event_conn *there)
 {

@@ -21,16 +21,18 @@
  */
 #define PEER_MATCH_CLOCKS_NS 100000000u
 
-/* Why an end has no match in the other recording. A later reason passed all earlier tests. */
+/*
+ * Why an end has no match in the other recording. A later reason means that earlier tests passed.
+ */
 enum peer_match_why {
 	PEER_MATCH_NO_ADDRESS,      /* the addresses are unknown */
 	PEER_MATCH_NOT_FOUND,       /* no connection has these addresses, reversed */
 	PEER_MATCH_OTHER_TIME,
-	PEER_MATCH_NO_SEQUENCES,    /* from inet_diag, or without gauges */
-	PEER_MATCH_TOO_FAST,          /* more bytes may have moved than 32 bits show */
+	PEER_MATCH_NO_SEQUENCES,    /* a record is from inet_diag or lacks gauges */
+	PEER_MATCH_TOO_FAST, /* more bytes may have moved than 32-bit sequence numbers show */
 	PEER_MATCH_SEQUENCES,       /* sequence numbers contradict each other */
 	PEER_MATCH_BYTES,           /* byte counts at the beginning contradict each other */
-	PEER_MATCH_JOINED_THERE,           /* the match is joined on its own host */
+	PEER_MATCH_JOINED_THERE, /* the match is joined with another connection of its own host */
 	PEER_MATCH_AMBIGUOUS,       /* several connections match */
 	PEER_MATCH_SAME_HOST,       /* both ends are in the same recording: no search */
 	PEER_MATCH_WHYS,
@@ -38,14 +40,15 @@ enum peer_match_why {
 
 struct peer_match_config {
 	struct conns_host here, there;
-	uint64_t error_ns;      /* error of the clock shift of `there` */
+	uint64_t error_ns;      /* bound of the error of the other recording's clock shift */
 };
 
 struct peer_recording;
 
 /*
- * Matches connections; from then on, reports of the totals of `here` include the other ends.
- * `there` and the names in `config` must live until peer_match_free(). Returns 0 or -ENOMEM.
+ * Matches the connections of two recordings; from then on, reports of the totals of `here` include
+ * the other ends. `there` and the names in `config` must live until peer_match_free(). Returns 0 or
+ * -ENOMEM.
  */
 int peer_match_new(struct peer_recording **out, struct conns *here, struct conns *there,
 	       const struct peer_match_config *config);

@@ -30,7 +30,10 @@ static uint64_t peer_report_not_joined(const struct peer_recording *e)
 	return n;
 }
 
-/* Counts the other recording's connections that match none here and none of their own host. */
+/*
+ * Counts the other recording's connections that match no connection of this recording and none of
+ * their own host.
+ */
 static uint64_t peer_report_left_there(const struct peer_recording *e)
 {
 	uint64_t n = 0;
@@ -112,7 +115,10 @@ static const char *peer_report_end_name(const struct conn_view *v, const char *h
 			     *host ? host : "an unnamed host");
 }
 
-/* Returns 1 if it added a finding, else 0. */
+/*
+ * Adds a finding on the bottleneck of one direction, if known. Returns 1 if it added a finding,
+ * else 0.
+ */
 static unsigned int peer_report_add_direction(const struct conn_view *v, const char *from,
 					      const char *to, struct report *r)
 {
@@ -126,7 +132,10 @@ static unsigned int peer_report_add_direction(const struct conn_view *v, const c
 	return 1;
 }
 
-/* Reports the directions in which data waited. Returns 1 if it added a finding, else 0. */
+/*
+ * Adds findings on the directions of a matched connection in which data waited. Returns 1 if it
+ * added any, else 0.
+ */
 static unsigned int peer_report_add_conn(const struct conns *c, const struct conn_selection *s,
 					 const struct selected *one, struct report *r)
 {

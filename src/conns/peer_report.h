@@ -5,9 +5,12 @@
 
 #include "conns/select.h"
 
-/* All add nothing without a second recording. Adds `joined`: matches and failures. */
+/*
+ * Adds the object `joined`: numbers of matched and unmatched connections. This function and the
+ * next two add nothing without a second recording.
+ */
 void peer_report_summary(const struct conns *c, struct report *r);
-/* Adds findings: the limiting side of the worst connections; why others have no match. */
+/* Adds findings: which side limits the worst connections, and why connections have no match. */
 void peer_report_findings(const struct conns *c, const struct conn_selection *s, struct report *r);
 /* Adds reasons why the result is partial: gaps in the other recording, clocks that disagree. */
 void peer_report_reasons(const struct conns *c, struct report *r);

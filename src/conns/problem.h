@@ -19,15 +19,19 @@ struct conn_problem {
 	enum conn_class class;
 	enum conn_harm harm;
 	enum conn_confidence confidence;
-	bool ours;                 /* delayed ACKs: by this end, not by the peer */
+	bool ours;                 /* true for ACKs that this end delayed, not the peer */
 	enum window_limit limit;   /* why the receiver's window is small */
 	uint64_t lost_ns;          /* time lost, as far as known; 0 if harmless */
-	struct proportion sampled; /* share of samples with the problem; if CONN_SAMPLED */
+	/* share of samples that found the problem; only if CONN_SAMPLED */
+	struct proportion sampled;
 };
 
 struct conn_problems VEC_OF(struct conn_problem);
 
-/* Sets an earlier judgment of the view; `found` is the list of the span's problems. */
+/*
+ * Copies an earlier judgment into the view; `found` lists the problems of all connections in the
+ * span, and must outlive the view.
+ */
 static inline void conn_view_judged(struct conn_view *view, const struct conn_judged *judged,
 				    const struct conn_problems *found)
 {

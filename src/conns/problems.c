@@ -93,7 +93,10 @@ static void problems_add_finding(const struct conn_selection *s, const struct co
 	select_release_finding(&finding);
 }
 
-/* Reports the connection that lost the most time to the class, or the first if none lost time. */
+/*
+ * Reports, for a class of problems, the connection that lost the most time, or the first if none
+ * lost time.
+ */
 static void problems_add_class(const struct conns *c, const struct conn_selection *s,
 			       unsigned int class, struct report *r)
 {

@@ -10,7 +10,7 @@
 #include "report/human.h"
 #include "stats/rank.h"
 
-#define STEPS 250   /* a share of 1.0 in a series */
+#define STEPS 250   /* number that stands for a share of 1.0 in a series */
 #define UNKNOWN 255 /* marks an interval with too little known time */
 
 /* ---- series ---- */
@@ -32,8 +32,8 @@ static bool proxy_is_known(const struct event_conn *e)
 }
 
 /*
- * Fills in the intervals of a record. Intervals before the first record stay unknown; later ones
- * without a record count as starved.
+ * Stores a record's shares in the connection's series, for each interval that the record covers.
+ * Intervals before the first record stay unknown; later ones without a record count as starved.
  */
 static void proxy_fill(struct conns *c, struct conn_series *s, const struct event_conn *e)
 {
@@ -76,7 +76,10 @@ static int proxy_compare_pids(const void *x, const void *y)
 	return sort_order((*a)->c.pid, (*b)->c.pid) ?: sort_order((*a)->conn, (*b)->conn);
 }
 
-/* Adds the records of one task; its connections get series once one of them was held. */
+/*
+ * Adds the records of one task. Its connections get series once one of them has waited for a
+ * delayed ACK or a window.
+ */
 static int proxy_add_task(struct conns *c, struct conn_interval_record *const *records, size_t n)
 {
 	bool looked_at = false;
@@ -124,7 +127,7 @@ int proxy_tick(struct conns *c)
 		for (end = i + 1; end < n && records[end]->c.pid == records[i]->c.pid; end++)
 			;
 		err = proxy_add_task(c, records + i, end - i);
-		if (err == -E2BIG) { /* connections beyond the limit are counted */
+		if (err == -E2BIG) { /* CONNS_SERIES_MAX reached: only count */
 			c->periods[CONNS_INTERVAL].unfollowed++;
 			c->periods[CONNS_TOTAL].unfollowed++;
 			err = 0;
@@ -141,7 +144,7 @@ struct pairs {
 	double starved[PROXY_OTHERS * CONNS_TICKS];
 	const struct conn_series *others[PROXY_OTHERS];
 	struct spearman found[PROXY_OTHERS];
-	size_t known[PROXY_OTHERS]; /* intervals that both series know */
+	size_t known[PROXY_OTHERS]; /* number of intervals known in both series */
 	size_t m, n;
 };
 
@@ -168,7 +171,10 @@ static struct proxy_known proxy_known(const struct conns *c, const uint8_t *ring
 	return known;
 }
 
-/* Copies the last `n` values. Unknown values become the mean, which supports neither answer. */
+/*
+ * Copies the last `n` values of a series. Unknown values become the mean, which speaks neither for
+ * nor against a correlation.
+ */
 static void proxy_copy(const struct conns *c, const uint8_t *ring, size_t n, double *out)
 {
 	const struct proxy_known known = proxy_known(c, ring, n);
@@ -179,7 +185,9 @@ static void proxy_copy(const struct conns *c, const uint8_t *ring, size_t n, dou
 								  : proxy_value_at(c, ring, n, i);
 }
 
-/* Copies the values of the intervals that both series know; returns their number. */
+/*
+ * Copies the values of the intervals known in both series; returns the number of these intervals.
+ */
 static size_t proxy_copy_known(const struct conns *c, const struct conn_series *a,
 			       const struct conn_series *b, size_t n, double *held, double *starved)
 {
@@ -246,8 +254,8 @@ static void proxy_gather(const struct conns *c, const struct conn_series *s, str
 }
 
 /*
- * Returns whether the correlation cannot be chance, neither by the values' order in time nor by the
- * number of known values; -ENOMEM without memory.
+ * Returns whether the correlation of two series is significant: against shifts in time, and by rank
+ * correlation over intervals known in both. -ENOMEM without memory.
  */
 static int proxy_holds(const struct conns *c, const struct conn_series *s, struct pairs *p,
 		       size_t i)
@@ -268,7 +276,10 @@ static int proxy_holds(const struct conns *c, const struct conn_series *s, struc
 	return one.rho >= PROXY_RHO && one.p <= PROXY_ALPHA / (double)(PROXY_TESTS * PROXY_OTHERS);
 }
 
-/* Sets `best` to the strongest correlation that holds, or to -1. Returns 0 or -ENOMEM. */
+/*
+ * Sets `best` to the index of the strongest significant correlation, or to -1. Returns 0 or
+ * -ENOMEM.
+ */
 static int proxy_find_best(const struct conns *c, const struct conn_series *s, struct pairs *p,
 			   int *best)
 {

@@ -9,12 +9,14 @@
 #include "conns/problem.h"
 #include "conns/state.h"
 
-#define PROXY_HELD_SHARE 0.05  /* least held share of the time, to examine a connection */
+/* least share of time waiting for an ACK or a window, to test a connection */
+#define PROXY_HELD_SHARE 0.05
 #define PROXY_KNOWN_MIN 0.25 /* least known share of an interval, to use the interval */
-#define PROXY_OTHERS 8u        /* most connections of the task to compare with */
+#define PROXY_OTHERS 8u /* most connections of a task to compare with one of its connections */
 #define PROXY_TESTS 16u        /* most connections to examine per report */
-#define PROXY_TICKS_MIN 50u  /* least number of intervals known of both connections */
-#define PROXY_RHO 0.5          /* least rank correlation */
+/* least number of intervals known of both connections, to correlate them */
+#define PROXY_TICKS_MIN 50u
+#define PROXY_RHO 0.5          /* least rank correlation of held and starved time */
 /*
  * Significance levels: of the test by shifted series, and of the correlation, for all pairs
  * together (Bonferroni).
@@ -22,10 +24,13 @@
 #define PROXY_ALPHA_SHIFTS 0.02
 #define PROXY_ALPHA 0.001
 
-/* Adds the shares of the closed interval to the series. Returns 0 or -ENOMEM. */
+/* Adds each connection's shares of the closed interval to its time series. Returns 0 or -ENOMEM. */
 int proxy_tick(struct conns *c);
 
-/* Adds the problems that it finds to `out`. Returns 0 or -ENOMEM. */
+/*
+ * Finds tasks that block while they forward data, and adds these problems to `out`. Returns 0 or
+ * -ENOMEM.
+ */
 int proxy_find(struct conns *c, struct conn_crosses *out);
 
 void proxy_explain(const struct conn_cross *cross, struct conn_finding *finding);

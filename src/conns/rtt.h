@@ -41,7 +41,10 @@ void rtt_add(struct rtt_sum *sum, const struct event_conn *e);
 struct value rtt_quantile_value(const struct rtt_sum *sum, uint32_t permille);
 struct value rtt_value_of(const struct event_conn *e, uint32_t permille);
 
-/* Add samples, mean_ns, min_ns, max_ns; p50_ns, p90_ns, p99_ns, buckets[]. Null: unknown. */
+/*
+ * Add fields to `to`: samples, mean_ns, min_ns, max_ns; (rtt_put) p50_ns, p90_ns, p99_ns,
+ * buckets[]. Unknown values are null.
+ */
 void rtt_put_extremes(const struct rtt_sum *sum, struct object *to);
 void rtt_put(const struct rtt_sum *sum, struct object *to, struct report *r);
 

@@ -5,7 +5,10 @@
 #include "conns/evidence.h"
 #include "conns/conn_share.h"
 
-/* Returns whether samples often found a state; its share and interval go into `p->sampled`. */
+/*
+ * Returns whether samples show a state for at least RULES_LIMITED_SHARE of the time; stores its
+ * share, with the confidence interval, in `p->sampled`.
+ */
 static bool rules_is_often(const struct event_conn *c, uint64_t ns, uint32_t hits,
 			   struct conn_problem *p)
 {
@@ -55,7 +58,10 @@ static bool rules_timeout(const struct conn_view *v, struct conn_problem *p)
 	return rules_retransmission(v, p, v->c->rto);
 }
 
-/* Harmful only if data waited: a probe may have carried new data, or found nothing lost. */
+/*
+ * Returns whether tail-loss probes were sent. They are harmful only if data waited: a probe may
+ * have carried new data, or found nothing lost.
+ */
 static bool rules_tail_loss_probe(const struct conn_view *v, struct conn_problem *p)
 {
 	if (!rules_retransmission(v, p, v->c->tlp))
@@ -87,7 +93,10 @@ static enum window_limit rules_window_limit(const struct event_conn *peer)
 	return peer->flags & CONN_RCVBUF_SET ? WINDOW_SET : WINDOW_GROWING;
 }
 
-/* Uses the kernel's own account of the limit if known, otherwise samples. */
+/*
+ * Returns whether the peer's receive window limits the connection, by the kernel's own account of
+ * that time if known, otherwise by samples.
+ */
 static bool rules_receiver_window(const struct conn_view *v, struct conn_problem *p)
 {
 	p->harm = CONN_HARMFUL;
@@ -124,7 +133,7 @@ static bool rules_not_reading(const struct conn_view *v, struct conn_problem *p)
 
 /* ---- acknowledgements and small writes ---- */
 
-/* Returns whether the peer's record has no delayed ACKs: they were late for another reason. */
+/* Returns whether the peer's record shows no delayed ACKs: ACKs were late for another reason. */
 static bool rules_is_denied(const struct conn_view *v)
 {
 	return v->peer && conn_knows(v->peer, CONN_KNOWS_DELACKS) && !v->peer->delayed_acks;
@@ -163,7 +172,7 @@ static bool rules_delayed_ack(const struct conn_view *v, struct conn_problem *p)
 	       v->c->peer_delayed_acks >= RULES_DELAYED_MIN;
 }
 
-/* Only the peer knows whether it held data. */
+/* Returns whether this end delayed ACKs. Only the peer's record shows whether it held data back. */
 static bool rules_own_delayed_ack(const struct conn_view *v, struct conn_problem *p)
 {
 	const bool asked = v->peer && conn_knows(v->peer, CONN_KNOWS_PEER_DELACKS);
@@ -218,7 +227,7 @@ static bool rules_slow_start_after_idle(const struct conn_view *v, struct conn_p
 
 static const struct conn_rule {
 	enum conn_class class;
-	uint32_t needs;                /* enum conn_known bits */
+	uint32_t needs;                /* fields that the rule needs: enum conn_known bits */
 	bool (*holds)(const struct conn_view *v, struct conn_problem *p);
 	void (*explain)(struct conn_finding *finding);
 } rules[] = {
@@ -241,7 +250,7 @@ static const struct conn_rule {
 
 _Static_assert(ARRAY_LEN(rules) <= RULES_MAX, "room for all rules");
 
-/* Writes the problems that hold to out[RULES_MAX]; returns their number. */
+/* Writes the problems that the rules find to out[RULES_MAX]; returns their number. */
 static uint32_t rules_list(const struct conn_view *view, struct conn_problem *out)
 {
 	uint32_t n = 0;

@@ -10,13 +10,13 @@
 
 /* A limit is a problem from this share of the time on. */
 #define RULES_LIMITED_SHARE 0.05
-/* Least samples for a sampled problem; with just as many, 3 samples must have found the state. */
+/* Least number of samples to find a problem by samples; of just as many, 3 must show the state. */
 #define RULES_SAMPLES_MIN 10u
-/* Least samples of a state: a single sample may hit a state of no duration. */
+/* Least number of samples that find a state: a single one may hit a state of no duration. */
 #define RULES_SEEN_MIN 2u
 /* The kernel counts window-limited time in ticks of up to 10 ms: less than two is no limit. */
 #define RULES_WINDOW_MIN_NS 20000000u
-/* Least number of late acknowledgements: a single one may have another reason. */
+/* Least number of late acknowledgements for a problem: a single one may have another reason. */
 #define RULES_DELAYED_MIN 2u
 /* Least number of send calls to judge how an application writes. */
 #define RULES_CALLS_MIN 20u
@@ -24,14 +24,14 @@
 #define RULES_MAX 16 /* most problems of one connection */
 
 /*
- * Sets `problems`, `harmful`, `lost_ns` and `found` of the view. `found` points into `room`, which
- * has RULES_MAX entries and must outlive the view.
+ * Finds a connection's problems and sets `judged` and `found` of the view. `found` points into
+ * `room`, which has RULES_MAX entries and must outlive the view.
  */
 void rules_judge(struct conn_view *view, struct conn_problem *room);
 
 /*
- * Calls rules_judge(), adds the problems to `found`, and sets *judged for conn_view_judged().
- * Returns 0, -ENOMEM or -E2BIG.
+ * Calls rules_judge(), appends the problems to `found`, and copies the judgment to *judged, for
+ * conn_view_judged(). Returns 0, -ENOMEM or -E2BIG.
  */
 int rules_judge_into(struct conn_view *view, struct conn_problems *found,
 		     struct conn_judged *judged);

@@ -49,7 +49,7 @@ static const struct conn_cross *select_first_cross(const struct conn_selection *
 									 : NULL;
 }
 
-/* Returns the next problem of several connections that this connection has, or NULL. */
+/* Returns the same connection's next problem that involves several connections, or NULL. */
 static const struct conn_cross *select_next_cross(const struct conn_selection *s,
 						  const struct conn_cross *x)
 {
@@ -60,7 +60,10 @@ static const struct conn_cross *select_next_cross(const struct conn_selection *s
 
 /* ---- all connections ---- */
 
-/* Judges totals (intervals were judged when they closed); adds problems of several connections. */
+/*
+ * Judges a connection's totals (intervals were judged when they closed) and adds the problems that
+ * involve several connections.
+ */
 static int select_judge(struct conn_selection *s, struct conn_view *view, struct selected *one)
 {
 	int err = 0;
@@ -158,7 +161,7 @@ static int select_compare(const void *x, const void *y)
 	return order ? order : sort_order(a->conn, b->conn);
 }
 
-/* Counts the connection; returns whether the report lists it. */
+/* Adds the connection to the report's counts; returns whether the report lists it. */
 static bool select_count(const struct conns *c, struct conn_selection *s, const struct conn_view *v)
 {
 	const struct conns_options *o = &c->options;

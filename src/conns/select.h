@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The judged connections of a report, in their order, and the problems of each connection. */
+/* The connections of a report, in their order, and the problems of each connection. */
 #ifndef HOSTLAT_CONNS_SELECT_H
 #define HOSTLAT_CONNS_SELECT_H
 
@@ -8,11 +8,11 @@
 #include "conns/state.h"
 
 struct selected {
-	struct conn_judged judged;  /* includes problems of several connections */
+	struct conn_judged judged;  /* includes problems that involve several connections */
 	uint32_t conn;              /* index in conns.all */
-	uint32_t other;             /* other end in `others`: index + 1; 0: none */
+	uint32_t other;             /* index + 1 of the other end's judgment in `others`; 0: none */
 	uint64_t key;               /* sort key, greatest first; 0 if the order is by name */
-	uint64_t cookie;            /* last sort criterion */
+	uint64_t cookie;            /* socket cookie, the last sort criterion */
 	const char *name;
 	uint8_t address[18];        /* CONNS_SORT_REMOTE: address and port, big-endian */
 };
@@ -23,7 +23,8 @@ struct conn_selection {
 	/* judgments of the other ends, with two recordings */
 	struct selected_peers VEC_OF(struct conn_judged) others;
 	struct conn_problems found;      /* problems of `others`, and of `items` in totals */
-	struct conn_crosses crosses;     /* sorted by connection */
+	/* parts in problems of several connections, sorted by connection */
+	struct conn_crosses crosses;
 	struct conn_sums sums;
 	uint64_t connections;            /* selected by the filter, with or without problems */
 	uint64_t closed;                 /* closed connections among `connections` */
@@ -33,22 +34,27 @@ struct conn_selection {
 
 struct selected_problem {
 	struct conn_problem p;
-	const struct conn_cross *cross;  /* NULL: a problem of this connection alone */
+	/* this connection's part in a problem of several; NULL: its problem alone */
+	const struct conn_cross *cross;
 };
 
 #define SELECT_PROBLEMS_MAX (RULES_MAX + 8)
 
-/* Judges all connections of the span. 0 or -ENOMEM; call select_release() in either case. */
+/*
+ * Selects and orders the connections of the span, with their problems. 0 or -ENOMEM; call
+ * select_release() in either case.
+ */
 int select_connections(struct conns *c, enum conns_span span, struct conn_selection *s);
 void select_release(struct conn_selection *s);
 
-/* Fills in the judged view of a selected connection. */
+/* Fills in the view of a selected connection, with its problems. */
 void select_view(const struct conns *c, const struct conn_selection *s, const struct selected *one,
 		 struct conn_view_buf *room);
 
 /*
- * Fills in the judged view of the other end from the other host's recording. Returns false if there
- * is no other end. Problems of several connections are those found in that recording.
+ * Fills in the view of the other end, with its problems, from the other host's recording. Returns
+ * false if there is no other end. Problems of several connections are those found in that
+ * recording.
  */
 bool select_view_peer(const struct conns *c, const struct conn_selection *s,
 		      const struct selected *one, struct conn_view_buf *room);

@@ -14,7 +14,10 @@ struct spread_member {
 	uint32_t conn, tlp, rto, fast;
 };
 
-/* Unlike rules_writes_small(), also counts lone small messages: no packets follow them. */
+/*
+ * Returns whether the connection writes small messages. Unlike rules_writes_small(), also counts
+ * lone messages, which no packets follow.
+ */
 static bool spread_writes_little(const struct event_conn *e)
 {
 	if (rules_writes_small(e))

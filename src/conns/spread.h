@@ -9,7 +9,7 @@
 #include "conns/problem.h"
 #include "conns/state.h"
 
-#define SPREAD_MIN 2u /* least number of connections */
+#define SPREAD_MIN 2u /* least number of connections that share the messages */
 
 /* Adds the problems found in the span to `out`. Returns 0 or -ENOMEM. */
 int spread_find(const struct conns *c, enum conns_span span, struct conn_crosses *out);

@@ -9,7 +9,8 @@
 #include "base/hash.h"
 #include "base/zpack.h"
 
-#define SLOTS (1u << 17) /* slots of each hash: two entries per slot if full */
+/* slots of each hash table; two entries per slot at CONNS_MAX connections */
+#define SLOTS (1u << 17)
 
 _Static_assert(sizeof(struct conn) <= 48, "memory of a connection");
 
@@ -157,7 +158,7 @@ int conns_flow_set(struct conns *c, const struct event_flow *flow)
 		return -ENOMEM;
 	if (old && !memcmp(&old->e, flow, sizeof(*flow)))
 		return 0;
-	if (old) { /* the number is reused: its connections keep the old flow */
+	if (old) { /* the flow's number is reused: connections of the old flow keep that flow */
 		at = (uint32_t)(old - c->flows.items);
 		if (old->users)
 			conns_unlink_flow(c, at);
@@ -221,8 +222,9 @@ static void conns_unlink_tuple(struct conns *c, uint32_t at)
 }
 
 /*
- * Puts a connection that has a flow into the slot of its tuple. Of the connections with the same
- * addresses and ports, only the last CONNS_SAME_TUPLE stay there: each new one examines all others.
+ * Puts a connection that has a flow into the hash slot of its addresses and ports. Of the
+ * connections with the same addresses and ports, only the last CONNS_SAME_TUPLE stay in the slot,
+ * as each new one examines all others.
  */
 static void conns_link_tuple(struct conns *c, uint32_t at, uint32_t *slot)
 {
@@ -266,7 +268,7 @@ static int conns_set_flow(struct conns *c, uint32_t at, uint32_t id)
 	slot = conns_slot(&c->by_tuple, conns_slot_of_tuple(&flow->e));
 	if (!slot)
 		return -ENOMEM;
-	flow->users++; /* before the old flow is dropped */
+	flow->users++; /* count it first: conns_unlink_tuple() may drop the connection's old flow */
 	conns_unlink_tuple(c, at);
 	conn->flow = (uint32_t)(flow - c->flows.items) + 1;
 	conns_link_tuple(c, at, slot);
@@ -295,7 +297,7 @@ static void conns_remove(struct conns *c, uint32_t at)
 
 /*
  * Drops all closed connections without a record in this interval. A second call in the same
- * interval would find none.
+ * interval returns at once, as it would find none.
  */
 static void conns_forget_closed(struct conns *c)
 {
@@ -314,7 +316,9 @@ static void conns_forget_closed(struct conns *c)
 	}
 	c->swept = true;
 	c->ended.len = n;
-	/* entries refer to connections by index */
+	/*
+	 * these entries refer to connections by index, and dropped connections free their indices
+	 */
 	vec_clear(&c->crosses[CONNS_TOTAL]);
 }
 
@@ -343,14 +347,20 @@ static int conns_new_conn(struct conns *c, uint32_t *at)
 	return err;
 }
 
-/* Returns whether both may be in one namespace. Unknown ones match: cookies hardly repeat. */
+/*
+ * Returns whether both flows may be in one namespace. An unknown namespace matches: cookies hardly
+ * repeat.
+ */
 static bool conns_is_same_netns(const struct event_flow *a, const struct event_flow *b)
 {
 	return !a || !b || !a->netns_cookie || !b->netns_cookie ||
 	       a->netns_cookie == b->netns_cookie;
 }
 
-/* Returns index + 1, or 0. *same is the number of other connections with this cookie. */
+/*
+ * Returns the index + 1 of the connection with this cookie and namespace, or 0. *same is the number
+ * of other connections with this cookie.
+ */
 static uint32_t conns_find_conn(struct conns *c, uint64_t cookie, const struct event_flow *flow,
 				uint32_t *same)
 {
@@ -413,7 +423,10 @@ const struct event_conn *conns_record(const struct conns *c, enum conns_span spa
 	return room;
 }
 
-/* Returns the common time. Ends that both recorded begin and end cover the same time. */
+/*
+ * Returns the time in ns that both records cover. If both include begin and end of the connection,
+ * they cover the same time, and the shorter length counts.
+ */
 static uint64_t conns_common_ns(const struct event_conn *a, const struct event_conn *b,
 				uint64_t error_ns)
 {

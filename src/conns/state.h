@@ -17,9 +17,9 @@
 #define CONNS_INTERVAL_RECORDS_MIN 4096u /* interval records whose memory stays allocated */
 #define CONNS_FOLLOWED_MAX 10000u   /* intervals of the followed connection */
 #define CONNS_CALLS_MAX 10000u      /* logged calls of the followed connection */
-#define CONNS_COUNTS_MAX 256u       /* pairs of what and reason */
+#define CONNS_COUNTS_MAX 256u       /* pairs of enum count_what and reason */
 #define CONNS_MISSING_MAX 256u
-#define CONNS_CROSSES_MAX 4096u     /* entries of each conns.crosses */
+#define CONNS_CROSSES_MAX 4096u     /* entries of conns.crosses, for each span */
 #define CONNS_SERIES_MAX 4096u      /* connections of tasks that may be proxies */
 #define CONNS_SAME_TUPLE 256u       /* connections with the same addresses and ports in one slot */
 #define CONNS_SAME_COOKIE 256u      /* namespaces with a socket of the same cookie */
@@ -29,15 +29,16 @@
 #define CONNS_COMMON_MIN 0.8
 
 /*
- * 48 bytes plus the packed totals: about 140 bytes in all for a connection that waits for its
- * application, 330 for a connection with losses, calls and round trips of several sizes.
+ * A connection's state: 48 bytes plus the packed totals. In all, that is about 140 bytes for a
+ * connection that waits for its application, and 330 for a connection with losses, calls and round
+ * trips of several sizes.
  */
 struct conn {
 	uint64_t cookie;
 	unsigned char *packed;         /* struct event_conn without `cookie`; NULL: none yet */
-	/* Indices + 1; 0: none. */
-	uint32_t next;                 /* in the by_key slot, or in the free list */
-	uint32_t tuple_next;           /* in the by_tuple slot */
+	/* The next members are indices + 1; 0: none. */
+	uint32_t next;                 /* next connection in the by_key slot, or in the free list */
+	uint32_t tuple_next;           /* next connection in the by_tuple slot */
 	uint32_t flow;
 	uint32_t peer;                 /* connection of the other end, if on this host */
 	uint32_t interval_record;      /* record of the current interval */
@@ -46,12 +47,12 @@ struct conn {
 	uint16_t room;                 /* allocated bytes of `packed`, see base/zpack.h */
 	bool used : 1;
 	bool closed : 1;               /* is listed in conns.ended */
-	bool unlisted : 1;             /* not in by_tuple: too many have its addresses */
+	bool unlisted : 1; /* not in by_tuple: too many connections have its addresses */
 };
 
 struct conn_flow {
 	struct event_flow e;
-	uint32_t next;                 /* in the by_flow slot or the free list; index + 1 */
+	uint32_t next; /* next flow in the by_flow slot or the free list: index + 1 */
 	uint32_t users : 31;           /* number of connections with this flow */
 	uint32_t used : 1;
 };
@@ -62,10 +63,10 @@ struct conn_interval_record {
 	struct conn_judged judged;     /* valid once the interval is closed */
 };
 
-/* A burst with a loss, from one record. */
+/* A burst of data in which a packet was lost, from one record. */
 struct conn_lost_burst {
 	uint32_t conn;                 /* index in conns.all */
-	bool at_receiver;              /* a reply of the peer was lost; `write` is `loss` */
+	bool at_receiver; /* a reply was lost: `write` and `loss` are the request's time */
 	uint64_t write, loss;
 };
 
@@ -81,18 +82,21 @@ struct conn_cross {
 	uint64_t other;                /* proxy: cookie of the starved connection */
 	uint32_t intervals;
 	double rho, p;
-	uint64_t probes, timeouts, fast; /* spread: sums over all members */
+	uint64_t probes, timeouts, fast; /* spread: sums over all connections with the problem */
 };
 
 struct conn_crosses VEC_OF(struct conn_cross);
 
-/* Shares of intervals in steps of 1/250, at index conns.tick % CONNS_TICKS. */
+/*
+ * Time series of a connection: shares of each interval, in steps of 1/250. Interval i of the run is
+ * at index i % CONNS_TICKS.
+ */
 struct conn_series {
 	uint32_t conn;                 /* index in conns.all */
 	uint32_t pid;
-	uint64_t since;                /* first tick of the series */
-	uint8_t held[CONNS_TICKS];     /* share held by a delayed ACK or a window */
-	uint8_t starved[CONNS_TICKS];  /* share without data from the application */
+	uint64_t since;                /* number of the first interval in the series */
+	uint8_t held[CONNS_TICKS];     /* share of time held by a delayed ACK or a window */
+	uint8_t starved[CONNS_TICKS];  /* share of time without data from the application */
 };
 
 struct conn_count {
@@ -122,10 +126,11 @@ struct peer_recording {
 	struct conns *c;               /* the other recording, in this recording's time */
 	struct conns_host here, there;
 	uint64_t error_ns;             /* bound of the error of the other recording's times */
-	uint32_t *other;               /* by index here: index + 1 there; 0: no match */
-	uint64_t *not_joined;          /* connections by enum peer_match_why */
+	uint32_t *other; /* by index in this recording: index + 1 in the other; 0: no match */
+	uint64_t *not_joined;          /* number of unmatched connections by enum peer_match_why */
 	uint64_t joined;
-	int64_t began_apart_ns;        /* median of `began_both`, there - here, beyond RTTs */
+	/* median distance of begins beyond an RTT: other host - this host */
+	int64_t began_apart_ns;
 	uint64_t began_both;           /* joined connections whose begin both hosts recorded */
 };
 
@@ -137,12 +142,13 @@ struct conns {
 	struct conns_flows VEC_OF(struct conn_flow) flows;
 	struct conns_interval_records VEC_OF(struct conn_interval_record) interval_records;
 	struct conn_problems found;    /* problems of `interval_records` */
-	struct conns_bursts VEC_OF(struct conn_lost_burst) bursts; /* bursts of this interval */
+	/* bursts with losses in this interval */
+	struct conns_bursts VEC_OF(struct conn_lost_burst) bursts;
 	uint32_t free_conn, free_flow; /* free lists: index + 1 */
 	uint32_t *by_key, *by_tuple, *by_flow; /* hashes: index + 1 of the first entry */
 	struct conns_ended VEC_OF(uint32_t) ended; /* indices of closed connections */
 	bool swept;                    /* closed connections were dropped in this interval */
-	uint64_t steps;                /* steps in hashes, and examined pairs of ends */
+	uint64_t steps; /* work so far: steps in hash chains, and examined pairs of ends */
 	size_t n;                      /* number of connections in `all` */
 	struct conns_counts VEC_OF(struct conn_count) counts;
 	struct conns_missing VEC_OF(char *) missing;
@@ -152,11 +158,12 @@ struct conns {
 	uint64_t tick_to_ns[CONNS_TICKS];
 	struct conns_followed VEC_OF(struct conn_interval_record) followed;
 	uint64_t followed_dropped;
-	struct conns_call_log VEC_OF(struct event_call) calls; /* calls of options.follow, by seq */
+	/* calls of the followed connection, by number */
+	struct conns_call_log VEC_OF(struct event_call) calls;
 	uint64_t calls_dropped;
 	struct conns_period periods[CONNS_SPANS];
 	char *budget_low, *budget_high;
-	bool closed;                   /* the next EV_CONN begins a new interval */
+	bool closed;                   /* the interval is closed: the next EV_CONN begins another */
 	struct event_damage damage;
 	struct event_dict *names;
 };
@@ -170,8 +177,8 @@ struct conn_view_buf {
 /* Unpacks the totals; unpacking and packing again changes nothing. */
 void conn_unpack(const struct conn *conn, struct event_conn *out);
 /*
- * Returns 0, or -ENOMEM and leaves the packed totals as they were. Changes `total` while it packs
- * and restores it.
+ * Packs the totals into `conn`. Returns 0, or -ENOMEM and leaves the packed totals as they were.
+ * Changes `total` while it packs and restores it.
  */
 int conn_pack(struct conn *conn, struct event_conn *total);
 
@@ -204,15 +211,15 @@ static inline const struct event_flow *conns_flow_of(const struct conns *c,
 	return conn->flow ? &c->flows.items[conn->flow - 1].e : NULL;
 }
 
-/* Returns the name; NULL if the stream has not defined it. */
+/* Returns the name with this number in a dictionary; NULL if the stream has not defined it. */
 static inline const char *conns_name(const struct conns *c, uint32_t dict, uint32_t id)
 {
 	return id ? event_dict_get(c->names, dict, id) : NULL;
 }
 
 /*
- * Fills in the view of the peer in the other recording, without judging it. Returns false if there
- * is no match.
+ * Fills in the view of the peer in the other recording, without its problems. Returns false if
+ * there is no match.
  */
 bool conns_view_peer(const struct conns *c, uint32_t conn, struct conn_view_buf *room);
 
@@ -224,8 +231,8 @@ const struct event_conn *conns_record(const struct conns *c, enum conns_span spa
 				      const struct conn *conn, struct event_conn *room);
 
 /*
- * Fills in a view. Returns false if the connection has no record in the span. The view of a closed
- * interval is judged, the view of totals is not.
+ * Fills in a view. Returns false if the connection has no record in the span. The view includes
+ * problems in a closed interval, but not in totals.
  */
 bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn,
 		struct conn_view_buf *room);

@@ -79,7 +79,7 @@ static struct value tables_recovery_value(const struct event_conn *e, struct rep
 	return value_object(o);
 }
 
-/* Returns the number of samples that the times rest on, and their states. */
+/* Returns the number of samples from which the times are computed, and the numbers by state. */
 static struct value tables_samples_value(const struct event_conn *e, struct report *r)
 {
 	static const char *const names[CONN_STATES] = {
@@ -96,7 +96,7 @@ static struct value tables_samples_value(const struct event_conn *e, struct repo
 	return value_object(o);
 }
 
-/* Returns gauges and states at the end of the record. */
+/* Returns the kernel's gauges and states at the end of the record, as an object. */
 static struct value tables_info_value(const struct event_conn *e, struct report *r)
 {
 	const uint32_t g = CONN_KNOWS_GAUGES;
@@ -162,7 +162,10 @@ static void tables_add_owner(struct object *o, const struct conn_view *v, struct
 	object_add(o, "pid", v->c->pid ? value_u64(v->c->pid) : value_null());
 }
 
-/* Returns the other host's record as an object; null if there is none. */
+/*
+ * Returns the record of the connection's other end, from the other host, as an object; null if
+ * there is none.
+ */
 static struct value tables_peer_value(const struct conns *c, const struct conn_selection *s,
 				      const struct selected *one, struct report *r)
 {
@@ -207,13 +210,13 @@ static const struct column connection_columns[BRIEF + FULL] = {
 	{ .name = "closed" }, { .name = "time_ns" }, { .name = "unknown_ns" },
 	{ .name = "limit" }, { .name = "limit_share" }, { .name = "events" },
 	{ .name = "problems" }, { .name = "problem_intervals" },
-	/* -- only for the first TABLES_FULL_MAX connections -- */
+	/* -- columns only for the first TABLES_FULL_MAX connections -- */
 	{ .name = "netns_cookie" }, { .name = "comm" }, { .name = "cgroup" }, { .name = "unit" },
 	{ .name = "congestion_control" }, { .name = "flags" }, { .name = "peer_cookie" },
 	{ .name = "bytes" }, { .name = "calls" }, { .name = "rtt" }, { .name = "recovery" },
 	{ .name = "samples" }, { .name = "tcp_info" }, { .name = "followed_one_in" },
 	{ .name = "side" },
-	{ .name = "other_end" }, /* only with two recordings */
+	{ .name = "other_end" }, /* column only if there are two recordings */
 };
 
 static void tables_add_connection(struct table *t, const struct conn_view *v, struct value other,
@@ -253,7 +256,7 @@ static void tables_add_connection(struct table *t, const struct conn_view *v, st
 	cells[BRIEF + 13] = value_u64(e->thinned_one_in ? e->thinned_one_in : 1);
 	cells[BRIEF + 14] = value_string(bottleneck_name(bottleneck_find(v).side));
 	cells[BRIEF + 15] = other;
-	if (t) /* NULL: the report has failed */
+	if (t) /* NULL: the report could not be built */
 		table_add(t, cells, t->ncolumns);
 }
 
@@ -261,7 +264,10 @@ static void tables_add_connection(struct table *t, const struct conn_view *v, st
 
 #define LINE_MOST (COUNTERS + 16)
 
-/* Includes the columns of two recordings. The caller may remove the last column. */
+/*
+ * Returns a new text table of connections, with further columns if there are two recordings. The
+ * caller may remove the last column, `kind`.
+ */
 static struct table *tables_new_text(const struct conns *c, struct report *r)
 {
 	struct column columns[LINE_MOST] = {
@@ -300,7 +306,7 @@ static const char *tables_kind(const struct event_conn *e)
 	return "mptcp, ktls";
 }
 
-/* `host`: host that recorded this end; NULL: there is one recording. */
+/* Adds a line for one end of a connection. `host` has recorded it; NULL: there is one recording. */
 static void tables_add_line(struct table *t, const struct conn_view *v, const char *host,
 			    struct report *r)
 {
@@ -325,7 +331,10 @@ static void tables_add_line(struct table *t, const struct conn_view *v, const ch
 	table_add(t, cells, n);
 }
 
-/* Adds a connection and its peer's record. Returns whether either is MPTCP or kTLS. */
+/*
+ * Adds a line for a connection and, if present, one for the other host's record. Returns whether
+ * either is MPTCP or kTLS.
+ */
 static bool tables_add_lines(const struct conns *c, struct table *t, const struct conn_view *v,
 			     const struct conn_view_buf *other, struct report *r)
 {
@@ -412,7 +421,7 @@ static void tables_add_info_line(struct table *t, const struct conn_view *v, str
 		  tables_count(e, e->pacing_rate != UINT64_MAX ? g : never, e->pacing_rate));
 }
 
-/* Adds the first connections, with or without problems. */
+/* Adds a table of the kernel's tcp_info for the first connections, with or without problems. */
 static void tables_add_info(const struct conns *c, const struct conn_selection *s, struct report *r)
 {
 	const size_t rows = c->options.all ? SIZE_MAX : TABLES_ROWS;

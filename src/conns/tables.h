@@ -5,7 +5,7 @@
 
 #include "conns/select.h"
 
-/* Text without --all: most rows and sentences. */
+/* Most rows and sentences of the text without --all. */
 #define TABLES_ROWS 20u
 #define TABLES_GROUPS 20u
 #define TABLES_SENTENCES 6u
@@ -20,7 +20,7 @@ void tables_connections(const struct conns *c, const struct conn_selection *s, s
 void tables_problems(const struct conns *c, const struct conn_selection *s, struct report *r);
 /* Adds `groups` of --by; nothing without --by. Returns 0 or -ENOMEM. */
 int tables_groups(const struct conns *c, const struct conn_selection *s, struct report *r);
-/* Adds `timeline` of the followed connection; nothing without one. */
+/* Adds the table `timeline` of the followed connection; nothing if no connection is followed. */
 void tables_timeline(const struct conns *c, struct report *r);
 /* Adds a finding per class of problems, for the worst connection of the class. */
 void tables_findings(const struct conns *c, const struct conn_selection *s, struct report *r);

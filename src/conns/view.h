@@ -9,7 +9,7 @@
 
 #include "event/layout.h"
 
-/* In the order of the report. Names: conn_class_name(). */
+/* Classes of problems, in the order of the report. Names: conn_class_name(). */
 enum conn_class {
 	CONN_SEND_BUFFER,
 	CONN_FAST_RETRANSMIT,
@@ -39,12 +39,12 @@ enum conn_harm { CONN_HARMLESS, CONN_HARMFUL, CONN_HARM_UNKNOWN };
 
 struct conn_problem;
 
-/* A connection's judgment in a span, stored to judge only once. */
+/* Result of judging a connection in a span (interval or total), stored to judge only once. */
 struct conn_judged {
 	uint32_t problems;             /* mask of 1 << enum conn_class */
-	uint32_t harmful;              /* problem classes for which data waited */
+	uint32_t harmful;              /* mask of problem classes for which data waited */
 	uint64_t lost_ns;              /* time lost to harmful problems, as far as known */
-	uint32_t first, n;             /* range in the span's list of problems */
+	uint32_t first, n; /* index of the first problem in the span's list; number of problems */
 };
 
 struct conn_view {
@@ -57,8 +57,11 @@ struct conn_view {
 	bool joined;
 	uint64_t peer_cookie;
 	const struct event_conn *peer; /* NULL: not joined, or no record in the span */
-	/* Peer in another recording: its host; the common time in ns. If too short: no `peer`. */
-	const char *peer_host;         /* NULL: not in another recording */
+	/*
+	 * The other end in another recording: its host; the time in ns that both records cover. If
+	 * that time is too short, `peer` is NULL.
+	 */
+	const char *peer_host;         /* NULL: the other end is not in another recording */
 	uint64_t common_ns;
 	struct conn_judged judged;     /* set by rules_judge() or conn_view_judged(); else 0 */
 	const struct conn_problem *found; /* the judged.n problems of this connection; borrowed */

@@ -9,7 +9,7 @@ bool window_apply(const struct conns_window *w, __u64 *from, __u64 *to)
 		return true;
 	if (__builtin_add_overflow((int64_t)*from, w->shift_ns, &first) ||
 	    __builtin_add_overflow((int64_t)*to, w->shift_ns, &last) || first < 0)
-		return false; /* negative time of the other clock */
+		return false; /* not a valid time in the other clock */
 	*from = (__u64)first;
 	*to = (__u64)last;
 	if (*from >= w->from && *to <= w->to)

@@ -93,7 +93,8 @@ const char *words_limit(const struct event_conn *e, double *share)
 	for (unsigned int i = 0; i < WORDS_TIMES; i++)
 		if (i != most && words_time(e, i) > second)
 			second = words_time(e, i);
-	if (second + e->unknown_ns > words_time(e, most)) /* another limit may be greater */
+	/* with the unknown time, another limit may be greater */
+	if (second + e->unknown_ns > words_time(e, most))
 		return NULL;
 	*share = conn_share(e, words_time(e, most));
 	return times[most].name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cells of connections that several tables have. Unknown values are null. */
+/* Values of a connection that several tables show. Unknown values are null. */
 #ifndef HOSTLAT_CONNS_WORDS_H
 #define HOSTLAT_CONNS_WORDS_H
 
@@ -15,7 +15,10 @@ struct value words_netns(const struct conn_view *v, struct report *r);
 /* Returns the application: container, unit or command, else the task's name. NULL: unknown. */
 const char *words_app(const struct conn_view *v);
 
-/* Return the name and the value (ns) of a part of a connection's time. */
+/*
+ * Number of parts of a connection's time, such as send-buffer. The next functions return a part's
+ * name, and its value in ns.
+ */
 #define WORDS_TIMES 5
 const char *words_time_name(unsigned int time);
 uint64_t words_time(const struct event_conn *e, unsigned int time);
@@ -31,7 +34,7 @@ struct value words_known(const struct event_conn *e, uint32_t bits, struct value
 /* Returns the main limit, a key of words_times(), and its *share of the time. NULL: unknown. */
 const char *words_limit(const struct event_conn *e, double *share);
 
-/* Return the names of a mask of classes: as a list; as a text with commas. */
+/* Return the names of the problem classes in a mask: as a list; as a text with commas. */
 struct string_list *words_classes(uint32_t classes, struct report *r);
 const char *words_class_line(uint32_t classes, struct report *r);
 

@@ -19,7 +19,10 @@ void conn_cover_set(struct conn_cover *cover, bool sampled, uint64_t now)
 		cover->since = sampled ? 0 : now;
 }
 
-/* Returns the ns of a gap's unsampled time in from..to, spread evenly over the gap. */
+/*
+ * Returns how much of a gap's unsampled time lies in from..to, in ns, if spread evenly over the
+ * gap.
+ */
 static uint64_t conn_cover_part(const struct conn_gap *gap, uint64_t from, uint64_t to)
 {
 	const uint64_t begin = gap->from > from ? gap->from : from;

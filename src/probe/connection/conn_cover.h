@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times in which a level's connections were not sampled because a walk over them was too expensive.
- * Pure functions.
+ * Times in which the connections of a level (a class of activity) were not sampled, because a pass
+ * over them was too expensive. Pure functions.
  */
 #ifndef HOSTLAT_PROBE_CONN_COVER_H
 #define HOSTLAT_PROBE_CONN_COVER_H
@@ -17,7 +17,7 @@ struct conn_gap {
 	uint64_t ns; /* ns of from..to that no sample represents */
 };
 
-/* Unsampled times of one level's connections. Zero-initialized. */
+/* Times in which the connections of one level were not sampled. Zero-initialized. */
 struct conn_cover {
 	struct conn_gap gaps[CONN_GAPS]; /* ring, ordered by time, without overlap */
 	size_t n;                        /* number of gaps added so far */
@@ -25,7 +25,7 @@ struct conn_cover {
 	uint64_t since;                  /* begin of the current gap; 0: none */
 };
 
-/* Notes whether the level is sampled from `now` on. */
+/* Records whether connections of the level are sampled from `now` on. */
 void conn_cover_set(struct conn_cover *cover, bool sampled, uint64_t now);
 
 /*

@@ -138,7 +138,10 @@ GROWTH(64)
 GROWTH(32)
 GROWTH(16)
 
-/* The full map of timer counters drops entries: a counter that went back has started again. */
+/*
+ * Restarts timer counters that went back: the BPF map of these counters drops entries when it is
+ * full, and a dropped counter starts from 0 again.
+ */
 static void conn_delta_restart_timers(struct conn_counted *seen, const struct conn_now *n)
 {
 	if (n->delacks < seen->delayed_acks)
@@ -147,7 +150,7 @@ static void conn_delta_restart_timers(struct conn_counted *seen, const struct co
 		seen->probes = n->probes;
 }
 
-/* Fills in each counter that has a row in CONN_COUNTERS, except MADE ones. */
+/* Fills in each counter that has a row in CONN_COUNTERS, except computed (MADE) ones. */
 static void conn_delta_put_counters(struct event_conn *c, struct conn_counted *seen,
 				    const struct conn_stats *k, const struct conn_now *n)
 {
@@ -158,7 +161,10 @@ static void conn_delta_put_counters(struct event_conn *c, struct conn_counted *s
 	CONN_COUNTERS(PUT_U64, PUT_U32, PUT_U16, PUT_MOST, CONN_COUNTERS_NO_ROW)
 }
 
-/* At most one chronograph runs: busy, limited by the peer's window, or by the send buffer. */
+/*
+ * Fills in the kernel's chronographs, of which at most one runs at a time: busy, limited by the
+ * peer's window, limited by the send buffer.
+ */
 static void conn_delta_put_chrono(struct event_conn *c, struct conn_counted *seen,
 				  const struct conn_snapshot *t, uint64_t tick_ns)
 {
@@ -228,7 +234,10 @@ static void conn_delta_store(struct conn_delta *p, struct conn_seen *s,
 	memcpy(s->counted, bytes, n);
 }
 
-/* Fills in round trips. The buckets give the count; the sums were read at another moment. */
+/*
+ * Fills in an interval's round trips. Their number is the sum of the buckets, as the kernel's own
+ * count was read at another moment.
+ */
 static void conn_delta_put_rtts(struct conn_delta *p, struct event_conn *c, struct conn_seen *s,
 				const struct conn_snapshot *t)
 {
@@ -268,14 +277,16 @@ void conn_delta_thin(struct conn_delta *p, uint32_t n, uint64_t now)
 	}
 }
 
-/* Returns true if the connection was unsampled at any time since `from`. */
+/*
+ * Returns true if the connection's calls and round trips went uncounted at some time since `from`.
+ */
 static bool conn_delta_was_thinned(const struct conn_delta *p, const struct conn_snapshot *t,
 				   uint64_t from)
 {
 	return t->now.thin < CONN_THIN_MAX && p->thinned_until[t->now.thin + 1] > from;
 }
 
-/* Returns the largest N since `from` for which one in N connections was sampled. */
+/* Returns the largest N since `from` for which one in N connections had its calls counted. */
 static uint32_t conn_delta_thinned_since(const struct conn_delta *p, uint64_t from)
 {
 	uint32_t n = 1;
@@ -302,7 +313,7 @@ static uint32_t conn_delta_known(const struct conn_delta *p, const struct conn_s
 	if (!(t->stats.idle.flags & STATS_RTT))
 		known &= ~(RTT | CONN_KNOWS_PEER_DELACKS |
 			   (t->now.known & CONN_KNOWS_RTO ? 0 : CONN_KNOWS_RTO));
-	/* Without calls, it is unknown whether an acknowledgement came with data. */
+	/* The peer's delayed ACKs are known only if calls show which ACKs came with data. */
 	if (!(known & CONN_KNOWS_CALLS) || acks_are_unclear(&t->stats.acks, t->now.min_rtt_us))
 		known &= ~CONN_KNOWS_PEER_DELACKS;
 	if (t->stats.idle.flags & STATS_RTTS_LOST)
@@ -393,7 +404,7 @@ static uint32_t conn_delta_algorithm(struct conn_delta *p, const struct conn_sna
 	return p->cc;
 }
 
-/* Returns the connection's new entry, or NULL without memory. */
+/* Returns a new table entry for the connection, or NULL without memory. */
 static struct conn_seen *conn_delta_add_seen(struct conn_delta *p, const struct conn_snapshot *t)
 {
 	struct conn_seen *s = conn_table_add(&p->table, t->stats.idle.netns, t->stats.idle.cookie);

@@ -26,7 +26,7 @@ struct conn_owner {
 
 struct conn_delta {
 	uint32_t self;                  /* pid of this process */
-	uint32_t known;                 /* enum conn_known for all records */
+	uint32_t known;                 /* fields known in all records: enum conn_known bits */
 	/* call hooks lie below TLS, so call counts are wrong for kTLS sockets */
 	bool calls_below_tls;
 	uint64_t tick_ns;               /* ns per tick of the chronographs */
@@ -44,8 +44,8 @@ struct conn_delta {
 	uint32_t cc;
 	double hz[LEVELS];              /* target samples per second of each level */
 	struct conn_cover cover[LEVELS];
-	uint32_t thinned_one_in;        /* one in this many is sampled; conn_delta_thin() */
-	/* when the rate was last 1 in 2^i or lower */
+	uint32_t thinned_one_in; /* one in so many connections has its calls and RTTs counted */
+	/* by i: time until which one in 2^i connections, or fewer, had calls and RTTs counted */
 	uint64_t thinned_until[CONN_THIN_MAX + 1];
 	uint32_t flows;
 	/* added snapshots so far; added snapshots of closed connections */
@@ -57,22 +57,22 @@ struct conn_delta {
 int conn_delta_init(struct conn_delta *delta);
 void conn_delta_release(struct conn_delta *delta);
 
-/* Notes that one in `n` connections is sampled from `now` on. */
+/* Records that one in `n` connections has its calls and round trips counted from `now` on. */
 void conn_delta_thin(struct conn_delta *delta, uint32_t n, uint64_t now);
 
-/* Samples that fit several states, and therefore count for none of the record's states. */
+/* A connection's samples that fit several states, and therefore count for no state. */
 struct conn_unclear {
 	uint32_t samples, us; /* number of samples, and us that they represent, so far; both wrap */
 };
 
 /*
- * Adds the difference to the connection's last snapshot to `events`. `unclear` NULL: no sample fits
- * several states.
+ * Adds an event to `events`, with the differences between `record` and the connection's last
+ * snapshot. `unclear` NULL: no sample fits several states.
  */
 void conn_delta_add(struct conn_delta *delta, const struct conn_snapshot *record,
 		    const struct conn_unclear *unclear);
 
-/* Puts a CONNS_PROBE_FACT_MISSING for each line "name: why". Returns 0 or -errno. */
+/* Writes a fact CONNS_PROBE_FACT_MISSING for each line "name: why". Returns 0 or -errno. */
 int conn_delta_put_missing(const char *lines, uint64_t time, struct event_sink *sink);
 
 /* Returns the next block of events, as conns_probe_block(). */

@@ -15,7 +15,7 @@ size_t conn_rtts_size(const struct conn_rtts_seen *s)
 	return s ? sizeof(*s) + s->n * sizeof(s->count[0]) : 0;
 }
 
-/* Widens the stored range to first..end. Returns 0 or -ENOMEM. */
+/* Widens the stored range of buckets so that it includes first..end. Returns 0 or -ENOMEM. */
 static int conn_rtts_widen(struct conn_rtts_seen **seen, uint32_t first, uint32_t end)
 {
 	const struct conn_rtts_seen *old = *seen;
@@ -82,7 +82,7 @@ int conn_rtts_gained(struct conn_rtts_seen **seen, const struct conn_rtts *now, 
 		const uint32_t at = s->first + i;
 		const int64_t more = over[at] * 65536LL + now->count[at] - s->count[i];
 
-		if (more < 0) /* the counter has wrapped, but `wrapped` does not show this yet */
+		if (more < 0) /* a wrap that `wrapped` does not show yet: counted next time */
 			continue;
 		gained[at] = (uint32_t)more;
 		s->count[i] = now->count[at];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Histogram of the round trips since a connection's last report. For the last report, only the
- * range of non-empty buckets is stored: most connections have an octave or two.
+ * range of non-empty buckets is stored: the round trips of most connections cover an octave or two.
  */
 #ifndef HOSTLAT_PROBE_CONN_RTTS_H
 #define HOSTLAT_PROBE_CONN_RTTS_H
@@ -30,9 +30,9 @@ size_t conn_rtts_size(const struct conn_rtts_seen *seen);
 int conn_rtts_gained(struct conn_rtts_seen **seen, const struct conn_rtts *now, uint32_t *gained);
 
 /*
- * Adjusts the extremes to the buckets' contents: the kernel resets its extremes at a report, and a
- * sample may come between the copies of buckets and extremes. *max_us is 0 if there are no
- * extremes.
+ * Adjusts minimum and maximum to the non-empty buckets of `gained`. They can differ: the kernel
+ * resets its extremes at a report, and a sample may come between the copies of buckets and
+ * extremes. *max_us is 0 if there are no extremes.
  */
 void conn_rtts_extremes(const uint32_t *gained, uint32_t *min_us, uint32_t *max_us);
 

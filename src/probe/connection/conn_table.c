@@ -91,7 +91,10 @@ void conn_table_remove(struct conn_table *t, struct conn_key *s)
 	free(s);
 	t->slots[hole] = NULL;
 	t->n--;
-	/* Move items behind the hole that could stand in it, so that no search ends too early. */
+	/*
+	 * Move a later item into the emptied slot if its search passes that slot and would end
+	 * there.
+	 */
 	while (t->slots[i = (i + 1) & (t->size - 1)]) {
 		size_t from = conn_table_home(t, t->slots[i]->netns, t->slots[i]->cookie);
 

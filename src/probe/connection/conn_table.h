@@ -31,7 +31,11 @@ struct conn_counted {
 #define COUNTED_U16(field, ...) uint16_t field;
 	CONN_COUNTERS_FIRST(COUNTED_U64, CONN_COUNTERS_NO_ROW, CONN_COUNTERS_NO_ROW,
 			    CONN_COUNTERS_NO_ROW, CONN_COUNTERS_NO_ROW)
-	uint32_t unclear; /* input of a computed field, as are all members without a row */
+	/*
+	 * number of samples that fit several states; like all members without a row in
+	 * CONN_COUNTERS, the input of a computed field
+	 */
+	uint32_t unclear;
 	CONN_COUNTERS_FIRST(CONN_COUNTERS_NO_ROW, COUNTED_U32, CONN_COUNTERS_NO_ROW,
 			    CONN_COUNTERS_NO_ROW, CONN_COUNTERS_NO_ROW)
 	uint32_t chrono[3], probes, zero_window_us, unread_us, unclear_us;
@@ -51,7 +55,7 @@ struct conn_seen {
 	struct conn_key key;
 	uint64_t to;                  /* end of the last report's interval */
 	uint32_t flow;
-	uint16_t room;                /* bytes of `counted` */
+	uint16_t room;                /* allocated bytes of `counted` */
 	struct conn_rtts_seen *rtts;  /* freed by the table's owner; NULL: no round trips yet */
 	unsigned char counted[];      /* struct conn_counted, packed: base/zpack.h */
 };

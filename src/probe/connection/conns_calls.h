@@ -18,7 +18,10 @@ struct conn_table;
 struct conns_bpf;
 struct ring_buffer;
 
-/* Maximum of events per read: twice the grant, as calls of the period before may remain. */
+/*
+ * Maximum of logged calls per read: twice the largest grant, as calls of the previous grant may
+ * still be in the ring.
+ */
 #define CONNS_CALLS_HELD (2 * CALLS_GRANT_MAX)
 
 struct conns_calls {
@@ -26,7 +29,7 @@ struct conns_calls {
 	struct ring_buffer *ring;
 	struct conns_call_events VEC_OF(struct event_call) events;
 	size_t handed;               /* number of events that conns_calls_block() has returned */
-	bool granted;                /* the first grant has been given */
+	bool granted;                /* conns_calls_read() has given a first grant */
 	uint64_t lost_before;           /* calls not logged before the first grant */
 	uint64_t overflowed;             /* calls dropped because `events` was full */
 	uint32_t self;               /* pid of this process */
@@ -42,17 +45,24 @@ int conns_calls_open(struct conns_calls *calls, const struct conns_log *log);
 void conns_calls_release(struct conns_calls *calls);
 
 /*
- * These functions do the same as conns_probe_choose(), conns_probe_calls(),
- * conns_probe_call_block() and conns_probe_calls_left_out().
+ * Does the same as conns_probe_choose(). conns_calls_read(), conns_calls_block() and
+ * conns_calls_left_out() do the same as conns_probe_calls(), conns_probe_call_block() and
+ * conns_probe_calls_left_out().
  */
 int conns_calls_choose(struct conns_calls *calls, uint64_t cookie);
-/* Removes a closed connection from `chosen`: it may have ended before user space chose it. */
+/*
+ * Removes a closed connection from the map `chosen`: its cookie stays there if the connection ended
+ * before user space chose it.
+ */
 void conns_calls_forget(struct conns_calls *calls, uint64_t cookie);
 int conns_calls_read(struct conns_calls *calls, uint64_t grant);
 bool conns_calls_block(struct conns_calls *calls, struct event_block *block);
 uint64_t conns_calls_left_out(const struct conns_calls *calls);
 
-/* Notes a new sampled share of connections: some have earlier calls that were not logged. */
+/*
+ * Records that other connections are sampled from now on: some may have earlier calls that were not
+ * logged.
+ */
 void conns_calls_thinned(struct conns_calls *calls);
 
 #endif

@@ -7,19 +7,22 @@
 #include "base/bug.h"
 #include "probe/common/prog_stats.h"
 
-/* weight of timed runs before the last call, relative to runs since then */
+/* weight of earlier timed runs of BPF programs, relative to runs since the last call */
 #define REMEMBERED 0.8
 /* a run that takes this many times as long as other runs was interrupted or lost its CPU */
 #define STRANGE 8
 /* number of clock readings per timed run */
 #define READINGS 3.0
 /*
- * Correction factor of timed runs, which lack their begin, with cold caches, before the first clock
- * reading. The kernel's statistics show 1.16 to 1.35 times as much
+ * Correction factor for timed runs of BPF programs: the part before the first clock reading, with
+ * cold caches, is not timed. The kernel's statistics show 1.16 to 1.35 times as much
  * (tests/native/test_conns_budget.py).
  */
 #define UNSEEN 1.2
-/* assumed ns per run of a kind that was never timed; above all measurements with cold caches */
+/*
+ * assumed ns per run of a kind of BPF program that was never timed; above all measurements with
+ * cold caches
+ */
 #define ASSUMED_NS 1000.0
 
 /* Returns the number of runs of a kind of programs since the last call. */

@@ -20,14 +20,18 @@ struct bpf_object;
 /* State of the cost estimate. Zero-initialized, except `cpus`. */
 struct conns_cost {
 	int cpus;                            /* possible CPUs, at most CONN_CPUS */
-	uint64_t used[CONN_CPUS][USE_MAX];   /* the programs' counters at the last call */
+	/* the programs' run counters at the last conns_cost_since() */
+	uint64_t used[CONN_CPUS][USE_MAX];
 	struct conn_timed timed[CONN_CPUS];
 	double clock_ns;                     /* ns of one clock reading */
 	/* sums over timed runs, in which older runs weigh less */
 	double ns[USE_MAX], runs[USE_MAX];
 };
 
-/* Stores ns and runs by the kernel's statistics, as far as these were on; for comparison. */
+/*
+ * Stores ns and runs of the BPF programs by the kernel's statistics, as far as these were on; for
+ * comparison.
+ */
 void conns_cost_stats(const struct bpf_object *object, uint64_t ns[USE_MAX],
 		      uint64_t runs[USE_MAX]);
 

@@ -28,7 +28,10 @@
 #define TIMEOUT_S   5
 #define SPARE_FILES 16          /* descriptors that stay free for other uses */
 #define LEFT_NAMED  32          /* maximum of namespaces named as unavailable */
-/* Pause between searches: SEARCH_PAUSE_NS, or SEARCH_PAUSES times the last search's cost. */
+/*
+ * Pause between searches for namespaces or owners: SEARCH_PAUSE_NS or, if longer, SEARCH_PAUSES
+ * times the last search's CPU time.
+ */
 #define SEARCH_PAUSE_NS NS_PER_S
 #define SEARCH_PAUSES   200
 
@@ -42,12 +45,12 @@ struct conns_diag {
 	struct conn_delta delta;
 	struct diag_conns conns;
 	struct diag_netns_list VEC_OF(struct diag_netns *) netns;
-	struct strbuf missing;  /* lines "name: why" that are not reported yet */
+	struct strbuf missing;  /* values not measured, as lines "name: why"; not reported yet */
 	struct diag_left VEC_OF(uint64_t) left; /* inodes of namespaces that cannot be dumped */
 	bool left_more;         /* `missing` has the line for namespaces beyond LEFT_NAMED */
 	uint64_t started;
 	uint64_t next_list, next_owners;
-	uint64_t credit;        /* connections that the quotas so far allow to read */
+	uint64_t credit;        /* quotas since the last read, in connections */
 	bool looked;            /* connections were read since the last conns_diag_looked() */
 	uint32_t seq;
 	void *buffer;
@@ -104,7 +107,10 @@ static int diag_dump_netns(struct conns_diag *d, struct diag_netns *netns, uint3
 	return 0;
 }
 
-/* Dumps all namespaces. Sets *again if connections are missing in this dump only. */
+/*
+ * Dumps all namespaces. Sets *again if connections are missing for the first time: as one dump may
+ * skip some, another must decide.
+ */
 static int diag_dump_all(struct conns_diag *d, uint32_t sample_us, bool *again)
 {
 	int err = 0;
@@ -135,7 +141,7 @@ static int diag_open_netns(struct conns_diag *d, const struct host_netns *ns)
 
 	if (fd < 0)
 		return fd;
-	/* listing namespaces and owners needs descriptors, too */
+	/* leave some descriptors: listing namespaces and owners needs them */
 	if (!getrlimit(RLIMIT_NOFILE, &files) && (rlim_t)fd + SPARE_FILES >= files.rlim_cur) {
 		close(fd);
 		return -EMFILE;
@@ -181,7 +187,10 @@ static void diag_close_gone(struct conns_diag *d)
 	d->netns.len = left;
 }
 
-/* Adds a line for each unavailable namespace once; one line covers all after LEFT_NAMED. */
+/*
+ * Adds a line to `missing` for each unavailable namespace once; one line covers all after
+ * LEFT_NAMED.
+ */
 static void diag_note_missing(struct conns_diag *d, const struct host_netns *ns, int err)
 {
 	const char *advice = err == -EMFILE ? " (raise the limit with ulimit -n)" : "";
@@ -200,7 +209,7 @@ static void diag_note_missing(struct conns_diag *d, const struct host_netns *ns,
 		      strerror(-err), advice);
 }
 
-/* Puts facts from the lines in `missing`, and clears these. Returns 0 or -errno. */
+/* Writes facts from the lines in `missing`, and clears these. Returns 0 or -errno. */
 static int diag_put_missing(struct conns_diag *d, uint64_t time, struct event_sink *sink)
 {
 	int err = conn_delta_put_missing(strbuf_str(&d->missing), time, sink);
@@ -234,7 +243,8 @@ static int diag_list_netns(struct conns_diag *d, bool first)
 		if ((!may && !ns->own) || diag_find_netns(d, ns->inode))
 			continue;
 		err = diag_open_netns(d, ns);
-		if (err && err != -ESTALE && err != -ESRCH) /* the namespace has ended meanwhile */
+		/* -ESTALE and -ESRCH: the namespace has ended meanwhile */
+		if (err && err != -ESTALE && err != -ESRCH)
 			diag_note_missing(d, ns, err);
 	}
 	diag_close_gone(d);
@@ -335,8 +345,8 @@ int conns_diag_sample(struct conns_diag *d, enum conn_level level, double sample
 }
 
 /*
- * Lists namespaces and finds owners if their pause is over. `last`: finds owners in any case, as no
- * other call may come.
+ * Lists namespaces and finds owners of connections, each if its pause is over. `last`: finds owners
+ * in any case, as no later call may come.
  */
 static int diag_refresh(struct conns_diag *d, bool last)
 {
@@ -362,11 +372,11 @@ int conns_diag_read(struct conns_diag *d, enum conn_level level, uint64_t quota,
 	if (d->credit < d->conns.table.n)
 		return 0;
 	d->credit = 0;
-	err = diag_refresh(d, all); /* not part of the pass's cost */
+	err = diag_refresh(d, all); /* not timed: no part of the pass's cost */
 	before = clock_thread_cpu();
 	if (!err)
 		err = diag_dump_all(d, 0, &again);
-	if (!err && all && again) /* no later pass may come */
+	if (!err && all && again) /* connections are missing, and no later pass may come */
 		err = diag_dump_all(d, 0, &again);
 	if (!err)
 		pass->reported = diag_conns_report(&d->conns);
@@ -483,7 +493,7 @@ static int diag_start(struct conns_diag *d, char *why, size_t size)
 			 "Linux 4.19 or later is needed");
 		return -EOPNOTSUPP;
 	}
-	d->delta.tick_ns = 1000; /* chronographs in struct conn_now are in us here */
+	d->delta.tick_ns = 1000; /* inet_diag's chronographs are in us, not in ticks */
 	diag_list_unknown(d, info_size);
 	err = diag_list_netns(d, true);
 	d->started = clock_now();

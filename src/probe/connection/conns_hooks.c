@@ -16,15 +16,18 @@
 
 #define WHY_MAX 320
 
-/* A program, values that its hook makes known, and the consequence of a missing hook. */
+/*
+ * A BPF program with its hook, the fields that the hook makes known, and the consequence if the
+ * kernel lacks the hook.
+ */
 struct conns_hook {
 	const char *program, *target;
 	enum hook_kind kind;
-	enum { WANTED, NEEDED, INSTEAD /* used if the rows above are refused */, IF_PRESENT } how;
+	enum { WANTED, NEEDED, INSTEAD /* if the kernel refuses the rows above */, IF_PRESENT } how;
 	uint32_t known;
 	const char *what, *without;
 	const char *map; /* a map that the program needs; NULL: none */
-	bool below_tls;  /* a call has passed TLS, which changes its size */
+	bool below_tls;  /* the hook sees calls below TLS, which changes their size */
 	/* program for kernels whose tracepoint passes fewer than `arguments`; NULL: none */
 	const char *older;
 	uint32_t arguments;
@@ -40,8 +43,9 @@ struct conns_hook {
 	.without = "fast retransmissions, probes and stalls are unknown"
 
 /*
- * The first that this kernel accepts of a row and the INSTEAD rows below it is loaded, at its row's
- * target. A renamed tracepoint is one more such row, with the same program.
+ * Hooks of the BPF programs. Of a row and the INSTEAD rows below it, the first that this kernel
+ * accepts is loaded, at its row's target. A renamed tracepoint is one more such row, with the same
+ * program.
  */
 static const struct conns_hook conn_hooks[] = {
 	{ .program = "conn_state", TRACEPOINT("inet_sock_set_state"), .how = NEEDED,
@@ -114,10 +118,11 @@ static bool conns_hooks_try(struct conns_selection *s, const struct conns_hook *
 /* ---- where records lie ---- */
 
 #define TABLE_CONNECTIONS 131072 /* maximum of records per table */
-#define TABLE_KEYS (2 * TABLE_CONNECTIONS) /* a power of two; includes keys of removed records */
+/* keys per table, including those of removed records; a power of two */
+#define TABLE_KEYS (2 * TABLE_CONNECTIONS)
 
 struct conns_record_maps {
-	struct bpf_map *storage, *table, *keys /* NULL: no pass visits these records */;
+	struct bpf_map *storage, *table, *keys /* keys: NULL if no pass visits the records */;
 };
 
 #define RECORDS_KINDS 6
@@ -180,7 +185,7 @@ static void conns_hooks_select_extras(struct conns_selection *s)
 		if (!refused)
 			continue;
 		bpf_map__set_autocreate(x->map, false);
-		if (x->what) /* otherwise, a program that needs the map has reported it */
+		if (x->what) /* without text: a program that needs the map has reported it */
 			strbuf_printf(s->absent, "%s: map %s is %s; without it, %s\n",
 				      x->what, bpf_map__name(x->map), refused, x->without);
 	}
@@ -235,7 +240,8 @@ bool conns_hooks_permitted(void)
 
 /*
  * Selects a row's program, or that of the first INSTEAD row below it that the kernel accepts.
- * Returns the row, or NULL with the reason why its own hook is not used in s->why.
+ * Returns the selected row; or NULL, with the reason why the first row's hook is not used in
+ * s->why.
  */
 static const struct conns_hook *conns_hooks_pick(struct conns_selection *s,
 						 const struct conns_hook *row)
@@ -310,7 +316,7 @@ struct conns_trial {
 	const char *name;
 	int err;
 	const char *takes;
-	const char *found; /* description of an accepted hook; else the reason */
+	const char *found; /* description of the hook if the kernel accepts it; else the reason */
 };
 
 static void conns_hooks_add_trial(struct cap_vec *caps, const struct conns_trial *t)

@@ -25,7 +25,10 @@ int conns_hooks_select(struct conns_bpf *skel, const struct refusals *refused,
 /* Returns whether this process has the capabilities for loading BPF programs. */
 bool conns_hooks_permitted(void);
 
-/* Adds the area "conns" to `caps`: tries each hook alone, then all programs; unloads them. */
+/*
+ * Adds to `caps`, as area "conns", which hooks this kernel accepts: tries each hook alone, then
+ * loads and unloads all programs.
+ */
 void conns_caps(struct cap_vec *caps);
 
 #endif

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Name of facts on values that are not measured: "what: why". */
+/* Name of the facts (EV_FACT) on values that are not measured: "what: why". */
 #define CONNS_PROBE_FACT_MISSING "conns.missing"
 
-/* Selection of connections with logged calls. Zeroed: none. */
+/* Selects the connections whose calls are logged. Zeroed: none. */
 struct conns_log {
 	bool on;
 	bool all;           /* all connections; else the chosen ones */
@@ -24,7 +24,7 @@ struct conns_pass {
 	bool ended;         /* the pass has visited all its connections */
 };
 
-/* CPU time that the programs took from other processes. */
+/* CPU time that hostlat's BPF programs took from other processes. */
 struct conns_push {
 	uint64_t ns;
 	uint64_t ends_ns;   /* part of `ns` for connections that began or ended */
@@ -40,7 +40,7 @@ struct conns_ends {
 	uint64_t left_out;  /* connections that began and are not followed */
 };
 
-/* Numbers of losses so far. */
+/* Numbers of connections, events and program runs that were missed so far. */
 struct conns_lost {
 	uint64_t no_memory; /* connections not followed, for lack of memory */
 	uint64_t ring;      /* closed connections whose end was not reported */

@@ -34,7 +34,7 @@ struct conns_probe {
 	struct bpf_link *existing;      /* iterator over iter/tcp; NULL: this kernel refuses it */
 	struct bpf_link *links[PROGRAMS_MAX];
 	size_t n_links;
-	struct strbuf missing;          /* lines "name: why" */
+	struct strbuf missing;          /* values not measured, as lines "name: why" */
 	/* process that clears the sockets' flags if this process is killed */
 	struct restorer restorer;
 	uint64_t started, first_ns;
@@ -52,8 +52,8 @@ static void probe_note_missing(struct conns_probe *p, const char *what, const ch
 /* ---- passes ---- */
 
 /*
- * Handles a record from the ring. Without a sink, ignores records: their connections were made to
- * calibrate costs.
+ * Handles a connection record from the BPF ring buffer. Ignores records as long as no sink is set:
+ * their connections were made to calibrate costs.
  */
 static int probe_take_record(void *ctx, void *data, size_t size)
 {
@@ -284,7 +284,7 @@ static void probe_find_owners(struct conns_probe *p)
 	int err;
 
 	if (!bpf_program__autoload(p->skel->progs.conn_owner))
-		return; /* `missing` has the reason */
+		return; /* the kernel refuses conn_owner; `missing` has the reason */
 	err = probe_visit_owners(p);
 	if (err)
 		probe_note_missing(p, "owners", strerror(-err));
@@ -494,7 +494,8 @@ void conns_probe_thin(struct conns_probe *p, uint32_t n)
 	if (n == before)
 		return;
 	conn_delta_thin(&p->delta, n, clock_now());
-	if (before > 1) /* connections that are sampled again have calls that were not logged */
+	/* connections sampled from now on may have earlier calls that were not logged */
+	if (before > 1)
 		conns_calls_thinned(&p->calls);
 	p->skel->data->thin_one_in = n;
 }
@@ -506,7 +507,7 @@ void conns_probe_follow(struct conns_probe *p, uint32_t n)
 
 void conns_probe_ends(struct conns_probe *p, struct conns_ends *ends)
 {
-	uint32_t begun = 0, left_out = 0; /* sums of counters that wrap */
+	uint32_t begun = 0, left_out = 0; /* sums of 32-bit counters of CPUs, which wrap */
 
 	for (int cpu = 0; cpu < CONN_CPUS; cpu++) {
 		const volatile struct conn_counts *c = &p->skel->bss->counts[cpu];

@@ -36,7 +36,7 @@ int conns_probe_open(struct conns_probe **out, const struct conns_log *log, char
 		     size_t size);
 void conns_probe_free(struct conns_probe *probe);
 
-/* Puts facts on values that this kernel does not report. Returns 0 or -errno. */
+/* Writes facts on values that this kernel does not report. Returns 0 or -errno. */
 int conns_probe_describe(struct conns_probe *probe, struct event_sink *sink);
 
 /* Sets the destination of the EV_FLOW and EV_NAME that reads produce. */
@@ -50,23 +50,30 @@ void conns_probe_output(struct conns_probe *probe, struct event_sink *sink,
 int conns_probe_sample(struct conns_probe *probe, enum conn_level level, double sample_ns,
 		       struct conns_pass *pass);
 
-/* Notes whether the level is sampled from `now` on; without samples, the time is unknown. */
+/*
+ * Records whether connections of the level are sampled from `now` on; time without samples is
+ * unknown.
+ */
 void conns_probe_cover(struct conns_probe *probe, enum conn_level level, bool sampled,
 		       uint64_t now);
 
-/* Notes that no sample of the level represents `ns` of from..to; see conn_cover_gap(). */
+/* Records that no sample of the level represents `ns` of from..to; see conn_cover_gap(). */
 void conns_probe_gap(struct conns_probe *probe, enum conn_level level, uint64_t from, uint64_t to,
 		     uint64_t ns);
 
 /*
- * Reads connections of a level that were active since their last report; LEVEL_REST: all. After
- * visiting `quota` connections the pass pauses, and the next call continues it. A quota of 0 reads
- * closed connections only. conns_probe_block() then returns the EV_CONN. Returns 0 or -errno.
+ * Reads the records of a level's connections that were active since their last report; LEVEL_REST:
+ * of all connections. Stops after `quota` connections, and the next call goes on from there. A
+ * quota of 0 reads closed connections only. conns_probe_block() then returns the EV_CONN. Returns 0
+ * or -errno.
  */
 int conns_probe_read(struct conns_probe *probe, enum conn_level level, uint64_t quota,
 		     struct conns_pass *pass);
 
-/* Returns a descriptor, readable when many connections have closed: then read with quota 0. */
+/*
+ * Returns a descriptor, readable when many connections have closed: then call conns_probe_read()
+ * with quota 0.
+ */
 int conns_probe_fd(const struct conns_probe *probe);
 
 /*
@@ -91,7 +98,7 @@ void conns_probe_ends(struct conns_probe *probe, struct conns_ends *ends);
 
 /*
  * Logs the calls of a connection from its next report to its end. Returns 0 or -errno; -E2BIG: too
- * many chosen connections have not been visited yet.
+ * many chosen connections still wait for the pass that visits them.
  */
 int conns_probe_choose(struct conns_probe *probe, uint64_t cookie);
 
@@ -109,12 +116,12 @@ uint64_t conns_probe_calls_left_out(const struct conns_probe *probe);
 void conns_probe_lost(const struct conns_probe *probe, struct conns_lost *lost);
 
 /*
- * Stores the programs' CPU time since the last call, estimated from their runs and the timed ones.
- * Returns false if the cost of a run is unknown, and `push` is an upper bound.
+ * Stores the BPF programs' CPU time since the last call, estimated from the number of runs and from
+ * timed runs. Returns false if the cost of a run is unknown, and `push` is an upper bound.
  */
 bool conns_probe_cost(struct conns_probe *probe, struct conns_push *push);
 
-/* Stores ns and runs so far by the kernel's statistics, where these are on. */
+/* Stores ns and runs of the BPF programs so far by the kernel's statistics, where these are on. */
 void conns_probe_stats(const struct conns_probe *probe, uint64_t ns[USE_MAX],
 		       uint64_t runs[USE_MAX]);
 

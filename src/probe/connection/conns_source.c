@@ -172,7 +172,10 @@ void conns_source_follow(struct conns_source *s, uint32_t n)
 		conns_probe_follow(s->probe, n);
 }
 
-/* Returns true for BPF programs, which see all connections also without a read. */
+/*
+ * Returns whether connections were read since the last call; always true for BPF programs, which
+ * see all connections also without a read.
+ */
 bool conns_source_looked(struct conns_source *s)
 {
 	return s->probe || conns_diag_looked(s->diag);
@@ -214,7 +217,10 @@ void conns_source_lost(const struct conns_source *s, struct conns_lost *lost)
 		conns_diag_lost(s->diag, lost);
 }
 
-/* Stores 0 for inet_diag, as a dump takes only hostlat's own time. */
+/*
+ * Stores the CPU time taken from other processes: 0 for inet_diag, which runs in hostlat's own
+ * time.
+ */
 bool conns_source_cost(struct conns_source *s, struct conns_push *push)
 {
 	if (s->probe)

@@ -10,15 +10,18 @@
 #include "bpf/abi_calls.h"
 #include "bpf/conns.skel.h"
 
-/* maximum of successive runs without progress, while another CPU writes a key */
+/* maximum of successive runs of conn_walk that visit nothing, while another CPU writes a key */
 #define TRIES_MAX 100
-#define PAUSE_NS 100000 /* ns between two runs without progress */
-#define SWEEP_MIN 4096 /* minimum of keys added since the last sweep */
-#define READ_AGAIN 4 /* maximum of passes over all connections until none was skipped */
+#define PAUSE_NS 100000 /* ns between two runs of conn_walk that visit nothing */
+#define SWEEP_MIN 4096 /* minimum of keys added to a table before the next sweep of stale keys */
+#define READ_AGAIN 4 /* maximum of passes over all connections, as one may skip connections */
 
 /* ---- iterators ---- */
 
-/* Reads the iterator until its end or the quota. One byte means a pause: empty the ring. */
+/*
+ * Reads a BPF iterator until its end or the quota. The iterator returns a byte when it pauses: then
+ * empties the ring buffer and reads on.
+ */
 int conns_walk_iterator(struct conns_walk *w, int fd, bool *ended)
 {
 	volatile struct conn_pass *b = &w->skel->bss->pass;
@@ -87,8 +90,8 @@ static int walk_attach_iterators(struct conns_walk *w)
 }
 
 /*
- * Continues the iterator of the level. LEVEL_REST has a second iterator, over idle connections,
- * which comes first: a connection that becomes active meanwhile is then among the others.
+ * Continues a level's iterator. LEVEL_REST has two: idle connections come first, so that a
+ * connection that becomes active meanwhile is then among the active ones.
  */
 static int walk_iterate_part(struct conns_walk *w, enum conn_level level, bool *ended)
 {
@@ -116,8 +119,8 @@ static bool walk_is_over_tables(const struct conns_walk *w)
 }
 
 /*
- * Returns the next walk's number, never 0, which marks records that no walk has met. A record is
- * met long before 65,536 walks have passed.
+ * Returns the number of the next run of conn_walk over a table. Its low 16 bits are never 0, which
+ * marks records that no run has met. A record is met long before 65,536 runs have passed.
  */
 static uint32_t walk_next_number(uint32_t *last)
 {
@@ -128,9 +131,9 @@ static uint32_t walk_next_number(uint32_t *last)
 }
 
 /*
- * Runs conn_walk over a table until it ends or reaches its quota. The program pauses when the ring
- * is nearly full, or at a key that another CPU has yet to write. The next pass visits a key that
- * stays unwritten.
+ * Runs the BPF program conn_walk over a table until it ends or reaches its quota. The program stops
+ * early, and is run again, when the ring buffer is nearly full or another CPU has yet to write a
+ * key. The next pass visits a key that stays unwritten.
  */
 static int walk_run_table(struct conns_walk *w, enum pass_table table, uint32_t *keys, bool *ended)
 {
@@ -152,7 +155,7 @@ static int walk_run_table(struct conns_walk *w, enum pass_table table, uint32_t 
 			w->empty(w->ctx);
 		}
 		tries = b->members == before ? tries + 1 : 0;
-		/* the CPU that writes the key may be waiting for this CPU */
+		/* sleep: the CPU that is writing the key may wait for this CPU */
 		if (tries && b->paused)
 			clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	} while (!err && b->paused && b->members < b->quota && tries < TRIES_MAX);
@@ -162,8 +165,8 @@ static int walk_run_table(struct conns_walk *w, enum pass_table table, uint32_t 
 }
 
 /*
- * Removes the keys of removed records. Only walks remove keys, and walks over small levels are
- * rare. A sweep costs about two visits per key.
+ * Removes keys of records that no longer exist from the tables. Otherwise only passes remove keys,
+ * and passes over small levels are rare. A sweep costs about two visits per key.
  */
 static int walk_sweep(struct conns_walk *w)
 {
@@ -197,7 +200,7 @@ static enum pass_table walk_table_of_level(enum conn_level level, bool idle)
 	return idle ? PASS_IDLE : tables[level];
 }
 
-/* Continues the walk over a table of the level; idle connections come first, as with iterators. */
+/* Continues a level's pass over its table; for LEVEL_REST, idle connections come first. */
 static int walk_table_part(struct conns_walk *w, enum conn_level level, bool *ended)
 {
 	const bool idle = level == LEVEL_REST && !w->idle_visited[level];
@@ -221,8 +224,8 @@ static void walk_prepare(struct conns_walk *w, enum conn_level level, uint32_t s
 }
 
 /*
- * Continues a pass. A pass that had paused after the last connection ends without a visit: then a
- * new pass begins.
+ * Continues a level's pass. If it had stopped after the last connection, it ends without a visit:
+ * then a new pass begins.
  */
 static int walk_read_part(struct conns_walk *w, enum conn_level level, bool *ended)
 {
@@ -238,8 +241,9 @@ static int walk_read_part(struct conns_walk *w, enum conn_level level, bool *end
 }
 
 /*
- * Reads all connections from the first on. A resumed iterator skips as many connections as were
- * removed meanwhile; then all connections are visited again, which is quick if they are unchanged.
+ * Reads all connections of a level from the first on. A resumed iterator skips as many connections
+ * as were removed while it waited; then all are visited again, which is quick if they are
+ * unchanged.
  */
 static int walk_read_all(struct conns_walk *w, enum conn_level level, bool *ended)
 {

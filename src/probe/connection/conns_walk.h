@@ -18,22 +18,25 @@ struct conns_bpf;
 
 struct conns_walk {
 	struct conns_bpf *skel;          /* owned by the caller */
-	void (*empty)(void *ctx);        /* reads all records from the ring */
+	void (*empty)(void *ctx);        /* empties the BPF ring buffer */
 	void *ctx;
-	struct bpf_link *visit[LEVELS];  /* iterators: all active, warm, hot connections */
+	/* BPF iterators by level: all active, warm, hot connections */
+	struct bpf_link *visit[LEVELS];
 	struct bpf_link *visit_idle;    /* iterator over idle connections, part of LEVEL_REST */
 	int reading[LEVELS];             /* descriptor of a paused iterator; -1: none */
-	bool idle_visited[LEVELS];       /* the pass has visited idle connections */
-	bool paused;                     /* a pass has paused since the last pass over all began */
-	/* tables: keys that the pass must still visit; PASS_ALL: the pass begins */
+	bool idle_visited[LEVELS];       /* the level's pass has visited the idle connections */
+	bool paused; /* a pass has stopped early since the last read of all began */
+	/*
+	 * with tables: keys that the pass must still visit; PASS_ALL: the next call begins a pass
+	 */
 	uint32_t keys[LEVELS];
-	uint32_t numbers[PASS_TABLES];   /* number of the last walk over each table */
+	uint32_t numbers[PASS_TABLES];   /* number of the last run of conn_walk over each table */
 	uint32_t swept[PASS_TABLES];     /* keys that the last sweep left in each table */
 };
 
 /*
- * Opens iterators, or tries a walk over tables; `skel` is loaded. Returns 0 or -errno. Call
- * conns_walk_release() in either case; it also accepts a zeroed struct.
+ * Opens iterators or, if records are in tables, tries a run of conn_walk; `skel` is loaded. Returns
+ * 0 or -errno. Call conns_walk_release() in either case; it also accepts a zeroed struct.
  */
 int conns_walk_open(struct conns_walk *walk, struct conns_bpf *skel, void (*empty)(void *ctx),
 		    void *ctx);
@@ -43,15 +46,15 @@ void conns_walk_release(struct conns_walk *walk);
 int conns_walk_sample(struct conns_walk *walk, enum conn_level level, uint32_t sample_us);
 
 /*
- * Reads changed records of a level; LEVEL_REST: of all levels. After `quota` visits the pass
- * pauses, and the next call continues it. Quota UINT64_MAX: starts a new pass and visits all; 0:
- * does nothing. *ended: all were visited. Returns 0 or -errno.
+ * Reads changed records of a level's connections; LEVEL_REST: of all connections. Stops after
+ * `quota` visits, and the next call goes on from there. Quota UINT64_MAX: starts a new pass and
+ * visits all; 0: reads nothing. *ended: all were visited. Returns 0 or -errno.
  */
 int conns_walk_read(struct conns_walk *walk, enum conn_level level, uint64_t quota, bool *ended);
 
 /*
- * Reads an iterator to its end, or to the quota of `pass`, and empties the ring at each pause.
- * Returns 0 or -errno.
+ * Reads a BPF iterator to its end, or to the quota in the programs' variable `pass`, and empties
+ * the ring buffer whenever the iterator waits. Returns 0 or -errno.
  */
 int conns_walk_iterator(struct conns_walk *walk, int fd, bool *ended);
 

@@ -64,7 +64,7 @@ struct diag_sock {
 	uint8_t family, state;  /* AF_INET or AF_INET6; TCP state */
 	uint16_t local_port, remote_port; /* host order */
 	uint8_t local[16], remote[16];    /* IPv4 lies in the first four bytes */
-	uint32_t rqueue, wqueue;/* bytes in the queues */
+	uint32_t rqueue, wqueue;/* bytes in the receive queue and in the write queue */
 	uint32_t has;           /* DIAG_* */
 	uint32_t rmem, rcvbuf, sndbuf, wmem_queued;
 	uint32_t info_size;     /* bytes of `info` that the kernel filled in; 0: none */

@@ -193,7 +193,7 @@ void diag_conns_update(struct diag_conns *k, struct diag_ns *ns, const struct di
 		diag_conns_sample(c, s, sample_us);
 }
 
-/* Sets `accepted` after the namespace's dump, which lists all listening ports. */
+/* Sets `accepted` by the listening ports, after a dump of the namespace that lists all of them. */
 static void diag_conns_set_role(struct diag_conn *c)
 {
 	const uint16_t port = c->now.local_port;
@@ -203,8 +203,8 @@ static void diag_conns_set_role(struct diag_conn *c)
 }
 
 /*
- * Ends connections that are over, after noting them, as the table must not change during a walk.
- * Returns false without memory: call again. At least one connection has ended then.
+ * Ends connections that are gone. Collects them first, as the hash table must not change while it
+ * is iterated. Returns false if memory ran out: call again. At least one connection has ended then.
  */
 static bool diag_conns_end_gone(struct diag_conns *k)
 {

@@ -29,7 +29,7 @@ struct diag_ns {
 	uint32_t inode;
 	uint32_t passes;        /* dumps begun so far */
 	uint64_t began, before; /* begin of this dump; begin of the last complete dump, 0: none */
-	uint64_t time;          /* time of the answers being read */
+	uint64_t time;          /* time of the netlink answer being read */
 	bool complete;
 	bool gone;              /* the namespace no longer exists */
 	uint8_t listens[8192];  /* bit per listening port */
@@ -57,7 +57,7 @@ struct diag_conn {
 	struct conn_unclear unclear;
 	uint8_t missed;         /* dumps in a row without this connection */
 	bool began, accepted, asked; /* asked: a search for the owner was made */
-	bool decided;           /* `accepted` has been decided */
+	bool decided; /* `accepted` is known: a complete dump has listed all listening ports */
 	bool changed;           /* the connection has changed since the last report */
 };
 
@@ -75,7 +75,7 @@ void diag_ns_begin(struct diag_ns *ns, uint64_t now);
 
 /*
  * Updates a connection from a socket of the current dump. `sample_us` > 0: counts a sample that
- * represents `sample_us`. Connections in a namespace's first two dumps are older than hostlat.
+ * represents `sample_us`. Connections in a namespace's first two dumps count as older than hostlat.
  */
 void diag_conns_update(struct diag_conns *conns, struct diag_ns *ns, const struct diag_sock *sock,
 		       uint32_t sample_us);

@@ -5,7 +5,10 @@
 #include <netinet/tcp.h>
 #include <string.h>
 
-/* More unsent bytes exclude a full send buffer as the cause: as in bpf/conn_poll.bpf.h. */
+/*
+ * Maximum of unsent bytes with which a full send buffer can be the cause, as in
+ * bpf/conn_poll.bpf.h.
+ */
 #define UNSENT_MAX 65536
 
 bool diag_has_bytes(const struct diag_sock *s)
@@ -52,7 +55,7 @@ static bool diag_window_is_shut(const struct diag_sock *s)
 	return !i->snd_wnd || (uint64_t)diag_flight_bytes(s) + next > i->snd_wnd;
 }
 
-/* Returns true if only the send buffer may keep the writer from going on. */
+/* Returns true if nothing but the send buffer can keep the application from writing. */
 static bool diag_may_lack_buffer(const struct diag_sock *s)
 {
 	return s->wmem_queued >= s->sndbuf - s->sndbuf / 3 && s->info.notsent_bytes < UNSENT_MAX &&
@@ -118,7 +121,7 @@ static void diag_put_chrono(const struct diag_info *i, struct conn_now *n)
 {
 	const uint64_t limited = i->rwnd_limited + i->sndbuf_limited;
 
-	/* these counters wrap, as the kernel's do */
+	/* cut to 32 bits, the counters wrap as the kernel's do */
 	n->chrono[0] = (uint32_t)(i->busy_time > limited ? i->busy_time - limited : 0);
 	n->chrono[1] = (uint32_t)i->rwnd_limited;
 	n->chrono[2] = (uint32_t)i->sndbuf_limited;

@@ -12,7 +12,10 @@
 /* Returns whether the answer includes a connection's byte counters. */
 bool diag_has_bytes(const struct diag_sock *sock);
 
-/* Returns enum conn_known for `info_size` bytes of TCP_INFO; `memory`: DIAG_MEMORY is known. */
+/*
+ * Returns the fields (enum conn_known) that `info_size` bytes of TCP_INFO show; `memory`:
+ * DIAG_MEMORY is known.
+ */
 uint32_t diag_known(uint32_t info_size, bool memory);
 
 /* Returns a sample's state; CONN_AT_MAX: several states are possible. Not for a listener. */
