@@ -21,7 +21,7 @@
 #include "diagnose/messages.h"
 
 #define CORE_UNKNOWN UINT32_MAX
-/* Limits for one message: a thread's stretches on a CPU, and its wakings, that are read. */
+/* Largest number of a thread's stretches on a CPU, and of its wakings, read for one message. */
 #define ONCPUS_MAX (1u << 20)
 
 #define DETAIL_FLOW 0x80000000u /* flag in slice.detail: the lower bits are the number of a flow */
@@ -29,9 +29,10 @@
 struct slice {
 	uint64_t begin, end;
 	uint32_t core;        /* CORE_UNKNOWN: no core, or not known */
-	uint32_t detail;      /* interrupt: as SPAN_HARDIRQ; softirq: vector; packets of a message:
-			       * its flow, see DETAIL_FLOW; else system call + 1, 0: none */
-	uint32_t culprit;     /* task behind the delay, in DICT_TASK; 0: none, or not known */
+	uint32_t detail;      /* interrupt: its number, or SPAN_VECTOR + enum span_vector; softirq:
+			       * its vector; packets of a message: DETAIL_FLOW | flow; otherwise
+			       * system call + 1, 0: none */
+	uint32_t culprit;     /* task that caused the delay, in DICT_TASK; 0: none, or not known */
 	uint32_t message;     /* index + 1 of the message that delayed this one; 0: none */
 	uint8_t cause;        /* enum cause */
 	uint8_t where;        /* enum where */
@@ -46,13 +47,16 @@ struct attrib_env {
 	const struct tasks *tasks;
 	const struct calls *calls;
 	const struct cpu_history *history;
-	bool by_request;     /* `read` of a message is when the reply was sent, or a mark fired */
+	bool by_request;     /* a message ends at its reply or a mark: struct message's `read` is
+			      * that time */
 	bool lost_messages;  /* some messages were lost: the recording lacks them */
 	bool throttles;      /* some control group was throttled during the recording */
 	uint64_t recorder;   /* pid of the hostlat that recorded; 0: unknown */
 	void (*emit)(void *ctx, const struct slice *slice);
 	void *ctx;
-	/* Initialized by attrib_init(). Both hold entries of one thread, latest first. */
+	/*
+	 * Buffers for one thread's stretches on a CPU and wakings, latest first; see attrib_init().
+	 */
 	struct attrib_oncpus VEC_OF(const struct oncpu *) oncpus;
 	struct attrib_wakings VEC_OF(const struct waking *) wakings;
 };

@@ -49,7 +49,10 @@ void attrib_not_recorded(struct attribution *a, uint64_t until, uint32_t core)
 	attrib_charge(a, until, CAUSE_NOT_RECORDED, &slice);
 }
 
-/* A packet that takes longer to its socket's queue waited elsewhere, e.g. for a retransmission. */
+/*
+ * Longest time, in ns, in which a softirq brings a packet to its socket's queue. A slower packet
+ * waited elsewhere, e.g. for a retransmission: no softirq time is charged to it.
+ */
 #define TO_QUEUE_MAX_NS (20 * NS_PER_MS)
 
 static struct slice attrib_packets_cause(const struct attribution *a,
@@ -83,9 +86,13 @@ void attrib_receive_work(struct attribution *a, const struct segment_part *part,
 		const bool later = message_queued(m) > until;
 		struct slice slice;
 
+		/*
+		 * The softirq processed no further packets. A packet that an interrupt divides at
+		 * `until` still counts in CAUSE_KERNEL_QUEUE if it is ahead of this message.
+		 */
 		if (m->core != part->core || place == a->message || m->first >= until ||
 		    (cause == CAUSE_KERNEL_QUEUE && later && message_queued(m) > own))
-			break; /* an interrupt may divide the processing of a packet ahead */
+			break;
 		if (m->queued_ns > TO_QUEUE_MAX_NS ||
 		    (cause == CAUSE_KERNEL_QUEUE && m->first > all[a->message].first))
 			continue;
@@ -105,7 +112,7 @@ static void attrib_others_packets(struct attribution *a, const struct segment_pa
 {
 	struct slice slice = attrib_slice(a, part);
 
-	/* ksoftirqd or a NAPI thread does the softirq's work: the message waits for that thread. */
+	/* If ksoftirqd or a NAPI thread does the softirq's work, that thread is the culprit. */
 	if (tasks_get(a->env->tasks, part->segment->task)->softirqd)
 		slice.culprit = part->segment->task;
 	attrib_charge(a, until, CAUSE_OTHER_RECEIVE, &slice);
@@ -137,7 +144,7 @@ void attrib_other_task(struct attribution *a, const struct segment_part *part)
 	const struct task_name *task = tasks_get(a->env->tasks, part->segment->task);
 	struct slice slice = attrib_slice(a, part);
 
-	if (task->thread == a->thread) { /* contradiction: the thread is runnable but runs */
+	if (task->thread == a->thread) { /* contradiction: the thread that waits for a CPU runs */
 		attrib_not_recorded(a, part->end, part->core);
 		return;
 	}
@@ -193,7 +200,10 @@ void attrib_each_segment(struct attribution *a, uint32_t core, uint64_t from, ui
 
 /* ---- runnable thread ---- */
 
-/* Returns the queue core's segment at `time`; NULL: it is idle, or `core` is the queue's core. */
+/*
+ * Returns the activity, at `time`, of the core on whose run queue the thread waits (a->queue).
+ * NULL: that core is idle, or is `core`, on which the thread runs next. *until: end of that state.
+ */
 static const struct cpu_segment *attrib_queued_behind(const struct attribution *a, uint32_t core,
 						      uint64_t time, uint64_t *until)
 {
@@ -234,7 +244,10 @@ uint64_t attrib_idle_ns(const struct attribution *a, uint32_t core, uint64_t fro
 	return idle;
 }
 
-/* Charges idle time of a runnable thread: to its queue's core if that is busy, else to a->idle. */
+/*
+ * Charges time in which the thread is runnable and the core on which it runs next is idle. The
+ * cause is the activity of the core on whose run queue it waits; if that is idle too, a->idle.
+ */
 static void attrib_runnable_idle(struct attribution *a, const struct segment_part *part)
 {
 	struct slice slice = attrib_slice(a, part);
@@ -265,8 +278,8 @@ static void attrib_runnable_part(struct attribution *a, const struct segment_par
 }
 
 /*
- * Charges a runnable thread's time since `since`. The cause depends on how long both its queue's
- * core and `core`, where it runs next, were idle.
+ * Charges a runnable thread's time up to `to`. The cause of idle time depends on how long two cores
+ * were idle at once since `since`: that of its run queue, and `core`, where it runs next.
  */
 static void attrib_runnable(struct attribution *a, uint64_t since, uint64_t to, uint32_t core)
 {
@@ -290,7 +303,7 @@ static void attrib_runnable(struct attribution *a, uint64_t since, uint64_t to, 
 
 /*
  * Charges the time from `since` to `to` as runnable, except trace gaps: the thread may have run in
- * a gap. It is runnable again after a gap: otherwise a waking would have been recorded.
+ * a gap. It is runnable after the gap too: a sleep would end in a recorded waking.
  */
 static void attrib_runnable_outside_gaps(struct attribution *a, uint64_t since, uint64_t to,
 					 uint32_t core)
@@ -328,8 +341,9 @@ static void attrib_asleep(struct attribution *a, uint64_t to, const struct oncpu
 }
 
 /*
- * Charges the sleep from `since` to `woken`, except trace gaps: the thread may have run in a gap.
- * `next` shows the call of the sleep after the last gap; a stop appears at both ends of a gap.
+ * Charges the sleep from `since` to `woken`, except trace gaps, in which the thread may have run.
+ * After the last gap, `next` shows the system call in which it slept. Before a gap the sleep is
+ * only known if the thread was stopped by a signal; otherwise the time counts as not recorded.
  */
 static void attrib_asleep_outside_gaps(struct attribution *a, uint64_t since,
 				       const struct oncpu *next, const struct waking *woken)
@@ -359,7 +373,10 @@ static const struct waking *attrib_last_waking(struct attribution *a, const stru
 	return a->wakings < wakings->len ? wakings->items[a->wakings] : NULL;
 }
 
-/* Charges a preempted thread's time. A waking after a trace gap shows that it slept in the gap. */
+/*
+ * Charges a preempted thread's time up to `next`. A waking after a trace gap shows that the thread
+ * slept in the gap: then the time up to the waking counts as not recorded.
+ */
 static void attrib_preempted(struct attribution *a, uint64_t since, const struct oncpu *next)
 {
 	const struct waking *woken = attrib_last_waking(a, next);
@@ -404,8 +421,8 @@ static void attrib_offcpu(struct attribution *a, const struct oncpu *next, const
 }
 
 /*
- * Collects the thread's stretches on a CPU in from..to, latest first, then the one before. 0 or
- * -errno.
+ * Collects the thread's stretches on a CPU that overlap from..to, latest first, and the last one
+ * that ends before. Returns 0 or -errno.
  */
 static int attrib_collect_oncpus(struct attribution *a, uint64_t from, uint64_t to)
 {
@@ -423,8 +440,8 @@ static int attrib_collect_oncpus(struct attribution *a, uint64_t from, uint64_t 
 }
 
 /*
- * Collects the thread's wakings since its first collected stretch, latest first, and the one
- * before. Returns 0 or -errno.
+ * Collects the thread's wakings, latest first, from `to` back to the earliest stretch in
+ * env->oncpus, and one waking before it. Returns 0 or -errno.
  */
 static int attrib_collect_wakings(struct attribution *a, uint64_t to)
 {

@@ -5,12 +5,18 @@
 #include "base/bug.h"
 #include "diagnose/thread_state.h"
 
-/* The search for the message that the reader served before goes back this far, in ns. */
+/*
+ * Limit in ns: how far before a message's arrival the CPU history begins, to show which earlier
+ * message the reader was still serving.
+ */
 #define LOOK_BACK_NS NS_PER_S
-/* The history reaches this much further back, in ns, to hold the reader's last waking. */
+/* Time in ns by which the CPU history begins even earlier, to hold the thread's last waking. */
 #define MARGIN_NS (20 * NS_PER_MS)
 
-/* A call with more stretches on a CPU counts as the call that reads the message. */
+/*
+ * Stretches on a CPU over which a receive call is followed, at most. A call with more of them
+ * counts as the call that reads the message.
+ */
 #define CALL_ONCPUS_MAX 64
 
 static const struct message *attrib_rx_message(const struct attribution *a, uint32_t place)
@@ -51,7 +57,8 @@ static void attrib_rx_receive_part(struct attribution *a, const struct segment_p
 		attrib_interrupt(a, part, part->end);
 		return;
 	case SEGMENT_TASK:
-	case SEGMENT_FAULT: /* a task works on its socket's backlog, a NAPI thread on its packets */
+	case SEGMENT_FAULT:
+		/* Own work: the reader on its socket's backlog, or a NAPI thread on packets. */
 		if (task->softirqd || (task->thread != THREAD_NONE && task->thread == a->thread))
 			attrib_charge(a, part->end, CAUSE_FUNCTION, &slice);
 		else
@@ -71,7 +78,10 @@ static void attrib_rx_advance_reads(struct attribution *a, uint64_t time)
 	}
 }
 
-/* Moves *number to the first segment of another thread or call, or after the read. */
+/*
+ * Moves *number to the core's first segment that has another thread or system call, or begins at
+ * `read` or later. Returns false if the history has none.
+ */
 static bool attrib_rx_goes_on(const struct attribution *a, uint32_t core, uint64_t *number,
 			      uint64_t read)
 {
@@ -90,8 +100,8 @@ static bool attrib_rx_goes_on(const struct attribution *a, uint32_t core, uint64
 }
 
 /*
- * Returns true if the core's current system call continues until the next read, across sleeps.
- * *unsure: a trace gap hides whether it does.
+ * Returns true if the receive call that runs on `core` lasts until the reader's next read of a
+ * message, across sleeps. *unsure: a trace gap hides whether it does.
  */
 static bool attrib_rx_call_reads(const struct attribution *a, uint32_t core, uint64_t number,
 				 bool *unsure)
@@ -131,12 +141,12 @@ static bool attrib_rx_serves_unknown(const struct attribution *a, uint64_t end, 
 	if (reads)
 		return cpu_history_trace_gap(a->env->history, end,
 					     attrib_rx_message(a, a->coming - 1)->read - 1);
-	/* by request: the next reply shows the request, gaps or not */
+	/* If messages end at their replies, the next reply shows the request, in spite of gaps. */
 	return a->unsure ||
 	       (!a->env->by_request && cpu_history_trace_gap(a->env->history, a->known, end - 1));
 }
 
-/* Finds the request that the reader works on: the one that it answers next, if it has arrived. */
+/* Finds the request that the reader works on: the one that it answers next, if that has arrived. */
 static void attrib_rx_find_request(struct attribution *a, enum call_class class, uint64_t begin)
 {
 	const bool come = a->coming && attrib_rx_message(a, a->coming - 1)->first <= begin;
@@ -203,7 +213,10 @@ static void attrib_rx_running_part(struct attribution *a, const struct segment_p
 
 /* ---- the reader sleeps ---- */
 
-/* Charges a sleep by the call that the reader continues in, its state before, and its waker. */
+/*
+ * Charges a sleep of the reader. Its cause follows from the system call in which the reader
+ * continues, its state when it left the core, and its waker.
+ */
 static void attrib_rx_asleep_reader(struct attribution *a, uint64_t to, const struct oncpu *next,
 				    const struct waking *woken, struct slice *slice)
 {
@@ -213,7 +226,10 @@ static void attrib_rx_asleep_reader(struct attribution *a, uint64_t to, const st
 	enum cause cause = CAUSE_APPLICATION;
 
 	if (class == CALL_WAIT || (class == CALL_RECEIVE && next->left_before == LEFT_ASLEEP)) {
-		/* the reader waited for this message, and is being woken */
+		/*
+		 * The reader waited for this message and is being woken: kernel time if an
+		 * interrupt wakes it.
+		 */
 		cause = by_task ? CAUSE_APPLICATION : CAUSE_FUNCTION;
 		if (!by_task)
 			slice->where = WHERE_RECEIVE;

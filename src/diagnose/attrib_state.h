@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State and functions shared by attrib_*.c. */
+/* State and functions shared by attrib_*.c, which charge a message's time to causes. */
 #ifndef HOSTLAT_DIAGNOSE_ATTRIB_STATE_H
 #define HOSTLAT_DIAGNOSE_ATTRIB_STATE_H
 
@@ -20,20 +20,25 @@ struct attribution {
 	struct attrib_env *env;
 	uint32_t message;    /* index of the message in env->messages */
 	uint32_t thread;     /* the reader; of a sent message the sender */
-	uint64_t at;         /* time up to which all is charged, in ns */
+	uint64_t at;         /* the message's time before this time, in ns, is charged already */
 	uint64_t end;        /* end of the message in ns: nothing later is charged */
-	uint64_t since;      /* time from which the thread is followed, in ns */
+	uint64_t since;      /* time from which the thread's activity is examined, in ns */
 	enum where where;
 	uint32_t serving;    /* index + 1 of the message that the reader serves; 0: none */
 	uint32_t coming;     /* index + 1 of the next message that the reader reads; 0: none */
-	uint64_t known;      /* when the reader last read, or waited for any message, in ns */
-	bool unsure;         /* true: not recorded which message the reader serves, if any */
-	uint32_t queue;      /* core on which the thread is queued, or on which it runs next */
+	uint64_t known;      /* time in ns of the reader's last known read, or wait for any
+			      * message */
+	bool unsure;         /* a trace gap hides which message the reader serves, if any */
+	uint32_t queue;      /* core on whose run queue the thread waits; if unknown, where it runs
+			      * next */
 	enum cause idle;     /* cause to which an idle core's time is charged */
 	size_t oncpu;        /* index in env->oncpus of the thread's current stretch on a CPU */
-	size_t wakings;      /* index in env->wakings: entries below it are later than the current
-			      * stretch */
-	/* Charges a sleep up to `to`, neither stop nor fault. `slice`: all but its cause. */
+	size_t wakings;      /* index in env->wakings: entries below it are later than the stretch
+			      * `oncpu` */
+	/*
+	 * Charges the thread's sleep up to `to`, which is neither a stop nor a page fault. `slice`
+	 * is complete but for its cause.
+	 */
 	void (*asleep)(struct attribution *a, uint64_t to, const struct oncpu *next,
 		       const struct waking *woken, struct slice *slice);
 };
@@ -48,10 +53,16 @@ struct segment_part {
 
 typedef void attrib_part_fn(struct attribution *a, const struct segment_part *part);
 
-/* Returns a slice without its cause and its times. `part`: the core's activity, or NULL. */
+/*
+ * Returns a slice (an interval of a message's time) without its cause and times. `part`: the core's
+ * activity, or NULL.
+ */
 struct slice attrib_slice(const struct attribution *a, const struct segment_part *part);
 
-/* Charges the time that is not charged yet, up to `until`. */
+/*
+ * Charges to `cause` the message's time up to `until` that is not charged yet. `more`: the other
+ * members of the slice.
+ */
 void attrib_charge(struct attribution *a, uint64_t until, enum cause cause,
 		   const struct slice *more);
 void attrib_not_recorded(struct attribution *a, uint64_t until, uint32_t core);
@@ -60,9 +71,9 @@ void attrib_not_recorded(struct attribution *a, uint64_t until, uint32_t core);
 bool attrib_interrupt(struct attribution *a, const struct segment_part *part, uint64_t until);
 
 /*
- * Charges a softirq that receives packets up to `until`: packets of recorded messages to `cause`,
- * each with its reader and flow; the rest by `plain`. For CAUSE_KERNEL_QUEUE only messages that
- * arrived before this one count, as in a queue.
+ * Charges a softirq that receives packets, up to `until`. While it processes packets of recorded
+ * messages, `cause` is charged, with their reader and flow; `plain` charges the other time. For
+ * CAUSE_KERNEL_QUEUE only messages that arrived before this one count, as in a queue.
  */
 void attrib_receive_work(struct attribution *a, const struct segment_part *part, uint64_t until,
 			 enum cause cause,
@@ -82,18 +93,21 @@ void attrib_serve_none(struct attribution *a, uint64_t time);
 void attrib_each_segment(struct attribution *a, uint32_t core, uint64_t from, uint64_t to,
 			 attrib_part_fn *charge);
 
-/* Returns for how many ns of from <= t < to both `core` and a->queue are idle. */
+/*
+ * Returns for how many ns of from <= t < to both `core` and a->queue are idle: the thread waits on
+ * the run queue of a->queue.
+ */
 uint64_t attrib_idle_ns(const struct attribution *a, uint32_t core, uint64_t from, uint64_t to);
 
 /*
- * Follows the thread from `from` to `to`: calls `charge` while it has a CPU, charges its time
- * without one. Its next stretch on a CPU, if it begins before `until`, shows why it sleeps at `to`.
- * Returns 0 or -ENOMEM.
+ * Charges the thread's time from `from` to `to`: calls `charge` for time on a CPU, and charges
+ * other time itself. Why it sleeps at `to` is known from its next stretch on a CPU, if that begins
+ * before `until`. Returns 0 or -ENOMEM.
  */
 int attrib_thread(struct attribution *a, uint64_t from, uint64_t to, uint64_t until,
 		  attrib_part_fn *charge);
 
-/* Charges all of a sent message; `a` is at the message's begin. Returns 0 or -ENOMEM. */
+/* Charges all time of a sent message; a->at is the message's begin. Returns 0 or -ENOMEM. */
 int attrib_sent(struct attribution *a, const struct subject *subject);
 
 #endif

@@ -30,8 +30,8 @@ static void attrib_tx_late_part(struct attribution *a, const struct segment_part
 	else if (attrib_interrupt(a, part, part->end))
 		return;
 	else if (task->thread != THREAD_NONE && task->thread == a->thread)
-		attrib_charge(a, part->end, CAUSE_FUNCTION, &slice); /* the sender runs in the
-								      * kernel */
+		/* the sender runs in the kernel, which delays the timer */
+		attrib_charge(a, part->end, CAUSE_FUNCTION, &slice);
 	else
 		attrib_other_task(a, part);
 }
@@ -59,8 +59,8 @@ static void attrib_tx_held_by_pacing(struct attribution *a, const struct departu
 /* ---- message in its socket, or waiting for buffer space ---- */
 
 /*
- * Returns index + 1 of the flow's oldest message that left after a->at; of this message if there is
- * none. *more: there may be older ones, beyond BEFORE_MAX.
+ * Returns index + 1 of the flow's oldest message that left after a->at; if no earlier message did,
+ * of this message. *more: still older ones may exist, beyond BEFORE_MAX.
  */
 static uint32_t attrib_tx_oldest_before(const struct attribution *a, bool *more)
 {
@@ -181,7 +181,7 @@ static void attrib_tx_stack_part(struct attribution *a, const struct segment_par
 
 	if (part->segment->type == SEGMENT_NOT_RECORDED)
 		attrib_not_recorded(a, part->end, part->core);
-	else if (part->segment->type == SEGMENT_IDLE) /* e.g. waits for the neighbor's address */
+	else if (part->segment->type == SEGMENT_IDLE) /* the packet waits, e.g. for ARP */
 		attrib_charge(a, part->end, CAUSE_UNEXPLAINED, &slice);
 	else if (part->segment->type == SEGMENT_HARDIRQ)
 		attrib_interrupt(a, part, part->end);

@@ -8,8 +8,8 @@
 enum call_class {
 	CALL_OTHER,
 	CALL_WAIT,    /* waits for any of several files: epoll_wait, poll, select */
-	CALL_RECEIVE, /* read and recv, of sockets and files: the state in which the task leaves its
-		       * core shows which */
+	CALL_RECEIVE, /* read and recv: the sleep is interruptible for a socket, uninterruptible for
+		       * a file */
 	CALL_SEND,
 	CALL_LOCK,    /* futex: waits for another thread */
 	CALL_SLEEP,
@@ -17,7 +17,7 @@ enum call_class {
 };
 
 struct calls {
-	const struct call *table; /* NULL: the machine's call numbers are unknown */
+	const struct call *table; /* NULL: the machine's system call numbers are unknown */
 	uint32_t n;
 };
 

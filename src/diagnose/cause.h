@@ -11,12 +11,12 @@
  * "gap", "function", "overlap", "blind". Phrase: the cause as part of a sentence.
  */
 #define CAUSES(X) \
-	/* the reader was runnable and another task had the core */ \
+	/* cause: the reader was runnable and another task had the core */ \
 	X(CPU_WAIT, "cpu-wait", "context", "waited for a CPU") \
 	X(STOPPED, "stopped", "gap", "was stopped by a signal or a tracer") \
-	/* runnable, its queue's core and its next core idle: a quota kept the reader off */ \
+	/* cause: a quota kept the runnable reader from running, though its core was idle */ \
 	X(THROTTLED, "throttled", "gap", "was kept from an idle CPU (quota)") \
-	/* the reader was runnable and the core idle, without a quota: the core did not start */ \
+	/* cause: the runnable reader's core was idle and did not start, without any quota */ \
 	X(CORE_STALL, "core-stall", "gap", "waited for a CPU that did not start") \
 	X(LOCK, "lock", "gap", "waited for another thread") \
 	X(IO_WAIT, "io-wait", "gap", "waited for a file or a device") \
@@ -24,28 +24,28 @@
 	X(SOFTIRQ, "softirq", "context", "gave way to softirqs") \
 	X(PAGE_FAULT, "page-fault", "gap", "waited in a page fault") \
 	X(IDLE_EXIT, "idle-exit", "gap", "waited for an idle CPU to wake up") \
-	/* the reader served another message */ \
+	/* cause: the reader served another message */ \
 	X(HEAD_OF_LINE, "head-of-line", "overlap", "was behind another message") \
-	/* receive work for other packets, on the reader's core */ \
+	/* cause: receive work for other packets, on the reader's core */ \
 	X(OTHER_RECEIVE, "other-receive", "overlap", "gave way to receive work for other packets") \
-	/* the same softirq processed other packets first */ \
+	/* cause: the softirq that received the message processed other packets first */ \
 	X(KERNEL_QUEUE, "kernel-queue", "overlap", "was behind other packets in the kernel") \
-	/* the reader's own processing, or its wait for something else */ \
+	/* cause: the reader's own processing, or a wait without a more specific cause */ \
 	X(APPLICATION, "application", "function", "waited for the application itself") \
-	/* the kernel took longer for its work for this message */ \
+	/* cause: the kernel took longer for its work for this message */ \
 	X(FUNCTION, "function", "function", "took longer in the kernel") \
-	/* held in a socket by the peer's window or by the send buffer's size */ \
+	/* cause: the peer's window or the send buffer's size held the data in the socket */ \
 	X(WINDOW, "window", "gap", "waited for room to send") \
 	X(PACING, "pacing", "gap", "was held back by pacing") \
 	X(QDISC, "qdisc", "gap", "waited in the device's queue") \
 	X(HOSTLAT, "hostlat", "context", "waited for hostlat itself") \
-	/* a core's events are missing: the JSON keeps the old name "blind" */ \
+	/* cause: a core's events are missing; the JSON keeps the old name "blind" */ \
 	X(NOT_RECORDED, "blind", "blind", "was not recorded") \
-	/* the recording shows what happened but not why, or the time is within the noise */ \
+	/* cause: the recording does not show why, or the time is within the noise */ \
 	X(UNEXPLAINED, "unexplained", "blind", "is not explained") \
-	/* the baseline's time of one part of a breakdown */ \
+	/* not a cause: the baseline's time of one part of a breakdown */ \
 	X(EXPECTED, "expected", "function", "is the baseline's time") \
-	/* only of a part of a breakdown, negative: how far it is below the baseline's time */ \
+	/* not a cause: negative time by which a part of a breakdown is below the baseline */ \
 	X(OFFSET, "offset", "function", "was faster than the baseline")
 
 #define CAUSE_ID(id, name, kind, phrase) CAUSE_##id,

@@ -9,11 +9,15 @@
 #include "diagnose/compare_state.h"
 
 /*
- * 1 in EDGE_SHARE of the slice's messages is at its edge: their mean is the cost to move the edge.
+ * 1 / EDGE_SHARE of the messages in a slice of latencies are next to one of its bounds. They show
+ * how the slice's mean changes if that bound moves.
  */
 #define EDGE_SHARE 10u
 
-/* Culprits stored for a place: merged at twice as many; then the smallest are dropped. */
+/*
+ * Culprits stored for one cause and phase. At twice as many, equal ones are merged; then the
+ * smallest are dropped.
+ */
 #define SHARES_MANY 65536u
 
 /* ---- blocks ---- */
@@ -52,7 +56,7 @@ struct ranked_subject {
 };
 
 struct slice_of {
-	struct ranked_subject *targets; /* by latency, then by id, as in messages_select() */
+	struct ranked_subject *targets; /* messages of the slice, by latency, then id */
 	size_t n;
 };
 
@@ -80,14 +84,20 @@ static int compare_rank_targets(const struct recorded *rec, struct slice_of *sli
 	return 0;
 }
 
-/* Returns in ns a message's time in one place, or its latency for COMPARE_LATENCY. */
+/*
+ * Returns in ns a message's time in `place` (a cause in one phase), or its latency for
+ * COMPARE_LATENCY.
+ */
 static uint64_t compare_part(const struct recorded *rec, uint32_t subject, unsigned int place)
 {
 	return place == COMPARE_LATENCY ? message_latency(subject_message(rec, subject)) :
 	       rec->breakdowns[subject].ns[place];
 }
 
-/* Returns the mean time of a place, in ns, in the messages next to an edge of the slice. */
+/*
+ * Returns the mean time in `place` (a cause in one phase), in ns. The mean is over the messages
+ * next to the slice's upper or lower bound of latency.
+ */
 static double compare_at_edge(const struct recorded *rec, const struct slice_of *slice, bool upper,
 			      unsigned int place)
 {
@@ -102,7 +112,7 @@ static double compare_at_edge(const struct recorded *rec, const struct slice_of 
 	return sum / (double)n;
 }
 
-/* By block, number of messages: all, those below the slice, those below the slice's end. */
+/* Number of messages in each block: all, those below the slice, those up to the slice's end. */
 struct ranks {
 	double all[CONTRAST_BLOCKS], below[CONTRAST_BLOCKS], through[CONTRAST_BLOCKS];
 };
@@ -162,8 +172,8 @@ static void compare_score(struct compared *c, const struct slice_of *slice,
 }
 
 /*
- * Rounds the means so that the places sum to the latency: the places with the largest fractions get
- * the remainder.
+ * Rounds the mean times by cause and phase so that they sum to the mean latency: the times with the
+ * largest fractions get the remainder.
  */
 static void compare_round_means(struct compared *c, uint64_t n)
 {
@@ -209,7 +219,7 @@ static int compare_add_share(struct compared *c, const struct share *share, uint
 	struct shares *shares = &c->shares[share->place];
 	struct share one = *share;
 
-	one.message = 0; /* messages ahead differ from message to message */
+	one.message = 0; /* merge by culprit: the delaying message is another for each message */
 	sums[share->place] += share->ns;
 	if (shares->len == 2 * SHARES_MANY) {
 		causes_merge_shares(shares, sums[share->place] - share->ns);

@@ -14,7 +14,7 @@
 /* Largest number of causes for which a finding is reported. */
 #define CAUSE_FINDINGS_MAX 3u
 
-/* A change of less than 1 / MINOR of the greatest change is only in the table. */
+/* A change of less than 1 / MINOR of the greatest change gets no finding; it is in the table. */
 #define MINOR 20u
 
 /* A cause below 1 / GONE of its former time is reported as gone. */
@@ -44,7 +44,10 @@ static int compare_order_by_change(const void *a, const void *b)
 	return sort_order(y->change, x->change) ?: sort_order(x->place, y->place);
 }
 
-/* Collects the places that either recording has, greatest change first. Returns their number. */
+/*
+ * Collects the causes (by phase) that have time in either recording, greatest change of the mean
+ * first. Returns their number.
+ */
 static size_t compare_order_places(const struct comparison *c, struct ordered *out)
 {
 	size_t n = 0;
@@ -60,7 +63,10 @@ static size_t compare_order_places(const struct comparison *c, struct ordered *o
 	return n;
 }
 
-/* Returns the first culprit's name, e.g. "nginx"; its kind, e.g. "softirq timer"; "" if unknown. */
+/*
+ * Returns the main culprit of a cause: a task's name, e.g. "nginx", or else the kind of work, e.g.
+ * "softirq timer"; "" if unknown.
+ */
 static const char *compare_top_culprit(const struct compared *s, struct report *r,
 				       unsigned int place)
 {

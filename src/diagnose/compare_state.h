@@ -13,7 +13,7 @@
 /* Resolution of the latency histograms, as fine as those of `load`: 0.27 %. */
 #define COMPARE_SCHEMA 8
 
-/* Places of causes, and one more place for the latency itself. */
+/* Number of compared times: one for each cause and phase, and one for the latency itself. */
 #define COMPARE_PLACES (CAUSE_PLACES + 1)
 #define COMPARE_LATENCY CAUSE_PLACES
 
@@ -24,20 +24,20 @@ struct compared {
 	struct hist latency[CONTRAST_BLOCKS];
 	const struct hist *blocks[CONTRAST_BLOCKS];
 	uint64_t begin, end;                 /* the slice: ranks by latency in [begin, end) */
-	uint64_t total[COMPARE_PLACES];      /* ns in the slice, by place */
-	int64_t mean[COMPARE_PLACES];        /* ns per message, by place */
-	double score[COMPARE_PLACES][CONTRAST_BLOCKS]; /* each block's part of a mean */
+	uint64_t total[COMPARE_PLACES];      /* ns of the slice's messages, by cause and phase */
+	int64_t mean[COMPARE_PLACES];        /* ns per message of the slice, by cause and phase */
+	double score[COMPARE_PLACES][CONTRAST_BLOCKS]; /* each block's contribution to `mean` */
 	double effective;                    /* effective number of independent messages in the
 					      * slice */
 	uint64_t error;                      /* largest difference between a message's latency and
 					      * the sum of its parts, in ns */
-	struct shares shares[CAUSE_PLACES];  /* culprits by place, merged; ns per message */
+	struct shares shares[CAUSE_PLACES];  /* culprits by cause and phase, in ns per message */
 };
 
 struct comparison {
 	struct message_selection selection;
 	struct compared sides[2];
-	bool causes;                         /* both recordings have activity to compare */
+	bool causes;                         /* both recordings have CPU activity, thus causes */
 	struct quantile_difference quantiles[REPORT_QUANTILES];
 	struct difference places[COMPARE_PLACES];
 };

@@ -49,12 +49,18 @@ int conn_queue_find(const struct event_sample *samples, size_t n, uint64_t slots
 		const struct event_sample *s = &samples[due[i].sample];
 		bool waits;
 
-		/* `out` may count a request that is sent at once, which does not wait */
+		/*
+		 * `out` includes this request if it is sent when due. It may then be marked as
+		 * queued: harmless, since its wait is 0 ns.
+		 */
 		while (out < n && sent[out] <= s->intended)
 			out++;
 		while (back < n && done[back] <= s->intended)
 			back++;
-		/* a briefly free slot goes to the first request in the queue */
+		/*
+		 * While an earlier request is queued, up to `until`, this one waits too: a free
+		 * slot goes to the first request in the queue.
+		 */
 		waits = s->intended < until || (out > back && out - back >= slots);
 		queued[due[i].sample] = waits;
 		if (waits && s->sent > until)

@@ -10,7 +10,7 @@
 
 struct context {
 	uint32_t core;
-	uint32_t detail;       /* DICT_TASK; or an interrupt's number, as in struct slice */
+	uint32_t detail;       /* task in DICT_TASK; interrupt or softirq: as in struct slice */
 	uint8_t type;          /* enum cpu_segment_type */
 	uint8_t where;
 	uint64_t target_ns;
@@ -20,14 +20,17 @@ struct context {
 struct contexts {
 	struct context_vec VEC_OF(struct context) all;
 	uint32_t *places;      /* hash table, open addressing: index in `all` + 1, 0: free */
-	uint64_t lost_ns;      /* ns in contexts beyond CONTEXTS_MAX */
+	uint64_t lost_ns;      /* ns of activity that is left out: more than CONTEXTS_MAX kinds */
 };
 
 /* Returns 0 or -ENOMEM. Call contexts_release() in either case. */
 int contexts_init(struct contexts *contexts);
 void contexts_release(struct contexts *contexts);
 
-/* Adds a slice whose core is known. Returns 0 or -ENOMEM. */
+/*
+ * Adds a slice's time to the sums of its core's activity: of target messages, of reference
+ * messages, or both. The slice's core must be known. Returns 0 or -ENOMEM.
+ */
 int contexts_add(struct contexts *contexts, const struct slice *slice, bool target, bool reference);
 
 #endif

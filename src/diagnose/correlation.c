@@ -37,7 +37,8 @@ struct stage_reading {
 	uint64_t next;                  /* index of the interval that is being read */
 	bool begun;
 	struct event_dict *names;
-	bool transport_is_socket;       /* STAGE_TRANSPORT of TCP is the socket: hostlat 0.1 */
+	bool transport_is_socket;       /* STAGE_TRANSPORT of TCP means the socket stage, as in
+					 * recordings of hostlat 0.1 */
 };
 
 static const struct event_pressure nothing_known = {
@@ -52,7 +53,10 @@ static bool correlation_selects(const struct event_hist *h)
 	       (h->dist == DIST_LATENCY || h->dist == DIST_CPU_WAIT);
 }
 
-/* Returns the series, new if needed; NULL: *err, or too many: recordings have about a dozen. */
+/*
+ * Returns the series of a histogram's stage, created if needed. NULL: *err is set, or is 0 if there
+ * are more than CORRELATION_STAGES series (recordings have about a dozen).
+ */
 static struct stage_series *correlation_stage_series(const struct stage_reading *side,
 						     const struct event_hist *h, int *err)
 {
@@ -79,7 +83,10 @@ static struct stage_series *correlation_stage_series(const struct stage_reading 
 	return NULL;
 }
 
-/* Adds a histogram to its series: groups of one origin are one distribution. 0 or -errno. */
+/*
+ * Adds a histogram to the series of its stage and origin, which sums the histograms of all groups.
+ * Returns 0 or -errno.
+ */
 static int correlation_add_hist(struct stage_reading *side, const struct event *event)
 {
 	const struct event_hist *delta = event->payload;
@@ -98,7 +105,7 @@ static int correlation_add_hist(struct stage_reading *side, const struct event *
 		err = hist_add_scaled(&series->now, delta->schema, buckets[i].index,
 				      buckets[i].count);
 		if (err == -ERANGE)
-			err = 0; /* no value has that bucket index */
+			err = 0; /* skip an invalid bucket index, which no value can have */
 	}
 	hist_add_zero(&series->now, delta->zero);
 	hist_add_over(&series->now, delta->over);
@@ -117,7 +124,10 @@ static struct point correlation_point(const struct hist *hist)
 	return p;
 }
 
-/* Ends the interval of a series; its points before its first histogram are empty. 0 or -errno. */
+/*
+ * Ends the interval of a series: appends its point. Intervals before the series' first histogram
+ * get empty points. Returns 0 or -errno.
+ */
 static int correlation_end_interval(struct stage_series *series, size_t intervals)
 {
 	int err = vec_reserve(&series->points, intervals);
@@ -148,7 +158,7 @@ static int correlation_add_interval(struct stage_reading *side, const struct eve
 	if (s.to <= s.from || (c->stretches.len && s.from < vec_last(&c->stretches)->to)) {
 		vec_for_each(&c->stages, series)
 			hist_reset(&series->now);
-		return 0; /* intervals are searched by time */
+		return 0; /* skipped: intervals must be in order of time to be searched */
 	}
 	hist_init(&s.requests, LATENCY_SCHEMA);
 	err = vec_push(&c->stretches, s);
@@ -205,7 +215,7 @@ static int correlation_read_server(struct correlation *c, struct event_reader *r
 			err = correlation_add_event(&side, &event);
 	}
 	event_dict_free(side.names);
-	return err == -E2BIG ? 0 : err; /* enough intervals were read */
+	return err == -E2BIG ? 0 : err; /* -E2BIG: as many intervals as fit, which are enough */
 }
 
 /* ---- reading the load ---- */
@@ -271,7 +281,10 @@ static uint32_t correlation_count_usable(const struct correlation *c, enum corre
 	return n;
 }
 
-/* Chooses the finer quantile if it loses at most a quarter of the intervals. False: too few. */
+/*
+ * Chooses p99 if at least CORRELATION_MIN intervals have enough requests for it, and three quarters
+ * of those that p90 could use; else p90. Returns false if too few intervals are left.
+ */
 static bool correlation_choose(struct correlation *c)
 {
 	const uint32_t fine = correlation_count_usable(c, CORRELATION_P99);
@@ -292,7 +305,7 @@ static const char *const host_names[] = { "cpu busy", "cpu pressure", "packets" 
 
 enum host_series { HOST_BUSY, HOST_PRESSURE, HOST_PACKETS, HOST_SERIES };
 
-/* Returns a host's figure in the interval; NaN: unknown. */
+/* Returns the host's CPU use, CPU pressure or packets per second in the interval; NaN: unknown. */
 static double correlation_host_value(const struct stretch *s, enum host_series series)
 {
 	static const uint32_t unknown[HOST_SERIES] = {
@@ -316,7 +329,7 @@ static double correlation_host_value(const struct stretch *s, enum host_series s
 static double correlation_stage_value(const struct correlation *c, const struct stage_series *s,
 				      size_t at)
 {
-	/* a series that ended early lacks later points */
+	/* A series that ended early, or has few packets here, has no value in the interval. */
 	if (at >= s->points.len || s->points.items[at].count < quantiles[c->quantile].least / 2)
 		return NAN;
 	return s->points.items[at].ns[c->quantile];

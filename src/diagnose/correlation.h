@@ -23,14 +23,18 @@
 #define CORRELATION_STAGES 64u  /* series of stages, at most */
 #define CORRELATION_LINES 3u    /* correlations in the text report, at most */
 
-/* By preference; an interval needs `least` requests, and half as many packets at a stage. */
+/*
+ * Quantiles to correlate, the preferred one first. An interval needs a minimum of requests for
+ * each, and half as many packets at a stage.
+ */
 enum correlation_quantile { CORRELATION_P99, CORRELATION_P90, CORRELATION_QUANTILES };
 
 /* An interval of the server's recording. */
 struct stretch {
 	uint64_t from, to;
 	uint32_t ncpus;
-	bool sound;                     /* no gap before it: deltas are of this interval only */
+	bool sound;                     /* no gap before this interval: its counters cover no other
+					 * time */
 	struct event_pressure pressure; /* a missing value has its PRESSURE_NO_* flag */
 	struct hist requests;           /* latencies of the requests completed in the interval */
 };
@@ -44,19 +48,20 @@ struct point {
 struct stage_series {
 	uint8_t stage, direction, protocol, origin, dist;
 	struct hist now;                      /* histogram of the interval that is being read */
-	struct points VEC_OF(struct point) points; /* by index of the interval */
+	struct points VEC_OF(struct point) points; /* one per interval, in order */
 };
 
 /* Correlation of one series with the requests' quantile. */
 struct correlate {
 	char name[64];
 	const char *unit;        /* unit of the series; static text */
-	bool stage;              /* a stage of the server; false: a figure of its host */
+	bool stage;              /* true: latency of a stage of the server; false: a figure of its
+				  * host */
 	bool known;
 	double rho;
 	double p;                /* p-value, corrected for the number of series */
 	bool significant;
-	const char *why;         /* why it is unknown: static text; NULL: it is known */
+	const char *why;         /* why rho, p are unknown: static text; NULL: they are known */
 };
 
 struct correlation {
@@ -67,10 +72,13 @@ struct correlation {
 	enum correlation_quantile quantile;
 	bool known;
 	uint32_t intervals;      /* intervals used; if `known` is false, usable intervals */
-	const char *why;         /* why it is unknown: static text; NULL: it is known */
+	const char *why;         /* why nothing was correlated: static text; NULL: series were */
 };
 
-/* Correlates both recordings. 0, -errno of the readers or -ENOMEM; free *out in either case. */
+/*
+ * Correlates the latency in recording `load` with the stages and CPUs in recording `server`.
+ * Returns 0, -errno of the readers, or -ENOMEM; free *out in either case.
+ */
 int correlation_new(struct correlation **out, struct event_reader *server,
 		    struct event_reader *load);
 void correlation_free(struct correlation *c);
@@ -78,7 +86,10 @@ void correlation_free(struct correlation *c);
 /* Returns the quantile's name, e.g. "p99". */
 const char *correlation_quantile_name(enum correlation_quantile quantile);
 
-/* Adds "correlation"; the strongest significant series, at most `lines`, become findings. */
+/*
+ * Adds the field "correlation" to the report. The strongest significant series, at most `lines`,
+ * become findings.
+ */
 void correlation_report(const struct correlation *c, size_t lines, struct report *r);
 
 #endif

@@ -13,12 +13,15 @@ struct core_track {
 	struct event_track track;
 	uint64_t last; /* time of the core's last edge, in ns */
 	bool running;  /* the last stretch in `oncpus` is still open */
-	bool known;    /* a block of this core was read */
+	bool known;    /* a block of this core's events was read */
 	bool seen;     /* the core was recorded before: missing time counts as a trace gap */
 	bool unrecorded;
 };
 
-/* A thread's stretch on a CPU is named by its core and its number there + 1, never 0. */
+/*
+ * A stretch on a CPU has a 64-bit name: its core in the upper bits, its number on that core + 1 in
+ * the lower ones. A name is never 0.
+ */
 #define ONCPU_NUMBER_BITS 48
 
 static uint64_t history_oncpu_name(uint32_t core, uint64_t number)
@@ -107,7 +110,7 @@ static void history_trim_oncpus(struct rolling *oncpus, uint64_t time)
 	while (rolling_len(oncpus)) {
 		const struct oncpu *oncpu = rolling_at(oncpus, oncpus->head);
 
-		if (oncpu->end > time) /* only the core's last stretch can be open */
+		if (oncpu->end > time) /* also true of the last stretch, if it is still open */
 			break;
 		oncpus->head++;
 	}
@@ -221,7 +224,10 @@ static bool history_same_segment(const struct cpu_segment *a, const struct cpu_s
 	       a->call == b->call;
 }
 
-/* Begins a gap at `time`, possibly before the last: a missing block is noticed at the next one. */
+/*
+ * Begins a trace gap at `time`, which may precede the last gap: a missing block of events is only
+ * noticed at the core's next block.
+ */
 static void history_begin_trace_gap(struct cpu_history *history, uint64_t time)
 {
 	struct rolling *trace_gaps = &history->trace_gaps;
@@ -241,7 +247,10 @@ static void history_begin_trace_gap(struct cpu_history *history, uint64_t time)
 		history->no_memory = true;
 }
 
-/* Ends the last gap at `time`. A gap of length 0, between two spans of a switch, is removed. */
+/*
+ * Ends the last trace gap at `time`. A gap of length 0, as between the two spans of a context
+ * switch, is removed.
+ */
 static void history_end_trace_gap(struct cpu_history *history, uint64_t time)
 {
 	struct rolling *trace_gaps = &history->trace_gaps;
@@ -370,7 +379,7 @@ void cpu_history_block(struct cpu_history *history, uint32_t core, const struct 
 		return;
 	if (c->known)
 		history_begin_unrecorded(history, core);
-	c->seen |= lost || block->n_open; /* no span is open before the recording begins */
+	c->seen |= lost || block->n_open; /* an open span shows earlier recording */
 	if (lost && !c->known && from < block->first) {
 		segment = (struct cpu_segment){ .begin = from, .type = SEGMENT_NOT_RECORDED };
 		history_push_segment(history, core, &segment);
@@ -470,7 +479,10 @@ void cpu_history_wake(struct cpu_history *history, const struct event_wake *wake
 /* Segments searched in order after the last one found, as most questions go forward in time. */
 #define FIND_NEAR 8
 
-/* Returns the number of the first segment after `time`. `near`: found last, searched first. */
+/*
+ * Returns the number of the first segment after `time`. The search begins at number `near`, which
+ * the last search found.
+ */
 static uint64_t history_first_after(const struct rolling *segments, uint64_t time, uint64_t near)
 {
 	uint64_t low = segments->head, high = segments->tail;

@@ -29,14 +29,14 @@ enum cpu_segment_type {
 	SEGMENT_TASK,
 	SEGMENT_FAULT,   /* a task that is in a page fault */
 	SEGMENT_SOFTIRQ, /* a softirq; detail = its vector */
-	SEGMENT_HARDIRQ, /* an interrupt; detail = its number, or as in SPAN_HARDIRQ */
+	SEGMENT_HARDIRQ, /* an interrupt; detail = its number, or SPAN_VECTOR + enum span_vector */
 };
 
 /* A stretch of one core's activity. It ends where the next segment of its core begins. */
 struct cpu_segment {
 	uint64_t begin;
 	uint32_t detail;
-	uint32_t task;  /* DICT_TASK: has the core, interrupts included; 0: no task */
+	uint32_t task;  /* task on the core, even during interrupts, in DICT_TASK; 0: none */
 	uint32_t call;  /* the task's current system call + 1; 0: none, or unknown */
 	uint8_t type;   /* enum cpu_segment_type */
 	uint8_t pad[3];
@@ -48,12 +48,15 @@ struct cpu_segment {
 struct oncpu {
 	uint64_t begin;
 	uint64_t end;        /* ONCPU_OPEN: the thread is still running */
-	uint64_t before;     /* name of the thread's previous stretch; 0: none */
+	uint64_t before;     /* the thread's previous stretch on a CPU: its core and number; 0:
+			      * none */
 	uint32_t thread;
 	uint32_t core;
-	uint32_t call;       /* system call + 1 in which it continues; 0: none, or unknown */
+	uint32_t call;       /* system call + 1 in which the thread continues; 0: none, or
+			      * unknown */
 	uint8_t left;        /* enum task_left: the thread's state when it left the core */
-	uint8_t left_before; /* enum task_left: its state at the end of its previous stretch */
+	uint8_t left_before; /* enum task_left: the thread's state at the end of its previous
+			      * stretch */
 	bool from_fault;     /* the thread slept in a page fault before this stretch */
 	uint8_t pad;
 };
@@ -61,8 +64,8 @@ struct oncpu {
 struct waking {
 	uint64_t time;
 	uint64_t before; /* number of the thread's previous waking, + 1; 0: none */
-	uint32_t waker;  /* DICT_TASK: task that woke the thread */
-	uint32_t core;   /* core on which the thread is queued */
+	uint32_t waker;  /* task that woke the thread, in DICT_TASK */
+	uint32_t core;   /* core on whose run queue the thread is put */
 	uint32_t flags;  /* enum wake_flags */
 	uint32_t pad;
 };
@@ -79,17 +82,18 @@ struct cpu_history {
 	const struct tasks *tasks;
 	struct rolling *segments;    /* segments of each core */
 	struct core_track *cores;
-	uint64_t *found;          /* by core: number of the segment found last */
+	uint64_t *found;          /* by core: number of the segment that the last search found */
 	uint32_t n_cores;
 	struct rolling *oncpus;      /* stretches on a CPU, of each core */
 	struct rolling wakings;
 	struct rolling trace_gaps;   /* trace gaps, in order, without overlaps */
 	uint32_t unrecorded;      /* number of cores that are not recorded at present */
-	uint64_t *last_oncpu;     /* by thread: name of its last stretch on a CPU; 0: none */
+	uint64_t *last_oncpu;     /* by thread: core and number of its last stretch on a CPU; 0:
+				   * none */
 	uint64_t *last_waking;    /* by thread: number of its last waking, + 1; 0: none */
 	uint64_t since;           /* history after this time is complete, in ns */
 	uint64_t dropped;         /* how often the memory limit dropped old history */
-	uint32_t fed;             /* edges since the last check of memory */
+	uint32_t fed;             /* edges added since the last check of the memory limit */
 	bool no_memory;
 };
 
@@ -101,8 +105,9 @@ void cpu_history_release(struct cpu_history *history);
 void cpu_history_clear(struct cpu_history *history, uint64_t since);
 
 /*
- * Begins a block of EV_EDGE, which lists the open spans. `from`: if the core has no history, these
- * spans count as open since then. `lost`: earlier events of the core could not be read.
+ * Begins a core's block of edges (EV_EDGE), which lists the spans that are open at its begin.
+ * `from`: if the core has no history, these spans count as open since then. `lost`: earlier events
+ * of the core could not be read.
  */
 void cpu_history_block(struct cpu_history *history, uint32_t core,
 		       const struct event_block *block, uint64_t from, bool lost);
@@ -110,7 +115,10 @@ void cpu_history_edge(struct cpu_history *history, uint32_t core, uint64_t time,
 		      const struct event_edge *edge);
 void cpu_history_wake(struct cpu_history *history, const struct event_wake *wake);
 
-/* Ends the core's edges: spans that are still open may be over. */
+/*
+ * Notes that the core has no further edges. If spans are still open, they may be over: the core
+ * counts as not recorded from its last edge on.
+ */
 void cpu_history_end(struct cpu_history *history, uint32_t core);
 
 /* Drops history that ended before `time`. */

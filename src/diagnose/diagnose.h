@@ -22,14 +22,17 @@
 #define DIAGNOSE_BY_MARK "mark"
 #define DIAGNOSE_FACT_RECORDER "run.pid" /* pid whose threads are hostlat's own overhead */
 
-#define DIAGNOSE_FACT_THROTTLED "activity.throttled" /* times that a quota throttled a group */
+#define DIAGNOSE_FACT_THROTTLED "activity.throttled" /* how often quotas throttled groups */
 
-/* Granularity in ns if the recording has none: two tracepoints, 0.2 us each, and their order. */
+/*
+ * Resolution of times, in ns, if the recording does not state it: two tracepoints of 0.2 us each,
+ * and the order of their events.
+ */
 #define DIAGNOSE_GRANULARITY_NS 1000
 
 struct nesting_rule;
 
-/* Thresholds above which a deviation counts, and how nested functions share a deviation. */
+/* Thresholds above which a time over the baseline counts, and how nested functions share it. */
 struct diagnose_method {
 	double noise_times;     /* threshold, in median absolute deviations of the baseline */
 	uint32_t function_mads; /* threshold for functions, in median absolute deviations */
@@ -49,8 +52,9 @@ int diagnosis_new(struct diagnosis **out, const struct diagnose_options *options
 void diagnosis_free(struct diagnosis *d);
 
 /*
- * Reads and analyzes the recording; `against`: that of the references, NULL: the same. 0, -errno of
- * the readers (-ESPIPE: a pipe cannot be read twice), -ENOMEM, or -E2BIG for too many cores.
+ * Reads and analyzes the recording. `against` is the recording of the reference messages; NULL: the
+ * same one. Returns 0, -errno of the readers (-ESPIPE: a pipe cannot be read twice), -ENOMEM, or
+ * -E2BIG for too many cores.
  */
 int diagnosis_run(struct diagnosis *d, struct event_reader *reader, struct event_reader *against);
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Shares of one message, at most: time in further shares has no culprit. */
+/* Parts of one message's time, by cause and culprit, at most: further time has no culprit. */
 #define SHARES_MAX 4096u
 
 /* ---- breakdown of one message ---- */
@@ -26,7 +26,7 @@ int breakdown_add(struct breakdown *breakdown, const struct slice *slice)
 	int err;
 
 	breakdown->ns[share.place] += share.ns;
-	/* searched backwards: recent shares are the likeliest */
+	/* Searches only the latest shares, backwards: they are the likeliest to match. */
 	for (size_t i = breakdown->shares.len; i-- && i + 16 > breakdown->shares.len;) {
 		if (breakdown_same_share(&breakdown->shares.items[i], &share)) {
 			breakdown->shares.items[i].ns += share.ns;
@@ -59,7 +59,7 @@ uint64_t excess_median(uint64_t *values, size_t n)
 	return values[(n - 1) / 2];
 }
 
-/* Scales the values to sum to `total`; the largest gets the rounding remainder. */
+/* Scales the values to sum to `total`; the largest value gets the rounding remainder. */
 static void baseline_scale(uint64_t *values, uint32_t n, uint64_t total)
 {
 	uint64_t sum = 0, given = 0;
@@ -97,7 +97,7 @@ int baseline_make(struct baseline *baseline, const struct breakdown *const *brea
 		middle = excess_median(values, n);
 		for (uint32_t i = 0; i < n; i++)
 			values[i] = values[i] > middle ? values[i] - middle : middle - values[i];
-		/* time without a known cause is never expected */
+		/* The baseline excludes time without a known cause, so that it counts as excess. */
 		baseline->expected[place] = excess_explains(place) ? middle : 0;
 		baseline->noise[place] = excess_median(values, n);
 	}

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why some messages were slow: the excess of a target is its breakdown above the baseline of its
- * application, the usual breakdown of the reference messages. Rules: docs/design/diagnose.md.
+ * Why some messages (targets) were slow. A message's breakdown is its time by cause. A target's
+ * excess is the part of its breakdown above the baseline, which is the usual breakdown of reference
+ * messages of the same application. Rules: docs/design/diagnose.md.
  *
- * For every target, exactly: expected + offset + the sum of `ns` = latency.
+ * For every target, struct excess is exact: expected + offset + the sum of `ns` = latency.
  */
 #ifndef HOSTLAT_DIAGNOSE_EXCESS_H
 #define HOSTLAT_DIAGNOSE_EXCESS_H
 
 #include "diagnose/attrib.h"
 
-/* A part of one message's time with the same place, culprit, message and detail. */
+/* Time of one message with the same cause, phase, culprit, delaying message and detail. */
 struct share {
 	uint64_t ns;
 	uint32_t culprit;  /* task behind the delay, in DICT_TASK; 0: none */
 	uint32_t message;  /* index + 1 of the message that delayed this one; 0: none */
-	uint32_t detail;   /* as in struct slice */
+	uint32_t detail;   /* detail of the cause, as in struct slice */
 	uint8_t place;     /* cause and phase, as CAUSE_PLACE() */
 };
 
 struct shares VEC_OF(struct share);
 
-/* One message's time by place, and by culprit. */
+/* One message's time by cause and phase, and by culprit. */
 struct breakdown {
 	uint64_t ns[CAUSE_PLACES];
 	struct shares shares;
@@ -35,8 +36,8 @@ struct baseline {
 	uint32_t pid;
 	uint32_t n;                      /* number of references; 0: none */
 	uint64_t latency;                /* median of the references' latencies, in ns */
-	uint64_t expected[CAUSE_PLACES]; /* usual ns by place; their sum is the latency */
-	uint64_t noise[CAUSE_PLACES];    /* median absolute deviation of each place, in ns */
+	uint64_t expected[CAUSE_PLACES]; /* usual ns by cause and phase; their sum is `latency` */
+	uint64_t noise[CAUSE_PLACES];    /* median absolute deviation in ns, by cause and phase */
 	uint64_t served_before;          /* median of the references' served_before */
 	uint64_t packets;                /* median of the references' packets */
 };
@@ -46,30 +47,39 @@ struct baselines VEC_OF(struct baseline);
 /* Excess of one target over its baseline. */
 struct excess {
 	uint32_t subject;
-	uint32_t baseline;          /* index of the baseline in the list */
+	uint32_t baseline;          /* index of the application's baseline */
 	uint64_t latency;
-	uint64_t expected;          /* the baseline's latency */
-	int64_t offset;             /* sum of the places below the baseline, in ns; <= 0 */
-	uint64_t ns[CAUSE_PLACES];  /* ns by place, including places without a known cause */
-	uint64_t found;             /* sum of `ns` in places with a known cause */
-	double coverage;            /* share with a cause; NAN: excess below the granularity */
+	uint64_t expected;          /* latency of the baseline, in ns */
+	int64_t offset;             /* sum of the causes' times below the baseline, in ns; <= 0 */
+	uint64_t ns[CAUSE_PLACES];  /* excess in ns by cause and phase, even if the cause is
+				     * unknown */
+	uint64_t found;             /* sum of `ns` with a known cause */
+	double coverage;            /* share of the excess with a known cause; NAN: excess below the
+				     * granularity */
 };
 
 struct excess_options {
-	uint64_t granularity; /* in ns: parts up to this much above the baseline are noise */
-	enum where rest;      /* where time within the noise counts as unexplained */
-	double noise_times;   /* parts up to this many median absolute deviations are noise */
+	uint64_t granularity; /* in ns: a cause's time up to this much above the baseline is
+			       * noise */
+	enum where rest;      /* phase in which time within the noise counts as unexplained */
+	double noise_times;   /* as granularity, in median absolute deviations of the cause */
 };
 
 /* Adds `slice` to the breakdown. Returns 0 or -ENOMEM. */
 int breakdown_add(struct breakdown *breakdown, const struct slice *slice);
 void breakdown_release(struct breakdown *breakdown);
 
-/* Computes all but the pid from `n` >= 1 references of one application. Returns 0 or -ENOMEM. */
+/*
+ * Computes a baseline, except its pid, from `n` >= 1 reference messages of one application. Returns
+ * 0 or -ENOMEM.
+ */
 int baseline_make(struct baseline *baseline, const struct breakdown *const *breakdowns,
 		  const uint64_t *latencies, uint32_t n);
 
-/* Fills in all but the subject and the baseline's index; the caller zeroes *out before. */
+/*
+ * Computes a message's excess, except its subject and the baseline's index; the caller zeroes *out
+ * before.
+ */
 void excess_of(const struct baseline *baseline, const struct breakdown *breakdown,
 	       uint64_t latency, const struct excess_options *options, struct excess *out);
 

@@ -7,7 +7,10 @@
 #include "diagnose/references.h"
 #include "diagnose/state.h"
 
-/* Windows of one message, at most; windows beyond the limit are not searched. */
+/*
+ * Windows (stretches of one core's work for a message) of one message, at most; functions in
+ * further windows are not searched.
+ */
 #define WINDOWS_MAX 65536u
 
 static bool functions_is_searched(const struct slice *slice)
@@ -43,10 +46,11 @@ int functions_add_window(struct windows *windows, const struct slice *slice)
 
 /* ---- adding one message ---- */
 
-/* A recording's edges, and its functions' numbers in the models. */
+/* A recording's edges of spans, and the numbers of its functions in the call-path models. */
 struct function_source {
 	struct event_source *edges;
-	const uint32_t *map; /* model's number by the recording's number; NULL: they are equal */
+	const uint32_t *map; /* number in the models, by the recording's number; NULL: they are
+			      * equal */
 	uint32_t n;
 };
 
@@ -85,7 +89,10 @@ static int functions_read_window(struct nesting *n, const struct function_source
 	return err;
 }
 
-/* Adds a message; *number: its number, FUNCTIONS_NONE: not added, but counted. 0 or -errno. */
+/*
+ * Adds a message to the model. Sets *number to its number there; FUNCTIONS_NONE: the message is
+ * invalid or over a limit, and only counted. Returns 0 or -errno.
+ */
 static int functions_add_message(struct nesting *n, const struct function_source *source,
 				 const struct windows *windows, bool reference, uint32_t *number)
 {
@@ -103,7 +110,10 @@ static int functions_add_message(struct nesting *n, const struct function_source
 
 /* ---- adding an application's messages ---- */
 
-/* Adds a recording's targets, and its references unless another recording has them. 0 or -errno. */
+/*
+ * Adds an application's targets to its model, and its references unless they are in another
+ * recording. Returns 0 or -errno.
+ */
 static int functions_add_own(struct diagnosis *d, uint32_t model,
 			     const struct function_source *source)
 {
@@ -132,7 +142,7 @@ static int functions_add_own(struct diagnosis *d, uint32_t model,
 	return err;
 }
 
-/* Adds the references of the other recording. Returns 0 or -errno. */
+/* Adds to an application's model its references in the other recording. Returns 0 or -errno. */
 static int functions_add_other(struct diagnosis *d, uint32_t model,
 			       const struct function_source *source)
 {

@@ -86,7 +86,10 @@ struct departure_times messages_departure_times(const struct event_piece *pieces
 	}
 	if (!out.enqueued)
 		out.queued = segment;
-	/* a departure after the packet entered the qdisc was postponed */
+	/*
+	 * If STAGE_SEGMENT ends after the packet entered the qdisc, the qdisc held the packet until
+	 * then.
+	 */
 	out.left = segment < out.queued ? segment : out.queued;
 	out.due = segment > out.queued ? segment : out.queued;
 	out.held = held < out.queued ? held : out.queued;
@@ -525,7 +528,7 @@ static int messages_collect_pieces(const struct messages *messages, struct event
 				   struct subjects *subjects)
 {
 	struct collecting c = { messages, subjects, calloc(subjects->len + 1, sizeof(*c.ids)) };
-	uint32_t damage = 0; /* ignored: the first pass counted it */
+	uint32_t damage = 0; /* not used: the first pass over the recording counted the damage */
 	int err;
 
 	if (!c.ids)

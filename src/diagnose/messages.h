@@ -25,7 +25,7 @@
 struct message {
 	uint64_t id;
 	uint64_t first;    /* when the first byte arrived; sent: when the call was entered */
-	uint64_t read;     /* when it was read; sent: when a driver had the last byte */
+	uint64_t read;     /* when the message was read; sent: when a driver had the last byte */
 	uint32_t tid;
 	uint32_t pid;      /* 0 = unknown */
 	uint32_t flow;
@@ -33,7 +33,8 @@ struct message {
 	uint32_t thread;   /* THREAD_NONE: unknown */
 	uint32_t next;     /* index + 1 of the thread's (sent: flow's) next message; 0: none */
 	uint32_t queued_ns; /* received: ns from its arrival to its socket's queue */
-	uint32_t core;     /* core that put it into the socket's queue; UINT32_MAX: unknown */
+	uint32_t core;     /* core that put the message into the socket's queue; UINT32_MAX:
+			    * unknown */
 };
 
 /*
@@ -54,12 +55,14 @@ struct departure {
 struct departure_times {
 	bool known;       /* false: the other members are not set */
 	bool enqueued;    /* the packet entered a qdisc */
-	uint64_t held;    /* from here on only pacing held it; `queued`: it was not paced */
-	uint64_t paced;   /* up to here late timers of earlier packets held it */
-	uint64_t late;    /* from here on its own late timer held it; `left`: it was not late */
+	uint64_t held;    /* time from which only pacing held the packet; `queued`: not paced */
+	uint64_t paced;   /* time up to which late timers of earlier packets held the packet */
+	uint64_t late;    /* time from which the packet's own late timer held it; `left`: timer not
+			   * late */
 	uint32_t core;    /* core of the message's own late timer */
 	uint64_t left;    /* when the socket released the last byte */
-	uint64_t queued;  /* when the last byte entered a device's queue; `left`: not recorded */
+	uint64_t queued;  /* when the last byte entered a device's queue; equals `left`: not
+			   * recorded */
 	uint64_t due;     /* when the last byte was due to leave the queue */
 };
 
@@ -76,8 +79,10 @@ struct sent {
 struct messages {
 	struct message_vec VEC_OF(struct message) all; /* sorted by time of the read, then by id */
 	uint32_t *by_queued;      /* indexes of received messages, by core, then queued time */
-	uint32_t *previous;       /* by index: index + 1 of the previous one, as `next`; 0: none */
-	struct departure *departures; /* by index, of sent messages; NULL: received messages */
+	uint32_t *previous;       /* by message: index + 1 of the thread's (sent: flow's) previous
+				   * one; 0: none */
+	struct departure *departures; /* transmission of each sent message; NULL: messages are
+				       * received */
 	struct sends VEC_OF(struct sent) sends; /* send calls; none if `all` are sent messages */
 	uint64_t others;          /* number of messages of the other direction */
 	uint64_t beyond;          /* number of messages beyond MESSAGES_MAX */
@@ -100,7 +105,7 @@ struct message_selection {
 struct subject {
 	uint32_t message;         /* index in `all` */
 	bool target, reference;   /* a message may be both */
-	uint32_t n;               /* number of pieces; 0: not found */
+	uint32_t n;               /* number of `pieces`; 0: they were not found */
 	uint64_t returned;        /* sent: when the call returned, in ns */
 	struct event_piece pieces[PIECES_MAX];
 };

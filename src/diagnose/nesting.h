@@ -38,20 +38,21 @@ struct nesting;
 struct nesting_limits {
 	uint32_t nodes;		/* nodes of the tree that holds the call paths of all messages */
 	uint32_t spans;		/* spans in one piece */
-	uint32_t values;	/* sum over messages of their nodes */
+	uint32_t values;	/* nodes of each message, summed over all messages */
 };
 
 #define NESTING_LIMITS { .nodes = 1U << 16, .spans = 1U << 18, .values = 1U << 22 }
 
 /* Number of losses because of limits, so far. */
 struct nesting_losses {
-	uint64_t spans_without_node;	/* coarser, not wrong: their time is the caller's own */
+	uint64_t spans_without_node;	/* spans left out at the limit: their time counts as their
+					 * caller's own */
 	uint64_t references;		/* reference messages that are missing as a whole */
 	uint64_t targets;
 	uint64_t overlapping;		/* spans that did not nest, and were cut so that they do */
 };
 
-/* Returns 0 or -ENOMEM. */
+/* Creates a model without messages. Returns 0 or -ENOMEM. */
 int nesting_new(struct nesting **out, const struct nesting_limits *limits);
 void nesting_free(struct nesting *n);
 
@@ -73,7 +74,10 @@ void nesting_piece(struct nesting *n, uint8_t role, uint64_t begin, uint64_t end
  */
 void nesting_span(struct nesting *n, const struct event_span *span, bool charged);
 
-/* Adds spans still open after the last; bit i of `charged`: the i-th from outside is charged. */
+/*
+ * Adds the piece's spans that have no recorded end. Bit i of `charged` is nesting_span()'s
+ * `charged` of the i-th span, from the outermost on.
+ */
 void nesting_open(struct nesting *n, const struct event_track *track, uint64_t charged);
 
 /*
@@ -85,9 +89,10 @@ int nesting_end(struct nesting *n, uint32_t *message);
 void nesting_losses(const struct nesting *n, struct nesting_losses *losses);
 
 enum nesting_type {
-	NESTING_SLOWER,		/* called as often as the reference's median, or less */
-	NESTING_MORE_FREQUENT,	/* called more often than the reference's median */
-	NESTING_UNEXPECTED,	/* fewer than half of the reference messages have it */
+	NESTING_SLOWER,		/* called as often as in the median of the reference messages, or
+				 * less */
+	NESTING_MORE_FREQUENT,	/* called more often than in the median of the reference messages */
+	NESTING_UNEXPECTED,	/* fewer than half of the reference messages have the function */
 	NESTING_TYPE_MAX,
 };
 
@@ -103,7 +108,10 @@ struct nesting_rule {
 
 struct nesting_options {
 	uint64_t granularity_ns;	/* smaller deviations are ignored, in ns */
-	/* Deviations up to this many of the reference's median absolute deviations are ignored. */
+	/*
+	 * Deviations up to this many median absolute deviations of the reference messages are
+	 * ignored.
+	 */
 	uint32_t mads;
 	/* NULL: a function keeps the time that is not charged to functions within it. */
 	const struct nesting_rule *rule;
@@ -111,9 +119,10 @@ struct nesting_options {
 
 struct nesting_cause {
 	uint64_t self_ns;	/* ns charged to this function; never 0 */
-	uint64_t deviation_ns;	/* ns above the reference's median, at least self_ns */
+	uint64_t deviation_ns;	/* ns above the reference messages' median, at least self_ns */
 	uint64_t ns;		/* ns in the function and all functions that it called */
-	uint64_t usual_ns;	/* the reference's median in ns; 0: most references lack it */
+	uint64_t usual_ns;	/* median of the reference messages in ns; 0: most lack the
+				 * function */
 	uint64_t usual_p95_ns;
 	uint32_t count;		/* calls that began or continued in the message's windows */
 	uint32_t usual_count;
@@ -122,23 +131,27 @@ struct nesting_cause {
 	uint32_t node;		/* number of the node, for nesting_path() */
 	uint8_t type;		/* enum nesting_type */
 	uint8_t role;		/* enum piece_role */
-	uint8_t context;	/* enum span_type in which it ran; SPAN_NONE: unknown */
-	bool partial;		/* the border of a window cut it */
+	uint8_t context;	/* enum span_type in which the function ran; SPAN_NONE: unknown */
+	bool partial;		/* the border of a window cut the function's time */
 };
 
 struct nesting_verdict {
-	/* Largest self_ns first, then by path. Valid until the next call with this nesting. */
+	/*
+	 * Functions that made the message slow: largest self_ns first, then by path. Valid until
+	 * the next call with this nesting.
+	 */
 	const struct nesting_cause *causes;
 	uint32_t n_causes;
 	uint32_t references;	/* reference messages in the model */
 	uint64_t window_ns;	/* length of the message's pieces */
 	uint64_t charged_ns;	/* sum of self_ns, at most window_ns */
 	/*
-	 * Time charged to outermost functions above their own deviation: other functions within
-	 * them took less time than usual.
+	 * Time charged within outermost functions beyond their own deviation, since other functions
+	 * within them took less time than usual.
 	 */
 	uint64_t over_ns;
-	uint64_t saved_ns;	/* time below the usual of faster functions, by the same rules */
+	uint64_t saved_ns;	/* ns below the usual of faster functions, nested ones counted
+				 * once */
 };
 
 /*

@@ -11,12 +11,13 @@
 /* An open span on the path from the piece to the span that is being added. */
 struct level {
 	uint64_t begin;
-	uint64_t free;		/* spans within it are added up to this time */
+	uint64_t free;		/* end of the time for further inner spans: the last is added
+				 * first */
 	uint32_t node;
-	int depth;		/* -1: the piece */
+	int depth;		/* depth of the span; -1: not a span but the piece */
 	bool context;
 	bool charged;
-	bool shared;		/* it uses its caller's node: the limit of nodes is reached */
+	bool shared;		/* the limit of nodes is reached: the span uses its caller's node */
 };
 
 static int nesting_make_roots(struct nesting *n)
@@ -41,7 +42,7 @@ int nesting_new(struct nesting **out, const struct nesting_limits *limits)
 	vec_init(&n->sums, NESTING_ROOTS + (size_t)limits->nodes);
 	vec_init(&n->touched, limits->nodes);
 	vec_init(&n->values, limits->values);
-	/* A message without values needs memory as well. */
+	/* The limit of values also limits messages: even those without values need memory. */
 	vec_init(&n->messages, limits->values);
 	vec_init(&n->held, limits->spans);
 	vec_init(&n->causes, limits->nodes);
@@ -81,7 +82,10 @@ static uint32_t nesting_root(uint8_t role, uint8_t type)
 	return (uint32_t)role * SPAN_TYPE_MAX + type;
 }
 
-/* Returns the child of `parent` for `what`, new if needed; 0, a root: the limit is reached. */
+/*
+ * Returns the child node of `parent` for function `what`, created if needed; 0 (a root) if no more
+ * nodes fit.
+ */
 static uint32_t nesting_child(struct nesting *n, uint32_t parent, uint32_t what)
 {
 	const uint32_t at = (uint32_t)hash_u64((uint64_t)parent << 32 | what) & n->hash_mask;
@@ -132,7 +136,10 @@ static void nesting_add(struct nesting *n, uint32_t node, const struct nesting_h
 	}
 }
 
-/* Subtracts the time of a context from the functions that it interrupts. */
+/*
+ * Subtracts the time of a context (interrupt, softirq, task, idle) from the functions that it
+ * interrupts.
+ */
 static void nesting_interrupt(struct nesting *n, const struct level *level, uint64_t ns)
 {
 	for (; level->depth >= 0 && !level->context; level--)
@@ -145,7 +152,10 @@ static bool nesting_is_context(uint8_t type)
 	return type != SPAN_FUNCTION;
 }
 
-/* Returns a span's level below `parent`, cut to the parent and to the spans added there before. */
+/*
+ * Returns the level of a span within `parent`, cut to the parent and to the time before the spans
+ * that were already added to it.
+ */
 static struct level nesting_within(struct nesting *n, struct level *parent,
 				   const struct nesting_held *h)
 {
@@ -187,7 +197,10 @@ static void nesting_place(struct nesting *n, struct level *level, const struct n
 	n->losses.spans_without_node++;
 }
 
-/* Adds the piece's spans. From the last to end to the first, callers precede their callees. */
+/*
+ * Adds the piece's spans to the tree, from the last to end to the first to end: in this order
+ * callers precede their callees.
+ */
 static void nesting_place_all(struct nesting *n)
 {
 	struct level levels[EVENT_DEPTH_MAX + 1], *top = levels;
@@ -202,7 +215,10 @@ static void nesting_place_all(struct nesting *n)
 	for (size_t i = n->held.len; i--;) {
 		const struct nesting_held *h = &n->held.items[i];
 
-		/* the depth is not enough: spans of ignored types may be around this one */
+		/*
+		 * A caller has a lower depth and begins no later. Depth alone does not suffice:
+		 * spans of ignored types may be around this one.
+		 */
 		while (top->depth >= h->depth || h->begin < top->begin)
 			top--;
 		top[1] = nesting_within(n, top, h);
@@ -229,7 +245,8 @@ void nesting_begin(struct nesting *n, bool reference)
 	n->err = 0;
 	vec_clear(&n->held);
 	vec_clear(&n->touched);
-	if (!++n->serial) { /* serial wrapped around: old sums must not count as this message's */
+	if (!++n->serial) { /* the number wrapped around: old sums must not count as this
+			     * message's */
 		memset(n->sums.items, 0, n->sums.len * sizeof(*n->sums.items));
 		n->serial = 1;
 	}

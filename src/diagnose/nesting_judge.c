@@ -10,7 +10,8 @@
 
 /* Values of all reference messages, grouped by node. */
 struct gathered {
-	uint32_t *first;	/* by node: index of its first value; one extra entry at the end */
+	uint32_t *first;	/* by node: index of the node's first value; one extra entry at the
+				 * end */
 	uint64_t *ns;
 	uint32_t *count;
 };
@@ -36,7 +37,10 @@ static void nesting_gathered_free(struct gathered *g)
 		if ((m)->reference)                                                                \
 			for (uint32_t at = (m)->first; at < (m)->first + (m)->n; at++)
 
-/* Groups values by counting sort; first[node + 1] is the node's first index, at the end its end. */
+/*
+ * Groups values by node, by counting sort. first[node + 1] is the index of the node's next value;
+ * finally it is the index after the node's last value.
+ */
 static void nesting_gather_values(const struct nesting *n, struct gathered *g)
 {
 	for_each_reference_value(n, m, i)
@@ -87,7 +91,10 @@ static uint32_t nesting_p95_rank(uint32_t n)
 	return (uint32_t)((19ULL * n + 19) / 20);
 }
 
-/* Returns a node's figures over `all` messages; `len` of them have it. Changes `ns` and `count`. */
+/*
+ * Returns a node's usual time and calls over `all` messages: `len` have the node, the others count
+ * as 0. Changes `ns` and `count`.
+ */
 static struct nesting_usual nesting_get_usual(uint64_t *ns, uint32_t *count, uint32_t len,
 					      uint32_t all)
 {
@@ -164,7 +171,7 @@ static uint64_t nesting_threshold(const struct nesting_usual *u, const struct ne
 	return ns > o->granularity_ns ? ns : o->granularity_ns;
 }
 
-/* Returns the ns of `ns` above `usual`; 0 if they do not exceed `least`. */
+/* Returns by how much `ns` exceeds `usual`; 0 if by no more than `least`. */
 static uint64_t nesting_above(uint64_t ns, uint64_t usual, uint64_t least)
 {
 	return ns > usual && ns - usual > least ? ns - usual : 0;
@@ -216,7 +223,10 @@ static int nesting_report(struct nesting *n, uint32_t node, uint64_t deviation, 
 	});
 }
 
-/* Judges a node after its children. *charged: ns charged to the node and its children. */
+/*
+ * Judges a node, whose children are judged already. *charged: ns charged to the node and its
+ * children.
+ */
 static int nesting_judge_node(struct nesting *n, uint32_t node, const struct nesting_options *o,
 			      uint64_t *deviation, uint64_t *charged)
 {
@@ -250,7 +260,7 @@ static uint64_t nesting_subtract(const struct nesting *n, uint32_t node,
 static int nesting_judge_all(struct nesting *n, const struct nesting_options *o,
 			     struct nesting_verdict *v)
 {
-	/* Children have larger numbers than their parents. */
+	/* Children come first: they have larger numbers than their parents. */
 	for (uint32_t i = (uint32_t)n->nodes.len - 1; i >= NESTING_ROOTS; i--) {
 		struct nesting_work *parent = &n->work[n->nodes.items[i].parent];
 		uint64_t deviation, charged, less = nesting_subtract(n, i, o);

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State of nesting_gather.c, which fills it, and nesting_judge.c. */
+/* State shared by nesting_gather.c, which fills it, and nesting_judge.c. */
 #ifndef HOSTLAT_DIAGNOSE_NESTING_STATE_H
 #define HOSTLAT_DIAGNOSE_NESTING_STATE_H
 
 #include "base/vec.h"
 #include "diagnose/nesting.h"
 
-/* Numbers of the roots, one for each role and context: nodes of functions come after them. */
+/*
+ * Number of root nodes, one for each role and context. They have the lowest numbers; nodes of
+ * functions follow.
+ */
 #define NESTING_ROOTS (PIECE_ROLE_MAX * SPAN_TYPE_MAX)
 
 struct nesting_node {
-	uint32_t parent;	/* number of the parent, smaller; a root is its own */
+	uint32_t parent;	/* number of the parent node, below its own; a root is its own
+				 * parent */
 	uint32_t what;
-	uint32_t next;		/* next node in the hash chain; 0: the last */
+	uint32_t next;		/* number of the next node in the hash chain; 0: none */
 };
 
 /* Time and calls of one message in a node. */
@@ -25,7 +29,7 @@ struct nesting_value {
 
 struct nesting_message {
 	uint64_t window_ns;
-	uint32_t first, n;	/* index of its first value; number of values */
+	uint32_t first, n;	/* index of the message's first value; number of its values */
 	bool reference;
 };
 
@@ -39,18 +43,18 @@ struct nesting_usual {
 /* State of a node while one message is judged. */
 struct nesting_work {
 	const struct nesting_value *value;	/* NULL: the message lacks the node */
-	uint64_t within;	/* ns charged to its children */
-	uint64_t less;		/* ns by which its children were faster than usual */
+	uint64_t within;	/* ns charged to the node's children */
+	uint64_t less;		/* ns by which the node's children were faster than usual */
 	bool reported;
 };
 
 struct nesting_held {
-	uint64_t begin, end;	/* cut to the piece */
+	uint64_t begin, end;	/* begin and end of the span, cut to the piece */
 	uint32_t what;
 	uint8_t type;
 	uint8_t depth;
 	bool charged;
-	bool goes_on : 1;	/* its begin is not the begin of its call */
+	bool goes_on : 1;	/* the span continues a call that began earlier */
 	bool partial : 1;
 };
 
@@ -58,9 +62,9 @@ struct nesting_held {
 struct nesting_sum {
 	uint64_t ns;
 	uint64_t earliest;	/* begin of the node's first span */
-	uint32_t serial;	/* number of the message that it belongs to */
+	uint32_t serial;	/* number of the message that the sums belong to */
 	uint32_t calls;
-	bool went_on;		/* the first of its spans has goes_on */
+	bool went_on;		/* the node's first span continues an earlier call */
 	bool partial;
 };
 
@@ -68,7 +72,7 @@ struct nesting {
 	struct nesting_limits limits;
 	struct nesting_losses losses;
 	struct nesting_node_vec VEC_OF(struct nesting_node) nodes;
-	struct nesting_sum_vec VEC_OF(struct nesting_sum) sums;	/* sums of this message, by node */
+	struct nesting_sum_vec VEC_OF(struct nesting_sum) sums;	/* sums of `now`, by node */
 	uint32_t *hash;
 	uint32_t hash_mask;
 	struct nesting_value_vec VEC_OF(struct nesting_value) values;
@@ -83,7 +87,10 @@ struct nesting {
 	uint64_t begin, end;	/* begin and end of the piece */
 	int err;
 
-	/* The model of the first `usual_messages` messages and `usual_nodes` nodes. */
+	/*
+	 * The references' usual times, for the first `usual_messages` messages and `usual_nodes`
+	 * nodes.
+	 */
 	struct nesting_usual *usual;
 	uint32_t usual_nodes;
 	uint32_t usual_messages;

@@ -9,7 +9,10 @@
 #include "diagnose/state.h"
 #include "diagnose/stream.h"
 
-/* If the next window begins more than this later, in ns, the reader seeks to it. */
+/*
+ * The reader skips to the activity that the next message needs if that begins more than this later,
+ * in ns; otherwise it reads on.
+ */
 #define SKIP_NS (20 * NS_PER_MS)
 
 /* ---- facts ---- */
@@ -143,7 +146,10 @@ static int recorded_compare_latency(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-/* Sets *latency to the least latency, in ns, of the EXAMPLES_DRAWN slowest targets. */
+/*
+ * Sets *latency to the least latency, in ns, of the EXAMPLES_DRAWN slowest targets; 0 if there are
+ * no more targets than that.
+ */
 static int recorded_draw_references(struct recorded *rec, uint64_t *latency)
 {
 	const size_t n = rec->subjects.len;
@@ -168,7 +174,8 @@ static int recorded_draw_references(struct recorded *rec, uint64_t *latency)
 struct charging {
 	struct recorded *rec;
 	uint32_t subject;
-	uint32_t behind;   /* index + 1 of the last message processed before this one; 0: none */
+	uint32_t behind;   /* index + 1 of the last counted message ahead of this one in its
+			    * softirq; 0: none */
 	bool draws;
 	int err;
 };
@@ -187,7 +194,10 @@ static void recorded_add_slice(void *ctx, const struct slice *slice)
 		c->err = functions_add_window(&rec->windows[c->subject], slice);
 	rec->breakdowns[c->subject].slices++;
 	if (slice->cause == CAUSE_KERNEL_QUEUE) {
-		/* an interrupt may divide the processing of one packet */
+		/*
+		 * Counts a message ahead once, even if an interrupt divides its processing into
+		 * slices.
+		 */
 		rec->breakdowns[c->subject].packets += slice->message != c->behind;
 		c->behind = slice->message;
 	}
@@ -214,7 +224,9 @@ static uint32_t recorded_served_before(const struct recorded *rec, uint32_t subj
 	return n;
 }
 
-/* Returns, for each subject, the earliest time of history that it and later subjects need. */
+/*
+ * Returns, for each analyzed message, the earliest CPU history that it or a later one needs, in ns.
+ */
 static uint64_t *recorded_history_needs(const struct recorded *rec)
 {
 	uint64_t *from = calloc(rec->subjects.len + 1, sizeof(*from));

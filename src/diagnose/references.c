@@ -10,7 +10,7 @@ const struct recorded *references_of(const struct diagnosis *d)
 
 bool references_have(const struct diagnosis *d, uint32_t subject)
 {
-	/* in the other recording, references are the messages of its targets' slice */
+	/* In another recording, the messages selected as its targets are the references. */
 	return d->against_other ? d->other.subjects.items[subject].target :
 	       d->own.subjects.items[subject].reference;
 }

@@ -8,10 +8,13 @@
 /* Returns the recording that has the references. */
 const struct recorded *references_of(const struct diagnosis *d);
 
-/* Returns true if a subject of the recording with the references is a reference. */
+/* Returns true if an analyzed message of the references' recording is a reference. */
 bool references_have(const struct diagnosis *d, uint32_t subject);
 
-/* Returns true for a reference of `target`'s application, by name if another recording has it. */
+/*
+ * Returns true for a reference of `target`'s application: a message of the same pid, or in another
+ * recording of a task with the same comm.
+ */
 bool references_serve(const struct diagnosis *d, const struct message *target, uint32_t subject);
 
 #endif

@@ -113,7 +113,10 @@ struct excess_total excess_total(const struct diagnosis *d)
 	return excess;
 }
 
-/* Adds a message's shares in the place, without the messages ahead: those differ by target. */
+/*
+ * Adds a message's time in the row's cause and phase, by culprit, scaled to sum to `deviation`. The
+ * messages ahead are left out: they differ for each target.
+ */
 static int causes_add_shares(struct row_of *row, const struct breakdown *breakdown,
 			     uint64_t deviation)
 {

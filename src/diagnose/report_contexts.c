@@ -27,7 +27,10 @@ struct context_rows {
 	uint64_t targets, references;
 };
 
-/* Returns a context's name, by which tasks of two recordings are matched. */
+/*
+ * Returns the name of a core's activity: a task, an interrupt, a softirq or "idle". Tasks of two
+ * recordings are matched by this name.
+ */
 static const char *contexts_name(const struct diagnosis *d, const struct recorded *rec,
 				 struct report *r, const struct context *c)
 {

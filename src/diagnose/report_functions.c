@@ -18,7 +18,7 @@
 /* A function in one call path, summed over the targets of one application. */
 struct excessive {
 	uint32_t model, node;
-	struct nesting_cause one;   /* from the message in which it took the most time */
+	struct nesting_cause one;   /* values of the message with the largest self_ns */
 	uint64_t total, messages;
 };
 

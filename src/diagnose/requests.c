@@ -19,14 +19,18 @@ static const char *const part_names[REQUEST_PARTS] = {
 
 /* ---- samples of the load ---- */
 
-/* Includes samples that do not count: they occupy their connection from `sent` to `done`. */
+/*
+ * Requests of the load, even failed and warm-up ones: they occupy their connection from `sent` to
+ * `done`.
+ */
 struct samples VEC_OF(struct event_sample);
 
 struct load_side {
-	struct samples samples; /* by flow, then by the time at which they were sent */
+	struct samples samples; /* requests by flow, then by the time at which they were sent */
 	bool *queued;           /* by sample: the request waited for a slot on a connection */
 	struct flows flows;
-	uint64_t connections, outstanding; /* facts of the load; 0: unknown */
+	uint64_t connections, outstanding; /* number of connections; requests that each may have
+					    * outstanding; 0: unknown */
 	uint64_t beyond;
 };
 
@@ -127,7 +131,7 @@ struct mark {
 	uint32_t flow;
 	bool sends;
 	uint64_t at;
-	uint32_t place;  /* arrival: index of the message */
+	uint32_t place;  /* index of the message that arrived */
 };
 
 struct marks VEC_OF(struct mark);
@@ -189,7 +193,7 @@ static bool requests_are_ends(const struct event_flow *a, const struct event_flo
 	       !memcmp(a->remote, b->local, sizeof(a->remote));
 }
 
-/* Returns the index of the first mark of a flow at or after `time`. */
+/* Returns the index of the flow's first event (arrival or send call) at or after `time`. */
 static size_t requests_first_mark(const struct marks *marks, uint32_t flow, uint64_t time)
 {
 	const struct mark key = { .flow = flow, .at = time };
@@ -228,7 +232,10 @@ static void requests_look_on(const struct server_side *server, uint32_t flow,
 			continue;
 		}
 		if (found->message) {
-			/* the reply may answer another request */
+			/*
+			 * With several messages, the reply may answer another request than this
+			 * one.
+			 */
 			*found = (struct found_message){ .several = true, .why = several_came };
 			return;
 		}
@@ -255,7 +262,10 @@ static struct found_message requests_find_message(const struct server_side *serv
 		found.why = "the connection's addresses were not recorded";
 		return found;
 	}
-	/* a connection may have several flow numbers */
+	/*
+	 * All flows with the connection's port are searched: a connection may have several flow
+	 * numbers.
+	 */
 	for (size_t i = requests_first_flow(&server->flows, ours->local_port);
 	     i < server->flows.len && !found.message && !found.several; i++) {
 		theirs = &server->flows.items[i];
@@ -282,8 +292,8 @@ static void requests_charge(uint64_t parts[REQUEST_PARTS], enum request_part par
 }
 
 /*
- * Divides from..to, which lies between `sent` and `done`, by the stamps. A stamp that contradicts
- * the others counts as unknown.
+ * Divides from..to, which lies between `sent` and `done`, at the times recorded by client and
+ * server. A time that contradicts the others counts as unknown.
  */
 static void requests_divide(const struct event_sample *s, const struct found_message *found,
 			    uint64_t from, uint64_t to, uint64_t parts[REQUEST_PARTS])
@@ -304,7 +314,10 @@ static void requests_divide(const struct event_sample *s, const struct found_mes
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(stamps); i++) {
-		/* on one host a packet may arrive before its sender's driver is done */
+		/*
+		 * On one host a packet may arrive before its sender's driver is done: then the
+		 * later time counts.
+		 */
 		const uint64_t time = stamps[i].time < at ? at : stamps[i].time;
 
 		if (!stamps[i].time || time > s->done)

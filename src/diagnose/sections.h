@@ -17,13 +17,16 @@ int report_functions(const struct diagnosis *d, struct report *r);
 /* Adds the slowest target as text, and "examples": every target with its parts. */
 int report_examples(const struct diagnosis *d, struct report *r);
 
-/* Adds "contexts" and "contexts_by_core". */
+/* Adds "contexts" and "contexts_by_core": tasks and interrupts on the messages' cores. */
 int report_contexts(const struct diagnosis *d, struct report *r);
 
-/* Adds "contexts", "contexts_by_core", "queuing" and "over_time". */
+/* Adds the report page's sections: "contexts", "contexts_by_core", "queuing", "over_time". */
 int report_views(const struct diagnosis *d, struct report *r);
 
-/* Merges one message's shares in one place by culprit, largest first, scaled to sum to `total`. */
+/*
+ * Merges the shares of one cause and phase by culprit, largest first, and scales them to sum to
+ * `total`.
+ */
 void causes_merge_shares(struct shares *shares, uint64_t total);
 
 /* Returns a task's name, e.g. "nginx (4690)"; "" for no task. */

@@ -26,14 +26,15 @@ struct recorded {
 	struct calls calls;
 	struct messages messages;
 	struct subjects subjects;
-	struct breakdown *breakdowns; /* by subject */
-	struct drawn *drawn;        /* by subject; empty: no timeline */
-	struct windows *windows;    /* by subject; NULL: functions were not recorded */
+	struct breakdown *breakdowns; /* one for each analyzed message */
+	struct drawn *drawn;        /* timeline of each analyzed message; may be empty */
+	struct windows *windows;    /* one list for each analyzed message; NULL: functions were not
+				     * recorded */
 	struct contexts contexts;
 	struct times times;
 	struct flows VEC_OF(struct event_flow) flows; /* addresses of flows, sorted by id */
 	char *machine;
-	bool by_request;            /* a message ends after its read: at its reply, or at a mark */
+	bool by_request;            /* a message ends at its reply or at a mark, not at its read */
 	bool throttles;             /* some control group was throttled during the recording */
 	uint64_t recorder;          /* pid of the hostlat that recorded; 0: unknown */
 	uint64_t granularity;
@@ -41,10 +42,11 @@ struct recorded {
 	uint64_t lost_messages;     /* number of lost messages */
 	uint64_t names_lost;        /* how often a name could not be stored */
 	uint64_t forgot;            /* how often the memory limit dropped old history */
-	uint64_t unselected;        /* number of targets beyond the limit */
-	uint64_t flows_lost;        /* number of connections beyond the limit */
+	uint64_t unselected;        /* number of targets beyond SUBJECTS_MAX, not analyzed */
+	uint64_t flows_lost;        /* number of connections beyond FLOWS_MAX */
 	uint32_t cores;
-	struct event_binding unbound[2]; /* by direction: a stage that messages need but lack */
+	struct event_binding unbound[2]; /* by direction: a stage that messages need and that was
+					  * not measured */
 	struct event_damage damage;
 };
 
@@ -53,7 +55,7 @@ struct requests;
 
 struct diagnosis {
 	struct diagnose_options options;
-	struct recorded own, other; /* other: the recording of the references, if not `own` */
+	struct recorded own, other; /* other: recording of the references, if not `own` */
 	bool against_other;
 	struct baselines baselines;
 	struct excess_list VEC_OF(struct excess) excesses; /* excesses of the targets */
@@ -72,7 +74,7 @@ void recorded_release(struct recorded *rec);
 
 /* Returns a flow by its id; NULL: its addresses were not recorded. */
 const struct event_flow *recorded_flows_find(const struct flows *flows, uint32_t id);
-void recorded_flows_sort(struct flows *flows); /* call before recorded_flows_find() */
+void recorded_flows_sort(struct flows *flows); /* sorts by id for recorded_flows_find() */
 
 static inline const struct message *subject_message(const struct recorded *rec, uint32_t subject)
 {

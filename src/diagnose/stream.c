@@ -12,15 +12,15 @@ struct lane {
 	struct event_reader *reader;
 	struct event_window window;
 	struct event_block block;
-	uint32_t at;      /* index of the next record in the block */
+	uint32_t at;      /* index of the next record in `block` */
 	uint64_t time;    /* time of the next record; NO_TIME: there is none */
-	struct event_damage damage; /* damage of the lane's source up to this block */
+	struct event_damage damage; /* damage of the recording found up to this block */
 };
 
 struct activity_stream {
 	struct cpu_history *history;
 	struct lane *lanes;
-	void **heap;      /* lanes, the one with the earliest record first */
+	void **heap;      /* lanes; the first has the earliest record */
 	uint32_t n;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Feeds a struct cpu_history from a recording: edges and wakings of all cores, merged by time. Only
- * what the windows need is decoded. Memory: two chunks for each core and kind.
+ * the time windows that the caller seeks are decoded. Memory: two chunks of the file for each core
+ * and kind of event.
  */
 #ifndef HOSTLAT_DIAGNOSE_STREAM_H
 #define HOSTLAT_DIAGNOSE_STREAM_H
@@ -14,7 +15,10 @@ struct activity_stream;
 /* Returns the number of cores, which is the highest core's number + 1; or -errno. */
 int stream_cores(struct event_reader *reader);
 
-/* Returns 0, -errno, or -E2BIG: more cores than CPU_HISTORY_CORES. `reader` must outlive *out. */
+/*
+ * Opens a stream of the recording's CPU activity that feeds `history`. Returns 0, -errno, or
+ * -E2BIG: more cores than CPU_HISTORY_CORES. `reader` must outlive *out.
+ */
 int stream_open(struct activity_stream **out, struct event_reader *reader,
 		struct cpu_history *history);
 void stream_free(struct activity_stream *stream);

@@ -34,7 +34,9 @@ struct tasks {
 int tasks_init(struct tasks *tasks, const struct event_dict *dict);
 void tasks_release(struct tasks *tasks);
 
-/* Returns the task with a number in DICT_TASK; entry [0] if there is none. Never NULL. */
+/*
+ * Returns the task with number `id` in DICT_TASK; the empty entry [0] if there is none. Never NULL.
+ */
 const struct task_name *tasks_get(const struct tasks *tasks, uint32_t id);
 
 /* Returns the number in DICT_TASK of a name of the thread; 0 if it has none. */

@@ -18,10 +18,10 @@
 struct profile_walk {
 	struct thread_profile *out;
 	uint32_t thread;
-	uint64_t at;       /* time up to which all is charged, in ns */
+	uint64_t at;       /* the thread's time before this time, in ns, is charged already */
 	bool ran;
 	struct oncpu last; /* stretch on a CPU that was charged last */
-	size_t stretch;    /* index of the first chosen stretch that ends after `at` */
+	size_t stretch;    /* index of the first of out->stretches that ends after `at` */
 };
 
 struct profile_pass {
@@ -29,7 +29,7 @@ struct profile_pass {
 	struct cpu_history history;
 	struct profile_walk *walks;
 	size_t n;
-	uint64_t from;     /* earlier history is unknown, in ns */
+	uint64_t from;     /* begin of the recorded CPU history, in ns */
 	struct pass_gaps VEC_OF(struct trace_gap) trace_gaps; /* trace gaps so far, in order */
 	struct pass_oncpus VEC_OF(struct oncpu) oncpus; /* a thread's new stretches on a CPU, latest
 							 * first */
@@ -83,7 +83,10 @@ static int profile_add_culprit(struct thread_profile *d, uint32_t task, uint64_t
 	return err == -E2BIG ? 0 : err;
 }
 
-/* Returns the ns of from <= t < to in the chosen stretches. Calls must go forward in time. */
+/*
+ * Returns how many ns of from <= t < to are in the stretches to be profiled. Calls must go forward
+ * in time.
+ */
 static uint64_t profile_chosen_ns(struct profile_walk *w, uint64_t from, uint64_t to)
 {
 	const struct thread_stretches *s = &w->out->stretches;
@@ -100,7 +103,10 @@ static uint64_t profile_chosen_ns(struct profile_walk *w, uint64_t from, uint64_
 	return ns;
 }
 
-/* Charges the chosen time up to `until` to the state. Returns that time in ns. */
+/*
+ * Charges to `state` the time up to `until` that is in the stretches to be profiled. Returns that
+ * time in ns.
+ */
 static uint64_t profile_charge_state(struct profile_walk *w, uint64_t until,
 				     enum thread_state state)
 {
@@ -260,7 +266,7 @@ static int profile_charge_rest(struct profile_pass *p, struct profile_walk *w, u
 
 		woken = thread_state_woken(&p->history, latest, &w->last);
 		if (latest && !woken && latest->time > w->last.end)
-			recorded = w->at; /* two wakings: it ran between them, not recorded */
+			recorded = w->at; /* two wakings: the thread ran in between, not recorded */
 		if (state != THREAD_CPU_WAIT)
 			err = profile_charge_sleep(
 				w, woken && woken->time < recorded ? woken->time : recorded, state,
@@ -417,7 +423,7 @@ static void profile_sort(struct thread_profile *d)
 
 	for (int i = 0; i < THREAD_UNKNOWN; i++)
 		known += d->ns[i];
-	d->ns[THREAD_UNKNOWN] = d->total_ns - known; /* with time outside of the recording */
+	d->ns[THREAD_UNKNOWN] = d->total_ns - known; /* includes time outside the recording */
 	if (d->calls.len)
 		qsort(d->calls.items, d->calls.len, sizeof(*d->calls.items), profile_order_calls);
 	if (d->culprits.len)

@@ -31,13 +31,14 @@ struct thread_call {
 };
 
 struct thread_culprit {
-	uint32_t task;     /* DICT_TASK: task that had the CPU */
+	uint32_t task;     /* task that had the CPU, in DICT_TASK */
 	uint64_t ns;
 };
 
 struct thread_profile {
-	uint32_t task;     /* DICT_TASK: a name of the thread, set by the caller; 0: none */
-	struct thread_stretches stretches; /* set by the caller; later in order, without overlaps */
+	uint32_t task;     /* a name of the thread in DICT_TASK, set by the caller; 0: none */
+	struct thread_stretches stretches; /* times to profile, set by the caller;
+					    * thread_profile_fill() sorts and merges them */
 	uint64_t total_ns;
 	uint64_t ns[THREAD_STATES];
 	struct thread_calls VEC_OF(struct thread_call) calls;          /* longest time first */
@@ -58,7 +59,10 @@ uint32_t thread_profile_reader(const struct diagnosis *d, const struct event_flo
 /* Fills in all `n` profiles, after diagnosis_run(). Returns 0, -errno of the reader, or -ENOMEM. */
 int thread_profile_fill(const struct diagnosis *d, struct thread_profile *all, size_t n);
 
-/* "asleep in nanosleep 93 %, on a CPU 5 %, waiting for a CPU 2 % (gzip (4711) had it)" */
+/*
+ * Returns the profile in words: "asleep in nanosleep 93 %, on a CPU 5 %, waiting for a CPU 2 %
+ * (gzip (4711) had it)".
+ */
 const char *thread_profile_phrase(const struct diagnosis *d, const struct thread_profile *profile,
 				  struct report *r);
 
@@ -66,7 +70,9 @@ const char *thread_profile_phrase(const struct diagnosis *d, const struct thread
 const char *thread_profile_name(const struct diagnosis *d, const struct thread_profile *profile,
 				struct report *r);
 
-/* Returns {pid, tid, comm, duration_ns, state_ns{}, calls[], culprits[]}. */
+/*
+ * Returns the profile as an object {pid, tid, comm, duration_ns, state_ns{}, calls[], culprits[]}.
+ */
 struct object *thread_profile_object(const struct diagnosis *d,
 				     const struct thread_profile *profile, struct report *r);
 

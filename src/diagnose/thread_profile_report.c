@@ -38,7 +38,10 @@ static bool profile_is_of(const struct recorded *rec, const struct message *m,
 	return *same;
 }
 
-/* Returns the tid that read over half of the flow's messages (Boyer and Moore): *n of *all. */
+/*
+ * Returns the tid that read more than half of the flow's messages, if there is one (majority vote
+ * of Boyer and Moore). It read *n of *all messages.
+ */
 static uint32_t profile_main_reader(const struct recorded *rec, const struct event_flow *flow,
 				    uint64_t *n, uint64_t *all)
 {

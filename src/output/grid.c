@@ -147,7 +147,10 @@ size_t grid_rows(const struct grid *g)
 	return g->error || !g->ncolumns ? 0 : g->cells.len / g->ncolumns;
 }
 
-/* Returns how many of `room` columns show the end of `s`: all for a path, else half or the port. */
+/*
+ * Returns how many of `room` columns show the end of the shortened `s`. All for a path; half for an
+ * address, or more for its port; 0 for other text.
+ */
 static size_t grid_end_width(const char *s, size_t room)
 {
 	const size_t port = grid_port_width(s), end = room - room / 2;

@@ -21,7 +21,7 @@
 struct grid_column {
 	bool right;
 	bool flex;                 /* may be shortened if the line is too long */
-	size_t width;              /* width of its widest cell; after grid_fit(): its own */
+	size_t width;              /* width of the widest cell; after grid_fit(): of the column */
 };
 
 struct grid {
@@ -37,7 +37,7 @@ void grid_release(struct grid *g);
 
 /* Adds a column. All columns must be added before the first cell. */
 void grid_column(struct grid *g, bool right, bool flex);
-/* Adds the next cell, row by row. */
+/* Adds the next cell: cells fill a row from left to right, then the next row. */
 void grid_cell(struct grid *g, const char *text);
 /* Adds a cell that does not widen its column. */
 void grid_note(struct grid *g, const char *text);

@@ -15,10 +15,10 @@
 #define SUB_MAGNITUDE 11 /* log2 of 2048 steps per power of two: 2048 >= 2 * 10^DIGITS */
 #define HALF_MAGNITUDE (SUB_MAGNITUDE - 1)
 #define SUB_MASK ((1ULL << SUB_MAGNITUDE) - 1)
-#define BUCKETS 32 /* 2048 << 31 exceeds HDR_HIGHEST */
+#define BUCKETS 32 /* ranges that double: the last ends at 2048 << 31, above HDR_HIGHEST */
 #define COUNTS ((BUCKETS + 1U) << HALF_MAGNITUDE)
 
-#define COOKIE 0x1c849313U            /* V2, words of up to 8 bytes */
+#define COOKIE 0x1c849313U            /* magic number of encoding V2: words of up to 8 bytes */
 #define COOKIE_COMPRESSED 0x1c849314U
 #define HEAD_BYTES 40
 #define WORD_BYTES 9                  /* bytes of an encoded number, at most */
@@ -44,7 +44,7 @@ static uint32_t hdr_index(uint64_t ns)
 	       (1U << HALF_MAGNITUDE);
 }
 
-/* Returns the largest value in the same bucket. */
+/* Returns the largest value in the bucket of `ns`. */
 static uint64_t hdr_highest_alike(uint64_t ns)
 {
 	uint32_t bucket = 64 - SUB_MAGNITUDE - (uint32_t)__builtin_clzll(ns | SUB_MASK);
@@ -108,7 +108,7 @@ static size_t hdr_encode(unsigned char *out, const struct hdr *hdr)
 	memcpy(&bits, &ratio, sizeof(bits));
 	at = hdr_put_u32(at, COOKIE);
 	at = hdr_put_u32(at, (uint32_t)(end - out) - HEAD_BYTES);
-	at = hdr_put_u32(at, 0); /* values are not shifted */
+	at = hdr_put_u32(at, 0); /* normalizing index offset: values are not shifted */
 	at = hdr_put_u32(at, DIGITS);
 	at = hdr_put_u64(at, 1); /* lowest value above 0 */
 	at = hdr_put_u64(at, HDR_HIGHEST);
@@ -147,7 +147,7 @@ void hdr_log_head(struct strbuf *out, const char *who, uint64_t started_ns)
 			 "\"Interval_Compressed_Histogram\"\n");
 }
 
-/* Writes the maximum in ms, as the format requires. */
+/* Writes times in seconds, but the interval's maximum in ms, as the log's format requires. */
 int hdr_log_line(struct strbuf *out, struct hdr *hdr, uint64_t from_ns, uint64_t length_ns)
 {
 	int err;

@@ -27,7 +27,7 @@ static void json_put_quoted(struct strbuf *out, const char *s)
 			strbuf_puts(out, "\xef\xbf\xbd");
 		else if (code < 0x10000 && !utf8_is_visible(code))
 			strbuf_printf(out, "\\u%04" PRIx32, code);
-		else if (!utf8_is_visible(code)) /* encoded as a surrogate pair */
+		else if (!utf8_is_visible(code)) /* above U+FFFF: written as a surrogate pair */
 			strbuf_printf(out, "\\u%04" PRIx32 "\\u%04" PRIx32,
 				      0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
 		else

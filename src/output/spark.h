@@ -9,7 +9,7 @@
 #include "base/strbuf.h"
 #include "stats/hist.h"
 
-#define SPARK_WIDTH_MIN 12     /* both labels and a space between */
+#define SPARK_WIDTH_MIN 12     /* both labels of the axis, and a space between them */
 #define SPARK_WIDTH_MAX 24
 
 struct spark_axis {

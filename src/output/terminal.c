@@ -62,7 +62,10 @@ void live_draw(struct live_table *live, const char *text, struct strbuf *out)
 	unsigned int rows = terminal_rows(live->fd) - 1;
 	unsigned int up = live->drawn < rows ? live->drawn : rows;
 
-	/* Disables wrapping meanwhile: a long line must remain one line, or `drawn` is wrong. */
+	/*
+	 * Disables line wrapping while drawing: a wrapped line would take more lines than `drawn`
+	 * counts.
+	 */
 	strbuf_puts(out, "\033[?7l\r");
 	if (up)
 		strbuf_printf(out, "\033[%uA", up);

@@ -44,7 +44,8 @@ struct text_table {
 	const struct table *table;
 	struct text_column columns[GRID_COLUMNS_MAX];
 	size_t ncolumns;
-	size_t spark;             /* column of the sparklines; ncolumns of the table: none */
+	size_t spark;             /* index of the table's column of sparklines; table->ncolumns:
+				   * none */
 };
 
 /* ---- lines ---- */
@@ -254,7 +255,7 @@ static void text_put_cell(const struct text_column *c, const struct table_row *r
 	grid_cell(g, strbuf_str(buf));
 }
 
-/* Writes a row's cells. Its note replaces the first absent right-aligned cell. */
+/* Writes a row's cells. The row's note replaces the first absent right-aligned cell. */
 static void text_put_cells(const struct text_table *tt, const struct table_row *row, struct grid *g,
 			   struct strbuf *buf)
 {
@@ -301,7 +302,7 @@ static size_t text_plan_spark(const struct text_table *tt, struct grid *g, size_
 	return used;
 }
 
-/* Adds a row's sparkline; the axis if `row` is NULL, for the heads. */
+/* Appends a row's sparkline to `line`; the axis if `row` is NULL, for the line of headings. */
 static void text_put_spark(const struct text_table *tt, const struct table_row *row, size_t used,
 			   const struct spark_axis *axis, struct strbuf *line)
 {

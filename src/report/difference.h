@@ -22,7 +22,7 @@ struct difference {
 struct quantile_difference {
 	double q;
 	struct contrast_side a, b;
-	struct difference d;   /* difference_judge() was not called yet */
+	struct difference d;   /* b less a; difference_judge() sets `adjusted` and `significant` */
 };
 
 /* Computes differences at the quantiles of reports. 0, -EINVAL (schemas differ) or -ENOMEM. */

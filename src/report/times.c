@@ -8,7 +8,7 @@
 
 #define STEPS_SHOWN 3
 #define SPAN_DIGITS 3           /* fraction digits of a second in a span */
-#define STEP_AT_ONCE NS_PER_MS  /* more precise steps, in ns, are reported "at" a time */
+#define STEP_AT_ONCE NS_PER_MS  /* a clock step known to this many ns is reported "at" a time */
 
 void times_init(struct times *t, enum times_style style)
 {
@@ -150,7 +150,9 @@ static void times_report_step(const struct times *t, struct report *r, const cha
 		       times_or_unknown(at));
 }
 
-/* Reports the steps of a span, which holds the last known time before each of its steps. */
+/*
+ * Reports the clock steps of a span: those for which the last known time before the step is in it.
+ */
 static void times_report_steps(const struct times *t, struct report *r, const char *prefix,
 			       uint64_t from_ns, uint64_t to_ns)
 {

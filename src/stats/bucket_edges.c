@@ -79,7 +79,9 @@ static uint64_t mantissa(int schema, uint32_t j)
 	return tables.mantissa[j << (BUCKET_SCHEMA_MAX - schema)];
 }
 
-/* Computes a schema's constants as stats/buckets.h defines them; `width` is W there. */
+/*
+ * Computes a schema's constants as stats/buckets.h defines them; `width` is W in that definition.
+ */
 static void make_steps(int schema, __u64 *steps)
 {
 	uint64_t edges = 1ULL << schema, width = 1ULL << (62 - schema);

@@ -50,12 +50,18 @@
 /* Number of indices of the default schema: 0..40 * 2^schema. */
 #define BUCKET_COUNT_DEFAULT ((BUCKET_LIMIT_LOG2 << BUCKET_SCHEMA_DEFAULT) + 1)
 
-/* Constants c of one schema, at most: 2^(schema+1) (negative schemas: those of schema 0). */
+/*
+ * Constants with which one schema finds a value's bucket, at most: 2^(schema+1) (negative schemas:
+ * those of schema 0).
+ */
 #define BUCKET_STEPS_MAX (2 << BUCKET_SCHEMA_MAX)
 
 #define BUCKET_INLINE static inline __attribute__((always_inline))
 
-/* Leading zero bits of a byte; [0] is 7, so that the shift of an invalid 0 is defined. */
+/*
+ * Table of the leading zero bits of a byte, with runs written by BUCKET_X16. [0] is 7, so that the
+ * shift of an invalid 0 is defined.
+ */
 #define BUCKET_X16(n) n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n
 static const __u8 bucket_clz8[256] = {
 	7, 7, 6, 6, 5, 5, 5, 5, 4, 4, 4, 4, 4, 4, 4, 4,

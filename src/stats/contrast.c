@@ -56,8 +56,8 @@ struct blocks {
 
 struct pair {
 	struct blocks a, b;
-	double widening;       /* factor for standard deviations: remaining correlation */
-	bool dependent;        /* remaining correlation is too high for a result */
+	double widening;       /* factor of standard deviations due to the blocks' correlation */
+	bool dependent;        /* the blocks' correlation is too high for a result */
 };
 
 static void contrast_join(struct pair *pair)
@@ -94,7 +94,10 @@ static int contrast_students_ratio(double *a, size_t na, double *b, size_t nb, v
 
 static int contrast_permute(struct pair *pair, struct contrast *out)
 {
-	/* Correlation makes the error greater, and the ratio smaller, by the factor `widening`. */
+	/*
+	 * Correlation of blocks widens the standard error by the factor `widening`. Instead, b
+	 * moves towards a, so that the difference, and Student's ratio, shrink by that factor.
+	 */
 	const double move = out->difference * (1 - 1 / pair->widening);
 	struct permutation found;
 	struct rng rng;
@@ -112,7 +115,7 @@ static int contrast_permute(struct pair *pair, struct contrast *out)
 	if (err && err != -EDOM)
 		return err;
 	out->tested = true;
-	out->p = err ? 1 : found.p; /* all values are equal */
+	out->p = err ? 1 : found.p; /* -EDOM: all values are equal */
 	return 0;
 }
 

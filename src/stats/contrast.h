@@ -81,9 +81,9 @@ void contrast_sides(const struct contrast_side *a, const struct contrast_side *b
 		    struct contrast *out);
 
 /*
- * Sets p: compares the shares of each block up to the quantile of both runs pooled, which does not
- * depend on the labels. 1 if both runs' quantiles lie in one bucket; not tested if a run has fewer
- * than CONTRAST_EFFECTIVE_MIN values beyond. Leaves the interval unchanged.
+ * Sets p: compares each block's share of values up to the quantile of both runs pooled, which does
+ * not depend on the labels. p is 1 if both runs' quantiles lie in one bucket; there is no test if a
+ * run has fewer than CONTRAST_EFFECTIVE_MIN values beyond. Leaves the interval unchanged.
  */
 int contrast_shares(const struct contrast_run *a, const struct contrast_run *b, double q,
 		    struct contrast *out);

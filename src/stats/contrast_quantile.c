@@ -40,7 +40,10 @@ static int contrast_pool(const struct contrast_run *run, struct hist *into, int 
 	return err;
 }
 
-/* Sets z to each block's contribution to the error of `share`, per value of a mean block. */
+/*
+ * Sets z to each block's contribution to the error of `share`, the share of values up to `bucket`.
+ * It is relative to the mean number of values in a block.
+ */
 static void contrast_deviations(const struct contrast_run *run, int32_t bucket, double share,
 				double *z)
 {
@@ -61,7 +64,10 @@ struct contrast_spread {
 	bool dependent;
 };
 
-/* Degrees of freedom: 2 (n - 1) / (kurtosis - 1), n - 1 if Gaussian (Satterthwaite 1946). */
+/*
+ * Returns the variance of the mean of z. Degrees of freedom: 2 (n - 1) / (kurtosis - 1), n - 1 if
+ * Gaussian (Satterthwaite 1946).
+ */
 static struct contrast_spread contrast_spread(double *z, size_t n)
 {
 	double r, mean, second = 0, fourth = 0, widening;

@@ -164,7 +164,7 @@ size_t hist_bytes_with(const struct hist *hist, int schema, int32_t from, int32_
 	struct hist scaled = *hist;
 	int by = hist->schema - schema;
 
-	if (by > 0) { /* the histogram would be downscaled */
+	if (by > 0) { /* hist_cover() would downscale the histogram */
 		scaled.schema = schema;
 		scaled.first = hist_coarser(hist->first, by);
 		if (hist->len)
@@ -194,7 +194,7 @@ int hist_add_scaled(struct hist *hist, int schema, int32_t index, uint64_t n)
 	return n ? hist_add_at(hist, hist_coarser(index, schema - hist->schema), n) : 0;
 }
 
-/* Adds the buckets. Between equal schemas as fast as memory: analyses merge thousands. */
+/* Adds all buckets of `from`. Equal schemas are added at memory speed: analyses merge thousands. */
 static void hist_add_buckets(struct hist *into, const struct hist *from, int by, uint64_t times)
 {
 	uint64_t *to;
@@ -271,7 +271,7 @@ int hist_downscale(struct hist *hist, int schema)
 		hist->len = hist_coarser(hist->first + (int32_t)hist->len - 1, by) - first + 1;
 	hist->first = first;
 	hist->schema = schema;
-	if (hist->len) { /* memory limits count the bytes in use */
+	if (hist->len) { /* memory limits count hist_bytes(): free the rest */
 		buckets = realloc(hist->buckets, hist->len * sizeof(*buckets));
 		hist->buckets = buckets ? buckets : hist->buckets;
 	}
@@ -320,7 +320,10 @@ static void quantile_in_bucket(const struct hist *hist, int32_t index, uint64_t 
 		result->value = result->hi;
 }
 
-/* Returns ceil(q * count) in 1..count; a product above an integer only by rounding counts as it. */
+/*
+ * Returns ceil(q * count) in 1..count. If rounding alone puts the product above an integer, that
+ * integer is the result.
+ */
 static uint64_t hist_rank(double q, uint64_t count)
 {
 	double rank = ceil(q * (double)count * (1 - 4 * DBL_EPSILON));

@@ -64,8 +64,9 @@ int hist_record(struct hist *hist, uint64_t value);
 int hist_record_n(struct hist *hist, uint64_t value, uint64_t n);
 
 /*
- * To rebuild a histogram from bucket deltas: hist_add_zero() and hist_add_over() do not change sum,
- * min and max; hist_add_stats() does, for all values that were added.
+ * hist_has_index() returns true if bucket `index` can hold a value. The others rebuild a histogram
+ * from deltas: hist_add_zero() and hist_add_over() do not change sum, min and max; hist_add_stats()
+ * does, for all values that were added.
  */
 bool hist_has_index(int schema, int32_t index);
 void hist_add_zero(struct hist *hist, uint64_t n);
@@ -73,11 +74,11 @@ void hist_add_over(struct hist *hist, uint64_t n);
 void hist_add_stats(struct hist *hist, uint64_t sum, uint64_t min, uint64_t max);
 
 /*
- * To add single buckets of `schema`, which may not be the histogram's. hist_cover() reserves memory
- * for the indices from..to, after downscaling a finer histogram (even if it then fails).
- * hist_add_scaled() then cannot fail for them, except with -ERANGE for an index that no value has.
- * hist_bytes_with() returns what hist_bytes(), the memory of the counters, would return after
- * hist_cover().
+ * Functions to add single buckets of `schema`, which may differ from the histogram's schema.
+ * hist_cover() reserves memory for the indices from..to, after downscaling a finer histogram (even
+ * if it then fails). hist_add_scaled() then cannot fail for them, except with -ERANGE for an index
+ * that no value has. hist_bytes_with() returns what hist_bytes(), the memory of the counters, would
+ * return after hist_cover().
  */
 int hist_cover(struct hist *hist, int schema, int32_t from, int32_t to);
 int hist_add_scaled(struct hist *hist, int schema, int32_t index, uint64_t n);

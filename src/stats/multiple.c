@@ -29,7 +29,10 @@ int holm_adjust(const double *p, size_t n, double *out)
 			left -= p[j] < p[i];
 		out[i] = fmin(1, (double)left * p[i]);
 	}
-	/* An adjusted p is at least that of any smaller p. Maxima: their order is irrelevant. */
+	/*
+	 * Raises each adjusted p to at least that of any smaller p. These are maxima, so their
+	 * order is irrelevant.
+	 */
 	for (size_t i = 0; i < n; i++) {
 		for (size_t j = 0; j < n; j++) {
 			if (p[j] <= p[i])

@@ -8,7 +8,7 @@
 /*
  * Adjusts p-values by Holm (1979): rejecting those <= alpha limits the chance of any false
  * rejection to alpha, however the tests depend on each other. `out` may not be `p`. -EINVAL unless
- * all are in 0..1; n may be 0. O(n^2) without memory: for the gates, a few dozen tests.
+ * all are in 0..1; n may be 0. O(n^2) without memory: for a few dozen tests.
  */
 int holm_adjust(const double *p, size_t n, double *out);
 

@@ -25,10 +25,16 @@ struct order_stat_ranks {
 	bool exact; /* by the binomial law, not its normal approximation */
 };
 
-/* With fewer effective values on the thin side of the quantile, the exact law is used. */
+/*
+ * The exact law is used if fewer effective values are expected on the quantile's thin side, which
+ * is the one with fewer values.
+ */
 #define ORDER_STAT_EXACT_BELOW 50
 
-/* Returns the independent values expected on the thin side: n min(q, 1 - q) / inflation. */
+/*
+ * Returns the number of independent values expected on the quantile's side with fewer values: n
+ * min(q, 1 - q) / inflation.
+ */
 double order_stat_effective(uint64_t n, double q, double inflation);
 
 /*

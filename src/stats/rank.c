@@ -162,11 +162,14 @@ int mann_kendall(const double *y, size_t n, double inflation, struct mann_kendal
 struct slopes {
 	const double *y;
 	size_t n;
-	double *work; /* 2 n values */
+	double *work; /* buffer for 2 n values */
 	double range; /* upper bound of all slopes' absolute values */
 };
 
-/* Returns the number of pairs with a slope <= `slope`: pairs not rising after subtracting it. */
+/*
+ * Returns the number of pairs with a slope <= `slope`: pairs that do not rise after the line with
+ * that slope is subtracted.
+ */
 static uint64_t slopes_up_to(const struct slopes *s, double slope)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -213,7 +216,10 @@ static double median_of_sorted(const double *x, size_t n)
 	return x[(n - 1) / 2] / 2 + x[n / 2] / 2;
 }
 
-/* Computes Sen's (2.6) as scipy rounds it: 0-based ranks around the middle, clamped to 0..n - 1. */
+/*
+ * Computes the slope's confidence interval by Sen's (1968) equation 2.6, with ranks as scipy rounds
+ * them: 0-based, around the middle, clamped to the valid ranks.
+ */
 static void slope_interval(const struct slopes *s, double confidence, double tied,
 			   struct theil_sen *out)
 {

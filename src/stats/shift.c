@@ -41,7 +41,7 @@ static double normalised(const struct sums *all, const double *s, size_t n, size
 	double v = wandering(all[k].ss, all[k].ts, s[k] / first, first) +
 		   wandering(ss, ts, s[k] / left, left);
 
-	if (v <= 1e-12 * all[n].ss) /* only rounding: a step without noise */
+	if (v <= 1e-12 * all[n].ss) /* only rounding errors are left: a step without noise */
 		return s[k] == 0 ? 0 : INFINITY;
 	return s[k] * s[k] * (double)n / v;
 }

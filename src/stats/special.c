@@ -7,7 +7,7 @@
 
 #include "base/bug.h"
 
-#define TINY 1e-300 /* keeps Lentz' continued fractions from dividing by 0 */
+#define TINY 1e-300 /* replaces 0 as a divisor in Lentz' continued fractions */
 #define STEPS_MAX 10000000
 
 double normal_cdf(double z)
@@ -76,14 +76,19 @@ double normal_quantile(double p)
 	return q < 0 ? -z : z;
 }
 
-/* ln Gamma(z) - [(z - 1/2) ln z - z + ln sqrt(2 pi)], z > 0 (Abramowitz and Stegun 6.1.40). */
+/*
+ * Returns ln Gamma(z) - [(z - 1/2) ln z - z + ln sqrt(2 pi)], z > 0 (Abramowitz and Stegun 6.1.40).
+ */
 static double stirling_error(double z)
 {
 	static const double c[] = { 1 / 12.0, -1 / 360.0, 1 / 1260.0, -1 / 1680.0, 1 / 1188.0,
 				    -691 / 360360.0, 1 / 156.0 };
 	double shift = 0;
 
-	/* Raises z to where the series is precise: the errors of z and z + 1 differ by this. */
+	/*
+	 * Raises z to where the series is precise. `shift` sums the differences between the errors
+	 * of z and z + 1.
+	 */
 	for (; z < 10; z++)
 		shift += (z + 0.5) * log1p(1 / z) - 1;
 	return shift + polynomial(c, ARRAY_LEN(c), 1 / (z * z)) / z;
@@ -99,7 +104,7 @@ static double special_deviance(double a, double m)
 
 	if (fabs(d) > 0.1)
 		return a * log(a / m) + m - a;
-	/* ln(a / m) = 2 artanh(d) and a - m = d (a + m) */
+	/* Uses ln(a / m) = 2 artanh(d) and a - m = d (a + m), and the series of artanh. */
 	for (int k = 3; k < 40; k += 2) {
 		power *= d2;
 		sum += power / k;
@@ -134,7 +139,10 @@ static bool lentz(double term, double one, double *c, double *d, double *f)
 	return fabs(factor - 1) > 2 * DBL_EPSILON;
 }
 
-/* I_x(a, b) for x <= (a + 1) / (a + b + 2), where 26.5.8 converges in O(sqrt(max(a, b))) steps. */
+/*
+ * Returns I_x(a, b) for x <= (a + 1) / (a + b + 2), where it converges in O(sqrt(max(a, b))) steps.
+ * Continued fraction: Abramowitz and Stegun 26.5.8.
+ */
 static double beta_fraction(double x, double y, double a, double b)
 {
 	double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), f = d;

@@ -48,7 +48,10 @@ int kpss_test(const double *y, size_t n, enum kpss_lags lags, struct kpss *out)
 	return 0;
 }
 
-/* Goes backward, one step for each cut: batches at.. have `count`, `mean` and `squares`. */
+/*
+ * Tries each cut, from the last batch back to the first: `count`, `mean` and `squares` are of the
+ * batches from i on.
+ */
 int mser_cut(const double *y, size_t n, size_t batch, size_t *cut)
 {
 	int err = sample_check(y, n, 1);

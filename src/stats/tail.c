@@ -28,7 +28,10 @@ static double profile_shape(const struct profile *p, double theta)
 	return sum / (double)p->n;
 }
 
-/* Returns the log-likelihood per excess. Shapes below -1 are excluded: it is unbounded there. */
+/*
+ * Returns the log-likelihood per excess. Shapes below -1 are excluded, since the likelihood is
+ * unbounded there.
+ */
 static double profile_likelihood(const struct profile *p, double theta)
 {
 	double shape;
@@ -56,7 +59,7 @@ static double tail_grid(const struct profile *p, int i)
 	return -(i >= -20 ? ldexp(1, -i - 21) : 1 - ldexp(1, i + 19)) / p->max;
 }
 
-/* Returns the maximum between two points around it, by the golden section. */
+/* Returns the theta of the likelihood's maximum between `lo` and `hi`, by golden-section search. */
 static double tail_refine(const struct profile *p, double lo, double hi)
 {
 	const double golden = (sqrt(5) - 1) / 2;

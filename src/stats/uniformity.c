@@ -72,8 +72,8 @@ static double anderson_correction(double x, double n)
 }
 
 /*
- * For n = 1 the statistic is -1 - ln(u (1 - u)). Beyond 20 the first of the weighted chi-squares in
- * the limit law dominates: sqrt(3) erfc(sqrt(z)).
+ * Computes exactly for n = 1, where the statistic is -1 - ln(u (1 - u)). Beyond z = 20 the first of
+ * the weighted chi-squares in the limit law dominates: sqrt(3) erfc(sqrt(z)).
  */
 double anderson_darling_sf(double z, uint64_t n)
 {

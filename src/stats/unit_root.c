@@ -9,7 +9,10 @@
 #include "stats/series_test.h"
 #include "stats/special.h"
 
-/* Part of a column's length that the previous columns must leave, or it depends on them. */
+/*
+ * A column whose part orthogonal to the previous columns is a smaller share of its length counts as
+ * dependent on them.
+ */
 #define RANK_TOLERANCE 1e-10
 
 /* Least squares of the last column on the columns before it; column-major. */
