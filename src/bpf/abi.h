@@ -36,38 +36,44 @@ struct row_hist {
 	};
 };
 
-/* One CPU writes a row; only the row's extremes are reset by the loader. */
+/*
+ * A row: distributions of one stage on one CPU. Only that CPU writes the row; the loader resets
+ * only the extremes.
+ */
 struct stage_row {
-	struct row_hist latency; /* ns from the origin to the stage; other kinds: SLOT_LIST */
+	struct row_hist latency; /* ns from the origin to the stage; exceptions: SLOT_LIST */
 	struct row_hist step;    /* ns since the previous measured stage of the same packet */
 };
 
 /*
- * A row's index is (protocol, slot, origin); a slot is a stage or a part of a stage. X(slot, stage,
- * kind of the row's `latency`, kind of its `step`: enum hist_dist). The most frequent slots come
- * first. A stage is recorded if its first slot is selected.
+ * List of slots, most frequent first: a slot is a stage, or a part of a stage with its own row.
+ * Arguments of X: slot, stage, and the kinds (enum hist_dist) of the row's `latency` and `step`. A
+ * row's index is (protocol, slot, origin). A stage is recorded if its first slot is selected.
  */
 #define SLOT_LIST(X)                                                                             \
 	X(SOCKET, STAGE_SOCKET, DIST_LATENCY, DIST_STEP)                                         \
 	X(ENQUEUED, STAGE_ENQUEUED, DIST_LATENCY, DIST_STEP)                                     \
-	/* READ: reads of bytes of one age; its `step` has the steps of all reads. */            \
+	/* READ: reads of packets of one age; its `step` also has the steps of READ_MIXED. */    \
 	X(READ, STAGE_READ, DIST_LATENCY, DIST_STEP)                                             \
 	X(LINK, STAGE_LINK, DIST_LATENCY, DIST_STEP)                                             \
 	X(TRANSPORT, STAGE_TRANSPORT, DIST_LATENCY, DIST_STEP)                                   \
 	X(IP, STAGE_IP, DIST_LATENCY, DIST_STEP)                                                 \
 	X(RUNNABLE, STAGE_RUNNABLE, DIST_LATENCY, DIST_STEP)                                     \
 	X(RUNNING, STAGE_RUNNING, DIST_LATENCY, DIST_STEP)                                       \
-	/* READ_MIXED: reads of bytes of several ages: `latency` oldest, `step` youngest. */     \
+	/*                                                                                       \
+	 * READ_MIXED: reads of packets of several ages. `latency` is the oldest packet's age,   \
+	 * `step` the youngest packet's.                                                         \
+	 */                                                                                      \
 	X(READ_MIXED, STAGE_READ, DIST_LATENCY, DIST_YOUNGEST)                                   \
 	X(CPU_WAIT, STAGE_READ, DIST_CPU_WAIT, DIST_STEP)                                        \
 	/*                                                                                       \
-	 * EARLY: a datagram read before its sk_data_ready(), whose program records it: a        \
-	 * softirq, which may interrupt a reader's recording, hence a separate row. Most of      \
-	 * the steps are 0.                                                                      \
+	 * EARLY: reads of datagrams before their sk_data_ready(). The program at                \
+	 * sk_data_ready() records them: in a softirq, which may interrupt a reader's recording, \
+	 * hence a separate row. Most of the steps are 0.                                        \
 	 */                                                                                      \
 	X(EARLY, STAGE_READ, DIST_LATENCY, DIST_STEP)                                            \
 	X(HOL, STAGE_ENQUEUED, DIST_HOL, DIST_STEP)                                              \
-	/* Transmit side. Origin: the send call (UDP, `segment`), else TCP's departure. */       \
+	/* Transmit side. Origin: the send call (UDP and `segment`), else TCP's departure. */    \
 	X(SEGMENT, STAGE_SEGMENT, DIST_LATENCY, DIST_STEP)                                       \
 	X(QDISC, STAGE_QDISC, DIST_LATENCY, DIST_STEP)                                           \
 	X(PACING, STAGE_QDISC, DIST_PACING, DIST_STEP)                                           \
@@ -81,9 +87,9 @@ enum row_slot { SLOT_LIST(SLOT_NAME) SLOT_MAX };
 #undef SLOT_NAME
 
 /*
- * A slot has at most two origins at one time: `link` and `stack`; at `link`, `sender` and `stack`;
- * with --origin only the requested one. The lowest bit of the origin distinguishes the two, and is
- * the row's index.
+ * Origins: the events from which latencies count. At one time a slot has at most two origins:
+ * `link` and `stack`; the stage `link` has `sender` and `stack`; with --origin, only the requested
+ * one. The lowest bit of the origin distinguishes the two, and is the row's index.
  */
 enum row_origin {
 	ROW_LINK,
@@ -103,10 +109,10 @@ enum row_proto {
 #define ROWS (ROW_PROTOS * SLOT_MAX * ORIGINS_AT_ONCE)
 
 /*
- * Table of the cells of short latencies, one entry per 8 ns from SHORT_MIN on, as no 8 values span
- * two bucket edges. The value's low 3 bits are added to the entry; the sum with its low 3 bits
- * cleared is the cell's byte offset. An entry is 8 times the cell of its first value, plus an
- * amount that makes the sum carry at the value where the next cell begins.
+ * Table from short latencies to histogram cells (counters), one entry per 8 ns from SHORT_MIN on,
+ * as no 8 values span two bucket edges. The value's low 3 bits are added to the entry; the sum with
+ * its low 3 bits cleared is the cell's byte offset. An entry is 8 times the cell of its first
+ * value, plus an amount that makes the sum carry at the value where the next cell begins.
  */
 #define SHORT_MIN 72
 #define SHORT_MAX 65535
@@ -125,7 +131,7 @@ struct group_traits {
 	__u32 packet; /* fields of enum packet_trait, packed */
 	__u32 device; /* inode of the network namespace of the interface in `packet` */
 	__u16 port;   /* local port */
-	__u16 read;   /* 1: `comm` is known */
+	__u16 read;   /* 1: `comm` is known, as a thread has read the packets */
 	char comm[16]; /* name of the reading thread */
 };
 
@@ -167,7 +173,10 @@ struct group_set {
 	__u64 pad[GROUP_WAYS];
 };
 
-/* Number of a group: its index + 1, and the low bits of the entry's generation. 0 = none. */
+/*
+ * Number of a group: its index + 1 in the low GROUP_BITS bits, the entry's generation above. 0 =
+ * none.
+ */
 #define GROUP_BITS 13
 #define GROUP_NUMBER(place, generation) (((generation) << GROUP_BITS) | ((place) + 1))
 #define GROUP_PLACE(number) (((number) & ((1U << GROUP_BITS) - 1)) - 1)
@@ -186,9 +195,10 @@ struct row_set {
 
 /* ---- counters ---- */
 
-/* Reason why a packet that should have been measured at a slot was not. */
+/* Reason why a packet that should have been measured at a stage was not. */
 enum loss_reason {
-	LOSS_NO_LINK_STAMP, /* no entry in the link table: displaced, or received by another path */
+	/* the link table lacks the packet: displaced, or received by a path without `link` */
+	LOSS_NO_LINK_STAMP,
 	LOSS_STAMP_ZERO,      /* --origin requires a kernel stamp, and the packet had none */
 	/* the stamp is of a clock that cannot be converted, or older than 10 s */
 	LOSS_STAMP_FOREIGN,
@@ -207,9 +217,9 @@ enum loss_reason {
 	LOSS_RACE,
 	LOSS_DESYNC,          /* the FIFO did not match the socket's queue and was reset */
 	LOSS_UNSUPPORTED_SPLICE, /* the packet was partly read by splice(), at an unknown time */
-	LOSS_MIXED_ORIGIN,    /* one read call took packets with two kinds of origin */
+	LOSS_MIXED_ORIGIN,    /* one read call took packets with different origins of latency */
 	LOSS_MIXED_GROUP,     /* one read call took packets of several groups */
-	LOSS_CULPRITS_FULL,   /* the culprit task found no free entry among CULPRIT_MAX */
+	LOSS_CULPRITS_FULL,   /* no free entry among CULPRIT_MAX for the task that held the CPU */
 	LOSS_NEGATIVE,        /* a measured difference was negative: the clocks disagreed */
 	LOSS_DISPLACED,       /* more packets in transmission than the table holds */
 	/* the packet's send call began before hostlat's start, or there was no send call */
@@ -223,7 +233,7 @@ enum excluded {
 	EXCL_PURE_ACK,
 	EXCL_DUPLICATE,      /* the payload had already been received */
 	EXCL_READER_RUNNING, /* at `runnable`, `running`: the reader was running, no wakeup */
-	EXCL_READER_EARLY,   /* EXCL_READER_RUNNING for datagrams of SLOT_EARLY */
+	EXCL_READER_EARLY,   /* a running reader took the datagram before its sk_data_ready() */
 	EXCL_HOL,            /* the packet waited behind a missing segment (--hol exclude) */
 	EXCL_SENT_ACK,       /* transmit side: a segment without payload */
 	EXCL_NO_DEPARTURE,   /* transmit side: a datagram, where no hook sees the send call */
@@ -247,9 +257,9 @@ enum excluded {
 	EXCL_SHORT_QUEUE,    /* --min-queue: fewer unread packets than required */
 	EXCL_NO_INTERRUPT,   /* at `irq`: a task, a softirq or another CPU raised the softirq */
 	EXCL_IRQ_DEVICE,     /* at `irq`: a filter needs the device, which is unknown */
-	/* at `poll`: not the first poll of its softirq, so the request's time is unknown */
+	/* at `poll`: not the first poll of its softirq, so the time of its request is unknown */
 	EXCL_BEHIND_OTHER,
-	EXCL_NO_RAISE,       /* at `poll`: the request came during the softirq, or before hostlat */
+	EXCL_NO_RAISE,       /* at `poll`: the softirq was raised while it ran, or before hostlat */
 	EXCL_BUSY_POLL,      /* at `poll`: a task polled, no softirq was raised */
 	EXCL_THREADED,       /* at `poll`: a kernel thread polled, no softirq was raised */
 	EXCL_POLL_DEVICE,    /* at `poll`: a filter needs the device, which is unknown */
@@ -283,7 +293,7 @@ struct cpu_share {
 /* ---- packets on the receive path ---- */
 
 #define PKT_IFACE    1  /* the packet came by an interface that the filter selects */
-#define PKT_USED     2  /* the entry may be reused: the packet is enqueued, or dropped */
+#define PKT_USED     2  /* the link entry may be reused: the packet is enqueued, or dropped */
 #define PKT_LINK     16 /* the latency at `link` is known */
 #define PKT_SKIP 32        /* the packet is not measured, but occupies a FIFO entry */
 #define PKT_FORCED_MISS 64 /* the packet lacks the origin of --origin; reason: `why` */
@@ -291,7 +301,7 @@ struct cpu_share {
 
 /* Data of one packet while the packet waits in a socket's queue. */
 struct stamp {
-	__u64 base;      /* time of the origin */
+	__u64 base;      /* time of the origin, from which latencies count */
 	union {
 		__u64 enqueued;
 		__u64 group; /* --by: group number of a TCP packet, until the packet is enqueued */
@@ -318,7 +328,8 @@ struct packet {
 	__u64 link;      /* time of each stage; 0: not reached or not measured */
 	__u64 ip;
 	__u64 transport;
-	__u64 link_ns;   /* ns at `link` from link_origin; upper bits: LINK_CORE */
+	/* latency at `link` in ns, from link_origin; upper 16 bits in a recording: the CPU */
+	__u64 link_ns;
 	union {
 		__u64 socket; /* TCP: the time of `socket`; UDP: 0 */
 		__u64 skb;    /* in the link table: the packet's address; 0 = the entry is free */
@@ -335,7 +346,7 @@ struct queued {
 	/* ns from the stage to `enqueued`, at most 2^32 - 1; 0: not reached or not measured */
 	__u32 link, ip, transport;
 	__u32 link_ns;
-	union { /* a recording of messages has no groups */
+	union { /* `group` with --by, `cores` in a recording: a recording has no groups */
 		__u32 group; /* --by: number of the group */
 		__u32 cores; /* in a recording: CPU at `link`; upper 16 bits: CPU at `enqueued` */
 	};
@@ -362,7 +373,10 @@ enum fast_path {
 	FAST_PATH,
 };
 
-/* Two entries per set: adjacent slab objects get different sets, the second absorbs collisions. */
+/*
+ * Sets of the link table, two entries each. Adjacent slab objects get different sets; the second
+ * entry absorbs collisions.
+ */
 #define LINK_SETS 4096
 
 #define SWITCH_RING 8
@@ -374,14 +388,14 @@ struct cpu_switch {
 
 struct cpu_state {
 	__u64 udp_skb;     /* address of the datagram that last passed LOCAL_IN */
-	__u64 udp_last;    /* udp_skb after sk_data_ready(), as copies may follow; else 0 */
-	__u64 udp_time;    /* time of the last sk_data_ready() for that datagram or a copy */
-	/* udp_skb may become several datagrams; set on kernels with udp_sock.udp_prod_queue */
+	__u64 udp_last;    /* udp_skb after its sk_data_ready(), as copies may follow; else 0 */
+	__u64 udp_time;    /* time of the last sk_data_ready() for `udp_last` or a copy of it */
+	/* 1: udp_skb may become several datagrams; only on kernels with udp_sock.udp_prod_queue */
 	__u64 udp_many;
 	__u64 announced;   /* time of the last sk_data_ready(); 0: its call chain has ended */
 	__u64 clock_check; /* when the realtime offset was verified last */
 	__u64 datagrams;   /* datagrams for which --sample has decided so far */
-	__u64 departures;  /* runs of transmit programs that see every packet */
+	__u64 departures;  /* runs of the transmit programs that run for every packet */
 	__u64 linked;      /* address of the packet that last passed `link` */
 	/* the most frequent rows come first: the offset of a BPF load is below 32 KiB */
 	struct stage_row row[ROW_PROTOS][SLOT_MAX][ORIGINS_AT_ONCE];
@@ -395,12 +409,13 @@ struct cpu_state {
 
 /* ---- queues of stamps beside the sockets' queues of packets ---- */
 
-#define TCP_RING 16   /* entries in a TCP socket's own storage */
-#define EXT_RING 4096 /* entries of a ring that a TCP socket borrows if its reader is far behind */
+#define TCP_RING 16   /* queued packets in a TCP socket's own storage */
+#define EXT_RING 4096 /* packets in a ring that a TCP socket borrows if its reader is far behind */
 #define EXT_MAX  32
 #define OOO_MAX  64
-#define UDP_NEAR 16   /* slots in a UDP socket's storage; all sockets share a table of more slots */
-#define UDP_DEEP 4096 /* maximum of unread datagrams of one socket that have a slot */
+/* datagram slots in a UDP socket's own storage; all sockets share a table of more slots */
+#define UDP_NEAR 16
+#define UDP_DEEP 4096 /* maximum of one socket's unread datagrams that may have a slot */
 
 enum next {
 	NEXT_NONE,
@@ -417,7 +432,7 @@ struct tcp_socket {
 			__u32 ext;   /* number of the borrowed ring + 1; 0: no ring */
 			__u32 n_ooo; /* packets in the out-of-order queue */
 		};
-		__u64 needs_slow_path; /* `ext` and `n_ooo` as one word */
+		__u64 needs_slow_path; /* `ext` and `n_ooo` as one word; 0: no slow path needed */
 	};
 	__u8 ours;                /* --pid: the selected process has read from the socket */
 	/* --min-queue: the FIFO has all unread packets, except packets before `untold_seq` */
@@ -452,7 +467,7 @@ struct ooo_queue {
 };
 
 struct udp_slot {
-	__u64 state; /* UDP_* | 8 x the datagram's tag; an early reader's mark: udp_early() */
+	__u64 state; /* 8 x the datagram's tag + UDP_*; or an early reader's mark: udp_early() */
 	struct queued q;
 };
 
@@ -462,7 +477,7 @@ struct udp_slot {
 #define UDP_EARLY_OTHER 2 /* UDP_EARLY by a process that --pid does not select */
 #define UDP_BUSY        3 /* a program that has claimed the slot is writing or reading it */
 #define UDP_PUSHED      4
-/* + UDP_EARLY*: read while sk_data_ready()'s program, which still owns the slot, wrote it */
+/* + UDP_EARLY*: a reader took the datagram while sk_data_ready()'s program still wrote the slot */
 #define UDP_LEFT        4
 
 #define UDP_KNOWN (1 << 30)
@@ -475,7 +490,7 @@ struct udp_socket {
 	__u32 full;       /* datagrams without a slot, reset once all of them have been read */
 	__u32 full_end;   /* low half of the position after the last datagram without a slot */
 	__u64 ours;       /* --pid: the selected process has read from the socket */
-	/* since when the FIFO has had entries while the queue was empty; 0: no */
+	/* since when the FIFO has had entries although the queue is empty; 0: it has none */
 	__u64 stuck_since;
 	struct udp_slot ring[UDP_NEAR];
 };
@@ -518,14 +533,18 @@ struct task_state {
 	__u32 n;
 	__u32 copied; /* TCP: the socket's read position after the last copy */
 	struct stamp oldest;
-	__u64 before;   /* before_reader() of the oldest packet, if `enqueued` is not selected */
+	/* begin of the oldest packet's step (before_reader()), if `enqueued` is not selected */
+	__u64 before;
 	__u64 youngest; /* origin time (`base`) of the youngest packet */
 	/* Members for --slower-than: */
 	/* times of the oldest packet, as in struct queued */
 	__u32 link, ip, transport, socket, cores;
 	__u64 since;               /* time before which waits are unknown */
 	__u32 group;               /* --by: group of the oldest packet */
-	/* --by comm: name of the thread at its last read of a group, and that group's number */
+	/*
+	 * --by comm: last group that the thread read from; that group with the thread's name;
+	 * groups_freed and name at that time
+	 */
 	__u32 read_of, read_group, freed;
 	__u64 comm[2];
 };
@@ -534,7 +553,8 @@ struct task_state {
 #define TASK_TABLE_LOG2 9
 #define TASK_TABLE (1 << TASK_TABLE_LOG2)
 struct task_entry {
-	__u64 task; /* the task's address; 0: never used, so no task of this entry is in the map */
+	/* the task's address; 0: the entry was never used, so the map has no task of this entry */
+	__u64 task;
 	struct task_state s;
 };
 

@@ -7,11 +7,11 @@ enum arrival_slot {
 	ARRIVAL_IRQ,
 	ARRIVAL_POLL,
 	ARRIVAL_GRO,     /* at `link`: ns since the driver passed the packet to GRO */
-	ARRIVAL_BACKLOG, /* at `link`: ns since the hand-over, for packets from a CPU's backlog */
+	ARRIVAL_BACKLOG, /* at `link`: ns since the driver's hand-over, for packets via a backlog */
 	ARRIVAL_SLOTS,
 };
 
-#define ARRIVAL_ROW(slot) (ROWS + (slot)) /* row id of a slot, for ROW_KEY() */
+#define ARRIVAL_ROW(slot) (ROWS + (slot)) /* a slot's row id in ROW_KEY() */
 
 /* Counters of one receive queue on one CPU. */
 struct arrival_queue {
@@ -27,15 +27,15 @@ struct arrival_queue {
 
 #define ARRIVAL_QUEUES 64
 #define ARRIVAL_TRIES 4
-/* Two more entries: the CPU's backlog, which has no device, and all queues without an entry. */
+/* Two more entries of queue[]: the CPU's backlog (no device), and all queues without an entry. */
 #define ARRIVAL_OF_BACKLOG ARRIVAL_QUEUES
 #define ARRIVAL_OF_OTHERS (ARRIVAL_QUEUES + 1)
 #define ARRIVAL_PLACES (ARRIVAL_QUEUES + 2)
 
 struct arrival_cpu {
 	__u64 irq;         /* when the current interrupt handler began; 0: none is running */
-	__u64 irq_asked;   /* this handler has already raised the softirq */
-	/* oldest pending NET_RX request: begin of its interrupt handler, or `raised`; 0: none */
+	__u64 irq_asked;   /* 1: the current interrupt handler has already raised the softirq */
+	/* begin of the interrupt that raised the pending NET_RX, else `raised`; 0: none pending */
 	__u64 raise;
 	__u64 raised;      /* when the request in `raise` raised the softirq */
 	__u64 raised_how;  /* origin of the request: RAISED_* */
@@ -45,15 +45,16 @@ struct arrival_cpu {
 	__u64 gro_skb;     /* address of the packet that GRO is handling; 0: none */
 	__u32 gro_queue;   /* index in queue[] of gro_skb's queue */
 	__u32 poll_rxq;    /* queue number + 1 of the poll's last packet */
-	__u64 displaced, negative; /* packets lost at `link` */
+	__u64 displaced, negative; /* packets not measured at `link`: see LOSS_* */
 	struct stage_row row[ARRIVAL_SLOTS];
 	struct arrival_queue queue[ARRIVAL_PLACES];
 };
 
 #define RAISED_BY_IRQ 1
-#define RAISED_IN_RUN 2 /* raised while the softirq ran; its leftover packets are polled first */
+/* raised while the softirq ran: the next run first polls packets that this run has left */
+#define RAISED_IN_RUN 2
 
-/* Table of packets between driver and `link`: two entries per set, as in the link table. */
+/* Sets of the table of packets between driver and `link`; a set has two entries. */
 #define ARRIVAL_SETS 2048
 
 struct arrival_packet {

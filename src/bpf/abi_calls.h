@@ -17,12 +17,13 @@ enum calls_of {
 #define CALLS_RING (4U << 20)	/* bytes: 65,536 struct event_call */
 /* Maximum of logged calls per period: half of the ring, so that the ring is never full. */
 #define CALLS_GRANT_MAX (CALLS_RING / 2 / 64)
-#define CALLS_CHOSEN 65536	/* chosen cookies whose connection has not been visited yet */
+/* maximum of cookies in `chosen`: connections to log that no pass has visited yet */
+#define CALLS_CHOSEN 65536
 #define CALLS_MARKS 8192	/* entries of calls_marks[]; a power of two */
 
 /* Log state of a socket whose calls are logged. */
 struct call_log {
-	__u32 seq;		/* calls so far, except calls skipped without a look-up */
+	__u32 seq;		/* calls so far, logged or lost because the ring was full */
 	__u32 period;		/* `calls_period` of the last logged call */
 };
 

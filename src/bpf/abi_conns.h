@@ -19,21 +19,21 @@
  */
 struct conn_idle {
 	__u32 una;              /* snd_una when a program last read it */
-	__u32 reported_seq;     /* conn_seq_sum() at the last report */
+	__u32 reported_seq;     /* conn_seq_sum() at the last report: changes as data moves */
 	__u32 pid;              /* process id of the owner; 0: not known yet */
 	__u32 delivered;        /* tcp_sock's `delivered` at the last RTT sample */
-	__u16 changes, reported; /* `reported`: value of `changes` at the last report */
+	__u16 changes, reported; /* number of changes so far; the number at the last report */
 	__u16 flags;            /* STATS_* */
 	__u16 cwnd; /* congestion window at the last RTT sample, segments; at most 65535 */
 	__u8 ca;                /* enum tcp_ca_state */
 	__u8 level;             /* enum conn_level */
-	__u16 total_rto;        /* total_rto at `born`, as are all fields from `bytes_sent` on */
+	__u16 total_rto;        /* TCP's total_rto at `born`, as all fields from `bytes_sent` on */
 	__u32 netns;            /* inode of the network namespace */
 	__u64 born;             /* when hostlat first saw the connection */
 	__u64 cookie;           /* the socket's cookie */
 	char comm[EVENT_COMM_LEN];
 	__u64 bytes_sent, bytes_acked, bytes_received, bytes_retrans;
-	__u32 chrono[3];        /* the kernel's chronographs, in ticks */
+	__u32 chrono[3];        /* chronographs (tcp_sock.chrono_stat) at `born`, in jiffies */
 	__u32 dsack_dups;
 };
 
@@ -47,7 +47,7 @@ _Static_assert(sizeof(struct conn_idle) <= 120, "192 bytes with the kernel's par
 struct conn_stats {
 	__u64 una_time;         /* when snd_una last advanced */
 	__u64 stall_since;      /* start of the current stall; 0: none */
-	/* time of the last problem, in 2^CONN_SHORT_SHIFT ns; 0: never */
+	/* time of the last problem, such as a loss, in 2^CONN_SHORT_SHIFT ns; 0: never */
 	__u32 problem;
 	/* send time of a late reply's request, in 2^CONN_TIME_SHIFT ns; reset at each report */
 	__u32 lost_reply;
@@ -68,7 +68,7 @@ struct conn_stats {
 	__u16 peer_delacks, delacks_harmful;
 	/* -- samples -- */
 	__u16 zero_windows, unread, sampled[CONN_STATES];
-	/* us that the samples of each state stand for */
+	/* us that the samples in each state represent */
 	__u32 zero_window_us, unread_us, sampled_us[CONN_STATES];
 	/* -- counters added later: 4 bytes are free -- */
 #define CONN_ADDED_U16(field, ...) __u16 field;
@@ -78,11 +78,12 @@ struct conn_stats {
 	/* -- losses -- */
 	__u64 recovery_ns, loss_ns, stall_ns;
 	__u64 repair_since;     /* start of the current repair of a loss (recovery_ns); 0: none */
-	__u64 loss_first, write_first; /* reset at each report */
-	__u32 loss_last_us;     /* microseconds after loss_first; reset at each report */
+	/* first loss since the last report; begin of the burst of sends before the loss; 0: none */
+	__u64 loss_first, write_first;
+	__u32 loss_last_us;     /* last loss, us after loss_first; reset at each report */
 	/* data segments received until the last send call or round trip; wraps */
 	__u16 data_segs;
-	/* low 16 bits of the number of the last walk over tables that met this record; 0: none */
+	/* low 16 bits of the number of the last table walk that visited this record; 0: none */
 	__u16 walk;
 	__u64 ca_since;         /* when the congestion state became `ca` */
 	__u32 longest_stall_us; /* longest stall; reset at each report */
@@ -142,7 +143,7 @@ BUCKET_INLINE __u32 conn_rtt_bucket(__u32 us)
 	return i < CONN_RTTS - 1 ? i : CONN_RTTS - 1;
 }
 
-#define CONN_THIN_MAX 16 /* maximum of `thin` in struct conn_now */
+#define CONN_THIN_MAX 16 /* maximum of `thin` in struct conn_now: 1 in 2^16 is sampled */
 
 enum conn_level { LEVEL_REST, LEVEL_WARM, LEVEL_HOT, LEVELS };
 
@@ -153,8 +154,8 @@ struct conn_now {
 	__u16 flags;            /* enum conn_flags that follow from the socket */
 	__u64 bytes_sent, bytes_acked, bytes_received, bytes_retrans;
 	__u64 pacing_rate, delivery_rate;
-	__u32 chrono[3];        /* ticks, including the time of the running chronograph */
-	__u32 srtt_us, min_rtt_us, rto; /* rto in ticks */
+	__u32 chrono[3];        /* jiffies, including the time of the running chronograph */
+	__u32 srtt_us, min_rtt_us, rto; /* rto in jiffies */
 	__u32 cwnd, ssthresh, mss;
 	__u32 snd_wnd, rcv_wnd, sndbuf, rcvbuf, wmem_queued, rmem;
 	__u32 unsent, unacked, rcv_queue;
@@ -228,11 +229,11 @@ struct conn_pass {
 	__u64 reported;
 	__u64 quota;            /* the pass pauses after this many connections */
 	__u32 sample_us;        /* us that each sample represents; 0: no samples */
-	__u32 report;           /* report connections that have changed */
-	__u32 level;            /* level to visit; LEVELS: all */
+	__u32 report;           /* 1: report connections that have changed */
+	__u32 level;            /* activity level to visit: enum conn_level; LEVELS: all */
 	__u32 follow;           /* enum pass_follow, for a pass over iter/tcp */
 	__u32 table;            /* enum pass_table, for conn_walk */
-	__u32 paused;           /* conn_walk left connections for its next run */
+	__u32 paused;           /* 1: conn_walk left connections for its next run */
 	__u32 number;           /* number of the current run of conn_walk over this table */
 	__u32 keys;             /* keys still to visit; PASS_ALL: all keys of the ring */
 	__u32 sweep;            /* 1: visit no connection, only drop keys without a record */
@@ -240,8 +241,9 @@ struct conn_pass {
 };
 
 /*
- * Ring of the keys of a table's records. NAME_make() adds a key. Only a walk removes keys, from the
- * head, and appends a key at the tail if its record still exists. A key of 0 is being written.
+ * Ring of the keys of a table's records. Making a record adds its key. Only a walk over the table
+ * removes keys, from the head, and appends a key at the tail if its record still exists. A key of 0
+ * is being written.
  */
 struct key_ring {
 	__u32 head, tail; /* positions of the oldest and the next key; wrap */
@@ -250,7 +252,7 @@ struct key_ring {
 enum pass_follow {
 	PASS_FOLLOW = 1,        /* follow each connection that the pass finds */
 	PASS_LEAVE,             /* clear the flags that hostlat has set in sockets */
-	PASS_LEAVE_OLD,         /* clear these flags only in connections older than hostlat */
+	PASS_LEAVE_OLD,         /* clear hostlat's flags only in connections older than hostlat */
 };
 
 #define PASS_ALL ((__u32)~0)

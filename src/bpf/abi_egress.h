@@ -3,16 +3,20 @@
 #ifndef HOSTLAT_BPF_ABI_EGRESS_H
 #define HOSTLAT_BPF_ABI_EGRESS_H
 
-/* Two entries per set, as the link table; a queueing discipline may hold thousands of packets. */
+/*
+ * Sets of the table of packets in transmission, two entries each: a queueing discipline may hold
+ * thousands of packets.
+ */
 #define TX_SETS 2048
 /*
- * Flags in `where`, beside the device's index; without an index the packet is not in the qdisc yet.
+ * Flags in tx_entry.where, beside the device's index; without an index the packet is not in the
+ * qdisc yet.
  */
 #define TX_GIVEN 0x80000000U /* the driver has the packet */
 #define TX_UDP   0x40000000U
-#define TX_STAMPED 0x20000000U /* UDP: the application chose its departure time */
+#define TX_STAMPED 0x20000000U /* the application chose the datagram's departure time */
 #define TX_INDEX 0x1fffffffU
-#define TX_UNSAMPLED (~0ULL) /* UDP's `base`: the datagram is not sampled */
+#define TX_UNSAMPLED (~0ULL) /* tx_entry.base of a datagram that is not sampled */
 
 struct tx_entry {
 	__u64 skb;  /* the packet's address; 0 = free */
@@ -38,7 +42,7 @@ struct tx_unacked {
 struct tx_socket {
 	__u32 head, tail;
 	__u32 end; /* sequence number after the newest packet */
-	__u32 any; /* `end` is valid */
+	__u32 any; /* 1: `end` is valid, as a packet has been sent */
 	__u32 segs; /* segments received when this end closed the connection */
 	__u32 pad;
 	struct tx_unacked ring[TX_RING];
@@ -59,11 +63,11 @@ struct tx_writer {
 	__u32 segmented; /* sequence number after the last byte that was sent at least once */
 	__u32 end;       /* sequence number after the last byte of the last call that ended */
 	__u32 calling;
-	__u32 known;     /* a send call has been seen */
+	__u32 known;     /* 1: hostlat has seen a send call on the socket */
 	__u64 caller;    /* pid and tgid of the task in the send call */
 	/* Members for a recording: */
 	__u64 born;      /* when the socket was first seen; 0 = not yet */
-	/* task whose call is recorded; task whose call was cut by that call; 0: none */
+	/* task whose call is being recorded; task whose unfinished call it has ended; 0: none */
 	__u64 msg_caller, cut;
 	__u64 began;     /* when the recorded call began; 0: unknown */
 	__u32 begin;     /* sequence number of the call's first byte */

@@ -31,7 +31,7 @@ struct msg_flow {
 	__u16 family;     /* AF_INET or AF_INET6 */
 	__u16 local_port, remote_port; /* host order */
 	__u8 proto;       /* enum row_proto */
-	__u8 cookie;      /* `sk` is a cookie */
+	__u8 cookie;      /* 1: `sk` is the socket's cookie, not its address */
 	__u8 local[16];   /* IPv4: the first four bytes */
 	__u8 remote[16];
 	__u8 pad[4];
@@ -68,12 +68,12 @@ struct msg_send {
 	__u32 type;       /* MSG_TYPE_SEND */
 	__u16 core;       /* CPU of the call */
 	__u16 pad;
-	__u64 sk, born;   /* the socket's address and first sight, as in struct tx_times */
+	__u64 sk, born;   /* the socket's address, and when hostlat first saw the socket */
 	__u64 since, until; /* begin and end of the call; UDP: `until` is the hand-over to IP */
 	__u32 seq, bytes;
 	__u32 pid, tid;
-	__u32 paced;      /* TCP: tx_writer's `paced` when the call began */
-	__u32 late;       /* TCP: tx_writer's `late` when the call began */
+	__u32 paced;      /* TCP: ns for which pacing had held the socket at `since` */
+	__u32 late;       /* TCP: ns for which late pacing timers had held the socket at `since` */
 	struct msg_flow flow;
 };
 
@@ -84,14 +84,15 @@ struct tx_times {
 	union {
 		__u64 since;      /* UDP: begin of the call, which distinguishes datagrams */
 		struct {
-			__u32 late;      /* TCP, if `queued`: tx_writer's `late` when queued */
+			/* TCP: ns for which late pacing timers had held the socket at `queued` */
+			__u32 late;
 			__u32 overdue;   /* ns by which the packet's pacing timer was late */
 		};
 	};
 	__u64 segment, queued, given; /* time of each stage; 0: not reached or unknown */
 	__u32 seq, bytes; /* sequence number and bytes of the payload */
 	__u16 queued_core, given_core;
-	__u32 paced;      /* TCP, if `queued`: tx_writer's `paced` when queued */
+	__u32 paced;      /* TCP: ns for which pacing had held the socket at `queued` */
 };
 
 /* A packet with its final times. `given` 0: the packet was dropped before the driver. */

@@ -18,7 +18,7 @@ struct tk_line {
 };
 
 struct tk_update {
-	__u64 seq;       /* number of the update, from 1; lost updates count */
+	__u64 seq;       /* number of the update, from 1; lost updates have numbers, too */
 	__u64 before_ns; /* CLOCK_MONOTONIC by the old parameters, before and after the update */
 	__u64 after_ns;
 	struct tk_line mono;

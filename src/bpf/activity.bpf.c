@@ -328,14 +328,14 @@ int BPF_PROG(act_reads)
 	return act_note_reader();
 }
 
-/* For TCP, on kernels without the tracepoint sock_recv_length. */
+/* Handles reads from TCP on kernels without the tracepoint sock_recv_length. */
 SEC("tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(act_reads_tcp)
 {
 	return act_note_reader();
 }
 
-/* For UDP, on kernels without sock_recv_length: a task begins to wait for a datagram. */
+/* Handles the begin of a read from UDP on kernels without the tracepoint sock_recv_length. */
 SEC("fentry/udp_recvmsg")
 int BPF_PROG(act_reads_udp)
 {

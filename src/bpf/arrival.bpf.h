@@ -68,7 +68,7 @@ static __always_inline bool arrival_selected(const struct net_device *dev)
 	return iface_selected(dev);
 }
 
-/* Returns the group of an event. `rxq`: queue number + 1, or 0; `dev` NULL: unknown device. */
+/* Returns the --by group of an event. `rxq`: queue number + 1, or 0; `dev` NULL: unknown device. */
 static __always_inline __u32 arrival_group(const struct net_device *dev, __u32 rxq)
 {
 	union group_words k = {};
@@ -117,7 +117,7 @@ static __always_inline __u32 arrival_queue(struct arrival_cpu *a, const struct n
 	if (!dev)
 		return ARRIVAL_OF_BACKLOG;
 	ifindex = dev->ifindex;
-	if (!ifindex) /* the device is shared by several cards of one driver */
+	if (!ifindex) /* a dummy device that several cards of one driver share */
 		return ARRIVAL_OF_OTHERS;
 	netns = dev->nd_net.net->ns.inum;
 	at = (ifindex * 0x9e3779b1U ^ netns * 0x85ebca6bU ^ rxq * 0xc2b2ae35U) >> 16;
@@ -323,7 +323,10 @@ static __always_inline void arrival_forget(__u64 skb)
 		p->skb = 0;
 }
 
-/* Stores a packet in its own, a free or the older entry; the older entry's packet is then lost. */
+/*
+ * Stores a packet in its own entry, a free entry, or the older of the set's two entries; the older
+ * entry's packet is then lost.
+ */
 static __always_inline void arrival_note(struct arrival_cpu *a, __u64 skb, __u32 slot)
 {
 	struct arrival_set *s = arrival_set(skb);

@@ -44,7 +44,7 @@ struct acks_found {
 /*
  * The score begins at ACKS_START. A late round trip adds 1 if its length matches earlier late ones,
  * else subtracts 3. From ACKS_SURE on the peer counts as delaying, and the late round trips so far
- * are counted. At ACKS_UNCLEAR the path itself varies as much.
+ * are counted. Up to ACKS_UNCLEAR, the path itself may vary as much.
  */
 #define ACKS_UNCLEAR 1U
 #define ACKS_START 6U

@@ -23,8 +23,8 @@ volatile __s32 calls_waiting = 0;
 struct calls_left_out calls_left_out[CONN_CPUS] = {};
 
 /*
- * Filter in front of the look-up: the hash of the only connection with a log at this index,
- * MARK_SEVERAL, or 0 for none. Entries are never cleared.
+ * Filter in front of the look-up of a connection's log. An entry is the hash of the only connection
+ * with a log at this index, MARK_SEVERAL, or 0 for none. Entries are never cleared.
  */
 __u32 calls_marks[CALLS_MARKS] = {};
 
@@ -44,8 +44,8 @@ struct {
 } chosen SEC(".maps");
 
 /*
- * Returns the filter's value for a socket: the socket's 32-bit hash. Calls of another socket with
- * the same hash are counted as lost beyond the grant.
+ * Returns a socket's value in calls_marks[]: the socket's 32-bit hash. Beyond the grant, calls of
+ * an unlogged socket with the same hash are counted as calls that should have been logged.
  */
 static __always_inline __u32 calls_mark_value(struct sock *sk)
 {
@@ -80,7 +80,7 @@ static __always_inline void calls_end_choice(struct conn_idle *q)
 		__sync_fetch_and_add(&calls_waiting, -1);
 }
 
-/* Begins the log of an established or visited connection, if its calls are to be logged. */
+/* Begins the log of a new connection, or one that a pass visits, if its calls are to be logged. */
 static __always_inline void calls_begin_log(struct sock *id, struct sock *sk, struct conn_idle *q)
 {
 	struct call_log *log;

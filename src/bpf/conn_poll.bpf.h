@@ -37,7 +37,10 @@ static __always_inline bool poll_window_is_shut(struct tcp_sock *tp, __u32 unsen
 	return !tp->snd_wnd || flight + next > tp->snd_wnd;
 }
 
-/* include/net/sock.h: a writer is woken when a third of the buffer is free. */
+/*
+ * Returns true if the send buffer is full: the kernel wakes a writer when a third of the buffer is
+ * free (include/net/sock.h).
+ */
 static __always_inline bool poll_buffer_is_full(struct sock *sk)
 {
 	__u32 size = sk->sk_sndbuf;
@@ -54,9 +57,9 @@ static __always_inline bool poll_lacks_buffer(struct sock *sk, struct tcp_sock *
 }
 
 /*
- * Returns true if the acknowledgement is later than the path explains. Where round trips are
- * followed, they must have shown that the peer delays acknowledgements. Elsewhere TCP's minimum
- * stands for the path's round trip, and a varying path exceeds the minimum by itself.
+ * Returns true if the acknowledgement is later than the path explains. If the connection's round
+ * trips are measured, they must have shown that the peer delays acknowledgements. Else TCP's
+ * minimum stands for the path's round trip, and a varying path exceeds the minimum by itself.
  */
 static __always_inline bool poll_ack_is_overdue(struct tcp_sock *tp, struct conn_stats *k,
 						__u64 now)
@@ -80,7 +83,7 @@ static __always_inline enum conn_sample_state poll_held_back(struct sock *sk, st
 {
 	__u32 nonagle = BPF_CORE_READ_BITFIELD(tp, nonagle);
 
-	/* includes waiting until the congestion window fits a full segment */
+	/* CONN_AT_CWND includes waiting until the congestion window fits a full segment */
 	if (unsent >= tp->mss_cache)
 		return CONN_AT_CWND;
 	if (!tp->packets_out || nonagle & NAGLE_OFF)
@@ -286,8 +289,9 @@ static __always_inline void conn_put_now(struct sock *id, struct sock *sk, struc
 }
 
 /*
- * Copies the histogram of round trips if it has changed, or at the end. A sample that comes during
- * a report loses its extremes; the next report, or the last one, counts the sample.
+ * Copies the histogram of round trips if it has changed, or as the connection ends. A round trip
+ * that is measured during a report is missing in the extremes; the next or the last report counts
+ * it.
  */
 static __always_inline void conn_put_rtts(struct sock *id, struct conn_stats *k,
 					  struct conn_snapshot *e)
@@ -354,7 +358,7 @@ static __always_inline bool conn_report(struct sock *id, struct sock *sk, struct
 	conn_put_stats(id, tp, q, k, e);
 	__builtin_memset(&e->now, 0, sizeof(e->now));
 	conn_put_now(id, sk, tp, &e->now);
-	/* user space empties the ring after passes; in between, ended connections may fill it */
+	/* user space empties the ring after passes: wake it if ended connections fill the ring */
 	if (closed && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_ENDS)
 		bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 	else

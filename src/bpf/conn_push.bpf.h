@@ -63,7 +63,10 @@ static __always_inline void conn_count_small_call(struct tcp_sock *tp, struct co
 /* minimum pause between two bursts, us */
 #define BURST_PAUSE_US 5000
 
-/* Stores when a burst began, unless a loss was seen: lost bytes were in the last burst before. */
+/*
+ * Stores when a burst of sends began, unless a loss was seen since the last report: `write_first`
+ * then remains the begin of the burst before that loss.
+ */
 static __always_inline void conn_note_write(struct conn_stats *k, __u64 when)
 {
 	if (!k->loss_first)
@@ -94,7 +97,7 @@ static __always_inline void conn_count_sent(struct sock *sk, int ret)
 	if (pause > k->longest_pause_us)
 		k->longest_pause_us = pause;
 	if (pause > BURST_PAUSE_US && tp->write_seq - tp->snd_una <= (__u32)ret)
-		conn_note_write(k, now); /* only this call's bytes are unacknowledged */
+		conn_note_write(k, now); /* a burst begins: no older byte is unacknowledged */
 	k->last_send = now;
 	k->data_segs = tp->data_segs_in;
 	k->send_calls++;

@@ -61,8 +61,9 @@ static __always_inline __u64 key_ring_pop(void *places, volatile struct key_ring
 }
 
 /*
- * NAME_has_room() returns whether a key can be added; NAME_add_key() adds a key. For walks:
- * NAME_pop_key() removes a key, NAME_n_keys() returns the number of keys.
+ * Defines a key ring and its functions. NAME_has_room() returns whether a key can be added;
+ * NAME_add_key() adds a key. For walks: NAME_pop_key() removes a key, NAME_n_keys() returns the
+ * number of keys.
  */
 #define KEYS(name)                                                                       \
 	struct {                                                                         \
@@ -171,8 +172,8 @@ NO_KEYS(rtts)
 RECORDS(rtts, struct conn_rtts)
 
 /*
- * Connections of LEVEL_HOT and LEVEL_WARM, which passes over these levels visit. In tables, the
- * value is the number of the last walk that met the entry.
+ * Connections of LEVEL_HOT (a problem in the last COOL_NS) and LEVEL_WARM (active), for passes over
+ * one level. In hash tables, the value is the number of the last walk that visited the entry.
  */
 KEYS(hot)
 RECORDS(hot, __u32)

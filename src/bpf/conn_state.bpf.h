@@ -69,8 +69,8 @@ volatile __u32 ops_attached = 0;
 volatile __u32 flags_refused = 0, flags_accepted = 0;
 /* 1: new connections are followed */
 volatile __u32 following = 0;
-#define COOL_NS 5000000000ULL /* a connection stays hot so long after a problem */
-#define REST_NS 1000000000ULL /* a connection stays warm so long after data */
+#define COOL_NS 5000000000ULL /* time for which a connection stays LEVEL_HOT after a problem */
+#define REST_NS 1000000000ULL /* time for which a connection stays LEVEL_WARM after data */
 
 /* A timed program run: its begin, and the ns of one clock reading. Zero: the run is not timed. */
 struct timed_run {
@@ -154,7 +154,10 @@ static __always_inline void conn_unfollow(struct conn_idle *q)
 	__sync_fetch_and_add(&removed, 1);
 }
 
-/* Drops a socket's records in `warm`, `hot` and `logged`; the kernel frees only storage itself. */
+/*
+ * Drops a socket's records in the tables `warm`, `hot` and `logged`; the kernel itself frees only
+ * socket storage.
+ */
 static __always_inline void conn_drop_other_records(struct sock *sk)
 {
 	warm_drop(sk);
@@ -171,8 +174,9 @@ static __always_inline void conn_warm_up(struct sock *sk, struct conn_stats *k)
 }
 
 /*
- * Notes a problem. The connection becomes hot only at its next report: if samples changed the
- * sampling rate within an interval, that interval's shares would be biased.
+ * Notes a problem. The connection becomes LEVEL_HOT, which has more samples, only at its next
+ * report: if samples changed the sampling rate within an interval, that interval's shares would be
+ * biased.
  */
 static __always_inline void conn_note_problem(struct sock *sk, struct conn_stats *k, __u64 now)
 {
@@ -381,7 +385,7 @@ static __noinline struct conn_stats *conn_wake(struct sock *sk, __u16 data_segs)
 	return k;
 }
 
-/* Returns the record of a connection that is active now, made if needed; NULL as conn_wake(). */
+/* Returns the record of an active connection, made if needed; NULL: not followed, or no memory. */
 static __always_inline struct conn_stats *conn_stats_get(struct sock *sk)
 {
 	struct conn_stats *k = conn_stats_ready(sk);

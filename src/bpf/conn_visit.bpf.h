@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Passes over the connections of a level, or over all, for bpf/conns.bpf.c. If the kernel lets
- * iterators visit socket storage, an iterator makes a pass. Else records lie in tables, and user
- * space runs conn_walk.
+ * Passes over the connections of an activity level (enum conn_level), or over all, for
+ * bpf/conns.bpf.c. If the kernel lets iterators visit socket storage, an iterator makes a pass.
+ * Else records lie in hash tables, and user space runs conn_walk.
  */
 #ifndef HOSTLAT_BPF_CONN_VISIT_H
 #define HOSTLAT_BPF_CONN_VISIT_H
@@ -85,7 +85,7 @@ static __always_inline bool visit_conn(struct sock *id, struct sock *sk, struct 
 
 /*
  * Makes an idle connection active if data moved, else reports its record if that changed. Returns
- * true if the walk must stop here, as visit_conn() does.
+ * true if the walk must pause: its quota is used up, or the ring is nearly full.
  */
 static __always_inline bool visit_idle(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 				       struct conn_idle *q)
@@ -226,8 +226,8 @@ static __always_inline long walk_idle(struct sock *id, struct conn_idle *q)
 }
 
 /*
- * Returns true if this walk has met the record before: a key is in the ring twice if its record was
- * removed and made again.
+ * Returns true if this walk has visited the record before: a key is in the ring twice if its record
+ * was removed and made again.
  */
 static __always_inline bool walk_met_conn(struct conn_stats *k)
 {
@@ -252,8 +252,9 @@ static __always_inline bool walk_met_idle(struct conn_idle *q)
 }
 
 /*
- * NAME_walk(): visits the record of the next key; the key stays in the ring if its record exists.
- * Returns 1 to end the walk.
+ * Defines NAME_walk(), a bpf_loop() callback that visits the record of the next key; the key stays
+ * in the ring if its record exists. Returns 1 to end the walk. NAME_walk_all() walks over the
+ * table.
  */
 #define WALK(name, record, met, visit)                                                   \
 	static long name##_walk(__u32 i, void *ctx)                                      \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Programs of `conns`. Hooks count events beside each TCP socket, iterators sample states, and one
- * ring carries the records to user space. docs/design/connections.md.
+ * Programs of `conns`. Hooks count events in a record for each TCP socket, iterators sample states,
+ * and one ring buffer carries the records to user space. docs/design/connections.md.
  */
 #include "bpf/abi_calls.h"
 #include "bpf/abi_conns.h"
@@ -54,7 +54,7 @@ static __always_inline void conn_end(struct sock *sk, struct tcp_sock *tp, __u64
 	struct conn_stats *k = conn_stats_ready(sk);
 	struct conn_idle *q = k ? NULL : idle_conns_find(sk);
 
-	if (!k && !q) /* conn_wake() may just have made the full record */
+	if (!k && !q) /* look again: conn_wake() may just have made the full record */
 		k = conn_stats_ready(sk);
 	if (k) {
 		conn_end_stall(tp, k, now);
@@ -158,7 +158,7 @@ int BPF_PROG(conn_recv, struct sock *sk, int ret, int flags)
 	return 0;
 }
 
-/* For kernels without the tracepoint sock_send_length. */
+/* Handles send calls on kernels without the tracepoint sock_send_length. */
 SEC("fexit/tcp_sendmsg")
 int BPF_PROG(conn_send_fexit, struct sock *sk, void *msg, __u64 size, int ret)
 {

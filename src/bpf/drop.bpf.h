@@ -129,7 +129,7 @@ static __always_inline int drop_count(struct sk_buff *skb, __u32 reason, struct 
 	e = link_find((__u64)skb);
 	if (sampling && e && !link_same(e, skb)) /* the entry is of an earlier packet */
 		e = NULL;
-	/* transmitted packets have no receiving interface, or none that `link` has seen */
+	/* skip transmitted packets: not in the link table, or without a receiving interface */
 	if (!e && reason != drop_cpu_backlog && !(sampling && drop_is_received(skb)))
 		return 0;
 	if (e && !skb->skb_iif)

@@ -47,7 +47,7 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 		return 0;
 	}
 	if (!len) {
-		/* pure ACKs repeat a sequence number, so a draw by the number is no fair sample */
+		/* not with --sample: pure ACKs repeat a sequence number, by which it draws */
 		if (!sampling)
 			c->count.excluded[EXCL_SENT_ACK][ROW_TCP]++;
 		return 0;
@@ -73,7 +73,7 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 		return 0;
 	if ((__s64)(base - now) > PACED_FROM)
 		tx_paced(c, base - now, ROW_TCP, group);
-	else /* the step is the latency; deltas.c copies it */
+	else /* the step equals the latency: user space copies it (deltas.c) */
 		record_latency(c, SLOT_QDISC, ROW_TCP, 0, group, now - base, 1);
 	return 0;
 }
@@ -116,7 +116,10 @@ static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 n
 	return 0;
 }
 
-/* Handles datagrams, whose `base` is not the packet's stamp, and TCP packets without an entry. */
+/*
+ * Slow path of `driver`: datagrams, whose origin in the table is not the packet's stamp, and TCP
+ * packets that have no entry in the table.
+ */
 static __noinline int tx_given_slow(struct cpu_state *c, struct tx_entry *e, struct sk_buff *skb,
 				    __u64 now)
 {

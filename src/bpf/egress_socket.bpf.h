@@ -58,7 +58,7 @@ struct tx_search {
 	__u32 seq;
 };
 
-/* Drops the oldest send call if byte x->seq belongs to a later call; else returns 1, the end. */
+/* Drops the oldest send call if byte x->seq belongs to a later one; else returns 1: loop ends. */
 static long tx_call_of(__u32 i, struct tx_search *x)
 {
 	struct tx_writer *w = x->w;
@@ -88,7 +88,8 @@ static __noinline int tx_call_begins(struct tx_writer *w, __u32 seq, __u32 sent,
 			seq = sent;
 		}
 	}
-	if (sampling && w->tail - w->head >= TX_CALLS) { /* no packet of these calls was sampled */
+	/* no sampled packet has removed the calls: remove those whose bytes are all sent */
+	if (sampling && w->tail - w->head >= TX_CALLS) {
 		struct tx_search x = { .w = w, .seq = sent };
 
 		bpf_loop(TX_CALLS, tx_call_of, &x, 0);
@@ -203,7 +204,7 @@ static __always_inline void tx_segment(struct cpu_state *c, struct sock *sk, __u
 
 /* ---- acknowledgements ---- */
 
-/* Stores a packet until its acknowledgement; a retransmission has its original's entry. */
+/* Stores a packet until its acknowledgement; a retransmission uses the original's entry. */
 static __always_inline void tx_unacked(struct cpu_state *c, struct sock *sk, __u32 end, __u64 base,
 				       __u32 group)
 {
@@ -272,9 +273,10 @@ static __always_inline int tx_acked(struct sock *sk, struct sk_buff *skb)
 }
 
 /*
- * Handles the last acknowledgements of a connection that this end closes, as hooks see them in
- * ESTABLISHED only. Mostly one more segment comes, which acknowledges all. If it is the only one
- * since the close, its time is that of the state change; otherwise the remaining packets are lost.
+ * Handles the last acknowledgements of a connection that this end closes: hooks see
+ * acknowledgements in ESTABLISHED only. Mostly one more segment comes, which acknowledges all
+ * packets. If it is the only segment since the close, the time of the state change that it causes
+ * is the packets' acknowledgement; otherwise the remaining packets are lost.
  */
 static __always_inline int tx_closes(struct sock *sk, int to)
 {

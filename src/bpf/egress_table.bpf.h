@@ -140,7 +140,7 @@ static __always_inline __u32 *tx_group_of(const struct tx_entry *e, __u64 skb)
 	return &tx_groups[tx_set_of(skb) * 2 + (s && e != &s->e[0])];
 }
 
-/* Recordings: returns the index of a packet's struct tx_times. */
+/* Recordings: returns the index of a packet's struct tx_times, parallel to its table entry. */
 static __always_inline __u32 tx_place(const struct tx_entry *e, __u64 skb)
 {
 	struct tx_set *s = tx_set(skb);
@@ -203,7 +203,7 @@ static __always_inline void tx_way_ends(const struct tx_entry *e, __u64 skb, __u
 		msg_put_packet(tx_place(e, skb), sent);
 }
 
-/* Recordings: reports the packet that loses its entry to another one, and clears its times. */
+/* Recordings: reports the packet whose table entry another packet takes, and clears its times. */
 static __always_inline void tx_way_leaves(const struct tx_entry *e, __u64 skb)
 {
 	struct tx_times *way;

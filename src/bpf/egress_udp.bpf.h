@@ -85,7 +85,7 @@ static __always_inline int udp_call_begins(struct sock *sk)
 	if (!tx_port_selected(sk) || !reader_selected() || task->flags & PF_KTHREAD)
 		return 0;
 	call = bpf_task_storage_get(&udp_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!call) /* without a state, the table will lack the call's datagrams */
+	if (!call) /* no memory: the table will lack the call's datagrams and their origin */
 		return 0;
 	call->since = udp_is_corked(sk) ? udp_uncork(sk) : bpf_ktime_get_ns();
 	call->sk = (__u64)sk;
@@ -242,7 +242,7 @@ static __always_inline void udp_unmeasured(struct cpu_state *c, struct sk_buff *
 	tx_note(c, skb, why, now, low_half(sk), TX_UDP, 0);
 }
 
-/* --sample: stores an unsampled datagram, which otherwise would look like a piece. */
+/* --sample: stores an unsampled datagram: without an entry, it would look like a GSO segment. */
 static __always_inline void udp_not_drawn(struct cpu_state *c, struct sk_buff *skb,
 					  const struct sock *sk, __u64 now)
 {
@@ -286,7 +286,7 @@ static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct
 
 	if (!c || !sk || !skb)
 		return 0;
-	if (!send_udp) { /* --pid: the current task is usually the sender */
+	if (!send_udp) { /* no hook on send calls; --pid: the current task is usually the sender */
 		if (!filter_tgid || reader_selected())
 			c->count.excluded[EXCL_NO_DEPARTURE][ROW_UDP]++;
 		return 0;
@@ -363,9 +363,9 @@ static __noinline int tx_udp_given(struct cpu_state *c, struct tx_entry *e, stru
 }
 
 /*
- * Returns true if the entry belongs to the packet, not to an earlier one at its address that was
- * freed unseen. TCP's and received packets have a stamp. A datagram loses its socket when IP cuts
- * it, or in the driver.
+ * Returns true if the entry belongs to datagram `skb`, not to an earlier one at its address that
+ * was freed unseen. In the driver, a stamp that the application did not set shows a TCP or received
+ * packet. Before the driver the sockets are compared, but IP clears skb->sk as it cuts a datagram.
  */
 static __always_inline bool udp_same(const struct tx_entry *e, struct sk_buff *skb)
 {

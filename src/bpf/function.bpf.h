@@ -104,7 +104,7 @@ static __noinline int function_called(struct sk_buff *skb)
 		count_loss(c, SLOT_FUNCTION, LOSS_NO_LINK_STAMP, proto, 1);
 		return 0;
 	}
-	/* the self-test's packets, some of which the kernel frees much later */
+	/* skip the self-test's packets, some of which the kernel frees much later */
 	if (p.link < measured_since)
 		return 0;
 	if (!record_has_origin(c, &p.s, SLOT_FUNCTION, proto))

@@ -85,7 +85,8 @@ static __always_inline bool group_claim(struct group_place *p, const union group
 
 /*
  * Claims an entry in one of two sets; returns the group's number, or 0. Sets fill from the front,
- * so the first free entry is in the emptier set: the fullest set stays far below a random one.
+ * so the first free entry is in the emptier set: the fullest set stays far emptier than with one
+ * random set per group.
  */
 static __noinline __u32 group_new(const union group_words *k, __u32 a, __u32 b)
 {

@@ -55,7 +55,7 @@ static __always_inline struct link_entry *link_find(__u64 skb)
 	return e[1].skb == skb ? e + 1 : NULL;
 }
 
-/* Returns the traits of a packet's entry, by the packet's address. */
+/* Returns the element of link_traits[] of the packet with address `skb` in the link table. */
 static __always_inline __u64 *link_traits_at(__u64 skb)
 {
 	__u32 set = link_set(skb);
@@ -144,7 +144,7 @@ static __always_inline struct link_entry *link_claim(__u64 skb)
 	return (b->p.s.flags & PKT_USED) || b->p.link < a->p.link ? b : a;
 }
 
-/* Checks the published clock offset against TAI, which follows the realtime clock. 1: it holds. */
+/* Returns 1 if the published realtime offset still holds, checked against the clock TAI. */
 static __noinline int clock_settled(struct cpu_state *c, __u64 age)
 {
 	__u64 now = bpf_ktime_get_ns();
@@ -200,7 +200,7 @@ static __always_inline void origin_by_packet(struct cpu_state *c, struct packet 
 	p->s.base = p->link;
 	p->s.origin = ROW_LINK;
 	p->s.why = why;
-	p->s.seq = clock == STAMP_REALTIME ? stamp : 0; /* link_same() compares this half */
+	p->s.seq = clock == STAMP_REALTIME ? stamp : 0; /* low half, for link_same() */
 	if (clock == STAMP_MONOTONIC) {
 		p->link_ns = p->link - stamp;
 		p->s.link_origin = ROW_SENDER;
@@ -263,7 +263,7 @@ static __always_inline void origin_delivered(struct cpu_state *c, struct packet 
 	}
 	p->s.base = now - age;
 	p->s.origin = ROW_DELIVER;
-	/* the netfilter hook runs shortly before the delivery */
+	/* the netfilter hook ran just before the delivery, the origin: avoid a negative latency */
 	if (p->transport && p->transport < p->s.base)
 		p->transport = p->s.base;
 }

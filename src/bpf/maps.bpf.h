@@ -11,7 +11,7 @@
 #include "bpf/abi.h"
 #include "event/layout.h"
 
-/* since 6.2: called where the loader found it */
+/* since 6.2; called only if the loader has found the function in the kernel */
 void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 /* The loader sets max_entries of several maps from the number of CPUs and --memory. */
@@ -46,7 +46,10 @@ struct {
 	__type(value, struct udp_socket);
 } udp_sockets SEC(".maps");
 
-/* Slots that all UDP sockets with full storage share: bpf/udp_slots.bpf.h. */
+/*
+ * Slots for datagrams whose slot in their UDP socket's storage is taken; all sockets share them
+ * (bpf/udp_slots.bpf.h).
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	/* the loader sizes the map by --memory, up to UDP_FAR_MAX */
@@ -57,7 +60,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* the loader sets up to EXT_MAX */
+	__uint(max_entries, 1); /* the loader sets the number of rings, up to EXT_MAX */
 	__type(key, __u32);
 	__type(value, struct ext_ring);
 } ext_rings SEC(".maps");
@@ -162,7 +165,7 @@ __s64 tai_offset;     /* TAI - realtime, ns */
 __u64 measured_since; /* --probe: packets received before this time do not count */
 __u32 groups_freed; /* counts removals of --by groups: a group found before is looked up again */
 __u32 sample_below = ~0U; /* (sample_below + 1) / 2^32 of the packets are sampled */
-__u64 ext_used; /* borrowed rings: a bit per ring */
+__u64 ext_used; /* bitmap of the rings in ext_rings that are borrowed */
 /* The self-test's port and process pass the filters while it runs. */
 __u32 test_port; /* NO_TEST_PORT until the self-test and after it */
 __u32 test_tgid;

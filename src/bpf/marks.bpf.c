@@ -42,7 +42,7 @@ struct task_struct___mark {
 	__u64 start_time;
 } __attribute__((preserve_access_index));
 
-/* The watch programs' ring, passed by the loader. */
+/* Ring of message records, shared with bpf/watch.bpf.c; the loader passes it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);

@@ -22,8 +22,8 @@ const volatile __u32 msg_can_cast = 0; /* 1: the kernel has bpf_rdonly_cast() */
 #define MSG_SK_READ(sk, field) (msg_can_cast ? (sk)->field : BPF_CORE_READ(sk, field))
 
 /*
- * Returns ns from TCP's entry, else from `socket`, to `enqueued`; 0: unknown. Until TCP's entry or
- * `socket`, the packet is on its first core.
+ * Returns ns to `enqueued` from the packet's entry into TCP or UDP, else from `socket`; 0: unknown.
+ * Until that time, the packet is on the CPU that it had at `link`.
  */
 static __always_inline __u32 msg_transport_ns(__u32 transport, __u32 socket)
 {

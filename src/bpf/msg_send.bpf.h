@@ -146,8 +146,8 @@ static __always_inline __u32 tx_add_late(struct sock *sk, struct tx_writer *w, _
 
 /*
  * Handles the begin or continuation of a send call, under the socket's lock. Ends another task's
- * unfinished call: either its end is reported late, or it waits for buffer space and will continue
- * as a part with an unknown begin.
+ * unfinished call. That call has ended already and its end is seen late; or it waits for buffer
+ * space, and its rest will be recorded as a call with an unknown begin.
  */
 static __always_inline void msg_call_begins(struct sock *sk, struct tx_writer *w, __u64 caller,
 					    __u32 seq, __u32 sent, __u64 now)
@@ -210,7 +210,8 @@ static __noinline int msg_put_packet(__u32 place, __u64 sent)
 
 	if (!times || !times->sk)
 		return 0;
-	if (!times->given && times->born) { /* TCP: a retransmission reports these bytes */
+	/* TCP packet that the driver never got: a retransmission will report these bytes */
+	if (!times->given && times->born) {
 		times->sk = 0;
 		return 0;
 	}

@@ -118,7 +118,7 @@ static __always_inline __u32 ip_protocol(const struct sk_buff *skb)
 	__u8 b[10];
 
 	if (bpf_probe_read_kernel(b, sizeof(b), skb->data))
-		return IPPROTO_TCP; /* callers do nothing then */
+		return IPPROTO_TCP; /* unreadable header: treat the packet as TCP's */
 	return b[0] >> 4 == 6 ? b[6] : b[9];
 }
 

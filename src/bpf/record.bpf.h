@@ -271,7 +271,10 @@ static __always_inline void queue_packet(struct queued *q, const struct packet *
 		q->cores = p->link_ns >> LINK_CORE | bpf_get_smp_processor_id() << 16;
 }
 
-/* Returns the begin of the step of `runnable` or a later stage; `enqueued` may not be selected. */
+/*
+ * Returns the begin of the step of `runnable` or a later stage: at `enqueued`, or if that is not
+ * selected, at the last measured stage before it.
+ */
 static __always_inline __u64 before_reader(const struct queued *q, __u32 stages)
 {
 	__u64 enqueued = q->s.enqueued;
@@ -350,7 +353,7 @@ static __always_inline void record_transport(struct cpu_state *c, const struct p
 	}
 	if (!record_has_origin(c, &p->s, SLOT_TRANSPORT, proto))
 		return;
-	/* the step equals the latency; deltas.c copies it */
+	/* if the step equals the latency, record the latency alone: user space copies it */
 	if (!slot_is_in(stages, SLOT_IP) && p->s.origin == ROW_LINK)
 		record_latency(c, SLOT_TRANSPORT, proto, ROW_LINK, group, latency, 1);
 	else
@@ -371,7 +374,7 @@ static __always_inline void record_socket(struct cpu_state *c, const struct pack
 	else if (!record_has_origin(c, &p->s, SLOT_SOCKET, ROW_TCP))
 		return;
 	else if (!times_transport(ROW_TCP, stages) && !slot_is_in(stages, SLOT_IP) &&
-		 p->s.origin == ROW_LINK) /* the step equals the latency: deltas.c */
+		 p->s.origin == ROW_LINK) /* step = latency: user space copies it */
 		record_latency(c, SLOT_SOCKET, ROW_TCP, ROW_LINK, group, latency, 1);
 	else
 		record_stage(c, SLOT_SOCKET, ROW_TCP, p->s.origin, group, latency,

@@ -51,7 +51,7 @@ struct request_walk {
 
 /* ---- arrival of a byte ---- */
 
-/* Finds the packet with byte w->seq: the youngest packet that begins no later. */
+/* Finds the packet with byte w->seq: the youngest that begins at or before that byte. */
 static long request_find(__u32 i, struct request_walk *w)
 {
 	struct request_conn *r = w->r;
@@ -393,7 +393,8 @@ static __always_inline bool requests_begin(struct request_conn *r, struct sock *
 	if (!tp)
 		return false;
 	before = BPF_CORE_READ(tp, bytes_received) - (tp->rcv_nxt - tp->copied_seq) - returned;
-	if (before + 1 > 1) { /* the FIN of the connection may count as one byte */
+	/* 0: no byte was read before; also -1, as rcv_nxt counts a received FIN as a byte */
+	if (before + 1 > 1) {
 		requests_abandon(r, MISSED_OLDER);
 		return false;
 	}
@@ -432,7 +433,7 @@ static __always_inline int requests_read(struct sock *sk, __u32 returned, int fl
 	return 0;
 }
 
-/* Handles the end of a send call that added these bytes; `since` 0: its begin was not seen. */
+/* Handles the end of a send call of `bytes` bytes from `seq`; `since` 0: its begin is unknown. */
 static __always_inline int requests_sent(struct sock *sk, __u32 seq, __u32 bytes, __u64 since,
 				    __u32 core)
 {

@@ -95,7 +95,7 @@ static __always_inline int rx_udp_transport(struct sk_buff *skb)
 	c->udp_skb = c->udp_last = 0;
 	if (!e || !link_same(e, skb))
 		return 0;
-	/* drop_slot() tests whether `transport` is set */
+	/* an unsampled datagram gets any time: drop_slot() tests only whether `transport` is set */
 	e->p.transport = rx_is_unsampled(e) ? e->p.link : bpf_ktime_get_ns();
 	c->udp_skb = (__u64)skb;
 	if (udp_batches())
@@ -211,7 +211,7 @@ static __always_inline int rx_udp_enqueued(struct sock *sk)
 	} else if (sampling && !sample_draw(++c->datagrams << 32 | low_half(sk))) {
 		p = (struct packet){ .s = { .enqueued = now, .flags = PKT_SKIP } };
 	} else {
-		/* an unknown datagram has a FIFO entry, so that the others stay in step */
+		/* an unidentified datagram also gets a FIFO entry, so that FIFO and queue match */
 		__u8 why = udp_unknown(sk);
 
 		if (!filter_tgid)
@@ -261,7 +261,7 @@ static __always_inline int rx_wake(struct task_struct *task)
 	since = c->announced;
 	t = task_get(task, since ? TASK_MAKE : TASK_FIND);
 	if (!t) {
-		/* without a state, the packet looks as if its reader had needed no wakeup */
+		/* a loss: without a task state, the reader looks as if it had needed no wakeup */
 		if (since)
 			count_loss(c, SLOT_RUNNABLE, LOSS_NO_STORAGE,
 				   since == c->udp_time ? ROW_UDP : ROW_TCP, 1);
@@ -354,8 +354,8 @@ static __always_inline int rx_udp_returned(struct sock *sk, bool copied)
 }
 
 /*
- * --pid: packets of the process's MPTCP connections cannot be distinguished from other packets, but
- * the process's reads can. So losses are counted here, per call.
+ * --pid: counts a loss for each receive call of the process on an MPTCP connection. Packets of
+ * MPTCP connections cannot be assigned to a process, but receive calls can.
  */
 static __always_inline int rx_mptcp_returned(struct sock *sk)
 {
@@ -430,8 +430,8 @@ static __noinline int rx_tcp_fast_open(struct sock *sk)
 }
 
 /*
- * Clears the state of an earlier connection of the socket (connect() again, accept()); after this
- * end's FIN only `next_is`.
+ * Clears the socket's state of an earlier connection at connect() and accept(). When this end sends
+ * its FIN, clears only `next_is`, the state that tcp_probe passes to sk_data_ready().
  */
 static __always_inline int rx_state_changes(struct sock *sk, int from, int to)
 {

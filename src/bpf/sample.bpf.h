@@ -86,8 +86,8 @@ static __always_inline bool tx_drawn(const struct sk_buff *skb)
 enum draw { DRAW_MEASURED, DRAW_UNSAMPLED, DRAW_DATAGRAM };
 
 /*
- * Decides at `link` whether a packet is sampled. Packets with unusual headers are measured here;
- * TCP's next stage decides again.
+ * Decides at `link` whether a packet is sampled. Packets with unusual headers are always measured
+ * at `link`; TCP's next stage decides again.
  */
 static __always_inline enum draw link_draw(const struct sk_buff *skb)
 {

@@ -44,7 +44,10 @@ static __always_inline int sampled_tcp_unmeasured(struct sock *sk, const struct 
 	return 0;
 }
 
-/* --sample: segments without payload are all counted, duplicates only if they are sampled. */
+/*
+ * Handles `socket` with --sample. Segments without payload are all counted, duplicates only if they
+ * are sampled.
+ */
 static __always_inline int sampled_tcp_socket(struct sock *sk, struct sk_buff *skb)
 {
 	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
@@ -58,7 +61,7 @@ static __always_inline int sampled_tcp_socket(struct sock *sk, struct sk_buff *s
 	e = link_find((__u64)skb);
 	if (e && link_same(e, skb))
 		return rx_tcp_socket(sk, skb);
-	/* an unsampled packet leaves an old entry, which the fast path would accept */
+	/* slow path: the fast path would accept the entry of an earlier packet at this address */
 	return sock_selected(sk) ? tcp_arrives(sk, skb) : 0;
 }
 

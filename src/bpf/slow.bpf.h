@@ -31,7 +31,7 @@ struct slow {
 	__u64 sk, now;
 };
 
-/* Returns true for a slow message; an origin in the future has no age: record_stage() counts it. */
+/* Returns true for a slow message; false if the origin is later than `now`: the clocks disagree. */
 static __always_inline bool slow_exceeds(const struct stamp *p, __u64 now)
 {
 	return unlikely(slower_than && now > p->base && now - p->base >= slower_than);

@@ -20,7 +20,7 @@ enum stream_event {
 
 enum stream_state {
 	AT_START,
-	AT_LINE,      /* in the words of a line */
+	AT_LINE,      /* parsing the words of a line */
 	AT_BODY,      /* skipping the last bytes of the message */
 	AT_MORE,      /* skipping bytes that a line follows */
 	AT_COUNT,     /* RESP: number of a request's arguments, or of a reply's elements */

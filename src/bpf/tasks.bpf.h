@@ -18,8 +18,8 @@
 
 /*
  * Maximum time in ns from sk_data_ready() to a wakeup that it caused. A task switch, the next
- * packet or a timer interrupt on the CPU clears the mark earlier: the call chain has ended, or the
- * wakeup has another reason.
+ * packet or a timer interrupt on the CPU clears `announced` earlier: the call chain of
+ * sk_data_ready() has ended, or the wakeup has another reason.
  */
 #define ANNOUNCE_WINDOW 1000000ULL
 
@@ -76,7 +76,7 @@ static __always_inline struct task_state *task_get(struct task_struct *t, enum t
 	return task_get_slow(t, e, make);
 }
 
-/* --by comm: returns `group` with the name of the current task, whose state is `t`. */
+/* --by comm: returns the group of `group`'s packets that the current task (state `t`) reads. */
 static __always_inline __u32 group_of_reader(struct task_state *t, __u32 group)
 {
 	const __u64 *comm;
@@ -291,7 +291,7 @@ static __always_inline bool task_was_woken_for(const struct task_state *t, const
 	return t->net_run > p->enqueued;
 }
 
-/* Records `runnable` and `running` of a packet whose reader is known; `before`: before_reader(). */
+/* Records `runnable` and `running` of a packet with a known reader; `before`: begin of the step. */
 static __always_inline void record_woken(struct cpu_state *c, struct task_state *t,
 					 const struct stamp *p, __u64 before, __u32 proto,
 					 __u32 group)
@@ -336,7 +336,7 @@ static __always_inline void record_share(struct cpu_state *c, struct task_state 
 	if (task_was_woken_for(t, p)) {
 		if (t->net_wake > p->enqueued)
 			wake = t->net_wake - p->enqueued;
-		/* a wait for a CPU before that wakeup is counted already */
+		/* `wake` may include a wait for a CPU, which `total` no longer includes */
 		if (wake > total)
 			wake = total;
 		s->wake += wake * n;

@@ -160,7 +160,10 @@ static __always_inline void tcp_pop(struct tcp_socket *s)
 
 /* ---- --min-queue ---- */
 
-/* Updates `untold`: packets older than this function's first run are not in the FIFO. */
+/*
+ * --min-queue: updates `untold`, which is true while packets are unread that the FIFO lacks: those
+ * from before this function's first run for the socket.
+ */
 static __always_inline void tcp_count_unread(struct tcp_socket *s, struct sock *sk, __u32 rcv_nxt)
 {
 	__u32 copied = tcp_number(sk, copied_seq, FAST_PATH_NONE);

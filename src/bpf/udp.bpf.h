@@ -44,9 +44,10 @@ static __always_inline struct link_entry *udp_source(const struct cpu_state *c)
 }
 
 /*
- * Looks near the tail of the queue for a copy, which has its source's receive stamp, or for a
- * datagram that still awaits sk_data_ready(). If there are copies, the latter comes from another
- * CPU, no earlier than their source: an earlier entry belongs to an old packet at a copy's address.
+ * Searches the last UDP_WALK datagrams of the queue. Returns `source` if a datagram has its receive
+ * stamp, and so is a copy of it; or the entry of a datagram that still awaits sk_data_ready(). With
+ * a source, such a datagram comes from another CPU, no earlier than the source: an older entry
+ * belongs to an earlier packet at a copy's address.
  */
 static __always_inline struct link_entry *udp_find_near_tail(const struct sock *sk,
 							     struct link_entry *source)
@@ -67,13 +68,14 @@ static __always_inline struct link_entry *udp_find_near_tail(const struct sock *
 }
 
 /*
- * Identifies a datagram other than the last one at LOCAL_IN on this CPU. Where sk_data_ready() may
- * be for another CPU's datagram, `udp_last` is set only for packets with copies.
+ * Returns the entry of a datagram that is not the last one at LOCAL_IN on this CPU, or NULL. On
+ * kernels where sk_data_ready() may be for another CPU's datagram (6.18), `udp_last` is set only
+ * for packets with copies.
  */
 static __noinline struct link_entry *udp_announced_slow(struct cpu_state *c, const struct sock *sk)
 {
 	struct link_entry *source = udp_source(c), *e;
-	/* stamps cannot be compared: there is none, or the datagram was read already */
+	/* stamps cannot be compared: the source has none, or the datagram was read already */
 	bool alone = source && (!source->p.s.seq || !sk->sk_receive_queue.qlen);
 
 	if (alone && !udp_batches())
@@ -155,7 +157,7 @@ static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s
 	if (now - s->stuck_since < UDP_STUCK)
 		return;
 	if ((__s32)(s->full_end - (__u32)s->head) > 0)
-		ahead -= s->full; /* these were counted when they found no slot */
+		ahead -= s->full; /* datagrams without a slot are counted already */
 	if (loss_is_counted(s->ours))
 		count_loss(c, SLOT_READ, LOSS_DESYNC, ROW_UDP, ahead > 0 ? ahead : 0);
 	s->before = UDP_KNOWN;
@@ -200,7 +202,7 @@ static __noinline int udp_read_early(const struct queued *q, const struct sock *
 	if (slow_exceeds(p, when))
 		slow_early(c, q, (__u64)sk, when);
 	if (slot_selected(SLOT_ENQUEUED) &&
-	    when <= p->enqueued) /* the step is 0; deltas.c adds it */
+	    when <= p->enqueued) /* record no step: it is 0, and user space adds it */
 		record_latency(c, SLOT_EARLY, ROW_UDP, p->tag, q->group, when - p->base, 1);
 	else /* `enqueued` is not selected, or sk_data_ready() began before the read */
 		record_stage(c, SLOT_EARLY, ROW_UDP, p->tag, q->group, when - p->base,
@@ -250,10 +252,11 @@ static __noinline int udp_queue_is_long(struct cpu_state *c, struct sock *sk)
 }
 
 /*
- * Returns the mark of the early reader of a datagram whose near slot has the mark `early`; 0: the
- * reader is still to come. Readers that came before the datagram was received took datagrams
- * without sk_data_ready(), except perhaps the last reader. Sets `head` back behind these readers,
- * unless another reader comes: then the next sk_data_ready() does.
+ * Returns the mark of the reader that took the datagram at position `pos` before its
+ * sk_data_ready(); 0: the reader is still to come. `early`: the mark in the near slot. Readers that
+ * came before the datagram was received took datagrams without sk_data_ready(), except perhaps the
+ * last reader. Sets `head` back by the number of these reads, unless another read changes `head` at
+ * the same time: then the next sk_data_ready() does.
  */
 static __noinline __u64 udp_reader(struct udp_socket *s, const struct packet *p, __u64 early,
 				   __u64 pos)
@@ -357,7 +360,7 @@ static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s,
 	slot = &s->ring[pos % UDP_NEAR];
 	if (unlikely(!udp_take(slot, s->seed + pos))) {
 		slot = udp_take_far(s, pos, now ? now : bpf_ktime_get_ns(), ours);
-		/* sk_data_ready()'s program finds the mark, or has counted the datagram */
+		/* sk_data_ready()'s program finds the reader's mark, or has counted the datagram */
 		if (!slot)
 			return;
 	}

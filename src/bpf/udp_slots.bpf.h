@@ -205,9 +205,10 @@ static __always_inline void udp_leave_mark(struct udp_slot *slot, __u64 tag, __u
 }
 
 /*
- * Returns the claimed slot with the stamp of a reader whose near slot has none, or NULL: not
- * published yet, or without a slot. Leaves the mark first, as sk_data_ready()'s program looks for a
- * mark after it has filled a far slot.
+ * Returns the slot with the stamp of the datagram at position `pos`, claimed for its reader, who
+ * has not found the stamp in the near slot; NULL: the stamp is not published yet, or has no slot.
+ * Leaves the reader's mark first, as sk_data_ready()'s program looks for a mark after it has filled
+ * a far slot.
  */
 static __noinline struct udp_slot *udp_take_far(struct udp_socket *s, __u64 pos, __u64 now,
 						bool ours)
@@ -227,7 +228,7 @@ static __noinline struct udp_slot *udp_take_far(struct udp_socket *s, __u64 pos,
 	return NULL;
 }
 
-/* Returns the number of reads since the read at the stamp's position. */
+/* Returns the number of reads since the read at the position of the stamp in a slot's `state`. */
 static __always_inline __s64 udp_reads_behind(const struct udp_socket *s, __u64 state)
 {
 	return (__s64)((s->seed + s->head - (state >> 3)) << 3) >> 3;

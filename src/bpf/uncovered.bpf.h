@@ -31,7 +31,10 @@ static __noinline int protocol_of(struct sk_buff *skb)
 	return ip6_upper(ip, b[6], &u) ? u.protocol : b[6];
 }
 
-/* Returns true for the filter's namespace and interface, as the self-test's namespace has hooks. */
+/*
+ * Returns true if the filters select the packet's namespace and interface: the self-test's
+ * namespace has hooks, too.
+ */
 static __always_inline bool uncovered_selected(struct bpf_nf_ctx *ctx)
 {
 	return (!filter_netns || ctx->state->net->ns.inum == filter_netns) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* The kernel's clocks, cut down to what is read; relocated as those of bpf/kernel/types.h. */
+/* The kernel's clock types, with the members that programs read. CO-RE relocates each access. */
 #ifndef HOSTLAT_BPF_KERNEL_TIMEKEEPER_H
 #define HOSTLAT_BPF_KERNEL_TIMEKEEPER_H
 
@@ -26,7 +26,7 @@ struct timekeeper {
 	__s64 offs_tai;
 };
 
-/* Since 6.17; 0 is the one of the system's clocks. */
+/* Since 6.17 there are several timekeepers: `id` 0 is that of the system's clocks. */
 struct timekeeper___many {
 	unsigned int id;
 };

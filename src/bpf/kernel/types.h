@@ -274,7 +274,7 @@ struct tcp_sock {
 	bool is_mptcp; /* with CONFIG_MPTCP */
 };
 
-/* The two with CONFIG_MPTCP. */
+/* mptcp_sock and mptcp_subflow_context exist with CONFIG_MPTCP only. */
 struct mptcp_sock {
 	__u32 token;
 };
@@ -288,7 +288,10 @@ struct udp_sock {
 	struct sk_buff_head reader_queue;
 };
 
-/* Since 6.18 whoever is first queues and announces what other CPUs have, too. */
+/*
+ * Since 6.18 the first CPU that delivers to a socket also queues the datagrams of other CPUs, and
+ * calls sk_data_ready() for them.
+ */
 struct udp_sock___batch {
 	void *udp_prod_queue;
 };
