@@ -73,7 +73,7 @@ struct stage_row {
 	 */                                                                                      \
 	X(EARLY, STAGE_READ, DIST_LATENCY, DIST_STEP)                                            \
 	X(HOL, STAGE_ENQUEUED, DIST_HOL, DIST_STEP)                                              \
-	/* Transmit side. Origin: the send call (UDP and `segment`), else TCP's departure. */    \
+	/* Sent packets. Origin: the send call (UDP; `segment`), else TCP's departure time. */   \
 	X(SEGMENT, STAGE_SEGMENT, DIST_LATENCY, DIST_STEP)                                       \
 	X(QDISC, STAGE_QDISC, DIST_LATENCY, DIST_STEP)                                           \
 	X(PACING, STAGE_QDISC, DIST_PACING, DIST_STEP)                                           \
@@ -435,11 +435,11 @@ struct tcp_socket {
 		__u64 needs_slow_path; /* `ext` and `n_ooo` as one word; 0: no slow path needed */
 	};
 	__u8 ours;                /* --pid: the selected process has read from the socket */
-	/* --min-queue: the FIFO has all unread packets, except packets before `untold_seq` */
+	/* --min-queue: the FIFO has all unread packets, except packets before `missing_seq` */
 	__u8 counted;
-	__u8 untold;              /* --min-queue: the FIFO may lack packets before `untold_seq` */
+	__u8 missing;              /* --min-queue: the FIFO may lack packets before `missing_seq` */
 	__u8 pad;
-	__u32 untold_seq;
+	__u32 missing_seq;
 	/* Members passed from tcp_probe to sk_data_ready(); both run under the socket's lock. */
 	struct packet next;       /* the fast path sets only its base, tag, seq and `socket` */
 	__u32 next_end;           /* sequence number after the payload of `next` */

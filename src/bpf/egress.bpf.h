@@ -64,7 +64,7 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 	group = group_of(sk, by & BY_PACKET_TRAIT ? packet_traits_of(skb, false) : 0);
 	tx_note(c, skb, base, now, seq, 0, group);
 	if (record_sends)
-		tx_way_begins(skb, sk, len, now, 0);
+		tx_path_begin(skb, sk, len, now, 0);
 	if (slot_selected(SLOT_SEGMENT))
 		tx_segment(c, sk, seq, len, base, group);
 	if (slot_selected(SLOT_ACKED))
@@ -112,7 +112,7 @@ static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 n
 		return 0;
 	tx_note(c, skb, base, now, seq, TX_GIVEN, group);
 	if (record_sends && sk)
-		tx_way_begins(skb, sk, len, 0, now);
+		tx_path_begin(skb, sk, len, 0, now);
 	return 0;
 }
 
@@ -148,7 +148,7 @@ static __always_inline int tx_given(struct sk_buff *skb)
 	from = (__s64)(e->base - e->last) > 0 ? e->base : e->last;
 	e->where |= TX_GIVEN;
 	if (record_sends)
-		tx_way_given(e, (__u64)skb, now);
+		tx_path_given(e, (__u64)skb, now);
 	if (slot_selected(SLOT_DRIVER)) {
 		/* the qdisc did not hold the packet until its departure time */
 		if ((__s64)(e->base - now) > PACED_FROM)
@@ -183,7 +183,7 @@ static __always_inline int tx_freed(struct sk_buff *skb)
 	now = bpf_ktime_get_ns();
 	record_stage(c, SLOT_SENT, ROW_TCP, 0, tx_group((__u64)skb), now - e->base, now - e->last,
 		     1);
-	tx_way_ends(e, (__u64)skb, now);
+	tx_path_end(e, (__u64)skb, now);
 	e->skb = 0;
 	return 0;
 }
@@ -203,7 +203,7 @@ static __always_inline int tx_received(struct sk_buff *skb)
 		c->count.excluded[EXCL_NO_COMPLETION][ROW_TCP]++;
 	else if (e->where & TX_UDP && !tx_is_unsampled(e))
 		c->count.excluded[EXCL_NO_COMPLETION][ROW_UDP]++;
-	tx_way_ends(e, (__u64)skb, 0);
+	tx_path_end(e, (__u64)skb, 0);
 	e->skb = 0;
 	return 0;
 }
@@ -227,7 +227,7 @@ static __always_inline int tx_dropped(struct sk_buff *skb, __u32 reason)
 	} else if (e && e->base == (__u64)skb->tstamp) {
 		slot = e->where & TX_GIVEN ? SLOT_SENT : SLOT_DRIVER;
 		if (slot == SLOT_SENT && reason == drop_unspecified)
-			tx_way_ends(e, (__u64)skb, 0);
+			tx_path_end(e, (__u64)skb, 0);
 		e->skb = 0;
 	} else if (!tx_piece(skb, &seq, &len)) {
 		return 0;

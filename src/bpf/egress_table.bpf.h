@@ -77,12 +77,12 @@ static __always_inline bool tx_payload(const struct sk_buff *skb, const struct s
 static __always_inline __u64 tx_departure(struct sk_buff *skb, __u32 *why)
 {
 	struct sk_buff___mono *older = (void *)skb;
-	bool told = bpf_core_field_exists(skb->tstamp_type) ||
-		    bpf_core_field_exists(older->mono_delivery_time);
+	bool clock_known = bpf_core_field_exists(skb->tstamp_type) ||
+			   bpf_core_field_exists(older->mono_delivery_time);
 
 	*why = skb->tstamp ? LOSS_STAMP_FOREIGN : LOSS_STAMP_ZERO;
 	/* before 5.18 packets do not name the stamp's clock, but TCP's stamps are all monotonic */
-	return told && stamp_clock(skb) != STAMP_MONOTONIC ? 0 : skb->tstamp;
+	return clock_known && stamp_clock(skb) != STAMP_MONOTONIC ? 0 : skb->tstamp;
 }
 
 /* ---- filters ---- */
@@ -152,69 +152,69 @@ static __always_inline __u32 tx_place(const struct tx_entry *e, __u64 skb)
  * Recordings: begins the times of a packet of `len` bytes that enters the qdisc, or of a split
  * packet's piece, which never was in the qdisc (`queued` 0).
  */
-static __noinline int tx_way_begins(struct sk_buff *skb, struct sock *sk, __u32 len, __u64 queued,
+static __noinline int tx_path_begin(struct sk_buff *skb, struct sock *sk, __u32 len, __u64 queued,
 				    __u64 given)
 {
 	struct tx_writer *w = sk ? bpf_sk_storage_get(&tx_writers, sk, NULL, 0) : NULL;
 	struct tx_entry *e = tx_find((__u64)skb);
-	struct tx_times *way;
+	struct tx_times *times;
 
 	if (!w || !e || !skb)
 		return 0;
-	way = tx_times_at(tx_place(e, (__u64)skb));
-	if (!way)
+	times = tx_times_at(tx_place(e, (__u64)skb));
+	if (!times)
 		return 0;
-	way->sk = 0;
+	times->sk = 0;
 	if (!w->born)
 		return 0;
-	way->born = w->born;
-	way->overdue = 0;
+	times->born = w->born;
+	times->overdue = 0;
 	if (queued) {
-		way->overdue = tx_add_late(sk, w, e->base);
+		times->overdue = tx_add_late(sk, w, e->base);
 		tx_add_paced(sk, w, e->base);
 		w->paced_to = e->base;
 	}
-	way->paced = w->paced;
-	way->late = w->late;
-	way->segment = e->base;
-	way->queued = queued;
-	way->given = given;
-	way->seq = e->seq;
-	way->bytes = len;
-	way->queued_core = way->given_core = bpf_get_smp_processor_id();
-	way->sk = (__u64)sk;
+	times->paced = w->paced;
+	times->late = w->late;
+	times->segment = e->base;
+	times->queued = queued;
+	times->given = given;
+	times->seq = e->seq;
+	times->bytes = len;
+	times->queued_core = times->given_core = bpf_get_smp_processor_id();
+	times->sk = (__u64)sk;
 	return 0;
 }
 
-static __always_inline void tx_way_given(const struct tx_entry *e, __u64 skb, __u64 now)
+static __always_inline void tx_path_given(const struct tx_entry *e, __u64 skb, __u64 now)
 {
-	struct tx_times *way = tx_times_at(tx_place(e, skb));
+	struct tx_times *times = tx_times_at(tx_place(e, skb));
 
-	if (!way)
+	if (!times)
 		return;
-	way->given = now;
-	way->given_core = bpf_get_smp_processor_id();
+	times->given = now;
+	times->given_core = bpf_get_smp_processor_id();
 }
 
 /* Recordings: reports a packet after its last event. */
-static __always_inline void tx_way_ends(const struct tx_entry *e, __u64 skb, __u64 sent)
+static __always_inline void tx_path_end(const struct tx_entry *e, __u64 skb, __u64 sent)
 {
 	if (record_sends)
 		msg_put_packet(tx_place(e, skb), sent);
 }
 
 /* Recordings: reports the packet whose table entry another packet takes, and clears its times. */
-static __always_inline void tx_way_leaves(const struct tx_entry *e, __u64 skb)
+static __always_inline void tx_path_drop(const struct tx_entry *e, __u64 skb)
 {
-	struct tx_times *way;
+	struct tx_times *times;
 
 	if (!record_sends)
 		return;
 	if (e->skb)
 		msg_put_packet(tx_place(e, skb), 0);
-	way = tx_times_at(tx_place(e, skb));
-	if (way)
-		way->sk = 0;
+	times = tx_times_at(tx_place(e, skb));
+	if (times)
+		times->sk = 0;
 }
 
 /*
@@ -247,7 +247,7 @@ static __always_inline struct tx_entry *tx_claim(struct cpu_state *c, __u64 skb)
 		a = b;
 	tx_displaced(c, a, skb);
 	if (a->skb != skb)
-		tx_way_leaves(a, skb);
+		tx_path_drop(a, skb);
 	return a;
 }
 

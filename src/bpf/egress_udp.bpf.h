@@ -131,25 +131,25 @@ static __noinline int udp_report_call(struct sk_buff *skb, struct sock *sk, __u6
 	struct tx_entry *e = tx_find((__u64)skb);
 	__u64 id = bpf_get_current_pid_tgid();
 	struct msg_send *m;
-	struct tx_times *way;
+	struct tx_times *times;
 
 	if (!skb || !sk || !e)
 		return 0;
-	way = tx_times_at(tx_place(e, (__u64)skb));
-	if (!way)
+	times = tx_times_at(tx_place(e, (__u64)skb));
+	if (!times)
 		return 0;
-	__builtin_memset(way, 0, sizeof(*way));
+	__builtin_memset(times, 0, sizeof(*times));
 	m = msg_new_send(sk, ROW_UDP);
 	if (!m)
 		return 0;
-	way->bytes = m->bytes = skb->len - UDP_HEADER -
+	times->bytes = m->bytes = skb->len - UDP_HEADER -
 		(skb->transport_header - (low_half(skb->data) - low_half(skb->head)));
 	m->core = bpf_get_smp_processor_id();
-	m->since = way->since = since;
-	m->until = way->segment = now;
+	m->since = times->since = since;
+	m->until = times->segment = now;
 	m->pid = id >> 32;
 	m->tid = id;
-	way->sk = (__u64)sk;
+	times->sk = (__u64)sk;
 	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -158,25 +158,25 @@ static __noinline int udp_report_call(struct sk_buff *skb, struct sock *sk, __u6
 static __always_inline void udp_note_time(const struct tx_entry *e, __u64 skb, __u64 now,
 					  bool given)
 {
-	struct tx_times *way = record_sends ? tx_times_at(tx_place(e, skb)) : NULL;
+	struct tx_times *times = record_sends ? tx_times_at(tx_place(e, skb)) : NULL;
 
-	if (!way)
+	if (!times)
 		return;
 	if (given) {
-		way->given = now;
-		way->given_core = bpf_get_smp_processor_id();
+		times->given = now;
+		times->given_core = bpf_get_smp_processor_id();
 	} else {
-		way->queued = now;
-		way->queued_core = bpf_get_smp_processor_id();
+		times->queued = now;
+		times->queued_core = bpf_get_smp_processor_id();
 	}
 }
 
-static __always_inline void udp_forget_way(const struct tx_entry *e, __u64 skb)
+static __always_inline void udp_forget_path(const struct tx_entry *e, __u64 skb)
 {
-	struct tx_times *way = tx_times_at(tx_place(e, skb));
+	struct tx_times *times = tx_times_at(tx_place(e, skb));
 
-	if (way)
-		way->sk = 0;
+	if (times)
+		times->sk = 0;
 }
 
 static __always_inline int udp_segment(struct sk_buff *skb)
@@ -314,7 +314,7 @@ static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct
 		udp_unmeasured(c, skb, sk, now, LOSS_NO_CALL);
 		e = record_sends ? tx_find((__u64)skb) : NULL;
 		if (e)
-			udp_forget_way(e, (__u64)skb);
+			udp_forget_path(e, (__u64)skb);
 	}
 	return 0;
 }
@@ -379,7 +379,7 @@ static __always_inline void udp_sent(struct cpu_state *c, const struct tx_entry 
 {
 	if (tx_is_unsampled(e))
 		return;
-	tx_way_ends(e, skb, now);
+	tx_path_end(e, skb, now);
 	if (e->base < LOSS_MAX)
 		count_loss(c, SLOT_SENT, e->base, ROW_UDP, 1);
 	else if ((__s64)(e->last - now) > PACED_FROM)
@@ -411,7 +411,7 @@ static __always_inline __u32 tx_udp_dropped(struct tx_entry *e, struct sk_buff *
 
 	if (same) {
 		udp_note_time(e, (__u64)skb, 0, true);
-		tx_way_ends(e, (__u64)skb, 0);
+		tx_path_end(e, (__u64)skb, 0);
 	}
 	e->skb = 0;
 	if (!same)

@@ -119,7 +119,7 @@ const volatile __u64 filter_cgroup = 0;     /* id in cgroup2, includes cgroups b
 const volatile __u32 filter_level = 0;      /* depth of filter_cgroup in its hierarchy */
 /* 1: filter_port, filter_netns or filter_cgroup is set; one test for most programs */
 const volatile __u32 filter_sock = 0;
-/* --pid: process id; rows are then recorded at `read`; 0: all */
+/* --pid: process id; latencies are then recorded when it reads; 0: all processes */
 const volatile __u32 filter_tgid = 0;
 const volatile __u64 filter_ifname[2] = {}; /* name of the interface; 0: all */
 const volatile __u64 ifname_mask[2] = {};   /* bits to compare: the name and its NUL */

@@ -311,8 +311,9 @@ static __always_inline int rx_switch(bool preempt, struct task_struct *prev,
 	t = task_get(prev, TASK_FIND);
 	if (t) {
 		/*
-		 * A wakeup by another CPU while the task goes to sleep stays valid. A wakeup that
-		 * found the task running is replaced by the next one.
+		 * A task that leaves the CPU while it can run waits for a CPU from now on. If it
+		 * goes to sleep, `runnable_since` may be a wakeup by another CPU meanwhile: it
+		 * stays.
 		 */
 		if (preempt || prev_state == TASK_RUNNING) {
 			t->runnable_since = now;
@@ -408,7 +409,7 @@ static __always_inline int rx_destroyed(struct sock *sk)
 		return 0;
 	s->head = s->tail = s->n_ooo = 0;
 	s->next_is = NEXT_NONE;
-	s->counted = s->untold = 0;
+	s->counted = s->missing = 0;
 	s->ours = 0;
 	e->sk = 0;
 	return 0;
@@ -451,7 +452,7 @@ static __always_inline int rx_state_changes(struct sock *sk, int from, int to)
 	ext_return(s);
 	s->head = s->tail;
 	s->n_ooo = 0;
-	s->counted = s->untold = 0;
+	s->counted = s->missing = 0;
 	return 0;
 }
 

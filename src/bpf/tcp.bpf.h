@@ -161,7 +161,7 @@ static __always_inline void tcp_pop(struct tcp_socket *s)
 /* ---- --min-queue ---- */
 
 /*
- * --min-queue: updates `untold`, which is true while packets are unread that the FIFO lacks: those
+ * --min-queue: updates `missing`, which is true while packets are unread that the FIFO lacks: those
  * from before this function's first run for the socket.
  */
 static __always_inline void tcp_count_unread(struct tcp_socket *s, struct sock *sk, __u32 rcv_nxt)
@@ -170,11 +170,11 @@ static __always_inline void tcp_count_unread(struct tcp_socket *s, struct sock *
 
 	if (!s->counted) {
 		s->counted = 1;
-		s->untold = seq_after(rcv_nxt, copied);
-		s->untold_seq = rcv_nxt - 1;
+		s->missing = seq_after(rcv_nxt, copied);
+		s->missing_seq = rcv_nxt - 1;
 	}
-	if (s->untold && seq_after(copied, s->untold_seq))
-		s->untold = 0;
+	if (s->missing && seq_after(copied, s->missing_seq))
+		s->missing = 0;
 }
 
 /*
@@ -199,7 +199,7 @@ static __noinline int tcp_filter_queue(struct cpu_state *c, struct tcp_socket *s
 	p->s.flags |= PKT_SKIP;
 	if (!loss_is_counted(s->ours))
 		return 0;
-	if (s->untold)
+	if (s->missing)
 		count_loss(c, SLOT_ENQUEUED, LOSS_QUEUE_UNKNOWN, ROW_TCP, 1);
 	else
 		c->count.excluded[EXCL_SHORT_QUEUE][ROW_TCP]++;
@@ -289,8 +289,8 @@ static __noinline int tcp_fifo_full(struct cpu_state *c, struct tcp_socket *s, _
 		return 0;
 	if (loss_is_counted(s->ours))
 		count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_TCP, 1);
-	s->untold = 1;
-	s->untold_seq = seq;
+	s->missing = 1;
+	s->missing_seq = seq;
 	return 0;
 }
 

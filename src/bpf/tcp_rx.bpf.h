@@ -117,8 +117,8 @@ static __always_inline void tcp_copy_packet(struct packet *p, const struct sock 
 static __always_inline void tcp_unannounced(struct cpu_state *c, struct tcp_socket *s)
 {
 	if (min_queue) { /* the FIFO will lack this unread packet */
-		s->untold = 1;
-		s->untold_seq = s->next.s.seq;
+		s->missing = 1;
+		s->missing_seq = s->next.s.seq;
 	}
 	if (!is_filtered(&s->next.s))
 		tcp_lost(c, s, SLOT_ENQUEUED, LOSS_LOWAT);

@@ -359,7 +359,7 @@ static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s,
 		s->stuck_since = 0; /* the FIFO matches the queue again */
 	slot = &s->ring[pos % UDP_NEAR];
 	if (unlikely(!udp_take(slot, s->seed + pos))) {
-		slot = udp_take_far(s, pos, now ? now : bpf_ktime_get_ns(), ours);
+		slot = udp_find_far(s, pos, now ? now : bpf_ktime_get_ns(), ours);
 		/* sk_data_ready()'s program finds the reader's mark, or has counted the datagram */
 		if (!slot)
 			return;

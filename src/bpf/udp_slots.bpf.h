@@ -210,8 +210,8 @@ static __always_inline void udp_leave_mark(struct udp_slot *slot, __u64 tag, __u
  * Leaves the reader's mark first, as sk_data_ready()'s program looks for a mark after it has filled
  * a far slot.
  */
-static __noinline struct udp_slot *udp_take_far(struct udp_socket *s, __u64 pos, __u64 now,
-						bool ours)
+static __noinline struct udp_slot *udp_find_far(struct udp_socket *s, __u64 pos, __u64 now,
+					       bool ours)
 {
 	struct udp_slot *slot = &s->ring[pos % UDP_NEAR];
 	struct cpu_state *c = this_cpu();

@@ -37,7 +37,8 @@ struct clock_changes {
 	bool begun;
 	uint64_t changes;   /* changes of the rate; other updates do not count */
 	uint64_t steps;     /* number of steps of any domain */
-	uint64_t losses;    /* times that changes were missing, or that one contradicted `tk` */
+	/* how often updates of the timekeeper were missing, or one contradicted `tk` */
+	uint64_t losses;
 };
 
 /* Initializes; `taker` will receive stretches of TSC, REALTIME and TAI. */

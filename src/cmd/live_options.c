@@ -38,7 +38,8 @@ static const struct opt_choice origin_choices[] = {
 };
 
 static const struct opt_choice backend_choices[] = {
-	[BACKEND_AUTO] = { "auto", BACKEND_AUTO, "the first kind that this kernel accepts" },
+	[BACKEND_AUTO] = { "auto", BACKEND_AUTO,
+			   "the first kind of hook that this kernel accepts" },
 	[BACKEND_TRACEPOINT] = { "tracepoint", BACKEND_TRACEPOINT,
 				 "tracepoints, netfilter and cgroup hooks" },
 	[BACKEND_FENTRY] = { "fentry", BACKEND_FENTRY, "kernel functions, at stages "

@@ -196,7 +196,8 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 	if (rec->contexts.lost_ns)
 		report_reason(r, "contexts-limit",
 			      report_format(r, "%s", human_ns(buf, rec->contexts.lost_ns)),
-			      "%s has more tasks and interrupts than the limit", which);
+			      "%s has more tasks and interrupts than the limit of %u", which,
+			      CONTEXTS_MAX);
 	if (rec->messages.beyond)
 		report_reason(r, "too-many-messages",
 			      words_count(r, rec->messages.beyond, "message"),

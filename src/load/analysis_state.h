@@ -29,7 +29,7 @@ struct load_agent {
 	/* counters at the last tick whose number is a power of two: the next value of `before` */
 	struct event_load half;
 	struct event_load sending;    /* counters at the last tick before the end of the schedule */
-	/* time of `sending` since the start of the schedule; 0: unknown */
+	/* time of the last tick before the end of the schedule, since its start; 0: unknown */
 	uint64_t sending_ns;
 	uint64_t exhausted_ns;        /* end of the agent's schedule, since its start */
 	/* number of ticks during the schedule; of these, ticks with unsent requests */

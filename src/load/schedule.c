@@ -190,7 +190,8 @@ static int too_many(int err, struct strbuf *why)
 struct schedule_reading {
 	struct schedule_times *at;
 	double speed;
-	uint64_t end_ns, last, longest; /* last time read and longest gap, ns, divided by `speed` */
+	uint64_t end_ns;        /* times from here on are left out: the schedule ends */
+	uint64_t last, longest; /* last time and longest gap read so far, ns, at `speed` */
 	uint64_t line, value;
 	unsigned int digits;
 	bool over; /* a time at or beyond end_ns was read */

@@ -193,14 +193,14 @@ static void serve_conn_stash(struct serve_context *x, struct serve_conn *c, cons
 static bool read_once(struct serve_context *x, struct serve_conn *c)
 {
 	struct net_rx_stamp unused;
-	size_t kept = c->stash_len, rest;
+	size_t stashed = c->stash_len, rest;
 	bool drained = true;
 	ssize_t n;
 
-	BUG_ON(kept >= SERVE_BUFFER);
-	if (kept)
-		memcpy(x->in, c->stash, kept);
-	n = net_stream_read(&c->stream, x->in + kept, SERVE_BUFFER - kept, &unused, &drained);
+	BUG_ON(stashed >= SERVE_BUFFER);
+	if (stashed)
+		memcpy(x->in, c->stash, stashed);
+	n = net_stream_read(&c->stream, x->in + stashed, SERVE_BUFFER - stashed, &unused, &drained);
 	if (n == -EAGAIN)
 		return false;
 	if (n < 0) {
@@ -209,10 +209,10 @@ static bool read_once(struct serve_context *x, struct serve_conn *c)
 	}
 	x->counts.received += (size_t)n;
 	x->read_ns = x->shared->spin ? clock_now() : 0;
-	rest = serve_conn_parse(x, c, x->in, kept + (size_t)n);
+	rest = serve_conn_parse(x, c, x->in, stashed + (size_t)n);
 	if (!n)
 		c->no_more = true;
-	serve_conn_stash(x, c, x->in + kept + n - rest, rest);
+	serve_conn_stash(x, c, x->in + stashed + n - rest, rest);
 	return !drained;
 }
 

@@ -31,7 +31,7 @@ struct conn_delta {
 	bool calls_below_tls;
 	uint64_t tick_ns;               /* ns per tick of the chronographs */
 	struct conn_table table;        /* items: struct conn_seen */
-	uint64_t counted_bytes;         /* bytes of `counted` of all entries */
+	uint64_t counted_bytes;         /* memory of all entries' array `counted` */
 	uint64_t rtts_bytes;            /* bytes of `rtts` of all entries */
 	struct conn_events VEC_OF(struct event_conn) events;
 	size_t handed;                  /* number of events that conn_delta_block() has returned */

@@ -142,7 +142,8 @@ static void conns_hooks_list_records(const struct conns_bpf *skel,
 	memcpy(of, all, sizeof(all));
 }
 
-static bool conns_hooks_take_storage(const struct conns_bpf *skel, const struct refusals *refused)
+static bool conns_hooks_can_use_storage(const struct conns_bpf *skel,
+					const struct refusals *refused)
 {
 	static const char *const visits[] = { "conn_visit", "conn_visit_rest" };
 	const struct hook hook = { .kind = HOOK_ITERATOR, .target = "bpf_sk_storage_map" };
@@ -209,7 +210,7 @@ static int conns_hooks_select_records(struct conns_selection *s, char *why, size
 {
 	static const struct conns_hook walk = { .program = "conn_walk", .kind = HOOK_RUN,
 					   .target = "passes over tables" };
-	bool storage = conns_hooks_take_storage(s->skel, s->refused);
+	bool storage = conns_hooks_can_use_storage(s->skel, s->refused);
 	struct conns_record_maps of[RECORDS_KINDS];
 	int err = 0;
 

@@ -55,7 +55,7 @@ static void probe_note_missing(struct conns_probe *p, const char *what, const ch
  * Handles a connection record from the BPF ring buffer. Ignores records as long as no sink is set:
  * their connections were made to calibrate costs.
  */
-static int probe_take_record(void *ctx, void *data, size_t size)
+static int conns_probe_add_record(void *ctx, void *data, size_t size)
 {
 	struct conns_probe *p = ctx;
 	const struct conn_snapshot *t = data;
@@ -351,7 +351,8 @@ static int probe_load(struct conns_probe *p, const struct conns_log *log, char *
 		err = conns_calls_open(&p->calls, log);
 	if (err)
 		return err;
-	p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.ring), probe_take_record, p, NULL);
+	p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.ring), conns_probe_add_record, p,
+				   NULL);
 	return p->ring ? 0 : -errno;
 }
 
