@@ -233,7 +233,7 @@ enum excluded {
 	EXCL_PURE_ACK,
 	EXCL_DUPLICATE,      /* the payload had already been received */
 	EXCL_READER_RUNNING, /* at `runnable`, `running`: the reader was running, no wakeup */
-	EXCL_READER_EARLY,   /* a running reader took the datagram before its sk_data_ready() */
+	EXCL_READER_EARLY,   /* the same: the reader took a datagram before its sk_data_ready() */
 	EXCL_HOL,            /* the packet waited behind a missing segment (--hol exclude) */
 	EXCL_SENT_ACK,       /* transmit side: a segment without payload */
 	EXCL_NO_DEPARTURE,   /* transmit side: a datagram, where no hook sees the send call */
@@ -259,7 +259,7 @@ enum excluded {
 	EXCL_IRQ_DEVICE,     /* at `irq`: a filter needs the device, which is unknown */
 	/* at `poll`: not the first poll of its softirq, so the time of its request is unknown */
 	EXCL_BEHIND_OTHER,
-	EXCL_NO_RAISE,       /* at `poll`: the softirq was raised while it ran, or before hostlat */
+	EXCL_NO_RAISE,       /* at `poll`: no raise seen: during the softirq, or before hostlat */
 	EXCL_BUSY_POLL,      /* at `poll`: a task polled, no softirq was raised */
 	EXCL_THREADED,       /* at `poll`: a kernel thread polled, no softirq was raised */
 	EXCL_POLL_DEVICE,    /* at `poll`: a filter needs the device, which is unknown */
@@ -389,7 +389,7 @@ struct cpu_switch {
 struct cpu_state {
 	__u64 udp_skb;     /* address of the datagram that last passed LOCAL_IN */
 	__u64 udp_last;    /* udp_skb after its sk_data_ready(), as copies may follow; else 0 */
-	__u64 udp_time;    /* time of the last sk_data_ready() for `udp_last` or a copy of it */
+	__u64 udp_time;    /* last identified datagram's sk_data_ready(); unsampled: a count */
 	/* 1: udp_skb may become several datagrams; only on kernels with udp_sock.udp_prod_queue */
 	__u64 udp_many;
 	__u64 announced;   /* time of the last sk_data_ready(); 0: its call chain has ended */
@@ -490,7 +490,7 @@ struct udp_socket {
 	__u32 full;       /* datagrams without a slot, reset once all of them have been read */
 	__u32 full_end;   /* low half of the position after the last datagram without a slot */
 	__u64 ours;       /* --pid: the selected process has read from the socket */
-	/* since when the FIFO has had entries although the queue is empty; 0: it has none */
+	/* since when the FIFO has had entries although the queue is empty; 0: they match */
 	__u64 stuck_since;
 	struct udp_slot ring[UDP_NEAR];
 };

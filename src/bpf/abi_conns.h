@@ -143,7 +143,8 @@ BUCKET_INLINE __u32 conn_rtt_bucket(__u32 us)
 	return i < CONN_RTTS - 1 ? i : CONN_RTTS - 1;
 }
 
-#define CONN_THIN_MAX 16 /* maximum of `thin` in struct conn_now: 1 in 2^16 is sampled */
+/* maximum of `thin` in struct conn_now: sampled at all rates down to 1 in 2^16 */
+#define CONN_THIN_MAX 16
 
 enum conn_level { LEVEL_REST, LEVEL_WARM, LEVEL_HOT, LEVELS };
 

@@ -68,12 +68,14 @@ struct msg_send {
 	__u32 type;       /* MSG_TYPE_SEND */
 	__u16 core;       /* CPU of the call */
 	__u16 pad;
-	__u64 sk, born;   /* the socket's address, and when hostlat first saw the socket */
+	__u64 sk, born;   /* the socket's address; TCP: when hostlat first saw the socket */
 	__u64 since, until; /* begin and end of the call; UDP: `until` is the hand-over to IP */
 	__u32 seq, bytes;
 	__u32 pid, tid;
-	__u32 paced;      /* TCP: ns for which pacing had held the socket at `since` */
-	__u32 late;       /* TCP: ns for which late pacing timers had held the socket at `since` */
+	/* TCP: ns for which pacing had held the socket at `since`, modulo 2^32 */
+	__u32 paced;
+	/* TCP: ns for which late pacing timers had held the socket at `since`, modulo 2^32 */
+	__u32 late;
 	struct msg_flow flow;
 };
 
@@ -84,7 +86,10 @@ struct tx_times {
 	union {
 		__u64 since;      /* UDP: begin of the call, which distinguishes datagrams */
 		struct {
-			/* TCP: ns for which late pacing timers had held the socket at `queued` */
+			/*
+			 * TCP, if `queued` is not 0: ns for which late pacing timers had held the
+			 * socket at `segment`, modulo 2^32
+			 */
 			__u32 late;
 			__u32 overdue;   /* ns by which the packet's pacing timer was late */
 		};
@@ -92,7 +97,8 @@ struct tx_times {
 	__u64 segment, queued, given; /* time of each stage; 0: not reached or unknown */
 	__u32 seq, bytes; /* sequence number and bytes of the payload */
 	__u16 queued_core, given_core;
-	__u32 paced;      /* TCP: ns for which pacing had held the socket at `queued` */
+	/* TCP, if `queued` is not 0: ns of pacing up to `segment`, modulo 2^32 */
+	__u32 paced;
 };
 
 /* A packet with its final times. `given` 0: the packet was dropped before the driver. */

@@ -290,7 +290,7 @@ static __always_inline void conn_put_now(struct sock *id, struct sock *sk, struc
 
 /*
  * Copies the histogram of round trips if it has changed, or as the connection ends. A round trip
- * that is measured during a report is missing in the extremes; the next or the last report counts
+ * that is measured during a report is missing from the extremes; the next or the last report counts
  * it.
  */
 static __always_inline void conn_put_rtts(struct sock *id, struct conn_stats *k,

@@ -276,7 +276,7 @@ static __always_inline int tx_acked(struct sock *sk, struct sk_buff *skb)
  * Handles the last acknowledgements of a connection that this end closes: hooks see
  * acknowledgements in ESTABLISHED only. Mostly one more segment comes, which acknowledges all
  * packets. If it is the only segment since the close, the time of the state change that it causes
- * is the packets' acknowledgement; otherwise the remaining packets are lost.
+ * counts as the time of acknowledgement; otherwise the remaining packets are lost.
  */
 static __always_inline int tx_closes(struct sock *sk, int to)
 {

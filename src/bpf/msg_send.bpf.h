@@ -145,9 +145,9 @@ static __always_inline __u32 tx_add_late(struct sock *sk, struct tx_writer *w, _
 }
 
 /*
- * Handles the begin or continuation of a send call, under the socket's lock. Ends another task's
- * unfinished call. That call has ended already and its end is seen late; or it waits for buffer
- * space, and its rest will be recorded as a call with an unknown begin.
+ * Handles the begin or continuation of a send call, under the socket's lock. Ends the recording of
+ * another task's call: that call's end is seen late, or the call waits for buffer space. Its rest
+ * then has an unknown begin, and is only counted (msg_calls_unknown).
  */
 static __always_inline void msg_call_begins(struct sock *sk, struct tx_writer *w, __u64 caller,
 					    __u32 seq, __u32 sent, __u64 now)

@@ -161,8 +161,8 @@ static __always_inline void tcp_pop(struct tcp_socket *s)
 /* ---- --min-queue ---- */
 
 /*
- * --min-queue: updates `missing`, which is true while packets are unread that the FIFO lacks: those
- * from before this function's first run for the socket.
+ * --min-queue: updates `missing`, which is true while the FIFO lacks unread packets: packets from
+ * before this function's first run for the socket, or packets of tcp_unannounced().
  */
 static __always_inline void tcp_count_unread(struct tcp_socket *s, struct sock *sk, __u32 rcv_nxt)
 {

@@ -69,8 +69,8 @@ static __always_inline struct link_entry *udp_find_near_tail(const struct sock *
 
 /*
  * Returns the entry of a datagram that is not the last one at LOCAL_IN on this CPU, or NULL. On
- * kernels where sk_data_ready() may be for another CPU's datagram (6.18), `udp_last` is set only
- * for packets with copies.
+ * kernels where sk_data_ready() may be for another CPU's datagram (since 6.18), `udp_last` is set
+ * only for packets with copies.
  */
 static __noinline struct link_entry *udp_announced_slow(struct cpu_state *c, const struct sock *sk)
 {

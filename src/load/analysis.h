@@ -82,8 +82,8 @@ void load_analysis_agent_lost(struct load_analysis *analysis, uint32_t agent, co
 void load_analysis_status(const struct load_analysis *analysis, struct load_status *out);
 
 /*
- * Ends the stream and evaluates the whole run, which finishes the analysis. Reports and quantiles
- * need a finished analysis. Returns 0 or -ENOMEM.
+ * Ends the stream and evaluates the whole run, which finishes the analysis. load_analysis_report(),
+ * _ccdf(), _quantile(), _sound() and _sound_at() need a finished analysis. Returns 0 or -ENOMEM.
  */
 int load_analysis_finish(struct load_analysis *analysis);
 

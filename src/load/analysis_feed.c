@@ -423,8 +423,8 @@ int load_analysis_sound_at(const struct load_analysis *analysis, double q, struc
 	at_q->evaluated = false;
 	at_q->config.percentile = q;
 	/*
-	 * A quantile q <= 0.5 uses the trend tests of config.percentile: a trend farther out in the
-	 * tail does not make q unsound.
+	 * A quantile q <= 0.5 uses the tail tests of the run's own percentile: a change farther out
+	 * in the tail does not make q unsound.
 	 */
 	if (analysis->config.percentile > 0.5)
 		at_q->tail_q = analysis->config.percentile;

@@ -327,7 +327,7 @@ static void conn_fill_sample(struct load_thread *t, struct load_conn *c, struct 
 	s->rx_offset = c->reply_begin;
 	s->rx_bytes = c->rx - c->reply_begin;
 	s->wake_ns = match_distance(t->wait.woken_ns, s->done, 0);
-	/* A reply counts as having woken the thread unless its receive stamp precedes the wait. */
+	/* If the thread slept, the reply woke it, unless the receive stamp precedes the wait. */
 	if (t->wait.slept && (!rx_ns || rx_ns >= t->wait.entered_ns))
 		s->flags |= SAMPLE_ASLEEP;
 	if (rx_ns && !last)

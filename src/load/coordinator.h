@@ -54,8 +54,9 @@ int coordinator_connect(struct coordinator *c, int stop_fd, struct strbuf *why);
 int coordinator_start(struct coordinator *c);
 
 /*
- * Waits for events, the timeout (ns) or `stop_fd`. Returns 1: there may be events; 0: no event
- * came; -EINTR: `stop_fd` is readable; or another -errno.
+ * Waits for events, the timeout (ns) or `stop_fd`. Returns 1: there may be events; 0: no agent sent
+ * bytes, but the queue may have facts about agents; -EINTR: `stop_fd` is readable; or another
+ * -errno.
  */
 int coordinator_wait(struct coordinator *c, int stop_fd, uint64_t timeout_ns);
 

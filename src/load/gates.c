@@ -468,7 +468,10 @@ static void gates_judge_interval(struct load_analysis *a)
 	bool narrow = !i->why;
 
 	gate_at_least(a, GATE_EXCEEDANCES, i->exceedances, INTERVAL_EXCEEDANCES_MIN);
-	/* Fails despite enough exceedances if a bound of the interval may be a failed request. */
+	/*
+	 * Fails despite enough exceedances if a bound of the interval lies beyond all requests, or
+	 * may be a failed request.
+	 */
 	if (i->exceedances >= INTERVAL_EXCEEDANCES_MIN &&
 	    (i->why == INTERVAL_FEW_EXCEEDANCES || i->why == INTERVAL_FAILURES))
 		gate_at_least(a, GATE_EXCEEDANCES, NAN, INTERVAL_EXCEEDANCES_MIN);

@@ -8,8 +8,8 @@
 extern const protocol_put resp_put[OPERATIONS];
 
 /*
- * Writes the commands AUTH and SELECT if the URL has a user or password and a database, as `greet`
- * of struct protocol.
+ * Writes AUTH if the URL has a user or password, and SELECT if it has a database other than 0, as
+ * `greet` of struct protocol.
  */
 size_t resp_greet(const struct target *target, char out[PROTOCOL_GREETING_MAX],
 		  unsigned int *replies);

@@ -450,8 +450,8 @@ static int compare_misses(const struct load_runs *runs, const char *const urls[2
 
 /*
  * Reports servers whose shares of misses differ too much, since misses and hits are different work.
- * The difference moves the rank of a quantile by at most that share. Tolerated is the same share as
- * of requests affected by host interference, but at most MISSES_ALIKE.
+ * The difference moves the rank of a quantile by at most that share. The limit is the same as for
+ * the share of requests affected by host interference, but at most MISSES_ALIKE.
  */
 static void runs_report_misses_differ(const struct share_gap *gap, double q,
 				      const char *const urls[2], struct report *r)

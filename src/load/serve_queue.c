@@ -5,8 +5,8 @@
 #include <errno.h>
 
 /*
- * Computes in active (not stalled) time: `done` is the active time from the start of the current
- * stall period to `start_ns`.
+ * Computes in active (not stalled) time: `done` is the active time between the begin of the last
+ * stall and `start_ns`.
  */
 uint64_t serve_stall_after(const struct serve_stall *stall, uint64_t start_ns, uint64_t work_ns)
 {

@@ -15,7 +15,7 @@
 
 #define LOAD_SETUP_NICS_MAX 1024
 
-/* One fact per target, put by the engine: the URL without its password. */
+/* One fact per target: the URL without its password. The engine or the coordinator puts it. */
 #define LOAD_FACT_TARGET "load.target"
 
 /* One fact per address that a host name resolved to and a connection used: "NAME is ADDRESS". */
