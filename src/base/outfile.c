@@ -142,7 +142,10 @@ static int outfile_find_folder(struct outfile *file, const char *path, bool exis
 	return err ? err : file->name ? 0 : -ENOMEM;
 }
 
-/* Opens the new file. `mode`: mode of the file that it replaces; 0: the default. 0 or -errno. */
+/*
+ * Opens the new file. `mode`: mode of the file that it replaces; 0: the default. Returns 0 or
+ * -errno.
+ */
 static int outfile_open_new(struct outfile *file, bool exists, mode_t mode)
 {
 	const mode_t usual = file->mode ? file->mode : folder_checks() ? ROOT_MODE : 0666;

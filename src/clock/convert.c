@@ -150,8 +150,9 @@ static int convert_find_in_run(const struct clock_relation *relation, size_t run
 }
 
 /*
- * Converts `t` in the only run of points (between two discontinuities) that contains it. -ERANGE if
- * no run does, or several do because the clock was set back.
+ * Converts `t` in the only run of points (between two discontinuities) that covers it; the first
+ * and the last run reach beyond their points. -ERANGE if no run does, or several do because the
+ * clock was set back.
  */
 static int convert_find(const struct clock_relation *relation, int64_t t,
 			enum convert_direction direction, struct convert_answer *answer)

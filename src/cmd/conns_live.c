@@ -40,7 +40,7 @@ static const enum conn_level levels[BUDGET_LEVELS] = {
 struct live {
 	const struct conns_live_config *config;
 	struct conns_source *source;
-	struct event_memsource *queue; /* events other than connection records, to be passed on */
+	struct event_memsource *queue; /* events to pass on, except connection records and calls */
 	struct event_dict *dict;
 	struct clock_follow *follow;
 	struct recording recording;

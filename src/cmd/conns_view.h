@@ -34,7 +34,8 @@ int conns_view_feed(void *view, const struct event_block *block);
 int conns_view_choose(void *view, int (*chosen)(void *to, uint64_t cookie), void *to);
 
 /*
- * Ends the output; prints the totals over all intervals if the chosen form of output has them.
+ * Ends the output; prints the totals over all intervals, except as JSON lines or if an undamaged
+ * run's text has shown them already.
  * `damage`: damage of the input, or NULL. `record_error`: -errno if the recording is incomplete, or
  * 0. Returns an enum exit_code.
  */

@@ -67,7 +67,8 @@ int interval_view_write(struct interval_view *view, const struct strbuf *text);
 int interval_view_closed(struct interval_view *view);
 
 /*
- * Ends the output; prints the totals over all intervals if the chosen form of output has them.
+ * Ends the output; prints the totals over all intervals, except as JSON lines or if an undamaged
+ * run's text has shown them already.
  * `damaged`: the input is damaged, which the report mentions. `record_error`: -errno if the
  * recording is incomplete, or 0. Returns an enum exit_code.
  */

@@ -185,8 +185,8 @@ static int live_options_put_target(struct event_sink *sink, uint64_t now,
 #define NUMBER_TEXT 24
 
 /*
- * Returns the option's value as the text that a recording stores as a fact, or NULL if the option
- * is not given. The text is borrowed from the option or its row, or in `number`.
+ * Returns the option's value as the text that a recording stores as a fact, or NULL if it has no
+ * value; a choice always has one. The text is borrowed from the option or its row, or in `number`.
  */
 static const char *live_options_fact_value(const struct opt *row,
 					   const struct pkt_probe_config *c,

@@ -27,7 +27,8 @@ int watch_view_open(struct watch_view *view, const struct interval_view_config *
 int watch_view_feed(void *view, const struct event_block *block);
 
 /*
- * Ends the output; prints the totals over all intervals if the chosen form of output has them.
+ * Ends the output; prints the totals over all intervals, except as JSON lines or if an undamaged
+ * run's text has shown them already.
  * `damage`: damage of the input, or NULL. `record_error`: -errno if the recording is incomplete, or
  * 0. Returns an enum exit_code.
  */

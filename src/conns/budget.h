@@ -89,8 +89,8 @@ struct budget_spent {
 	 */
 	uint64_t ends_ns, begun, ended;
 	/*
-	 * A walk is the part of a sampling pass in one level. CPU time of the walks (in cpu_ns),
-	 * number of walks, and connections that they visited.
+	 * A walk is the part of a sampling pass in one level. walk_ns and read_ns are parts of
+	 * cpu_ns; `walks` is the number of walks, `visited` the connections that they visited.
 	 */
 	uint64_t walk_ns[BUDGET_LEVELS], walks[BUDGET_LEVELS], visited[BUDGET_LEVELS];
 	uint64_t read_ns[BUDGET_LEVELS], reads[BUDGET_LEVELS];
@@ -101,7 +101,7 @@ struct budget_spent {
 enum budget_state {
 	BUDGET_AT_MAX = 1,	/* all connections have the highest rate of their level */
 	BUDGET_BELOW_FLOOR = 2,	/* minimum rates are reduced: they cost more than `high` */
-	BUDGET_UNSAMPLED = 4,	/* a level is not sampled: one pass over it costs too much */
+	BUDGET_UNSAMPLED = 4,	/* a level is not sampled: a pass exceeds the CPU time for it */
 	/* BPF programs in other tasks cost too much even if they follow the fewest connections */
 	BUDGET_PUSHES_TOO_DEAR = 8,
 };

@@ -123,7 +123,8 @@ static void calls_add_row(const struct conns *c, const struct event_call *before
 }
 
 /*
- * Adds a note to the text table where calls are not in the log; in JSON, left_out_before has them.
+ * Adds a note to the text table where calls are not in the log; in JSON, left_out_before has their
+ * number.
  */
 static void calls_add_gap(const struct event_call *before, const struct event_call *call,
 			  struct table *t)

@@ -51,7 +51,7 @@ struct limits {
 	struct limits_stretches VEC_OF(struct limits_stretch) stretches;
 	/* ends that were waited for, by duty; longest first */
 	struct limits_owed_list VEC_OF(struct limits_owed) owed;
-	bool beyond;            /* some of more than LIMITS_STRETCHES_MAX stretches are missing */
+	bool beyond;            /* stretches beyond LIMITS_STRETCHES_MAX are missing */
 };
 
 void limits_init(struct limits *l, struct conns *c);

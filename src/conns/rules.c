@@ -6,8 +6,8 @@
 #include "conns/conn_share.h"
 
 /*
- * Returns whether samples show a state for at least RULES_LIMITED_SHARE of the time; stores its
- * share, with the confidence interval, in `p->sampled`.
+ * Returns whether samples show, with confidence, a state for RULES_LIMITED_SHARE of the time or
+ * more; stores its share, with the confidence interval, in `p->sampled`.
  */
 static bool rules_is_often(const struct event_conn *c, uint64_t ns, uint32_t hits,
 			   struct conn_problem *p)

@@ -87,8 +87,9 @@ void attrib_receive_work(struct attribution *a, const struct segment_part *part,
 		struct slice slice;
 
 		/*
-		 * The softirq processed no further packets. A packet that an interrupt divides at
-		 * `until` still counts in CAUSE_KERNEL_QUEUE if it is ahead of this message.
+		 * Stops at this message, at another core's message and at one that arrived at
+		 * `until` or later. A packet that an interrupt divides at `until` still counts
+		 * in CAUSE_KERNEL_QUEUE if it is ahead of this message.
 		 */
 		if (m->core != part->core || place == a->message || m->first >= until ||
 		    (cause == CAUSE_KERNEL_QUEUE && later && message_queued(m) > own))

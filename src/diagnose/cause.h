@@ -14,7 +14,7 @@
 	/* cause: the reader was runnable and another task had the core */ \
 	X(CPU_WAIT, "cpu-wait", "context", "waited for a CPU") \
 	X(STOPPED, "stopped", "gap", "was stopped by a signal or a tracer") \
-	/* cause: a quota kept the runnable reader from running, though its core was idle */ \
+	/* cause: a quota kept the runnable reader off its queue's core and its next, both idle */ \
 	X(THROTTLED, "throttled", "gap", "was kept from an idle CPU (quota)") \
 	/* cause: the runnable reader's core was idle and did not start, without any quota */ \
 	X(CORE_STALL, "core-stall", "gap", "waited for a CPU that did not start") \

@@ -20,7 +20,7 @@ struct context {
 struct contexts {
 	struct context_vec VEC_OF(struct context) all;
 	uint32_t *places;      /* hash table, open addressing: index in `all` + 1, 0: free */
-	uint64_t lost_ns;      /* ns of activity that is left out: more than CONTEXTS_MAX kinds */
+	uint64_t lost_ns;      /* ns of activity left out, as `all` has CONTEXTS_MAX entries */
 };
 
 /* Returns 0 or -ENOMEM. Call contexts_release() in either case. */

@@ -195,8 +195,9 @@ enum { HIST_OVERFLOW_GROUP = 1 };	/* pools groups that did not fit into the grou
 
 /*
  * A distribution's samples of one interval: all EV_HIST with equal stage, direction, protocol,
- * origin, dist and group sum to the run's distribution. Index as in Prometheus native histograms:
- * bucket i of schema s holds (2^((i-1)*2^-s), 2^(i*2^-s)] ns. count = zero + over + sum of counts.
+ * origin, dist, group and flags sum to the run's distribution. Index as in Prometheus native
+ * histograms: bucket i of schema s holds (2^((i-1)*2^-s), 2^(i*2^-s)] ns. count = zero + over +
+ * sum of counts.
  */
 struct event_hist {
 	__u8 stage;
@@ -393,10 +394,10 @@ enum piece_role {
 };
 
 /*
- * A piece of a message's time on one core. event_message.n pieces follow struct event_message, in
- * time order, without gaps. The event's time is the end of the last piece. A stage that is not
- * measured ends no piece. Of a sent message, the piece that ends at STAGE_SEGMENT is the wait for
- * the window, TCP small queues and more data; pacing comes next.
+ * A piece of a message's time, on one core or on none. event_message.n pieces follow struct
+ * event_message, in time order, without gaps. The event's time is the end of the last piece. A
+ * stage that is not measured ends no piece. Of a sent message, the piece that ends at STAGE_SEGMENT
+ * is the wait for the window, TCP small queues and more data; pacing comes next.
  */
 struct event_piece {
 	__u64 begin;

@@ -133,7 +133,7 @@ struct event_conn {
 	__u32 recoveries, stalls;
 	__u32 send_calls, recv_calls, send_small, send_blocked;
 	__u32 idle_bursts, idle_bursts_lost, idle_restarts;
-	__u32 zero_windows, unread; /* samples: the peer's window closed; own receive buffer full */
+	__u32 zero_windows, unread; /* samples: the peer's window is 0; 3/4 of rcvbuf is unread */
 	__u32 samples;		/* number of samples (Poisson) */
 	__u32 sampled[CONN_STATES]; /* samples by enum conn_sample_state */
 	__u32 send_sizes[CONN_SIZES];

@@ -49,8 +49,8 @@ int kpss_test(const double *y, size_t n, enum kpss_lags lags, struct kpss *out)
 }
 
 /*
- * Tries each cut, from the last batch back to the first: `count`, `mean` and `squares` are of the
- * batches from i on.
+ * Goes from the last batch back to the first, and tries the cuts up to half of the batches.
+ * `count`, `mean` and `squares` are of the batches from i on.
  */
 int mser_cut(const double *y, size_t n, size_t batch, size_t *cut)
 {

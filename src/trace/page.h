@@ -20,7 +20,7 @@ struct trace_page_layout {
 
 struct trace_page {
 	const unsigned char *at, *end;
-	uint64_t time;	/* time of the last event read, at first of the page; trace clock's unit */
+	uint64_t time;	/* time reached, at first the page's begin; in the trace clock's unit */
 	bool missed;	/* events between the last page and this one were overwritten */
 };
 

@@ -33,7 +33,7 @@ uint64_t watch_run_duration_ns(const struct watch_run *run);
 struct times *watch_run_times(struct watch_run *run);
 
 /*
- * Adds the table "stages", a finding, and the reasons why a run is partial to `r`. Returns 0 or
+ * Adds to `r` the table "stages", a finding, and the reasons why a run is partial. Returns 0 or
  * -ENOMEM.
  */
 int watch_compare_report(struct watch_run *a, struct watch_run *b, struct report *r);

@@ -228,10 +228,7 @@ static int watch_feed_reserve(struct watch *w, struct watch_row *row,
 	return err;
 }
 
-/*
- * Adds a delta to a histogram bucket by bucket: a dense window from the lowest to the highest
- * bucket would be larger than needed.
- */
+/* Adds a delta to a histogram, for whose buckets watch_feed_reserve() has reserved memory. */
 static void watch_feed_delta(struct hist *hist, const struct event_hist *delta)
 {
 	const struct event_bucket *buckets = (const struct event_bucket *)(delta + 1);
@@ -393,8 +390,9 @@ static int watch_feed_slow(struct watch *w, const struct event *event)
 }
 
 /*
- * Returns true for kinds of events of traces and messages. Their loss at a recording's size limit
- * does not affect watch, as its intervals are recorded completely or not at all.
+ * Returns true for kinds of events whose loss at a recording's size limit does not affect watch:
+ * those of traces, messages, names and clocks. Watch's intervals are recorded completely or not at
+ * all.
  */
 static bool watch_feed_trace_time(uint32_t kind)
 {

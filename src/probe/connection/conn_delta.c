@@ -235,7 +235,7 @@ static void conn_delta_store(struct conn_delta *p, struct conn_seen *s,
 }
 
 /*
- * Fills in an interval's round trips. Their number is the sum of the buckets, as the kernel's own
+ * Fills in an interval's round trips. Their number is the sum of the buckets, as the record's own
  * count was read at another moment.
  */
 static void conn_delta_put_rtts(struct conn_delta *p, struct event_conn *c, struct conn_seen *s,

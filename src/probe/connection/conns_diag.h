@@ -33,7 +33,7 @@ void conns_diag_cover(struct conns_diag *diag, enum conn_level level, bool sampl
 void conns_diag_gap(struct conns_diag *diag, enum conn_level level, uint64_t from, uint64_t to,
 		    uint64_t ns);
 
-/* Reads all connections by one dump, once the quotas of the calls so far add up to their number. */
+/* Reads all connections by dumps, once the quotas of the calls so far add up to their number. */
 int conns_diag_read(struct conns_diag *diag, enum conn_level level, uint64_t quota,
 		    struct conns_pass *pass);
 

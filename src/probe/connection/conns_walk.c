@@ -19,8 +19,8 @@
 /* ---- iterators ---- */
 
 /*
- * Reads a BPF iterator until its end or the quota. The iterator returns a byte when it pauses: then
- * empties the ring buffer and reads on.
+ * Reads a BPF iterator until its end or the quota. The iterator returns a byte when it pauses; this
+ * function then empties the ring buffer and reads on.
  */
 int conns_walk_iterator(struct conns_walk *w, int fd, bool *ended)
 {

@@ -25,7 +25,7 @@ struct conns_walk {
 	struct bpf_link *visit_idle;    /* iterator over idle connections, part of LEVEL_REST */
 	int reading[LEVELS];             /* descriptor of a paused iterator; -1: none */
 	bool idle_visited[LEVELS];       /* the level's pass has visited the idle connections */
-	bool paused; /* a pass has stopped early since the last read of all began */
+	bool paused; /* an iterator or conn_walk has paused since the last read of all began */
 	/*
 	 * with tables: keys that the pass must still visit; PASS_ALL: the next call begins a pass
 	 */

@@ -55,7 +55,7 @@ static bool diag_window_is_shut(const struct diag_sock *s)
 	return !i->snd_wnd || (uint64_t)diag_flight_bytes(s) + next > i->snd_wnd;
 }
 
-/* Returns true if nothing but the send buffer can keep the application from writing. */
+/* Returns true if a full send buffer may be the limit: little is unsent, and cwnd has room. */
 static bool diag_may_lack_buffer(const struct diag_sock *s)
 {
 	return s->wmem_queued >= s->sndbuf - s->sndbuf / 3 && s->info.notsent_bytes < UNSENT_MAX &&

@@ -36,7 +36,7 @@ int timekeeping_pairs_hold(struct timekeeping_pairs *pairs);
 
 /*
  * Returns the widest error bound in ns of a clock between two pairs of readings so far; 0: the
- * clock is not read in pairs.
+ * clock is not read in pairs, or no two pairs of it were read yet.
  */
 uint64_t timekeeping_pairs_bound_ns(const struct timekeeping_pairs *pairs,
 				    enum clock_domain domain);

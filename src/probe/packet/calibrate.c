@@ -131,8 +131,8 @@ static int calibrate_add_batch(struct calibration *cal, enum cost_class class, i
 		return 0;
 	for (int i = 0; i < COST_CLASSES && !cal->probe->one_in; i++)
 		/*
-		 * The runs may seem to take no time, as floor_ns has an error: the time per run
-		 * that the kernel's statistics add, which is subtracted. They then count as 1 ns.
+		 * The runs may seem to take no time: floor_ns, the time per run that the kernel's
+		 * statistics add and that is subtracted, has an error. They then count as 1 ns.
 		 */
 		if (ns[i] < 1)
 			ns[i] = 1;

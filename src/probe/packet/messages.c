@@ -168,8 +168,8 @@ static void msg_path_add_socket(struct msg_path *w, const struct msg_send *call,
 }
 
 /*
- * Adds a sent message's path, from the send call to the driver. A packet queued before its
- * departure time reaches `segment` in the queueing discipline.
+ * Adds a sent message's path, from the send call to the driver or, if known, to `sent`. A packet
+ * queued before its departure time reaches `segment` in the queueing discipline.
  */
 static void msg_path_send(struct msg_path *w, const struct msg_send *call,
 			  const struct msg_packet *packet)
