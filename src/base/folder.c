@@ -110,8 +110,8 @@ int folder_open(const char *path)
 	if (folder < 0 || !folder_checks())
 		return folder;
 	/*
-	 * The open folder's path has no symbolic links: when open(2) followed them, the kernel
-	 * applied its own rules (fs.protected_symlinks).
+	 * The kernel names the open folder by a path without symbolic links: open(2) has followed
+	 * them, by the kernel's own rules (fs.protected_symlinks).
 	 */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
 	n = readlink(link, real, sizeof(real) - 1);

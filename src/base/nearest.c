@@ -14,7 +14,8 @@ static size_t nearest_min(size_t a, size_t b)
 
 /*
  * Returns the number of letters inserted, deleted, replaced or swapped with a neighbor (optimal
- * string alignment), by rows of the usual table. SIZE_MAX: a word is too long.
+ * string alignment), by dynamic programming with three rows. Returns SIZE_MAX if a word is longer
+ * than WORD_MAX.
  */
 static size_t nearest_distance(const char *a, const char *b)
 {

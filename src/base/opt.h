@@ -30,30 +30,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OPT_ROWS_MAX 64 /* rows of one command, including nested rows, at most */
+#define OPT_ROWS_MAX 64 /* option rows (struct opt) of one command, nested ones included, at most */
 #define OPT_LIST_MAX 64 /* values of one repeatable option, at most */
 
 enum opt_type {
 	OPT_TYPE_END,
-	OPT_TYPE_FLAG,     /* the member is a bool */
-	OPT_TYPE_U64,      /* the member is a uint64_t */
-	OPT_TYPE_DURATION, /* the member is a uint64_t, in nanoseconds */
-	OPT_TYPE_SIZE,     /* the member is a uint64_t, in bytes */
-	OPT_TYPE_FRACTION, /* the member is a double, 0 to 1 */
-	OPT_TYPE_PERCENT,  /* the member is a double between 0 and 1, typed as a percentage */
-	OPT_TYPE_RATE,     /* the member is a double, per second, > 0 */
-	OPT_TYPE_ONE_IN,   /* the member is a uint64_t: the N of 1/N */
-	OPT_TYPE_STRING,   /* the member is a const char *, never empty */
-	OPT_TYPE_CHOICE,   /* the member is a uint32_t: the value of one choice */
-	OPT_TYPE_SET,      /* the member is a uint64_t: the or-ed values of a list of choices */
-	OPT_TYPE_LIST,     /* the member is a struct opt_list; the option may be repeated */
-	OPT_TYPE_ROWS,     /* nested rows, for a struct member */
+	OPT_TYPE_FLAG,     /* config member: bool */
+	OPT_TYPE_U64,      /* config member: uint64_t */
+	OPT_TYPE_DURATION, /* config member: uint64_t, in nanoseconds */
+	OPT_TYPE_SIZE,     /* config member: uint64_t, in bytes */
+	OPT_TYPE_FRACTION, /* config member: double, 0 to 1 */
+	OPT_TYPE_PERCENT,  /* config member: double between 0 and 1, typed as a percentage */
+	OPT_TYPE_RATE,     /* config member: double, per second, > 0 */
+	OPT_TYPE_ONE_IN,   /* config member: uint64_t, the N of 1/N */
+	OPT_TYPE_STRING,   /* config member: const char *, never empty */
+	OPT_TYPE_CHOICE,   /* config member: uint32_t, the value of one choice */
+	OPT_TYPE_SET,      /* config member: uint64_t, the or-ed values of a list of choices */
+	OPT_TYPE_LIST,     /* config member: struct opt_list; the option may be repeated */
+	OPT_TYPE_ROWS,     /* config member: a struct, described by nested option rows */
 };
 
 /* A valid value of an option. The last choice of an array has a NULL name. */
 struct opt_choice {
 	const char *name;
-	uint64_t value; /* OPT_SET: a mask, so that the choice "all" can set several bits */
+	/* value that the config member gets; OPT_SET: a mask, so that "all" can set several bits */
+	uint64_t value;
 	const char *help; /* help text; may be NULL */
 };
 
@@ -75,9 +76,10 @@ struct opt {
 	const char *def;     /* default as a user would type it; NULL: none */
 	uint64_t min, max;   /* limits of a number in the member's unit; max 0: no upper limit */
 	const struct opt_choice *choices;
-	const char *excludes;   /* names, "a,b", of rows that cannot be combined with this one */
-	const struct opt *rows; /* OPT_TYPE_ROWS: the options of the member, a struct */
-	const char *fact;    /* key of the value in a recording; NULL: not recorded */
+	const char *excludes;   /* names of options, "a,b", that cannot be combined with this one */
+	/* OPT_TYPE_ROWS: option rows for the struct that is the config member */
+	const struct opt *rows;
+	const char *fact;    /* key under which a recording stores the value; NULL: not stored */
 };
 
 #define OPT_ROW(row_type, member_type, config, member, ...)                                        \
@@ -114,7 +116,10 @@ struct opt {
 #define OPT_LIST(config, member, ...)                                                              \
 	OPT_ROW(OPT_TYPE_LIST, struct opt_list, config, member, __VA_ARGS__)
 
-/* Rows shared by several commands: `member` of `config` is a struct that `nested` rows describe. */
+/*
+ * Option rows shared by several commands: `member` of `config` is a struct whose options the rows
+ * `nested` describe.
+ */
 #define OPT_ROWS(config, member, member_type, nested)                                              \
 	OPT_ROW(OPT_TYPE_ROWS, member_type, config, member, .rows = nested)
 

@@ -26,8 +26,8 @@ struct opt_table {
 extern const struct opt opt_help_row;
 
 /*
- * Fills `table` with one slot per option, in order; nested rows are replaced by the options that
- * they contain. Two options of one name are a bug.
+ * Fills `table` with one entry (struct opt_slot) per option, in order; nested rows are replaced by
+ * the options that they contain. Two options of one name are a bug.
  */
 void opt_flatten(const struct opt *rows, struct opt_table *table);
 

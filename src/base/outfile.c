@@ -179,7 +179,8 @@ static int outfile_open_beside(struct outfile *file, const char *path, const str
 struct outfile_place {
 	dev_t dev;
 	ino_t ino;
-	const char *name; /* "": the file exists, `ino` is its inode; else `ino` is its folder's */
+	/* "": the file exists and has inode `ino`; else its name in the folder with inode `ino` */
+	const char *name;
 };
 
 static bool outfile_find_place(const char *path, struct outfile_place *place)

@@ -20,7 +20,7 @@ struct strbuf;
 struct outfile {
 	bool open;
 	int fd;
-	int folder; /* folder of the file; -1: written in place */
+	int folder; /* descriptor of the file's folder; -1: written in place */
 	char *name; /* name in the folder; NULL: written in place */
 	char *temp; /* temporary name in the folder; NULL: none (yet) */
 	mode_t mode;    /* mode of a new file; 0: the default */

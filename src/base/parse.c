@@ -23,7 +23,7 @@ struct parse_unit {
 	uint64_t factor;
 };
 
-/* Ascending. The first spelling of a factor is used in output. */
+/* Units by ascending factor. Of several names with the same factor, output uses the first. */
 static const struct parse_unit duration_units[] = {
 	{ "ns", 1 },
 	{ "us", NS_PER_US },

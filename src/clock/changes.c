@@ -6,8 +6,9 @@
 #include "base/bug.h"
 
 /*
- * Limits in ns when the old and the new line (ticks to ns) of a change are compared: their distance
- * by rounding, and the time that the kernel takes to publish a change.
+ * Limits in ns for a change that only alters the rate: MEET_NS is the largest distance, by
+ * rounding, of the old and the new line (ticks to ns); PUBLISH_NS the longest time in which the
+ * kernel publishes the change.
  */
 #define MEET_NS 2
 #define PUBLISH_NS 100000
@@ -138,8 +139,8 @@ static int changes_instants(const struct clock_timekeeper *by, const struct cloc
 }
 
 /*
- * Reports to the taker up to when the clocks followed the last change, if that is later than was
- * reported before. Returns 0 or -errno.
+ * Reports to the receiver of the stretches (struct clock_taker) up to when the clocks followed the
+ * last change, if that is later than was reported before. Returns 0 or -errno.
  */
 static int changes_confirm(struct clock_changes *c)
 {
@@ -148,8 +149,8 @@ static int changes_confirm(struct clock_changes *c)
 }
 
 /*
- * Begins anew at a change that does not continue the previous one: the clocks are unknown in
- * between. Returns 0 or -errno.
+ * Begins a new run of stretches at a change that does not continue the previous one: the clocks are
+ * unknown between the two changes. Returns 0 or -errno.
  */
 static int changes_begin(struct clock_changes *c, const struct clock_change *change)
 {
@@ -172,9 +173,9 @@ static int changes_begin(struct clock_changes *c, const struct clock_change *cha
 }
 
 /*
- * Passes the new rate from the ticks `from` on to the taker, and ends the stretch of each domain
- * that was set. Until the ticks `to` it is unknown whether a reader used the old or the new rate;
- * even rates that give times less than 1 ns apart round differently.
+ * Passes the new rate from the ticks `from` on to the receiver (struct clock_taker), and ends the
+ * stretch of each domain that was set. Until the ticks `to` it is unknown whether a reader used the
+ * old or the new rate; even rates that give times less than 1 ns apart round differently.
  */
 static int changes_switch_line(struct clock_changes *c, const struct clock_timekeeper *tk,
 			       uint64_t from, uint64_t to, uint64_t apart_ns)

@@ -22,8 +22,11 @@
 
 struct clock_change {
 	struct clock_timekeeper tk;
-	uint64_t seq;      /* the previous change's + 1; otherwise changes are missing */
-	/* CLOCK_MONOTONIC, at the old rate, just before and just after the kernel published `tk` */
+	uint64_t seq; /* sequence number: the previous change's + 1, unless changes are missing */
+	/*
+	 * CLOCK_MONOTONIC in ns, by the old rate: before_ns just before, after_ns just after the
+	 * kernel published the new timekeeper `tk`
+	 */
 	int64_t before_ns;
 	int64_t after_ns;
 };
@@ -32,12 +35,15 @@ struct clock_changes {
 	struct clock_taker taker;
 	struct clock_timekeeper tk;
 	uint64_t seq;
-	uint64_t confirmed; /* ticks up to which the clocks are known to follow `tk` */
+	uint64_t confirmed; /* ticks up to which the clocks are known to follow the last change */
 	uint64_t reported;      /* ticks at which the last stretch passed to `taker` begins */
 	bool begun;
 	uint64_t changes;   /* changes of the rate; other updates do not count */
-	uint64_t steps;     /* number of steps of any domain */
-	/* how often updates of the timekeeper were missing, or one contradicted `tk` */
+	uint64_t steps;     /* how often a clock (REALTIME or TAI) was set */
+	/*
+	 * how often a change of the kernel's timekeeper was missing or contradicted the previous
+	 * change
+	 */
 	uint64_t losses;
 };
 
@@ -45,9 +51,10 @@ struct clock_changes {
 void clock_changes_init(struct clock_changes *changes, struct clock_taker taker);
 
 /*
- * Adds the next change. After a gap in the sequence numbers, or if the new line (ticks to ns) does
- * not meet the old one at the change, the clocks are unknown since the last confirmation. Returns
- * 0; -EINVAL for a change with unusable values, which is ignored; or the taker's error.
+ * Adds the next change. The clocks are unknown since the last confirmation if the change's sequence
+ * number follows a gap, or if its new line (ticks to ns) does not meet the old one. Returns 0;
+ * -EINVAL for a change with unusable values, which is ignored; or the error of the receiver of
+ * stretches (struct clock_taker).
  */
 int clock_changes_add(struct clock_changes *changes, const struct clock_change *change);
 

@@ -59,7 +59,10 @@ static __int128 convert_wander(const struct clock_relation *relation, __int128 d
 	return convert_divide_up(distance_ns * relation->wander_ppb, NS_PER_S);
 }
 
-/* Converts between a and the next point, b, whose errors bound the relation at both ends. */
+/*
+ * Converts a time between point a and the next point, b, whose errors bound the relation at both
+ * ends.
+ */
 static void convert_interpolate(const struct clock_relation *relation, const struct clock_point *a,
 				int64_t t, enum convert_direction direction,
 				struct convert_answer *answer)
@@ -77,7 +80,8 @@ static void convert_interpolate(const struct clock_relation *relation, const str
 
 /*
  * Converts beyond `end`, at the rate between `end` and its neighbor. The rate's uncertainty is that
- * of both points over the time between them. -ERANGE: beyond the horizon.
+ * of both points over the time between them. -ERANGE: further from `end` than `horizon_ns`, the
+ * limit of extrapolation.
  */
 static int convert_extrapolate(const struct clock_relation *relation, const struct clock_point *end,
 			       const struct clock_point *neighbor, int64_t t,

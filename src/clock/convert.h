@@ -29,7 +29,10 @@
 struct clock_point {
 	int64_t mono_ns;
 	int64_t other;      /* time in the domain: nanoseconds, or ticks */
-	uint64_t error_ns;  /* mono_ns is at most this far from when `other` was true */
+	/*
+	 * largest distance of mono_ns from the instant at which the domain's clock showed `other`
+	 */
+	uint64_t error_ns;
 	bool discontinuity; /* the clock was set at an unknown time since the previous point */
 };
 

@@ -33,11 +33,12 @@ struct clock_pairs {
 	struct clock_taker taker;
 	enum clock_domain domain;
 	struct clock_pair last;
-	uint64_t rate;        /* rate of the last stretch, as clock_stretch.mult; 0: none */
+	/* ns per tick of the last stretch, scaled as clock_stretch.mult; 0: no stretch yet */
+	uint64_t rate;
 	uint64_t error_ns;    /* bound of the error of the last stretch */
-	uint32_t flags;       /* STRETCH_* of the next stretch */
+	uint32_t flags;       /* STRETCH_* flags of the next stretch */
 	bool begun;
-	uint64_t widest_ns;   /* largest bound of a stretch so far */
+	uint64_t widest_ns;   /* largest error bound of any stretch so far, in ns */
 	uint64_t losses;
 };
 
@@ -51,13 +52,13 @@ void clock_pairs_init(struct clock_pairs *pairs, enum clock_domain domain,
  * Adds the next pair; ignores it if its error bound and the previous pair's together exceed 1/1000
  * of the time between them. That time is lost (STRETCH_LOST) if its rate contradicts the previous
  * rate by more than PAIRS_DRIFT_PPM on both sides allows, or if the other clock went back. Returns
- * 0 or the taker's error.
+ * 0 or an error of the receiver of stretches (struct clock_taker).
  */
 int clock_pairs_add(struct clock_pairs *pairs, const struct clock_pair *pair);
 
 /*
- * Reports to the taker that the last stretch held up to the last pair. Returns 0 or the taker's
- * error.
+ * Reports to the receiver of stretches (struct clock_taker) that the last stretch held up to the
+ * last pair. Returns 0 or the receiver's error.
  */
 int clock_pairs_hold(struct clock_pairs *pairs);
 

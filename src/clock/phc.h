@@ -23,7 +23,10 @@
 
 /* Bound of the rate's change: a servo's steady steering is smaller. */
 #define PHC_WANDER_PPB 1000
-/* Bound for a line through one point: no crystal is worse, and clock_convert() assumes it. */
+/*
+ * Bound of the clock's rate error while only one point is known: no crystal is worse, and
+ * clock_convert() assumes this bound.
+ */
 #define PHC_WANDER_ALONE_PPB 1000000
 /* Largest distance of a stamp from the last point: 60 s. */
 #define PHC_HORIZON_NS 60000000000LL

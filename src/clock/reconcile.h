@@ -27,8 +27,9 @@
 
 enum {
 	STRETCH_STEP = 1,  /* the clock was set: times before and after do not compare */
-	STRETCH_LOST = 2,  /* unknown from the end of the last stretch up to `from` */
-	STRETCH_HOLDS = 4, /* no new stretch: the last one held at least up to `from` */
+	/* the clock is unknown from the previous stretch's end to this one's begin */
+	STRETCH_LOST = 2,
+	STRETCH_HOLDS = 4, /* not a stretch: confirms the previous one up to `from` at least */
 };
 
 /*
@@ -91,7 +92,7 @@ int clock_reconcile_convert(const struct clock_reconcile *r, enum clock_domain f
 /* An interruption in the log of a domain that keeps its distance to monotonic. */
 struct clock_step {
 	int64_t after_ns;  /* monotonic time from which the domain is known again */
-	uint64_t width_ns; /* how long before that it was unknown, in ns */
+	uint64_t width_ns; /* length in ns of the unknown time before `after_ns` */
 	int64_t by_ns;     /* size of the step; 0: not set, within the error bounds */
 };
 

@@ -69,7 +69,8 @@ struct compare_input {
 struct compare_inputs {
 	struct compare_input both[2];
 	struct comparison *messages;   /* comparison of messages; NULL: a recording has none */
-	bool stages, load, conns;      /* both recordings have these data */
+	/* both recordings have stages, a load generator's requests, connections */
+	bool stages, load, conns;
 };
 
 /* ---- reading ---- */

@@ -19,8 +19,9 @@ void conns_ends_account(struct conns_ends *last, const struct conns_ends *now, u
 	spent->ended = now->closed - last->closed;
 	*last = *now;
 	/*
-	 * Move only the sampled connections' part of the BPF programs' CPU time: sampling fewer
-	 * new connections cannot reduce the part of those that are left out.
+	 * Charge to the begins and ends of connections only the sampled connections' part of the
+	 * BPF programs' CPU time. Sampling fewer new connections cannot reduce the part of
+	 * unsampled ones.
 	 */
 	if (begun)
 		push_ns = (uint64_t)((double)push_ns * (double)spent->begun / (double)begun);

@@ -77,8 +77,9 @@ static bool conns_live_fits(struct live *l, const struct event_block *block)
 	if (!conns_live_downsamples(l))
 		return recording_fits(&l->recording, block);
 	all.size = downsample_most(&l->downsample, 0) * sizeof(struct event_conn);
+	/* Names count twice: the dictionary at the file's end repeats them. */
 	all.size += block->kind == EV_CONN ? block->count * sizeof(struct event_conn) :
-					     2 * block->size; /* the file may repeat a name */
+					     2 * block->size;
 	return recording_fits(&l->recording, &all);
 }
 
@@ -432,7 +433,8 @@ static int conns_live_run_tick(struct live *l, uint64_t end)
 	}
 	if (!err)
 		err = conns_live_wait_until(l, end);
-	if (!err && given_up) /* not after a stop: the samples cover the time up to it */
+	/* not if the run was stopped: its samples cover the time up to the stop */
+	if (!err && given_up)
 		conns_live_report_skipped(l);
 	return err;
 }

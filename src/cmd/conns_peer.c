@@ -11,7 +11,10 @@
 #include "cmd/run_facts.h"
 #include "conns/peer_match.h"
 
-/* Largest plausible times of the two clocks, in ns. The sum of both fits into an int64_t. */
+/*
+ * Largest plausible times of CLOCK_MONOTONIC and CLOCK_REALTIME, in ns. The sum of both fits into
+ * an int64_t.
+ */
 #define MONOTONIC_MOST (INT64_MAX / 4)
 #define REALTIME_MOST (INT64_MAX / 2) /* the year 2116 */
 

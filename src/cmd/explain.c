@@ -442,7 +442,10 @@ static int explain_server(const struct explain_config *c, uint64_t port, struct 
 	return code;
 }
 
-/* Checks required options: the rows cannot express that --from makes three of them optional. */
+/*
+ * Checks required options: the option table cannot express that --from makes three of them
+ * optional.
+ */
 static bool explain_is_complete(const struct explain_config *c)
 {
 	const char *missing = !c->url ? "URL" : !(c->rate > 0) ? "--rate" :

@@ -309,7 +309,8 @@ static void live_watch_follow_pid(struct live_watch *s)
 	const uint64_t pid = s->probe_config.pid;
 
 	s->pid_fd = pid ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
-	if (pid && s->pid_fd < 0 && errno != ESRCH)	/* live_check() reports ESRCH */
+	/* ESRCH, no such process: live_check() reports it */
+	if (pid && s->pid_fd < 0 && errno != ESRCH)
 		log_warning("--pid: the run will not end with the process: pidfd_open() failed "
 			    "(%s)",
 			    strerror(errno));

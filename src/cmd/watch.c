@@ -75,7 +75,7 @@ static int watch_check_facts(const struct watch_config *c, const struct event_bl
 		if (event.kind == EV_FACT) {
 			event_fact_get(&event, &key, &value);
 			option = live_options_fact_differs(&c->probe, key, value, recorded);
-		} else if (event.kind == EV_INTERVAL) { /* facts precede it: none will follow */
+		} else if (event.kind == EV_INTERVAL) { /* no facts follow the first interval */
 			option = live_options_fact_missing(&c->probe, *recorded);
 		}
 	}

@@ -88,8 +88,8 @@ void attrib_receive_work(struct attribution *a, const struct segment_part *part,
 
 		/*
 		 * Stops at this message, at another core's message and at one that arrived at
-		 * `until` or later. A packet that an interrupt divides at `until` still counts
-		 * in CAUSE_KERNEL_QUEUE if it is ahead of this message.
+		 * `until` or later. A packet whose processing an interrupt divides at `until`
+		 * still counts in CAUSE_KERNEL_QUEUE if it is ahead of this message.
 		 */
 		if (m->core != part->core || place == a->message || m->first >= until ||
 		    (cause == CAUSE_KERNEL_QUEUE && later && message_queued(m) > own))
@@ -343,8 +343,9 @@ static void attrib_asleep(struct attribution *a, uint64_t to, const struct oncpu
 
 /*
  * Charges the sleep from `since` to `woken`, except trace gaps, in which the thread may have run.
- * After the last gap, `next` shows the system call in which it slept. Before a gap the sleep is
- * only known if the thread was stopped by a signal; otherwise the time counts as not recorded.
+ * After the last gap, the thread slept in the system call in which `next`, its next stretch on a
+ * CPU, continues. Before a gap the sleep is only known if the thread was stopped by a signal;
+ * otherwise the time counts as not recorded.
  */
 static void attrib_asleep_outside_gaps(struct attribution *a, uint64_t since,
 				       const struct oncpu *next, const struct waking *woken)

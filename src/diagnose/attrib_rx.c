@@ -141,7 +141,11 @@ static bool attrib_rx_serves_unknown(const struct attribution *a, uint64_t end, 
 	if (reads)
 		return cpu_history_trace_gap(a->env->history, end,
 					     attrib_rx_message(a, a->coming - 1)->read - 1);
-	/* If messages end at their replies, the next reply shows the request, in spite of gaps. */
+	/*
+	 * A trace gap since the reader's last known read, or wait for any message, hides which
+	 * message it serves. Where messages end at their replies, the next reply shows the message
+	 * in spite of a gap.
+	 */
 	return a->unsure ||
 	       (!a->env->by_request && cpu_history_trace_gap(a->env->history, a->known, end - 1));
 }

@@ -56,7 +56,8 @@ struct ranked_subject {
 };
 
 struct slice_of {
-	struct ranked_subject *targets; /* messages of the slice, by latency, then id */
+	/* messages in the compared slice of latencies, ordered by latency, then id */
+	struct ranked_subject *targets;
 	size_t n;
 };
 

@@ -13,7 +13,10 @@
 /* Resolution of the latency histograms, as fine as those of `load`: 0.27 %. */
 #define COMPARE_SCHEMA 8
 
-/* Number of compared times: one for each cause and phase, and one for the latency itself. */
+/*
+ * Number of compared times: one for each cause in each phase (receive, application, transmit), and
+ * one for the latency itself.
+ */
 #define COMPARE_PLACES (CAUSE_PLACES + 1)
 #define COMPARE_LATENCY CAUSE_PLACES
 
@@ -23,10 +26,15 @@ struct compared {
 	size_t n_blocks;
 	struct hist latency[CONTRAST_BLOCKS];
 	const struct hist *blocks[CONTRAST_BLOCKS];
-	uint64_t begin, end;                 /* the slice: ranks by latency in [begin, end) */
-	uint64_t total[COMPARE_PLACES];      /* ns of the slice's messages, by cause and phase */
-	int64_t mean[COMPARE_PLACES];        /* ns per message of the slice, by cause and phase */
-	double score[COMPARE_PLACES][CONTRAST_BLOCKS]; /* each block's contribution to `mean` */
+	/* the compared slice: messages whose rank by latency is in [begin, end) */
+	uint64_t begin, end;
+	/*
+	 * ns of the compared slice's messages, by cause and phase (receive, application, transmit)
+	 */
+	uint64_t total[COMPARE_PLACES];
+	int64_t mean[COMPARE_PLACES];        /* `total` per message of the compared slice, in ns */
+	/* contribution of each block of successive messages to `mean` */
+	double score[COMPARE_PLACES][CONTRAST_BLOCKS];
 	double effective;                    /* effective number of independent messages in the
 					      * slice */
 	uint64_t error;                      /* largest difference between a message's latency and

@@ -50,8 +50,9 @@ int conn_queue_find(const struct event_sample *samples, size_t n, uint64_t slots
 		bool waits;
 
 		/*
-		 * `out` includes this request if it is sent when due. It may then be marked as
-		 * queued: harmless, since its wait is 0 ns.
+		 * `out` counts the requests sent up to this request's due time, including this one
+		 * if it is sent when due. It may then be marked as queued: harmless, since its wait
+		 * is 0 ns.
 		 */
 		while (out < n && sent[out] <= s->intended)
 			out++;

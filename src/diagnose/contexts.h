@@ -10,7 +10,8 @@
 
 struct context {
 	uint32_t core;
-	uint32_t detail;       /* task in DICT_TASK; interrupt or softirq: as in struct slice */
+	/* task: number in DICT_TASK; interrupt or softirq: number as in slice.detail */
+	uint32_t detail;
 	uint8_t type;          /* enum cpu_segment_type */
 	uint8_t where;
 	uint64_t target_ns;
@@ -19,7 +20,7 @@ struct context {
 
 struct contexts {
 	struct context_vec VEC_OF(struct context) all;
-	uint32_t *places;      /* hash table, open addressing: index in `all` + 1, 0: free */
+	uint32_t *places; /* hash table, open addressing: index + 1 in the array `all`; 0: free */
 	uint64_t lost_ns;      /* ns of activity left out, as `all` has CONTEXTS_MAX entries */
 };
 

@@ -18,7 +18,7 @@
 static const struct {
 	const char *name;
 	double q;
-	uint64_t least; /* requests that an interval needs */
+	uint64_t least; /* an interval with fewer requests is not used for this quantile */
 } quantiles[CORRELATION_QUANTILES] = {
 	[CORRELATION_P99] = { "p99", 0.99, 200 },
 	[CORRELATION_P90] = { "p90", 0.9, 20 },

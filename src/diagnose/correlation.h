@@ -72,7 +72,7 @@ struct correlation {
 	enum correlation_quantile quantile;
 	bool known;
 	uint32_t intervals;      /* intervals used; if `known` is false, usable intervals */
-	const char *why;         /* why nothing was correlated: static text; NULL: series were */
+	const char *why;         /* why nothing was correlated: static text; NULL: something was */
 };
 
 /*

@@ -6,12 +6,12 @@
 #include "base/sort.h"
 #include "event/track.h"
 
-/* Number of edges between two checks of the history's size. */
+/* Number of edges (begins and ends of spans) between two checks of the history's size. */
 #define LOOK_EVERY 4096
 
 struct core_track {
 	struct event_track track;
-	uint64_t last; /* time of the core's last edge, in ns */
+	uint64_t last; /* time of the core's last edge (begin or end of a span), in ns */
 	bool running;  /* the last stretch in `oncpus` is still open */
 	bool known;    /* a block of this core's events was read */
 	bool seen;     /* the core was recorded before: missing time counts as a trace gap */
@@ -110,7 +110,8 @@ static void history_trim_oncpus(struct rolling *oncpus, uint64_t time)
 	while (rolling_len(oncpus)) {
 		const struct oncpu *oncpu = rolling_at(oncpus, oncpus->head);
 
-		if (oncpu->end > time) /* also true of the last stretch, if it is still open */
+		/* true as well of a stretch that is still open: its end is ONCPU_OPEN */
+		if (oncpu->end > time)
 			break;
 		oncpus->head++;
 	}
@@ -351,7 +352,7 @@ static bool history_opens_alike(const struct event_track *track, const struct ev
 	       event_track_same(track, block->open, block->n_open) == block->n_open;
 }
 
-/* Marks the core as not recorded from its last edge on. */
+/* Marks the core as not recorded from its last edge (begin or end of a span) on. */
 static void history_begin_unrecorded(struct cpu_history *history, uint32_t core)
 {
 	const struct cpu_segment segment = { .begin = history->cores[core].last,
@@ -379,7 +380,8 @@ void cpu_history_block(struct cpu_history *history, uint32_t core, const struct 
 		return;
 	if (c->known)
 		history_begin_unrecorded(history, core);
-	c->seen |= lost || block->n_open; /* an open span shows earlier recording */
+	/* a span open at the block's start shows that the core was recorded before */
+	c->seen |= lost || block->n_open;
 	if (lost && !c->known && from < block->first) {
 		segment = (struct cpu_segment){ .begin = from, .type = SEGMENT_NOT_RECORDED };
 		history_push_segment(history, core, &segment);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recent past of cores and threads: fed with edges and wakings of all cores in the order of
- * time, and asked about windows that it still holds.
+ * The recent past of cores and threads: fed with edges (begins and ends of spans) and wakings of
+ * all cores in the order of time, and asked about windows that it still holds.
  *
  * It shows the same edges in three ways: each core's stretches of time (struct cpu_segment), each
  * thread's stretches on a CPU (struct oncpu), and each thread's wakings (struct waking). Times are
@@ -80,7 +80,7 @@ struct core_track; /* the spans of a core that are open */
 
 struct cpu_history {
 	const struct tasks *tasks;
-	struct rolling *segments;    /* segments of each core */
+	struct rolling *segments;    /* each core's history, as segments of its activity */
 	struct core_track *cores;
 	uint64_t *found;          /* by core: number of the segment that the last search found */
 	uint32_t n_cores;
@@ -93,7 +93,7 @@ struct cpu_history {
 	uint64_t *last_waking;    /* by thread: number of its last waking, + 1; 0: none */
 	uint64_t since;           /* history after this time is complete, in ns */
 	uint64_t dropped;         /* how often the memory limit dropped old history */
-	uint32_t fed;             /* edges added since the last check of the memory limit */
+	uint32_t fed; /* span begins and ends added since the last check of the memory limit */
 	bool no_memory;
 };
 
@@ -105,9 +105,9 @@ void cpu_history_release(struct cpu_history *history);
 void cpu_history_clear(struct cpu_history *history, uint64_t since);
 
 /*
- * Begins a core's block of edges (EV_EDGE), which lists the spans that are open at its begin.
- * `from`: if the core has no history, these spans count as open since then. `lost`: earlier events
- * of the core could not be read.
+ * Begins a core's block of edges (EV_EDGE, begins and ends of spans), which lists the spans that
+ * are open at its begin. `from`: if the core has no history, these spans count as open since then.
+ * `lost`: earlier events of the core could not be read.
  */
 void cpu_history_block(struct cpu_history *history, uint32_t core,
 		       const struct event_block *block, uint64_t from, bool lost);
@@ -116,8 +116,8 @@ void cpu_history_edge(struct cpu_history *history, uint32_t core, uint64_t time,
 void cpu_history_wake(struct cpu_history *history, const struct event_wake *wake);
 
 /*
- * Notes that the core has no further edges. If spans are still open, they may be over: the core
- * counts as not recorded from its last edge on.
+ * Notes that no further begins or ends of spans of the core follow. If spans are still open, they
+ * may be over: the core counts as not recorded after its last begin or end of a span.
  */
 void cpu_history_end(struct cpu_history *history, uint32_t core);
 
@@ -125,8 +125,8 @@ void cpu_history_end(struct cpu_history *history, uint32_t core);
 void cpu_history_trim(struct cpu_history *history, uint64_t time);
 
 /*
- * Sets *number to the core's segment at `time`. Returns false if the core is not known at `time`;
- * it is not known up to *until then.
+ * Sets *number to the core's segment at `time`. Returns false if the core's activity is unknown at
+ * `time`; *until is then the end of the unknown time.
  */
 bool cpu_history_find(const struct cpu_history *history, uint32_t core, uint64_t time,
 		      uint64_t *number, uint64_t *until);

@@ -34,8 +34,10 @@ struct nesting_rule;
 
 /* Thresholds above which a time over the baseline counts, and how nested functions share it. */
 struct diagnose_method {
-	double noise_times;     /* threshold, in median absolute deviations of the baseline */
-	uint32_t function_mads; /* threshold for functions, in median absolute deviations */
+	/* threshold for a cause's time above the baseline, in median absolute deviations */
+	double noise_times;
+	/* threshold for a function's time above the baseline, in median absolute deviations */
+	uint32_t function_mads;
 	const struct nesting_rule *nesting; /* NULL: the default rule of nesting_judge() */
 };
 

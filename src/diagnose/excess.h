@@ -11,22 +11,28 @@
 
 #include "diagnose/attrib.h"
 
-/* Time of one message with the same cause, phase, culprit, delaying message and detail. */
+/*
+ * Time of one message with the same cause, phase (receive, application or transmit), culprit,
+ * delaying message and detail.
+ */
 struct share {
 	uint64_t ns;
 	uint32_t culprit;  /* task behind the delay, in DICT_TASK; 0: none */
 	uint32_t message;  /* index + 1 of the message that delayed this one; 0: none */
 	uint32_t detail;   /* detail of the cause, as in struct slice */
-	uint8_t place;     /* cause and phase, as CAUSE_PLACE() */
+	uint8_t place; /* cause and phase (receive, application or transmit), as CAUSE_PLACE() */
 };
 
 struct shares VEC_OF(struct share);
 
-/* One message's time by cause and phase, and by culprit. */
+/*
+ * One message's time, divided by cause and phase (receive, application or transmit), and by
+ * culprit.
+ */
 struct breakdown {
 	uint64_t ns[CAUSE_PLACES];
 	struct shares shares;
-	uint32_t slices;         /* number of slices in the message */
+	uint32_t slices; /* number of intervals (slices) into which the message's time is divided */
 	uint32_t packets;        /* messages received before this one in the same softirqs */
 	uint32_t served_before;  /* messages that the reader served while this one waited */
 };
@@ -34,17 +40,17 @@ struct breakdown {
 /* The usual breakdown of one application's reference messages. */
 struct baseline {
 	uint32_t pid;
-	uint32_t n;                      /* number of references; 0: none */
-	uint64_t latency;                /* median of the references' latencies, in ns */
+	uint32_t n;                      /* number of reference messages; 0: none */
+	uint64_t latency;                /* median latency of the reference messages, in ns */
 	uint64_t expected[CAUSE_PLACES]; /* usual ns by cause and phase; their sum is `latency` */
 	uint64_t noise[CAUSE_PLACES];    /* median absolute deviation in ns, by cause and phase */
-	uint64_t served_before;          /* median of the references' served_before */
-	uint64_t packets;                /* median of the references' packets */
+	uint64_t served_before; /* median of breakdown.served_before over the reference messages */
+	uint64_t packets; /* median of breakdown.packets over the reference messages */
 };
 
 struct baselines VEC_OF(struct baseline);
 
-/* Excess of one target over its baseline. */
+/* Excess of one target (a message to explain) over its application's baseline. */
 struct excess {
 	uint32_t subject;
 	uint32_t baseline;          /* index of the application's baseline */
@@ -53,7 +59,7 @@ struct excess {
 	int64_t offset;             /* sum of the causes' times below the baseline, in ns; <= 0 */
 	uint64_t ns[CAUSE_PLACES];  /* excess in ns by cause and phase, even if the cause is
 				     * unknown */
-	uint64_t found;             /* sum of `ns` with a known cause */
+	uint64_t found;             /* part of the excess with a known cause, in ns */
 	double coverage;            /* share of the excess with a known cause; NAN: excess below the
 				     * granularity */
 };
@@ -61,8 +67,10 @@ struct excess {
 struct excess_options {
 	uint64_t granularity; /* in ns: a cause's time up to this much above the baseline is
 			       * noise */
-	enum where rest;      /* phase in which time within the noise counts as unexplained */
-	double noise_times;   /* as granularity, in median absolute deviations of the cause */
+	/* phase (receive, application or transmit) in which time within the noise is unexplained */
+	enum where rest;
+	/* time up to this many median absolute deviations of a cause above the baseline is noise */
+	double noise_times;
 };
 
 /* Adds `slice` to the breakdown. Returns 0 or -ENOMEM. */

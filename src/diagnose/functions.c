@@ -46,11 +46,16 @@ int functions_add_window(struct windows *windows, const struct slice *slice)
 
 /* ---- adding one message ---- */
 
-/* A recording's edges of spans, and the numbers of its functions in the call-path models. */
+/*
+ * A recording's begins and ends of spans (EV_EDGE), and the numbers of its functions in the
+ * call-path models.
+ */
 struct function_source {
 	struct event_source *edges;
-	const uint32_t *map; /* number in the models, by the recording's number; NULL: they are
-			      * equal */
+	/*
+	 * by a function's number in the recording: its number in the models; NULL: both are equal
+	 */
+	const uint32_t *map;
 	uint32_t n;
 };
 
@@ -111,8 +116,8 @@ static int functions_add_message(struct nesting *n, const struct function_source
 /* ---- adding an application's messages ---- */
 
 /*
- * Adds an application's targets to its model, and its references unless they are in another
- * recording. Returns 0 or -errno.
+ * Adds an application's targets (messages to explain) to its model, and its reference messages
+ * unless they are in another recording. Returns 0 or -errno.
  */
 static int functions_add_own(struct diagnosis *d, uint32_t model,
 			     const struct function_source *source)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernel's functions in messages' time, if they were recorded: the functions that made a target
- * slower than the references of its application. Only time that is charged to the causes "function"
- * and "application" is searched.
+ * (a message to explain) slower than the reference messages of its application. Only time that is
+ * charged to the causes "function" and "application" is searched.
  */
 #ifndef HOSTLAT_DIAGNOSE_FUNCTIONS_H
 #define HOSTLAT_DIAGNOSE_FUNCTIONS_H
@@ -27,24 +27,28 @@ struct windows VEC_OF(struct window);
 struct functions {
 	struct nesting **models;   /* call-path model of each baseline; NULL: too few references */
 	size_t n_models;
-	uint32_t *numbers;         /* by excess: the message's number for nesting_judge(), or
-				    * FUNCTIONS_NONE */
+	/* by excess (struct excess): its message's number for nesting_judge(), or FUNCTIONS_NONE */
+	uint32_t *numbers;
 	struct event_dict *names;  /* functions of both recordings; NULL: there is one recording */
-	uint32_t *own, *other;     /* functions' numbers in `names`, by their number in either
-				    * recording */
-	struct nesting_losses losses; /* sums over all models, except `overlapping` */
+	/*
+	 * by a function's number in the targets' (`own`) or the references' (`other`) recording:
+	 * its number in `names`
+	 */
+	uint32_t *own, *other;
+	/* losses of all call-path models, summed, except `overlapping` */
+	struct nesting_losses losses;
 };
 
 /*
- * Adds the slice to its message's windows if its cause is "function" or "application" and its core
- * is known. Returns 0 or -ENOMEM.
+ * Adds the slice to the message's windows (intervals of one core's work for it) if its cause is
+ * "function" or "application" and its core is known. Returns 0 or -ENOMEM.
  */
 int functions_add_window(struct windows *windows, const struct slice *slice);
 
 /*
- * Finds the functions that made the targets slower; call it after the targets' excess is known.
- * d->functions stays NULL unless the recording, and that of the references, have functions. Returns
- * 0 or -errno.
+ * Finds the functions that made the targets (messages to explain) slower; call it after the
+ * targets' excess is known. d->functions stays NULL unless the recording, and that of the reference
+ * messages, have functions. Returns 0 or -errno.
  */
 int functions_find(struct diagnosis *d);
 void functions_free(struct functions *f);

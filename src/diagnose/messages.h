@@ -17,8 +17,8 @@
 
 #define MESSAGES_MAX (8u << 20)
 #define SUBJECTS_MAX 100000u   /* messages that are analyzed in detail, at most */
-#define REFERENCE_MAX 1000u    /* references of each application, at most */
-#define REFERENCE_MIN 10u      /* references of a baseline, at least */
+#define REFERENCE_MAX 1000u    /* reference messages of one application, at most */
+#define REFERENCE_MIN 10u      /* reference messages that a baseline needs */
 #define PIECES_MAX 8u
 
 /* A message of an application. Messages are compared only within one application, i.e. one pid. */
@@ -45,21 +45,26 @@ struct message {
 struct departure {
 	uint64_t held;     /* 0: unknown */
 	uint64_t left;
-	uint64_t due;      /* equals `held`: the packet was not paced */
+	/* time from which it waits in a device's queue only; same as `held` if it was not paced */
+	uint64_t due;
 	uint32_t early_ns, late_ns;
-	uint32_t core;     /* core of the late timer */
+	uint32_t core;     /* core of the packet's own late pacing timer */
 	uint32_t pad;
 };
 
-/* Times at which a sent message's last byte left, from its pieces. */
+/* Times at which a sent message's last byte left, from its pieces, the intervals of its time. */
 struct departure_times {
 	bool known;       /* false: the other members are not set */
 	bool enqueued;    /* the packet entered a qdisc */
-	uint64_t held;    /* time from which only pacing held the packet; `queued`: not paced */
-	uint64_t paced;   /* time up to which late timers of earlier packets held the packet */
-	uint64_t late;    /* time from which the packet's own late timer held it; `left`: timer not
-			   * late */
-	uint32_t core;    /* core of the message's own late timer */
+	/* time from which only pacing held the packet; not paced: same as `queued` */
+	uint64_t held;
+	uint64_t paced; /* time up to which late pacing timers of earlier packets held the packet */
+	/*
+	 * time from which the packet's own late pacing timer held it; same as `left` if the timer
+	 * was not late
+	 */
+	uint64_t late;
+	uint32_t core;    /* core of the packet's own late pacing timer */
 	uint64_t left;    /* when the socket released the last byte */
 	uint64_t queued;  /* when the last byte entered a device's queue; equals `left`: not
 			   * recorded */
@@ -103,8 +108,8 @@ struct message_selection {
 
 /* A message that is analyzed in detail. */
 struct subject {
-	uint32_t message;         /* index in `all` */
-	bool target, reference;   /* a message may be both */
+	uint32_t message;         /* index of the message in messages.all */
+	bool target, reference;   /* chosen as target or as reference, or both */
 	uint32_t n;               /* number of `pieces`; 0: they were not found */
 	uint64_t returned;        /* sent: when the call returned, in ns */
 	struct event_piece pieces[PIECES_MAX];

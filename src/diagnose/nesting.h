@@ -37,7 +37,7 @@ struct nesting;
 /* Memory limits: 200 bytes a node, 24 a span, 28 a value; twice that while an array grows. */
 struct nesting_limits {
 	uint32_t nodes;		/* nodes of the tree that holds the call paths of all messages */
-	uint32_t spans;		/* spans in one piece */
+	uint32_t spans;		/* spans in one piece (an interval of a core's work on a message) */
 	uint32_t values;	/* nodes of each message, summed over all messages */
 };
 
@@ -75,8 +75,9 @@ void nesting_piece(struct nesting *n, uint8_t role, uint64_t begin, uint64_t end
 void nesting_span(struct nesting *n, const struct event_span *span, bool charged);
 
 /*
- * Adds the piece's spans that have no recorded end. Bit i of `charged` is nesting_span()'s
- * `charged` of the i-th span, from the outermost on.
+ * Adds spans without a recorded end to the current piece, an interval of a core's work on the
+ * message. Bit i of `charged` is nesting_span()'s `charged` of the i-th span, from the outermost
+ * on.
  */
 void nesting_open(struct nesting *n, const struct event_track *track, uint64_t charged);
 
@@ -124,7 +125,7 @@ struct nesting_cause {
 	uint64_t usual_ns;	/* median of the reference messages in ns; 0: most lack the
 				 * function */
 	uint64_t usual_p95_ns;
-	uint32_t count;		/* calls that began or continued in the message's windows */
+	uint32_t count; /* calls that began or continued while a core worked on the message */
 	uint32_t usual_count;
 	uint32_t usual_p95_count;
 	uint32_t present;	/* reference messages that have the function */
@@ -132,7 +133,8 @@ struct nesting_cause {
 	uint8_t type;		/* enum nesting_type */
 	uint8_t role;		/* enum piece_role */
 	uint8_t context;	/* enum span_type in which the function ran; SPAN_NONE: unknown */
-	bool partial;		/* the border of a window cut the function's time */
+	/* the function's time was cut where a core's work on the message begins or ends */
+	bool partial;
 };
 
 struct nesting_verdict {
@@ -143,15 +145,15 @@ struct nesting_verdict {
 	const struct nesting_cause *causes;
 	uint32_t n_causes;
 	uint32_t references;	/* reference messages in the model */
-	uint64_t window_ns;	/* length of the message's pieces */
+	uint64_t window_ns; /* sum of the message's pieces, the intervals of cores' work on it */
 	uint64_t charged_ns;	/* sum of self_ns, at most window_ns */
 	/*
 	 * Time charged within outermost functions beyond their own deviation, since other functions
 	 * within them took less time than usual.
 	 */
 	uint64_t over_ns;
-	uint64_t saved_ns;	/* ns below the usual of faster functions, nested ones counted
-				 * once */
+	/* ns by which faster functions were below their usual time; nested functions count once */
+	uint64_t saved_ns;
 };
 
 /*

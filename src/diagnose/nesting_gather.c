@@ -8,13 +8,17 @@
 #include "base/hash.h"
 #include "diagnose/nesting_state.h"
 
-/* An open span on the path from the piece to the span that is being added. */
+/*
+ * A span on the call path of the span that is being added. The path begins with the message's
+ * current piece (struct event_piece) on a core.
+ */
 struct level {
 	uint64_t begin;
-	uint64_t free;		/* end of the time for further inner spans: the last is added
-				 * first */
+	/* end of the time for further inner spans; these are added from the last to the first */
+	uint64_t free;
 	uint32_t node;
-	int depth;		/* depth of the span; -1: not a span but the piece */
+	/* depth of the span; -1: the piece, i.e. the interval of a core's work, not a span */
+	int depth;
 	bool context;
 	bool charged;
 	bool shared;		/* the limit of nodes is reached: the span uses its caller's node */
@@ -198,8 +202,8 @@ static void nesting_place(struct nesting *n, struct level *level, const struct n
 }
 
 /*
- * Adds the piece's spans to the tree, from the last to end to the first to end: in this order
- * callers precede their callees.
+ * Adds the spans of a piece (a core's work on the message) to the tree, from the last to end to the
+ * first to end: in this order callers precede their callees.
  */
 static void nesting_place_all(struct nesting *n)
 {

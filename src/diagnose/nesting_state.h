@@ -49,7 +49,8 @@ struct nesting_work {
 };
 
 struct nesting_held {
-	uint64_t begin, end;	/* begin and end of the span, cut to the piece */
+	/* begin and end of the span, cut to the piece of the core's work on the message */
+	uint64_t begin, end;
 	uint32_t what;
 	uint8_t type;
 	uint8_t depth;
@@ -72,7 +73,8 @@ struct nesting {
 	struct nesting_limits limits;
 	struct nesting_losses losses;
 	struct nesting_node_vec VEC_OF(struct nesting_node) nodes;
-	struct nesting_sum_vec VEC_OF(struct nesting_sum) sums;	/* sums of `now`, by node */
+	/* sums of the message that is being gathered (`now`), by node */
+	struct nesting_sum_vec VEC_OF(struct nesting_sum) sums;
 	uint32_t *hash;
 	uint32_t hash_mask;
 	struct nesting_value_vec VEC_OF(struct nesting_value) values;
@@ -83,8 +85,10 @@ struct nesting {
 	struct nesting_held_vec VEC_OF(struct nesting_held) held;
 	struct nesting_touched_vec VEC_OF(uint32_t) touched;
 	uint32_t serial;
-	uint8_t role;		/* role of the piece; PIECE_NONE: no piece is open */
-	uint64_t begin, end;	/* begin and end of the piece */
+	/* enum piece_role of the current piece of a core's work; PIECE_NONE: none is open */
+	uint8_t role;
+	/* begin and end of the current piece of a core's work on the message */
+	uint64_t begin, end;
 	int err;
 
 	/*

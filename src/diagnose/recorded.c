@@ -147,8 +147,8 @@ static int recorded_compare_latency(const void *a, const void *b)
 }
 
 /*
- * Sets *latency to the least latency, in ns, of the EXAMPLES_DRAWN slowest targets; 0 if there are
- * no more targets than that.
+ * Sets *latency to the least latency, in ns, of the EXAMPLES_DRAWN slowest targets (messages to
+ * explain). Sets it to 0 if there are no more targets than that.
  */
 static int recorded_draw_references(struct recorded *rec, uint64_t *latency)
 {

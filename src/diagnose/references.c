@@ -10,7 +10,10 @@ const struct recorded *references_of(const struct diagnosis *d)
 
 bool references_have(const struct diagnosis *d, uint32_t subject)
 {
-	/* In another recording, the messages selected as its targets are the references. */
+	/*
+	 * If another recording has the references, they are its messages chosen by the same
+	 * selection, marked there as targets.
+	 */
 	return d->against_other ? d->other.subjects.items[subject].target :
 	       d->own.subjects.items[subject].reference;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The references of the targets: messages of the same recording, or of another recording. */
+/*
+ * The reference messages with which the targets (messages to explain) are compared: of the same
+ * recording, or of another recording.
+ */
 #ifndef HOSTLAT_DIAGNOSE_REFERENCES_H
 #define HOSTLAT_DIAGNOSE_REFERENCES_H
 

@@ -145,7 +145,10 @@ static void diagnosis_add_coverage(const struct coverage *c, struct report *r)
 			       human_fraction(worst, c->values[0]));
 }
 
-/* Returns the largest difference in ns between a target's latency and the sum of its parts. */
+/*
+ * Returns the largest difference in ns between the latency of a target (a message to explain) and
+ * the sum of its parts.
+ */
 static uint64_t diagnosis_partition_error(const struct diagnosis *d)
 {
 	uint64_t worst = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports the causes over all targets, and the culprits of each cause. */
+/* Reports the causes over all targets (messages to explain), and the culprits of each cause. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -115,7 +115,7 @@ struct excess_total excess_total(const struct diagnosis *d)
 
 /*
  * Adds a message's time in the row's cause and phase, by culprit, scaled to sum to `deviation`. The
- * messages ahead are left out: they differ for each target.
+ * delaying messages are left out, since each message has others.
  */
 static int causes_add_shares(struct row_of *row, const struct breakdown *breakdown,
 			     uint64_t deviation)
@@ -233,7 +233,10 @@ static void causes_add_row(const struct diagnosis *d, struct report *r, struct t
 							       0));
 }
 
-/* Largest number of causes with a finding, and their least share of the excess. */
+/*
+ * Limits of findings about causes: their largest number, and the least share of the excess that a
+ * cause must have.
+ */
 #define FINDINGS_MAX	  3
 #define FINDING_SHARE_MIN 0.05
 

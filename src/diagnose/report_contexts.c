@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports tasks and interrupts on the cores of the targets and of their references. */
+/*
+ * Reports tasks and interrupts on the cores of the targets (messages to explain) and of their
+ * reference messages.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

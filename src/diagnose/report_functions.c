@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports the functions in which the targets took more time than their references. */
+/*
+ * Reports the functions in which the targets (messages to explain) took more time than their
+ * reference messages.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +18,7 @@
 #define ROWS_SHOWN 50u
 #define PATH_MAX_BYTES 8192
 
-/* A function in one call path, summed over the targets of one application. */
+/* A function in one call path, summed over the targets (messages to explain) of one application. */
 struct excessive {
 	uint32_t model, node;
 	struct nesting_cause one;   /* values of the message with the largest self_ns */

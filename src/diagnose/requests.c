@@ -204,7 +204,7 @@ static size_t requests_first_mark(const struct marks *marks, uint32_t flow, uint
 /* Times of one request on the server. */
 struct found_message {
 	const struct message *message;
-	uint64_t reply;      /* when its reply was sent, in ns; 0: unknown */
+	uint64_t reply; /* time at which the reply to the request was sent, in ns; 0: unknown */
 	bool several;
 	const char *why;
 };

@@ -36,7 +36,7 @@ struct requests {
 	struct request_vec VEC_OF(struct slow_request) slowest; /* by latency, the slowest first */
 	uint64_t count;        /* completed requests without the warm-up */
 	uint64_t beyond;       /* requests beyond REQUESTS_MAX */
-	struct hist latency;   /* latencies of these `count` requests */
+	struct hist latency;   /* latencies of all completed requests without the warm-up */
 	uint64_t at;           /* least latency of `slowest`, in ns */
 };
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes the targets' excess from messages' breakdowns, with a baseline for each application. */
+/*
+ * Computes the excess of the targets (messages to explain) from messages' breakdowns, with a
+ * baseline for each application.
+ */
 #include "diagnose/diagnose.h"
 
 #include <errno.h>
@@ -52,7 +55,10 @@ void diagnosis_free(struct diagnosis *d)
 
 /* ---- baselines ---- */
 
-/* Computes the baseline of the application of `target`, of 0 or more references. 0 or -ENOMEM. */
+/*
+ * Computes the baseline of the application of `target`, from 0 or more reference messages. Returns
+ * 0 or -ENOMEM.
+ */
 static int diagnosis_make_baseline(struct diagnosis *d, const struct message *target)
 {
 	const struct recorded *rec = references_of(d);

@@ -8,13 +8,19 @@
 /* Culprits shown for one cause, at most. */
 #define CULPRITS_SHOWN 5u
 
-/* Adds "causes": the targets' excess by cause, largest first; the largest are findings. */
+/*
+ * Adds "causes": the excess of the messages to explain by cause, largest first; the largest are
+ * findings.
+ */
 int report_causes(const struct diagnosis *d, struct report *r);
 
-/* Adds "functions": those that took longer in the targets; null if they were not recorded. */
+/*
+ * Adds "functions": those that took longer in the messages to explain; null if functions were not
+ * recorded.
+ */
 int report_functions(const struct diagnosis *d, struct report *r);
 
-/* Adds the slowest target as text, and "examples": every target with its parts. */
+/* Adds the slowest message as text, and "examples": every message to explain with its parts. */
 int report_examples(const struct diagnosis *d, struct report *r);
 
 /* Adds "contexts" and "contexts_by_core": tasks and interrupts on the messages' cores. */
@@ -39,7 +45,7 @@ struct value causes_culprits_table(const struct recorded *rec, struct report *r,
 /* Adds reasons to distrust a recording; `which` names the recording in them. */
 void report_source_reasons(const struct recorded *rec, struct report *r, const char *which);
 
-/* Excess of all targets in ns: `found` has a cause, `rest` has none. */
+/* Excess of all messages to explain, in ns: `found` has a cause, `rest` has none. */
 struct excess_total {
 	uint64_t found;
 	uint64_t rest;

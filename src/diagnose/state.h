@@ -8,8 +8,8 @@
 #include "diagnose/excess.h"
 #include "stats/hist.h"
 
-#define EXAMPLES_DRAWN 100u   /* slowest targets, for which the timeline is stored */
-#define DRAWN_MAX 400u        /* slices of each timeline, at most */
+#define EXAMPLES_DRAWN 100u   /* slowest messages to explain, for which the timeline is stored */
+#define DRAWN_MAX 400u        /* intervals in the timeline of one message, at most */
 #define OVER_TIME_STEPS 60u
 #define FLOWS_MAX (1u << 20)
 #define LATENCY_SCHEMA 3
@@ -42,7 +42,7 @@ struct recorded {
 	uint64_t lost_messages;     /* number of lost messages */
 	uint64_t names_lost;        /* how often a name could not be stored */
 	uint64_t forgot;            /* how often the memory limit dropped old history */
-	uint64_t unselected;        /* number of targets beyond SUBJECTS_MAX, not analyzed */
+	uint64_t unselected; /* number of messages to explain beyond SUBJECTS_MAX, not analyzed */
 	uint64_t flows_lost;        /* number of connections beyond FLOWS_MAX */
 	uint32_t cores;
 	struct event_binding unbound[2]; /* by direction: a stage that messages need and that was
@@ -55,11 +55,13 @@ struct requests;
 
 struct diagnosis {
 	struct diagnose_options options;
-	struct recorded own, other; /* other: recording of the references, if not `own` */
+	/* other: recording of the reference messages, if it is not `own` */
+	struct recorded own, other;
 	bool against_other;
 	struct baselines baselines;
-	struct excess_list VEC_OF(struct excess) excesses; /* excesses of the targets */
-	uint64_t without_baseline;  /* targets whose application has too few references */
+	struct excess_list VEC_OF(struct excess) excesses; /* excess of each message to explain */
+	/* messages to explain whose application has too few reference messages */
+	uint64_t without_baseline;
 	struct functions *functions; /* NULL: functions were not recorded */
 	struct requests *requests;  /* NULL: no requests were joined */
 	struct hist latency, target_latency, reference_latency;

@@ -20,7 +20,8 @@ struct lane {
 struct activity_stream {
 	struct cpu_history *history;
 	struct lane *lanes;
-	void **heap;      /* lanes; the first has the earliest record */
+	/* lanes (events of one kind from one core); the first has the earliest record */
+	void **heap;
 	uint32_t n;
 };
 

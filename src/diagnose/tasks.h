@@ -17,7 +17,7 @@
 struct task_name {
 	uint32_t pid;
 	uint32_t tid;
-	uint32_t thread;  /* THREAD_NONE: the name has another form */
+	uint32_t thread;  /* number of the thread; THREAD_NONE: the name is not "comm (pid/tid)" */
 	bool softirqd;    /* kernel thread that runs softirqs or NAPI */
 	char comm[TASKS_COMM];
 };

@@ -7,7 +7,7 @@
 
 enum thread_state {
 	THREAD_ON_CPU,
-	THREAD_INTERRUPTED, /* its CPU serves an interrupt or a softirq */
+	THREAD_INTERRUPTED, /* the thread's CPU serves an interrupt or a softirq */
 	THREAD_CPU_WAIT,    /* runnable, without a CPU */
 	THREAD_ASLEEP,
 	THREAD_BLOCKED,     /* uninterruptible sleep: waits for a device, a file or memory */

@@ -13,7 +13,7 @@
 
 struct event_in {
 	struct event_input input;
-	uint32_t stream;	/* stream of the file; 0: damaged header, and no chunk read yet */
+	uint32_t stream; /* stream number of the file; 0: damaged header, and no chunk read yet */
 	uint64_t start;		/* offset from which on chunks begin, or may begin */
 	unsigned char *raw;	/* payload loaded last; EVENT_BLOCK_SIZE bytes, aligned to 8 */
 	ZSTD_DCtx *zstd;

@@ -35,9 +35,13 @@ struct clock_taker event_clocks_taker(struct event_clocks_out *out, struct event
 
 struct event_clocks {
 	struct clock_reconcile reconcile; /* from EV_CLOCK_PARAM */
-	struct clock_reconcile followed;  /* from EV_CLOCK; DOMAIN_REALTIME only */
+	/* relation of the realtime clock to the monotonic clock, from EV_CLOCK */
+	struct clock_reconcile followed;
 	uint64_t begin_ns, end_ns;        /* monotonic: first event, end of the last interval */
-	/* an EV_INTERVAL was read; else `end_ns` is of the last EV_CLOCK or, without one, event */
+	/*
+	 * an EV_INTERVAL was read; until then, `end_ns` is the time of the last EV_CLOCK, or of the
+	 * last event if there is no EV_CLOCK
+	 */
 	bool has_intervals;
 	bool has_clock;                   /* an EV_CLOCK came since the last EV_INTERVAL */
 	uint32_t domains;                 /* mask of 1 << enum clock_domain: clocks to read */
@@ -47,7 +51,7 @@ struct event_clocks {
 	uint64_t refused;                 /* ignored EV_CLOCK_PARAMs: contradictory, or too many */
 };
 
-/* `domains`: see struct event_clocks. Does not allocate. */
+/* Initializes without allocating. `domains`: mask of 1 << enum clock_domain, the clocks to read. */
 void event_clocks_init(struct event_clocks *clocks, uint32_t domains);
 void event_clocks_release(struct event_clocks *clocks);
 

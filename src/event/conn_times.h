@@ -29,8 +29,8 @@ bool conn_share_out(uint64_t ns, const struct event_conn *by, struct event_conn 
 uint64_t conn_unsampled(uint64_t ns, const struct event_conn *c);
 
 /*
- * Returns event_conn.squares, the sum of the squares of the samples' times, of one interval. In it,
- * all samples of a state stand for equal times.
+ * Returns event_conn.squares, the sum of the squares of the samples' times, of one interval. Within
+ * one interval, all samples of a state stand for equal times.
  */
 uint64_t conn_squares(const struct event_conn *c);
 

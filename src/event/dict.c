@@ -16,9 +16,10 @@ struct slot {
 };
 
 struct event_dict {
-	struct names VEC_OF(char *) names[DICT_MAX];	/* [id - 1]; NULL: unknown */
+	/* strings of each dictionary, at index number - 1; NULL: unknown */
+	struct names VEC_OF(char *) names[DICT_MAX];
 	struct slot *slots;
-	size_t n_slots;	/* power of two, or 0 */
+	size_t n_slots;	/* slots of the hash table: a power of two, or 0 */
 	size_t n_used;
 	size_t bytes;
 	uint64_t refused;

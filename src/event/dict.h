@@ -13,7 +13,7 @@
 #include "event/source.h"
 
 #define EVENT_DICT_NAMES_MAX 65536u		/* names per dictionary */
-#define EVENT_DICT_BYTES_MAX (4u << 20)		/* all strings together, with NULs */
+#define EVENT_DICT_BYTES_MAX (4u << 20)		/* bytes of all strings together, with NULs */
 #define EVENT_NAME_MAX 4096u		/* bytes of a string with its NUL; longer ones are cut */
 
 struct event_dict;
@@ -33,7 +33,10 @@ uint32_t event_dict_intern(struct event_dict *dict, enum event_dict_id which, co
 /* Stores a stream's EV_NAME; the last string of a number wins. 0, -EINVAL, -E2BIG or -ENOMEM. */
 int event_dict_set(struct event_dict *dict, const struct event *name);
 
-/* Returns NULL for an unknown number: its EV_NAME may have been in a lost part of the file. */
+/*
+ * Returns the string with this number; NULL if unknown: its EV_NAME may have been in a lost part of
+ * the file.
+ */
 const char *event_dict_get(const struct event_dict *dict, uint32_t which, uint32_t id);
 
 /* Returns how many strings exceeded the limits. */

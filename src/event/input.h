@@ -25,7 +25,7 @@ struct event_input {
 	unsigned char *buffer;
 };
 
-/* Returns 0 or -errno. The caller still owns the descriptor. */
+/* Initializes an input on a descriptor, which the caller still owns. Returns 0 or -errno. */
 int event_input_init(struct event_input *input, int fd);
 /* Initializes an input without a descriptor, to be fed. Returns 0 or -ENOMEM. */
 int event_input_init_fed(struct event_input *input);

@@ -26,7 +26,7 @@ _Static_assert(sizeof(struct event_record) == 16, "size of struct event_record")
 struct event_kind_info {
 	uint16_t version;	/* version that this program writes; 0: unknown kind */
 	uint32_t size;		/* bytes of the struct, without its trailing array */
-	uint32_t least;		/* least size, as in the version's first files */
+	uint32_t least; /* smallest valid size of a payload, as in the version's first files */
 	uint32_t item_size;	/* bytes of an array item; 0: no array */
 	uint32_t item_count_at;	/* offset of the array's __u32 length */
 	bool defines;		/* other events refer to it, so it is written first */
@@ -35,7 +35,7 @@ struct event_kind_info {
 	bool (*check)(const void *payload, size_t size);
 };
 
-/* Returns the kind's row, never NULL; the version of an unknown kind is 0. */
+/* Returns the properties of a kind of event, never NULL; the version of an unknown kind is 0. */
 const struct event_kind_info *event_kind_info(uint32_t kind);
 
 static inline bool event_kind_is_block(uint32_t kind)

@@ -98,9 +98,10 @@ enum hist_dist {
 
 /* How TCP packets that arrived out of order are measured once the hole before them is filled. */
 enum hol {
-	HOL_EXCLUDE,	/* counted, but not measured from `enqueued` on */
-	HOL_INCLUDE,	/* the wait behind the hole counts as the stack's time */
-	HOL_SEPARATE,	/* the wait is in DIST_HOL, and in no other time */
+	/* out-of-order packets are counted, but not measured from stage `enqueued` on */
+	HOL_EXCLUDE,
+	HOL_INCLUDE,	/* the wait behind a hole in TCP's sequence counts as the stack's time */
+	HOL_SEPARATE,	/* the wait behind a hole in TCP's sequence is in DIST_HOL only */
 };
 
 enum count_what {
@@ -251,11 +252,11 @@ struct event_share {
 	__u8 pad[7];
 	__u64 packets;
 	__u64 waited;		/* packets that waited for a CPU that another task held */
-	__u64 busy_ns;		/* the application did other work */
-	__u64 wake_ns;		/* from `enqueued` to the wakeup */
-	__u64 wait_ns;		/* runnable, waiting for a CPU */
-	__u64 run_ns;		/* on the CPU, until `read` */
-	__u64 stopped_ns;	/* stopped by a signal or a tracer */
+	__u64 busy_ns;		/* time in which the application did other work */
+	__u64 wake_ns;		/* time from stage `enqueued` to the wakeup of the reader */
+	__u64 wait_ns;		/* time runnable, waiting for a CPU */
+	__u64 run_ns;		/* time on the CPU, until stage `read` */
+	__u64 stopped_ns;	/* time stopped by a signal or a tracer */
 };
 
 #define EVENT_COMM_LEN 16
@@ -264,7 +265,7 @@ struct event_culprit {
 	__u32 pid;
 	__u32 tid;
 	char comm[EVENT_COMM_LEN];
-	__u64 ns;		/* CPU waits charged to this task in the interval, `count` many */
+	__u64 ns; /* total of `count` CPU waits charged to this task in the interval */
 	__u64 count;
 };
 
@@ -285,7 +286,8 @@ struct event_interval {
 	__u64 own_bpf_ns;	/* CPU time of hostlat's BPF programs */
 	__u32 ncpus;
 	__u32 flags;
-	__u64 one_in;		/* 1 in so many packets was measured, for these deltas; 0: all */
+	/* 1 in so many packets was measured for the counts of this interval; 0: all */
+	__u64 one_in;
 };
 
 enum group_key {
@@ -323,7 +325,7 @@ struct event_loss {
 	__u32 why;		/* enum event_loss_why */
 	__u32 kind;		/* kind of the lost events; EV_NONE: various */
 	__u64 records;
-	__u64 bytes;		/* bytes before compression */
+	__u64 bytes;		/* bytes of the lost events, before compression */
 };
 
 /* ---- clocks ---- */
@@ -383,9 +385,9 @@ struct event_flow {
 
 enum piece_role {
 	PIECE_NONE,
-	PIECE_RECEIVE,		/* in interrupts and softirqs */
+	PIECE_RECEIVE,		/* processing of a received message in interrupts and softirqs */
 	PIECE_BACKLOG,		/* protocol work in the socket owner's context */
-	PIECE_APPLICATION,	/* after `enqueued`, until the read */
+	PIECE_APPLICATION,	/* received: from stage `enqueued` to the read */
 	PIECE_TRANSMIT,
 	PIECE_PACED,		/* sent: in the socket, by TCP's internal pacing */
 	PIECE_LATE,		/* sent: in the socket after the pacing timer was due; without a
@@ -459,11 +461,12 @@ struct event_slow {
 	char culprit[EVENT_COMM_LEN];
 	__u32 pad3;
 	__u64 culprit_ns;	/* length of the CPU wait in which the culprit ran most */
-	__u64 wait_ns;		/* all waits for a CPU since `enqueued` */
-	__u64 stopped_ns;	/* stopped by a signal or a tracer */
+	__u64 wait_ns;		/* all waits of the reader for a CPU since stage `enqueued` */
+	__u64 stopped_ns;	/* time in which the reader was stopped by a signal or a tracer */
 	__u64 read_ns;		/* time of the read */
-	__u64 at_ns[SLOW_STAGES]; /* since the origin; 0: not measured, or not reached */
-	__u64 at_socket_ns;	/* since the origin, of STAGE_SOCKET */
+	/* by stage: ns since the origin; 0: not measured, or not reached */
+	__u64 at_ns[SLOW_STAGES];
+	__u64 at_socket_ns;	/* at STAGE_SOCKET: ns since the origin */
 };
 
 /* ---- blocks ---- */
@@ -517,7 +520,7 @@ enum span_vector {
  */
 struct event_edge {
 	__u32 dt;		/* ticks since the block's `first` */
-	__u32 what;		/* meaning by type; the end repeats it */
+	__u32 what; /* meaning depends on the span's type; begin and end have the same */
 	__u16 arg;
 	__u8 type;		/* enum span_type, SPAN_CONT, SPAN_END */
 	__u8 depth;		/* 0 to EVENT_DEPTH_MAX - 1: open spans around it */

@@ -19,8 +19,11 @@ struct event_call {
 	__u32 pid;
 	__u32 tid;
 	__s32 result;		/* bytes; negative: an errno, such as -EAGAIN */
-	__u32 seq;		/* number in the connection's log, from 1; gaps are calls that were
-				 * not logged; `flags`: more may be missing */
+	/*
+	 * number in the connection's log, from 1; a gap means calls that were not logged. With
+	 * CALL_AFTER_UNKNOWN in `flags`, more calls may be missing
+	 */
+	__u32 seq;
 	/* State of the connection at the return, read without a lock: */
 	__u32 unsent;		/* bytes written but not sent */
 	__u32 unacked;		/* bytes sent but not acknowledged */

@@ -20,8 +20,12 @@
 #define CONN_LATE_US 190000U
 
 enum conn_flags {
-	CONN_CLOSED = 1,	/* the connection ended at `to` */
-	CONN_BEGAN = 2,		/* opened at `from`; a first record without this: opened earlier */
+	CONN_CLOSED = 1,	/* the connection ended at the interval's end, `to` */
+	/*
+	 * opened at the interval's begin; a connection whose first record lacks this was opened
+	 * earlier
+	 */
+	CONN_BEGAN = 2,
 	CONN_NODELAY = 4,	/* Nagle is off: TCP_NODELAY, or by other means */
 	CONN_CORKED = 8,	/* TCP_CORK */
 	CONN_SNDBUF_SET = 16,	/* the application set SO_SNDBUF: no autotuning */
@@ -35,26 +39,31 @@ enum conn_flags {
 	CONN_SELF = 4096,	/* hostlat's own connection */
 	CONN_FROM_DIAG = 8192,	/* from inet_diag: NODELAY ... RCVBUF_SET, IDLE_RESTART_OFF and
 				 * sequence numbers are unknown */
-	CONN_LOGGED = 16384,	/* at `to`, its calls were being logged: EV_CALL */
+	/* the connection's calls were being logged (EV_CALL) at the interval's end */
+	CONN_LOGGED = 16384,
 };
 
 /* Groups of known fields; a field without its bit is 0 and means nothing. */
 enum conn_known {
-	CONN_KNOWS_TIMES = 1,	/* sender_app_ns ... delayed_ack_ns, and unknown_ns */
-	CONN_KNOWS_CALLS = 2,	/* counters of send and receive calls */
-	CONN_KNOWS_RTT = 4,	/* rtt_samples ... rtt_max_us */
-	CONN_KNOWS_LOSSES = 8,	/* fast_retransmit, tlp, recovery_ns, stall_ns ... */
+	CONN_KNOWS_TIMES = 1,	/* known: sender_app_ns ... delayed_ack_ns, unknown_ns */
+	CONN_KNOWS_CALLS = 2,	/* known: counters of send and receive calls */
+	CONN_KNOWS_RTT = 4,	/* known: rtt_samples ... rtt_max_us */
+	CONN_KNOWS_LOSSES = 8,	/* known: fast_retransmit, tlp, recovery_ns, stall_ns ... */
 	CONN_KNOWS_RTO = 16,
-	CONN_KNOWS_DELACKS = 32,/* delayed_acks */
-	CONN_KNOWS_PEER_DELACKS = 64, /* peer_delayed_acks, delayed_acks_harmful */
-	CONN_KNOWS_CHRONO = 128,/* busy_ns ... kernel_sndbuf_ns */
+	CONN_KNOWS_DELACKS = 32,/* known: delayed_acks */
+	CONN_KNOWS_PEER_DELACKS = 64, /* known: peer_delayed_acks, delayed_acks_harmful */
+	CONN_KNOWS_CHRONO = 128,/* known: busy_ns ... kernel_sndbuf_ns */
 	CONN_KNOWS_SPURIOUS = 256,
 	CONN_KNOWS_RCV_WND = 512,
-	CONN_KNOWS_GAUGES = 1024, /* mss ... rcv_queue, except rcv_wnd */
-	CONN_KNOWS_RTTS = 2048,	/* rtts[], which sum to rtt_samples; implies CONN_KNOWS_RTT */
+	CONN_KNOWS_GAUGES = 1024, /* known: mss ... rcv_queue, except rcv_wnd */
+	/* known: rtts[], which sum to rtt_samples; implies CONN_KNOWS_RTT */
+	CONN_KNOWS_RTTS = 2048,
 };
 
-/* Bits 12 and up of enum conn_known: one for each counter added later, in the order of the rows. */
+/*
+ * Bits 12 and up of enum conn_known: one for each counter added later, in the order of
+ * CONN_COUNTERS_ADDED.
+ */
 #define CONN_ADDED_BIT(field, ...) CONN_BIT_##field,
 #define CONN_ADDED_MASK(field, ...) CONN_COUNTS_##field = 1U << CONN_BIT_##field,
 #define CONN_ADDED_OR(field, ...) | CONN_COUNTS_##field
@@ -71,7 +80,7 @@ enum conn_added {
 #undef CONN_ADDED_OR
 #undef CONN_ADDED_ONE
 
-/* State of the connection in a sample: the first of these that holds. */
+/* State of a connection in a sample. If several apply, it is the first in this list. */
 enum conn_sample_state {
 	CONN_AT_IDLE,		/* no unsent and no unacknowledged data */
 	CONN_AT_RECOVERY,	/* repairing a loss */
@@ -114,11 +123,11 @@ struct event_conn {
 	/* event/conn_counters.h explains the counters that have no comment here. */
 	__u64 bytes_sent, bytes_received;
 	__u32 fast_retransmit, rto, tlp, spurious, delayed_acks, delayed_acks_harmful;
-	__u32 rtt_us;		/* smoothed, at `to` */
-	__u32 cwnd;		/* segments, at `to` */
+	__u32 rtt_us;		/* smoothed RTT at the interval's end */
+	__u32 cwnd;		/* congestion window in segments, at the interval's end */
 
 	/* -- evidence: counters of the interval -- */
-	__u64 unknown_ns;	/* part of from..to with too few samples */
+	__u64 unknown_ns;	/* part of the interval with too few samples */
 	__u64 bytes_acked, bytes_retransmitted;
 	/* kernel_sndbuf_ns is often 0 although the send buffer was the limit. */
 	__u64 busy_ns, kernel_rwnd_ns, kernel_sndbuf_ns;
@@ -133,7 +142,11 @@ struct event_conn {
 	__u32 recoveries, stalls;
 	__u32 send_calls, recv_calls, send_small, send_blocked;
 	__u32 idle_bursts, idle_bursts_lost, idle_restarts;
-	__u32 zero_windows, unread; /* samples: the peer's window is 0; 3/4 of rcvbuf is unread */
+	/*
+	 * samples in which the peer's window was 0 (zero_windows), and in which 3/4 of rcvbuf was
+	 * unread (unread)
+	 */
+	__u32 zero_windows, unread;
 	__u32 samples;		/* number of samples (Poisson) */
 	__u32 sampled[CONN_STATES]; /* samples by enum conn_sample_state */
 	__u32 send_sizes[CONN_SIZES];
@@ -175,13 +188,14 @@ struct event_conn {
 	__u64 sampled_ns[CONN_STATES];
 	__u64 zero_window_ns;	/* time of the samples in `zero_windows` */
 	__u64 unread_ns;	/* time of the samples in `unread` */
-	__u64 unsampled_ns;	/* part of from..to that could not be sampled */
+	__u64 unsampled_ns;	/* part of the interval that could not be sampled */
 	__u64 squares;		/* sum of the squares of samples' times, in (100 us)^2 */
 
 	/* -- samples that fit several states, and so are in no sampled[] -- */
 	__u64 unclear_ns;	/* time of the samples that fit several states; 0: none */
 
-	__u32 rtts[CONN_RTTS];	/* counts by length; with CONN_KNOWS_RTTS */
+	/* round trips in each bucket of length; valid with CONN_KNOWS_RTTS */
+	__u32 rtts[CONN_RTTS];
 
 	/*
 	 * Time of the first request that was acknowledged more than CONN_LATE_US later than usual,

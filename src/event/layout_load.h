@@ -24,7 +24,7 @@ enum {
  * distance of 0 is stored as 1, one beyond 4.29 s as unknown.
  */
 struct event_sample {
-	__u64 intended;		/* time in the schedule */
+	__u64 intended;		/* time at which the request was due by the schedule */
 	__u64 sent;		/* when the application called send() for the first byte */
 	__u64 done;		/* when the application had read the reply's last byte */
 	__u64 tx_offset;	/* flow offset of the request's first byte */
@@ -34,12 +34,13 @@ struct event_sample {
 	__u32 flow;		/* EV_FLOW */
 	__u16 type;		/* type of the request, by protocol */
 	__u16 flags;
-	__u32 sched_ns;		/* from `sent` until its last byte entered the qdisc */
-	__u32 snd_ns;		/* from `sent` until it was at the driver, or left the NIC */
-	__u32 ack_ns;		/* from `sent` until its last byte was acknowledged */
+	__u32 sched_ns;		/* from `sent` until the request's last byte entered the qdisc */
+	/* from `sent` until the request's last byte was at the driver, or left the NIC */
+	__u32 snd_ns;
+	__u32 ack_ns;		/* from `sent` until the request's last byte was acknowledged */
 	__u32 rx_ns;		/* from the stack's or NIC's receipt of the last byte to `done` */
 	__u32 wake_ns;		/* from the return of the reader's wait to `done` */
-	__u32 server_in_ns;	/* from `sent` until the server read it (same host only) */
+	__u32 server_in_ns;	/* from `sent` until the server read the request (same host only) */
 	__u32 server_out_ns;	/* from the server's send of the reply to `done` */
 	__u32 pad;
 };
@@ -93,10 +94,10 @@ struct event_load {
 	__u64 bytes_sent;
 	__u64 bytes_received;
 	__u64 connects;		/* connections made, with the first ones */
-	__u64 timeouts;		/* failed: no reply in time */
-	__u64 resets;		/* failed: connection closed or reset */
-	__u64 refused;		/* failed: server error replies */
-	__u64 garbled;		/* failed: replies that break the protocol */
+	__u64 timeouts;		/* failed requests: no reply in time */
+	__u64 resets;		/* failed requests: connection closed or reset */
+	__u64 refused;		/* failed requests: server error replies */
+	__u64 garbled;		/* failed requests: replies that break the protocol */
 	__u64 samples_lost;	/* samples that did not fit into their ring */
 	__u64 stamps_missing;	/* requests or replies without a requested kernel stamp */
 	__u64 cpu_ns;		/* CPU time of the agent's threads */

@@ -17,8 +17,8 @@ struct buffer {
 struct event_memsource {
 	struct event_source source;
 	struct event_sink sink;
-	struct buffer *head, *tail;	/* queued, oldest first */
-	struct buffer *out;		/* holds the block of the last next() */
+	struct buffer *head, *tail;	/* queued buffers, oldest first */
+	struct buffer *out;		/* buffer with the block that next() returned last */
 	size_t n_buffers;		/* allocated buffers, including `out` */
 	size_t n_buffers_max;
 	struct event_damage damage;

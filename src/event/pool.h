@@ -16,7 +16,8 @@
  */
 #define EVENT_POOL_MIN 512u
 #define EVENT_POOL_MAX 16384u
-#define EVENT_POOL_KINDS 4u	/* per core: edges, messages, wakeups, and those of another clock */
+/* buffers per core: for span edges, messages, wakeups, and those of another clock */
+#define EVENT_POOL_KINDS 4u
 
 struct event_buffer {
 	struct event_buffer *chain;	/* next in the hash chain */

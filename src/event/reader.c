@@ -33,7 +33,7 @@ struct event_reader {
 	uint64_t offset;		/* offset of the next chunk */
 	uint64_t seq;			/* expected number of the next chunk */
 	bool ended;
-	bool sought;			/* next() uses the index */
+	bool sought;			/* seek() was called: next() uses the index */
 	struct event_window window;
 	size_t entry, entry_end;
 	struct event_reader_stats stats;

@@ -22,8 +22,9 @@ struct event_span {
 
 struct event_walk {
 	/*
-	 * Open spans after the edges walked so far. Behind the last block of a window, these are
-	 * the spans that reach beyond the window: their begins are exact, their ends unknown.
+	 * Open spans after the edges (begins and ends of spans) walked so far. Behind the last
+	 * block of a window, these are the spans that reach beyond the window: their begins are
+	 * exact, their ends unknown.
 	 */
 	struct event_track track;
 	uint64_t broken;	/* spans that ended in a missing block */

@@ -218,7 +218,10 @@ static struct event_writer_core *get_core(struct event_writer *w, uint32_t id, u
 	return w->cores[id];
 }
 
-/* Begins a chunk of edges with the core's open spans, so that a reader can start at this chunk. */
+/*
+ * Begins a chunk of span edges (EV_EDGE) with the core's open spans, so that a reader can start at
+ * this chunk.
+ */
 static void start_edges(struct event_writer *w, struct event_buffer *buffer,
 			const struct event_writer_core *core, uint64_t time)
 {

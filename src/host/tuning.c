@@ -10,10 +10,10 @@
 #include "base/vec.h"
 
 enum condition {
-	IS,             /* the value equals the text */
+	IS,             /* the rule applies if the fact's value equals the operand */
 	IS_NOT,
-	HAS,            /* the value contains the text */
-	ABOVE,          /* the value is a number above the rule's number */
+	HAS,            /* the rule applies if the fact's value contains the operand */
+	ABOVE,          /* the rule applies if the fact's value is a number above the operand */
 	BELOW,
 };
 

@@ -53,7 +53,8 @@ const char *load_state_name(enum load_state state);
 /* Numbers for the progress line; 0: unknown. */
 struct load_status {
 	enum load_state state;
-	uint64_t elapsed_ns, remaining_ns; /* remaining_ns is an upper bound */
+	/* time since the start, and an upper bound of the time to the end */
+	uint64_t elapsed_ns, remaining_ns;
 	uint64_t samples;                  /* samples so far that count as latency */
 	/* value and interval of config.percentile at the last interim analysis; 0: none */
 	uint64_t quantile_ns, lo_ns, hi_ns;

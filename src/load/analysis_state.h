@@ -22,17 +22,25 @@ struct method;
 
 struct load_agent {
 	bool seen, lost, final, exhausted, unreachable;
-	uint64_t reachable_ns;       /* time of the last tick with a reachable server */
-	struct event_load last;       /* counters at the last tick */
-	/* counters at an earlier tick, after 1/4 to 1/2 of the ticks so far */
+	/* time of the last tick (every 100 ms) at which a server was reachable */
+	uint64_t reachable_ns;
+	struct event_load last;       /* counters at the last tick (EV_LOAD, every 100 ms) */
+	/* counters at an earlier tick (EV_LOAD), after 1/4 to 1/2 of the ticks so far */
 	struct event_load before;
-	/* counters at the last tick whose number is a power of two: the next value of `before` */
+	/*
+	 * counters at the last tick (EV_LOAD) whose number is a power of two: the next value of
+	 * `before`
+	 */
 	struct event_load half;
-	struct event_load sending;    /* counters at the last tick before the end of the schedule */
-	/* time of the last tick before the end of the schedule, since its start; 0: unknown */
+	/* counters at the last tick (EV_LOAD) before the end of the schedule */
+	struct event_load sending;
+	/*
+	 * time of the last tick (EV_LOAD) before the end of the schedule, since its start; 0:
+	 * unknown
+	 */
 	uint64_t sending_ns;
 	uint64_t exhausted_ns;        /* end of the agent's schedule, since its start */
-	/* number of ticks during the schedule; of these, ticks with unsent requests */
+	/* number of ticks (EV_LOAD) during the schedule; of these, ticks with unsent requests */
 	uint64_t ticks, ticks_waiting;
 	uint64_t threads;             /* bit mask of the threads that delivered samples */
 	uint64_t samples;             /* number of samples that count as latency */
@@ -91,22 +99,27 @@ struct gate {
 
 struct load_result {
 	double confidence;            /* confidence level of each interval */
-	uint32_t from, to; /* windows [from, to) are evaluated; the warm-up is before `from` */
+	/* evaluated windows of the time series, [from, to); the warm-up is before `from` */
+	uint32_t from, to;
 	struct hist pooled[LOAD_FROMS];
 	struct hist lag[SERIES_LAGS];
-	/* replies in the evaluated windows that have only the receive stamp of a later reply */
+	/*
+	 * replies in the evaluated part of the run that have only the receive stamp of a later
+	 * reply
+	 */
 	uint64_t censored;
-	uint64_t failed; /* failed requests in the evaluated windows, and all unfinished ones */
+	/* failed requests in the evaluated part of the run, and all unfinished ones */
+	uint64_t failed;
 	double q[LOAD_QUANTILES];
 	struct interval quantiles[LOAD_FROMS][LOAD_QUANTILES];
 	/* check interval of config.percentile, from the quantiles of batches; hi 0: none */
 	uint64_t check_lo_ns, check_hi_ns;
-	/* latency parts by latency: array of SERIES_PART_ROWS rows; owned */
+	/* sums of latency parts for each range of latencies: SERIES_PART_ROWS structs; owned */
 	struct parts_row *parts;
 	struct stationarity_tests median, tail;
 	struct gap_fit schedule, sent;
 	double shape;                 /* shape of the latency's tail; NaN: unknown */
-	/* correlation of neighboring windows' shares of fast requests, and its p value */
+	/* correlation of neighboring time windows' shares of fast requests, and its p value */
 	double spearman, spearman_p;
 	struct gate gates[GATES];
 	/* first state of the run with a gate that did not pass; LOAD_STATE_DONE: all passed */
@@ -118,7 +131,7 @@ struct load_analysis {
 	struct series series;
 	struct gaps gaps;
 	struct balance balance;
-	struct interference_sum interference;         /* sum over all agents */
+	struct interference_sum interference; /* host interference, summed over all agents */
 	const struct method *method;
 	void *method_state;           /* private state of the measurement method */
 	enum load_from main;          /* the latency that --ci-width and the verdict apply to */
@@ -135,7 +148,7 @@ struct load_analysis {
 	uint64_t unfinished;
 	/* end of the samples that count, if an interim analysis ended the run; UINT64_MAX: all */
 	uint64_t decided_ns;
-	/* time since the start of the schedule at the last tick; 0: unknown */
+	/* time from the start of the schedule to the last tick (EV_LOAD); 0: unknown */
 	uint64_t elapsed_ns;
 	bool interrupted, decided, finished;
 	bool evaluated;               /* `result` holds an evaluation */

@@ -146,7 +146,7 @@ static bool is_of_card(const char *key, const char *value)
 	return !strcmp(key, LOAD_FACT_NIC) && strlen(value) < IF_NAMESIZE;
 }
 
-/* Whether a fact is a cause of failures, which agents send with their last tick. */
+/* Whether a fact is a cause of failures, which agents send with their last tick (EV_LOAD). */
 static bool is_cause(const struct peer *p, const char *key, const char *value)
 {
 	struct causes causes = { 0 };

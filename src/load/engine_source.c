@@ -22,9 +22,9 @@
 /* State of one thread, used by the consuming thread. */
 struct thread_view {
 	struct load_thread *thread;
-	struct load_tick tick; /* the thread's last tick that was consumed */
+	struct load_tick tick; /* the thread's last consumed tick (counters every 100 ms) */
 	bool last;             /* `tick` is the final tick of the thread */
-	uint64_t preempted_ns; /* preempted time since the last tick in the stream */
+	uint64_t preempted_ns; /* preempted time since the stream's last tick (EV_LOAD), in ns */
 };
 
 struct engine_source {
@@ -138,8 +138,8 @@ static int next_samples(struct engine_source *p, struct event_block *block)
 /* ---- ticks ---- */
 
 /*
- * Finds the number of the tick that every thread has reached. Returns 1: found; 0: a thread has no
- * tick yet; 2: more samples precede the tick.
+ * Finds the number of the tick (counters every LOAD_TICK_NS) that every thread has reached. Returns
+ * 1: found; 0: a thread has no tick yet; 2: more samples precede the tick.
  */
 static int common_tick(const struct engine_source *p, uint64_t *number)
 {
@@ -294,7 +294,10 @@ static int put_tick(struct engine_source *p, bool final)
 	return err;
 }
 
-/* Puts the next tick into the queue. Returns 2: read the queue again; 0: no tick yet; or -errno. */
+/*
+ * Puts the next tick (EV_LOAD, every LOAD_TICK_NS) into the queue. Returns 2: read the queue again;
+ * 0: no tick yet; or -errno.
+ */
 static int next_ticks(struct engine_source *p)
 {
 	uint64_t number;

@@ -14,7 +14,7 @@
  */
 int evaluate(struct load_analysis *analysis, uint64_t horizon_ns, double confidence, bool whole);
 
-/* Returns the windows that the last evaluation used. */
+/* Returns the windows of the time series that the last evaluation used. */
 struct interval_range evaluate_range(const struct load_analysis *analysis, enum load_from which);
 
 void evaluate_release(struct load_analysis *analysis);

@@ -72,7 +72,10 @@ static double findmax_slope(const struct findmax *fm)
 {
 	const struct findmax_point *a = &fm->at_lo, *b = &fm->at_hi;
 
-	/* A saturated server has no latency at `hi`: use the highest probe that did not decide. */
+	/*
+	 * A saturated server has no latency at `hi`, the lowest rate at which the condition fails:
+	 * use the highest probe that did not decide.
+	 */
 	if (!b->rate)
 		for (uint32_t i = 0; i < fm->n_open; i++)
 			if (!b->rate || fm->open[i].rate > b->rate)
@@ -101,7 +104,8 @@ static double findmax_estimate(const struct findmax *fm, double slope)
 
 /*
  * Returns the rate of a probe that should decide, and sets its length. The rate is below the
- * estimated answer until `lo` is close below the answer, then above it.
+ * estimated answer until `lo`, the highest rate at which the condition holds, is close below it;
+ * then above.
  */
 static double findmax_aim(const struct findmax *fm, double *seconds)
 {

@@ -32,7 +32,10 @@ struct http_state {
 	uint8_t at;       /* bytes parsed of the status line or of "\r\n" */
 	uint8_t minor;    /* minor version of HTTP */
 	uint8_t field;    /* enum http_field */
-	uint8_t has_length, has_coding, chunked; /* chunked: the last transfer coding is chunked */
+	/*
+	 * the head has a Content-Length, a Transfer-Encoding; the last transfer coding is "chunked"
+	 */
+	uint8_t has_length, has_coding, chunked;
 	uint8_t close, keep;
 	uint8_t gap;      /* white space follows the token or number */
 	uint8_t digits;

@@ -31,7 +31,8 @@
 #define INTERVAL_EXCEEDANCES_MANY 100
 #define INTERVAL_BATCHES_MIN 10
 #define INTERVAL_BATCHES_MAX 64
-#define INTERVAL_BATCH_TIMES 10     /* windows per batch, as a multiple of (tau - 1) */
+/* length of a batch in windows of the series, as a multiple of (tau - 1) */
+#define INTERVAL_BATCH_TIMES 10
 
 enum interval_why {
 	INTERVAL_GOOD,
@@ -49,7 +50,7 @@ struct interval {
 	double inflation;      /* variance inflation by dependence, >= 1; not widened for df */
 	double effective;      /* effective number of samples: count / inflation */
 	double exceedances;    /* effective samples in the thinner tail of q */
-	double tau;            /* autocorrelation time in windows (file's header) */
+	double tau;            /* autocorrelation time in windows of the series (file's header) */
 	double residual;       /* lag-1 autocorrelation of batches */
 	double df;
 	uint32_t batches, batch_windows;
@@ -81,7 +82,7 @@ static inline bool interval_measured(const struct interval *interval)
 	return interval->batches > 0;
 }
 
-/* Returns the width as a share of the estimate; NaN without an interval. */
+/* Returns the interval's width as a share of the estimate; NaN without an interval. */
 double interval_share(const struct interval *interval);
 
 /*

@@ -191,7 +191,8 @@ struct schedule_reading {
 	struct schedule_times *at;
 	double speed;
 	uint64_t end_ns;        /* times from here on are left out: the schedule ends */
-	uint64_t last, longest; /* last time and longest gap read so far, ns, at `speed` */
+	/* last time read and longest gap between times so far: both in ns, divided by `speed` */
+	uint64_t last, longest;
 	uint64_t line, value;
 	unsigned int digits;
 	bool over; /* a time at or beyond end_ns was read */

@@ -30,7 +30,7 @@
 #define LOAD_FACT_AGENT_LOST "load.agent_lost" /* "NUMBER: reason" */
 
 struct load_setup {
-	struct load_config config;             /* configuration; facts set no targets */
+	struct load_config config; /* configuration of the load; facts do not set its targets */
 	struct load_analysis_config analysis;
 	char arrival[LOAD_SETUP_TEXT_MAX];     /* text of config.arrival and analysis.arrival */
 	char workload[LOAD_SETUP_TEXT_MAX];    /* text of config.workload; "" if it is NULL */

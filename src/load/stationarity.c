@@ -58,7 +58,7 @@ static bool stationarity_differs(const double *y, uint32_t n, uint32_t cut)
 	struct long_run lrv;
 
 	if (long_run_bartlett(y + cut, n - cut, 0, &lrv))
-		return true; /* y[cut..n) is constant: the cut is right */
+		return true; /* the values after the cut are constant: accept the cut */
 	return fabs(mean_of(y, cut) - mean_of(y + cut, n - cut)) >
 	       WARMUP_Z * sqrt(lrv.variance * (1.0 / cut + 1.0 / (n - cut)));
 }

@@ -12,7 +12,8 @@ struct load_summary {
 	const char *url;                  /* borrowed; NULL: all runs have the same URL */
 	enum load_from from;              /* start of the latencies: intended or actual send */
 	bool closed;                      /* closed loop: the latency does not belong to a rate */
-	double rate, achieved;            /* requests per second; NaN: none or unknown */
+	/* requested and achieved requests per second; NaN: none or unknown */
+	double rate, achieved;
 	uint64_t count;                   /* number of samples used */
 	struct load_misses misses;        /* misses in the whole run; valid if misses_known */
 	bool misses_known;
@@ -32,7 +33,7 @@ struct load_summary {
 void load_summary_make(const struct load_analysis *analysis, const struct load_setup *setup,
 		       double q, const struct report *r, struct load_summary *out);
 
-/* Derives the flags and `reasons` from the reasons in the report. */
+/* Sets the flags (such as `saturated`) and the `reasons` of `out` by the reasons in the report. */
 void load_summary_reasons(const struct report *r, struct load_summary *out);
 
 /*

@@ -127,11 +127,13 @@ enum load_phase { PHASE_CONNECT, PHASE_PRELOAD, PHASE_RUN };
 
 /* A thread's counters at a tick, the end of each interval of LOAD_TICK_NS. */
 struct load_tick {
-	uint64_t number; /* number of the tick; UINT64_MAX: the thread's last */
+	/* number of the tick, from the start of the run; UINT64_MAX: the thread's last */
+	uint64_t number;
 	uint64_t at_ns;
 	uint64_t samples; /* records pushed into load_thread.samples before the tick */
 	uint64_t preempted_ns;
-	uint64_t nic_error_ns; /* largest error of a converted stamp so far, ns */
+	/* largest error of a NIC stamp's conversion to CLOCK_MONOTONIC so far, ns */
+	uint64_t nic_error_ns;
 	uint32_t cpu;
 	struct event_clock clock; /* offsets of CLOCK_REALTIME and TAI; mono_ns 0: unknown */
 	struct event_load load;
@@ -156,17 +158,18 @@ struct load_thread {
 	/* Event wait, times in ns of CLOCK_MONOTONIC, and clocks. */
 	struct net_wait wait;
 	uint64_t now;      /* last reading of the clock */
-	uint64_t tick_ns;  /* time of the next tick */
+	uint64_t tick_ns; /* time at which the thread's counters are due next, every LOAD_TICK_NS */
 	uint64_t end_ns;   /* end of the schedule */
 	bool stopped;
 	struct clock_follow *follow;
 	struct clock_follow_params clock;
 	struct clock_phc *phcs; /* clocks of `nics`; not shared with other threads */
-	uint64_t nic_error_ns; /* largest error of a converted stamp, ns */
+	/* largest error of a NIC stamp's conversion to CLOCK_MONOTONIC, ns */
+	uint64_t nic_error_ns;
 
 	/* Positions in the schedule, of which this thread uses every n-th request. */
 	uint64_t next;     /* index in the schedule of the next request to send */
-	uint64_t due;      /* index of the first request not yet due at the last tick */
+	uint64_t due; /* index of the first request not yet due at the last tick (LOAD_TICK_NS) */
 	uint64_t taken;    /* number of requests assigned to connections so far */
 	struct rng rng;    /* draws the connection of a request */
 

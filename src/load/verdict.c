@@ -12,7 +12,7 @@
 
 /*
  * Returns whether the agent's schedule ended before the requested time, by more than 20 mean gaps,
- * two ticks and 1 % of the time.
+ * twice LOAD_TICK_NS and 1 % of the time.
  */
 static bool exhausted_early(const struct load_analysis *a, const struct load_agent *agent)
 {

@@ -491,8 +491,8 @@ static void worker_tick(struct load_thread *t, bool last)
 
 	t->tick_ns = t->start_ns + (number + 1) * LOAD_TICK_NS;
 	/*
-	 * If the queue is full, the next tick's report includes this tick's counts. The last report
-	 * waits for space.
+	 * If the queue is full, the next report of counters, LOAD_TICK_NS later, includes this one.
+	 * The last report waits for space.
 	 */
 	if (!tick)
 		return;
@@ -580,7 +580,8 @@ void *worker_run(void *thread)
 		if (t->now < t->tick_ns)
 			continue;
 		/*
-		 * Sends first: the tick counts as unsent only requests without a free connection.
+		 * Sends first, so that the tick's counters report as unsent only requests without
+		 * a free connection.
 		 */
 		send_due(t);
 		worker_tick(t, false);

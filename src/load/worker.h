@@ -27,7 +27,7 @@ int worker_serve(struct load_thread *t, uint64_t wait_ns);
  */
 int worker_prepare(struct load_thread *t, uint64_t wait_ns);
 
-/* Main function of the thread: runs from start_ns to the last tick. */
+/* Main function of the thread: runs from start_ns to its last report of counters. */
 void *worker_run(void *thread);
 
 #endif

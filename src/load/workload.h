@@ -30,7 +30,8 @@
 
 #define WORKLOAD_KEY_MAX 250    /* memcached's limit, bytes */
 #define WORKLOAD_VALUE_MAX (64 << 20)
-#define WORKLOAD_TAIL_MAX (1 << 20) /* memcached's limit of an item, bytes */
+/* where unbounded size distributions are cut: memcached's limit of an item, bytes */
+#define WORKLOAD_TAIL_MAX (1 << 20)
 #define WORKLOAD_KEYS_MAX 1000000000ULL
 #define WORKLOAD_DATAGRAM_MAX 1400 /* largest message or value in one packet, bytes */
 

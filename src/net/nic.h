@@ -20,7 +20,7 @@ struct net_nic {
 	char name[IF_NAMESIZE];
 	int clock;                    /* N of the card's /dev/ptpN */
 	struct hwtstamp_config former;
-	bool changed;                 /* `former` has to be restored */
+	bool changed; /* the card's settings were changed: `former` has to be restored */
 };
 
 /*

@@ -49,7 +49,7 @@ ssize_t net_stream_write(struct net_stream *stream, const void *data, size_t siz
 
 /*
  * Returns the bytes read, 0 at the peer's end, or -errno. *drained: no more data are there now;
- * later data make a new edge. `stamp` is that of the last byte.
+ * later data cause a new event (edge-triggered epoll). `stamp` is that of the last byte.
  */
 ssize_t net_stream_read(struct net_stream *stream, void *buffer, size_t size,
 			struct net_rx_stamp *stamp, bool *drained);

@@ -157,7 +157,10 @@ static int tls_no_passphrase(char *buffer, int size, int writing, void *ctx)
 	return 0;
 }
 
-/* OpenSSL calls it if the server asks for a certificate and none is set: the handshake goes on. */
+/*
+ * OpenSSL callback, called if the server asks for a certificate and none is set: the handshake goes
+ * on.
+ */
 static int tls_lacks_cert(SSL *ssl, X509 **cert, EVP_PKEY **key)
 {
 	struct net_tls *tls = SSL_get_app_data(ssl);

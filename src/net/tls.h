@@ -34,7 +34,10 @@ int net_tls_context_new(struct net_tls_context **out, const struct net_tls_confi
 			struct strbuf *why);
 void net_tls_context_free(struct net_tls_context *context);
 
-/* Makes a connection's TLS state. `host`: name or address, for SNI and the check; server: "". */
+/*
+ * Makes a connection's TLS state. `host`: name or address, for SNI and the certificate check;
+ * server: "".
+ */
 int net_tls_new(struct net_tls **out, struct net_tls_context *context, const char *host);
 void net_tls_free(struct net_tls *tls);
 

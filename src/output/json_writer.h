@@ -15,7 +15,7 @@
 #define JSON_DEPTH_MAX 16
 
 struct json_writer {
-	struct strbuf *out;     /* holds the error, if any */
+	struct strbuf *out;     /* output; its `error` holds the first failure */
 	unsigned int lines;     /* members of the outermost `lines` levels begin on a new line */
 	unsigned int depth;
 	bool array[JSON_DEPTH_MAX];
@@ -25,7 +25,10 @@ struct json_writer {
 /* Initializes a writer; lines 0: all on one line, as for JSON Lines. */
 void json_writer_init(struct json_writer *w, struct strbuf *out, unsigned int lines);
 
-/* `name`: the member's name in an object; NULL in an array and at the top level. */
+/*
+ * Begin and end an object or array. `name`: the member's name in an object; NULL in an array and at
+ * the top level.
+ */
 void json_begin_object(struct json_writer *w, const char *name);
 void json_end_object(struct json_writer *w);
 void json_begin_array(struct json_writer *w, const char *name);

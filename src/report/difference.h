@@ -22,7 +22,8 @@ struct difference {
 struct quantile_difference {
 	double q;
 	struct contrast_side a, b;
-	struct difference d;   /* b less a; difference_judge() sets `adjusted` and `significant` */
+	/* run B's value less run A's; difference_judge() sets `adjusted` and `significant` */
+	struct difference d;
 };
 
 /* Computes differences at the quantiles of reports. 0, -EINVAL (schemas differ) or -ENOMEM. */

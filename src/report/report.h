@@ -148,7 +148,7 @@ struct table {
 	const struct column *columns;
 	size_t ncolumns;
 	struct table_row *first, *last;
-	size_t nrows;             /* including rows with a note */
+	size_t nrows;             /* number of rows, including rows with a note */
 };
 
 /* Origin of a measurement, first in every document: host, time, version. */
@@ -206,7 +206,7 @@ void object_add(struct object *o, const char *name, struct value v);
 struct string_list *list_new(struct report *r);
 void list_add(struct string_list *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Copies the columns, but not their strings. */
+/* Returns a new table without rows. Copies the columns, but not their strings. */
 struct table *table_new(struct report *r, const struct column *columns, size_t n);
 /* Adds a row of `n` values in the order of the columns; missing values are absent. */
 void table_add(struct table *t, const struct value *values, size_t n);
@@ -275,7 +275,7 @@ static inline struct value value_number(double x)
 			       .number = x };
 }
 
-/* NULL becomes null in JSON. */
+/* Returns a string as a value; NULL becomes null in JSON. */
 static inline struct value value_string(const char *s)
 {
 	return (struct value){ .type = s ? VALUE_STRING : VALUE_NULL, .string = s };
@@ -291,7 +291,7 @@ static inline struct value value_list(struct string_list *l)
 	return (struct value){ .type = l ? VALUE_LIST : VALUE_NULL, .list = l };
 }
 
-/* `document` is valid JSON, borrowed: it must outlive the report. */
+/* Returns valid JSON as a value; `document` is borrowed: it must outlive the report. */
 static inline struct value value_json(const char *document)
 {
 	return (struct value){ .type = VALUE_JSON, .string = document };

@@ -115,7 +115,7 @@ static int contrast_permute(struct pair *pair, struct contrast *out)
 	if (err && err != -EDOM)
 		return err;
 	out->tested = true;
-	out->p = err ? 1 : found.p; /* -EDOM: all values are equal */
+	out->p = err ? 1 : found.p; /* -EDOM, all values are equal: no evidence of a difference */
 	return 0;
 }
 

@@ -67,8 +67,8 @@ struct contrast_side {
 
 /*
  * Estimates a quantile. Bounds are order statistics (stats/order_stat.h) of the equivalent number
- * of independent values, by the variance of the blocks; they include the bucket. No bounds with
- * fewer than CONTRAST_EFFECTIVE_MIN such values beyond the quantile. 0 < q < 1.
+ * of independent values, by the variance of the blocks; they include the quantile's whole bucket.
+ * No bounds with fewer than CONTRAST_EFFECTIVE_MIN such values beyond the quantile. 0 < q < 1.
  */
 int contrast_side(const struct contrast_run *run, double q, double confidence,
 		  struct contrast_side *out);

@@ -11,7 +11,7 @@ struct trace_field {
 
 struct trace_format {
 	struct trace_page_layout page;
-	struct trace_field type;	/* event type, in all events */
+	struct trace_field type;	/* field with the event's type, which every event has */
 	uint32_t entry, exit;		/* types of funcgraph_entry and funcgraph_exit */
 	struct trace_field entry_func, exit_func;
 };

@@ -474,7 +474,7 @@ int tracefs_open(struct tracefs **out, const struct tracefs_config *config, char
 		tracefs_free(t);
 		return err;
 	}
-	t->why = NULL; /* belongs to the caller */
+	t->why = NULL; /* its buffer belongs to the caller and may not outlive this call */
 	*out = t;
 	return 0;
 }
