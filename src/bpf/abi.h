@@ -41,7 +41,7 @@ struct row_hist {
  * only the extremes.
  */
 struct stage_row {
-	struct row_hist latency; /* ns from the origin to the stage; exceptions: SLOT_LIST */
+	struct row_hist latency; /* ns from the origin to the stage, with exceptions in SLOT_LIST */
 	struct row_hist step;    /* ns since the previous measured stage of the same packet */
 };
 
@@ -53,7 +53,7 @@ struct stage_row {
 #define SLOT_LIST(X)                                                                             \
 	X(SOCKET, STAGE_SOCKET, DIST_LATENCY, DIST_STEP)                                         \
 	X(ENQUEUED, STAGE_ENQUEUED, DIST_LATENCY, DIST_STEP)                                     \
-	/* READ: reads of packets of one age; its `step` also has the steps of READ_MIXED. */    \
+	/* READ: `latency`: reads of packets of one age; `step`: also of several ages. */        \
 	X(READ, STAGE_READ, DIST_LATENCY, DIST_STEP)                                             \
 	X(LINK, STAGE_LINK, DIST_LATENCY, DIST_STEP)                                             \
 	X(TRANSPORT, STAGE_TRANSPORT, DIST_LATENCY, DIST_STEP)                                   \
@@ -69,11 +69,11 @@ struct stage_row {
 	/*                                                                                       \
 	 * EARLY: reads of datagrams before their sk_data_ready(). The program at                \
 	 * sk_data_ready() records them: in a softirq, which may interrupt a reader's recording, \
-	 * hence a separate row. Most of the steps are 0.                                        \
+	 * hence histograms of their own. Most steps are 0.                                      \
 	 */                                                                                      \
 	X(EARLY, STAGE_READ, DIST_LATENCY, DIST_STEP)                                            \
 	X(HOL, STAGE_ENQUEUED, DIST_HOL, DIST_STEP)                                              \
-	/* Sent packets. Origin: the send call (UDP; `segment`), else TCP's departure time. */   \
+	/* Sent packets: latency from the departure time; UDP, `segment`: from the send call. */ \
 	X(SEGMENT, STAGE_SEGMENT, DIST_LATENCY, DIST_STEP)                                       \
 	X(QDISC, STAGE_QDISC, DIST_LATENCY, DIST_STEP)                                           \
 	X(PACING, STAGE_QDISC, DIST_PACING, DIST_STEP)                                           \
@@ -87,9 +87,9 @@ enum row_slot { SLOT_LIST(SLOT_NAME) SLOT_MAX };
 #undef SLOT_NAME
 
 /*
- * Origins: the events from which latencies count. At one time a slot has at most two origins:
- * `link` and `stack`; the stage `link` has `sender` and `stack`; with --origin, only the requested
- * one. The lowest bit of the origin distinguishes the two, and is the row's index.
+ * Origins: the events from which latencies count. In one run, a stage has two of these at most:
+ * ROW_LINK and ROW_STACK; the stage `link` ROW_SENDER and ROW_STACK; with --origin, only the
+ * requested origin. The lowest bit tells the two apart: the last index of cpu_state.row[][][].
  */
 enum row_origin {
 	ROW_LINK,
@@ -150,14 +150,14 @@ enum packet_trait {
 
 enum group_state {
 	GROUP_FREE,
-	GROUP_BUSY,    /* a program is writing the entry */
-	GROUP_LEAVING, /* user space is about to free the entry */
-	GROUP_READY, /* `traits` are valid until user space frees the entry */
+	GROUP_BUSY,    /* a program is writing the group's table entry */
+	GROUP_LEAVING, /* user space is about to free the group's table entry */
+	GROUP_READY, /* the entry's `traits` are valid until user space frees the entry */
 };
 
 struct group_place {
 	__u32 state;
-	__u32 generation; /* number of times that the entry was freed */
+	__u32 generation; /* number of times that user space has freed this table entry */
 	struct group_traits traits;
 	__u64 used; /* --by comm: set when a packet looks up the group; user space resets it */
 };
@@ -181,11 +181,11 @@ struct group_set {
 #define GROUP_NUMBER(place, generation) (((generation) << GROUP_BITS) | ((place) + 1))
 #define GROUP_PLACE(number) (((number) & ((1U << GROUP_BITS) - 1)) - 1)
 
-/* Owner of a row: CPU, the row's index in struct cpu_state, and the group's number. 0 = free. */
+/* Owner of a group's histograms: CPU, index in cpu_state.row[][][], group number; 0: free. */
 #define ROW_KEY(cpu, id, group) (1ULL << 63 | (__u64)(cpu) << 40 | (__u64)(id) << 32 | (group))
 #define ROW_KEY_ID(key) ((key) >> 32 & 0xff)
 #define ROW_KEY_GROUP(key) ((__u32)(key))
-#define ROW_LEAVING (~0ULL) /* user space is removing the row */
+#define ROW_LEAVING (~0ULL) /* value instead of ROW_KEY(): user space is freeing the histograms */
 
 #define ROW_WAYS 8
 
@@ -197,7 +197,7 @@ struct row_set {
 
 /* Reason why a packet that should have been measured at a stage was not. */
 enum loss_reason {
-	/* the link table lacks the packet: displaced, or received by a path without `link` */
+	/* no entry in the table of received packets: displaced, or it did not pass `link` */
 	LOSS_NO_LINK_STAMP,
 	LOSS_STAMP_ZERO,      /* --origin requires a kernel stamp, and the packet had none */
 	/* the stamp is of a clock that cannot be converted, or older than 10 s */
@@ -206,7 +206,7 @@ enum loss_reason {
 	/* the realtime clock was set, and user space has not updated the offset yet */
 	LOSS_CLOCK_UNSETTLED,
 	LOSS_NO_STORAGE,      /* no memory for a socket's state, or no entry for a task's state */
-	LOSS_FIFO_FULL,       /* more unread packets on one socket than the FIFO holds */
+	LOSS_FIFO_FULL,       /* more pending packets or calls of one socket than hostlat stores */
 	LOSS_OOO_FULL,        /* more than OOO_MAX - 1 out-of-order packets on one socket */
 	LOSS_OOO_UNMATCHED,   /* out-of-order data that TCP merged or trimmed */
 	LOSS_NOT_ESTABLISHED, /* payload in a TCP state for which tcp_probe doesn't fire */
@@ -215,17 +215,17 @@ enum loss_reason {
 	LOSS_NOT_COVERED,
 	/* two CPUs delivered to one socket, and the packet cannot be identified */
 	LOSS_RACE,
-	LOSS_DESYNC,          /* the FIFO did not match the socket's queue and was reset */
+	LOSS_DESYNC,          /* hostlat's FIFO did not match the socket's queue: reset */
 	LOSS_UNSUPPORTED_SPLICE, /* the packet was partly read by splice(), at an unknown time */
 	LOSS_MIXED_ORIGIN,    /* one read call took packets with different origins of latency */
 	LOSS_MIXED_GROUP,     /* one read call took packets of several groups */
 	LOSS_CULPRITS_FULL,   /* no free entry among CULPRIT_MAX for the task that held the CPU */
 	LOSS_NEGATIVE,        /* a measured difference was negative: the clocks disagreed */
-	LOSS_DISPLACED,       /* more packets in transmission than the table holds */
+	LOSS_DISPLACED,       /* more packets in transmission than hostlat's table of them holds */
 	/* the packet's send call began before hostlat's start, or there was no send call */
 	LOSS_NO_CALL,
 	LOSS_MPTCP,           /* packet of an MPTCP subflow: MPTCP moves it to its own queue */
-	LOSS_QUEUE_UNKNOWN,   /* --min-queue: the FIFO lacks some unread packets */
+	LOSS_QUEUE_UNKNOWN,   /* --min-queue: how many packets the socket has unread is unknown */
 	LOSS_MAX,
 };
 
@@ -239,12 +239,10 @@ enum excluded {
 	EXCL_NO_DEPARTURE,   /* transmit side: a datagram, where no hook sees the send call */
 	/* transmit side: the packet reached `qdisc` before its departure: pacing is no latency */
 	EXCL_PACED,
-	/*
-	 * transmit side: the packet reached `driver` before its departure: the qdisc does not pace
-	 */
+	/* transmit side: packet at `driver` before its departure time: the qdisc does not pace */
 	EXCL_NOT_PACED,
 	EXCL_STACKED,        /* transmit side: the packet reached a device below the measured one */
-	/* transmit side: a piece of a packet that was split after the qdisc; it has no step */
+	/* transmit side: piece of a packet split after the qdisc: only its latency is recorded */
 	EXCL_SPLIT,
 	EXCL_PARENT,         /* transmit side: the original of a packet that was split */
 	EXCL_NO_COMPLETION,  /* transmit side: loopback or veth passed the packet to its receiver */
@@ -257,7 +255,7 @@ enum excluded {
 	EXCL_SHORT_QUEUE,    /* --min-queue: fewer unread packets than required */
 	EXCL_NO_INTERRUPT,   /* at `irq`: a task, a softirq or another CPU raised the softirq */
 	EXCL_IRQ_DEVICE,     /* at `irq`: a filter needs the device, which is unknown */
-	/* at `poll`: not the first poll of its softirq, so the time of its request is unknown */
+	/* at `poll`: a softirq's second or later poll: when its device requested it is unknown */
 	EXCL_BEHIND_OTHER,
 	EXCL_NO_RAISE,       /* at `poll`: no raise seen: during the softirq, or before hostlat */
 	EXCL_BUSY_POLL,      /* at `poll`: a task polled, no softirq was raised */
@@ -293,10 +291,10 @@ struct cpu_share {
 /* ---- packets on the receive path ---- */
 
 #define PKT_IFACE    1  /* the packet came by an interface that the filter selects */
-#define PKT_USED     2  /* the link entry may be reused: the packet is enqueued, or dropped */
+#define PKT_USED     2  /* enqueued or dropped: the link table's entry may be reused */
 #define PKT_LINK     16 /* the latency at `link` is known */
-#define PKT_SKIP 32        /* the packet is not measured, but occupies a FIFO entry */
-#define PKT_FORCED_MISS 64 /* the packet lacks the origin of --origin; reason: `why` */
+#define PKT_SKIP 32        /* not measured, but stored in the FIFO of its socket's unread packets */
+#define PKT_FORCED_MISS 64 /* the packet lacks the time of --origin's event; reason: stamp.why */
 #define TAG(flags) ((flags) << 16) /* mask of PKT_* flags in `tag` */
 
 /* Data of one packet while the packet waits in a socket's queue. */
@@ -313,7 +311,7 @@ struct stamp {
 			__u8 flags;  /* PKT_* */
 			__u8 why;    /* enum loss_reason, if PKT_FORCED_MISS */
 		};
-		__u32 tag; /* the four bytes above as one word */
+		__u32 tag; /* origin, link_origin, flags and why as one word */
 	};
 	/*
 	 * TCP: sequence number of the first payload byte; before `socket`: low half of the kernel's
@@ -325,13 +323,13 @@ struct stamp {
 /* Data of a packet on its way up the stack. */
 struct packet {
 	struct stamp s;
-	__u64 link;      /* time of each stage; 0: not reached or not measured */
+	__u64 link;      /* time of this stage; here and in `ip`, `transport` 0: not measured */
 	__u64 ip;
 	__u64 transport;
-	/* latency at `link` in ns, from link_origin; upper 16 bits in a recording: the CPU */
+	/* ns from the event s.link_origin to `link`; upper 16 bits in a recording: the CPU */
 	__u64 link_ns;
 	union {
-		__u64 socket; /* TCP: the time of `socket`; UDP: 0 */
+		__u64 socket; /* TCP: time of the stage `socket`; UDP: 0 */
 		__u64 skb;    /* in the link table: the packet's address; 0 = the entry is free */
 	};
 };
@@ -343,7 +341,7 @@ struct packet {
  */
 struct queued {
 	struct stamp s;
-	/* ns from the stage to `enqueued`, at most 2^32 - 1; 0: not reached or not measured */
+	/* ns from each stage to `enqueued`, at most 2^32 - 1; 0: not reached or not measured */
 	__u32 link, ip, transport;
 	__u32 link_ns;
 	union { /* `group` with --by, `cores` in a recording: a recording has no groups */
@@ -358,7 +356,7 @@ struct link_entry {
 		struct packet p;
 		struct {
 			__u64 words[7];
-			__u64 skb; /* p.skb: the packet's address */
+			__u64 skb; /* the packet's address; overlays p.skb */
 		};
 	};
 };
@@ -388,7 +386,8 @@ struct cpu_switch {
 
 struct cpu_state {
 	__u64 udp_skb;     /* address of the datagram that last passed LOCAL_IN */
-	__u64 udp_last;    /* udp_skb after its sk_data_ready(), as copies may follow; else 0 */
+	/* address of the datagram whose sk_data_ready() ran last, to find its copies; 0: none */
+	__u64 udp_last;
 	__u64 udp_time;    /* last identified datagram's sk_data_ready(); unsampled: a count */
 	/* 1: udp_skb may become several datagrams; only on kernels with udp_sock.udp_prod_queue */
 	__u64 udp_many;
@@ -415,7 +414,7 @@ struct cpu_state {
 #define OOO_MAX  64
 /* datagram slots in a UDP socket's own storage; all sockets share a table of more slots */
 #define UDP_NEAR 16
-#define UDP_DEEP 4096 /* maximum of one socket's unread datagrams that may have a slot */
+#define UDP_DEEP 4096 /* maximum of one socket's unread datagrams whose times are stored */
 
 enum next {
 	NEXT_NONE,
@@ -435,9 +434,10 @@ struct tcp_socket {
 		__u64 needs_slow_path; /* `ext` and `n_ooo` as one word; 0: no slow path needed */
 	};
 	__u8 ours;                /* --pid: the selected process has read from the socket */
-	/* --min-queue: the FIFO has all unread packets, except packets before `missing_seq` */
+	/* --min-queue: 1: it is known which unread packets are not stored: `missing` */
 	__u8 counted;
-	__u8 missing;              /* --min-queue: the FIFO may lack packets before `missing_seq` */
+	/* --min-queue: 1: some unread packets up to sequence number missing_seq are not stored */
+	__u8 missing;
 	__u8 pad;
 	__u32 missing_seq;
 	/* Members passed from tcp_probe to sk_data_ready(); both run under the socket's lock. */
@@ -467,7 +467,7 @@ struct ooo_queue {
 };
 
 struct udp_slot {
-	__u64 state; /* 8 x the datagram's tag + UDP_*; or an early reader's mark: udp_early() */
+	__u64 state; /* 8 x (udp_socket.seed + position) + UDP_*; or udp_early()'s reader's mark */
 	struct queued q;
 };
 
@@ -477,7 +477,7 @@ struct udp_slot {
 #define UDP_EARLY_OTHER 2 /* UDP_EARLY by a process that --pid does not select */
 #define UDP_BUSY        3 /* a program that has claimed the slot is writing or reading it */
 #define UDP_PUSHED      4
-/* + UDP_EARLY*: a reader took the datagram while sk_data_ready()'s program still wrote the slot */
+/* added to UDP_EARLY*: the datagram was read while sk_data_ready()'s program wrote the slot */
 #define UDP_LEFT        4
 
 #define UDP_KNOWN (1 << 30)
@@ -487,7 +487,7 @@ struct udp_socket {
 	/* UDP_KNOWN + unread datagrams older than this state; 0: not known yet */
 	__s64 before;
 	__u64 seed;       /* tag of a datagram = seed + position */
-	__u32 full;       /* datagrams without a slot, reset once all of them have been read */
+	__u32 full;       /* datagrams for which no slot was free; 0 once they have been read */
 	__u32 full_end;   /* low half of the position after the last datagram without a slot */
 	__u64 ours;       /* --pid: the selected process has read from the socket */
 	/* since when the FIFO has had entries although the queue is empty; 0: they match */
@@ -516,7 +516,7 @@ struct wait {
 	__u64 start, end;
 	__u32 pid, tgid; /* the task that had the CPU; pid 0: idle, the wait is an idle exit */
 	char comm[16];
-	/* start of the part of the wait that is charged to the culprit; or WAIT_STOPPED */
+	/* start of the part of the wait that is charged to task `pid`; or WAIT_STOPPED */
 	__u64 blamed;
 };
 
@@ -542,8 +542,8 @@ struct task_state {
 	__u64 since;               /* time before which waits are unknown */
 	__u32 group;               /* --by: group of the oldest packet */
 	/*
-	 * --by comm: last group that the thread read from; that group with the thread's name;
-	 * groups_freed and name at that time
+	 * --by comm: group of the packets that the thread read last; group made of that group and
+	 * the thread's name; number of freed groups then
 	 */
 	__u32 read_of, read_group, freed;
 	__u64 comm[2];
@@ -553,7 +553,7 @@ struct task_state {
 #define TASK_TABLE_LOG2 9
 #define TASK_TABLE (1 << TASK_TABLE_LOG2)
 struct task_entry {
-	/* the task's address; 0: the entry was never used, so the map has no task of this entry */
+	/* the task's address; 0: never used, so no task with this entry had to use the map */
 	__u64 task;
 	struct task_state s;
 };

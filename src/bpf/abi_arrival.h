@@ -11,7 +11,8 @@ enum arrival_slot {
 	ARRIVAL_SLOTS,
 };
 
-#define ARRIVAL_ROW(slot) (ROWS + (slot)) /* a slot's row id in ROW_KEY() */
+/* index of the histograms of an enum arrival_slot, as `id` in ROW_KEY() */
+#define ARRIVAL_ROW(slot) (ROWS + (slot))
 
 /* Counters of one receive queue on one CPU. */
 struct arrival_queue {
@@ -45,7 +46,7 @@ struct arrival_cpu {
 	__u64 gro_skb;     /* address of the packet that GRO is handling; 0: none */
 	__u32 gro_queue;   /* index in queue[] of gro_skb's queue */
 	__u32 poll_rxq;    /* queue number + 1 of the poll's last packet */
-	__u64 displaced, negative; /* packets not measured at `link`: see LOSS_* */
+	__u64 displaced, negative; /* packets lost at `link`: LOSS_DISPLACED; LOSS_NEGATIVE */
 	struct stage_row row[ARRIVAL_SLOTS];
 	struct arrival_queue queue[ARRIVAL_PLACES];
 };

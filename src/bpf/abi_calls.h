@@ -17,14 +17,14 @@ enum calls_of {
 #define CALLS_RING (4U << 20)	/* bytes: 65,536 struct event_call */
 /* Maximum of logged calls per period: half of the ring, so that the ring is never full. */
 #define CALLS_GRANT_MAX (CALLS_RING / 2 / 64)
-/* maximum of cookies in `chosen`: connections to log that no pass has visited yet */
+/* maximum of entries of the map `chosen`: cookies of connections whose log has not begun yet */
 #define CALLS_CHOSEN 65536
 #define CALLS_MARKS 8192	/* entries of calls_marks[]; a power of two */
 
 /* Log state of a socket whose calls are logged. */
 struct call_log {
 	__u32 seq;		/* calls so far, logged or lost because the ring was full */
-	__u32 period;		/* `calls_period` of the last logged call */
+	__u32 period;		/* number of the grant's period in which the last call was logged */
 };
 
 /* Calls that should have been logged and were not; one cache line per CPU. */

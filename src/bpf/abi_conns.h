@@ -22,12 +22,14 @@ struct conn_idle {
 	__u32 reported_seq;     /* conn_seq_sum() at the last report: changes as data moves */
 	__u32 pid;              /* process id of the owner; 0: not known yet */
 	__u32 delivered;        /* tcp_sock's `delivered` at the last RTT sample */
-	__u16 changes, reported; /* number of changes so far; the number at the last report */
+	/* changes of this record since `born`; their number at the last report; both wrap */
+	__u16 changes, reported;
 	__u16 flags;            /* STATS_* */
 	__u16 cwnd; /* congestion window at the last RTT sample, segments; at most 65535 */
 	__u8 ca;                /* enum tcp_ca_state */
 	__u8 level;             /* enum conn_level */
-	__u16 total_rto;        /* TCP's total_rto at `born`, as all fields from `bytes_sent` on */
+	/* TCP's total_rto at time `born`; `bytes_sent` and later members are of that time, too */
+	__u16 total_rto;
 	__u32 netns;            /* inode of the network namespace */
 	__u64 born;             /* when hostlat first saw the connection */
 	__u64 cookie;           /* the socket's cookie */
@@ -70,7 +72,7 @@ struct conn_stats {
 	__u16 zero_windows, unread, sampled[CONN_STATES];
 	/* us that the samples in each state represent */
 	__u32 zero_window_us, unread_us, sampled_us[CONN_STATES];
-	/* -- counters added later: 4 bytes are free -- */
+	/* -- counters of CONN_COUNTERS_ADDED; after these, 4 bytes are free -- */
 #define CONN_ADDED_U16(field, ...) __u16 field;
 #define CONN_ADDED_U32(field, ...) __u32 field;
 	CONN_COUNTERS_ADDED(CONN_ADDED_U32, CONN_COUNTERS_NO_ROW)
@@ -224,20 +226,23 @@ struct conn_timed {
 
 _Static_assert(sizeof(struct conn_timed) == 128, "two cache lines");
 
-/* Settings and results of a pass over connections; in .bss, where user space writes them. */
+/*
+ * Settings and results of a pass, i.e. of one visit of each connection of a level; in .bss, where
+ * user space writes the settings.
+ */
 struct conn_pass {
 	__u64 members;          /* connections of the level that the pass has visited */
 	__u64 reported;
-	__u64 quota;            /* the pass pauses after this many connections */
+	__u64 quota;            /* number of visited connections at which the program stops */
 	__u32 sample_us;        /* us that each sample represents; 0: no samples */
 	__u32 report;           /* 1: report connections that have changed */
 	__u32 level;            /* activity level to visit: enum conn_level; LEVELS: all */
 	__u32 follow;           /* enum pass_follow, for a pass over iter/tcp */
-	__u32 table;            /* enum pass_table, for conn_walk */
-	__u32 paused;           /* 1: conn_walk left connections for its next run */
-	__u32 number;           /* number of the current run of conn_walk over this table */
-	__u32 keys;             /* keys still to visit; PASS_ALL: all keys of the ring */
-	__u32 sweep;            /* 1: visit no connection, only drop keys without a record */
+	__u32 table;            /* enum pass_table: hash table that the program conn_walk visits */
+	__u32 paused;           /* 1: the program conn_walk stopped before the table's end */
+	__u32 number;           /* number of the present run of conn_walk over the table */
+	__u32 keys;             /* table keys still to visit; PASS_ALL: all of struct key_ring */
+	__u32 sweep;            /* 1: visit no connection; only drop keys of removed records */
 	__u32 pad;
 };
 

@@ -24,7 +24,7 @@ enum msg_type {
 	MSG_TYPE_MARK,
 };
 
-/* The connection of a record. */
+/* The socket and the addresses of a recorded message. */
 struct msg_flow {
 	__u64 sk;         /* address of the socket, or the socket's cookie: see `cookie` */
 	__u32 netns;      /* inode of the network namespace */
@@ -82,7 +82,7 @@ struct msg_send {
 /* Transmit times of a packet so far. */
 struct tx_times {
 	__u64 sk;         /* the socket's address; 0: the packet is not recorded */
-	__u64 born;       /* TCP: distinguishes sockets that had the address `sk`; never 0 */
+	__u64 born;       /* TCP: when hostlat first saw socket `sk`: addresses are reused; not 0 */
 	union {
 		__u64 since;      /* UDP: begin of the call, which distinguishes datagrams */
 		struct {
@@ -170,18 +170,19 @@ enum request_missed {
 enum act_type {
 	ACT_NONE,         /* the entry is empty */
 	ACT_NAME,         /* name of a task, before the task's first ACT_SWITCH */
-	ACT_SWITCH,       /* a = the task that leaves, b = the next; arg = state, ACT_PREEMPTED */
-	ACT_WAKE,         /* a = the task that is woken; arg = CPU; b, here and below: the task that
-			   * has the CPU */
-	ACT_IRQ,          /* a = number of the interrupt */
+	/* act.a: task that leaves the CPU; act.b: next task; act.arg: state, ACT_PREEMPTED */
+	ACT_SWITCH,
+	/* act.a: woken task; act.arg: its CPU; act.b, also of later types: task on this CPU */
+	ACT_WAKE,
+	ACT_IRQ,          /* act.a: number of the interrupt */
 	ACT_IRQ_END,
-	ACT_VECTOR,       /* a = enum span_vector */
+	ACT_VECTOR,       /* act.a: enum span_vector */
 	ACT_VECTOR_END,
-	ACT_SOFTIRQ,      /* a = vector */
+	ACT_SOFTIRQ,      /* act.a: softirq vector */
 	ACT_SOFTIRQ_END,
-	ACT_IDLE,         /* a = idle state */
+	ACT_IDLE,         /* act.a: cpuidle state */
 	ACT_IDLE_END,
-	ACT_SYSCALL,      /* a = number of the system call */
+	ACT_SYSCALL,      /* act.a: number of the system call */
 	ACT_SYSCALL_END,
 	ACT_FAULT,
 	ACT_MAX,

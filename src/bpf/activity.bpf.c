@@ -64,7 +64,8 @@ static __always_inline bool act_has_room(struct act_ring *r)
 {
 	if (likely((__s64)(r->room - r->head) > 0))
 		return true;
-	r->room = r->tail + ACT_RING - ACT_SPARE; /* an interrupt may have set `room` higher */
+	/* may replace an interrupt's higher value: harmless, `tail` is then read again sooner */
+	r->room = r->tail + ACT_RING - ACT_SPARE;
 	return (__s64)(r->room - r->head) > 0;
 }
 

@@ -231,7 +231,7 @@ static __always_inline void arrival_first_poll(struct arrival_cpu *a, const stru
 {
 	__u64 before = a->run_raise;
 
-	/* no request, or a request while this run began */
+	/* the softirq's raise was not seen, or came when the softirq had already begun */
 	if (!before || (__s64)(a->run - before) < 0) {
 		if (!arrival_filtered())
 			arrival_excluded(EXCL_NO_RAISE);

@@ -80,7 +80,7 @@ static __always_inline void calls_end_choice(struct conn_idle *q)
 		__sync_fetch_and_add(&calls_waiting, -1);
 }
 
-/* Begins the log of a new connection, or one that a pass visits, if its calls are to be logged. */
+/* Begins the call log of a new or visited connection, if it is selected and has no log yet. */
 static __always_inline void calls_begin_log(struct sock *id, struct sock *sk, struct conn_idle *q)
 {
 	struct call_log *log;

@@ -94,7 +94,7 @@ static __always_inline __u64 key_ring_pop(void *places, volatile struct key_ring
 		return name##_ring.tail - name##_ring.head;                              \
 	}
 
-/* Stubs for records that no pass visits, and which need no keys. */
+/* Defines empty key functions for a table that is never iterated, and so needs no list of keys. */
 #define NO_KEYS(name)                                                                    \
 	static __always_inline bool name##_has_room(void)                                \
 	{                                                                                \

@@ -47,7 +47,7 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 		return 0;
 	}
 	if (!len) {
-		/* not with --sample: pure ACKs repeat a sequence number, by which it draws */
+		/* not with --sample: it draws by sequence number, which pure ACKs share */
 		if (!sampling)
 			c->count.excluded[EXCL_SENT_ACK][ROW_TCP]++;
 		return 0;
@@ -73,7 +73,7 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 		return 0;
 	if ((__s64)(base - now) > PACED_FROM)
 		tx_paced(c, base - now, ROW_TCP, group);
-	else /* the step equals the latency: user space copies it (deltas.c) */
+	else /* no step is recorded: it equals the latency, so user space copies that (deltas.c) */
 		record_latency(c, SLOT_QDISC, ROW_TCP, 0, group, now - base, 1);
 	return 0;
 }
@@ -93,7 +93,10 @@ static __always_inline __u64 tx_piece(struct sk_buff *skb, __u32 *seq, __u32 *le
 	return tx_departure(skb, &why); /* no departure time: counted as lost at `qdisc` */
 }
 
-/* Records a piece of a split packet, which has no step. */
+/*
+ * Records a piece of a split packet: its latency at `driver`, but no step, i.e. no time since the
+ * stage before.
+ */
 static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 now)
 {
 	__u32 seq = 0, len = 0, group = 0;

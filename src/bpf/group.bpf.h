@@ -78,7 +78,7 @@ static __always_inline bool group_claim(struct group_place *p, const union group
 	    __sync_val_compare_and_swap(&p->state, GROUP_FREE, GROUP_BUSY) != GROUP_FREE)
 		return false;
 	p->traits = k->traits;
-	/* becomes visible after `traits` */
+	/* also a memory barrier: other CPUs see `traits` before they see GROUP_READY */
 	__sync_val_compare_and_swap(&p->state, GROUP_BUSY, GROUP_READY);
 	return true;
 }
@@ -167,7 +167,10 @@ static __always_inline struct group_place *group_place(__u32 number)
 	return p;
 }
 
-/* Returns the group of `number`'s packets that thread `comm` reads; 0: no entry is free. */
+/*
+ * Returns the number of the group with the traits of group `number` and the reading thread's name
+ * `comm`, made if missing; 0: no entry is free, or group `number` is gone.
+ */
 static __noinline __u32 group_read(__u32 number, const __u64 *comm)
 {
 	struct group_place *p = group_place(number);
@@ -186,7 +189,7 @@ static __always_inline bool row_claim(__u64 *at, __u64 key)
 	return !*at && !__sync_val_compare_and_swap(at, 0, key);
 }
 
-/* Claims a row in one of two sets, and returns the row's index; ~0: no row is free. */
+/* Claims histograms for `key` in one of two sets, returns their index; ~0: none are free. */
 static __noinline __u32 row_new(__u64 key, __u32 a, __u32 b)
 {
 	struct row_set *x = bpf_map_lookup_elem(&row_keys, &a);
@@ -204,7 +207,7 @@ static __noinline __u32 row_new(__u64 key, __u32 a, __u32 b)
 	return ~0U;
 }
 
-/* Returns this CPU's row `id` of the group; NULL: no row is free. */
+/* Returns this CPU's histograms of the group with index `id`; NULL: none are free. */
 static __noinline struct stage_row *group_row(__u32 group, __u32 id)
 {
 	__u64 key = ROW_KEY(bpf_get_smp_processor_id(), id, group), hash = key * GOLDEN;

@@ -200,7 +200,8 @@ static __always_inline void origin_by_packet(struct cpu_state *c, struct packet 
 	p->s.base = p->link;
 	p->s.origin = ROW_LINK;
 	p->s.why = why;
-	p->s.seq = clock == STAMP_REALTIME ? stamp : 0; /* low half, for link_same() */
+	/* low half of the receive stamp: link_same() distinguishes packets at one address by it */
+	p->s.seq = clock == STAMP_REALTIME ? stamp : 0;
 	if (clock == STAMP_MONOTONIC) {
 		p->link_ns = p->link - stamp;
 		p->s.link_origin = ROW_SENDER;

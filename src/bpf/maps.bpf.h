@@ -110,7 +110,8 @@ struct {
 
 /* ---- settings, fixed before loading: the verifier prunes unused code ---- */
 
-const volatile __u32 slots = ~0U;           /* selected slots: a bit per enum row_slot */
+/* mask of 1 << enum row_slot: the stages, and parts of stages, that are recorded */
+const volatile __u32 slots = ~0U;
 /* origin of all packets: enum row_origin; ROW_ORIGINS: decided per packet */
 const volatile __u32 origin_option = ROW_ORIGINS;
 const volatile __u32 filter_port = 0;       /* --port: local port; 0: all */
@@ -130,11 +131,12 @@ const volatile __u32 drop_unspecified = ~0U; /* this kernel's SKB_DROP_REASON_NO
 const volatile __u32 drop_cpu_backlog = ~0U; /* this kernel's SKB_DROP_REASON_CPU_BACKLOG */
 const volatile __u32 transport_udp = 1;     /* 1: UDP's `transport` has a hook */
 const volatile __u32 transport_tcp = 1;     /* 1: TCP's `transport` has a hook and is selected */
-const volatile __u32 read_tcp = 1, read_udp = 1; /* 1: `read` has a hook, so FIFOs are filled */
-const volatile __u32 udp_far_slots = UDP_FAR_MIN; /* number of entries of udp_fars */
+/* 1: the stage `read` has a hook; only then unread packets are stored */
+const volatile __u32 read_tcp = 1, read_udp = 1;
+const volatile __u32 udp_far_slots = UDP_FAR_MIN; /* number of entries of the map udp_fars */
 const volatile __u32 sockets_end = 1;       /* 1: a program is attached to tcp_destroy_sock */
 const volatile __u32 tasks_end = 1;         /* 1: a program is attached to sched_process_free */
-const volatile __u32 ext_limit = 1;         /* number of entries of ext_rings */
+const volatile __u32 ext_limit = 1;         /* number of rings in the map ext_rings */
 const volatile __u32 fast_path = FAST_PATH_NONE;     /* form of the fast path: enum fast_path */
 /* record: 1: each message is reported, and slower_than is 1 */
 const volatile __u32 recording = 0;

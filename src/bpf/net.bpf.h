@@ -27,11 +27,11 @@
 #define NEXT_AUTHENTICATION 51
 #define NEXT_OPTIONS 60
 
-/* Result of ip6_step(): an extension header's next type and size, or why the walk ends. */
+/* Result of ip6_step(): an extension header's next type and size, or why parsing ends. */
 #define STEP_NEXT(step) ((step) & 0xff)         /* type of the next header */
 #define STEP_SIZE(step) ((step) >> 8 & 0xffff)  /* bytes of the extension header */
 #define STEP_LATER 0x01000000                   /* the packet is a later fragment */
-#define STEP_ENDED 0x02000000                   /* not an extension header: the walk ends */
+#define STEP_ENDED 0x02000000                   /* not an extension header: parsing ends */
 #define STEP_BROKEN 0x04000000                  /* the header could not be read */
 
 /*

@@ -141,7 +141,10 @@ GLOBAL_SUBPROG int record_any(struct stage_row *r, __u64 latency, __u64 step, __
 	return 0;
 }
 
-/* Returns the group's row with --by; without a group or a free row, the row of all packets. */
+/*
+ * Returns this CPU's histograms of a slot (a stage, or a part of a stage): with --by the group's;
+ * without a group, or if no memory is free for the group, those of all packets.
+ */
 static __always_inline struct stage_row *row_find(struct cpu_state *c, __u32 slot, __u32 proto,
 						  __u64 origin, __u32 group)
 {
@@ -171,7 +174,7 @@ static __always_inline void record_latency(struct cpu_state *c, __u32 slot, __u3
 		count_loss(c, slot, LOSS_NEGATIVE, proto, n);
 }
 
-/* Records the latency and step of n packets. */
+/* Records latency and step (time since the previous measured stage) of n packets. */
 static __always_inline void record_stage(struct cpu_state *c, __u32 slot, __u32 proto, __u64 origin,
 					 __u32 group, __u64 latency, __u64 step, __u64 n)
 {
@@ -188,7 +191,7 @@ static __always_inline void record_stage(struct cpu_state *c, __u32 slot, __u32 
 	}
 }
 
-/* Returns whether `stages`, a copy of `slots` for callers with several tests, has the slot. */
+/* Returns whether the mask `stages`, the caller's copy of the setting `slots`, has the slot. */
 static __always_inline bool slot_is_in(__u32 stages, __u32 slot)
 {
 	return stages & (1U << slot);
@@ -290,7 +293,7 @@ static __always_inline __u64 before_reader(const struct queued *q, __u32 stages)
 	return q->s.flags & PKT_LINK ? enqueued - q->link : q->s.base;
 }
 
-/* --min-queue: returns true for a packet that only occupies its FIFO entry. */
+/* --min-queue: returns true for an unmeasured packet, stored only to count unread packets. */
 static __always_inline bool is_filtered(const struct stamp *s)
 {
 	return min_queue && (s->flags & PKT_SKIP);
@@ -374,7 +377,7 @@ static __always_inline void record_socket(struct cpu_state *c, const struct pack
 	else if (!record_has_origin(c, &p->s, SLOT_SOCKET, ROW_TCP))
 		return;
 	else if (!times_transport(ROW_TCP, stages) && !slot_is_in(stages, SLOT_IP) &&
-		 p->s.origin == ROW_LINK) /* step = latency: user space copies it */
+		 p->s.origin == ROW_LINK) /* the step equals the latency: user space copies it */
 		record_latency(c, SLOT_SOCKET, ROW_TCP, ROW_LINK, group, latency, 1);
 	else
 		record_stage(c, SLOT_SOCKET, ROW_TCP, p->s.origin, group, latency,

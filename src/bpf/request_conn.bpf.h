@@ -40,7 +40,7 @@ enum request_state { REQUESTS_NEW, REQUESTS_FOLLOWED, REQUESTS_ABANDONED };
 struct request_side {
 	struct stream_parser stream;
 	__u32 next;     /* sequence number of the next byte to parse */
-	__u32 busy;     /* 1: a program is parsing this side */
+	__u32 busy;     /* 1: a program is parsing bytes of this direction */
 	/*
 	 * bytes of parsing so far in this call; on the stack, the verifier would track each value
 	 */

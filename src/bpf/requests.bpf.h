@@ -45,7 +45,7 @@ struct request_walk {
 	__u32 at, n;    /* parsed bytes and all bytes of the chunk */
 	__u32 core;
 	__u32 reply;    /* 1: the bytes are sent; 0: received */
-	__u32 missed;   /* enum request_missed, if the walk ends early */
+	__u32 missed;   /* enum request_missed: why parsing of the call's bytes ended early */
 	__u32 found;    /* result of request_find(): index of the packet */
 };
 
@@ -201,7 +201,7 @@ GLOBAL_SUBPROG int request_skip_bytes(struct stream_parser *s, __u64 n)
 	return s ? stream_skip(s, n) : STREAM_BAD;
 }
 
-/* Parses the next byte of the walk. Returns enum stream_event. */
+/* Parses the next byte of the call. Returns enum stream_event. */
 static __always_inline __u32 request_feed(struct request_walk *w, __u8 c)
 {
 	struct request_side *side = w->side;

@@ -168,7 +168,7 @@ static __noinline int rx_udp_unsampled(struct cpu_state *c, struct sock *sk, str
 	if (!s)
 		return 0;
 	if ((__s64)(s->tail - s->head) <= 0 && udp_unseen(s) <= 0)
-		s->stuck_since = 0; /* the FIFO matches the queue, as in udp_resync() */
+		s->stuck_since = 0; /* the FIFO is empty: it matches the socket's queue */
 	udp_push(s, sk, &p, 0);
 	return 0;
 }

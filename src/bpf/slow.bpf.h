@@ -62,8 +62,9 @@ static __always_inline void slow_put_stages(struct event_slow *e, const struct s
 }
 
 /*
- * Adds the reader's waits for a CPU since `from` (`enqueued`), and the culprit of the longest wait.
- * Waits older than the oldest stored one are unknown: one of them may have ended after `from`.
+ * Adds the reader's waits for a CPU since `from`, the time of `enqueued`, and the task that had the
+ * CPU in the longest wait. Only the last WAIT_RING waits are stored: an older wait that ended after
+ * `from` is unknown.
  */
 static __always_inline void slow_waits(struct event_slow *e, const struct task_state *t, __u64 from)
 {

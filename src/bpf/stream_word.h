@@ -22,7 +22,7 @@ enum stream_state {
 	AT_START,
 	AT_LINE,      /* parsing the words of a line */
 	AT_BODY,      /* skipping the last bytes of the message */
-	AT_MORE,      /* skipping bytes that a line follows */
+	AT_MORE,      /* skipping bytes; then a line of the same message follows */
 	AT_COUNT,     /* RESP: number of a request's arguments, or of a reply's elements */
 	AT_DOLLAR, AT_SIZE, AT_ARGUMENT, AT_ELEMENT, AT_SIMPLE,
 	AT_NAME, AT_VALUE, /* HTTP: header field */

@@ -71,12 +71,13 @@ static __always_inline struct task_state *task_get(struct task_struct *t, enum t
 
 	if (likely(e->task == (__u64)t))
 		return &e->s;
-	if (tasks_end && !e->task && !make) /* no task of this entry is in the map */
+	/* an entry that was never used has had no collision: `tasks` has no state of `t` either */
+	if (tasks_end && !e->task && !make)
 		return NULL;
 	return task_get_slow(t, e, make);
 }
 
-/* --by comm: returns the group of `group`'s packets that the current task (state `t`) reads. */
+/* --by comm: returns the group with the traits of `group` and the current task's name. */
 static __always_inline __u32 group_of_reader(struct task_state *t, __u32 group)
 {
 	const __u64 *comm;
@@ -215,8 +216,8 @@ static __always_inline void cpu_note_switch(struct cpu_state *c, struct task_str
 }
 
 /*
- * Charges the culprit with the part of a wait from `start` on that was not charged before: a task
- * that reads several sockets after one wait waited only once.
+ * Charges the task that had the CPU with the part of a wait from `start` on that was not charged
+ * before: a task that reads several sockets after one wait waited only once.
  */
 static __always_inline void culprit_blame(struct cpu_state *c, struct wait *w, __u64 start,
 					  __u32 proto)

@@ -116,7 +116,7 @@ static __always_inline void tcp_copy_packet(struct packet *p, const struct sock 
 /* Handles a packet for which TCP does not call sk_data_ready() when it is queued (SO_RCVLOWAT). */
 static __always_inline void tcp_unannounced(struct cpu_state *c, struct tcp_socket *s)
 {
-	if (min_queue) { /* the FIFO will lack this unread packet */
+	if (min_queue) { /* the packet will be unread and not in the FIFO: note that */
 		s->missing = 1;
 		s->missing_seq = s->next.s.seq;
 	}
@@ -218,7 +218,7 @@ static __always_inline void tcp_first_step(struct cpu_state *c, __u32 slot,
 					   const struct link_entry *e, __u32 tag, __u64 base,
 					   __u64 at)
 {
-	if (likely(!(tag & 0xff))) /* ROW_LINK: step = latency, which user space copies */
+	if (likely(!(tag & 0xff))) /* ROW_LINK: the step equals the latency: user space copies it */
 		record_latency(c, slot, ROW_TCP, ROW_LINK, 0, at - base, 1);
 	else
 		record_stage(c, slot, ROW_TCP, tag, 0, at - base,
@@ -259,7 +259,7 @@ static __always_inline bool tcp_arrives_fast(struct sock *sk, struct sk_buff *sk
 	tag = READ_ONCE(e->p.s.tag);
 	link_ns = READ_ONCE(e->p.link_ns);
 	entered = transport_tcp ? READ_ONCE(e->p.transport) : 0;
-	if (transport_tcp && unlikely(!entered)) /* a lost time, or an earlier packet's entry */
+	if (transport_tcp && unlikely(!entered)) /* time of entry into TCP unknown: slow path */
 		return false;
 	/* another packet displaced the entry during the reads */
 	if (unlikely(READ_ONCE(e->skb) != (__u64)skb))

@@ -253,10 +253,10 @@ static __noinline int udp_queue_is_long(struct cpu_state *c, struct sock *sk)
 
 /*
  * Returns the mark of the reader that took the datagram at position `pos` before its
- * sk_data_ready(); 0: the reader is still to come. `early`: the mark in the near slot. Readers that
- * came before the datagram was received took datagrams without sk_data_ready(), except perhaps the
- * last reader. Sets `head` back by the number of these reads, unless another read changes `head` at
- * the same time: then the next sk_data_ready() does.
+ * sk_data_ready(); 0: the reader is still to come. `early`: the mark in the position's slot in the
+ * socket's storage. Readers that came before the datagram was received took datagrams without
+ * sk_data_ready(), except perhaps the last reader. Sets `head` back by the number of these reads,
+ * unless another read changes `head` at the same time: then the next sk_data_ready() does.
  */
 static __noinline __u64 udp_reader(struct udp_socket *s, const struct packet *p, __u64 early,
 				   __u64 pos)
@@ -281,7 +281,7 @@ static __always_inline void udp_record_early(struct sock *sk, struct udp_slot *s
 	udp_release(slot);
 }
 
-/* Counts a datagram without a slot. */
+/* Counts a datagram at position `pos` as lost, as no slot for its times is free. */
 static __always_inline void udp_full(struct cpu_state *c, struct udp_socket *s, __u64 pos)
 {
 	if ((__s32)(s->full_end - (__u32)s->head) <= 0)
@@ -293,8 +293,9 @@ static __always_inline void udp_full(struct cpu_state *c, struct udp_socket *s, 
 }
 
 /*
- * Puts a datagram into a far slot, as its near slot is taken. A skipped datagram needs no slot: its
- * reader finds nothing.
+ * Puts a datagram into the table that all sockets share (its far slot), as its slot in the socket's
+ * storage (its near slot) is taken. A datagram that is not measured needs no slot: its reader finds
+ * nothing.
  */
 static __noinline int udp_push_far(struct udp_socket *s, struct sock *sk, const struct packet *p,
 				   __u64 pos, __u32 group)

@@ -28,7 +28,10 @@
 #include "bpf/maps.bpf.h"
 #include "bpf/record.bpf.h"
 
-/* Age in ns from which a far slot's stamp may be a closed socket's: another datagram takes it. */
+/*
+ * Age in ns from which a stamp in the table that all sockets share (far slots) may be of a closed
+ * socket: another datagram then takes the slot.
+ */
 #define UDP_STALE 10000000000LL
 
 #define UDP_LOOKS 5
@@ -52,8 +55,9 @@ static __always_inline bool udp_is_free(__u64 state)
 }
 
 /*
- * Returns an early reader's mark: the low bits of its time (9 h) and of its position, which
- * distinguish it from other readers of the slot. Each of these readers overwrites the mark.
+ * Returns the mark of a reader that takes a datagram before its sk_data_ready(): the low bits of
+ * the reader's time (9 h) and position, which distinguish readers of the slot. The next such reader
+ * overwrites the mark.
  */
 static __always_inline __u64 udp_early(__u64 pos, __u64 now, __u64 what)
 {
@@ -165,9 +169,9 @@ static __always_inline struct udp_slot *udp_far(__u64 tag)
 }
 
 /*
- * Claims a far slot. Returns false if the slot is in use. A stamp that no reader has taken for
- * UDP_STALE is dropped; its tag stays in `seq`, so that its reader, which may still come, counts
- * the loss.
+ * Claims a slot of the table that all sockets share. Returns false if the slot is in use. A stamp
+ * that no reader has taken for UDP_STALE is dropped; its tag stays in `seq`, so that its reader,
+ * which may still come, counts the loss.
  */
 static __always_inline bool udp_claim_far(struct udp_slot *slot, const struct packet *p, __u64 tag,
 					  __u32 group)
@@ -186,8 +190,8 @@ static __always_inline bool udp_claim_far(struct udp_slot *slot, const struct pa
 }
 
 /*
- * Leaves a reader's mark in the near slot, if the slot is free or being written for the reader's
- * datagram. Other programs may change the slot meanwhile: a few tries follow.
+ * Leaves a reader's mark in a slot of the socket's storage, if the slot is free or is being written
+ * for the reader's datagram. Tries a few times, as other programs may change the slot meanwhile.
  */
 static __always_inline void udp_leave_mark(struct udp_slot *slot, __u64 tag, __u64 pos, __u64 now,
 					   __u64 what)
@@ -206,9 +210,9 @@ static __always_inline void udp_leave_mark(struct udp_slot *slot, __u64 tag, __u
 
 /*
  * Returns the slot with the stamp of the datagram at position `pos`, claimed for its reader, who
- * has not found the stamp in the near slot; NULL: the stamp is not published yet, or has no slot.
- * Leaves the reader's mark first, as sk_data_ready()'s program looks for a mark after it has filled
- * a far slot.
+ * has not found the stamp in the socket's storage; NULL: the stamp is not published yet, or has no
+ * slot. Leaves the reader's mark first, as sk_data_ready()'s program looks for a mark after it has
+ * filled a slot of the table that all sockets share.
  */
 static __noinline struct udp_slot *udp_find_far(struct udp_socket *s, __u64 pos, __u64 now,
 					       bool ours)
@@ -235,8 +239,8 @@ static __always_inline __s64 udp_reads_behind(const struct udp_socket *s, __u64 
 }
 
 /*
- * Frees a near slot whose reader passed without seeing its stamp or leaving a mark, as another
- * datagram had the slot. After UDP_NEAR more reads, no reader comes for the stamp.
+ * Frees a slot in the socket's storage whose reader came when another datagram had the slot, and so
+ * neither saw the stamp nor left a mark. After UDP_NEAR more reads, no reader comes for the stamp.
  */
 static __always_inline void udp_drop_orphan(struct cpu_state *c, struct udp_socket *s,
 					    struct udp_slot *slot)
@@ -250,7 +254,10 @@ static __always_inline void udp_drop_orphan(struct cpu_state *c, struct udp_sock
 		count_loss(c, SLOT_READ, LOSS_RACE, ROW_UDP, 1);
 }
 
-/* Frees near slots whose readers have passed; the caller has counted their datagrams. */
+/*
+ * Frees slots in the socket's storage whose datagrams' readers came and did not take them. The
+ * caller has counted these datagrams.
+ */
 static __noinline int udp_forget(struct udp_socket *s)
 {
 	int i;

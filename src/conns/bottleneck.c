@@ -77,8 +77,8 @@ static enum bottleneck_side bottleneck_of_limit(const char *limit)
 }
 
 /*
- * Returns `ns` as a share of the connection's time. For the network, the time limited by congestion
- * replaces `ns`, the stall of the losses, if it is longer.
+ * Returns `ns` as a share of the connection's time. For BOTTLENECK_NETWORK, uses congestion_ns
+ * instead if that is longer: `ns` may then be only the time stalled by losses.
  */
 static double bottleneck_share(const struct event_conn *c, enum bottleneck_side side, uint64_t ns)
 {

@@ -11,10 +11,10 @@
 
 enum bottleneck_side {
 	BOTTLENECK_UNKNOWN,
-	BOTTLENECK_SENDER_APPLICATION,   /* sends no more data */
+	BOTTLENECK_SENDER_APPLICATION,   /* the sending application writes no more data */
 	BOTTLENECK_SEND_BUFFER,          /* the sender's buffer is full */
 	BOTTLENECK_NETWORK,              /* congestion window, pacing, losses */
-	BOTTLENECK_RECEIVER_APPLICATION, /* does not read its data */
+	BOTTLENECK_RECEIVER_APPLICATION, /* the receiving application does not read its data */
 	BOTTLENECK_RECEIVE_BUFFER,       /* SO_RCVBUF of the receiver's application is too small */
 	BOTTLENECK_RECEIVER_WINDOW,      /* the receiver's window still grows */
 	BOTTLENECK_RECEIVER,             /* the receiver's window, reason unknown */

@@ -15,9 +15,9 @@
 #define ALONG 1.2   /* least factor of change in measured costs that also scales unmeasured costs */
 #define FORGET 0.05 /* decay per interval of the recent maximum error of predicted costs */
 /* The next four are shares of the CPU time that BUDGET_WINDOW intervals may use. */
-#define WALK_MOST 0.5 /* a level is not sampled if one pass over it takes more */
+#define WALK_MOST 0.5 /* a level is not sampled if one pass over it takes a larger share */
 #define TRY_MOST 1.5  /* a pass of guessed cost below this share is made once, to measure it */
-#define TRY_AS 0.4    /* maximum planned for a pass that is made to measure its cost */
+#define TRY_AS 0.4    /* maximum share planned for a pass that is made to measure its cost */
 #define AGAIN_MOST 0.8 /* a skipped pass or read of lower estimated cost is retried after a while */
 #define PATIENCE 0.002 /* decay per interval of the estimated cost of a pass that costs too much */
 #define READ_PATIENCE 0.1 /* decay per interval of the estimated cost of a read that is skipped */
@@ -146,7 +146,7 @@ static void budget_lower_estimates(struct budget *b, int k, bool was_read)
 	}
 }
 
-/* Learns the cost of new connections, with their end: sampling cannot skip ends of old ones. */
+/* Learns the cost of begin and end of a connection, which following fewer new ones saves. */
 static void budget_learn_ends(struct budget *b, const struct budget_spent *s)
 {
 	double n = (double)s->begun + (double)s->ended, each = n ? 2 * (double)s->ends_ns / n : 0;

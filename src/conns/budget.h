@@ -74,7 +74,7 @@ struct budget_level_config {
 
 struct budget_config {
 	double low, high; /* bounds of the CPU use as shares of one core, 0 <= low < high */
-	uint64_t interval_ns; /* > 0, ns */
+	uint64_t interval_ns; /* length of an interval in ns, > 0 */
 	struct budget_level_config levels[BUDGET_LEVELS];
 };
 

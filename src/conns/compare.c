@@ -321,7 +321,7 @@ static void conns_compare_add_json(const struct measured *row, unsigned int i, s
 		  difference_adjusted(&row->d), difference_significant(&row->d));
 }
 
-/* Adds a row to the text, unless the measure is 0 in both runs. */
+/* Adds a measure's row to the text table, unless the measure is 0 in both runs. */
 static void conns_compare_add_text(const struct measured *row, unsigned int i, struct table *t,
 				   struct report *r)
 {

@@ -79,7 +79,7 @@ struct conns_options {
 
 struct conns;
 
-/* Copies the options. Returns NULL without memory. */
+/* Returns a new analysis, with a copy of the options; NULL without memory. */
 struct conns *conns_new(const struct conns_options *options);
 void conns_free(struct conns *c);
 

@@ -64,7 +64,10 @@ static void evidence_share(struct conn_finding *t, uint64_t ns)
 
 /* ---- the send buffer ---- */
 
-/* Returns the bytes that may be in flight: the smaller of the two windows. Gauges must be known. */
+/*
+ * Returns the bytes that may be in flight: the smaller of congestion window and peer's window.
+ * Gauges must be known.
+ */
 static uint64_t evidence_window(const struct event_conn *c)
 {
 	const uint64_t cwnd = (uint64_t)c->cwnd * c->mss;

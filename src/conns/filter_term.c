@@ -29,7 +29,8 @@ struct filter_field {
 	/* text.filter is the field's name; NULL: the counter is no field */
 	struct counter_text text;
 	enum filter_kind kind;
-	unsigned index; /* address, port: 0 local, 1 remote; else enum conn_text, conn_number */
+	/* address, port: 0 local, 1 remote; text: enum conn_text; numbers: enum conn_number */
+	unsigned index;
 };
 
 #define FIELD(name, of, at) { .text.filter = (name), .kind = KIND_##of, .index = (at) }

@@ -52,7 +52,7 @@ struct filter_view {
 	uint16_t local_port;	/* host order */
 	uint16_t remote_port;
 	const char *text[CONN_TEXTS]; /* NULL: unknown; strings are borrowed */
-	const char *const *classes; /* names of its problems' classes; NULL: unknown */
+	const char *const *classes; /* names of the connection's problem classes; NULL: unknown */
 	size_t n_classes;
 	uint64_t known;		/* bit i: number[i] is known */
 	uint64_t number[CONN_NUMBERS];

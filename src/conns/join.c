@@ -70,7 +70,7 @@ enum join_fit join_fit_end(const struct event_conn *a, const struct event_conn *
 			   uint64_t error_ns)
 {
 	if (a->flags & b->flags & CONN_CLOSED)
-		return join_fit_apart(a, b, 0); /* both have ended: no bytes moved later */
+		return join_fit_apart(a, b, 0); /* both ends have closed: no bytes moved later */
 	return join_fit_apart(a, b, join_distance(a->to, b->to) + error_ns);
 }
 
@@ -95,7 +95,7 @@ enum join_fit join_fit_begin(const struct event_conn *a, const struct event_conn
 	uint64_t apart_ns = join_distance(a->from, b->from) + error_ns;
 
 	if (a->flags & b->flags & CONN_BEGAN)
-		apart_ns = 0; /* both are recorded from their begin: no bytes moved before */
+		apart_ns = 0; /* both ends recorded from their begin: no bytes moved before */
 	return join_fit_both(&x, &y,
 			     join_slack(a, b, join_max(join_rate(a), join_rate(b)), apart_ns) +
 				     a->sndbuf + b->sndbuf);
@@ -106,7 +106,7 @@ static bool join_overlaps(const struct event_conn *a, const struct event_conn *b
 	return a->from <= b->to && b->from <= a->to;
 }
 
-/* Returns whether both are in one namespace, where an address pair has one connection at a time. */
+/* Returns whether both flows are in one namespace, where an address pair has one connection. */
 static bool join_is_same_netns(const struct event_flow *a, const struct event_flow *b)
 {
 	return a->netns_cookie && a->netns_cookie == b->netns_cookie;

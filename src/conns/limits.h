@@ -51,7 +51,7 @@ struct limits {
 	struct limits_stretches VEC_OF(struct limits_stretch) stretches;
 	/* ends that were waited for, by duty; longest first */
 	struct limits_owed_list VEC_OF(struct limits_owed) owed;
-	bool beyond;            /* stretches beyond LIMITS_STRETCHES_MAX are missing */
+	bool beyond;            /* `stretches` is full: later ones are missing */
 };
 
 void limits_init(struct limits *l, struct conns *c);
@@ -65,8 +65,8 @@ int limits_interval(struct limits *l);
 int limits_finish(struct limits *l);
 
 enum limits_end limits_end_of(const struct conn_view *view);
-const char *limits_end_name(unsigned int end);   /* such as "server" */
-const char *limits_duty_name(unsigned int duty); /* such as "read" */
+const char *limits_end_name(unsigned int end);   /* returns "server" or "client"; static */
+const char *limits_duty_name(unsigned int duty); /* returns "read" or "write"; static */
 
 /* Returns why the shares of an end's time are unknown (static); NULL if they are known. */
 const char *limits_unknown_reason(const struct limits *l, unsigned int end);

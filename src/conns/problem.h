@@ -42,7 +42,7 @@ static inline void conn_view_judged(struct conn_view *view, const struct conn_ju
 /* Sums over all connections with gauges, to compute a fair share of send-buffer memory. */
 struct conn_sums {
 	uint64_t sndbuf;           /* bytes */
-	uint64_t window;           /* congestion windows, bytes */
+	uint64_t window;           /* sum of the congestion windows, bytes */
 };
 
 /*

@@ -127,7 +127,7 @@ int proxy_tick(struct conns *c)
 		for (end = i + 1; end < n && records[end]->c.pid == records[i]->c.pid; end++)
 			;
 		err = proxy_add_task(c, records + i, end - i);
-		if (err == -E2BIG) { /* CONNS_SERIES_MAX reached: only count */
+		if (err == -E2BIG) { /* no series is free for the task's connections: count that */
 			c->periods[CONNS_INTERVAL].unfollowed++;
 			c->periods[CONNS_TOTAL].unfollowed++;
 			err = 0;

@@ -26,7 +26,7 @@ struct conn_selection {
 	/* parts in problems of several connections, sorted by connection */
 	struct conn_crosses crosses;
 	struct conn_sums sums;
-	uint64_t connections;            /* selected by the filter, with or without problems */
+	uint64_t connections;            /* connections selected, with or without problems */
 	uint64_t closed;                 /* closed connections among `connections` */
 	uint64_t troubled;               /* connections with a harmful problem */
 	uint64_t classes[CONN_CLASSES];  /* connections with a harmful problem of this class */

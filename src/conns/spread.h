@@ -11,7 +11,7 @@
 
 #define SPREAD_MIN 2u /* least number of connections that share the messages */
 
-/* Adds the problems found in the span to `out`. Returns 0 or -ENOMEM. */
+/* Adds connections that share small messages in `span` to `out`. Returns 0 or -ENOMEM. */
 int spread_find(const struct conns *c, enum conns_span span, struct conn_crosses *out);
 
 void spread_explain(const struct conn_cross *cross, struct conn_finding *finding);

@@ -17,11 +17,11 @@
 #define CONNS_INTERVAL_RECORDS_MIN 4096u /* interval records whose memory stays allocated */
 #define CONNS_FOLLOWED_MAX 10000u   /* intervals of the followed connection */
 #define CONNS_CALLS_MAX 10000u      /* logged calls of the followed connection */
-#define CONNS_COUNTS_MAX 256u       /* pairs of enum count_what and reason */
+#define CONNS_COUNTS_MAX 256u       /* counters: one per enum count_what and reason */
 #define CONNS_MISSING_MAX 256u
-#define CONNS_CROSSES_MAX 4096u     /* entries of conns.crosses, for each span */
+#define CONNS_CROSSES_MAX 4096u     /* number of struct conn_cross per span (interval, total) */
 #define CONNS_SERIES_MAX 4096u      /* connections of tasks that may be proxies */
-#define CONNS_SAME_TUPLE 256u       /* connections with the same addresses and ports in one slot */
+#define CONNS_SAME_TUPLE 256u       /* connections with the same addresses and ports in a chain */
 #define CONNS_SAME_COOKIE 256u      /* namespaces with a socket of the same cookie */
 #define CONNS_TICKS 120u            /* length of a series, in intervals */
 
@@ -37,8 +37,8 @@ struct conn {
 	uint64_t cookie;
 	unsigned char *packed;         /* struct event_conn without `cookie`; NULL: none yet */
 	/* The next members are indices + 1; 0: none. */
-	uint32_t next;                 /* next connection in the by_key slot, or in the free list */
-	uint32_t tuple_next;           /* next connection in the by_tuple slot */
+	uint32_t next;                 /* next connection in a hash chain of by_key, or free one */
+	uint32_t tuple_next;           /* next connection in a hash chain of by_tuple */
 	uint32_t flow;
 	uint32_t peer;                 /* connection of the other end, if on this host */
 	uint32_t interval_record;      /* record of the current interval */
@@ -46,13 +46,13 @@ struct conn {
 	uint32_t problem_intervals;
 	uint16_t room;                 /* allocated bytes of `packed`, see base/zpack.h */
 	bool used : 1;
-	bool closed : 1;               /* is listed in conns.ended */
+	bool closed : 1;               /* the connection is closed, and listed in conns.ended */
 	bool unlisted : 1; /* not in by_tuple: too many connections have its addresses */
 };
 
 struct conn_flow {
 	struct event_flow e;
-	uint32_t next; /* next flow in the by_flow slot or the free list: index + 1 */
+	uint32_t next; /* next flow in a hash chain of by_flow, or free one: index + 1 */
 	uint32_t users : 31;           /* number of connections with this flow */
 	uint32_t used : 1;
 };
@@ -82,7 +82,11 @@ struct conn_cross {
 	uint64_t other;                /* proxy: cookie of the starved connection */
 	uint32_t intervals;
 	double rho, p;
-	uint64_t probes, timeouts, fast; /* spread: sums over all connections with the problem */
+	/*
+	 * spread: tail-loss probes, timeouts, fast retransmissions of all connections with the
+	 * problem
+	 */
+	uint64_t probes, timeouts, fast;
 };
 
 struct conn_crosses VEC_OF(struct conn_cross);
@@ -138,7 +142,7 @@ struct conns {
 	struct conns_options options;
 	struct conns_window window;
 	const struct peer_recording *peer_recording; /* NULL: one recording only */
-	struct conns_all VEC_OF(struct conn) all; /* some entries are free */
+	struct conns_all VEC_OF(struct conn) all; /* connections; some array elements are free */
 	struct conns_flows VEC_OF(struct conn_flow) flows;
 	struct conns_interval_records VEC_OF(struct conn_interval_record) interval_records;
 	struct conn_problems found;    /* problems of `interval_records` */
@@ -152,7 +156,7 @@ struct conns {
 	size_t n;                      /* number of connections in `all` */
 	struct conns_counts VEC_OF(struct conn_count) counts;
 	struct conns_missing VEC_OF(char *) missing;
-	struct conn_crosses crosses[CONNS_SPANS]; /* incasts found in the span */
+	struct conn_crosses crosses[CONNS_SPANS]; /* connections' parts in incasts, by span */
 	struct conns_series VEC_OF(struct conn_series) series;
 	uint64_t tick;                 /* intervals so far; tick i is at i % CONNS_TICKS */
 	uint64_t tick_to_ns[CONNS_TICKS];

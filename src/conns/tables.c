@@ -367,7 +367,7 @@ static void tables_add_text(const struct conns *c, const struct conn_selection *
 		kinds |= tables_add_lines(c, t, &room.view, both ? &other : NULL, r);
 	}
 	if (t && !kinds)
-		t->ncolumns--; /* all are plain TCP: drop the column `kind` */
+		t->ncolumns--; /* all connections are plain TCP: drop the column `kind` */
 	if (left)
 		report_finding(r, "%s more connections with problems: --all lists them.",
 			       human_count(buf, left));

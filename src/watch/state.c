@@ -180,7 +180,7 @@ struct watch_group *watch_group_get(struct watch *w, uint32_t id, int *err)
 	return *err ? NULL : &w->groups.items[at];
 }
 
-/* Orders messages: slowest first, those of one latency by the time of the read. */
+/* Orders messages: slowest first, messages of equal latency by the time of the read. */
 static int watch_compare_slow(const struct event_slow *a, const struct event_slow *b)
 {
 	int order = sort_order(b->at_ns[SLOW_AT(STAGE_READ)], a->at_ns[SLOW_AT(STAGE_READ)]);

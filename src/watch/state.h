@@ -32,7 +32,7 @@
 #define WATCH_ONE_IN_MAX 65536    /* largest N of --sample 1/N */
 #define WATCH_QUEUES_MAX 16384    /* combinations of interface, receive queue, CPU */
 #define WATCH_CPUS_MAX 4096
-#define WATCH_SLOW_MAX 1000       /* slowest messages stored for a span */
+#define WATCH_SLOW_MAX 1000       /* slowest messages stored for the interval, and for the total */
 
 /* One line of the stage table. */
 struct watch_row {
@@ -52,7 +52,8 @@ struct watch_count {
 };
 
 struct watch_task {
-	struct event_culprit id;  /* pid and comm; others are 0. Threads of one name are pooled */
+	/* the task's pid and comm; other members are 0. Threads of one name have one entry */
+	struct event_culprit id;
 	uint64_t ns[WATCH_SPANS];
 	uint64_t count[WATCH_SPANS];
 };
@@ -77,7 +78,7 @@ struct watch_slow {
 	struct watch_messages VEC_OF(struct event_slow) slowest; /* in falling order of latency */
 };
 
-/* Sums over a span, and the overhead of measuring. */
+/* Sums over a span (interval or total), and the overhead of measuring. */
 struct watch_period {
 	uint64_t intervals;
 	uint64_t from_ns, to_ns;
@@ -101,7 +102,7 @@ struct watch {
 	size_t hist_bytes;        /* bytes of all rows' buckets, limited by hist_bytes_max */
 	size_t hist_bytes_max;
 	struct watch_rows VEC_OF(struct watch_row *) rows;
-	struct watch_order VEC_OF(struct watch_row *) order; /* rows in the report's order */
+	struct watch_order VEC_OF(struct watch_row *) order; /* rows in order of the stage table */
 	struct watch_counts VEC_OF(struct watch_count) counts;
 	struct watch_tasks VEC_OF(struct watch_task) tasks;
 	struct watch_task other_tasks;

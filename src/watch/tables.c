@@ -121,7 +121,7 @@ static const struct row_column stage_columns[] = {
 	{ .column = { .name = "sampled" }, .cell = stage_sampled_cell },
 };
 
-/* Returns true for shown rows: all of the whole host, those of groups only with traffic. */
+/* Returns true if the table shows the row: a group's row only if the group had traffic. */
 static bool tables_is_shown(const struct watch *w, const struct watch_row *row,
 			    enum watch_span span)
 {

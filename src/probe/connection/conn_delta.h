@@ -32,7 +32,7 @@ struct conn_delta {
 	uint64_t tick_ns;               /* ns per tick of the chronographs */
 	struct conn_table table;        /* items: struct conn_seen */
 	uint64_t counted_bytes;         /* memory of all entries' array `counted` */
-	uint64_t rtts_bytes;            /* bytes of `rtts` of all entries */
+	uint64_t rtts_bytes;            /* memory of all entries' histograms `rtts` */
 	struct conn_events VEC_OF(struct event_conn) events;
 	size_t handed;                  /* number of events that conn_delta_block() has returned */
 	struct conn_owner *owners;

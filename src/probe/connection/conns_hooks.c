@@ -23,7 +23,7 @@
 struct conns_hook {
 	const char *program, *target;
 	enum hook_kind kind;
-	enum { WANTED, NEEDED, INSTEAD /* if the kernel refuses the rows above */, IF_PRESENT } how;
+	enum { WANTED, NEEDED, INSTEAD /* if the hooks above it are refused */, IF_PRESENT } how;
 	uint32_t known;
 	const char *what, *without;
 	const char *map; /* a map that the program needs; NULL: none */
@@ -88,7 +88,7 @@ static struct bpf_program *conns_hooks_program(const struct conns_selection *s, 
 	return bpf_object__find_program_by_name(s->skel->obj, name);
 }
 
-/* Selects a row's program if the kernel accepts it; otherwise s->why has the reason. */
+/* Selects the hook's program if the kernel accepts the hook; else s->why has the reason. */
 static bool conns_hooks_try(struct conns_selection *s, const struct conns_hook *row)
 {
 	const struct hook hook = { .kind = row->kind, .target = row->target };
@@ -117,7 +117,7 @@ static bool conns_hooks_try(struct conns_selection *s, const struct conns_hook *
 
 /* ---- where records lie ---- */
 
-#define TABLE_CONNECTIONS 131072 /* maximum of records per table */
+#define TABLE_CONNECTIONS 131072 /* maximum of connections per hash table of records */
 /* keys per table, including those of removed records; a power of two */
 #define TABLE_KEYS (2 * TABLE_CONNECTIONS)
 
@@ -186,7 +186,7 @@ static void conns_hooks_select_extras(struct conns_selection *s)
 		if (!refused)
 			continue;
 		bpf_map__set_autocreate(x->map, false);
-		if (x->what) /* without text: a program that needs the map has reported it */
+		if (x->what) /* NULL: the program that needs the map reports the loss itself */
 			strbuf_printf(s->absent, "%s: map %s is %s; without it, %s\n",
 				      x->what, bpf_map__name(x->map), refused, x->without);
 	}
@@ -240,9 +240,9 @@ bool conns_hooks_permitted(void)
 }
 
 /*
- * Selects a row's program, or that of the first INSTEAD row below it that the kernel accepts.
- * Returns the selected row; or NULL, with the reason why the first row's hook is not used in
- * s->why.
+ * Selects the program of a hook in conn_hooks[], or else of the first of its INSTEAD alternatives
+ * that the kernel accepts. Returns the selected hook; or NULL, and in s->why the reason why the
+ * first hook is not used.
  */
 static const struct conns_hook *conns_hooks_pick(struct conns_selection *s,
 						 const struct conns_hook *row)

@@ -12,7 +12,7 @@
 /* Selects the connections whose calls are logged. Zeroed: none. */
 struct conns_log {
 	bool on;
-	bool all;           /* all connections; else the chosen ones */
+	bool all;           /* log all connections; else the chosen ones */
 	uint64_t cookie;    /* cookie of a connection chosen at the start; 0: none */
 };
 

@@ -12,7 +12,7 @@
 
 #define WHY_MAX 512
 
-/* Exactly one of `probe` and `diag` is set. */
+/* Source of connections: BPF programs (`probe`) or inet_diag (`diag`); the other one is NULL. */
 struct conns_source {
 	struct conns_probe *probe;
 	struct conns_diag *diag;

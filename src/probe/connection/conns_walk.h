@@ -25,13 +25,14 @@ struct conns_walk {
 	struct bpf_link *visit_idle;    /* iterator over idle connections, part of LEVEL_REST */
 	int reading[LEVELS];             /* descriptor of a paused iterator; -1: none */
 	bool idle_visited[LEVELS];       /* the level's pass has visited the idle connections */
-	bool paused; /* an iterator or conn_walk has paused since the last read of all began */
+	/* an iterator or conn_walk has paused since the last read of all connections began */
+	bool paused;
 	/*
 	 * with tables: keys that the pass must still visit; PASS_ALL: the next call begins a pass
 	 */
 	uint32_t keys[LEVELS];
 	uint32_t numbers[PASS_TABLES];   /* number of the last run of conn_walk over each table */
-	uint32_t swept[PASS_TABLES];     /* keys that the last sweep left in each table */
+	uint32_t swept[PASS_TABLES];     /* keys left in each table after stale ones were removed */
 };
 
 /*

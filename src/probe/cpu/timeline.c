@@ -12,7 +12,7 @@
 #include "probe/cpu/timeline_tasks.h"
 
 struct timeline_core {
-	uint32_t lost;      /* loss count in the last event */
+	uint32_t lost;      /* events lost on this core so far, as its last event states */
 	uint64_t last;      /* time of the last edge, i.e. begin or end of a span */
 	bool unrecorded;    /* the core is not recorded at present */
 	bool begun;

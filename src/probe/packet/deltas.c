@@ -11,9 +11,7 @@
 #define SLOT_MEANING(SLOT, stage, latency, step) [SLOT_##SLOT] = { stage, latency, step },
 const struct slot_meaning slot_meanings[SLOT_MAX] = { SLOT_LIST(SLOT_MEANING) };
 
-/*
- * Returns true for the kinds of rows with reads whose oldest and youngest byte have the same age.
- */
+/* Returns true for histograms of reads whose oldest and youngest byte have the same age. */
 static bool has_one_age(uint32_t slot)
 {
 	return slot == SLOT_READ || slot == SLOT_EARLY;

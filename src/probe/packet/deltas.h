@@ -40,7 +40,7 @@ extern const struct slot_meaning slot_meanings[SLOT_MAX];
 struct pkt_excluded {
 	const char *name;
 	bool exact; /* unsampled packets (--sample) are counted as well */
-	/* stage that counts these packets; STAGE_PROBE: they have no single protocol */
+	/* stage that counts the excluded packets; at STAGE_PROBE they may be of any protocol */
 	uint8_t stage;
 };
 

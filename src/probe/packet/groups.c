@@ -26,7 +26,7 @@
 #define GROUP_PLACES (GROUP_SETS * GROUP_WAYS)
 /* bytes the kernel adds to the five maps of groups; bench/groups checks them */
 #define KERNEL_ADDS (64ULL << 10)
-#define SETS_MIN 64            /* least number of sets of 8 rows; enough for some ten groups */
+#define SETS_MIN 64            /* least number of struct row_set; enough for some ten groups */
 #define GROUPS_MAX 4096        /* groups of a run; later ones count as overflow */
 #define IDLE_NS (10 * NS_PER_S) /* age at which an unused entry is idle */
 
@@ -39,10 +39,10 @@ struct reported_hist {
 
 struct reported_row {
 	struct reported_hist latency, step;
-	uint64_t used_ns; /* when the row last grew */
+	uint64_t used_ns; /* when the row's counts last grew */
 };
 
-/* A row that belongs to a group. */
+/* A row of histograms that belongs to a group. */
 struct used_row {
 	uint64_t key; /* CPU, index in struct cpu_state, and group of the row: ROW_KEY() */
 	uint32_t place;
@@ -59,7 +59,8 @@ struct known_group {
 
 struct pkt_groups {
 	uint32_t row_sets;
-	struct group_set *sets;    /* mapped BPF maps: groups in `sets`, keys of rows, rows */
+	/* mapped BPF maps: groups; ROW_KEY() of each row; rows of histograms */
+	struct group_set *sets;
 	struct row_set *keys;
 	struct stage_row *rows;
 	struct reported_row *reported;       /* reported values of `rows`, by the same index */
@@ -396,7 +397,7 @@ static bool groups_are_crowded(const struct pkt_groups *g)
 	return g->used.len > groups_row_count(g) / 2 || g->places_used > GROUP_PLACES / 2;
 }
 
-/* Marks idle rows and groups. Returns true if there are any. */
+/* Marks rows of histograms and groups not used for IDLE_NS. Returns true if there are any. */
 static bool groups_mark_idle(struct pkt_groups *g, uint64_t now)
 {
 	bool any = false;
@@ -461,7 +462,7 @@ static void groups_make_room(struct pkt_groups *g, struct watch_bpf *skel, uint6
 
 /* ---- all groups ---- */
 
-/* Orders rows by group and kind, so that the rows of one group on different CPUs are neighbors. */
+/* Orders rows by group, then by index in struct cpu_state: rows to sum over CPUs are neighbors. */
 static int groups_compare_used(const void *a, const void *b)
 {
 	const struct used_row *x = a, *y = b;
@@ -481,8 +482,8 @@ static void groups_put_sum(struct delta_out *o, uint64_t key, struct stage_row *
 }
 
 /*
- * Puts the sum of the rows of one group and kind, which begin at used.items[i], as EV_HIST. Returns
- * the number of these rows.
+ * Puts histograms of one group, summed over CPUs, as EV_HIST: the entries of `used` from `i` on
+ * with the same group and index in struct cpu_state. Returns the number of these entries.
  */
 static size_t groups_put_rows(struct delta_out *o, size_t i)
 {

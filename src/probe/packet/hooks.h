@@ -25,7 +25,7 @@ struct hook_status {
 #define NEED_PID_SENDS (1U << 28) /* --pid is given, and a transmit stage is measured */
 #define NEED_GRO (1U << 29)       /* both `poll` and `link` are measured */
 #define NEED_OTHERS (1U << 30)    /* packets that no stage covers are counted */
-#define NEED_UDP_SENDS (1U << 31) /* UDP's transmit side is measured: all such hooks are needed */
+#define NEED_UDP_SENDS (1U << 31) /* UDP's transmit side is measured: needs each such hook */
 
 /* Role of a hook that measures no stage, for pkt_role_is_bound(). */
 enum hook_role {
@@ -63,7 +63,7 @@ enum cost_class {
  */
 struct pkt_hook {
 	struct hook at;
-	uint8_t stage;    /* enum stage; STAGE_NONE: it helps other stages (`helps`) */
+	uint8_t stage;    /* enum stage; STAGE_NONE: the hook helps other stages (`helps`) */
 	uint8_t protocol; /* enum transport; PROTO_ANY: both */
 	uint8_t netfilter;   /* HOOK_NETFILTER: the kernel's number of the target */
 	const char *program; /* program for `at.target`, in src/bpf/watch.bpf.c */
@@ -71,7 +71,7 @@ struct pkt_hook {
 	const char *with;
 	const char *older;   /* replaces `program` if the tracepoint has fewer than `arguments` */
 	uint8_t arguments;
-	uint32_t helps; /* stages that need its help, as a mask of 1 << enum stage */
+	uint32_t helps; /* stages that need this hook's help, as a mask of 1 << enum stage */
 	uint32_t needs; /* mask of stages and NEED_*, any of which needs the hook; 0: `helps` */
 	const char *without; /* loss without a hook that helps stages, in words; or NULL */
 	bool slight;         /* a result without this hook still counts as complete */

@@ -132,7 +132,7 @@ void pkt_short_cells(__u16 *cells, __u8 *shorter)
 	}
 }
 
-/* Sets each row's minimum and maximum to those of an empty row. */
+/* Sets minimum and maximum of each histogram of a CPU as in an empty histogram. */
 static void loader_init_rows(struct cpu_state *cpu)
 {
 	struct stage_row *rows = &cpu->row[0][0][0];
@@ -283,7 +283,7 @@ static int attach_program(struct pkt_probe *probe, const struct pkt_hook *h, str
 	struct attachment a = { .program = p, .cost = h->cost };
 	int err = 0;
 
-	if (is_attached(probe, p)) /* attached for another protocol's hook */
+	if (is_attached(probe, p)) /* another protocol's hook with this program came first */
 		return 0;
 	if (h->at.kind == HOOK_NETFILTER)
 		err = pkt_netns_attach(probe, h);

@@ -42,7 +42,7 @@ struct marked {
 	struct msg_record m;
 	uint64_t begun, ended;
 	uint16_t begin_core, end_core;
-	bool handed; /* another thread ended it, or its thread had other marks in between */
+	bool handed; /* another thread ended the message, or its thread had marks in between */
 };
 
 struct marks;

@@ -37,7 +37,8 @@ struct pkt_messages {
 	struct marks *marks; /* joins reads with marks; NULL: no --boundary mark */
 	uint64_t messages;
 	uint64_t lost_before, unknown_before; /* programs' counters after the self-test */
-	uint64_t unsent_reported, unknown_reported;   /* numbers of losses reported so far */
+	/* send calls without a packet, and with an unknown begin: numbers reported so far */
+	uint64_t unsent_reported, unknown_reported;
 	uint64_t missed_before[MISSED_MAX], missed_reported[MISSED_MAX];
 	uint64_t marks_reported[MARKS_MAX];
 	int err; /* first error of `writer`; 0: none */

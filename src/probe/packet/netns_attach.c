@@ -86,7 +86,7 @@ static int netns_attach_one(struct pkt_probe *probe, const struct pkt_hook *h,
 	struct bpf_program *p = pkt_find_program(probe, h);
 	int *links = l->links[h->netfilter], err;
 
-	if (links[0] >= 0) /* attached already, for another protocol */
+	if (links[0] >= 0) /* the program is attached already, for another protocol */
 		return 0;
 	err = netfilter_attach(bpf_program__fd(p), h->netfilter, ns, links);
 	if (err)

@@ -259,8 +259,8 @@ static void snapshot_put_share(struct delta_out *o)
 }
 
 /*
- * Returns the index of a task in the table of culprits, or else of a free entry; CULPRIT_MAX: the
- * table is full.
+ * Returns the index of a task in the table of culprits (tasks that held a CPU while a reader
+ * waited), or else of a free entry; CULPRIT_MAX: the table is full.
  */
 static uint32_t snapshot_culprit_place(const struct pkt_probe *probe, uint32_t pid)
 {
@@ -289,9 +289,9 @@ static void snapshot_put_culprit(struct delta_out *o, uint32_t pid, const struct
 }
 
 /*
- * Puts a task's growth since the last snapshot. Deletes a task without growth, as short-lived tasks
- * would fill the map otherwise; the deletion returns the final values, with what programs added
- * meanwhile.
+ * Puts for how long and how often a task held a CPU, since the last snapshot, while readers waited.
+ * Deletes the map entry of a task that did not, as short-lived tasks would fill the map. The
+ * deletion returns the final values, including late additions of programs.
  */
 static void snapshot_update_culprit(struct delta_out *o, int fd, uint32_t pid)
 {
