@@ -102,7 +102,7 @@ function limitsOf(limits) {
 	const ends = records(limits.ends).filter(isObject), parties = records(limits.responsible).filter(isObject);
 	const thread = p => `${isObject(p.doing) ? who(p.doing) : `process ${text(p.pid) || NA}`}, ${text(p.end)}, ${p.duty === 'read' ? 'to read' : 'to write'}`;
 	if (!ends.length)
-		return el('p', { class: 'quiet' }, `Limits of the connections: n/a${limits.why ? `, ${text(limits.why)}` : ''}.`);
+		return el('p', { class: 'quiet' }, `What limits the connections: n/a${limits.why ? `, ${text(limits.why)}` : ''}.`);
 	return el('section', null, [
 		el('h3', null, 'Limits of the connections'),
 		together([

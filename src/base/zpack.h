@@ -17,8 +17,8 @@
 
 #include <stddef.h>
 
-#define ZPACK_GROUP 16                   /* bytes of a group; sizes are multiples, at most
-					  * ZPACK_MOST */
+/* bytes that are packed together; a size to pack is a multiple of it, at most ZPACK_MOST */
+#define ZPACK_GROUP 16
 #define ZPACK_MOST (64 * ZPACK_GROUP)
 
 /* Largest and smallest packed size: all of `size` bytes are nonzero, or all are 0. */

@@ -90,7 +90,7 @@ static __always_inline __u64 tx_piece(struct sk_buff *skb, __u32 *seq, __u32 *le
 	if (!sk || sk->sk_protocol != IPPROTO_TCP || sk->sk_type != SOCK_STREAM ||
 	    !tx_selected(sk, skb) || !tx_payload(skb, sk, seq, len) || !*len)
 		return 0;
-	return tx_departure(skb, &why); /* no departure time: counted as lost at `qdisc` */
+	return tx_departure(skb, &why); /* 0: the hook of `qdisc` counts the packet as lost */
 }
 
 /*

@@ -295,7 +295,7 @@ int explain_conns_report(struct explain_conns *e, const struct diagnosis *d, str
 	if (e->why) {
 		object_add(o, "ends", value_null());
 		object_add(o, "responsible", value_null());
-		report_finding(r, "Limits of the connections: n/a (%s).", e->why);
+		report_finding(r, "What limits the connections: n/a (%s).", e->why);
 		return report_error(r);
 	}
 	object_add(o, "ends", limits_ends(&e->limits, r));

@@ -420,7 +420,7 @@ static void conns_compare_add_unknown(const struct conns_run *run, const struct 
 		const char *why = limits_unknown_reason(&run->limits, end);
 
 		if (why && !limits_unknown_reason(&other->limits, end))
-			report_finding(r, "Limits of the connections of the %s in %s: n/a (%s).",
+			report_finding(r, "What limits the connections of the %s in %s: n/a (%s).",
 				       limits_end_name(end), which, why);
 	}
 }

@@ -11,7 +11,7 @@
 #include "stats/rank.h"
 
 #define STEPS 250   /* number that stands for a share of 1.0 in a series */
-#define UNKNOWN 255 /* marks an interval with too little known time */
+#define UNKNOWN 255 /* value of an interval of which too little time is known for a share */
 
 /* ---- series ---- */
 

@@ -293,7 +293,7 @@ static void conns_report_rest(const struct conns *c, const struct conn_selection
 	vec_for_each(&c->missing, what)
 		report_finding(r, "Not measured: %s.", *what);
 	if (s->connections && !s->troubled && !conns_report_knows_limits(c, s))
-		report_finding(r, "The limits of the connections are unknown.");
+		report_finding(r, "What limits the connections is unknown.");
 	else if (s->connections && !s->troubled)
 		report_finding(r, "No connection has a problem that makes data wait.");
 }

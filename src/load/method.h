@@ -19,7 +19,7 @@ struct method {
 	/* Members with "or NULL" may be NULL. */
 	int (*init)(struct load_analysis *a); /* sets a->method_state; 0 or -ENOMEM; or NULL */
 	void (*release)(struct load_analysis *a); /* frees a->method_state; or NULL */
-	/* Adds a completed request to the samples of the latency. Returns 0 or -ENOMEM. Or NULL. */
+	/* adds a completed request to the samples of the latency; 0 or -ENOMEM; or NULL */
 	int (*add)(struct load_analysis *a, const struct event_sample *sample);
 	/*
 	 * Decides at a tick whether the run may end: LOAD_MORE, LOAD_DECIDED or -ENOMEM. All agents

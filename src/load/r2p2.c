@@ -56,8 +56,8 @@ int r2p2_encode(const struct workload *w, struct rng *rng, void *buffer,
 }
 
 /*
- * Parses a datagram. Returns 0, as without a reply, for feedback and acknowledgments: they are for
- * switches and for requests of several packets.
+ * Parses a datagram. Returns 1 for a reply, -EPROTO for what is none, and 0 for feedback and
+ * acknowledgments, which are for switches and for requests of several packets.
  */
 int r2p2_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
 	       size_t *used, struct reply *out)

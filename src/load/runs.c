@@ -276,10 +276,11 @@ static const struct {
 	const char *code, *message;
 } ends[] = {
 	[FINDMAX_TIME] = { "not-converged",
-			   "the time was too short: the highest rate lies between the two rates" },
+			   "the time was too short: the highest rate lies between the last that "
+			   "passed and the first that failed" },
 	[FINDMAX_PROBES_USED] = { "not-converged",
-				  "the number of probes reached its limit: the highest rate lies "
-				  "between the two rates" },
+				  "the limit of trial runs was reached: the highest rate lies "
+				  "between the last that passed and the first that failed" },
 	[FINDMAX_ABOVE_MAX] = { "above-range",
 				"the condition holds at the highest rate that is tried" },
 	[FINDMAX_BELOW_MIN] = { "below-range",

@@ -497,7 +497,7 @@ class Page(Case):
         document = pagedata.explain()
         document['limits'] = {'why': '--no-conns', 'ends': None, 'responsible': None}
         page = self.open(document)
-        self.assertIn('Limits of the connections: n/a, --no-conns.', page.run('document.body.innerText'))
+        self.assertIn('What limits the connections: n/a, --no-conns.', page.run('document.body.innerText'))
         self.assertFalse(page.run("Boolean(document.querySelector('[data-plot=limits]'))"))
         self.clean(page)
 

@@ -158,7 +158,7 @@ def without(it, why):
     check.equal("why", it.document["limits"]["why"], why)
     check.equal("ends", it.document["limits"]["ends"], None)
     check.true("there is no document", "conns" not in it.document)
-    check.true("it is reported", any("Limits of the connections: n/a" in line for line in it.document["findings"]))
+    check.true("it is reported", any("What limits the connections: n/a" in line for line in it.document["findings"]))
 
 
 @check.busy

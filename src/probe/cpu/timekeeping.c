@@ -21,7 +21,7 @@
 struct timekeeping {
 	struct event_clocks_out out;
 	struct clock_taker taker;
-	/* the kernel's clock changes; NULL: all clocks are read in pairs */
+	/* records changes of the kernel's clock rates; NULL: clocks are compared by readings */
 	struct timekeeping_log *log;
 	struct clock_changes changes;
 	struct timekeeping_pairs *pairs;

@@ -33,7 +33,8 @@ const struct pkt_hook pkt_hooks[] = {
 	  .without = "records of closed sockets stay until others replace them" },
 	{ TRACEPOINT("inet_sock_set_state"), .program = "connect_tp", .role = ROLE_CONNECT,
 	  .helps = INGRESS_STAGES,
-	  .without = "the first packets of a connection may be lost if its socket is reused" },
+	  .without = "the first packets of a connection may not be measured if its socket is "
+		     "reused" },
 	{ TRACEPOINT("sched_process_free"), .program = "task_end_tp", .role = ROLE_TASK_END,
 	  .helps = INGRESS_STAGES, .needs = NEED_READS, .proof = PROOF_NONE,
 	  .without = "records of threads stay after the threads end" },
