@@ -181,7 +181,7 @@ struct group_set {
 #define GROUP_NUMBER(place, generation) (((generation) << GROUP_BITS) | ((place) + 1))
 #define GROUP_PLACE(number) (((number) & ((1U << GROUP_BITS) - 1)) - 1)
 
-/* Owner of a group's histograms: CPU, index in cpu_state.row[][][], group number; 0: free. */
+/* Owner of histograms: CPU, index in cpu_state.row[][][] or ARRIVAL_ROW(), group; 0: free. */
 #define ROW_KEY(cpu, id, group) (1ULL << 63 | (__u64)(cpu) << 40 | (__u64)(id) << 32 | (group))
 #define ROW_KEY_ID(key) ((key) >> 32 & 0xff)
 #define ROW_KEY_GROUP(key) ((__u32)(key))
@@ -197,7 +197,7 @@ struct row_set {
 
 /* Reason why a packet that should have been measured at a stage was not. */
 enum loss_reason {
-	/* no entry in the table of received packets: displaced, or it did not pass `link` */
+	/* the packet has no entry in the link table: displaced, or it did not pass `link` */
 	LOSS_NO_LINK_STAMP,
 	LOSS_STAMP_ZERO,      /* --origin requires a kernel stamp, and the packet had none */
 	/* the stamp is of a clock that cannot be converted, or older than 10 s */
@@ -242,7 +242,7 @@ enum excluded {
 	/* transmit side: packet at `driver` before its departure time: the qdisc does not pace */
 	EXCL_NOT_PACED,
 	EXCL_STACKED,        /* transmit side: the packet reached a device below the measured one */
-	/* transmit side: piece of a packet split after the qdisc: only its latency is recorded */
+	/* transmit side: piece of a packet split after the qdisc: no step recorded at `driver` */
 	EXCL_SPLIT,
 	EXCL_PARENT,         /* transmit side: the original of a packet that was split */
 	EXCL_NO_COMPLETION,  /* transmit side: loopback or veth passed the packet to its receiver */
@@ -323,7 +323,7 @@ struct stamp {
 /* Data of a packet on its way up the stack. */
 struct packet {
 	struct stamp s;
-	__u64 link;      /* time of this stage; here and in `ip`, `transport` 0: not measured */
+	__u64 link;      /* time of the stage; `link`, `ip`, `transport`: 0: not (yet) measured */
 	__u64 ip;
 	__u64 transport;
 	/* ns from the event s.link_origin to `link`; upper 16 bits in a recording: the CPU */
@@ -386,7 +386,7 @@ struct cpu_switch {
 
 struct cpu_state {
 	__u64 udp_skb;     /* address of the datagram that last passed LOCAL_IN */
-	/* address of the datagram whose sk_data_ready() ran last, to find its copies; 0: none */
+	/* udp_skb after its sk_data_ready(), to find the packet of copies; 0: none can follow */
 	__u64 udp_last;
 	__u64 udp_time;    /* last identified datagram's sk_data_ready(); unsampled: a count */
 	/* 1: udp_skb may become several datagrams; only on kernels with udp_sock.udp_prod_queue */

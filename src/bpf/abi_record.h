@@ -172,7 +172,10 @@ enum act_type {
 	ACT_NAME,         /* name of a task, before the task's first ACT_SWITCH */
 	/* act.a: task that leaves the CPU; act.b: next task; act.arg: state, ACT_PREEMPTED */
 	ACT_SWITCH,
-	/* act.a: woken task; act.arg: its CPU; act.b, also of later types: task on this CPU */
+	/*
+	 * act.a: woken task; act.arg: its wake_cpu; act.b, here and in later types: the task on the
+	 * CPU that recorded the event
+	 */
 	ACT_WAKE,
 	ACT_IRQ,          /* act.a: number of the interrupt */
 	ACT_IRQ_END,

@@ -100,7 +100,7 @@ static __always_inline __u32 tx_set_of(__u64 skb)
 {
 	__u32 low = low_half((const void *)skb);
 
-	return ((low >> 8) ^ (low >> 20)) & (TX_SETS - 1); /* adjacent packets get other sets */
+	return ((low >> 8) ^ (low >> 20)) & (TX_SETS - 1); /* hash as in link_set() */
 }
 
 static __always_inline struct tx_set *tx_set(__u64 skb)

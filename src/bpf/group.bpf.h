@@ -207,7 +207,7 @@ static __noinline __u32 row_new(__u64 key, __u32 a, __u32 b)
 	return ~0U;
 }
 
-/* Returns this CPU's histograms of the group with index `id`; NULL: none are free. */
+/* Returns this CPU's histograms `id` (as in ROW_KEY()) of group number `group`; NULL: none free. */
 static __noinline struct stage_row *group_row(__u32 group, __u32 id)
 {
 	__u64 key = ROW_KEY(bpf_get_smp_processor_id(), id, group), hash = key * GOLDEN;

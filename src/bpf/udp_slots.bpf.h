@@ -255,8 +255,8 @@ static __always_inline void udp_drop_orphan(struct cpu_state *c, struct udp_sock
 }
 
 /*
- * Frees slots in the socket's storage whose datagrams' readers came and did not take them. The
- * caller has counted these datagrams.
+ * Frees slots in the socket's storage with stamps from before the next read's position: no reader
+ * comes for them. The caller has counted their datagrams.
  */
 static __noinline int udp_forget(struct udp_socket *s)
 {

@@ -39,7 +39,7 @@ struct clock_changes {
 	uint64_t reported;      /* ticks at which the last stretch passed to `taker` begins */
 	bool begun;
 	uint64_t changes;   /* changes of the rate; other updates do not count */
-	uint64_t steps;     /* how often a clock (REALTIME or TAI) was set */
+	uint64_t steps;     /* steps of REALTIME plus steps of TAI, except those in gaps */
 	/*
 	 * how often a change of the kernel's timekeeper was missing or contradicted the previous
 	 * change

@@ -106,7 +106,7 @@ static bool join_overlaps(const struct event_conn *a, const struct event_conn *b
 	return a->from <= b->to && b->from <= a->to;
 }
 
-/* Returns whether both flows are in one namespace, where an address pair has one connection. */
+/* Returns whether both are in one namespace, where an address pair has one connection at a time. */
 static bool join_is_same_netns(const struct event_flow *a, const struct event_flow *b)
 {
 	return a->netns_cookie && a->netns_cookie == b->netns_cookie;

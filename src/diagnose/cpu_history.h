@@ -125,8 +125,8 @@ void cpu_history_end(struct cpu_history *history, uint32_t core);
 void cpu_history_trim(struct cpu_history *history, uint64_t time);
 
 /*
- * Sets *number to the core's segment at `time`. Returns false if the core's activity is unknown at
- * `time`; *until is then the end of the unknown time.
+ * Sets *number to the core's segment at `time`. Returns false if there is none; *until is then the
+ * begin of the core's first segment, or UINT64_MAX without segments.
  */
 bool cpu_history_find(const struct cpu_history *history, uint32_t core, uint64_t time,
 		      uint64_t *number, uint64_t *until);

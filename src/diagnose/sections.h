@@ -20,7 +20,7 @@ int report_causes(const struct diagnosis *d, struct report *r);
  */
 int report_functions(const struct diagnosis *d, struct report *r);
 
-/* Adds the slowest message as text, and "examples": every message to explain with its parts. */
+/* Adds the slowest of the messages to explain as text, and "examples": each with its parts. */
 int report_examples(const struct diagnosis *d, struct report *r);
 
 /* Adds "contexts" and "contexts_by_core": tasks and interrupts on the messages' cores. */

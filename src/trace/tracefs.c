@@ -474,7 +474,7 @@ int tracefs_open(struct tracefs **out, const struct tracefs_config *config, char
 		tracefs_free(t);
 		return err;
 	}
-	t->why = NULL; /* its buffer belongs to the caller and may not outlive this call */
+	t->why = NULL; /* the caller's buffer, which need not exist after this call */
 	*out = t;
 	return 0;
 }

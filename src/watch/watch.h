@@ -31,10 +31,10 @@
 /* Facts about the run (EV_FACT) that the report shows. */
 #define WATCH_FACT_TARGET "target"             /* target: "memcached (pid 4711)" */
 #define WATCH_FACT_COST "own-cost"             /* why the overhead of the programs is unknown */
-/* one fact per network namespace without hooks: "name: why" */
+/* one fact per network namespace that was not measured all the time: "name [inode]: why" */
 #define WATCH_FACT_UNCOVERED "netns-uncovered"
 #define WATCH_FACT_OTHERS "other-traffic"      /* "counted", or the reason why not */
-/* one fact per missing hook: mask of its stages in hex, "why; without it, what is lost" */
+/* one fact per missing hook: mask of the stages it helps, hex, "why; without it, what is lost" */
 #define WATCH_FACT_MISSING "missing"
 #define WATCH_FACT_DROPS "drops"     /* "received unknown" or "sent unknown" */
 #define WATCH_FACT_SLOWER "watch.slower_than_ns" /* latency from which messages are slow */

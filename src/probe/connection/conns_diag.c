@@ -50,7 +50,7 @@ struct conns_diag {
 	bool left_more;         /* `missing` has the line for namespaces beyond LEFT_NAMED */
 	uint64_t started;
 	uint64_t next_list, next_owners;
-	uint64_t credit;        /* connections that callers asked to read since the last dump */
+	uint64_t credit;        /* sum of the quotas since the last conns_diag_read() that dumped */
 	bool looked;            /* connections were read since the last conns_diag_looked() */
 	uint32_t seq;
 	void *buffer;
@@ -376,7 +376,7 @@ int conns_diag_read(struct conns_diag *d, enum conn_level level, uint64_t quota,
 	before = clock_thread_cpu();
 	if (!err)
 		err = diag_dump_all(d, 0, &again);
-	if (!err && all && again) /* dumps may skip connections: a second one decides */
+	if (!err && all && again) /* one dump may skip connections, and no later read may come */
 		err = diag_dump_all(d, 0, &again);
 	if (!err)
 		pass->reported = diag_conns_report(&d->conns);

@@ -56,7 +56,7 @@ struct diag_conn {
 	uint16_t sampled[CONN_STATES], zero_windows, unread;
 	struct conn_unclear unclear;
 	uint8_t missed;         /* dumps in a row without this connection */
-	/* hostlat saw the begin; the local end accepted; a search for the owner was made */
+	/* began between two dumps; the local end accepted; a search for the owner was made */
 	bool began, accepted, asked;
 	bool decided; /* `accepted` is known: a complete dump has listed all listening ports */
 	bool changed;           /* the connection has changed since the last report */

@@ -462,7 +462,7 @@ static void groups_make_room(struct pkt_groups *g, struct watch_bpf *skel, uint6
 
 /* ---- all groups ---- */
 
-/* Orders rows by group, then by index in struct cpu_state: rows to sum over CPUs are neighbors. */
+/* Orders rows by group, then by ROW_KEY_ID(): rows to sum over CPUs are neighbors. */
 static int groups_compare_used(const void *a, const void *b)
 {
 	const struct used_row *x = a, *y = b;
@@ -483,7 +483,7 @@ static void groups_put_sum(struct delta_out *o, uint64_t key, struct stage_row *
 
 /*
  * Puts histograms of one group, summed over CPUs, as EV_HIST: the entries of `used` from `i` on
- * with the same group and index in struct cpu_state. Returns the number of these entries.
+ * with the same group and ROW_KEY_ID(). Returns the number of these entries.
  */
 static size_t groups_put_rows(struct delta_out *o, size_t i)
 {

@@ -25,7 +25,7 @@ struct hook_status {
 #define NEED_PID_SENDS (1U << 28) /* --pid is given, and a transmit stage is measured */
 #define NEED_GRO (1U << 29)       /* both `poll` and `link` are measured */
 #define NEED_OTHERS (1U << 30)    /* packets that no stage covers are counted */
-#define NEED_UDP_SENDS (1U << 31) /* UDP's transmit side is measured: needs each such hook */
+#define NEED_UDP_SENDS (1U << 31) /* UDP's transmit side is measured: all such hooks are needed */
 
 /* Role of a hook that measures no stage, for pkt_role_is_bound(). */
 enum hook_role {

@@ -132,7 +132,7 @@ void pkt_short_cells(__u16 *cells, __u8 *shorter)
 	}
 }
 
-/* Sets minimum and maximum of each histogram of a CPU as in an empty histogram. */
+/* Sets the minimum of each histogram in cpu_state.row to ~0; the maximum is 0, as mapped. */
 static void loader_init_rows(struct cpu_state *cpu)
 {
 	struct stage_row *rows = &cpu->row[0][0][0];

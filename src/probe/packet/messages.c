@@ -37,7 +37,7 @@ struct pkt_messages {
 	struct marks *marks; /* joins reads with marks; NULL: no --boundary mark */
 	uint64_t messages;
 	uint64_t lost_before, unknown_before; /* programs' counters after the self-test */
-	/* send calls without a packet, and with an unknown begin: numbers reported so far */
+	/* reported so far: send calls dropped while waiting for a packet; with an unknown begin */
 	uint64_t unsent_reported, unknown_reported;
 	uint64_t missed_before[MISSED_MAX], missed_reported[MISSED_MAX];
 	uint64_t marks_reported[MARKS_MAX];
