@@ -46,23 +46,28 @@ def load(*args, during=lambda run: None, **options):
     return run.result()
 
 
-def load_samples(*args, whole=True, **options):
-    """
-    Its result, and what --samples says of each request that counts, as numbers. `whole`: none of the
-    run is its warm-up, as it is where the client is held up at first.
-    """
+def load_samples(*args, **options):
+    """Its result, and what --samples says of each request, as numbers."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "samples.csv")
         got = load(*args, "--samples", path, **options)
         with open(path, encoding="utf-8") as f:
             rows = list(csv.DictReader(f))
-    if whole:
-        check.equal("warm-up that was cut", got["method"]["warmup_ns"], 0)
     for row in rows:
         for key in row:
             if key.endswith("_ns"):
                 row[key] = int(row[key]) if row[key] else None
     return got, rows
+
+
+def counted(got, rows):
+    """Returns the requests that are not in the windows that were cut as warm-up: there are some where
+    the client or the server is held up at first."""
+    width, cut = got["method"]["window_ns"], got["method"]["warmup_ns"]
+    begin = min(row["intended_ns"] for row in rows) // width * width + cut
+    rows = [row for row in rows if row["intended_ns"] >= begin]
+    check.equal("requests that count", len(rows), got["latency"]["intended"]["count"])
+    return rows
 
 
 def reasons(got):
