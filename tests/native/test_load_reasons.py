@@ -29,8 +29,9 @@ def requests_wait_for_a_connection():
 
 @check.environment(DISTURBED)
 def client_saturated():
-    """More than one thread can make, of a target that costs nothing."""
-    args = "null:", "--threads", 1, "--connections", 64, "--max-time"
+    """More than one thread can make, of a target that costs nothing: most requests are late, which
+    is more than what else this host does to a client can make late."""
+    args = "null:", "--threads", 1, "--connections", 64, "--percentile", 50, "--max-time"
     return only_in("client-saturated", load(*args, "1s", "--rate", "20M"),
                    load(*args, "2s", "--rate", "2k"))
 
