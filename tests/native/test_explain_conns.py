@@ -18,7 +18,12 @@ DISTURBED = "the classes' shares of time depend on when both ends get a CPU"
 
 LIMITED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", "limited.py")
 STORES = "--rate", "20", "--for", "4s", "--connections", "2", "--workload", "keys=10,read=0,value=200000"
-ASKS = "--rate", "60", "--for", "4s", "--connections", "4"
+# Requests in bursts of 11 to 58, a fixed schedule: every few replies a request follows at once and
+# acknowledges them, which shows how long the path is. Where seven lone replies in a row are
+# acknowledged after 40 ms, as with single requests, the path might be that long, and hostlat
+# rightly says that it does not know whether acknowledgements are delayed.
+ASKS = ("--rate", "60", "--for", "4s", "--connections", "4", "--arrival", "onoff:50ms:400ms",
+        "--seed", "2")
 AHEAD = "nice", "-n", "-15"     # priority above unrelated processes
 HELD, AT_MOST = 0.3, 0.05   # shares of the time of what is there, and of what isn't
 DOES = 0.7                  # share of the thread's time
