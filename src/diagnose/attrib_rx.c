@@ -141,13 +141,21 @@ static bool attrib_rx_serves_unknown(const struct attribution *a, uint64_t end, 
 	if (reads)
 		return cpu_history_trace_gap(a->env->history, end,
 					     attrib_rx_message(a, a->coming - 1)->read - 1);
-	/*
-	 * A trace gap since the reader's last known read, or wait for any message, hides which
-	 * message it serves. Where messages end at their replies, the next reply shows the message
-	 * in spite of a gap.
-	 */
-	return a->unsure ||
-	       (!a->env->by_request && cpu_history_trace_gap(a->env->history, a->known, end - 1));
+	return a->unsure;
+}
+
+/*
+ * Notes that the reader has a recorded core from `begin` to `until`: gaps of other cores hide
+ * nothing of it meanwhile. A gap between `known` and `begin` may hide a read. If messages end at
+ * their replies, the next reply shows the request, in spite of gaps.
+ */
+static void attrib_rx_follow_reader(struct attribution *a, uint64_t begin, uint64_t until)
+{
+	if (!a->env->by_request && a->known < begin &&
+	    cpu_history_trace_gap(a->env->history, a->known, begin - 1))
+		a->unsure = true;
+	if (a->known < until)
+		a->known = until;
 }
 
 /* Finds the request that the reader works on: the one that it answers next, if that has arrived. */
@@ -202,6 +210,8 @@ static void attrib_rx_running_part(struct attribution *a, const struct segment_p
 		read = a->coming ? attrib_rx_message(a, a->coming - 1)->read : UINT64_MAX;
 		if (read < until)
 			until = read;
+		if (state != THREAD_UNKNOWN)
+			attrib_rx_follow_reader(a, begin, until);
 		if (state == THREAD_UNKNOWN) {
 			attrib_lose_reader(a, until, part->core);
 		} else if (part->segment->type == SEGMENT_FAULT) {

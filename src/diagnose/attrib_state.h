@@ -26,8 +26,7 @@ struct attribution {
 	enum where where;
 	uint32_t serving;    /* index + 1 of the message that the reader serves; 0: none */
 	uint32_t coming;     /* index + 1 of the next message that the reader reads; 0: none */
-	uint64_t known;      /* time in ns of the reader's last known read, or wait for any
-			      * message */
+	uint64_t known;      /* time in ns up to which it is recorded what the reader serves */
 	bool unsure;         /* a trace gap hides which message the reader serves, if any */
 	uint32_t queue;      /* core on whose run queue the thread waits; if unknown, where it runs
 			      * next */

@@ -106,6 +106,26 @@ static void test_not_recorded_while_asleep(void **state)
 	       ARRIVES "4000-35001 blind on 0\n35001-45000 application\n" RUNS_AND_READS);
 }
 
+#define SERVES_1                                                                                   \
+	WAITS COMES "110us 0 run app\n112us 0 return\n115us 0 call recvfrom\n121us 0 return\n"     \
+	"199us 1 softirq 3\n202us 1 softirq-end\n" HIDDEN("300us", "400us")                        \
+	"1ms 0 call recvfrom\n1010us 0 return\n1020us 0 call epoll_wait\n1025us 0 run idle\n"      \
+	MESSAGE "message 2 app 199us 200us 1009us 0 core=1 flow=2\n"
+#define SERVED_1 QUIET "message 2\n0-1000 function receive on 1\n"
+
+/* A gap of core 1 hides nothing of a reader on core 0, but may hide a read while it is off-CPU. */
+static void test_not_recorded_while_serving(void **state)
+{
+	(void)state;
+	expect(SERVES_1, SERVED_1 "1000-801000 head-of-line on 0 by app behind 1\n"
+				  "801000-810000 application on 0\n");
+	expect(SERVES_1 "250us 0 run hog runnable\n500us 0 run app\n",
+	       SERVED_1 "1000-51000 head-of-line on 0 by app behind 1\n"
+			"51000-101000 cpu-wait on 0 by hog behind 1\n"
+			"101000-201001 blind on 0\n201001-301000 cpu-wait on 0 by hog\n"
+			"301000-801000 blind on 0\n801000-810000 application on 0\n");
+}
+
 /* Losses on the core of the receive side, of the reader, and where it waits for a CPU. */
 static void test_loss_on_each_core(void **state)
 {
@@ -270,6 +290,7 @@ int main(void)
 		cmocka_unit_test(test_two_wakings_for_one_sleep),
 		cmocka_unit_test(test_asleep_but_preempted),
 		cmocka_unit_test(test_not_recorded_while_asleep),
+		cmocka_unit_test(test_not_recorded_while_serving),
 		cmocka_unit_test(test_loss_on_each_core),
 		cmocka_unit_test(test_reader_without_events),
 		cmocka_unit_test(test_unknown_reader),
