@@ -110,7 +110,8 @@ def no_cause(run):
     """No message of these was held up by anything that can be injected."""
     t = run.it.trace()
     truth = loaded.Truth(loaded.Requests(t, [loaded.Request(s.port, 0, s.intended, s.sent, s.done)
-                                             for s in run.it.samples()]), {}, {})
+                                             for s in run.it.samples()]), {}, {},
+                         t.unrecorded())
     d = diagnose.Diagnosis(run.it.path("server.hlat"), EXAMPLES, code=(0, 3))
     found = causes.agrees(truth, d.examples, d.granularity, (), 0)
     one = d.examples[0]

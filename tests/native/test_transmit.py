@@ -132,7 +132,7 @@ class Run:
         wire.read()
         self.sender.line.close()
         self.file, self.live_observer = observer.file, observer
-        check.equal("exit code of record", observer.code, 0)
+        check.equal(f"exit code of record ({observer.said})", observer.code, 0)
         self.packets = wire.packets(self.sender.port)
         self.arrivals = [wire.arrival(self.sender.port, one.last) for one in self.sender.sent]
         self.begins = [one.begin for one in self.sender.sent]

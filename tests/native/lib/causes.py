@@ -22,6 +22,7 @@ FLOOR_NS = 50_000
 EXACT = 0.95            # share of findings whose error is at most ERROR
 PRECISION = RECALL = CULPRIT = 0.95
 COVERAGE_MEDIAN, COVERAGE_MIN = 0.96, 0.8
+UNSEEN = 0.2            # share of the delayed messages during which a core may not be recorded
 THROTTLED_NS = 2_000_000    # a gap in the server's own work that only a quota makes, if there is one
 
 WITHIN_NS = 5_000_000   # between the stretches of a burst
@@ -43,14 +44,14 @@ def bursts(stretches):
 
 class Truth:
     """
-    `hog`: (tid, stretches) of another program on the server's core. `idle`: times of its core, if
+    `unrecorded`: times in which the recording lacks a core. `hog`: (tid, stretches) of another program on the server's core. `idle`: times of its core, if
     the server has a quota: long gaps in its work are that, but where others took the core
     meanwhile they may as well be told as what it waited for. Any other gap may be somebody else's, or the hypervisor's,
     which no recording can tell from the server's own work.
     """
 
-    def __init__(self, log, ids, hog=None, idle=None):
-        self.log, self.ids = log, ids
+    def __init__(self, log, ids, unrecorded, hog=None, idle=None):
+        self.log, self.ids, self.unrecorded = log, ids, unrecorded
         self.usual = {}     # cause: what a message of the reference has of it
         self.culprits = {"stopped": log.ready["client_pid"], "lock": log.ready["holder"],
                          "page-fault": log.ready["pager"], "cpu-wait": hog and hog[0]}
@@ -154,25 +155,30 @@ class Score:
         self.found, self.missed, self.false, self.errors, self.culprits = [], [], [], [], []
         self.unknown = 0        # messages that match no request of the log
         self.affected = {}      # message: its coverage
+        self.unseen = 0         # delayed messages of which a gap in the recording hides a part
 
     def judge(self, truth, one, example, granularity):
         begin = example["at_ns"] - example["latency_ns"]
         end = example["at_ns"]
         floor = max(granularity, FLOOR * example["latency_ns"], FLOOR_NS)
-        known = truth.of(one, begin, end)
+        known, charges = truth.of(one, begin, end), {}
         for cause in {*known, *INJECTABLE}:
-            least, most = known.get(cause, (0, 0))
             only = truth.culprits["cpu-wait"] if cause == "cpu-wait" else None
-            charge = charge_of(example, cause, only)
+            charges[cause] = charge_of(example, cause, only), *known.get(cause, (0, 0))
+        unseen = any(least > floor and hidden(truth, example, cause, charge, least, granularity)
+                     for cause, (charge, least, _) in charges.items())
+        self.unseen += unseen
+        for cause, (charge, least, most) in charges.items():
             where = f"{cause} of message {example['id']}: {charge.ns}, true {least}..{most}"
-            if least > floor and charge.ns <= floor / 2:
-                self.missed.append(where)
-            elif charge.ns > floor and most <= floor / 2:
+            if charge.ns > floor and most <= floor / 2:
                 self.false.append(where)
-            elif least > floor:
+            if least <= floor or (unseen and charge.ns <= most):
+                continue
+            if charge.ns <= floor / 2:
+                self.missed.append(where)
+            else:
                 self._hit(truth, one, example, (cause, charge, least, most, granularity, where))
-            if least > floor:
-                self.affected[example["id"]] = covered(example)
+            self.affected[example["id"]] = covered(example)
 
     def _hit(self, truth, one, example, hit):
         cause, charge, least, most, granularity, where = hit
@@ -192,7 +198,7 @@ class Score:
         exact = sum(error <= 1 for error, _ in self.errors)
         return (f"{len(self.affected)} messages, {len(self.found)} found, {len(self.missed)} "
                 f"missed, {len(self.false)} false, {exact} exact, worst error "
-                f"{max(self.errors, default=(0,))[0]:.2f} of the bound")
+                f"{max(self.errors, default=(0,))[0]:.2f} of the bound, {self.unseen} unseen")
 
 
 def sums(example):
@@ -202,6 +208,15 @@ def sums(example):
     known = [part["ns"] for part in example["parts"] if part["cause"] == "expected"]
     check.equal(f"latency less deviation of message {example['id']}",
                 example["latency_ns"] - example["deviation_ns"], sum(known))
+
+
+def hidden(truth, example, cause, charge, least, granularity):
+    """True if what a cause lacks is told as not recorded, and a core was not recorded meanwhile."""
+    begin, end = example["at_ns"] - example["latency_ns"], example["at_ns"]
+    room = max(granularity, ERROR * least)
+    lacks = least - truth.usual.get(cause, 0) - charge.ns
+    return (lacks > room >= lacks - charge_of(example, "blind").ns and
+            bool(clip(truth.unrecorded, begin, end)))
 
 
 def covered(example):
@@ -241,6 +256,8 @@ def agrees(truth, examples, granularity, causes, least):
     check.true(f"messages that it delayed: {len(s.affected)} of {len(examples)}",
                len(s.affected) >= least)
     covers = sorted(s.affected.values())
+    check.between("of them with a core that was not recorded", s.unseen, 0,
+                  UNSEEN * (s.unseen + len(s.affected)))
     if covers:
         check.true(f"coverage: worst {covers[:3]}, median {covers[len(covers) // 2]}",
                    covers[len(covers) // 20] >= COVERAGE_MIN and covers[len(covers) // 2] >= COVERAGE_MEDIAN)
@@ -290,7 +307,7 @@ def less(examples, cause, share):
 def refused(truth, examples, granularity, names, least):
     """Controls: checks that no wrong explanation agrees."""
     for name in names:
-        for other in ("softirq", "lock" if name != "lock" else "stopped"):
+        for other in ("softirq", "lock" if name != "lock" else "stopped", "blind"):
             check.must_fail(f"{name} as {other}", agrees, truth,
                             swapped(examples, name, other), granularity, names, least)
         check.must_fail(f"too little of {name}", agrees, truth,

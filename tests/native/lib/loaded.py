@@ -65,11 +65,11 @@ class Requests:
 class Truth:
     """
     `sets`: {cause: (surely, at most)}, times that it held the server up; what is first goes
-    first. `culprits`: {cause: tid}.
+    first. `culprits`: {cause: tid}. `unrecorded`: times in which the recording lacks a core.
     """
 
-    def __init__(self, log, sets, culprits):
-        self.log, self.usual = log, {}
+    def __init__(self, log, sets, culprits, unrecorded):
+        self.log, self.usual, self.unrecorded = log, {}, unrecorded
         self.culprits = {"cpu-wait": None, **culprits}
         self.sets, before = {}, []
         for cause, (surely, at_most) in sets.items():
@@ -202,11 +202,11 @@ class Run:
             load.communicate(timeout=LIMIT_S)
             observer.end()
         self.file, self.live_observer = observer.file, observer
-        check.equal("exit code of record", observer.code, 0)
+        check.equal(f"exit code of record ({observer.said})", observer.code, 0)
         self.trace = trace.Trace(self.file, observer.code)
         check.equal("what was lost", sum(self.trace.lost.values()), 0)
         self.truth = Truth(Requests(self.trace, samples(path)), injected.sets(),
-                           injected.culprits)
+                           injected.culprits, self.trace.unrecorded())
 
     @staticmethod
     def load(net, url, path, rate):

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 
 from lib import check, process
+from lib.intervals import union
 
 HOSTLAT = os.environ.get("HOSTLAT", "build/hostlat")
 TRACE = os.environ.get("TRACE", "build/tests/native/trace")
@@ -46,8 +47,9 @@ class Recording:
         self.folder = tempfile.TemporaryDirectory()
         self.file = os.path.join(self.folder.name, "trace.hlat")
         command = [HOSTLAT, "record", "-o", self.file, *map(str, options)]
-        self.process = process.start(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                     text=True)
+        self.report = os.path.join(self.folder.name, "report")
+        with open(self.report, "wb") as report:
+            self.process = process.start(command, stdout=report, stderr=subprocess.PIPE, text=True)
         log = ""
         for line in self.process.stderr:
             log += line
@@ -58,8 +60,10 @@ class Recording:
     def end(self):
         """The file is whole."""
         self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=END_LIMIT_S)
+        _, log = self.process.communicate(timeout=END_LIMIT_S)
         self.code = self.process.returncode
+        with open(self.report, encoding="utf-8") as report:
+            self.said = " | ".join([*log.splitlines(), *report.read().splitlines()[-4:]])
 
     def stop(self):
         self.end()
@@ -114,6 +118,12 @@ class Trace:
 
     def _loss(self, words):
         self.lost[words[0]] += int(words[1])
+
+    def unrecorded(self):
+        """Returns the times in which at least one core is not recorded. On some machines a program
+        does not run while one supervised task is current (see lib/control.py)."""
+        return union((span.begin, span.end) for spans in self.base.values() for span in spans
+                     if span.type == "blind")
 
     def who(self, core, time):
         """The span at depth 0 of a core at that time; None before the first or after the last."""
