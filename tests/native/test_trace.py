@@ -121,7 +121,11 @@ def how_it_left(net, family):
     t, _, source = recorded(net, family, "tcp", count=50, delay_us=5000)
     slept = [span for span in t.spans if span.type == "task" and span.left == 2 and
              trace.tid(span.what) == source.reader_pid]
-    check.true(f"it came back from sleep {len(slept)} times", len(slept) >= 50)
+    # Where a gap in the recording ends in the reader, its way back was in the gap.
+    hidden = sum(gap.type == "blind" and trace.tid(span.what) == source.reader_pid
+                 for spans in t.base.values() for gap, span in zip(spans, spans[1:]))
+    check.true(f"it came back from sleep {len(slept)} times, {hidden} unrecorded",
+               len(slept) >= 45 and len(slept) + hidden >= 50)
     # clock_nanosleep, goes on where the task does
     calls = [span for span in t.spans if span.type == "syscall" and span.what == "230" and
              span.resumed]
