@@ -441,9 +441,15 @@ static __always_inline int arrival_linked(const struct sk_buff *skb)
 		p->skb = 0;
 		return 0;
 	}
-	slot = p->cpu == bpf_get_smp_processor_id() ? p->slot : ARRIVAL_BACKLOG;
-	p->skb = 0;
+	slot = p->slot;
 	a = arrival_here();
+	/*
+	 * In the softirq, a packet from another CPU has come through this CPU's backlog. A thread
+	 * that polls may have moved to this CPU with the packets that GRO holds.
+	 */
+	if (a && a->run && p->cpu != bpf_get_smp_processor_id())
+		slot = ARRIVAL_BACKLOG;
+	p->skb = 0;
 	if (!a)
 		return 0;
 	group = by ? arrival_group(skb->dev, arrival_rxq(skb)) : 0;

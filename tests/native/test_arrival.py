@@ -336,12 +336,49 @@ def all_polls():
     return f"{len(groups)} groups, {result.excluded('behind-another')} polls behind another"
 
 
+@contextlib.contextmanager
+def moved(comm):
+    """Moves the kernel's threads of this name from CPU to CPU, some thousand times a second."""
+    threads = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and command_of(pid).startswith(comm)]
+    check.true(f"threads named {comm}", threads)
+    ended, cpus = threading.Event(), sorted(os.sched_getaffinity(0))
+
+    def move():
+        at = 0
+        while not ended.wait(0.0002):
+            at += 1
+            for pid in threads:
+                os.sched_setaffinity(pid, {cpus[at % len(cpus)]})
+
+    mover = threading.Thread(target=move, daemon=True)
+    mover.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        mover.join()
+
+
+def command_of(pid):
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as f:
+            return f.read()
+    except OSError:
+        return ""
+
+
 def threaded():
-    """A thread of the kernel polls: nothing is raised, and nothing is said of when it was asked."""
+    """A thread of the kernel polls, now on this CPU and now on that: nothing is raised, nothing is
+    said of when it was asked, and no packet passed a backlog."""
     pair = Pair()
     setting(pair.reader, "reader0/threaded", 1)
+    setting(pair.reader, "reader0/napi_defer_hard_irqs", 100)
+    setting(pair.reader, "reader0/gro_flush_timeout", MS)
     observer = watch.Watch("--stages", "arrival", "--netns", pair.reader, "--ifname", "reader0")
-    pair.bulk(4)
+    with moved("napi/reader0"):
+        pair.bulk(8)
+        pair.unpushed(200, 0.0005)
+        time.sleep(0.1)     # until GRO holds no packet any more
     result = observer.stop()
     pair.close()
     counts = device(result)
@@ -350,6 +387,7 @@ def threaded():
                   counts["polls"] + 8)
     check.between("those", counts["polls"], 10, 1 << 30)
     check.equal("polls that were measured", result.count("poll", "any"), 0)
+    check.equal("packets that passed a backlog", held(result, "backlog"), 0)
     check.counted("packets at link", held(result, "gro"), counts["passed"])
     return f"{counts['polls']} polls"
 
