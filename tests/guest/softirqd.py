@@ -107,7 +107,7 @@ class Truth:
     """It had the CPU then; who else had is not known, but nothing else was injected."""
 
     def __init__(self, log, runs):
-        self.log, self.usual = log, {}
+        self.log, self.usual, self.unrecorded = log, {}, []     # in the guest every core is recorded
         self.culprits = {"cpu-wait": None}
         self.surely = union((begin + TRACED_NS, end - TRACED_NS) for begin, end in runs)
         self.at_most = union((begin - TRACED_NS, end + TRACED_NS) for begin, end in runs)
