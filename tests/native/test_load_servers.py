@@ -88,8 +88,9 @@ def misses(name):
 
 @contextlib.contextmanager
 def slowed(server, runs_s):
-    """It gets that much of a CPU in turn with STOPPED_S, whoever else runs. Its first thread takes
-    the signals for all: where it waited behind the client, memcached's others ran on for 70 ms."""
+    """Runs the server for runs_s and stops it for STOPPED_S in turn, whatever else runs. The server's
+    first thread handles the signals for all threads: while it waited for the client's CPU, the other
+    threads of memcached ran on for up to 70 ms."""
     os.sched_setscheduler(server.pid, os.SCHED_FIFO, os.sched_param(15))
     ended = threading.Event()
 

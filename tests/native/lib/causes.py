@@ -44,10 +44,11 @@ def bursts(stretches):
 
 class Truth:
     """
-    `unrecorded`: times in which the recording lacks a core. `hog`: (tid, stretches) of another program on the server's core. `idle`: times of its core, if
-    the server has a quota: long gaps in its work are that, but where others took the core
-    meanwhile they may as well be told as what it waited for. Any other gap may be somebody else's, or the hypervisor's,
-    which no recording can tell from the server's own work.
+    `unrecorded`: times in which the recording lacks a core. `hog`: (tid, stretches) of another
+    program on the server's core. `idle`: times of its core, if the server has a quota: long gaps in
+    its work are that; but where others took the core meanwhile, diagnose may as well report what it
+    waited for. Any other gap may be another program's, or the hypervisor's, which no recording can
+    distinguish from the server's own work.
     """
 
     def __init__(self, log, ids, unrecorded, hog=None, idle=None):
@@ -211,7 +212,8 @@ def sums(example):
 
 
 def hidden(truth, example, cause, charge, least, granularity):
-    """True if what a cause lacks is told as not recorded, and a core was not recorded meanwhile."""
+    """Returns true if diagnose reports what a cause lacks as not recorded, and the recording lacks a
+    core during the message."""
     begin, end = example["at_ns"] - example["latency_ns"], example["at_ns"]
     room = max(granularity, ERROR * least)
     lacks = least - truth.usual.get(cause, 0) - charge.ns
