@@ -23,7 +23,9 @@ EXACT = 0.95            # share of findings whose error is at most ERROR
 PRECISION = RECALL = CULPRIT = 0.95
 COVERAGE_MEDIAN, COVERAGE_MIN = 0.96, 0.8
 UNSEEN = 0.2            # share of the delayed messages during which a core may not be recorded
-THROTTLED_NS = 2_000_000    # a gap in the server's own work that only a quota makes, if there is one
+# A gap in the server's own work that only a quota makes, if there is one; and idle time in it for
+# which diagnose (from 1 ms) and the naive partition must name the quota.
+THROTTLED_NS = 2_000_000
 
 WITHIN_NS = 5_000_000   # between the stretches of a burst
 AROUND_NS = 50_000      # ns until a burst's first reading of the clock, and after its last one
@@ -65,6 +67,8 @@ class Truth:
         # Work waits, and its core idles: it may not run. Between two requests it notes no gap.
         self.not_running = {tid: union([*sets.get("throttled", []), *(idle or [])])
                             for tid, sets in self.sets.items()}
+        self.throttled = {tid: self._idle_gaps(sets.get("throttled", []), idle or [])
+                          for tid, sets in self.sets.items()}
 
     def _of(self, tid, *kinds):
         return union((one.begin, one.end) for one in self.log.injected
@@ -84,6 +88,13 @@ class Truth:
             before = union([*before, *times])
         self.gaps = union([*before, *gaps])
         return sets
+
+    @staticmethod
+    def _idle_gaps(gaps, idle):
+        """Returns the idle time of those gaps in which the core idled for more than
+        THROTTLED_NS."""
+        found = (clip(idle, *gap) for gap in gaps)
+        return union(pair for pairs in found if length(pairs) > THROTTLED_NS for pair in pairs)
 
     def _held_up(self, tid):
         return union(pair for times in self.sets[tid].values() for pair in times)
@@ -108,7 +119,7 @@ class Truth:
             most = clip(self.most.get(cause, times), begin, end)
             if cause == "throttled":
                 most = clip(self.not_running[one.tid], begin, end)
-                least = minus(least, minus(least, self.idle))
+                least = clip(self.throttled[one.tid], begin, end)
             found[cause] = length(least), length(most)
         other_work = minus(self._of(one.tid, "burst", "numa"), union(
             (other.read, other.end) for other in self.log.by_tid[one.tid]))

@@ -13,7 +13,7 @@ from lib.intervals import clip, length, minus, union
 
 RUNNABLE, STOPPED = 1, 5    # enum task_left
 FUTEX, READS, WAITS = "202", ("0", "45", "47"), ("7", "232", "281")     # x86-64
-KEPT_NS = 5_000_000         # runnable beside an idle core: for less it is on its way to it
+KEPT_NS = 1_000_000         # runnable beside an idle core: for less it is on its way to it
 
 
 def pid_of(what):
