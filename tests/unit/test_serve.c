@@ -286,7 +286,7 @@ static void test_full_queue_is_refused(void **state)
 				      &(struct synthetic_request){
 					      .size = SYNTHETIC_REQUEST_HEADER,
 					      .reply_size = SYNTHETIC_REPLY_HEADER,
-					      .service_ns = 60 * NS_PER_S,
+					      .service_ns = SYNTHETIC_SERVICE_MAX,
 				      });
 	serve_pair_open(&pair, SERVE_SYNTHETIC, 0);
 	for (uint32_t i = 0; i <= SERVE_WAITING_MAX / 64 && !n; i++)
