@@ -110,8 +110,8 @@ int folder_open(const char *path)
 	if (folder < 0 || !folder_checks())
 		return folder;
 	/*
-	 * The kernel names the open folder by a path without symbolic links: open(2) has followed
-	 * them, by the kernel's own rules (fs.protected_symlinks).
+	 * This link holds the open folder's path without symbolic links: open(2) has followed them,
+	 * by the kernel's own rules (fs.protected_symlinks).
 	 */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
 	n = readlink(link, real, sizeof(real) - 1);

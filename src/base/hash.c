@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /*
- * SipHash-1-3: Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012.
+ * Key of SipHash-1-3: Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012.
  */
 uint64_t hash_key[2];
 static pthread_once_t once = PTHREAD_ONCE_INIT;

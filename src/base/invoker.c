@@ -10,7 +10,7 @@
 
 #include "base/parse.h"
 
-/* Reads an ID from the environment. UINT32_MAX means "no user" to the kernel. */
+/* Reads a user or group ID from the environment; false for UINT32_MAX, the kernel's "no ID". */
 static bool read_id(const char *variable, uint64_t *id)
 {
 	const char *text = getenv(variable);
@@ -28,7 +28,7 @@ bool invoker_find(struct invoker *invoker)
 	return true;
 }
 
-/* Sets the saved IDs: without capabilities, a process may switch between real and saved user. */
+/* Sets saved IDs to the sudo user's: a process without capabilities may switch to its saved IDs. */
 bool invoker_remember(void)
 {
 	struct invoker invoker;

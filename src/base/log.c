@@ -24,8 +24,8 @@ void log_set_level(enum log_level level)
 }
 
 /*
- * Writes a message at once, so that lines of several threads do not mix. Messages quote names from
- * recordings and other hosts: control characters are replaced, as for one line of text.
+ * Writes a message by one call, so that lines of several threads do not mix. Replaces control
+ * characters, as messages quote names from recordings and other hosts.
  */
 __attribute__((format(printf, 2, 0)))
 static void log_message(enum log_level level, const char *format, va_list args)

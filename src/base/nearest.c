@@ -46,7 +46,7 @@ void nearest_init(struct nearest *nearest, const char *word)
 	*nearest = (struct nearest){ .word = word, .distance = SIZE_MAX };
 }
 
-/* Suggests a word if at most about a third of the letters differ, or the word was cut short. */
+/* Suggests `known` if at most about a third of the letters differ, or if the user cut it short. */
 void nearest_offer(struct nearest *nearest, const char *known)
 {
 	size_t typed = strlen(nearest->word);

@@ -55,7 +55,7 @@ struct opt_choice {
 	const char *name;
 	/* value that the config member gets; OPT_SET: a mask, so that "all" can set several bits */
 	uint64_t value;
-	const char *help; /* help text; may be NULL */
+	const char *help; /* may be NULL */
 };
 
 struct opt_list {

@@ -12,7 +12,7 @@ void opt_text_usage(const struct opt *rows, struct strbuf *out);
 /* Adds the lists of arguments and options of --help, 80 columns wide. */
 void opt_text_help(const struct opt *rows, struct strbuf *out);
 
-/* Add man(7) source: the words after the command in SYNOPSIS, and the paragraphs of OPTIONS. */
+/* Add man(7) source: _synopsis() the words after the command, _options() the list of OPTIONS. */
 void opt_text_man_synopsis(const struct opt *rows, struct strbuf *out);
 void opt_text_man_options(const struct opt *rows, struct strbuf *out);
 

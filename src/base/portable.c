@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes functions by series, on arguments that are first reduced near zero. */
+/* Computes log, exp and sine by series, on arguments that are first reduced near zero. */
 #include "base/portable.h"
 
 #include <float.h>

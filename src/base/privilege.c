@@ -21,7 +21,7 @@ void privilege_no_new(void)
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/* The bounding set first: it limits what root regains at the next execve(2). */
+/* The bounding set, which limits root after execve(2), is cut first: that takes CAP_SETPCAP. */
 void privilege_keep(uint64_t set)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };

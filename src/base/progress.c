@@ -21,7 +21,6 @@ void progress_begin(struct progress *progress, bool quiet, uint64_t now_ns)
 	};
 }
 
-/* Returns true if the line may be drawn now. */
 static bool progress_is_due(const struct progress *progress, uint64_t now_ns)
 {
 	return progress->enabled && now_ns - progress->started_ns >= QUIET_START_NS &&

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A zeroed struct: no restorer runs. */
+/* Handle of a restorer process; zeroed: no restorer runs. */
 struct restorer {
 	pid_t pid;
 	int fd;

@@ -9,8 +9,8 @@
 #define sort_order(a, b) ((a) == (b) ? 0 : (a) > (b) ? 1 : -1)
 
 /*
- * Returns the first `i` of from .. to - 1 for which the condition holds; `to`: none. The condition
- * must hold for all later ones.
+ * Returns, by binary search, the first `i` of from .. to - 1 for which the condition `...` holds;
+ * `to`: none. The condition must hold for all later `i`, too.
  */
 #define sort_first(i, from, to, ...)                                                               \
 	({                                                                                         \

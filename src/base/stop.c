@@ -15,7 +15,7 @@
 #define GRACE_MS 300 /* longest wait for a slow reader of the output after a second signal */
 #define LOOK_MS 50   /* ms between checks whether a FIFO has a reader */
 
-/* The process' only stop, as signals concern the process. */
+/* The only struct stop in use, as signals concern the whole process; NULL: none. */
 static struct stop *active;
 
 /* Returns true if a signal is ignored, as SIGHUP by nohup(1): a signalfd would still receive it. */

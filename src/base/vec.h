@@ -72,7 +72,7 @@
 			vec_clear(v);                                                              \
 	} while (0)
 
-/* The check of `len` avoids arithmetic on an empty vector's NULL. */
+/* Loops over the items. The test of `len` avoids arithmetic on an empty vector's NULL pointer. */
 #define vec_for_each(v, item)                                                                      \
 	for (__typeof__((v)->items + 0) item = (v)->items;                                         \
 	     (v)->len && item < (v)->items + (v)->len; item++)

@@ -32,8 +32,8 @@ size_t zpack_pack(const void *from, size_t size, unsigned char *to);
 void zpack_unpack(const unsigned char *packed, void *to, size_t size);
 
 /*
- * Returns how many bytes an allocation of `had` should have for `need`: `had` if that is enough and
- * less than twice as much, else the bytes that malloc() provides anyway. 0: no allocation.
+ * Returns the size that an allocation of `had` bytes should get for `need` bytes: `had` if enough
+ * and less than twice as much, else `need` rounded up to a size of malloc(). 0 if `need` is 0.
  */
 size_t zpack_room(size_t had, size_t need);
 

@@ -46,14 +46,14 @@ struct stage_row {
 };
 
 /*
- * List of slots, most frequent first: a slot is a stage, or a part of a stage with its own row.
+ * List of slots, most frequent first: a slot is a stage, or a part of one with its own histograms.
  * Arguments of X: slot, stage, and the kinds (enum hist_dist) of the row's `latency` and `step`. A
  * row's index is (protocol, slot, origin). A stage is recorded if its first slot is selected.
  */
 #define SLOT_LIST(X)                                                                             \
 	X(SOCKET, STAGE_SOCKET, DIST_LATENCY, DIST_STEP)                                         \
 	X(ENQUEUED, STAGE_ENQUEUED, DIST_LATENCY, DIST_STEP)                                     \
-	/* READ: `latency`: reads of packets of one age; `step`: also of several ages. */        \
+	/* READ: `latency`: reads of packets with one origin time; `step`: other reads, too. */  \
 	X(READ, STAGE_READ, DIST_LATENCY, DIST_STEP)                                             \
 	X(LINK, STAGE_LINK, DIST_LATENCY, DIST_STEP)                                             \
 	X(TRANSPORT, STAGE_TRANSPORT, DIST_LATENCY, DIST_STEP)                                   \
@@ -61,8 +61,8 @@ struct stage_row {
 	X(RUNNABLE, STAGE_RUNNABLE, DIST_LATENCY, DIST_STEP)                                     \
 	X(RUNNING, STAGE_RUNNING, DIST_LATENCY, DIST_STEP)                                       \
 	/*                                                                                       \
-	 * READ_MIXED: reads of packets of several ages. `latency` is the oldest packet's age,   \
-	 * `step` the youngest packet's.                                                         \
+	 * READ_MIXED: reads of packets with several origin times. `latency` counts from the     \
+	 * oldest packet's origin time, `step` from the youngest packet's.                       \
 	 */                                                                                      \
 	X(READ_MIXED, STAGE_READ, DIST_LATENCY, DIST_YOUNGEST)                                   \
 	X(CPU_WAIT, STAGE_READ, DIST_CPU_WAIT, DIST_STEP)                                        \
@@ -73,7 +73,7 @@ struct stage_row {
 	 */                                                                                      \
 	X(EARLY, STAGE_READ, DIST_LATENCY, DIST_STEP)                                            \
 	X(HOL, STAGE_ENQUEUED, DIST_HOL, DIST_STEP)                                              \
-	/* Sent packets: latency from the departure time; UDP, `segment`: from the send call. */ \
+	/* Sent packets: latency from the departure time; UDP and `segment`: the send call. */   \
 	X(SEGMENT, STAGE_SEGMENT, DIST_LATENCY, DIST_STEP)                                       \
 	X(QDISC, STAGE_QDISC, DIST_LATENCY, DIST_STEP)                                           \
 	X(PACING, STAGE_QDISC, DIST_PACING, DIST_STEP)                                           \
@@ -197,7 +197,7 @@ struct row_set {
 
 /* Reason why a packet that should have been measured at a stage was not. */
 enum loss_reason {
-	/* the packet has no entry in the link table: displaced, or it did not pass `link` */
+	/* time at `link` unknown: the packet did not pass `link`, or lost its table entry */
 	LOSS_NO_LINK_STAMP,
 	LOSS_STAMP_ZERO,      /* --origin requires a kernel stamp, and the packet had none */
 	/* the stamp is of a clock that cannot be converted, or older than 10 s */
@@ -215,7 +215,7 @@ enum loss_reason {
 	LOSS_NOT_COVERED,
 	/* two CPUs delivered to one socket, and the packet cannot be identified */
 	LOSS_RACE,
-	LOSS_DESYNC,          /* hostlat's FIFO did not match the socket's queue: reset */
+	LOSS_DESYNC,          /* hostlat's FIFO did not match its socket's queue, and was reset */
 	LOSS_UNSUPPORTED_SPLICE, /* the packet was partly read by splice(), at an unknown time */
 	LOSS_MIXED_ORIGIN,    /* one read call took packets with different origins of latency */
 	LOSS_MIXED_GROUP,     /* one read call took packets of several groups */
@@ -233,7 +233,7 @@ enum excluded {
 	EXCL_PURE_ACK,
 	EXCL_DUPLICATE,      /* the payload had already been received */
 	EXCL_READER_RUNNING, /* at `runnable`, `running`: the reader was running, no wakeup */
-	EXCL_READER_EARLY,   /* the same: the reader took a datagram before its sk_data_ready() */
+	EXCL_READER_EARLY,   /* at `runnable`, `running`: datagram read before sk_data_ready() */
 	EXCL_HOL,            /* the packet waited behind a missing segment (--hol exclude) */
 	EXCL_SENT_ACK,       /* transmit side: a segment without payload */
 	EXCL_NO_DEPARTURE,   /* transmit side: a datagram, where no hook sees the send call */
@@ -241,7 +241,7 @@ enum excluded {
 	EXCL_PACED,
 	/* transmit side: packet at `driver` before its departure time: the qdisc does not pace */
 	EXCL_NOT_PACED,
-	EXCL_STACKED,        /* transmit side: the packet reached a device below the measured one */
+	EXCL_STACKED,        /* transmit side: seen again, at a device below its VLAN or bond */
 	/* transmit side: piece of a packet split after the qdisc: no step recorded at `driver` */
 	EXCL_SPLIT,
 	EXCL_PARENT,         /* transmit side: the original of a packet that was split */
@@ -257,7 +257,7 @@ enum excluded {
 	EXCL_IRQ_DEVICE,     /* at `irq`: a filter needs the device, which is unknown */
 	/* at `poll`: a softirq's second or later poll: when its device requested it is unknown */
 	EXCL_BEHIND_OTHER,
-	EXCL_NO_RAISE,       /* at `poll`: no raise seen: during the softirq, or before hostlat */
+	EXCL_NO_RAISE,       /* at `poll`: softirq raised while it ran, or before hostlat began */
 	EXCL_BUSY_POLL,      /* at `poll`: a task polled, no softirq was raised */
 	EXCL_THREADED,       /* at `poll`: a kernel thread polled, no softirq was raised */
 	EXCL_POLL_DEVICE,    /* at `poll`: a filter needs the device, which is unknown */
@@ -281,7 +281,7 @@ struct cpu_uncovered {
 	__u64 forwarded[256];
 };
 
-/* Sums over packets of the ns between `enqueued` and `read`, divided by cause. */
+/* Sums over packets of the ns between the stages `enqueued` and `read`, divided by cause. */
 struct cpu_share {
 	__u64 packets;
 	__u64 waited; /* packets that waited for a CPU that another task held */
@@ -291,11 +291,11 @@ struct cpu_share {
 /* ---- packets on the receive path ---- */
 
 #define PKT_IFACE    1  /* the packet came by an interface that the filter selects */
-#define PKT_USED     2  /* enqueued or dropped: the link table's entry may be reused */
-#define PKT_LINK     16 /* the latency at `link` is known */
+#define PKT_USED     2  /* the packet was enqueued or dropped: its link_table entry may be reused */
+#define PKT_LINK     16 /* the latency at stage `link` is known */
 #define PKT_SKIP 32        /* not measured, but stored in the FIFO of its socket's unread packets */
 #define PKT_FORCED_MISS 64 /* the packet lacks the time of --origin's event; reason: stamp.why */
-#define TAG(flags) ((flags) << 16) /* mask of PKT_* flags in `tag` */
+#define TAG(flags) ((flags) << 16) /* PKT_* flags as a mask for stamp.tag */
 
 /* Data of one packet while the packet waits in a socket's queue. */
 struct stamp {
@@ -309,7 +309,7 @@ struct stamp {
 			__u8 origin; /* origin of `base`: enum row_origin */
 			__u8 link_origin;
 			__u8 flags;  /* PKT_* */
-			__u8 why;    /* enum loss_reason, if PKT_FORCED_MISS */
+			__u8 why;    /* enum loss_reason: why PKT_FORCED_MISS is set */
 		};
 		__u32 tag; /* origin, link_origin, flags and why as one word */
 	};
@@ -323,7 +323,7 @@ struct stamp {
 /* Data of a packet on its way up the stack. */
 struct packet {
 	struct stamp s;
-	__u64 link;      /* time of the stage; `link`, `ip`, `transport`: 0: not (yet) measured */
+	__u64 link;      /* `link`, `ip`, `transport`: time at that stage; 0: not (yet) measured */
 	__u64 ip;
 	__u64 transport;
 	/* ns from the event s.link_origin to `link`; upper 16 bits in a recording: the CPU */
@@ -348,7 +348,7 @@ struct queued {
 		__u32 group; /* --by: number of the group */
 		__u32 cores; /* in a recording: CPU at `link`; upper 16 bits: CPU at `enqueued` */
 	};
-	__u32 socket; /* ns from `socket` to `enqueued`, at most 2^32 - 1; 0: unknown */
+	__u32 socket; /* ns from stage `socket` to stage `enqueued`, at most 2^32 - 1; 0: unknown */
 };
 
 struct link_entry {
@@ -356,7 +356,7 @@ struct link_entry {
 		struct packet p;
 		struct {
 			__u64 words[7];
-			__u64 skb; /* the packet's address; overlays p.skb */
+			__u64 skb; /* the packet's address: the same member as p.skb */
 		};
 	};
 };
@@ -386,12 +386,12 @@ struct cpu_switch {
 
 struct cpu_state {
 	__u64 udp_skb;     /* address of the datagram that last passed LOCAL_IN */
-	/* udp_skb after its sk_data_ready(), to find the packet of copies; 0: none can follow */
+	/* udp_skb after its sk_data_ready(), while copies of that packet may follow; else 0 */
 	__u64 udp_last;
-	__u64 udp_time;    /* last identified datagram's sk_data_ready(); unsampled: a count */
-	/* 1: udp_skb may become several datagrams; only on kernels with udp_sock.udp_prod_queue */
+	__u64 udp_time;    /* last known datagram: its sk_data_ready(); unsampled: `datagrams` */
+	/* 1: packet udp_skb may become several datagrams (GSO, multicast); since kernel 6.18 */
 	__u64 udp_many;
-	__u64 announced;   /* time of the last sk_data_ready(); 0: its call chain has ended */
+	__u64 announced;   /* time of an sk_data_ready() whose wakeup may still follow; 0: none */
 	__u64 clock_check; /* when the realtime offset was verified last */
 	__u64 datagrams;   /* datagrams for which --sample has decided so far */
 	__u64 departures;  /* runs of the transmit programs that run for every packet */
@@ -434,7 +434,7 @@ struct tcp_socket {
 		__u64 needs_slow_path; /* `ext` and `n_ooo` as one word; 0: no slow path needed */
 	};
 	__u8 ours;                /* --pid: the selected process has read from the socket */
-	/* --min-queue: 1: it is known which unread packets are not stored: `missing` */
+	/* --min-queue: 1: `missing` and missing_seq are valid */
 	__u8 counted;
 	/* --min-queue: 1: some unread packets up to sequence number missing_seq are not stored */
 	__u8 missing;
@@ -467,7 +467,7 @@ struct ooo_queue {
 };
 
 struct udp_slot {
-	__u64 state; /* 8 x (udp_socket.seed + position) + UDP_*; or udp_early()'s reader's mark */
+	__u64 state; /* low 3 bits: UDP_*; rest: udp_socket.seed + position, or udp_early() */
 	struct queued q;
 };
 
@@ -477,7 +477,7 @@ struct udp_slot {
 #define UDP_EARLY_OTHER 2 /* UDP_EARLY by a process that --pid does not select */
 #define UDP_BUSY        3 /* a program that has claimed the slot is writing or reading it */
 #define UDP_PUSHED      4
-/* added to UDP_EARLY*: the datagram was read while sk_data_ready()'s program wrote the slot */
+/* added to UDP_EARLY, UDP_EARLY_OTHER: the reader came while a program wrote the slot */
 #define UDP_LEFT        4
 
 #define UDP_KNOWN (1 << 30)
@@ -533,7 +533,7 @@ struct task_state {
 	__u32 n;
 	__u32 copied; /* TCP: the socket's read position after the last copy */
 	struct stamp oldest;
-	/* begin of the oldest packet's step (before_reader()), if `enqueued` is not selected */
+	/* without stage `enqueued`: begin of the oldest packet's step (before_reader()) */
 	__u64 before;
 	__u64 youngest; /* origin time (`base`) of the youngest packet */
 	/* Members for --slower-than: */
@@ -549,18 +549,18 @@ struct task_state {
 	__u64 comm[2];
 };
 
-/* Reader states by task address; a reader whose entry is taken has its state in a map. */
+/* Reader states by task address; if its entry is taken, a reader uses the map `tasks`. */
 #define TASK_TABLE_LOG2 9
 #define TASK_TABLE (1 << TASK_TABLE_LOG2)
 struct task_entry {
-	/* the task's address; 0: never used, so no task with this entry had to use the map */
+	/* the task's address; 0: never used, so the map `tasks` has no task of this entry */
 	__u64 task;
 	struct task_state s;
 };
 
 #define TASK_GONE 1 /* value of task_entry.task: the entry is free again */
 
-/* Entries of the map of reader states; the kernel adds TASK_OVERHEAD bytes to each entry. */
+/* Limits of the size of the map `tasks`; the kernel adds TASK_OVERHEAD bytes to each entry. */
 #define TASKS_MIN 8
 #define TASKS_MAX 8192
 #define TASK_OVERHEAD 80

@@ -40,7 +40,7 @@ struct arrival_cpu {
 	__u64 raise;
 	__u64 raised;      /* when the request in `raise` raised the softirq */
 	__u64 raised_how;  /* origin of the request: RAISED_* */
-	/* begin of the running softirq, 0: none; run_*: the request that this softirq serves */
+	/* begin of the running softirq, 0: none; its request: run_raise, run_raised, run_how */
 	__u64 run;
 	__u64 run_raise, run_raised, run_how, run_polls;
 	__u64 gro_skb;     /* address of the packet that GRO is handling; 0: none */

@@ -24,7 +24,7 @@ enum calls_of {
 /* Log state of a socket whose calls are logged. */
 struct call_log {
 	__u32 seq;		/* calls so far, logged or lost because the ring was full */
-	__u32 period;		/* calls_period at the last logged call, or when the log began */
+	__u32 period;		/* period of the last logged call; at first, of the log's begin */
 };
 
 /* Calls that should have been logged and were not; one cache line per CPU. */

@@ -22,7 +22,7 @@ struct conn_idle {
 	__u32 reported_seq;     /* conn_seq_sum() at the last report: changes as data moves */
 	__u32 pid;              /* process id of the owner; 0: not known yet */
 	__u32 delivered;        /* tcp_sock's `delivered` at the last RTT sample */
-	/* changes of this record since `born`; their number at the last report; both wrap */
+	/* `changes`: changes of this record so far; `reported`: up to the last report; both wrap */
 	__u16 changes, reported;
 	__u16 flags;            /* STATS_* */
 	__u16 cwnd; /* congestion window at the last RTT sample, segments; at most 65535 */
@@ -32,7 +32,7 @@ struct conn_idle {
 	__u16 total_rto;
 	__u32 netns;            /* inode of the network namespace */
 	__u64 born;             /* when hostlat first saw the connection */
-	__u64 cookie;           /* the socket's cookie */
+	__u64 cookie;
 	char comm[EVENT_COMM_LEN];
 	__u64 bytes_sent, bytes_acked, bytes_received, bytes_retrans;
 	__u32 chrono[3];        /* chronographs (tcp_sock.chrono_stat) at `born`, in jiffies */
@@ -61,7 +61,7 @@ struct conn_stats {
 	__u32 send_una;         /* snd_una at the last small send call */
 	__u32 longest_pause_us; /* maximum pause between send calls; reset at each report */
 	__u32 send_sizes[CONN_SIZES], recv_sizes[CONN_SIZES];
-	/* -- round trips -- */
+	/* -- receive calls, round trips -- */
 	__u64 recv_bytes;       /* bytes that receive calls returned */
 	__u64 rtt_sum_us;
 	__u32 rtt_samples;
@@ -154,7 +154,7 @@ enum conn_level { LEVEL_REST, LEVEL_WARM, LEVEL_HOT, LEVELS };
 struct conn_now {
 	__u8 local[16], remote[16];  /* IPv4: the first four bytes */
 	__u16 family, local_port, remote_port; /* AF_*; ports in host byte order */
-	__u16 flags;            /* enum conn_flags that follow from the socket */
+	__u16 flags;            /* flags that the socket itself shows: enum conn_flags */
 	__u64 bytes_sent, bytes_acked, bytes_received, bytes_retrans;
 	__u64 pacing_rate, delivery_rate;
 	__u32 chrono[3];        /* jiffies, including the time of the running chronograph */
@@ -166,7 +166,7 @@ struct conn_now {
 	__u32 dsack_dups;
 	/* delayed ACKs sent by timers so far; tail-loss probes that carried new data */
 	__u32 delacks, probes;
-	__u32 known;            /* enum conn_known, for fields of this struct */
+	__u32 known;            /* which fields of this struct have values: enum conn_known */
 	__u16 total_rto;
 	__u8 state;
 	/* the connection is sampled while the sampling rate is 1 in 2^thin or higher */
@@ -198,7 +198,7 @@ struct conn_timers {
 /* Kinds of programs; how often and how long each kind runs is counted. */
 enum conn_use { USE_SEND, USE_RECV, USE_RTT, USE_TIMER, USE_STATE, USE_RARE, USE_MAX };
 
-/* Kinds of losses: no memory for a record, an unreported end, no entry in `timers`. */
+/* Kinds of losses: no memory for a record, a connection's end not reported, map `timers` full. */
 enum conn_lost { LOST_NO_MEMORY, LOST_RING, LOST_TIMERS, CONN_LOST_MAX };
 
 #define CONN_CPUS 1024 /* CPUs with larger numbers share the entries of the first CPUs */
@@ -227,17 +227,17 @@ struct conn_timed {
 _Static_assert(sizeof(struct conn_timed) == 128, "two cache lines");
 
 /*
- * Settings and results of a pass, i.e. of one visit of each connection of a level; in .bss, where
- * user space writes the settings.
+ * Settings and results of a pass, i.e. of one visit of each connection of an activity level (enum
+ * conn_level); in .bss, where user space writes the settings.
  */
 struct conn_pass {
-	__u64 members;          /* connections of the level that the pass has visited */
+	__u64 members;          /* connections of the activity level that the pass has visited */
 	__u64 reported;
 	__u64 quota;            /* number of visited connections at which the program stops */
 	__u32 sample_us;        /* us that each sample represents; 0: no samples */
 	__u32 report;           /* 1: report connections that have changed */
 	__u32 level;            /* activity level to visit: enum conn_level; LEVELS: all */
-	__u32 follow;           /* enum pass_follow, for a pass over iter/tcp */
+	__u32 follow;           /* action on sockets of a pass over iter/tcp: enum pass_follow */
 	__u32 table;            /* enum pass_table: hash table that the program conn_walk visits */
 	__u32 paused;           /* 1: the program conn_walk stopped before the table's end */
 	__u32 number;           /* number of the present run of conn_walk over the table */

@@ -67,7 +67,7 @@ struct tx_writer {
 	__u64 caller;    /* pid and tgid of the task in the send call */
 	/* Members for a recording: */
 	__u64 born;      /* when the socket was first seen; 0 = not yet */
-	/* task whose call is being recorded; task whose unfinished call it has ended; 0: none */
+	/* msg_caller: task of the recorded call; cut: task whose record that call ended; 0: none */
 	__u64 msg_caller, cut;
 	__u64 began;     /* when the recorded call began; 0: unknown */
 	__u32 begin;     /* sequence number of the call's first byte */

@@ -40,11 +40,11 @@ struct msg_flow {
 /* One receive call that took at least one packet's first byte. */
 struct msg_record {
 	__u32 type;       /* MSG_TYPE_READ */
-	__u32 link;       /* ns from the oldest packet's arrival to `enqueued`, at most 2^32 - 1 */
+	__u32 link;       /* ns from the oldest packet's arrival until enqueued, at most 2^32 - 1 */
 	__u64 read;       /* when the call returned */
 	__u64 enqueued;   /* when the oldest packet was enqueued */
 	__u64 youngest;   /* when the youngest packet arrived */
-	/* ns from the oldest packet's entry into TCP or UDP to `enqueued`; 0: unknown */
+	/* ns from the oldest packet's entry into TCP or UDP until enqueued; 0: unknown */
 	__u32 transport;
 	__u32 packets;
 	__u32 seq;        /* TCP: sequence number of the first byte */
@@ -72,9 +72,9 @@ struct msg_send {
 	__u64 since, until; /* begin and end of the call; UDP: `until` is the hand-over to IP */
 	__u32 seq, bytes;
 	__u32 pid, tid;
-	/* TCP: ns for which pacing had held the socket at `since`, modulo 2^32 */
+	/* TCP: ns for which pacing had held the socket when the call began, modulo 2^32 */
 	__u32 paced;
-	/* TCP: ns for which late pacing timers had held the socket at `since`, modulo 2^32 */
+	/* TCP: ns for which late pacing timers had held the socket at time `since`, modulo 2^32 */
 	__u32 late;
 	struct msg_flow flow;
 };
@@ -101,7 +101,7 @@ struct tx_times {
 	__u32 paced;
 };
 
-/* A packet with its final times. `given` 0: the packet was dropped before the driver. */
+/* A packet to transmit, with its final times. times.given 0: it was dropped before the driver. */
 struct msg_packet {
 	__u32 type;       /* MSG_TYPE_PACKET */
 	__u16 sent_core;
@@ -111,7 +111,7 @@ struct msg_packet {
 	struct tx_times times;
 };
 
-/* A mark of the application has fired (bpf/marks.bpf.c). */
+/* Record of a mark (a USDT probe in the application) that a thread passed: bpf/marks.bpf.c. */
 struct msg_mark {
 	__u32 type;       /* MSG_TYPE_MARK */
 	__u16 core;
@@ -155,7 +155,7 @@ enum request_missed {
 	MISSED_ARRIVAL,    /* the arrival of the request's first or last byte is unknown */
 	MISSED_OLDER, /* the connection is older than the recording: replies cannot be assigned */
 	MISSED_PROTOCOL, /* the connection begins with no known request, or this end sends first */
-	MISSED_UNFOLLOWED, /* unsupported: errors, quiet commands, subscriptions */
+	MISSED_UNFOLLOWED, /* unsupported by the tracking: error, quiet command, subscription */
 	MISSED_CALL,       /* read or sent by a call with an unknown buffer (io_uring, splice) */
 	MISSED_BUFFER,     /* the buffer could not be read */
 	MISSED_BYTES,      /* bytes are missing: another call read them at the same time */
@@ -224,7 +224,7 @@ struct act_ring {
 	__u64 head;         /* position of the next entry; written by programs */
 	__u64 lost;         /* events lost */
 	__u32 task;         /* the current task; written by programs */
-	__u32 reads;        /* system calls and faults of `task` are recorded */
+	__u32 reads;        /* 1: system calls and faults of `task` are recorded */
 	__u64 room;         /* entries before this position are free; written by programs */
 	__u64 pad[4];
 	__u64 tail;         /* position up to which user space has read; written by user space */

@@ -89,7 +89,7 @@ static __always_inline void act_publish(struct act *e, __u8 type)
 #ifdef __TARGET_ARCH_x86
 	barrier();
 	*(volatile __u8 *)&e->type = type;
-#else /* the CPU may reorder stores */
+#else /* not x86: the CPU may reorder plain stores */
 	__sync_fetch_and_add((__u64 *)&e->a, (__u64)type << 48);
 #endif
 }

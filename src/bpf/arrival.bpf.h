@@ -195,7 +195,7 @@ static __always_inline int arrival_raised(__u32 vec)
 	return 0;
 }
 
-/* Handles softirq_entry. An interrupt may raise the softirq meanwhile, for this run or the next. */
+/* Handles softirq_entry. Swaps `raise` atomically: an interrupt may raise the softirq meanwhile. */
 static __always_inline int arrival_run_begins(__u32 vec)
 {
 	struct arrival_cpu *a;
@@ -225,7 +225,7 @@ static __always_inline int arrival_run_ends(__u32 vec)
 	return 0;
 }
 
-/* Records `poll` for the first poll of a softirq, from the request to the softirq's begin. */
+/* Records stage `poll` for a softirq's first poll, from its request to the softirq's begin. */
 static __always_inline void arrival_first_poll(struct arrival_cpu *a, const struct net_device *dev,
 					       __u32 rxq)
 {
@@ -444,8 +444,8 @@ static __always_inline int arrival_linked(const struct sk_buff *skb)
 	slot = p->slot;
 	a = arrival_here();
 	/*
-	 * In the softirq, a packet from another CPU has come through this CPU's backlog. A thread
-	 * that polls may have moved to this CPU with the packets that GRO holds.
+	 * In a softirq, a packet that another CPU stored came through this CPU's backlog. Outside a
+	 * softirq, the polling thread may have moved to this CPU with the packets that GRO holds.
 	 */
 	if (a && a->run && p->cpu != bpf_get_smp_processor_id())
 		slot = ARRIVAL_BACKLOG;

@@ -91,7 +91,7 @@ ACKS_INLINE void acks_set_base(struct conn_acks *a, __u32 us)
 	a->base = base ? base : 1;
 }
 
-/* Moves the base towards the 10 % quantile: halfway down at once, up in small steps. */
+/* Moves the base to the round trips' 10 % quantile: halfway down at once, up in small steps. */
 ACKS_INLINE void acks_move_base(struct conn_acks *a, __u32 rtt_us, __u32 min_us)
 {
 	__u32 base = acks_base_us(a);
@@ -110,7 +110,7 @@ ACKS_INLINE int acks_are_alike(__u32 late_ms, __u32 more_us)
 	return late_ms && apart <= late_ms / 16 + 4;
 }
 
-/* Records a late round trip whose length matches no earlier one. */
+/* Records a late round trip, perhaps a delayed ACK, as the first of its length. */
 ACKS_INLINE void acks_begin_late(struct conn_acks *a, __u32 more_us, int held)
 {
 	a->late = more_us / 1000;
@@ -118,7 +118,7 @@ ACKS_INLINE void acks_begin_late(struct conn_acks *a, __u32 more_us, int held)
 	a->held = !!held;
 }
 
-/* Records a late round trip whose length matches earlier ones. Returns the confirmed delays. */
+/* Records a late round trip of a known length. Returns the delayed ACKs that are now certain. */
 ACKS_INLINE struct acks_found acks_confirm(struct conn_acks *a, __u32 *score, __u32 more_us,
 					   int held)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Log of single send and receive calls for `conns`; verified away without --calls. */
+/* Log of single send and receive calls for `conns`; without --calls, the verifier removes it. */
 #ifndef HOSTLAT_BPF_CONN_CALLS_H
 #define HOSTLAT_BPF_CONN_CALLS_H
 
@@ -15,9 +15,9 @@ const volatile __u32 calls_of = CALLS_OF_NONE;
 /* Calls that may still be logged until user space reads the ring and begins a new period. */
 volatile __s64 calls_granted = 0;
 volatile __u32 calls_period = 1;
-/* The last period in which calls were not logged for lack of a grant. */
+/* The last period in which calls were not logged because calls_granted was used up. */
 volatile __u32 calls_dry = 0;
-/* Number of cookies in `chosen`, including cookies of connections whose end was missed. */
+/* Number of cookies in map `chosen`, including cookies of connections whose end was missed. */
 volatile __s32 calls_waiting = 0;
 
 struct calls_left_out calls_left_out[CONN_CPUS] = {};
@@ -44,8 +44,8 @@ struct {
 } chosen SEC(".maps");
 
 /*
- * Returns a socket's value in calls_marks[]: the socket's 32-bit hash. Beyond the grant, calls of
- * an unlogged socket with the same hash are counted as calls that should have been logged.
+ * Returns a socket's value in calls_marks[]: the socket's 32-bit hash. Once calls_granted is used
+ * up, calls of an unlogged socket with the same hash are counted, too, as calls not logged.
  */
 static __always_inline __u32 calls_mark_value(struct sock *sk)
 {
@@ -151,9 +151,9 @@ static __always_inline void calls_log_event(struct sock *sk, struct call_log *lo
 }
 
 /*
- * Logs a call. Looking up the log is most of the cost, so calls beyond the grant and calls of
- * unsampled connections are only counted, in one sum. Chosen connections are few and never
- * unsampled.
+ * Logs a call. Looking up the log is most of the cost, so calls beyond calls_granted and calls of
+ * unsampled connections are only counted, in one sum. Connections that user space chose are few and
+ * never unsampled.
  */
 static __always_inline void calls_log(struct sock *sk, int ret, __u8 direction)
 {

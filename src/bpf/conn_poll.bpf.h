@@ -23,7 +23,7 @@ const volatile __u64 tick_ns = 4000000;
 
 /* An acknowledgement is overdue after 1.25 round trips plus OVERDUE_US. */
 #define OVERDUE_US 2000
-/* More unsent bytes than UNSENT_MAX exclude a full send buffer as the cause. */
+/* With UNSENT_MAX or more unsent bytes, a full send buffer does not limit the connection. */
 #define UNSENT_MAX 65536
 
 /* ---- state of a connection at a sample: docs/design/connections.md ---- */
@@ -305,7 +305,7 @@ static __always_inline void conn_put_rtts(struct sock *id, struct conn_stats *k,
 
 #define RING_ENDS (CONN_RING / 8)
 
-/* Copies the counters into report `e`; `k` is NULL for an idle connection. */
+/* Copies the counters `k` (NULL: idle connection, no counters) into report `e`. */
 static __always_inline void conn_put_stats(struct sock *id, struct tcp_sock *tp,
 					   const struct conn_idle *q, struct conn_stats *k,
 					   struct conn_snapshot *e)
@@ -334,8 +334,8 @@ static __always_inline void conn_reset_extremes(struct conn_stats *k)
 }
 
 /*
- * Reports a connection. Returns false if the ring is full: the next pass tries again. `k` is NULL
- * for an idle connection, else contains `q`.
+ * Reports a connection with idle record `q`; `k` is its full record around `q`, or NULL.
+ * Returns false if the ring is full: the next pass tries again.
  */
 static __always_inline bool conn_report(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 					struct conn_idle *q, struct conn_stats *k, __u64 now,

@@ -161,7 +161,7 @@ static __always_inline void conn_count_retransmit(struct sock *sk, struct sk_buf
 	ca = tcp_ca_state(tp);
 	/* TCP also sets delivered_mstamp when a flight begins */
 	since = tp->delivered_mstamp * 1000;
-	if (k->idle.una != tp->snd_una) /* an advance that no program has seen yet */
+	if (k->idle.una != tp->snd_una) /* snd_una has advanced, not seen yet */
 		conn_note_progress(tp, k, since < now ? since : now);
 	if (ca != CA_LOSS && ca != CA_RECOVERY &&
 	    tp->inet_conn.icsk_pending == ICSK_TIME_LOSS_PROBE_)

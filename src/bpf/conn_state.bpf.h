@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* The record beside each socket, and the times that accumulate in it, for bpf/conns.bpf.c. */
+/* Each connection's record, and the times that accumulate in it, for bpf/conns.bpf.c. */
 #ifndef HOSTLAT_BPF_CONN_STATE_H
 #define HOSTLAT_BPF_CONN_STATE_H
 
@@ -17,7 +17,7 @@ enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_SYN_RECV = 3, TCP_TIME_WAIT = 
 /* enum tcp_ca_state of include/uapi/linux/tcp.h */
 enum { CA_OPEN, CA_DISORDER, CA_CWR, CA_RECOVERY, CA_LOSS };
 
-/* this kernel refuses the map `timers`: conn_timer is not loaded */
+/* this kernel refuses the map `timers`, so the program conn_timer is not loaded */
 const volatile bool lacks_timers = false;
 
 struct {
@@ -28,7 +28,7 @@ struct {
 	__type(value, struct conn_timers);
 } timers SEC(".maps");
 
-/* `timers` has had entries; until then look-ups are skipped */
+/* 1: the map `timers` has had entries; until then look-ups are skipped */
 volatile __u32 timers_used = 0;
 
 static __always_inline void conn_timers_forget(struct sock *sk)
@@ -51,7 +51,7 @@ struct {
  */
 __u64 removed = 0;
 
-/* One entry per CPU. An interrupt may lose additions to `used` and `timed`: only estimates. */
+/* One entry per CPU. `used` and `timed` are estimates: an interrupt may lose additions. */
 struct conn_counts counts[CONN_CPUS] = {};
 struct conn_timed timed[CONN_CPUS] = {};
 __u32 losses[CONN_LOST_MAX] = {};
@@ -60,7 +60,7 @@ __u32 losses[CONN_LOST_MAX] = {};
 volatile __u32 thin_one_in = 1;
 /* One new connection in `follow_one_in` is followed at all; a power of two. */
 volatile __u32 follow_one_in = 1;
-/* conn_ops is attached, so that the kernel reports round trips */
+/* 1: the program conn_ops is attached, so that the kernel reports round trips */
 volatile __u32 ops_attached = 0;
 /*
  * Results of setting flags in open sockets. Before 6.12 only a connection's own events could set
@@ -374,9 +374,9 @@ static __noinline struct conn_stats *conn_wake(struct sock *sk, __u16 data_segs)
 	if (!gone)
 		__sync_fetch_and_add(&removed, 1);
 	/*
-	 * The connection may have closed meanwhile, and conn_end() has reported that. In storage,
-	 * RCU keeps `q` valid. Tables reuse memory at once, but there conn_end() removes the idle
-	 * record first.
+	 * The connection may have closed meanwhile, and conn_end() has reported that. In socket
+	 * storage, RCU keeps the idle record `q` valid. Hash tables reuse memory at once, but there
+	 * conn_end() removes the idle record first.
 	 */
 	if (in_tables ? gone : q->flags & STATS_CLOSED) {
 		conns_drop(sk);

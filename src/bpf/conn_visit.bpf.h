@@ -30,7 +30,7 @@ static __always_inline void visit_set_level(struct sock *id, struct sock *sk, st
 
 	if (active)
 		conn_warm_up(id, k);
-	/* an application that does not read makes no calls, so the receive buffer shows it */
+	/* an application that does not read makes no calls: only the receive buffer shows that */
 	if (poll_is_unread(sk, tp))
 		conn_note_problem(id, k, now);
 	if (k->idle.level == LEVEL_HOT && !visit_has_problem(k, now)) {

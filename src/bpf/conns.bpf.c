@@ -351,7 +351,7 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 		return 0;
 	}
 	if (skc->skc_state == TCP_SYN_SENT || skc->skc_state == TCP_SYN_RECV)
-		return 0; /* conn_state sees these connections being established */
+		return 0; /* in the handshake: the program conn_state sees its end */
 	pass.members++;
 	q = conn_idle_get(sk);
 	if (pass.follow != PASS_FOLLOW) {

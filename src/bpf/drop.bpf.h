@@ -69,7 +69,7 @@ static __always_inline bool drop_read_headers(const struct sk_buff *skb, struct 
 	return true;
 }
 
-/* Returns the first stage that the packet did not reach; `socket` if TCP's entry has no hook. */
+/* Returns the first stage the packet did not reach; for TCP `socket` if `transport` has no hook. */
 static __always_inline __u32 drop_slot(const struct link_entry *e, __u32 protocol)
 {
 	if (!e)
@@ -147,7 +147,7 @@ static __always_inline int drop_count(struct sk_buff *skb, __u32 reason, struct 
 	if (reason >= DROP_REASONS)
 		reason = DROP_REASONS - 1;
 	if (sampling && !e && reason != drop_cpu_backlog)
-		slot = !skb->dev ? SLOT_ENQUEUED : /* TCP had already taken the segment */
+		slot = !skb->dev ? SLOT_ENQUEUED : /* TCP took the segment: it clears skb->dev */
 		       h.protocol == IPPROTO_TCP ? SLOT_SOCKET : SLOT_TRANSPORT;
 	else
 		slot = drop_slot(e, h.protocol);

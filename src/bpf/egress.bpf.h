@@ -47,7 +47,7 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 		return 0;
 	}
 	if (!len) {
-		/* not with --sample: it draws by sequence number, which pure ACKs share */
+		/* --sample decides by sequence number, which pure ACKs share: count none */
 		if (!sampling)
 			c->count.excluded[EXCL_SENT_ACK][ROW_TCP]++;
 		return 0;
@@ -120,8 +120,8 @@ static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 n
 }
 
 /*
- * Slow path of `driver`: datagrams, whose origin in the table is not the packet's stamp, and TCP
- * packets that have no entry in the table.
+ * Slow path of stage `driver`: datagrams, whose origin in the table is not the packet's stamp, and
+ * TCP packets that have no entry in the table.
  */
 static __noinline int tx_given_slow(struct cpu_state *c, struct tx_entry *e, struct sk_buff *skb,
 				    __u64 now)
@@ -133,7 +133,7 @@ static __noinline int tx_given_slow(struct cpu_state *c, struct tx_entry *e, str
 	return tx_is_udp(sk) ? tx_udp_given(c, e, skb, now) : tx_split(c, skb, now);
 }
 
-/* Records `driver`. A paced packet's step begins at its departure time. */
+/* Records stage `driver`. A paced packet's step begins at its departure time. */
 static __always_inline int tx_given(struct sk_buff *skb)
 {
 	struct tx_entry *e = tx_find((__u64)skb);
@@ -164,7 +164,7 @@ static __always_inline int tx_given(struct sk_buff *skb)
 	return 0;
 }
 
-/* Records `sent` when the driver frees a packet after transmission. */
+/* Records stage `sent` when the driver frees a packet after transmission. */
 static __always_inline int tx_freed(struct sk_buff *skb)
 {
 	struct tx_entry *e = tx_find((__u64)skb);

@@ -173,7 +173,7 @@ static __always_inline bool tx_is_again(struct sock *sk, __u32 end)
 	return sampling && !seq_after(end, BPF_CORE_READ((struct tcp_sock *)sk, snd_nxt));
 }
 
-/* Records `segment`, from the send call of the first new byte; a retransmission has no new byte. */
+/* Records stage `segment`, from the first new byte's send call; retransmissions have none. */
 static __always_inline void tx_segment(struct cpu_state *c, struct sock *sk, __u32 seq, __u32 len,
 				       __u64 base, __u32 group)
 {
@@ -257,7 +257,7 @@ static __noinline int tx_acked_to(struct tx_socket *s, __u32 ack)
 	return 0;
 }
 
-/* Records `acked`; each segment of an established connection has an acknowledgement number. */
+/* Records stage `acked`: any segment of an established connection has an acknowledgement number. */
 static __always_inline int tx_acked(struct sock *sk, struct sk_buff *skb)
 {
 	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
@@ -295,7 +295,7 @@ static __always_inline int tx_closes(struct sock *sk, int to)
 }
 
 /*
- * Counts unacknowledged packets of a closed connection as lost. The socket may be connected again.
+ * Counts a closed connection's unacknowledged packets as lost. Resets the state for a reconnect.
  */
 static __always_inline int tx_destroyed(struct sock *sk)
 {

@@ -277,7 +277,7 @@ static __always_inline void udp_measured(struct cpu_state *c, struct sk_buff *sk
 }
 
 /*
- * Records `segment` and `qdisc`. --pid: a datagram that is not in the table is another process's.
+ * Records stages `segment` and `qdisc`. --pid: a datagram not in the table is another process's.
  */
 static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct sk_buff *skb,
 				    __u64 now)

@@ -127,7 +127,7 @@ static __noinline int function_called(struct sk_buff *skb)
 		_skb;                                                                            \
 	})
 
-/* Calls function_called(). `function_arg` is a setting: the verifier removes other cases. */
+/* Calls function_called(). `function_arg` is fixed at load: the verifier removes other cases. */
 static __always_inline int function_with(__u64 *ctx)
 {
 	switch (function_arg) {

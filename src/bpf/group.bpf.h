@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Groups (--by): finds a packet's group, and the group's rows.
+ * Groups (--by): finds a packet's group, and the group's rows, i.e. its histograms.
  *
  * Groups lie in a table that is read without a lock. The program that claims an entry writes it
- * once before it is READY, and the entry is valid until user space frees it. Each CPU claims rows
+ * once before its state is GROUP_READY; it is valid until user space frees it. Each CPU claims rows
  * as it needs them, so that recording stays plain additions. Packets without an entry in either
  * table go to the rows of all packets, which then hold the overflow. If one program interrupts
  * another's claim, both may make a group or row twice: user space adds them up.

@@ -104,8 +104,8 @@ static __always_inline bool link_same(const struct link_entry *e, const struct s
 }
 
 /*
- * Returns true at `socket` if the packet was identified when it entered TCP. The packet's stamp may
- * by now be that of a later packet, which the socket's backlog merged with it.
+ * At stage `socket`, returns true if the packet was identified when it entered TCP. The packet's
+ * stamp may by now be that of a later packet, which the socket's backlog merged with it.
  */
 static __always_inline bool link_entered(const struct link_entry *e)
 {
@@ -153,8 +153,8 @@ static __noinline int clock_settled(struct cpu_state *c, __u64 age)
 	if (!c)
 		return 0;
 	/*
-	 * Off by whole seconds, with a stamp of normal age: the TAI offset was set, which the
-	 * kernel does not report, not the realtime clock.
+	 * If the clocks differ by whole seconds, and a stamp's age is normal, the TAI offset was
+	 * set, which the kernel does not report; the realtime clock was not.
 	 */
 	if (age <= STAMP_AGE_USUAL) {
 		if ((__s64)diff < 0)

@@ -66,8 +66,8 @@ struct {
 } ext_rings SEC(".maps");
 
 /*
- * Preallocated: a state is made while its task is woken, under a run queue's lock, where an
- * allocation may deadlock. A program at sched_process_free deletes entries.
+ * States of reading tasks. Preallocated, as they are made in wakeups, under a run queue's lock,
+ * where an allocation may deadlock. A program at sched_process_free deletes entries.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -95,7 +95,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* the loader sets row_sets */
+	__uint(max_entries, 1); /* the loader sets the number of sets, row_sets */
 	__type(key, __u32);
 	__type(value, struct row_set);
 } row_keys SEC(".maps");
@@ -103,7 +103,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* the loader sets row_sets x ROW_WAYS */
+	__uint(max_entries, 1); /* the loader sets row_sets x ROW_WAYS, one entry per key */
 	__type(key, __u32);
 	__type(value, struct stage_row);
 } group_rows SEC(".maps");
@@ -129,8 +129,8 @@ const volatile __u32 drop_not_yet = ~0U; /* this kernel's SKB_NOT_DROPPED_YET, w
 const volatile __u32 drop_consumed = ~0U;
 const volatile __u32 drop_unspecified = ~0U; /* this kernel's SKB_DROP_REASON_NOT_SPECIFIED */
 const volatile __u32 drop_cpu_backlog = ~0U; /* this kernel's SKB_DROP_REASON_CPU_BACKLOG */
-const volatile __u32 transport_udp = 1;     /* 1: UDP's `transport` has a hook */
-const volatile __u32 transport_tcp = 1;     /* 1: TCP's `transport` has a hook and is selected */
+const volatile __u32 transport_udp = 1;     /* 1: stage `transport` has a hook for UDP */
+const volatile __u32 transport_tcp = 1;     /* 1: stage `transport` is selected, with a TCP hook */
 /* 1: the stage `read` has a hook; only then unread packets are stored */
 const volatile __u32 read_tcp = 1, read_udp = 1;
 const volatile __u32 udp_far_slots = UDP_FAR_MIN; /* number of entries of the map udp_fars */
@@ -148,8 +148,8 @@ const volatile __u32 function_arg = 0;      /* --probe: index of the packet's ar
 const volatile __u32 by = 0;                /* --by: a bit per enum group_key */
 const volatile __u32 trait_mask[TRAIT_FIELDS] = {}, trait_shift[TRAIT_FIELDS] = {};
 const volatile __u32 row_sets = 1;
-const volatile __u32 uses_link_traits = 0;        /* 1: link_traits[] is used */
-const volatile __u32 keep_times = 1;          /* queued packets have the times of all stages */
+const volatile __u32 uses_link_traits = 0;        /* 1: --by or --probe needs link_traits[] */
+const volatile __u32 keep_times = 1;          /* 1: queued packets have the times of all stages */
 const volatile __u32 sampling = 0;          /* 1: only sampled packets are measured: sample_below */
 const volatile __u32 can_cast = 0;          /* 1: the kernel has bpf_rdonly_cast() */
 const volatile __u32 uncovered = 0;         /* 1: count packets that no stage covers */
@@ -158,7 +158,7 @@ const volatile __u32 min_queue = 0;
 const volatile __u32 send_udp = 0;          /* 1: hooks see UDP's send calls */
 
 const volatile __u16 short_cells[SHORT_ENTRIES] = {};
-const volatile __u8 shorter_cells[SHORT_MIN] = {}; /* cell of each value below SHORT_MIN */
+const volatile __u8 shorter_cells[SHORT_MIN] = {}; /* histogram cell of each ns below SHORT_MIN */
 
 /* ---- shared with the running loader ---- */
 

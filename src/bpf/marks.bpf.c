@@ -55,7 +55,7 @@ struct {
 	__type(value, __u64);
 } watch_counts SEC(".maps");
 
-const volatile __u32 lost_at = 0; /* byte offset of msg_lost in watch_counts */
+const volatile __u32 lost_at = 0; /* byte offset in watch_counts of msg_lost, the lost records */
 
 static __always_inline int mark_report(struct pt_regs *ctx, bool end)
 {

@@ -2,9 +2,9 @@
 /*
  * Recording of latencies: the hot path of every stage.
  *
- * A row lies in a memory-mapped array per CPU, so that recording is plain additions and user space
- * reads without a system call. Only one program at a time runs on a CPU for one row (the kernel
- * refuses a program's recursion and counts it), hence no atomics.
+ * A row of histograms lies in a memory-mapped array per CPU, so that recording is plain additions
+ * and user space reads without a system call. Only one program at a time runs on a CPU for one row
+ * (the kernel refuses a program's recursion and counts it), hence no atomics.
  */
 #ifndef HOSTLAT_BPF_RECORD_H
 #define HOSTLAT_BPF_RECORD_H
@@ -191,7 +191,7 @@ static __always_inline void record_stage(struct cpu_state *c, __u32 slot, __u32 
 	}
 }
 
-/* Returns whether the mask `stages`, the caller's copy of the setting `slots`, has the slot. */
+/* Returns whether bit `slot` is set in `stages`, the caller's copy of the setting `slots`. */
 static __always_inline bool slot_is_in(__u32 stages, __u32 slot)
 {
 	return stages & (1U << slot);

@@ -141,7 +141,7 @@ struct kernfs_node {
 
 struct cgroup {
 	struct kernfs_node *kn;
-	int level; /* 0: the root */
+	int level; /* depth in the hierarchy; 0: the root */
 	struct cgroup *ancestors[]; /* since 6.1, by level */
 };
 
@@ -297,7 +297,7 @@ struct udp_sock___batch {
 };
 
 struct napi_struct {
-	struct net_device *dev; /* NULL: a CPU's backlog */
+	struct net_device *dev; /* NULL: polling of a CPU's backlog */
 };
 
 enum gro_result {
