@@ -10,7 +10,7 @@
 #include "bpf/msg_event.bpf.h"
 
 #define REQUESTS 32 /* maximum of requests that wait for their reply */
-#define ARRIVALS 64 /* number of the last read packets whose arrival is stored */
+#define ARRIVALS 64 /* number of stored packet arrivals; a newer one overwrites the oldest */
 #define CHUNK 64
 
 const volatile __u32 requests = 0;
@@ -18,8 +18,8 @@ const volatile __u32 requests = 0;
 __u64 requests_missed[MISSED_MAX];
 
 struct request_arrival {
-	__u64 enqueued; /* time of `enqueued`; 0: unknown */
-	__u32 link, transport; /* ns before `enqueued`, as in struct queued */
+	__u64 enqueued; /* when the packet entered the socket's receive queue; 0: unknown */
+	__u32 link, transport; /* ns from arrival, and from TCP's entry or socket, to the queue */
 	__u32 seq;
 	__u16 link_core, enqueued_core;
 };
@@ -42,7 +42,7 @@ struct request_side {
 	__u32 next;     /* sequence number of the next byte to parse */
 	__u32 busy;     /* 1: a program is parsing bytes of this direction */
 	/*
-	 * bytes of parsing so far in this call; on the stack, the verifier would track each value
+	 * work of this call, in parsed bytes; on the stack, the verifier would track each value
 	 */
 	__u32 work;
 	__u8 chunk[CHUNK];
@@ -50,7 +50,7 @@ struct request_side {
 
 struct request_conn {
 	__u32 state;
-	__u32 head, tail; /* positions in `waiting` of the next reply and the next request */
+	__u32 head, tail; /* waiting[]: positions of the oldest unanswered and the next request */
 	__u32 arrivals;
 	struct request_side in, out;
 	struct request_arrival begins; /* arrival of the first byte of the incomplete request */

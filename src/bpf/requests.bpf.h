@@ -27,9 +27,9 @@
  */
 #define REQUEST_BYTES 8192
 #define REQUEST_WORK (REQUEST_BYTES + REQUEST_BYTES / CHUNK * WORK_COPY)
-#define WORK_COPY 4     /* cost of copying a chunk from user space, in bytes */
-#define WORK_LINE 4     /* cost of finding the end of a line in a chunk, in bytes */
-#define WORK_ARRIVALS 8 /* number of arrivals compared in the time of one byte */
+#define WORK_COPY 4     /* copying a chunk from user space costs as much as parsing so many bytes */
+#define WORK_LINE 4     /* finding a line's end in a chunk costs as much as parsing so many bytes */
+#define WORK_ARRIVALS 8 /* comparing this many arrivals costs as much as parsing one byte */
 #define MSG_TRUNC 0x20
 
 struct request_walk {
@@ -221,7 +221,7 @@ static __always_inline __u32 request_feed(struct request_walk *w, __u8 c)
 	return request_parse(s, c, w->reply, r->waiting[r->head & (REQUESTS - 1)].no_body);
 }
 
-/* Begins the next buffer of the list. Returns 1 if the list cannot be read. */
+/* Begins the next buffer of the call's iovec array. Returns 1 if the array cannot be read. */
 static __always_inline int request_next_buffer(struct request_walk *w)
 {
 	struct user_vector v;
@@ -298,7 +298,7 @@ GLOBAL_SUBPROG int request_line(struct request_side *side, __u32 at, __u32 end)
 	return n;
 }
 
-/* Parses the chunk's next byte, or skips *n bytes without effect. Returns enum stream_event. */
+/* Parses the next byte, or skips *n bytes that cause no event. Returns enum stream_event. */
 static __always_inline __u32 request_look(struct request_walk *w, __u64 *n)
 {
 	if (stream_ignores_line(&w->side->stream)) {

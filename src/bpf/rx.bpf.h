@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Bodies of the receive side's programs. */
+/* Bodies of the BPF programs on the receive path; bpf/watch.bpf.c defines the programs. */
 #ifndef HOSTLAT_BPF_RX_H
 #define HOSTLAT_BPF_RX_H
 
@@ -44,7 +44,7 @@ static __always_inline int rx_link(struct sk_buff *skb)
 	c->udp_last = 0;
 	c->linked = (__u64)skb;
 	flags = rx_iface_flag(e, skb);
-	e->skb = 0; /* a reader on another CPU must not take the entry while it changes */
+	e->skb = 0; /* no other CPU may find this packet's entry while the entry changes */
 	e->p.link = now;
 	e->p.ip = e->p.transport = 0;
 	e->p.s.flags = flags;
@@ -95,7 +95,7 @@ static __always_inline int rx_udp_transport(struct sk_buff *skb)
 	c->udp_skb = c->udp_last = 0;
 	if (!e || !link_same(e, skb))
 		return 0;
-	/* an unsampled datagram gets any time: drop_slot() tests only whether `transport` is set */
+	/* any nonzero time will do if unsampled: it tells drop_slot() that UDP was reached */
 	e->p.transport = rx_is_unsampled(e) ? e->p.link : bpf_ktime_get_ns();
 	c->udp_skb = (__u64)skb;
 	if (udp_batches())
@@ -160,7 +160,7 @@ static __noinline int rx_udp_unsampled(struct cpu_state *c, struct sock *sk, str
 	if (!c || !e)
 		return 0;
 	e->p.s.flags |= PKT_USED;
-	/* not a time: a value by which copies of the datagram find this entry */
+	/* not a time: a count, by which udp_source() finds this entry for the datagram's copies */
 	e->p.s.enqueued = c->udp_time = c->datagrams;
 	p.link = e->p.link;
 	wake_expect_untimed();
@@ -168,7 +168,7 @@ static __noinline int rx_udp_unsampled(struct cpu_state *c, struct sock *sk, str
 	if (!s)
 		return 0;
 	if ((__s64)(s->tail - s->head) <= 0 && udp_unseen(s) <= 0)
-		s->stuck_since = 0; /* the FIFO is empty: it matches the socket's queue */
+		s->stuck_since = 0; /* 0: the FIFO, which is empty, matches the queue */
 	udp_push(s, sk, &p, 0);
 	return 0;
 }
@@ -261,7 +261,7 @@ static __always_inline int rx_wake(struct task_struct *task)
 	since = c->announced;
 	t = task_get(task, since ? TASK_MAKE : TASK_FIND);
 	if (!t) {
-		/* a loss: without a task state, the reader looks as if it had needed no wakeup */
+		/* count a lost wakeup: a reader without a state seems to have needed none */
 		if (since)
 			count_loss(c, SLOT_RUNNABLE, LOSS_NO_STORAGE,
 				   since == c->udp_time ? ROW_UDP : ROW_TCP, 1);
@@ -276,7 +276,7 @@ static __always_inline int rx_wake(struct task_struct *task)
 		return 0;
 	if (sampling && since == ANNOUNCED_UNTIMED)
 		since = now;
-	if (slower_than && !t->since) /* the state is new: the task was asleep until now */
+	if (slower_than && !t->since) /* new state; the task slept: no earlier wait is missing */
 		t->since = since;
 	if (now - since > ANNOUNCE_WINDOW) {
 		c->announced = 0;

@@ -21,7 +21,7 @@
 
 #define ETH_P_IP 0x0800
 #define ETH_P_IPV6 0x86DD
-/* mask in network byte order: more fragments follow, or a later fragment */
+/* IPv4 header, network byte order: mask of "more fragments" and the fragment offset */
 #define IP_FRAGMENT 0xff3fULL
 
 /*
@@ -86,8 +86,8 @@ static __always_inline bool tx_drawn(const struct sk_buff *skb)
 enum draw { DRAW_MEASURED, DRAW_UNSAMPLED, DRAW_DATAGRAM };
 
 /*
- * Decides at `link` whether a packet is sampled. Packets with unusual headers are always measured
- * at `link`; TCP's next stage decides again.
+ * Returns whether a packet is sampled at its arrival (stage `link`). Packets with unusual headers
+ * are always measured there; TCP's next stage decides again.
  */
 static __always_inline enum draw link_draw(const struct sk_buff *skb)
 {
@@ -117,7 +117,7 @@ static __always_inline enum draw link_draw(const struct sk_buff *skb)
 
 /*
  * Stores an unsampled datagram in the link table, as the datagram occupies an entry of its socket's
- * FIFO. The kernel's stamp serves as the datagram's time, which only orders entries.
+ * FIFO. The kernel's receive stamp saves a clock reading: the time only orders datagrams.
  */
 static __always_inline void link_pass_datagram(struct sk_buff *skb)
 {
@@ -138,7 +138,7 @@ static __always_inline void link_pass_datagram(struct sk_buff *skb)
 	e->skb = (__u64)skb;
 }
 
-/* Returns at `link` whether the packet is measured. */
+/* Returns true if the packet is measured at its arrival (stage `link`). */
 static __always_inline bool link_drawn(struct cpu_state *c, struct sk_buff *skb)
 {
 	enum draw draw = link_draw(skb);

@@ -23,8 +23,8 @@
 /* ---- TCP on the receive path ---- */
 
 /*
- * Marks an unsampled segment in its socket's state, for sk_data_ready(). Creating a state takes
- * less time than finding that there is none.
+ * Notes in the socket's state that its next segment is unsampled; the program at sk_data_ready()
+ * then skips the segment. Creating a state takes less time than finding that there is none.
  */
 static __always_inline int sampled_tcp_unmeasured(struct sock *sk, const struct sk_buff *skb)
 {
@@ -45,8 +45,8 @@ static __always_inline int sampled_tcp_unmeasured(struct sock *sk, const struct 
 }
 
 /*
- * Handles `socket` with --sample. Segments without payload are all counted, duplicates only if they
- * are sampled.
+ * Handles a segment that reaches its TCP socket, with --sample. Counts all segments without
+ * payload, but only sampled duplicates.
  */
 static __always_inline int sampled_tcp_socket(struct sock *sk, struct sk_buff *skb)
 {
@@ -61,7 +61,7 @@ static __always_inline int sampled_tcp_socket(struct sock *sk, struct sk_buff *s
 	e = link_find((__u64)skb);
 	if (e && link_same(e, skb))
 		return rx_tcp_socket(sk, skb);
-	/* slow path: the fast path would accept the entry of an earlier packet at this address */
+	/* not the fast path, which would accept an earlier packet's entry for this address */
 	return sock_selected(sk) ? tcp_arrives(sk, skb) : 0;
 }
 
@@ -110,9 +110,9 @@ static __always_inline int sampled_qdisc(struct sk_buff *skb)
 }
 
 /*
- * Handles `driver` with --sample. A packet without an entry was not sampled, or is a piece of a
- * larger packet: its own sequence number decides. A UDP entry belongs to the packet if the socket
- * matches, as a datagram's stamp may have been replaced.
+ * Handles a packet that is passed to the driver, with --sample. A packet without an entry in the
+ * transmit table was not sampled, or is a segment of a larger packet: its own sequence number
+ * decides. Identifies datagrams also by socket, as their stamps may have been replaced.
  */
 static __always_inline int sampled_driver(struct sk_buff *skb)
 {

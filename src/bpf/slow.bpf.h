@@ -25,13 +25,13 @@ struct {
 /* Input of slow_report(): a message and its reader. */
 struct slow {
 	const struct stamp *oldest;
-	__u32 link, ip, transport, socket; /* ns before `enqueued` of the oldest packet's stages */
+	__u32 link, ip, transport, socket; /* oldest packet: ns from the stage to sk_data_ready() */
 	__u32 packets;
 	const struct task_state *reader; /* state of the reading task; NULL: unknown */
 	__u64 sk, now;
 };
 
-/* Returns true for a slow message; false if the origin is later than `now`: the clocks disagree. */
+/* Returns whether a message took --slower-than; false if its origin is after `now`: clock error. */
 static __always_inline bool slow_exceeds(const struct stamp *p, __u64 now)
 {
 	return unlikely(slower_than && now > p->base && now - p->base >= slower_than);
@@ -165,7 +165,7 @@ static __always_inline void slow_report(struct cpu_state *c, __u32 proto, const 
 	__builtin_memset(e, 0, sizeof(*e));
 	e->direction = DIR_INGRESS;
 	e->protocol = proto == ROW_TCP ? PROTO_TCP : PROTO_UDP;
-	e->origin = m->oldest->origin; /* enum row_origin; user space translates it */
+	e->origin = m->oldest->origin; /* enum row_origin; user space converts it to enum origin */
 	e->read_ns = m->now;
 	e->packets = m->packets;
 	slow_put_stages(e, m);

@@ -124,7 +124,7 @@ static inline __u32 http_chunk_size(struct stream_parser *s, __u8 c)
 		return stream_pass(s, s->number, 2, AT_CHUNK);
 	}
 	if (c == ';' || c == ' ')
-		s->at = 1; /* skip a chunk extension */
+		s->at = 1; /* nonzero: ignore the rest of the line, a chunk extension */
 	if (s->at)
 		return 0;
 	if (!digit && (low < 'a' || low > 'f'))

@@ -23,7 +23,7 @@
  */
 #define ANNOUNCE_WINDOW 1000000ULL
 
-/* value of `announced` if no time was taken (--sample) */
+/* cpu_state.announced after sk_data_ready() of an unsampled packet: no time was taken */
 #define ANNOUNCED_UNTIMED 1
 
 /* Notes sk_data_ready() of an unsampled packet, which wakes its reader all the same. */
@@ -56,7 +56,7 @@ static __noinline struct task_state *task_get_slow(struct task_struct *t, struct
 	if (tasks_end && owner <= TASK_GONE &&
 	    __sync_val_compare_and_swap(&e->task, owner, (__u64)t) == owner)
 		return &e->s;
-	if (e->task == (__u64)t) /* the task's waker on another CPU has claimed the entry */
+	if (e->task == (__u64)t) /* another CPU has claimed the entry for this task */
 		return &e->s;
 	bpf_map_update_elem(&tasks, &key, &task_fresh, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&tasks, &key);
@@ -71,13 +71,13 @@ static __always_inline struct task_state *task_get(struct task_struct *t, enum t
 
 	if (likely(e->task == (__u64)t))
 		return &e->s;
-	/* an entry that was never used has had no collision: `tasks` has no state of `t` either */
+	/* a never used entry has had no collision that moved the state of `t` to the map `tasks` */
 	if (tasks_end && !e->task && !make)
 		return NULL;
 	return task_get_slow(t, e, make);
 }
 
-/* --by comm: returns the group with the traits of `group` and the current task's name. */
+/* Returns `group` or, with --by comm, the group with its traits and the current task's name. */
 static __always_inline __u32 group_of_reader(struct task_state *t, __u32 group)
 {
 	const __u64 *comm;
@@ -224,7 +224,7 @@ static __always_inline void culprit_blame(struct cpu_state *c, struct wait *w, _
 {
 	struct culprit *k, fresh = {};
 	__u64 until = w->blamed;
-	__u32 pid = w->pid; /* 6.1 accepts a key from the stack or a map only */
+	__u32 pid = w->pid; /* Linux 6.1 accepts map keys only on the stack or in a map */
 
 	if (start >= until)
 		return;
@@ -292,7 +292,7 @@ static __always_inline bool task_was_woken_for(const struct task_state *t, const
 	return t->net_run > p->enqueued;
 }
 
-/* Records `runnable` and `running` of a packet with a known reader; `before`: begin of the step. */
+/* Records stages `runnable` and `running` of a packet; `before`: time of its previous stage. */
 static __always_inline void record_woken(struct cpu_state *c, struct task_state *t,
 					 const struct stamp *p, __u64 before, __u32 proto,
 					 __u32 group)
@@ -315,7 +315,7 @@ static __always_inline void record_woken(struct cpu_state *c, struct task_state 
 			     t->net_run - (slot_selected(SLOT_RUNNABLE) ? wake : before), 1);
 }
 
-/* Divides the oldest packet's time in the socket by cause, for all `n` packets of the read. */
+/* Adds the oldest packet's time in the socket to the sums by cause, for each of `n` packets. */
 static __always_inline void record_share(struct cpu_state *c, struct task_state *t,
 					 const struct stamp *p, __u32 proto, __u64 now, __u32 n)
 {
@@ -348,7 +348,7 @@ static __always_inline void record_share(struct cpu_state *c, struct task_state 
 	record_latency(c, SLOT_CPU_WAIT, proto, ROW_LINK, 0, waited.held, n);
 }
 
-/* --pid: records the earlier stages at `read`, when the reader is known. */
+/* --pid: records a packet's stages up to `enqueued` at its read: only then is the reader known. */
 static __always_inline void record_passed_stages(struct cpu_state *c, const struct queued *q,
 						 __u32 proto)
 {
@@ -403,7 +403,7 @@ static __always_inline void read_add(struct cpu_state *c, struct task_state *t, 
 	}
 }
 
-/* Records a read of bytes of several ages, or a read with a group. */
+/* Records a read of several packets of different ages, or of packets in a group (--by). */
 static __noinline int record_read(struct cpu_state *c, struct task_state *t, __u32 proto,
 				  __u64 now, __u64 step)
 {
@@ -428,7 +428,7 @@ static __noinline int record_read(struct cpu_state *c, struct task_state *t, __u
 	return 0;
 }
 
-/* Records `read` when the call returns and its bytes belong to the application. */
+/* Records a read when the call returns: only now does the application have the bytes. */
 static __always_inline void task_read_finish(struct cpu_state *c, struct task_state *t, __u32 proto,
 				     __u64 now)
 {

@@ -125,7 +125,7 @@ static __noinline struct queued *ext_push(struct tcp_socket *s)
 	return ext_slot(s, s->ext_tail++);
 }
 
-/* Returns the FIFO's next free entry; NULL: full. A borrowed ring is used until it is empty. */
+/* Returns the FIFO's next free entry; NULL: full. Uses a borrowed longer ring until it is empty. */
 static __always_inline struct queued *tcp_push(struct tcp_socket *s)
 {
 	__u32 tail = s->tail;
@@ -161,8 +161,8 @@ static __always_inline void tcp_pop(struct tcp_socket *s)
 /* ---- --min-queue ---- */
 
 /*
- * --min-queue: updates `missing`, which is true while the FIFO lacks unread packets: packets from
- * before this function's first run for the socket, or packets of tcp_unannounced().
+ * --min-queue: updates `missing`, which is true while the FIFO lacks unread packets: those queued
+ * before this function's first run for the socket, or without sk_data_ready() (SO_RCVLOWAT).
  */
 static __always_inline void tcp_count_unread(struct tcp_socket *s, struct sock *sk, __u32 rcv_nxt)
 {
@@ -317,13 +317,13 @@ static __always_inline void tcp_released(struct cpu_state *c, struct tcp_socket 
 {
 	__u64 waited = now - p->socket;
 
-	/* sequence numbers identify packets, so the FIFO needs no entry for this packet */
+	/* an excluded packet needs no FIFO entry: reads find entries by sequence number */
 	if (hol == HOL_EXCLUDE) {
 		if (loss_is_counted(s->ours) && !is_filtered(&p->s))
 			c->count.excluded[EXCL_HOL][ROW_TCP]++;
 		if (!min_queue)
 			return;
-		p->s.flags |= PKT_SKIP; /* the packet still counts as unread */
+		p->s.flags |= PKT_SKIP; /* unmeasured, but --min-queue counts it as unread */
 	}
 	if (hol == HOL_SEPARATE && !is_filtered(&p->s)) {
 		if (loss_is_counted(s->ours))
@@ -412,7 +412,7 @@ static long tcp_read_packet(__u32 i, struct tcp_read *x)
 
 	if (!q || !seq_after(x->copied, q->s.seq))
 		return 1;
-	/* sampled packets of one read are recorded one by one: docs/design/sampling.md */
+	/* with sampling, each packet of a read is recorded alone: docs/design/sampling.md */
 	if (x->t && sampling && x->t->n)
 		task_read_finish(x->c, x->t, ROW_TCP, bpf_ktime_get_ns());
 	if (x->t && !is_filtered(&q->s))

@@ -32,8 +32,8 @@ static __always_inline bool tcp_enters_same(const struct link_entry *e, struct s
 }
 
 /*
- * Stores the time at TCP's entry, before the socket is looked up or locked. Marks another packet's
- * entry as used, so that `socket` does not take it for this packet's.
+ * Stores the time at TCP's entry, before the socket is looked up or locked. If the link table still
+ * has an earlier packet's entry for this address, marks that entry as used.
  */
 static __always_inline int tcp_enters(struct sk_buff *skb)
 {
@@ -93,7 +93,7 @@ static __always_inline int tcp_excluded(struct cpu_state *c, const struct sk_buf
 	return 0;
 }
 
-/* Copies the packet's times so far. A packet without an entry is a loss of every stage. */
+/* Copies the packet's times from the link table. Without an entry, all its stages count as lost. */
 static __always_inline void tcp_copy_packet(struct packet *p, const struct sock *sk,
 					    const struct sk_buff *skb)
 {
@@ -103,7 +103,7 @@ static __always_inline void tcp_copy_packet(struct packet *p, const struct sock 
 	if (e)
 		*p = e->p;
 	if (!e || link_served(e) || !(link_entered(e) || link_same(e, skb)) ||
-	    e->skb != (__u64)skb) /* not the packet's entry, or displaced during the copy */
+	    e->skb != (__u64)skb) /* an earlier packet's entry, or overwritten during the copy */
 		*p = (struct packet){
 			.s = { .flags = PKT_IFACE | PKT_FORCED_MISS, .why = LOSS_NO_LINK_STAMP },
 		};
@@ -135,7 +135,7 @@ static __always_inline bool tcp_is_mptcp(struct sock *sk)
 	return tp && tp->is_mptcp;
 }
 
-/* Records the stages up to `socket` of a packet. */
+/* Records a packet's stages from its arrival up to its socket. */
 static __always_inline void tcp_record(struct cpu_state *c, const struct packet *p)
 {
 	__u32 stages = slots;
@@ -167,7 +167,7 @@ static __noinline int mptcp_arrives(struct cpu_state *c, struct sock *sk, struct
 	return 0;
 }
 
-/* Slow path of `socket`, for all packets and settings. */
+/* Slow path when a segment reaches its socket, for all packets and settings. */
 static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 {
 	struct cpu_state *c = this_cpu();
@@ -213,19 +213,19 @@ static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
-/* Records a stage whose step begins at `link`, or at the origin if that is `link`. */
+/* Records the stage after `link`; its step begins at `link` or, if unknown, at the origin. */
 static __always_inline void tcp_first_step(struct cpu_state *c, __u32 slot,
 					   const struct link_entry *e, __u32 tag, __u64 base,
 					   __u64 at)
 {
-	if (likely(!(tag & 0xff))) /* ROW_LINK: the step equals the latency: user space copies it */
+	if (likely(!(tag & 0xff))) /* origin is `link`: step = latency, user space copies it */
 		record_latency(c, slot, ROW_TCP, ROW_LINK, 0, at - base, 1);
 	else
 		record_stage(c, slot, ROW_TCP, tag, 0, at - base,
 			     at - (tag & TAG(PKT_LINK) ? READ_ONCE(e->p.link) : base), 1);
 }
 
-/* Fast path of `socket`. Returns false if the caller must call tcp_arrives(). */
+/* Fast path when a segment reaches its socket. Returns false if tcp_arrives() must handle it. */
 static __always_inline bool tcp_arrives_fast(struct sock *sk, struct sk_buff *skb,
 					     __u32 fast_path_kind)
 {
@@ -254,7 +254,7 @@ static __always_inline bool tcp_arrives_fast(struct sock *sk, struct sk_buff *sk
 	if (unlikely(!e || t->sk != (__u64)sk || sk->sk_rcvlowat > 1))
 		return false;
 	base = READ_ONCE(e->p.s.base);
-	if (unlikely(now - base > STAMP_AGE_USUAL)) /* an earlier packet's entry, or base == 0 */
+	if (unlikely(now - base > STAMP_AGE_USUAL)) /* an earlier packet's entry, or used: base 0 */
 		return false;
 	tag = READ_ONCE(e->p.s.tag);
 	link_ns = READ_ONCE(e->p.link_ns);
@@ -300,7 +300,7 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 		return 0;
 	if (sampling && !tcp_drawn(tail))
 		return 0;
-	/* the entry is of an earlier packet that TCP never took */
+	/* an earlier packet at this address, which TCP never took, has left the entry */
 	if (sampling && e && !link_same(e, tail))
 		e = NULL;
 	if (!e || (e->p.s.flags & PKT_USED) || link_served(e)) {
@@ -332,7 +332,7 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 	return 0;
 }
 
-/* Slow path of `enqueued`; also releases packets that waited behind the filled hole. */
+/* Slow path of sk_data_ready(); also releases packets that waited behind the filled hole. */
 static __noinline int tcp_enqueued(struct sock *sk)
 {
 	struct tcp_socket *s = sock_selected(sk) ? tcp_state(sk, 0) : NULL;
@@ -349,7 +349,7 @@ static __noinline int tcp_enqueued(struct sock *sk)
 		return tcp_unprobed(c, sk);
 	rcv_nxt = tcp_number(sk, rcv_nxt, FAST_PATH_NONE);
 	if (!seq_after(rcv_nxt, s->next.s.seq))
-		/* without memory, TCP calls sk_data_ready() before it queues or drops the packet */
+		/* memory is short: TCP calls sk_data_ready() before it queues or drops a packet */
 		return 0;
 	passed = sampling && s->next_is == NEXT_UNSAMPLED;
 	s->next_is = NEXT_NONE;
@@ -371,7 +371,7 @@ static __always_inline __u64 *stamp_tag_and_seq(struct stamp *s)
 	return (__u64 *)&s->tag;
 }
 
-/* Fast path of `enqueued`. Returns false if the caller must call tcp_enqueued(). */
+/* Fast path of sk_data_ready(). Returns false if the caller must call tcp_enqueued(). */
 static __always_inline bool tcp_enqueued_fast(struct sock *sk, __u32 fast_path_kind)
 {
 	struct tcp_entry *t = tcp_entry(sk);
@@ -381,14 +381,14 @@ static __always_inline bool tcp_enqueued_fast(struct sock *sk, __u32 fast_path_k
 	struct stamp *p;
 	__u32 tail;
 
-	/* connect_tp resets next_is when the socket leaves the state in which next_is was set */
+	/* the program connect_tp resets next_is when the socket leaves the TCP state that set it */
 	if (unlikely(t->sk != (__u64)sk || s->next_is != NEXT_MEASURED || s->needs_slow_path))
 		return false;
 	tail = s->tail;
 	if (unlikely(tail - s->head >= TCP_RING))
 		return false;
 	if (unlikely(!seq_after(tcp_number(sk, rcv_nxt, fast_path_kind), s->next.s.seq)))
-		return true; /* TCP has not queued the packet: see tcp_enqueued() */
+		return true; /* TCP is short of memory and has not queued the packet */
 	now = bpf_ktime_get_ns();
 	c = this_cpu();
 	if (!c)

@@ -15,7 +15,7 @@
 #define UDP_STUCK 1000000000ULL
 #define UDP_WALK 4
 
-/* Returns the entry of a packet that `enqueued` has not seen yet, or NULL. */
+/* Returns the link table's entry of a packet not yet enqueued or dropped, or NULL. */
 static __always_inline struct link_entry *udp_fresh(__u64 skb)
 {
 	struct link_entry *e = skb ? link_find(skb) : NULL;
@@ -44,10 +44,10 @@ static __always_inline struct link_entry *udp_source(const struct cpu_state *c)
 }
 
 /*
- * Searches the last UDP_WALK datagrams of the queue. Returns `source` if a datagram has its receive
- * stamp, and so is a copy of it; or the entry of a datagram that still awaits sk_data_ready(). With
- * a source, such a datagram comes from another CPU, no earlier than the source: an older entry
- * belongs to an earlier packet at a copy's address.
+ * Searches the queue's last UDP_WALK datagrams. Returns `source`, the entry of a packet that became
+ * several datagrams, if a datagram has that packet's receive stamp. Or returns the entry of a
+ * datagram that still awaits sk_data_ready(). With a source, that datagram comes from another CPU,
+ * no earlier than the source: an older entry belongs to an earlier packet at a copy's address.
  */
 static __always_inline struct link_entry *udp_find_near_tail(const struct sock *sk,
 							     struct link_entry *source)
@@ -75,7 +75,7 @@ static __always_inline struct link_entry *udp_find_near_tail(const struct sock *
 static __noinline struct link_entry *udp_announced_slow(struct cpu_state *c, const struct sock *sk)
 {
 	struct link_entry *source = udp_source(c), *e;
-	/* stamps cannot be compared: the source has none, or the datagram was read already */
+	/* no stamps to compare: the source packet has none, or the datagram was already read */
 	bool alone = source && (!source->p.s.seq || !sk->sk_receive_queue.qlen);
 
 	if (alone && !udp_batches())
@@ -157,7 +157,7 @@ static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s
 	if (now - s->stuck_since < UDP_STUCK)
 		return;
 	if ((__s32)(s->full_end - (__u32)s->head) > 0)
-		ahead -= s->full; /* datagrams without a slot are counted already */
+		ahead -= s->full; /* losses counted already: no slot was free for these datagrams */
 	if (loss_is_counted(s->ours))
 		count_loss(c, SLOT_READ, LOSS_DESYNC, ROW_UDP, ahead > 0 ? ahead : 0);
 	s->before = UDP_KNOWN;
@@ -202,9 +202,9 @@ static __noinline int udp_read_early(const struct queued *q, const struct sock *
 	if (slow_exceeds(p, when))
 		slow_early(c, q, (__u64)sk, when);
 	if (slot_selected(SLOT_ENQUEUED) &&
-	    when <= p->enqueued) /* record no step: it is 0, and user space adds it */
+	    when <= p->enqueued) /* read no later than `enqueued`: user space adds steps of 0 */
 		record_latency(c, SLOT_EARLY, ROW_UDP, p->tag, q->group, when - p->base, 1);
-	else /* `enqueued` is not selected, or sk_data_ready() began before the read */
+	else /* stage `enqueued` is not selected, or sk_data_ready() began before the read */
 		record_stage(c, SLOT_EARLY, ROW_UDP, p->tag, q->group, when - p->base,
 			     when - before_reader(q, slots), 1);
 	return 0;
@@ -255,8 +255,8 @@ static __noinline int udp_queue_is_long(struct cpu_state *c, struct sock *sk)
  * Returns the mark of the reader that took the datagram at position `pos` before its
  * sk_data_ready(); 0: the reader is still to come. `early`: the mark in the position's slot in the
  * socket's storage. Readers that came before the datagram was received took datagrams without
- * sk_data_ready(), except perhaps the last reader. Sets `head` back by the number of these reads,
- * unless another read changes `head` at the same time: then the next sk_data_ready() does.
+ * sk_data_ready(), except perhaps the last reader. Subtracts these reads from the read position,
+ * unless another read changes the position meanwhile: then the next sk_data_ready() does.
  */
 static __noinline __u64 udp_reader(struct udp_socket *s, const struct packet *p, __u64 early,
 				   __u64 pos)
@@ -344,7 +344,7 @@ static __always_inline void udp_push(struct udp_socket *s, struct sock *sk, cons
 	udp_record_early(sk, slot, p, early);
 }
 
-/* Handles a read of the datagram at the next read position. `now` 0: read the clock if needed. */
+/* Handles the read of a socket's next datagram. `now` 0: reads the clock if needed. */
 static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s,
 				    struct sock *sk, bool ours, __u64 now)
 {
@@ -361,7 +361,7 @@ static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s,
 	slot = &s->ring[pos % UDP_NEAR];
 	if (unlikely(!udp_take(slot, s->seed + pos))) {
 		slot = udp_find_far(s, pos, now ? now : bpf_ktime_get_ns(), ours);
-		/* sk_data_ready()'s program finds the reader's mark, or has counted the datagram */
+		/* sk_data_ready() comes later and finds this read's mark, or has counted a loss */
 		if (!slot)
 			return;
 	}

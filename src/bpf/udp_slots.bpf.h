@@ -105,7 +105,7 @@ static __always_inline bool udp_take(struct udp_slot *slot, __u64 tag)
 
 static __always_inline void udp_release(struct udp_slot *slot)
 {
-#ifdef __TARGET_ARCH_x86 /* keep loads from the slot before the store that frees it */
+#ifdef __TARGET_ARCH_x86 /* a compiler barrier keeps loads before the store that frees the slot */
 	asm volatile("" ::: "memory");
 	slot->state = UDP_FREE;
 #else
@@ -113,7 +113,7 @@ static __always_inline void udp_release(struct udp_slot *slot)
 #endif
 }
 
-/* Returns the seed of a socket's tags, random so that no two sockets ever have nearby tags. */
+/* Returns the random start of a socket's datagram numbers (tags), far from other sockets' tags. */
 static __always_inline __u64 udp_seed(const struct sock *sk)
 {
 	__u64 h = (bpf_ktime_get_ns() ^ (__u64)low_half(sk) << 32) * 0x9e3779b97f4a7c15ULL;
@@ -130,7 +130,7 @@ static __always_inline __u32 udp_queued(struct sock *sk)
 	return sk->sk_receive_queue.qlen + reading;
 }
 
-/* Returns the unread datagrams older than `s`; several readers at once may make it negative. */
+/* Returns the unread datagrams older than the state `s`; < 0 is possible with concurrent reads. */
 static __always_inline __s64 udp_unseen(const struct udp_socket *s)
 {
 	return s->before - UDP_KNOWN;
@@ -140,7 +140,7 @@ static __always_inline __s64 udp_unseen(const struct udp_socket *s)
  * Returns the socket's storage, made at the first sk_data_ready() or read: a spinning reader may
  * take a socket's first datagram before its sk_data_ready(). Of two programs that make the storage
  * at once, one finds the other's. Datagrams in the queue then, except the `announced` one, were not
- * seen. `before` is set last, and once: the storage is unused until then.
+ * seen. Their number, `before`, is set last, and once: until then, the storage is unused.
  */
 static __always_inline struct udp_socket *udp_storage(struct sock *sk, __u32 announced)
 {
@@ -232,7 +232,7 @@ static __noinline struct udp_slot *udp_find_far(struct udp_socket *s, __u64 pos,
 	return NULL;
 }
 
-/* Returns the number of reads since the read at the position of the stamp in a slot's `state`. */
+/* Returns by how much the socket's read position is past that of the stamp in a slot (`state`). */
 static __always_inline __s64 udp_reads_behind(const struct udp_socket *s, __u64 state)
 {
 	return (__s64)((s->seed + s->head - (state >> 3)) << 3) >> 3;

@@ -32,8 +32,8 @@ static __noinline int protocol_of(struct sk_buff *skb)
 }
 
 /*
- * Returns true if the filters select the packet's namespace and interface: the self-test's
- * namespace has hooks, too.
+ * Returns true if the filters select the packet's interface and network namespace; the self-test
+ * attaches netfilter hooks in its own namespace, too.
  */
 static __always_inline bool uncovered_selected(struct bpf_nf_ctx *ctx)
 {

@@ -149,8 +149,8 @@ static int changes_confirm(struct clock_changes *c)
 }
 
 /*
- * Begins a new run of stretches at a change that does not continue the previous one: the clocks are
- * unknown between the two changes. Returns 0 or -errno.
+ * Begins new stretches (times of constant rate) at a change that does not continue the previous
+ * one: the clocks are unknown between the two changes. Returns 0 or -errno.
  */
 static int changes_begin(struct clock_changes *c, const struct clock_change *change)
 {
@@ -238,5 +238,5 @@ int clock_changes_hold(struct clock_changes *c, int64_t mono_ns)
 
 void clock_changes_lose(struct clock_changes *c)
 {
-	c->seq += 1ULL << 63; /* no sequence number continues this: the next change begins anew */
+	c->seq += 1ULL << 63; /* no number follows this: clocks are unknown until the next change */
 }

@@ -110,7 +110,7 @@ static int convert_extrapolate(const struct clock_relation *relation, const stru
 	return 0;
 }
 
-/* Returns the last of points[first..last] with a time <= t; that of points[first] is <= t. */
+/* Returns the index of the last point in first..last with a time <= t; `first` must have one. */
 static size_t convert_bisect(const struct clock_point *points, size_t first, size_t last, int64_t t,
 			     enum convert_direction direction)
 {

@@ -38,7 +38,7 @@ struct clock_point {
 
 struct clock_relation {
 	struct VEC_OF(struct clock_point) points;
-	struct VEC_OF(size_t) runs; /* index of each run's first point: after discontinuities */
+	struct VEC_OF(size_t) runs; /* indexes in `points`: the first, and each discontinuity */
 	uint32_t wander_ppb;
 	int64_t horizon_ns;
 	bool ticks; /* the domain counts ticks, not nanoseconds */

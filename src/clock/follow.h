@@ -33,8 +33,8 @@ struct clock_follow_params {
 };
 
 /*
- * Opens a follower, owned by the caller, and takes the first sample. `clock` must outlive it.
- * Returns 0 or -errno; -EAGAIN as clock_follow_update().
+ * Begins to follow realtime - monotonic, with a first sample. The caller owns *follow; `clock` must
+ * outlive it. Returns 0 or -errno; -EAGAIN if the clock is set faster than it can be read.
  */
 int clock_follow_open(struct clock_follow **follow, struct clock *clock);
 

@@ -5,7 +5,7 @@
 
 /* fraction bits of a rate in ns per tick: up to 2^13, exact to 1 ns in 10 days */
 #define RATE_SHIFT 50
-#define WIDE 1000     /* two pairs' error bounds sum to 1 / WIDE of the time between them at most */
+#define WIDE 1000     /* limit of two pairs' error bounds together: the time between them / WIDE */
 
 int clock_pair_read(clock_read_other *read, void *ctx, struct clock_pair *pair)
 {

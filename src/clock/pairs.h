@@ -33,7 +33,7 @@ struct clock_pairs {
 	struct clock_taker taker;
 	enum clock_domain domain;
 	struct clock_pair last;
-	/* ns per tick of the last stretch, scaled as clock_stretch.mult; 0: no stretch yet */
+	/* last stretch: ns per tick in fixed point, as clock_stretch.mult; 0: no stretch yet */
 	uint64_t rate;
 	uint64_t error_ns;    /* bound of the error of the last stretch */
 	uint32_t flags;       /* STRETCH_* flags of the next stretch */

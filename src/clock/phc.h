@@ -21,7 +21,7 @@
 #include "clock/convert.h"
 #include "clock/cross.h"
 
-/* Bound of the rate's change: a servo's steady steering is smaller. */
+/* Assumed limit of the card's change of rate per update: a servo's steady steering is smaller. */
 #define PHC_WANDER_PPB 1000
 /*
  * Bound of the clock's rate error while only one point is known: no crystal is worse, and

@@ -235,8 +235,8 @@ static int reconcile_to_mono(const struct clock_log *log, enum clock_domain doma
 }
 
 /*
- * Returns the stretch that is known at the monotonic time `mono`, and in *run the index of its run;
- * NULL if the clock is unknown then.
+ * Returns the stretch that is known at the monotonic time `mono`, or NULL. *run: index of the
+ * stretch's run, which is a series of stretches without an interruption.
  */
 static const struct clock_known *reconcile_find_mono(const struct clock_log *log, __int128 mono,
 						     size_t *run)
@@ -244,7 +244,7 @@ static const struct clock_known *reconcile_find_mono(const struct clock_log *log
 	const struct clock_known *known = log->known.items;
 	size_t low = 0, high = log->runs.len, first, last;
 
-	while (low < high) { /* finds the first run that begins after `mono` */
+	while (low < high) { /* finds the first run of stretches that begins after `mono` */
 		size_t middle = low + (high - low) / 2;
 
 		if (reconcile_mono_at(&known[log->runs.items[middle]].line,

@@ -39,7 +39,7 @@ enum {
 struct clock_stretch {
 	uint64_t from;
 	int64_t mono_ns;
-	uint64_t fraction; /* in 2^-shift ns; less than 1 ns */
+	uint64_t fraction; /* part of a ns to add to mono_ns, in 2^-shift ns */
 	uint64_t mult;     /* ns per tick, in 2^-shift; > 0 */
 	uint64_t error_ns; /* bound of the error of a converted time */
 	uint32_t shift;    /* bits after the point of `mult`; < 64 */

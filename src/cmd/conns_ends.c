@@ -14,7 +14,7 @@ void conns_ends_account(struct conns_ends *last, const struct conns_ends *now, u
 
 	begun = now->begun - last->begun;
 	left_out = now->left_out - last->left_out;
-	/* The two counters are read at different times, so `left_out` may be larger. */
+	/* `begun` and `left_out` are read at different times: `left_out` may be larger. */
 	spent->begun = begun > left_out ? begun - left_out : 0;
 	spent->ended = now->closed - last->closed;
 	*last = *now;

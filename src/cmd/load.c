@@ -91,7 +91,7 @@ static bool files_are_apart(const struct load_command *c)
 	return true;
 }
 
-/* Returns whether the value is an existing file, not the name of an arrival or workload. */
+/* Returns whether an option's value is an existing file, not a name such as "poisson". */
 static bool is_input(const char *path)
 {
 	return path && strpbrk(path, "./") && !access(path, F_OK);

@@ -98,8 +98,8 @@ static void load_files_put_interval(struct load_files *f, uint64_t to_ns)
 }
 
 /*
- * Handles an EV_LOAD: if it ends an interval of 1 s, writes the interval's histogram. The histogram
- * is complete, as all requests that ended before an EV_LOAD precede it in the event stream.
+ * Handles an EV_LOAD (the generator's counters, every 100 ms): writes the histogram of each second.
+ * It is complete then: all requests that ended before an EV_LOAD precede it in the event stream.
  */
 static void load_files_tick(struct load_files *f, const struct event *event)
 {

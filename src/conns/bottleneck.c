@@ -49,7 +49,7 @@ static enum bottleneck_side bottleneck_of_problem(const struct conn_problem *p)
 		return BOTTLENECK_NETWORK;
 	case CONN_RECEIVER_WINDOW:
 		return bottleneck_of_window(p->limit);
-	case CONN_DELAYED_ACK: /* without the receiver's confirmation, the side is unknown */
+	case CONN_DELAYED_ACK: /* unless the receiver's record confirms it, the side is unknown */
 		return p->confidence == CONN_OBSERVED ? BOTTLENECK_DELAYED_ACK : BOTTLENECK_UNKNOWN;
 	default:
 		return BOTTLENECK_UNKNOWN;

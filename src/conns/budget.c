@@ -14,11 +14,11 @@
 #define FEW 1.5     /* factor: a cost of n connections measured over less than n / FEW is a guess */
 #define ALONG 1.2   /* least factor of change in measured costs that also scales unmeasured costs */
 #define FORGET 0.05 /* decay per interval of the recent maximum error of predicted costs */
-/* The next four are shares of the CPU time that BUDGET_WINDOW intervals may use. */
-#define WALK_MOST 0.5 /* a level is not sampled if one pass over it takes a larger share */
-#define TRY_MOST 1.5  /* a pass of guessed cost below this share is made once, to measure it */
-#define TRY_AS 0.4    /* maximum share planned for a pass that is made to measure its cost */
-#define AGAIN_MOST 0.8 /* a skipped pass or read of lower estimated cost is retried after a while */
+/* The next four are shares of the CPU budget, the time that BUDGET_WINDOW intervals may use. */
+#define WALK_MOST 0.5 /* a level is not sampled if a pass takes more than this of the budget */
+#define TRY_MOST 1.5  /* a pass guessed below this share of the CPU budget is made, to measure it */
+#define TRY_AS 0.4    /* largest share of the CPU budget planned for a pass made to measure it */
+#define AGAIN_MOST 0.8 /* skipped work below this share of the CPU budget is retried later */
 #define PATIENCE 0.002 /* decay per interval of the estimated cost of a pass that costs too much */
 #define READ_PATIENCE 0.1 /* decay per interval of the estimated cost of a read that is skipped */
 #define DECAY                                                                                      \
@@ -32,7 +32,7 @@
 static const struct budget_cost walk_guess = { .fixed_ns = 50000, .each_ns = 500, .over = -1 };
 static const struct budget_cost read_guess = { .fixed_ns = 50000, .each_ns = 1000, .over = -1 };
 
-/* Sampling passes over a level, or reads of its records, at a rate per second. */
+/* Work planned on one level of connections: sampling passes or reads of records, and their rate. */
 struct budget_work {
 	double ns; /* cost at a rate of 1 per second, in ns per second */
 	double weight, floor, max;
@@ -131,7 +131,7 @@ static bool budget_is_too_dear(const struct budget *b, int k)
 	return budget_walk_ns(b, k) > WALK_MOST * budget_window_ns(b);
 }
 
-/* Lowers cost estimates of skipped passes and reads, which are not measured: they are retried. */
+/* Lowers cost estimates of skipped passes and reads until these are tried, and measured, again. */
 static void budget_lower_estimates(struct budget *b, int k, bool was_read)
 {
 	double fixed = b->read[k].fixed_ns, room = budget_window_ns(b) -
@@ -146,7 +146,7 @@ static void budget_lower_estimates(struct budget *b, int k, bool was_read)
 	}
 }
 
-/* Learns the cost of begin and end of a connection, which following fewer new ones saves. */
+/* Learns the cost of one connection's begin and end: following fewer new connections saves it. */
 static void budget_learn_ends(struct budget *b, const struct budget_spent *s)
 {
 	double n = (double)s->begun + (double)s->ended, each = n ? 2 * (double)s->ends_ns / n : 0;
