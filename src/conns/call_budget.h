@@ -12,7 +12,7 @@
 
 struct call_budget {
 	double share;    /* share of a core, for the log */
-	double price_ns; /* cost of logging one call, in this process */
+	double price_ns; /* estimated CPU time of this process to log one call */
 };
 
 /* Returns the log's share of a core, for a CPU budget of `low` to `high` cores, 0 <= low < high. */

@@ -20,9 +20,7 @@ static void calls_drop_oldest(struct conns *c)
 	c->calls_dropped += half;
 }
 
-/*
- * Inserts the call in order of numbers: of two simultaneous calls, the later may be reported first.
- */
+/* Inserts the call by its sequence number: of simultaneous calls, a later one may arrive first. */
 int calls_add(struct conns *c, const struct event_call *call)
 {
 	size_t at = c->calls.len;
@@ -173,8 +171,8 @@ void calls_table(const struct conns *c, struct report *r)
 /* ---- JSON lines ---- */
 
 /*
- * Fills in the connection of a call: its totals so far or, without a record of it yet, its
- * addresses.
+ * Fills in the view of a call's connection: its totals so far; only its addresses if no record of
+ * the connection was read yet.
  */
 static void calls_view(struct conns *c, const struct event_call *call, struct conn_view_buf *room)
 {
@@ -189,7 +187,7 @@ static void calls_view(struct conns *c, const struct event_call *call, struct co
 	};
 }
 
-/* Finds problems in the totals so far; returns whether the options select the connection. */
+/* Returns whether the options select the connection, by the problems in its totals so far. */
 static bool calls_are_selected(const struct conns_options *o, struct conn_view v)
 {
 	struct conn_problem problems[RULES_MAX];

@@ -8,12 +8,10 @@
 
 #include "conns/state.h"
 
-/* Stores a call of the followed connection; the oldest calls are dropped. 0 or -ENOMEM. */
+/* Stores a call of the connection of --follow; a full log drops its oldest half. 0 or -ENOMEM. */
 int calls_add(struct conns *c, const struct event_call *call);
 
-/*
- * Adds the table `call_log` of the followed connection to the report; nothing if none is followed.
- */
+/* Adds the table `call_log` of the connection of --follow to the report; nothing without it. */
 void calls_table(const struct conns *c, struct report *r);
 
 #endif

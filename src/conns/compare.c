@@ -22,7 +22,7 @@
 
 /* Sums over the connections of one end (server or client) in a block of intervals. */
 struct block {
-	double known_ns, all_ns;   /* known part of the connections' time; all of their time */
+	double known_ns, all_ns;   /* connections' time with a known limit; all of their time */
 	double of[MEASURES];       /* by measure: time in ns, or number of events */
 };
 
@@ -84,9 +84,9 @@ static void conns_compare_join_blocks(struct conns_run *run)
 }
 
 /*
- * Sets the times of a block: each sample adds the time that it represents, not a share of the
- * interval. The sum over intervals is unbiased, including intervals without samples (Horvitz and
- * Thompson 1952).
+ * Sets the block's times from a record: each sample adds the time that it stands for, not a share
+ * of the interval. Intervals without samples add no such time, so that the sum over intervals is
+ * unbiased (Horvitz and Thompson 1952).
  */
 static void conns_compare_put_times(struct block *b, const struct event_conn *e)
 {
@@ -98,7 +98,7 @@ static void conns_compare_put_times(struct block *b, const struct event_conn *e)
 	} else {
 		memset(exact.sampled, 0, sizeof(exact.sampled));
 		memset(exact.sampled_ns, 0, sizeof(exact.sampled_ns));
-		if (e->samples) /* times without samples need no correction */
+		if (e->samples) /* compute the times again, now without samples */
 			conn_times(&exact);
 		b->known_ns -= (double)conn_unsampled(exact.unknown_ns, e);
 		exact.send_buffer_ns += e->sampled_ns[CONN_AT_SEND_BUFFER];
@@ -375,7 +375,7 @@ static void conns_compare_add_tables(const struct conns_run *a, const struct con
 	object_add(&r->body, NULL, value_table(text));
 }
 
-/* Returns whether change `a` ranks above `b`: limits before sender-app, then by size. */
+/* Returns whether `a` ranks above `b`: limits come before sender-app, then the larger change. */
 static bool conns_compare_is_greater(const struct measured *a, unsigned int measure_a,
 				     const struct measured *b, unsigned int measure_b)
 {
@@ -384,7 +384,7 @@ static bool conns_compare_is_greater(const struct measured *a, unsigned int meas
 	return fabs(a->d.c.difference) > fabs(b->d.c.difference);
 }
 
-/* Reports the share that changed most among significant changes. */
+/* Reports the limit whose share of time changed most, of those that changed significantly. */
 static void conns_compare_add_finding(const struct measured *rows, struct report *r)
 {
 	const struct measured *best = NULL;

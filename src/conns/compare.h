@@ -28,7 +28,7 @@ int conns_run_feed(struct conns_run *run, const struct event_block *block);
 /* Finishes the run after the last block; `damage` is the event source's. Returns 0 or -ENOMEM. */
 int conns_run_finish(struct conns_run *run, const struct event_damage *damage);
 
-/* Return whether the run has any connection, and the total length of its intervals in ns. */
+/* Returns whether the run has any connection. The next function: its intervals' total length. */
 bool conns_run_any(const struct conns_run *run);
 uint64_t conns_run_duration_ns(const struct conns_run *run);
 

@@ -39,9 +39,7 @@ bool conn_accumulate_accepts(const struct event_conn *e)
 
 /* ---- counters ---- */
 
-/*
- * Adds to a sum. If it overflows, it stays at its maximum, and the fields of `known` are unknown.
- */
+/* Adds `more` to the field *to. If it overflows, it stays at its maximum and counts as unknown. */
 static void conn_accumulate_u64(struct event_conn *sum, __u64 *to, __u64 more, uint32_t known)
 {
 	if (__builtin_add_overflow(*to, more, to)) {
@@ -121,7 +119,7 @@ static void conn_accumulate_extremes(struct event_conn *sum, const struct event_
 		sum->rtt_min_us = e->rtt_min_us;
 	if (e->rtt_samples && (!had || e->rtt_max_us > sum->rtt_max_us))
 		sum->rtt_max_us = e->rtt_max_us;
-	/* write_first becomes the begin of the last burst before the first loss */
+	/* until a packet is lost, each record's burst of writes replaces the earlier one */
 	if (!sum->loss_first && e->write_first)
 		sum->write_first = e->write_first;
 	sum->loss_first = conn_accumulate_first(sum->loss_first, e->loss_first);
@@ -149,7 +147,7 @@ static void conn_accumulate_state(struct event_conn *sum, const struct event_con
 	/* the calls of a connection are incomplete if it was left out by sampling at any time */
 	if (thinned > e->thinned_one_in)
 		sum->thinned_one_in = thinned;
-	if (!e->pid) { /* without a pid, keep comm, cgroup and unit of the earlier task */
+	if (!e->pid) { /* task unknown: keep comm, cgroup and unit of the earlier record */
 		sum->comm = comm;
 		sum->cgroup = cgroup;
 		sum->unit = unit;

@@ -7,7 +7,7 @@
 
 #include "event/layout.h"
 
-/* Returns whether a record is consistent: times add up, and no state has too many samples. */
+/* Returns whether a record is consistent: its times and its samples by state fit their totals. */
 bool conn_accumulate_accepts(const struct event_conn *e);
 
 /*

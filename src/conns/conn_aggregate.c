@@ -16,7 +16,7 @@ static void conn_aggregate_calls(struct conn_aggregate *s, const struct event_co
 
 	s->estimated |= weight > 1;
 	if (!conn_knows(e, CONN_KNOWS_CALLS)) {
-		/* under sampling, the connections whose calls are counted stand for this one */
+		/* not missing under sampling: the sampled connections stand for this one */
 		s->calls_missing |= weight <= 1;
 		return;
 	}
@@ -29,7 +29,7 @@ static void conn_aggregate_few(struct conn_aggregate *s, const struct event_conn
 {
 	struct event_conn ignored = { 0 };
 
-	/* Skip connections with enough samples: their unknown time could not be sampled. */
+	/* Skip connections with enough samples: their time is unknown for other reasons. */
 	if (!e->unknown_ns || conn_share_out(0, e, &ignored))
 		return;
 	if (e->samples && !conn_is_weighted(e))
@@ -40,8 +40,8 @@ static void conn_aggregate_few(struct conn_aggregate *s, const struct event_conn
 	s->few.known = CONN_KNOWS_LOSSES;
 	for (int i = 0; i < CONN_STATES; i++) {
 		/*
-		 * Recovery that no event reported counts as congestion; reported recovery is known
-		 * time already.
+		 * Samples in loss recovery count as congestion if no events report recovery; else
+		 * its time is known from the events.
 		 */
 		const int as = i == CONN_AT_RECOVERY && !conn_knows(e, CONN_KNOWS_LOSSES) ?
 				       CONN_AT_CWND : i;

@@ -11,13 +11,13 @@
 struct conn_aggregate {
 	uint64_t connections, closed, troubled, lost_ns;
 	uint64_t classes[CONN_CLASSES]; /* connections with a harmful problem of this class */
-	struct event_conn sum;          /* a field is known if all connections know it */
+	struct event_conn sum;          /* a field is known if it is known of all connections */
 	struct event_conn few;          /* samples of connections that have too few samples each */
 	/* unknown ns of connections with too few samples, divided among limits by `few` */
 	uint64_t few_ns;
 	/* calls of all connections, estimated if only some are counted */
 	double send_calls, recv_calls;
-	struct rtt_sum rtts;            /* connections whose round trips are known */
+	struct rtt_sum rtts;            /* round trips of the connections where they are known */
 	/*
 	 * send_calls and recv_calls are known; missing for some connections; estimated from sampled
 	 * ones

@@ -97,7 +97,7 @@ int conns_feed_block(struct conns *c, const struct event_block *block, size_t *a
  * block; `shift_ns` and the times of the window are within 2^62 ns.
  */
 struct conns_window {
-	int64_t shift_ns;         /* added to all times */
+	int64_t shift_ns;         /* added to all times of the recording */
 	uint64_t from, to;        /* window, in the clock after the shift; to = 0: no limits */
 };
 

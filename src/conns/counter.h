@@ -26,7 +26,7 @@ enum counter_unit { COUNTER_IN_COUNT, COUNTER_IN_SIZE, COUNTER_IN_TIME };
 /* Texts that describe a counter; NULL: none. */
 struct counter_text {
 	const char *meaning, *filter, *head, *label;
-	unsigned int flags;      /* COLUMN_* flags of the column `head` */
+	unsigned int flags;      /* COLUMN_* flags of the table column with the heading `head` */
 };
 
 struct counter {
@@ -38,7 +38,7 @@ struct counter {
 	uint16_t at, size;       /* offset and size in bytes in struct event_conn */
 };
 
-/* Macros that count rows of CONN_COUNTERS: all rows, and the rows of the JSON object EVENTS. */
+/* Macros that expand to +1 for a row of CONN_COUNTERS: for each row; if its object is EVENTS. */
 #define COUNTER_IS_ONE(...) +1
 #define COUNTER_IS_OF_EVENTS(field, value, known, object, ...)                                     \
 	+(COUNTER_OF_##object == COUNTER_OF_EVENTS)

@@ -37,9 +37,9 @@ struct downsample {
 	struct downsample_conns VEC_OF(struct downsample_conn) conns;
 	uint32_t *slots;               /* by hash of the flow: index + 1 in `conns`; 0: none */
 	uint32_t free;
-	size_t n;                      /* used entries of `conns` */
+	size_t n;                      /* number of connections */
 	struct downsample_task *tasks; /* by hash of the pid; the later of two equal hashes stays */
-	uint64_t flushed;              /* when all merged records were written last */
+	uint64_t flushed;              /* time at which all merged records were last written */
 	/* records to write; cleared by the caller */
 	struct downsampled VEC_OF(struct event_conn) out;
 	uint64_t added, written;       /* records added so far; records written so far */

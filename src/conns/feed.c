@@ -228,8 +228,8 @@ static int conns_feed_interval(struct conns *c, const struct event *event)
 }
 
 /*
- * Handlers of the records that this analysis reads. `delta`: counts events of an interval, so that
- * after an EV_INTERVAL it begins the next interval.
+ * Handlers of the records that this analysis reads. `delta`: the record counts events of one
+ * interval; the first such record after an EV_INTERVAL begins the next interval.
  */
 static const struct {
 	int (*feed)(struct conns *c, const struct event *event);
@@ -280,8 +280,8 @@ static int conns_add_to_interval(struct conns *c, struct conn *conn, const struc
 }
 
 /*
- * Adds a record of the followed connection; if the list is full, drops its oldest half. The record
- * is judged without the other end's record, whose intervals differ.
+ * Adds a record of the connection of --follow; if their list is full, drops its oldest half. The
+ * record is judged without the other end's record, whose intervals differ.
  */
 static int conns_add_to_followed(struct conns *c, const struct conn *conn,
 				 const struct event_conn *e)

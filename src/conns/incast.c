@@ -86,7 +86,7 @@ int incast_add(struct conns *c, const struct conn *conn, const struct event_conn
 	    e->loss_first - e->write_first <= INCAST_BURST_NS && !conn_all_spurious(e))
 		err = vec_push(&c->bursts, (struct conn_lost_burst){
 			.conn = at, .write = e->write_first, .loss = e->loss_first });
-	if (!err && e->lost_reply) /* only the other end knows when its reply was lost */
+	if (!err && e->lost_reply) /* time of the request: the loss itself was not seen */
 		err = vec_push(&c->bursts, (struct conn_lost_burst){
 			.conn = at, .at_receiver = true, .write = e->lost_reply,
 			.loss = e->lost_reply });
@@ -172,7 +172,7 @@ static int incast_compare_peers(const void *x, const void *y)
 	return incast_compare_remotes(a->flow, b->flow);
 }
 
-/* Returns the number of remote hosts. Reorders `losers`. */
+/* Returns the number of different remote hosts of the connections. Reorders `losers`. */
 static size_t incast_count_peers(struct loser *losers, size_t n)
 {
 	size_t remotes = 0;

@@ -3,7 +3,7 @@
 
 /* Least tolerance of sequence numbers, in bytes: the two ends are read one after the other. */
 #define SLACK_LEAST 65536u
-/* Tolerance (a quarter of the sequence space) at which sequence numbers cannot decide. */
+/* Tolerance (a quarter of the sequence space) at which sequence numbers cannot prove a match. */
 #define SLACK_MOST (1u << 30)
 
 /* Most candidates examined: unmatched connections with the reversed addresses and ports. */
@@ -14,7 +14,7 @@ static uint64_t join_max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Returns how many bytes may have moved between two reads that are `apart_ns` apart. */
+/* Returns the tolerance in bytes: the two ends' sequence numbers were read `apart_ns` apart. */
 static uint64_t join_slack(const struct event_conn *a, const struct event_conn *b, uint64_t rate,
 			   uint64_t apart_ns)
 {
@@ -31,7 +31,7 @@ static uint64_t join_distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Checks snd_una - slack <= rcv_nxt <= write_seq + slack, modulo 2^32. */
+/* Checks from->snd_una - slack <= to->rcv_nxt <= from->write_seq + slack, modulo 2^32. */
 static bool join_fits_one(const struct event_conn *from, const struct event_conn *to,
 			  uint32_t slack)
 {

@@ -42,8 +42,8 @@ static int limits_add_stretch(struct limits *l, uint32_t conn, enum limits_duty 
 }
 
 /*
- * Adds the record's interval as time in which an application was waited for: the peer's, to read,
- * or this end's, to read or write.
+ * Adds the interval to the times in which a connection waited for an application: for the peer's to
+ * read, or for this end's to read or write.
  */
 static int limits_add_conn(struct limits *l, uint32_t conn, const struct conn_view *v)
 {
@@ -79,15 +79,13 @@ int limits_interval(struct limits *l)
 
 /* ---- all intervals ---- */
 
-/*
- * Time in ns for which an application was waited for, and whether it counts, by duty (read, write).
- */
+/* By duty (read, write): ns for which the application was waited for; whether this is a limit. */
 struct due {
 	uint64_t ns[LIMITS_DUTIES];
 	bool owes[LIMITS_DUTIES];
 };
 
-/* Adds the receiver of a connection, on another host: only its flow is known. */
+/* Adds a receiver on another host to the ends that were waited for: only its flow is known. */
 static int limits_owe_remote(struct limits *l, uint32_t conn, const struct conn_view *v)
 {
 	return vec_push(&l->owed, (struct limits_owed){

@@ -19,7 +19,7 @@
 #include "conns/conn_aggregate.h"
 
 #define LIMITS_STRETCHES_MAX (1u << 20)
-#define LIMITS_DUTIES_MAX 64u   /* entries per duty (read, write): those with the most time */
+#define LIMITS_DUTIES_MAX 64u   /* ends per duty (read, write): those waited for longest */
 
 enum limits_end { LIMITS_SERVER, LIMITS_CLIENT, LIMITS_ENDS };
 
@@ -27,9 +27,9 @@ enum limits_end { LIMITS_SERVER, LIMITS_CLIENT, LIMITS_ENDS };
 enum limits_duty { LIMITS_READ, LIMITS_WRITE, LIMITS_DUTIES };
 
 struct limits_stretch {
-	uint64_t cookie;        /* socket cookie of the connection that was waited for */
+	uint64_t cookie;        /* socket cookie of the end that was waited for */
 	uint64_t from, to;
-	uint32_t conn;          /* index of the connection */
+	uint32_t conn;          /* index in conns.all */
 	uint32_t duty;          /* enum limits_duty */
 };
 
@@ -51,7 +51,7 @@ struct limits {
 	struct limits_stretches VEC_OF(struct limits_stretch) stretches;
 	/* ends that were waited for, by duty; longest first */
 	struct limits_owed_list VEC_OF(struct limits_owed) owed;
-	bool beyond;            /* `stretches` is full: later ones are missing */
+	bool beyond;            /* `stretches` is full: later times of waiting are missing */
 };
 
 void limits_init(struct limits *l, struct conns *c);

@@ -127,8 +127,8 @@ static int peer_match_compare(const void *x, const void *y)
 }
 
 /*
- * Returns the difference of two hosts' clocks in ns, as a connection shows it: the distance of the
- * recorded begins beyond a round trip, or 0.
+ * Returns how far two hosts' clocks differ in ns, as a connection shows it: by how much the two
+ * recorded begins of the connection differ beyond a round trip, or 0.
  */
 static int64_t peer_match_begin_distance(const struct event_conn *here,
 					 const struct event_conn *there)

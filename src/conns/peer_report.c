@@ -14,7 +14,7 @@
 
 /* ---- counts ---- */
 
-/* Returns whether begins of connections show a difference of the clocks beyond the bound. */
+/* Returns whether the begins of connections in both recordings show that the clocks disagree. */
 static bool peer_report_clocks_differ(const struct peer_recording *e)
 {
 	return e->began_both &&

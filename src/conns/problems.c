@@ -125,7 +125,7 @@ static void problems_add_class(const struct conns *c, const struct conn_selectio
 	problems_add_finding(s, &room.view, &worst, r);
 }
 
-/* Orders classes by their number of connections; an order by lost time would need all problems. */
+/* Orders problem classes by number of connections; their lost times are not summed by class. */
 void tables_findings(const struct conns *c, const struct conn_selection *s, struct report *r)
 {
 	uint32_t listed = 0, classes = 0;

@@ -33,7 +33,8 @@ static bool proxy_is_known(const struct event_conn *e)
 
 /*
  * Stores a record's shares in the connection's series, for each interval that the record covers.
- * Intervals before the first record stay unknown; later ones without a record count as starved.
+ * Intervals before the first record stay unknown; later ones without a record count as
+ * starved, i.e. without data from the application.
  */
 static void proxy_fill(struct conns *c, struct conn_series *s, const struct event_conn *e)
 {
@@ -77,8 +78,8 @@ static int proxy_compare_pids(const void *x, const void *y)
 }
 
 /*
- * Adds the records of one task. Its connections get series once one of them has waited for a
- * delayed ACK or a window.
+ * Adds the records of one task to its connections' time series. The connections get series once one
+ * of them has waited for a delayed ACK or a window.
  */
 static int proxy_add_task(struct conns *c, struct conn_interval_record *const *records, size_t n)
 {
@@ -127,7 +128,7 @@ int proxy_tick(struct conns *c)
 		for (end = i + 1; end < n && records[end]->c.pid == records[i]->c.pid; end++)
 			;
 		err = proxy_add_task(c, records + i, end - i);
-		if (err == -E2BIG) { /* no series is free for the task's connections: count that */
+		if (err == -E2BIG) { /* the limit of time series is reached: count this task */
 			c->periods[CONNS_INTERVAL].unfollowed++;
 			c->periods[CONNS_TOTAL].unfollowed++;
 			err = 0;
@@ -254,8 +255,8 @@ static void proxy_gather(const struct conns *c, const struct conn_series *s, str
 }
 
 /*
- * Returns whether the correlation of two series is significant: against shifts in time, and by rank
- * correlation over intervals known in both. -ENOMEM without memory.
+ * Returns 1 if the correlation of two time series is significant: compared with that of series
+ * shifted in time, and by rank over intervals known in both. Else returns 0, or -ENOMEM.
  */
 static int proxy_holds(const struct conns *c, const struct conn_series *s, struct pairs *p,
 		       size_t i)

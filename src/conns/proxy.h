@@ -16,7 +16,8 @@
 #define PROXY_TESTS 16u        /* most connections to examine per report */
 /* least number of intervals known of both connections, to correlate them */
 #define PROXY_TICKS_MIN 50u
-#define PROXY_RHO 0.5          /* least rank correlation of held and starved time */
+/* least rank correlation of one connection's waits with another's lack of data */
+#define PROXY_RHO 0.5
 /*
  * Significance levels: of the test by shifted series, and of the correlation, for all pairs
  * together (Bonferroni).

@@ -193,7 +193,7 @@ static void conns_report_losses(const struct conns *c, enum conns_span span, str
 		TABLE_ADD(losses, value_string("limit"), value_u64(p->beyond));
 	if (p->forgotten)
 		TABLE_ADD(losses, value_string("forgotten"), value_u64(p->forgotten));
-	/* only the search for proxies skipped these connections: the result is not partial */
+	/* the result is not partial: only the search for proxies left out some tasks */
 	if (p->unfollowed)
 		TABLE_ADD(losses, value_string("proxy-candidates"), value_u64(p->unfollowed));
 	conns_report_counts(c, span, COUNT_EXCLUDED, excluded);

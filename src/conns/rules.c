@@ -172,7 +172,7 @@ static bool rules_delayed_ack(const struct conn_view *v, struct conn_problem *p)
 	       v->c->peer_delayed_acks >= RULES_DELAYED_MIN;
 }
 
-/* Returns whether this end delayed ACKs. Only the peer's record shows whether it held data back. */
+/* Returns whether this end delayed ACKs. Only the peer's record shows whether data waited. */
 static bool rules_own_delayed_ack(const struct conn_view *v, struct conn_problem *p)
 {
 	const bool asked = v->peer && conn_knows(v->peer, CONN_KNOWS_PEER_DELACKS);

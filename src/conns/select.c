@@ -49,7 +49,7 @@ static const struct conn_cross *select_first_cross(const struct conn_selection *
 									 : NULL;
 }
 
-/* Returns the same connection's next problem that involves several connections, or NULL. */
+/* Returns the next problem of several connections that `x`'s connection is part of, or NULL. */
 static const struct conn_cross *select_next_cross(const struct conn_selection *s,
 						  const struct conn_cross *x)
 {

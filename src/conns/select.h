@@ -22,7 +22,7 @@ struct conn_selection {
 	struct selected_items VEC_OF(struct selected) items;
 	/* judgments of the other ends, with two recordings */
 	struct selected_peers VEC_OF(struct conn_judged) others;
-	struct conn_problems found;      /* problems of `others`, and of `items` in totals */
+	struct conn_problems found;      /* problems in totals, of both ends of connections */
 	/* parts in problems of several connections, sorted by connection */
 	struct conn_crosses crosses;
 	struct conn_sums sums;

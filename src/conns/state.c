@@ -268,7 +268,7 @@ static int conns_set_flow(struct conns *c, uint32_t at, uint32_t id)
 	slot = conns_slot(&c->by_tuple, conns_slot_of_tuple(&flow->e));
 	if (!slot)
 		return -ENOMEM;
-	flow->users++; /* count it first: conns_unlink_tuple() may drop the connection's old flow */
+	flow->users++; /* before conns_unlink_tuple(), which drops a flow without users */
 	conns_unlink_tuple(c, at);
 	conn->flow = (uint32_t)(flow - c->flows.items) + 1;
 	conns_link_tuple(c, at, slot);
@@ -316,9 +316,7 @@ static void conns_forget_closed(struct conns *c)
 	}
 	c->swept = true;
 	c->ended.len = n;
-	/*
-	 * these entries refer to connections by index, and dropped connections free their indices
-	 */
+	/* problems of several connections name them by index; dropped ones free their indices */
 	vec_clear(&c->crosses[CONNS_TOTAL]);
 }
 

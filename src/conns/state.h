@@ -14,16 +14,16 @@
 /* Limits. At CONNS_MAX connections, those that have closed are dropped, and counted. */
 #define CONNS_MAX 262144u
 #define CONNS_FLOWS_MAX (CONNS_MAX + 65536u)
-#define CONNS_INTERVAL_RECORDS_MIN 4096u /* interval records whose memory stays allocated */
+#define CONNS_INTERVAL_RECORDS_MIN 4096u /* records whose memory stays between intervals */
 #define CONNS_FOLLOWED_MAX 10000u   /* intervals of the followed connection */
 #define CONNS_CALLS_MAX 10000u      /* logged calls of the followed connection */
 #define CONNS_COUNTS_MAX 256u       /* counters: one per enum count_what and reason */
 #define CONNS_MISSING_MAX 256u
-#define CONNS_CROSSES_MAX 4096u     /* number of struct conn_cross per span (interval, total) */
+#define CONNS_CROSSES_MAX 4096u     /* struct conn_cross in an interval; also in the totals */
 #define CONNS_SERIES_MAX 4096u      /* connections of tasks that may be proxies */
-#define CONNS_SAME_TUPLE 256u       /* connections with the same addresses and ports in a chain */
+#define CONNS_SAME_TUPLE 256u       /* connections in by_tuple with equal addresses and ports */
 #define CONNS_SAME_COOKIE 256u      /* namespaces with a socket of the same cookie */
-#define CONNS_TICKS 120u            /* length of a series, in intervals */
+#define CONNS_TICKS 120u            /* length of a time series, in intervals */
 
 /* Share of each end's time that must be common to judge one end by the other. */
 #define CONNS_COMMON_MIN 0.8
@@ -36,12 +36,12 @@
 struct conn {
 	uint64_t cookie;
 	unsigned char *packed;         /* struct event_conn without `cookie`; NULL: none yet */
-	/* The next members are indices + 1; 0: none. */
-	uint32_t next;                 /* next connection in a hash chain of by_key, or free one */
-	uint32_t tuple_next;           /* next connection in a hash chain of by_tuple */
+	/* Indices + 1, up to `series`; 0: none. `next`: in by_key's hash chain or the free list. */
+	uint32_t next;
+	uint32_t tuple_next;           /* next connection in by_tuple's hash chain: index + 1 */
 	uint32_t flow;
-	uint32_t peer;                 /* connection of the other end, if on this host */
-	uint32_t interval_record;      /* record of the current interval */
+	uint32_t peer;                 /* index + 1 of the other end, if on this host; else 0 */
+	uint32_t interval_record;      /* index + 1 in interval_records; 0: no record yet */
 	uint32_t series;
 	uint32_t problem_intervals;
 	uint16_t room;                 /* allocated bytes of `packed`, see base/zpack.h */
@@ -52,7 +52,7 @@ struct conn {
 
 struct conn_flow {
 	struct event_flow e;
-	uint32_t next; /* next flow in a hash chain of by_flow, or free one: index + 1 */
+	uint32_t next; /* next in by_flow's hash chain or in the free list: index + 1 */
 	uint32_t users : 31;           /* number of connections with this flow */
 	uint32_t used : 1;
 };
@@ -105,7 +105,7 @@ struct conn_series {
 
 struct conn_count {
 	uint8_t what;                  /* enum count_what */
-	uint32_t reason;               /* id in DICT_STRING */
+	uint32_t reason;               /* number of the reason's name in DICT_STRING */
 	uint64_t count[CONNS_SPANS];
 };
 
@@ -120,17 +120,17 @@ struct conns_period {
 	uint64_t refused;              /* events with impossible values */
 	uint64_t beyond;               /* events beyond a CONNS_*_MAX limit */
 	uint64_t forgotten;            /* closed connections dropped to limit memory */
-	uint64_t unfollowed;           /* proxy candidates beyond CONNS_SERIES_MAX */
+	uint64_t unfollowed;           /* proxy search: tasks left out at CONNS_SERIES_MAX */
 	uint64_t own;                  /* records of hostlat's own connections */
 	bool partial, shed;
 };
 
 /* The other ends of connections, in another host's recording. Created by peer_match_new(). */
 struct peer_recording {
-	struct conns *c;               /* the other recording, in this recording's time */
+	struct conns *c;               /* the other recording, in the clock of this one */
 	struct conns_host here, there;
 	uint64_t error_ns;             /* bound of the error of the other recording's times */
-	uint32_t *other; /* by index in this recording: index + 1 in the other; 0: no match */
+	uint32_t *other; /* by index in this recording: index + 1 of the other end; 0: none */
 	uint64_t *not_joined;          /* number of unmatched connections by enum peer_match_why */
 	uint64_t joined;
 	/* median distance of begins beyond an RTT: other host - this host */
@@ -145,11 +145,11 @@ struct conns {
 	struct conns_all VEC_OF(struct conn) all; /* connections; some array elements are free */
 	struct conns_flows VEC_OF(struct conn_flow) flows;
 	struct conns_interval_records VEC_OF(struct conn_interval_record) interval_records;
-	struct conn_problems found;    /* problems of `interval_records` */
+	struct conn_problems found;    /* problems of the current interval */
 	/* bursts with losses in this interval */
 	struct conns_bursts VEC_OF(struct conn_lost_burst) bursts;
-	uint32_t free_conn, free_flow; /* free lists: index + 1 */
-	uint32_t *by_key, *by_tuple, *by_flow; /* hashes: index + 1 of the first entry */
+	uint32_t free_conn, free_flow; /* index + 1 of the first free entry; 0: none */
+	uint32_t *by_key, *by_tuple, *by_flow; /* hash tables: index + 1 of a chain's first */
 	struct conns_ended VEC_OF(uint32_t) ended; /* indices of closed connections */
 	bool swept;                    /* closed connections were dropped in this interval */
 	uint64_t steps; /* work so far: steps in hash chains, and examined pairs of ends */
@@ -158,11 +158,11 @@ struct conns {
 	struct conns_missing VEC_OF(char *) missing;
 	struct conn_crosses crosses[CONNS_SPANS]; /* connections' parts in incasts, by span */
 	struct conns_series VEC_OF(struct conn_series) series;
-	uint64_t tick;                 /* intervals so far; tick i is at i % CONNS_TICKS */
+	uint64_t tick;                 /* number of intervals so far */
 	uint64_t tick_to_ns[CONNS_TICKS];
 	struct conns_followed VEC_OF(struct conn_interval_record) followed;
 	uint64_t followed_dropped;
-	/* calls of the followed connection, by number */
+	/* calls of the followed connection, by sequence number */
 	struct conns_call_log VEC_OF(struct event_call) calls;
 	uint64_t calls_dropped;
 	struct conns_period periods[CONNS_SPANS];

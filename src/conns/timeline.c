@@ -33,7 +33,7 @@ static const struct column behind[] = {
 	{ .name = "problems" }, { .head = "problems", .flags = COLUMN_FLEX },
 };
 
-/* Returns a new table of intervals. Text columns of counters are between `before` and `behind`. */
+/* Returns a new table of intervals: in the text, columns of counters are between the fixed ones. */
 static struct table *conns_timeline_new(struct report *r)
 {
 	struct column columns[ARRAY_LEN(before) + COUNTERS + ARRAY_LEN(behind)];

@@ -53,10 +53,10 @@ struct conn_view {
 	const struct event_flow *flow; /* NULL: unknown */
 	/* NULL: unknown */
 	const char *app, *comm, *cgroup, *unit, *netns, *congestion_control;
-	/* The other end, if it is on this host: its cookie, and its record of the span. */
+	/* Whether the other end is on this host. Next: its cookie, and its record of the span. */
 	bool joined;
 	uint64_t peer_cookie;
-	const struct event_conn *peer; /* NULL: not joined, or no record in the span */
+	const struct event_conn *peer; /* record of the other end; NULL: none */
 	/*
 	 * The other end in another recording: its host; the time in ns that both records cover. If
 	 * that time is too short, `peer` is NULL.

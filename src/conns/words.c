@@ -93,7 +93,7 @@ const char *words_limit(const struct event_conn *e, double *share)
 	for (unsigned int i = 0; i < WORDS_TIMES; i++)
 		if (i != most && words_time(e, i) > second)
 			second = words_time(e, i);
-	/* with the unknown time, another limit may be greater */
+	/* if the unknown time belonged to the second limit, that might be the greatest */
 	if (second + e->unknown_ns > words_time(e, most))
 		return NULL;
 	*share = conn_share(e, words_time(e, most));

@@ -23,7 +23,7 @@ const char *words_app(const struct conn_view *v);
 const char *words_time_name(unsigned int time);
 uint64_t words_time(const struct event_conn *e, unsigned int time);
 
-/* Return {"sender-app": ns, ...}, {"fast_retransmit": n, ...} of a connection or a sum. */
+/* Returns {"sender-app": ns, ...}. The next functions return counters of events and of bytes. */
 struct object *words_times(const struct event_conn *e, struct report *r);
 struct object *words_events(const struct event_conn *e, struct report *r);
 struct object *words_bytes(const struct event_conn *e, struct report *r);
@@ -34,7 +34,7 @@ struct value words_known(const struct event_conn *e, uint32_t bits, struct value
 /* Returns the main limit, a key of words_times(), and its *share of the time. NULL: unknown. */
 const char *words_limit(const struct event_conn *e, double *share);
 
-/* Return the names of the problem classes in a mask: as a list; as a text with commas. */
+/* Returns a mask's names of problem classes as a list. The next function: as text with commas. */
 struct string_list *words_classes(uint32_t classes, struct report *r);
 const char *words_class_line(uint32_t classes, struct report *r);
 

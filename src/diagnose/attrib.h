@@ -65,7 +65,7 @@ struct attrib_env {
 void attrib_init(struct attrib_env *env);
 void attrib_release(struct attrib_env *env);
 
-/* Return the begin and end of the CPU history that the message's attribution needs, in ns. */
+/* Returns where the CPU history that the message needs begins, in ns. attrib_until(): its end. */
 uint64_t attrib_from(const struct messages *messages, const struct subject *subject);
 uint64_t attrib_until(const struct messages *messages, const struct subject *subject);
 

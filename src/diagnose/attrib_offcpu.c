@@ -87,9 +87,9 @@ void attrib_receive_work(struct attribution *a, const struct segment_part *part,
 		struct slice slice;
 
 		/*
-		 * Stops at this message, at another core's message and at one that arrived at
-		 * `until` or later. A packet whose processing an interrupt divides at `until`
-		 * still counts in CAUSE_KERNEL_QUEUE if it is ahead of this message.
+		 * The loop ends at the message whose time is charged, at one of another core, or at
+		 * one that arrived at `until` or later. A packet ahead of the message counts in
+		 * CAUSE_KERNEL_QUEUE even if an interrupt divides its processing at `until`.
 		 */
 		if (m->core != part->core || place == a->message || m->first >= until ||
 		    (cause == CAUSE_KERNEL_QUEUE && later && message_queued(m) > own))
@@ -279,8 +279,8 @@ static void attrib_runnable_part(struct attribution *a, const struct segment_par
 }
 
 /*
- * Charges a runnable thread's time up to `to`. The cause of idle time depends on how long two cores
- * were idle at once since `since`: that of its run queue, and `core`, where it runs next.
+ * Charges a runnable thread's time up to `to`. The cause of idle time depends on how long, from
+ * `since` on, the core of its run queue and `core`, on which it runs next, were idle at once.
  */
 static void attrib_runnable(struct attribution *a, uint64_t since, uint64_t to, uint32_t core)
 {

@@ -10,7 +10,7 @@
  * message the reader was still serving.
  */
 #define LOOK_BACK_NS NS_PER_S
-/* Time in ns by which the CPU history begins even earlier, to hold the thread's last waking. */
+/* Extra CPU history in ns before the time of interest, to hold the thread's last waking. */
 #define MARGIN_NS (20 * NS_PER_MS)
 
 /*
@@ -58,7 +58,7 @@ static void attrib_rx_receive_part(struct attribution *a, const struct segment_p
 		return;
 	case SEGMENT_TASK:
 	case SEGMENT_FAULT:
-		/* Own work: the reader on its socket's backlog, or a NAPI thread on packets. */
+		/* kernel work for the message: the reader on its backlog, or a NAPI thread */
 		if (task->softirqd || (task->thread != THREAD_NONE && task->thread == a->thread))
 			attrib_charge(a, part->end, CAUSE_FUNCTION, &slice);
 		else
@@ -79,8 +79,8 @@ static void attrib_rx_advance_reads(struct attribution *a, uint64_t time)
 }
 
 /*
- * Moves *number to the core's first segment that has another thread or system call, or begins at
- * `read` or later. Returns false if the history has none.
+ * Moves *number to the core's first segment (stretch of activity) that has another thread or system
+ * call, or begins at `read` or later. Returns false if the history has none.
  */
 static bool attrib_rx_goes_on(const struct attribution *a, uint32_t core, uint64_t *number,
 			      uint64_t read)
@@ -145,8 +145,8 @@ static bool attrib_rx_serves_unknown(const struct attribution *a, uint64_t end, 
 }
 
 /*
- * Notes that the reader has a recorded core from `begin` to `until`: gaps of other cores hide
- * nothing of it meanwhile. A gap between `known` and `begin` may hide a read. If messages end at
+ * Notes that the reader is recorded from `begin` to `until`: trace gaps of other cores do not
+ * matter then. A gap between the last such time and `begin` may hide a read. If messages end at
  * their replies, the next reply shows the request, in spite of gaps.
  */
 static void attrib_rx_follow_reader(struct attribution *a, uint64_t begin, uint64_t until)
@@ -241,8 +241,8 @@ static void attrib_rx_asleep_reader(struct attribution *a, uint64_t to, const st
 
 	if (class == CALL_WAIT || (class == CALL_RECEIVE && next->left_before == LEFT_ASLEEP)) {
 		/*
-		 * The reader waited for this message and is being woken: kernel time if an
-		 * interrupt wakes it.
+		 * The reader slept until this message came: its wakeup is kernel time if an
+		 * interrupt wakes it, else time of the application.
 		 */
 		cause = by_task ? CAUSE_APPLICATION : CAUSE_FUNCTION;
 		if (!by_task)

@@ -32,8 +32,8 @@ struct attribution {
 			      * next */
 	enum cause idle;     /* cause to which an idle core's time is charged */
 	size_t oncpu;        /* index in env->oncpus of the thread's current stretch on a CPU */
-	size_t wakings;      /* index in env->wakings: entries below it are later than the stretch
-			      * `oncpu` */
+	size_t wakings;      /* index in env->wakings: earlier entries are wakings after the current
+			      * stretch on a CPU */
 	/*
 	 * Charges the thread's sleep up to `to`, which is neither a stop nor a page fault. `slice`
 	 * is complete but for its cause.
@@ -42,7 +42,7 @@ struct attribution {
 		       const struct waking *woken, struct slice *slice);
 };
 
-/* A part of a segment of a core's history. */
+/* A part of a segment of a core's history, i.e. of a stretch of one activity. */
 struct segment_part {
 	const struct cpu_segment *segment;
 	uint64_t number;     /* number of the segment, for cpu_history_segment() */

@@ -82,7 +82,7 @@ static uint32_t attrib_tx_oldest_before(const struct attribution *a, bool *more)
 static void attrib_tx_nothing_before(struct attribution *a, uint64_t until,
 				     const struct slice *more)
 {
-	if (a->env->lost_messages) /* a lost message may be in transmission */
+	if (a->env->lost_messages) /* a message that the recording lacks may be in transmission */
 		attrib_not_recorded(a, until, CORE_UNKNOWN);
 	else
 		attrib_charge(a, until, CAUSE_WINDOW, more);

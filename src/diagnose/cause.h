@@ -14,7 +14,7 @@
 	/* cause: the reader was runnable and another task had the core */ \
 	X(CPU_WAIT, "cpu-wait", "context", "waited for a CPU") \
 	X(STOPPED, "stopped", "gap", "was stopped by a signal or a tracer") \
-	/* cause: a quota kept the runnable reader off its queue's core and its next, both idle */ \
+	/* cause: a CPU quota held the runnable reader; its queue's core and next core idled */ \
 	X(THROTTLED, "throttled", "gap", "was kept from an idle CPU (quota)") \
 	/* cause: the runnable reader's core was idle and did not start, without any quota */ \
 	X(CORE_STALL, "core-stall", "gap", "waited for a CPU that did not start") \
@@ -43,9 +43,9 @@
 	X(NOT_RECORDED, "blind", "blind", "was not recorded") \
 	/* cause: the recording does not show why, or the time is within the noise */ \
 	X(UNEXPLAINED, "unexplained", "blind", "is not explained") \
-	/* not a cause: the baseline's time of one part of a breakdown */ \
+	/* not a cause: in the list of a message's parts, the baseline's latency */ \
 	X(EXPECTED, "expected", "function", "is the baseline's time") \
-	/* not a cause: negative time by which a part of a breakdown is below the baseline */ \
+	/* not a cause: in the list of a message's parts, the sum of times below the baseline */ \
 	X(OFFSET, "offset", "function", "was faster than the baseline")
 
 #define CAUSE_ID(id, name, kind, phrase) CAUSE_##id,

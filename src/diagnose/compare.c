@@ -15,8 +15,8 @@
 #define EDGE_SHARE 10u
 
 /*
- * Culprits stored for one cause and phase. At twice as many, equal ones are merged; then the
- * smallest are dropped.
+ * Largest number of culprits of one cause and phase. At twice as many entries, those of equal
+ * culprits are merged, and of the others the smallest are dropped.
  */
 #define SHARES_MANY 65536u
 
@@ -113,7 +113,7 @@ static double compare_at_edge(const struct recorded *rec, const struct slice_of 
 	return sum / (double)n;
 }
 
-/* Number of messages in each block: all, those below the slice, those up to the slice's end. */
+/* Messages in each block: all; those below the compared slice; those up to the slice's end. */
 struct ranks {
 	double all[CONTRAST_BLOCKS], below[CONTRAST_BLOCKS], through[CONTRAST_BLOCKS];
 };
@@ -220,7 +220,7 @@ static int compare_add_share(struct compared *c, const struct share *share, uint
 	struct shares *shares = &c->shares[share->place];
 	struct share one = *share;
 
-	one.message = 0; /* merge by culprit: the delaying message is another for each message */
+	one.message = 0; /* drop the delaying message, so that equal culprits can be merged */
 	sums[share->place] += share->ns;
 	if (shares->len == 2 * SHARES_MANY) {
 		causes_merge_shares(shares, sums[share->place] - share->ns);

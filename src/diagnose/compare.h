@@ -24,7 +24,7 @@ int comparison_new(struct comparison **out, const struct message_selection *sele
 		   const struct event_reader **which);
 void comparison_free(struct comparison *c);
 
-/* Return recording 0's or 1's number of messages, and the time over which they were read, in ns. */
+/* Returns recording 0's or 1's number of messages. The next function: ns in which it read them. */
 uint64_t comparison_messages(const struct comparison *c, int side);
 uint64_t comparison_duration_ns(const struct comparison *c, int side);
 

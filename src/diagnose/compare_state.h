@@ -10,7 +10,7 @@
 /* Messages per block, at least, unless the recording has fewer in all. */
 #define BLOCK_MESSAGES_MIN 8u
 
-/* Resolution of the latency histograms, as fine as those of `load`: 0.27 %. */
+/* Schema of the exponential latency histograms, as fine as those of `load`: 0.27 %. */
 #define COMPARE_SCHEMA 8
 
 /*
@@ -32,7 +32,7 @@ struct compared {
 	 * ns of the compared slice's messages, by cause and phase (receive, application, transmit)
 	 */
 	uint64_t total[COMPARE_PLACES];
-	int64_t mean[COMPARE_PLACES];        /* `total` per message of the compared slice, in ns */
+	int64_t mean[COMPARE_PLACES];        /* mean ns per message, by cause and phase */
 	/* contribution of each block of successive messages to `mean` */
 	double score[COMPARE_PLACES][CONTRAST_BLOCKS];
 	double effective;                    /* effective number of independent messages in the

@@ -51,16 +51,16 @@ int conn_queue_find(const struct event_sample *samples, size_t n, uint64_t slots
 
 		/*
 		 * `out` counts the requests sent up to this request's due time, including this one
-		 * if it is sent when due. It may then be marked as queued: harmless, since its wait
-		 * is 0 ns.
+		 * if it is sent when due. This may set queued[] for it: harmless, since its wait is
+		 * 0 ns.
 		 */
 		while (out < n && sent[out] <= s->intended)
 			out++;
 		while (back < n && done[back] <= s->intended)
 			back++;
 		/*
-		 * While an earlier request is queued, up to `until`, this one waits too: a free
-		 * slot goes to the first request in the queue.
+		 * While an earlier request is queued, up to `until`, this one waits too: requests
+		 * leave the queue in the order in which they are due.
 		 */
 		waits = s->intended < until || (out > back && out - back >= slots);
 		queued[due[i].sample] = waits;

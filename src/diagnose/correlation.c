@@ -329,7 +329,7 @@ static double correlation_host_value(const struct stretch *s, enum host_series s
 static double correlation_stage_value(const struct correlation *c, const struct stage_series *s,
 				      size_t at)
 {
-	/* A series that ended early, or has few packets here, has no value in the interval. */
+	/* No value if the series ended before this interval, or has few packets in it. */
 	if (at >= s->points.len || s->points.items[at].count < quantiles[c->quantile].least / 2)
 		return NAN;
 	return s->points.items[at].ns[c->quantile];

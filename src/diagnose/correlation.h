@@ -71,7 +71,7 @@ struct correlation {
 	uint64_t first, last;    /* begin and end of the load, in ns */
 	enum correlation_quantile quantile;
 	bool known;
-	uint32_t intervals;      /* intervals used; if `known` is false, usable intervals */
+	uint32_t intervals;      /* intervals used; if nothing was correlated, usable ones */
 	const char *why;         /* why nothing was correlated: static text; NULL: something was */
 };
 

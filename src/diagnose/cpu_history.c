@@ -12,7 +12,7 @@
 struct core_track {
 	struct event_track track;
 	uint64_t last; /* time of the core's last edge (begin or end of a span), in ns */
-	bool running;  /* the last stretch in `oncpus` is still open */
+	bool running;  /* a thread is on the core: its stretch on a CPU is still open */
 	bool known;    /* a block of this core's events was read */
 	bool seen;     /* the core was recorded before: missing time counts as a trace gap */
 	bool unrecorded;

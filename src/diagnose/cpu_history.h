@@ -136,12 +136,12 @@ const struct cpu_segment *cpu_history_segment(const struct cpu_history *history,
 uint64_t cpu_history_segment_end(const struct cpu_history *history, uint32_t core,
 				 uint64_t number);
 
-/* Return a thread's last stretch on a CPU, and the stretch before `oncpu`; NULL: none is known. */
+/* Returns a thread's last stretch on a CPU; next function: that before `oncpu`. NULL: unknown. */
 const struct oncpu *cpu_history_last_oncpu(const struct cpu_history *history, uint32_t thread);
 const struct oncpu *cpu_history_oncpu_before(const struct cpu_history *history,
 					     const struct oncpu *oncpu);
 
-/* Return a thread's last waking up to `time`, and the one before `waking`; NULL: none is known. */
+/* Returns a thread's last waking up to `time`; next function: that before `waking`. Or NULL. */
 const struct waking *cpu_history_waking(const struct cpu_history *history, uint32_t thread,
 					uint64_t time);
 const struct waking *cpu_history_waking_before(const struct cpu_history *history,

@@ -22,11 +22,11 @@
 #define DIAGNOSE_BY_MARK "mark"
 #define DIAGNOSE_FACT_RECORDER "run.pid" /* pid whose threads are hostlat's own overhead */
 
-#define DIAGNOSE_FACT_THROTTLED "activity.throttled" /* how often quotas throttled groups */
+#define DIAGNOSE_FACT_THROTTLED "activity.throttled" /* how often CPU quotas throttled cgroups */
 
 /*
- * Resolution of times, in ns, if the recording does not state it: two tracepoints of 0.2 us each,
- * and the order of their events.
+ * Resolution of times, in ns, if the recording does not state it: it allows for the cost
+ * of two tracepoints, 0.2 us each, and for the order of their events.
  */
 #define DIAGNOSE_GRANULARITY_NS 1000
 

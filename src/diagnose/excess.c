@@ -26,7 +26,7 @@ int breakdown_add(struct breakdown *breakdown, const struct slice *slice)
 	int err;
 
 	breakdown->ns[share.place] += share.ns;
-	/* Searches only the latest shares, backwards: they are the likeliest to match. */
+	/* Searches only the message's latest parts, the likeliest to match, backwards. */
 	for (size_t i = breakdown->shares.len; i-- && i + 16 > breakdown->shares.len;) {
 		if (breakdown_same_share(&breakdown->shares.items[i], &share)) {
 			breakdown->shares.items[i].ns += share.ns;

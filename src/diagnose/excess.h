@@ -19,7 +19,7 @@ struct share {
 	uint64_t ns;
 	uint32_t culprit;  /* task behind the delay, in DICT_TASK; 0: none */
 	uint32_t message;  /* index + 1 of the message that delayed this one; 0: none */
-	uint32_t detail;   /* detail of the cause, as in struct slice */
+	uint32_t detail;   /* interrupt, softirq, flow or system call, as in struct slice */
 	uint8_t place; /* cause and phase (receive, application or transmit), as CAUSE_PLACE() */
 };
 

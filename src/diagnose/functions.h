@@ -35,7 +35,7 @@ struct functions {
 	 * its number in `names`
 	 */
 	uint32_t *own, *other;
-	/* losses of all call-path models, summed, except `overlapping` */
+	/* losses of all call-path models, summed; `overlapping` is not set */
 	struct nesting_losses losses;
 };
 

@@ -38,14 +38,14 @@ struct message {
 };
 
 /*
- * Transmission of a sent message's last packet. Pacing holds it from `held` on: late timers of
- * earlier packets in the first `early_ns`, its own late timer in the last `late_ns` before `left`.
- * It is in a device's queue from `due` on.
+ * Transmission of a sent message's last packet. Pacing holds the packet from `held` to `left`. In
+ * the first `early_ns` of that, late timers of earlier packets hold it; in the last `late_ns`, its
+ * own late timer does. From `due` on, it waits in a device's queue.
  */
 struct departure {
 	uint64_t held;     /* 0: unknown */
 	uint64_t left;
-	/* time from which it waits in a device's queue only; same as `held` if it was not paced */
+	/* time from which only a device's queue holds the packet; not paced: when it was queued */
 	uint64_t due;
 	uint32_t early_ns, late_ns;
 	uint32_t core;     /* core of the packet's own late pacing timer */
@@ -56,7 +56,7 @@ struct departure {
 struct departure_times {
 	bool known;       /* false: the other members are not set */
 	bool enqueued;    /* the packet entered a qdisc */
-	/* time from which only pacing held the packet; not paced: same as `queued` */
+	/* time from which only pacing held the packet; not paced: when it was queued */
 	uint64_t held;
 	uint64_t paced; /* time up to which late pacing timers of earlier packets held the packet */
 	/*
@@ -88,7 +88,7 @@ struct messages {
 				   * one; 0: none */
 	struct departure *departures; /* transmission of each sent message; NULL: messages are
 				       * received */
-	struct sends VEC_OF(struct sent) sends; /* send calls; none if `all` are sent messages */
+	struct sends VEC_OF(struct sent) sends; /* send calls, if received messages are read */
 	uint64_t others;          /* number of messages of the other direction */
 	uint64_t beyond;          /* number of messages beyond MESSAGES_MAX */
 	uint64_t invalid;         /* number of messages that end before they begin */
@@ -100,7 +100,7 @@ enum against { AGAINST_SLICE, AGAINST_FASTEST };
 
 struct message_selection {
 	enum direction direction; /* direction of the messages */
-	double from, to;          /* slice of the latencies, 0..1; used if slowest is 0 */
+	double from, to;          /* quantiles of latency to explain; unless `slowest` > 0 */
 	uint64_t slowest;
 	enum against against;
 	double against_from, against_to;
@@ -110,7 +110,7 @@ struct message_selection {
 struct subject {
 	uint32_t message;         /* index of the message in messages.all */
 	bool target, reference;   /* chosen as target or as reference, or both */
-	uint32_t n;               /* number of `pieces`; 0: they were not found */
+	uint32_t n;               /* number of intervals in `pieces`; 0: none were found */
 	uint64_t returned;        /* sent: when the call returned, in ns */
 	struct event_piece pieces[PIECES_MAX];
 };
@@ -138,9 +138,9 @@ int messages_read(struct messages *messages, struct event_reader *reader,
 void messages_release(struct messages *messages);
 
 /*
- * Chooses the targets and each of their applications' references, in the order of the messages, and
- * reads their pieces. The choice is deterministic: ties go by id, and a sample of many references
- * by its hash. *dropped: targets beyond SUBJECTS_MAX. Returns 0 or -errno.
+ * Chooses the targets and their applications' references, in the order of the messages, and reads
+ * the intervals of their times. The choice is deterministic: ties go by id; of many references, a
+ * sample by hash of the id. *dropped: targets beyond SUBJECTS_MAX. Returns 0 or -errno.
  */
 int messages_select(const struct messages *messages, const struct message_selection *selection,
 		    struct event_reader *reader, struct subjects *out, uint64_t *dropped);

@@ -120,7 +120,7 @@ struct nesting_options {
 
 struct nesting_cause {
 	uint64_t self_ns;	/* ns charged to this function; never 0 */
-	uint64_t deviation_ns;	/* ns above the reference messages' median, at least self_ns */
+	uint64_t deviation_ns;	/* ns above the references' median, at least those charged */
 	uint64_t ns;		/* ns in the function and all functions that it called */
 	uint64_t usual_ns;	/* median of the reference messages in ns; 0: most lack the
 				 * function */
@@ -146,7 +146,7 @@ struct nesting_verdict {
 	uint32_t n_causes;
 	uint32_t references;	/* reference messages in the model */
 	uint64_t window_ns; /* sum of the message's pieces, the intervals of cores' work on it */
-	uint64_t charged_ns;	/* sum of self_ns, at most window_ns */
+	uint64_t charged_ns;	/* ns charged to all functions together, at most window_ns */
 	/*
 	 * Time charged within outermost functions beyond their own deviation, since other functions
 	 * within them took less time than usual.

@@ -21,7 +21,7 @@
 /* A function in one call path, summed over the targets (messages to explain) of one application. */
 struct excessive {
 	uint32_t model, node;
-	struct nesting_cause one;   /* values of the message with the largest self_ns */
+	struct nesting_cause one;   /* values of the message that charges most to the function */
 	uint64_t total, messages;
 };
 

@@ -279,7 +279,7 @@ static struct found_message requests_find_message(const struct server_side *serv
 
 /* ---- parts of a request ---- */
 
-/* Charges to `part` the part of begin..end that is in from..to, in ns. */
+/* Adds to parts[part] the ns in which begin..end and from..to overlap. */
 static void requests_charge(uint64_t parts[REQUEST_PARTS], enum request_part part, uint64_t begin,
 			    uint64_t end, uint64_t from, uint64_t to)
 {
@@ -292,8 +292,8 @@ static void requests_charge(uint64_t parts[REQUEST_PARTS], enum request_part par
 }
 
 /*
- * Divides from..to, which lies between `sent` and `done`, at the times recorded by client and
- * server. A time that contradicts the others counts as unknown.
+ * Divides from..to, which lies between the sending of a request and its completion, at the times
+ * that client and server recorded. A time that contradicts the others counts as unknown.
  */
 static void requests_divide(const struct event_sample *s, const struct found_message *found,
 			    uint64_t from, uint64_t to, uint64_t parts[REQUEST_PARTS])
