@@ -34,12 +34,12 @@ struct recorded {
 	struct times times;
 	struct flows VEC_OF(struct event_flow) flows; /* addresses of flows, sorted by id */
 	char *machine;
-	bool by_request;            /* a message ends at its reply or at a mark, not at its read */
+	bool by_request;            /* messages end at the reply or an end mark, not at the read */
 	bool throttles;             /* some control group was throttled during the recording */
 	uint64_t recorder;          /* pid of the hostlat that recorded; 0: unknown */
 	uint64_t granularity;
-	uint64_t lost;              /* number of lost events of messages and activity */
-	uint64_t lost_messages;     /* number of lost messages */
+	uint64_t lost;              /* number of lost messages, CPU span edges and wakings */
+	uint64_t lost_messages;
 	uint64_t names_lost;        /* how often a name could not be stored */
 	uint64_t forgot;            /* how often the memory limit dropped old history */
 	uint64_t unselected; /* number of messages to explain beyond SUBJECTS_MAX, not analyzed */
@@ -63,13 +63,14 @@ struct diagnosis {
 	/* messages to explain whose application has too few reference messages */
 	uint64_t without_baseline;
 	struct functions *functions; /* NULL: functions were not recorded */
-	struct requests *requests;  /* NULL: no requests were joined */
+	struct requests *requests;  /* a load generator's slow requests, with the server's part
+				     * of each; NULL: no load recording was given */
 	struct hist latency, target_latency, reference_latency;
 	struct hist over_time[OVER_TIME_STEPS]; /* latencies of all messages, by time of the read */
 };
 
 
-/* Reads a recording, up to the breakdowns of its messages. Returns 0 or -errno. */
+/* Reads a recording, and divides the time of the selected messages. Returns 0 or -errno. */
 int recorded_read(struct recorded *rec, struct event_reader *reader,
 		  const struct message_selection *selection);
 void recorded_release(struct recorded *rec);

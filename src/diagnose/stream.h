@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feeds a struct cpu_history from a recording: edges and wakings of all cores, merged by time. Only
- * the time windows that the caller seeks are decoded. Memory: two chunks of the file for each core
- * and kind of event.
+ * Feeds a struct cpu_history from a recording: span edges (EV_EDGE) and wakings (EV_WAKE) of all
+ * cores, merged by time. Only the time windows that the caller seeks are decoded. Memory: two
+ * chunks of the file for each core and kind of event.
  */
 #ifndef HOSTLAT_DIAGNOSE_STREAM_H
 #define HOSTLAT_DIAGNOSE_STREAM_H

@@ -9,7 +9,7 @@
 #include "diagnose/state.h"
 #include "diagnose/stream.h"
 
-/* Step of reading, in ns. The history holds a few steps, to look up the task that had a CPU. */
+/* Activity is read in steps of this many ns; after each, the new time of all threads is charged. */
 #define STEP_NS (100 * NS_PER_MS)
 #define HISTORY_NS     (5 * NS_PER_S)
 #define TRACE_GAPS_MAX 65536u
@@ -21,7 +21,7 @@ struct profile_walk {
 	uint64_t at;       /* the thread's time before this time, in ns, is charged already */
 	bool ran;
 	struct oncpu last; /* stretch on a CPU that was charged last */
-	size_t stretch;    /* index of the first of out->stretches that ends after `at` */
+	size_t stretch;    /* index of the first stretch to profile that is not fully charged */
 };
 
 struct profile_pass {
@@ -104,8 +104,8 @@ static uint64_t profile_chosen_ns(struct profile_walk *w, uint64_t from, uint64_
 }
 
 /*
- * Charges to `state` the time up to `until` that is in the stretches to be profiled. Returns that
- * time in ns.
+ * Charges the thread's time up to `until` to `state`, as far as it is in the stretches to be
+ * profiled. Returns the charged time in ns.
  */
 static uint64_t profile_charge_state(struct profile_walk *w, uint64_t until,
 				     enum thread_state state)
@@ -140,7 +140,7 @@ static int profile_charge_wait(struct profile_pass *p, struct profile_walk *w,
 	return profile_add_culprit(w->out, segment->task, ns);
 }
 
-/* Calls `charge` for each segment of a core up to `to`; unrecorded time counts as unknown. */
+/* Calls `charge` for each segment of a core's activity before time `to`; gaps are unknown time. */
 static int profile_each_segment(struct profile_pass *p, struct profile_walk *w, uint32_t core,
 				uint64_t to,
 				int (*charge)(struct profile_pass *p, struct profile_walk *w,
@@ -189,7 +189,7 @@ static int profile_charge_sleep(struct profile_walk *w, uint64_t until, enum thr
 					profile_add_call(w->out, call, 0, 0, ns);
 }
 
-/* Charges waiting time, up to `to`, and its culprits as far back as the history reaches. */
+/* Charges a wait for a CPU up to time `to`, and the tasks that had the CPU, if still known. */
 static int profile_charge_waiting(struct profile_pass *p, struct profile_walk *w, uint32_t core,
 				  uint64_t to)
 {
@@ -197,7 +197,7 @@ static int profile_charge_waiting(struct profile_pass *p, struct profile_walk *w
 	return profile_each_segment(p, w, core, to, profile_charge_wait);
 }
 
-/* Charges the thread's time without a core, from w->at to the begin of `next`. */
+/* Charges the thread's time off-CPU that ends at the begin of `next`, its next stretch on a CPU. */
 static int profile_charge_offcpu(struct profile_pass *p, struct profile_walk *w,
 				 const struct oncpu *next)
 {
@@ -222,7 +222,7 @@ static int profile_charge_offcpu(struct profile_pass *p, struct profile_walk *w,
 
 /* ---- stretches on a CPU ---- */
 
-/* Charges a stretch on a CPU; a stretch that is still open, up to `now`. */
+/* Charges the time off-CPU before a stretch on a CPU, and the stretch, up to time `now` at most. */
 static int profile_charge_oncpu(struct profile_pass *p, struct profile_walk *w,
 				const struct oncpu *oncpu, uint64_t now)
 {
@@ -238,7 +238,7 @@ static int profile_charge_oncpu(struct profile_pass *p, struct profile_walk *w,
 	return err;
 }
 
-/* Charges the stretches that began since the last call, and the stretch that was still open. */
+/* Charges a thread's time on CPUs since the last call: its new stretches, and one still open. */
 static int profile_charge_new_oncpus(struct profile_pass *p, struct profile_walk *w, uint64_t now)
 {
 	const struct oncpu *oncpu = cpu_history_last_oncpu(&p->history, w->thread);
@@ -254,7 +254,7 @@ static int profile_charge_new_oncpus(struct profile_pass *p, struct profile_walk
 	return err;
 }
 
-/* Charges the time after the thread's last stretch on a CPU: asleep until its waking. */
+/* Charges the time after a thread's last stretch on a CPU: sleep, then a wait for a CPU. */
 static int profile_charge_rest(struct profile_pass *p, struct profile_walk *w, uint64_t end)
 {
 	const struct waking *latest = cpu_history_waking(&p->history, w->thread, end), *woken;
@@ -266,7 +266,7 @@ static int profile_charge_rest(struct profile_pass *p, struct profile_walk *w, u
 
 		woken = thread_state_woken(&p->history, latest, &w->last);
 		if (latest && !woken && latest->time > w->last.end)
-			recorded = w->at; /* two wakings: the thread ran in between, not recorded */
+			recorded = w->at; /* woken twice: the thread's run in between is missing */
 		if (state != THREAD_CPU_WAIT)
 			err = profile_charge_sleep(
 				w, woken && woken->time < recorded ? woken->time : recorded, state,

@@ -27,14 +27,14 @@ enum thread_state thread_state_on_core(const struct cpu_segment *segment,
 enum thread_state thread_state_left(uint8_t left);
 
 /*
- * Returns the thread's state without a core before `next`; THREAD_UNKNOWN if `last` contradicts
- * `next`. `last`: its previous stretch on a CPU; NULL: unknown.
+ * Returns a thread's state off-CPU before its stretch `next` on a CPU; THREAD_UNKNOWN if `last`,
+ * the previous stretch (NULL: unknown), contradicts `next`.
  */
 enum thread_state thread_state_before(const struct oncpu *next, const struct oncpu *last);
 
 /*
- * Returns the waking that ended the sleep after `last`; NULL: there may have been several sleeps.
- * `woken`: the thread's last waking before its next stretch on a CPU, or NULL.
+ * Returns the waking that ended the sleep after a thread's stretch `last` on a CPU; NULL: there may
+ * have been several sleeps. `woken`: the last waking before the thread's next stretch, or NULL.
  */
 const struct waking *thread_state_woken(const struct cpu_history *history,
 					const struct waking *woken, const struct oncpu *last);

@@ -30,7 +30,10 @@ void event_in_release(struct event_in *in);
 /* Begins another pass from `start`: resets the count of searched bytes. */
 void event_in_restart(struct event_in *in);
 
-/* Reads the file header. Returns as event_reader_open(); counts a damaged header in `damage`. */
+/*
+ * Reads the file header. Returns 0, also for a damaged header, which `damage` counts; -ENOEXEC: no
+ * event file; -EPROTONOSUPPORT: newer version or other byte order; or the error of reading.
+ */
 int event_in_header(struct event_in *in, struct event_file_header *header,
 		    struct event_damage *damage);
 

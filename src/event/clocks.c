@@ -10,7 +10,7 @@ _Static_assert(PARAM_STEP == (int)STRETCH_STEP && PARAM_LOST == (int)STRETCH_LOS
 
 /* ---- writing ---- */
 
-/* Returns a counter's frequency in Hz, by its first stretch; 0 if it exceeds 64 bits. */
+/* Returns the frequency in Hz of the clock that `s` converts to ns; 0 if it exceeds 64 bits. */
 static uint64_t ticks_per_second(const struct clock_stretch *s)
 {
 	unsigned __int128 ticks = ((unsigned __int128)NS_PER_S << s->shift) / s->mult;
@@ -82,8 +82,8 @@ static void event_clocks_add_domain(struct event_clocks *clocks, const struct ev
 }
 
 /*
- * Returns the flags of an EV_CLOCK_PARAM. After a gap in the sequence numbers, PARAM_LOST is set
- * and PARAM_HOLDS is not.
+ * Returns the flags of an EV_CLOCK_PARAM. After a gap in the sequence numbers, the clock is unknown
+ * since the previous EV_CLOCK_PARAM (PARAM_LOST), which is not confirmed (no PARAM_HOLDS).
  */
 static uint32_t flags_of(struct event_clocks *clocks, enum clock_domain domain,
 			 const struct event_clock_param *param)
@@ -123,12 +123,12 @@ static int event_clocks_add_param(struct event_clocks *clocks, const struct even
 	return err;
 }
 
-/* Half of the longest stretch, in ns, that clock/reconcile.h accepts; longer ones are split. */
+/* A constant offset of clocks is stored again after so many ns: half clock/reconcile.h's limit. */
 #define FOLLOWED_NS_MAX (1ULL << 53)
 
 /*
- * Adds a stretch to `followed`: realtime is monotonic time plus `offset_ns` from `mono_ns` on. An
- * EV_CLOCK that contradicts earlier stretches is ignored. Returns 0 or -ENOMEM.
+ * Stores that CLOCK_REALTIME is CLOCK_MONOTONIC plus `offset_ns` from `mono_ns` on. An EV_CLOCK
+ * that contradicts earlier ones is ignored. Returns 0 or -ENOMEM.
  */
 static int follow_realtime(struct event_clocks *clocks, uint64_t mono_ns, int64_t offset_ns,
 		  uint64_t error_ns, uint32_t flags)
@@ -147,7 +147,7 @@ static int64_t followed_offset(const struct clock_stretch *line)
 	return (int64_t)(line->from - (uint64_t)line->mono_ns);
 }
 
-/* Returns the stretch in which the last EV_CLOCK is; NULL before the first EV_CLOCK. */
+/* Returns the stretch of time with the last EV_CLOCK's offset; NULL before the first EV_CLOCK. */
 static const struct clock_stretch *followed_last(const struct event_clocks *clocks)
 {
 	const struct clock_log *log = &clocks->followed.logs[DOMAIN_REALTIME];
@@ -156,8 +156,8 @@ static const struct clock_stretch *followed_last(const struct event_clocks *cloc
 }
 
 /*
- * Returns since when the first EV_CLOCK holds: the recorder followed the clock before it attached
- * its hooks. That is as far back as one stretch can reach, but not before 1970 in realtime.
+ * Returns the monotonic time since which the first EV_CLOCK's offset holds: before all events, as
+ * recorders follow the clock before they attach hooks. It is FOLLOWED_NS_MAX back, not before 1970.
  */
 static uint64_t first_since(uint64_t mono_ns, int64_t offset_ns)
 {

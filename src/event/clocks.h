@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes and reads how a stream's clocks relate to each other: EV_DOMAIN and EV_CLOCK_PARAM are the
- * stretches of clock/reconcile.h. A stream without them has EV_CLOCK, in each interval of hostlat
- * watch or conns, every 100 ms of load. EV_CLOCK gives CLOCK_REALTIME minus CLOCK_MONOTONIC, which
+ * Writes and reads how a stream's clocks relate to each other. Each EV_CLOCK_PARAM, after its
+ * clock's EV_DOMAIN, converts ticks to monotonic ns. A stream without them has EV_CLOCK, in each
+ * interval of hostlat watch or conns, every 100 ms of load: realtime minus monotonic time, which
  * holds up to the next EV_CLOCK, or to the end of its interval. The first EV_CLOCK also holds for
  * all times before it. After a step, the time since the last known EV_CLOCK is unknown.
  *
@@ -26,8 +26,8 @@ struct event_clocks_out {
 };
 
 /*
- * Returns a taker that writes to `sink`; `sink` and `out` must outlive the taker. Before a domain's
- * first stretch it writes an EV_DOMAIN, whose id is the domain's enum clock_domain.
+ * Returns a receiver of clock conversions that writes them to `sink` as EV_CLOCK_PARAM, after an
+ * EV_DOMAIN with the enum clock_domain as id. `sink` and `out` must outlive the receiver.
  */
 struct clock_taker event_clocks_taker(struct event_clocks_out *out, struct event_sink *sink);
 
@@ -39,8 +39,8 @@ struct event_clocks {
 	struct clock_reconcile followed;
 	uint64_t begin_ns, end_ns;        /* monotonic: first event, end of the last interval */
 	/*
-	 * an EV_INTERVAL was read; until then, `end_ns` is the time of the last EV_CLOCK, or of the
-	 * last event if there is no EV_CLOCK
+	 * an EV_INTERVAL was read: the stream ends with the last one; until then, it ends with the
+	 * last EV_CLOCK, or the last event if there is no EV_CLOCK
 	 */
 	bool has_intervals;
 	bool has_clock;                   /* an EV_CLOCK came since the last EV_INTERVAL */

@@ -5,8 +5,8 @@
 #include "event/source.h"
 
 /*
- * Fills in a block that points to the first of n > 0 records, ordered by `to`: as many as fit.
- * Returns their number.
+ * Fills in a block that points to the first of n > 0 records, ordered by interval end: as many as
+ * fit. Returns their number.
  */
 size_t event_conn_block(const struct event_conn *records, size_t n, struct event_block *block);
 

@@ -121,7 +121,7 @@
 	CONN_COUNTERS_FIRST(U64, U32, U16, MOST, MADE)                                             \
 	CONN_COUNTERS_ADDED(U32, U16)
 
-/* Applies one macro to all rows. */
+/* Applies the macro ROW to the row of each counter of a connection. */
 #define CONN_COUNTERS_EACH(ROW) CONN_COUNTERS(ROW, ROW, ROW, ROW, ROW)
 
 #endif

@@ -14,7 +14,7 @@
 /* Returns whether samples have weights (ns that each stands for); else only counts are known. */
 bool conn_is_weighted(const struct event_conn *c);
 
-/* Least samples to divide time by samples. */
+/* Least number of samples by which an interval's time is divided. */
 #define CONN_SAMPLES_MIN 5
 
 /*
@@ -25,7 +25,7 @@ bool conn_is_weighted(const struct event_conn *c);
  */
 bool conn_share_out(uint64_t ns, const struct event_conn *by, struct event_conn *to);
 
-/* Returns the part of `ns` that could not be sampled, by the share c->unsampled_ns of from..to. */
+/* Returns the part of `ns` that could not be sampled: `ns` times the unsampled share of c. */
 uint64_t conn_unsampled(uint64_t ns, const struct event_conn *c);
 
 /*
@@ -35,7 +35,7 @@ uint64_t conn_unsampled(uint64_t ns, const struct event_conn *c);
 uint64_t conn_squares(const struct event_conn *c);
 
 /*
- * Fills in sender_app_ns ... delayed_ack_ns and unknown_ns of `c`, which sum to `to` - `from`, from
+ * Fills in sender_app_ns ... delayed_ack_ns and unknown_ns of `c`, which sum to its interval, from
  * busy_ns, kernel_rwnd_ns, recovery_ns (if losses are known), sampled_ns[] (sampled[], if that is
  * all 0), unclear_ns and unsampled_ns. Times that exceed the interval (ticks, stalls that are known
  * only at their end) are cut. `c` may be the sum of a connection's successive intervals: its times

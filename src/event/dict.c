@@ -23,7 +23,7 @@ struct event_dict {
 	size_t n_used;
 	size_t bytes;
 	uint64_t refused;
-	uint64_t reported;	/* part of `refused` that event_dict_put_loss() reported */
+	uint64_t reported;	/* refused strings that event_dict_put_loss() has reported */
 	uint64_t steps;	/* occupied slots skipped in lookups */
 	int error;
 };

@@ -85,7 +85,7 @@ struct event_index_entry {
 	uint16_t kind;
 	uint16_t domain;
 	uint32_t stored_size;
-	uint32_t flags;		/* CHUNK_REPEAT, as in the chunk */
+	uint32_t flags;		/* 0 or CHUNK_REPEAT, as in the chunk's header */
 };
 
 #define EVENT_INDEX_ENTRIES 1024u	/* most entries of an index chunk */
@@ -95,7 +95,7 @@ struct event_index_entry {
 struct event_end {
 	uint32_t magic;
 	uint32_t stream;
-	uint64_t chunks;	/* in the file, with index and dictionary chunks */
+	uint64_t chunks;	/* number of chunks in the file, with index and dictionary */
 	uint64_t index;		/* offset of the last index chunk; 0: none */
 	uint64_t dict;		/* offset of the first dictionary chunk; 0: none */
 	uint64_t size;		/* file size, with this end mark */

@@ -49,8 +49,8 @@ static int event_index_push(struct event_index *index, const struct event_index_
 }
 
 /*
- * Returns whether the entries' chunks follow each other between `from` and `to`. So no chunk has
- * two entries, and the chunks do not exceed the file.
+ * Returns whether the entries' chunks follow each other between the file offsets `from` and `to`:
+ * then no chunk has two entries, and the chunks do not exceed the file.
  */
 static bool event_index_is_ordered(const struct event_index_entry *entries, uint32_t n,
 				   uint64_t from, uint64_t to)
@@ -155,7 +155,7 @@ int event_index_load(struct event_index *index, struct event_in *in, const struc
 	return err;
 }
 
-/* Returns the first entry that is not before `key`. */
+/* Returns the index of the first entry that is not before `key`, by kind, core, domain, offset. */
 static size_t event_index_lower_bound(const struct event_index *index,
 				      const struct event_index_entry *key)
 {
@@ -178,9 +178,9 @@ void event_index_range(const struct event_index *index, const struct event_windo
 }
 
 /*
- * A chunk of edges begins with its open spans, so only chunks that overlap the window are needed.
- * For a window between two chunks, the later chunk's open spans suffice; behind the last chunk,
- * that chunk's end. A core's chunks are in the order of time.
+ * A chunk of EV_EDGE begins with the spans that are open then, so only chunks that overlap the
+ * window are needed. For a window between two chunks, the later chunk's open spans suffice; for a
+ * window after the last chunk, that chunk is needed. A core's chunks are in the order of time.
  */
 void event_index_edges(const struct event_index *index, const struct event_window *window,
 		       size_t *from, size_t *to)

@@ -29,7 +29,7 @@ int event_index_load(struct event_index *index, struct event_in *in, const struc
 void event_index_range(const struct event_index *index, const struct event_window *window,
 		       size_t *from, size_t *to);
 
-/* Narrows a range of EV_EDGE to the chunks that the window needs; see event/index.c. */
+/* Narrows a range of EV_EDGE to chunks that overlap the window; if none: the next, or the last. */
 void event_index_edges(const struct event_index *index, const struct event_window *window,
 		       size_t *from, size_t *to);
 

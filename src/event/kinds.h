@@ -29,7 +29,7 @@ struct event_kind_info {
 	uint32_t least; /* smallest valid size of a payload, as in the version's first files */
 	uint32_t item_size;	/* bytes of an array item; 0: no array */
 	uint32_t item_count_at;	/* offset of the array's __u32 length */
-	bool defines;		/* other events refer to it, so it is written first */
+	bool defines;		/* other events refer to this kind, which is written first */
 	bool bulk;		/* frequent: gets separate chunks */
 	/* Checks values of the payload; may be NULL. */
 	bool (*check)(const void *payload, size_t size);

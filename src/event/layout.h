@@ -23,7 +23,7 @@
 
 /*
  * Stages of a message in a host, in the order of its path: X(NAME, value, "name", "when a message
- * has reached the stage"). A value is never reused; a new stage gets STAGE_MAX's.
+ * has reached the stage"). A value is never reused; a new stage takes the value of STAGE_MAX.
  */
 #define ARRIVAL_STAGE_LIST(X) /* stages before the network stack */                                \
 	X(IRQ, 2, "irq", "an interrupt handler has raised NET_RX_SOFTIRQ")                         \
@@ -53,7 +53,7 @@
 	EGRESS_STAGE_LIST(X)                                                                       \
 	X(PROBE, 18, "probe", "the function or tracepoint of --probe is called")                   \
 	X(MARK, 19, "mark", "the application's end mark fires")                                    \
-	/* Values 1 and 16 are free: meant for stamps of network cards, but never recorded. */     \
+	/* Stages 1 and 16 are unused: meant for network cards' stamps, but never recorded. */     \
 	X(FREE_1, 1, NULL, NULL)                                                                   \
 	X(FREE_16, 16, NULL, NULL)
 
@@ -68,13 +68,13 @@ enum stage { STAGE_NONE, STAGE_LIST(STAGE_VALUE) STAGE_MAX = 21 };
 #define EGRESS_STAGES (0U EGRESS_STAGE_LIST(STAGE_MASK))
 /* Stages of a packet until it has left this host. */
 #define SENDING_STAGES (EGRESS_STAGES & ~(1U << STAGE_ACKED))
-/* GRO's time, from `poll` to `link`, is measured with both stages. */
+/* Stages to be measured for GRO's time, which runs from `poll` to `link`. */
 #define GRO_STAGES (1U << STAGE_POLL | 1U << STAGE_LINK)
 
 /* The start of a latency. Distributions of different origins are never pooled. */
 enum origin {
 	ORIGIN_NONE,
-	/* Value 1 is unused: a network card's stamp, never recorded. */
+	/* Origin 1 is unused: meant for network cards' stamps, but never recorded. */
 	ORIGIN_RAISE = 2, ORIGIN_LINK, ORIGIN_STACK, ORIGIN_DELIVER, ORIGIN_SENDER,
 	ORIGIN_DEPARTURE, ORIGIN_SEND,
 	ORIGIN_MAX,
@@ -87,11 +87,11 @@ enum transport { PROTO_ANY, PROTO_TCP, PROTO_UDP, PROTO_MAX };
 enum hist_dist {
 	DIST_LATENCY,	/* time from the origin to the stage */
 	DIST_STEP,	/* time since the packet's previous measured stage */
-	DIST_YOUNGEST,	/* at `read` only: the age of the youngest byte */
-	DIST_CPU_WAIT,	/* at `read` only: the reader's wait for a CPU */
-	DIST_PACING,	/* at `qdisc` only: time until a paced packet's departure */
-	DIST_HOL,	/* at `enqueued` only: wait behind a hole in TCP's sequence */
-	DIST_GRO,	/* at `link` only, any protocol: since the driver's hand-over */
+	DIST_YOUNGEST,	/* at stage `read` only: the age of the youngest byte */
+	DIST_CPU_WAIT,	/* at stage `read` only: the reader's wait for a CPU */
+	DIST_PACING,	/* at stage `qdisc` only: time until a paced packet's departure */
+	DIST_HOL,	/* at stage `enqueued` only: wait behind a hole in TCP's sequence */
+	DIST_GRO,	/* at stage `link` only, any protocol: since the driver's hand-over */
 	DIST_BACKLOG,	/* DIST_GRO of packets that were in a CPU's backlog */
 	DIST_MAX,
 };
@@ -109,7 +109,7 @@ enum count_what {
 	COUNT_LOSS,	/* events that should have been measured and were not */
 	COUNT_EXCLUDED,	/* packets excluded by design: pure ACKs, handshakes */
 	COUNT_SUPPRESSED, /* slow messages beyond the rate limit of EV_SLOW */
-	/* Unmeasured packets: to this host (not TCP or UDP), forwarded; `reason`: IP protocol. */
+	/* Unmeasured packets: received, but not TCP or UDP; or forwarded. reason: IP protocol. */
 	COUNT_UNCOVERED, COUNT_FORWARDED,
 	COUNT_MAX,
 };
@@ -138,7 +138,7 @@ enum event_kind {
 	EV_HIST,		/* a distribution's delta in this interval */
 	EV_COUNT,		/* a counter's delta in this interval */
 	EV_BINDING,		/* the hook that measures a stage, or why there is none */
-	EV_SHARE,		/* parts of the time between `enqueued` and `read` */
+	EV_SHARE,		/* parts of the time between stages `enqueued` and `read` */
 	EV_CULPRIT,		/* the task that had the CPU while readers waited */
 	EV_INTERVAL,		/* closes an interval, to which the deltas before it belong */
 	EV_GROUP,		/* labels of a packet group, to which other events refer by id */
@@ -167,7 +167,7 @@ enum event_kind {
 
 /* ---- records ---- */
 
-/* Two strings follow, each with its NUL, which the sizes include. */
+/* A fact: the strings key and value follow, each with its NUL, which the sizes include. */
 struct event_fact {
 	__u16 key_size;
 	__u16 value_size;
@@ -208,7 +208,7 @@ struct event_hist {
 	__u8 dist;
 	__s8 schema;
 	__u16 flags;		/* HIST_OVERFLOW_GROUP */
-	__u32 group;		/* EV_GROUP; 0: all packets */
+	__u32 group;		/* id of an EV_GROUP; 0: all packets */
 	__u32 n;		/* number of struct event_bucket that follow */
 	__u64 sum_ns;
 	__u64 min_ns;		/* UINT64_MAX if empty */
@@ -240,13 +240,13 @@ struct event_binding {
 	__u8 stage;
 	__u8 direction;
 	__u8 protocol;
-	__u8 bound;		/* 0: not measured, see `why` */
-	__u32 hook;		/* DICT_STRING, as are `kind` and `why` */
-	__u32 kind;		/* kind of the hook: "tp_btf", "netfilter", ... */
-	__u32 why;		/* reason for no hook; 0 if bound */
+	__u8 bound;		/* 1: a hook measures the stage; 0: none does */
+	__u32 hook;		/* name of the hook, in DICT_STRING */
+	__u32 kind;		/* kind of the hook, in DICT_STRING: "tp_btf", ... */
+	__u32 why;		/* reason for no hook, in DICT_STRING; 0 if bound */
 };
 
-/* Sums over one interval. The times add up to the packets' time from `enqueued` to `read`. */
+/* Sums over one interval. Times add up to the packets' time from stage `enqueued` to `read`. */
 struct event_share {
 	__u8 protocol;
 	__u8 pad[7];
@@ -265,15 +265,15 @@ struct event_culprit {
 	__u32 pid;
 	__u32 tid;
 	char comm[EVENT_COMM_LEN];
-	__u64 ns; /* total of `count` CPU waits charged to this task in the interval */
+	__u64 ns; /* total time of the CPU waits charged to this task in the interval */
 	__u64 count;
 };
 
 enum {
-	INTERVAL_LAST = 1,	/* the run ends here */
+	INTERVAL_LAST = 1,	/* last interval of the run */
 	INTERVAL_PARTIAL = 2,	/* events were lost or not measured */
-	INTERVAL_NO_BPF_COST = 4, /* own_bpf_ns is unknown */
-	INTERVAL_BPF_ESTIMATE = 8, /* own_bpf_ns is an estimate, not the kernel's statistics */
+	INTERVAL_NO_BPF_COST = 4, /* the CPU time of hostlat's BPF programs is unknown */
+	INTERVAL_BPF_ESTIMATE = 8, /* BPF programs' CPU time is estimated, not the kernel's */
 	INTERVAL_SHED = 16,	/* BPF programs were detached: --max-overhead */
 	INTERVAL_UNSEEN = 32,	/* connections were not sampled in this interval */
 };
@@ -306,7 +306,7 @@ struct event_group {
 
 struct event_label {
 	__u32 key;		/* enum group_key */
-	__u32 name;		/* number in the dictionary of `key`; 0: `value` is the label */
+	__u32 name;		/* number in the dictionary for `key`; 0: the label is `value` */
 	__u64 value;		/* the kernel's number: inode, ifindex, port, ... */
 };
 
@@ -330,10 +330,10 @@ struct event_loss {
 
 /* ---- clocks ---- */
 
-enum { EVENT_DOMAIN_MONOTONIC = 0 };	/* needs no EV_DOMAIN: ns, error 0 */
+enum { EVENT_DOMAIN_MONOTONIC = 0 };	/* clock without EV_DOMAIN: in ns, error 0 */
 
 struct event_domain {
-	__u32 id;		/* 1 to 65535; chunks carry this number */
+	__u32 id;		/* number of the clock domain in its chunks, 1 to 65535 */
 	__u32 type;		/* enum clock_domain of clock/domain.h */
 	__u64 ticks_per_second;	/* nominal */
 	__u64 error_ns;		/* error bound of the conversion to monotonic */
@@ -344,7 +344,7 @@ struct event_domain {
 enum {
 	PARAM_STEP = 1,		/* the clock was set: times before and after do not compare */
 	PARAM_LOST = 2,		/* the clock is unknown since the previous parameter */
-	PARAM_HOLDS = 4,	/* no change: the previous line held up to here at least */
+	PARAM_HOLDS = 4,	/* the previous conversion held up to here at least */
 };
 
 /*
@@ -360,7 +360,7 @@ struct event_clock_param {
 	__u32 shift;
 	__u32 seq;		/* number of this EV_CLOCK_PARAM in its domain, from 1; 0: none */
 	__u64 error_ns;
-	__u64 fraction;		/* less than 1 ns, in 2^-shift ns: exact where error_ns is 0 */
+	__u64 fraction;		/* sub-ns part of mono_ns, in 2^-shift ns: exact if error_ns is 0 */
 };
 
 /* ---- messages, flows ---- */
@@ -387,11 +387,11 @@ enum piece_role {
 	PIECE_NONE,
 	PIECE_RECEIVE,		/* processing of a received message in interrupts and softirqs */
 	PIECE_BACKLOG,		/* protocol work in the socket owner's context */
-	PIECE_APPLICATION,	/* received: from stage `enqueued` to the read */
+	PIECE_APPLICATION,	/* received message: from stage `enqueued` to the read */
 	PIECE_TRANSMIT,
-	PIECE_PACED,		/* sent: in the socket, by TCP's internal pacing */
-	PIECE_LATE,		/* sent: in the socket after the pacing timer was due; without a
-				 * core: sum of this time of the message's earlier packets */
+	PIECE_PACED,		/* sent message: held in the socket by TCP's pacing */
+	PIECE_LATE,		/* sent message: in the socket after the pacing timer was due; a
+				 * piece without a core sums this time of earlier packets */
 	PIECE_ROLE_MAX,
 };
 
@@ -406,7 +406,7 @@ struct event_piece {
 	__u64 end;
 	__u32 core;
 	__u16 role;		/* enum piece_role */
-	__u16 flags;		/* enum stage reached at `end`; 0: unknown, older file */
+	__u16 flags;		/* enum stage reached at the piece's end; 0: unknown, older file */
 };
 
 /*
@@ -429,13 +429,13 @@ struct event_message {
 	__u32 n;		/* number of struct event_piece that follow */
 };
 
-/* Stages with a time in struct event_slow, except STAGE_SOCKET. */
+/* Number of stages with a time in struct event_slow, without STAGE_SOCKET. */
 #define SLOW_STAGES (STAGE_READ - STAGE_LINK + 1)
 #define SLOW_AT(stage) ((stage) - STAGE_LINK)
 
 enum slow_flags {
 	SLOW_WAITS_UNKNOWN = 1,	/* hostlat did not know the reader when the message arrived */
-	SLOW_WAITS_PARTIAL = 2,	/* wait_ns and stopped_ns cover the last waits only */
+	SLOW_WAITS_PARTIAL = 2,	/* CPU-wait and stopped times cover the last waits only */
 };
 
 /* A slow read of one or more packets. Times are those of its oldest byte. */
@@ -519,8 +519,8 @@ enum span_vector {
  * event_open), so that no later block need be searched.
  */
 struct event_edge {
-	__u32 dt;		/* ticks since the block's `first` */
-	__u32 what; /* meaning depends on the span's type; begin and end have the same */
+	__u32 dt;		/* ticks since the block's begin (event_block.first) */
+	__u32 what; /* meaning depends on the span's type; both edges have the same value */
 	__u16 arg;
 	__u8 type;		/* enum span_type, SPAN_CONT, SPAN_END */
 	__u8 depth;		/* 0 to EVENT_DEPTH_MAX - 1: open spans around it */
@@ -536,15 +536,15 @@ struct event_open {
 };
 
 enum wake_flags {
-	WAKE_INTERRUPT = 1,	/* an interrupt or softirq woke the task: it interrupted `waker` */
+	WAKE_INTERRUPT = 1,	/* an interrupt or softirq woke the task, while `waker` ran */
 };
 
-/* A task becomes runnable at `time`. The block's core is the waker's. */
+/* A task becomes runnable at `time`. The block's core is the core of the waker. */
 struct event_wake {
 	__u64 time;
 	__u32 task;		/* DICT_TASK, as is `waker`; 0: none */
 	__u32 waker;
-	__u32 core;		/* where the task ran last, or may run next */
+	__u32 core;		/* core on which the task ran last, or may run next */
 	__u32 flags;		/* enum wake_flags */
 };
 

@@ -13,7 +13,7 @@ enum call_flags {
 
 struct event_call {
 	__u64 time;		/* when the call returned */
-	__u64 cookie;		/* connection, as in struct event_conn */
+	__u64 cookie;		/* cookie of the connection's socket */
 	__u32 flow;		/* EV_FLOW; 0: the connection is not known yet */
 	__u32 netns;		/* inode */
 	__u32 pid;
@@ -24,7 +24,7 @@ struct event_call {
 	 * CALL_AFTER_UNKNOWN in `flags`, more calls may be missing
 	 */
 	__u32 seq;
-	/* State of the connection at the return, read without a lock: */
+	/* members unsent to state: the connection at the call's return, read without a lock */
 	__u32 unsent;		/* bytes written but not sent */
 	__u32 unacked;		/* bytes sent but not acknowledged */
 	__u32 unread;		/* bytes received in order but not read */

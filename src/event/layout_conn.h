@@ -20,7 +20,7 @@
 #define CONN_LATE_US 190000U
 
 enum conn_flags {
-	CONN_CLOSED = 1,	/* the connection ended at the interval's end, `to` */
+	CONN_CLOSED = 1,	/* the connection ended at the interval's end */
 	/*
 	 * opened at the interval's begin; a connection whose first record lacks this was opened
 	 * earlier
@@ -37,25 +37,25 @@ enum conn_flags {
 	CONN_IDLE_RESTART_OFF = 1024, /* tcp_slow_start_after_idle is 0 in its netns */
 	CONN_PASSIVE_CLOSED = 2048, /* in TCP_CLOSE_WAIT: the peer has sent its FIN */
 	CONN_SELF = 4096,	/* hostlat's own connection */
-	CONN_FROM_DIAG = 8192,	/* from inet_diag: NODELAY ... RCVBUF_SET, IDLE_RESTART_OFF and
-				 * sequence numbers are unknown */
+	CONN_FROM_DIAG = 8192,	/* from inet_diag: flags CONN_NODELAY ... CONN_RCVBUF_SET and
+				 * CONN_IDLE_RESTART_OFF, and sequence numbers, are unknown */
 	/* the connection's calls were being logged (EV_CALL) at the interval's end */
 	CONN_LOGGED = 16384,
 };
 
 /* Groups of known fields; a field without its bit is 0 and means nothing. */
 enum conn_known {
-	CONN_KNOWS_TIMES = 1,	/* known: sender_app_ns ... delayed_ack_ns, unknown_ns */
+	CONN_KNOWS_TIMES = 1,	/* known: time by limiting cause: sender_app_ns, ..., unknown_ns */
 	CONN_KNOWS_CALLS = 2,	/* known: counters of send and receive calls */
-	CONN_KNOWS_RTT = 4,	/* known: rtt_samples ... rtt_max_us */
-	CONN_KNOWS_LOSSES = 8,	/* known: fast_retransmit, tlp, recovery_ns, stall_ns ... */
+	CONN_KNOWS_RTT = 4,	/* known: round-trip times, rtt_samples ... rtt_max_us */
+	CONN_KNOWS_LOSSES = 8,	/* known: losses: fast_retransmit, tlp, recovery_ns, stall_ns ... */
 	CONN_KNOWS_RTO = 16,
 	CONN_KNOWS_DELACKS = 32,/* known: delayed_acks */
 	CONN_KNOWS_PEER_DELACKS = 64, /* known: peer_delayed_acks, delayed_acks_harmful */
-	CONN_KNOWS_CHRONO = 128,/* known: busy_ns ... kernel_sndbuf_ns */
+	CONN_KNOWS_CHRONO = 128,/* known: the kernel's times, busy_ns ... kernel_sndbuf_ns */
 	CONN_KNOWS_SPURIOUS = 256,
 	CONN_KNOWS_RCV_WND = 512,
-	CONN_KNOWS_GAUGES = 1024, /* known: mss ... rcv_queue, except rcv_wnd */
+	CONN_KNOWS_GAUGES = 1024, /* known at interval end: mss ... rcv_queue, except rcv_wnd */
 	/* known: rtts[], which sum to rtt_samples; implies CONN_KNOWS_RTT */
 	CONN_KNOWS_RTTS = 2048,
 };
@@ -114,7 +114,7 @@ struct event_conn {
 	__u32 app;		/* DICT_STRING: container, unit or command; 0 = unknown */
 	__u32 pid;		/* process of the last call, or owner; 0: unknown */
 	__u32 flags;		/* enum conn_flags */
-	/* sender_app_ns ... delayed_ack_ns and unknown_ns sum to `to` - `from`. */
+	/* Time by limiting cause, to delayed_ack_ns; with unknown_ns, it sums to the interval. */
 	__u64 sender_app_ns;
 	__u64 send_buffer_ns;
 	__u64 congestion_ns;
@@ -126,7 +126,7 @@ struct event_conn {
 	__u32 rtt_us;		/* smoothed RTT at the interval's end */
 	__u32 cwnd;		/* congestion window in segments, at the interval's end */
 
-	/* -- evidence: counters of the interval -- */
+	/* -- evidence for the limiting cause: counters of the interval -- */
 	__u64 unknown_ns;	/* part of the interval with too few samples */
 	__u64 bytes_acked, bytes_retransmitted;
 	/* kernel_sndbuf_ns is often 0 although the send buffer was the limit. */
@@ -135,7 +135,7 @@ struct event_conn {
 	__u64 loss_first;	/* time of the first retransmission; 0: none */
 	__u64 loss_last;
 	__u64 write_first;	/* last send before loss_first that followed a pause and found all
-				 * earlier data acknowledged; 0: none. May be before `from` */
+				 * earlier data acknowledged; 0: none. May be before the interval */
 	__u64 send_bytes, recv_bytes, longest_pause_ns, rtt_sum_us;
 	__u32 rtt_samples, rtt_min_us, rtt_max_us;
 	__u32 peer_delayed_acks; /* see bpf/conn_acks.h */
@@ -143,8 +143,8 @@ struct event_conn {
 	__u32 send_calls, recv_calls, send_small, send_blocked;
 	__u32 idle_bursts, idle_bursts_lost, idle_restarts;
 	/*
-	 * samples in which the peer's window was 0 (zero_windows), and in which 3/4 of rcvbuf was
-	 * unread (unread)
+	 * samples in which the peer's window was 0 (zero_windows), and in which 3/4 of the
+	 * receive buffer was unread (unread)
 	 */
 	__u32 zero_windows, unread;
 	__u32 samples;		/* number of samples (Poisson) */
@@ -152,13 +152,13 @@ struct event_conn {
 	__u32 send_sizes[CONN_SIZES];
 	__u32 recv_sizes[CONN_SIZES];
 
-	/* -- evidence: state at `to` -- */
+	/* -- evidence for the limiting cause: state at the interval's end -- */
 	__u32 known;		/* enum conn_known */
 	__u32 poll_mhz;		/* intended samples per 1,000 s */
 	__u32 congestion_control; /* DICT_STRING */
 	__u32 cgroup;		/* DICT_CGROUP */
 	__u32 unit;		/* DICT_UNIT */
-	__u32 comm;		/* DICT_STRING: name of `pid` */
+	__u32 comm;		/* DICT_STRING: name of process `pid` */
 	__u32 thinned_one_in;	/* calls and RTTs of 1 in so many connections are traced; 0: all */
 	__u32 min_rtt_us;
 	__u32 rto_us;
@@ -167,8 +167,8 @@ struct event_conn {
 	__u32 rcv_wnd;		/* this end's window, bytes */
 	__u32 sndbuf;
 	__u32 rcvbuf;
-	__u32 wmem_queued;	/* used part of sndbuf, with overhead */
-	__u32 rmem;		/* used part of rcvbuf, with overhead */
+	__u32 wmem_queued;	/* used part of the send buffer, with overhead */
+	__u32 rmem;		/* used part of the receive buffer, with overhead */
 	__u32 unsent;		/* bytes */
 	__u32 unacked;		/* bytes */
 	__u32 rcv_queue;	/* bytes received but not read */
@@ -186,8 +186,8 @@ struct event_conn {
 	 * All 0: only the numbers of samples are known.
 	 */
 	__u64 sampled_ns[CONN_STATES];
-	__u64 zero_window_ns;	/* time of the samples in `zero_windows` */
-	__u64 unread_ns;	/* time of the samples in `unread` */
+	__u64 zero_window_ns;	/* time of samples in which the peer's window was 0 */
+	__u64 unread_ns;	/* time of samples with 3/4 of the receive buffer unread */
 	__u64 unsampled_ns;	/* part of the interval that could not be sampled */
 	__u64 squares;		/* sum of the squares of samples' times, in (100 us)^2 */
 
@@ -207,8 +207,8 @@ struct event_conn {
 	CONN_COUNTERS_ADDED(CONN_ADDED_FIELD, CONN_ADDED_FIELD)
 #undef CONN_ADDED_FIELD
 	/*
-	 * Keeps the size at 16 n + 8 bytes: conns/state.c packs all members behind `cookie`, and
-	 * base/zpack.h takes groups of 16 bytes.
+	 * Keeps the size at 16 n + 8 bytes: conns/state.c compresses all members but the first (8
+	 * bytes) in groups of 16 bytes (base/zpack.h).
 	 */
 	__u64 pad[(CONN_ADDED | 1) - CONN_ADDED];
 };

@@ -4,7 +4,7 @@
 #define HOSTLAT_EVENT_LAYOUT_LOAD_H
 
 enum {
-	SAMPLE_NIC_TX = 1,	/* snd_ns is the NIC's stamp, not the kernel's: see match_place() */
+	SAMPLE_NIC_TX = 1,	/* snd_ns is the NIC's stamp, not the kernel's (load/match.h) */
 	SAMPLE_NIC_RX = 2,	/* rx_ns is the NIC's stamp, not the kernel's */
 	SAMPLE_FAILED = 4,	/* no (valid) reply: `done` is when that was known */
 	SAMPLE_WARMUP = 8,
@@ -13,15 +13,15 @@ enum {
 	SAMPLE_RETRANSMIT = 64,	/* a byte of the request was sent more than once */
 	SAMPLE_PROBE = 128,	/* a latency agent's request, not the load's */
 	SAMPLE_TIMEOUT = 256,	/* failed: no reply in time */
-	SAMPLE_RESENT = 1024,	/* sent again on another connection: `sent` is the first time,
-				 * stamps and distances are of the last one */
+	SAMPLE_RESENT = 1024,	/* sent again on another connection: `sent` is when it was sent
+				 * first, stamps and distances are of the last sending */
 	SAMPLE_UNSENT = 512,	/* failed before sending: sent = done, no stamps */
 };
 
 /*
- * One request. Ordered by `done`; reaches back to `intended`. The stamps between are distances in
- * ns, 0: unknown; those of the request count from `sent`, those of the reply back from `done`. A
- * distance of 0 is stored as 1, one beyond 4.29 s as unknown.
+ * One request, from `intended` to `done`. Requests are ordered by `done`. Time stamps are stored as
+ * distances in ns: from `sent` for the request, to `done` for the reply. 0: unknown. A distance of
+ * 0 is stored as 1, a distance beyond 4.29 s as unknown.
  */
 struct event_sample {
 	__u64 intended;		/* time at which the request was due by the schedule */
@@ -32,16 +32,16 @@ struct event_sample {
 	__u32 tx_bytes;
 	__u32 rx_bytes;
 	__u32 flow;		/* EV_FLOW */
-	__u16 type;		/* type of the request, by protocol */
+	__u16 type;		/* enum operation_kind; 0: the protocol has no operations */
 	__u16 flags;
-	__u32 sched_ns;		/* from `sent` until the request's last byte entered the qdisc */
-	/* from `sent` until the request's last byte was at the driver, or left the NIC */
+	__u32 sched_ns;		/* from send() until the request's last byte entered the qdisc */
+	/* from send() until the request's last byte was at the driver, or left the NIC */
 	__u32 snd_ns;
-	__u32 ack_ns;		/* from `sent` until the request's last byte was acknowledged */
-	__u32 rx_ns;		/* from the stack's or NIC's receipt of the last byte to `done` */
-	__u32 wake_ns;		/* from the return of the reader's wait to `done` */
-	__u32 server_in_ns;	/* from `sent` until the server read the request (same host only) */
-	__u32 server_out_ns;	/* from the server's send of the reply to `done` */
+	__u32 ack_ns;		/* from send() until the request's last byte was acknowledged */
+	__u32 rx_ns;		/* from the stack's or NIC's receipt of the last byte to its read */
+	__u32 wake_ns;		/* from the return of the reader's wait to the read of the reply */
+	__u32 server_in_ns;	/* from send() until the server read the request (same host only) */
+	__u32 server_out_ns;	/* from the server's send of the reply to its read */
 	__u32 pad;
 };
 
@@ -70,9 +70,9 @@ enum {
 	LOAD_STARTED = 2,	/* the schedule has begun: `started_ns` is set */
 	LOAD_EXHAUSTED = 4,	/* the schedule ended */
 	LOAD_UNREACHABLE = 8,	/* no connection is open, and none can be opened */
-	LOAD_MISSES = 16,	/* `misses` is counted, unlike in earlier versions */
+	LOAD_MISSES = 16,	/* replies without a value are counted; not in earlier versions */
 	LOAD_NO_STAT = 32,	/* steal and softirqs are unknown: no /proc/stat */
-	LOAD_CLOSES = 128,	/* `closes`, `resent` are counted, unlike in earlier versions */
+	LOAD_CLOSES = 128,	/* server closes, resends are counted; not in earlier versions */
 	LOAD_NO_SCHEDSTAT = 64,	/* time without a CPU is unknown: no /proc/self/schedstat */
 };
 
@@ -93,17 +93,17 @@ struct event_load {
 	__u64 in_flight;
 	__u64 bytes_sent;
 	__u64 bytes_received;
-	__u64 connects;		/* connections made, with the first ones */
+	__u64 connects;		/* connections made, including those at the start */
 	__u64 timeouts;		/* failed requests: no reply in time */
 	__u64 resets;		/* failed requests: connection closed or reset */
 	__u64 refused;		/* failed requests: server error replies */
 	__u64 garbled;		/* failed requests: replies that break the protocol */
-	__u64 samples_lost;	/* samples that did not fit into their ring */
+	__u64 samples_lost;	/* samples that did not fit into their ring buffer */
 	__u64 stamps_missing;	/* requests or replies without a requested kernel stamp */
 	__u64 cpu_ns;		/* CPU time of the agent's threads */
 	__u64 spin_ns;		/* part of cpu_ns spent spinning in waits */
 	__u64 open_connections;
-	__u64 misses;		/* replies without a value, part of `completed`; see LOAD_MISSES */
+	__u64 misses;		/* completed requests for a missing key; valid with LOAD_MISSES */
 	__u64 closes;		/* connections that the server closed after a reply */
 	__u64 resent;		/* requests sent again on another connection */
 };

@@ -19,7 +19,7 @@ struct event_memsource {
 	struct event_sink sink;
 	struct buffer *head, *tail;	/* queued buffers, oldest first */
 	struct buffer *out;		/* buffer with the block that next() returned last */
-	size_t n_buffers;		/* allocated buffers, including `out` */
+	size_t n_buffers;		/* allocated buffers, with the one that a consumer reads */
 	size_t n_buffers_max;
 	struct event_damage damage;
 };
@@ -51,7 +51,7 @@ static void drop_out(struct event_memsource *mem)
 
 /*
  * Returns the queue's last buffer if it is of this core and has space, else a new one: so records
- * keep their order. NULL without a buffer.
+ * keep their order. NULL if no buffer can be added.
  */
 static struct buffer *tail_for(struct event_memsource *mem, uint32_t core, size_t size)
 {
@@ -158,7 +158,7 @@ int event_memsource_new(struct event_memsource **out, size_t limit)
 		return -ENOMEM;
 	mem->source.ops = &mem_ops;
 	mem->sink.put = mem_put;
-	/* `limit` is for the queue; one more buffer is `out`, which a consumer reads */
+	/* `limit` is for the queue; a consumer reads one more buffer */
 	mem->n_buffers_max = limit / EVENT_BLOCK_SIZE + 1;
 	*out = mem;
 	return 0;

@@ -25,15 +25,15 @@ struct event_buffer {
 	uint16_t domain;
 	uint32_t core;
 	uint32_t n_open;
-	bool defines;			/* holds definitions not written yet */
+	bool defines;			/* holds names, flows or clock domains not written yet */
 	bool used;			/* used since event_pool.hand passed it */
-	struct event_records records;	/* `data` begins with the open spans */
+	struct event_records records;	/* EV_EDGE: `data` begins with the open spans */
 	uint64_t aligned[EVENT_BLOCK_SIZE / 8];
 };
 
 struct event_pool {
 	struct event_out *out;
-	struct event_buffer **hash;	/* hash of `max` chains */
+	struct event_buffer **hash;	/* hash table: as many chains as there may be buffers */
 	struct event_buffer **buffers;
 	uint32_t n_buffers, max;
 	uint32_t hand;			/* index of the next buffer to consider for eviction */

@@ -40,7 +40,7 @@ struct event_block {
 	uint32_t core;
 	uint32_t count;
 	uint32_t record_size;
-	uint64_t first;		/* time of the first record; EV_EDGE: time of `dt` 0 */
+	uint64_t first;		/* time of the first record; EV_EDGE: time from which `dt` counts */
 	uint64_t last;		/* time of the last record */
 	uint64_t reach;		/* earliest begin of any event in the block */
 	uint32_t n_open;	/* EV_EDGE: spans open when the block begins, outermost first */
@@ -71,7 +71,7 @@ enum {
 
 /* The time window of seek(), half open: from <= t < to. */
 struct event_window {
-	uint16_t kind;		/* EV_NONE: low-rate kinds; else EV_MESSAGE, EV_EDGE ... */
+	uint16_t kind;		/* kind of blocks: EV_EDGE, EV_CONN ...; EV_NONE: low-rate kinds */
 	uint16_t domain;
 	uint32_t core;
 	uint64_t from;

@@ -418,7 +418,7 @@ bool event_writer_fits(const struct event_writer *w, const struct event_block *b
 
 	if (block->record_size)
 		bytes += block->n_open * sizeof(struct event_open) + block->size;
-	/* a name takes its size twice: the dictionary at the end of the file repeats it */
+	/* a name (EV_NAME) counts twice: the dictionary at the end of the file repeats it */
 	while (!block->record_size && event_block_next(block, &at, &event))
 		bytes += event_record_size(event.size) * (event.kind == EV_NAME ? 2 : 1);
 	return !w->full && event_writer_has_space(w, bytes);

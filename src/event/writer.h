@@ -63,7 +63,7 @@ int event_writer_span(struct event_writer *writer, uint32_t core, uint16_t domai
 int event_writer_record(struct event_writer *writer, uint16_t domain, uint64_t begin,
 			const struct event *event, const struct iovec *payload, int pieces);
 
-/* Copies a whole block of a source into the file, as a recording of an analysis' input. */
+/* Copies a whole block of a source into the file. */
 int event_writer_copy(struct event_writer *writer, const struct event_block *block);
 
 /* Returns whether a whole block fits within the size limit. */

@@ -110,7 +110,7 @@ static void caps_io_uring(struct cap_vec *caps)
 	}
 }
 
-/* Returns the ns of a call: the least of several batches, so interruptions do not count. */
+/* Returns the ns of reading a clock: the least of several batches, so interrupts do not count. */
 static uint64_t caps_clock_read_ns(clockid_t clock)
 {
 	struct timespec from, to, t;

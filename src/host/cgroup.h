@@ -17,8 +17,8 @@
 #define HOST_LABEL_MAX 128
 
 struct host_cgroup {
-	char path[HOST_PATH_MAX];      /* in the most informative hierarchy; "": unknown */
-	char unified[HOST_PATH_MAX];   /* in cgroup2, for host_cgroup2_id(); "": not in cgroup2 */
+	char path[HOST_PATH_MAX];      /* cgroup path, most informative hierarchy; "": unknown */
+	char unified[HOST_PATH_MAX];   /* path in cgroup2, for host_cgroup2_id(); "": no cgroup2 */
 	char unit[HOST_LABEL_MAX];      /* innermost systemd .service or .scope; "": none */
 	char container[HOST_LABEL_MAX]; /* full id of the container, or its name if the manager uses
 					 * names (lxc, nspawn); "": not in a container */
@@ -33,9 +33,9 @@ struct host_cgroup {
 void host_cgroup_parse(const char *path, struct host_cgroup *cgroup);
 
 /*
- * Finds the cgroup of a process. If v1 and v2 are mounted, `path` is one with a container, else one
- * with a unit, else the deepest; among equals that of the unified, then of a v1 controller's, then
- * of the systemd hierarchy. Returns 0 or -errno; -ESRCH: the process has ended.
+ * Finds the cgroup of a process. If the process has several paths (v1 and v2 are mounted), `path`
+ * is one with a container, else with a unit, else the deepest; among equal ones, the unified
+ * hierarchy's, else systemd's. Returns 0 or -errno; -ESRCH: the process has ended.
  */
 int host_cgroup_of(const struct host_root *root, pid_t pid, struct host_cgroup *cgroup);
 

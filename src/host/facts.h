@@ -37,8 +37,8 @@ void host_facts_init(struct host_facts *facts);
 void host_facts_release(struct host_facts *facts);
 
 /*
- * Adds a fact; errors are in `error`, to check at the end. Truncates keys to HOST_FACT_KEY_MAX and
- * values to HOST_FACT_VALUE_MAX bytes.
+ * Adds a fact; errors are in facts->error, to check at the end. Truncates keys to HOST_FACT_KEY_MAX
+ * and values to HOST_FACT_VALUE_MAX bytes.
  */
 void host_facts_add(struct host_facts *facts, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

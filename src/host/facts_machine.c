@@ -21,7 +21,7 @@
 #include "host/mount.h"
 #include "host/pids.h"
 
-#define CPUINFO_MAX     (1 << 16)       /* bytes; the first processor's part suffices */
+#define CPUINFO_MAX     (1 << 16)       /* bytes of /proc/cpuinfo: its first processor suffices */
 #define IDLE_STATES_MAX 16
 #define FLAWS_MAX       64
 
@@ -382,7 +382,7 @@ void fact_swap(const struct fact_source *source, const char *key, const char *ar
 	if (host_read_all(&text, 64 << 10, "%s/swaps", source->root->proc) < 0)
 		return;
 	rest = text;
-	host_next_line(&rest);  /* skips the heading */
+	host_next_line(&rest);  /* skips the heading of /proc/swaps */
 	while ((line = host_next_line(&rest)))
 		if (sscanf(line, "%*s %*s %*u %" SCNu64, &kib) == 1) {
 			areas++;

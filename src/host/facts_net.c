@@ -21,8 +21,8 @@
 #define QUEUES_MAX       256
 
 /*
- * Adds two sums of counters since boot. Columns, one line per processor: packets, packets dropped
- * because the backlog was full, times that polling stopped with work left
+ * Adds the sums over all processors, since boot, of two columns of softnet_stat: packets dropped
+ * because the backlog was full, and how often polling stopped with work left
  * (Documentation/admin-guide/sysctl/net.rst, netdev_budget).
  */
 void fact_softnet(const struct fact_source *source, const char *key, const char *arg)
@@ -189,7 +189,7 @@ static int keep_action(void *ctx, const char *name)
 	return 0;
 }
 
-/* Reads the handler's name; in /proc it is the name of a folder: /proc/irq/41/virtio3-rx. */
+/* Reads an interrupt's handler from /sys, else from /proc: the folder /proc/irq/41/virtio3-rx. */
 static void irq_action(const struct nic *nic, uint64_t irq, char action[64])
 {
 	char folder[HOST_PATH_MAX];
@@ -282,7 +282,7 @@ static void nic_sysfs(const struct nic *nic)
 
 	if (!sys_is_ours(nic))
 		return;
-	/* -1 and errors mean that the speed or the node is unknown. */
+	/* Adds neither speed nor numa_node if it is unknown: -1, or not readable. */
 	if (host_read(speed, sizeof(speed), "%s/%s/speed", nic->source->root->sys, nic->sys) > 0 &&
 	    speed[0] != '-')
 		nic_add(nic, "speed_mbit", "%s", speed);

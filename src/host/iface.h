@@ -32,8 +32,8 @@ struct host_iface {
 	char address[HOST_ADDRESS_MAX]; /* "02:fc:00:00:00:01"; "": none */
 	char kind[16];                /* "veth", "bridge", ...; "": hardware or loopback */
 	char qdisc[16];               /* kind of its root qdisc: "fq", "mq", "noqueue" */
-	char leaf[16];                /* kind of the leaves below a multiqueue root; "mixed":
-				       * several; "": other root */
+	char leaf[16];                /* kind of the leaf qdiscs below a multiqueue root qdisc;
+				       * "mixed": several kinds; "": other root qdisc */
 };
 
 struct host_iface_vec {

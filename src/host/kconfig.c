@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#define LINES_MAX 100000        /* distribution kernels have about 12000 lines */
+#define LINES_MAX 100000        /* lines of a kernel configuration; usually about 12000 */
 
 /* Opens the configuration: gzopen() also reads plain files. */
 static gzFile kconfig_open(const struct host_root *root)

@@ -44,7 +44,7 @@ static void pressure_read_stall(const struct host_root *root, struct host_pressu
 	out->stall_known = true;
 }
 
-/* Sums packets: the first column, in hex, of each online CPU's line. They wrap at 32 bits. */
+/* Sums the first column of softnet_stat, in hex: received packets of each CPU, modulo 2^32. */
 static void pressure_read_packets(const struct host_root *root, struct host_pressure *out)
 {
 	char *text, *rest, *line, *end;

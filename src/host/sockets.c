@@ -43,7 +43,7 @@ static int sockets_visit_task(void *ctx, pid_t pid)
 
 	s->pid = pid;
 	host_each_entry(sockets_visit_file, s, FILES_MAX, "%s/%d/fd", s->root->proc, pid);
-	return s->result; /* unreadable files are no error */
+	return s->result; /* a process that may not be read is no error */
 }
 
 int host_socket_each(const struct host_root *root,

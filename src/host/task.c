@@ -50,7 +50,7 @@ static int task_read_status(const struct host_root *root, struct host_task *task
 	return 0;
 }
 
-/* Reads field 22 of stat, counted from the last ')', since comm may contain anything. */
+/* Reads field 22 of /proc/PID/stat, counted from the last ')', as comm may contain anything. */
 static void task_read_start_ticks(const struct host_root *root, struct host_task *task)
 {
 	char stat[1024], *field, *rest;

@@ -18,7 +18,7 @@
 
 #define LOAD_FACT_AGENT "load.agent"             /* value: "NUMBER ROLE NAME" */
 #define LOAD_FACT_AGENT_CLOCK "load.agent_clock" /* value: "NUMBER OFFSET_NS ERROR_NS" */
-/* value: "NUMBER VALUE": the agent's number, and a text for polled_parse() */
+/* value: "NUMBER VALUE": the agent's number; number of packets polled, or why none were */
 #define LOAD_FACT_AGENT_POLLED "load.agent_polled"
 
 struct agent_list_entry {

@@ -36,7 +36,7 @@ struct load_analysis_config {
 	/* number of latency agents among `agents`; if > 0, only their requests count as latency */
 	uint32_t probes;
 	double percentile;   /* the percentile that --ci-width applies to, 0 < p < 1 */
-	uint64_t ci_width_ns; /* width of the interval that ends the run early; 0: none */
+	uint64_t ci_width_ns; /* width of confidence interval that ends the run early; 0: none */
 	double confidence;   /* confidence level of the intervals, such as 0.95 */
 	uint64_t max_time_ns; /* length of the schedule in ns; > 0 */
 	double max_errors;   /* largest share of failed requests of a sound result */

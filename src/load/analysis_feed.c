@@ -187,8 +187,8 @@ static uint64_t latest_start(const struct load_analysis *a)
 }
 
 /*
- * Stores an agent's counters at a tick during its schedule: at the last such tick, and at tick
- * numbers that are powers of two, for the rate in the later part of the run.
+ * Stores an agent's counters (EV_LOAD, every 100 ms) during its schedule: the last ones, and those
+ * whose number is a power of two, for the rate in the later part of the run.
  */
 static void analysis_feed_sending(struct load_analysis *a, struct load_agent *agent,
 				  uint64_t elapsed, const struct event_load *tick)
@@ -225,7 +225,7 @@ static void analysis_feed_counters(struct load_analysis *a, struct load_agent *a
 		return;
 	if (!agent->exhausted && !agent->final)
 		analysis_feed_sending(a, agent, elapsed, tick);
-	/* A schedule shorter than the time between ticks has counters only at its end. */
+	/* A schedule shorter than the counters' period (100 ms) has counters only at its end. */
 	else if (agent->exhausted && !agent->sending_ns)
 		analysis_feed_sending(a, agent, elapsed < max ? elapsed : max, tick);
 }

@@ -27,17 +27,11 @@ struct load_agent {
 	struct event_load last;       /* counters at the last tick (EV_LOAD, every 100 ms) */
 	/* counters at an earlier tick (EV_LOAD), after 1/4 to 1/2 of the ticks so far */
 	struct event_load before;
-	/*
-	 * counters at the last tick (EV_LOAD) whose number is a power of two: the next value of
-	 * `before`
-	 */
+	/* counters at tick (EV_LOAD) 1, 2, 4, 8 ..., whichever was last: the next `before` */
 	struct event_load half;
 	/* counters at the last tick (EV_LOAD) before the end of the schedule */
 	struct event_load sending;
-	/*
-	 * time of the last tick (EV_LOAD) before the end of the schedule, since its start; 0:
-	 * unknown
-	 */
+	/* time from the schedule's start to the last tick (EV_LOAD) before its end; 0: unknown */
 	uint64_t sending_ns;
 	uint64_t exhausted_ns;        /* end of the agent's schedule, since its start */
 	/* number of ticks (EV_LOAD) during the schedule; of these, ticks with unsent requests */
@@ -112,13 +106,13 @@ struct load_result {
 	uint64_t failed;
 	double q[LOAD_QUANTILES];
 	struct interval quantiles[LOAD_FROMS][LOAD_QUANTILES];
-	/* check interval of config.percentile, from the quantiles of batches; hi 0: none */
+	/* interval of config.percentile by batches of samples, as a check; check_hi_ns 0: none */
 	uint64_t check_lo_ns, check_hi_ns;
 	/* sums of latency parts for each range of latencies: SERIES_PART_ROWS structs; owned */
 	struct parts_row *parts;
 	struct stationarity_tests median, tail;
 	struct gap_fit schedule, sent;
-	double shape;                 /* shape of the latency's tail; NaN: unknown */
+	double shape;                 /* shape of the tail's generalized Pareto fit; NaN: unknown */
 	/* correlation of neighboring time windows' shares of fast requests, and its p value */
 	double spearman, spearman_p;
 	struct gate gates[GATES];

@@ -122,8 +122,8 @@ int load_batch_find_max(struct load_batch *batch, const struct load_condition *c
 	});
 	while (!code && !batch->end.interrupted && findmax_next(&fm, &probe)) {
 		/*
-		 * A probe decides by one-sided bounds, but a run's interval is two-sided: each side
-		 * gets half of the error probability.
+		 * --find-max judges each run by one-sided bounds, but a run's interval is
+		 * two-sided: each side gets half of the error probability.
 		 */
 		const struct load_batch_run run = {
 			.rate = probe.rate, .duration_ns = probe.duration_ns,
