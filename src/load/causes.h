@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counts failed requests, failed or closed connections and unexpected replies by cause, with the
- * first and last time and the server's most common error text. Each thread of an engine has a
- * table; before the last tick, the engine puts one fact per cause.
+ * first and last time and the server's most common error text. Each load-generating thread has a
+ * table; at the end of a run, the event stream gets one EV_FACT event per cause.
  */
 #ifndef HOSTLAT_LOAD_CAUSES_H
 #define HOSTLAT_LOAD_CAUSES_H
@@ -16,10 +16,10 @@
 #define CAUSES_MAX 24
 #define CAUSE_NAME_MAX 32
 
-/* Key of the facts, one per cause; causes_add_fact() reads the value. */
+/* Key of the EV_FACT events, one per cause of failures; causes_add_fact() parses the value. */
 #define LOAD_FACT_CAUSE "load.cause"
 
-/* Names given by hostlat; other names come from the server ("NOAUTH", "HTTP 503") or errno. */
+/* Causes that hostlat names; other names come from the server ("NOAUTH", "HTTP 503") or errno. */
 #define CAUSE_TIMEOUT "timeout"
 #define CAUSE_CLOSED "closed"
 #define CAUSE_CUT "cut-short" /* the connection was closed or reset in the middle of a reply */
@@ -70,14 +70,14 @@ void causes_add(struct causes *causes, const struct causes *more);
 const struct load_cause *causes_find(const struct causes *causes, enum cause_of of,
 				     const char *name);
 
-/* Returns the most frequent cause of a kind, except an outage; NULL if there is none. */
+/* Returns the most frequent cause of kind `of`, except an outage; NULL if there is none. */
 const struct load_cause *causes_top(const struct causes *causes, enum cause_of of);
 
 uint64_t causes_count(const struct causes *causes, enum cause_of of);
 
 int causes_put(const struct causes *causes, struct event_sink *sink, uint64_t now);
 
-/* Adds a cause from the value of a fact. Returns 0, or -EBADMSG for a malformed value. */
+/* Adds a cause from a value of LOAD_FACT_CAUSE. Returns 0, or -EBADMSG for a malformed value. */
 int causes_add_fact(struct causes *causes, const char *value);
 
 #endif

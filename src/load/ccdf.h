@@ -22,7 +22,7 @@
 #include "base/strbuf.h"
 #include "load/interval.h"
 
-#define CCDF_DEPTHS 7 /* number of quantiles: p10, p25, p50, p75, p90, p95, p99 */
+#define CCDF_DEPTHS 7 /* quantiles that determine the band: p10, p25, p50, p75, p90, p95, p99 */
 
 struct ccdf_band {
 	bool valid;    /* false: the dependence of samples is not known well enough for a band */

@@ -17,7 +17,7 @@ static struct contrast_side side_of(const struct load_analysis *a, enum load_fro
 }
 
 /*
- * Returns the evaluated windows of a run, whose histograms are its blocks. Stores pointers to the
+ * Returns a run's latency histograms, one per evaluated time window. Stores pointers to the
  * histograms in `blocks`, an array of SERIES_WINDOWS.
  */
 static struct contrast_run windows_of(const struct load_analysis *a, enum load_from from,

@@ -16,7 +16,7 @@
 #define LOAD_OUTSTANDING_MAX 1024
 #define LOAD_AGENTS_MAX 64
 
-/* Period of an engine's ticks (EV_LOAD) in ns; every decision is made at a tick. */
+/* Period in ns at which an engine reports counters (EV_LOAD) and a run may be ended early. */
 #define LOAD_TICK_NS 100000000ULL
 
 enum load_loop {
@@ -50,7 +50,7 @@ struct load_config {
 	uint32_t connections; /* connections of all threads; at least one per thread */
 	uint32_t outstanding; /* outstanding requests per connection, 1 to LOAD_OUTSTANDING_MAX */
 	uint32_t threads;
-	uint32_t agent; /* number of this agent, from 0; part of core and flow numbers */
+	uint32_t agent; /* number of this agent, from 0, for LOAD_CORE() and LOAD_FLOW() */
 	uint64_t requests_per_connection; /* requests until a reconnect; 0: unlimited */
 	uint64_t duration_ns; /* length of the schedule in ns */
 	/* time limit of a connect, and of a request since its assignment to a connection */

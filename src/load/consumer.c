@@ -91,8 +91,8 @@ static int load_consumer_fact(struct load_consumer *consumer, const struct event
 		return err ? err : load_consumer_agent_lost(consumer, value);
 	}
 	/*
-	 * LOAD_FACT_NIC_ERROR is read even after the run has begun: the largest error is known only
-	 * after all stamps.
+	 * LOAD_FACT_NIC_ERROR is read even after the run has begun: the largest conversion error of
+	 * NIC time stamps is known only at the end.
 	 */
 	if (!strcmp(key, LOAD_FACT_NIC_ERROR))
 		return load_setup_add_fact(&consumer->setup, key, value);

@@ -19,24 +19,24 @@ struct load_question {
 
 struct load_consumer {
 	struct load_question question;
-	/* Called with each block before the analysis reads it; NULL: none. Returns 0 or -errno. */
+	/* Called with each event block before the analysis; NULL: none. Returns 0 or -errno. */
 	int (*tap)(void *tap_ctx, const struct event_block *block);
 	void *tap_ctx;
 	struct load_setup setup;
-	struct agent_list agents;        /* the agents of the run */
-	struct load_analysis *analysis;  /* analysis of the run; NULL until all facts have come */
+	struct agent_list agents;
+	struct load_analysis *analysis;  /* NULL until the configuration (EV_FACT) has come */
 	bool interrupted;
 	uint64_t ended;                  /* bit mask of the agents that have ended or are lost */
 	uint64_t unwritten;              /* records dropped at the recording's size limit */
 };
 
-/* Initializes a consumer that passes blocks only to its analysis: `tap` is NULL. */
+/* Initializes a consumer with `tap` NULL: only the analysis gets the events. */
 void load_consumer_init(struct load_consumer *consumer, const struct load_question *question);
 void load_consumer_release(struct load_consumer *consumer);
 
 /*
- * Adds a block of events. Returns LOAD_MORE, LOAD_DECIDED, or -errno; -EBADMSG: not a stream of
- * `load`.
+ * Adds a block of events. Returns LOAD_DECIDED (the run may end), LOAD_MORE, or -errno; -EBADMSG:
+ * not a stream of `load`.
  */
 int load_consumer_add(struct load_consumer *consumer, const struct event_block *block);
 

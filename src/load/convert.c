@@ -61,7 +61,7 @@ int convert_samples(const struct convert *c, const struct event_block *in, uint3
 
 /* ---- records ---- */
 
-/* Whether an agent's counters add up to `scheduled` without overflow. */
+/* Whether an agent's request counters add up to the scheduled requests, without overflow. */
 static bool convert_counters_balance(const struct event_load *l)
 {
 	__u64 sum;

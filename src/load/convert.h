@@ -13,12 +13,11 @@
 struct convert {
 	uint32_t agent;
 	bool probe;                  /* the agent is a latency agent */
-	bool clock;                  /* the agent's EV_CLOCK records are used */
+	bool clock;                  /* false: drop the agent's clock readings (EV_CLOCK) */
 	uint64_t from_ns, until_ns;  /* valid times of requests, by the coordinator's clock */
 	struct offset offset;
 };
 
-/* Number of samples that fit into a block. */
 #define CONVERT_SAMPLES (EVENT_BLOCK_SIZE / sizeof(struct event_sample))
 
 /*
@@ -30,8 +29,8 @@ int convert_samples(const struct convert *c, const struct event_block *in, uint3
 		    struct event_sample to[CONVERT_SAMPLES], struct event_block *out);
 
 /*
- * Converts a record and puts it into `sink`; unused kinds are ignored. Returns 0, -EBADMSG, or the
- * sink's error.
+ * Converts an event and puts it into `sink`; ignores all kinds except EV_LOAD, EV_NOISE, EV_FLOW
+ * and EV_CLOCK. Returns 0, -EBADMSG, or the sink's error.
  */
 int convert_record(const struct convert *c, const struct event *event, struct event_sink *sink);
 

@@ -25,7 +25,7 @@ struct coordinator_agent {
 	int in, out, err;
 	bool same_clock;          /* the agent runs on this host and shares its monotonic clock */
 	uint32_t role;            /* enum load_role */
-	const struct strbuf *setup; /* the agent's "arg" lines (load/agent.h) */
+	const struct strbuf *setup; /* "arg WORD" lines: options for the agent (load/agent.h) */
 };
 
 struct coordinator_config {

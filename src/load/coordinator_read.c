@@ -191,7 +191,7 @@ static int coordinator_end_peer(struct coordinator *c, struct peer *p)
 
 /*
  * Whether an agent may send an event of this kind now: while it connects or waits for the start
- * only a flow, while it runs any kind, otherwise none.
+ * only EV_FLOW, while it runs any kind, otherwise none.
  */
 static bool in_place(const struct peer *p, uint16_t kind)
 {

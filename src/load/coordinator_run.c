@@ -23,7 +23,7 @@
 
 #define ANSWERS 16                   /* number of clock readings of each agent before the run */
 #define MAKE_NS (60 * NS_PER_S)      /* time limit to log in by ssh and resolve names */
-#define CONNECT_NS (30 * NS_PER_S)   /* time limit to connect, plus CONNECT_TIMEOUTS timeouts */
+#define CONNECT_NS (30 * NS_PER_S)   /* time to connect, besides CONNECT_TIMEOUTS * timeout_ns */
 #define CONNECT_TIMEOUTS 4
 #define QUIET_NS (10 * NS_PER_S)     /* longest silence; agents send every LOAD_TICK_NS */
 #define ASK_NS (500 * NS_PER_MS)
@@ -358,7 +358,7 @@ int coordinator_start(struct coordinator *c)
 	for_each_peer(c, p) {
 		if (err || p->state != PEER_CONNECTED)
 			continue;
-		/* Only the first running agent's EV_CLOCK records go into the stream. */
+		/* The stream has clock readings (EV_CLOCK) of one agent: the first that runs. */
 		p->convert.clock = clock;
 		clock = false;
 		err = start_one(c, p, start);

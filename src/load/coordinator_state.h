@@ -19,7 +19,7 @@ enum peer_state {
 	PEER_CONNECTING,
 	PEER_CONNECTED,
 	PEER_RUNNING,
-	PEER_FINAL,      /* the agent has sent LOAD_FINAL */
+	PEER_FINAL,      /* the agent has sent its final counters (LOAD_FINAL) */
 	PEER_LOST,
 };
 
@@ -39,7 +39,7 @@ struct peer {
 	bool answered;
 	uint32_t answers;
 	uint64_t reported_error_ns;   /* clock error that was last put into the stream */
-	char error[PEER_NAME_MAX];   /* text of AGENT_ERROR; for a lost agent, the reason */
+	char error[PEER_NAME_MAX];   /* error reported by the agent; for a lost agent, the reason */
 	/* text for users if the agent runs another version of hostlat, in parentheses; else "" */
 	char version[PEER_NAME_MAX];
 	struct event_block block; /* current block of samples, read up to `at` */

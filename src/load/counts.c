@@ -3,7 +3,7 @@
 
 #include "report/human.h"
 
-/* Sums misses over agents. Returns false if an agent's version does not count misses. */
+/* Sums misses (replies without content). Returns false if an agent's version cannot count them. */
 bool load_analysis_misses(const struct load_analysis *a, struct load_misses *out)
 {
 	*out = (struct load_misses){

@@ -122,7 +122,6 @@ static void give_up(struct load_thread *t, const struct load_conn *c, int err)
 	t->dial_failed = c;
 }
 
-/* Handles a failed attempt to open a connection. */
 static void dial_fail(struct load_thread *t, struct load_conn *c, int err)
 {
 	if (!t->dial_error)

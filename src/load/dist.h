@@ -2,7 +2,7 @@
 /*
  * Distributions of times and sizes, as users write them: "exponential:50us", "lognormal:50us:2",
  * "bimodal:0.9:10us:100us". The caller provides the random generator. The CDF is exact, so that
- * gates test against the declared distribution and not against a fit.
+ * goodness-of-fit tests use the declared distribution and not a fitted one.
  */
 #ifndef HOSTLAT_LOAD_DIST_H
 #define HOSTLAT_LOAD_DIST_H

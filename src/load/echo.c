@@ -9,7 +9,6 @@
 #include "load/synthetic.h"
 #include "load/workload.h"
 
-/* Parser state of a reply. */
 struct echo_state {
 	uint8_t header[SYNTHETIC_REPLY_HEADER];
 	uint32_t have; /* bytes of the header received */

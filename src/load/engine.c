@@ -378,7 +378,7 @@ int load_engine_new(struct load_engine **out, const struct load_config *config,
 
 /* ---- connect ---- */
 
-/* Puts a fact per address used for a host name, unless the URL shows the address already. */
+/* Puts an EV_FACT event per address used for a host name, unless the URL shows the address. */
 static int put_addresses(struct load_engine *e, const struct load_target *target)
 {
 	bool used[NET_ADDRESSES_MAX] = { false };

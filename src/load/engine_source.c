@@ -39,7 +39,7 @@ struct engine_source {
 	uint64_t last_tick_ns;
 	uint64_t nic_error_ns;
 	uint64_t polled;         /* busy-polled packets counted when the source was made */
-	bool done;               /* LOAD_FINAL is in the queue */
+	bool done;               /* the final EV_LOAD event (LOAD_FINAL) is in the queue */
 };
 
 static const struct load_tick *next_tick(const struct thread_view *v)
@@ -53,8 +53,8 @@ static const struct load_tick *next_tick(const struct thread_view *v)
 /* ---- samples ---- */
 
 /*
- * Returns the samples before the thread's next tick, or all without a tick. The tick is read after
- * the samples: if there is no tick, all these samples precede the next tick.
+ * Returns the samples before the thread's next tick (counters every LOAD_TICK_NS); without a tick,
+ * all. The tick is read after the samples, so that they also precede a tick that comes later.
  */
 static const struct event_sample *engine_source_samples(const struct thread_view *v, uint64_t *n)
 {
@@ -105,8 +105,8 @@ static void engine_source_lend(struct engine_source *p, struct thread_view *v,
 }
 
 /*
- * Gets a block of samples. Returns 1: `block` is set; 0: no samples; 2: flows were put into the
- * queue, which must be read first.
+ * Gets a block of samples. Returns 1: `block` is set; 0: no samples; 2: EV_FLOW events were put
+ * into the queue, which must be read first.
  */
 static int next_samples(struct engine_source *p, struct event_block *block)
 {
@@ -120,8 +120,8 @@ static int next_samples(struct engine_source *p, struct event_block *block)
 		v = &p->views[(p->turn + i) % p->n_views];
 		at = engine_source_samples(v, &n);
 		/*
-		 * A thread pushes a flow before the samples that refer to it, so flows read after
-		 * the samples include all of these flows.
+		 * A thread pushes a connection's EV_FLOW before the connection's samples, so
+		 * EV_FLOW events that are read after samples include all those of the samples.
 		 */
 		err = put_flows(p, v, &any);
 		if (err || any)
@@ -162,9 +162,9 @@ static int common_tick(const struct engine_source *p, uint64_t *number)
 }
 
 /*
- * Consumes the threads' ticks up to `number`; a thread whose queue was full skips ticks. Sets
- * `final` if all threads are at their last tick. Returns false if a thread has not reached the
- * tick.
+ * Consumes the threads' ticks (counters every LOAD_TICK_NS) up to `number`. A thread skips ticks if
+ * its queue was full. Sets `final` if all threads are at their last tick. Returns false if a thread
+ * has not reached tick `number`.
  */
 static bool engine_source_consume_ticks(struct engine_source *p, uint64_t number, bool *final)
 {
@@ -236,7 +236,7 @@ static int engine_source_put_interference(struct engine_source *p, uint64_t now)
 					    p->n_views);
 }
 
-/* Puts a fact with the largest error of the NICs' time stamps, if NICs stamp packets. */
+/* Puts LOAD_FACT_NIC_ERROR, the largest conversion error of NIC time stamps, if NICs stamp. */
 static int put_nic_error(struct engine_source *p, uint64_t now)
 {
 	char text[24];
@@ -248,8 +248,8 @@ static int put_nic_error(struct engine_source *p, uint64_t now)
 }
 
 /*
- * Puts a fact per cause of failures, over all threads. The threads have ended, so their tables of
- * causes no longer change.
+ * Puts an EV_FACT event per cause of failures, over all threads. The threads have ended, so their
+ * tables of causes no longer change.
  */
 static int engine_source_put_causes(struct engine_source *p, uint64_t now)
 {

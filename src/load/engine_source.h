@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The events of an engine's threads as an event source. Blocks of samples point into the threads'
- * queues. A tick follows all samples before it, when every thread has reached it.
+ * queues. EV_LOAD (counters every LOAD_TICK_NS) follows all samples of requests that ended before.
  */
 #ifndef HOSTLAT_LOAD_ENGINE_SOURCE_H
 #define HOSTLAT_LOAD_ENGINE_SOURCE_H
@@ -18,7 +18,7 @@ void engine_source_free(struct engine_source *p);
 
 struct event_source *engine_source_events(struct engine_source *p);
 
-/* Returns a sink for the facts at the start of the stream. */
+/* Returns a sink for the EV_FACT events at the start of the stream. */
 struct event_sink *engine_source_sink(struct engine_source *p);
 
 #endif

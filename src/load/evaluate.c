@@ -12,9 +12,9 @@
 #include "stats/rank.h"
 #include "stats/tail.h"
 
-#define TAIL_POINTS 500     /* largest number of points of the tail, evenly spaced by rank */
+#define TAIL_POINTS 500     /* largest number of latencies in a fit of the tail, spaced by rank */
 #define TAIL_POINTS_MIN 50
-/* Number of batches of the check interval: fewer widen it, more depend on each other. */
+/* Number of batches for checking an interval: few widen the check, many are dependent. */
 #define CHECK_BATCHES 20
 
 static const double report_q[REPORT_QUANTILES] = {

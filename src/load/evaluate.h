@@ -9,8 +9,8 @@
 #include "load/analysis_state.h"
 
 /*
- * Fills analysis->result from the windows that end before `horizon_ns` (UINT64_MAX: all). `whole`:
- * all latencies and quantiles, not only the ones for a decision. Returns 0 or -ENOMEM.
+ * Fills analysis->result from the time windows that end before `horizon_ns` (UINT64_MAX: all). If
+ * not `whole`, evaluates only what decides whether the run may end. Returns 0 or -ENOMEM.
  */
 int evaluate(struct load_analysis *analysis, uint64_t horizon_ns, double confidence, bool whole);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the figures behind the verdicts of gates.c as text. */
+/* Writes the numbers behind the outcomes of validity checks (gates.c) as text. */
 #include "load/evidence.h"
 
 #include <math.h>
@@ -182,7 +182,7 @@ static void evidence_put_needed(const struct load_analysis *a, struct strbuf *ou
 			      human_ns(buf, a->config.ci_width_ns));
 }
 
-/* Explains why there is no interval although there are enough batches. */
+/* Explains why a quantile has no interval although the run has enough batches of windows. */
 static void evidence_put_exceedances(const struct load_analysis *a, const struct interval *i,
 				     struct strbuf *out)
 {

@@ -4,7 +4,7 @@
 
 #include "load/gates.h"
 
-/* Writes the figures behind a gate's verdict, such as "3.20 % of the requests failed". */
+/* Writes the numbers behind a validity check, such as "3.20 % of the requests failed". */
 void gate_evidence(const struct load_analysis *analysis, enum gate_id id, struct strbuf *out);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/bug.h"
 #include "base/parse.h"
 
-/* Requests expected beyond the quantile in the shortest probe. */
+/* Expected number of requests slower than the quantile, in the shortest run of the search. */
 #define PROBE_TAIL 100
 
 /*
@@ -118,7 +118,7 @@ static double findmax_aim(const struct findmax *fm, double *seconds)
 	*seconds = last->seconds * fmin(fmax(shorter * shorter, 1), LONGER_MAX);
 	if (at - lo > (AIM_OFF + AIM_SLACK) * precision)
 		return exp(at - AIM_OFF * precision);
-	/* The condition holds at `lo`, close below the estimated answer, so the rate is above. */
+	/* The condition holds at `lo`, close below the estimate: the next rate is above. */
 	return exp(fmin(fmin(at + AIM_OFF * precision, lo + (1 - AIM_SLACK / 2) * precision),
 			(lo + log(fm->hi)) / 2));
 }

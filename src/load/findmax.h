@@ -36,32 +36,32 @@
 
 struct findmax_config {
 	double q;           /* quantile of the condition, 0 < q < 1 */
-	uint64_t limit_ns;  /* limit of the condition */
-	double confidence;  /* confidence of the answer */
-	/* relative width of the answer: stop at hi / lo - 1 <= precision; > 0 */
+	uint64_t limit_ns;  /* the quantile must be below this latency */
+	double confidence;  /* confidence of the rate that is found */
+	/* relative width of the range that is found: stop at hi / lo - 1 <= precision; > 0 */
 	double precision;
 	double start;       /* first rate to probe, requests/s */
 	double min, max;    /* range of rates to probe, requests/s */
-	uint64_t probe_ns;  /* length of the shortest probe */
+	uint64_t probe_ns;  /* length of the shortest probe (a run at one rate) */
 	uint64_t budget_ns; /* total time for all probes */
 };
 
 struct findmax_probe {
 	double rate;
 	uint64_t duration_ns;
-	double confidence; /* confidence of each one-sided bound */
+	double confidence; /* confidence of each one-sided bound of the quantile */
 };
 
 enum findmax_end {
 	FINDMAX_GOES_ON,
-	FINDMAX_FOUND,     /* the answer is as precise as requested */
-	FINDMAX_TIME,      /* budget_ns is used up: the answer is less precise */
+	FINDMAX_FOUND,     /* the rate is known as precisely as requested */
+	FINDMAX_TIME,      /* budget_ns is used up: the rate is known less precisely */
 	FINDMAX_PROBES_USED,
 	FINDMAX_ABOVE_MAX, /* the condition holds at the highest rate, `max` */
 	FINDMAX_BELOW_MIN, /* the condition fails at the lowest rate, `min` */
 };
 
-/* Measurement of a probe's quantile. */
+/* A quantile measured by a probe, which is a run at one rate. */
 struct findmax_point {
 	double rate;
 	double excess;  /* ln(quantile / limit); > 0: above the limit */
@@ -73,7 +73,7 @@ struct findmax {
 	struct findmax_config config;
 	/* highest rate at which the condition holds, lowest at which it fails; 0: none yet */
 	double lo, hi;
-	/* measurements by the probes at rates lo and hi; rate 0: none */
+	/* quantiles measured at the rates lo and hi; rate 0: none */
 	struct findmax_point at_lo, at_hi;
 	struct findmax_point open[FINDMAX_PROBES];
 	uint32_t n_open;
@@ -81,13 +81,13 @@ struct findmax {
 	uint64_t used_ns, extra_ns;
 	double doubted;                 /* rate that must be probed again; 0: none */
 	uint32_t probes;
-	struct findmax_probe probe;     /* the current probe */
+	struct findmax_probe probe;
 	enum findmax_end end;
 };
 
 void findmax_init(struct findmax *fm, const struct findmax_config *config);
 
-/* Chooses the next probe. Returns false at the end: see `end`, `lo` and `hi`. */
+/* Chooses the next probe (a run at one rate). Returns false at the end: see fm->end, lo and hi. */
 bool findmax_next(struct findmax *fm, struct findmax_probe *probe);
 
 /*

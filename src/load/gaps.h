@@ -39,7 +39,7 @@ struct gaps {
 	struct arrival arrival;
 	double rate;             /* requests/s of each agent */
 	uint64_t duration_ns;
-	uint64_t slot_ns, every;  /* only slots whose number is a multiple of `every` are used */
+	uint64_t slot_ns, every;  /* length of a time slot; 1 slot in `every` is used */
 	uint64_t skipped;        /* requests dropped because the queue was full */
 	struct gap_values schedule, sent;
 };
@@ -70,14 +70,14 @@ void gaps_keep_complete(struct gaps *gaps, struct gap_queue *queue, uint64_t sta
 
 /* Result of a test of gaps against the declared distribution. */
 struct gap_fit {
-	bool known;    /* there is a declared distribution, and there are values */
-	uint64_t n;    /* number of values tested */
+	bool known;    /* false: no gaps, or no declared distribution */
+	uint64_t n;    /* number of gaps tested */
 	/* twice the smaller p of the Anderson-Darling and Kolmogorov-Smirnov tests */
 	double p;
 	double effect; /* max |ECDF - CDF|; fixed schedule: share of gaps off by over 25 % */
 };
 
-/* Tests values against the declared distribution. Returns 0 or -ENOMEM. */
+/* Tests gaps against the declared distribution. Returns 0 or -ENOMEM. */
 int gaps_fit(const struct gaps *gaps, const struct gap_values *values, struct gap_fit *out);
 
 #endif

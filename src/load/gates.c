@@ -23,7 +23,7 @@
 #define AGENTS_EFFECT 0.1
 #define PORTS_MOST 0.001       /* largest share of connects without a local port */
 #define STATUS_MOST 0.99       /* largest share of replies without content */
-#define SHAPE_MOST 0.5         /* larger tail shapes have an infinite variance */
+#define SHAPE_MOST 0.5         /* shape of a generalized Pareto tail; above: infinite variance */
 #define ADF_ALPHA 0.05
 
 /* ---- names ---- */
@@ -117,13 +117,13 @@ void gate_at_least(struct load_analysis *a, enum gate_id id, double statistic, d
 	a->result.gates[id].pass = statistic >= threshold;
 }
 
-/* Marks a gate that applies but cannot be judged. */
+/* Marks a gate (validity check) that applies but, for the reason `why`, cannot be judged. */
 static void gate_untested(struct load_analysis *a, enum gate_id id, const char *why)
 {
 	a->result.gates[id].untested = why;
 }
 
-/* Adds a test's p to a gate, which then fails only if p is significant after adjustment. */
+/* Adds a test's p to a validity check, which then fails only if the adjusted p is significant. */
 static void gate_tested(struct load_analysis *a, enum gate_id id, double p)
 {
 	a->result.gates[id].tested = true;
@@ -162,7 +162,7 @@ static void gates_judge_ports(struct load_analysis *a)
 		a->result.gates[GATE_SERVER].pass = true;
 }
 
-/* HTTP: fails if nearly every reply is a redirect or says that there is no content. */
+/* Fails GATE_STATUS if nearly every HTTP reply is a redirect or says that there is no content. */
 static void gates_judge_status(struct load_analysis *a)
 {
 	const double completed = SUM(double, a, last.completed);
@@ -210,16 +210,16 @@ static double lag_quantile(const struct hist *lag, double q)
 	return hist_quantile(lag, q, &found) ? 0 : (double)found.hi;
 }
 
-/* Returns the send lag of the requests that generate load, whose gaps are judged. */
+/* Returns the send lags of the load-generating requests, whose interarrival times are judged. */
 static const struct hist *load_lag(const struct load_analysis *a)
 {
 	return &a->result.lag[a->config.probes ? LAG_LOAD : LAG_COUNTED];
 }
 
 /*
- * Requests that enter a first-come-first-served system up to d late leave it up to d late. So a lag
- * that is small compared to the main latency cannot distort the latency, even where it changes
- * short gaps.
+ * Requests that enter a first-come-first-served system up to d late leave it up to d late. So a
+ * send lag that is small compared to the latency cannot distort the latency, even where the lag
+ * changes short gaps between requests.
  */
 static void gates_judge_arrivals(struct load_analysis *a)
 {
@@ -252,8 +252,8 @@ static double gates_busiest_agent(const struct load_analysis *a)
 
 /*
  * Finds why requests are sent late: they waited for a free connection, or the client was too slow.
- * Ticks with unsent requests show that requests waited. Ticks come ten times a second, so their
- * share is only compared roughly.
+ * Requests waited if ticks (counters, ten per second) often show unsent requests. As ticks are few,
+ * their share is only compared roughly.
  */
 static void gates_judge_client(struct load_analysis *a)
 {
@@ -264,7 +264,7 @@ static void gates_judge_client(struct load_analysis *a)
 	const bool waits = waiting > late / 4;
 	const double samples = SUM(double, a, last.completed) + SUM(double, a, last.failed);
 
-	/* How late a send may be depends on the latency, so lateness gates need a latency. */
+	/* The latency decides how late a send may be: without it, lateness is not judged. */
 	if (a->config.loop == LOOP_OPEN && gates_target_interval(a)->ns) {
 		gate_at_most(a, GATE_LOOP, waits ? late : 0, limit);
 		gate_at_most(a, GATE_CLIENT, waits ? 0 : late, limit);
@@ -469,8 +469,8 @@ static void gates_judge_interval(struct load_analysis *a)
 
 	gate_at_least(a, GATE_EXCEEDANCES, i->exceedances, INTERVAL_EXCEEDANCES_MIN);
 	/*
-	 * Fails despite enough exceedances if a bound of the interval lies beyond all requests, or
-	 * may be a failed request.
+	 * GATE_EXCEEDANCES also fails with enough exceedances, if a bound of the interval lies
+	 * beyond all requests, or may be a failed request.
 	 */
 	if (i->exceedances >= INTERVAL_EXCEEDANCES_MIN &&
 	    (i->why == INTERVAL_FEW_EXCEEDANCES || i->why == INTERVAL_FAILURES))
@@ -487,14 +487,14 @@ static void gates_judge_interval(struct load_analysis *a)
 	if (isnan(r->shape))
 		return;
 	/*
-	 * A heavy tail only explains a missing or wide interval: a quantile does not need a finite
-	 * variance.
+	 * With a narrow interval, a heavy tail does not matter: a quantile does not need a finite
+	 * variance. A heavy tail only explains why an interval is missing or wide.
 	 */
 	gate_at_most(a, GATE_TAIL, r->shape, SHAPE_MOST);
 	a->result.gates[GATE_TAIL].pass |= narrow;
 }
 
-/* Adjusts p of all tested gates (Holm): a tested gate fails only if its statistic and p do. */
+/* Adjusts the tests' p (Holm): a validity check passes if its adjusted p is not significant. */
 static int gates_adjust(struct load_analysis *a)
 {
 	double p[GATES], adjusted[GATES];

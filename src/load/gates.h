@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gates that a result must pass, in the order of the state machine. Each gate has a statistic
- * (the size of a problem, in a unit of its own) and a threshold. A gate with a significance test
- * fails only if both the size and p do: with a million requests p alone always fails, and the size
- * alone fails by chance. The p values of all tests are adjusted together (Holm).
+ * The gates: validity checks that a result must pass. Each gate has a statistic (the size of a
+ * problem, in a unit of its own) and a threshold. A gate with a significance test fails only if the
+ * size and p both do: with a million requests p alone always fails, and the size alone fails by
+ * chance. The p values of all tests are adjusted together (Holm).
  */
 #ifndef HOSTLAT_LOAD_GATES_H
 #define HOSTLAT_LOAD_GATES_H
@@ -37,7 +37,7 @@ void gate_at_least(struct load_analysis *analysis, enum gate_id id, double stati
  */
 uint64_t gate_needed(const struct load_analysis *analysis);
 
-/* Judges all gates of analysis->result. Returns 0 or -ENOMEM. */
+/* Judges all gates (validity checks) of analysis->result. Returns 0 or -ENOMEM. */
 int gates_judge(struct load_analysis *analysis);
 
 #endif

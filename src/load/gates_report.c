@@ -37,7 +37,7 @@ void gates_report(const struct load_analysis *a, struct report *r)
 
 /* ---- text ---- */
 
-/* Gates of one group share one check mark (passed or failed) in the text. */
+/* Gates (validity checks) of one group share a check mark (passed or failed) in the text. */
 struct gate_group {
 	const char *words, *partly; /* name of the group; name if its last gate was not tested */
 	enum gate_id first, last;

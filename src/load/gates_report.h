@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports the gates of a finished analysis: as a table in JSON, and as a line of text. */
+/* Reports a finished analysis's gates (validity checks): a table in JSON, and a line of text. */
 #ifndef HOSTLAT_LOAD_GATES_REPORT_H
 #define HOSTLAT_LOAD_GATES_REPORT_H
 

@@ -23,8 +23,8 @@ struct load_hosts_options {
 #define LOAD_HOST_MAX 256
 
 enum load_host_kind {
-	HOST_LOCAL, /* on this host */
-	HOST_NETNS, /* on this host, in another network namespace */
+	HOST_LOCAL, /* the agent runs on this host */
+	HOST_NETNS, /* the agent runs on this host, in another network namespace */
 	HOST_SSH,
 };
 
@@ -45,13 +45,13 @@ struct load_hosts {
 bool load_hosts_asked(const struct load_hosts_options *o);
 
 /*
- * Parses the options. If only latency agents are given, a local agent generates the load. Returns
- * 0, or -EINVAL with a sentence in `why`. The result must not be moved.
+ * Parses the options that name agents. If only latency agents are given, a local agent generates
+ * the load. Returns 0, or -EINVAL with a sentence in `why`. The result must not be moved.
  */
 int load_hosts_parse(struct load_hosts *hosts, const struct load_hosts_options *o,
 		     struct strbuf *why);
 
-/* Return the number of agents that generate load (1 without agents) and of latency agents. */
+/* Return the numbers of agents that generate load (1 without agents) or measure latency. */
 uint32_t load_hosts_loading(const struct load_hosts_options *o);
 uint32_t load_hosts_probing(const struct load_hosts_options *o);
 

@@ -85,7 +85,7 @@ int interference_put(struct event_sink *sink, uint32_t agent, enum noise_what wh
 struct interference_sum {
 	struct hist gaps;             /* distribution of gap durations (NOISE_GAP), ns */
 	uint64_t count[NOISE_MAX];
-	uint64_t amount[NOISE_MAX];   /* total time of each kind, ns; 0 for NOISE_FREQUENCY */
+	uint64_t amount[NOISE_MAX];   /* ns of each kind of interference; NOISE_FREQUENCY: 0 */
 	uint64_t lowest_khz, highest_khz; /* range of CPU frequencies; 0: unknown */
 };
 

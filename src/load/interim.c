@@ -6,7 +6,7 @@
 #include "base/bug.h"
 #include "stats/special.h"
 
-#define GRID 81 /* points of Simpson's rule over -c..c; odd */
+#define GRID 81 /* odd number of points for Simpson's rule over the interval -c..c */
 
 static double interim_normal_density(double z)
 {
@@ -25,7 +25,7 @@ uint64_t interim_time(uint64_t max_time_ns, uint32_t look)
 	return max_time_ns >> (INTERIM_LOOKS - 1 - look);
 }
 
-/* Computes the density of z = B(t) / sqrt(t) at the next time, for paths with z in -c..c so far. */
+/* Computes the density of z = B(t) / sqrt(t), B Brownian, at the next t, if |z| <= c before. */
 static void interim_next_density(double ratio, double c, const double *f, double *out)
 {
 	const double step = 2 * c / (GRID - 1), spread = sqrt(1 - ratio);

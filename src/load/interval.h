@@ -38,8 +38,8 @@ enum interval_why {
 	INTERVAL_GOOD,
 	INTERVAL_NO_SAMPLES,
 	INTERVAL_FEW_EXCEEDANCES,
-	INTERVAL_FEW_BATCHES, /* dependence leaves fewer than 10 batches */
-	INTERVAL_FAILURES,    /* a bound may fall on a failed request */
+	INTERVAL_FEW_BATCHES, /* no interval: dependence leaves fewer than 10 batches */
+	INTERVAL_FAILURES,    /* no interval: a bound may be a failed request */
 };
 
 struct interval {
@@ -65,7 +65,7 @@ struct interval_range {
 	uint64_t failed;
 };
 
-/* Computes an interval; 0 < q, confidence < 1. Returns 0 (check `why`) or -ENOMEM. */
+/* Computes the interval of quantile q; 0 < q, confidence < 1. Returns 0 (see `why`) or -ENOMEM. */
 int interval_of(const struct interval_range *range, double q, double confidence,
 		struct interval *out);
 
@@ -91,7 +91,7 @@ double interval_share(const struct interval *interval);
  */
 double interval_effect(const struct interval *interval);
 
-/* Returns the number of samples up to the upper edge of the bucket of `ns`, for LOAD_SCHEMA. */
+/* Returns the number of samples up to the upper edge of `ns`'s bucket; schema: LOAD_SCHEMA. */
 uint64_t interval_at_most(const struct hist *hist, uint64_t ns);
 
 #endif

@@ -21,7 +21,7 @@
 
 #include "load/list.h"
 
-#define MATCH_KINDS 4 /* one per enum net_stamp_kind */
+#define MATCH_KINDS 4 /* number of kinds of time stamps (enum net_stamp_kind) */
 
 /* Transmit stamps of a request. Owned by the caller; must stay valid until match_forget(). */
 struct match_tx {

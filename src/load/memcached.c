@@ -86,8 +86,8 @@ static const struct memcached_answer {
 };
 
 /*
- * Returns the row of a reply's first word, if that word may answer operation `type` (or `type` is
- * ANY); otherwise NULL.
+ * Returns the table entry of a reply's first word, if that word may answer operation `type` (or
+ * `type` is ANY); otherwise NULL.
  */
 static const struct memcached_answer *find_answer(const char word[WORD_MAX], uint16_t type)
 {

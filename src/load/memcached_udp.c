@@ -15,14 +15,14 @@
 #define HEADER MEMCACHED_UDP_FRAME
 #define PENDING_MAX 20
 
-/* A reply in several datagrams, of which some are missing. A zeroed slot is free. */
+/* A reply in several datagrams, of which some are missing. All zero: unused. */
 struct partial_reply {
 	uint16_t id, total, seen;
 	uint32_t sum; /* sum of the datagram numbers seen, which shows duplicates */
 };
 
 struct memcached_udp_state {
-	uint32_t next; /* next slot to reuse if all are in use; its reply counts as lost */
+	uint32_t next; /* if pending[] is full, the reply at index next % PENDING_MAX is lost */
 	struct partial_reply pending[PENDING_MAX];
 };
 

@@ -16,10 +16,9 @@ struct method {
 	bool looks_at_end;     /* the end of the run is one more interim analysis */
 	bool from_actual;      /* latency starts at the actual send, even in an open loop */
 
-	/* Members with "or NULL" may be NULL. */
-	int (*init)(struct load_analysis *a); /* sets a->method_state; 0 or -ENOMEM; or NULL */
-	void (*release)(struct load_analysis *a); /* frees a->method_state; or NULL */
-	/* adds a completed request to the samples of the latency; 0 or -ENOMEM; or NULL */
+	int (*init)(struct load_analysis *a); /* sets a->method_state; 0 or -ENOMEM; may be NULL */
+	void (*release)(struct load_analysis *a); /* frees a->method_state; may be NULL */
+	/* adds a completed request to the method's samples; 0 or -ENOMEM; may be NULL */
 	int (*add)(struct load_analysis *a, const struct event_sample *sample);
 	/*
 	 * Decides at a tick whether the run may end: LOAD_MORE, LOAD_DECIDED or -ENOMEM. All agents
@@ -28,12 +27,12 @@ struct method {
 	int (*look)(struct load_analysis *a, uint64_t start_ns, uint64_t horizon_ns);
 	/*
 	 * Judges the gates (validity checks of the result) that the method defines itself, after
-	 * all gates were judged. Or NULL.
+	 * all gates were judged. May be NULL.
 	 */
 	void (*judge)(struct load_analysis *a);
 	/*
 	 * Writes the numbers that explain the outcome of gate (validity check) `id`. Returns false
-	 * if the method does not define that gate. Or NULL.
+	 * if the method does not define that gate. May be NULL.
 	 */
 	bool (*evidence)(const struct load_analysis *a, enum gate_id id, struct strbuf *out);
 	/*
@@ -47,7 +46,7 @@ struct method {
 	 */
 	void (*bound)(const struct load_analysis *a, enum load_from from, double q,
 		      const struct interval *interval, struct load_quantile *out);
-	/* Adds details to the object "method" of the report. Or NULL. */
+	/* Adds details to the object "method" of the report. May be NULL. */
 	void (*report)(const struct load_analysis *a, struct object *o);
 };
 

@@ -29,7 +29,7 @@ static int all_look(struct load_analysis *a, uint64_t start_ns, uint64_t horizon
 	return a->decided ? LOAD_DECIDED : LOAD_MORE;
 }
 
-/* Returns the smallest possible width of an interval, in ns: one bucket. */
+/* Returns the smallest possible width of an interval, in ns: one histogram bucket. */
 static uint64_t finest_width(const struct interval *i)
 {
 	int32_t index;

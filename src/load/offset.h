@@ -43,7 +43,7 @@ int offset_add(struct offset *offset, uint64_t sent, uint64_t theirs, uint64_t r
 /* Fixes the offset: later answers only update the error. */
 void offset_settle(struct offset *offset);
 
-/* Convert a time between the clocks. Return false if the result is no valid time. */
+/* Convert a time of the other host's clock to this host's, or back; false: invalid result. */
 bool offset_to_ours(const struct offset *offset, uint64_t theirs, uint64_t *ours);
 bool offset_to_theirs(const struct offset *offset, uint64_t ours, uint64_t *theirs);
 

@@ -15,7 +15,7 @@
 #include "event/source.h"
 #include "load/thread.h"
 
-/* Fact at the end of an agent's run: number of busy-polled packets, or why there are none. */
+/* EV_FACT at the end of an agent's run: number of busy-polled packets, or why there are none. */
 #define LOAD_FACT_POLLED "load.polled"
 
 /*

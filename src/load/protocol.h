@@ -74,7 +74,7 @@ struct protocol {
 	bool matched_by_id;      /* replies may overtake each other */
 	bool no_network;         /* the protocol "null:", which opens no connections */
 	bool http;               /* a reply's code is an HTTP status */
-	uint32_t settings;       /* mask of workload settings it uses, without operation shares */
+	uint32_t settings;       /* mask of workload settings used, without operation shares */
 	const protocol_put *put; /* indexed by enum operation_kind; NULL: no operations */
 	/*
 	 * Datagram protocols: bytes of the frame header, which put_frame writes before a request.
@@ -114,8 +114,8 @@ int protocol_encode(const struct protocol *protocol, const struct workload *work
 		    struct rng *rng, uint32_t id, void *buffer, size_t cap,
 		    struct encoded_request *out);
 /*
- * Return whether the protocol stores keys, and encode the request that stores key number `key`
- * (--preload).
+ * protocol_stores() returns whether the protocol stores keys; protocol_encode_store() encodes the
+ * request that stores key number `key` (--preload).
  */
 bool protocol_stores(const struct protocol *protocol);
 int protocol_encode_store(const struct protocol *protocol, const struct workload *workload,

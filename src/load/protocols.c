@@ -14,7 +14,7 @@
 #include "load/resp.h"
 #include "load/workload.h"
 
-/* Workload settings used by the requests of each kind of protocol. */
+/* Masks of the workload settings that key-value, HTTP, echo and synthetic requests use. */
 #define OF_STORE                                                                                   \
 	(1U << WORKLOAD_BASE | 1U << WORKLOAD_KEYS | 1U << WORKLOAD_POPULARITY |                   \
 	 1U << WORKLOAD_KEY | 1U << WORKLOAD_VALUE)
@@ -72,7 +72,7 @@ int protocol_encode(const struct protocol *p, const struct workload *w, struct r
 
 /* ---- the table ---- */
 
-/* Members that a protocol and its TLS variant share. */
+/* Initializers that a protocol and its TLS variant share: redis, rediss; http, https. */
 #define RESP                                                                                       \
 	.default_port = "6379", .settings = OF_STORE,                                              \
 	.put = resp_put, .parse = resp_parse,                              \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* R2P2 header around messages of the synthetic protocol. */
+/* Writes and parses R2P2 headers, which precede messages of the synthetic protocol. */
 #include "load/r2p2.h"
 
 #include <errno.h>

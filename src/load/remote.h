@@ -51,7 +51,7 @@ bool remote_wants_out(const struct remote *remote);
 
 /*
  * Reads events of the agent. Called on POLLIN of `out`. Returns true if there is new data or the
- * end of the stream. The block last taken from `feed` becomes invalid.
+ * end of the stream. Invalidates the last event block taken from remote->feed.
  */
 bool remote_read(struct remote *remote, uint64_t now);
 

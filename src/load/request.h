@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The life of a request, from the pool to its sample. The counters change when a sample is emitted,
- * so that at each tick completed + failed is the number of samples before the tick.
+ * so that completed + failed in each EV_LOAD event is the number of samples before the event.
  */
 #ifndef HOSTLAT_LOAD_REQUEST_H
 #define HOSTLAT_LOAD_REQUEST_H
@@ -22,8 +22,8 @@ struct load_request *request_new(struct load_thread *t, struct load_conn *conn, 
 void request_done(struct load_thread *t, struct load_request *r, enum load_failure failure);
 
 /*
- * Notes that the connection no longer waits for the reply. The request returns to the pool when its
- * sample is emitted, too.
+ * Notes that the connection no longer waits for the reply. The request returns to the pool once its
+ * sample has also been emitted.
  */
 void request_unqueued(struct load_thread *t, struct load_request *r);
 

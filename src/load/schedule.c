@@ -156,7 +156,7 @@ static int schedule_make_times(struct schedule_maker *m)
 	}
 }
 
-/* Reserves space for as many times as almost any draw needs, to avoid moving the array. */
+/* Reserves space for the due times of almost any random schedule, to avoid moving the array. */
 static int schedule_reserve(struct schedule_maker *m, struct strbuf *why)
 {
 	const struct arrival *a = m->arrival;

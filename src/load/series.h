@@ -37,8 +37,8 @@ struct parts_row {
  * requests of other agents can be late, too.
  */
 enum series_lag {
-	LAG_COUNTED, /* lag of requests whose latency counts, including failed ones */
-	LAG_LOAD,    /* lag of requests that only generate load */
+	LAG_COUNTED, /* send lag of requests whose latency counts, including failed ones */
+	LAG_LOAD,    /* send lag of requests that only generate load */
 	SERIES_LAGS,
 };
 

@@ -32,9 +32,10 @@ struct serve_config {
 	const char *const *addresses; /* addresses in the syntax of net_listen_parse() */
 	uint32_t n_addresses;         /* 1 to SERVE_ADDRESSES_MAX */
 	enum serve_protocol_number protocol;
-	struct dist service;          /* DIST_KIND_NONE: no service time */
+	struct dist service;          /* distribution of service times; DIST_KIND_NONE: none */
 	bool spin;
-	uint32_t workers;             /* 1 to SERVE_WORKERS_MAX; if spinning, SERVE_THREADS_MAX */
+	/* servers of the queue: 1 to SERVE_WORKERS_MAX; if spinning, 1 to SERVE_THREADS_MAX */
+	uint32_t workers;
 	uint32_t threads;             /* 1 to SERVE_THREADS_MAX; unused if spinning */
 	struct serve_stall stall;
 	uint64_t seed;
@@ -49,7 +50,7 @@ struct serve_totals {
 	uint64_t accepted, open;      /* connections accepted; connections open at the end */
 	uint64_t not_accepted;        /* connections refused for lack of descriptors or memory */
 	uint64_t above_limit;         /* connections closed at once, as most_conns were open */
-	uint64_t idle;                /* connections closed as idle; also in counts.closed/.reset */
+	uint64_t idle;                /* connections closed as idle, which `counts` includes */
 	uint64_t waiting;             /* requests in the queue at the end */
 	struct serve_counts counts;
 	/* delay of replies after their computed departure times, ns; owned: hist_release() */

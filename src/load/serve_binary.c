@@ -7,7 +7,7 @@
 #include "load/r2p2.h"
 #include "load/synthetic.h"
 
-#define OUT_NS_AT 32 /* offset of out_ns in a reply: docs/design/synthetic-protocol.md */
+#define OUT_NS_AT 32 /* offset of a reply's departure time: docs/design/synthetic-protocol.md */
 
 int serve_echo_parse(struct serve_state *state, const char *data, size_t size, size_t *used,
 		     uint64_t *skip, struct serve_request *out)

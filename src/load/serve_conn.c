@@ -28,7 +28,7 @@ static void serve_conn_refuse(struct serve_context *x, struct serve_conn *c,
 	x->counts.refused++;
 	r->refused = true;
 	r->text = p->refusal;
-	/* Close the connection if earlier replies or a slow peer would delay the refusal. */
+	/* Close the connection instead if earlier replies or a slow peer would delay a refusal. */
 	if ((p->by_id ? list_empty(&c->ready) : serve_idle(c)) && serve_may_send(x, c))
 		serve_send(x, c, r);
 	else if (!c->stream.datagram)

@@ -20,7 +20,6 @@
 #define SERVE_WAITING_MAX (1U << 20)
 #define SERVE_DATAGRAM_MAX 65507     /* largest payload of a UDP datagram over IPv4, bytes */
 
-/* State shared by all threads. */
 struct serve_shared {
 	const struct serve_protocol *protocol;
 	struct serve_settings settings;
@@ -30,7 +29,7 @@ struct serve_shared {
 	bool amplify;        /* larger replies to datagrams of other hosts are allowed */
 	bool stop;           /* set when the server ends; atomic */
 	struct serve_stall stall;
-	pthread_mutex_t lock; /* protects the following members */
+	pthread_mutex_t lock; /* protects the members from `queue` to `n_conns` */
 	struct serve_queue queue;
 	struct rng rng;
 	struct link conns;   /* open connections and datagram sockets */
@@ -49,7 +48,7 @@ struct serve_counts {
 	uint64_t amplifying;      /* datagrams of other hosts, unanswered: reply would be larger */
 };
 
-/* State of one thread. */
+/* State of one thread of the synthetic server. */
 struct serve_context {
 	struct serve_shared *shared;
 	int epoll;

@@ -48,7 +48,6 @@ static int serve_http_parse_header(const char *line, size_t len, struct serve_ht
 	return 0;
 }
 
-/* Parses header lines from `p` to `end`. */
 static int serve_http_parse_headers(const char *p, const char *end, struct serve_http_headers *h)
 {
 	while (p < end) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* First come, first served, by N servers that stall at the same times. */
+/* The server's queue: first come, first served, by N servers that stall at the same times. */
 #include "load/serve_queue.h"
 
 #include <errno.h>

@@ -66,14 +66,14 @@ static const struct fact facts[] = {
 
 /* Number of facts in all recordings: recordings of earlier versions lack the last three facts. */
 #define FACTS_ALWAYS (ARRAY_LEN(facts) - 3)
-/* Number of facts that are put even if empty; the last two are put only if given. */
+/* Number of facts written even if empty; the last two are written only if given. */
 #define FACTS_PUT (ARRAY_LEN(facts) - 2)
 
 _Static_assert(ARRAY_LEN(facts) <= 64, "a bit of `seen` for each fact");
 
 /*
- * Copies values from the load config to the analysis config, which both contain them, and points
- * the strings of the load config into the setup. Returns 0 or the error of arrival_parse().
+ * Copies the values that load and analysis config share to the analysis config, and points the load
+ * config's strings at the setup's copies. Returns 0 or the error of arrival_parse().
  */
 static int connect_parts(struct load_setup *s, struct strbuf *why)
 {
@@ -222,7 +222,7 @@ static int setup_read_value(const struct fact *f, void *member, const char *valu
 	return 0;
 }
 
-/* Adds a target, unless another agent has already put it. */
+/* Adds a target, unless another agent has already reported it. */
 static int setup_add_target(struct load_setup *s, const char *url)
 {
 	for (uint32_t i = 0; i < s->n_targets; i++)

@@ -15,17 +15,17 @@
 
 #define LOAD_SETUP_NICS_MAX 1024
 
-/* One fact per target: the URL without its password. The engine or the coordinator puts it. */
+/* EV_FACT event per target: the URL without its password, from the engine or the coordinator. */
 #define LOAD_FACT_TARGET "load.target"
 
-/* One fact per address that a host name resolved to and a connection used: "NAME is ADDRESS". */
+/* EV_FACT event per address of a host name that a connection used: "NAME is ADDRESS". */
 #define LOAD_FACT_ADDRESS "load.address"
 
-/* With STAMPS_NIC: a fact per interface, and at the end one with the largest conversion error. */
+/* With NIC stamps: EV_FACT per network interface; at the end, the stamps' largest error in ns. */
 #define LOAD_FACT_NIC "load.nic"
 #define LOAD_FACT_NIC_ERROR "load.nic_error_ns"
 
-/* Facts put during the run, at the point of the stream to which they apply. */
+/* EV_FACT events during the run, at the point of the stream to which they apply. */
 #define LOAD_FACT_INTERRUPTED "load.interrupted"
 #define LOAD_FACT_AGENT_LOST "load.agent_lost" /* "NUMBER: reason" */
 
@@ -37,13 +37,13 @@ struct load_setup {
 	char ca[LOAD_SETUP_TEXT_MAX];          /* text of config.ca_file; "" if it is NULL */
 	char cert[LOAD_SETUP_TEXT_MAX];        /* text of config.cert_file; "" if it is NULL */
 	char expect[LOAD_SETUP_TEXT_MAX];      /* text of config.expect; "" if it is NULL */
-	char *targets[LOAD_TARGETS_MAX];       /* URLs from facts; owned */
+	char *targets[LOAD_TARGETS_MAX];       /* URLs from LOAD_FACT_TARGET; owned */
 	uint32_t n_targets;
 	/* "NAME is ADDRESS" of the host names used, separated by ", "; may be "" */
 	char addresses[LOAD_SETUP_NICS_MAX];
-	char nics[LOAD_SETUP_NICS_MAX];        /* interface names from facts, separated by ", " */
+	char nics[LOAD_SETUP_NICS_MAX];        /* NIC names (LOAD_FACT_NIC), separated by ", " */
 	uint64_t nic_error_ns;                 /* largest error of NIC stamps; 0: none converted */
-	uint64_t seen;                         /* mask of facts read so far */
+	uint64_t seen;                         /* bit mask of facts read, by index in facts[] */
 };
 
 /*
@@ -56,7 +56,7 @@ int load_setup_init(struct load_setup *setup, const struct load_config *config,
 
 int load_setup_put(const struct load_setup *setup, struct event_sink *sink, uint64_t now);
 
-/* Puts LOAD_FACT_TARGET, without the password in the URL. */
+/* Puts `url`, without its password, into `sink` as LOAD_FACT_TARGET. */
 int load_setup_put_target(struct event_sink *sink, uint64_t now, const char *url);
 
 /* Frees the targets. Accepts a zeroed setup. */

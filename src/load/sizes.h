@@ -19,7 +19,7 @@ struct sizes {
 	struct dist dist;
 	uint32_t min, max;             /* limits of drawn sizes, bytes */
 	uint32_t at[SIZES_SLICES + 1]; /* size at u = i / SIZES_SLICES; last: largest size */
-	double below[SIZES_KEPT];      /* P(size <= i) */
+	double below[SIZES_KEPT];      /* below[i] is P(size <= i) */
 };
 
 /* Makes the tables. Drawn values are rounded to whole bytes, then clamped to `min`..`max`. */
