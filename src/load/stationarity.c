@@ -22,8 +22,8 @@ static double window_median(const struct hist *hist)
 }
 
 /*
- * Computes value() of the latencies in each window. An empty window gets the value of the previous
- * window; empty windows at the start get the first value.
+ * Computes value(), a statistic of the latencies, in each window. An empty window gets the value of
+ * the previous window; empty windows at the start get the first value.
  */
 static void window_values(const struct series *series, uint32_t to,
 			  double (*value)(const struct hist *), double *y)
@@ -70,7 +70,7 @@ static int cut_of(const double *y, uint32_t n, uint32_t *cut)
 
 	*cut = 0;
 	if (err == -EDOM || err == -ENODATA)
-		return 0; /* no warm-up ends in the first half: stationarity_test() judges */
+		return 0; /* no warm-up ends in the first half: no cut */
 	if (!err && found && found <= n / WARMUP_MOST &&
 	    stationarity_differs(y, n, (uint32_t)found))
 		*cut = (uint32_t)found;

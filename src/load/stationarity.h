@@ -23,7 +23,7 @@
  */
 int stationarity_warmup(const struct series *series, uint32_t to, uint32_t *cut);
 
-/* Results of the tests of a quantile's logarithm in blocks. Changes are relative to the level. */
+/* Results of the tests of a quantile in blocks of the run. A change of 0.1 is a rise by 10 %. */
 struct stationarity_tests {
 	bool known;             /* tested: there are enough blocks, and they vary */
 	/* why not tested; NULL: all blocks are equal, hence stationary */
@@ -31,10 +31,10 @@ struct stationarity_tests {
 	uint32_t blocks;
 	double adf, adf_p;      /* augmented Dickey-Fuller; small p: no unit root */
 	double kpss, kpss_p;    /* KPSS; small p: not stationary */
-	double trend, trend_p;  /* change over the run (Theil-Sen); p of Mann-Kendall */
+	double trend, trend_p;  /* relative change over the run (Theil-Sen); p of Mann-Kendall */
 	double shift, shift_p;  /* step change at one time, and its p (CUSUM) */
 	double shift_at;        /* time of the shift as a share of the run, 0..1 */
-	double swing, swing_p;  /* periodic change, peak to peak; p of periodic_test() */
+	double swing, swing_p;  /* relative periodic change, peak to peak; its p */
 	double period_ns;
 };
 

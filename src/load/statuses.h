@@ -16,8 +16,8 @@ struct statuses {
 };
 
 /*
- * Parses a list of statuses; NULL: without --expect. Returns 0, or -EINVAL with a sentence in
- * `why`.
+ * Parses a list of HTTP statuses; `text` is NULL without --expect. Returns 0, or -EINVAL with a
+ * sentence in `why`.
  */
 int statuses_parse(const char *text, struct statuses *out, struct strbuf *why);
 

@@ -14,8 +14,8 @@ static bool is_one_of(const char *code, const char *const *codes)
 }
 
 /*
- * Codes of reasons against a result that indicate a load beyond the server's capacity, unless a
- * code in `failures` is present, too.
+ * Codes of reasons against a result that indicate a load beyond the server's capacity, unless
+ * another reason indicates a failure of the load generator.
  */
 static const char *const saturation[] = {
 	"rate-not-reached", "closed-loop-behaviour", "non-stationary-trend", "errors-above-limit",
@@ -31,8 +31,8 @@ static const char *const failures[] = {
 static const char *const interference[] = { "host-noisy", "host-unknown", NULL };
 
 /*
- * Codes of reasons for which a run is not comparable with other runs, even under the same host
- * interference.
+ * Codes of reasons that mean that the actual load differed from the requested load: the run is not
+ * comparable with other runs.
  */
 static const char *const other_load[] = {
 	"rate-not-reached", "errors-above-limit", "server-unreachable", "local-ports-exhausted",
@@ -40,8 +40,8 @@ static const char *const other_load[] = {
 };
 
 /*
- * Shares of the requested rate. With host interference, which may cost up to half of the rate, a
- * run is saturated below 0.5; without it, saturation is certain below 0.8.
+ * Achieved shares of the requested rate. With host interference, which may cost up to half of the
+ * rate, a run is saturated below 0.5; without it, saturation is certain below 0.8.
  */
 #define SATURATED_SHARE 0.5
 #define SATURATED_SHARE_QUIET 0.8

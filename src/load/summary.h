@@ -24,7 +24,7 @@ struct load_summary {
 	bool saturated;                   /* not sound: the load exceeded the server's capacity */
 	/* saturated, and host interference cannot be the cause */
 	bool certain;
-	bool usable;                      /* sound, or unsound only for lack of an interval */
+	bool usable;                      /* sound, or it lacks only a confidence interval */
 	bool comparable;                  /* the load was as requested, despite host interference */
 	char reasons[256];                /* codes of the reasons, separated by spaces */
 };

@@ -14,7 +14,7 @@
 #define SYNTHETIC_SIZE_MAX (64U << 20)          /* bytes of a message */
 #define SYNTHETIC_SERVICE_MAX 3600000000000ULL  /* 1 h in ns */
 
-/* Message of the echo protocol. The server returns it unchanged. */
+/* Bytes of a message's header in the echo protocol. The server returns messages unchanged. */
 #define ECHO_HEADER 12
 
 struct echo_message {

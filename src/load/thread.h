@@ -94,7 +94,7 @@ struct load_conn {
 	struct load_request *unwritten;   /* first request that is not completely written */
 	uint64_t skip;             /* bytes of `unwritten` already written */
 	uint32_t index;
-	uint32_t generation;       /* distinguishes events of this socket from earlier ones */
+	uint32_t generation;       /* changes with each socket: events of old sockets are ignored */
 	uint32_t free_at;          /* index in load_thread.free; LOAD_NONE: not in it */
 	uint32_t outstanding;      /* number of requests from head to tail */
 	uint32_t dead;             /* number of outstanding requests that timed out */
@@ -106,7 +106,7 @@ struct load_conn {
 	uint8_t backoff;
 	uint8_t greeted;           /* number of replies to the greeting received */
 	bool dirty, blocked, retiring, failing;
-	bool shut;                 /* the last socket ended without a reply; no reply since */
+	bool shut;                 /* a socket ended without a reply, and no reply came since */
 	uint64_t requests, replies; /* counts of this socket; `replies` without refusals */
 	uint64_t rx, reply_begin;  /* bytes received; offset where the current reply begins */
 	uint64_t timer_ns;
@@ -155,7 +155,7 @@ struct load_thread {
 	enum load_phase phase;
 	pthread_t pthread;
 
-	/* Event wait, times in ns of CLOCK_MONOTONIC, and clocks. */
+	/* Waiting and clocks; times are in ns of CLOCK_MONOTONIC. */
 	struct net_wait wait;
 	uint64_t now;      /* last reading of the clock */
 	uint64_t tick_ns; /* time at which the thread's counters are due next, every LOAD_TICK_NS */
@@ -199,7 +199,7 @@ struct load_thread {
 	struct link sent, awaiting_stamps;
 	/* list of requests to be sent again on another connection */
 	struct load_request *resend, **resend_end;
-	uint64_t unemitted;     /* number of requests not emitted as samples yet */
+	uint64_t unemitted;     /* number of requests that have not become samples yet */
 	uint64_t assigned; /* number of requests in flight */
 	struct event_load count;
 	struct causes causes;
@@ -212,8 +212,8 @@ struct load_thread {
 
 	/* Busy polling of the NIC's queue (polled.h). */
 	int poll_error;      /* -errno of enabling busy polling; 0: enabled or not tried */
-	uint64_t poll_asked; /* 1 + number of the request that poll_known is about; 0: none */
-	bool poll_known;     /* the socket of request poll_asked - 1 has a NIC queue to poll */
+	uint64_t poll_asked; /* 1 + number of the request last checked for a NIC queue; 0: none */
+	bool poll_known;     /* result of the last check: the request's socket has a NIC queue */
 	bool poll_queue;     /* a socket has had a NIC queue to poll */
 
 	/* Queues to the thread that writes the events. */
@@ -250,7 +250,7 @@ static inline void thread_notify(struct load_thread *t)
 	const uint64_t one = 1;
 	ssize_t n = write(t->notify, &one, sizeof(one));
 
-	(void)n; /* EAGAIN: the counter is at its limit, 2^64 - 2 */
+	(void)n; /* EAGAIN: the eventfd's counter is full, so the reader is woken anyway */
 }
 
 #endif

@@ -255,7 +255,7 @@ static void send_due(struct load_thread *t)
 
 	/* Repeat: sending may free connections, and more requests become due meanwhile. */
 	do {
-		/* Resend before new requests, so that the request pool never runs out. */
+		/* Resend first: the request pool holds resends, too, and must not run out. */
 		for (n = 0; n < ASSIGN_MAX && t->n_free && t->resend; n++)
 			conn_resend(t, any_free(t));
 		for (; n < ASSIGN_MAX && t->n_free && worker_next_request(t, &number, &at); n++)
@@ -283,7 +283,7 @@ static void time_out(struct load_thread *t, struct load_request *r)
 		conn_settle(t, c);
 		return;
 	}
-	/* The reply may still arrive, and must not be matched to another request. */
+	/* A timed-out request's reply may still arrive, and must match no other request. */
 	c->dead++;
 	if (c->dead == c->outstanding)
 		dial_lost(t, c, -ETIMEDOUT);
@@ -429,7 +429,7 @@ int worker_prepare(struct load_thread *t, uint64_t wait_ns)
 		store_keys(t);
 	if (t->dial_error)
 		return t->dial_error;
-	if (t->count.failed) /* a failed request left a key unstored */
+	if (t->count.failed) /* a request to store a key has failed */
 		return -EREMOTEIO;
 	if (t->n_open == t->n_conns && !t->assigned)
 		return 1;

@@ -35,7 +35,7 @@
 #define WORKLOAD_KEYS_MAX 1000000000ULL
 #define WORKLOAD_DATAGRAM_MAX 1400 /* largest message or value in one packet, bytes */
 
-/* The settings, in the order of their table, then the share of each operation. */
+/* A workload's settings, in the order of their table; the last are the operations' shares. */
 enum workload_setting {
 	WORKLOAD_BASE, WORKLOAD_KEYS, WORKLOAD_POPULARITY, WORKLOAD_KEY, WORKLOAD_VALUE,
 	WORKLOAD_SERVICE, WORKLOAD_REQUEST, WORKLOAD_REPLY, WORKLOAD_SHARE,
@@ -89,7 +89,7 @@ static inline enum operation_kind workload_operation(const struct workload *work
 	return workload->until[OPERATION_GET] >= 1 ? OPERATION_GET :
 						     workload_draw_operation(workload, rng);
 }
-/* Draws the size of a value, whose content is any `size` bytes of workload_bytes(). */
+/* Draws the size of a value. Its content is as many bytes, taken anywhere in workload_bytes(). */
 uint32_t workload_value_size(const struct workload *workload, struct rng *rng);
 /* Returns the size of the value that --preload stores for this key. */
 uint32_t workload_stored_size(const struct workload *workload, uint64_t key);

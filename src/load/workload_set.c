@@ -11,7 +11,7 @@
 
 struct workload_setting_row {
 	const char *name;
-	const char *takes; /* valid values, for messages; NULL: `set` writes the message */
+	const char *takes; /* valid values, for error messages; NULL: set() writes the message */
 	int (*set)(struct workload *w, const char *value, struct strbuf *why);
 };
 

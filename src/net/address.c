@@ -19,8 +19,8 @@ int net_resolve(const char *host, const char *port, bool datagram,
 	int n = 0, err = getaddrinfo(host, port, &hints, &list);
 
 	/*
-	 * AI_ADDRCONFIG refuses loopback addresses if no other address is configured. A name server
-	 * that does not answer is not asked again.
+	 * Retry without AI_ADDRCONFIG, which refuses loopback addresses if no other address is
+	 * configured; but not if the name server did not answer (EAI_AGAIN).
 	 */
 	if (err && err != EAI_AGAIN) {
 		const struct addrinfo any = { .ai_socktype = hints.ai_socktype };

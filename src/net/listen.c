@@ -113,7 +113,7 @@ int net_accept(int fd)
 
 	if (peer < 0)
 		return -errno;
-	/* setsockopt() fails on a Unix socket, which has no such option. */
+	/* The error on a Unix socket, which has no such option, is ignored. */
 	setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	return peer;
 }

@@ -56,7 +56,7 @@ int net_nic_route_answer(const void *datagram, size_t size)
 	const struct nlmsghdr *head = datagram;
 	const struct nlmsgerr *error = NLMSG_DATA(head);
 	const struct rtattr *at = RTM_RTA(NLMSG_DATA(head));
-	int left, index; /* `left` < 0: the last attribute lacks its padding */
+	int left, index; /* left: remaining bytes; < 0 if the last attribute lacks its padding */
 
 	if (!NLMSG_OK(head, (long)size))
 		return -EBADMSG;

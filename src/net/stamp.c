@@ -13,7 +13,7 @@
 
 /* SOF_TIMESTAMPING_OPT_ID_TCP, Linux 6.2: ids count from the bytes written, not acknowledged. */
 #define OPT_ID_TCP (1 << 16)
-/* Bytes for the stamps, the error and the address of its sender. */
+/* Bytes of control messages: the stamps, the error and the address of the error's sender. */
 #define CONTROL_SIZE 256
 
 int net_stamp_enable(int fd, bool nic)
@@ -58,7 +58,7 @@ static bool stamp_is_stamp(const struct cmsghdr *cmsg)
 	       cmsg->cmsg_len >= CMSG_LEN(sizeof(struct scm_timestamping));
 }
 
-/* Returns false for an ICMP error, which comes through the same queue. */
+/* Parses a message from the error queue. Returns false for an ICMP error. */
 static bool stamp_parse_tx(struct msghdr *msg, struct net_tx_stamp *out)
 {
 	static const enum net_stamp_kind kinds[] = {

@@ -48,7 +48,7 @@ int net_stream_connected(struct net_stream *stream)
 	return -error;
 }
 
-/* Turns busy polling on. Any time suffices, as a call that does not block polls once. */
+/* Turns busy polling on. Any SO_BUSY_POLL time > 0 suffices: a nonblocking read polls once. */
 int net_stream_poll_enable(const struct net_stream *stream)
 {
 	const int us = 1;

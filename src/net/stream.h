@@ -26,7 +26,7 @@ struct net_stream {
 /* Begins to connect; the socket is writable when that has ended. Returns 0 or -errno. */
 int net_stream_open(struct net_stream *stream, const struct net_address *address);
 
-/* To be called once writable. Returns 0, or -errno of the connect. Then stamps may be enabled. */
+/* Returns 0 or connect()'s -errno, once the socket is writable. Then stamps may be enabled. */
 int net_stream_connected(struct net_stream *stream);
 
 /*
@@ -40,7 +40,7 @@ bool net_stream_has_queue(const struct net_stream *stream);
 /* Turns kernel stamps on, before the first byte. Returns 0 or -errno. */
 int net_stream_stamp(struct net_stream *stream, bool nic);
 
-/* For TLS: to be called after net_stream_connected(), each time the socket is ready; see tls.h. */
+/* Begin TLS once connected; continue whenever the socket is ready. Returned values: see tls.h. */
 int net_stream_handshake_begin(struct net_stream *stream);
 int net_stream_handshake(struct net_stream *stream);
 

@@ -105,7 +105,7 @@ static BIO_METHOD *tls_new_method(void)
 
 /* ---- context ---- */
 
-/* Trusts the system's certificates. OpenSSL built for another distribution looks elsewhere. */
+/* Trusts the system's certificates; tries usual paths, as OpenSSL may be of another system. */
 static int tls_trust_system(SSL_CTX *ssl)
 {
 	static const char *const bundles[] = {
@@ -123,7 +123,7 @@ static int tls_trust_system(SSL_CTX *ssl)
 	return 0;
 }
 
-/* Returns -errno of an unreadable file, never -EINVAL: the option itself is not bad. */
+/* Returns why a file cannot be used: access()'s -errno, or -EBADMSG if it is not in PEM format. */
 static int tls_not_readable(const char *path, const char *what, struct strbuf *why)
 {
 	int err = access(path, R_OK) ? -errno : -EBADMSG;
@@ -304,7 +304,7 @@ int net_tls_begin(struct net_tls *tls, int fd, bool stamps)
 	return tls_set_name(tls);
 }
 
-/* Reasons from 1000 on are the peer's alerts. */
+/* Returns whether an OpenSSL error is an alert from the peer: reason codes above 1000. */
 static bool tls_is_alert(unsigned long error)
 {
 	return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) > SSL_AD_REASON_OFFSET;
@@ -319,7 +319,7 @@ static int tls_operation_failed(struct net_tls *tls, int ret)
 		return -EAGAIN;
 	if (error == SSL_ERROR_ZERO_RETURN)
 		return 0;
-	/* Many servers close without a TLS alert; with HTTP's lengths no data are cut unnoticed. */
+	/* An end without a TLS alert is common, and no error: HTTP's lengths show cut data. */
 	if (error == SSL_ERROR_SSL &&
 	    ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
 		return 0;

@@ -15,7 +15,7 @@
 #include "base/strbuf.h"
 #include "net/stamp.h"
 
-struct net_tls_context; /* shared by the connections of all threads */
+struct net_tls_context; /* TLS settings, shared by the connections of all threads */
 struct net_tls;         /* TLS state of one connection */
 
 struct net_tls_config {

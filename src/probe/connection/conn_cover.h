@@ -17,7 +17,7 @@ struct conn_gap {
 	uint64_t ns; /* ns of from..to that no sample represents */
 };
 
-/* Times in which the connections of one level were not sampled. Zero-initialized. */
+/* Times in which the connections of an activity level were not sampled. Zero-initialized. */
 struct conn_cover {
 	struct conn_gap gaps[CONN_GAPS]; /* ring, ordered by time, without overlap */
 	size_t n;                        /* number of gaps added so far */
@@ -25,11 +25,11 @@ struct conn_cover {
 	uint64_t since;                  /* begin of the current gap; 0: none */
 };
 
-/* Records whether connections of the level are sampled from `now` on. */
+/* Records whether connections of an activity level are sampled from `now` on. */
 void conn_cover_set(struct conn_cover *cover, bool sampled, uint64_t now);
 
 /*
- * Adds a gap: no sample represents `ns` of from..to, although the level was sampled. `from` is not
+ * Adds a gap: no sample represents `ns` of from..to, although samples were taken. `from` is not
  * before the last gap's end.
  */
 void conn_cover_gap(struct conn_cover *cover, uint64_t from, uint64_t to, uint64_t ns);

@@ -150,7 +150,7 @@ static void conn_delta_restart_timers(struct conn_counted *seen, const struct co
 		seen->probes = n->probes;
 }
 
-/* Fills in each counter that has a row in CONN_COUNTERS, except computed (MADE) ones. */
+/* Fills in each counter in the macro list CONN_COUNTERS, except computed (MADE) counters. */
 static void conn_delta_put_counters(struct event_conn *c, struct conn_counted *seen,
 				    const struct conn_stats *k, const struct conn_now *n)
 {
@@ -277,9 +277,7 @@ void conn_delta_thin(struct conn_delta *p, uint32_t n, uint64_t now)
 	}
 }
 
-/*
- * Returns true if the connection's calls and round trips went uncounted at some time since `from`.
- */
+/* Returns true if the connection's calls and RTTs were left uncounted at times since `from`. */
 static bool conn_delta_was_thinned(const struct conn_delta *p, const struct conn_snapshot *t,
 				   uint64_t from)
 {
@@ -412,7 +410,7 @@ static struct conn_seen *conn_delta_add_seen(struct conn_delta *p, const struct 
 	if (!s)
 		return NULL;
 	s->to = t->stats.idle.born;
-	s->room = FIRST_ROOM; /* zeroed bytes unpack to zeroed counters */
+	s->room = FIRST_ROOM; /* the packed counters are zeroed bytes: all are 0 */
 	p->counted_bytes += FIRST_ROOM;
 	s->flow = conn_delta_put_flow(p, t);
 	return s;

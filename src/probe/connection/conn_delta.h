@@ -42,7 +42,7 @@ struct conn_delta {
 	struct event_dict *dict;
 	char cc_text[EVENT_COMM_LEN];   /* last congestion control; `cc` is its interned name */
 	uint32_t cc;
-	double hz[LEVELS];              /* target samples per second of each level */
+	double hz[LEVELS];              /* target samples per second of each activity level */
 	struct conn_cover cover[LEVELS];
 	uint32_t thinned_one_in; /* one in so many connections has its calls and RTTs counted */
 	/* by i: time until which one in 2^i connections, or fewer, had calls and RTTs counted */
@@ -75,7 +75,7 @@ void conn_delta_add(struct conn_delta *delta, const struct conn_snapshot *record
 /* Writes a fact CONNS_PROBE_FACT_MISSING for each line "name: why". Returns 0 or -errno. */
 int conn_delta_put_missing(const char *lines, uint64_t time, struct event_sink *sink);
 
-/* Returns the next block of events, as conns_probe_block(). */
+/* Returns the next block of events, ordered by `to`; false: no more. */
 bool conn_delta_block(struct conn_delta *delta, struct event_block *block);
 
 #endif

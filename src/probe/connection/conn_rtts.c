@@ -82,7 +82,7 @@ int conn_rtts_gained(struct conn_rtts_seen **seen, const struct conn_rtts *now, 
 		const uint32_t at = s->first + i;
 		const int64_t more = over[at] * 65536LL + now->count[at] - s->count[i];
 
-		if (more < 0) /* a wrap that `wrapped` does not show yet: counted next time */
+		if (more < 0) /* the counter's wrap is not recorded yet: counted next time */
 			continue;
 		gained[at] = (uint32_t)more;
 		s->count[i] = now->count[at];

@@ -32,8 +32,8 @@ struct conn_counted {
 	CONN_COUNTERS_FIRST(COUNTED_U64, CONN_COUNTERS_NO_ROW, CONN_COUNTERS_NO_ROW,
 			    CONN_COUNTERS_NO_ROW, CONN_COUNTERS_NO_ROW)
 	/*
-	 * number of samples that fit several states; like all members without a row in
-	 * CONN_COUNTERS, the input of a computed field
+	 * number of samples that fit several states; like all members that the macro list
+	 * CONN_COUNTERS lacks, the input of a computed field
 	 */
 	uint32_t unclear;
 	CONN_COUNTERS_FIRST(CONN_COUNTERS_NO_ROW, COUNTED_U32, CONN_COUNTERS_NO_ROW,

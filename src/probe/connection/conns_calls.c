@@ -24,7 +24,7 @@ int conns_calls_select(struct conns_calls *c, struct conns_bpf *skel, const stru
 	};
 	vec_init(&c->events, CONNS_CALLS_HELD);
 	skel->rodata->calls_of = conns_calls_scope(log);
-	if (!log->on) /* calls are not logged: minimum size of a ring buffer */
+	if (!log->on) /* calls are not logged: make the ring buffer as small as possible */
 		err = bpf_map__set_max_entries(skel->maps.calls, (uint32_t)getpagesize());
 	if (!err && (!log->on || log->all))
 		err = bpf_map__set_max_entries(skel->maps.chosen, 1);
@@ -117,7 +117,7 @@ int conns_calls_read(struct conns_calls *c, uint64_t grant)
 
 	if (!c->skel)
 		return 0;
-	if (!c->granted) /* calls before the first grant do not count as lost */
+	if (!c->granted) /* calls do not count as lost before user space first permits logging */
 		c->lost_before = conns_calls_count_lost(c);
 	c->granted = true;
 	n = ring_buffer__consume(c->ring);

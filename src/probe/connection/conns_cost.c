@@ -7,7 +7,7 @@
 #include "base/bug.h"
 #include "probe/common/prog_stats.h"
 
-/* weight of earlier timed runs of BPF programs, relative to runs since the last call */
+/* weight that earlier timed runs of BPF programs keep at each update of the cost estimate */
 #define REMEMBERED 0.8
 /* a run that takes this many times as long as other runs was interrupted or lost its CPU */
 #define STRANGE 8

@@ -47,10 +47,10 @@ struct conns_diag {
 	struct diag_netns_list VEC_OF(struct diag_netns *) netns;
 	struct strbuf missing;  /* values not measured, as lines "name: why"; not reported yet */
 	struct diag_left VEC_OF(uint64_t) left; /* inodes of namespaces that cannot be dumped */
-	bool left_more;         /* `missing` has the line for namespaces beyond LEFT_NAMED */
+	bool left_more;         /* the line for all namespaces beyond LEFT_NAMED was written */
 	uint64_t started;
 	uint64_t next_list, next_owners;
-	uint64_t credit;        /* sum of the quotas since the last conns_diag_read() that dumped */
+	uint64_t credit;        /* connections that may be read: quotas since the last dump */
 	bool looked;            /* connections were read since the last conns_diag_looked() */
 	uint32_t seq;
 	void *buffer;
@@ -188,8 +188,8 @@ static void diag_close_gone(struct conns_diag *d)
 }
 
 /*
- * Adds a line to `missing` for each unavailable namespace once; one line covers all after
- * LEFT_NAMED.
+ * Adds a line to `missing` for each unavailable namespace once; after LEFT_NAMED (32) namespaces,
+ * one line stands for all others.
  */
 static void diag_note_missing(struct conns_diag *d, const struct host_netns *ns, int err)
 {
@@ -297,7 +297,7 @@ static int diag_visit_owner(void *ctx, pid_t pid, uint64_t inode)
 	return 0;
 }
 
-/* Searches for owners of connections without a known owner, if there are new ones among these. */
+/* Searches for unknown owners of connections, if a connection is new since the last search. */
 static int diag_find_owners(struct conns_diag *d)
 {
 	struct diag_owners owners = { 0 };
@@ -372,11 +372,11 @@ int conns_diag_read(struct conns_diag *d, enum conn_level level, uint64_t quota,
 	if (d->credit < d->conns.table.n)
 		return 0;
 	d->credit = 0;
-	err = diag_refresh(d, all); /* not timed: no part of the pass's cost */
+	err = diag_refresh(d, all); /* not timed: only dumps count as cost */
 	before = clock_thread_cpu();
 	if (!err)
 		err = diag_dump_all(d, 0, &again);
-	if (!err && all && again) /* one dump may skip connections, and no later read may come */
+	if (!err && all && again) /* a last dump: the previous dump may have skipped connections */
 		err = diag_dump_all(d, 0, &again);
 	if (!err)
 		pass->reported = diag_conns_report(&d->conns);

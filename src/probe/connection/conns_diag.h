@@ -3,7 +3,7 @@
  * The live source of `hostlat conns` where its BPF programs cannot be used: dumps of inet_diag in
  * each namespace that hostlat may enter; its own namespace needs no privilege. Calls, single round
  * trips, kinds of losses, delayed ACKs, options, and connections that begin and end between two
- * dumps are unknown. All connections are of LEVEL_HOT.
+ * dumps are unknown. All connections are of the activity level LEVEL_HOT.
  *
  * conns_diag_X() does what conns_probe_X() of probe/connection/conns_probe.h does.
  */

@@ -23,7 +23,7 @@
 struct conns_hook {
 	const char *program, *target;
 	enum hook_kind kind;
-	enum { WANTED, NEEDED, INSTEAD /* if the hooks above it are refused */, IF_PRESENT } how;
+	enum { WANTED, NEEDED, INSTEAD /* used if previous hooks are refused */, IF_PRESENT } how;
 	uint32_t known;
 	const char *what, *without;
 	const char *map; /* a map that the program needs; NULL: none */
@@ -122,7 +122,7 @@ static bool conns_hooks_try(struct conns_selection *s, const struct conns_hook *
 #define TABLE_KEYS (2 * TABLE_CONNECTIONS)
 
 struct conns_record_maps {
-	struct bpf_map *storage, *table, *keys /* keys: NULL if no pass visits the records */;
+	struct bpf_map *storage, *table, *keys /* ring of keys; NULL: records are not iterated */;
 };
 
 #define RECORDS_KINDS 6
@@ -162,7 +162,7 @@ static bool conns_hooks_can_use_storage(const struct conns_bpf *skel,
 /* A map that only one feature needs. */
 struct conns_extra_map {
 	struct bpf_map *map;
-	const volatile bool *lacks; /* program variable: the map is missing */
+	const volatile bool *lacks; /* variable of the BPF programs: the map is missing */
 	const char *what, *without;
 };
 
@@ -186,7 +186,7 @@ static void conns_hooks_select_extras(struct conns_selection *s)
 		if (!refused)
 			continue;
 		bpf_map__set_autocreate(x->map, false);
-		if (x->what) /* NULL: the program that needs the map reports the loss itself */
+		if (x->what) /* NULL: the loss is reported with the program that needs the map */
 			strbuf_printf(s->absent, "%s: map %s is %s; without it, %s\n",
 				      x->what, bpf_map__name(x->map), refused, x->without);
 	}

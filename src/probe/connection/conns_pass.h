@@ -12,14 +12,14 @@
 /* Selects the connections whose calls are logged. Zeroed: none. */
 struct conns_log {
 	bool on;
-	bool all;           /* log all connections; else the chosen ones */
+	bool all;           /* log calls of all connections; else of chosen connections */
 	uint64_t cookie;    /* cookie of a connection chosen at the start; 0: none */
 };
 
-/* Result of a pass over connections. */
+/* Result of a pass, i.e. a visit of each connection of an activity level. */
 struct conns_pass {
-	uint64_t members;   /* connections of the level that the pass has visited */
-	uint64_t reported;  /* connections that the pass has reported */
+	uint64_t members;   /* number of connections visited */
+	uint64_t reported;  /* number of changed connections that were reported */
 	uint64_t cpu_ns;    /* CPU time of this thread, including the kernel's part */
 	bool ended;         /* the pass has visited all its connections */
 };

@@ -495,7 +495,7 @@ void conns_probe_thin(struct conns_probe *p, uint32_t n)
 	if (n == before)
 		return;
 	conn_delta_thin(&p->delta, n, clock_now());
-	/* connections sampled from now on may have earlier calls that were not logged */
+	/* logs of connections that are selected only now may lack earlier calls */
 	if (before > 1)
 		conns_calls_thinned(&p->calls);
 	p->skel->data->thin_one_in = n;

@@ -44,28 +44,28 @@ void conns_probe_output(struct conns_probe *probe, struct event_sink *sink,
 			struct event_dict *dict);
 
 /*
- * Samples each connection of a level once; a sample represents `sample_ns`. Also reads records of
- * closed connections. Returns 0 or -errno.
+ * Samples each connection of an activity level once; a sample represents `sample_ns`. Also reads
+ * records of closed connections. Returns 0 or -errno.
  */
 int conns_probe_sample(struct conns_probe *probe, enum conn_level level, double sample_ns,
 		       struct conns_pass *pass);
 
 /*
- * Records whether connections of the level are sampled from `now` on; time without samples is
- * unknown.
+ * Records whether connections of an activity level are sampled from `now` on. Their state is
+ * unknown while they are not.
  */
 void conns_probe_cover(struct conns_probe *probe, enum conn_level level, bool sampled,
 		       uint64_t now);
 
-/* Records that no sample of the level represents `ns` of from..to; see conn_cover_gap(). */
+/* Records that samples of an activity level do not represent `ns` of the time from..to. */
 void conns_probe_gap(struct conns_probe *probe, enum conn_level level, uint64_t from, uint64_t to,
 		     uint64_t ns);
 
 /*
- * Reads the records of a level's connections that were active since their last report; LEVEL_REST:
- * of all connections. Stops after `quota` connections, and the next call goes on from there. A
- * quota of 0 reads closed connections only. conns_probe_block() then returns the EV_CONN. Returns 0
- * or -errno.
+ * Reads the records of an activity level's connections that were active since their last report;
+ * LEVEL_REST: of all connections. Stops after `quota` connections, and the next call goes on from
+ * there. A quota of 0 reads closed connections only. conns_probe_block() then returns the EV_CONN.
+ * Returns 0 or -errno.
  */
 int conns_probe_read(struct conns_probe *probe, enum conn_level level, uint64_t quota,
 		     struct conns_pass *pass);
@@ -82,10 +82,10 @@ int conns_probe_fd(const struct conns_probe *probe);
  */
 bool conns_probe_block(struct conns_probe *probe, struct event_block *block);
 
-/* Sets a level's target samples per second, which each EV_CONN states. */
+/* Sets an activity level's target samples per second, which each EV_CONN states. */
 void conns_probe_aim(struct conns_probe *probe, enum conn_level level, double hz);
 
-/* Stores the number of connections of each level. */
+/* Stores the number of connections of each activity level. */
 void conns_probe_members(const struct conns_probe *probe, uint64_t members[LEVELS]);
 
 /* Counts calls and round trips of one in `n` connections from now on. */
@@ -98,7 +98,7 @@ void conns_probe_ends(struct conns_probe *probe, struct conns_ends *ends);
 
 /*
  * Logs the calls of a connection from its next report to its end. Returns 0 or -errno; -E2BIG: too
- * many chosen connections still wait for the pass that visits them.
+ * many chosen connections still wait for their next report.
  */
 int conns_probe_choose(struct conns_probe *probe, uint64_t cookie);
 
@@ -110,7 +110,7 @@ int conns_probe_choose(struct conns_probe *probe, uint64_t cookie);
 int conns_probe_calls(struct conns_probe *probe, uint64_t grant);
 bool conns_probe_call_block(struct conns_probe *probe, struct event_block *block);
 
-/* Returns how many calls since the first grant should have been logged and were not. */
+/* Returns how many calls since the first conns_probe_calls() should be in the log and are not. */
 uint64_t conns_probe_calls_left_out(const struct conns_probe *probe);
 
 void conns_probe_lost(const struct conns_probe *probe, struct conns_lost *lost);

@@ -41,7 +41,7 @@ void conns_source_gap(struct conns_source *source, enum conn_level level, uint64
 		      uint64_t to, uint64_t ns);
 int conns_source_read(struct conns_source *source, enum conn_level level, uint64_t quota,
 		      struct conns_pass *pass);
-/* Returns the descriptor of conns_probe_fd(); -1 with inet_diag, which has none. */
+/* Returns a descriptor, readable when many connections have closed; -1 with inet_diag. */
 int conns_source_fd(const struct conns_source *source);
 bool conns_source_block(struct conns_source *source, struct event_block *block);
 void conns_source_aim(struct conns_source *source, enum conn_level level, double hz);

@@ -10,9 +10,9 @@
 #include "bpf/abi_calls.h"
 #include "bpf/conns.skel.h"
 
-/* maximum of successive runs of conn_walk that visit nothing, while another CPU writes a key */
+/* maximum of successive runs of a BPF program that only wait for another CPU to write a key */
 #define TRIES_MAX 100
-#define PAUSE_NS 100000 /* ns between two runs of conn_walk that visit nothing */
+#define PAUSE_NS 100000 /* ns between two runs of the program conn_walk that visit no connection */
 #define SWEEP_MIN 4096 /* minimum of keys added to a table before the next sweep of stale keys */
 #define READ_AGAIN 4 /* maximum of passes over all connections, as one may skip connections */
 
@@ -90,8 +90,8 @@ static int walk_attach_iterators(struct conns_walk *w)
 }
 
 /*
- * Continues a level's iterator. LEVEL_REST has two: idle connections come first, so that a
- * connection that becomes active meanwhile is then among the active ones.
+ * Continues an activity level's iterator. LEVEL_REST has two: idle connections come first, so that
+ * a connection that becomes active meanwhile is then visited among the active connections.
  */
 static int walk_iterate_part(struct conns_walk *w, enum conn_level level, bool *ended)
 {
@@ -119,8 +119,9 @@ static bool walk_is_over_tables(const struct conns_walk *w)
 }
 
 /*
- * Returns the number of the next run of conn_walk over a table. Its low 16 bits are never 0, which
- * marks records that no run has met. A record is met long before 65,536 runs have passed.
+ * Returns the number of the next run of the program conn_walk over a table. A record stores the low
+ * 16 bits of its last run's number; 0: no run has visited it yet. Each record is visited long
+ * before these bits repeat.
  */
 static uint32_t walk_next_number(uint32_t *last)
 {
@@ -200,7 +201,7 @@ static enum pass_table walk_table_of_level(enum conn_level level, bool idle)
 	return idle ? PASS_IDLE : tables[level];
 }
 
-/* Continues a level's pass over its table; for LEVEL_REST, idle connections come first. */
+/* Continues visiting an activity level's table; LEVEL_REST begins with idle connections. */
 static int walk_table_part(struct conns_walk *w, enum conn_level level, bool *ended)
 {
 	const bool idle = level == LEVEL_REST && !w->idle_visited[level];
@@ -213,7 +214,7 @@ static int walk_table_part(struct conns_walk *w, enum conn_level level, bool *en
 
 /* ---- passes ---- */
 
-/* Prepares a pass; `sample_us` 0: the pass reports instead of sampling. */
+/* Prepares a visit of connections; sample_us 0: reports changes instead of sampling. */
 static void walk_prepare(struct conns_walk *w, enum conn_level level, uint32_t sample_us,
 			 uint64_t quota)
 {
@@ -224,8 +225,8 @@ static void walk_prepare(struct conns_walk *w, enum conn_level level, uint32_t s
 }
 
 /*
- * Continues a level's pass. If it had stopped after the last connection, it ends without a visit:
- * then a new pass begins.
+ * Continues to visit an activity level's connections. If the previous call had stopped just after
+ * the last connection, starts again from the first.
  */
 static int walk_read_part(struct conns_walk *w, enum conn_level level, bool *ended)
 {
@@ -241,9 +242,9 @@ static int walk_read_part(struct conns_walk *w, enum conn_level level, bool *end
 }
 
 /*
- * Reads all connections of a level from the first on. A resumed iterator skips as many connections
- * as were removed while it waited; then all are visited again, which is quick if they are
- * unchanged.
+ * Reads all connections of an activity level from the first on. A resumed iterator skips as many
+ * connections as were removed while it waited; then all are visited again, which is quick if they
+ * are unchanged.
  */
 static int walk_read_all(struct conns_walk *w, enum conn_level level, bool *ended)
 {
@@ -291,7 +292,7 @@ int conns_walk_read(struct conns_walk *w, enum conn_level level, uint64_t quota,
 
 /* ---- life ---- */
 
-/* Runs conn_walk over the smallest table: a kernel may load the program but refuse to run it. */
+/* Runs the program conn_walk over a small table: a kernel may load it, but refuse to run it. */
 static int walk_try(struct conns_walk *w)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, options);

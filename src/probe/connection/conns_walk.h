@@ -24,15 +24,15 @@ struct conns_walk {
 	struct bpf_link *visit[LEVELS];
 	struct bpf_link *visit_idle;    /* iterator over idle connections, part of LEVEL_REST */
 	int reading[LEVELS];             /* descriptor of a paused iterator; -1: none */
-	bool idle_visited[LEVELS];       /* the level's pass has visited the idle connections */
-	/* an iterator or conn_walk has paused since the last read of all connections began */
+	bool idle_visited[LEVELS];       /* by level: idle connections are already visited */
+	/* an iterator or conn_walk has stopped midway since a read of all connections began */
 	bool paused;
 	/*
-	 * with tables: keys that the pass must still visit; PASS_ALL: the next call begins a pass
+	 * records in tables: keys still to visit, by level; PASS_ALL: start from the first
 	 */
 	uint32_t keys[LEVELS];
 	uint32_t numbers[PASS_TABLES];   /* number of the last run of conn_walk over each table */
-	uint32_t swept[PASS_TABLES];     /* keys left in each table after stale ones were removed */
+	uint32_t swept[PASS_TABLES];     /* keys per table after the last sweep of stale keys */
 };
 
 /*
@@ -43,13 +43,13 @@ int conns_walk_open(struct conns_walk *walk, struct conns_bpf *skel, void (*empt
 		    void *ctx);
 void conns_walk_release(struct conns_walk *walk);
 
-/* Samples each connection of a level once; a sample represents `sample_us`. Returns 0 or -errno. */
+/* Samples an activity level's connections once, for `sample_us` each. Returns 0 or -errno. */
 int conns_walk_sample(struct conns_walk *walk, enum conn_level level, uint32_t sample_us);
 
 /*
- * Reads changed records of a level's connections; LEVEL_REST: of all connections. Stops after
- * `quota` visits, and the next call goes on from there. Quota UINT64_MAX: starts a new pass and
- * visits all; 0: reads nothing. *ended: all were visited. Returns 0 or -errno.
+ * Reads changed records of an activity level's connections; LEVEL_REST: of all connections. Stops
+ * after `quota` visits, and the next call goes on from there. Quota UINT64_MAX: visits all, from
+ * the first on; 0: reads nothing. *ended: all were visited. Returns 0 or -errno.
  */
 int conns_walk_read(struct conns_walk *walk, enum conn_level level, uint64_t quota, bool *ended);
 

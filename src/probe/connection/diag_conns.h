@@ -49,7 +49,7 @@ struct diag_conn {
 	uint64_t born, seen;
 	struct diag_base base;
 	struct conn_now now;    /* state in the last dump with the connection */
-	uint32_t pass;          /* ns->passes in the last dump with the connection */
+	uint32_t pass;          /* number of the namespace's last dump with the connection */
 	uint32_t pid;           /* process id of the owner; 0: unknown */
 	char comm[EVENT_COMM_LEN];
 	uint32_t sampled_us[CONN_STATES], zero_window_us, unread_us;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * Maximum of unsent bytes with which a full send buffer can be the cause, as in
- * bpf/conn_poll.bpf.h.
+ * With more unsent bytes than this, a full send buffer does not limit the connection; the same as
+ * in bpf/conn_poll.bpf.h.
  */
 #define UNSENT_MAX 65536
 

@@ -25,12 +25,12 @@ struct timekeeping_pairs;
 int timekeeping_pairs_open(struct timekeeping_pairs **out, struct clock_taker taker,
 			   bool sched_only);
 
-/* Reads the clocks that are due and gives new relations to the taker. Returns 0 or its error. */
+/* Reads the clocks that are due. Passes new relations to the callback; returns 0 or its error. */
 int timekeeping_pairs_pull(struct timekeeping_pairs *pairs);
 
 /*
- * Reports to the taker until when the last relations of the clocks hold. Returns 0 or the taker's
- * error.
+ * Tells the callback (struct clock_taker) until when the last relations of the clocks hold. Returns
+ * 0 or the callback's error.
  */
 int timekeeping_pairs_hold(struct timekeeping_pairs *pairs);
 

@@ -23,7 +23,7 @@ struct timeline_core {
 	struct call_vec VEC_OF(struct timeline_call) calls;
 	size_t calls_done;  /* number of leading `calls` that are processed */
 	uint32_t too_deep;  /* number of open functions nested deeper than CALLS_DEPTH */
-	bool calls_lost;    /* calls are missing since TIMELINE_LOST, until TIMELINE_AGAIN */
+	bool calls_lost;    /* calls are missing, from TIMELINE_LOST to TIMELINE_AGAIN */
 	bool calls_full;    /* calls were dropped, as too many waited */
 };
 
@@ -208,7 +208,7 @@ static void timeline_resume_calls(struct timeline *t, uint32_t core, uint64_t ti
 	task->n_calls = 0;
 }
 
-/* Cuts the functions that are open at a system call: they led to it and do not contain it. */
+/* Ends spans of functions open at a system call: they led to it and do not contain it. */
 static void timeline_cut_calls(struct timeline *t, uint32_t core, uint64_t time)
 {
 	const struct event_track *track = &t->cores[core].track;
@@ -277,7 +277,7 @@ static void timeline_on_call(struct timeline *t, uint32_t core, const struct tim
 		timeline_on_return(t, core, call);
 }
 
-/* Processes calls before `time` and returns up to `time`: a return precedes an event at `time`. */
+/* Processes function calls before `time` and function returns up to it, which precede events. */
 static void timeline_run_calls(struct timeline *t, uint32_t core, uint64_t time)
 {
 	struct timeline_core *c = &t->cores[core];

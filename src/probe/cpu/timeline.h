@@ -64,7 +64,7 @@ int timeline_settle(struct timeline *t, struct event_writer *writer, uint64_t un
 /* Returns the number of events that came too late to be written. */
 uint64_t timeline_too_late(const struct timeline *t);
 
-/* Sets the core's final count of losses, after all events are settled. */
+/* Sets a core's final number of lost events; called after all its events are settled. */
 void timeline_lost(struct timeline *t, uint32_t core, uint32_t lost);
 
 /* Ends the timeline: cuts open spans at `end_ns`. Returns 0 or the writer's error. */

@@ -27,7 +27,7 @@ void timeline_queue_free(struct timeline_queue *q);
  */
 int timeline_queue_put(struct timeline_queue *q, uint32_t core, const struct act *act);
 
-/* Sorts the cores; needed after timeline_queue_put(), before the first timeline_queue_next(). */
+/* Orders cores by first event; call it between timeline_queue_put() and timeline_queue_next(). */
 void timeline_queue_order(struct timeline_queue *q);
 
 /* Removes the earliest event up to `until`; at equal times, the lower core's. False: none left. */

@@ -58,7 +58,7 @@ struct timeline_task *timeline_tasks_get(struct timeline_tasks *t, uint32_t tid)
 {
 	struct timeline_task *task = timeline_tasks_find(t->at, t->room, tid);
 
-	/* Events were lost since the entry was last valid, and they may be the task's. */
+	/* Events were lost, perhaps this task's: its system call and functions are unknown. */
 	if (task->tid && task->losses != t->losses) {
 		task->losses = t->losses;
 		task->left = LEFT_UNKNOWN;

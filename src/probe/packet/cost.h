@@ -31,7 +31,7 @@ struct cost {
 	char why[WHY_MAX]; /* why there is no estimate; empty: there is an estimate */
 	bool why_said;
 	struct cost_run_stats stats_before;
-	/* statistics of the programs for CPU activity and marks, at the last call */
+	/* CPU time and runs of programs for CPU activity and applications' marks, as last read */
 	uint64_t beside_ns, beside_runs;
 	bool stats_were_on;
 	/* event counters by CPU, at the last call */

@@ -32,8 +32,8 @@ static struct stage_row *deltas_row_at(const struct pkt_probe *probe, uint32_t c
 }
 
 /*
- * Returns true if any CPU has recorded a latency in the row in this interval. Recording sets the
- * row's minimum, which each snapshot resets.
+ * Returns true if any CPU has recorded a latency in this interval in its histograms with index
+ * `id`. Recording sets their minimum, which each snapshot resets.
  */
 static bool deltas_row_is_touched(const struct delta_out *o, uint32_t id)
 {
@@ -109,8 +109,8 @@ static void deltas_put_hist(struct delta_out *o, struct event_hist *head,
 }
 
 /*
- * Returns true if the stage before the slot's stage is the row's origin. The latency is then also
- * the step since the previous stage, and programs record only the latency.
+ * Returns true if the latency since the origin is also the step since the previous stage, as that
+ * stage is the origin. Programs then record only the latency.
  */
 static bool step_is_latency(const struct pkt_probe *probe, uint32_t slot,
 			    const struct event_hist *head)
@@ -145,8 +145,8 @@ static void deltas_put_dist(struct delta_out *o, struct event_hist *head, uint8_
 }
 
 /*
- * Returns the origin of a row. A stage may have latencies from two origins at once; `index` (0 or
- * 1) selects one of them.
+ * Returns the origin of a histogram's latencies. A stage may have latencies from two origins at
+ * once; `index` (0 or 1) selects one of them.
  */
 static uint8_t deltas_row_origin(const struct pkt_probe *probe, uint32_t slot, uint32_t proto,
 				 uint32_t index)
@@ -165,8 +165,8 @@ static uint8_t deltas_row_origin(const struct pkt_probe *probe, uint32_t slot, u
 }
 
 /*
- * Puts the row of a stage before the network stack (interrupt, poll, GRO, backlog) as EV_HIST;
- * slot: enum arrival_slot.
+ * Puts the histograms of a stage before the network stack (interrupt, poll, GRO, backlog) as
+ * EV_HIST; slot: enum arrival_slot.
  */
 static void deltas_put_arrival_row(struct delta_out *o, uint32_t slot, uint32_t group,
 				   uint16_t flags, const struct stage_row *now,
@@ -213,8 +213,8 @@ void deltas_row(struct delta_out *o, uint32_t id, uint32_t group, uint16_t flags
 	deltas_add_seen(o, slot, proto,
 			deltas_hist_count(&now->latency) - deltas_hist_count(&before->latency));
 	/*
-	 * Datagrams read before their sk_data_ready(): each latency without a recorded step has
-	 * step 0.
+	 * Datagrams read before their sk_data_ready(): programs record no step of 0, so each
+	 * latency without a step adds one here.
 	 */
 	if (slot == SLOT_EARLY) {
 		uint64_t all = deltas_hist_count(&now->latency),
@@ -234,8 +234,8 @@ void deltas_row(struct delta_out *o, uint32_t id, uint32_t group, uint16_t flags
 }
 
 /*
- * Returns the flags of a row that belongs to no group: with --by, HIST_OVERFLOW_GROUP, which stands
- * for packets without a group of their own. Rows of waits for a CPU are never divided into groups.
+ * Returns the flags of histograms of no group: with --by, HIST_OVERFLOW_GROUP, as their packets'
+ * groups did not fit into the group table. Waits for a CPU are never divided into groups.
  */
 static uint16_t deltas_row_flags(const struct pkt_probe *probe, uint32_t id)
 {
