@@ -15,7 +15,7 @@
 
 struct difference {
 	struct contrast c;
-	double adjusted;       /* p corrected for all differences in the list; valid if c.tested */
+	double adjusted;       /* p corrected for the list's other tests; valid if `c.tested` */
 	bool significant;
 };
 
@@ -26,11 +26,11 @@ struct quantile_difference {
 	struct difference d;
 };
 
-/* Computes differences at the quantiles of reports. 0, -EINVAL (schemas differ) or -ENOMEM. */
+/* Computes differences at report.h's quantiles. Returns 0, -EINVAL (schemas differ) or -ENOMEM. */
 int difference_quantiles(const struct contrast_run *a, const struct contrast_run *b,
 			 struct quantile_difference out[REPORT_QUANTILES]);
 
-/* Judges a list of differences that are tested together; skips untested ones. 0 or -ENOMEM. */
+/* Sets `adjusted` and `significant` of a list's tested differences. Returns 0 or -ENOMEM. */
 int difference_judge(struct difference *const *list, size_t n);
 
 /* Returns a table: q, a_ns, b_ns, difference_ns, lo_ns, hi_ns, p_value ... */

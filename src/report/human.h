@@ -15,7 +15,7 @@
 
 /* All functions return `buf`, which has HUMAN_MAX bytes. */
 
-/* One decimal below 10 of a unit, else none: 312 ns, 4.4 µs, 21 µs, 3.1 ms, 1.0 s. */
+/* Formats a time, with one decimal below 10 of its unit: 312 ns, 4.4 µs, 21 µs, 3.1 ms, 1.0 s. */
 const char *human_ns(char *buf, uint64_t ns);
 const char *human_sns(char *buf, int64_t ns);
 /* Groups digits by three: 18 204. */

@@ -194,8 +194,8 @@ void report_verdict(struct report *r, const char *verdict);
 void report_reason(struct report *r, const char *code, const char *evidence, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /*
- * Set the position of the findings, and of the verdict with its reasons, among the body's fields;
- * both may be added to later. Without a verdict nothing is shown there.
+ * report_place_findings() sets the findings' position among the body's fields, ..._place_verdict()
+ * that of the verdict and its reasons. Both may be added to later; no verdict: nothing is shown.
  */
 void report_place_findings(struct report *r);
 void report_place_verdict(struct report *r);

@@ -8,7 +8,7 @@
 
 #define STEPS_SHOWN 3
 #define SPAN_DIGITS 3           /* fraction digits of a second in a span */
-#define STEP_AT_ONCE NS_PER_MS  /* a clock step known to this many ns is reported "at" a time */
+#define STEP_AT_ONCE NS_PER_MS  /* a clock step with a time this exact is reported "at" that time */
 
 void times_init(struct times *t, enum times_style style)
 {
@@ -151,7 +151,7 @@ static void times_report_step(const struct times *t, struct report *r, const cha
 }
 
 /*
- * Reports the clock steps of a span: those for which the last known time before the step is in it.
+ * Reports a span's clock steps: the last known time before such a step is within the span.
  */
 static void times_report_steps(const struct times *t, struct report *r, const char *prefix,
 			       uint64_t from_ns, uint64_t to_ns)

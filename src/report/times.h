@@ -14,7 +14,7 @@
 
 enum times_style {
 	TIMES_AUTO,      /* TIMES_WALL if the recording has realtime; else text has no times */
-	TIMES_WALL,      /* text "2026-11-20T12:00:03.250000Z", in digits that the bound allows */
+	TIMES_WALL,      /* text "2026-11-20T12:00:03.250000Z"; the error bound limits the digits */
 	TIMES_MONOTONIC, /* text "1000.250000 s" of CLOCK_MONOTONIC */
 	TIMES_TRACE,     /* text "0.250000 s" since the recording began */
 };
@@ -41,7 +41,7 @@ const char *times_text(const struct times *times, struct report *r, uint64_t mon
 /* Returns true if text shows times of day, which end in "Z". */
 bool times_is_wall(const struct times *times);
 
-/* Return the realtime clock's ns since 1970, and the error bound in ns; null if unknown. */
+/* Return realtime in ns since 1970 and, times_error(), its error bound in ns; null if unknown. */
 struct value times_realtime(const struct times *times, uint64_t mono_ns);
 struct value times_error(const struct times *times, uint64_t mono_ns);
 

@@ -81,7 +81,7 @@ static const __u64 bucket_steps_default[2 << BUCKET_SCHEMA_DEFAULT] = {
 	0x9000000000000000ULL, 0x953f391822dbc6d1ULL, 0x9000000000000000ULL, 0x8800000000000000ULL,
 };
 
-/* Constants of schema 2: four buckets per octave. */
+/* Constants of schema 2 (four buckets per octave) for bucket_index_steps(). */
 static const __u64 bucket_steps_quarters[2 << 2] = {
 	0x9fffffffffffffffULL, 0xa7c80fae72475690ULL, 0xa000000000000000ULL, 0xaafb0ccc06219b7bULL,
 	0xa000000000000000ULL, 0xa8bb03352962950bULL, 0xa000000000000000ULL, 0x9000000000000000ULL,

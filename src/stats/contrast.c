@@ -15,7 +15,7 @@
 #define SEED 0x68617264
 #define RESAMPLES 2000
 #define PERMUTATIONS 2499
-/* Permutations for a rare result, which may be the only significant one in a long list. */
+/* Permutations of a second test if p <= RARE: significance in a long list takes a smaller p. */
 #define PERMUTATIONS_CLOSER 19999
 #define RARE (3.0 / (PERMUTATIONS + 1))
 
@@ -137,7 +137,7 @@ static double contrast_drawn_mean(const struct blocks *blocks, struct rng *rng)
 	return sum / (double)blocks->n;
 }
 
-/* Returns the percentile at which Student's interval of a mean of normal values would end. */
+/* Returns the lower bootstrap percentile, expanded by Student's t for few blocks (Hesterberg). */
 static double contrast_expanded(double confidence, size_t n)
 {
 	const double t = student_quantile((1 + confidence) / 2, (double)n - 1);

@@ -23,7 +23,7 @@
 #define CONTRAST_BLOCKS 64     /* more blocks of one run bring no benefit */
 #define CONTRAST_BLOCKS_MAX 256 /* limit for the blocks of one run */
 #define CONTRAST_BLOCKS_MIN 10 /* fewer blocks in one run: there is no result */
-#define CONTRAST_EFFECTIVE_MIN 10 /* values beyond a quantile: fewer do not suffice */
+#define CONTRAST_EFFECTIVE_MIN 10 /* least number of values beyond a quantile for bounds or test */
 
 struct contrast {
 	double difference;     /* mean or quantile of b less that of a */

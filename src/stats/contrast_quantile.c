@@ -228,7 +228,7 @@ static int contrast_test_shares(const struct contrast_run *a, const struct contr
 	return err;
 }
 
-/* Returns true if a run has enough values beyond the quantile. */
+/* Returns true if a run has enough values beyond the quantile, on the side with fewer. */
 static bool contrast_suffices(const struct contrast_run *run, double q)
 {
 	double count = 0;

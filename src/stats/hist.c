@@ -36,7 +36,7 @@ void hist_reset(struct hist *hist)
 	*hist = empty;
 }
 
-/* Widens *from..*to to whole octaves that also hold the histogram's window; *to: its end. */
+/* Widens *from..*to to whole octaves that include the histogram's window; *to becomes exclusive. */
 static void hist_widen(const struct hist *hist, int32_t *from, int32_t *to)
 {
 	const int32_t octave = hist->schema > 0 ? 1 << hist->schema : 1;
@@ -164,7 +164,7 @@ size_t hist_bytes_with(const struct hist *hist, int schema, int32_t from, int32_
 	struct hist scaled = *hist;
 	int by = hist->schema - schema;
 
-	if (by > 0) { /* hist_cover() would downscale the histogram */
+	if (by > 0) { /* `hist` is finer: hist_cover() would downscale it */
 		scaled.schema = schema;
 		scaled.first = hist_coarser(hist->first, by);
 		if (hist->len)
@@ -271,7 +271,7 @@ int hist_downscale(struct hist *hist, int schema)
 		hist->len = hist_coarser(hist->first + (int32_t)hist->len - 1, by) - first + 1;
 	hist->first = first;
 	hist->schema = schema;
-	if (hist->len) { /* memory limits count hist_bytes(): free the rest */
+	if (hist->len) { /* memory limits count hist_bytes(): frees the excess */
 		buckets = realloc(hist->buckets, hist->len * sizeof(*buckets));
 		hist->buckets = buckets ? buckets : hist->buckets;
 	}

@@ -221,7 +221,7 @@ uint64_t funcgraph_pull(struct funcgraph *f, struct event_writer *writer, uint32
 		if (n <= 0)
 			return settled;
 		trace_calls_page(&c->calls, &f->format, f->page, (size_t)n, funcgraph_put_call, f);
-		/* Stop once events are as late as this call: reading makes events, too. */
+		/* Stops at events made since this call began: reading makes events, too. */
 		if (c->calls.last >= now)
 			return settled;
 	}

@@ -40,9 +40,9 @@ static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/t
 
 struct tracefs {
 	int root;	/* descriptor of tracefs; -1: not found */
-	int place;	/* folder of the tracer: the instance, or the root */
-	int instances;	/* folder of all instances, locked while ours is made; else -1 */
-	int lock;	/* hostlat's instance, locked until the end; -1: none */
+	int place;	/* descriptor of the tracer's folder: the instance, or the root */
+	int instances;	/* folder of all instances, locked while hostlat's is made; else -1 */
+	int lock;	/* descriptor of hostlat's instance, locked until the end; -1: none */
 	char instance[64];
 	bool made;
 	struct tracefs_saved saved[SAVED_MAX];	/* former settings, in the order of their changes */

@@ -23,7 +23,7 @@ struct watch_run {
 	struct run_rows VEC_OF(struct run_row *) rows;
 	uint64_t intervals;
 	uint64_t together;     /* intervals joined in one block of the comparison */
-	/* rows not compared, over WATCH_COMPARE_ROWS; counted in each interval */
+	/* rows not compared, as beyond WATCH_COMPARE_ROWS; a row counts once per interval */
 	uint64_t beyond;
 };
 

@@ -136,8 +136,8 @@ static int watch_feed_group(struct watch *w, const struct event *event)
 }
 
 /*
- * Returns the stage of an event. Recordings of hostlat 0.1 call TCP's stage `socket` `transport`:
- * the stage's binding, which precedes its other events, shows such a recording.
+ * Returns the stage of an event. Recordings of hostlat 0.1 call TCP's `socket` stage `transport`.
+ * The stage's binding, which precedes its other events, shows such a recording.
  */
 static unsigned int watch_feed_stage(const struct watch *w, unsigned int stage,
 				     unsigned int protocol)
@@ -158,7 +158,7 @@ static int watch_feed_binding(struct watch *w, const struct event *event)
 	if (stage_was_socket(binding.stage, binding.protocol,
 			     watch_name(w, DICT_STRING, binding.hook))) {
 		w->transport_is_socket = true;
-		if (w->stages >> STAGE_TRANSPORT & 1) /* hostlat 0.1 called `socket` `transport` */
+		if (w->stages >> STAGE_TRANSPORT & 1) /* in hostlat 0.1, this meant `socket` */
 			w->stages |= 1ULL << STAGE_SOCKET;
 	}
 	binding.stage = (__u8)watch_feed_stage(w, binding.stage, binding.protocol);

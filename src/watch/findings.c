@@ -128,7 +128,7 @@ struct dominant_stage {
 	uint64_t reads;
 };
 
-/* Returns the distribution of a stage's own time; `link`, the first stage, has no step. */
+/* Returns the distribution of a stage's own time: its step or, at the first stage, its latency. */
 static unsigned int findings_own_time(unsigned int stage)
 {
 	return stage == STAGE_LINK ? DIST_LATENCY : DIST_STEP;
@@ -314,7 +314,7 @@ out:
 	return err;
 }
 
-/* Reports stops of the reader that have some of the time, but not most of it. */
+/* Reports stops of the reader that take STOPPED_SHARE of the time or more, but not most of it. */
 static void findings_add_stopped(const struct watch *w, enum watch_span span, unsigned int protocol,
 				 struct report *r)
 {
@@ -480,7 +480,7 @@ static int findings_add_hol(const struct watch *w, enum watch_span span, struct 
 	return err;
 }
 
-/* Reports packets that were given to local receivers or measured at one of several devices. */
+/* Reports how many packets went to receivers on this host, and how many passed several devices. */
 static void findings_add_handed(const struct watch *w, enum watch_span span, struct report *r)
 {
 	uint64_t n = findings_excluded(w, span, "given-to-receiver");

@@ -57,7 +57,6 @@ struct row_table {
 /* Begins a table. A column whose condition does not hold is in JSON only. */
 void row_table_begin(struct row_table *t, const struct watch *w, const struct watch_common *c,
 		     struct report *r, const struct row_column *columns, size_t n);
-/* Adds a line to the table. */
 void row_table_add(const struct row_table *t, struct row_line line);
 
 /*

@@ -91,7 +91,7 @@ struct watch_period {
 	uint64_t refused;         /* events with impossible numbers */
 	uint64_t beyond;          /* events beyond a limit of entries, e.g. WATCH_ROWS_MAX */
 	uint64_t no_room;         /* deltas that would exceed WATCH_HIST_BYTES_MAX */
-	bool partial;             /* an interval has INTERVAL_PARTIAL */
+	bool partial;             /* an interval is incomplete (INTERVAL_PARTIAL) */
 	/* an interval has INTERVAL_SHED: --max-overhead detached programs */
 	bool shed;
 	uint64_t one_in, one_in_max; /* N of sampling 1/N: of the last interval, and the largest */
@@ -113,7 +113,7 @@ struct watch {
 	struct watch_uncovered VEC_OF(char *) uncovered;
 	struct watch_missing VEC_OF(char *) missing; /* texts of WATCH_FACT_MISSING */
 	struct watch_slow slow[WATCH_SPANS];
-	uint64_t slower_than_ns;  /* latency of slow messages; 0: not requested */
+	uint64_t slower_than_ns;  /* least latency of slow messages; 0: not requested */
 	struct event_share shares[WATCH_SPANS][PROTO_MAX];
 	struct watch_period periods[WATCH_SPANS];
 	struct event_clock clock;
@@ -131,7 +131,7 @@ struct watch {
 	struct hist cpu_wait[WATCH_SPANS][PROTO_MAX];
 };
 
-/* Return the entry, added if missing. NULL: *err is -ENOMEM, or -E2BIG at the limit. */
+/* Return the row or counter, added if missing. NULL: *err is -ENOMEM, or -E2BIG at the limit. */
 struct watch_row *watch_row_get(struct watch *w, const struct event_hist *id, int *err);
 struct watch_count *watch_count_get(struct watch *w, const struct event_count *id, int *err);
 /* Returns the task's entry, or the pool of other tasks at the limit. NULL: *err is -ENOMEM. */

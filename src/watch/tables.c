@@ -83,7 +83,7 @@ static struct value stage_hook_cell(const struct row_line *l)
 								    id->protocol), l->r));
 }
 
-/* Returns the latency, which every line has, even without packets. */
+/* Returns the distribution of the latency; without packets an empty one, not null. */
 static struct value stage_latency_cell(const struct row_line *l)
 {
 	return value_distribution(l->r, &l->row->hists[l->span][DIST_LATENCY]);
@@ -133,7 +133,7 @@ static bool tables_is_shown(const struct watch *w, const struct watch_row *row,
 	       hists[DIST_YOUNGEST].count || hists[DIST_PACING].count || hists[DIST_HOL].count;
 }
 
-/* Returns true if there are rows. PROTO_ANY and STAGE_NONE stand for all protocols and stages. */
+/* Returns true if a direction has rows of the protocol (PROTO_ANY: any) and stage (0: any). */
 static bool tables_has_rows(const struct watch *w, unsigned int direction, unsigned int protocol,
 			    unsigned int stage)
 {
@@ -310,7 +310,7 @@ static struct value stage_count_cell(const struct watch *w, const struct watch_c
 void watch_add_counts(const struct watch *w, enum watch_span span, enum count_what what,
 		       struct report *r)
 {
-	/* Exclusions are in JSON only: readers of text need not see each kind of ACK. */
+	/* The table "excluded" is in JSON only: text need not show each kind of ACK. */
 	static const struct {
 		const char *name;
 		struct column columns[4];

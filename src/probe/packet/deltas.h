@@ -24,8 +24,8 @@ struct delta_out {
 };
 
 /*
- * A slot's stage, and the distributions (enum hist_dist) of its latency and its step. A slot is a
- * stage, or a part of a stage, with rows of histograms of its own.
+ * Describes a slot, i.e. a stage or part of a stage with histograms of its own: the stage, and the
+ * distributions (enum hist_dist) of the latency and of the step, the time since the previous stage.
  */
 struct slot_meaning {
 	uint8_t stage, latency, step;
@@ -56,12 +56,12 @@ void deltas_rows(struct delta_out *o);
 /*
  * Puts a row of histograms as 0 to 3 EV_HIST: the counts of `now` minus those of `before`, with the
  * minimum and maximum of `now`. `id` is the row's index in struct cpu_state. The EV_HIST are for
- * `group` or, by `flags`, for the overflow group.
+ * `group` or, by `flags`, for the overflow group, which pools the groups over the limit.
  */
 void deltas_row(struct delta_out *o, uint32_t id, uint32_t group, uint16_t flags,
 		struct stage_row *now, const struct stage_row *before);
 
-/* Adds the counts of `h` to `sum`, and moves the extremes of `h` there: resets those of `h`. */
+/* Adds the counts of `h` to `sum`; moves its minimum and maximum there: resets them in `h`. */
 void deltas_merge(struct row_hist *h, struct row_hist *sum);
 
 /* Returns true if the packets excluded at `stage` may be of any protocol. */
@@ -96,9 +96,9 @@ bool label_group_again(struct delta_out *o, const struct group_traits *traits,
 uint32_t label_iface_id(struct delta_out *o, uint32_t netns, uint32_t ifindex);
 
 /*
- * irq_stats.c: statistics of interrupts and softirqs. The five functions, in this order, return the
- * bytes of the BPF maps; size the maps, before loading; map them; put histograms, receive queues
- * and the kernel's counters as events; unmap the maps.
+ * irq_stats.c: statistics of interrupts and softirqs. pkt_irq_stats_memory() returns the bytes of
+ * the BPF maps, ..._set_size() sizes the maps before loading, ..._open() maps them, ..._put() puts
+ * histograms, receive queues and the kernel's counters as events, ..._close() unmaps the maps.
  */
 uint64_t pkt_irq_stats_memory(const struct pkt_probe *probe);
 int pkt_irq_stats_set_size(struct pkt_probe *probe);

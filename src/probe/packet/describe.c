@@ -160,7 +160,7 @@ static int describe_put_bindings(const struct opening *o)
 	return err;
 }
 
-/* Puts a fact for each failed hook that measures no stage itself, with what is lost. */
+/* Puts an EV_FACT for each failed hook that measures no stage itself: what is lost without it. */
 static int describe_put_missing(const struct opening *o)
 {
 	char text[512];

@@ -39,8 +39,8 @@ const char *drop_reason_name(uint32_t reason, char *buf, size_t size)
 }
 
 /*
- * A duplicate does not count as a drop, but as excluded (EXCL_DUPLICATE). If TCP merged it with
- * out-of-order data, it counts as lost (LOSS_OOO_UNMATCHED).
+ * A packet with payload that TCP already had is not counted as dropped, but as excluded
+ * (EXCL_DUPLICATE); if TCP merged it with out-of-order data, as lost (LOSS_OOO_UNMATCHED).
  */
 bool drop_reason_is_duplicate(const char *name)
 {

@@ -36,7 +36,7 @@ static int function_find_packet(const struct btf *btf, const struct btf_type *pr
 	return -ENOENT;
 }
 
-/* Adds --probe's target if one argument is a packet. Returns true if the target exists. */
+/* Adds --probe's target as a hook if an argument is a packet. Returns true if it exists. */
 static bool function_add_candidate(struct pkt_probe *probe, const struct btf *btf,
 				   enum hook_kind kind)
 {
@@ -48,7 +48,7 @@ static bool function_add_candidate(struct pkt_probe *probe, const struct btf *bt
 	if (!proto)
 		return false;
 	arg = function_find_packet(btf, proto,
-				   kind == HOOK_TP_BTF); /* skips a tracepoint's context */
+				   kind == HOOK_TP_BTF); /* skips a tracepoint's context argument */
 	if (arg < 0)
 		return true;
 	f = &probe->functions[probe->n_functions++];

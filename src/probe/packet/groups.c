@@ -59,12 +59,11 @@ struct known_group {
 
 struct pkt_groups {
 	uint32_t row_sets;
-	/* mapped BPF maps: groups; ROW_KEY() of each row; rows of histograms */
-	struct group_set *sets;
-	struct row_set *keys;
-	struct stage_row *rows;
-	struct reported_row *reported;       /* reported values of `rows`, by the same index */
-	uint64_t used_ns[GROUP_PLACES]; /* last use of each group; 0: free */
+	struct group_set *sets; /* mapped BPF map: groups */
+	struct row_set *keys;   /* mapped BPF map: ROW_KEY(cpu, id, group) of each row in `rows` */
+	struct stage_row *rows; /* mapped BPF map: rows of histograms */
+	struct reported_row *reported;  /* counts of each row of histograms at the last report */
+	uint64_t used_ns[GROUP_PLACES]; /* time of each group's last use; 0: the entry is free */
 	uint32_t places_used;
 	/* groups put as EV_GROUP, sorted by traits */
 	struct known_group_vec VEC_OF(struct known_group) known;
@@ -333,7 +332,7 @@ static struct group_place *groups_place(const struct pkt_groups *g, uint32_t pla
 }
 
 /*
- * Returns a group's traits; NULL if its entry was freed since. Counts that programs added late for
+ * Returns a group's traits; NULL if its entry is already freed. Counts that programs added late for
  * a freed group belong to the overflow group.
  */
 static const struct group_traits *groups_traits(const struct pkt_groups *g, uint32_t number)
@@ -397,7 +396,10 @@ static bool groups_are_crowded(const struct pkt_groups *g)
 	return g->used.len > groups_row_count(g) / 2 || g->places_used > GROUP_PLACES / 2;
 }
 
-/* Marks rows of histograms and groups not used for IDLE_NS. Returns true if there are any. */
+/*
+ * Marks rows of histograms and groups not used for IDLE_NS, so that programs no longer find them.
+ * Returns true if it marked any.
+ */
 static bool groups_mark_idle(struct pkt_groups *g, uint64_t now)
 {
 	bool any = false;
@@ -482,8 +484,8 @@ static void groups_put_sum(struct delta_out *o, uint64_t key, struct stage_row *
 }
 
 /*
- * Puts histograms of one group, summed over CPUs, as EV_HIST: the entries of `used` from `i` on
- * with the same group and ROW_KEY_ID(). Returns the number of these entries.
+ * Sums one group's row of histograms over CPUs and puts the sum as EV_HIST. The CPUs' rows are
+ * neighbors in the list of used rows, from index `i` on. Returns the number of these rows.
  */
 static size_t groups_put_rows(struct delta_out *o, size_t i)
 {

@@ -9,7 +9,7 @@
  * from wakeups by timers.
  */
 #define WAKING_STAGES (1U << STAGE_RUNNABLE | 1U << STAGE_RUNNING)
-/* Needs of the read hooks: reads show a packet's reader and how many packets wait in a socket. */
+/* Conditions that need read hooks: reads show a packet's reader and a socket's queue length. */
 #define NEED_READS (WAKING_STAGES | 1U << STAGE_READ | NEED_MIN_QUEUE)
 
 #define STAGE(name) .stage = STAGE_##name

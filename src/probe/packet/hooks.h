@@ -25,7 +25,7 @@ struct hook_status {
 #define NEED_PID_SENDS (1U << 28) /* --pid is given, and a transmit stage is measured */
 #define NEED_GRO (1U << 29)       /* both `poll` and `link` are measured */
 #define NEED_OTHERS (1U << 30)    /* packets that no stage covers are counted */
-#define NEED_UDP_SENDS (1U << 31) /* UDP's transmit side is measured: all such hooks are needed */
+#define NEED_UDP_SENDS (1U << 31) /* UDP's transmit side is measured: it needs all its hooks */
 
 /* Role of a hook that measures no stage, for pkt_role_is_bound(). */
 enum hook_role {
@@ -41,7 +41,7 @@ enum hook_role {
 enum hook_proof {
 	PROOF_ANY,
 	PROOF_IPV6,
-	PROOF_NONE, /* none: fires later, or only for packets of a network card or other hosts */
+	PROOF_NONE, /* not tested: fires later, or for a network card's or other hosts' packets */
 };
 
 /* Events of the host from which cost.c estimates how often a hook's programs run. */
@@ -49,11 +49,11 @@ enum cost_class {
 	COST_TASKS,   /* hooks of the scheduler and of timers, per context switch */
 	COST_ARRIVAL, /* hooks that see each packet of the host, per packet */
 	COST_DEPARTURE, /* transmit hooks, which see all sent packets, per run */
-	COST_PASSED,  /* hooks of COST_TCP, per packet that the filter excludes */
+	COST_PASSED,  /* hooks from `socket` to `read`, per packet that the filter excludes */
 	COST_TCP,     /* hooks of `socket`, `enqueued` and `read`, per measured packet of TCP */
-	COST_UDP,     /* hooks of COST_TCP, per measured packet of UDP */
-	COST_ARRIVAL_PASSED,   /* hooks of COST_ARRIVAL, per unsampled packet */
-	COST_DEPARTURE_PASSED, /* hooks of COST_DEPARTURE, per unsampled packet */
+	COST_UDP,     /* hooks of `socket`, `enqueued` and `read`, per measured packet of UDP */
+	COST_ARRIVAL_PASSED,   /* hooks that see each packet of the host, per unsampled packet */
+	COST_DEPARTURE_PASSED, /* transmit hooks, per run for an unsampled packet */
 	COST_CLASSES,
 };
 
@@ -72,7 +72,7 @@ struct pkt_hook {
 	const char *older;   /* replaces `program` if the tracepoint has fewer than `arguments` */
 	uint8_t arguments;
 	uint32_t helps; /* stages that need this hook's help, as a mask of 1 << enum stage */
-	uint32_t needs; /* mask of stages and NEED_*, any of which needs the hook; 0: `helps` */
+	uint32_t needs; /* mask of stages and NEED_*, any of which needs it; 0: stages in `helps` */
 	const char *without; /* loss without a hook that helps stages, in words; or NULL */
 	bool slight;         /* a result without this hook still counts as complete */
 	enum hook_role role;

@@ -82,7 +82,7 @@ uint32_t label_iface_id(struct delta_out *o, uint32_t netns, uint32_t ifindex)
 	return known->name;
 }
 
-/* Returns a field of the traits; GROUP_UNKNOWN if the value had too many bits for the field. */
+/* Returns a packet's --by value TRAIT_*; GROUP_UNKNOWN: it had too many bits for its field. */
 static uint64_t label_packet_trait(const struct pkt_probe *probe, uint32_t traits, uint32_t field)
 {
 	uint32_t mask = probe->skel->rodata->trait_mask[field];

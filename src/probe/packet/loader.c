@@ -46,7 +46,7 @@ static const uint32_t origin_of[ORIGIN_MAX] = {
 		    TASKS_MIN * TASK_PLACE + UDP_FAR_MIN * sizeof(struct udp_slot))
 
 #define TX_MAPS (TX_SETS * sizeof(struct tx_set))
-/* the ring of slow messages, with the kernel's own pages */
+/* bytes of the ring of slow messages, with the kernel's own pages */
 #define SLOW_MEMORY (SLOW_RING + SLOW_RING / 4)
 
 _Static_assert(FIXED_MAPS + TX_MAPS + SLOW_MEMORY + sizeof(struct ext_ring) <= PKT_MEMORY_FIXED,
@@ -283,7 +283,7 @@ static int attach_program(struct pkt_probe *probe, const struct pkt_hook *h, str
 	struct attachment a = { .program = p, .cost = h->cost };
 	int err = 0;
 
-	if (is_attached(probe, p)) /* another protocol's hook with this program came first */
+	if (is_attached(probe, p)) /* attached already, for another protocol */
 		return 0;
 	if (h->at.kind == HOOK_NETFILTER)
 		err = pkt_netns_attach(probe, h);

@@ -26,7 +26,7 @@ static const struct {
 
 /* Reads of a thread since its last mark that ended or began a message. */
 struct marks_reads {
-	struct msg_record m; /* the oldest read; its `bytes` and `youngest` cover all reads */
+	struct msg_record m; /* read of the first packet; `bytes` and `youngest` cover all reads */
 	uint64_t since, until; /* times of the first and the last read */
 	bool some, several, unclear, no_arrival;
 };
@@ -34,10 +34,9 @@ struct marks_reads {
 struct marks_thread {
 	bool used;
 	uint32_t tid;
-	bool known;      /* all reads are known since the number of lost records was `lost` */
-	/* each read has only bytes of its own read call; see marks_reset_reads() */
-	bool clean;
-	bool open;       /* without ids: a message has begun */
+	bool known;      /* all reads are known, unless more than `lost` records were lost */
+	bool clean;      /* no read can have bytes of a read call that began before recording */
+	bool open;       /* a begin mark has begun a message (only for marks without ids) */
 	bool broken;     /* the open message is already counted as missed */
 	uint64_t born;   /* start time of the thread; 0: not known yet */
 	uint64_t lost;
@@ -47,7 +46,7 @@ struct marks_thread {
 	struct marks_reads read;
 };
 
-/* With ids: a message that has begun. */
+/* A message that a begin mark with an id has begun. */
 struct marks_open {
 	bool used;
 	uint32_t pid;
@@ -64,7 +63,7 @@ struct marks {
 	uint32_t n_threads, n_open;
 	bool by_id;
 	uint64_t since;
-	uint64_t lost, lost_at; /* lost records, and when that number was first seen */
+	uint64_t lost, lost_at; /* number of lost records, and when it was first seen */
 	uint64_t missed[MARKS_MAX];
 	marks_done *done;
 	void *ctx;
@@ -131,7 +130,7 @@ static struct marks_thread *marks_get_thread(struct marks *s, uint32_t tid, uint
 
 	if (t->used)
 		return t;
-	/* The table is full: forgets all threads, whose next messages are missed as MARKS_OLDER. */
+	/* The table is full: forgets all threads. Their next messages are missed (MARKS_OLDER). */
 	if (s->n_threads == MARK_THREADS) {
 		for (size_t i = 0; i < PLACES; i++)
 			s->missed[MARKS_FULL] += s->threads[i].open && !s->threads[i].broken;
@@ -231,7 +230,7 @@ void marks_add_read(struct marks *s, const struct msg_record *m)
 	p->several |= !marks_same_socket(&p->m.flow, &m->flow);
 	youngest = m->youngest > p->m.youngest ? m->youngest : p->m.youngest;
 	if (marks_arrival(m) <
-	    marks_arrival(&p->m)) { /* a message has the times of its first packet */
+	    marks_arrival(&p->m)) { /* this read's packet came first: takes its times */
 		const uint32_t before = p->m.bytes;
 
 		p->m = *m;
@@ -290,8 +289,8 @@ static struct marks_thread *marks_identify_thread(struct marks *s, const struct 
 		t->lost = m->lost;
 	else if (!t->born)
 		/*
-		 * A record lost since the thread's start may be the thread's own: its message then
-		 * counts as MARKS_LOST.
+		 * If a record was lost since the thread's start, it may be the thread's: a number
+		 * other than m->lost lets the thread's first message count as MARKS_LOST.
 		 */
 		t->lost = m->born > s->lost_at ? s->lost : m->lost - 1;
 	t->born = m->born;
@@ -301,7 +300,7 @@ static struct marks_thread *marks_identify_thread(struct marks *s, const struct 
 
 static void marks_thread_begins(struct marks *s, struct marks_thread *t, const struct msg_mark *m)
 {
-	if (t->open) { /* two begin marks: neither message has a known begin */
+	if (t->open) { /* a second begin mark: the message's begin is ambiguous, it is missed */
 		if (!t->broken)
 			s->missed[t->lost == m->lost ? MARKS_NO_END : MARKS_LOST]++;
 		t->broken = true;

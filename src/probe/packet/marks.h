@@ -30,10 +30,10 @@ enum marks_missed {
 	MARKS_NO_END,      /* a second begin mark without an end mark */
 	MARKS_NO_ID,       /* marks have ids, but this mark has no argument */
 	MARKS_SEVERAL,     /* the thread had read from several sockets */
-	MARKS_UNCLEAR,     /* with ids: an end mark came between the reads and the begin mark */
+	MARKS_UNCLEAR,     /* marks with ids: an end mark came between reads and begin mark */
 	MARKS_ARRIVAL,     /* the packet's arrival or its reader is unknown */
 	MARKS_LOST,        /* records were lost during the message */
-	MARKS_FULL,        /* more open messages than MARK_THREADS */
+	MARKS_FULL,        /* more threads or open messages than MARK_THREADS */
 	MARKS_MAX,
 };
 
@@ -42,7 +42,7 @@ struct marked {
 	struct msg_record m;
 	uint64_t begun, ended;
 	uint16_t begin_core, end_core;
-	bool handed; /* another thread ended the message, or its thread had marks in between */
+	bool handed; /* ended by another thread, or its thread fired marks between begin and end */
 };
 
 struct marks;

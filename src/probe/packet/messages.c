@@ -36,8 +36,9 @@ struct pkt_messages {
 	struct sends *sends;
 	struct marks *marks; /* joins reads with marks; NULL: no --boundary mark */
 	uint64_t messages;
-	uint64_t lost_before, unknown_before; /* programs' counters after the self-test */
-	/* reported so far: send calls dropped while waiting for a packet; with an unknown begin */
+	/* lost records, and send calls with an unknown begin, up to the end of the self-test */
+	uint64_t lost_before, unknown_before;
+	/* send calls reported: dropped, as too many waited for packets; with unknown begin */
 	uint64_t unsent_reported, unknown_reported;
 	uint64_t missed_before[MISSED_MAX], missed_reported[MISSED_MAX];
 	uint64_t marks_reported[MARKS_MAX];
@@ -169,8 +170,8 @@ static void msg_path_add_socket(struct msg_path *w, const struct msg_send *call,
 }
 
 /*
- * Adds a sent message's path, from the send call to the driver or, if known, to `sent`. A packet
- * queued before its departure time reaches `segment` in the queueing discipline.
+ * Adds a sent message's path, from the send call to the driver or, if known, to stage `sent`. If
+ * queued before its departure time, a packet reaches `segment` in the queueing discipline.
  */
 static void msg_path_send(struct msg_path *w, const struct msg_send *call,
 			  const struct msg_packet *packet)
@@ -404,7 +405,7 @@ int pkt_probe_messages(struct pkt_probe *probe, struct event_writer *writer)
 	return t->err ? t->err : n < 0 ? n : 0;
 }
 
-/* Reasons by enum request_missed; `excluded`: out of scope by design, else the request is lost. */
+/* Why requests are not recorded (enum request_missed). `excluded`: by design; else it is a loss. */
 static const struct {
 	const char *name;
 	bool excluded;

@@ -99,7 +99,7 @@ static bool netns_is_selected(const struct pkt_probe *probe, const struct host_n
 	return !probe->config.netns || ns->inode == probe->config.netns_inode;
 }
 
-/* Always includes hostlat's own namespace, for the self-test. */
+/* Attaches in hostlat's own namespace, too, if it is not selected: for the self-test. */
 int pkt_netns_attach(struct pkt_probe *probe, const struct pkt_hook *h)
 {
 	struct host_netns_vec list = {};

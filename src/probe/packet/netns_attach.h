@@ -11,7 +11,7 @@
 
 struct pkt_probe;
 
-/* Returns 0 or -ENOMEM. */
+/* Allocates the list of namespaces with hooks. Returns 0 or -ENOMEM. */
 int pkt_netns_open(struct pkt_probe *probe);
 void pkt_netns_free(struct pkt_probe *probe);
 
@@ -20,7 +20,6 @@ void pkt_netns_free(struct pkt_probe *probe);
  * selects. Returns 0, or -errno if it could be attached in none.
  */
 int pkt_netns_attach(struct pkt_probe *probe, const struct pkt_hook *h);
-/* Detaches the programs from all namespaces. */
 void pkt_netns_detach(struct pkt_probe *probe);
 
 /*

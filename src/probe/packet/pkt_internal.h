@@ -42,7 +42,7 @@ struct pkt_probe {
 	uint32_t ncpus;
 	uint64_t memory; /* bytes of all maps */
 
-	/* loader.c and hook_select.c: programs and their hooks */
+	/* BPF programs and their hooks (loader.c, hook_select.c) */
 	struct watch_bpf *skel;
 	struct bpf_object *obj; /* owned by `skel` */
 	struct hook_status status[HOOKS_MAX]; /* status of each row of pkt_hooks[] */
@@ -137,8 +137,8 @@ void pkt_publish_clock(struct pkt_probe *probe, const struct clock_follow_params
 /* ---- events ---- */
 
 /*
- * snapshot.c: pkt_snapshot_put() reports the counts since the last call; pkt_snapshot_skip() and
- * pkt_snapshot_begin() discard them. Returns 0 or the sink's error.
+ * snapshot.c: pkt_snapshot_open() allocates the state (0 or -ENOMEM). pkt_snapshot_put() puts the
+ * counts since the last call (0 or the sink's error); ..._skip() and ..._begin() discard them.
  */
 int pkt_snapshot_open(struct pkt_probe *probe);
 void pkt_snapshot_free(struct pkt_probe *probe);
