@@ -41,7 +41,8 @@ static void log_message(enum log_level level, const char *format, va_list args)
 		utf8_put_clean(&line, strbuf_str(&text));
 	if (text.error || line.error) {
 		strbuf_reset(&line);
-		strbuf_puts(&line, "hostlat: (no memory for a message, or it is too long)");
+		strbuf_puts(&line, "hostlat: (a message is missing: it was too long, or memory "
+				   "ran out)");
 	}
 	strbuf_putc(&line, '\n');
 	fputs(strbuf_str(&line), stderr);

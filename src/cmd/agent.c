@@ -227,7 +227,8 @@ static int agent_do_command(struct agent *a, const char *command, const char *wo
 		return agent_stop_load(a, load_engine_stop);
 	if (!strcmp(command, "cut"))
 		return agent_stop_load(a, load_engine_cut);
-	strbuf_printf(why, "it received the unknown command '%s'", command);
+	strbuf_printf(why, "it does not know the command '%s': its version of hostlat may differ",
+		      command);
 	return agent_fail(a, -EPROTO, why);
 }
 

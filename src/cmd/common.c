@@ -15,7 +15,7 @@ static const struct opt_choice color_choices[] = {
 };
 
 const struct opt_choice time_choices[] = {
-	{ "wall", TIMES_WALL, "time of day in UTC, correct across steps of the clock" },
+	{ "wall", TIMES_WALL, "time of day in UTC, also correct after the clock was set" },
 	{ "monotonic", TIMES_MONOTONIC, "seconds of CLOCK_MONOTONIC" },
 	{ "trace", TIMES_TRACE, "seconds since the recording began" },
 	{ NULL, 0, NULL },

@@ -289,7 +289,8 @@ static int compare_add_load(struct compare_inputs *in, struct report *r)
 		report_release(&own);
 		if (!err && (one->consumer.unwritten || !load_consumer_ended(&one->consumer)))
 			report_reason(r, "recording-incomplete", NULL,
-				      "%s: the recording has no end of the run", one->name);
+				      "%s: the recording stops before the end of the run",
+				      one->name);
 	}
 	return err;
 }

@@ -94,10 +94,11 @@ static int conns_peer_scan(struct host_run *s)
 	if (err < 0)
 		recorded_file_failed(s->path, "join", err);
 	else if (!s->any)
-		log_error("cannot match %s: it has no intervals", s->path);
-	else if (!s->clock)
-		log_error("cannot match %s: it does not contain the host's realtime clock",
+		log_error("cannot match the connections of %s: it has no valid interval",
 			  s->path);
+	else if (!s->clock)
+		log_error("cannot match the connections of %s: it lacks the host's realtime clock, "
+			  "which relates its times to the other recording's", s->path);
 	return !err && s->any && s->clock ? 0 : -ECANCELED;
 }
 

@@ -414,7 +414,8 @@ static int explain_server_port(const struct explain_config *c, uint64_t *port)
 	if (err)
 		log_error("%s", strbuf_str(&why));
 	else if (target.unix_socket || target.protocol->no_network)
-		log_error("%s has no network: there is nothing to explain", c->url);
+		log_error("%s is reached without a network: there are no packets to explain",
+			  c->url);
 	else if (!*port && parse_u64(target.port, port))
 		log_error("%s has no port", c->url);
 	strbuf_release(&why);

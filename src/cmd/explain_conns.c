@@ -141,7 +141,7 @@ static struct party *party_find(struct parties *parties, const struct limits_owe
 static int party_add_owed(struct explain_conns *e, const struct diagnosis *d,
 			  const struct limits_owed *o, struct parties *parties)
 {
-	const char *why = "the other end was not found on this host";
+	const char *why = "the connection's other end was not found on this host";
 	struct party *party;
 	uint32_t task = 0;
 	int err = 0;
@@ -164,7 +164,7 @@ static int party_add_owed(struct explain_conns *e, const struct diagnosis *d,
 static void party_check_known(struct party *p)
 {
 	if (!p->why && p->profile.ns[THREAD_UNKNOWN] == p->profile.total_ns)
-		p->why = "the recording does not cover the thread's activity";
+		p->why = "the thread's activity was not recorded at these times";
 }
 
 static int parties_find(struct explain_conns *e, const struct diagnosis *d,
@@ -218,19 +218,23 @@ static void party_put_finding(const struct party *p, const struct diagnosis *d, 
 	char buf[HUMAN_MAX];
 
 	if (p->why && p->duty == LIMITS_READ)
-		report_finding(r, "Activity of the %s that did not read in time: n/a (%s).", end,
-			       p->why);
+		report_finding(r,
+			       "It is unknown why the %s did not read received data in time (%s).",
+			       end, p->why);
 	else if (p->why)
 		report_finding(r,
-			       "Activity of the %s while its application was the limit: n/a (%s).",
+			       "It is unknown what the %s did while connections waited for its "
+			       "data (%s).",
 			       end, p->why);
 	else if (p->duty == LIMITS_READ)
-		report_finding(r, "%s of the %s did not read in time: in %s, the thread was %s.",
+		report_finding(r, "Thread %s of the %s did not read received data in time: during "
+			       "these %s, it was %s.",
 			       thread_profile_name(d, &p->profile, r), end,
 			       human_ns(buf, p->profile.total_ns),
 			       thread_profile_phrase(d, &p->profile, r));
 	else
-		report_finding(r, "Connections waited for %s of the %s: in %s, the thread was %s.",
+		report_finding(r, "Connections waited for data from thread %s of the %s: during "
+			       "these %s, it was %s.",
 			       thread_profile_name(d, &p->profile, r), end,
 			       human_ns(buf, p->profile.total_ns),
 			       thread_profile_phrase(d, &p->profile, r));

@@ -237,7 +237,7 @@ static int explain_fill_report(const struct explain_input *input, const struct e
 			      "the load was not as requested, or its latency is not valid");
 	if (input->conns_failed)
 		report_reason(r, "connections-not-measured", input->no_conns,
-			      "what limits the connections could not be measured");
+			      "the connections could not be measured: what limits them is unknown");
 	report_place_findings(r);
 	report_place_verdict(r);
 	return err;

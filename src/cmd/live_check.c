@@ -66,12 +66,12 @@ static int live_check_lowest(const char *name, const struct host_netns_vec *list
 							     "another network namespace";
 
 	if (n == found) {
-		log_error("--ifname %s: the packets are counted at the lower interface: "
+		log_error("--ifname %s: hostlat measures packets at the interface below it: "
 			  "use %s", name, names);
 		err = -EOPNOTSUPP;
 	} else if (n) {
-		log_warning("--ifname %s: in %d of %d network namespaces the packets are counted "
-			    "at the lower interface, so --ifname misses them: %s", name, n, found,
+		log_warning("--ifname %s misses packets: in %d of %d network namespaces, hostlat "
+			    "measures them at the interface below it: %s", name, n, found,
 			    names);
 	}
 	strbuf_release(&below);
@@ -207,7 +207,7 @@ static int live_check_origin(const struct pkt_probe_config *o)
 {
 	if (o->origin == ORIGIN_NONE || (o->stages & INGRESS_STAGES))
 		return 0;
-	log_error("--origin needs an ingress stage: each egress stage has one origin");
+	log_error("--origin applies to received packets: --stages must include an ingress stage");
 	return -EINVAL;
 }
 
@@ -259,7 +259,8 @@ static int live_check_min_queue(const struct pkt_probe_config *o)
 		log_error("--min-queue measures received packets: --stages must not include an "
 			  "egress stage");
 	else if (!(o->stages & BIT(STAGE_ENQUEUED)))
-		log_error("--min-queue counts packets at enqueued: --stages must include it");
+		log_error("--min-queue counts unread packets at stage enqueued: --stages must "
+			  "include it");
 	else
 		return 0;
 	return -EINVAL;

@@ -236,8 +236,8 @@ static int live_watch_open_probe(struct live_watch *s)
 	if (err)
 		log_error("%s", why);
 	else if (!pkt_probe_proven(s->probe))
-		log_warning("the hooks are not proven: the self-test needs CAP_SYS_ADMIN or "
-			    "kernel.bpf_stats_enabled=1, and a loopback interface that is up");
+		log_warning("the BPF programs were not tested: the self-test needs CAP_SYS_ADMIN "
+			    "or kernel.bpf_stats_enabled=1, and a loopback interface that is up");
 	return err;
 }
 

@@ -216,11 +216,12 @@ static void load_cmd_note_files(struct run_outputs *o, const struct load_files *
 
 static void add_unaddressed(uint64_t n, struct report *r)
 {
+	_Static_assert(LOAD_FLOWS_MAX == 1048576, "its words say so");
 	if (n)
 		load_reason(r, "addresses-missing",
 			    report_format(r, "%llu requests", (unsigned long long)n),
-			    "the file of samples lacks the addresses of some connections: there "
-			    "were too many connections");
+			    "the file of samples lacks the addresses of some connections: "
+			    "hostlat stores at most 1,048,576 of them");
 }
 
 static void load_cmd_add_damage(const struct event_damage *damage, struct report *r)

@@ -31,7 +31,8 @@ static const struct opt_choice role_choices[] = {
 const struct opt load_agent_option_rows[] = {
 	OPTIONS_LOAD(struct load_agent_options, load),
 	OPT_CHOICE(struct load_agent_options, role, .name = "role", .choices = role_choices,
-		   .def = "symmetric", .help = "Part of this agent in the load"),
+		   .def = "symmetric", .help = "Role of this agent: load and latency, only load, "
+					       "or only latency"),
 	OPT_END,
 };
 

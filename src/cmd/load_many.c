@@ -129,8 +129,8 @@ int load_many_check(const struct load_many_options *o, const struct load_options
 		strbuf_printf(why, "--find-max cannot be combined with --method %s, whose "
 			      "intervals are too narrow", load_method_name(load->method - 1));
 	else if (o->find_max && load->max_time_ns && load->max_time_ns < LOAD_BATCH_PROBE_NS)
-		strbuf_puts(why, "--find-max: a probe lasts 3 s, so --max-time must be at least 3 "
-				 "s");
+		strbuf_puts(why, "--find-max: each trial run lasts at least 3 s, so --max-time "
+				 "must be at least 3 s");
 	else if (o->against && load->urls.len != 1)
 		strbuf_puts(why, "--against compares two servers: give one URL");
 	else if (o->against)

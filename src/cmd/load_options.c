@@ -31,9 +31,9 @@ static const struct opt_choice loop_choices[] = {
 static const struct opt_choice stamps_choices[] = {
 	{ "user", STAMPS_USER, "clock reads of hostlat itself" },
 	{ "kernel", STAMPS_KERNEL, "also the kernel's time stamps, which split a latency into "
-				   "client queue, transmit, wire with server, and receive" },
-	{ "nic", STAMPS_NIC, "as kernel, with the network card's time stamps at the wire; refused "
-			     "if the card cannot stamp packets" },
+				   "client queue, transmit, wire and server, and receive" },
+	{ "nic", STAMPS_NIC, "like kernel, plus the network card's time stamps at the wire; "
+			     "refused if the card cannot stamp packets" },
 	{ NULL, 0, NULL },
 };
 
@@ -75,7 +75,7 @@ const struct opt load_option_rows[] = {
 		   .help = "Trigger of a request: its due time (open) or the previous reply "
 			   "(closed)"),
 	OPT_CHOICE(struct load_options, stamps, .name = "timestamps", .choices = stamps_choices,
-		   .def = "user", .help = "Source of the time stamps"),
+		   .def = "user", .help = "Source of the time stamps of requests and replies"),
 	OPT_U64(struct load_options, connections, .name = "connections", .letter = 'c', .min = 1,
 		.max = LOAD_CONNECTIONS_MAX,
 		.help = "Number of connections (default: enough for a latency of 5ms at the rate, "

@@ -401,14 +401,15 @@ static void conns_compare_add_finding(const struct measured *rows, struct report
 	if (best) {
 		const unsigned int i = (unsigned int)(best - rows);
 
-		report_finding(r, "Connections of the %s: %s %s from %s of the time to %s.",
+		report_finding(r, "Connections of the %s: the share of the time limited by %s %s "
+			       "from %s to %s.",
 			       limits_end_name(i / MEASURES), conns_compare_name(i % MEASURES),
 			       best->d.c.difference < 0 ? "fell" : "rose",
 			       conns_compare_human(r, 0, best->a.value, false),
 			       conns_compare_human(r, 0, best->b.value, false));
 	} else if (tested) {
-		report_finding(r, "No limit's share of the connections' time differs by more than "
-			       "chance.");
+		report_finding(r,
+			       "What limits the connections does not differ by more than chance.");
 	}
 }
 
@@ -420,8 +421,8 @@ static void conns_compare_add_unknown(const struct conns_run *run, const struct 
 		const char *why = limits_unknown_reason(&run->limits, end);
 
 		if (why && !limits_unknown_reason(&other->limits, end))
-			report_finding(r, "What limits the connections of the %s in %s: n/a (%s).",
-				       limits_end_name(end), which, why);
+			report_finding(r, "It is unknown what limits the %s's connections in "
+				       "recording %s (%s).", limits_end_name(end), which, why);
 	}
 }
 

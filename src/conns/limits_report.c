@@ -35,8 +35,8 @@ static const char *limits_no_shares_reason(const struct conn_aggregate *sum)
 	if (!sum->connections)
 		return "no connections";
 	if (!conn_knows(&sum->sum, CONN_KNOWS_TIMES))
-		return "the times of some connections are unknown";
-	return conn_known_ns(&sum->sum) ? NULL : "the connections have too few samples";
+		return "the time at each limit is unknown for some connections";
+	return conn_known_ns(&sum->sum) ? NULL : "the connections were sampled too rarely";
 }
 
 const char *limits_unknown_reason(const struct limits *l, unsigned int end)

@@ -127,7 +127,7 @@ static unsigned int peer_report_add_direction(const struct conn_view *v, const c
 
 	if (!sentence)
 		return 0;
-	report_finding(r, "From %s to %s: %s; both ends are known for %s.", from, to, sentence,
+	report_finding(r, "From %s to %s: %s; both ends were recorded for %s.", from, to, sentence,
 		       human_ns(common, v->common_ns));
 	return 1;
 }

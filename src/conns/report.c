@@ -256,8 +256,9 @@ static void conns_report_reasons(const struct conns *c, enum conns_span span, st
 		report_reason(r, "events-invalid", NULL, "%s ignored because of impossible values",
 			      human_were(buf, p->refused, "event"));
 	if (p->beyond)
-		report_reason(r, "limit", NULL, "%s exceeded the limits of hostlat conns",
-			      human_counted(buf, p->beyond, "event"));
+		report_reason(r, "limit", NULL, "%s ignored: hostlat conns had reached a limit, "
+			      "such as the largest number of connections",
+			      human_were(buf, p->beyond, "event"));
 	if (p->forgotten)
 		report_reason(r, "forgotten", NULL, "%s dropped to limit memory and missing from "
 			      "the totals",
@@ -271,7 +272,7 @@ static void conns_report_reasons(const struct conns *c, enum conns_span span, st
 			      "overhead limit");
 	if (p->partial && !r->partial)
 		report_reason(r, "incomplete", NULL,
-			      "some measurements are missing for part of the time");
+			      "some intervals are incomplete: events were lost or not measured");
 }
 
 /* Returns whether the time of any listed connection is known. */

@@ -15,9 +15,10 @@
 	X(CPU_WAIT, "cpu-wait", "context", "waited for a CPU") \
 	X(STOPPED, "stopped", "gap", "was stopped by a signal or a tracer") \
 	/* cause: a CPU quota held the runnable reader; its queue's core and next core idled */ \
-	X(THROTTLED, "throttled", "gap", "was kept from an idle CPU (quota)") \
+	X(THROTTLED, "throttled", "gap", "was throttled by a CPU quota") \
 	/* cause: the runnable reader's core was idle and did not start, without any quota */ \
-	X(CORE_STALL, "core-stall", "gap", "waited for a CPU that did not start") \
+	X(CORE_STALL, "core-stall", "gap", \
+	  "waited for an idle CPU that took over 1 ms to wake up") \
 	X(LOCK, "lock", "gap", "waited for another thread") \
 	X(IO_WAIT, "io-wait", "gap", "waited for a file or a device") \
 	X(INTERRUPT, "interrupt", "context", "was interrupted") \

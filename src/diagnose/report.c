@@ -186,12 +186,12 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 	if (rec->lost)
 		report_reason(r, "events-lost",
 			      words_count(r, rec->lost, "event"),
-			      "%s has lost messages or CPU activity", which);
+			      "%s is incomplete: messages or CPU activity were lost", which);
 	if (rec->names_lost)
 		report_reason(r, "names-not-kept",
 			      words_count(r, rec->names_lost, "name"),
-			      "%s lacks names: a recording holds at most 65,536 names of each kind "
-			      "and 4 MiB in all", which);
+			      "%s lacks some names, such as those of threads: a recording holds at "
+			      "most 65,536 names of each kind and 4 MiB in all", which);
 	if (rec->forgot)
 		report_reason(r, "memory-limit", words_count(r, rec->forgot, "time"),
 			      "events beyond the memory limit were dropped in %s: their time "
@@ -207,8 +207,8 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 			      "%s has more messages than the limit of %u", which, MESSAGES_MAX);
 	if (rec->unselected)
 		report_reason(r, "too-many-messages", words_count(r, rec->unselected, "message"),
-			      "only the %u slowest targets of %s are explained", SUBJECTS_MAX,
-			      which);
+			      "only the %u slowest of the selected messages of %s are explained",
+			      SUBJECTS_MAX, which);
 	if (rec->flows_lost)
 		report_reason(r, "too-many-connections",
 			      words_count(r, rec->flows_lost, "connection"),
@@ -217,14 +217,17 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 		report_reason(r, "contradiction",
 			      words_count(r, rec->messages.invalid, "message"),
 			      rec->messages.departures ?
-			      "%s has messages that left before their send call began" :
-			      "%s has messages that were read before they arrived", which);
+			      "some messages in %s are ignored: by their times, they left before "
+			      "their send call began" :
+			      "some messages in %s are ignored: by their times, they were read "
+			      "before they arrived", which);
 	if (rec->messages.all.len && !rec->cores)
 		report_reason(r, "no-activity", NULL,
 			      "%s has no CPU activity (record --with messages,activity)", which);
 	if (rec->messages.all.len && !rec->calls.table)
 		report_reason(r, "unknown-machine", rec->machine,
-			      "the system calls of the machine of %s are unknown", which);
+			      "hostlat does not know the system calls of the machine that made %s",
+			      which);
 }
 
 /* Reports that there are no messages. An unmeasured stage explains that best, if there is one. */
@@ -249,13 +252,13 @@ static void diagnosis_add_reasons(const struct diagnosis *d, const struct covera
 {
 	report_source_reasons(&d->own, r, "the recording");
 	if (d->against_other)
-		report_source_reasons(&d->other, r, "the recording of the references");
+		report_source_reasons(&d->other, r, "the baseline's recording");
 	if (!d->own.messages.all.len)
 		diagnosis_add_no_messages(&d->own, r);
 	if (d->without_baseline)
-		report_reason(r, "few-references", words_count(r, d->without_baseline, "target"),
-			      "fewer than %u reference messages of the same application",
-			      REFERENCE_MIN);
+		report_reason(r, "few-references", words_count(r, d->without_baseline, "message"),
+			      "some messages are not explained: their application has fewer than "
+			      "%u reference messages to compare with", REFERENCE_MIN);
 	if (c->n && c->values[(c->n - 1) / 2] < COVERAGE_LOW)
 		report_reason(r, "low-coverage", NULL,
 			      "less than %.0f %% of the excess is explained at the median",
@@ -268,8 +271,8 @@ static void diagnosis_add_no_finding(const struct diagnosis *d, const struct cov
 	const struct excess_total excess = excess_total(d);
 
 	if (d->excesses.len && !c->n)
-		report_finding(r, "No target is slower than the baseline by more than the "
-			       "measurement can resolve.");
+		report_finding(r, "No selected message is slower than the baseline by more than "
+			       "the measurement can resolve.");
 	else if (d->excesses.len && !excess.found && !diagnosis_not_recorded_ns(d))
 		report_finding(r,
 			       "No cause stands out from the variation of the reference messages.");

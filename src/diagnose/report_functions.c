@@ -167,8 +167,8 @@ int report_functions(const struct diagnosis *d, struct report *r)
 		object_add(&r->body, "functions", value_null());
 		if (d->own.windows && d->excesses.len)
 			report_reason(r, "functions-not-compared", NULL,
-				      "the recording of the references has no functions "
-				      "(record --activity funcgraph)");
+				      "kernel functions cannot be compared: the baseline's "
+				      "recording has none (record --activity funcgraph)");
 		return 0;
 	}
 	vec_init(&rows, SUBJECTS_MAX * 64UL);

@@ -97,8 +97,8 @@ uint32_t thread_profile_reader(const struct diagnosis *d, const struct event_flo
 		task = profile_only_thread(rec, pid);
 	if (!task && !*why)
 		*why = all ? "the name of the thread that reads the connection was not recorded" :
-		       "no message of the connection was recorded, and not exactly one thread "
-		       "of its process";
+		       "no message of the connection was recorded, and the recording shows no "
+		       "thread or several threads of its process";
 	return task;
 }
 

@@ -40,7 +40,7 @@
 	X(READ, 10, "read", "the application has the bytes")
 
 #define EGRESS_STAGE_LIST(X)                                                                       \
-	X(SEGMENT, 12, "segment", "TCP's departure time of the packet; UDP passes it to IP")       \
+	X(SEGMENT, 12, "segment", "TCP: the packet's departure time; UDP: the packet goes to IP")  \
 	X(QDISC, 13, "qdisc", "the packet enters the queueing discipline")                         \
 	X(DRIVER, 14, "driver", "the driver's xmit is called")                                     \
 	X(SENT, 15, "sent", "transmit completion")                                                 \

@@ -106,7 +106,9 @@ void fact_virtualization(const struct fact_source *source, const char *key, cons
 	else if (flags)
 		host_facts_add(source->facts, key, "none");
 	else
-		host_facts_add_unknown(source->facts, key, "no processor flags that show it", 0);
+		host_facts_add_unknown(
+			source->facts, key,
+			"the processor flags, which would show a hypervisor, cannot be read", 0);
 	free(text);
 }
 

@@ -60,16 +60,17 @@ static void asserts_explain_open(const struct load_condition *c, const struct lo
 	if (why->len)
 		load_reason(r, "assert-undecided",
 			    report_format(r, "%s: %s", c->text, strbuf_str(why)),
-			    "the run is not sound at a condition's percentile");
+			    "an --assert condition is undecided: the run is not valid at its "
+			    "percentile");
 	else if (!q->bounded)
 		load_reason(r, "assert-undecided", c->text,
-			    "a condition's percentile has no valid interval: too few requests lie "
-			    "beyond the percentile, or host interference affected "
-			    "too many requests");
+			    "an --assert condition is undecided: its percentile has no confidence "
+			    "interval, as too few requests lie beyond it or host interference "
+			    "affected too many");
 	else
 		load_reason(r, "assert-undecided", c->text,
-			    "a condition's limit lies within the interval: more samples are needed "
-			    "to decide");
+			    "an --assert condition is undecided: its limit lies within the "
+			    "confidence interval; a longer run narrows the interval");
 }
 
 int load_asserts_report(const struct load_condition *conditions, uint32_t n,

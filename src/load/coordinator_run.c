@@ -40,7 +40,7 @@
 
 static int coordinator_check_send(struct coordinator *c, struct peer *p, int err)
 {
-	return err ? coordinator_lose(c, p, "the agent does not read commands") : 0;
+	return err ? coordinator_lose(c, p, "a command could not be sent to the agent") : 0;
 }
 
 static int coordinator_ask_clock(struct coordinator *c, struct peer *p, uint64_t now)

@@ -30,12 +30,13 @@ static void evidence_put_fit(const struct load_analysis *a, const struct gap_fit
 	char buf[HUMAN_MAX];
 
 	if (a->config.arrival.kind == ARRIVAL_FIXED) {
-		strbuf_printf(out, "%s: %.1f %% of %s gaps differ from the declared gap by more "
-			      "than 25 %%", what, 100 * fit->effect, human_count(buf, fit->n));
+		strbuf_printf(out, "%s: %.1f %% of %s gaps between requests differ from the "
+			      "declared gap by more than 25 %%", what, 100 * fit->effect,
+			      human_count(buf, fit->n));
 		return;
 	}
-	strbuf_printf(out, "%s: the distribution of %s gaps differs from the declared distribution "
-		      "by up to %.3f (difference of CDFs)", what,
+	strbuf_printf(out, "%s: the distribution of %s gaps between requests differs from the "
+		      "declared distribution by up to %.3f (difference of CDFs)", what,
 		      human_count(buf, fit->n), fit->effect);
 }
 
@@ -159,7 +160,8 @@ static void load_evidence_put_count(const struct load_analysis *a, enum gate_id 
 				   "by a factor of %.2f", 1 + g->statistic);
 		break;
 	case GATE_TAIL:
-		strbuf_printf(out, "tail shape %.2f; from 0.5 on the variance is infinite",
+		strbuf_printf(out, "shape of the generalized Pareto tail: %.2f; from 0.5 on, the "
+			      "variance is infinite",
 			      g->statistic);
 		break;
 	default:
@@ -177,8 +179,8 @@ static void evidence_put_needed(const struct load_analysis *a, struct strbuf *ou
 	if (needed)
 		strbuf_printf(out, ", about %s requests are needed", human_count(buf, needed));
 	else
-		strbuf_printf(out, ", but one histogram bucket is already wider than the "
-			      "requested %s",
+		strbuf_printf(out, ", but the resolution of latencies is coarser than the "
+			      "requested %s: request a greater width",
 			      human_ns(buf, a->config.ci_width_ns));
 }
 
@@ -189,18 +191,19 @@ static void evidence_put_exceedances(const struct load_analysis *a, const struct
 	char buf[HUMAN_MAX], other[HUMAN_MAX];
 
 	if (i->exceedances < INTERVAL_EXCEEDANCES_MIN)
-		strbuf_printf(out, "%s%.1f effective exceedances of %s requests, %d are needed",
+		strbuf_printf(out, "%s%.1f independent requests beyond the percentile, of %s "
+			      "requests in total; %d are needed",
 			      interval_measured(i) ? "" : "at most ", i->exceedances,
 			      human_count(buf, i->count), INTERVAL_EXCEEDANCES_MIN);
 	else if (i->why == INTERVAL_FAILURES)
 		strbuf_printf(out, "%s of %s requests had no reply: a bound of the interval may be "
-				   "one of these requests",
+				   "the unknown latency of one of these",
 			      human_count(buf, a->result.failed),
 			      human_count(other, i->count + a->result.failed));
 	else
 		strbuf_printf(out,
-			      "%.1f effective exceedances of %s requests, but their dependence is "
-			      "so uncertain that a bound of the interval lies beyond all requests",
+			      "%.1f independent requests beyond the percentile, of %s requests in "
+			      "total; a bound of the interval lies beyond all measured latencies",
 			      i->exceedances, human_count(buf, i->count));
 }
 
@@ -212,11 +215,11 @@ static void evidence_put_dependence(const struct load_analysis *a, const struct 
 
 	if (interval_measured(i))
 		strbuf_printf(out, "%s requests are worth %s independent requests: latencies stay "
-			      "correlated for %.1f of %u windows",
+			      "correlated for %.1f of the run's %u time windows",
 			      human_count(buf, i->count),
 			      human_count(other, (uint64_t)i->effective), i->tau, windows);
 	else
-		strbuf_printf(out, "%s requests in %u window%s, %d windows are needed",
+		strbuf_printf(out, "%s requests in %u time window%s, %d windows are needed",
 			      human_count(buf, i->count), windows, windows == 1 ? "" : "s",
 			      INTERVAL_BATCHES_MIN);
 }

@@ -80,7 +80,8 @@ static const struct {
 	[GATE_PERIODIC_TAIL] = { "periodic-tail", "non-stationary-periodic",
 				 "the latency rises and falls periodically" },
 	[GATE_EXCEEDANCES] = { "exceedances", "too-few-exceedances",
-			       "too few requests lie beyond the percentile for an interval" },
+			       "too few requests lie beyond the percentile for a confidence "
+			       "interval" },
 	[GATE_TAIL] = { "tail", "heavy-tail",
 			"the tail is so heavy that more requests hardly narrow the interval" },
 	[GATE_WIDTH] = { "width", "not-converged",
@@ -272,7 +273,7 @@ static void gates_judge_client(struct load_analysis *a)
 	if (a->elapsed_ns)
 		gate_at_most(a, GATE_CPU, gates_busiest_agent(a), CPU_MOST);
 	else
-		gate_untested(a, GATE_CPU, "the run was shorter than a tick");
+		gate_untested(a, GATE_CPU, "the run ended before CPU time was measured");
 	if (samples > 0)
 		gate_at_most(a, GATE_SAMPLES, interference_bound_lost(a), fmin(LOST_MOST, limit));
 	else

@@ -12,7 +12,7 @@
  */
 void gates_report(const struct load_analysis *analysis, struct report *r);
 
-/* Adds a finding: "sound: rate ✓ ...; not tested: trend (the run has fewer than 20 blocks)". */
+/* Adds a finding: "sound: rate ✓ ...; not tested: trend (the run is too short)". */
 void gates_report_words(const struct load_analysis *analysis, struct report *r);
 
 #endif

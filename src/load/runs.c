@@ -183,7 +183,7 @@ static void not_sound(const struct load_runs *runs, struct report *r)
 	if (bad)
 		report_reason(r, "runs-not-sound",
 			      report_format(r, "%" PRIu64 " of %zu", bad, runs->len),
-			      "some runs are not sound: see the table");
+			      "some runs are not valid: the table lists the reasons");
 }
 
 /* ---- sweeps ---- */
@@ -276,15 +276,15 @@ static const struct {
 	const char *code, *message;
 } ends[] = {
 	[FINDMAX_TIME] = { "not-converged",
-			   "the time was too short: the highest rate lies between the last that "
-			   "passed and the first that failed" },
+			   "the search ran out of time (--max-time): the highest rate is known "
+			   "less precisely than intended" },
 	[FINDMAX_PROBES_USED] = { "not-converged",
-				  "the limit of trial runs was reached: the highest rate lies "
-				  "between the last that passed and the first that failed" },
+				  "the search used up its trial runs: the highest rate is known "
+				  "less precisely than intended" },
 	[FINDMAX_ABOVE_MAX] = { "above-range",
-				"the condition holds at the highest rate that is tried" },
+				"the condition holds even at the highest rate of the search" },
 	[FINDMAX_BELOW_MIN] = { "below-range",
-				"the condition does not hold at the lowest rate that is tried" },
+				"the condition fails even at the lowest rate of the search" },
 };
 
 static void add_answer(const struct load_condition *c, const struct findmax *fm,
@@ -303,8 +303,8 @@ static void add_answer(const struct load_condition *c, const struct findmax *fm,
 }
 
 /*
- * Returns a text with the number of probes (runs at one rate) that had no result, and the reasons
- * of the last such probe. NULL: there is no such probe.
+ * Returns a text with the number of trial runs that had no result, and the reasons of the last such
+ * run. NULL: there is no such run.
  */
 static const char *runs_count_unanswered(const struct load_runs *runs, struct report *r)
 {
@@ -317,7 +317,7 @@ static const char *runs_count_unanswered(const struct load_runs *runs, struct re
 		why = s->reasons;
 		n++;
 	}
-	return n ? report_format(r, "%zu of %zu probes had no result: %s", n, runs->len, why)
+	return n ? report_format(r, "%zu of %zu trial runs had no result: %s", n, runs->len, why)
 		 : NULL;
 }
 
@@ -338,7 +338,7 @@ void load_runs_find_max(const struct load_runs *runs, const struct load_conditio
 		report_title(r, "%s was not shown to hold at any rate", condition->text);
 	report_summary(r, "the highest rate is in [%s, %s] at %g %%", rate_text(low, fm->lo),
 		       rate_text(high, fm->hi), 100 * fm->config.confidence);
-	report_summary(r, "%u probes", fm->probes);
+	report_summary(r, "%u trial runs", fm->probes);
 	runs_report_misses(runs, r);
 	add_answer(condition, fm, r);
 	add_runs(runs, condition->q, r);

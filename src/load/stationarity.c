@@ -228,15 +228,16 @@ int stationarity_test(const struct series *series, uint32_t from, uint32_t to, d
 	width = block_width(series, from, to, q, tau);
 	blocks = (to - from) / width;
 	if (blocks < STATIONARITY_BLOCKS_MIN) {
-		out->untested = "the run has fewer than 20 blocks";
+		out->untested = "the run is too short to compare 20 parts of it";
 		return 0;
 	}
-	out->untested = "a block of the run has no reply";
+	out->untested = "a part of the run has no reply";
 	err = block_quantiles(series, from, blocks, width, q, y);
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	err = run_tests(y, blocks, ldexp(width, (int)series->shift), out);
 	if (err && err != -ENOMEM)
-		out->untested = all_same(y, blocks) ? NULL : "most blocks have the same value";
+		out->untested = all_same(y, blocks) ? NULL :
+				"the latency is the same in most parts of the run";
 	return err == -ENOMEM ? err : 0;
 }

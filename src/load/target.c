@@ -400,7 +400,7 @@ static int target_parse_user(struct url *u)
 		return 0;
 	colon = memchr(u->rest, ':', (size_t)(at - u->rest));
 	if (!has_path(t->protocol) && !has_database(t->protocol))
-		return target_refuse(u, "%s has no users: remove the part up to the '@'",
+		return target_refuse(u, "a URL of %s has no user: remove the part up to the '@'",
 				     t->protocol->name);
 	if (strcspn(u->rest, "/?#") < (size_t)(at - u->rest))
 		return target_refuse(

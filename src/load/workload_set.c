@@ -115,7 +115,7 @@ static int workload_set_reply_size(struct workload *w, const char *value, struct
 }
 
 static const struct workload_setting_row settings_known[] = {
-	[WORKLOAD_BASE] = { "base", "etc or usr, before all others", workload_set_base },
+	[WORKLOAD_BASE] = { "base", "etc or usr, before all other settings", workload_set_base },
 	[WORKLOAD_KEYS] = { "keys", "1 to 1000000000", workload_set_keys },
 	[WORKLOAD_POPULARITY] = { "popularity",
 				  "uniform, zipf:EXPONENT (0 to 10) or normal:MEAN:DEVIATION",

@@ -113,21 +113,21 @@ static const char *nic_missing_support(const struct ethtool_ts_info *info)
 	const bool clock = info->phc_index >= 0;
 
 	if (!(info->so_timestamping & SOF_TIMESTAMPING_RAW_HARDWARE) && !clock)
-		return "neither a clock nor timestamps of its own";
+		return "the interface has no hardware clock and no hardware timestamps";
 	if (!clock)
-		return "no readable clock";
+		return "the interface has no hardware clock that can be read";
 	if (!(info->so_timestamping & SOF_TIMESTAMPING_TX_HARDWARE) ||
 	    !(info->tx_types >> HWTSTAMP_TX_ON & 1))
-		return "no timestamps of sent packets";
+		return "the interface does not timestamp sent packets";
 	if (!(info->so_timestamping & SOF_TIMESTAMPING_RX_HARDWARE) ||
 	    !(info->rx_filters >> HWTSTAMP_FILTER_ALL & 1))
-		return "no mode that timestamps all received packets";
+		return "the interface cannot timestamp all received packets";
 	return NULL;
 }
 
 static int nic_refuse(const char *name, struct strbuf *why, const char *what, int err)
 {
-	strbuf_printf(why, "--timestamps nic: %s has %s; use --timestamps kernel", name, what);
+	strbuf_printf(why, "--timestamps nic: %s: %s; use --timestamps kernel", name, what);
 	return err;
 }
 
@@ -171,7 +171,7 @@ static int nic_turn_on(struct net_nic *nic, struct strbuf *why)
 		err = -EOPNOTSUPP;
 	}
 	return err ? nic_refuse(nic->name, why,
-				"a driver that does not enable timestamps of all packets", err)
+				"its driver did not enable timestamps of all packets", err)
 		   : 0;
 }
 
@@ -187,7 +187,7 @@ int net_nic_enable(struct net_nic *nic, const char *name, struct strbuf *why)
 	err = nic_ioctl(name, SIOCGHWTSTAMP, &nic->former);
 	if (err)
 		return nic_refuse(name, why,
-				  "a driver that does not report which packets it timestamps", err);
+				  "its driver does not report which packets it timestamps", err);
 	return nic_stamps_all(&nic->former) ? 0 : nic_turn_on(nic, why);
 }
 

@@ -22,7 +22,7 @@
 #define BTF_FILE "/sys/kernel/btf/vmlinux"
 
 #define TAKES_LOOPS "Linux 5.17"
-#define TAKES_TRACING "a kernel that permits it; stages with another hook below work without it"
+#define TAKES_TRACING "a kernel that permits it; stages that list another hook work without it"
 #define TAKES_PRIVILEGE "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: run as root (sudo)"
 
 /*
@@ -90,8 +90,8 @@ static void caps_add_kernel_memory(struct cap_vec *caps)
 		return;
 	}
 	cap_add(caps, "bpf", "kernel memory", CAP_NO, LOCKDOWN_TAKES, LOCKDOWN_READS);
-	cap_without(caps, "packets are measured only up to the stage `socket`, and connections "
-		    "only by inet_diag, even if all hooks exist");
+	cap_without(caps, "even with all hooks, packets are measured only up to the stage "
+		    "`socket`, and connections only by inet_diag");
 }
 
 /*

@@ -303,12 +303,13 @@ static void watch_report_stream_reasons(const struct watch *w, enum watch_span s
 		report_reason(r, "events-invalid", NULL, "%s ignored because of impossible values",
 			      human_were(buf, p->refused, "event"));
 	if (p->beyond)
-		report_reason(r, "limit", NULL, "%s ignored: beyond the limits of hostlat watch",
+		report_reason(r, "limit", NULL, "%s ignored: hostlat watch had reached a limit, "
+			      "such as the largest number of rows",
 			      human_were(buf, p->beyond, "event"));
 	if (p->no_room)
-		report_reason(r, "limit", NULL, "%s missing from the distributions, which may use "
+		report_reason(r, "limit", NULL, "%s not added to the distributions, which may use "
 			      "%zu MiB of memory in total",
-			      human_were(buf, p->no_room, "delta"), w->hist_bytes_max >> 20);
+			      human_were(buf, p->no_room, "update"), w->hist_bytes_max >> 20);
 	if (span == WATCH_TOTAL)
 		event_damage_put(&w->damage, &evidence);
 	if (evidence.len)
@@ -320,7 +321,8 @@ static void watch_report_stream_reasons(const struct watch *w, enum watch_span s
 			      p->one_in_max);
 	if (p->partial && !r->partial)
 		report_reason(r, "incomplete", NULL,
-			      "some measurements are missing for part of the time");
+			      "some intervals are incomplete, or their overhead is unknown and may "
+			      "exceed --max-overhead");
 	strbuf_release(&evidence);
 }
 

@@ -179,9 +179,9 @@ static const char *tables_why_empty(const struct watch *w, unsigned int directio
 	    tables_has_counts(w, COUNT_EXCLUDED, direction, protocol, STAGE_RUNNABLE))
 		return "no packet woke its reader";
 	if (stage == STAGE_IRQ && tables_has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
-		return "no softirq raise had a known interrupt";
+		return "no softirq could be matched to an interrupt";
 	if (stage == STAGE_POLL && tables_has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
-		return "no poll could be timed from its softirq raise";
+		return "no poll could be matched to the softirq that was raised for it";
 	if (stage == STAGE_SENT && tables_has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
 		return "no network card reported a transmit completion";
 	return watch_before_stack(stage) ? "no events yet" : "no packets yet";

@@ -394,7 +394,7 @@ def version_skew(w):
     _, err = by_ssh(w, "sed -u '1i arg --new-option=5' | sh -c \"$1\"", codes=[2])
     check.true(f"the option is named: {err}", "there is no option '--new-option'" in err)
     _, err = by_ssh(w, "sed -u 's/^make$/invent/' | sh -c \"$1\"", codes=[2])
-    check.true(f"the command is named: {err}", "the unknown command 'invent'" in err)
+    check.true(f"the command is named: {err}", "does not know the command 'invent'" in err)
 
 
 def ssh_fails(w):

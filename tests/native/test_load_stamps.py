@@ -43,7 +43,7 @@ def an_interface_without_a_clock():
                                 (net.sender, "sender0", "10.77.0.1"), (net.sender, "sender0", "[fd77::1]"),
                                 (net.reader, "lo", "10.77.0.1"), (net.reader, "lo", "[fd77::1]")):
         is_refused(load(f"echo://{address}:7000", "nic", ("ip", "netns", "exec", name)), CANNOT,
-                   f"{link} has neither a clock nor timestamps of its own", "use --timestamps kernel")
+                   f"{link}: the interface has no hardware clock and no hardware timestamps", "use --timestamps kernel")
     is_refused(load("echo://10.99.0.1:7000", "nic", ("ip", "netns", "exec", net.sender)), CANNOT,
                "10.99.0.1: no route")
     it = badserver.Server(badserver.good)

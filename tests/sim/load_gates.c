@@ -359,7 +359,7 @@ static void check_untested(void)
 	const struct scene longer = { .model = base };
 	struct scene shorter = { .model = SHORT() }, few = { .model = SHORT() };
 	const char *why = "{\"name\": \"trend-tail\", "
-			  "\"why\": \"the run has fewer than 20 blocks\"}";
+			  "\"why\": \"the run is too short to compare 20 parts of it\"}";
 
 	shorter.model.duration_ns = 3500 * NS_PER_MS;
 	few.model.duration_ns = 20 * NS_PER_MS;

@@ -225,7 +225,7 @@ static void test_refused(void **state)
 		{ "memcached://[::1", "only an IPv6 address in brackets may begin" },
 		{ "memcached://[localhost]", "an IPv6 address in brackets" },
 		{ "memcached://[]", "an IPv6 address in brackets" },
-		{ "memcached://user@h", "memcached has no users: remove" },
+		{ "memcached://user@h", "a URL of memcached has no user: remove" },
 		{ "memcached://h h", "the host has a ' '" },
 		{ "http://h/a b", "a space: write %20" },
 		{ "http://h/a#b", "a fragment is never sent to a server: remove '#b'" },

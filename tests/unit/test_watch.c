@@ -522,7 +522,8 @@ static void too_many_rows_are_counted(void **state)
 	assert_int_equal(table(&r, "stages")->nrows, 65536);
 	assert_string_equal(r.reasons->first->cells[0].string, "limit");
 	assert_string_equal(r.reasons->first->cells[1].string,
-			    "5 events were ignored: beyond the limits of hostlat watch");
+			    "5 events were ignored: hostlat watch had reached a limit, such as the "
+			    "largest number of rows");
 	report_release(&r);
 	watch_free(w);
 }

@@ -56,7 +56,7 @@ static const struct conns_hook conn_hooks[] = {
 	  .below_tls = true },
 	{ .program = "conn_sendpage", FEXIT("tcp_sendpage"), .how = IF_PRESENT,
 	  .what = "calls of sendfile",
-	  .without = "the bytes that sendfile sends count for no call" },
+	  .without = "bytes sent by sendfile() are not attributed to a send call" },
 	{ .program = "conn_recv", TRACEPOINT("sock_recv_length"), CALLS },
 	{ .program = "conn_recv_fexit", FEXIT("tcp_recvmsg"), .how = INSTEAD, CALLS,
 	  .below_tls = true },
@@ -391,7 +391,7 @@ void conns_caps(struct cap_vec *caps)
 	static const struct conns_hook storage = {
 		.what = "records beside sockets", .kind = HOOK_ITERATOR,
 		.target = "bpf_sk_storage_map",
-		.without = "records are in tables, where a lookup takes longer",
+		.without = "connection records are in hash tables, whose lookups take longer",
 	};
 	bool in_tables = false;
 	char why[WHY_MAX] = "";

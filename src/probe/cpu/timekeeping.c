@@ -149,7 +149,8 @@ static void timekeeping_pair_cap(struct cap_vec *caps, const struct timekeeping_
 
 	if (bound)
 		cap_add(caps, "clock conversion", name, CAP_YES, NULL,
-			"accurate to %" PRIu64 " ns; pairs %lld ms apart; %d ppm of drift", bound,
+			"accurate to %" PRIu64 " ns, with both clocks read every %lld ms and a "
+			"drift of at most %d ppm", bound,
 			TIMEKEEPING_PAIR_NS / 1000000, PAIRS_DRIFT_PPM);
 	else
 		cap_add(caps, "clock conversion", name, CAP_NO, takes, "cannot be read");
@@ -190,6 +191,7 @@ void timekeeping_caps(struct cap_vec *caps)
 			"not permitted to try");
 	else
 		cap_add(caps, "clock conversion", "exact", CAP_NO,
-			"fentry, and the TSC as clocksource; pairs need neither", "%s", why);
+			"fentry, and the TSC as clocksource (the conversions below need neither)",
+			"%s", why);
 	timekeeping_pairs_caps(caps);
 }

@@ -228,8 +228,8 @@ void pkt_calibrate(struct pkt_probe *probe)
 			 strerror(-err));
 	else if (probe->config.ifname && !cost->curve[COST_TCP].known)
 		snprintf(cost->why, sizeof(cost->why),
-			 "the self-test's traffic does not pass --ifname");
+			 "the self-test's traffic does not pass the interface of --ifname");
 	else
 		snprintf(cost->why, sizeof(cost->why),
-			 "the programs ran too rarely in the self-test");
+			 "the BPF programs ran too rarely in the self-test to time them");
 }

@@ -69,7 +69,8 @@ int pkt_function_find(struct pkt_probe *probe, char *why, size_t size)
 		return 0;
 	btf = hook_kernel_btf();
 	if (!btf) {
-		snprintf(why, size, "--probe: this kernel has no BTF");
+		snprintf(why, size,
+			 "--probe needs type information (BTF), which this kernel lacks");
 		return -ENOENT;
 	}
 	if (probe->config.backend != BACKEND_TRACEPOINT)

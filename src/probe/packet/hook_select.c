@@ -60,9 +60,9 @@ static const char *why_others_not_counted(const struct pkt_probe *probe)
 		return "the filter selects sockets, and these packets have none";
 	for (int i = 0; pkt_hooks[i].at.target; i++)
 		if (pkt_hooks[i].needs & NEED_OTHERS && probe->status[i].state == HOOK_FAILED)
-			return "netfilter's hook for forwarded packets cannot be bound";
+			return "hostlat cannot attach to netfilter's hook for forwarded packets";
 	if (!hook_select_has_transport_netfilter(probe))
-		return "the count needs the netfilter hook of `transport`, which is not attached";
+		return "counting this traffic needs the netfilter hook of stage `transport`";
 	return NULL;
 }
 
@@ -153,13 +153,16 @@ static const struct {
 	uint8_t protocol;
 	const char *why;
 } dependents[] = {
-	{ STAGE_LINK, INGRESS_STAGES, PROTO_ANY, "the stage needs `link`, which is not bound" },
+	{ STAGE_LINK, INGRESS_STAGES, PROTO_ANY,
+	  "this stage needs stage `link`, which has no hook" },
 	/* `enqueued` assigns packets to sockets. TCP's stages up to `transport` do not need it. */
 	{ STAGE_ENQUEUED, STAGE_BIT(STAGE_RUNNABLE) | STAGE_BIT(STAGE_RUNNING) |
-	  STAGE_BIT(STAGE_READ), PROTO_ANY, "the stage needs `enqueued`, which is not bound" },
+	  STAGE_BIT(STAGE_READ), PROTO_ANY,
+	  "this stage needs stage `enqueued`, which has no hook" },
 	{ STAGE_ENQUEUED, STAGE_BIT(STAGE_TRANSPORT), PROTO_UDP,
-	  "the stage needs `enqueued`, which is not bound" },
-	{ STAGE_QDISC, EGRESS_STAGES, PROTO_ANY, "the stage needs `qdisc`, which is not bound" },
+	  "this stage needs stage `enqueued`, which has no hook" },
+	{ STAGE_QDISC, EGRESS_STAGES, PROTO_ANY,
+	  "this stage needs stage `qdisc`, which has no hook" },
 };
 
 static void hook_select_drop_stages(struct pkt_probe *probe, uint32_t stages, uint8_t protocol,

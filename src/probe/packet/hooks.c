@@ -30,14 +30,15 @@ const struct pkt_hook pkt_hooks[] = {
 	/* Hooks that end the records of sockets, connections and threads. */
 	{ TRACEPOINT("tcp_destroy_sock"), .program = "destroy_tp", .role = ROLE_SOCKET_END,
 	  .helps = INGRESS_STAGES | EGRESS_STAGES,
-	  .without = "records of closed sockets stay until others replace them" },
+	  .without = "hostlat's records of closed sockets stay in memory until others "
+		     "replace them" },
 	{ TRACEPOINT("inet_sock_set_state"), .program = "connect_tp", .role = ROLE_CONNECT,
 	  .helps = INGRESS_STAGES,
-	  .without = "the first packets of a connection may not be measured if its socket is "
-		     "reused" },
+	  .without = "if a socket is reused for another connection, the first packets of that "
+		     "connection may not be measured" },
 	{ TRACEPOINT("sched_process_free"), .program = "task_end_tp", .role = ROLE_TASK_END,
 	  .helps = INGRESS_STAGES, .needs = NEED_READS, .proof = PROOF_NONE,
-	  .without = "records of threads stay after the threads end" },
+	  .without = "hostlat's records of ended threads stay in memory" },
 	{ STAGE(LINK), TRACEPOINT("netif_receive_skb"), .program = "link_tp",
 	  .needs = INGRESS_STAGES, .cost = COST_ARRIVAL },
 	{ STAGE(IP), FENTRY("ip_rcv_core"), .program = "ip_fentry", .at.also = "ip6_rcv_core",

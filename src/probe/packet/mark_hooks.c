@@ -82,7 +82,8 @@ int pkt_marks_open(struct pkt_probe *probe, char *why, size_t size)
 		return -ENOMEM;
 	err = mark_hooks_load(probe, h);
 	if (err) {
-		snprintf(why, size, "cannot load the BPF programs of marks: %s", strerror(-err));
+		snprintf(why, size, "cannot load the BPF programs for --boundary mark: %s",
+			 strerror(-err));
 		return err;
 	}
 	/*
