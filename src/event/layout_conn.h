@@ -50,9 +50,9 @@ enum conn_known {
 	CONN_KNOWS_RTT = 4,	/* known: round-trip times, rtt_samples ... rtt_max_us */
 	CONN_KNOWS_LOSSES = 8,	/* known: losses: fast_retransmit, tlp, recovery_ns, stall_ns ... */
 	CONN_KNOWS_RTO = 16,
-	CONN_KNOWS_DELACKS = 32,/* known: delayed_acks */
+	CONN_KNOWS_DELACKS = 32, /* known: delayed_acks */
 	CONN_KNOWS_PEER_DELACKS = 64, /* known: peer_delayed_acks, delayed_acks_harmful */
-	CONN_KNOWS_CHRONO = 128,/* known: the kernel's times, busy_ns ... kernel_sndbuf_ns */
+	CONN_KNOWS_CHRONO = 128, /* known: the kernel's times, busy_ns ... kernel_sndbuf_ns */
 	CONN_KNOWS_SPURIOUS = 256,
 	CONN_KNOWS_RCV_WND = 512,
 	CONN_KNOWS_GAUGES = 1024, /* known at interval end: mss ... rcv_queue, except rcv_wnd */
