@@ -58,7 +58,8 @@ static const struct opt serve_rows[] = {
 		   .help = "Distribution of the service time: zero, fixed:10us, exponential:10us, "
 			   "bimodal:0.9:10us:100us, lognormal:50us:2 ..."),
 	OPT_CHOICE(struct serve_options, mode, .name = "service-mode", .def = "sleep",
-		   .choices = mode_choices, .help = "Behavior of a worker during the service time"),
+		   .choices = mode_choices,
+		   .help = "Whether a worker sleeps or keeps its CPU busy for the service time"),
 	OPT_U64(struct serve_options, workers, .name = "workers", .letter = 'w', .def = "1",
 		.min = 1, .max = SERVE_WORKERS_MAX,
 		.help = "Number of workers, each of which serves one request at a time from one "

@@ -67,8 +67,12 @@ enum budget_level { BUDGET_HOT, BUDGET_WARM, BUDGET_REST, BUDGET_LEVELS };
  * sampled.
  */
 struct budget_level_config {
-	double weight, floor_hz, max_hz; /* sampling: weight, minimum and maximum rate */
-	/* Reading of records, at most once per interval: weight, minimum and maximum rate. */
+	/*
+	 * sampling of a connection: its share of the CPU budget relative to other levels, and its
+	 * least and largest rate
+	 */
+	double weight, floor_hz, max_hz;
+	/* the same for reading a connection's record, which happens at most once per interval */
 	double read_weight, read_floor_hz, read_max_hz;
 };
 

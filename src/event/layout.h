@@ -153,7 +153,7 @@ enum event_kind {
 	EV_SLOW,		/* a message slower than the requested limit */
 	EV_QUEUE,		/* counters of a receive queue in this interval */
 	EV_SOFTNET,		/* the kernel's receive counters of a CPU in this interval */
-	EV_PRESSURE,		/* load of all CPUs together in this interval */
+	EV_PRESSURE,		/* busy and stall time of all CPUs in this interval */
 	EV_RECORD_MAX,
 
 	EV_BLOCK_MIN = 64,
