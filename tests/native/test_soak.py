@@ -21,6 +21,7 @@ BUSY_HZ, FASTER = 25, 60     # connections of a busy host; in the short run 60 t
 CHURN_HZ = int(os.environ.get("HOSTLAT_SOAK_HZ", BUSY_HZ * FASTER))
 ROUND_S = 3 * BUSY_HZ * FASTER / CHURN_HZ
 INTERVAL = "60s" if DAY else "1s"
+DATE = os.environ.get("HOSTLAT_DATE") or time.strftime("%Y-%m-%d", time.gmtime())    # not that of a guest
 SIZE_LIMIT = 32 << 20
 GUEST = """ The guest's clock counts instructions and skips
 the time in which nothing runs: a day of it takes an hour or two."""
@@ -139,7 +140,7 @@ def table(rows, made, size, rounds):
         f.write(f"# Soak{' of a day' if DAY else ''}\n\n"
                 f"    HOSTLAT_SOAK_S=N HOSTLAT_RESULTS=docs/results, of the test soak{'-day' if DAY else ''} "
                 f"(in make long)\n\n"
-                f"{time.strftime('%Y-%m-%d', time.gmtime())}, kernel {os.uname().release}, {RUN_S:.0f} s: {made} "
+                f"{DATE}, kernel {os.uname().release}, {RUN_S:.0f} s: {made} "
                 f"connections (some {CHURN_HZ} a second), {rounds}\nnetwork namespaces and control groups came and "
                 f"went; the recording took {size} bytes of {SIZE_LIMIT}.\n"
                 f"Medians of the second third of the run and of the last.{GUEST if DAY else ''}\n\n"
