@@ -166,6 +166,7 @@ static int changes_begin(struct clock_changes *c, const struct clock_change *cha
 		return err;
 	c->losses += c->begun;
 	c->begun = true;
+	c->lost = false;
 	c->tk = change->tk;
 	c->seq = change->seq;
 	c->confirmed = to;
@@ -205,7 +206,7 @@ int clock_changes_add(struct clock_changes *c, const struct clock_change *change
 
 	if (!timekeeper_is_valid(&change->tk) || change->after_ns < change->before_ns)
 		return -EINVAL;
-	if (!c->begun || change->seq != c->seq + 1)
+	if (!c->begun || c->lost || change->seq != c->seq + 1)
 		return changes_begin(c, change);
 	err = changes_instants(&c->tk, change, &from, &to);
 	apart_ns = err ? UINT64_MAX : changes_distance(&c->tk, &change->tk, from, to);
@@ -226,7 +227,7 @@ int clock_changes_hold(struct clock_changes *c, int64_t mono_ns)
 	uint64_t ticks;
 	int err;
 
-	if (!c->begun)
+	if (!c->begun || c->lost)
 		return 0;
 	err = timekeeper_ticks(&c->tk, DOMAIN_MONO, mono_ns, &ticks);
 	if (err)
@@ -238,5 +239,5 @@ int clock_changes_hold(struct clock_changes *c, int64_t mono_ns)
 
 void clock_changes_lose(struct clock_changes *c)
 {
-	c->seq += 1ULL << 63; /* no number follows this: clocks are unknown until the next change */
+	c->lost = true;
 }

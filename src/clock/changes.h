@@ -38,6 +38,7 @@ struct clock_changes {
 	uint64_t confirmed; /* ticks up to which the clocks are known to follow the last change */
 	uint64_t reported;      /* ticks at which the last stretch passed to `taker` begins */
 	bool begun;
+	bool lost;          /* clocks are unknown until the next change: see clock_changes_lose() */
 	uint64_t changes;   /* changes of the rate; other updates do not count */
 	uint64_t steps;     /* steps of REALTIME plus steps of TAI, except those in gaps */
 	/*
@@ -60,7 +61,7 @@ int clock_changes_add(struct clock_changes *changes, const struct clock_change *
 
 /*
  * Confirms that the clocks followed the last change up to `mono_ns`; all changes up to then must
- * have been added. Returns 0 or -errno.
+ * have been added. Confirms nothing after clock_changes_lose(). Returns 0 or -errno.
  */
 int clock_changes_hold(struct clock_changes *changes, int64_t mono_ns);
 

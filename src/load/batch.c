@@ -34,7 +34,7 @@ static void label_run(char out[LOAD_BATCH_LABEL_MAX], uint64_t n, uint64_t of, d
 			 (unsigned long long)of, rate > 0 ? ", " : "", rate > 0 ? count : "",
 			 rate > 0 ? " requests/s" : "");
 	else
-		snprintf(out, LOAD_BATCH_LABEL_MAX, "probe %llu, %s requests/s",
+		snprintf(out, LOAD_BATCH_LABEL_MAX, "trial run %llu, %s requests/s",
 			 (unsigned long long)n, count);
 }
 

@@ -215,7 +215,7 @@ static void evidence_put_dependence(const struct load_analysis *a, const struct 
 
 	if (interval_measured(i))
 		strbuf_printf(out, "%s requests are worth %s independent requests: latencies stay "
-			      "correlated for %.1f of the run's %u time windows",
+			      "correlated for %.1f of %u time windows",
 			      human_count(buf, i->count),
 			      human_count(other, (uint64_t)i->effective), i->tau, windows);
 	else

@@ -276,11 +276,11 @@ static const struct {
 	const char *code, *message;
 } ends[] = {
 	[FINDMAX_TIME] = { "not-converged",
-			   "the search ran out of time (--max-time): the highest rate is known "
-			   "less precisely than intended" },
+			   "the search ran out of time (--max-time) before its result was "
+			   "precise enough" },
 	[FINDMAX_PROBES_USED] = { "not-converged",
-				  "the search used up its trial runs: the highest rate is known "
-				  "less precisely than intended" },
+				  "the search used up its trial runs before its result was "
+				  "precise enough" },
 	[FINDMAX_ABOVE_MAX] = { "above-range",
 				"the condition holds even at the highest rate of the search" },
 	[FINDMAX_BELOW_MIN] = { "below-range",

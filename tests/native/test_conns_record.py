@@ -23,9 +23,9 @@ def shown(path, *options):
 def volume(text):
     """Bytes of the recording, and its records of connections; those that were told."""
     it = re.search(r"recorded ([0-9.e+-]+) MB: ([0-9.e+-]+) GB a day at this rate"
-                   r"(?:, (\d+) records of (\d+))?", text)
+                   r"(?:; (\d+) records of connections were summed up to (\d+))?", text)
     check.true(f"the volume is reported: {text!r}", it)
-    return float(it[1]) * 1e6, *(int(n) if n else None for n in (it[3], it[4]))
+    return float(it[1]) * 1e6, *(int(n) if n else None for n in (it[4], it[3]))
 
 
 def same_totals(live, read):

@@ -215,6 +215,7 @@ struct logs {
 	struct clock_changes changes;
 	uint64_t leave_out; /* every so many-th change, and renumber the others if that is asked */
 	bool renumber;
+	bool spoil; /* these changes are not left out: their values are unusable */
 	uint64_t n, left_out;
 };
 
@@ -225,6 +226,15 @@ static void logs_init(struct logs *logs)
 	clock_changes_init(&logs->changes, clock_log_taker(&logs->known));
 }
 
+/* As the reader of the kernel's log: what cannot be used is lost, and time goes on. */
+static void take_spoiled(struct logs *logs, struct clock_change change)
+{
+	change.tk.mono.mult = 0;
+	assert_int_equal(clock_changes_add(&logs->changes, &change), -EINVAL);
+	clock_changes_lose(&logs->changes);
+	assert_int_equal(clock_changes_hold(&logs->changes, change.after_ns + 10), 0);
+}
+
 static void take(void *ctx, const struct clock_change *change)
 {
 	struct logs *logs = ctx;
@@ -233,6 +243,8 @@ static void take(void *ctx, const struct clock_change *change)
 	logs->n++;
 	if (logs->leave_out && logs->n % logs->leave_out == 0) {
 		logs->left_out++;
+		if (logs->spoil)
+			take_spoiled(logs, next);
 		return;
 	}
 	if (logs->renumber)
@@ -319,6 +331,23 @@ static void test_missing_changes(void **state)
 	(void)state;
 	logs_init(&logs);
 	logs.leave_out = 51; /* the last one is not the last change */
+	tally = run(5, STEPS, 1000, take, &logs.known, &logs);
+	assert_int_equal(tally.wrong, 0);
+	assert_int_equal(logs.changes.losses, logs.left_out);
+	assert_true(tally.unknown > 0);
+	clock_reconcile_release(&logs.known);
+}
+
+/* The clocks are unknown after a change that cannot be used: the old rate is confirmed no more. */
+static void test_unusable_changes(void **state)
+{
+	struct logs logs;
+	struct tally tally;
+
+	(void)state;
+	logs_init(&logs);
+	logs.leave_out = 51;
+	logs.spoil = true;
 	tally = run(5, STEPS, 1000, take, &logs.known, &logs);
 	assert_int_equal(tally.wrong, 0);
 	assert_int_equal(logs.changes.losses, logs.left_out);
@@ -478,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_exact),
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_missing_changes),
+		cmocka_unit_test(test_unusable_changes),
 		cmocka_unit_test(test_lines_that_do_not_meet),
 		cmocka_unit_test(test_cycle_last_is_wrong),
 		cmocka_unit_test(test_stream),

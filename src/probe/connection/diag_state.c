@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * With more unsent bytes than this, a full send buffer does not limit the connection; the same as
- * in bpf/conn_poll.bpf.h.
+ * With this many unsent bytes or more, a full send buffer does not limit the connection; the same
+ * as in bpf/conn_poll.bpf.h.
  */
 #define UNSENT_MAX 65536
 
