@@ -35,7 +35,7 @@ void invoker_leave(void);
 int invoker_open(const char *path, int flags);
 int invoker_openat(int folder, const char *path, int flags);
 
-/* Calls stat(2) as root; if refused, as the user behind sudo. Returns true if the file exists. */
+/* Calls stat(2); if that is refused (EACCES), as the user behind sudo. Returns true on success. */
 bool invoker_stat(const char *path, struct stat *st);
 
 #endif

@@ -14,7 +14,7 @@
 
 struct stop {
 	bool active;
-	int fd;        /* descriptor to poll: readable until stop_requested() etc. read a signal */
+	int fd;        /* for poll(2): readable from a signal until stop_requested() etc. read it */
 	int signal;    /* number of the first signal; 0: none */
 	bool again;    /* a second signal came after the first */
 	sigset_t mask; /* signal mask that stop_release() restores */
@@ -33,15 +33,15 @@ bool stop_requested(struct stop *stop);
 bool stop_insisted(struct stop *stop);
 
 /*
- * Writes as write(2), maybe less at a time; returns -errno. After stop_init(), a wait for the
- * reader of a pipe or terminal ends with -ECANCELED soon after a second signal, unless the reader
- * continues. The first signal does not end the wait, as the run is to end in order.
+ * Writes as write(2), maybe less at a time; returns -errno. From stop_init() to stop_release(), a
+ * wait for the reader of a pipe or terminal ends with -ECANCELED soon after a second signal, unless
+ * the reader continues. The first signal does not end the wait, as the run is to end in order.
  */
 ssize_t stop_write(int fd, const void *data, size_t size);
 
 /*
- * Opens as open(2); returns -errno. After stop_init(), the wait for the reader of a FIFO ends with
- * -EINTR at the next signal.
+ * Opens as open(2); returns -errno. From stop_init() to stop_release(), the wait for the reader of
+ * a FIFO ends with -EINTR at the next signal.
  */
 int stop_open(const char *path, int flags, mode_t mode);
 

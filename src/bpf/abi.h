@@ -388,8 +388,9 @@ struct cpu_state {
 	__u64 udp_skb;     /* address of the datagram that last passed LOCAL_IN */
 	/* udp_skb after its sk_data_ready(), while copies of that packet may follow; else 0 */
 	__u64 udp_last;
-	__u64 udp_time;    /* last known datagram: its sk_data_ready(); unsampled: `datagrams` */
-	/* 1: packet udp_skb may become several datagrams (GSO, multicast); since kernel 6.18 */
+	/* last identified datagram: time of its sk_data_ready(); unsampled: `datagrams` */
+	__u64 udp_time;
+	/* 1: packet udp_skb may become several datagrams (GSO, multicast); not set before 6.18 */
 	__u64 udp_many;
 	__u64 announced;   /* time of an sk_data_ready() whose wakeup may still follow; 0: none */
 	__u64 clock_check; /* when the realtime offset was verified last */
@@ -560,7 +561,7 @@ struct task_entry {
 
 #define TASK_GONE 1 /* value of task_entry.task: the entry is free again */
 
-/* Limits of the size of the map `tasks`; the kernel adds TASK_OVERHEAD bytes to each entry. */
+/* Limits of the number of entries of map `tasks`; the kernel adds TASK_OVERHEAD bytes to each. */
 #define TASKS_MIN 8
 #define TASKS_MAX 8192
 #define TASK_OVERHEAD 80

@@ -198,7 +198,10 @@ struct conn_timers {
 /* Kinds of programs; how often and how long each kind runs is counted. */
 enum conn_use { USE_SEND, USE_RECV, USE_RTT, USE_TIMER, USE_STATE, USE_RARE, USE_MAX };
 
-/* Kinds of losses: no memory for a record, a connection's end not reported, map `timers` full. */
+/*
+ * Kinds of losses: no memory for a record, a connection's end not reported, no entry in map
+ * `timers` (full, or no memory).
+ */
 enum conn_lost { LOST_NO_MEMORY, LOST_RING, LOST_TIMERS, CONN_LOST_MAX };
 
 #define CONN_CPUS 1024 /* CPUs with larger numbers share the entries of the first CPUs */

@@ -91,7 +91,7 @@ ACKS_INLINE void acks_set_base(struct conn_acks *a, __u32 us)
 	a->base = base ? base : 1;
 }
 
-/* Moves the base to the round trips' 10 % quantile: halfway down at once, up in small steps. */
+/* Moves the base towards the 10 % quantile: halfway down to a round trip, or a small step up. */
 ACKS_INLINE void acks_move_base(struct conn_acks *a, __u32 rtt_us, __u32 min_us)
 {
 	__u32 base = acks_base_us(a);

@@ -69,7 +69,7 @@ static __always_inline bool drop_read_headers(const struct sk_buff *skb, struct 
 	return true;
 }
 
-/* Returns the first stage the packet did not reach; for TCP `socket` if `transport` has no hook. */
+/* Returns the first stage the packet did not reach; TCP's `transport` only if transport_tcp. */
 static __always_inline __u32 drop_slot(const struct link_entry *e, __u32 protocol)
 {
 	if (!e)

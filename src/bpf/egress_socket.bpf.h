@@ -173,7 +173,7 @@ static __always_inline bool tx_is_again(struct sock *sk, __u32 end)
 	return sampling && !seq_after(end, BPF_CORE_READ((struct tcp_sock *)sk, snd_nxt));
 }
 
-/* Records stage `segment`, from the first new byte's send call; retransmissions have none. */
+/* Records stage `segment`, from the send call of the first new byte, which retransmissions lack. */
 static __always_inline void tx_segment(struct cpu_state *c, struct sock *sk, __u32 seq, __u32 len,
 				       __u64 base, __u32 group)
 {

@@ -221,7 +221,7 @@ static __always_inline __u32 request_feed(struct request_walk *w, __u8 c)
 	return request_parse(s, c, w->reply, r->waiting[r->head & (REQUESTS - 1)].no_body);
 }
 
-/* Begins the next buffer of the call's iovec array. Returns 1 if the array cannot be read. */
+/* Begins the next buffer of the call's iovec array. Returns 1 at its end or if unreadable. */
 static __always_inline int request_next_buffer(struct request_walk *w)
 {
 	struct user_vector v;

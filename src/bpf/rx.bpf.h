@@ -44,7 +44,7 @@ static __always_inline int rx_link(struct sk_buff *skb)
 	c->udp_last = 0;
 	c->linked = (__u64)skb;
 	flags = rx_iface_flag(e, skb);
-	e->skb = 0; /* no other CPU may find this packet's entry while the entry changes */
+	e->skb = 0; /* until it is complete, no other CPU may find the entry by the old packet */
 	e->p.link = now;
 	e->p.ip = e->p.transport = 0;
 	e->p.s.flags = flags;

@@ -86,8 +86,9 @@ static __always_inline bool tx_drawn(const struct sk_buff *skb)
 enum draw { DRAW_MEASURED, DRAW_UNSAMPLED, DRAW_DATAGRAM };
 
 /*
- * Returns whether a packet is sampled at its arrival (stage `link`). Packets with unusual headers
- * are always measured there; TCP's next stage decides again.
+ * Returns whether a packet is sampled at its arrival (stage `link`); DRAW_DATAGRAM: the caller
+ * decides, by a count. Packets with unusual headers are always measured there; TCP's next stage
+ * decides again.
  */
 static __always_inline enum draw link_draw(const struct sk_buff *skb)
 {

@@ -23,8 +23,8 @@
 /* ---- TCP on the receive path ---- */
 
 /*
- * Notes in the socket's state that its next segment is unsampled; the program at sk_data_ready()
- * then skips the segment. Creating a state takes less time than finding that there is none.
+ * Notes in the socket's state that this segment is unsampled; the program at sk_data_ready() then
+ * skips the segment. Creating a state takes less time than finding that there is none.
  */
 static __always_inline int sampled_tcp_unmeasured(struct sock *sk, const struct sk_buff *skb)
 {

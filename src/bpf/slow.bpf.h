@@ -31,7 +31,7 @@ struct slow {
 	__u64 sk, now;
 };
 
-/* Returns whether a message took --slower-than; false if its origin is after `now`: clock error. */
+/* True: a message took slower_than or more. False if its origin is after `now`: clock error. */
 static __always_inline bool slow_exceeds(const struct stamp *p, __u64 now)
 {
 	return unlikely(slower_than && now > p->base && now - p->base >= slower_than);

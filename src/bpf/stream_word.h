@@ -11,7 +11,7 @@ enum stream_protocol { STREAM_UNKNOWN, STREAM_MEMCACHED, STREAM_RESP, STREAM_HTT
 /* Events that a parsed byte, or the last skipped byte, causes. */
 enum stream_event {
 	STREAM_END = 1,      /* the request or reply is complete */
-	STREAM_HEAD = 2,     /* the reply is a final one, not an HTTP 1xx reply */
+	STREAM_HEAD = 2,     /* the reply is now known to be a final one: not an HTTP 1xx reply */
 	STREAM_AGAIN = 4,    /* reply: 100 Continue, the final reply is still to come */
 	STREAM_BAD = 8,
 	STREAM_NO_REPLY = 16, /* with STREAM_END: the request has no reply */

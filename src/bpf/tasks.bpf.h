@@ -292,7 +292,10 @@ static __always_inline bool task_was_woken_for(const struct task_state *t, const
 	return t->net_run > p->enqueued;
 }
 
-/* Records stages `runnable` and `running` of a packet; `before`: time of its previous stage. */
+/*
+ * Records stages `runnable` and `running` of a packet whose reader is the task of `t`; the step of
+ * the first of them begins at `before`.
+ */
 static __always_inline void record_woken(struct cpu_state *c, struct task_state *t,
 					 const struct stamp *p, __u64 before, __u32 proto,
 					 __u32 group)

@@ -162,7 +162,8 @@ static __always_inline void tcp_pop(struct tcp_socket *s)
 
 /*
  * --min-queue: updates `missing`, which is true while the FIFO lacks unread packets: those queued
- * before this function's first run for the socket, or without sk_data_ready() (SO_RCVLOWAT).
+ * before this function's first run for the socket, without sk_data_ready() (SO_RCVLOWAT), or when
+ * the FIFO was full.
  */
 static __always_inline void tcp_count_unread(struct tcp_socket *s, struct sock *sk, __u32 rcv_nxt)
 {

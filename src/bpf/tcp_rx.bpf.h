@@ -32,8 +32,8 @@ static __always_inline bool tcp_enters_same(const struct link_entry *e, struct s
 }
 
 /*
- * Stores the time at TCP's entry, before the socket is looked up or locked. If the link table still
- * has an earlier packet's entry for this address, marks that entry as used.
+ * Stores the time at TCP's entry, before the socket is looked up or locked. Marks an earlier
+ * packet's entry for this address as used, so that `socket` does not take it for this packet's.
  */
 static __always_inline int tcp_enters(struct sk_buff *skb)
 {
@@ -93,7 +93,7 @@ static __always_inline int tcp_excluded(struct cpu_state *c, const struct sk_buf
 	return 0;
 }
 
-/* Copies the packet's times from the link table. Without an entry, all its stages count as lost. */
+/* Copies the packet's times from the link table. Without any, stages after `link` count as lost. */
 static __always_inline void tcp_copy_packet(struct packet *p, const struct sock *sk,
 					    const struct sk_buff *skb)
 {
@@ -213,7 +213,7 @@ static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
-/* Records the stage after `link`; its step begins at `link` or, if unknown, at the origin. */
+/* Records the stage after `link`; its step begins there if PKT_LINK is set, else at the origin. */
 static __always_inline void tcp_first_step(struct cpu_state *c, __u32 slot,
 					   const struct link_entry *e, __u32 tag, __u64 base,
 					   __u64 at)
@@ -381,7 +381,7 @@ static __always_inline bool tcp_enqueued_fast(struct sock *sk, __u32 fast_path_k
 	struct stamp *p;
 	__u32 tail;
 
-	/* the program connect_tp resets next_is when the socket leaves the TCP state that set it */
+	/* no test for FIN_WAIT*: the program connect_tp resets next_is when FIN_WAIT1 begins */
 	if (unlikely(t->sk != (__u64)sk || s->next_is != NEXT_MEASURED || s->needs_slow_path))
 		return false;
 	tail = s->tail;

@@ -361,7 +361,7 @@ static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s,
 	slot = &s->ring[pos % UDP_NEAR];
 	if (unlikely(!udp_take(slot, s->seed + pos))) {
 		slot = udp_find_far(s, pos, now ? now : bpf_ktime_get_ns(), ours);
-		/* sk_data_ready() comes later and finds this read's mark, or has counted a loss */
+		/* sk_data_ready()'s program will find this read's mark, or has counted a loss */
 		if (!slot)
 			return;
 	}

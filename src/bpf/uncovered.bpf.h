@@ -32,8 +32,8 @@ static __noinline int protocol_of(struct sk_buff *skb)
 }
 
 /*
- * Returns true if the filters select the packet's interface and network namespace; the self-test
- * attaches netfilter hooks in its own namespace, too.
+ * Returns true if the filters select the packet's interface and network namespace: for the
+ * self-test, netfilter hooks are attached in hostlat's own namespace even if it is not selected.
  */
 static __always_inline bool uncovered_selected(struct bpf_nf_ctx *ctx)
 {
