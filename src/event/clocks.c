@@ -123,7 +123,7 @@ static int event_clocks_add_param(struct event_clocks *clocks, const struct even
 	return err;
 }
 
-/* A constant offset of clocks is stored again after so many ns: half clock/reconcile.h's limit. */
+/* A constant offset is stored again after so many ns: half of clock/reconcile.c's limit. */
 #define FOLLOWED_NS_MAX (1ULL << 53)
 
 /*

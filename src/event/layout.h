@@ -68,7 +68,7 @@ enum stage { STAGE_NONE, STAGE_LIST(STAGE_VALUE) STAGE_MAX = 21 };
 #define EGRESS_STAGES (0U EGRESS_STAGE_LIST(STAGE_MASK))
 /* Stages of a packet until it has left this host. */
 #define SENDING_STAGES (EGRESS_STAGES & ~(1U << STAGE_ACKED))
-/* Stages to be measured for GRO's time, which runs from `poll` to `link`. */
+/* Stages that must both be measured to get DIST_GRO and DIST_BACKLOG. */
 #define GRO_STAGES (1U << STAGE_POLL | 1U << STAGE_LINK)
 
 /* The start of a latency. Distributions of different origins are never pooled. */
@@ -153,7 +153,7 @@ enum event_kind {
 	EV_SLOW,		/* a message slower than the requested limit */
 	EV_QUEUE,		/* counters of a receive queue in this interval */
 	EV_SOFTNET,		/* the kernel's receive counters of a CPU in this interval */
-	EV_PRESSURE,		/* busy and stall time of all CPUs in this interval */
+	EV_PRESSURE,		/* the host's busy time, CPU stalls and packets in this interval */
 	EV_RECORD_MAX,
 
 	EV_BLOCK_MIN = 64,
@@ -273,7 +273,7 @@ enum {
 	INTERVAL_LAST = 1,	/* last interval of the run */
 	INTERVAL_PARTIAL = 2,	/* events were lost or not measured */
 	INTERVAL_NO_BPF_COST = 4, /* the CPU time of hostlat's BPF programs is unknown */
-	INTERVAL_BPF_ESTIMATE = 8, /* BPF programs' CPU time is estimated, not the kernel's */
+	INTERVAL_BPF_ESTIMATE = 8, /* BPF programs' CPU time: estimate, not kernel statistics */
 	INTERVAL_SHED = 16,	/* BPF programs were detached: --max-overhead */
 	INTERVAL_UNSEEN = 32,	/* connections were not sampled in this interval */
 };

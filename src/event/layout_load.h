@@ -13,8 +13,8 @@ enum {
 	SAMPLE_RETRANSMIT = 64,	/* a byte of the request was sent more than once */
 	SAMPLE_PROBE = 128,	/* a latency agent's request, not the load's */
 	SAMPLE_TIMEOUT = 256,	/* failed: no reply in time */
-	SAMPLE_RESENT = 1024,	/* sent again on another connection: `sent` is when it was sent
-				 * first, stamps and distances are of the last sending */
+	SAMPLE_RESENT = 1024,	/* sent again on another connection: `sent`, where distances
+				 * begin, is the first send(); stamps are of the last sending */
 	SAMPLE_UNSENT = 512,	/* failed before sending: sent = done, no stamps */
 };
 
@@ -32,7 +32,7 @@ struct event_sample {
 	__u32 tx_bytes;
 	__u32 rx_bytes;
 	__u32 flow;		/* EV_FLOW */
-	__u16 type;		/* enum operation_kind; 0: the protocol has no operations */
+	__u16 type;		/* enum operation_kind; also 0 without operations */
 	__u16 flags;
 	__u32 sched_ns;		/* from send() until the request's last byte entered the qdisc */
 	/* from send() until the request's last byte was at the driver, or left the NIC */
@@ -103,7 +103,7 @@ struct event_load {
 	__u64 cpu_ns;		/* CPU time of the agent's threads */
 	__u64 spin_ns;		/* part of cpu_ns spent spinning in waits */
 	__u64 open_connections;
-	__u64 misses;		/* completed requests for a missing key; valid with LOAD_MISSES */
+	__u64 misses;		/* completed requests: reply without content; see LOAD_MISSES */
 	__u64 closes;		/* connections that the server closed after a reply */
 	__u64 resent;		/* requests sent again on another connection */
 };

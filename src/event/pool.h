@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The writer's buffers: one per (kind, core, domain) as far as they suffice, each filled to one
- * chunk. Definitions that other events refer to (names, flows, clock domains) are in the common
+ * chunk. Definitions that other events refer to (names, groups, flows, clocks) are in the common
  * buffer, which is written before any other.
  */
 #ifndef HOSTLAT_EVENT_POOL_H
@@ -25,7 +25,7 @@ struct event_buffer {
 	uint16_t domain;
 	uint32_t core;
 	uint32_t n_open;
-	bool defines;			/* holds names, flows or clock domains not written yet */
+	bool defines;			/* holds names, groups, flows or clocks not written yet */
 	bool used;			/* used since event_pool.hand passed it */
 	struct event_records records;	/* EV_EDGE: `data` begins with the open spans */
 	uint64_t aligned[EVENT_BLOCK_SIZE / 8];

@@ -71,7 +71,7 @@ enum {
 
 /* The time window of seek(), half open: from <= t < to. */
 struct event_window {
-	uint16_t kind;		/* kind of blocks: EV_EDGE, EV_CONN ...; EV_NONE: low-rate kinds */
+	uint16_t kind;		/* EV_MESSAGE or a kind of blocks; EV_NONE: low-rate kinds */
 	uint16_t domain;
 	uint32_t core;
 	uint64_t from;

@@ -35,7 +35,8 @@ void host_cgroup_parse(const char *path, struct host_cgroup *cgroup);
 /*
  * Finds the cgroup of a process. If the process has several paths (v1 and v2 are mounted), `path`
  * is one with a container, else with a unit, else the deepest; among equal ones, the unified
- * hierarchy's, else systemd's. Returns 0 or -errno; -ESRCH: the process has ended.
+ * hierarchy's, else a v1 controller's, else systemd's. Returns 0 or -errno; -ESRCH: the process has
+ * ended.
  */
 int host_cgroup_of(const struct host_root *root, pid_t pid, struct host_cgroup *cgroup);
 

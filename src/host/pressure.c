@@ -44,7 +44,7 @@ static void pressure_read_stall(const struct host_root *root, struct host_pressu
 	out->stall_known = true;
 }
 
-/* Sums the first column of softnet_stat, in hex: received packets of each CPU, modulo 2^32. */
+/* Sums the first column of softnet_stat, in hex: packets received by each online CPU, mod 2^32. */
 static void pressure_read_packets(const struct host_root *root, struct host_pressure *out)
 {
 	char *text, *rest, *line, *end;

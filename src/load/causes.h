@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counts failed requests, failed or closed connections and unexpected replies by cause, with the
- * first and last time and the server's most common error text. Each load-generating thread has a
- * table; at the end of a run, the event stream gets one EV_FACT event per cause.
+ * first and last time and the server's most common error text. Each thread of an engine has a
+ * table; before its last EV_LOAD event, the engine puts one EV_FACT event per cause.
  */
 #ifndef HOSTLAT_LOAD_CAUSES_H
 #define HOSTLAT_LOAD_CAUSES_H

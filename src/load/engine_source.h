@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The events of an engine's threads as an event source. Blocks of samples point into the threads'
- * queues. EV_LOAD (counters every LOAD_TICK_NS) follows all samples of requests that ended before.
+ * queues. EV_LOAD (counters every LOAD_TICK_NS) follows all samples that its counters include.
  */
 #ifndef HOSTLAT_LOAD_ENGINE_SOURCE_H
 #define HOSTLAT_LOAD_ENGINE_SOURCE_H

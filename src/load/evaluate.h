@@ -10,7 +10,8 @@
 
 /*
  * Fills analysis->result from the time windows that end before `horizon_ns` (UINT64_MAX: all). If
- * not `whole`, evaluates only what decides whether the run may end. Returns 0 or -ENOMEM.
+ * not `whole`, evaluates only what the gates need: the latency analysis->main, with intervals of
+ * the median and config.percentile. Returns 0 or -ENOMEM.
  */
 int evaluate(struct load_analysis *analysis, uint64_t horizon_ns, double confidence, bool whole);
 

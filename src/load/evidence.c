@@ -184,7 +184,7 @@ static void evidence_put_needed(const struct load_analysis *a, struct strbuf *ou
 			      human_ns(buf, a->config.ci_width_ns));
 }
 
-/* Explains why a quantile has no interval although the run has enough batches of windows. */
+/* Explains why GATE_EXCEEDANCES failed: few exceedances, or a bound beyond all latencies. */
 static void evidence_put_exceedances(const struct load_analysis *a, const struct interval *i,
 				     struct strbuf *out)
 {

@@ -12,7 +12,7 @@
  */
 void gates_report(const struct load_analysis *analysis, struct report *r);
 
-/* Adds a finding: "sound: rate ✓ ...; not tested: trend (the run is too short)". */
+/* Adds a finding: "sound as far as tested: rate ✓ ...; not tested: stationary (why)". */
 void gates_report_words(const struct load_analysis *analysis, struct report *r);
 
 #endif

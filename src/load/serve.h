@@ -34,7 +34,7 @@ struct serve_config {
 	enum serve_protocol_number protocol;
 	struct dist service;          /* distribution of service times; DIST_KIND_NONE: none */
 	bool spin;
-	/* servers of the queue: 1 to SERVE_WORKERS_MAX; if spinning, 1 to SERVE_THREADS_MAX */
+	/* the queue's servers, 1 to SERVE_WORKERS_MAX; spinning: threads, 1 to SERVE_THREADS_MAX */
 	uint32_t workers;
 	uint32_t threads;             /* 1 to SERVE_THREADS_MAX; unused if spinning */
 	struct serve_stall stall;

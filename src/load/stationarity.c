@@ -70,7 +70,7 @@ static int cut_of(const double *y, uint32_t n, uint32_t *cut)
 
 	*cut = 0;
 	if (err == -EDOM || err == -ENODATA)
-		return 0; /* no warm-up ends in the first half: no cut */
+		return 0; /* no warm-up ends in the first half, or there are few windows */
 	if (!err && found && found <= n / WARMUP_MOST &&
 	    stationarity_differs(y, n, (uint32_t)found))
 		*cut = (uint32_t)found;

@@ -213,7 +213,7 @@ struct load_thread {
 	/* Busy polling of the NIC's queue (polled.h). */
 	int poll_error;      /* -errno of enabling busy polling; 0: enabled or not tried */
 	uint64_t poll_asked; /* 1 + number of the request last checked for a NIC queue; 0: none */
-	bool poll_known;     /* whether the socket of request `poll_asked` has a NIC queue */
+	bool poll_known;     /* the socket of the request last checked has a NIC queue */
 	bool poll_queue;     /* a socket has had a NIC queue to poll */
 
 	/* Queues to the thread that writes the events. */

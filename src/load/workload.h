@@ -89,7 +89,7 @@ static inline enum operation_kind workload_operation(const struct workload *work
 	return workload->until[OPERATION_GET] >= 1 ? OPERATION_GET :
 						     workload_draw_operation(workload, rng);
 }
-/* Draws the size of a value. Its content is as many bytes, taken anywhere in workload_bytes(). */
+/* Draws the size of a value, whose content is the first `size` bytes of workload_bytes(). */
 uint32_t workload_value_size(const struct workload *workload, struct rng *rng);
 /* Returns the size of the value that --preload stores for this key. */
 uint32_t workload_stored_size(const struct workload *workload, uint64_t key);
