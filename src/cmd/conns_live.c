@@ -433,7 +433,7 @@ static int conns_live_run_tick(struct live *l, uint64_t end)
 	}
 	if (!err)
 		err = conns_live_wait_until(l, end);
-	/* a stopped run has skipped nothing: its samples cover the time up to the stop */
+	/* not if the run was stopped: the dropped passes may have been due after the stop */
 	if (!err && given_up)
 		conns_live_report_skipped(l);
 	return err;

@@ -18,7 +18,8 @@
 #define WALK_MOST 0.5 /* a level is not sampled if a pass takes more than this of the budget */
 #define TRY_MOST 1.5  /* a pass guessed below this share of the CPU budget is made, to measure it */
 #define TRY_AS 0.4    /* largest share of the CPU budget planned for a pass made to measure it */
-#define AGAIN_MOST 0.8 /* skipped work below this share of the CPU budget is retried later */
+/* Skipped work below this share of the CPU budget (reads: of what is left of it) is retried. */
+#define AGAIN_MOST 0.8
 #define PATIENCE 0.002 /* decay per interval of the estimated cost of a pass that costs too much */
 #define READ_PATIENCE 0.1 /* decay per interval of the estimated cost of a read that is skipped */
 #define DECAY                                                                                      \

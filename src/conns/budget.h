@@ -68,8 +68,8 @@ enum budget_level { BUDGET_HOT, BUDGET_WARM, BUDGET_REST, BUDGET_LEVELS };
  */
 struct budget_level_config {
 	/*
-	 * sampling of a connection: its share of the CPU budget relative to other levels, and its
-	 * least and largest rate
+	 * sampling of a connection: its rate relative to the rates of other work, limited to the
+	 * least and the largest rate
 	 */
 	double weight, floor_hz, max_hz;
 	/* the same for reading a connection's record, which happens at most once per interval */

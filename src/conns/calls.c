@@ -187,7 +187,7 @@ static void calls_view(struct conns *c, const struct event_call *call, struct co
 	};
 }
 
-/* Returns whether the options select the connection, by the problems in its totals so far. */
+/* Returns whether the options select the connection, by its totals and their problems so far. */
 static bool calls_are_selected(const struct conns_options *o, struct conn_view v)
 {
 	struct conn_problem problems[RULES_MAX];

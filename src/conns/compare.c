@@ -22,7 +22,7 @@
 
 /* Sums over the connections of one end (server or client) in a block of intervals. */
 struct block {
-	double known_ns, all_ns;   /* connections' time with a known limit; all of their time */
+	double known_ns, all_ns;   /* connections' time without its unknown part; all of it */
 	double of[MEASURES];       /* by measure: time in ns, or number of events */
 };
 

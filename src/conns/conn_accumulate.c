@@ -39,7 +39,10 @@ bool conn_accumulate_accepts(const struct event_conn *e)
 
 /* ---- counters ---- */
 
-/* Adds `more` to the field *to. If it overflows, it stays at its maximum and counts as unknown. */
+/*
+ * Adds `more` to *to, a field of `sum`. If it overflows, it stays at its maximum, and all fields of
+ * `sum` that need a bit of `known` (enum conn_known) count as unknown.
+ */
 static void conn_accumulate_u64(struct event_conn *sum, __u64 *to, __u64 more, uint32_t known)
 {
 	if (__builtin_add_overflow(*to, more, to)) {

@@ -9,8 +9,9 @@
 /*
  * Returns the share of the time of `c` in a state that `hits` samples found, standing for `ns`: a
  * quotient of sums of weights (Hajek 1971), biased by the order of 1/n. Its confidence interval is
- * Wilson's (1927) for the effective number of samples (Kish 1965). Equal weights are assumed for
- * samples of a state in one interval and, without weights, for all samples.
+ * Wilson's (1927) for the number of equally weighted samples that gives the same variance; for a
+ * share of 0 or 1, for Kish's effective number (1965). Equal weights are assumed for samples of a
+ * state in one interval and, without weights, for all samples.
  */
 struct proportion conn_share_sampled(const struct event_conn *c, uint64_t ns, uint32_t hits,
 				     double confidence);

@@ -56,7 +56,7 @@ int peer_match_new(struct peer_recording **out, struct conns *here, struct conns
 /* Frees the matches; reports of `here` no longer include other ends. Accepts NULL. */
 void peer_match_free(struct peer_recording *e, struct conns *here);
 
-/* Returns a static name such as "not-found". The next function: a sentence without full stop. */
+/* Returns a name such as "not-found"; next function: a sentence without full stop. Both static. */
 const char *peer_match_why_name(enum peer_match_why why);
 const char *peer_match_why_text(enum peer_match_why why);
 

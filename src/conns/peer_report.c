@@ -14,7 +14,10 @@
 
 /* ---- counts ---- */
 
-/* Returns whether the begins of connections in both recordings show that the clocks disagree. */
+/*
+ * Returns whether the begins of connections in both recordings show that the hosts' clocks differ
+ * by more than PEER_MATCH_CLOCKS_NS and the error bound of the recordings' clock shift.
+ */
 static bool peer_report_clocks_differ(const struct peer_recording *e)
 {
 	return e->began_both &&

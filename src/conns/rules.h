@@ -10,7 +10,7 @@
 
 /* A limit is a problem from this share of the time on. */
 #define RULES_LIMITED_SHARE 0.05
-/* Least number of samples of a connection from which a problem may be found. */
+/* Least number of a connection's samples to find a problem by samples, not by counted events. */
 #define RULES_SAMPLES_MIN 10u
 /* Least number of samples that find a state: a single one may hit a state of no duration. */
 #define RULES_SEEN_MIN 2u

@@ -268,8 +268,8 @@ static int conns_set_flow(struct conns *c, uint32_t at, uint32_t id)
 	slot = conns_slot(&c->by_tuple, conns_slot_of_tuple(&flow->e));
 	if (!slot)
 		return -ENOMEM;
-	flow->users++; /* before conns_unlink_tuple(), which drops a flow without users */
-	conns_unlink_tuple(c, at);
+	flow->users++;
+	conns_unlink_tuple(c, at); /* drops the connection's old flow if it was the last user */
 	conn->flow = (uint32_t)(flow - c->flows.items) + 1;
 	conns_link_tuple(c, at, slot);
 	return 0;

@@ -159,7 +159,7 @@ struct conns {
 	struct conn_crosses crosses[CONNS_SPANS]; /* connections' parts in incasts, by span */
 	struct conns_series VEC_OF(struct conn_series) series;
 	uint64_t tick;                 /* number of intervals so far */
-	uint64_t tick_to_ns[CONNS_TICKS];
+	uint64_t tick_to_ns[CONNS_TICKS]; /* end of interval i, at index i % CONNS_TICKS */
 	struct conns_followed VEC_OF(struct conn_interval_record) followed;
 	uint64_t followed_dropped;
 	/* calls of the followed connection, by sequence number */

@@ -32,8 +32,8 @@ struct attribution {
 			      * next */
 	enum cause idle;     /* cause to which an idle core's time is charged */
 	size_t oncpu;        /* index in env->oncpus of the thread's current stretch on a CPU */
-	size_t wakings;      /* index in env->wakings: earlier entries are wakings after the current
-			      * stretch on a CPU */
+	size_t wakings;      /* index in env->wakings: entries at lower indexes are later than the
+			      * begin of the current stretch on a CPU */
 	/*
 	 * Charges the thread's sleep up to `to`, which is neither a stop nor a page fault. `slice`
 	 * is complete but for its cause.

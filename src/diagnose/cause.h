@@ -46,7 +46,7 @@
 	X(UNEXPLAINED, "unexplained", "blind", "is not explained") \
 	/* not a cause: in the list of a message's parts, the baseline's latency */ \
 	X(EXPECTED, "expected", "function", "is the baseline's time") \
-	/* not a cause: in the list of a message's parts, the sum of times below the baseline */ \
+	/* not a cause: in the list of a message's parts, minus the times below the baseline */ \
 	X(OFFSET, "offset", "function", "was faster than the baseline")
 
 #define CAUSE_ID(id, name, kind, phrase) CAUSE_##id,

@@ -15,8 +15,8 @@
 #define EDGE_SHARE 10u
 
 /*
- * Largest number of culprits of one cause and phase. At twice as many entries, those of equal
- * culprits are merged, and of the others the smallest are dropped.
+ * Culprits that are kept of one cause and phase. At twice as many entries, those of equal culprits
+ * are merged; if more than this many are left then, those with the least time are dropped.
  */
 #define SHARES_MANY 65536u
 

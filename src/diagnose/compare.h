@@ -24,7 +24,10 @@ int comparison_new(struct comparison **out, const struct message_selection *sele
 		   const struct event_reader **which);
 void comparison_free(struct comparison *c);
 
-/* Returns recording 0's or 1's number of messages. The next function: ns in which it read them. */
+/*
+ * Returns recording 0's or 1's number of messages. The next function: ns from their first begin to
+ * their last end.
+ */
 uint64_t comparison_messages(const struct comparison *c, int side);
 uint64_t comparison_duration_ns(const struct comparison *c, int side);
 

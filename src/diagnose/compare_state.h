@@ -32,7 +32,7 @@ struct compared {
 	 * ns of the compared slice's messages, by cause and phase (receive, application, transmit)
 	 */
 	uint64_t total[COMPARE_PLACES];
-	int64_t mean[COMPARE_PLACES];        /* mean ns per message, by cause and phase */
+	int64_t mean[COMPARE_PLACES];        /* `total` per message of the compared slice, in ns */
 	/* contribution of each block of successive messages to `mean` */
 	double score[COMPARE_PLACES][CONTRAST_BLOCKS];
 	double effective;                    /* effective number of independent messages in the

@@ -38,9 +38,9 @@ struct message {
 };
 
 /*
- * Transmission of a sent message's last packet. Pacing holds the packet from `held` to `left`. In
- * the first `early_ns` of that, late timers of earlier packets hold it; in the last `late_ns`, its
- * own late timer does. From `due` on, it waits in a device's queue.
+ * Transmission of a sent message's last packet. Pacing holds the packet from `held` to `due`: late
+ * timers of earlier packets do in the first `early_ns`, its own late timer in the last `late_ns`
+ * before `left`, when the socket releases it. From `due` on, only a device's queue holds it.
  */
 struct departure {
 	uint64_t held;     /* 0: unknown */
@@ -110,7 +110,7 @@ struct message_selection {
 struct subject {
 	uint32_t message;         /* index of the message in messages.all */
 	bool target, reference;   /* chosen as target or as reference, or both */
-	uint32_t n;               /* number of intervals in `pieces`; 0: none were found */
+	uint32_t n;               /* intervals in `pieces`; 0: none found, or over PIECES_MAX */
 	uint64_t returned;        /* sent: when the call returned, in ns */
 	struct event_piece pieces[PIECES_MAX];
 };

@@ -46,7 +46,7 @@ int nesting_new(struct nesting **out, const struct nesting_limits *limits)
 	vec_init(&n->sums, NESTING_ROOTS + (size_t)limits->nodes);
 	vec_init(&n->touched, limits->nodes);
 	vec_init(&n->values, limits->values);
-	/* One limit for messages and for their nodes: messages without nodes need memory too. */
+	/* limits->values also limits messages: even those without values need memory */
 	vec_init(&n->messages, limits->values);
 	vec_init(&n->held, limits->spans);
 	vec_init(&n->causes, limits->nodes);

@@ -11,6 +11,7 @@
 
 /* Activity is read in steps of this many ns; after each, the new time of all threads is charged. */
 #define STEP_NS (100 * NS_PER_MS)
+/* History in ns that stays after a step, to look up the tasks that had a CPU. */
 #define HISTORY_NS     (5 * NS_PER_S)
 #define TRACE_GAPS_MAX 65536u
 
@@ -238,7 +239,10 @@ static int profile_charge_oncpu(struct profile_pass *p, struct profile_walk *w,
 	return err;
 }
 
-/* Charges a thread's time on CPUs since the last call: its new stretches, and one still open. */
+/*
+ * Charges a thread's new stretches on a CPU, the rest of the stretch that was open at the last
+ * call, and the time off-CPU before each.
+ */
 static int profile_charge_new_oncpus(struct profile_pass *p, struct profile_walk *w, uint64_t now)
 {
 	const struct oncpu *oncpu = cpu_history_last_oncpu(&p->history, w->thread);
