@@ -36,7 +36,8 @@ static const char *limits_no_shares_reason(const struct conn_aggregate *sum)
 		return "no connections";
 	if (!conn_knows(&sum->sum, CONN_KNOWS_TIMES))
 		return "the time at each limit is unknown for some connections";
-	return conn_known_ns(&sum->sum) ? NULL : "the connections were sampled too rarely";
+	return conn_known_ns(&sum->sum) ? NULL :
+					  "too few samples show what limits the connections";
 }
 
 const char *limits_unknown_reason(const struct limits *l, unsigned int end)

@@ -108,7 +108,7 @@ void fact_virtualization(const struct fact_source *source, const char *key, cons
 	else
 		host_facts_add_unknown(
 			source->facts, key,
-			"/proc/cpuinfo has no processor flags that would show a hypervisor", 0);
+			"/proc/cpuinfo lists no processor flags, which would show a hypervisor", 0);
 	free(text);
 }
 

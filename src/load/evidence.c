@@ -203,7 +203,8 @@ static void evidence_put_exceedances(const struct load_analysis *a, const struct
 	else
 		strbuf_printf(out,
 			      "%.1f independent requests beyond the percentile, of %s requests in "
-			      "total; a bound of the interval lies beyond all measured latencies",
+			      "total; as this number is uncertain, a bound of the interval lies "
+			      "beyond all measured latencies",
 			      i->exceedances, human_count(buf, i->count));
 }
 

@@ -195,7 +195,8 @@ void report_reason(struct report *r, const char *code, const char *evidence, con
 	__attribute__((format(printf, 4, 5)));
 /*
  * report_place_findings() sets the findings' position among the body's fields, ..._place_verdict()
- * that of the verdict and its reasons. Both may be added to later; no verdict: nothing is shown.
+ * that of the verdict and its reasons. Both may be added to later. Without a verdict, its place
+ * stays empty.
  */
 void report_place_findings(struct report *r);
 void report_place_verdict(struct report *r);

@@ -8,7 +8,7 @@
 /* Largest number of tasks in a sentence or a table. */
 #define WATCH_CULPRITS_SHOWN 32
 
-/* Tasks in falling order of the time they held a CPU; the other tasks are summed up. */
+/* Tasks in falling order of the readers' waits charged to them; the others are summed up. */
 struct watch_culprits {
 	const struct watch_task *tasks[WATCH_CULPRITS_SHOWN];
 	size_t n;
@@ -16,7 +16,7 @@ struct watch_culprits {
 	uint64_t total_ns;
 };
 
-/* Fills `c` with the `most` (up to WATCH_CULPRITS_SHOWN) tasks that held a CPU longest. */
+/* Fills `c` with the `most` (up to WATCH_CULPRITS_SHOWN) tasks to which most wait is charged. */
 void watch_culprits(const struct watch *w, enum watch_span span, size_t most,
 		    struct watch_culprits *c);
 

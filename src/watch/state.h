@@ -91,7 +91,8 @@ struct watch_period {
 	uint64_t refused;         /* events with impossible numbers */
 	uint64_t beyond;          /* events beyond a limit of entries, e.g. WATCH_ROWS_MAX */
 	uint64_t no_room;         /* deltas that would exceed WATCH_HIST_BYTES_MAX */
-	bool partial;             /* an interval is incomplete (INTERVAL_PARTIAL) */
+	/* an interval has INTERVAL_PARTIAL: incomplete, or its overhead may exceed the limit */
+	bool partial;
 	/* an interval has INTERVAL_SHED: --max-overhead detached programs */
 	bool shed;
 	uint64_t one_in, one_in_max; /* N of sampling 1/N: of the last interval, and the largest */

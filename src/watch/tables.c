@@ -179,9 +179,9 @@ static const char *tables_why_empty(const struct watch *w, unsigned int directio
 	    tables_has_counts(w, COUNT_EXCLUDED, direction, protocol, STAGE_RUNNABLE))
 		return "no packet woke its reader";
 	if (stage == STAGE_IRQ && tables_has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
-		return "no softirq could be matched to an interrupt";
+		return "no time from an interrupt to its softirq could be measured";
 	if (stage == STAGE_POLL && tables_has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
-		return "no poll could be matched to the softirq that was raised for it";
+		return "no time from a softirq's request to its poll could be measured";
 	if (stage == STAGE_SENT && tables_has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
 		return "no network card reported a transmit completion";
 	return watch_before_stack(stage) ? "no events yet" : "no packets yet";

@@ -75,7 +75,7 @@ void conn_delta_add(struct conn_delta *delta, const struct conn_snapshot *record
 /* Writes a fact CONNS_PROBE_FACT_MISSING for each line "name: why". Returns 0 or -errno. */
 int conn_delta_put_missing(const char *lines, uint64_t time, struct event_sink *sink);
 
-/* Returns the next block of events, ordered by `to`; false: no more. */
+/* Returns the next block of EV_CONN, ordered by `to`, valid until the next call; false: no more. */
 bool conn_delta_block(struct conn_delta *delta, struct event_block *block);
 
 #endif

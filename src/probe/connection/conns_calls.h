@@ -45,9 +45,9 @@ int conns_calls_open(struct conns_calls *calls, const struct conns_log *log);
 void conns_calls_release(struct conns_calls *calls);
 
 /*
- * Logs a connection's calls from its next report on. Returns 0 or -errno, as conns_probe_choose().
- * conns_calls_read(), conns_calls_block() and conns_calls_left_out() work like conns_probe_calls(),
- * conns_probe_call_block() and conns_probe_calls_left_out().
+ * Logs a connection's calls from the next pass that visits it on. Returns 0 or -errno, as
+ * conns_probe_choose(). conns_calls_read(), conns_calls_block() and conns_calls_left_out() work
+ * like conns_probe_calls(), conns_probe_call_block() and conns_probe_calls_left_out().
  */
 int conns_calls_choose(struct conns_calls *calls, uint64_t cookie);
 /*

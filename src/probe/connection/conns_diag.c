@@ -50,7 +50,7 @@ struct conns_diag {
 	bool left_more;         /* the line for all namespaces beyond LEFT_NAMED was written */
 	uint64_t started;
 	uint64_t next_list, next_owners;
-	uint64_t credit;        /* connections that may be read: quotas since the last dump */
+	uint64_t credit;        /* connections that may be read: quotas since a read last dumped */
 	bool looked;            /* connections were read since the last conns_diag_looked() */
 	uint32_t seq;
 	void *buffer;
@@ -372,11 +372,11 @@ int conns_diag_read(struct conns_diag *d, enum conn_level level, uint64_t quota,
 	if (d->credit < d->conns.table.n)
 		return 0;
 	d->credit = 0;
-	err = diag_refresh(d, all); /* not timed: only dumps count as cost */
+	err = diag_refresh(d, all); /* not timed: no part of the pass's cost */
 	before = clock_thread_cpu();
 	if (!err)
 		err = diag_dump_all(d, 0, &again);
-	if (!err && all && again) /* a last dump: the previous dump may have skipped connections */
+	if (!err && all && again) /* one dump may skip connections, and no later read may come */
 		err = diag_dump_all(d, 0, &again);
 	if (!err)
 		pass->reported = diag_conns_report(&d->conns);

@@ -16,7 +16,7 @@ struct conns_log {
 	uint64_t cookie;    /* cookie of a connection chosen at the start; 0: none */
 };
 
-/* Result of a pass, i.e. a visit of each connection of an activity level. */
+/* Result of a pass over the connections of an activity level, or of its part up to a quota. */
 struct conns_pass {
 	uint64_t members;   /* number of connections visited */
 	uint64_t reported;  /* number of changed connections that were reported */

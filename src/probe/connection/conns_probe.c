@@ -139,9 +139,9 @@ static void probe_attach_ops(struct conns_probe *p)
 	if (!p->existing) {
 		probe_note_missing(
 			p, "round trips",
-			"round trips, timeouts and the peer's delayed acknowledgements are "
-			"unknown: they need flags in sockets that hostlat could not clear without "
-			"iter/tcp");
+			"round trips, the peer's delayed acknowledgements and, before Linux 6.7, "
+			"timeouts are unknown: they need flags in sockets that hostlat could not "
+			"clear without iter/tcp");
 		return;
 	}
 	fd = host_cgroup2_open();

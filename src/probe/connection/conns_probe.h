@@ -97,8 +97,8 @@ void conns_probe_follow(struct conns_probe *probe, uint32_t n);
 void conns_probe_ends(struct conns_probe *probe, struct conns_ends *ends);
 
 /*
- * Logs the calls of a connection from its next report to its end. Returns 0 or -errno; -E2BIG: too
- * many chosen connections still wait for their next report.
+ * Logs the calls of a connection from the next pass that visits it to its end. Returns 0 or -errno;
+ * -E2BIG: too many chosen connections still wait for such a pass.
  */
 int conns_probe_choose(struct conns_probe *probe, uint64_t cookie);
 

@@ -119,9 +119,9 @@ static bool walk_is_over_tables(const struct conns_walk *w)
 }
 
 /*
- * Returns the number of the next run of the program conn_walk over a table. A record stores the low
- * 16 bits of its last run's number; 0: no run has visited it yet. Each record is visited long
- * before these bits repeat.
+ * Returns the number of the next run of the program conn_walk over a table. Its low 16 bits, which
+ * a record stores when visited, are never 0: 0 marks records that no run has visited. Each record
+ * is visited again long before these bits repeat.
  */
 static uint32_t walk_next_number(uint32_t *last)
 {

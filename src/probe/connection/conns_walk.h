@@ -43,7 +43,10 @@ int conns_walk_open(struct conns_walk *walk, struct conns_bpf *skel, void (*empt
 		    void *ctx);
 void conns_walk_release(struct conns_walk *walk);
 
-/* Samples an activity level's connections once, for `sample_us` each. Returns 0 or -errno. */
+/*
+ * Samples each connection of an activity level once; a sample represents `sample_us`. Returns 0 or
+ * -errno.
+ */
 int conns_walk_sample(struct conns_walk *walk, enum conn_level level, uint32_t sample_us);
 
 /*

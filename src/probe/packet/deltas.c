@@ -213,8 +213,8 @@ void deltas_row(struct delta_out *o, uint32_t id, uint32_t group, uint16_t flags
 	deltas_add_seen(o, slot, proto,
 			deltas_hist_count(&now->latency) - deltas_hist_count(&before->latency));
 	/*
-	 * Datagrams read before their sk_data_ready(): programs record no step of 0, so each
-	 * latency without a step adds one here.
+	 * Datagrams read before their sk_data_ready(): programs may record only the latency, for a
+	 * step of 0. Each latency without a step adds a step of 0 here.
 	 */
 	if (slot == SLOT_EARLY) {
 		uint64_t all = deltas_hist_count(&now->latency),
@@ -234,8 +234,8 @@ void deltas_row(struct delta_out *o, uint32_t id, uint32_t group, uint16_t flags
 }
 
 /*
- * Returns the flags of histograms of no group: with --by, HIST_OVERFLOW_GROUP, as their packets'
- * groups did not fit into the group table. Waits for a CPU are never divided into groups.
+ * Returns the flags of histograms of no group: with --by, HIST_OVERFLOW_GROUP, as the tables of
+ * groups and of their rows had no room for them. Waits for a CPU are never divided into groups.
  */
 static uint16_t deltas_row_flags(const struct pkt_probe *probe, uint32_t id)
 {

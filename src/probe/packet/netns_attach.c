@@ -174,7 +174,8 @@ static void netns_put_uncovered(const struct host_netns *ns, int err, struct eve
 			 (unsigned long long)ns->inode, strerror(-err));
 	else
 		snprintf(text, sizeof(text),
-			 "%s [%llu]: this network namespace is new; measured since it was found",
+			 "%s [%llu]: this network namespace is measured only since hostlat "
+			 "attached to it",
 			 ns->name, (unsigned long long)ns->inode);
 	event_put_fact(sink, now, "netns-uncovered", text);
 }

@@ -41,7 +41,7 @@ void pkt_probe_free(struct pkt_probe *probe);
 int pkt_probe_clock_fd(const struct pkt_probe *probe);
 
 /*
- * Passes realtime's offset to the programs; puts a change as EV_CLOCK. Returns the sink's error.
+ * Passes realtime's offset to the programs; puts a change as EV_CLOCK. Returns 0 or -errno.
  */
 int pkt_probe_clock(struct pkt_probe *probe, struct event_sink *sink);
 

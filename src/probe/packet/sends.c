@@ -153,7 +153,7 @@ int sends_packet(struct sends *s, const struct msg_packet *packet)
 {
 	const struct tx_times *times = &packet->times;
 	const uint32_t end = times->seq + times->bytes;
-	/* Stores a TCP packet (born != 0) for calls recorded later; a datagram's precedes it. */
+	/* Keeps a TCP packet (born != 0) for calls recorded later; a datagram's call is earlier. */
 	bool useful = times->born;
 
 	for (struct sends_node *n = s->chains[sends_chain(times->sk)].first, *next; n; n = next) {
@@ -165,7 +165,7 @@ int sends_packet(struct sends *s, const struct msg_packet *packet)
 			continue;
 		call = n->call;
 		if (call.born && !sends_seq_after(end, call.seq + call.bytes))
-			useful = false; /* packet ends in this call: no later call ends in it */
+			useful = false; /* it ends by this call's end: no later call ends in it */
 		if (!sends_call_ends_in(&call, times))
 			continue;
 		sends_remove(s, n);
