@@ -549,9 +549,9 @@ static void conns_live_log_volume(const struct live *l)
 	if (l->config->record_all)
 		log_info("recorded %.3g MB: %.3g GB a day at this rate", mb, day);
 	else
-		log_info("recorded %.3g MB: %.3g GB a day at this rate; %" PRIu64 " records "
-			 "of connections were summed up to %" PRIu64, mb, day, l->downsample.added,
-			 l->downsample.written);
+		log_info("recorded %.3g MB: %.3g GB a day at this rate; %" PRIu64 " records of "
+			 "connections were summed up into %" PRIu64, mb, day,
+			 l->downsample.added, l->downsample.written);
 }
 
 int conns_live_run(const struct conns_live_config *config, int *record_error)

@@ -138,10 +138,11 @@ static void failures_put_outage(const struct load_cause *c, struct strbuf *out)
 	char count[HUMAN_MAX];
 
 	if (c->count == 1)
-		strbuf_printf(out, "no connection was open from %.1f s to %.1f s", first, last);
+		strbuf_printf(out, "a thread had no open connection from %.1f s to %.1f s", first,
+			      last);
 	else
-		strbuf_printf(out, "%s times, all connections of a thread were closed, between "
-			      "%.1f s and %.1f s", human_count(count, c->count), first, last);
+		strbuf_printf(out, "%s times, a thread had no open connection, between %.1f s and "
+			      "%.1f s", human_count(count, c->count), first, last);
 }
 
 static void failures_put_sentence(const struct load_cause *c, struct strbuf *out)

@@ -13,7 +13,7 @@ void failures_find(const struct causes *causes, struct report *r);
 /* Adds the JSON table "failures". */
 void failures_report(const struct causes *causes, struct report *r);
 
-/* Writes "no connection was open from 2.7 s to 3.7 s"; returns false if there was no outage. */
+/* Writes "a thread had no open connection from 2.7 s to 3.7 s"; false if there was no outage. */
 bool failures_outage(const struct causes *causes, struct strbuf *out);
 
 /* Writes the sentence of the most frequent cause of a kind, without outages. */

@@ -23,7 +23,7 @@ def shown(path, *options):
 def volume(text):
     """Bytes of the recording, and its records of connections; those that were told."""
     it = re.search(r"recorded ([0-9.e+-]+) MB: ([0-9.e+-]+) GB a day at this rate"
-                   r"(?:; (\d+) records of connections were summed up to (\d+))?", text)
+                   r"(?:; (\d+) records of connections were summed up into (\d+))?", text)
     check.true(f"the volume is reported: {text!r}", it)
     return float(it[1]) * 1e6, *(int(n) if n else None for n in (it[4], it[3]))
 
