@@ -14,6 +14,7 @@ enum { SOFTIRQ_NET_TX = 2, SOFTIRQ_NET_RX = 3, SOFTIRQ_HRTIMER = 8 };
  * core, or the hypervisor runs something else.
  */
 #define IDLE_EXIT_MAX_NS NS_PER_MS
+_Static_assert(IDLE_EXIT_MAX_NS == 1000000, "the words of CAUSE_CORE_STALL say so");
 
 /* State of one message's attribution. */
 struct attribution {

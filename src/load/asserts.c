@@ -60,7 +60,7 @@ static void asserts_explain_open(const struct load_condition *c, const struct lo
 	if (why->len)
 		load_reason(r, "assert-undecided",
 			    report_format(r, "%s: %s", c->text, strbuf_str(why)),
-			    "an --assert condition is undecided: the run is not valid at its "
+			    "an --assert condition is undecided: the run is not sound at its "
 			    "percentile");
 	else if (!q->bounded)
 		load_reason(r, "assert-undecided", c->text,

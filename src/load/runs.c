@@ -183,7 +183,7 @@ static void not_sound(const struct load_runs *runs, struct report *r)
 	if (bad)
 		report_reason(r, "runs-not-sound",
 			      report_format(r, "%" PRIu64 " of %zu", bad, runs->len),
-			      "some runs are not valid: the table lists the reasons");
+			      "some runs are not sound: the table lists the reasons");
 }
 
 /* ---- sweeps ---- */
