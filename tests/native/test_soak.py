@@ -24,7 +24,7 @@ INTERVAL = "60s" if DAY else "1s"
 DATE = os.environ.get("HOSTLAT_DATE") or time.strftime("%Y-%m-%d", time.gmtime())    # not that of a guest
 SIZE_LIMIT = 32 << 20
 GUEST = """ The guest's clock counts instructions and skips
-the time in which nothing runs: a day of it takes an hour or two."""
+the time in which nothing runs: a day of it takes about an hour."""
 # Growth allowed between the end of the first third and the end of the run.
 MEMORY_KB, MEMORY_SHARE, FILES, OBJECTS = 2048, 0.05, 3, 3
 # `conns` keeps each connection of a run, up to this many: its memory is flat afterwards.
