@@ -21,6 +21,7 @@
 #include "diagnose/diagnose.h"
 #include "event/reader.h"
 #include "load/consumer.h"
+#include "load/quantile_words.h"
 #include "output/json.h"
 #include "report/human.h"
 
@@ -65,18 +66,15 @@ static int explain_read_load(struct event_reader *reader, struct load_summary *o
 static void explain_put_load_finding(struct report *r, const struct load_summary *s)
 {
 	const struct load_quantile *p99 = &s->quantiles[REPORT_P99];
-	char at[HUMAN_MAX], lo[HUMAN_MAX], hi[HUMAN_MAX], rate[HUMAN_MAX], count[HUMAN_MAX];
+	char rate[HUMAN_MAX], count[HUMAN_MAX];
+	const char *why = s->sound ? load_quantile_why(p99, r) : s->reasons;
 
 	if (!p99->known)
 		report_finding(r, "No latency of the requests: %s.", s->reasons);
-	else if (p99->bounded)
-		report_finding(r, "p99 %s [%s, %s] at %s/s, %s requests.", human_ns(at, p99->ns),
-			       human_ns(lo, p99->lo_ns), human_ns(hi, p99->hi_ns),
-			       human_rate(rate, s->achieved), human_count(count, s->count));
 	else
-		report_finding(r, "p99 %s at %s/s, %s requests; no interval: %s.",
-			       human_ns(at, p99->ns), human_rate(rate, s->achieved),
-			       human_count(count, s->count), s->reasons);
+		report_finding(r, "p99 %s at %s/s, %s requests%s%s.", load_quantile_value(p99, r),
+			       human_rate(rate, s->achieved), human_count(count, s->count),
+			       why ? ": " : "", why ? why : "");
 }
 
 /* ---- the server's recording ---- */

@@ -97,17 +97,42 @@ int load_analysis_report(struct load_analysis *analysis, struct report *r);
  */
 int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv);
 
+/* Why a quantile lacks a bound. */
+enum load_why {
+	LOAD_WHY_NONE,             /* it has both */
+	LOAD_WHY_NO_SAMPLES,
+	LOAD_WHY_FEW_REQUESTS,     /* too few requests lie beyond it: see `needed` */
+	LOAD_WHY_SHORT,            /* the run is too short for the dependence of its latencies */
+	LOAD_WHY_FAILURES,         /* a bound may be a request without a latency */
+	LOAD_WHY_DISTURBED,        /* this host may have delayed all requests beyond it */
+	LOAD_WHY_STOPPED,          /* this host stood still for too long for any bound */
+	LOAD_WHY_CENSORED,         /* too many replies have no time stamp of their own */
+	LOAD_WHY_HEAVY,            /* the tail is so heavy that the bounds are not reliable */
+	LOAD_WHY_METHOD,           /* --method computes no bounds of this latency */
+};
+
+/* Returns the reason as JSON has it, such as "few-requests"; NULL for LOAD_WHY_NONE. */
+const char *load_why_code(enum load_why why);
+
 /*
- * A quantile for sweeps, --find-max and --assert. It has bounds only if there are enough requests
- * and host interference (load/interference_bound.h) affected too few of them to make up the tail.
+ * A quantile for reports, sweeps, --find-max and --assert. Requests that the measuring host delayed
+ * (load/interference_bound.h) leave the upper bound as it is and lower the lower bound.
  */
 struct load_quantile {
 	uint64_t ns, lo_ns, hi_ns;
-	bool known, bounded;
-	double confidence; /* confidence of the bounds, higher than requested (load/interim.h) */
+	bool known;        /* `ns` is valid */
+	bool upper;        /* `hi_ns` is valid */
+	bool bounded;      /* both bounds are valid */
+	enum load_why why; /* why not */
+	/* least number of requests for both bounds, if the latency stays as it is; 0: unknown */
+	uint64_t needed;
+	double touched;    /* share of requests that the measuring host may have delayed, 0..1 */
+	double confidence; /* confidence of the bounds (load/interim.h) */
 };
 enum load_from { LOAD_INTENDED, LOAD_ACTUAL, LOAD_KERNEL, LOAD_FROMS };
 bool load_analysis_sound(const struct load_analysis *analysis);
+/* Returns whether this or another agent's host delayed more requests than is harmless. */
+bool load_analysis_noisy(const struct load_analysis *analysis);
 /* Returns how the server ended all connections without any answer; NULL if it answered requests. */
 const char *load_analysis_shut_out(const struct load_analysis *analysis);
 /*

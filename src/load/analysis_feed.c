@@ -47,8 +47,7 @@ struct load_analysis *load_analysis_new(const struct load_analysis_config *confi
 	a->main = a->method->from_actual || config->loop == LOOP_CLOSED ? LOAD_ACTUAL :
 									  LOAD_INTENDED;
 	a->tail_q = 0.99;
-	a->look_confidence = config->ci_width_ns ? interim_confidence(config->confidence) :
-						   interim_end_confidence(config->confidence);
+	a->look_confidence = interim_confidence(config->confidence, config->ci_width_ns > 0);
 	interference_sum_init(&a->interference);
 	for (uint32_t i = 0; i < config->agents; i++) {
 		hist_init(&a->agents[i].latency, LOAD_SCHEMA);
@@ -197,7 +196,7 @@ static void analysis_feed_sending(struct load_analysis *a, struct load_agent *ag
 	agent->sending = *tick;
 	agent->sending_ns = elapsed;
 	agent->ticks++;
-	agent->ticks_waiting += tick->unsent > 0;
+	agent->ticks_waiting += tick->unsent > 0 && tick->in_flight >= tick->open_connections;
 	if (agent->ticks & (agent->ticks - 1))
 		return;
 	agent->before = agent->half;
@@ -406,6 +405,14 @@ bool load_analysis_sound(const struct load_analysis *analysis)
 	return verdict_sound(analysis);
 }
 
+bool load_analysis_noisy(const struct load_analysis *analysis)
+{
+	const struct gate *gates = analysis->result.gates;
+
+	BUG_ON(!analysis->finished);
+	return !gates[GATE_NOISE].pass || !gates[GATE_CLIENT].pass;
+}
+
 int load_analysis_sound_at(const struct load_analysis *analysis, double q, struct strbuf *why)
 {
 	struct load_analysis *at_q;
@@ -440,6 +447,11 @@ int load_analysis_sound_at(const struct load_analysis *analysis, double q, struc
 	return ret;
 }
 
+static double analysis_feed_touched(const void *context, uint64_t ns)
+{
+	return interference_bound_touched(context, LOAD_INTENDED, ns);
+}
+
 int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv)
 {
 	const bool closed = analysis->config.loop == LOOP_CLOSED;
@@ -452,12 +464,8 @@ int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv)
 	err = ccdf_band(&range, analysis->result.confidence, &band);
 	if (err)
 		return err;
-	/*
-	 * Requests affected by host interference move the CCDF by at most their share, so the
-	 * confidence band is widened by this share.
-	 */
-	band.half += interference_bound_late(analysis, 0) + interference_bound_lost(analysis) +
-		     interference_bound_gaps(analysis, 0);
+	band.touched = analysis_feed_touched;
+	band.context = analysis;
 	ccdf_csv(&range, &band, csv);
 	return csv->error;
 }
@@ -470,7 +478,6 @@ static bool find_interval(const struct load_analysis *a, enum load_from from, do
 			  struct interval *out)
 {
 	const struct load_result *r = &a->result;
-	const struct interval_range range = evaluate_range(a, from);
 
 	for (int i = 0; i < LOAD_QUANTILES; i++) {
 		if (r->q[i] == q) {
@@ -478,7 +485,7 @@ static bool find_interval(const struct load_analysis *a, enum load_from from, do
 			return true;
 		}
 	}
-	return !interval_of(&range, q, r->confidence, out);
+	return !evaluate_interval(a, from, q, out);
 }
 
 /*
@@ -496,6 +503,30 @@ static bool analysis_feed_is_selection(const struct load_analysis *a, enum load_
 	       censored > CENSORED_MOST * (censored + (double)a->result.pooled[from].count);
 }
 
+static enum load_why why_of(const struct load_analysis *a, enum load_from from,
+			    const struct interval *i)
+{
+	static const enum load_why whys[] = {
+		[INTERVAL_NO_SAMPLES] = LOAD_WHY_NO_SAMPLES,
+		[INTERVAL_FEW_EXCEEDANCES] = LOAD_WHY_FEW_REQUESTS,
+		[INTERVAL_FEW_WINDOWS] = LOAD_WHY_SHORT,
+		[INTERVAL_LONG_DEPENDENCE] = LOAD_WHY_SHORT,
+		[INTERVAL_FAILURES] = LOAD_WHY_FAILURES,
+	};
+
+	if (i->why == INTERVAL_NO_SAMPLES)
+		return LOAD_WHY_NO_SAMPLES;
+	if (interference_bound_breaks(a, i->ns))
+		return LOAD_WHY_STOPPED;
+	if (analysis_feed_is_selection(a, from))
+		return LOAD_WHY_CENSORED;
+	if (i->why)
+		return whys[i->why];
+	if (gate_is_heavy(a, i))
+		return LOAD_WHY_HEAVY;
+	return i->lo_ns ? LOAD_WHY_NONE : LOAD_WHY_DISTURBED;
+}
+
 void load_analysis_quantile(const struct load_analysis *analysis, enum load_from from, double q,
 			    struct load_quantile *out)
 {
@@ -503,12 +534,14 @@ void load_analysis_quantile(const struct load_analysis *analysis, enum load_from
 	struct interval interval;
 
 	BUG_ON(!analysis->finished);
-	*out = (struct load_quantile){ 0 };
+	*out = (struct load_quantile){ .why = LOAD_WHY_NO_SAMPLES };
 	out->known = hist_quantile(&analysis->result.pooled[from], q, &found) == 0;
 	out->ns = out->known ? found.value : 0;
-	if (analysis_feed_is_selection(analysis, from) ||
-	    !find_interval(analysis, from, q, &interval) ||
-	    interference_bound_breaks(analysis, from, q, &interval))
+	if (!out->known || !find_interval(analysis, from, q, &interval))
 		return;
+	out->touched = interval.touched;
+	out->why = why_of(analysis, from, &interval);
+	if (out->why == LOAD_WHY_FEW_REQUESTS)
+		out->needed = interval.needed;
 	analysis->method->bound(analysis, from, q, &interval, out);
 }

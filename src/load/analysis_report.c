@@ -10,6 +10,7 @@
 #include "load/gates.h"
 #include "load/gates_report.h"
 #include "load/methods.h"
+#include "load/quantile_words.h"
 #include "load/verdict.h"
 #include "report/human.h"
 #include "stats/bucket_edges.h"
@@ -106,8 +107,6 @@ static void add_method(const struct load_analysis *a, struct report *r)
 	object_add(o, "warmup_ns", value_ns((uint64_t)res->from << a->series.shift));
 	object_add(o, "autocorrelation_windows", analysis_report_measured(i, i->tau));
 	object_add(o, "inflation", analysis_report_measured(i, i->inflation));
-	object_add(o, "batches", value_u64(i->batches));
-	object_add(o, "batch_correlation", analysis_report_measured(i, i->residual));
 	object_add(o, "spearman", value_number(res->spearman));
 	object_add(o, "degrees_of_freedom", analysis_report_measured(i, i->df));
 	object_add(o, "check_lo_ns", res->check_hi_ns ? value_ns(res->check_lo_ns) : value_null());
@@ -157,6 +156,7 @@ static struct value quantile_table(const struct load_analysis *a, enum load_from
 	static const struct column columns[] = {
 		{ .name = "q" }, { .name = "ns" }, { .name = "lo_ns" }, { .name = "hi_ns" },
 		{ .name = "effective_exceedances" }, { .name = "inflation" },
+		{ .name = "disturbed" }, { .name = "why" }, { .name = "needed" },
 	};
 	const struct load_result *res = &a->result;
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
@@ -170,9 +170,11 @@ static struct value quantile_table(const struct load_analysis *a, enum load_from
 		load_analysis_quantile(a, from, res->q[i], &q);
 		TABLE_ADD(t, value_number(res->q[i]), value_known_ns(q.known, q.ns),
 			  q.bounded ? value_ns(q.lo_ns) : value_null(),
-			  q.bounded ? value_ns(q.hi_ns) : value_null(),
+			  q.upper ? value_ns(q.hi_ns) : value_null(),
 			  analysis_report_measured(interval, interval->exceedances),
-			  analysis_report_measured(interval, interval->inflation));
+			  analysis_report_measured(interval, interval->inflation),
+			  value_number(q.touched), value_string(load_why_code(q.why)),
+			  q.needed ? value_u64(q.needed) : value_null());
 	}
 	return value_table(t);
 }
@@ -314,56 +316,8 @@ static void add_histogram(const struct load_analysis *a, struct report *r)
 
 /* ---- text ---- */
 
-static const char *quantile_name(struct report *r, double q)
-{
-	return report_format(r, "p%.10g", 100 * q);
-}
-
-/*
- * Unit of latencies shown with three digits, so that an interval of 1 % is visible; human_ns()
- * rounds to fewer digits.
- */
-struct latency_unit {
-	const char *name;
-	double ns;
-};
-
-static struct latency_unit unit_of(uint64_t ns)
-{
-	if (ns < 1000)
-		return (struct latency_unit){ "ns", 1 };
-	if (ns < 1000000)
-		return (struct latency_unit){ "µs", 1e3 };
-	return ns < 1000000000 ? (struct latency_unit){ "ms", 1e6 }
-			       : (struct latency_unit){ "s", 1e9 };
-}
-
-static const char *in_unit(struct report *r, uint64_t ns, const struct latency_unit *unit)
-{
-	const double x = (double)ns / unit->ns;
-
-	return report_format(r, "%.*f", unit->ns == 1 || x >= 99.95 ? 0 : x >= 9.995 ? 1 : 2, x);
-}
-
-/* Returns text for a quantile: "p99  412 µs  [408, 417] at 95 %". */
-static const char *quantile_words(const struct load_analysis *a, enum load_from from, double q,
-				  struct report *r)
-{
-	struct load_quantile found;
-	struct latency_unit unit;
-
-	load_analysis_quantile(a, from, q, &found);
-	if (!found.known)
-		return report_format(r, "%-5s n/a", quantile_name(r, q));
-	unit = unit_of(found.ns);
-	if (!found.bounded)
-		return report_format(r, "%-5s %s %s  observed, no valid interval",
-				     quantile_name(r, q), in_unit(r, found.ns, &unit), unit.name);
-	return report_format(r, "%-5s %s %s  [%s, %s] at %.10g %%", quantile_name(r, q),
-			     in_unit(r, found.ns, &unit), unit.name,
-			     in_unit(r, found.lo_ns, &unit), in_unit(r, found.hi_ns, &unit),
-			     100 * a->config.confidence);
-}
+/* Delays are told from this share of those that may make up the tail on. */
+#define TOUCHED_SHOWN 0.1
 
 /* Least share of the offered rate that counts as reached; other requests may be in flight. */
 #define REACHED 0.98
@@ -393,7 +347,7 @@ static void analysis_report_title(const struct load_analysis *a, enum load_from 
 	const struct interval *i = &a->result.quantiles[main][REPORT_QUANTILES];
 	char n[HUMAN_MAX], effective[HUMAN_MAX];
 
-	report_title(r, "%s", quantile_words(a, main, a->config.percentile, r));
+	report_title(r, "%s", load_quantile_line(a, main, a->config.percentile, r));
 	report_summary(r, "%s%s", from_words[main],
 		       a->config.loop == LOOP_CLOSED ? ", closed loop: this is not the latency at "
 						       "a given request rate" : "");
@@ -446,11 +400,26 @@ static void add_sampling(const struct load_analysis *a, enum load_from main, str
 		words = report_format(r, "%s%s%.*f%s at %s", words ? words : "",
 				      words ? ", " : "", interval->inflation < 9.95,
 				      interval->inflation, words ? "" : " requests",
-				      quantile_name(r, a->result.q[i]));
+				      load_quantile_name(r, a->result.q[i]));
 	}
 	if (words)
 		report_finding(r, "dependence: %s are worth one independent request",
 			       words);
+}
+
+/* Reports delays by the measuring host, if they matter for the percentile. */
+static void add_touched(const struct load_analysis *a, struct report *r)
+{
+	const double q = a->config.percentile;
+	struct load_quantile found;
+	char share[HUMAN_MAX];
+
+	load_analysis_quantile(a, a->main, q, &found);
+	/* Requests that wait for a connection are late, too, but by the server. */
+	if (found.upper && a->result.gates[GATE_LOOP].pass &&
+	    found.touched > TOUCHED_SHOWN * interference_bound_limit(q))
+		report_finding(r, "disturbed: this host may have delayed %s of the requests; the "
+			       "bounds allow for it", human_fraction(share, found.touched));
 }
 
 /* Reports the share of misses, since servers answer a miss faster than other requests. */
@@ -490,10 +459,11 @@ static void analysis_report_text(const struct load_analysis *a, struct report *r
 		const char *parts = i == REPORT_P50 ? parts_words(a, q, r) : "";
 
 		if (q != a->config.percentile && a->result.pooled[main].count)
-			report_finding(r, "%s%s%s", quantile_words(a, main, q, r),
+			report_finding(r, "%s%s%s", load_quantile_line(a, main, q, r),
 				       *parts ? "      " : "", parts);
 	}
 	add_sampling(a, main, r);
+	add_touched(a, r);
 	add_misses(a, r);
 	add_censored(a, r);
 	counts_words(a, r);

@@ -82,6 +82,8 @@ enum gate_id {
 struct gate {
 	bool known;        /* the gate was judged: `statistic` and `threshold` are valid */
 	bool pass;         /* the gate passed, or was not judged */
+	/* the gate failed, but the bounds allow for what it found: the result stands */
+	bool allowed;
 	const char *untested; /* why a gate that applies could not be judged; otherwise NULL */
 	double statistic, threshold;
 	bool tested;       /* `p` is valid: the gate has a significance test */
@@ -102,7 +104,10 @@ struct load_result {
 	 * reply
 	 */
 	uint64_t censored;
-	/* failed requests in the evaluated part of the run, and all unfinished ones */
+	/*
+	 * failed requests in the evaluated part of the run, and all that have not ended or whose
+	 * sample was lost
+	 */
 	uint64_t failed;
 	double q[LOAD_QUANTILES];
 	struct interval quantiles[LOAD_FROMS][LOAD_QUANTILES];

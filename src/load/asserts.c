@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "report/human.h"
+#include "load/quantile_words.h"
 
 void load_reason(struct report *r, const char *code, const char *evidence, const char *message)
 {
@@ -21,26 +21,13 @@ static const char *const sentences[] = {
 	[LOAD_FAILS] = "does not hold",
 };
 
-static const char *interval_text(struct report *r, const struct load_quantile *q)
-{
-	char value[HUMAN_MAX], low[HUMAN_MAX], high[HUMAN_MAX];
-
-	if (!q->known)
-		return "n/a";
-	human_ns(value, q->ns);
-	if (!q->bounded)
-		return report_format(r, "%s, without a valid interval", value);
-	return report_format(r, "%s [%s, %s]", value, human_ns(low, q->lo_ns),
-			     human_ns(high, q->hi_ns));
-}
-
 static void add_assert(const struct load_condition *c, enum load_truth truth,
 		       const struct load_quantile *q, struct table *t, struct string_list *lines)
 {
 	TABLE_ADD(t, value_string(c->text), value_number(c->q), value_ns(c->limit_ns),
 		  value_known_ns(q->known, q->ns), value_known_ns(q->bounded, q->lo_ns),
-		  value_known_ns(q->bounded, q->hi_ns), value_string(truths[truth]));
-	list_add(lines, "%s %s: %s", c->text, sentences[truth], interval_text(t->report, q));
+		  value_known_ns(q->upper, q->hi_ns), value_string(truths[truth]));
+	list_add(lines, "%s %s: %s", c->text, sentences[truth], load_quantile_value(q, t->report));
 }
 
 /* Judges a condition, which is open if the run is not sound at the condition's percentile. */
@@ -62,11 +49,11 @@ static void asserts_explain_open(const struct load_condition *c, const struct lo
 			    report_format(r, "%s: %s", c->text, strbuf_str(why)),
 			    "an --assert condition is undecided: the run is not sound at its "
 			    "percentile");
-	else if (!q->bounded)
-		load_reason(r, "assert-undecided", c->text,
-			    "an --assert condition is undecided: its percentile has no confidence "
-			    "interval, as too few requests lie beyond it or host interference "
-			    "affected too many");
+	else if (q->why)
+		load_reason(r, "assert-undecided",
+			    report_format(r, "%s: %s", c->text, load_quantile_why(q, r)),
+			    "an --assert condition is undecided: its percentile has not both "
+			    "bounds");
 	else
 		load_reason(r, "assert-undecided", c->text,
 			    "an --assert condition is undecided: its limit lies within the "

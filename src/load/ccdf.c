@@ -32,10 +32,11 @@ int ccdf_band(const struct interval_range *range, double confidence, struct ccdf
 
 		if (err)
 			return err;
-		if (i.why == INTERVAL_NO_SAMPLES || i.why == INTERVAL_FEW_BATCHES)
+		if (i.why == INTERVAL_NO_SAMPLES || i.why == INTERVAL_FEW_WINDOWS ||
+		    i.why == INTERVAL_LONG_DEPENDENCE)
 			return 0;
 		/* Skips a quantile with too few exceedances for a reliable variance inflation. */
-		if (i.exceedances < INTERVAL_EXCEEDANCES_MIN)
+		if (i.exceedances < CCDF_EXCEEDANCES_MIN)
 			continue;
 		band.half =
 			fmax(band.half, ccdf_half_width(&i, i.count + range->failed, confidence));
@@ -49,10 +50,12 @@ static void ccdf_put_line(const struct interval_range *range, const struct ccdf_
 			  uint64_t ns, uint64_t above, struct strbuf *out)
 {
 	const double all = (double)(range->pooled->count + range->failed);
+	const double touched = band->touched ? band->touched(band->context, ns) : 0;
 
 	strbuf_printf(out, "%" PRIu64 ",%.9g,", ns, (double)above / (double)range->pooled->count);
 	if (band->valid)
-		strbuf_printf(out, "%.9g,%.9g\n", fmax(0, (double)above / all - band->half),
+		strbuf_printf(out, "%.9g,%.9g\n",
+			      fmax(0, (double)above / all - band->half - touched),
 			      fmin(1, (double)(above + range->failed) / all + band->half));
 	else
 		strbuf_puts(out, ",\n");

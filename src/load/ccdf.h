@@ -24,9 +24,18 @@
 
 #define CCDF_DEPTHS 7 /* quantiles that determine the band: p10, p25, p50, p75, p90, p95, p99 */
 
+/* least number of effective samples beyond one of these quantiles for it to count */
+#define CCDF_EXCEEDANCES_MIN 10
+
 struct ccdf_band {
 	bool valid;    /* false: the dependence of samples is not known well enough for a band */
 	double half;   /* half the width of the band; > 0, may be above 1 */
+	/*
+	 * The share of requests, 0..1, that the measuring host may have delayed to a latency above
+	 * `ns`, for the lower edge of the band; NULL: none. Set by the caller after ccdf_band().
+	 */
+	double (*touched)(const void *context, uint64_t ns);
+	const void *context;
 };
 
 /* Computes the band; 0 < confidence < 1. Returns 0 (check `valid`) or -ENOMEM. */

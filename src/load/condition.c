@@ -36,9 +36,7 @@ int load_condition_parse(const char *text, struct load_condition *out)
 enum load_truth load_condition_judge(const struct load_condition *condition,
 				     const struct load_quantile *quantile)
 {
-	if (!quantile->known || !quantile->bounded)
-		return LOAD_OPEN;
-	if (quantile->hi_ns < condition->limit_ns)
+	if (quantile->upper && quantile->hi_ns < condition->limit_ns)
 		return LOAD_HOLDS;
-	return quantile->lo_ns >= condition->limit_ns ? LOAD_FAILS : LOAD_OPEN;
+	return quantile->bounded && quantile->lo_ns >= condition->limit_ns ? LOAD_FAILS : LOAD_OPEN;
 }

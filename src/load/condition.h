@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A condition on a latency, as users write it: "p99<500us". It is shown or refuted only by an
- * interval that lies entirely on one side of the limit; otherwise it stays open.
+ * A condition on a latency, as users write it: "p99<500us". An upper bound below the limit shows
+ * it, a lower bound above the limit refutes it; otherwise it stays open.
  */
 #ifndef HOSTLAT_LOAD_CONDITION_H
 #define HOSTLAT_LOAD_CONDITION_H
@@ -23,7 +23,7 @@ enum load_truth { LOAD_OPEN, LOAD_HOLDS, LOAD_FAILS };
 /* Parses "p99<500us". Returns 0, -EINVAL (malformed) or -ERANGE (a number is out of range). */
 int load_condition_parse(const char *text, struct load_condition *out);
 
-/* Compares the quantile's interval with the limit; LOAD_OPEN if there is no valid interval. */
+/* Compares the quantile's bounds with the limit; LOAD_OPEN if they don't decide it. */
 enum load_truth load_condition_judge(const struct load_condition *condition,
 				     const struct load_quantile *quantile);
 

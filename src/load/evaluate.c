@@ -8,6 +8,7 @@
 
 #include "base/bug.h"
 #include "load/gates.h"
+#include "load/interference_bound.h"
 #include "stats/bucket_edges.h"
 #include "stats/rank.h"
 #include "stats/tail.h"
@@ -67,7 +68,8 @@ static int evaluate_pool(struct load_analysis *analysis, enum load_from main, bo
 			err = series_pool(s, r->from, r->to, i, &r->pooled[i]);
 	}
 	r->censored = series_censored(s, r->from, r->to);
-	r->failed = series_failed(s, r->from, r->to) + analysis->unfinished;
+	r->failed = series_failed(s, r->from, r->to) + analysis->unfinished +
+		interference_bound_lost(analysis);
 	if (whole)
 		series_pool_parts(s, r->from, r->to, r->parts);
 	return err;
@@ -83,15 +85,25 @@ struct interval_range evaluate_range(const struct load_analysis *analysis, enum 
 	};
 }
 
+int evaluate_interval(const struct load_analysis *analysis, enum load_from which, double q,
+		      struct interval *out)
+{
+	struct interval_range range = evaluate_range(analysis, which);
+	struct hist_quantile found;
+
+	if (!hist_quantile(range.pooled, q, &found))
+		range.touched = interference_bound_touched(analysis, which, found.value);
+	return interval_of(&range, q, analysis->result.confidence, out);
+}
+
 static int find_intervals(struct load_analysis *analysis, enum load_from which, bool whole)
 {
 	struct load_result *r = &analysis->result;
-	const struct interval_range range = evaluate_range(analysis, which);
 	int err = 0;
 
 	for (int i = 0; !err && i < LOAD_QUANTILES; i++) {
 		if (whole || i == REPORT_P50 || i == REPORT_QUANTILES)
-			err = interval_of(&range, r->q[i], r->confidence, &r->quantiles[which][i]);
+			err = evaluate_interval(analysis, which, r->q[i], &r->quantiles[which][i]);
 	}
 	return err;
 }

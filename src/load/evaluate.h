@@ -15,6 +15,13 @@
  */
 int evaluate(struct load_analysis *analysis, uint64_t horizon_ns, double confidence, bool whole);
 
+/*
+ * Computes the interval of quantile q from the windows that the last evaluation used, allowing for
+ * what the host delayed. Returns 0 or -ENOMEM.
+ */
+int evaluate_interval(const struct load_analysis *analysis, enum load_from which, double q,
+		      struct interval *out);
+
 /* Returns the windows of the time series that the last evaluation used. */
 struct interval_range evaluate_range(const struct load_analysis *analysis, enum load_from which);
 

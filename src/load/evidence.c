@@ -190,39 +190,35 @@ static void evidence_put_exceedances(const struct load_analysis *a, const struct
 {
 	char buf[HUMAN_MAX], other[HUMAN_MAX];
 
-	if (i->exceedances < INTERVAL_EXCEEDANCES_MIN)
-		strbuf_printf(out, "%s%.1f independent requests beyond the percentile, of %s "
-			      "requests in total; %d are needed",
-			      interval_measured(i) ? "" : "at most ", i->exceedances,
-			      human_count(buf, i->count), INTERVAL_EXCEEDANCES_MIN);
-	else if (i->why == INTERVAL_FAILURES)
+	if (i->why == INTERVAL_FAILURES)
 		strbuf_printf(out, "%s of %s requests had no reply: a bound of the interval may be "
 				   "the unknown latency of one of these",
 			      human_count(buf, a->result.failed),
 			      human_count(other, i->count + a->result.failed));
+	else if (i->why == INTERVAL_FEW_EXCEEDANCES)
+		strbuf_printf(out, "about %s requests are needed: %s requests have %.1f "
+			      "independent ones beyond the percentile",
+			      human_count(other, i->needed), human_count(buf, i->count),
+			      i->exceedances);
 	else
-		strbuf_printf(out,
-			      "%.1f independent requests beyond the percentile, of %s requests in "
-			      "total; as this number is uncertain, a bound of the interval lies "
-			      "beyond all measured latencies",
-			      i->exceedances, human_count(buf, i->count));
+		strbuf_printf(out, "%s requests were answered", human_count(buf, i->count));
 }
 
 static void evidence_put_dependence(const struct load_analysis *a, const struct interval *i,
 				    struct strbuf *out)
 {
 	const uint32_t windows = a->result.to - a->result.from;
+	const double window_ns = ldexp(1, (int)a->series.shift);
 	char buf[HUMAN_MAX], other[HUMAN_MAX];
 
 	if (interval_measured(i))
-		strbuf_printf(out, "%s requests are worth %s independent requests: latencies stay "
-			      "correlated for %.1f of %u time windows",
-			      human_count(buf, i->count),
-			      human_count(other, (uint64_t)i->effective), i->tau, windows);
+		strbuf_printf(out, "latencies stay correlated for %s or longer, in a run of %s",
+			      human_ns(buf, (uint64_t)(i->longest * window_ns)),
+			      human_ns(other, (uint64_t)(windows * window_ns)));
 	else
 		strbuf_printf(out, "%s requests in %u time window%s, %d windows are needed",
 			      human_count(buf, i->count), windows, windows == 1 ? "" : "s",
-			      INTERVAL_BATCHES_MIN);
+			      INTERVAL_WINDOWS_MIN);
 }
 
 static void evidence_put_interval(const struct load_analysis *a, enum gate_id id,

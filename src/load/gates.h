@@ -11,6 +11,13 @@
 #include "load/analysis_state.h"
 
 const char *gate_name(enum gate_id id);
+/* Returns whether a gate makes the result n/a: it failed, and the bounds do not allow for that. */
+bool gate_objects(const struct gate *gate);
+/*
+ * Returns whether the server's tail is so heavy that the interval cannot be relied on: the interval
+ * is wider than the quantile, and the fitted tail has no finite variance.
+ */
+bool gate_is_heavy(const struct load_analysis *analysis, const struct interval *interval);
 /*
  * gate_code() and gate_sentence() return the reason that a failed gate gives: a code for programs,
  * a sentence for people.

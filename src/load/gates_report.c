@@ -11,7 +11,7 @@ void gates_report(const struct load_analysis *a, struct report *r)
 {
 	static const struct column columns[] = {
 		{ .name = "name" }, { .name = "statistic" }, { .name = "threshold" },
-		{ .name = "p" }, { .name = "pass" },
+		{ .name = "p" }, { .name = "pass" }, { .name = "allowed" },
 	};
 	static const struct column reasons[] = { { .name = "name" }, { .name = "why" } };
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
@@ -24,10 +24,10 @@ void gates_report(const struct load_analysis *a, struct report *r)
 			TABLE_ADD(t, value_string(gate_name(i)), value_number(g->statistic),
 				  value_number(g->threshold),
 				  g->tested ? value_number(g->p) : value_null(),
-				  value_bool(g->pass));
+				  value_bool(g->pass), value_bool(g->allowed));
 		} else if (g->untested) {
 			TABLE_ADD(t, value_string(gate_name(i)), value_null(), value_null(),
-				  value_null(), value_null());
+				  value_null(), value_null(), value_null());
 			TABLE_ADD(untested, value_string(gate_name(i)), value_string(g->untested));
 		}
 	}
@@ -87,7 +87,7 @@ static const char *add_untested(const char *words, const char *what, const char 
 }
 
 struct tally {
-	bool judged, pass;
+	bool judged, pass, allowed; /* a gate was judged; none failed; one failed but is allowed */
 	const char *untested; /* why the first untested gate was not tested */
 };
 
@@ -99,7 +99,8 @@ static struct tally tally_of(const struct load_analysis *a, const struct gate_gr
 		const struct gate *g = &a->result.gates[id];
 
 		t.judged |= g->known;
-		t.pass &= g->pass;
+		t.pass &= !gate_objects(g);
+		t.allowed |= g->allowed;
 		if (!t.untested)
 			t.untested = g->untested;
 	}
@@ -141,7 +142,7 @@ void gates_report_words(const struct load_analysis *a, struct report *r)
 			words = gates_report_append(r, words, "  ",
 				       report_format(r, "%s %s",
 						     partly ? group->partly : group->words,
-						     t.pass ? "✓" : "✗"));
+						     !t.pass ? "✗" : t.allowed ? "~" : "✓"));
 		if (t.untested && !t.judged)
 			untested = add_untested(untested, group->words, t.untested, r);
 		else if (t.untested)

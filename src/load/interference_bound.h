@@ -2,8 +2,8 @@
 /*
  * Upper bounds of the share of requests that host interference affected: sent late, without a
  * sample, or in flight while a thread did not run. Which lateness or gap is harmful depends on the
- * latency in question. If affected requests may be most of the requests beyond a quantile, no
- * number of requests makes the quantile's interval valid.
+ * latency in question. A delay only adds to a latency from the intended send, so the upper bound of
+ * a quantile holds, and the lower bound is that of a quantile lower by this share.
  */
 #ifndef HOSTLAT_LOAD_INTERFERENCE_BOUND_H
 #define HOSTLAT_LOAD_INTERFERENCE_BOUND_H
@@ -11,8 +11,8 @@
 #include "load/analysis_state.h"
 
 /*
- * Returns the share of affected requests that quantile q, 0 < q < 1, tolerates: half the share of
- * requests beyond it.
+ * Returns the share of affected requests, as a share of all, above which quantile q, 0 < q < 1, may
+ * be mostly theirs: half the share of requests beyond it. Above, reports say so.
  */
 double interference_bound_limit(double q);
 
@@ -25,21 +25,14 @@ double interference_bound_late(const struct load_analysis *analysis, uint64_t ns
  */
 const struct hist *interference_bound_lag(const struct load_analysis *analysis, uint64_t ns);
 
-/* Returns the share of requests without a sample, of the agent with the largest share. */
-double interference_bound_lost(const struct load_analysis *analysis);
+/* Returns the number of requests without a sample, which may have any latency. */
+uint64_t interference_bound_lost(const struct load_analysis *analysis);
 
 /*
  * Returns the share of time in which a thread that measures latency did not run, in gaps not short
  * compared to `ns`. Agents that only load are judged by their send lag.
  */
 double interference_bound_gaps(const struct load_analysis *analysis, uint64_t ns);
-
-/*
- * Returns the largest change that gaps may have caused in quantile q of the latency measured from
- * `from`, as a share of the quantile's value `ns`.
- */
-double interference_bound_bias(const struct load_analysis *analysis, enum load_from from, double q,
-			       uint64_t ns);
 
 /* Returns the share of measuring threads' time that was stolen or runnable without a CPU. */
 double interference_bound_stolen(const struct load_analysis *analysis);
@@ -51,10 +44,13 @@ double interference_bound_stolen(const struct load_analysis *analysis);
 uint32_t interference_bound_unknown(const struct load_analysis *analysis, bool all);
 
 /*
- * Returns whether host interference invalidates the confidence interval of quantile q of the
- * latency measured from `from`.
+ * Returns an upper bound of the share of requests that host interference delayed, 0..1, by more
+ * than is harmless for a latency of `ns` measured from `from`.
  */
-bool interference_bound_breaks(const struct load_analysis *analysis, enum load_from from, double q,
-			       const struct interval *interval);
+double interference_bound_touched(const struct load_analysis *analysis, enum load_from from,
+				  uint64_t ns);
+
+/* Returns whether there is so much host interference that no bound of a latency is sure. */
+bool interference_bound_breaks(const struct load_analysis *analysis, uint64_t ns);
 
 #endif

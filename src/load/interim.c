@@ -61,7 +61,8 @@ double interim_coverage(const double *t, uint32_t n, double c)
 	return sum;
 }
 
-double interim_confidence(double confidence)
+/* Returns the confidence of each look that makes all of them hold with `confidence`. */
+static double interim_each(double confidence)
 {
 	double t[INTERIM_LOOKS], c, before, missed, missed_before;
 
@@ -85,7 +86,9 @@ double interim_confidence(double confidence)
 	return 1 - 2 * normal_sf(c);
 }
 
-double interim_end_confidence(double confidence)
+double interim_confidence(double confidence, bool looks)
 {
-	return 1 - INTERIM_MISSES * (1 - confidence);
+	const double all = 1 - INTERIM_MISSES * (1 - confidence);
+
+	return looks ? interim_each(all) : all;
 }

@@ -7,13 +7,14 @@
  * motion (Pocock 1977, for times that double), computed by the recursion of Armitage, McPherson and
  * Rowe (1969).
  *
- * A run with a single analysis at its end gets an interval of slightly more than the requested
- * confidence, since a variance estimated from dependent samples gives slightly less than nominal
- * coverage (docs/design/load-method.md).
+ * Intervals are computed for INTERIM_MISSES of the misses that the requested confidence allows:
+ * where a run has few slow stretches by chance, both a quantile and its variance come out too low
+ * (docs/design/load-method.md).
  */
 #ifndef HOSTLAT_LOAD_INTERIM_H
 #define HOSTLAT_LOAD_INTERIM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define INTERIM_LOOKS 4
@@ -29,11 +30,12 @@ uint64_t interim_time(uint64_t max_time_ns, uint32_t look);
  */
 double interim_coverage(const double *t, uint32_t n, double c);
 
-/* Returns the confidence that each interim analysis must use; 0 < confidence < 1. */
-double interim_confidence(double confidence);
-
 #define INTERIM_MISSES 0.6
-/* Returns the confidence of a run's only analysis: 1 - INTERIM_MISSES * (1 - confidence). */
-double interim_end_confidence(double confidence);
+
+/*
+ * Returns the confidence that each interim analysis must use, or (`looks` false) that of a run's
+ * only analysis: 1 - INTERIM_MISSES * (1 - confidence); 0 < confidence < 1.
+ */
+double interim_confidence(double confidence, bool looks);
 
 #endif

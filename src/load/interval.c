@@ -10,7 +10,6 @@
 #include "stats/order_stat.h"
 #include "stats/special.h"
 
-#define DEGREES_MIN 4
 #define EFFECT_LEAST 0.05      /* relative change of a quantile that is always tolerated */
 #define EFFECT_UNKNOWN 0.25    /* tolerated relative change of a quantile without interval */
 
@@ -62,109 +61,45 @@ static double interval_deviations(const struct interval_range *range, uint64_t n
 	return share;
 }
 
-/*
- * Returns the variance of the sum of z[0..n), estimated from the sums of batches of `width`
- * windows. Sets *batches to the number of batches and *residual to the lag-1 autocorrelation of
- * their sums.
- */
-static double by_batches(const double *z, uint32_t n, uint32_t width, uint32_t *batches,
-			 double *residual)
+/* Returns the number of cosines: with few windows, only the slowest tell the long-run variance. */
+static uint32_t interval_cosines(uint32_t windows)
 {
-	double sums[SERIES_WINDOWS], mean = 0, squares = 0, products = 0;
-	const uint32_t b = n / width;
-
-	for (uint32_t i = 0; i < b; i++) {
-		sums[i] = 0;
-		for (uint32_t k = 0; k < width; k++)
-			sums[i] += z[i * width + k];
-		mean += sums[i] / b;
-	}
-	for (uint32_t i = 0; i < b; i++) {
-		squares += (sums[i] - mean) * (sums[i] - mean);
-		if (i)
-			products += (sums[i] - mean) * (sums[i - 1] - mean);
-	}
-	*batches = b;
-	*residual = squares > 0 ? products / squares : 0;
-	return squares * n / ((double)width * (b - 1));
+	return windows < INTERVAL_WINDOWS_MANY ? INTERVAL_COSINES_FEW : INTERVAL_COSINES;
 }
 
-/*
- * Corrects a variance estimated from batches for their lag-1 autocorrelation `residual`. The
- * estimate of the autocorrelation is 1 / batches too low. A negative autocorrelation is chance.
- */
-static double correct_residual(double variance, double residual, uint32_t batches)
+/* Estimates the variance of the sum of z[0..n) from its weights on the first `nu` cosines. */
+static double by_cosines(const double *z, uint32_t n, uint32_t nu)
 {
-	double r = residual + 1.0 / batches;
+	double sum = 0;
 
-	if (r < 0)
-		r = 0;
-	if (r > 0.9)
-		r = 0.9;
-	return variance * (1 + r) / (1 - r);
-}
+	for (uint32_t j = 1; j <= nu; j++) {
+		double weight = 0;
 
-/*
- * Returns Student's degrees of freedom of a variance of `b` sums: 2 (b - 1) / (kurtosis - 1), which
- * is b - 1 for Gaussian sums.
- */
-static double interval_degrees(const double *z, uint32_t width, uint32_t b)
-{
-	double second = 0, fourth = 0, kurtosis;
-
-	for (uint32_t i = 0; i < b; i++) {
-		double sum = 0;
-
-		for (uint32_t k = 0; k < width; k++)
-			sum += z[i * width + k];
-		second += sum * sum / b;
-		fourth += sum * sum * sum * sum / b;
+		for (uint32_t w = 0; w < n; w++)
+			weight += cos(M_PI * j * (w + 0.5) / n) * z[w];
+		sum += 2 * weight * weight;
 	}
-	kurtosis = second > 0 ? fourth / (second * second) : 3;
-	return fmax(DEGREES_MIN, fmin(b - 1, 2.0 * (b - 1) / (kurtosis - 1)));
+	return sum / nu;
 }
 
-/* Dependence of samples, measured at one latency threshold. */
-struct dependence {
-	double inflation, tau, residual, df;
-	uint32_t batches, batch_windows;
-	bool too_long; /* dependence leaves fewer than INTERVAL_BATCHES_MIN batches */
-};
-
-static int dependence_at(const struct interval_range *range, uint64_t ns, struct dependence *out)
+/* Measures by how much dependence inflates the variance of the share of samples up to `ns`. */
+static double inflation_at(const struct interval_range *range, uint64_t ns)
 {
 	const uint32_t n = range->to - range->from;
-	double z[SERIES_WINDOWS], variance, squares = 0;
+	double z[SERIES_WINDOWS];
 	const double share = interval_deviations(range, ns, z);
-	struct iat time;
-	int err = integrated_time(z, n, &time);
 
-	if (err && err != -EDOM)
-		return err;
-	for (uint32_t i = 0; i < n; i++)
-		squares += z[i] * z[i];
-	*out = (struct dependence){ .tau = err ? 1 : time.tau };
-	out->batch_windows = (uint32_t)ceil(INTERVAL_BATCH_TIMES * fmax(out->tau - 1, 0));
-	if (out->batch_windows < (n + INTERVAL_BATCHES_MAX - 1) / INTERVAL_BATCHES_MAX)
-		out->batch_windows = (n + INTERVAL_BATCHES_MAX - 1) / INTERVAL_BATCHES_MAX;
-	out->too_long = out->batch_windows > n / INTERVAL_BATCHES_MIN;
-	if (out->too_long)
-		out->batch_windows = n / INTERVAL_BATCHES_MIN;
-	variance = by_batches(z, n, out->batch_windows, &out->batches, &out->residual);
-	variance = correct_residual(variance, out->residual, out->batches);
-	variance = fmax(variance, squares * out->tau);
-	out->df = interval_degrees(z, out->batch_windows, out->batches);
-	out->inflation = 1;
-	if (share > 0 && share < 1)
-		out->inflation = fmax(1, variance / ((double)range->pooled->count *
-						     share * (1 - share)));
-	return 0;
+	if (share <= 0 || share >= 1)
+		return 1;
+	return fmax(1, by_cosines(z, n, interval_cosines(n)) /
+		       ((double)range->pooled->count * share * (1 - share)));
 }
 
-static double interval_exceedances(const struct interval_range *range, double q,
-				   const struct interval *i)
+static uint64_t quantile_of(const struct hist *hist, double q)
 {
-	return (double)range->pooled->count / i->inflation * fmin(q, 1 - q);
+	struct hist_quantile found = { 0 };
+
+	return hist_quantile(hist, q, &found) ? 0 : found.value;
 }
 
 /* Returns the quantile whose tail is `times` as large as the tail of q, at most the median. */
@@ -174,45 +109,86 @@ static double interval_thicker(double q, double times)
 }
 
 /*
- * Measures by how much dependence of samples inflates the variance at quantile q. With few
- * effective samples there, also measures where the tail is two and four times as large, which has
- * more samples and similar dependence. Uses the largest inflation.
+ * Far out, few samples tell how they depend on each other: there, also measures where the tail is
+ * two and four times as large, and uses the largest inflation.
+ */
+static double measure_inflation(const struct interval_range *range, double q)
+{
+	const double most = fmin(q, 1 - q) <= INTERVAL_TAIL ? 4 : 1;
+	double inflation = 1;
+
+	for (double times = 1; times <= most; times *= 2)
+		inflation = fmax(inflation, inflation_at(range, quantile_of(range->pooled,
+							  interval_thicker(q, times))));
+	return inflation;
+}
+
+/* Sets out->tau to the autocorrelation time at `ns`, in windows. Returns 0 or -ENOMEM. */
+static int measure_time(const struct interval_range *range, uint64_t ns, double *tau)
+{
+	double z[SERIES_WINDOWS];
+	struct iat time;
+	int err;
+
+	interval_deviations(range, ns, z);
+	err = integrated_time(z, range->to - range->from, &time);
+	*tau = err ? 1 : time.tau;
+	return err == -EDOM ? 0 : err;
+}
+
+/*
+ * Finds the dependence. Dependence that reaches over a good part of the run looks shorter than it
+ * is, at the tail more so than at the median, since the tail has fewer samples.
  */
 static int measure_dependence(const struct interval_range *range, double q, struct interval *out)
 {
 	const uint32_t n = range->to - range->from;
-	struct hist_quantile found = { .value = out->ns };
-	struct dependence d;
-	int err = 0;
+	double middle;
+	int err;
 
 	out->inflation = 1;
-	if (n < INTERVAL_BATCHES_MIN) {
-		out->why = INTERVAL_FEW_BATCHES;
+	if (n < INTERVAL_WINDOWS_MIN) {
+		out->why = INTERVAL_FEW_WINDOWS;
 		return 0;
 	}
-	for (double times = 1; !err && times <= 4; times *= 2) {
-		if (times > 1 &&
-		    (interval_exceedances(range, q, out) >= INTERVAL_EXCEEDANCES_MANY ||
-		     interval_thicker(q, times) == interval_thicker(q, times / 2)))
-			break;
-		if (times > 1)
-			hist_quantile(range->pooled, interval_thicker(q, times), &found);
-		err = dependence_at(range, found.value, &d);
-		if (err)
-			break;
-		if (times == 1) {
-			out->tau = d.tau;
-			out->residual = d.residual;
-			out->df = d.df;
-			out->batches = d.batches;
-			out->batch_windows = d.batch_windows;
-			if (d.too_long)
-				out->why = INTERVAL_FEW_BATCHES;
-		}
-		out->inflation = fmax(out->inflation, d.inflation);
-	}
-	return err;
+	err = measure_time(range, out->ns, &out->tau);
+	if (!err)
+		err = measure_time(range, quantile_of(range->pooled, 0.5), &middle);
+	if (err)
+		return err;
+	out->longest = fmax(out->tau, middle);
+	if (out->longest > interval_longest(n))
+		out->why = INTERVAL_LONG_DEPENDENCE;
+	out->df = interval_cosines(n);
+	out->inflation = measure_inflation(range, q);
+	return 0;
 }
+
+double interval_longest(uint32_t windows)
+{
+	return 1 + fmax(1, INTERVAL_DEPENDENCE * windows);
+}
+
+/* Returns how much Student's t for the degrees of freedom exceeds the normal quantile, squared. */
+static double interval_widening(double df, double confidence)
+{
+	const double p = (1 + confidence) / 2, t = student_quantile(p, df) / normal_quantile(p);
+
+	return t * t;
+}
+
+/*
+ * Returns how many of `count` independent samples must lie beyond quantile q for a bound there: as
+ * many as make it unlikely that all of them are on one side of q.
+ */
+static double exceedances_needed(double q, double confidence)
+{
+	const double thin = fmin(q, 1 - q);
+
+	return thin * log((1 - confidence) / 2) / log1p(-thin);
+}
+
+/* ---- bounds ---- */
 
 /* Finds the edges of the bucket of rank 1..count, cut to the smallest and largest sample. */
 static void bounds_of_rank(const struct hist *pooled, uint64_t rank, uint64_t *lo_ns,
@@ -226,37 +202,101 @@ static void bounds_of_rank(const struct hist *pooled, uint64_t rank, uint64_t *l
 	*hi_ns = found.hi;
 }
 
-/*
- * Finds the interval's bounds at two ranks among all requests. Failed requests may have any rank:
- * the lower bound assumes that they rank below all samples, the upper bound above.
- */
-static void interval_find_bounds(const struct interval_range *range,
-				 const struct order_stat_ranks *ranks, struct interval *out)
+struct bound {
+	double q, confidence;
+	bool upper;
+	uint64_t rank; /* among all requests, failed ones too; 0 or above their number: none */
+	double inflation; /* the largest one between the quantile and the bound */
+};
+
+static uint64_t rank_at(const struct interval_range *range, const struct bound *b, double inflation)
 {
+	struct order_stat_ranks ranks;
+	int err = order_stat_interval(range->pooled->count + range->failed, b->q, b->confidence,
+				      ORDER_STAT_BOTH, inflation, &ranks);
+
+	BUG_ON(err);
+	return b->upper ? ranks.hi : ranks.lo;
+}
+
+/* Whether the rank of a bound lies at most as far out as quantile `q`. */
+static bool is_within(const struct interval_range *range, const struct bound *b, double q)
+{
+	const double rank = q * (double)(range->pooled->count + range->failed);
+
+	return b->upper ? (double)b->rank <= rank : (double)b->rank >= rank;
+}
+
+/*
+ * Finds a bound's rank. On the way outward from the quantile to the bound, samples may depend on
+ * each other more than at the quantile, as those of a stall do; so the inflation is measured on the
+ * way, in steps of INTERVAL_STEP, until the rank for the largest one is reached.
+ */
+static void find_rank(const struct interval_range *range, double inflation, double widening,
+		      struct bound *b)
+{
+	const bool thinner = b->upper == (b->q > 0.5);
+	double at = b->q;
+
+	b->inflation = inflation;
+	for (int i = 0; i < INTERVAL_STEPS; i++) {
+		const double thin = fmin(at, 1 - at);
+		const double next = thinner ? thin / INTERVAL_STEP :
+					      fmin(0.5, thin * INTERVAL_STEP);
+
+		b->rank = rank_at(range, b, inflation * widening);
+		at = b->q > 0.5 ? 1 - next : next;
+		if (!b->rank || b->rank > range->pooled->count + range->failed ||
+		    is_within(range, b, at) || (next >= 0.5 && i))
+			return;
+		inflation = fmax(inflation, inflation_at(range, quantile_of(range->pooled, at)));
+		b->inflation = inflation;
+	}
+}
+
+/*
+ * Finds the interval's bounds. Failed requests may have any rank: the lower bound assumes that they
+ * rank below all samples, the upper bound above. Interference only delays requests, so the lower
+ * bound is that of a lower quantile, and may be missing (0).
+ */
+static void interval_find_bounds(const struct interval_range *range, double q, double confidence,
+				 struct interval *out)
+{
+	const double widening = interval_widening(out->df, confidence);
+	const uint64_t all = out->count + range->failed;
+	struct bound lo = { .q = q, .confidence = confidence },
+		     hi = { .q = q, .confidence = confidence, .upper = true }, own = lo;
 	uint64_t ignored;
 
-	if (!ranks->lo || ranks->hi > out->count + range->failed) {
+	find_rank(range, out->inflation, widening, &hi);
+	find_rank(range, out->inflation, widening, &own);
+	lo.q = q - range->touched;
+	if (range->touched <= 0)
+		lo = own;
+	else if (lo.q > 0)
+		find_rank(range, fmax(out->inflation, measure_inflation(range, lo.q)), widening,
+			  &lo);
+	if (!own.rank || hi.rank > all)
 		out->why = INTERVAL_FEW_EXCEEDANCES;
-		return;
-	}
-	if (ranks->lo <= range->failed || ranks->hi > out->count) {
+	else if (own.rank <= range->failed || hi.rank > out->count)
 		out->why = INTERVAL_FAILURES;
+	out->needed = (uint64_t)ceil(out->exceedances_needed / fmin(q, 1 - q) *
+				     fmax(own.inflation, hi.inflation));
+	if (out->why)
 		return;
-	}
-	bounds_of_rank(range->pooled, ranks->lo - range->failed, &out->lo_ns, &ignored);
-	bounds_of_rank(range->pooled, ranks->hi, &ignored, &out->hi_ns);
+	bounds_of_rank(range->pooled, hi.rank, &ignored, &out->hi_ns);
+	bounds_of_rank(range->pooled, own.rank - range->failed, &out->own_lo_ns, &ignored);
+	if (lo.q > 0 && lo.rank > range->failed)
+		bounds_of_rank(range->pooled, lo.rank - range->failed, &out->lo_ns, &ignored);
 }
 
 int interval_of(const struct interval_range *range, double q, double confidence,
 		struct interval *out)
 {
-	const double alpha = 1 - confidence;
 	struct hist_quantile found;
-	struct order_stat_ranks ranks;
-	double widening;
 	int err;
 
-	*out = (struct interval){ .count = range->pooled->count };
+	*out = (struct interval){ .count = range->pooled->count, .touched = range->touched };
 	if (hist_quantile(range->pooled, q, &found)) {
 		out->why = INTERVAL_NO_SAMPLES;
 		return 0;
@@ -264,25 +304,19 @@ int interval_of(const struct interval_range *range, double q, double confidence,
 	out->ns = found.value;
 	err = measure_dependence(range, q, out);
 	out->effective = (double)out->count / out->inflation;
-	out->exceedances = interval_exceedances(range, q, out);
-	if (err || out->why)
+	out->exceedances = out->effective * fmin(q, 1 - q);
+	if (err || out->why == INTERVAL_FEW_WINDOWS)
 		return err;
-	if (out->exceedances < INTERVAL_EXCEEDANCES_MIN) {
-		out->why = INTERVAL_FEW_EXCEEDANCES;
-		return 0;
-	}
-	widening = student_quantile(1 - alpha / 2, out->df) /
-		normal_quantile(1 - alpha / 2);
-	err = order_stat_interval(out->count + range->failed, q, confidence, ORDER_STAT_BOTH,
-			     out->inflation * widening * widening, &ranks);
-	BUG_ON(err);
-	interval_find_bounds(range, &ranks, out);
+	out->exceedances_needed = exceedances_needed(q, confidence) *
+				  interval_widening(out->df, confidence);
+	if (!out->why)
+		interval_find_bounds(range, q, confidence, out);
 	return 0;
 }
 
 double interval_share(const struct interval *i)
 {
-	return i->why || !i->ns ? NAN : (double)(i->hi_ns - i->lo_ns) / (double)i->ns;
+	return i->why || !i->ns ? NAN : (double)(i->hi_ns - i->own_lo_ns) / (double)i->ns;
 }
 
 double interval_effect(const struct interval *i)

@@ -3,21 +3,21 @@
  * A confidence interval of a quantile from all samples of a stretch of time, although they depend
  * on each other. docs/design/load-method.md has the derivation; in short:
  *
- *	z_w = #(X <= x in window w) - F n_w         x: the estimate's bucket, F: share up to x
- *	tau = 1 + 2 sum of autocorrelations of z    Geyer's (1992) initial monotone sequence
- *	V   = variance of sum z: the greater one of   tau * sum z^2   and of b <= 64 non-overlapping
- *	      batches of at least 10 (tau - 1) windows, times (1 + r) / (1 - r) for the
- *	      remaining correlation r > 0 of neighboring batches
- *	D   = V / (n F (1 - F)), at least 1         samples worth one independent sample
- *	df  = 2 (b - 1) / (kurtosis of the batches - 1), at most b - 1
+ *	z_w = #(X <= x in window w) - F n_w           F: share up to x; w = 1..W
+ *	L_j = sqrt(2) sum of cos(pi j (w - 1/2) / W) z_w    j = 1..nu
+ *	V   = mean of L_j^2                           variance of sum z
+ *	D   = V / (n F (1 - F)), at least 1           samples worth one independent sample
  *
- * With fewer than 100 effective samples beyond the quantile, D is the greatest of three: at the
- * quantile, and where the tail is two and four times as thick. The interval is the binomial
- * interval of n / D samples, with D widened by (t / z)^2 for df degrees of freedom (Woodruff 1952;
- * Korn and Graubard 1998), read off the pooled histogram: from the lower edge of the lower rank's
- * bucket to the upper edge of the upper rank's bucket.
+ * with equal weights for the nu slowest cosines (Mueller 2007; Lazarus, Lewis, Stock and Watson
+ * 2018). In the tails, D is the largest one at the quantile and where the tail is two and four
+ * times as large. The interval is the binomial interval of n / D samples, with D widened by
+ * (t / z)^2 for nu degrees of freedom (Woodruff 1952; Korn and Graubard 1998), read off the pooled
+ * histogram: from the lower edge of the lower rank's bucket to the upper edge of the upper rank's
+ * bucket. D also is at least as large as anywhere between the quantile and the bound.
  *
- * Failed requests have no latency; the interval allows for any latency from 0 to infinity.
+ * Failed requests have no latency; the interval allows for any latency from 0 to infinity. If a
+ * share of the requests may have been delayed by the measuring host, the upper bound stays, since a
+ * delay only adds; the lower one is that of a quantile lower by this share.
  */
 #ifndef HOSTLAT_LOAD_INTERVAL_H
 #define HOSTLAT_LOAD_INTERVAL_H
@@ -27,33 +27,41 @@
 
 #include "load/series.h"
 
-#define INTERVAL_EXCEEDANCES_MIN 10 /* least number of effective samples in the thinner tail */
-#define INTERVAL_EXCEEDANCES_MANY 100
-#define INTERVAL_BATCHES_MIN 10
-#define INTERVAL_BATCHES_MAX 64
-/* length of a batch in windows of the series, as a multiple of (tau - 1) */
-#define INTERVAL_BATCH_TIMES 10
+#define INTERVAL_WINDOWS_MIN 16
+#define INTERVAL_WINDOWS_MANY 64 /* from this number on, INTERVAL_COSINES are used */
+#define INTERVAL_COSINES 14
+#define INTERVAL_COSINES_FEW 8
+#define INTERVAL_TAIL 0.05 /* a quantile with at most this share beyond it is in a tail */
+#define INTERVAL_STEP 1.5 /* ratio of the tails at which a bound's inflation is measured */
+#define INTERVAL_STEPS 32
+/* longest autocorrelation time beyond one window, as a share of all windows; at least 1 window */
+#define INTERVAL_DEPENDENCE 0.008
 
 enum interval_why {
 	INTERVAL_GOOD,
 	INTERVAL_NO_SAMPLES,
-	INTERVAL_FEW_EXCEEDANCES,
-	INTERVAL_FEW_BATCHES, /* no interval: dependence leaves fewer than 10 batches */
-	INTERVAL_FAILURES,    /* no interval: a bound may be a failed request */
+	INTERVAL_FEW_EXCEEDANCES, /* a bound lies beyond all samples */
+	INTERVAL_FEW_WINDOWS,     /* the run has fewer than INTERVAL_WINDOWS_MIN windows */
+	INTERVAL_LONG_DEPENDENCE, /* dependence lasts too long compared to the run */
+	INTERVAL_FAILURES,        /* a bound may be a failed request */
 };
 
 struct interval {
 	enum interval_why why;
 	uint64_t ns;           /* the observed quantile; 0: no samples */
-	uint64_t lo_ns, hi_ns; /* bounds, if `why` is INTERVAL_GOOD */
+	/* bounds, if `why` is INTERVAL_GOOD; lo_ns 0: delayed requests leave only the upper one */
+	uint64_t lo_ns, hi_ns;
+	uint64_t own_lo_ns;    /* lower bound if no request was delayed; for judging precision */
 	uint64_t count;        /* number of samples */
 	double inflation;      /* variance inflation by dependence, >= 1; not widened for df */
 	double effective;      /* effective number of samples: count / inflation */
 	double exceedances;    /* effective samples in the thinner tail of q */
-	double tau;            /* autocorrelation time in windows of the series (file's header) */
-	double residual;       /* lag-1 autocorrelation of batches */
-	double df;
-	uint32_t batches, batch_windows;
+	double exceedances_needed; /* least such number for which both bounds exist */
+	uint64_t needed;       /* number of requests with so many exceedances; 0: unknown */
+	double touched;        /* share of the requests that the host may have delayed, 0..1 */
+	double tau;            /* autocorrelation time at the quantile, windows of the series */
+	double longest;        /* the longer one of tau and that at the median */
+	double df;             /* degrees of freedom; 0: dependence was not measured */
 };
 
 /* Windows [from, to) of a series, and their pooled histogram. */
@@ -62,7 +70,8 @@ struct interval_range {
 	uint32_t from, to;
 	enum load_from which;
 	const struct hist *pooled; /* histogram of latency `which` over the windows */
-	uint64_t failed;
+	uint64_t failed;           /* requests without a latency */
+	double touched;            /* share of the requests that the host may have delayed, 0..1 */
 };
 
 /* Computes the interval of quantile q; 0 < q, confidence < 1. Returns 0 (see `why`) or -ENOMEM. */
@@ -79,10 +88,16 @@ int interval_by_batches(const struct interval_range *range, double q, double con
 /* Returns whether dependence could be measured, so that `inflation` and later members are valid. */
 static inline bool interval_measured(const struct interval *interval)
 {
-	return interval->batches > 0;
+	return interval->df > 0;
 }
 
-/* Returns the interval's width as a share of the estimate; NaN without an interval. */
+/* Returns the longest autocorrelation time, in windows, that a series of `windows` can tell. */
+double interval_longest(uint32_t windows);
+
+/*
+ * Returns the width of the interval as a share of the estimate, without what delays by the host may
+ * explain; NaN without an interval.
+ */
 double interval_share(const struct interval *interval);
 
 /*

@@ -41,8 +41,8 @@ struct method {
 	 */
 	bool (*width)(const struct load_analysis *a, double *requests, uint64_t *width_ns);
 	/*
-	 * Sets the confidence bounds of quantile q in `out`, if the quantile has bounds. `interval`
-	 * is the interval computed from all samples.
+	 * Sets the confidence bounds of quantile q in `out`, as far as out->why, from `interval`,
+	 * allows; may change `why`. `interval` is the interval computed from all samples.
 	 */
 	void (*bound)(const struct load_analysis *a, enum load_from from, double q,
 		      const struct interval *interval, struct load_quantile *out);

@@ -120,10 +120,15 @@ static void lancet_bound(const struct load_analysis *a, enum load_from from, dou
 	const struct lancet *l = lancet_of(a);
 
 	(void)interval;
+	if (out->why == LOAD_WHY_STOPPED || out->why == LOAD_WHY_CENSORED)
+		return;
+	out->why = LOAD_WHY_METHOD;
 	if (from != LOAD_ACTUAL || l->verdict == LANCET_MORE || l->verdict == LANCET_DEPENDENT)
 		return;
 	out->bounded = lancet_quantile(l, q, a->config.confidence, &out->ns, &out->lo_ns,
 				       &out->hi_ns);
+	out->upper = out->bounded;
+	out->why = out->bounded ? LOAD_WHY_NONE : LOAD_WHY_METHOD;
 	out->confidence = a->config.confidence;
 }
 

@@ -57,9 +57,10 @@ static void all_bound(const struct load_analysis *a, enum load_from from, double
 {
 	(void)from;
 	(void)q;
-	if (interval->why)
+	out->bounded = out->why == LOAD_WHY_NONE;
+	out->upper = out->bounded || out->why == LOAD_WHY_DISTURBED;
+	if (!out->upper)
 		return;
-	out->bounded = true;
 	out->confidence = a->result.confidence;
 	out->lo_ns = interval->lo_ns;
 	out->hi_ns = interval->hi_ns;

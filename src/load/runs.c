@@ -118,8 +118,10 @@ static const char *runs_interval(struct report *r, const struct load_quantile *q
 {
 	char low[HUMAN_MAX], high[HUMAN_MAX];
 
-	if (!q->bounded)
+	if (!q->upper)
 		return "n/a";
+	if (!q->bounded)
+		return report_format(r, "at most %s", human_ns(high, q->hi_ns));
 	return report_format(r, "[%s, %s]", human_ns(low, q->lo_ns), human_ns(high, q->hi_ns));
 }
 
@@ -151,7 +153,7 @@ static void add_runs(const struct load_runs *runs, double q, struct report *r)
 			  rate_cell(s->achieved),
 			  value_u64(s->count), value_number(q), runs_quantile(&s->asked),
 			  value_known_ns(s->asked.bounded, s->asked.lo_ns),
-			  value_known_ns(s->asked.bounded, s->asked.hi_ns),
+			  value_known_ns(s->asked.upper, s->asked.hi_ns),
 			  runs_quantile(&s->quantiles[0]), runs_quantile(&s->quantiles[1]),
 			  runs_quantile(&s->quantiles[2]), runs_quantile(&s->quantiles[3]),
 			  value_string(runs_interval(r, &s->asked)), value_u64(s->misses.completed),
@@ -552,7 +554,7 @@ static void runs_put_row(struct strbuf *out, const struct load_summary *s, doubl
 	strbuf_printf(out, "%" PRIu64 ",%.6g,", s->count, q);
 	runs_put_u64(out, s->asked.known, s->asked.ns);
 	runs_put_u64(out, s->asked.bounded, s->asked.lo_ns);
-	runs_put_u64(out, s->asked.bounded, s->asked.hi_ns);
+	runs_put_u64(out, s->asked.upper, s->asked.hi_ns);
 	for (int i = 0; i < REPORT_QUANTILES; i++)
 		runs_put_u64(out, s->quantiles[i].known, s->quantiles[i].ns);
 	strbuf_printf(out, "%" PRIu64 ",", s->misses.completed);

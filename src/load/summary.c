@@ -54,7 +54,7 @@ static const char *const undecided[] = {
 void load_summary_reasons(const struct report *r, struct load_summary *out)
 {
 	const double share = out->achieved / out->rate;
-	bool failed = false, noisy = false;
+	bool failed = false;
 	size_t len = 0;
 
 	out->usable = out->comparable = true;
@@ -65,14 +65,14 @@ void load_summary_reasons(const struct report *r, struct load_summary *out)
 		out->usable &= is_one_of(code, undecided);
 		out->comparable &= !is_one_of(code, other_load);
 		failed |= is_one_of(code, failures);
-		noisy |= is_one_of(code, interference);
+		out->noisy |= is_one_of(code, interference);
 		if (len + strlen(code) + 2 > sizeof(out->reasons))
 			continue;
 		len += (size_t)snprintf(out->reasons + len, sizeof(out->reasons) - len, "%s%s",
 					len ? " " : "", code);
 	}
-	out->saturated &= !failed && (!noisy || share < SATURATED_SHARE);
-	out->certain = out->saturated && !noisy && share < SATURATED_SHARE_QUIET;
+	out->saturated &= !failed && (!out->noisy || share < SATURATED_SHARE);
+	out->certain = out->saturated && !out->noisy && share < SATURATED_SHARE_QUIET;
 }
 
 enum load_truth load_summary_judge(const struct load_summary *s, const struct load_condition *c,
@@ -101,7 +101,8 @@ void load_summary_make(const struct load_analysis *a, const struct load_setup *s
 		.from = from, .closed = closed,
 		.rate = closed ? NAN : setup->analysis.rate,
 		.achieved = load_analysis_achieved(a), .count = load_analysis_count(a, from),
-		.sound = load_analysis_sound(a), .seed = setup->config.seed,
+		.sound = load_analysis_sound(a), .noisy = load_analysis_noisy(a),
+		.seed = setup->config.seed,
 	};
 	for (int i = 0; i < REPORT_QUANTILES; i++)
 		load_analysis_quantile(a, from, quantiles[i], &out->quantiles[i]);

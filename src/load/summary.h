@@ -21,6 +21,7 @@ struct load_summary {
 	struct load_quantile quantiles[REPORT_QUANTILES];
 	struct load_quantile asked;       /* quantile requested by --percentile */
 	bool sound;
+	bool noisy;                       /* host interference was above what is harmless */
 	bool saturated;                   /* not sound: the load exceeded the server's capacity */
 	/* saturated, and host interference cannot be the cause */
 	bool certain;
@@ -33,7 +34,10 @@ struct load_summary {
 void load_summary_make(const struct load_analysis *analysis, const struct load_setup *setup,
 		       double q, const struct report *r, struct load_summary *out);
 
-/* Sets the flags (such as `saturated`) and the `reasons` of `out` by the reasons in the report. */
+/*
+ * Sets the flags (such as `saturated`) and the `reasons` of `out` by the reasons in the report, and
+ * by `noisy`, which the caller sets.
+ */
 void load_summary_reasons(const struct report *r, struct load_summary *out);
 
 /*

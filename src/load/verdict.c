@@ -34,7 +34,7 @@ static bool verdict_stands(const struct load_analysis *a)
 			return false;
 	}
 	for (int i = 0; i < GATES; i++) {
-		if (!a->result.gates[i].pass)
+		if (gate_objects(&a->result.gates[i]))
 			return false;
 	}
 	return true;
@@ -83,7 +83,7 @@ const char *verdict_confidence(const struct load_analysis *a)
 static bool verdict_is_repeated(const struct load_analysis *a, int id)
 {
 	for (int i = 0; i < id; i++) {
-		if (!a->result.gates[i].pass && !strcmp(gate_code(i), gate_code(id)))
+		if (gate_objects(&a->result.gates[i]) && !strcmp(gate_code(i), gate_code(id)))
 			return true;
 	}
 	return false;
@@ -98,7 +98,7 @@ static void put_evidence(const struct load_analysis *a, int id, struct strbuf *o
 	const char *between = "";
 
 	for (int i = id; i < GATES; i++) {
-		if (a->result.gates[i].pass || strcmp(gate_code(i), gate_code(id)))
+		if (!gate_objects(&a->result.gates[i]) || strcmp(gate_code(i), gate_code(id)))
 			continue;
 		strbuf_puts(out, between);
 		gate_evidence(a, i, out);
@@ -109,7 +109,7 @@ static void put_evidence(const struct load_analysis *a, int id, struct strbuf *o
 void verdict_why(const struct load_analysis *a, struct strbuf *out)
 {
 	for (int i = 0; i < GATES; i++) {
-		if (a->result.gates[i].pass)
+		if (!gate_objects(&a->result.gates[i]))
 			continue;
 		strbuf_printf(out, "%s (", gate_sentence(i));
 		put_evidence(a, i, out);
@@ -184,11 +184,11 @@ static bool is_first(int id)
 static void verdict_report_gates(const struct load_analysis *a, struct report *r)
 {
 	for (size_t i = 0; i < ARRAY_LEN(first_gates); i++) {
-		if (!a->result.gates[first_gates[i]].pass)
+		if (gate_objects(&a->result.gates[first_gates[i]]))
 			verdict_report_gate(a, first_gates[i], r);
 	}
 	for (int i = 0; i < GATES; i++) {
-		if (!a->result.gates[i].pass && !is_first(i) && !verdict_is_repeated(a, i))
+		if (gate_objects(&a->result.gates[i]) && !is_first(i) && !verdict_is_repeated(a, i))
 			verdict_report_gate(a, i, r);
 	}
 }

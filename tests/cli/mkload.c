@@ -386,7 +386,8 @@ static void put_tick(struct script *s, uint32_t number, struct agent *a, uint64_
 	l->scheduled = l->completed + l->failed + l->in_flight + l->unsent;
 	l->bytes_sent = 64 * (l->scheduled - l->unsent);
 	l->bytes_received = 64 * l->completed;
-	l->connects = l->open_connections = s->setup.config.connections;
+	l->connects = l->open_connections =
+		s->connections ? s->connections : s->setup.config.connections;
 	l->cpu_ns = (now - START_NS) / 10;
 	check(s, event_writer_flush(s->writer));
 	check(s, event_writer_put(s->writer, EVENT_CORE_NONE, EV_LOAD, now, l,

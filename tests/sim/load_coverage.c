@@ -5,9 +5,10 @@
  * stopping as soon as the interval is narrow enough.
  *
  * Truth and oracle of a cell come from as many other runs of the same length: the pooled quantile,
- * and the interval p -+ 1.96 standard deviations of F(truth) between runs, read off the same
- * histogram. The simulator itself is held to the closed forms of M/M/1 and M/D/1 first. And the
- * formula for independent samples goes through the same check: it must fail.
+ * and the interval p -+ z standard deviations of F(truth) between runs, read off the same
+ * histogram, with z for the confidence that the analysis works with. The simulator itself is held
+ * to the closed forms of M/M/1 and M/D/1 first. And the formula for independent samples goes
+ * through the same check: it must fail.
  *
  * The bound of the coverage (1 %, Clopper and Pearson) is that of each quantile in the long test;
  * 200 runs are too few for it, and there it is that of the cell's three quantiles together.
@@ -29,7 +30,7 @@
 
 #define SERVICE_NS 100000
 #define COVERAGE_LEAST 0.93
-#define WIDTH_MOST 1.5
+#define WIDTH_MOST 1.4
 #define NA_MOST 0.2
 #define RUNS_MIN 100   /* to be judged */
 #define LOOK_WIDTH 2.8 /* width at which the oracle looks last: what --ci-width asks for */
@@ -129,10 +130,10 @@ static void find_truth(struct model model, uint32_t runs, struct truth *out)
 	requests_release(&requests);
 }
 
-/* For a run of that share of the full length. */
-static double oracle_width(const struct truth *t, int q, double length)
+/* For a run of that share of the full length, and an interval of that confidence. */
+static double oracle_width(const struct truth *t, int q, double length, double confidence)
 {
-	const double half = 1.96 * t->sd[q] / sqrt(length);
+	const double z = normal_quantile((1 + confidence) / 2), half = z * t->sd[q] / sqrt(length);
 	struct hist_quantile lo, hi;
 
 	BUG_ON(hist_quantile(&t->pooled, fmax(0, qs[q] - half), &lo));
@@ -215,7 +216,7 @@ static int judge(struct load_analysis *a, const struct model *model, const struc
 		}
 		covers = found.lo_ns <= t->ns[q] && t->ns[q] <= found.hi_ns;
 		tally->ratios[tally->runs++] = (double)(found.hi_ns - found.lo_ns) /
-			oracle_width(t, q, fmin(length, 1));
+			oracle_width(t, q, fmin(length, 1), a->look_confidence);
 		tally->covered += covers;
 		covered += covers;
 		tally->iid_covered += iid_covers(a, qs[q], t->ns[q]);
@@ -322,7 +323,7 @@ static void report(const struct cell *cell, uint32_t thousands, const struct tru
 		if (strict && own < COVERAGE_LEAST)
 			fail("the lower bound of the coverage is below 93 %");
 		if (!(ratio <= WIDTH_MOST))
-			fail("wider than 1.5 times the oracle");
+			fail("wider than 1.4 times the oracle");
 		/* At 0.8 and more the samples depend so much that the iid formula must be off. */
 		if (cell->load > 0.75 && lower_bound(y->iid_covered, y->runs) >= COVERAGE_LEAST)
 			fail("the formula for independent samples passes: this test sees nothing");
@@ -353,7 +354,8 @@ static void run_cell(const struct cell *cell, uint32_t thousands, uint32_t runs,
 	outcome_init(&fixed, runs);
 	outcome_init(&stopping, runs);
 	for (uint32_t i = 0; i < runs; i++) {
-		const uint64_t width = (uint64_t)(LOOK_WIDTH * oracle_width(&truth, QS - 1, 1));
+		const uint64_t width =
+			(uint64_t)(LOOK_WIDTH * oracle_width(&truth, QS - 1, 1, 0.95));
 		struct load_analysis *both[] = {
 			feed_analysis(&model, 1, 0.99, 0), feed_analysis(&model, 1, 0.99, width) };
 		struct feed_agent agent = { .requests = &requests, .faults.unstamped = 1 };

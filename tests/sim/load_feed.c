@@ -16,7 +16,7 @@
 struct cursor {
 	const struct feed_agent *agent;
 	uint32_t number;
-	size_t due, sent, done, failed;
+	size_t due, sent, done, failed, gaps;
 	bool over;
 };
 
@@ -65,11 +65,16 @@ static bool falls(size_t i, double share)
 	return share > 0 && (size_t)((double)(i + 1) * share) != (size_t)((double)i * share);
 }
 
+static uint32_t connections_of(const struct feed_faults *f)
+{
+	return f->connections ? f->connections : CONNECTIONS;
+}
+
 static struct event_sample sample_of(const struct cursor *c, size_t i)
 {
 	const struct feed_faults *f = &c->agent->faults;
 	const struct request_times *r = &c->agent->requests->items[i];
-	const uint32_t connections = f->connections ? f->connections : CONNECTIONS;
+	const uint32_t connections = connections_of(f);
 	const uint64_t way = r->done - r->sent;
 	struct event_sample s = {
 		.intended = STARTED + r->intended, .sent = STARTED + r->sent,
@@ -114,21 +119,28 @@ static void give_samples(struct targets *to, const struct cursor *c, size_t from
 	}
 }
 
-static void give_noise(struct targets *to, const struct cursor *c, uint64_t from, uint64_t until)
+static void give_gap(struct targets *to, const struct cursor *c, uint64_t begin, uint64_t end)
+{
+	const struct event_noise noise = {
+		.agent = c->number, .what = NOISE_GAP, .begin = STARTED + begin,
+		.end = STARTED + end, .amount = end - begin };
+
+	give_record(to, EV_NOISE, noise.end, &noise, sizeof(noise));
+}
+
+/* Puts the gaps that ended in (from, until]. */
+static void give_noise(struct targets *to, struct cursor *c, uint64_t from, uint64_t until)
 {
 	const struct feed_faults *f = &c->agent->faults;
+	const struct spans *stalls = &c->agent->requests->client_stalls;
 
+	for (; f->gaps && c->gaps < stalls->n && stalls->items[c->gaps].end <= until; c->gaps++)
+		give_gap(to, c, stalls->items[c->gaps].begin, stalls->items[c->gaps].end);
 	if (!f->noise_ns)
 		return;
 	for (uint64_t at = (from / f->noise_every_ns + 1) * f->noise_every_ns; at <= until;
-	     at += f->noise_every_ns) {
-		struct event_noise noise = {
-			.agent = c->number, .what = NOISE_GAP,
-			.begin = STARTED + at - f->noise_ns, .end = STARTED + at,
-			.amount = f->noise_ns };
-
-		give_record(to, EV_NOISE, noise.end, &noise, sizeof(noise));
-	}
+	     at += f->noise_every_ns)
+		give_gap(to, c, at - f->noise_ns, at);
 }
 
 static void give_tick(struct targets *to, struct cursor *c, uint64_t now, uint64_t duration,
@@ -142,7 +154,8 @@ static void give_tick(struct targets *to, struct cursor *c, uint64_t now, uint64
 		.oldest_ns = STARTED + (c->done < c->due ? r->items[c->done].intended : now),
 		.scheduled = c->due, .completed = c->done - c->failed, .failed = c->failed,
 		.unsent = c->due - c->sent, .in_flight = c->sent - c->done,
-		.refused = c->failed, .connects = CONNECTIONS, .open_connections = CONNECTIONS,
+		.refused = c->failed, .connects = connections_of(f),
+		.open_connections = connections_of(f),
 		.samples_lost = (uint64_t)(f->samples_lost * (double)c->done),
 		.cpu_ns = (uint64_t)(f->cpu * (double)now),
 	};

@@ -14,6 +14,7 @@
 /* Faults beyond the model; all 0: none. */
 struct feed_faults {
 	uint64_t noise_every_ns, noise_ns; /* EV_NOISE gaps, as host interference */
+	bool gaps;                /* EV_NOISE gaps where the client stalled */
 	double cpu;               /* share of its time that the thread works */
 	double samples_lost;      /* share of requests */
 	double censored;          /* share of samples that share the stamp of a later reply */

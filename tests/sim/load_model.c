@@ -10,12 +10,19 @@
 #define AR1_PHI 0.9
 #define AR1_SIGMA 0.5
 #define PARETO_SHAPE 1.5
+#define LONG_LEVELS 7    /* AR(1) processes that make one with long-range dependence */
+#define LONG_SHORTEST 10 /* requests for which the shortest of them lasts; each next 6 times that */
+#define LONG_RATIO 6
+#define HURST 0.8
+#define SLIP_LEAST_NS 20000
+#define SLIP_RANGE_NS 75000
 
 struct state {
 	const struct model *model;
 	struct rng rng;
-	double level;     /* level of the AR(1) process */
+	double levels[LONG_LEVELS]; /* levels of the AR(1) processes */
 	double run_factor;
+	struct spans stalls, client_stalls, slow;
 };
 
 double model_rate(const struct model *model)
@@ -56,6 +63,22 @@ static double gap(struct state *s)
 	return exponential(&s->rng);
 }
 
+/* A sum of AR(1) processes whose variances fall by their lengths as those of H = 0.8 do. */
+static double long_level(struct state *s)
+{
+	double sum = 0, all = 0;
+
+	for (int i = 0; i < LONG_LEVELS; i++) {
+		const double length = LONG_SHORTEST * pow(LONG_RATIO, i), phi = exp(-1 / length);
+		const double variance = pow(length, 2 * HURST - 2);
+
+		s->levels[i] = phi * s->levels[i] + sqrt(1 - phi * phi) * normal(&s->rng);
+		sum += sqrt(variance) * s->levels[i];
+		all += variance;
+	}
+	return sum / sqrt(all);
+}
+
 /* Mean 1. */
 static double service(struct state *s)
 {
@@ -67,14 +90,102 @@ static double service(struct state *s)
 	case SERVICE_BIMODAL:
 		return (rng_below(&s->rng, 10) ? 1 : 10) / 1.9;
 	case SERVICE_AR1:
-		s->level = AR1_PHI * s->level +
+		s->levels[0] = AR1_PHI * s->levels[0] +
 			sqrt(1 - AR1_PHI * AR1_PHI) * normal(&s->rng);
-		return exp(AR1_SIGMA * s->level - AR1_SIGMA * AR1_SIGMA / 2);
+		return exp(AR1_SIGMA * s->levels[0] - AR1_SIGMA * AR1_SIGMA / 2);
+	case SERVICE_LONG:
+		return exp(AR1_SIGMA * long_level(s) - AR1_SIGMA * AR1_SIGMA / 2);
 	case SERVICE_PARETO:
 		return pow(1 - rng_uniform(&s->rng), -1 / PARETO_SHAPE) *
 			(PARETO_SHAPE - 1) / PARETO_SHAPE;
 	}
 	return exponential(&s->rng);
+}
+
+/* ---- stretches of time ---- */
+
+static double stretch_length(const struct stretches *of, struct rng *rng)
+{
+	if (of->law == LAW_PARETO)
+		return (double)of->ns * pow(1 - rng_uniform(rng), -1 / PARETO_SHAPE) *
+			(PARETO_SHAPE - 1) / PARETO_SHAPE;
+	return (double)of->ns * exponential(rng);
+}
+
+static void *must(void *memory)
+{
+	if (!memory) {
+		perror("model");
+		exit(1);
+	}
+	return memory;
+}
+
+/* Makes the stretches of a run, which don't overlap. */
+static struct spans spans_make(const struct stretches *of, uint64_t duration_ns, struct rng *rng)
+{
+	struct spans spans = { 0 };
+	double at = 0;
+	size_t cap = 0;
+
+	/* Requests that are late at the end of a run may meet stretches beyond it. */
+	while (of->ns && at < 1.5 * (double)duration_ns) {
+		const bool periodic = of->law == LAW_PERIODIC;
+		const double gap = (double)(of->every_ns - of->ns) *
+				   (periodic ? 1 : exponential(rng));
+		const double length = periodic ? (double)of->ns : stretch_length(of, rng);
+
+		if (spans.n == cap) {
+			cap = cap ? 2 * cap : 1 << 10;
+			spans.items = must(realloc(spans.items, cap * sizeof(*spans.items)));
+		}
+		spans.items[spans.n++] = (struct span){ (uint64_t)(at + gap),
+							(uint64_t)(at + gap + length) };
+		at += gap + length;
+	}
+	return spans;
+}
+
+/* The first stretch that ends after `ns`; NULL: none. */
+static const struct span *spans_next(const struct spans *spans, uint64_t ns)
+{
+	size_t lo = 0, hi = spans->n;
+
+	while (lo < hi) {
+		const size_t mid = (lo + hi) / 2;
+
+		if (spans->items[mid].end <= ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < spans->n ? &spans->items[lo] : NULL;
+}
+
+static bool is_within(const struct spans *spans, uint64_t ns)
+{
+	const struct span *next = spans_next(spans, ns);
+
+	return next && next->begin <= ns;
+}
+
+/* The end of the stretch that the time lies in, or the time. */
+static uint64_t after(const struct spans *spans, uint64_t ns)
+{
+	return is_within(spans, ns) ? spans_next(spans, ns)->end : ns;
+}
+
+/* When work that begins then is done: stretches don't count. */
+static uint64_t work(const struct spans *stalls, uint64_t from, uint64_t ns)
+{
+	const struct span *next;
+
+	from = after(stalls, from);
+	while ((next = spans_next(stalls, from)) && ns > next->begin - from) {
+		ns -= next->begin - from;
+		from = next->end;
+	}
+	return from + ns;
 }
 
 /* How much slower the server is at that time. */
@@ -88,79 +199,87 @@ static double slowness(const struct state *s, uint64_t ns)
 		factor *= 1 + m->shift;
 	if (m->warmup != 0)
 		factor *= 1 + m->warmup * exp(-(double)ns / m->warmup_ns);
+	if (is_within(&s->slow, ns))
+		factor *= m->slow_factor;
 	return factor;
 }
 
-/* The end of a stall, if the time lies in one. Stalls come at the end of their period. */
-static uint64_t after_stall(uint64_t ns, uint64_t every, uint64_t stall)
-{
-	if (!stall || ns % every < every - stall)
-		return ns;
-	return ns - ns % every + every;
-}
-
-/* When work that begins then is done: stalls don't count. */
-static uint64_t work(const struct model *m, uint64_t from, uint64_t ns)
-{
-	uint64_t left;
-
-	from = after_stall(from, m->stall_every_ns, m->stall_ns);
-	while (m->stall_ns) {
-		left = m->stall_every_ns - m->stall_ns - from % m->stall_every_ns;
-		if (ns <= left)
-			break;
-		ns -= left;
-		from += left + m->stall_ns;
-	}
-	return from + ns;
-}
+/* ---- requests ---- */
 
 static struct request_times *append(struct requests *r)
 {
 	if (r->n == r->cap) {
 		r->cap = r->cap ? 2 * r->cap : 1 << 16;
-		r->items = realloc(r->items, r->cap * sizeof(*r->items));
-		if (!r->items) {
-			perror("requests");
-			exit(1);
-		}
+		r->items = must(realloc(r->items, r->cap * sizeof(*r->items)));
 	}
 	return &r->items[r->n++];
+}
+
+/* When the client sends a request that is due then. */
+static uint64_t send_time(struct state *s, uint64_t intended)
+{
+	uint64_t ns = intended;
+
+	if (s->model->slips > 0 && rng_uniform(&s->rng) < s->model->slips)
+		ns += SLIP_LEAST_NS + (uint64_t)(SLIP_RANGE_NS * rng_uniform(&s->rng));
+	return after(&s->client_stalls, ns);
+}
+
+static void state_init(struct state *s, const struct model *model)
+{
+	struct rng rng;
+
+	*s = (struct state){ .model = model };
+	rng_init(&s->rng, model->seed);
+	for (int i = 0; i < LONG_LEVELS; i++)
+		s->levels[i] = normal(&s->rng);
+	s->run_factor = exp(model->between * normal(&s->rng));
+	/* Another generator's, so that the same requests meet stretches or none. */
+	rng_init(&rng, ~model->seed);
+	s->stalls = spans_make(&model->stall, model->duration_ns, &rng);
+	s->client_stalls = spans_make(&model->client_stall, model->duration_ns, &rng);
+	s->slow = spans_make(&model->slow, model->duration_ns, &rng);
 }
 
 void model_run(const struct model *model, struct requests *out)
 {
 	const double factor = model->rate_factor != 0 ? model->rate_factor : 1;
 	const double mean_gap = 1e9 / model_rate(model) / factor;
-	struct state s = { .model = model };
-	uint64_t free_at = 0, free_connection;
+	uint64_t free_at = 0, free_connection, sent = 0;
+	struct state s;
 	double at = 0;
 
-	rng_init(&s.rng, model->seed);
-	s.level = normal(&s.rng);
-	s.run_factor = exp(model->between * normal(&s.rng));
+	state_init(&s, model);
 	out->n = 0;
 	while ((at += gap(&s) * mean_gap) < (double)model->duration_ns) {
 		struct request_times *r = append(out);
 		double took = service(&s) * model->mean_ns;
 
 		r->intended = (uint64_t)at;
-		r->sent = after_stall(r->intended, model->client_stall_every_ns,
-				      model->client_stall_ns);
+		r->sent = send_time(&s, r->intended);
 		free_connection = model->connections && out->n > model->connections ?
 			r[-(ptrdiff_t)model->connections].done : 0;
 		if (free_connection > r->sent)
 			r->sent = free_connection;
+		/* One thread sends all. */
+		if (sent > r->sent)
+			r->sent = sent;
+		sent = r->sent;
 		if (r->sent > free_at)
 			free_at = r->sent;
 		r->failed = model->failing > 0 && rng_uniform(&s.rng) < model->failing;
-		free_at = work(model, free_at, 1 + (uint64_t)(took * slowness(&s, free_at)));
-		r->done = free_at;
+		free_at = work(&s.stalls, free_at, 1 + (uint64_t)(took * slowness(&s, free_at)));
+		r->done = after(&s.client_stalls, free_at);
 	}
+	free(s.stalls.items);
+	free(s.slow.items);
+	free(out->client_stalls.items);
+	out->client_stalls = s.client_stalls;
 }
 
 void requests_release(struct requests *requests)
 {
 	free(requests->items);
+	free(requests->client_stalls.items);
 	*requests = (struct requests){ 0 };
 }

@@ -17,6 +17,7 @@ enum service {
 	SERVICE_BIMODAL,     /* 90 % one, 10 % ten: mean 1.9 */
 	SERVICE_AR1,         /* lognormal, the logarithms an AR(1) process: long fits of slowness */
 	SERVICE_PARETO,      /* shape 1.5: no variance */
+	SERVICE_LONG,        /* as AR1, with fits of all lengths: long-range dependence, H = 0.8 */
 };
 
 enum spacing {
@@ -24,6 +25,18 @@ enum spacing {
 	SPACING_LOGNORMAL, /* coefficient of variation 0.8 */
 	SPACING_GAMMA,     /* shape 2 */
 	SPACING_BUNCHED,   /* Poisson, but one request in ten comes together with the one before */
+};
+
+enum law {
+	LAW_PERIODIC,    /* at the end of each period */
+	LAW_EXPONENTIAL, /* at random times; the lengths are exponential */
+	LAW_PARETO,      /* at random times; the lengths are Pareto with shape 1.5 */
+};
+
+/* Stretches of time of `ns` each, or on average, and one in each `every_ns`; ns 0: none. */
+struct stretches {
+	enum law law;
+	uint64_t every_ns, ns;
 };
 
 struct model {
@@ -34,8 +47,12 @@ struct model {
 	double rate_factor;    /* rate that is really sent, as a share of the planned one; 0: 1 */
 	uint64_t duration_ns;
 	uint32_t connections;  /* with one request each; 0: as many as needed */
-	uint64_t stall_every_ns, stall_ns; /* the server stops that long, that often */
-	uint64_t client_stall_every_ns, client_stall_ns; /* nothing can be sent meanwhile */
+	struct stretches stall;        /* the server stops */
+	struct stretches client_stall; /* nothing can be sent, and no reply be read */
+	struct stretches slow;         /* the server is slower, by `slow_factor` */
+	double slow_factor;
+	/* share of the requests that the client sends late, by 20 to 95 us */
+	double slips;
 	double drift;          /* the service gets slower by this share until the end, evenly */
 	double shift, shift_at; /* level shift: by this share, at this share of the run */
 	double warmup, warmup_ns; /* warm-up: by this share at first, decaying within that time */
@@ -52,6 +69,12 @@ struct requests {
 		uint64_t intended, sent, done;
 		bool failed;
 	} *items;
+	struct spans {
+		size_t n;
+		struct span {
+			uint64_t begin, end;
+		} *items;
+	} client_stalls;
 };
 
 double model_rate(const struct model *model); /* as declared, per second */

@@ -37,17 +37,22 @@ static void test_condition(void **state)
 			fail_msg("'%s' was taken", refused[i]);
 }
 
-/* A run decides only if its interval lies on one side of the limit. */
+#define BOTH .known = 1, .upper = 1, .bounded = 1
+
+/* A run decides only if a bound lies on the right side of the limit. */
 static void test_interval_beyond_limit_decides(void **state)
 {
 	static const struct {
 		struct load_quantile quantile;
 		enum load_truth truth;
 	} cases[] = {
-		{ { .ns = 400, .lo_ns = 390, .hi_ns = 499, .known = 1, .bounded = 1 }, LOAD_HOLDS },
-		{ { .ns = 400, .lo_ns = 390, .hi_ns = 500, .known = 1, .bounded = 1 }, LOAD_OPEN },
-		{ { .ns = 600, .lo_ns = 500, .hi_ns = 700, .known = 1, .bounded = 1 }, LOAD_FAILS },
-		{ { .ns = 600, .lo_ns = 499, .hi_ns = 700, .known = 1, .bounded = 1 }, LOAD_OPEN },
+		{ { .ns = 400, .lo_ns = 390, .hi_ns = 499, BOTH }, LOAD_HOLDS },
+		{ { .ns = 400, .lo_ns = 390, .hi_ns = 500, BOTH }, LOAD_OPEN },
+		{ { .ns = 600, .lo_ns = 500, .hi_ns = 700, BOTH }, LOAD_FAILS },
+		{ { .ns = 600, .lo_ns = 499, .hi_ns = 700, BOTH }, LOAD_OPEN },
+		/* Requests that the host may have delayed: the upper bound alone. */
+		{ { .ns = 400, .hi_ns = 499, .known = 1, .upper = 1 }, LOAD_HOLDS },
+		{ { .ns = 600, .hi_ns = 700, .known = 1, .upper = 1 }, LOAD_OPEN },
 		{ { .ns = 100, .known = 1 }, LOAD_OPEN },
 		{ { .ns = 900, .known = 1 }, LOAD_OPEN },
 		{ { .known = 0 }, LOAD_OPEN },

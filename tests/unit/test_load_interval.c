@@ -127,10 +127,10 @@ static void dependence_widens(void **state)
 	run_release(&run);
 	fill(&run, &rng, WINDOWS, 500, moody);
 	assert_int_equal(interval_of(&run.range, 0.5, 0.95, &moods), 0);
-	/* Moods last for a twentieth of the run: fewer than 10 batches of 10 of them. */
-	assert_int_equal(moods.why, INTERVAL_FEW_BATCHES);
+	/* Moods last for a twentieth of the run. */
+	assert_int_equal(moods.why, INTERVAL_LONG_DEPENDENCE);
 	assert_true(moods.inflation > 100 * alone.inflation);
-	assert_true(moods.tau > 4);
+	assert_true(moods.tau > 4 && moods.longest > interval_longest(WINDOWS));
 	run_release(&run);
 }
 
@@ -147,7 +147,56 @@ static void thin_tails_give_no_interval(void **state)
 	assert_int_equal(i.why, INTERVAL_GOOD);
 	assert_int_equal(interval_of(&run.range, 0.995, 0.95, &i), 0);
 	assert_int_equal(i.why, INTERVAL_FEW_EXCEEDANCES);
-	assert_true(i.ns > 0 && i.exceedances <= 5);
+	assert_true(i.ns > 0 && i.exceedances <= i.exceedances_needed);
+	assert_true(i.needed > i.count);
+	run_release(&run);
+}
+
+/* As many requests as it says give an interval, and half as many give none. */
+static void needed_requests_are_enough(void **state)
+{
+	struct interval i;
+	struct rng rng;
+	struct run run;
+	uint64_t needed;
+
+	(void)state;
+	rng_init(&rng, 21);
+	fill(&run, &rng, WINDOWS, 1, same);
+	assert_int_equal(interval_of(&run.range, 0.99, 0.95, &i), 0);
+	assert_int_equal(i.why, INTERVAL_FEW_EXCEEDANCES);
+	needed = i.needed;
+	run_release(&run);
+	fill(&run, &rng, WINDOWS, (uint32_t)(2 * needed / WINDOWS), same);
+	assert_int_equal(interval_of(&run.range, 0.99, 0.95, &i), 0);
+	assert_int_equal(i.why, INTERVAL_GOOD);
+	assert_true(i.needed <= i.count && i.exceedances >= i.exceedances_needed);
+	run_release(&run);
+}
+
+/* The upper bound does not care what delayed the requests; the lower one does. */
+static void delays_lower_the_lower_bound(void **state)
+{
+	struct interval own, some, most;
+	struct rng rng;
+	struct run run;
+
+	(void)state;
+	rng_init(&rng, 22);
+	fill(&run, &rng, WINDOWS, 500, same);
+	assert_int_equal(interval_of(&run.range, 0.99, 0.95, &own), 0);
+	assert_int_equal(own.own_lo_ns, own.lo_ns);
+	run.range.touched = 0.005;
+	assert_int_equal(interval_of(&run.range, 0.99, 0.95, &some), 0);
+	assert_int_equal(some.hi_ns, own.hi_ns);
+	assert_int_equal(some.own_lo_ns, own.lo_ns);
+	assert_true(some.lo_ns > 0 && some.lo_ns < own.lo_ns);
+	assert_true(interval_share(&some) <= interval_share(&own));
+	run.range.touched = 0.99;
+	assert_int_equal(interval_of(&run.range, 0.99, 0.95, &most), 0);
+	assert_int_equal(most.why, INTERVAL_GOOD);
+	assert_int_equal(most.hi_ns, own.hi_ns);
+	assert_int_equal(most.lo_ns, 0);
 	run_release(&run);
 }
 
@@ -159,9 +208,9 @@ static void short_runs_give_no_interval(void **state)
 
 	(void)state;
 	rng_init(&rng, 8);
-	fill(&run, &rng, INTERVAL_BATCHES_MIN - 1, 1000, same);
+	fill(&run, &rng, INTERVAL_WINDOWS_MIN - 1, 1000, same);
 	assert_int_equal(interval_of(&run.range, 0.5, 0.95, &i), 0);
-	assert_int_equal(i.why, INTERVAL_FEW_BATCHES);
+	assert_int_equal(i.why, INTERVAL_FEW_WINDOWS);
 	run_release(&run);
 	run_init(&run);
 	pool(&run);
@@ -285,13 +334,14 @@ static void interim_analyses_keep_the_confidence(void **state)
 		t[i] = (double)interim_time(1ULL << 40, (uint32_t)i);
 	assert_int_equal(interim_time(1ULL << 40, INTERIM_LOOKS - 1), 1ULL << 40);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		const double single = interim_confidence(wanted[i]);
+		const double single = interim_confidence(wanted[i], true);
+		const double only = interim_confidence(wanted[i], false);
 		const double c = normal_quantile((1 + single) / 2);
 
-		assert_true(single > wanted[i] && single < 1);
-		assert_true(fabs(interim_coverage(t, INTERIM_LOOKS, c) - wanted[i]) < 1e-6);
+		assert_true(single > only && only > wanted[i] && single < 1);
+		assert_true(fabs(interim_coverage(t, INTERIM_LOOKS, c) - only) < 1e-6);
 		/* Less demanding than Bonferroni: the looks know of each other. */
-		assert_true(1 - single > (1 - wanted[i]) / INTERIM_LOOKS);
+		assert_true(1 - single > (1 - only) / INTERIM_LOOKS);
 	}
 }
 
@@ -301,6 +351,8 @@ int main(void)
 		cmocka_unit_test(independent_samples_all_count),
 		cmocka_unit_test(dependence_widens),
 		cmocka_unit_test(thin_tails_give_no_interval),
+		cmocka_unit_test(needed_requests_are_enough),
+		cmocka_unit_test(delays_lower_the_lower_bound),
 		cmocka_unit_test(short_runs_give_no_interval),
 		cmocka_unit_test(failures_widen),
 		cmocka_unit_test(constant_latency),

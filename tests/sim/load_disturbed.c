@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How often `load` gives bounds that are wrong, where latencies are not those of a queue that mixes
+ * fast: rare stalls, regimes, long-range dependence; and where the load generator's own host
+ * disturbs the measurement. What counts is how often a bound is given and misses the *server's*
+ * quantile, over all runs: a run that is n/a doesn't miss, but how many give bounds is told.
+ *
+ * The truth of a cell comes from other runs of the same server, without the client's disturbances.
+ * Two controls must fail: bounds that do not allow for delays by the host, and the formula for
+ * independent samples.
+ *
+ * HOSTLAT_LONG=1: 1,000 runs of each cell; the table is docs/results/load-disturbed.md.
+ * HOSTLAT_RUNS=N: so many runs; below 50 nothing is judged. Numbers of cells as arguments: only
+ * these.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "load/analysis_state.h"
+#include "load/gates.h"
+#include "load_feed.h"
+#include "stats/order_stat.h"
+#include "stats/special.h"
+
+#define NS_PER_MS 1000000ULL
+#define NS_PER_S 1000000000ULL
+#define MISSES_MOST 0.05
+#define ABOVE_MOST 0.025   /* the upper bound is too low */
+#define RUNS_MIN 50
+#define TRUTH_RUNS 200
+#define QS 3
+
+static const double qs[QS] = { 0.5, 0.99, 0.999 };
+
+/* 100 us services; requests per run = load * duration / service. */
+#define QUEUE(l, thousands, ...) { .service = SERVICE_EXPONENTIAL, .mean_ns = 100000, .load = (l), \
+	.duration_ns = (uint64_t)((thousands) * 1000.0 * 100000 / (l)), __VA_ARGS__ }
+#define STALLS(l, per_s) { .law = (l), .every_ns = (uint64_t)(1e9 / (per_s)),                      \
+			   .ns = (uint64_t)(0.02e9 / (per_s)) }
+#define GAPS(share) { .law = LAW_EXPONENTIAL, .ns = 2 * NS_PER_MS,                                 \
+		      .every_ns = (uint64_t)(2e6 / (share)) }
+
+static const struct cell {
+	const char *name;
+	struct model model;
+	double p50_least, p99_least; /* share of the runs that must give bounds */
+	double misses_most;          /* 0: MISSES_MOST */
+} cells[] = {
+	{ "M/M/1 at 0.5, 8 000", QUEUE(0.5, 8), 0.9, 0.75, 0 },
+	{ "M/M/1 at 0.5, 20 000", QUEUE(0.5, 20), 0.9, 0.9, 0 },
+	{ "M/M/1 at 0.7, 20 000", QUEUE(0.7, 20), 0.8, 0.5, 0 },
+	{ "M/M/1 at 0.7, 40 000", QUEUE(0.7, 40), 0.9, 0.8, 0 },
+	{ "M/M/1 at 0.8, 60 000", QUEUE(0.8, 60), 0.7, 0.6, 0 },
+	{ "stalls, exponential, 0.5/s", QUEUE(0.1, 30, .stall = STALLS(LAW_EXPONENTIAL, 0.5)),
+	  0, 0, 0 },
+	{ "stalls, exponential, 2/s", QUEUE(0.1, 20, .stall = STALLS(LAW_EXPONENTIAL, 2)),
+	  0, 0, 0 },
+	{ "stalls, Pareto, 0.5/s", QUEUE(0.1, 30, .stall = STALLS(LAW_PARETO, 0.5)),
+	  0, 0, 0 },
+	{ "stalls, Pareto, 2/s", QUEUE(0.1, 20, .stall = STALLS(LAW_PARETO, 2)),
+	  0, 0, 0 },
+	/* Bad for 2 s of each 20 or 40 s: few of them come in a run of 60 s. */
+	{ "regimes, 2 of 20 s", QUEUE(0.1, 60, .slow_factor = 3,
+		.slow = { .law = LAW_EXPONENTIAL, .every_ns = 20 * NS_PER_S, .ns = 2 * NS_PER_S }),
+	  0, 0, 0.2 },
+	{ "regimes, 2 of 40 s", QUEUE(0.1, 60, .slow_factor = 3,
+		.slow = { .law = LAW_EXPONENTIAL, .every_ns = 40 * NS_PER_S, .ns = 2 * NS_PER_S }),
+	  0, 0, 1 },
+	{ "long-range dependence", { .service = SERVICE_LONG, .mean_ns = 100000, .load = 0.5,
+		.duration_ns = 12 * NS_PER_S }, 0, 0, 0.1 },
+	{ "client gaps 0.1 %", QUEUE(0.5, 40, .client_stall = GAPS(0.001)), 0.9, 0.9, 0 },
+	{ "client gaps 0.2 %", QUEUE(0.5, 40, .client_stall = GAPS(0.002)), 0.9, 0.9, 0 },
+	{ "client gaps 0.4 %", QUEUE(0.5, 40, .client_stall = GAPS(0.004)), 0.9, 0.9, 0 },
+	{ "client gaps 1 %", QUEUE(0.5, 40, .client_stall = GAPS(0.01)), 0.9, 0.9, 0 },
+	{ "client gaps 3 %", QUEUE(0.5, 40, .client_stall = GAPS(0.03)), 0.9, 0.9, 0 },
+	{ "client gaps 10 %", QUEUE(0.5, 40, .client_stall = GAPS(0.1)), 0.8, 0.8, 0 },
+	{ "slips 0.5 %", { .service = SERVICE_EXPONENTIAL, .mean_ns = 8000, .load = 0.1,
+		.duration_ns = 4 * NS_PER_S, .slips = 0.005 }, 0.9, 0.9, 0 },
+	{ "slips 1 %", { .service = SERVICE_EXPONENTIAL, .mean_ns = 8000, .load = 0.1,
+		.duration_ns = 4 * NS_PER_S, .slips = 0.01 }, 0.9, 0.9, 0 },
+	{ "slips 2 %", { .service = SERVICE_EXPONENTIAL, .mean_ns = 8000, .load = 0.1,
+		.duration_ns = 4 * NS_PER_S, .slips = 0.02 }, 0.9, 0.9, 0 },
+	{ "slips 5 %", { .service = SERVICE_EXPONENTIAL, .mean_ns = 8000, .load = 0.1,
+		.duration_ns = 4 * NS_PER_S, .slips = 0.05 }, 0.9, 0.9, 0 },
+};
+
+/* Numbers of a cell's runs, for one quantile. */
+struct tally {
+	uint32_t given, below, above; /* bounds given; the truth is below, above them */
+	uint32_t own_misses;          /* truth outside of the interval that allows for no delays */
+	uint32_t iid_misses;          /* truth outside of the interval for independent samples */
+	double width;                 /* sum of widths as shares of the truth */
+};
+
+static bool failed;
+
+static void fail(const char *cell, const char *what)
+{
+	printf("FAILED: %s: %s\n", cell, what);
+	failed = true;
+}
+
+static void find_truth(const struct cell *cell, uint32_t runs, uint64_t ns[QS])
+{
+	struct model model = cell->model;
+	struct requests requests = { 0 };
+	struct hist_quantile found;
+	struct hist hist;
+
+	model.client_stall.ns = 0;
+	model.slips = 0;
+	hist_init(&hist, LOAD_SCHEMA);
+	for (uint32_t i = 0; i < runs; i++) {
+		model.seed = 1000000 + i;
+		model_run(&model, &requests);
+		for (size_t k = 0; k < requests.n; k++)
+			BUG_ON(hist_record(&hist, requests.items[k].done -
+						  requests.items[k].intended));
+	}
+	for (int q = 0; q < QS; q++) {
+		BUG_ON(hist_quantile(&hist, qs[q], &found));
+		ns[q] = found.value;
+	}
+	hist_release(&hist);
+	requests_release(&requests);
+}
+
+static bool iid_misses(const struct load_analysis *a, double q, uint64_t truth)
+{
+	const struct hist *pooled = &a->result.pooled[LOAD_INTENDED];
+	struct hist_quantile lo, hi;
+	struct order_stat_ranks ranks;
+
+	if (order_stat_interval(pooled->count, q, 0.95, ORDER_STAT_BOTH, 1, &ranks) || !ranks.lo ||
+	    ranks.hi > pooled->count)
+		return false;
+	return hist_quantile(pooled, (double)ranks.lo / (double)pooled->count, &lo) ||
+	       hist_quantile(pooled, (double)ranks.hi / (double)pooled->count, &hi) ||
+	       lo.lo > truth || truth > hi.hi;
+}
+
+static void judge(const struct load_analysis *a, double q, uint64_t truth, struct tally *tally)
+{
+	const struct interval *interval = NULL;
+	struct load_quantile found;
+
+	load_analysis_quantile(a, LOAD_INTENDED, q, &found);
+	tally->iid_misses += iid_misses(a, q, truth);
+	if (!found.upper)
+		return;
+	for (int i = 0; i < LOAD_QUANTILES; i++) {
+		if (a->result.q[i] == q)
+			interval = &a->result.quantiles[LOAD_INTENDED][i];
+	}
+	tally->given++;
+	tally->above += truth > found.hi_ns;
+	tally->below += found.bounded && truth < found.lo_ns;
+	tally->own_misses += truth > interval->hi_ns || truth < interval->own_lo_ns;
+	tally->width += (double)(found.hi_ns - found.lo_ns) / (double)truth;
+}
+
+/* Whether so many of the runs are more than the share allows by chance (1 %). */
+static bool too_many(uint32_t n, uint32_t runs, double most)
+{
+	return n && most < 1 && beta_sf(most, n, (double)(runs - n) + 1) > 0.99;
+}
+
+static void print_reasons(const uint32_t reasons[GATES])
+{
+	for (int i = 0; i < GATES; i++) {
+		if (reasons[i])
+			printf("%s %u ", gate_name(i), reasons[i]);
+	}
+}
+
+static void report(const struct cell *cell, uint32_t runs, uint32_t sound,
+		   const struct tally tallies[QS], const uint32_t reasons[GATES])
+{
+	const double most = cell->misses_most > 0 ? cell->misses_most : MISSES_MOST;
+	const double above = cell->misses_most > 0 ? cell->misses_most : ABOVE_MOST;
+
+	for (int q = 0; q < QS; q++) {
+		const struct tally *t = &tallies[q];
+
+		printf("| %s | p%g | %.1f %% | %.1f %% | %.1f %% | %.1f %% | ", cell->name,
+		       100 * qs[q], 100.0 * sound / runs, 100.0 * t->given / runs,
+		       100.0 * (t->above + t->below) / runs, 100.0 * t->above / runs);
+		printf("%.2f | %.1f %% | %.1f %% | ", t->given ? t->width / t->given : NAN,
+		       100.0 * t->own_misses / runs, 100.0 * t->iid_misses / runs);
+		if (!q)
+			print_reasons(reasons);
+		printf("|\n");
+		if (runs < RUNS_MIN)
+			continue;
+		if (too_many(t->above + t->below, runs, most))
+			fail(cell->name, "bounds are given and miss too often");
+		if (too_many(t->above, runs, above))
+			fail(cell->name, "the upper bound is too low too often");
+		if (q < 2 && too_many(runs - t->given, runs,
+				      1 - (q ? cell->p99_least : cell->p50_least)))
+			fail(cell->name, "too few runs give bounds");
+	}
+	fflush(stdout);
+}
+
+/* Whether the same bounds without allowance for delays would pass: then this test sees nothing. */
+static void check_control(uint32_t runs, uint32_t own_misses)
+{
+	if (runs >= RUNS_MIN && !too_many(own_misses, runs, MISSES_MOST))
+		fail("control", "intervals that do not allow for the host's delays pass");
+}
+
+static uint32_t run_cell(const struct cell *cell, uint32_t runs)
+{
+	struct tally tallies[QS] = { 0 };
+	struct requests requests = { 0 };
+	uint64_t truth[QS];
+	uint32_t sound = 0, reasons[GATES] = { 0 };
+
+	find_truth(cell, runs < TRUTH_RUNS ? runs : TRUTH_RUNS, truth);
+	for (uint32_t i = 0; i < runs; i++) {
+		struct model model = cell->model;
+		struct load_analysis *a = feed_analysis(&model, 1, 0.99, 0);
+		struct feed_agent agent = {
+			.requests = &requests, .faults = { .gaps = true, .unstamped = 1 } };
+
+		model.seed = i + 1;
+		model_run(&model, &requests);
+		feed(&agent, 1, model.duration_ns, &a, 1);
+		BUG_ON(load_analysis_finish(a));
+		for (int k = 0; k < GATES; k++)
+			reasons[k] += gate_objects(&a->result.gates[k]);
+		if (load_analysis_sound(a)) {
+			sound++;
+			for (int q = 0; q < QS; q++)
+				judge(a, qs[q], truth[q], &tallies[q]);
+		}
+		load_analysis_free(a);
+	}
+	report(cell, runs, sound, tallies, reasons);
+	requests_release(&requests);
+	return tallies[1].own_misses;
+}
+
+int main(int argc, char **argv)
+{
+	const char *full_length = getenv("HOSTLAT_LONG"), *some = getenv("HOSTLAT_RUNS");
+	const bool full = full_length && *full_length;
+	const uint32_t runs = some ? (uint32_t)atoi(some) : full ? 1000 : 50;
+	uint32_t own_misses = 0;
+
+	printf("| server and client | quantile | sound | bounds given | miss | upper too low | "
+	       "width | without allowance | iid formula | reasons |\n"
+	       "|---|---|---|---|---|---|---|---|---|---|\n");
+	for (size_t i = 0; i < ARRAY_LEN(cells); i++) {
+		bool asked = argc < 2;
+
+		for (int k = 1; k < argc; k++)
+			asked |= (size_t)atoi(argv[k]) == i;
+		if (!asked)
+			continue;
+		if (cells[i].model.client_stall.ns)
+			own_misses = run_cell(&cells[i], runs);
+		else
+			run_cell(&cells[i], runs);
+	}
+	if (argc < 2)
+		check_control(runs, own_misses);
+	return failed;
+}
