@@ -82,6 +82,10 @@ def quantile(got, q, of="intended"):
     return next(x for x in got["latency"][of]["quantiles"] if x["q"] == q)
 
 
+def gate(got, name):
+    return next(g for g in got["gates"] if g["name"] == name)
+
+
 def rank(values, q):
     """The smallest value that a share `q` of them does not exceed."""
     values = sorted(values)
