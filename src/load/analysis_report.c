@@ -6,6 +6,7 @@
 #include "load/analysis_state.h"
 #include "load/counts.h"
 #include "load/interference_bound.h"
+#include "load/evidence.h"
 #include "load/failures.h"
 #include "load/gates.h"
 #include "load/gates_report.h"
@@ -105,6 +106,8 @@ static void add_method(const struct load_analysis *a, struct report *r)
 	object_add(o, "window_ns", value_ns(1ULL << a->series.shift));
 	object_add(o, "windows", value_u64(res->to - res->from));
 	object_add(o, "warmup_ns", value_ns((uint64_t)res->from << a->series.shift));
+	object_add(o, "with_warmup_ns",
+		   res->with_warmup_ns ? value_ns(res->with_warmup_ns) : value_null());
 	object_add(o, "autocorrelation_windows", analysis_report_measured(i, i->tau));
 	object_add(o, "inflation", analysis_report_measured(i, i->inflation));
 	object_add(o, "spearman", value_number(res->spearman));
@@ -112,6 +115,10 @@ static void add_method(const struct load_analysis *a, struct report *r)
 	object_add(o, "check_lo_ns", res->check_hi_ns ? value_ns(res->check_lo_ns) : value_null());
 	object_add(o, "check_hi_ns", res->check_hi_ns ? value_ns(res->check_hi_ns) : value_null());
 	object_add(o, "tail_shape", value_number(res->shape));
+	object_add(o, "slow_share", value_number(res->regimes.share));
+	object_add(o, "slow_factor", res->regimes.found ? value_number(res->regimes.factor) :
+							   value_null());
+	object_add(o, "slow_stretches", value_u64(res->regimes.stretches));
 	object_add(o, "needed", needed ? value_u64(needed) : value_null());
 	if (a->method->report)
 		a->method->report(a, o);
@@ -446,10 +453,58 @@ static void add_censored(const struct load_analysis *a, struct report *r)
 			       human_fraction(share, (double)censored / (double)all));
 }
 
+static void add_regimes(const struct load_analysis *a, struct report *r)
+{
+	const struct regimes *found = &a->result.regimes;
+	char share[HUMAN_MAX];
+
+	if (found->found)
+		report_finding(r, "regimes: the server was %.1f times slower for %s of the time, "
+			       "in %u stretch%s%s", found->factor,
+			       human_fraction(share, found->share), found->stretches,
+			       found->stretches == 1 ? "" : "es",
+			       found->stretches >= REGIMES_FEW ? "" :
+			       ": so few do not tell how often that comes (--repeat may)");
+}
+
+/* Reports a period that is no objection, since the run has many of them. */
+static void add_periods(const struct load_analysis *a, struct report *r)
+{
+	static const enum gate_id ids[] = { GATE_PERIODIC_MEDIAN, GATE_PERIODIC_TAIL };
+	struct strbuf text = STRBUF_INIT(256);
+
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+		if (!a->result.gates[ids[i]].allowed)
+			continue;
+		strbuf_reset(&text);
+		gate_evidence(a, ids[i], &text);
+		report_finding(r, "periodic: %s; the result is that of all phases",
+			       strbuf_str(&text));
+	}
+	strbuf_release(&text);
+}
+
+/* Reports the warm-up, and what leaving it out changes, if that is more than the uncertainty. */
+static void add_warmup(const struct load_analysis *a, struct report *r)
+{
+	const uint64_t with = a->result.with_warmup_ns;
+	char cut[HUMAN_MAX], value[HUMAN_MAX];
+	struct load_quantile q;
+
+	if (!a->result.from)
+		return;
+	load_analysis_quantile(a, a->main, a->config.percentile, &q);
+	human_ns(cut, (uint64_t)a->result.from << a->series.shift);
+	if (with && (!q.upper || with > q.hi_ns || with < q.lo_ns))
+		report_finding(r, "warm-up: the first %s are excluded; with them, %s is %s", cut,
+			       load_quantile_name(r, a->config.percentile), human_ns(value, with));
+	else
+		report_finding(r, "warm-up: the first %s are excluded", cut);
+}
+
 static void analysis_report_text(const struct load_analysis *a, struct report *r)
 {
 	const enum load_from main = a->main;
-	char cut[HUMAN_MAX];
 
 	analysis_report_title(a, main, r);
 	failures_find(&a->causes, r);
@@ -467,9 +522,9 @@ static void analysis_report_text(const struct load_analysis *a, struct report *r
 	add_misses(a, r);
 	add_censored(a, r);
 	counts_words(a, r);
-	if (a->result.from)
-		report_finding(r, "warm-up: the first %s are excluded",
-			       human_ns(cut, (uint64_t)a->result.from << a->series.shift));
+	add_warmup(a, r);
+	add_regimes(a, r);
+	add_periods(a, r);
 	gates_report_words(a, r);
 }
 

@@ -13,6 +13,7 @@
 #include "load/interval.h"
 #include "load/interference.h"
 #include "load/parts.h"
+#include "load/regimes.h"
 #include "load/series.h"
 #include "load/stationarity.h"
 
@@ -97,6 +98,7 @@ struct load_result {
 	double confidence;            /* confidence level of each interval */
 	/* evaluated windows of the time series, [from, to); the warm-up is before `from` */
 	uint32_t from, to;
+	uint64_t with_warmup_ns; /* config.percentile of all windows; 0: there is no warm-up */
 	struct hist pooled[LOAD_FROMS];
 	struct hist lag[SERIES_LAGS];
 	/*
@@ -116,6 +118,7 @@ struct load_result {
 	/* sums of latency parts for each range of latencies: SERIES_PART_ROWS structs; owned */
 	struct parts_row *parts;
 	struct stationarity_tests median, tail;
+	struct regimes regimes;
 	struct gap_fit schedule, sent;
 	double shape;                 /* shape of the tail's generalized Pareto fit; NaN: unknown */
 	/* correlation of neighboring time windows' shares of fast requests, and its p value */

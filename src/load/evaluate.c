@@ -108,6 +108,24 @@ static int find_intervals(struct load_analysis *analysis, enum load_from which, 
 	return err;
 }
 
+/* Computes the percentile without leaving out the warm-up, to show what that changed. */
+static int find_with_warmup(struct load_analysis *analysis, enum load_from main)
+{
+	struct load_result *r = &analysis->result;
+	struct hist_quantile found;
+	struct hist all;
+	int err;
+
+	if (!r->from)
+		return 0;
+	hist_init(&all, LOAD_SCHEMA);
+	err = series_pool(&analysis->series, 0, r->to, main, &all);
+	if (!err && !hist_quantile(&all, analysis->config.percentile, &found))
+		r->with_warmup_ns = found.value;
+	hist_release(&all);
+	return err;
+}
+
 static int check_by_batches(struct load_analysis *analysis, enum load_from main)
 {
 	struct load_result *r = &analysis->result;
@@ -195,8 +213,11 @@ static int evaluate_stationarity(struct load_analysis *analysis, enum load_from 
 	const double asked = analysis->config.percentile;
 	const double q = asked > 0.5 ? asked : analysis->tail_q;
 	const struct interval *i = r->quantiles[main];
-	int err = stationarity_test(&analysis->series, r->from, r->to, 0.5, i[REPORT_P50].tau,
-				    &r->median);
+	int err;
+
+	regimes_find(&analysis->series, r->from, r->to, main, &r->regimes);
+	err = stationarity_test(&analysis->series, r->from, r->to, 0.5, i[REPORT_P50].tau,
+				&r->median);
 
 	if (!err)
 		err = stationarity_test(&analysis->series, r->from, r->to, q,
@@ -234,6 +255,8 @@ int evaluate(struct load_analysis *analysis, uint64_t horizon_ns, double confide
 	}
 	if (!err && whole)
 		err = check_by_batches(analysis, main);
+	if (!err && whole)
+		err = find_with_warmup(analysis, main);
 	if (!err)
 		err = evaluate_stationarity(analysis, main);
 	if (!err)

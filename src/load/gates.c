@@ -26,6 +26,7 @@
 #define STATUS_MOST 0.99       /* largest share of replies without content */
 #define SHAPE_MOST 0.5         /* shape of a generalized Pareto tail; above: infinite variance */
 #define ADF_ALPHA 0.05
+#define PERIODS_MANY 20        /* whole periods from which a periodic latency is no objection */
 
 bool gate_objects(const struct gate *gate)
 {
@@ -58,6 +59,12 @@ static void gate_tested(struct load_analysis *a, enum gate_id id, double p)
 {
 	a->result.gates[id].tested = true;
 	a->result.gates[id].p = p;
+}
+
+/* Makes a failed gate no objection, since the bounds allow for what it found. */
+static void gate_allow(struct load_analysis *a, enum gate_id id)
+{
+	a->result.gates[id].allowed = !a->result.gates[id].pass;
 }
 
 static const struct interval *gates_target_interval(const struct load_analysis *a)
@@ -354,6 +361,19 @@ static void gates_judge_series(struct load_analysis *a, const struct stationarit
 }
 
 /*
+ * A quantile over all phases of a period is well defined, and its interval is right if the run has
+ * many periods: the cosines of the interval are slower than these.
+ */
+static void gates_allow_periods(struct load_analysis *a, const struct stationarity_tests *s,
+				enum gate_id id)
+{
+	const double run_ns = ldexp(a->result.to - a->result.from, (int)a->series.shift);
+
+	if (s->known && s->period_ns > 0 && run_ns >= PERIODS_MANY * s->period_ns)
+		gate_allow(a, id);
+}
+
+/*
  * The null hypothesis of Dickey-Fuller is a unit root, that of KPSS is stationarity. If both say
  * unit root, the series wanders. If only KPSS rejects, there is a trend or a shift, which have
  * gates of their own. If neither rejects, the series is short, and GATE_DEPENDENCE judges it.
@@ -437,11 +457,6 @@ bool gate_is_heavy(const struct load_analysis *a, const struct interval *i)
 
 /* ---- failures that the bounds allow for ---- */
 
-static void gate_allow(struct load_analysis *a, enum gate_id id)
-{
-	a->result.gates[id].allowed = !a->result.gates[id].pass;
-}
-
 /*
  * A delay by the measuring host only adds to latencies from the intended send: the upper bound
  * holds, and the lower bound allows for it. This includes requests that are sent in bunches after
@@ -452,6 +467,8 @@ static void gates_allow(struct load_analysis *a)
 {
 	const struct interval *i = gates_target_interval(a);
 
+	gates_allow_periods(a, &a->result.median, GATE_PERIODIC_MEDIAN);
+	gates_allow_periods(a, &a->result.tail, GATE_PERIODIC_TAIL);
 	if (!a->method->keeps_confidence || a->main != LOAD_INTENDED ||
 	    !a->result.gates[GATE_RATE].pass || interference_bound_breaks(a, i->ns))
 		return;

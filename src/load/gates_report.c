@@ -148,10 +148,10 @@ void gates_report_words(const struct load_analysis *a, struct report *r)
 		else if (t.untested)
 			untested = list_untested(a, group, untested, r);
 	}
-	report_finding(r, "%s: %s  (%s, %u decision%s)%s%s",
+	report_finding(r, "%s%s%s: %s  (%u decision%s)%s%s",
 		       !sound ? "not sound" : untested ? "sound as far as tested" : "sound",
-		       words ? words : "nothing measured",
-		       a->elapsed_ns ? human_ns(time, a->elapsed_ns) : "n/a", a->looks,
-		       a->looks == 1 ? "" : "s", untested ? "; not tested: " : "",
-		       untested ? untested : "");
+		       a->elapsed_ns ? " for these " : "",
+		       a->elapsed_ns ? human_ns(time, a->elapsed_ns) : "",
+		       words ? words : "nothing measured", a->looks, a->looks == 1 ? "" : "s",
+		       untested ? "; not tested: " : "", untested ? untested : "");
 }

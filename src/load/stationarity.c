@@ -11,6 +11,8 @@
 #define MSER_BATCH 5
 #define WARMUP_Z 3.0
 #define WARMUP_MOST 4 /* warm-up: at most 1/4 of the run; longer changes are trends or shifts */
+#define WARMUP_BEGIN 0.02 /* share of the windows at whose beginning a warm-up shows */
+#define BEGIN_OFF 0.25 /* deviation there, as a share of the mean one */
 
 /* ---- warm-up ---- */
 
@@ -63,6 +65,28 @@ static bool stationarity_differs(const double *y, uint32_t n, uint32_t cut)
 	       WARMUP_Z * sqrt(lrv.variance * (1.0 / cut + 1.0 / (n - cut)));
 }
 
+/* Whether the deviation of y[0..cut) begins at the beginning: a warm-up does, a burst need not. */
+static bool begins_off(const double *y, uint32_t n, uint32_t cut)
+{
+	const double rest = mean_of(y + cut, n - cut), off = mean_of(y, cut) - rest;
+	uint32_t first = (uint32_t)ceil(WARMUP_BEGIN * n);
+
+	first = first < cut ? first : cut;
+	return (mean_of(y, first) - rest) / off >= BEGIN_OFF;
+}
+
+/* Whether a later stretch deviates as much as y[0..cut): then it belongs to the law. */
+static bool comes_again(const double *y, uint32_t n, uint32_t cut)
+{
+	const double rest = mean_of(y + cut, n - cut), off = mean_of(y, cut) - rest;
+
+	for (uint32_t i = cut; i + cut <= n; i++) {
+		if ((mean_of(y + i, cut) - rest) / off >= 1)
+			return true;
+	}
+	return false;
+}
+
 static int cut_of(const double *y, uint32_t n, uint32_t *cut)
 {
 	size_t found;
@@ -72,7 +96,8 @@ static int cut_of(const double *y, uint32_t n, uint32_t *cut)
 	if (err == -EDOM || err == -ENODATA)
 		return 0; /* no warm-up ends in the first half, or there are few windows */
 	if (!err && found && found <= n / WARMUP_MOST &&
-	    stationarity_differs(y, n, (uint32_t)found))
+	    stationarity_differs(y, n, (uint32_t)found) && begins_off(y, n, (uint32_t)found) &&
+	    !comes_again(y, n, (uint32_t)found))
 		*cut = (uint32_t)found;
 	return err;
 }
