@@ -345,6 +345,7 @@ static struct load_question load_cmd_question(const struct load_command *c)
 {
 	return (struct load_question){
 		.percentile = c->load.percentile, .confidence = c->load.confidence,
+		.excise = c->load.excise,
 		.method = c->load.method,
 	};
 }

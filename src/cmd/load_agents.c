@@ -115,6 +115,7 @@ static void load_agents_fill_options(struct load_agent_options *a, const struct 
 	a->load.drain_ns = config->drain_ns;
 	a->load.percentile = a->load.confidence = a->load.max_errors = 0;
 	a->load.ci_width_ns = 0;
+	a->load.excise = false;
 	a->load.method = 0;
 }
 

@@ -129,6 +129,10 @@ const struct opt load_option_rows[] = {
 			     "checked after 1/8, 1/4, 1/2 and all of --max-time"),
 	OPT_PERCENT(struct load_options, confidence, .name = "confidence",
 		    .help = "Confidence level of the intervals (default 95)"),
+	OPT_FLAG(struct load_options, excise, .name = "excise",
+		 .help = "Also give the percentile without the time around gaps, in which this "
+			 "host stood still; --assert judges that one. Only if the server is on "
+			 "another host or CPU"),
 	OPT_FRACTION(struct load_options, max_errors, .name = "max-errors", .def = "0.1%",
 		     .help = "Share of failed requests above which the result is n/a"),
 	OPT_CHOICE(struct load_options, method, .name = "method", .choices = method_choices,
@@ -438,6 +442,7 @@ int load_options_config(const struct load_options *o, double rate, uint64_t dura
 		.ci_width_ns = o->ci_width_ns,
 		.max_time_ns = config->duration_ns,
 		.max_errors = o->max_errors,
+		.excise = o->excise,
 	};
 	return err;
 }

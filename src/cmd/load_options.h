@@ -34,6 +34,7 @@ struct load_options {
 	/* Options of the analysis. `method` is an enum load_method + 1, since 0 is "not given". */
 	uint32_t method;
 	double percentile, confidence, max_errors;
+	bool excise;
 	uint64_t ci_width_ns;
 	/* Hosts of agents; their options are in load_hosts_option_rows, not in load_option_rows. */
 	struct load_hosts_options hosts;

@@ -40,6 +40,8 @@ struct load_analysis_config {
 	double confidence;   /* confidence level of the intervals, such as 0.95 */
 	uint64_t max_time_ns; /* length of the schedule in ns; > 0 */
 	double max_errors;   /* largest share of failed requests of a sound result */
+	/* also compute latencies without the time around gaps: the server does not cause them */
+	bool excise;
 };
 
 /* States of the state machine in Figure 4 of the Lancet paper (load/lancet.h). */
@@ -107,6 +109,7 @@ enum load_why {
 	LOAD_WHY_DISTURBED,        /* this host may have delayed all requests beyond it */
 	LOAD_WHY_STOPPED,          /* this host stood still for too long for any bound */
 	LOAD_WHY_CENSORED,         /* too many replies have no time stamp of their own */
+	LOAD_WHY_UNSTABLE,         /* --excise: it depends on how much time is left out */
 	LOAD_WHY_HEAVY,            /* the tail is so heavy that the bounds are not reliable */
 	LOAD_WHY_METHOD,           /* --method computes no bounds of this latency */
 };
@@ -129,7 +132,11 @@ struct load_quantile {
 	double touched;    /* share of requests that the measuring host may have delayed, 0..1 */
 	double confidence; /* confidence of the bounds (load/interim.h) */
 };
-enum load_from { LOAD_INTENDED, LOAD_ACTUAL, LOAD_KERNEL, LOAD_FROMS };
+enum load_from {
+	LOAD_INTENDED, LOAD_ACTUAL, LOAD_KERNEL,
+	LOAD_UNDISTURBED, /* from the intended send, without the time around gaps (--excise) */
+	LOAD_FROMS,
+};
 bool load_analysis_sound(const struct load_analysis *analysis);
 /* Returns whether this or another agent's host delayed more requests than is harmless. */
 bool load_analysis_noisy(const struct load_analysis *analysis);

@@ -10,8 +10,6 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "load/analysis_state.h"
-#include "load/ccdf.h"
-#include "load/interference_bound.h"
 #include "load/evaluate.h"
 #include "load/gates.h"
 #include "load/interim.h"
@@ -53,7 +51,9 @@ struct load_analysis *load_analysis_new(const struct load_analysis_config *confi
 		hist_init(&a->agents[i].latency, LOAD_SCHEMA);
 		interference_sum_init(&a->agents[i].interference);
 		gap_queue_init(&a->agents[i].gaps);
+		excise_queue_init(&a->agents[i].excise);
 	}
+	excise_init(&a->excise, config->percentile);
 	/* Windows must be narrow enough for the first interim analysis; later they are merged. */
 	err = series_init(&a->series, config->ci_width_ns ? interim_time(config->max_time_ns, 0) :
 							    config->max_time_ns);
@@ -85,7 +85,9 @@ void load_analysis_free(struct load_analysis *analysis)
 		hist_release(&analysis->agents[i].latency);
 		interference_sum_release(&analysis->agents[i].interference);
 		gap_queue_release(&analysis->agents[i].gaps);
+		excise_queue_release(&analysis->agents[i].excise);
 	}
+	excise_release(&analysis->excise);
 	free(analysis);
 }
 
@@ -111,6 +113,8 @@ static int analysis_feed_latency(struct load_analysis *a, struct load_agent *age
 	agent->samples++;
 	if (a->config.agents > 1)
 		err = hist_record(&agent->latency, s->done - s->intended);
+	if (!err && a->config.excise)
+		err = excise_add(&a->excise, &agent->excise, s->intended, s->done - s->intended);
 	if (!err && a->method->add)
 		err = a->method->add(a, s);
 	return err;
@@ -242,10 +246,25 @@ static bool all_unreachable(const struct load_analysis *a, uint64_t now)
 	return true;
 }
 
+static int analysis_feed_keep(void *context, uint64_t intended, uint64_t ns)
+{
+	struct load_analysis *a = context;
+
+	return series_add_undisturbed(&a->series, intended, ns);
+}
+
+/* Decides about the requests due before `until` which are near a gap. */
+static int analysis_feed_excise(struct load_analysis *a, struct load_agent *agent, uint64_t until)
+{
+	return a->config.excise ? excise_decide(&a->excise, &agent->excise, until,
+						analysis_feed_keep, a) : 0;
+}
+
 static int analysis_feed_tick(struct load_analysis *a, const struct event *event)
 {
 	struct load_agent *agent;
 	struct event_load tick;
+	int err;
 
 	event_copy(event, &tick, sizeof(tick));
 	if (tick.agent >= a->config.agents)
@@ -257,7 +276,8 @@ static int analysis_feed_tick(struct load_analysis *a, const struct event *event
 				   agent->final ? UINT64_MAX : tick.oldest_ns);
 	if (a->decided || all_unreachable(a, event->time))
 		return LOAD_DECIDED;
-	return a->method->look(a, latest_start(a), analysis_feed_horizon(a));
+	err = analysis_feed_excise(a, agent, tick.oldest_ns - EXCISE_WAIT_NS);
+	return err ? err : a->method->look(a, latest_start(a), analysis_feed_horizon(a));
 }
 
 /* Causes of failures come as facts; the caller reads all other facts. */
@@ -286,6 +306,9 @@ static int analysis_feed_event(struct load_analysis *a, const struct event *even
 	if (analysis_feed_is_late(a, noise.begin))
 		return LOAD_MORE;
 	err = interference_sum_add(&a->interference, &noise);
+	if (!err && a->config.excise && noise.what == NOISE_GAP && noise.end >= noise.begin)
+		err = excise_gap(&a->excise, &a->agents[noise.agent].excise, noise.begin,
+				 noise.end);
 	return err ? err : interference_sum_add(&a->agents[noise.agent].interference, &noise);
 }
 
@@ -354,7 +377,7 @@ static uint64_t analysis_feed_end(const struct load_analysis *a)
 int load_analysis_finish(struct load_analysis *analysis)
 {
 	const bool by_look = is_by_look(analysis);
-	int err;
+	int err = 0;
 
 	if (analysis->finished)
 		return 0;
@@ -367,7 +390,11 @@ int load_analysis_finish(struct load_analysis *analysis)
 	}
 	if (!by_look)
 		analysis->unfinished = analysis_feed_unfinished(analysis);
-	err = evaluate(analysis, analysis_feed_end(analysis), analysis->look_confidence, true);
+	for (uint32_t i = 0; !err && i < analysis->config.agents; i++)
+		err = analysis_feed_excise(analysis, &analysis->agents[i], UINT64_MAX);
+	if (!err)
+		err = evaluate(analysis, analysis_feed_end(analysis), analysis->look_confidence,
+			       true);
 	if (!by_look && analysis->method->looks_at_end)
 		analysis->looks++;
 	analysis->finished = !err;
@@ -445,103 +472,4 @@ int load_analysis_sound_at(const struct load_analysis *analysis, double q, struc
 	evaluate_release(at_q);
 	free(at_q);
 	return ret;
-}
-
-static double analysis_feed_touched(const void *context, uint64_t ns)
-{
-	return interference_bound_touched(context, LOAD_INTENDED, ns);
-}
-
-int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv)
-{
-	const bool closed = analysis->config.loop == LOOP_CLOSED;
-	const struct interval_range range = evaluate_range(analysis,
-							   closed ? LOAD_ACTUAL : LOAD_INTENDED);
-	struct ccdf_band band;
-	int err;
-
-	BUG_ON(!analysis->finished);
-	err = ccdf_band(&range, analysis->result.confidence, &band);
-	if (err)
-		return err;
-	band.touched = analysis_feed_touched;
-	band.context = analysis;
-	ccdf_csv(&range, &band, csv);
-	return csv->error;
-}
-
-/*
- * Gets the confidence interval of quantile q, which the last evaluation may have computed already.
- * Returns false: no memory.
- */
-static bool find_interval(const struct load_analysis *a, enum load_from from, double q,
-			  struct interval *out)
-{
-	const struct load_result *r = &a->result;
-
-	for (int i = 0; i < LOAD_QUANTILES; i++) {
-		if (r->q[i] == q) {
-			*out = r->quantiles[from][i];
-			return true;
-		}
-	}
-	return !evaluate_interval(a, from, q, out);
-}
-
-/*
- * Largest share of censored replies up to which kernel quantiles have an interval. A censored reply
- * has no receive stamp of its own: one receive call returned it with later replies. With a larger
- * share, the uncensored replies are a biased selection: the last replies of their receive calls.
- */
-#define CENSORED_MOST 0.01
-
-static bool analysis_feed_is_selection(const struct load_analysis *a, enum load_from from)
-{
-	const double censored = (double)a->result.censored;
-
-	return from == LOAD_KERNEL &&
-	       censored > CENSORED_MOST * (censored + (double)a->result.pooled[from].count);
-}
-
-static enum load_why why_of(const struct load_analysis *a, enum load_from from,
-			    const struct interval *i)
-{
-	static const enum load_why whys[] = {
-		[INTERVAL_NO_SAMPLES] = LOAD_WHY_NO_SAMPLES,
-		[INTERVAL_FEW_EXCEEDANCES] = LOAD_WHY_FEW_REQUESTS,
-		[INTERVAL_FEW_WINDOWS] = LOAD_WHY_SHORT,
-		[INTERVAL_LONG_DEPENDENCE] = LOAD_WHY_SHORT,
-		[INTERVAL_FAILURES] = LOAD_WHY_FAILURES,
-	};
-
-	if (i->why == INTERVAL_NO_SAMPLES)
-		return LOAD_WHY_NO_SAMPLES;
-	if (interference_bound_breaks(a, i->ns))
-		return LOAD_WHY_STOPPED;
-	if (analysis_feed_is_selection(a, from))
-		return LOAD_WHY_CENSORED;
-	if (i->why)
-		return whys[i->why];
-	if (gate_is_heavy(a, i))
-		return LOAD_WHY_HEAVY;
-	return i->lo_ns ? LOAD_WHY_NONE : LOAD_WHY_DISTURBED;
-}
-
-void load_analysis_quantile(const struct load_analysis *analysis, enum load_from from, double q,
-			    struct load_quantile *out)
-{
-	struct hist_quantile found;
-	struct interval interval;
-
-	BUG_ON(!analysis->finished);
-	*out = (struct load_quantile){ .why = LOAD_WHY_NO_SAMPLES };
-	out->known = hist_quantile(&analysis->result.pooled[from], q, &found) == 0;
-	out->ns = out->known ? found.value : 0;
-	if (!out->known || !find_interval(analysis, from, q, &interval))
-		return;
-	out->touched = interval.touched;
-	out->why = why_of(analysis, from, &interval);
-	if (out->why == LOAD_WHY_FEW_REQUESTS)
-		out->needed = interval.needed;
-	analysis->method->bound(analysis, from, q, &interval, out);
 }

@@ -18,11 +18,13 @@
 
 static const char *const from_names[LOAD_FROMS] = {
 	[LOAD_INTENDED] = "intended", [LOAD_ACTUAL] = "actual", [LOAD_KERNEL] = "kernel",
+	[LOAD_UNDISTURBED] = "undisturbed",
 };
 
 static const char *const from_words[LOAD_FROMS] = {
 	[LOAD_INTENDED] = "from intended send", [LOAD_ACTUAL] = "from actual send",
 	[LOAD_KERNEL] = "between the kernel's time stamps",
+	[LOAD_UNDISTURBED] = "from intended send, away from gaps",
 };
 
 /* Whether a latency exists: without a schedule (closed loop) there is no intended send. */
@@ -429,6 +431,18 @@ static void add_touched(const struct load_analysis *a, struct report *r)
 			       "bounds allow for it", human_fraction(share, found.touched));
 }
 
+/* Reports the percentile without the time around gaps (--excise). */
+static void add_undisturbed(const struct load_analysis *a, struct report *r)
+{
+	char share[HUMAN_MAX];
+
+	if (a->config.excise && a->result.pooled[LOAD_UNDISTURBED].count)
+		report_finding(r, "%s  without the time around gaps of this host (%s of the "
+			       "requests are left)",
+			       load_quantile_line(a, LOAD_UNDISTURBED, a->config.percentile, r),
+			       human_fraction(share, excise_share(&a->excise)));
+}
+
 /* Reports the share of misses, since servers answer a miss faster than other requests. */
 static void add_misses(const struct load_analysis *a, struct report *r)
 {
@@ -467,12 +481,15 @@ static void add_regimes(const struct load_analysis *a, struct report *r)
 			       ": so few do not tell how often that comes (--repeat may)");
 }
 
-/* Reports a period that is no objection, since the run has many of them. */
+/* Reports a period that is no objection, since the run has many of them, unless it may be ours. */
 static void add_periods(const struct load_analysis *a, struct report *r)
 {
 	static const enum gate_id ids[] = { GATE_PERIODIC_MEDIAN, GATE_PERIODIC_TAIL };
+	const struct interval *asked = &a->result.quantiles[a->main][REPORT_QUANTILES];
 	struct strbuf text = STRBUF_INIT(256);
 
+	if (asked->touched > interference_bound_limit(a->config.percentile))
+		return;
 	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
 		if (!a->result.gates[ids[i]].allowed)
 			continue;
@@ -519,6 +536,7 @@ static void analysis_report_text(const struct load_analysis *a, struct report *r
 	}
 	add_sampling(a, main, r);
 	add_touched(a, r);
+	add_undisturbed(a, r);
 	add_misses(a, r);
 	add_censored(a, r);
 	counts_words(a, r);

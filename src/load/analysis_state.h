@@ -9,6 +9,7 @@
 #include "load/analysis.h"
 #include "load/balance.h"
 #include "load/causes.h"
+#include "load/excise.h"
 #include "load/gaps.h"
 #include "load/interval.h"
 #include "load/interference.h"
@@ -43,6 +44,7 @@ struct load_agent {
 	struct hist latency;
 	struct interference_sum interference;
 	struct gap_queue gaps;
+	struct excise_queue excise;
 	char why[AGENT_WHY_MAX];      /* why the agent was lost */
 };
 
@@ -132,6 +134,7 @@ struct load_analysis {
 	struct load_analysis_config config;
 	struct series series;
 	struct gaps gaps;
+	struct excise excise;
 	struct balance balance;
 	struct interference_sum interference; /* host interference, summed over all agents */
 	const struct method *method;

@@ -60,6 +60,15 @@ static void asserts_explain_open(const struct load_condition *c, const struct lo
 			    "confidence interval; a longer run narrows the interval");
 }
 
+/* Gets the quantile that a condition is about: with --excise, that of undisturbed time. */
+static void asserts_quantile(const struct load_analysis *analysis, double q,
+			     struct load_quantile *out)
+{
+	load_analysis_quantile(analysis, LOAD_UNDISTURBED, q, out);
+	if (!out->bounded)
+		load_analysis_quantile(analysis, load_analysis_main(analysis), q, out);
+}
+
 int load_asserts_report(const struct load_condition *conditions, uint32_t n,
 			const struct load_analysis *analysis, struct report *r, bool *fails)
 {
@@ -69,7 +78,6 @@ int load_asserts_report(const struct load_condition *conditions, uint32_t n,
 	};
 	struct table *t = table_new(r, columns, sizeof(columns) / sizeof(columns[0]));
 	struct string_list *lines = list_new(r);
-	const enum load_from main = load_analysis_main(analysis);
 	struct strbuf why[OPT_LIST_MAX];
 	struct load_quantile q[OPT_LIST_MAX];
 	enum load_truth truths[OPT_LIST_MAX];
@@ -80,7 +88,7 @@ int load_asserts_report(const struct load_condition *conditions, uint32_t n,
 		int ret;
 
 		strbuf_init(&why[i], 4096);
-		load_analysis_quantile(analysis, main, conditions[i].q, &q[i]);
+		asserts_quantile(analysis, conditions[i].q, &q[i]);
 		ret = asserts_judge(analysis, &conditions[i], &q[i], &truths[i], &why[i]);
 		err = err ? err : ret;
 		add_assert(&conditions[i], truths[i], &q[i], t, lines);

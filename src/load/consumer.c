@@ -25,6 +25,7 @@ static void load_consumer_apply_question(struct load_consumer *consumer)
 
 	if (q->percentile > 0)
 		c->percentile = q->percentile;
+	c->excise |= q->excise;
 	if (q->confidence > 0)
 		c->confidence = q->confidence;
 	if (q->method)

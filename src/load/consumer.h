@@ -15,6 +15,7 @@
 struct load_question {
 	double percentile, confidence;
 	uint32_t method; /* enum load_method + 1; 0: as recorded */
+	bool excise;     /* false: as recorded */
 };
 
 struct load_consumer {

@@ -123,6 +123,9 @@ double interference_bound_touched(const struct load_analysis *a, enum load_from 
 	const double late = interference_bound_late(a, ns), gaps = interference_bound_gaps(a, ns);
 	const double read = from == LOAD_KERNEL ? interference_bound_stolen(a) : gaps;
 
+	/* Without the time around gaps, only other late sends are left. */
+	if (from == LOAD_UNDISTURBED)
+		return fmin(1, fmax(0, late - gaps));
 	return fmin(1, fmax(late, gaps) + read);
 }
 

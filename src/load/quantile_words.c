@@ -14,6 +14,7 @@ static const char *const codes[] = {
 	[LOAD_WHY_DISTURBED] = "disturbed",
 	[LOAD_WHY_STOPPED] = "host-stopped",
 	[LOAD_WHY_CENSORED] = "no-stamps",
+	[LOAD_WHY_UNSTABLE] = "excision-not-stable",
 	[LOAD_WHY_HEAVY] = "heavy-tail",
 	[LOAD_WHY_METHOD] = "method",
 };
@@ -103,6 +104,8 @@ const char *load_quantile_why(const struct load_quantile *q, struct report *r)
 	case LOAD_WHY_CENSORED:
 		return "too many replies have no time stamp of their own (--outstanding 1 avoids "
 		       "this)";
+	case LOAD_WHY_UNSTABLE:
+		return "it depends on how much time around gaps is left out";
 	case LOAD_WHY_HEAVY:
 		return "the tail is so heavy that more requests hardly help";
 	case LOAD_WHY_METHOD:

@@ -15,7 +15,8 @@ struct regime_group {
 };
 
 /* Computes the groups below and above `split`, and the mean square deviation within them. */
-static double regimes_split(const double *y, uint32_t n, double split, struct regime_group groups[2])
+static double regimes_split(const double *y, uint32_t n, double split,
+			    struct regime_group groups[2])
 {
 	double squares = 0;
 

@@ -242,6 +242,13 @@ int series_add_failed(struct series *series, uint64_t intended_ns)
 	return 0;
 }
 
+int series_add_undisturbed(struct series *series, uint64_t intended_ns, uint64_t latency_ns)
+{
+	struct series_window *w = series_window_of(series, intended_ns);
+
+	return w ? hist_record(&w->latency[LOAD_UNDISTURBED], latency_ns) : -ENOMEM;
+}
+
 uint32_t series_before(const struct series *series, uint64_t ns)
 {
 	const uint64_t at = ns >> series->shift;

@@ -73,6 +73,9 @@ int series_add_failed(struct series *series, uint64_t intended_ns);
 /* Adds the send lag of a sent request, whose latency does not count, to LAG_LOAD. */
 int series_add_load(struct series *series, const struct event_sample *sample);
 
+/* Adds the latency (ns) of a request that is kept by --excise. */
+int series_add_undisturbed(struct series *series, uint64_t intended_ns, uint64_t latency_ns);
+
 /* Returns the number of windows that end at or before `ns`: 0..n. */
 uint32_t series_before(const struct series *series, uint64_t ns);
 

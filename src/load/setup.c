@@ -62,12 +62,13 @@ static const struct fact facts[] = {
 	{ "load.ca", FACT(FACT_TEXT, ca), NULL },
 	{ "load.cert", FACT(FACT_TEXT, cert), NULL },
 	{ "load.expect", FACT(FACT_TEXT, expect), NULL },
+	{ "load.excise", FACT(FACT_FLAG, analysis.excise), NULL },
 };
 
-/* Number of facts in all recordings: recordings of earlier versions lack the last three facts. */
-#define FACTS_ALWAYS (ARRAY_LEN(facts) - 3)
-/* Number of facts written even if empty; the last two are written only if given. */
-#define FACTS_PUT (ARRAY_LEN(facts) - 2)
+/* Number of facts in all recordings: recordings of earlier versions lack the last four facts. */
+#define FACTS_ALWAYS (ARRAY_LEN(facts) - 4)
+/* Number of facts written even if empty; the last three are written only if given. */
+#define FACTS_PUT (ARRAY_LEN(facts) - 3)
 
 _Static_assert(ARRAY_LEN(facts) <= 64, "a bit of `seen` for each fact");
 
@@ -151,7 +152,7 @@ int load_setup_put(const struct load_setup *setup, struct event_sink *sink, uint
 	for (size_t i = 0; !err && i < ARRAY_LEN(facts); i++) {
 		strbuf_reset(&value);
 		setup_put_value(&facts[i], (const char *)setup + facts[i].offset, &value);
-		if (i >= FACTS_PUT && !value.len)
+		if (i >= FACTS_PUT && (!value.len || !strcmp(strbuf_str(&value), "0")))
 			continue;
 		err = value.error ? value.error
 				  : event_put_fact(sink, now, facts[i].key, strbuf_str(&value));
@@ -382,6 +383,7 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 	object_add(o, "max_time_ns", value_ns(s->analysis.max_time_ns));
 	object_add(o, "timeout_ns", value_ns(c->timeout_ns));
 	object_add(o, "drain_ns", value_ns(c->drain_ns));
+	object_add(o, "excise", value_bool(s->analysis.excise));
 	object_add(o, "max_errors", value_fraction(s->analysis.max_errors));
 	object_add(o, "ci_width_ns", s->analysis.ci_width_ns ? value_ns(s->analysis.ci_width_ns)
 							      : value_null());

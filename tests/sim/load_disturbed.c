@@ -28,6 +28,8 @@
 #define NS_PER_S 1000000000ULL
 #define MISSES_MOST 0.05
 #define ABOVE_MOST 0.025   /* the upper bound is too low */
+#define UNDISTURBED_MISSES 0.07
+#define UNDISTURBED_GIVEN 0.9
 #define RUNS_MIN 50
 #define TRUTH_RUNS 200
 #define QS 3
@@ -161,6 +163,43 @@ static void judge(const struct load_analysis *a, double q, uint64_t truth, struc
 	tally->width += (double)(found.hi_ns - found.lo_ns) / (double)truth;
 }
 
+/*
+ * Judges the percentile without the time around gaps. The control leaves out requests because they
+ * were under way in a gap: as many of the slow ones are, what is left is too fast, or is too slow
+ * because of the bunches after gaps. It gets the same interval, around its own percentile.
+ */
+static void judge_undisturbed(const struct load_analysis *a, const struct requests *requests,
+			      uint64_t truth, struct tally *tally)
+{
+	const struct spans *stalls = &requests->client_stalls;
+	struct hist_quantile naive;
+	struct load_quantile found;
+	struct hist hist;
+	size_t gap = 0;
+	double ratio;
+
+	load_analysis_quantile(a, LOAD_UNDISTURBED, 0.99, &found);
+	if (!found.bounded)
+		return;
+	hist_init(&hist, LOAD_SCHEMA);
+	for (size_t i = 0; i < requests->n; i++) {
+		const struct request_times *r = &requests->items[i];
+
+		while (gap < stalls->n && stalls->items[gap].end < r->intended)
+			gap++;
+		if (gap == stalls->n || stalls->items[gap].begin > r->done)
+			BUG_ON(hist_record(&hist, r->done - r->intended));
+	}
+	BUG_ON(hist_quantile(&hist, 0.99, &naive));
+	hist_release(&hist);
+	tally->given++;
+	tally->above += truth > found.hi_ns;
+	tally->below += truth < found.lo_ns;
+	ratio = (double)truth / (double)naive.value * (double)found.ns;
+	tally->own_misses += ratio > (double)found.hi_ns || ratio < (double)found.lo_ns;
+	tally->width += (double)(found.hi_ns - found.lo_ns) / (double)truth;
+}
+
 /* Whether so many of the runs are more than the share allows by chance (1 %). */
 static bool too_many(uint32_t n, uint32_t runs, double most)
 {
@@ -173,6 +212,21 @@ static void print_reasons(const uint32_t reasons[GATES])
 		if (reasons[i])
 			printf("%s %u ", gate_name(i), reasons[i]);
 	}
+}
+
+/* Prints and judges what is left without the time around gaps. */
+static void report_undisturbed(const struct cell *cell, uint32_t runs, const struct tally *t)
+{
+	printf("| %s, undisturbed | p99 | | %.1f %% | %.1f %% | %.1f %% | %.2f | %.1f %% | | |\n",
+	       cell->name, 100.0 * t->given / runs, 100.0 * (t->above + t->below) / runs,
+	       100.0 * t->above / runs, t->given ? t->width / t->given : NAN,
+	       100.0 * t->own_misses / runs);
+	if (runs < RUNS_MIN)
+		return;
+	if (too_many(t->above + t->below, runs, UNDISTURBED_MISSES))
+		fail(cell->name, "the undisturbed percentile misses too often");
+	if (too_many(runs - t->given, runs, 1 - UNDISTURBED_GIVEN))
+		fail(cell->name, "too few runs give the undisturbed percentile");
 }
 
 static void report(const struct cell *cell, uint32_t runs, uint32_t sound,
@@ -214,7 +268,7 @@ static void check_control(uint32_t runs, uint32_t own_misses)
 
 static uint32_t run_cell(const struct cell *cell, uint32_t runs)
 {
-	struct tally tallies[QS] = { 0 };
+	struct tally tallies[QS] = { 0 }, undisturbed = { 0 };
 	struct requests requests = { 0 };
 	uint64_t truth[QS];
 	uint32_t sound = 0, reasons[GATES] = { 0 };
@@ -228,8 +282,10 @@ static uint32_t run_cell(const struct cell *cell, uint32_t runs)
 
 		model.seed = i + 1;
 		model_run(&model, &requests);
+		a->config.excise = true;
 		feed(&agent, 1, model.duration_ns, &a, 1);
 		BUG_ON(load_analysis_finish(a));
+		judge_undisturbed(a, &requests, truth[1], &undisturbed);
 		for (int k = 0; k < GATES; k++)
 			reasons[k] += gate_objects(&a->result.gates[k]);
 		if (load_analysis_sound(a)) {
@@ -240,6 +296,8 @@ static uint32_t run_cell(const struct cell *cell, uint32_t runs)
 		load_analysis_free(a);
 	}
 	report(cell, runs, sound, tallies, reasons);
+	if (cell->model.client_stall.ns)
+		report_undisturbed(cell, runs, &undisturbed);
 	requests_release(&requests);
 	return tallies[1].own_misses;
 }

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Quantiles of a finished analysis, with the bounds that hold; the whole curve. */
+#include "base/bug.h"
+#include "load/analysis_state.h"
+#include "load/ccdf.h"
+#include "load/evaluate.h"
+#include "load/gates.h"
+#include "load/interference_bound.h"
+#include "load/method.h"
+
+static double analysis_quantile_touched(const void *context, uint64_t ns)
+{
+	return interference_bound_touched(context, LOAD_INTENDED, ns);
+}
+
+int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv)
+{
+	const bool closed = analysis->config.loop == LOOP_CLOSED;
+	const struct interval_range range = evaluate_range(analysis,
+							   closed ? LOAD_ACTUAL : LOAD_INTENDED);
+	struct ccdf_band band;
+	int err;
+
+	BUG_ON(!analysis->finished);
+	err = ccdf_band(&range, analysis->result.confidence, &band);
+	if (err)
+		return err;
+	band.touched = analysis_quantile_touched;
+	band.context = analysis;
+	ccdf_csv(&range, &band, csv);
+	return csv->error;
+}
+
+/*
+ * Gets the confidence interval of quantile q, which the last evaluation may have computed already.
+ * Returns false: no memory.
+ */
+static bool find_interval(const struct load_analysis *a, enum load_from from, double q,
+			  struct interval *out)
+{
+	const struct load_result *r = &a->result;
+
+	for (int i = 0; i < LOAD_QUANTILES; i++) {
+		if (r->q[i] == q) {
+			*out = r->quantiles[from][i];
+			return true;
+		}
+	}
+	return !evaluate_interval(a, from, q, out);
+}
+
+/*
+ * Largest share of censored replies up to which kernel quantiles have an interval. A censored reply
+ * has no receive stamp of its own: one receive call returned it with later replies. With a larger
+ * share, the uncensored replies are a biased selection: the last replies of their receive calls.
+ */
+#define CENSORED_MOST 0.01
+
+static bool analysis_quantile_is_selection(const struct load_analysis *a, enum load_from from)
+{
+	const double censored = (double)a->result.censored;
+
+	return from == LOAD_KERNEL &&
+	       censored > CENSORED_MOST * (censored + (double)a->result.pooled[from].count);
+}
+
+/*
+ * Whether the time that is left out is long enough: the percentile does not depend on it, and the
+ * quantile is not so far out that requests as slow as it could still be under way in a gap.
+ */
+static bool analysis_quantile_is_stable(const struct load_analysis *a, const struct interval *i)
+{
+	const struct excise *e = &a->excise;
+	const struct interval *asked = &a->result.quantiles[LOAD_UNDISTURBED][REPORT_QUANTILES];
+	struct hist_quantile found;
+
+	if (e->overflow || i->ns > e->near_ns || asked->why ||
+	    hist_quantile(&e->checked, e->q, &found))
+		return false;
+	return found.value >= asked->own_lo_ns && found.value <= asked->hi_ns;
+}
+
+static enum load_why why_of(const struct load_analysis *a, enum load_from from,
+			    const struct interval *i)
+{
+	static const enum load_why whys[] = {
+		[INTERVAL_NO_SAMPLES] = LOAD_WHY_NO_SAMPLES,
+		[INTERVAL_FEW_EXCEEDANCES] = LOAD_WHY_FEW_REQUESTS,
+		[INTERVAL_FEW_WINDOWS] = LOAD_WHY_SHORT,
+		[INTERVAL_LONG_DEPENDENCE] = LOAD_WHY_SHORT,
+		[INTERVAL_FAILURES] = LOAD_WHY_FAILURES,
+	};
+
+	if (i->why == INTERVAL_NO_SAMPLES)
+		return LOAD_WHY_NO_SAMPLES;
+	if (interference_bound_breaks(a, i->ns))
+		return LOAD_WHY_STOPPED;
+	if (analysis_quantile_is_selection(a, from))
+		return LOAD_WHY_CENSORED;
+	if (from == LOAD_UNDISTURBED && !analysis_quantile_is_stable(a, i))
+		return LOAD_WHY_UNSTABLE;
+	if (i->why)
+		return whys[i->why];
+	if (gate_is_heavy(a, i))
+		return LOAD_WHY_HEAVY;
+	return i->lo_ns ? LOAD_WHY_NONE : LOAD_WHY_DISTURBED;
+}
+
+void load_analysis_quantile(const struct load_analysis *analysis, enum load_from from, double q,
+			    struct load_quantile *out)
+{
+	struct hist_quantile found;
+	struct interval interval;
+
+	BUG_ON(!analysis->finished);
+	*out = (struct load_quantile){ .why = LOAD_WHY_NO_SAMPLES };
+	out->known = hist_quantile(&analysis->result.pooled[from], q, &found) == 0;
+	out->ns = out->known ? found.value : 0;
+	if (!out->known || !find_interval(analysis, from, q, &interval))
+		return;
+	out->touched = interval.touched;
+	out->why = why_of(analysis, from, &interval);
+	if (out->why == LOAD_WHY_FEW_REQUESTS)
+		out->needed = interval.needed;
+	analysis->method->bound(analysis, from, q, &interval, out);
+}
