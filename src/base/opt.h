@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OPT_ROWS_MAX 64 /* option rows (struct opt) of one command, nested ones included, at most */
+#define OPT_ROWS_MAX 96 /* option rows (struct opt) of one command, nested ones included, at most */
 #define OPT_LIST_MAX 64 /* values of one repeatable option, at most */
 
 enum opt_type {

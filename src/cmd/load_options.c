@@ -110,18 +110,7 @@ const struct opt load_option_rows[] = {
 	OPT_FLAG(struct load_options, preload, .name = "preload",
 		 .help = "Store every key before measuring, once before the first of many runs; "
 			 "without it, only writes of the mix store keys"),
-	OPT_STRING(struct load_options, ca_file, .name = "ca", .file = true,
-		   .excludes = "insecure",
-		   .help = "File of certificates to trust instead of the system's"),
-	OPT_FLAG(struct load_options, insecure, .name = "insecure",
-		 .help = "Do not verify the server's certificate"),
-	OPT_STRING(struct load_options, cert_file, .name = "cert", .file = true,
-		   .help = "Client certificate (PEM), for a TLS server that asks for one"),
-	OPT_STRING(struct load_options, key_file, .name = "key", .file = true,
-		   .help = "Private key (PEM) of --cert, if it is not in the same file"),
-	OPT_STRING(struct load_options, expect, .name = "expect", .metavar = "STATUSES",
-		   .help = "HTTP statuses that count as success, such as 404 or 200,3xx; all other "
-			   "statuses are failures"),
+	OPTIONS_LOAD_REQUEST(struct load_options, to),
 	OPT_PERCENT(struct load_options, percentile, .name = "percentile",
 		    .help = "Percentile that the verdict and --ci-width apply to (default 99)"),
 	OPT_DURATION(struct load_options, ci_width_ns, .name = "ci-width", .min = 1,
@@ -153,6 +142,16 @@ static int load_options_refuse(struct strbuf *why, const char *text)
 	return -EINVAL;
 }
 
+/* Parses a URL, and completes the target with the options that add to it. */
+static int load_options_target(const struct load_options *o, const char *url,
+			       struct target *target, struct strbuf *why)
+{
+	int err = target_parse(url, target, why);
+
+	target->options = &o->to.request;
+	return err;
+}
+
 static int check_targets(const struct load_options *o, struct strbuf *why)
 {
 	struct workload workload;
@@ -162,7 +161,7 @@ static int check_targets(const struct load_options *o, struct strbuf *why)
 	if (!o->urls.len)
 		return load_options_refuse(why, "URL is missing; it takes " TARGET_TAKES);
 	for (uint32_t i = 0; !err && i < o->urls.len; i++) {
-		err = target_parse(o->urls.items[i], &target, why);
+		err = load_options_target(o, o->urls.items[i], &target, why);
 		if (err)
 			break;
 		err = workload_parse(&workload, o->workload, &target, why);
@@ -228,7 +227,7 @@ int load_options_check(const struct load_options *o, bool rate_known, struct str
 		err = check_rate(o, rate_known, why);
 	if (err)
 		return err;
-	err = statuses_parse(o->expect, &statuses, why);
+	err = statuses_parse(o->to.expect, &statuses, why);
 	if (err)
 		return err;
 	if (o->spin && !o->pin)
@@ -263,7 +262,7 @@ static int check_workload(const struct load_options *o, uint32_t settings, struc
 
 	if (!o->workload)
 		return 0;
-	err = target_parse(o->urls.items[0], &target, why);
+	err = load_options_target(o, o->urls.items[0], &target, why);
 	if (!err)
 		err = workload_parse(&workload, o->workload, &target, why);
 	if (err)
@@ -272,6 +271,11 @@ static int check_workload(const struct load_options *o, uint32_t settings, struc
 	workload_release(&workload);
 	if (!idle)
 		return 0;
+	if (!settings) {
+		strbuf_puts(why, "--workload: --http-method and --body make all requests alike; "
+				 "{key} and {value} in --body take settings");
+		return -EINVAL;
+	}
 	strbuf_puts(why, "--workload: ");
 	name_settings(idle, why);
 	strbuf_printf(why, " would do nothing: %s%s takes ", target.protocol->name,
@@ -280,29 +284,45 @@ static int check_workload(const struct load_options *o, uint32_t settings, struc
 	return -EINVAL;
 }
 
+/* Parses a URL, and adds the mask of workload settings that its requests use. */
+static int add_settings(const struct load_options *o, const char *url, struct target *target,
+			uint32_t *settings, struct strbuf *why)
+{
+	struct workload workload;
+	int err = load_options_target(o, url, target, why);
+
+	if (!err)
+		err = workload_parse(&workload, NULL, target, why);
+	if (err)
+		return err;
+	*settings |= workload.settings;
+	workload_release(&workload);
+	return 0;
+}
+
 int load_options_useful(const struct load_options *o, const char *against, struct strbuf *why)
 {
 	const bool hosts = load_hosts_asked(&o->hosts);
-	bool tls = false, stores = false, http = false;
+	struct load_request_uses uses = { 0 };
+	bool stores = false;
 	uint32_t settings = 0;
 	struct target target;
+	int err = 0;
 
 	for (uint32_t i = 0; i <= o->urls.len; i++) {
 		const char *url = i < o->urls.len ? o->urls.items[i] : against;
 
-		if (url && target_parse(url, &target, why))
-			return -EINVAL;
-		tls |= url && target.protocol->tls;
-		http |= url && target.protocol->http;
-		stores |= url && protocol_stores(target.protocol);
-		settings |= url ? protocol_settings(target.protocol) : 0;
+		if (!url)
+			continue;
+		err = add_settings(o, url, &target, &settings, why);
+		if (err)
+			return err;
+		load_request_uses_add(&uses, &target);
+		stores |= protocol_stores(target.protocol);
 	}
-	if (!tls && (o->insecure || o->ca_file || o->cert_file))
-		return load_options_refuse(why, "--insecure, --ca and --cert need a URL with TLS");
-	if (!o->cert_file && o->key_file)
-		return load_options_refuse(why, "--key needs --cert");
-	if (!http && o->expect)
-		return load_options_refuse(why, "--expect needs a URL of HTTP");
+	err = load_request_useful(&o->to, &uses, why);
+	if (err)
+		return err;
 	if (!stores && o->preload)
 		return load_options_refuse(
 			why, "--preload stores keys, but no URL is a key-value store: remove "
@@ -404,12 +424,8 @@ static void load_options_engine(const struct load_options *o, double rate, struc
 		.pin = o->pin,
 		.spin = o->spin,
 		.preload = o->preload,
-		.insecure = o->insecure,
-		.ca_file = o->ca_file,
-		.cert_file = o->cert_file,
-		.key_file = o->key_file,
-		.expect = o->expect,
 	};
+	load_request_config(&o->to, c);
 	memcpy(c->targets, o->urls.items, o->urls.len * sizeof(*c->targets));
 }
 

@@ -17,6 +17,7 @@
 #define LOAD_PRIVILEGES (PRIVILEGE(CAP_NET_ADMIN) | PRIVILEGE(CAP_SYS_RESOURCE))
 /* Privileges for agents in other network namespaces. */
 #define LOAD_PRIVILEGES_NETNS (PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_SYS_PTRACE))
+#include "cmd/load_request.h"
 #include "load/analysis.h"
 #include "load/config.h"
 #include "load/hosts.h"
@@ -29,8 +30,8 @@ struct load_options {
 	uint32_t loop, stamps;
 	uint64_t connections, outstanding, threads, requests_per_connection;
 	uint64_t max_time_ns, timeout_ns, drain_ns, seed;
-	bool pin, spin, preload, insecure;
-	const char *ca_file, *cert_file, *key_file, *expect;
+	bool pin, spin, preload;
+	struct load_request_options to;
 	/* Options of the analysis. `method` is an enum load_method + 1, since 0 is "not given". */
 	uint32_t method;
 	double percentile, confidence, max_errors;
@@ -58,8 +59,8 @@ extern const struct opt load_option_rows[];
  */
 #define LOAD_OPTIONS_MEASURING                                                                     \
 	"rate,arrival,workload,loop,timestamps,connections,outstanding,threads,"                   \
-	"requests-per-connection,max-time,timeout,drain,seed,pin,spin,preload,insecure,ca,"        \
-	"cert,key,expect,ci-width,max-errors," LOAD_HOSTS_ROWS
+	"requests-per-connection,max-time,timeout,drain,seed,pin,spin,preload,ci-width,"           \
+	"max-errors," LOAD_REQUEST_ROWS "," LOAD_HOSTS_ROWS
 
 /* Default values of --max-time, --percentile and --confidence. */
 #define LOAD_MAX_TIME_DEFAULT (60 * NS_PER_S)

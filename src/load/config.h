@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "load/request_options.h"
+
 #define LOAD_TARGETS_MAX 64
 #define LOAD_THREADS_MAX 64
 #define LOAD_CONNECTIONS_MAX 1000000
@@ -64,6 +66,7 @@ struct load_config {
 	/* TLS: certificates to trust instead of the system's; NULL: the system's */
 	const char *ca_file;
 	const char *cert_file, *key_file; /* TLS: client certificate and key (PEM); NULL: none */
+	struct request_options request;
 	const char *expect;   /* HTTP statuses that count as success (statuses.h); NULL: default */
 	/* how to wait for name resolution; NULL: the wait cannot be stopped */
 	const struct net_resolving *resolving;

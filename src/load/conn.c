@@ -108,7 +108,8 @@ void conn_queue_resends(struct load_thread *t, struct load_conn *c)
 {
 	/*
 	 * Requests that an HTTP server left unanswered when it closed the connection are sent
-	 * again: OPERATION_GET, and unsent requests (RFC 9110, 9.2.2; RFC 9112, 9.3.1).
+	 * again: idempotent requests (all but writes) and unsent requests (RFC 9110, 9.2.2; RFC
+	 * 9112, 9.3.1).
 	 */
 	const bool repeats = c->target->protocol->http;
 	struct load_request *r = c->head, *next;
@@ -119,7 +120,7 @@ void conn_queue_resends(struct load_thread *t, struct load_conn *c)
 	for (; r; r = next) {
 		next = r->next;
 		if (!(r->sample.flags & SAMPLE_FAILED) && repeats &&
-		    (!r->begun || r->sample.type == OPERATION_GET))
+		    (!r->begun || r->sample.type != OPERATION_SET))
 			conn_queue_resend(t, c, r);
 	}
 }
@@ -155,7 +156,7 @@ static size_t conn_encode(struct load_thread *t, struct load_conn *c, struct loa
 			  size_t at)
 {
 	const struct load_target *target = c->target;
-	struct encoded_request request = {};
+	struct encoded_request request = { .number = r->number };
 	struct rng rng;
 	int err;
 

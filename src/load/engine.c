@@ -116,6 +116,7 @@ static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 
 	if (err)
 		return err;
+	target->target.options = &config->request;
 	target->protocol = target->target.protocol;
 	err = workload_parse(&target->workload, config->workload, &target->target, why);
 	if (err)

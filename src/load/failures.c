@@ -145,12 +145,34 @@ static void failures_put_outage(const struct load_cause *c, struct strbuf *out)
 			      "%.1f s", human_count(count, c->count), first, last);
 }
 
+/* Returns the target of a redirect whose cause text is "301 to URL" (load/http.c), or NULL. */
+static const char *failures_redirect(const struct load_cause *c)
+{
+	const char *to = c->text + strcspn(c->text, " ");
+
+	return c->of == CAUSE_REPLY && *c->text == '3' && !strncmp(to, " to ", 4) ? to + 4 : NULL;
+}
+
+/* Writes "1000 replies were redirects (HTTP 301) to URL, at 0.0 s to 1.0 s: use that URL". */
+static void failures_put_redirect(const struct load_cause *c, const char *to, struct strbuf *out)
+{
+	char count[HUMAN_MAX], span[SPAN_MAX];
+
+	strbuf_printf(out, "%s %s (%s) to %s, %s: use that URL", human_count(count, c->count),
+		      c->count == 1 ? "reply was a redirect" : "replies were redirects", c->name,
+		      to, span_of(c, span));
+}
+
 static void failures_put_sentence(const struct load_cause *c, struct strbuf *out)
 {
 	const struct phrase *phrase = phrase_of(c);
 	char count[HUMAN_MAX], span[SPAN_MAX];
 
 	human_count(count, c->count);
+	if (failures_redirect(c)) {
+		failures_put_redirect(c, failures_redirect(c), out);
+		return;
+	}
 	if (is_outage(c)) {
 		failures_put_outage(c, out);
 		return;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HTTP/1.1. The parser reads the status and three fields (Content-Length, Transfer-Encoding,
- * Connection); lines of other fields are skipped whole. RFC 9112, 6.3 defines where the body ends.
- * A single '\n' also ends a line (2.2); a field may continue on the next line (5.2).
+ * HTTP/1.1 replies. The parser reads the status and four fields (Content-Length,
+ * Transfer-Encoding, Connection, Location); lines of other fields are skipped whole. RFC 9112, 6.3
+ * defines where the body ends. A single '\n' also ends a line (2.2); a field may continue on the
+ * next line (5.2).
  */
 #include "load/http.h"
 
@@ -10,7 +11,6 @@
 #include <string.h>
 
 #include "load/text.h"
-#include "load/workload.h"
 
 #define HEAD_MAX 65536
 #define NAME_MAX_BYTES 18 /* size for the longest name that matters: Transfer-Encoding */
@@ -25,7 +25,12 @@ enum http_phase {
 	CHUNK_SIZE, CHUNK_EXTENSION, CHUNK_DATA, CHUNK_END, TRAILER, TRAILER_LINE, TRAILER_END,
 };
 
-enum http_field { FIELD_LENGTH = 1, FIELD_TRANSFER, FIELD_CONNECTION };
+enum http_field { FIELD_LENGTH = 1, FIELD_TRANSFER, FIELD_CONNECTION, FIELD_LOCATION };
+
+/* Length of a redirect's text, "301 to URL": cut there, with dots that say so. */
+#define REDIRECT_TEXT_MAX (ERROR_TEXT_CLEAN_MAX - 4)
+
+enum redirect_text { REDIRECT_NONE, REDIRECT_SHOWN, REDIRECT_CUT };
 
 struct http_state {
 	uint8_t phase;
@@ -37,6 +42,8 @@ struct http_state {
 	 */
 	uint8_t has_length, has_coding, chunked;
 	uint8_t close, keep;
+	uint8_t headless; /* the request is a HEAD: its reply has no body */
+	uint8_t redirect; /* enum redirect_text */
 	uint8_t gap;      /* white space follows the token or number */
 	uint8_t digits;
 	uint8_t name_len, token_len; /* bytes stored; TOO_LONG: the parser ignores the text */
@@ -48,36 +55,6 @@ struct http_state {
 };
 
 _Static_assert(sizeof(struct http_state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
-
-/* ---- Requests ---- */
-
-/* Writes the rest of the request line after the method, and the fields that all requests have. */
-static char *http_put_head(char *p, const struct workload *w)
-{
-	p = text_put(p, w->path, strlen(w->path));
-	p = TEXT_PUT(p, " HTTP/1.1\r\nHost: ");
-	p = text_put(p, w->host, strlen(w->host));
-	return text_put(p, w->auth, strlen(w->auth));
-}
-
-static char *http_put_get(char *p, const struct workload *w, const struct operation *o)
-{
-	(void)o;
-	return TEXT_PUT(http_put_head(TEXT_PUT(p, "GET "), w), "\r\n\r\n");
-}
-
-static char *http_put_post(char *p, const struct workload *w, const struct operation *o)
-{
-	p = http_put_head(TEXT_PUT(p, "POST "), w);
-	p = TEXT_PUT(p, "\r\nContent-Type: application/octet-stream\r\nContent-Length: ");
-	p = text_put_u64(p, o->size);
-	p = TEXT_PUT(p, "\r\n\r\n");
-	return text_put(p, workload_bytes(w), o->size);
-}
-
-const protocol_put http_put[OPERATIONS] = {
-	[OPERATION_GET] = http_put_get, [OPERATION_SET] = http_put_post,
-};
 
 /* ---- The head ---- */
 
@@ -172,12 +149,12 @@ static int end_head(struct http_state *s)
 	if (s->status == 101)
 		return -EPROTO;
 	if (s->status < 200) {
-		*s = (struct http_state){ .head = s->head };
+		*s = (struct http_state){ .head = s->head, .headless = s->headless };
 		return 0;
 	}
 	if (s->minor == 0 && !s->keep)
 		s->close = true;
-	if (s->status == 204 || s->status == 304)
+	if (s->headless || s->status == 204 || s->status == 304)
 		return 1;
 	begin_body(s);
 	return s->phase == BODY && !s->left;
@@ -208,7 +185,29 @@ static enum http_field find_field(const struct http_state *s)
 		return FIELD_LENGTH;
 	if (http_token_is(s->name, s->name_len, "transfer-encoding"))
 		return FIELD_TRANSFER;
-	return http_token_is(s->name, s->name_len, "connection") ? FIELD_CONNECTION : 0;
+	if (http_token_is(s->name, s->name_len, "connection"))
+		return FIELD_CONNECTION;
+	return s->status / 100 == 3 && http_token_is(s->name, s->name_len, "location") ?
+		FIELD_LOCATION : 0;
+}
+
+/* Appends a byte of a Location to the error text, which becomes "301 to URL". */
+static void http_add_location(struct http_state *s, char byte)
+{
+	struct error_text *text = parser_error_text(s);
+
+	if (s->redirect == REDIRECT_NONE) {
+		http_begin_error_text(s);
+		error_text_add(text, " to ", 4);
+		s->redirect = REDIRECT_SHOWN;
+	}
+	if (s->redirect == REDIRECT_CUT)
+		return;
+	error_text_add(text, &byte, 1);
+	if (text->len < REDIRECT_TEXT_MAX)
+		return;
+	error_text_add(text, "...", 3);
+	s->redirect = REDIRECT_CUT;
 }
 
 /* Reads a field's name up to its colon; names that are too long are left to skip_line(). */
@@ -262,7 +261,8 @@ static void end_token(struct http_state *s)
 static int end_value(struct http_state *s)
 {
 	if (s->field != FIELD_LENGTH) {
-		end_token(s);
+		if (s->field != FIELD_LOCATION)
+			end_token(s);
 		return 0;
 	}
 	if (!s->digits || (s->has_length && s->number != s->left))
@@ -280,6 +280,10 @@ static int http_add_value_byte(struct http_state *s, char byte)
 	}
 	if (s->field == FIELD_LENGTH)
 		return http_add_digit(s, byte);
+	if (s->field == FIELD_LOCATION) {
+		http_add_location(s, byte);
+		return 0;
+	}
 	if (byte == ',') {
 		end_token(s);
 		return 0;
@@ -330,19 +334,26 @@ static int http_step_field(struct http_state *s, struct text_cursor *c)
 		s->phase = HEAD_END;
 		return 0;
 	}
-	s->phase = (byte | 0x20) == 'c' || (byte | 0x20) == 't' ? NAME : OTHER;
+	byte |= 0x20;
+	s->phase = byte == 'c' || byte == 't' || byte == 'l' ? NAME : OTHER;
 	return 0;
 }
 
 /* ---- The body ---- */
+
+/* Appends bytes of the body to the error text, except to a redirect's, which has its target. */
+static void http_add_body_text(struct http_state *s, const char *from, const char *to)
+{
+	if (s->status >= ERROR_TEXT_FROM && !s->redirect)
+		error_text_add(parser_error_text(s), from, (size_t)(to - from));
+}
 
 static int http_step_data(struct http_state *s, struct text_cursor *c)
 {
 	const char *from = c->p;
 	const bool all = text_skip(c, &s->left);
 
-	if (s->status >= ERROR_TEXT_FROM)
-		error_text_add(parser_error_text(s), from, (size_t)(c->p - from));
+	http_add_body_text(s, from, c->p);
 	if (!all)
 		return 0;
 	if (s->phase == BODY)
@@ -425,8 +436,7 @@ static int http_step(struct http_state *s, struct text_cursor *c)
 	case CHUNK_DATA:
 		return http_step_data(s, c);
 	case UNTIL_CLOSE:
-		if (s->status >= ERROR_TEXT_FROM)
-			error_text_add(parser_error_text(s), c->p, (size_t)(c->end - c->p));
+		http_add_body_text(s, c->p, c->end);
 		c->p = c->end;
 		return 0;
 	case CHUNK_SIZE:
@@ -460,7 +470,7 @@ int http_parse(struct reply_parser *parser, uint16_t type, const void *data, siz
 	struct text_cursor c = { data, size ? (const char *)data + size : data };
 	int done = !data && s->phase == UNTIL_CLOSE;
 
-	(void)type;
+	s->headless = type == OPERATION_HEAD;
 	while (!done && c.p < c.end)
 		done = http_step(s, &c);
 	*used = (size_t)(c.p - (const char *)data);

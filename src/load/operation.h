@@ -17,7 +17,8 @@
 #define OPERATION_ROWS(X)                                                                          \
 	X(OPERATION_GET, "read", false)                                                            \
 	X(OPERATION_SET, NULL, true)                                                               \
-	X(OPERATION_DELETE, "delete", false)
+	X(OPERATION_DELETE, "delete", false)                                                       \
+	X(OPERATION_HEAD, "head", false)
 
 #define OPERATION_NAME(name, share, has_value) name,
 enum operation_kind { OPERATION_ROWS(OPERATION_NAME) OPERATIONS };
@@ -35,6 +36,8 @@ struct operation {
 	uint64_t key;  /* number of the key; 0 if the protocol has no keys */
 	uint32_t size; /* size of the value in bytes; 0 without a value */
 	uint32_t id;
+	uint64_t number; /* number of the request, from 0 */
+	uint64_t random; /* seed of the request's random numbers; 0 if it has none */
 };
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/rng.h"
 #include "base/strbuf.h"
 #include "load/operation.h"
+#include "load/request_options.h"
 #include "load/error_text.h"
 
 #define PROTOCOL_PARSER_BYTES 256
@@ -29,6 +30,7 @@ enum reply_status {
 struct encoded_request {
 	size_t size;      /* bytes written to the buffer */
 	uint16_t type;    /* enum operation_kind; 0 for protocols without operations */
+	uint64_t number;  /* on entry: number of the request, from 0 ({seq} of a template) */
 	/* with `matched_by_id`: id of the reply, of which protocols may use only the low bits */
 	uint32_t id;
 };
@@ -61,7 +63,7 @@ struct target;
 
 /*
  * Writes a request to `to` and returns its end. The buffer holds workload->request_overhead bytes
- * (key, host, path and 512 bytes) and the value.
+ * (all but the value) and the value.
  */
 typedef char *(*protocol_put)(char *to, const struct workload *workload,
 			      const struct operation *operation);
@@ -74,7 +76,11 @@ struct protocol {
 	bool matched_by_id;      /* replies may overtake each other */
 	bool no_network;         /* the protocol "null:", which opens no connections */
 	bool http;               /* a reply's code is an HTTP status */
-	uint32_t settings;       /* mask of workload settings used, without operation shares */
+	/*
+	 * Mask of workload settings used, without operation shares. HTTP: 0, as its settings depend
+	 * on the requests (workload.settings).
+	 */
+	uint32_t settings;
 	const protocol_put *put; /* indexed by enum operation_kind; NULL: no operations */
 	/*
 	 * Datagram protocols: bytes of the frame header, which put_frame writes before a request.
@@ -120,8 +126,6 @@ int protocol_encode(const struct protocol *protocol, const struct workload *work
 bool protocol_stores(const struct protocol *protocol);
 int protocol_encode_store(const struct protocol *protocol, const struct workload *workload,
 			  uint64_t key, void *buffer, size_t cap, struct encoded_request *out);
-/* Returns a mask of the workload settings that the protocol uses: bits of enum workload_setting. */
-uint32_t protocol_settings(const struct protocol *protocol);
 
 /* Returns the protocol of a URL scheme, or NULL. protocols[] ends with a row whose name is NULL. */
 const struct protocol *protocol_find(const char *scheme);
@@ -137,6 +141,7 @@ struct target {
 	bool has_user;   /* HTTP and Redis: the URL has a user or a password */
 	char user[128], password[512];
 	uint32_t database; /* Redis: number of the database to SELECT; 0: none */
+	const struct request_options *options; /* set by the caller; borrowed; NULL: defaults */
 };
 
 /* Parses a URL. Returns 0, or -EINVAL with a sentence in `why`. */

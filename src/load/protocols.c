@@ -6,6 +6,7 @@
 
 #include "load/echo.h"
 #include "load/http.h"
+#include "load/http_put.h"
 #include "load/memcached.h"
 #include "load/memcached_binary.h"
 #include "load/memcached_udp.h"
@@ -14,11 +15,10 @@
 #include "load/resp.h"
 #include "load/workload.h"
 
-/* Masks of the workload settings that key-value, HTTP, echo and synthetic requests use. */
+/* Masks of the workload settings that key-value, echo and synthetic requests use. */
 #define OF_STORE                                                                                   \
 	(1U << WORKLOAD_BASE | 1U << WORKLOAD_KEYS | 1U << WORKLOAD_POPULARITY |                   \
 	 1U << WORKLOAD_KEY | 1U << WORKLOAD_VALUE)
-#define OF_HTTP (1U << WORKLOAD_BASE | 1U << WORKLOAD_VALUE)
 #define OF_ECHO (1U << WORKLOAD_REQUEST)
 #define OF_SYNTHETIC (1U << WORKLOAD_SERVICE | 1U << WORKLOAD_REQUEST | 1U << WORKLOAD_REPLY)
 
@@ -52,13 +52,15 @@ static inline int encode_operation(const struct protocol *p, const struct worklo
 static int encode_drawn(const struct protocol *p, const struct workload *w, struct rng *rng,
 			void *buffer, size_t cap, struct encoded_request *out)
 {
-	struct operation o = { .id = out->id };
+	struct operation o = { .id = out->id, .number = out->number };
 
-	if (has_keys(p))
+	if (w->key_of)
 		o.key = workload_key(w, rng);
 	o.kind = workload_operation(w, rng);
-	if (operation_rows[o.kind].has_value)
+	if (w->value_of >> o.kind & 1)
 		o.size = workload_value_size(w, rng);
+	if (w->random_of >> o.kind & 1)
+		o.random = rng_u64(rng);
 	return encode_operation(p, w, &o, buffer, cap, out);
 }
 
@@ -78,7 +80,7 @@ int protocol_encode(const struct protocol *p, const struct workload *w, struct r
 	.put = resp_put, .parse = resp_parse,                              \
 	.greet = resp_greet
 #define HTTP                                                                                       \
-	.settings = OF_HTTP, .http = true,                                                         \
+	.http = true,                                                                              \
 	.put = http_put, .parse = http_parse
 
 const struct protocol protocols[] = {
@@ -119,17 +121,6 @@ const struct protocol *protocol_find(const char *scheme)
 			return p;
 	}
 	return NULL;
-}
-
-uint32_t protocol_settings(const struct protocol *p)
-{
-	uint32_t settings = p->settings;
-
-	for (int i = 0; p->put && i < OPERATIONS; i++) {
-		if (p->put[i] && i != OPERATION_SET)
-			settings |= 1U << (WORKLOAD_SHARE + i);
-	}
-	return settings;
 }
 
 bool protocol_stores(const struct protocol *p)

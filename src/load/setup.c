@@ -158,7 +158,7 @@ int load_setup_put(const struct load_setup *setup, struct event_sink *sink, uint
 				  : event_put_fact(sink, now, facts[i].key, strbuf_str(&value));
 	}
 	strbuf_release(&value);
-	return err;
+	return err ? err : request_options_put(&setup->config.request, sink, now);
 }
 
 int load_setup_put_target(struct event_sink *sink, uint64_t now, const char *url)
@@ -223,6 +223,17 @@ static int setup_read_value(const struct fact *f, void *member, const char *valu
 	return 0;
 }
 
+static int setup_add_request(struct load_setup *s, const char *text)
+{
+	if (s->n_request == LOAD_SETUP_REQUEST_MAX || !strchr(text, ' '))
+		return -EBADMSG;
+	s->request[s->n_request] = strdup(text);
+	if (!s->request[s->n_request])
+		return -ENOMEM;
+	s->n_request++;
+	return 0;
+}
+
 /* Adds a target, unless another agent has already reported it. */
 static int setup_add_target(struct load_setup *s, const char *url)
 {
@@ -268,7 +279,9 @@ void load_setup_release(struct load_setup *setup)
 {
 	for (uint32_t i = 0; i < setup->n_targets; i++)
 		free(setup->targets[i]);
-	setup->n_targets = 0;
+	for (uint32_t i = 0; i < setup->n_request; i++)
+		free(setup->request[i]);
+	setup->n_targets = setup->n_request = 0;
 }
 
 int load_setup_add_fact(struct load_setup *setup, const char *key, const char *value)
@@ -277,6 +290,8 @@ int load_setup_add_fact(struct load_setup *setup, const char *key, const char *v
 
 	if (!strcmp(key, LOAD_FACT_TARGET))
 		return setup_add_target(setup, value);
+	if (!strcmp(key, LOAD_FACT_REQUEST))
+		return setup_add_request(setup, value);
 	if (!strcmp(key, LOAD_FACT_NIC)) {
 		setup_add_name(setup->nics, value);
 		return 0;
@@ -322,6 +337,16 @@ int load_setup_complete(struct load_setup *setup)
 
 /* ---- the report ---- */
 
+#define REQUEST_SHOWN_MAX 100 /* bytes of an option of requests in text */
+
+/* Options of requests, except header fields: their names in facts and in JSON. */
+static const struct {
+	const char *fact, *key;
+} request_names[] = {
+	{ "method", "method" },
+	{ "body", "body" },
+};
+
 static struct value setup_nonzero(uint64_t n)
 {
 	return n ? value_u64(n) : value_null();
@@ -343,7 +368,40 @@ static void setup_add_line(const struct load_setup *s, struct report *r)
 			 "with an error of at most %s", s->nics, human_ns(error, s->nic_error_ns));
 	if (*s->addresses)
 		list_add(lines, "%s", s->addresses);
+	for (uint32_t i = 0; i < s->n_request; i++)
+		list_add(lines, "with %.*s", REQUEST_SHOWN_MAX, s->request[i]);
 	object_add(&r->body, NULL, value_list(lines));
+}
+
+/* Adds "request": a member per option, and an array of header fields. */
+static void setup_add_request_report(const struct load_setup *s, struct object *to,
+				     struct report *r)
+{
+	struct object *o = object_new(r);
+	struct string_list *headers = list_new(r);
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->n_request; i++) {
+		const char *value = strchr(s->request[i], ' ') + 1;
+
+		any |= !strncmp(s->request[i], "header ", 7);
+		if (!strncmp(s->request[i], "header ", 7))
+			list_add(headers, "%s", value);
+	}
+	if (any)
+		object_add(o, "headers", value_list(headers));
+	for (size_t k = 0; k < ARRAY_LEN(request_names); k++) {
+		const size_t size = strlen(request_names[k].fact);
+
+		for (uint32_t i = 0; i < s->n_request; i++) {
+			const char *text = s->request[i];
+
+			if (!strncmp(text, request_names[k].fact, size) && text[size] == ' ')
+				object_add(o, request_names[k].key, value_string(text + size + 1));
+		}
+	}
+	if (s->n_request)
+		object_add(to, "request", value_object(o));
 }
 
 void load_setup_report(const struct load_setup *s, struct report *r)
@@ -375,6 +433,7 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 	object_add(o, "ca", value_string(c->ca_file));
 	if (c->cert_file)
 		object_add(o, "cert", value_string(c->cert_file));
+	setup_add_request_report(s, o, r);
 	if (c->expect)
 		object_add(o, "expect", value_string(c->expect));
 	object_add(o, "agents", value_u64(s->analysis.agents));

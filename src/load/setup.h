@@ -14,6 +14,7 @@
 #define LOAD_SETUP_TEXT_MAX 4352 /* bytes of the longest path, with a prefix */
 
 #define LOAD_SETUP_NICS_MAX 1024
+#define LOAD_SETUP_REQUEST_MAX (OPT_LIST_MAX + 16) /* facts of struct request_options, at most */
 
 /* EV_FACT event per target: the URL without its password, from the engine or the coordinator. */
 #define LOAD_FACT_TARGET "load.target"
@@ -39,6 +40,8 @@ struct load_setup {
 	char expect[LOAD_SETUP_TEXT_MAX];      /* text of config.expect; "" if it is NULL */
 	char *targets[LOAD_TARGETS_MAX];       /* URLs from LOAD_FACT_TARGET; owned */
 	uint32_t n_targets;
+	char *request[LOAD_SETUP_REQUEST_MAX]; /* "NAME VALUE" of LOAD_FACT_REQUEST; owned */
+	uint32_t n_request;
 	/* "NAME is ADDRESS" of the host names used, separated by ", "; may be "" */
 	char addresses[LOAD_SETUP_NICS_MAX];
 	char nics[LOAD_SETUP_NICS_MAX];        /* NIC names (LOAD_FACT_NIC), separated by ", " */
@@ -59,7 +62,7 @@ int load_setup_put(const struct load_setup *setup, struct event_sink *sink, uint
 /* Puts `url`, without its password, into `sink` as LOAD_FACT_TARGET. */
 int load_setup_put_target(struct event_sink *sink, uint64_t now, const char *url);
 
-/* Frees the targets. Accepts a zeroed setup. */
+/* Frees what facts have added. Accepts a zeroed setup. */
 void load_setup_release(struct load_setup *setup);
 
 /*

@@ -8,15 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "load/http_request.h"
 #include "load/protocol.h"
 #include "load/sizes.h"
 #include "load/synthetic.h"
 
-/* Bytes of a request besides key, value, host and path, in any protocol. */
+/* Bytes of a request besides key and value, in protocols other than HTTP. */
 #define OVERHEAD 512
 #define HOST_MAX 300
-#define AUTH_MAX 1024
+#define AUTHORIZATION_MAX 1024
 #define PERIOD 65536
+
+_Static_assert(TEMPLATE_KEY_MAX == WORKLOAD_KEY_MAX, "a request has room for its keys");
 
 struct workload_tables {
 	struct sizes key, value, request, reply;
@@ -24,8 +27,7 @@ struct workload_tables {
 	size_t request_max;
 	unsigned char *bytes;
 	char host[HOST_MAX];
-	char path[sizeof(((struct target *)0)->path)];
-	char auth[AUTH_MAX];
+	struct http_requests http;   /* owned */
 };
 
 /* ---- Drawing ---- */
@@ -197,23 +199,88 @@ static void make_host(char out[HOST_MAX], const struct target *target)
 			 v6 ? "]" : "", port ? ":" : "", port ? target->port : "");
 }
 
-/* Writes the Authorization field (RFC 7617), with the preceding line end. */
-static int make_auth(char out[AUTH_MAX], const struct target *target)
+/* Writes the value of the Authorization field (RFC 7617). Returns 0 or -ENOMEM. */
+static int make_authorization(struct strbuf *out, const struct target *target)
 {
-	struct strbuf text = STRBUF_INIT(AUTH_MAX), plain = STRBUF_INIT(AUTH_MAX);
+	struct strbuf plain = STRBUF_INIT(AUTHORIZATION_MAX);
 	int err;
 
+	strbuf_init(out, AUTHORIZATION_MAX);
 	if (!target->has_user)
 		return 0;
 	strbuf_printf(&plain, "%s:%s", target->user, target->password);
-	strbuf_puts(&text, "\r\nAuthorization: Basic ");
-	strbuf_base64(&text, strbuf_str(&plain), plain.len);
-	err = plain.error ?: text.error;
-	if (!err)
-		memcpy(out, strbuf_str(&text), text.len + 1);
-	strbuf_release(&text);
+	strbuf_puts(out, "Basic ");
+	strbuf_base64(out, strbuf_str(&plain), plain.len);
+	err = plain.error ?: out->error;
 	strbuf_release(&plain);
 	return err;
+}
+
+/* Sets which operations use keys, values and random numbers, and the settings that matter. */
+static void note_http_uses(struct workload *w, const struct http_requests *requests)
+{
+	w->key_of = w->value_of = w->random_of = w->settings = 0;
+	for (int i = 0; i < OPERATIONS; i++) {
+		const uint32_t uses = http_request_uses(&requests->of[i]);
+
+		w->key_of |= (uses >> TEMPLATE_KEY & 1) << i;
+		w->value_of |= (uses >> TEMPLATE_VALUE & 1) << i;
+		w->random_of |= (uses >> TEMPLATE_RANDOM & 1) << i;
+		if (requests->only)
+			w->share[i] = requests->only == &requests->of[i];
+		else if (i != OPERATION_SET)
+			w->settings |= 1U << (WORKLOAD_SHARE + i);
+	}
+	if (w->value_of)
+		w->settings |= 1U << WORKLOAD_BASE | 1U << WORKLOAD_VALUE;
+	if (w->key_of)
+		w->settings |= 1U << WORKLOAD_BASE | 1U << WORKLOAD_KEYS |
+			       1U << WORKLOAD_POPULARITY | 1U << WORKLOAD_KEY;
+}
+
+/* Makes the requests of HTTP, and notes what they take from the workload. */
+static int make_http(struct workload *w, const struct target *target, struct strbuf *why)
+{
+	struct workload_tables *t = w->tables;
+	struct strbuf authorization;
+	struct http_defaults defaults = { .host = t->host };
+	int err = make_authorization(&authorization, target);
+
+	make_host(t->host, target);
+	defaults.authorization = authorization.len ? strbuf_str(&authorization) : NULL;
+	if (!err)
+		err = http_requests_make(&t->http, target, &defaults, why);
+	strbuf_release(&authorization);
+	w->http = &t->http;
+	note_http_uses(w, &t->http);
+	w->request_overhead = WORKLOAD_KEY_MAX + http_requests_size_max(&t->http);
+	return err;
+}
+
+static uint32_t settings_of(const struct protocol *p)
+{
+	uint32_t settings = p->settings;
+
+	for (int i = 0; p->put && i < OPERATIONS; i++) {
+		if (p->put[i] && i != OPERATION_SET)
+			settings |= 1U << (WORKLOAD_SHARE + i);
+	}
+	return settings;
+}
+
+/* Notes what requests of the target's protocol take from the workload. */
+static int make_requests(struct workload *w, const struct target *target, struct strbuf *why)
+{
+	w->request_overhead = WORKLOAD_KEY_MAX + OVERHEAD;
+	for (int i = 0; i < OPERATIONS; i++)
+		w->value_of |= (uint32_t)operation_rows[i].has_value << i;
+	if (!target)
+		return 0;
+	if (target->protocol->http)
+		return make_http(w, target, why);
+	w->settings = settings_of(target->protocol);
+	w->key_of = w->settings >> WORKLOAD_KEYS & 1 ? (1U << OPERATIONS) - 1 : 0;
+	return 0;
 }
 
 /*
@@ -271,26 +338,18 @@ int workload_finish(struct workload *w, const struct target *target, struct strb
 		return -ENOMEM;
 	err = make_all_sizes(w, target && target->protocol->datagram, why);
 	if (!err)
+		err = make_requests(w, target, why);
+	if (!err)
 		err = make_shares(w, why);
-	if (!err && target) {
-		make_host(t->host, target);
-		memcpy(t->path, target->path, sizeof(t->path));
-		err = make_auth(t->auth, target);
-	}
 	if (!err && target)
 		err = check_operations(w, target->protocol, why);
 	if (err)
 		return err;
-	w->host = t->host;
-	w->path = t->path;
-	w->auth = t->auth;
 	t->key_digits = 1;
 	for (uint64_t last = w->keys - 1; last >= 10; last /= 10)
 		t->key_digits++;
 	dist_bind_n(&w->popularity, w->keys);
 	bytes = workload_larger(sizes_largest(&t->value), sizes_largest(&t->request));
-	w->request_overhead = WORKLOAD_KEY_MAX + strlen(t->host) + strlen(t->path) +
-		strlen(t->auth) + OVERHEAD;
 	t->request_max = bytes + w->request_overhead;
 	t->bytes = make_bytes(bytes);
 	return t->bytes ? 0 : -ENOMEM;
@@ -300,8 +359,10 @@ void workload_release(struct workload *w)
 {
 	if (!w)
 		return;
-	if (w->tables)
+	if (w->tables) {
 		free(w->tables->bytes);
+		http_requests_release(&w->tables->http);
+	}
 	free(w->tables);
 	*w = (struct workload){ 0 };
 }

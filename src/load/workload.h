@@ -11,7 +11,7 @@
  * 	keys          number of keys
  * 	popularity    uniform | zipf:EXPONENT | normal:MEAN:DEVIATION, of key numbers
  * 	key, value    sizes in bytes; a key has at least the digits of the highest key number
- * 	read, delete  shares of reads and deletes in all requests; the rest are writes
+ * 	read, delete, head  shares of these operations in all requests; the rest are writes
  * 	service       service time requested of a synthetic server; default: the server's own
  * 	request, reply    sizes in bytes, of the echo and synthetic protocols
  *
@@ -55,8 +55,10 @@ struct workload {
 	size_t request_overhead; /* largest size of a request without its value, bytes */
 	struct dist service;     /* synthetic: requested service time, ns; or none */
 	struct dist request_size, reply_size; /* echo and synthetic: bytes of a message */
-	const char *host, *path; /* HTTP: Host field and path; point into `tables` */
-	const char *auth;        /* HTTP: "\r\nAuthorization: ..." or ""; points into `tables` */
+	uint32_t settings; /* mask of the settings that the target's requests use */
+	/* masks of operations (enum operation_kind) that use a key, a value, random numbers */
+	uint32_t key_of, value_of, random_of;
+	const struct http_requests *http; /* HTTP: the requests; points into `tables` */
 	struct workload_tables *tables; /* owned: tables of sizes, bytes of values */
 };
 

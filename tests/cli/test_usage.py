@@ -115,7 +115,21 @@ REFUSED = [
     ('load null: --loop closed --rates 1:2:1', '--loop closed has no rate'),
     ('load null: --loop closed --find-max p99<1ms', '--loop closed has no rate'),
     ('load null: --rate 1 --timestamps wall', '--timestamps takes one of user, kernel, nic'),
-    ('load http://h --rate 1 --workload delete=0.1', 'workload: http has no delete'),
+    ('load memcached://h --rate 1 --workload head=0.1', 'workload: memcached has no head'),
+    ('load null: --rate 1 -H X:1', '--header, --http-method and --body need a URL of HTTP'),
+    ('load null: --rate 1 -X PUT', '--header, --http-method and --body need a URL of HTTP'),
+    ('load redis://h --rate 1 --body x', '--header, --http-method and --body need a URL of HTTP'),
+    ('load http://h --rate 1 -H X', "--header takes 'NAME: VALUE', with a colon after the name"),
+    ('load http://h --rate 1 -X PUT --workload value=9',
+     '--workload: --http-method and --body make all requests alike'),
+    ('load http://h --rate 1 --body {value} --workload read=0.5',
+     '--workload: read would do nothing: http takes base, value'),
+    ('load http://h --rate 1 --workload keys=10',
+     '--workload: keys would do nothing: http takes base, value, read, delete, head'),
+    ('load http://h/{key} --rate 1 --workload service=1us',
+     'http takes base, keys, popularity, key, value, read, delete, head'),
+    ('load http://h --rate 1 -X GET --body x', '--body: a GET request has no body'),
+    ('load --from x -H X:1', '--from cannot be combined with --header'),
     ('load redis://h --rate 1 --workload read=0.9,delete=0.2', 'shares of operations add up to 1.1'),
     ('load null: --rate 1 --method guess', '--method takes one of all, lancet'),
     ('load null: --rate 1 --connections 0', '--connections takes a whole number, 1 to 1000000'),
@@ -212,6 +226,15 @@ class Usage(unittest.TestCase):
                 f.write('no certificate')
             done = run(*load, '--ca', path)
             self.assert_message(done, 2, f'cannot read a certificate from {path}: it is not in PEM')
+            body = os.path.join(tmp, 'body')
+            done = run('load', 'http://127.0.0.1:9', '--rate', '1', '--body', '@' + body)
+            self.assert_message(done, 2, f'--body: cannot read {body}: No such file')
+            done = run('load', 'http://127.0.0.1:9', '--rate', '1', '--body', '@' + tmp)
+            self.assert_message(done, 2, f'--body: cannot read {tmp}: Is a directory')
+            with open(body, 'wb') as f:
+                f.truncate((64 << 20) + 1)
+            done = run('load', 'http://127.0.0.1:9', '--rate', '1', '--body', '@' + body)
+            self.assert_message(done, 2, f'--body: {body} has more than 64 MiB')
 
     def test_version(self):
         self.assertRegex(run('--version').stdout, r'\Ahostlat \d+\.\d+\.\d+\n\Z')
@@ -258,6 +281,8 @@ class Usage(unittest.TestCase):
             for option in ('--workload', '--arrival'):
                 done = run('load', 'null:', '--rate', '1', option, f.name, '--samples', f.name)
                 self.assert_message(done, 1, f'{f.name} is an input')
+            done = run('load', 'http://127.0.0.1:9', '--rate', '1', '--body', '@' + f.name, '--samples', f.name)
+            self.assert_message(done, 1, f'{f.name} is an input')
 
     def test_start_that_fails(self):
         """A start that fails changes no earlier output and creates no new one."""

@@ -13,11 +13,12 @@
 #include "load/workload_set.h"
 #include "load/workload_file.h"
 
-static void use(const struct workload *w)
+static void use(const struct workload *parsed)
 {
-	size_t max = workload_request_max(w);
+	size_t max = workload_request_max(parsed);
+	struct workload copy = *parsed, *w = &copy;
 	char *buffer = malloc(max);
-	struct encoded_request out;
+	struct encoded_request out = { 0 };
 	struct rng rng;
 
 	BUG_ON(!buffer);
@@ -26,8 +27,12 @@ static void use(const struct workload *w)
 	for (int i = 0; i < OPERATIONS; i++)
 		BUG_ON(!(w->share[i] >= 0 && w->share[i] <= 1));
 	for (const struct protocol *p = protocols; p->name; p++) {
-		if (w->share[OPERATION_DELETE] > 0 && p->put && !p->put[OPERATION_DELETE])
+		/* Requests of HTTP are made for a target: fuzz_http_request. */
+		if (p->http || (p->put && w->share[OPERATION_DELETE] > 0 &&
+				!p->put[OPERATION_DELETE]) ||
+		    (p->put && w->share[OPERATION_HEAD] > 0 && !p->put[OPERATION_HEAD]))
 			continue;
+		w->key_of = protocol_stores(p) ? ~0U : 0;
 		for (uint32_t id = 0; id < 4; id++) {
 			BUG_ON(protocol_encode(p, w, &rng, id, buffer, max, &out) ||
 			       out.size > max);

@@ -24,6 +24,8 @@ struct row {
 	uint16_t code;
 };
 
+#define THIRTY "123456780123456780123456780123"
+#define NINETY THIRTY THIRTY THIRTY
 #define ROW(scheme, data, word, text, code)                                                        \
 	{ scheme, sizeof(data) - 1, data, word, text, code }
 
@@ -45,6 +47,13 @@ static const struct row rows[] = {
 	ROW("http", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "", "", 200),
 	ROW("http", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "", "404 Not Found",
 	    404),
+	ROW("http", "HTTP/1.1 301 Moved\r\nServer: x\r\nLocation:  https://e.org/?a=b \r\n"
+		    "Content-Length: 3\r\n\r\nabc", "", "301 to https://e.org/?a=b", 301),
+	ROW("http",
+	    "HTTP/1.1 307 T\r\nContent-Length: 0\r\nlocation: /" NINETY NINETY "\r\n\r\n", "",
+	    "307 to /" NINETY "1234567801...", 307),
+	ROW("http", "HTTP/1.1 200 OK\r\nLocation: /a\r\nContent-Length: 0\r\n\r\n", "", "", 200),
+	ROW("http", "HTTP/1.1 304 Not Modified\r\n\r\n", "", "304 Not Modified", 304),
 	ROW("http", "HTTP/1.1 503 \r\nContent-Length: 0\r\n\r\n", "", "503", 503),
 	ROW("http", "HTTP/1.1 400 Bad Request\r\nContent-Length: 76\r\n\r\n<html>\r\n<head><title>"
 	    "400 No required SSL certificate was sent</title></head></html>\n", "",

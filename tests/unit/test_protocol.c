@@ -37,6 +37,7 @@ struct row {
 #define RGET_ROW(expected, text) ROW("redis", OPERATION_GET, expected, text)
 #define RSET_ROW(expected, text) ROW("redis", OPERATION_SET, expected, text)
 #define HTTP_ROW(expected, text) ROW("http", OPERATION_GET, expected, text)
+#define HEAD_ROW(expected, text) ROW("http", OPERATION_HEAD, expected, text)
 
 #define KEY250                                                                                     \
 	"kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"                                       \
@@ -180,6 +181,16 @@ static const struct row rows[] = {
 	HTTP_ROW("O", "HTTP/1.1 200 OK\r\nTransfer-Encoding: Identity\r\n"
 		      "Content-Length: 1\r\n\r\nx"),
 	HTTP_ROW("!", "HTTP/1.1 101 Switching Protocols\r\n\r\n"),
+	HTTP_ROW("MM", "HTTP/1.1 302 Found\r\nLocation: /a\r\nContent-Length: 2\r\n\r\nxx"
+		       "HTTP/1.1 307 T\r\nLocation:\r\nContent-Length: 0\r\n\r\n"),
+	HEAD_ROW("OOM", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+			"HTTP/1.1 404 Not Found\r\n\r\n"),
+	HEAD_ROW("OE", "HTTP/1.1 103 Early Hints\r\n\r\n"
+		       "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"
+		       "HTTP/1.1 503 Busy\r\nContent-Length: 9\r\n\r\n"),
+	HEAD_ROW("o", "HTTP/1.0 200 OK\r\nContent-Length: 9\r\n\r\n"),
+	HEAD_ROW("O!", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"),
 	HTTP_ROW("!", "HTTP/2.0 200 OK\r\n\r\n"),
 	HTTP_ROW("!", "HTTP/1.1 2000 OK\r\n\r\n"),
 	HTTP_ROW("!", "HTTP/1.1 020 OK\r\n\r\n"),

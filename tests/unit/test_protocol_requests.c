@@ -16,6 +16,7 @@
 
 #include "base/bug.h"
 #include "base/rng.h"
+#include "base/version.h"
 #include "load/protocol.h"
 #include "load/r2p2.h"
 #include "load/synthetic.h"
@@ -31,7 +32,9 @@ static void make(struct workload *w, struct target *t, const char *url, const ch
 	strbuf_release(&why);
 }
 
-/* "@" stands for the next four bytes of the value. */
+/* "@" stands for the next four bytes of the value; AGENT for the field that tells the version. */
+#define AGENT "User-Agent: hostlat/#\r\n"
+
 static void check_bytes(const char *name, const struct workload *w, const char *expected,
 			size_t expected_size, const char *got, size_t size)
 {
@@ -39,8 +42,10 @@ static void check_bytes(const char *name, const struct workload *w, const char *
 	size_t at = 0;
 
 	for (size_t i = 0; i < expected_size; i++) {
-		size_t n = expected[i] == '@' ? 4 : 1;
-		const char *want = expected[i] == '@' ? value : expected + i;
+		const bool version = expected[i] == '#' && w->http;
+		size_t n = expected[i] == '@' ? 4 : version ? strlen(hostlat_version()) : 1;
+		const char *want = expected[i] == '@' ? value : version ? hostlat_version() :
+				   expected + i;
 
 		value += expected[i] == '@' ? 4 : 0;
 		if (at + n > size || memcmp(got + at, want, n) != 0)
@@ -65,16 +70,18 @@ static void test_requests(void **state)
 		ROW("redis://h", "keys=1,key=3", "*2\r\n$3\r\nGET\r\n$3\r\n000\r\n"),
 		ROW("rediss://h", "keys=1,key=12,value=4,read=0",
 		    "*3\r\n$3\r\nSET\r\n$12\r\n000000000000\r\n$4\r\n@\r\n"),
-		ROW("http://h", "keys=1", "GET / HTTP/1.1\r\nHost: h\r\n\r\n"),
-		ROW("http://h:80/a?b", "keys=1", "GET /a?b HTTP/1.1\r\nHost: h\r\n\r\n"),
-		ROW("https://h:80/", "keys=1", "GET / HTTP/1.1\r\nHost: h:80\r\n\r\n"),
+		ROW("http://h", "keys=1", "GET / HTTP/1.1\r\nHost: h\r\n" AGENT "\r\n"),
+		ROW("http://h:80/a?b", "keys=1", "GET /a?b HTTP/1.1\r\nHost: h\r\n" AGENT "\r\n"),
+		ROW("https://h:80/", "keys=1", "GET / HTTP/1.1\r\nHost: h:80\r\n" AGENT "\r\n"),
 		ROW("http://[::1]:8080/", "keys=1",
-		    "GET / HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n"),
+		    "GET / HTTP/1.1\r\nHost: [::1]:8080\r\n" AGENT "\r\n"),
 		ROW("http://[fe80::1%25eth0]:8080", "keys=1",
-		    "GET / HTTP/1.1\r\nHost: [fe80::1]:8080\r\n\r\n"),
-		ROW("http+unix:///s:/x", "keys=1", "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+		    "GET / HTTP/1.1\r\nHost: [fe80::1]:8080\r\n" AGENT "\r\n"),
+		ROW("http+unix:///s:/x", "keys=1",
+		    "GET /x HTTP/1.1\r\nHost: localhost\r\n" AGENT "\r\n"),
 		ROW("http://h", "value=4,read=0",
-		    "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/octet-stream\r\n"
+		    "POST / HTTP/1.1\r\nHost: h\r\n" AGENT
+		    "Content-Type: application/octet-stream\r\n"
 		    "Content-Length: 4\r\n\r\n@"),
 		ROW("memcached-binary://h", "keys=1,key=3",
 		    "\x80\0\0\3\0\0\0\0\0\0\0\3\x12\x34\x56\x78\0\0\0\0\0\0\0\0" "000"),
@@ -100,7 +107,7 @@ static void test_requests(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		char buffer[4096];
-		struct encoded_request out;
+		struct encoded_request out = { 0 };
 		struct workload w;
 		struct target t;
 		struct rng rng;
@@ -123,7 +130,7 @@ static void test_buffer(void **state)
 	static const char *const workloads[] = {
 		"etc,keys=1000000000,read=0.5", "key=250,value=100,read=0.5,request=0,reply=9",
 		"usr,request=uniform:0:1K,service=pareto:0:1ms:10",
-		"etc,keys=1000000000,key=250,delete=0.5",
+		"etc,keys=1000000000,key=250,delete=0.5", "read=0.3,head=0.3,value=uniform:0:1K",
 	};
 
 	(void)state;
@@ -132,14 +139,16 @@ static void test_buffer(void **state)
 
 		snprintf(url, sizeof(url), p->no_network ? "%s:" : "%s://h", p->name);
 		for (size_t i = 0; i < ARRAY_LEN(workloads); i++) {
-			struct encoded_request out;
+			struct encoded_request out = { 0 };
 			struct workload w;
 			struct target t;
 			struct rng rng;
 			size_t max;
 			char *buffer;
 
-			if (strstr(workloads[i], "delete") && p->put && !p->put[OPERATION_DELETE])
+			if (p->put &&
+			    ((strstr(workloads[i], "delete") && !p->put[OPERATION_DELETE]) ||
+			     (strstr(workloads[i], "head") && !p->put[OPERATION_HEAD])))
 				continue;
 			make(&w, &t, url, workloads[i]);
 			max = workload_request_max(&w);

@@ -319,10 +319,10 @@ static void test_operations(void **state)
 	struct target t;
 
 	(void)state;
-	assert_int_equal(target_parse("http://h", &t, &why), 0);
-	assert_int_equal(workload_parse(&w, "delete=0.1", &t, &why), -EINVAL);
-	assert_string_equal(strbuf_str(&why), "workload: http has no delete");
-	assert_int_equal(workload_parse(&w, "delete=0", &t, &why), 0);
+	assert_int_equal(target_parse("memcached://h", &t, &why), 0);
+	assert_int_equal(workload_parse(&w, "head=0.1", &t, &why), -EINVAL);
+	assert_string_equal(strbuf_str(&why), "workload: memcached has no head");
+	assert_int_equal(workload_parse(&w, "head=0", &t, &why), 0);
 	workload_release(&w);
 	strbuf_release(&why);
 }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/load_request.h"
+
+#include <errno.h>
+
+const struct opt load_request_option_rows[] = {
+	OPT_LIST(struct load_request_options, request.headers, .name = "header", .letter = 'H',
+		 .metavar = "FIELD",
+		 .help = "HTTP header field 'NAME: VALUE' of each request; replaces a default "
+			 "field of this name, or removes it if VALUE is empty; may be repeated"),
+	OPT_STRING(struct load_request_options, request.method, .name = "http-method",
+		   .letter = 'X', .metavar = "METHOD",
+		   .help = "HTTP method of all requests (default: GET, or POST with --body)"),
+	OPT_STRING(struct load_request_options, request.body, .name = "body",
+		   .metavar = "TEXT|@FILE",
+		   .help = "Body of all HTTP requests: a file as it is, or a text in which {key}, "
+			   "{value}, {seq} and {random:N} are filled in"),
+	OPT_STRING(struct load_request_options, expect, .name = "expect", .metavar = "STATUSES",
+		   .help = "HTTP statuses that count as success, such as 404 or 200,3xx; all other "
+			   "statuses are failures"),
+	OPT_STRING(struct load_request_options, ca_file, .name = "ca", .file = true,
+		   .excludes = "insecure",
+		   .help = "File of certificates to trust instead of the system's"),
+	OPT_FLAG(struct load_request_options, insecure, .name = "insecure",
+		 .help = "Do not verify the server's certificate"),
+	OPT_STRING(struct load_request_options, cert_file, .name = "cert", .file = true,
+		   .help = "Client certificate (PEM), for a TLS server that asks for one"),
+	OPT_STRING(struct load_request_options, key_file, .name = "key", .file = true,
+		   .help = "Private key (PEM) of --cert, if it is not in the same file"),
+	OPT_END,
+};
+
+void load_request_uses_add(struct load_request_uses *uses, const struct target *target)
+{
+	uses->tls |= target->protocol->tls;
+	uses->http |= target->protocol->http;
+}
+
+static int load_request_refuse(struct strbuf *why, const char *text)
+{
+	strbuf_puts(why, text);
+	return -EINVAL;
+}
+
+int load_request_useful(const struct load_request_options *o, const struct load_request_uses *uses,
+			struct strbuf *why)
+{
+	const struct request_options *r = &o->request;
+
+	if (!uses->tls && (o->insecure || o->ca_file || o->cert_file))
+		return load_request_refuse(why, "--insecure, --ca and --cert need a URL with TLS");
+	if (!o->cert_file && o->key_file)
+		return load_request_refuse(why, "--key needs --cert");
+	if (!uses->http && o->expect)
+		return load_request_refuse(why, "--expect needs a URL of HTTP");
+	if (!uses->http && (r->headers.len || r->method || r->body))
+		return load_request_refuse(why,
+					   "--header, --http-method and --body need a URL of HTTP");
+	return 0;
+}
+
+void load_request_config(const struct load_request_options *o, struct load_config *c)
+{
+	c->insecure = o->insecure;
+	c->ca_file = o->ca_file;
+	c->cert_file = o->cert_file;
+	c->key_file = o->key_file;
+	c->expect = o->expect;
+	c->request = o->request;
+}
