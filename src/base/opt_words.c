@@ -9,12 +9,35 @@
 #include "base/opt_row.h"
 #include "base/parse.h"
 
-static int opt_words_put_text(const char *text, struct strbuf *out)
+/* Escapes line ends, as each word is a line of `out`. */
+static void opt_words_put_text(const char *text, struct strbuf *out)
 {
-	if (strpbrk(text, "\r\n"))
-		return -EINVAL;
-	strbuf_puts(out, text);
-	return 0;
+	for (; *text; text++) {
+		if (*text == '\n')
+			strbuf_puts(out, "\\n");
+		else if (*text == '\r')
+			strbuf_puts(out, "\\r");
+		else if (*text == '\\')
+			strbuf_puts(out, "\\\\");
+		else
+			strbuf_putc(out, *text);
+	}
+}
+
+char *opt_words_unescape(char *word)
+{
+	char *to = word;
+
+	for (const char *from = word; *from; from++) {
+		if (*from != '\\' || !from[1]) {
+			*to++ = *from;
+			continue;
+		}
+		from++;
+		*to++ = *from == 'n' ? '\n' : *from == 'r' ? '\r' : *from;
+	}
+	*to = '\0';
+	return word;
 }
 
 static const char *opt_words_choice_name(const struct opt *row, uint32_t value)
@@ -78,7 +101,8 @@ static int opt_words_put_value(const struct opt *row, const void *member, struct
 		strbuf_printf(out, "%.6f", 100 * *(const double *)member);
 		return 0;
 	case OPT_TYPE_STRING:
-		return opt_words_put_text(*(const char *const *)member, out);
+		opt_words_put_text(*(const char *const *)member, out);
+		return 0;
 	case OPT_TYPE_CHOICE:
 		strbuf_puts(out, opt_words_choice_name(row, *(const uint32_t *)member));
 		return 0;
@@ -104,19 +128,16 @@ static int opt_words_put_option(const struct opt *row, const void *member, const
 	return err;
 }
 
-static int opt_words_put_items(const struct opt *row, const struct opt_list *list,
+static void opt_words_put_items(const struct opt *row, const struct opt_list *list,
 			       const char *prefix, struct strbuf *out)
 {
-	int err = 0;
-
-	for (uint32_t i = 0; !err && i < list->len; i++) {
+	for (uint32_t i = 0; i < list->len; i++) {
 		strbuf_puts(out, prefix);
 		if (!row->positional)
 			strbuf_printf(out, "--%s=", row->name);
-		err = opt_words_put_text(list->items[i], out);
+		opt_words_put_text(list->items[i], out);
 		strbuf_putc(out, '\n');
 	}
-	return err;
 }
 
 static int opt_words_put_positional(const struct opt *row, const void *member, const char *prefix,
@@ -124,8 +145,10 @@ static int opt_words_put_positional(const struct opt *row, const void *member, c
 {
 	int err;
 
-	if (row->type == OPT_TYPE_LIST)
-		return opt_words_put_items(row, member, prefix, out);
+	if (row->type == OPT_TYPE_LIST) {
+		opt_words_put_items(row, member, prefix, out);
+		return 0;
+	}
 	if (!opt_words_is_given(row, member))
 		return 0;
 	strbuf_puts(out, prefix);
@@ -152,7 +175,7 @@ int opt_words(const struct opt *rows, const void *config, const char *prefix, st
 			if (positional)
 				err = opt_words_put_positional(row, member, prefix, out);
 			else if (row->type == OPT_TYPE_LIST)
-				err = opt_words_put_items(row, member, prefix, out);
+				opt_words_put_items(row, member, prefix, out);
 			else
 				err = opt_words_put_option(row, member, prefix, out);
 		}

@@ -10,11 +10,13 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/opt_parse.h"
+#include "base/opt_words.h"
 #include "base/parse.h"
 #include "base/vec.h"
 #include "base/version.h"
@@ -127,7 +129,7 @@ static int agent_put_events(struct agent *a)
 static int agent_add_argument(struct agent *a, const char *word)
 {
 	char *copy = strdup(word);
-	int err = copy ? vec_push(&a->words, copy) : -ENOMEM;
+	int err = copy ? vec_push(&a->words, opt_words_unescape(copy)) : -ENOMEM;
 
 	if (err)
 		free(copy);
@@ -210,11 +212,25 @@ static int agent_stop_load(struct agent *a, void (*how)(struct load_engine *engi
 	return 0;
 }
 
+static int agent_set_variable(const char *word)
+{
+	char name[AGENT_LINE_MAX];
+	const size_t size = strcspn(word, "=");
+
+	if (!word[size] || !size)
+		return -EPROTO;
+	memcpy(name, word, size);
+	name[size] = '\0';
+	return setenv(name, word + size + 1, 1) ? -errno : 0;
+}
+
 static int agent_do_command(struct agent *a, const char *command, const char *word,
 			    struct strbuf *why)
 {
 	if (!strcmp(command, "arg"))
 		return agent_add_argument(a, word);
+	if (!strcmp(command, "env"))
+		return agent_set_variable(word);
 	if (!strcmp(command, "make"))
 		return agent_make_engine(a, why);
 	if (!strcmp(command, "clock"))

@@ -10,7 +10,7 @@
 #include "base/stop.h"
 #include "base/strbuf.h"
 
-#define CHILD_WORDS_MAX 64
+#define CHILD_WORDS_MAX 192
 
 /* Environment variable: descriptor to which a child writes a byte when its measurement starts. */
 #define CHILD_READY_FD "HOSTLAT_READY_FD"

@@ -14,12 +14,14 @@
 #include "base/bug.h"
 #include "base/folder.h"
 #include "base/log.h"
+#include "base/opt_words.h"
 #include "base/parse.h"
 #include "base/privilege.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
 #include "cmd/explain_conns.h"
 #include "cmd/explain_result.h"
+#include "cmd/load_options.h"
 #include "load/protocol.h"
 
 /* Time limit of a start: loading and testing BPF programs, connecting, on a busy machine. */
@@ -27,6 +29,7 @@
 /* Privileges for starting and stopping a load that runs as another user. */
 #define EXPLAIN_PRIVILEGES \
 	(PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) | PRIVILEGE(CAP_KILL))
+#define REQUEST_WORDS_MAX (2 << 20) /* bytes of the options of requests */
 #define END_PATIENCE_NS (120 * NS_PER_S)
 
 struct explain_config {
@@ -37,7 +40,8 @@ struct explain_config {
 	uint64_t port;
 	uint64_t connections, outstanding, threads, seed;
 	const char *workload, *arrival, *size_limit;
-	bool preload, insecure, no_conns;
+	bool preload, no_conns;
+	struct load_request_options to;
 	const char *from;
 	struct common_options common;
 };
@@ -71,14 +75,13 @@ static const struct opt explain_options[] = {
 		.help = "Seed of the arrival schedule"),
 	OPT_FLAG(struct explain_config, preload, .name = "preload",
 		 .help = "Store every key before measuring"),
-	OPT_FLAG(struct explain_config, insecure, .name = "insecure",
-		 .help = "Do not verify the server's certificate"),
+	OPTIONS_LOAD_REQUEST(struct explain_config, to),
 	OPT_STRING(struct explain_config, size_limit, .name = "size-limit", .metavar = "SIZE",
 		   .help = "Largest size of the server's recording (see hostlat record)"),
 	OPT_FLAG(struct explain_config, no_conns, .name = "no-conns", .excludes = "from",
 		 .help = "Do not measure what limits each connection"),
 	OPT_STRING(struct explain_config, from, .name = "from", .file = true,
-		   .metavar = "FOLDER",
+		   .metavar = "FOLDER", .excludes = LOAD_REQUEST_ROWS,
 		   .help = "Explain the recordings of an earlier run again; needs no privileges"),
 	OPTIONS_COMMON(struct explain_config, common),
 	OPT_END,
@@ -91,6 +94,7 @@ struct child_arguments {
 	size_t n;
 	struct strbuf texts[16]; /* formatted arguments, owned */
 	size_t made;
+	int error; /* -errno if arguments are missing */
 };
 
 static void arguments_add(struct child_arguments *w, const char *text)
@@ -160,6 +164,20 @@ static void explain_put_conns(struct child_arguments *w, const struct explain_co
 	arguments_add_option(w, "--output", "/dev/null");
 }
 
+/* Adds the options that --header, --cert and the like share with `hostlat load`. */
+static void explain_put_request_options(struct child_arguments *w, const struct explain_config *c)
+{
+	struct strbuf *text = &w->texts[w->made++];
+	char *rest, *word;
+
+	*text = (struct strbuf)STRBUF_INIT(REQUEST_WORDS_MAX);
+	w->error = opt_words(load_request_option_rows, &c->to, "", text);
+	for (rest = text->buf; !w->error && (word = strsep(&rest, "\n")) != NULL;) {
+		if (*word && strcmp(word, "--") != 0)
+			arguments_add(w, opt_words_unescape(word));
+	}
+}
+
 static void explain_put_request(struct child_arguments *w, const struct explain_config *c)
 {
 	arguments_add(w, "hostlat");
@@ -167,8 +185,7 @@ static void explain_put_request(struct child_arguments *w, const struct explain_
 	arguments_add(w, c->url);
 	arguments_add_number(w, "--seed", c->seed);
 	arguments_add_option(w, "--workload", c->workload);
-	if (c->insecure)
-		arguments_add(w, "--insecure");
+	explain_put_request_options(w, c);
 }
 
 static void explain_put_preload(struct child_arguments *w, const struct explain_config *c)
@@ -228,7 +245,7 @@ static int explain_run_load(const struct explain_config *c, struct stop *stop, u
 	int code;
 
 	words_of(&words, c);
-	code = child_start_plain(&load, words.words, c->folder);
+	code = words.error ?: child_start_plain(&load, words.words, c->folder);
 	if (!code)
 		code = child_wait(&load, duration_ns + START_PATIENCE_NS, stop);
 	if (code == -EINTR) { /* after SIGINT, `hostlat load` writes its result so far */
@@ -407,9 +424,14 @@ static int explain_make_folder(const char *path)
 static int explain_server_port(const struct explain_config *c, uint64_t *port)
 {
 	struct strbuf why = STRBUF_INIT(4096);
+	const char *connect_to = c->to.request.connect_to;
 	struct target target;
 	int err = target_parse(c->url, &target, &why);
 
+	if (!err && connect_to && request_options_split(connect_to, target.host, target.port)) {
+		request_options_check(&c->to.request, &why);
+		err = -EINVAL;
+	}
 	*port = c->port;
 	if (err)
 		log_error("%s", strbuf_str(&why));
@@ -420,6 +442,25 @@ static int explain_server_port(const struct explain_config *c, uint64_t *port)
 		log_error("%s has no port", c->url);
 	strbuf_release(&why);
 	return err || target.unix_socket || target.protocol->no_network || !*port ? -EINVAL : 0;
+}
+
+/* Checks the options of the load before anything starts. Returns an exit code. */
+static int explain_check_load(const struct explain_config *c)
+{
+	const struct load_options o = {
+		.urls = { .items = { c->url }, .len = 1 }, .rate = c->rate,
+		.workload = c->workload, .arrival = c->arrival, .connections = c->connections,
+		.threads = c->threads, .preload = c->preload, .to = c->to,
+	};
+	struct strbuf why = STRBUF_INIT(16384);
+	int err = load_options_check(&o, false, &why);
+
+	if (!err)
+		err = load_options_useful(&o, NULL, &why);
+	if (err)
+		log_error("explain: %s", why.len ? strbuf_str(&why) : strerror(-err));
+	strbuf_release(&why);
+	return !err ? EXIT_OK : err == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
 }
 
 static int explain_server(const struct explain_config *c, uint64_t port, struct stop *stop)
@@ -478,6 +519,9 @@ static int cmd_explain_run(const void *config)
 	}
 	if (explain_server_port(c, &port))
 		return EXIT_USAGE;
+	err = explain_check_load(c);
+	if (err)
+		return err;
 	if (explain_make_folder(c->folder))
 		return EXIT_CANNOT;
 	err = stop_init(&stop);

@@ -11,6 +11,7 @@
 #include "cmd/load_spawn.h"
 #include "load/coordinator.h"
 #include "load/agent_list.h"
+#include "load/http_auth.h"
 
 #define SETUP_MAX (64UL << 10)
 
@@ -119,6 +120,21 @@ static void load_agents_fill_options(struct load_agent_options *a, const struct 
 	a->load.method = 0;
 }
 
+/* Adds the variable that holds the secret of --auth: an agent has another environment. */
+static int write_variables(const struct load_options *o, struct strbuf *out)
+{
+	const char *auth = o->to.request.auth, *name, *value;
+
+	name = auth ? http_auth_variable(auth) : NULL;
+	value = name ? getenv(name) : NULL;
+	if (!value)
+		return 0;
+	if (strpbrk(value, "\r\n"))
+		return -EINVAL;
+	strbuf_printf(out, "env %s=%s\n", name, value);
+	return out->error;
+}
+
 static int write_setups(struct agents *agents, const struct load_options *o,
 			const struct load_config *config, struct strbuf *why)
 {
@@ -138,6 +154,8 @@ static int write_setups(struct agents *agents, const struct load_options *o,
 		a.load.seed = seeds[i];
 		strbuf_init(&agents->setups[i], SETUP_MAX);
 		err = opt_words(load_agent_option_rows, &a, "arg ", &agents->setups[i]);
+		if (!err)
+			err = write_variables(o, &agents->setups[i]);
 	}
 	if (err)
 		strbuf_printf(why, "cannot send the options to agents: %s", strerror(-err));

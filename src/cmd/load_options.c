@@ -221,8 +221,10 @@ static int check_hosts(const struct load_options *o, struct strbuf *why)
 int load_options_check(const struct load_options *o, bool rate_known, struct strbuf *why)
 {
 	struct statuses statuses;
-	int err = check_targets(o, why);
+	int err = load_request_check(&o->to, why);
 
+	if (!err)
+		err = check_targets(o, why);
 	if (!err)
 		err = check_rate(o, rate_known, why);
 	if (err)

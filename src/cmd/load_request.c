@@ -3,6 +3,12 @@
 
 #include <errno.h>
 
+static const struct opt_choice resumption_choices[] = {
+	{ "no", TLS_RESUMPTION_NO, "each connection makes a full handshake" },
+	{ "yes", TLS_RESUMPTION_YES, "a connection resumes its last session, as browsers do" },
+	{ NULL, 0, NULL },
+};
+
 const struct opt load_request_option_rows[] = {
 	OPT_LIST(struct load_request_options, request.headers, .name = "header", .letter = 'H',
 		 .metavar = "FIELD",
@@ -15,6 +21,21 @@ const struct opt load_request_option_rows[] = {
 		   .metavar = "TEXT|@FILE",
 		   .help = "Body of all HTTP requests: a file as it is, or a text in which {key}, "
 			   "{value}, {seq} and {random:N} are filled in"),
+	OPT_STRING(struct load_request_options, request.auth, .name = "auth",
+		   .metavar = "KIND:SOURCE",
+		   .help = "HTTP credentials, as basic:@FILE, basic:env:NAME, bearer:@FILE or "
+			   "bearer:env:NAME: from a file or an environment variable"),
+	OPT_STRING(struct load_request_options, request.connect_to, .name = "connect-to",
+		   .metavar = "HOST[:PORT]",
+		   .help = "Connect to this host and port instead of the URL's; Host field and "
+			   "TLS still use the URL's"),
+	OPT_STRING(struct load_request_options, request.sni, .name = "sni", .metavar = "NAME",
+		   .help = "Name to send to a TLS server and to check its certificate for, "
+			   "instead of the URL's host"),
+	OPT_CHOICE(struct load_request_options, request.tls_resumption, .name = "tls-resumption",
+		   .choices = resumption_choices,
+		   .help = "Whether a connection that is opened again resumes its TLS session "
+			   "(default no)"),
 	OPT_STRING(struct load_request_options, expect, .name = "expect", .metavar = "STATUSES",
 		   .help = "HTTP statuses that count as success, such as 404 or 200,3xx; all other "
 			   "statuses are failures"),
@@ -34,12 +55,18 @@ void load_request_uses_add(struct load_request_uses *uses, const struct target *
 {
 	uses->tls |= target->protocol->tls;
 	uses->http |= target->protocol->http;
+	uses->network |= !target->unix_socket && !target->protocol->no_network;
 }
 
 static int load_request_refuse(struct strbuf *why, const char *text)
 {
 	strbuf_puts(why, text);
 	return -EINVAL;
+}
+
+int load_request_check(const struct load_request_options *o, struct strbuf *why)
+{
+	return request_options_check(&o->request, why);
 }
 
 int load_request_useful(const struct load_request_options *o, const struct load_request_uses *uses,
@@ -53,9 +80,13 @@ int load_request_useful(const struct load_request_options *o, const struct load_
 		return load_request_refuse(why, "--key needs --cert");
 	if (!uses->http && o->expect)
 		return load_request_refuse(why, "--expect needs a URL of HTTP");
-	if (!uses->http && (r->headers.len || r->method || r->body))
-		return load_request_refuse(why,
-					   "--header, --http-method and --body need a URL of HTTP");
+	if (!uses->http && (r->headers.len || r->method || r->body || r->auth))
+		return load_request_refuse(why, "--header, --http-method, --body and --auth need a "
+						"URL of HTTP");
+	if (!uses->network && r->connect_to)
+		return load_request_refuse(why, "--connect-to needs a URL with a host");
+	if (!uses->tls && (r->sni || r->tls_resumption))
+		return load_request_refuse(why, "--sni and --tls-resumption need a URL with TLS");
 	return 0;
 }
 

@@ -23,15 +23,19 @@ extern const struct opt load_request_option_rows[];
 	OPT_ROWS(config, member, struct load_request_options, load_request_option_rows)
 
 /* Names of the options, for `excludes` of other options. */
-#define LOAD_REQUEST_ROWS "ca,insecure,cert,key,expect,header,http-method,body"
+#define LOAD_REQUEST_ROWS                                                                          \
+	"ca,insecure,cert,key,expect,header,http-method,body,auth,connect-to,sni,tls-resumption"
 
 /* Properties of the URLs of a run; each member is true if one of the URLs has it. */
 struct load_request_uses {
-	bool tls, http;
+	bool tls, http, network;
 };
 
 /* Adds the properties of a URL. */
 void load_request_uses_add(struct load_request_uses *uses, const struct target *target);
+
+/* Checks values of the options. Returns 0, or -EINVAL with a sentence in `why`. */
+int load_request_check(const struct load_request_options *o, struct strbuf *why);
 
 /*
  * Refuses options that have no effect on any of the URLs. Returns 0, or -EINVAL with a sentence in

@@ -4,7 +4,9 @@
  * stdin. The agent writes an event stream (event/writer.h) to its stdout: the run's events, and its
  * answers as facts. docs/design/load-agents.md has the reasons.
  *
- *	arg WORD      an option of the run, as on the command line; any number of them
+ *	arg WORD      an option of the run, as on the command line, with line ends as "\n"
+ *	              (base/opt_words.h); any number of them
+ *	env NAME=TEXT sets an environment variable, the secret of an option; any number of them
  *	make          makes the engine, and answers AGENT_STATE "made"
  *	clock N       answers AGENT_CLOCK "N"; the time of this fact is the agent's clock
  *	connect       connects, and answers AGENT_STATE "connected"; until then, any line aborts
@@ -25,7 +27,7 @@
 #define AGENT_VERSION "agent.version" /* hostlat's version; the first fact that an agent sends */
 #define AGENT_ERROR "agent.error"
 
-#define AGENT_LINE_MAX 8192
+#define AGENT_LINE_MAX 16384
 
 /* An agent ends if its stdin brings no line for this long (ns), except while it connects. */
 #define AGENT_SILENCE_NS 30000000000ULL

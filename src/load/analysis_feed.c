@@ -280,12 +280,14 @@ static int analysis_feed_tick(struct load_analysis *a, const struct event *event
 	return err ? err : a->method->look(a, latest_start(a), analysis_feed_horizon(a));
 }
 
-/* Causes of failures come as facts; the caller reads all other facts. */
+/* Causes of failures and TLS handshakes come as facts; the caller reads all other facts. */
 static int analysis_feed_fact(struct load_analysis *a, const struct event *event)
 {
 	const char *key, *value;
 
 	event_fact_get(event, &key, &value);
+	if (!strcmp(key, LOAD_FACT_TLS))
+		return tls_counts_add_fact(&a->tls, value);
 	return strcmp(key, LOAD_FACT_CAUSE) ? 0 : causes_add_fact(&a->causes, value);
 }
 

@@ -17,6 +17,7 @@
 #include "load/regimes.h"
 #include "load/series.h"
 #include "load/stationarity.h"
+#include "load/tls_counts.h"
 
 #define AGENT_WHY_MAX 256
 
@@ -141,6 +142,7 @@ struct load_analysis {
 	void *method_state;           /* private state of the measurement method */
 	enum load_from main;          /* the latency that --ci-width and the verdict apply to */
 	struct load_agent agents[LOAD_AGENTS_MAX];
+	struct tls_counts tls;        /* TLS handshakes; known at the end of the run */
 	struct causes causes;         /* causes of failures; known at the end of the run */
 	uint64_t retransmitted;
 	uint64_t never_sent; /* failed requests that were never sent, counted from samples */

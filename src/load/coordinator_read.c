@@ -16,6 +16,7 @@
 #include "load/polled.h"
 #include "load/agent_list.h"
 #include "load/setup.h"
+#include "load/tls_counts.h"
 
 #define KEY_MAX 128
 
@@ -146,11 +147,17 @@ static bool is_of_card(const char *key, const char *value)
 	return !strcmp(key, LOAD_FACT_NIC) && strlen(value) < IF_NAMESIZE;
 }
 
-/* Whether a fact is a cause of failures, which agents send with their last tick (EV_LOAD). */
+/*
+ * Whether a fact is a cause of failures or the count of TLS handshakes, which agents send with
+ * their last tick (EV_LOAD).
+ */
 static bool is_cause(const struct peer *p, const char *key, const char *value)
 {
 	struct causes causes = { 0 };
+	struct tls_counts tls = { 0 };
 
+	if (!strcmp(key, LOAD_FACT_TLS))
+		return p->state == PEER_RUNNING && !tls_counts_add_fact(&tls, value);
 	return p->state == PEER_RUNNING && !strcmp(key, LOAD_FACT_CAUSE) &&
 	       !causes_add_fact(&causes, value);
 }

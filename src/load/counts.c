@@ -41,6 +41,10 @@ static void add_connections(const struct load_analysis *a, struct report *r)
 
 	object_add(o, "server_closes", c.known ? value_u64(c.closes) : value_null());
 	object_add(o, "resent_requests", c.known ? value_u64(c.resent) : value_null());
+	if (a->tls.handshakes) {
+		object_add(o, "tls_handshakes", value_u64(a->tls.handshakes));
+		object_add(o, "tls_resumed", value_u64(a->tls.resumed));
+	}
 	object_add(&r->body, "connections", value_object(o));
 }
 
@@ -49,6 +53,10 @@ void counts_words(const struct load_analysis *a, struct report *r)
 	const struct closes c = closes_of(a);
 	char closes[HUMAN_MAX], resent[HUMAN_MAX];
 
+	if (a->tls.resumed)
+		report_finding(r, "connections: %s of %s TLS handshakes resumed a session",
+			       human_count(resent, a->tls.resumed),
+			       human_count(closes, a->tls.handshakes));
 	if (c.known && c.closes)
 		report_finding(r, "connections: the server closed %s connection%s after a reply "
 			       "(it may limit the requests per connection); %s unanswered "

@@ -284,6 +284,10 @@ static int dial_handshake(struct load_thread *t, struct load_conn *c)
 {
 	int ret = net_stream_handshake(&c->stream);
 
+	if (ret > 0) {
+		t->tls.handshakes++;
+		t->tls.resumed += net_tls_resumed(c->stream.tls);
+	}
 	return ret > 0 ? dial_ready(t, c) : ret;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -86,6 +87,7 @@ static int engine_resolve(const struct load_config *config, struct load_target *
 			  struct strbuf *why)
 {
 	const struct net_resolving patient = { .stop_fd = -1 };
+	const char *connect_to = config->request.connect_to;
 	int n;
 
 	if (target->protocol->no_network)
@@ -96,9 +98,13 @@ static int engine_resolve(const struct load_config *config, struct load_target *
 			strbuf_printf(why, "%s: the path is too long", target->target.host);
 		n = n ? n : 1;
 	} else {
+		snprintf(target->host, sizeof(target->host), "%s", target->target.host);
+		snprintf(target->port, sizeof(target->port), "%s", target->target.port);
+		if (connect_to && request_options_split(connect_to, target->host, target->port))
+			return -EINVAL;
 		n = net_resolve_while(config->resolving ? config->resolving : &patient,
-				      target->target.host, target->target.port,
-				      target->protocol->datagram, target->addresses, why);
+				      target->host, target->port, target->protocol->datagram,
+				      target->addresses, why);
 	}
 	target->n_addresses = n > 0 ? n : 0;
 	return n < 0 ? n : 0;
@@ -111,6 +117,7 @@ static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 	const struct net_tls_config tls = {
 		.insecure = config->insecure, .ca_file = config->ca_file,
 		.cert_file = config->cert_file, .key_file = config->key_file,
+		.resumption = config->request.tls_resumption == TLS_RESUMPTION_YES,
 	};
 	int err = target_parse(config->targets[i], &target->target, why);
 
@@ -277,7 +284,8 @@ static int init_conns(struct load_engine *e, struct load_thread *t)
 
 		c->target = &e->targets[((uint64_t)i * threads + t->index) % e->config.n_targets];
 		if (c->target->protocol->tls)
-			err = net_tls_new(&c->stream.tls, e->tls, c->target->target.host);
+			err = net_tls_new(&c->stream.tls, e->tls,
+					  e->config.request.sni ?: c->target->target.host);
 	}
 	return err;
 }
@@ -397,10 +405,10 @@ static int put_addresses(struct load_engine *e, const struct load_target *target
 			continue;
 		strbuf_reset(&text);
 		net_address_text(&target->addresses[i], &text);
-		if (strstr(strbuf_str(&text), target->target.host))
+		if (strstr(strbuf_str(&text), target->host))
 			continue;
 		strbuf_reset(&text);
-		strbuf_printf(&text, "%s is ", target->target.host);
+		strbuf_printf(&text, "%s is ", target->host);
 		net_address_text(&target->addresses[i], &text);
 		err = event_put_fact(engine_source_sink(e->source), clock_now(),
 				     LOAD_FACT_ADDRESS, strbuf_str(&text));

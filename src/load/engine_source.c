@@ -260,6 +260,17 @@ static int engine_source_put_causes(struct engine_source *p, uint64_t now)
 	return causes_put(&all, event_memsource_sink(p->queue), now);
 }
 
+static int put_tls(struct engine_source *p, uint64_t now)
+{
+	struct tls_counts all = { 0 };
+
+	for (uint32_t i = 0; i < p->n_views; i++) {
+		all.handshakes += p->views[i].thread->tls.handshakes;
+		all.resumed += p->views[i].thread->tls.resumed;
+	}
+	return tls_counts_put(&all, event_memsource_sink(p->queue), now);
+}
+
 static int put_tick(struct engine_source *p, bool final)
 {
 	struct event_sink *sink = event_memsource_sink(p->queue);
@@ -284,6 +295,8 @@ static int put_tick(struct engine_source *p, bool final)
 		err = put_nic_error(p, now);
 	if (!err && final)
 		err = engine_source_put_causes(p, now);
+	if (!err && final)
+		err = put_tls(p, now);
 	if (!err && final)
 		err = polled_put(p->views[0].thread, p->n_views, p->polled, sink, now);
 	sum.flags |= p->interference.unread ? LOAD_NO_STAT : 0;

@@ -187,9 +187,9 @@ int http_requests_make(struct http_requests *out, const struct target *target,
 	int err = o ? http_fields_check(o, why) : 0;
 
 	*out = (struct http_requests){ 0 };
-	if (!err && o && target->has_user && http_fields_has(o, "Authorization")) {
-		strbuf_puts(why,
-			    "--header Authorization cannot be combined with a user in the URL");
+	if (!err && o && defaults->authorization && http_fields_has(o, "Authorization")) {
+		strbuf_puts(why, "--header Authorization cannot be combined with --auth or a user "
+				 "in the URL");
 		err = -EINVAL;
 	}
 	if (!err && o && (o->method || o->body))

@@ -61,9 +61,10 @@ static void add_causes(const struct reach *reach, struct causes *causes)
 
 static void reach_put_target(const struct load_target *target, struct strbuf *why)
 {
-	strbuf_puts(why, target->target.host);
-	if (!target->target.unix_socket)
-		strbuf_printf(why, " port %s", target->target.port);
+	if (target->target.unix_socket)
+		strbuf_puts(why, target->target.host);
+	else
+		strbuf_printf(why, "%s port %s", target->host, target->port);
 	strbuf_puts(why, ": ");
 }
 

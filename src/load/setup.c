@@ -345,6 +345,10 @@ static const struct {
 } request_names[] = {
 	{ "method", "method" },
 	{ "body", "body" },
+	{ "auth", "auth" },
+	{ "connect-to", "connect_to" },
+	{ "sni", "sni" },
+	{ "tls-resumption", "tls_resumption" },
 };
 
 static struct value setup_nonzero(uint64_t n)

@@ -30,6 +30,7 @@
 #include "load/spsc.h"
 #include "load/schedule.h"
 #include "load/statuses.h"
+#include "load/tls_counts.h"
 #include "load/workload.h"
 #include "net/nic.h"
 #include "net/stream.h"
@@ -46,6 +47,8 @@ struct load_target {
 	/* with STAMPS_NIC: index in load_thread.nics of each address's NIC */
 	uint8_t nics[NET_ADDRESSES_MAX];
 	uint32_t n_addresses; /* 0: no network (null:) */
+	/* host and port to connect to: the URL's, or those of --connect-to */
+	char host[256], port[16];
 	size_t request_max;
 	char greeting[PROTOCOL_GREETING_MAX]; /* bytes sent first on a new connection */
 	size_t greeting_size;     /* bytes of `greeting`; 0: none */
@@ -203,6 +206,7 @@ struct load_thread {
 	uint64_t assigned; /* number of requests in flight */
 	struct event_load count;
 	struct causes causes;
+	struct tls_counts tls;
 
 	/* Buffers. */
 	char *out, *in;

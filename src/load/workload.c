@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "load/http_auth.h"
 #include "load/http_request.h"
 #include "load/protocol.h"
 #include "load/sizes.h"
@@ -16,7 +17,6 @@
 /* Bytes of a request besides key and value, in protocols other than HTTP. */
 #define OVERHEAD 512
 #define HOST_MAX 300
-#define AUTHORIZATION_MAX 1024
 #define PERIOD 65536
 
 _Static_assert(TEMPLATE_KEY_MAX == WORKLOAD_KEY_MAX, "a request has room for its keys");
@@ -199,13 +199,23 @@ static void make_host(char out[HOST_MAX], const struct target *target)
 			 v6 ? "]" : "", port ? ":" : "", port ? target->port : "");
 }
 
-/* Writes the value of the Authorization field (RFC 7617). Returns 0 or -ENOMEM. */
-static int make_authorization(struct strbuf *out, const struct target *target)
+/*
+ * Writes the value of the Authorization field: by --auth, by the URL (RFC 7617), or "". Returns 0
+ * or -errno with a sentence in `why`.
+ */
+static int make_authorization(struct strbuf *out, const struct target *target, struct strbuf *why)
 {
-	struct strbuf plain = STRBUF_INIT(AUTHORIZATION_MAX);
+	const char *auth = target->options ? target->options->auth : NULL;
+	struct strbuf plain = STRBUF_INIT(HTTP_AUTH_VALUE_MAX);
 	int err;
 
-	strbuf_init(out, AUTHORIZATION_MAX);
+	strbuf_init(out, HTTP_AUTH_VALUE_MAX);
+	if (auth && target->has_user) {
+		strbuf_puts(why, "--auth cannot be combined with a user in the URL");
+		return -EINVAL;
+	}
+	if (auth)
+		return http_auth_read(auth, out, why);
 	if (!target->has_user)
 		return 0;
 	strbuf_printf(&plain, "%s:%s", target->user, target->password);
@@ -244,7 +254,7 @@ static int make_http(struct workload *w, const struct target *target, struct str
 	struct workload_tables *t = w->tables;
 	struct strbuf authorization;
 	struct http_defaults defaults = { .host = t->host };
-	int err = make_authorization(&authorization, target);
+	int err = make_authorization(&authorization, target, why);
 
 	make_host(t->host, target);
 	defaults.authorization = authorization.len ? strbuf_str(&authorization) : NULL;

@@ -22,6 +22,7 @@ struct net_tls_context {
 struct net_tls {
 	struct net_tls_context *context;
 	SSL *ssl;
+	SSL_SESSION *session;       /* last session that may be resumed; NULL: none; owned */
 	char *host;
 	bool is_address;
 	int fd;
@@ -192,6 +193,27 @@ static int tls_set_identity(struct net_tls_context *context, const struct net_tl
 	return 0;
 }
 
+/*
+ * OpenSSL callback: the server has sent a session ticket or opened a session. Returns 1: keeps the
+ * session.
+ */
+static int tls_keep_session(SSL *ssl, SSL_SESSION *session)
+{
+	struct net_tls *tls = SSL_get_app_data(ssl);
+
+	SSL_SESSION_free(tls->session);
+	tls->session = session;
+	return 1;
+}
+
+static void tls_set_resumption(SSL_CTX *ssl, bool resumption)
+{
+	SSL_CTX_set_session_cache_mode(ssl, resumption ? SSL_SESS_CACHE_CLIENT |
+				       SSL_SESS_CACHE_NO_INTERNAL : SSL_SESS_CACHE_OFF);
+	if (resumption)
+		SSL_CTX_sess_set_new_cb(ssl, tls_keep_session);
+}
+
 int net_tls_context_new(struct net_tls_context **out, const struct net_tls_config *config,
 			struct strbuf *why)
 {
@@ -210,7 +232,7 @@ int net_tls_context_new(struct net_tls_context **out, const struct net_tls_confi
 				       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	/* One recv() reads all records that have come. */
 	SSL_CTX_set_read_ahead(context->ssl, 1);
-	SSL_CTX_set_session_cache_mode(context->ssl, SSL_SESS_CACHE_OFF);
+	tls_set_resumption(context->ssl, config->resumption);
 	SSL_CTX_set_client_cert_cb(context->ssl, tls_lacks_cert);
 	err = context->server ? 0 : tls_set_trust(context, config, why);
 	if (!err && config->cert_file)
@@ -255,11 +277,21 @@ int net_tls_new(struct net_tls **out, struct net_tls_context *context, const cha
 	return 0;
 }
 
+/* Frees the connection. OpenSSL spoils the session of one that ends without a TLS alert. */
+static void tls_end(struct net_tls *tls)
+{
+	if (tls->ssl && tls->session)
+		SSL_set_shutdown(tls->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+	SSL_free(tls->ssl);
+	tls->ssl = NULL;
+}
+
 void net_tls_free(struct net_tls *tls)
 {
 	if (!tls)
 		return;
-	SSL_free(tls->ssl);
+	tls_end(tls);
+	SSL_SESSION_free(tls->session);
 	free(tls->host);
 	free(tls);
 }
@@ -280,7 +312,7 @@ int net_tls_begin(struct net_tls *tls, int fd, bool stamps)
 {
 	BIO *bio;
 
-	SSL_free(tls->ssl);
+	tls_end(tls);
 	tls->ssl = SSL_new(tls->context->ssl);
 	if (!tls->ssl)
 		return -ENOMEM;
@@ -301,6 +333,8 @@ int net_tls_begin(struct net_tls *tls, int fd, bool stamps)
 		return 0;
 	}
 	SSL_set_connect_state(tls->ssl);
+	if (tls->session && !SSL_set_session(tls->ssl, tls->session))
+		return -ENOMEM;
 	return tls_set_name(tls);
 }
 
@@ -361,6 +395,11 @@ int net_tls_handshake(struct net_tls *tls)
 	if (verdict != X509_V_OK && !tls->context->insecure)
 		return -EKEYREJECTED;
 	return err ? err : -ECONNRESET;
+}
+
+bool net_tls_resumed(const struct net_tls *tls)
+{
+	return SSL_session_reused(tls->ssl);
 }
 
 /* Stores the error of a failed read or write for net_tls_error(). Returns `err`. */

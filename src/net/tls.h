@@ -27,6 +27,7 @@ struct net_tls_config {
 	 * key file the key is looked for in `cert_file`.
 	 */
 	const char *cert_file, *key_file;
+	bool resumption; /* client: net_tls_begin() resumes the last session of this net_tls */
 };
 
 /* Returns 0, or -errno with a sentence in `why`. */
@@ -41,7 +42,10 @@ void net_tls_context_free(struct net_tls_context *context);
 int net_tls_new(struct net_tls **out, struct net_tls_context *context, const char *host);
 void net_tls_free(struct net_tls *tls);
 
-/* Begins a connection on `fd`, which stays the caller's. Forgets the previous connection. */
+/*
+ * Begins a connection on `fd`, which stays the caller's. Forgets the previous connection, except
+ * its session if that is to be resumed.
+ */
 int net_tls_begin(struct net_tls *tls, int fd, bool stamps);
 
 /*
@@ -49,6 +53,9 @@ int net_tls_begin(struct net_tls *tls, int fd, bool stamps);
  * certificate), -ECONNABORTED (the peer sent an alert).
  */
 int net_tls_handshake(struct net_tls *tls);
+
+/* Returns whether the handshake, which is complete, resumed an earlier session. */
+bool net_tls_resumed(const struct net_tls *tls);
 
 /* Returns a sentence why the handshake or a later call failed; "": nothing failed so far. */
 const char *net_tls_error(const struct net_tls *tls);

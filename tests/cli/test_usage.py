@@ -116,9 +116,9 @@ REFUSED = [
     ('load null: --loop closed --find-max p99<1ms', '--loop closed has no rate'),
     ('load null: --rate 1 --timestamps wall', '--timestamps takes one of user, kernel, nic'),
     ('load memcached://h --rate 1 --workload head=0.1', 'workload: memcached has no head'),
-    ('load null: --rate 1 -H X:1', '--header, --http-method and --body need a URL of HTTP'),
-    ('load null: --rate 1 -X PUT', '--header, --http-method and --body need a URL of HTTP'),
-    ('load redis://h --rate 1 --body x', '--header, --http-method and --body need a URL of HTTP'),
+    ('load null: --rate 1 -H X:1', '--header, --http-method, --body and --auth need a URL of HTTP'),
+    ('load null: --rate 1 -X PUT', '--header, --http-method, --body and --auth need a URL of HTTP'),
+    ('load redis://h --rate 1 --body x', '--header, --http-method, --body and --auth need a URL of HTTP'),
     ('load http://h --rate 1 -H X', "--header takes 'NAME: VALUE', with a colon after the name"),
     ('load http://h --rate 1 -X PUT --workload value=9',
      '--workload: --http-method and --body make all requests alike'),
@@ -130,6 +130,20 @@ REFUSED = [
      'http takes base, keys, popularity, key, value, read, delete, head'),
     ('load http://h --rate 1 -X GET --body x', '--body: a GET request has no body'),
     ('load --from x -H X:1', '--from cannot be combined with --header'),
+    ('load http://h --rate 1 --auth bearer:secret', '--auth takes basic:@FILE, basic:env:NAME,'),
+    ('load http://u:p@h --rate 1 --auth bearer:@x', '--auth cannot be combined with a user in the URL'),
+    ('load null: --rate 1 --auth bearer:@x', '--header, --http-method, --body and --auth need a URL of HTTP'),
+    ('load http://h --rate 1 --connect-to ::1', '--connect-to takes HOST or HOST:PORT'),
+    ('load null: --rate 1 --connect-to h', '--connect-to needs a URL with a host'),
+    ('load http+unix:///x --rate 1 --connect-to h', '--connect-to needs a URL with a host'),
+    ('load https://h --rate 1 --sni 10.0.0.1', '--sni takes a host name such as example.org'),
+    ('load http://h --rate 1 --sni h', '--sni and --tls-resumption need a URL with TLS'),
+    ('load http://h --rate 1 --tls-resumption no', '--sni and --tls-resumption need a URL with TLS'),
+    ('load https://h --rate 1 --tls-resumption maybe', '--tls-resumption takes one of no, yes'),
+    ('explain http://127.0.0.1:9 --rate 1 -o x -X get', 'explain: --http-method: methods distinguish'),
+    ('explain http://127.0.0.1:9 --rate 1 -o x --cert c', 'explain: --insecure, --ca and --cert need a URL with TLS'),
+    ('explain http://127.0.0.1:9 --rate 1 -o x --connect-to :', '--connect-to takes HOST or HOST:PORT'),
+    ('explain --from x --cert c', '--from cannot be combined with --cert'),
     ('load redis://h --rate 1 --workload read=0.9,delete=0.2', 'shares of operations add up to 1.1'),
     ('load null: --rate 1 --method guess', '--method takes one of all, lancet'),
     ('load null: --rate 1 --connections 0', '--connections takes a whole number, 1 to 1000000'),
@@ -226,6 +240,10 @@ class Usage(unittest.TestCase):
                 f.write('no certificate')
             done = run(*load, '--ca', path)
             self.assert_message(done, 2, f'cannot read a certificate from {path}: it is not in PEM')
+            for source, message in (('env:HOSTLAT_UNSET', 'variable HOSTLAT_UNSET is not set'),
+                                    ('@' + os.path.join(tmp, 'none'), '--auth: cannot read')):
+                done = run('load', 'http://127.0.0.1:9', '--rate', '1', '--auth', 'bearer:' + source)
+                self.assert_message(done, 2, message)
             body = os.path.join(tmp, 'body')
             done = run('load', 'http://127.0.0.1:9', '--rate', '1', '--body', '@' + body)
             self.assert_message(done, 2, f'--body: cannot read {body}: No such file')

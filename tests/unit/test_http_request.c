@@ -15,7 +15,9 @@
 #include "base/bug.h"
 #include "base/rng.h"
 #include "base/version.h"
+#include "load/http_auth.h"
 #include "load/protocol.h"
+#include "load/tls_counts.h"
 #include "load/template.h"
 #include "load/workload.h"
 
@@ -243,7 +245,7 @@ static const struct {
 	{ URL, { .headers = HEADERS("X: {keys}") }, "--header: '{keys}' is no placeholder" },
 	{ URL, { .headers = HEADERS("X: {value}") }, "{value} belongs into --body" },
 	{ "http://u:p@h", { .headers = HEADERS("Authorization: x") },
-	  "--header Authorization cannot be combined with a user in the URL" },
+	  "--header Authorization cannot be combined with --auth or a user in the URL" },
 	{ URL "/{id}", { .body = NULL }, "the URL's path: '{id}' is no placeholder" },
 	{ URL "/{value}", { .body = NULL }, "{value} belongs into --body" },
 	{ URL, { .body = "{random}" }, "--body: '{random}' is no placeholder: use {key}, {value}, "
@@ -312,6 +314,132 @@ static void test_too_long(void **state)
 	strbuf_release(&why);
 }
 
+/* ---- credentials ---- */
+
+static void test_auth(void **state)
+{
+	static const struct {
+		const char *secret, *text, *expected; /* expected: the value, or part of `why` */
+		int err;
+	} cases[] = {
+		{ "u:p", "basic:env:HOSTLAT_TEST", "Basic dTpw", 0 },
+		{ "u:", "basic:env:HOSTLAT_TEST", "Basic dTo=", 0 },
+		{ "t0k.en", "bearer:env:HOSTLAT_TEST", "Bearer t0k.en", 0 },
+		{ "no colon", "basic:env:HOSTLAT_TEST", "basic needs USER:PASSWORD", -EBADMSG },
+		{ "q w", "bearer:env:HOSTLAT_TEST", "a bearer token has no blanks", -EBADMSG },
+		{ "a:\r\nX: y", "basic:env:HOSTLAT_TEST", "a control character", -EBADMSG },
+		{ "", "bearer:env:HOSTLAT_TEST", "the secret is empty", -EBADMSG },
+		{ NULL, "bearer:env:HOSTLAT_TEST",
+		  "the environment variable HOSTLAT_TEST is not set", -ENOKEY },
+		{ NULL, "bearer:@/no/such", "--auth: cannot read /no/such: No such file", -ENOENT },
+		{ NULL, "bearer:secret", "--auth takes basic:@FILE", -EINVAL },
+		{ NULL, "bearer:", "--auth takes basic:@FILE", -EINVAL },
+		{ NULL, "bearer:@", "--auth takes basic:@FILE", -EINVAL },
+		{ NULL, "bearer:env:", "--auth takes basic:@FILE", -EINVAL },
+		{ NULL, "digest:@x", "--auth takes basic:@FILE", -EINVAL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct strbuf out = STRBUF_INIT(HTTP_AUTH_VALUE_MAX), why = STRBUF_INIT(4096);
+
+		unsetenv("HOSTLAT_TEST");
+		if (cases[i].secret)
+			setenv("HOSTLAT_TEST", cases[i].secret, 1);
+		assert_int_equal(http_auth_read(cases[i].text, &out, &why), cases[i].err);
+		if (!cases[i].err)
+			assert_string_equal(strbuf_str(&out), cases[i].expected);
+		else if (!strstr(strbuf_str(&why), cases[i].expected))
+			fail_msg("'%s' is not in '%s'", cases[i].expected, strbuf_str(&why));
+		/* No message shows a secret, not even one in its wrong place. */
+		assert_null(strstr(strbuf_str(&why), "bearer:secret"));
+		assert_true(!cases[i].secret || !*cases[i].secret ||
+			    !strstr(strbuf_str(&why), cases[i].secret));
+		strbuf_release(&out);
+		strbuf_release(&why);
+	}
+	unsetenv("HOSTLAT_TEST");
+}
+
+static void test_auth_file(void **state)
+{
+	char path[] = "/tmp/hostlat-test-XXXXXX", text[64];
+	struct strbuf out = STRBUF_INIT(HTTP_AUTH_VALUE_MAX), why = STRBUF_INIT(4096);
+	struct request_options options = { .auth = text };
+	struct workload w;
+	struct target t;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "tok\r\nmore\n", 11), 11);
+	snprintf(text, sizeof(text), "bearer:@%s", path);
+	assert_int_equal(http_auth_read(text, &out, &why), 0);
+	assert_string_equal(strbuf_str(&out), "Bearer tok");
+	assert_int_equal(make(&w, &t, "http://u:p@h", NULL, &options, &why), -EINVAL);
+	assert_string_equal(strbuf_str(&why), "--auth cannot be combined with a user in the URL");
+	assert_int_equal(ftruncate(fd, HTTP_AUTH_SECRET_MAX + 1), 0);
+	strbuf_reset(&why);
+	assert_int_equal(http_auth_read(text, &out, &why), -EFBIG);
+	assert_string_equal(strbuf_str(&why), "--auth: a secret has at most 8000 bytes");
+	close(fd);
+	unlink(path);
+	strbuf_release(&out);
+	strbuf_release(&why);
+}
+
+/* ---- options of connections ---- */
+
+static void test_split(void **state)
+{
+	static const struct {
+		const char *text, *host, *port; /* host NULL: refused */
+	} cases[] = {
+		{ "a", "a", "80" }, { "a:1", "a", "1" }, { "10.0.0.1:65535", "10.0.0.1", "65535" },
+		{ "[::1]", "::1", "80" }, { "[fe80::1%eth0]:9", "fe80::1%eth0", "9" },
+		{ "", NULL, NULL }, { ":1", NULL, NULL }, { "a:", NULL, NULL },
+		{ "a:0", NULL, NULL }, { "a:65536", NULL, NULL }, { "::1", NULL, NULL },
+		{ "[::1", NULL, NULL }, { "[::1]9", NULL, NULL }, { "[a]:1", NULL, NULL },
+		{ "a b", NULL, NULL }, { "http://a", NULL, NULL }, { "u@a", NULL, NULL },
+	};
+	static const char *const names[] = { "10.0.0.1", "::1", "a b", "" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char host[256], port[16] = "80";
+		int err = request_options_split(cases[i].text, host, port);
+
+		assert_int_equal(err, cases[i].host ? 0 : -EINVAL);
+		if (err)
+			continue;
+		assert_string_equal(host, cases[i].host);
+		assert_string_equal(port, cases[i].port);
+	}
+	for (size_t i = 0; i + 1 < ARRAY_LEN(names); i++) {
+		const struct request_options o = { .sni = names[i] };
+		struct strbuf why = STRBUF_INIT(4096);
+
+		assert_int_equal(request_options_check(&o, &why), -EINVAL);
+		assert_non_null(strstr(strbuf_str(&why), "--sni takes a host name"));
+		strbuf_release(&why);
+	}
+}
+
+static void test_tls_counts(void **state)
+{
+	static const char *const bad[] = { "", "1", "1 2", "x 1", "3 -1", "3 1 1", " 1",
+					   "99999999999999999999 1" };
+	struct tls_counts counts = { 0 };
+
+	(void)state;
+	assert_int_equal(tls_counts_add_fact(&counts, "3 2"), 0);
+	assert_int_equal(tls_counts_add_fact(&counts, "4 0"), 0);
+	assert_true(counts.handshakes == 7 && counts.resumed == 2);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(tls_counts_add_fact(&counts, bad[i]), -EBADMSG);
+	assert_true(counts.handshakes == 7 && counts.resumed == 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,6 +449,10 @@ int main(void)
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_auth),
+		cmocka_unit_test(test_auth_file),
+		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_tls_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

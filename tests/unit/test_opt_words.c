@@ -64,7 +64,7 @@ static int round_trip(const struct config *c, struct strbuf *out, struct config 
 		return ret;
 	for (char *at = strtok(out->buf, "\n"); at; at = strtok(NULL, "\n")) {
 		assert_memory_equal(at, "arg ", 4);
-		argv[argc++] = at + 4;
+		argv[argc++] = opt_words_unescape(at + 4);
 	}
 	ret = opt_parse(rows, back, argc, argv, &error);
 	assert_string_equal(strbuf_str(&error), "");
@@ -113,16 +113,20 @@ static void test_nothing_given(void **state)
 /* A line end would make one word into two lines: another command. */
 static void test_line_ends(void **state)
 {
-	const struct config texts[] = {
-		{ .text = "a\nstop" }, { .text = "a\r" },
-		{ .words = { .items = { "x\ny" }, .len = 1 } },
-		{ .list = { .items = { "x\ny" }, .len = 1 } },
+	const struct config texts = {
+		.text = "a\nstop\\n\\", .other_text = "\r",
+		.list = { .items = { "x\ny", "\\\n\\" }, .len = 2 },
+		.words = { .items = { "-\n" }, .len = 1 },
 	};
 	struct strbuf out = STRBUF_INIT(4096);
+	struct config back = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < 4; i++)
-		assert_int_equal(opt_words(rows, &texts[i], "", &out), -EINVAL);
+	assert_int_equal(round_trip(&texts, &out, &back), OPT_PARSED);
+	assert_string_equal(back.text, texts.text);
+	assert_string_equal(back.other_text, texts.other_text);
+	same_list(&back.list, &texts.list);
+	same_list(&back.words, &texts.words);
 	strbuf_release(&out);
 }
 
