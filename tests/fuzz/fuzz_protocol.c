@@ -96,6 +96,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	BUG_ON(!protocols[ROWS - 1].name || protocols[ROWS].name);
 	whole = split = (struct run){ .protocol = &protocols[data[0] % ROWS],
 				      .type = data[1] % OPERATIONS };
+	/* Nobody sends an operation that the protocol does not have. */
+	if (whole.protocol->put && whole.type < OPERATIONS && !whole.protocol->put[whole.type])
+		whole.type = split.type = OPERATION_GET;
 	rng_init(&rng, data[2]);
 	data += 3;
 	size -= 3;
