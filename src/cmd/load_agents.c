@@ -118,6 +118,7 @@ static void load_agents_fill_options(struct load_agent_options *a, const struct 
 	a->load.ci_width_ns = 0;
 	a->load.excise = false;
 	a->load.method = 0;
+	a->load.abort_on = NULL;
 }
 
 /* Adds the variable that holds the secret of --auth: an agent has another environment. */

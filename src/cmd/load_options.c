@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "base/parse.h"
+#include "load/abort_on.h"
 #include "load/methods.h"
 #include "load/protocol.h"
 #include "load/schedule.h"
@@ -124,6 +125,9 @@ const struct opt load_option_rows[] = {
 			 "another host or CPU"),
 	OPT_FRACTION(struct load_options, max_errors, .name = "max-errors", .def = "0.1%",
 		     .help = "Share of failed requests above which the result is n/a"),
+	OPT_STRING(struct load_options, abort_on, .name = "abort-on", .metavar = "CONDITIONS",
+		   .help = "End the run early if one of these shares is exceeded, such as "
+			   "'errors>5%,timeouts>1%,unsent>50%'"),
 	OPT_CHOICE(struct load_options, method, .name = "method", .choices = method_choices,
 		   .help = "Method for the confidence intervals (default all)"),
 	OPT_END,
@@ -218,6 +222,17 @@ static int check_hosts(const struct load_options *o, struct strbuf *why)
 	return 0;
 }
 
+static int check_abort(const struct load_options *o, struct strbuf *why)
+{
+	struct abort_on_limits limits;
+	int err = abort_on_parse(o->abort_on, &limits, why);
+
+	if (!err && o->loop == LOOP_CLOSED && limits.given >> ABORT_ON_UNSENT & 1)
+		return load_options_refuse(why, "--loop closed has no unsent requests for "
+						"--abort-on: each request follows a reply");
+	return err;
+}
+
 int load_options_check(const struct load_options *o, bool rate_known, struct strbuf *why)
 {
 	struct statuses statuses;
@@ -227,9 +242,10 @@ int load_options_check(const struct load_options *o, bool rate_known, struct str
 		err = check_targets(o, why);
 	if (!err)
 		err = check_rate(o, rate_known, why);
-	if (err)
-		return err;
-	err = statuses_parse(o->to.expect, &statuses, why);
+	if (!err)
+		err = statuses_parse(o->to.expect, &statuses, why);
+	if (!err)
+		err = check_abort(o, why);
 	if (err)
 		return err;
 	if (o->spin && !o->pin)
@@ -426,6 +442,7 @@ static void load_options_engine(const struct load_options *o, double rate, struc
 		.pin = o->pin,
 		.spin = o->spin,
 		.preload = o->preload,
+		.abort_on = o->abort_on,
 	};
 	load_request_config(&o->to, c);
 	memcpy(c->targets, o->urls.items, o->urls.len * sizeof(*c->targets));
@@ -437,8 +454,11 @@ int load_options_config(const struct load_options *o, double rate, uint64_t dura
 {
 	uint64_t duration = duration_ns ? duration_ns : o->max_time_ns;
 	struct arrival arrival;
+	struct abort_on_limits abort_on;
 	int err = arrival_parse(arrival_law(o), &arrival, why);
 
+	if (!err)
+		err = abort_on_parse(o->abort_on, &abort_on, why);
 	if (!err && arrival.kind == ARRIVAL_FILE && o->loop == LOOP_OPEN)
 		err = file_rate(&arrival, &duration, &rate, why);
 	if (err)
@@ -461,6 +481,7 @@ int load_options_config(const struct load_options *o, double rate, uint64_t dura
 		.max_time_ns = config->duration_ns,
 		.max_errors = o->max_errors,
 		.excise = o->excise,
+		.abort_on = abort_on,
 	};
 	return err;
 }

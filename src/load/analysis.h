@@ -19,6 +19,7 @@
 
 #include "base/strbuf.h"
 #include "event/source.h"
+#include "load/abort_on.h"
 #include "load/config.h"
 #include "load/schedule.h"
 #include "report/report.h"
@@ -42,6 +43,7 @@ struct load_analysis_config {
 	double max_errors;   /* largest share of failed requests of a sound result */
 	/* also compute latencies without the time around gaps: the server does not cause them */
 	bool excise;
+	struct abort_on_limits abort_on; /* conditions that end the run early */
 };
 
 /* States of the state machine in Figure 4 of the Lancet paper (load/lancet.h). */

@@ -47,6 +47,7 @@ struct load_analysis *load_analysis_new(const struct load_analysis_config *confi
 	a->tail_q = 0.99;
 	a->look_confidence = interim_confidence(config->confidence, config->ci_width_ns > 0);
 	interference_sum_init(&a->interference);
+	abort_on_init(&a->abort_on, &config->abort_on);
 	for (uint32_t i = 0; i < config->agents; i++) {
 		hist_init(&a->agents[i].latency, LOAD_SCHEMA);
 		interference_sum_init(&a->agents[i].interference);
@@ -224,7 +225,7 @@ static void analysis_feed_counters(struct load_analysis *a, struct load_agent *a
 		agent->exhausted = true;
 		agent->exhausted_ns = elapsed;
 	}
-	if (!started || a->decided)
+	if (!started || a->decided || a->abort_on.met)
 		return;
 	if (!agent->exhausted && !agent->final)
 		analysis_feed_sending(a, agent, elapsed, tick);
@@ -260,6 +261,33 @@ static int analysis_feed_excise(struct load_analysis *a, struct load_agent *agen
 						analysis_feed_keep, a) : 0;
 }
 
+/* Whether --abort-on ends the run, by the counters of all agents while they send. */
+static bool analysis_feed_aborts(struct load_analysis *a, uint64_t now)
+{
+	const uint64_t start = latest_start(a);
+	struct abort_on_counts counts;
+	bool sending = false;
+
+	for (uint32_t i = 0; i < a->config.agents; i++) {
+		const struct load_agent *agent = &a->agents[i];
+
+		if (!agent->lost && (!agent->seen || !(agent->last.flags & LOAD_STARTED)))
+			return false;
+		sending |= !agent->exhausted && !agent->final;
+	}
+	if (a->abort_on.met || !sending || a->interrupted || now < start)
+		return a->abort_on.met;
+	counts = (struct abort_on_counts){
+		.at_ns = now - start,
+		.scheduled = SUM(uint64_t, a, last.scheduled),
+		.completed = SUM(uint64_t, a, last.completed),
+		.failed = SUM(uint64_t, a, last.failed),
+		.timeouts = SUM(uint64_t, a, last.timeouts),
+		.unsent = SUM(uint64_t, a, last.unsent),
+	};
+	return abort_on_feed(&a->abort_on, &counts);
+}
+
 static int analysis_feed_tick(struct load_analysis *a, const struct event *event)
 {
 	struct load_agent *agent;
@@ -274,7 +302,7 @@ static int analysis_feed_tick(struct load_analysis *a, const struct event *event
 	if (tick.flags & LOAD_STARTED && !a->decided)
 		gaps_keep_complete(&a->gaps, &agent->gaps, tick.started_ns,
 				   agent->final ? UINT64_MAX : tick.oldest_ns);
-	if (a->decided || all_unreachable(a, event->time))
+	if (a->decided || analysis_feed_aborts(a, event->time) || all_unreachable(a, event->time))
 		return LOAD_DECIDED;
 	err = analysis_feed_excise(a, agent, tick.oldest_ns - EXCISE_WAIT_NS);
 	return err ? err : a->method->look(a, latest_start(a), analysis_feed_horizon(a));

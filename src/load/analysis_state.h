@@ -157,6 +157,7 @@ struct load_analysis {
 	uint64_t decided_ns;
 	/* time from the start of the schedule to the last tick (EV_LOAD); 0: unknown */
 	uint64_t elapsed_ns;
+	struct abort_on_watch abort_on; /* --abort-on; its condition, if it has ended the run */
 	bool interrupted, decided, finished;
 	bool evaluated;               /* `result` holds an evaluation */
 	struct load_result result;

@@ -67,6 +67,7 @@ struct load_config {
 	const char *ca_file;
 	const char *cert_file, *key_file; /* TLS: client certificate and key (PEM); NULL: none */
 	struct request_options request;
+	const char *abort_on; /* conditions that end the run (abort_on.h); NULL: none */
 	const char *expect;   /* HTTP statuses that count as success (statuses.h); NULL: default */
 	/* how to wait for name resolution; NULL: the wait cannot be stopped */
 	const struct net_resolving *resolving;

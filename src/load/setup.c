@@ -63,18 +63,19 @@ static const struct fact facts[] = {
 	{ "load.cert", FACT(FACT_TEXT, cert), NULL },
 	{ "load.expect", FACT(FACT_TEXT, expect), NULL },
 	{ "load.excise", FACT(FACT_FLAG, analysis.excise), NULL },
+	{ "load.abort_on", FACT(FACT_TEXT, abort_on), NULL },
 };
 
-/* Number of facts in all recordings: recordings of earlier versions lack the last four facts. */
-#define FACTS_ALWAYS (ARRAY_LEN(facts) - 4)
-/* Number of facts written even if empty; the last three are written only if given. */
-#define FACTS_PUT (ARRAY_LEN(facts) - 3)
+/* Number of facts in all recordings: recordings of earlier versions lack the last five facts. */
+#define FACTS_ALWAYS (ARRAY_LEN(facts) - 5)
+/* Number of facts written even if empty; the last four are written only if given. */
+#define FACTS_PUT (ARRAY_LEN(facts) - 4)
 
 _Static_assert(ARRAY_LEN(facts) <= 64, "a bit of `seen` for each fact");
 
 /*
  * Copies the values that load and analysis config share to the analysis config, and points the load
- * config's strings at the setup's copies. Returns 0 or the error of arrival_parse().
+ * config's strings at the setup's copies. Returns 0, or -errno with a sentence in `why`.
  */
 static int connect_parts(struct load_setup *s, struct strbuf *why)
 {
@@ -85,7 +86,9 @@ static int connect_parts(struct load_setup *s, struct strbuf *why)
 	s->config.ca_file = *s->ca ? s->ca : NULL;
 	s->config.cert_file = *s->cert ? s->cert : NULL;
 	s->config.expect = *s->expect ? s->expect : NULL;
-	return arrival_parse(s->arrival, &s->analysis.arrival, why);
+	s->config.abort_on = *s->abort_on ? s->abort_on : NULL;
+	return abort_on_parse(s->config.abort_on, &s->analysis.abort_on, why) ?:
+	       arrival_parse(s->arrival, &s->analysis.arrival, why);
 }
 
 static int copy_text(char to[LOAD_SETUP_TEXT_MAX], const char *text)
@@ -113,6 +116,8 @@ int load_setup_init(struct load_setup *setup, const struct load_config *config,
 		err = copy_text(setup->cert, config->cert_file);
 	if (!err)
 		err = copy_text(setup->expect, config->expect);
+	if (!err)
+		err = copy_text(setup->abort_on, config->abort_on);
 	if (err)
 		strbuf_puts(why, "a name is too long");
 	return err ? err : connect_parts(setup, why);
@@ -440,6 +445,8 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 	setup_add_request_report(s, o, r);
 	if (c->expect)
 		object_add(o, "expect", value_string(c->expect));
+	if (c->abort_on)
+		object_add(o, "abort_on", value_string(c->abort_on));
 	object_add(o, "agents", value_u64(s->analysis.agents));
 	object_add(o, "latency_agents", value_u64(s->analysis.probes));
 	object_add(o, "seed", value_u64(c->seed));

@@ -38,6 +38,7 @@ struct load_setup {
 	char ca[LOAD_SETUP_TEXT_MAX];          /* text of config.ca_file; "" if it is NULL */
 	char cert[LOAD_SETUP_TEXT_MAX];        /* text of config.cert_file; "" if it is NULL */
 	char expect[LOAD_SETUP_TEXT_MAX];      /* text of config.expect; "" if it is NULL */
+	char abort_on[LOAD_SETUP_TEXT_MAX];    /* text of config.abort_on; "" if it is NULL */
 	char *targets[LOAD_TARGETS_MAX];       /* URLs from LOAD_FACT_TARGET; owned */
 	uint32_t n_targets;
 	char *request[LOAD_SETUP_REQUEST_MAX]; /* "NAME VALUE" of LOAD_FACT_REQUEST; owned */

@@ -19,7 +19,7 @@ static bool is_one_of(const char *code, const char *const *codes)
  */
 static const char *const saturation[] = {
 	"rate-not-reached", "closed-loop-behaviour", "non-stationary-trend", "errors-above-limit",
-	NULL,
+	"aborted", NULL,
 };
 
 /* Codes of reasons that indicate an actual or possible failure of the load generator. */
@@ -36,7 +36,7 @@ static const char *const interference[] = { "host-noisy", "host-unknown", NULL }
  */
 static const char *const other_load[] = {
 	"rate-not-reached", "errors-above-limit", "server-unreachable", "local-ports-exhausted",
-	"unexpected-status", "interrupted", "agent-lost", NULL,
+	"unexpected-status", "interrupted", "agent-lost", "aborted", NULL,
 };
 
 /*
@@ -62,6 +62,7 @@ void load_summary_reasons(const struct report *r, struct load_summary *out)
 		const char *code = row->cells[0].string;
 
 		out->saturated |= is_one_of(code, saturation);
+		out->aborted |= !strcmp(code, "aborted");
 		out->usable &= is_one_of(code, undecided);
 		out->comparable &= !is_one_of(code, other_load);
 		failed |= is_one_of(code, failures);
@@ -82,7 +83,7 @@ enum load_truth load_summary_judge(const struct load_summary *s, const struct lo
 	*doubtful = false;
 	if (s->sound)
 		return load_condition_judge(c, &s->asked);
-	if (s->saturated && s->asked.known && s->asked.ns >= c->limit_ns) {
+	if (s->saturated && (s->aborted || (s->asked.known && s->asked.ns >= c->limit_ns))) {
 		*doubtful = !s->certain;
 		return LOAD_FAILS;
 	}

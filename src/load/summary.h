@@ -23,6 +23,7 @@ struct load_summary {
 	bool sound;
 	bool noisy;                       /* host interference was above what is harmless */
 	bool saturated;                   /* not sound: the load exceeded the server's capacity */
+	bool aborted;                     /* --abort-on ended the run */
 	/* saturated, and host interference cannot be the cause */
 	bool certain;
 	bool usable;                      /* sound, or it lacks only a confidence interval */

@@ -27,7 +27,7 @@ static bool exhausted_early(const struct load_analysis *a, const struct load_age
 /* Returns whether the result is sound, apart from lost agents. */
 static bool verdict_stands(const struct load_analysis *a)
 {
-	if (a->interrupted)
+	if (a->interrupted || a->abort_on.met)
 		return false;
 	for (uint32_t i = 0; i < a->config.agents; i++) {
 		if (exhausted_early(a, &a->agents[i]))
@@ -193,6 +193,15 @@ static void verdict_report_gates(const struct load_analysis *a, struct report *r
 	}
 }
 
+static void verdict_report_abort(const struct load_analysis *a, struct report *r)
+{
+	struct strbuf evidence = STRBUF_INIT(EVIDENCE_MAX);
+
+	abort_on_evidence(&a->abort_on, &evidence);
+	report_reason(r, "aborted", strbuf_str(&evidence), "--abort-on ended the run");
+	strbuf_release(&evidence);
+}
+
 void verdict_report(const struct load_analysis *a, struct report *r)
 {
 	char buf[HUMAN_MAX];
@@ -200,6 +209,8 @@ void verdict_report(const struct load_analysis *a, struct report *r)
 	report_verdict(r, verdict_word(a));
 	if (a->interrupted)
 		report_reason(r, "interrupted", NULL, "the run was cut short");
+	if (a->abort_on.met)
+		verdict_report_abort(a, r);
 	for (uint32_t i = 0; i < a->config.agents; i++) {
 		const struct load_agent *agent = &a->agents[i];
 

@@ -19,6 +19,7 @@
  *	no-stat                  the host's counters can't be read
  *	before-misses            as a version wrote it that did not count them
  *	noise BEGIN LENGTH       a gap of the threads; times from the start
+ *	stop TIME                nothing is sent from then on, without a signal
  *	interrupt TIME           a signal: nothing is sent from then on
  *	lost AGENT TIME WHY      an agent is gone
  *	exhausted TIME           the schedule ends
@@ -48,7 +49,8 @@ struct script {
 	struct load_setup setup;
 	char target[256], pid[32];
 	struct dist service;
-	uint64_t seed, lag_ns, connections, stall_ns, period_ns, end_ns, interrupt_ns, lost_ns;
+	uint64_t seed, lag_ns, connections, stall_ns, period_ns, end_ns, stop_ns, interrupt_ns;
+	uint64_t lost_ns;
 	double slower, fail, misses, censored;
 	bool stamps, exhausted, before_misses;
 	uint32_t unread; /* flags of EV_LOAD */
@@ -160,6 +162,8 @@ static void set_other(struct script *s)
 		s->before_misses = true;
 	else if (!strcmp(word, "interrupt"))
 		s->interrupt_ns = s->end_ns = time_of(s, 1);
+	else if (!strcmp(word, "stop"))
+		s->stop_ns = s->end_ns = time_of(s, 1);
 	else if (!strcmp(word, "exhausted"))
 		s->end_ns = time_of(s, 1), s->exhausted = true;
 	else
@@ -371,7 +375,7 @@ static void put_tick(struct script *s, uint32_t number, struct agent *a, uint64_
 	l->flags = LOAD_STARTED | (final ? LOAD_FINAL : 0) |
 		   (s->before_misses ? 0 : LOAD_MISSES | LOAD_CLOSES) | s->unread |
 		   (now >= end && s->exhausted ? LOAD_EXHAUSTED : 0) |
-		   (now >= end && !s->interrupt_ns ? LOAD_EXHAUSTED : 0);
+		   (now >= end && !s->interrupt_ns && !s->stop_ns ? LOAD_EXHAUSTED : 0);
 	l->started_ns = START_NS;
 	l->oldest_ns = now;
 	l->in_flight = l->unsent = 0;

@@ -145,6 +145,13 @@ REFUSED = [
     ('explain http://127.0.0.1:9 --rate 1 -o x --connect-to :', '--connect-to takes HOST or HOST:PORT'),
     ('explain --from x --cert c', '--from cannot be combined with --cert'),
     ('load redis://h --rate 1 --workload read=0.9,delete=0.2', 'shares of operations add up to 1.1'),
+    ('load null: --rate 1 --abort-on p99>5ms',
+     "load: --abort-on takes conditions errors>SHARE, timeouts>SHARE or unsent>SHARE, separated by commas, such as "
+     "'errors>5%,unsent>50%', not 'p99>5ms'"),
+    ('load null: --rate 1 --abort-on errors>5', "not 'errors>5'"),
+    ('load null: --rate 1 --abort-on errors>5%,errors>6%', '--abort-on takes conditions'),
+    ('load null: --loop closed --abort-on errors>1%,unsent>5%', '--loop closed has no unsent requests for --abort-on'),
+    ('load --from x --abort-on errors>5%', '--from cannot be combined with --abort-on'),
     ('load null: --rate 1 --method guess', '--method takes one of all, lancet'),
     ('load null: --rate 1 --connections 0', '--connections takes a whole number, 1 to 1000000'),
     ('load null: --rate 1 --connections 1 --threads 2', '--connections must be at least --threads'),

@@ -19,12 +19,13 @@ static const struct load_config config = {
 	.arrival = "lognormal:2", .workload = "etc,keys=10", .connections = 77, .outstanding = 3,
 	.threads = 2, .requests_per_connection = 1000, .duration_ns = 12345678901,
 	.timeout_ns = 3, .drain_ns = 4, .seed = UINT64_MAX, .pin = true, .preload = true,
-	.ca_file = "ca.pem",
+	.ca_file = "ca.pem", .abort_on = "errors>5%",
 };
 
 static const struct load_analysis_config analysis = {
 	.rate = 2e5 / 3, .method = METHOD_LANCET, .agents = 2, .probes = 1, .percentile = 0.999,
 	.ci_width_ns = 10000, .confidence = 0.9, .max_time_ns = 12345678901, .max_errors = 1e-3,
+	.abort_on = { .most[ABORT_ON_ERRORS] = 0.05, .given = 1 << ABORT_ON_ERRORS },
 };
 
 /* The facts that `from` puts, into `to`, but for the one that is to be left out. */
@@ -71,6 +72,8 @@ static void test_round_trip(void **state)
 	a = from.config;
 	b = to.config;
 	assert_string_equal(to.config.ca_file, "ca.pem");
+	assert_string_equal(to.config.abort_on, "errors>5%");
+	a.abort_on = b.abort_on = NULL;
 	a.arrival = b.arrival = a.workload = b.workload = a.ca_file = b.ca_file = NULL;
 	assert_memory_equal(&a, &b, sizeof(a));
 	assert_int_equal(to.analysis.stamps, STAMPS_KERNEL); /* told once, for both */
