@@ -151,6 +151,7 @@ static int agent_parse_arguments(struct agent *a, struct load_config *config, st
 		ret = load_options_config(&a->options.load, a->options.load.rate, 0, config,
 					  &analysis, why);
 	config->role = a->options.role;
+	config->bind_any = true;
 	return ret;
 }
 

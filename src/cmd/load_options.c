@@ -12,6 +12,7 @@
 #include "load/methods.h"
 #include "load/protocol.h"
 #include "load/schedule.h"
+#include "load/sources.h"
 #include "load/statuses.h"
 #include "load/workload.h"
 #include "load/workload_set.h"
@@ -35,6 +36,12 @@ static const struct opt_choice stamps_choices[] = {
 				   "client queue, transmit, wire and server, and receive" },
 	{ "nic", STAMPS_NIC, "like kernel, plus the network card's time stamps at the wire; "
 			     "refused if the card cannot stamp packets" },
+	{ NULL, 0, NULL },
+};
+
+static const struct opt_choice addresses_choices[] = {
+	{ "first", false, "the first that works, in the order of the resolver (RFC 6724)" },
+	{ "all", true, "all in turn; a connection whose address fails uses the next" },
 	{ NULL, 0, NULL },
 };
 
@@ -88,6 +95,12 @@ const struct opt load_option_rows[] = {
 		.max = LOAD_THREADS_MAX,
 		.help = "Number of threads (default: one per 100k requests per second, at most "
 			"half of the CPUs)"),
+	OPT_CHOICE(struct load_options, addresses, .name = "addresses",
+		   .choices = addresses_choices, .def = "first",
+		   .help = "Addresses of a host name that the connections use"),
+	OPT_STRING(struct load_options, bind, .name = "bind", .metavar = "ADDRESS,...",
+		   .help = "Addresses of this host to connect from, in turn; each has its own "
+			   "local ports"),
 	OPT_U64(struct load_options, requests_per_connection, .name = "requests-per-connection",
 		.min = 1, .help = "Reconnect after N requests"),
 	OPT_DURATION(struct load_options, max_time_ns, .name = "max-time", .letter = 'd',
@@ -236,6 +249,7 @@ static int check_abort(const struct load_options *o, struct strbuf *why)
 int load_options_check(const struct load_options *o, bool rate_known, struct strbuf *why)
 {
 	struct statuses statuses;
+	struct sources sources;
 	int err = load_request_check(&o->to, why);
 
 	if (!err)
@@ -246,6 +260,8 @@ int load_options_check(const struct load_options *o, bool rate_known, struct str
 		err = statuses_parse(o->to.expect, &statuses, why);
 	if (!err)
 		err = check_abort(o, why);
+	if (!err)
+		err = sources_parse(o->bind, &sources, why);
 	if (err)
 		return err;
 	if (o->spin && !o->pin)
@@ -322,7 +338,7 @@ int load_options_useful(const struct load_options *o, const char *against, struc
 {
 	const bool hosts = load_hosts_asked(&o->hosts);
 	struct load_request_uses uses = { 0 };
-	bool stores = false;
+	bool stores = false, ip = false;
 	uint32_t settings = 0;
 	struct target target;
 	int err = 0;
@@ -336,11 +352,14 @@ int load_options_useful(const struct load_options *o, const char *against, struc
 		if (err)
 			return err;
 		load_request_uses_add(&uses, &target);
+		ip |= !target.unix_socket && !target.protocol->no_network;
 		stores |= protocol_stores(target.protocol);
 	}
 	err = load_request_useful(&o->to, &uses, why);
 	if (err)
 		return err;
+	if (!ip && (o->bind || o->addresses))
+		return load_options_refuse(why, "--bind and --addresses need a URL with a host");
 	if (!stores && o->preload)
 		return load_options_refuse(
 			why, "--preload stores keys, but no URL is a key-value store: remove "
@@ -443,6 +462,8 @@ static void load_options_engine(const struct load_options *o, double rate, struc
 		.spin = o->spin,
 		.preload = o->preload,
 		.abort_on = o->abort_on,
+		.bind = o->bind,
+		.spread = o->addresses,
 	};
 	load_request_config(&o->to, c);
 	memcpy(c->targets, o->urls.items, o->urls.len * sizeof(*c->targets));

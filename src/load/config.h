@@ -68,6 +68,9 @@ struct load_config {
 	const char *cert_file, *key_file; /* TLS: client certificate and key (PEM); NULL: none */
 	struct request_options request;
 	const char *abort_on; /* conditions that end the run (abort_on.h); NULL: none */
+	const char *bind;     /* addresses to connect from (sources.h); NULL: the kernel chooses */
+	bool bind_any;        /* not all of `bind` are addresses of this agent's host */
+	bool spread;          /* connections use all addresses of a name in turn, not the first */
 	const char *expect;   /* HTTP statuses that count as success (statuses.h); NULL: default */
 	/* how to wait for name resolution; NULL: the wait cannot be stopped */
 	const struct net_resolving *resolving;

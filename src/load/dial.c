@@ -68,6 +68,7 @@ static void dial_opened(struct load_thread *t, struct load_conn *c)
 	list_remove(&c->timer);
 	t->n_connecting--;
 	t->n_open++;
+	c->tried = 0;
 	if (!c->shut) {
 		t->n_failing -= c->failing;
 		c->failing = false;
@@ -124,16 +125,21 @@ static void give_up(struct load_thread *t, const struct load_conn *c, int err)
 
 static void dial_fail(struct load_thread *t, struct load_conn *c, int err)
 {
+	const uint32_t at = c->address % c->target->n_addresses;
+
 	if (!t->dial_error)
 		t->dial_in_tls = c->state == CONN_TLS;
 	close_stream(t, c);
+	__atomic_store_n(&c->target->errors[at], err, __ATOMIC_RELAXED);
+	thread_causes_note_connection(t, c, err);
 	c->address++;
+	c->tried++;
 	/* The connection is failing only if no address of the target works. */
-	if (c->address % c->target->n_addresses == 0) {
+	if (c->tried >= c->target->n_addresses) {
+		c->tried = 0;
 		t->n_failing += !c->failing;
 		c->failing = true;
 		back_off(c);
-		thread_causes_note_connection(t, c, err);
 		give_up(t, c, err);
 	}
 	dial_retry(t, c);
@@ -334,6 +340,7 @@ void dial_event(struct load_thread *t, struct load_conn *c, uint32_t events)
 static void dial_open(struct load_thread *t, struct load_conn *c)
 {
 	const struct load_target *target = c->target;
+	const struct net_address *to;
 	int err;
 
 	list_remove(&c->timer);
@@ -350,7 +357,9 @@ static void dial_open(struct load_thread *t, struct load_conn *c)
 		dial_opened(t, c);
 		return;
 	}
-	err = net_stream_open(&c->stream, &target->addresses[c->address % target->n_addresses]);
+	to = &target->addresses[c->address % target->n_addresses];
+	err = net_stream_open(&c->stream, to, sources_at(t->sources, to->addr.ss_family,
+							 c->source));
 	if (!err && t->config->role == ROLE_LATENCY)
 		t->poll_error = net_stream_poll_enable(&c->stream);
 	if (!err)

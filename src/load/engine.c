@@ -34,6 +34,7 @@ struct load_engine {
 	struct load_target *targets;
 	struct statuses expect;
 	struct schedule schedule;
+	struct sources sources;
 	struct net_tls_context *tls;
 	struct net_nic nics[NICS_MAX];
 	uint32_t n_nics;
@@ -82,10 +83,31 @@ static int check_stamps(const struct load_config *config, const char *url,
 	return -EINVAL;
 }
 
+/*
+ * Drops addresses of families that --bind has no address of. Returns 0, or -EADDRNOTAVAIL with a
+ * sentence in `why` if none is left.
+ */
+static int engine_drop_unreached(const struct sources *sources, struct load_target *target,
+				 struct strbuf *why)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < target->n_addresses; i++) {
+		if (sources_reach(sources, target->addresses[i].addr.ss_family))
+			target->addresses[n++] = target->addresses[i];
+	}
+	if (!n)
+		strbuf_printf(why, "--bind: %s has only IPv%d addresses: bind to an address of "
+			      "this kind", target->host, sources->v4.n ? 6 : 4);
+	target->n_addresses = n;
+	return n ? 0 : -EADDRNOTAVAIL;
+}
+
 /* Resolves the target's name; done once, before the run. */
-static int engine_resolve(const struct load_config *config, struct load_target *target,
+static int engine_resolve(const struct load_engine *e, struct load_target *target,
 			  struct strbuf *why)
 {
+	const struct load_config *config = &e->config;
 	const struct net_resolving patient = { .stop_fd = -1 };
 	const char *connect_to = config->request.connect_to;
 	int n;
@@ -96,18 +118,17 @@ static int engine_resolve(const struct load_config *config, struct load_target *
 		n = net_unix_address(target->target.host, &target->addresses[0]);
 		if (n)
 			strbuf_printf(why, "%s: the path is too long", target->target.host);
-		n = n ? n : 1;
-	} else {
-		snprintf(target->host, sizeof(target->host), "%s", target->target.host);
-		snprintf(target->port, sizeof(target->port), "%s", target->target.port);
-		if (connect_to && request_options_split(connect_to, target->host, target->port))
-			return -EINVAL;
-		n = net_resolve_while(config->resolving ? config->resolving : &patient,
-				      target->host, target->port, target->protocol->datagram,
-				      target->addresses, why);
+		target->n_addresses = 1;
+		return n;
 	}
+	snprintf(target->host, sizeof(target->host), "%s", target->target.host);
+	snprintf(target->port, sizeof(target->port), "%s", target->target.port);
+	if (connect_to && request_options_split(connect_to, target->host, target->port))
+		return -EINVAL;
+	n = net_resolve_while(config->resolving ? config->resolving : &patient, target->host,
+			      target->port, target->protocol->datagram, target->addresses, why);
 	target->n_addresses = n > 0 ? n : 0;
-	return n < 0 ? n : 0;
+	return n < 0 ? n : engine_drop_unreached(&e->sources, target, why);
 }
 
 static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
@@ -136,7 +157,7 @@ static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 		err = net_tls_context_new(&e->tls, &tls, why);
 	if (!err)
 		err = check_stamps(config, config->targets[i], target, why);
-	return err ? err : engine_resolve(config, target, why);
+	return err ? err : engine_resolve(e, target, why);
 }
 
 /* ---- network cards ---- */
@@ -280,9 +301,16 @@ static int init_conns(struct load_engine *e, struct load_thread *t)
 	int err = 0;
 
 	for (i = 0; i < t->n_conns && !err; i++) {
+		const uint32_t n = i * threads + t->index, turn = n / e->config.n_targets;
 		struct load_conn *c = &t->conns[i];
 
-		c->target = &e->targets[((uint64_t)i * threads + t->index) % e->config.n_targets];
+		c->target = &e->targets[n % e->config.n_targets];
+		c->source = turn;
+		/* Each address of the target is used from each address of this host. */
+		if (e->config.spread && c->target->n_addresses) {
+			c->address = turn % c->target->n_addresses;
+			c->source = turn / c->target->n_addresses;
+		}
 		if (c->target->protocol->tls)
 			err = net_tls_new(&c->stream.tls, e->tls,
 					  e->config.request.sni ?: c->target->target.host);
@@ -310,6 +338,7 @@ static int init_thread(struct load_engine *e, uint32_t i)
 	t->n_conns = c->connections / c->threads + (i < c->connections % c->threads);
 	t->notify = e->notify;
 	t->cpu = c->pin ? nth_cpu(i) : -1;
+	t->sources = &e->sources;
 	t->nics = e->nics;
 	t->n_nics = e->n_nics;
 	err = worker_init(t, request_max);
@@ -339,6 +368,10 @@ static int init_engine(struct load_engine *e, struct strbuf *why)
 
 	if (!err)
 		err = statuses_parse(c->expect, &e->expect, why);
+	if (!err)
+		err = sources_parse(c->bind, &e->sources, why);
+	if (!err)
+		err = sources_check(&e->sources, c->bind_any, why);
 	if (err)
 		return err;
 	e->notify = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -417,13 +450,37 @@ static int put_addresses(struct load_engine *e, const struct load_target *target
 	return err;
 }
 
+/* Puts an EV_FACT event per address to which no connection could be opened. */
+static int put_dead_addresses(struct load_engine *e, const struct load_target *target)
+{
+	struct strbuf text = STRBUF_INIT(1024);
+	int err = 0;
+
+	for (uint32_t i = 0; i < target->n_addresses && !err; i++) {
+		if (!target->errors[i])
+			continue;
+		strbuf_reset(&text);
+		net_address_text(&target->addresses[i], &text);
+		strbuf_printf(&text, " of %s: %s", target->target.host,
+			      strerror(-target->errors[i]));
+		err = event_put_fact(engine_source_sink(e->source), clock_now(),
+				     LOAD_FACT_DEAD_ADDRESS, strbuf_str(&text));
+	}
+	strbuf_release(&text);
+	return err;
+}
+
 static int put_all_addresses(struct load_engine *e)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; i < e->config.n_targets && !err; i++)
-		if (e->targets[i].n_addresses && !e->targets[i].target.unix_socket)
-			err = put_addresses(e, &e->targets[i]);
+	for (uint32_t i = 0; i < e->config.n_targets && !err; i++) {
+		if (!e->targets[i].n_addresses || e->targets[i].target.unix_socket)
+			continue;
+		err = put_addresses(e, &e->targets[i]);
+		if (!err && e->targets[i].n_addresses > 1)
+			err = put_dead_addresses(e, &e->targets[i]);
+	}
 	return err;
 }
 

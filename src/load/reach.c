@@ -18,6 +18,7 @@
  */
 #define STAY_LEAST_NS (20 * NS_PER_MS)
 #define UNTRUSTED " (--ca FILE trusts the certificates in FILE, --insecure any)"
+#define IS_RUNNING "; is the server running, and is the URL right?"
 #define STAY_MOST_NS (500 * NS_PER_MS)
 
 struct reach {
@@ -105,15 +106,19 @@ static unsigned int local_ports(void)
 	return high ? high - low + 1 : 0;
 }
 
-static void reach_explain_ports(const struct reach *reach, struct strbuf *why)
+static void reach_explain_ports(const struct reach *reach, const struct load_thread *t,
+				struct strbuf *why)
 {
+	const uint32_t sources = sources_count(t->sources);
 	const unsigned int ports = local_ports();
 
 	strbuf_printf(why, "no local port is left after %u of %u connections", reach->open,
 		      reach->conns);
 	if (ports)
-		strbuf_printf(why, " (net.ipv4.ip_local_port_range has %u)", ports);
-	strbuf_puts(why, "; use fewer --connections, or widen the range");
+		strbuf_printf(why, " (net.ipv4.ip_local_port_range has %u%s)", ports,
+			      sources ? " for each address of --bind" : "");
+	strbuf_printf(why, "; use fewer --connections, %s--bind, or widen the range",
+		      sources ? "more addresses of " : "several addresses of this host by ");
 }
 
 static void reach_explain_backlog(const struct reach *reach, uint64_t timeout_ns,
@@ -123,6 +128,17 @@ static void reach_explain_backlog(const struct reach *reach, uint64_t timeout_ns
 		      "server did not answer the other attempts: its backlog may be full; use "
 		      "fewer --connections", reach->open, reach->conns,
 		      (double)timeout_ns / NS_PER_S);
+}
+
+/* Names each address of a target with its error. */
+static void reach_explain_addresses(const struct load_target *target, struct strbuf *why)
+{
+	for (uint32_t i = 0; i < target->n_addresses; i++) {
+		strbuf_puts(why, i ? ", " : "");
+		net_address_text(&target->addresses[i], why);
+		strbuf_printf(why, ": %s", strerror(-target->errors[i]));
+	}
+	strbuf_puts(why, IS_RUNNING);
 }
 
 static void reach_explain(const struct reach *reach, const struct load_thread *t, int err,
@@ -140,7 +156,7 @@ static void reach_explain(const struct reach *reach, const struct load_thread *t
 		strbuf_printf(why, "the server refuses the user, the password or the database: %s",
 			      t->greeting_refusal);
 	else if (err == -EADDRNOTAVAIL && !c->target->target.unix_socket)
-		reach_explain_ports(reach, why);
+		reach_explain_ports(reach, t, why);
 	else if (err == -ETIMEDOUT && t->dial_in_tls)
 		strbuf_puts(why, "the server did not complete the TLS handshake within --timeout; "
 			    "does the server speak TLS?");
@@ -149,9 +165,10 @@ static void reach_explain(const struct reach *reach, const struct load_thread *t
 	else if (tls)
 		strbuf_printf(why, "TLS: %s%s", net_tls_error(c->stream.tls),
 			      err == -EKEYREJECTED ? UNTRUSTED : "");
+	else if (c->target->n_addresses > 1)
+		reach_explain_addresses(c->target, why);
 	else
-		strbuf_printf(why, "%s; is the server running, and is the URL right?",
-			      strerror(-err));
+		strbuf_printf(why, "%s" IS_RUNNING, strerror(-err));
 }
 
 /* ---- connections ---- */

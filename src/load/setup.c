@@ -64,12 +64,14 @@ static const struct fact facts[] = {
 	{ "load.expect", FACT(FACT_TEXT, expect), NULL },
 	{ "load.excise", FACT(FACT_FLAG, analysis.excise), NULL },
 	{ "load.abort_on", FACT(FACT_TEXT, abort_on), NULL },
+	{ "load.bind", FACT(FACT_TEXT, bind), NULL },
+	{ "load.spread", FACT(FACT_FLAG, config.spread), NULL },
 };
 
-/* Number of facts in all recordings: recordings of earlier versions lack the last five facts. */
-#define FACTS_ALWAYS (ARRAY_LEN(facts) - 5)
-/* Number of facts written even if empty; the last four are written only if given. */
-#define FACTS_PUT (ARRAY_LEN(facts) - 4)
+/* Number of facts in all recordings: recordings of earlier versions lack the last seven facts. */
+#define FACTS_ALWAYS (ARRAY_LEN(facts) - 7)
+/* Number of facts written even if empty; the last six are written only if given. */
+#define FACTS_PUT (ARRAY_LEN(facts) - 6)
 
 _Static_assert(ARRAY_LEN(facts) <= 64, "a bit of `seen` for each fact");
 
@@ -86,6 +88,7 @@ static int connect_parts(struct load_setup *s, struct strbuf *why)
 	s->config.ca_file = *s->ca ? s->ca : NULL;
 	s->config.cert_file = *s->cert ? s->cert : NULL;
 	s->config.expect = *s->expect ? s->expect : NULL;
+	s->config.bind = *s->bind ? s->bind : NULL;
 	s->config.abort_on = *s->abort_on ? s->abort_on : NULL;
 	return abort_on_parse(s->config.abort_on, &s->analysis.abort_on, why) ?:
 	       arrival_parse(s->arrival, &s->analysis.arrival, why);
@@ -118,6 +121,8 @@ int load_setup_init(struct load_setup *setup, const struct load_config *config,
 		err = copy_text(setup->expect, config->expect);
 	if (!err)
 		err = copy_text(setup->abort_on, config->abort_on);
+	if (!err)
+		err = copy_text(setup->bind, config->bind);
 	if (err)
 		strbuf_puts(why, "a name is too long");
 	return err ? err : connect_parts(setup, why);
@@ -269,6 +274,17 @@ static void setup_add_name(char list[LOAD_SETUP_NICS_MAX], const char *name)
 	snprintf(list + len, LOAD_SETUP_NICS_MAX - len, "%s%s", len ? ", " : "", name);
 }
 
+/* Appends the text of a dead address, unless the list contains it or has no space left. */
+static void setup_add_dead(char list[LOAD_SETUP_NICS_MAX], const char *text)
+{
+	const size_t len = strlen(list), size = strlen(text);
+
+	if (!size || len + size + 2 > LOAD_SETUP_NICS_MAX || strchr(text, '\n') ||
+	    strstr(list, text))
+		return;
+	snprintf(list + len, LOAD_SETUP_NICS_MAX - len, "%s%s", len ? "\n" : "", text);
+}
+
 /* Keeps the largest conversion error of NIC stamps over all agents. Returns 0 or -EBADMSG. */
 static int setup_add_nic_error(struct load_setup *s, const char *value)
 {
@@ -303,6 +319,10 @@ int load_setup_add_fact(struct load_setup *setup, const char *key, const char *v
 	}
 	if (!strcmp(key, LOAD_FACT_ADDRESS)) {
 		setup_add_name(setup->addresses, value);
+		return 0;
+	}
+	if (!strcmp(key, LOAD_FACT_DEAD_ADDRESS)) {
+		setup_add_dead(setup->dead, value);
 		return 0;
 	}
 	if (!strcmp(key, LOAD_FACT_NIC_ERROR))
@@ -361,6 +381,37 @@ static struct value setup_nonzero(uint64_t n)
 	return n ? value_u64(n) : value_null();
 }
 
+/* Splits a text into a list. */
+static struct string_list *setup_split(const char *text, const char *separator, struct report *r)
+{
+	struct string_list *list = list_new(r);
+
+	while (*text) {
+		const size_t size = strcspn(text, separator);
+
+		list_add(list, "%.*s", (int)size, text);
+		text += size + (text[size] != '\0');
+	}
+	return list;
+}
+
+/* Adds lines about the addresses of both ends. */
+static void setup_add_address_lines(const struct load_setup *s, struct string_list *lines)
+{
+	const char *dead = s->dead;
+
+	if (*s->addresses)
+		list_add(lines, "%s", s->addresses);
+	if (*s->bind)
+		list_add(lines, "connections come from %s in turn", s->bind);
+	while (*dead) {
+		const size_t size = strcspn(dead, "\n");
+
+		list_add(lines, "not used: %.*s", (int)size, dead);
+		dead += size + (dead[size] != '\0');
+	}
+}
+
 static void setup_add_line(const struct load_setup *s, struct report *r)
 {
 	const struct load_config *c = &s->config;
@@ -375,8 +426,7 @@ static void setup_add_line(const struct load_setup *s, struct report *r)
 	if (*s->nics && s->nic_error_ns)
 		list_add(lines, "time stamps of %s come from the NIC's clock and are converted "
 			 "with an error of at most %s", s->nics, human_ns(error, s->nic_error_ns));
-	if (*s->addresses)
-		list_add(lines, "%s", s->addresses);
+	setup_add_address_lines(s, lines);
 	for (uint32_t i = 0; i < s->n_request; i++)
 		list_add(lines, "with %.*s", REQUEST_SHOWN_MAX, s->request[i]);
 	object_add(&r->body, NULL, value_list(lines));
@@ -423,6 +473,12 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 		list_add(urls, "%s", s->targets[i]);
 	object_add(o, "targets", value_list(urls));
 	object_add(o, "addresses", value_string(*s->addresses ? s->addresses : NULL));
+	if (*s->dead)
+		object_add(o, "dead_addresses", value_list(setup_split(s->dead, "\n", r)));
+	if (c->spread)
+		object_add(o, "use_addresses", value_string("all"));
+	if (*s->bind)
+		object_add(o, "bind", value_list(setup_split(s->bind, ",", r)));
 	object_add(o, "loop", value_string(loops[c->loop]));
 	object_add(o, "arrival", value_string(c->loop == LOOP_OPEN ? s->arrival : NULL));
 	object_add(o, "workload", value_string(c->workload));

@@ -22,6 +22,9 @@
 /* EV_FACT event per address of a host name that a connection used: "NAME is ADDRESS". */
 #define LOAD_FACT_ADDRESS "load.address"
 
+/* EV_FACT event per address of a name that failed at the start: "ADDRESS of NAME: reason". */
+#define LOAD_FACT_DEAD_ADDRESS "load.dead_address"
+
 /* With NIC stamps: EV_FACT per network interface; at the end, the stamps' largest error in ns. */
 #define LOAD_FACT_NIC "load.nic"
 #define LOAD_FACT_NIC_ERROR "load.nic_error_ns"
@@ -39,12 +42,15 @@ struct load_setup {
 	char cert[LOAD_SETUP_TEXT_MAX];        /* text of config.cert_file; "" if it is NULL */
 	char expect[LOAD_SETUP_TEXT_MAX];      /* text of config.expect; "" if it is NULL */
 	char abort_on[LOAD_SETUP_TEXT_MAX];    /* text of config.abort_on; "" if it is NULL */
+	char bind[LOAD_SETUP_TEXT_MAX];        /* text of config.bind; "" if it is NULL */
 	char *targets[LOAD_TARGETS_MAX];       /* URLs from LOAD_FACT_TARGET; owned */
 	uint32_t n_targets;
 	char *request[LOAD_SETUP_REQUEST_MAX]; /* "NAME VALUE" of LOAD_FACT_REQUEST; owned */
 	uint32_t n_request;
 	/* "NAME is ADDRESS" of the host names used, separated by ", "; may be "" */
 	char addresses[LOAD_SETUP_NICS_MAX];
+	/* "ADDRESS of NAME: reason" of the names' addresses that failed, separated by newlines */
+	char dead[LOAD_SETUP_NICS_MAX];
 	char nics[LOAD_SETUP_NICS_MAX];        /* NIC names (LOAD_FACT_NIC), separated by ", " */
 	uint64_t nic_error_ns;                 /* largest error of NIC stamps; 0: none converted */
 	uint64_t seen;                         /* bit mask of facts read, by index in facts[] */

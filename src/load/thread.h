@@ -29,6 +29,7 @@
 #include "load/protocol.h"
 #include "load/spsc.h"
 #include "load/schedule.h"
+#include "load/sources.h"
 #include "load/statuses.h"
 #include "load/tls_counts.h"
 #include "load/workload.h"
@@ -46,6 +47,8 @@ struct load_target {
 	struct net_address addresses[NET_ADDRESSES_MAX];
 	/* with STAMPS_NIC: index in load_thread.nics of each address's NIC */
 	uint8_t nics[NET_ADDRESSES_MAX];
+	/* -errno of the last failed attempt to connect to each address; 0: none; atomic */
+	int errors[NET_ADDRESSES_MAX];
 	uint32_t n_addresses; /* 0: no network (null:) */
 	/* host and port to connect to: the URL's, or those of --connect-to */
 	char host[256], port[16];
@@ -104,6 +107,8 @@ struct load_conn {
 	uint32_t serial;           /* id of the next request */
 	uint32_t flow;
 	uint32_t address;          /* index of the target's address to try next */
+	uint32_t tried;            /* number of addresses that failed since a connection was open */
+	uint32_t source;           /* turn of this host's addresses (--bind), for sources_at() */
 	const struct clock_phc *phc; /* clock of the connection's NIC; NULL without STAMPS_NIC */
 	uint8_t state;             /* enum conn_state */
 	uint8_t backoff;
@@ -153,6 +158,7 @@ struct load_thread {
 	int notify;        /* eventfd that wakes the thread that reads `samples` and `ticks` */
 	uint64_t start_ns;
 	int cpu;           /* CPU to which the thread is pinned; -1: any */
+	const struct sources *sources; /* addresses to connect from; borrowed */
 	const struct net_nic *nics; /* NICs that stamp packets; borrowed */
 	uint32_t n_nics;
 	enum load_phase phase;

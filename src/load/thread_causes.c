@@ -81,6 +81,22 @@ static const char *thread_causes_name(const struct load_conn *c, int err)
 	}
 }
 
+/* Writes an errno's text, after the address if the target has several. */
+static void thread_causes_system_text(const struct load_conn *c, int err,
+				      char text[ERROR_TEXT_CLEAN_MAX])
+{
+	const uint32_t n = c->target->n_addresses;
+	struct strbuf words = STRBUF_INIT(ERROR_TEXT_CLEAN_MAX - 1);
+
+	if (n > 1) {
+		net_address_text(&c->target->addresses[c->address % n], &words);
+		strbuf_puts(&words, err == -ETIMEDOUT ? "" : ": ");
+	}
+	strbuf_puts(&words, err == -ETIMEDOUT ? "" : strerror(-err));
+	snprintf(text, ERROR_TEXT_CLEAN_MAX, "%s", strbuf_str(&words));
+	strbuf_release(&words);
+}
+
 /* Writes the error text of a connection without replies: the server's, else TLS's, else errno's. */
 static void thread_causes_text(const struct load_conn *c, int err, char text[ERROR_TEXT_CLEAN_MAX])
 {
@@ -89,8 +105,8 @@ static void thread_causes_text(const struct load_conn *c, int err, char text[ERR
 		error_text_clean(&c->parser.error_text, text);
 	else if (c->stream.tls && *net_tls_error(c->stream.tls))
 		snprintf(text, ERROR_TEXT_CLEAN_MAX, "%s", net_tls_error(c->stream.tls));
-	else if (err != -EPIPE && err != -ECONNRESET && err != -EPROTO && err != -ETIMEDOUT)
-		snprintf(text, ERROR_TEXT_CLEAN_MAX, "%s", strerror(-err));
+	else if (err != -EPIPE && err != -ECONNRESET && err != -EPROTO)
+		thread_causes_system_text(c, err, text);
 }
 
 void thread_causes_note_cut(struct load_thread *t, const struct load_conn *c, int err)

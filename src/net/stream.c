@@ -17,7 +17,31 @@ static void stream_set_options(int fd, const struct net_address *address)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-int net_stream_open(struct net_stream *stream, const struct net_address *address)
+/*
+ * Binds the socket to an address of this host. The port is chosen at connect(), as without bind():
+ * then it only has to differ from those of other connections to the same peer (ip(7)).
+ */
+static int stream_bind(int fd, const struct net_address *from)
+{
+	const int on = 1;
+
+	if (!from)
+		return 0;
+	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
+	return bind(fd, (const struct sockaddr *)&from->addr, from->len) ? -errno : 0;
+}
+
+/* Returns 0 or -errno. UDP reports a lack of local ports as EAGAIN, TCP as EADDRNOTAVAIL. */
+static int stream_connect(int fd, const struct net_address *address)
+{
+	if (!connect(fd, (const struct sockaddr *)&address->addr, address->len) ||
+	    errno == EINPROGRESS)
+		return 0;
+	return errno == EAGAIN && address->type == SOCK_DGRAM ? -EADDRNOTAVAIL : -errno;
+}
+
+int net_stream_open(struct net_stream *stream, const struct net_address *address,
+		    const struct net_address *from)
 {
 	int fd = socket(address->addr.ss_family, address->type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int err;
@@ -25,9 +49,10 @@ int net_stream_open(struct net_stream *stream, const struct net_address *address
 	if (fd < 0)
 		return -errno;
 	stream_set_options(fd, address);
-	if (connect(fd, (const struct sockaddr *)&address->addr, address->len) &&
-	    errno != EINPROGRESS) {
-		err = -errno;
+	err = stream_bind(fd, from);
+	if (!err)
+		err = stream_connect(fd, address);
+	if (err) {
 		close(fd);
 		return err;
 	}

@@ -23,8 +23,13 @@ struct net_stream {
 	uint64_t sent, received; /* bytes on the wire; of UDP, `sent` counts datagrams */
 };
 
-/* Begins to connect; the socket is writable when that has ended. Returns 0 or -errno. */
-int net_stream_open(struct net_stream *stream, const struct net_address *address);
+/*
+ * Begins to connect; the socket is writable when that has ended. `from`: this host's address to
+ * connect from, of the same family; NULL: the kernel's choice. Returns 0 or -errno; -EADDRNOTAVAIL:
+ * no local port is left.
+ */
+int net_stream_open(struct net_stream *stream, const struct net_address *address,
+		    const struct net_address *from);
 
 /* Returns 0 or connect()'s -errno, once the socket is writable. Then stamps may be enabled. */
 int net_stream_connected(struct net_stream *stream);

@@ -182,7 +182,16 @@ def no_local_port():
     begins(*args, "--connections", 50, ahead=inside)
     return refused(*args, "--connections", 200, ahead=inside,
                    message=("no local port is left after",
-                            "net.ipv4.ip_local_port_range has 100"))
+                            "net.ipv4.ip_local_port_range has 100", "several addresses of this host by --bind"))
+
+
+def no_local_port_of_several():
+    """Each address of --bind has the ports of the range."""
+    args, inside = in_few_ports()
+    begins(*args, "--connections", 200, "--bind", "127.0.0.2,127.0.0.3,127.0.0.4", ahead=inside)
+    return refused(*args, "--connections", 300, "--bind", "127.0.0.2,127.0.0.3", ahead=inside,
+                   message=("no local port is left after", "has 100 for each address of --bind",
+                            "more addresses of --bind"))
 
 
 def nobody_listens():
@@ -231,6 +240,6 @@ def keys_not_stored():
 
 check.run([(check.busy(case), *args) for case, *args in [
     (closes_at_once,), (maximum_of_connections,), (client_certificate, "1.2"),
-    (client_certificate, "1.3"), (full_backlog,), (no_local_port,), (nobody_listens,),
+    (client_certificate, "1.3"), (full_backlog,), (no_local_port,), (no_local_port_of_several,), (nobody_listens,),
     (tls_or_not,), (too_few_descriptors,), (keys_not_stored,),
 ]])

@@ -20,6 +20,7 @@ static const struct load_config config = {
 	.threads = 2, .requests_per_connection = 1000, .duration_ns = 12345678901,
 	.timeout_ns = 3, .drain_ns = 4, .seed = UINT64_MAX, .pin = true, .preload = true,
 	.ca_file = "ca.pem", .abort_on = "errors>5%",
+	.bind = "10.0.0.1,10.0.0.2", .spread = true,
 };
 
 static const struct load_analysis_config analysis = {
@@ -73,7 +74,8 @@ static void test_round_trip(void **state)
 	b = to.config;
 	assert_string_equal(to.config.ca_file, "ca.pem");
 	assert_string_equal(to.config.abort_on, "errors>5%");
-	a.abort_on = b.abort_on = NULL;
+	assert_string_equal(to.config.bind, "10.0.0.1,10.0.0.2");
+	a.abort_on = b.abort_on = a.bind = b.bind = NULL;
 	a.arrival = b.arrival = a.workload = b.workload = a.ca_file = b.ca_file = NULL;
 	assert_memory_equal(&a, &b, sizeof(a));
 	assert_int_equal(to.analysis.stamps, STAMPS_KERNEL); /* told once, for both */

@@ -106,7 +106,7 @@ static void streams(void **state)
 	(void)state;
 	assert_int_equal(net_wait_init(&wait), 0);
 	assert_int_equal(net_resolve("127.0.0.1", port, false, a, &why), 1);
-	assert_int_equal(net_stream_open(&stream, &a[0]), 0);
+	assert_int_equal(net_stream_open(&stream, &a[0], NULL), 0);
 	assert_int_equal(net_wait_add(&wait, stream.fd, 1), 0);
 	until_event(&wait, EPOLLOUT);
 	assert_int_equal(net_stream_connected(&stream), 0);
@@ -126,7 +126,7 @@ static void streams(void **state)
 	net_stream_close(&stream);
 	close(fd);
 	/* Nobody listens there any more. */
-	assert_int_equal(net_stream_open(&stream, &a[0]), 0);
+	assert_int_equal(net_stream_open(&stream, &a[0], NULL), 0);
 	assert_int_equal(net_wait_add(&wait, stream.fd, 2), 0);
 	until_event(&wait, EPOLLERR | EPOLLHUP);
 	assert_int_equal(net_stream_connected(&stream), -ECONNREFUSED);

@@ -21,7 +21,7 @@ class Server:
     server's `answered` counts the replies that were given to the kernel whole.
     """
 
-    def __init__(self, behave, family=socket.AF_INET, path=None):
+    def __init__(self, behave, family=socket.AF_INET, path=None, address=None):
         self.behave = behave
         self.answered = self.asked = self.accepted = self.wrong = 0
         self.example = None
@@ -30,7 +30,7 @@ class Server:
         if path:
             self.socket.bind(path)
         else:
-            self.socket.bind(("::1" if family == socket.AF_INET6 else "127.0.0.1", 0))
+            self.socket.bind((address or ("::1" if family == socket.AF_INET6 else "127.0.0.1"), 0))
             self.port = self.socket.getsockname()[1]
         self.socket.listen(512)
         threading.Thread(target=self.accept, daemon=True).start()
@@ -229,6 +229,7 @@ class Datagrams:
 
     def __init__(self, forget):
         self.forget, self.forgotten, self.answered, self.asked = forget, 0, 0, 0
+        self.peers = set()
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
@@ -241,6 +242,7 @@ class Datagrams:
             except OSError:
                 return
             self.asked += 1
+            self.peers.add(peer[0])
             if self.asked % self.forget == 0:
                 self.forgotten += 1
                 continue
