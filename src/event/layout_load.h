@@ -42,7 +42,7 @@ struct event_sample {
 	__u32 wake_ns;		/* from the return of the reader's wait to the read of the reply */
 	__u32 server_in_ns;	/* from send() until the server read the request (same host only) */
 	__u32 server_out_ns;	/* from the server's send of the reply to its read */
-	__u32 pad;
+	__u32 outcome;		/* cause that the reply named (load/outcomes.h); 0: none */
 };
 
 /* Kinds of EV_NOISE: disturbances of the load generator's host, which may falsify latencies. */
@@ -110,6 +110,6 @@ struct event_load {
 
 EVENT_ASSERT(event_noise, 32, amount, 24);
 EVENT_ASSERT(event_load, 184, resent, 176);
-EVENT_ASSERT(event_sample, 88, pad, 84);
+EVENT_ASSERT(event_sample, 88, outcome, 84);
 
 #endif

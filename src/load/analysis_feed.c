@@ -56,7 +56,8 @@ struct load_analysis *load_analysis_new(const struct load_analysis_config *confi
 	}
 	excise_init(&a->excise, config->percentile);
 	/* Windows must be narrow enough for the first interim analysis; later they are merged. */
-	err = series_init(&a->series, config->ci_width_ns ? interim_time(config->max_time_ns, 0) :
+	err = dial_times_init(&a->dial_times) ?:
+	      series_init(&a->series, config->ci_width_ns ? interim_time(config->max_time_ns, 0) :
 							    config->max_time_ns);
 	if (!err && a->method->init)
 		err = a->method->init(a);
@@ -79,6 +80,8 @@ void load_analysis_free(struct load_analysis *analysis)
 	series_release(&analysis->series);
 	gaps_release(&analysis->gaps);
 	balance_release(&analysis->balance);
+	outcomes_release(&analysis->outcomes);
+	dial_times_release(&analysis->dial_times);
 	interference_sum_release(&analysis->interference);
 	if (analysis->method->release)
 		analysis->method->release(analysis);
@@ -100,6 +103,15 @@ static bool analysis_feed_is_late(const struct load_analysis *a, uint64_t ns)
 	return a->decided && ns >= a->decided_ns;
 }
 
+/* Adds a request with a reply to the latencies by outcome. */
+static int analysis_feed_outcome(struct load_analysis *a, const struct event_sample *s)
+{
+	if (s->flags & SAMPLE_FAILED && s->outcome <= OUTCOME_MISS)
+		return 0;
+	return outcomes_add(&a->outcomes, s->outcome,
+			    s->done - (a->main == LOAD_ACTUAL ? s->sent : s->intended));
+}
+
 /* Adds a request whose latency counts: if there are latency agents, only their latencies do. */
 static int analysis_feed_latency(struct load_analysis *a, struct load_agent *agent,
 				 const struct event_sample *s)
@@ -108,7 +120,9 @@ static int analysis_feed_latency(struct load_analysis *a, struct load_agent *age
 
 	if (s->flags & SAMPLE_UNSENT)
 		return series_add_failed(&a->series, s->intended);
-	err = series_add(&a->series, s);
+	err = analysis_feed_outcome(a, s);
+	if (!err)
+		err = series_add(&a->series, s);
 	if (err || s->flags & SAMPLE_FAILED)
 		return err;
 	agent->samples++;
@@ -308,7 +322,7 @@ static int analysis_feed_tick(struct load_analysis *a, const struct event *event
 	return err ? err : a->method->look(a, latest_start(a), analysis_feed_horizon(a));
 }
 
-/* Causes of failures and TLS handshakes come as facts; the caller reads all other facts. */
+/* Failures, TLS handshakes and times of connects are facts; the caller reads all other facts. */
 static int analysis_feed_fact(struct load_analysis *a, const struct event *event)
 {
 	const char *key, *value;
@@ -316,6 +330,8 @@ static int analysis_feed_fact(struct load_analysis *a, const struct event *event
 	event_fact_get(event, &key, &value);
 	if (!strcmp(key, LOAD_FACT_TLS))
 		return tls_counts_add_fact(&a->tls, value);
+	if (!strcmp(key, LOAD_FACT_DIAL))
+		return dial_times_add_fact(&a->dial_times, value);
 	return strcmp(key, LOAD_FACT_CAUSE) ? 0 : causes_add_fact(&a->causes, value);
 }
 

@@ -540,6 +540,7 @@ static void analysis_report_text(const struct load_analysis *a, struct report *r
 	add_misses(a, r);
 	add_censored(a, r);
 	counts_words(a, r);
+	dial_times_words(&a->dial_times, r);
 	add_warmup(a, r);
 	add_regimes(a, r);
 	add_periods(a, r);
@@ -556,6 +557,8 @@ int load_analysis_report(struct load_analysis *analysis, struct report *r)
 	object_add(&r->body, "confidence", value_string(verdict_confidence(analysis)));
 	counts_report(analysis, r);
 	failures_report(&analysis->causes, r);
+	outcomes_report(&analysis->outcomes, &analysis->causes, r);
+	dial_times_report(&analysis->dial_times, r);
 	add_rate(analysis, r);
 	analysis_report_latency(analysis, r);
 	analysis_report_parts(analysis, r);

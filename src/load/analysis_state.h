@@ -9,10 +9,12 @@
 #include "load/analysis.h"
 #include "load/balance.h"
 #include "load/causes.h"
+#include "load/dial_times.h"
 #include "load/excise.h"
 #include "load/gaps.h"
 #include "load/interval.h"
 #include "load/interference.h"
+#include "load/outcomes.h"
 #include "load/parts.h"
 #include "load/regimes.h"
 #include "load/series.h"
@@ -144,6 +146,8 @@ struct load_analysis {
 	struct load_agent agents[LOAD_AGENTS_MAX];
 	struct tls_counts tls;        /* TLS handshakes; known at the end of the run */
 	struct causes causes;         /* causes of failures; known at the end of the run */
+	struct dial_times dial_times; /* likewise */
+	struct outcomes outcomes;     /* latency by what the server answered */
 	uint64_t retransmitted;
 	uint64_t never_sent; /* failed requests that were never sent, counted from samples */
 	uint32_t looks;

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/bug.h"
+#include "load/outcomes.h"
 #include "load/thread_causes.h"
 #include "load/request.h"
 
@@ -372,9 +373,11 @@ static void conn_complete(struct load_thread *t, struct load_conn *c, const stru
 		conn_fill_sample(t, c, r, reply, rx, last);
 		r->miss = status == REPLY_MISS;
 		if (status == REPLY_ERROR)
-			thread_causes_note_reply(t, c, CAUSE_REQUEST, reply);
+			r->sample.outcome = thread_causes_note_reply(t, c, CAUSE_REQUEST, reply);
 		else if (r->miss && c->target->protocol->http)
-			thread_causes_note_reply(t, c, CAUSE_REPLY, reply);
+			r->sample.outcome = thread_causes_note_reply(t, c, CAUSE_REPLY, reply);
+		else if (r->miss)
+			r->sample.outcome = OUTCOME_MISS;
 		request_done(t, r, status == REPLY_ERROR ? FAILURE_REFUSED : FAILURE_NONE);
 	} else if (r) {
 		c->dead--;

@@ -13,6 +13,7 @@
 #include "load/agent.h"
 #include "load/causes.h"
 #include "load/coordinator_state.h"
+#include "load/dial_times.h"
 #include "load/polled.h"
 #include "load/agent_list.h"
 #include "load/setup.h"
@@ -162,6 +163,19 @@ static bool is_cause(const struct peer *p, const char *key, const char *value)
 	       !causes_add_fact(&causes, value);
 }
 
+/* Whether a fact tells how long connections took to open; agents send it with the causes. */
+static bool is_dial_time(const struct peer *p, const char *key, const char *value)
+{
+	struct dial_times times;
+	bool valid;
+
+	if (p->state != PEER_RUNNING || strcmp(key, LOAD_FACT_DIAL) != 0)
+		return false;
+	valid = !dial_times_init(&times) && !dial_times_add_fact(&times, value);
+	dial_times_release(&times);
+	return valid;
+}
+
 static int coordinator_read_fact(struct coordinator *c, struct peer *p, const struct event *event)
 {
 	const char *key, *value;
@@ -173,7 +187,8 @@ static int coordinator_read_fact(struct coordinator *c, struct peer *p, const st
 		coordinator_read_version(p, value);
 	if (!strcmp(key, AGENT_CLOCK))
 		return coordinator_read_clock(p, value, event->time);
-	if (is_of_card(key, value) || is_cause(p, key, value))
+	if (is_of_card(key, value) || is_cause(p, key, value) ||
+	    is_dial_time(p, key, value))
 		return event_put_fact(coordinator_sink(c), clock_now(), key, value);
 	if (!strcmp(key, LOAD_FACT_POLLED) && p->role == ROLE_LATENCY)
 		return agent_list_put_polled(coordinator_sink(c), clock_now(),

@@ -69,6 +69,9 @@ static void dial_opened(struct load_thread *t, struct load_conn *c)
 	t->n_connecting--;
 	t->n_open++;
 	c->tried = 0;
+	if (c->lost_ns)
+		dial_times_note(&t->dial_times, DIAL_RECONNECT, clock_now() - c->lost_ns);
+	c->lost_ns = 0;
 	if (!c->shut) {
 		t->n_failing -= c->failing;
 		c->failing = false;
@@ -103,10 +106,12 @@ static void close_stream(struct load_thread *t, struct load_conn *c)
 	while ((tx = list_first(&c->match.list, struct match_tx, link)))
 		match_forget(&c->match, tx);
 	net_stream_close(&c->stream);
-	if (c->state == CONN_OPEN)
+	if (c->state == CONN_OPEN) {
 		t->n_open--;
-	else if (c->state != CONN_DOWN)
+		c->lost_ns = t->now;
+	} else if (c->state != CONN_DOWN) {
 		t->n_connecting--;
+	}
 	list_remove(&c->timer);
 	c->state = CONN_DOWN;
 	c->generation++;
@@ -293,8 +298,19 @@ static int dial_handshake(struct load_thread *t, struct load_conn *c)
 	if (ret > 0) {
 		t->tls.handshakes++;
 		t->tls.resumed += net_tls_resumed(c->stream.tls);
+		dial_times_note(&t->dial_times, DIAL_HANDSHAKE, clock_now() - c->began_ns);
 	}
 	return ret > 0 ? dial_ready(t, c) : ret;
+}
+
+/* Notes how long connect() took, which does nothing for datagrams. Begins the next step. */
+static void dial_note_connected(struct load_thread *t, struct load_conn *c)
+{
+	const uint64_t now = clock_now();
+
+	if (!c->stream.datagram)
+		dial_times_note(&t->dial_times, DIAL_CONNECT, now - c->began_ns);
+	c->began_ns = now;
 }
 
 static int dial_connected(struct load_thread *t, struct load_conn *c)
@@ -303,6 +319,7 @@ static int dial_connected(struct load_thread *t, struct load_conn *c)
 
 	if (err)
 		return err;
+	dial_note_connected(t, c);
 	/* An error is ignored: requests without kernel time stamps are counted one by one. */
 	if (t->config->stamps != STAMPS_USER)
 		net_stream_stamp(&c->stream, t->config->stamps == STAMPS_NIC);
@@ -358,6 +375,7 @@ static void dial_open(struct load_thread *t, struct load_conn *c)
 		return;
 	}
 	to = &target->addresses[c->address % target->n_addresses];
+	c->began_ns = clock_now();
 	err = net_stream_open(&c->stream, to, sources_at(t->sources, to->addr.ss_family,
 							 c->source));
 	if (!err && t->config->role == ROLE_LATENCY)

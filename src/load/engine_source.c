@@ -271,6 +271,20 @@ static int put_tls(struct engine_source *p, uint64_t now)
 	return tls_counts_put(&all, event_memsource_sink(p->queue), now);
 }
 
+/* Puts how long connections took to open, over all threads, which have ended. */
+static int engine_source_put_dial_times(struct engine_source *p, uint64_t now)
+{
+	struct dial_times all;
+	int err = dial_times_init(&all);
+
+	for (uint32_t i = 0; i < p->n_views && !err; i++)
+		err = dial_times_add(&all, &p->views[i].thread->dial_times);
+	if (!err)
+		err = dial_times_put(&all, event_memsource_sink(p->queue), now);
+	dial_times_release(&all);
+	return err;
+}
+
 static int put_tick(struct engine_source *p, bool final)
 {
 	struct event_sink *sink = event_memsource_sink(p->queue);
@@ -294,7 +308,7 @@ static int put_tick(struct engine_source *p, bool final)
 	if (!err && final)
 		err = put_nic_error(p, now);
 	if (!err && final)
-		err = engine_source_put_causes(p, now);
+		err = engine_source_put_causes(p, now) ?: engine_source_put_dial_times(p, now);
 	if (!err && final)
 		err = put_tls(p, now);
 	if (!err && final)

@@ -101,7 +101,9 @@ static const struct phrase *phrase_of(const struct load_cause *c)
 	if (c->of == CAUSE_REQUEST)
 		return failures_find_phrase(of_requests, ARRAY_LEN(of_requests), c->name);
 	if (c->of == CAUSE_CONNECTION)
-		return failures_find_phrase(of_connections, ARRAY_LEN(of_connections), c->name);
+		return failures_find_phrase(of_connections, ARRAY_LEN(of_connections),
+					    strncmp(c->name, CAUSE_TLS "-", 4) ? c->name :
+										 CAUSE_TLS);
 	return NULL;
 }
 

@@ -23,6 +23,7 @@
 #include "event/layout.h"
 #include "load/causes.h"
 #include "load/config.h"
+#include "load/dial_times.h"
 #include "load/list.h"
 #include "load/match.h"
 #include "load/interference.h"
@@ -118,6 +119,8 @@ struct load_conn {
 	uint64_t requests, replies; /* counts of this socket; `replies` without refusals */
 	uint64_t rx, reply_begin;  /* bytes received; offset where the current reply begins */
 	uint64_t timer_ns;
+	uint64_t began_ns;         /* begin of the connect or the TLS handshake */
+	uint64_t lost_ns;          /* when the connection was lost; 0: it was not open yet */
 	struct link timer;         /* link in load_thread.connecting or .retry */
 	struct match match;
 	struct net_stream stream;
@@ -213,6 +216,7 @@ struct load_thread {
 	struct event_load count;
 	struct causes causes;
 	struct tls_counts tls;
+	struct dial_times dial_times;
 
 	/* Buffers. */
 	char *out, *in;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "load/outcomes.h"
 
 static void thread_causes_note(struct load_thread *t, enum cause_of of, const char *name,
 			       const char *text)
@@ -15,8 +16,8 @@ static void thread_causes_note(struct load_thread *t, enum cause_of of, const ch
 	causes_note(&t->causes, of, name, text, runs ? t->now - t->start_ns : 0);
 }
 
-void thread_causes_note_reply(struct load_thread *t, const struct load_conn *c, enum cause_of of,
-			      const struct reply *reply)
+uint32_t thread_causes_note_reply(struct load_thread *t, const struct load_conn *c,
+				  enum cause_of of, const struct reply *reply)
 {
 	char name[CAUSE_NAME_MAX] = CAUSE_REFUSED, word[ERROR_TEXT_WORD_MAX] = "";
 	char text[ERROR_TEXT_CLEAN_MAX] = "";
@@ -31,6 +32,7 @@ void thread_causes_note_reply(struct load_thread *t, const struct load_conn *c, 
 	else if (*word)
 		snprintf(name, sizeof(name), "%s", word);
 	thread_causes_note(t, of, name, text);
+	return outcome_of_cause(of, name);
 }
 
 void thread_causes_note_timeout(struct load_thread *t, const struct load_request *r)
@@ -59,7 +61,30 @@ void thread_causes_update_outage(struct load_thread *t, bool ends)
 	}
 }
 
-static const char *thread_causes_name(const struct load_conn *c, int err)
+/*
+ * Writes the cause of a connection that TLS ended: with an alert of the server, which OpenSSL calls
+ * "tlsv1 alert unknown ca", the alert's name, "tls-unknown-ca".
+ */
+static const char *thread_causes_alert(const struct load_conn *c, char name[CAUSE_NAME_MAX])
+{
+	static const char word[] = "alert ";
+	const char *error = c->stream.tls ? net_tls_error(c->stream.tls) : "";
+	const char *at = strstr(error, word);
+	size_t n = strlen(CAUSE_TLS);
+
+	snprintf(name, CAUSE_NAME_MAX, "%s", CAUSE_TLS);
+	if (!at)
+		return name;
+	at += strlen(word);
+	name[n++] = '-';
+	for (; n < CAUSE_NAME_MAX - 1 && ((*at >= 'a' && *at <= 'z') || *at == ' '); at++)
+		name[n++] = *at == ' ' ? '-' : *at;
+	name[n] = '\0';
+	return name;
+}
+
+static const char *thread_causes_name(const struct load_conn *c, int err,
+				      char alert[CAUSE_NAME_MAX])
 {
 	if ((err == -EPIPE || err == -ECONNRESET) && c->rx != c->reply_begin)
 		return CAUSE_CUT;
@@ -73,6 +98,7 @@ static const char *thread_causes_name(const struct load_conn *c, int err)
 	case ETIMEDOUT:
 		return CAUSE_TIMEOUT;
 	case ECONNABORTED:
+		return thread_causes_alert(c, alert);
 	case EKEYREJECTED:
 	case EACCES:
 		return CAUSE_TLS;
@@ -111,17 +137,17 @@ static void thread_causes_text(const struct load_conn *c, int err, char text[ERR
 
 void thread_causes_note_cut(struct load_thread *t, const struct load_conn *c, int err)
 {
-	char text[ERROR_TEXT_CLEAN_MAX] = "";
+	char text[ERROR_TEXT_CLEAN_MAX] = "", alert[CAUSE_NAME_MAX];
 
 	if (!c->replies || err == -EPROTO)
 		thread_causes_text(c, err, text);
-	thread_causes_note(t, CAUSE_REQUEST, thread_causes_name(c, err), text);
+	thread_causes_note(t, CAUSE_REQUEST, thread_causes_name(c, err, alert), text);
 }
 
 void thread_causes_note_connection(struct load_thread *t, const struct load_conn *c, int err)
 {
-	char text[ERROR_TEXT_CLEAN_MAX];
+	char text[ERROR_TEXT_CLEAN_MAX], alert[CAUSE_NAME_MAX];
 
 	thread_causes_text(c, err, text);
-	thread_causes_note(t, CAUSE_CONNECTION, thread_causes_name(c, err), text);
+	thread_causes_note(t, CAUSE_CONNECTION, thread_causes_name(c, err, alert), text);
 }

@@ -5,9 +5,12 @@
 
 #include "load/thread.h"
 
-/* Records an error reply, or a reply whose HTTP status means that it has no content. */
-void thread_causes_note_reply(struct load_thread *t, const struct load_conn *c, enum cause_of of,
-			      const struct reply *reply);
+/*
+ * Records an error reply, or a reply whose HTTP status means that it has no content. Returns the
+ * number of the outcome (outcomes.h).
+ */
+uint32_t thread_causes_note_reply(struct load_thread *t, const struct load_conn *c,
+				  enum cause_of of, const struct reply *reply);
 
 /* Records a request without a complete reply before its timeout. */
 void thread_causes_note_timeout(struct load_thread *t, const struct load_request *r);

@@ -59,6 +59,8 @@ static int init_rings(struct load_thread *t)
 				power_of_two(t->n_conns + FLOW_SPARE));
 	if (!err)
 		err = spsc_init(&t->ticks, sizeof(struct load_tick), TICK_PLACES);
+	if (!err)
+		err = dial_times_init(&t->dial_times);
 	return err ? err : interference_thread_init(&t->interference);
 }
 
@@ -146,6 +148,7 @@ void worker_release(struct load_thread *t)
 	spsc_release(&t->samples);
 	spsc_release(&t->flows);
 	spsc_release(&t->ticks);
+	dial_times_release(&t->dial_times);
 	free(t->requests);
 	free(t->conns);
 	free(t->free);

@@ -12,6 +12,8 @@
 #include "base/bug.h"
 #include "base/strbuf.h"
 #include "load/agent_list.h"
+#include "load/causes.h"
+#include "load/dial_times.h"
 #include "load/schedule.h"
 #include "load/setup.h"
 
@@ -22,9 +24,12 @@ static void take(char *text)
 	static const struct provenance nobody = { .version = "1", .command = "load" };
 	struct agent_list *list = calloc(1, sizeof(*list));
 	struct load_setup *setup = calloc(1, sizeof(*setup));
+	struct causes causes = { 0 };
+	struct dial_times times;
 	struct report r;
 
 	BUG_ON(!list || !setup);
+	BUG_ON(dial_times_init(&times));
 	report_init(&r, &nobody);
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
 		char *value = strchr(line, ' ');
@@ -34,11 +39,16 @@ static void take(char *text)
 		*value++ = '\0';
 		agent_list_add_fact(list, line, value);
 		load_setup_add_fact(setup, line, value);
+		causes_add_fact(&causes, value);
+		dial_times_add_fact(&times, value);
 	}
 	BUG_ON(list->n > LOAD_AGENTS_MAX);
 	if (!load_setup_complete(setup))
 		load_setup_report(setup, &r);
 	agent_list_report(list, &r);
+	dial_times_words(&times, &r);
+	dial_times_report(&times, &r);
+	dial_times_release(&times);
 	load_setup_release(setup);
 	report_release(&r);
 	free(setup);
