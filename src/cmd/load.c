@@ -100,8 +100,9 @@ static bool is_input(const char *path)
 static bool inputs_are_apart(const struct load_command *c)
 {
 	const char *const inputs[] = {
-		c->load.workload, c->load.arrival, c->load.to.ca_file, c->load.to.cert_file,
-		c->load.to.key_file, request_options_body_file(&c->load.to.request),
+		c->load.urls_file, c->load.workload, c->load.arrival, c->load.to.ca_file,
+		c->load.to.cert_file, c->load.to.key_file,
+		request_options_body_file(&c->load.to.request),
 	};
 	const char *const files[] = {
 		c->common.output, c->record, c->samples, c->hdr, c->ccdf, c->dump_schedule,

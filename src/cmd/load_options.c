@@ -14,6 +14,7 @@
 #include "load/schedule.h"
 #include "load/sources.h"
 #include "load/statuses.h"
+#include "load/url_list.h"
 #include "load/workload.h"
 #include "load/workload_set.h"
 
@@ -69,6 +70,8 @@ const struct opt load_option_rows[] = {
 	OPT_LIST(struct load_options, urls, .name = "URL", .positional = true,
 		 .help = "Server to load: " TARGET_TAKES "; several servers share the connections "
 			 "in turn"),
+	OPT_STRING(struct load_options, urls_file, .name = "urls", .file = true,
+		   .help = "File of URLs instead of URL, one per line with an optional weight"),
 	OPT_RATE(struct load_options, rate, .name = "rate", .letter = 'r',
 		 .help = "Requests per second"),
 	OPT_STRING(struct load_options, arrival, .name = "arrival", .metavar = "LAW",
@@ -169,22 +172,45 @@ static int load_options_target(const struct load_options *o, const char *url,
 	return err;
 }
 
-static int check_targets(const struct load_options *o, struct strbuf *why)
+/* Lists the URLs of the arguments, or of the file of --urls. Returns as load_options_check(). */
+static int load_options_list(const struct load_options *o, struct url_list *list,
+			     struct strbuf *why)
+{
+	return url_list_make(list, o->urls.items, o->urls.len, o->urls_file, why);
+}
+
+static int check_list(const struct load_options *o, const struct url_list *list,
+		      struct strbuf *why)
 {
 	struct workload workload;
 	struct target target;
 	int err = 0;
 
-	if (!o->urls.len)
-		return load_options_refuse(why, "URL is missing; it takes " TARGET_TAKES);
-	for (uint32_t i = 0; !err && i < o->urls.len; i++) {
-		err = load_options_target(o, o->urls.items[i], &target, why);
+	for (uint32_t i = 0; !err && i < list->n; i++) {
+		err = load_options_target(o, list->items[i].url, &target, why);
 		if (err)
 			break;
 		err = workload_parse(&workload, o->workload, &target, why);
 		if (!err)
 			workload_release(&workload);
 	}
+	return err;
+}
+
+static int check_targets(const struct load_options *o, struct strbuf *why)
+{
+	struct url_list list;
+	int err;
+
+	if (o->urls.len && o->urls_file)
+		return load_options_refuse(why, "--urls cannot be combined with a URL: write all "
+						"URLs into the file");
+	if (!o->urls.len && !o->urls_file)
+		return load_options_refuse(why, "URL is missing; it takes " TARGET_TAKES);
+	err = load_options_list(o, &list, why);
+	if (!err)
+		err = check_list(o, &list, why);
+	url_list_release(&list);
 	return err;
 }
 
@@ -286,8 +312,12 @@ static void name_settings(uint32_t settings, struct strbuf *out)
 	}
 }
 
-/* Checks the workload. `settings`: mask of the settings that the URLs' protocols use. */
-static int check_workload(const struct load_options *o, uint32_t settings, struct strbuf *why)
+/*
+ * Checks the workload. `url`: the first one; `settings`: mask of the settings that the URLs'
+ * protocols use.
+ */
+static int check_workload(const struct load_options *o, const char *url, uint32_t settings,
+			  struct strbuf *why)
 {
 	struct workload workload;
 	struct target target;
@@ -296,7 +326,7 @@ static int check_workload(const struct load_options *o, uint32_t settings, struc
 
 	if (!o->workload)
 		return 0;
-	err = load_options_target(o, o->urls.items[0], &target, why);
+	err = load_options_target(o, url, &target, why);
 	if (!err)
 		err = workload_parse(&workload, o->workload, &target, why);
 	if (err)
@@ -318,49 +348,43 @@ static int check_workload(const struct load_options *o, uint32_t settings, struc
 	return -EINVAL;
 }
 
-/* Parses a URL, and adds the mask of workload settings that its requests use. */
-static int add_settings(const struct load_options *o, const char *url, struct target *target,
-			uint32_t *settings, struct strbuf *why)
+/* Properties of all URLs together, which options depend on. */
+struct url_uses {
+	struct load_request_uses request;
+	bool stores, ip;
+	uint32_t settings; /* mask of workload settings that the requests use */
+};
+
+static int add_uses(const struct load_options *o, const char *url, struct url_uses *uses,
+		    struct strbuf *why)
 {
 	struct workload workload;
-	int err = load_options_target(o, url, target, why);
+	struct target target;
+	int err = load_options_target(o, url, &target, why);
 
 	if (!err)
-		err = workload_parse(&workload, NULL, target, why);
+		err = workload_parse(&workload, NULL, &target, why);
 	if (err)
 		return err;
-	*settings |= workload.settings;
+	uses->settings |= workload.settings;
 	workload_release(&workload);
+	load_request_uses_add(&uses->request, &target);
+	uses->ip |= !target.unix_socket && !target.protocol->no_network;
+	uses->stores |= protocol_stores(target.protocol);
 	return 0;
 }
 
-int load_options_useful(const struct load_options *o, const char *against, struct strbuf *why)
+static int check_uses(const struct load_options *o, const struct url_uses *uses,
+		      struct strbuf *why)
 {
 	const bool hosts = load_hosts_asked(&o->hosts);
-	struct load_request_uses uses = { 0 };
-	bool stores = false, ip = false;
-	uint32_t settings = 0;
-	struct target target;
-	int err = 0;
+	int err = load_request_useful(&o->to, &uses->request, why);
 
-	for (uint32_t i = 0; i <= o->urls.len; i++) {
-		const char *url = i < o->urls.len ? o->urls.items[i] : against;
-
-		if (!url)
-			continue;
-		err = add_settings(o, url, &target, &settings, why);
-		if (err)
-			return err;
-		load_request_uses_add(&uses, &target);
-		ip |= !target.unix_socket && !target.protocol->no_network;
-		stores |= protocol_stores(target.protocol);
-	}
-	err = load_request_useful(&o->to, &uses, why);
 	if (err)
 		return err;
-	if (!ip && (o->bind || o->addresses))
+	if (!uses->ip && (o->bind || o->addresses))
 		return load_options_refuse(why, "--bind and --addresses need a URL with a host");
-	if (!stores && o->preload)
+	if (!uses->stores && o->preload)
 		return load_options_refuse(
 			why, "--preload stores keys, but no URL is a key-value store: remove "
 			     "--preload");
@@ -370,7 +394,25 @@ int load_options_useful(const struct load_options *o, const char *against, struc
 	if (o->loop == LOOP_CLOSED && o->arrival)
 		return load_options_refuse(
 			why, "--loop closed has no --arrival: requests follow replies");
-	return check_workload(o, settings, why);
+	return 0;
+}
+
+int load_options_useful(const struct load_options *o, const char *against, struct strbuf *why)
+{
+	struct url_uses uses = { 0 };
+	struct url_list list;
+	int err = load_options_list(o, &list, why);
+
+	for (uint32_t i = 0; i < list.n && !err; i++)
+		err = add_uses(o, list.items[i].url, &uses, why);
+	if (!err && against)
+		err = add_uses(o, against, &uses, why);
+	if (!err)
+		err = check_uses(o, &uses, why);
+	if (!err)
+		err = check_workload(o, list.items[0].url, uses.settings, why);
+	url_list_release(&list);
+	return err;
 }
 
 /* ---- conversion to configs ---- */
@@ -463,6 +505,7 @@ static void load_options_engine(const struct load_options *o, double rate, struc
 		.preload = o->preload,
 		.abort_on = o->abort_on,
 		.bind = o->bind,
+		.urls_file = o->urls_file,
 		.spread = o->addresses,
 	};
 	load_request_config(&o->to, c);

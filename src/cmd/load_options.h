@@ -31,7 +31,7 @@ struct load_options {
 	uint64_t connections, outstanding, threads, requests_per_connection;
 	uint64_t max_time_ns, timeout_ns, drain_ns, seed;
 	bool pin, spin, preload;
-	const char *abort_on, *bind;
+	const char *abort_on, *bind, *urls_file;
 	uint32_t addresses; /* 1: all addresses of a name; 0: the first that works */
 	struct load_request_options to;
 	/* Options of the analysis. `method` is an enum load_method + 1, since 0 is "not given". */
@@ -62,7 +62,7 @@ extern const struct opt load_option_rows[];
 #define LOAD_OPTIONS_MEASURING                                                                     \
 	"rate,arrival,workload,loop,timestamps,connections,outstanding,threads,"                   \
 	"requests-per-connection,max-time,timeout,drain,seed,pin,spin,preload,ci-width,"           \
-	"max-errors,abort-on,bind,addresses," LOAD_REQUEST_ROWS "," LOAD_HOSTS_ROWS
+	"max-errors,abort-on,bind,addresses,urls," LOAD_REQUEST_ROWS "," LOAD_HOSTS_ROWS
 
 /* Default values of --max-time, --percentile and --confidence. */
 #define LOAD_MAX_TIME_DEFAULT (60 * NS_PER_S)

@@ -68,6 +68,7 @@ struct load_config {
 	const char *cert_file, *key_file; /* TLS: client certificate and key (PEM); NULL: none */
 	struct request_options request;
 	const char *abort_on; /* conditions that end the run (abort_on.h); NULL: none */
+	const char *urls_file; /* file of URLs instead of `targets` (url_list.h); NULL: none */
 	const char *bind;     /* addresses to connect from (sources.h); NULL: the kernel chooses */
 	bool bind_any;        /* not all of `bind` are addresses of this agent's host */
 	bool spread;          /* connections use all addresses of a name in turn, not the first */

@@ -7,6 +7,7 @@
 #include "load/outcomes.h"
 #include "load/thread_causes.h"
 #include "load/request.h"
+#include "load/target_urls.h"
 
 /* ---- which connections take requests ---- */
 
@@ -166,7 +167,7 @@ static size_t conn_encode(struct load_thread *t, struct load_conn *c, struct loa
 					    t->out + at, t->out_size - at, &request);
 	} else {
 		rng_init(&rng, t->config->seed + (r->number + 1) * 0x9e3779b97f4a7c15ULL);
-		err = protocol_encode(target->protocol, &target->workload, &rng, r->id,
+		err = protocol_encode(target->protocol, target_urls_draw(target, &rng), &rng, r->id,
 				      t->out + at, t->out_size - at, &request);
 	}
 	if (err)

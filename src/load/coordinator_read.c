@@ -37,10 +37,14 @@ int coordinator_put_facts(struct coordinator *c)
 {
 	struct event_sink *sink = coordinator_sink(c);
 	const uint64_t now = clock_now();
-	int err = 0;
+	struct strbuf why = STRBUF_INIT(4096);
+	struct url_list urls;
+	int err = url_list_make(&urls, c->run.targets, c->run.n_targets, c->run.urls_file, &why);
 
-	for (uint32_t i = 0; !err && i < c->run.n_targets; i++)
-		err = load_setup_put_target(sink, now, c->run.targets[i]);
+	if (!err)
+		err = load_setup_put_targets(sink, now, &urls);
+	url_list_release(&urls);
+	strbuf_release(&why);
 	for (uint32_t i = 0; !err && i < c->n_peers; i++)
 		err = agent_list_put_agent(sink, now, i, c->peers[i].role, c->peers[i].name);
 	return err;

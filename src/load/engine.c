@@ -15,9 +15,11 @@
 #include "base/parse.h"
 #include "base/privilege.h"
 #include "base/restorer.h"
+#include "load/addresses.h"
 #include "load/engine_source.h"
 #include "load/reach.h"
 #include "load/setup.h"
+#include "load/target_urls.h"
 #include "load/worker.h"
 
 /*
@@ -31,7 +33,9 @@
 
 struct load_engine {
 	struct load_config config;
-	struct load_target *targets;
+	struct url_list urls;
+	struct load_target *targets; /* as many as urls.n_targets */
+	uint32_t *dealt;             /* number of the target of each connection */
 	struct statuses expect;
 	struct schedule schedule;
 	struct sources sources;
@@ -57,7 +61,7 @@ static int engine_refuse(struct strbuf *why, const char *text)
 
 static int engine_check(const struct load_config *c, struct strbuf *why)
 {
-	if (!c->n_targets || c->n_targets > LOAD_TARGETS_MAX)
+	if ((!c->n_targets && !c->urls_file) || c->n_targets > LOAD_TARGETS_MAX)
 		return engine_refuse(why, "there must be 1 to 64 targets");
 	if (!c->threads || c->threads > LOAD_THREADS_MAX)
 		return engine_refuse(why, "there must be 1 to 64 threads");
@@ -140,7 +144,8 @@ static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 		.cert_file = config->cert_file, .key_file = config->key_file,
 		.resumption = config->request.tls_resumption == TLS_RESUMPTION_YES,
 	};
-	int err = target_parse(config->targets[i], &target->target, why);
+	const char *url = e->urls.targets[i].url;
+	int err = target_parse(url, &target->target, why);
 
 	if (err)
 		return err;
@@ -150,13 +155,16 @@ static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 	if (err)
 		return err;
 	target->request_max = workload_request_max(&target->workload);
+	err = target_urls_init(target, &e->urls, i, why);
+	if (err)
+		return err;
 	if (target->protocol->greet)
 		target->greeting_size = target->protocol->greet(&target->target, target->greeting,
 								&target->greeting_replies);
 	if (target->protocol->tls && !e->tls)
 		err = net_tls_context_new(&e->tls, &tls, why);
 	if (!err)
-		err = check_stamps(config, config->targets[i], target, why);
+		err = check_stamps(config, url, target, why);
 	return err ? err : engine_resolve(e, target, why);
 }
 
@@ -231,7 +239,7 @@ static int init_nics(struct load_engine *e, struct strbuf *why)
 	bool changed = false;
 	int err = 0;
 
-	for (uint32_t i = 0; i < e->config.n_targets && !err; i++)
+	for (uint32_t i = 0; i < e->urls.n_targets && !err; i++)
 		err = find_nics(e, &e->targets[i], why);
 	for (uint32_t i = 0; i < e->n_nics; i++)
 		changed |= e->nics[i].changed;
@@ -293,7 +301,21 @@ static int nth_cpu(uint32_t number)
 	return -1;
 }
 
-/* Assigns connections to threads and targets in turn. */
+/* Deals the connections to the targets. Returns 0, -ENOMEM, or -EINVAL with a sentence in `why`. */
+static int engine_deal(struct load_engine *e, struct strbuf *why)
+{
+	const struct load_config *c = &e->config;
+
+	if (c->urls_file && c->connections < e->urls.n_targets) {
+		strbuf_printf(why, "%u connections are too few for the %u servers of --urls %s",
+			      c->connections, e->urls.n_targets, c->urls_file);
+		return -EINVAL;
+	}
+	e->dealt = target_urls_deal(&e->urls, c->connections);
+	return e->dealt ? 0 : -ENOMEM;
+}
+
+/* Assigns connections to threads in turn, and to targets as dealt. */
 static int init_conns(struct load_engine *e, struct load_thread *t)
 {
 	const uint32_t threads = e->config.threads;
@@ -301,10 +323,10 @@ static int init_conns(struct load_engine *e, struct load_thread *t)
 	int err = 0;
 
 	for (i = 0; i < t->n_conns && !err; i++) {
-		const uint32_t n = i * threads + t->index, turn = n / e->config.n_targets;
+		const uint32_t n = i * threads + t->index, turn = n / e->urls.n_targets;
 		struct load_conn *c = &t->conns[i];
 
-		c->target = &e->targets[n % e->config.n_targets];
+		c->target = &e->targets[e->dealt[n]];
 		c->source = turn;
 		/* Each address of the target is used from each address of this host. */
 		if (e->config.spread && c->target->n_addresses) {
@@ -326,7 +348,7 @@ static int init_thread(struct load_engine *e, uint32_t i)
 	uint32_t k;
 	int err;
 
-	for (k = 0; k < c->n_targets; k++) {
+	for (k = 0; k < e->urls.n_targets; k++) {
 		if (e->targets[k].request_max > request_max)
 			request_max = e->targets[k].request_max;
 	}
@@ -353,8 +375,7 @@ static int engine_put_facts(struct load_engine *e)
 	uint32_t i;
 	int err = 0;
 
-	for (i = 0; i < e->config.n_targets && !err; i++)
-		err = load_setup_put_target(sink, now, e->config.targets[i]);
+	err = load_setup_put_targets(sink, now, &e->urls);
 	for (i = 0; i < e->n_nics && !err; i++)
 		err = event_put_fact(sink, now, LOAD_FACT_NIC, e->nics[i].name);
 	return err;
@@ -377,12 +398,17 @@ static int init_engine(struct load_engine *e, struct strbuf *why)
 	e->notify = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (e->notify < 0)
 		return -errno;
-	e->targets = calloc(c->n_targets, sizeof(*e->targets));
+	err = url_list_make(&e->urls, c->targets, c->n_targets, c->urls_file, why);
+	if (!err)
+		err = engine_deal(e, why);
+	if (err)
+		return err;
+	e->targets = calloc(e->urls.n_targets, sizeof(*e->targets));
 	e->threads = aligned_alloc(64, c->threads * sizeof(*e->threads));
 	if (!e->targets || !e->threads)
 		return -ENOMEM;
 	memset(e->threads, 0, c->threads * sizeof(*e->threads));
-	for (i = 0; i < c->n_targets && !err; i++)
+	for (i = 0; i < e->urls.n_targets && !err; i++)
 		err = init_target(e, i, why);
 	if (!err && c->stamps == STAMPS_NIC)
 		err = init_nics(e, why);
@@ -420,70 +446,6 @@ int load_engine_new(struct load_engine **out, const struct load_config *config,
 
 /* ---- connect ---- */
 
-/* Puts an EV_FACT event per address used for a host name, unless the URL shows the address. */
-static int put_addresses(struct load_engine *e, const struct load_target *target)
-{
-	bool used[NET_ADDRESSES_MAX] = { false };
-	struct strbuf text = STRBUF_INIT(1024);
-	const struct load_thread *t;
-	uint32_t i;
-	int err = 0;
-
-	for (t = e->threads; t < e->threads + e->config.threads; t++)
-		for (i = 0; i < t->n_conns; i++)
-			if (t->conns[i].target == target)
-				used[t->conns[i].address % target->n_addresses] = true;
-	for (i = 0; i < target->n_addresses && !err; i++) {
-		if (!used[i])
-			continue;
-		strbuf_reset(&text);
-		net_address_text(&target->addresses[i], &text);
-		if (strstr(strbuf_str(&text), target->host))
-			continue;
-		strbuf_reset(&text);
-		strbuf_printf(&text, "%s is ", target->host);
-		net_address_text(&target->addresses[i], &text);
-		err = event_put_fact(engine_source_sink(e->source), clock_now(),
-				     LOAD_FACT_ADDRESS, strbuf_str(&text));
-	}
-	strbuf_release(&text);
-	return err;
-}
-
-/* Puts an EV_FACT event per address to which no connection could be opened. */
-static int put_dead_addresses(struct load_engine *e, const struct load_target *target)
-{
-	struct strbuf text = STRBUF_INIT(1024);
-	int err = 0;
-
-	for (uint32_t i = 0; i < target->n_addresses && !err; i++) {
-		if (!target->errors[i])
-			continue;
-		strbuf_reset(&text);
-		net_address_text(&target->addresses[i], &text);
-		strbuf_printf(&text, " of %s: %s", target->target.host,
-			      strerror(-target->errors[i]));
-		err = event_put_fact(engine_source_sink(e->source), clock_now(),
-				     LOAD_FACT_DEAD_ADDRESS, strbuf_str(&text));
-	}
-	strbuf_release(&text);
-	return err;
-}
-
-static int put_all_addresses(struct load_engine *e)
-{
-	int err = 0;
-
-	for (uint32_t i = 0; i < e->config.n_targets && !err; i++) {
-		if (!e->targets[i].n_addresses || e->targets[i].target.unix_socket)
-			continue;
-		err = put_addresses(e, &e->targets[i]);
-		if (!err && e->targets[i].n_addresses > 1)
-			err = put_dead_addresses(e, &e->targets[i]);
-	}
-	return err;
-}
-
 int load_engine_connect(struct load_engine *e, int stop_fd, struct strbuf *why)
 {
 	struct load_thread *t;
@@ -492,7 +454,10 @@ int load_engine_connect(struct load_engine *e, int stop_fd, struct strbuf *why)
 	if (!err && e->config.preload)
 		err = reach_preload(e->threads, e->config.threads, stop_fd, why);
 	if (!err)
-		err = put_all_addresses(e);
+		err = addresses_put(&(struct addresses){
+			.threads = e->threads, .n_threads = e->config.threads,
+			.targets = e->targets, .n_targets = e->urls.n_targets,
+		}, engine_source_sink(e->source));
 	for (t = e->threads; t < e->threads + e->config.threads; t++) {
 		t->count = (struct event_load){ .connects = t->count.connects };
 		t->causes = (struct causes){ 0 };
@@ -571,8 +536,12 @@ void load_engine_free(struct load_engine *e)
 	engine_join_threads(e);
 	for (i = 0; e->threads && i < e->config.threads; i++)
 		worker_release(&e->threads[i]);
-	for (i = 0; e->targets && i < e->config.n_targets; i++)
+	for (i = 0; e->targets && i < e->urls.n_targets; i++) {
+		target_urls_release(&e->targets[i]);
 		workload_release(&e->targets[i].workload);
+	}
+	url_list_release(&e->urls);
+	free(e->dealt);
 	engine_source_free(e->source);
 	schedule_release(&e->schedule);
 	net_tls_context_free(e->tls);

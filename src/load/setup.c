@@ -65,13 +65,14 @@ static const struct fact facts[] = {
 	{ "load.excise", FACT(FACT_FLAG, analysis.excise), NULL },
 	{ "load.abort_on", FACT(FACT_TEXT, abort_on), NULL },
 	{ "load.bind", FACT(FACT_TEXT, bind), NULL },
+	{ "load.urls", FACT(FACT_TEXT, urls_file), NULL },
 	{ "load.spread", FACT(FACT_FLAG, config.spread), NULL },
 };
 
-/* Number of facts in all recordings: recordings of earlier versions lack the last seven facts. */
-#define FACTS_ALWAYS (ARRAY_LEN(facts) - 7)
-/* Number of facts written even if empty; the last six are written only if given. */
-#define FACTS_PUT (ARRAY_LEN(facts) - 6)
+/* Number of facts in all recordings: recordings of earlier versions lack the last eight facts. */
+#define FACTS_ALWAYS (ARRAY_LEN(facts) - 8)
+/* Number of facts written even if empty; the last seven are written only if given. */
+#define FACTS_PUT (ARRAY_LEN(facts) - 7)
 
 _Static_assert(ARRAY_LEN(facts) <= 64, "a bit of `seen` for each fact");
 
@@ -88,6 +89,7 @@ static int connect_parts(struct load_setup *s, struct strbuf *why)
 	s->config.ca_file = *s->ca ? s->ca : NULL;
 	s->config.cert_file = *s->cert ? s->cert : NULL;
 	s->config.expect = *s->expect ? s->expect : NULL;
+	s->config.urls_file = *s->urls_file ? s->urls_file : NULL;
 	s->config.bind = *s->bind ? s->bind : NULL;
 	s->config.abort_on = *s->abort_on ? s->abort_on : NULL;
 	return abort_on_parse(s->config.abort_on, &s->analysis.abort_on, why) ?:
@@ -123,6 +125,8 @@ int load_setup_init(struct load_setup *setup, const struct load_config *config,
 		err = copy_text(setup->abort_on, config->abort_on);
 	if (!err)
 		err = copy_text(setup->bind, config->bind);
+	if (!err)
+		err = copy_text(setup->urls_file, config->urls_file);
 	if (err)
 		strbuf_puts(why, "a name is too long");
 	return err ? err : connect_parts(setup, why);
@@ -171,7 +175,7 @@ int load_setup_put(const struct load_setup *setup, struct event_sink *sink, uint
 	return err ? err : request_options_put(&setup->config.request, sink, now);
 }
 
-int load_setup_put_target(struct event_sink *sink, uint64_t now, const char *url)
+static int setup_put_target(struct event_sink *sink, uint64_t now, const char *url)
 {
 	struct strbuf shown = STRBUF_INIT(LOAD_SETUP_TEXT_MAX);
 	int err;
@@ -180,6 +184,20 @@ int load_setup_put_target(struct event_sink *sink, uint64_t now, const char *url
 	err = shown.error ? shown.error :
 		event_put_fact(sink, now, LOAD_FACT_TARGET, strbuf_str(&shown));
 	strbuf_release(&shown);
+	return err;
+}
+
+int load_setup_put_targets(struct event_sink *sink, uint64_t now, const struct url_list *urls)
+{
+	struct strbuf url = STRBUF_INIT(LOAD_SETUP_TEXT_MAX);
+	int err = 0;
+
+	for (uint32_t i = 0; i < urls->n_targets && !err; i++) {
+		strbuf_reset(&url);
+		url_list_put_target(urls, i, &url);
+		err = url.error ?: setup_put_target(sink, now, strbuf_str(&url));
+	}
+	strbuf_release(&url);
 	return err;
 }
 
@@ -402,6 +420,8 @@ static void setup_add_address_lines(const struct load_setup *s, struct string_li
 
 	if (*s->addresses)
 		list_add(lines, "%s", s->addresses);
+	if (*s->urls_file)
+		list_add(lines, "URLs and their weights are those of %s", s->urls_file);
 	if (*s->bind)
 		list_add(lines, "connections come from %s in turn", s->bind);
 	while (*dead) {
@@ -477,6 +497,8 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 		object_add(o, "dead_addresses", value_list(setup_split(s->dead, "\n", r)));
 	if (c->spread)
 		object_add(o, "use_addresses", value_string("all"));
+	if (*s->urls_file)
+		object_add(o, "urls", value_string(s->urls_file));
 	if (*s->bind)
 		object_add(o, "bind", value_list(setup_split(s->bind, ",", r)));
 	object_add(o, "loop", value_string(loops[c->loop]));

@@ -9,6 +9,7 @@
 #include "event/source.h"
 #include "load/analysis.h"
 #include "load/config.h"
+#include "load/url_list.h"
 #include "report/report.h"
 
 #define LOAD_SETUP_TEXT_MAX 4352 /* bytes of the longest path, with a prefix */
@@ -42,6 +43,7 @@ struct load_setup {
 	char cert[LOAD_SETUP_TEXT_MAX];        /* text of config.cert_file; "" if it is NULL */
 	char expect[LOAD_SETUP_TEXT_MAX];      /* text of config.expect; "" if it is NULL */
 	char abort_on[LOAD_SETUP_TEXT_MAX];    /* text of config.abort_on; "" if it is NULL */
+	char urls_file[LOAD_SETUP_TEXT_MAX];   /* text of config.urls_file; "" if it is NULL */
 	char bind[LOAD_SETUP_TEXT_MAX];        /* text of config.bind; "" if it is NULL */
 	char *targets[LOAD_TARGETS_MAX];       /* URLs from LOAD_FACT_TARGET; owned */
 	uint32_t n_targets;
@@ -66,8 +68,8 @@ int load_setup_init(struct load_setup *setup, const struct load_config *config,
 
 int load_setup_put(const struct load_setup *setup, struct event_sink *sink, uint64_t now);
 
-/* Puts `url`, without its password, into `sink` as LOAD_FACT_TARGET. */
-int load_setup_put_target(struct event_sink *sink, uint64_t now, const char *url);
+/* Puts the URL of each target of a list, without its password, as LOAD_FACT_TARGET. */
+int load_setup_put_targets(struct event_sink *sink, uint64_t now, const struct url_list *urls);
 
 /* Frees what facts have added. Accepts a zeroed setup. */
 void load_setup_release(struct load_setup *setup);

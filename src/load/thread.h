@@ -41,10 +41,18 @@
 #define LOAD_NONE UINT32_MAX
 #define LOAD_BACKOFFS 11 /* delays before reconnecting: 0, 1, 2, 4 ... 512 ms */
 
+/* The requests of one URL of a target that has several (--urls). */
+struct load_url {
+	double until; /* sum of the shares of requests up to this URL's, at most 1 */
+	struct workload workload;
+};
+
 struct load_target {
 	struct target target;
 	const struct protocol *protocol;
 	struct workload workload;
+	struct load_url *urls; /* owned; NULL: all requests are those of `workload` */
+	uint32_t n_urls;
 	struct net_address addresses[NET_ADDRESSES_MAX];
 	/* with STAMPS_NIC: index in load_thread.nics of each address's NIC */
 	uint8_t nics[NET_ADDRESSES_MAX];

@@ -24,7 +24,7 @@ _Static_assert(TEMPLATE_KEY_MAX == WORKLOAD_KEY_MAX, "a request has room for its
 struct workload_tables {
 	struct sizes key, value, request, reply;
 	size_t key_digits;    /* number of digits of the highest key */
-	size_t request_max;
+	size_t message_max;   /* largest value or message, bytes */
 	unsigned char *bytes;
 	char host[HOST_MAX];
 	struct http_requests http;   /* owned */
@@ -106,7 +106,7 @@ const void *workload_bytes(const struct workload *w)
 
 size_t workload_request_max(const struct workload *w)
 {
-	return w->tables->request_max;
+	return w->tables->message_max + w->request_overhead;
 }
 
 /* ---- Making the tables ---- */
@@ -248,22 +248,21 @@ static void note_http_uses(struct workload *w, const struct http_requests *reque
 			       1U << WORKLOAD_POPULARITY | 1U << WORKLOAD_KEY;
 }
 
-/* Makes the requests of HTTP, and notes what they take from the workload. */
-static int make_http(struct workload *w, const struct target *target, struct strbuf *why)
+/* Makes the requests of HTTP in `out`, and notes what they take from the workload. */
+static int make_http(struct workload *w, struct http_requests *out, const struct target *target,
+		     struct strbuf *why)
 {
-	struct workload_tables *t = w->tables;
 	struct strbuf authorization;
-	struct http_defaults defaults = { .host = t->host };
+	struct http_defaults defaults = { .host = w->tables->host };
 	int err = make_authorization(&authorization, target, why);
 
-	make_host(t->host, target);
 	defaults.authorization = authorization.len ? strbuf_str(&authorization) : NULL;
 	if (!err)
-		err = http_requests_make(&t->http, target, &defaults, why);
+		err = http_requests_make(out, target, &defaults, why);
 	strbuf_release(&authorization);
-	w->http = &t->http;
-	note_http_uses(w, &t->http);
-	w->request_overhead = WORKLOAD_KEY_MAX + http_requests_size_max(&t->http);
+	w->http = out;
+	note_http_uses(w, out);
+	w->request_overhead = WORKLOAD_KEY_MAX + http_requests_size_max(out);
 	return err;
 }
 
@@ -286,8 +285,10 @@ static int make_requests(struct workload *w, const struct target *target, struct
 		w->value_of |= (uint32_t)operation_rows[i].has_value << i;
 	if (!target)
 		return 0;
-	if (target->protocol->http)
-		return make_http(w, target, why);
+	if (target->protocol->http) {
+		make_host(w->tables->host, target);
+		return make_http(w, &w->tables->http, target, why);
+	}
 	w->settings = settings_of(target->protocol);
 	w->key_of = w->settings >> WORKLOAD_KEYS & 1 ? (1U << OPERATIONS) - 1 : 0;
 	return 0;
@@ -360,7 +361,7 @@ int workload_finish(struct workload *w, const struct target *target, struct strb
 		t->key_digits++;
 	dist_bind_n(&w->popularity, w->keys);
 	bytes = workload_larger(sizes_largest(&t->value), sizes_largest(&t->request));
-	t->request_max = bytes + w->request_overhead;
+	t->message_max = bytes;
 	t->bytes = make_bytes(bytes);
 	return t->bytes ? 0 : -ENOMEM;
 }
@@ -369,10 +370,29 @@ void workload_release(struct workload *w)
 {
 	if (!w)
 		return;
+	if (w->own_http) {
+		http_requests_release(w->own_http);
+		free(w->own_http);
+		*w = (struct workload){ 0 };
+		return;
+	}
 	if (w->tables) {
 		free(w->tables->bytes);
 		http_requests_release(&w->tables->http);
 	}
 	free(w->tables);
 	*w = (struct workload){ 0 };
+}
+
+int workload_init_path(struct workload *out, const struct workload *base,
+		       const struct target *target, struct strbuf *why)
+{
+	struct http_requests *own = calloc(1, sizeof(*own));
+
+	*out = (struct workload){ 0 };
+	if (!own)
+		return -ENOMEM;
+	*out = *base;
+	out->own_http = own;
+	return make_http(out, own, target, why);
 }

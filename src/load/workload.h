@@ -59,7 +59,8 @@ struct workload {
 	/* masks of operations (enum operation_kind) that use a key, a value, random numbers */
 	uint32_t key_of, value_of, random_of;
 	const struct http_requests *http; /* HTTP: the requests; points into `tables` */
-	struct workload_tables *tables; /* owned: tables of sizes, bytes of values */
+	struct workload_tables *tables; /* sizes, bytes of values; owned unless own_http is set */
+	struct http_requests *own_http; /* owned, by workload_init_path(); otherwise NULL */
 };
 
 /*
@@ -69,6 +70,14 @@ struct workload {
 int workload_parse(struct workload *out, const char *text, const struct target *target,
 		   struct strbuf *why);
 void workload_release(struct workload *workload);
+
+/*
+ * Makes a workload like `base`, for another path of its HTTP server. It borrows from `base`, which
+ * must live longer. Returns 0 or -errno with a sentence in `why`; in both cases the caller calls
+ * workload_release().
+ */
+int workload_init_path(struct workload *out, const struct workload *base,
+		       const struct target *target, struct strbuf *why);
 
 /*
  * Checks sizes against the protocol and makes the tables: the last step of workload_parse().

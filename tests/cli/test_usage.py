@@ -152,6 +152,9 @@ REFUSED = [
     ('load null: --rate 1 --abort-on errors>5%,errors>6%', '--abort-on takes conditions'),
     ('load null: --loop closed --abort-on errors>1%,unsent>5%', '--loop closed has no unsent requests for --abort-on'),
     ('load --from x --abort-on errors>5%', '--from cannot be combined with --abort-on'),
+    ('load http://x --urls x --rate 1', 'load: --urls cannot be combined with a URL: write all URLs into the file'),
+    ('load --urls /dev/null --rate 1', 'load: --urls /dev/null: the file has no URL'),
+    ('load --from x --urls y', '--from cannot be combined with --urls'),
     ('load http://x --rate 1 --bind localhost', "load: --bind takes up to 64 different addresses of this host, separated "
      "by commas, such as 10.0.0.1,10.0.0.2, not 'localhost'"),
     ('load http://x --rate 1 --bind 127.0.0.1,127.0.0.1', "not '127.0.0.1'"),

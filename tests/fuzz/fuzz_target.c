@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any text as a target. What is accepted is safe in a request line and as a name to resolve. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/bug.h"
 #include "base/parse.h"
 #include "load/protocol.h"
+#include "load/url_list.h"
 #include "load/workload.h"
 
 static void check(const struct target *t)
@@ -47,6 +51,33 @@ static void check_shown(const char *text, const struct target *t)
 	strbuf_release(&shown);
 }
 
+/* The same text as a file of --urls. */
+static void check_list(const char *text)
+{
+	const int fd = memfd_create("urls", MFD_CLOEXEC);
+	struct strbuf why = STRBUF_INIT(1 << 20), shown = STRBUF_INIT(1 << 20);
+	struct url_list list;
+	char path[64];
+	uint32_t n = 0;
+	int err;
+
+	BUG_ON(fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	err = url_list_make(&list, NULL, 0, path, &why);
+	BUG_ON((err != 0) != (why.len != 0) || (!err && !list.n));
+	for (uint32_t i = 0; i < list.n; i++)
+		BUG_ON(list.items[i].target >= list.n_targets || !(list.items[i].weight > 0));
+	for (uint32_t i = 0; i < list.n_targets; i++) {
+		url_list_put_target(&list, i, &shown);
+		n += list.targets[i].n_urls;
+	}
+	BUG_ON(n != list.n);
+	url_list_release(&list);
+	strbuf_release(&shown);
+	strbuf_release(&why);
+	close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -70,6 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		else
 			BUG_ON(!t.protocol->http || !strchr(t.path, '{') || !why.len);
 	}
+	check_list(text);
 	strbuf_release(&why);
 	free(text);
 	return 0;
