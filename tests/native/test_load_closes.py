@@ -38,6 +38,28 @@ def keepalive(after, hard, pause=0):
     return behave
 
 
+LAST = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello"
+
+
+def announced(_, c):
+    """Says with the last reply that it is the last (RFC 9112, 9.6), once requests wait behind it."""
+    for _ in range(AFTER - 1):
+        if not c.requests(1, b"\r\n\r\n"):
+            return
+        c.answer(1, badserver.PAGE)
+    c.peer.settimeout(0.3)
+    with contextlib.suppress(TimeoutError):
+        if not c.requests(1, b"\r\n\r\n"):
+            return
+        while c.buffer.count(b"\r\n\r\n") < 2:
+            c.buffer += c.peer.recv(65536)
+    c.peer.settimeout(5)
+    c.answer(1, LAST)
+    c.peer.shutdown(socket.SHUT_WR)
+    while c.peer.recv(65536):
+        pass
+
+
 def run(behave, *args, rate=400):
     it = badserver.Server(behave)
     try:
@@ -49,14 +71,14 @@ def run(behave, *args, rate=400):
 
 @check.busy
 def repeated(how):
-    got, it = run(keepalive(AFTER, how == "reset"))
+    got, it = run(announced if how == "announced" else keepalive(AFTER, how == "reset"))
     requests, connections = got["requests"], got["connections"]
     check.equal(f"failed: {requests}", requests["failed"], 0)
     check.equal("answered once each", it.answered, requests["completed"])
     check.true(f"closes of {it.accepted} connections: {connections}",
                it.accepted - 4 <= connections["server_closes"] <= it.accepted)
     check.true("closes", connections["server_closes"] >= 10)
-    if how == "reset":
+    if how != "closed":
         check.true(f"sent again: {connections}", connections["resent_requests"] >= 10)
     check.true(f"reported in {got['findings']}", any(f.startswith("connections: ") for f in got["findings"]))
     return f"{connections}"
@@ -94,4 +116,4 @@ def control():
 
 
 if __name__ == "__main__":
-    check.run([(repeated, "closed"), (repeated, "reset"), (latency_is_from_the_first,), (not_repeated,), (control,)])
+    check.run([(repeated, "closed"), (repeated, "reset"), (repeated, "announced"), (latency_is_from_the_first,), (not_repeated,), (control,)])
