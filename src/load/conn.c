@@ -110,10 +110,11 @@ void conn_queue_resends(struct load_thread *t, struct load_conn *c)
 {
 	/*
 	 * Requests that an HTTP server left unanswered when it closed the connection are sent
-	 * again: idempotent requests (all but writes) and unsent requests (RFC 9110, 9.2.2; RFC
-	 * 9112, 9.3.1).
+	 * again: idempotent requests (all but writes, which only PUT may repeat) and unsent
+	 * requests (RFC 9110, 9.2.2; RFC 9112, 9.3.1).
 	 */
 	const bool repeats = c->target->protocol->http;
+	const bool writes = c->target->workload.idempotent;
 	struct load_request *r = c->head, *next;
 
 	/* A request whose reply has begun was served, so it is not sent again. */
@@ -122,7 +123,7 @@ void conn_queue_resends(struct load_thread *t, struct load_conn *c)
 	for (; r; r = next) {
 		next = r->next;
 		if (!(r->sample.flags & SAMPLE_FAILED) && repeats &&
-		    (!r->begun || r->sample.type != OPERATION_SET))
+		    (!r->begun || writes || r->sample.type != OPERATION_SET))
 			conn_queue_resend(t, c, r);
 	}
 }

@@ -228,8 +228,8 @@ int http_fields_add(struct template *t, const struct http_defaults *defaults,
 /* ---- methods ---- */
 
 /*
- * Known methods. `kind` decides which requests are sent again after a close (all but writes) and
- * whether a reply has a body.
+ * Known methods. `kind` decides which requests are sent again after a close (all but writes, of
+ * which PUT may be) and whether a reply has a body.
  */
 static const struct {
 	const char *name;
@@ -269,6 +269,15 @@ int http_method_parse(const char *method, enum operation_kind *kind, struct strb
 		return -EINVAL;
 	}
 	return 0;
+}
+
+bool http_method_is_idempotent(const char *method)
+{
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
+		if (!strcmp(method, methods[i].name))
+			return methods[i].kind != OPERATION_SET || !strcmp(method, "PUT");
+	}
+	return false;
 }
 
 bool http_method_has_body(const char *method)

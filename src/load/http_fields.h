@@ -41,4 +41,7 @@ int http_method_parse(const char *method, enum operation_kind *kind, struct strb
 /* Returns whether requests of this method may have a body. */
 bool http_method_has_body(const char *method);
 
+/* Returns whether requests of this method may be repeated (RFC 9110, 9.2.2). */
+bool http_method_is_idempotent(const char *method);
+
 #endif

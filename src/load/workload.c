@@ -261,6 +261,8 @@ static int make_http(struct workload *w, struct http_requests *out, const struct
 		err = http_requests_make(out, target, &defaults, why);
 	strbuf_release(&authorization);
 	w->http = out;
+	w->idempotent = target->options && target->options->method &&
+			http_method_is_idempotent(target->options->method);
 	note_http_uses(w, out);
 	w->request_overhead = WORKLOAD_KEY_MAX + http_requests_size_max(out);
 	return err;

@@ -52,6 +52,7 @@ struct workload {
 	struct dist value_size;  /* bytes of a value */
 	double share[OPERATIONS]; /* each operation's share of requests, 0..1; their sum is 1 */
 	double until[OPERATIONS]; /* cumulative shares: a draw below selects the operation */
+	bool idempotent;         /* HTTP: writes are idempotent, as of --http-method PUT */
 	size_t request_overhead; /* largest size of a request without its value, bytes */
 	struct dist service;     /* synthetic: requested service time, ns; or none */
 	struct dist request_size, reply_size; /* echo and synthetic: bytes of a message */

@@ -98,6 +98,11 @@ def not_repeated():
     check.true(f"POSTs fail: {got['requests']}", got["requests"]["resets"] > 0)
     check.equal("POSTs again", got["connections"]["resent_requests"], 0)
 
+    for method, again in ("PATCH", False), ("PUT", True), ("DELETE", True):
+        got, _ = run(keepalive(20, False, pause=0.1), "--http-method", method, "--body", "x")
+        check.equal(f"{method} again: {got['connections']}", got["connections"]["resent_requests"] > 0, again)
+        check.equal(f"{method} fails: {got['requests']}", got["requests"]["resets"] > 0, not again)
+
     def half(_, c):
         for _ in range(20):
             if not c.requests(1, b"\r\n\r\n"):
