@@ -417,17 +417,22 @@ static int conn_note_garbled(struct load_conn *c, const char *data, size_t n, si
 /*
  * Reads bytes that no request asked for. An error reply says why the server will not serve this
  * connection ("-ERR max number of clients reached", HTTP 408), so it counts as a close (-EPIPE).
- * Other bytes are garbled (-EPROTO).
+ * Bytes that are no reply are valid in some protocols (0). Other bytes are garbled (-EPROTO).
  */
 static int conn_read_unsolicited(struct load_conn *c, const char *data, size_t n)
 {
+	const struct protocol *protocol = c->target->protocol;
 	struct reply reply = {};
 	size_t used = 0;
+	int ret = protocol->parse(&c->parser, 0, data, n, &used, &reply);
 
-	if (c->target->protocol->parse(&c->parser, 0, data, n, &used, &reply) == 1 &&
-	    reply.status == REPLY_ERROR)
+	if (ret == 1 && reply.status == REPLY_ERROR)
 		return -EPIPE;
-	return conn_note_garbled(c, data, n, used);
+	if (ret || !protocol->pushes)
+		return conn_note_garbled(c, data, n, used);
+	c->rx = c->stream.tls ? c->stream.received : c->rx + used;
+	c->reply_begin = c->rx;
+	return 0;
 }
 
 static int conn_parse(struct load_thread *t, struct load_conn *c, size_t n,

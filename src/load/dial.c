@@ -208,8 +208,8 @@ void dial_renew(struct load_thread *t, struct load_conn *c)
 /* ---- TLS handshake and greeting ---- */
 
 /*
- * Sends the greeting, the first bytes of a connection in some protocols (Redis: AUTH, SELECT). They
- * always fit into a new socket's buffer.
+ * Sends the greeting, the first bytes of a connection in some protocols (Redis: HELLO, AUTH,
+ * SELECT). They always fit into a new socket's buffer.
  */
 static int dial_greet(struct load_thread *t, struct load_conn *c)
 {
@@ -245,14 +245,19 @@ static int dial_parse_greeting_replies(struct load_thread *t, struct load_conn *
 		struct reply reply = {};
 		int ret;
 
-		if (c->greeted == c->target->greeting_replies)
+		const bool all = c->greeted == c->target->greeting_replies;
+
+		if (all && !protocol->pushes)
 			return -EPROTO;
 		used = 0;
-		ret = protocol->parse(&c->parser, OPERATION_SET, t->in + at, n - at, &used, &reply);
+		ret = protocol->parse(&c->parser, protocol->greeting_type, t->in + at, n - at,
+				      &used, &reply);
 		if (ret < 0 || (ret && reply.status != REPLY_OK)) {
 			note_refusal(t, t->in + at, n - at);
 			return ret < 0 ? -EPROTO : -EACCES;
 		}
+		if (all && ret)
+			return -EPROTO;
 		c->greeted += ret == 1;
 		at += used;
 	}

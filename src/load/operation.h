@@ -23,6 +23,9 @@
 #define OPERATION_NAME(name, share, has_value) name,
 enum operation_kind { OPERATION_ROWS(OPERATION_NAME) OPERATIONS };
 
+/* The operation of the first command of --command; the others follow in their order. */
+#define OPERATION_COMMAND 256
+
 struct operation_row {
 	const char *share; /* setting for the operation's share; NULL: no setting */
 	bool has_value;

@@ -76,6 +76,7 @@ struct protocol {
 	bool matched_by_id;      /* replies may overtake each other */
 	bool no_network;         /* the protocol "null:", which opens no connections */
 	bool http;               /* a reply's code is an HTTP status */
+	bool pushes;             /* the server may send bytes that are no reply */
 	/*
 	 * Mask of workload settings used, without operation shares. HTTP: 0, as its settings depend
 	 * on the requests (workload.settings).
@@ -106,8 +107,9 @@ struct protocol {
 	/*
 	 * Writes the bytes that a new connection sends before its first request (NULL: none).
 	 * Returns their number, 0 if this target needs none. Sets *replies to the number of
-	 * replies, which are parsed as replies to OPERATION_SET.
+	 * replies, which are parsed as replies to `greeting_type`.
 	 */
+	uint16_t greeting_type;
 	size_t (*greet)(const struct target *target, char out[PROTOCOL_GREETING_MAX],
 			unsigned int *replies);
 };
@@ -141,6 +143,7 @@ struct target {
 	bool has_user;   /* HTTP and Redis: the URL has a user or a password */
 	char user[128], password[512];
 	uint32_t database; /* Redis: number of the database to SELECT; 0: none */
+	bool resp3;        /* Redis: the URL asks for RESP3 */
 	const struct request_options *options; /* set by the caller; borrowed; NULL: defaults */
 };
 

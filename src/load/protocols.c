@@ -77,8 +77,8 @@ int protocol_encode(const struct protocol *p, const struct workload *w, struct r
 /* Initializers that a protocol and its TLS variant share: redis, rediss; http, https. */
 #define RESP                                                                                       \
 	.default_port = "6379", .settings = OF_STORE,                                              \
-	.put = resp_put, .parse = resp_parse,                              \
-	.greet = resp_greet
+	.put = resp_put, .parse = resp_parse, .pushes = true,                                      \
+	.greet = resp_greet, .greeting_type = OPERATION_COMMAND
 #define HTTP                                                                                       \
 	.http = true,                                                                              \
 	.put = http_put, .parse = http_parse

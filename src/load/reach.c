@@ -141,6 +141,18 @@ static void reach_explain_addresses(const struct load_target *target, struct str
 	strbuf_puts(why, IS_RUNNING);
 }
 
+static void reach_explain_refusal(const struct load_target *target, const char *refusal,
+				  struct strbuf *why)
+{
+	if (target->target.resp3 &&
+	    (!strncmp(refusal, "-NOPROTO", 8) || strstr(refusal, "unknown command")))
+		strbuf_printf(why, "the server does not speak RESP3, which begins with Redis 6 "
+				   "(remove ?protocol=3 to measure with RESP2): %s", refusal);
+	else
+		strbuf_printf(why, "the server refuses the user, the password or the database: %s",
+			      refusal);
+}
+
 static void reach_explain(const struct reach *reach, const struct load_thread *t, int err,
 			  struct strbuf *why)
 {
@@ -153,8 +165,7 @@ static void reach_explain(const struct reach *reach, const struct load_thread *t
 	}
 	reach_put_target(c->target, why);
 	if (*t->greeting_refusal)
-		strbuf_printf(why, "the server refuses the user, the password or the database: %s",
-			      t->greeting_refusal);
+		reach_explain_refusal(c->target, t->greeting_refusal, why);
 	else if (err == -EADDRNOTAVAIL && !c->target->target.unix_socket)
 		reach_explain_ports(reach, t, why);
 	else if (err == -ETIMEDOUT && t->dial_in_tls)

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RESP: a reply is a type byte and a line; after "$", data of the size in the line follows. */
+/*
+ * RESP2 and RESP3: a value is a type byte and a line. Data of the size in the line may follow, or
+ * as many further values. Values in aggregates are only counted, at any depth: each aggregate adds
+ * the number of its values to the number of values that are left.
+ */
 #include "load/resp.h"
 
 #include <errno.h>
@@ -11,19 +15,24 @@
 
 #define LINE_BYTES 2048
 #define BULK_MAX (1ULL << 30)
+#define VALUES_MAX (1ULL << 32)
+#define DIGITS_MAX 20
 
 enum resp_phase { KIND, TEXT, SIZE, SIZE_END, DATA, DATA_END };
 
 struct resp_state {
 	uint8_t phase;
 	uint8_t status; /* enum reply_status */
-	uint8_t digits; /* characters parsed of the size, including its sign */
-	uint8_t null;   /* the size is negative: the value is null */
-	uint8_t integer; /* the number is the reply itself, not a size */
+	char kind;      /* type byte of the current value */
+	uint8_t form;   /* enum resp_form of the current value */
+	bool begun;     /* the current value is the reply, or a value within it */
+	uint8_t digits; /* characters parsed of the number, including its sign */
+	uint8_t negative; /* the number is negative: as a size, the null value of RESP2 */
 	uint8_t ends;   /* bytes of "\r\n" parsed */
 	uint8_t cr;     /* the last byte of the text was '\r' */
 	uint32_t line;  /* bytes parsed of the text */
-	uint64_t left;
+	uint64_t left;  /* size or count; bytes left of the data; not 0 if an integer is not 0 */
+	uint64_t values; /* values left within the reply, or within what precedes it */
 };
 
 _Static_assert(sizeof(struct resp_state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
@@ -69,58 +78,171 @@ const protocol_put resp_put[OPERATIONS] = {
 	[OPERATION_DELETE] = resp_put_delete,
 };
 
-/* The greeting is AUTH with user and password, then SELECT. */
+/* The greeting has at most both commands: user and password, and the database. */
 _Static_assert(sizeof(((struct target *)0)->user) + sizeof(((struct target *)0)->password) + 128 <
 		       PROTOCOL_GREETING_MAX, "both commands fit");
 
+/* Writes one word of a command. Returns its end. */
+static char *resp_put_word(char *p, const char *word)
+{
+	const size_t size = strlen(word);
+
+	*p++ = '$';
+	p = text_put_u64(p, size);
+	p = TEXT_PUT(p, "\r\n");
+	p = text_put(p, word, size);
+	return TEXT_PUT(p, "\r\n");
+}
+
+/* Writes a command of `n` words. Returns its end. */
+static char *resp_put_words(char *p, const char *const *words, size_t n)
+{
+	*p++ = '*';
+	p = text_put_u64(p, n);
+	p = TEXT_PUT(p, "\r\n");
+	for (size_t i = 0; i < n; i++)
+		p = resp_put_word(p, words[i]);
+	return p;
+}
+
+/*
+ * Writes AUTH, or HELLO with AUTH in it. A password alone is that of the user "default", whom HELLO
+ * must name; servers before Redis 6 know only AUTH with a password.
+ */
+static char *resp_put_login(char *p, const struct target *t)
+{
+	const char *const user = *t->user ? t->user : "default";
+	const char *const hello[] = { "HELLO", "3", "AUTH", user, t->password };
+	const char *const auth[] = { "AUTH", user, t->password }, *const old[] = { "AUTH",
+										   t->password };
+
+	if (t->resp3)
+		return resp_put_words(p, hello, t->has_user ? 5 : 2);
+	return *t->user ? resp_put_words(p, auth, 3) : resp_put_words(p, old, 2);
+}
+
 size_t resp_greet(const struct target *t, char out[PROTOCOL_GREETING_MAX], unsigned int *replies)
 {
-	char number[16];
-	size_t n = 0;
+	char number[16], *p = out;
 
 	*replies = 0;
-	if (t->has_user) {
-		n += (size_t)snprintf(out, PROTOCOL_GREETING_MAX, "*%d\r\n$4\r\nAUTH\r\n",
-				      *t->user ? 3 : 2);
-		if (*t->user)
-			n += (size_t)snprintf(out + n, PROTOCOL_GREETING_MAX - n,
-					      "$%zu\r\n%s\r\n", strlen(t->user), t->user);
-		n += (size_t)snprintf(out + n, PROTOCOL_GREETING_MAX - n, "$%zu\r\n%s\r\n",
-				      strlen(t->password), t->password);
+	if (t->has_user || t->resp3) {
+		p = resp_put_login(p, t);
 		++*replies;
 	}
 	if (t->database) {
 		snprintf(number, sizeof(number), "%u", t->database);
-		n += (size_t)snprintf(out + n, PROTOCOL_GREETING_MAX - n,
-				      "*2\r\n$6\r\nSELECT\r\n$%zu\r\n%s\r\n",
-				      strlen(number), number);
+		p = resp_put_words(p, (const char *const[]){ "SELECT", number }, 2);
 		++*replies;
 	}
-	return n;
+	return (size_t)(p - out);
 }
 
 /* ---- Replies ---- */
 
-/* Valid type bytes of the reply to each operation: $ value, + text, : number, _ null, - error. */
+/* The form of a value, which its type byte determines. */
+enum resp_form { UNKNOWN, LINE, INTEGER, SIZED, COUNTED };
+
+static enum resp_form resp_form(char kind)
+{
+	switch (kind) {
+	case '+': /* text */
+	case '-': /* error */
+	case '_': /* null */
+	case '#': /* boolean */
+	case ',': /* double */
+	case '(': /* big number */
+		return LINE;
+	case ':':
+		return INTEGER;
+	case '$': /* value */
+	case '=': /* verbatim text */
+	case '!': /* error */
+		return SIZED;
+	case '*': /* array */
+	case '~': /* set */
+	case '%': /* map */
+	case '|': /* attributes, before a value */
+	case '>': /* push, between replies */
+		return COUNTED;
+	default:
+		return UNKNOWN;
+	}
+}
+
+/* Valid type bytes of the reply to each operation; attributes and pushes may precede any reply. */
 static const char *const kinds[OPERATIONS] = {
-	[OPERATION_GET] = "$_-", [OPERATION_SET] = "+_-", [OPERATION_DELETE] = ":-",
+	[OPERATION_GET] = "$_-!", [OPERATION_SET] = "+_-!", [OPERATION_DELETE] = ":-!",
 };
+
+/* Attributes describe the following value; pushes come between replies. */
+static bool resp_is_prefix(char kind)
+{
+	return kind == '|' || kind == '>';
+}
+
+static bool resp_is_error(char kind)
+{
+	return kind == '-' || kind == '!';
+}
+
+/* Whether no value that the current one belongs to has begun. */
+static bool resp_is_top(const struct resp_state *s)
+{
+	return !s->values;
+}
+
+static bool resp_is_valid(const struct resp_state *s, char kind, uint16_t type)
+{
+	if (kind == '|' || (kind == '>' && resp_is_top(s)))
+		return true;
+	if (resp_is_top(s) && type < OPERATIONS)
+		return kind && strchr(kinds[type], kind);
+	return resp_form(kind) != UNKNOWN && kind != '>';
+}
 
 static int resp_step_kind(struct resp_state *s, struct text_cursor *c, uint16_t type)
 {
-	const char kind = *c->p++, *known = kinds[type];
+	const char kind = *c->p++;
 
-	while (*known && *known != kind)
-		known++;
-	s->integer = kind == ':';
-	s->status = kind == '-' ? REPLY_ERROR : kind == '_' ? REPLY_MISS : REPLY_OK;
-	s->phase = kind == '$' || kind == ':' ? SIZE : TEXT;
-	if (kind == '-')
-		error_text_begin(parser_error_text(s));
-	return *known ? 0 : -EPROTO;
+	if (!resp_is_valid(s, kind, type))
+		return -EPROTO;
+	s->kind = kind;
+	s->left = s->line = s->digits = 0;
+	s->negative = s->cr = false;
+	s->form = resp_form(kind);
+	s->phase = s->form == LINE ? TEXT : SIZE;
+	if (resp_is_top(s) && !resp_is_prefix(kind)) {
+		s->begun = true;
+		s->status = resp_is_error(kind) ? REPLY_ERROR : kind == '_' ? REPLY_MISS : REPLY_OK;
+		if (s->status == REPLY_ERROR)
+			error_text_begin(parser_error_text(s));
+	}
+	return 0;
 }
 
-/* Parses text up to "\r\n". Returns 1 at its end. */
+/* Ends the current value. Returns 1 if it is the last one of the reply. */
+static int resp_end_value(struct resp_state *s)
+{
+	const bool pairs = s->kind == '%' || s->kind == '|';
+	const uint64_t more = s->form == COUNTED && !s->negative ? s->left << pairs : 0;
+
+	if (!resp_is_top(s) && !resp_is_prefix(s->kind))
+		s->values--;
+	s->values += more;
+	s->phase = KIND;
+	if (s->values > VALUES_MAX)
+		return -EPROTO;
+	return s->begun && !s->values && !resp_is_prefix(s->kind);
+}
+
+/* Whether the current value is an error reply, not an error within a reply. */
+static bool resp_tells_error(const struct resp_state *s)
+{
+	return resp_is_top(s) && resp_is_error(s->kind);
+}
+
+/* Parses text up to "\r\n". */
 static int resp_step_text(struct resp_state *s, struct text_cursor *c)
 {
 	size_t n = (size_t)(c->end - c->p);
@@ -134,52 +256,83 @@ static int resp_step_text(struct resp_state *s, struct text_cursor *c)
 	}
 	if (n > LINE_BYTES - s->line || (newline && !cr))
 		return -EPROTO;
-	if (s->status == REPLY_ERROR)
+	if (resp_tells_error(s))
 		error_text_add(parser_error_text(s), c->p, n);
 	s->cr = c->p[n - 1] == '\r';
 	s->line += (uint32_t)n;
 	c->p += n;
-	return newline != NULL;
+	return newline ? resp_end_value(s) : 0;
+}
+
+/* Adds a digit: to a size or count; of an integer, only whether it is 0 is stored. */
+static int resp_add_digit(struct resp_state *s, char digit)
+{
+	if (s->form == INTEGER)
+		s->left |= digit != '0';
+	else
+		s->left = s->left * 10 + (uint64_t)(digit - '0');
+	return s->left > BULK_MAX ? -EPROTO : 0;
 }
 
 /*
- * Parses the number after "$" (a size) or ":" (deleted keys). The size "-1" means the null value of
+ * Returns whether the number is complete and valid. The size or count -1 means the null value of
  * RESP2; a number of deleted keys must not be negative.
  */
-static int resp_step_size(struct resp_state *s, struct text_cursor *c)
+static bool resp_number_is_valid(const struct resp_state *s, uint16_t type)
+{
+	if (s->digits <= s->negative)
+		return false;
+	if (!s->negative)
+		return true;
+	if (s->form == INTEGER)
+		return type != OPERATION_DELETE || !resp_is_top(s);
+	return (s->kind == '$' || s->kind == '*') && s->digits == 2 && s->left == 1;
+}
+
+/* Parses the number after ":" (an integer), or another type with a size or count. */
+static int resp_step_size(struct resp_state *s, struct text_cursor *c, uint16_t type)
 {
 	for (; c->p < c->end && *c->p != '\r'; c->p++) {
-		if (*c->p == '-' && !s->digits && !s->integer) {
-			s->null = true;
-		} else if (*c->p >= '0' && *c->p <= '9') {
-			s->left = s->left * 10 + (uint64_t)(*c->p - '0');
-		} else {
+		if (s->digits == DIGITS_MAX)
 			return -EPROTO;
-		}
-		if (s->digits++ == 20 || s->left > BULK_MAX)
+		if (*c->p == '-' && !s->digits)
+			s->negative = true;
+		else if (*c->p < '0' || *c->p > '9' || resp_add_digit(s, *c->p))
 			return -EPROTO;
+		s->digits++;
 	}
 	if (c->p == c->end)
 		return 0;
-	if (!s->digits || (s->null && (s->digits != 2 || s->left != 1)))
-		return -EPROTO;
 	s->phase = SIZE_END;
-	return 0;
+	return resp_number_is_valid(s, type) ? 0 : -EPROTO;
 }
 
-/* Parses the end of the reply. Returns 1 when it is complete. */
-static int resp_step_end(struct resp_state *s, struct text_cursor *c)
+/* Parses the end of a number's line, or of data. */
+static int resp_step_end(struct resp_state *s, struct text_cursor *c, uint16_t type)
 {
 	int err = text_line_end(c, &s->ends);
 
 	if (err <= 0)
 		return err;
-	if (s->null || (s->integer && !s->left))
-		s->status = REPLY_MISS;
-	if (s->null || s->integer || s->phase == DATA_END)
-		return 1;
+	if (s->phase == DATA_END || s->form != SIZED || s->negative) {
+		const bool zero = s->form == INTEGER && type == OPERATION_DELETE && !s->left;
+
+		if (resp_is_top(s) && (zero || (s->negative && s->form != INTEGER)))
+			s->status = REPLY_MISS;
+		return resp_end_value(s);
+	}
 	s->phase = s->left ? DATA : DATA_END;
 	return 0;
+}
+
+static void resp_step_data(struct resp_state *s, struct text_cursor *c)
+{
+	const char *from = c->p;
+
+	if (text_skip(c, &s->left))
+		s->phase = DATA_END;
+	if (resp_tells_error(s))
+		error_text_add(parser_error_text(s), from, (size_t)(c->p - from));
 }
 
 static int resp_step(struct resp_state *s, struct text_cursor *c, uint16_t type)
@@ -190,14 +343,13 @@ static int resp_step(struct resp_state *s, struct text_cursor *c, uint16_t type)
 	case TEXT:
 		return resp_step_text(s, c);
 	case SIZE:
-		return resp_step_size(s, c);
+		return resp_step_size(s, c, type);
 	case DATA:
-		if (text_skip(c, &s->left))
-			s->phase = DATA_END;
+		resp_step_data(s, c);
 		return 0;
 	case SIZE_END:
 	case DATA_END:
-		return resp_step_end(s, c);
+		return resp_step_end(s, c, type);
 	}
 	return -EPROTO;
 }
@@ -216,7 +368,8 @@ int resp_parse(struct reply_parser *parser, uint16_t type, const void *data, siz
 		*out = (struct reply){ .status = s->status };
 		if (s->status == REPLY_ERROR)
 			out->error_text = &parser->error_text;
-		*s = (struct resp_state){ 0 };
 	}
+	if (done == 1 || (s->phase == KIND && !s->begun && !s->values))
+		*s = (struct resp_state){ 0 };
 	return done;
 }

@@ -17,6 +17,7 @@
 #include "load/text.h"
 
 #define SCHEME_MAX 32
+#define RESP3 "?protocol=3"
 #define UNIX_PATH_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 
 /* A URL being parsed; `rest` is the unparsed part. */
@@ -95,11 +96,12 @@ static void put_takes(const struct target *t, struct strbuf *why)
 		strbuf_printf(why, "; the form is %s:", p->name);
 	else if (t->unix_socket)
 		strbuf_printf(why, "; the form is %s+unix://PATH%s", p->name,
-			      has_path(p) ? "[:/PATH]" : "");
+			      has_path(p) ? "[:/PATH]" : has_database(p) ? "[" RESP3 "]" : "");
 	else
 		strbuf_printf(why, "; the form is %s://%sHOST[:PORT]%s", p->name,
 			      has_path(p) || has_database(p) ? "[USER:PASSWORD@]" : "",
-			      has_path(p) ? "[/PATH]" : has_database(p) ? "[/DATABASE]" : "");
+			      has_path(p) ? "[/PATH]" :
+			      has_database(p) ? "[/DATABASE][" RESP3 "]" : "");
 }
 
 /* Writes the URL's error and the valid form to `why`. Returns -EINVAL. */
@@ -233,16 +235,28 @@ static int target_parse_http_path(struct url *u, const char *path)
 	return 0;
 }
 
-static int target_parse_database(struct url *u, const char *text)
+static int target_parse_database(struct url *u, const char *text, size_t size)
 {
+	char digits[16] = "";
 	uint64_t n = 0;
 
-	if (*text && parse_u64(text, &n))
-		return target_refuse(u, "'%s' is not a database number", text);
+	if (size && (target_copy(digits, sizeof(digits), text, size) || parse_u64(digits, &n)))
+		return target_refuse(u, "'%.*s' is not a database number", (int)size, text);
 	if (n > INT32_MAX)
-		return target_refuse(u, "database %s is above %d", text, INT32_MAX);
+		return target_refuse(u, "database %s is above %d", digits, INT32_MAX);
 	u->target->database = (uint32_t)n;
 	return 0;
+}
+
+/* Parses "/DATABASE" and "?protocol=3" of a URL of Redis; both may be missing. */
+static int target_parse_redis_path(struct url *u, const char *path)
+{
+	const size_t size = strcspn(path, "?#");
+
+	if (path[size] && strcmp(path + size, RESP3) != 0)
+		return target_refuse(u, "the only query is " RESP3 ": remove '%s'", path + size);
+	u->target->resp3 = path[size];
+	return size ? target_parse_database(u, path + 1, size - 1) : 0;
 }
 
 /* Parses the part of the URL after the authority. */
@@ -252,11 +266,11 @@ static int target_parse_path(struct url *u, const char *path)
 
 	if (has_path(p))
 		return target_parse_http_path(u, path);
+	if (has_database(p))
+		return target_parse_redis_path(u, path);
 	if (*path == '?' || *path == '#')
 		return target_refuse(u, "%s has no query and no fragment: remove '%s'", p->name,
 				     path);
-	if (has_database(p) && *path == '/')
-		return target_parse_database(u, path + 1);
 	if (*path && strcmp(path, "/") != 0)
 		return target_refuse(u, "%s has no path: remove '%s'", p->name, path);
 	return 0;
@@ -278,12 +292,17 @@ static int target_parse_encoded_unix(struct url *u)
 	return target_parse_path(u, u->rest);
 }
 
-/* Parses the path of a socket, absolute or relative. In HTTP, ":/" begins the path of the page. */
+/*
+ * Parses the path of a socket, absolute or relative. In HTTP, ":/" begins the path of the page; in
+ * Redis, '?' begins the query.
+ */
 static int target_parse_unix(struct url *u)
 {
 	struct target *t = u->target;
 	const char *colon = has_path(t->protocol) ? strstr(u->rest, ":/") : NULL;
-	size_t size = colon ? (size_t)(colon - u->rest) : strlen(u->rest);
+	const char *query = has_database(t->protocol) ? strchr(u->rest, '?') : NULL;
+	size_t size = colon ? (size_t)(colon - u->rest) :
+		      query ? (size_t)(query - u->rest) : strlen(u->rest);
 
 	if (t->protocol->datagram)
 		return target_refuse(u, "%s has no Unix sockets", t->protocol->name);
@@ -294,7 +313,7 @@ static int target_parse_unix(struct url *u)
 				     UNIX_PATH_MAX);
 	if (target_copy(t->host, sizeof(t->host), u->rest, size))
 		return target_refuse(u, "the socket's path is missing");
-	return colon ? target_parse_path(u, colon + 1) : 0;
+	return colon ? target_parse_path(u, colon + 1) : query ? target_parse_path(u, query) : 0;
 }
 
 /* Replaces the encoded zone "%25eth0" (RFC 6874) by "%eth0" (RFC 9844). */

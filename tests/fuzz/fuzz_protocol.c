@@ -95,7 +95,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	BUG_ON(!protocols[ROWS - 1].name || protocols[ROWS].name);
 	whole = split = (struct run){ .protocol = &protocols[data[0] % ROWS],
-				      .type = data[1] % OPERATIONS };
+				      .type = data[1] == 255 ? OPERATION_COMMAND :
+					      data[1] % OPERATIONS };
 	/* Nobody sends an operation that the protocol does not have. */
 	if (whole.protocol->put && whole.type < OPERATIONS && !whole.protocol->put[whole.type])
 		whole.type = split.type = OPERATION_GET;

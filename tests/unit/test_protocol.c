@@ -36,6 +36,7 @@ struct row {
 #define DEL_ROW(expected, text) ROW("redis", OPERATION_DELETE, expected, text)
 #define RGET_ROW(expected, text) ROW("redis", OPERATION_GET, expected, text)
 #define RSET_ROW(expected, text) ROW("redis", OPERATION_SET, expected, text)
+#define ANY_ROW(expected, text) ROW("redis", OPERATION_COMMAND, expected, text)
 #define HTTP_ROW(expected, text) ROW("http", OPERATION_GET, expected, text)
 #define HEAD_ROW(expected, text) ROW("http", OPERATION_HEAD, expected, text)
 
@@ -129,6 +130,42 @@ static const struct row rows[] = {
 	DEL_ROW("!", ":1x\r\n"),
 	DEL_ROW("!", "+OK\r\n"),
 	DEL_ROW("!", "$1\r\nx\r\n"),
+
+	RGET_ROW("EO", "!21\r\nSYNTAX invalid syntax\r\n$1\r\nx\r\n"),
+	RGET_ROW("O", "|1\r\n+ttl\r\n:3600\r\n$1\r\nx\r\n"),
+	RGET_ROW("OM", ">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n$1\r\nx\r\n"
+		       ">1\r\n-x\r\n|0\r\n_\r\n"),
+	RGET_ROW("", ">2\r\n+a\r\n_\r\n>0\r\n"),
+	RGET_ROW("!", ">1\r\n>0\r\n"),
+	RGET_ROW("!", ">-1\r\n"),
+	RGET_ROW("!", "|1\r\n+a\r\n+b\r\n*0\r\n"),
+
+	ANY_ROW("OOOOOO", "+OK\r\n:-3\r\n:9223372036854775807\r\n:0\r\n"
+			  ":-9223372036854775808\r\n$2\r\n\r\n\r\n"),
+	ANY_ROW("MMM", "$-1\r\n*-1\r\n_\r\n"),
+	ANY_ROW("EE", "-NOPERM this user has no permissions\r\n!3\r\nERR\r\n"),
+	ANY_ROW("OO", "*0\r\n*2\r\n*2\r\n$-1\r\n*0\r\n$1\r\nx\r\n"),
+	ANY_ROW("OO", "*2\r\n-ERR within\r\n_\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n"),
+	ANY_ROW("OOO", "%2\r\n+a\r\n#t\r\n+b\r\n%1\r\n:1\r\n,1.5e300\r\n%0\r\n"
+		       "~3\r\n(3492890328409238509324850943850943825024385\r\n,inf\r\n#f\r\n"),
+	ANY_ROW("O", "=15\r\ntxt:Some string\r\n"),
+	ANY_ROW("O", "*2\r\n|1\r\n+key\r\n*1\r\n:1\r\n:2\r\n|0\r\n:3\r\n"),
+	ANY_ROW("O", "|1\r\n|1\r\n+a\r\n+b\r\n+c\r\n+d\r\n*1\r\n:1\r\n"),
+	ANY_ROW(".", "%1\r\n+a\r\n"),
+	ANY_ROW(".", "*3\r\n:1\r\n|1\r\n:1\r\n:1\r\n:1\r\n"),
+	ANY_ROW("!", "*1\r\n>0\r\n"),
+	ANY_ROW("!", "*-2\r\n"),
+	ANY_ROW("!", "%-1\r\n"),
+	ANY_ROW("!", "~-1\r\n"),
+	ANY_ROW("!", "=-1\r\n"),
+	ANY_ROW("!", "$?\r\n"),
+	ANY_ROW("!", "*1073741825\r\n"),
+	ANY_ROW("!", ":\r\n"),
+	ANY_ROW("!", ":-\r\n"),
+	ANY_ROW("!", ":1.5\r\n"),
+	ANY_ROW("!", ":-92233720368547758080\r\n"),
+	ANY_ROW("!", "*1\r\n\0\r\n"),
+	ANY_ROW("!", "HTTP/1.1 400 Bad Request\r\n"),
 
 	HTTP_ROW("O", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"),
 	HTTP_ROW("O", "HTTP/1.1 200 OK\r\nContent-Length:3\r\n\r\n\r\n\r"),
@@ -398,6 +435,7 @@ static void test_endless(void **state)
 		{ "memcached", "VALUE k ", '0' },
 		{ "redis", "-", 'x' },
 		{ "redis", "$", '0' },
+		{ "redis", ">1\r\n+", 'x' },
 		{ "http", "HTTP/1.1 200 ", 'x' },
 		{ "http", "HTTP/1.1 200 OK\r\nX: ", 'x' },
 		{ "http", "HTTP/1.1 200 OK\r\nConnection: ", 'x' },

@@ -114,6 +114,11 @@ static void test_greeting(void **state)
 		{ "redis://h", "", 0 },
 		{ "redis://h/0", "", 0 },
 		{ "redis://:pw@h", "*2\r\n$4\r\nAUTH\r\n$2\r\npw\r\n", 1 },
+		{ "redis://h?protocol=3", "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n", 1 },
+		{ "redis+unix:///r?protocol=3", "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n", 1 },
+		{ "rediss://:pw@h/2?protocol=3",
+		  "*5\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$4\r\nAUTH\r\n$7\r\ndefault\r\n"
+		  "$2\r\npw\r\n*2\r\n$6\r\nSELECT\r\n$1\r\n2\r\n", 2 },
 		{ "redis://app:p%20w@h/12", "*3\r\n$4\r\nAUTH\r\n$3\r\napp\r\n$3\r\np w\r\n"
 					   "*2\r\n$6\r\nSELECT\r\n$2\r\n12\r\n", 2 },
 	};
@@ -237,7 +242,10 @@ static void test_refused(void **state)
 		{ "redis://user@h", "redis://:PASSWORD@HOST" },
 		{ "redis://h/x", "'x' is not a database number" },
 		{ "redis://h/99999999999", "above 2147483647" },
-		{ "redis://h?db=2", "remove '?db=2'" },
+		{ "redis://h?db=2", "the only query is ?protocol=3: remove '?db=2'" },
+		{ "redis://h/2?protocol=2", "remove '?protocol=2'" },
+		{ "redis://h/2?protocol=3#x", "remove '?protocol=3#x'" },
+		{ "redis+unix:///r?x", "remove '?x'; the form is redis+unix://PATH[?protocol=3]" },
 		{ "memcached://h?x=1", "no query and no fragment" },
 		{ "127.0.0.1:8080", "has no scheme" },
 		{ "127.0.0.1:8080", "write http://127.0.0.1:8080" },

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Proves with Debian's redis-server that a URL's ?protocol=3 makes each connection speak RESP3, over
+TCP, TLS and a Unix socket, with the user and password in HELLO, and that pushes are no replies. A
+server that refuses says why, and the command exits with 2. Controls: RESP2, the right password.
+"""
+import contextlib
+import json
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+from lib import badserver, check, process
+from lib.servers import certificate, free_port, wait_for
+from lib.serving import HOSTLAT
+
+PASSWORD = "s3cret"
+RUN = "--rate", 400, "--max-time", "500ms", "--connections", 4, "--seed", 7
+
+
+@contextlib.contextmanager
+def redis(*options):
+    """Yields the port and the folder of a redis-server."""
+    if not shutil.which("redis-server"):
+        check.skip("redis-server is not installed")
+    with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
+        port = free_port()
+        it = process.start(["redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--dir", folder,
+                            *(o.replace("DIR", folder) for o in options)],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_for(port)
+            yield port, folder
+        finally:
+            it.terminate()
+            it.wait(10)
+
+
+def ask(port, *commands):
+    """Returns the last reply (RESP2) to commands that are given as one line each."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as s, s.makefile("rb") as lines:
+        for line in commands:
+            s.sendall(line.encode() + b"\r\n")
+            got = lines.readline()
+            if got.startswith(b"$"):
+                got = lines.read(int(got[1:]) + 2)
+    return got.decode().strip()
+
+
+def command(url, *more):
+    return subprocess.run([HOSTLAT, "load", url, *map(str, RUN), "--json", *map(str, more)], capture_output=True,
+                          text=True, timeout=120, check=False)
+
+
+def load(url, *more):
+    done = command(url, *more)
+    check.true(f"a result of {url}: {done.returncode} {done.stderr}", done.returncode in (0, 3))
+    got = json.loads(done.stdout)
+    check.true(f"replies: {got['requests']}", got["requests"]["completed"] > 50)
+    return got
+
+
+def sound(url, *more):
+    got = load(url, *more)
+    check.equal(f"failures of {url}", got["failures"], [])
+    return got
+
+
+def refused(words, url, *more):
+    done = command(url, *more)
+    check.equal(f"exit code of {url}: {done.stderr}", done.returncode, 2)
+    for word in words:
+        check.true(f"'{word}' in {done.stderr}", word in done.stderr)
+
+
+def connections_of(port, version, login=()):
+    """How many of the server's clients speak this version of RESP; a run must be going on."""
+    clients = ask(port, *login, "CLIENT LIST TYPE normal").split("\n")
+    return sum(f" resp={version}" in line and "cmd=client" not in line for line in clients)
+
+
+def speaks(version, url, port, login=(), more=()):
+    run = process.start([HOSTLAT, "load", url, "--rate", "200", "--max-time", "60s", "--connections", "4", "--json",
+                         "--quiet", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(200):
+            if connections_of(port, version, login) == 4:
+                return
+            time.sleep(0.05)
+    finally:
+        run.terminate()
+        run.communicate(timeout=60)
+    raise check.Unexpected(f"{url} speaks RESP{version}")
+
+
+def resp3():
+    with redis("--unixsocket", "DIR/socket") as (port, folder):
+        for url in f"redis://127.0.0.1:{port}", f"redis+unix://{folder}/socket":
+            speaks(2, url, port)
+            speaks(3, f"{url}?protocol=3", port)
+        got = sound(f"redis://127.0.0.1:{port}/5?protocol=3", "--preload", "--workload", "keys=50,read=0.5,delete=0.1")
+        check.equal("target", got["setup"]["targets"], [f"redis://127.0.0.1:{port}/5?protocol=3"])
+        check.true("keys in 5", int(ask(port, "SELECT 5", "DBSIZE")[1:]) > 10)
+        check.equal("keys in 0", ask(port, "DBSIZE"), ":0")
+        refused(["DB index is out of range"], f"redis://127.0.0.1:{port}/99?protocol=3")
+    with redis("--requirepass", PASSWORD) as (port, _):
+        login = (f"AUTH {PASSWORD}",)
+        speaks(3, f"redis://:{PASSWORD}@127.0.0.1:{port}?protocol=3", port, login)
+        refused(["WRONGPASS"], f"redis://:wrong@127.0.0.1:{port}?protocol=3")
+        refused(["NOAUTH"], f"redis://127.0.0.1:{port}?protocol=3")
+
+
+def no_resp3():
+    """Servers before Redis 6 do not know HELLO."""
+    with redis("--rename-command", "HELLO", "") as (port, _):
+        sound(f"redis://127.0.0.1:{port}")
+        refused(["the server does not speak RESP3, which begins with Redis 6 (remove ?protocol=3 to measure with "
+                 "RESP2): -ERR unknown command"], f"redis://127.0.0.1:{port}?protocol=3")
+    it = badserver.Server(badserver.replies(b"-NOPROTO unsupported protocol version\r\n"))
+    refused(["does not speak RESP3", "-NOPROTO"], f"redis://127.0.0.1:{it.port}?protocol=3")
+    it.close()
+
+
+def acl_and_tls():
+    with tempfile.TemporaryDirectory() as folder:
+        cert, key = certificate(folder, "IP:127.0.0.1")
+        tls = free_port()
+        with redis("--tls-port", str(tls), "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert,
+                   "--tls-auth-clients", "no") as (port, _):
+            ask(port, f"ACL SETUSER app on >{PASSWORD} ~* +@all", "ACL SETUSER default off")
+            login = (f"AUTH app {PASSWORD}",)
+            for query, version in ("", 2), ("?protocol=3", 3):
+                url = f"rediss://app:{PASSWORD}@127.0.0.1:{tls}{query}"
+                speaks(version, url, port, login, ("--ca", cert))
+                sound(url, "--ca", cert)
+                refused(["certificate"], url)
+                refused(["WRONGPASS"], f"rediss://app:wrong@127.0.0.1:{tls}{query}", "--ca", cert)
+                refused(["WRONGPASS"], f"rediss://nobody:{PASSWORD}@127.0.0.1:{tls}{query}", "--ca", cert)
+
+
+def pushes():
+    """The server pushes before each reply, behind it, and while no request is waiting."""
+    push = b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n"
+
+    def behave(_, c):
+        c.requests(1, b"HELLO\r\n$1\r\n3\r\n")
+        c.answer(1, b"|1\r\n+a\r\n+b\r\n%1\r\n+proto\r\n:3\r\n" + push)
+        while n := c.requests(1, b"$3\r\nGET\r\n"):
+            c.peer.sendall(push)
+            c.answer(n, b"$1\r\nx\r\n" + push[:9])
+            c.peer.sendall(push[9:] + push)
+
+    it = badserver.Server(behave)
+    sound(f"redis://127.0.0.1:{it.port}?protocol=3")
+    it.close()
+    it = badserver.Server(badserver.replies(b"$1\r\nx\r\n$1\r\ny\r\n"))
+    got = command(f"redis://127.0.0.1:{it.port}")
+    check.true(f"a reply that nobody asked for: {got.stdout}", "garbled" in got.stdout)
+    it.close()
+
+
+check.run([(case,) for case in (resp3, no_resp3, acl_and_tls, pushes)])
