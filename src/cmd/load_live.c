@@ -283,11 +283,13 @@ out:
 static int load_live_measure(struct live_run *run)
 {
 	struct load_consumer *consumer = run->live->consumer;
+	struct strbuf why = STRBUF_INIT(1024);
 	int code, err = load_live_put_facts(run);
 
 	code = err ? 0 : load_live_begin(run);
 	if (code)
 		return code;
+	code = EXIT_CANNOT;
 	recording_begin(run->live->recording);
 	if (!err && !consumer->interrupted) {
 		if (!run->live->label)
@@ -299,11 +301,12 @@ static int load_live_measure(struct live_run *run)
 		err = load_consumer_finish(consumer);
 	if (err)
 		log_error("the measurement failed: %s", strerror(-err));
-	else if (load_analysis_shut_out(consumer->analysis))
-		log_error("nothing was measured: %s", load_analysis_shut_out(consumer->analysis));
+	else if (load_analysis_shut_out(consumer->analysis, &why))
+		log_error("nothing was measured: %s", strbuf_str(&why));
 	else
-		return EXIT_OK;
-	return EXIT_CANNOT;
+		code = EXIT_OK;
+	strbuf_release(&why);
+	return code;
 }
 
 int load_live_run(const struct load_live *live)

@@ -69,7 +69,7 @@ enum {
 	LOAD_FINAL = 1,		/* the agent's last record */
 	LOAD_STARTED = 2,	/* the schedule has begun: `started_ns` is set */
 	LOAD_EXHAUSTED = 4,	/* the schedule ended */
-	LOAD_UNREACHABLE = 8,	/* no connection is open, and none can be opened */
+	LOAD_UNREACHABLE = 8,	/* no connection can be opened, or the server denies all requests */
 	LOAD_MISSES = 16,	/* replies without a value are counted; not in earlier versions */
 	LOAD_NO_STAT = 32,	/* steal and softirqs are unknown: no /proc/stat */
 	LOAD_CLOSES = 128,	/* server closes, resends are counted; not in earlier versions */

@@ -142,8 +142,11 @@ enum load_from {
 bool load_analysis_sound(const struct load_analysis *analysis);
 /* Returns whether this or another agent's host delayed more requests than is harmless. */
 bool load_analysis_noisy(const struct load_analysis *analysis);
-/* Returns how the server ended all connections without any answer; NULL if it answered requests. */
-const char *load_analysis_shut_out(const struct load_analysis *analysis);
+/*
+ * Returns whether the server ended all connections without any answer, or refused each request
+ * from this client, and adds a sentence to `why`. False if it answered requests.
+ */
+bool load_analysis_shut_out(const struct load_analysis *analysis, struct strbuf *why);
 /*
  * Returns whether the run would be sound if config.percentile were q: 1, 0 (`why` is a sentence),
  * or -ENOMEM. Judges again every gate that depends on the percentile, without --ci-width, which

@@ -364,6 +364,22 @@ static void conn_note_success(struct load_thread *t, struct load_conn *c)
 	c->failing = false;
 }
 
+/*
+ * Handles an error reply; returns its outcome. If the server refuses all that the connection asks
+ * for, the connection counts as failing until another reply comes.
+ */
+static uint32_t conn_note_error(struct load_thread *t, struct load_conn *c,
+				const struct reply *reply)
+{
+	const struct error_text *text = reply->error_text;
+
+	if (!c->replies && !c->failing && text && error_text_denies(text->text, text->len)) {
+		c->failing = true;
+		t->n_failing++;
+	}
+	return thread_causes_note_reply(t, c, CAUSE_REQUEST, reply);
+}
+
 /* Completes the request of a parsed reply; `last`: the read held no bytes after the reply. */
 static void conn_complete(struct load_thread *t, struct load_conn *c, const struct reply *reply,
 			  const struct net_rx_stamp *rx, bool last)
@@ -375,7 +391,7 @@ static void conn_complete(struct load_thread *t, struct load_conn *c, const stru
 		conn_fill_sample(t, c, r, reply, rx, last);
 		r->miss = status == REPLY_MISS;
 		if (status == REPLY_ERROR)
-			r->sample.outcome = thread_causes_note_reply(t, c, CAUSE_REQUEST, reply);
+			r->sample.outcome = conn_note_error(t, c, reply);
 		else if (r->miss && c->target->protocol->http)
 			r->sample.outcome = thread_causes_note_reply(t, c, CAUSE_REPLY, reply);
 		else if (r->miss)

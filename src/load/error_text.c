@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "base/bug.h"
+
 #define SPEAKS_TLS "the server speaks TLS (as https:// does)"
 #define SPEAKS_HTTP2 "the server speaks HTTP/2 only, but hostlat sends HTTP/1.1"
 #define QUOTED_MAX 80
@@ -152,6 +154,24 @@ void error_text_garbled(struct error_text *text, const char *bytes, size_t size,
 		error_text_add(text, line.at, line.n);
 		error_text_add(text, "'", 1);
 	}
+}
+
+bool error_text_denies(const char *text, size_t size)
+{
+	static const char *const beginnings[] = {
+		/* Redis */
+		"NOAUTH ", "NOPERM ", "WRONGPASS ", "ERR unknown ", "ERR wrong number of arguments",
+		/* memcached */
+		"CLIENT_ERROR unauthenticated", "Auth failure",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(beginnings); i++) {
+		const size_t n = strlen(beginnings[i]);
+
+		if (size >= n && !memcmp(text, beginnings[i], n))
+			return true;
+	}
+	return false;
 }
 
 void error_text_word(const struct error_text *text, char out[ERROR_TEXT_WORD_MAX])

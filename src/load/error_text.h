@@ -6,6 +6,7 @@
 #ifndef HOSTLAT_LOAD_ERROR_TEXT_H
 #define HOSTLAT_LOAD_ERROR_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -47,6 +48,12 @@ void error_text_clean(const struct error_text *text, char out[ERROR_TEXT_CLEAN_M
  * or the line that contains bytes[at], in quotes; nothing if that line is binary.
  */
 void error_text_garbled(struct error_text *text, const char *bytes, size_t size, size_t at);
+
+/*
+ * Returns whether the text of an error reply means that the server refuses any such request: from
+ * a client without a login or a permission, or of a command that it does not know.
+ */
+bool error_text_denies(const char *text, size_t size);
 
 /* Writes the first word if it looks like an error code ("NOAUTH", "SERVER_ERROR"); otherwise "". */
 void error_text_word(const struct error_text *text, char out[ERROR_TEXT_WORD_MAX]);

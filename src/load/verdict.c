@@ -118,9 +118,8 @@ void verdict_why(const struct load_analysis *a, struct strbuf *out)
 	}
 }
 
-#define CLOSES_ALL "the server accepts connections and closes them without a reply"
-
-static const char closes_all[] = CLOSES_ALL;
+static const char closes_all[] =
+	"the server accepts connections and closes them without a reply";
 
 /* Returns how the server ends connections before they are usable; NULL: it does not. */
 static const char *verdict_ending(const struct load_analysis *a)
@@ -134,13 +133,37 @@ static const char *verdict_ending(const struct load_analysis *a)
 	return NULL;
 }
 
-const char *load_analysis_shut_out(const struct load_analysis *analysis)
+/* Returns the most frequent cause if the server denied each request that failed; else NULL. */
+static const struct load_cause *verdict_denial(const struct load_analysis *a)
 {
-	if (analysis->result.gates[GATE_SERVER].pass || SUM(uint64_t, analysis, last.completed))
-		return NULL;
-	if (verdict_ending(analysis) == closes_all)
-		return CLOSES_ALL " (does the server speak TLS, or another protocol?)";
-	return verdict_ending(analysis);
+	const struct causes *causes = &a->causes;
+
+	for (uint32_t i = 0; i < causes->n; i++) {
+		const struct load_cause *c = &causes->list[i];
+
+		if (c->of == CAUSE_REQUEST && !error_text_denies(c->text, strlen(c->text)))
+			return NULL;
+	}
+	return causes_top(causes, CAUSE_REQUEST);
+}
+
+bool load_analysis_shut_out(const struct load_analysis *analysis, struct strbuf *why)
+{
+	const struct load_cause *denial = verdict_denial(analysis);
+	const char *ending = verdict_ending(analysis);
+
+	if (SUM(uint64_t, analysis, last.completed))
+		return false;
+	if (denial) {
+		strbuf_printf(why, "the server refuses every request: '%s'", denial->text);
+		return true;
+	}
+	if (analysis->result.gates[GATE_SERVER].pass || !ending)
+		return false;
+	strbuf_puts(why, ending);
+	if (ending == closes_all)
+		strbuf_puts(why, " (does the server speak TLS, or another protocol?)");
+	return true;
 }
 
 /*

@@ -140,6 +140,23 @@ def acl_and_tls():
                 refused(["WRONGPASS"], f"rediss://nobody:{PASSWORD}@127.0.0.1:{tls}{query}", "--ca", cert)
 
 
+def denied():
+    """Without a login, or a permission for all that is asked for, nothing is measured."""
+    with redis("--requirepass", PASSWORD) as (port, _):
+        begin = time.monotonic()
+        refused(["nothing was measured: the server refuses every request: 'NOAUTH Authentication required.'"],
+                f"redis://127.0.0.1:{port}", "--max-time", "60s")
+        check.between("seconds until it ends", time.monotonic() - begin, 0, 30)
+        ask(port, f"AUTH {PASSWORD}", f"ACL SETUSER app on >{PASSWORD} ~* +get +select +ping")
+        url = f"redis://app:{PASSWORD}@127.0.0.1:{port}"
+        sound(url)
+        refused(["refuses every request: 'NOPERM this user has no permissions to run the 'set' command"], url,
+                "--workload", "read=0")
+        got = load(url, "--workload", "read=0.5")
+        check.equal("failures", [f["cause"] for f in got["failures"]], ["NOPERM"])
+        check.equal("all the others", got["failures"][0]["count"], got["requests"]["failed"])
+
+
 def pushes():
     """The server pushes before each reply, behind it, and while no request is waiting."""
     push = b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n"
@@ -161,4 +178,4 @@ def pushes():
     it.close()
 
 
-check.run([(case,) for case in (resp3, no_resp3, acl_and_tls, pushes)])
+check.run([(case,) for case in (resp3, no_resp3, acl_and_tls, denied, pushes)])
