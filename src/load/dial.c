@@ -224,13 +224,21 @@ static int dial_greet(struct load_thread *t, struct load_conn *c)
 	return 0;
 }
 
-/* Stores the first line of the server's refusal, with control characters replaced. */
-static void note_refusal(struct load_thread *t, const char *text, size_t size)
+/*
+ * Stores the server's refusal: its error text, or else the first line of `text`, with control
+ * characters replaced.
+ */
+static void note_refusal(struct load_thread *t, const struct reply *reply, const char *text,
+			 size_t size)
 {
 	size_t n = 0;
 
 	if (t->phase == PHASE_RUN || *t->greeting_refusal)
 		return;
+	if (reply->error_text) {
+		error_text_clean(reply->error_text, t->greeting_refusal);
+		return;
+	}
 	for (; n < size && n < sizeof(t->greeting_refusal) - 1 && text[n] != '\r'; n++)
 		t->greeting_refusal[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
 	t->greeting_refusal[n] = '\0';
@@ -253,7 +261,7 @@ static int dial_parse_greeting_replies(struct load_thread *t, struct load_conn *
 		ret = protocol->parse(&c->parser, protocol->greeting_type, t->in + at, n - at,
 				      &used, &reply);
 		if (ret < 0 || (ret && reply.status != REPLY_OK)) {
-			note_refusal(t, t->in + at, n - at);
+			note_refusal(t, &reply, t->in + at, n - at);
 			return ret < 0 ? -EPROTO : -EACCES;
 		}
 		if (all && ret)

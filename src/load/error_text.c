@@ -162,7 +162,7 @@ bool error_text_denies(const char *text, size_t size)
 		/* Redis */
 		"NOAUTH ", "NOPERM ", "WRONGPASS ", "ERR unknown ", "ERR wrong number of arguments",
 		/* memcached */
-		"CLIENT_ERROR unauthenticated", "Auth failure",
+		"CLIENT_ERROR unauthenticated", "CLIENT_ERROR bad authentication", "Auth failure",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(beginnings); i++) {

@@ -6,6 +6,7 @@
 #include "load/memcached.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bug.h"
@@ -65,6 +66,23 @@ const protocol_put memcached_put[OPERATIONS] = {
 	[OPERATION_SET] = memcached_put_set,
 	[OPERATION_DELETE] = memcached_put_delete,
 };
+
+/*
+ * The login is the value "USER PASSWORD" of any key. A server without logins stores it as an item
+ * that has expired, so nobody can read it.
+ */
+size_t memcached_greet(const struct target *t, char out[PROTOCOL_GREETING_MAX],
+		       unsigned int *replies)
+{
+	int n;
+
+	*replies = t->has_user;
+	if (!t->has_user)
+		return 0;
+	n = snprintf(out, PROTOCOL_GREETING_MAX, "set login 0 -1 %zu\r\n%s %s\r\n",
+		     strlen(t->user) + 1 + strlen(t->password), t->user, t->password);
+	return (size_t)n;
+}
 
 /* ---- Replies ---- */
 

@@ -7,6 +7,10 @@
 
 extern const protocol_put memcached_put[OPERATIONS];
 
+/* Writes the login of the URL's user (memcached -Y), as `greet` of struct protocol. */
+size_t memcached_greet(const struct target *target, char out[PROTOCOL_GREETING_MAX],
+		       unsigned int *replies);
+
 int memcached_parse(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
 		    size_t *used, struct reply *out);
 

@@ -19,6 +19,8 @@
 #define REPLY_MAGIC 0x81
 #define BODY_MAX (1U << 30)
 #define NOT_FOUND 1
+#define SASL_AUTH 0x21
+#define MECHANISM "PLAIN"
 
 static const uint8_t opcodes[OPERATIONS] = {
 	[OPERATION_GET] = 0, [OPERATION_SET] = 1, [OPERATION_DELETE] = 4,
@@ -59,12 +61,39 @@ const protocol_put memcached_binary_put[OPERATIONS] = {
 	[OPERATION_DELETE] = memcached_binary_put_request,
 };
 
+/* SASL PLAIN (RFC 4616): an empty authorization identity, the user and the password. */
+size_t memcached_binary_greet(const struct target *t, char out[PROTOCOL_GREETING_MAX],
+			      unsigned int *replies)
+{
+	const size_t user = strlen(t->user), password = strlen(t->password);
+	const size_t key = strlen(MECHANISM), body = key + 1 + user + 1 + password;
+	char *p = out + HEADER;
+
+	*replies = t->has_user;
+	if (!t->has_user)
+		return 0;
+	memset(out, 0, HEADER + body);
+	out[0] = (char)REQUEST_MAGIC;
+	out[1] = SASL_AUTH;
+	wire_put16(out + 2, (uint16_t)key);
+	wire_put32(out + 8, (uint32_t)body);
+	memcpy(p, MECHANISM, key);
+	memcpy(p + key + 1, t->user, user);
+	memcpy(p + key + 1 + user + 1, t->password, password);
+	return HEADER + body;
+}
+
+static bool memcached_binary_is_known(uint8_t opcode)
+{
+	return opcode == SASL_AUTH || memchr(opcodes, opcode, sizeof(opcodes));
+}
+
 static int memcached_binary_check_header(struct memcached_binary_state *s)
 {
 	uint32_t body = wire_get32(s->header + 8);
 
 	if (s->header[0] != REPLY_MAGIC || body > BODY_MAX ||
-	    !memchr(opcodes, s->header[1], sizeof(opcodes)) ||
+	    !memcached_binary_is_known(s->header[1]) ||
 	    (uint32_t)s->header[4] + wire_get16(s->header + 2) > body)
 		return -EPROTO;
 	s->left = body;

@@ -9,6 +9,7 @@
 #include "load/http_put.h"
 #include "load/memcached.h"
 #include "load/memcached_binary.h"
+#include "load/memcached_meta.h"
 #include "load/memcached_udp.h"
 #include "load/protocol.h"
 #include "load/r2p2.h"
@@ -86,11 +87,12 @@ int protocol_encode(const struct protocol *p, const struct workload *w, struct r
 const struct protocol protocols[] = {
 	{ .name = "memcached", .default_port = "11211",
 	  .settings = OF_STORE,
-	  .put = memcached_put, .parse = memcached_parse },
+	  .put = memcached_put, .parse = memcached_parse,
+	  .greet = memcached_greet, .greeting_type = OPERATION_SET },
 	{ .name = "memcached-binary", .default_port = "11211", .matched_by_id = true,
 	  .settings = OF_STORE,
 	  .put = memcached_binary_put,
-	  .parse = memcached_binary_parse },
+	  .parse = memcached_binary_parse, .greet = memcached_binary_greet },
 	{ .name = "udp+memcached", .default_port = "11211", .matched_by_id = true, .datagram = true,
 	  .settings = OF_STORE,
 	  .put = memcached_put, .parse = memcached_udp_parse,
@@ -108,6 +110,10 @@ const struct protocol protocols[] = {
 	{ .name = "r2p2", .default_port = "4300", .matched_by_id = true, .datagram = true,
 	  .settings = OF_SYNTHETIC,
 	  .encode = r2p2_encode, .parse = r2p2_parse },
+	{ .name = "memcached-meta", .default_port = "11211",
+	  .settings = OF_STORE,
+	  .put = memcached_meta_put, .parse = memcached_meta_parse,
+	  .greet = memcached_greet, .greeting_type = OPERATION_SET },
 	{ .name = "null", .matched_by_id = true, .no_network = true,
 	  .settings = OF_ECHO,
 	  .encode = echo_encode, .parse = echo_parse },

@@ -145,12 +145,13 @@ static void reach_explain_refusal(const struct load_target *target, const char *
 				  struct strbuf *why)
 {
 	if (target->target.resp3 &&
-	    (!strncmp(refusal, "-NOPROTO", 8) || strstr(refusal, "unknown command")))
+	    (!strncmp(refusal, "NOPROTO", 7) || strstr(refusal, "unknown command")))
 		strbuf_printf(why, "the server does not speak RESP3, which begins with Redis 6 "
 				   "(remove ?protocol=3 to measure with RESP2): %s", refusal);
 	else
-		strbuf_printf(why, "the server refuses the user, the password or the database: %s",
-			      refusal);
+		strbuf_printf(why, "the server refuses the user%s: %s",
+			      target->target.database ? ", the password or the database" :
+							" or the password", refusal);
 }
 
 static void reach_explain(const struct reach *reach, const struct load_thread *t, int err,

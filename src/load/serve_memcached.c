@@ -11,7 +11,7 @@
 
 #define WORDS_MAX 8
 
-enum serve_memcached_kind { VALUE, VALUE_CAS };
+enum serve_memcached_kind { VALUE, VALUE_CAS, VALUE_META };
 
 /* Commands whose reply is fixed. */
 static const struct serve_memcached_command {
@@ -27,6 +27,9 @@ static const struct serve_memcached_command {
 	{ "prepend", "STORED\r\n", true, 4, false },
 	{ "cas", "STORED\r\n", true, 4, false },
 	{ "delete", "DELETED\r\n", true, 0, false },
+	{ "ms", "HD\r\n", true, 2, false },
+	{ "md", "HD\r\n", true, 0, false },
+	{ "mn", "MN\r\n", false, 0, false },
 	{ "touch", "TOUCHED\r\n", true, 0, false },
 	{ "flush_all", "OK\r\n", false, 0, false },
 	{ "verbosity", "OK\r\n", false, 0, false },
@@ -79,6 +82,10 @@ int serve_memcached_parse(struct serve_state *state, const char *data, size_t si
 		serve_keep_key(out, words[1].at, words[1].len);
 		return 1;
 	}
+	if (n >= 2 && words[1].len <= SERVE_KEY_MAX && serve_word_is(&words[0], "mg")) {
+		out->kind = VALUE_META;
+		return 1;
+	}
 	for (size_t i = 0; n && i < ARRAY_LEN(commands); i++) {
 		if (serve_word_is(&words[0], commands[i].name)) {
 			serve_memcached_parse_command(&commands[i], words, n, skip, out);
@@ -89,12 +96,34 @@ int serve_memcached_parse(struct serve_state *state, const char *data, size_t si
 	return 1;
 }
 
+/* Writes the reply to "mg KEY v"; other flags of the request are ignored. */
+static void serve_memcached_write_meta(const struct serve_settings *settings, char *to,
+				       struct serve_reply *out)
+{
+	char *p = to;
+
+	if (!settings->reply_size) {
+		out->head = (size_t)(TEXT_PUT(p, "EN\r\n") - to);
+		return;
+	}
+	p = TEXT_PUT(p, "VA ");
+	p = text_put_u64(p, settings->reply_size);
+	p = TEXT_PUT(p, "\r\n");
+	out->head = (size_t)(p - to);
+	out->fill = settings->reply_size;
+	out->tail = "\r\n";
+}
+
 void serve_memcached_write(const struct serve_settings *settings,
 			   const struct serve_request *request, char *to, struct serve_reply *out)
 {
 	char *p = to;
 
 	*out = (struct serve_reply){ 0 };
+	if (request->kind == VALUE_META) {
+		serve_memcached_write_meta(settings, to, out);
+		return;
+	}
 	if (!settings->reply_size) {
 		out->head = (size_t)(TEXT_PUT(p, "END\r\n") - to);
 		return;

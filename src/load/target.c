@@ -37,6 +37,11 @@ static bool has_database(const struct protocol *protocol)
 	return strncmp(protocol->name, "redis", 5) == 0;
 }
 
+static bool has_user(const struct protocol *protocol)
+{
+	return protocol->http || protocol->greet;
+}
+
 /* ---- error messages ---- */
 
 /* Returns whether the text is "HOST" or "HOST:PORT". */
@@ -99,7 +104,7 @@ static void put_takes(const struct target *t, struct strbuf *why)
 			      has_path(p) ? "[:/PATH]" : has_database(p) ? "[" RESP3 "]" : "");
 	else
 		strbuf_printf(why, "; the form is %s://%sHOST[:PORT]%s", p->name,
-			      has_path(p) || has_database(p) ? "[USER:PASSWORD@]" : "",
+			      has_user(p) ? "[USER:PASSWORD@]" : "",
 			      has_path(p) ? "[/PATH]" :
 			      has_database(p) ? "[/DATABASE][" RESP3 "]" : "");
 }
@@ -409,6 +414,11 @@ static int target_parse_port(struct url *u)
 
 /* ---- user and password ---- */
 
+static bool is_memcached(const struct protocol *protocol)
+{
+	return has_user(protocol) && !protocol->http && !has_database(protocol);
+}
+
 /* Parses "USER:PASSWORD@", "USER@" and, for Redis, ":PASSWORD@". */
 static int target_parse_user(struct url *u)
 {
@@ -418,7 +428,7 @@ static int target_parse_user(struct url *u)
 	if (!at)
 		return 0;
 	colon = memchr(u->rest, ':', (size_t)(at - u->rest));
-	if (!has_path(t->protocol) && !has_database(t->protocol))
+	if (!has_user(t->protocol))
 		return target_refuse(u, "a URL of %s has no user: remove the part up to the '@'",
 				     t->protocol->name);
 	if (strcspn(u->rest, "/?#") < (size_t)(at - u->rest))
@@ -432,6 +442,11 @@ static int target_parse_user(struct url *u)
 		return target_refuse(
 			u, "the user or password is too long, or has a '%%' without the two hex "
 			   "digits of a byte (write a '%%' itself as %%25)");
+	if (is_memcached(t->protocol) && (!*t->user || !*t->password))
+		return target_refuse(u, "memcached needs a user and a password");
+	if (is_memcached(t->protocol) && !t->protocol->matched_by_id &&
+	    (strchr(t->user, ' ') || strchr(t->password, ' ')))
+		return target_refuse(u, "a login in memcached's ASCII protocol has no spaces");
 	if (has_path(t->protocol) && strchr(t->user, ':'))
 		return target_refuse(u, "an HTTP user name cannot contain ':'");
 	t->has_user = true;

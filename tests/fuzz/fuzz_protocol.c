@@ -13,7 +13,7 @@
 #include "load/protocol.h"
 
 #define REPLIES_MAX 512
-#define ROWS 11
+#define ROWS 12
 
 struct run {
 	const struct protocol *protocol;

@@ -22,7 +22,7 @@ static void check(const struct target *t)
 		BUG_ON(*p <= ' ' || *p > '~' || *p == '#');
 	BUG_ON(!memchr(t->user, 0, sizeof(t->user)));
 	BUG_ON(!memchr(t->password, 0, sizeof(t->password)));
-	BUG_ON(t->has_user && !t->protocol->greet && strchr(t->user, ':'));
+	BUG_ON(t->has_user && t->protocol->http && strchr(t->user, ':'));
 	BUG_ON(!t->protocol->no_network && !t->host[0]);
 	if (t->protocol->no_network || t->unix_socket)
 		return;

@@ -117,9 +117,9 @@ def no_resp3():
     with redis("--rename-command", "HELLO", "") as (port, _):
         sound(f"redis://127.0.0.1:{port}")
         refused(["the server does not speak RESP3, which begins with Redis 6 (remove ?protocol=3 to measure with "
-                 "RESP2): -ERR unknown command"], f"redis://127.0.0.1:{port}?protocol=3")
+                 "RESP2): ERR unknown command"], f"redis://127.0.0.1:{port}?protocol=3")
     it = badserver.Server(badserver.replies(b"-NOPROTO unsupported protocol version\r\n"))
-    refused(["does not speak RESP3", "-NOPROTO"], f"redis://127.0.0.1:{it.port}?protocol=3")
+    refused(["does not speak RESP3", "NOPROTO"], f"redis://127.0.0.1:{it.port}?protocol=3")
     it.close()
 
 

@@ -124,13 +124,13 @@ def store_and_find(url):
 def memcached_tcp():
     with server("memcached", lambda _, port: ["-u", "root", "-l", "127.0.0.1", "-p", port,
                                               "-U", port, "-m", "256"], local) as (_, port):
-        for scheme in "memcached", "memcached-binary", "udp+memcached":
+        for scheme in "memcached", "memcached-binary", "memcached-meta", "udp+memcached":
             url = f"{scheme}://127.0.0.1:{port}"
             with socket.create_connection(("127.0.0.1", port)) as it:
                 it.sendall(b"flush_all\r\n")
                 check.equal("flush_all", it.recv(100), b"OK\r\n")
             store_and_find(url)
-        for scheme in "memcached", "memcached-binary":
+        for scheme in "memcached", "memcached-binary", "memcached-meta":
             url = f"{scheme}://localhost:{port}"
             counts(url, "keys=20,value=uniform:900000:1000000", (400, 0, 0), "store",
                    requests=400, depth=4)
@@ -214,8 +214,9 @@ def our_own(protocol):
                 most = "1400" if udp else "3000"
                 workload = f"read=1,request=uniform:0:{most},reply=uniform:0:{most}"
                 counts(url, workload, (REQUESTS, 0, 0))
-                if protocol in ("memcached", "redis"):
-                    got = counts(url, "keys=99,read=0.5,delete=0.3", (REQUESTS, 0, 0))
+                for scheme in {"memcached": ("", "-meta"), "redis": ("",)}.get(protocol, ()):
+                    got = counts(url.replace(protocol, protocol + scheme, 1), "keys=99,read=0.5,delete=0.3",
+                                 (REQUESTS, 0, 0))
                     check.between("deleted", got[DELETE]["ok"], 0.25 * REQUESTS, 0.35 * REQUESTS)
                 if protocol in ("synthetic", "r2p2"):
                     counts(url, workload + ",service=bimodal:0.9:1us:300us", (REQUESTS, 0, 0),

@@ -114,6 +114,9 @@ static void test_greeting(void **state)
 		{ "redis://h", "", 0 },
 		{ "redis://h/0", "", 0 },
 		{ "redis://:pw@h", "*2\r\n$4\r\nAUTH\r\n$2\r\npw\r\n", 1 },
+		{ "memcached://h", "", 0 },
+		{ "memcached://app:p%25w@h", "set login 0 -1 7\r\napp p%w\r\n", 1 },
+		{ "memcached-meta://app:pw@h", "set login 0 -1 6\r\napp pw\r\n", 1 },
 		{ "redis://h?protocol=3", "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n", 1 },
 		{ "redis+unix:///r?protocol=3", "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n", 1 },
 		{ "rediss://:pw@h/2?protocol=3",
@@ -137,6 +140,24 @@ static void test_greeting(void **state)
 		assert_memory_equal(greeting, rows[i].text, size);
 		assert_int_equal(replies, rows[i].replies);
 	}
+	strbuf_release(&why);
+}
+
+/* SASL PLAIN, with its zero bytes. */
+static void test_binary_greeting(void **state)
+{
+	static const char expected[] = "\x80\x21\0\5\0\0\0\0\0\0\0\xc\0\0\0\0\0\0\0\0\0\0\0\0"
+				       "PLAIN\0app\0pw";
+	struct strbuf why = STRBUF_INIT(4096);
+	char greeting[PROTOCOL_GREETING_MAX];
+	unsigned int replies;
+	struct target t;
+
+	(void)state;
+	assert_int_equal(target_parse("memcached-binary://app:pw@h", &t, &why), 0);
+	assert_int_equal(t.protocol->greet(&t, greeting, &replies), sizeof(expected) - 1);
+	assert_memory_equal(greeting, expected, sizeof(expected) - 1);
+	assert_int_equal(replies, 1);
 	strbuf_release(&why);
 }
 
@@ -168,7 +189,7 @@ static void test_passwords_are_hidden(void **state)
 		assert_string_equal(strbuf_str(&text), rows[i][1]);
 	}
 	strbuf_reset(&text);
-	assert_int_equal(target_parse("memcached://u:secret@h", &t, &text), -22);
+	assert_int_equal(target_parse("echo://u:secret@h", &t, &text), -22);
 	assert_null(strstr(strbuf_str(&text), "secret"));
 	strbuf_release(&text);
 }
@@ -218,7 +239,7 @@ static void test_refused(void **state)
 		{ "htps://h", "did you mean https://?" },
 		{ "nul:", "did you mean null:?" },
 		{ "memcached:h", "'//' is missing behind 'memcached:'" },
-		{ "memcached://", "the host is missing; the form is memcached://HOST[:PORT]" },
+		{ "memcached://", "missing; the form is memcached://[USER:PASSWORD@]HOST[:PORT]" },
 		{ "memcached://:11211", "the host is missing" },
 		{ "memcached://h:0", "a port from 1 to 65535" },
 		{ "memcached://h:65536", "a port from 1 to 65535" },
@@ -230,7 +251,11 @@ static void test_refused(void **state)
 		{ "memcached://[::1", "only an IPv6 address in brackets may begin" },
 		{ "memcached://[localhost]", "an IPv6 address in brackets" },
 		{ "memcached://[]", "an IPv6 address in brackets" },
-		{ "memcached://user@h", "a URL of memcached has no user: remove" },
+		{ "memcached://user@h", "needs a user and a password; the form is memcached:" },
+		{ "memcached-binary://:pw@h", "memcached needs a user and a password" },
+		{ "memcached-meta://a%20b:pw@h", "ASCII protocol has no spaces" },
+		{ "memcached://a:p%20w@h", "ASCII protocol has no spaces" },
+		{ "udp+memcached://a:b@h", "a URL of udp+memcached has no user: remove" },
 		{ "memcached://h h", "the host has a ' '" },
 		{ "http://h/a b", "a space: write %20" },
 		{ "http://h/a#b", "a fragment is never sent to a server: remove '#b'" },
@@ -271,6 +296,7 @@ int main(void)
 		cmocka_unit_test(test_accepted_targets),
 		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_greeting),
+		cmocka_unit_test(test_binary_greeting),
 		cmocka_unit_test(test_passwords_are_hidden),
 		cmocka_unit_test(test_similar_forms_are_refused),
 		cmocka_unit_test(test_refused),

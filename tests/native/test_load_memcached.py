@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Proves that the user and password of a URL open Debian's memcached with logins: by its file of
+passwords (ASCII, meta commands) and by SASL (binary protocol). A wrong password, and none, end the
+command with 2 and the server's words. Controls: the right password, a server without logins.
+"""
+import contextlib
+import json
+import shutil
+import socket
+import subprocess
+import tempfile
+
+from lib import check, process
+from lib.servers import free_port, wait_for
+from lib.serving import HOSTLAT
+
+PASSWORD = "s3cret p%w"
+IN_URL = "s3cret%20p%25w"
+PASSWORD_ASCII = "s3cret-p%w"     # without a space
+ASCII_IN_URL = "s3cret-p%25w"
+RUN = "--rate", 400, "--max-time", "500ms", "--connections", 4, "--workload", "keys=50,read=0.7,delete=0.1"
+
+
+@contextlib.contextmanager
+def memcached(*options, prepare=lambda folder: {}):
+    """Yields the port of a memcached; `prepare` returns its further environment."""
+    if not shutil.which("memcached"):
+        check.skip("memcached is not installed")
+    with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
+        port = free_port()
+        variables = [f"{name}={value}" for name, value in prepare(folder).items()]
+        it = process.start(["env", *variables, "memcached", "-l", "127.0.0.1", "-p", port, "-u", "root", "-t", "1",
+                            *(o.replace("DIR", folder) for o in options)],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_for(port)
+            yield port
+        finally:
+            it.terminate()
+            it.wait(10)
+
+
+def command(url):
+    return subprocess.run([HOSTLAT, "load", url, *map(str, RUN), "--preload", "--json"], capture_output=True, text=True,
+                          timeout=120, check=False)
+
+
+def sound(url):
+    done = command(url)
+    check.true(f"a result of {url}: {done.returncode} {done.stderr}", done.returncode in (0, 3))
+    got = json.loads(done.stdout)
+    check.equal(f"failures of {url}", got["failures"], [])
+    check.between("hits", got["requests"]["completed"] - got["requests"]["misses"], 100, 1000)
+    for place, text in ("result", done.stdout), ("messages", done.stderr):
+        check.true(f"no password in the {place}", "s3cret" not in text)
+
+
+def refused(words, url, *more):
+    done = command(url) if not more else subprocess.run([HOSTLAT, "load", url, *map(str, RUN), *more], text=True,
+                                                        capture_output=True, timeout=120, check=False)
+    check.equal(f"exit code of {url}: {done.stderr}", done.returncode, 2)
+    check.true(f"'{words}' in {done.stderr}", words in done.stderr)
+
+
+def by_file():
+    def passwords(folder):
+        with open(f"{folder}/passwords", "w", encoding="ascii") as f:
+            f.write(f"other:x\napp:{PASSWORD_ASCII}\n")
+        return {}
+
+    with memcached("-Y", "DIR/passwords", prepare=passwords) as port:
+        for scheme in "memcached", "memcached-meta":
+            at = f"127.0.0.1:{port}"
+            sound(f"{scheme}://app:{ASCII_IN_URL}@{at}")
+            refused("the server refuses the user or the password: CLIENT_ERROR authentication failure",
+                    f"{scheme}://app:wrong@{at}")
+            refused("CLIENT_ERROR authentication failure", f"{scheme}://nobody:{ASCII_IN_URL}@{at}")
+            refused("the server refused to store the keys: 'CLIENT_ERROR ", f"{scheme}://{at}")
+            refused("nothing was measured: the server refuses every request: 'CLIENT_ERROR unauthenticated'",
+                    f"{scheme}://{at}", "--quiet")
+
+
+def by_sasl():
+    if not shutil.which("saslpasswd2"):
+        check.skip("sasl2-bin is not installed")
+
+    def passwords(folder):
+        with open(f"{folder}/memcached.conf", "w", encoding="ascii") as f:
+            f.write(f"mech_list: plain\npwcheck_method: auxprop\nauxprop_plugin: sasldb\nsasldb_path: {folder}/db\n")
+        subprocess.run(["saslpasswd2", "-p", "-c", "-a", "memcached", "-f", f"{folder}/db", "-u",
+                        socket.gethostname(), "app"], input=PASSWORD, text=True, check=True, timeout=60)
+        return {"SASL_CONF_PATH": folder}
+
+    with memcached("-S", prepare=passwords) as port:
+        at = f"127.0.0.1:{port}"
+        sound(f"memcached-binary://app:{IN_URL}@{at}")
+        refused("the server refuses the user or the password: Auth failure.", f"memcached-binary://app:wrong@{at}")
+        refused("Auth failure.", f"memcached-binary://{at}")
+
+
+def without_logins():
+    """The ASCII login is a value: nobody can read it, and none is needed."""
+    with memcached() as port:
+        for scheme in "memcached", "memcached-meta":
+            sound(f"{scheme}://app:{ASCII_IN_URL}@127.0.0.1:{port}")
+            sound(f"{scheme}://127.0.0.1:{port}")
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as s:
+            s.sendall(b"get login\r\n")
+            check.equal("get login", s.recv(100), b"END\r\n")
+        refused("the server refuses the user or the password: Unknown command",
+                f"memcached-binary://app:{IN_URL}@127.0.0.1:{port}")
+
+
+check.run([(case,) for case in (by_file, by_sasl, without_logins)])
