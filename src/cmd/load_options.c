@@ -132,7 +132,7 @@ const struct opt load_option_rows[] = {
 		    .help = "Percentile that the verdict and --ci-width apply to (default 99)"),
 	OPT_DURATION(struct load_options, ci_width_ns, .name = "ci-width", .min = 1,
 		     .help = "Stop once the percentile's confidence interval is this narrow, "
-			     "checked after 1/8, 1/4, 1/2 and all of --max-time"),
+			     "checked after 1/8, 1/4, 1/2 and all of --max-time, from 30 s on"),
 	OPT_PERCENT(struct load_options, confidence, .name = "confidence",
 		    .help = "Confidence level of the intervals (default 95)"),
 	OPT_FLAG(struct load_options, excise, .name = "excise",

@@ -150,7 +150,8 @@ struct load_analysis {
 	struct outcomes outcomes;     /* latency by what the server answered */
 	uint64_t retransmitted;
 	uint64_t never_sent; /* failed requests that were never sent, counted from samples */
-	uint32_t looks;
+	uint32_t looks;      /* interim analyses made so far */
+	uint32_t next_look;  /* number of the next one that is due (interim.h) */
 	/* quantile tested as the tail if config.percentile is at most 0.5 */
 	double tail_q;
 	/* confidence of each interim analysis, or of the run's only analysis (interim.h) */

@@ -18,6 +18,8 @@
 #include <stdint.h>
 
 #define INTERIM_LOOKS 4
+/* earliest look of a real run, ns: runs that end sooner would be those without a slow regime */
+#define INTERIM_FIRST_NS 30000000000ULL
 
 /*
  * Returns the time of interim analysis number `look`, 0 to INTERIM_LOOKS - 1, in ns since the start

@@ -14,15 +14,21 @@
 /* Makes an interim analysis if one is due; the last analysis is at the end of the run. */
 static int all_look(struct load_analysis *a, uint64_t start_ns, uint64_t horizon_ns)
 {
-	const uint64_t at = start_ns + interim_time(a->config.max_time_ns, a->looks);
+	const uint64_t max = a->config.max_time_ns;
+	uint64_t at;
 	int err;
 
-	if (!a->config.ci_width_ns || a->looks + 1 >= INTERIM_LOOKS || horizon_ns < at)
+	while (a->next_look + 1 < INTERIM_LOOKS &&
+	       interim_time(max, a->next_look) < a->config.first_look_ns)
+		a->next_look++;
+	at = start_ns + interim_time(max, a->next_look);
+	if (!a->config.ci_width_ns || a->next_look + 1 >= INTERIM_LOOKS || horizon_ns < at)
 		return LOAD_MORE;
 	err = evaluate(a, at, a->look_confidence, false);
 	if (err)
 		return err;
 	a->looks++;
+	a->next_look++;
 	a->decided = verdict_sound(a);
 	if (a->decided)
 		a->decided_ns = at;

@@ -10,6 +10,7 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "load/arrival.h"
+#include "load/interim.h"
 #include "load/methods.h"
 #include "load/protocol.h"
 #include "report/human.h"
@@ -83,6 +84,7 @@ _Static_assert(ARRAY_LEN(facts) <= 64, "a bit of `seen` for each fact");
 static int connect_parts(struct load_setup *s, struct strbuf *why)
 {
 	s->analysis.loop = s->config.loop;
+	s->analysis.first_look_ns = INTERIM_FIRST_NS;
 	s->analysis.stamps = s->config.stamps;
 	s->config.arrival = s->arrival;
 	s->config.workload = *s->workload ? s->workload : NULL;
