@@ -19,7 +19,6 @@
 
 #define RUN_TIME_DEFAULT (10 * NS_PER_S) /* default length of each run of a sweep or repetition */
 #define PAIRS_DEFAULT 10
-#define PAIRS_MIN 5
 /*
  * Shortest slice, in ns: --against gives each slice of the run to one of its two servers. The rate
  * is judged on the last half of a slice, which must contain two ticks of the load generator. The
@@ -100,8 +99,9 @@ static void check_slices(const struct load_many_options *o, const struct load_op
 {
 	char least[HUMAN_MAX];
 
-	if (o->repeat && o->repeat < PAIRS_MIN)
-		strbuf_puts(why, "--against needs 5 pairs of slices or more; see --repeat");
+	if (o->repeat && o->repeat < BETWEEN_RUNS_PAIRS_MIN)
+		strbuf_printf(why, "--against needs %d pairs of slices or more; see --repeat",
+			      BETWEEN_RUNS_PAIRS_MIN);
 	else if (slice_ns(o, load) < SLICE_MIN_NS)
 		strbuf_printf(why, "--against: each slice must last 500 ms, so %llu pairs need "
 				   "--max-time %s or more (or use fewer pairs: --repeat)",

@@ -7,7 +7,6 @@
 #include "stats/permute.h"
 #include "stats/special.h"
 
-#define PAIRS_MIN 5
 #define PERMUTATIONS 20000
 
 struct moments {
@@ -115,7 +114,7 @@ int between_runs_compare_targets(const struct load_quantile *a, const struct loa
 		log_a += log((double)a[i].ns);
 		difference[v.n++] = log((double)b[i].ns / (double)a[i].ns);
 	}
-	if (v.n < PAIRS_MIN)
+	if (v.n < BETWEEN_RUNS_PAIRS_MIN)
 		return -ENODATA;
 	m = between_runs_moments(difference, v.n);
 	half = between_runs_half_width(&m, confidence);
@@ -149,7 +148,7 @@ int between_runs_compare_shares(const double *a, const double *b, size_t n, doub
 		gap.b += b[i];
 		difference[pairs++] = b[i] - a[i];
 	}
-	if (pairs < PAIRS_MIN)
+	if (pairs < BETWEEN_RUNS_PAIRS_MIN)
 		return -ENODATA;
 	m = between_runs_moments(difference, pairs);
 	half = between_runs_half_width(&m, confidence);

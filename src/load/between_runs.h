@@ -15,6 +15,8 @@
 #include "load/analysis.h"
 
 #define BETWEEN_RUNS_MAX 1000
+/* with 5 pairs, the smallest p of a permutation test is 2 / 2^5 = 6 %: no difference is ever found */
+#define BETWEEN_RUNS_PAIRS_MIN 6
 
 /*
  * Result of several runs, from logarithms, as runs differ by factors. `mean_ns` is the geometric
@@ -42,8 +44,8 @@ int between_runs_combine(const struct load_quantile *runs, size_t n, double conf
  * Comparison of targets a and b by pairs of consecutive runs, one run at each target. `ratio` is
  * b's quantile over a's, with Student's interval over the logarithms of the pairs. p comes from a
  * permutation test that exchanges a and b within pairs. A pair without both quantiles is not
- * counted. between_runs_compare_targets() returns 0, -EINVAL, -ENOMEM, or -ENODATA for fewer than 5
- * pairs.
+ * counted. between_runs_compare_targets() returns 0, -EINVAL, -ENOMEM, or -ENODATA for fewer than
+ * BETWEEN_RUNS_PAIRS_MIN pairs.
  */
 struct paired_diff {
 	size_t n;           /* number of pairs of runs with both quantiles */
@@ -59,7 +61,8 @@ int between_runs_compare_targets(const struct load_quantile *a, const struct loa
 /*
  * Comparison of a share (such as misses) between targets a and b by pairs of consecutive runs: the
  * difference b - a, with Student's interval over the pairs. A pair with a NaN is not counted.
- * between_runs_compare_shares() returns 0, -EINVAL, or -ENODATA for fewer than 5 pairs.
+ * between_runs_compare_shares() returns 0, -EINVAL, or -ENODATA for fewer than
+ * BETWEEN_RUNS_PAIRS_MIN pairs.
  */
 struct share_gap {
 	double a, b;        /* mean shares of the targets */

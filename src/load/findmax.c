@@ -125,12 +125,24 @@ static double findmax_aim(const struct findmax *fm, double *seconds)
 
 /* ---- state machine ---- */
 
+static bool is_narrow(const struct findmax *fm)
+{
+	return fm->lo && fm->hi && fm->hi / fm->lo - 1 <= fm->config.precision;
+}
+
+/* Whether probes and time are left for one more probe. */
+static bool can_go_on(const struct findmax *fm)
+{
+	return fm->probes < FINDMAX_PROBES &&
+	       fm->used_ns + fm->extra_ns + fm->config.probe_ns <= fm->config.budget_ns;
+}
+
 static enum findmax_end judge_end(const struct findmax *fm)
 {
 	const struct findmax_config *c = &fm->config;
 
-	if (fm->lo && fm->hi && fm->hi / fm->lo - 1 <= c->precision)
-		return FINDMAX_FOUND;
+	if (is_narrow(fm))
+		return fm->hi_confirmed || !can_go_on(fm) ? FINDMAX_FOUND : FINDMAX_GOES_ON;
 	if (fm->lo >= c->max)
 		return FINDMAX_ABOVE_MAX;
 	if (fm->hi && fm->hi <= c->min)
@@ -163,6 +175,9 @@ bool findmax_next(struct findmax *fm, struct findmax_probe *probe)
 	if (fm->doubted) {
 		rate = fm->doubted;
 		seconds = (double)fm->probe.duration_ns / NS_PER_S;
+	} else if (is_narrow(fm)) {
+		rate = fm->lo_confirmed ? fm->hi : fm->lo;
+		seconds = fm->lo_confirmed ? fm->at_hi.seconds : fm->at_lo.seconds;
 	} else if (!fm->lo || !fm->hi) {
 		rate = findmax_widen(fm);
 	} else if (fm->n_open) {
@@ -219,6 +234,36 @@ static void findmax_charge(struct findmax *fm, uint64_t took_ns)
 		fm->extra_ns = took_ns - lasted;
 }
 
+/*
+ * Takes the result of a probe that confirms the found range, first at lo and then at hi. An end
+ * that is contradicted becomes the other end: where it was, the condition does not hold after all,
+ * or holds.
+ */
+static void findmax_confirm(struct findmax *fm, enum load_truth truth,
+			    const struct findmax_point *point)
+{
+	const bool at_lo = !fm->lo_confirmed;
+
+	if (truth != (at_lo ? LOAD_FAILS : LOAD_HOLDS)) {
+		fm->lo_confirmed = true;
+		fm->hi_confirmed = !at_lo;
+		return;
+	}
+	if (at_lo) {
+		fm->hi = fm->lo;
+		fm->at_hi = *point;
+		fm->lo = 0;
+		fm->at_lo = (struct findmax_point){ 0 };
+	} else {
+		fm->lo = fm->hi;
+		fm->at_lo = *point;
+		fm->hi = 0;
+		fm->at_hi = (struct findmax_point){ 0 };
+	}
+	fm->lo_confirmed = fm->hi_confirmed = false;
+	fm->n_open = 0;
+}
+
 void findmax_doubt(struct findmax *fm, const struct load_quantile *quantile, uint64_t took_ns)
 {
 	if (fm->doubted) {
@@ -238,7 +283,9 @@ void findmax_feed(struct findmax *fm, enum load_truth truth, const struct load_q
 	BUG_ON(!rate);
 	findmax_charge(fm, took_ns);
 	fm->doubted = 0;
-	if (truth == LOAD_HOLDS) {
+	if (is_narrow(fm)) {
+		findmax_confirm(fm, truth, &point);
+	} else if (truth == LOAD_HOLDS) {
 		fm->lo = rate;
 		fm->at_lo = point;
 	} else if (truth == LOAD_FAILS) {

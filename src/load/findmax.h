@@ -13,6 +13,10 @@
  * reason, the probe is repeated at the same rate, and counts as failed if the repeated probe also
  * fails.
  *
+ * A server changes with time, and the first probes are the oldest. So a found range is confirmed:
+ * one more probe at lo, and one at hi. If one of them shows the contrary, that end is given up and
+ * the search goes on.
+ *
  * The answer is [lo, hi]: the condition holds at lo and fails at hi. Latency is assumed to grow
  * with the rate; then the answer is wrong only if a decision was wrong. Each of at most
  * FINDMAX_PROBES probes gets the same share of 1 - confidence (Bonferroni), so that the answer as a
@@ -54,7 +58,8 @@ struct findmax_probe {
 
 enum findmax_end {
 	FINDMAX_GOES_ON,
-	FINDMAX_FOUND,     /* the rate is known as precisely as requested */
+	/* the rate is known as precisely as requested; confirmed, unless the time was over */
+	FINDMAX_FOUND,
 	FINDMAX_TIME,      /* budget_ns is used up: the rate is known less precisely */
 	FINDMAX_PROBES_USED,
 	FINDMAX_ABOVE_MAX, /* the condition holds at the highest rate, `max` */
@@ -80,6 +85,7 @@ struct findmax {
 	/* total time used; largest time by which a probe exceeded its length */
 	uint64_t used_ns, extra_ns;
 	double doubted;                 /* rate that must be probed again; 0: none */
+	bool lo_confirmed, hi_confirmed; /* a later probe did not contradict lo, hi */
 	uint32_t probes;
 	struct findmax_probe probe;
 	enum findmax_end end;

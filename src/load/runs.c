@@ -300,6 +300,7 @@ static void add_answer(const struct load_condition *c, const struct findmax *fm,
 	object_add(o, "hi", value_number(fm->hi ? fm->hi : NAN));
 	object_add(o, "confidence", value_number(fm->config.confidence));
 	object_add(o, "probes", value_u64(fm->probes));
+	object_add(o, "confirmed", value_bool(fm->hi_confirmed));
 	object_add(o, "end", value_string(findmax_end_name(fm->end)));
 	object_add(&r->body, "find_max", value_object(o));
 }
@@ -506,7 +507,8 @@ int load_runs_against(const struct load_runs *runs, const char *const urls[2], d
 	runs_report_misses_differ(&misses, q, names, r);
 	if (err)
 		report_reason(r, "too-few-pairs", NULL,
-			      "at least 5 pairs of usable slices are needed: see the table");
+			      "at least %d pairs of usable slices are needed: see the table",
+			      BETWEEN_RUNS_PAIRS_MIN);
 	return err == -ENODATA ? 0 : err;
 }
 

@@ -183,7 +183,7 @@ REFUSED = [
     ('load null: --find-max p99<1ms --ci-width 1ms', '--find-max cannot be combined with --ci-width'),
     ('load null: --find-max p99<1ms --method lancet', 'cannot be combined with --method lancet'),
     ('load null: --rate 1 --repeat 1', '--repeat takes a whole number, 2 to 1000'),
-    ('load null: --rate 1 --repeat 2 --against null:', '--against needs 5 pairs'),
+    ('load null: --rate 1 --repeat 2 --against null:', '--against needs 6 pairs'),
     ('load null: --rate 1 --max-time 9s --against null:', '10 pairs need --max-time 10 s or more'),
     ('load null: --rate 1 --max-time 4999ms --repeat 5 --against null:', 'each slice must last 500 ms'),
     ('load null: --rate 100 --against null:', 'p99 needs 1000 requests in each of 20 slices: --max-time 200 s or more, or --rate 334'),

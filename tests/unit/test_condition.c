@@ -194,6 +194,44 @@ static void test_findmax_ignores_disturbed_probes(void **state)
 	assert_int_equal(fm.end, FINDMAX_FOUND);
 }
 
+/* The server gets slower, or faster, once the search has found a range: the range moves. */
+static void check_change(double factor)
+{
+	struct server server = { 5000, 0.05 };
+	const struct findmax_config config = {
+		.q = 0.99, .limit_ns = 1000000, .confidence = 0.95, .precision = 0.02,
+		.start = 1000, .min = 10, .max = 1e6, .probe_ns = NS_PER_S,
+		.budget_ns = 100000 * NS_PER_S,
+	};
+	bool changed = false;
+	struct findmax_probe probe;
+	struct load_quantile q;
+	struct findmax fm;
+
+	findmax_init(&fm, &config);
+	while (findmax_next(&fm, &probe)) {
+		enum load_truth truth;
+
+		if (!changed && fm.lo && fm.hi && fm.hi / fm.lo <= 1.02) {
+			changed = true;
+			server.truth *= factor;
+		}
+		truth = ask(&server, &probe, &q);
+		findmax_feed(&fm, truth, &q, probe.duration_ns);
+	}
+	assert_true(changed);
+	assert_int_equal(fm.end, FINDMAX_FOUND);
+	assert_true(fm.hi_confirmed && fm.lo < server.truth && server.truth <= fm.hi);
+}
+
+static void test_findmax_confirms(void **state)
+{
+	(void)state;
+	check_change(0.7);
+	check_change(1.4);
+	check_change(1);
+}
+
 /* The time that probes take beyond their length, to connect and for the last replies, counts. */
 static void test_findmax_time(void **state)
 {
@@ -229,6 +267,7 @@ int main(void)
 		cmocka_unit_test(test_findmax),
 		cmocka_unit_test(test_findmax_ends),
 		cmocka_unit_test(test_findmax_ignores_disturbed_probes),
+		cmocka_unit_test(test_findmax_confirms),
 		cmocka_unit_test(test_findmax_time),
 	};
 
