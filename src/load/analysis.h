@@ -39,7 +39,7 @@ struct load_analysis_config {
 	double percentile;   /* the percentile that --ci-width applies to, 0 < p < 1 */
 	uint64_t ci_width_ns; /* width of confidence interval that ends the run early; 0: none */
 	double confidence;   /* confidence level of the intervals, such as 0.95 */
-	/* earliest interim analysis, ns; earlier ones would end just the runs that saw no slow time */
+	/* earliest interim analysis, ns: runs that end earlier are those without slow stretches */
 	uint64_t first_look_ns;
 	uint64_t max_time_ns; /* length of the schedule in ns; > 0 */
 	double max_errors;   /* largest share of failed requests of a sound result */

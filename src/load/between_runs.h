@@ -15,7 +15,7 @@
 #include "load/analysis.h"
 
 #define BETWEEN_RUNS_MAX 1000
-/* with 5 pairs, the smallest p of a permutation test is 2 / 2^5 = 6 %: no difference is ever found */
+/* With 5 pairs, a permutation test finds no difference: its smallest p is 2 / 2^5 = 6 %. */
 #define BETWEEN_RUNS_PAIRS_MIN 6
 
 /*
