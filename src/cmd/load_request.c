@@ -13,7 +13,7 @@ const struct opt load_request_option_rows[] = {
 	OPT_LIST(struct load_request_options, request.headers, .name = "header", .letter = 'H',
 		 .metavar = "FIELD",
 		 .help = "HTTP header field 'NAME: VALUE' of each request; replaces a default "
-			 "field of this name, or removes it if VALUE is empty; may be repeated"),
+			 "field of this name, or removes it if VALUE is empty"),
 	OPT_STRING(struct load_request_options, request.method, .name = "http-method",
 		   .letter = 'X', .metavar = "METHOD",
 		   .help = "HTTP method of all requests (default: GET, or POST with --body)"),
