@@ -41,6 +41,7 @@ struct explain_config {
 	uint64_t connections, outstanding, threads, seed;
 	const char *workload, *arrival, *size_limit;
 	bool preload, no_conns;
+	struct opt_list commands;
 	struct load_request_options to;
 	const char *from;
 	struct common_options common;
@@ -69,6 +70,9 @@ static const struct opt explain_options[] = {
 	OPT_STRING(struct explain_config, workload, .name = "workload", .letter = 'w',
 		   .metavar = "NAME|FILE",
 		   .help = "Keys, values and mix of the requests (see hostlat load)"),
+	OPT_LIST(struct explain_config, commands, .name = "command",
+		 .metavar = "[WEIGHT:]COMMAND",
+		 .help = "Redis command that the requests are (see hostlat load)"),
 	OPT_STRING(struct explain_config, arrival, .name = "arrival", .metavar = "LAW",
 		   .help = "Arrival process (see hostlat load)"),
 	OPT_U64(struct explain_config, seed, .name = "seed", .min = 1,
@@ -185,6 +189,8 @@ static void explain_put_request(struct child_arguments *w, const struct explain_
 	arguments_add(w, c->url);
 	arguments_add_number(w, "--seed", c->seed);
 	arguments_add_option(w, "--workload", c->workload);
+	for (uint32_t i = 0; i < c->commands.len; i++)
+		arguments_add_option(w, "--command", c->commands.items[i]);
 	explain_put_request_options(w, c);
 }
 

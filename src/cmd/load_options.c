@@ -11,6 +11,7 @@
 #include "load/abort_on.h"
 #include "load/methods.h"
 #include "load/protocol.h"
+#include "load/resp_command.h"
 #include "load/schedule.h"
 #include "load/sources.h"
 #include "load/statuses.h"
@@ -128,6 +129,9 @@ const struct opt load_option_rows[] = {
 		 .help = "Store every key before measuring, once before the first of many runs; "
 			 "without it, only writes of the mix store keys"),
 	OPTIONS_LOAD_REQUEST(struct load_options, to),
+	OPT_LIST(struct load_options, commands, .name = "command", .metavar = "[WEIGHT:]COMMAND",
+		 .help = "Redis command that the requests are, such as 'HSET {key} field {value}'; "
+			 "several are drawn by weight"),
 	OPT_PERCENT(struct load_options, percentile, .name = "percentile",
 		    .help = "Percentile that the verdict and --ci-width apply to (default 99)"),
 	OPT_DURATION(struct load_options, ci_width_ns, .name = "ci-width", .min = 1,
@@ -274,6 +278,7 @@ static int check_abort(const struct load_options *o, struct strbuf *why)
 
 int load_options_check(const struct load_options *o, bool rate_known, struct strbuf *why)
 {
+	struct resp_commands *commands = NULL;
 	struct statuses statuses;
 	struct sources sources;
 	int err = load_request_check(&o->to, why);
@@ -288,6 +293,9 @@ int load_options_check(const struct load_options *o, bool rate_known, struct str
 		err = check_abort(o, why);
 	if (!err)
 		err = sources_parse(o->bind, &sources, why);
+	if (!err)
+		err = resp_commands_new(&commands, &o->commands, why);
+	resp_commands_free(commands);
 	if (err)
 		return err;
 	if (o->spin && !o->pin)
@@ -336,7 +344,9 @@ static int check_workload(const struct load_options *o, const char *url, uint32_
 	if (!idle)
 		return 0;
 	if (!settings) {
-		strbuf_puts(why, "--workload: --http-method and --body make all requests alike; "
+		strbuf_puts(why, o->commands.len ?
+				 "--workload would do nothing: no --command has {key} or {value}" :
+				 "--workload: --http-method and --body make all requests alike; "
 				 "{key} and {value} in --body take settings");
 		return -EINVAL;
 	}
@@ -355,6 +365,29 @@ struct url_uses {
 	uint32_t settings; /* mask of workload settings that the requests use */
 };
 
+/*
+ * With --command, reduces the mask of settings to those that the commands, or --preload, use.
+ * Refuses protocols without commands.
+ */
+static int use_commands(const struct load_options *o, const struct target *target,
+			uint32_t *settings, struct strbuf *why)
+{
+	struct resp_commands *commands;
+	int err = resp_commands_new(&commands, &o->commands, why);
+
+	if (err || !commands)
+		return err;
+	*settings = resp_commands_settings(commands);
+	if (o->preload)
+		*settings |= target->protocol->settings;
+	resp_commands_free(commands);
+	if (target->protocol->encode_command)
+		return 0;
+	strbuf_printf(why, "--command needs Redis: %s has no such commands",
+		      target->protocol->name);
+	return -EINVAL;
+}
+
 static int add_uses(const struct load_options *o, const char *url, struct url_uses *uses,
 		    struct strbuf *why)
 {
@@ -371,7 +404,7 @@ static int add_uses(const struct load_options *o, const char *url, struct url_us
 	load_request_uses_add(&uses->request, &target);
 	uses->ip |= !target.unix_socket && !target.protocol->no_network;
 	uses->stores |= protocol_stores(target.protocol);
-	return 0;
+	return use_commands(o, &target, &uses->settings, why);
 }
 
 static int check_uses(const struct load_options *o, const struct url_uses *uses,
@@ -507,6 +540,7 @@ static void load_options_engine(const struct load_options *o, double rate, struc
 		.bind = o->bind,
 		.urls_file = o->urls_file,
 		.spread = o->addresses,
+		.commands = o->commands,
 	};
 	load_request_config(&o->to, c);
 	memcpy(c->targets, o->urls.items, o->urls.len * sizeof(*c->targets));

@@ -34,6 +34,7 @@ struct load_options {
 	const char *abort_on, *bind, *urls_file;
 	uint32_t addresses; /* 1: all addresses of a name; 0: the first that works */
 	struct load_request_options to;
+	struct opt_list commands; /* Redis */
 	/* Options of the analysis. `method` is an enum load_method + 1, since 0 is "not given". */
 	uint32_t method;
 	double percentile, confidence, max_errors;
@@ -61,7 +62,7 @@ extern const struct opt load_option_rows[];
  */
 #define LOAD_OPTIONS_MEASURING                                                                     \
 	"rate,arrival,workload,loop,timestamps,connections,outstanding,threads,"                   \
-	"requests-per-connection,max-time,timeout,drain,seed,pin,spin,preload,ci-width,"           \
+	"requests-per-connection,max-time,timeout,drain,seed,pin,spin,preload,command,ci-width,"   \
 	"max-errors,abort-on,bind,addresses,urls," LOAD_REQUEST_ROWS "," LOAD_HOSTS_ROWS
 
 /* Default values of --max-time, --percentile and --confidence. */

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/opt.h"
 #include "load/request_options.h"
 
 #define LOAD_TARGETS_MAX 64
@@ -72,6 +73,7 @@ struct load_config {
 	const char *bind;     /* addresses to connect from (sources.h); NULL: the kernel chooses */
 	bool bind_any;        /* not all of `bind` are addresses of this agent's host */
 	bool spread;          /* connections use all addresses of a name in turn, not the first */
+	struct opt_list commands; /* Redis: commands (resp_command.h) instead of operations */
 	const char *expect;   /* HTTP statuses that count as success (statuses.h); NULL: default */
 	/* how to wait for name resolution; NULL: the wait cannot be stopped */
 	const struct net_resolving *resolving;

@@ -18,6 +18,7 @@
 #include "load/addresses.h"
 #include "load/engine_source.h"
 #include "load/reach.h"
+#include "load/resp_command.h"
 #include "load/setup.h"
 #include "load/target_urls.h"
 #include "load/worker.h"
@@ -135,6 +136,21 @@ static int engine_resolve(const struct load_engine *e, struct load_target *targe
 	return n < 0 ? n : engine_drop_unreached(&e->sources, target, why);
 }
 
+/* Parses the commands, which make up the target's requests. */
+static int init_commands(const struct load_config *config, struct load_target *target,
+			 struct strbuf *why)
+{
+	size_t size = 0;
+	int err = resp_commands_new(&target->commands, &config->commands, why);
+
+	if (!err && target->commands)
+		err = resp_commands_size(target->commands, &target->workload, &size, why);
+	target->workload.commands = target->commands;
+	if (size > target->request_max)
+		target->request_max = size;
+	return err;
+}
+
 static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 {
 	const struct load_config *config = &e->config;
@@ -156,6 +172,8 @@ static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 		return err;
 	target->request_max = workload_request_max(&target->workload);
 	err = target_urls_init(target, &e->urls, i, why);
+	if (!err)
+		err = init_commands(config, target, why);
 	if (err)
 		return err;
 	if (target->protocol->greet)
@@ -539,6 +557,7 @@ void load_engine_free(struct load_engine *e)
 	for (i = 0; e->targets && i < e->urls.n_targets; i++) {
 		target_urls_release(&e->targets[i]);
 		workload_release(&e->targets[i].workload);
+		resp_commands_free(e->targets[i].commands);
 	}
 	url_list_release(&e->urls);
 	free(e->dealt);

@@ -29,7 +29,7 @@ enum reply_status {
 /* An encoded request, with the data that parsing its reply needs. */
 struct encoded_request {
 	size_t size;      /* bytes written to the buffer */
-	uint16_t type;    /* enum operation_kind; 0 for protocols without operations */
+	uint16_t type;    /* enum operation_kind, or OPERATION_COMMAND and above; 0: neither */
 	uint64_t number;  /* on entry: number of the request, from 0 ({seq} of a template) */
 	/* with `matched_by_id`: id of the reply, of which protocols may use only the low bits */
 	uint32_t id;
@@ -94,6 +94,9 @@ struct protocol {
 	 */
 	int (*encode)(const struct workload *workload, struct rng *rng, void *buffer, size_t cap,
 		      struct encoded_request *out);
+	/* Encodes a request of workload->commands, as `encode`; NULL: no such requests. */
+	int (*encode_command)(const struct workload *workload, struct rng *rng, void *buffer,
+			      size_t cap, struct encoded_request *out);
 	/*
 	 * Parses bytes of the stream, or one whole datagram. `type` is the operation of the oldest
 	 * outstanding request. Sets *used. Returns 1 if a reply is complete (call again with the
@@ -115,7 +118,8 @@ struct protocol {
 };
 
 /*
- * Encodes a request of the workload. `id` is unique among the connection's outstanding requests.
+ * Encodes a request of the workload: one of its commands, if it has some. `id` is unique among the
+ * connection's outstanding requests; out->number is the number of the request.
  * Returns 0, or -ENOBUFS if `cap` is too small: workload_request_max() bytes always suffice.
  */
 int protocol_encode(const struct protocol *protocol, const struct workload *workload,

@@ -14,6 +14,7 @@
 #include "load/protocol.h"
 #include "load/r2p2.h"
 #include "load/resp.h"
+#include "load/resp_command.h"
 #include "load/workload.h"
 
 /* Masks of the workload settings that key-value, echo and synthetic requests use. */
@@ -69,6 +70,8 @@ int protocol_encode(const struct protocol *p, const struct workload *w, struct r
 		    uint32_t id, void *buffer, size_t cap, struct encoded_request *out)
 {
 	out->id = id;
+	if (w->commands)
+		return p->encode_command(w, rng, buffer, cap, out);
 	return p->put ? encode_drawn(p, w, rng, buffer, cap, out) :
 			p->encode(w, rng, buffer, cap, out);
 }
@@ -79,6 +82,7 @@ int protocol_encode(const struct protocol *p, const struct workload *w, struct r
 #define RESP                                                                                       \
 	.default_port = "6379", .settings = OF_STORE,                                              \
 	.put = resp_put, .parse = resp_parse, .pushes = true,                                      \
+	.encode_command = resp_command_encode,                                                     \
 	.greet = resp_greet, .greeting_type = OPERATION_COMMAND
 #define HTTP                                                                                       \
 	.http = true,                                                                              \

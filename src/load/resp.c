@@ -197,7 +197,7 @@ static bool resp_is_valid(const struct resp_state *s, char kind, uint16_t type)
 	if (kind == '|' || (kind == '>' && resp_is_top(s)))
 		return true;
 	if (resp_is_top(s) && type < OPERATIONS)
-		return kind && strchr(kinds[type], kind);
+		return kind && kinds[type] && strchr(kinds[type], kind);
 	return resp_form(kind) != UNKNOWN && kind != '>';
 }
 

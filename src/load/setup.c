@@ -91,6 +91,10 @@ static int connect_parts(struct load_setup *s, struct strbuf *why)
 	s->config.ca_file = *s->ca ? s->ca : NULL;
 	s->config.cert_file = *s->cert ? s->cert : NULL;
 	s->config.expect = *s->expect ? s->expect : NULL;
+	for (uint32_t i = 0; i < s->n_commands; i++)
+		s->config.commands.items[i] = s->commands[i];
+	if (s->n_commands)
+		s->config.commands.len = s->n_commands;
 	s->config.urls_file = *s->urls_file ? s->urls_file : NULL;
 	s->config.bind = *s->bind ? s->bind : NULL;
 	s->config.abort_on = *s->abort_on ? s->abort_on : NULL;
@@ -173,6 +177,8 @@ int load_setup_put(const struct load_setup *setup, struct event_sink *sink, uint
 		err = value.error ? value.error
 				  : event_put_fact(sink, now, facts[i].key, strbuf_str(&value));
 	}
+	for (uint32_t i = 0; !err && i < setup->config.commands.len; i++)
+		err = event_put_fact(sink, now, LOAD_FACT_COMMAND, setup->config.commands.items[i]);
 	strbuf_release(&value);
 	return err ? err : request_options_put(&setup->config.request, sink, now);
 }
@@ -279,6 +285,17 @@ static int setup_add_target(struct load_setup *s, const char *url)
 	return 0;
 }
 
+static int setup_add_command(struct load_setup *s, const char *text)
+{
+	if (s->n_commands == OPT_LIST_MAX)
+		return -EBADMSG;
+	s->commands[s->n_commands] = strdup(text);
+	if (!s->commands[s->n_commands])
+		return -ENOMEM;
+	s->n_commands++;
+	return 0;
+}
+
 /* Appends a name to a list, unless the list contains it or has no space left. */
 static void setup_add_name(char list[LOAD_SETUP_NICS_MAX], const char *name)
 {
@@ -322,7 +339,9 @@ void load_setup_release(struct load_setup *setup)
 		free(setup->targets[i]);
 	for (uint32_t i = 0; i < setup->n_request; i++)
 		free(setup->request[i]);
-	setup->n_targets = setup->n_request = 0;
+	for (uint32_t i = 0; i < setup->n_commands; i++)
+		free(setup->commands[i]);
+	setup->n_targets = setup->n_request = setup->n_commands = 0;
 }
 
 int load_setup_add_fact(struct load_setup *setup, const char *key, const char *value)
@@ -333,6 +352,8 @@ int load_setup_add_fact(struct load_setup *setup, const char *key, const char *v
 		return setup_add_target(setup, value);
 	if (!strcmp(key, LOAD_FACT_REQUEST))
 		return setup_add_request(setup, value);
+	if (!strcmp(key, LOAD_FACT_COMMAND))
+		return setup_add_command(setup, value);
 	if (!strcmp(key, LOAD_FACT_NIC)) {
 		setup_add_name(setup->nics, value);
 		return 0;
@@ -485,6 +506,15 @@ static void setup_add_request_report(const struct load_setup *s, struct object *
 		object_add(to, "request", value_object(o));
 }
 
+static struct string_list *setup_list_commands(const struct load_config *c, struct report *r)
+{
+	struct string_list *list = list_new(r);
+
+	for (uint32_t i = 0; i < c->commands.len; i++)
+		list_add(list, "%s", c->commands.items[i]);
+	return list;
+}
+
 void load_setup_report(const struct load_setup *s, struct report *r)
 {
 	const struct load_config *c = &s->config;
@@ -506,6 +536,8 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 	object_add(o, "loop", value_string(loops[c->loop]));
 	object_add(o, "arrival", value_string(c->loop == LOOP_OPEN ? s->arrival : NULL));
 	object_add(o, "workload", value_string(c->workload));
+	if (c->commands.len)
+		object_add(o, "commands", value_list(setup_list_commands(c, r)));
 	object_add(o, "timestamps", value_string(stamps[c->stamps]));
 	if (c->stamps == STAMPS_NIC) {
 		object_add(o, "nics", value_string(s->nics));

@@ -20,6 +20,9 @@
 /* EV_FACT event per target: the URL without its password, from the engine or the coordinator. */
 #define LOAD_FACT_TARGET "load.target"
 
+/* EV_FACT event per command of --command, in their order. */
+#define LOAD_FACT_COMMAND "load.command"
+
 /* EV_FACT event per address of a host name that a connection used: "NAME is ADDRESS". */
 #define LOAD_FACT_ADDRESS "load.address"
 
@@ -49,6 +52,8 @@ struct load_setup {
 	uint32_t n_targets;
 	char *request[LOAD_SETUP_REQUEST_MAX]; /* "NAME VALUE" of LOAD_FACT_REQUEST; owned */
 	uint32_t n_request;
+	char *commands[OPT_LIST_MAX];          /* texts from LOAD_FACT_COMMAND; owned */
+	uint32_t n_commands;
 	/* "NAME is ADDRESS" of the host names used, separated by ", "; may be "" */
 	char addresses[LOAD_SETUP_NICS_MAX];
 	/* "ADDRESS of NAME: reason" of the names' addresses that failed, separated by newlines */

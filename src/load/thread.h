@@ -53,6 +53,7 @@ struct load_target {
 	struct workload workload;
 	struct load_url *urls; /* owned; NULL: all requests are those of `workload` */
 	uint32_t n_urls;
+	struct resp_commands *commands; /* commands of --command; owned; NULL: none */
 	struct net_address addresses[NET_ADDRESSES_MAX];
 	/* with STAMPS_NIC: index in load_thread.nics of each address's NIC */
 	uint8_t nics[NET_ADDRESSES_MAX];

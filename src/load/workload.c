@@ -84,6 +84,11 @@ uint32_t workload_value_size(const struct workload *w, struct rng *rng)
 	return sizes_draw(&w->tables->value, rng);
 }
 
+size_t workload_value_max(const struct workload *w)
+{
+	return sizes_largest(&w->tables->value);
+}
+
 uint32_t workload_stored_size(const struct workload *w, uint64_t key)
 {
 	return sizes_at(&w->tables->value, fraction_of(key, 0xd1b54a32d192ed03));

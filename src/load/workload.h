@@ -43,6 +43,7 @@ enum workload_setting {
 };
 
 struct target;
+struct resp_commands;
 
 struct workload {
 	uint32_t given; /* mask of the settings given in the text: bits of enum workload_setting */
@@ -62,6 +63,8 @@ struct workload {
 	const struct http_requests *http; /* HTTP: the requests; points into `tables` */
 	struct workload_tables *tables; /* sizes, bytes of values; owned unless own_http is set */
 	struct http_requests *own_http; /* owned, by workload_init_path(); otherwise NULL */
+	/* Redis: requests are these commands, not operations; borrowed; NULL: operations */
+	const struct resp_commands *commands;
 };
 
 /*
@@ -103,6 +106,8 @@ static inline enum operation_kind workload_operation(const struct workload *work
 }
 /* Draws the size of a value, whose content is the first `size` bytes of workload_bytes(). */
 uint32_t workload_value_size(const struct workload *workload, struct rng *rng);
+/* Returns the size of the largest value, in bytes. */
+size_t workload_value_max(const struct workload *workload);
 /* Returns the size of the value that --preload stores for this key. */
 uint32_t workload_stored_size(const struct workload *workload, uint64_t key);
 /* Draw sizes for echo and synthetic, not below the size of the synthetic protocol's headers. */

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 Proves with Debian's redis-server that a URL's ?protocol=3 makes each connection speak RESP3, over
-TCP, TLS and a Unix socket, with the user and password in HELLO, and that pushes are no replies. A
-server that refuses says why, and the command exits with 2. Controls: RESP2, the right password.
+TCP, TLS and a Unix socket, with the user and password in HELLO, and that pushes are no replies; that
+the commands of --command are what the server runs. A server that refuses says why, and the command exits with 2. Controls: RESP2, the right password.
 """
 import contextlib
+import csv
 import json
 import shutil
 import socket
@@ -140,6 +141,65 @@ def acl_and_tls():
                 refused(["WRONGPASS"], f"rediss://nobody:{PASSWORD}@127.0.0.1:{tls}{query}", "--ca", cert)
 
 
+def samples_of(url, *more):
+    """Returns the result, and how many samples there are of each type."""
+    with tempfile.TemporaryDirectory() as folder:
+        got = sound(url, *more, "--samples", f"{folder}/samples")
+        with open(f"{folder}/samples", encoding="utf-8") as f:
+            types = [row["type"] for row in csv.DictReader(f)]
+    return got, {kind: types.count(kind) for kind in types}
+
+
+def calls_of(port):
+    """How often the server ran each command."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as s, s.makefile("rb") as lines:
+        s.sendall(b"INFO commandstats\r\n")
+        text = lines.read(int(lines.readline()[1:])).decode()
+    return {line.split("_")[1].split(":")[0]: int(line.split("calls=")[1].split(",")[0])
+            for line in text.split("\n") if line.startswith("cmdstat_")}
+
+
+def commands():
+    """Each request is one of the commands, by weight; the server counts the same; RESP2 and RESP3."""
+    texts = ["8:HSET h:{key} f {value}", "HGETALL 'h:{key}'", "EVAL 'return {1,{ARGV[1],false}}' 0 \"a\\n{seq}\"",
+             "ZADD z {random:100} {key}", "ZRANGE z 0 -1 WITHSCORES", "LPOP none"]
+    options = [word for text in texts for word in ("--command", text)]
+    for query in "", "?protocol=3":
+        with redis() as (port, _):
+            url = f"redis://127.0.0.1:{port}{query}"
+            got, types = samples_of(url, *options, "--workload", "keys=20,value=100", "--rate", "2000")
+            check.equal("commands", got["setup"]["commands"], texts)
+            names = "hset", "hgetall", "eval", "zadd", "zrange", "lpop"
+            calls = calls_of(port)
+            check.equal("by the server", [calls[name] for name in names],
+                        [types[str(256 + i)] for i in range(len(texts))])
+            check.between("share of the first", types["256"] / sum(types.values()), 8 / 13 - 0.1, 8 / 13 + 0.1)
+            check.equal("misses", got["requests"]["misses"], calls["lpop"])
+            check.equal("length of a value", ask(port, "HSTRLEN h:000000000000000000000000000003 f"), ":100")
+            through_agents = sound(url, *options, "--workload", "keys=20,value=100", "--agents", "local,local")
+            check.equal("commands of agents", through_agents["setup"]["commands"], texts)
+            refused(["refuses every request: 'ERR unknown command 'HSTT'"], url, "--command", "HSTT {key}")
+            refused(["refuses every request: 'ERR wrong number of arguments"], url, "--command", "HSET {key}")
+            got = load(url, "--command", "GET z", "--command", "3:PING")
+            check.equal("failures", [f["cause"] for f in got["failures"]], ["WRONGTYPE"])
+
+
+def recorded():
+    """A recording tells the same; two servers can be compared; a preload stores the keys of commands."""
+    with redis() as (port, folder):
+        url = f"redis://127.0.0.1:{port}"
+        first = sound(url, "--preload", "--command", "GETRANGE {key} 0 3", "--command", "STRLEN {key}",
+                      "--workload", "keys=30,value=9", "--record", f"{folder}/run.hlat")
+        done = subprocess.run([HOSTLAT, "load", "--from", f"{folder}/run.hlat", "--json"], capture_output=True,
+                              text=True, timeout=120, check=False)
+        check.equal("the setup again", json.loads(done.stdout)["setup"], first["setup"])
+        check.equal("keys", ask(port, "DBSIZE"), ":30")
+        done = subprocess.run([HOSTLAT, "load", url, "--rates", "200:400:200", "--max-time", "500ms", "--command",
+                               "PING", "--json"], capture_output=True, text=True, timeout=120, check=False)
+        check.equal(f"runs: {done.stderr}", len(json.loads(done.stdout)["runs"]), 2)
+        check.true("PING was run", calls_of(port)["ping"] > 100)
+
+
 def denied():
     """Without a login, or a permission for all that is asked for, nothing is measured."""
     with redis("--requirepass", PASSWORD) as (port, _):
@@ -178,4 +238,4 @@ def pushes():
     it.close()
 
 
-check.run([(case,) for case in (resp3, no_resp3, acl_and_tls, denied, pushes)])
+check.run([(case,) for case in (resp3, no_resp3, acl_and_tls, denied, commands, recorded, pushes)])

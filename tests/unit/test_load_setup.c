@@ -21,6 +21,7 @@ static const struct load_config config = {
 	.timeout_ns = 3, .drain_ns = 4, .seed = UINT64_MAX, .pin = true, .preload = true,
 	.ca_file = "ca.pem", .abort_on = "errors>5%",
 	.bind = "10.0.0.1,10.0.0.2", .spread = true,
+	.commands = { .items = { "3:GET {key}", "PING" }, .len = 2 },
 };
 
 static const struct load_analysis_config analysis = {
@@ -76,6 +77,10 @@ static void test_round_trip(void **state)
 	assert_string_equal(to.config.abort_on, "errors>5%");
 	assert_string_equal(to.config.bind, "10.0.0.1,10.0.0.2");
 	a.abort_on = b.abort_on = a.bind = b.bind = NULL;
+	assert_int_equal(to.config.commands.len, 2);
+	assert_string_equal(to.config.commands.items[0], "3:GET {key}");
+	assert_string_equal(to.config.commands.items[1], "PING");
+	a.commands = b.commands = (struct opt_list){ 0 };
 	a.arrival = b.arrival = a.workload = b.workload = a.ca_file = b.ca_file = NULL;
 	assert_memory_equal(&a, &b, sizeof(a));
 	assert_int_equal(to.analysis.stamps, STAMPS_KERNEL); /* told once, for both */
@@ -95,10 +100,12 @@ static void test_missing(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		to = (struct load_setup){ 0 };
 		assert_int_equal(pass_facts(&from, &to, keys[i]), -EBADMSG);
+		load_setup_release(&to);
 	}
 	to = (struct load_setup){ 0 };
 	assert_int_equal(pass_facts(&from, &to, "load.ca"), 0); /* a fact of an earlier version */
 	assert_null(to.config.ca_file);
+	load_setup_release(&to);
 }
 
 static const struct object *setup_of(struct report *r)
@@ -119,7 +126,7 @@ static void test_result_repeats_all_settings(void **state)
 		"targets", "arrival", "workload", "loop", "timestamps", "connections",
 		"outstanding", "threads", "requests_per_connection", "max_time_ns", "timeout_ns",
 		"drain_ns", "seed", "pin", "spin", "preload", "insecure", "ca", "ci_width_ns",
-		"max_errors", "agents", "latency_agents",
+		"commands", "max_errors", "agents", "latency_agents",
 	};
 	struct load_setup setup;
 	struct report r;
