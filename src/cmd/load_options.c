@@ -9,6 +9,7 @@
 
 #include "base/parse.h"
 #include "load/abort_on.h"
+#include "load/login.h"
 #include "load/methods.h"
 #include "load/protocol.h"
 #include "load/resp_command.h"
@@ -173,7 +174,7 @@ static int load_options_target(const struct load_options *o, const char *url,
 	int err = target_parse(url, target, why);
 
 	target->options = &o->to.request;
-	return err;
+	return err ? err : login_read(target, why);
 }
 
 /* Lists the URLs of the arguments, or of the file of --urls. Returns as load_options_check(). */

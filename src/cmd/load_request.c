@@ -23,8 +23,9 @@ const struct opt load_request_option_rows[] = {
 			   "{value}, {seq} and {random:N} are filled in"),
 	OPT_STRING(struct load_request_options, request.auth, .name = "auth",
 		   .metavar = "KIND:SOURCE",
-		   .help = "HTTP credentials, as basic:@FILE, basic:env:NAME, bearer:@FILE or "
-			   "bearer:env:NAME: from a file or an environment variable"),
+		   .help = "Credentials, as basic:@FILE, basic:env:NAME (USER:PASSWORD) or, for "
+			   "HTTP, bearer:@FILE, bearer:env:NAME: from a file or an environment "
+			   "variable"),
 	OPT_STRING(struct load_request_options, request.connect_to, .name = "connect-to",
 		   .metavar = "HOST[:PORT]",
 		   .help = "Connect to this host and port instead of the URL's; Host field and "
@@ -55,6 +56,7 @@ void load_request_uses_add(struct load_request_uses *uses, const struct target *
 {
 	uses->tls |= target->protocol->tls;
 	uses->http |= target->protocol->http;
+	uses->login |= target->protocol->http || target->protocol->greet;
 	uses->network |= !target->unix_socket && !target->protocol->no_network;
 }
 
@@ -80,9 +82,11 @@ int load_request_useful(const struct load_request_options *o, const struct load_
 		return load_request_refuse(why, "--key needs --cert");
 	if (!uses->http && o->expect)
 		return load_request_refuse(why, "--expect needs a URL of HTTP");
-	if (!uses->http && (r->headers.len || r->method || r->body || r->auth))
-		return load_request_refuse(why, "--header, --http-method, --body and --auth need a "
-						"URL of HTTP");
+	if (!uses->http && (r->headers.len || r->method || r->body))
+		return load_request_refuse(why, "--header, --http-method and --body need a URL of "
+						"HTTP");
+	if (!uses->login && r->auth)
+		return load_request_refuse(why, "--auth needs a URL of HTTP, Redis or memcached");
 	if (!uses->network && r->connect_to)
 		return load_request_refuse(why, "--connect-to needs a URL with a host");
 	if (!uses->tls && (r->sni || r->tls_resumption))

@@ -17,6 +17,7 @@
 #include "base/restorer.h"
 #include "load/addresses.h"
 #include "load/engine_source.h"
+#include "load/login.h"
 #include "load/reach.h"
 #include "load/resp_command.h"
 #include "load/setup.h"
@@ -167,6 +168,9 @@ static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 		return err;
 	target->target.options = &config->request;
 	target->protocol = target->target.protocol;
+	err = login_read(&target->target, why);
+	if (err)
+		return err;
 	err = workload_parse(&target->workload, config->workload, &target->target, why);
 	if (err)
 		return err;

@@ -32,8 +32,7 @@ const char *http_auth_variable(const char *text)
 	return source && !strncmp(source, ENV, strlen(ENV)) ? source + strlen(ENV) : NULL;
 }
 
-/* Reads the secret: the first line of the file, or the variable. */
-static int http_auth_read_secret(const char *text, struct strbuf *secret, struct strbuf *why)
+int http_auth_secret(const char *text, struct strbuf *secret, struct strbuf *why)
 {
 	const char *source = http_auth_source(text), *name = http_auth_variable(text), *value;
 	int err = 0;
@@ -90,7 +89,7 @@ int http_auth_read(const char *text, struct strbuf *out, struct strbuf *why)
 {
 	struct strbuf secret = STRBUF_INIT(HTTP_AUTH_SECRET_MAX);
 	const bool basic = !strncmp(text, BASIC, strlen(BASIC));
-	int err = http_auth_read_secret(text, &secret, why);
+	int err = http_auth_secret(text, &secret, why);
 
 	if (!err)
 		err = http_auth_check(strbuf_str(&secret), secret.len, basic, why);

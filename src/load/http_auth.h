@@ -18,6 +18,11 @@
  */
 int http_auth_read(const char *text, struct strbuf *out, struct strbuf *why);
 
+/*
+ * Reads the secret: the first line of the file, or the variable. Returns as http_auth_read() does.
+ */
+int http_auth_secret(const char *text, struct strbuf *secret, struct strbuf *why);
+
 /* Returns the name of the environment variable of --auth, or NULL if it names none. */
 const char *http_auth_variable(const char *text);
 

@@ -154,6 +154,12 @@ struct target {
 /* Parses a URL. Returns 0, or -EINVAL with a sentence in `why`. */
 int target_parse(const char *url, struct target *out, struct strbuf *why);
 
+/*
+ * Checks the user and password of a target that has them. Returns 0, or -EINVAL with a sentence in
+ * `why` that does not contain them.
+ */
+int target_check_login(const struct target *target, struct strbuf *why);
+
 /* Writes a URL with "***" instead of its password, for output and recordings. */
 void target_put_shown(const char *url, struct strbuf *out);
 

@@ -419,11 +419,34 @@ static bool is_memcached(const struct protocol *protocol)
 	return has_user(protocol) && !protocol->http && !has_database(protocol);
 }
 
+/* Returns what is wrong with the user and password, NULL if nothing is. */
+static const char *login_error(const struct target *t)
+{
+	if (has_database(t->protocol) && !*t->password)
+		return "Redis needs a password";
+	if (!is_memcached(t->protocol))
+		return NULL;
+	if (!*t->user || !*t->password)
+		return "memcached needs a user and a password";
+	if (!t->protocol->matched_by_id && (strchr(t->user, ' ') || strchr(t->password, ' ')))
+		return "a login in memcached's ASCII protocol has no spaces";
+	return NULL;
+}
+
+int target_check_login(const struct target *target, struct strbuf *why)
+{
+	const char *wrong = login_error(target);
+
+	if (wrong)
+		strbuf_printf(why, "--auth: %s", wrong);
+	return wrong ? -EINVAL : 0;
+}
+
 /* Parses "USER:PASSWORD@", "USER@" and, for Redis, ":PASSWORD@". */
 static int target_parse_user(struct url *u)
 {
 	struct target *t = u->target;
-	const char *at = user_end(u->rest, has_path(t->protocol)), *colon;
+	const char *at = user_end(u->rest, has_path(t->protocol)), *colon, *wrong;
 
 	if (!at)
 		return 0;
@@ -442,11 +465,9 @@ static int target_parse_user(struct url *u)
 		return target_refuse(
 			u, "the user or password is too long, or has a '%%' without the two hex "
 			   "digits of a byte (write a '%%' itself as %%25)");
-	if (is_memcached(t->protocol) && (!*t->user || !*t->password))
-		return target_refuse(u, "memcached needs a user and a password");
-	if (is_memcached(t->protocol) && !t->protocol->matched_by_id &&
-	    (strchr(t->user, ' ') || strchr(t->password, ' ')))
-		return target_refuse(u, "a login in memcached's ASCII protocol has no spaces");
+	wrong = login_error(t);
+	if (wrong)
+		return target_refuse(u, "%s", wrong);
 	if (has_path(t->protocol) && strchr(t->user, ':'))
 		return target_refuse(u, "an HTTP user name cannot contain ':'");
 	t->has_user = true;

@@ -41,13 +41,13 @@ def memcached(*options, prepare=lambda folder: {}):
             it.wait(10)
 
 
-def command(url):
-    return subprocess.run([HOSTLAT, "load", url, *map(str, RUN), "--preload", "--json"], capture_output=True, text=True,
-                          timeout=120, check=False)
+def command(url, *more):
+    return subprocess.run([HOSTLAT, "load", url, *map(str, RUN), "--preload", "--json", *more], capture_output=True,
+                          text=True, timeout=120, check=False)
 
 
-def sound(url):
-    done = command(url)
+def sound(url, *more):
+    done = command(url, *more)
     check.true(f"a result of {url}: {done.returncode} {done.stderr}", done.returncode in (0, 3))
     got = json.loads(done.stdout)
     check.equal(f"failures of {url}", got["failures"], [])
@@ -75,6 +75,10 @@ def by_file():
             sound(f"{scheme}://app:{ASCII_IN_URL}@{at}")
             refused("the server refuses the user or the password: CLIENT_ERROR authentication failure",
                     f"{scheme}://app:wrong@{at}")
+            with tempfile.NamedTemporaryFile("w") as login:
+                login.write(f"app:{PASSWORD_ASCII}\n")
+                login.flush()
+                sound(f"{scheme}://{at}", "--auth", f"basic:@{login.name}")
             refused("CLIENT_ERROR authentication failure", f"{scheme}://nobody:{ASCII_IN_URL}@{at}")
             refused("the server refused to store the keys: 'CLIENT_ERROR ", f"{scheme}://{at}")
             refused("nothing was measured: the server refuses every request: 'CLIENT_ERROR unauthenticated'",

@@ -7,6 +7,7 @@ the commands of --command are what the server runs. A server that refuses says w
 import contextlib
 import csv
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -217,6 +218,34 @@ def denied():
         check.equal("all the others", got["failures"][0]["count"], got["requests"]["failed"])
 
 
+def secrets():
+    """User and password from a file or a variable: no list of processes, result or recording shows them."""
+    with redis() as (port, folder):
+        ask(port, f"ACL SETUSER app on >{PASSWORD} ~* +@all", f"CONFIG SET requirepass {PASSWORD}")
+        path, url = f"{folder}/login", f"redis://127.0.0.1:{port}"
+
+        def login(text):
+            with open(path, "w", encoding="ascii") as f:
+                f.write(f"{text}\n")
+            os.environ["LOGIN"] = text
+
+        for text in f"app:{PASSWORD}", f":{PASSWORD}":
+            login(text)
+            for source in f"@{path}", "env:LOGIN":
+                for more in (), ("--agents", "local"):
+                    got = sound(f"{url}?protocol=3", "--auth", f"basic:{source}", "--record", f"{folder}/hlat", *more)
+                    with open(f"{folder}/hlat", "rb") as f:
+                        check.true("no password is recorded", PASSWORD.encode() not in f.read())
+                    check.true(f"no password in {got['setup']}", PASSWORD not in json.dumps(got))
+        login("app:wrong")
+        refused(["WRONGPASS"], url, "--auth", f"basic:@{path}")
+        for text, words in ("app", "--auth: basic needs USER:PASSWORD"), ("app:", "--auth: Redis needs a password"), \
+                           ("a" * 200 + ":b", "--auth: the user or the password is too long"):
+            login(text)
+            refused([words], url, "--auth", f"basic:@{path}")
+        refused(["--auth: the environment variable NONE is not set"], url, "--auth", "basic:env:NONE")
+
+
 def pushes():
     """The server pushes before each reply, behind it, and while no request is waiting."""
     push = b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n"
@@ -238,4 +267,4 @@ def pushes():
     it.close()
 
 
-check.run([(case,) for case in (resp3, no_resp3, acl_and_tls, denied, commands, recorded, pushes)])
+check.run([(case,) for case in (resp3, no_resp3, acl_and_tls, denied, commands, recorded, secrets, pushes)])
