@@ -94,8 +94,9 @@ static int resp_text_quoted(struct resp_text *t, char quote, struct strbuf *word
 		else
 			strbuf_putc(word, c);
 	}
-	if (!err && !*t->p++)
+	if (!err && !*t->p)
 		return resp_text_refuse(t, "a quote is not closed");
+	t->p += !err;
 	return err;
 }
 
