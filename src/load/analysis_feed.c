@@ -318,7 +318,7 @@ static int analysis_feed_tick(struct load_analysis *a, const struct event *event
 				   agent->final ? UINT64_MAX : tick.oldest_ns);
 	if (a->decided || analysis_feed_aborts(a, event->time) || all_unreachable(a, event->time))
 		return LOAD_DECIDED;
-	err = analysis_feed_excise(a, agent, tick.oldest_ns - EXCISE_WAIT_NS);
+	err = analysis_feed_excise(a, agent, excise_known(&a->excise, tick.oldest_ns));
 	return err ? err : a->method->look(a, latest_start(a), analysis_feed_horizon(a));
 }
 

@@ -25,6 +25,7 @@ int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv)
 	err = ccdf_band(&range, analysis->result.confidence, &band);
 	if (err)
 		return err;
+	band.valid &= !interference_bound_breaks(analysis, 0);
 	band.touched = analysis_quantile_touched;
 	band.context = analysis;
 	ccdf_csv(&range, &band, csv);

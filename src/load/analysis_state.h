@@ -126,8 +126,8 @@ struct load_result {
 	struct regimes regimes;
 	struct gap_fit schedule, sent;
 	double shape;                 /* shape of the tail's generalized Pareto fit; NaN: unknown */
-	/* correlation of neighboring time windows' shares of fast requests, and its p value */
-	double spearman, spearman_p;
+	/* correlation of neighboring time windows' shares of fast requests */
+	double spearman;
 	struct gate gates[GATES];
 	/* first state of the run with a gate that did not pass; LOAD_STATE_DONE: all passed */
 	enum load_state state;

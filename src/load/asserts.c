@@ -22,12 +22,14 @@ static const char *const sentences[] = {
 };
 
 static void add_assert(const struct load_condition *c, enum load_truth truth,
-		       const struct load_quantile *q, struct table *t, struct string_list *lines)
+		       const struct load_quantile *q, bool undisturbed, struct table *t,
+		       struct string_list *lines)
 {
 	TABLE_ADD(t, value_string(c->text), value_number(c->q), value_ns(c->limit_ns),
 		  value_known_ns(q->known, q->ns), value_known_ns(q->bounded, q->lo_ns),
 		  value_known_ns(q->upper, q->hi_ns), value_string(truths[truth]));
-	list_add(lines, "%s %s: %s", c->text, sentences[truth], load_quantile_value(q, t->report));
+	list_add(lines, "%s %s: %s%s", c->text, sentences[truth], load_quantile_value(q, t->report),
+		 undisturbed ? "  without the time around gaps" : "");
 }
 
 /* Judges a condition, which is open if the run is not sound at the condition's percentile. */
@@ -52,21 +54,25 @@ static void asserts_explain_open(const struct load_condition *c, const struct lo
 	else if (q->why)
 		load_reason(r, "assert-undecided",
 			    report_format(r, "%s: %s", c->text, load_quantile_why(q, r)),
-			    "an --assert condition is undecided: its percentile has not both "
-			    "bounds");
+			    "an --assert condition is undecided: its percentile lacks a bound");
 	else
 		load_reason(r, "assert-undecided", c->text,
 			    "an --assert condition is undecided: its limit lies within the "
 			    "confidence interval; a longer run narrows the interval");
 }
 
-/* Gets the quantile that a condition is about: with --excise, that of undisturbed time. */
-static void asserts_quantile(const struct load_analysis *analysis, double q,
+/*
+ * Gets the quantile that a condition is about: with --excise, that of undisturbed time, if it has
+ * bounds. Returns whether it is that one.
+ */
+static bool asserts_quantile(const struct load_analysis *analysis, double q,
 			     struct load_quantile *out)
 {
 	load_analysis_quantile(analysis, LOAD_UNDISTURBED, q, out);
-	if (!out->bounded)
-		load_analysis_quantile(analysis, load_analysis_main(analysis), q, out);
+	if (out->bounded)
+		return true;
+	load_analysis_quantile(analysis, load_analysis_main(analysis), q, out);
+	return false;
 }
 
 int load_asserts_report(const struct load_condition *conditions, uint32_t n,
@@ -85,13 +91,14 @@ int load_asserts_report(const struct load_condition *conditions, uint32_t n,
 
 	*fails = false;
 	for (uint32_t i = 0; i < n; i++) {
+		bool undisturbed;
 		int ret;
 
 		strbuf_init(&why[i], 4096);
-		asserts_quantile(analysis, conditions[i].q, &q[i]);
+		undisturbed = asserts_quantile(analysis, conditions[i].q, &q[i]);
 		ret = asserts_judge(analysis, &conditions[i], &q[i], &truths[i], &why[i]);
 		err = err ? err : ret;
-		add_assert(&conditions[i], truths[i], &q[i], t, lines);
+		add_assert(&conditions[i], truths[i], &q[i], undisturbed, t, lines);
 		*fails |= truths[i] == LOAD_FAILS;
 	}
 	object_add(&r->body, "asserts", value_table(t));

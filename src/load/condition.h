@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A condition on a latency, as users write it: "p99<500us". An upper bound below the limit shows
- * it, a lower bound above the limit refutes it; otherwise it stays open.
+ * it, a lower bound at or above the limit refutes it; otherwise it stays open.
  */
 #ifndef HOSTLAT_LOAD_CONDITION_H
 #define HOSTLAT_LOAD_CONDITION_H

@@ -90,10 +90,22 @@ int evaluate_interval(const struct load_analysis *analysis, enum load_from which
 {
 	struct interval_range range = evaluate_range(analysis, which);
 	struct hist_quantile found;
+	double touched = 0;
+	int err;
 
 	if (!hist_quantile(range.pooled, q, &found))
-		range.touched = interference_bound_touched(analysis, which, found.value);
-	return interval_of(&range, q, analysis->result.confidence, out);
+		touched = interference_bound_touched(analysis, which, found.value);
+	/*
+	 * A delay of a send adds to the latency from the intended send; the latency from the actual
+	 * send may get shorter, as the queue is shorter then. So these may have any latency.
+	 */
+	if (which == LOAD_INTENDED || which == LOAD_UNDISTURBED)
+		range.touched = touched;
+	else
+		range.failed += (uint64_t)ceil(touched * (double)range.pooled->count);
+	err = interval_of(&range, q, analysis->result.confidence, out);
+	out->touched = touched;
+	return err;
 }
 
 static int find_intervals(struct load_analysis *analysis, enum load_from which, bool whole)
@@ -203,7 +215,6 @@ static int find_spearman(struct load_analysis *analysis, enum load_from main)
 	}
 	err = spearman_lag(share, n, 1, &s);
 	r->spearman = s.rho;
-	r->spearman_p = s.p;
 	return err == -ENOMEM ? err : 0;
 }
 

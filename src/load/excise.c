@@ -11,6 +11,12 @@
 #define NEAR_TIMES 2       /* L, as a multiple of the percentile */
 /* the first L, as a multiple of the median, since the tail may be the host's */
 #define FIRST_TIMES 8
+/*
+ * Time that a server needs for the bunch of requests after a gap, as a multiple of the gap: at a
+ * utilization u it is u / (1 - u), so this is enough up to u = 0.8. The check has twice as much.
+ */
+#define BACKLOG_TIMES 4
+#define GAP_LATEST_NS (1ULL << 58)
 #define KNOWN_MIN 1000     /* requests from which the percentile is known well enough for L */
 
 void excise_init(struct excise *excise, double q)
@@ -51,6 +57,9 @@ int excise_add(struct excise *excise, struct excise_queue *queue, uint64_t inten
 
 int excise_gap(struct excise *excise, struct excise_queue *queue, uint64_t begin, uint64_t end)
 {
+	/* Such gaps are not of this run; sums of times stay in range without them. */
+	if (end > GAP_LATEST_NS)
+		return 0;
 	return pushed(excise, vec_push(&queue->gaps, (struct interference_span){ begin, end }));
 }
 
@@ -71,7 +80,7 @@ static int excise_by_begin(const void *a, const void *b)
 /* Returns the time after a gap in which requests may be delayed by the bunch that follows it. */
 static uint64_t excise_after(const struct excise *excise, const struct interference_span *gap)
 {
-	return gap->end - gap->begin + 2 * excise->near_ns;
+	return BACKLOG_TIMES * (gap->end - gap->begin) + 2 * excise->near_ns;
 }
 
 /* Sets L, from the requests that are kept so far or, at first, from those that are pending. */
@@ -167,6 +176,14 @@ int excise_decide(struct excise *excise, struct excise_queue *queue, uint64_t un
 	queue->requests.len = n - i;
 	excise_forget(excise, queue, until);
 	return err;
+}
+
+uint64_t excise_known(const struct excise *excise, uint64_t oldest)
+{
+	const uint64_t wait =
+		excise->near_ns > EXCISE_WAIT_NS ? excise->near_ns : EXCISE_WAIT_NS;
+
+	return oldest > wait ? oldest - wait : 0;
 }
 
 double excise_share(const struct excise *excise)

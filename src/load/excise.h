@@ -4,9 +4,10 @@
  * the gaps have nothing to do with the server, the requests of the other time are a fair sample of
  * what the server does undisturbed.
  *
- * A request is left out if it was *due* near a gap [b, e]: in [b - L, e + (e - b) + 2 L], where L
+ * A request is left out if it was *due* near a gap [b, e]: in [b - L, e + 4 (e - b) + 2 L], where L
  * is twice the percentile in question. Requests due before are over when the gap begins, those due
- * later come after the bunch of late requests. It is not left out because it was under way in a
+ * later come after the bunch of late requests, as long as the server is busy for at most 80 % of
+ * the time. It is not left out because it was under way in a
  * gap: slow requests are more often, and the rest would be too fast.
  *
  * Whether L is long enough is checked: with twice the time after gaps, the percentile must be the
@@ -57,6 +58,9 @@ void excise_queue_release(struct excise_queue *queue);
 /* Adds a request or a gap of the agent. Return 0 or -ENOMEM; a full queue sets `overflow`. */
 int excise_add(struct excise *excise, struct excise_queue *queue, uint64_t intended, uint64_t ns);
 int excise_gap(struct excise *excise, struct excise_queue *queue, uint64_t begin, uint64_t end);
+
+/* Returns the time before which all gaps are known, if all requests due before `oldest` came. */
+uint64_t excise_known(const struct excise *excise, uint64_t oldest);
 
 /*
  * Decides about the requests due before `until` (ns), of which all have come, and calls keep() for

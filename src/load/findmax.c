@@ -142,7 +142,7 @@ static enum findmax_end judge_end(const struct findmax *fm)
 	const struct findmax_config *c = &fm->config;
 
 	if (is_narrow(fm))
-		return fm->hi_confirmed || !can_go_on(fm) ? FINDMAX_FOUND : FINDMAX_GOES_ON;
+		return fm->confirming == 2 || !can_go_on(fm) ? FINDMAX_FOUND : FINDMAX_GOES_ON;
 	if (fm->lo >= c->max)
 		return FINDMAX_ABOVE_MAX;
 	if (fm->hi && fm->hi <= c->min)
@@ -176,8 +176,8 @@ bool findmax_next(struct findmax *fm, struct findmax_probe *probe)
 		rate = fm->doubted;
 		seconds = (double)fm->probe.duration_ns / NS_PER_S;
 	} else if (is_narrow(fm)) {
-		rate = fm->lo_confirmed ? fm->hi : fm->lo;
-		seconds = fm->lo_confirmed ? fm->at_hi.seconds : fm->at_lo.seconds;
+		rate = fm->confirming ? fm->hi : fm->lo;
+		seconds = fm->confirming ? fm->at_hi.seconds : fm->at_lo.seconds;
 	} else if (!fm->lo || !fm->hi) {
 		rate = findmax_widen(fm);
 	} else if (fm->n_open) {
@@ -242,11 +242,11 @@ static void findmax_charge(struct findmax *fm, uint64_t took_ns)
 static void findmax_confirm(struct findmax *fm, enum load_truth truth,
 			    const struct findmax_point *point)
 {
-	const bool at_lo = !fm->lo_confirmed;
+	const bool at_lo = !fm->confirming;
 
 	if (truth != (at_lo ? LOAD_FAILS : LOAD_HOLDS)) {
-		fm->lo_confirmed = true;
-		fm->hi_confirmed = !at_lo;
+		fm->confirmed = truth != LOAD_OPEN && (at_lo || fm->confirmed);
+		fm->confirming++;
 		return;
 	}
 	if (at_lo) {
@@ -260,7 +260,7 @@ static void findmax_confirm(struct findmax *fm, enum load_truth truth,
 		fm->hi = 0;
 		fm->at_hi = (struct findmax_point){ 0 };
 	}
-	fm->lo_confirmed = fm->hi_confirmed = false;
+	fm->confirming = 0;
 	fm->n_open = 0;
 }
 

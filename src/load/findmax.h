@@ -85,7 +85,8 @@ struct findmax {
 	/* total time used; largest time by which a probe exceeded its length */
 	uint64_t used_ns, extra_ns;
 	double doubted;                 /* rate that must be probed again; 0: none */
-	bool lo_confirmed, hi_confirmed; /* a later probe did not contradict lo, hi */
+	uint32_t confirming;            /* probes that confirm: 0 none yet, 1 at lo, 2 at hi too */
+	bool confirmed;                 /* each of these decided as the first one there */
 	uint32_t probes;
 	struct findmax_probe probe;
 	enum findmax_end end;

@@ -245,7 +245,8 @@ static void gates_judge_interference(struct load_analysis *a)
 	}
 	gate_at_most(a, GATE_HOST, __builtin_popcount(interference_bound_unknown(a, false)), 0);
 	gate_at_most(a, GATE_NOISE, interference_bound_gaps(a, i->ns),
-		     interference_bound_limit(a->config.percentile));
+		     fmin(interference_bound_limit(a->config.percentile),
+			  INTERFERENCE_GAPS_MOST));
 	stolen = interference_bound_stolen(a);
 	if (stolen > NOISE_STOLEN)
 		gate_at_most(a, GATE_NOISE, stolen, NOISE_STOLEN);
@@ -433,7 +434,8 @@ static void gates_judge_interval(struct load_analysis *a)
 	if (a->config.ci_width_ns && narrow) {
 		gate_at_most(a, GATE_WIDTH, (double)(i->hi_ns - i->lo_ns),
 			     (double)a->config.ci_width_ns);
-		narrow = (double)(i->hi_ns - i->own_lo_ns) <= (double)a->config.ci_width_ns;
+		narrow = (double)(i->hi_ns - i->own_lo_ns) <= (double)a->config.ci_width_ns &&
+			 interval_share(i) <= 1;
 	} else if (a->config.ci_width_ns) {
 		gate_untested(a, GATE_WIDTH, "there is no valid interval");
 	} else if (narrow) {
@@ -449,10 +451,23 @@ static void gates_judge_interval(struct load_analysis *a)
 	a->result.gates[GATE_TAIL].pass |= narrow;
 }
 
+/*
+ * Whether the tail may be the measuring host's: enough requests may be delayed, by as much as the
+ * quantile. A tail that is longer than all delays is the server's, whatever the host did.
+ */
+static bool gates_is_ours(const struct load_analysis *a, const struct interval *i)
+{
+	const struct hist *lag = interference_bound_lag(a, i->ns);
+	uint64_t longest = lag->count ? lag->max : 0;
+
+	if (a->interference.gaps.count && a->interference.gaps.max > longest)
+		longest = a->interference.gaps.max;
+	return i->touched > interference_bound_limit(a->config.percentile) && longest >= i->ns;
+}
+
 bool gate_is_heavy(const struct load_analysis *a, const struct interval *i)
 {
-	return a->result.shape > SHAPE_MOST && interval_share(i) > 1 &&
-	       i->touched <= interference_bound_limit(a->config.percentile);
+	return a->result.shape > SHAPE_MOST && interval_share(i) > 1 && !gates_is_ours(a, i);
 }
 
 /* ---- failures that the bounds allow for ---- */
@@ -478,7 +493,7 @@ static void gates_allow(struct load_analysis *a)
 		gate_allow(a, GATE_ARRIVALS);
 	if (!i->why)
 		gate_allow(a, GATE_SAMPLES);
-	if (i->touched <= interference_bound_limit(a->config.percentile))
+	if (!gates_is_ours(a, i))
 		return;
 	gate_allow(a, GATE_TREND_TAIL);
 	gate_allow(a, GATE_SHIFT_TAIL);

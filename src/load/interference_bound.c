@@ -8,11 +8,6 @@
 #define LATE_NS 1000           /* send lag below which a request is never late, ns */
 #define LATE_HARMLESS 0.1      /* harmless send lag, as a share of the latency */
 #define GAP_HARMLESS 0.05      /* gaps shorter than this share of the latency are harmless */
-/*
- * Largest share of time in gaps for which bounds are given: if a server serves bunches of requests
- * faster than single ones, a delay does not only add, and with more bunches that matters.
- */
-#define GAPS_MOST 0.2
 
 double interference_bound_limit(double q)
 {
@@ -131,6 +126,6 @@ double interference_bound_touched(const struct load_analysis *a, enum load_from 
 
 bool interference_bound_breaks(const struct load_analysis *a, uint64_t ns)
 {
-	return interference_bound_gaps(a, ns) > GAPS_MOST ||
-	       interference_bound_stolen(a) > GAPS_MOST;
+	return interference_bound_gaps(a, ns) > INTERFERENCE_GAPS_MOST ||
+	       interference_bound_stolen(a) > INTERFERENCE_GAPS_MOST;
 }

@@ -11,6 +11,12 @@
 #include "load/analysis_state.h"
 
 /*
+ * Largest share of time in gaps for which bounds are given: if a server serves bunches of requests
+ * faster than single ones, a delay does not only add, and with more bunches that matters.
+ */
+#define INTERFERENCE_GAPS_MOST 0.2
+
+/*
  * Returns the share of affected requests, as a share of all, above which quantile q, 0 < q < 1, may
  * be mostly theirs: half the share of requests beyond it. Above, reports say so.
  */

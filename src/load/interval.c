@@ -227,6 +227,16 @@ static bool is_within(const struct interval_range *range, const struct bound *b,
 	return b->upper ? (double)b->rank <= rank : (double)b->rank >= rank;
 }
 
+/* Returns the quantile one step farther out than `at`, towards a bound. */
+static double one_step(double at, bool upper)
+{
+	const double near = upper ? at : 1 - at;
+	const double next = near >= 0.5 ? 1 - (1 - near) / INTERVAL_STEP :
+					  fmin(0.5, near * INTERVAL_STEP);
+
+	return upper ? next : 1 - next;
+}
+
 /*
  * Finds a bound's rank. On the way outward from the quantile to the bound, samples may depend on
  * each other more than at the quantile, as those of a stall do; so the inflation is measured on the
@@ -235,19 +245,14 @@ static bool is_within(const struct interval_range *range, const struct bound *b,
 static void find_rank(const struct interval_range *range, double inflation, double widening,
 		      struct bound *b)
 {
-	const bool thinner = b->upper == (b->q > 0.5);
 	double at = b->q;
 
 	b->inflation = inflation;
 	for (int i = 0; i < INTERVAL_STEPS; i++) {
-		const double thin = fmin(at, 1 - at);
-		const double next = thinner ? thin / INTERVAL_STEP :
-					      fmin(0.5, thin * INTERVAL_STEP);
-
 		b->rank = rank_at(range, b, inflation * widening);
-		at = b->q > 0.5 ? 1 - next : next;
+		at = one_step(at, b->upper);
 		if (!b->rank || b->rank > range->pooled->count + range->failed ||
-		    is_within(range, b, at) || (next >= 0.5 && i))
+		    is_within(range, b, at))
 			return;
 		inflation = fmax(inflation, inflation_at(range, quantile_of(range->pooled, at)));
 		b->inflation = inflation;

@@ -123,6 +123,7 @@ static void lancet_bound(const struct load_analysis *a, enum load_from from, dou
 	if (out->why == LOAD_WHY_STOPPED || out->why == LOAD_WHY_CENSORED)
 		return;
 	out->why = LOAD_WHY_METHOD;
+	out->needed = 0;
 	if (from != LOAD_ACTUAL || l->verdict == LANCET_MORE || l->verdict == LANCET_DEPENDENT)
 		return;
 	out->bounded = lancet_quantile(l, q, a->config.confidence, &out->ns, &out->lo_ns,

@@ -300,7 +300,7 @@ static void add_answer(const struct load_condition *c, const struct findmax *fm,
 	object_add(o, "hi", value_number(fm->hi ? fm->hi : NAN));
 	object_add(o, "confidence", value_number(fm->config.confidence));
 	object_add(o, "probes", value_u64(fm->probes));
-	object_add(o, "confirmed", value_bool(fm->hi_confirmed));
+	object_add(o, "confirmed", value_bool(fm->confirming == 2 && fm->confirmed));
 	object_add(o, "end", value_string(findmax_end_name(fm->end)));
 	object_add(&r->body, "find_max", value_object(o));
 }

@@ -6,8 +6,8 @@
  * quantile, over all runs: a run that is n/a doesn't miss, but how many give bounds is told.
  *
  * The truth of a cell comes from other runs of the same server, without the client's disturbances.
- * Two controls must fail: bounds that do not allow for delays by the host, and the formula for
- * independent samples.
+ * Three controls must fail: bounds that do not allow for delays by the host, the formula for
+ * independent samples, and leaving out requests by whether they were under way in a gap.
  *
  * HOSTLAT_LONG=1: 1,000 runs of each cell; the table is docs/results/load-disturbed.md.
  * HOSTLAT_RUNS=N: so many runs; below 50 nothing is judged. Numbers of cells as arguments: only
@@ -78,6 +78,9 @@ static const struct cell {
 	{ "client gaps 1 %", QUEUE(0.5, 40, .client_stall = GAPS(0.01)), 0.85, 0.85, 0 },
 	{ "client gaps 3 %", QUEUE(0.5, 40, .client_stall = GAPS(0.03)), 0.85, 0.85, 0 },
 	{ "client gaps 10 %", QUEUE(0.5, 40, .client_stall = GAPS(0.1)), 0.85, 0.85, 0 },
+	{ "client gaps 1 %, at 0.8", QUEUE(0.8, 200, .client_stall = GAPS(0.01)), 0.8, 0.8, 0 },
+	{ "client gaps 3 %, at 0.8", QUEUE(0.8, 200, .client_stall = GAPS(0.03)), 0.8, 0.8, 0 },
+	{ "client gaps 1 %, at 0.9", QUEUE(0.9, 500, .client_stall = GAPS(0.01)), 0.25, 0.25, 0 },
 	{ "slips 0.5 %", { .service = SERVICE_EXPONENTIAL, .mean_ns = 8000, .load = 0.1,
 		.duration_ns = 4 * NS_PER_S, .slips = 0.005 }, 0.9, 0.9, 0 },
 	{ "slips 1 %", { .service = SERVICE_EXPONENTIAL, .mean_ns = 8000, .load = 0.1,
@@ -259,14 +262,25 @@ static void report(const struct cell *cell, uint32_t runs, uint32_t sound,
 	fflush(stdout);
 }
 
-/* Whether the same bounds without allowance for delays would pass: then this test sees nothing. */
-static void check_control(uint32_t runs, uint32_t own_misses)
+/* Numbers of runs, over all cells with a disturbed client, that a control misses. */
+struct controls {
+	uint32_t runs, own, naive, iid;
+};
+
+/* Whether a control would pass: then this test sees nothing. */
+static void check_controls(const struct controls *c)
 {
-	if (runs >= RUNS_MIN && !too_many(own_misses, runs, MISSES_MOST))
+	if (c->runs < RUNS_MIN)
+		return;
+	if (!too_many(c->own, c->runs, MISSES_MOST))
 		fail("control", "intervals that do not allow for the host's delays pass");
+	if (!too_many(c->naive, c->runs, UNDISTURBED_MISSES))
+		fail("control", "leaving out what was under way in a gap passes");
+	if (!too_many(c->iid, c->runs, MISSES_MOST))
+		fail("control", "intervals for independent samples pass");
 }
 
-static uint32_t run_cell(const struct cell *cell, uint32_t runs)
+static void run_cell(const struct cell *cell, uint32_t runs, struct controls *controls)
 {
 	struct tally tallies[QS] = { 0 }, undisturbed = { 0 };
 	struct requests requests = { 0 };
@@ -296,10 +310,14 @@ static uint32_t run_cell(const struct cell *cell, uint32_t runs)
 		load_analysis_free(a);
 	}
 	report(cell, runs, sound, tallies, reasons);
-	if (cell->model.client_stall.ns)
+	if (cell->model.client_stall.ns) {
 		report_undisturbed(cell, runs, &undisturbed);
+		controls->runs += runs;
+		controls->own += tallies[1].own_misses;
+		controls->naive += undisturbed.own_misses;
+		controls->iid += tallies[1].iid_misses;
+	}
 	requests_release(&requests);
-	return tallies[1].own_misses;
 }
 
 int main(int argc, char **argv)
@@ -307,7 +325,7 @@ int main(int argc, char **argv)
 	const char *full_length = getenv("HOSTLAT_LONG"), *some = getenv("HOSTLAT_RUNS");
 	const bool full = full_length && *full_length;
 	const uint32_t runs = some ? (uint32_t)atoi(some) : full ? 1000 : 50;
-	uint32_t own_misses = 0;
+	struct controls controls = { 0 };
 
 	printf("| server and client | quantile | sound | bounds given | miss | upper too low | "
 	       "width | without allowance | iid formula | reasons |\n"
@@ -317,14 +335,9 @@ int main(int argc, char **argv)
 
 		for (int k = 1; k < argc; k++)
 			asked |= (size_t)atoi(argv[k]) == i;
-		if (!asked)
-			continue;
-		if (cells[i].model.client_stall.ns)
-			own_misses = run_cell(&cells[i], runs);
-		else
-			run_cell(&cells[i], runs);
+		if (asked)
+			run_cell(&cells[i], runs, &controls);
 	}
-	if (argc < 2)
-		check_control(runs, own_misses);
+	check_controls(&controls);
 	return failed;
 }

@@ -221,7 +221,8 @@ static void check_change(double factor)
 	}
 	assert_true(changed);
 	assert_int_equal(fm.end, FINDMAX_FOUND);
-	assert_true(fm.hi_confirmed && fm.lo < server.truth && server.truth <= fm.hi);
+	assert_true(fm.confirming == 2 && fm.confirmed);
+	assert_true(fm.lo < server.truth && server.truth <= fm.hi);
 }
 
 static void test_findmax_confirms(void **state)
