@@ -56,8 +56,9 @@ void load_request_uses_add(struct load_request_uses *uses, const struct target *
 {
 	uses->tls |= target->protocol->tls;
 	uses->http |= target->protocol->http;
-	uses->login |= target->protocol->http || target->protocol->greet;
+	uses->login |= target->protocol->has_path || target->protocol->greet;
 	uses->network |= !target->unix_socket && !target->protocol->no_network;
+	uses->fields |= target->protocol->has_path;
 }
 
 static int load_request_refuse(struct strbuf *why, const char *text)
@@ -82,11 +83,13 @@ int load_request_useful(const struct load_request_options *o, const struct load_
 		return load_request_refuse(why, "--key needs --cert");
 	if (!uses->http && o->expect)
 		return load_request_refuse(why, "--expect needs a URL of HTTP");
-	if (!uses->http && (r->headers.len || r->method || r->body))
-		return load_request_refuse(why, "--header, --http-method and --body need a URL of "
-						"HTTP");
+	if (!uses->fields && r->headers.len)
+		return load_request_refuse(why, "--header needs a URL of HTTP or gRPC");
+	if (!uses->http && (r->method || r->body))
+		return load_request_refuse(why, "--http-method and --body need a URL of HTTP");
 	if (!uses->login && r->auth)
-		return load_request_refuse(why, "--auth needs a URL of HTTP, Redis or memcached");
+		return load_request_refuse(why, "--auth needs a URL of HTTP, gRPC, Redis or "
+						"memcached");
 	if (!uses->network && r->connect_to)
 		return load_request_refuse(why, "--connect-to needs a URL with a host");
 	if (!uses->tls && (r->sni || r->tls_resumption))

@@ -29,6 +29,7 @@ extern const struct opt load_request_option_rows[];
 /* Properties of the URLs of a run; each member is true if one of the URLs has it. */
 struct load_request_uses {
 	bool tls, http, login, network;
+	bool fields; /* requests have header fields */
 };
 
 /* Adds the properties of a URL. */

@@ -27,6 +27,7 @@
 #define CAUSE_GARBLED "garbled"
 #define CAUSE_REFUSED "refused"
 #define CAUSE_TLS "tls" /* after an alert of the server "tls-NAME", such as tls-unknown-ca */
+#define CAUSE_GOAWAY "GOAWAY" /* HTTP/2: with an error code, after replies */
 #define CAUSE_PORTS "EADDRNOTAVAIL"
 #define CAUSE_OUTAGE "outage" /* no connection of a thread was open from first_ns to last_ns */
 

@@ -4,6 +4,8 @@
 #include <errno.h>
 
 #include "base/bug.h"
+#include "load/conn_sample.h"
+#include "load/conn_session.h"
 #include "load/outcomes.h"
 #include "load/thread_causes.h"
 #include "load/request.h"
@@ -13,8 +15,11 @@
 
 static bool conn_is_free(const struct load_thread *t, const struct load_conn *c)
 {
+	const struct protocol_session *s = c->parser.session;
+
 	return c->state == CONN_OPEN && !c->blocked && !c->retiring && !c->dead &&
-	       c->outstanding < t->config->outstanding;
+	       c->outstanding < t->config->outstanding &&
+	       (!s || (!s->going_away && c->outstanding < s->requests_max));
 }
 
 void conn_settle(struct load_thread *t, struct load_conn *c)
@@ -34,9 +39,21 @@ void conn_settle(struct load_thread *t, struct load_conn *c)
 	c->free_at = LOAD_NONE;
 }
 
+/* Makes flush_dirty() call conn_flush(). */
+static void conn_mark_dirty(struct load_thread *t, struct load_conn *c)
+{
+	if (c->dirty)
+		return;
+	c->dirty = true;
+	c->dirty_next = NULL;
+	*t->dirty_end = c;
+	t->dirty_end = &c->dirty_next;
+}
+
 static void conn_append(struct load_thread *t, struct load_conn *c, struct load_request *r)
 {
 	r->id = c->serial++;
+	r->reply_id = 0;
 	if (c->tail)
 		c->tail->next = r;
 	else
@@ -47,12 +64,7 @@ static void conn_append(struct load_thread *t, struct load_conn *c, struct load_
 	c->outstanding++;
 	if (++c->requests == t->config->requests_per_connection)
 		c->retiring = true;
-	if (!c->dirty) {
-		c->dirty = true;
-		c->dirty_next = NULL;
-		*t->dirty_end = c;
-		t->dirty_end = &c->dirty_next;
-	}
+	conn_mark_dirty(t, c);
 	conn_settle(t, c);
 }
 
@@ -82,7 +94,8 @@ static void conn_detach(struct load_conn *c, struct load_request *r)
 	c->outstanding--;
 }
 
-void conn_drop(struct load_thread *t, struct load_conn *c, struct load_request *r)
+/* Removes a request from the connection, which then no longer waits for the reply. */
+static void conn_drop(struct load_thread *t, struct load_conn *c, struct load_request *r)
 {
 	conn_detach(c, r);
 	request_unqueued(t, r);
@@ -106,24 +119,35 @@ static void conn_queue_resend(struct load_thread *t, struct load_conn *c, struct
 	t->resend_end = &r->next;
 }
 
+/*
+ * Whether a request may be sent again. Those that an HTTP server left unanswered when it closed the
+ * connection may: idempotent requests (all but writes, which only PUT may repeat) and unsent
+ * requests (RFC 9110, 9.2.2; RFC 9112, 9.3.1). A request whose reply has begun is `served`.
+ */
+static bool conn_may_resend(const struct load_conn *c, const struct load_request *r,
+			    bool served)
+{
+	const struct protocol *protocol = c->target->protocol;
+	const struct protocol_session *session = c->parser.session;
+
+	if (r->sample.flags & SAMPLE_FAILED)
+		return false;
+	if (!r->begun)
+		return protocol->http || session;
+	if (session)
+		served = protocol->session->reply_begun(session, r->reply_id);
+	return protocol->http && !served &&
+	       (c->target->workload.idempotent || r->sample.type != OPERATION_SET);
+}
+
 void conn_queue_resends(struct load_thread *t, struct load_conn *c)
 {
-	/*
-	 * Requests that an HTTP server left unanswered when it closed the connection are sent
-	 * again: idempotent requests (all but writes, which only PUT may repeat) and unsent
-	 * requests (RFC 9110, 9.2.2; RFC 9112, 9.3.1).
-	 */
-	const bool repeats = c->target->protocol->http;
-	const bool writes = c->target->workload.idempotent;
-	struct load_request *r = c->head, *next;
+	/* Without ids, only the reply to the first request can have begun. */
+	struct load_request *const served = c->rx != c->reply_begin ? c->head : NULL, *r, *next;
 
-	/* A request whose reply has begun was served, so it is not sent again. */
-	if (r && c->rx != c->reply_begin)
-		r = r->next;
-	for (; r; r = next) {
+	for (r = c->head; r; r = next) {
 		next = r->next;
-		if (!(r->sample.flags & SAMPLE_FAILED) && repeats &&
-		    (!r->begun || writes || r->sample.type != OPERATION_SET))
+		if (conn_may_resend(c, r, r == served))
 			conn_queue_resend(t, c, r);
 	}
 }
@@ -260,16 +284,27 @@ static void complete_at_once(struct load_thread *t, struct load_conn *c)
 	conn_settle(t, c);
 }
 
+static int conn_parse(struct load_thread *t, struct load_conn *c, size_t n,
+		      const struct net_rx_stamp *rx);
+
 int conn_flush(struct load_thread *t, struct load_conn *c)
 {
 	struct load_request *r, *end;
 	uint64_t wire;
 	ssize_t n = 0;
 	size_t size;
+	int err;
 
 	if (c->target->protocol->no_network) {
 		complete_at_once(t, c);
 		return 0;
+	}
+	if (c->target->protocol->session) {
+		err = conn_session_flush(t, c);
+		if (!err && c->parser.session && c->parser.session->replies_ready)
+			err = conn_parse(t, c, 0, &(struct net_rx_stamp){});
+		conn_settle(t, c);
+		return err;
 	}
 	c->blocked = false;
 	while (c->unwritten && !c->blocked) {
@@ -311,41 +346,6 @@ static struct load_request *conn_find_request(struct load_conn *c, uint32_t repl
 	return r;
 }
 
-static uint32_t server_distance(uint64_t from, uint64_t at, uint64_t to)
-{
-	return at && from <= at && at <= to ? match_distance(from, at, 0) : 0;
-}
-
-static uint64_t conn_to_mono(const struct load_thread *t, uint64_t real_ns)
-{
-	return real_ns ? real_ns - t->clock.offset_ns : 0;
-}
-
-static void conn_fill_sample(struct load_thread *t, struct load_conn *c, struct load_request *r,
-			     const struct reply *reply, const struct net_rx_stamp *rx, bool last)
-{
-	const uint64_t rx_ns = conn_to_mono(t, rx->real_ns);
-	struct event_sample *s = &r->sample;
-
-	s->done = t->now;
-	s->rx_offset = c->reply_begin;
-	s->rx_bytes = c->rx - c->reply_begin;
-	s->wake_ns = match_distance(t->wait.woken_ns, s->done, 0);
-	/* If the thread slept, the reply woke it, unless the receive stamp precedes the wait. */
-	if (t->wait.slept && (!rx_ns || rx_ns >= t->wait.entered_ns))
-		s->flags |= SAMPLE_ASLEEP;
-	if (rx_ns && !last)
-		s->flags |= SAMPLE_CENSORED;
-	r->rx_ns = rx_ns;
-	r->nic_rx_ns = rx->nic_ns;
-	if (reply->server_out_ns >= reply->server_in_ns) {
-		s->server_in_ns = server_distance(s->sent, reply->server_in_ns, s->done);
-		s->server_out_ns = reply->server_out_ns > s->done ? 0 :
-			match_distance(server_distance(s->sent, reply->server_out_ns, s->done) ?
-				       reply->server_out_ns : 0, s->done, 0);
-	}
-}
-
 /* Returns the reply's status; with --expect, only the given HTTP statuses are a success. */
 static enum reply_status conn_reply_status(const struct load_thread *t, const struct load_conn *c,
 					   const struct reply *reply)
@@ -380,6 +380,28 @@ static uint32_t conn_note_error(struct load_thread *t, struct load_conn *c,
 	return thread_causes_note_reply(t, c, CAUSE_REQUEST, reply);
 }
 
+/*
+ * Handles a request that the server has left unprocessed. It is sent again: always after GOAWAY,
+ * which ends the connection, and otherwise once, so that a server that refuses all is not flooded.
+ */
+static void conn_unprocessed(struct load_thread *t, struct load_conn *c, const struct reply *reply)
+{
+	struct load_request *r = conn_find_request(c, reply->id);
+
+	c->reply_begin = c->rx;
+	if (!r)
+		return;
+	if (t->phase == PHASE_RUN && (c->parser.session->going_away ||
+				      !(r->sample.flags & SAMPLE_RESENT))) {
+		conn_queue_resend(t, c, r);
+		return;
+	}
+	r->sample.done = t->now;
+	r->sample.outcome = thread_causes_note_reply(t, c, CAUSE_REQUEST, reply);
+	request_done(t, r, FAILURE_REFUSED);
+	conn_drop(t, c, r);
+}
+
 /* Completes the request of a parsed reply; `last`: the read held no bytes after the reply. */
 static void conn_complete(struct load_thread *t, struct load_conn *c, const struct reply *reply,
 			  const struct net_rx_stamp *rx, bool last)
@@ -387,8 +409,12 @@ static void conn_complete(struct load_thread *t, struct load_conn *c, const stru
 	struct load_request *r = conn_find_request(c, reply->id);
 	const enum reply_status status = conn_reply_status(t, c, reply);
 
+	if (reply->status == REPLY_UNPROCESSED) {
+		conn_unprocessed(t, c, reply);
+		return;
+	}
 	if (r && !(r->sample.flags & SAMPLE_FAILED)) {
-		conn_fill_sample(t, c, r, reply, rx, last);
+		conn_sample_fill(t, c, r, reply, rx, last);
 		r->miss = status == REPLY_MISS;
 		if (status == REPLY_ERROR)
 			r->sample.outcome = conn_note_error(t, c, reply);
@@ -406,7 +432,7 @@ static void conn_complete(struct load_thread *t, struct load_conn *c, const stru
 	 * An HTTP error counts as a success of the connection: the server serves it. An error of
 	 * another protocol may mean that the server refuses the connection.
 	 */
-	if (status != REPLY_ERROR || c->target->protocol->http)
+	if (status != REPLY_ERROR || c->target->protocol->http || c->parser.session)
 		conn_note_success(t, c);
 	c->reply_begin = c->rx;
 }
@@ -426,7 +452,10 @@ static int conn_end_stream(struct load_thread *t, struct load_conn *c)
 
 static int conn_note_garbled(struct load_conn *c, const char *data, size_t n, size_t used)
 {
-	error_text_garbled(&c->parser.error_text, data, n, used ? used - 1 : 0);
+	if (c->parser.session)
+		conn_session_garbled(c, data, n, used);
+	else
+		error_text_garbled(&c->parser.error_text, data, n, used ? used - 1 : 0, false);
 	return -EPROTO;
 }
 
@@ -451,15 +480,38 @@ static int conn_read_unsolicited(struct load_conn *c, const char *data, size_t n
 	return 0;
 }
 
+/*
+ * Prepares what follows from bytes that a session has received: output, and the end of a connection
+ * that the server closes (GOAWAY). Returns 0, or -EPIPE: the connection has ended in order.
+ */
+static int conn_session_received(struct load_thread *t, struct load_conn *c)
+{
+	const struct protocol_session *session = c->parser.session;
+
+	c->heard_ns = t->now;
+	if (session->going_away && !c->retiring && c->replies && session->why.len)
+		thread_causes_note_goaway(t, c);
+	c->retiring |= session->going_away;
+	/* Bytes outside of replies, such as settings, are part of none. */
+	if (!session->replies_begun)
+		c->reply_begin = c->rx;
+	while (session->going_away && c->unwritten && t->phase == PHASE_RUN)
+		conn_queue_resend(t, c, c->unwritten);
+	if (session->has_output || c->unwritten)
+		conn_mark_dirty(t, c);
+	return session->going_away && !c->outstanding ? -EPIPE : 0;
+}
+
 static int conn_parse(struct load_thread *t, struct load_conn *c, size_t n,
 		      const struct net_rx_stamp *rx)
 {
 	const struct protocol *protocol = c->target->protocol;
+	const struct protocol_session *session = c->parser.session;
 	size_t at = 0, used;
 	bool close = false;
 	int ret;
 
-	while (at < n) {
+	while (at < n || (session && session->replies_ready)) {
 		struct reply reply = {};
 
 		/*
@@ -480,7 +532,23 @@ static int conn_parse(struct load_thread *t, struct load_conn *c, size_t n,
 		conn_complete(t, c, &reply, rx, at == n);
 		close |= reply.close;
 	}
+	if (session)
+		return conn_session_received(t, c);
 	return close ? -EPIPE : 0;
+}
+
+bool conn_cancel(struct load_thread *t, struct load_conn *c, struct load_request *r)
+{
+	struct protocol_session *session = c->parser.session;
+
+	if (!c->stream.datagram && (!session || c->heard_ns < r->queued_ns))
+		return false;
+	if (session && r->begun)
+		c->target->protocol->session->cancel(session, r->reply_id);
+	conn_drop(t, c, r);
+	if (session)
+		conn_mark_dirty(t, c);
+	return true;
 }
 
 int conn_receive(struct load_thread *t, struct load_conn *c, bool to_end)
@@ -519,7 +587,7 @@ int conn_errors(struct load_thread *t, struct load_conn *c)
 			if (stamps[i].kind < NET_STAMP_KINDS && stamps[i].ns)
 				match_stamp(&c->match, stamps[i].kind, stamps[i].id,
 					    stamps[i].kind == NET_STAMP_NIC ?
-					    stamps[i].ns : conn_to_mono(t, stamps[i].ns));
+					    stamps[i].ns : conn_sample_mono(t, stamps[i].ns));
 		}
 		any |= n;
 	} while (n == NET_STAMP_BATCH);

@@ -15,7 +15,10 @@ void conn_assign(struct load_thread *t, struct load_conn *c, uint64_t number, ui
 /* Adds a connection to the thread's free connections or removes it, according to its state. */
 void conn_settle(struct load_thread *t, struct load_conn *c);
 
-/* Sends the assigned requests. Returns 0, or -errno: the connection is lost. */
+/*
+ * Sends the assigned requests and, with a session, its output. Returns 0, or -errno: the connection
+ * is lost.
+ */
 int conn_flush(struct load_thread *t, struct load_conn *c);
 
 /*
@@ -27,8 +30,12 @@ int conn_receive(struct load_thread *t, struct load_conn *c, bool to_end);
 /* Reads kernel time stamps, or the socket's error. Returns 0, or -errno: connection lost. */
 int conn_errors(struct load_thread *t, struct load_conn *c);
 
-/* Removes a request from the connection, which then no longer waits for the reply. */
-void conn_drop(struct load_thread *t, struct load_conn *c, struct load_request *r);
+/*
+ * Removes a request that timed out, if the connection can go on without its reply: a datagram's, or
+ * a stream of a session. Returns false if the reply may still come and must match no other request,
+ * or if a session's peer has been silent since the request.
+ */
+bool conn_cancel(struct load_thread *t, struct load_conn *c, struct load_request *r);
 
 /*
  * Called when the server has closed the connection after a reply: queues the unanswered requests

@@ -8,6 +8,7 @@
 
 #include "base/parse.h"
 #include "load/conn.h"
+#include "load/conn_session.h"
 #include "load/thread_causes.h"
 
 /* ---- flows ---- */
@@ -106,6 +107,7 @@ static void close_stream(struct load_thread *t, struct load_conn *c)
 	while ((tx = list_first(&c->match.list, struct match_tx, link)))
 		match_forget(&c->match, tx);
 	net_stream_close(&c->stream);
+	conn_session_close(c);
 	if (c->state == CONN_OPEN) {
 		t->n_open--;
 		c->lost_ns = t->now;
@@ -133,7 +135,7 @@ static void dial_fail(struct load_thread *t, struct load_conn *c, int err)
 	const uint32_t at = c->address % c->target->n_addresses;
 
 	if (!t->dial_error)
-		t->dial_in_tls = c->state == CONN_TLS;
+		t->dial_state = c->state;
 	close_stream(t, c);
 	__atomic_store_n(&c->target->errors[at], err, __ATOMIC_RELAXED);
 	thread_causes_note_connection(t, c, err);
@@ -200,6 +202,7 @@ void dial_lost(struct load_thread *t, struct load_conn *c, int err)
 
 void dial_renew(struct load_thread *t, struct load_conn *c)
 {
+	conn_session_finish(t, c);
 	close_stream(t, c);
 	c->backoff = 0;
 	dial_retry(t, c);
@@ -272,6 +275,59 @@ static int dial_parse_greeting_replies(struct load_thread *t, struct load_conn *
 	return 0;
 }
 
+/* Sends the first output of a new session. */
+static int dial_open_session(struct load_thread *t, struct load_conn *c)
+{
+	const struct protocol *protocol = c->target->protocol;
+
+	c->parser.session = protocol->session->open(protocol, &c->target->workload);
+	if (!c->parser.session)
+		return -ENOMEM;
+	c->state = CONN_GREETING;
+	return conn_flush(t, c);
+}
+
+/* Parses what comes before the peer has confirmed the session's protocol. */
+static int dial_parse_session(struct load_thread *t, struct load_conn *c, size_t n)
+{
+	struct reply reply = {};
+	size_t used;
+	int err = c->target->protocol->parse(&c->parser, 0, t->in, n, &used, &reply);
+
+	if (err < 0)
+		conn_session_garbled(c, t->in, n, used);
+	if (err >= 0 && !c->parser.session->going_away)
+		return 0;
+	reply.error_text = &c->parser.error_text;
+	note_refusal(t, &reply, "", 0);
+	return -EPROTO;
+}
+
+static int dial_read_session(struct load_thread *t, struct load_conn *c)
+{
+	struct net_rx_stamp unused;
+	bool drained = false;
+	ssize_t n;
+	int err;
+
+	while (!drained) {
+		n = net_stream_read(&c->stream, t->in, LOAD_IN_SIZE, &unused, &drained);
+		if (n == -EAGAIN)
+			break;
+		if (n <= 0)
+			return n ? (int)n : -ECONNRESET;
+		t->count.bytes_received += (uint64_t)n;
+		err = dial_parse_session(t, c, (size_t)n);
+		if (err)
+			return err;
+	}
+	if (!c->parser.session->ready)
+		return 0;
+	c->rx = c->reply_begin = c->stream.received;
+	dial_opened(t, c);
+	return conn_flush(t, c);
+}
+
 static int dial_read_greeting_replies(struct load_thread *t, struct load_conn *c)
 {
 	struct net_rx_stamp unused;
@@ -298,6 +354,8 @@ static int dial_read_greeting_replies(struct load_thread *t, struct load_conn *c
 /* Sends the greeting, or completes the connection, once TCP or TLS is established. */
 static int dial_ready(struct load_thread *t, struct load_conn *c)
 {
+	if (c->target->protocol->session)
+		return dial_open_session(t, c);
 	if (c->target->greeting_size)
 		return dial_greet(t, c);
 	dial_opened(t, c);
@@ -352,7 +410,8 @@ void dial_event(struct load_thread *t, struct load_conn *c, uint32_t events)
 	else if (c->state == CONN_TLS)
 		err = dial_handshake(t, c);
 	else if (c->state == CONN_GREETING && events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP))
-		err = dial_read_greeting_replies(t, c);
+		err = c->target->protocol->session ? dial_read_session(t, c) :
+						     dial_read_greeting_replies(t, c);
 	if (!err && c->stream.stamps && events & EPOLLERR)
 		err = conn_errors(t, c);
 	/*

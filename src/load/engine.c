@@ -357,7 +357,8 @@ static int init_conns(struct load_engine *e, struct load_thread *t)
 		}
 		if (c->target->protocol->tls)
 			err = net_tls_new(&c->stream.tls, e->tls,
-					  e->config.request.sni ?: c->target->target.host);
+					  e->config.request.sni ?: c->target->target.host,
+					  c->target->protocol->session ? "h2" : NULL);
 	}
 	return err;
 }

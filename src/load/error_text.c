@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/error_text.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <strings.h>
 
 #include "base/bug.h"
 
 #define SPEAKS_TLS "the server speaks TLS (as https:// does)"
-#define SPEAKS_HTTP2 "the server speaks HTTP/2 only, but hostlat sends HTTP/1.1"
+#define SPEAKS_HTTP2 "the server speaks HTTP/2 only (use h2c:// or, with TLS, h2://)"
 #define QUOTED_MAX 80
 
 struct span {
@@ -135,7 +134,8 @@ static struct span line_at(const char *bytes, size_t size, size_t at)
 	return error_text_trim(line);
 }
 
-void error_text_garbled(struct error_text *text, const char *bytes, size_t size, size_t at)
+void error_text_garbled(struct error_text *text, const char *bytes, size_t size, size_t at,
+			bool http2)
 {
 	const unsigned char *p = (const unsigned char *)bytes;
 	struct span line;
@@ -143,7 +143,7 @@ void error_text_garbled(struct error_text *text, const char *bytes, size_t size,
 	error_text_begin(text);
 	if (is_tls(p, size)) {
 		error_text_add(text, SPEAKS_TLS, strlen(SPEAKS_TLS));
-	} else if (is_http2(p, size)) {
+	} else if (!http2 && is_http2(p, size)) {
 		error_text_add(text, SPEAKS_HTTP2, strlen(SPEAKS_HTTP2));
 	} else {
 		line = line_at(bytes, size, at < size ? at : size - 1);

@@ -45,9 +45,11 @@ void error_text_clean(const struct error_text *text, char out[ERROR_TEXT_CLEAN_M
 
 /*
  * Stores a description of bytes that do not belong to the protocol: the name of another protocol,
- * or the line that contains bytes[at], in quotes; nothing if that line is binary.
+ * or the line that contains bytes[at], in quotes; nothing if that line is binary. `http2`: they
+ * should be HTTP/2.
  */
-void error_text_garbled(struct error_text *text, const char *bytes, size_t size, size_t at);
+void error_text_garbled(struct error_text *text, const char *bytes, size_t size, size_t at,
+			bool http2);
 
 /*
  * Returns whether the text of an error reply means that the server refuses any such request: from

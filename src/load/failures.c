@@ -82,6 +82,8 @@ static const struct phrase of_connections[] = {
 	{ CAUSE_GARBLED, "connection received bytes that violate the protocol",
 	  "connections received bytes that violate the protocol" },
 	{ CAUSE_TLS, "connection was ended by TLS", "connections were ended by TLS" },
+	{ CAUSE_GOAWAY, "connection was ended by the server's error",
+	  "connections were ended by the server's errors" },
 	{ CAUSE_PORTS, "connection could not be opened: no local port was left",
 	  "connections could not be opened: no local port was left" },
 };

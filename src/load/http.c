@@ -456,7 +456,7 @@ static int http_step(struct http_state *s, struct text_cursor *c)
 }
 
 /* A redirect or "not found" is quick and has no content, so it counts as a miss. */
-static enum reply_status http_reply_status(uint16_t status)
+enum reply_status http_reply_status(uint16_t status)
 {
 	if (status / 100 == 3 || status == 404 || status == 410)
 		return REPLY_MISS;

@@ -87,7 +87,8 @@ static int http_head_make(struct template *head, const struct http_form *form,
 	struct http_defaults defaults = *usual;
 	int err;
 
-	defaults.content_type = form->body ? "application/octet-stream" : NULL;
+	defaults.content_type = target->protocol->grpc ? "application/grpc" :
+				form->body ? "application/octet-stream" : NULL;
 	template_init(head, BODY_MAX + HEAD_ROOM);
 	template_add(head, form->method, strlen(form->method));
 	template_add(head, " ", 1);
@@ -144,12 +145,14 @@ uint32_t http_request_uses(const struct http_request *r)
 	return r->head.uses | r->body.uses;
 }
 
-/* Makes the one request of --http-method and --body. */
+/* Makes the one request of --http-method and --body, or of gRPC, whose body is h2's. */
 static int http_requests_make_one(struct http_requests *out, const struct target *target,
 				  const struct http_defaults *defaults, struct strbuf *why)
 {
 	const struct request_options *o = target->options;
-	struct http_form form = { .method = o->method ? o->method : "POST", .body = o->body };
+	struct http_form form = {
+		.method = o && o->method ? o->method : "POST", .body = o ? o->body : NULL,
+	};
 	int err = http_method_parse(form.method, &form.kind, why);
 
 	if (err)
@@ -192,7 +195,7 @@ int http_requests_make(struct http_requests *out, const struct target *target,
 				 "in the URL");
 		err = -EINVAL;
 	}
-	if (!err && o && (o->method || o->body))
+	if (!err && (target->protocol->grpc || (o && (o->method || o->body))))
 		err = http_requests_make_one(out, target, defaults, why);
 	else if (!err)
 		err = http_requests_make_mix(out, target, defaults, why);

@@ -3,6 +3,9 @@
  * Application protocols, client side: a table with a row of functions per protocol. Requests are
  * encoded into the caller's buffer. Replies are parsed incrementally, in any pieces, without a
  * buffer: payload is skipped, and sizes from the peer are only counted down.
+ *
+ * A protocol whose connections have state and output of their own (HTTP/2) has sessions instead of
+ * an encoder: see session.h.
  */
 #ifndef HOSTLAT_LOAD_PROTOCOL_H
 #define HOSTLAT_LOAD_PROTOCOL_H
@@ -24,6 +27,8 @@ enum reply_status {
 	REPLY_OK,
 	REPLY_MISS,  /* valid reply without content; the request counts as completed */
 	REPLY_ERROR, /* the server's error (HTTP 5xx, -ERR ...); the request failed */
+	/* sessions: the server did not process the request, which may be sent again */
+	REPLY_UNPROCESSED,
 };
 
 /* An encoded request, with the data that parsing its reply needs. */
@@ -41,6 +46,8 @@ struct reply {
 	bool close;             /* the server will close the connection after this reply */
 	uint16_t code;          /* status of HTTP or memcached's binary protocol; 0: none */
 	const struct error_text *error_text; /* owned by the parser; NULL: no error */
+	/* name of the failure, owned by the parser; NULL: named by the code or the error text */
+	const char *cause;
 	uint32_t id;            /* id of the request, with `matched_by_id` */
 	uint64_t server_in_ns;  /* CLOCK_MONOTONIC times of a synthetic server, ns; 0: unknown */
 	uint64_t server_out_ns;
@@ -50,6 +57,7 @@ struct reply {
 struct reply_parser {
 	_Alignas(8) unsigned char state[PROTOCOL_PARSER_BYTES];
 	struct error_text error_text; /* text of the connection's last error reply */
+	struct protocol_session *session; /* owned; NULL: the protocol has no sessions */
 };
 
 /* Returns the error text of the struct reply_parser whose `state` is given. */
@@ -58,6 +66,8 @@ static inline struct error_text *parser_error_text(void *state)
 	return &((struct reply_parser *)state)->error_text;
 }
 
+struct protocol_session;
+struct session_ops;
 struct workload;
 struct target;
 
@@ -77,9 +87,12 @@ struct protocol {
 	bool no_network;         /* the protocol "null:", which opens no connections */
 	bool http;               /* a reply's code is an HTTP status */
 	bool pushes;             /* the server may send bytes that are no reply */
+	bool grpc;               /* URLs have the path /PACKAGE.SERVICE/METHOD */
+	bool has_path;           /* URLs have a path */
+	const struct session_ops *session; /* NULL: the protocol has no sessions */
 	/*
-	 * Mask of workload settings used, without operation shares. HTTP: 0, as its settings depend
-	 * on the requests (workload.settings).
+	 * Mask of workload settings used, without operation shares. HTTP and gRPC: 0, as their
+	 * settings depend on the requests (workload.settings).
 	 */
 	uint32_t settings;
 	const protocol_put *put; /* indexed by enum operation_kind; NULL: no operations */
@@ -103,7 +116,8 @@ struct protocol {
 	 * remaining bytes), 0 if more bytes are needed, or -EPROTO if the peer violates the
 	 * protocol; the connection is then unusable. When the peer has closed the connection, the
 	 * function is called with no data (NULL, 0): 1 means that the end of the stream ends a
-	 * reply, 0 that the reply is incomplete or absent.
+	 * reply, 0 that the reply is incomplete or absent. With sessions, bytes may end several
+	 * replies: session->replies_ready is the number of further calls that return 1.
 	 */
 	int (*parse)(struct reply_parser *parser, uint16_t type, const void *data, size_t size,
 		     size_t *used, struct reply *out);
@@ -124,6 +138,13 @@ struct protocol {
  */
 int protocol_encode(const struct protocol *protocol, const struct workload *workload,
 		    struct rng *rng, uint32_t id, void *buffer, size_t cap,
+		    struct encoded_request *out);
+/*
+ * Starts a request of the workload in the session of a connection. On entry, out->number is the
+ * request's number; sets out->type and out->id, the id of its reply. Returns 0 or -ENOMEM.
+ */
+int protocol_submit(const struct protocol *protocol, const struct workload *workload,
+		    struct rng *rng, struct protocol_session *session,
 		    struct encoded_request *out);
 /*
  * protocol_stores() returns whether the protocol stores keys; protocol_encode_store() encodes the

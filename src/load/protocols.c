@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-
 #include "load/echo.h"
+#include "load/h2.h"
 #include "load/http.h"
 #include "load/http_put.h"
 #include "load/memcached.h"
@@ -15,6 +15,7 @@
 #include "load/r2p2.h"
 #include "load/resp.h"
 #include "load/resp_command.h"
+#include "load/session.h"
 #include "load/workload.h"
 
 /* Masks of the workload settings that key-value, echo and synthetic requests use. */
@@ -48,22 +49,36 @@ static inline int encode_operation(const struct protocol *p, const struct worklo
 }
 
 /*
- * Draws and encodes a request. The order of the random draws must not change, or a seed would
+ * Draws an operation. The order of the random draws must not change, or a seed would
  * produce another run.
  */
+static inline void draw_operation(const struct workload *w, struct rng *rng, struct operation *o)
+{
+	if (w->key_of)
+		o->key = workload_key(w, rng);
+	o->kind = workload_operation(w, rng);
+	if (w->value_of >> o->kind & 1)
+		o->size = workload_value_size(w, rng);
+	if (w->random_of >> o->kind & 1)
+		o->random = rng_u64(rng);
+}
+
 static int encode_drawn(const struct protocol *p, const struct workload *w, struct rng *rng,
 			void *buffer, size_t cap, struct encoded_request *out)
 {
 	struct operation o = { .id = out->id, .number = out->number };
 
-	if (w->key_of)
-		o.key = workload_key(w, rng);
-	o.kind = workload_operation(w, rng);
-	if (w->value_of >> o.kind & 1)
-		o.size = workload_value_size(w, rng);
-	if (w->random_of >> o.kind & 1)
-		o.random = rng_u64(rng);
+	draw_operation(w, rng, &o);
 	return encode_operation(p, w, &o, buffer, cap, out);
+}
+
+int protocol_submit(const struct protocol *p, const struct workload *w, struct rng *rng,
+		    struct protocol_session *session, struct encoded_request *out)
+{
+	struct operation o = { .number = out->number };
+
+	draw_operation(w, rng, &o);
+	return p->session->submit(session, w, &o, out);
 }
 
 int protocol_encode(const struct protocol *p, const struct workload *w, struct rng *rng,
@@ -78,15 +93,20 @@ int protocol_encode(const struct protocol *p, const struct workload *w, struct r
 
 /* ---- the table ---- */
 
-/* Initializers that a protocol and its TLS variant share: redis, rediss; http, https. */
+/* Initializers that variants of a protocol share: redis, rediss; http, https; h2, h2c ... */
 #define RESP                                                                                       \
 	.default_port = "6379", .settings = OF_STORE,                                              \
 	.put = resp_put, .parse = resp_parse, .pushes = true,                                      \
 	.encode_command = resp_command_encode,                                                     \
 	.greet = resp_greet, .greeting_type = OPERATION_COMMAND
 #define HTTP                                                                                       \
-	.http = true,                                                                              \
+	.http = true, .has_path = true,                                                            \
 	.put = http_put, .parse = http_parse
+#define H2                                                                                         \
+	.has_path = true, .matched_by_id = true, .put = http_put, .parse = h2_parse,               \
+	.session = &h2_session_ops
+#define H2_HTTP H2, .http = true
+#define GRPC H2, .grpc = true, .default_port = "50051"
 
 const struct protocol protocols[] = {
 	{ .name = "memcached", .default_port = "11211",
@@ -105,6 +125,10 @@ const struct protocol protocols[] = {
 	{ .name = "rediss", .tls = true, RESP },
 	{ .name = "http", .default_port = "80", HTTP },
 	{ .name = "https", .default_port = "443", .tls = true, HTTP },
+	{ .name = "h2", .default_port = "443", .tls = true, H2_HTTP },
+	{ .name = "h2c", .default_port = "80", H2_HTTP },
+	{ .name = "grpc", GRPC },
+	{ .name = "grpcs", .tls = true, GRPC },
 	{ .name = "echo", .default_port = "4300", .matched_by_id = true,
 	  .settings = OF_ECHO,
 	  .encode = echo_encode, .parse = echo_parse },

@@ -144,8 +144,10 @@ static void reach_explain_addresses(const struct load_target *target, struct str
 static void reach_explain_refusal(const struct load_target *target, const char *refusal,
 				  struct strbuf *why)
 {
-	if (target->target.resp3 &&
-	    (!strncmp(refusal, "NOPROTO", 7) || strstr(refusal, "unknown command")))
+	if (target->protocol->session)
+		strbuf_printf(why, "the server does not speak HTTP/2: %s", refusal);
+	else if (target->target.resp3 &&
+		 (!strncmp(refusal, "NOPROTO", 7) || strstr(refusal, "unknown command")))
 		strbuf_printf(why, "the server does not speak RESP3, which begins with Redis 6 "
 				   "(remove ?protocol=3 to measure with RESP2): %s", refusal);
 	else
@@ -169,7 +171,10 @@ static void reach_explain(const struct reach *reach, const struct load_thread *t
 		reach_explain_refusal(c->target, t->greeting_refusal, why);
 	else if (err == -EADDRNOTAVAIL && !c->target->target.unix_socket)
 		reach_explain_ports(reach, t, why);
-	else if (err == -ETIMEDOUT && t->dial_in_tls)
+	else if (err == -ETIMEDOUT && t->dial_state == CONN_GREETING)
+		strbuf_puts(why, "the server did not answer the first bytes of the connection "
+			    "within --timeout; is the URL right?");
+	else if (err == -ETIMEDOUT && t->dial_state == CONN_TLS)
 		strbuf_puts(why, "the server did not complete the TLS handshake within --timeout; "
 			    "does the server speak TLS?");
 	else if (err == -ETIMEDOUT && reach->open)

@@ -314,7 +314,8 @@ static int accept_one(struct serve *s, int fd)
 		return 0;
 	}
 	if (s->tls)
-		err = net_tls_new(&stream.tls, s->tls, "") ?: net_stream_handshake_begin(&stream);
+		err = net_tls_new(&stream.tls, s->tls, "", NULL) ?:
+		      net_stream_handshake_begin(&stream);
 	if (!err)
 		err = serve_conn_new(&s->threads[s->next++ % s->n_threads]->context, &stream);
 	if (err) {

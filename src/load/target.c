@@ -27,11 +27,6 @@ struct url {
 	struct strbuf *why;
 };
 
-static bool has_path(const struct protocol *protocol)
-{
-	return strncmp(protocol->name, "http", 4) == 0;
-}
-
 static bool has_database(const struct protocol *protocol)
 {
 	return strncmp(protocol->name, "redis", 5) == 0;
@@ -39,7 +34,7 @@ static bool has_database(const struct protocol *protocol)
 
 static bool has_user(const struct protocol *protocol)
 {
-	return protocol->http || protocol->greet;
+	return protocol->has_path || protocol->greet;
 }
 
 /* ---- error messages ---- */
@@ -68,11 +63,21 @@ static const char *user_end(const char *authority, bool path)
 	return strrchr(end, '@');
 }
 
+/* Returns whether the URL's scheme, or a scheme that it begins with, has paths. */
+static bool scheme_has_path(const char *url)
+{
+	for (const struct protocol *p = protocols; p->name; p++) {
+		if (p->has_path && strncasecmp(url, p->name, strlen(p->name)) == 0)
+			return true;
+	}
+	return false;
+}
+
 static size_t password_at(const char *url, size_t *size)
 {
 	const char *slashes = strstr(url, "://");
 	const char *from = slashes ? slashes + 3 : url, *colon;
-	const bool path = !slashes || strncasecmp(url, "http", 4) == 0;
+	const bool path = !slashes || scheme_has_path(url);
 	const char *at = user_end(from, path);
 
 	colon = at ? memchr(from, ':', (size_t)(at - from)) : NULL;
@@ -101,11 +106,12 @@ static void put_takes(const struct target *t, struct strbuf *why)
 		strbuf_printf(why, "; the form is %s:", p->name);
 	else if (t->unix_socket)
 		strbuf_printf(why, "; the form is %s+unix://PATH%s", p->name,
-			      has_path(p) ? "[:/PATH]" : has_database(p) ? "[" RESP3 "]" : "");
+			      p->has_path ? "[:/PATH]" : has_database(p) ? "[" RESP3 "]" : "");
 	else
 		strbuf_printf(why, "; the form is %s://%sHOST[:PORT]%s", p->name,
 			      has_user(p) ? "[USER:PASSWORD@]" : "",
-			      has_path(p) ? "[/PATH]" :
+			      p->grpc ? "/PACKAGE.SERVICE/METHOD" :
+			      p->has_path ? "[/PATH]" :
 			      has_database(p) ? "[/DATABASE][" RESP3 "]" : "");
 }
 
@@ -240,6 +246,14 @@ static int target_parse_http_path(struct url *u, const char *path)
 	return 0;
 }
 
+/* Returns whether the path is "/SERVICE/METHOD". */
+static bool is_grpc_path(const char *path)
+{
+	const char *method = *path == '/' ? strchr(path + 1, '/') : NULL;
+
+	return method && method > path + 1 && method[1] && !strpbrk(method + 1, "/?#");
+}
+
 static int target_parse_database(struct url *u, const char *text, size_t size)
 {
 	char digits[16] = "";
@@ -269,7 +283,9 @@ static int target_parse_path(struct url *u, const char *path)
 {
 	const struct protocol *p = u->target->protocol;
 
-	if (has_path(p))
+	if (p->grpc && !is_grpc_path(path))
+		return target_refuse(u, "the path must name a service and its method");
+	if (p->has_path)
 		return target_parse_http_path(u, path);
 	if (has_database(p))
 		return target_parse_redis_path(u, path);
@@ -304,7 +320,7 @@ static int target_parse_encoded_unix(struct url *u)
 static int target_parse_unix(struct url *u)
 {
 	struct target *t = u->target;
-	const char *colon = has_path(t->protocol) ? strstr(u->rest, ":/") : NULL;
+	const char *colon = t->protocol->has_path ? strstr(u->rest, ":/") : NULL;
 	const char *query = has_database(t->protocol) ? strchr(u->rest, '?') : NULL;
 	size_t size = colon ? (size_t)(colon - u->rest) :
 		      query ? (size_t)(query - u->rest) : strlen(u->rest);
@@ -416,7 +432,7 @@ static int target_parse_port(struct url *u)
 
 static bool is_memcached(const struct protocol *protocol)
 {
-	return has_user(protocol) && !protocol->http && !has_database(protocol);
+	return has_user(protocol) && !protocol->has_path && !has_database(protocol);
 }
 
 /* Returns what is wrong with the user and password, NULL if nothing is. */
@@ -446,7 +462,7 @@ int target_check_login(const struct target *target, struct strbuf *why)
 static int target_parse_user(struct url *u)
 {
 	struct target *t = u->target;
-	const char *at = user_end(u->rest, has_path(t->protocol)), *colon, *wrong;
+	const char *at = user_end(u->rest, t->protocol->has_path), *colon, *wrong;
 
 	if (!at)
 		return 0;
@@ -468,7 +484,7 @@ static int target_parse_user(struct url *u)
 	wrong = login_error(t);
 	if (wrong)
 		return target_refuse(u, "%s", wrong);
-	if (has_path(t->protocol) && strchr(t->user, ':'))
+	if (t->protocol->has_path && strchr(t->user, ':'))
 		return target_refuse(u, "an HTTP user name cannot contain ':'");
 	t->has_user = true;
 	u->rest = at + 1;

@@ -30,6 +30,7 @@
 #include "load/protocol.h"
 #include "load/spsc.h"
 #include "load/schedule.h"
+#include "load/session.h"
 #include "load/sources.h"
 #include "load/statuses.h"
 #include "load/tls_counts.h"
@@ -134,6 +135,10 @@ struct load_conn {
 	struct match match;
 	struct net_stream stream;
 	struct reply_parser parser;
+	/* sessions: output that a blocked socket did not take; owned, NULL: none */
+	char *pending;
+	size_t pending_at, pending_size;
+	uint64_t heard_ns;         /* sessions: when bytes came last */
 };
 
 enum load_thread_command {
@@ -210,7 +215,7 @@ struct load_thread {
 	int dial_error;    /* -errno: first error in PHASE_CONNECT or PHASE_PRELOAD */
 	const struct load_conn *dial_failed;
 	char greeting_refusal[128]; /* text of the server's refusal of the greeting */
-	bool dial_in_tls;  /* dial_error happened in the TLS handshake */
+	uint8_t dial_state; /* enum conn_state in which dial_error happened */
 	uint64_t shut;     /* number of connections that ended before a reply */
 	uint64_t down_ns;  /* when the last connection was lost; 0: some are open, or unknown */
 	uint64_t slowest_dial_ns; /* longest time that opening a connection took */

@@ -26,7 +26,9 @@ uint32_t thread_causes_note_reply(struct load_thread *t, const struct load_conn 
 		error_text_clean(reply->error_text, text);
 	if (reply->error_text && !reply->code)
 		error_text_word(reply->error_text, word);
-	if (reply->code)
+	if (reply->cause)
+		snprintf(name, sizeof(name), "%s", reply->cause);
+	else if (reply->code)
 		snprintf(name, sizeof(name), "%s %u", c->target->protocol->http ? "HTTP" : "status",
 			 reply->code);
 	else if (*word)
@@ -38,7 +40,12 @@ uint32_t thread_causes_note_reply(struct load_thread *t, const struct load_conn 
 void thread_causes_note_timeout(struct load_thread *t, const struct load_request *r)
 {
 	const struct load_conn *c = r->conn;
-	const bool begun = !r->awaits_resend && c->head == r && c->rx != c->reply_begin;
+	const struct protocol_session *session = c->parser.session;
+	bool begun = !r->awaits_resend && c->head == r && c->rx != c->reply_begin;
+
+	if (session)
+		begun = !r->awaits_resend && r->begun &&
+			c->target->protocol->session->reply_begun(session, r->reply_id);
 
 	thread_causes_note(t, CAUSE_REQUEST, CAUSE_TIMEOUT,
 			   begun ? "only a part of the reply arrived" : "");
@@ -150,4 +157,12 @@ void thread_causes_note_connection(struct load_thread *t, const struct load_conn
 
 	thread_causes_text(c, err, text);
 	thread_causes_note(t, CAUSE_CONNECTION, thread_causes_name(c, err, alert), text);
+}
+
+void thread_causes_note_goaway(struct load_thread *t, const struct load_conn *c)
+{
+	char text[ERROR_TEXT_CLEAN_MAX];
+
+	error_text_clean(&c->parser.session->why, text);
+	thread_causes_note(t, CAUSE_CONNECTION, CAUSE_GOAWAY, text);
 }

@@ -24,6 +24,9 @@ void thread_causes_note_cut(struct load_thread *t, const struct load_conn *c, in
  */
 void thread_causes_update_outage(struct load_thread *t, bool ends);
 
+/* Records that a session's peer, which has sent replies, ends the connection with an error. */
+void thread_causes_note_goaway(struct load_thread *t, const struct load_conn *c);
+
 /*
  * Records a connection that could not be opened, or ended before a reply or after garbage; `err` is
  * the -errno.

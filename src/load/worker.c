@@ -9,6 +9,7 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "load/conn.h"
+#include "load/conn_session.h"
 #include "load/dial.h"
 #include "load/thread_causes.h"
 #include "load/request.h"
@@ -138,6 +139,7 @@ void worker_release(struct load_thread *t)
 	for (i = 0; t->conns && i < t->n_conns; i++) {
 		net_stream_close(&t->conns[i].stream);
 		net_tls_free(t->conns[i].stream.tls);
+		conn_session_close(&t->conns[i]);
 	}
 	for (i = 0; t->phcs && i < t->n_nics; i++)
 		clock_phc_close(&t->phcs[i]);
@@ -281,8 +283,7 @@ static void time_out(struct load_thread *t, struct load_request *r)
 		return;
 	}
 	request_done(t, r, FAILURE_TIMEOUT);
-	if (c->stream.datagram) {
-		conn_drop(t, c, r);
+	if (conn_cancel(t, c, r)) {
 		conn_settle(t, c);
 		return;
 	}
@@ -421,6 +422,7 @@ int worker_serve(struct load_thread *t, uint64_t wait_ns)
 {
 	t->now = clock_now();
 	dial_due(t);
+	flush_dirty(t);
 	round_of(t, t->now + wait_ns);
 	return t->dial_error;
 }

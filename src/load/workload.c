@@ -187,15 +187,15 @@ static unsigned char *make_bytes(size_t size)
 }
 
 /*
- * Writes the Host field (RFC 9110, 7.2) with the URL's host, and its port unless it is the default.
+ * Writes the Host field (RFC 9110, 7.2) with the URL's host, and its port unless it is HTTP's.
  * Omits an IPv6 zone: it means nothing to the server (RFC 9844, 3), and some answer 400.
  */
 static void make_host(char out[HOST_MAX], const struct target *target)
 {
 	int size = (int)strcspn(target->host, "%");
 	bool v6 = strchr(target->host, ':') != NULL;
-	const char *usual = target->protocol->default_port;
-	bool port = usual && strcmp(target->port, usual) != 0;
+	const char *usual = target->protocol->tls ? "443" : "80";
+	bool port = strcmp(target->port, usual) != 0;
 
 	if (target->unix_socket)
 		snprintf(out, HOST_MAX, "localhost");
@@ -210,7 +210,7 @@ static void make_host(char out[HOST_MAX], const struct target *target)
  */
 static int make_authorization(struct strbuf *out, const struct target *target, struct strbuf *why)
 {
-	const char *auth = target->options && target->protocol->http ? target->options->auth : NULL;
+	const char *auth = target->options && target->protocol->has_path ? target->options->auth : NULL;
 	struct strbuf plain = STRBUF_INIT(HTTP_AUTH_VALUE_MAX);
 	int err;
 
@@ -269,6 +269,8 @@ static int make_http(struct workload *w, struct http_requests *out, const struct
 	w->idempotent = target->options && target->options->method &&
 			http_method_is_idempotent(target->options->method);
 	note_http_uses(w, out);
+	if (target->protocol->grpc)
+		w->settings |= 1U << WORKLOAD_MESSAGE;
 	w->request_overhead = WORKLOAD_KEY_MAX + http_requests_size_max(out);
 	return err;
 }
@@ -292,7 +294,7 @@ static int make_requests(struct workload *w, const struct target *target, struct
 		w->value_of |= (uint32_t)operation_rows[i].has_value << i;
 	if (!target)
 		return 0;
-	if (target->protocol->http) {
+	if (target->protocol->has_path) {
 		make_host(w->tables->host, target);
 		return make_http(w, &w->tables->http, target, why);
 	}
@@ -388,6 +390,7 @@ void workload_release(struct workload *w)
 		http_requests_release(&w->tables->http);
 	}
 	free(w->tables);
+	free(w->message.bytes);
 	*w = (struct workload){ 0 };
 }
 

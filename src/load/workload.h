@@ -14,6 +14,7 @@
  * 	read, delete, head  shares of these operations in all requests; the rest are writes
  * 	service       service time requested of a synthetic server; default: the server's own
  * 	request, reply    sizes in bytes, of the echo and synthetic protocols
+ * 	message       gRPC: the encoded message of a request, @FILE, hex:... or base64:...
  *
  * Protocols limit sizes; unbounded distributions are cut at WORKLOAD_TAIL_MAX.
  */
@@ -26,6 +27,7 @@
 #include "base/rng.h"
 #include "base/strbuf.h"
 #include "load/dist.h"
+#include "load/grpc_message.h"
 #include "load/operation.h"
 
 #define WORKLOAD_KEY_MAX 250    /* memcached's limit, bytes */
@@ -38,7 +40,7 @@
 /* A workload's settings, in the order of their table; the last are the operations' shares. */
 enum workload_setting {
 	WORKLOAD_BASE, WORKLOAD_KEYS, WORKLOAD_POPULARITY, WORKLOAD_KEY, WORKLOAD_VALUE,
-	WORKLOAD_SERVICE, WORKLOAD_REQUEST, WORKLOAD_REPLY, WORKLOAD_SHARE,
+	WORKLOAD_SERVICE, WORKLOAD_REQUEST, WORKLOAD_REPLY, WORKLOAD_MESSAGE, WORKLOAD_SHARE,
 	WORKLOAD_SETTINGS = WORKLOAD_SHARE + OPERATIONS,
 };
 
@@ -57,6 +59,7 @@ struct workload {
 	size_t request_overhead; /* largest size of a request without its value, bytes */
 	struct dist service;     /* synthetic: requested service time, ns; or none */
 	struct dist request_size, reply_size; /* echo and synthetic: bytes of a message */
+	struct grpc_message message; /* gRPC: the message of each request; owned */
 	uint32_t settings; /* mask of the settings that the target's requests use */
 	/* masks of operations (enum operation_kind) that use a key, a value, random numbers */
 	uint32_t key_of, value_of, random_of;

@@ -114,6 +114,11 @@ static int workload_set_reply_size(struct workload *w, const char *value, struct
 	return dist_parse(value, DIST_UNIT_BYTES, &w->reply_size, why);
 }
 
+static int workload_set_message(struct workload *w, const char *value, struct strbuf *why)
+{
+	return grpc_message_parse(value, &w->message, why);
+}
+
 static const struct workload_setting_row settings_known[] = {
 	[WORKLOAD_BASE] = { "base", "etc or usr, before all other settings", workload_set_base },
 	[WORKLOAD_KEYS] = { "keys", "1 to 1000000000", workload_set_keys },
@@ -125,6 +130,7 @@ static const struct workload_setting_row settings_known[] = {
 	[WORKLOAD_SERVICE] = { "service", NULL, workload_set_service },
 	[WORKLOAD_REQUEST] = { "request", NULL, workload_set_request_size },
 	[WORKLOAD_REPLY] = { "reply", NULL, workload_set_reply_size },
+	[WORKLOAD_MESSAGE] = { "message", NULL, workload_set_message },
 #define SHARE_ROW(operation, share, has_value)                                                     \
 	[WORKLOAD_SHARE + (operation)] = { share, PARSE_FRACTION_TAKES, NULL },
 	OPERATION_ROWS(SHARE_ROW)
@@ -210,5 +216,5 @@ int workload_set(struct workload_settings *settings, const char *name, const cha
 	else if (err)
 		strbuf_printf(why, "workload: %s%s: %s", where, name, strbuf_str(&form));
 	strbuf_release(&form);
-	return err ? -EINVAL : 0;
+	return err && setting->takes ? -EINVAL : err;
 }

@@ -17,8 +17,9 @@ struct workload_settings {
 void workload_settings_init(struct workload_settings *settings, struct workload *workload);
 
 /*
- * Sets one setting. Returns 0, or -EINVAL if the name is unknown or given twice, or the value is
- * invalid. The sentence in `why` begins with `where`, such as "x.conf, line 3: ".
+ * Sets one setting. Returns 0, -EINVAL if the name is unknown or given twice, or the value is
+ * invalid, or the error of reading a file that the value names. The sentence in `why` begins with
+ * `where`, such as "x.conf, line 3: ".
  */
 int workload_set(struct workload_settings *settings, const char *name, const char *value,
 		 const char *where, struct strbuf *why);

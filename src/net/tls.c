@@ -13,6 +13,8 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#define NO_ALPN "the server does not offer the protocol '%s' (ALPN)"
+
 struct net_tls_context {
 	SSL_CTX *ssl;
 	BIO_METHOD *method;
@@ -24,6 +26,7 @@ struct net_tls {
 	SSL *ssl;
 	SSL_SESSION *session;       /* last session that may be resumed; NULL: none; owned */
 	char *host;
+	const char *alpn;
 	bool is_address;
 	int fd;
 	bool stamps;
@@ -257,7 +260,8 @@ void net_tls_context_free(struct net_tls_context *context)
 
 /* ---- one connection ---- */
 
-int net_tls_new(struct net_tls **out, struct net_tls_context *context, const char *host)
+int net_tls_new(struct net_tls **out, struct net_tls_context *context, const char *host,
+		const char *alpn)
 {
 	struct net_tls *tls = calloc(1, sizeof(*tls));
 	unsigned char address[16];
@@ -265,6 +269,7 @@ int net_tls_new(struct net_tls **out, struct net_tls_context *context, const cha
 	if (!tls)
 		return -ENOMEM;
 	tls->context = context;
+	tls->alpn = alpn;
 	/* A certificate names the address without its zone. */
 	tls->host = strndup(host, strcspn(host, "%"));
 	if (!tls->host) {
@@ -308,6 +313,21 @@ static int tls_set_name(struct net_tls *tls)
 	return ok ? 0 : -EINVAL;
 }
 
+/* Offers one application protocol. */
+static int tls_set_alpn(struct net_tls *tls)
+{
+	unsigned char offer[256];
+	const size_t n = tls->alpn ? strlen(tls->alpn) : 0;
+
+	if (!n)
+		return 0;
+	if (n >= sizeof(offer))
+		return -EINVAL;
+	offer[0] = (unsigned char)n;
+	memcpy(offer + 1, tls->alpn, n);
+	return SSL_set_alpn_protos(tls->ssl, offer, (unsigned int)n + 1) ? -ENOMEM : 0;
+}
+
 int net_tls_begin(struct net_tls *tls, int fd, bool stamps)
 {
 	BIO *bio;
@@ -335,7 +355,7 @@ int net_tls_begin(struct net_tls *tls, int fd, bool stamps)
 	SSL_set_connect_state(tls->ssl);
 	if (tls->session && !SSL_set_session(tls->ssl, tls->session))
 		return -ENOMEM;
-	return tls_set_name(tls);
+	return tls_set_name(tls) ?: tls_set_alpn(tls);
 }
 
 /* Returns whether an OpenSSL error is an alert from the peer: reason codes above 1000. */
@@ -369,11 +389,31 @@ static void tls_keep_error(struct net_tls *tls, long verdict)
 
 	if (ERR_GET_LIB(error) == ERR_LIB_SSL &&
 	    ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER)
-		text = "the server does not use TLS (use http:// or redis://)";
+		text = "the server does not use TLS (use http://, h2c:// or redis://)";
+	if (tls->alpn && ERR_GET_LIB(error) == ERR_LIB_SSL &&
+	    ERR_GET_REASON(error) == SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL) {
+		snprintf(tls->error, sizeof(tls->error), NO_ALPN, tls->alpn);
+		return;
+	}
 	if (verdict != X509_V_OK && !tls->context->insecure)
 		text = X509_verify_cert_error_string(verdict);
 	snprintf(tls->error, sizeof(tls->error), "%s",
 		 text ? text : "the peer ended the TLS connection");
+}
+
+/* Returns 1 if the peer has chosen the offered protocol or none was offered. */
+static int tls_check_alpn(struct net_tls *tls)
+{
+	const unsigned char *chosen = NULL;
+	unsigned int n = 0;
+
+	if (!tls->alpn || tls->context->server)
+		return 1;
+	SSL_get0_alpn_selected(tls->ssl, &chosen, &n);
+	if (n == strlen(tls->alpn) && !memcmp(chosen, tls->alpn, n))
+		return 1;
+	snprintf(tls->error, sizeof(tls->error), NO_ALPN, tls->alpn);
+	return -ECONNABORTED;
 }
 
 int net_tls_handshake(struct net_tls *tls)
@@ -385,7 +425,7 @@ int net_tls_handshake(struct net_tls *tls)
 	errno = 0;
 	ret = SSL_do_handshake(tls->ssl);
 	if (ret == 1)
-		return 1;
+		return tls_check_alpn(tls);
 	err = tls_operation_failed(tls, ret);
 	if (err == -EAGAIN)
 		return 0;

@@ -37,9 +37,11 @@ void net_tls_context_free(struct net_tls_context *context);
 
 /*
  * Makes a connection's TLS state. `host`: name or address, for SNI and the certificate check;
- * server: "".
+ * server: "". `alpn`: the protocol that the peer must choose (RFC 7301), such as "h2", valid as
+ * long as the connection; NULL: any.
  */
-int net_tls_new(struct net_tls **out, struct net_tls_context *context, const char *host);
+int net_tls_new(struct net_tls **out, struct net_tls_context *context, const char *host,
+		const char *alpn);
 void net_tls_free(struct net_tls *tls);
 
 /*
@@ -50,7 +52,7 @@ int net_tls_begin(struct net_tls *tls, int fd, bool stamps);
 
 /*
  * Returns 1 when done, 0 when it waits for the peer, or -EPROTO, -EKEYREJECTED (the peer's
- * certificate), -ECONNABORTED (the peer sent an alert).
+ * certificate), -ECONNABORTED (the peer sent an alert, or did not choose the protocol).
  */
 int net_tls_handshake(struct net_tls *tls);
 

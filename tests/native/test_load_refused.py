@@ -213,7 +213,7 @@ def tls_or_not():
                 message="without a reply (does the server speak TLS, or another protocol?)")
     with accepting(answer) as port:
         return refused(f"https://127.0.0.1:{port}/", "--connections", 2,
-                       message="TLS: the server does not use TLS (use http:// or redis://)")
+                       message="TLS: the server does not use TLS (use http://, h2c:// or redis://)")
 
 
 def too_few_descriptors():

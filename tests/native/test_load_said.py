@@ -309,7 +309,7 @@ def another_protocol():
     for reply, text in ((b"\x15\x03\x01\0\x02\x02\x46",
                          "the server speaks TLS (as https:// does)"),
                         (b"\0\0\6\4\0\0\0\0\0\0\3\0\0\0\x64",
-                         "the server speaks HTTP/2 only, but hostlat sends HTTP/1.1"),
+                         "the server speaks HTTP/2 only (use h2c:// or, with TLS, h2://)"),
                         (b"SSH-2.0-OpenSSH_9.2p1\r\n", "'SSH-2.0-OpenSSH_9.2p1'"),
                         (head("Content-Length: 5, 5") + b"hello", "'Content-Length: 5, 5'")):
         with http_of(badserver.http_replies(reply)) as url:

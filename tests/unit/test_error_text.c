@@ -133,7 +133,7 @@ static void test_bytes_of_no_protocol(void **state)
 		     "the server speaks TLS (as https:// does)"),
 		CASE("\x16\x03\x03\0\x7a", 0, "the server speaks TLS (as https:// does)"),
 		CASE("\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64", 0,
-		     "the server speaks HTTP/2 only, but hostlat sends HTTP/1.1"),
+		     "the server speaks HTTP/2 only (use h2c:// or, with TLS, h2://)"),
 		CASE("\0\0\x06\x04\0\0\0\0\1\0\x03\0\0\0\x64", 0, ""),
 		CASE("SSH-2.0-OpenSSH_9.2\r\nmore", 0, "'SSH-2.0-OpenSSH_9.2'"),
 		CASE("HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\n", 35,
@@ -153,7 +153,7 @@ static void test_bytes_of_no_protocol(void **state)
 		struct error_text raw = { .len = 3, .text = "old" };
 		char text[ERROR_TEXT_CLEAN_MAX];
 
-		error_text_garbled(&raw, cases[i].bytes, cases[i].size, cases[i].at);
+		error_text_garbled(&raw, cases[i].bytes, cases[i].size, cases[i].at, false);
 		error_text_clean(&raw, text);
 		assert_string_equal(text, cases[i].text);
 	}

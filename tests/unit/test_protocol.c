@@ -299,6 +299,8 @@ static void test_garbage(void **state)
 	for (const struct protocol *p = protocols; p->name; p++) {
 		int garbled = 0;
 
+		if (p->session)
+			continue;
 		for (int round = 0; round < 2000; round++) {
 			struct row row = { .scheme = p->name,
 						 .data = data,
