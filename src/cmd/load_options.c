@@ -21,8 +21,8 @@
 #include "load/workload_set.h"
 
 #define TARGET_TAKES                                                                               \
-	"memcached://HOST:PORT, redis://, http://, https://, echo://, udp+memcached://, r2p2://, " \
-	"null:, or SCHEME+unix://PATH"
+	"memcached://HOST:PORT, redis://, http://, https://, h2://, grpc://, echo://, "            \
+	"udp+memcached://, r2p2://, null:, or SCHEME+unix://PATH"
 
 #define ARRIVAL_DEFAULT "poisson"
 
