@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/bug.h"
+#include "load/conn_reply.h"
 #include "load/conn_sample.h"
 #include "load/conn_session.h"
 #include "load/outcomes.h"
@@ -346,40 +347,6 @@ static struct load_request *conn_find_request(struct load_conn *c, uint32_t repl
 	return r;
 }
 
-/* Returns the reply's status; with --expect, only the given HTTP statuses are a success. */
-static enum reply_status conn_reply_status(const struct load_thread *t, const struct load_conn *c,
-					   const struct reply *reply)
-{
-	if (!c->target->protocol->http || !t->expect->given)
-		return reply->status;
-	return statuses_has(t->expect, reply->code) ? REPLY_OK : REPLY_ERROR;
-}
-
-/* A connection that got a reply no longer counts as failing. */
-static void conn_note_success(struct load_thread *t, struct load_conn *c)
-{
-	c->replies++;
-	c->shut = false;
-	t->n_failing -= c->failing;
-	c->failing = false;
-}
-
-/*
- * Handles an error reply; returns its outcome. If the server refuses all that the connection asks
- * for, the connection counts as failing until another reply comes.
- */
-static uint32_t conn_note_error(struct load_thread *t, struct load_conn *c,
-				const struct reply *reply)
-{
-	const struct error_text *text = reply->error_text;
-
-	if (!c->replies && !c->failing && text && error_text_denies(text->text, text->len)) {
-		c->failing = true;
-		t->n_failing++;
-	}
-	return thread_causes_note_reply(t, c, CAUSE_REQUEST, reply);
-}
-
 /*
  * Handles a request that the server has left unprocessed. It is sent again: always after GOAWAY,
  * which ends the connection, and otherwise once, so that a server that refuses all is not flooded.
@@ -417,7 +384,7 @@ static void conn_complete(struct load_thread *t, struct load_conn *c, const stru
 		conn_sample_fill(t, c, r, reply, rx, last);
 		r->miss = status == REPLY_MISS;
 		if (status == REPLY_ERROR)
-			r->sample.outcome = conn_note_error(t, c, reply);
+			r->sample.outcome = conn_reply_note_error(t, c, reply);
 		else if (r->miss && c->target->protocol->http)
 			r->sample.outcome = thread_causes_note_reply(t, c, CAUSE_REPLY, reply);
 		else if (r->miss)
@@ -433,7 +400,7 @@ static void conn_complete(struct load_thread *t, struct load_conn *c, const stru
 	 * another protocol may mean that the server refuses the connection.
 	 */
 	if (status != REPLY_ERROR || c->target->protocol->http || c->parser.session)
-		conn_note_success(t, c);
+		conn_reply_note_success(t, c);
 	c->reply_begin = c->rx;
 }
 
@@ -548,6 +515,7 @@ bool conn_cancel(struct load_thread *t, struct load_conn *c, struct load_request
 	conn_drop(t, c, r);
 	if (session)
 		conn_mark_dirty(t, c);
+	conn_settle(t, c);
 	return true;
 }
 

@@ -33,7 +33,7 @@ int conn_errors(struct load_thread *t, struct load_conn *c);
 /*
  * Removes a request that timed out, if the connection can go on without its reply: a datagram's, or
  * a stream of a session. Returns false if the reply may still come and must match no other request,
- * or if a session's peer has been silent since the request.
+ * or if a session's peer has been silent since the request. Otherwise settles the connection.
  */
 bool conn_cancel(struct load_thread *t, struct load_conn *c, struct load_request *r);
 

@@ -283,10 +283,8 @@ static void time_out(struct load_thread *t, struct load_request *r)
 		return;
 	}
 	request_done(t, r, FAILURE_TIMEOUT);
-	if (conn_cancel(t, c, r)) {
-		conn_settle(t, c);
+	if (conn_cancel(t, c, r))
 		return;
-	}
 	/* A timed-out request's reply may still arrive, and must match no other request. */
 	c->dead++;
 	if (c->dead == c->outstanding)

@@ -210,7 +210,8 @@ static void make_host(char out[HOST_MAX], const struct target *target)
  */
 static int make_authorization(struct strbuf *out, const struct target *target, struct strbuf *why)
 {
-	const char *auth = target->options && target->protocol->has_path ? target->options->auth : NULL;
+	const char *auth = target->options && target->protocol->has_path ?
+			   target->options->auth : NULL;
 	struct strbuf plain = STRBUF_INIT(HTTP_AUTH_VALUE_MAX);
 	int err;
 
