@@ -114,7 +114,7 @@ class Many(unittest.TestCase):
     def test_names_in_csv(self):
         servers = [Once(self.path(name)) for name in ('a,b', 'c"d')]
         _, rows = self.load(servers[0].url, '--against', servers[1].url, '--connections', '1',
-                            '--rate', '2k', '--repeat', '5', '--max-time', '5s')
+                            '--rate', '2k', '--repeat', '6', '--max-time', '6s')
         self.assertEqual({row['target'] for row in rows}, {server.url for server in servers})
 
     def test_preload_is_done_once(self):

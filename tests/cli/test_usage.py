@@ -211,7 +211,7 @@ REFUSED = [
     ('load null: --rate 1 --repeat 1', '--repeat takes a whole number, 2 to 1000'),
     ('load null: --rate 1 --repeat 2 --against null:', '--against needs 6 pairs'),
     ('load null: --rate 1 --max-time 9s --against null:', '10 pairs need --max-time 10 s or more'),
-    ('load null: --rate 1 --max-time 4999ms --repeat 5 --against null:', 'each slice must last 500 ms'),
+    ('load null: --rate 1 --max-time 5999ms --repeat 6 --against null:', 'each slice must last 500 ms'),
     ('load null: --rate 100 --against null:', 'p99 needs 1000 requests in each of 20 slices: --max-time 200 s or more, or --rate 334'),
     ('load null: --rate 33 --percentile 90 --against null:', 'p90 needs 100 requests'),
     ('load null: --find-max p99<1ms --max-time 2s', '--find-max: each trial run lasts at least 3 s'),
@@ -374,7 +374,7 @@ class Usage(unittest.TestCase):
     def test_option_of_the_other_target(self):
         """--insecure is of --against: nobody is there, but it is no bad usage."""
         done = run('load', 'null:', '--rate', '2k', '--against', 'https://127.0.0.1:1', '--insecure',
-                   '--repeat', '5', '--max-time', '5s')
+                   '--repeat', '6', '--max-time', '6s')
         self.assertNotIn('--insecure', done.stderr)
         self.assertIn('127.0.0.1 port 1', done.stderr)
 
