@@ -115,10 +115,11 @@ def grpc_js():
     if not shutil.which("npm"):
         raise check.Disturbed("npm is not installed")
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(["npm", "install", "--prefix", folder, "--no-save", "--no-audit",
-                               "--no-fund", GRPC_JS], capture_output=True, timeout=120, check=False)
-        if done.returncode:
-            raise check.Disturbed(f"npm cannot install {GRPC_JS}")
+        try:
+            subprocess.run(["npm", "install", "--prefix", folder, "--no-save", "--no-audit",
+                            "--no-fund", GRPC_JS], capture_output=True, timeout=120, check=True)
+        except subprocess.SubprocessError as e:
+            raise check.Disturbed(f"npm cannot install {GRPC_JS}") from e
         script = os.path.join(folder, "server.js")
         shutil.copy(os.path.join(os.path.dirname(__file__), "grpc_server.js"), script)
         port = servers.free_port()
