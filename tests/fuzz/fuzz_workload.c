@@ -27,9 +27,9 @@ static void use(const struct workload *parsed)
 	for (int i = 0; i < OPERATIONS; i++)
 		BUG_ON(!(w->share[i] >= 0 && w->share[i] <= 1));
 	for (const struct protocol *p = protocols; p->name; p++) {
-		/* Requests of HTTP are made for a target: fuzz_http_request. */
-		if (p->http || (p->put && w->share[OPERATION_DELETE] > 0 &&
-				!p->put[OPERATION_DELETE]) ||
+		/* Requests of HTTP and gRPC are made for a target: fuzz_http_request. */
+		if (p->has_path || (p->put && w->share[OPERATION_DELETE] > 0 &&
+				    !p->put[OPERATION_DELETE]) ||
 		    (p->put && w->share[OPERATION_HEAD] > 0 && !p->put[OPERATION_HEAD]))
 			continue;
 		w->key_of = protocol_stores(p) ? ~0U : 0;
