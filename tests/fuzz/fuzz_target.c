@@ -22,7 +22,7 @@ static void check(const struct target *t)
 		BUG_ON(*p <= ' ' || *p > '~' || *p == '#');
 	BUG_ON(!memchr(t->user, 0, sizeof(t->user)));
 	BUG_ON(!memchr(t->password, 0, sizeof(t->password)));
-	BUG_ON(t->has_user && t->protocol->http && strchr(t->user, ':'));
+	BUG_ON(t->has_user && t->protocol->has_path && strchr(t->user, ':'));
 	BUG_ON(!t->protocol->no_network && !t->host[0]);
 	if (t->protocol->no_network || t->unix_socket)
 		return;
@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!workload_parse(&w, NULL, &t, &why))
 			workload_release(&w);
 		else
-			BUG_ON(!t.protocol->http || !strchr(t.path, '{') || !why.len);
+			BUG_ON(!t.protocol->has_path || !strchr(t.path, '{') || !why.len);
 	}
 	check_list(text);
 	strbuf_release(&why);
