@@ -46,7 +46,7 @@ static bool h2_is_left_out(const char *name, bool grpc)
 /* Reads "METHOD PATH HTTP/1.1", whose end is `end`. */
 static void h2_read_request_line(struct h2_request *r, char *line, const char *end)
 {
-	char *path = strchr(line, ' '), *version;
+	char *path = memchr(line, ' ', (size_t)(end - line)), *version;
 
 	*path++ = '\0';
 	version = memrchr(path, ' ', (size_t)(end - path));
@@ -57,7 +57,7 @@ static void h2_read_request_line(struct h2_request *r, char *line, const char *e
 /* Reads "Name: value", whose end is `end`; the name becomes lower case. */
 static void h2_read_field(struct h2_request *r, char *line, const char *end, bool grpc)
 {
-	char *colon = strchr(line, ':'), *value = colon + 2;
+	char *colon = memchr(line, ':', (size_t)(end - line)), *value = colon + 2;
 
 	*colon = '\0';
 	for (char *p = line; *p; p++)

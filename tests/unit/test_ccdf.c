@@ -133,7 +133,8 @@ static void the_band_covers_the_whole_curve(void **state)
 	/* 95 % less 3 standard errors. */
 	assert_true(held >= bands * 0.90);
 	assert_true(naive_held < bands * 0.5);
-	assert_true(none < runs * 0.1);
+	/* By chance, the share is greater in few runs. */
+	assert_true(none < runs * (brief() ? 0.3 : 0.1));
 	/* D is some 30 here: not wider than that explains. */
 	assert_true(width < 10);
 }

@@ -176,6 +176,7 @@ static void test_impossible(void **state)
 		assert_int_equal(pass_facts(&from, &to, NULL), 0);
 		assert_int_equal(load_setup_add_fact(&to, meant[i][0], meant[i][1]), 0);
 		assert_int_equal(load_setup_complete(&to), -EBADMSG);
+		load_setup_release(&to);
 	}
 }
 
