@@ -303,32 +303,9 @@ static int dial_parse_session(struct load_thread *t, struct load_conn *c, size_t
 	return -EPROTO;
 }
 
-static int dial_read_session(struct load_thread *t, struct load_conn *c)
-{
-	struct net_rx_stamp unused;
-	bool drained = false;
-	ssize_t n;
-	int err;
-
-	while (!drained) {
-		n = net_stream_read(&c->stream, t->in, LOAD_IN_SIZE, &unused, &drained);
-		if (n == -EAGAIN)
-			break;
-		if (n <= 0)
-			return n ? (int)n : -ECONNRESET;
-		t->count.bytes_received += (uint64_t)n;
-		err = dial_parse_session(t, c, (size_t)n);
-		if (err)
-			return err;
-	}
-	if (!c->parser.session->ready)
-		return 0;
-	c->rx = c->reply_begin = c->stream.received;
-	dial_opened(t, c);
-	return conn_flush(t, c);
-}
-
-static int dial_read_greeting_replies(struct load_thread *t, struct load_conn *c)
+/* Reads what the server says before the first request, and gives it to parse(). */
+static int dial_read(struct load_thread *t, struct load_conn *c,
+		     int (*parse)(struct load_thread *t, struct load_conn *c, size_t size))
 {
 	struct net_rx_stamp unused;
 	bool drained = false;
@@ -342,8 +319,26 @@ static int dial_read_greeting_replies(struct load_thread *t, struct load_conn *c
 		if (n <= 0)
 			return n ? (int)n : -ECONNRESET;
 		t->count.bytes_received += (uint64_t)n;
-		err = dial_parse_greeting_replies(t, c, (size_t)n);
+		err = parse(t, c, (size_t)n);
 	}
+	return err;
+}
+
+static int dial_read_session(struct load_thread *t, struct load_conn *c)
+{
+	int err = dial_read(t, c, dial_parse_session);
+
+	if (err || !c->parser.session->ready)
+		return err;
+	c->rx = c->reply_begin = c->stream.received;
+	dial_opened(t, c);
+	return conn_flush(t, c);
+}
+
+static int dial_read_greeting_replies(struct load_thread *t, struct load_conn *c)
+{
+	int err = dial_read(t, c, dial_parse_greeting_replies);
+
 	if (err || c->greeted < c->target->greeting_replies)
 		return err;
 	c->rx = c->reply_begin = c->stream.received;

@@ -46,7 +46,7 @@ def errors():
     evidence = only_in("aborted", got, control)
     check.true(f"its numbers: {evidence}", evidence.startswith("errors>5%: ") and evidence.endswith(" failed"))
     check.between("seconds", took, 2, 15)
-    check.true(f"errors are told, too: {why(got)}", "errors-above-limit" in reasons(got))
+    check.true(f"errors are reported, too: {why(got)}", "errors-above-limit" in reasons(got))
     check.true("time of the run", got["method"]["elapsed_ns"] < 15e9)
     check.equal("set-up", got["setup"]["abort_on"], "errors>5%")
     check.true("no such set-up", "abort_on" not in control["setup"])

@@ -211,7 +211,7 @@ def resumption():
             got = load(it.tls_url, *RUN, *tls, "--tls-resumption", choice)
             connections = got["connections"]
             logged = [line["reused"] for line in it.requests(got)]
-            check.equal(f"{choice} is told", got["setup"]["request"]["tls_resumption"], choice)
+            check.equal(f"{choice} is reported", got["setup"]["request"]["tls_resumption"], choice)
             # The first handshakes of the four connections are full ones.
             resumed = connections["tls_resumed"]
             check.equal("handshakes", connections["tls_handshakes"], got["requests"]["connects"])
@@ -235,7 +235,7 @@ def explained():
 
 
 def interim_replies():
-    """103 before replies to GET and HEAD; the length that HEAD is told does not come."""
+    """103 before replies to GET and HEAD; the length in a reply to HEAD does not come."""
     def behave(_, c):
         while n := c.requests(1, end=b"\r\n\r\n"):
             c.answer(n, b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"

@@ -25,7 +25,6 @@
 #include "load/analysis_state.h"
 #include "load/gates.h"
 #include "load_feed.h"
-#include "stats/order_stat.h"
 #include "stats/special.h"
 
 #define SERVICE_NS 100000
@@ -176,20 +175,6 @@ static void check_closed_forms(void)
 
 /* ---- runs ---- */
 
-static bool iid_covers(const struct load_analysis *a, double q, uint64_t truth)
-{
-	const struct hist *pooled = &a->result.pooled[LOAD_INTENDED];
-	struct hist_quantile lo, hi;
-	struct order_stat_ranks ranks;
-
-	if (order_stat_interval(pooled->count, q, 0.95, ORDER_STAT_BOTH, 1, &ranks) || !ranks.lo ||
-	    ranks.hi > pooled->count)
-		return false;
-	return !hist_quantile(pooled, (double)ranks.lo / (double)pooled->count, &lo) &&
-	       !hist_quantile(pooled, (double)ranks.hi / (double)pooled->count, &hi) &&
-	       lo.lo <= truth && truth <= hi.hi;
-}
-
 /* Returns how many of the quantiles were covered, or -1 for n/a. */
 static int judge(struct load_analysis *a, const struct model *model, const struct truth *t,
 		 struct tally *tallies, uint32_t *reasons)
@@ -219,7 +204,7 @@ static int judge(struct load_analysis *a, const struct model *model, const struc
 			oracle_width(t, q, fmin(length, 1), a->look_confidence);
 		tally->covered += covers;
 		covered += covers;
-		tally->iid_covered += iid_covers(a, qs[q], t->ns[q]);
+		tally->iid_covered += feed_iid_covers(a, qs[q], t->ns[q]);
 	}
 	return covered;
 }

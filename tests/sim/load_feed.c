@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "event/kinds.h"
+#include "load/analysis_state.h"
+#include "stats/order_stat.h"
 
 /* Runs begin at some time of the clock, not at 0. */
 #define STARTED 1000000000000ULL
@@ -234,4 +236,18 @@ struct load_analysis *feed_analysis(const struct model *model, uint32_t agents,
 		exit(1);
 	}
 	return a;
+}
+
+bool feed_iid_covers(const struct load_analysis *a, double q, uint64_t truth)
+{
+	const struct hist *pooled = &a->result.pooled[LOAD_INTENDED];
+	struct hist_quantile lo, hi;
+	struct order_stat_ranks ranks;
+
+	if (order_stat_interval(pooled->count, q, 0.95, ORDER_STAT_BOTH, 1, &ranks) || !ranks.lo ||
+	    ranks.hi > pooled->count)
+		return false;
+	return !hist_quantile(pooled, (double)ranks.lo / (double)pooled->count, &lo) &&
+	       !hist_quantile(pooled, (double)ranks.hi / (double)pooled->count, &hi) &&
+	       lo.lo <= truth && truth <= hi.hi;
 }

@@ -46,4 +46,7 @@ void feed(const struct feed_agent *agents, uint32_t n, uint64_t duration_ns,
 struct load_analysis *feed_analysis(const struct model *model, uint32_t agents,
 				    double percentile, uint64_t ci_width_ns);
 
+/* Whether the interval of quantile q at 95 % for independent samples, the control, has `truth`. */
+bool feed_iid_covers(const struct load_analysis *a, double q, uint64_t truth);
+
 #endif
