@@ -14,6 +14,7 @@
 #include "load/protocol.h"
 #include "load/resp_command.h"
 #include "load/schedule.h"
+#include "load/scheduling.h"
 #include "load/sources.h"
 #include "load/statuses.h"
 #include "load/url_list.h"
@@ -39,6 +40,13 @@ static const struct opt_choice stamps_choices[] = {
 				   "client queue, transmit, wire and server, and receive" },
 	{ "nic", STAMPS_NIC, "like kernel, plus the network card's time stamps at the wire; "
 			     "refused if the card cannot stamp packets" },
+	{ NULL, 0, NULL },
+};
+
+static const struct opt_choice priority_choices[] = {
+	{ "high", PRIORITY_HIGH, "before other programs on their CPUs (nice -20), if this user may "
+				 "and a CPU is left for others" },
+	{ "normal", PRIORITY_NORMAL, "as hostlat was started" },
 	{ NULL, 0, NULL },
 };
 
@@ -121,6 +129,9 @@ const struct opt load_option_rows[] = {
 	OPT_U64(struct load_options, seed, .name = "seed", .min = 1,
 		.help = "Seed of the schedule and the keys, to repeat a run exactly; each of many "
 			"runs derives its own (default: random)"),
+	OPT_CHOICE(struct load_options, priority, .name = "priority",
+		   .choices = priority_choices, .def = "high",
+		   .help = "Scheduling priority of the threads"),
 	OPT_FLAG(struct load_options, pin, .name = "pin",
 		 .help = "Pin each thread to a CPU of its own"),
 	OPT_FLAG(struct load_options, spin, .name = "spin",
@@ -534,6 +545,7 @@ static void load_options_engine(const struct load_options *o, double rate, struc
 		.timeout_ns = o->timeout_ns,
 		.drain_ns = o->drain_ns ? o->drain_ns : o->timeout_ns,
 		.seed = o->seed,
+		.priority = o->priority,
 		.pin = o->pin,
 		.spin = o->spin,
 		.preload = o->preload,
@@ -566,6 +578,8 @@ int load_options_config(const struct load_options *o, double rate, uint64_t dura
 	config->duration_ns = duration ? duration : LOAD_MAX_TIME_DEFAULT;
 	if (!config->seed)
 		err = some_seed(&config->seed);
+	if (!load_hosts_asked(&o->hosts) && !scheduling_can_raise(config))
+		config->priority = PRIORITY_NORMAL;
 	*analysis = (struct load_analysis_config){
 		.rate = o->loop == LOOP_OPEN ? rate : 1, /* unused in a closed loop */
 		.arrival = arrival,

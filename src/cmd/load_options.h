@@ -11,10 +11,11 @@
 #include "base/privilege.h"
 
 /*
- * Privileges for NIC time stamps and busy polling of latency agents, and for a higher limit of open
- * files.
+ * Privileges for NIC time stamps and busy polling of latency agents, for a higher limit of open
+ * files, and for high priority.
  */
-#define LOAD_PRIVILEGES (PRIVILEGE(CAP_NET_ADMIN) | PRIVILEGE(CAP_SYS_RESOURCE))
+#define LOAD_PRIVILEGES                                                                            \
+	(PRIVILEGE(CAP_NET_ADMIN) | PRIVILEGE(CAP_SYS_RESOURCE) | PRIVILEGE(CAP_SYS_NICE))
 /* Privileges for agents in other network namespaces. */
 #define LOAD_PRIVILEGES_NETNS (PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_SYS_PTRACE))
 #include "cmd/load_request.h"
@@ -31,6 +32,7 @@ struct load_options {
 	uint64_t connections, outstanding, threads, requests_per_connection;
 	uint64_t max_time_ns, timeout_ns, drain_ns, seed;
 	bool pin, spin, preload;
+	uint32_t priority; /* enum load_priority */
 	const char *abort_on, *bind, *urls_file;
 	uint32_t addresses; /* 1: all addresses of a name; 0: the first that works */
 	struct load_request_options to;
@@ -62,8 +64,8 @@ extern const struct opt load_option_rows[];
  */
 #define LOAD_OPTIONS_MEASURING                                                                     \
 	"rate,arrival,workload,loop,timestamps,connections,outstanding,threads,"                   \
-	"requests-per-connection,max-time,timeout,drain,seed,pin,spin,preload,command,ci-width,"   \
-	"max-errors,abort-on,bind,addresses,urls," LOAD_REQUEST_ROWS "," LOAD_HOSTS_ROWS
+	"requests-per-connection,max-time,timeout,drain,seed,priority,pin,spin,preload,command,"   \
+	"ci-width,max-errors,abort-on,bind,addresses,urls," LOAD_REQUEST_ROWS "," LOAD_HOSTS_ROWS
 
 /* Default values of --max-time, --percentile and --confidence. */
 #define LOAD_MAX_TIME_DEFAULT (60 * NS_PER_S)

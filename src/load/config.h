@@ -27,6 +27,11 @@ enum load_loop {
 	LOOP_CLOSED, /* a request follows a reply, so there is no latency at a given rate */
 };
 
+enum load_priority {
+	PRIORITY_NORMAL, /* as this process was started */
+	PRIORITY_HIGH,   /* nice -20, where scheduling_can_raise() */
+};
+
 enum load_stamps {
 	STAMPS_USER,   /* only clock reads by hostlat */
 	STAMPS_KERNEL, /* clock reads, and the kernel's software time stamps */
@@ -47,6 +52,7 @@ struct load_config {
 	uint32_t loop;   /* enum load_loop */
 	uint32_t stamps; /* enum load_stamps */
 	uint32_t role;   /* enum load_role */
+	uint32_t priority; /* enum load_priority of the threads */
 	double rate;     /* requests per second of this agent, over all threads; > 0 */
 	const char *arrival;  /* text for arrival_parse(): "poisson", "lognormal:2", a file ... */
 	const char *workload; /* text for workload_parse(); NULL: the protocol's default */

@@ -20,6 +20,7 @@
 #include "load/login.h"
 #include "load/reach.h"
 #include "load/resp_command.h"
+#include "load/scheduling.h"
 #include "load/setup.h"
 #include "load/target_urls.h"
 #include "load/worker.h"
@@ -307,22 +308,6 @@ static int raise_files(const struct load_config *c, struct strbuf *why)
 	return -EMFILE;
 }
 
-/* Returns the n'th CPU that this process may use (n modulo the number of CPUs); -1: error. */
-static int nth_cpu(uint32_t number)
-{
-	cpu_set_t set;
-	int cpu, n;
-
-	if (sched_getaffinity(0, sizeof(set), &set))
-		return -1;
-	n = CPU_COUNT(&set);
-	for (cpu = 0, number %= n; cpu < CPU_SETSIZE; cpu++) {
-		if (CPU_ISSET(cpu, &set) && !number--)
-			return cpu;
-	}
-	return -1;
-}
-
 /* Deals the connections to the targets. Returns 0, -ENOMEM, or -EINVAL with a sentence in `why`. */
 static int engine_deal(struct load_engine *e, struct strbuf *why)
 {
@@ -382,7 +367,7 @@ static int init_thread(struct load_engine *e, uint32_t i)
 	t->index = i;
 	t->n_conns = c->connections / c->threads + (i < c->connections % c->threads);
 	t->notify = e->notify;
-	t->cpu = c->pin ? nth_cpu(i) : -1;
+	t->cpu = c->pin ? scheduling_nth_cpu(i) : -1;
 	t->sources = &e->sources;
 	t->nics = e->nics;
 	t->n_nics = e->n_nics;
@@ -458,6 +443,8 @@ int load_engine_new(struct load_engine **out, const struct load_config *config,
 	if (!e)
 		return -ENOMEM;
 	e->config = *config;
+	if (e->config.priority == PRIORITY_HIGH && !scheduling_can_raise(&e->config))
+		e->config.priority = PRIORITY_NORMAL;
 	e->notify = -1;
 	err = init_engine(e, why);
 	if (err)

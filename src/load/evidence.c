@@ -213,7 +213,7 @@ static void evidence_put_dependence(const struct load_analysis *a, const struct 
 
 	if (interval_measured(i))
 		strbuf_printf(out, "latencies stay correlated for %s or longer, in a run of %s",
-			      human_ns(buf, (uint64_t)(i->longest * window_ns)),
+			      human_ns(buf, (uint64_t)(i->tau * window_ns)),
 			      human_ns(other, (uint64_t)(windows * window_ns)));
 	else
 		strbuf_printf(out, "%s requests in %u time window%s, %d windows are needed",

@@ -409,8 +409,7 @@ static void gates_judge_stationary(struct load_analysis *a)
 	else if (asked->why == INTERVAL_FEW_WINDOWS)
 		gate_at_least(a, GATE_DEPENDENCE, r->to - r->from, INTERVAL_WINDOWS_MIN);
 	else
-		gate_at_most(a, GATE_DEPENDENCE, asked->longest,
-			     interval_longest(r->to - r->from));
+		gate_at_most(a, GATE_DEPENDENCE, asked->tau, asked->longest);
 	gates_judge_unit_root(a);
 	gates_judge_series(a, &r->median, &i[REPORT_P50], GATE_TREND_MEDIAN, GATE_SHIFT_MEDIAN,
 			   GATE_PERIODIC_MEDIAN);

@@ -12,6 +12,7 @@
 
 #define EFFECT_LEAST 0.05      /* relative change of a quantile that is always tolerated */
 #define EFFECT_UNKNOWN 0.25    /* tolerated relative change of a quantile without interval */
+#define MOVEMENT_MOST 0.25     /* relative range of the median over parts of a run */
 
 static uint64_t sum_buckets(const struct hist *hist, uint32_t from, uint32_t to)
 {
@@ -61,10 +62,30 @@ static double interval_deviations(const struct interval_range *range, uint64_t n
 	return share;
 }
 
-/* Returns the number of cosines: with few windows, only the slowest tell the long-run variance. */
-static uint32_t interval_cosines(uint32_t windows)
+/* Returns the longest autocorrelation time, in windows, that `cosines` measure in a series. */
+static double interval_longest(uint32_t windows, uint32_t cosines)
 {
-	return windows < INTERVAL_WINDOWS_MANY ? INTERVAL_COSINES_FEW : INTERVAL_COSINES;
+	/* root mean square of 1..INTERVAL_COSINES, and of 1..cosines */
+	const double all = sqrt((INTERVAL_COSINES + 1) * (2 * INTERVAL_COSINES + 1) / 6.0);
+	const double some = sqrt((cosines + 1) * (2 * cosines + 1) / 6.0);
+
+	return 1 + fmax(1, INTERVAL_DEPENDENCE * all / some * windows);
+}
+
+/*
+ * Returns the number of cosines: with few windows, or if dependence lasts, only the slowest tell
+ * the long-run variance. A cosine sees a share of it that falls with the square of its frequency
+ * times the autocorrelation time; the limits keep the mean share of all cosines the same.
+ */
+static uint32_t interval_cosines(uint32_t windows, double tau)
+{
+	static const uint32_t fewer[] = { INTERVAL_COSINES, INTERVAL_COSINES_FEW, 4,
+					  INTERVAL_COSINES_LEAST };
+	size_t i = windows < INTERVAL_WINDOWS_MANY;
+
+	while (i + 1 < ARRAY_LEN(fewer) && tau > interval_longest(windows, fewer[i]))
+		i++;
+	return fewer[i];
 }
 
 /* Estimates the variance of the sum of z[0..n) from its weights on the first `nu` cosines. */
@@ -83,7 +104,7 @@ static double by_cosines(const double *z, uint32_t n, uint32_t nu)
 }
 
 /* Measures by how much dependence inflates the variance of the share of samples up to `ns`. */
-static double inflation_at(const struct interval_range *range, uint64_t ns)
+static double inflation_at(const struct interval_range *range, uint32_t cosines, uint64_t ns)
 {
 	const uint32_t n = range->to - range->from;
 	double z[SERIES_WINDOWS];
@@ -91,7 +112,7 @@ static double inflation_at(const struct interval_range *range, uint64_t ns)
 
 	if (share <= 0 || share >= 1)
 		return 1;
-	return fmax(1, by_cosines(z, n, interval_cosines(n)) /
+	return fmax(1, by_cosines(z, n, cosines) /
 		       ((double)range->pooled->count * share * (1 - share)));
 }
 
@@ -112,18 +133,18 @@ static double interval_thicker(double q, double times)
  * Far out, few samples tell how they depend on each other: there, also measures where the tail is
  * two and four times as large, and uses the largest inflation.
  */
-static double measure_inflation(const struct interval_range *range, double q)
+static double measure_inflation(const struct interval_range *range, uint32_t cosines, double q)
 {
 	const double most = fmin(q, 1 - q) <= INTERVAL_TAIL ? 4 : 1;
 	double inflation = 1;
 
 	for (double times = 1; times <= most; times *= 2)
-		inflation = fmax(inflation, inflation_at(range, quantile_of(range->pooled,
-							  interval_thicker(q, times))));
+		inflation = fmax(inflation, inflation_at(range, cosines,
+			quantile_of(range->pooled, interval_thicker(q, times))));
 	return inflation;
 }
 
-/* Sets out->tau to the autocorrelation time at `ns`, in windows. Returns 0 or -ENOMEM. */
+/* Sets *tau to the autocorrelation time at `ns`, in windows. Returns 0 or -ENOMEM. */
 static int measure_time(const struct interval_range *range, uint64_t ns, double *tau)
 {
 	double z[SERIES_WINDOWS];
@@ -136,37 +157,25 @@ static int measure_time(const struct interval_range *range, uint64_t ns, double 
 	return err == -EDOM ? 0 : err;
 }
 
-/*
- * Finds the dependence. Dependence that reaches over a good part of the run looks shorter than it
- * is, at the tail more so than at the median, since the tail has fewer samples.
- */
-static int measure_dependence(const struct interval_range *range, double q, struct interval *out)
+/* Measures dependence at the quantile; `tau`: autocorrelation time to allow for at least. */
+static int measure_dependence(const struct interval_range *range, double q, double tau,
+			      struct interval *out)
 {
 	const uint32_t n = range->to - range->from;
-	double middle;
-	int err;
+	uint32_t cosines;
+	int err = measure_time(range, out->ns, &out->tau);
 
-	out->inflation = 1;
-	if (n < INTERVAL_WINDOWS_MIN) {
-		out->why = INTERVAL_FEW_WINDOWS;
-		return 0;
-	}
-	err = measure_time(range, out->ns, &out->tau);
-	if (!err)
-		err = measure_time(range, quantile_of(range->pooled, 0.5), &middle);
 	if (err)
 		return err;
-	out->longest = fmax(out->tau, middle);
-	if (out->longest > interval_longest(n))
-		out->why = INTERVAL_LONG_DEPENDENCE;
-	out->df = interval_cosines(n);
-	out->inflation = measure_inflation(range, q);
+	out->tau = fmax(out->tau, tau);
+	cosines = interval_cosines(n, out->tau);
+	out->longest = interval_longest(n, cosines);
+	out->why = out->tau > out->longest ? INTERVAL_LONG_DEPENDENCE : INTERVAL_GOOD;
+	out->df = cosines;
+	out->inflation = measure_inflation(range, cosines, q);
+	out->effective = (double)out->count / out->inflation;
+	out->exceedances = out->effective * fmin(q, 1 - q);
 	return 0;
-}
-
-double interval_longest(uint32_t windows)
-{
-	return 1 + fmax(1, INTERVAL_DEPENDENCE * windows);
 }
 
 /* Returns how much Student's t for the degrees of freedom exceeds the normal quantile, squared. */
@@ -205,6 +214,7 @@ static void bounds_of_rank(const struct hist *pooled, uint64_t rank, uint64_t *l
 struct bound {
 	double q, confidence;
 	bool upper;
+	uint32_t cosines;
 	uint64_t rank; /* among all requests, failed ones too; 0 or above their number: none */
 	double inflation; /* the largest one between the quantile and the bound */
 };
@@ -254,7 +264,8 @@ static void find_rank(const struct interval_range *range, double inflation, doub
 		if (!b->rank || b->rank > range->pooled->count + range->failed ||
 		    is_within(range, b, at))
 			return;
-		inflation = fmax(inflation, inflation_at(range, quantile_of(range->pooled, at)));
+		inflation = fmax(inflation, inflation_at(range, b->cosines,
+							 quantile_of(range->pooled, at)));
 		b->inflation = inflation;
 	}
 }
@@ -269,18 +280,19 @@ static void interval_find_bounds(const struct interval_range *range, double q, d
 {
 	const double widening = interval_widening(out->df, confidence);
 	const uint64_t all = out->count + range->failed;
-	struct bound lo = { .q = q, .confidence = confidence },
-		     hi = { .q = q, .confidence = confidence, .upper = true }, own = lo;
+	struct bound lo = { .q = q, .confidence = confidence, .cosines = (uint32_t)out->df },
+		     hi = lo, own = lo;
 	uint64_t ignored;
 
+	hi.upper = true;
 	find_rank(range, out->inflation, widening, &hi);
 	find_rank(range, out->inflation, widening, &own);
 	lo.q = q - range->touched;
 	if (range->touched <= 0)
 		lo = own;
 	else if (lo.q > 0)
-		find_rank(range, fmax(out->inflation, measure_inflation(range, lo.q)), widening,
-			  &lo);
+		find_rank(range, fmax(out->inflation,
+				      measure_inflation(range, lo.cosines, lo.q)), widening, &lo);
 	if (!own.rank || hi.rank > all)
 		out->why = INTERVAL_FEW_EXCEEDANCES;
 	else if (own.rank <= range->failed || hi.rank > out->count)
@@ -295,28 +307,93 @@ static void interval_find_bounds(const struct interval_range *range, double q, d
 		bounds_of_rank(range->pooled, lo.rank - range->failed, &out->lo_ns, &ignored);
 }
 
-int interval_of(const struct interval_range *range, double q, double confidence,
-		struct interval *out)
-{
-	struct hist_quantile found;
-	int err;
+/* ---- movement of the median ---- */
 
-	*out = (struct interval){ .count = range->pooled->count, .touched = range->touched };
-	if (hist_quantile(range->pooled, q, &found)) {
-		out->why = INTERVAL_NO_SAMPLES;
-		return 0;
+/* Returns the relative range of the medians of INTERVAL_WINDOWS_MIN equal parts of the run. */
+static int measure_movement(const struct interval_range *range, double *out)
+{
+	const uint32_t n = range->to - range->from;
+	const uint64_t whole = quantile_of(range->pooled, 0.5);
+	uint64_t least = whole, most = whole, median;
+	struct hist part;
+	int err = 0;
+
+	for (uint32_t k = 0; !err && k < INTERVAL_WINDOWS_MIN; k++) {
+		hist_init(&part, LOAD_SCHEMA);
+		err = series_pool(range->series, range->from + n * k / INTERVAL_WINDOWS_MIN,
+				  range->from + n * (k + 1) / INTERVAL_WINDOWS_MIN, range->which,
+				  &part);
+		median = part.count ? quantile_of(&part, 0.5) : whole;
+		least = median < least ? median : least;
+		most = median > most ? median : most;
+		hist_release(&part);
 	}
-	out->ns = found.value;
-	err = measure_dependence(range, q, out);
-	out->effective = (double)out->count / out->inflation;
-	out->exceedances = out->effective * fmin(q, 1 - q);
-	if (err || out->why == INTERVAL_FEW_WINDOWS)
+	*out = whole ? (double)(most - least) / (double)whole : 0;
+	return err;
+}
+
+static int interval_with(const struct interval_range *range, double q, double confidence,
+			 double tau, struct interval *out)
+{
+	int err = measure_dependence(range, q, tau, out);
+
+	if (err)
 		return err;
 	out->exceedances_needed = exceedances_needed(q, confidence) *
 				  interval_widening(out->df, confidence);
 	if (!out->why)
 		interval_find_bounds(range, q, confidence, out);
 	return 0;
+}
+
+/*
+ * Dependence that reaches over a good part of the run looks shorter than it is at the tail, which
+ * has fewer samples than the median. So the longer one of both counts, unless the median moves by
+ * less than the interval is wide: a tail that moves as much is within it. A median that moves by
+ * more than MOVEMENT_MOST has no law that this run could tell.
+ */
+static int interval_allow_for_median(const struct interval_range *range, double q,
+				     double confidence, struct interval *out)
+{
+	const uint32_t n = range->to - range->from;
+	const double longest = interval_longest(n, interval_cosines(n, 0));
+	double tau, movement;
+	int err = measure_time(range, quantile_of(range->pooled, 0.5), &tau);
+
+	if (err || tau <= longest)
+		return err;
+	err = measure_movement(range, &movement);
+	if (!err && movement > MOVEMENT_MOST) {
+		out->tau = fmax(out->tau, tau);
+		out->longest = longest;
+		out->why = INTERVAL_LONG_DEPENDENCE;
+	} else if (!err && movement > interval_effect(out) && tau > out->tau) {
+		err = interval_with(range, q, confidence, tau, out);
+	}
+	return err;
+}
+
+int interval_of(const struct interval_range *range, double q, double confidence,
+		struct interval *out)
+{
+	struct hist_quantile found;
+	int err;
+
+	*out = (struct interval){ .count = range->pooled->count, .touched = range->touched,
+				  .inflation = 1 };
+	if (hist_quantile(range->pooled, q, &found)) {
+		out->why = INTERVAL_NO_SAMPLES;
+		return 0;
+	}
+	out->ns = found.value;
+	if (range->to - range->from < INTERVAL_WINDOWS_MIN) {
+		out->why = INTERVAL_FEW_WINDOWS;
+		out->effective = (double)out->count;
+		out->exceedances = out->effective * fmin(q, 1 - q);
+		return 0;
+	}
+	err = interval_with(range, q, confidence, 0, out);
+	return err ? err : interval_allow_for_median(range, q, confidence, out);
 }
 
 double interval_share(const struct interval *i)

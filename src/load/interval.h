@@ -9,11 +9,12 @@
  *	D   = V / (n F (1 - F)), at least 1           samples worth one independent sample
  *
  * with equal weights for the nu slowest cosines (Mueller 2007; Lazarus, Lewis, Stock and Watson
- * 2018). In the tails, D is the largest one at the quantile and where the tail is two and four
- * times as large. The interval is the binomial interval of n / D samples, with D widened by
- * (t / z)^2 for nu degrees of freedom (Woodruff 1952; Korn and Graubard 1998), read off the pooled
- * histogram: from the lower edge of the lower rank's bucket to the upper edge of the upper rank's
- * bucket. D also is at least as large as anywhere between the quantile and the bound.
+ * 2018); the longer dependence lasts, the fewer, down to two, and the wider the bounds. In the
+ * tails, D is the largest one at the quantile and where the tail is two and four times as large.
+ * The interval is the binomial interval of n / D samples, with D widened by (t / z)^2 for nu
+ * degrees of freedom (Woodruff 1952; Korn and Graubard 1998), read off the pooled histogram: from
+ * the lower edge of the lower rank's bucket to the upper edge of the upper rank's bucket. D also is
+ * at least as large as anywhere between the quantile and the bound.
  *
  * Failed requests have no latency; the interval allows for any latency from 0 to infinity. If a
  * share of the requests may have been delayed by the measuring host, the upper bound stays, since a
@@ -31,10 +32,14 @@
 #define INTERVAL_WINDOWS_MANY 64 /* from this number on, INTERVAL_COSINES are used */
 #define INTERVAL_COSINES 14
 #define INTERVAL_COSINES_FEW 8
+#define INTERVAL_COSINES_LEAST 2 /* when dependence lasts long */
 #define INTERVAL_TAIL 0.05 /* a quantile with at most this share beyond it is in a tail */
 #define INTERVAL_STEP 1.5 /* ratio of the tails at which a bound's inflation is measured */
 #define INTERVAL_STEPS 32
-/* longest autocorrelation time beyond one window, as a share of all windows; at least 1 window */
+/*
+ * longest autocorrelation time beyond one window that INTERVAL_COSINES tell, as a share of all
+ * windows; at least 1 window
+ */
 #define INTERVAL_DEPENDENCE 0.008
 
 enum interval_why {
@@ -59,8 +64,9 @@ struct interval {
 	double exceedances_needed; /* least such number for which both bounds exist */
 	uint64_t needed;       /* number of requests with so many exceedances; 0: unknown */
 	double touched;        /* share of the requests that the host may have delayed, 0..1 */
-	double tau;            /* autocorrelation time at the quantile, windows of the series */
-	double longest;        /* the longer one of tau and that at the median */
+	/* autocorrelation time at the quantile, or at the median if that decides; in windows */
+	double tau;
+	double longest;        /* the longest tau that a series of this length can tell */
 	double df;             /* degrees of freedom; 0: dependence was not measured */
 };
 
@@ -90,9 +96,6 @@ static inline bool interval_measured(const struct interval *interval)
 {
 	return interval->df > 0;
 }
-
-/* Returns the longest autocorrelation time, in windows, that a series of `windows` can tell. */
-double interval_longest(uint32_t windows);
 
 /*
  * Returns the width of the interval as a share of the estimate, without what delays by the host may

@@ -18,6 +18,7 @@
 enum fact_type { FACT_U32, FACT_U64, FACT_DOUBLE, FACT_FLAG, FACT_WORD, FACT_TEXT };
 
 static const char *const loops[] = { "open", "closed", NULL };
+static const char *const priorities[] = { "normal", "high", NULL };
 static const char *const stamps[] = { "user", "kernel", "nic", NULL };
 static const char *const roles[] = { "symmetric", "throughput", "latency", NULL };
 #define METHOD_WORD(id, name, help, row) name,
@@ -28,52 +29,54 @@ struct fact {
 	enum fact_type type;
 	size_t offset;
 	const char *const *words; /* type FACT_WORD: names of the values, indexed by value */
+	enum {
+		FACT_ALWAYS,
+		FACT_LATER, /* recordings of earlier versions lack it */
+		FACT_GIVEN, /* as FACT_LATER, and written only if not empty or 0 */
+	} put;
 };
 
 #define FACT(type, member) type, offsetof(struct load_setup, member)
 
 static const struct fact facts[] = {
-	{ "load.rate", FACT(FACT_DOUBLE, config.rate), NULL },
-	{ "load.arrival", FACT(FACT_TEXT, arrival), NULL },
-	{ "load.loop", FACT(FACT_WORD, config.loop), loops },
-	{ "load.timestamps", FACT(FACT_WORD, config.stamps), stamps },
-	{ "load.role", FACT(FACT_WORD, config.role), roles },
-	{ "load.workload", FACT(FACT_TEXT, workload), NULL },
-	{ "load.connections", FACT(FACT_U32, config.connections), NULL },
-	{ "load.outstanding", FACT(FACT_U32, config.outstanding), NULL },
-	{ "load.threads", FACT(FACT_U32, config.threads), NULL },
-	{ "load.requests_per_connection", FACT(FACT_U64, config.requests_per_connection), NULL },
-	{ "load.duration_ns", FACT(FACT_U64, config.duration_ns), NULL },
-	{ "load.timeout_ns", FACT(FACT_U64, config.timeout_ns), NULL },
-	{ "load.drain_ns", FACT(FACT_U64, config.drain_ns), NULL },
-	{ "load.seed", FACT(FACT_U64, config.seed), NULL },
-	{ "load.pin", FACT(FACT_FLAG, config.pin), NULL },
-	{ "load.spin", FACT(FACT_FLAG, config.spin), NULL },
-	{ "load.preload", FACT(FACT_FLAG, config.preload), NULL },
-	{ "load.insecure", FACT(FACT_FLAG, config.insecure), NULL },
-	{ "load.all_rate", FACT(FACT_DOUBLE, analysis.rate), NULL },
-	{ "load.agents", FACT(FACT_U32, analysis.agents), NULL },
-	{ "load.probes", FACT(FACT_U32, analysis.probes), NULL },
-	{ "load.method", FACT(FACT_WORD, analysis.method), methods },
-	{ "load.percentile", FACT(FACT_DOUBLE, analysis.percentile), NULL },
-	{ "load.ci_width_ns", FACT(FACT_U64, analysis.ci_width_ns), NULL },
-	{ "load.confidence", FACT(FACT_DOUBLE, analysis.confidence), NULL },
-	{ "load.max_time_ns", FACT(FACT_U64, analysis.max_time_ns), NULL },
-	{ "load.max_errors", FACT(FACT_DOUBLE, analysis.max_errors), NULL },
-	{ "load.ca", FACT(FACT_TEXT, ca), NULL },
-	{ "load.cert", FACT(FACT_TEXT, cert), NULL },
-	{ "load.expect", FACT(FACT_TEXT, expect), NULL },
-	{ "load.excise", FACT(FACT_FLAG, analysis.excise), NULL },
-	{ "load.abort_on", FACT(FACT_TEXT, abort_on), NULL },
-	{ "load.bind", FACT(FACT_TEXT, bind), NULL },
-	{ "load.urls", FACT(FACT_TEXT, urls_file), NULL },
-	{ "load.spread", FACT(FACT_FLAG, config.spread), NULL },
+	{ "load.rate", FACT(FACT_DOUBLE, config.rate), NULL, FACT_ALWAYS },
+	{ "load.arrival", FACT(FACT_TEXT, arrival), NULL, FACT_ALWAYS },
+	{ "load.loop", FACT(FACT_WORD, config.loop), loops, FACT_ALWAYS },
+	{ "load.timestamps", FACT(FACT_WORD, config.stamps), stamps, FACT_ALWAYS },
+	{ "load.role", FACT(FACT_WORD, config.role), roles, FACT_ALWAYS },
+	{ "load.workload", FACT(FACT_TEXT, workload), NULL, FACT_ALWAYS },
+	{ "load.connections", FACT(FACT_U32, config.connections), NULL, FACT_ALWAYS },
+	{ "load.outstanding", FACT(FACT_U32, config.outstanding), NULL, FACT_ALWAYS },
+	{ "load.threads", FACT(FACT_U32, config.threads), NULL, FACT_ALWAYS },
+	{ "load.requests_per_connection", FACT(FACT_U64, config.requests_per_connection), NULL,
+	  FACT_ALWAYS },
+	{ "load.duration_ns", FACT(FACT_U64, config.duration_ns), NULL, FACT_ALWAYS },
+	{ "load.timeout_ns", FACT(FACT_U64, config.timeout_ns), NULL, FACT_ALWAYS },
+	{ "load.drain_ns", FACT(FACT_U64, config.drain_ns), NULL, FACT_ALWAYS },
+	{ "load.seed", FACT(FACT_U64, config.seed), NULL, FACT_ALWAYS },
+	{ "load.priority", FACT(FACT_WORD, config.priority), priorities, FACT_LATER },
+	{ "load.pin", FACT(FACT_FLAG, config.pin), NULL, FACT_ALWAYS },
+	{ "load.spin", FACT(FACT_FLAG, config.spin), NULL, FACT_ALWAYS },
+	{ "load.preload", FACT(FACT_FLAG, config.preload), NULL, FACT_ALWAYS },
+	{ "load.insecure", FACT(FACT_FLAG, config.insecure), NULL, FACT_ALWAYS },
+	{ "load.all_rate", FACT(FACT_DOUBLE, analysis.rate), NULL, FACT_ALWAYS },
+	{ "load.agents", FACT(FACT_U32, analysis.agents), NULL, FACT_ALWAYS },
+	{ "load.probes", FACT(FACT_U32, analysis.probes), NULL, FACT_ALWAYS },
+	{ "load.method", FACT(FACT_WORD, analysis.method), methods, FACT_ALWAYS },
+	{ "load.percentile", FACT(FACT_DOUBLE, analysis.percentile), NULL, FACT_ALWAYS },
+	{ "load.ci_width_ns", FACT(FACT_U64, analysis.ci_width_ns), NULL, FACT_ALWAYS },
+	{ "load.confidence", FACT(FACT_DOUBLE, analysis.confidence), NULL, FACT_ALWAYS },
+	{ "load.max_time_ns", FACT(FACT_U64, analysis.max_time_ns), NULL, FACT_ALWAYS },
+	{ "load.max_errors", FACT(FACT_DOUBLE, analysis.max_errors), NULL, FACT_ALWAYS },
+	{ "load.ca", FACT(FACT_TEXT, ca), NULL, FACT_LATER },
+	{ "load.cert", FACT(FACT_TEXT, cert), NULL, FACT_GIVEN },
+	{ "load.expect", FACT(FACT_TEXT, expect), NULL, FACT_GIVEN },
+	{ "load.excise", FACT(FACT_FLAG, analysis.excise), NULL, FACT_GIVEN },
+	{ "load.abort_on", FACT(FACT_TEXT, abort_on), NULL, FACT_GIVEN },
+	{ "load.bind", FACT(FACT_TEXT, bind), NULL, FACT_GIVEN },
+	{ "load.urls", FACT(FACT_TEXT, urls_file), NULL, FACT_GIVEN },
+	{ "load.spread", FACT(FACT_FLAG, config.spread), NULL, FACT_GIVEN },
 };
-
-/* Number of facts in all recordings: recordings of earlier versions lack the last eight facts. */
-#define FACTS_ALWAYS (ARRAY_LEN(facts) - 8)
-/* Number of facts written even if empty; the last seven are written only if given. */
-#define FACTS_PUT (ARRAY_LEN(facts) - 7)
 
 _Static_assert(ARRAY_LEN(facts) <= 64, "a bit of `seen` for each fact");
 
@@ -172,7 +175,7 @@ int load_setup_put(const struct load_setup *setup, struct event_sink *sink, uint
 	for (size_t i = 0; !err && i < ARRAY_LEN(facts); i++) {
 		strbuf_reset(&value);
 		setup_put_value(&facts[i], (const char *)setup + facts[i].offset, &value);
-		if (i >= FACTS_PUT && (!value.len || !strcmp(strbuf_str(&value), "0")))
+		if (facts[i].put == FACT_GIVEN && (!value.len || !strcmp(strbuf_str(&value), "0")))
 			continue;
 		err = value.error ? value.error
 				  : event_put_fact(sink, now, facts[i].key, strbuf_str(&value));
@@ -390,11 +393,14 @@ static bool setup_is_valid(const struct load_setup *s)
 
 int load_setup_complete(struct load_setup *setup)
 {
-	const uint64_t always = (1ULL << FACTS_ALWAYS) - 1;
 	struct strbuf why = STRBUF_INIT(1024);
 	int err = 0;
 
-	if ((setup->seen & always) != always || !setup_is_valid(setup) ||
+	for (size_t i = 0; i < ARRAY_LEN(facts); i++) {
+		if (facts[i].put == FACT_ALWAYS && !(setup->seen & 1ULL << i))
+			err = -EBADMSG;
+	}
+	if (err || !setup_is_valid(setup) ||
 	    connect_parts(setup, &why))
 		err = -EBADMSG;
 	strbuf_release(&why);
@@ -462,10 +468,11 @@ static void setup_add_line(const struct load_setup *s, struct report *r)
 	char conns[HUMAN_MAX], error[HUMAN_MAX];
 
 	list_add(lines, "%s loop, %s arrivals, %s connection%s with %" PRIu32 " outstanding each, "
-		 "%" PRIu32 " thread%s, seed %" PRIu64, loops[c->loop],
+		 "%" PRIu32 " thread%s%s, seed %" PRIu64, loops[c->loop],
 		 c->loop == LOOP_CLOSED ? "no" : s->arrival, human_count(conns, c->connections),
 		 c->connections == 1 ? "" : "s", c->outstanding, c->threads,
-		 c->threads == 1 ? "" : "s", c->seed);
+		 c->threads == 1 ? "" : "s",
+		 c->priority == PRIORITY_HIGH ? " of high priority" : "", c->seed);
 	if (*s->nics && s->nic_error_ns)
 		list_add(lines, "time stamps of %s come from the NIC's clock and are converted "
 			 "with an error of at most %s", s->nics, human_ns(error, s->nic_error_ns));
@@ -547,6 +554,7 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 	object_add(o, "connections", value_u64(c->connections));
 	object_add(o, "outstanding", value_u64(c->outstanding));
 	object_add(o, "requests_per_connection", setup_nonzero(c->requests_per_connection));
+	object_add(o, "priority", value_string(priorities[c->priority]));
 	object_add(o, "pin", value_bool(c->pin));
 	object_add(o, "spin", value_bool(c->spin));
 	object_add(o, "preload", value_bool(c->preload));

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 
 #include "base/bug.h"
 #include "base/parse.h"
@@ -14,6 +13,7 @@
 #include "load/thread_causes.h"
 #include "load/request.h"
 #include "load/polled.h"
+#include "load/scheduling.h"
 
 #define SAMPLE_PLACES (1 << 15)
 #define TICK_PLACES 1024
@@ -552,14 +552,7 @@ static bool worker_finished(struct load_thread *t)
 
 static void worker_begin(struct load_thread *t)
 {
-	cpu_set_t set;
-
-	prctl(PR_SET_TIMERSLACK, 1);
-	if (t->cpu >= 0) {
-		CPU_ZERO(&set);
-		CPU_SET(t->cpu, &set);
-		sched_setaffinity(0, sizeof(set), &set);
-	}
+	scheduling_apply(t->cpu, t->config->priority);
 	interference_thread_begin(&t->interference);
 	on_clock(t);
 	follow_phcs(t);

@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 HOSTLAT = os.path.abspath(sys.argv.pop())
 MKEVENTS = os.path.abspath(sys.argv.pop())
 PERSON = 65532          # the user behind sudo
-NET_BIND_SERVICE, NET_ADMIN, SYS_RESOURCE = 10, 12, 24
+NET_BIND_SERVICE, NET_ADMIN, SYS_NICE, SYS_RESOURCE = 10, 12, 23, 24
 with open(HOSTLAT, 'rb') as program:
     FILTERED = '0' if b'__asan_init' in program.read() else '2'     # the leak sanitizer needs ptrace
 NO_LEAK_CHECK = {'ASAN_OPTIONS': 'detect_leaks=0'}     # the same
@@ -92,7 +92,7 @@ class Running(Case):
 
     def test_load(self):
         with running('load', 'null:', '--rate', '100', '--max-time', '60s') as process:
-            self.check_privileges(process, (NET_ADMIN, SYS_RESOURCE))
+            self.check_privileges(process, (NET_ADMIN, SYS_NICE, SYS_RESOURCE))
 
     def test_serve(self):
         with running('serve', '127.0.0.1:0') as process:

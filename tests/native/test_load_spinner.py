@@ -17,13 +17,14 @@ DISTURBED = "who runs when is the scheduler's choice"
 
 MEAN_NS, RATE, SECONDS, Q, QUIET_Q = 1_000_000, 1000, 8, 0.99, 0.9
 CLIENT, SERVER = 1, 0 # CPUs
+FEWER = 0.5
 WIDER = 3    # than the oracle's interval
 APART = 0.05 # beyond this a p99 is wrong
 Z = 1.96
 TRAVEL_NS = 100_000 # from the server's departure stamp to the client, a sleeping CPU's waking included
 
 
-def measure(spinning, during=lambda run: None, q=Q):
+def measure(spinning, during=lambda run: None, q=Q, priority="normal"):
     """The result, the samples, and the p99 of the times that the server says."""
     with serving("--service", f"exponential:{MEAN_NS}ns", "--workers", 64) as it:
         os.sched_setaffinity(it.process.pid, {SERVER})
@@ -36,7 +37,8 @@ def measure(spinning, during=lambda run: None, q=Q):
             ahead += loading.AHEAD
         got, rows = loading.load_samples(
             f"synthetic://127.0.0.1:{it.port}", "--rate", RATE, "--max-time", f"{SECONDS}s",
-            "--connections", 64, "--percentile", round(100 * q), ahead=ahead, during=during)
+            "--connections", 64, "--percentile", round(100 * q),
+            "--priority", priority, ahead=ahead, during=during)
         if spinner:
             spinner.kill()
     check.equal("requests", len(rows), got["requests"]["completed"])
@@ -77,8 +79,12 @@ def spun_beside():
     not_wrong(got, truth)
     check.true(f"no closed-loop-behaviour in {loading.why(got)}",
                "closed-loop-behaviour" not in loading.reasons(got))
+    raised, _, _ = measure(True, priority="high")
+    check.equal("priority", raised["setup"]["priority"], "high")
+    gaps = raised["noise"]["gap_ns"] / got["noise"]["gap_ns"]
+    check.between("gaps with high priority, of those with normal", gaps, 0, FEWER)
     return (f"p99 {loading.quantile(got, Q)['ns']} ns, of the server {truth} ns: "
-            f"{got['verdict']} {sorted(loading.reasons(got))}")
+            f"{got['verdict']} {sorted(loading.reasons(got))}; high priority: {gaps:.2f} of the gaps")
 
 
 @check.environment(DISTURBED)

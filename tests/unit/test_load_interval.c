@@ -88,6 +88,11 @@ static double moody(uint32_t window, struct rng *rng)
 	return mood;
 }
 
+static double slightly_moody(uint32_t window, struct rng *rng)
+{
+	return 1 + (moody(window, rng) - 1) / 5;
+}
+
 static void independent_samples_all_count(void **state)
 {
 	struct hist_quantile lo, hi;
@@ -130,7 +135,14 @@ static void dependence_widens(void **state)
 	/* Moods last for a twentieth of the run. */
 	assert_int_equal(moods.why, INTERVAL_LONG_DEPENDENCE);
 	assert_true(moods.inflation > 100 * alone.inflation);
-	assert_true(moods.tau > 4 && moods.longest > interval_longest(WINDOWS));
+	assert_true(moods.tau > 4 && moods.tau > moods.longest);
+	run_release(&run);
+	/* Moods that hardly move the median leave an interval, by the slowest cosines. */
+	fill(&run, &rng, WINDOWS, 500, slightly_moody);
+	assert_int_equal(interval_of(&run.range, 0.5, 0.95, &moods), 0);
+	assert_int_equal(moods.why, INTERVAL_GOOD);
+	assert_true(moods.tau > 2 && moods.df < alone.df);
+	assert_true(interval_share(&moods) > interval_share(&alone));
 	run_release(&run);
 }
 
