@@ -37,8 +37,7 @@ double interference_bound_late(const struct load_analysis *a, uint64_t ns)
 	return late_share(interference_bound_lag(a, ns), ns);
 }
 
-/* Whether an agent's latencies count; if there are latency agents, only their latencies do. */
-static bool interference_bound_counts(const struct load_analysis *a, const struct load_agent *agent)
+bool interference_bound_counts(const struct load_analysis *a, const struct load_agent *agent)
 {
 	return !a->config.probes || agent->samples;
 }

@@ -22,6 +22,12 @@
  */
 double interference_bound_limit(double q);
 
+/*
+ * Returns whether an agent's latencies count: if there are latency agents, only their latencies do.
+ */
+bool interference_bound_counts(const struct load_analysis *analysis,
+			       const struct load_agent *agent);
+
 /* Returns the share of requests sent later than is harmless for a latency of `ns`. */
 double interference_bound_late(const struct load_analysis *analysis, uint64_t ns);
 
