@@ -1,15 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two network namespaces, a server in one of them, and what it costs."""
+"""Servers that people know, two network namespaces to have one in, and what it costs."""
 import contextlib
 import math
 import os
+import signal
 import subprocess
+import sys
+import tempfile
+import time
 
 ADDRESS = "10.111.0.1"
+NGINX = """
+daemon off; master_process off; pid {0}/pid; error_log {0}/error;
+events {{ worker_connections 1024; }}
+http {{
+  access_log off; keepalive_requests 1000000000;
+  client_body_temp_path {0}; proxy_temp_path {0}; fastcgi_temp_path {0};
+  uwsgi_temp_path {0}; scgi_temp_path {0};
+  server {{ listen {1}:{2} reuseport; location / {{ return 200 "ok"; }} }}
+}}
+"""
 
 
-def memcached_command(port):
-    return ["memcached", "-u", "nobody", "-t", "1", "-l", ADDRESS, "-p", str(port)]
+def nginx_command(folder, address, port):
+    """Writes nginx's configuration into the folder."""
+    with open(f"{folder}/nginx.conf", "w", encoding="ascii") as f:
+        f.write(NGINX.format(folder, address, port))
+    return ["nginx", "-p", folder, "-c", f"{folder}/nginx.conf"]
+
+
+def redis_command(folder, port):
+    return ["redis-server", "--port", str(port), "--dir", folder, "--save", "", "--appendonly",
+            "no", "--bind", "127.0.0.1"]
+
+
+def pinned(which, *command):
+    """The command on CPU number `which` of those that are allowed."""
+    cpus = sorted(os.sched_getaffinity(0))
+    return ["taskset", "-c", str(cpus[which % len(cpus)]), *map(str, command)]
+
+
+@contextlib.contextmanager
+def running(command, number=0):
+    """(process, port) of the server command(folder, port), on CPU 1; numbers tell several apart."""
+    with tempfile.TemporaryDirectory() as folder:
+        port = 20000 + os.getpid() % 20000 + number
+        words = command(folder, port)
+        with subprocess.Popen(pinned(1, *words), stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as p:
+            try:
+                time.sleep(0.5)
+                if p.poll() is not None:
+                    sys.exit(f"{words[0]} does not run")
+                yield p, port
+            finally:
+                p.send_signal(signal.SIGTERM)
+
+
+def memcached_command(port, address=ADDRESS):
+    return ["memcached", "-u", "nobody", "-t", "1", "-l", address, "-p", str(port)]
 
 
 @contextlib.contextmanager
