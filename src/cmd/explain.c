@@ -39,7 +39,7 @@ struct explain_config {
 	const char *folder;
 	uint64_t port;
 	uint64_t connections, outstanding, threads, seed;
-	const char *workload, *arrival, *size_limit;
+	const char *workload, *arrival, *size_limit, *replay;
 	bool preload, no_conns;
 	struct opt_list commands;
 	struct load_request_options to;
@@ -73,6 +73,8 @@ static const struct opt explain_options[] = {
 	OPT_LIST(struct explain_config, commands, .name = "command",
 		 .metavar = "[WEIGHT:]COMMAND",
 		 .help = "Redis command that the requests are (see hostlat load)"),
+	OPT_STRING(struct explain_config, replay, .name = "replay", .file = true,
+		   .help = "File of recorded requests to send, in its order (see hostlat load)"),
 	OPT_STRING(struct explain_config, arrival, .name = "arrival", .metavar = "LAW",
 		   .help = "Arrival process (see hostlat load)"),
 	OPT_U64(struct explain_config, seed, .name = "seed", .min = 1,
@@ -189,6 +191,7 @@ static void explain_put_request(struct child_arguments *w, const struct explain_
 	arguments_add(w, c->url);
 	arguments_add_number(w, "--seed", c->seed);
 	arguments_add_option(w, "--workload", c->workload);
+	arguments_add_option(w, "--replay", c->replay);
 	for (uint32_t i = 0; i < c->commands.len; i++)
 		arguments_add_option(w, "--command", c->commands.items[i]);
 	explain_put_request_options(w, c);
@@ -457,6 +460,7 @@ static int explain_check_load(const struct explain_config *c)
 		.urls = { .items = { c->url }, .len = 1 }, .rate = c->rate,
 		.workload = c->workload, .arrival = c->arrival, .connections = c->connections,
 		.threads = c->threads, .preload = c->preload, .to = c->to,
+		.replay = { .file = c->replay },
 	};
 	struct strbuf why = STRBUF_INIT(16384);
 	int err = load_options_check(&o, false, &why);

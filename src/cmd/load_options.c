@@ -2,12 +2,10 @@
 #include "cmd/load_options.h"
 
 #include <errno.h>
-#include <math.h>
-#include <sched.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/parse.h"
+#include "cmd/load_defaults.h"
 #include "load/abort_on.h"
 #include "load/login.h"
 #include "load/methods.h"
@@ -24,8 +22,6 @@
 #define TARGET_TAKES                                                                               \
 	"memcached://HOST:PORT, redis://, http://, https://, h2://, grpc://, echo://, "            \
 	"udp+memcached://, r2p2://, null:, or SCHEME+unix://PATH"
-
-#define ARRIVAL_DEFAULT "poisson"
 
 static const struct opt_choice loop_choices[] = {
 	{ "open", LOOP_OPEN, "send each request when it is due, whether or not replies have come" },
@@ -85,7 +81,7 @@ const struct opt load_option_rows[] = {
 	OPT_RATE(struct load_options, rate, .name = "rate", .letter = 'r',
 		 .help = "Requests per second"),
 	OPT_STRING(struct load_options, arrival, .name = "arrival", .metavar = "LAW",
-		   .help = "Arrival process: " ARRIVAL_DEFAULT " (default), fixed, uniform, "
+		   .help = "Arrival process: " LOAD_ARRIVAL_DEFAULT " (default), fixed, uniform, "
 			   "lognormal:CV, gamma:SHAPE, pareto:SHAPE, onoff:ON:OFF, ramp:FROM:TO, "
 			   "sine:AMPLITUDE:PERIOD, or a file of times"),
 	OPT_STRING(struct load_options, workload, .name = "workload", .letter = 'w',
@@ -144,6 +140,7 @@ const struct opt load_option_rows[] = {
 	OPT_LIST(struct load_options, commands, .name = "command", .metavar = "[WEIGHT:]COMMAND",
 		 .help = "Redis command that the requests are, such as 'HSET {key} field {value}'; "
 			 "several are drawn by weight"),
+	OPTIONS_LOAD_REPLAY(struct load_options, replay),
 	OPT_PERCENT(struct load_options, percentile, .name = "percentile",
 		    .help = "Percentile that the verdict and --ci-width apply to (default 99)"),
 	OPT_DURATION(struct load_options, ci_width_ns, .name = "ci-width", .min = 1,
@@ -165,9 +162,15 @@ const struct opt load_option_rows[] = {
 	OPT_END,
 };
 
-static const char *arrival_law(const struct load_options *o)
+/*
+ * Returns the recorded requests if they are sent at their own times, otherwise NULL. `rate_known`:
+ * the rate does not come from --rate.
+ */
+static const struct load_replay_options *timed_replay(const struct load_options *o,
+						      bool rate_known)
 {
-	return o->arrival ? o->arrival : ARRIVAL_DEFAULT;
+	return o->replay.file && o->loop == LOOP_OPEN && !o->arrival && !o->rate && !rate_known ?
+		       &o->replay : NULL;
 }
 
 /* ---- checks ---- */
@@ -232,8 +235,11 @@ static int check_targets(const struct load_options *o, struct strbuf *why)
 
 static int check_rate(const struct load_options *o, bool rate_known, struct strbuf *why)
 {
+	char law[LOAD_LAW_MAX];
+	const char *text;
 	struct arrival arrival;
-	int err = arrival_parse(arrival_law(o), &arrival, why);
+	int err = load_arrival_find(o->arrival, timed_replay(o, rate_known), law, &text, &arrival,
+				    why);
 	bool file = !err && arrival.kind == ARRIVAL_FILE;
 
 	if (err)
@@ -255,13 +261,17 @@ static int check_hosts(const struct load_options *o, struct strbuf *why)
 	const uint32_t n = load_hosts_loading(&o->hosts);
 	struct load_hosts hosts;
 	struct arrival arrival;
+	const char *text;
 	int err;
 
 	if (!load_hosts_asked(&o->hosts))
 		return 0;
+	if (o->replay.file)
+		return load_options_refuse(why, "--replay cannot be combined with --agents: the "
+						"requests of a file cannot be shared");
 	err = load_hosts_parse(&hosts, &o->hosts, why);
 	if (!err)
-		err = arrival_parse(arrival_law(o), &arrival, why);
+		err = load_arrival_find(o->arrival, NULL, NULL, &text, &arrival, why);
 	if (err)
 		return err;
 	if (arrival.kind == ARRIVAL_FILE)
@@ -288,17 +298,36 @@ static int check_abort(const struct load_options *o, struct strbuf *why)
 	return err;
 }
 
+static int check_replay(const struct load_options *o, bool rate_known, struct strbuf *why)
+{
+	if (!o->replay.file)
+		return o->replay.speed ?
+			load_options_refuse(why, "--replay-speed needs --replay") : 0;
+	if (o->replay.speed && !timed_replay(o, rate_known))
+		return load_options_refuse(why, "--replay-speed scales the recorded times, which "
+						"a rate, --arrival and --loop closed replace");
+	if (o->urls_file)
+		return load_options_refuse(why, "--replay has paths of its own: name its servers "
+						"as URLs, without --urls");
+	if (o->workload || o->preload || o->commands.len || o->to.request.method ||
+	    o->to.request.body)
+		return load_options_refuse(
+			why, "--replay has requests of its own: remove --workload, --preload, "
+			     "--command, --http-method and --body");
+	return 0;
+}
+
 int load_options_check(const struct load_options *o, bool rate_known, struct strbuf *why)
 {
 	struct resp_commands *commands = NULL;
 	struct statuses statuses;
 	struct sources sources;
-	int err = load_request_check(&o->to, why);
+	int err = load_request_check(&o->to, why) ?: check_targets(o, why);
 
 	if (!err)
-		err = check_targets(o, why);
-	if (!err)
 		err = check_rate(o, rate_known, why);
+	if (!err)
+		err = check_replay(o, rate_known, why);
 	if (!err)
 		err = statuses_parse(o->to.expect, &statuses, why);
 	if (!err)
@@ -462,64 +491,6 @@ int load_options_useful(const struct load_options *o, const char *against, struc
 
 /* ---- conversion to configs ---- */
 
-/* Mean latency, in seconds, that the default number of connections sustains. */
-#define LATENCY_ALLOWED 0.005
-#define CONNECTIONS_LEAST 32
-#define CONNECTIONS_MOST 1024
-#define RATE_PER_THREAD 100000.0
-
-static uint32_t default_threads(double rate)
-{
-	double wanted = ceil(rate / RATE_PER_THREAD), cpus = 1;
-	cpu_set_t set;
-
-	if (!sched_getaffinity(0, sizeof(set), &set))
-		cpus = fmax(CPU_COUNT(&set) / 2, 1);
-	return (uint32_t)fmin(fmax(wanted, 1), fmin(cpus, LOAD_THREADS_MAX));
-}
-
-static uint32_t default_connections(double rate, uint32_t threads)
-{
-	double wanted = ceil(rate * LATENCY_ALLOWED);
-
-	return (uint32_t)fmax(fmin(fmax(wanted, CONNECTIONS_LEAST), CONNECTIONS_MOST), threads);
-}
-
-static int some_seed(uint64_t *seed)
-{
-	do {
-		if (getrandom(seed, sizeof(*seed), 0) != sizeof(*seed))
-			return -errno;
-		*seed >>= 11; /* 53 bits, which JSON readers that use doubles preserve */
-	} while (!*seed);
-	return 0;
-}
-
-/*
- * Derives the rate and, unless --max-time is given, the length of the run from the arrival times in
- * the file of --arrival. Returns 0, or -errno with a sentence in `why`.
- */
-static int file_rate(const struct arrival *arrival, uint64_t *duration_ns, double *rate,
-		     struct strbuf *why)
-{
-	struct schedule schedule;
-	uint64_t most = *duration_ns ? *duration_ns : SCHEDULE_DURATION_MAX, last;
-	int err = schedule_make(&schedule, arrival, 1, most, 1, why);
-
-	if (err)
-		return err;
-	last = schedule.n ? schedule.at_ns[schedule.n - 1] : 0;
-	if (!last) {
-		strbuf_puts(why, "the file of --arrival must contain at least two times");
-		err = -EINVAL;
-	} else {
-		*rate = (double)schedule.n * NS_PER_S / (double)last;
-		*duration_ns = *duration_ns ? *duration_ns : last + 1;
-	}
-	schedule_release(&schedule);
-	return err;
-}
-
 /*
  * Fills in the engine's config. With agents, rate and connections are totals over all agents that
  * generate load (without latency agents), and threads are per agent.
@@ -527,7 +498,7 @@ static int file_rate(const struct arrival *arrival, uint64_t *duration_ns, doubl
 static void load_options_engine(const struct load_options *o, double rate, struct load_config *c)
 {
 	const uint32_t n = load_hosts_loading(&o->hosts);
-	uint32_t threads = o->threads ? (uint32_t)o->threads : default_threads(rate / n);
+	uint32_t threads = o->threads ? (uint32_t)o->threads : load_default_threads(rate / n);
 
 	*c = (struct load_config){
 		.n_targets = o->urls.len,
@@ -535,11 +506,10 @@ static void load_options_engine(const struct load_options *o, double rate, struc
 		.stamps = o->stamps,
 		.role = ROLE_SYMMETRIC,
 		.rate = rate,
-		.arrival = arrival_law(o),
 		.workload = o->workload,
 		.threads = threads,
 		.connections = o->connections ? (uint32_t)o->connections
-					      : n * default_connections(rate / n, threads),
+					      : n * load_default_connections(rate / n, threads),
 		.outstanding = (uint32_t)o->outstanding,
 		.requests_per_connection = o->requests_per_connection,
 		.timeout_ns = o->timeout_ns,
@@ -554,6 +524,7 @@ static void load_options_engine(const struct load_options *o, double rate, struc
 		.urls_file = o->urls_file,
 		.spread = o->addresses,
 		.commands = o->commands,
+		.replay = o->replay.file,
 	};
 	load_request_config(&o->to, c);
 	memcpy(c->targets, o->urls.items, o->urls.len * sizeof(*c->targets));
@@ -566,18 +537,25 @@ int load_options_config(const struct load_options *o, double rate, uint64_t dura
 	uint64_t duration = duration_ns ? duration_ns : o->max_time_ns;
 	struct arrival arrival;
 	struct abort_on_limits abort_on;
-	int err = arrival_parse(arrival_law(o), &arrival, why);
+	char law[LOAD_LAW_MAX] = "";
+	const char *text;
+	int err = load_arrival_find(o->arrival, timed_replay(o, rate > 0), law, &text, &arrival,
+				    why);
 
 	if (!err)
 		err = abort_on_parse(o->abort_on, &abort_on, why);
 	if (!err && arrival.kind == ARRIVAL_FILE && o->loop == LOOP_OPEN)
-		err = file_rate(&arrival, &duration, &rate, why);
+		err = load_arrival_file_rate(&arrival, &duration, &rate, why);
 	if (err)
 		return err;
 	load_options_engine(o, rate, config);
+	memcpy(config->law, law, sizeof(law));
+	config->arrival = text == law ? config->law : text;
+	if (text == law)
+		arrival.file += config->law - law;
 	config->duration_ns = duration ? duration : LOAD_MAX_TIME_DEFAULT;
 	if (!config->seed)
-		err = some_seed(&config->seed);
+		err = load_default_seed(&config->seed);
 	if (!load_hosts_asked(&o->hosts) && !scheduling_can_raise(config))
 		config->priority = PRIORITY_NORMAL;
 	*analysis = (struct load_analysis_config){

@@ -18,6 +18,7 @@
 	(PRIVILEGE(CAP_NET_ADMIN) | PRIVILEGE(CAP_SYS_RESOURCE) | PRIVILEGE(CAP_SYS_NICE))
 /* Privileges for agents in other network namespaces. */
 #define LOAD_PRIVILEGES_NETNS (PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_SYS_PTRACE))
+#include "cmd/load_arrival.h"
 #include "cmd/load_request.h"
 #include "load/analysis.h"
 #include "load/config.h"
@@ -37,6 +38,7 @@ struct load_options {
 	uint32_t addresses; /* 1: all addresses of a name; 0: the first that works */
 	struct load_request_options to;
 	struct opt_list commands; /* Redis */
+	struct load_replay_options replay;
 	/* Options of the analysis. `method` is an enum load_method + 1, since 0 is "not given". */
 	uint32_t method;
 	double percentile, confidence, max_errors;
@@ -65,7 +67,8 @@ extern const struct opt load_option_rows[];
 #define LOAD_OPTIONS_MEASURING                                                                     \
 	"rate,arrival,workload,loop,timestamps,connections,outstanding,threads,"                   \
 	"requests-per-connection,max-time,timeout,drain,seed,priority,pin,spin,preload,command,"   \
-	"ci-width,max-errors,abort-on,bind,addresses,urls," LOAD_REQUEST_ROWS "," LOAD_HOSTS_ROWS
+	"ci-width,max-errors,abort-on,bind,addresses,urls," LOAD_REPLAY_ROWS ","                   \
+	LOAD_REQUEST_ROWS "," LOAD_HOSTS_ROWS
 
 /* Default values of --max-time, --percentile and --confidence. */
 #define LOAD_MAX_TIME_DEFAULT (60 * NS_PER_S)

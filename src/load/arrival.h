@@ -8,6 +8,7 @@
  *	sine:AMPLITUDE:PERIOD   Poisson, its rate swinging by AMPLITUDE (0..1) around --rate
  *	FILE                    a time per line, ns from the start, ascending (--dump-schedule);
  *	                        the name needs a dot or slash: ./times
+ *	                        Or a file of recorded requests (replay_file.h): its times
  *	replay:SPEED:FILE       the times of FILE, SPEED times as fast
  *
  * SPREAD is 1 if not given: gaps from 0 to twice their mean. A fixed schedule begins at 0, others

@@ -18,6 +18,7 @@
 #define LOAD_CONNECTIONS_MAX 1000000
 #define LOAD_OUTSTANDING_MAX 1024
 #define LOAD_AGENTS_MAX 64
+#define LOAD_LAW_MAX 4352 /* bytes of an arrival process's text: a path, with a prefix */
 
 /* Period in ns at which an engine reports counters (EV_LOAD) and a run may be ended early. */
 #define LOAD_TICK_NS 100000000ULL
@@ -80,6 +81,8 @@ struct load_config {
 	bool bind_any;        /* not all of `bind` are addresses of this agent's host */
 	bool spread;          /* connections use all addresses of a name in turn, not the first */
 	struct opt_list commands; /* Redis: commands (resp_command.h) instead of operations */
+	const char *replay;   /* file of recorded requests (replay.h), which are sent; NULL: none */
+	char law[LOAD_LAW_MAX]; /* text of `arrival` if hostlat makes it; `arrival` points here */
 	const char *expect;   /* HTTP statuses that count as success (statuses.h); NULL: default */
 	/* how to wait for name resolution; NULL: the wait cannot be stopped */
 	const struct net_resolving *resolving;

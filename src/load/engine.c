@@ -18,6 +18,7 @@
 #include "load/engine_source.h"
 #include "load/login.h"
 #include "load/reach.h"
+#include "load/replay.h"
 #include "load/resp_command.h"
 #include "load/scheduling.h"
 #include "load/setup.h"
@@ -40,6 +41,7 @@ struct load_engine {
 	uint32_t *dealt;             /* number of the target of each connection */
 	struct statuses expect;
 	struct schedule schedule;
+	struct replay *replay;       /* recorded requests (--replay); NULL: none */
 	struct sources sources;
 	struct net_tls_context *tls;
 	struct net_nic nics[NICS_MAX];
@@ -152,6 +154,16 @@ static int init_commands(const struct load_config *config, struct load_target *t
 	return err;
 }
 
+static int init_replay(const struct replay *replay, struct load_target *target,
+		       struct strbuf *why)
+{
+	if (!replay)
+		return 0;
+	target->workload.replay = replay;
+	target->request_max = replay_request_max(replay) + target->workload.request_overhead;
+	return replay_check(replay, &target->target, &target->workload, why);
+}
+
 static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 {
 	const struct load_config *config = &e->config;
@@ -178,6 +190,8 @@ static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 	err = target_urls_init(target, &e->urls, i, why);
 	if (!err)
 		err = init_commands(config, target, why);
+	if (!err)
+		err = init_replay(e->replay, target, why);
 	if (err)
 		return err;
 	if (target->protocol->greet)
@@ -408,6 +422,8 @@ static int init_engine(struct load_engine *e, struct strbuf *why)
 	err = url_list_make(&e->urls, c->targets, c->n_targets, c->urls_file, why);
 	if (!err)
 		err = engine_deal(e, why);
+	if (!err && c->replay)
+		err = replay_read(&e->replay, c, why);
 	if (err)
 		return err;
 	e->targets = calloc(e->urls.n_targets, sizeof(*e->targets));
@@ -551,6 +567,7 @@ void load_engine_free(struct load_engine *e)
 		resp_commands_free(e->targets[i].commands);
 	}
 	url_list_release(&e->urls);
+	replay_free(e->replay);
 	free(e->dealt);
 	engine_source_free(e->source);
 	schedule_release(&e->schedule);

@@ -2,6 +2,7 @@
 #include "load/http_fields.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -201,18 +202,19 @@ static int http_fields_add_default(struct template *t, const char *name, const c
 int http_fields_add(struct template *t, const struct http_defaults *defaults,
 		    const struct request_options *o, struct strbuf *why)
 {
-	const char *const values[] = {
-		defaults->host, NULL, defaults->authorization, defaults->content_type,
-	};
-	struct strbuf agent = STRBUF_INIT(64);
 	int err = 0;
 
-	_Static_assert(ARRAY_LEN(values) == ARRAY_LEN(default_names), "a value for each");
-	strbuf_printf(&agent, "hostlat/%s", hostlat_version());
-	for (size_t i = 0; !err && i < ARRAY_LEN(values); i++)
-		err = http_fields_add_default(t, default_names[i], i == 1 ? strbuf_str(&agent) :
-					      values[i], o, why);
-	strbuf_release(&agent);
+	for (int i = 0; !err && i < HTTP_FIELD_PARTS; i++)
+		err = http_fields_add_part(t, i, defaults, o, why);
+	return err;
+}
+
+/* Adds all fields of --header that replace no default field. */
+static int http_fields_add_others(struct template *t, const struct request_options *o,
+				  struct strbuf *why)
+{
+	int err = 0;
+
 	for (uint32_t i = 0; !err && i < o->headers.len; i++) {
 		struct header_field f;
 
@@ -223,6 +225,91 @@ int http_fields_add(struct template *t, const struct http_defaults *defaults,
 		template_add(t, "\r\n", 2);
 	}
 	return err;
+}
+
+int http_fields_add_part(struct template *t, int part, const struct http_defaults *defaults,
+			 const struct request_options *o, struct strbuf *why)
+{
+	char agent[64];
+	const char *const values[] = {
+		defaults->host, agent, defaults->authorization, defaults->content_type,
+	};
+
+	_Static_assert(ARRAY_LEN(values) == ARRAY_LEN(default_names) &&
+		       HTTP_FIELD_PARTS == ARRAY_LEN(default_names) + 1, "a part for each");
+	if (part == HTTP_FIELD_PARTS - 1)
+		return http_fields_add_others(t, o, why);
+	snprintf(agent, sizeof(agent), "hostlat/%s", hostlat_version());
+	return http_fields_add_default(t, default_names[part], values[part], o, why);
+}
+
+/* ---- recorded fields ---- */
+
+/* Fields of one connection (RFC 9110, 7.6.1), and those that the body's length sets. */
+static const char *const unsent_names[] = {
+	"Connection", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding",
+	"Upgrade", "Content-Length",
+};
+
+static bool http_field_is_sent(const struct header_field *f, const struct request_options *o)
+{
+	for (size_t i = 0; i < ARRAY_LEN(unsent_names); i++) {
+		if (http_field_is(f, unsent_names[i]))
+			return false;
+	}
+	for (uint32_t i = 0; o && i < o->headers.len; i++) {
+		struct header_field given;
+
+		if (http_field_split(o->headers.items[i], &given) &&
+		    given.name_size == f->name_size &&
+		    !strncasecmp(given.name, f->name, f->name_size))
+			return false;
+	}
+	return true;
+}
+
+/* Adds a recorded field. Returns the bit of the default field that it is, or 0. */
+static uint8_t http_field_add_recorded(struct strbuf *out, const char *line,
+				       const struct request_options *o, const char **wrong)
+{
+	struct strbuf unused = STRBUF_INIT(4096);
+	struct header_field f;
+
+	if (!http_field_split(line, &f) || !is_token(f.name, f.name_size) ||
+	    http_field_check_value(&f, &unused)) {
+		strbuf_release(&unused);
+		*wrong = "each line of the headers must be 'NAME: VALUE', without control "
+			 "characters";
+		return 0;
+	}
+	if (!http_field_is_sent(&f, o))
+		return 0;
+	strbuf_printf(out, "%.*s: %.*s\r\n", (int)f.name_size, f.name, (int)f.value_size,
+		      f.value);
+	for (size_t i = 0; i < ARRAY_LEN(default_names); i++) {
+		if (http_field_is(&f, default_names[i]))
+			return (uint8_t)(1U << i);
+	}
+	return 0;
+}
+
+uint8_t http_fields_add_recorded(struct strbuf *out, char *text, size_t size,
+				 const struct request_options *o, const char **wrong)
+{
+	char *line, *rest = text;
+	uint8_t own = 0;
+
+	if (strlen(text) != size)
+		*wrong = "the headers contain a zero byte";
+	while (!*wrong && (line = strsep(&rest, "\n")) != NULL) {
+		const size_t n = strlen(line);
+
+		if (n && line[n - 1] == '\r')
+			line[n - 1] = '\0';
+		if (*line)
+			own |= http_field_add_recorded(out, line, o, wrong);
+	}
+	return own;
 }
 
 /* ---- methods ---- */

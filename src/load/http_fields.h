@@ -29,6 +29,24 @@ int http_fields_check(const struct request_options *o, struct strbuf *why);
 int http_fields_add(struct template *t, const struct http_defaults *defaults,
 		    const struct request_options *o, struct strbuf *why);
 
+/*
+ * Parts of the fields: each of the four default fields (of which --header may replace or remove
+ * some), then all other fields of --header.
+ */
+#define HTTP_FIELD_PARTS 5
+
+/* Appends the fields of a part. Returns as http_fields_add() does. */
+int http_fields_add_part(struct template *t, int part, const struct http_defaults *defaults,
+			 const struct request_options *o, struct strbuf *why);
+
+/*
+ * Appends recorded fields, "NAME: VALUE" lines of which `text` (modified) consists, except those
+ * that --header replaces, that concern the recorded connection, or that the body's length sets.
+ * Returns a mask of the default fields among them; sets *wrong to a sentence if a line is invalid.
+ */
+uint8_t http_fields_add_recorded(struct strbuf *out, char *text, size_t size,
+				 const struct request_options *o, const char **wrong);
+
 /* Returns whether --header has a field of this name, in upper or lower case. */
 bool http_fields_has(const struct request_options *o, const char *name);
 

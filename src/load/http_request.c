@@ -183,6 +183,21 @@ static int http_requests_make_mix(struct http_requests *out, const struct target
 	return err;
 }
 
+/* Makes the fields that --replay adds to recorded requests. */
+static int http_requests_make_fields(struct http_requests *out, const struct request_options *o,
+				     const struct http_defaults *defaults, struct strbuf *why)
+{
+	static const struct request_options none;
+	int err = 0;
+
+	for (int i = 0; !err && i < HTTP_FIELD_PARTS; i++) {
+		template_init(&out->fields[i], HEAD_ROOM);
+		err = http_fields_add_part(&out->fields[i], i, defaults, o ? o : &none, why);
+		err = err ? err : template_error(&out->fields[i]);
+	}
+	return err;
+}
+
 int http_requests_make(struct http_requests *out, const struct target *target,
 		       const struct http_defaults *defaults, struct strbuf *why)
 {
@@ -195,6 +210,8 @@ int http_requests_make(struct http_requests *out, const struct target *target,
 				 "in the URL");
 		err = -EINVAL;
 	}
+	if (!err)
+		err = http_requests_make_fields(out, o, defaults, why);
 	if (!err && (target->protocol->grpc || (o && (o->method || o->body))))
 		err = http_requests_make_one(out, target, defaults, why);
 	else if (!err)
@@ -210,6 +227,8 @@ void http_requests_release(struct http_requests *requests)
 		template_release(&requests->of[i].head);
 		template_release(&requests->of[i].body);
 	}
+	for (int i = 0; i < HTTP_FIELD_PARTS; i++)
+		template_release(&requests->fields[i]);
 }
 
 size_t http_requests_size_max(const struct http_requests *requests)

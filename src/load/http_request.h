@@ -24,6 +24,8 @@ struct http_requests {
 	struct http_request of[OPERATIONS];
 	/* one of `of`: all requests are this one, by --http-method or --body; NULL: a mix */
 	const struct http_request *only;
+	/* fields of a recorded request (--replay) that the record itself lacks */
+	struct template fields[HTTP_FIELD_PARTS];
 };
 
 /*

@@ -15,9 +15,11 @@
 
 #define WORD_MAX 12           /* bytes of the longest first word, CLIENT_ERROR */
 #define LINE_MAX_BYTES 2048   /* bytes of the text of an error reply */
+#define COUNT_MAX 20          /* digits of the reply to incr */
 #define ITEM_MAX (1ULL << 30) /* largest value of memcached's -I, in bytes */
 
-enum memcached_phase { WORD, KEY, FLAGS, BYTES, CAS, LINE_END, DATA, DATA_END, TEXT };
+enum memcached_phase { WORD, KEY, FLAGS, BYTES, CAS, LINE_END, DATA, DATA_END, TEXT,
+	COUNT };
 
 struct memcached_state {
 	uint8_t phase;
@@ -87,6 +89,8 @@ size_t memcached_greet(const struct target *t, char out[PROTOCOL_GREETING_MAX],
 /* ---- Replies ---- */
 
 #define ANY OPERATIONS /* instead of an operation: the reply may answer any operation */
+/* Instead of an operation: a recorded write whose success depends on what is stored. */
+#define CONDITIONAL (OPERATIONS + 1)
 /* First words of replies, with the operation that the reply answers and the next parser phase. */
 static const struct memcached_answer {
 	char word[WORD_MAX + 1]; /* padded with zero bytes */
@@ -98,6 +102,9 @@ static const struct memcached_answer {
 	{ "NOT_STORED", OPERATION_SET, REPLY_ERROR, LINE_END },
 	{ "DELETED", OPERATION_DELETE, REPLY_OK, LINE_END },
 	{ "NOT_FOUND", OPERATION_DELETE, REPLY_MISS, LINE_END },
+	{ "STORED", CONDITIONAL, REPLY_OK, LINE_END },
+	{ "NOT_STORED", CONDITIONAL, REPLY_MISS, LINE_END },
+	{ "NOT_FOUND", CONDITIONAL, REPLY_MISS, LINE_END },
 	{ "ERROR", ANY, REPLY_ERROR, TEXT },
 	{ "CLIENT_ERROR", ANY, REPLY_ERROR, TEXT },
 	{ "SERVER_ERROR", ANY, REPLY_ERROR, TEXT },
@@ -109,11 +116,13 @@ static const struct memcached_answer {
  */
 static const struct memcached_answer *find_answer(const char word[WORD_MAX], uint16_t type)
 {
+	const uint16_t operation = type >= OPERATION_COMMAND ? CONDITIONAL : type;
+
 	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
 		const struct memcached_answer *a = &answers[i];
 
 		if (memcmp(a->word, word, WORD_MAX) == 0 &&
-		    (type == ANY || a->operation == ANY || a->operation == type))
+		    (type == ANY || a->operation == ANY || a->operation == operation))
 			return a;
 	}
 	return NULL;
@@ -165,6 +174,11 @@ static int memcached_step_word(struct memcached_state *s, struct text_cursor *c,
 			if ((s->phase == LINE_END && byte == ' ') ||
 			    (s->phase == KEY && byte == '\r'))
 				return -EPROTO;
+			return 0;
+		}
+		/* The reply to incr and decr is a number: the new value. */
+		if (type >= OPERATION_COMMAND && !s->word_len && parse_is_digit(byte)) {
+			s->phase = COUNT;
 			return 0;
 		}
 		if (s->word_len == WORD_MAX || ((byte < 'A' || byte > 'Z') && byte != '_'))
@@ -234,6 +248,20 @@ static int memcached_step_line_end(struct memcached_state *s, struct text_cursor
 	return 0;
 }
 
+/* Parses a number that is the whole reply. */
+static int memcached_step_count(struct memcached_state *s, struct text_cursor *c)
+{
+	for (; c->p < c->end && parse_is_digit(*c->p); c->p++) {
+		if (s->digits++ == COUNT_MAX)
+			return -EPROTO;
+	}
+	if (c->p < c->end) {
+		s->known = true;
+		s->phase = LINE_END;
+	}
+	return 0;
+}
+
 static int memcached_step_text(struct memcached_state *s, struct text_cursor *c)
 {
 	size_t n = (size_t)(c->end - c->p);
@@ -268,6 +296,8 @@ static int memcached_step(struct memcached_state *s, struct text_cursor *c, uint
 		return memcached_step_line_end(s, c);
 	case TEXT:
 		return memcached_step_text(s, c);
+	case COUNT:
+		return memcached_step_count(s, c);
 	}
 	return -EPROTO;
 }

@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "base/strbuf.h"
 #include "load/operation.h"
+#include "load/replay_file.h"
 #include "load/request_options.h"
 #include "load/error_text.h"
 
@@ -110,6 +111,7 @@ struct protocol {
 	/* Encodes a request of workload->commands, as `encode`; NULL: no such requests. */
 	int (*encode_command)(const struct workload *workload, struct rng *rng, void *buffer,
 			      size_t cap, struct encoded_request *out);
+	enum replay_format replays; /* recorded requests that it can send; REPLAY_NONE: none */
 	/*
 	 * Parses bytes of the stream, or one whole datagram. `type` is the operation of the oldest
 	 * outstanding request. Sets *used. Returns 1 if a reply is complete (call again with the

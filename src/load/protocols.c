@@ -13,6 +13,7 @@
 #include "load/memcached_udp.h"
 #include "load/protocol.h"
 #include "load/r2p2.h"
+#include "load/replay.h"
 #include "load/resp.h"
 #include "load/resp_command.h"
 #include "load/session.h"
@@ -87,6 +88,8 @@ int protocol_encode(const struct protocol *p, const struct workload *w, struct r
 	out->id = id;
 	if (w->commands)
 		return p->encode_command(w, rng, buffer, cap, out);
+	if (w->replay)
+		return replay_encode(w, buffer, cap, out);
 	return p->put ? encode_drawn(p, w, rng, buffer, cap, out) :
 			p->encode(w, rng, buffer, cap, out);
 }
@@ -101,7 +104,7 @@ int protocol_encode(const struct protocol *p, const struct workload *w, struct r
 	.greet = resp_greet, .greeting_type = OPERATION_COMMAND
 #define HTTP                                                                                       \
 	.http = true, .has_path = true,                                                            \
-	.put = http_put, .parse = http_parse
+	.put = http_put, .parse = http_parse, .replays = REPLAY_HTTP
 #define H2                                                                                         \
 	.has_path = true, .matched_by_id = true, .put = http_put, .parse = h2_parse,               \
 	.session = &h2_session_ops
@@ -111,7 +114,7 @@ int protocol_encode(const struct protocol *p, const struct workload *w, struct r
 const struct protocol protocols[] = {
 	{ .name = "memcached", .default_port = "11211",
 	  .settings = OF_STORE,
-	  .put = memcached_put, .parse = memcached_parse,
+	  .put = memcached_put, .parse = memcached_parse, .replays = REPLAY_CACHE,
 	  .greet = memcached_greet, .greeting_type = OPERATION_SET },
 	{ .name = "memcached-binary", .default_port = "11211", .matched_by_id = true,
 	  .settings = OF_STORE,

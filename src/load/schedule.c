@@ -15,8 +15,10 @@
 
 #include "base/bug.h"
 #include "base/parse.h"
+#include "base/sort.h"
 #include "base/vec.h"
 #include "load/arrival.h"
+#include "load/replay_file.h"
 
 /* XORed into the seed, so that the schedule is independent of other draws (keys, sizes). */
 #define SEED_OF_SCHEDULE 0x7363686564756c65ULL
@@ -293,17 +295,104 @@ static int schedule_read(struct schedule_times *out, bool *complete, const char 
 	return err;
 }
 
+/* ---- files of recorded requests ---- */
+
+static int schedule_order(const void *a, const void *b)
+{
+	return sort_order(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+/*
+ * Spreads the times from index `from` on, which are equal, over the second (`width`, at the speed
+ * of the replay) that begins there: cache-trace has whole seconds. Independent, uniform times are
+ * what a Poisson process has in a second of so many requests.
+ */
+static void schedule_spread(struct schedule_times *at, size_t from, uint64_t width,
+			    struct rng *rng)
+{
+	for (size_t i = from; i < at->len; i++)
+		at->items[i] += rng_below(rng, width);
+	if (at->len > from)
+		qsort(at->items + from, at->len - from, sizeof(*at->items), schedule_order);
+}
+
+/* Reads all rows; with `width` > 0, spreads those of a second. Returns 0 or an error. */
+static int schedule_read_rows(struct schedule_reading *r, struct replay_file *file, uint64_t width,
+			      struct rng *rng, struct strbuf *why)
+{
+	struct replay_row row;
+	size_t from = 0;
+	int ret = 0;
+
+	while (!r->over && (ret = replay_file_next(file, &row, why)) > 0) {
+		const uint64_t last = r->last;
+
+		r->value = row.at_ns;
+		ret = schedule_add_time(r, why);
+		if (ret)
+			break;
+		if (width && r->last != last && !r->over) {
+			/* The new time is the first of its second. */
+			const uint64_t at = r->at->items[--r->at->len];
+
+			schedule_spread(r->at, from, width, rng);
+			from = r->at->len;
+			r->at->items[r->at->len++] = at;
+		}
+	}
+	if (width)
+		schedule_spread(r->at, from, width, rng);
+	/* The last second may reach beyond the end of the run. */
+	while (r->at->len && r->at->items[r->at->len - 1] >= r->end_ns)
+		r->at->len--;
+	return ret;
+}
+
+/* Reads the times of recorded requests, as schedule_read() does those of a file of times. */
+static int schedule_read_requests(struct schedule *out, struct schedule_maker *m,
+				  struct strbuf *why)
+{
+	const struct arrival *a = m->arrival;
+	struct schedule_reading r = { .at = &m->at, .speed = a->a, .end_ns = m->end_ns };
+	struct replay_file *file;
+	uint64_t width = 0;
+	int err = replay_file_open(&file, a->file, why);
+
+	if (err)
+		return err;
+	if (replay_file_format(file) == REPLAY_CACHE)
+		width = (uint64_t)fmax(1, (double)NS_PER_S / a->a);
+	err = schedule_read_rows(&r, file, width, &m->rng, why);
+	replay_file_close(file);
+	if (err == -E2BIG)
+		strbuf_printf(why, "%s: more than %zu requests", a->file, m->at.max);
+	else if (err == -ENOMEM && !why->len)
+		strbuf_printf(why, "%s: no memory for the times", a->file);
+	out->span_ns = r.last + (width ? width : 1);
+	out->complete = r.over || m->end_ns - r.last <= r.longest + width + 1;
+	return err;
+}
+
 static int schedule_replay(struct schedule *out, struct schedule_maker *m, struct strbuf *why)
 {
 	const struct arrival *a = m->arrival;
-	bool complete;
-	int err = schedule_read(&m->at, &complete, a->file, a->a, m->end_ns, why);
+	struct schedule s = { 0 };
+	int err;
 
-	if (err)
+	if (replay_file_is(a->file)) {
+		err = schedule_read_requests(&s, m, why);
+	} else {
+		err = schedule_read(&m->at, &s.complete, a->file, a->a, m->end_ns, why);
+		s.span_ns = m->at.len ? m->at.items[m->at.len - 1] + 1 : 0;
+	}
+	if (err) {
 		vec_release(&m->at);
-	else
-		*out = (struct schedule){ m->at.items, m->at.len, complete };
-	return err;
+		return err;
+	}
+	*out = s;
+	out->at_ns = m->at.items;
+	out->n = m->at.len;
+	return 0;
 }
 
 /* ---- making a schedule ---- */
@@ -320,6 +409,7 @@ int schedule_make(struct schedule *out, const struct arrival *arrival, double ra
 	*out = (struct schedule){ 0 };
 	BUG_ON(duration_ns > SCHEDULE_DURATION_MAX);
 	vec_init(&m.at, SCHEDULE_MAX);
+	rng_init(&m.rng, seed ^ SEED_OF_SCHEDULE);
 	if (arrival->kind == ARRIVAL_FILE)
 		return schedule_replay(out, &m, why);
 	if (!(rate >= SCHEDULE_RATE_MIN && rate <= SCHEDULE_RATE_MAX)) {
@@ -327,7 +417,6 @@ int schedule_make(struct schedule *out, const struct arrival *arrival, double ra
 			      SCHEDULE_RATE_MAX);
 		return -EINVAL;
 	}
-	rng_init(&m.rng, seed ^ SEED_OF_SCHEDULE);
 	err = schedule_reserve(&m, why);
 	if (!err)
 		err = schedule_make_times(&m);
@@ -335,7 +424,7 @@ int schedule_make(struct schedule *out, const struct arrival *arrival, double ra
 		vec_release(&m.at);
 		return too_many(err, why);
 	}
-	*out = (struct schedule){ m.at.items, m.at.len, true };
+	*out = (struct schedule){ .at_ns = m.at.items, .n = m.at.len, .complete = true };
 	return 0;
 }
 

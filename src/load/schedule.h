@@ -26,6 +26,7 @@ struct schedule {
 	uint64_t *at_ns; /* due times in ns since the start of the run, ascending; owned */
 	size_t n;
 	bool complete;   /* false: a file's times end early, by more than its longest gap */
+	uint64_t span_ns; /* a file: ns from the start to just beyond its last time; otherwise 0 */
 };
 
 /*

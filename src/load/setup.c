@@ -76,6 +76,7 @@ static const struct fact facts[] = {
 	{ "load.bind", FACT(FACT_TEXT, bind), NULL, FACT_GIVEN },
 	{ "load.urls", FACT(FACT_TEXT, urls_file), NULL, FACT_GIVEN },
 	{ "load.spread", FACT(FACT_FLAG, config.spread), NULL, FACT_GIVEN },
+	{ "load.replay", FACT(FACT_TEXT, replay), NULL, FACT_GIVEN },
 };
 
 _Static_assert(ARRAY_LEN(facts) <= 64, "a bit of `seen` for each fact");
@@ -100,6 +101,7 @@ static int connect_parts(struct load_setup *s, struct strbuf *why)
 		s->config.commands.len = s->n_commands;
 	s->config.urls_file = *s->urls_file ? s->urls_file : NULL;
 	s->config.bind = *s->bind ? s->bind : NULL;
+	s->config.replay = *s->replay ? s->replay : NULL;
 	s->config.abort_on = *s->abort_on ? s->abort_on : NULL;
 	return abort_on_parse(s->config.abort_on, &s->analysis.abort_on, why) ?:
 	       arrival_parse(s->arrival, &s->analysis.arrival, why);
@@ -136,6 +138,8 @@ int load_setup_init(struct load_setup *setup, const struct load_config *config,
 		err = copy_text(setup->bind, config->bind);
 	if (!err)
 		err = copy_text(setup->urls_file, config->urls_file);
+	if (!err)
+		err = copy_text(setup->replay, config->replay);
 	if (err)
 		strbuf_puts(why, "a name is too long");
 	return err ? err : connect_parts(setup, why);
@@ -451,6 +455,8 @@ static void setup_add_address_lines(const struct load_setup *s, struct string_li
 		list_add(lines, "%s", s->addresses);
 	if (*s->urls_file)
 		list_add(lines, "URLs and their weights are those of %s", s->urls_file);
+	if (*s->replay)
+		list_add(lines, "requests are those recorded in %s", s->replay);
 	if (*s->bind)
 		list_add(lines, "connections come from %s in turn", s->bind);
 	while (*dead) {
@@ -538,6 +544,8 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 		object_add(o, "use_addresses", value_string("all"));
 	if (*s->urls_file)
 		object_add(o, "urls", value_string(s->urls_file));
+	if (*s->replay)
+		object_add(o, "replay", value_string(s->replay));
 	if (*s->bind)
 		object_add(o, "bind", value_list(setup_split(s->bind, ",", r)));
 	object_add(o, "loop", value_string(loops[c->loop]));

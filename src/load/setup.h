@@ -48,6 +48,7 @@ struct load_setup {
 	char abort_on[LOAD_SETUP_TEXT_MAX];    /* text of config.abort_on; "" if it is NULL */
 	char urls_file[LOAD_SETUP_TEXT_MAX];   /* text of config.urls_file; "" if it is NULL */
 	char bind[LOAD_SETUP_TEXT_MAX];        /* text of config.bind; "" if it is NULL */
+	char replay[LOAD_SETUP_TEXT_MAX];      /* text of config.replay; "" if it is NULL */
 	char *targets[LOAD_TARGETS_MAX];       /* URLs from LOAD_FACT_TARGET; owned */
 	uint32_t n_targets;
 	char *request[LOAD_SETUP_REQUEST_MAX]; /* "NAME VALUE" of LOAD_FACT_REQUEST; owned */

@@ -169,11 +169,7 @@ static int make_all_sizes(struct workload *w, bool datagram, struct strbuf *why)
 	return err;
 }
 
-/*
- * Makes the bytes of values: letters that neither compress well nor resemble a protocol, repeated
- * after PERIOD bytes.
- */
-static unsigned char *make_bytes(size_t size)
+unsigned char *workload_make_bytes(size_t size)
 {
 	unsigned char *bytes = malloc(size + 1);
 	struct rng rng;
@@ -372,7 +368,7 @@ int workload_finish(struct workload *w, const struct target *target, struct strb
 	dist_bind_n(&w->popularity, w->keys);
 	bytes = workload_larger(sizes_largest(&t->value), sizes_largest(&t->request));
 	t->message_max = bytes;
-	t->bytes = make_bytes(bytes);
+	t->bytes = workload_make_bytes(bytes);
 	return t->bytes ? 0 : -ENOMEM;
 }
 

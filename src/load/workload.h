@@ -46,6 +46,7 @@ enum workload_setting {
 
 struct target;
 struct resp_commands;
+struct replay;
 
 struct workload {
 	uint32_t given; /* mask of the settings given in the text: bits of enum workload_setting */
@@ -68,6 +69,8 @@ struct workload {
 	struct http_requests *own_http; /* owned, by workload_init_path(); otherwise NULL */
 	/* Redis: requests are these commands, not operations; borrowed; NULL: operations */
 	const struct resp_commands *commands;
+	/* requests are these recorded ones, not operations; borrowed; NULL: operations */
+	const struct replay *replay;
 };
 
 /*
@@ -117,5 +120,10 @@ uint32_t workload_stored_size(const struct workload *workload, uint64_t key);
 uint32_t workload_request_size(const struct workload *workload, struct rng *rng);
 uint32_t workload_reply_size(const struct workload *workload, struct rng *rng);
 const void *workload_bytes(const struct workload *workload);
+/*
+ * Makes `size` bytes for values: letters that neither compress well nor resemble a protocol,
+ * repeated. Returns memory that the caller frees, or NULL.
+ */
+unsigned char *workload_make_bytes(size_t size);
 
 #endif

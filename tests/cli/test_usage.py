@@ -172,6 +172,17 @@ REFUSED = [
     ('load http://x --urls x --rate 1', 'load: --urls cannot be combined with a URL: write all URLs into the file'),
     ('load --urls /dev/null --rate 1', 'load: --urls /dev/null: the file has no URL'),
     ('load --from x --urls y', '--from cannot be combined with --urls'),
+    ('load --from x --replay y', '--from cannot be combined with --replay'),
+    ('load http://x --rate 1 --replay-speed 2', 'load: --replay-speed needs --replay'),
+    ('load http://x --rate 1 --replay y --replay-speed 2', 'load: --replay-speed scales the recorded times, which a '
+     'rate, --arrival and --loop closed replace'),
+    ('load http://x --replay y --replay-speed 0', "'0' in replay:SPEED:FILE: must be a number above 0, up to 100"),
+    ('load http://x --replay y --agents a,b', 'load: --replay cannot be combined with --agents: the requests of a file '
+     'cannot be shared'),
+    ('load memcached://x --replay y --preload', 'load: --replay has requests of its own: remove --workload, --preload, '
+     '--command, --http-method and --body'),
+    ('load http://x --replay y -X PUT', 'load: --replay has requests of its own'),
+    ('explain http://x --replay y --rate 1 -o z --body b', 'explain: --replay has requests of its own'),
     ('load http://x --rate 1 --bind localhost', "load: --bind takes up to 64 different addresses of this host, separated "
      "by commas, such as 10.0.0.1,10.0.0.2, not 'localhost'"),
     ('load http://x --rate 1 --bind 127.0.0.1,127.0.0.1', "not '127.0.0.1'"),
