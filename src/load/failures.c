@@ -68,6 +68,20 @@ static const struct phrase of_requests[] = {
 	{ CAUSE_GARBLED, "request got a reply that violates the protocol",
 	  "requests got replies that violate the protocol" },
 	{ CAUSE_REFUSED, "request was refused", "requests were refused" },
+	/* Redis Cluster: error words of its specification */
+	{ "MOVED", "request was for a key of another node of the cluster (MOVED)",
+	  "requests were for keys of other nodes of the cluster (MOVED)" },
+	{ "ASK", "request was for a key that moves to another node of the cluster (ASK)",
+	  "requests were for keys that move to another node of the cluster (ASK)" },
+};
+
+/* What to do about a cause, behind its text. */
+static const struct {
+	const char *name, *advice;
+} advices[] = {
+	{ "MOVED", "; measure one node by keys with a hash tag of its own, such as "
+		   "--command 'GET \\{a}{key}', or a proxy of the cluster" },
+	{ "ASK", "; repeat the run when the cluster moves no slots" },
 };
 
 static const struct phrase of_connections[] = {
@@ -194,6 +208,14 @@ static void failures_put_sentence(const struct load_cause *c, struct strbuf *out
 		strbuf_printf(out, is_own_words(c, phrase) ? ": '%s'" : ": %s", c->text);
 }
 
+static void failures_put_advice(const struct load_cause *c, struct strbuf *out)
+{
+	for (size_t i = 0; c->of == CAUSE_REQUEST && i < ARRAY_LEN(advices); i++) {
+		if (!strcmp(advices[i].name, c->name))
+			strbuf_puts(out, advices[i].advice);
+	}
+}
+
 static void failures_find_kind(const struct causes *causes, enum cause_of of, struct report *r)
 {
 	static const char *const nouns[CAUSE_OFS][2] = {
@@ -210,6 +232,7 @@ static void failures_find_kind(const struct causes *causes, enum cause_of of, st
 	for (uint32_t i = 0; i < n && i < SHOWN_MOST; i++) {
 		strbuf_reset(&sentence);
 		failures_put_sentence(list[i], &sentence);
+		failures_put_advice(list[i], &sentence);
 		report_finding(r, "%s", strbuf_str(&sentence));
 	}
 	for (uint32_t i = SHOWN_MOST; i < n; i++)

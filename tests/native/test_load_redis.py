@@ -2,7 +2,9 @@
 """
 Proves with Debian's redis-server that a URL's ?protocol=3 makes each connection speak RESP3, over
 TCP, TLS and a Unix socket, with the user and password in HELLO, and that pushes are no replies; that
-the commands of --command are what the server runs. A server that refuses says why, and the command exits with 2. Controls: RESP2, the right password.
+the commands of --command are what the server runs. Keys of other nodes of a real cluster are failures of
+their own, with advice. A server that refuses says why, and the command exits with 2. Controls: RESP2, the right
+password, keys of the node itself.
 """
 import contextlib
 import csv
@@ -30,7 +32,7 @@ def redis(*options):
     with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
         port = free_port()
         it = process.start(["redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--dir", folder,
-                            *(o.replace("DIR", folder) for o in options)],
+                            *(str(o).replace("DIR", folder) for o in options)],
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             wait_for(port)
@@ -267,4 +269,52 @@ def pushes():
     it.close()
 
 
-check.run([(case,) for case in (resp3, no_resp3, acl_and_tls, denied, commands, recorded, secrets, pushes)])
+# Hash tags whose slots (15495, 3300, 7365) are of the third, the first and the second node.
+TAGS = "b", "c", "a"
+
+
+@contextlib.contextmanager
+def cluster():
+    """Yields the ports of three nodes, each with a third of the 16384 slots."""
+    bounds = 0, 5461, 10923, 16384
+    with contextlib.ExitStack() as stack:
+        bus = [free_port() for _ in range(3)]
+        ports = [stack.enter_context(redis("--cluster-enabled", "yes", "--cluster-port", bus[i]))[0]
+                 for i in range(3)]
+        for i, port in enumerate(ports):
+            check.equal("slots", ask(port, f"CLUSTER ADDSLOTSRANGE {bounds[i]} {bounds[i + 1] - 1}"), "+OK")
+            check.equal("epoch", ask(port, f"CLUSTER SET-CONFIG-EPOCH {i + 1}"), "+OK")
+            if i:
+                check.equal("meet", ask(port, f"CLUSTER MEET 127.0.0.1 {ports[0]} {bus[0]}"), "+OK")
+        until = time.monotonic() + 30
+        while not all("cluster_state:ok" in ask(port, "CLUSTER INFO") and
+                      "cluster_known_nodes:3" in ask(port, "CLUSTER INFO") for port in ports):
+            check.true("the cluster is complete in time", time.monotonic() < until)
+            time.sleep(0.05)
+        yield ports
+
+
+def one_node_of_a_cluster():
+    """Keys of other nodes are failures of their own, with what to do; keys with a tag are not."""
+    with cluster() as ports:
+        got = load(f"redis://127.0.0.1:{ports[0]}")
+        check.equal("causes", [(f["of"], f["cause"]) for f in got["failures"]], [("request", "MOVED")])
+        check.equal("all failures", got["failures"][0]["count"], got["requests"]["failed"])
+        check.between("share of other nodes", got["requests"]["failed"] / got["requests"]["scheduled"], 0.5, 0.8)
+        text = subprocess.run([HOSTLAT, "load", f"redis://127.0.0.1:{ports[0]}", *map(str, RUN)], capture_output=True,
+                              text=True, timeout=120, check=False).stdout
+        check.true(f"advice: {text}", "requests were for keys of other nodes of the cluster (MOVED)" in text and
+                   "a hash tag of its own, such as --command 'GET \\{a}{key}'" in text)
+        for port, tag in zip(ports, TAGS):
+            sound(f"redis://127.0.0.1:{port}", "--command", f"SET \\{{{tag}}}{{key}} {{value}}")
+        # The first node is about to give a slot away, and no longer has its keys.
+        node = ask(ports[1], "CLUSTER MYID").split("\r\n")[-1]
+        check.equal("migrating", ask(ports[0], "FLUSHALL", f"CLUSTER SETSLOT 3300 MIGRATING {node}"), "+OK")
+        done = command(f"redis://127.0.0.1:{ports[0]}", "--command", "GET \\{b}{key}")
+        got = json.loads(done.stdout)
+        check.equal("causes", [f["cause"] for f in got["failures"]], ["ASK"])
+        check.equal("all fail", got["requests"]["completed"], 0)
+
+
+check.run([(case,) for case in (resp3, no_resp3, acl_and_tls, denied, commands, recorded, secrets, pushes,
+                                 one_node_of_a_cluster)])
