@@ -184,7 +184,9 @@ static size_t conn_encode(struct load_thread *t, struct load_conn *c, struct loa
 			  size_t at)
 {
 	const struct load_target *target = c->target;
-	struct encoded_request request = { .number = r->number };
+	struct encoded_request request = {
+		.number = r->number, .type = r->begun ? r->sample.type : 0,
+	};
 	struct rng rng;
 	int err;
 
@@ -380,6 +382,8 @@ static void conn_complete(struct load_thread *t, struct load_conn *c, const stru
 		conn_unprocessed(t, c, reply);
 		return;
 	}
+	if (reply->cas)
+		workload_note_cas(&c->target->workload, reply->key, reply->cas);
 	if (r && !(r->sample.flags & SAMPLE_FAILED)) {
 		conn_sample_fill(t, c, r, reply, rx, last);
 		r->miss = status == REPLY_MISS;

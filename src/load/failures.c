@@ -75,7 +75,7 @@ static const struct phrase of_requests[] = {
 	  "requests were for keys that move to another node of the cluster (ASK)" },
 };
 
-/* What to do about a cause, behind its text. */
+/* Advice that follows the text of a cause. */
 static const struct {
 	const char *name, *advice;
 } advices[] = {

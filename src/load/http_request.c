@@ -172,7 +172,7 @@ static int http_requests_make_mix(struct http_requests *out, const struct target
 {
 	int err = 0;
 
-	for (int i = 0; !err && i < OPERATIONS; i++) {
+	for (int i = 0; !err && i < OPERATIONS && usual_methods[i]; i++) {
 		const struct http_form form = {
 			.kind = i, .method = usual_methods[i],
 			.body = i == OPERATION_SET ? "{value}" : NULL,

@@ -15,6 +15,7 @@
 
 #define WORD_MAX 12           /* bytes of the longest first word, CLIENT_ERROR */
 #define LINE_MAX_BYTES 2048   /* bytes of the text of an error reply */
+#define CAS_DIGITS 20         /* digits of an item's number, with leading zeros */
 #define COUNT_MAX 20          /* digits of the reply to incr */
 #define ITEM_MAX (1ULL << 30) /* largest value of memcached's -I, in bytes */
 
@@ -32,6 +33,7 @@ struct memcached_state {
 	char word[WORD_MAX];
 	uint32_t line;    /* bytes parsed of the key or error text */
 	uint64_t left;    /* bytes left of the value */
+	uint64_t key, cas; /* reply to gets: numbers of the key and of its item */
 };
 
 _Static_assert(sizeof(struct memcached_state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
@@ -45,15 +47,45 @@ static char *memcached_put_get(char *p, const struct workload *w, const struct o
 	return TEXT_PUT(p, "\r\n");
 }
 
+static char *memcached_put_value(char *p, const struct workload *w, const struct operation *o)
+{
+	p = TEXT_PUT(p, "\r\n");
+	p = text_put(p, workload_bytes(w), o->size);
+	return TEXT_PUT(p, "\r\n");
+}
+
 static char *memcached_put_set(char *p, const struct workload *w, const struct operation *o)
 {
 	p = TEXT_PUT(p, "set ");
 	p += workload_key_text(w, o->key, p);
 	p = TEXT_PUT(p, " 0 0 ");
 	p = text_put_u64(p, o->size);
-	p = TEXT_PUT(p, "\r\n");
-	p = text_put(p, workload_bytes(w), o->size);
+	return memcached_put_value(p, w, o);
+}
+
+static char *memcached_put_gets(char *p, const struct workload *w, const struct operation *o)
+{
+	p = TEXT_PUT(p, "gets ");
+	p += workload_key_text(w, o->key, p);
 	return TEXT_PUT(p, "\r\n");
+}
+
+/*
+ * Writes the item's number with leading zeros: if the rest of the request is encoded again after
+ * another thread has noted a new number, the size is still the same.
+ */
+static char *memcached_put_cas(char *p, const struct workload *w, const struct operation *o)
+{
+	uint64_t number = workload_take_cas(w, o->key);
+
+	p = TEXT_PUT(p, "cas ");
+	p += workload_key_text(w, o->key, p);
+	p = TEXT_PUT(p, " 0 0 ");
+	p = text_put_u64(p, o->size);
+	*p++ = ' ';
+	for (int i = CAS_DIGITS - 1; i >= 0; i--, number /= 10)
+		p[i] = (char)('0' + number % 10);
+	return memcached_put_value(p + CAS_DIGITS, w, o);
 }
 
 static char *memcached_put_delete(char *p, const struct workload *w, const struct operation *o)
@@ -64,6 +96,15 @@ static char *memcached_put_delete(char *p, const struct workload *w, const struc
 }
 
 const protocol_put memcached_put[OPERATIONS] = {
+	[OPERATION_GET] = memcached_put_get,
+	[OPERATION_SET] = memcached_put_set,
+	[OPERATION_DELETE] = memcached_put_delete,
+	[OPERATION_GETS] = memcached_put_gets,
+	[OPERATION_CAS] = memcached_put_cas,
+};
+
+/* Over UDP, replies do not tell which request they answer: gets and cas are left out. */
+const protocol_put memcached_datagram_put[OPERATIONS] = {
 	[OPERATION_GET] = memcached_put_get,
 	[OPERATION_SET] = memcached_put_set,
 	[OPERATION_DELETE] = memcached_put_delete,
@@ -102,6 +143,11 @@ static const struct memcached_answer {
 	{ "NOT_STORED", OPERATION_SET, REPLY_ERROR, LINE_END },
 	{ "DELETED", OPERATION_DELETE, REPLY_OK, LINE_END },
 	{ "NOT_FOUND", OPERATION_DELETE, REPLY_MISS, LINE_END },
+	{ "VALUE", OPERATION_GETS, REPLY_OK, KEY },
+	{ "END", OPERATION_GETS, REPLY_MISS, LINE_END },
+	{ "STORED", OPERATION_CAS, REPLY_OK, LINE_END },
+	{ "EXISTS", OPERATION_CAS, REPLY_MISS, LINE_END },
+	{ "NOT_FOUND", OPERATION_CAS, REPLY_MISS, LINE_END },
 	{ "STORED", CONDITIONAL, REPLY_OK, LINE_END },
 	{ "NOT_STORED", CONDITIONAL, REPLY_MISS, LINE_END },
 	{ "NOT_FOUND", CONDITIONAL, REPLY_MISS, LINE_END },
@@ -189,7 +235,14 @@ static int memcached_step_word(struct memcached_state *s, struct text_cursor *c,
 	return 0;
 }
 
-static int memcached_step_key(struct memcached_state *s, struct text_cursor *c)
+/* Adds digits of a key of the workload, which is a number with leading zeros. */
+static void memcached_add_key(struct memcached_state *s, const char *from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		s->key = s->key * 10 + (uint64_t)(from[i] - '0');
+}
+
+static int memcached_step_key(struct memcached_state *s, struct text_cursor *c, uint16_t type)
 {
 	size_t n = (size_t)(c->end - c->p);
 	const char *space = memchr(c->p, ' ', n);
@@ -197,6 +250,8 @@ static int memcached_step_key(struct memcached_state *s, struct text_cursor *c)
 	n = space ? (size_t)(space - c->p) : n;
 	if (n > WORKLOAD_KEY_MAX - s->line || memchr(c->p, '\n', n))
 		return -EPROTO;
+	if (type == OPERATION_GETS)
+		memcached_add_key(s, c->p, n);
 	s->line += (uint32_t)n;
 	c->p += n;
 	if (space) {
@@ -214,6 +269,8 @@ static int memcached_step_number(struct memcached_state *s, struct text_cursor *
 			return -EPROTO;
 		if (s->phase == BYTES)
 			s->left = s->left * 10 + (uint64_t)(*c->p - '0');
+		else if (s->phase == CAS)
+			s->cas = s->cas * 10 + (uint64_t)(*c->p - '0');
 		if (s->left > ITEM_MAX)
 			return -EPROTO;
 	}
@@ -282,7 +339,7 @@ static int memcached_step(struct memcached_state *s, struct text_cursor *c, uint
 	case WORD:
 		return memcached_step_word(s, c, type);
 	case KEY:
-		return memcached_step_key(s, c);
+		return memcached_step_key(s, c, type);
 	case FLAGS:
 	case BYTES:
 	case CAS:
@@ -314,6 +371,10 @@ int memcached_parse(struct reply_parser *parser, uint16_t type, const void *data
 	*used = (size_t)(c.p - (const char *)data);
 	if (done == 1) {
 		*out = (struct reply){ .status = s->status };
+		if (type == OPERATION_GETS) {
+			out->key = s->key;
+			out->cas = s->cas;
+		}
 		if (s->status == REPLY_ERROR)
 			out->error_text = &parser->error_text;
 		*s = (struct memcached_state){ 0 };

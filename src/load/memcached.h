@@ -5,7 +5,7 @@
 
 #include "load/protocol.h"
 
-extern const protocol_put memcached_put[OPERATIONS];
+extern const protocol_put memcached_put[OPERATIONS], memcached_datagram_put[OPERATIONS];
 
 /* Writes the login of the URL's user (memcached -Y), as `greet` of struct protocol. */
 size_t memcached_greet(const struct target *target, char out[PROTOCOL_GREETING_MAX],

@@ -18,7 +18,9 @@
 	X(OPERATION_GET, "read", false)                                                            \
 	X(OPERATION_SET, NULL, true)                                                               \
 	X(OPERATION_DELETE, "delete", false)                                                       \
-	X(OPERATION_HEAD, "head", false)
+	X(OPERATION_HEAD, "head", false)                                                           \
+	X(OPERATION_GETS, "gets", false)                                                           \
+	X(OPERATION_CAS, "cas", true)
 
 #define OPERATION_NAME(name, share, has_value) name,
 enum operation_kind { OPERATION_ROWS(OPERATION_NAME) OPERATIONS };

@@ -35,7 +35,11 @@ enum reply_status {
 /* An encoded request, with the data that parsing its reply needs. */
 struct encoded_request {
 	size_t size;      /* bytes written to the buffer */
-	uint16_t type;    /* enum operation_kind, or OPERATION_COMMAND and above; 0: neither */
+	/*
+	 * enum operation_kind, or OPERATION_COMMAND and above; 0: neither. On entry: the type of
+	 * the request if bytes of it were sent, and the rest is to be encoded again; otherwise 0
+	 */
+	uint16_t type;
 	uint64_t number;  /* on entry: number of the request, from 0 ({seq} of a template) */
 	/* with `matched_by_id`: id of the reply, of which protocols may use only the low bits */
 	uint32_t id;
@@ -50,6 +54,8 @@ struct reply {
 	/* name of the failure, owned by the parser; NULL: named by the code or the error text */
 	const char *cause;
 	uint32_t id;            /* id of the request, with `matched_by_id` */
+	/* memcached: numbers of a key and of its item (cas); cas 0: not in the reply */
+	uint64_t key, cas;
 	uint64_t server_in_ns;  /* CLOCK_MONOTONIC times of a synthetic server, ns; 0: unknown */
 	uint64_t server_out_ns;
 };

@@ -64,12 +64,26 @@ static inline void draw_operation(const struct workload *w, struct rng *rng, str
 		o->random = rng_u64(rng);
 }
 
+/*
+ * Makes a cas a gets if the number of its key's item is not known. `type` is that of the request if
+ * it is encoded again, and decides.
+ */
+static void choose_cas(const struct workload *w, uint16_t type, struct operation *o)
+{
+	if (type ? type == OPERATION_CAS : workload_knows_cas(w, o->key))
+		return;
+	o->kind = OPERATION_GETS;
+	o->size = 0;
+}
+
 static int encode_drawn(const struct protocol *p, const struct workload *w, struct rng *rng,
 			void *buffer, size_t cap, struct encoded_request *out)
 {
 	struct operation o = { .id = out->id, .number = out->number };
 
 	draw_operation(w, rng, &o);
+	if (o.kind == OPERATION_CAS)
+		choose_cas(w, out->type, &o);
 	return encode_operation(p, w, &o, buffer, cap, out);
 }
 
@@ -122,7 +136,7 @@ const struct protocol protocols[] = {
 	  .parse = memcached_binary_parse, .greet = memcached_binary_greet },
 	{ .name = "udp+memcached", .default_port = "11211", .matched_by_id = true, .datagram = true,
 	  .settings = OF_STORE,
-	  .put = memcached_put, .parse = memcached_udp_parse,
+	  .put = memcached_datagram_put, .parse = memcached_udp_parse,
 	  .frame_size = MEMCACHED_UDP_FRAME, .put_frame = memcached_udp_put_frame },
 	{ .name = "redis", RESP },
 	{ .name = "rediss", .tls = true, RESP },

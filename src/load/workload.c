@@ -26,6 +26,8 @@ struct workload_tables {
 	size_t key_digits;    /* number of digits of the highest key */
 	size_t message_max;   /* largest value or message, bytes */
 	unsigned char *bytes;
+	uint64_t *cas;        /* numbers of items, of which n_cas; NULL: no cas */
+	uint64_t n_cas;
 	char host[HOST_MAX];
 	struct http_requests http;   /* owned */
 };
@@ -107,6 +109,41 @@ uint32_t workload_reply_size(const struct workload *w, struct rng *rng)
 const void *workload_bytes(const struct workload *w)
 {
 	return w->tables->bytes;
+}
+
+/* ---- numbers of memcached's items ---- */
+
+/* Marks a number that a cas has taken: the next one would fail with it. */
+#define CAS_TAKEN (1ULL << 63)
+
+void workload_note_cas(const struct workload *w, uint64_t key, uint64_t number)
+{
+	if (w->tables->n_cas)
+		__atomic_store_n(&w->tables->cas[key % w->tables->n_cas], number & ~CAS_TAKEN,
+				 __ATOMIC_RELAXED);
+}
+
+bool workload_knows_cas(const struct workload *w, uint64_t key)
+{
+	const uint64_t number = __atomic_load_n(&w->tables->cas[key % w->tables->n_cas],
+						__ATOMIC_RELAXED);
+
+	return number && !(number & CAS_TAKEN);
+}
+
+uint64_t workload_take_cas(const struct workload *w, uint64_t key)
+{
+	return __atomic_fetch_or(&w->tables->cas[key % w->tables->n_cas], CAS_TAKEN,
+				 __ATOMIC_RELAXED) & ~CAS_TAKEN;
+}
+
+static int workload_make_cas(const struct workload *w, struct workload_tables *t)
+{
+	if (w->share[OPERATION_CAS] <= 0)
+		return 0;
+	t->n_cas = w->keys < WORKLOAD_CAS_KEYS_MAX ? w->keys : WORKLOAD_CAS_KEYS_MAX;
+	t->cas = calloc(t->n_cas, sizeof(*t->cas));
+	return t->cas ? 0 : -ENOMEM;
 }
 
 size_t workload_request_max(const struct workload *w)
@@ -240,7 +277,7 @@ static void note_http_uses(struct workload *w, const struct http_requests *reque
 		w->random_of |= (uses >> TEMPLATE_RANDOM & 1) << i;
 		if (requests->only)
 			w->share[i] = requests->only == &requests->of[i];
-		else if (i != OPERATION_SET)
+		else if (i != OPERATION_SET && requests->of[i].head.parts.len)
 			w->settings |= 1U << (WORKLOAD_SHARE + i);
 	}
 	if (w->value_of)
@@ -360,6 +397,8 @@ int workload_finish(struct workload *w, const struct target *target, struct strb
 		err = make_shares(w, why);
 	if (!err && target)
 		err = check_operations(w, target->protocol, why);
+	if (!err)
+		err = workload_make_cas(w, t);
 	if (err)
 		return err;
 	t->key_digits = 1;
@@ -384,6 +423,7 @@ void workload_release(struct workload *w)
 	}
 	if (w->tables) {
 		free(w->tables->bytes);
+		free(w->tables->cas);
 		http_requests_release(&w->tables->http);
 	}
 	free(w->tables);

@@ -11,7 +11,8 @@
  * 	keys          number of keys
  * 	popularity    uniform | zipf:EXPONENT | normal:MEAN:DEVIATION, of key numbers
  * 	key, value    sizes in bytes; a key has at least the digits of the highest key number
- * 	read, delete, head  shares of these operations in all requests; the rest are writes
+ * 	read, delete, head, gets, cas  shares of these operations in all requests; the rest are
+ * 	              writes. A cas is a gets if no gets has returned its item's number
  * 	service       service time requested of a synthetic server; default: the server's own
  * 	request, reply    sizes in bytes, of the echo and synthetic protocols
  * 	message       gRPC: the encoded message of a request, @FILE, hex:... or base64:...
@@ -116,6 +117,16 @@ uint32_t workload_value_size(const struct workload *workload, struct rng *rng);
 size_t workload_value_max(const struct workload *workload);
 /* Returns the size of the value that --preload stores for this key. */
 uint32_t workload_stored_size(const struct workload *workload, uint64_t key);
+/*
+ * Numbers of memcached's items, which gets returns and cas sends once: the workload's only state,
+ * safe for threads. note stores a key's number; knows returns whether there is one that was not
+ * taken; take returns the last number noted. With more than WORKLOAD_CAS_KEYS_MAX keys, several
+ * share a place, so that their cas may fail.
+ */
+#define WORKLOAD_CAS_KEYS_MAX (4U << 20)
+void workload_note_cas(const struct workload *workload, uint64_t key, uint64_t number);
+bool workload_knows_cas(const struct workload *workload, uint64_t key);
+uint64_t workload_take_cas(const struct workload *workload, uint64_t key);
 /* Draw sizes for echo and synthetic, not below the size of the synthetic protocol's headers. */
 uint32_t workload_request_size(const struct workload *workload, struct rng *rng);
 uint32_t workload_reply_size(const struct workload *workload, struct rng *rng);

@@ -13,6 +13,16 @@
 #include "load/workload_set.h"
 #include "load/workload_file.h"
 
+/* Whether the protocol lacks an operation of the workload. */
+static bool lacks(const struct protocol *p, const struct workload *w)
+{
+	for (int i = 0; p->put && i < OPERATIONS; i++) {
+		if (w->share[i] > 0 && !p->put[i])
+			return true;
+	}
+	return false;
+}
+
 static void use(const struct workload *parsed)
 {
 	size_t max = workload_request_max(parsed);
@@ -28,9 +38,7 @@ static void use(const struct workload *parsed)
 		BUG_ON(!(w->share[i] >= 0 && w->share[i] <= 1));
 	for (const struct protocol *p = protocols; p->name; p++) {
 		/* Requests of HTTP and gRPC are made for a target: fuzz_http_request. */
-		if (p->has_path || (p->put && w->share[OPERATION_DELETE] > 0 &&
-				    !p->put[OPERATION_DELETE]) ||
-		    (p->put && w->share[OPERATION_HEAD] > 0 && !p->put[OPERATION_HEAD]))
+		if (p->has_path || lacks(p, w))
 			continue;
 		w->key_of = protocol_stores(p) ? ~0U : 0;
 		for (uint32_t id = 0; id < 4; id++) {

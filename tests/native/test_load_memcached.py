@@ -2,10 +2,11 @@
 """
 Proves that the user and password of a URL open Debian's memcached with logins: by its file of
 passwords (ASCII, meta commands) and by SASL (binary protocol). A wrong password, and none, end the
-command with 2 and the server's words. Controls: the right password, a server without logins.
+command with 2 and the server's words. gets and cas are counted alike by memcached. Controls: the right password, a server without logins.
 """
 import contextlib
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -103,6 +104,49 @@ def by_sasl():
         refused("Auth failure.", f"memcached-binary://{at}")
 
 
+def stats(port):
+    """memcached's own counters."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as s:
+        s.sendall(b"stats\r\n")
+        text = b""
+        while not text.endswith(b"END\r\n"):
+            text += s.recv(65536)
+    return {k: int(v) for k, v in re.findall(r"STAT (\w+) (\d+)\r", text.decode())}
+
+
+def cas():
+    """Each cas sends the number that gets has returned; memcached counts the same as the result."""
+    run = "--rate", "1000", "--max-time", "1s", "--json"
+    for more, workload, contended in (
+            (("--connections", "1"), "keys=40,key=normal:20:3,value=100,read=0.2,gets=0.2,cas=0.6", False),
+            (("--connections", "8", "--threads", "2", "--outstanding", "4"), "keys=2,key=5,value=8,cas=1", True)):
+        with memcached() as port:
+            done = subprocess.run([HOSTLAT, "load", f"memcached://127.0.0.1:{port}", *run, *more, "--preload",
+                                   "--workload", workload], capture_output=True, text=True, timeout=60, check=False)
+            got, count = json.loads(done.stdout), stats(port)
+            asked = got["requests"]["completed"]
+            check.equal("failed", got["requests"]["failed"], 0)
+            check.equal("misses are cas that came too late", got["requests"]["misses"], count["cas_badval"])
+            check.equal("keys of cas are stored", count["cas_misses"], 0)
+            cases = count["cas_hits"] + count["cas_badval"]
+            check.equal("all requests", count["get_hits"] + cases + count["cmd_set"] - cases - got_keys(workload), asked)
+            # A cas of each key comes after a gets.
+            if contended:
+                check.between("share of cas", cases / asked, 0.2, 0.51)
+                check.between("hits", count["cas_hits"], 50, cases)
+            else:
+                check.between("share of cas", cases / asked, 0.2, 0.4)
+                check.equal("hits", count["cas_hits"], cases)
+    done = subprocess.run([HOSTLAT, "load", "memcached-meta://127.0.0.1:1", "--rate", "1", "--workload", "cas=1"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    check.equal("another protocol", (done.returncode, done.stderr), (1, "hostlat: load: workload: memcached-meta has no cas\n"))
+
+
+def got_keys(workload):
+    """The number of keys, which --preload stores once."""
+    return int(re.search(r"keys=(\d+)", workload).group(1))
+
+
 def without_logins():
     """The ASCII login is a value: nobody can read it, and none is needed."""
     with memcached() as port:
@@ -116,4 +160,4 @@ def without_logins():
                 f"memcached-binary://app:{IN_URL}@127.0.0.1:{port}")
 
 
-check.run([(case,) for case in (by_file, by_sasl, without_logins)])
+check.run([(case,) for case in (by_file, by_sasl, without_logins, cas)])

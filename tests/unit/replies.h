@@ -49,6 +49,18 @@ static const struct row rows[] = {
 	GET_ROW("!", "VALUE " KEY250 "k 0 1\r\nx\r\nEND\r\n"),
 	GET_ROW("OMO", "VALUE k 0 9\r\n\r\nEND\r\n\0\n\r\nEND\r\nEND\r\n"
 			"VALUE k 0 1\r\n\n\r\nEND\r\n"),
+	ROW("memcached", OPERATION_GETS, "OM", "VALUE 7 0 1 18446744073709551615\r\nx\r\nEND\r\n"
+	    "END\r\n"),
+	ROW("memcached", OPERATION_GETS, "!", "STORED\r\n"),
+	ROW("memcached", OPERATION_CAS, "OMME", "STORED\r\nEXISTS\r\nNOT_FOUND\r\nERROR\r\n"),
+	ROW("memcached", OPERATION_CAS, "!", "NOT_STORED\r\n"),
+	SET_ROW("!", "EXISTS\r\n"),
+	ROW("memcached", OPERATION_COMMAND, "OMMOO", "STORED\r\nNOT_STORED\r\nNOT_FOUND\r\n0\r\n"
+	    "18446744073709551615\r\n"),
+	ROW("memcached", OPERATION_COMMAND, "!", "184467440737095516150\r\n"),
+	ROW("memcached", OPERATION_COMMAND, "!", "7x\r\n"),
+	ROW("memcached", OPERATION_COMMAND, "E", "CLIENT_ERROR cannot increment\r\n"),
+	GET_ROW("!", "7\r\n"),
 	GET_ROW("E", "ERROR\r\n"),
 	GET_ROW("EM", "SERVER_ERROR out of memory writing get response\r\nEND\r\n"),
 	GET_ROW("E", "VALUE k 0 1\r\nx\r\nSERVER_ERROR out of memory\r\n"),

@@ -17,6 +17,7 @@
 #include "base/bug.h"
 #include "base/rng.h"
 #include "base/version.h"
+#include "load/memcached.h"
 #include "load/protocol.h"
 #include "load/r2p2.h"
 #include "load/synthetic.h"
@@ -66,6 +67,7 @@ static void test_requests(void **state)
 		ROW("memcached://h", "keys=1,key=3", "get 000\r\n"),
 		ROW("memcached://h", "keys=1,key=3,value=4,read=0", "set 000 0 0 4\r\n@\r\n"),
 		ROW("memcached://h", "keys=1,key=3,delete=1", "delete 000\r\n"),
+		ROW("memcached://h", "keys=1,key=3,gets=1", "gets 000\r\n"),
 		ROW("memcached-meta://h", "keys=1,key=3", "mg 000 v\r\n"),
 		ROW("memcached-meta://h", "keys=1,key=3,value=4,read=0", "ms 000 4\r\n@\r\n"),
 		ROW("memcached-meta://h", "keys=1,key=3,delete=1", "md 000\r\n"),
@@ -127,6 +129,50 @@ static void test_requests(void **state)
 	}
 }
 
+/* Encodes the workload's next request; `type`: that of the same request, if it was begun. */
+static void check_encoded(const struct workload *w, uint16_t type, uint16_t expected_type,
+			  const char *expected)
+{
+	struct encoded_request out = { .type = type };
+	char buffer[4096];
+	struct rng rng;
+
+	rng_init(&rng, 1);
+	assert_int_equal(protocol_encode(protocol_find("memcached"), w, &rng, 0, buffer,
+					 sizeof(buffer), &out), 0);
+	assert_int_equal(out.type, expected_type);
+	assert_int_equal(out.size, strlen(expected));
+	assert_memory_equal(buffer, expected, out.size);
+}
+
+/* A cas sends the number that gets has returned, once; a request that was begun stays itself. */
+static void test_cas(void **state)
+{
+	static const char gets[] = "gets 0\r\n", item[] = "VALUE 0042 0 1 77\r\nx\r\nEND\r\n";
+	struct reply_parser parser = { 0 };
+	struct reply reply = { 0 };
+	struct workload w;
+	struct target t;
+	size_t used;
+
+	(void)state;
+	make(&w, &t, "memcached://h", "keys=1,key=1,value=0,cas=1");
+	check_encoded(&w, 0, OPERATION_GETS, gets);
+	assert_int_equal(memcached_parse(&parser, OPERATION_GETS, item, sizeof(item) - 1, &used,
+					 &reply), 1);
+	assert_int_equal(reply.key, 42);
+	assert_int_equal(reply.cas, 77);
+	workload_note_cas(&w, 0, 77);
+	check_encoded(&w, OPERATION_GETS, OPERATION_GETS, gets);
+	check_encoded(&w, 0, OPERATION_CAS, "cas 0 0 0 0 00000000000000000077\r\n\r\n");
+	check_encoded(&w, OPERATION_CAS, OPERATION_CAS,
+		      "cas 0 0 0 0 00000000000000000077\r\n\r\n");
+	check_encoded(&w, 0, OPERATION_GETS, gets);
+	workload_note_cas(&w, 0, 78);
+	check_encoded(&w, 0, OPERATION_CAS, "cas 0 0 0 0 00000000000000000078\r\n\r\n");
+	workload_release(&w);
+}
+
 /* With the promised size nothing fails; with any less nothing is written beyond it. */
 static void test_buffer(void **state)
 {
@@ -134,6 +180,7 @@ static void test_buffer(void **state)
 		"etc,keys=1000000000,read=0.5", "key=250,value=100,read=0.5,request=0,reply=9",
 		"usr,request=uniform:0:1K,service=pareto:0:1ms:10",
 		"etc,keys=1000000000,key=250,delete=0.5", "read=0.3,head=0.3,value=uniform:0:1K",
+		"etc,keys=1000000000,key=250,cas=0.5,gets=0.1",
 	};
 
 	(void)state;
@@ -153,6 +200,7 @@ static void test_buffer(void **state)
 
 			if (p->put &&
 			    ((strstr(workloads[i], "delete") && !p->put[OPERATION_DELETE]) ||
+			     (strstr(workloads[i], "cas") && !p->put[OPERATION_CAS]) ||
 			     (strstr(workloads[i], "head") && !p->put[OPERATION_HEAD])))
 				continue;
 			make(&w, &t, url, workloads[i]);
@@ -333,7 +381,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_requests),
-		cmocka_unit_test(test_buffer),
+		cmocka_unit_test(test_cas), cmocka_unit_test(test_buffer),
 		cmocka_unit_test(test_udp),
 		cmocka_unit_test(test_udp_parts),
 		cmocka_unit_test(test_r2p2),

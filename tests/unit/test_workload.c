@@ -237,6 +237,7 @@ static void test_shares_are_as_declared(void **state)
 	} rows[] = {
 		{ "delete=0.25", { 0.75, 0, 0.25 } },
 		{ "delete=1", { 0, 0, 1 } },
+		{ "read=0.5,gets=0.25,cas=0.25", { 0.5, 0, 0, 0, 0.25, 0.25 } },
 		{ "read=0.2,delete=0.8", { 0.2, 0, 0.8 } },
 		{ "read=0.7,delete=30%", { 0.7, 0, 0.3 } },
 		{ "read=0.5,delete=0.2", { 0.5, 0.3, 0.2 } },
