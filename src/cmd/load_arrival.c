@@ -33,8 +33,8 @@ int load_arrival_find(const char *arrival, const struct load_replay_options *rep
 	return arrival_parse(*text, out, why);
 }
 
-int load_arrival_file_rate(const struct arrival *arrival, uint64_t *duration_ns, double *rate,
-			   struct strbuf *why)
+int load_arrival_file_rate(const struct arrival *arrival, bool ends, uint64_t *duration_ns,
+			   double *rate, struct strbuf *why)
 {
 	struct schedule schedule;
 	uint64_t most = *duration_ns ? *duration_ns : SCHEDULE_DURATION_MAX;
@@ -48,7 +48,8 @@ int load_arrival_file_rate(const struct arrival *arrival, uint64_t *duration_ns,
 		err = -EINVAL;
 	} else {
 		*rate = (double)schedule.n * NS_PER_S / (double)(schedule.span_ns - 1);
-		*duration_ns = *duration_ns ? *duration_ns : schedule.span_ns;
+		if (!*duration_ns || (ends && schedule.span_ns < *duration_ns))
+			*duration_ns = schedule.span_ns;
 	}
 	schedule_release(&schedule);
 	return err;

@@ -31,9 +31,10 @@ int load_arrival_find(const char *arrival, const struct load_replay_options *rep
 
 /*
  * Derives the rate and, unless *duration_ns is given, the length of the run from the arrival times
- * of a file. Returns 0, or -errno with a sentence in `why`.
+ * of a file. `ends`: a run that is given a longer time ends with the file. Returns 0, or -errno
+ * with a sentence in `why`.
  */
-int load_arrival_file_rate(const struct arrival *arrival, uint64_t *duration_ns, double *rate,
-			   struct strbuf *why);
+int load_arrival_file_rate(const struct arrival *arrival, bool ends, uint64_t *duration_ns,
+			   double *rate, struct strbuf *why);
 
 #endif

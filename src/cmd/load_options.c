@@ -545,7 +545,7 @@ int load_options_config(const struct load_options *o, double rate, uint64_t dura
 	if (!err)
 		err = abort_on_parse(o->abort_on, &abort_on, why);
 	if (!err && arrival.kind == ARRIVAL_FILE && o->loop == LOOP_OPEN)
-		err = load_arrival_file_rate(&arrival, &duration, &rate, why);
+		err = load_arrival_file_rate(&arrival, text == law, &duration, &rate, why);
 	if (err)
 		return err;
 	load_options_engine(o, rate, config);

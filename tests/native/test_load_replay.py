@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 
 from lib import badserver, check
-from lib.loading import gate, load, load_samples
+from lib.loading import gate, load, load_samples, reasons
 from lib.servers import server
 from lib.serving import HOSTLAT
 
@@ -100,6 +100,9 @@ def scaled():
         check.equal("times at 4 times the speed", [t - at[0] for t in at], [5_000_000 * i for i in range(60)])
         _, samples = load_samples(url, "--replay", path, "--max-time", "500ms", "--threads", "1")
         check.equal("until --max-time", len(samples), 25)
+        got = load(url, "--replay", path, "--max-time", "50s")
+        check.true(f"until the file's end: {got['setup']['max_time_ns']}", got["setup"]["max_time_ns"] == 1_180_000_001
+                   and "schedule-exhausted" not in reasons(got))
         # At a rate of its own the file begins again at its end.
         it.seen.clear()
         got = load(url, "--replay", path, "--rate", "200", "--arrival", "fixed", "--max-time", "1s", "--connections", "1")
