@@ -100,8 +100,8 @@ static bool is_input(const char *path)
 static bool inputs_are_apart(const struct load_command *c)
 {
 	const char *const inputs[] = {
-		c->load.urls_file, c->load.workload, c->load.arrival, c->load.to.ca_file,
-		c->load.to.cert_file, c->load.to.key_file,
+		c->load.urls_file, c->load.workload, c->load.arrival, c->load.replay.file,
+		c->load.to.ca_file, c->load.to.cert_file, c->load.to.key_file,
 		request_options_body_file(&c->load.to.request),
 	};
 	const char *const files[] = {

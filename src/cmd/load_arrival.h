@@ -4,10 +4,15 @@
 #define HOSTLAT_CMD_LOAD_ARRIVAL_H
 
 #include "base/opt.h"
+#include "base/parse.h"
 #include "base/strbuf.h"
 #include "load/arrival.h"
 
 #define LOAD_ARRIVAL_DEFAULT "poisson"
+
+/* Limits of the length of a run. */
+#define LOAD_DURATION_MIN_NS (100 * NS_PER_MS)
+#define LOAD_DURATION_MAX_NS NS_PER_DAY
 
 /* Recorded requests; NULL: not given. */
 struct load_replay_options {
@@ -31,8 +36,9 @@ int load_arrival_find(const char *arrival, const struct load_replay_options *rep
 
 /*
  * Derives the rate and, unless *duration_ns is given, the length of the run from the arrival times
- * of a file. `ends`: a run that is given a longer time ends with the file. Returns 0, or -errno
- * with a sentence in `why`.
+ * of a file. `ends`: the file is of recorded requests, and a run that is given a longer time ends
+ * with it. Returns 0, or -errno with a sentence in `why`; -EINVAL, too, if the length is out of its
+ * limits.
  */
 int load_arrival_file_rate(const struct arrival *arrival, bool ends, uint64_t *duration_ns,
 			   double *rate, struct strbuf *why);

@@ -113,7 +113,7 @@ const struct opt load_option_rows[] = {
 	OPT_U64(struct load_options, requests_per_connection, .name = "requests-per-connection",
 		.min = 1, .help = "Reconnect after N requests"),
 	OPT_DURATION(struct load_options, max_time_ns, .name = "max-time", .letter = 'd',
-		     .min = 100 * NS_PER_MS, .max = NS_PER_DAY,
+		     .min = LOAD_DURATION_MIN_NS, .max = LOAD_DURATION_MAX_NS,
 		     .help = "Longest time of a run, or of all runs together with --find-max and "
 			     "--against (default 60s)"),
 	OPT_DURATION(struct load_options, timeout_ns, .name = "timeout", .def = "2s",
@@ -267,8 +267,9 @@ static int check_hosts(const struct load_options *o, struct strbuf *why)
 	if (!load_hosts_asked(&o->hosts))
 		return 0;
 	if (o->replay.file)
-		return load_options_refuse(why, "--replay cannot be combined with --agents: the "
-						"requests of a file cannot be shared");
+		return load_options_refuse(why, "--replay cannot be combined with --agents and "
+						"--latency-agents: the requests of a file "
+						"cannot be shared");
 	err = load_hosts_parse(&hosts, &o->hosts, why);
 	if (!err)
 		err = load_arrival_find(o->arrival, NULL, NULL, &text, &arrival, why);

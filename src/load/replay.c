@@ -35,6 +35,18 @@ struct replay {
 	size_t value_max, request_max;
 };
 
+/* Whether a field has neither blanks nor control characters. */
+static bool replay_is_printable(const struct replay_field *f)
+{
+	for (size_t i = 0; i < f->size; i++) {
+		const unsigned char c = (unsigned char)f->text[i];
+
+		if (c <= ' ' || c == 127)
+			return false;
+	}
+	return true;
+}
+
 /* ---- HTTP ---- */
 
 static int replay_add_http(struct replay *r, struct replay_file *file, struct replay_row *row,
@@ -50,10 +62,10 @@ static int replay_add_http(struct replay *r, struct replay_file *file, struct re
 	if (err)
 		return replay_file_refuse(file, row, "the method is none that can be sent, such as "
 						     "GET or POST", why);
-	if (*row->path.text != '/' || strlen(row->path.text) != row->path.size ||
-	    row->path.text[strcspn(row->path.text, " \t\r\n\x7f")])
+	if (*row->path.text != '/' ||
+	    !replay_is_printable(&row->path))
 		return replay_file_refuse(file, row, "the path must begin with '/' and have no "
-						     "blanks", why);
+						     "blanks or control characters", why);
 	strbuf_printf(&r->text, "%s %s HTTP/1.1\r\n", row->method.text, row->path.text);
 	request.first = (uint32_t)(r->text.len - request.from);
 	request.own = http_fields_add_recorded(&r->text, row->headers.text, row->headers.size, o,
@@ -94,18 +106,6 @@ static const struct {
 	{ "decr", "decr", OPERATION_COMMAND, false, true },
 };
 
-/* Whether memcached takes the key: no blanks or control characters, 1 to 250 bytes. */
-static bool replay_is_key(const struct replay_field *key)
-{
-	for (size_t i = 0; i < key->size; i++) {
-		const unsigned char c = (unsigned char)key->text[i];
-
-		if (c <= ' ' || c == 127)
-			return false;
-	}
-	return key->size && key->size <= WORKLOAD_KEY_MAX;
-}
-
 static int replay_add_cache(struct replay *r, struct replay_file *file, struct replay_row *row,
 			    struct strbuf *why)
 {
@@ -119,9 +119,9 @@ static int replay_add_cache(struct replay *r, struct replay_file *file, struct r
 		return replay_file_refuse(file, row, "the operation must be get, gets, set, add, "
 					  "replace, cas, append, prepend, delete, incr or decr",
 					  why);
-	if (!replay_is_key(&row->key))
+	if (!row->key.size || row->key.size > WORKLOAD_KEY_MAX || !replay_is_printable(&row->key))
 		return replay_file_refuse(file, row, "a key must have 1 to 250 bytes without "
-						     "blanks", why);
+						     "blanks or control characters", why);
 	if (row->value_size > WORKLOAD_VALUE_MAX)
 		return replay_file_refuse(file, row, "the value has more than 64 MiB", why);
 	request.type = cache_operations[i].type;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bug.h"
@@ -408,15 +409,25 @@ static enum replay_format replay_file_detect(const char *text, size_t size)
 	return digits && digits < line && text[digits] == ',' ? REPLAY_CACHE : REPLAY_NONE;
 }
 
-/* Opens the file, skips a byte order mark and detects the format. Returns 0 or -errno. */
+/*
+ * Opens the file, skips a byte order mark and detects the format. Returns 0 or -errno; -ESPIPE: the
+ * file cannot be read again, as times and requests are.
+ */
 static int replay_file_start(struct replay_file *f, const char *path)
 {
+	struct stat st;
+
 	strbuf_init(&f->text, REPLAY_ROW_MAX);
 	f->path = path;
 	f->line = 1;
-	f->fd = invoker_open(path, O_RDONLY | O_CLOEXEC);
-	if (f->fd < 0)
+	/* Opening a pipe would otherwise wait for its writer. */
+	f->fd = invoker_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (f->fd < 0 || fstat(f->fd, &st) < 0)
 		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (!S_ISREG(st.st_mode))
+		return -ESPIPE;
 	replay_file_fill(f);
 	if (f->n >= 3 && !memcmp(f->buffer, "\xef\xbb\xbf", 3))
 		f->at = 3;
@@ -439,13 +450,18 @@ int replay_file_open(struct replay_file **out, const char *path, struct strbuf *
 	int err = f ? replay_file_start(f, path) : -ENOMEM;
 
 	*out = NULL;
-	if (err)
+	if (err == -ESPIPE) {
+		strbuf_printf(why, "%s: recorded requests need a regular file, since they are read "
+			      "several times", path);
+		err = -EINVAL;
+	} else if (err) {
 		strbuf_printf(why, "%s: %s", path, strerror(-err));
-	else if (f->format == REPLAY_NONE)
+	} else if (f->format == REPLAY_NONE) {
 		err = replay_file_fail(f, 1, "the first line must be the header " CSV_TAKES
 				       ", or a row of cache-trace", why);
-	else if (f->format == REPLAY_HTTP)
+	} else if (f->format == REPLAY_HTTP) {
 		err = csv_read_header(f, why);
+	}
 	if (err)
 		replay_file_close(f);
 	else

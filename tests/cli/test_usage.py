@@ -176,9 +176,12 @@ REFUSED = [
     ('load http://x --rate 1 --replay-speed 2', 'load: --replay-speed needs --replay'),
     ('load http://x --rate 1 --replay y --replay-speed 2', 'load: --replay-speed scales the recorded times, which a '
      'rate, --arrival and --loop closed replace'),
-    ('load http://x --replay y --replay-speed 0', "'0' in replay:SPEED:FILE: must be a number above 0, up to 100"),
-    ('load http://x --replay y --agents a,b', 'load: --replay cannot be combined with --agents: the requests of a file '
-     'cannot be shared'),
+    ('load http://x --replay y --replay-speed 0', "load: --replay-speed takes a number above 0, up to 100, not '0'"),
+    ('load http://x --replay y --replay-speed 2:z', "up to 100, not '2:z'"),
+    ('load http://x --replay y --replay-speed 100.1', "up to 100, not '100.1'"),
+    ('load http://x --replay y --agents a,b', 'load: --replay cannot be combined with --agents and --latency-agents: '
+     'the requests of a file cannot be shared'),
+    ('load http://x --replay y --rate 1 --agents a --latency-agents b', 'the requests of a file cannot be shared'),
     ('load memcached://x --replay y --preload', 'load: --replay has requests of its own: remove --workload, --preload, '
      '--command, --http-method and --body'),
     ('load http://x --replay y -X PUT', 'load: --replay has requests of its own'),

@@ -87,9 +87,13 @@ def as_recorded():
         check.equal("setup", (got["setup"]["replay"], got["setup"]["arrival"]), (path, f"replay:1:{path}"))
         check.equal("no law of arrivals", [g["pass"] for g in got["gates"] if "arrival" in g["name"]
                                            and g["pass"] is False], [])
+        os.unlink(path)
         again = subprocess.run([HOSTLAT, "load", "--from", run, "--json"], capture_output=True, text=True, timeout=60,
                                check=False)
         check.equal("from the recording", json.loads(again.stdout)["setup"], got["setup"])
+        text = subprocess.run([HOSTLAT, "load", "--from", run], capture_output=True, text=True, timeout=60,
+                              check=False).stdout
+        check.true(f"in text: {text}", f"\nrequests are those recorded in {path}\n" in text)
 
 
 def scaled():
@@ -169,11 +173,32 @@ def cache_trace():
 
 def refused():
     with recorded([[0, "GET", "/", "", ""], [1, "GET", "x", "", ""]], *COLUMNS) as bad, \
-            recorded(ROWS, *COLUMNS) as good, recorded([(1, "k", 1, 1, 1, "get", 0)]) as cache:
+            recorded(ROWS, *COLUMNS) as good, recorded([(1, "k", 1, 1, 1, "get", 0)]) as cache, \
+            recorded([], *COLUMNS) as empty, recorded([(0,), (1000000000,)]) as times, \
+            recorded([[0, "GET", "/", "", ""], [0.01, "GET", "/", "", ""]], *COLUMNS) as short, \
+            recorded([[0, "GET", "/", "", ""], [1700000000, "GET", "/", "", ""]], *COLUMNS) as long:
+        pipe = os.path.join(os.path.dirname(good), "pipe")
+        os.mkfifo(pipe)
         for args, code, message in (
                 (("http://127.0.0.1:1", "--replay", bad), 1, f"hostlat: {bad}:3: the path must begin with '/' and have "
-                 "no blanks\n"),
-                (("http://127.0.0.1:1", "--replay", "/no/such"), 2, "No such file or directory"),
+                 "no blanks or control characters\n"),
+                (("http://127.0.0.1:1", "--replay", "/no/such"), 2, "/no/such: No such file or directory"),
+                (("http://127.0.0.1:1", "--replay", pipe), 1, f"hostlat: load: {pipe}: recorded requests need a "
+                 "regular file, since they are read several times\n"),
+                (("http://127.0.0.1:1", "--replay", pipe, "--rate", "1"), 1, "requests need a regular file"),
+                (("http://127.0.0.1:1", "--replay", empty), 1, f"hostlat: load: {empty}: the file must contain at least "
+                 "two different times\n"),
+                (("http://127.0.0.1:1", "--replay", empty, "--rate", "1"), 1, f"{empty}: the file has no request\n"),
+                (("http://127.0.0.1:1", "--replay", good, "--max-time", "100ms", "--replay-speed", "0.1"), 1,
+                 f"{good}: the file must contain at least two different times within --max-time\n"),
+                (("http://127.0.0.1:1", "--replay", times), 1, f"hostlat: load: {times}:1: the first line must be the "
+                 "header time,method,path,headers,body, or a row of cache-trace\n"),
+                (("http://127.0.0.1:1", "--replay", short), 1, f"hostlat: load: {short}: the times last 10 ms, and a "
+                 "run at least 100 ms: send the requests at a --rate\n"),
+                (("http://127.0.0.1:1", "--replay", long), 1, f"hostlat: load: {long}: the times last 19676 days, and a "
+                 "run at most one: set --max-time\n"),
+                (("http://127.0.0.1:1", "--replay", good, "--record", good), 1, f"{good} is an input and cannot be an "
+                 "output too\n"),
                 (("memcached://127.0.0.1:1", "--replay", good), 1, f"--replay {good}: the file has requests of http or "
                  "https, not of memcached\n"),
                 (("http://127.0.0.1:1", "--replay", cache, "--rate", "1"), 1, "requests of memcached, not of http\n"),

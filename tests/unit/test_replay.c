@@ -215,6 +215,7 @@ static void test_wrong(void **state)
 		{ "time,method,path\n2,CONNECT,/\n", ":2: the method is none that can be sent" },
 		{ "time,method,path\n2,GET,a\n", ":2: the path must begin with '/'" },
 		{ "time,method,path\n2,GET,\"/a\nb\"\n", ":2: the path must begin with '/'" },
+		{ "time,method,path\n2,GET,/a\x01\n", ":2: the path must begin with '/'" },
 		{ "time,method,path,headers\n2,GET,/,\"A: b\nC\"\n",
 		  ":2: each line of the headers must be 'NAME: VALUE'" },
 		{ "1,k,1,5,7\n", ":1: a row of cache-trace has" },
