@@ -74,6 +74,7 @@ static const struct opt explain_options[] = {
 		 .metavar = "[WEIGHT:]COMMAND",
 		 .help = "Redis command that the requests are (see hostlat load)"),
 	OPT_STRING(struct explain_config, replay, .name = "replay", .file = true,
+		   .excludes = "from",
 		   .help = "File of recorded requests to send, in its order (see hostlat load)"),
 	OPT_STRING(struct explain_config, arrival, .name = "arrival", .metavar = "LAW",
 		   .help = "Arrival process (see hostlat load)"),

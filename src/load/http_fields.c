@@ -248,7 +248,7 @@ int http_fields_add_part(struct template *t, int part, const struct http_default
 /* Fields of one connection (RFC 9110, 7.6.1), and those that the body's length sets. */
 static const char *const unsent_names[] = {
 	"Connection", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding",
-	"Upgrade", "Content-Length",
+	"Upgrade", "HTTP2-Settings", "Content-Length",
 };
 
 static bool http_field_is_sent(const struct header_field *f, const struct request_options *o)
@@ -257,6 +257,8 @@ static bool http_field_is_sent(const struct header_field *f, const struct reques
 		if (http_field_is(f, unsent_names[i]))
 			return false;
 	}
+	if (o && o->auth && http_field_is(f, "Authorization"))
+		return false;
 	for (uint32_t i = 0; o && i < o->headers.len; i++) {
 		struct header_field given;
 

@@ -41,7 +41,8 @@ int http_fields_add_part(struct template *t, int part, const struct http_default
 
 /*
  * Appends recorded fields, "NAME: VALUE" lines of which `text` (modified) consists, except those
- * that --header replaces, that concern the recorded connection, or that the body's length sets.
+ * that --header or --auth replaces, that concern the recorded connection, or that the body's length
+ * sets.
  * Returns a mask of the default fields among them; sets *wrong to a sentence if a line is invalid.
  */
 uint8_t http_fields_add_recorded(struct strbuf *out, char *text, size_t size,

@@ -45,11 +45,13 @@ struct rig {
 	struct strbuf why;
 };
 
-static void rig_init(struct rig *rig, const char *url, const char *text, const char *header)
+static void rig_init_with(struct rig *rig, const char *url, const char *text, const char *header,
+			  const char *auth)
 {
 	struct load_config config = { .arrival = "poisson" };
 
 	*rig = (struct rig){ .file = file_of(text), .why = STRBUF_INIT(4096) };
+	rig->options.auth = auth;
 	if (header)
 		rig->options.headers = (struct opt_list){ .items = { header }, .len = 1 };
 	config.replay = rig->file.path;
@@ -62,6 +64,11 @@ static void rig_init(struct rig *rig, const char *url, const char *text, const c
 	rig->workload.replay = rig->replay;
 	if (replay_check(rig->replay, &rig->target, &rig->workload, &rig->why))
 		fail_msg("%s", strbuf_str(&rig->why));
+}
+
+static void rig_init(struct rig *rig, const char *url, const char *text, const char *header)
+{
+	rig_init_with(rig, url, text, header, NULL);
 }
 
 static void rig_release(struct rig *rig)
@@ -119,6 +126,12 @@ static void test_http(void **state)
 		   "Content-Length: 0\r\n\r\n");
 	check_sent(&rig, 4, OPERATION_GET,
 		   "GET /a?x={key} HTTP/1.1\r\nhost: h2\r\nX-A: 1, \"2\"\r\n\r\n");
+	rig_release(&rig);
+	/* --auth replaces a recorded token, too. */
+	assert_int_equal(setenv("HOSTLAT_TEST_LOGIN", "u:p", 1), 0);
+	rig_init_with(&rig, "http://h", http_text, "User-Agent:", "basic:env:HOSTLAT_TEST_LOGIN");
+	check_sent(&rig, 2, OPERATION_DELETE, "DELETE /c,d HTTP/1.1\r\nHost: h\r\n"
+		   "Authorization: Basic dTpw\r\n\r\n");
 	rig_release(&rig);
 }
 
