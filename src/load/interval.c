@@ -341,6 +341,7 @@ static int interval_with(const struct interval_range *range, double q, double co
 		return err;
 	out->exceedances_needed = exceedances_needed(q, confidence) *
 				  interval_widening(out->df, confidence);
+	out->needed = 0;
 	if (!out->why)
 		interval_find_bounds(range, q, confidence, out);
 	return 0;
@@ -366,6 +367,7 @@ static int interval_allow_for_median(const struct interval_range *range, double 
 	if (!err && movement > MOVEMENT_MOST) {
 		out->tau = fmax(out->tau, tau);
 		out->longest = longest;
+		out->needed = 0;
 		out->why = INTERVAL_LONG_DEPENDENCE;
 	} else if (!err && movement > interval_effect(out) && tau > out->tau) {
 		err = interval_with(range, q, confidence, tau, out);

@@ -134,8 +134,13 @@ static void dependence_widens(void **state)
 	assert_int_equal(interval_of(&run.range, 0.5, 0.95, &moods), 0);
 	/* Moods last for a twentieth of the run. */
 	assert_int_equal(moods.why, INTERVAL_LONG_DEPENDENCE);
+	assert_int_equal(moods.needed, 0);
 	assert_true(moods.inflation > 100 * alone.inflation);
 	assert_true(moods.tau > 4 && moods.tau > moods.longest);
+	/* At a tail that seems to depend for less time, the median decides. */
+	assert_int_equal(interval_of(&run.range, 0.999, 0.95, &moods), 0);
+	assert_int_equal(moods.why, INTERVAL_LONG_DEPENDENCE);
+	assert_int_equal(moods.needed, 0);
 	run_release(&run);
 	/* Moods that hardly move the median leave an interval, by the slowest cosines. */
 	fill(&run, &rng, WINDOWS, 500, slightly_moody);
