@@ -19,6 +19,7 @@
 #include "cmd/result.h"
 #include "event/reader.h"
 #include "load/asserts.h"
+#include "load/plots.h"
 #include "load/schedule.h"
 
 struct load_command {
@@ -27,6 +28,7 @@ struct load_command {
 	struct opt_list asserts;
 	const char *dump_schedule, *samples, *hdr, *ccdf, *record, *from;
 	uint64_t size_limit;
+	bool plot;
 	struct common_options common;
 };
 
@@ -51,6 +53,10 @@ static const struct opt load_options[] = {
 	OPT_STRING(struct load_command, ccdf, .name = "ccdf", .file = true, .excludes = MANY,
 		   .help = "Write the share of requests above each latency, with its confidence "
 			   "interval, as CSV"),
+	OPT_FLAG(struct load_command, plot, .name = "plot",
+		 .excludes = "repeat,against,json,json-lines",
+		 .help = "Also draw the result: latency over time, or over load with --rates and "
+			 "--find-max; the share of requests above each latency; requests needed"),
 	OPT_STRING(struct load_command, record, .name = "record", .file = true, .excludes = MANY,
 		   .help = "Write the run to FILE as well, for --from"),
 	OPT_SIZE(struct load_command, size_limit, .name = "size-limit", .min = 64 << 10,
@@ -290,6 +296,8 @@ static int load_cmd_print(const struct load_command *c, struct load_consumer *co
 	if (outputs->ccdf_error)
 		load_reason(&r, "ccdf-incomplete", strerror(-outputs->ccdf_error),
 			    "the CCDF could not be written");
+	if (!err && c->plot)
+		load_plots_report(&r, consumer->setup.analysis.percentile);
 	if (err) {
 		log_error("cannot make the result: %s", strerror(-err));
 		code = EXIT_CANNOT;
@@ -502,7 +510,8 @@ static int load_cmd_run(const void *config)
 		log_error("%s", strerror(-code));
 		return EXIT_CANNOT;
 	}
-	code = load_many_asked(&c->many) ? load_many_run(&c->many, &c->load, &c->common, &stop)
+	code = load_many_asked(&c->many) ? load_many_run(&c->many, &c->load, &c->common, c->plot,
+						       &stop)
 					 : run_live(c, &stop, asserts);
 	stop_release(&stop);
 	return code;

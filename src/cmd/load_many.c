@@ -14,6 +14,7 @@
 #include "cmd/result.h"
 #include "load/batch.h"
 #include "load/methods.h"
+#include "load/plots.h"
 #include "load/protocol.h"
 #include "report/human.h"
 
@@ -269,7 +270,7 @@ static int load_many_write_csv(const struct load_batch *batch, const char *path)
 }
 
 int load_many_run(const struct load_many_options *o, const struct load_options *load,
-		  const struct common_options *common, struct stop *stop)
+		  const struct common_options *common, bool plot, struct stop *stop)
 {
 	struct many m = {
 		.o = o, .load = load, .common = common, .stop = stop,
@@ -300,6 +301,8 @@ int load_many_run(const struct load_many_options *o, const struct load_options *
 		log_error("%s", strerror(-code));
 		code = EXIT_CANNOT;
 	}
+	if (!code && plot)
+		load_plots_report(&r, m.batch.q);
 	if (!code)
 		code = result_print(&r, common);
 	if (code != EXIT_CANNOT && o->csv && load_many_write_csv(&m.batch, o->csv))

@@ -33,8 +33,8 @@ bool load_many_has_rate(const struct load_many_options *o);
 int load_many_check(const struct load_many_options *o, const struct load_options *load,
 		    struct strbuf *why);
 
-/* Makes all runs and prints their common result. Returns an enum exit_code. */
+/* Makes all runs and prints their common result, with its plot. Returns an enum exit_code. */
 int load_many_run(const struct load_many_options *o, const struct load_options *load,
-		  const struct common_options *common, struct stop *stop);
+		  const struct common_options *common, bool plot, struct stop *stop);
 
 #endif

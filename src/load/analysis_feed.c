@@ -193,7 +193,7 @@ static uint64_t analysis_feed_horizon(const struct load_analysis *a)
 	return ns;
 }
 
-static uint64_t latest_start(const struct load_analysis *a)
+uint64_t load_analysis_start(const struct load_analysis *a)
 {
 	uint64_t ns = 0;
 
@@ -278,7 +278,7 @@ static int analysis_feed_excise(struct load_analysis *a, struct load_agent *agen
 /* Whether --abort-on ends the run, by the counters of all agents while they send. */
 static bool analysis_feed_aborts(struct load_analysis *a, uint64_t now)
 {
-	const uint64_t start = latest_start(a);
+	const uint64_t start = load_analysis_start(a);
 	struct abort_on_counts counts;
 	bool sending = false;
 
@@ -319,7 +319,7 @@ static int analysis_feed_tick(struct load_analysis *a, const struct event *event
 	if (a->decided || analysis_feed_aborts(a, event->time) || all_unreachable(a, event->time))
 		return LOAD_DECIDED;
 	err = analysis_feed_excise(a, agent, excise_known(&a->excise, tick.oldest_ns));
-	return err ? err : a->method->look(a, latest_start(a), analysis_feed_horizon(a));
+	return err ? err : a->method->look(a, load_analysis_start(a), analysis_feed_horizon(a));
 }
 
 /* Failures, TLS handshakes and times of connects are facts; the caller reads all other facts. */
@@ -351,6 +351,9 @@ static int analysis_feed_event(struct load_analysis *a, const struct event *even
 		return -EBADMSG;
 	if (analysis_feed_is_late(a, noise.begin))
 		return LOAD_MORE;
+	if (noise.what == NOISE_GAP)
+		gap_series_add(&a->agents[noise.agent].gap_times, noise.begin, noise.end,
+			       noise.amount);
 	err = interference_sum_add(&a->interference, &noise);
 	if (!err && a->config.excise && noise.what == NOISE_GAP && noise.end >= noise.begin)
 		err = excise_gap(&a->excise, &a->agents[noise.agent].excise, noise.begin,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quantiles of a finished analysis, with the bounds that hold; the whole curve. */
 #include "base/bug.h"
-#include "load/analysis_state.h"
-#include "load/ccdf.h"
+#include "load/analysis_quantile.h"
 #include "load/evaluate.h"
 #include "load/gates.h"
 #include "load/interference_bound.h"
@@ -13,11 +12,11 @@ static double analysis_quantile_touched(const void *context, uint64_t ns)
 	return interference_bound_touched(context, LOAD_INTENDED, ns);
 }
 
-int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv)
+int analysis_quantile_each(const struct load_analysis *analysis, enum load_from from,
+			   void (*put)(void *context, const struct ccdf_point *point),
+			   void *context)
 {
-	const bool closed = analysis->config.loop == LOOP_CLOSED;
-	const struct interval_range range = evaluate_range(analysis,
-							   closed ? LOAD_ACTUAL : LOAD_INTENDED);
+	const struct interval_range range = evaluate_range(analysis, from);
 	struct ccdf_band band;
 	int err;
 
@@ -28,8 +27,19 @@ int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv)
 	band.valid &= !interference_bound_breaks(analysis, 0);
 	band.touched = analysis_quantile_touched;
 	band.context = analysis;
-	ccdf_csv(&range, &band, csv);
-	return csv->error;
+	ccdf_each(&range, &band, put, context);
+	return 0;
+}
+
+int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv)
+{
+	const bool closed = analysis->config.loop == LOOP_CLOSED;
+	int err;
+
+	strbuf_puts(csv, CCDF_CSV_HEAD);
+	err = analysis_quantile_each(analysis, closed ? LOAD_ACTUAL : LOAD_INTENDED, ccdf_put_csv,
+				     csv);
+	return err ? err : csv->error;
 }
 
 /*
@@ -124,4 +134,13 @@ void load_analysis_quantile(const struct load_analysis *analysis, enum load_from
 	if (out->why == LOAD_WHY_FEW_REQUESTS)
 		out->needed = interval.needed;
 	analysis->method->bound(analysis, from, q, &interval, out);
+}
+
+bool analysis_quantile_is_again(const struct load_result *res, int i)
+{
+	bool again = false;
+
+	for (int k = 0; k < i; k++)
+		again |= res->q[k] == res->q[i];
+	return again;
 }

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "load/analysis_state.h"
+#include "load/analysis_quantile.h"
 #include "load/counts.h"
 #include "load/interference_bound.h"
 #include "load/evidence.h"
@@ -11,6 +11,7 @@
 #include "load/gates.h"
 #include "load/gates_report.h"
 #include "load/methods.h"
+#include "load/plots.h"
 #include "load/quantile_words.h"
 #include "load/verdict.h"
 #include "report/human.h"
@@ -149,16 +150,6 @@ static void analysis_report_interference(const struct load_analysis *a, struct r
 
 /* ---- latencies ---- */
 
-/* Whether quantile i repeats an earlier quantile: config.percentile may be p99. */
-static bool is_again(const struct load_result *res, int i)
-{
-	bool again = false;
-
-	for (int k = 0; k < i; k++)
-		again |= res->q[k] == res->q[i];
-	return again;
-}
-
 static struct value quantile_table(const struct load_analysis *a, enum load_from from,
 				   struct report *r)
 {
@@ -174,7 +165,7 @@ static struct value quantile_table(const struct load_analysis *a, enum load_from
 	for (int i = 0; i < LOAD_QUANTILES; i++) {
 		const struct interval *interval = &res->quantiles[from][i];
 
-		if (is_again(res, i))
+		if (analysis_quantile_is_again(res, i))
 			continue;
 		load_analysis_quantile(a, from, res->q[i], &q);
 		TABLE_ADD(t, value_number(res->q[i]), value_known_ns(q.known, q.ns),
@@ -404,7 +395,7 @@ static void add_sampling(const struct load_analysis *a, enum load_from main, str
 	for (int i = 0; i < LOAD_QUANTILES; i++) {
 		const struct interval *interval = &a->result.quantiles[main][i];
 
-		if (is_again(&a->result, i) || !interval_measured(interval))
+		if (analysis_quantile_is_again(&a->result, i) || !interval_measured(interval))
 			continue;
 		words = report_format(r, "%s%s%.*f%s at %s", words ? words : "",
 				      words ? ", " : "", interval->inflation < 9.95,
@@ -549,6 +540,8 @@ static void analysis_report_text(const struct load_analysis *a, struct report *r
 
 int load_analysis_report(struct load_analysis *analysis, struct report *r)
 {
+	int err;
+
 	BUG_ON(!analysis->finished);
 	analysis_report_text(analysis, r);
 	report_place_findings(r);
@@ -566,5 +559,6 @@ int load_analysis_report(struct load_analysis *analysis, struct report *r)
 	add_method(analysis, r);
 	analysis_report_interference(analysis, r);
 	add_histogram(analysis, r);
-	return report_error(r);
+	err = load_plots_report_rows(analysis, r);
+	return err ? err : report_error(r);
 }

@@ -11,7 +11,9 @@
 #include "load/causes.h"
 #include "load/dial_times.h"
 #include "load/excise.h"
+#include "load/gap_series.h"
 #include "load/gaps.h"
+#include "load/interim.h"
 #include "load/interval.h"
 #include "load/interference.h"
 #include "load/outcomes.h"
@@ -46,6 +48,7 @@ struct load_agent {
 	/* latency from intended send, if several agents are compared */
 	struct hist latency;
 	struct interference_sum interference;
+	struct gap_series gap_times;  /* when its threads did not run */
 	struct gap_queue gaps;
 	struct excise_queue excise;
 	char why[AGENT_WHY_MAX];      /* why the agent was lost */
@@ -152,6 +155,9 @@ struct load_analysis {
 	uint64_t never_sent; /* failed requests that were never sent, counted from samples */
 	uint32_t looks;      /* interim analyses made so far */
 	uint32_t next_look;  /* number of the next one that is due (interim.h) */
+	/* monotonic times up to which interim analyses took samples, at times fixed in advance */
+	uint64_t look_ns[INTERIM_LOOKS];
+	uint32_t looks_timed;
 	/* quantile tested as the tail if config.percentile is at most 0.5 */
 	double tail_q;
 	/* confidence of each interim analysis, or of the run's only analysis (interim.h) */
@@ -167,6 +173,9 @@ struct load_analysis {
 	bool evaluated;               /* `result` holds an evaluation */
 	struct load_result result;
 };
+
+/* Returns the monotonic time, in ns, since which all agents' schedules run; 0: none has started. */
+uint64_t load_analysis_start(const struct load_analysis *analysis);
 
 /* Sums one counter over all agents. */
 #define SUM(type, a, field)                                                                        \

@@ -46,33 +46,46 @@ int ccdf_band(const struct interval_range *range, double confidence, struct ccdf
 	return 0;
 }
 
-static void ccdf_put_line(const struct interval_range *range, const struct ccdf_band *band,
-			  uint64_t ns, uint64_t above, struct strbuf *out)
+static struct ccdf_point ccdf_point_at(const struct interval_range *range,
+				       const struct ccdf_band *band, uint64_t ns, uint64_t above)
 {
 	const double all = (double)(range->pooled->count + range->failed);
 	const double touched = band->touched ? band->touched(band->context, ns) : 0;
 
-	strbuf_printf(out, "%" PRIu64 ",%.9g,", ns, (double)above / (double)range->pooled->count);
-	if (band->valid)
-		strbuf_printf(out, "%.9g,%.9g\n",
-			      fmax(0, (double)above / all - band->half - touched),
-			      fmin(1, (double)(above + range->failed) / all + band->half));
-	else
-		strbuf_puts(out, ",\n");
+	return (struct ccdf_point){
+		.ns = ns, .share = (double)above / (double)range->pooled->count,
+		.lo = band->valid ? fmax(0, (double)above / all - band->half - touched) : NAN,
+		.hi = band->valid ? fmin(1, (double)(above + range->failed) / all + band->half) :
+				    NAN,
+	};
 }
 
-void ccdf_csv(const struct interval_range *range, const struct ccdf_band *band,
-	      struct strbuf *out)
+void ccdf_each(const struct interval_range *range, const struct ccdf_band *band,
+	       void (*put)(void *context, const struct ccdf_point *point), void *context)
 {
 	const struct hist *hist = range->pooled;
 	uint64_t n, above = hist->count - hist->zero;
 	int32_t index = INT32_MIN;
+	struct ccdf_point point;
 
-	strbuf_puts(out, "ns,share_above,lo,hi\n");
-	if (hist->zero)
-		ccdf_put_line(range, band, 0, above, out);
+	if (hist->zero) {
+		point = ccdf_point_at(range, band, 0, above);
+		put(context, &point);
+	}
 	while (hist_next(hist, &index, &n)) {
 		above -= n;
-		ccdf_put_line(range, band, bucket_edges_floor(hist->schema, index), above, out);
+		point = ccdf_point_at(range, band, bucket_edges_floor(hist->schema, index), above);
+		put(context, &point);
 	}
+}
+
+void ccdf_put_csv(void *context, const struct ccdf_point *point)
+{
+	struct strbuf *out = context;
+
+	strbuf_printf(out, "%" PRIu64 ",%.9g,", point->ns, point->share);
+	if (isnan(point->hi))
+		strbuf_puts(out, ",\n");
+	else
+		strbuf_printf(out, "%.9g,%.9g\n", point->lo, point->hi);
 }

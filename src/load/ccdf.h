@@ -41,12 +41,23 @@ struct ccdf_band {
 /* Computes the band; 0 < confidence < 1. Returns 0 (check `valid`) or -ENOMEM. */
 int ccdf_band(const struct interval_range *range, double confidence, struct ccdf_band *out);
 
+/* A point of the curve: the upper edge of an occupied bucket, which splits the samples exactly. */
+struct ccdf_point {
+	uint64_t ns;
+	double share;  /* share of completed requests above `ns`, 0..1 */
+	double lo, hi; /* the band at `ns`, cut to 0..1; NaN: not valid */
+};
+
+/* Calls `put` for each point of the curve, in ascending order. */
+void ccdf_each(const struct interval_range *range, const struct ccdf_band *band,
+	       void (*put)(void *context, const struct ccdf_point *point), void *context);
+
+#define CCDF_CSV_HEAD "ns,share_above,lo,hi\n"
+
 /*
- * Appends CSV: a header, then a line per occupied bucket with its upper edge (which splits the
- * samples exactly), the share of completed requests above this edge, and the band (cut to 0..1) or
- * empty cells. An error is kept in out->error.
+ * Appends a point to `context`, a struct strbuf, as a line of CSV with empty cells for what is not
+ * valid. An error is kept in its `error`.
  */
-void ccdf_csv(const struct interval_range *range, const struct ccdf_band *band,
-	      struct strbuf *out);
+void ccdf_put_csv(void *context, const struct ccdf_point *point);
 
 #endif

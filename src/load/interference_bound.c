@@ -37,8 +37,7 @@ double interference_bound_late(const struct load_analysis *a, uint64_t ns)
 	return late_share(interference_bound_lag(a, ns), ns);
 }
 
-/* Whether an agent's latencies count; if there are latency agents, only their latencies do. */
-static bool interference_bound_counts(const struct load_analysis *a, const struct load_agent *agent)
+bool interference_bound_counts(const struct load_analysis *a, const struct load_agent *agent)
 {
 	return !a->config.probes || agent->samples;
 }
@@ -69,9 +68,14 @@ static double time_of_threads(const struct load_analysis *a)
 	return fmax(1, threads) * (double)a->elapsed_ns;
 }
 
+uint64_t interference_bound_harmless(uint64_t ns)
+{
+	return (uint64_t)(GAP_HARMLESS * (double)ns);
+}
+
 double interference_bound_gaps(const struct load_analysis *a, uint64_t ns)
 {
-	const uint64_t harmless = (uint64_t)(GAP_HARMLESS * (double)ns);
+	const uint64_t harmless = interference_bound_harmless(ns);
 	const double time = time_of_threads(a);
 	double gaps = 0;
 

@@ -22,6 +22,12 @@
  */
 double interference_bound_limit(double q);
 
+/*
+ * Returns whether an agent's latencies count: if there are latency agents, only their latencies do.
+ */
+bool interference_bound_counts(const struct load_analysis *analysis,
+			       const struct load_agent *agent);
+
 /* Returns the share of requests sent later than is harmless for a latency of `ns`. */
 double interference_bound_late(const struct load_analysis *analysis, uint64_t ns);
 
@@ -33,6 +39,9 @@ const struct hist *interference_bound_lag(const struct load_analysis *analysis, 
 
 /* Returns the number of requests without a sample, which may have any latency. */
 uint64_t interference_bound_lost(const struct load_analysis *analysis);
+
+/* Returns the length, in ns, up to which a gap is short compared to a latency of `ns`. */
+uint64_t interference_bound_harmless(uint64_t ns);
 
 /*
  * Returns the share of time in which a thread that measures latency did not run, in gaps not short

@@ -29,6 +29,7 @@ static int all_look(struct load_analysis *a, uint64_t start_ns, uint64_t horizon
 		return err;
 	a->looks++;
 	a->next_look++;
+	a->look_ns[a->looks_timed++] = at;
 	a->decided = verdict_sound(a);
 	if (a->decided)
 		a->decided_ns = at;

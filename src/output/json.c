@@ -115,6 +115,7 @@ static void json_put_value(struct json_writer *w, const char *name, const struct
 {
 	switch (v->type) {
 	case VALUE_ABSENT:
+	case VALUE_PLOT:
 	case VALUE_VERDICT:
 		return;
 	case VALUE_NULL:

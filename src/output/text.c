@@ -7,6 +7,7 @@
 
 #include "base/bug.h"
 #include "output/grid.h"
+#include "output/plot.h"
 #include "output/spark.h"
 #include "base/utf8.h"
 #include "report/human.h"
@@ -142,6 +143,7 @@ static void text_put_value(struct strbuf *out, const struct value *v)
 	case VALUE_TABLE:
 	case VALUE_DISTRIBUTION:
 	case VALUE_JSON:
+	case VALUE_PLOT:
 	case VALUE_VERDICT:
 		return;
 	}
@@ -416,6 +418,18 @@ static void text_put_verdict(const struct report *r, const struct text_style *st
 	strbuf_release(&line);
 }
 
+static void text_put_plot(const struct report *r, const struct plot *plot,
+			  const struct text_style *style, struct strbuf *out)
+{
+	const struct table *rows = object_table(&r->body, plot->rows);
+	struct strbuf legend = STRBUF_INIT(LINE_MAX_BYTES);
+
+	plot_put_legend(plot, rows, &legend);
+	text_put_line(out, style, &dim, strbuf_str(&legend));
+	strbuf_release(&legend);
+	plot_put(plot, rows, style->width, out);
+}
+
 /* Converts to ASCII: every other character that hostlat uses has a substitute of the same width. */
 static void text_fold_to_ascii(const char *s, struct strbuf *out)
 {
@@ -456,6 +470,9 @@ static void text_put_body(const struct report *r, const struct text_style *style
 			break;
 		case VALUE_VERDICT:
 			text_put_verdict(r, style, out);
+			break;
+		case VALUE_PLOT:
+			text_put_plot(r, f->value.plot, style, out);
 			break;
 		default:
 			break;

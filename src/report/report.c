@@ -246,6 +246,15 @@ void object_add(struct object *o, const char *name, struct value v)
 	o->last = f;
 }
 
+const struct table *object_table(const struct object *o, const char *name)
+{
+	for (const struct object_field *f = o->first; f; f = f->next) {
+		if (f->value.type == VALUE_TABLE && f->name && !strcmp(f->name, name))
+			return f->value.table;
+	}
+	return NULL;
+}
+
 struct string_list *list_new(struct report *r)
 {
 	struct string_list *l = report_alloc(r, sizeof(*l));
@@ -334,4 +343,14 @@ struct value value_distribution(struct report *r, const struct hist *h)
 		q->hi_ns = found.hi;
 	}
 	return (struct value){ .type = VALUE_DISTRIBUTION, .distribution = d };
+}
+
+struct value value_plot(struct report *r, const struct plot *plot)
+{
+	struct plot *own = report_alloc(r, sizeof(*own));
+
+	if (!own)
+		return value_null();
+	*own = *plot;
+	return (struct value){ .type = VALUE_PLOT, .plot = own };
 }

@@ -67,6 +67,7 @@ enum value_type {
 	VALUE_TABLE,
 	VALUE_DISTRIBUTION,
 	VALUE_JSON,               /* another result's JSON document; not in text */
+	VALUE_PLOT,               /* text: a plot of a table ; not in JSON */
 	VALUE_VERDICT,            /* position of the verdict and its reasons among the fields */
 };
 
@@ -83,6 +84,7 @@ struct value {
 		struct string_list *list;
 		struct table *table;
 		const struct distribution *distribution;
+		const struct plot *plot;
 	};
 };
 
@@ -151,6 +153,42 @@ struct table {
 	size_t nrows;             /* number of rows, including rows with a note */
 };
 
+/* A column of a table, and its name in the legend of a plot. */
+struct plot_column {
+	const char *column;       /* NULL: none */
+	const char *name;
+};
+
+/* Marks the rows in which a column is true, below the x axis. */
+struct plot_mark {
+	const char *column;       /* NULL: none */
+	char sign;
+	const char *name;
+};
+
+#define PLOT_MARKS 3
+
+/*
+ * A plot of a table: which columns are drawn, and how. A plot has no data of its own: it draws the
+ * rows that JSON has. Cells that are null, absent or not finite are not drawn. Borrows its strings.
+ */
+struct plot {
+	const char *title;
+	const char *rows;         /* field of the report's body: the table */
+	bool log_x, log_y;        /* logarithmic axes, for values above 0 */
+	const char *x;            /* column */
+	bool steps;               /* a row lasts until its `x_end`; otherwise it is one point */
+	const char *x_end;        /* column; NULL: the x of the next row */
+	struct plot_column bars;  /* drawn from the lower edge */
+	struct plot_column points;
+	const char *lo, *hi;      /* columns of an interval; NULL: none. A lo that is null: it
+				   * begins at the point */
+	const char *interval;     /* name of the interval */
+	struct plot_column verdict; /* rows whose text here is not `good` have another sign */
+	const char *good;
+	struct plot_mark marks[PLOT_MARKS];
+};
+
 /* Origin of a measurement, first in every document: host, time, version. */
 struct provenance {
 	const char *version;      /* version of hostlat */
@@ -203,6 +241,8 @@ void report_place_verdict(struct report *r);
 
 struct object *object_new(struct report *r);
 void object_add(struct object *o, const char *name, struct value v);
+/* Returns the table in the field `name`; NULL: there is none. */
+const struct table *object_table(const struct object *o, const char *name);
 
 struct string_list *list_new(struct report *r);
 void list_add(struct string_list *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -221,6 +261,8 @@ void table_add_note(struct table *t, const struct value *values, size_t n, const
 
 /* Returns quantiles with the bounds of their buckets; all unknown if the histogram is empty. */
 struct value value_distribution(struct report *r, const struct hist *h);
+/* Returns a plot, which is copied. */
+struct value value_plot(struct report *r, const struct plot *plot);
 /* Returns a formatted string, owned by the report; "" if the report has failed. */
 const char *report_format(struct report *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
