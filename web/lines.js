@@ -47,9 +47,18 @@ function curvePath(curve, x, y, share, first) {
 	return path;
 }
 
+// Between two rows the curve is at most at the first one's share, and at least at the second one's.
+function bandPath(band, x, y, floor) {
+	const rows = band.filter(r => known(r.ns) && known(r.lo) && known(r.hi));
+	const at = v => y(Math.max(num(v), floor)).toFixed(1), px = r => x(num(r.ns)).toFixed(1);
+	const upper = rows.map((r, i) => i ? `H${px(r)}V${at(r.hi)}` : `M${px(r)} ${at(r.hi)}`).join('');
+	const lower = [...rows].reverse().map((r, i) => i ? `V${at(r.lo)}H${px(r)}` : `V${at(r.lo)}`).join('');
+	return `${upper}${lower}Z`;
+}
+
 const TAILS = [1, 0.5, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7];
 
-// series: {name, colour, dash, buckets, max_ns, quantiles}; what has no buckets is named in the note.
+// series: {name, colour, dash, buckets, max_ns, quantiles, band (rows of ns, lo, hi)}; what has no buckets is named in the note.
 function distributionPlot(name, title, all, note) {
 	const curves = all.map(curveOf).filter(c => c.points.length);
 	const missing = all.filter(s => !curves.some(c => c.name === s.name)).map(s => s.name);
@@ -79,6 +88,8 @@ function drawDistribution(p, curves, tail) {
 		tail ? TAILS.filter(t => t >= floor) : [0, 0.25, 0.5, 0.75, 1]);
 	p.xAxis(x, tickTime, 'latency');
 	const share = tail ? point => Math.max(point.above, floor) : point => point.below;
+	for (const c of curves.filter(c => tail && list(c.band).some(r => known(r.hi))))
+		p.add('path', { class: 'confidence', fill: colour(c.colour), 'fill-opacity': 0.2, d: bandPath(c.band, x, y, floor) });
 	for (const c of curves)
 		p.add('path', {
 			class: 'curve', stroke: colour(c.colour), 'stroke-dasharray': c.dash ? '5 3' : null,

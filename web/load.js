@@ -20,8 +20,9 @@ function loadSection(entry) {
 		]),
 		together([distributionPlot('load', 'Latency of requests', [{
 			name: FROM[histogram.of] || text(histogram.of) || 'requests', colour: 0, buckets: histogram.buckets,
-			max_ns: object(latency[histogram.of]).max_ns,
-		}]), partsPlot(records(doc.parts))]),
+			max_ns: object(latency[histogram.of]).max_ns, band: records(doc.ccdf),
+		}], records(doc.ccdf).some(r => known(r.hi)) ? 'with its confidence band' : ''), partsPlot(records(doc.parts)),
+		overTimePlot(doc), overLoadPlot(doc), neededPlot(doc)]),
 		rows.length ? el('section', null, [el('h3', null, 'Quantiles with their intervals'), table(rows, [
 			['from', 'latency'], ['count'], ['effective_count', 'effective'], ['mean_ns'], ...QUANTILE_COLUMNS(rows), ['max_ns'],
 		], { name: 'latency' })]) : null,
@@ -57,3 +58,59 @@ function partsPlot(parts) {
 }
 
 const partColour = name => name === 'unexplained_ns' ? 8 : PARTS.indexOf(name);
+
+const MARKS = [
+	{ field: 'warmup', sign: 'w', name: 'warm-up' }, { field: 'disturbed', sign: 'g', name: 'gaps of this host' },
+	{ field: 'look', sign: 'L', name: 'interim analysis', at: 'end' },
+];
+
+function overTimePlot(doc) {
+	const rows = records(doc.over_time), percentile = num(object(doc.method).percentile);
+	const tail = percentile === null ? 'tail' : quantile(percentile / 100);
+	const lines = [{ field: 'tail_ns', name: tail, colour: 1 }, { field: 'p50_ns', name: 'p50', colour: 2, dash: true }];
+	return xyPlot({
+		name: 'load-over-time', title: 'Latency over time', wide: true, rows, x: 'from_ns', end: 'to_ns', axis: 'time', showX: tickTime,
+		lines, marks: MARKS,
+		note: MARKS.filter(m => rows.some(r => r[m.field] === true)).map(m => `${m.sign} ${m.name}`).join(', '),
+		legend: legend(lines.map(l => ({ name: l.name, shape: l.dash ? 'bar' : 'square', colour: l.colour }))),
+		words: r => [
+			`${duration(r.from_ns)} to ${duration(r.to_ns)}: ${count(r.count)} requests${num(r.failed) ? `, ${count(r.failed)} failed` : ''}`,
+			`${tail} ${duration(r.tail_ns)}, p50 ${duration(r.p50_ns)}`, `this host stood still for ${percent(r.gap_share)}`,
+			...MARKS.filter(m => r[m.field] === true).map(m => m.name),
+		].join('\n'),
+	});
+}
+
+// Runs at several rates; runs at one rate have no axis.
+function overLoadPlot(doc) {
+	const rows = records(doc.runs), rates = new Set(rows.map(r => num(r.rate)));
+	const name = rows.length ? quantile(rows[0].q) : '';
+	return rates.size < 2 ? null : xyPlot({
+		name: 'load-over-load', title: 'Latency over load', rows, x: 'rate', axis: 'requests per second', showX: count,
+		lines: [{ field: 'ns', name, colour: 0 }], lo: 'lo_ns', hi: 'hi_ns', isBad: r => r.verdict !== 'ok',
+		note: `${name} of each run with its interval`,
+		legend: legend([{ name: 'ok', shape: 'circle', colour: 0 }, { name: 'n/a', shape: 'cross', colour: 8 }]),
+		words: r => [`${count(r.rate)}/s: ${name} ${duration(r.ns)}`,
+			known(r.hi_ns) ? `${known(r.lo_ns) ? `${duration(r.lo_ns)} to` : 'at most'} ${duration(r.hi_ns)}` : 'no interval',
+			[text(r.verdict), text(r.reasons)].filter(Boolean).join(': ')].join('\n'),
+	});
+}
+
+// The requests that each percentile's interval needs; the line is at the number that there were.
+function neededPlot(doc) {
+	const rows = records(doc.sampling).filter(r => num(r.needed) > 0 && num(r.count) > 0);
+	const unknown = records(doc.sampling).filter(r => num(r.needed) === null).map(r => quantile(r.q)).join(', ');
+	const enough = r => num(r.needed) <= num(r.count);
+	return rowsPlot({
+		name: 'load-needed', title: 'Requests needed for an interval', rows, label: r => quantile(r.q), key: r => quantile(r.q),
+		note: rows.length ? `the line is at the ${count(rows[0].count)} that there were${unknown && `; not known for ${unknown}`}` : '',
+		axis: 'requests', show: count,
+		aside: r => enough(r) ? percent(num(r.needed) / num(r.count)) : 'too few', asideTitle: 'of them',
+		x: p => logarithmic(1, Math.max(...rows.flatMap(r => [num(r.needed), num(r.count)])) * 1.2, p.left, p.right),
+		words: r => `${quantile(r.q)} needs ${count(r.needed)} requests; there were ${count(r.count)}`,
+		paint: (r, x, y) => [
+			svg('rect', { x: x(1), width: Math.max(1, x(num(r.needed)) - x(1)), y: y - 6, height: 12, fill: enough(r) ? colour(0) : 'var(--bad)' }),
+			svg('line', { x1: x(num(r.count)), x2: x(num(r.count)), y1: y - ROW_HEIGHT / 2, y2: y + ROW_HEIGHT / 2, stroke: 'var(--ink)', 'stroke-width': 2 }),
+		],
+	});
+}

@@ -12,7 +12,7 @@ import sys
 
 STARTED = 1763900000123456789
 QS = (0.5, 0.9, 0.99, 0.999)
-US, MS = 1000, 1000000
+US, MS, S = 1000, 1000000, 1000000000
 
 # cause, where, kind, typical ns, how often
 CAUSES = [
@@ -181,6 +181,16 @@ def diagnose(points=0, host='db1.example'):
     }
 
 
+def curve(dist, half):
+    """The share that takes longer, with a band."""
+    rows, above = [], dist['count']
+    for bucket in dist['buckets'][:-1]:
+        above -= bucket['count']
+        share = above / dist['count']
+        rows.append({'ns': bucket['le_ns'], 'share': share, 'lo': max(0, share - half), 'hi': min(1, share + half)})
+    return rows
+
+
 def load():
     rng = random.Random(3)
     values = latencies(rng, 40000, 100 * US)
@@ -200,6 +210,15 @@ def load():
         'gates': [{'name': 'rate', 'statistic': 1, 'threshold': 0.99, 'p': None, 'pass': True},
                   {'name': 'trend-tail', 'statistic': 0.12, 'threshold': 0.097, 'p': 0.2, 'pass': False}],
         'histogram': {'of': 'intended', 'schema': 5, 'buckets': dist['buckets']},
+        'over_time': [{'from_ns': i * S, 'to_ns': (i + 1) * S, 'count': 2000, 'failed': i == 3, 'p50_ns': 100000 + 1000 * i,
+                       'tail_ns': None if i == 5 else 500000 + 50000 * i, 'gap_share': 0.1 if i in (7, 8) else 0.0,
+                       'disturbed': i in (7, 8), 'look': i == 9, 'warmup': i == 0} for i in range(20)],
+        'ccdf': curve(dist, 0.02),
+        'sampling': [{'q': 0.5, 'needed': 8, 'count': 40000}, {'q': 0.99, 'needed': 1786, 'count': 40000},
+                     {'q': 0.999, 'needed': 51720, 'count': 40000}, {'q': 0.9999, 'needed': None, 'count': 40000}],
+        'runs': [{'rate': 1000.0 * (i + 1), 'achieved': 1000.0 * (i + 1), 'count': 10000, 'q': 0.99, 'ns': ns,
+                  'lo_ns': lo, 'hi_ns': hi, 'verdict': 'ok' if hi else 'n/a', 'reasons': '' if hi else 'rate-not-reached'}
+                 for i, (ns, lo, hi) in enumerate(((200000, 180000, 230000), (300000, None, 350000), (900000, None, None), (None, None, None)))],
         'setup': {'targets': ['memcached://192.0.2.1:11211'], 'seed': 18446744073709551615},
     }
 

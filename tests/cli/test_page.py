@@ -20,10 +20,10 @@ import unittest
 import browser
 import pagedata
 
-HOSTLAT, MKTRACE = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
+HOSTLAT, MKTRACE, MKLOAD = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
 TRACES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'diagnose')
 PLOTS = {
-    'load': {'load', 'load-parts'}, 'watch': {'stages-ingress', 'steps-ingress'}, 
+    'load': {'load', 'load-parts', 'load-over-time', 'load-over-load', 'load-needed'}, 'watch': {'stages-ingress', 'steps-ingress'},
     'compare': {'compare-quantiles', 'compare-causes', 'compare-limits'}, 'conns': {'conns-limits', 'conns-rtt'},
     'diagnose': {'balloons', 'causes-deviation', 'causes-count', 'causes-idle', 'latency', 'contexts', 'contexts-cores', 'queuing-count',
                  'queuing-time', 'heat'},
@@ -76,6 +76,18 @@ class Case(unittest.TestCase):
     def clean(self, page):
         self.assertEqual(page.complaints(), [])
         self.assertEqual(page.requests(), ['file://' + page.path])
+
+    def documents_of(self, *words):
+        done = subprocess.run([HOSTLAT, *words, '--json'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, timeout=60)
+        return json.loads(done.stdout)
+
+    def loaded(self, script):
+        """Returns load's document of the recording that this script makes."""
+        paths = [os.path.join(self.temporary.name, name) for name in ('script', 'load.hlat')]
+        with open(paths[0], 'w', encoding='utf-8') as f:
+            f.write(script)
+        subprocess.run([MKLOAD, *paths], check=True, timeout=60)
+        return self.documents_of('load', '--from', paths[1])
 
 
 def table(page, name):
@@ -135,10 +147,6 @@ class Page(Case):
         spans = {key for document in documents for e in document['examples'] for s in e['timeline'] or [] for key in s}
         self.assertEqual({key for e in made['examples'] for s in e['timeline'] or [] for key in s} - spans, set())
 
-    def documents_of(self, *words):
-        done = subprocess.run([HOSTLAT, *words, '--json'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, timeout=60)
-        return json.loads(done.stdout)
-
     def compared(self, *traces):
         paths = [os.path.join(self.temporary.name, name + '.hlat') for name in traces]
         for name, path in zip(traces, paths):
@@ -151,7 +159,8 @@ class Page(Case):
 
     def test_plots_of_other_commands_have_a_real_source(self):
         for kind, documents in {
-                'load': [self.documents_of('load', 'null:', '--rate', '2000', '--max-time', '1s')],
+                'load': [self.loaded('service exponential:100us\n'),
+                         self.documents_of('load', 'null:', '--rates', '1k:2k:1k', '--max-time', '1s')],
                 'watch': [self.golden('watch/busy')], 'conns': [self.golden('conns/rtt')],
                 'compare': [self.compared('cpu-wait', 'head-of-line'), self.golden('compare/conns-window')]}.items():
             with self.subTest(kind):
