@@ -8,9 +8,15 @@
 
 #include "load/config.h"
 
-/* Mean latency, in seconds, that the default number of connections sustains. */
+/*
+ * The default number of connections sustains a pause of the server of PAUSE_ALLOWED seconds up to
+ * CONNECTIONS_USUAL, as common servers accept no more than a thousand or so; above that, a mean
+ * latency of LATENCY_ALLOWED seconds.
+ */
+#define PAUSE_ALLOWED 0.025
 #define LATENCY_ALLOWED 0.005
 #define CONNECTIONS_LEAST 32
+#define CONNECTIONS_USUAL 512
 #define CONNECTIONS_MOST 1024
 #define RATE_PER_THREAD 100000.0
 
@@ -26,9 +32,10 @@ uint32_t load_default_threads(double rate)
 
 uint32_t load_default_connections(double rate, uint32_t threads)
 {
-	double wanted = ceil(rate * LATENCY_ALLOWED);
+	const double pause = fmin(ceil(rate * PAUSE_ALLOWED), CONNECTIONS_USUAL);
+	const double mean = fmin(ceil(rate * LATENCY_ALLOWED), CONNECTIONS_MOST);
 
-	return (uint32_t)fmax(fmin(fmax(wanted, CONNECTIONS_LEAST), CONNECTIONS_MOST), threads);
+	return (uint32_t)fmax(fmax(fmax(pause, mean), CONNECTIONS_LEAST), threads);
 }
 
 int load_default_seed(uint64_t *seed)

@@ -95,8 +95,8 @@ const struct opt load_option_rows[] = {
 		   .def = "user", .help = "Source of the time stamps of requests and replies"),
 	OPT_U64(struct load_options, connections, .name = "connections", .letter = 'c', .min = 1,
 		.max = LOAD_CONNECTIONS_MAX,
-		.help = "Number of connections (default: enough for a latency of 5ms at the rate, "
-			"32 to 1024)"),
+		.help = "Number of connections (default: enough for the rate while the server "
+			"pauses for 25ms, 32 to 512; for a latency of 5ms at high rates, to 1024)"),
 	OPT_U64(struct load_options, outstanding, .name = "outstanding", .def = "1", .min = 1,
 		.max = LOAD_OUTSTANDING_MAX,
 		.help = "Largest number of requests in flight per connection"),
