@@ -218,7 +218,9 @@ static void test_one_overloaded_probe_is_enough(void **state)
 	} cases[] = {
 		{ "rate-not-reached", 500, LOAD_FAILS, false },
 		{ "rate-not-reached", 950, LOAD_FAILS, true },
-		{ "non-stationary-trend", 999, LOAD_FAILS, true },
+		{ "closed-loop-behaviour", 999, LOAD_FAILS, true },
+		{ "closed-loop-behaviour non-stationary-trend", 999, LOAD_FAILS, true },
+		{ "non-stationary-trend", 999, LOAD_OPEN, false },
 		{ "rate-not-reached host-noisy", 400, LOAD_FAILS, true },
 		{ "rate-not-reached host-noisy", 700, LOAD_OPEN, false },
 		{ "rate-not-reached client-saturated", 400, LOAD_OPEN, false },
