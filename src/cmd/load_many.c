@@ -30,8 +30,8 @@
 const struct opt load_many_option_rows[] = {
 	OPT_STRING(struct load_many_options, rates, .name = "rates", .metavar = "FROM:TO:STEP",
 		   .excludes = "rate,find-max,repeat,against",
-		   .help = "Make one run at each of these rates, 10s each unless --max-time is "
-			   "given"),
+		   .help = "Make two runs at each of these rates, in random order, 10s each "
+			   "unless --max-time is given"),
 	OPT_STRING(struct load_many_options, find_max, .name = "find-max",
 		   .metavar = "CONDITION", .excludes = "rate,ci-width,percentile,repeat,against",
 		   .help = "Find the highest rate at which this condition holds with confidence, "
@@ -232,7 +232,7 @@ static int load_many_sweep(struct many *m, struct report *r)
 
 	if (load_rates_parse(m->o->rates, &rates))
 		return EXIT_USAGE;
-	return load_batch_sweep(&m->batch, &rates, r);
+	return load_batch_sweep(&m->batch, &rates, m->load->seed ?: (uint64_t)getpid(), r);
 }
 
 static int load_many_find_max(struct many *m, struct report *r)

@@ -2,6 +2,7 @@
 #include "load/batch.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/rng.h"
 #include "clock/clock.h"
@@ -21,6 +22,7 @@ static int batch_run_one(struct load_batch *batch, const struct load_batch_run *
 	if (code)
 		return code;
 	summary.url = run->url;
+	summary.run = batch->runs.len + 1;
 	return vec_push(&batch->runs, summary);
 }
 
@@ -53,21 +55,51 @@ static int end_batch(struct load_batch *batch, int code, const char *label)
 
 /* ---- sweeps and repetitions ---- */
 
-int load_batch_sweep(struct load_batch *batch, const struct load_rates *rates, struct report *r)
+/* Shuffles by the method of Fisher and Yates. */
+static void batch_shuffle(uint32_t *order, uint32_t n, struct rng *rng)
 {
+	for (uint32_t i = n; i > 1; i--) {
+		const uint32_t j = (uint32_t)rng_below(rng, i), last = order[i - 1];
+
+		order[i - 1] = order[j];
+		order[j] = last;
+	}
+}
+
+static int compare_rates(const void *va, const void *vb)
+{
+	const struct load_summary *a = va, *b = vb;
+
+	return a->rate != b->rate ? (a->rate < b->rate ? -1 : 1) : a->run < b->run ? -1 : 1;
+}
+
+/*
+ * A server that warms up, drifts or suffers from an overload before would make rates differ that do
+ * not, or a curve from one of two alike: so the order is random, and each rate comes twice.
+ */
+int load_batch_sweep(struct load_batch *batch, const struct load_rates *rates, uint64_t seed,
+		     struct report *r)
+{
+	const uint64_t all = (uint64_t)LOAD_SWEEP_PASSES * rates->n;
 	char label[LOAD_BATCH_LABEL_MAX] = "";
+	uint32_t order[LOAD_RATES_MAX];
+	struct rng rng;
 	int code = 0;
 
-	for (uint32_t i = 0; !code && !batch->end.interrupted && i < rates->n; i++) {
-		const struct load_batch_run run = {
-			.rate = load_rates_at(rates, i), .duration_ns = batch->duration_ns,
-			.label = label,
-		};
+	rng_init(&rng, seed);
+	for (uint32_t i = 0; i < rates->n; i++)
+		order[i] = i;
+	for (uint64_t i = 0; !code && !batch->end.interrupted && i < all; i++) {
+		struct load_batch_run run = { .duration_ns = batch->duration_ns, .label = label };
 
-		label_run(label, i + 1, rates->n, run.rate);
+		if (i % rates->n == 0)
+			batch_shuffle(order, rates->n, &rng);
+		run.rate = load_rates_at(rates, order[i % rates->n]);
+		label_run(label, i + 1, all, run.rate);
 		code = batch_run_one(batch, &run);
 	}
 	code = end_batch(batch, code, label);
+	qsort(batch->runs.items, batch->runs.len, sizeof(*batch->runs.items), compare_rates);
 	if (!code)
 		load_runs_sweep(&batch->runs, batch->q, &batch->end, r);
 	return code;

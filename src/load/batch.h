@@ -45,7 +45,9 @@ struct load_batch {
  * run fails, earlier runs are reported. Return 0, the exit code of the first run if the first run
  * failed, or -ENOMEM.
  */
-int load_batch_sweep(struct load_batch *batch, const struct load_rates *rates, struct report *r);
+/* Makes LOAD_SWEEP_PASSES runs at each rate; `seed` determines their order. */
+int load_batch_sweep(struct load_batch *batch, const struct load_rates *rates, uint64_t seed,
+		     struct report *r);
 int load_batch_repeat(struct load_batch *batch, uint64_t runs, struct report *r);
 int load_batch_find_max(struct load_batch *batch, const struct load_condition *condition,
 			struct report *r);

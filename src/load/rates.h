@@ -10,6 +10,7 @@
 
 #define LOAD_RATES_TAKES "three rates FROM:TO:STEP (1k:20k:500), at most 1000 of them"
 #define LOAD_RATES_MAX 1000
+#define LOAD_SWEEP_PASSES 2 /* runs at each rate */
 
 struct load_rates {
 	double from, step;

@@ -97,11 +97,6 @@ static const char *from_words(const struct load_runs *runs, struct report *r)
 						      "given request rate" : "");
 }
 
-static const char *runs_verdict(const struct load_summary *s)
-{
-	return s->sound ? "ok" : "n/a";
-}
-
 /* Returns a URL without its password. */
 static const char *runs_shown_url(const char *url, struct report *r)
 {
@@ -130,7 +125,7 @@ static void add_runs(const struct load_runs *runs, double q, struct report *r)
 	const char *head = report_format(r, "interval of p%g", 100 * q);
 	const bool named = runs->len && runs->items[0].url;
 	const struct column columns[] = {
-		{ .name = "target", .head = named ? "server" : NULL },
+		{ .name = "run" },	{ .name = "target", .head = named ? "server" : NULL },
 		{ .name = "rate" },	{ .name = "achieved" },
 		{ .head = "rate/s" },   { .head = "achieved" },
 		{ .name = "count", .head = "requests" },	 { .name = "q" },
@@ -148,7 +143,8 @@ static void add_runs(const struct load_runs *runs, double q, struct report *r)
 	struct table *t = table_new(r, columns, sizeof(columns) / sizeof(columns[0]));
 
 	vec_for_each(runs, s)
-		TABLE_ADD(t, s->url ? value_string(runs_shown_url(s->url, r)) : value_absent(),
+		TABLE_ADD(t, value_u64(s->run),
+			  s->url ? value_string(runs_shown_url(s->url, r)) : value_absent(),
 			  value_number(s->rate), value_number(s->achieved), rate_asked(s),
 			  rate_cell(s->achieved),
 			  value_u64(s->count), value_number(q), runs_quantile(&s->asked),
@@ -159,7 +155,7 @@ static void add_runs(const struct load_runs *runs, double q, struct report *r)
 			  value_string(runs_interval(r, &s->asked)), value_u64(s->misses.completed),
 			  s->misses_known ? value_u64(s->misses.misses) : value_null(),
 			  share_or_null(miss_share(s)),
-			  value_u64(s->seed), value_string(runs_verdict(s)),
+			  value_u64(s->seed), value_string(load_summary_verdict(s)),
 			  value_string(s->reasons));
 	object_add(&r->body, "runs", value_table(t));
 }
@@ -190,6 +186,34 @@ static void not_sound(const struct load_runs *runs, struct report *r)
 
 /* ---- sweeps ---- */
 
+static bool runs_differ(const struct load_summary *a, const struct load_summary *b)
+{
+	return a->sound && b->sound && a->asked.bounded && b->asked.bounded &&
+	       (a->asked.hi_ns < b->asked.lo_ns || b->asked.hi_ns < a->asked.lo_ns);
+}
+
+/* Runs are ordered by rate: both of a rate are neighbors. */
+static void runs_report_unlike(const struct load_runs *runs, double q, struct report *r)
+{
+	const struct load_summary *first = NULL;
+	char rate[HUMAN_MAX], a[HUMAN_MAX], b[HUMAN_MAX];
+	uint32_t n = 0;
+
+	for (size_t i = 1; i < runs->len; i++) {
+		const struct load_summary *s = &runs->items[i];
+
+		if (s->rate != s[-1].rate || !runs_differ(&s[-1], s))
+			continue;
+		first = first ?: &s[-1];
+		n++;
+	}
+	if (n)
+		report_finding(r, "At %u rates the two runs differ by more than their intervals "
+			       "allow, first at %s/s: p%g %s and %s. --repeat tells how much runs "
+			       "vary.", n, human_rate(rate, first->rate), 100 * q,
+			       human_ns(a, first[0].asked.ns), human_ns(b, first[1].asked.ns));
+}
+
 void load_runs_sweep(const struct load_runs *runs, double q, const struct load_runs_end *end,
 		       struct report *r)
 {
@@ -198,6 +222,7 @@ void load_runs_sweep(const struct load_runs *runs, double q, const struct load_r
 	vec_for_each(runs, s)
 		sound += s->sound;
 	report_title(r, "latency %s by rate, %zu runs", from_words(runs, r), runs->len);
+	runs_report_unlike(runs, q, r);
 	runs_report_misses(runs, r);
 	add_runs(runs, q, r);
 	report_verdict(r, !sound ? "n/a" : sound < runs->len ? "partial" : "ok");
@@ -510,64 +535,4 @@ int load_runs_against(const struct load_runs *runs, const char *const urls[2], d
 			      "at least %d pairs of usable slices are needed: see the table",
 			      BETWEEN_RUNS_PAIRS_MIN);
 	return err == -ENODATA ? 0 : err;
-}
-
-/* ---- CSV ---- */
-
-static void runs_put_u64(struct strbuf *out, bool known, uint64_t n)
-{
-	if (known)
-		strbuf_printf(out, "%" PRIu64, n);
-	strbuf_putc(out, ',');
-}
-
-static void runs_put_number(struct strbuf *out, double x)
-{
-	if (isfinite(x))
-		strbuf_printf(out, "%.6g", x);
-	strbuf_putc(out, ',');
-}
-
-/* Writes a field of CSV; quotes it if needed, with quotes doubled (RFC 4180). */
-static void runs_put_text(struct strbuf *out, const char *text)
-{
-	const bool quoted = strpbrk(text, ",\"\r\n");
-
-	if (quoted)
-		strbuf_putc(out, '"');
-	for (; *text; text++) {
-		if (*text == '"')
-			strbuf_putc(out, '"');
-		strbuf_putc(out, *text);
-	}
-	strbuf_puts(out, quoted ? "\"," : ",");
-}
-
-static void runs_put_row(struct strbuf *out, const struct load_summary *s, double q)
-{
-	struct strbuf url = STRBUF_INIT(LOAD_SETUP_TEXT_MAX);
-
-	if (s->url)
-		target_put_shown(s->url, &url);
-	runs_put_text(out, strbuf_str(&url));
-	strbuf_release(&url);
-	runs_put_number(out, s->rate);
-	runs_put_number(out, s->achieved);
-	strbuf_printf(out, "%" PRIu64 ",%.6g,", s->count, q);
-	runs_put_u64(out, s->asked.known, s->asked.ns);
-	runs_put_u64(out, s->asked.bounded, s->asked.lo_ns);
-	runs_put_u64(out, s->asked.upper, s->asked.hi_ns);
-	for (int i = 0; i < REPORT_QUANTILES; i++)
-		runs_put_u64(out, s->quantiles[i].known, s->quantiles[i].ns);
-	strbuf_printf(out, "%" PRIu64 ",", s->misses.completed);
-	runs_put_u64(out, s->misses_known, s->misses.misses);
-	strbuf_printf(out, "%s,%s\n", runs_verdict(s), s->reasons);
-}
-
-void load_runs_csv(const struct load_runs *runs, double q, struct strbuf *out)
-{
-	strbuf_puts(out, "target,rate,achieved,count,q,ns,lo_ns,hi_ns,p50_ns,p90_ns,p99_ns,"
-			 "p999_ns,completed,misses,verdict,reasons\n");
-	vec_for_each(runs, s)
-		runs_put_row(out, s, q);
 }

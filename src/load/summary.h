@@ -10,6 +10,7 @@
 
 struct load_summary {
 	const char *url;                  /* borrowed; NULL: all runs have the same URL */
+	uint64_t run;                     /* number of the run in the order made, from 1 */
 	enum load_from from;              /* start of the latencies: intended or actual send */
 	bool closed;                      /* closed loop: the latency does not belong to a rate */
 	/* requested and achieved requests per second; NaN: none or unknown */
@@ -30,6 +31,11 @@ struct load_summary {
 	bool comparable;                  /* the load was as requested, despite host interference */
 	char reasons[256];                /* codes of the reasons, separated by spaces */
 };
+
+static inline const char *load_summary_verdict(const struct load_summary *s)
+{
+	return s->sound ? "ok" : "n/a";
+}
 
 /* Summarizes a finished run and its report; `q` is the requested percentile, 0..1. */
 void load_summary_make(const struct load_analysis *analysis, const struct load_setup *setup,

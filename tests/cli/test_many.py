@@ -101,11 +101,26 @@ class Many(unittest.TestCase):
             [run['seed'] for run in self.load(*sweep, '--seed', seed)[0]['runs']]
             for seed in ('42', '42', '43'))
         self.assertEqual(first, again)
-        self.assertEqual(len({42, *first, *other}), 7)
+        self.assertEqual(len({42, *first, *other}), 13)
         self.assertLess(max(first + other), 1 << 53)
         alone = subprocess.run([HOSTLAT, 'load', '--json', 'null:', '--rate', '100', '--seed', '42',
                                 '--max-time', '100ms'], capture_output=True, timeout=60, check=False)
         self.assertEqual(json.loads(alone.stdout)['setup']['seed'], 42)
+
+    def test_sweep(self):
+        """Each rate twice, in an order that the seed draws for each pass; the table is by rate."""
+        def made(seed):
+            runs, rows = self.load('null:', '--max-time', '100ms', '--rates', '10:50:10', '--seed', seed)
+            runs = runs['runs']
+            self.assertEqual([run['rate'] for run in runs], [rate for rate in range(10, 60, 10) for _ in '12'])
+            self.assertEqual([int(row['run']) for row in rows], [run['run'] for run in runs])
+            return [run['rate'] for run in sorted(runs, key=lambda run: run['run'])]
+        orders = [made(seed) for seed in '123']
+        for order in orders:
+            self.assertEqual(sorted(order[:5]), sorted(order[5:]))
+        passes = [order[i:i + 5] for order in orders for i in (0, 5)]
+        self.assertGreater(len(set(map(tuple, passes))), 4)
+        self.assertEqual(made('3'), orders[2])
 
     def test_no_run_is_sound(self):
         result, _ = self.load('null:', '--rates', '10:20:10', '--max-time', '100ms')
@@ -130,7 +145,7 @@ class Many(unittest.TestCase):
             self.assertEqual(run['misses'], run['completed'])
             self.assertEqual((int(row['misses']), int(row['completed'])),
                              (run['misses'], run['completed']))
-        self.assertEqual([run['misses'] for run in self.load(*sweep, '--preload')[0]['runs']], [0] * 3)
+        self.assertEqual([run['misses'] for run in self.load(*sweep, '--preload')[0]['runs']], [0] * 6)
         self.assertEqual(cache.stored, 50)
 
     def test_misses_differ(self):
@@ -173,7 +188,8 @@ class Many(unittest.TestCase):
     def test_one_fails(self):
         """A failing run ends the series; earlier results are printed, and the failing run is
         named."""
-        self.assertEqual(self.one_fails('--rates', '100:300:100')['run-failed'], 'run 2 of 3, 200 requests/s')
+        self.assertRegex(self.one_fails('--rates', '100:300:100')['run-failed'],
+                         r'^run 2 of 6, [123]00 requests/s$')
         found = self.one_fails('--rate', '100', '--repeat', '3')
         self.assertEqual(found['run-failed'], 'run 2 of 3, 100 requests/s')
         self.assertIn('too-few-runs', found)

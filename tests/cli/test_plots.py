@@ -208,10 +208,12 @@ class Plots(unittest.TestCase):
         _, text, _ = self.load('null:', '--rates', '1k:3k:1k', '--max-time', '300ms', '--plot')
         head, plot = text.split('latency over load: ')
         self.assertIn('o p99, x n/a', plot)
-        rows = [line[12:] for line in plot.splitlines()[1:9]]
-        signs = ''.join(rows)
-        self.assertEqual((signs.count('o'), signs.count('x')),
-                         (head.count('  ok'), 3 - head.count('  ok')))
+        signs = ''.join(line[12:] for line in plot.splitlines()[1:9])
+        sound = head.count('  ok')
+        # Both runs of a rate may have the same place.
+        self.assertLessEqual(signs.count('o'), sound)
+        self.assertLessEqual(signs.count('x'), 6 - sound)
+        self.assertGreaterEqual(signs.count('o') + signs.count('x'), 3)
         self.assertNotIn('latency over time', text)
 
     def test_refused(self):
