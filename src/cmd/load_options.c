@@ -40,8 +40,10 @@ static const struct opt_choice stamps_choices[] = {
 };
 
 static const struct opt_choice priority_choices[] = {
-	{ "high", PRIORITY_HIGH, "before other programs on their CPUs (nice -20), if this user may "
-				 "and a CPU is left for others" },
+	{ "realtime", PRIORITY_REALTIME, "SCHED_RR, before other programs on their CPUs, while "
+		"they leave 10 % to them; high or normal if this user may not or no CPU is left "
+		"for others" },
+	{ "high", PRIORITY_HIGH, "nice -20, before programs of hostlat's own session" },
 	{ "normal", PRIORITY_NORMAL, "as hostlat was started" },
 	{ NULL, 0, NULL },
 };
@@ -126,7 +128,7 @@ const struct opt load_option_rows[] = {
 		.help = "Seed of the schedule and the keys, to repeat a run exactly; each of many "
 			"runs derives its own (default: random)"),
 	OPT_CHOICE(struct load_options, priority, .name = "priority",
-		   .choices = priority_choices, .def = "high",
+		   .choices = priority_choices, .def = "realtime",
 		   .help = "Scheduling priority of the threads"),
 	OPT_FLAG(struct load_options, pin, .name = "pin",
 		 .help = "Pin each thread to a CPU of its own"),
@@ -557,8 +559,8 @@ int load_options_config(const struct load_options *o, double rate, uint64_t dura
 	config->duration_ns = duration ? duration : LOAD_MAX_TIME_DEFAULT;
 	if (!config->seed)
 		err = load_default_seed(&config->seed);
-	if (!load_hosts_asked(&o->hosts) && !scheduling_can_raise(config))
-		config->priority = PRIORITY_NORMAL;
+	if (!load_hosts_asked(&o->hosts))
+		config->priority = scheduling_granted(config);
 	*analysis = (struct load_analysis_config){
 		.rate = o->loop == LOOP_OPEN ? rate : 1, /* unused in a closed loop */
 		.arrival = arrival,

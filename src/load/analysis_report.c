@@ -128,6 +128,15 @@ static void add_method(const struct load_analysis *a, struct report *r)
 	object_add(&r->body, "method", value_object(o));
 }
 
+/* Whether a thread of any agent gave up real-time priority at times. */
+static bool any_yielded(const struct load_analysis *a)
+{
+	for (uint32_t i = 0; i < a->config.agents; i++)
+		if (a->agents[i].last.flags & LOAD_YIELDED)
+			return true;
+	return false;
+}
+
 static void analysis_report_interference(const struct load_analysis *a, struct report *r)
 {
 	const uint32_t unknown = interference_bound_unknown(a, true);
@@ -145,6 +154,7 @@ static void analysis_report_interference(const struct load_analysis *a, struct r
 	object_add(o, "highest_khz", l->highest_khz ? value_u64(l->highest_khz) : value_null());
 	object_add(o, "client_cpu_ns", value_ns(SUM(uint64_t, a, last.cpu_ns)));
 	object_add(o, "client_spin_ns", value_ns(SUM(uint64_t, a, last.spin_ns)));
+	object_add(o, "yielded", value_bool(any_yielded(a)));
 	object_add(&r->body, "noise", value_object(o));
 }
 
@@ -458,6 +468,13 @@ static void add_censored(const struct load_analysis *a, struct report *r)
 			       human_fraction(share, (double)censored / (double)all));
 }
 
+static void add_yielded(const struct load_analysis *a, struct report *r)
+{
+	if (any_yielded(a))
+		report_finding(r, "priority: a thread was busy for more than 90 %% of the time and "
+			       "gave up real-time priority meanwhile (--threads, or a lower rate)");
+}
+
 static void add_regimes(const struct load_analysis *a, struct report *r)
 {
 	const struct regimes *found = &a->result.regimes;
@@ -533,6 +550,7 @@ static void analysis_report_text(const struct load_analysis *a, struct report *r
 	counts_words(a, r);
 	dial_times_words(&a->dial_times, r);
 	add_warmup(a, r);
+	add_yielded(a, r);
 	add_regimes(a, r);
 	add_periods(a, r);
 	gates_report_words(a, r);

@@ -29,8 +29,10 @@ enum load_loop {
 };
 
 enum load_priority {
-	PRIORITY_NORMAL, /* as this process was started */
-	PRIORITY_HIGH,   /* nice -20, where scheduling_can_raise() */
+	PRIORITY_NORMAL,   /* as this process was started */
+	/* as much as scheduling_granted() */
+	PRIORITY_HIGH,     /* nice -20 */
+	PRIORITY_REALTIME, /* SCHED_RR */
 };
 
 enum load_stamps {

@@ -458,8 +458,7 @@ int load_engine_new(struct load_engine **out, const struct load_config *config,
 	if (!e)
 		return -ENOMEM;
 	e->config = *config;
-	if (e->config.priority == PRIORITY_HIGH && !scheduling_can_raise(&e->config))
-		e->config.priority = PRIORITY_NORMAL;
+	e->config.priority = scheduling_granted(&e->config);
 	e->notify = -1;
 	err = init_engine(e, why);
 	if (err)

@@ -196,7 +196,7 @@ static void engine_source_add_counts(struct event_load *sum, const struct event_
 									  : sum->oldest_ns;
 	const uint32_t all = LOAD_STARTED | LOAD_EXHAUSTED | LOAD_UNREACHABLE | LOAD_MISSES |
 			     LOAD_CLOSES;
-	const uint32_t any = (sum->flags | load->flags) & LOAD_NO_SCHEDSTAT;
+	const uint32_t any = (sum->flags | load->flags) & (LOAD_NO_SCHEDSTAT | LOAD_YIELDED);
 	const __u64 *from = &load->scheduled;
 	__u64 *to = &sum->scheduled;
 	size_t i;

@@ -6,7 +6,16 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/parse.h"
+
 #define NICE_HIGH (-20)
+/*
+ * Shares of BUSY_OVER_NS. By default the kernel stops the threads of real-time priority of a CPU
+ * for the rest of a second after 950 ms.
+ */
+#define BUSY_MOST 0.9
+#define BUSY_AGAIN 0.75
+#define BUSY_OVER_NS (500 * NS_PER_MS)
 
 int scheduling_nth_cpu(uint32_t number)
 {
@@ -23,8 +32,29 @@ int scheduling_nth_cpu(uint32_t number)
 	return -1;
 }
 
-/* Tries: capabilities, RLIMIT_NICE and security modules all decide. */
-static bool scheduling_may_raise(void)
+static int set_realtime(bool on)
+{
+	const struct sched_param lowest = { .sched_priority = sched_get_priority_min(SCHED_RR) };
+	const struct sched_param none = { .sched_priority = 0 };
+
+	return on ? sched_setscheduler(0, SCHED_RR, &lowest) :
+		    sched_setscheduler(0, SCHED_OTHER, &none);
+}
+
+/*
+ * Tries: capabilities, limits, control groups and security modules all decide. A limit of time
+ * without a sleep would end the process.
+ */
+static bool may_be_realtime(void)
+{
+	struct rlimit without_sleep;
+
+	return !getrlimit(RLIMIT_RTTIME, &without_sleep) &&
+	       without_sleep.rlim_cur == RLIM_INFINITY && !set_realtime(true) &&
+	       !set_realtime(false);
+}
+
+static bool may_be_high(void)
 {
 	const int before = getpriority(PRIO_PROCESS, 0);
 
@@ -32,10 +62,16 @@ static bool scheduling_may_raise(void)
 	       !setpriority(PRIO_PROCESS, 0, before);
 }
 
-bool scheduling_can_raise(const struct load_config *config)
+enum load_priority scheduling_granted(const struct load_config *config)
 {
-	return !config->spin && sysconf(_SC_NPROCESSORS_ONLN) > (long)config->threads &&
-	       scheduling_may_raise();
+	/* Started with a policy of its own: it stays. */
+	if (config->spin || sched_getscheduler(0) != SCHED_OTHER ||
+	    sysconf(_SC_NPROCESSORS_ONLN) <= (long)config->threads)
+		return PRIORITY_NORMAL;
+	if (config->priority == PRIORITY_REALTIME && may_be_realtime())
+		return PRIORITY_REALTIME;
+	return config->priority != PRIORITY_NORMAL && may_be_high() ? PRIORITY_HIGH :
+								      PRIORITY_NORMAL;
 }
 
 void scheduling_apply(int cpu, enum load_priority priority)
@@ -48,6 +84,27 @@ void scheduling_apply(int cpu, enum load_priority priority)
 		CPU_SET(cpu, &set);
 		sched_setaffinity(0, sizeof(set), &set);
 	}
-	if (priority == PRIORITY_HIGH)
+	/* Threads of real-time priority get it as well, for when they yield. */
+	if (priority != PRIORITY_NORMAL)
 		setpriority(PRIO_PROCESS, 0, NICE_HIGH);
+	if (priority == PRIORITY_REALTIME)
+		set_realtime(true);
+}
+
+void scheduling_yield(struct scheduling_yield *y, uint64_t now_ns, uint64_t cpu_ns)
+{
+	const double time = (double)(now_ns - y->at_ns), busy = (double)(cpu_ns - y->cpu_ns);
+	bool too_busy, yields;
+
+	if (y->at_ns && time < (double)BUSY_OVER_NS)
+		return;
+	too_busy = y->at_ns && busy > time * (y->yields ? BUSY_AGAIN : BUSY_MOST);
+	yields = too_busy && y->frugal;
+	y->frugal |= too_busy;
+	if (yields != y->yields)
+		set_realtime(!yields);
+	y->yields = yields;
+	y->ever |= yields;
+	y->at_ns = now_ns;
+	y->cpu_ns = cpu_ns;
 }

@@ -18,7 +18,7 @@
 enum fact_type { FACT_U32, FACT_U64, FACT_DOUBLE, FACT_FLAG, FACT_WORD, FACT_TEXT };
 
 static const char *const loops[] = { "open", "closed", NULL };
-static const char *const priorities[] = { "normal", "high", NULL };
+static const char *const priorities[] = { "normal", "high", "realtime", NULL };
 static const char *const stamps[] = { "user", "kernel", "nic", NULL };
 static const char *const roles[] = { "symmetric", "throughput", "latency", NULL };
 #define METHOD_WORD(id, name, help, row) name,
@@ -469,6 +469,8 @@ static void setup_add_address_lines(const struct load_setup *s, struct string_li
 
 static void setup_add_line(const struct load_setup *s, struct report *r)
 {
+	static const char *const of_priority[] = { "", " of high priority",
+						   " of real-time priority" };
 	const struct load_config *c = &s->config;
 	struct string_list *lines = list_new(r);
 	char conns[HUMAN_MAX], error[HUMAN_MAX];
@@ -478,7 +480,7 @@ static void setup_add_line(const struct load_setup *s, struct report *r)
 		 c->loop == LOOP_CLOSED ? "no" : s->arrival, human_count(conns, c->connections),
 		 c->connections == 1 ? "" : "s", c->outstanding, c->threads,
 		 c->threads == 1 ? "" : "s",
-		 c->priority == PRIORITY_HIGH ? " of high priority" : "", c->seed);
+		 of_priority[c->priority], c->seed);
 	if (*s->nics && s->nic_error_ns)
 		list_add(lines, "time stamps of %s come from the NIC's clock and are converted "
 			 "with an error of at most %s", s->nics, human_ns(error, s->nic_error_ns));

@@ -30,6 +30,7 @@
 #include "load/protocol.h"
 #include "load/spsc.h"
 #include "load/schedule.h"
+#include "load/scheduling.h"
 #include "load/session.h"
 #include "load/sources.h"
 #include "load/statuses.h"
@@ -184,6 +185,7 @@ struct load_thread {
 	/* Waiting and clocks; times are in ns of CLOCK_MONOTONIC. */
 	struct net_wait wait;
 	uint64_t now;      /* last reading of the clock */
+	struct scheduling_yield yield;
 	uint64_t tick_ns; /* time at which the thread's counters are due next, every LOAD_TICK_NS */
 	uint64_t end_ns;   /* end of the schedule */
 	bool stopped;

@@ -493,6 +493,10 @@ static void worker_tick(struct load_thread *t, bool last)
 	const uint64_t number = (t->now - t->start_ns) / LOAD_TICK_NS;
 
 	t->tick_ns = t->start_ns + (number + 1) * LOAD_TICK_NS;
+	if (t->config->priority == PRIORITY_REALTIME) {
+		scheduling_yield(&t->yield, t->now, clock_thread_cpu());
+		t->wait.frugal = t->yield.frugal;
+	}
 	/*
 	 * If the queue is full, the next report of counters, LOAD_TICK_NS later, includes this one.
 	 * The last report waits for space.
@@ -524,7 +528,8 @@ static void worker_tick(struct load_thread *t, bool last)
 	tick->load.flags = LOAD_STARTED | LOAD_MISSES | LOAD_CLOSES |
 			   (worker_exhausted(t) ? LOAD_EXHAUSTED : 0) |
 			   (t->n_failing == t->n_conns ? LOAD_UNREACHABLE : 0) |
-			   (t->interference.unread ? LOAD_NO_SCHEDSTAT : 0);
+			   (t->interference.unread ? LOAD_NO_SCHEDSTAT : 0) |
+			   (t->yield.ever ? LOAD_YIELDED : 0);
 	spsc_commit(&t->ticks);
 	thread_notify(t);
 }

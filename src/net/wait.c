@@ -130,8 +130,8 @@ int net_wait(struct net_wait *wait, uint64_t now_ns, uint64_t due_ns, uint64_t u
 	     bool busy)
 {
 	const uint64_t end = due_ns < until_ns ? due_ns : until_ns;
-	const uint64_t timer = due_ns - wait->slack_ns < until_ns ? due_ns - wait->slack_ns
-								   : until_ns;
+	const uint64_t early = due_ns - (wait->frugal ? 0 : wait->slack_ns);
+	const uint64_t timer = early < until_ns ? early : until_ns;
 	int n;
 
 	wait->gap_ns = 0;

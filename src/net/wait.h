@@ -23,6 +23,7 @@
 struct net_wait {
 	int epoll;
 	bool spin;           /* never sleep: spin for the whole wait */
+	bool frugal;         /* never spin: be late by the timer's lateness */
 	bool no_pwait2;      /* epoll_pwait2() is missing (Linux before 5.11) */
 	uint64_t slack_ns;
 	uint64_t spun_ns;    /* time spun so far, except gaps, in which the thread had no CPU */

@@ -30,16 +30,16 @@ def measure(spinning, during=lambda run: None, q=Q, priority="normal"):
         os.sched_setaffinity(it.process.pid, {SERVER})
         os.sched_setscheduler(it.process.pid, os.SCHED_FIFO, os.sched_param(10))
         ahead = ["taskset", "-c", CLIENT]
-        if spinning:
-            spinner = hog(CLIENT, SECONDS + 5, "spinner")
-        else:
-            spinner = None
+        # Each in a session of its own, which nice does not reach where the kernel has autogroups.
+        spinners = [hog(CLIENT, SECONDS + 5, "spinner", start_new_session=True)
+                    for _ in range(2 if spinning else 0)]
+        if not spinning:
             ahead += loading.AHEAD
         got, rows = loading.load_samples(
             f"synthetic://127.0.0.1:{it.port}", "--rate", RATE, "--max-time", f"{SECONDS}s",
             "--connections", 64, "--percentile", round(100 * q),
             "--priority", priority, ahead=ahead, during=during)
-        if spinner:
+        for spinner in spinners:
             spinner.kill()
     check.equal("requests", len(rows), got["requests"]["completed"])
     rows = loading.counted(got, rows)
@@ -79,12 +79,12 @@ def spun_beside():
     not_wrong(got, truth)
     check.true(f"no closed-loop-behaviour in {loading.why(got)}",
                "closed-loop-behaviour" not in loading.reasons(got))
-    raised, _, _ = measure(True, priority="high")
-    check.equal("priority", raised["setup"]["priority"], "high")
+    raised, _, _ = measure(True, priority="realtime")
+    granted = raised["setup"]["priority"]
     gaps = raised["noise"]["gap_ns"] / got["noise"]["gap_ns"]
-    check.between("gaps with high priority, of those with normal", gaps, 0, FEWER)
+    check.between(f"gaps with {granted} priority, of those with normal", gaps, 0, FEWER)
     return (f"p99 {loading.quantile(got, Q)['ns']} ns, of the server {truth} ns: "
-            f"{got['verdict']} {sorted(loading.reasons(got))}; high priority: {gaps:.2f} of the gaps")
+            f"{got['verdict']} {sorted(loading.reasons(got))}; {granted} priority: {gaps:.2f} of the gaps")
 
 
 @check.environment(DISTURBED)

@@ -66,7 +66,7 @@ def outweigh_others():
         pass
 
 
-def hog(cpu, seconds, name):
+def hog(cpu, seconds, name, **options):
     """Occupies a CPU at a priority above unrelated processes: it is what the reader must wait
     for."""
-    return process.start(["nice", "-n", "-5", HOG, cpu, seconds, name])
+    return process.start(["nice", "-n", "-5", HOG, cpu, seconds, name], **options)
