@@ -202,17 +202,17 @@ static void serve_put_errors(struct report *r, const struct serve_totals *t)
 	object_add(&r->body, "errors", value_table(table));
 }
 
-static void serve_put_lag(struct report *r, struct serve_totals *t)
+static void serve_put_times(struct report *r, const char *name, const char *head,
+			    const struct hist *times)
 {
 	const struct column columns[] = {
-		{ "lag", "departures behind their time", COLUMN_INLINE,
-		  SHOW_COUNT | SHOW_P50 | SHOW_P99 | SHOW_MAX },
+		{ name, head, COLUMN_INLINE, SHOW_COUNT | SHOW_P50 | SHOW_P99 | SHOW_MAX },
 	};
 	struct table *table = table_new(r, columns, 1);
 
-	if (t->lag.count)
-		TABLE_ADD(table, value_distribution(r, &t->lag));
-	object_add(&r->body, "lag", value_table(table));
+	if (times->count)
+		TABLE_ADD(table, value_distribution(r, times));
+	object_add(&r->body, name, value_table(table));
 }
 
 static int serve_print(const struct serve_options *o, struct serve *serve, uint64_t elapsed_ns)
@@ -243,11 +243,13 @@ static int serve_print(const struct serve_options *o, struct serve *serve, uint6
 	object_add(&r.body, "cpu_user_ns", value_ns(serve_timeval_ns(&usage.ru_utime)));
 	object_add(&r.body, "cpu_system_ns", value_ns(serve_timeval_ns(&usage.ru_stime)));
 	serve_put_connections(&r, &t);
-	serve_put_lag(&r, &t);
+	serve_put_times(&r, "latency", "from reading a request to its reply", &t.latency);
+	serve_put_times(&r, "lag", "departures behind their time", &t.lag);
 	serve_put_errors(&r, &t);
 	code = result_print(&r, &o->common);
 out:
 	hist_release(&t.lag);
+	hist_release(&t.latency);
 	report_release(&r);
 	strbuf_release(&addresses);
 	return code;

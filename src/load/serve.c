@@ -433,12 +433,13 @@ int serve_totals(struct serve *s, struct serve_totals *out)
 		.above_limit = s->above_limit, .idle = s->idle, .open = s->open,
 	};
 	hist_init(&out->lag, s->threads[0]->context.lag.schema);
+	hist_init(&out->latency, s->threads[0]->context.latency.schema);
 	for (uint32_t i = 0; i < s->n_threads && !err; i++) {
 		const struct serve_context *x = &s->threads[i]->context;
 
 		serve_add_counts(&out->counts, &x->counts);
 		out->waiting += x->agenda.heap.len;
-		err = hist_merge(&out->lag, &x->lag);
+		err = hist_merge(&out->lag, &x->lag) ?: hist_merge(&out->latency, &x->latency);
 	}
 	return err;
 }

@@ -55,6 +55,8 @@ struct serve_totals {
 	struct serve_counts counts;
 	/* delay of replies after their computed departure times, ns; owned: hist_release() */
 	struct hist lag;
+	/* from reading a request to sending its reply, ns; owned: hist_release() */
+	struct hist latency;
 };
 
 struct serve;

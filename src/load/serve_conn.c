@@ -451,7 +451,8 @@ int serve_context_init(struct serve_context *x, struct serve_shared *shared, int
 	list_init(&x->closed);
 	vec_init(&x->agenda.heap, SERVE_WAITING_MAX);
 	hist_init(&x->lag, LAG_SCHEMA);
-	return hist_reserve(&x->lag, 1, LAG_MAX);
+	hist_init(&x->latency, LAG_SCHEMA);
+	return hist_reserve(&x->lag, 1, LAG_MAX) ?: hist_reserve(&x->latency, 1, LAG_MAX);
 }
 
 void serve_context_release(struct serve_context *x)
@@ -471,4 +472,5 @@ void serve_context_release(struct serve_context *x)
 	}
 	vec_release(&x->agenda.heap);
 	hist_release(&x->lag);
+	hist_release(&x->latency);
 }

@@ -55,6 +55,7 @@ struct serve_context {
 	bool one_shot;            /* threads share an epoll set: EPOLLONESHOT */
 	struct serve_counts counts;
 	struct hist lag;          /* delay of replies after their computed departure times, ns */
+	struct hist latency;      /* from reading a request to its reply, ns; not spinning */
 	struct serve_agenda agenda;
 	struct rng rng;           /* draws service times of spinning workers */
 	/* closed connections, freed once no pending event refers to them */

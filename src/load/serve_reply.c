@@ -233,11 +233,19 @@ bool serve_may_send(struct serve_context *x, struct serve_conn *c)
 	return !c->gone && !serve_blocked(c);
 }
 
+/* Requests that are answered at once have no time of arrival, which would cost a clock read. */
+static void serve_reply_record(struct serve_context *x, const struct serve_request *r)
+{
+	if (r->in_ns && !r->silent && !x->shared->spin)
+		hist_record(&x->latency, clock_now() - r->in_ns);
+}
+
 void serve_send(struct serve_context *x, struct serve_conn *c,
 		       const struct serve_request *r)
 {
 	struct serve_reply reply;
 
+	serve_reply_record(x, r);
 	if (c->stream.datagram) {
 		send_datagram(x, c, r);
 		return;

@@ -181,6 +181,15 @@ def obey(replies, workers, slower=1):
     return late
 
 
+def latencies_as_stamped(told, replies):
+    """The server's latencies are those between the stamps of its replies."""
+    stamped = sorted(r.out - r.at for r in replies)
+    check.equal("latencies", told["count"], len(replies))
+    for row in told["quantiles"][:2]:
+        true = stamped[int(row["q"] * len(stamped))]
+        check.true(f"q {row['q']}: {row['ns']} ns, stamped {true} ns", abs(row["ns"] / true - 1) < 0.1)
+
+
 @check.busy
 def first_come_first_served(workers, threads):
     """The times of departure are those of a queue of `workers`, by the stamps of arrival."""
@@ -198,6 +207,7 @@ def first_come_first_served(workers, threads):
         lag = result["lag"][0]
         check.equal("busy", result["busy_ns"], sum(r.service for r in replies))
         check.true(f"departures that waited: {lag['count']}", lag["count"] > n // 2)
+        latencies_as_stamped(result["latency"][0], replies)
         check.must_fail("a server that is twice as fast", obey, replies, workers, 2)
     return f"late by {late[n // 2] / 1000:.0f} us (median)"
 
