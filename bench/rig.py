@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers that people know, two network namespaces to have one in, and what it costs."""
 import contextlib
+import json
 import math
 import os
+import re
+import resource
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -59,6 +63,62 @@ def running(command, number=0):
 
 def memcached_command(port, address=ADDRESS):
     return ["memcached", "-u", "nobody", "-t", "1", "-l", address, "-p", str(port)]
+
+
+def nghttpd_command(folder, port):
+    """HTTP/2 without TLS; its page is a file."""
+    with open(f"{folder}/index.html", "w", encoding="ascii") as f:
+        f.write("ok")
+    return ["nghttpd", "--no-tls", "-a", "127.0.0.1", "-d", folder, str(port)]
+
+
+class Serving:
+    """A running `hostlat serve` and, once it ended, its result."""
+
+    def __init__(self, process, port):
+        self.process, self.port, self.result = process, port, None
+
+    def end(self):
+        """Ends the server. Returns its result."""
+        if not self.result:
+            self.process.terminate()
+            self.result = json.load(self.process.stdout)
+        return self.result
+
+
+@contextlib.contextmanager
+def serving(hostlat, protocol, *options):
+    """`hostlat serve` on CPU 1."""
+    words = pinned(1, hostlat, "serve", "--protocol", protocol, *options, "--json", "127.0.0.1:0")
+    with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as p:
+        try:
+            port = next((m[1] for m in (re.search(r"127\.0\.0\.1:(\d+)", line) for line in p.stderr) if m), None)
+            if not port:
+                sys.exit(f"{hostlat} serve does not run")
+            yield Serving(p, int(port))
+        finally:
+            p.terminate()
+
+
+def cpu_of(*command):
+    """
+    Returns (CPU seconds of the command on CPU 0, what it printed on standard output).
+    Raises RuntimeError if it printed nothing; a non-zero exit code may be a verdict.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(pinned(0, *command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if not done.stdout.strip():
+        raise RuntimeError(f"{os.path.basename(command[0])} printed nothing, exit code {done.returncode}: "
+                           f"{done.stderr.strip()[-200:]}")
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, done.stdout
+
+
+def median_span(values, form="{:.2f}"):
+    """Returns "median [least, greatest]" as text, each number in the form."""
+    return (f"{form.format(statistics.median(values))} [{form.format(min(values))}, "
+            f"{form.format(max(values))}]")
 
 
 @contextlib.contextmanager
