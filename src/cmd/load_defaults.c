@@ -10,13 +10,13 @@
 
 /*
  * The default number of connections sustains a pause of the server of PAUSE_ALLOWED seconds up to
- * CONNECTIONS_USUAL, as common servers accept no more than a thousand or so; above that, a mean
- * latency of LATENCY_ALLOWED seconds.
+ * CONNECTIONS_USUAL, as nginx takes no more than 512 as it comes; above that, a mean latency of
+ * LATENCY_ALLOWED seconds.
  */
 #define PAUSE_ALLOWED 0.025
 #define LATENCY_ALLOWED 0.005
 #define CONNECTIONS_LEAST 32
-#define CONNECTIONS_USUAL 512
+#define CONNECTIONS_USUAL 400
 #define CONNECTIONS_MOST 1024
 #define RATE_PER_THREAD 100000.0
 

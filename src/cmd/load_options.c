@@ -98,7 +98,7 @@ const struct opt load_option_rows[] = {
 	OPT_U64(struct load_options, connections, .name = "connections", .letter = 'c', .min = 1,
 		.max = LOAD_CONNECTIONS_MAX,
 		.help = "Number of connections (default: enough for the rate while the server "
-			"pauses for 25ms, 32 to 512; for a latency of 5ms at high rates, to 1024)"),
+			"pauses for 25ms, 32 to 400; for a latency of 5ms at high rates, to 1024)"),
 	OPT_U64(struct load_options, outstanding, .name = "outstanding", .def = "1", .min = 1,
 		.max = LOAD_OUTSTANDING_MAX,
 		.help = "Largest number of requests in flight per connection"),
