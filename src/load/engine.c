@@ -10,11 +10,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/parse.h"
-#include "base/privilege.h"
-#include "base/restorer.h"
 #include "load/addresses.h"
+#include "load/engine_nics.h"
 #include "load/engine_source.h"
 #include "load/login.h"
 #include "load/reach.h"
@@ -30,7 +28,6 @@
  */
 #define FILES_SPARE 64
 #define FILES_PER_THREAD 8
-#define NICS_MAX 16
 /* Time between the two readings of a NIC's clock that give the rate of this clock. */
 #define NIC_BASELINE_NS (100 * NS_PER_MS)
 
@@ -44,10 +41,7 @@ struct load_engine {
 	struct replay *replay;       /* recorded requests (--replay); NULL: none */
 	struct sources sources;
 	struct net_tls_context *tls;
-	struct net_nic nics[NICS_MAX];
-	uint32_t n_nics;
-	/* process that restores the NICs' time stamp settings if this process is killed */
-	struct restorer restorer;
+	struct engine_nics nics;
 	struct load_thread *threads;
 	struct engine_source *source;
 	int notify;
@@ -204,87 +198,7 @@ static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 	return err ? err : engine_resolve(e, target, why);
 }
 
-/* ---- network cards ---- */
-
-/* Checks that the NIC's clock can be read. */
-static int try_clock(const struct net_nic *nic, struct strbuf *why)
-{
-	struct clock_phc phc;
-	int err = clock_phc_open(&phc, nic->clock);
-
-	if (!err)
-		err = clock_phc_update(&phc, 0, 0);
-	clock_phc_close(&phc);
-	if (err < 0)
-		strbuf_printf(why, "--timestamps nic: the clock of %s, /dev/ptp%d: %s; use "
-			      "--timestamps kernel", nic->name, nic->clock, strerror(-err));
-	return err;
-}
-
-static int add_nic(struct load_engine *e, const char *name, uint8_t *index, struct strbuf *why)
-{
-	int err;
-
-	for (*index = 0; *index < e->n_nics; ++*index) {
-		if (!strcmp(e->nics[*index].name, name))
-			return 0;
-	}
-	if (e->n_nics == NICS_MAX) {
-		strbuf_printf(why, "--timestamps nic: more than %d interfaces", NICS_MAX);
-		return -E2BIG;
-	}
-	err = net_nic_enable(&e->nics[e->n_nics], name, why);
-	if (err)
-		return err;
-	return try_clock(&e->nics[e->n_nics++], why);
-}
-
-/* Finds the NIC of each address, and drops addresses without a route. */
-static int find_nics(struct load_engine *e, struct load_target *target, struct strbuf *why)
-{
-	char name[IF_NAMESIZE];
-	uint32_t i, n = 0;
-	int err = 0, no_route = 0;
-
-	for (i = 0; i < target->n_addresses && !err; i++) {
-		no_route = net_nic_towards(&target->addresses[i], name);
-		if (no_route)
-			continue;
-		target->addresses[n] = target->addresses[i];
-		err = add_nic(e, name, &target->nics[n++], why);
-	}
-	target->n_addresses = n;
-	if (!err && !n) {
-		strbuf_printf(why, "--timestamps nic: %s: no route: %s",
-			      target->target.host, strerror(-no_route));
-		err = no_route;
-	}
-	return err;
-}
-
-static void restore_nics(void *engine)
-{
-	struct load_engine *e = engine;
-
-	for (uint32_t i = 0; i < e->n_nics; i++)
-		net_nic_restore(&e->nics[i]);
-}
-
-static int init_nics(struct load_engine *e, struct strbuf *why)
-{
-	bool changed = false;
-	int err = 0;
-
-	for (uint32_t i = 0; i < e->urls.n_targets && !err; i++)
-		err = find_nics(e, &e->targets[i], why);
-	for (uint32_t i = 0; i < e->n_nics; i++)
-		changed |= e->nics[i].changed;
-	if (!err && changed &&
-	    restorer_start(&e->restorer, PRIVILEGE(CAP_NET_ADMIN), restore_nics, e))
-		log_warning("if this process is killed (SIGKILL), the network card continues to "
-			    "stamp packets");
-	return err;
-}
+/* ---- schedule, connections, threads ---- */
 
 static int make_schedule(struct load_engine *e, struct strbuf *why)
 {
@@ -382,8 +296,8 @@ static int init_thread(struct load_engine *e, uint32_t i)
 	t->notify = e->notify;
 	t->cpu = c->pin ? scheduling_nth_cpu(i) : -1;
 	t->sources = &e->sources;
-	t->nics = e->nics;
-	t->n_nics = e->n_nics;
+	t->nics = e->nics.list;
+	t->n_nics = e->nics.n;
 	err = worker_init(t, request_max);
 	t->wait.spin = c->spin;
 	return err ? err : init_conns(e, t);
@@ -397,8 +311,8 @@ static int engine_put_facts(struct load_engine *e)
 	int err = 0;
 
 	err = load_setup_put_targets(sink, now, &e->urls);
-	for (i = 0; i < e->n_nics && !err; i++)
-		err = event_put_fact(sink, now, LOAD_FACT_NIC, e->nics[i].name);
+	for (i = 0; i < e->nics.n && !err; i++)
+		err = event_put_fact(sink, now, LOAD_FACT_NIC, e->nics.list[i].name);
 	return err;
 }
 
@@ -434,7 +348,7 @@ static int init_engine(struct load_engine *e, struct strbuf *why)
 	for (i = 0; i < e->urls.n_targets && !err; i++)
 		err = init_target(e, i, why);
 	if (!err && c->stamps == STAMPS_NIC)
-		err = init_nics(e, why);
+		err = engine_nics_init(&e->nics, e->targets, e->urls.n_targets, why);
 	if (!err)
 		err = raise_files(c, why);
 	if (!err)
@@ -443,7 +357,7 @@ static int init_engine(struct load_engine *e, struct strbuf *why)
 		err = init_thread(e, i);
 	if (!err)
 		err = engine_source_new(&e->source, e->threads, c->threads, c->agent);
-	if (!err && e->n_nics)
+	if (!err && e->nics.n)
 		clock_sleep_until(clock_system(),
 				  clock_now() + NIC_BASELINE_NS);
 	return err ? err : engine_put_facts(e);
@@ -571,8 +485,7 @@ void load_engine_free(struct load_engine *e)
 	engine_source_free(e->source);
 	schedule_release(&e->schedule);
 	net_tls_context_free(e->tls);
-	restore_nics(e);
-	restorer_call_off(&e->restorer);
+	engine_nics_release(&e->nics);
 	if (e->notify >= 0)
 		close(e->notify);
 	free(e->threads);
