@@ -4,7 +4,9 @@
 #include <errno.h>
 
 #include "base/bug.h"
+#include "load/conn_queue.h"
 #include "load/conn_reply.h"
+#include "load/conn_resend.h"
 #include "load/conn_sample.h"
 #include "load/conn_session.h"
 #include "load/outcomes.h"
@@ -12,88 +14,7 @@
 #include "load/request.h"
 #include "load/target_urls.h"
 
-/* ---- which connections take requests ---- */
-
-static bool conn_is_free(const struct load_thread *t, const struct load_conn *c)
-{
-	const struct protocol_session *s = c->parser.session;
-
-	return c->state == CONN_OPEN && !c->blocked && !c->retiring && !c->dead &&
-	       c->outstanding < t->config->outstanding &&
-	       (!s || (!s->going_away && c->outstanding < s->requests_max));
-}
-
-void conn_settle(struct load_thread *t, struct load_conn *c)
-{
-	uint32_t last;
-
-	if (conn_is_free(t, c) == (c->free_at != LOAD_NONE))
-		return;
-	if (c->free_at == LOAD_NONE) {
-		c->free_at = t->n_free;
-		t->free[t->n_free++] = c->index;
-		return;
-	}
-	last = t->free[--t->n_free];
-	t->free[c->free_at] = last;
-	t->conns[last].free_at = c->free_at;
-	c->free_at = LOAD_NONE;
-}
-
-/* Makes flush_dirty() call conn_flush(). */
-static void conn_mark_dirty(struct load_thread *t, struct load_conn *c)
-{
-	if (c->dirty)
-		return;
-	c->dirty = true;
-	c->dirty_next = NULL;
-	*t->dirty_end = c;
-	t->dirty_end = &c->dirty_next;
-}
-
-static void conn_append(struct load_thread *t, struct load_conn *c, struct load_request *r)
-{
-	r->id = c->serial++;
-	r->reply_id = 0;
-	if (c->tail)
-		c->tail->next = r;
-	else
-		c->head = r;
-	c->tail = r;
-	if (!c->unwritten)
-		c->unwritten = r;
-	c->outstanding++;
-	if (++c->requests == t->config->requests_per_connection)
-		c->retiring = true;
-	conn_mark_dirty(t, c);
-	conn_settle(t, c);
-}
-
-void conn_assign(struct load_thread *t, struct load_conn *c, uint64_t number, uint64_t intended)
-{
-	t->taken++;
-	t->assigned++;
-	conn_append(t, c, request_new(t, c, number, intended));
-}
-
-static void conn_detach(struct load_conn *c, struct load_request *r)
-{
-	struct load_request *before = NULL, *at;
-
-	for (at = c->head; at != r; at = at->next)
-		before = at;
-	if (before)
-		before->next = r->next;
-	else
-		c->head = r->next;
-	if (c->tail == r)
-		c->tail = before;
-	if (c->unwritten == r) {
-		c->unwritten = r->next;
-		c->skip = 0;
-	}
-	c->outstanding--;
-}
+/* ---- sending ---- */
 
 /* Removes a request from the connection, which then no longer waits for the reply. */
 static void conn_drop(struct load_thread *t, struct load_conn *c, struct load_request *r)
@@ -101,83 +22,6 @@ static void conn_drop(struct load_thread *t, struct load_conn *c, struct load_re
 	conn_detach(c, r);
 	request_unqueued(t, r);
 }
-
-/* ---- sending again ---- */
-
-static void conn_queue_resend(struct load_thread *t, struct load_conn *c, struct load_request *r)
-{
-	conn_detach(c, r);
-	match_forget(&c->match, &r->tx);
-	r->tx = (struct match_tx){};
-	if (r->begun) {
-		r->sample.flags |= SAMPLE_RESENT;
-		t->count.resent++;
-	}
-	r->begun = false;
-	r->awaits_resend = true;
-	r->next = NULL;
-	*t->resend_end = r;
-	t->resend_end = &r->next;
-}
-
-/*
- * Whether a request may be sent again. Those that an HTTP server left unanswered when it closed the
- * connection may: idempotent requests (all but writes, which only PUT may repeat) and unsent
- * requests (RFC 9110, 9.2.2; RFC 9112, 9.3.1). A request whose reply has begun is `served`.
- */
-static bool conn_may_resend(const struct load_conn *c, const struct load_request *r,
-			    bool served)
-{
-	const struct protocol *protocol = c->target->protocol;
-	const struct protocol_session *session = c->parser.session;
-
-	if (r->sample.flags & SAMPLE_FAILED)
-		return false;
-	if (!r->begun)
-		return protocol->http || session;
-	if (session)
-		served = protocol->session->reply_begun(session, r->reply_id);
-	return protocol->http && !served &&
-	       (c->target->workload.idempotent || r->sample.type != OPERATION_SET);
-}
-
-void conn_queue_resends(struct load_thread *t, struct load_conn *c)
-{
-	/* Without ids, only the reply to the first request can have begun. */
-	struct load_request *const served = c->rx != c->reply_begin ? c->head : NULL, *r, *next;
-
-	for (r = c->head; r; r = next) {
-		next = r->next;
-		if (conn_may_resend(c, r, r == served))
-			conn_queue_resend(t, c, r);
-	}
-}
-
-void conn_drop_resend(struct load_thread *t, struct load_request *r)
-{
-	struct load_request **at = &t->resend;
-
-	while (*at != r)
-		at = &(*at)->next;
-	*at = r->next;
-	if (t->resend_end == &r->next)
-		t->resend_end = at;
-	r->next = NULL;
-	r->awaits_resend = false;
-}
-
-void conn_resend(struct load_thread *t, struct load_conn *c)
-{
-	struct load_request *r = t->resend;
-
-	conn_drop_resend(t, r);
-	r->conn = c;
-	r->phc = c->phc;
-	r->sample.flow = c->flow;
-	conn_append(t, c, r);
-}
-
-/* ---- sending ---- */
 
 /* Encodes a request at t->out[at]. Returns its size in bytes; 0: the buffer is too small. */
 static size_t conn_encode(struct load_thread *t, struct load_conn *c, struct load_request *r,
@@ -362,7 +206,7 @@ static void conn_unprocessed(struct load_thread *t, struct load_conn *c, const s
 		return;
 	if (t->phase == PHASE_RUN && (c->parser.session->going_away ||
 				      !(r->sample.flags & SAMPLE_RESENT))) {
-		conn_queue_resend(t, c, r);
+		conn_resend_queue(t, c, r);
 		return;
 	}
 	r->sample.done = t->now;
@@ -467,7 +311,7 @@ static int conn_session_received(struct load_thread *t, struct load_conn *c)
 	if (!session->replies_begun)
 		c->reply_begin = c->rx;
 	while (session->going_away && c->unwritten && t->phase == PHASE_RUN)
-		conn_queue_resend(t, c, c->unwritten);
+		conn_resend_queue(t, c, c->unwritten);
 	if (session->has_output || c->unwritten)
 		conn_mark_dirty(t, c);
 	return session->going_away && !c->outstanding ? -EPIPE : 0;

@@ -9,12 +9,6 @@
 
 #include "load/thread.h"
 
-/* Assigns a request due at `intended` to a free connection; conn_flush() sends it. */
-void conn_assign(struct load_thread *t, struct load_conn *c, uint64_t number, uint64_t intended);
-
-/* Adds a connection to the thread's free connections or removes it, according to its state. */
-void conn_settle(struct load_thread *t, struct load_conn *c);
-
 /*
  * Sends the assigned requests and, with a session, its output. Returns 0, or -errno: the connection
  * is lost.
@@ -36,16 +30,6 @@ int conn_errors(struct load_thread *t, struct load_conn *c);
  * or if a session's peer has been silent since the request. Otherwise settles the connection.
  */
 bool conn_cancel(struct load_thread *t, struct load_conn *c, struct load_request *r);
-
-/*
- * Called when the server has closed the connection after a reply: queues the unanswered requests
- * that may be sent again. conn_resend() assigns the first queued request, which must exist, to a
- * free connection.
- */
-void conn_queue_resends(struct load_thread *t, struct load_conn *c);
-void conn_resend(struct load_thread *t, struct load_conn *c);
-/* Removes a request from the queue of requests to send again. */
-void conn_drop_resend(struct load_thread *t, struct load_request *r);
 
 /* Fails all requests of a lost connection; `err` (-errno) is the reason for the loss. */
 void conn_fail(struct load_thread *t, struct load_conn *c, int err);

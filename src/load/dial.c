@@ -8,6 +8,8 @@
 
 #include "base/parse.h"
 #include "load/conn.h"
+#include "load/conn_queue.h"
+#include "load/conn_resend.h"
 #include "load/conn_session.h"
 #include "load/thread_causes.h"
 
@@ -178,7 +180,7 @@ static void dial_note_close(struct load_thread *t, struct load_conn *c)
 {
 	t->count.closes++;
 	if (t->phase == PHASE_RUN)
-		conn_queue_resends(t, c);
+		conn_resend_queue_all(t, c);
 }
 
 void dial_lost(struct load_thread *t, struct load_conn *c, int err)

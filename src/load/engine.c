@@ -22,6 +22,7 @@
 #include "load/setup.h"
 #include "load/target_urls.h"
 #include "load/worker.h"
+#include "load/worker_memory.h"
 
 /*
  * File descriptors in addition to connections: epoll, timers, files of the engine and the caller.
@@ -298,7 +299,7 @@ static int init_thread(struct load_engine *e, uint32_t i)
 	t->sources = &e->sources;
 	t->nics = e->nics.list;
 	t->n_nics = e->nics.n;
-	err = worker_init(t, request_max);
+	err = worker_memory_init(t, request_max);
 	t->wait.spin = c->spin;
 	return err ? err : init_conns(e, t);
 }
@@ -473,7 +474,7 @@ void load_engine_free(struct load_engine *e)
 		return;
 	engine_join_threads(e);
 	for (i = 0; e->threads && i < e->config.threads; i++)
-		worker_release(&e->threads[i]);
+		worker_memory_release(&e->threads[i]);
 	for (i = 0; e->targets && i < e->urls.n_targets; i++) {
 		target_urls_release(&e->targets[i]);
 		workload_release(&e->targets[i].workload);

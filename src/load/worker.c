@@ -3,160 +3,21 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
 
 #include "base/bug.h"
 #include "base/parse.h"
 #include "load/conn.h"
-#include "load/conn_session.h"
+#include "load/conn_queue.h"
+#include "load/conn_resend.h"
 #include "load/dial.h"
 #include "load/thread_causes.h"
 #include "load/request.h"
 #include "load/polled.h"
 #include "load/scheduling.h"
+#include "load/worker_memory.h"
 
-#define SAMPLE_PLACES (1 << 15)
-#define TICK_PLACES 1024
-#define FLOW_SPARE 4096
-/* Number of requests, besides those in flight, that may wait for stamps after their replies. */
-#define HELD_MAX 8192
 /* Largest number of requests to send before replies are read again. */
 #define ASSIGN_MAX 64
-#define CLOCK_TAG UINT64_MAX
-
-/* ---- memory ---- */
-
-static uint64_t power_of_two(uint64_t at_least)
-{
-	uint64_t n = 1;
-
-	while (n < at_least)
-		n *= 2;
-	return n;
-}
-
-static int init_requests(struct load_thread *t)
-{
-	uint64_t i, n = (uint64_t)t->n_conns * t->config->outstanding;
-
-	if (t->config->stamps != STAMPS_USER)
-		n += HELD_MAX;
-	t->requests = calloc(n, sizeof(*t->requests));
-	if (!t->requests)
-		return -ENOMEM;
-	for (i = 0; i < n; i++) {
-		t->requests[i].next = t->spare;
-		t->spare = &t->requests[i];
-	}
-	return 0;
-}
-
-static int init_rings(struct load_thread *t)
-{
-	int err = spsc_init(&t->samples, sizeof(struct event_sample), SAMPLE_PLACES);
-
-	if (!err)
-		err = spsc_init(&t->flows, sizeof(struct event_flow),
-				power_of_two(t->n_conns + FLOW_SPARE));
-	if (!err)
-		err = spsc_init(&t->ticks, sizeof(struct load_tick), TICK_PLACES);
-	if (!err)
-		err = dial_times_init(&t->dial_times);
-	return err ? err : interference_thread_init(&t->interference);
-}
-
-/*
- * Updates the NICs' clocks. If that fails, the last parameters are extrapolated, with a growing
- * error.
- */
-static void follow_phcs(struct load_thread *t)
-{
-	for (uint32_t i = 0; i < t->n_nics; i++)
-		clock_phc_update(&t->phcs[i], t->clock.offset_ns, t->clock.error_ns);
-}
-
-static int init_clocks(struct load_thread *t)
-{
-	int err = clock_follow_open(&t->follow, clock_system());
-
-	if (!err)
-		err = net_wait_add(&t->wait, clock_follow_fd(t->follow), CLOCK_TAG);
-	if (err)
-		return err;
-	clock_follow_last(t->follow, &t->clock);
-	if (!t->n_nics)
-		return 0;
-	t->phcs = calloc(t->n_nics, sizeof(*t->phcs));
-	if (!t->phcs)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < t->n_nics; i++)
-		t->phcs[i].fd = -1;
-	for (uint32_t i = 0; i < t->n_nics && !err; i++)
-		err = clock_phc_open(&t->phcs[i], t->nics[i].clock);
-	follow_phcs(t);
-	return err;
-}
-
-int worker_init(struct load_thread *t, size_t request_max)
-{
-	unsigned int i;
-	int err;
-
-	t->next = t->due = t->index;
-	t->dirty_end = &t->dirty;
-	t->resend_end = &t->resend;
-	list_init(&t->sent);
-	list_init(&t->awaiting_stamps);
-	list_init(&t->connecting);
-	for (i = 0; i < LOAD_BACKOFFS; i++)
-		list_init(&t->retry[i]);
-	rng_init(&t->rng, t->config->seed + (t->index + 1) * 0xd1342543de82ef95ULL);
-	t->out_size = request_max > LOAD_OUT_SIZE ? request_max : LOAD_OUT_SIZE;
-	t->out = malloc(t->out_size);
-	t->in = malloc(LOAD_IN_SIZE);
-	t->free = calloc(t->n_conns, sizeof(*t->free));
-	t->conns = t->out && t->in && t->free ? calloc(t->n_conns, sizeof(*t->conns)) : NULL;
-	if (!t->conns)
-		return -ENOMEM;
-	for (i = 0; i < t->n_conns; i++) {
-		t->conns[i].index = i;
-		t->conns[i].free_at = LOAD_NONE;
-		t->conns[i].stream.fd = -1;
-		match_init(&t->conns[i].match);
-	}
-	err = init_requests(t);
-	if (!err)
-		err = init_rings(t);
-	if (!err)
-		err = net_wait_init(&t->wait);
-	return err ? err : init_clocks(t);
-}
-
-void worker_release(struct load_thread *t)
-{
-	uint32_t i;
-
-	for (i = 0; t->conns && i < t->n_conns; i++) {
-		net_stream_close(&t->conns[i].stream);
-		net_tls_free(t->conns[i].stream.tls);
-		conn_session_close(&t->conns[i]);
-	}
-	for (i = 0; t->phcs && i < t->n_nics; i++)
-		clock_phc_close(&t->phcs[i]);
-	free(t->phcs);
-	net_wait_release(&t->wait);
-	clock_follow_free(t->follow);
-	interference_thread_release(&t->interference);
-	spsc_release(&t->samples);
-	spsc_release(&t->flows);
-	spsc_release(&t->ticks);
-	dial_times_release(&t->dial_times);
-	free(t->requests);
-	free(t->conns);
-	free(t->free);
-	free(t->out);
-	free(t->in);
-}
 
 /* ---- events ---- */
 
@@ -262,7 +123,7 @@ static void send_due(struct load_thread *t)
 	do {
 		/* Resend first: the request pool holds resends, too, and must not run out. */
 		for (n = 0; n < ASSIGN_MAX && t->n_free && t->resend; n++)
-			conn_resend(t, any_free(t));
+			conn_resend_first(t, any_free(t));
 		for (; n < ASSIGN_MAX && t->n_free && worker_next_request(t, &number, &at); n++)
 			conn_assign(t, any_free(t), number, at);
 		flush_dirty(t);
@@ -277,7 +138,7 @@ static void time_out(struct load_thread *t, struct load_request *r)
 	r->sample.done = t->now;
 	thread_causes_note_timeout(t, r);
 	if (r->awaits_resend) {
-		conn_drop_resend(t, r);
+		conn_resend_drop(t, r);
 		request_done(t, r, FAILURE_TIMEOUT);
 		request_unqueued(t, r);
 		return;
@@ -385,7 +246,7 @@ static void round_of(struct load_thread *t, uint64_t until_ns)
 		if (t->phase == PHASE_RUN && t->config->loop == LOOP_OPEN)
 			send_due(t);
 		tag = t->wait.events[i].data.u64;
-		if (tag == CLOCK_TAG) {
+		if (tag == WORKER_CLOCK_TAG) {
 			on_clock(t);
 			continue;
 		}
@@ -514,7 +375,7 @@ static void worker_tick(struct load_thread *t, bool last)
 		fill_clock(t, &tick->clock);
 	else
 		on_clock(t);
-	follow_phcs(t);
+	worker_follow_phcs(t);
 	tick->nic_error_ns = t->nic_error_ns;
 	count_due(t);
 	tick->load = t->count;
@@ -560,7 +421,7 @@ static void worker_begin(struct load_thread *t)
 	scheduling_apply(t->cpu, t->config->priority);
 	interference_thread_begin(&t->interference);
 	on_clock(t);
-	follow_phcs(t);
+	worker_follow_phcs(t);
 	t->now = clock_now();
 	t->tick_ns = t->start_ns + LOAD_TICK_NS;
 	t->end_ns = t->start_ns + t->config->duration_ns;

@@ -9,13 +9,6 @@
 #include "load/thread.h"
 
 /*
- * Allocates all memory that the thread needs. The caller has set config, schedule, command, index,
- * n_conns, notify and cpu. Returns 0 or -errno.
- */
-int worker_init(struct load_thread *t, size_t request_max);
-void worker_release(struct load_thread *t);
-
-/*
  * Opens connections for up to `wait_ns`, before the thread runs. Returns 0, or the -errno of a
  * connection that cannot be opened.
  */
