@@ -74,6 +74,7 @@ enum {
 	LOAD_NO_STAT = 32,	/* steal and softirqs are unknown: no /proc/stat */
 	LOAD_CLOSES = 128,	/* server closes, resends are counted; not in earlier versions */
 	LOAD_YIELDED = 256,	/* at times a thread gave up real-time priority: it was busy */
+	LOAD_NODE_BUSY = 512,	/* requests wait for a connection of their node of a cluster */
 	LOAD_NO_SCHEDSTAT = 64,	/* time without a CPU is unknown: no /proc/self/schedstat */
 };
 

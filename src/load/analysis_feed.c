@@ -215,7 +215,9 @@ static void analysis_feed_sending(struct load_analysis *a, struct load_agent *ag
 	agent->sending = *tick;
 	agent->sending_ns = elapsed;
 	agent->ticks++;
-	agent->ticks_waiting += tick->unsent > 0 && tick->in_flight >= tick->open_connections;
+	agent->ticks_waiting += tick->unsent > 0 &&
+				(tick->in_flight >= tick->open_connections ||
+				 tick->flags & LOAD_NODE_BUSY);
 	if (agent->ticks & (agent->ticks - 1))
 		return;
 	agent->before = agent->half;
@@ -330,6 +332,8 @@ static int analysis_feed_fact(struct load_analysis *a, const struct event *event
 	event_fact_get(event, &key, &value);
 	if (!strcmp(key, LOAD_FACT_TLS))
 		return tls_counts_add_fact(&a->tls, value);
+	if (!strcmp(key, LOAD_FACT_CLUSTER))
+		return cluster_counts_add_fact(&a->cluster, value);
 	if (!strcmp(key, LOAD_FACT_DIAL))
 		return dial_times_add_fact(&a->dial_times, value);
 	return strcmp(key, LOAD_FACT_CAUSE) ? 0 : causes_add_fact(&a->causes, value);

@@ -21,6 +21,7 @@
 #include "load/regimes.h"
 #include "load/series.h"
 #include "load/stationarity.h"
+#include "load/cluster_counts.h"
 #include "load/tls_counts.h"
 
 #define AGENT_WHY_MAX 256
@@ -147,6 +148,7 @@ struct load_analysis {
 	void *method_state;           /* private state of the measurement method */
 	enum load_from main;          /* the latency that --ci-width and the verdict apply to */
 	struct load_agent agents[LOAD_AGENTS_MAX];
+	struct cluster_counts cluster; /* nodes, from the start; the other counts at the end */
 	struct tls_counts tls;        /* TLS handshakes; known at the end of the run */
 	struct causes causes;         /* causes of failures; known at the end of the run */
 	struct dial_times dial_times; /* likewise */

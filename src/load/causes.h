@@ -28,6 +28,8 @@
 #define CAUSE_REFUSED "refused"
 #define CAUSE_TLS "tls" /* after an alert of the server "tls-NAME", such as tls-unknown-ca */
 #define CAUSE_GOAWAY "GOAWAY" /* HTTP/2: with an error code, after replies */
+#define CAUSE_NEW_NODE "new-node" /* cluster: MOVED or ASK names a node without connections */
+#define CAUSE_REDIRECTS "redirects" /* cluster: more MOVED and ASK than a request follows */
 #define CAUSE_PORTS "EADDRNOTAVAIL"
 #define CAUSE_OUTAGE "outage" /* no connection of a thread was open from first_ns to last_ns */
 

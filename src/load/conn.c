@@ -2,9 +2,11 @@
 #include "load/conn.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/bug.h"
 #include "load/conn_queue.h"
+#include "load/conn_redirect.h"
 #include "load/conn_reply.h"
 #include "load/conn_resend.h"
 #include "load/conn_sample.h"
@@ -38,7 +40,7 @@ static size_t conn_encode(struct load_thread *t, struct load_conn *c, struct loa
 		err = protocol_encode_store(target->protocol, &target->workload, r->number,
 					    t->out + at, t->out_size - at, &request);
 	} else {
-		rng_init(&rng, t->config->seed + (r->number + 1) * 0x9e3779b97f4a7c15ULL);
+		thread_request_rng(t, r->number, &rng);
 		err = protocol_encode(target->protocol, target_urls_draw(target, &rng), &rng, r->id,
 				      t->out + at, t->out_size - at, &request);
 	}
@@ -48,6 +50,26 @@ static size_t conn_encode(struct load_thread *t, struct load_conn *c, struct loa
 	r->sample.type = request.type;
 	r->sample.tx_bytes = request.size;
 	return request.size;
+}
+
+/* As conn_encode(), behind the command ASKING. */
+static size_t conn_encode_asking(struct load_thread *t, struct load_conn *c, struct load_request *r,
+				 size_t at)
+{
+	const size_t before = sizeof(CONN_REDIRECT_ASKING) - 1;
+	size_t size;
+
+	if (t->out_size - at < before)
+		return 0;
+	memcpy(t->out + at, CONN_REDIRECT_ASKING, before);
+	size = conn_encode(t, c, r, at + before);
+	if (!size)
+		return 0;
+	r->asked_type = r->sample.type;
+	if (!r->asking_answered)
+		r->sample.type = OPERATION_COMMAND;
+	r->sample.tx_bytes += before;
+	return before + size;
 }
 
 /* Whether a write holds one request only, as a datagram and a TLS record do. */
@@ -67,7 +89,7 @@ static size_t encode_waiting(struct load_thread *t, struct load_conn *c,
 	size_t n = 0, size;
 
 	while (r) {
-		size = conn_encode(t, c, r, n);
+		size = r->asking ? conn_encode_asking(t, c, r, n) : conn_encode(t, c, r, n);
 		if (!size)
 			break;
 		n += size;
@@ -216,14 +238,23 @@ static void conn_unprocessed(struct load_thread *t, struct load_conn *c, const s
 }
 
 /* Completes the request of a parsed reply; `last`: the read held no bytes after the reply. */
-static void conn_complete(struct load_thread *t, struct load_conn *c, const struct reply *reply,
+static void conn_complete(struct load_thread *t, struct load_conn *c, struct reply *reply,
 			  const struct net_rx_stamp *rx, bool last)
 {
 	struct load_request *r = conn_find_request(c, reply->id);
 	const enum reply_status status = conn_reply_status(t, c, reply);
 
+	if (r && r->asking && !r->asking_answered) {
+		conn_redirect_asked(r);
+		c->reply_begin = c->rx;
+		return;
+	}
 	if (reply->status == REPLY_UNPROCESSED) {
 		conn_unprocessed(t, c, reply);
+		return;
+	}
+	if (status == REPLY_ERROR && t->route && conn_redirect_follow(t, c, r, reply)) {
+		c->reply_begin = c->rx;
 		return;
 	}
 	if (reply->cas)

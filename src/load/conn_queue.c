@@ -14,17 +14,18 @@ static bool conn_is_free(const struct load_thread *t, const struct load_conn *c)
 
 void conn_settle(struct load_thread *t, struct load_conn *c)
 {
+	struct load_pool *pool = c->pool;
 	uint32_t last;
 
 	if (conn_is_free(t, c) == (c->free_at != LOAD_NONE))
 		return;
 	if (c->free_at == LOAD_NONE) {
-		c->free_at = t->n_free;
-		t->free[t->n_free++] = c->index;
+		c->free_at = pool->n_free;
+		pool->free[pool->n_free++] = c->index;
 		return;
 	}
-	last = t->free[--t->n_free];
-	t->free[c->free_at] = last;
+	last = pool->free[--pool->n_free];
+	pool->free[c->free_at] = last;
 	t->conns[last].free_at = c->free_at;
 	c->free_at = LOAD_NONE;
 }

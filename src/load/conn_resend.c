@@ -3,20 +3,27 @@
 
 #include "load/conn_queue.h"
 
-void conn_resend_queue(struct load_thread *t, struct load_conn *c, struct load_request *r)
+void conn_resend_move(struct load_thread *t, struct load_conn *c, struct load_request *r,
+		      struct load_pool *pool)
 {
 	conn_detach(c, r);
 	match_forget(&c->match, &r->tx);
 	r->tx = (struct match_tx){};
-	if (r->begun) {
+	if (r->begun)
 		r->sample.flags |= SAMPLE_RESENT;
-		t->count.resent++;
-	}
 	r->begun = false;
 	r->awaits_resend = true;
+	r->resend_pool = (uint16_t)(pool - t->pools);
 	r->next = NULL;
-	*t->resend_end = r;
-	t->resend_end = &r->next;
+	*pool->resend_end = r;
+	pool->resend_end = &r->next;
+	t->n_resends++;
+}
+
+void conn_resend_queue(struct load_thread *t, struct load_conn *c, struct load_request *r)
+{
+	t->count.resent += r->begun;
+	conn_resend_move(t, c, r, c->pool);
 }
 
 /*
@@ -54,20 +61,22 @@ void conn_resend_queue_all(struct load_thread *t, struct load_conn *c)
 
 void conn_resend_drop(struct load_thread *t, struct load_request *r)
 {
-	struct load_request **at = &t->resend;
+	struct load_pool *pool = &t->pools[r->resend_pool];
+	struct load_request **at = &pool->resend;
 
 	while (*at != r)
 		at = &(*at)->next;
 	*at = r->next;
-	if (t->resend_end == &r->next)
-		t->resend_end = at;
+	if (pool->resend_end == &r->next)
+		pool->resend_end = at;
+	t->n_resends--;
 	r->next = NULL;
 	r->awaits_resend = false;
 }
 
 void conn_resend_first(struct load_thread *t, struct load_conn *c)
 {
-	struct load_request *r = t->resend;
+	struct load_request *r = c->pool->resend;
 
 	conn_resend_drop(t, r);
 	r->conn = c;

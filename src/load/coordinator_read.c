@@ -17,6 +17,7 @@
 #include "load/polled.h"
 #include "load/agent_list.h"
 #include "load/setup.h"
+#include "load/cluster_counts.h"
 #include "load/tls_counts.h"
 
 #define KEY_MAX 128
@@ -153,14 +154,17 @@ static bool is_of_card(const char *key, const char *value)
 }
 
 /*
- * Whether a fact is a cause of failures or the count of TLS handshakes, which agents send with
- * their last tick (EV_LOAD).
+ * Whether a fact is a cause of failures or a count of TLS handshakes, which agents send with their
+ * last tick (EV_LOAD), or a count of a cluster, which they also send before the run.
  */
 static bool is_cause(const struct peer *p, const char *key, const char *value)
 {
 	struct causes causes = { 0 };
 	struct tls_counts tls = { 0 };
+	struct cluster_counts cluster = { 0 };
 
+	if (!strcmp(key, LOAD_FACT_CLUSTER))
+		return !cluster_counts_add_fact(&cluster, value);
 	if (!strcmp(key, LOAD_FACT_TLS))
 		return p->state == PEER_RUNNING && !tls_counts_add_fact(&tls, value);
 	return p->state == PEER_RUNNING && !strcmp(key, LOAD_FACT_CAUSE) &&

@@ -45,7 +45,25 @@ static void add_connections(const struct load_analysis *a, struct report *r)
 		object_add(o, "tls_handshakes", value_u64(a->tls.handshakes));
 		object_add(o, "tls_resumed", value_u64(a->tls.resumed));
 	}
+	if (a->cluster.nodes) {
+		object_add(o, "cluster_nodes", value_u64(a->cluster.nodes));
+		object_add(o, "moved", value_u64(a->cluster.moved));
+		object_add(o, "asked", value_u64(a->cluster.asked));
+	}
 	object_add(&r->body, "connections", value_object(o));
+}
+
+static void counts_cluster_words(const struct load_analysis *a, struct report *r)
+{
+	const struct cluster_counts *c = &a->cluster;
+	char nodes[HUMAN_MAX], moved[HUMAN_MAX], asked[HUMAN_MAX];
+
+	if (!c->nodes)
+		return;
+	report_finding(r, "cluster: %s master%s; %s request%s sent again after MOVED, %s after ASK",
+		       human_count(nodes, c->nodes), c->nodes == 1 ? "" : "s",
+		       human_count(moved, c->moved), c->moved == 1 ? " was" : "s were",
+		       human_count(asked, c->asked));
 }
 
 void counts_words(const struct load_analysis *a, struct report *r)
@@ -53,6 +71,7 @@ void counts_words(const struct load_analysis *a, struct report *r)
 	const struct closes c = closes_of(a);
 	char closes[HUMAN_MAX], resent[HUMAN_MAX];
 
+	counts_cluster_words(a, r);
 	if (a->tls.resumed)
 		report_finding(r, "connections: %s of %s TLS handshakes resumed a session",
 			       human_count(resent, a->tls.resumed),

@@ -12,12 +12,15 @@
 
 #include "base/parse.h"
 #include "load/addresses.h"
+#include "load/cluster_ask.h"
+#include "load/conn_redirect.h"
 #include "load/engine_nics.h"
 #include "load/engine_source.h"
 #include "load/login.h"
 #include "load/reach.h"
 #include "load/replay.h"
 #include "load/resp_command.h"
+#include "load/route.h"
 #include "load/scheduling.h"
 #include "load/setup.h"
 #include "load/target_urls.h"
@@ -35,7 +38,9 @@
 struct load_engine {
 	struct load_config config;
 	struct url_list urls;
-	struct load_target *targets; /* as many as urls.n_targets */
+	struct load_target *targets;
+	uint32_t n_targets;          /* urls.n_targets or, in a cluster, the number of its nodes */
+	struct cluster *cluster;     /* NULL: no cluster */
 	uint32_t *dealt;             /* number of the target of each connection */
 	struct statuses expect;
 	struct schedule schedule;
@@ -199,6 +204,83 @@ static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 	return err ? err : engine_resolve(e, target, why);
 }
 
+/* ---- the nodes of a cluster ---- */
+
+/* Refuses what a run of a cluster cannot do. */
+static int engine_check_cluster(const struct load_engine *e, struct strbuf *why)
+{
+	const struct load_config *c = &e->config;
+	bool any = false;
+
+	for (uint32_t i = 0; i < e->urls.n_targets; i++)
+		any |= e->targets[i].target.cluster;
+	if (any && e->urls.n_targets > 1)
+		return engine_refuse(why, "a cluster (?cluster=1) must be the only "
+					"server of a run");
+	if (any && c->request.connect_to)
+		return engine_refuse(why, "--connect-to cannot be combined with ?cluster=1: the "
+					  "cluster names the addresses of its nodes");
+	return 0;
+}
+
+static int engine_check_nodes(const struct load_engine *e, struct strbuf *why)
+{
+	const struct load_config *c = &e->config;
+	const uint32_t nodes = e->cluster->n_nodes;
+
+	if (c->connections / c->threads >= nodes)
+		return 0;
+	strbuf_printf(why, "each thread needs a connection to each of the %u masters of the "
+		      "cluster: use --connections %u or more%s", nodes, nodes * c->threads,
+		      c->threads > 1 ? ", or fewer --threads" : "");
+	return -EINVAL;
+}
+
+/* Makes a target of each node. All share the memory of the first one. */
+static int engine_make_nodes(struct load_engine *e, struct strbuf *why)
+{
+	const uint32_t n = e->cluster->n_nodes;
+	struct load_target *targets = realloc(e->targets, n * sizeof(*targets));
+	int err = 0;
+
+	if (!targets)
+		return -ENOMEM;
+	e->targets = targets;
+	targets->request_max += sizeof(CONN_REDIRECT_ASKING) - 1;
+	for (uint32_t i = 0; i < n && !err; i++) {
+		const struct cluster_node *node = &e->cluster->nodes[i];
+		struct load_target *target = &targets[i];
+
+		if (i)
+			*target = targets[0];
+		snprintf(target->target.host, sizeof(target->target.host), "%s", node->host);
+		snprintf(target->target.port, sizeof(target->target.port), "%u", node->port);
+		err = engine_resolve(e, target, why);
+	}
+	e->n_targets = n;
+	return err;
+}
+
+/* Replaces the target by the nodes of the cluster that it is a node of, if the URL asks for it. */
+static int engine_find_nodes(struct load_engine *e, struct strbuf *why)
+{
+	const struct net_resolving *resolving = e->config.resolving;
+	const struct cluster_ask ask = {
+		.target = e->targets, .sources = &e->sources,
+		.tls = e->targets->protocol->tls ? e->tls : NULL,
+		.sni = e->config.request.sni, .timeout_ns = e->config.timeout_ns,
+		.stop_fd = resolving ? resolving->stop_fd : -1,
+	};
+	int err = engine_check_cluster(e, why);
+
+	if (err || !e->targets->target.cluster)
+		return err;
+	err = cluster_ask(&e->cluster, &ask, why);
+	if (!err)
+		err = engine_check_nodes(e, why);
+	return err ? err : engine_make_nodes(e, why);
+}
+
 /* ---- schedule, connections, threads ---- */
 
 static int make_schedule(struct load_engine *e, struct strbuf *why)
@@ -261,7 +343,7 @@ static int init_conns(struct load_engine *e, struct load_thread *t)
 		const uint32_t n = i * threads + t->index, turn = n / e->urls.n_targets;
 		struct load_conn *c = &t->conns[i];
 
-		c->target = &e->targets[e->dealt[n]];
+		c->target = &e->targets[e->cluster ? c->pool - t->pools : e->dealt[n]];
 		c->source = turn;
 		/* Each address of the target is used from each address of this host. */
 		if (e->config.spread && c->target->n_addresses) {
@@ -284,7 +366,7 @@ static int init_thread(struct load_engine *e, uint32_t i)
 	uint32_t k;
 	int err;
 
-	for (k = 0; k < e->urls.n_targets; k++) {
+	for (k = 0; k < e->n_targets; k++) {
 		if (e->targets[k].request_max > request_max)
 			request_max = e->targets[k].request_max;
 	}
@@ -299,8 +381,12 @@ static int init_thread(struct load_engine *e, uint32_t i)
 	t->sources = &e->sources;
 	t->nics = e->nics.list;
 	t->n_nics = e->nics.n;
+	t->n_pools = e->cluster ? e->n_targets : 1;
+	t->cluster.nodes = e->cluster ? e->n_targets : 0;
 	err = worker_memory_init(t, request_max);
 	t->wait.spin = c->spin;
+	if (!err && e->cluster)
+		err = route_new(t, e->cluster, e->targets);
 	return err ? err : init_conns(e, t);
 }
 
@@ -314,7 +400,7 @@ static int engine_put_facts(struct load_engine *e)
 	err = load_setup_put_targets(sink, now, &e->urls);
 	for (i = 0; i < e->nics.n && !err; i++)
 		err = event_put_fact(sink, now, LOAD_FACT_NIC, e->nics.list[i].name);
-	return err;
+	return err ? err : cluster_counts_put(&e->threads->cluster, sink, now);
 }
 
 static int init_engine(struct load_engine *e, struct strbuf *why)
@@ -345,11 +431,14 @@ static int init_engine(struct load_engine *e, struct strbuf *why)
 	e->threads = aligned_alloc(64, c->threads * sizeof(*e->threads));
 	if (!e->targets || !e->threads)
 		return -ENOMEM;
+	e->n_targets = e->urls.n_targets;
 	memset(e->threads, 0, c->threads * sizeof(*e->threads));
 	for (i = 0; i < e->urls.n_targets && !err; i++)
 		err = init_target(e, i, why);
+	if (!err)
+		err = engine_find_nodes(e, why);
 	if (!err && c->stamps == STAMPS_NIC)
-		err = engine_nics_init(&e->nics, e->targets, e->urls.n_targets, why);
+		err = engine_nics_init(&e->nics, e->targets, e->n_targets, why);
 	if (!err)
 		err = raise_files(c, why);
 	if (!err)
@@ -395,7 +484,7 @@ int load_engine_connect(struct load_engine *e, int stop_fd, struct strbuf *why)
 	if (!err)
 		err = addresses_put(&(struct addresses){
 			.threads = e->threads, .n_threads = e->config.threads,
-			.targets = e->targets, .n_targets = e->urls.n_targets,
+			.targets = e->targets, .n_targets = e->n_targets,
 		}, engine_source_sink(e->source));
 	for (t = e->threads; t < e->threads + e->config.threads; t++) {
 		t->count = (struct event_load){ .connects = t->count.connects };
@@ -483,6 +572,7 @@ void load_engine_free(struct load_engine *e)
 	url_list_release(&e->urls);
 	replay_free(e->replay);
 	free(e->dealt);
+	free(e->cluster);
 	engine_source_free(e->source);
 	schedule_release(&e->schedule);
 	net_tls_context_free(e->tls);

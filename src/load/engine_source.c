@@ -196,7 +196,8 @@ static void engine_source_add_counts(struct event_load *sum, const struct event_
 									  : sum->oldest_ns;
 	const uint32_t all = LOAD_STARTED | LOAD_EXHAUSTED | LOAD_UNREACHABLE | LOAD_MISSES |
 			     LOAD_CLOSES;
-	const uint32_t any = (sum->flags | load->flags) & (LOAD_NO_SCHEDSTAT | LOAD_YIELDED);
+	const uint32_t any = (sum->flags | load->flags) &
+			     (LOAD_NO_SCHEDSTAT | LOAD_YIELDED | LOAD_NODE_BUSY);
 	const __u64 *from = &load->scheduled;
 	__u64 *to = &sum->scheduled;
 	size_t i;
@@ -271,6 +272,18 @@ static int put_tls(struct engine_source *p, uint64_t now)
 	return tls_counts_put(&all, event_memsource_sink(p->queue), now);
 }
 
+static int engine_source_put_cluster(struct engine_source *p, uint64_t now)
+{
+	struct cluster_counts all = { 0 };
+
+	for (uint32_t i = 0; i < p->n_views; i++) {
+		all.nodes = p->views[i].thread->cluster.nodes;
+		all.moved += p->views[i].thread->cluster.moved;
+		all.asked += p->views[i].thread->cluster.asked;
+	}
+	return cluster_counts_put(&all, event_memsource_sink(p->queue), now);
+}
+
 /* Puts how long connections took to open, over all threads, which have ended. */
 static int engine_source_put_dial_times(struct engine_source *p, uint64_t now)
 {
@@ -310,7 +323,7 @@ static int put_tick(struct engine_source *p, bool final)
 	if (!err && final)
 		err = engine_source_put_causes(p, now) ?: engine_source_put_dial_times(p, now);
 	if (!err && final)
-		err = put_tls(p, now);
+		err = put_tls(p, now) ?: engine_source_put_cluster(p, now);
 	if (!err && final)
 		err = polled_put(p->views[0].thread, p->n_views, p->polled, sink, now);
 	sum.flags |= p->interference.unread ? LOAD_NO_STAT : 0;

@@ -68,6 +68,11 @@ static const struct phrase of_requests[] = {
 	{ CAUSE_GARBLED, "request got a reply that violates the protocol",
 	  "requests got replies that violate the protocol" },
 	{ CAUSE_REFUSED, "request was refused", "requests were refused" },
+	{ CAUSE_NEW_NODE, "request was for a key of a node that the cluster did not have at the "
+	  "start of the run", "requests were for keys of nodes that the cluster did not have at "
+	  "the start of the run" },
+	{ CAUSE_REDIRECTS, "request was sent from node to node of the cluster without a reply",
+	  "requests were sent from node to node of the cluster without a reply" },
 	/* Redis Cluster: error words of its specification */
 	{ "MOVED", "request was for a key of another node of the cluster (MOVED)",
 	  "requests were for keys of other nodes of the cluster (MOVED)" },
@@ -79,8 +84,10 @@ static const struct phrase of_requests[] = {
 static const struct {
 	const char *name, *advice;
 } advices[] = {
-	{ "MOVED", "; measure one node by keys with a hash tag of its own, such as "
-		   "--command 'GET \\{a}{key}', or a proxy of the cluster" },
+	{ "MOVED", "; measure all nodes by a URL with ?cluster=1, or one node by keys with a hash "
+		   "tag of its own, such as --command 'GET \\{a}{key}'" },
+	{ CAUSE_NEW_NODE, "; repeat the run, which then begins with all nodes" },
+	{ CAUSE_REDIRECTS, "; the nodes disagree: see redis-cli --cluster check" },
 	{ "ASK", "; repeat the run when the cluster moves no slots" },
 };
 

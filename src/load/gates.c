@@ -270,7 +270,9 @@ static void gates_judge_balance(struct load_analysis *a)
 	_Static_assert(BALANCE_REQUESTS == 25, "its words say so");
 	if (b->n <= 1)
 		return;
-	if (b->overflow)
+	if (a->cluster.nodes > 1)
+		gate_untested(a, GATE_CONNECTIONS, "in a cluster, the keys choose the connections");
+	else if (b->overflow)
 		gate_untested(a, GATE_CONNECTIONS, "too many connections to count their requests");
 	else if (b->requests < (uint64_t)b->n * BALANCE_REQUESTS)
 		gate_untested(a, GATE_CONNECTIONS, "fewer than 25 requests per connection");

@@ -148,6 +148,12 @@ int protocol_encode(const struct protocol *protocol, const struct workload *work
 		    struct rng *rng, uint32_t id, void *buffer, size_t cap,
 		    struct encoded_request *out);
 /*
+ * Writes the key that decides which node of a cluster serves a request: of a command of the
+ * workload, its first key. `rng` and `number` are those of protocol_encode(), and `to` has room for
+ * the encoded request. Returns the size of the key, 0: there is none.
+ */
+size_t protocol_key(const struct workload *workload, struct rng *rng, uint64_t number, char *to);
+/*
  * Starts a request of the workload in the session of a connection. On entry, out->number is the
  * request's number; sets out->type and out->id, the id of its reply. Returns 0 or -ENOMEM.
  */
@@ -177,6 +183,7 @@ struct target {
 	char user[128], password[512];
 	uint32_t database; /* Redis: number of the database to SELECT; 0: none */
 	bool resp3;        /* Redis: the URL asks for RESP3 */
+	bool cluster;      /* Redis: the URL asks for all masters of the server's cluster */
 	const struct request_options *options; /* set by the caller; borrowed; NULL: defaults */
 };
 

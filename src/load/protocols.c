@@ -108,6 +108,16 @@ int protocol_encode(const struct protocol *p, const struct workload *w, struct r
 			p->encode(w, rng, buffer, cap, out);
 }
 
+size_t protocol_key(const struct workload *w, struct rng *rng, uint64_t number, char *to)
+{
+	struct operation o = { .number = number };
+
+	if (w->commands)
+		return resp_command_key(w, rng, number, to);
+	draw_operation(w, rng, &o);
+	return workload_key_text(w, o.key, to);
+}
+
 /* ---- the table ---- */
 
 /* Initializers that variants of a protocol share: redis, rediss; http, https; h2, h2c ... */

@@ -184,6 +184,9 @@ static void reach_explain(const struct reach *reach, const struct load_thread *t
 			      err == -EKEYREJECTED ? UNTRUSTED : "");
 	else if (c->target->n_addresses > 1)
 		reach_explain_addresses(c->target, why);
+	else if (c->target->target.cluster)
+		strbuf_printf(why, "%s; the cluster gives this address to its clients: is it valid "
+				   "on this host (cluster-announce-ip)?", strerror(-err));
 	else
 		strbuf_printf(why, "%s" IS_RUNNING, strerror(-err));
 }

@@ -38,7 +38,8 @@ struct load_request *request_new(struct load_thread *t, struct load_conn *conn, 
 	r->queued_ns = t->now;
 	r->failure = FAILURE_NONE;
 	r->queued = true;
-	r->emitted = r->begun = r->miss = r->awaits_resend = false;
+	r->emitted = r->begun = r->miss = r->awaits_resend = r->asking = false;
+	r->redirects = 0;
 	r->tx = (struct match_tx){};
 	r->rx_ns = r->nic_rx_ns = 0;
 	r->phc = conn->phc;

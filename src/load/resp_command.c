@@ -9,6 +9,7 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "base/rng.h"
+#include "load/resp_key.h"
 #include "load/template.h"
 #include "load/text.h"
 
@@ -34,6 +35,9 @@ struct resp_command {
 	uint32_t uses;     /* mask of placeholders: bits of enum template_kind */
 	uint32_t values;   /* number of {value} */
 	size_t size_max;   /* largest size of a request without its values */
+	bool has_key;
+	struct template key; /* the first key, if there is one */
+	uint32_t key_part;   /* index of the part that has the first key */
 };
 
 struct resp_commands {
@@ -226,10 +230,19 @@ static int resp_command_add_word(struct resp_command *c, const struct strbuf *wo
 static int resp_command_add_words(struct resp_command *c, const struct resp_words *words,
 				  struct strbuf *why)
 {
+	const size_t key = resp_key_find(words->items, words->len);
 	int err = resp_command_add_header(c, '*', words->len);
 
-	vec_for_each(words, word)
-		err = err ? err : resp_command_add_word(c, word, why);
+	for (size_t i = 0; !err && i < words->len; i++) {
+		const struct strbuf *word = &words->items[i];
+
+		err = resp_command_add_word(c, word, why);
+		if (err || !i || i != key)
+			continue;
+		err = template_parse(&c->key, strbuf_str(word), word->len, "--command", why);
+		c->key_part = (uint32_t)c->parts.len - 1;
+		c->has_key = true;
+	}
 	vec_for_each(&c->parts, part) {
 		c->uses |= part->text.uses;
 		c->values += part->values;
@@ -262,6 +275,7 @@ static int resp_command_parse(struct resp_command *c, const char *text, struct s
 
 	vec_init(&words, WORDS_MAX);
 	vec_init(&c->parts, 2 * WORDS_MAX + 1);
+	template_init(&c->key, RESP_COMMAND_TEXT_MAX + 1);
 	if (strlen(text) > RESP_COMMAND_TEXT_MAX)
 		return resp_text_refuse(&t, "it is longer than 4096 bytes");
 	if (strpbrk(text, "\r\n"))
@@ -320,6 +334,7 @@ void resp_commands_free(struct resp_commands *commands)
 		vec_for_each(&commands->list[i].parts, part)
 			template_release(&part->text);
 		vec_release(&commands->list[i].parts);
+		template_release(&commands->list[i].key);
 	}
 	free(commands);
 }
@@ -381,27 +396,51 @@ static char *resp_part_put(char *p, const struct resp_part *part,
 	return TEXT_PUT(p, "\r\n");
 }
 
+/* Draws a command and the values of its placeholders, of which `key` gets the key's text. */
+static const struct resp_command *resp_commands_fill(const struct workload *w, struct rng *rng,
+						     char key[WORKLOAD_KEY_MAX],
+						     struct template_values *values)
+{
+	const struct resp_command *c = resp_commands_draw(w->commands, rng);
+
+	values->key = key;
+	values->value = workload_bytes(w);
+	if (c->uses >> TEMPLATE_KEY & 1)
+		values->key_size = workload_key_text(w, workload_key(w, rng), key);
+	if (c->uses >> TEMPLATE_VALUE & 1)
+		values->value_size = workload_value_size(w, rng);
+	if (c->uses >> TEMPLATE_RANDOM & 1)
+		values->random = rng_u64(rng);
+	return c;
+}
+
+/* {random:N} in another part is another number. */
+#define RANDOM_STEP 0x9e3779b97f4a7c15ULL
+
+size_t resp_command_key(const struct workload *w, struct rng *rng, uint64_t number, char *to)
+{
+	struct template_values values = { .seq = number };
+	char key[WORKLOAD_KEY_MAX];
+	const struct resp_command *c = resp_commands_fill(w, rng, key, &values);
+
+	if (!c->has_key)
+		return 0;
+	values.random += c->key_part * RANDOM_STEP;
+	return (size_t)(template_put(&c->key, &values, to) - to);
+}
+
 int resp_command_encode(const struct workload *w, struct rng *rng, void *buffer, size_t cap,
 			struct encoded_request *out)
 {
-	const struct resp_command *c = resp_commands_draw(w->commands, rng);
+	struct template_values values = { .seq = out->number };
 	char key[WORKLOAD_KEY_MAX], *p = buffer;
-	struct template_values values = {
-		.key = key, .value = workload_bytes(w), .seq = out->number,
-	};
+	const struct resp_command *c = resp_commands_fill(w, rng, key, &values);
 
-	if (c->uses >> TEMPLATE_KEY & 1)
-		values.key_size = workload_key_text(w, workload_key(w, rng), key);
-	if (c->uses >> TEMPLATE_VALUE & 1)
-		values.value_size = workload_value_size(w, rng);
-	if (c->uses >> TEMPLATE_RANDOM & 1)
-		values.random = rng_u64(rng);
 	if (cap < c->size_max + c->values * values.value_size)
 		return -ENOBUFS;
 	vec_for_each(&c->parts, part) {
 		p = resp_part_put(p, part, &values);
-		/* {random:N} in another word is another number. */
-		values.random += 0x9e3779b97f4a7c15ULL;
+		values.random += RANDOM_STEP;
 	}
 	out->size = (size_t)(p - (char *)buffer);
 	out->type = (uint16_t)(OPERATION_COMMAND + (c - w->commands->list));

@@ -39,6 +39,10 @@ uint32_t resp_commands_settings(const struct resp_commands *commands);
 int resp_commands_size(const struct resp_commands *commands, const struct workload *workload,
 		       size_t *size, struct strbuf *why);
 
+/* Writes the first key of a request of workload->commands, as protocol_key(). */
+size_t resp_command_key(const struct workload *workload, struct rng *rng, uint64_t number,
+			char *to);
+
 /* Encodes a request of workload->commands, as `encode` of struct protocol. */
 int resp_command_encode(const struct workload *workload, struct rng *rng, void *buffer, size_t cap,
 			struct encoded_request *out);

@@ -17,7 +17,8 @@
 #include "load/text.h"
 
 #define SCHEME_MAX 32
-#define RESP3 "?protocol=3"
+#define RESP3 "protocol=3"
+#define CLUSTER "cluster=1"
 #define UNIX_PATH_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 
 /* A URL being parsed; `rest` is the unparsed part. */
@@ -106,13 +107,13 @@ static void put_takes(const struct target *t, struct strbuf *why)
 		strbuf_printf(why, "; the form is %s:", p->name);
 	else if (t->unix_socket)
 		strbuf_printf(why, "; the form is %s+unix://PATH%s", p->name,
-			      p->has_path ? "[:/PATH]" : has_database(p) ? "[" RESP3 "]" : "");
+			      p->has_path ? "[:/PATH]" : has_database(p) ? "[?" RESP3 "]" : "");
 	else
 		strbuf_printf(why, "; the form is %s://%sHOST[:PORT]%s", p->name,
 			      has_user(p) ? "[USER:PASSWORD@]" : "",
 			      p->grpc ? "/PACKAGE.SERVICE/METHOD" :
 			      p->has_path ? "[/PATH]" :
-			      has_database(p) ? "[/DATABASE][" RESP3 "]" : "");
+			      has_database(p) ? "[/DATABASE][?" RESP3 "&" CLUSTER "]" : "");
 }
 
 /* Writes the URL's error and the valid form to `why`. Returns -EINVAL. */
@@ -267,15 +268,47 @@ static int target_parse_database(struct url *u, const char *text, size_t size)
 	return 0;
 }
 
-/* Parses "/DATABASE" and "?protocol=3" of a URL of Redis; both may be missing. */
+static bool target_query_has(const char *text, size_t size, const char *setting)
+{
+	return strlen(setting) == size && strncmp(text, setting, size) == 0;
+}
+
+/* Parses "?protocol=3", "?cluster=1", or both with "&" between them, in any order. */
+static int target_parse_redis_query(struct url *u, const char *query)
+{
+	struct target *t = u->target;
+	const char *p = query, *separators = "?";
+	size_t size;
+
+	for (; *p; p += size, separators = "&") {
+		size = 1 + strcspn(p + 1, "&#");
+		if (strchr(separators, *p) && target_query_has(p + 1, size - 1, RESP3) && !t->resp3)
+			t->resp3 = true;
+		else if (strchr(separators, *p) && target_query_has(p + 1, size - 1, CLUSTER) &&
+			 !t->cluster)
+			t->cluster = true;
+		else
+			return target_refuse(u, "the only query is ?" RESP3 ", ?" CLUSTER " or ?"
+						RESP3 "&" CLUSTER ": remove '%s'", p);
+	}
+	if (t->cluster && t->unix_socket)
+		return target_refuse(u, "the nodes of a cluster have no Unix sockets: remove "
+					CLUSTER);
+	return 0;
+}
+
+/* Parses "/DATABASE" and the query of a URL of Redis; both may be missing. */
 static int target_parse_redis_path(struct url *u, const char *path)
 {
 	const size_t size = strcspn(path, "?#");
+	int err = target_parse_redis_query(u, path + size);
 
-	if (path[size] && strcmp(path + size, RESP3) != 0)
-		return target_refuse(u, "the only query is " RESP3 ": remove '%s'", path + size);
-	u->target->resp3 = path[size];
-	return size ? target_parse_database(u, path + 1, size - 1) : 0;
+	if (!err && size)
+		err = target_parse_database(u, path + 1, size - 1);
+	if (!err && u->target->cluster && u->target->database)
+		return target_refuse(u, "a cluster has only the database 0: remove /%u",
+				     u->target->database);
+	return err;
 }
 
 /* Parses the part of the URL after the authority. */

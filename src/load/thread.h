@@ -22,6 +22,7 @@
 #include "clock/phc.h"
 #include "event/layout.h"
 #include "load/causes.h"
+#include "load/cluster_counts.h"
 #include "load/config.h"
 #include "load/dial_times.h"
 #include "load/list.h"
@@ -80,6 +81,17 @@ enum load_failure {
 };
 
 struct load_conn;
+struct route;
+
+/*
+ * Connections of a thread that may take the same requests: all or, in a cluster, those to one node.
+ */
+struct load_pool {
+	uint32_t *free; /* indices of connections that accept a request; part of load_thread.free */
+	uint32_t n_free;
+	/* list of requests to be sent again on another connection */
+	struct load_request *resend, **resend_end;
+};
 
 struct load_request {
 	struct link link;          /* link in load_thread.sent or .awaiting_stamps */
@@ -95,12 +107,17 @@ struct load_request {
 	bool emitted;
 	bool begun;                /* the first byte was written */
 	bool miss;                 /* the reply is a miss */
-	bool awaits_resend;                /* queued to be sent again on another connection */
+	bool awaits_resend;        /* queued to be sent again on another connection */
+	bool asking;               /* cluster: it is sent behind ASKING */
+	uint8_t redirects;         /* cluster: number of MOVED and ASK that it followed */
 	struct match_tx tx;        /* transmit stamps; CLOCK_MONOTONIC except NET_STAMP_NIC */
 	uint64_t rx_ns;            /* receive stamp; 0: none */
 	uint64_t nic_rx_ns;        /* receive stamp by the NIC's clock; 0: none */
 	const struct clock_phc *phc; /* clock of the connection's NIC; NULL without STAMPS_NIC */
 	struct event_sample sample;
+	uint16_t resend_pool;      /* with `awaits_resend`: index of the pool of the connection */
+	uint16_t asked_type;       /* with `asking`: type of the reply that follows ASKING's */
+	bool asking_answered;      /* with `asking`: the reply to ASKING has arrived */
 };
 
 enum conn_state { CONN_DOWN, CONN_CONNECTING, CONN_TLS, CONN_GREETING, CONN_OPEN };
@@ -113,7 +130,8 @@ struct load_conn {
 	uint64_t skip;             /* bytes of `unwritten` already written */
 	uint32_t index;
 	uint32_t generation;       /* changes with each socket: events of old sockets are ignored */
-	uint32_t free_at;          /* index in load_thread.free; LOAD_NONE: not in it */
+	uint32_t free_at;          /* index in pool->free; LOAD_NONE: not in it */
+	struct load_pool *pool;    /* the connections that take the same requests */
 	uint32_t outstanding;      /* number of requests from head to tail */
 	uint32_t dead;             /* number of outstanding requests that timed out */
 	uint32_t serial;           /* id of the next request */
@@ -203,8 +221,11 @@ struct load_thread {
 
 	/* Connections. */
 	struct load_conn *conns;
-	uint32_t *free;    /* indices in `conns` of connections that accept a request */
-	uint32_t n_free, n_open, n_connecting, n_failing;
+	struct load_pool *pools;
+	uint32_t n_pools;  /* 1 or, in a cluster, the number of nodes */
+	uint32_t *free;    /* memory of the pools' lists */
+	struct route *route; /* requests by node; NULL: no cluster */
+	uint32_t n_open, n_connecting, n_failing;
 	/* list of connections with requests to send, the oldest first */
 	struct load_conn *dirty, **dirty_end;
 	/*
@@ -225,13 +246,13 @@ struct load_thread {
 	/* Requests. */
 	struct load_request *requests, *spare;
 	struct link sent, awaiting_stamps;
-	/* list of requests to be sent again on another connection */
-	struct load_request *resend, **resend_end;
+	uint32_t n_resends; /* number of requests in the pools' lists `resend` */
 	uint64_t unemitted;     /* number of requests that have not become samples yet */
 	uint64_t assigned; /* number of requests in flight */
 	struct event_load count;
 	struct causes causes;
 	struct tls_counts tls;
+	struct cluster_counts cluster;
 	struct dial_times dial_times;
 
 	/* Buffers. */
@@ -273,6 +294,13 @@ static inline uint64_t thread_clock(struct load_thread *t)
 		interference_gap(&t->interference, last, t->now);
 	t->bulky = false;
 	return t->now;
+}
+
+/* Initializes the random numbers of a request: the same number gives the same request. */
+static inline void thread_request_rng(const struct load_thread *t, uint64_t number,
+				      struct rng *rng)
+{
+	rng_init(rng, t->config->seed + (number + 1) * 0x9e3779b97f4a7c15ULL);
 }
 
 static inline void thread_notify(struct load_thread *t)

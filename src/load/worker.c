@@ -13,6 +13,7 @@
 #include "load/thread_causes.h"
 #include "load/request.h"
 #include "load/polled.h"
+#include "load/route.h"
 #include "load/scheduling.h"
 #include "load/worker_memory.h"
 
@@ -111,21 +112,44 @@ static bool worker_next_request(struct load_thread *t, uint64_t *number, uint64_
 
 static struct load_conn *any_free(struct load_thread *t)
 {
-	return &t->conns[t->free[rng_below(&t->rng, t->n_free)]];
+	const struct load_pool *pool = t->pools;
+
+	return &t->conns[pool->free[rng_below(&t->rng, pool->n_free)]];
+}
+
+/* Assigns due requests to any free connections. Returns how many. */
+static unsigned int assign_due(struct load_thread *t)
+{
+	const struct load_pool *pool = t->pools;
+	uint64_t number, at;
+	unsigned int n;
+
+	/* Resend first: the request pool holds resends, too, and must not run out. */
+	for (n = 0; n < ASSIGN_MAX && pool->n_free && pool->resend; n++)
+		conn_resend_first(t, any_free(t));
+	for (; n < ASSIGN_MAX && pool->n_free && worker_next_request(t, &number, &at); n++)
+		conn_assign(t, any_free(t), number, at);
+	return n;
+}
+
+/* The same in a cluster, where requests wait for connections to their nodes. */
+static unsigned int assign_routed(struct load_thread *t)
+{
+	unsigned int n = route_assign(t, ASSIGN_MAX);
+	uint64_t number, at;
+
+	for (; n < ASSIGN_MAX && route_accepts(t) && worker_next_request(t, &number, &at); n++)
+		route_request(t, number, at);
+	return n;
 }
 
 static void send_due(struct load_thread *t)
 {
 	unsigned int n, all = 0;
-	uint64_t number, at;
 
 	/* Repeat: sending may free connections, and more requests become due meanwhile. */
 	do {
-		/* Resend first: the request pool holds resends, too, and must not run out. */
-		for (n = 0; n < ASSIGN_MAX && t->n_free && t->resend; n++)
-			conn_resend_first(t, any_free(t));
-		for (; n < ASSIGN_MAX && t->n_free && worker_next_request(t, &number, &at); n++)
-			conn_assign(t, any_free(t), number, at);
+		n = t->route ? assign_routed(t) : assign_due(t);
 		flush_dirty(t);
 		all += n;
 	} while (n && all < ASSIGN_MAX);
@@ -228,7 +252,8 @@ static uint64_t next_timer(const struct load_thread *t)
 static void round_of(struct load_thread *t, uint64_t until_ns)
 {
 	const bool busy = t->config->role == ROLE_LATENCY && t->assigned;
-	const uint64_t timer = next_timer(t), due = t->n_free ? next_due(t) : UINT64_MAX;
+	const bool takes = t->route ? route_accepts(t) : t->pools->n_free;
+	const uint64_t timer = next_timer(t), due = takes ? next_due(t) : UINT64_MAX;
 	struct load_conn *c = busy ? polled_conn(t) : NULL;
 	uint64_t tag;
 	int i, n;
@@ -262,11 +287,14 @@ static void round_of(struct load_thread *t, uint64_t until_ns)
 
 static void store_keys(struct load_thread *t)
 {
+	const struct load_pool *pool = t->pools;
 	struct load_conn *c;
 	uint32_t i;
 
-	for (i = 0; i < t->n_free;) {
-		c = &t->conns[t->free[i]];
+	if (t->route)
+		route_store(t);
+	for (i = 0; !t->route && i < pool->n_free;) {
+		c = &t->conns[pool->free[i]];
 		if (!protocol_stores(c->target->protocol) ||
 		    c->target->stored == c->target->workload.keys) {
 			i++;
@@ -310,7 +338,7 @@ static void count_due(struct load_thread *t)
 	const uint64_t upto = t->now < t->end_ns ? t->now : t->end_ns;
 
 	if (t->config->loop == LOOP_CLOSED) {
-		t->count.scheduled = t->taken;
+		t->count.scheduled = t->taken + (t->route ? t->route->n_waiting : 0);
 		return;
 	}
 	if (t->due < t->next)
@@ -322,9 +350,10 @@ static void count_due(struct load_thread *t)
 
 static uint64_t worker_oldest(const struct load_thread *t)
 {
-	const uint64_t waiting =
-		t->config->loop == LOOP_OPEN ? worker_intended(t, t->next) : UINT64_MAX;
+	uint64_t waiting = t->config->loop == LOOP_OPEN ? worker_intended(t, t->next) : UINT64_MAX;
 
+	if (t->route)
+		waiting = route_oldest(t, waiting);
 	return request_oldest(t, waiting < t->now ? waiting : t->now);
 }
 
@@ -390,7 +419,8 @@ static void worker_tick(struct load_thread *t, bool last)
 			   (worker_exhausted(t) ? LOAD_EXHAUSTED : 0) |
 			   (t->n_failing == t->n_conns ? LOAD_UNREACHABLE : 0) |
 			   (t->interference.unread ? LOAD_NO_SCHEDSTAT : 0) |
-			   (t->yield.ever ? LOAD_YIELDED : 0);
+			   (t->yield.ever ? LOAD_YIELDED : 0) |
+			   (t->route && t->route->n_waiting ? LOAD_NODE_BUSY : 0);
 	spsc_commit(&t->ticks);
 	thread_notify(t);
 }

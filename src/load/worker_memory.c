@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "load/conn_session.h"
+#include "load/route.h"
 
 #define SAMPLE_PLACES (1 << 15)
 #define TICK_PLACES 1024
@@ -21,10 +22,35 @@ static uint64_t power_of_two(uint64_t at_least)
 	return n;
 }
 
+/* Gives the connections to the pools in turn; each thread begins with another pool. */
+static int init_pools(struct load_thread *t)
+{
+	uint32_t *free;
+
+	t->free = free = calloc(t->n_conns, sizeof(*t->free));
+	t->pools = calloc(t->n_pools, sizeof(*t->pools));
+	if (!t->free || !t->pools)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->n_conns; i++)
+		t->conns[i].pool = &t->pools[(i + t->index) % t->n_pools];
+	for (uint32_t k = 0; k < t->n_pools; k++) {
+		const uint32_t first = (k + t->n_pools - t->index % t->n_pools) % t->n_pools;
+
+		t->pools[k].free = free;
+		t->pools[k].resend_end = &t->pools[k].resend;
+		if (first < t->n_conns)
+			free += (t->n_conns - first - 1) / t->n_pools + 1;
+	}
+	return 0;
+}
+
 static int init_requests(struct load_thread *t)
 {
 	uint64_t i, n = (uint64_t)t->n_conns * t->config->outstanding;
 
+	/* In a cluster, as many again may wait for a connection to the node that MOVED names. */
+	if (t->n_pools > 1)
+		n *= 2;
 	if (t->config->stamps != STAMPS_USER)
 		n += HELD_MAX;
 	t->requests = calloc(n, sizeof(*t->requests));
@@ -86,7 +112,6 @@ int worker_memory_init(struct load_thread *t, size_t request_max)
 
 	t->next = t->due = t->index;
 	t->dirty_end = &t->dirty;
-	t->resend_end = &t->resend;
 	list_init(&t->sent);
 	list_init(&t->awaiting_stamps);
 	list_init(&t->connecting);
@@ -96,8 +121,7 @@ int worker_memory_init(struct load_thread *t, size_t request_max)
 	t->out_size = request_max > LOAD_OUT_SIZE ? request_max : LOAD_OUT_SIZE;
 	t->out = malloc(t->out_size);
 	t->in = malloc(LOAD_IN_SIZE);
-	t->free = calloc(t->n_conns, sizeof(*t->free));
-	t->conns = t->out && t->in && t->free ? calloc(t->n_conns, sizeof(*t->conns)) : NULL;
+	t->conns = t->out && t->in ? calloc(t->n_conns, sizeof(*t->conns)) : NULL;
 	if (!t->conns)
 		return -ENOMEM;
 	for (i = 0; i < t->n_conns; i++) {
@@ -106,6 +130,8 @@ int worker_memory_init(struct load_thread *t, size_t request_max)
 		t->conns[i].stream.fd = -1;
 		match_init(&t->conns[i].match);
 	}
+	if (init_pools(t))
+		return -ENOMEM;
 	err = init_requests(t);
 	if (!err)
 		err = init_rings(t);
@@ -136,6 +162,8 @@ void worker_memory_release(struct load_thread *t)
 	free(t->requests);
 	free(t->conns);
 	free(t->free);
+	free(t->pools);
+	route_free(t->route);
 	free(t->out);
 	free(t->in);
 }

@@ -10,7 +10,7 @@
 
 /*
  * Allocates all memory that the thread needs. The caller has set config, schedule, command, index,
- * n_conns, notify and cpu. Returns 0 or -errno.
+ * n_conns, n_pools, notify and cpu. Returns 0 or -errno.
  */
 int worker_memory_init(struct load_thread *t, size_t request_max);
 void worker_memory_release(struct load_thread *t);

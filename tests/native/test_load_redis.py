@@ -6,51 +6,21 @@ the commands of --command are what the server runs. Keys of other nodes of a rea
 their own, with advice. A server that refuses says why, and the command exits with 2. Controls: RESP2, the right
 password, keys of the node itself.
 """
-import contextlib
 import csv
 import json
 import os
-import shutil
 import socket
 import subprocess
 import tempfile
 import time
 
 from lib import badserver, check, process
-from lib.servers import certificate, free_port, wait_for
+from lib.redisserver import TAGS, ask, cluster, redis
+from lib.servers import certificate, free_port
 from lib.serving import HOSTLAT
 
 PASSWORD = "s3cret"
 RUN = "--rate", 400, "--max-time", "500ms", "--connections", 4, "--seed", 7
-
-
-@contextlib.contextmanager
-def redis(*options):
-    """Yields the port and the folder of a redis-server."""
-    if not shutil.which("redis-server"):
-        check.skip("redis-server is not installed")
-    with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
-        port = free_port()
-        it = process.start(["redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--dir", folder,
-                            *(str(o).replace("DIR", folder) for o in options)],
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            wait_for(port)
-            yield port, folder
-        finally:
-            it.terminate()
-            it.wait(10)
-
-
-def ask(port, *commands):
-    """Returns the last reply (RESP2) to commands that are given as one line each."""
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as s, s.makefile("rb") as lines:
-        for line in commands:
-            s.sendall(line.encode() + b"\r\n")
-            got = lines.readline()
-            if got.startswith(b"$"):
-                got = lines.read(int(got[1:]) + 2)
-    return got.decode().strip()
 
 
 def command(url, *more):
@@ -267,31 +237,6 @@ def pushes():
     got = command(f"redis://127.0.0.1:{it.port}")
     check.true(f"a reply that nobody asked for: {got.stdout}", "garbled" in got.stdout)
     it.close()
-
-
-# Hash tags whose slots (15495, 3300, 7365) are of the third, the first and the second node.
-TAGS = "b", "c", "a"
-
-
-@contextlib.contextmanager
-def cluster():
-    """Yields the ports of three nodes, each with a third of the 16384 slots."""
-    bounds = 0, 5461, 10923, 16384
-    with contextlib.ExitStack() as stack:
-        bus = [free_port() for _ in range(3)]
-        ports = [stack.enter_context(redis("--cluster-enabled", "yes", "--cluster-port", bus[i]))[0]
-                 for i in range(3)]
-        for i, port in enumerate(ports):
-            check.equal("slots", ask(port, f"CLUSTER ADDSLOTSRANGE {bounds[i]} {bounds[i + 1] - 1}"), "+OK")
-            check.equal("epoch", ask(port, f"CLUSTER SET-CONFIG-EPOCH {i + 1}"), "+OK")
-            if i:
-                check.equal("meet", ask(port, f"CLUSTER MEET 127.0.0.1 {ports[0]} {bus[0]}"), "+OK")
-        until = time.monotonic() + 30
-        while not all("cluster_state:ok" in ask(port, "CLUSTER INFO") and
-                      "cluster_known_nodes:3" in ask(port, "CLUSTER INFO") for port in ports):
-            check.true("the cluster is complete in time", time.monotonic() < until)
-            time.sleep(0.05)
-        yield ports
 
 
 def one_node_of_a_cluster():
