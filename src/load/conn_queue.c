@@ -30,16 +30,6 @@ void conn_settle(struct load_thread *t, struct load_conn *c)
 	c->free_at = LOAD_NONE;
 }
 
-void conn_mark_dirty(struct load_thread *t, struct load_conn *c)
-{
-	if (c->dirty)
-		return;
-	c->dirty = true;
-	c->dirty_next = NULL;
-	*t->dirty_end = c;
-	t->dirty_end = &c->dirty_next;
-}
-
 void conn_append(struct load_thread *t, struct load_conn *c, struct load_request *r)
 {
 	r->id = c->serial++;

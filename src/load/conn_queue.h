@@ -15,7 +15,15 @@ void conn_append(struct load_thread *t, struct load_conn *c, struct load_request
 void conn_settle(struct load_thread *t, struct load_conn *c);
 
 /* Makes the thread call conn_flush() before it waits. */
-void conn_mark_dirty(struct load_thread *t, struct load_conn *c);
+static inline void conn_mark_dirty(struct load_thread *t, struct load_conn *c)
+{
+	if (c->dirty)
+		return;
+	c->dirty = true;
+	c->dirty_next = NULL;
+	*t->dirty_end = c;
+	t->dirty_end = &c->dirty_next;
+}
 
 /* Removes a request from those of its connection, which then no longer waits for the reply. */
 static inline void conn_detach(struct load_conn *c, struct load_request *r)

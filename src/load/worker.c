@@ -88,7 +88,7 @@ static uint64_t worker_intended(const struct load_thread *t, uint64_t at)
 }
 
 /* Returns when the next request is due, ns; UINT64_MAX: never. */
-static uint64_t next_due(const struct load_thread *t)
+static inline uint64_t next_due(const struct load_thread *t)
 {
 	if (t->stopped || t->phase != PHASE_RUN)
 		return UINT64_MAX;
@@ -118,7 +118,7 @@ static struct load_conn *any_free(struct load_thread *t)
 }
 
 /* Assigns due requests to any free connections. Returns how many. */
-static unsigned int assign_due(struct load_thread *t)
+static inline unsigned int assign_due(struct load_thread *t)
 {
 	const struct load_pool *pool = t->pools;
 	uint64_t number, at;
