@@ -8,6 +8,7 @@
 
 #include "base/parse.h"
 #include "clock/clock.h"
+#include "load/reach.h"
 
 #define QUESTION "*2\r\n$7\r\nCLUSTER\r\n$5\r\nSLOTS\r\n"
 /* The largest cluster with 16384 ranges, each with several replicas, needs less. */
@@ -139,7 +140,8 @@ static void asking_explain(const struct asking *a, int err, struct strbuf *why)
 	else if (*words)
 		strbuf_puts(why, words);
 	else if (tls)
-		strbuf_printf(why, "TLS: %s", net_tls_error(a->stream.tls));
+		strbuf_printf(why, "TLS: %s%s", net_tls_error(a->stream.tls),
+			      err == -EKEYREJECTED ? REACH_UNTRUSTED : "");
 	else if (err == -ETIMEDOUT)
 		strbuf_puts(why, "no reply to CLUSTER SLOTS within --timeout; is the server "
 				 "running, and is the URL right?");

@@ -17,7 +17,6 @@
  * arrives about as late.
  */
 #define STAY_LEAST_NS (20 * NS_PER_MS)
-#define UNTRUSTED " (--ca FILE trusts the certificates in FILE, --insecure any)"
 #define IS_RUNNING "; is the server running, and is the URL right?"
 #define STAY_MOST_NS (500 * NS_PER_MS)
 
@@ -181,7 +180,7 @@ static void reach_explain(const struct reach *reach, const struct load_thread *t
 		reach_explain_backlog(reach, t->config->timeout_ns, why);
 	else if (tls)
 		strbuf_printf(why, "TLS: %s%s", net_tls_error(c->stream.tls),
-			      err == -EKEYREJECTED ? UNTRUSTED : "");
+			      err == -EKEYREJECTED ? REACH_UNTRUSTED : "");
 	else if (c->target->n_addresses > 1)
 		reach_explain_addresses(c->target, why);
 	else if (c->target->target.cluster)

@@ -6,6 +6,9 @@
 #include "base/strbuf.h"
 #include "load/thread.h"
 
+/* Advice about a certificate that the system does not trust, behind a sentence. */
+#define REACH_UNTRUSTED " (--ca FILE trusts the certificates in FILE, --insecure any)"
+
 /*
  * Opens all connections of all threads. Returns 0 once they have stayed open for a moment, as a
  * server may accept a connection and close it at once; -EINTR when `stop_fd` becomes readable;

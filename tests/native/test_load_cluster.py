@@ -12,7 +12,7 @@ import time
 
 from lib import badserver, check, process
 from lib.redisserver import TAGS, ask, cluster, redis, until
-from lib.servers import free_port
+from lib.servers import certificate, free_port
 from lib.serving import HOSTLAT
 
 RUN = "--rate", 1000, "--max-time", "1s", "--connections", 6, "--seed", 7
@@ -223,6 +223,20 @@ def bad_redirects():
         it.close()
 
 
+def by_tls():
+    """The nodes' ports of TLS, with RESP3; a certificate that is not trusted is refused before the run."""
+    with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
+        cert, key = certificate(folder, "IP:127.0.0.1")
+        tls = [free_port() for _ in range(3)]
+        with cluster(lambda i: ("--tls-port", tls[i], "--tls-cert-file", cert, "--tls-key-file", key,
+                                "--tls-ca-cert-file", cert, "--tls-auth-clients", "no", "--tls-cluster", "yes")):
+            target = f"rediss://127.0.0.1:{tls[0]}?protocol=3&cluster=1"
+            got = sound(target, "--ca", cert)
+            check.equal("counts", counted(got), [3, 0, 0])
+            check.equal("handshakes", got["connections"]["tls_handshakes"], 6)
+            refused(2, "self-signed certificate (--ca FILE trusts the certificates in FILE", target)
+
+
 def a_cluster():
     with cluster() as ports:
         of_all_nodes(ports)
@@ -233,4 +247,4 @@ def a_cluster():
         refusals(ports)
 
 
-check.run([(case,) for case in (a_cluster, bad_replies, bad_redirects)])
+check.run([(case,) for case in (a_cluster, by_tls, bad_replies, bad_redirects)])

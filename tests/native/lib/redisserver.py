@@ -54,19 +54,18 @@ def until(what, condition, limit_s=30):
 
 
 @contextlib.contextmanager
-def cluster(bounds=BOUNDS):
-    """Yields the ports of three nodes, each with a third of the 16384 slots."""
+def cluster(options=lambda number: ()):
+    """Yields the ports of three nodes, each with a third of the 16384 slots, and options of its own."""
     with contextlib.ExitStack() as stack:
         bus = [free_port() for _ in range(3)]
-        ports = [stack.enter_context(redis("--cluster-enabled", "yes", "--cluster-port", bus[i]))[0]
+        ports = [stack.enter_context(redis("--cluster-enabled", "yes", "--cluster-port", bus[i], *options(i)))[0]
                  for i in range(3)]
         for i, port in enumerate(ports):
-            check.equal("slots", ask(port, f"CLUSTER ADDSLOTSRANGE {bounds[i]} {bounds[i + 1] - 1}"), "+OK")
+            check.equal("slots", ask(port, f"CLUSTER ADDSLOTSRANGE {BOUNDS[i]} {BOUNDS[i + 1] - 1}"), "+OK")
             check.equal("epoch", ask(port, f"CLUSTER SET-CONFIG-EPOCH {i + 1}"), "+OK")
             if i:
                 check.equal("meet", ask(port, f"CLUSTER MEET 127.0.0.1 {ports[0]} {bus[0]}"), "+OK")
-        state = "cluster_state:ok" if bounds[0] == 0 else "cluster_slots_assigned"
         until("the cluster is complete",
-              lambda: all(state in ask(port, "CLUSTER INFO") and "cluster_known_nodes:3" in ask(port, "CLUSTER INFO")
-                          for port in ports))
+              lambda: all("cluster_state:ok" in ask(port, "CLUSTER INFO") and
+                          "cluster_known_nodes:3" in ask(port, "CLUSTER INFO") for port in ports), 60)
         yield ports
