@@ -489,6 +489,7 @@ int load_engine_connect(struct load_engine *e, int stop_fd, struct strbuf *why)
 	for (t = e->threads; t < e->threads + e->config.threads; t++) {
 		t->count = (struct event_load){ .connects = t->count.connects };
 		t->causes = (struct causes){ 0 };
+		t->cluster = (struct cluster_counts){ .nodes = t->cluster.nodes };
 		hist_reset(&t->dial_times.of[DIAL_RECONNECT]);
 		t->phase = PHASE_RUN;
 		t->taken = 0;

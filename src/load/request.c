@@ -235,21 +235,31 @@ void request_unqueued(struct load_thread *t, struct load_request *r)
 		request_release(t, r);
 }
 
+static uint64_t request_oldest_of(const struct link *list, uint64_t or_else)
+{
+	uint64_t oldest = or_else;
+
+	for (const struct link *at = list->next; at != list; at = at->next) {
+		const uint64_t intended = list_item(at, struct load_request, link)->sample.intended;
+
+		oldest = intended < oldest ? intended : oldest;
+	}
+	return oldest;
+}
+
 uint64_t request_oldest(const struct load_thread *t, uint64_t or_else)
 {
 	const struct link *at = t->sent.next;
 	uint64_t oldest = or_else;
 
 	/*
-	 * `sent` is in order of intended time, so its first request is the oldest one. In
-	 * `awaiting_stamps`, which is in order of the replies, any request may be the oldest.
+	 * `sent` is in order of intended time, so its first request is the oldest one, except in a
+	 * cluster, where requests overtake each other before they are sent. In `awaiting_stamps`,
+	 * which is in order of the replies, any request may be the oldest.
 	 */
-	if (at != &t->sent)
+	if (t->route)
+		oldest = request_oldest_of(&t->sent, oldest);
+	else if (at != &t->sent)
 		oldest = list_item(at, struct load_request, link)->sample.intended;
-	for (at = t->awaiting_stamps.next; at != &t->awaiting_stamps; at = at->next) {
-		const uint64_t intended = list_item(at, struct load_request, link)->sample.intended;
-
-		oldest = intended < oldest ? intended : oldest;
-	}
-	return oldest;
+	return request_oldest_of(&t->awaiting_stamps, oldest);
 }

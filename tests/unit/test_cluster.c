@@ -18,8 +18,10 @@
 #include "load/cluster.h"
 #include "load/cluster_counts.h"
 #include "load/protocol.h"
+#include "load/request.h"
 #include "load/resp_command.h"
 #include "load/resp_key.h"
+#include "load/route.h"
 
 static struct cluster map;
 
@@ -311,6 +313,27 @@ static void test_no_key(void **state)
 	strbuf_release(&why);
 }
 
+/* ---- requests that overtake each other ---- */
+
+static void test_oldest(void **state)
+{
+	static struct load_thread t;
+	static struct route route;
+	struct load_request sent[2] = {
+		{ .sample.intended = 900 }, { .sample.intended = 100 },
+	};
+
+	(void)state;
+	list_init(&t.sent);
+	list_init(&t.awaiting_stamps);
+	t.route = &route;
+	assert_int_equal(request_oldest(&t, 1000), 1000);
+	list_append(&t.sent, &sent[0].link);
+	list_append(&t.sent, &sent[1].link);
+	assert_int_equal(request_oldest(&t, 1000), 100);
+	assert_int_equal(request_oldest(&t, 50), 50);
+}
+
 /* ---- counts ---- */
 
 static void test_counts(void **state)
@@ -340,7 +363,7 @@ int main(void)
 		cmocka_unit_test(test_map_resp3), cmocka_unit_test(test_bad_maps),
 		cmocka_unit_test(test_redirects), cmocka_unit_test(test_first_keys),
 		cmocka_unit_test(test_keys), cmocka_unit_test(test_no_key),
-		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_oldest), cmocka_unit_test(test_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
