@@ -221,6 +221,7 @@ struct load_thread {
 
 	/* Connections. */
 	struct load_conn *conns;
+	struct load_conn *filling; /* closed loop: gets the next requests while it is free */
 	struct load_pool *pools;
 	uint32_t n_pools;  /* 1 or, in a cluster, the number of nodes */
 	uint32_t *free;    /* memory of the pools' lists */

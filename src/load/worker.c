@@ -110,11 +110,17 @@ static bool worker_next_request(struct load_thread *t, uint64_t *number, uint64_
 	return true;
 }
 
+/*
+ * In a closed loop, every free connection gets requests. One gets all that it has room for before
+ * the next, so that pipelined requests leave in one write.
+ */
 static struct load_conn *any_free(struct load_thread *t)
 {
 	const struct load_pool *pool = t->pools;
 
-	return &t->conns[pool->free[rng_below(&t->rng, pool->n_free)]];
+	if (t->config->loop == LOOP_OPEN || !t->filling || t->filling->free_at == LOAD_NONE)
+		t->filling = &t->conns[pool->free[rng_below(&t->rng, pool->n_free)]];
+	return t->filling;
 }
 
 /* Assigns due requests to any free connections. Returns how many. */
