@@ -98,7 +98,7 @@ def one_server():
         it.asked.clear()
         done = subprocess.run([HOSTLAT, "load", "--urls", path, "--rates", "400:800:400", "--max-time", "1s",
                                "--json"], capture_output=True, text=True, timeout=60, check=False)
-        check.equal(f"runs ({done.stderr})", len(json.loads(done.stdout)["runs"]), 2)
+        check.equal(f"runs ({done.stderr})", len(json.loads(done.stdout)["runs"]), 4)
         shares(it.asked, WEIGHTS)
     return first
 
