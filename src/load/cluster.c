@@ -269,7 +269,7 @@ static int cluster_read_node(struct cluster_slots_reader *s, uint16_t *node)
 /* Reads a range of slots: the first, the last, their master, and its replicas. */
 static int cluster_read_range(struct cluster_slots_reader *s)
 {
-	uint16_t from, to, node;
+	uint16_t from = 0, to = 0, node = 0;
 	uint64_t n;
 	int ret = cluster_read_array(&s->r, 3, &n);
 
