@@ -2,16 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the plots of load draw: the rows in JSON, and --plot: test_plots.py MKLOAD HOSTLAT"""
 import csv
-import fcntl
 import json
 import os
-import pty
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import unittest
+
+import ptys
 
 MKLOAD, HOSTLAT = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
 UTF8 = {'LC_ALL': 'C.UTF-8'}
@@ -39,19 +37,8 @@ class Plots(unittest.TestCase):
 
     def shown(self, columns, *words):
         """What a terminal of this width gets."""
-        reader, writer = pty.openpty()
-        fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
-        with subprocess.Popen([HOSTLAT, 'load', *words], env=UTF8, stdin=subprocess.DEVNULL, stdout=writer,
-                              stderr=subprocess.DEVNULL) as process:
-            os.close(writer)
-            text = b''
-            try:
-                while piece := os.read(reader, 65536):
-                    text += piece
-            except OSError:     # the other end is closed
-                pass
-            os.close(reader)
-        return text.decode().splitlines(), process.returncode
+        code, text = ptys.shown([HOSTLAT, 'load', *words], UTF8, columns, stderr=False)
+        return text.splitlines(), code
 
     def result(self, *words):
         return json.loads(self.load('--json', '--from', self.recording, *words)[1])

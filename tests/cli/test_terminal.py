@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Escape sequences go to terminals that obey them only: test_terminal.py MKEVENTS HOSTLAT"""
-import fcntl
 import os
-import pty
 import re
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import unittest
+
+import ptys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HOSTLAT, MKEVENTS = os.path.abspath(sys.argv.pop()), os.path.abspath(sys.argv.pop())
@@ -25,21 +23,8 @@ def shown(term, *words, case='intervals', columns=0):
         recording = os.path.join(folder, 'recording')
         events = os.path.join(HERE, 'watch', case, 'events')
         subprocess.run([MKEVENTS, events, recording], check=True)
-        reader, writer = pty.openpty()
-        if columns:
-            fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
         env = {'LC_ALL': 'C.UTF-8'} | ({'TERM': term} if term else {})
-        with subprocess.Popen([HOSTLAT, 'watch', '--from', recording, *words], env=env,
-                              stdin=subprocess.DEVNULL, stdout=writer, stderr=writer) as process:
-            os.close(writer)
-            text = b''
-            try:
-                while piece := os.read(reader, 65536):
-                    text += piece
-            except OSError:     # the other end is closed
-                pass
-            os.close(reader)
-    return process.returncode, text.decode()
+        return ptys.shown([HOSTLAT, 'watch', '--from', recording, *words], env, columns)
 
 
 class Terminal(unittest.TestCase):

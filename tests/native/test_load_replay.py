@@ -27,21 +27,9 @@ class Recorder:
         self.port = self.server.port
 
     def behave(self, it, c):
-        data = b""
-        while True:
-            while b"\r\n\r\n" not in data:
-                more = c.peer.recv(65536)
-                if not more:
-                    return
-                data += more
-            head, data = data.split(b"\r\n\r\n", 1)
-            length = re.search(rb"Content-Length: (\d+)", head)
-            size = int(length.group(1)) if length else 0
-            while len(data) < size:
-                data += c.peer.recv(65536)
+        for head, body in c.http():
             with it.lock:
-                self.seen.append((head.decode(), data[:size].decode()))
-            data = data[size:]
+                self.seen.append((head.decode(), body.decode()))
             c.answer(1, badserver.PAGE if not head.startswith(b"HEAD") else
                      b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
 

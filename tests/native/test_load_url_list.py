@@ -29,14 +29,7 @@ class Paths:
         self.port = self.server.port
 
     def behave(self, server, c):
-        data = b""
-        while True:
-            while b"\r\n\r\n" not in data:
-                more = c.peer.recv(65536)
-                if not more:
-                    return
-                data += more
-            head, data = data.split(b"\r\n\r\n", 1)
+        for head, _ in c.http():
             with server.lock:
                 self.asked[head.split()[1].decode()] += 1
             c.answer(1, badserver.PAGE)

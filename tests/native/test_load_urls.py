@@ -82,19 +82,11 @@ def redis():
 
 
 def web(seen):
-    def behave(srv, c):
-        data = b""
-        while True:
-            while b"\r\n\r\n" not in data:
-                more = c.peer.recv(65536)
-                if not more:
-                    return
-                data += more
-            head, data = data.split(b"\r\n\r\n", 1)
+    def behave(_, c):
+        for head, _ in c.http():
             lines = head.decode("ascii").split("\r\n")
             seen.add((lines[0], tuple(line for line in lines[1:] if line.startswith("Authorization"))))
-            srv.answered += 1
-            c.peer.sendall(badserver.PAGE)
+            c.answer(1, badserver.PAGE)
     return behave
 
 

@@ -5,6 +5,7 @@ nothing else is said.
 """
 import contextlib
 import os
+import re
 import socket
 import ssl
 import struct
@@ -58,13 +59,32 @@ class Connection:
     def __init__(self, server, peer):
         self.server, self.peer, self.buffer = server, peer, b""
 
+    def receive(self):
+        """Returns whether more has come; not at the end."""
+        data = self.peer.recv(65536)
+        self.buffer += data
+        return bool(data)
+
+    def http(self):
+        """Yields the head and the body of each request, until the connection ends."""
+        while True:
+            while b"\r\n\r\n" not in self.buffer:
+                if not self.receive():
+                    return
+            head, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
+            length = re.search(rb"\r\nContent-Length: (\d+)", head)
+            size = int(length.group(1)) if length else 0
+            while len(self.buffer) < size:
+                if not self.receive():
+                    return
+            body, self.buffer = self.buffer[:size], self.buffer[size:]
+            yield head, body
+
     def requests(self, most=1 << 30, end=b"\r\n"):
         """Waits for requests; returns how many have come by now, at least one, or 0 at the end."""
         while end not in self.buffer:
-            data = self.peer.recv(65536)
-            if not data:
+            if not self.receive():
                 return 0
-            self.buffer += data
         n = min(self.buffer.count(end), most)
         for _ in range(n):
             self.buffer = self.buffer.split(end, 1)[1]
