@@ -559,8 +559,8 @@ int load_options_config(const struct load_options *o, double rate, uint64_t dura
 	config->duration_ns = duration ? duration : LOAD_MAX_TIME_DEFAULT;
 	if (!config->seed)
 		err = load_default_seed(&config->seed);
-	if (!load_hosts_asked(&o->hosts))
-		config->priority = scheduling_granted(config);
+	config->priority = load_hosts_asked(&o->hosts) ? PRIORITY_UNKNOWN :
+							 scheduling_granted(config);
 	*analysis = (struct load_analysis_config){
 		.rate = o->loop == LOOP_OPEN ? rate : 1, /* unused in a closed loop */
 		.arrival = arrival,

@@ -30,9 +30,9 @@ enum load_loop {
 
 enum load_priority {
 	PRIORITY_NORMAL,   /* as this process was started */
-	/* as much as scheduling_granted() */
 	PRIORITY_HIGH,     /* nice -20 */
 	PRIORITY_REALTIME, /* SCHED_RR */
+	PRIORITY_UNKNOWN,  /* the threads are those of agents, each granted what its host allows */
 };
 
 enum load_stamps {
@@ -55,7 +55,7 @@ struct load_config {
 	uint32_t loop;   /* enum load_loop */
 	uint32_t stamps; /* enum load_stamps */
 	uint32_t role;   /* enum load_role */
-	uint32_t priority; /* enum load_priority of the threads */
+	uint32_t priority; /* enum load_priority of the threads: scheduling_granted() */
 	double rate;     /* requests per second of this agent, over all threads; > 0 */
 	const char *arrival;  /* text for arrival_parse(): "poisson", "lognormal:2", a file ... */
 	const char *workload; /* text for workload_parse(); NULL: the protocol's default */

@@ -462,7 +462,6 @@ int load_engine_new(struct load_engine **out, const struct load_config *config,
 	if (!e)
 		return -ENOMEM;
 	e->config = *config;
-	e->config.priority = scheduling_granted(&e->config);
 	e->notify = -1;
 	err = init_engine(e, why);
 	if (err)

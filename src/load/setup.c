@@ -18,7 +18,7 @@
 enum fact_type { FACT_U32, FACT_U64, FACT_DOUBLE, FACT_FLAG, FACT_WORD, FACT_TEXT };
 
 static const char *const loops[] = { "open", "closed", NULL };
-static const char *const priorities[] = { "normal", "high", "realtime", NULL };
+static const char *const priorities[] = { "normal", "high", "realtime", "unknown", NULL };
 static const char *const stamps[] = { "user", "kernel", "nic", NULL };
 static const char *const roles[] = { "symmetric", "throughput", "latency", NULL };
 #define METHOD_WORD(id, name, help, row) name,
@@ -470,7 +470,7 @@ static void setup_add_address_lines(const struct load_setup *s, struct string_li
 static void setup_add_line(const struct load_setup *s, struct report *r)
 {
 	static const char *const of_priority[] = { "", " of high priority",
-						   " of real-time priority" };
+						   " of real-time priority", "" };
 	const struct load_config *c = &s->config;
 	struct string_list *lines = list_new(r);
 	char conns[HUMAN_MAX], error[HUMAN_MAX];
@@ -564,7 +564,8 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 	object_add(o, "connections", value_u64(c->connections));
 	object_add(o, "outstanding", value_u64(c->outstanding));
 	object_add(o, "requests_per_connection", setup_nonzero(c->requests_per_connection));
-	object_add(o, "priority", value_string(priorities[c->priority]));
+	object_add(o, "priority", c->priority == PRIORITY_UNKNOWN ? value_null() :
+						 value_string(priorities[c->priority]));
 	object_add(o, "pin", value_bool(c->pin));
 	object_add(o, "spin", value_bool(c->spin));
 	object_add(o, "preload", value_bool(c->preload));

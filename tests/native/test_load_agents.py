@@ -155,7 +155,8 @@ def schedules(w):
     seen = []
     for i in range(2):
         path = os.path.join(w.folder, f"samples{i}.csv")
-        run(w.command("--seed", 11, "--samples", path, seconds=4))
+        got, _ = run(w.command("--seed", 11, "--samples", path, seconds=4))
+        check.equal("priority, of which only the agents know", got["setup"]["priority"], None)
         seen.append(by_agent(samples(path)))
         check.equal("agents with samples", len(seen[-1]), 2)
     one, two = seen[0].values()
