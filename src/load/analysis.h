@@ -114,7 +114,6 @@ enum load_why {
 	LOAD_WHY_STOPPED,          /* this host stood still for too long for any bound */
 	LOAD_WHY_CENSORED,         /* too many replies have no time stamp of their own */
 	LOAD_WHY_UNSTABLE,         /* --excise: it depends on how much time is left out */
-	LOAD_WHY_HEAVY,            /* the tail is so heavy that the bounds are not reliable */
 	LOAD_WHY_METHOD,           /* --method computes no bounds of this latency */
 };
 
@@ -131,6 +130,8 @@ struct load_quantile {
 	bool upper;        /* `hi_ns` is valid */
 	bool bounded;      /* both bounds are valid */
 	enum load_why why; /* why not */
+	/* the bounds hold for this run, not for the server at other times: it changes too slowly */
+	bool run_only;
 	/* least number of requests for both bounds, if the latency stays as it is; 0: unknown */
 	uint64_t needed;
 	double touched;    /* share of requests that the measuring host may have delayed, 0..1 */
@@ -151,10 +152,11 @@ bool load_analysis_noisy(const struct load_analysis *analysis);
 bool load_analysis_shut_out(const struct load_analysis *analysis, struct strbuf *why);
 /*
  * Returns whether the run would be sound if config.percentile were q: 1, 0 (`why` is a sentence),
- * or -ENOMEM. Judges again every gate that depends on the percentile, without --ci-width, which
- * applies to config.percentile only.
+ * or -ENOMEM. Sets `run_only` as load_quantile does. Judges again every gate that depends on the
+ * percentile, without --ci-width, which applies to config.percentile only.
  */
-int load_analysis_sound_at(const struct load_analysis *analysis, double q, struct strbuf *why);
+int load_analysis_sound_at(const struct load_analysis *analysis, double q, bool *run_only,
+			   struct strbuf *why);
 /*
  * Returns where the main latency, which the verdict and --ci-width apply to, starts: at the
  * intended send, or in a closed loop and by some methods at the actual send.

@@ -493,12 +493,14 @@ bool load_analysis_noisy(const struct load_analysis *analysis)
 	return !gates[GATE_NOISE].pass || !gates[GATE_CLIENT].pass;
 }
 
-int load_analysis_sound_at(const struct load_analysis *analysis, double q, struct strbuf *why)
+int load_analysis_sound_at(const struct load_analysis *analysis, double q, bool *run_only,
+			   struct strbuf *why)
 {
 	struct load_analysis *at_q;
 	int ret;
 
 	BUG_ON(!analysis->finished);
+	*run_only = analysis->result.run_only;
 	if (q == analysis->config.percentile && verdict_sound(analysis))
 		return 1;
 	at_q = malloc(sizeof(*at_q));
@@ -519,6 +521,7 @@ int load_analysis_sound_at(const struct load_analysis *analysis, double q, struc
 	ret = evaluate(at_q, analysis_feed_end(analysis), analysis->look_confidence, false);
 	if (!ret) {
 		ret = verdict_sound(at_q);
+		*run_only = at_q->result.run_only;
 		if (!ret)
 			verdict_why(at_q, why);
 	}

@@ -112,8 +112,6 @@ static enum load_why why_of(const struct load_analysis *a, enum load_from from,
 		return LOAD_WHY_UNSTABLE;
 	if (i->why)
 		return whys[i->why];
-	if (gate_is_heavy(a, i))
-		return LOAD_WHY_HEAVY;
 	return i->lo_ns ? LOAD_WHY_NONE : LOAD_WHY_DISTURBED;
 }
 
@@ -131,6 +129,8 @@ void load_analysis_quantile(const struct load_analysis *analysis, enum load_from
 		return;
 	out->touched = interval.touched;
 	out->why = why_of(analysis, from, &interval);
+	out->run_only = analysis->result.run_only || interval.run_only ||
+			gate_is_heavy(analysis, &interval);
 	if (out->why == LOAD_WHY_FEW_REQUESTS)
 		out->needed = interval.needed;
 	analysis->method->bound(analysis, from, q, &interval, out);

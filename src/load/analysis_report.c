@@ -11,6 +11,7 @@
 #include "load/gates.h"
 #include "load/gates_report.h"
 #include "load/methods.h"
+#include "load/parts_report.h"
 #include "load/plots.h"
 #include "load/quantile_words.h"
 #include "load/verdict.h"
@@ -167,6 +168,7 @@ static struct value quantile_table(const struct load_analysis *a, enum load_from
 		{ .name = "q" }, { .name = "ns" }, { .name = "lo_ns" }, { .name = "hi_ns" },
 		{ .name = "effective_exceedances" }, { .name = "inflation" },
 		{ .name = "disturbed" }, { .name = "why" }, { .name = "needed" },
+		{ .name = "scope" },
 	};
 	const struct load_result *res = &a->result;
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
@@ -184,7 +186,8 @@ static struct value quantile_table(const struct load_analysis *a, enum load_from
 			  analysis_report_measured(interval, interval->exceedances),
 			  analysis_report_measured(interval, interval->inflation),
 			  value_number(q.touched), value_string(load_why_code(q.why)),
-			  q.needed ? value_u64(q.needed) : value_null());
+			  q.needed ? value_u64(q.needed) : value_null(),
+			  !q.upper ? value_null() : value_string(q.run_only ? "run" : "server"));
 	}
 	return value_table(t);
 }
@@ -217,89 +220,6 @@ static void analysis_report_latency(const struct load_analysis *a, struct report
 			   analysis_report_has(a, from) ? latency_object(a, from, r)
 							: value_null());
 	object_add(&r->body, "latency", value_object(o));
-}
-
-/*
- * Computes the mean of each part of the latency ("client queue", "transmit" ...) over the requests
- * in rows [from, to) of `res->parts`; the means sum to the mean latency. A part without any time
- * stamp is NaN (stamped distances are at least 1 ns). The time of requests without stamps counts as
- * unexplained, so the other parts may be too small, but not too large. Returns the number of
- * requests.
- */
-static uint64_t mean_parts(const struct load_result *res, uint32_t from, uint32_t to,
-			   double out[LOAD_PARTS])
-{
-	uint64_t count = 0;
-
-	for (int part = 0; part < LOAD_PARTS; part++)
-		out[part] = 0;
-	for (uint32_t i = from; i < to; i++) {
-		count += res->parts[i].count;
-		for (int part = 0; part < LOAD_PARTS; part++)
-			out[part] += (double)res->parts[i].ns[part];
-	}
-	if (!(out[PART_RECEIVE] > 0))
-		out[PART_RECEIVE] = out[PART_WAKEUP] = NAN;
-	if (!(out[PART_TRANSMIT] > 0))
-		out[PART_TRANSMIT] = NAN;
-	if (!(out[PART_WIRE_SERVER] > 0))
-		out[PART_WIRE_SERVER] = NAN;
-	for (int part = 0; part < LOAD_PARTS; part++)
-		out[part] /= count ? (double)count : 1;
-	return count;
-}
-
-static void add_parts_row(const struct load_result *res, const char *of, uint32_t from, uint32_t to,
-			  struct table *t)
-{
-	double means[LOAD_PARTS], whole = 0;
-	struct value cells[3 + LOAD_PARTS];
-	uint64_t count = mean_parts(res, from, to, means);
-
-	if (!count)
-		return;
-	cells[0] = value_string(of);
-	cells[1] = value_u64(count);
-	for (int part = 0; part < LOAD_PARTS; part++) {
-		if (isnan(means[part])) {
-			cells[3 + part] = value_null();
-			continue;
-		}
-		cells[3 + part] = value_ns((uint64_t)llround(means[part]));
-		whole += means[part];
-	}
-	cells[2] = value_ns((uint64_t)llround(whole));
-	table_add(t, cells, ARRAY_LEN(cells));
-}
-
-/* Adds the mean latency parts of all requests, and of requests within 19 % of each quantile. */
-static void analysis_report_parts(const struct load_analysis *a, struct report *r)
-{
-	static const struct column columns[] = {
-		{ .name = "of" }, { .name = "count" }, { .name = "mean_ns" },
-		{ .name = "client_queue_ns" }, { .name = "transmit_ns" },
-		{ .name = "wire_server_ns" }, { .name = "receive_ns" }, { .name = "wakeup_ns" },
-		{ .name = "unexplained_ns" },
-	};
-	static const char *const names[REPORT_QUANTILES] = { "p50", "p90", "p99", "p99.9" };
-	const struct load_result *res = &a->result;
-	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
-	struct hist_quantile found;
-
-	if (!analysis_report_has(a, LOAD_INTENDED)) {
-		object_add(&r->body, "parts", value_null());
-		return;
-	}
-	add_parts_row(res, "all", 0, SERIES_PART_ROWS, t);
-	for (int i = 0; i < REPORT_QUANTILES; i++) {
-		uint32_t row;
-
-		if (hist_quantile(&res->pooled[LOAD_INTENDED], res->q[i], &found))
-			continue;
-		row = series_part_row(found.value);
-		add_parts_row(res, names[i], row, row + 1, t);
-	}
-	object_add(&r->body, "parts", value_table(t));
 }
 
 static void add_histogram(const struct load_analysis *a, struct report *r)
@@ -369,32 +289,6 @@ static void analysis_report_title(const struct load_analysis *a, enum load_from 
 	else
 		report_summary(r, "%s requests (dependence not measured)", n);
 	add_rate_words(a, r);
-}
-
-/* Returns mean parts of requests about as slow as quantile q: "client queue 1 µs · ...". */
-static const char *parts_words(const struct load_analysis *a, double q, struct report *r)
-{
-	const struct load_result *res = &a->result;
-	double means[LOAD_PARTS];
-	struct hist_quantile found;
-	const char *words = "";
-	char buf[HUMAN_MAX];
-	uint32_t row;
-
-	/* Parts sum to the latency from the intended send, and to no other latency. */
-	if (a->main != LOAD_INTENDED ||
-	    hist_quantile(&res->pooled[LOAD_INTENDED], q, &found))
-		return words;
-	row = series_part_row(found.value);
-	mean_parts(res, row, row + 1, means);
-	for (int part = 0; part < LOAD_PARTS; part++) {
-		if (!(means[part] >= 0.5))
-			continue;
-		words = report_format(r, "%s%s%s %s", words ? words : "",
-				      words && *words ? " · " : "", load_part_words(part),
-				      human_ns(buf, (uint64_t)llround(means[part])));
-	}
-	return words ? words : "";
 }
 
 /* Reports, for each quantile, how many dependent requests are worth one independent request. */
@@ -489,6 +383,22 @@ static void add_regimes(const struct load_analysis *a, struct report *r)
 			       ": so few do not tell how often that comes (--repeat may)");
 }
 
+/* Reports why the bounds hold for this run only. */
+static void add_run_only(const struct load_analysis *a, struct report *r)
+{
+	struct strbuf text = STRBUF_INIT(256);
+	int id = 0;
+
+	while (id < GATES && !a->result.gates[id].run_only)
+		id++;
+	if (id < GATES) {
+		gate_evidence(a, id, &text);
+		report_finding(r, "this run only: %s; --repeat tells what other runs would give",
+			       strbuf_str(&text));
+	}
+	strbuf_release(&text);
+}
+
 /* Reports a period that is no objection, since the run has many of them, unless it may be ours. */
 static void add_periods(const struct load_analysis *a, struct report *r)
 {
@@ -499,7 +409,7 @@ static void add_periods(const struct load_analysis *a, struct report *r)
 	if (asked->touched > interference_bound_limit(a->config.percentile))
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
-		if (!a->result.gates[ids[i]].allowed)
+		if (!a->result.gates[ids[i]].allowed || a->result.gates[ids[i]].run_only)
 			continue;
 		strbuf_reset(&text);
 		gate_evidence(a, ids[i], &text);
@@ -536,7 +446,7 @@ static void analysis_report_text(const struct load_analysis *a, struct report *r
 	for (int i = REPORT_QUANTILES; i-- > 0;) {
 		const double q = a->result.q[i];
 
-		const char *parts = i == REPORT_P50 ? parts_words(a, q, r) : "";
+		const char *parts = i == REPORT_P50 ? parts_report_words(a, q, r) : "";
 
 		if (q != a->config.percentile && a->result.pooled[main].count)
 			report_finding(r, "%s%s%s", load_quantile_line(a, main, q, r),
@@ -552,6 +462,7 @@ static void analysis_report_text(const struct load_analysis *a, struct report *r
 	add_warmup(a, r);
 	add_yielded(a, r);
 	add_regimes(a, r);
+	add_run_only(a, r);
 	add_periods(a, r);
 	gates_report_words(a, r);
 }
@@ -572,7 +483,7 @@ int load_analysis_report(struct load_analysis *analysis, struct report *r)
 	dial_times_report(&analysis->dial_times, r);
 	add_rate(analysis, r);
 	analysis_report_latency(analysis, r);
-	analysis_report_parts(analysis, r);
+	parts_report(analysis, r);
 	gates_report(analysis, r);
 	add_method(analysis, r);
 	analysis_report_interference(analysis, r);

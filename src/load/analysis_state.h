@@ -94,6 +94,7 @@ struct gate {
 	bool pass;         /* the gate passed, or was not judged */
 	/* the gate failed, but the bounds allow for what it found: the result stands */
 	bool allowed;
+	bool run_only;     /* allowed, since the bounds are those of this run alone */
 	const char *untested; /* why a gate that applies could not be judged; otherwise NULL */
 	double statistic, threshold;
 	bool tested;       /* `p` is valid: the gate has a significance test */
@@ -133,6 +134,7 @@ struct load_result {
 	/* correlation of neighboring time windows' shares of fast requests */
 	double spearman;
 	struct gate gates[GATES];
+	bool run_only;                /* a gate has `run_only` */
 	/* first state of the run with a gate that did not pass; LOAD_STATE_DONE: all passed */
 	enum load_state state;
 };

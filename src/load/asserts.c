@@ -28,17 +28,21 @@ static void add_assert(const struct load_condition *c, enum load_truth truth,
 	TABLE_ADD(t, value_string(c->text), value_number(c->q), value_ns(c->limit_ns),
 		  value_known_ns(q->known, q->ns), value_known_ns(q->bounded, q->lo_ns),
 		  value_known_ns(q->upper, q->hi_ns), value_string(truths[truth]));
-	list_add(lines, "%s %s: %s%s", c->text, sentences[truth], load_quantile_value(q, t->report),
-		 undisturbed ? "  without the time around gaps" : "");
+	list_add(lines, "%s %s: %s%s%s", c->text, sentences[truth],
+		 load_quantile_value(q, t->report),
+		 undisturbed ? "  without the time around gaps" : "",
+		 q->upper && q->run_only ? ", in this run only" : "");
 }
 
 /* Judges a condition, which is open if the run is not sound at the condition's percentile. */
 static int asserts_judge(const struct load_analysis *analysis, const struct load_condition *c,
-			 const struct load_quantile *q, enum load_truth *truth, struct strbuf *why)
+			 struct load_quantile *q, enum load_truth *truth, struct strbuf *why)
 {
+	bool run_only = false;
 	int ret = load_analysis_sound(analysis) ?
-		load_analysis_sound_at(analysis, c->q, why) : 0;
+		load_analysis_sound_at(analysis, c->q, &run_only, why) : 0;
 
+	q->run_only |= run_only;
 	*truth = ret == 1 ? load_condition_judge(c, q) : LOAD_OPEN;
 	return ret < 0 ? ret : 0;
 }

@@ -8,6 +8,7 @@
 
 #include "base/bug.h"
 #include "load/gates.h"
+#include "load/gates_allow.h"
 #include "load/interference_bound.h"
 #include "stats/bucket_edges.h"
 #include "stats/rank.h"
@@ -276,5 +277,9 @@ int evaluate(struct load_analysis *analysis, uint64_t horizon_ns, double confide
 		err = fit_tail(analysis, main);
 	if (!err)
 		err = find_spearman(analysis, main);
-	return err ? err : gates_judge(analysis);
+	if (!err)
+		err = gates_judge(analysis);
+	if (!err)
+		gates_allow(analysis);
+	return err;
 }

@@ -24,9 +24,7 @@
 #define AGENTS_EFFECT 0.1
 #define PORTS_MOST 0.001       /* largest share of connects without a local port */
 #define STATUS_MOST 0.99       /* largest share of replies without content */
-#define SHAPE_MOST 0.5         /* shape of a generalized Pareto tail; above: infinite variance */
 #define ADF_ALPHA 0.05
-#define PERIODS_MANY 20        /* whole periods from which a periodic latency is no objection */
 
 bool gate_objects(const struct gate *gate)
 {
@@ -59,12 +57,6 @@ static void gate_tested(struct load_analysis *a, enum gate_id id, double p)
 {
 	a->result.gates[id].tested = true;
 	a->result.gates[id].p = p;
-}
-
-/* Makes a failed gate no objection, since the bounds allow for what it found. */
-static void gate_allow(struct load_analysis *a, enum gate_id id)
-{
-	a->result.gates[id].allowed = !a->result.gates[id].pass;
 }
 
 static const struct interval *gates_target_interval(const struct load_analysis *a)
@@ -364,19 +356,6 @@ static void gates_judge_series(struct load_analysis *a, const struct stationarit
 }
 
 /*
- * A quantile over all phases of a period is well defined, and its interval is right if the run has
- * many periods: the cosines of the interval are slower than these.
- */
-static void gates_allow_periods(struct load_analysis *a, const struct stationarity_tests *s,
-				enum gate_id id)
-{
-	const double run_ns = ldexp(a->result.to - a->result.from, (int)a->series.shift);
-
-	if (s->known && s->period_ns > 0 && run_ns >= PERIODS_MANY * s->period_ns)
-		gate_allow(a, id);
-}
-
-/*
  * The null hypothesis of Dickey-Fuller is a unit root, that of KPSS is stationarity. If both say
  * unit root, the series wanders. If only KPSS rejects, there is a trend or a shift, which have
  * gates of their own. If neither rejects, the series is short, and GATE_DEPENDENCE judges it.
@@ -448,58 +427,8 @@ static void gates_judge_interval(struct load_analysis *a)
 	 * With a narrow interval, a heavy tail does not matter: a quantile does not need a finite
 	 * variance. A heavy tail only explains why an interval is missing or wide.
 	 */
-	gate_at_most(a, GATE_TAIL, r->shape, SHAPE_MOST);
+	gate_at_most(a, GATE_TAIL, r->shape, GATE_SHAPE_MOST);
 	a->result.gates[GATE_TAIL].pass |= narrow;
-}
-
-/*
- * Whether the tail may be the measuring host's: enough requests may be delayed, by as much as the
- * quantile. A tail that is longer than all delays is the server's, whatever the host did.
- */
-static bool gates_is_ours(const struct load_analysis *a, const struct interval *i)
-{
-	const struct hist *lag = interference_bound_lag(a, i->ns);
-	uint64_t longest = lag->count ? lag->max : 0;
-
-	if (a->interference.gaps.count && a->interference.gaps.max > longest)
-		longest = a->interference.gaps.max;
-	return i->touched > interference_bound_limit(a->config.percentile) && longest >= i->ns;
-}
-
-bool gate_is_heavy(const struct load_analysis *a, const struct interval *i)
-{
-	return a->result.shape > SHAPE_MOST && interval_share(i) > 1 && !gates_is_ours(a, i);
-}
-
-/* ---- failures that the bounds allow for ---- */
-
-/*
- * A delay by the measuring host only adds to latencies from the intended send: the upper bound
- * holds, and the lower bound allows for it. This includes requests that are sent in bunches after
- * a gap. The tail then may be the host's, and so may be what changes in it. If the rate was not
- * reached, the host may be why, and must be named.
- */
-static void gates_allow(struct load_analysis *a)
-{
-	const struct interval *i = gates_target_interval(a);
-
-	gates_allow_periods(a, &a->result.median, GATE_PERIODIC_MEDIAN);
-	gates_allow_periods(a, &a->result.tail, GATE_PERIODIC_TAIL);
-	if (!a->method->keeps_confidence || a->main != LOAD_INTENDED ||
-	    !a->result.gates[GATE_RATE].pass || interference_bound_breaks(a, i->ns))
-		return;
-	gate_allow(a, GATE_CLIENT);
-	gate_allow(a, GATE_NOISE);
-	if (a->result.gates[GATE_SCHEDULE].pass)
-		gate_allow(a, GATE_ARRIVALS);
-	if (!i->why)
-		gate_allow(a, GATE_SAMPLES);
-	if (!gates_is_ours(a, i))
-		return;
-	gate_allow(a, GATE_TREND_TAIL);
-	gate_allow(a, GATE_SHIFT_TAIL);
-	gate_allow(a, GATE_PERIODIC_TAIL);
-	gate_allow(a, GATE_TAIL);
 }
 
 /* Adjusts the tests' p (Holm): a validity check passes if its adjusted p is not significant. */
@@ -526,17 +455,6 @@ static int gates_adjust(struct load_analysis *a)
 	return err;
 }
 
-static enum load_state state_of(enum gate_id failed)
-{
-	if (failed <= GATE_RATE)
-		return LOAD_STATE_LOADING;
-	if (failed < GATE_DEPENDENCE)
-		return LOAD_STATE_ARRIVALS;
-	if (failed == GATE_DEPENDENCE)
-		return LOAD_STATE_DEPENDENCE;
-	return failed < GATE_EXCEEDANCES ? LOAD_STATE_STATIONARY : LOAD_STATE_INTERVAL;
-}
-
 uint64_t gate_needed(const struct load_analysis *a)
 {
 	double requests, ratio;
@@ -551,8 +469,8 @@ uint64_t gate_needed(const struct load_analysis *a)
 int gates_judge(struct load_analysis *a)
 {
 	struct load_result *r = &a->result;
-	int err;
 
+	r->run_only = false;
 	for (int i = 0; i < GATES; i++)
 		r->gates[i] = (struct gate){ .pass = true };
 	gates_judge_server(a);
@@ -568,12 +486,5 @@ int gates_judge(struct load_analysis *a)
 	gates_judge_interval(a);
 	if (a->method->judge)
 		a->method->judge(a);
-	err = gates_adjust(a);
-	gates_allow(a);
-	r->state = LOAD_STATE_DONE;
-	for (int i = GATES; i-- > 0;) {
-		if (gate_objects(&r->gates[i]))
-			r->state = state_of(i);
-	}
-	return err;
+	return gates_adjust(a);
 }

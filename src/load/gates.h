@@ -10,6 +10,8 @@
 
 #include "load/analysis_state.h"
 
+#define GATE_SHAPE_MOST 0.5 /* shape of a generalized Pareto tail; above: infinite variance */
+
 const char *gate_name(enum gate_id id);
 /* Returns whether a gate makes the result n/a: it failed, and the bounds do not allow for that. */
 bool gate_objects(const struct gate *gate);

@@ -12,6 +12,7 @@ void gates_report(const struct load_analysis *a, struct report *r)
 	static const struct column columns[] = {
 		{ .name = "name" }, { .name = "statistic" }, { .name = "threshold" },
 		{ .name = "p" }, { .name = "pass" }, { .name = "allowed" },
+		{ .name = "run_only" },
 	};
 	static const struct column reasons[] = { { .name = "name" }, { .name = "why" } };
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
@@ -24,10 +25,11 @@ void gates_report(const struct load_analysis *a, struct report *r)
 			TABLE_ADD(t, value_string(gate_name(i)), value_number(g->statistic),
 				  value_number(g->threshold),
 				  g->tested ? value_number(g->p) : value_null(),
-				  value_bool(g->pass), value_bool(g->allowed));
+				  value_bool(g->pass), value_bool(g->allowed),
+				  value_bool(g->run_only));
 		} else if (g->untested) {
 			TABLE_ADD(t, value_string(gate_name(i)), value_null(), value_null(),
-				  value_null(), value_null(), value_null());
+				  value_null(), value_null(), value_null(), value_null());
 			TABLE_ADD(untested, value_string(gate_name(i)), value_string(g->untested));
 		}
 	}
@@ -148,10 +150,11 @@ void gates_report_words(const struct load_analysis *a, struct report *r)
 		else if (t.untested)
 			untested = list_untested(a, group, untested, r);
 	}
-	report_finding(r, "%s%s%s: %s  (%u decision%s)%s%s",
+	report_finding(r, "%s%s%s%s: %s  (%u decision%s)%s%s",
 		       !sound ? "not sound" : untested ? "sound as far as tested" : "sound",
 		       a->elapsed_ns ? " for these " : "",
 		       a->elapsed_ns ? human_ns(time, a->elapsed_ns) : "",
+		       a->elapsed_ns && a->result.run_only ? " only" : "",
 		       words ? words : "nothing measured", a->looks, a->looks == 1 ? "" : "s",
 		       untested ? "; not tested: " : "", untested ? untested : "");
 }

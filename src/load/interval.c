@@ -88,23 +88,29 @@ static uint32_t interval_cosines(uint32_t windows, double tau)
 	return fewer[i];
 }
 
-/* Estimates the variance of the sum of z[0..n) from its weights on the first `nu` cosines. */
-static double by_cosines(const double *z, uint32_t n, uint32_t nu)
+/* Cosines that measure dependence: those with first + 1 .. first + n half periods in the run. */
+struct cosines {
+	uint32_t first, n;
+};
+
+/* Estimates the variance of the sum of z[0..n) from its weights on cosines. */
+static double by_cosines(const double *z, uint32_t n, const struct cosines *cosines)
 {
 	double sum = 0;
 
-	for (uint32_t j = 1; j <= nu; j++) {
+	for (uint32_t j = cosines->first + 1; j <= cosines->first + cosines->n; j++) {
 		double weight = 0;
 
 		for (uint32_t w = 0; w < n; w++)
 			weight += cos(M_PI * j * (w + 0.5) / n) * z[w];
 		sum += 2 * weight * weight;
 	}
-	return sum / nu;
+	return sum / cosines->n;
 }
 
 /* Measures by how much dependence inflates the variance of the share of samples up to `ns`. */
-static double inflation_at(const struct interval_range *range, uint32_t cosines, uint64_t ns)
+static double inflation_at(const struct interval_range *range, const struct cosines *cosines,
+			   uint64_t ns)
 {
 	const uint32_t n = range->to - range->from;
 	double z[SERIES_WINDOWS];
@@ -133,7 +139,8 @@ static double interval_thicker(double q, double times)
  * Far out, few samples tell how they depend on each other: there, also measures where the tail is
  * two and four times as large, and uses the largest inflation.
  */
-static double measure_inflation(const struct interval_range *range, uint32_t cosines, double q)
+static double measure_inflation(const struct interval_range *range, const struct cosines *cosines,
+				double q)
 {
 	const double most = fmin(q, 1 - q) <= INTERVAL_TAIL ? 4 : 1;
 	double inflation = 1;
@@ -157,24 +164,22 @@ static int measure_time(const struct interval_range *range, uint64_t ns, double 
 	return err == -EDOM ? 0 : err;
 }
 
-/* Measures dependence at the quantile; `tau`: autocorrelation time to allow for at least. */
-static int measure_dependence(const struct interval_range *range, double q, double tau,
-			      struct interval *out)
+/*
+ * Measures dependence at the quantile, and chooses the cosines that measure its variance; `tau`:
+ * autocorrelation time to allow for at least.
+ */
+static int measure_dependence(const struct interval_range *range, double tau,
+			      struct cosines *cosines, struct interval *out)
 {
 	const uint32_t n = range->to - range->from;
-	uint32_t cosines;
 	int err = measure_time(range, out->ns, &out->tau);
 
 	if (err)
 		return err;
 	out->tau = fmax(out->tau, tau);
-	cosines = interval_cosines(n, out->tau);
-	out->longest = interval_longest(n, cosines);
+	cosines->n = interval_cosines(n, out->tau);
+	out->longest = interval_longest(n, cosines->n);
 	out->why = out->tau > out->longest ? INTERVAL_LONG_DEPENDENCE : INTERVAL_GOOD;
-	out->df = cosines;
-	out->inflation = measure_inflation(range, cosines, q);
-	out->effective = (double)out->count / out->inflation;
-	out->exceedances = out->effective * fmin(q, 1 - q);
 	return 0;
 }
 
@@ -214,7 +219,7 @@ static void bounds_of_rank(const struct hist *pooled, uint64_t rank, uint64_t *l
 struct bound {
 	double q, confidence;
 	bool upper;
-	uint32_t cosines;
+	const struct cosines *cosines;
 	uint64_t rank; /* among all requests, failed ones too; 0 or above their number: none */
 	double inflation; /* the largest one between the quantile and the bound */
 };
@@ -275,12 +280,12 @@ static void find_rank(const struct interval_range *range, double inflation, doub
  * rank below all samples, the upper bound above. Interference only delays requests, so the lower
  * bound is that of a lower quantile, and may be missing (0).
  */
-static void interval_find_bounds(const struct interval_range *range, double q, double confidence,
-				 struct interval *out)
+static void interval_find_bounds(const struct interval_range *range, const struct cosines *cosines,
+				 double q, double confidence, struct interval *out)
 {
 	const double widening = interval_widening(out->df, confidence);
 	const uint64_t all = out->count + range->failed;
-	struct bound lo = { .q = q, .confidence = confidence, .cosines = (uint32_t)out->df },
+	struct bound lo = { .q = q, .confidence = confidence, .cosines = cosines },
 		     hi = lo, own = lo;
 	uint64_t ignored;
 
@@ -332,19 +337,51 @@ static int measure_movement(const struct interval_range *range, double *out)
 	return err;
 }
 
-static int interval_with(const struct interval_range *range, double q, double confidence,
-			 double tau, struct interval *out)
+static void interval_by_cosines(const struct interval_range *range, const struct cosines *cosines,
+				double q, double confidence, struct interval *out)
 {
-	int err = measure_dependence(range, q, tau, out);
-
-	if (err)
-		return err;
+	out->df = cosines->n;
+	out->inflation = measure_inflation(range, cosines, q);
+	out->effective = (double)out->count / out->inflation;
+	out->exceedances = out->effective * fmin(q, 1 - q);
 	out->exceedances_needed = exceedances_needed(q, confidence) *
 				  interval_widening(out->df, confidence);
 	out->needed = 0;
+	out->lo_ns = 0;
 	if (!out->why)
-		interval_find_bounds(range, q, confidence, out);
-	return 0;
+		interval_find_bounds(range, cosines, q, confidence, out);
+}
+
+static int interval_with(const struct interval_range *range, double q, double confidence,
+			 double tau, struct interval *out)
+{
+	struct cosines cosines = { 0 };
+	int err = measure_dependence(range, tau, &cosines, out);
+
+	if (!err)
+		interval_by_cosines(range, &cosines, q, confidence, out);
+	return err;
+}
+
+/*
+ * Finds bounds of this run alone: what it saw of the server's slow changes is taken as given. If
+ * there are none, leaves `out` as it is.
+ */
+static void interval_of_run(const struct interval_range *range, double q, double confidence,
+			    struct interval *out)
+{
+	const uint32_t n = range->to - range->from;
+	const struct cosines cosines = { .first = n / INTERVAL_RUN_PARTS, .n = INTERVAL_COSINES };
+
+	struct interval of_run = *out;
+
+	if (n < INTERVAL_WINDOWS_MANY)
+		return;
+	of_run.run_only = true;
+	of_run.why = INTERVAL_GOOD;
+	interval_by_cosines(range, &cosines, q, confidence, &of_run);
+	if (!of_run.why)
+		*out = of_run;
 }
 
 /*
@@ -395,7 +432,11 @@ int interval_of(const struct interval_range *range, double q, double confidence,
 		return 0;
 	}
 	err = interval_with(range, q, confidence, 0, out);
-	return err ? err : interval_allow_for_median(range, q, confidence, out);
+	if (!err)
+		err = interval_allow_for_median(range, q, confidence, out);
+	if (!err && out->why == INTERVAL_LONG_DEPENDENCE)
+		interval_of_run(range, q, confidence, out);
+	return err;
 }
 
 double interval_share(const struct interval *i)
@@ -407,7 +448,7 @@ double interval_effect(const struct interval *i)
 {
 	const double width = interval_share(i);
 
-	return isnan(width) ? EFFECT_UNKNOWN : fmax(EFFECT_LEAST, width);
+	return isnan(width) || i->run_only ? EFFECT_UNKNOWN : fmax(EFFECT_LEAST, width);
 }
 
 /* ---- check by batches ---- */

@@ -16,6 +16,10 @@
  * the lower edge of the lower rank's bucket to the upper edge of the upper rank's bucket. D also is
  * at least as large as anywhere between the quantile and the bound.
  *
+ * If dependence lasts for a good part of the run, no bounds tell what the server does at other
+ * times. Bounds of the run alone take its slow changes as given: V then is the mean of L_j^2 over
+ * INTERVAL_COSINES faster cosines, j > W / INTERVAL_RUN_PARTS.
+ *
  * Failed requests have no latency; the interval allows for any latency from 0 to infinity. If a
  * share of the requests may have been delayed by the measuring host, the upper bound stays, since a
  * delay only adds; the lower one is that of a quantile lower by this share.
@@ -33,6 +37,8 @@
 #define INTERVAL_COSINES 14
 #define INTERVAL_COSINES_FEW 8
 #define INTERVAL_COSINES_LEAST 2 /* when dependence lasts long */
+/* bounds of the run alone: what lasts longer than two of so many parts of it is taken as given */
+#define INTERVAL_RUN_PARTS 8
 #define INTERVAL_TAIL 0.05 /* a quantile with at most this share beyond it is in a tail */
 #define INTERVAL_STEP 1.5 /* ratio of the tails at which a bound's inflation is measured */
 #define INTERVAL_STEPS 32
@@ -47,12 +53,13 @@ enum interval_why {
 	INTERVAL_NO_SAMPLES,
 	INTERVAL_FEW_EXCEEDANCES, /* a bound lies beyond all samples */
 	INTERVAL_FEW_WINDOWS,     /* the run has fewer than INTERVAL_WINDOWS_MIN windows */
-	INTERVAL_LONG_DEPENDENCE, /* dependence lasts too long compared to the run */
+	INTERVAL_LONG_DEPENDENCE, /* dependence lasts too long for a run of few windows */
 	INTERVAL_FAILURES,        /* a bound may be a failed request */
 };
 
 struct interval {
 	enum interval_why why;
+	bool run_only;         /* the bounds hold for this run, not for the server at other times */
 	uint64_t ns;           /* the observed quantile; 0: no samples */
 	/* bounds, if `why` is INTERVAL_GOOD; lo_ns 0: delayed requests leave only the upper one */
 	uint64_t lo_ns, hi_ns;

@@ -15,7 +15,6 @@ static const char *const codes[] = {
 	[LOAD_WHY_STOPPED] = "host-stopped",
 	[LOAD_WHY_CENSORED] = "no-stamps",
 	[LOAD_WHY_UNSTABLE] = "excision-not-stable",
-	[LOAD_WHY_HEAVY] = "heavy-tail",
 	[LOAD_WHY_METHOD] = "method",
 };
 
@@ -106,8 +105,6 @@ const char *load_quantile_why(const struct load_quantile *q, struct report *r)
 		       "this)";
 	case LOAD_WHY_UNSTABLE:
 		return "it depends on how much time around gaps is left out";
-	case LOAD_WHY_HEAVY:
-		return "the tail is so heavy that more requests hardly help";
 	case LOAD_WHY_METHOD:
 		return "--method lancet has too few samples, or does not bound this latency";
 	}
@@ -126,7 +123,9 @@ const char *load_quantile_line(const struct load_analysis *a, enum load_from fro
 	if (!found.known)
 		return report_format(r, "%-5s n/a", name);
 	if (found.upper)
-		return report_format(r, "%-5s %s at %.10g %%%s%s", name, value,
-				     100 * a->config.confidence, why ? ": " : "", why ? why : "");
+		return report_format(r, "%-5s %s at %.10g %%%s%s%s", name, value,
+				     100 * a->config.confidence,
+				     found.run_only ? ", in this run only" : "",
+				     why ? ": " : "", why ? why : "");
 	return report_format(r, "%-5s %s, no interval: %s", name, value, why);
 }

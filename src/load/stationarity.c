@@ -54,15 +54,15 @@ static double mean_of(const double *y, uint32_t n)
 	return sum / n;
 }
 
-/* Returns whether the means of y[0..cut) and of the rest differ by WARMUP_Z standard errors. */
-static bool stationarity_differs(const double *y, uint32_t n, uint32_t cut)
+/* Returns whether the mean of y[0..cut) is WARMUP_Z standard errors above that of the rest. */
+static bool stationarity_is_slower(const double *y, uint32_t n, uint32_t cut)
 {
+	const double off = mean_of(y, cut) - mean_of(y + cut, n - cut);
 	struct long_run lrv;
 
 	if (long_run_bartlett(y + cut, n - cut, 0, &lrv))
-		return true; /* the values after the cut are constant: accept the cut */
-	return fabs(mean_of(y, cut) - mean_of(y + cut, n - cut)) >
-	       WARMUP_Z * sqrt(lrv.variance * (1.0 / cut + 1.0 / (n - cut)));
+		return off > 0; /* the values after the cut are constant */
+	return off > WARMUP_Z * sqrt(lrv.variance * (1.0 / cut + 1.0 / (n - cut)));
 }
 
 /* Whether the deviation of y[0..cut) begins at the beginning: a warm-up does, a burst need not. */
@@ -96,7 +96,7 @@ static int cut_of(const double *y, uint32_t n, uint32_t *cut)
 	if (err == -EDOM || err == -ENODATA)
 		return 0; /* no warm-up ends in the first half, or there are few windows */
 	if (!err && found && found <= n / WARMUP_MOST &&
-	    stationarity_differs(y, n, (uint32_t)found) && begins_off(y, n, (uint32_t)found) &&
+	    stationarity_is_slower(y, n, (uint32_t)found) && begins_off(y, n, (uint32_t)found) &&
 	    !comes_again(y, n, (uint32_t)found))
 		*cut = (uint32_t)found;
 	return err;

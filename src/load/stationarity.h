@@ -17,9 +17,10 @@
 
 /*
  * Finds the length of the warm-up, in windows from [0, to), by MSER-5 on the windows' means and
- * medians. The means of the cut part and of the rest must differ by three standard errors, since
- * MSER alone also cuts random deviations, which would narrow the tail. The deviation must begin
- * with the run and not come again: otherwise it belongs to the server's law. The cut is at most a
+ * medians. The mean of the cut part must be three standard errors above that of the rest, since
+ * MSER alone also cuts random deviations, which would narrow the tail, and a faster start is no
+ * warm-up. It must begin with the run and not come again: otherwise it belongs to the server's law.
+ * The cut is at most a
  * quarter of all windows: longer changes are left to stationarity_test(). Returns 0 or -ENOMEM.
  */
 int stationarity_warmup(const struct series *series, uint32_t to, uint32_t *cut);

@@ -77,7 +77,7 @@ const char *verdict_confidence(const struct load_analysis *a)
 {
 	if (!strcmp(verdict_word(a), "n/a"))
 		return "unusable";
-	return verdict_sound(a) && all_tested(a) ? "sound" : "indicative";
+	return verdict_sound(a) && all_tested(a) && !a->result.run_only ? "sound" : "indicative";
 }
 
 static bool verdict_is_repeated(const struct load_analysis *a, int id)

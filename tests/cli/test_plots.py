@@ -149,9 +149,8 @@ class Plots(unittest.TestCase):
             self.assertEqual({row['disturbed'] for row in rows}, {disturbed})
 
     def test_unknown_need_and_no_band(self):
-        """Where dependence lasts too long for an interval, neither the need nor a band is known."""
-        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'load', 'trend', 'load'), encoding='utf-8') as f:
-            self.record(f.read())
+        """In a run of too few windows for an interval, neither the need nor a band is known."""
+        self.record('interrupt 50ms\nservice exponential:100us\n')
         result = self.result()
         why = {q['q']: q['why'] for q in result['latency']['intended']['quantiles']}
         self.assertEqual(set(why.values()), {'short-run'})

@@ -235,7 +235,7 @@ static void state_init(struct state *s, const struct model *model)
 		s->levels[i] = normal(&s->rng);
 	s->run_factor = exp(model->between * normal(&s->rng));
 	/* Another generator's, so that the same requests meet stretches or none. */
-	rng_init(&rng, ~model->seed);
+	rng_init(&rng, ~(model->stretches_seed ?: model->seed));
 	s->stalls = spans_make(&model->stall, model->duration_ns, &rng);
 	s->client_stalls = spans_make(&model->client_stall, model->duration_ns, &rng);
 	s->slow = spans_make(&model->slow, model->duration_ns, &rng);

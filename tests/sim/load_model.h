@@ -60,6 +60,7 @@ struct model {
 	double between;
 	double failing;        /* share of requests that the server refuses */
 	uint64_t seed;
+	uint64_t stretches_seed; /* for the stretches alone; 0: `seed` */
 };
 
 /* Ascending by `intended`, and so by the others: one server, first come, first served. */

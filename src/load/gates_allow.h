@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Failed gates that leave a result: a delay by the measuring host and a period that comes often
+ * are within the bounds, and what a changing server did is the result of this run alone.
+ */
+#ifndef HOSTLAT_LOAD_GATES_ALLOW_H
+#define HOSTLAT_LOAD_GATES_ALLOW_H
+
+#include "load/analysis_state.h"
+
+/*
+ * Sets `allowed` and `run_only` of the judged gates (gates_judge()), and `run_only` and `state` of
+ * analysis->result.
+ */
+void gates_allow(struct load_analysis *analysis);
+
+#endif
