@@ -7,14 +7,14 @@ connections, an outage, local ports that run out. Each with a control.
 import contextlib
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 import time
 
 from lib import badserver, check, netns, process
-from lib.loading import AHEAD, answered, load, reasons, why
-from lib.servers import certificate, free_port, wait_for
+from lib.loading import (AHEAD, all_refused, answered, failure, load, none_failed, not_blamed, reasons,
+                         why)
+from lib.servers import certificate, free_port, program, wait_for
 from lib.serving import HOSTLAT
 
 NGINX = """
@@ -41,22 +41,6 @@ RUN = "--rate", 200, "--max-time", "1s", "--connections", 8
 
 
 @contextlib.contextmanager
-def program(name, arguments, port=None):
-    path = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin")
-    if not path:
-        check.skip(f"{name} is not installed")
-    port = port or free_port()
-    it = process.start([path, *arguments(port)], stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
-    try:
-        wait_for(port)
-        yield port
-    finally:
-        it.terminate()
-        it.wait(10)
-
-
-@contextlib.contextmanager
 def nginx(tls="", more="", port=None):
     with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
         def arguments(port):
@@ -71,35 +55,6 @@ def nginx(tls="", more="", port=None):
 
 def redis(*options):
     return program("redis-server", lambda port: ["--port", port, "--save", "", *options])
-
-
-def failure(got, of, cause):
-    found = [f for f in got["failures"] if f["of"] == of and f["cause"] == cause]
-    check.true(f"{of} {cause} in {got['failures']}", len(found) == 1)
-    return found[0]
-
-
-def not_blamed(got):
-    check.true(f"the load generator in {why(got)}",
-               not reasons(got) & {"client-saturated", "local-ports-exhausted"})
-
-
-def all_refused(got, cause, text):
-    """Each request, with these words, all along."""
-    n, it = got["requests"]["failed"], failure(got, "request", cause)
-    check.equal("completed", got["requests"]["completed"], 0)
-    check.true(f"failed: {n}", n > 20)
-    check.equal("so many", it["count"], n)
-    check.equal("text", it["text"], text)
-    check.true("from the first to the last", it["first_ns"] < it["last_ns"] - 0.3e9)
-    check.true(f"first of {why(got)}", why(got)[0][0] == "errors-above-limit")
-    check.true(f"{text} in {why(got)[0]}", text in why(got)[0][1])
-    not_blamed(got)
-
-
-def none_failed(got):
-    check.equal("failures", got["failures"], [])
-    check.equal("failed", got["requests"]["failed"], 0)
 
 
 @check.busy

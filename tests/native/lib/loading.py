@@ -78,6 +78,37 @@ def why(got):
     return [(r["code"], r.get("evidence")) for r in got["reasons"]]
 
 
+def failure(got, of, cause):
+    """The failures of that kind and cause: there are some."""
+    found = [f for f in got["failures"] if f["of"] == of and f["cause"] == cause]
+    check.true(f"{of} {cause} in {got['failures']}", len(found) == 1)
+    return found[0]
+
+
+def not_blamed(got):
+    """No reason is about the load generator."""
+    check.true(f"the load generator in {why(got)}",
+               not reasons(got) & {"client-saturated", "local-ports-exhausted"})
+
+
+def all_refused(got, cause, text):
+    """Each request, with these words, all along."""
+    n, it = got["requests"]["failed"], failure(got, "request", cause)
+    check.equal("completed", got["requests"]["completed"], 0)
+    check.true(f"failed: {n}", n > 20)
+    check.equal("so many", it["count"], n)
+    check.equal("text", it["text"], text)
+    check.true("from the first to the last", it["first_ns"] < it["last_ns"] - 0.3e9)
+    check.true(f"first of {why(got)}", why(got)[0][0] == "errors-above-limit")
+    check.true(f"{text} in {why(got)[0]}", text in why(got)[0][1])
+    not_blamed(got)
+
+
+def none_failed(got):
+    check.equal("failures", got["failures"], [])
+    check.equal("failed", got["requests"]["failed"], 0)
+
+
 def quantile(got, q, of="intended"):
     return next(x for x in got["latency"][of]["quantiles"] if x["q"] == q)
 

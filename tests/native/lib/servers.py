@@ -113,3 +113,19 @@ def server(name, address="127.0.0.1", prefix=AHEAD, listen=""):
         finally:
             it.terminate()
             it.wait()
+
+
+@contextlib.contextmanager
+def program(name, arguments, port=None, stdout=subprocess.DEVNULL):
+    """The port of that program, once it listens there; arguments(port) are its own."""
+    path = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin")
+    if not path:
+        check.skip(f"{name} is not installed")
+    port = port or free_port()
+    it = process.start([path, *arguments(port)], stdout=stdout, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(port)
+        yield port
+    finally:
+        it.terminate()
+        it.wait(10)
