@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@
 #include "event/writer.h"
 #include "load/agent.h"
 #include "load/engine.h"
+#include "load/scheduling.h"
 
 #define WAIT_NS (1000 * NS_PER_MS)
 #define WATCH_MS 500
@@ -163,6 +165,17 @@ static int agent_put_host_facts(struct agent *a)
 	return err ? err : run_facts_put_host(sink, clock_now());
 }
 
+/* Sends the priority that the threads are granted, and the one that they are to have. */
+static int agent_put_priority(struct agent *a, const struct load_config *config)
+{
+	const uint32_t asked = scheduling_wanted(a->options.load.priority, config->spin);
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s %s", scheduling_priorities[config->priority],
+		 scheduling_priorities[asked]);
+	return agent_put_fact(a, AGENT_PRIORITY, text);
+}
+
 static int agent_make_engine(struct agent *a, struct strbuf *why)
 {
 	struct load_config config;
@@ -172,6 +185,8 @@ static int agent_make_engine(struct agent *a, struct strbuf *why)
 		err = load_engine_new(&a->engine, &config, why);
 	if (!err)
 		err = agent_put_host_facts(a);
+	if (!err)
+		err = agent_put_priority(a, &config);
 	return err ? agent_fail(a, err, why) : agent_put_fact(a, AGENT_STATE, AGENT_MADE);
 }
 

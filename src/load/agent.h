@@ -25,6 +25,8 @@
 #define AGENT_CONNECTED "connected"
 #define AGENT_CLOCK "agent.clock"
 #define AGENT_VERSION "agent.version" /* hostlat's version; the first fact that an agent sends */
+/* "GRANTED ASKED", names of priorities of the agent's threads; before AGENT_MADE; may be missing */
+#define AGENT_PRIORITY "agent.priority"
 #define AGENT_ERROR "agent.error"
 
 #define AGENT_LINE_MAX 16384

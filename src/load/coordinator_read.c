@@ -201,6 +201,10 @@ static int coordinator_read_fact(struct coordinator *c, struct peer *p, const st
 	if (!strcmp(key, LOAD_FACT_POLLED) && p->role == ROLE_LATENCY)
 		return agent_list_put_polled(coordinator_sink(c), clock_now(),
 					     coordinator_peer_number(c, p), value);
+	if (!strcmp(key, AGENT_PRIORITY))
+		return p->state != PEER_MAKING ? 0 :
+			agent_list_put_priority(coordinator_sink(c), clock_now(),
+						coordinator_peer_number(c, p), value);
 	if (strcmp(key, AGENT_ERROR))
 		return coordinator_pass_fact(c, p, key, value);
 	snprintf(p->error, sizeof(p->error), "%s",

@@ -17,6 +17,11 @@
 #define BUSY_AGAIN 0.75
 #define BUSY_OVER_NS (500 * NS_PER_MS)
 
+const char *const scheduling_priorities[] = {
+	[PRIORITY_NORMAL] = "normal", [PRIORITY_HIGH] = "high", [PRIORITY_REALTIME] = "realtime",
+	[PRIORITY_UNKNOWN] = "unknown", NULL,
+};
+
 int scheduling_nth_cpu(uint32_t number)
 {
 	cpu_set_t set;
@@ -62,16 +67,20 @@ static bool may_be_high(void)
 	       !setpriority(PRIO_PROCESS, 0, before);
 }
 
+enum load_priority scheduling_wanted(enum load_priority asked, bool spin)
+{
+	return spin || sched_getscheduler(0) != SCHED_OTHER ? PRIORITY_NORMAL : asked;
+}
+
 enum load_priority scheduling_granted(const struct load_config *config)
 {
-	/* Started with a policy of its own: it stays. */
-	if (config->spin || sched_getscheduler(0) != SCHED_OTHER ||
-	    sysconf(_SC_NPROCESSORS_ONLN) <= (long)config->threads)
+	const enum load_priority wanted = scheduling_wanted(config->priority, config->spin);
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) <= (long)config->threads)
 		return PRIORITY_NORMAL;
-	if (config->priority == PRIORITY_REALTIME && may_be_realtime())
+	if (wanted == PRIORITY_REALTIME && may_be_realtime())
 		return PRIORITY_REALTIME;
-	return config->priority != PRIORITY_NORMAL && may_be_high() ? PRIORITY_HIGH :
-								      PRIORITY_NORMAL;
+	return wanted != PRIORITY_NORMAL && may_be_high() ? PRIORITY_HIGH : PRIORITY_NORMAL;
 }
 
 void scheduling_apply(int cpu, enum load_priority priority)

@@ -11,8 +11,17 @@
 
 #include "load/config.h"
 
+/* Names of enum load_priority, in facts and JSON; NULL behind the last. */
+extern const char *const scheduling_priorities[];
+
 /* Returns the n'th CPU that this process may use (n modulo the number of CPUs); -1: error. */
 int scheduling_nth_cpu(uint32_t number);
+
+/*
+ * Returns the priority that threads are to have: the one that was asked for, but normal for threads
+ * that spin, or that were started with a policy of their own, which they keep.
+ */
+enum load_priority scheduling_wanted(enum load_priority asked, bool spin);
 
 /*
  * Returns the highest priority, up to the one of the config, that the threads can have: where this

@@ -13,12 +13,12 @@
 #include "load/interim.h"
 #include "load/methods.h"
 #include "load/protocol.h"
+#include "load/scheduling.h"
 #include "report/human.h"
 
 enum fact_type { FACT_U32, FACT_U64, FACT_DOUBLE, FACT_FLAG, FACT_WORD, FACT_TEXT };
 
 static const char *const loops[] = { "open", "closed", NULL };
-static const char *const priorities[] = { "normal", "high", "realtime", "unknown", NULL };
 static const char *const stamps[] = { "user", "kernel", "nic", NULL };
 static const char *const roles[] = { "symmetric", "throughput", "latency", NULL };
 #define METHOD_WORD(id, name, help, row) name,
@@ -54,7 +54,7 @@ static const struct fact facts[] = {
 	{ "load.timeout_ns", FACT(FACT_U64, config.timeout_ns), NULL, FACT_ALWAYS },
 	{ "load.drain_ns", FACT(FACT_U64, config.drain_ns), NULL, FACT_ALWAYS },
 	{ "load.seed", FACT(FACT_U64, config.seed), NULL, FACT_ALWAYS },
-	{ "load.priority", FACT(FACT_WORD, config.priority), priorities, FACT_LATER },
+	{ "load.priority", FACT(FACT_WORD, config.priority), scheduling_priorities, FACT_LATER },
 	{ "load.pin", FACT(FACT_FLAG, config.pin), NULL, FACT_ALWAYS },
 	{ "load.spin", FACT(FACT_FLAG, config.spin), NULL, FACT_ALWAYS },
 	{ "load.preload", FACT(FACT_FLAG, config.preload), NULL, FACT_ALWAYS },
@@ -565,7 +565,7 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 	object_add(o, "outstanding", value_u64(c->outstanding));
 	object_add(o, "requests_per_connection", setup_nonzero(c->requests_per_connection));
 	object_add(o, "priority", c->priority == PRIORITY_UNKNOWN ? value_null() :
-						 value_string(priorities[c->priority]));
+						 value_string(scheduling_priorities[c->priority]));
 	object_add(o, "pin", value_bool(c->pin));
 	object_add(o, "spin", value_bool(c->spin));
 	object_add(o, "preload", value_bool(c->preload));

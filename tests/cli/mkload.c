@@ -21,6 +21,7 @@
  *	noise BEGIN LENGTH       a gap of the threads; times from the start
  *	stop TIME                nothing is sent from then on, without a signal
  *	interrupt TIME           a signal: nothing is sent from then on
+ *	fact KEY VALUE           a fact at the start, such as load.agent "0 symmetric a"
  *	lost AGENT TIME WHY      an agent is gone
  *	exhausted TIME           the schedule ends
  */
@@ -42,6 +43,7 @@
 
 #define START_NS (1000 * NS_PER_S)
 #define NOISES_MAX 1024
+#define FACTS_MAX 16
 #define WIRE_NS 15000 /* there and back */
 
 struct script {
@@ -58,6 +60,8 @@ struct script {
 	char lost_why[64];
 	struct { uint64_t begin, length; } noises[NOISES_MAX];
 	uint32_t n_noises;
+	struct { char key[64], value[128]; } facts[FACTS_MAX];
+	uint32_t n_facts;
 	struct event_writer *writer;
 };
 
@@ -109,6 +113,14 @@ static void set_setup(struct script *s)
 		words_die(&s->in, "setup KEY VALUE");
 	snprintf(key, sizeof(key), "load.%s", s->in.word[1]);
 	check(s, load_setup_add_fact(&s->setup, key, s->in.word[2]));
+}
+
+static void set_fact(struct script *s)
+{
+	if (s->in.n != 3 || s->n_facts == FACTS_MAX)
+		words_die(&s->in, "fact KEY VALUE, a few of them");
+	snprintf(s->facts[s->n_facts].key, sizeof(s->facts[0].key), "%s", s->in.word[1]);
+	snprintf(s->facts[s->n_facts++].value, sizeof(s->facts[0].value), "%s", s->in.word[2]);
 }
 
 static void set_stall(struct script *s)
@@ -177,7 +189,7 @@ static void take_line(struct script *s, char *text)
 		void (*set)(struct script *s);
 	} words[] = {
 		{ "setup", set_setup }, { "service", set_service }, { "stall", set_stall },
-		{ "noise", set_noise }, { "lost", set_lost },
+		{ "noise", set_noise }, { "lost", set_lost }, { "fact", set_fact },
 	};
 
 	words_split(&s->in, text);
@@ -352,6 +364,8 @@ static void put_facts(struct script *s)
 		check(s, event_put_fact(sink, START_NS, "run.pid", s->pid));
 	check(s, load_setup_put(&s->setup, sink, START_NS));
 	check(s, event_put_fact(sink, START_NS, LOAD_FACT_TARGET, s->target));
+	for (uint32_t i = 0; i < s->n_facts; i++)
+		check(s, event_put_fact(sink, START_NS, s->facts[i].key, s->facts[i].value));
 	check(s, event_writer_flush(s->writer));
 }
 

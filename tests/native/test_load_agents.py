@@ -10,6 +10,7 @@ import csv
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -363,6 +364,31 @@ def ssh_is_used(w):
     check.between("its bound", far["clock_error_ns"], 1, 100_000_000)
 
 
+def priorities(w):
+    """Each agent's host grants what it allows; less than was asked for is told. Controls: two hosts
+    that allow it, or were not asked, or whose agent has a policy of its own."""
+    alone, _ = run([HOSTLAT, "load", "null:", "--rate", 1000, "--max-time", "1s", "--json"])
+    if alone["setup"]["priority"] != "realtime":
+        check.skip(f"this host grants {alone['setup']['priority']} priority at most")
+    path = os.path.join(w.folder, "run.hlat")
+    limited, plain = 'exec prlimit --rttime=1000000 sh -c "$1"', 'exec sh -c "$1"'
+    for far, args, granted, told in (
+            (limited, [], ["high", "realtime"], ["far (high)"]),
+            (plain, [], ["realtime", "realtime"], []),
+            (limited, ["--priority", "high"], ["high", "high"], []),
+            (plain, ["--priority", "normal"], ["normal", "normal"], []),
+            ('exec chrt --batch 0 sh -c "$1"', [], ["normal", "realtime"], [])):
+        result, _ = by_ssh(w, far, "--record", path, *args, agents="far,local", seconds=1)
+        check.equal(f"granted with {far} {args}", [a["priority"] for a in result["agents"]], granted)
+        check.equal("of all", result["setup"]["priority"], None)
+        again, _ = run([HOSTLAT, "load", "--from", path, "--json"])
+        check.equal("agents of the recording", again["agents"], result["agents"])
+        text = subprocess.run([HOSTLAT, "load", "--from", path], capture_output=True, text=True, timeout=60,
+                              check=False).stdout
+        lines = re.findall("^real-time priority was asked for and is not granted on (.*): it needs", text, re.M)
+        check.equal(f"lines of {text}", lines, told)
+
+
 def other_clock(w):
     """A host whose clock is a day ahead; its times are told in ours."""
     day = 86400
@@ -430,5 +456,5 @@ if __name__ == "__main__":
     with world() as it:
         cases = [schedules, pooled_tail, from_recording, latency_agent, killed_agent,
                  stopped_agent_is_lost, killed_coordinator, killed_coordinator_and_stuck_agent,
-                 interrupted, ssh_is_used, other_clock, version_skew, ssh_fails, refused]
+                 interrupted, ssh_is_used, priorities, other_clock, version_skew, ssh_fails, refused]
         check.run([(case, it) for case in cases])

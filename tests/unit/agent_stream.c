@@ -6,6 +6,8 @@
 #include "load/agent.h"
 #include "load/config.h"
 
+const char *stream_priority;
+
 static void say(struct event_writer *w, uint64_t now, const char *key, const char *value)
 {
 	BUG_ON(event_put_fact(event_writer_sink(w), now, key, value));
@@ -16,6 +18,8 @@ void stream_hello(struct event_writer *w, uint64_t now)
 {
 	say(w, now, AGENT_VERSION, hostlat_version());
 	say(w, now, "run.host", "far");
+	if (stream_priority)
+		say(w, now, AGENT_PRIORITY, stream_priority);
 	say(w, now, "load.rate", "not ours to tell");
 	say(w, now, AGENT_STATE, AGENT_MADE);
 }

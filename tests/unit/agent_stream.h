@@ -15,6 +15,9 @@
 #define STREAM_FLOW 7
 #define STREAM_GAP 1000 /* between two intended times; the first is at the start */
 
+/* Value of AGENT_PRIORITY in the greeting; NULL: the fact is missing, as with an older agent. */
+extern const char *stream_priority;
+
 /* The greeting up to AGENT_MADE, by its clock's time `now`. */
 void stream_hello(struct event_writer *writer, uint64_t now);
 

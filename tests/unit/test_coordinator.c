@@ -106,6 +106,40 @@ static void test_polled_packets_are_reported(void **state)
 		assert_false(polled(wrong[i])->polled_known);
 }
 
+static const struct agent_list_entry *prioritized(const char *value)
+{
+	stream_priority = value;
+	rig_open(true, true, ROLE_SYMMETRIC);
+	rig_start();
+	for (int i = 0; i < AGENTS; i++) {
+		struct event_sink *sink = event_writer_sink(fars[i].writer);
+
+		/* Too late: the priority comes before the engine is made. */
+		assert_int_equal(event_put_fact(sink, 1, AGENT_PRIORITY, "high high"), 0);
+		rig_send(&fars[i], rig_unsent(&fars[i]));
+	}
+	rig_finish(0);
+	rig_close();
+	stream_priority = NULL;
+	return &seen.agents.agents[1];
+}
+
+static void test_priorities_are_reported(void **state)
+{
+	static const char *const wrong[] = {
+		NULL, "", "normal", "real-time normal", "normal unknown", "normal normal normal",
+		"realtimerealtimerealtime high",
+	};
+	const struct agent_list_entry *e = prioritized("normal realtime");
+
+	(void)state;
+	assert_true(e->priority_known);
+	assert_int_equal(e->priority, PRIORITY_NORMAL);
+	assert_int_equal(e->priority_asked, PRIORITY_REALTIME);
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+		assert_false(prioritized(wrong[i])->priority_known);
+}
+
 static off_t lose_at(off_t cut)
 {
 	off_t all;
@@ -410,6 +444,7 @@ int main(void)
 		cmocka_unit_test(test_merge_cut_anywhere),
 		cmocka_unit_test(test_roles),
 		cmocka_unit_test(test_polled_packets_are_reported),
+		cmocka_unit_test(test_priorities_are_reported),
 		cmocka_unit_test(test_lost_anywhere),
 		cmocka_unit_test(test_agent_with_another_clock),
 		cmocka_unit_test(test_no_agent_is_ready),
