@@ -12,6 +12,7 @@
 #include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "cmd/load_files.h"
+#include "cmd/load_judge.h"
 #include "cmd/load_live.h"
 #include "cmd/load_many.h"
 #include "cmd/load_options.h"
@@ -25,7 +26,7 @@
 struct load_command {
 	struct load_options load;
 	struct load_many_options many;
-	struct opt_list asserts;
+	struct load_judge_options judge;
 	const char *dump_schedule, *samples, *hdr, *ccdf, *record, *from;
 	uint64_t size_limit;
 	bool plot;
@@ -38,10 +39,7 @@ static const struct opt load_options[] = {
 	OPTIONS_LOAD(struct load_command, load),
 	OPTIONS_LOAD_HOSTS(struct load_command, load.hosts),
 	OPTIONS_LOAD_MANY(struct load_command, many),
-	OPT_LIST(struct load_command, asserts, .name = "assert", .metavar = "CONDITION",
-		 .excludes = MANY,
-		 .help = "Exit with 4 if this condition fails, with 3 if the run cannot decide it, "
-			 "such as 'p99<500us'"),
+	OPTIONS_LOAD_JUDGE(struct load_command, judge),
 	OPT_STRING(struct load_command, dump_schedule, .name = "dump-schedule", .file = true,
 		   .excludes = MANY ",agents,latency-agents",
 		   .help = "Write the time at which each request is due, in the format of "
@@ -274,17 +272,17 @@ static void add_recording(const struct run_outputs *outputs, const struct load_c
 
 static int load_cmd_print(const struct load_command *c, struct load_consumer *consumer,
 			  const struct load_files *files,
-			  const struct load_condition *asserts, const struct run_outputs *outputs)
+			  const struct load_judge *judge, const struct run_outputs *outputs)
 {
 	struct provenance who = run_facts_provenance(&files->facts, "load", LOAD_REPORT_SCHEMA);
-	bool fails = false;
+	struct load_asserts judged = { 0 };
 	struct report r;
 	int err, code;
 
 	report_init(&r, &who);
 	err = load_consumer_report(consumer, &r);
-	if (!err && c->asserts.len)
-		err = load_asserts_report(asserts, c->asserts.len, consumer->analysis, &r, &fails);
+	if (!err && judge->conditions.n)
+		err = load_asserts_report(&judge->conditions, consumer->analysis, &r, &judged);
 	add_recording(outputs, consumer, &r);
 	if (outputs->samples_error)
 		load_reason(&r, "samples-incomplete", strerror(-outputs->samples_error),
@@ -305,7 +303,9 @@ static int load_cmd_print(const struct load_command *c, struct load_consumer *co
 		code = result_print(&r, &c->common);
 	}
 	report_release(&r);
-	return code == EXIT_OK && fails ? EXIT_ASSERT : code;
+	if (code == EXIT_PARTIAL && judged.settled)
+		code = EXIT_OK;
+	return code == EXIT_OK && judged.fails ? EXIT_ASSERT : code;
 }
 
 /* ---- the stream ---- */
@@ -350,17 +350,18 @@ static int dump_schedule(const char *path, const struct load_config *config)
 	return err ? EXIT_CANNOT : EXIT_OK;
 }
 
-static struct load_question load_cmd_question(const struct load_command *c)
+static struct load_question load_cmd_question(const struct load_command *c,
+					      const struct load_judge *judge)
 {
 	return (struct load_question){
 		.percentile = c->load.percentile, .confidence = c->load.confidence,
 		.excise = c->load.excise,
-		.method = c->load.method,
+		.method = c->load.method, .tolerated = judge->tolerated,
 	};
 }
 
 static int run_recorded(const struct load_command *c, struct load_live *live,
-			const struct load_condition *asserts)
+			const struct load_judge *judge)
 {
 	struct load_files files;
 	struct recording recording;
@@ -385,17 +386,17 @@ static int run_recorded(const struct load_command *c, struct load_live *live,
 	outputs.record_full = recording.full;
 	load_cmd_note_files(&outputs, &files);
 	if (!code)
-		code = load_cmd_print(c, live->consumer, &files, asserts, &outputs);
+		code = load_cmd_print(c, live->consumer, &files, judge, &outputs);
 out:
 	load_files_release(&files);
 	return code;
 }
 
 static int run_live(const struct load_command *c, struct stop *stop,
-		    const struct load_condition *asserts)
+		    const struct load_judge *judge)
 {
 	struct strbuf why = STRBUF_INIT(4096);
-	struct load_question none = { 0 };
+	const struct load_question question = { .tolerated = judge->tolerated };
 	struct load_analysis_config analysis;
 	struct load_config config;
 	struct load_consumer consumer;
@@ -412,8 +413,8 @@ static int run_live(const struct load_command *c, struct stop *stop,
 		code = dump_schedule(c->dump_schedule, &config);
 	if (code)
 		return code;
-	load_consumer_init(&consumer, &none);
-	code = run_recorded(c, &live, asserts);
+	load_consumer_init(&consumer, &question);
+	code = run_recorded(c, &live, judge);
 	load_consumer_release(&consumer);
 	return code;
 }
@@ -440,9 +441,9 @@ static int load_cmd_read(struct event_source *source, struct load_consumer *cons
 	return err ? err : load_consumer_finish(consumer);
 }
 
-static int run_from(const struct load_command *c, const struct load_condition *asserts)
+static int run_from(const struct load_command *c, const struct load_judge *judge)
 {
-	struct load_question asked = load_cmd_question(c);
+	const struct load_question asked = load_cmd_question(c, judge);
 	struct event_damage damage;
 	struct run_outputs outputs = { .damage = &damage };
 	struct event_reader *reader = NULL;
@@ -464,7 +465,7 @@ static int run_from(const struct load_command *c, const struct load_condition *a
 	event_source_damage(event_reader_source(reader), &damage);
 	load_files_close(&files, consumer.analysis);
 	load_cmd_note_files(&outputs, &files);
-	code = load_cmd_print(c, &consumer, &files, asserts, &outputs);
+	code = load_cmd_print(c, &consumer, &files, judge, &outputs);
 out:
 	event_reader_free(reader);
 	load_consumer_release(&consumer);
@@ -472,29 +473,17 @@ out:
 	return code;
 }
 
-static int parse_asserts(const struct opt_list *texts, struct load_condition out[OPT_LIST_MAX])
-{
-	for (uint32_t i = 0; i < texts->len; i++) {
-		if (!load_condition_parse(texts->items[i], &out[i]))
-			continue;
-		log_error("load: --assert takes " LOAD_CONDITION_TAKES ", not '%s'",
-			  texts->items[i]);
-		return -EINVAL;
-	}
-	return 0;
-}
-
 static int load_cmd_run(const void *config)
 {
 	const struct load_command *c = config;
-	struct load_condition asserts[OPT_LIST_MAX];
+	struct load_judge judge;
 	struct stop stop = { 0 };
 	int code;
 
 	common_begin(&c->common);
 	if (c->from)
 		privilege_read_only();
-	if (parse_asserts(&c->asserts, asserts))
+	if (load_judge_parse(&c->judge, c->many.against, &judge))
 		return EXIT_USAGE;
 	code = load_cmd_check(c);
 	if (!code)
@@ -502,7 +491,7 @@ static int load_cmd_run(const void *config)
 	if (code)
 		return code;
 	if (c->from)
-		return run_from(c, asserts);
+		return run_from(c, &judge);
 	privilege_keep(LOAD_PRIVILEGES |
 		       (load_hosts_asked(&c->load.hosts) ? LOAD_PRIVILEGES_NETNS : 0));
 	code = stop_init(&stop);
@@ -510,9 +499,10 @@ static int load_cmd_run(const void *config)
 		log_error("%s", strerror(-code));
 		return EXIT_CANNOT;
 	}
-	code = load_many_asked(&c->many) ? load_many_run(&c->many, &c->load, &c->common, c->plot,
-						       &stop)
-					 : run_live(c, &stop, asserts);
+	code = load_many_asked(&c->many) ? load_many_run(&c->many, &c->load,
+							 &judge.conditions, &c->common,
+							 c->plot, &stop)
+					 : run_live(c, &stop, &judge);
 	stop_release(&stop);
 	return code;
 }

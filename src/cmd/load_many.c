@@ -16,6 +16,7 @@
 #include "load/methods.h"
 #include "load/plots.h"
 #include "load/protocol.h"
+#include "load/runs_asserts.h"
 #include "report/human.h"
 
 #define RUN_TIME_DEFAULT (10 * NS_PER_S) /* default length of each run of a sweep or repetition */
@@ -269,8 +270,28 @@ static int load_many_write_csv(const struct load_batch *batch, const char *path)
 	return err;
 }
 
+/* Several runs keep some percentiles only, and a comparison one. */
+static int load_many_check_conditions(const struct load_many_options *o, double asked,
+				      const struct load_conditions *conditions)
+{
+	const struct load_summary none = { 0 };
+
+	for (uint32_t i = 0; i < conditions->n; i++) {
+		const struct load_condition *c = &conditions->list[i];
+
+		if (o->against ? c->q == asked : !!runs_asserts_quantile(&none, asked, c->q))
+			continue;
+		log_error("load: --assert %s with %s: the percentile must be that of --percentile "
+			  "(p%g)%s", c->text, o->against ? "--against" : "--repeat", 100 * asked,
+			  o->against ? "" : ", p50, p90, p99 or p99.9");
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
 int load_many_run(const struct load_many_options *o, const struct load_options *load,
-		  const struct common_options *common, bool plot, struct stop *stop)
+		  const struct load_conditions *conditions, const struct common_options *common,
+		  bool plot, struct stop *stop)
 {
 	struct many m = {
 		.o = o, .load = load, .common = common, .stop = stop,
@@ -280,11 +301,14 @@ int load_many_run(const struct load_many_options *o, const struct load_options *
 							     LOAD_CONFIDENCE_DEFAULT,
 			.rate = load->rate,
 			.duration_ns = load->max_time_ns ? load->max_time_ns : RUN_TIME_DEFAULT,
-			.run = load_many_run_one, .ctx = &m,
+			.run = load_many_run_one, .ctx = &m, .conditions = *conditions,
 		},
 	};
 	struct report r;
-	int code;
+	int code = load_many_check_conditions(o, m.batch.q, conditions);
+
+	if (code)
+		return code;
 
 	log_info("measuring");
 	vec_init(&m.batch.runs, 2 * BETWEEN_RUNS_MAX);
@@ -305,6 +329,10 @@ int load_many_run(const struct load_many_options *o, const struct load_options *
 		load_plots_report(&r, m.batch.q);
 	if (!code)
 		code = result_print(&r, common);
+	if (code == EXIT_PARTIAL && m.batch.judged.settled)
+		code = EXIT_OK;
+	if (code == EXIT_OK && m.batch.judged.fails)
+		code = EXIT_ASSERT;
 	if (code != EXIT_CANNOT && o->csv && load_many_write_csv(&m.batch, o->csv))
 		code = EXIT_CANNOT;
 	report_release(&r);

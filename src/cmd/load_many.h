@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "cmd/cmd.h"
 #include "cmd/load_options.h"
+#include "load/condition.h"
 
 struct load_many_options {
 	const char *rates, *find_max, *against, *csv;
@@ -33,8 +34,12 @@ bool load_many_has_rate(const struct load_many_options *o);
 int load_many_check(const struct load_many_options *o, const struct load_options *load,
 		    struct strbuf *why);
 
-/* Makes all runs and prints their common result, with its plot. Returns an enum exit_code. */
+/*
+ * Makes all runs and prints their common result, with its plot, judged by the conditions of
+ * --assert. Returns an enum exit_code.
+ */
 int load_many_run(const struct load_many_options *o, const struct load_options *load,
-		  const struct common_options *common, bool plot, struct stop *stop);
+		  const struct load_conditions *conditions, const struct common_options *common,
+		  bool plot, struct stop *stop);
 
 #endif

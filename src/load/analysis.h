@@ -46,6 +46,7 @@ struct load_analysis_config {
 	/* also compute latencies without the time around gaps: the server does not cause them */
 	bool excise;
 	struct abort_on_limits abort_on; /* conditions that end the run early */
+	uint64_t tolerated;  /* gates (gate_mask()) whose failure is no objection; not recorded */
 };
 
 /* States of the state machine in Figure 4 of the Lancet paper (load/lancet.h). */
@@ -178,5 +179,14 @@ struct load_misses {
 bool load_analysis_misses(const struct load_analysis *analysis, struct load_misses *out);
 void load_analysis_quantile(const struct load_analysis *analysis, enum load_from from, double q,
 			    struct load_quantile *out);
+/*
+ * Counts the requests of the evaluated part of the run, and those among them that took `ns` or
+ * longer (to 0.3 %) by the main latency, failed, or never ended.
+ */
+struct load_beyond {
+	uint64_t requests, beyond;
+};
+void load_analysis_beyond(const struct load_analysis *analysis, uint64_t ns,
+			  struct load_beyond *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include "load/gates.h"
 #include "load/interference_bound.h"
 #include "load/method.h"
+#include "stats/bucket_edges.h"
 
 static double analysis_quantile_touched(const void *context, uint64_t ns)
 {
@@ -134,6 +135,21 @@ void load_analysis_quantile(const struct load_analysis *analysis, enum load_from
 	if (out->why == LOAD_WHY_FEW_REQUESTS)
 		out->needed = interval.needed;
 	analysis->method->bound(analysis, from, q, &interval, out);
+}
+
+void load_analysis_beyond(const struct load_analysis *analysis, uint64_t ns,
+			  struct load_beyond *out)
+{
+	const struct load_result *r = &analysis->result;
+	const struct hist *hist = &r->pooled[analysis->main];
+	uint64_t below = hist->count - hist->over;
+
+	BUG_ON(!analysis->finished || !ns);
+	if (ns <= BUCKET_LIMIT)
+		below = interval_at_most(hist, bucket_edges_floor(LOAD_SCHEMA,
+				(int32_t)bucket_edges_index(LOAD_SCHEMA, ns) - 1));
+	*out = (struct load_beyond){ .requests = hist->count + r->failed,
+				     .beyond = hist->count - below + r->failed };
 }
 
 bool analysis_quantile_is_again(const struct load_result *res, int i)

@@ -399,6 +399,22 @@ static void add_run_only(const struct load_analysis *a, struct report *r)
 	strbuf_release(&text);
 }
 
+/* Reports what --tolerate made no objection. */
+static void add_tolerated(const struct load_analysis *a, struct report *r)
+{
+	struct strbuf text = STRBUF_INIT(256);
+
+	for (int id = 0; id < GATES; id++) {
+		if (!a->result.gates[id].tolerated)
+			continue;
+		strbuf_reset(&text);
+		gate_evidence(a, id, &text);
+		report_finding(r, "tolerated: %s (%s: %s)", gate_sentence(id), gate_code(id),
+			       strbuf_str(&text));
+	}
+	strbuf_release(&text);
+}
+
 /* Reports a period that is no objection, since the run has many of them, unless it may be ours. */
 static void add_periods(const struct load_analysis *a, struct report *r)
 {
@@ -409,7 +425,9 @@ static void add_periods(const struct load_analysis *a, struct report *r)
 	if (asked->touched > interference_bound_limit(a->config.percentile))
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
-		if (!a->result.gates[ids[i]].allowed || a->result.gates[ids[i]].run_only)
+		const struct gate *g = &a->result.gates[ids[i]];
+
+		if (!g->allowed || g->run_only || g->tolerated)
 			continue;
 		strbuf_reset(&text);
 		gate_evidence(a, ids[i], &text);
@@ -463,6 +481,7 @@ static void analysis_report_text(const struct load_analysis *a, struct report *r
 	add_yielded(a, r);
 	add_regimes(a, r);
 	add_run_only(a, r);
+	add_tolerated(a, r);
 	add_periods(a, r);
 	gates_report_words(a, r);
 }

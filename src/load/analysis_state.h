@@ -95,6 +95,7 @@ struct gate {
 	/* the gate failed, but the bounds allow for what it found: the result stands */
 	bool allowed;
 	bool run_only;     /* allowed, since the bounds are those of this run alone */
+	bool tolerated;    /* allowed, since the user asked for that (--tolerate) */
 	const char *untested; /* why a gate that applies could not be judged; otherwise NULL */
 	double statistic, threshold;
 	bool tested;       /* `p` is valid: the gate has a significance test */

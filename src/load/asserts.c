@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "load/quantile_words.h"
+#include "load/summary.h"
+#include "report/human.h"
 
 void load_reason(struct report *r, const char *code, const char *evidence, const char *message)
 {
@@ -21,17 +23,33 @@ static const char *const sentences[] = {
 	[LOAD_FAILS] = "does not hold",
 };
 
-static void add_assert(const struct load_condition *c, enum load_truth truth,
-		       const struct load_quantile *q, bool undisturbed, struct table *t,
-		       struct string_list *lines)
+void load_asserts_add(const struct load_assert *asserts, uint32_t n, struct report *r)
 {
-	TABLE_ADD(t, value_string(c->text), value_number(c->q), value_ns(c->limit_ns),
-		  value_known_ns(q->known, q->ns), value_known_ns(q->bounded, q->lo_ns),
-		  value_known_ns(q->upper, q->hi_ns), value_string(truths[truth]));
-	list_add(lines, "%s %s: %s%s%s", c->text, sentences[truth],
-		 load_quantile_value(q, t->report),
-		 undisturbed ? "  without the time around gaps" : "",
-		 q->upper && q->run_only ? ", in this run only" : "");
+	static const struct column columns[] = {
+		{ .name = "condition" }, { .name = "q" }, { .name = "limit_ns" },
+		{ .name = "ns" }, { .name = "lo_ns" }, { .name = "hi_ns" }, { .name = "result" },
+		{ .name = "by" }, { .name = "of" }, { .name = "beyond" },
+	};
+	struct table *t = table_new(r, columns, sizeof(columns) / sizeof(columns[0]));
+	struct string_list *lines = list_new(r);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct load_assert *a = &asserts[i];
+		const struct load_condition *c = a->condition;
+		const struct load_quantile *q = &a->quantile;
+
+		TABLE_ADD(t, value_string(c->text), value_number(c->q),
+			  c->limit_ns ? value_ns(c->limit_ns) : value_null(),
+			  value_known_ns(q->known, q->ns), value_known_ns(q->bounded, q->lo_ns),
+			  value_known_ns(q->upper, q->hi_ns), value_string(truths[a->truth]),
+			  value_string(c->seen ? "seen" : "bounds"),
+			  a->of ? value_u64(a->of) : value_null(),
+			  a->of ? value_u64(a->beyond) : value_null());
+		list_add(lines, "%s %s%s: %s", c->text, sentences[a->truth],
+			 c->seen && a->truth ? " as seen" : "", a->words);
+	}
+	object_add(&r->body, "asserts", value_table(t));
+	object_add(&r->body, NULL, value_list(lines));
 }
 
 /* Judges a condition, which is open if the run is not sound at the condition's percentile. */
@@ -79,37 +97,78 @@ static bool asserts_quantile(const struct load_analysis *analysis, double q,
 	return false;
 }
 
-int load_asserts_report(const struct load_condition *conditions, uint32_t n,
-			const struct load_analysis *analysis, struct report *r, bool *fails)
+/* Judges by the requests that were seen, failed ones included: at most 1 - q may be beyond. */
+static void asserts_see(const struct load_analysis *analysis, bool as_asked, struct report *r,
+			struct load_assert *out)
 {
-	static const struct column columns[] = {
-		{ .name = "condition" }, { .name = "q" }, { .name = "limit_ns" },
-		{ .name = "ns" }, { .name = "lo_ns" }, { .name = "hi_ns" }, { .name = "result" },
-	};
-	struct table *t = table_new(r, columns, sizeof(columns) / sizeof(columns[0]));
-	struct string_list *lines = list_new(r);
-	struct strbuf why[OPT_LIST_MAX];
-	struct load_quantile q[OPT_LIST_MAX];
-	enum load_truth truths[OPT_LIST_MAX];
-	int err = 0;
+	const struct load_condition *c = out->condition;
+	char limit[HUMAN_MAX], beyond[HUMAN_MAX], requests[HUMAN_MAX], share[HUMAN_MAX];
+	struct load_beyond seen;
+	double of;
 
-	*fails = false;
-	for (uint32_t i = 0; i < n; i++) {
-		bool undisturbed;
-		int ret;
-
-		strbuf_init(&why[i], 4096);
-		undisturbed = asserts_quantile(analysis, conditions[i].q, &q[i]);
-		ret = asserts_judge(analysis, &conditions[i], &q[i], &truths[i], &why[i]);
-		err = err ? err : ret;
-		add_assert(&conditions[i], truths[i], &q[i], undisturbed, t, lines);
-		*fails |= truths[i] == LOAD_FAILS;
+	load_analysis_quantile(analysis, load_analysis_main(analysis), c->q, &out->quantile);
+	load_analysis_beyond(analysis, c->limit_ns, &seen);
+	if (!seen.requests || !out->quantile.known) {
+		out->words = "no request was answered";
+		return;
 	}
-	object_add(&r->body, "asserts", value_table(t));
-	object_add(&r->body, NULL, value_list(lines));
-	for (uint32_t i = 0; i < n; i++) {
-		if (load_analysis_sound(analysis) && truths[i] == LOAD_OPEN && !*fails)
-			asserts_explain_open(&conditions[i], &q[i], &why[i], r);
+	of = (double)seen.beyond / (double)seen.requests;
+	out->truth = of > 1 - c->q ? LOAD_FAILS : as_asked ? LOAD_HOLDS : LOAD_OPEN;
+	out->of = seen.requests;
+	out->beyond = seen.beyond;
+	out->words = report_format(r, "%s of %s requests (%s) took %s or longer, or failed%s",
+				   human_count(beyond, seen.beyond),
+				   human_count(requests, seen.requests),
+				   human_fraction(share, of), human_ns(limit, c->limit_ns),
+				   out->truth ? "" : ", but the load was not as asked for");
+}
+
+/* Judges by the bounds of the quantile. `why`: why the run is not sound there. */
+static int asserts_prove(const struct load_analysis *analysis, struct report *r,
+			 struct strbuf *why, struct load_assert *out)
+{
+	const bool undisturbed = asserts_quantile(analysis, out->condition->q, &out->quantile);
+	int err = asserts_judge(analysis, out->condition, &out->quantile, &out->truth, why);
+
+	out->words = report_format(r, "%s%s%s", load_quantile_value(&out->quantile, r),
+				   undisturbed ? "  without the time around gaps" : "",
+				   out->quantile.upper && out->quantile.run_only ?
+				   ", in this run only" : "");
+	return err;
+}
+
+int load_asserts_report(const struct load_conditions *conditions,
+			const struct load_analysis *analysis, struct report *r,
+			struct load_asserts *out)
+{
+	const bool as_asked = load_summary_is_as_asked(r);
+	struct load_assert asserts[ARRAY_LEN(conditions->list)] = { 0 };
+	struct strbuf why[ARRAY_LEN(conditions->list)];
+	bool any_seen = false, seen_fails = false;
+	int err = 0, ret;
+
+	*out = (struct load_asserts){ .settled = true };
+	for (uint32_t i = 0; i < conditions->n; i++) {
+		asserts[i].condition = &conditions->list[i];
+		strbuf_init(&why[i], 4096);
+		ret = 0;
+		if (conditions->list[i].seen)
+			asserts_see(analysis, as_asked, r, &asserts[i]);
+		else
+			ret = asserts_prove(analysis, r, &why[i], &asserts[i]);
+		err = err ? err : ret;
+		out->fails |= asserts[i].truth == LOAD_FAILS;
+		out->settled &= asserts[i].truth != LOAD_OPEN;
+		any_seen |= conditions->list[i].seen;
+		seen_fails |= conditions->list[i].seen && asserts[i].truth == LOAD_FAILS;
+	}
+	out->settled = seen_fails || (out->settled && any_seen);
+	load_asserts_add(asserts, conditions->n, r);
+	for (uint32_t i = 0; i < conditions->n; i++) {
+		if (load_analysis_sound(analysis) && !asserts[i].truth && !out->fails &&
+		    !asserts[i].condition->seen)
+			asserts_explain_open(asserts[i].condition, &asserts[i].quantile, &why[i],
+					     r);
 		strbuf_release(&why[i]);
 	}
 	return err;

@@ -1,19 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports the conditions of --assert, and reasons that do not come from the run itself. */
+/*
+ * Reports the conditions of --assert and --assert-seen, and reasons that do not come from the run
+ * itself.
+ */
 #ifndef HOSTLAT_LOAD_ASSERTS_H
 #define HOSTLAT_LOAD_ASSERTS_H
 
-#include "base/opt.h"
 #include "load/condition.h"
 #include "report/report.h"
 
+struct load_asserts {
+	bool fails;   /* a condition is refuted */
+	/*
+	 * --assert-seen was given, and refutes a condition, or all are decided: whether the result
+	 * is sound does not matter
+	 */
+	bool settled;
+};
+
 /*
  * Adds the table "asserts" to a report that already has the run's verdict. Conditions apply to the
- * main latency of the result. A condition that is neither shown nor refuted makes a sound result
- * partial. Sets `fails` if a condition is refuted. n is at most OPT_LIST_MAX. Returns 0 or -ENOMEM.
+ * main latency of the result. A condition of --assert that is neither shown nor refuted makes a
+ * sound result partial. Returns 0 or -ENOMEM.
  */
-int load_asserts_report(const struct load_condition *conditions, uint32_t n,
-			const struct load_analysis *analysis, struct report *r, bool *fails);
+int load_asserts_report(const struct load_conditions *conditions,
+			const struct load_analysis *analysis, struct report *r,
+			struct load_asserts *out);
+
+/* A judged condition, for load_asserts_add(). */
+struct load_assert {
+	const struct load_condition *condition;
+	enum load_truth truth;
+	struct load_quantile quantile; /* unknown for a change */
+	uint64_t of, beyond;           /* requests or runs, and those beyond the limit; 0: none */
+	const char *words;             /* the measured value; belongs to the report */
+};
+
+/* Adds the table "asserts" and its lines of text. */
+void load_asserts_add(const struct load_assert *asserts, uint32_t n, struct report *r);
 
 /* Adds a reason that does not come from the run itself: a verdict "ok" becomes "partial". */
 void load_reason(struct report *r, const char *code, const char *evidence, const char *message);

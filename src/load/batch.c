@@ -118,9 +118,8 @@ int load_batch_repeat(struct load_batch *batch, uint64_t runs, struct report *r)
 		code = batch_run_one(batch, &run);
 	}
 	code = end_batch(batch, code, label);
-	if (!code)
-		load_runs_repeat(&batch->runs, batch->q, batch->confidence, &batch->end, r);
-	return code;
+	return code ? code : load_runs_repeat(&batch->runs, batch->q, batch->confidence,
+					      &batch->conditions, &batch->end, r, &batch->judged);
 }
 
 /* ---- search for the highest rate (--find-max) ---- */
@@ -198,5 +197,6 @@ int load_batch_against(struct load_batch *batch, const char *const urls[2], uint
 	}
 	code = end_batch(batch, code, label);
 	return code ? code : load_runs_against(&batch->runs, urls, batch->q, batch->confidence,
-					       &rng, &batch->end, r);
+					       &rng, &batch->conditions, &batch->end, r,
+					       &batch->judged);
 }

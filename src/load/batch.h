@@ -34,7 +34,9 @@ struct load_batch {
 	 */
 	int (*run)(void *ctx, const struct load_batch_run *run, struct load_summary *out);
 	void *ctx;
+	struct load_conditions conditions; /* for --repeat and --against; n is 0: none */
 	/* Results; the caller initializes and releases `runs`. */
+	struct load_asserts judged;
 	struct load_runs runs;
 	struct load_runs_end end;
 	char failed[LOAD_BATCH_LABEL_MAX]; /* label of the failed run; end.failed points to it */

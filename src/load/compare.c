@@ -11,7 +11,9 @@ static struct contrast_side side_of(const struct load_analysis *a, enum load_fro
 	struct load_quantile found;
 
 	load_analysis_quantile(a, from, q, &found);
-	return (struct contrast_side){ .known = found.known, .bounded = found.bounded,
+	/* Bounds of the run alone do not tell how another run would differ. */
+	return (struct contrast_side){ .known = found.known,
+				       .bounded = found.bounded && !found.run_only,
 				       .ns = found.ns, .lo_ns = found.lo_ns,
 				       .hi_ns = found.hi_ns };
 }

@@ -8,25 +8,55 @@
 
 #define PERCENT_TEXT_MAX 32
 
-int load_condition_parse(const char *text, struct load_condition *out)
+/* Parses "p99<" into out->q. Returns the text after it; NULL, and *err is set. */
+static const char *condition_begin(const char *text, struct load_condition *out, int *err)
 {
-	struct load_condition c = { .text = text };
 	const char *less = strchr(text, '<');
 	char percent[PERCENT_TEXT_MAX];
 	size_t len;
-	int err;
 
+	*err = -EINVAL;
 	if (*text != 'p' || !less)
-		return -EINVAL;
+		return NULL;
 	len = (size_t)(less - text) - 1;
 	if (len >= sizeof(percent))
-		return -EINVAL;
+		return NULL;
 	memcpy(percent, text + 1, len);
 	percent[len] = '\0';
-	err = parse_percent(percent, &c.q);
-	if (!err)
-		err = parse_duration(less + 1, &c.limit_ns);
+	*err = parse_percent(percent, &out->q);
+	return *err ? NULL : less + 1;
+}
+
+int load_condition_parse(const char *text, struct load_condition *out)
+{
+	struct load_condition c = { .text = text };
+	int err;
+	const char *limit = condition_begin(text, &c, &err);
+
+	if (!limit)
+		return err;
+	err = parse_duration(limit, &c.limit_ns);
 	if (!err && !c.limit_ns)
+		err = -ERANGE;
+	if (!err)
+		*out = c;
+	return err;
+}
+
+int load_condition_parse_change(const char *text, struct load_condition *out)
+{
+	struct load_condition c = { .text = text };
+	double change;
+	int err;
+	const char *limit = condition_begin(text, &c, &err);
+
+	if (!limit)
+		return err;
+	if ((*limit != '+' && *limit != '-') || limit[strlen(limit) - 1] != '%')
+		return -EINVAL;
+	err = parse_fraction(limit + 1, &change);
+	c.limit_ratio = *limit == '+' ? 1 + change : 1 - change;
+	if (!err && !(c.limit_ratio > 0))
 		err = -ERANGE;
 	if (!err)
 		*out = c;

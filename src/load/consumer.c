@@ -28,6 +28,7 @@ static void load_consumer_apply_question(struct load_consumer *consumer)
 	c->excise |= q->excise;
 	if (q->confidence > 0)
 		c->confidence = q->confidence;
+	c->tolerated = q->tolerated;
 	if (q->method)
 		c->method = q->method - 1;
 }

@@ -16,6 +16,7 @@ struct load_question {
 	double percentile, confidence;
 	uint32_t method; /* enum load_method + 1; 0: as recorded */
 	bool excise;     /* false: as recorded */
+	uint64_t tolerated; /* gates (gate_mask()) that are no objection */
 };
 
 struct load_consumer {

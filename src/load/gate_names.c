@@ -2,6 +2,8 @@
 /* The names of gates, and the reasons that they give for n/a. */
 #include "load/gates.h"
 
+#include <string.h>
+
 static const struct {
 	const char *name, *code, *sentence;
 } info[GATES] = {
@@ -70,6 +72,16 @@ const char *gate_name(enum gate_id id)
 const char *gate_code(enum gate_id id)
 {
 	return info[id].code;
+}
+
+uint64_t gate_mask(const char *code)
+{
+	uint64_t mask = 0;
+
+	_Static_assert(GATES <= 64, "a bit for each gate");
+	for (int i = 0; i < GATES; i++)
+		mask |= (uint64_t)!strcmp(info[i].code, code) << i;
+	return mask;
 }
 
 const char *gate_sentence(enum gate_id id)

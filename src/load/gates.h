@@ -25,6 +25,8 @@ bool gate_is_heavy(const struct load_analysis *analysis, const struct interval *
  * a sentence for people.
  */
 const char *gate_code(enum gate_id id);
+/* Returns the gates with this code, as a mask of 1 << id; 0: there is none. */
+uint64_t gate_mask(const char *code);
 const char *gate_sentence(enum gate_id id);
 
 /* Returns the stationarity tests, of the tail or the median, that the unit-root gate judges. */

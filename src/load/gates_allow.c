@@ -135,6 +135,17 @@ static enum load_state state_of(enum gate_id failed)
 	return failed < GATE_EXCEEDANCES ? LOAD_STATE_STATIONARY : LOAD_STATE_INTERVAL;
 }
 
+/* A reason that the user tolerates is told, but is no objection; bounds are as they are. */
+static void gates_allow_tolerated(struct load_analysis *a)
+{
+	for (int i = 0; i < GATES; i++) {
+		struct gate *g = &a->result.gates[i];
+
+		g->tolerated = gate_objects(g) && a->config.tolerated >> i & 1;
+		g->allowed |= g->tolerated;
+	}
+}
+
 void gates_allow(struct load_analysis *a)
 {
 	struct load_result *r = &a->result;
@@ -143,6 +154,7 @@ void gates_allow(struct load_analysis *a)
 	gates_allow_periods(a, &a->result.tail, GATE_PERIODIC_TAIL);
 	gates_allow_interference(a);
 	gates_allow_changes(a);
+	gates_allow_tolerated(a);
 	r->state = LOAD_STATE_DONE;
 	for (int i = GATES; i-- > 0;) {
 		if (gate_objects(&r->gates[i]))

@@ -9,8 +9,8 @@
 #include "load/analysis_state.h"
 
 /*
- * Sets `allowed` and `run_only` of the judged gates (gates_judge()), and `run_only` and `state` of
- * analysis->result.
+ * Sets `allowed`, `run_only` and `tolerated` of the judged gates (gates_judge()), and `run_only`
+ * and `state` of analysis->result.
  */
 void gates_allow(struct load_analysis *analysis);
 

@@ -12,7 +12,7 @@ void gates_report(const struct load_analysis *a, struct report *r)
 	static const struct column columns[] = {
 		{ .name = "name" }, { .name = "statistic" }, { .name = "threshold" },
 		{ .name = "p" }, { .name = "pass" }, { .name = "allowed" },
-		{ .name = "run_only" },
+		{ .name = "run_only" }, { .name = "tolerated" },
 	};
 	static const struct column reasons[] = { { .name = "name" }, { .name = "why" } };
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
@@ -26,10 +26,11 @@ void gates_report(const struct load_analysis *a, struct report *r)
 				  value_number(g->threshold),
 				  g->tested ? value_number(g->p) : value_null(),
 				  value_bool(g->pass), value_bool(g->allowed),
-				  value_bool(g->run_only));
+				  value_bool(g->run_only), value_bool(g->tolerated));
 		} else if (g->untested) {
 			TABLE_ADD(t, value_string(gate_name(i)), value_null(), value_null(),
-				  value_null(), value_null(), value_null(), value_null());
+				  value_null(), value_null(), value_null(), value_null(),
+				  value_null());
 			TABLE_ADD(untested, value_string(gate_name(i)), value_string(g->untested));
 		}
 	}

@@ -10,6 +10,7 @@
 #include "load/asserts.h"
 #include "load/interference_bound.h"
 #include "load/protocol.h"
+#include "load/runs_asserts.h"
 #include "load/setup.h"
 #include "report/human.h"
 
@@ -271,30 +272,44 @@ static void runs_report_between(const struct between_runs *b, double q, double c
 			       "(p = %.2g).", b->p);
 }
 
-void load_runs_repeat(const struct load_runs *runs, double q, double confidence,
-			const struct load_runs_end *end, struct report *r)
+/*
+ * All runs with the requested load count, also those that are not sound: a selection of the calm
+ * ones would tell of calm only.
+ */
+int load_runs_repeat(const struct load_runs *runs, double q, double confidence,
+		     const struct load_conditions *conditions, const struct load_runs_end *end,
+		     struct report *r, struct load_asserts *judged)
 {
 	struct load_quantile *asked = calloc(runs->len + 1, sizeof(*asked));
 	struct between_runs b = { 0 };
+	size_t n = 0, sound = 0;
 	bool known;
-	size_t n = 0;
+	int err;
 
-	vec_for_each(runs, s)
-		if (asked && s->sound)
+	if (!asked)
+		return -ENOMEM;
+	vec_for_each(runs, s) {
+		sound += s->sound;
+		if (s->comparable)
 			asked[n++] = s->asked;
-	known = asked && !between_runs_combine(asked, n, confidence, &b);
+	}
+	known = !between_runs_combine(asked, n, confidence, &b);
 	if (known)
 		runs_report_between(&b, q, confidence, from_words(runs, r), r);
 	runs_report_misses(runs, r);
 	add_between(&b, r);
 	add_runs(runs, q, r);
-	report_verdict(r, known ? n == runs->len ? "ok" : "partial" : "n/a");
+	report_verdict(r, known ? sound == runs->len ? "ok" : "partial" : "n/a");
 	runs_finish(end, r);
 	not_sound(runs, r);
 	if (!known)
 		report_reason(r, "too-few-runs", NULL,
-			      "at least two sound runs are needed to compare runs");
+			      "at least two runs with the requested load are needed to compare "
+			      "runs");
 	free(asked);
+	err = runs_asserts_repeat(runs, conditions, q, confidence, r, judged);
+	judged->settled &= !end->interrupted && !end->failed;
+	return err;
 }
 
 /* ---- the highest rate ---- */
@@ -499,8 +514,9 @@ static void runs_report_misses_differ(const struct share_gap *gap, double q,
 }
 
 int load_runs_against(const struct load_runs *runs, const char *const urls[2], double q,
-			double confidence, struct rng *rng, const struct load_runs_end *end,
-			struct report *r)
+		      double confidence, struct rng *rng,
+		      const struct load_conditions *conditions, const struct load_runs_end *end,
+		      struct report *r, struct load_asserts *judged)
 {
 	const char *const names[2] = { runs_shown_url(urls[0], r), runs_shown_url(urls[1], r) };
 	size_t pairs = runs->len / 2;
@@ -534,5 +550,7 @@ int load_runs_against(const struct load_runs *runs, const char *const urls[2], d
 		report_reason(r, "too-few-pairs", NULL,
 			      "at least %d pairs of usable slices are needed: see the table",
 			      BETWEEN_RUNS_PAIRS_MIN);
+	runs_asserts_against(&v, !out[0] && !out[1], conditions, r, judged);
+	judged->settled = false; /* a reason against the comparison stands */
 	return err == -ENODATA ? 0 : err;
 }

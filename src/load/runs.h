@@ -4,12 +4,10 @@
 #define HOSTLAT_LOAD_RUNS_H
 
 #include "base/strbuf.h"
-#include "base/vec.h"
+#include "load/asserts.h"
 #include "load/between_runs.h"
 #include "load/findmax.h"
 #include "load/summary.h"
-
-struct load_runs VEC_OF(struct load_summary);
 
 /* Reason why fewer runs were made than requested; false and NULL: all were made. */
 struct load_runs_end {
@@ -23,16 +21,22 @@ struct load_runs_end {
  */
 void load_runs_sweep(const struct load_runs *runs, double q, const struct load_runs_end *end,
 		       struct report *r);
-void load_runs_repeat(const struct load_runs *runs, double q, double confidence,
-			const struct load_runs_end *end, struct report *r);
+/* Judges `conditions`, too, as `judged` says. Returns 0 or -ENOMEM. */
+int load_runs_repeat(const struct load_runs *runs, double q, double confidence,
+		     const struct load_conditions *conditions, const struct load_runs_end *end,
+		     struct report *r, struct load_asserts *judged);
 void load_runs_find_max(const struct load_runs *runs, const struct load_condition *condition,
 			  const struct findmax *fm, const struct load_runs_end *end,
 			  struct report *r);
 
-/* Compares two servers; `runs` are in pairs, one run per server. Returns 0 or -ENOMEM. */
+/*
+ * Compares two servers; `runs` are in pairs, one run per server. Conditions are about the change
+ * from the first to the second one. Returns 0 or -ENOMEM.
+ */
 int load_runs_against(const struct load_runs *runs, const char *const urls[2], double q,
-			double confidence, struct rng *rng, const struct load_runs_end *end,
-			struct report *r);
+		      double confidence, struct rng *rng,
+		      const struct load_conditions *conditions, const struct load_runs_end *end,
+		      struct report *r, struct load_asserts *judged);
 
 /* Appends a CSV table of the runs, at most LOAD_RUNS_CSV_MAX bytes. Errors are in out->error. */
 void load_runs_csv(const struct load_runs *runs, double q, struct strbuf *out);

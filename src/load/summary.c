@@ -76,6 +76,14 @@ void load_summary_reasons(const struct report *r, struct load_summary *out)
 	out->certain = out->saturated && !out->noisy && share < SATURATED_SHARE_QUIET;
 }
 
+bool load_summary_is_as_asked(const struct report *r)
+{
+	for (const struct table_row *row = r->reasons->first; row; row = row->next)
+		if (is_one_of(row->cells[0].string, other_load))
+			return false;
+	return true;
+}
+
 enum load_truth load_summary_judge(const struct load_summary *s, const struct load_condition *c,
 				   struct load_quantile *q, bool *doubtful)
 {

@@ -3,6 +3,7 @@
 #ifndef HOSTLAT_LOAD_SUMMARY_H
 #define HOSTLAT_LOAD_SUMMARY_H
 
+#include "base/vec.h"
 #include "load/analysis.h"
 #include "load/condition.h"
 #include "load/setup.h"
@@ -32,6 +33,8 @@ struct load_summary {
 	char reasons[256];                /* codes of the reasons, separated by spaces */
 };
 
+struct load_runs VEC_OF(struct load_summary);
+
 static inline const char *load_summary_verdict(const struct load_summary *s)
 {
 	return s->sound ? "ok" : "n/a";
@@ -46,6 +49,9 @@ void load_summary_make(const struct load_analysis *analysis, const struct load_s
  * by `noisy`, which the caller sets.
  */
 void load_summary_reasons(const struct report *r, struct load_summary *out);
+
+/* Returns whether no reason in the report means that the load was not as requested. */
+bool load_summary_is_as_asked(const struct report *r);
 
 /*
  * Judges a condition on the requested quantile. Sets `q` to the measured quantile, unknown if host

@@ -14,8 +14,8 @@ bool verdict_sound(const struct load_analysis *analysis);
 
 /*
  * Returns "sound" if all applicable gates (validity checks) were tested and pass; "indicative" if
- * some could not be tested, agents were lost, or the bounds hold for this run only; "unusable" if
- * the verdict is n/a.
+ * some could not be tested or are tolerated, agents were lost, or the bounds hold for this run
+ * only; "unusable" if the verdict is n/a.
  */
 const char *verdict_confidence(const struct load_analysis *analysis);
 

@@ -94,6 +94,18 @@ class Many(unittest.TestCase):
             self.assertGreater(run['count'], 0)
             self.assertGreater(run['p50_ns'], 0)
 
+    def test_assert(self):
+        """All runs together decide, although each is too short to be sound."""
+        for limit, code, word in ('10s', 0, 'holds'), ('1ns', 4, 'fails'):
+            done = subprocess.run([HOSTLAT, 'load', 'null:', '--json', '--loop', 'closed', '--repeat', '3', '--max-time',
+                                   '200ms', '--connections', '1', '--assert', f'p99<{limit}', '--assert', 'p50<10s'],
+                                  capture_output=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, code, done.stderr)
+            result = json.loads(done.stdout)
+            self.assertEqual([row['result'] for row in result['asserts']], [word, 'holds'])
+            self.assertEqual([row['of'] for row in result['asserts']], [3, 3])
+            self.assertEqual([row['beyond'] for row in result['asserts']], [3 * (code == 4), 0])
+
     def test_seeds(self):
         """Each run has its own; the same ones again with the same --seed; one alone keeps it."""
         sweep = 'null:', '--max-time', '100ms', '--rates', '100:300:100'

@@ -37,6 +37,30 @@ static void test_condition(void **state)
 			fail_msg("'%s' was taken", refused[i]);
 }
 
+static void test_change(void **state)
+{
+	static const struct {
+		const char *text;
+		double ratio;
+	} taken[] = { { "p99<+20%", 1.2 }, { "p99<+0.5%", 1.005 }, { "p99<-5%", 0.95 },
+		      { "p99<+100%", 2 } };
+	static const char *const refused[] = {
+		"", "p99<", "p99<20%", "p99<+20", "p99<+", "p99<+%", "p99<%", "p99<-100%",
+		"p99<500us", "p0<+20%", "p99<+1/5", "p99<++5%", "p99<+20% ",
+	};
+	struct load_condition c;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(taken); i++) {
+		assert_int_equal(load_condition_parse_change(taken[i].text, &c), 0);
+		assert_true(c.q == 0.99 && !c.limit_ns);
+		assert_true(fabs(c.limit_ratio - taken[i].ratio) < 1e-9);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		if (!load_condition_parse_change(refused[i], &c))
+			fail_msg("'%s' was taken", refused[i]);
+}
+
 #define BOTH .known = 1, .upper = 1, .bounded = 1
 
 /* A run decides only if a bound lies on the right side of the limit. */
@@ -263,6 +287,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_condition),
+		cmocka_unit_test(test_change),
 		cmocka_unit_test(test_interval_beyond_limit_decides),
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_findmax),

@@ -43,7 +43,8 @@ static void begin(struct report *r)
 /* ---- two targets ---- */
 
 /* PAIRS pairs, b a tenth slower; the first `bad` slices of a don't count. */
-static void compare(size_t bad, struct report *r)
+static void compare_by(size_t bad, const struct load_conditions *conditions, struct report *r,
+		       struct load_asserts *judged)
 {
 	struct load_runs runs;
 	struct rng rng;
@@ -58,9 +59,18 @@ static void compare(size_t bad, struct report *r)
 		assert_int_equal(vec_push(&runs, run_of(urls[1], 110000 + i)), 0);
 	}
 	begin(r);
-	assert_int_equal(load_runs_against(&runs, urls, 0.99, 0.95, &rng, &whole, r), 0);
+	assert_int_equal(load_runs_against(&runs, urls, 0.99, 0.95, &rng, conditions, &whole, r,
+					   judged), 0);
 	assert_int_equal(report_error(r), 0);
 	vec_release(&runs);
+}
+
+static void compare(size_t bad, struct report *r)
+{
+	const struct load_conditions none = { 0 };
+	struct load_asserts judged;
+
+	compare_by(bad, &none, r, &judged);
 }
 
 static void test_slices(void **state)
@@ -89,6 +99,8 @@ static void test_slices(void **state)
 /* PAIRS pairs; the servers' shares of misses, with what chance does to those of b. */
 static void compare_shares(double of_a, double of_b, double chance, struct report *r)
 {
+	const struct load_conditions none = { 0 };
+	struct load_asserts judged;
 	struct load_runs runs;
 	struct rng rng;
 
@@ -106,7 +118,8 @@ static void compare_shares(double of_a, double of_b, double chance, struct repor
 		assert_int_equal(vec_push(&runs, b), 0);
 	}
 	begin(r);
-	assert_int_equal(load_runs_against(&runs, urls, 0.9, 0.95, &rng, &whole, r), 0);
+	assert_int_equal(load_runs_against(&runs, urls, 0.9, 0.95, &rng, &none, &whole, r,
+					   &judged), 0);
 	assert_int_equal(report_error(r), 0);
 	vec_release(&runs);
 }
@@ -156,12 +169,102 @@ static void test_misses_unknown(void **state)
 	report_release(&r);
 }
 
+/* ---- conditions ---- */
+
+static struct load_conditions conditions_of(const char *text, bool change)
+{
+	struct load_conditions c = { .n = 1 };
+
+	assert_int_equal(change ? load_condition_parse_change(text, c.list) :
+				  load_condition_parse(text, c.list), 0);
+	return c;
+}
+
+/* b takes 1.1 times as long as a. */
+static void test_changes_are_judged(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t bad;
+		bool fails, open;
+	} cases[] = {
+		{ "p99<+20%", 0, false, false }, { "p99<+5%", 0, true, false },
+		{ "p99<-5%", 0, true, false },
+		/* Slices that were left out may have been worse, but not better. */
+		{ "p99<+20%", 3, false, true }, { "p99<+5%", 3, true, false },
+		{ "p99<+20%", PAIRS - 1, false, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct load_conditions c = conditions_of(cases[i].text, true);
+		struct load_asserts judged;
+		struct report r;
+
+		compare_by(cases[i].bad, &c, &r, &judged);
+		assert_int_equal(judged.fails, cases[i].fails);
+		assert_int_equal(!!evidence(&r, "assert-undecided"), cases[i].open);
+		report_release(&r);
+	}
+}
+
+/* Ten runs with p99 from 100 to 109 us; `unlike` of them at another load, `unsure` not sound. */
+static void repeat(const char *text, size_t unlike, size_t unsure, struct report *r,
+		   struct load_asserts *judged)
+{
+	const struct load_conditions c = conditions_of(text, false);
+	struct load_runs runs;
+
+	vec_init(&runs, PAIRS);
+	for (size_t i = 0; i < PAIRS; i++) {
+		struct load_summary s = run_of(NULL, 100000 + 1000 * i);
+
+		s.comparable = i >= unlike;
+		s.sound = i >= unlike + unsure;
+		s.asked.bounded &= s.sound;
+		assert_int_equal(vec_push(&runs, s), 0);
+	}
+	begin(r);
+	assert_int_equal(load_runs_repeat(&runs, 0.99, 0.95, &c, &whole, r, judged), 0);
+	assert_int_equal(report_error(r), 0);
+	vec_release(&runs);
+}
+
+static void test_repetitions_are_judged(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t unlike, unsure;
+		bool fails, settled;
+	} cases[] = {
+		{ "p99<120us", 0, 0, false, true }, { "p99<90us", 0, 0, true, true },
+		{ "p99<104us", 0, 0, false, false }, /* within the interval */
+		/* Runs that are not sound count; one with another load leaves it open. */
+		{ "p99<120us", 0, 4, false, true }, { "p99<120us", 1, 0, false, false },
+		{ "p99<90us", 1, 0, true, true }, { "p99<120us", 9, 0, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct load_asserts judged;
+		struct report r;
+
+		repeat(cases[i].text, cases[i].unlike, cases[i].unsure, &r, &judged);
+		assert_int_equal(judged.fails, cases[i].fails);
+		assert_int_equal(judged.settled, cases[i].settled);
+		assert_int_equal(!!evidence(&r, "assert-undecided"), !cases[i].settled);
+		report_release(&r);
+	}
+}
+
 /* ---- a closed loop ---- */
 
 /* A closed loop has no latency from the intended send, and no rate to be compared with. */
 static void test_closed_loop_has_no_rate_to_compare(void **state)
 {
+	const struct load_conditions none = { 0 };
 	struct load_summary s = run_of(NULL, 100000);
+	struct load_asserts judged;
 	struct load_runs runs;
 	struct report r;
 
@@ -173,7 +276,7 @@ static void test_closed_loop_has_no_rate_to_compare(void **state)
 	assert_int_equal(vec_push(&runs, s), 0);
 	assert_int_equal(vec_push(&runs, s), 0);
 	begin(&r);
-	load_runs_repeat(&runs, 0.99, 0.95, &whole, &r);
+	assert_int_equal(load_runs_repeat(&runs, 0.99, 0.95, &none, &whole, &r, &judged), 0);
 	assert_int_equal(report_error(&r), 0);
 	assert_string_equal(r.summary.first->string,
 			    "from actual send, closed loop: this is not the latency at a given "
@@ -242,6 +345,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_slices),
+		cmocka_unit_test(test_changes_are_judged),
+		cmocka_unit_test(test_repetitions_are_judged),
 		cmocka_unit_test(test_closed_loop_has_no_rate_to_compare),
 		cmocka_unit_test(test_different_misses_are_reported),
 		cmocka_unit_test(test_misses_unknown),

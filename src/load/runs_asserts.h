@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Judges the conditions of --assert by several runs: --repeat and --against. */
+#ifndef HOSTLAT_LOAD_RUNS_ASSERTS_H
+#define HOSTLAT_LOAD_RUNS_ASSERTS_H
+
+#include "load/asserts.h"
+#include "load/between_runs.h"
+#include "load/summary.h"
+
+/*
+ * Returns quantile q of a run: that of --percentile, p50, p90, p99 or p99.9; NULL: another one was
+ * not kept.
+ */
+const struct load_quantile *runs_asserts_quantile(const struct load_summary *s, double asked,
+						  double q);
+
+/*
+ * Judges each condition by its quantile over all runs with the requested load (between_runs.h), of
+ * which `asked` is that of --percentile, and adds the table "asserts". A condition that all such
+ * runs together show stays open if another run had another load. Returns 0 or -ENOMEM.
+ */
+int runs_asserts_repeat(const struct load_runs *runs, const struct load_conditions *conditions,
+			double asked, double confidence, struct report *r,
+			struct load_asserts *out);
+
+/* Judges conditions on the ratio of two servers. `whole`: no slice was left out. */
+void runs_asserts_against(const struct paired_diff *diff, bool whole,
+			  const struct load_conditions *conditions, struct report *r,
+			  struct load_asserts *out);
+
+#endif
