@@ -16,8 +16,12 @@
 #define NOTABLE_NS 100000
 /* A step is reported if it has more of the time than all other steps together. */
 #define DOMINANT_SHARE 0.5
-/* Share of messages from which waits for a CPU are reported: p99.9 then shows the waits. */
-#define WAITED_SHARE 0.001
+/*
+ * Waits for a CPU are reported from this number of messages on, and if they are this share of the
+ * time to `read`: each machine has some.
+ */
+#define WAITED_MESSAGES 10
+#define WAITED_SHARE 0.01
 /*
  * Share of the time to `read` from which stops of the reader by a signal or a tracer are reported.
  */
@@ -62,15 +66,20 @@ static void findings_list_culprits(const struct watch *w, enum watch_span span, 
 	struct watch_culprits c;
 	char buf[HUMAN_MAX];
 
-	watch_culprits(w, span, CULPRITS_IN_SENTENCE, &c);
+	watch_commands(w, span, CULPRITS_IN_SENTENCE, &c);
 	if (!c.total_ns)
 		return;
 	for (size_t i = 0; i < c.n; i++) {
-		const struct watch_task *t = c.tasks[i];
+		const struct watch_culprit *by = &c.list[i];
 
-		strbuf_printf(out, "%s%.*s (pid %u) %s", i ? ", " : " CPU held by: ",
-			      EVENT_COMM_LEN, t->id.comm, t->id.pid,
-			      human_fraction(buf, (double)t->ns[span] / (double)c.total_ns));
+		strbuf_printf(out, "%s%.*s (", i ? ", " : " CPU held by: ", EVENT_COMM_LEN,
+			      by->task->id.comm);
+		if (by->processes > 1)
+			strbuf_printf(out, "%u processes", by->processes);
+		else
+			strbuf_printf(out, "pid %u", by->task->id.pid);
+		strbuf_printf(out, ") %s",
+			      human_fraction(buf, (double)by->ns / (double)c.total_ns));
 	}
 	if (c.others_ns)
 		strbuf_printf(out, "%sother tasks %s", c.n ? ", " : " CPU held by: ",
@@ -96,15 +105,20 @@ static int findings_add_cpu_wait(const struct watch *w, enum watch_span span, st
 {
 	struct strbuf culprits = STRBUF_INIT(1024);
 	char share[HUMAN_MAX], least[HUMAN_MAX], median[HUMAN_MAX];
-	struct hist wait;
+	struct hist wait, latency;
+	uint64_t notable;
 	double waited;
 	int err;
 
+	hist_init(&latency, BUCKET_SCHEMA_MAX);
 	err = findings_add_rows(w, span, DIST_CPU_WAIT, STAGE_READ, 0, 0, &wait);
+	if (!err)
+		err = findings_add_rows(w, span, DIST_LATENCY, STAGE_READ, 0, 0, &latency);
 	if (err || !wait.count)
 		goto out;
-	waited = (double)findings_count_notable(&wait) / (double)wait.count;
-	if (waited < WAITED_SHARE)
+	notable = findings_count_notable(&wait);
+	waited = (double)notable / (double)wait.count;
+	if (notable < WAITED_MESSAGES || (double)wait.sum < WAITED_SHARE * (double)latency.sum)
 		goto out;
 	findings_list_culprits(w, span, &culprits);
 	report_finding(r,
@@ -117,6 +131,7 @@ static int findings_add_cpu_wait(const struct watch *w, enum watch_span span, st
 out:
 	strbuf_release(&culprits);
 	hist_release(&wait);
+	hist_release(&latency);
 	return err;
 }
 

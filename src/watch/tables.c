@@ -407,27 +407,37 @@ int watch_add_scheduler(struct watch *w, enum watch_span span, struct report *r)
 	return err;
 }
 
-void watch_add_culprits(const struct watch *w, enum watch_span span, struct report *r)
+static struct table *tables_culprits(const struct watch_culprits *c, struct report *r)
 {
 	static const struct column columns[] = {
 		{ .name = "pid" }, { .name = "comm" }, { .name = "ns" }, { .name = "count" },
-		{ .name = "share" },
+		{ .name = "share" }, { .name = "processes" },
 	};
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct watch_culprit *by = &c->list[i];
+		const char *comm = report_format(r, "%.*s", EVENT_COMM_LEN, by->task->id.comm);
+
+		TABLE_ADD(t, by->processes > 1 ? value_null() : value_u64(by->task->id.pid),
+			  value_string(comm), value_ns(by->ns), value_u64(by->count),
+			  value_fraction((double)by->ns / (double)c->total_ns),
+			  value_u64(by->processes));
+	}
+	if (c->others_ns || c->others_count)
+		TABLE_ADD(t, value_null(), value_string("others"), value_ns(c->others_ns),
+			  value_u64(c->others_count),
+			  value_fraction((double)c->others_ns / (double)c->total_ns),
+			  value_null());
+	return t;
+}
+
+void watch_add_culprits(const struct watch *w, enum watch_span span, struct report *r)
+{
 	struct watch_culprits c;
 
 	watch_culprits(w, span, WATCH_CULPRITS_SHOWN, &c);
-	for (size_t i = 0; i < c.n; i++) {
-		const struct watch_task *task = c.tasks[i];
-		const char *comm = report_format(r, "%.*s", EVENT_COMM_LEN, task->id.comm);
-
-		TABLE_ADD(t, value_u64(task->id.pid), value_string(comm), value_ns(task->ns[span]),
-			  value_u64(task->count[span]),
-			  value_fraction((double)task->ns[span] / (double)c.total_ns));
-	}
-	if (c.others_ns || c.others_count)
-		TABLE_ADD(t, value_null(), value_string("others"), value_ns(c.others_ns),
-			  value_u64(c.others_count),
-			  value_fraction((double)c.others_ns / (double)c.total_ns));
-	object_add(&r->body, "culprits", value_table(t));
+	object_add(&r->body, "culprits", value_table(tables_culprits(&c, r)));
+	watch_commands(w, span, WATCH_CULPRITS_SHOWN, &c);
+	object_add(&r->body, "commands", value_table(tables_culprits(&c, r)));
 }
