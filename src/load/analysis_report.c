@@ -415,25 +415,36 @@ static void add_tolerated(const struct load_analysis *a, struct report *r)
 	strbuf_release(&text);
 }
 
-/* Reports a period that is no objection, since the run has many of them, unless it may be ours. */
+#define PERIODS_TOLD 3 /* whole periods from which a period is told */
+
+/* Whether a run has found a period, and not a single rise and fall. */
+static bool is_periodic(const struct load_analysis *a, const struct stationarity_tests *s,
+			enum gate_id id)
+{
+	const double run_ns = ldexp(a->result.to - a->result.from, (int)a->series.shift);
+
+	return s->known && !a->result.gates[id].pass && run_ns >= PERIODS_TOLD * s->period_ns;
+}
+
+/* Reports periods, which lead to their cause, unless they may be those of this host's delays. */
 static void add_periods(const struct load_analysis *a, struct report *r)
 {
-	static const enum gate_id ids[] = { GATE_PERIODIC_MEDIAN, GATE_PERIODIC_TAIL };
-	const struct interval *asked = &a->result.quantiles[a->main][REPORT_QUANTILES];
+	const struct load_result *res = &a->result;
+	const struct interval *asked = &res->quantiles[a->main][REPORT_QUANTILES];
+	const bool median = is_periodic(a, &res->median, GATE_PERIODIC_MEDIAN);
+	const bool tail = is_periodic(a, &res->tail, GATE_PERIODIC_TAIL);
 	struct strbuf text = STRBUF_INIT(256);
 
-	if (asked->touched > interference_bound_limit(a->config.percentile))
+	if (asked->touched > interference_bound_limit(a->config.percentile) || (!median && !tail))
 		return;
-	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
-		const struct gate *g = &a->result.gates[ids[i]];
-
-		if (!g->allowed || g->run_only || g->tolerated)
-			continue;
-		strbuf_reset(&text);
-		gate_evidence(a, ids[i], &text);
-		report_finding(r, "periodic: %s; the result is that of all phases",
-			       strbuf_str(&text));
-	}
+	if (median)
+		gate_evidence(a, GATE_PERIODIC_MEDIAN, &text);
+	if (median && tail)
+		strbuf_puts(&text, "; ");
+	if (tail)
+		gate_evidence(a, GATE_PERIODIC_TAIL, &text);
+	report_finding(r, "periodic: %s: look for a timer or a cron job with that period",
+		       strbuf_str(&text));
 	strbuf_release(&text);
 }
 
