@@ -63,9 +63,10 @@ const QUANTILE_COLUMNS = rows => {
 
 // The interval, where there is one that says more than the value.
 function interval(q) {
-	if (!q || !known(q.lo_ns) || !known(q.hi_ns) || q.lo_ns === q.hi_ns)
+	if (!q || !known(q.hi_ns) || q.lo_ns === q.hi_ns)
 		return '';
-	return ` [${duration(q.lo_ns)}, ${duration(q.hi_ns)}]`;
+	const bounds = known(q.lo_ns) ? `[${duration(q.lo_ns)}, ${duration(q.hi_ns)}]` : `at most ${duration(q.hi_ns)}`;
+	return ` ${bounds}${q.scope === 'run' ? ' in this run only' : ''}`;
 }
 
 // A title for links, and what belongs to it.

@@ -372,7 +372,6 @@ static void interval_of_run(const struct interval_range *range, double q, double
 {
 	const uint32_t n = range->to - range->from;
 	const struct cosines cosines = { .first = n / INTERVAL_RUN_PARTS, .n = INTERVAL_COSINES };
-
 	struct interval of_run = *out;
 
 	if (n < INTERVAL_WINDOWS_MANY)

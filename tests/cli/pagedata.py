@@ -202,7 +202,8 @@ def load():
         'rate': {'target': 2000, 'offered': 2000.5, 'achieved': 2000},
         'latency': {'intended': {**brief, 'effective_count': 10130, 'mean_ns': 139655},
                     'actual': {**brief, 'quantiles': [{**q, 'lo_ns': None, 'hi_ns': None} for q in brief['quantiles']],
-                               'effective_count': 9000, 'mean_ns': 139155}, 'kernel': None},
+                               'effective_count': 9000, 'mean_ns': 139155},
+                    'kernel': {**brief, 'quantiles': [{**q, 'lo_ns': None, 'scope': 'run'} for q in brief['quantiles']]}},
         'parts': [{'of': of, 'count': 100, 'mean_ns': mean, 'client_queue_ns': mean // 9, 'transmit_ns': mean // 20,
                    'wire_server_ns': mean // 2, 'receive_ns': mean // 8, 'wakeup_ns': None,
                    'unexplained_ns': mean - mean // 9 - mean // 20 - mean // 2 - mean // 8}

@@ -19,6 +19,13 @@ class Load(Case):
         runs = self.documents_of('load', 'null:', '--rates', '1k:2k:1k', '--max-time', '300ms')['runs']
         self.assertEqual({key for row in made['runs'] for key in row} - {key for row in runs for key in row}, set())
 
+    def test_bounds(self):
+        """A bound says so where it holds for this run only, and where it is the only one."""
+        page = self.open(pagedata.load())
+        cells = page.run("[...document.querySelectorAll('td')].map(td => td.textContent)")
+        self.assertEqual(sum('at most' in c and c.endswith('in this run only') for c in cells), 4)
+        self.assertFalse([c for c in cells if '[' in c and 'only' in c])
+
     def test_latency_over_time(self):
         document = pagedata.load()
         rows = document['over_time']
