@@ -302,9 +302,9 @@ static int load_cmd_print(const struct load_command *c, struct load_consumer *co
 	} else {
 		code = result_print(&r, &c->common);
 	}
-	report_release(&r);
-	if (code == EXIT_PARTIAL && judged.settled)
+	if (code == EXIT_PARTIAL && load_asserts_settle(&judged, &r))
 		code = EXIT_OK;
+	report_release(&r);
 	return code == EXIT_OK && judged.fails ? EXIT_ASSERT : code;
 }
 

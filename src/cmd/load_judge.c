@@ -16,11 +16,12 @@ const struct opt load_judge_option_rows[] = {
 			 "--against, of the second server, such as 'p99<+20%'"),
 	OPT_LIST(struct load_judge_options, seen, .name = "assert-seen", .metavar = "CONDITION",
 		 .excludes = "rates,find-max,repeat,against",
-		 .help = "Exit with 4 if the requests that were seen break this condition, with 0 "
-			 "if not, however sure that is; as --assert otherwise"),
+		 .help = "Like --assert, but the requests of this run decide, failed ones "
+			 "included, without bounds: exit with 4 or 0 even where the result is "
+			 "n/a"),
 	OPT_LIST(struct load_judge_options, tolerate, .name = "tolerate", .metavar = "REASON",
 		 .excludes = "rates,find-max,repeat,against",
-		 .help = "Tell this reason, such as host-noisy, without making the result n/a; "
+		 .help = "Report this reason, such as host-noisy, as a finding instead of n/a; "
 			 "bounds stay as they are"),
 	OPT_END,
 };

@@ -181,10 +181,11 @@ void load_analysis_quantile(const struct load_analysis *analysis, enum load_from
 			    struct load_quantile *out);
 /*
  * Counts the requests of the evaluated part of the run, and those among them that took `ns` or
- * longer (to 0.3 %) by the main latency, failed, or never ended.
+ * longer (to 0.3 %) by the main latency, failed, or never ended; beside them, answered requests
+ * whose sample was lost.
  */
 struct load_beyond {
-	uint64_t requests, beyond;
+	uint64_t requests, beyond, lost;
 };
 void load_analysis_beyond(const struct load_analysis *analysis, uint64_t ns,
 			  struct load_beyond *out);

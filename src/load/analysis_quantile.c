@@ -148,8 +148,9 @@ void load_analysis_beyond(const struct load_analysis *analysis, uint64_t ns,
 	if (ns <= BUCKET_LIMIT)
 		below = interval_at_most(hist, bucket_edges_floor(LOAD_SCHEMA,
 				(int32_t)bucket_edges_index(LOAD_SCHEMA, ns) - 1));
-	*out = (struct load_beyond){ .requests = hist->count + r->failed,
-				     .beyond = hist->count - below + r->failed };
+	*out = (struct load_beyond){ .lost = interference_bound_lost(analysis) };
+	out->requests = hist->count + r->failed - out->lost;
+	out->beyond = out->requests - below;
 }
 
 bool analysis_quantile_is_again(const struct load_result *res, int i)

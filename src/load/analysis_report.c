@@ -187,7 +187,7 @@ static struct value quantile_table(const struct load_analysis *a, enum load_from
 			  analysis_report_measured(interval, interval->inflation),
 			  value_number(q.touched), value_string(load_why_code(q.why)),
 			  q.needed ? value_u64(q.needed) : value_null(),
-			  !q.upper ? value_null() : value_string(q.run_only ? "run" : "server"));
+			  q.upper ? value_string(load_quantile_scope(&q)) : value_null());
 	}
 	return value_table(t);
 }

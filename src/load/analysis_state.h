@@ -135,7 +135,8 @@ struct load_result {
 	/* correlation of neighboring time windows' shares of fast requests */
 	double spearman;
 	struct gate gates[GATES];
-	bool run_only;                /* a gate has `run_only` */
+	/* the latency changed, or had few slow stretches: all bounds are those of this run alone */
+	bool run_only;
 	/* first state of the run with a gate that did not pass; LOAD_STATE_DONE: all passed */
 	enum load_state state;
 };

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "load/gates.h"
 #include "load/quantile_words.h"
 #include "load/summary.h"
 #include "report/human.h"
@@ -97,14 +98,22 @@ static bool asserts_quantile(const struct load_analysis *analysis, double q,
 	return false;
 }
 
-/* Judges by the requests that were seen, failed ones included: at most 1 - q may be beyond. */
+/* Whether `beyond` of so many requests leave quantile q below the limit; by whole requests. */
+static bool asserts_below(double q, uint64_t beyond, uint64_t requests)
+{
+	return (double)beyond <= (1 - q) * (double)requests + 1e-6;
+}
+
+/*
+ * Judges by the requests that were seen, failed ones included: at most 1 - q may be beyond. Lost
+ * samples may have any latency.
+ */
 static void asserts_see(const struct load_analysis *analysis, bool as_asked, struct report *r,
 			struct load_assert *out)
 {
 	const struct load_condition *c = out->condition;
 	char limit[HUMAN_MAX], beyond[HUMAN_MAX], requests[HUMAN_MAX], share[HUMAN_MAX];
 	struct load_beyond seen;
-	double of;
 
 	load_analysis_quantile(analysis, load_analysis_main(analysis), c->q, &out->quantile);
 	load_analysis_beyond(analysis, c->limit_ns, &seen);
@@ -112,15 +121,21 @@ static void asserts_see(const struct load_analysis *analysis, bool as_asked, str
 		out->words = "no request was answered";
 		return;
 	}
-	of = (double)seen.beyond / (double)seen.requests;
-	out->truth = of > 1 - c->q ? LOAD_FAILS : as_asked ? LOAD_HOLDS : LOAD_OPEN;
+	if (!asserts_below(c->q, seen.beyond, seen.requests + seen.lost))
+		out->truth = LOAD_FAILS;
+	else if (as_asked && asserts_below(c->q, seen.beyond + seen.lost,
+					   seen.requests + seen.lost))
+		out->truth = LOAD_HOLDS;
 	out->of = seen.requests;
 	out->beyond = seen.beyond;
 	out->words = report_format(r, "%s of %s requests (%s) took %s or longer, or failed%s",
 				   human_count(beyond, seen.beyond),
 				   human_count(requests, seen.requests),
-				   human_fraction(share, of), human_ns(limit, c->limit_ns),
-				   out->truth ? "" : ", but the load was not as asked for");
+				   human_fraction(share, (double)seen.beyond /
+							 (double)seen.requests),
+				   human_ns(limit, c->limit_ns),
+				   out->truth ? "" : as_asked ? ", but too many have no sample" :
+				   ", but the load was not as requested");
 }
 
 /* Judges by the bounds of the quantile. `why`: why the run is not sound there. */
@@ -137,11 +152,20 @@ static int asserts_prove(const struct load_analysis *analysis, struct report *r,
 	return err;
 }
 
+bool load_asserts_settle(const struct load_asserts *asserts, const struct report *r)
+{
+	for (const struct table_row *row = r->reasons->first; row; row = row->next) {
+		if (!gate_mask(row->cells[0].string))
+			return false;
+	}
+	return asserts->settled;
+}
+
 int load_asserts_report(const struct load_conditions *conditions,
 			const struct load_analysis *analysis, struct report *r,
 			struct load_asserts *out)
 {
-	const bool as_asked = load_summary_is_as_asked(r);
+	const bool as_asked = load_summary_is_as_asked(analysis, r);
 	struct load_assert asserts[ARRAY_LEN(conditions->list)] = { 0 };
 	struct strbuf why[ARRAY_LEN(conditions->list)];
 	bool any_seen = false, seen_fails = false;

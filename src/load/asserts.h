@@ -27,6 +27,12 @@ int load_asserts_report(const struct load_conditions *conditions,
 			const struct load_analysis *analysis, struct report *r,
 			struct load_asserts *out);
 
+/*
+ * Returns whether conditions of one run are settled, and no reason in its report speaks of anything
+ * but its own checks: of damaged input, of output that could not be written.
+ */
+bool load_asserts_settle(const struct load_asserts *asserts, const struct report *r);
+
 /* A judged condition, for load_asserts_add(). */
 struct load_assert {
 	const struct load_condition *condition;

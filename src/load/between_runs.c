@@ -51,7 +51,9 @@ static void test_homogeneity(const struct load_quantile *runs, size_t n, struct 
 
 		if (!between_runs_is_usable(&runs[i]))
 			continue;
-		if (!runs[i].bounded || !runs[i].lo_ns || runs[i].hi_ns <= runs[i].lo_ns ||
+		/* Bounds of a run alone do not tell how runs differ by chance. */
+		if (!runs[i].bounded || runs[i].run_only || !runs[i].lo_ns ||
+		    runs[i].hi_ns <= runs[i].lo_ns ||
 		    !(runs[i].confidence > 0 && runs[i].confidence < 1))
 			return;
 		z = normal_quantile((1 + runs[i].confidence) / 2);
@@ -66,6 +68,11 @@ static void test_homogeneity(const struct load_quantile *runs, size_t n, struct 
 	out->tested = true;
 	out->p = chi2_sf(q, (double)out->n - 1);
 	out->share = q > 0 ? fmax(1 - ((double)out->n - 1) / q, 0) : 0;
+}
+
+uint64_t between_runs_ns(double ns)
+{
+	return ns < 0x1p63 ? (uint64_t)llround(ns) : INT64_MAX;
 }
 
 int between_runs_combine(const struct load_quantile *runs, size_t n, double confidence,

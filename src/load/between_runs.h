@@ -33,6 +33,9 @@ struct between_runs {
 	double share;       /* I^2: share of the variance that is between runs, 0..1 */
 };
 
+/* Rounds to whole ns, at most INT64_MAX: an interval of few runs may be very wide. */
+uint64_t between_runs_ns(double ns);
+
 /*
  * Combines the runs whose quantile is known. `confidence` is the level of the interval over the
  * runs, not of each run's interval. Returns 0, -EINVAL, or -ENODATA for fewer than 2 runs.

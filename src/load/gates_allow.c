@@ -107,6 +107,9 @@ static void gates_allow_changes(struct load_analysis *a)
 	};
 	struct load_result *r = &a->result;
 
+	for (size_t i = 0; i < ARRAY_LEN(changes); i++)
+		r->run_only |= gate_objects(&r->gates[changes[i]]);
+	r->run_only |= r->regimes.found && r->regimes.stretches < REGIMES_FEW;
 	if (!a->method->keeps_confidence || gates_allow_asked(a)->why ||
 	    gates_is_drift(a, &r->median, GATE_TREND_MEDIAN) ||
 	    gates_is_drift(a, &r->tail, GATE_TREND_TAIL))
@@ -118,10 +121,8 @@ static void gates_allow_changes(struct load_analysis *a)
 		if (changes[i] == GATE_TAIL && gate_objects(&r->gates[GATE_WIDTH]))
 			continue;
 		g->run_only = gate_objects(g);
-		r->run_only |= g->run_only;
 		gate_allow(a, changes[i]);
 	}
-	r->run_only |= r->regimes.found && r->regimes.stretches < REGIMES_FEW;
 }
 
 static enum load_state state_of(enum gate_id failed)

@@ -371,7 +371,7 @@ static void interval_of_run(const struct interval_range *range, double q, double
 			    struct interval *out)
 {
 	const uint32_t n = range->to - range->from;
-	const struct cosines cosines = { .first = n / INTERVAL_RUN_PARTS, .n = INTERVAL_COSINES };
+	const struct cosines cosines = { .first = INTERVAL_RUN_FIRST, .n = INTERVAL_COSINES };
 	struct interval of_run = *out;
 
 	if (n < INTERVAL_WINDOWS_MANY)

@@ -18,7 +18,7 @@
  *
  * If dependence lasts for a good part of the run, no bounds tell what the server does at other
  * times. Bounds of the run alone take its slow changes as given: V then is the mean of L_j^2 over
- * INTERVAL_COSINES faster cosines, j > W / INTERVAL_RUN_PARTS.
+ * INTERVAL_COSINES faster cosines, j > INTERVAL_RUN_FIRST.
  *
  * Failed requests have no latency; the interval allows for any latency from 0 to infinity. If a
  * share of the requests may have been delayed by the measuring host, the upper bound stays, since a
@@ -37,8 +37,8 @@
 #define INTERVAL_COSINES 14
 #define INTERVAL_COSINES_FEW 8
 #define INTERVAL_COSINES_LEAST 2 /* when dependence lasts long */
-/* bounds of the run alone: what lasts longer than two of so many parts of it is taken as given */
-#define INTERVAL_RUN_PARTS 8
+/* bounds of the run alone: the slowest cosines, with periods of half of it or more, are left out */
+#define INTERVAL_RUN_FIRST 4
 #define INTERVAL_TAIL 0.05 /* a quantile with at most this share beyond it is in a tail */
 #define INTERVAL_STEP 1.5 /* ratio of the tails at which a bound's inflation is measured */
 #define INTERVAL_STEPS 32

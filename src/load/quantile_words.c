@@ -23,6 +23,11 @@ const char *load_why_code(enum load_why why)
 	return codes[why];
 }
 
+const char *load_quantile_scope(const struct load_quantile *q)
+{
+	return q->run_only ? "run" : "server";
+}
+
 const char *load_quantile_name(struct report *r, double q)
 {
 	return report_format(r, "p%.10g", 100 * q);

@@ -5,6 +5,8 @@
 
 #include "load/analysis.h"
 
+/* Returns where the bounds hold, as JSON has it: "server", or "run" for this run only. */
+const char *load_quantile_scope(const struct load_quantile *q);
 /* Returns "p99"; the report owns the text, as that of the functions below. */
 const char *load_quantile_name(struct report *r, double q);
 

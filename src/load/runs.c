@@ -10,6 +10,7 @@
 #include "load/asserts.h"
 #include "load/interference_bound.h"
 #include "load/protocol.h"
+#include "load/quantile_words.h"
 #include "load/runs_asserts.h"
 #include "load/setup.h"
 #include "report/human.h"
@@ -140,6 +141,7 @@ static void add_runs(const struct load_runs *runs, double q, struct report *r)
 		{ .name = "seed" },
 		{ .name = "verdict", .head = "verdict" },
 		{ .name = "reasons", .head = "why", .flags = COLUMN_FLEX },
+		{ .name = "scope" },
 	};
 	struct table *t = table_new(r, columns, sizeof(columns) / sizeof(columns[0]));
 
@@ -157,7 +159,9 @@ static void add_runs(const struct load_runs *runs, double q, struct report *r)
 			  s->misses_known ? value_u64(s->misses.misses) : value_null(),
 			  share_or_null(miss_share(s)),
 			  value_u64(s->seed), value_string(load_summary_verdict(s)),
-			  value_string(s->reasons));
+			  value_string(s->reasons),
+			  s->asked.upper ? value_string(load_quantile_scope(&s->asked)) :
+					   value_null());
 	object_add(&r->body, "runs", value_table(t));
 }
 
@@ -190,6 +194,7 @@ static void not_sound(const struct load_runs *runs, struct report *r)
 static bool runs_differ(const struct load_summary *a, const struct load_summary *b)
 {
 	return a->sound && b->sound && a->asked.bounded && b->asked.bounded &&
+	       !a->asked.run_only && !b->asked.run_only &&
 	       (a->asked.hi_ns < b->asked.lo_ns || b->asked.hi_ns < a->asked.lo_ns);
 }
 
@@ -239,11 +244,11 @@ static void add_between(const struct between_runs *b, struct report *r)
 	bool known = b->n >= 2;
 
 	object_add(o, "runs", value_u64(b->n));
-	object_add(o, "mean_ns", value_known_ns(known, (uint64_t)llround(b->mean_ns)));
-	object_add(o, "lo_ns", value_known_ns(known, (uint64_t)llround(b->lo_ns)));
-	object_add(o, "hi_ns", value_known_ns(known, (uint64_t)llround(b->hi_ns)));
-	object_add(o, "min_ns", value_known_ns(known, (uint64_t)llround(b->min_ns)));
-	object_add(o, "max_ns", value_known_ns(known, (uint64_t)llround(b->max_ns)));
+	object_add(o, "mean_ns", value_known_ns(known, between_runs_ns(b->mean_ns)));
+	object_add(o, "lo_ns", value_known_ns(known, between_runs_ns(b->lo_ns)));
+	object_add(o, "hi_ns", value_known_ns(known, between_runs_ns(b->hi_ns)));
+	object_add(o, "min_ns", value_known_ns(known, between_runs_ns(b->min_ns)));
+	object_add(o, "max_ns", value_known_ns(known, between_runs_ns(b->max_ns)));
 	object_add(o, "p_value", b->tested ? value_number(b->p) : value_null());
 	object_add(o, "between_share", b->tested ? value_number(b->share) : value_null());
 	object_add(&r->body, "between", value_object(o));
@@ -255,9 +260,9 @@ static void runs_report_between(const struct between_runs *b, double q, double c
 	char mean[HUMAN_MAX], low[HUMAN_MAX], high[HUMAN_MAX], share[HUMAN_MAX];
 
 	report_title(r, "p%g  %s  [%s, %s] at %g %%", 100 * q,
-		     human_ns(mean, (uint64_t)llround(b->mean_ns)),
-		     human_ns(low, (uint64_t)llround(b->lo_ns)),
-		     human_ns(high, (uint64_t)llround(b->hi_ns)), 100 * confidence);
+		     human_ns(mean, between_runs_ns(b->mean_ns)),
+		     human_ns(low, between_runs_ns(b->lo_ns)),
+		     human_ns(high, between_runs_ns(b->hi_ns)), 100 * confidence);
 	report_summary(r, "%s", from);
 	report_summary(r, "over %zu runs with fresh connections", b->n);
 	if (!b->tested)
@@ -273,8 +278,8 @@ static void runs_report_between(const struct between_runs *b, double q, double c
 }
 
 /*
- * All runs with the requested load count, also those that are not sound: a selection of the calm
- * ones would tell of calm only.
+ * Runs count also if they are not sound (load_summary_counts()): a selection of the calm ones would
+ * tell of calm only.
  */
 int load_runs_repeat(const struct load_runs *runs, double q, double confidence,
 		     const struct load_conditions *conditions, const struct load_runs_end *end,
@@ -290,7 +295,7 @@ int load_runs_repeat(const struct load_runs *runs, double q, double confidence,
 		return -ENOMEM;
 	vec_for_each(runs, s) {
 		sound += s->sound;
-		if (s->comparable)
+		if (load_summary_counts(s, &s->asked))
 			asked[n++] = s->asked;
 	}
 	known = !between_runs_combine(asked, n, confidence, &b);
@@ -304,8 +309,8 @@ int load_runs_repeat(const struct load_runs *runs, double q, double confidence,
 	not_sound(runs, r);
 	if (!known)
 		report_reason(r, "too-few-runs", NULL,
-			      "at least two runs with the requested load are needed to compare "
-			      "runs");
+			      "at least two runs with the requested load and enough requests are "
+			      "needed to compare runs");
 	free(asked);
 	err = runs_asserts_repeat(runs, conditions, q, confidence, r, judged);
 	judged->settled &= !end->interrupted && !end->failed;
@@ -364,6 +369,18 @@ static const char *runs_count_unanswered(const struct load_runs *runs, struct re
 		 : NULL;
 }
 
+/* Tells of trial runs whose bounds hold for them alone: the server may do otherwise later. */
+static void runs_report_run_only(const struct load_runs *runs, struct report *r)
+{
+	size_t n = 0;
+
+	vec_for_each(runs, s)
+		n += s->sound && s->asked.run_only;
+	if (n)
+		report_finding(r, "The latency changed during %zu of %zu trial runs: their bounds "
+			       "hold for that run only.", n, runs->len);
+}
+
 static const char *rate_text(char buf[HUMAN_MAX], double rate)
 {
 	return rate ? human_rate(buf, rate) : "?";
@@ -382,6 +399,7 @@ void load_runs_find_max(const struct load_runs *runs, const struct load_conditio
 	report_summary(r, "the highest rate is in [%s, %s] at %g %%", rate_text(low, fm->lo),
 		       rate_text(high, fm->hi), 100 * fm->config.confidence);
 	report_summary(r, "%u trial runs", fm->probes);
+	runs_report_run_only(runs, r);
 	runs_report_misses(runs, r);
 	add_answer(condition, fm, r);
 	add_runs(runs, condition->q, r);
@@ -403,8 +421,8 @@ static void add_paired_diff(const struct paired_diff *v, const struct share_gap 
 	object_add(o, "a", value_string(urls[0]));
 	object_add(o, "b", value_string(urls[1]));
 	object_add(o, "pairs", value_u64(v->n));
-	object_add(o, "a_ns", value_known_ns(known, (uint64_t)llround(v->a_ns)));
-	object_add(o, "b_ns", value_known_ns(known, (uint64_t)llround(v->b_ns)));
+	object_add(o, "a_ns", value_known_ns(known, between_runs_ns(v->a_ns)));
+	object_add(o, "b_ns", value_known_ns(known, between_runs_ns(v->b_ns)));
 	object_add(o, "ratio", known ? value_number(v->ratio) : value_null());
 	object_add(o, "ratio_lo", known ? value_number(v->lo) : value_null());
 	object_add(o, "ratio_hi", known ? value_number(v->hi) : value_null());
@@ -422,8 +440,8 @@ static void runs_report_paired_diff(const struct paired_diff *v, const char *con
 	char a[HUMAN_MAX], b[HUMAN_MAX];
 
 	report_title(r, "p%g  %s at %s, %s at %s", 100 * q,
-		     human_ns(a, (uint64_t)llround(v->a_ns)), urls[0],
-		     human_ns(b, (uint64_t)llround(v->b_ns)), urls[1]);
+		     human_ns(a, between_runs_ns(v->a_ns)), urls[0],
+		     human_ns(b, between_runs_ns(v->b_ns)), urls[1]);
 	report_summary(r, "%s", from);
 	report_summary(r, "%.3f times as long [%.3f, %.3f] at %g %%", v->ratio, v->lo, v->hi,
 		       100 * confidence);
@@ -550,7 +568,7 @@ int load_runs_against(const struct load_runs *runs, const char *const urls[2], d
 		report_reason(r, "too-few-pairs", NULL,
 			      "at least %d pairs of usable slices are needed: see the table",
 			      BETWEEN_RUNS_PAIRS_MIN);
-	runs_asserts_against(&v, !out[0] && !out[1], conditions, r, judged);
+	runs_asserts_against(&v, out, conditions, r, judged);
 	judged->settled = false; /* a reason against the comparison stands */
 	return err == -ENODATA ? 0 : err;
 }

@@ -15,16 +15,20 @@ const struct load_quantile *runs_asserts_quantile(const struct load_summary *s, 
 						  double q);
 
 /*
- * Judges each condition by its quantile over all runs with the requested load (between_runs.h), of
+ * Judges each condition by its quantile over all runs that count (load_summary_counts()), of
  * which `asked` is that of --percentile, and adds the table "asserts". A condition that all such
- * runs together show stays open if another run had another load. Returns 0 or -ENOMEM.
+ * runs together show stays open if another run does not count. Returns 0 or -ENOMEM.
  */
 int runs_asserts_repeat(const struct load_runs *runs, const struct load_conditions *conditions,
 			double asked, double confidence, struct report *r,
 			struct load_asserts *out);
 
-/* Judges conditions on the ratio of two servers. `whole`: no slice was left out. */
-void runs_asserts_against(const struct paired_diff *diff, bool whole,
+/*
+ * Judges conditions on the ratio of two servers. Slices that were left out (numbers of either
+ * server) were slower than those that were not: without some of the first server's, the ratio may
+ * be too large; without some of the second one's, too small.
+ */
+void runs_asserts_against(const struct paired_diff *diff, const size_t left_out[2],
 			  const struct load_conditions *conditions, struct report *r,
 			  struct load_asserts *out);
 

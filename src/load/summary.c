@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/summary.h"
 
+#include "load/gates.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,8 +78,17 @@ void load_summary_reasons(const struct report *r, struct load_summary *out)
 	out->certain = out->saturated && !out->noisy && share < SATURATED_SHARE_QUIET;
 }
 
-bool load_summary_is_as_asked(const struct report *r)
+bool load_summary_counts(const struct load_summary *s, const struct load_quantile *q)
 {
+	return s->comparable && q->known && q->why != LOAD_WHY_FEW_REQUESTS &&
+	       q->why != LOAD_WHY_SHORT;
+}
+
+bool load_summary_is_as_asked(const struct load_analysis *analysis, const struct report *r)
+{
+	for (int i = 0; i < GATES; i++)
+		if (analysis->result.gates[i].tolerated && is_one_of(gate_code(i), other_load))
+			return false;
 	for (const struct table_row *row = r->reasons->first; row; row = row->next)
 		if (is_one_of(row->cells[0].string, other_load))
 			return false;

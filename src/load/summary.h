@@ -50,8 +50,17 @@ void load_summary_make(const struct load_analysis *analysis, const struct load_s
  */
 void load_summary_reasons(const struct report *r, struct load_summary *out);
 
-/* Returns whether no reason in the report means that the load was not as requested. */
-bool load_summary_is_as_asked(const struct report *r);
+/*
+ * Returns whether no reason in the report, and none that --tolerate made no reason, means that the
+ * load was not as requested.
+ */
+bool load_summary_is_as_asked(const struct load_analysis *analysis, const struct report *r);
+
+/*
+ * Returns whether a run counts among several, by its quantile: the load was as requested, and so
+ * many requests lie beyond the quantile that it is not mostly chance.
+ */
+bool load_summary_counts(const struct load_summary *s, const struct load_quantile *q);
 
 /*
  * Judges a condition on the requested quantile. Sets `q` to the measured quantile, unknown if host

@@ -146,16 +146,13 @@ static void truth_of_runs(struct model model, uint64_t seed, uint32_t runs, uint
 	requests_release(&requests);
 }
 
-/* Other requests meet the same stretches of the server, but not the same long dependence. */
+/* Other requests meet the same stretches of the server, and the same slow levels. */
 static void find_truth_of_run(const struct model *run, uint64_t ns[QS])
 {
 	struct model model = *run;
 
 	model.stretches_seed = run->seed;
-	if (model.service == SERVICE_LONG)
-		truth_of_runs(model, run->seed, 1, ns);
-	else
-		truth_of_runs(model, 2000000 + run->seed * AGAIN_RUNS, AGAIN_RUNS, ns);
+	truth_of_runs(model, 2000000 + run->seed * AGAIN_RUNS, AGAIN_RUNS, ns);
 }
 
 static bool gives_run_only(const struct load_analysis *a)
@@ -278,7 +275,8 @@ static void report(const struct cell *cell, uint32_t runs, uint32_t sound,
 		printf("| %s | p%g | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.1f %% | ",
 		       cell->name, 100 * qs[q], 100.0 * sound / runs, 100.0 * t->given / runs,
 		       100.0 * (t->above + t->below) / runs, 100.0 * t->above / runs,
-		       100.0 * t->run_given / runs, 100.0 * t->run_misses / runs);
+		       100.0 * t->run_given / runs,
+		       100.0 * t->run_misses / runs);
 		printf("%.2f | %.1f %% | %.1f %% | ", t->given ? t->width / t->given : NAN,
 		       100.0 * t->own_misses / runs, 100.0 * t->iid_misses / runs);
 		if (!q)

@@ -13,6 +13,7 @@
 #define LONG_LEVELS 7    /* AR(1) processes that make one with long-range dependence */
 #define LONG_SHORTEST 10 /* requests for which the shortest of them lasts; each next 6 times that */
 #define LONG_RATIO 6
+#define LONG_STATE 10000
 #define HURST 0.8
 #define SLIP_LEAST_NS 20000
 #define SLIP_RANGE_NS 75000
@@ -20,6 +21,7 @@
 struct state {
 	const struct model *model;
 	struct rng rng;
+	struct rng slow_rng;        /* for levels that last for LONG_STATE requests or longer */
 	double levels[LONG_LEVELS]; /* levels of the AR(1) processes */
 	double run_factor;
 	struct spans stalls, client_stalls, slow;
@@ -72,7 +74,8 @@ static double long_level(struct state *s)
 		const double length = LONG_SHORTEST * pow(LONG_RATIO, i), phi = exp(-1 / length);
 		const double variance = pow(length, 2 * HURST - 2);
 
-		s->levels[i] = phi * s->levels[i] + sqrt(1 - phi * phi) * normal(&s->rng);
+		s->levels[i] = phi * s->levels[i] + sqrt(1 - phi * phi) *
+			normal(length < LONG_STATE ? &s->rng : &s->slow_rng);
 		sum += sqrt(variance) * s->levels[i];
 		all += variance;
 	}
@@ -231,8 +234,10 @@ static void state_init(struct state *s, const struct model *model)
 
 	*s = (struct state){ .model = model };
 	rng_init(&s->rng, model->seed);
+	rng_init(&s->slow_rng, (model->stretches_seed ?: model->seed) ^ 0x510);
 	for (int i = 0; i < LONG_LEVELS; i++)
-		s->levels[i] = normal(&s->rng);
+		s->levels[i] = normal(LONG_SHORTEST * pow(LONG_RATIO, i) < LONG_STATE ?
+				      &s->rng : &s->slow_rng);
 	s->run_factor = exp(model->between * normal(&s->rng));
 	/* Another generator's, so that the same requests meet stretches or none. */
 	rng_init(&rng, ~(model->stretches_seed ?: model->seed));

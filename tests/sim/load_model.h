@@ -60,7 +60,8 @@ struct model {
 	double between;
 	double failing;        /* share of requests that the server refuses */
 	uint64_t seed;
-	uint64_t stretches_seed; /* for the stretches alone; 0: `seed` */
+	/* for the stretches, and what lasts long in SERVICE_LONG, alone; 0: `seed` */
+	uint64_t stretches_seed;
 };
 
 /* Ascending by `intended`, and so by the others: one server, first come, first served. */

@@ -190,8 +190,8 @@ static void test_changes_are_judged(void **state)
 	} cases[] = {
 		{ "p99<+20%", 0, false, false }, { "p99<+5%", 0, true, false },
 		{ "p99<-5%", 0, true, false },
-		/* Slices that were left out may have been worse, but not better. */
-		{ "p99<+20%", 3, false, true }, { "p99<+5%", 3, true, false },
+		/* Without slow slices of a, b looks slower than it is, and not faster. */
+		{ "p99<+20%", 3, false, false }, { "p99<+5%", 3, false, true },
 		{ "p99<+20%", PAIRS - 1, false, true },
 	};
 
