@@ -295,7 +295,7 @@ int load_runs_repeat(const struct load_runs *runs, double q, double confidence,
 		return -ENOMEM;
 	vec_for_each(runs, s) {
 		sound += s->sound;
-		if (load_summary_counts(s, &s->asked))
+		if (load_summary_counts(s, q))
 			asked[n++] = s->asked;
 	}
 	known = !between_runs_combine(asked, n, confidence, &b);

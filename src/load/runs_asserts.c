@@ -90,7 +90,7 @@ int runs_asserts_repeat(const struct load_runs *runs, const struct load_conditio
 				runs_asserts_quantile(s, asked, a->condition->q);
 
 			BUG_ON(!q);
-			if (!load_summary_counts(s, q))
+			if (!q->known || !load_summary_counts(s, a->condition->q))
 				continue;
 			list[a->of++] = *q;
 			a->beyond += q->ns >= a->condition->limit_ns;

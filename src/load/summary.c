@@ -48,6 +48,9 @@ static const char *const other_load[] = {
 #define SATURATED_SHARE 0.5
 #define SATURATED_SHARE_QUIET 0.8
 
+/* Requests beyond a quantile from which it is not mostly chance; it is too low with fewer. */
+#define BEYOND_LEAST 10.0
+
 /* Codes of reasons that mean only that there is no confidence interval. */
 static const char *const undecided[] = {
 	"not-converged", "too-few-exceedances", "heavy-tail", NULL,
@@ -78,10 +81,9 @@ void load_summary_reasons(const struct report *r, struct load_summary *out)
 	out->certain = out->saturated && !out->noisy && share < SATURATED_SHARE_QUIET;
 }
 
-bool load_summary_counts(const struct load_summary *s, const struct load_quantile *q)
+bool load_summary_counts(const struct load_summary *s, double q)
 {
-	return s->comparable && q->known && q->why != LOAD_WHY_FEW_REQUESTS &&
-	       q->why != LOAD_WHY_SHORT;
+	return s->comparable && (double)s->count * fmin(q, 1 - q) >= BEYOND_LEAST - 1e-6;
 }
 
 bool load_summary_is_as_asked(const struct load_analysis *analysis, const struct report *r)

@@ -57,10 +57,10 @@ void load_summary_reasons(const struct report *r, struct load_summary *out);
 bool load_summary_is_as_asked(const struct load_analysis *analysis, const struct report *r);
 
 /*
- * Returns whether a run counts among several, by its quantile: the load was as requested, and so
+ * Returns whether a run counts among several, by its quantile q: the load was as requested, and so
  * many requests lie beyond the quantile that it is not mostly chance.
  */
-bool load_summary_counts(const struct load_summary *s, const struct load_quantile *q);
+bool load_summary_counts(const struct load_summary *s, double q);
 
 /*
  * Judges a condition on the requested quantile. Sets `q` to the measured quantile, unknown if host

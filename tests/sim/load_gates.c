@@ -148,7 +148,7 @@ static const struct scene scenes[] = {
 	{ .code = "non-stationary-shift", .model = SHORT(.shift = 2, .shift_at = 0.5) },
 	{ .code = "non-stationary-periodic", .run_only = true,
 	  .model = WITH(.slow_factor = 1.3,
-			.slow = { .every_ns = 1000 * NS_PER_MS, .ns = 300 * NS_PER_MS }) },
+			.slow = { .every_ns = 667 * NS_PER_MS, .ns = 200 * NS_PER_MS }) },
 	/* So many periods that the quantile of all phases is well known. */
 	{ .code = "non-stationary-periodic", .allows = GATE_PERIODIC_MEDIAN,
 	  .model = WITH(.stall = { .every_ns = 350 * NS_PER_MS, .ns = 35 * NS_PER_MS }) },
