@@ -116,6 +116,7 @@ enum {
 	/* hostlat set BPF_SOCK_OPS_RTO_CB_FLAG in the socket, and clears the flag at its own end */
 	STATS_SET_RTO = 512,
 	STATS_READY = 256,       /* struct conn_stats is complete; set last */
+	STATS_SENT_LAST = 1024,  /* the last call that moved data was a send call */
 };
 
 /*
@@ -150,6 +151,20 @@ BUCKET_INLINE __u32 conn_rtt_bucket(__u32 us)
 
 enum conn_level { LEVEL_REST, LEVEL_WARM, LEVEL_HOT, LEVELS };
 
+enum { CONN_LAST_SENT = 1, CONN_LAST_RECEIVED = 2 };
+
+/*
+ * Returns the direction of a connection's last data, both CONN_LAST_* if it is unclear, 0 if data
+ * has moved in one direction only. `later`: how much later the last data was sent than received.
+ */
+BUCKET_INLINE __u8 conn_last_data(__u64 sent, __u64 received, __s32 later)
+{
+	if (!sent || !received)
+		return 0;
+	return later > 0 ? CONN_LAST_SENT :
+	       later < 0 ? CONN_LAST_RECEIVED : CONN_LAST_SENT | CONN_LAST_RECEIVED;
+}
+
 /* The socket's current state, as copied into a report. */
 struct conn_now {
 	__u8 local[16], remote[16];  /* IPv4: the first four bytes */
@@ -171,7 +186,8 @@ struct conn_now {
 	__u8 state;
 	/* the connection is sampled while the sampling rate is 1 in 2^thin or higher */
 	__u8 thin;
-	__u8 pad[4];
+	__u8 last_data;         /* CONN_LAST_*: direction of the last data; 0: unknown */
+	__u8 pad[3];
 	char cc[EVENT_COMM_LEN];
 };
 

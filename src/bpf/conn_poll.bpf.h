@@ -281,6 +281,8 @@ static __always_inline void conn_put_now(struct sock *id, struct sock *sk, struc
 	n->dsack_dups = tp->dsack_dups;
 	n->total_rto = tcp_total_rto(tp);
 	n->thin = conn_thinned_from(sk);
+	n->last_data = conn_last_data(n->bytes_sent, n->bytes_received,
+				      (__s32)(tp->lsndtime - tp->inet_conn.icsk_ack.lrcvtime));
 	n->known = bpf_core_field_exists(tp->total_rto) ? CONN_KNOWS_RTO : 0;
 	if (t) {
 		n->delacks = t->delacks;

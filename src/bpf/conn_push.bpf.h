@@ -99,6 +99,7 @@ static __always_inline void conn_count_sent(struct sock *sk, int ret)
 	if (pause > BURST_PAUSE_US && tp->write_seq - tp->snd_una <= (__u32)ret)
 		conn_note_write(k, now); /* a burst begins: no older byte is unacknowledged */
 	k->last_send = now;
+	k->idle.flags |= STATS_SENT_LAST;
 	k->data_segs = tp->data_segs_in;
 	k->send_calls++;
 	k->send_bytes += ret;
@@ -130,7 +131,7 @@ static __always_inline void conn_count_received(struct sock *sk, int ret)
 	k->recv_calls++;
 	k->recv_bytes += ret;
 	k->recv_sizes[call_size_bucket(ret) & (CONN_SIZES - 1)]++;
-	k->idle.flags &= ~STATS_SMALL;
+	k->idle.flags &= ~(STATS_SMALL | STATS_SENT_LAST);
 }
 
 static __always_inline void conn_received(struct sock *sk, int ret)

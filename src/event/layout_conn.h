@@ -41,6 +41,12 @@ enum conn_flags {
 				 * CONN_IDLE_RESTART_OFF, and sequence numbers, are unknown */
 	/* the connection's calls were being logged (EV_CALL) at the interval's end */
 	CONN_LOGGED = 16384,
+	/*
+	 * Direction of the last data, if data has moved both ways: sent, received, or both in one
+	 * tick of the kernel's clock. Recordings of older versions lack these flags.
+	 */
+	CONN_SENT_LAST = 32768,
+	CONN_RECEIVED_LAST = 65536,
 };
 
 /* Groups of known fields; a field without its bit is 0 and means nothing. */

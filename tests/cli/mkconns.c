@@ -111,6 +111,7 @@ static const struct bit flags[] = {
 	{ "ktls", CONN_KTLS }, { "mapped", CONN_MAPPED },
 	{ "idle-restart-off", CONN_IDLE_RESTART_OFF }, { "self", CONN_SELF },
 	{ "inet-diag", CONN_FROM_DIAG }, { "calls-logged", CONN_LOGGED },
+	{ "sent-last", CONN_SENT_LAST }, { "received-last", CONN_RECEIVED_LAST },
 };
 
 static const struct bit knowns[] = {

@@ -149,7 +149,7 @@ static void test_ended_without_memory(void **state)
 	rig_close(&r);
 }
 
-/* Traffic from before the start is not reported; an idle socket is not reported at all. */
+/* Traffic from before the start is not reported; an idle socket is reported once, without any. */
 static void test_socket_from_before(void **state)
 {
 	struct diag_sock s = sock(1);
@@ -164,6 +164,11 @@ static void test_socket_from_before(void **state)
 	pass(&r, &s, 1, 0);
 	pass(&r, &s, 1, 100);
 	tell(&r);
+	assert_int_equal(r.n, 1);
+	assert_int_equal(r.got[0].bytes_sent, 0);
+	assert_int_equal(r.got[0].sender_app_ns, r.got[0].to - r.got[0].from);
+	pass(&r, &s, 1, 100);
+	tell(&r);
 	assert_int_equal(r.n, 0);
 	s.info.bytes_sent = 6000;
 	s.info.busy_time = 9000;
@@ -174,8 +179,8 @@ static void test_socket_from_before(void **state)
 	assert_int_equal(r.got[0].bytes_sent, 1000);
 	assert_int_equal(r.got[0].busy_ns, 2 * MS);
 	assert_int_equal(r.got[0].rto, 1);
-	assert_int_equal(r.got[0].from, 1011 * MS);
-	assert_int_equal(r.got[0].to, 1041 * MS);
+	assert_int_equal(r.got[0].from, 1031 * MS);
+	assert_int_equal(r.got[0].to, 1051 * MS);
 	assert_int_equal(r.got[0].flags, CONN_FROM_DIAG);
 	assert_int_equal(r.got[0].samples, 0);
 	assert_int_equal(r.got[0].min_rtt_us, 0);

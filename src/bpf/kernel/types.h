@@ -200,6 +200,7 @@ struct inet_connection_sock {
 	__u8 icsk_pending;
 	struct {
 		__u8 pending;
+		__u32 lrcvtime;
 	} icsk_ack;
 };
 
@@ -241,6 +242,7 @@ struct tcp_sock {
 	__u64 bytes_sent;
 	__u64 bytes_acked;
 	__u64 bytes_retrans;
+	__u32 lsndtime;
 	__u64 delivered_mstamp;
 	__u64 tcp_wstamp_ns;
 	__u64 tcp_clock_cache;

@@ -327,6 +327,23 @@ static uint64_t conn_delta_full_time(uint64_t now, uint32_t time)
 	return now - ((uint64_t)ago << CONN_TIME_SHIFT);
 }
 
+/*
+ * Sets the flags of the direction of the last data: by the order of calls or, where these are
+ * unknown, by the kernel's two times, which are equal within a tick. Needs c->known.
+ */
+static void conn_delta_put_last_data(struct event_conn *c, const struct conn_snapshot *t)
+{
+	const struct conn_stats *k = &t->stats;
+	uint8_t last = t->now.last_data;
+
+	if (last && c->known & CONN_KNOWS_CALLS && (k->send_calls || k->recv_calls))
+		last = k->idle.flags & STATS_SENT_LAST ? CONN_LAST_SENT : CONN_LAST_RECEIVED;
+	if (last & CONN_LAST_SENT)
+		c->flags |= CONN_SENT_LAST;
+	if (last & CONN_LAST_RECEIVED)
+		c->flags |= CONN_RECEIVED_LAST;
+}
+
 /* Fills in flags and gauges. Needs c->from. */
 static void conn_delta_put_gauges(const struct conn_delta *p, struct event_conn *c,
 				  const struct conn_snapshot *t)
@@ -339,6 +356,7 @@ static void conn_delta_put_gauges(const struct conn_delta *p, struct event_conn 
 		   (k->idle.flags & STATS_LOGGED ? CONN_LOGGED : 0) |
 		   (k->idle.pid == p->self ? CONN_SELF : 0);
 	c->known = conn_delta_known(p, t, c->from);
+	conn_delta_put_last_data(c, t);
 	c->loss_first = k->loss_first;
 	c->loss_last = k->loss_first ? k->loss_first + k->loss_last_us * 1000ULL : 0;
 	c->write_first = k->write_first;

@@ -65,6 +65,7 @@ static void diag_conns_report_one(struct diag_conns *k, struct diag_conn *c, boo
 	memcpy(t.stats.sampled, c->sampled, sizeof(t.stats.sampled));
 	memcpy(t.stats.sampled_us, c->sampled_us, sizeof(t.stats.sampled_us));
 	conn_delta_add(k->delta, &t, &c->unclear);
+	c->reported = true;
 	c->changed = false;
 }
 
@@ -81,7 +82,7 @@ uint64_t diag_conns_report(struct diag_conns *k)
 	size_t at = 0;
 
 	while ((c = conn_table_next(&k->table, &at))) {
-		if (!c->changed)
+		if (!c->changed && c->reported)
 			continue;
 		diag_conns_report_one(k, c, false);
 		reported++;

@@ -59,7 +59,8 @@ struct diag_conn {
 	/* began between two dumps; the local end accepted; a search for the owner was made */
 	bool began, accepted, asked;
 	bool decided; /* `accepted` is known: a complete dump has listed all listening ports */
-	bool changed;           /* the connection has changed since the last report */
+	/* the connection has been reported, at least once; it has changed since the last report */
+	bool reported, changed;
 };
 
 struct diag_conns {
@@ -87,7 +88,10 @@ void diag_conns_update(struct diag_conns *conns, struct diag_ns *ns, const struc
  */
 bool diag_conns_settle(struct diag_conns *conns);
 
-/* Reports connections that were active since their last report. Returns their number. */
+/*
+ * Reports connections that were active since their last report, and those never reported. Returns
+ * their number.
+ */
 uint64_t diag_conns_report(struct diag_conns *conns);
 
 #endif

@@ -151,6 +151,9 @@ void diag_now(const struct diag_sock *s, struct conn_now *n)
 		.unsent = i->notsent_bytes, .unacked = diag_flight_bytes(s), .rcv_queue = s->rqueue,
 		.dsack_dups = i->dsack_dups, .total_rto = i->total_rto, .state = s->state,
 		.known = diag_known(s->info_size, s->has & DIAG_MEMORY),
+		/* the kernel reports ms since the last data of each direction */
+		.last_data = conn_last_data(i->bytes_sent, i->bytes_received,
+					    (int32_t)(i->last_data_recv - i->last_data_sent)),
 	};
 	diag_put_addresses(s, n);
 	diag_put_chrono(i, n);
