@@ -77,7 +77,7 @@ function connsSection(entry) {
 	const budget = object(doc.budget), time = object(doc.interval);
 	const more = all.length > CONNECTIONS_DRAWN ? `the first ${CONNECTIONS_DRAWN}; the table has ${count(all.length)}` : '';
 	return documentSection(entry, 'Connections', [
-		sentences(list(doc.findings), 'findings'), verdictOf(doc), reasonsOf(doc),
+		sentences([doc.headline, ...list(doc.findings)].filter(Boolean), 'findings'), verdictOf(doc), reasonsOf(doc),
 		provenance(doc, [
 			['duration', time.duration_ns, undefined, null, 'duration_ns'], ['connections', totals.connections],
 			['with problems', totals.with_problems, undefined, num(totals.with_problems) ? 'warn' : null, 'with_problems'],

@@ -262,6 +262,24 @@ static void compare_report_only(bool a, bool b, const char *what, struct report 
 		report_finding(r, "Only %s has %s.", a ? "A" : "B", what);
 }
 
+/*
+ * Reports that only one recording has connections. A recording of connections without any is not
+ * one of a run without connections: they were not seen.
+ */
+static void compare_report_only_conns(const struct compare_input *a, const struct compare_input *b,
+				      struct report *r)
+{
+	const bool in_a = compare_has_conns(a);
+
+	if (in_a == compare_has_conns(b))
+		return;
+	if (in_a ? b->conns && !b->from.scope.no_tcp : a->conns && !a->from.scope.no_tcp)
+		report_finding(r, "The connections of %s were not seen: what limits connections is "
+			       "not compared.", in_a ? "B" : "A");
+	else
+		compare_report_only(in_a, !in_a, "connections", r);
+}
+
 static void compare_add_damage(const struct compare_input *in, struct report *r)
 {
 	struct strbuf evidence = STRBUF_INIT(1024);
@@ -315,7 +333,7 @@ static int compare_fill_report(struct compare_inputs *in, struct report *r)
 	compare_report_only(a->messages, b->messages, "messages", r);
 	compare_report_only(a->stages, b->stages, "latencies by stage", r);
 	compare_report_only(a->load, b->load, "requests of a load generator", r);
-	compare_report_only(compare_has_conns(a), compare_has_conns(b), "connections", r);
+	compare_report_only_conns(a, b, r);
 	compare_facts_report(&a->facts, &b->facts, r);
 	if (!in->messages && !in->stages && !in->load && !in->conns)
 		report_reason(r, "nothing-in-common", NULL,

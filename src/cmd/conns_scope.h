@@ -17,11 +17,12 @@ struct conn_view;
 struct conns_scope {
 	uint64_t port; /* port of the server; 0: unknown */
 	uint64_t pid;  /* pid of the load generator; 0: unknown */
+	bool no_tcp;   /* no target of the load is reached by TCP: UDP, or sockets of files */
 };
 
 /*
  * Reads the server's port from the facts of the recording `server`, and the load generator's pid
- * from the facts of the recording `load`. Returns 0 or -errno.
+ * and targets from the facts of the recording `load`. Returns 0 or -errno.
  */
 int conns_scope_read(struct conns_scope *scope, struct event_reader *server,
 		     struct event_reader *load);

@@ -2,6 +2,7 @@
 #include "cmd/explain_conns.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@
 
 struct explain_conns {
 	const char *why;             /* why the connections are unknown, borrowed; NULL: known */
+	char unseen[256];            /* memory for `why` */
 	struct conns_scope scope;
 	struct conns_options options;
 	struct conns *conns;
@@ -69,6 +71,28 @@ static int explain_conns_read(struct explain_conns *e, struct event_reader *read
 	return err ? err : limits_finish(&e->limits);
 }
 
+/*
+ * Sets why no connection of the run is known. A run over TCP has connections: these were not seen.
+ */
+static void explain_conns_set_unseen(struct explain_conns *e)
+{
+	char buf[HUMAN_MAX];
+	bool too_seldom;
+	const uint64_t others = conns_seen(e->conns, &too_seldom);
+
+	e->why = e->unseen;
+	if (e->scope.no_tcp)
+		e->why = "the run had no TCP connections";
+	else if (others)
+		snprintf(e->unseen, sizeof(e->unseen), "not seen: %s recorded, but none with the "
+			 "server's port or of the load generator",
+			 human_were(buf, others, "connection"));
+	else if (too_seldom)
+		e->why = "not seen: the CPU budget was too small to read the connections";
+	else
+		e->why = "not seen: no TCP connection was recorded during the run";
+}
+
 static int explain_conns_open(struct explain_conns *e, const char *path)
 {
 	struct event_reader *reader;
@@ -92,7 +116,7 @@ static int explain_conns_open(struct explain_conns *e, const char *path)
 	event_reader_free(reader);
 	if (!err && !e->limits.ends[LIMITS_SERVER].connections &&
 	    !e->limits.ends[LIMITS_CLIENT].connections)
-		e->why = "the run had no TCP connections";
+		explain_conns_set_unseen(e);
 	return err;
 }
 
@@ -241,17 +265,26 @@ static void party_put_finding(const struct party *p, const struct diagnosis *d, 
 }
 
 /*
- * Adds a finding about the first thread that is at fault: a thread of either end that did not read
- * in time, or a server's thread that did not write. A client that does not write has merely no
- * further requests.
+ * Returns whether a party is at fault: a thread of either end that did not read in time, or a
+ * server's thread that did not write. A client that does not write has merely no further requests,
+ * and a server whose thread sleeps until something arrives has none to answer.
  */
+static bool party_is_at_fault(const struct party *p, const struct diagnosis *d, struct report *r)
+{
+	if (p->duty == LIMITS_READ)
+		return true;
+	return p->end == LIMITS_SERVER &&
+	       (p->why || !thread_profile_waits_for_input(d, &p->profile, r));
+}
+
+/* Adds a finding about the first thread that is at fault. */
 static void parties_put_finding(const struct parties *parties, const struct diagnosis *d,
 				struct report *r)
 {
 	const struct party *said = NULL;
 
 	vec_for_each(parties, p)
-		if (!said && (p->duty == LIMITS_READ || p->end == LIMITS_SERVER))
+		if (!said && party_is_at_fault(p, d, r))
 			said = p;
 	if (said)
 		party_put_finding(said, d, r);
@@ -279,10 +312,13 @@ static int explain_conns_add_parties(struct explain_conns *e, const struct diagn
 	return err;
 }
 
-static void explain_conns_add_problems(struct report *r, const struct report *document)
+static void explain_conns_add_problems(const struct explain_conns *e, struct report *r,
+				       const struct report *document)
 {
 	const struct item *item = document->findings.first;
 
+	if (!e->limits.ends[LIMITS_SERVER].troubled && !e->limits.ends[LIMITS_CLIENT].troubled)
+		report_finding(r, "%s", document->title);
 	for (unsigned int i = 0; item && i < PROBLEMS_SAID; i++, item = item->next)
 		report_finding(r, "%s", item->string);
 	difference_add_reasons(r, document, "connections");
@@ -306,7 +342,7 @@ int explain_conns_report(struct explain_conns *e, const struct diagnosis *d, str
 	limits_findings(&e->limits, r);
 	err = conns_report(e->conns, CONNS_TOTAL, document);
 	if (!err)
-		explain_conns_add_problems(r, document);
+		explain_conns_add_problems(e, r, document);
 	if (!err)
 		err = explain_conns_add_parties(e, d, o, r);
 	return err ? err : report_error(r);

@@ -123,6 +123,12 @@ bool conns_report_call(struct conns *c, const struct event_call *call, bool ask,
  */
 int conns_choose_for_log(struct conns *c, int (*chosen)(void *ctx, uint64_t cookie), void *ctx);
 
+/*
+ * Returns the number of connections that have a record. *unseen: whether all intervals lack one for
+ * lack of samples (INTERVAL_UNSEEN).
+ */
+uint64_t conns_seen(const struct conns *c, bool *unseen);
+
 /* Stores what is damaged in the event source; damage makes the totals partial. */
 void conns_set_damage(struct conns *c, const struct event_damage *damage);
 

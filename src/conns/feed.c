@@ -31,6 +31,7 @@ struct conns *conns_new(const struct conns_options *options)
 	vec_init(&c->ended, CONNS_MAX);
 	vec_init(&c->counts, CONNS_COUNTS_MAX);
 	vec_init(&c->missing, CONNS_MISSING_MAX);
+	vec_init(&c->sentences, CONNS_SENTENCES_MAX);
 	vec_init(&c->series, CONNS_SERIES_MAX);
 	vec_init(&c->followed, CONNS_FOLLOWED_MAX);
 	vec_init(&c->calls, CONNS_CALLS_MAX);
@@ -52,6 +53,8 @@ void conns_free(struct conns *c)
 		free(conn->packed);
 	vec_for_each(&c->missing, what)
 		free(*what);
+	vec_for_each(&c->sentences, sentence)
+		free(*sentence);
 	vec_release(&c->all);
 	vec_release(&c->flows);
 	vec_release(&c->interval_records);
@@ -60,6 +63,7 @@ void conns_free(struct conns *c)
 	vec_release(&c->ended);
 	vec_release(&c->counts);
 	vec_release(&c->missing);
+	vec_release(&c->sentences);
 	vec_release(&c->series);
 	vec_release(&c->followed);
 	vec_release(&c->calls);
@@ -72,6 +76,14 @@ void conns_free(struct conns *c)
 	free(c->budget_high);
 	event_dict_free(c->names);
 	free(c);
+}
+
+uint64_t conns_seen(const struct conns *c, bool *unseen)
+{
+	const struct conns_period *p = &c->periods[CONNS_TOTAL];
+
+	*unseen = p->intervals && p->unseen == p->intervals;
+	return c->n;
 }
 
 void conns_set_damage(struct conns *c, const struct event_damage *damage)
@@ -222,6 +234,8 @@ static int conns_feed_interval(struct conns *c, const struct event *event)
 		p->unseen += !!(e.flags & INTERVAL_UNSEEN);
 		p->shed |= e.flags & INTERVAL_SHED;
 	}
+	if (!(e.flags & INTERVAL_UNSEEN))
+		c->seen_to_ns = e.to_ns;
 	c->closed = true;
 	err = conns_judge_interval(c);
 	return err ? err : CONNS_CLOSED;
@@ -264,6 +278,7 @@ static int conns_add_to_interval(struct conns *c, struct conn *conn, const struc
 	struct conn_interval_record *record;
 	int err;
 
+	conn->tick = (uint32_t)c->tick;
 	if (conn->interval_record) {
 		conn_accumulate_next(&c->interval_records.items[conn->interval_record - 1].c, e);
 		return 0;
@@ -337,6 +352,7 @@ static int conns_feed_conn(struct conns *c, const struct event_conn *e)
 	conn = conns_get(c, e, &err);
 	if (!conn)
 		return err;
+	c->from_diag |= !!(e->flags & CONN_FROM_DIAG);
 	err = conns_add_to_total(conn, e);
 	if (!err && (e->flags & CONN_CLOSED))
 		err = conns_note_closed(c, conn);

@@ -43,7 +43,8 @@ static int limits_add_stretch(struct limits *l, uint32_t conn, enum limits_duty 
 
 /*
  * Adds the interval to the times in which a connection waited for an application: for the peer's to
- * read, or for this end's to read or write.
+ * read, or for this end's to read or write. An idle connection, or one whose peer has to send next,
+ * does not wait for this end to write.
  */
 static int limits_add_conn(struct limits *l, uint32_t conn, const struct conn_view *v)
 {
@@ -57,7 +58,8 @@ static int limits_add_conn(struct limits *l, uint32_t conn, const struct conn_vi
 		err = limits_add_stretch(l, peer - 1, LIMITS_READ, e);
 	if (!err && e->unread)
 		err = limits_add_stretch(l, conn, LIMITS_READ, e);
-	if (!err && 2 * conn_share(e, e->sender_app_ns) > 1)
+	if (!err && conn_status_of(e) == STATUS_SENDER_APP &&
+	    2 * conn_share(e, e->sender_app_ns) > 1)
 		err = limits_add_stretch(l, conn, LIMITS_WRITE, e);
 	return err;
 }

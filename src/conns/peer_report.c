@@ -78,17 +78,20 @@ static struct value peer_report_reasons_value(const struct peer_recording *e, st
 	return value_table(t);
 }
 
-void peer_report_summary(const struct conns *c, struct report *r)
+const char *peer_report_host(const struct conns *c)
+{
+	const char *name = c->peer_recording->there.name;
+
+	return *name ? name : "an unnamed host";
+}
+
+void peer_report_joined(const struct conns *c, struct report *r)
 {
 	const struct peer_recording *e = c->peer_recording;
-	char common[HUMAN_MAX];
 	struct object *o;
 
 	if (!e)
 		return;
-	report_summary(r, "%s in common with %s",
-		       human_ns(common, c->window.to - c->window.from),
-		       *e->there.name ? e->there.name : "an unnamed host");
 	o = object_new(r);
 	object_add(o, "here", peer_report_host_value(&e->here, r));
 	object_add(o, "there", peer_report_host_value(&e->there, r));

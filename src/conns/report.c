@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report as a whole: title, tables, findings and reasons, in the order of the JSON. */
+/* The report as a whole: verdict, tables, findings and reasons, in the order of the JSON. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -84,43 +84,148 @@ static void conns_report_totals(const struct conns *c, const struct conn_selecti
 				struct report *r)
 {
 	const bool unseen = conns_report_is_unseen(&c->periods[s->span]);
+	const bool known = !unseen || s->connections;
 	struct object *o = object_new(r);
 
-	object_add(o, "connections", unseen ? value_null() : value_u64(s->connections));
+	object_add(o, "connections", known ? value_u64(s->connections) : value_null());
+	object_add(o, "last_known", value_u64(s->last_known));
 	object_add(o, "closed", unseen ? value_null() : value_u64(s->closed));
-	object_add(o, "with_problems", unseen ? value_null() : value_u64(s->troubled));
+	object_add(o, "with_problems", known ? value_u64(s->troubled) : value_null());
 	object_add(o, "forgotten", value_u64(c->periods[s->span].forgotten));
 	object_add(&r->body, "totals", value_object(o));
 }
 
-static void conns_report_summary(const struct conns *c, const struct conn_selection *s,
-				 struct report *r)
+/* Adds the duration, the number of connections and the overhead, as a line of text. */
+static void conns_report_scope(const struct conns *c, const struct conn_selection *s,
+			       struct report *r)
 {
 	const struct conns_period *p = &c->periods[s->span];
+	const bool unseen = conns_report_is_unseen(p);
 	char buf[HUMAN_MAX], low[HUMAN_MAX], high[HUMAN_MAX];
-	double used, l, h;
+	struct string_list *l = list_new(r);
+	const char *line;
+	double used, lo, hi;
 
-	report_title(r, "connections");
-	report_summary(r, "%s%s", human_ns(buf, p->to_ns - p->from_ns),
-		       s->span == CONNS_TOTAL && p->intervals > 1 ? " in total" : "");
-	if (conns_report_is_unseen(p)) {
-		report_summary(r, "connections n/a: the CPU budget was too small to sample them in "
-			       "this interval");
-	} else {
-		report_summary(r, "%s", human_counted(buf, s->connections, "connection"));
-		if (s->closed)
-			report_summary(r, "%s closed", human_count(buf, s->closed));
-		report_summary(r, "%s with problems", human_count(buf, s->troubled));
+	line = report_format(r, "%s%s", human_ns(buf, p->to_ns - p->from_ns),
+			     s->span == CONNS_TOTAL && p->intervals > 1 ? " in total" : "");
+	if (!unseen || s->connections)
+		line = report_format(r, "%s   %s", line,
+				     human_counted(buf, s->connections, "connection"));
+	if (unseen && s->connections)
+		line = report_format(r, "%s, as seen %s ago: not read since, to keep the CPU "
+				     "budget", line, human_ns(buf, p->to_ns - c->seen_to_ns));
+	if (s->closed)
+		line = report_format(r, "%s   %s closed", line, human_count(buf, s->closed));
+	if (conns_report_used_share(p, &used))
+		line = report_format(r, "%s   overhead %s of a core", line,
+				     human_fraction(buf, used));
+	if (conns_report_used_share(p, &used) && conns_report_parse_share(c->budget_low, &lo) &&
+	    conns_report_parse_share(c->budget_high, &hi))
+		line = report_format(r, "%s (budget %s to %s)", line, human_fraction(low, lo),
+				     human_fraction(high, hi));
+	if (s->span == CONNS_TOTAL && c->peer_recording)
+		line = report_format(r, "%s   %s in common with %s", line,
+				     human_ns(buf, c->window.to - c->window.from),
+				     peer_report_host(c));
+	list_add(l, "%s", line);
+	object_add(&r->body, NULL, value_list(l));
+}
+
+/* ---- the verdict ---- */
+
+/* Statuses in the order of the text: limits, whose turn it is, the rest. */
+static const enum conn_status status_order[CONN_STATUSES] = {
+	STATUS_RECEIVER_WINDOW, STATUS_SEND_BUFFER, STATUS_CONGESTION, STATUS_DELAYED_ACK,
+	STATUS_SENDER_APP, STATUS_AWAITING_REPLY, STATUS_AWAITING_REQUEST, STATUS_UNKNOWN,
+	STATUS_IDLE,
+};
+
+/* Adds the number of connections by status, to the text as one line. */
+static void conns_report_states(const struct conn_selection *s, struct report *r)
+{
+	struct object *o = object_new(r);
+	struct string_list *l = list_new(r);
+	const char *line = "";
+	char buf[HUMAN_MAX];
+
+	for (size_t i = 0; i < CONN_STATUSES; i++) {
+		const char *name = conn_status_name(status_order[i]);
+		const uint64_t n = s->statuses[status_order[i]];
+
+		object_add(o, name, value_u64(n));
+		if (n)
+			line = report_format(r, "%s%s%s %s", line, *line ? " · " : "", name,
+					     human_count(buf, n));
 	}
-	if (!conns_report_used_share(p, &used))
-		return;
-	if (conns_report_parse_share(c->budget_low, &l) &&
-	    conns_report_parse_share(c->budget_high, &h))
-		report_summary(r, "overhead %s of a core (budget %s to %s)",
-			       human_fraction(buf, used), human_fraction(low, l),
-			       human_fraction(high, h));
+	if (*line)
+		list_add(l, "%s", line);
+	object_add(&r->body, "states", value_object(o));
+	object_add(&r->body, NULL, value_list(l));
+}
+
+/* Returns "receiver-window 8, zero-window 4": connections by class, the largest number first. */
+static const char *conns_report_class_counts(const struct conn_selection *s, struct report *r)
+{
+	const char *line = "";
+	uint32_t listed = 0;
+	char buf[HUMAN_MAX];
+
+	for (int n = 0; n < CONN_CLASSES; n++) {
+		uint64_t most = 0;
+		unsigned int best = 0;
+
+		for (unsigned int class = 0; class < CONN_CLASSES; class++) {
+			const uint64_t count = s->classes[class] + s->last_known_classes[class];
+
+			if (!(listed >> class & 1) && count > most) {
+				most = count;
+				best = class;
+			}
+		}
+		if (!most)
+			break;
+		listed |= 1U << best;
+		line = report_format(r, "%s%s%s %s", line, *line ? ", " : "",
+				     conn_class_name(best), human_count(buf, most));
+	}
+	return line;
+}
+
+/* Returns whether the time of any listed connection is known. */
+static bool conns_report_knows_limits(const struct conns *c, const struct conn_selection *s)
+{
+	struct conn_view_buf room;
+
+	if (s->connections > s->statuses[STATUS_UNKNOWN])
+		return true;
+	vec_for_each(&s->items, one) {
+		select_view(c, s, one, &room);
+		if (conn_knows(room.view.c, CONN_KNOWS_TIMES) && conn_known_ns(room.view.c))
+			return true;
+	}
+	return false;
+}
+
+/* Sets the title: what is wrong with how many connections. */
+static void conns_report_verdict(const struct conns *c, const struct conn_selection *s,
+				 struct report *r)
+{
+	char n[HUMAN_MAX], all[HUMAN_MAX];
+
+	if (!s->connections && conns_report_is_unseen(&c->periods[s->span]))
+		report_title(r, "Connections: n/a (the CPU budget was too small to read them).");
+	else if (!s->connections)
+		report_title(r, "No TCP connection was seen.");
+	else if (s->troubled)
+		report_title(r, "%s of %s %s a problem that makes data wait: %s.",
+			     human_count(n, s->troubled),
+			     human_counted(all, s->connections, "connection"),
+			     s->troubled == 1 ? "has" : "have", conns_report_class_counts(s, r));
+	else if (!conns_report_knows_limits(c, s))
+		report_title(r, "What limits the connections is unknown.");
 	else
-		report_summary(r, "overhead %s of a core", human_fraction(buf, used));
+		report_title(r, "No connection has a problem that makes data wait.");
+	object_add(&r->body, "headline", value_string(r->title));
 }
 
 /* ---- missing measurements ---- */
@@ -275,28 +380,69 @@ static void conns_report_reasons(const struct conns *c, enum conns_span span, st
 			      "some intervals are incomplete: events were lost or not measured");
 }
 
-/* Returns whether the time of any listed connection is known. */
-static bool conns_report_knows_limits(const struct conns *c, const struct conn_selection *s)
+/* Copies the findings so far, which are about problems. Returns 0 or -ENOMEM. */
+static int conns_report_keep_sentences(struct conns *c, const struct report *r)
 {
-	struct conn_view_buf room;
+	int err = 0;
 
-	vec_for_each(&s->items, one) {
-		select_view(c, s, one, &room);
-		if (conn_knows(room.view.c, CONN_KNOWS_TIMES) && conn_known_ns(room.view.c))
-			return true;
+	vec_for_each(&c->sentences, old)
+		free(*old);
+	vec_clear(&c->sentences);
+	for (const struct item *i = r->findings.first; i && !err; i = i->next) {
+		char *copy = strdup(i->string);
+
+		err = copy ? vec_push(&c->sentences, copy) : -ENOMEM;
+		if (err)
+			free(copy);
 	}
-	return false;
+	return err == -E2BIG ? 0 : err;
 }
 
-static void conns_report_rest(const struct conns *c, const struct conn_selection *s,
-			      struct report *r)
+/*
+ * Adds findings about problems: in an interval without samples those of the last one with samples,
+ * as long as a connection with a problem is known. Returns 0 or -ENOMEM.
+ */
+static int conns_report_problems(struct conns *c, const struct conn_selection *s, struct report *r)
 {
-	vec_for_each(&c->missing, what)
-		report_finding(r, "Not measured: %s.", *what);
-	if (s->connections && !s->troubled && !conns_report_knows_limits(c, s))
-		report_finding(r, "What limits the connections is unknown.");
-	else if (s->connections && !s->troubled)
-		report_finding(r, "No connection has a problem that makes data wait.");
+	tables_findings(c, s, r);
+	if (s->span == CONNS_TOTAL)
+		return 0;
+	if (!conns_report_is_unseen(&c->periods[CONNS_INTERVAL]))
+		return conns_report_keep_sentences(c, r);
+	if (!r->findings.first && s->troubled)
+		vec_for_each(&c->sentences, sentence)
+			report_finding(r, "%s", *sentence);
+	return 0;
+}
+
+/*
+ * Adds one finding that names all that was not measured; `missing` has the reasons. Without BPF
+ * programs, the finding says why: that explains all the rest.
+ */
+static void conns_report_caveat(const struct conns *c, struct report *r)
+{
+	static const char bpf[] = "BPF events", refused[] = "cannot follow connections: ";
+	const char *names = "", *why = NULL;
+
+	vec_for_each(&c->missing, what) {
+		const char *colon = strstr(*what, ": ");
+		const size_t end = colon ? (size_t)(colon - *what) : strlen(*what);
+		const char *bracket = memmem(*what, end, " (", 2);
+		const size_t len = bracket ? (size_t)(bracket - *what) : end;
+
+		if (colon && !strncmp(*what, bpf, sizeof(bpf) - 1))
+			why = colon + 2;
+		else
+			names = report_format(r, "%s%s%.*s", names, *names ? ", " : "", (int)len,
+					      *what);
+	}
+	if (why && !strncmp(why, refused, sizeof(refused) - 1))
+		why += sizeof(refused) - 1;
+	if (why)
+		report_finding(r, "inet_diag only (%s). Not measured: %s; hostlat doctor says why.",
+			       why, names);
+	else if (*names)
+		report_finding(r, "Not measured: %s; --json and hostlat doctor say why.", names);
 }
 
 int conns_report(struct conns *c, enum conns_span span, struct report *r)
@@ -304,12 +450,15 @@ int conns_report(struct conns *c, enum conns_span span, struct report *r)
 	struct conn_selection s;
 	int err = select_connections(c, span, &s);
 
-	conns_report_summary(c, &s, r);
+	conns_report_verdict(c, &s, r);
+	conns_report_states(&s, r);
+	conns_report_scope(c, &s, r);
 	conns_report_interval(&c->periods[span], r);
 	conns_report_totals(c, &s, r);
 	if (span == CONNS_TOTAL)
-		peer_report_summary(c, r);
+		peer_report_joined(c, r);
 	tables_connections(c, &s, r);
+	tables_last_known(c, &s, r);
 	tables_problems(c, &s, r);
 	if (!err)
 		err = tables_groups(c, &s, r);
@@ -321,11 +470,12 @@ int conns_report(struct conns *c, enum conns_span span, struct report *r)
 	conns_report_losses(c, span, r);
 	conns_report_missing(c, r);
 	report_place_findings(r);
-	tables_findings(c, &s, r);
+	if (!err)
+		err = conns_report_problems(c, &s, r);
 	if (span == CONNS_TOTAL)
 		peer_report_findings(c, &s, r);
 	conns_report_left_out(c, span, r);
-	conns_report_rest(c, &s, r);
+	conns_report_caveat(c, r);
 	report_place_verdict(r);
 	conns_report_reasons(c, span, r);
 	select_release(&s);

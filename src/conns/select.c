@@ -5,12 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/sort.h"
 #include "conns/incast.h"
 #include "conns/proxy.h"
 #include "conns/spread.h"
 
 #define SENTENCE_MAX 4096
+/*
+ * Without a record for this long, a connection is idle: active ones are read every 20 s or more
+ * often (read_floor_hz in conns/budget.c), and a connection without changes has no record.
+ */
+#define IDLE_NS (20 * NS_PER_S)
 
 /* ---- problems of several connections ---- */
 
@@ -161,18 +167,32 @@ static int select_compare(const void *x, const void *y)
 	return order ? order : sort_order(a->conn, b->conn);
 }
 
+static bool select_matches(const struct conns_options *o, const struct conn_view *v)
+{
+	return (!o->follows || v->c->cookie == o->follow) && (!o->select || o->select(v, o->ctx));
+}
+
 /* Adds the connection to the report's counts; returns whether the report lists it. */
-static bool select_count(const struct conns *c, struct conn_selection *s, const struct conn_view *v)
+static bool select_count(struct conns *c, struct conn_selection *s, uint32_t conn,
+			 const struct conn_view *v)
 {
 	const struct conns_options *o = &c->options;
+	const enum conn_status status = conn_status_of(v->c);
+	const bool shown = select_matches(o, v);
 
 	if (conn_knows(v->c, CONN_KNOWS_GAUGES) && !(v->c->flags & CONN_CLOSED)) {
 		s->sums.sndbuf += v->c->sndbuf;
 		s->sums.window += (uint64_t)v->c->cwnd * v->c->mss;
 	}
-	if ((o->follows && v->c->cookie != o->follow) || (o->select && !o->select(v, o->ctx)))
+	if (s->span == CONNS_INTERVAL) {
+		c->all.items[conn].shown = shown;
+		c->all.items[conn].status = (uint8_t)status;
+		c->all.items[conn].harmful = (uint16_t)v->judged.harmful;
+	}
+	if (!shown)
 		return false;
 	s->connections++;
+	s->statuses[status]++;
 	s->closed += !!(v->c->flags & CONN_CLOSED);
 	s->troubled += !!v->judged.harmful;
 	for (int class = 0; class < CONN_CLASSES; class++)
@@ -180,7 +200,7 @@ static bool select_count(const struct conns *c, struct conn_selection *s, const 
 	return !o->problems_only || v->judged.harmful;
 }
 
-static int select_add(const struct conns *c, struct conn_selection *s, uint32_t conn)
+static int select_add(struct conns *c, struct conn_selection *s, uint32_t conn)
 {
 	struct conn_view_buf room;
 	struct selected one = { .conn = conn };
@@ -192,7 +212,7 @@ static int select_add(const struct conns *c, struct conn_selection *s, uint32_t 
 	err = select_judge(s, &room.view, &one);
 	if (err)
 		return err;
-	if (!select_count(c, s, &room.view)) {
+	if (!select_count(c, s, conn, &room.view)) {
 		s->found.len = found;
 		return 0;
 	}
@@ -200,6 +220,41 @@ static int select_add(const struct conns *c, struct conn_selection *s, uint32_t 
 	select_set_key(c, &room.view, &one);
 	err = select_judge_peer(c, s, &one);
 	return err ? err : vec_push(&s->items, one);
+}
+
+bool select_is_last_known(const struct conn *conn)
+{
+	return conn->used && !conn->closed && conn->shown && !conn->interval_record;
+}
+
+/* Returns whether a connection without a record in the interval is idle now. */
+static bool select_has_become_idle(const struct conns *c, const struct conn *conn)
+{
+	const struct conns_period *p = &c->periods[CONNS_INTERVAL];
+	const uint32_t ago = (uint32_t)c->tick - conn->tick;
+
+	if (c->from_diag) /* a dump lists all connections, and those that changed have a record */
+		return !p->unseen;
+	return ago > CONNS_TICKS || p->to_ns - c->tick_to_ns[conn->tick % CONNS_TICKS] >= IDLE_NS;
+}
+
+/* Counts the open connections without a record in the interval, by their last known state. */
+static void select_add_last_known(struct conns *c, struct conn_selection *s)
+{
+	vec_for_each(&c->all, conn) {
+		if (!select_is_last_known(conn))
+			continue;
+		if (conn->status != STATUS_IDLE && select_has_become_idle(c, conn)) {
+			conn->status = STATUS_IDLE;
+			conn->harmful = 0;
+		}
+		s->connections++;
+		s->last_known++;
+		s->statuses[conn->status]++;
+		s->troubled += !!conn->harmful;
+		for (int class = 0; class < CONN_CLASSES; class++)
+			s->last_known_classes[class] += conn->harmful >> class & 1;
+	}
 }
 
 int select_connections(struct conns *c, enum conns_span span, struct conn_selection *s)
@@ -215,6 +270,7 @@ int select_connections(struct conns *c, enum conns_span span, struct conn_select
 		vec_for_each(&c->interval_records, record)
 			if (!err)
 				err = select_add(c, s, record->conn);
+		select_add_last_known(c, s);
 	} else {
 		for (uint32_t i = 0; i < c->all.len && !err; i++)
 			err = select_add(c, s, i);

@@ -6,6 +6,7 @@
 #include "conns/problem.h"
 #include "conns/rules.h"
 #include "conns/state.h"
+#include "conns/status.h"
 
 struct selected {
 	struct conn_judged judged;  /* includes problems that involve several connections */
@@ -30,6 +31,12 @@ struct conn_selection {
 	uint64_t closed;                 /* closed connections among `connections` */
 	uint64_t troubled;               /* connections with a harmful problem */
 	uint64_t classes[CONN_CLASSES];  /* connections with a harmful problem of this class */
+	/*
+	 * Interval: connections, among `connections`, without a record in it; those of them with a
+	 * harmful problem of a class in their last record
+	 */
+	uint64_t last_known, last_known_classes[CONN_CLASSES];
+	uint64_t statuses[CONN_STATUSES]; /* connections by status */
 };
 
 struct selected_problem {
@@ -46,6 +53,12 @@ struct selected_problem {
  */
 int select_connections(struct conns *c, enum conns_span span, struct conn_selection *s);
 void select_release(struct conn_selection *s);
+
+/*
+ * Returns whether an open connection has no record in the closed interval, but had one before that
+ * was shown: `status` and `harmful` of the connection are then its last known state.
+ */
+bool select_is_last_known(const struct conn *conn);
 
 /* Fills in the view of a selected connection, with its problems. */
 void select_view(const struct conns *c, const struct conn_selection *s, const struct selected *one,

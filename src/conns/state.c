@@ -12,7 +12,8 @@
 /* slots of each hash table; two entries per slot at CONNS_MAX connections */
 #define SLOTS (1u << 17)
 
-_Static_assert(sizeof(struct conn) <= 48, "memory of a connection");
+_Static_assert(sizeof(struct conn) <= 56, "memory of a connection");
+_Static_assert(CONN_CLASSES <= 16, "conn.harmful");
 
 /* ---- packed totals ---- */
 

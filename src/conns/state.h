@@ -19,6 +19,7 @@
 #define CONNS_CALLS_MAX 10000u      /* logged calls of the followed connection */
 #define CONNS_COUNTS_MAX 256u       /* counters: one per enum count_what and reason */
 #define CONNS_MISSING_MAX 256u
+#define CONNS_SENTENCES_MAX 16u
 #define CONNS_CROSSES_MAX 4096u     /* struct conn_cross in an interval; also in the totals */
 #define CONNS_SERIES_MAX 4096u      /* connections of tasks that may be proxies */
 #define CONNS_SAME_TUPLE 256u       /* connections in by_tuple with equal addresses and ports */
@@ -29,8 +30,8 @@
 #define CONNS_COMMON_MIN 0.8
 
 /*
- * A connection's state: 48 bytes plus the packed totals. In all, that is about 140 bytes for a
- * connection that waits for its application, and 330 for a connection with losses, calls and round
+ * A connection's state: 56 bytes plus the packed totals. In all, that is about 150 bytes for a
+ * connection that waits for its application, and 340 for a connection with losses, calls and round
  * trips of several sizes.
  */
 struct conn {
@@ -44,7 +45,12 @@ struct conn {
 	uint32_t interval_record;      /* index + 1 in interval_records; 0: no record yet */
 	uint32_t series;
 	uint32_t problem_intervals;
+	uint32_t tick;                 /* number of the interval of the last record */
+	/* -- by the last interval report that had a record of it; see conns/select.h -- */
+	uint16_t harmful;              /* mask of problem classes for which data waited */
 	uint16_t room;                 /* allocated bytes of `packed`, see base/zpack.h */
+	uint8_t status;                /* enum conn_status */
+	bool shown : 1;                /* it matched --filter and --follow */
 	bool used : 1;
 	bool closed : 1;               /* the connection is closed, and listed in conns.ended */
 	bool unlisted : 1; /* not in by_tuple: too many connections have its addresses */
@@ -156,6 +162,8 @@ struct conns {
 	size_t n;                      /* number of connections in `all` */
 	struct conns_counts VEC_OF(struct conn_count) counts;
 	struct conns_missing VEC_OF(char *) missing;
+	/* findings about problems in the last interval with samples that was reported */
+	struct conns_sentences VEC_OF(char *) sentences;
 	struct conn_crosses crosses[CONNS_SPANS]; /* connections' parts in incasts, by span */
 	struct conns_series VEC_OF(struct conn_series) series;
 	uint64_t tick;                 /* number of intervals so far */
@@ -168,6 +176,8 @@ struct conns {
 	struct conns_period periods[CONNS_SPANS];
 	char *budget_low, *budget_high;
 	bool closed;                   /* the interval is closed: the next EV_CONN begins another */
+	bool from_diag;                /* a record is from inet_diag */
+	uint64_t seen_to_ns;           /* end of the last interval with samples; 0: none yet */
 	struct event_damage damage;
 	struct event_dict *names;
 };

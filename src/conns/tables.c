@@ -8,6 +8,7 @@
 #include "conns/bottleneck.h"
 #include "conns/counter.h"
 #include "conns/rtt.h"
+#include "conns/status.h"
 #include "conns/words.h"
 #include "report/human.h"
 
@@ -141,6 +142,7 @@ static struct value tables_flags_value(const struct event_conn *e, struct report
 		{ CONN_IDLE_RESTART_OFF, "idle-restart-off" },
 		{ CONN_PASSIVE_CLOSED, "peer-closed" },
 		{ CONN_FROM_DIAG, "inet-diag" }, { CONN_LOGGED, "calls-logged" },
+		{ CONN_SENT_LAST, "sent-last" }, { CONN_RECEIVED_LAST, "received-last" },
 	};
 	struct string_list *l = list_new(r);
 
@@ -201,15 +203,15 @@ static struct value tables_peer_value(const struct conns *c, const struct conn_s
 
 /* ---- connections in JSON ---- */
 
-#define BRIEF 16
+#define BRIEF 18
 #define FULL 16
 
 static const struct column connection_columns[BRIEF + FULL] = {
 	{ .name = "cookie" }, { .name = "netns" }, { .name = "local" }, { .name = "remote" },
 	{ .name = "app" }, { .name = "pid" }, { .name = "from_ns" }, { .name = "to_ns" },
 	{ .name = "closed" }, { .name = "time_ns" }, { .name = "unknown_ns" },
-	{ .name = "limit" }, { .name = "limit_share" }, { .name = "events" },
-	{ .name = "problems" }, { .name = "problem_intervals" },
+	{ .name = "limit" }, { .name = "limit_share" }, { .name = "state" }, { .name = "age_ns" },
+	{ .name = "events" }, { .name = "problems" }, { .name = "problem_intervals" },
 	/* -- columns only for the first TABLES_FULL_MAX connections -- */
 	{ .name = "netns_cookie" }, { .name = "comm" }, { .name = "cgroup" }, { .name = "unit" },
 	{ .name = "congestion_control" }, { .name = "flags" }, { .name = "peer_cookie" },
@@ -219,8 +221,8 @@ static const struct column connection_columns[BRIEF + FULL] = {
 	{ .name = "other_end" }, /* column only if there are two recordings */
 };
 
-static void tables_add_connection(struct table *t, const struct conn_view *v, struct value other,
-				  bool full, struct report *r)
+static void tables_add_connection(struct table *t, const struct conn_view *v, uint64_t now,
+				  struct value other, bool full, struct report *r)
 {
 	const struct event_conn *e = v->c;
 	double share;
@@ -231,7 +233,10 @@ static void tables_add_connection(struct table *t, const struct conn_view *v, st
 		e->pid ? value_u64(e->pid) : value_null(), value_ns(e->from), value_ns(e->to),
 		value_bool(e->flags & CONN_CLOSED), value_object(words_times(e, r)),
 		words_known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)), value_string(limit),
-		limit ? value_fraction(share) : value_null(), value_object(words_events(e, r)),
+		limit ? value_fraction(share) : value_null(),
+		value_string(conn_status_name(conn_status_of(e))),
+		value_known_ns(!(e->flags & CONN_CLOSED), words_age(e, now)),
+		value_object(words_events(e, r)),
 		value_list(words_classes(v->judged.problems, r)), value_u64(v->problem_intervals),
 	};
 
@@ -265,23 +270,26 @@ static void tables_add_connection(struct table *t, const struct conn_view *v, st
 #define LINE_MOST (COUNTERS + 16)
 
 /*
- * Returns a new text table of connections, with further columns if there are two recordings. The
- * caller may remove the last column, `kind`.
+ * Returns a new text table of connections, with further columns if there are two recordings, or
+ * connections without a record in the interval. The caller may remove the last column, `kind`.
  */
-static struct table *tables_new_text(const struct conns *c, struct report *r)
+static struct table *tables_new_text(const struct conns *c, const struct conn_selection *s,
+				     struct report *r)
 {
 	struct column columns[LINE_MOST] = {
 		{ .head = "cookie" },
 		{ .head = "local", .flags = COLUMN_FLEX },
 		{ .head = "remote", .flags = COLUMN_FLEX },
 		{ .head = "application", .flags = COLUMN_FLEX },
-		{ .head = "limited by" },
+		{ .head = "state" },
 		{ .head = "share" },
 	};
 	size_t n = 6;
 
 	n += counter_columns(columns + n, true);
 	columns[n++] = (struct column){ .head = "rtt", .flags = COLUMN_SPARE };
+	if (s->last_known)
+		columns[n++] = (struct column){ .head = "seen" };
 	columns[n++] = (struct column){ .head = "problems", .flags = COLUMN_FLEX };
 	if (c->peer_recording) {
 		columns[n++] = (struct column){ .head = "bottleneck" };
@@ -306,22 +314,45 @@ static const char *tables_kind(const struct event_conn *e)
 	return "mptcp, ktls";
 }
 
-/* Adds a line for one end of a connection. `host` has recorded it; NULL: there is one recording. */
+/* Returns "1.2 s ago": how long before `now` the record ends. */
+static struct value tables_seen_value(const struct event_conn *e, uint64_t now, struct report *r)
+{
+	char buf[HUMAN_MAX];
+
+	return value_string(report_format(r, "%s ago", human_ns(buf, words_age(e, now))));
+}
+
+/* Returns the share of the time at the limit that `status` is; absent if it is no limit. */
+static struct value tables_share_value(const struct event_conn *e, enum conn_status status)
+{
+	double share;
+
+	if (status == STATUS_UNKNOWN)
+		return value_null();
+	words_limit(e, &share);
+	return conn_status_is_limit(status) ? value_fraction(share) : value_absent();
+}
+
+/*
+ * Adds a line for one end of a connection. `host` has recorded it; NULL: there is one recording.
+ * `now`: end of the interval, if lines have an age; 0: they have none.
+ */
 static void tables_add_line(struct table *t, const struct conn_view *v, const char *host,
-			    struct report *r)
+			    uint64_t now, struct report *r)
 {
 	const struct event_conn *e = v->c;
-	double share;
-	const char *limit = words_limit(e, &share);
+	const enum conn_status status = conn_status_of(e);
 	struct value cells[LINE_MOST] = {
 		words_cookie(r, e->cookie), words_local(r, v->flow),
-		words_remote(r, v->flow), value_string(words_app(v)), value_string(limit),
-		limit ? value_fraction(share) : value_null(),
+		words_remote(r, v->flow), value_string(words_app(v)),
+		value_string(conn_status_name(status)), tables_share_value(e, status),
 	};
 	size_t n = 6;
 
 	n += counter_cells(cells + n, e, true);
 	cells[n++] = e->rtt_us ? value_ns(e->rtt_us * US) : value_null();
+	if (now)
+		cells[n++] = tables_seen_value(e, now, r);
 	cells[n++] = value_string(words_class_line(v->judged.harmful, r));
 	if (host) {
 		cells[n++] = value_string(bottleneck_name(bottleneck_find(v).side));
@@ -336,21 +367,93 @@ static void tables_add_line(struct table *t, const struct conn_view *v, const ch
  * either is MPTCP or kTLS.
  */
 static bool tables_add_lines(const struct conns *c, struct table *t, const struct conn_view *v,
-			     const struct conn_view_buf *other, struct report *r)
+			     const struct conn_view_buf *other, uint64_t now, struct report *r)
 {
 	const struct peer_recording *e = c->peer_recording;
 
-	tables_add_line(t, v, e ? e->here.name : NULL, r);
+	tables_add_line(t, v, e ? e->here.name : NULL, now, r);
 	if (other)
-		tables_add_line(t, &other->view, e->there.name, r);
+		tables_add_line(t, &other->view, e->there.name, now, r);
 	return (v->c->flags | (other ? other->view.c->flags : 0)) & ODD_KINDS;
+}
+
+/* Returns the number of rows that a table of connections may have. */
+static size_t tables_rows_max(const struct conns *c)
+{
+	return c->options.all ? SIZE_MAX : TABLES_ROWS;
+}
+
+/* Adds a line for a connection without a record in the interval: its state when last seen. */
+static bool tables_add_last_known(const struct conns *c, struct table *t, uint32_t conn,
+				  struct report *r)
+{
+	const struct conn *known = &c->all.items[conn];
+	struct value cells[LINE_MOST] = { 0 };
+	struct conn_view_buf room;
+	const struct event_conn *e;
+	size_t n = 6;
+
+	if (!conns_view(c, CONNS_TOTAL, conn, &room))
+		return false;
+	e = room.view.c;
+	cells[0] = words_cookie(r, e->cookie);
+	cells[1] = words_local(r, room.view.flow);
+	cells[2] = words_remote(r, room.view.flow);
+	cells[3] = value_string(words_app(&room.view));
+	cells[4] = value_string(conn_status_name((enum conn_status)known->status));
+	for (size_t counters = counter_cells(cells + n, e, true); counters; counters--)
+		cells[n++] = value_absent(); /* nothing was counted in the interval */
+	cells[n++] = e->rtt_us ? value_ns(e->rtt_us * US) : value_null();
+	cells[n++] = tables_seen_value(e, c->periods[CONNS_INTERVAL].to_ns, r);
+	cells[n++] = value_string(words_class_line(known->harmful, r));
+	cells[n++] = value_string(tables_kind(e));
+	table_add(t, cells, n);
+	return e->flags & ODD_KINDS;
+}
+
+/*
+ * Adds lines for connections without a record in the interval: those with a problem, then with
+ * --all the others. Adds their number to *listed; returns whether any is MPTCP or kTLS.
+ */
+static bool tables_add_all_last_known(const struct conns *c, const struct conn_selection *s,
+				      struct table *t, uint64_t *listed, struct report *r)
+{
+	const bool all = c->options.all && !c->options.problems_only;
+	bool kinds = false;
+
+	if (!s->last_known)
+		return false;
+	for (int others = 0; others <= all; others++) {
+		for (uint32_t i = 0; i < c->all.len && t && t->nrows < tables_rows_max(c); i++) {
+			const struct conn *known = &c->all.items[i];
+
+			if (!select_is_last_known(known) || others != !known->harmful)
+				continue;
+			kinds |= tables_add_last_known(c, t, i, r);
+			++*listed;
+		}
+	}
+	return kinds;
+}
+
+/* Adds a line of text that counts the connections that are not in the table. */
+static void tables_add_rest(const struct conns *c, const struct conn_selection *s, uint64_t listed,
+			    struct report *r)
+{
+	const uint64_t all = c->options.problems_only ? s->troubled : s->connections;
+	struct string_list *l = list_new(r);
+	char buf[HUMAN_MAX];
+
+	if (all > listed)
+		list_add(l, "… +%s (--all)", human_counted(buf, all - listed, "connection"));
+	object_add(&r->body, NULL, value_list(l));
 }
 
 static void tables_add_text(const struct conns *c, const struct conn_selection *s, struct report *r)
 {
-	struct table *t = tables_new_text(c, r);
-	char buf[HUMAN_MAX];
-	uint64_t left = 0;
+	const uint64_t now = s->last_known ? c->periods[s->span].to_ns : 0;
+	struct table *t = tables_new_text(c, s, r);
+	uint64_t listed = 0;
 	bool kinds = false;
 	struct conn_view_buf room, other;
 
@@ -359,19 +462,17 @@ static void tables_add_text(const struct conns *c, const struct conn_selection *
 
 		if (!c->options.all && !one->judged.harmful && !(both && other.view.judged.harmful))
 			continue;
-		if (!c->options.all && t && t->nrows >= TABLES_ROWS) {
-			left++;
-			continue;
-		}
+		if (t && t->nrows >= tables_rows_max(c))
+			break;
 		select_view(c, s, one, &room);
-		kinds |= tables_add_lines(c, t, &room.view, both ? &other : NULL, r);
+		kinds |= tables_add_lines(c, t, &room.view, both ? &other : NULL, now, r);
+		listed++;
 	}
+	kinds |= tables_add_all_last_known(c, s, t, &listed, r);
 	if (t && !kinds)
 		t->ncolumns--; /* all connections are plain TCP: drop the column `kind` */
-	if (left)
-		report_finding(r, "%s more connections with problems: --all lists them.",
-			       human_count(buf, left));
 	object_add(&r->body, NULL, value_table(t));
+	tables_add_rest(c, s, listed, r);
 }
 
 /* ---- fields of the kernel's tcp_info in the text ---- */
@@ -424,22 +525,23 @@ static void tables_add_info_line(struct table *t, const struct conn_view *v, str
 /* Adds a table of the kernel's tcp_info for the first connections, with or without problems. */
 static void tables_add_info(const struct conns *c, const struct conn_selection *s, struct report *r)
 {
-	const size_t rows = c->options.all ? SIZE_MAX : TABLES_ROWS;
 	struct table *t = table_new(r, info_columns, ARRAY_LEN(info_columns));
 	struct conn_view_buf room;
-	uint64_t left = 0;
 
 	vec_for_each(&s->items, one) {
-		if (t && t->nrows >= rows) {
-			left++;
-			continue;
-		}
+		if (t && t->nrows >= tables_rows_max(c))
+			break;
 		select_view(c, s, one, &room);
 		tables_add_info_line(t, &room.view, r);
 	}
-	if (left)
-		report_finding(r, "%" PRIu64 " more connections: --all lists them.", left);
+	for (uint32_t i = 0; s->last_known && i < c->all.len; i++) {
+		if (!select_is_last_known(&c->all.items[i]) || !t ||
+		    t->nrows >= tables_rows_max(c) || !conns_view(c, CONNS_TOTAL, i, &room))
+			continue;
+		tables_add_info_line(t, &room.view, r);
+	}
 	object_add(&r->body, NULL, value_table(t));
+	tables_add_rest(c, s, t ? t->nrows : 0, r);
 }
 
 /* ---- all connections ---- */
@@ -455,8 +557,8 @@ static void tables_add_all(const struct conns *c, const struct conn_selection *s
 		if (n++ >= TABLES_CONNECTIONS_MAX)
 			continue;
 		select_view(c, s, one, &room);
-		tables_add_connection(t, &room.view, tables_peer_value(c, s, one, r),
-				      n <= TABLES_FULL_MAX, r);
+		tables_add_connection(t, &room.view, c->periods[s->span].to_ns,
+				      tables_peer_value(c, s, one, r), n <= TABLES_FULL_MAX, r);
 	}
 	object_add(&r->body, "connections", value_table(t));
 	object_add(&r->body, "connections_left_out",

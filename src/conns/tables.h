@@ -13,9 +13,12 @@
 #define TABLES_FULL_MAX 10000u
 #define TABLES_CONNECTIONS_MAX 150000u
 #define TABLES_PROBLEMS_MAX 20000u
+#define TABLES_LAST_KNOWN_MAX 1000u
 
 /* Adds `connections`, and to the text a table of connections with problems, or of all. */
 void tables_connections(const struct conns *c, const struct conn_selection *s, struct report *r);
+/* Adds `last_known`: the open connections without a record in the interval. */
+void tables_last_known(const struct conns *c, const struct conn_selection *s, struct report *r);
 /* Adds `problems`, in the order of the connections. */
 void tables_problems(const struct conns *c, const struct conn_selection *s, struct report *r);
 /* Adds `groups` of --by; nothing without --by. Returns 0 or -ENOMEM. */

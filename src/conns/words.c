@@ -100,6 +100,11 @@ const char *words_limit(const struct event_conn *e, double *share)
 	return times[most].name;
 }
 
+uint64_t words_age(const struct event_conn *e, uint64_t now)
+{
+	return now > e->to ? now - e->to : 0;
+}
+
 struct object *words_events(const struct event_conn *e, struct report *r)
 {
 	struct object *o = object_new(r);

@@ -34,6 +34,9 @@ struct value words_known(const struct event_conn *e, uint32_t bits, struct value
 /* Returns the main limit, a key of words_times(), and its *share of the time. NULL: unknown. */
 const char *words_limit(const struct event_conn *e, double *share);
 
+/* Returns how long before `now` the record ends, in ns; 0 if it ends later. */
+uint64_t words_age(const struct event_conn *e, uint64_t now);
+
 /* Returns a mask's names of problem classes as a list. The next function: as text with commas. */
 struct string_list *words_classes(uint32_t classes, struct report *r);
 const char *words_class_line(uint32_t classes, struct report *r);

@@ -66,6 +66,13 @@ int thread_profile_fill(const struct diagnosis *d, struct thread_profile *all, s
 const char *thread_profile_phrase(const struct diagnosis *d, const struct thread_profile *profile,
 				  struct report *r);
 
+/*
+ * Returns whether the thread slept for most of the time in a call that waits until something
+ * arrives, such as epoll_wait.
+ */
+bool thread_profile_waits_for_input(const struct diagnosis *d,
+				    const struct thread_profile *profile, struct report *r);
+
 /* Returns the thread's name, e.g. "python3 (4711)". */
 const char *thread_profile_name(const struct diagnosis *d, const struct thread_profile *profile,
 				struct report *r);

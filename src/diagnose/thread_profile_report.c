@@ -145,6 +145,25 @@ static const char *profile_main_call(const struct diagnosis *d,
 	return NULL;
 }
 
+bool thread_profile_waits_for_input(const struct diagnosis *d,
+				    const struct thread_profile *profile, struct report *r)
+{
+	static const char *const calls[] = {
+		"epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select",
+		"pselect6", "read", "readv", "recvfrom", "recvmsg", "recvmmsg", "accept",
+		"accept4", "io_uring_enter",
+	};
+	const char *call;
+
+	if (2 * profile->ns[THREAD_ASLEEP] <= profile->total_ns)
+		return false;
+	call = profile_main_call(d, profile, THREAD_ASLEEP, r);
+	for (size_t i = 0; call && i < ARRAY_LEN(calls); i++)
+		if (!strcmp(call, calls[i]))
+			return true;
+	return false;
+}
+
 const char *thread_profile_name(const struct diagnosis *d, const struct thread_profile *profile,
 				struct report *r)
 {
