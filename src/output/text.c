@@ -355,24 +355,59 @@ static void text_fill_grid(const struct text_table *tt, struct grid *g)
 	strbuf_release(&buf);
 }
 
+/* Drops the last column of numbers, but never the first column. Returns false if there is none. */
+static bool text_drop_number(struct text_table *tt)
+{
+	for (size_t i = tt->ncolumns; i-- > 1;) {
+		if (!tt->columns[i].right)
+			continue;
+		memmove(&tt->columns[i], &tt->columns[i + 1],
+			(tt->ncolumns - i - 1) * sizeof(tt->columns[0]));
+		tt->ncolumns--;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Fills the grid with the columns that fit: without spare ones if needed and, on a terminal, which
+ * would cut the line, without numbers. Returns the number of columns that a terminal lacks.
+ */
+static size_t text_fit_columns(struct text_table *tt, const struct table *t,
+			       const struct text_style *style, struct grid *g)
+{
+	const size_t all = tt->ncolumns;
+
+	text_fill_grid(tt, g);
+	if (grid_least(g) <= style->width)
+		return 0;
+	text_plan_columns(tt, t, COLUMN_SPARE);
+	do {
+		grid_release(g);
+		text_fill_grid(tt, g);
+	} while (style->wrap && grid_least(g) > style->width && text_drop_number(tt));
+	return style->wrap ? all - tt->ncolumns : 0;
+}
+
 static void text_put_table(const struct table *t, const struct text_style *style,
 			   struct strbuf *out)
 {
 	struct text_table tt;
 	struct grid g;
+	size_t dropped;
+	char line[64];
 
 	text_plan_columns(&tt, t, 0);
 	if (!tt.ncolumns || !t->nrows)
 		return;
 	if (t->head)
 		text_put_line(out, style, &dim, t->head);
-	text_fill_grid(&tt, &g);
-	if (grid_least(&g) > style->width) {
-		grid_release(&g);
-		text_plan_columns(&tt, t, COLUMN_SPARE);
-		text_fill_grid(&tt, &g);
-	}
+	dropped = text_fit_columns(&tt, t, style, &g);
 	text_put_rows(&tt, &g, style, out);
+	if (dropped) {
+		snprintf(line, sizeof(line), "… +%zu column%s", dropped, dropped > 1 ? "s" : "");
+		text_put_line(out, style, &dim, line);
+	}
 	if (g.error && !out->error)
 		out->error = g.error;
 	grid_release(&g);
