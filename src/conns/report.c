@@ -437,10 +437,10 @@ static void conns_report_caveat(const struct conns *c, struct report *r)
 					      *what);
 	}
 	if (why && !strncmp(why, refused, sizeof(refused) - 1))
-		why += sizeof(refused) - 1;
-	if (why)
 		report_finding(r, "inet_diag only (%s). Not measured: %s; hostlat doctor says why.",
-			       why, names);
+			       why + sizeof(refused) - 1, names);
+	else if (why)
+		report_finding(r, "inet_diag only (%s). Not measured: %s.", why, names);
 	else if (*names)
 		report_finding(r, "Not measured: %s; --json and hostlat doctor say why.", names);
 }

@@ -233,7 +233,11 @@ static bool select_has_become_idle(const struct conns *c, const struct conn *con
 	const struct conns_period *p = &c->periods[CONNS_INTERVAL];
 	const uint32_t ago = (uint32_t)c->tick - conn->tick;
 
-	if (c->from_diag) /* a dump lists all connections, and those that changed have a record */
+	/*
+	 * A dump of inet_diag lists all connections, and those that changed have a record. Where an
+	 * application does not read, nothing changes.
+	 */
+	if (c->from_diag && !(conn->harmful >> CONN_RECEIVER_NOT_READING & 1))
 		return !p->unseen;
 	return ago > CONNS_TICKS || p->to_ns - c->tick_to_ns[conn->tick % CONNS_TICKS] >= IDLE_NS;
 }
@@ -252,6 +256,7 @@ static void select_add_last_known(struct conns *c, struct conn_selection *s)
 		s->last_known++;
 		s->statuses[conn->status]++;
 		s->troubled += !!conn->harmful;
+		s->last_known_troubled += !!conn->harmful;
 		for (int class = 0; class < CONN_CLASSES; class++)
 			s->last_known_classes[class] += conn->harmful >> class & 1;
 	}

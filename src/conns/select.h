@@ -33,9 +33,9 @@ struct conn_selection {
 	uint64_t classes[CONN_CLASSES];  /* connections with a harmful problem of this class */
 	/*
 	 * Interval: connections, among `connections`, without a record in it; those of them with a
-	 * harmful problem of a class in their last record
+	 * harmful problem in their last record, in all and by class
 	 */
-	uint64_t last_known, last_known_classes[CONN_CLASSES];
+	uint64_t last_known, last_known_troubled, last_known_classes[CONN_CLASSES];
 	uint64_t statuses[CONN_STATUSES]; /* connections by status */
 };
 

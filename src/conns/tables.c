@@ -269,6 +269,12 @@ static void tables_add_connection(struct table *t, const struct conn_view *v, ui
 
 #define LINE_MOST (COUNTERS + 16)
 
+/* Returns whether the text lists connections without a record in the interval. */
+static bool tables_lists_last_known(const struct conns *c, const struct conn_selection *s)
+{
+	return c->options.all && !c->options.problems_only ? s->last_known : s->last_known_troubled;
+}
+
 /*
  * Returns a new text table of connections, with further columns if there are two recordings, or
  * connections without a record in the interval. The caller may remove the last column, `kind`.
@@ -288,7 +294,7 @@ static struct table *tables_new_text(const struct conns *c, const struct conn_se
 
 	n += counter_columns(columns + n, true);
 	columns[n++] = (struct column){ .head = "rtt", .flags = COLUMN_SPARE };
-	if (s->last_known)
+	if (tables_lists_last_known(c, s))
 		columns[n++] = (struct column){ .head = "seen" };
 	columns[n++] = (struct column){ .head = "problems", .flags = COLUMN_FLEX };
 	if (c->peer_recording) {
@@ -421,7 +427,7 @@ static bool tables_add_all_last_known(const struct conns *c, const struct conn_s
 	const bool all = c->options.all && !c->options.problems_only;
 	bool kinds = false;
 
-	if (!s->last_known)
+	if (!tables_lists_last_known(c, s))
 		return false;
 	for (int others = 0; others <= all; others++) {
 		for (uint32_t i = 0; i < c->all.len && t && t->nrows < tables_rows_max(c); i++) {
@@ -451,7 +457,7 @@ static void tables_add_rest(const struct conns *c, const struct conn_selection *
 
 static void tables_add_text(const struct conns *c, const struct conn_selection *s, struct report *r)
 {
-	const uint64_t now = s->last_known ? c->periods[s->span].to_ns : 0;
+	const uint64_t now = tables_lists_last_known(c, s) ? c->periods[s->span].to_ns : 0;
 	struct table *t = tables_new_text(c, s, r);
 	uint64_t listed = 0;
 	bool kinds = false;
