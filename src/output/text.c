@@ -355,23 +355,42 @@ static void text_fill_grid(const struct text_table *tt, struct grid *g)
 	strbuf_release(&buf);
 }
 
-/* Drops the last column of numbers, but never the first column. Returns false if there is none. */
-static bool text_drop_number(struct text_table *tt)
+/* Returns whether a column has no value in any row. */
+static bool text_column_is_blank(const struct table *t, size_t column)
 {
-	for (size_t i = tt->ncolumns; i-- > 1;) {
-		if (!tt->columns[i].right)
-			continue;
-		memmove(&tt->columns[i], &tt->columns[i + 1],
-			(tt->ncolumns - i - 1) * sizeof(tt->columns[0]));
-		tt->ncolumns--;
-		return true;
+	for (const struct table_row *row = t->first; row; row = row->next) {
+		enum value_type type = row->cells[column].type;
+
+		if (type != VALUE_ABSENT && type != VALUE_NULL)
+			return false;
 	}
-	return false;
+	return true;
+}
+
+/*
+ * Drops the last column without values or, if all have some, the last column of numbers, but never
+ * the first column. Returns false if there is none.
+ */
+static bool text_drop_column(struct text_table *tt)
+{
+	size_t drop = 0;
+
+	for (size_t i = 1; i < tt->ncolumns; i++)
+		if (!tt->columns[i].flex && text_column_is_blank(tt->table, tt->columns[i].source))
+			drop = i;
+	for (size_t i = tt->ncolumns; !drop && i-- > 1;)
+		drop = tt->columns[i].right ? i : 0;
+	if (!drop)
+		return false;
+	memmove(&tt->columns[drop], &tt->columns[drop + 1],
+		(tt->ncolumns - drop - 1) * sizeof(tt->columns[0]));
+	tt->ncolumns--;
+	return true;
 }
 
 /*
  * Fills the grid with the columns that fit: without spare ones if needed and, on a terminal, which
- * would cut the line, without numbers. Returns the number of columns that a terminal lacks.
+ * would cut the line, without further ones. Returns the number of columns that a terminal lacks.
  */
 static size_t text_fit_columns(struct text_table *tt, const struct table *t,
 			       const struct text_style *style, struct grid *g)
@@ -385,7 +404,7 @@ static size_t text_fit_columns(struct text_table *tt, const struct table *t,
 	do {
 		grid_release(g);
 		text_fill_grid(tt, g);
-	} while (style->wrap && grid_least(g) > style->width && text_drop_number(tt));
+	} while (style->wrap && grid_least(g) > style->width && text_drop_column(tt));
 	return style->wrap ? all - tt->ncolumns : 0;
 }
 

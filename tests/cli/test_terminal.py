@@ -76,6 +76,12 @@ class Terminal(unittest.TestCase):
             self.assertEqual(len(left_out), columns < 200, text)
             self.assertEqual('FR' in heads, columns == 200, text)
 
+    def test_columns_without_values(self):
+        """They are left out before numbers are."""
+        _, text = shown('xterm', case='conns/inet-diag', columns=74)
+        heads = next(line for line in lines(text) if line.startswith('cookie')).split()
+        self.assertEqual(['share' in heads, 'FR' in heads, 'TLP' in heads], [True, False, False], text)
+
     def test_colours_that_were_asked_for(self):
         _, text = shown('dumb', '--color', 'always')
         self.assertIn(COLOR, text)
