@@ -215,7 +215,8 @@ static void conns_report_verdict(const struct conns *c, const struct conn_select
 	if (!s->connections && conns_report_is_unseen(&c->periods[s->span]))
 		report_title(r, "Connections: n/a (the CPU budget was too small to read them).");
 	else if (!s->connections)
-		report_title(r, "No TCP connection was seen.");
+		report_title(r, "No TCP connection %s.", c->options.select || c->options.follows ?
+			     "matches" : "was seen");
 	else if (s->troubled)
 		report_title(r, "%s of %s %s a problem that makes data wait: %s.",
 			     human_count(n, s->troubled),
