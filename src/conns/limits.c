@@ -50,15 +50,19 @@ static int limits_add_conn(struct limits *l, uint32_t conn, const struct conn_vi
 {
 	const uint32_t peer = l->c->all.items[conn].peer;
 	const struct event_conn *e = v->c;
+	const enum conn_status status = conn_status_of(e);
 	int err = 0;
 
 	if (!conn_knows(e, CONN_KNOWS_TIMES))
 		return 0;
+	l->sender_app_ns[limits_end_of(v)] += e->sender_app_ns;
+	if (conn_status_is_peers_turn(status))
+		l->peers_turn_ns[limits_end_of(v)] += e->sender_app_ns;
 	if (peer && conn_share(e, e->receiver_window_ns) >= RULES_LIMITED_SHARE)
 		err = limits_add_stretch(l, peer - 1, LIMITS_READ, e);
 	if (!err && e->unread)
 		err = limits_add_stretch(l, conn, LIMITS_READ, e);
-	if (!err && conn_status_of(e) == STATUS_SENDER_APP &&
+	if (!err && status == STATUS_SENDER_APP &&
 	    2 * conn_share(e, e->sender_app_ns) > 1)
 		err = limits_add_stretch(l, conn, LIMITS_WRITE, e);
 	return err;

@@ -48,6 +48,11 @@ struct limits_owed {
 struct limits {
 	struct conns *c;
 	struct conn_aggregate ends[LIMITS_ENDS];
+	/*
+	 * ns of the intervals at sender-app; of them those at whose end no data had moved, or the
+	 * peer had to send next
+	 */
+	uint64_t sender_app_ns[LIMITS_ENDS], peers_turn_ns[LIMITS_ENDS];
 	struct limits_stretches VEC_OF(struct limits_stretch) stretches;
 	/* ends that were waited for, by duty; longest first */
 	struct limits_owed_list VEC_OF(struct limits_owed) owed;

@@ -45,6 +45,17 @@ const char *limits_unknown_reason(const struct limits *l, unsigned int end)
 	return limits_no_shares_reason(&l->ends[end]);
 }
 
+/*
+ * Returns the part of an end's time at sender-app in which it had nothing to send; null if no
+ * interval has such time.
+ */
+static struct value limits_peers_turn_value(const struct limits *l, unsigned int end)
+{
+	const double all = (double)l->sender_app_ns[end];
+
+	return all > 0 ? value_fraction((double)l->peers_turn_ns[end] / all) : value_null();
+}
+
 /* ---- JSON ---- */
 
 static struct value limits_shares_value(const struct conn_aggregate *sum, struct report *r)
@@ -65,7 +76,7 @@ struct value limits_ends(const struct limits *l, struct report *r)
 		{ .name = "end" }, { .name = "connections" }, { .name = "closed" },
 		{ .name = "with_problems" }, { .name = "share" }, { .name = "time_ns" },
 		{ .name = "unknown_ns" }, { .name = "samples" }, { .name = "events" },
-		{ .name = "why" },
+		{ .name = "peers_turn" }, { .name = "why" },
 	};
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 
@@ -78,7 +89,7 @@ struct value limits_ends(const struct limits *l, struct report *r)
 			  value_object(words_times(e, r)),
 			  words_known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)),
 			  words_known(e, CONN_KNOWS_TIMES, value_u64(e->samples)),
-			  value_object(words_events(e, r)),
+			  value_object(words_events(e, r)), limits_peers_turn_value(l, i),
 			  value_string(limits_no_shares_reason(s)));
 	}
 	return value_table(t);
@@ -86,9 +97,22 @@ struct value limits_ends(const struct limits *l, struct report *r)
 
 /* ---- text ---- */
 
-/* Returns "receiver-window 60 %, sender-app 40 %"; the largest share comes first. */
-static const char *limits_times_line(const struct conn_aggregate *sum, struct report *r)
+/* Returns " (98 % of it while the peer had to send)" for sender-app; "" if that is unknown or 0. */
+static const char *limits_peers_turn_text(const struct limits *l, unsigned int end,
+					  struct report *r)
 {
+	char buf[HUMAN_MAX];
+
+	if (!l->peers_turn_ns[end])
+		return "";
+	return report_format(r, " (%s of it while the peer had to send)",
+			     human_fraction(buf, limits_peers_turn_value(l, end).fraction));
+}
+
+/* Returns "receiver-window 60 %, sender-app 40 %"; the largest share comes first. */
+static const char *limits_times_line(const struct limits *l, unsigned int end, struct report *r)
+{
+	const struct conn_aggregate *sum = &l->ends[end];
 	const struct event_conn *e = &sum->sum;
 	const char *why = limits_no_shares_reason(sum), *line = "";
 	const uint64_t known = conn_known_ns(e);
@@ -107,10 +131,11 @@ static const char *limits_times_line(const struct conn_aggregate *sum, struct re
 				most = i;
 		listed[most] = true;
 		if (conn_share(e, words_time(e, (unsigned int)most)) >= SAID_SHARE)
-			line = report_format(r, "%s%s%s %s", line, *line ? ", " : "",
+			line = report_format(r, "%s%s%s %s%s", line, *line ? ", " : "",
 					     words_time_name((unsigned int)most),
 					     human_fraction(buf, conn_share(e,
-						words_time(e, (unsigned int)most))));
+						words_time(e, (unsigned int)most))),
+					     most ? "" : limits_peers_turn_text(l, end, r));
 	}
 	return unknown < UNKNOWN_SHARE ? line :
 	       report_format(r, "%s (unknown for %s of the time)", line,
@@ -142,6 +167,6 @@ void limits_findings(const struct limits *l, struct report *r)
 			report_finding(r, "%s connection%s of the %s: %s; %s.",
 				       human_count(buf, s->connections),
 				       s->connections == 1 ? "" : "s", ends[i],
-				       limits_times_line(s, r), limits_events_line(&s->sum, r));
+				       limits_times_line(l, i, r), limits_events_line(&s->sum, r));
 	}
 }

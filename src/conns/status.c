@@ -25,6 +25,12 @@ bool conn_status_is_limit(enum conn_status status)
 	return status >= STATUS_SENDER_APP && status <= STATUS_DELAYED_ACK;
 }
 
+bool conn_status_is_peers_turn(enum conn_status status)
+{
+	return status == STATUS_AWAITING_REPLY || status == STATUS_AWAITING_REQUEST ||
+	       status == STATUS_IDLE;
+}
+
 static bool status_is_idle(const struct event_conn *e)
 {
 	for (int i = 0; i < CONN_STATES; i++)

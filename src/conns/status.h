@@ -25,6 +25,9 @@ const char *conn_status_name(enum conn_status status);
 /* Returns whether the status is a limit of words_limit(). */
 bool conn_status_is_limit(enum conn_status status);
 
+/* Returns whether this end has nothing to send: no data moved, or the peer has to send next. */
+bool conn_status_is_peers_turn(enum conn_status status);
+
 /*
  * Returns the status at the end of the record. A connection waits for its peer's reply or request
  * only if data moved both ways in the record, as a stream in one direction awaits no reply.
