@@ -164,12 +164,14 @@ static int compare_open_messages(struct compare_inputs *in,
 				 const struct message_selection *selection)
 {
 	struct compare_input *a = &in->both[0], *b = &in->both[1];
+	const struct hostlat_pids pids[2] = { a->from.hostlat, b->from.hostlat };
 	const struct event_reader *which;
 	int err;
 
 	if (!a->messages || !b->messages)
 		return 0;
-	err = comparison_new(&in->messages, selection, a->from.host, b->from.host, &which);
+	err = comparison_new(&in->messages, selection, a->from.host, b->from.host, pids,
+			     &which);
 	if (err)
 		recorded_file_failed(which == b->from.host ? b->file : a->file, "compare", err);
 	return err;

@@ -10,6 +10,7 @@
 #include "cmd/explain_conns.h"
 #include "cmd/explain_result.h"
 #include "cmd/recorded_file.h"
+#include "cmd/run_facts.h"
 #include "conns/conns.h"
 
 /*
@@ -44,6 +45,10 @@ static int compare_readers_open_folder(struct compare_readers *r, const char *pa
 	if (err)
 		return err;
 	err = conns_scope_read(&r->scope, r->host, r->load);
+	if (!err)
+		err = run_facts_read_pid(r->load, &r->hostlat.load);
+	if (!err && r->conns)
+		err = run_facts_read_pid(r->conns, &r->hostlat.conns);
 	if (err < 0)
 		recorded_file_failed(path, "compare", err);
 	return err;

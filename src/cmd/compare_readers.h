@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "cmd/conns_scope.h"
+#include "diagnose/commands.h"
 #include "event/reader.h"
 
 /*
@@ -19,6 +20,7 @@ struct compare_readers {
 	bool folder;
 	/* Only for a folder of `explain`: selects its run's connections among those of the host. */
 	struct conns_scope scope;
+	struct hostlat_pids hostlat; /* only for a folder: its run's processes */
 };
 
 /*

@@ -83,10 +83,30 @@ static const struct diagnose_options slowest_hundredth = {
 	.selection = { .from = 1 - SLOW, .to = 1, .against_from = 0.4, .against_to = 0.6 },
 };
 
-static int explain_diagnose(struct diagnosis **out, struct event_reader *server,
+/* Reads the pid of the process that recorded the connections; 0: there is no such recording. */
+static int explain_read_conns_pid(const char *path, uint64_t *pid)
+{
+	struct event_reader *reader;
+	int err;
+
+	*pid = 0;
+	if (event_reader_open(&reader, path))
+		return 0;
+	err = run_facts_read_pid(reader, pid);
+	event_reader_free(reader);
+	return err;
+}
+
+static int explain_diagnose(struct diagnosis **out, const char *conns, struct event_reader *server,
 			    struct event_reader *client)
 {
-	int err = diagnosis_new(out, &slowest_hundredth);
+	struct diagnose_options options = slowest_hundredth;
+	int err = run_facts_read_pid(client, &options.hostlat.load);
+
+	if (!err)
+		err = explain_read_conns_pid(conns, &options.hostlat.conns);
+	if (!err)
+		err = diagnosis_new(out, &options);
 
 	if (!err)
 		err = diagnosis_run(*out, server, NULL);
@@ -302,7 +322,9 @@ static int explain_analyze(const struct explain_input *input, struct event_reade
 	if (!err)
 		err = explain_read_load(client, &known->load);
 	if (!err)
-		err = explain_diagnose(&known->diagnosis, server, client);
+		err = explain_diagnose(&known->diagnosis,
+				       explain_path(&place, input->folder, EXPLAIN_CONNS), server,
+				       client);
 	if (!err)
 		err = correlation_new(&known->correlation, server, client);
 	if (!err)

@@ -9,6 +9,7 @@
 #include "base/parse.h"
 #include "base/version.h"
 #include "clock/clock.h"
+#include "cmd/recorded_file.h"
 #include "host/facts_collect.h"
 
 int run_facts_put(struct event_sink *sink, uint64_t now)
@@ -36,6 +37,24 @@ int run_facts_put_host(struct event_sink *sink, uint64_t now)
 		err = event_put_fact(sink, now, facts.items[i].key, facts.items[i].value);
 	host_facts_release(&facts);
 	return err;
+}
+
+static int run_facts_feed_pid(void *pid, const struct event *event)
+{
+	const char *key, *value;
+
+	if (event->kind != EV_FACT)
+		return 0;
+	event_fact_get(event, &key, &value);
+	if (!strcmp(key, FACT_RUN_PID) && parse_u64(value, pid))
+		*(uint64_t *)pid = 0;
+	return 0;
+}
+
+int run_facts_read_pid(struct event_reader *reader, uint64_t *pid)
+{
+	*pid = 0;
+	return recorded_file_events(reader, run_facts_feed_pid, pid);
 }
 
 void run_facts_feed(struct run_facts *facts, const char *key, const char *value)

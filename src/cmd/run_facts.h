@@ -3,6 +3,7 @@
 #ifndef HOSTLAT_CMD_RUN_FACTS_H
 #define HOSTLAT_CMD_RUN_FACTS_H
 
+#include "event/reader.h"
 #include "event/source.h"
 #include "report/report.h"
 
@@ -17,6 +18,9 @@ int run_facts_put(struct event_sink *sink, uint64_t now);
 
 /* Puts the host's set-up facts (host/facts.h). Returns 0 or the sink's error. */
 int run_facts_put_host(struct event_sink *sink, uint64_t now);
+
+/* Reads the pid of the process that made a recording; 0: unknown. Returns 0 or -errno. */
+int run_facts_read_pid(struct event_reader *reader, uint64_t *pid);
 
 /* Facts about a run, read from its event stream. */
 struct run_facts {

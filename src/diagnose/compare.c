@@ -14,12 +14,6 @@
  */
 #define EDGE_SHARE 10u
 
-/*
- * Culprits that are kept of one cause and phase. At twice as many entries, those of equal culprits
- * are merged; if more than this many are left then, those with the least time are dropped.
- */
-#define SHARES_MANY 65536u
-
 /* ---- blocks ---- */
 
 static size_t compare_block(const struct compared *c, size_t message)
@@ -215,40 +209,33 @@ static void compare_check_parts(struct compared *c, const struct slice_of *slice
 
 /* ---- culprits ---- */
 
-static int compare_add_share(struct compared *c, const struct share *share, uint64_t *sums)
+/* Fills in the culprits of `n` places (cause and phase) of the slice, from `place` on. */
+static int compare_fill_culprits(const struct compared *c, const struct slice_of *slice,
+				 unsigned int place, unsigned int n, struct cause_culprits *out)
 {
-	struct shares *shares = &c->shares[share->place];
-	struct share one = *share;
-
-	one.message = 0; /* drop the delaying message, so that equal culprits can be merged */
-	sums[share->place] += share->ns;
-	if (shares->len == 2 * SHARES_MANY) {
-		causes_merge_shares(shares, sums[share->place] - share->ns);
-		if (shares->len > SHARES_MANY)
-			shares->len = SHARES_MANY;
-	}
-	return vec_push(shares, one);
-}
-
-static int compare_gather_shares(struct compared *c, const struct slice_of *slice)
-{
-	uint64_t sums[CAUSE_PLACES] = { 0 };
 	int err = 0;
 
-	for (unsigned int place = 0; place < CAUSE_PLACES; place++)
-		vec_init(&c->shares[place], 2 * SHARES_MANY);
-	for (size_t i = 0; i < slice->n; i++) {
-		const struct breakdown *breakdown = &c->rec.breakdowns[slice->targets[i].subject];
+	for (size_t i = 0; i < slice->n && !err; i++) {
+		const struct breakdown *b = &c->rec.breakdowns[slice->targets[i].subject];
+		uint64_t ns = 0;
 
-		vec_for_each(&breakdown->shares, s) {
-			err = compare_add_share(c, s, sums);
-			if (err)
-				return err;
-		}
+		for (unsigned int k = 0; k < n; k++)
+			ns += b->ns[place + k];
+		if (ns)
+			err = culprits_add_message(out, b, place, n, ns);
 	}
-	for (unsigned int place = 0; place < CAUSE_PLACES; place++)
-		causes_merge_shares(&c->shares[place], (uint64_t)c->mean[place]);
-	return 0;
+	return err ? err : culprits_finish(out);
+}
+
+static int compare_gather_culprits(struct compared *c, const struct slice_of *slice)
+{
+	int err = compare_fill_culprits(c, slice, CAUSE_PLACE(CAUSE_CPU_WAIT, 0), WHERE_MAX,
+					&c->cpu_wait);
+
+	for (unsigned int place = 0; place < CAUSE_PLACES && !err; place++)
+		if (c->total[place])
+			err = compare_fill_culprits(c, slice, place, 1, &c->culprits[place]);
+	return err;
 }
 
 static int compare_fill_slice(struct compared *c)
@@ -263,7 +250,7 @@ static int compare_fill_slice(struct compared *c)
 		for (unsigned int place = 0; place < COMPARE_PLACES; place++)
 			compare_score(c, &slice, &ranks, place);
 		compare_round_means(c, slice.n);
-		err = compare_gather_shares(c, &slice);
+		err = compare_gather_culprits(c, &slice);
 	}
 	free(slice.targets);
 	return err;
@@ -276,6 +263,9 @@ static int compare_read_side(struct compared *c, const struct message_selection 
 {
 	int err = recorded_read(&c->rec, reader, selection);
 
+	for (unsigned int place = 0; place < CAUSE_PLACES; place++)
+		culprits_init(&c->culprits[place], &c->rec, place / WHERE_MAX);
+	culprits_init(&c->cpu_wait, &c->rec, CAUSE_CPU_WAIT);
 	if (!err)
 		err = compare_fill_blocks(c);
 	if (!err && c->rec.subjects.len)
@@ -323,7 +313,7 @@ static int compare_quantiles(struct comparison *c)
 
 int comparison_new(struct comparison **out, const struct message_selection *selection,
 		   struct event_reader *a, struct event_reader *b,
-		   const struct event_reader **which)
+		   const struct hostlat_pids pids[2], const struct event_reader **which)
 {
 	struct comparison *c = calloc(1, sizeof(*c));
 	int err;
@@ -336,6 +326,8 @@ int comparison_new(struct comparison **out, const struct message_selection *sele
 	for (int side = 0; side < 2; side++) {
 		struct event_reader *reader = side ? b : a;
 
+		if (pids)
+			c->sides[side].rec.hostlat = pids[side];
 		err = compare_read_side(&c->sides[side], selection, reader);
 		if (err) {
 			*which = reader;
@@ -355,7 +347,8 @@ void comparison_free(struct comparison *c)
 		for (size_t i = 0; i < CONTRAST_BLOCKS; i++)
 			hist_release(&c->sides[side].latency[i]);
 		for (unsigned int place = 0; place < CAUSE_PLACES; place++)
-			vec_release(&c->sides[side].shares[place]);
+			culprits_release(&c->sides[side].culprits[place]);
+		culprits_release(&c->sides[side].cpu_wait);
 		recorded_release(&c->sides[side].rec);
 	}
 	free(c);

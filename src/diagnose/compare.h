@@ -8,6 +8,7 @@
 #ifndef HOSTLAT_DIAGNOSE_COMPARE_H
 #define HOSTLAT_DIAGNOSE_COMPARE_H
 
+#include "diagnose/commands.h"
 #include "diagnose/messages.h"
 #include "event/reader.h"
 #include "report/report.h"
@@ -16,12 +17,13 @@ struct comparison;
 
 /*
  * Reads both recordings and compares the slice of `selection`, whose reference options are ignored.
- * Returns 0 or -errno as diagnosis_run(); after an error *which is the reader that failed, or NULL.
- * Free *out in either case with comparison_free(), which accepts NULL.
+ * `pids`: each run's hostlat processes besides the recorder; NULL: unknown. Returns 0 or -errno as
+ * diagnosis_run(); after an error *which is the reader that failed, or NULL. Free *out in either
+ * case with comparison_free(), which accepts NULL.
  */
 int comparison_new(struct comparison **out, const struct message_selection *selection,
 		   struct event_reader *a, struct event_reader *b,
-		   const struct event_reader **which);
+		   const struct hostlat_pids pids[2], const struct event_reader **which);
 void comparison_free(struct comparison *c);
 
 /*

@@ -8,7 +8,6 @@
 #include "base/sort.h"
 #include "diagnose/compare.h"
 #include "diagnose/compare_state.h"
-#include "diagnose/words.h"
 #include "report/human.h"
 
 /* Largest number of causes for which a finding is reported. */
@@ -63,24 +62,27 @@ static size_t compare_order_places(const struct comparison *c, struct ordered *o
 	return n;
 }
 
-/*
- * Returns the main culprit of a cause: a task's name, e.g. "nginx", or else the kind of work, e.g.
- * "softirq timer"; "" if unknown.
- */
-static const char *compare_top_culprit(const struct compared *s, struct report *r,
-				       unsigned int place)
+/* Returns the culprit with most of a cause's time; NULL: unknown. */
+static const struct cause_culprit *compare_top_culprit(const struct compared *s, unsigned int place)
 {
-	const struct shares *shares = &s->shares[place];
-	const struct share *top = shares->len ? shares->items : NULL;
-	char buf[WORDS_MAX];
-	const char *detail;
+	const struct cause_culprits *culprits = &s->culprits[place];
 
-	if (!top || !s->mean[place])
+	return culprits->all.len && s->mean[place] ? culprits->all.items : NULL;
+}
+
+/*
+ * Returns the main culprit of a cause: a command, e.g. "nginx" or "gzip (6 processes)", or else the
+ * kind of work, e.g. "softirq timer"; "" if unknown. A single pid says nothing of the other run.
+ */
+static const char *compare_culprit_name(const struct compared *s, struct report *r,
+					unsigned int place)
+{
+	const struct cause_culprit *top = compare_top_culprit(s, place);
+
+	if (!top)
 		return "";
-	if (top->culprit)
-		return report_format(r, "%s", tasks_get(&s->rec.tasks, top->culprit)->comm);
-	detail = words_detail(buf, &s->rec, (uint8_t)(place / WHERE_MAX), top->detail);
-	return detail ? report_format(r, "%s", detail) : "";
+	return top->processes > 1 ? culprit_name(&s->culprits[place], r, top) :
+				    culprit_plain_name(&s->culprits[place], r, top);
 }
 
 static const struct column cause_columns[] = {
@@ -115,10 +117,10 @@ static void compare_add_cause(const struct comparison *c, struct report *r, stru
 		  value_ns((uint64_t)b->mean[place]), value_sns(b->mean[place] - a->mean[place]),
 		  difference_lo(d), difference_hi(d), difference_interval(r, d), difference_p(d),
 		  difference_adjusted(d), difference_significant(d),
-		  value_string(compare_top_culprit(a, r, place)),
-		  value_string(compare_top_culprit(b, r, place)),
-		  causes_culprits_table(&a->rec, r, &a->shares[place]),
-		  causes_culprits_table(&b->rec, r, &b->shares[place]));
+		  value_string(compare_culprit_name(a, r, place)),
+		  value_string(compare_culprit_name(b, r, place)),
+		  culprits_table(&a->culprits[place], r, (uint64_t)a->mean[place]),
+		  culprits_table(&b->culprits[place], r, (uint64_t)b->mean[place]));
 }
 
 static void compare_add_causes(const struct comparison *c, struct report *r)
@@ -267,7 +269,9 @@ static void compare_add_cause_finding(const struct comparison *c, struct report 
 				      unsigned int place)
 {
 	const int64_t a = compare_side(c, 0)->mean[place], b = compare_side(c, 1)->mean[place];
-	const char *culprit = compare_top_culprit(compare_side(c, a >= b ? 0 : 1), r, place);
+	const struct compared *side = compare_side(c, a >= b ? 0 : 1);
+	const struct cause_culprit *top = compare_top_culprit(side, place);
+	const char *culprit = top ? culprit_plain_name(&side->culprits[place], r, top) : "";
 	char from[HUMAN_MAX], to[HUMAN_MAX];
 
 	report_finding(r, "%s%s%s%s%s%s %s: from %s to %s per message.",
@@ -366,6 +370,7 @@ int comparison_report(const struct comparison *c, struct report *r)
 	compare_add_causes(c, r);
 	if (compare_has_both(c))
 		compare_add_findings(c, r);
+	compare_add_new_commands(c, r);
 	err = compare_add_applications(c, r);
 	compare_add_reasons(c, r);
 	return err ? err : report_error(r);

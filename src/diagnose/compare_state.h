@@ -3,6 +3,7 @@
 #ifndef HOSTLAT_DIAGNOSE_COMPARE_STATE_H
 #define HOSTLAT_DIAGNOSE_COMPARE_STATE_H
 
+#include "diagnose/culprits.h"
 #include "diagnose/sections.h"
 #include "report/difference.h"
 #include "stats/contrast.h"
@@ -39,7 +40,8 @@ struct compared {
 					      * slice */
 	uint64_t error;                      /* largest difference between a message's latency and
 					      * the sum of its parts, in ns */
-	struct shares shares[CAUSE_PLACES];  /* culprits by cause and phase, in ns per message */
+	/* culprits of the slice's messages: by cause and phase; of waits for a CPU in any phase */
+	struct cause_culprits culprits[CAUSE_PLACES], cpu_wait;
 };
 
 struct comparison {
@@ -49,6 +51,12 @@ struct comparison {
 	struct quantile_difference quantiles[REPORT_QUANTILES];
 	struct difference places[COMPARE_PLACES];
 };
+
+/*
+ * Adds "new_commands" and a finding for the first of them: commands that held CPUs for which
+ * messages of B's slice waited, and did not in A.
+ */
+void compare_add_new_commands(const struct comparison *c, struct report *r);
 
 /*
  * Returns true if the slice has enough independent messages for confidence intervals of its means.

@@ -7,6 +7,7 @@
 #ifndef HOSTLAT_DIAGNOSE_DIAGNOSE_H
 #define HOSTLAT_DIAGNOSE_DIAGNOSE_H
 
+#include "diagnose/commands.h"
 #include "diagnose/messages.h"
 #include "event/reader.h"
 #include "report/times.h"
@@ -45,6 +46,7 @@ struct diagnose_options {
 	struct message_selection selection;
 	enum times_style times; /* how text shows points in time */
 	const struct diagnose_method *method; /* NULL: the default method */
+	struct hostlat_pids hostlat; /* the run's hostlat processes besides the recorder */
 };
 
 struct diagnosis;

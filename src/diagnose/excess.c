@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/sort.h"
 
 /* Parts of one message's time, by cause and culprit, at most: further time has no culprit. */
 #define SHARES_MAX 4096u
@@ -42,6 +45,52 @@ int breakdown_add(struct breakdown *breakdown, const struct slice *slice)
 void breakdown_release(struct breakdown *breakdown)
 {
 	vec_release(&breakdown->shares);
+}
+
+/* ---- shares by culprit ---- */
+
+static int excess_order_by_key(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	return sort_order(x->culprit, y->culprit) ?: sort_order(x->message, y->message) ?:
+	       sort_order(x->detail, y->detail);
+}
+
+static int excess_order_by_size(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return excess_order_by_key(a, b);
+}
+
+static bool excess_same_culprit(const struct share *a, const struct share *b)
+{
+	return a->culprit == b->culprit && a->message == b->message && a->detail == b->detail;
+}
+
+void excess_merge_shares(struct shares *shares, uint64_t total)
+{
+	unsigned __int128 sum = 0;
+	size_t n = 0;
+
+	if (!shares->len)
+		return;
+	qsort(shares->items, shares->len, sizeof(*shares->items), excess_order_by_key);
+	for (size_t i = 0; i < shares->len; i++) {
+		sum += shares->items[i].ns;
+		if (n && excess_same_culprit(&shares->items[n - 1], &shares->items[i]))
+			shares->items[n - 1].ns += shares->items[i].ns;
+		else
+			shares->items[n++] = shares->items[i];
+	}
+	shares->len = n;
+	for (size_t i = 0; i < n && sum; i++)
+		shares->items[i].ns = (uint64_t)((unsigned __int128)shares->items[i].ns * total /
+						 sum);
+	qsort(shares->items, n, sizeof(*shares->items), excess_order_by_size);
 }
 
 /* ---- baseline ---- */

@@ -78,6 +78,12 @@ int breakdown_add(struct breakdown *breakdown, const struct slice *slice);
 void breakdown_release(struct breakdown *breakdown);
 
 /*
+ * Merges the shares of one cause and phase by culprit, delaying message and detail, largest first,
+ * and scales them to sum to `total`, in ns.
+ */
+void excess_merge_shares(struct shares *shares, uint64_t total);
+
+/*
  * Computes a baseline, except its pid, from `n` >= 1 reference messages of one application. Returns
  * 0 or -ENOMEM.
  */

@@ -35,7 +35,7 @@ static int recorded_add_fact(struct recorded *rec, const struct event *event)
 	} else if (!strcmp(key, DIAGNOSE_FACT_THROTTLED)) {
 		rec->throttles = strcmp(value, "0") != 0;
 	} else if (!strcmp(key, DIAGNOSE_FACT_RECORDER) && !parse_u64(value, &ns)) {
-		rec->recorder = ns;
+		rec->hostlat.recorder = ns;
 	}
 	return 0;
 }
@@ -248,7 +248,7 @@ static int recorded_charge_all(struct recorded *rec, struct activity_stream *str
 	struct charging c = { .rec = rec };
 	struct attrib_env env = {
 		.messages = &rec->messages, .tasks = &rec->tasks, .calls = &rec->calls,
-		.recorder = rec->recorder, .by_request = rec->by_request,
+		.recorder = rec->hostlat.recorder, .by_request = rec->by_request,
 		.throttles = rec->throttles, .lost_messages = rec->lost_messages,
 		.history = history, .emit = recorded_add_slice, .ctx = &c,
 	};
@@ -311,6 +311,54 @@ static int recorded_charge_subjects(struct recorded *rec)
 
 /* ---- reading a recording ---- */
 
+static int recorded_read_messages(struct recorded *rec, const struct message_selection *selection)
+{
+	int err = event_reader_names(rec->reader, rec->names);
+
+	if (!err)
+		err = tasks_init(&rec->tasks, rec->names);
+	if (!err)
+		err = messages_read(&rec->messages, rec->reader, &rec->tasks,
+				    selection->direction);
+	rec->damage.reasons |= rec->messages.damage;
+	return err ? err : messages_select(&rec->messages, selection, rec->reader, &rec->subjects,
+					   &rec->unselected);
+}
+
+static int recorded_explain_subjects(struct recorded *rec)
+{
+	rec->breakdowns = calloc(rec->subjects.len, sizeof(*rec->breakdowns));
+	rec->drawn = calloc(rec->subjects.len, sizeof(*rec->drawn));
+	if (event_dict_len(rec->names, DICT_SYMBOL)) {
+		rec->windows = calloc(rec->subjects.len, sizeof(*rec->windows));
+		if (!rec->windows)
+			return -ENOMEM;
+	}
+	if (!rec->breakdowns || !rec->drawn)
+		return -ENOMEM;
+	return recorded_charge_subjects(rec);
+}
+
+/*
+ * Names each thread by the name under which it delayed the analyzed messages longest. Returns 0 or
+ * -ENOMEM.
+ */
+static int recorded_name_commands(struct recorded *rec)
+{
+	uint64_t *ns = calloc(rec->tasks.n, sizeof(*ns));
+	int err;
+
+	if (!ns)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < rec->subjects.len; i++)
+		vec_for_each(&rec->breakdowns[i].shares, s)
+			if (s->culprit && s->culprit < rec->tasks.n)
+				ns[s->culprit] += s->ns;
+	err = commands_init(&rec->commands, &rec->tasks, ns, &rec->hostlat);
+	free(ns);
+	return err;
+}
+
 int recorded_read(struct recorded *rec, struct event_reader *reader,
 		  const struct message_selection *selection)
 {
@@ -323,28 +371,10 @@ int recorded_read(struct recorded *rec, struct event_reader *reader,
 	if (!err)
 		err = rec->names ? recorded_read_facts(rec) : -ENOMEM;
 	if (!err)
-		err = event_reader_names(reader, rec->names);
-	if (!err)
-		err = tasks_init(&rec->tasks, rec->names);
-	if (!err)
-		err = messages_read(&rec->messages, reader, &rec->tasks,
-				    selection->direction);
-	rec->damage.reasons |= rec->messages.damage;
-	if (!err)
-		err = messages_select(&rec->messages, selection, reader, &rec->subjects,
-				      &rec->unselected);
-	if (err || !rec->subjects.len)
-		return err;
-	rec->breakdowns = calloc(rec->subjects.len, sizeof(*rec->breakdowns));
-	rec->drawn = calloc(rec->subjects.len, sizeof(*rec->drawn));
-	if (event_dict_len(rec->names, DICT_SYMBOL)) {
-		rec->windows = calloc(rec->subjects.len, sizeof(*rec->windows));
-		if (!rec->windows)
-			return -ENOMEM;
-	}
-	if (!rec->breakdowns || !rec->drawn)
-		return -ENOMEM;
-	return recorded_charge_subjects(rec);
+		err = recorded_read_messages(rec, selection);
+	if (!err && rec->subjects.len)
+		err = recorded_explain_subjects(rec);
+	return err ? err : recorded_name_commands(rec);
 }
 
 void recorded_release(struct recorded *rec)
@@ -366,6 +396,7 @@ void recorded_release(struct recorded *rec)
 	vec_release(&rec->flows);
 	vec_release(&rec->subjects);
 	messages_release(&rec->messages);
+	commands_release(&rec->commands);
 	tasks_release(&rec->tasks);
 	event_dict_free(rec->names);
 	*rec = (struct recorded){ 0 };

@@ -5,99 +5,17 @@
 
 #include "base/bug.h"
 #include "base/sort.h"
+#include "diagnose/culprits.h"
 #include "diagnose/sections.h"
-#include "diagnose/words.h"
 #include "report/human.h"
-
-/* ---- culprits ---- */
-
-static int causes_order_by_key(const void *a, const void *b)
-{
-	const struct share *x = a, *y = b;
-
-	return sort_order(x->culprit, y->culprit) ?: sort_order(x->message, y->message) ?:
-	       sort_order(x->detail, y->detail);
-}
-
-static int causes_order_by_size(const void *a, const void *b)
-{
-	const struct share *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return causes_order_by_key(a, b);
-}
-
-static bool causes_same_culprit(const struct share *a, const struct share *b)
-{
-	return a->culprit == b->culprit && a->message == b->message && a->detail == b->detail;
-}
-
-void causes_merge_shares(struct shares *shares, uint64_t total)
-{
-	unsigned __int128 sum = 0;
-	size_t n = 0;
-
-	if (!shares->len)
-		return;
-	qsort(shares->items, shares->len, sizeof(*shares->items), causes_order_by_key);
-	for (size_t i = 0; i < shares->len; i++) {
-		sum += shares->items[i].ns;
-		if (n && causes_same_culprit(&shares->items[n - 1], &shares->items[i]))
-			shares->items[n - 1].ns += shares->items[i].ns;
-		else
-			shares->items[n++] = shares->items[i];
-	}
-	shares->len = n;
-	for (size_t i = 0; i < n && sum; i++)
-		shares->items[i].ns = (uint64_t)((unsigned __int128)shares->items[i].ns * total /
-						 sum);
-	qsort(shares->items, n, sizeof(*shares->items), causes_order_by_size);
-}
-
-const char *causes_culprit_name(const struct recorded *rec, struct report *r, uint32_t task)
-{
-	const struct task_name *t = tasks_get(&rec->tasks, task);
-
-	return t->tid ? report_format(r, "%s (%u)", t->comm, t->tid) : "";
-}
-
-static const struct column culprit_columns[] = {
-	{ "pid", NULL, 0, 0 },     { "tid", NULL, 0, 0 },  { "comm", NULL, 0, 0 },
-	{ "message", NULL, 0, 0 }, { "what", NULL, 0, 0 }, { "ns", NULL, 0, 0 },
-};
-
-struct value causes_culprits_table(const struct recorded *rec, struct report *r,
-				   const struct shares *shares)
-{
-	struct table *t = table_new(r, culprit_columns, ARRAY_LEN(culprit_columns));
-
-	for (size_t i = 0; i < shares->len && i < CULPRITS_SHOWN; i++) {
-		const struct share *s = &shares->items[i];
-		const struct task_name *task = tasks_get(&rec->tasks, s->culprit);
-		char buf[WORDS_MAX];
-		const char *detail = words_detail(buf, rec, s->place / WHERE_MAX, s->detail);
-
-		if (!s->culprit && !s->message && !detail)
-			continue;
-		TABLE_ADD(t, task->tid ? value_u64(task->pid) : value_null(),
-			  task->tid ? value_u64(task->tid) : value_null(),
-			  value_string(task->tid ? report_format(r, "%s", task->comm) : NULL),
-			  s->message ? value_u64(rec->messages.all.items[s->message - 1].id) :
-				       value_null(),
-			  value_string(detail ? report_format(r, "%s", detail) : NULL),
-			  value_ns(s->ns));
-	}
-	return value_table(t);
-}
 
 /* ---- table row of one cause ---- */
 
 struct row_of {
 	unsigned int place;
 	uint64_t total, messages;
-	uint64_t *values;      /* excess of each message that has the cause, in ns */
-	struct shares shares;  /* culprits of all messages, merged */
+	uint64_t *values;          /* excess of each message that has the cause, in ns */
+	struct cause_culprits culprits;  /* culprits of the excess of all messages */
 };
 
 struct excess_total excess_total(const struct diagnosis *d)
@@ -113,39 +31,12 @@ struct excess_total excess_total(const struct diagnosis *d)
 	return excess;
 }
 
-/*
- * Adds a message's time in the row's cause and phase, by culprit, scaled to sum to `deviation`. The
- * delaying messages are left out, since each message has others.
- */
-static int causes_add_shares(struct row_of *row, const struct breakdown *breakdown,
-			     uint64_t deviation)
-{
-	struct shares one;
-	int err = 0;
-
-	vec_init(&one, breakdown->shares.len + 1);
-	vec_for_each(&breakdown->shares, s) {
-		struct share share = *s;
-
-		if (err || s->place != row->place)
-			continue;
-		share.message = 0;
-		err = vec_push(&one, share);
-	}
-	causes_merge_shares(&one, deviation);
-	vec_for_each(&one, s)
-		if (!err)
-			err = vec_push(&row->shares, *s);
-	vec_release(&one);
-	return err;
-}
-
 static int causes_gather(const struct diagnosis *d, struct row_of *row)
 {
 	int err = 0;
 
 	row->values = calloc(d->excesses.len + 1, sizeof(*row->values));
-	vec_init(&row->shares, SUBJECTS_MAX * 64UL);
+	culprits_init(&row->culprits, &d->own, row->place / WHERE_MAX);
 	if (!row->values)
 		return -ENOMEM;
 	vec_for_each(&d->excesses, j) {
@@ -155,12 +46,12 @@ static int causes_gather(const struct diagnosis *d, struct row_of *row)
 			continue;
 		row->values[row->messages++] = ns;
 		row->total += ns;
-		err = causes_add_shares(row, &d->own.breakdowns[j->subject], ns);
+		err = culprits_add_message(&row->culprits, &d->own.breakdowns[j->subject],
+					   row->place, 1, ns);
 	}
 	if (row->messages)
 		excess_median(row->values, row->messages); /* sorts `values` */
-	causes_merge_shares(&row->shares, row->total);
-	return err;
+	return err ? err : culprits_finish(&row->culprits);
 }
 
 static uint64_t causes_quantile(const struct row_of *row, unsigned int percent)
@@ -172,7 +63,7 @@ static void causes_release_rows(struct row_of *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		free(rows[i].values);
-		vec_release(&rows[i].shares);
+		culprits_release(&rows[i].culprits);
 	}
 }
 
@@ -183,20 +74,30 @@ static int causes_order_by_total(const void *a, const void *b)
 	return sort_order(y->total, x->total) ?: sort_order(x->place, y->place);
 }
 
-/* Returns a cause with its first culprit: "waited for a CPU: nginx (4690)". */
-static const char *causes_phrase(const struct diagnosis *d, struct report *r,
-				 const struct row_of *row)
+/*
+ * Returns the culprit that is behind all of a cause: in each of its messages, with nearly all its
+ * time. NULL: there is no such culprit. Behind another message is the reader.
+ */
+static const struct cause_culprit *causes_sole_culprit(const struct row_of *row)
+{
+	const struct cause_culprits *c = &row->culprits;
+	const struct cause_culprit *top = c->all.len ? c->all.items : NULL;
+
+	return top && row->place / WHERE_MAX != CAUSE_HEAD_OF_LINE &&
+	       top->messages == row->messages && culprit_is_sole(c, top) ? top : NULL;
+}
+
+/*
+ * Returns a cause, with its culprit if there is only one, since the cause's numbers are then the
+ * culprit's: "waited for a CPU: nginx (4690)".
+ */
+static const char *causes_phrase(struct report *r, const struct row_of *row)
 {
 	const char *words = cause_phrase(row->place / WHERE_MAX);
-	const struct share *top = row->shares.len ? row->shares.items : NULL;
-	const char *culprit = top ? causes_culprit_name(&d->own, r, top->culprit) : "";
-	char buf[WORDS_MAX];
-	const char *detail =
-		top ? words_detail(buf, &d->own, row->place / WHERE_MAX, top->detail) : NULL;
+	const struct cause_culprit *sole = causes_sole_culprit(row);
+	const char *name = sole ? culprit_name(&row->culprits, r, sole) : "";
 
-	if (*culprit && row->place / WHERE_MAX != CAUSE_HEAD_OF_LINE)
-		return report_format(r, "%s: %s", words, culprit);
-	return detail ? report_format(r, "%s: %s", words, detail) : words;
+	return *name ? report_format(r, "%s: %s", words, name) : words;
 }
 
 static const struct column cause_columns[] = {
@@ -215,23 +116,25 @@ static const struct column cause_columns[] = {
 	{ "culprits_omitted", NULL, 0, 0 },
 };
 
-static void causes_add_row(const struct diagnosis *d, struct report *r, struct table *t,
-			   const struct row_of *row, const struct excess_total *excess)
+static void causes_add_row(struct report *r, struct table *t, const struct row_of *row,
+			   const struct excess_total *excess)
 {
 	const unsigned int cause = row->place / WHERE_MAX;
+	const size_t n = row->culprits.all.len;
 	const uint64_t all = excess->found + excess->rest;
 
-	TABLE_ADD(t, value_string(causes_phrase(d, r, row)), value_string(cause_name(cause)),
+	TABLE_ADD(t, value_string(causes_phrase(r, row)), value_string(cause_name(cause)),
 		  value_string(cause_where_name(row->place % WHERE_MAX)),
 		  value_string(cause_kind(cause)), value_u64(row->messages),
 		  value_ns(row->total),
 		  all ? value_fraction((double)row->total / (double)all) : value_null(),
 		  value_ns(causes_quantile(row, 50)), value_ns(causes_quantile(row, 25)),
 		  value_ns(causes_quantile(row, 75)), value_ns(row->values[row->messages - 1]),
-		  causes_culprits_table(&d->own, r, &row->shares),
-		  value_u64(row->shares.len > CULPRITS_SHOWN ? row->shares.len - CULPRITS_SHOWN :
-							       0));
+		  culprits_table(&row->culprits, r, row->total),
+		  value_u64(n > CULPRITS_SHOWN ? n - CULPRITS_SHOWN : 0));
 }
+
+/* ---- culprits of the largest causes ---- */
 
 /*
  * Limits of findings about causes: their largest number, and the least share of the excess that a
@@ -240,18 +143,109 @@ static void causes_add_row(const struct diagnosis *d, struct report *r, struct t
 #define FINDINGS_MAX	  3
 #define FINDING_SHARE_MIN 0.05
 
-static void causes_add_finding(const struct diagnosis *d, struct report *r,
-			       const struct row_of *row, const struct excess_total *excess)
+/*
+ * Largest number of culprits in a sentence, and the least share of the cause's time of all but the
+ * first.
+ */
+#define CULPRITS_IN_SENTENCE 3
+#define CULPRIT_SHARE_MIN    0.05
+/* Least share of the cause's time for which other culprits are mentioned. */
+#define OTHERS_SHARE_MIN     0.01
+
+static bool causes_is_notable(const struct row_of *row, const struct excess_total *excess)
+{
+	return row->messages &&
+	       (double)row->total >= FINDING_SHARE_MIN * (double)(excess->found + excess->rest);
+}
+
+/* Returns whether a cause has culprits to be listed with numbers of their own. */
+static bool causes_has_list(const struct row_of *row)
+{
+	return row->place / WHERE_MAX != CAUSE_HEAD_OF_LINE && row->culprits.ns &&
+	       !causes_sole_culprit(row);
+}
+
+/* Returns the first culprits, each with its own numbers, as a sentence; "" if none has a name. */
+static const char *causes_culprits_sentence(struct report *r, const struct row_of *row)
+{
+	const struct cause_culprits *c = &row->culprits;
+	const char *list = "", *lead = row->place / WHERE_MAX == CAUSE_CPU_WAIT ?
+						" CPU held by: " : " Behind it: ";
+	uint64_t rest = c->ns;
+	char buf[HUMAN_MAX];
+	unsigned int n = 0;
+
+	vec_for_each(&c->all, one) {
+		const char *phrase = culprit_phrase(c, r, one);
+
+		if (n == CULPRITS_IN_SENTENCE ||
+		    (n && (double)one->ns < CULPRIT_SHARE_MIN * (double)c->ns))
+			break;
+		if (!*phrase)
+			continue;
+		list = report_format(r, "%s%s%s", n ? list : lead, n ? ", " : "", phrase);
+		rest -= one->ns;
+		n++;
+	}
+	if (!n)
+		return "";
+	if ((double)rest < OTHERS_SHARE_MIN * (double)c->ns)
+		return report_format(r, "%s.", list);
+	return report_format(r, "%s, others %s.", list,
+			     human_fraction(buf, (double)rest / (double)c->ns));
+}
+
+static void causes_add_finding(struct report *r, const struct row_of *row,
+			       const struct excess_total *excess)
 {
 	const uint64_t all = excess->found + excess->rest;
+	const struct cause_culprit *sole = causes_sole_culprit(row);
 	char count[HUMAN_MAX], share[HUMAN_MAX], median[HUMAN_MAX];
 
-	if (!row->messages || (double)row->total < FINDING_SHARE_MIN * (double)all)
+	if (!causes_is_notable(row, excess))
 		return;
-	report_finding(r, "%s of the slow messages' excess: %s in %s of them, %s at the median.",
+	report_finding(r, "%s of the slow messages' excess: %s in %s of them, %s at the median.%s",
 		       human_fraction(share, (double)row->total / (double)all),
-		       causes_phrase(d, r, row), human_count(count, row->messages),
-		       human_ns(median, causes_quantile(row, 50)));
+		       causes_phrase(r, row), human_count(count, row->messages),
+		       human_ns(median, sole ? sole->median_ns : causes_quantile(row, 50)),
+		       causes_has_list(row) ? causes_culprits_sentence(r, row) : "");
+}
+
+/* Text only: JSON has the culprits in the rows of the causes. */
+static const struct column culprit_columns[] = {
+	{ NULL, "culprit", COLUMN_FLEX, 0 }, { NULL, "of", 0, 0 },
+	{ NULL, "messages", 0, 0 },	     { NULL, "of its time", 0, 0 },
+	{ NULL, "median", 0, 0 },
+};
+
+static void causes_add_culprits(struct report *r, struct table *t, const struct row_of *row)
+{
+	const struct cause_culprits *c = &row->culprits;
+
+	for (size_t i = 0; i < c->all.len && i < CULPRITS_SHOWN; i++) {
+		const struct cause_culprit *one = &c->all.items[i];
+		const char *name = culprit_name(c, r, one);
+
+		if (*name)
+			TABLE_ADD(t, value_string(name),
+				  value_string(cause_name(row->place / WHERE_MAX)),
+				  value_u64(one->messages),
+				  value_fraction((double)one->ns / (double)c->ns),
+				  value_ns(one->median_ns));
+	}
+}
+
+/* Adds the culprits of the causes that findings name and that have several. */
+static void causes_add_culprits_table(struct report *r, const struct row_of *rows,
+				      const struct excess_total *excess)
+{
+	struct table *t = table_new(r, culprit_columns, ARRAY_LEN(culprit_columns));
+
+	for (unsigned int i = 0; i < FINDINGS_MAX; i++)
+		if (causes_is_notable(&rows[i], excess) && causes_has_list(&rows[i]))
+			causes_add_culprits(r, t, &rows[i]);
+	if (t && t->nrows)
+		object_add(&r->body, NULL, value_table(t));
 }
 
 int report_causes(const struct diagnosis *d, struct report *r)
@@ -267,10 +261,12 @@ int report_causes(const struct diagnosis *d, struct report *r)
 	}
 	qsort(rows, CAUSE_PLACES, sizeof(*rows), causes_order_by_total);
 	for (unsigned int i = 0; i < CAUSE_PLACES && !err && rows[i].messages; i++)
-		causes_add_row(d, r, t, &rows[i], &excess);
+		causes_add_row(r, t, &rows[i], &excess);
 	object_add(&r->body, "causes", value_table(t));
+	if (!err)
+		causes_add_culprits_table(r, rows, &excess);
 	for (unsigned int i = 0; i < FINDINGS_MAX && !err; i++)
-		causes_add_finding(d, r, &rows[i], &excess);
+		causes_add_finding(r, &rows[i], &excess);
 	causes_release_rows(rows, CAUSE_PLACES);
 	return err;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "diagnose/culprits.h"
 #include "diagnose/references.h"
 #include "diagnose/sections.h"
 #include "diagnose/words.h"
@@ -30,16 +31,45 @@ struct context_rows {
 	uint64_t targets, references;
 };
 
+static bool contexts_is_task(const struct context *c)
+{
+	return c->type == SEGMENT_TASK || c->type == SEGMENT_FAULT;
+}
+
 /*
- * Returns the name of a core's activity: a task, an interrupt, a softirq or "idle". Tasks of two
- * recordings are matched by this name.
+ * Fills in the names of the commands that had cores, by index: "hog (21)", "gzip (6 processes)". In
+ * a comparison with another recording, a command's name alone matches the tasks of both. Returns 0
+ * or -ENOMEM.
  */
-static const char *contexts_name(const struct diagnosis *d, const struct recorded *rec,
+static int contexts_name_commands(const struct diagnosis *d, const struct recorded *rec,
+				  struct report *r, const char **names)
+{
+	struct cause_culprits culprits;
+	int err = 0;
+
+	culprits_init(&culprits, rec, CAUSE_CPU_WAIT);
+	vec_for_each(&rec->contexts.all, c)
+		if (!err && contexts_is_task(c))
+			err = culprits_add_task(&culprits, c->detail,
+						c->target_ns + c->reference_ns);
+	if (!err)
+		err = culprits_finish(&culprits);
+	if (!err)
+		vec_for_each(&culprits.all, one)
+			if (one->command)
+				names[one->command - 1] = d->against_other ?
+					culprit_plain_name(&culprits, r, one) :
+					culprit_name(&culprits, r, one);
+	culprits_release(&culprits);
+	return err;
+}
+
+/* Returns the name of a core's activity: a command, an interrupt, a softirq or "idle". */
+static const char *contexts_name(const struct recorded *rec, const char *const *commands,
 				 struct report *r, const struct context *c)
 {
 	char buf[WORDS_MAX];
-	const struct task_name *task;
-	const char *name;
+	uint32_t command;
 
 	switch ((enum cpu_segment_type)c->type) {
 	case SEGMENT_HARDIRQ:
@@ -48,10 +78,9 @@ static const char *contexts_name(const struct diagnosis *d, const struct recorde
 		return report_format(r, "%s", words_softirq(buf, c->detail));
 	case SEGMENT_TASK:
 	case SEGMENT_FAULT:
-		task = tasks_get(&rec->tasks, c->detail);
-		name = !d->against_other ? causes_culprit_name(rec, r, c->detail) :
-		       task->tid ? report_format(r, "%s", task->comm) : "";
-		return *name ? name : "an unknown task";
+		command = commands_find(&rec->commands, c->detail);
+		return command && commands[command - 1] ? commands[command - 1] :
+							  "an unknown task";
 	case SEGMENT_IDLE:
 		return "idle";
 	case SEGMENT_NOT_RECORDED:
@@ -69,21 +98,34 @@ static void contexts_add_row(struct context_rows *rows, const struct context *c,
 	rows->references += reference;
 }
 
+static int contexts_gather_from(const struct diagnosis *d, const struct recorded *rec,
+				struct report *r, struct context_rows *rows)
+{
+	const char **commands = calloc(rec->commands.n + 1, sizeof(*commands));
+	const bool other = rec != &d->own;
+	int err = commands ? contexts_name_commands(d, rec, r, commands) : -ENOMEM;
+
+	if (!err)
+		vec_for_each(&rec->contexts.all, c)
+			contexts_add_row(rows, c, contexts_name(rec, commands, r, c),
+					 other ? 0 : c->target_ns,
+					 other ? c->target_ns :
+					 d->against_other ? 0 : c->reference_ns);
+	free(commands);
+	return err;
+}
+
 static int contexts_gather(const struct diagnosis *d, struct report *r, struct context_rows *rows)
 {
 	const struct recorded *other = references_of(d);
 	const size_t n = d->own.contexts.all.len + other->contexts.all.len;
+	int err;
 
 	*rows = (struct context_rows){ .rows = calloc(n + 1, sizeof(*rows->rows)) };
 	if (!rows->rows)
 		return -ENOMEM;
-	vec_for_each(&d->own.contexts.all, c)
-		contexts_add_row(rows, c, contexts_name(d, &d->own, r, c), c->target_ns,
-				 d->against_other ? 0 : c->reference_ns);
-	if (d->against_other)
-		vec_for_each(&other->contexts.all, c)
-			contexts_add_row(rows, c, contexts_name(d, other, r, c), 0, c->target_ns);
-	return 0;
+	err = contexts_gather_from(d, &d->own, r, rows);
+	return err || !d->against_other ? err : contexts_gather_from(d, other, r, rows);
 }
 
 static int contexts_order_by_name(const void *a, const void *b)
@@ -189,8 +231,10 @@ int report_contexts(const struct diagnosis *d, struct report *r)
 	int err = contexts_gather(d, r, &rows);
 	size_t omitted;
 
-	if (err)
+	if (err) {
+		free(rows.rows);
 		return err;
+	}
 	contexts_merge(&rows);
 	cores = contexts_by_core(&rows, r);
 	omitted = rows.n > ROWS_SHOWN ? rows.n - ROWS_SHOWN : 0;

@@ -6,12 +6,48 @@
 
 #include "base/bug.h"
 #include "base/sort.h"
+#include "diagnose/culprits.h"
 #include "diagnose/sections.h"
 #include "diagnose/words.h"
 #include "event/names.h"
 #include "report/human.h"
 
 #define EXAMPLES_MAX 2000u
+
+/* ---- parts of a message ---- */
+
+static const struct column culprit_columns[] = {
+	{ "pid", NULL, 0, 0 },     { "tid", NULL, 0, 0 },     { "comm", NULL, 0, 0 },
+	{ "message", NULL, 0, 0 }, { "what", NULL, 0, 0 },    { "ns", NULL, 0, 0 },
+	{ "command", NULL, 0, 0 }, { "hostlat", NULL, 0, 0 },
+};
+
+/* Returns the table of one message's culprits: each task, and each message ahead, by itself. */
+static struct value examples_culprits(const struct recorded *rec, struct report *r,
+				      const struct shares *shares)
+{
+	struct table *t = table_new(r, culprit_columns, ARRAY_LEN(culprit_columns));
+
+	for (size_t i = 0; i < shares->len && i < CULPRITS_SHOWN; i++) {
+		const struct share *s = &shares->items[i];
+		const struct task_name *task = tasks_get(&rec->tasks, s->culprit);
+		const uint32_t command = commands_find(&rec->commands, s->culprit);
+		char buf[WORDS_MAX];
+		const char *detail = words_detail(buf, rec, s->place / WHERE_MAX, s->detail);
+
+		if (!s->culprit && !s->message && !detail)
+			continue;
+		TABLE_ADD(t, task->tid ? value_u64(task->pid) : value_null(),
+			  task->tid ? value_u64(task->tid) : value_null(),
+			  value_string(task->tid ? report_format(r, "%s", task->comm) : NULL),
+			  s->message ? value_u64(rec->messages.all.items[s->message - 1].id) :
+				       value_null(),
+			  value_string(detail ? report_format(r, "%s", detail) : NULL),
+			  value_ns(s->ns), culprit_command_value(rec, r, command),
+			  culprit_part_value(rec, command));
+	}
+	return value_table(t);
+}
 
 static const struct column part_columns[] = {
 	{ "cause", NULL, 0, 0 },
@@ -29,7 +65,7 @@ static int examples_shares(const struct breakdown *breakdown, unsigned int place
 	vec_for_each(&breakdown->shares, s)
 		if (!err && s->place == place)
 			err = vec_push(out, *s);
-	causes_merge_shares(out, total);
+	excess_merge_shares(out, total);
 	return err;
 }
 
@@ -56,7 +92,7 @@ static struct value examples_parts(const struct diagnosis *d, struct report *r,
 		TABLE_ADD(t, value_string(cause_name(place / WHERE_MAX)),
 			  value_string(cause_where_name(place % WHERE_MAX)),
 			  value_sns((int64_t)j->ns[place]),
-			  causes_culprits_table(&d->own, r, &shares));
+			  examples_culprits(&d->own, r, &shares));
 		vec_release(&shares);
 	}
 	return value_table(t);
@@ -117,7 +153,7 @@ static struct value examples_timeline(const struct diagnosis *d, struct report *
 		const char *detail = words_detail(buf, rec, s->cause, s->detail);
 
 		if (s->culprit)
-			detail = causes_culprit_name(rec, r, s->culprit);
+			detail = culprit_task_name(rec, r, s->culprit);
 		else if (detail)
 			detail = report_format(r, "%s", detail);
 		TABLE_ADD(t, value_string(cause_where_name(s->where)), examples_core(s->core),
@@ -201,28 +237,47 @@ static int examples_order_by_length(const void *a, const void *b)
 	return x->ns > y->ns ? -1 : x->ns < y->ns;
 }
 
+/* Returns the message that this one was behind for longest, e.g. "message 12"; "": none. */
+static const char *examples_message_ahead(const struct diagnosis *d, struct report *r,
+					  const struct excess *j, unsigned int place)
+{
+	const struct recorded *rec = &d->own;
+	const char *ahead = "";
+	struct shares shares;
+
+	if (!examples_shares(&rec->breakdowns[j->subject], place, j->ns[place], &shares) &&
+	    shares.len && shares.items->message)
+		ahead = report_format(r, "message %llu", (unsigned long long)
+				      rec->messages.all.items[shares.items->message - 1].id);
+	vec_release(&shares);
+	return ahead;
+}
+
+/*
+ * Returns the culprit with most of a cause's time in one message, with its own time if there are
+ * others: "gzip (201), 276 us of it"; "": unknown.
+ */
 static const char *examples_top_culprit(const struct diagnosis *d, struct report *r,
 					const struct excess *j, unsigned int place)
 {
-	const unsigned int cause = place / WHERE_MAX;
-	const char *culprit = "", *detail = NULL;
-	char buf[WORDS_MAX];
-	struct shares shares;
+	struct cause_culprits culprits;
+	const char *name = "";
+	char buf[HUMAN_MAX];
 
-	if (!examples_shares(&d->own.breakdowns[j->subject], place, j->ns[place], &shares) &&
-	    shares.len) {
-		const struct share *top = shares.items;
+	if (place / WHERE_MAX == CAUSE_HEAD_OF_LINE)
+		return examples_message_ahead(d, r, j, place);
+	culprits_init(&culprits, &d->own, place / WHERE_MAX);
+	if (!culprits_add_message(&culprits, &d->own.breakdowns[j->subject], place, 1,
+				  j->ns[place]) &&
+	    !culprits_finish(&culprits) && culprits.all.len) {
+		const struct cause_culprit *top = culprits.all.items;
 
-		culprit = causes_culprit_name(&d->own, r, top->culprit);
-		detail = words_detail(buf, &d->own, (uint8_t)cause, top->detail);
-		if (cause == CAUSE_HEAD_OF_LINE && top->message)
-			culprit = report_format(r, "message %llu", (unsigned long long)
-						d->own.messages.all.items[top->message - 1].id);
-		if (cause != CAUSE_HEAD_OF_LINE && !*culprit && detail)
-			culprit = report_format(r, "%s", detail);
+		name = culprit_name(&culprits, r, top);
+		if (*name && !culprit_is_sole(&culprits, top))
+			name = report_format(r, "%s, %s of it", name, human_ns(buf, top->ns));
 	}
-	vec_release(&shares);
-	return culprit;
+	culprits_release(&culprits);
+	return name;
 }
 
 static void examples_add_slowest(const struct diagnosis *d, struct report *r,
@@ -250,7 +305,7 @@ static void examples_add_slowest(const struct diagnosis *d, struct report *r,
 					human_ns(buf, j->latency),
 					d->own.messages.departures ? "sent" : "read",
 					at ? " at " : "", at ? at : "",
-					task->tid ? causes_culprit_name(&d->own, r, tasks_by_tid(
+					task->tid ? culprit_task_name(&d->own, r, tasks_by_tid(
 						&d->own.tasks, m->tid)) : "an unknown task");
 	for (size_t i = 0; i < n; i++)
 		TABLE_ADD(t, value_sns(lines[i].ns),

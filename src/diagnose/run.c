@@ -167,8 +167,10 @@ static int diagnosis_record_chosen(struct diagnosis *d)
 
 int diagnosis_run(struct diagnosis *d, struct event_reader *reader, struct event_reader *against)
 {
-	int err = recorded_read(&d->own, reader, &d->options.selection);
+	int err;
 
+	d->own.hostlat = d->options.hostlat;
+	err = recorded_read(&d->own, reader, &d->options.selection);
 	d->own.times.style = d->options.times;
 	d->against_other = against != NULL;
 	if (!err && against)

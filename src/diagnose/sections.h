@@ -5,9 +5,6 @@
 
 #include "diagnose/state.h"
 
-/* Culprits shown for one cause, at most. */
-#define CULPRITS_SHOWN 5u
-
 /*
  * Adds "causes": the excess of the messages to explain by cause, largest first; the largest are
  * findings.
@@ -28,19 +25,6 @@ int report_contexts(const struct diagnosis *d, struct report *r);
 
 /* Adds the report page's sections: "contexts", "contexts_by_core", "queuing", "over_time". */
 int report_views(const struct diagnosis *d, struct report *r);
-
-/*
- * Merges the shares of one cause and phase by culprit, largest first, and scales them to sum to
- * `total`.
- */
-void causes_merge_shares(struct shares *shares, uint64_t total);
-
-/* Returns a task's name, e.g. "nginx (4690)"; "" for no task. */
-const char *causes_culprit_name(const struct recorded *rec, struct report *r, uint32_t task);
-
-/* Returns a table of culprits: pid, tid, comm, message (id of the message ahead), what, ns. */
-struct value causes_culprits_table(const struct recorded *rec, struct report *r,
-				   const struct shares *shares);
 
 /* Adds reasons to distrust a recording; `which` names the recording in them. */
 void report_source_reasons(const struct recorded *rec, struct report *r, const char *which);

@@ -3,6 +3,7 @@
 #ifndef HOSTLAT_DIAGNOSE_STATE_H
 #define HOSTLAT_DIAGNOSE_STATE_H
 
+#include "diagnose/commands.h"
 #include "diagnose/contexts.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/excess.h"
@@ -23,6 +24,7 @@ struct recorded {
 	struct event_reader *reader;
 	struct event_dict *names;
 	struct tasks tasks;
+	struct task_commands commands; /* commands of the tasks */
 	struct calls calls;
 	struct messages messages;
 	struct subjects subjects;
@@ -36,7 +38,7 @@ struct recorded {
 	char *machine;
 	bool by_request;            /* messages end at the reply or an end mark, not at the read */
 	bool throttles;             /* some control group was throttled during the recording */
-	uint64_t recorder;          /* pid of the hostlat that recorded; 0: unknown */
+	struct hostlat_pids hostlat; /* load and conns are set by the caller of recorded_read() */
 	uint64_t granularity;
 	uint64_t lost;              /* number of lost messages, CPU span edges and wakings */
 	uint64_t lost_messages;

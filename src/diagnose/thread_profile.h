@@ -61,7 +61,7 @@ int thread_profile_fill(const struct diagnosis *d, struct thread_profile *all, s
 
 /*
  * Returns the profile in words: "asleep in nanosleep 93 %, on a CPU 5 %, waiting for a CPU 2 %
- * (gzip (4711) had it)".
+ * (held longest by gzip (4711))".
  */
 const char *thread_profile_phrase(const struct diagnosis *d, const struct thread_profile *profile,
 				  struct report *r);

@@ -5,6 +5,7 @@
 
 #include "base/bug.h"
 #include "diagnose/thread_profile.h"
+#include "diagnose/culprits.h"
 #include "diagnose/sections.h"
 #include "report/human.h"
 
@@ -167,7 +168,37 @@ bool thread_profile_waits_for_input(const struct diagnosis *d,
 const char *thread_profile_name(const struct diagnosis *d, const struct thread_profile *profile,
 				struct report *r)
 {
-	return causes_culprit_name(&d->own, r, profile->task);
+	return culprit_task_name(&d->own, r, profile->task);
+}
+
+/* Fills in the commands that held the CPUs for which the thread waited. An error goes to `r`. */
+static void profile_find_culprits(const struct diagnosis *d, const struct thread_profile *profile,
+				  struct report *r, struct cause_culprits *out)
+{
+	int err = 0;
+
+	culprits_init(out, &d->own, CAUSE_CPU_WAIT);
+	vec_for_each(&profile->culprits, c)
+		if (!err)
+			err = culprits_add_task(out, c->task, c->ns);
+	if (!err)
+		err = culprits_finish(out);
+	if (!r->error)
+		r->error = err;
+}
+
+/* Returns the words "held longest by gzip (6 processes)" in parentheses; "": unknown. */
+static const char *profile_culprit_phrase(const struct diagnosis *d,
+					  const struct thread_profile *profile, struct report *r)
+{
+	struct cause_culprits culprits;
+	const char *name = "";
+
+	profile_find_culprits(d, profile, r, &culprits);
+	if (culprits.all.len)
+		name = culprit_name(&culprits, r, culprits.all.items);
+	culprits_release(&culprits);
+	return *name ? report_format(r, " (held longest by %s)", name) : "";
 }
 
 static const char *profile_add_state(const struct diagnosis *d,
@@ -182,10 +213,8 @@ static const char *profile_add_state(const struct diagnosis *d,
 		return line;
 	if (state == THREAD_ASLEEP || state == THREAD_BLOCKED || state == THREAD_ON_CPU)
 		call = profile_main_call(d, profile, state, r);
-	if (state == THREAD_CPU_WAIT && profile->culprits.len)
-		culprit = report_format(
-			r, " (held longest by %s)",
-			causes_culprit_name(&d->own, r, profile->culprits.items[0].task));
+	if (state == THREAD_CPU_WAIT)
+		culprit = profile_culprit_phrase(d, profile, r);
 	return report_format(r, "%s%s%s%s%s %s%s", line ? line : "", line && *line ? ", " : "",
 			     state_phrases[state], call ? " in " : "", call ? call : "",
 			     human_fraction(buf, share), culprit ? culprit : "");
@@ -230,18 +259,26 @@ static struct value profile_culprits_value(const struct diagnosis *d,
 					   const struct thread_profile *profile, struct report *r)
 {
 	static const struct column columns[] = {
-		{ "pid", NULL, 0, 0 }, { "tid", NULL, 0, 0 }, { "comm", NULL, 0, 0 },
-		{ "ns", NULL, 0, 0 },
+		{ "pid", NULL, 0, 0 },	   { "tid", NULL, 0, 0 },
+		{ "comm", NULL, 0, 0 },	   { "ns", NULL, 0, 0 },
+		{ "command", NULL, 0, 0 }, { "hostlat", NULL, 0, 0 },
+		{ "processes", NULL, 0, 0 }, { "pids", NULL, 0, 0 },
 	};
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+	const struct recorded *rec = &d->own;
+	struct cause_culprits culprits;
 
-	for (size_t i = 0; i < profile->culprits.len && i < CULPRITS_SHOWN; i++) {
-		const struct thread_culprit *c = &profile->culprits.items[i];
-		const struct task_name *task = tasks_get(&d->own.tasks, c->task);
+	profile_find_culprits(d, profile, r, &culprits);
+	for (size_t i = 0; i < culprits.all.len && i < CULPRITS_SHOWN; i++) {
+		const struct cause_culprit *c = &culprits.all.items[i];
+		const struct task_name *task = tasks_get(&rec->tasks, c->task);
+		const struct value command = culprit_command_value(rec, r, c->command);
 
-		TABLE_ADD(t, value_u64(task->pid), value_u64(task->tid),
-			  value_string(report_format(r, "%s", task->comm)), value_ns(c->ns));
+		TABLE_ADD(t, value_u64(task->pid), value_u64(task->tid), command, value_ns(c->ns),
+			  command, culprit_part_value(rec, c->command), value_u64(c->processes),
+			  culprit_pids_value(&culprits, r, c));
 	}
+	culprits_release(&culprits);
 	return value_table(t);
 }
 

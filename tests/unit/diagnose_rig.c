@@ -18,24 +18,29 @@ int rig_file(const char *script)
 	return fd;
 }
 
-static void read_as(struct rig *rig, int fd, enum direction direction)
+static void read_as(struct rig *rig, int fd, enum direction direction, uint64_t load)
 {
 	const struct message_selection all = { .direction = direction, .to = 1, .against_from = 0.4,
 				       .against_to = 0.6 };
 
-	*rig = (struct rig){ .fd = fd };
+	*rig = (struct rig){ .fd = fd, .rec.hostlat.load = load };
 	BUG_ON(event_reader_new(&rig->reader, fd));
 	BUG_ON(recorded_read(&rig->rec, rig->reader, &all));
 }
 
 void rig_read(struct rig *rig, int fd)
 {
-	read_as(rig, fd, DIR_INGRESS);
+	read_as(rig, fd, DIR_INGRESS, 0);
+}
+
+void rig_read_of(struct rig *rig, int fd, uint64_t load)
+{
+	read_as(rig, fd, DIR_INGRESS, load);
 }
 
 void rig_read_sent(struct rig *rig, int fd)
 {
-	read_as(rig, fd, DIR_EGRESS);
+	read_as(rig, fd, DIR_EGRESS, 0);
 }
 
 void rig_release(struct rig *rig)

@@ -36,6 +36,8 @@ struct rig {
 
 /* Reads the recording in `fd`, which it closes in the end. All messages are targets. */
 void rig_read(struct rig *rig, int fd);
+/* The same; `load` is the pid of the run's load generator. */
+void rig_read_of(struct rig *rig, int fd, uint64_t load);
 /* Reads a recording's sent messages into the rig. */
 void rig_read_sent(struct rig *rig, int fd);
 void rig_release(struct rig *rig);

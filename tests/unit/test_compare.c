@@ -151,8 +151,8 @@ static void compare(struct pair *p, const struct law *a, const struct law *b, ui
 		p->fd[i] = make_recording(i ? b : a, rng_derive(seed, (uint64_t)i));
 		assert_int_equal(event_reader_new(&p->readers[i], p->fd[i]), 0);
 	}
-	assert_int_equal(comparison_new(&p->c, &selection, p->readers[0], p->readers[1], &which),
-			 0);
+	assert_int_equal(comparison_new(&p->c, &selection, p->readers[0], p->readers[1], NULL,
+					&which), 0);
 	for (int i = 0; i < 2; i++) {
 		const struct compared *s = &p->c->sides[i];
 		int64_t sum = 0;
