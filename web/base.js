@@ -119,9 +119,18 @@ function shown(name, value) {
 
 const plain = name => name.replace(/_ns$/, '').replace(/_/g, ' ');
 
-// Names a task: "nginx (4690)".
+const HOSTLAT_PARTS = new Map([
+	['recorder', 'hostlat\u2019s recorder'], ['load-generator', 'hostlat\u2019s load generator'],
+	['connections-recorder', 'hostlat\u2019s recorder of connections'],
+]);
+
+// Names a task or a command: "nginx (4690)", "gzip (6 processes)", "hostlat's recorder".
 function who(task) {
 	const t = object(task);
+	if (HOSTLAT_PARTS.has(t.hostlat))
+		return HOSTLAT_PARTS.get(t.hostlat);
+	if (num(t.processes) > 1)
+		return `${text(t.command)} (${count(t.processes)} processes)`;
 	const id = t.pid === null || t.pid === undefined ? t.tid : t.pid;
 	const name = text(t.comm);
 	const tid = t.tid !== null && t.tid !== undefined && t.tid !== id ? `/${text(t.tid)}` : '';
@@ -132,9 +141,13 @@ function who(task) {
 	return [what || name + known, message].filter(Boolean).join(', ') || NA;
 }
 
-const culprits = (all, most) => {
+// The culprits of a cause have numbers of their own: in how many messages they were.
+const culpritWords = c => who(c) + (num(c.ns) === null ? '' : ` ${duration(c.ns)}`) +
+	(num(c.messages) === null ? '' : ` in ${count(c.messages)}`);
+
+const culprits = (all, most, wordsOf = culpritWords) => {
 	const some = records(all);
-	const words = some.slice(0, most).map(c => who(c) + (num(c.ns) === null ? '' : ` ${duration(c.ns)}`));
+	const words = some.slice(0, most).map(wordsOf);
 	return words.join('; ') + (some.length > most ? `; ${some.length - most} more` : '');
 };
 

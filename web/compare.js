@@ -22,6 +22,7 @@ function compareSection(entry) {
 	const doc = entry.document;
 	const rows = field => records(doc[field]).filter(isObject);
 	const quantiles = rows('quantiles'), causes = rows('causes'), listed = rows('facts');
+	const behind = some => culprits(some, 2, c => `${who(c)} ${duration(c.ns)}`);
 	const changed = listed.filter(f => text(f.a) !== text(f.b));
 	return documentSection(entry, 'Comparison', [
 		sentences(list(doc.findings), 'findings'), verdictOf(doc), reasonsOf(doc), provenance(doc, []),
@@ -30,7 +31,11 @@ function compareSection(entry) {
 			differencePlot('compare-causes', 'Causes', causes, causeName),
 		]),
 		titled('Quantiles', quantiles, [['q', 'quantile', v => quantile(v)], ...DIFFERENCE_COLUMNS], { name: 'compare-quantiles' }),
-		titled('Causes', causes, [{ name: 'cause', value: causeName }, ...DIFFERENCE_COLUMNS], { name: 'compare-causes' }),
+		titled('Causes', causes, [{ name: 'cause', value: causeName }, ...DIFFERENCE_COLUMNS,
+			{ name: 'culprits_a', title: 'behind it in A', value: c => behind(c.culprits_a) },
+			{ name: 'culprits_b', title: 'behind it in B', value: c => behind(c.culprits_b) }], { name: 'compare-causes' }),
+		rows('new_commands').length ? titled('New in B: had CPUs that messages waited for', rows('new_commands'),
+			[['command'], ['processes'], ['messages'], ['ns', 'time'], ['median_ns'], ['share']], { name: 'new-commands' }) : null,
 		limitsCompared(doc.limits),
 		titled(listed.length && !changed.length ? 'Set-up: nothing changed' : 'Set-up that changed', changed.length || !listed.length ? changed : listed,
 			[['name'], ['a', 'A'], ['b', 'B']], { name: 'facts', empty: 'not known' }),

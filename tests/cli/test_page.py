@@ -81,6 +81,10 @@ class Case(unittest.TestCase):
         done = subprocess.run([HOSTLAT, *words, '--json'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, timeout=60)
         return json.loads(done.stdout)
 
+    def golden(self, name):
+        with open(os.path.join(os.path.dirname(TRACES), name, 'expect.json'), encoding='utf-8') as f:
+            return json.load(f)
+
     def loaded(self, script):
         """Returns load's document of the recording that this script makes."""
         paths = [os.path.join(self.temporary.name, name) for name in ('script', 'load.hlat')]
@@ -152,10 +156,6 @@ class Page(Case):
         for name, path in zip(traces, paths):
             subprocess.run([MKTRACE, os.path.join(TRACES, name, 'trace'), path], check=True, timeout=60)
         return self.documents_of('compare', *paths)
-
-    def golden(self, name):
-        with open(os.path.join(os.path.dirname(TRACES), name, 'expect.json'), encoding='utf-8') as f:
-            return json.load(f)
 
     def test_plots_of_other_commands_have_a_real_source(self):
         for kind, documents in {
@@ -407,6 +407,7 @@ class Page(Case):
         first = document['examples'][0]
         first.update(comm=HOSTILE, local=HOSTILE, id=HOSTILE)
         first['parts'][0]['culprits'] = [{'pid': 1, 'tid': 1, 'comm': HOSTILE, 'message': HOSTILE, 'ns': 3}]
+        document['causes'][0]['culprits'] = [{'command': HOSTILE, 'processes': 2, 'messages': 3, 'hostlat': '__proto__', 'ns': 3}]
         first['timeline'][0].update(what=HOSTILE, lane=HOSTILE, cause=HOSTILE)
         document['contexts'][0]['context'] = HOSTILE
         page = self.open(document, {'hostlat': {'command': HOSTILE}, HOSTILE: [{HOSTILE: HOSTILE}], '__proto__': {'a': 1}})
