@@ -170,6 +170,8 @@ static __always_inline void act_name_task(struct act_ring *r, const struct task_
 		act_report_name(r, &n, &names[at]);
 }
 
+#define ACT_DEAD 0x80 /* TASK_DEAD, include/linux/sched.h: the task has ended */
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(act_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
@@ -184,6 +186,9 @@ int BPF_PROG(act_switch, bool preempt, struct task_struct *prev, struct task_str
 		t = bpf_task_storage_get(&act_tasks, next, NULL, 0);
 		act_name_task(r, next);
 	}
+	/* A short process may end in the stretch in which exec gave it its name. */
+	if (unlikely(prev_state & ACT_DEAD))
+		act_name_task(r, prev);
 	r->task = next->pid;
 	r->reads = t && t->reads;
 	if (preempt)

@@ -35,7 +35,7 @@ uint32_t commands_find(const struct task_commands *commands, uint32_t task)
 	return task < commands->tasks ? commands->of_task[task] : 0;
 }
 
-/* A task under its thread's one name. */
+/* A task under its thread's last name. */
 struct named_task {
 	const char *name;
 	enum hostlat_part part;
@@ -60,17 +60,6 @@ static enum hostlat_part commands_part_of(const struct hostlat_pids *pids,
 	return task->pid == pids->conns ? HOSTLAT_CONNS : HOSTLAT_OTHER;
 }
 
-/* Sets chosen[thread] to the task that has the thread's one name. */
-static void commands_choose_names(const struct tasks *tasks, const uint64_t *ns, uint32_t *chosen)
-{
-	for (uint32_t id = 1; id < tasks->n; id++) {
-		const uint32_t thread = tasks->tasks[id].thread;
-
-		if (thread != THREAD_NONE && ns[id] >= ns[chosen[thread]])
-			chosen[thread] = id;
-	}
-}
-
 static int commands_order_tasks(const void *a, const void *b)
 {
 	const struct named_task *x = a, *y = b;
@@ -93,35 +82,31 @@ static void commands_number(struct task_commands *commands, struct named_task *n
 	}
 }
 
-int commands_init(struct task_commands *commands, const struct tasks *tasks, const uint64_t *ns,
+int commands_init(struct task_commands *commands, const struct tasks *tasks,
 		  const struct hostlat_pids *pids)
 {
-	uint32_t *chosen = calloc(tasks->threads + 1, sizeof(*chosen)), n = 0;
 	struct named_task *named = calloc(tasks->n, sizeof(*named));
-	int err = -ENOMEM;
+	uint32_t n = 0;
 
 	*commands = (struct task_commands){ .tasks = tasks->n };
 	commands->all = calloc(tasks->n, sizeof(*commands->all));
 	commands->of_task = calloc(tasks->n, sizeof(*commands->of_task));
-	if (chosen && named && commands->all && commands->of_task) {
-		commands_choose_names(tasks, ns, chosen);
-		err = 0;
+	if (!named || !commands->all || !commands->of_task) {
+		free(named);
+		return -ENOMEM;
 	}
-	for (uint32_t id = 1; !err && id < tasks->n; id++) {
-		const uint32_t thread = tasks->tasks[id].thread;
-		const struct task_name *task;
+	for (uint32_t id = 1; id < tasks->n; id++) {
+		/* A stretch on a core has the name at its begin, even if exec gave another one. */
+		const uint32_t last = tasks_by_tid(tasks, tasks_get(tasks, id)->tid);
+		const struct task_name *task = tasks_get(tasks, last);
 
-		if (thread == THREAD_NONE)
-			continue;
-		task = &tasks->tasks[chosen[thread]];
-		named[n++] = (struct named_task){ commands_name_of(task),
-						  commands_part_of(pids, task), id };
+		if (last)
+			named[n++] = (struct named_task){ commands_name_of(task),
+							  commands_part_of(pids, task), id };
 	}
-	if (!err)
-		commands_number(commands, named, n);
-	free(chosen);
+	commands_number(commands, named, n);
 	free(named);
-	return err;
+	return 0;
 }
 
 void commands_release(struct task_commands *commands)

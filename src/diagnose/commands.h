@@ -38,11 +38,10 @@ struct task_commands {
 };
 
 /*
- * Finds the commands of a recording's tasks. A thread with several names has the one with the
- * largest ns[] (by number in DICT_TASK; ns[0] must be 0), of several the last. Returns 0 or
- * -ENOMEM. Call commands_release() in either case.
+ * Finds the commands of a recording's tasks. A thread with several names has the last one. Returns
+ * 0 or -ENOMEM. Call commands_release() in either case.
  */
-int commands_init(struct task_commands *commands, const struct tasks *tasks, const uint64_t *ns,
+int commands_init(struct task_commands *commands, const struct tasks *tasks,
 		  const struct hostlat_pids *pids);
 void commands_release(struct task_commands *commands);
 

@@ -339,26 +339,6 @@ static int recorded_explain_subjects(struct recorded *rec)
 	return recorded_charge_subjects(rec);
 }
 
-/*
- * Names each thread by the name under which it delayed the analyzed messages longest. Returns 0 or
- * -ENOMEM.
- */
-static int recorded_name_commands(struct recorded *rec)
-{
-	uint64_t *ns = calloc(rec->tasks.n, sizeof(*ns));
-	int err;
-
-	if (!ns)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < rec->subjects.len; i++)
-		vec_for_each(&rec->breakdowns[i].shares, s)
-			if (s->culprit && s->culprit < rec->tasks.n)
-				ns[s->culprit] += s->ns;
-	err = commands_init(&rec->commands, &rec->tasks, ns, &rec->hostlat);
-	free(ns);
-	return err;
-}
-
 int recorded_read(struct recorded *rec, struct event_reader *reader,
 		  const struct message_selection *selection)
 {
@@ -374,7 +354,7 @@ int recorded_read(struct recorded *rec, struct event_reader *reader,
 		err = recorded_read_messages(rec, selection);
 	if (!err && rec->subjects.len)
 		err = recorded_explain_subjects(rec);
-	return err ? err : recorded_name_commands(rec);
+	return err ? err : commands_init(&rec->commands, &rec->tasks, &rec->hostlat);
 }
 
 void recorded_release(struct recorded *rec)

@@ -8,12 +8,17 @@ earlier: what each one waited is the time from when it was due to that end. That
 what has piled up meanwhile is served one by one. Of the parts' shares of it the medians are
 compared, so that what this machine did to a single request can't decide.
 """
+import collections
+import contextlib
+import json
 import os
 import signal
 import statistics
+import subprocess
+import tempfile
 import time
 
-from lib import check, netns, servers
+from lib import check, netns, process, servers
 from lib.box import Gate, Path
 from lib.explain import PARTS, Explain
 from lib.traffic import outweigh_others
@@ -37,6 +42,9 @@ NOISE = {"client-saturated", "host-noisy", "arrivals-violated", "not-converged",
 # A client that is stopped, or has no connection for what is due, is no open loop.
 NOISE_OF_STOPS = NOISE | {"closed-loop-behaviour", "rate-not-reached"}
 PRIORITY = 20               # priority of the process that stops the others, which ends by itself
+JOBS, JOB_BYTES = 300, 300_000  # short processes, 50 ms apart; bytes that each packs
+
+Changed = collections.namedtuple("Changed", "document")
 
 
 def sums(requests):
@@ -209,6 +217,70 @@ def stopping(stop):
     return stops
 
 
+@contextlib.contextmanager
+def short_processes(cpu):
+    """A job above the servers' priority: a shell starts timeout, which becomes taskset, which
+    becomes gzip, each time with new pids. It ends by itself."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(os.urandom(JOB_BYTES))
+        file.flush()
+        job = process.start(
+            ["taskset", "-c", cpu, "chrt", "--fifo", PRIORITY, "bash", "-c",
+             f"for i in {{1..{JOBS}}}; do timeout 5 taskset -c {cpu} gzip -c {file.name}; "
+             f"sleep 0.05; done"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            yield
+        finally:
+            job.terminate()
+            job.wait()
+
+
+def by_command(diagnosis, name):
+    """The culprit of that name in the waits for a CPU, with what the messages say of it."""
+    of_messages = [sum(c["ns"] for part in one["parts"] if part["cause"] == "cpu-wait" and
+                       part["where"] == "application" for c in part["culprits"] or []
+                       if c["command"] == name) for one in diagnosis["examples"]]
+    row = next(row for row in diagnosis["causes"]
+               if (row["cause"], row["where"]) == ("cpu-wait", "application"))
+    return next((c for c in row["culprits"] if c["command"] == name), None), row, \
+        [ns for ns in of_messages if ns]
+
+
+def job_is_named(it):
+    diagnosis = it.document["diagnose"]
+    gzip, row, times = by_command(diagnosis, "gzip")
+    check.true(f"gzip is a culprit of {row['culprits']}", gzip)
+    check.between("processes of gzip", gzip["processes"], 3, JOBS)
+    check.equal("pids", len(gzip["pids"]), min(gzip["processes"], 32))
+    # An example lists five culprits of a part, the row counts all messages.
+    full = sum(len(part["culprits"] or []) == 5 for one in diagnosis["examples"]
+               for part in one["parts"] if part["cause"] == "cpu-wait")
+    check.between("messages that gzip delayed", gzip["messages"], len(times), len(times) + full)
+    if not full:
+        middle = sorted(times)[(len(times) - 1) // 2]
+        check.between("their median", gzip["median_ns"], middle - 10, middle + 10)
+    check.between("share of the cause", gzip["share"] / (sum(times) / row["total_ns"]), 0.99, 1.01)
+    check.true(f"a finding names it: {it.document['findings']}",
+               any(f"gzip ({gzip['processes']} processes" in one
+                   for one in it.document["findings"]))
+    return f"gzip: {gzip['processes']} processes, {gzip['messages']} of {row['messages']} messages"
+
+
+@check.environment(DISTURBED)
+def names_the_job(net, name):
+    cpu = str(os.cpu_count() - 1)
+    with netns.inside(net.reader), short_processes(cpu), \
+            servers.server(name, net.address(4), ("taskset", "-c", cpu, *servers.AHEAD)) as (url, _):
+        it = Explain(net, url, *PLAIN)
+        it.finish()
+    figures = job_is_named(it)
+    for field in "messages", "processes", "share":
+        document = json.loads(json.dumps(it.document))
+        by_command(document["diagnose"], "gzip")[0][field] *= 3
+        check.must_fail(f"three times its {field}", job_is_named, Changed(document))
+    return figures
+
+
 class Case:
     def __init__(self, where, how, net, server, *options):
         self.where, self.how, self.net, self.server, self.options = \
@@ -269,6 +341,7 @@ SERVERS = (veth, "memcached"), (loopback, "redis"), (veth, "nginx")
 check.run([
     *((explained, *each) for each in SERVERS),
     (stored_before, loopback, "memcached"),
+    (names_the_job, loopback, "redis"),
     (lands_where_it_was, Case("server", "server", veth, "memcached")),
     (lands_where_it_was, Case("network", "there", path, "redis")),
     (lands_where_it_was, Case("network", "back", path, "nginx")),

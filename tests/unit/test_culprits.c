@@ -115,7 +115,7 @@ static void test_processes_in_a_message(void **state)
 			"bash (2 processes, 1 message, 100 %, 300 µs at the median)\n");
 }
 
-/* A thread is one command, by the name that it had longest: as gzip 240 us, then as timeout 250. */
+/* A thread is one command, by its last name, however short it had that. */
 static void test_exec(void **state)
 {
 	(void)state;
@@ -125,8 +125,16 @@ static void test_exec(void **state)
 			"hog (pid 20, 1 message, 3 %, 10 µs at the median)\n");
 	expect_culprits(TASKS "50us 0 run 51\n350us 0 run hog runnable\n350us 0 rename 51 gzip\n"
 			"360us 0 run 51\n" MESSAGE_1,
-			"timeout (pid 51, 1 message, 97 %, 290 µs at the median)\n"
+			"gzip (pid 51, 1 message, 97 %, 290 µs at the median)\n"
 			"hog (pid 20, 1 message, 3 %, 10 µs at the median)\n");
+}
+
+/* It ends in the stretch in which exec gave it its name: no other event has that name. */
+static void test_exec_in_the_last_stretch(void **state)
+{
+	(void)state;
+	expect_culprits(TASKS "50us 0 run 51\n390us 0 rename 51 gzip\n" MESSAGE_1,
+			"gzip (pid 51, 1 message, 100 %, 300 µs at the median)\n");
 }
 
 /* The names that two threads end with are one command, in spite of their first names. */
@@ -169,6 +177,7 @@ int main(void)
 		cmocka_unit_test(test_processes_of_a_command),
 		cmocka_unit_test(test_processes_in_a_message),
 		cmocka_unit_test(test_exec),
+		cmocka_unit_test(test_exec_in_the_last_stretch),
 		cmocka_unit_test(test_exec_of_several),
 		cmocka_unit_test(test_hostlat),
 	};

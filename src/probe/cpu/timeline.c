@@ -567,7 +567,7 @@ int timeline_settle(struct timeline *t, struct event_writer *writer, uint64_t un
 	timeline_queue_order(t->queue);
 	while (timeline_queue_next(t->queue, until, &core, &act)) {
 		if (act.type == ACT_NAME) {
-			timeline_tasks_named(&t->tasks, &act);
+			timeline_tasks_named(&t->tasks, t->writer, &act);
 			continue;
 		}
 		timeline_run_calls(t, core, act.time);

@@ -99,9 +99,11 @@ uint32_t timeline_tasks_name(struct timeline_tasks *t, struct event_writer *writ
 	return task->name;
 }
 
-void timeline_tasks_named(struct timeline_tasks *t, const struct act *act)
+void timeline_tasks_named(struct timeline_tasks *t, struct event_writer *writer,
+			  const struct act *act)
 {
 	struct timeline_task *task = timeline_tasks_get(t, act->a);
+	bool renamed;
 
 	if (!task)
 		return;
@@ -111,10 +113,13 @@ void timeline_tasks_named(struct timeline_tasks *t, const struct act *act)
 						.tgid = act->tgid,
 						.losses = t->losses };
 	}
+	renamed = task->name && memcmp(task->comm, act->comm, sizeof(task->comm)) != 0;
 	memcpy(task->comm, act->comm, sizeof(task->comm));
 	task->comm[sizeof(task->comm) - 1] = '\0';
 	task->named = true;
 	task->name = 0;
+	if (renamed)
+		timeline_tasks_name(t, writer, act->a);
 }
 
 uint8_t timeline_tasks_left(uint16_t arg)

@@ -49,7 +49,11 @@ uint32_t timeline_tasks_name(struct timeline_tasks *t, struct event_writer *writ
 /* Returns the enum task_left for the `arg` of an ACT_SWITCH: why the task leaves. */
 uint8_t timeline_tasks_left(uint16_t arg);
 
-/* Sets a task's name from an event ACT_NAME. */
-void timeline_tasks_named(struct timeline_tasks *t, const struct act *act);
+/*
+ * Sets a task's name from an event ACT_NAME. A new name of a task that has events is written at
+ * once: the task may never run again.
+ */
+void timeline_tasks_named(struct timeline_tasks *t, struct event_writer *writer,
+			  const struct act *act);
 
 #endif
