@@ -36,19 +36,18 @@ void opt_text_usage(const struct opt *rows, struct strbuf *out)
 	}
 }
 
-/* Adds `text` word by word. The cursor is at HELP_COLUMN; lines are at most HELP_WIDTH columns. */
-static void opt_text_wrap(struct strbuf *out, const char *text)
+void opt_text_wrap(struct strbuf *out, const char *text, size_t indent)
 {
-	size_t column = HELP_COLUMN;
+	size_t column = indent;
 
 	while (*text) {
 		size_t len = strcspn(text, " ");
 
-		if (column > HELP_COLUMN && column + 1 + len > HELP_WIDTH) {
+		if (column > indent && column + 1 + len > HELP_WIDTH) {
 			strbuf_putc(out, '\n');
-			strbuf_fill(out, ' ', HELP_COLUMN);
-			column = HELP_COLUMN;
-		} else if (column > HELP_COLUMN) {
+			strbuf_fill(out, ' ', indent);
+			column = indent;
+		} else if (column > indent) {
 			strbuf_putc(out, ' ');
 			column++;
 		}
@@ -86,7 +85,7 @@ static void opt_text_help_row(const struct opt *row, struct strbuf *out)
 	}
 	strbuf_fill(out, ' ', HELP_COLUMN - used);
 	opt_describe(row, &description);
-	opt_text_wrap(out, strbuf_str(&description));
+	opt_text_wrap(out, strbuf_str(&description), HELP_COLUMN);
 	strbuf_release(&description);
 }
 

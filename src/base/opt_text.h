@@ -19,6 +19,12 @@ void opt_text_man_options(const struct opt *rows, struct strbuf *out);
 /* Returns the choices of the option `name`, or NULL if it has none or is not among `rows`. */
 const struct opt_choice *opt_text_choices(const struct opt *rows, const char *name);
 
+/*
+ * Adds `text` word by word, in lines of at most 80 columns, and a newline. The cursor is at column
+ * `indent`, at which further lines begin.
+ */
+void opt_text_wrap(struct strbuf *out, const char *text, size_t indent);
+
 /* Adds text as man(7) source, escaped so that nothing in it is a request. */
 void opt_text_man_escape(const char *text, struct strbuf *out);
 

@@ -7,6 +7,7 @@
 
 #include "base/opt_row.h"
 #include "cmd/cmd.h"
+#include "cmd/glossary.h"
 
 #define TEXT_MAX (1 << 20)
 
@@ -60,6 +61,11 @@ static void completion_put_commands(const struct command *const *table, struct s
 		if (!(*table)->hidden)
 			strbuf_printf(out, "%s ", (*table)->name);
 	}
+}
+
+static void completion_put_word(const char *word, void *out)
+{
+	strbuf_printf(out, "%s ", word);
 }
 
 static void completion_put_choices(const struct opt *row, struct strbuf *out)
@@ -147,6 +153,7 @@ static int completion_describe(const struct command *const *table, const void *c
 	strbuf_puts(&text, "--help --version'\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n");
 	strbuf_puts(&text, "\thelp) _hostlat_words '");
 	completion_put_commands(table, &text);
+	glossary_for_each(completion_put_word, &text);
 	strbuf_puts(&text, "';;\n");
 	for (; *table; table++) {
 		if (!(*table)->hidden && strcmp((*table)->name, "help") != 0)

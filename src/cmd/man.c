@@ -13,9 +13,8 @@
 #include "base/readfile.h"
 #include "base/version.h"
 #include "cmd/cmd.h"
+#include "cmd/glossary.h"
 #include "conns/counter.h"
-#include "diagnose/cause.h"
-#include "load/gates.h"
 
 #define PAGE_MAX (1 << 20)
 
@@ -97,26 +96,59 @@ static void man_put_values(struct man_page *page, const char *option)
 		man_put_meaning(page, choice->name, choice->help);
 }
 
-static void man_put_causes(struct man_page *page)
+/* Writes sentences with names of options in bold, each sentence on a line of its own. */
+static void man_put_sentences(struct man_page *page, const char *text)
 {
-	for (unsigned int cause = 0; cause < CAUSE_MAX; cause++)
-		man_put_meaning(page, cause_name(cause), cause_phrase(cause));
+	struct strbuf word = STRBUF_INIT(PAGE_MAX);
+
+	while (text && *text) {
+		const size_t len = strcspn(text, " ");
+		const size_t name = !strncmp(text, "--", 2) ? 2 + strspn(text + 2, "abcdefghijklmno"
+									 "pqrstuvwxyz-") : 0;
+		const bool ends = len > 2 && text[len - 1] == '.';
+
+		strbuf_reset(&word);
+		strbuf_add(&word, text, name);
+		strbuf_puts(page->out, name ? "\\fB" : "");
+		opt_text_man_escape(strbuf_str(&word), page->out);
+		strbuf_puts(page->out, name ? "\\fR" : "");
+		strbuf_reset(&word);
+		strbuf_add(&word, text + name, len - name);
+		opt_text_man_escape(strbuf_str(&word), page->out);
+		text += len + strspn(text + len, " ");
+		strbuf_putc(page->out, !*text || ends ? '\n' : ' ');
+	}
+	strbuf_release(&word);
 }
 
-/*
- * Writes each reason why a result of `load` can be n/a, once. Several gates, the checks that a
- * result must pass, may have the same reason.
- */
-static void man_put_reasons(struct man_page *page)
+static void man_put_entry(struct man_page *page, const struct glossary_entry *e, bool commands)
 {
-	for (unsigned int gate = 0; gate < GATES; gate++) {
-		unsigned int first = 0;
-
-		while (strcmp(gate_code(first), gate_code(gate)) != 0)
-			first++;
-		if (first == gate)
-			man_put_meaning(page, gate_code(gate), gate_sentence(gate));
+	strbuf_puts(page->out, ".TP\n.B ");
+	opt_text_man_escape(e->name, page->out);
+	strbuf_putc(page->out, '\n');
+	if (commands)
+		strbuf_printf(page->out, "\\fI%s\\fR:\n", e->commands);
+	if (e->phrase) {
+		strbuf_putc(page->out, (char)toupper((unsigned char)*e->phrase));
+		opt_text_man_escape(e->phrase + 1, page->out);
+		strbuf_puts(page->out, ".\n");
 	}
+	man_put_sentences(page, e->text->what);
+	man_put_sentences(page, e->text->effect);
+	man_put_sentences(page, e->text->more);
+	if (e->text->todo) {
+		strbuf_puts(page->out, ".br\nTo do: ");
+		man_put_sentences(page, e->text->todo);
+	}
+}
+
+static void man_put_glossary(struct man_page *page, enum glossary_list list)
+{
+	struct glossary_entry e;
+
+	for (unsigned int i = 0; glossary_get(list, i, &e); i++)
+		if (e.name)
+			man_put_entry(page, &e, list == GLOSSARY_OTHER_REASONS);
 }
 
 static void man_put_counters(struct man_page *page)
@@ -128,19 +160,27 @@ static const struct {
 	const char *name;
 	void (*put)(struct man_page *page);
 	const char *option; /* if `put` is NULL: an option of `watch`; its values are listed */
+	enum glossary_list list; /* if both are NULL: its entries are listed */
 } placeholders[] = {
-	{ "@VERSION@", man_put_version, NULL },
-	{ "@SUMMARY@", man_put_summary, NULL },
-	{ "@SYNOPSIS@\n", man_put_synopsis, NULL },
-	{ "@OPTIONS@\n", man_put_options, NULL },
-	{ "@COMMANDS@\n", man_put_commands, NULL },
-	{ "@STAGES@\n", NULL, "stages" },
-	{ "@ORIGINS@\n", NULL, "origin" },
-	{ "@GROUP_KEYS@\n", NULL, "by" },
-	{ "@CAUSES@\n", man_put_causes, NULL },
-	{ "@REASONS@\n", man_put_reasons, NULL },
-	{ "@COUNTERS@\n", man_put_counters, NULL },
-	{ NULL, NULL, NULL },
+	{ .name = "@VERSION@", .put = man_put_version },
+	{ .name = "@SUMMARY@", .put = man_put_summary },
+	{ .name = "@SYNOPSIS@\n", .put = man_put_synopsis },
+	{ .name = "@OPTIONS@\n", .put = man_put_options },
+	{ .name = "@COMMANDS@\n", .put = man_put_commands },
+	{ .name = "@STAGES@\n", .option = "stages" },
+	{ .name = "@ORIGINS@\n", .option = "origin" },
+	{ .name = "@GROUP_KEYS@\n", .option = "by" },
+	{ .name = "@CAUSES@\n", .list = GLOSSARY_CAUSES },
+	{ .name = "@PROBLEMS@\n", .list = GLOSSARY_CLASSES },
+	{ .name = "@LIMITS@\n", .list = GLOSSARY_LIMITS },
+	{ .name = "@SIDES@\n", .list = GLOSSARY_SIDES },
+	{ .name = "@REASONS@\n", .list = GLOSSARY_LOAD_REASONS },
+	{ .name = "@OTHER_REASONS@\n", .list = GLOSSARY_OTHER_REASONS },
+	{ .name = "@LOSSES@\n", .list = GLOSSARY_LOSSES },
+	{ .name = "@WHYS@\n", .list = GLOSSARY_WHYS },
+	{ .name = "@WORDS@\n", .list = GLOSSARY_WORDS },
+	{ .name = "@COUNTERS@\n", .put = man_put_counters },
+	{ .name = NULL },
 };
 
 static void man_fill_in(struct man_page *page, const char *source)
@@ -157,8 +197,10 @@ static void man_fill_in(struct man_page *page, const char *source)
 		if (placeholders[i].name) {
 			if (placeholders[i].put)
 				placeholders[i].put(page);
-			else
+			else if (placeholders[i].option)
 				man_put_values(page, placeholders[i].option);
+			else
+				man_put_glossary(page, placeholders[i].list);
 			source += strlen(placeholders[i].name);
 		} else if (*source) {
 			strbuf_putc(page->out, *source++);
