@@ -35,6 +35,7 @@ bool terminal_style(int fd, bool color, struct text_style *style)
 	*style = (struct text_style){
 		.width = TEXT_WIDTH_DEFAULT,
 		.wrap = terminal,
+		.advice = terminal,
 		.color = color,
 		.utf8 = terminal_is_utf8(),
 	};

@@ -456,6 +456,34 @@ static void text_put_title(const struct report *r, const struct text_style *styl
 	strbuf_release(&line);
 }
 
+static bool text_is_first_of_code(const struct table *reasons, const struct table_row *row)
+{
+	const struct table_row *first = reasons->first;
+
+	while (strcmp(first->cells[0].string, row->cells[0].string) != 0)
+		first = first->next;
+	return first == row;
+}
+
+/* Names the command that explains the first reason, and the codes of the others. */
+static void text_put_advice(const struct table *reasons, const struct text_style *style,
+			    struct strbuf *out)
+{
+	struct strbuf line = STRBUF_INIT(LINE_MAX_BYTES);
+	const char *before = " (also ";
+
+	strbuf_printf(&line, "what to do: hostlat help %s", reasons->first->cells[0].string);
+	for (const struct table_row *row = reasons->first->next; row; row = row->next) {
+		if (!text_is_first_of_code(reasons, row))
+			continue;
+		strbuf_printf(&line, "%s%s", before, row->cells[0].string);
+		before = ", ";
+	}
+	strbuf_puts(&line, *before == ',' ? ")" : "");
+	text_put_line(out, style, &dim, strbuf_str(&line));
+	strbuf_release(&line);
+}
+
 static void text_put_verdict(const struct report *r, const struct text_style *style,
 			     struct strbuf *out)
 {
@@ -470,6 +498,8 @@ static void text_put_verdict(const struct report *r, const struct text_style *st
 		text_put_line(out, style, &yellow, strbuf_str(&line));
 	}
 	strbuf_release(&line);
+	if (style->advice && !r->error && r->reasons && r->reasons->first)
+		text_put_advice(r->reasons, style, out);
 }
 
 static void text_put_plot(const struct report *r, const struct plot *plot,

@@ -17,6 +17,7 @@ struct text_style {
 	bool wrap;            /* also wrap sentences at `width` */
 	bool color;
 	bool utf8;            /* false: ASCII only */
+	bool advice;          /* below the reasons, name the command that says what to do */
 };
 
 /* Appends the report. Errors are in `out` or in the report: check both. */

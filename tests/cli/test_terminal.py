@@ -82,6 +82,12 @@ class Terminal(unittest.TestCase):
         heads = next(line for line in lines(text) if line.startswith('cookie')).split()
         self.assertEqual(['share' in heads, 'FR' in heads, 'TLP' in heads], [True, False, False], text)
 
+    def test_reasons_lead_to_their_remedy(self):
+        """A terminal has the line, which the golden text of the same case, written to a file, has not."""
+        code, text = shown('dumb', case='watch/losses')
+        self.assertEqual(code, 3, text)
+        self.assertIn('\nwhat to do: hostlat help losses (also namespace-not-covered, events-lost)\r\n', text)
+
     def test_colours_that_were_asked_for(self):
         _, text = shown('dumb', '--color', 'always')
         self.assertIn(COLOR, text)

@@ -244,6 +244,28 @@ static void sentences_wrap_on_terminals(void **state)
 	report_release(&r);
 }
 
+static void reasons_lead_to_their_remedy(void **state)
+{
+	static const struct text_style plain = { .width = 80, .utf8 = true };
+	static const struct text_style terminal = { .width = 80, .utf8 = true, .advice = true };
+	struct report r;
+
+	(void)state;
+	report_init(&r, &nobody);
+	report_place_verdict(&r);
+	expect_text(&r, &terminal, "");
+	report_reason(&r, "host-noisy", NULL, "noise");
+	expect_text(&r, &plain, "partial: noise\n");
+	expect_text(&r, &terminal, "partial: noise\nwhat to do: hostlat help host-noisy\n");
+	report_reason(&r, "losses", NULL, "lost");
+	report_reason(&r, "host-noisy", NULL, "more noise");
+	report_reason(&r, "limit", NULL, "full");
+	expect_text(&r, &terminal, "partial: noise\npartial: lost\npartial: more noise\n"
+				   "partial: full\n"
+				   "what to do: hostlat help host-noisy (also losses, limit)\n");
+	report_release(&r);
+}
+
 static void a_live_table_replaces_itself(void **state)
 {
 	struct strbuf out = STRBUF_INIT(4096);
@@ -272,6 +294,7 @@ int main(void)
 		cmocka_unit_test(a_table_fits),
 		cmocka_unit_test(names_cannot_steer_the_terminal),
 		cmocka_unit_test(sentences_wrap_on_terminals),
+		cmocka_unit_test(reasons_lead_to_their_remedy),
 		cmocka_unit_test(a_live_table_replaces_itself),
 	};
 
