@@ -24,11 +24,17 @@ static const struct glossary_reason words[] = {
 		.todo = "Nothing: use the number, with its interval.",
 	} },
 	{ "indicative", "load", {
-		.what = "No check fails, but some could not be made, agents were lost, or the "
-			"bounds hold for this run only.",
+		.what = "No check fails, but some could not be made or are tolerated, agents were "
+			"lost, or the bounds hold for this run only.",
 		.effect = "The number is a good guide; it may differ in another run.",
 		.todo = "Run for longer (--max-time), and --repeat to see how runs vary. "
 			"not_tested in JSON names the checks that could not be made.",
+	} },
+	{ "tolerated", "load", {
+		.what = "A check of the run failed, and --tolerate says that this is accepted.",
+		.effect = "The result stands, as indicative at best. Its bounds are not "
+			  "widened for it.",
+		.todo = "Nothing, if you know why it fails. Ask hostlat help about its reason.",
 	} },
 	{ "unusable", "load", {
 		.what = "The verdict is n/a: a check of the run failed.",

@@ -161,8 +161,9 @@ const struct glossary_reason glossary_load_reasons[] = {
 			"decide is missing, or the run is not sound at the condition's "
 			"percentile.",
 		.effect = "The exit status is 3: the condition neither holds nor fails.",
-		.todo = "Use a longer --max-time, which narrows the interval; first do what the "
-			"other reasons of the result ask for.",
+		.todo = "First do what the other reasons ask for; then use a longer --max-time, "
+			"which narrows the interval. --assert-seen judges by what was seen, "
+			"--repeat by several runs.",
 		.more = "(A run may be stationary at the 90th percentile, say, and not at the "
 			"99th.)",
 	} },
