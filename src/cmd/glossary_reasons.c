@@ -2,7 +2,7 @@
 /* The glossary's reasons of other commands than load, and of several commands. */
 #include "cmd/glossary_rows.h"
 
-#define LESS_TRAFFIC "measure less traffic: --port, --pid, --ifname or --sample"
+#define LESS_TRAFFIC "measure less traffic (watch, record: --port, --pid, --ifname, --sample)"
 
 const struct glossary_reason glossary_other_reasons[] = {
 	{ "damaged", "load, watch, conns, compare", {
@@ -25,20 +25,20 @@ const struct glossary_reason glossary_other_reasons[] = {
 		.todo = "Ask hostlat help for the reason that is named, such as fifo-full. If none "
 			"is, " LESS_TRAFFIC ".",
 	} },
-	{ "stage-not-measured", "watch", {
+	{ "stage-not-measured", "watch, record", {
 		.what = "This kernel accepts none of the stage's hooks; the text says why.",
 		.effect = "The stage is n/a. The step of the next stage begins one stage earlier.",
 		.todo = "hostlat doctor lists the hooks and what each needs: root, a newer "
 			"kernel, BTF. Leave the stage out with --stages to get a whole result.",
 	} },
-	{ "hook-missing", "watch", {
+	{ "hook-missing", "watch, record", {
 		.what = "This kernel refused a hook that makes numbers more exact or complete.",
 		.effect = "Some numbers may be incomplete or less exact; the text says which.",
 		.todo = "hostlat doctor lists the hooks and what each needs.",
 	} },
-	{ "namespace-not-covered", "watch", {
-		.what = "A network namespace had no hook all the time: it is new, or its hook was "
-			"refused.",
+	{ "namespace-not-covered", "watch, record", {
+		.what = "A network namespace was without a hook for a part of the time: it is new, "
+			"or its hook was refused.",
 		.effect = "Stages ip and transport miss the packets of that namespace.",
 		.todo = "Start hostlat after the containers, as root; or choose another hook with "
 			"--backend fentry.",

@@ -158,6 +158,16 @@ class Glossary(unittest.TestCase):
                 self.assertGreater(len(found), 1)
                 self.assertEqual({word for word in found if not explain(word)}, set())
 
+    def test_options(self):
+        """Each option that a text names is one of some command."""
+        helps = {word: explain(word) for word in words()}
+        options = {option for text in helps.values() if text.startswith('Usage: ')
+                   for option in re.findall(r'--[a-z-]+', text)}
+        self.assertGreater(len(options), 80)
+        for word, text in helps.items():
+            with self.subTest(word):
+                self.assertEqual(set(re.findall(r'--[a-z-]+', text)) - options, set())
+
     def test_words(self):
         """No word is offered twice, none hides a command, and each text fits a screen."""
         offered = words()
