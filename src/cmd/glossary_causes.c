@@ -6,8 +6,8 @@
 
 const struct glossary_text glossary_causes[CAUSE_MAX] = {
 	[CAUSE_CPU_WAIT] = {
-		.what = "The reader was runnable, and another task had its CPU: the culprit. A job of "
-			"many short processes is one culprit for each command.",
+		.what = "The reader was runnable, and another task had its CPU: the culprit. A job "
+			"of many short processes is one culprit for each command.",
 		.todo = "Move one of the two to another CPU (taskset, cpuset), or give the reader "
 			"a higher priority (chrt, nice, cpu.weight). A burst of jobs such as cron "
 			"can be moved or throttled instead.",

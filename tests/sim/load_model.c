@@ -235,9 +235,11 @@ static void state_init(struct state *s, const struct model *model)
 	*s = (struct state){ .model = model };
 	rng_init(&s->rng, model->seed);
 	rng_init(&s->slow_rng, (model->stretches_seed ?: model->seed) ^ 0x510);
-	for (int i = 0; i < LONG_LEVELS; i++)
-		s->levels[i] = normal(LONG_SHORTEST * pow(LONG_RATIO, i) < LONG_STATE ?
-				      &s->rng : &s->slow_rng);
+	for (int i = 0; i < LONG_LEVELS; i++) {
+		s->levels[i] = normal(&s->rng);
+		if (LONG_SHORTEST * pow(LONG_RATIO, i) >= LONG_STATE)
+			s->levels[i] = normal(&s->slow_rng);
+	}
 	s->run_factor = exp(model->between * normal(&s->rng));
 	/* Another generator's, so that the same requests meet stretches or none. */
 	rng_init(&rng, ~(model->stretches_seed ?: model->seed));
