@@ -109,7 +109,8 @@ static void gates_allow_changes(struct load_analysis *a)
 
 	for (size_t i = 0; i < ARRAY_LEN(changes); i++)
 		r->run_only |= gate_objects(&r->gates[changes[i]]);
-	r->run_only |= r->regimes.found && r->regimes.stretches < REGIMES_FEW;
+	r->run_only |= r->regimes.found && r->regimes.stretches < REGIMES_FEW &&
+		       !gates_is_ours(a, gates_allow_asked(a));
 	if (!a->method->keeps_confidence || gates_allow_asked(a)->why ||
 	    gates_is_drift(a, &r->median, GATE_TREND_MEDIAN) ||
 	    gates_is_drift(a, &r->tail, GATE_TREND_TAIL))
