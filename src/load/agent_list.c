@@ -209,7 +209,7 @@ static void agent_list_add_priority_line(const struct agent_list *list, struct s
 		if (!e->priority_known || e->priority >= e->priority_asked)
 			continue;
 		if (!n)
-			strbuf_printf(&text, "%s priority was asked for and is not granted on ",
+			strbuf_printf(&text, "%s priority was requested and is not granted on ",
 				      asked[e->priority_asked]);
 		if (n++ < NAMES_SHOWN)
 			strbuf_printf(&text, "%s%s (%s)", n > 1 ? ", " : "", e->name,

@@ -365,7 +365,7 @@ def ssh_is_used(w):
 
 
 def priorities(w):
-    """Each agent's host grants what it allows; less than was asked for is told. Controls: two hosts
+    """Each agent's host grants what it allows; less than was requested is reported. Controls: two hosts
     that allow it, or were not asked, or whose agent has a policy of its own."""
     alone, _ = run([HOSTLAT, "load", "null:", "--rate", 1000, "--max-time", "1s", "--json"])
     if alone["setup"]["priority"] != "realtime":
@@ -385,7 +385,7 @@ def priorities(w):
         check.equal("agents of the recording", again["agents"], result["agents"])
         text = subprocess.run([HOSTLAT, "load", "--from", path], capture_output=True, text=True, timeout=60,
                               check=False).stdout
-        lines = re.findall("^real-time priority was asked for and is not granted on (.*): it needs", text, re.M)
+        lines = re.findall("^real-time priority was requested and is not granted on (.*): it needs", text, re.M)
         check.equal(f"lines of {text}", lines, told)
 
 

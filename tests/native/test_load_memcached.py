@@ -12,8 +12,8 @@ import socket
 import subprocess
 import tempfile
 
-from lib import check, process
-from lib.servers import free_port, wait_for
+from lib import check
+from lib.servers import program
 from lib.serving import HOSTLAT
 
 PASSWORD = "s3cret p%w"
@@ -29,17 +29,10 @@ def memcached(*options, prepare=lambda folder: {}):
     if not shutil.which("memcached"):
         check.skip("memcached is not installed")
     with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
-        port = free_port()
         variables = [f"{name}={value}" for name, value in prepare(folder).items()]
-        it = process.start(["env", *variables, "memcached", "-l", "127.0.0.1", "-p", port, "-u", "root", "-t", "1",
-                            *(o.replace("DIR", folder) for o in options)],
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            wait_for(port)
+        with program("env", lambda port: [*variables, "memcached", "-l", "127.0.0.1", "-p", port, "-u", "root", "-t", "1",
+                                          *(o.replace("DIR", folder) for o in options)]) as port:
             yield port
-        finally:
-            it.terminate()
-            it.wait(10)
 
 
 def command(url, *more):
