@@ -40,8 +40,9 @@ static const struct opt diagnose_options[] = {
 	OPT_STRING(struct diagnose_config, against, .name = "against",
 		   .metavar = "FROM:TO|fastest|FILE", .file = true,
 		   .help = "Baseline of the comparison: this slice of the same application's "
-			   "messages (default 40:60), the application's fastest 1 %, or the same "
-			   "slice of another recording"),
+			   "messages (default 40:60, or the fastest 10 % where the median is more "
+			   "than 3 times p5), the application's fastest 1 %, or the same slice of "
+			   "another recording"),
 	OPT_CHOICE(struct diagnose_config, direction, .name = "direction",
 		   .choices = direction_choices, .def = "ingress",
 		   .help = "Direction of the messages to explain"),
@@ -64,7 +65,8 @@ static bool diagnose_selection(const struct diagnose_config *c, struct message_s
 {
 	*s = (struct message_selection){ .direction = (enum direction)c->direction,
 				 .from = 0.999, .to = 1, .slowest = c->slowest,
-				 .against_from = 0.4, .against_to = 0.6 };
+				 .against = AGAINST_AUTO, .against_from = 0.4,
+				 .against_to = 0.6, .wider = true };
 	*file = NULL;
 	if (c->slice && !recorded_slice_parse(c->slice, &s->from, &s->to)) {
 		log_error("--slice takes two percentiles, such as 99.9:100, not '%s'", c->slice);
@@ -74,7 +76,9 @@ static bool diagnose_selection(const struct diagnose_config *c, struct message_s
 		return true;
 	if (!strcmp(c->against, "fastest"))
 		s->against = AGAINST_FASTEST;
-	else if (!recorded_slice_parse(c->against, &s->against_from, &s->against_to))
+	else if (recorded_slice_parse(c->against, &s->against_from, &s->against_to))
+		s->against = AGAINST_SLICE;
+	else
 		*file = c->against;
 	return true;
 }

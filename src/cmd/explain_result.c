@@ -80,7 +80,8 @@ static void explain_put_load_finding(struct report *r, const struct load_summary
 /* ---- the server's recording ---- */
 
 static const struct diagnose_options slowest_hundredth = {
-	.selection = { .from = 1 - SLOW, .to = 1, .against_from = 0.4, .against_to = 0.6 },
+	.selection = { .from = 1 - SLOW, .to = 1, .against = AGAINST_AUTO, .against_from = 0.4,
+		       .against_to = 0.6, .wider = true },
 };
 
 /* Reads the pid of the process that recorded the connections; 0: there is no such recording. */

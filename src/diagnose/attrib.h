@@ -18,7 +18,7 @@
 #include "diagnose/calls.h"
 #include "diagnose/cause.h"
 #include "diagnose/cpu_history.h"
-#include "diagnose/messages.h"
+#include "diagnose/subjects.h"
 
 #define CORE_UNKNOWN UINT32_MAX
 /* Largest number of a thread's stretches on a CPU, and of its wakings, read for one message. */

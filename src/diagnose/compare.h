@@ -9,7 +9,7 @@
 #define HOSTLAT_DIAGNOSE_COMPARE_H
 
 #include "diagnose/commands.h"
-#include "diagnose/messages.h"
+#include "diagnose/subjects.h"
 #include "event/reader.h"
 #include "report/report.h"
 

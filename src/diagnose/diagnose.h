@@ -8,7 +8,7 @@
 #define HOSTLAT_DIAGNOSE_DIAGNOSE_H
 
 #include "diagnose/commands.h"
-#include "diagnose/messages.h"
+#include "diagnose/subjects.h"
 #include "event/reader.h"
 #include "report/times.h"
 

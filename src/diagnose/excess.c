@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/sort.h"
 
@@ -108,36 +107,42 @@ uint64_t excess_median(uint64_t *values, size_t n)
 	return values[(n - 1) / 2];
 }
 
-/* Scales the values to sum to `total`; the largest value gets the rounding remainder. */
-static void baseline_scale(uint64_t *values, uint32_t n, uint64_t total)
-{
-	uint64_t sum = 0, given = 0;
-	uint32_t largest = CAUSE_PLACE(CAUSE_APPLICATION, WHERE_APPLICATION);
-
-	for (uint32_t i = 0; i < n; i++)
-		sum += values[i];
-	for (uint32_t i = 0; i < n && sum; i++) {
-		values[i] = (uint64_t)((unsigned __int128)values[i] * total / sum);
-		given += values[i];
-		if (values[i] > values[largest])
-			largest = i;
-	}
-	values[largest] += total - given;
-}
-
 static bool excess_explains(unsigned int place)
 {
 	return place / WHERE_MAX != CAUSE_NOT_RECORDED && place / WHERE_MAX != CAUSE_UNEXPLAINED;
 }
 
-int baseline_make(struct baseline *baseline, const struct breakdown *const *breakdowns,
-		  const uint64_t *latencies, uint32_t n)
+/* Sets the means, and the latency to their sum: the largest gets the remainder of rounding. */
+static void baseline_set_means(struct baseline *baseline,
+			       const struct breakdown *const *breakdowns, uint32_t n)
+{
+	unsigned __int128 all = 0;
+	unsigned int largest = 0;
+	uint64_t given = 0;
+
+	for (unsigned int place = 0; place < CAUSE_PLACES; place++) {
+		unsigned __int128 sum = 0;
+
+		for (uint32_t i = 0; i < n; i++)
+			sum += breakdowns[i]->ns[place];
+		all += sum;
+		baseline->expected[place] = (uint64_t)(sum / n);
+		given += baseline->expected[place];
+		if (baseline->expected[place] > baseline->expected[largest])
+			largest = place;
+	}
+	baseline->latency = (uint64_t)(all / n);
+	baseline->expected[largest] += baseline->latency - given;
+}
+
+int baseline_make(struct baseline *baseline, const struct breakdown *const *breakdowns, uint32_t n)
 {
 	uint64_t *values = calloc(n, sizeof(*values));
 
 	if (!values)
 		return -ENOMEM;
 	baseline->n = n;
+	baseline_set_means(baseline, breakdowns, n);
 	for (unsigned int place = 0; place < CAUSE_PLACES; place++) {
 		uint64_t middle;
 
@@ -146,8 +151,6 @@ int baseline_make(struct baseline *baseline, const struct breakdown *const *brea
 		middle = excess_median(values, n);
 		for (uint32_t i = 0; i < n; i++)
 			values[i] = values[i] > middle ? values[i] - middle : middle - values[i];
-		/* The baseline excludes time without a known cause, so that it counts as excess. */
-		baseline->expected[place] = excess_explains(place) ? middle : 0;
 		baseline->noise[place] = excess_median(values, n);
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -156,9 +159,6 @@ int baseline_make(struct baseline *baseline, const struct breakdown *const *brea
 	for (uint32_t i = 0; i < n; i++)
 		values[i] = breakdowns[i]->packets;
 	baseline->packets = excess_median(values, n);
-	memcpy(values, latencies, n * sizeof(*values));
-	baseline->latency = excess_median(values, n);
-	baseline_scale(baseline->expected, CAUSE_PLACES, baseline->latency);
 	free(values);
 	return 0;
 }

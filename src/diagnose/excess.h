@@ -41,8 +41,8 @@ struct breakdown {
 struct baseline {
 	uint32_t pid;
 	uint32_t n;                      /* number of reference messages; 0: none */
-	uint64_t latency;                /* median latency of the reference messages, in ns */
-	uint64_t expected[CAUSE_PLACES]; /* usual ns by cause and phase; their sum is `latency` */
+	uint64_t latency;                /* mean latency of the reference messages, in ns */
+	uint64_t expected[CAUSE_PLACES]; /* mean ns by cause and phase; their sum is `latency` */
 	uint64_t noise[CAUSE_PLACES];    /* median absolute deviation in ns, by cause and phase */
 	uint64_t served_before; /* median of breakdown.served_before over the reference messages */
 	uint64_t packets; /* median of breakdown.packets over the reference messages */
@@ -87,8 +87,7 @@ void excess_merge_shares(struct shares *shares, uint64_t total);
  * Computes a baseline, except its pid, from `n` >= 1 reference messages of one application. Returns
  * 0 or -ENOMEM.
  */
-int baseline_make(struct baseline *baseline, const struct breakdown *const *breakdowns,
-		  const uint64_t *latencies, uint32_t n);
+int baseline_make(struct baseline *baseline, const struct breakdown *const *breakdowns, uint32_t n);
 
 /*
  * Computes a message's excess, except its subject and the baseline's index; the caller zeroes *out

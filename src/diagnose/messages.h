@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The messages of a recording in one direction: all messages, targets to explain, and references.
- * Times in ns of CLOCK_MONOTONIC.
+ * The messages of a recording in one direction. Times in ns of CLOCK_MONOTONIC.
  *
- * Memory: 60 bytes a message (sent: 192), at most MESSAGES_MAX messages; and 256 bytes for each
- * message that is analyzed in detail.
+ * Memory: 60 bytes a message (sent: 192), at most MESSAGES_MAX messages.
  */
 #ifndef HOSTLAT_DIAGNOSE_MESSAGES_H
 #define HOSTLAT_DIAGNOSE_MESSAGES_H
@@ -16,10 +14,6 @@
 #include "event/reader.h"
 
 #define MESSAGES_MAX (8u << 20)
-#define SUBJECTS_MAX 100000u   /* messages that are analyzed in detail, at most */
-#define REFERENCE_MAX 1000u    /* reference messages of one application, at most */
-#define REFERENCE_MIN 10u      /* reference messages that a baseline needs */
-#define PIECES_MAX 8u
 
 /* A message of an application. Messages are compared only within one application, i.e. one pid. */
 struct message {
@@ -96,27 +90,6 @@ struct messages {
 	uint32_t damage;          /* DAMAGE_*: why messages could not be read */
 };
 
-enum against { AGAINST_SLICE, AGAINST_FASTEST };
-
-struct message_selection {
-	enum direction direction; /* direction of the messages */
-	double from, to;          /* quantiles of latency to explain; unless `slowest` > 0 */
-	uint64_t slowest;
-	enum against against;
-	double against_from, against_to;
-};
-
-/* A message that is analyzed in detail. */
-struct subject {
-	uint32_t message;         /* index of the message in messages.all */
-	bool target, reference;   /* chosen as target or as reference, or both */
-	uint32_t n;               /* intervals in `pieces`; 0: none found, or over PIECES_MAX */
-	uint64_t returned;        /* sent: when the call returned, in ns */
-	struct event_piece pieces[PIECES_MAX];
-};
-
-struct subjects VEC_OF(struct subject);
-
 struct tasks;
 
 static inline uint64_t message_latency(const struct message *m)
@@ -138,11 +111,10 @@ int messages_read(struct messages *messages, struct event_reader *reader,
 void messages_release(struct messages *messages);
 
 /*
- * Chooses the targets and their applications' references, in the order of the messages, and reads
- * the intervals of their times. The choice is deterministic: ties go by id; of many references, a
- * sample by hash of the id. *dropped: targets beyond SUBJECTS_MAX. Returns 0 or -errno.
+ * Calls `add` for each message event of a recording, core by core. Returns 0, or the error of `add`
+ * or the reader; adds DAMAGE_* to *damage.
  */
-int messages_select(const struct messages *messages, const struct message_selection *selection,
-		    struct event_reader *reader, struct subjects *out, uint64_t *dropped);
+int messages_each(struct event_reader *reader, int (*add)(void *ctx, const struct event *event),
+		  void *ctx, uint32_t *damage);
 
 #endif

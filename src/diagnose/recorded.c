@@ -188,9 +188,9 @@ static void recorded_add_slice(void *ctx, const struct slice *slice)
 
 	if (!c->err)
 		c->err = breakdown_add(&rec->breakdowns[c->subject], slice);
-	if (slice->core != CORE_UNKNOWN && !c->err)
+	if (slice->core != CORE_UNKNOWN && !c->err && (subject->target || subject->reference))
 		c->err = contexts_add(&rec->contexts, slice, subject->target, subject->reference);
-	if (rec->windows && !c->err)
+	if (rec->windows && !c->err && (subject->target || subject->reference))
 		c->err = functions_add_window(&rec->windows[c->subject], slice);
 	rec->breakdowns[c->subject].slices++;
 	if (slice->cause == CAUSE_KERNEL_QUEUE) {
@@ -321,8 +321,8 @@ static int recorded_read_messages(struct recorded *rec, const struct message_sel
 		err = messages_read(&rec->messages, rec->reader, &rec->tasks,
 				    selection->direction);
 	rec->damage.reasons |= rec->messages.damage;
-	return err ? err : messages_select(&rec->messages, selection, rec->reader, &rec->subjects,
-					   &rec->unselected);
+	return err ? err : subjects_select(&rec->messages, selection, rec->reader, &rec->subjects,
+					   &rec->selected);
 }
 
 static int recorded_explain_subjects(struct recorded *rec)

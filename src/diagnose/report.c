@@ -15,6 +15,8 @@
 
 /* If the causes explain a smaller share of the excess, the verdict is unreliable. */
 #define COVERAGE_LOW 0.8
+/* Parts below the baseline that are a greater share of those above it make messages unlike. */
+#define UNLIKE_SHARE 0.3
 
 /* ---- analyzed messages ---- */
 
@@ -70,6 +72,16 @@ static void diagnosis_add_messages(const struct diagnosis *d, struct report *r)
 	object_add(&r->body, "latency", value_object(o));
 }
 
+static void diagnosis_add_automatic(const struct diagnosis *d, struct report *r)
+{
+	report_summary(r, "compared with the fastest tenth, as the usual message takes more than 3 "
+		       "times as long as p5");
+	if (d->own.selected.usual_is_fast)
+		report_summary(r, "(of %" PRIu32 " of %" PRIu32 " applications)",
+			       d->own.selected.usual_is_slow,
+			       d->own.selected.usual_is_slow + d->own.selected.usual_is_fast);
+}
+
 static void diagnosis_add_title(const struct diagnosis *d, struct report *r)
 {
 	const struct message_selection *s = &d->options.selection;
@@ -84,6 +96,8 @@ static void diagnosis_add_title(const struct diagnosis *d, struct report *r)
 		report_summary(r, "compared with the same slice of another recording");
 	else if (s->against == AGAINST_FASTEST)
 		report_summary(r, "compared with the fastest messages");
+	else if (d->own.selected.usual_is_slow)
+		diagnosis_add_automatic(d, r);
 	else
 		report_summary(r, "compared with the messages from %g %% to %g %%",
 			       100 * s->against_from, 100 * s->against_to);
@@ -165,6 +179,17 @@ static uint64_t diagnosis_partition_error(const struct diagnosis *d)
 	return worst;
 }
 
+static void diagnosis_add_excess(const struct diagnosis *d, struct report *r)
+{
+	const struct excess_total excess = excess_total(d);
+	struct object *o = object_new(r);
+
+	object_add(o, "found_ns", value_ns(excess.found));
+	object_add(o, "rest_ns", value_ns(excess.rest));
+	object_add(o, "less_ns", value_ns(excess.less));
+	object_add(&r->body, "excess", value_object(o));
+}
+
 static uint64_t diagnosis_not_recorded_ns(const struct diagnosis *d)
 {
 	uint64_t ns = 0;
@@ -205,8 +230,9 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 		report_reason(r, "too-many-messages",
 			      words_count(r, rec->messages.beyond, "message"),
 			      "%s has more messages than the limit of %u", which, MESSAGES_MAX);
-	if (rec->unselected)
-		report_reason(r, "too-many-messages", words_count(r, rec->unselected, "message"),
+	if (rec->selected.dropped)
+		report_reason(r, "too-many-messages",
+			      words_count(r, rec->selected.dropped, "message"),
 			      "only the %u slowest of the selected messages of %s are explained",
 			      SUBJECTS_MAX, which);
 	if (rec->flows_lost)
@@ -265,6 +291,23 @@ static void diagnosis_add_reasons(const struct diagnosis *d, const struct covera
 			      100 * COVERAGE_LOW);
 }
 
+/* Reports parts that took less than the baseline, if they are much against those that took more. */
+static void diagnosis_add_unlike(const struct diagnosis *d, struct report *r)
+{
+	const struct excess_total excess = excess_total(d);
+	const double part = (double)excess.less / (double)excess.found;
+	char less[HUMAN_MAX], more[HUMAN_MAX], mean[HUMAN_MAX], share[HUMAN_MAX];
+
+	if (!excess.found || part <= UNLIKE_SHARE)
+		return;
+	report_reason(r, "unlike-reference",
+		      report_format(r, "%s less, %s more", human_ns(less, excess.less),
+				    human_ns(more, excess.found)),
+		      "the slow messages are unlike those they are compared with: other parts took "
+		      "%s less at the mean, %s of what the causes took more",
+		      human_ns(mean, excess.less / d->excesses.len), human_fraction(share, part));
+}
+
 static void diagnosis_add_no_finding(const struct diagnosis *d, const struct coverage *c,
 				     struct report *r)
 {
@@ -291,11 +334,15 @@ int diagnosis_report(const struct diagnosis *d, struct report *r)
 	diagnosis_add_recording(d, r);
 	diagnosis_add_messages(d, r);
 	diagnosis_add_coverage(&coverage, r);
+	diagnosis_add_excess(d, r);
 	object_add(&r->body, "partition_error_ns", value_ns(diagnosis_partition_error(d)));
 	object_add(&r->body, "blind_ns", value_ns(diagnosis_not_recorded_ns(d)));
 	if (d->requests)
 		requests_report(d->requests, r);
 	err = report_causes(d, r);
+	report_without(d, r);
+	if (!err)
+		err = report_usual(d, r);
 	if (!err)
 		err = report_functions(d, r);
 	if (!err)
@@ -304,6 +351,7 @@ int diagnosis_report(const struct diagnosis *d, struct report *r)
 		err = report_views(d, r);
 	diagnosis_add_no_finding(d, &coverage, r);
 	diagnosis_add_reasons(d, &coverage, r);
+	diagnosis_add_unlike(d, r);
 	report_place_findings(r);
 	report_place_verdict(r);
 	free(coverage.values);

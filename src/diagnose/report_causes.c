@@ -24,6 +24,7 @@ struct excess_total excess_total(const struct diagnosis *d)
 
 	vec_for_each(&d->excesses, j) {
 		excess.found += j->found;
+		excess.less += (uint64_t)-j->offset;
 		for (unsigned int w = 0; w < WHERE_MAX; w++)
 			excess.rest += j->ns[CAUSE_PLACE(CAUSE_NOT_RECORDED, w)] +
 				       j->ns[CAUSE_PLACE(CAUSE_UNEXPLAINED, w)];
@@ -195,8 +196,8 @@ static const char *causes_culprits_sentence(struct report *r, const struct row_o
 			     human_fraction(buf, (double)rest / (double)c->ns));
 }
 
-static void causes_add_finding(struct report *r, const struct row_of *row,
-			       const struct excess_total *excess)
+static void causes_add_finding(const struct diagnosis *d, struct report *r,
+			       const struct row_of *row, const struct excess_total *excess)
 {
 	const uint64_t all = excess->found + excess->rest;
 	const struct cause_culprit *sole = causes_sole_culprit(row);
@@ -204,11 +205,13 @@ static void causes_add_finding(struct report *r, const struct row_of *row,
 
 	if (!causes_is_notable(row, excess))
 		return;
-	report_finding(r, "%s of the slow messages' excess: %s in %s of them, %s at the median.%s",
+	report_finding(r, "%s of the slow messages' excess: %s in %s of them, %s at the median.%s"
+		       "%s",
 		       human_fraction(share, (double)row->total / (double)all),
 		       causes_phrase(r, row), human_count(count, row->messages),
 		       human_ns(median, sole ? sole->median_ns : causes_quantile(row, 50)),
-		       causes_has_list(row) ? causes_culprits_sentence(r, row) : "");
+		       causes_has_list(row) ? causes_culprits_sentence(r, row) : "",
+		       report_without_sentence(r, d->without, row->place / WHERE_MAX));
 }
 
 /* Text only: JSON has the culprits in the rows of the causes. */
@@ -266,7 +269,7 @@ int report_causes(const struct diagnosis *d, struct report *r)
 	if (!err)
 		causes_add_culprits_table(r, rows, &excess);
 	for (unsigned int i = 0; i < FINDINGS_MAX && !err; i++)
-		causes_add_finding(r, &rows[i], &excess);
+		causes_add_finding(d, r, &rows[i], &excess);
 	causes_release_rows(rows, CAUSE_PLACES);
 	return err;
 }

@@ -11,6 +11,7 @@
 #include "diagnose/functions.h"
 #include "diagnose/references.h"
 #include "diagnose/requests.h"
+#include "diagnose/without.h"
 
 int diagnosis_new(struct diagnosis **out, const struct diagnose_options *options)
 {
@@ -25,6 +26,7 @@ int diagnosis_new(struct diagnosis **out, const struct diagnose_options *options
 		d->options.method = &usual;
 	vec_init(&d->baselines, SUBJECTS_MAX);
 	vec_init(&d->excesses, SUBJECTS_MAX);
+	vec_init(&d->near, SUBJECTS_MAX);
 	hist_init(&d->latency, LATENCY_SCHEMA);
 	hist_init(&d->target_latency, LATENCY_SCHEMA);
 	hist_init(&d->reference_latency, LATENCY_SCHEMA);
@@ -42,6 +44,8 @@ void diagnosis_free(struct diagnosis *d)
 	recorded_release(&d->other);
 	vec_release(&d->baselines);
 	vec_release(&d->excesses);
+	vec_release(&d->near);
+	free(d->without);
 	if (d->requests)
 		requests_release(d->requests);
 	free(d->requests);
@@ -63,23 +67,19 @@ static int diagnosis_make_baseline(struct diagnosis *d, const struct message *ta
 {
 	const struct recorded *rec = references_of(d);
 	const struct breakdown **breakdowns = calloc(rec->subjects.len + 1, sizeof(*breakdowns));
-	uint64_t *latencies = calloc(rec->subjects.len + 1, sizeof(*latencies));
 	struct baseline baseline = { .pid = target->pid };
 	uint32_t n = 0;
-	int err = breakdowns && latencies ? 0 : -ENOMEM;
+	int err = breakdowns ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !err && i < rec->subjects.len; i++) {
-		if (!references_serve(d, target, i))
-			continue;
-		breakdowns[n] = &rec->breakdowns[i];
-		latencies[n++] = message_latency(subject_message(rec, i));
+		if (references_serve(d, target, i))
+			breakdowns[n++] = &rec->breakdowns[i];
 	}
 	if (!err && n)
-		err = baseline_make(&baseline, breakdowns, latencies, n);
+		err = baseline_make(&baseline, breakdowns, n);
 	if (!err)
 		err = vec_push(&d->baselines, baseline);
 	free(breakdowns);
-	free(latencies);
 	return err;
 }
 
@@ -97,36 +97,43 @@ static int diagnosis_find_baseline(struct diagnosis *d, const struct message *ta
 
 /* ---- targets ---- */
 
-static int diagnosis_compute_excesses(struct diagnosis *d)
+/* Adds a subject's excess to `out`, unless its application has too few references. */
+static int diagnosis_compute_excess(struct diagnosis *d, uint32_t subject, struct excess_list *out)
 {
 	const struct excess_options options = {
 		.granularity = d->own.granularity,
 		.rest = d->own.messages.departures ? WHERE_TRANSMIT : WHERE_APPLICATION,
 		.noise_times = d->options.method->noise_times,
 	};
+	const struct message *m = subject_message(&d->own, subject);
+	struct excess excess = { .subject = subject };
+	int at = diagnosis_find_baseline(d, m);
 
-	for (uint32_t i = 0; i < d->own.subjects.len; i++) {
-		const struct message *m = subject_message(&d->own, i);
-		struct excess excess = { .subject = i };
-		int at, err;
-
-		if (!d->own.subjects.items[i].target)
-			continue;
-		at = diagnosis_find_baseline(d, m);
-		if (at < 0)
-			return at;
-		if (d->baselines.items[at].n < REFERENCE_MIN) {
-			d->without_baseline++;
-			continue;
-		}
-		excess.baseline = (uint32_t)at;
-		excess_of(&d->baselines.items[at], &d->own.breakdowns[i], message_latency(m),
-			  &options, &excess);
-		err = vec_push(&d->excesses, excess);
-		if (err)
-			return err;
+	if (at < 0)
+		return at;
+	if (d->baselines.items[at].n < REFERENCE_MIN) {
+		d->without_baseline += d->own.subjects.items[subject].target;
+		return 0;
 	}
-	return 0;
+	excess.baseline = (uint32_t)at;
+	excess_of(&d->baselines.items[at], &d->own.breakdowns[subject], message_latency(m),
+		  &options, &excess);
+	return vec_push(out, excess);
+}
+
+static int diagnosis_compute_excesses(struct diagnosis *d)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < d->own.subjects.len && !err; i++) {
+		const struct subject *s = &d->own.subjects.items[i];
+
+		if (s->target)
+			err = diagnosis_compute_excess(d, i, &d->excesses);
+		else if (s->near)
+			err = diagnosis_compute_excess(d, i, &d->near);
+	}
+	return err;
 }
 
 /* ---- distributions ---- */
@@ -167,20 +174,24 @@ static int diagnosis_record_chosen(struct diagnosis *d)
 
 int diagnosis_run(struct diagnosis *d, struct event_reader *reader, struct event_reader *against)
 {
+	struct message_selection other = d->options.selection;
 	int err;
 
+	other.wider = false;
 	d->own.hostlat = d->options.hostlat;
 	err = recorded_read(&d->own, reader, &d->options.selection);
 	d->own.times.style = d->options.times;
 	d->against_other = against != NULL;
 	if (!err && against)
-		err = recorded_read(&d->other, against, &d->options.selection);
+		err = recorded_read(&d->other, against, &other);
 	if (!err && d->own.messages.all.len)
 		err = diagnosis_record_all(d);
 	if (!err)
 		err = diagnosis_record_chosen(d);
 	if (!err)
 		err = diagnosis_compute_excesses(d);
+	if (!err)
+		err = without_find(&d->without, d);
 	return err ? err : functions_find(d);
 }
 

@@ -26,13 +26,27 @@ int report_contexts(const struct diagnosis *d, struct report *r);
 /* Adds the report page's sections: "contexts", "contexts_by_core", "queuing", "over_time". */
 int report_views(const struct diagnosis *d, struct report *r);
 
+/* Adds "usual": where the time of usual messages goes; a finding if much of it is one wait. */
+int report_usual(const struct diagnosis *d, struct report *r);
+
+/*
+ * Adds "without" and "without_cases": what the targets' least latency would be without a cause.
+ * report_without_sentence(): a sentence about one cause, with a space before it; "": not known.
+ */
+void report_without(const struct diagnosis *d, struct report *r);
+const char *report_without_sentence(struct report *r, const struct without *w, enum cause cause);
+
 /* Adds reasons to distrust a recording; `which` names the recording in them. */
 void report_source_reasons(const struct recorded *rec, struct report *r, const char *which);
 
-/* Excess of all messages to explain, in ns: `found` has a cause, `rest` has none. */
+/*
+ * Excess of all messages to explain, in ns: `found` has a cause, `rest` has none; `less` is what
+ * other parts took less than the baseline.
+ */
 struct excess_total {
 	uint64_t found;
 	uint64_t rest;
+	uint64_t less;
 };
 struct excess_total excess_total(const struct diagnosis *d);
 

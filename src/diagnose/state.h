@@ -44,7 +44,7 @@ struct recorded {
 	uint64_t lost_messages;
 	uint64_t names_lost;        /* how often a name could not be stored */
 	uint64_t forgot;            /* how often the memory limit dropped old history */
-	uint64_t unselected; /* number of messages to explain beyond SUBJECTS_MAX, not analyzed */
+	struct selection_out selected;
 	uint64_t flows_lost;        /* number of connections beyond FLOWS_MAX */
 	uint32_t cores;
 	struct event_binding unbound[2]; /* by direction: a stage that messages need and that was
@@ -52,8 +52,11 @@ struct recorded {
 	struct event_damage damage;
 };
 
+struct excess_list VEC_OF(struct excess);
+
 struct functions;
 struct requests;
+struct without;
 
 struct diagnosis {
 	struct diagnose_options options;
@@ -61,12 +64,14 @@ struct diagnosis {
 	struct recorded own, other;
 	bool against_other;
 	struct baselines baselines;
-	struct excess_list VEC_OF(struct excess) excesses; /* excess of each message to explain */
+	struct excess_list excesses; /* excess of each message to explain */
+	struct excess_list near;     /* excess of each slow message below those */
 	/* messages to explain whose application has too few reference messages */
 	uint64_t without_baseline;
 	struct functions *functions; /* NULL: functions were not recorded */
 	struct requests *requests;  /* a load generator's slow requests, with the server's part
 				     * of each; NULL: no load recording was given */
+	struct without *without;     /* targets' least latency without a cause; NULL: not told */
 	struct hist latency, target_latency, reference_latency;
 	struct hist over_time[OVER_TIME_STEPS]; /* latencies of all messages, by time of the read */
 };

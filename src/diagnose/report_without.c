@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports what a quantile would be without a cause, and what the usual messages wait for. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "diagnose/sections.h"
+#include "diagnose/without.h"
+#include "report/human.h"
+
+/* If less is gained, the quantile stays. */
+#define WITHOUT_GAIN_MIN 0.02
+
+/* ---- sentences ---- */
+
+/* Returns a quantile: "1.0 ms [0.9 ms, 1.2 ms]", "below 350 us", "1.0 ms". */
+static const char *without_value(struct report *r, const struct without_quantile *l)
+{
+	char ns[HUMAN_MAX], lo[HUMAN_MAX], hi[HUMAN_MAX];
+
+	human_ns(ns, l->ns);
+	if (l->below)
+		return l->bounded && l->hi_ns > l->ns ?
+		       report_format(r, "below %s [at most %s]", ns, human_ns(hi, l->hi_ns)) :
+		       report_format(r, "below %s", ns);
+	if (!l->bounded)
+		return report_format(r, "about %s", ns);
+	if (l->lo_below)
+		return report_format(r, "%s [at most %s]", ns, human_ns(hi, l->hi_ns));
+	return report_format(r, "%s [%s, %s]", ns, human_ns(lo, l->lo_ns), human_ns(hi, l->hi_ns));
+}
+
+static const char *without_name(struct report *r, const struct without *w)
+{
+	return report_format(r, "p%.4g", 100 * w->q);
+}
+
+const char *report_without_sentence(struct report *r, const struct without *w, enum cause cause)
+{
+	const struct without_case *one = without_cause(w, cause);
+	char now[HUMAN_MAX];
+
+	if (!one)
+		return "";
+	if (without_gain(w, one) < WITHOUT_GAIN_MIN)
+		return report_format(r, " Without that, %s would stay at %s.", without_name(r, w),
+				     human_ns(now, w->now.ns));
+	return report_format(r, " Without that, %s would be %s, not %s.", without_name(r, w),
+			     without_value(r, &one->latency), human_ns(now, w->now.ns));
+}
+
+static const struct without_case *without_pair(const struct without *w)
+{
+	const struct without_case *last = w->n ? &w->cases[w->n - 1] : NULL;
+
+	return last && last->causes[1] != CAUSE_MAX ? last : NULL;
+}
+
+static void without_add_pair_finding(struct report *r, const struct without *w)
+{
+	const struct without_case *pair = without_pair(w);
+	const struct without_case *a, *b;
+	char alone[HUMAN_MAX];
+
+	if (!pair)
+		return;
+	a = without_cause(w, pair->causes[0]);
+	b = without_cause(w, pair->causes[1]);
+	BUG_ON(!a || !b);
+	report_finding(r, "Two causes keep %s up: without both %s and %s it would be %s, without "
+		       "one of them at least %s.", without_name(r, w),
+		       cause_name(pair->causes[0]), cause_name(pair->causes[1]),
+		       without_value(r, &pair->latency),
+		       human_ns(alone, a->latency.ns < b->latency.ns ? a->latency.ns :
+								       b->latency.ns));
+}
+
+/* ---- table ---- */
+
+static const char *without_label(const struct diagnosis *d, struct report *r,
+				 const struct without_case *one)
+{
+	const struct task_commands *commands = &d->own.commands;
+	const char *cause = cause_name(one->causes[0]);
+	const struct task_command *command;
+
+	if (one->causes[1] != CAUSE_MAX)
+		return report_format(r, "%s and %s", cause, cause_name(one->causes[1]));
+	if (!one->command)
+		return cause;
+	command = &commands->all[one->command - 1];
+	return report_format(r, "%s, by %s", cause,
+			     command->part ? commands_part_words(command->part) : command->name);
+}
+
+static struct value without_causes_value(struct report *r, const struct without_case *one)
+{
+	return value_json(one->causes[1] == CAUSE_MAX ?
+			  report_format(r, "[\"%s\"]", cause_name(one->causes[0])) :
+			  report_format(r, "[\"%s\", \"%s\"]", cause_name(one->causes[0]),
+					cause_name(one->causes[1])));
+}
+
+static void without_add_row(const struct diagnosis *d, struct report *r, struct table *t,
+			    const struct without_case *one)
+{
+	const struct without_quantile *l = &one->latency;
+	const uint32_t command = one->command;
+
+	TABLE_ADD(t, value_string(without_label(d, r, one)),
+		  value_string(without_value(r, l)), without_causes_value(r, one),
+		  value_string(command ? d->own.commands.all[command - 1].name : NULL),
+		  value_string(command ?
+			       commands_part_name(d->own.commands.all[command - 1].part) : NULL),
+		  l->below ? value_null() : value_ns(l->ns),
+		  l->below ? value_ns(l->ns) : value_null(),
+		  l->bounded && !l->lo_below ? value_ns(l->lo_ns) : value_null(),
+		  l->bounded ? value_ns(l->hi_ns) : value_null(),
+		  value_fraction(without_gain(d->without, one)));
+}
+
+static struct value without_table(const struct diagnosis *d, struct report *r)
+{
+	const struct column columns[] = {
+		{ NULL, report_format(r, "%s without", without_name(r, d->without)), 0, 0 },
+		{ NULL, "would be", 0, 0 },
+		{ "causes", NULL, 0, 0 },
+		{ "command", NULL, 0, 0 },
+		{ "hostlat", NULL, 0, 0 },
+		{ "ns", NULL, 0, 0 },
+		{ "below_ns", NULL, 0, 0 },
+		{ "lo_ns", NULL, 0, 0 },
+		{ "hi_ns", NULL, 0, 0 },
+		{ "gain", "lower by", 0, 0 },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	for (uint32_t i = 0; i < d->without->n; i++)
+		without_add_row(d, r, t, &d->without->cases[i]);
+	return value_table(t);
+}
+
+void report_without(const struct diagnosis *d, struct report *r)
+{
+	const struct without *w = d->without;
+	struct object *o;
+
+	if (!w) {
+		object_add(&r->body, "without", value_null());
+		return;
+	}
+	o = object_new(r);
+	object_add(o, "quantile", value_number(w->q));
+	object_add(o, "ns", value_ns(w->now.ns));
+	object_add(o, "lo_ns", w->now.bounded && !w->now.lo_below ? value_ns(w->now.lo_ns) :
+								    value_null());
+	object_add(o, "hi_ns", w->now.bounded ? value_ns(w->now.hi_ns) : value_null());
+	object_add(o, "confidence", value_number(WITHOUT_CONFIDENCE));
+	object_add(o, "floor_ns", value_ns(w->floor_ns));
+	object_add(o, "messages", value_u64(w->messages));
+	object_add(&r->body, "without", value_object(o));
+	object_add(&r->body, "without_cases", w->n ? without_table(d, r) : value_null());
+	without_add_pair_finding(r, w);
+}
