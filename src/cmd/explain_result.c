@@ -82,6 +82,7 @@ static void explain_put_load_finding(struct report *r, const struct load_summary
 static const struct diagnose_options slowest_hundredth = {
 	.selection = { .from = 1 - SLOW, .to = 1, .against = AGAINST_AUTO, .against_from = 0.4,
 		       .against_to = 0.6, .wider = true },
+	.load_share = SLOW,
 };
 
 /* Reads the pid of the process that recorded the connections; 0: there is no such recording. */
@@ -102,18 +103,15 @@ static int explain_diagnose(struct diagnosis **out, const char *conns, struct ev
 			    struct event_reader *client)
 {
 	struct diagnose_options options = slowest_hundredth;
-	int err = run_facts_read_pid(client, &options.hostlat.load);
+	int err;
 
+	options.load = client;
+	err = run_facts_read_pid(client, &options.hostlat.load);
 	if (!err)
 		err = explain_read_conns_pid(conns, &options.hostlat.conns);
 	if (!err)
 		err = diagnosis_new(out, &options);
-
-	if (!err)
-		err = diagnosis_run(*out, server, NULL);
-	if (!err)
-		err = diagnosis_join(*out, client, SLOW);
-	return err;
+	return err ? err : diagnosis_run(*out, server, NULL);
 }
 
 /* Copies another report's findings, and the reasons that make that report, and so `r`, partial. */

@@ -121,6 +121,13 @@ const struct glossary_text glossary_causes[CAUSE_MAX] = {
 		.todo = "Look for a shaper (tc qdisc show), and for bulk traffic on the same "
 			"device. Use fq or fq_codel so that flows share the device fairly.",
 	},
+	[CAUSE_NETWORK] = {
+		.what = "The request had left the client's stack and was not at the server's yet, "
+			"or its reply was on the way back. Only explain tells it.",
+		.todo = "On one host this is the loopback or a virtual device: look at the softirq "
+			"and the CPU that serve it. Between hosts use hostlat conns for losses "
+			"and queues.",
+	},
 	[CAUSE_HOSTLAT] = {
 		.what = "The recording hostlat had the CPU.",
 		.effect = "This part of the latency is the measurement's own and would not be "

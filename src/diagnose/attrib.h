@@ -69,6 +69,14 @@ void attrib_release(struct attrib_env *env);
 uint64_t attrib_from(const struct messages *messages, const struct subject *subject);
 uint64_t attrib_until(const struct messages *messages, const struct subject *subject);
 
+/*
+ * Emits the slices of a thread's time from `from` to `to` that belongs to no message. A thread
+ * without a number, and time without a record, are not recorded. The history must begin before,
+ * with the thread's last stretch on a CPU. Returns 0 or -ENOMEM.
+ */
+int attrib_stretch(struct attrib_env *env, uint32_t thread, uint64_t from, uint64_t to,
+		   enum where where);
+
 /* Emits the slices of one message. Returns 0 or -ENOMEM. */
 int attrib_message(struct attrib_env *env, const struct subject *subject);
 

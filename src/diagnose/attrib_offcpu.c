@@ -75,7 +75,8 @@ void attrib_receive_work(struct attribution *a, const struct segment_part *part,
 {
 	const struct messages *messages = a->env->messages;
 	const struct message *all = messages->all.items;
-	const uint64_t own = message_queued(&all[a->message]);
+	const uint64_t own =
+		a->message == ATTRIB_NO_MESSAGE ? 0 : message_queued(&all[a->message]);
 	size_t at = messages_queued(messages, part->core, a->at);
 
 	if (until > a->end)

@@ -16,10 +16,12 @@ enum { SOFTIRQ_NET_TX = 2, SOFTIRQ_NET_RX = 3, SOFTIRQ_HRTIMER = 8 };
 #define IDLE_EXIT_MAX_NS NS_PER_MS
 _Static_assert(IDLE_EXIT_MAX_NS == 1000000, "the words of CAUSE_CORE_STALL say so");
 
-/* State of one message's attribution. */
+#define ATTRIB_NO_MESSAGE UINT32_MAX
+
+/* State of one message's attribution, or of a stretch of a thread's time. */
 struct attribution {
 	struct attrib_env *env;
-	uint32_t message;    /* index of the message in env->messages */
+	uint32_t message;    /* index of the message in env->messages, or ATTRIB_NO_MESSAGE */
 	uint32_t thread;     /* the reader; of a sent message the sender */
 	uint64_t at;         /* the message's time before this time, in ns, is charged already */
 	uint64_t end;        /* end of the message in ns: nothing later is charged */

@@ -11,6 +11,8 @@ static const char *const wheres[WHERE_MAX] = {
 	[WHERE_APPLICATION] = "application",
 	[WHERE_RECEIVE] = "receive",
 	[WHERE_TRANSMIT] = "transmit",
+	[WHERE_CLIENT] = "client",
+	[WHERE_NETWORK] = "network",
 };
 
 const char *cause_name(unsigned int cause)

@@ -39,6 +39,8 @@
 	X(WINDOW, "window", "gap", "waited for room to send") \
 	X(PACING, "pacing", "gap", "was held back by pacing") \
 	X(QDISC, "qdisc", "gap", "waited in the device's queue") \
+	/* cause: between the client's and the server's stack; only in requests */ \
+	X(NETWORK, "network", "gap", "was on its way") \
 	X(HOSTLAT, "hostlat", "context", "waited for hostlat itself") \
 	/* cause: a core's events are missing; the JSON keeps the old name "blind" */ \
 	X(NOT_RECORDED, "blind", "blind", "was not recorded") \
@@ -60,6 +62,8 @@ enum where {
 	WHERE_APPLICATION, /* from the socket's queue to the read */
 	WHERE_RECEIVE,     /* up to the socket's queue, and the reader's wakeup */
 	WHERE_TRANSMIT,    /* all of a sent message */
+	WHERE_CLIENT,      /* request: until it left the load generator; after the reply came */
+	WHERE_NETWORK,     /* request: on its way, and the reply's way back */
 	WHERE_MAX,
 };
 

@@ -10,7 +10,7 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "base/sort.h"
-#include "diagnose/requests.h"
+#include "diagnose/load_side.h"
 #include "event/dict.h"
 #include "event/names.h"
 #include "stats/rank.h"

@@ -18,7 +18,8 @@
 
 void culprits_init(struct cause_culprits *culprits, const struct recorded *rec, unsigned int cause)
 {
-	*culprits = (struct cause_culprits){ .rec = rec, .cause = cause };
+	*culprits = (struct cause_culprits){ .rec = rec, .cause = cause,
+					      .noun = "message" };
 	vec_init(&culprits->all, CULPRIT_TIMES_MAX);
 	vec_init(&culprits->tasks, CULPRIT_TIMES_MAX);
 	vec_init(&culprits->times, CULPRIT_TIMES_MAX);
@@ -327,7 +328,7 @@ const char *culprit_phrase(const struct cause_culprits *culprits, struct report 
 				      task->tid);
 	return report_format(r, "%s (%s%s%s, %s, %s at the median)", name, count ? count : "",
 			     count ? ", " : "",
-			     human_counted(messages, culprit->messages, "message"),
+			     human_counted(messages, culprit->messages, culprits->noun),
 			     human_fraction(share, (double)culprit->ns / (double)culprits->ns),
 			     human_ns(median, culprit->median_ns));
 }

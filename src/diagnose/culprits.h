@@ -40,6 +40,7 @@ struct culprit_time {
 struct cause_culprits {
 	const struct recorded *rec;
 	unsigned int cause;  /* cause whose details they have */
+	const char *noun;    /* name of what they delayed: "message"; static text */
 	uint64_t ns;         /* time of all culprits, named or not */
 	struct culprit_vec VEC_OF(struct cause_culprit) all; /* longest time first */
 	struct culprit_tasks VEC_OF(struct culprit_task) tasks;

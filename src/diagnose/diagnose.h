@@ -47,6 +47,12 @@ struct diagnose_options {
 	enum times_style times; /* how text shows points in time */
 	const struct diagnose_method *method; /* NULL: the default method */
 	struct hostlat_pids hostlat; /* the run's hostlat processes besides the recorder */
+	/*
+	 * Recording of a load generator on the same host, whose slowest requests, `load_share`
+	 * (0..1) of all, are divided between client, network and server, and by cause; NULL: none.
+	 */
+	struct event_reader *load;
+	double load_share;
 };
 
 struct diagnosis;
@@ -61,13 +67,6 @@ void diagnosis_free(struct diagnosis *d);
  * -E2BIG for too many cores.
  */
 int diagnosis_run(struct diagnosis *d, struct event_reader *reader, struct event_reader *against);
-
-/*
- * Joins the slowest `share` (0..1) of a load generator's requests, recorded on the same host, to
- * the messages: the client's, network's and server's part of each. Call after diagnosis_run().
- * Returns 0 or -errno.
- */
-int diagnosis_join(struct diagnosis *d, struct event_reader *load, double share);
 
 /* Adds the results to `r`, which the caller initialized. Returns 0 or -ENOMEM. */
 int diagnosis_report(const struct diagnosis *d, struct report *r);

@@ -18,16 +18,10 @@ static bool breakdown_same_share(const struct share *a, const struct share *b)
 	       a->detail == b->detail;
 }
 
-int breakdown_add(struct breakdown *breakdown, const struct slice *slice)
+static int breakdown_add_share(struct breakdown *breakdown, struct share share)
 {
-	const struct share share = {
-		.ns = slice->end - slice->begin, .culprit = slice->culprit,
-		.message = slice->message, .detail = slice->detail,
-		.place = (uint8_t)CAUSE_PLACE(slice->cause, slice->where),
-	};
 	int err;
 
-	breakdown->ns[share.place] += share.ns;
 	/* Searches only the message's latest parts, the likeliest to match, backwards. */
 	for (size_t i = breakdown->shares.len; i-- && i + 16 > breakdown->shares.len;) {
 		if (breakdown_same_share(&breakdown->shares.items[i], &share)) {
@@ -39,6 +33,63 @@ int breakdown_add(struct breakdown *breakdown, const struct slice *slice)
 		vec_init(&breakdown->shares, SHARES_MAX);
 	err = vec_push(&breakdown->shares, share);
 	return err == -E2BIG ? 0 : err;
+}
+
+int breakdown_add(struct breakdown *breakdown, const struct slice *slice)
+{
+	const struct share share = {
+		.ns = slice->end - slice->begin, .culprit = slice->culprit,
+		.message = slice->message, .detail = slice->detail,
+		.place = (uint8_t)CAUSE_PLACE(slice->cause, slice->where),
+	};
+
+	breakdown->ns[share.place] += share.ns;
+	return breakdown_add_share(breakdown, share);
+}
+
+void breakdown_add_ns(struct breakdown *breakdown, unsigned int place, uint64_t ns)
+{
+	breakdown->ns[place] += ns;
+}
+
+uint64_t breakdown_sum(const struct breakdown *breakdown)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int place = 0; place < CAUSE_PLACES; place++)
+		sum += breakdown->ns[place];
+	return sum;
+}
+
+static uint64_t breakdown_scale(uint64_t ns, uint64_t total, uint64_t sum)
+{
+	return (uint64_t)((unsigned __int128)ns * total / sum);
+}
+
+int breakdown_add_scaled(struct breakdown *breakdown, const struct breakdown *from, uint64_t total)
+{
+	const uint64_t sum = breakdown_sum(from);
+	unsigned int largest = CAUSE_PLACE(CAUSE_UNEXPLAINED, WHERE_APPLICATION);
+	uint64_t given = 0;
+	int err = 0;
+
+	for (unsigned int place = 0; place < CAUSE_PLACES && sum; place++) {
+		const uint64_t ns = breakdown_scale(from->ns[place], total, sum);
+
+		breakdown->ns[place] += ns;
+		given += ns;
+		if (from->ns[place] > from->ns[largest])
+			largest = place;
+	}
+	breakdown->ns[largest] += total - given;
+	vec_for_each(&from->shares, s) {
+		struct share share = *s;
+
+		share.ns = breakdown_scale(s->ns, total, sum);
+		if (!err)
+			err = breakdown_add_share(breakdown, share);
+	}
+	return err;
 }
 
 void breakdown_release(struct breakdown *breakdown)

@@ -75,6 +75,11 @@ struct excess_options {
 
 /* Adds `slice` to the breakdown. Returns 0 or -ENOMEM. */
 int breakdown_add(struct breakdown *breakdown, const struct slice *slice);
+/* Adds another breakdown's times and culprits, scaled to sum to `total` ns. 0 or -ENOMEM. */
+int breakdown_add_scaled(struct breakdown *breakdown, const struct breakdown *from, uint64_t total);
+/* Adds time without a culprit. */
+void breakdown_add_ns(struct breakdown *breakdown, unsigned int place, uint64_t ns);
+uint64_t breakdown_sum(const struct breakdown *breakdown);
 void breakdown_release(struct breakdown *breakdown);
 
 /*

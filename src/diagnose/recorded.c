@@ -311,18 +311,16 @@ static int recorded_charge_subjects(struct recorded *rec)
 
 /* ---- reading a recording ---- */
 
-static int recorded_read_messages(struct recorded *rec, const struct message_selection *selection)
+static int recorded_read_messages(struct recorded *rec, enum direction direction)
 {
 	int err = event_reader_names(rec->reader, rec->names);
 
 	if (!err)
 		err = tasks_init(&rec->tasks, rec->names);
 	if (!err)
-		err = messages_read(&rec->messages, rec->reader, &rec->tasks,
-				    selection->direction);
+		err = messages_read(&rec->messages, rec->reader, &rec->tasks, direction);
 	rec->damage.reasons |= rec->messages.damage;
-	return err ? err : subjects_select(&rec->messages, selection, rec->reader, &rec->subjects,
-					   &rec->selected);
+	return err;
 }
 
 static int recorded_explain_subjects(struct recorded *rec)
@@ -339,8 +337,7 @@ static int recorded_explain_subjects(struct recorded *rec)
 	return recorded_charge_subjects(rec);
 }
 
-int recorded_read(struct recorded *rec, struct event_reader *reader,
-		  const struct message_selection *selection)
+int recorded_open(struct recorded *rec, struct event_reader *reader, enum direction direction)
 {
 	int err = contexts_init(&rec->contexts);
 
@@ -350,11 +347,26 @@ int recorded_read(struct recorded *rec, struct event_reader *reader,
 	rec->names = event_dict_new();
 	if (!err)
 		err = rec->names ? recorded_read_facts(rec) : -ENOMEM;
-	if (!err)
-		err = recorded_read_messages(rec, selection);
+	return err ? err : recorded_read_messages(rec, direction);
+}
+
+int recorded_explain(struct recorded *rec, const struct message_selection *selection,
+		     const bool *also)
+{
+	int err = subjects_select(&rec->messages, selection, also, rec->reader, &rec->subjects,
+				  &rec->selected);
+
 	if (!err && rec->subjects.len)
 		err = recorded_explain_subjects(rec);
 	return err ? err : commands_init(&rec->commands, &rec->tasks, &rec->hostlat);
+}
+
+int recorded_read(struct recorded *rec, struct event_reader *reader,
+		  const struct message_selection *selection)
+{
+	int err = recorded_open(rec, reader, selection->direction);
+
+	return err ? err : recorded_explain(rec, selection, NULL);
 }
 
 void recorded_release(struct recorded *rec)

@@ -181,7 +181,7 @@ static uint64_t diagnosis_partition_error(const struct diagnosis *d)
 
 static void diagnosis_add_excess(const struct diagnosis *d, struct report *r)
 {
-	const struct excess_total excess = excess_total(d);
+	const struct excess_total excess = excess_total(&d->excesses);
 	struct object *o = object_new(r);
 
 	object_add(o, "found_ns", value_ns(excess.found));
@@ -294,7 +294,7 @@ static void diagnosis_add_reasons(const struct diagnosis *d, const struct covera
 /* Reports parts that took less than the baseline, if they are much against those that took more. */
 static void diagnosis_add_unlike(const struct diagnosis *d, struct report *r)
 {
-	const struct excess_total excess = excess_total(d);
+	const struct excess_total excess = excess_total(&d->excesses);
 	const double part = (double)excess.less / (double)excess.found;
 	char less[HUMAN_MAX], more[HUMAN_MAX], mean[HUMAN_MAX], share[HUMAN_MAX];
 
@@ -311,7 +311,7 @@ static void diagnosis_add_unlike(const struct diagnosis *d, struct report *r)
 static void diagnosis_add_no_finding(const struct diagnosis *d, const struct coverage *c,
 				     struct report *r)
 {
-	const struct excess_total excess = excess_total(d);
+	const struct excess_total excess = excess_total(&d->excesses);
 
 	if (d->excesses.len && !c->n)
 		report_finding(r, "No selected message is slower than the baseline by more than "
@@ -323,6 +323,11 @@ static void diagnosis_add_no_finding(const struct diagnosis *d, const struct cov
 
 int diagnosis_report(const struct diagnosis *d, struct report *r)
 {
+	const bool requests = report_requests_known(d);
+	const struct population messages = {
+		.rec = &d->own, .breakdowns = d->own.breakdowns, .excesses = &d->excesses,
+		.without = d->without, .findings = !requests,
+	};
 	struct coverage coverage;
 	int err = diagnosis_coverage(d, &coverage);
 
@@ -338,11 +343,12 @@ int diagnosis_report(const struct diagnosis *d, struct report *r)
 	object_add(&r->body, "partition_error_ns", value_ns(diagnosis_partition_error(d)));
 	object_add(&r->body, "blind_ns", value_ns(diagnosis_not_recorded_ns(d)));
 	if (d->requests)
-		requests_report(d->requests, r);
-	err = report_causes(d, r);
-	report_without(d, r);
+		err = report_requests(d, r, requests);
 	if (!err)
-		err = report_usual(d, r);
+		err = report_causes(&messages, r, &r->body);
+	report_without(&messages, r, &r->body);
+	if (!err)
+		err = report_usual(d, r, !requests);
 	if (!err)
 		err = report_functions(d, r);
 	if (!err)

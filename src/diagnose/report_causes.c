@@ -18,11 +18,11 @@ struct row_of {
 	struct cause_culprits culprits;  /* culprits of the excess of all messages */
 };
 
-struct excess_total excess_total(const struct diagnosis *d)
+struct excess_total excess_total(const struct excess_list *excesses)
 {
 	struct excess_total excess = { 0 };
 
-	vec_for_each(&d->excesses, j) {
+	vec_for_each(excesses, j) {
 		excess.found += j->found;
 		excess.less += (uint64_t)-j->offset;
 		for (unsigned int w = 0; w < WHERE_MAX; w++)
@@ -32,22 +32,24 @@ struct excess_total excess_total(const struct diagnosis *d)
 	return excess;
 }
 
-static int causes_gather(const struct diagnosis *d, struct row_of *row)
+static int causes_gather(const struct population *p, struct row_of *row)
 {
 	int err = 0;
 
-	row->values = calloc(d->excesses.len + 1, sizeof(*row->values));
-	culprits_init(&row->culprits, &d->own, row->place / WHERE_MAX);
+	row->values = calloc(p->excesses->len + 1, sizeof(*row->values));
+	culprits_init(&row->culprits, p->rec, row->place / WHERE_MAX);
+	if (p->requests)
+		row->culprits.noun = "request";
 	if (!row->values)
 		return -ENOMEM;
-	vec_for_each(&d->excesses, j) {
+	vec_for_each(p->excesses, j) {
 		const uint64_t ns = j->ns[row->place];
 
 		if (!ns || err)
 			continue;
 		row->values[row->messages++] = ns;
 		row->total += ns;
-		err = culprits_add_message(&row->culprits, &d->own.breakdowns[j->subject],
+		err = culprits_add_message(&row->culprits, &p->breakdowns[j->subject],
 					   row->place, 1, ns);
 	}
 	if (row->messages)
@@ -101,6 +103,12 @@ static const char *causes_phrase(struct report *r, const struct row_of *row)
 	return *name ? report_format(r, "%s: %s", words, name) : words;
 }
 
+/* Returns true for time of requests that no stamp divides: nobody knows on which side it was. */
+static bool causes_has_no_side(const struct population *p, unsigned int place)
+{
+	return p->requests && place == CAUSE_PLACE(CAUSE_UNEXPLAINED, WHERE_NETWORK);
+}
+
 static const struct column cause_columns[] = {
 	{ NULL, "", COLUMN_FLEX, 0 },
 	{ "cause", NULL, 0, 0 },
@@ -117,15 +125,16 @@ static const struct column cause_columns[] = {
 	{ "culprits_omitted", NULL, 0, 0 },
 };
 
-static void causes_add_row(struct report *r, struct table *t, const struct row_of *row,
-			   const struct excess_total *excess)
+static void causes_add_row(const struct population *p, struct report *r, struct table *t,
+			   const struct row_of *row, const struct excess_total *excess)
 {
 	const unsigned int cause = row->place / WHERE_MAX;
 	const size_t n = row->culprits.all.len;
 	const uint64_t all = excess->found + excess->rest;
 
 	TABLE_ADD(t, value_string(causes_phrase(r, row)), value_string(cause_name(cause)),
-		  value_string(cause_where_name(row->place % WHERE_MAX)),
+		  value_string(causes_has_no_side(p, row->place) ?
+			       NULL : cause_where_name(row->place % WHERE_MAX)),
 		  value_string(cause_kind(cause)), value_u64(row->messages),
 		  value_ns(row->total),
 		  all ? value_fraction((double)row->total / (double)all) : value_null(),
@@ -196,7 +205,21 @@ static const char *causes_culprits_sentence(struct report *r, const struct row_o
 			     human_fraction(buf, (double)rest / (double)c->ns));
 }
 
-static void causes_add_finding(const struct diagnosis *d, struct report *r,
+/* Returns of whom a finding is: "the slow messages' excess", or that of requests by their side. */
+static const char *causes_subject(const struct population *p, unsigned int place)
+{
+	const unsigned int where = place % WHERE_MAX;
+
+	if (!p->requests)
+		return "the slow messages' excess";
+	if (causes_has_no_side(p, place))
+		return "the slow requests' extra time";
+	return where == WHERE_CLIENT ? "the slow requests' extra time, in the client" :
+	       where == WHERE_NETWORK ? "the slow requests' extra time, in the network" :
+					"the slow requests' extra time, in the server";
+}
+
+static void causes_add_finding(const struct population *p, struct report *r,
 			       const struct row_of *row, const struct excess_total *excess)
 {
 	const uint64_t all = excess->found + excess->rest;
@@ -205,13 +228,13 @@ static void causes_add_finding(const struct diagnosis *d, struct report *r,
 
 	if (!causes_is_notable(row, excess))
 		return;
-	report_finding(r, "%s of the slow messages' excess: %s in %s of them, %s at the median.%s"
-		       "%s",
+	report_finding(r, "%s of %s: %s in %s of them, %s at the median.%s%s",
 		       human_fraction(share, (double)row->total / (double)all),
+		       causes_subject(p, row->place),
 		       causes_phrase(r, row), human_count(count, row->messages),
 		       human_ns(median, sole ? sole->median_ns : causes_quantile(row, 50)),
 		       causes_has_list(row) ? causes_culprits_sentence(r, row) : "",
-		       report_without_sentence(r, d->without, row->place / WHERE_MAX));
+		       report_without_sentence(r, p->without, row->place));
 }
 
 /* Text only: JSON has the culprits in the rows of the causes. */
@@ -251,25 +274,25 @@ static void causes_add_culprits_table(struct report *r, const struct row_of *row
 		object_add(&r->body, NULL, value_table(t));
 }
 
-int report_causes(const struct diagnosis *d, struct report *r)
+int report_causes(const struct population *p, struct report *r, struct object *o)
 {
 	struct table *t = table_new(r, cause_columns, ARRAY_LEN(cause_columns));
-	const struct excess_total excess = excess_total(d);
+	const struct excess_total excess = excess_total(p->excesses);
 	struct row_of rows[CAUSE_PLACES] = { 0 };
 	int err = 0;
 
 	for (unsigned int place = 0; place < CAUSE_PLACES && !err; place++) {
 		rows[place].place = place;
-		err = causes_gather(d, &rows[place]);
+		err = causes_gather(p, &rows[place]);
 	}
 	qsort(rows, CAUSE_PLACES, sizeof(*rows), causes_order_by_total);
 	for (unsigned int i = 0; i < CAUSE_PLACES && !err && rows[i].messages; i++)
-		causes_add_row(r, t, &rows[i], &excess);
-	object_add(&r->body, "causes", value_table(t));
-	if (!err)
+		causes_add_row(p, r, t, &rows[i], &excess);
+	object_add(o, "causes", value_table(t));
+	if (!err && !p->requests)
 		causes_add_culprits_table(r, rows, &excess);
-	for (unsigned int i = 0; i < FINDINGS_MAX && !err; i++)
-		causes_add_finding(d, r, &rows[i], &excess);
+	for (unsigned int i = 0; i < FINDINGS_MAX && !err && p->findings; i++)
+		causes_add_finding(p, r, &rows[i], &excess);
 	causes_release_rows(rows, CAUSE_PLACES);
 	return err;
 }

@@ -143,7 +143,7 @@ static void report_function_losses(const struct nesting_losses *losses, struct r
 static void functions_add_finding(const struct diagnosis *d, struct report *r,
 				  const struct excessive *first)
 {
-	const struct excess_total excess = excess_total(d);
+	const struct excess_total excess = excess_total(&d->excesses);
 	const double all = (double)(excess.found + excess.rest);
 	uint32_t symbols[EVENT_DEPTH_MAX];
 	const uint32_t n = nesting_path(d->functions->models[first->model], first->node, symbols);

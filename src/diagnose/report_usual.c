@@ -73,7 +73,7 @@ static const struct column usual_columns[] = {
 	{ "mean_ns", NULL, 0, 0 },
 };
 
-int report_usual(const struct diagnosis *d, struct report *r)
+int report_usual(const struct diagnosis *d, struct report *r, bool finding)
 {
 	struct table *t = table_new(r, usual_columns, ARRAY_LEN(usual_columns));
 	struct object *o = object_new(r);
@@ -89,7 +89,7 @@ int report_usual(const struct diagnosis *d, struct report *r)
 	object_add(o, "mean_ns", usual.n ? value_ns(usual.latency) : value_null());
 	object_add(o, "parts", value_table(t));
 	object_add(&r->body, "usual", value_object(o));
-	if (!err)
+	if (!err && finding)
 		usual_add_finding(d, r, &usual);
 	return err;
 }

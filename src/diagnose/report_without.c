@@ -35,9 +35,10 @@ static const char *without_name(struct report *r, const struct without *w)
 	return report_format(r, "p%.4g", 100 * w->q);
 }
 
-const char *report_without_sentence(struct report *r, const struct without *w, enum cause cause)
+const char *report_without_sentence(struct report *r, const struct without *w, unsigned int place)
 {
-	const struct without_case *one = without_cause(w, cause);
+	const struct without_case *one =
+		without_single(w, WITHOUT_KEY(place / WHERE_MAX, place % WHERE_MAX));
 	char now[HUMAN_MAX];
 
 	if (!one)
@@ -49,11 +50,19 @@ const char *report_without_sentence(struct report *r, const struct without *w, e
 			     without_value(r, &one->latency), human_ns(now, w->now.ns));
 }
 
+/* Returns a cause's name, of one in the client "cpu-wait of the client". */
+static const char *without_key_name(struct report *r, unsigned int key)
+{
+	const char *name = cause_name(key % CAUSE_MAX);
+
+	return key < CAUSE_MAX ? name : report_format(r, "%s of the client", name);
+}
+
 static const struct without_case *without_pair(const struct without *w)
 {
 	const struct without_case *last = w->n ? &w->cases[w->n - 1] : NULL;
 
-	return last && last->causes[1] != CAUSE_MAX ? last : NULL;
+	return last && last->keys[1] != WITHOUT_KEYS ? last : NULL;
 }
 
 static void without_add_pair_finding(struct report *r, const struct without *w)
@@ -64,12 +73,12 @@ static void without_add_pair_finding(struct report *r, const struct without *w)
 
 	if (!pair)
 		return;
-	a = without_cause(w, pair->causes[0]);
-	b = without_cause(w, pair->causes[1]);
+	a = without_single(w, pair->keys[0]);
+	b = without_single(w, pair->keys[1]);
 	BUG_ON(!a || !b);
 	report_finding(r, "Two causes keep %s up: without both %s and %s it would be %s, without "
 		       "one of them at least %s.", without_name(r, w),
-		       cause_name(pair->causes[0]), cause_name(pair->causes[1]),
+		       without_key_name(r, pair->keys[0]), without_key_name(r, pair->keys[1]),
 		       without_value(r, &pair->latency),
 		       human_ns(alone, a->latency.ns < b->latency.ns ? a->latency.ns :
 								       b->latency.ns));
@@ -77,15 +86,15 @@ static void without_add_pair_finding(struct report *r, const struct without *w)
 
 /* ---- table ---- */
 
-static const char *without_label(const struct diagnosis *d, struct report *r,
+static const char *without_label(const struct population *p, struct report *r,
 				 const struct without_case *one)
 {
-	const struct task_commands *commands = &d->own.commands;
-	const char *cause = cause_name(one->causes[0]);
+	const struct task_commands *commands = &p->rec->commands;
+	const char *cause = without_key_name(r, one->keys[0]);
 	const struct task_command *command;
 
-	if (one->causes[1] != CAUSE_MAX)
-		return report_format(r, "%s and %s", cause, cause_name(one->causes[1]));
+	if (one->keys[1] != WITHOUT_KEYS)
+		return report_format(r, "%s and %s", cause, without_key_name(r, one->keys[1]));
 	if (!one->command)
 		return cause;
 	command = &commands->all[one->command - 1];
@@ -95,36 +104,49 @@ static const char *without_label(const struct diagnosis *d, struct report *r,
 
 static struct value without_causes_value(struct report *r, const struct without_case *one)
 {
-	return value_json(one->causes[1] == CAUSE_MAX ?
-			  report_format(r, "[\"%s\"]", cause_name(one->causes[0])) :
-			  report_format(r, "[\"%s\", \"%s\"]", cause_name(one->causes[0]),
-					cause_name(one->causes[1])));
+	const char *first = cause_name(one->keys[0] % CAUSE_MAX);
+
+	return value_json(one->keys[1] == WITHOUT_KEYS ?
+			  report_format(r, "[\"%s\"]", first) :
+			  report_format(r, "[\"%s\", \"%s\"]", first,
+					cause_name(one->keys[1] % CAUSE_MAX)));
 }
 
-static void without_add_row(const struct diagnosis *d, struct report *r, struct table *t,
+/* Returns on which side the causes are: "client", "server" or "both"; null for messages. */
+static struct value without_side_value(const struct population *p, const struct without_case *one)
+{
+	const bool first = one->keys[0] >= CAUSE_MAX;
+	const bool second = one->keys[1] == WITHOUT_KEYS ? first : one->keys[1] >= CAUSE_MAX;
+
+	return value_string(!p->requests ? NULL : one->command || first != second ? "both" :
+			    first ? "client" : "server");
+}
+
+static void without_add_row(const struct population *p, struct report *r, struct table *t,
 			    const struct without_case *one)
 {
+	const struct task_command *command =
+		one->command ? &p->rec->commands.all[one->command - 1] : NULL;
 	const struct without_quantile *l = &one->latency;
-	const uint32_t command = one->command;
 
-	TABLE_ADD(t, value_string(without_label(d, r, one)),
+	TABLE_ADD(t, value_string(without_label(p, r, one)),
 		  value_string(without_value(r, l)), without_causes_value(r, one),
-		  value_string(command ? d->own.commands.all[command - 1].name : NULL),
-		  value_string(command ?
-			       commands_part_name(d->own.commands.all[command - 1].part) : NULL),
+		  without_side_value(p, one), value_string(command ? command->name : NULL),
+		  value_string(command ? commands_part_name(command->part) : NULL),
 		  l->below ? value_null() : value_ns(l->ns),
 		  l->below ? value_ns(l->ns) : value_null(),
 		  l->bounded && !l->lo_below ? value_ns(l->lo_ns) : value_null(),
 		  l->bounded ? value_ns(l->hi_ns) : value_null(),
-		  value_fraction(without_gain(d->without, one)));
+		  value_fraction(without_gain(p->without, one)));
 }
 
-static struct value without_table(const struct diagnosis *d, struct report *r)
+static struct value without_table(const struct population *p, struct report *r)
 {
 	const struct column columns[] = {
-		{ NULL, report_format(r, "%s without", without_name(r, d->without)), 0, 0 },
+		{ NULL, report_format(r, "%s without", without_name(r, p->without)), 0, 0 },
 		{ NULL, "would be", 0, 0 },
 		{ "causes", NULL, 0, 0 },
+		{ "side", NULL, 0, 0 },
 		{ "command", NULL, 0, 0 },
 		{ "hostlat", NULL, 0, 0 },
 		{ "ns", NULL, 0, 0 },
@@ -135,18 +157,18 @@ static struct value without_table(const struct diagnosis *d, struct report *r)
 	};
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 
-	for (uint32_t i = 0; i < d->without->n; i++)
-		without_add_row(d, r, t, &d->without->cases[i]);
+	for (uint32_t i = 0; i < p->without->n; i++)
+		without_add_row(p, r, t, &p->without->cases[i]);
 	return value_table(t);
 }
 
-void report_without(const struct diagnosis *d, struct report *r)
+void report_without(const struct population *p, struct report *r, struct object *to)
 {
-	const struct without *w = d->without;
+	const struct without *w = p->without;
 	struct object *o;
 
 	if (!w) {
-		object_add(&r->body, "without", value_null());
+		object_add(to, "without", value_null());
 		return;
 	}
 	o = object_new(r);
@@ -158,7 +180,8 @@ void report_without(const struct diagnosis *d, struct report *r)
 	object_add(o, "confidence", value_number(WITHOUT_CONFIDENCE));
 	object_add(o, "floor_ns", value_ns(w->floor_ns));
 	object_add(o, "messages", value_u64(w->messages));
-	object_add(&r->body, "without", value_object(o));
-	object_add(&r->body, "without_cases", w->n ? without_table(d, r) : value_null());
-	without_add_pair_finding(r, w);
+	object_add(to, "without", value_object(o));
+	object_add(to, "without_cases", w->n ? without_table(p, r) : value_null());
+	if (p->findings)
+		without_add_pair_finding(r, w);
 }

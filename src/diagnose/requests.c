@@ -9,120 +9,8 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "base/sort.h"
-#include "diagnose/conn_queue.h"
-#include "report/human.h"
-
-static const char *const part_names[REQUEST_PARTS] = {
-	[REQUEST_CLIENT] = "client", [REQUEST_NETWORK] = "network",
-	[REQUEST_SERVER] = "server", [REQUEST_UNEXPLAINED] = "unexplained",
-};
-
-/* ---- samples of the load ---- */
-
-/*
- * Requests of the load, even failed and warm-up ones: they occupy their connection from `sent` to
- * `done`.
- */
-struct samples VEC_OF(struct event_sample);
-
-struct load_side {
-	struct samples samples; /* requests by flow, then by the time at which they were sent */
-	bool *queued;           /* by sample: the request waited for a slot on a connection */
-	struct flows flows;
-	uint64_t connections, outstanding; /* number of connections; requests that each may have
-					    * outstanding; 0: unknown */
-	uint64_t beyond;
-};
-
-static bool requests_sample_counts(const struct event_sample *s)
-{
-	return !(s->flags & (SAMPLE_FAILED | SAMPLE_WARMUP));
-}
-
-bool request_counts(const struct event_sample *sample)
-{
-	return requests_sample_counts(sample) && !(sample->flags & SAMPLE_UNSENT) &&
-	       sample->intended <= sample->sent && sample->sent <= sample->done;
-}
-
-static int requests_add_sample(struct load_side *load, const struct event_block *block, uint32_t i)
-{
-	struct event_sample sample;
-	int err;
-
-	event_block_copy(block, i, &sample, sizeof(sample));
-	if (sample.flags & SAMPLE_UNSENT || sample.intended > sample.sent ||
-	    sample.sent > sample.done)
-		return 0;
-	err = vec_push(&load->samples, sample);
-	if (err != -E2BIG)
-		return err;
-	load->beyond += requests_sample_counts(&sample);
-	return 0;
-}
-
-static void requests_add_fact(struct load_side *load, const struct event *event)
-{
-	const char *key, *value;
-
-	event_fact_get(event, &key, &value);
-	if (!strcmp(key, "load.connections"))
-		parse_u64(value, &load->connections);
-	else if (!strcmp(key, "load.outstanding"))
-		parse_u64(value, &load->outstanding);
-}
-
-static int requests_add_block(struct load_side *load, const struct event_block *block)
-{
-	struct event event;
-	size_t at = 0;
-	int err = 0;
-
-	if (block->kind == EV_SAMPLE)
-		for (uint32_t i = 0; i < block->count && !err; i++)
-			err = requests_add_sample(load, block, i);
-	if (block->record_size)
-		return err;
-	while (!err && event_block_next(block, &at, &event)) {
-		if (event.kind == EV_FLOW)
-			err = vec_push(&load->flows,
-				       *(const struct event_flow *)event.payload);
-		else if (event.kind == EV_FACT)
-			requests_add_fact(load, &event);
-	}
-	return err == -E2BIG ? 0 : err;
-}
-
-static int requests_order_by_sent(const void *a, const void *b)
-{
-	const struct event_sample *x = a, *y = b;
-
-	return sort_order(x->flow, y->flow) ?: sort_order(x->sent, y->sent) ?:
-	       sort_order(x->tx_offset, y->tx_offset);
-}
-
-static int requests_read_load(struct load_side *load, struct event_reader *reader)
-{
-	struct event_source *source = event_reader_source(reader);
-	struct event_block block;
-	int err = event_source_rewind(source);
-
-	while (!err && (err = event_source_next(source, &block)) > 0)
-		err = requests_add_block(load, &block);
-	recorded_flows_sort(&load->flows);
-	if (load->samples.len)
-		qsort(load->samples.items, load->samples.len, sizeof(*load->samples.items),
-		      requests_order_by_sent);
-	if (err)
-		return err;
-	load->queued = calloc(load->samples.len + 1, sizeof(*load->queued));
-	if (!load->queued)
-		return -ENOMEM;
-	if (!load->connections || !load->outstanding)
-		return 0;
-	return conn_queue_find(load->samples.items, load->samples.len,
-			       load->connections * load->outstanding, load->queued);
-}
+#include "diagnose/load_side.h"
+#include "diagnose/without.h"
 
 /* ---- messages of the server ---- */
 
@@ -279,24 +167,59 @@ static struct found_message requests_find_message(const struct server_side *serv
 
 /* ---- parts of a request ---- */
 
-/* Adds to parts[part] the ns in which begin..end and from..to overlap. */
-static void requests_charge(uint64_t parts[REQUEST_PARTS], enum request_part part, uint64_t begin,
-			    uint64_t end, uint64_t from, uint64_t to)
+/* A request that is divided, and where its threads' stretches go. */
+struct dividing {
+	const struct load_side *load;
+	const struct server_side *server;
+	struct requests *out;
+	struct slow_request *request;
+	uint32_t subject;      /* the request's index in out->chosen */
+	int err;
+};
+
+static void requests_add_time(struct dividing *d, uint32_t tid, enum where where, uint64_t from,
+				 uint64_t to)
 {
-	if (begin < from)
-		begin = from;
-	if (end > to)
-		end = to;
-	if (begin < end)
-		parts[part] += end - begin;
+	const struct thread_time time = { .from = from, .to = to, .tid = tid,
+					 .subject = d->subject, .where = (uint8_t)where };
+
+	if (from < to && !d->err)
+		d->err = vec_push(&d->out->times, time);
+	if (d->err == -E2BIG) /* the time counts as not recorded */
+		d->err = 0;
+}
+
+static void requests_charge_client(struct dividing *d, const struct event_sample *s, uint64_t from,
+				   uint64_t to)
+{
+	d->request->parts[REQUEST_CLIENT] += to - from;
+	requests_add_time(d, load_side_tid(d->load, s->flow), WHERE_CLIENT, from, to);
+}
+
+/*
+ * Charges the server's time from..to on a message. Of the request's own message, the time up to its
+ * read is divided with the messages; other time is that of the thread that read it.
+ */
+static void requests_charge_server(struct dividing *d, const struct message *m, bool own,
+				   uint64_t from, uint64_t to)
+{
+	const uint64_t begin = own && m->read > from ? m->read : from;
+
+	d->request->parts[REQUEST_SERVER] += to - from;
+	if (begin >= to)
+		return;
+	requests_add_time(d, m->tid, WHERE_APPLICATION, begin, to);
+	d->request->read_ns += to - begin;
 }
 
 /*
  * Divides from..to, which lies between the sending of a request and its completion, at the times
- * that client and server recorded. A time that contradicts the others counts as unknown.
+ * that client and server recorded. A time that contradicts the others counts as unknown. `own`: it
+ * is the divided request itself, not an earlier one for whose connection it waited.
  */
-static void requests_divide(const struct event_sample *s, const struct found_message *found,
-			    uint64_t from, uint64_t to, uint64_t parts[REQUEST_PARTS])
+static void requests_divide(struct dividing *d, const struct event_sample *s,
+			    const struct found_message *found, bool own, uint64_t from,
+			    uint64_t to)
 {
 	const uint64_t handed = s->snd_ns ? s->sent + s->snd_ns : 0;
 	const uint64_t received = s->rx_ns ? s->done - s->rx_ns : 0;
@@ -319,11 +242,19 @@ static void requests_divide(const struct event_sample *s, const struct found_mes
 		 * later time counts.
 		 */
 		const uint64_t time = stamps[i].time < at ? at : stamps[i].time;
+		const uint64_t begin = at > from ? at : from, end = time < to ? time : to;
 
 		if (!stamps[i].time || time > s->done)
 			continue;
-		requests_charge(parts, stamps[i].part, at, time, from, to);
 		at = time;
+		if (begin >= end)
+			continue;
+		if (stamps[i].part == REQUEST_CLIENT)
+			requests_charge_client(d, s, begin, end);
+		else if (stamps[i].part == REQUEST_SERVER)
+			requests_charge_server(d, m, own, begin, end);
+		else
+			d->request->parts[stamps[i].part] += end - begin;
 	}
 }
 
@@ -331,9 +262,9 @@ static void requests_divide(const struct event_sample *s, const struct found_mes
  * Divides the time from `intended` to `sent`. A request that waited for a connection is charged
  * like the requests that the connection carried meanwhile.
  */
-static void requests_divide_wait(const struct server_side *server, const struct load_side *load,
-				 size_t i, uint64_t parts[REQUEST_PARTS])
+static void requests_divide_wait(struct dividing *d, size_t i)
 {
+	const struct load_side *load = d->load;
 	const struct event_sample *s = &load->samples.items[i];
 	uint64_t to = s->sent;
 
@@ -347,12 +278,12 @@ static void requests_divide_wait(const struct server_side *server, const struct 
 			break;
 		if (from >= end)
 			continue;
-		found = requests_find_message(server, load, before);
-		requests_divide(before, &found, from, end, parts);
-		parts[REQUEST_CLIENT] += to - end;
+		found = requests_find_message(d->server, load, before);
+		requests_divide(d, before, &found, false, from, end);
+		requests_charge_client(d, s, end, to);
 		to = from;
 	}
-	parts[REQUEST_CLIENT] += to - s->intended;
+	requests_charge_client(d, s, s->intended, to);
 }
 
 /* ---- slowest requests ---- */
@@ -366,44 +297,113 @@ static int requests_by_latency(const void *a, const void *b)
 	return sort_order(ly, lx) ?: sort_order(x->intended, y->intended);
 }
 
-static struct slow_request requests_join_one(const struct server_side *server,
-					     const struct load_side *load,
-					     const struct event_sample *s)
+static int requests_join_one(struct requests *out, const struct load_side *load,
+			     const struct server_side *server, const struct event_sample *s)
 {
 	const struct found_message found = requests_find_message(server, load, s);
 	struct slow_request request = { .intended = s->intended,
 				   .latency = s->done - s->intended,
 				   .message = found.message ? found.message->id : 0,
 				   .why = found.why };
+	struct dividing d = { .load = load, .server = server, .out = out, .request = &request,
+			      .subject = (uint32_t)out->chosen.len };
 
-	requests_divide_wait(server, load, (size_t)(s - load->samples.items), request.parts);
-	requests_divide(s, &found, s->sent, s->done, request.parts);
-	return request;
+	if (found.message)
+		request.place = 1 + (uint32_t)(found.message -
+					       server->recorded->messages.all.items);
+	requests_divide_wait(&d, (size_t)(s - load->samples.items));
+	requests_divide(&d, s, &found, true, s->sent, s->done);
+	return d.err ?: vec_push(&out->chosen, request);
 }
 
-static int requests_join_slowest(struct requests *out, const struct load_side *load,
-				 const struct server_side *server, double share)
+/* The requests that are divided: ranks by latency, the slowest first, from <= rank < to. */
+struct chosen_ranks {
+	size_t from, to, step;
+};
+
+static int requests_join_ranks(struct requests *out, const struct load_side *load,
+			       const struct server_side *server,
+			       const struct event_sample *const *order, struct chosen_ranks ranks)
+{
+	int err = 0;
+
+	for (size_t i = ranks.from; i < ranks.to && !err; i += ranks.step)
+		err = requests_join_one(out, load, server, order[i]);
+	return err;
+}
+
+static uint64_t requests_latency(const struct event_sample *s)
+{
+	return s->done - s->intended;
+}
+
+/* Chooses the usual requests: the middle fifth, or the fastest tenth if p50 is over 3 times p5. */
+static struct chosen_ranks requests_usual(struct requests *out, size_t n,
+					  const struct event_sample *const *order)
+{
+	struct chosen_ranks ranks = { n * 2 / 5, n * 3 / 5, 1 };
+
+	out->usual_is_slow = n >= USUAL_MIN && requests_latency(order[n / 2]) >
+			     USUAL_SLOW * requests_latency(order[n - 1 - n / 20]);
+	if (out->usual_is_slow)
+		ranks = (struct chosen_ranks){ n - n / 10, n, 1 };
+	ranks.step += (ranks.to - ranks.from) / REQUESTS_USUAL;
+	return ranks;
+}
+
+static int requests_join_chosen(struct requests *out, const struct load_side *load,
+				const struct server_side *server, double share)
 {
 	const struct event_sample **order = calloc(load->samples.len + 1, sizeof(*order));
-	size_t n = 0, most;
+	struct chosen_ranks targets = { .step = 1 }, near = { .step = 1 };
+	size_t n = 0;
 	int err = order ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < load->samples.len && !err; i++)
-		if (requests_sample_counts(&load->samples.items[i]))
+		if (load_side_counts(&load->samples.items[i]))
 			order[n++] = &load->samples.items[i];
 	if (n)
 		qsort(order, n, sizeof(*order), requests_by_latency);
-	most = (size_t)ceil((double)n * share);
-	if (most > REQUESTS_SHOWN)
-		most = REQUESTS_SHOWN;
-	for (size_t i = 0; i < most && !err; i++) {
-		const struct slow_request request = requests_join_one(server, load, order[i]);
-
-		out->at = request.latency;
-		err = vec_push(&out->slowest, request);
-	}
+	targets.to = (size_t)ceil((double)n * share);
+	if (targets.to > REQUESTS_SHOWN)
+		targets.to = REQUESTS_SHOWN;
+	near.from = targets.to;
+	near.to = targets.to * (1 + REQUESTS_NEAR) < n ? targets.to * (1 + REQUESTS_NEAR) : n;
+	if (!err)
+		err = requests_join_ranks(out, load, server, order, targets);
+	out->targets = out->chosen.len;
+	if (out->targets)
+		out->at = vec_last(&out->chosen)->latency;
+	if (!err)
+		err = requests_join_ranks(out, load, server, order, near);
+	out->near = out->chosen.len - out->targets;
+	if (!err)
+		err = requests_join_ranks(out, load, server, order,
+					  requests_usual(out, n, order));
 	free(order);
 	return err;
+}
+
+/* Sets the blocks of time, from the first request to the last. */
+static void requests_set_blocks(struct requests *out, const struct load_side *load)
+{
+	uint64_t last = 0, counted = 0;
+
+	out->from = UINT64_MAX;
+	vec_for_each(&load->samples, s) {
+		if (!load_side_counts(s))
+			continue;
+		out->from = s->intended < out->from ? s->intended : out->from;
+		last = s->intended > last ? s->intended : last;
+		counted++;
+	}
+	out->n_blocks = without_blocks(counted);
+	out->block_ns = counted ? (last - out->from) / out->n_blocks + 1 : 1;
+}
+
+size_t requests_block(const struct requests *requests, uint64_t intended)
+{
+	return (intended - requests->from) / requests->block_ns;
 }
 
 static int requests_note_latency(struct requests *out, const struct load_side *load)
@@ -411,12 +411,14 @@ static int requests_note_latency(struct requests *out, const struct load_side *l
 	int err = 0;
 
 	out->count = out->beyond = load->beyond;
+	requests_set_blocks(out, load);
 	for (size_t i = 0; i < load->samples.len && !err; i++) {
 		const struct event_sample *s = &load->samples.items[i];
 
-		if (!requests_sample_counts(s))
+		if (!load_side_counts(s))
 			continue;
 		out->count++;
+		out->blocks[requests_block(out, s->intended)]++;
 		err = hist_record(&out->latency, s->done - s->intended);
 	}
 	return err;
@@ -426,89 +428,37 @@ int requests_join(struct requests *out, struct event_reader *load, const struct 
 		  double share)
 {
 	struct server_side theirs = { 0 };
-	struct load_side ours = { 0 };
+	struct load_side ours;
 	int err;
 
 	*out = (struct requests){ 0 };
-	vec_init(&out->slowest, REQUESTS_SHOWN);
+	vec_init(&out->chosen, REQUESTS_SHOWN * (1 + REQUESTS_NEAR) + 2 * REQUESTS_USUAL);
+	vec_init(&out->times, THREAD_TIMES_MAX);
 	hist_init(&out->latency, LATENCY_SCHEMA);
-	vec_init(&ours.samples, REQUESTS_MAX);
-	vec_init(&ours.flows, FLOWS_MAX);
-	err = requests_read_load(&ours, load);
+	load_side_init(&ours);
+	err = load_side_read(&ours, load);
 	if (!err)
 		err = requests_read_server(&theirs, server);
 	if (!err)
 		err = requests_note_latency(out, &ours);
 	if (!err)
-		err = requests_join_slowest(out, &ours, &theirs, share);
+		err = requests_join_chosen(out, &ours, &theirs, share);
 	vec_release(&theirs.marks);
 	vec_release(&theirs.flows);
-	vec_release(&ours.samples);
-	vec_release(&ours.flows);
-	free(ours.queued);
+	load_side_release(&ours);
 	return err;
 }
 
 void requests_release(struct requests *requests)
 {
-	vec_release(&requests->slowest);
+	vec_release(&requests->chosen);
+	vec_release(&requests->times);
 	hist_release(&requests->latency);
 }
 
-/* ---- the report ---- */
-
-static const struct column request_columns[] = {
-	{ "intended_ns", NULL, 0, 0 }, { "latency_ns", NULL, 0, 0 },
-	{ "client_ns", NULL, 0, 0 },   { "network_ns", NULL, 0, 0 },
-	{ "server_ns", NULL, 0, 0 },   { "unexplained_ns", NULL, 0, 0 },
-	{ "message", NULL, 0, 0 },     { "why", NULL, 0, 0 },
-};
-
-static void requests_add_finding(const struct requests *requests,
-				 const uint64_t parts[REQUEST_PARTS], struct report *r)
+void requests_mark(const struct requests *requests, bool *marks)
 {
-	char count[HUMAN_MAX], from[HUMAN_MAX], shares[REQUEST_PARTS][HUMAN_MAX];
-	uint64_t all = 0;
-
-	for (int i = 0; i < REQUEST_PARTS; i++)
-		all += parts[i];
-	for (int i = 0; i < REQUEST_PARTS; i++)
-		human_fraction(shares[i], all ? (double)parts[i] / (double)all : 0);
-	if (all)
-		report_finding(r, "The %s slowest requests, from %s on: server %s, network %s, "
-			       "client %s, unexplained %s.",
-			       human_count(count, requests->slowest.len),
-			       human_ns(from, requests->at), shares[REQUEST_SERVER],
-			       shares[REQUEST_NETWORK], shares[REQUEST_CLIENT],
-			       shares[REQUEST_UNEXPLAINED]);
-}
-
-void requests_report(const struct requests *requests, struct report *r)
-{
-	struct table *t = table_new(r, request_columns, ARRAY_LEN(request_columns));
-	struct object *o = object_new(r), *sums = object_new(r);
-	uint64_t parts[REQUEST_PARTS] = { 0 }, joined = 0;
-
-	vec_for_each(&requests->slowest, q) {
-		for (int i = 0; i < REQUEST_PARTS; i++)
-			parts[i] += q->parts[i];
-		joined += q->message != 0;
-		TABLE_ADD(t, value_ns(q->intended), value_ns(q->latency),
-			  value_ns(q->parts[REQUEST_CLIENT]), value_ns(q->parts[REQUEST_NETWORK]),
-			  value_ns(q->parts[REQUEST_SERVER]),
-			  value_ns(q->parts[REQUEST_UNEXPLAINED]),
-			  q->message ? value_u64(q->message) : value_null(),
-			  value_string(q->why));
-	}
-	requests_add_finding(requests, parts, r);
-	object_add(o, "count", value_u64(requests->count));
-	object_add(o, "slowest", value_u64(requests->slowest.len));
-	object_add(o, "joined", value_u64(joined));
-	object_add(o, "latency", value_distribution(r, &requests->latency));
-	for (int i = 0; i < REQUEST_PARTS; i++)
-		object_add(sums, report_format(r, "%s_ns", part_names[i]),
-			   value_ns(parts[i]));
-	object_add(o, "parts", value_object(sums));
-	object_add(o, "each", value_table(t));
-	object_add(&r->body, "requests", value_object(o));
+	vec_for_each(&requests->chosen, q)
+		if (q->place)
+			marks[q->place - 1] = true;
 }

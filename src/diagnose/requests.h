@@ -16,10 +16,12 @@
 #ifndef HOSTLAT_DIAGNOSE_REQUESTS_H
 #define HOSTLAT_DIAGNOSE_REQUESTS_H
 
-#include "diagnose/state.h"
+#include "diagnose/thread_times.h"
+#include "stats/contrast.h"
 
-#define REQUESTS_MAX (4u << 20)  /* requests that are read, at most */
-#define REQUESTS_SHOWN 1000u     /* slowest requests that are stored, at most */
+#define REQUESTS_SHOWN 1000u     /* slowest requests that are explained, at most */
+#define REQUESTS_NEAR 4u         /* times as many of the next slowest that are divided, too */
+#define REQUESTS_USUAL 1000u     /* usual requests that are divided, at most */
 
 enum request_part { REQUEST_CLIENT, REQUEST_NETWORK, REQUEST_SERVER, REQUEST_UNEXPLAINED,
 		    REQUEST_PARTS };
@@ -30,28 +32,44 @@ struct slow_request {
 	uint64_t parts[REQUEST_PARTS];
 	uint64_t message;      /* id of the server's message; 0: none found */
 	const char *why;       /* why no message was found: static text */
+	uint32_t place;        /* index + 1 of the message in messages.all; 0: none found */
+	uint64_t read_ns;      /* part of parts[REQUEST_SERVER] after the message's read, which is
+				* in `times`: the rest is the message's own time */
 };
 
 struct requests {
-	struct request_vec VEC_OF(struct slow_request) slowest; /* by latency, the slowest first */
+	/*
+	 * Requests that are divided: `targets` by latency, the slowest first, then `near`, the next
+	 * slowest, then the usual ones, with which they are compared.
+	 */
+	struct request_vec VEC_OF(struct slow_request) chosen;
+	size_t targets, near;
+	bool usual_is_slow;    /* the usual ones are the fastest tenth: p50 is over 3 times p5 */
+	/* time of threads for which the requests waited; `subject` is an index of `chosen` */
+	struct thread_times times;
 	uint64_t count;        /* completed requests without the warm-up */
-	uint64_t beyond;       /* requests beyond REQUESTS_MAX */
+	uint64_t beyond;       /* requests beyond LOAD_SIDE_MAX */
+	/* numbers of requests, without `beyond`, in equal times from `from` on, by `intended` */
+	uint64_t blocks[CONTRAST_BLOCKS];
+	size_t n_blocks;
+	uint64_t from, block_ns;
 	struct hist latency;   /* latencies of all completed requests without the warm-up */
-	uint64_t at;           /* least latency of `slowest`, in ns */
+	uint64_t at;           /* least latency of the targets, in ns */
 };
 
-/* Returns true for a request that was sent and answered after the warm-up, its times in order. */
-bool request_counts(const struct event_sample *sample);
-
 /*
- * Joins the slowest `share` (0..1) of the load's requests to the messages of `server`. Returns 0 or
- * -errno. Call requests_release() in either case.
+ * Joins the slowest `share` (0..1) of the load's requests, and those with which they are compared,
+ * to the messages of `server`, of which only messages and flows are needed. Returns 0 or -errno.
+ * Call requests_release() in either case.
  */
 int requests_join(struct requests *out, struct event_reader *load, const struct recorded *server,
 		  double share);
 void requests_release(struct requests *requests);
 
-/* Adds "requests" to the report: the sums of their parts, and each request. */
-void requests_report(const struct requests *requests, struct report *r);
+/* Returns the index in `blocks` of a request. */
+size_t requests_block(const struct requests *requests, uint64_t intended);
+
+/* Marks the messages of the chosen requests: marks[index in messages.all] becomes true. */
+void requests_mark(const struct requests *requests, bool *marks);
 
 #endif

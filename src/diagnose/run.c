@@ -10,6 +10,7 @@
 
 #include "diagnose/functions.h"
 #include "diagnose/references.h"
+#include "diagnose/request_causes.h"
 #include "diagnose/requests.h"
 #include "diagnose/without.h"
 
@@ -46,6 +47,7 @@ void diagnosis_free(struct diagnosis *d)
 	vec_release(&d->excesses);
 	vec_release(&d->near);
 	free(d->without);
+	request_causes_free(d->request_causes);
 	if (d->requests)
 		requests_release(d->requests);
 	free(d->requests);
@@ -172,18 +174,48 @@ static int diagnosis_record_chosen(struct diagnosis *d)
 	return err;
 }
 
-int diagnosis_run(struct diagnosis *d, struct event_reader *reader, struct event_reader *against)
+/* Reads the load's recording, and marks the messages of its chosen requests. 0 or -errno. */
+static int diagnosis_join(struct diagnosis *d, bool **marks)
 {
-	struct message_selection other = d->options.selection;
+	d->requests = calloc(1, sizeof(*d->requests));
+	*marks = calloc(d->own.messages.all.len + 1, sizeof(**marks));
+	if (!d->requests || !*marks)
+		return -ENOMEM;
+	return requests_join(d->requests, d->options.load, &d->own, d->options.load_share) ?:
+	       (requests_mark(d->requests, *marks), 0);
+}
+
+static int diagnosis_read(struct diagnosis *d, struct event_reader *reader)
+{
+	bool *marks = NULL;
 	int err;
 
-	other.wider = false;
 	d->own.hostlat = d->options.hostlat;
-	err = recorded_read(&d->own, reader, &d->options.selection);
+	err = recorded_open(&d->own, reader, d->options.selection.direction);
 	d->own.times.style = d->options.times;
-	d->against_other = against != NULL;
+	if (!err && d->options.load)
+		err = diagnosis_join(d, &marks);
+	if (!err)
+		err = recorded_explain(&d->own, &d->options.selection, marks);
+	free(marks);
+	return err;
+}
+
+static int diagnosis_read_other(struct diagnosis *d, struct event_reader *against)
+{
+	struct message_selection selection = d->options.selection;
+
+	d->against_other = true;
+	selection.wider = false;
+	return recorded_read(&d->other, against, &selection);
+}
+
+int diagnosis_run(struct diagnosis *d, struct event_reader *reader, struct event_reader *against)
+{
+	int err = diagnosis_read(d, reader);
+
 	if (!err && against)
-		err = recorded_read(&d->other, against, &other);
+		err = diagnosis_read_other(d, against);
 	if (!err && d->own.messages.all.len)
 		err = diagnosis_record_all(d);
 	if (!err)
@@ -191,14 +223,8 @@ int diagnosis_run(struct diagnosis *d, struct event_reader *reader, struct event
 	if (!err)
 		err = diagnosis_compute_excesses(d);
 	if (!err)
-		err = without_find(&d->without, d);
+		err = without_find_messages(&d->without, d);
+	if (!err && d->requests)
+		err = request_causes_find(&d->request_causes, d->requests, &d->own);
 	return err ? err : functions_find(d);
-}
-
-int diagnosis_join(struct diagnosis *d, struct event_reader *load, double share)
-{
-	d->requests = calloc(1, sizeof(*d->requests));
-	if (!d->requests)
-		return -ENOMEM;
-	return requests_join(d->requests, load, &d->own, share);
 }

@@ -55,6 +55,7 @@ struct recorded {
 struct excess_list VEC_OF(struct excess);
 
 struct functions;
+struct request_causes;
 struct requests;
 struct without;
 
@@ -71,13 +72,22 @@ struct diagnosis {
 	struct functions *functions; /* NULL: functions were not recorded */
 	struct requests *requests;  /* a load generator's slow requests, with the server's part
 				     * of each; NULL: no load recording was given */
+	struct request_causes *request_causes; /* causes of those; NULL: not known */
 	struct without *without;     /* targets' least latency without a cause; NULL: not told */
 	struct hist latency, target_latency, reference_latency;
 	struct hist over_time[OVER_TIME_STEPS]; /* latencies of all messages, by time of the read */
 };
 
 
-/* Reads a recording, and divides the time of the selected messages. Returns 0 or -errno. */
+/*
+ * Read a recording, and divide the time of the selected messages. recorded_open() reads the
+ * messages, recorded_explain() divides; recorded_read() does both. `also`: further messages to
+ * divide, by their index in messages.all; NULL: none. Return 0 or -errno. Call recorded_release()
+ * in any case.
+ */
+int recorded_open(struct recorded *rec, struct event_reader *reader, enum direction direction);
+int recorded_explain(struct recorded *rec, const struct message_selection *selection,
+		     const bool *also);
 int recorded_read(struct recorded *rec, struct event_reader *reader,
 		  const struct message_selection *selection);
 void recorded_release(struct recorded *rec);

@@ -76,10 +76,6 @@ static void subjects_slice(size_t n, double from, double to, size_t *begin, size
 		*begin = *end - 1;
 }
 
-/* Fewest messages of an application, and how many times p5 its median is, if it is slow. */
-#define USUAL_MIN  200u
-#define USUAL_SLOW 3u
-
 enum { MARK_TARGET = 1, MARK_REFERENCE = 2, MARK_USUAL = 4, MARK_NEAR = 8 };
 
 static void subjects_mark_slice(const struct ranked *ranked, size_t begin, size_t end,
@@ -251,7 +247,7 @@ static int subjects_collect_pieces(const struct messages *messages, struct event
 }
 
 int subjects_select(const struct messages *messages, const struct message_selection *selection,
-		    struct event_reader *reader, struct subjects *out,
+		    const bool *also, struct event_reader *reader, struct subjects *out,
 		    struct selection_out *result)
 {
 	const size_t n = messages->all.len;
@@ -265,7 +261,7 @@ int subjects_select(const struct messages *messages, const struct message_select
 		subjects_mark(messages, selection, ranked, marks, result);
 	free(ranked);
 	for (uint32_t i = 0; !err && i < n; i++) {
-		if (marks[i])
+		if (marks[i] || (also && also[i]))
 			err = vec_push(out, (struct subject){
 				.message = i, .target = marks[i] & MARK_TARGET,
 				.reference = marks[i] & MARK_REFERENCE,

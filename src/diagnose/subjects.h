@@ -28,6 +28,10 @@ struct message_selection {
 	bool wider;               /* also divides usual messages, and slow ones below the targets */
 };
 
+/* Fewest messages with which AGAINST_AUTO chooses, and how many times p5 a slow median is. */
+#define USUAL_MIN  200u
+#define USUAL_SLOW 3u
+
 /* A message that is analyzed in detail. */
 struct subject {
 	uint32_t message;         /* index of the message in messages.all */
@@ -52,10 +56,11 @@ struct selection_out {
 /*
  * Chooses the targets and their applications' references, in the order of the messages, and reads
  * the intervals of their times. The choice is deterministic: ties go by id; of many references, a
- * sample by hash of the id. Returns 0 or -errno.
+ * sample by hash of the id. `also`: further messages, by index in messages->all; NULL: none.
+ * Returns 0 or -errno.
  */
 int subjects_select(const struct messages *messages, const struct message_selection *selection,
-		    struct event_reader *reader, struct subjects *out,
+		    const bool *also, struct event_reader *reader, struct subjects *out,
 		    struct selection_out *result);
 
 #endif

@@ -16,6 +16,7 @@
 #define HOSTLAT_DIAGNOSE_WITHOUT_H
 
 #include "diagnose/state.h"
+#include "stats/contrast.h"
 
 #define WITHOUT_CONFIDENCE 0.95
 
@@ -34,8 +35,13 @@ struct without_quantile {
 	uint64_t lo_ns, hi_ns;
 };
 
+/* A cause whose excess is taken off: of requests, one in the client is another one. */
+#define WITHOUT_KEY(cause, where) ((cause) + ((where) == WHERE_CLIENT ? CAUSE_MAX : 0U))
+#define WITHOUT_KEYS (2U * CAUSE_MAX)
+
 struct without_case {
-	enum cause causes[2];   /* causes whose excess is taken off; one: the second is CAUSE_MAX */
+	unsigned int keys[2];   /* causes that are taken off; one: the second is
+				 * WITHOUT_KEYS */
 	uint32_t command;       /* only waits for a CPU that it held: index + 1 in the recording's
 				 * commands; 0: all */
 	struct without_quantile latency;
@@ -52,14 +58,41 @@ struct without {
 	uint32_t n;
 };
 
-/*
- * Call after excesses are known. *out: the caller frees it; NULL: the explained messages are not
- * the slowest, or too few. Returns 0 or -ENOMEM.
- */
-int without_find(struct without **out, const struct diagnosis *d);
+/* A message that is divided by cause. */
+struct divided {
+	uint64_t latency;
+	const struct excess *excess;	/* NULL: unknown, as its application has no baseline */
+	uint32_t block;
+	uint64_t held[WITHOUT_COMMANDS]; /* excess for which each command held the CPU, in ns; 0 */
+};
 
-/* Returns the case of one cause with all commands; NULL: there is none, or `without` is NULL. */
-const struct without_case *without_cause(const struct without *without, enum cause cause);
+/* Messages, or requests, of which the slowest are divided. */
+struct without_input {
+	const struct recorded *rec;	/* recording with the names of culprits */
+	const struct breakdown *breakdowns; /* by subject of an excess */
+	const struct excess_list *targets; /* excess of the explained messages */
+	struct divided *slow;		/* explained and next slowest messages, in any order */
+	size_t n;			/* number of `slow` */
+	size_t n_targets;		/* number of explained messages among them */
+	size_t all;			/* number of all messages */
+	size_t n_blocks;		/* blocks of messages in the order of time */
+	uint64_t rest[CONTRAST_BLOCKS];	/* number of other messages in each block */
+};
+
+/* Returns into how many blocks `all` messages are divided, at least 1. */
+size_t without_blocks(size_t all);
+
+/*
+ * *out: the caller frees it; NULL: too few messages are explained. Changes `held`. Returns 0 or
+ * -ENOMEM.
+ */
+int without_find(struct without **out, struct without_input *in);
+
+/* The same for the messages of a diagnosis; NULL if those to explain are not the slowest. */
+int without_find_messages(struct without **out, const struct diagnosis *d);
+
+/* Returns the case of one key with all commands; NULL: there is none, or `without` is NULL. */
+const struct without_case *without_single(const struct without *without, unsigned int key);
 
 /* Returns by which share the quantile falls in a case, at least; 0 to 1. */
 double without_gain(const struct without *without, const struct without_case *one);

@@ -248,6 +248,22 @@ static int put_nic_error(struct engine_source *p, uint64_t now)
 	return event_put_fact(event_memsource_sink(p->queue), now, LOAD_FACT_NIC_ERROR, text);
 }
 
+/* Puts which thread took which samples. The threads have ended. */
+static int engine_source_put_threads(struct engine_source *p, uint64_t now)
+{
+	char text[48];
+	int err = 0;
+
+	for (uint32_t i = 0; i < p->n_views && !err; i++) {
+		const struct load_thread *t = p->views[i].thread;
+
+		snprintf(text, sizeof(text), "%" PRIu32 " %d", LOAD_CORE(p->agent, t->index),
+			 (int)t->tid);
+		err = event_put_fact(event_memsource_sink(p->queue), now, LOAD_FACT_THREAD, text);
+	}
+	return err;
+}
+
 /*
  * Puts an EV_FACT event per cause of failures, over all threads. The threads have ended, so their
  * tables of causes no longer change.
@@ -319,7 +335,7 @@ static int put_tick(struct engine_source *p, bool final)
 	if (!err)
 		err = engine_source_put_interference(p, now);
 	if (!err && final)
-		err = put_nic_error(p, now);
+		err = put_nic_error(p, now) ?: engine_source_put_threads(p, now);
 	if (!err && final)
 		err = engine_source_put_causes(p, now) ?: engine_source_put_dial_times(p, now);
 	if (!err && final)

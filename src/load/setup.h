@@ -33,6 +33,9 @@
 #define LOAD_FACT_NIC "load.nic"
 #define LOAD_FACT_NIC_ERROR "load.nic_error_ns"
 
+/* EV_FACT event per thread at the end: LOAD_CORE() of its samples, and its tid. */
+#define LOAD_FACT_THREAD "load.thread"
+
 /* EV_FACT events during the run, at the point of the stream to which they apply. */
 #define LOAD_FACT_INTERRUPTED "load.interrupted"
 #define LOAD_FACT_AGENT_LOST "load.agent_lost" /* "NUMBER: reason" */

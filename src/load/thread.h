@@ -194,6 +194,7 @@ struct load_thread {
 	int notify;        /* eventfd that wakes the thread that reads `samples` and `ticks` */
 	uint64_t start_ns;
 	int cpu;           /* CPU to which the thread is pinned; -1: any */
+	pid_t tid;         /* the thread's own; 0: it has not started */
 	const struct sources *sources; /* addresses to connect from; borrowed */
 	const struct net_nic *nics; /* NICs that stamp packets; borrowed */
 	uint32_t n_nics;

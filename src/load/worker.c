@@ -454,6 +454,7 @@ static bool worker_finished(struct load_thread *t)
 
 static void worker_begin(struct load_thread *t)
 {
+	t->tid = gettid();
 	scheduling_apply(t->cpu, t->config->priority);
 	interference_thread_begin(&t->interference);
 	on_clock(t);

@@ -100,8 +100,8 @@ static void join(struct rig *rig)
 	server.messages.all.len = server.messages.sends.len = rig->n;
 	reader = client(rig, &fd);
 	assert_int_equal(requests_join(&rig->out, reader, &server, 1), 0);
-	for (size_t i = 0; i < rig->out.slowest.len; i++) {
-		const struct slow_request *q = &rig->out.slowest.items[i];
+	for (size_t i = 0; i < rig->out.targets; i++) {
+		const struct slow_request *q = &rig->out.chosen.items[i];
 		uint64_t sum = 0;
 
 		for (int part = 0; part < REQUEST_PARTS; part++)
@@ -115,7 +115,7 @@ static void join(struct rig *rig)
 
 static const struct slow_request *due_at(const struct rig *rig, uint64_t intended)
 {
-	vec_for_each(&rig->out.slowest, q)
+	vec_for_each(&rig->out.chosen, q)
 		if (q->intended == intended)
 			return q;
 	fail();
@@ -154,7 +154,7 @@ static void test_parts(void **state)
 	add(rig, 1, 100, 107, 50);
 	join(rig);
 	assert_int_equal(rig->out.count, 1);
-	assert_int_equal(rig->out.slowest.items[0].message, 1);
+	assert_int_equal(rig->out.chosen.items[0].message, 1);
 	parts_are(due_at(rig, 100), 7 + 3 + 5, 20, 50, 0);
 	rig_free(rig);
 }
@@ -262,7 +262,7 @@ static void test_warmup_and_failures_are_not_slowest(void **state)
 	rig->samples[0].flags = SAMPLE_WARMUP;
 	join(rig);
 	assert_int_equal(rig->out.count, 1);
-	assert_int_equal(rig->out.slowest.len, 1);
+	assert_int_equal(rig->out.targets, 1);
 	parts_are(due_at(rig, 140), 3 + 5 + (5 + 2), 20 + 10, 30 + 23, 0);
 	rig_free(rig);
 }
@@ -304,8 +304,8 @@ static void overloaded(uint64_t seed)
 		free_at[on] = rig->samples[rig->n - 1].done;
 	}
 	join(rig);
-	assert_int_equal(rig->out.slowest.len, rig->n);
-	vec_for_each(&rig->out.slowest, q) {
+	assert_int_equal(rig->out.targets, rig->n);
+	vec_for_each(&rig->out.chosen, q) {
 		const struct event_sample *s = &rig->samples[q->message - 1];
 		uint64_t parts[REQUEST_PARTS] = { 0 };
 

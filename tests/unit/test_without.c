@@ -102,7 +102,7 @@ static void free_diagnosis(struct diagnosis *d)
 static void find(struct world *w)
 {
 	make_diagnosis(&w->d);
-	assert_int_equal(without_find(&w->d.without, &w->d), 0);
+	assert_int_equal(without_find_messages(&w->d.without, &w->d), 0);
 	assert_non_null(w->d.without);
 }
 
@@ -146,10 +146,10 @@ static void test_pair(void **state)
 	}
 	assert_in_range(shares[0] * 100 / (shares[0] + shares[1]), 40, 60);
 	assert_in_range(w->now.ns, EXTRA + BASE, EXTRA + BASE + 10000);
-	assert_true(without_gain(w, without_cause(w, CAUSE_CPU_WAIT)) < 0.05);
-	assert_true(without_gain(w, without_cause(w, CAUSE_SOFTIRQ)) < 0.05);
+	assert_true(without_gain(w, without_single(w, CAUSE_CPU_WAIT)) < 0.05);
+	assert_true(without_gain(w, without_single(w, CAUSE_SOFTIRQ)) < 0.05);
 	pair = &w->cases[w->n - 1];
-	assert_true(pair->causes[1] != CAUSE_MAX);
+	assert_true(pair->keys[1] != WITHOUT_KEYS);
 	assert_true(without_gain(w, pair) > 0.8);
 	assert_in_range(pair->latency.ns, w->floor_ns, BASE + 10000);
 	free_diagnosis(&world.d);
@@ -168,11 +168,11 @@ static void test_single(void **state)
 	disturb(CAUSE_LOCK, 7, 50, EXTRA);
 	find(&world);
 	w = world.d.without;
-	one = without_cause(w, CAUSE_LOCK);
+	one = without_single(w, CAUSE_LOCK);
 	assert_in_range(one->latency.ns, w->floor_ns, BASE + 10000);
 	assert_true(without_gain(w, one) > 0.95);
 	for (uint32_t i = 0; i < w->n; i++)
-		assert_int_equal(w->cases[i].causes[1], CAUSE_MAX);
+		assert_int_equal(w->cases[i].keys[1], WITHOUT_KEYS);
 	free_diagnosis(&world.d);
 }
 
@@ -189,7 +189,7 @@ static void test_below(void **state)
 	disturb(CAUSE_LOCK, 7, 10, EXTRA);
 	find(&world);
 	w = world.d.without;
-	one = without_cause(w, CAUSE_LOCK);
+	one = without_single(w, CAUSE_LOCK);
 	assert_true(one->latency.below);
 	assert_int_equal(one->latency.ns, w->floor_ns);
 	free_diagnosis(&world.d);
@@ -211,7 +211,7 @@ static void test_exact(void **state)
 		world.latency[i] += 2000000 + i * 7919 % N * 10;
 	find(&world);
 	w = world.d.without;
-	one = without_cause(w, CAUSE_IO_WAIT);
+	one = without_single(w, CAUSE_IO_WAIT);
 	assert_false(one->latency.below);
 	/* The 200th largest of the 400 messages that are slow without the cause. */
 	left = 2000000 + BASE + 10 * N / 2;
@@ -248,7 +248,7 @@ static void test_bounds_cover(void **state)
 			}
 		}
 		find(&world);
-		one = without_cause(world.d.without, CAUSE_STOPPED);
+		one = without_single(world.d.without, CAUSE_STOPPED);
 		assert_true(one->latency.bounded);
 		hits += one->latency.lo_ns <= truth + 10000 && one->latency.hi_ns >= truth;
 		free_diagnosis(&world.d);
@@ -268,7 +268,7 @@ static void test_inner_slice(void **state)
 	find(&world);
 	free(world.d.without);
 	world.d.options.selection.to = 0.995;
-	assert_int_equal(without_find(&world.d.without, &world.d), 0);
+	assert_int_equal(without_find_messages(&world.d.without, &world.d), 0);
 	assert_null(world.d.without);
 	free_diagnosis(&world.d);
 }
