@@ -84,11 +84,13 @@ static struct value examples_parts(const struct diagnosis *d, struct report *r,
 		examples_add_fixed_part(t, CAUSE_OFFSET, j->offset);
 	for (unsigned int place = 0; place < CAUSE_PLACES; place++) {
 		struct shares shares;
+		int shares_err;
 
 		if (!j->ns[place])
 			continue;
-		*err = examples_shares(&d->own.breakdowns[j->subject], place, j->ns[place],
-				       &shares);
+		shares_err = examples_shares(&d->own.breakdowns[j->subject], place, j->ns[place],
+					     &shares);
+		*err = *err ?: shares_err;
 		TABLE_ADD(t, value_string(cause_name(place / WHERE_MAX)),
 			  value_string(cause_where_name(place % WHERE_MAX)),
 			  value_sns((int64_t)j->ns[place]),
@@ -244,9 +246,11 @@ static const char *examples_message_ahead(const struct diagnosis *d, struct repo
 	const struct recorded *rec = &d->own;
 	const char *ahead = "";
 	struct shares shares;
+	int err = examples_shares(&rec->breakdowns[j->subject], place, j->ns[place], &shares);
 
-	if (!examples_shares(&rec->breakdowns[j->subject], place, j->ns[place], &shares) &&
-	    shares.len && shares.items->message)
+	if (err)
+		report_fail(r, err);
+	else if (shares.len && shares.items->message)
 		ahead = report_format(r, "message %llu", (unsigned long long)
 				      rec->messages.all.items[shares.items->message - 1].id);
 	vec_release(&shares);
@@ -263,13 +267,16 @@ static const char *examples_top_culprit(const struct diagnosis *d, struct report
 	struct cause_culprits culprits;
 	const char *name = "";
 	char buf[HUMAN_MAX];
+	int err;
 
 	if (place / WHERE_MAX == CAUSE_HEAD_OF_LINE)
 		return examples_message_ahead(d, r, j, place);
 	culprits_init(&culprits, &d->own, place / WHERE_MAX);
-	if (!culprits_add_message(&culprits, &d->own.breakdowns[j->subject], place, 1,
-				  j->ns[place]) &&
-	    !culprits_finish(&culprits) && culprits.all.len) {
+	err = culprits_add_message(&culprits, &d->own.breakdowns[j->subject], place, 1,
+				   j->ns[place]) ?: culprits_finish(&culprits);
+	if (err) {
+		report_fail(r, err);
+	} else if (culprits.all.len) {
 		const struct cause_culprit *top = culprits.all.items;
 
 		name = culprit_name(&culprits, r, top);

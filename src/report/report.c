@@ -27,7 +27,7 @@ static const double quantiles[REPORT_QUANTILES] = {
 	[REPORT_P50] = 0.5, [REPORT_P90] = 0.9, [REPORT_P99] = 0.99, [REPORT_P999] = 0.999,
 };
 
-static void report_fail(struct report *r, int error)
+void report_fail(struct report *r, int error)
 {
 	if (!r->error)
 		r->error = error;

@@ -220,6 +220,9 @@ void report_release(struct report *r);
 /* Returns 0, or the first error while building: -ENOMEM, -E2BIG. */
 int report_error(const struct report *r);
 
+/* Notes an error of the builder, -errno, unless there is one already. */
+void report_fail(struct report *r, int error);
+
 void report_title(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void report_summary(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void report_finding(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
