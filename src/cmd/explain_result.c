@@ -82,7 +82,7 @@ static void explain_put_load_finding(struct report *r, const struct load_summary
 static const struct diagnose_options slowest_hundredth = {
 	.selection = { .from = 1 - SLOW, .to = 1, .against = AGAINST_AUTO, .against_from = 0.4,
 		       .against_to = 0.6, .wider = true },
-	.load_share = SLOW,
+	.load = { .share = SLOW, .to_ns = UINT64_MAX },
 };
 
 /* Reads the pid of the process that recorded the connections; 0: there is no such recording. */
@@ -100,12 +100,16 @@ static int explain_read_conns_pid(const char *path, uint64_t *pid)
 }
 
 static int explain_diagnose(struct diagnosis **out, const char *conns, struct event_reader *server,
-			    struct event_reader *client)
+			    struct event_reader *client, const struct load_summary *load)
 {
 	struct diagnose_options options = slowest_hundredth;
 	int err;
 
-	options.load = client;
+	options.load.reader = client;
+	if (load->count) {
+		options.load.from_ns = load->from_ns;
+		options.load.to_ns = load->to_ns;
+	}
 	err = run_facts_read_pid(client, &options.hostlat.load);
 	if (!err)
 		err = explain_read_conns_pid(conns, &options.hostlat.conns);
@@ -323,7 +327,7 @@ static int explain_analyze(const struct explain_input *input, struct event_reade
 	if (!err)
 		err = explain_diagnose(&known->diagnosis,
 				       explain_path(&place, input->folder, EXPLAIN_CONNS), server,
-				       client);
+				       client, &known->load);
 	if (!err)
 		err = correlation_new(&known->correlation, server, client);
 	if (!err)

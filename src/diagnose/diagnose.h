@@ -42,17 +42,21 @@ struct diagnose_method {
 	const struct nesting_rule *nesting; /* NULL: the default rule of nesting_judge() */
 };
 
+/* A load generator's recording, made on the same host, and which of its requests are explained. */
+struct diagnose_load {
+	struct event_reader *reader; /* borrowed; NULL: there is none */
+	double share;                /* the slowest share, 0..1 */
+	/* only requests that were due in [from_ns, to_ns): the others are the warm-up */
+	uint64_t from_ns, to_ns;
+};
+
 struct diagnose_options {
 	struct message_selection selection;
 	enum times_style times; /* how text shows points in time */
 	const struct diagnose_method *method; /* NULL: the default method */
 	struct hostlat_pids hostlat; /* the run's hostlat processes besides the recorder */
-	/*
-	 * Recording of a load generator on the same host, whose slowest requests, `load_share`
-	 * (0..1) of all, are divided between client, network and server, and by cause; NULL: none.
-	 */
-	struct event_reader *load;
-	double load_share;
+	/* its slow requests are divided between client, network and server, and by cause */
+	struct diagnose_load load;
 };
 
 struct diagnosis;

@@ -14,9 +14,9 @@
 /* Threads of load generators, at most. */
 #define LOAD_THREAD_IDS_MAX 4096u
 
-void load_side_init(struct load_side *load)
+void load_side_init(struct load_side *load, const struct diagnose_load *of)
 {
-	*load = (struct load_side){ 0 };
+	*load = (struct load_side){ .from_ns = of->from_ns, .to_ns = of->to_ns };
 	vec_init(&load->samples, LOAD_SIDE_MAX);
 	vec_init(&load->owners, LOAD_SIDE_MAX);
 	vec_init(&load->threads, LOAD_THREAD_IDS_MAX);
@@ -34,7 +34,7 @@ void load_side_release(struct load_side *load)
 
 bool request_counts(const struct event_sample *sample)
 {
-	return load_side_counts(sample) && !(sample->flags & SAMPLE_UNSENT) &&
+	return !(sample->flags & (SAMPLE_FAILED | SAMPLE_WARMUP | SAMPLE_UNSENT)) &&
 	       sample->intended <= sample->sent && sample->sent <= sample->done;
 }
 
@@ -50,7 +50,7 @@ static int load_side_add_sample(struct load_side *load, const struct event_block
 	err = vec_push(&load->samples, sample);
 	if (err != -E2BIG)
 		return err;
-	load->beyond += load_side_counts(&sample);
+	load->beyond += load_side_counts(load, &sample);
 	return 0;
 }
 

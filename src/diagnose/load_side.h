@@ -30,19 +30,21 @@ struct load_side {
 	struct flows flows;
 	uint64_t connections, outstanding; /* number of connections; requests that each may have
 					    * outstanding; 0: unknown */
-	uint64_t beyond;
+	uint64_t beyond;        /* requests that count, beyond LOAD_SIDE_MAX */
+	uint64_t from_ns, to_ns; /* requests count that were due in [from_ns, to_ns) */
 };
 
-/* Returns true for a request that was answered after the warm-up. */
-static inline bool load_side_counts(const struct event_sample *s)
+/* Returns true for a request that was answered, and due while requests count. */
+static inline bool load_side_counts(const struct load_side *load, const struct event_sample *s)
 {
-	return !(s->flags & (SAMPLE_FAILED | SAMPLE_WARMUP));
+	return !(s->flags & (SAMPLE_FAILED | SAMPLE_WARMUP)) && s->intended >= load->from_ns &&
+	       s->intended < load->to_ns;
 }
 
 /* Returns true for a request that was sent and answered after the warm-up, its times in order. */
 bool request_counts(const struct event_sample *sample);
 
-void load_side_init(struct load_side *load);
+void load_side_init(struct load_side *load, const struct diagnose_load *of);
 void load_side_release(struct load_side *load);
 
 /* Reads all requests. Returns 0, -errno of the reader, or -ENOMEM. */

@@ -360,7 +360,7 @@ static int requests_join_chosen(struct requests *out, const struct load_side *lo
 	int err = order ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < load->samples.len && !err; i++)
-		if (load_side_counts(&load->samples.items[i]))
+		if (load_side_counts(load, &load->samples.items[i]))
 			order[n++] = &load->samples.items[i];
 	if (n)
 		qsort(order, n, sizeof(*order), requests_by_latency);
@@ -391,7 +391,7 @@ static void requests_set_blocks(struct requests *out, const struct load_side *lo
 
 	out->from = UINT64_MAX;
 	vec_for_each(&load->samples, s) {
-		if (!load_side_counts(s))
+		if (!load_side_counts(load, s))
 			continue;
 		out->from = s->intended < out->from ? s->intended : out->from;
 		last = s->intended > last ? s->intended : last;
@@ -415,7 +415,7 @@ static int requests_note_latency(struct requests *out, const struct load_side *l
 	for (size_t i = 0; i < load->samples.len && !err; i++) {
 		const struct event_sample *s = &load->samples.items[i];
 
-		if (!load_side_counts(s))
+		if (!load_side_counts(load, s))
 			continue;
 		out->count++;
 		out->blocks[requests_block(out, s->intended)]++;
@@ -424,8 +424,8 @@ static int requests_note_latency(struct requests *out, const struct load_side *l
 	return err;
 }
 
-int requests_join(struct requests *out, struct event_reader *load, const struct recorded *server,
-		  double share)
+int requests_join(struct requests *out, const struct diagnose_load *load,
+		  const struct recorded *server)
 {
 	struct server_side theirs = { 0 };
 	struct load_side ours;
@@ -435,14 +435,14 @@ int requests_join(struct requests *out, struct event_reader *load, const struct 
 	vec_init(&out->chosen, REQUESTS_SHOWN * (1 + REQUESTS_NEAR) + 2 * REQUESTS_USUAL);
 	vec_init(&out->times, THREAD_TIMES_MAX);
 	hist_init(&out->latency, LATENCY_SCHEMA);
-	load_side_init(&ours);
-	err = load_side_read(&ours, load);
+	load_side_init(&ours, load);
+	err = load_side_read(&ours, load->reader);
 	if (!err)
 		err = requests_read_server(&theirs, server);
 	if (!err)
 		err = requests_note_latency(out, &ours);
 	if (!err)
-		err = requests_join_chosen(out, &ours, &theirs, share);
+		err = requests_join_chosen(out, &ours, &theirs, load->share);
 	vec_release(&theirs.marks);
 	vec_release(&theirs.flows);
 	load_side_release(&ours);

@@ -58,12 +58,12 @@ struct requests {
 };
 
 /*
- * Joins the slowest `share` (0..1) of the load's requests, and those with which they are compared,
- * to the messages of `server`, of which only messages and flows are needed. Returns 0 or -errno.
- * Call requests_release() in either case.
+ * Joins the load's slowest requests, and those with which they are compared, to the messages of
+ * `server`, of which only messages and flows are needed. Returns 0 or -errno. Call
+ * requests_release() in either case.
  */
-int requests_join(struct requests *out, struct event_reader *load, const struct recorded *server,
-		  double share);
+int requests_join(struct requests *out, const struct diagnose_load *load,
+		  const struct recorded *server);
 void requests_release(struct requests *requests);
 
 /* Returns the index in `blocks` of a request. */

@@ -181,7 +181,7 @@ static int diagnosis_join(struct diagnosis *d, bool **marks)
 	*marks = calloc(d->own.messages.all.len + 1, sizeof(**marks));
 	if (!d->requests || !*marks)
 		return -ENOMEM;
-	return requests_join(d->requests, d->options.load, &d->own, d->options.load_share) ?:
+	return requests_join(d->requests, &d->options.load, &d->own) ?:
 	       (requests_mark(d->requests, *marks), 0);
 }
 
@@ -193,7 +193,7 @@ static int diagnosis_read(struct diagnosis *d, struct event_reader *reader)
 	d->own.hostlat = d->options.hostlat;
 	err = recorded_open(&d->own, reader, d->options.selection.direction);
 	d->own.times.style = d->options.times;
-	if (!err && d->options.load)
+	if (!err && d->options.load.reader)
 		err = diagnosis_join(d, &marks);
 	if (!err)
 		err = recorded_explain(&d->own, &d->options.selection, marks);

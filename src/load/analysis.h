@@ -167,6 +167,9 @@ enum load_from load_analysis_main(const struct load_analysis *analysis);
 const char *load_from_words(enum load_from from);
 /* Returns the number of samples from which the quantiles of a latency were computed. */
 uint64_t load_analysis_count(const struct load_analysis *analysis, enum load_from from);
+/* Sets the intended times of the evaluated requests, [*from_ns, *to_ns): without the warm-up. */
+void load_analysis_evaluated(const struct load_analysis *analysis, uint64_t *from_ns,
+			     uint64_t *to_ns);
 /* Returns the requests answered per second while requests were sent; NaN: unknown. */
 double load_analysis_achieved(const struct load_analysis *analysis);
 /*

@@ -69,6 +69,14 @@ static double analysis_report_rate(const struct load_analysis *a, bool achieved)
 	return sum;
 }
 
+void load_analysis_evaluated(const struct load_analysis *a, uint64_t *from_ns, uint64_t *to_ns)
+{
+	const struct series *s = &a->series;
+
+	*from_ns = (s->first + a->result.from) << s->shift;
+	*to_ns = (s->first + a->result.to) << s->shift;
+}
+
 double load_analysis_achieved(const struct load_analysis *analysis)
 {
 	return analysis->elapsed_ns ? analysis_report_rate(analysis, true) : NAN;

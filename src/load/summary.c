@@ -126,6 +126,7 @@ void load_summary_make(const struct load_analysis *a, const struct load_setup *s
 		.sound = load_analysis_sound(a), .noisy = load_analysis_noisy(a),
 		.seed = setup->config.seed,
 	};
+	load_analysis_evaluated(a, &out->from_ns, &out->to_ns);
 	for (int i = 0; i < REPORT_QUANTILES; i++)
 		load_analysis_quantile(a, from, quantiles[i], &out->quantiles[i]);
 	load_analysis_quantile(a, from, q, &out->asked);

@@ -17,6 +17,7 @@ struct load_summary {
 	/* requested and achieved requests per second; NaN: none or unknown */
 	double rate, achieved;
 	uint64_t count;                   /* number of samples used */
+	uint64_t from_ns, to_ns;          /* their intended times: [from_ns, to_ns) */
 	struct load_misses misses;        /* misses in the whole run; valid if misses_known */
 	bool misses_known;
 	uint64_t seed;                    /* seed of the run's schedule and draws */

@@ -116,7 +116,7 @@ static struct diagnosis *diagnose(struct run *r)
 	struct diagnose_options options = {
 		.selection = { .from = 0.95, .to = 1, .against = AGAINST_AUTO, .against_from = 0.4,
 			       .against_to = 0.6, .wider = true },
-		.load_share = SHARE,
+		.load = { .share = SHARE, .to_ns = UINT64_MAX },
 	};
 	struct event_reader *server;
 	struct diagnosis *d;
@@ -135,10 +135,10 @@ static struct diagnosis *diagnose(struct run *r)
 	server_fd = rig_file(r->text);
 	free(r->text);
 	assert_int_equal(event_reader_new(&server, server_fd), 0);
-	options.load = client(r, &client_fd);
+	options.load.reader = client(r, &client_fd);
 	assert_int_equal(diagnosis_new(&d, &options), 0);
 	assert_int_equal(diagnosis_run(d, server, NULL), 0);
-	event_reader_free(options.load);
+	event_reader_free(options.load.reader);
 	event_reader_free(server);
 	close(client_fd);
 	close(server_fd);

@@ -28,6 +28,7 @@ struct rig {
 	struct sent sends[SAMPLES_MAX];
 	size_t n;
 	const char *connections;
+	uint64_t from_ns;
 	struct requests out;
 };
 
@@ -89,6 +90,7 @@ static struct event_reader *client(const struct rig *rig, int *fd)
 static void join(struct rig *rig)
 {
 	struct recorded server = { 0 };
+	struct diagnose_load load = { .share = 1, .from_ns = rig->from_ns, .to_ns = UINT64_MAX };
 	struct event_reader *reader;
 	int fd;
 
@@ -99,7 +101,8 @@ static void join(struct rig *rig)
 	server.messages.sends.items = rig->sends;
 	server.messages.all.len = server.messages.sends.len = rig->n;
 	reader = client(rig, &fd);
-	assert_int_equal(requests_join(&rig->out, reader, &server, 1), 0);
+	load.reader = reader;
+	assert_int_equal(requests_join(&rig->out, &load, &server), 0);
 	for (size_t i = 0; i < rig->out.targets; i++) {
 		const struct slow_request *q = &rig->out.chosen.items[i];
 		uint64_t sum = 0;
@@ -156,6 +159,22 @@ static void test_parts(void **state)
 	assert_int_equal(rig->out.count, 1);
 	assert_int_equal(rig->out.chosen.items[0].message, 1);
 	parts_are(due_at(rig, 100), 7 + 3 + 5, 20, 50, 0);
+	rig_free(rig);
+}
+
+/* The warm-up does not count. */
+static void test_from(void **state)
+{
+	struct rig *rig = rig_new("3");
+
+	(void)state;
+	add(rig, 1, 100, 107, 50);
+	add(rig, 2, 101, 107, 50);
+	rig->from_ns = 101;
+	join(rig);
+	assert_int_equal(rig->out.count, 1);
+	assert_int_equal(rig->out.targets, 1);
+	assert_int_equal(rig->out.chosen.items[0].intended, 101);
 	rig_free(rig);
 }
 
@@ -328,6 +347,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_from),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_not_joined),
 		cmocka_unit_test(test_several_at_once_on_a_connection),
