@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "cmd/cmd.h"
 #include "cmd/recorded_file.h"
+#include "cmd/remedy.h"
 #include "cmd/result.h"
 #include "cmd/run_facts.h"
 #include "diagnose/diagnose.h"
@@ -117,6 +118,7 @@ static int diagnose_recording(const struct diagnose_config *c,
 	who = run_facts_provenance(&facts, "diagnose", DIAGNOSE_SCHEMA);
 	report_init(&report, &who);
 	err = diagnosis_report(d, &report);
+	remedy_add(d, &report);
 	if (err)
 		recorded_file_failed(c->file, "diagnose", err);
 	else

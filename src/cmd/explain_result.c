@@ -14,6 +14,7 @@
 #include "cmd/explain_conns.h"
 #include "cmd/load_options.h"
 #include "cmd/recorded_file.h"
+#include "cmd/remedy.h"
 #include "cmd/result.h"
 #include "cmd/run_facts.h"
 #include "conns/conns.h"
@@ -248,6 +249,7 @@ static int explain_fill_report(const struct explain_input *input, const struct e
 	err = diagnosis_report(known->diagnosis, &documents->diagnosed);
 	if (!err)
 		explain_copy_findings(r, &documents->diagnosed);
+	remedy_add(known->diagnosis, r);
 	if (!err)
 		err = explain_conns_report(known->conns, known->diagnosis, r, &documents->conns);
 	documents->any_conns = explain_conns_known(known->conns);

@@ -72,6 +72,19 @@ void diagnosis_free(struct diagnosis *d);
  */
 int diagnosis_run(struct diagnosis *d, struct event_reader *reader, struct event_reader *against);
 
+/* The cause with most of the excess. */
+struct main_cause {
+	unsigned int cause;  /* enum cause */
+	bool client;         /* it is in the load generator */
+	double share;        /* its share of the excess, 0..1 */
+};
+
+/*
+ * Finds the main cause of the slow requests, or of the messages to explain if those are not known.
+ * Returns false if there is no excess.
+ */
+bool diagnosis_main_cause(const struct diagnosis *d, struct main_cause *out);
+
 /* Adds the results to `r`, which the caller initialized. Returns 0 or -ENOMEM. */
 int diagnosis_report(const struct diagnosis *d, struct report *r);
 

@@ -6,9 +6,6 @@
 #include "diagnose/sections.h"
 #include "report/human.h"
 
-/* From this share on that passes in the load generator, the report says what to do. */
-#define CLIENT_SHARE_MOST 0.5
-
 static const char *const part_names[REQUEST_PARTS] = {
 	[REQUEST_CLIENT] = "client", [REQUEST_NETWORK] = "network",
 	[REQUEST_SERVER] = "server", [REQUEST_UNEXPLAINED] = "unexplained",
@@ -38,18 +35,6 @@ static void requests_add_finding(const struct requests *requests,
 			       human_ns(from, requests->at), shares[REQUEST_SERVER],
 			       shares[REQUEST_NETWORK], shares[REQUEST_CLIENT],
 			       shares[REQUEST_UNEXPLAINED]);
-}
-
-static void requests_add_remedy(const uint64_t parts[REQUEST_PARTS], struct report *r)
-{
-	uint64_t all = 0;
-
-	for (int i = 0; i < REQUEST_PARTS; i++)
-		all += parts[i];
-	if (all && (double)parts[REQUEST_CLIENT] >= CLIENT_SHARE_MOST * (double)all)
-		report_finding(r, "To do: most of it passed in hostlat's load generator. Give it "
-			       "CPUs that nothing else uses, or measure from another host with "
-			       "hostlat load; the rest is the server's.");
 }
 
 static int requests_add_causes(const struct diagnosis *d, struct report *r, struct object *o,
@@ -132,7 +117,6 @@ int report_requests(const struct diagnosis *d, struct report *r, bool findings)
 			   value_ns(parts[i]));
 	object_add(o, "parts", value_object(sums));
 	err = requests_add_causes(d, r, o, findings);
-	requests_add_remedy(parts, r);
 	requests_add_each(requests, r, o);
 	object_add(&r->body, "requests", value_object(o));
 	return err;
