@@ -68,6 +68,7 @@ struct opt {
 	const char *name;    /* option: name without dashes; positional: name in help */
 	char letter;         /* letter of the short option; 0: none */
 	bool positional;     /* positional argument; if OPT_LIST, it takes all remaining words */
+	bool words;          /* OPT_LIST that is an option: it takes all words up to the next one */
 	bool required;
 	bool file;           /* the value is a path, for shell completion */
 	size_t offset;       /* offset of the member in the config, in bytes */

@@ -191,6 +191,21 @@ static int opt_parse_next_value(struct opt_parser *p, struct opt_slot *slot)
 	return -EINVAL;
 }
 
+static bool opt_is_value(const struct opt_parser *p)
+{
+	return p->next < p->argc && (p->argv[p->next][0] != '-' || !p->argv[p->next][1]);
+}
+
+/* Parses the value after an option, which is `text` or else the next word, and further words. */
+static int opt_parse_values(struct opt_parser *p, struct opt_slot *slot, const char *text)
+{
+	int err = text ? opt_parse_value(p, slot, text) : opt_parse_next_value(p, slot);
+
+	while (!err && slot->row->words && opt_is_value(p))
+		err = opt_parse_value(p, slot, p->argv[p->next++]);
+	return err;
+}
+
 static void opt_set_flag(struct opt_parser *p, struct opt_slot *slot)
 {
 	*(bool *)(p->config + slot->offset) = true;
@@ -230,7 +245,7 @@ static int opt_parse_long(struct opt_parser *p, const char *name)
 	if (!slot)
 		return opt_refuse_name(p, name, len);
 	if (slot->row->type != OPT_TYPE_FLAG)
-		return value ? opt_parse_value(p, slot, value) : opt_parse_next_value(p, slot);
+		return opt_parse_values(p, slot, value);
 	if (value) {
 		strbuf_printf(p->error, "--%s takes no value, not '%s'", slot->row->name, value);
 		return -EINVAL;
@@ -252,8 +267,7 @@ static int opt_parse_letters(struct opt_parser *p, const char *letters)
 			return -EINVAL;
 		}
 		if (slot->row->type != OPT_TYPE_FLAG)
-			return letters[1] ? opt_parse_value(p, slot, letters + 1)
-					  : opt_parse_next_value(p, slot);
+			return opt_parse_values(p, slot, letters[1] ? letters + 1 : NULL);
 		opt_set_flag(p, slot);
 	}
 	return 0;

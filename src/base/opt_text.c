@@ -18,7 +18,7 @@ static bool opt_text_has_value(const struct opt *row)
 
 static const char *opt_text_dots(const struct opt *row)
 {
-	return row->type == OPT_TYPE_LIST ? "..." : "";
+	return row->type == OPT_TYPE_LIST && (row->positional || row->words) ? "..." : "";
 }
 
 void opt_text_usage(const struct opt *rows, struct strbuf *out)
@@ -69,7 +69,7 @@ static void opt_text_help_left(const struct opt *row, struct strbuf *out)
 	else
 		strbuf_printf(out, "      --%s", row->name);
 	if (opt_text_has_value(row))
-		strbuf_printf(out, " %s", opt_metavar(row));
+		strbuf_printf(out, " %s%s", opt_metavar(row), opt_text_dots(row));
 }
 
 static void opt_text_help_row(const struct opt *row, struct strbuf *out)
@@ -132,7 +132,7 @@ static void opt_text_man_name(const struct opt *row, struct strbuf *out)
 	opt_text_man_escape(row->name, out);
 	strbuf_puts(out, "\\fR");
 	if (opt_text_has_value(row))
-		strbuf_printf(out, " \\fI%s\\fR", opt_metavar(row));
+		strbuf_printf(out, " \\fI%s\\fR%s", opt_metavar(row), opt_text_dots(row));
 }
 
 void opt_text_man_synopsis(const struct opt *rows, struct strbuf *out)

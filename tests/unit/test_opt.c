@@ -238,6 +238,35 @@ static void test_required(void **state)
 	refuse(required_rows, "--file x here there", "unexpected argument 'there'");
 }
 
+/* An option that takes several words takes them up to the next option, or to "--". */
+static void test_words(void **state)
+{
+	static const struct opt words_rows[] = {
+		OPT_LIST(struct config, tags, .name = "tag", .letter = 't', .words = true,
+			 .help = "Tags"),
+		OPT_FLAG(struct config, all, .name = "all", .help = "Everything"),
+		OPT_LIST(struct config, rest, .name = "MORE", .positional = true, .help = "Else"),
+		OPT_END,
+	};
+	struct strbuf text = STRBUF_INIT(4096);
+	struct config c;
+
+	(void)state;
+	assert_int_equal(parse_rows(words_rows, "x --tag a b - --all y -tc d --tag=e f -- g", &c,
+				    &text), OPT_PARSED);
+	assert_int_equal(c.tags.len, 7);
+	assert_string_equal(c.tags.items[2], "-");
+	assert_string_equal(c.tags.items[6], "f");
+	assert_int_equal(c.rest.len, 3);
+	assert_string_equal(c.rest.items[1], "y");
+	assert_string_equal(c.rest.items[2], "g");
+	refuse(words_rows, "--tag", "--tag takes a non-empty text, but no value follows");
+	strbuf_reset(&text);
+	opt_text_help(words_rows, &text);
+	assert_non_null(strstr(strbuf_str(&text), "-t, --tag TEXT..."));
+	strbuf_release(&text);
+}
+
 static void test_list_limit(void **state)
 {
 	struct strbuf line = STRBUF_INIT(4096);
@@ -341,6 +370,7 @@ int main(void)
 		cmocka_unit_test(test_defaults),   cmocka_unit_test(test_spellings),
 		cmocka_unit_test(test_every_type), cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_required),   cmocka_unit_test(test_list_limit),
+		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_help_asked), cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_any_words),
 	};
