@@ -4,7 +4,7 @@ const significance = r => r.significant === true ? 'yes' : r.significant === fal
 const DIFFERENCE_COLUMNS = [
 	['a_ns', 'A'], ['b_ns', 'B'],
 	['difference_ns', 'B \u2212 A', v => signed(v, duration)], ['lo_ns', 'interval from', v => signed(v, duration)], ['hi_ns', 'to', v => signed(v, duration)],
-	['p_value', 'p'], { name: 'significant', field: 'significant', value: r => r.significant, show: (v, r) => significance(r) },
+	['adjusted_p', 'adjusted p', v => percent(v)], { name: 'significant', field: 'significant', value: r => r.significant, show: (v, r) => significance(r) },
 ];
 
 function differencePlot(name, title, rows, label) {
@@ -21,16 +21,20 @@ function differencePlot(name, title, rows, label) {
 function compareSection(entry) {
 	const doc = entry.document;
 	const rows = field => records(doc[field]).filter(isObject);
+	const requests = records(object(doc.load).quantiles).filter(isObject);
 	const quantiles = rows('quantiles'), causes = rows('causes'), listed = rows('facts');
 	const behind = some => culprits(some, 2, c => `${who(c)} ${duration(c.ns)}`);
 	const changed = listed.filter(f => text(f.a) !== text(f.b));
 	return documentSection(entry, 'Comparison', [
 		sentences(list(doc.findings), 'findings'), verdictOf(doc), reasonsOf(doc), provenance(doc, []),
 		together([
-			differencePlot('compare-quantiles', 'Quantiles', quantiles, r => quantile(r.q)),
+			differencePlot('compare-requests', 'Requests of the load generator', requests, r => quantile(r.q)),
+			differencePlot('compare-quantiles', requests.length ? 'Messages' : 'Quantiles', quantiles, r => quantile(r.q)),
 			differencePlot('compare-causes', 'Causes', causes, causeName),
 		]),
-		titled('Quantiles', quantiles, [['q', 'quantile', v => quantile(v)], ...DIFFERENCE_COLUMNS], { name: 'compare-quantiles' }),
+		requests.length ? titled('Requests of the load generator', requests,
+			[['q', 'quantile', v => quantile(v)], ...DIFFERENCE_COLUMNS], { name: 'compare-requests' }) : null,
+		titled(requests.length ? 'Messages' : 'Quantiles', quantiles, [['q', 'quantile', v => quantile(v)], ...DIFFERENCE_COLUMNS], { name: 'compare-quantiles' }),
 		titled('Causes', causes, [{ name: 'cause', value: causeName }, ...DIFFERENCE_COLUMNS,
 			{ name: 'culprits_a', title: 'behind it in A', value: c => behind(c.culprits_a) },
 			{ name: 'culprits_b', title: 'behind it in B', value: c => behind(c.culprits_b) }], { name: 'compare-causes' }),

@@ -57,6 +57,19 @@ int compare_facts_add(struct compare_facts *facts, const char *key, const char *
 	return err == -E2BIG ? 0 : err;
 }
 
+int compare_facts_move(struct compare_facts *from, struct compare_facts *to)
+{
+	int err = 0;
+
+	while (!err && from->len) {
+		err = vec_push(to, from->items[from->len - 1]);
+		if (err == -E2BIG)
+			return 0;
+		from->len -= !err;
+	}
+	return err;
+}
+
 static int compare_facts_order(const void *a, const void *b)
 {
 	const struct compare_fact *x = a, *y = b;
@@ -79,10 +92,15 @@ static const char *compare_facts_values(const struct compare_facts *facts, size_
 					const char *key, struct report *r)
 {
 	struct strbuf text = STRBUF_INIT(VALUES_MAX);
-	const char *all = NULL;
+	const char *all = NULL, *last = NULL;
 
-	while (*at < facts->len && !strcmp(facts->items[*at].key, key))
-		strbuf_printf(&text, "%s%s", text.len ? ", " : "", facts->items[(*at)++].value);
+	for (; *at < facts->len && !strcmp(facts->items[*at].key, key); (*at)++) {
+		const char *value = facts->items[*at].value;
+
+		if (!last || strcmp(last, value))
+			strbuf_printf(&text, "%s%s", text.len ? ", " : "", value);
+		last = value;
+	}
 	if (text.len || (*at && !strcmp(facts->items[*at - 1].key, key)))
 		all = report_format(r, "%s", strbuf_str(&text));
 	strbuf_release(&text);

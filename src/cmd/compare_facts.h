@@ -24,9 +24,12 @@ void compare_facts_release(struct compare_facts *facts);
  */
 int compare_facts_add(struct compare_facts *facts, const char *key, const char *value);
 
+/* Moves all facts of `from` to `to`. Returns 0 or -ENOMEM. */
+int compare_facts_move(struct compare_facts *from, struct compare_facts *to);
+
 /*
  * Adds "facts": rows of {name, a, b}, null where a recording lacks the fact. Sorts both lists. A
- * fact that a recording has several times shows all its values.
+ * fact that a side has several times shows all its values, each once.
  */
 void compare_facts_report(struct compare_facts *a, struct compare_facts *b, struct report *r);
 

@@ -13,7 +13,6 @@
 #include "conns/state.h"
 #include "conns/words.h"
 #include "event/conn_times.h"
-#include "report/difference.h"
 #include "report/human.h"
 
 /* Measures of one end (server or client): a time share for each limit, a rate for each counter. */
@@ -180,8 +179,12 @@ struct side {
 	size_t n;
 };
 
+/* A measure of both sides; of several recordings, the mean of those that know it. */
 struct measured {
-	struct side a, b;
+	struct measured_side {
+		bool known;
+		double value;
+	} a, b;
 	struct difference d;
 };
 
@@ -238,37 +241,62 @@ static void conns_compare_fill_side(const struct conns_run *run, unsigned int en
 }
 
 /*
- * Stores the difference between the runs and tests it; a measure that is 0 in both needs no test.
+ * Fills in the values of a measure in each run of a side, in `room`, and their blocks. Returns
+ * their mean.
  */
-static int conns_compare_row(struct measured *row)
+static struct measured_side conns_compare_sum_side(const struct conns_side *side, unsigned int row,
+						   struct side *room,
+						   struct difference_blocks *blocks)
 {
-	struct contrast *c = &row->d.c;
-	int err;
+	struct measured_side sum = { 0 };
+	size_t known = 0;
 
+	for (size_t i = 0; i < side->n; i++) {
+		conns_compare_fill_side(side->runs[i], row / MEASURES, row % MEASURES, &room[i]);
+		blocks[i] = (struct difference_blocks){ room[i].blocks,
+							room[i].known ? room[i].n : 0 };
+		known += room[i].known;
+		sum.value += room[i].value;
+	}
+	sum.known = known;
+	sum.value /= known ? (double)known : 1;
+	return sum;
+}
+
+/*
+ * Stores the difference between the sides and tests it; a measure that is 0 in both needs no test.
+ */
+static int conns_compare_row(const struct conns_side *a, const struct conns_side *b,
+			     unsigned int at, struct side *room, struct measured *row)
+{
+	struct difference_blocks blocks_a[DIFFERENCE_RECORDINGS_MAX],
+				 blocks_b[DIFFERENCE_RECORDINGS_MAX];
+	int err = 0;
+
+	row->a = conns_compare_sum_side(a, at, room, blocks_a);
+	row->b = conns_compare_sum_side(b, at, room + a->n, blocks_b);
 	if (!row->a.known || !row->b.known)
 		return 0;
-	c->difference = row->b.value - row->a.value;
-	if ((row->a.value <= 0 && row->b.value <= 0) || row->a.n < CONTRAST_BLOCKS_MIN ||
-	    row->b.n < CONTRAST_BLOCKS_MIN)
-		return 0;
-	err = contrast_means(row->a.blocks, row->a.n, row->b.blocks, row->b.n,
-			     DIFFERENCE_CONFIDENCE, c);
+	if (row->a.value > 0 || row->b.value > 0)
+		err = difference_means(blocks_a, a->n, blocks_b, b->n, &row->d);
+	row->d.c.difference = row->b.value - row->a.value;
+	difference_set_small(&row->d, row->a.value, row->b.value);
 	return err == -ENOMEM ? err : 0;
 }
 
-static int conns_compare_all(const struct conns_run *a, const struct conns_run *b,
-			     struct measured *rows)
+static int conns_compare_all(const struct conns_side *a, const struct conns_side *b,
+			     struct measured *rows, struct difference_tally *tally)
 {
+	struct side *room = calloc(a->n + b->n, sizeof(*room));
 	struct difference *list[ROWS];
-	int err = 0;
+	int err = room ? 0 : -ENOMEM;
 
 	for (unsigned int i = 0; !err && i < ROWS; i++) {
-		conns_compare_fill_side(a, i / MEASURES, i % MEASURES, &rows[i].a);
-		conns_compare_fill_side(b, i / MEASURES, i % MEASURES, &rows[i].b);
-		err = conns_compare_row(&rows[i]);
+		err = conns_compare_row(a, b, i, room, &rows[i]);
 		list[i] = &rows[i].d;
 	}
-	return err ? err : difference_judge(list, ROWS);
+	free(room);
+	return err ? err : difference_judge(list, ROWS, tally);
 }
 
 /* ---- report ---- */
@@ -296,13 +324,13 @@ static const struct column columns[] = {
 	{ "end", NULL, 0, 0 }, { "what", NULL, 0, 0 }, { "unit", NULL, 0, 0 },
 	{ "a", NULL, 0, 0 }, { "b", NULL, 0, 0 }, { "difference", NULL, 0, 0 },
 	{ "lo", NULL, 0, 0 }, { "hi", NULL, 0, 0 }, { "p_value", NULL, 0, 0 },
-	{ "adjusted_p", NULL, 0, 0 }, { "significant", NULL, 0, 0 },
+	{ "adjusted_p", NULL, 0, 0 }, { "significant", NULL, 0, 0 }, { "why", NULL, 0, 0 },
 };
 
 static const struct column text_columns[] = {
 	{ NULL, "end", 0, 0 }, { NULL, "limit", 0, 0 }, { NULL, "A", 0, 0 }, { NULL, "B", 0, 0 },
 	{ NULL, "change", 0, 0 }, { NULL, "95 % interval", COLUMN_FLEX, 0 },
-	{ NULL, "adjusted p", 0, 0 },
+	{ NULL, "adjusted p", 0, 0 }, { NULL, "differs", 0, 0 },
 };
 
 static void conns_compare_add_json(const struct measured *row, unsigned int i, struct table *t)
@@ -318,7 +346,8 @@ static void conns_compare_add_json(const struct measured *row, unsigned int i, s
 		  both ? value_number(c->difference) : value_null(),
 		  c->bounded ? value_number(c->lo) : value_null(),
 		  c->bounded ? value_number(c->hi) : value_null(), difference_p(&row->d),
-		  difference_adjusted(&row->d), difference_significant(&row->d));
+		  difference_adjusted(&row->d), difference_significant(&row->d),
+		  difference_why(&row->d));
 }
 
 /* Adds a measure's row to the text table, unless the measure is 0 in both runs. */
@@ -342,19 +371,23 @@ static void conns_compare_add_text(const struct measured *row, unsigned int i, s
 							conns_compare_human(r, m, c->lo, true),
 							conns_compare_human(r, m, c->hi, true)))
 			   : value_null(),
-		difference_adjusted(&row->d));
+		difference_adjusted(&row->d), difference_differs(&row->d));
 }
 
-static struct value conns_compare_run_value(const struct conns_run *run, struct report *r)
+/* Returns a side in numbers; of several recordings only their length is known together. */
+static struct value conns_compare_side_value(const struct conns_side *side, struct report *r)
 {
 	struct object *o = object_new(r);
+	uint64_t duration = 0;
 
-	object_add(o, "duration_ns", value_ns(conns_run_duration_ns(run)));
-	object_add(o, "ends", limits_ends(&run->limits, r));
+	for (size_t i = 0; i < side->n; i++)
+		duration += conns_run_duration_ns(side->runs[i]);
+	object_add(o, "duration_ns", value_ns(duration));
+	object_add(o, "ends", side->n == 1 ? limits_ends(&side->runs[0]->limits, r) : value_null());
 	return value_object(o);
 }
 
-static void conns_compare_add_tables(const struct conns_run *a, const struct conns_run *b,
+static void conns_compare_add_tables(const struct conns_side *a, const struct conns_side *b,
 				     const struct measured *rows, struct report *r)
 {
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
@@ -365,8 +398,8 @@ static void conns_compare_add_tables(const struct conns_run *a, const struct con
 		conns_compare_add_json(&rows[i], i, t);
 		conns_compare_add_text(&rows[i], i, text, r);
 	}
-	object_add(o, "a", conns_compare_run_value(a, r));
-	object_add(o, "b", conns_compare_run_value(b, r));
+	object_add(o, "a", conns_compare_side_value(a, r));
+	object_add(o, "b", conns_compare_side_value(b, r));
 	object_add(o, "rows", value_table(t));
 	object_add(&r->body, "limits", value_object(o));
 	if (text)
@@ -388,10 +421,12 @@ static bool conns_compare_is_greater(const struct measured *a, unsigned int meas
 static void conns_compare_add_finding(const struct measured *rows, struct report *r)
 {
 	const struct measured *best = NULL;
-	bool tested = false;
+	bool tested = false, small = false;
 
 	for (unsigned int i = 0; i < ROWS; i++) {
 		tested |= conns_compare_is_share(i % MEASURES) && rows[i].d.c.tested;
+		small |= conns_compare_is_share(i % MEASURES) &&
+			 difference_is_too_little(&rows[i].d);
 		if (conns_compare_is_share(i % MEASURES) && rows[i].d.c.tested &&
 		    rows[i].d.significant &&
 		    (!best || conns_compare_is_greater(&rows[i], i % MEASURES, best,
@@ -408,26 +443,37 @@ static void conns_compare_add_finding(const struct measured *rows, struct report
 			       conns_compare_human(r, 0, best->a.value, false),
 			       conns_compare_human(r, 0, best->b.value, false));
 	} else if (tested) {
-		report_finding(r,
-			       "What limits the connections does not differ by more than chance.");
+		report_finding(r, small ? "What limits the connections has no difference that "
+					  "matters." :
+					  "What limits the connections does not differ by more "
+					  "than chance.");
 	}
 }
 
-/* Reports limits that are unknown in one run and known in the other. */
-static void conns_compare_add_unknown(const struct conns_run *run, const struct conns_run *other,
+/* Reports limits that are unknown in all recordings of one side and known in the other. */
+static void conns_compare_add_unknown(const struct conns_side *side, const struct conns_side *other,
 				      const char *which, struct report *r)
 {
 	for (unsigned int end = 0; end < LIMITS_ENDS; end++) {
-		const char *why = limits_unknown_reason(&run->limits, end);
+		const char *why = NULL;
+		bool known = false;
 
-		if (why && !limits_unknown_reason(&other->limits, end))
+		for (size_t i = 0; i < side->n; i++) {
+			why = limits_unknown_reason(&side->runs[i]->limits, end);
+			if (!why)
+				break;
+		}
+		for (size_t i = 0; i < other->n; i++)
+			known |= !limits_unknown_reason(&other->runs[i]->limits, end);
+		if (why && known)
 			report_finding(r, "It is unknown what limits the %s's connections in "
 				       "recording %s (%s).", limits_end_name(end), which, why);
 	}
 }
 
-/* Adds the reasons why a run is partial. */
-static int conns_compare_add_reasons(struct conns_run *run, const char *which, struct report *r)
+/* Adds the reasons why a run is partial; `alone`: its intervals are what is tested. */
+static int conns_compare_add_reasons(struct conns_run *run, const char *which, bool alone,
+				     struct report *r)
 {
 	struct report own;
 	int err;
@@ -437,27 +483,30 @@ static int conns_compare_add_reasons(struct conns_run *run, const char *which, s
 	if (!err)
 		difference_add_reasons(r, &own, which);
 	report_release(&own);
-	if (run->intervals / run->together < CONTRAST_BLOCKS_MIN)
+	if (alone && run->intervals / run->together < CONTRAST_BLOCKS_MIN)
 		report_reason(r, "too-few-intervals", NULL, "%s has too few intervals for a "
 			      "significance test of its connections (at least %d are needed)",
 			      which, CONTRAST_BLOCKS_MIN);
 	return err;
 }
 
-int conns_compare_report(struct conns_run *a, struct conns_run *b, struct report *r)
+int conns_compare_report(const struct conns_side *a, const struct conns_side *b, struct report *r,
+			 struct difference_tally *tally)
 {
 	struct measured *rows = calloc(ROWS, sizeof(*rows));
-	int err = rows ? conns_compare_all(a, b, rows) : -ENOMEM;
+	const bool alone = a->n == 1 && b->n == 1;
+	int err = rows ? conns_compare_all(a, b, rows, tally) : -ENOMEM;
 
 	if (!err) {
 		conns_compare_add_tables(a, b, rows, r);
 		conns_compare_add_finding(rows, r);
 		conns_compare_add_unknown(a, b, "A", r);
 		conns_compare_add_unknown(b, a, "B", r);
-		err = conns_compare_add_reasons(a, "A", r);
 	}
-	if (!err)
-		err = conns_compare_add_reasons(b, "B", r);
+	for (size_t i = 0; !err && i < a->n; i++)
+		err = conns_compare_add_reasons(a->runs[i], "A", alone, r);
+	for (size_t i = 0; !err && i < b->n; i++)
+		err = conns_compare_add_reasons(b->runs[i], "B", alone, r);
 	free(rows);
 	return err ? err : report_error(r);
 }

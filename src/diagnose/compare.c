@@ -167,30 +167,31 @@ static void compare_score(struct compared *c, const struct slice_of *slice,
 }
 
 /*
- * Rounds the mean times by cause and phase so that they sum to the mean latency: the times with the
- * largest fractions get the remainder.
+ * Sets `mean` to totals divided by n. Rounds the mean times by cause and phase so that they sum to
+ * the mean latency, unless the totals don't: the times with the largest fractions get the
+ * remainder.
  */
-static void compare_round_means(struct compared *c, uint64_t n)
+static void compare_round_means(const uint64_t *total, uint64_t n, bool sums, int64_t *mean)
 {
-	int64_t left = (int64_t)(c->total[COMPARE_LATENCY] / n);
+	int64_t left = (int64_t)(total[COMPARE_LATENCY] / n);
 
 	for (unsigned int place = 0; place < COMPARE_PLACES; place++)
-		c->mean[place] = (int64_t)(c->total[place] / n);
+		mean[place] = (int64_t)(total[place] / n);
 	for (unsigned int place = 0; place < CAUSE_PLACES; place++)
-		left -= c->mean[place];
-	for (; left > 0 && !c->error; left--) {
+		left -= mean[place];
+	for (; left > 0 && sums; left--) {
 		unsigned int best = 0;
 		uint64_t most = 0;
 
 		for (unsigned int place = 0; place < CAUSE_PLACES; place++) {
-			const bool given = c->mean[place] > (int64_t)(c->total[place] / n);
+			const bool given = mean[place] > (int64_t)(total[place] / n);
 
-			if (!given && c->total[place] % n > most) {
-				most = c->total[place] % n;
+			if (!given && total[place] % n > most) {
+				most = total[place] % n;
 				best = place;
 			}
 		}
-		c->mean[best]++;
+		mean[best]++;
 	}
 }
 
@@ -249,7 +250,7 @@ static int compare_fill_slice(struct compared *c)
 		compare_check_parts(c, &slice);
 		for (unsigned int place = 0; place < COMPARE_PLACES; place++)
 			compare_score(c, &slice, &ranks, place);
-		compare_round_means(c, slice.n);
+		compare_round_means(c->total, slice.n, !c->error, c->mean);
 		err = compare_gather_culprits(c, &slice);
 	}
 	free(slice.targets);
@@ -273,97 +274,174 @@ static int compare_read_side(struct compared *c, const struct message_selection 
 	return err;
 }
 
+static int compare_place(struct comparison *c, unsigned int place)
+{
+	struct difference_blocks blocks[2][DIFFERENCE_RECORDINGS_MAX];
+	const struct compared_side *a = &c->sides[0], *b = &c->sides[1];
+
+	for (int which = 0; which < 2; which++) {
+		const struct compared_side *side = &c->sides[which];
+
+		for (size_t i = 0; i < side->n; i++) {
+			const struct compared *one = side->recordings[i];
+
+			blocks[which][i] = (struct difference_blocks){
+				one->score[place], one->end > one->begin ? one->n_blocks : 0 };
+		}
+	}
+	difference_set_small(&c->places[place], (double)a->mean[place], (double)b->mean[place]);
+	return difference_means(blocks[0], a->n, blocks[1], b->n, &c->places[place]);
+}
+
+static bool compare_side_suffices(const struct compared_side *side)
+{
+	return side->n > 1 || comparison_slice_suffices(side->recordings[0]);
+}
+
 static int compare_places(struct comparison *c)
 {
-	const struct compared *a = &c->sides[0], *b = &c->sides[1];
+	const struct compared_side *a = &c->sides[0], *b = &c->sides[1];
 	struct difference *tested[CAUSE_PLACES];
 	size_t n = 0;
 	int err = 0;
 
-	if (!comparison_slice_suffices(a) || !comparison_slice_suffices(b))
+	if (!compare_side_suffices(a) || !compare_side_suffices(b))
 		return 0;
 	for (unsigned int place = 0; !err && place < COMPARE_PLACES; place++) {
-		struct difference *d = &c->places[place];
-
 		if (!a->total[place] && !b->total[place])
 			continue;
-		err = contrast_means(a->score[place], a->n_blocks, b->score[place], b->n_blocks,
-				     DIFFERENCE_CONFIDENCE, &d->c);
+		err = compare_place(c, place);
 		if (place != COMPARE_LATENCY)
-			tested[n++] = d;
+			tested[n++] = &c->places[place];
 	}
 	if (!err)
-		err = difference_judge(tested, n);
+		err = difference_judge(tested, n, &c->tally);
 	tested[0] = &c->places[COMPARE_LATENCY];
-	return err ? err : difference_judge(tested, 1);
+	return err ? err : difference_judge(tested, 1, &c->tally);
 }
 
 static int compare_quantiles(struct comparison *c)
 {
-	const struct compared *a = &c->sides[0], *b = &c->sides[1];
-	const struct contrast_run runs[2] = {
-		{ a->blocks, a->n_blocks }, { b->blocks, b->n_blocks } };
-	struct difference *list[REPORT_QUANTILES];
-	int err = difference_quantiles(&runs[0], &runs[1], c->quantiles);
+	int err = difference_quantiles(&c->sides[0].latency, &c->sides[1].latency, c->quantiles);
 
-	for (int i = 0; i < REPORT_QUANTILES; i++)
-		list[i] = &c->quantiles[i].d;
-	return err ? err : difference_judge(list, REPORT_QUANTILES);
+	return err ? err : difference_judge_quantiles(c->quantiles, &c->tally);
 }
 
-int comparison_new(struct comparison **out, const struct message_selection *selection,
-		   struct event_reader *a, struct event_reader *b,
-		   const struct hostlat_pids pids[2], const struct event_reader **which)
+/* Sums up the recordings of a side. */
+static void compare_sum_side(struct compared_side *side)
 {
-	struct comparison *c = calloc(1, sizeof(*c));
-	int err;
+	uint64_t means[COMPARE_PLACES] = { 0 };
+	uint64_t with_slice = 0;
 
-	*which = NULL;
-	*out = c;
-	if (!c)
-		return -ENOMEM;
-	c->selection = *selection;
-	for (int side = 0; side < 2; side++) {
-		struct event_reader *reader = side ? b : a;
+	side->causes = side->n;
+	for (size_t i = 0; i < side->n; i++) {
+		const struct compared *one = side->recordings[i];
 
-		if (pids)
-			c->sides[side].rec.hostlat = pids[side];
-		err = compare_read_side(&c->sides[side], selection, reader);
-		if (err) {
-			*which = reader;
-			return err;
+		side->messages += one->rec.messages.all.len;
+		side->targets += one->end - one->begin;
+		with_slice += one->end > one->begin;
+		side->effective += one->effective;
+		side->n_blocks += one->n_blocks;
+		side->error = one->error > side->error ? one->error : side->error;
+		side->causes &= one->rec.cores > 0;
+		for (unsigned int place = 0; place < COMPARE_PLACES; place++) {
+			side->total[place] += one->total[place];
+			means[place] += (uint64_t)one->mean[place];
 		}
 	}
-	c->causes = c->sides[0].rec.cores && c->sides[1].rec.cores;
+	if (with_slice)
+		compare_round_means(means, with_slice, !side->error, side->mean);
+}
+
+const struct compared *compare_longest(const struct compared_side *side, unsigned int place)
+{
+	const struct compared *longest = side->recordings[0];
+
+	for (size_t i = 1; i < side->n; i++)
+		if (side->recordings[i]->mean[place] > longest->mean[place])
+			longest = side->recordings[i];
+	return longest;
+}
+
+int comparison_new(struct comparison **out, const struct message_selection *selection)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	(*out)->selection = *selection;
+	return 0;
+}
+
+int comparison_add(struct comparison *c, int which, struct event_reader *reader,
+		   const struct hostlat_pids *pids)
+{
+	struct compared_side *side = &c->sides[which];
+	struct compared *one;
+	int err;
+
+	if (side->n == DIFFERENCE_RECORDINGS_MAX)
+		return -E2BIG;
+	one = calloc(1, sizeof(*one));
+	if (!one)
+		return -ENOMEM;
+	side->recordings[side->n++] = one;
+	if (pids)
+		one->rec.hostlat = *pids;
+	err = compare_read_side(one, &c->selection, reader);
+	if (err)
+		return err;
+	side->latency.schema = COMPARE_SCHEMA;
+	return difference_series_add(&side->latency,
+				     &(struct contrast_run){ one->blocks, one->n_blocks });
+}
+
+int comparison_evaluate(struct comparison *c)
+{
+	int err;
+
+	compare_sum_side(&c->sides[0]);
+	compare_sum_side(&c->sides[1]);
+	c->causes = c->sides[0].causes && c->sides[1].causes;
 	err = compare_quantiles(c);
 	return err ? err : compare_places(c);
+}
+
+const struct difference_series *comparison_series(const struct comparison *c, int side)
+{
+	return &c->sides[side].latency;
+}
+
+static void compare_free_recording(struct compared *one)
+{
+	for (size_t i = 0; i < CONTRAST_BLOCKS; i++)
+		hist_release(&one->latency[i]);
+	for (unsigned int place = 0; place < CAUSE_PLACES; place++)
+		culprits_release(&one->culprits[place]);
+	culprits_release(&one->cpu_wait);
+	recorded_release(&one->rec);
+	free(one);
 }
 
 void comparison_free(struct comparison *c)
 {
 	if (!c)
 		return;
-	for (int side = 0; side < 2; side++) {
-		for (size_t i = 0; i < CONTRAST_BLOCKS; i++)
-			hist_release(&c->sides[side].latency[i]);
-		for (unsigned int place = 0; place < CAUSE_PLACES; place++)
-			culprits_release(&c->sides[side].culprits[place]);
-		culprits_release(&c->sides[side].cpu_wait);
-		recorded_release(&c->sides[side].rec);
-	}
+	for (int which = 0; which < 2; which++)
+		for (size_t i = 0; i < c->sides[which].n; i++)
+			compare_free_recording(c->sides[which].recordings[i]);
 	free(c);
 }
 
-uint64_t comparison_messages(const struct comparison *c, int side)
+uint64_t comparison_messages(const struct comparison *c, int side, size_t recording)
 {
-	const struct messages *messages = &c->sides[side].rec.messages;
+	const struct messages *messages = &c->sides[side].recordings[recording]->rec.messages;
 
 	return messages->all.len + messages->beyond;
 }
 
-uint64_t comparison_duration_ns(const struct comparison *c, int side)
+uint64_t comparison_duration_ns(const struct comparison *c, int side, size_t recording)
 {
-	const struct messages *messages = &c->sides[side].rec.messages;
+	const struct messages *messages = &c->sides[side].recordings[recording]->rec.messages;
 
 	return messages->all.len ? messages->to - messages->from : 0;
 }

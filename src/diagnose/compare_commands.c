@@ -34,9 +34,9 @@ static uint64_t compare_command_ns(const struct compared *s, const char *name)
 }
 
 /* Returns whether B's culprit is new. hostlat's own processes are part of the measurement. */
-static bool compare_is_new(const struct comparison *c, const struct cause_culprit *culprit)
+static bool compare_is_new_between(const struct compared *a, const struct compared *b,
+				   const struct cause_culprit *culprit)
 {
-	const struct compared *a = &c->sides[0], *b = &c->sides[1];
 	const struct task_command *command =
 		culprit->command ? &b->rec.commands.all[culprit->command - 1] : NULL;
 	const double in_a = (double)compare_slice_messages(a);
@@ -50,19 +50,51 @@ static bool compare_is_new(const struct comparison *c, const struct cause_culpri
 	       (double)culprit->ns / in_b;
 }
 
+/* Returns whether the culprit of one of B's recordings is new beside each of A's. */
+static bool compare_is_new(const struct comparison *c, const struct compared *b,
+			   const struct cause_culprit *culprit)
+{
+	const struct compared_side *a = &c->sides[0];
+
+	for (size_t i = 0; i < a->n; i++)
+		if (!compare_is_new_between(a->recordings[i], b, culprit))
+			return false;
+	return true;
+}
+
+/* Returns in how many of B's recordings a command is new. */
+static size_t compare_count_new(const struct comparison *c, const char *name)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->sides[1].n; i++) {
+		const struct compared *b = c->sides[1].recordings[i];
+
+		vec_for_each(&b->cpu_wait.all, one)
+			if (one->command &&
+			    !strcmp(b->rec.commands.all[one->command - 1].name, name) &&
+			    compare_is_new(c, b, one)) {
+				n++;
+				break;
+			}
+	}
+	return n;
+}
+
 static const struct column new_columns[] = {
 	{ "command", NULL, 0, 0 },  { "processes", NULL, 0, 0 }, { "pids", NULL, 0, 0 },
 	{ "messages", NULL, 0, 0 }, { "ns", NULL, 0, 0 },	 { "median_ns", NULL, 0, 0 },
-	{ "share", NULL, 0, 0 },
+	{ "share", NULL, 0, 0 },    { "recordings", NULL, 0, 0 },
 };
 
 static void compare_add_new_command(const struct compared *b, struct report *r, struct table *t,
-				    const struct cause_culprit *one)
+				    const struct cause_culprit *one, size_t recordings)
 {
 	TABLE_ADD(t, culprit_command_value(&b->rec, r, one->command), value_u64(one->processes),
 		  culprit_pids_value(&b->cpu_wait, r, one), value_u64(one->messages),
 		  value_ns(one->ns), value_ns(one->median_ns),
-		  value_fraction((double)one->ns / (double)b->cpu_wait.ns));
+		  value_fraction((double)one->ns / (double)b->cpu_wait.ns),
+		  value_u64(recordings));
 }
 
 static void compare_add_new_finding(const struct compared *b, struct report *r,
@@ -77,21 +109,38 @@ static void compare_add_new_finding(const struct compared *b, struct report *r,
 		       human_fraction(share, (double)one->ns / (double)b->cpu_wait.ns));
 }
 
+/* Returns B's recording whose slice waited longest for CPUs. */
+static const struct compared *compare_longest_wait(const struct compared_side *b)
+{
+	const struct compared *longest = b->recordings[0];
+
+	for (size_t i = 1; i < b->n; i++)
+		if (b->recordings[i]->cpu_wait.ns > longest->cpu_wait.ns)
+			longest = b->recordings[i];
+	return longest;
+}
+
 void compare_add_new_commands(const struct comparison *c, struct report *r)
 {
-	const struct compared *b = &c->sides[1];
+	const struct compared_side *side = &c->sides[1];
+	const struct compared *b = compare_longest_wait(side);
 	struct table *t;
 	unsigned int findings = 0;
 
-	if (!c->causes || !compare_slice_messages(&c->sides[0])) {
+	if (!c->causes || !c->sides[0].targets) {
 		object_add(&r->body, "new_commands", value_null());
 		return;
 	}
 	t = table_new(r, new_columns, ARRAY_LEN(new_columns));
 	vec_for_each(&b->cpu_wait.all, one) {
-		if (!compare_is_new(c, one))
+		size_t recordings;
+
+		if (!compare_is_new(c, b, one))
 			continue;
-		compare_add_new_command(b, r, t, one);
+		recordings = compare_count_new(c, b->rec.commands.all[one->command - 1].name);
+		if (2 * recordings <= side->n)
+			continue;
+		compare_add_new_command(b, r, t, one, recordings);
 		if (findings++ < NEW_FINDINGS_MAX)
 			compare_add_new_finding(b, r, one);
 	}

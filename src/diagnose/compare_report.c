@@ -19,14 +19,14 @@
 /* A cause below 1 / GONE of its former time is reported as gone. */
 #define GONE 100
 
-static const struct compared *compare_side(const struct comparison *c, int which)
+static const struct compared_side *compare_side(const struct comparison *c, int which)
 {
 	return &c->sides[which];
 }
 
 static bool compare_has_both(const struct comparison *c)
 {
-	return compare_side(c, 0)->rec.messages.all.len && compare_side(c, 1)->rec.messages.all.len;
+	return compare_side(c, 0)->messages && compare_side(c, 1)->messages;
 }
 
 /* ---- causes ---- */
@@ -63,9 +63,10 @@ static size_t compare_order_places(const struct comparison *c, struct ordered *o
 }
 
 /* Returns the culprit with most of a cause's time; NULL: unknown. */
-static const struct cause_culprit *compare_top_culprit(const struct compared *s, unsigned int place)
+static const struct cause_culprit *compare_top_culprit(const struct compared_side *s,
+							unsigned int place)
 {
-	const struct cause_culprits *culprits = &s->culprits[place];
+	const struct cause_culprits *culprits = &compare_longest(s, place)->culprits[place];
 
 	return culprits->all.len && s->mean[place] ? culprits->all.items : NULL;
 }
@@ -74,15 +75,16 @@ static const struct cause_culprit *compare_top_culprit(const struct compared *s,
  * Returns the main culprit of a cause: a command, e.g. "nginx" or "gzip (6 processes)", or else the
  * kind of work, e.g. "softirq timer"; "" if unknown. A single pid says nothing of the other run.
  */
-static const char *compare_culprit_name(const struct compared *s, struct report *r,
+static const char *compare_culprit_name(const struct compared_side *s, struct report *r,
 					unsigned int place)
 {
+	const struct cause_culprits *culprits = &compare_longest(s, place)->culprits[place];
 	const struct cause_culprit *top = compare_top_culprit(s, place);
 
 	if (!top)
 		return "";
-	return top->processes > 1 ? culprit_name(&s->culprits[place], r, top) :
-				    culprit_plain_name(&s->culprits[place], r, top);
+	return top->processes > 1 ? culprit_name(culprits, r, top) :
+				    culprit_plain_name(culprits, r, top);
 }
 
 static const struct column cause_columns[] = {
@@ -98,6 +100,8 @@ static const struct column cause_columns[] = {
 	{ "p_value", NULL, 0, 0 },
 	{ "adjusted_p", "adjusted p", 0, 0 },
 	{ "significant", NULL, 0, 0 },
+	{ "why", NULL, 0, 0 },
+	{ NULL, "differs", 0, 0 },
 	{ NULL, "culprit in A", COLUMN_FLEX | COLUMN_SPARE, 0 },
 	{ NULL, "culprit in B", COLUMN_FLEX | COLUMN_SPARE, 0 },
 	{ "culprits_a", NULL, 0, 0 },
@@ -107,7 +111,7 @@ static const struct column cause_columns[] = {
 static void compare_add_cause(const struct comparison *c, struct report *r, struct table *t,
 			      unsigned int place)
 {
-	const struct compared *a = compare_side(c, 0), *b = compare_side(c, 1);
+	const struct compared_side *a = compare_side(c, 0), *b = compare_side(c, 1);
 	const struct difference *d = &c->places[place];
 	const unsigned int cause = place / WHERE_MAX;
 
@@ -116,11 +120,14 @@ static void compare_add_cause(const struct comparison *c, struct report *r, stru
 		  value_string(cause_kind(cause)), value_ns((uint64_t)a->mean[place]),
 		  value_ns((uint64_t)b->mean[place]), value_sns(b->mean[place] - a->mean[place]),
 		  difference_lo(d), difference_hi(d), difference_interval(r, d), difference_p(d),
-		  difference_adjusted(d), difference_significant(d),
+		  difference_adjusted(d), difference_significant(d), difference_why(d),
+		  difference_differs(d),
 		  value_string(compare_culprit_name(a, r, place)),
 		  value_string(compare_culprit_name(b, r, place)),
-		  culprits_table(&a->culprits[place], r, (uint64_t)a->mean[place]),
-		  culprits_table(&b->culprits[place], r, (uint64_t)b->mean[place]));
+		  culprits_table(&compare_longest(a, place)->culprits[place], r,
+				 (uint64_t)a->mean[place]),
+		  culprits_table(&compare_longest(b, place)->culprits[place], r,
+				 (uint64_t)b->mean[place]));
 }
 
 static void compare_add_causes(const struct comparison *c, struct report *r)
@@ -144,19 +151,14 @@ static void compare_add_causes(const struct comparison *c, struct report *r)
 
 /* ---- the slice ---- */
 
-static uint64_t compare_targets(const struct compared *s)
+static struct value compare_mean(const struct compared_side *s)
 {
-	return s->end - s->begin;
-}
-
-static struct value compare_mean(const struct compared *s)
-{
-	return compare_targets(s) ? value_ns((uint64_t)s->mean[COMPARE_LATENCY]) : value_null();
+	return s->targets ? value_ns((uint64_t)s->mean[COMPARE_LATENCY]) : value_null();
 }
 
 static void compare_add_slice(const struct comparison *c, struct report *r)
 {
-	const struct compared *a = compare_side(c, 0), *b = compare_side(c, 1);
+	const struct compared_side *a = compare_side(c, 0), *b = compare_side(c, 1);
 	const struct difference *d = &c->places[COMPARE_LATENCY];
 	const struct message_selection *s = &c->selection;
 	struct object *o = object_new(r);
@@ -164,8 +166,8 @@ static void compare_add_slice(const struct comparison *c, struct report *r)
 	object_add(o, "from", s->slowest ? value_null() : value_fraction(s->from));
 	object_add(o, "to", s->slowest ? value_null() : value_fraction(s->to));
 	object_add(o, "slowest", s->slowest ? value_u64(s->slowest) : value_null());
-	object_add(o, "messages_a", value_u64(compare_targets(a)));
-	object_add(o, "messages_b", value_u64(compare_targets(b)));
+	object_add(o, "messages_a", value_u64(a->targets));
+	object_add(o, "messages_b", value_u64(b->targets));
 	object_add(o, "a_ns", compare_mean(a));
 	object_add(o, "b_ns", compare_mean(b));
 	object_add(o, "difference_ns", compare_has_both(c) ? value_sns(b->mean[COMPARE_LATENCY] -
@@ -175,6 +177,7 @@ static void compare_add_slice(const struct comparison *c, struct report *r)
 	object_add(o, "hi_ns", difference_hi(d));
 	object_add(o, "p_value", difference_p(d));
 	object_add(o, "significant", difference_significant(d));
+	object_add(o, "why", difference_why(d));
 	object_add(o, "effective_a", value_number(a->effective));
 	object_add(o, "effective_b", value_number(b->effective));
 	object_add(o, "blocks_a", value_u64(a->n_blocks));
@@ -216,26 +219,34 @@ static int compare_order_by_messages(const void *a, const void *b)
 	return m != n ? (m > n ? -1 : 1) : strcmp(x->comm, y->comm);
 }
 
+static int compare_count_recording(const struct recorded *rec, struct applications *all, int which)
+{
+	int err = 0;
+
+	vec_for_each(&rec->messages.all, m) {
+		const uint32_t task = tasks_by_tid(&rec->tasks, m->tid);
+
+		err = compare_count_application(all, tasks_get(&rec->tasks, task)->comm, which);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static int compare_count_applications(const struct comparison *c, struct applications *all)
 {
 	int err = 0;
 
 	vec_init(all, APPLICATIONS_MAX);
 	for (int which = 0; which < 2; which++) {
-		const struct recorded *rec = &compare_side(c, which)->rec;
+		const struct compared_side *side = compare_side(c, which);
 
-		vec_for_each(&rec->messages.all, m) {
-			const uint32_t task = tasks_by_tid(&rec->tasks, m->tid);
-
-			err = compare_count_application(all, tasks_get(&rec->tasks, task)->comm,
-							which);
-			if (err)
-				return err;
-		}
+		for (size_t i = 0; !err && i < side->n; i++)
+			err = compare_count_recording(&side->recordings[i]->rec, all, which);
 	}
-	if (all->len)
+	if (!err && all->len)
 		qsort(all->items, all->len, sizeof(*all->items), compare_order_by_messages);
-	return 0;
+	return err;
 }
 
 static const struct column application_columns[] = {
@@ -269,9 +280,10 @@ static void compare_add_cause_finding(const struct comparison *c, struct report 
 				      unsigned int place)
 {
 	const int64_t a = compare_side(c, 0)->mean[place], b = compare_side(c, 1)->mean[place];
-	const struct compared *side = compare_side(c, a >= b ? 0 : 1);
+	const struct compared_side *side = compare_side(c, a >= b ? 0 : 1);
 	const struct cause_culprit *top = compare_top_culprit(side, place);
-	const char *culprit = top ? culprit_plain_name(&side->culprits[place], r, top) : "";
+	const struct cause_culprits *of = &compare_longest(side, place)->culprits[place];
+	const char *culprit = top ? culprit_plain_name(of, r, top) : "";
 	char from[HUMAN_MAX], to[HUMAN_MAX];
 
 	report_finding(r, "%s%s%s%s%s%s %s: from %s to %s per message.",
@@ -298,8 +310,14 @@ static bool compare_any_tested(const struct comparison *c)
 /* Returns true if a change deserves a finding: significant, and not tiny beside `greatest`. */
 static bool compare_is_notable(const struct comparison *c, uint64_t change, uint64_t greatest)
 {
-	return change > compare_side(c, 0)->rec.granularity &&
-	       change > compare_side(c, 1)->rec.granularity && change >= greatest / MINOR;
+	for (int which = 0; which < 2; which++) {
+		const struct compared_side *side = compare_side(c, which);
+
+		for (size_t i = 0; i < side->n; i++)
+			if (change <= side->recordings[i]->rec.granularity)
+				return false;
+	}
+	return change >= greatest / MINOR;
 }
 
 static void compare_add_cause_findings(const struct comparison *c, struct report *r)
@@ -322,49 +340,65 @@ static void compare_add_cause_findings(const struct comparison *c, struct report
 
 static void compare_add_findings(const struct comparison *c, struct report *r)
 {
-	const struct quantile_difference *q = difference_greatest(c->quantiles);
-
-	if (q)
-		report_finding(r, "%s.", difference_phrase(r, q));
-	else if (compare_any_tested(c))
-		report_finding(r, "No quantile of the messages' latency differs by more than "
-			       "chance.");
+	difference_add_findings(r, "messages", c->quantiles);
 	if (c->causes)
 		compare_add_cause_findings(c, r);
 }
 
-static void compare_add_reasons(const struct comparison *c, struct report *r)
+static const char *compare_letter(int which)
 {
+	return which ? "B" : "A";
+}
+
+/* Adds reasons why two recordings, one of each side, say little. */
+static void compare_add_size_reasons(const struct comparison *c, struct report *r)
+{
+	bool few = false;
+
 	for (int which = 0; which < 2; which++)
-		report_source_reasons(&compare_side(c, which)->rec, r, which ? "B" : "A");
-	if (!compare_has_both(c))
-		return;
-	for (int which = 0; which < 2; which++)
-		if (compare_side(c, which)->n_blocks < CONTRAST_BLOCKS_MIN)
+		if (compare_side(c, which)->n_blocks < CONTRAST_BLOCKS_MIN) {
+			few = true;
 			report_reason(r, "too-few-messages", NULL, "%s has too few messages to "
 				      "test for a difference (%u are needed)",
-				      which ? "B" : "A",
+				      compare_letter(which),
 				      BLOCK_MESSAGES_MIN * CONTRAST_BLOCKS_MIN);
-	for (int which = 0; which < 2; which++)
-		if (compare_side(c, which)->n_blocks >= CONTRAST_BLOCKS_MIN &&
-		    !comparison_slice_suffices(compare_side(c, which)))
-			report_reason(r, "slice-too-small",
-				      report_format(r, "%llu messages, worth %.3g",
-						    (unsigned long long)compare_targets(
-							    compare_side(c, which)),
-						    compare_side(c, which)->effective),
-				      "the slice of %s has too few independent messages to compare "
-				      "causes (%d are needed)",
-				      which ? "B" : "A", CONTRAST_EFFECTIVE_MIN);
-	if (!compare_any_tested(c) && !r->partial)
+		}
+	for (int which = 0; which < 2; which++) {
+		const struct compared_side *side = compare_side(c, which);
+
+		if (side->n_blocks < CONTRAST_BLOCKS_MIN ||
+		    comparison_slice_suffices(side->recordings[0]))
+			continue;
+		few = true;
+		report_reason(r, "slice-too-small",
+			      report_format(r, "%llu messages, worth %.3g",
+					    (unsigned long long)side->targets, side->effective),
+			      "the slice of %s has too few independent messages to compare causes "
+			      "(%d are needed)", compare_letter(which), CONTRAST_EFFECTIVE_MIN);
+	}
+	if (!few && !compare_any_tested(c))
 		report_reason(r, "dependent", NULL, "the latencies are correlated for so long that "
 			      "no difference can be tested: record longer");
 }
 
-int comparison_report(const struct comparison *c, struct report *r)
+static void compare_add_reasons(const struct comparison *c, struct report *r)
+{
+	for (int which = 0; which < 2; which++) {
+		const struct compared_side *side = compare_side(c, which);
+
+		for (size_t i = 0; i < side->n; i++)
+			report_source_reasons(&side->recordings[i]->rec, r, compare_letter(which));
+	}
+	if (compare_has_both(c) && compare_side(c, 0)->n == 1 && compare_side(c, 1)->n == 1)
+		compare_add_size_reasons(c, r);
+}
+
+int comparison_report(const struct comparison *c, struct report *r, struct difference_tally *tally)
 {
 	int err;
 
+	tally->tested += c->tally.tested;
+	tally->significant += c->tally.significant;
 	object_add(&r->body, "quantiles", difference_table(r, c->quantiles));
 	compare_add_slice(c, r);
 	compare_add_causes(c, r);

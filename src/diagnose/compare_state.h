@@ -44,17 +44,41 @@ struct compared {
 	struct cause_culprits culprits[CAUSE_PLACES], cpu_wait;
 };
 
+/* The recordings of one side. */
+struct compared_side {
+	struct compared *recordings[DIFFERENCE_RECORDINGS_MAX]; /* owned */
+	size_t n;
+	struct difference_series latency;
+	uint64_t total[COMPARE_PLACES];      /* sum of the recordings' */
+	/* the recordings' means, each counted once; they sum to the latency's, too */
+	int64_t mean[COMPARE_PLACES];
+	uint64_t messages;                   /* in all recordings */
+	uint64_t targets;                    /* messages of all compared slices */
+	double effective;                    /* sum of the recordings' */
+	size_t n_blocks;                     /* the same */
+	uint64_t error;                      /* largest of the recordings' */
+	bool causes;                         /* all recordings have CPU activity, thus causes */
+};
+
 struct comparison {
 	struct message_selection selection;
-	struct compared sides[2];
-	bool causes;                         /* both recordings have CPU activity, thus causes */
+	struct compared_side sides[2];
+	bool causes;                         /* both sides have */
 	struct quantile_difference quantiles[REPORT_QUANTILES];
 	struct difference places[COMPARE_PLACES];
+	struct difference_tally tally;
 };
 
 /*
+ * Returns the recording of the side with the longest mean time in a place, for its culprits; with
+ * one recording that one.
+ */
+const struct compared *compare_longest(const struct compared_side *side, unsigned int place);
+
+/*
  * Adds "new_commands" and a finding for the first of them: commands that held CPUs for which
- * messages of B's slice waited, and did not in A.
+ * messages of B's slice waited, and did not in A. Of several recordings: in most of B's, and in
+ * none of A's.
  */
 void compare_add_new_commands(const struct comparison *c, struct report *r);
 

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/compare.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "load/analysis_state.h"
-#include "report/difference.h"
 
-static struct contrast_side side_of(const struct load_analysis *a, enum load_from from, double q)
+struct load_series_of_runs {
+	struct difference_series series;
+	const struct hist *blocks[][SERIES_WINDOWS];
+};
+
+static struct contrast_side load_compare_quantile(const struct load_analysis *a,
+						  enum load_from from, double q)
 {
 	struct load_quantile found;
 
@@ -22,8 +29,8 @@ static struct contrast_side side_of(const struct load_analysis *a, enum load_fro
  * Returns a run's latency histograms, one per evaluated time window. Stores pointers to the
  * histograms in `blocks`, an array of SERIES_WINDOWS.
  */
-static struct contrast_run windows_of(const struct load_analysis *a, enum load_from from,
-				      const struct hist **blocks)
+static struct contrast_run load_compare_windows(const struct load_analysis *a,
+						enum load_from from, const struct hist **blocks)
 {
 	const struct load_result *res = &a->result;
 	size_t n = 0;
@@ -33,79 +40,112 @@ static struct contrast_run windows_of(const struct load_analysis *a, enum load_f
 	return (struct contrast_run){ blocks, n };
 }
 
-static int load_compare_quantiles(const struct load_analysis *a, const struct load_analysis *b,
-				  enum load_from from, struct quantile_difference *out)
+int load_series_new(struct load_series_of_runs **out, const struct load_compared *side)
 {
 	static const double qs[REPORT_QUANTILES] = { 0.5, 0.9, 0.99, 0.999 };
-	const struct hist *blocks_a[SERIES_WINDOWS], *blocks_b[SERIES_WINDOWS];
-	const struct contrast_run run_a = windows_of(a, from, blocks_a);
-	const struct contrast_run run_b = windows_of(b, from, blocks_b);
-	struct difference *list[REPORT_QUANTILES];
-	int err = 0;
+	struct load_series_of_runs *all =
+		calloc(1, sizeof(*all) + side->n * sizeof(*all->blocks));
+	struct difference_series *series;
 
-	for (int i = 0; !err && i < REPORT_QUANTILES; i++) {
-		struct quantile_difference *d = &out[i];
+	*out = all;
+	if (!all)
+		return -ENOMEM;
+	series = &all->series;
+	series->strict = true;
+	for (size_t i = 0; i < side->n; i++) {
+		const enum load_from from = load_analysis_main(side->runs[i]);
 
-		*d = (struct quantile_difference){
-			.q = qs[i], .a = side_of(a, from, qs[i]), .b = side_of(b, from, qs[i]) };
-		contrast_sides(&d->a, &d->b, &d->d.c);
-		err = contrast_shares(&run_a, &run_b, qs[i], &d->d.c);
-		/*
-		 * A quantile without a valid interval in one run is not tested against the other
-		 * run.
-		 */
-		d->d.c.tested &= d->d.c.bounded;
-		list[i] = &d->d;
+		if (from != load_analysis_main(side->runs[0]))
+			return -EINVAL;
+		series->runs[i] =
+			load_compare_windows(side->runs[i], from, all->blocks[i]);
+		for (int k = 0; k < REPORT_QUANTILES; k++)
+			series->sides[i][k] = load_compare_quantile(side->runs[i], from, qs[k]);
+		if (series->runs[i].n)
+			series->schema = all->blocks[i][0]->schema;
+		series->n++;
 	}
-	return err ? err : difference_judge(list, REPORT_QUANTILES);
+	return 0;
 }
 
-static struct value load_compare_run_value(const struct load_analysis *a, struct report *r)
+void load_series_free(struct load_series_of_runs *series)
 {
-	const enum load_from from = load_analysis_main(a);
-	struct object *o = object_new(r);
+	free(series);
+}
 
+const struct difference_series *load_series_get(const struct load_series_of_runs *series)
+{
+	return &series->series;
+}
+
+static double load_compare_target(const struct load_analysis *a)
+{
+	return a->config.loop == LOOP_OPEN ? a->config.rate : NAN;
+}
+
+/* Returns a side in numbers: of several runs the target that all have, and the mean rate. */
+static struct value load_compare_side_value(const struct load_compared *side, struct report *r)
+{
+	const enum load_from from = load_analysis_main(side->runs[0]);
+	double target = load_compare_target(side->runs[0]), achieved = 0;
+	struct object *o = object_new(r);
+	uint64_t count = 0;
+	bool sound = true;
+
+	for (size_t i = 0; i < side->n; i++) {
+		const struct load_analysis *run = side->runs[i];
+
+		if (load_compare_target(run) != target)
+			target = NAN;
+		achieved += load_analysis_achieved(run) / (double)side->n;
+		count += load_analysis_count(run, from);
+		sound &= load_analysis_sound(run);
+	}
 	object_add(o, "from", value_string(from == LOAD_INTENDED ? "intended" : "actual"));
-	object_add(o, "target", value_number(a->config.loop == LOOP_OPEN ? a->config.rate : NAN));
-	object_add(o, "achieved", value_number(load_analysis_achieved(a)));
-	object_add(o, "count", value_u64(load_analysis_count(a, from)));
-	object_add(o, "sound", value_bool(load_analysis_sound(a)));
+	object_add(o, "target", value_number(target));
+	object_add(o, "achieved", value_number(achieved));
+	object_add(o, "count", value_u64(count));
+	object_add(o, "sound", value_bool(sound));
 	return value_object(o);
 }
 
-static void load_compare_add_finding(const struct quantile_difference *quantiles, struct report *r)
+static int load_compare_quantiles(const struct load_compared *a, const struct load_compared *b,
+				  struct quantile_difference *out)
 {
-	const struct quantile_difference *q = difference_greatest(quantiles);
-	bool tested = false;
+	struct load_series_of_runs *series_a = NULL, *series_b = NULL;
+	int err = load_series_new(&series_a, a);
 
-	for (int i = 0; i < REPORT_QUANTILES; i++)
-		tested |= quantiles[i].d.c.tested;
-	if (q)
-		report_finding(r, "Requests: %s.", difference_phrase(r, q));
-	else if (tested)
-		report_finding(r, "No quantile of the requests' latency differs by more than "
-			       "chance.");
+	if (!err)
+		err = load_series_new(&series_b, b);
+	if (!err && load_analysis_main(a->runs[0]) != load_analysis_main(b->runs[0]))
+		err = -EINVAL;
+	if (!err)
+		err = difference_quantiles(&series_a->series, &series_b->series, out);
+	load_series_free(series_a);
+	load_series_free(series_b);
+	return err;
 }
 
-int load_compare_report(const struct load_analysis *a, const struct load_analysis *b,
-			struct report *r)
+int load_compare_report(const struct load_compared *a, const struct load_compared *b,
+			struct report *r, struct difference_tally *tally)
 {
-	const enum load_from from = load_analysis_main(a);
 	struct quantile_difference quantiles[REPORT_QUANTILES];
 	struct object *o = object_new(r);
 	struct value table;
-	int err = 0;
+	int err;
 
-	object_add(o, "a", load_compare_run_value(a, r));
-	object_add(o, "b", load_compare_run_value(b, r));
+	object_add(o, "a", load_compare_side_value(a, r));
+	object_add(o, "b", load_compare_side_value(b, r));
 	object_add(&r->body, "load", value_object(o));
-	if (from != load_analysis_main(b)) {
+	err = load_compare_quantiles(a, b, quantiles);
+	if (err == -EINVAL) {
 		object_add(o, "quantiles", value_null());
 		report_reason(r, "load-unlike", NULL, "one run measured latency from the intended "
 			      "send, the other run from the actual send");
 		return report_error(r);
 	}
-	err = load_compare_quantiles(a, b, from, quantiles);
+	if (!err)
+		err = difference_judge_quantiles(quantiles, tally);
 	if (err)
 		return err;
 	table = difference_table(r, quantiles);
@@ -113,6 +153,6 @@ int load_compare_report(const struct load_analysis *a, const struct load_analysi
 	if (table.type == VALUE_TABLE)
 		table.table->head = "requests of the load generator";
 	object_add(&r->body, NULL, table); /* no JSON key: a table of the text only */
-	load_compare_add_finding(quantiles, r);
+	difference_add_findings(r, "requests", quantiles);
 	return report_error(r);
 }

@@ -7,7 +7,7 @@
  * p. docs/design/compare.md has the reasons, and the measured coverage and false alarms.
  *
  * Deterministic: random numbers come from a fixed seed. Intervals are those of these two runs: how
- * two runs of one set-up differ is unknown here.
+ * two runs of one set-up differ is unknown here (stats/welch.h takes several of each).
  *
  * All return 0, -EINVAL (NaN, a parameter out of range, histograms of different schemas), -ENOMEM.
  */
@@ -45,6 +45,9 @@ int contrast_means(const double *a, size_t na, const double *b, size_t nb, doubl
 
 /* Computes only p, by the same test as contrast_means(). */
 int contrast_test(const double *a, size_t na, const double *b, size_t nb, struct contrast *out);
+
+/* Returns the standard error of the mean of a run's blocks; 0: unknown, as there are too few. */
+double contrast_error(const double *blocks, size_t n);
 
 /*
  * Returns the number of independent events equivalent to a count: the count divided by its

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "stats/contrast.h"
 #include "stats/bucket_edges.h"
@@ -89,6 +90,16 @@ static struct contrast_spread contrast_spread(double *z, size_t n)
 		s.df = fmin(s.df, 2 * s.df / (fourth / (second * second) - 1));
 	s.df = fmax(s.df, DEGREES_MIN);
 	return s;
+}
+
+double contrast_error(const double *blocks, size_t n)
+{
+	double x[CONTRAST_BLOCKS_MAX];
+
+	if (n < CONTRAST_BLOCKS_MIN || n > CONTRAST_BLOCKS_MAX)
+		return 0;
+	memcpy(x, blocks, n * sizeof(*x));
+	return sqrt(contrast_spread(x, n).variance);
 }
 
 static void contrast_find_bounds(const struct hist *pooled, const struct order_stat_ranks *ranks,

@@ -222,80 +222,148 @@ static struct run_row *watch_run_find_alike(const struct watch_run *run,
 
 /* ---- comparing ---- */
 
+/* The same row in the runs of both sides; NULL: missing in a run. */
 struct row_pair {
-	struct run_row *a, *b;  /* the same row in two runs; NULL: missing in one */
+	struct run_row *rows[2][DIFFERENCE_RECORDINGS_MAX];
 	struct quantile_difference quantiles[REPORT_QUANTILES];
 };
 
-struct row_pairs VEC_OF(struct row_pair);
+struct row_pairs VEC_OF(struct row_pair *);
 
-static struct contrast_run watch_compare_count_blocks(const struct watch_run *run,
-						      const struct run_row *row)
+struct watch_sides {
+	const struct watch_side *of[2];
+	size_t both;           /* number of runs of both */
+};
+
+/* Returns run number `i` of both sides; `which` and `at` tell where it is. */
+static struct watch_run *watch_compare_get_run(const struct watch_sides *sides, size_t i,
+					       unsigned int *which, size_t *at)
 {
-	return (struct contrast_run){ row ? row->pointers : NULL,
-				      row ? watch_compare_blocks(run) : 0 };
+	*which = i >= sides->of[0]->n;
+	*at = *which ? i - sides->of[0]->n : i;
+	return sides->of[*which]->runs[*at];
 }
 
-static int watch_compare_to_schema(struct run_row *row, int schema)
+/* Returns a run that has the row, and the row in *row. */
+static const struct watch_run *row_pair_first(const struct watch_sides *sides,
+					      const struct row_pair *pair,
+					      const struct watch_row **row)
+{
+	for (size_t i = 0; i < sides->both; i++) {
+		unsigned int which;
+		size_t at;
+		const struct watch_run *run = watch_compare_get_run(sides, i, &which, &at);
+
+		if (pair->rows[which][at]) {
+			*row = pair->rows[which][at]->row;
+			return run;
+		}
+	}
+	return NULL;
+}
+
+static int row_pair_to_schema(const struct row_pair *pair, const struct watch_sides *sides,
+			      int *lowest)
 {
 	int err = 0;
 
-	for (int i = 0; row && !err && i < CONTRAST_BLOCKS; i++)
-		err = hist_downscale(&row->blocks[i], schema);
+	*lowest = BUCKET_SCHEMA_MAX;
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; !err && i < sides->both; i++) {
+			struct run_row *row;
+			unsigned int which;
+			size_t at;
+
+			watch_compare_get_run(sides, i, &which, &at);
+			row = pair->rows[which][at];
+			for (int k = 0; row && !err && k < CONTRAST_BLOCKS; k++) {
+				if (pass)
+					err = hist_downscale(&row->blocks[k], *lowest);
+				else if (row->blocks[k].schema < *lowest)
+					*lowest = row->blocks[k].schema;
+			}
+		}
 	return err;
 }
 
-static int row_pair_lowest_schema(const struct run_row *row, int lowest)
+static int row_pair_compare(const struct watch_sides *sides, struct row_pair *pair)
 {
-	for (int i = 0; row && i < CONTRAST_BLOCKS; i++)
-		if (row->blocks[i].schema < lowest)
-			lowest = row->blocks[i].schema;
-	return lowest;
+	struct difference_series *series = calloc(2, sizeof(*series));
+	int schema = 0, err = series ? row_pair_to_schema(pair, sides, &schema) : -ENOMEM;
+
+	for (size_t i = 0; !err && i < sides->both; i++) {
+		unsigned int which;
+		size_t at;
+		const struct watch_run *run = watch_compare_get_run(sides, i, &which, &at);
+		const struct run_row *row = pair->rows[which][at];
+		const struct contrast_run blocks = { row ? row->pointers : NULL,
+						     row ? watch_compare_blocks(run) : 0 };
+
+		series[which].schema = schema;
+		err = difference_series_add(&series[which], &blocks);
+	}
+	if (!err)
+		err = difference_quantiles(&series[0], &series[1], pair->quantiles);
+	free(series);
+	return err;
 }
 
-static int row_pair_compare(const struct watch_run *a, const struct watch_run *b,
-			    struct row_pair *pair)
+static bool row_pairs_have(const struct row_pairs *pairs, const struct run_row *row,
+			   unsigned int which, size_t at)
 {
-	const int schema =
-		row_pair_lowest_schema(pair->b, row_pair_lowest_schema(pair->a, BUCKET_SCHEMA_MAX));
-	struct contrast_run runs[2];
-	int err = watch_compare_to_schema(pair->a, schema);
+	vec_for_each(pairs, pair)
+		if ((*pair)->rows[which][at] == row)
+			return true;
+	return false;
+}
 
-	if (!err)
-		err = watch_compare_to_schema(pair->b, schema);
+/* Adds a row of run `which`, `at`, with the rows like it of the other runs. */
+static int row_pairs_add_row(struct row_pairs *pairs, const struct watch_sides *sides,
+			     struct run_row *row, unsigned int which, size_t at)
+{
+	struct row_pair *pair = calloc(1, sizeof(*pair));
+	const struct watch_run *own = sides->of[which]->runs[at];
+	int err;
+
+	if (!pair)
+		return -ENOMEM;
+	for (size_t i = 0; i < sides->both; i++) {
+		unsigned int other;
+		size_t there;
+		const struct watch_run *run = watch_compare_get_run(sides, i, &other, &there);
+
+		pair->rows[other][there] =
+			run == own ? row : watch_run_find_alike(run, own, row->row);
+	}
+	err = vec_push(pairs, pair);
 	if (err)
-		return err;
-	runs[0] = watch_compare_count_blocks(a, pair->a);
-	runs[1] = watch_compare_count_blocks(b, pair->b);
-	return difference_quantiles(&runs[0], &runs[1], pair->quantiles);
+		free(pair);
+	return err;
 }
 
-static int row_pairs_make(struct watch_run *a, struct watch_run *b, struct row_pairs *pairs)
+static int row_pairs_make(const struct watch_sides *sides, struct row_pairs *pairs)
 {
-	int err = watch_order_rows(a->w);
+	int err = 0;
 
-	vec_init(pairs, 2 * WATCH_COMPARE_ROWS);
-	if (!err)
-		err = watch_order_rows(b->w);
-	vec_for_each(&a->w->order, row) {
-		struct row_pair pair = { .a = watch_run_find_row(a, *row) };
+	for (size_t i = 0; !err && i < sides->both; i++) {
+		unsigned int which;
+		size_t at;
+		struct watch_run *run = watch_compare_get_run(sides, i, &which, &at);
 
-		if (err || !pair.a)
-			continue;
-		pair.b = watch_run_find_alike(b, a, *row);
-		err = vec_push(pairs, pair);
-	}
-	vec_for_each(&b->w->order, row) {
-		struct row_pair pair = { .b = watch_run_find_row(b, *row) };
+		err = watch_order_rows(run->w);
+		if (err)
+			return err;
+		vec_for_each(&run->w->order, row) {
+			struct run_row *mine = watch_run_find_row(run, *row);
 
-		if (err || !pair.b || watch_run_find_alike(a, b, *row))
-			continue;
-		err = vec_push(pairs, pair);
+			if (!err && mine && !row_pairs_have(pairs, mine, which, at))
+				err = row_pairs_add_row(pairs, sides, mine, which, at);
+		}
 	}
 	return err;
 }
 
-static int row_pairs_adjust(const struct row_pairs *pairs)
+static int row_pairs_adjust(const struct row_pairs *pairs, struct difference_tally *tally)
 {
 	struct difference **list = calloc(pairs->len * REPORT_QUANTILES + 1, sizeof(*list));
 	size_t n = 0;
@@ -305,18 +373,36 @@ static int row_pairs_adjust(const struct row_pairs *pairs)
 		return -ENOMEM;
 	vec_for_each(pairs, pair)
 		for (int i = 0; i < REPORT_QUANTILES; i++)
-			list[n++] = &pair->quantiles[i].d;
-	err = difference_judge(list, n);
+			list[n++] = &(*pair)->quantiles[i].d;
+	err = difference_judge(list, n, tally);
 	free(list);
 	return err;
 }
 
+static void row_pairs_release(struct row_pairs *pairs)
+{
+	vec_for_each(pairs, pair)
+		free(*pair);
+	vec_release(pairs);
+}
+
 /* ---- report ---- */
 
-static struct table *watch_compare_new_table(const struct watch_run *a, const struct watch_run *b,
-					     struct report *r)
+static bool watch_compare_is_grouped(const struct watch_sides *sides)
 {
-	const bool grouped = a->w->groups.len || b->w->groups.len;
+	for (size_t i = 0; i < sides->both; i++) {
+		unsigned int which;
+		size_t at;
+
+		if (watch_compare_get_run(sides, i, &which, &at)->w->groups.len)
+			return true;
+	}
+	return false;
+}
+
+static struct table *watch_compare_new_table(const struct watch_sides *sides, struct report *r)
+{
+	const bool grouped = watch_compare_is_grouped(sides);
 	const struct column columns[] = {
 		{ "stage", "stage", 0, 0 },
 		{ "direction", "", 0, 0 },
@@ -331,6 +417,7 @@ static struct table *watch_compare_new_table(const struct watch_run *a, const st
 		{ NULL, "in B", 0, 0 },
 		{ NULL, "change", 0, 0 },
 		{ NULL, "adjusted p", 0, 0 },
+		{ NULL, "differs", 0, 0 },
 		{ "quantiles", NULL, 0, 0 },
 	};
 
@@ -342,34 +429,41 @@ static struct value watch_compare_side_ns(const struct contrast_side *s)
 	return value_known_ns(s->known, s->ns);
 }
 
-static struct value watch_compare_count(const struct run_row *row)
+/* Returns the number of packets of a row in all runs of a side; null: it is in none. */
+static struct value watch_compare_count(const struct row_pair *pair, unsigned int which)
 {
 	uint64_t count = 0;
+	bool any = false;
 
-	for (int i = 0; row && i < CONTRAST_BLOCKS; i++)
-		count += row->blocks[i].count;
-	return row ? value_u64(count) : value_null();
+	for (size_t i = 0; i < DIFFERENCE_RECORDINGS_MAX; i++) {
+		const struct run_row *row = pair->rows[which][i];
+
+		any |= row != NULL;
+		for (int k = 0; row && k < CONTRAST_BLOCKS; k++)
+			count += row->blocks[k].count;
+	}
+	return any ? value_u64(count) : value_null();
 }
 
-static void row_pairs_add(const struct watch_run *a, const struct watch_run *b,
-			  const struct row_pair *pair, struct table *t, struct report *r)
+static void row_pairs_add(const struct watch_sides *sides, const struct row_pair *pair,
+			  struct table *t, struct report *r)
 {
-	const struct watch_row *row = (pair->a ? pair->a : pair->b)->row;
-	const struct watch *w = (pair->a ? a : b)->w;
+	const struct watch_row *row = NULL;
+	const struct watch *w = row_pair_first(sides, pair, &row)->w;
 	const struct quantile_difference *p50 = &pair->quantiles[REPORT_P50];
 	const struct quantile_difference *p99 = &pair->quantiles[REPORT_P99];
-	const bool both = pair->a && pair->b;
 
 	TABLE_ADD(t, value_string(stage_name(row->id.stage)),
 		  value_string(direction_name(row->id.direction)),
 		  value_string(protocol_name(row->id.protocol)),
 		  value_string(origin_name(row->id.origin)), watch_group_value(w, row, r),
-		  watch_compare_count(pair->a), watch_compare_count(pair->b),
+		  watch_compare_count(pair, 0), watch_compare_count(pair, 1),
 		  watch_compare_side_ns(&p50->a), watch_compare_side_ns(&p50->b),
 		  watch_compare_side_ns(&p99->a), watch_compare_side_ns(&p99->b),
-		  both && p99->a.known && p99->b.known ? value_sns((int64_t)(p99->b.ns - p99->a.ns))
-						       : value_null(),
-		  difference_adjusted(&p99->d), difference_table(r, pair->quantiles));
+		  p99->a.known && p99->b.known ? value_sns((int64_t)(p99->b.ns - p99->a.ns))
+					       : value_null(),
+		  difference_adjusted(&p99->d), difference_differs(&p99->d),
+		  difference_table(r, pair->quantiles));
 }
 
 static double watch_compare_factor(const struct quantile_difference *q)
@@ -377,20 +471,23 @@ static double watch_compare_factor(const struct quantile_difference *q)
 	return q ? fabs(log(((double)q->b.ns + 1) / ((double)q->a.ns + 1))) : -1;
 }
 
-static void watch_compare_add_finding(const struct row_pairs *pairs, struct report *r)
+static void watch_compare_add_finding(const struct watch_sides *sides,
+				      const struct row_pairs *pairs, struct report *r)
 {
 	const struct quantile_difference *best = NULL;
 	const struct watch_row *row = NULL;
-	bool tested = false;
+	bool tested = false, small = false;
 
 	vec_for_each(pairs, pair) {
-		const struct quantile_difference *q = difference_greatest(pair->quantiles);
+		const struct quantile_difference *q = difference_greatest((*pair)->quantiles);
 
-		for (int i = 0; i < REPORT_QUANTILES; i++)
-			tested |= pair->quantiles[i].d.c.tested;
+		for (int i = 0; i < REPORT_QUANTILES; i++) {
+			tested |= (*pair)->quantiles[i].d.c.tested;
+			small |= difference_is_too_little(&(*pair)->quantiles[i].d);
+		}
 		if (q && watch_compare_factor(q) > watch_compare_factor(best)) {
 			best = q;
-			row = pair->a->row;
+			row_pair_first(sides, *pair, &row);
 		}
 	}
 	if (best)
@@ -399,11 +496,13 @@ static void watch_compare_add_finding(const struct row_pairs *pairs, struct repo
 			       protocol_name(row->id.protocol), origin_name(row->id.origin),
 			       difference_phrase(r, best));
 	else if (tested)
-		report_finding(r, "No stage differs by more than chance.");
+		report_finding(r, small ? "No stage has a difference that matters." :
+					  "No stage differs by more than chance.");
 }
 
 /* Adds to `r` the reasons why the run is partial. */
-static int watch_compare_add_reasons(struct watch_run *run, const char *which, struct report *r)
+static int watch_compare_add_reasons(struct watch_run *run, const char *which, bool alone,
+				     struct report *r)
 {
 	struct report own;
 	int err;
@@ -413,7 +512,7 @@ static int watch_compare_add_reasons(struct watch_run *run, const char *which, s
 	if (!err)
 		difference_add_reasons(r, &own, which);
 	report_release(&own);
-	if (watch_compare_blocks(run) < CONTRAST_BLOCKS_MIN)
+	if (alone && watch_compare_blocks(run) < CONTRAST_BLOCKS_MIN)
 		report_reason(r, "too-few-intervals", NULL, "%s has too few intervals for a "
 			      "significance test (at least %d are needed; see --interval)", which,
 			      CONTRAST_BLOCKS_MIN);
@@ -424,27 +523,34 @@ static int watch_compare_add_reasons(struct watch_run *run, const char *which, s
 	return err;
 }
 
-int watch_compare_report(struct watch_run *a, struct watch_run *b, struct report *r)
+int watch_compare_report(const struct watch_side *a, const struct watch_side *b, struct report *r,
+			 struct difference_tally *tally)
 {
-	struct table *t = watch_compare_new_table(a, b, r);
+	const struct watch_sides sides = { { a, b }, a->n + b->n };
+	struct table *t = watch_compare_new_table(&sides, r);
 	struct row_pairs pairs;
-	int err = row_pairs_make(a, b, &pairs);
+	int err;
 
+	vec_init(&pairs, sides.both * WATCH_COMPARE_ROWS);
+	err = row_pairs_make(&sides, &pairs);
 	vec_for_each(&pairs, pair)
 		if (!err)
-			err = row_pair_compare(a, b, pair);
+			err = row_pair_compare(&sides, *pair);
 	if (!err)
-		err = row_pairs_adjust(&pairs);
+		err = row_pairs_adjust(&pairs, tally);
 	vec_for_each(&pairs, pair)
 		if (!err)
-			row_pairs_add(a, b, pair, t, r);
+			row_pairs_add(&sides, *pair, t, r);
 	object_add(&r->body, "stages", value_table(t));
 	if (!err)
-		watch_compare_add_finding(&pairs, r);
-	vec_release(&pairs);
-	if (!err)
-		err = watch_compare_add_reasons(a, "A", r);
-	if (!err)
-		err = watch_compare_add_reasons(b, "B", r);
+		watch_compare_add_finding(&sides, &pairs, r);
+	row_pairs_release(&pairs);
+	for (size_t i = 0; !err && i < sides.both; i++) {
+		unsigned int which;
+		size_t at;
+		struct watch_run *run = watch_compare_get_run(&sides, i, &which, &at);
+
+		err = watch_compare_add_reasons(run, which ? "B" : "A", sides.both == 2, r);
+	}
 	return err ? err : report_error(r);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Differences between two runs of `watch`, row by row: the same stage, direction, protocol, origin
- * and group. The comparison's blocks (stats/contrast.h) are intervals, joined to CONTRAST_BLOCKS at
- * most.
+ * Differences between runs of `watch`, one or several of each side, row by row: the same stage,
+ * direction, protocol, origin and group. The comparison's blocks (stats/contrast.h) are intervals,
+ * joined to CONTRAST_BLOCKS at most.
  *
  * Memory: at most WATCH_COMPARE_ROWS rows of a run, of 64 histograms each (about 5 KB, if they are
  * full); further rows are counted.
@@ -10,6 +10,7 @@
 #ifndef HOSTLAT_WATCH_COMPARE_H
 #define HOSTLAT_WATCH_COMPARE_H
 
+#include "report/difference.h"
 #include "watch/watch.h"
 
 #define WATCH_COMPARE_ROWS 256u
@@ -32,10 +33,17 @@ uint64_t watch_run_duration_ns(const struct watch_run *run);
 /* Returns the run's clocks and its style of times. They are valid as long as the run. */
 struct times *watch_run_times(struct watch_run *run);
 
+/* The runs of one side. */
+struct watch_side {
+	struct watch_run *runs[DIFFERENCE_RECORDINGS_MAX];
+	size_t n;
+};
+
 /*
- * Adds to `r` the table "stages", a finding, and the reasons why a run is partial. Returns 0 or
- * -ENOMEM.
+ * Adds to `r` the table "stages", a finding, and the reasons why a run is partial; what was tested
+ * to `tally`. Returns 0 or -ENOMEM.
  */
-int watch_compare_report(struct watch_run *a, struct watch_run *b, struct report *r);
+int watch_compare_report(const struct watch_side *a, const struct watch_side *b, struct report *r,
+			 struct difference_tally *tally);
 
 #endif

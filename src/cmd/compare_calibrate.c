@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `compare --calibrate`: how often recordings of one set-up are reported to differ. */
+#include <errno.h>
+
+#include "cmd/compare_sides.h"
+#include "report/calibration.h"
+#include "report/human.h"
+
+static void compare_calibrate_say(const struct calibration_result *c, const char *of,
+				  struct report *r)
+{
+	const double deviation = c->deviation[REPORT_P99], found = c->found[REPORT_P99];
+	char sd[HUMAN_MAX], least[HUMAN_MAX], share[HUMAN_MAX], drawn[HUMAN_MAX];
+
+	report_finding(r, "Of %u pairs, %s differ in a quantile of the %s by the test of two "
+		       "recordings (at most 5 %% if recordings varied no more than within).",
+		       c->pairs, human_fraction(share, (double)c->pairs_differ[CALIBRATION_ANY] /
+						       c->pairs), of);
+	if (c->drawn)
+		report_finding(r, "Of %u comparisons of 3 against 3, %s differ.", c->drawn,
+			       human_fraction(drawn, (double)c->drawn_differ[CALIBRATION_ANY] /
+						     c->drawn));
+	if (deviation == deviation)
+		report_finding(r, "The %s' p99 varies by %s between recordings (standard "
+			       "deviation): 3 per side find a change of about %s in 90 %% of "
+			       "comparisons.", of, human_fraction(sd, deviation),
+			       human_fraction(least, found));
+}
+
+static int compare_calibrate_one(const struct difference_series *series, const char *of,
+				 struct table *t, struct report *r)
+{
+	struct calibration_result c;
+	int err = calibration_run(series, &c);
+
+	if (err)
+		return err;
+	compare_calibrate_say(&c, of, r);
+	calibration_add(&c, of, t, r);
+	return 0;
+}
+
+static int compare_calibrate_load(struct compare_sides *in, struct table *t, struct report *r)
+{
+	const struct load_compared runs = compare_side_load(&in->sides[0]);
+	struct load_series_of_runs *series;
+	int err = load_series_new(&series, &runs);
+
+	if (!err)
+		err = compare_calibrate_one(load_series_get(series), "requests", t, r);
+	else if (err == -EINVAL)
+		report_reason(r, "load-unlike", NULL, "one run measured latency from the intended "
+			      "send, the other run from the actual send");
+	load_series_free(series);
+	return err == -EINVAL ? 0 : err;
+}
+
+int compare_sides_calibrate(struct compare_sides *in, struct report *r)
+{
+	const struct compare_side *side = &in->sides[0];
+	struct table *t = calibration_table(r);
+	int err = 0;
+
+	report_title(r, "%zu recordings of one set-up (%s to %s)", side->n, side->inputs[0].file,
+		     side->inputs[side->n - 1].file);
+	report_place_findings(r);
+	object_add(&r->body, "recordings", value_u64(side->n));
+	if (in->load)
+		err = compare_calibrate_load(in, t, r);
+	if (!err && in->messages)
+		err = compare_calibrate_one(comparison_series(in->messages, 0), "messages", t, r);
+	object_add(&r->body, "calibration", value_table(t));
+	if (!in->load && !in->messages)
+		report_reason(r, "nothing-in-common", NULL, "not all recordings have requests of a "
+			      "load generator or messages: there is nothing to calibrate by");
+	compare_side_add_damage(side, r);
+	report_place_verdict(r);
+	return err ? err : report_error(r);
+}
