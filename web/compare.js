@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two runs: which causes shrank or grew, and what else was different.
 const significance = r => r.significant === true ? 'yes' : r.significant === false ? 'no' : NA;
+// As the text has it, so that both say the same.
+function adjusted(value) {
+	const size = num(value) === null ? null : num(value) * 100;
+	if (size === null)
+		return NA;
+	return `${size > 0 && size < 0.05 ? '<0.1' : size > 0 && size < 0.95 ? size.toFixed(1) : size.toFixed(0)}\u00a0%`;
+}
 const DIFFERENCE_COLUMNS = [
 	['a_ns', 'A'], ['b_ns', 'B'],
 	['difference_ns', 'B \u2212 A', v => signed(v, duration)], ['lo_ns', 'interval from', v => signed(v, duration)], ['hi_ns', 'to', v => signed(v, duration)],
-	['adjusted_p', 'adjusted p', v => percent(v)], { name: 'significant', field: 'significant', value: r => r.significant, show: (v, r) => significance(r) },
+	['adjusted_p', 'adjusted p', adjusted], { name: 'significant', field: 'significant', value: r => r.significant, show: (v, r) => significance(r) },
 ];
 
 function differencePlot(name, title, rows, label) {

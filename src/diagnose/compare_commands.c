@@ -97,13 +97,18 @@ static void compare_add_new_command(const struct compared *b, struct report *r, 
 		  value_u64(recordings));
 }
 
+/* `b` is the recording of the side whose numbers are told; the command is new in `recordings`. */
 static void compare_add_new_finding(const struct compared *b, struct report *r,
-				    const struct cause_culprit *one)
+				    const struct cause_culprit *one,
+				    const struct compared_side *side, size_t recordings)
 {
 	char count[HUMAN_MAX], ns[HUMAN_MAX], all[HUMAN_MAX], share[HUMAN_MAX];
+	const char *in = side->n == 1 ? "" :
+			 report_format(r, " (in %zu of %zu recordings)", recordings, side->n);
 
-	report_finding(r, "New in B: %s, %s: %s of the slice's %s waited for CPUs that it held, %s "
-		       "of the waits for a CPU.", culprit_name(&b->cpu_wait, r, one),
+	report_finding(r, "New in B%s: %s, %s: %s of the slice's %s waited for CPUs that it held, "
+		       "%s of the waits for a CPU.", in ? in : "",
+		       culprit_name(&b->cpu_wait, r, one),
 		       human_ns(ns, one->ns), human_count(count, one->messages),
 		       human_counted(all, compare_slice_messages(b), "message"),
 		       human_fraction(share, (double)one->ns / (double)b->cpu_wait.ns));
@@ -142,7 +147,7 @@ void compare_add_new_commands(const struct comparison *c, struct report *r)
 			continue;
 		compare_add_new_command(b, r, t, one, recordings);
 		if (findings++ < NEW_FINDINGS_MAX)
-			compare_add_new_finding(b, r, one);
+			compare_add_new_finding(b, r, one, side, recordings);
 	}
 	object_add(&r->body, "new_commands", value_table(t));
 }
