@@ -10,7 +10,7 @@ static void compare_calibrate_say(const struct calibration_result *c, const char
 				  struct report *r)
 {
 	const double deviation = c->deviation[REPORT_P99], found = c->found[REPORT_P99];
-	char sd[HUMAN_MAX], least[HUMAN_MAX], share[HUMAN_MAX], drawn[HUMAN_MAX];
+	char sd[HUMAN_MAX], share[HUMAN_MAX], drawn[HUMAN_MAX];
 
 	report_finding(r, "Of %u pairs, %s differ in a quantile of the %s by the test of two "
 		       "recordings (at most 5 %% if recordings varied no more than within).",
@@ -22,9 +22,9 @@ static void compare_calibrate_say(const struct calibration_result *c, const char
 						     c->drawn));
 	if (deviation == deviation)
 		report_finding(r, "The %s' p99 varies by %s between recordings (standard "
-			       "deviation): 3 per side find a change of about %s in 90 %% of "
+			       "deviation): 3 per side find a change by about %s in 90 %% of "
 			       "comparisons.", of, human_fraction(sd, deviation),
-			       human_fraction(least, found));
+			       calibration_change_words(r, found));
 }
 
 static int compare_calibrate_one(const struct difference_series *series, const char *of,

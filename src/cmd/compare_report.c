@@ -302,12 +302,12 @@ static int compare_get_deviation(const struct compare_sides *in, struct compare_
 
 static void compare_say_deviation(const struct compare_deviation *d, struct report *r)
 {
-	char sd[HUMAN_MAX], least[HUMAN_MAX];
+	char sd[HUMAN_MAX];
 
 	report_finding(r, "Recordings of one side differ in the %s' p99 by %s (standard "
-		       "deviation): as many recordings find a change of about %s in 90 %% of "
+		       "deviation): as many recordings find a change by about %s in 90 %% of "
 		       "comparisons.", d->of, human_fraction(sd, d->deviation),
-		       human_fraction(least, d->found));
+		       calibration_change_words(r, d->found));
 }
 
 static int compare_add_method(const struct compare_sides *in, const struct difference_tally *tally,

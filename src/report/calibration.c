@@ -146,7 +146,8 @@ static const struct column calibration_columns[] = {
 	{ "q", NULL, 0, 0 },
 	{ NULL, "", 0, 0 },
 	{ "deviation", "standard deviation", 0, 0 },
-	{ "found", "3 per side find", 0, 0 },
+	{ "found", NULL, 0, 0 },
+	{ NULL, "3 per side find", 0, 0 },
 	{ "pairs", NULL, 0, 0 },
 	{ "pairs_differ", NULL, 0, 0 },
 	{ NULL, "pairs that differ", 0, 0 },
@@ -163,6 +164,19 @@ struct table *calibration_table(struct report *r)
 static struct value calibration_known(double fraction)
 {
 	return isfinite(fraction) ? value_fraction(fraction) : value_null();
+}
+
+const char *calibration_change_words(struct report *r, double change)
+{
+	char percent[HUMAN_MAX];
+
+	return change < 1 ? report_format(r, "%s", human_fraction(percent, change)) :
+			    report_format(r, "a factor of %.3g", 1 + change);
+}
+
+static struct value calibration_found_words(struct report *r, double found)
+{
+	return isfinite(found) ? value_string(calibration_change_words(r, found)) : value_null();
 }
 
 static struct value calibration_share(struct report *r, unsigned int differ, unsigned int all)
@@ -187,7 +201,9 @@ void calibration_add(const struct calibration_result *c, const char *of, struct 
 		TABLE_ADD(t, value_string(of), any ? value_null() : value_number(qs[i]),
 			  value_string(names[i]),
 			  any ? value_null() : calibration_known(c->deviation[i]),
-			  any ? value_null() : calibration_known(c->found[i]), value_u64(c->pairs),
+			  any ? value_null() : calibration_known(c->found[i]),
+			  any ? value_null() : calibration_found_words(r, c->found[i]),
+			  value_u64(c->pairs),
 			  value_u64(c->pairs_differ[i]),
 			  calibration_share(r, c->pairs_differ[i], c->pairs), value_u64(c->drawn),
 			  value_u64(c->drawn_differ[i]),

@@ -21,8 +21,9 @@ struct calibration_result {
 	/* comparisons that report a difference in a quantile, or in any */
 	unsigned int pairs_differ[REPORT_QUANTILES + 1], drawn_differ[REPORT_QUANTILES + 1];
 	/*
-	 * standard deviation between recordings, relative to the quantile; NaN: unknown; and the
-	 * change that CALIBRATION_SIDE recordings of each side find in 90 % of comparisons
+	 * standard deviation between recordings of the quantile's logarithm; NaN: unknown; and the
+	 * change, relative to the quantile, that CALIBRATION_SIDE recordings of each side find in
+	 * 90 % of comparisons
 	 */
 	double deviation[REPORT_QUANTILES], found[REPORT_QUANTILES];
 };
@@ -40,6 +41,9 @@ int calibration_run(const struct difference_series *series, struct calibration_r
 struct table *calibration_table(struct report *r);
 void calibration_add(const struct calibration_result *c, const char *of, struct table *t,
 		     struct report *r);
+
+/* Returns a change in words: "38 %", or "a factor of 5.2" where it more than doubles the value. */
+const char *calibration_change_words(struct report *r, double change);
 
 /*
  * Returns the change of p99, relative to its value, that as many recordings of both sides find in
