@@ -160,16 +160,17 @@ static double beta_fraction(double x, double y, double a, double b)
 /* Returns I_x(a, b), or 1 - that if `upper`; y = 1 - x is passed since it may be more precise. */
 static double beta_pair(double x, double y, double a, double b, bool upper)
 {
+	bool swap;
 	double part;
 
 	if (isnan(x) || !(a > 0 && b > 0) || x < 0 || y < 0)
 		return NAN;
 	if (x == 0 || y == 0)
 		return (y == 0) != upper;
-	if (x > (a + 1) / (a + b + 2))
-		return beta_pair(y, x, b, a, !upper);
-	part = fmin(beta_fraction(x, y, a, b), 1);
-	return upper ? 1 - part : part;
+	/* Once only: near the bound, rounding may put both x and y beyond theirs. */
+	swap = x > (a + 1) / (a + b + 2);
+	part = fmin(swap ? beta_fraction(y, x, b, a) : beta_fraction(x, y, a, b), 1);
+	return upper != swap ? 1 - part : part;
 }
 
 double beta_sf(double x, double a, double b)

@@ -226,6 +226,8 @@ static void not_a_number(void **state)
 	assert_true(isnan(anderson_darling_sf(NAN, 5)));
 	assert_true(student_quantile(0, 3) == -INFINITY && student_quantile(0.5, 3) == 0);
 	assert_true(fabs(student_quantile(0.975, INFINITY) - 1.9599639845400545) < 1e-12);
+	/* its first step is next to the bound between both forms of the fraction */
+	assert_true(fabs(student_quantile(0.975, 5.9999999999999956) - 2.446911851) < 1e-8);
 	assert_true(fabs(gamma_p(1, 1.5) + chi2_sf(3, 2) - 1) < 1e-15);
 }
 
