@@ -108,11 +108,6 @@ static bool compare_choose(const struct compare_config *c, struct opt_list *a, s
 		log_error("--%s is missing: both sides take recordings", a->len ? "b" : "a");
 		return false;
 	}
-	if ((a->len == 1) != (b->len == 1)) {
-		log_error("--a has %u and --b has %u recordings: give one of each side, or at "
-			  "least two of each", a->len, b->len);
-		return false;
-	}
 	return true;
 }
 

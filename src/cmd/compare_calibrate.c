@@ -16,6 +16,10 @@ static void compare_calibrate_say(const struct calibration_result *c, const char
 		       "recordings (at most 5 %% if recordings varied no more than within).",
 		       c->pairs, human_fraction(share, (double)c->pairs_differ[CALIBRATION_ANY] /
 						       c->pairs), of);
+	if (c->single)
+		report_finding(r, "Of %u recordings, %s differ from all others.", c->single,
+			       human_fraction(drawn, (double)c->single_differ[CALIBRATION_ANY] /
+						     c->single));
 	if (c->drawn)
 		report_finding(r, "Of %u comparisons of 3 against 3, %s differ.", c->drawn,
 			       human_fraction(drawn, (double)c->drawn_differ[CALIBRATION_ANY] /

@@ -293,9 +293,13 @@ static int compare_place(struct comparison *c, unsigned int place)
 	return difference_means(blocks[0], a->n, blocks[1], b->n, &c->places[place]);
 }
 
-static bool compare_side_suffices(const struct compared_side *side)
+/* Returns whether means can be tested. Several recordings need no blocks of their own for it. */
+static bool compare_slices_suffice(const struct comparison *c)
 {
-	return side->n > 1 || comparison_slice_suffices(side->recordings[0]);
+	const struct compared_side *a = &c->sides[0], *b = &c->sides[1];
+
+	return a->n > 1 || b->n > 1 || (comparison_slice_suffices(a->recordings[0]) &&
+					comparison_slice_suffices(b->recordings[0]));
 }
 
 static int compare_places(struct comparison *c)
@@ -305,7 +309,7 @@ static int compare_places(struct comparison *c)
 	size_t n = 0;
 	int err = 0;
 
-	if (!compare_side_suffices(a) || !compare_side_suffices(b))
+	if (!compare_slices_suffice(c))
 		return 0;
 	for (unsigned int place = 0; !err && place < COMPARE_PLACES; place++) {
 		if (!a->total[place] && !b->total[place])

@@ -54,6 +54,29 @@ static void calibration_copy(const struct difference_series *from, size_t i,
 	to->n++;
 }
 
+static int calibration_compare_single(const struct difference_series *series,
+				      struct calibration_result *out)
+{
+	struct quantile_difference quantiles[REPORT_QUANTILES];
+	struct difference_series *sides = calloc(2, sizeof(*sides));
+	int err = sides ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && series->n > 2 && i < series->n; i++) {
+		sides[0].n = sides[1].n = 0;
+		for (size_t k = 0; k < series->n; k++)
+			calibration_copy(series, k, &sides[k == i]);
+		err = difference_quantiles(&sides[0], &sides[1], quantiles);
+		if (!err)
+			err = difference_judge_quantiles(quantiles, NULL);
+		if (err)
+			break;
+		calibration_count(quantiles, out->single_differ);
+		out->single++;
+	}
+	free(sides);
+	return err;
+}
+
 /* Draws recordings for both sides without replacement (Fisher and Yates). */
 static void calibration_draw(const struct difference_series *series, struct rng *rng,
 			     struct difference_series *sides)
@@ -125,18 +148,27 @@ int calibration_run(const struct difference_series *series, struct calibration_r
 						   CALIBRATION_SIDE);
 	}
 	err = calibration_compare_pairs(series, out);
+	if (!err)
+		err = calibration_compare_single(series, out);
 	return err ? err : calibration_compare_draws(series, out);
 }
 
 double calibration_found(const struct difference_series *a, const struct difference_series *b,
 			 double *deviation)
 {
-	const double x = difference_series_deviation(a, REPORT_P99);
-	const double y = difference_series_deviation(b, REPORT_P99);
-	const double na = (double)a->n, nb = (double)b->n;
+	double squares = 0;
 
-	*deviation = sqrt((x * x * (na - 1) + y * y * (nb - 1)) / (na + nb - 2));
-	return calibration_change(*deviation, na, nb);
+	if (a->n + b->n < 3 || !a->n || !b->n)
+		return *deviation = NAN;
+	for (int side = 0; side < 2; side++) {
+		const struct difference_series *s = side ? b : a;
+		const double x = difference_series_deviation(s, REPORT_P99);
+
+		if (s->n > 1)
+			squares += x * x * (double)(s->n - 1);
+	}
+	*deviation = sqrt(squares / (double)(a->n + b->n - 2));
+	return calibration_change(*deviation, (double)a->n, (double)b->n);
 }
 
 /* ---- report ---- */
@@ -151,9 +183,12 @@ static const struct column calibration_columns[] = {
 	{ "pairs", NULL, 0, 0 },
 	{ "pairs_differ", NULL, 0, 0 },
 	{ NULL, "pairs that differ", 0, 0 },
+	{ "single", NULL, 0, 0 },
+	{ "single_differ", NULL, 0, 0 },
+	{ NULL, "1 against the others", 0, 0 },
 	{ "drawn", NULL, 0, 0 },
 	{ "drawn_differ", NULL, 0, 0 },
-	{ NULL, "3 against 3 that differ", 0, 0 },
+	{ NULL, "3 against 3", 0, 0 },
 };
 
 struct table *calibration_table(struct report *r)
@@ -205,7 +240,10 @@ void calibration_add(const struct calibration_result *c, const char *of, struct 
 			  any ? value_null() : calibration_found_words(r, c->found[i]),
 			  value_u64(c->pairs),
 			  value_u64(c->pairs_differ[i]),
-			  calibration_share(r, c->pairs_differ[i], c->pairs), value_u64(c->drawn),
+			  calibration_share(r, c->pairs_differ[i], c->pairs),
+			  value_u64(c->single), value_u64(c->single_differ[i]),
+			  calibration_share(r, c->single_differ[i], c->single),
+			  value_u64(c->drawn),
 			  value_u64(c->drawn_differ[i]),
 			  calibration_share(r, c->drawn_differ[i], c->drawn));
 	}

@@ -17,9 +17,11 @@
 
 struct calibration_result {
 	size_t recordings;
-	unsigned int pairs, drawn;       /* comparisons of two recordings; of three with three */
+	/* comparisons of two recordings; of one with all others; of three with three */
+	unsigned int pairs, single, drawn;
 	/* comparisons that report a difference in a quantile, or in any */
-	unsigned int pairs_differ[REPORT_QUANTILES + 1], drawn_differ[REPORT_QUANTILES + 1];
+	unsigned int pairs_differ[REPORT_QUANTILES + 1], single_differ[REPORT_QUANTILES + 1],
+		     drawn_differ[REPORT_QUANTILES + 1];
 	/*
 	 * standard deviation between recordings of the quantile's logarithm; NaN: unknown; and the
 	 * change, relative to the quantile, that CALIBRATION_SIDE recordings of each side find in
@@ -29,13 +31,14 @@ struct calibration_result {
 };
 
 /*
- * Compares all pairs of recordings of one set-up, and CALIBRATION_DRAWS draws of three against
- * three (none with fewer than six recordings). Deterministic. Returns 0 or -ENOMEM.
+ * Compares all pairs of recordings of one set-up, each recording with all others, and
+ * CALIBRATION_DRAWS draws of three against three (none with fewer than six recordings).
+ * Deterministic. Returns 0 or -ENOMEM.
  */
 int calibration_run(const struct difference_series *series, struct calibration_result *out);
 
 /*
- * Adds rows of {of, q, deviation, found, pairs, pairs_differ, drawn, drawn_differ} to a table that
+ * Adds rows of {of, q, deviation, found, pairs, pairs_differ ...} to a table that
  * calibration_table() returns.
  */
 struct table *calibration_table(struct report *r);

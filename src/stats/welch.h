@@ -27,9 +27,10 @@ double welch_variance(const struct welch_side *side);
 
 /*
  * Sets the difference of the means, b's less a's, its interval and p. Degrees of freedom follow
- * Satterthwaite (1946). No interval and no p with fewer than 2 values on a side, or if all values
- * of both sides are equal and without error. Returns 0, or -EINVAL for values that are not finite
- * or a confidence outside of 0 to 1.
+ * Satterthwaite (1946). A side of one value is taken to vary as the other side does, whose degrees
+ * of freedom then hold (Student 1908). No interval and no p with fewer than 3 values in all or none
+ * on a side, or if all values of both sides are equal and without error. Returns 0, or -EINVAL for
+ * values that are not finite or a confidence outside of 0 to 1.
  */
 int welch_compare(const struct welch_side *a, const struct welch_side *b, double confidence,
 		  struct contrast *out);

@@ -50,8 +50,23 @@ static void test_welch(void **state)
 	assert_int_equal(welch_compare(&a, &b, 0.95, &wider), 0);
 	assert_true(wider.p > c.p && wider.hi - wider.lo > c.hi - c.lo);
 	assert_true(fabs(welch_variance(&a) - 9) < 1e-12);
-	/* one recording, or values without any variance, prove nothing */
-	a.n = 1;
+	/* one recording is taken to vary as the others do, or by its own error if that is more */
+	for (int i = 0; i < 2; i++) {
+		a = (struct welch_side){ x, none, 1 };
+		assert_int_equal(welch_compare(i ? &b : &a, i ? &a : &b, 0.95, &c), 0);
+		assert_true(c.tested && c.bounded);
+		assert_true(fabs(fabs(c.difference) - 5) < 1e-12);
+		/* sqrt(10 (1 + 1 / 5)) is the error, t(0.975, 4) = 2.776445 */
+		assert_true(fabs(c.hi - c.difference - 2.776445 * sqrt(12)) < 1e-4);
+		a.errors = (const double[]){ 10 };
+		assert_int_equal(welch_compare(i ? &b : &a, i ? &a : &b, 0.95, &wider), 0);
+		assert_true(fabs(wider.hi - wider.difference - 2.776445 * sqrt(102)) < 1e-4);
+	}
+	/* two recordings, or values without any variance, prove nothing */
+	b.n = 1;
+	assert_int_equal(welch_compare(&a, &b, 0.95, &c), 0);
+	assert_false(c.tested || c.bounded);
+	b.n = 0;
 	assert_int_equal(welch_compare(&a, &b, 0.95, &c), 0);
 	assert_false(c.tested || c.bounded);
 	a = (struct welch_side){ same, none, 3 };
@@ -219,7 +234,8 @@ static void draw_sides(struct difference_series *series, struct rng *rng, double
 }
 
 /* Returns how many of `n` comparisons find a difference: in p99, or in any quantile. */
-static struct tally draw(unsigned int n, int side, double factor, double between, double within)
+static struct tally draw(unsigned int n, int na, int nb, double factor, double between,
+			 double within)
 {
 	struct difference_series *series = calloc(2, sizeof(*series));
 	struct tally t = { .n = n };
@@ -231,8 +247,8 @@ static struct tally draw(unsigned int n, int side, double factor, double between
 		struct quantile_difference q[REPORT_QUANTILES];
 
 		series[0].n = series[1].n = 0;
-		for (int i = 0; i < 2 * side; i++)
-			draw_sides(&series[i % 2], &rng, i % 2 ? factor : 1, between, within);
+		for (int i = 0; i < na + nb; i++)
+			draw_sides(&series[i >= na], &rng, i < na ? 1 : factor, between, within);
 		assert_int_equal(difference_quantiles(&series[0], &series[1], q), 0);
 		assert_int_equal(difference_judge_quantiles(q, NULL), 0);
 		t.several += any_differs(q);
@@ -240,7 +256,7 @@ static struct tally draw(unsigned int n, int side, double factor, double between
 	}
 	free(series);
 	print_message("%d with %d, factor %g, between %g, within %g: of %u differ %u, p99 %u\n",
-		      side, side, factor, between, within, n, t.several, t.p99);
+		      na, nb, factor, between, within, n, t.several, t.p99);
 	return t;
 }
 
@@ -256,15 +272,22 @@ static void test_three_of_each_side(void **state)
 	(void)state;
 	for (int side = 2; side <= 5; side++)
 		for (int i = 0; i < 3; i++) {
-			t = draw(n, side, 1, (const double[]){ 0, 0.1, 0.5 }[i], 0.02);
+			const double between = (const double[]){ 0, 0.1, 0.5 }[i];
+
+			t = draw(n, side, side, 1, between, 0.02);
+			assert_true(t.several <= at_most(n, 0.05));
+			/* one beside several, as in CI */
+			t = draw(n, 1, 2 * side, 1, between, 0.02);
 			assert_true(t.several <= at_most(n, 0.05));
 		}
-	t = draw(n, SIDE, 1.1, 0.02, 0.005);
+	t = draw(n, 10, 1, 1.1, 0.02, 0.005);
+	assert_true(t.p99 >= 0.9 * n);
+	t = draw(n, SIDE, SIDE, 1.1, 0.02, 0.005);
 	assert_true(t.p99 >= 0.9 * n);
 	/* where recordings vary by 5 %, 10 % are rarely found by three, but 30 % are */
-	t = draw(n, SIDE, 1.1, 0.05, 0.005);
+	t = draw(n, SIDE, SIDE, 1.1, 0.05, 0.005);
 	assert_true(t.p99 <= 0.6 * n);
-	t = draw(n, SIDE, 1.3, 0.05, 0.005);
+	t = draw(n, SIDE, SIDE, 1.3, 0.05, 0.005);
 	assert_true(t.p99 >= 0.9 * n);
 }
 
@@ -336,6 +359,7 @@ static void test_calibration(void **state)
 		add_recording(series, &recordings[i], &rng, 1, 0.1);
 	assert_int_equal(calibration_run(series, &c), 0);
 	assert_int_equal(c.pairs, 10);
+	assert_int_equal(c.single, 5);
 	assert_int_equal(c.drawn, 0);
 	for (int i = 5; i < N; i++)
 		add_recording(series, &recordings[i], &rng, 1, 0.1);
@@ -347,6 +371,7 @@ static void test_calibration(void **state)
 	assert_true(c.found[REPORT_P50] > 3 * c.deviation[REPORT_P50]);
 	assert_true(c.pairs_differ[CALIBRATION_ANY] >= c.pairs / 2);
 	assert_true(c.drawn_differ[CALIBRATION_ANY] <= c.drawn / 10);
+	assert_true(c.single_differ[CALIBRATION_ANY] <= 2);
 	release(recordings, N);
 	free(recordings);
 	free(series);
