@@ -28,6 +28,7 @@ struct conns *conns_new(const struct conns_options *options)
 	vec_init(&c->interval_records, CONNS_MAX);
 	vec_init(&c->found, (size_t)RULES_MAX * (CONNS_MAX + 1));
 	vec_init(&c->bursts, CONNS_MAX);
+	vec_init(&c->lost_before, CONNS_MAX);
 	vec_init(&c->ended, CONNS_MAX);
 	vec_init(&c->counts, CONNS_COUNTS_MAX);
 	vec_init(&c->missing, CONNS_MISSING_MAX);
@@ -60,6 +61,7 @@ void conns_free(struct conns *c)
 	vec_release(&c->interval_records);
 	vec_release(&c->found);
 	vec_release(&c->bursts);
+	vec_release(&c->lost_before);
 	vec_release(&c->ended);
 	vec_release(&c->counts);
 	vec_release(&c->missing);

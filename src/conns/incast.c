@@ -8,14 +8,23 @@
 #include <sys/socket.h>
 
 #include "base/sort.h"
+#include "conns/incast_chance.h"
 #include "report/human.h"
 
 struct loser {
+	struct conn_receiver receiver;
 	const struct event_flow *flow;
 	uint64_t write, loss;
 	uint32_t conn;
-	bool at_receiver;
 };
+
+/* Losing bursts that began to write to one receiver within INCAST_WRITE_NS. */
+struct losers_group {
+	struct loser *first;           /* its members, in an array of all losers */
+	size_t members;
+};
+
+struct losers_groups VEC_OF(struct losers_group);
 
 /* Returns whether the peer's address is a loopback address, which each namespace has. */
 static bool incast_is_loopback(const struct event_flow *f)
@@ -25,35 +34,26 @@ static bool incast_is_loopback(const struct event_flow *f)
 	return f->family == AF_INET ? f->remote[0] == 127 : !memcmp(f->remote, one, sizeof(one));
 }
 
-/* Orders flows by local address, the receiver's, then namespace: namespaces repeat addresses. */
-static int incast_compare_own(const struct event_flow *a, const struct event_flow *b)
+/*
+ * Returns the receiver of a flow's data: this host's address, which other namespaces may repeat, or
+ * the peer's.
+ */
+static struct conn_receiver incast_receiver_of(const struct event_flow *f, bool at_receiver)
 {
-	int order = a->family - b->family;
+	struct conn_receiver receiver = {
+		.family = f->family, .at_receiver = at_receiver,
+		.netns_cookie = at_receiver || incast_is_loopback(f) ? f->netns_cookie : 0,
+	};
 
-	if (!order)
-		order = memcmp(a->local, b->local, sizeof(a->local));
-	if (!order && a->netns_cookie != b->netns_cookie)
-		order = a->netns_cookie < b->netns_cookie ? -1 : 1;
-	return order;
-}
-
-static int incast_compare_remotes(const struct event_flow *a, const struct event_flow *b)
-{
-	int order = a->family - b->family;
-
-	if (!order)
-		order = memcmp(a->remote, b->remote, sizeof(a->remote));
-	if (!order && incast_is_loopback(a) && a->netns_cookie != b->netns_cookie)
-		order = a->netns_cookie < b->netns_cookie ? -1 : 1;
-	return order;
+	_Static_assert(sizeof(receiver) == sizeof(receiver.address) + 2 * sizeof(uint64_t),
+		       "compared as bytes");
+	memcpy(receiver.address, at_receiver ? f->local : f->remote, sizeof(receiver.address));
+	return receiver;
 }
 
 static int incast_compare_receivers(const struct loser *a, const struct loser *b)
 {
-	if (a->at_receiver != b->at_receiver)
-		return a->at_receiver ? 1 : -1;
-	return a->at_receiver ? incast_compare_own(a->flow, b->flow)
-			      : incast_compare_remotes(a->flow, b->flow);
+	return memcmp(&a->receiver, &b->receiver, sizeof(a->receiver));
 }
 
 static int incast_compare_writes(const void *x, const void *y)
@@ -105,9 +105,10 @@ static size_t incast_gather(const struct conns *c, struct loser *out)
 		const struct event_flow *flow = conns_flow_of(c, &c->all.items[burst->conn]);
 
 		if (flow && flow->family)
-			out[n++] = (struct loser){ .flow = flow, .write = burst->write,
-						   .loss = burst->loss, .conn = burst->conn,
-						   .at_receiver = burst->at_receiver };
+			out[n++] = (struct loser){
+				.receiver = incast_receiver_of(flow, burst->at_receiver),
+				.flow = flow, .write = burst->write, .loss = burst->loss,
+				.conn = burst->conn };
 	}
 	return n;
 }
@@ -167,9 +168,12 @@ static size_t incast_first_of_each(struct loser *losers, size_t n)
 
 static int incast_compare_peers(const void *x, const void *y)
 {
-	const struct loser *a = x, *b = y;
+	const struct event_flow *a = ((const struct loser *)x)->flow;
+	const struct event_flow *b = ((const struct loser *)y)->flow;
+	const struct conn_receiver peer_a = incast_receiver_of(a, false);
+	const struct conn_receiver peer_b = incast_receiver_of(b, false);
 
-	return incast_compare_remotes(a->flow, b->flow);
+	return memcmp(&peer_a, &peer_b, sizeof(peer_a));
 }
 
 /* Returns the number of different remote hosts of the connections. Reorders `losers`. */
@@ -190,18 +194,16 @@ static size_t incast_count_peers(struct loser *losers, size_t n)
  */
 static bool incast_has_too_few_peers(struct loser *losers, size_t n)
 {
-	return losers->at_receiver && incast_count_peers(losers, n) < INCAST_MIN;
+	return losers->receiver.at_receiver && incast_count_peers(losers, n) < INCAST_MIN;
 }
 
 /*
- * Stores an incast: the largest subset of `together`, connections that began to write together,
- * that lost packets within INCAST_LOSS_NS. It needs INCAST_MIN connections. Reorders `together`.
+ * Adds the largest subset of `together`, connections that began to write together, that lost
+ * packets within INCAST_LOSS_NS, if it has INCAST_MIN connections. Reorders `together`.
  */
-static int incast_judge(struct conns *c, struct loser *together, size_t n)
+static int incast_add_group(struct losers_groups *groups, struct loser *together, size_t n)
 {
-	uint64_t first = UINT64_MAX, last = 0, loss_within;
 	size_t at = 0, most = 0;
-	int err = 0;
 
 	n = incast_first_of_each(together, n);
 	qsort(together, n, sizeof(*together), incast_compare_losses);
@@ -213,41 +215,147 @@ static int incast_judge(struct conns *c, struct loser *together, size_t n)
 			at = i;
 		}
 	}
-	if (most < INCAST_MIN)
+	if (most < INCAST_MIN || incast_has_too_few_peers(together + at, most))
 		return 0;
-	loss_within = together[at + most - 1].loss - together[at].loss;
-	if (incast_has_too_few_peers(together + at, most))
-		return 0;
-	for (size_t i = at; i < at + most; i++) {
-		first = together[i].write < first ? together[i].write : first;
-		last = together[i].write > last ? together[i].write : last;
-	}
-	for (size_t i = at; i < at + most && !err; i++)
-		err = incast_add_cross(c, &(struct conn_cross){
-			.conn = together[i].conn, .class = CONN_INCAST, .members = (uint32_t)most,
-			.episodes = 1, .write_within_ns = last - first,
-			.at_receiver = together[i].at_receiver,
-			.loss_within_ns = loss_within });
-	return err;
+	return vec_push(groups, (struct losers_group){ .first = together + at, .members = most });
 }
 
-int incast_find(struct conns *c)
+/* Finds the groups of losers and counts all losing bursts by receiver. Reorders `all`. */
+static int incast_group(struct conns *c, struct loser *all, size_t n, struct losers_groups *groups)
 {
-	struct loser *all = calloc(c->bursts.len + 1, sizeof(*all));
-	size_t n, end;
+	size_t from = 0, end;
 	int err = 0;
 
-	if (!all)
-		return -ENOMEM;
-	n = incast_gather(c, all);
 	qsort(all, n, sizeof(*all), incast_compare_writes);
+	for (size_t i = 1; i <= n && !err; i++) {
+		if (i < n && !incast_compare_receivers(&all[from], &all[i]))
+			continue;
+		err = incast_chance_add(c, &all[from].receiver, (uint32_t)(i - from), false);
+		from = i;
+	}
 	for (size_t i = 0; i < n && !err; i = end) {
 		for (end = i + 1; end < n; end++)
 			if (incast_compare_receivers(&all[i], &all[end]) ||
 			    all[end].write - all[i].write > INCAST_WRITE_NS)
 				break;
-		err = incast_judge(c, all + i, end - i);
+		err = incast_add_group(groups, all + i, end - i);
 	}
+	vec_for_each(groups, group)
+		if (!err)
+			err = incast_chance_add(c, &group->first->receiver,
+						(uint32_t)group->members, true);
+	return err;
+}
+
+/* Stores an incast. */
+static int incast_add_members(struct conns *c, const struct losers_group *group)
+{
+	uint64_t first = UINT64_MAX, last = 0, lost = UINT64_MAX, lost_last = 0;
+	const struct loser *end = group->first + group->members;
+	int err = 0;
+
+	for (const struct loser *one = group->first; one < end; one++) {
+		first = one->write < first ? one->write : first;
+		last = one->write > last ? one->write : last;
+		lost = one->loss < lost ? one->loss : lost;
+		lost_last = one->loss > lost_last ? one->loss : lost_last;
+	}
+	for (const struct loser *one = group->first; one < end && !err; one++)
+		err = incast_add_cross(c, &(struct conn_cross){
+			.conn = one->conn, .class = CONN_INCAST,
+			.members = (uint32_t)group->members, .episodes = 1,
+			.write_within_ns = last - first, .loss_within_ns = lost_last - lost,
+			.at_receiver = one->receiver.at_receiver });
+	return err;
+}
+
+static bool incast_is_by_chance(const struct conns *c, const struct losers_group *group)
+{
+	return incast_chance_explains(c, &group->first->receiver, (uint32_t)group->members,
+				      INCAST_WRITE_NS);
+}
+
+/* Returns whether many connections share the receiver's address: several hosts may be behind. */
+static bool incast_is_shared(const struct conns *c, struct conn_receiver receiver)
+{
+	size_t n = 0;
+
+	receiver.port = 0;
+	vec_for_each(&c->interval_records, record) {
+		const struct event_flow *flow = conns_flow_of(c, &c->all.items[record->conn]);
+		struct conn_receiver one;
+
+		if (!flow || !flow->family)
+			continue;
+		one = incast_receiver_of(flow, false);
+		n += !memcmp(&one, &receiver, sizeof(one));
+	}
+	return n > INCAST_SHARED;
+}
+
+static bool incast_has_member(const struct conns *c, const struct losers_group *group)
+{
+	vec_for_each(&c->crosses[CONNS_INTERVAL], cross)
+		for (size_t i = 0; i < group->members; i++)
+			if (cross->conn == group->first[i].conn && !cross->at_receiver)
+				return true;
+	return false;
+}
+
+static int incast_judge(struct conns *c, const struct losers_groups *addresses,
+			const struct losers_groups *ports)
+{
+	int err = 0;
+
+	incast_chance_sort(c);
+	vec_for_each(addresses, group)
+		if (!err && !incast_is_by_chance(c, group))
+			err = incast_add_members(c, group);
+	vec_for_each(ports, group)
+		if (!err && !incast_is_by_chance(c, group) && !incast_has_member(c, group) &&
+		    incast_is_shared(c, group->first->receiver))
+			err = incast_add_members(c, group);
+	return err;
+}
+
+/* Copies the senders' losers, with the remote port in the receiver; returns their number. */
+static size_t incast_by_port(const struct loser *all, size_t n, struct loser *out)
+{
+	size_t senders = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (all[i].receiver.at_receiver || !all[i].flow->remote_port)
+			continue;
+		out[senders] = all[i];
+		out[senders++].receiver.port = all[i].flow->remote_port;
+	}
+	return senders;
+}
+
+int incast_find(struct conns *c)
+{
+	struct losers_groups addresses, ports;
+	struct loser *all, *by_port;
+	size_t n, n_by_port;
+	int err;
+
+	if (!c->bursts.len)
+		return 0;
+	all = calloc(2 * c->bursts.len, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	vec_init(&addresses, c->bursts.len);
+	vec_init(&ports, c->bursts.len);
+	n = incast_gather(c, all);
+	by_port = all + n;
+	n_by_port = incast_by_port(all, n, by_port);
+	err = incast_group(c, all, n, &addresses);
+	if (!err)
+		err = incast_group(c, by_port, n_by_port, &ports);
+	if (!err)
+		err = incast_judge(c, &addresses, &ports);
+	vec_release(&addresses);
+	vec_release(&ports);
 	free(all);
 	return err;
 }

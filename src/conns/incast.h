@@ -11,7 +11,11 @@
 #include "conns/problem.h"
 #include "conns/state.h"
 
-#define INCAST_MIN 3u            /* least number of connections in an incast */
+/*
+ * An address with more connections may be that of a load balancer or NAT: losers that also share
+ * the remote port are a receiver of their own, besides the address.
+ */
+#define INCAST_SHARED 100u
 #define INCAST_WRITE_NS 10000000u  /* ns within which all connections of an incast begin to write */
 /*
  * All connections of an incast lose packets within this time (ns): it allows for timeouts of

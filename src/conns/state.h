@@ -76,6 +76,23 @@ struct conn_lost_burst {
 	uint64_t write, loss;
 };
 
+/* Where data goes: an address, in its namespace if others have it, too. No padding: compared. */
+struct conn_receiver {
+	uint8_t address[16];
+	uint64_t netns_cookie;         /* 0: the address is unique */
+	uint16_t family;
+	uint16_t port;                 /* remote port; 0: all connections of the address */
+	uint32_t at_receiver;          /* 1: this host requested the data */
+};
+
+/* Losing bursts to a receiver in one of the last minute's intervals. */
+struct conn_lost_before {
+	struct conn_receiver receiver;
+	uint64_t to_ns;                /* end of the interval */
+	uint32_t bursts;
+	bool together;                 /* they are one group, and also counted singly */
+};
+
 /* A connection's part in a problem of several connections. */
 struct conn_cross {
 	uint32_t conn;                 /* index in conns.all */
@@ -154,6 +171,11 @@ struct conns {
 	struct conn_problems found;    /* problems of the current interval */
 	/* bursts with losses in this interval */
 	struct conns_bursts VEC_OF(struct conn_lost_burst) bursts;
+	/* losing bursts of the last minute, by receiver and then time */
+	struct conns_lost_befores VEC_OF(struct conn_lost_before)
+		lost_before;
+	/* receivers in lost_before that may have an incast: addresses, and addresses with port */
+	uint32_t losing_receivers[2];
 	uint32_t free_conn, free_flow; /* index + 1 of the first free entry; 0: none */
 	uint32_t *by_key, *by_tuple, *by_flow; /* hash tables: index + 1 of a chain's first */
 	struct conns_ended VEC_OF(uint32_t) ended; /* indices of closed connections */

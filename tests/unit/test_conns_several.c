@@ -69,7 +69,7 @@ static void incast_is_of_several_connections(void **state)
 	}
 	rig_interval(&rig);
 	assert_false(rig_has(&rig, CONNS_INTERVAL, 1, CONN_INCAST));
-	for (uint32_t i = 1; i <= 3; i++) { /* the second burst of each, behind others */
+	for (uint32_t i = 1; i <= 4; i++) { /* the second burst of each, behind others */
 		rig_flow(&rig, i, "10.0.0.1", (uint16_t)i, "10.0.1.1", 80, 1);
 		put_loser(&rig, i, 10 + 50 * i, 90 + 50 * i);
 		put_loser(&rig, i, 500 + i, 720 + i);
