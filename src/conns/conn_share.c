@@ -28,18 +28,43 @@ static double conn_share_equal_samples(const struct event_conn *c, double all, d
 	return fmin(share * (1 - share) * all * all / variance, c->samples);
 }
 
-struct proportion conn_share_sampled(const struct event_conn *c, uint64_t ns, uint32_t hits,
-				     double confidence)
+/* Returns the share of a connection with weights, and the number of equal samples in *n. */
+static double conn_share_weighted(const struct event_conn *c, uint64_t ns, uint32_t hits, double *n)
 {
 	double all = (double)c->unclear_ns, share;
 
-	if (!conn_is_weighted(c))
-		return proportion_interval(hits, c->samples, confidence);
 	for (int i = 0; i < CONN_STATES; i++)
 		all += (double)c->sampled_ns[i];
 	share = fmin((double)ns / all, 1);
-	return proportion_of(
-		share,
-		conn_share_equal_samples(c, all, share, conn_share_squares((double)ns, hits)),
-		confidence);
+	*n = conn_share_equal_samples(c, all, share, conn_share_squares((double)ns, hits));
+	return share;
+}
+
+struct proportion conn_share_sampled(const struct event_conn *c, uint64_t ns, uint32_t hits,
+				     double confidence)
+{
+	double share, n;
+
+	if (!conn_is_weighted(c))
+		return proportion_interval(hits, c->samples, confidence);
+	share = conn_share_weighted(c, ns, hits, &n);
+	return proportion_of(share, n, confidence);
+}
+
+double conn_share_of(const struct event_conn *c, enum conn_share_kind kind, double *n)
+{
+	static const enum conn_sample_state states[] = {
+		[CONN_SHARE_SEND_BUFFER] = CONN_AT_SEND_BUFFER,
+		[CONN_SHARE_WINDOW] = CONN_AT_WINDOW,
+		[CONN_SHARE_DELAYED_ACK] = CONN_AT_DELAYED_ACK,
+	};
+	const bool unread = kind == CONN_SHARE_UNREAD;
+	const uint32_t hits = unread ? c->unread : c->sampled[states[kind]];
+
+	*n = (c->known & CONN_KNOWS_TIMES) && hits <= c->samples ? c->samples : 0;
+	if (!(*n > 0))
+		return 0;
+	if (!conn_is_weighted(c))
+		return hits / *n;
+	return conn_share_weighted(c, unread ? c->unread_ns : c->sampled_ns[states[kind]], hits, n);
 }

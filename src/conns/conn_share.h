@@ -6,6 +6,15 @@
 #include "event/layout.h"
 #include "stats/proportion.h"
 
+/* States with a share of the time: the limits that samples find, and a receive buffer unread. */
+enum conn_share_kind {
+	CONN_SHARE_SEND_BUFFER, CONN_SHARE_WINDOW, CONN_SHARE_DELAYED_ACK, CONN_SHARE_UNREAD,
+	CONN_SHARES,
+};
+
+/* Returns the share of the time in a state, and the number of equal samples that give it in *n. */
+double conn_share_of(const struct event_conn *c, enum conn_share_kind kind, double *n);
+
 /*
  * Returns the share of the time of `c` in a state that `hits` samples found, standing for `ns`: a
  * quotient of sums of weights (Hajek 1971), biased by the order of 1/n. Its confidence interval is

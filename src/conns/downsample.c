@@ -118,8 +118,8 @@ static struct downsample_task *downsample_task_of(struct downsample *c, uint32_t
 }
 
 /*
- * Returns whether the record must be written unmerged. A lost reply may be incast, and a merged
- * record would hold only the first lost reply.
+ * Returns whether the record must be written unmerged. A loss or a lost reply may be incast, and a
+ * merged record would hold only the first.
  */
 static bool downsample_has_problem(const struct event_conn *e)
 {
@@ -127,7 +127,7 @@ static bool downsample_has_problem(const struct event_conn *e)
 	struct conn_view view = { .c = e };
 
 	rules_judge(&view, problems);
-	return view.judged.harmful || e->lost_reply;
+	return view.judged.harmful || e->loss_first || e->lost_reply;
 }
 
 static void downsample_note_problem(struct downsample *c, struct downsample_conn *conn)

@@ -128,6 +128,11 @@ void explain_send_buffer(struct conn_finding *t)
 
 /* ---- retransmissions ---- */
 
+static const char *evidence_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 static void evidence_put_losses(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
@@ -140,6 +145,22 @@ static void evidence_put_losses(struct conn_finding *t)
 	evidence_put_time(t, "longest_stall_ns", CONN_KNOWS_LOSSES, c->longest_stall_ns);
 	evidence_put(t, "bytes_retransmitted", value_u64(c->bytes_retransmitted));
 	evidence_put(t, "bytes_sent", value_u64(c->bytes_sent));
+	evidence_put(t, "service_connections", t->problem->service ?
+		     value_u64(t->problem->service) : value_null());
+	evidence_put(t, "service_losses", t->problem->service ?
+		     value_fraction(t->problem->usual_losses) : value_null());
+}
+
+/* Adds "; the service's other 40 connections sent 0.1 % of their bytes again". */
+static void evidence_excess(struct conn_finding *t)
+{
+	char n[HUMAN_MAX], share[HUMAN_MAX];
+
+	if (t->problem->excess)
+		MESSAGE(t, "; the service's other %s connection%s sent %s of their bytes again",
+			human_count(n, t->problem->service - 1),
+			evidence_plural(t->problem->service - 1),
+			human_fraction(share, t->problem->usual_losses));
 }
 
 static void evidence_stall(struct conn_finding *t)
@@ -158,11 +179,6 @@ static void evidence_stall(struct conn_finding *t)
 		MESSAGE(t, "; stalled for %s", human_ns(all, c->stall_ns));
 }
 
-static const char *evidence_plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 void explain_fast_retransmit(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
@@ -173,6 +189,7 @@ void explain_fast_retransmit(struct conn_finding *t)
 	MESSAGE(t, "%s segment%s retransmitted in fast recovery",
 		human_count(n, c->fast_retransmit), evidence_plural(c->fast_retransmit));
 	evidence_stall(t);
+	evidence_excess(t);
 	ADVICE(t, "the path loses or reorders packets");
 	if (c->bytes_sent >= c->bytes_retransmitted && c->bytes_retransmitted)
 		ADVICE(t, " (%s of the bytes sent)",
@@ -191,6 +208,7 @@ void explain_timeout(struct conn_finding *t)
 			  c->rto_us * 1000ull);
 	MESSAGE(t, "%s retransmission timeout%s", human_count(n, c->rto), evidence_plural(c->rto));
 	evidence_stall(t);
+	evidence_excess(t);
 	if (conn_knows(c, CONN_KNOWS_LOSSES) && c->rto > c->fast_retransmit)
 		ADVICE(t, "too few packets were in flight to trigger fast retransmit: use fewer, "
 		       "busier connections or larger writes");
@@ -213,6 +231,7 @@ void explain_tail_loss_probe(struct conn_finding *t)
 	evidence_put_losses(t);
 	MESSAGE(t, "%s tail-loss probe%s", human_count(n, c->tlp), evidence_plural(c->tlp));
 	evidence_stall(t);
+	evidence_excess(t);
 	if (c->stall_ns)
 		ADVICE(t, "the last segment of a message was lost, and no later segment revealed "
 		       "the loss: look for drops on the path; the probe of a single segment waits "
@@ -460,6 +479,7 @@ void explain_burst(struct conn_finding *t)
 	MESSAGE(t, "%s of %s bursts after a pause lost packets within two round trips",
 		human_count(n, c->idle_bursts_lost), human_count(all, c->idle_bursts));
 	evidence_stall(t);
+	evidence_excess(t);
 	ADVICE(t, c->flags & CONN_IDLE_RESTART_OFF ?
 	       "the connection resumes with the window from before the pause: set "
 	       "net.ipv4.tcp_slow_start_after_idle to 1, or use pacing (fq, bbr)" :

@@ -12,6 +12,7 @@
 #include "conns/join.h"
 #include "conns/proxy.h"
 #include "conns/rules.h"
+#include "conns/service.h"
 #include "conns/state.h"
 #include "conns/conn_accumulate.h"
 #include "conns/window.h"
@@ -194,20 +195,24 @@ static int conns_feed_loss(struct conns *c, const struct event *event)
  */
 static int conns_judge_interval(struct conns *c)
 {
+	struct conn_services services;
 	struct conn_view_buf room;
 	int err;
 
 	vec_for_each(&c->interval_records, record)
 		conns_join(c, record->conn);
+	err = service_gather(c, CONNS_INTERVAL, &services);
 	vec_for_each(&c->interval_records, record) {
-		if (!conns_view(c, CONNS_INTERVAL, record->conn, &room))
+		if (err || !conns_view(c, CONNS_INTERVAL, record->conn, &room))
 			continue;
+		room.view.service = service_of(&services, record->conn);
 		err = rules_judge_into(&room.view, &c->found, &record->judged);
-		if (err)
-			return err;
-		c->all.items[record->conn].problem_intervals += !!room.view.judged.harmful;
+		if (!err)
+			c->all.items[record->conn].problem_intervals += !!record->judged.harmful;
 	}
-	err = incast_find(c);
+	service_release(&services);
+	if (!err)
+		err = incast_find(c);
 	return err ? err : proxy_tick(c);
 }
 

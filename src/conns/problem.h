@@ -22,8 +22,13 @@ struct conn_problem {
 	bool ours;                 /* true for ACKs that this end delayed, not the peer */
 	enum window_limit limit;   /* why the receiver's window is small */
 	uint64_t lost_ns;          /* time lost, as far as known; 0 if harmless */
+	uint64_t lost_lo_ns;       /* lower bound of lost_ns, by the interval of samples */
 	/* share of samples that found the problem; only if CONN_SAMPLED */
 	struct proportion sampled;
+	/* Losses: retransmitted part of the bytes sent on the service's other connections. */
+	double usual_losses;
+	uint32_t service;          /* connections of the service; 0: unknown */
+	bool excess;               /* losses: more than the service's other connections have */
 };
 
 struct conn_problems VEC_OF(struct conn_problem);

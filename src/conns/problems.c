@@ -10,7 +10,8 @@
 static const struct column problem_columns[] = {
 	{ .name = "cookie" }, { .name = "netns" }, { .name = "local" }, { .name = "remote" },
 	{ .name = "app" }, { .name = "class" }, { .name = "evidence" }, { .name = "confidence" },
-	{ .name = "harmful" }, { .name = "lost_ns" }, { .name = "message" }, { .name = "advice" },
+	{ .name = "harmful" }, { .name = "lost_ns" }, { .name = "lost_lo_ns" },
+	{ .name = "message" }, { .name = "advice" },
 };
 
 static const char *problems_text(struct report *r, const struct strbuf *text)
@@ -18,11 +19,10 @@ static const char *problems_text(struct report *r, const struct strbuf *text)
 	return text->len ? report_format(r, "%s", strbuf_str(text)) : NULL;
 }
 
-/* Returns the time lost to a problem; null if it is unknown. */
-static struct value problems_lost_value(const struct conn_problem *p)
+/* Returns the time lost to a problem, or its lower bound; null if it is unknown. */
+static struct value problems_lost_value(const struct conn_problem *p, uint64_t ns)
 {
-	return p->harm == CONN_HARMLESS ? value_ns(0) :
-	       p->lost_ns ? value_ns(p->lost_ns) : value_null();
+	return p->harm == CONN_HARMLESS ? value_ns(0) : p->lost_ns ? value_ns(ns) : value_null();
 }
 
 static void problems_add_row(const struct conn_selection *s, const struct conn_view *v,
@@ -39,7 +39,8 @@ static void problems_add_row(const struct conn_selection *s, const struct conn_v
 		  value_string(conn_confidence_name(p->confidence)),
 		  p->harm == CONN_HARM_UNKNOWN ? value_null()
 					       : value_bool(p->harm == CONN_HARMFUL),
-		  problems_lost_value(p), value_string(problems_text(r, &finding.message)),
+		  problems_lost_value(p, p->lost_ns), problems_lost_value(p, p->lost_lo_ns),
+		  value_string(problems_text(r, &finding.message)),
 		  value_string(problems_text(r, &finding.advice)));
 	select_release_finding(&finding);
 }
@@ -113,7 +114,7 @@ static void problems_add_class(const struct conns *c, const struct conn_selectio
 		n = select_problems(s, one, &room.view, problems);
 		for (size_t i = 0; i < n; i++) {
 			if (problems[i].p.class != class || problems[i].p.harm != CONN_HARMFUL ||
-			    (owner && problems[i].p.lost_ns <= worst.p.lost_ns))
+			    (owner && problems[i].p.lost_lo_ns <= worst.p.lost_lo_ns))
 				continue;
 			worst = problems[i];
 			owner = one;

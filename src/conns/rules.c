@@ -4,24 +4,33 @@
 #include "base/bug.h"
 #include "conns/evidence.h"
 #include "conns/conn_share.h"
+#include "conns/service.h"
 
 /*
  * Returns whether samples show, with confidence, a state for RULES_LIMITED_SHARE of the time or
- * more; stores its share, with the confidence interval, in `p->sampled`.
+ * more; stores its share, with the confidence interval, in `p->sampled`. Among many connections,
+ * some have many hits by chance: the others of the service say how much shares vary.
  */
-static bool rules_is_often(const struct event_conn *c, uint64_t ns, uint32_t hits,
-			   struct conn_problem *p)
+static bool rules_is_often(const struct conn_view *v, uint64_t ns, uint32_t hits,
+			   enum conn_share_kind kind, struct conn_problem *p)
 {
+	const struct event_conn *c = v->c;
+	double share, n;
+
 	if (c->samples < RULES_SAMPLES_MIN || hits < RULES_SEEN_MIN)
 		return false;
 	p->sampled = conn_share_sampled(c, ns, hits, CONN_CONFIDENCE);
-	return p->sampled.lo >= RULES_LIMITED_SHARE;
+	if (p->sampled.lo < RULES_LIMITED_SHARE || !v->service)
+		return p->sampled.lo >= RULES_LIMITED_SHARE;
+	share = conn_share_of(c, kind, &n);
+	return shrink_above(&v->service->laws[kind], share, n, RULES_LIMITED_SHARE) >
+	       RULES_LIMITED_SURE;
 }
 
-static bool rules_is_state_often(const struct event_conn *c, enum conn_sample_state what,
-				 struct conn_problem *p)
+static bool rules_is_state_often(const struct conn_view *v, enum conn_sample_state what,
+				 enum conn_share_kind kind, struct conn_problem *p)
 {
-	return rules_is_often(c, c->sampled_ns[what], c->sampled[what], p);
+	return rules_is_often(v, v->c->sampled_ns[what], v->c->sampled[what], kind, p);
 }
 
 static bool rules_is_limit(const struct event_conn *c, uint64_t ns)
@@ -35,17 +44,73 @@ static bool rules_send_buffer(const struct conn_view *v, struct conn_problem *p)
 	p->harm = CONN_HARMFUL;
 	p->lost_ns = v->c->send_buffer_ns;
 	return rules_is_limit(v->c, v->c->send_buffer_ns) &&
-	       rules_is_state_often(v->c, CONN_AT_SEND_BUFFER, p);
+	       rules_is_state_often(v, CONN_AT_SEND_BUFFER, CONN_SHARE_SEND_BUFFER, p);
 }
 
 /* ---- retransmissions ---- */
 
+/* Returns the connection's usual round trip in ns; 0: unknown. */
+static uint64_t rules_round_trip(const struct event_conn *c)
+{
+	if (conn_knows(c, CONN_KNOWS_RTT) && c->rtt_samples)
+		return 1000 * c->rtt_sum_us / c->rtt_samples;
+	return 1000ULL * c->rtt_us;
+}
+
+/*
+ * Returns the time for which losses stalled the connection, at least: where stalls are unknown, a
+ * timeout takes the timer's time.
+ */
+static uint64_t rules_stall_ns(const struct event_conn *c)
+{
+	uint64_t timer_us = RULES_TIMER_US;
+
+	if (conn_knows(c, CONN_KNOWS_LOSSES) || !conn_knows(c, CONN_KNOWS_RTO))
+		return c->stall_ns;
+	if (conn_knows(c, CONN_KNOWS_GAUGES) && c->rto_us && c->rto_us < timer_us)
+		timer_us = c->rto_us;
+	return 1000 * timer_us * c->rto;
+}
+
+/* Returns whether losses stalled the connection for long: by its busy time, and by its path. */
+static bool rules_is_stalled(const struct event_conn *c)
+{
+	const uint64_t busy = conn_knows(c, CONN_KNOWS_CHRONO) ? c->busy_ns : c->to - c->from;
+	const uint64_t stall = rules_stall_ns(c);
+
+	return stall && (double)stall >= RULES_STALL_SHARE * (double)busy &&
+	       stall >= rules_round_trip(c);
+}
+
+/* Returns whether the connection loses more than the others of its service; notes their losses. */
+static bool rules_is_excess(const struct conn_view *v, struct conn_problem *p)
+{
+	const struct conn_service *s = v->service;
+	const struct event_conn *c = v->c;
+	double usual;
+
+	if (!s || s->connections < 2 || !c->bytes_sent)
+		return false;
+	usual = service_other_losses(s, c);
+	p->service = s->connections;
+	p->usual_losses = usual * c->mss;
+	return (double)service_lost(c) / (double)c->bytes_sent >= RULES_LOSS_TIMES * usual &&
+	       service_loss_chance(s, c) < RULES_LOSS_CHANCE / s->connections;
+}
+
+/*
+ * Returns whether segments were lost. Losses are how congestion control finds the path's capacity:
+ * they are harmful if data waited for long, or if they are more than the service's usual ones.
+ */
 static bool rules_retransmission(const struct conn_view *v, struct conn_problem *p, uint32_t events)
 {
+	if (!events || conn_all_spurious(v->c))
+		return false;
 	p->confidence = CONN_OBSERVED;
-	p->harm = CONN_HARMFUL;
 	p->lost_ns = v->c->stall_ns;
-	return events && !conn_all_spurious(v->c);
+	p->excess = rules_is_excess(v, p);
+	p->harm = p->excess || rules_is_stalled(v->c) ? CONN_HARMFUL : CONN_HARMLESS;
+	return true;
 }
 
 static bool rules_fast_retransmit(const struct conn_view *v, struct conn_problem *p)
@@ -58,17 +123,10 @@ static bool rules_timeout(const struct conn_view *v, struct conn_problem *p)
 	return rules_retransmission(v, p, v->c->rto);
 }
 
-/*
- * Returns whether tail-loss probes were sent. They are harmful only if data waited: a probe may
- * have carried new data, or found nothing lost.
- */
+/* Returns whether tail-loss probes were sent: one may carry new data, or find nothing lost. */
 static bool rules_tail_loss_probe(const struct conn_view *v, struct conn_problem *p)
 {
-	if (!rules_retransmission(v, p, v->c->tlp))
-		return false;
-	if (!v->c->stall_ns)
-		p->harm = CONN_HARMLESS;
-	return true;
+	return rules_retransmission(v, p, v->c->tlp);
 }
 
 static bool rules_spurious(const struct conn_view *v, struct conn_problem *p)
@@ -94,12 +152,24 @@ static enum window_limit rules_window_limit(const struct event_conn *peer)
 }
 
 /*
+ * Returns whether the receiver's window has limited the connection for some round trips: until then
+ * it may grow. A record that is hardly longer cannot show that, unless the connection is as young.
+ */
+static bool rules_is_lasting(const struct event_conn *c)
+{
+	const uint64_t trips = RULES_WINDOW_TRIPS * rules_round_trip(c);
+	const uint64_t half = (c->to - c->from) / 2;
+
+	return c->receiver_window_ns > (c->flags & CONN_BEGAN || half > trips ? trips : half);
+}
+
+/*
  * Returns whether the peer's receive window limits the connection, by the kernel's own account of
  * that time if known, otherwise by samples.
  */
 static bool rules_receiver_window(const struct conn_view *v, struct conn_problem *p)
 {
-	p->harm = CONN_HARMFUL;
+	p->harm = rules_is_lasting(v->c) ? CONN_HARMFUL : CONN_HARMLESS;
 	p->lost_ns = v->c->receiver_window_ns;
 	p->limit = rules_window_limit(v->peer);
 	p->confidence = conn_knows(v->c, CONN_KNOWS_CHRONO) ? CONN_OBSERVED : CONN_SAMPLED;
@@ -107,7 +177,7 @@ static bool rules_receiver_window(const struct conn_view *v, struct conn_problem
 		return false;
 	if (p->confidence == CONN_OBSERVED)
 		return v->c->receiver_window_ns >= RULES_WINDOW_MIN_NS;
-	return rules_is_state_often(v->c, CONN_AT_WINDOW, p);
+	return rules_is_state_often(v, CONN_AT_WINDOW, CONN_SHARE_WINDOW, p);
 }
 
 static bool rules_zero_window(const struct conn_view *v, struct conn_problem *p)
@@ -128,7 +198,7 @@ static bool rules_not_reading(const struct conn_view *v, struct conn_problem *p)
 {
 	p->confidence = CONN_SAMPLED;
 	p->harm = CONN_HARMFUL;
-	return rules_is_often(v->c, v->c->unread_ns, v->c->unread, p);
+	return rules_is_often(v, v->c->unread_ns, v->c->unread, CONN_SHARE_UNREAD, p);
 }
 
 /* ---- acknowledgements and small writes ---- */
@@ -158,7 +228,7 @@ static bool rules_is_held(const struct conn_view *v, struct conn_problem *p)
 		return c->delayed_acks_harmful >= RULES_DELAYED_MIN;
 	p->confidence = CONN_SAMPLED;
 	return conn_knows(c, CONN_KNOWS_TIMES) && rules_is_limit(c, c->delayed_ack_ns) &&
-	       rules_is_state_often(c, CONN_AT_DELAYED_ACK, p);
+	       rules_is_state_often(v, CONN_AT_DELAYED_ACK, CONN_SHARE_DELAYED_ACK, p);
 }
 
 static bool rules_delayed_ack(const struct conn_view *v, struct conn_problem *p)
@@ -210,10 +280,7 @@ static bool rules_small_writes(const struct conn_view *v, struct conn_problem *p
 
 static bool rules_burst_after_idle(const struct conn_view *v, struct conn_problem *p)
 {
-	p->confidence = CONN_OBSERVED;
-	p->harm = CONN_HARMFUL;
-	p->lost_ns = v->c->stall_ns;
-	return v->c->idle_bursts_lost && !conn_all_spurious(v->c);
+	return rules_retransmission(v, p, v->c->idle_bursts_lost);
 }
 
 static bool rules_slow_start_after_idle(const struct conn_view *v, struct conn_problem *p)
@@ -250,6 +317,14 @@ static const struct conn_rule {
 
 _Static_assert(ARRAY_LEN(rules) <= RULES_MAX, "room for all rules");
 
+/* Returns the lower bound of the time lost: of sampled shares, their confidence interval's. */
+static uint64_t rules_lower_bound(const struct conn_problem *p)
+{
+	if (p->confidence != CONN_SAMPLED || !(p->sampled.share > 0))
+		return p->lost_ns;
+	return (uint64_t)((double)p->lost_ns * (p->sampled.lo / p->sampled.share));
+}
+
 /* Writes the problems that the rules find to out[RULES_MAX]; returns their number. */
 static uint32_t rules_list(const struct conn_view *view, struct conn_problem *out)
 {
@@ -261,24 +336,35 @@ static uint32_t rules_list(const struct conn_view *view, struct conn_problem *ou
 		if (conn_knows(view->c, rules[i].needs) && rules[i].holds(view, &p)) {
 			if (p.harm != CONN_HARMFUL)
 				p.lost_ns = 0;
+			p.lost_lo_ns = rules_lower_bound(&p);
 			out[n++] = p;
 		}
 	}
 	return n;
 }
 
-/* Returns the time lost to harmful problems. Classes overlap, so each kind of time counts once. */
-static uint64_t rules_lost_ns(const struct conn_view *view)
+/*
+ * Adds up the time lost to harmful problems, and its lower bound. Classes overlap, so each kind of
+ * time counts once: a stall, data held for an acknowledgement.
+ */
+static void rules_add_lost(struct conn_judged *judged, const struct conn_problem *problems)
 {
 	const uint32_t losses = 1U << CONN_FAST_RETRANSMIT | 1U << CONN_TIMEOUT |
 				1U << CONN_TAIL_LOSS_PROBE | 1U << CONN_BURST_AFTER_IDLE;
-	const struct event_conn *c = view->c;
-	const uint32_t harmful = view->judged.harmful;
+	const uint32_t kinds[] = { 1U << CONN_SEND_BUFFER, losses, 1U << CONN_RECEIVER_WINDOW,
+				   1U << CONN_DELAYED_ACK };
 
-	return (harmful >> CONN_SEND_BUFFER & 1 ? c->send_buffer_ns : 0) +
-	       (harmful & losses ? c->stall_ns : 0) +
-	       (harmful >> CONN_RECEIVER_WINDOW & 1 ? c->receiver_window_ns : 0) +
-	       (harmful >> CONN_DELAYED_ACK & 1 ? c->delayed_ack_ns : 0);
+	for (size_t kind = 0; kind < ARRAY_LEN(kinds); kind++) {
+		for (uint32_t i = 0; i < judged->n; i++) {
+			const struct conn_problem *p = &problems[i];
+
+			if (!(kinds[kind] >> p->class & 1) || p->ours || !p->lost_ns)
+				continue;
+			judged->lost_ns += p->lost_ns;
+			judged->lost_lo_ns += p->lost_lo_ns;
+			break;
+		}
+	}
 }
 
 void rules_judge(struct conn_view *view, struct conn_problem *room)
@@ -290,7 +376,7 @@ void rules_judge(struct conn_view *view, struct conn_problem *room)
 		if (room[i].harm == CONN_HARMFUL)
 			view->judged.harmful |= 1U << room[i].class;
 	}
-	view->judged.lost_ns = rules_lost_ns(view);
+	rules_add_lost(&view->judged, room);
 }
 
 int rules_judge_into(struct conn_view *view, struct conn_problems *found,

@@ -10,6 +10,20 @@
 
 /* A limit is a problem from this share of the time on. */
 #define RULES_LIMITED_SHARE 0.05
+/* Least probability that a sampled limit is as long: by the samples of the service, too. */
+#define RULES_LIMITED_SURE 0.975
+/* Losses are harmful if they stall the connection for this share of its busy time. */
+#define RULES_STALL_SHARE 0.01
+/* Linux's least retransmission timeout, in us. */
+#define RULES_TIMER_US 200000u
+/*
+ * Losses are harmful if chance brings as many to a connection of a service in one of 100 services,
+ * and if they are at least twice as frequent as on the service's other connections.
+ */
+#define RULES_LOSS_CHANCE 0.01
+#define RULES_LOSS_TIMES 2.0
+/* The receiver's window limits a connection if it does so for more round trips: it may grow. */
+#define RULES_WINDOW_TRIPS 8u
 /* Least number of a connection's samples to find a problem by samples, not by counted events. */
 #define RULES_SAMPLES_MIN 10u
 /* Least number of samples that find a state: a single one may hit a state of no duration. */

@@ -74,8 +74,10 @@ static int select_judge(struct conn_selection *s, struct conn_view *view, struct
 {
 	int err = 0;
 
-	if (s->span == CONNS_TOTAL)
+	if (s->span == CONNS_TOTAL) {
+		view->service = service_of(&s->services, one->conn);
 		err = rules_judge_into(view, &s->found, &one->judged);
+	}
 	for (const struct conn_cross *x = select_first_cross(s, one->conn); x;
 	     x = select_next_cross(s, x)) {
 		view->judged.problems |= 1U << x->class;
@@ -143,7 +145,7 @@ static int select_compare_worst(const struct selected *a, const struct selected 
 	int order = !x->harmful - !y->harmful;
 
 	if (!order)
-		order = sort_order(y->lost_ns, x->lost_ns);
+		order = sort_order(y->lost_lo_ns, x->lost_lo_ns);
 	if (!order)
 		order = __builtin_popcount(y->harmful) - __builtin_popcount(x->harmful);
 	return order ? order : __builtin_popcount(y->problems) - __builtin_popcount(x->problems);
@@ -277,6 +279,8 @@ int select_connections(struct conns *c, enum conns_span span, struct conn_select
 				err = select_add(c, s, record->conn);
 		select_add_last_known(c, s);
 	} else {
+		if (!err)
+			err = service_gather(c, span, &s->services);
 		for (uint32_t i = 0; i < c->all.len && !err; i++)
 			err = select_add(c, s, i);
 	}
@@ -291,6 +295,7 @@ void select_release(struct conn_selection *s)
 	vec_release(&s->others);
 	vec_release(&s->found);
 	vec_release(&s->crosses);
+	service_release(&s->services);
 }
 
 void select_view(const struct conns *c, const struct conn_selection *s, const struct selected *one,

@@ -5,6 +5,7 @@
 
 #include "conns/problem.h"
 #include "conns/rules.h"
+#include "conns/service.h"
 #include "conns/state.h"
 #include "conns/status.h"
 
@@ -23,6 +24,7 @@ struct conn_selection {
 	struct selected_items VEC_OF(struct selected) items;
 	/* judgments of the other ends, with two recordings */
 	struct selected_peers VEC_OF(struct conn_judged) others;
+	struct conn_services services;   /* totals only */
 	struct conn_problems found;      /* problems in totals, of both ends of connections */
 	/* parts in problems of several connections, sorted by connection */
 	struct conn_crosses crosses;

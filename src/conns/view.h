@@ -38,12 +38,14 @@ enum conn_confidence { CONN_OBSERVED, CONN_SAMPLED, CONN_INFERRED };
 enum conn_harm { CONN_HARMLESS, CONN_HARMFUL, CONN_HARM_UNKNOWN };
 
 struct conn_problem;
+struct conn_service;
 
 /* Result of judging a connection in a span (interval or total), stored to judge only once. */
 struct conn_judged {
 	uint32_t problems;             /* mask of 1 << enum conn_class */
 	uint32_t harmful;              /* mask of problem classes for which data waited */
 	uint64_t lost_ns;              /* time lost to harmful problems, as far as known */
+	uint64_t lost_lo_ns;           /* lower bound of lost_ns, by the samples' confidence */
 	uint32_t first, n; /* index of the first problem in the span's list; number of problems */
 };
 
@@ -63,6 +65,8 @@ struct conn_view {
 	 */
 	const char *peer_host;         /* NULL: the other end is not in another recording */
 	uint64_t common_ns;
+	/* The service of the connection; NULL: unknown, it is judged by itself. Only to judge. */
+	const struct conn_service *service;
 	struct conn_judged judged;     /* set by rules_judge() or conn_view_judged(); else 0 */
 	const struct conn_problem *found; /* the judged.n problems of this connection; borrowed */
 	uint32_t problem_intervals;    /* intervals so far with a problem for which data waited */

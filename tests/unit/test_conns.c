@@ -207,6 +207,7 @@ static void a_span_is_judged_once(void **state)
 	rig_init(&rig, NULL);
 	e = rig_conn(&rig, 1, 0);
 	e.rto = 1;
+	e.stall_ns = 200 * NS_PER_MS;
 	rig_put(&rig, &e);
 	rig_interval(&rig);
 	rig.c->interval_records.items[0].c.rto = 0;
@@ -408,6 +409,7 @@ static void filters_and_orders(void **state)
 			struct event_conn e = rig_conn(&rig, cookie, 0);
 
 			e.rto = cookie == 3;
+			e.stall_ns = e.rto * 200 * NS_PER_MS;
 			e.bytes_sent = 100 * cookie;
 			rig_put(&rig, &e);
 		}
@@ -441,6 +443,7 @@ static void groups_add_up(void **state)
 		e.send_calls = 10;
 		e.thinned_one_in = 4;
 		e.rto = cookie == 2;
+		e.stall_ns = e.rto * 200 * NS_PER_MS;
 		if (cookie == 5)
 			e.known &= ~(uint32_t)CONN_KNOWS_CALLS; /* not followed */
 		rig_put_fitted(&rig, e);

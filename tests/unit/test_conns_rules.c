@@ -67,9 +67,16 @@ MAKE(send_buffer_few, e->send_buffer_ns = 900 * NS_PER_MS; e->samples = 9;
 MAKE(send_buffer_chance, e->send_buffer_ns = 100 * NS_PER_MS; e->samples = 20;
      e->sampled[CONN_AT_SEND_BUFFER] = 2)
 MAKE(bulk, e->congestion_ns = 990 * NS_PER_MS; e->sampled[CONN_AT_CWND] = 99)
-MAKE(fast, e->fast_retransmit = 3; e->bytes_retransmitted = 3 * 1448)
+MAKE(fast, e->fast_retransmit = 3; e->bytes_retransmitted = 3 * 1448; e->rtt_us = 20000;
+     e->busy_ns = NS_PER_S; e->stall_ns = 25 * NS_PER_MS)
+MAKE(fast_no_stall, fast(e); e->stall_ns = 0)
+MAKE(fast_short, fast(e); e->stall_ns = 19 * NS_PER_MS) /* less than a round trip */
+MAKE(fast_rare, fast(e); e->stall_ns = 9 * NS_PER_MS; e->rtt_us = 100) /* in a busy second */
+MAKE(fast_dear, fast_rare(e); e->busy_ns = 500 * NS_PER_MS)
 MAKE(fast_spurious, e->fast_retransmit = 3; e->bytes_retransmitted = 3 * 1448; e->spurious = 3)
 MAKE(timeout, e->rto = 1; e->stall_ns = 200 * NS_PER_MS)
+MAKE(timeout_rare, e->rto = 1; e->stall_ns = 200 * NS_PER_MS; e->busy_ns = 30 * NS_PER_S)
+MAKE(timeout_unseen, e->rto = 1; e->known &= ~(uint32_t)CONN_KNOWS_LOSSES)
 MAKE(timeout_spurious, e->rto = 1; e->spurious = 1)
 MAKE(probe, e->tlp = 1; e->stall_ns = 200 * NS_PER_MS; e->bytes_retransmitted = 1448)
 MAKE(probe_idle, e->tlp = 1)
@@ -78,6 +85,10 @@ MAKE(less_spurious, e->fast_retransmit = 5; e->spurious = 2; e->bytes_retransmit
 MAKE(many_bytes, e->rto = 1; e->spurious = 1; e->bytes_retransmitted = 10 * 1448)
 MAKE(window, e->receiver_window_ns = 500 * NS_PER_MS)
 MAKE(window_little, e->receiver_window_ns = 40 * NS_PER_MS)
+MAKE(window_growing, e->receiver_window_ns = 150 * NS_PER_MS; e->rtt_us = 20000;
+     e->flags = CONN_BEGAN)
+MAKE(window_grown, window_growing(e); e->receiver_window_ns = 161 * NS_PER_MS)
+MAKE(window_long_path, e->receiver_window_ns = 600 * NS_PER_MS; e->rtt_us = 200000)
 MAKE(window_tick, e->to = 100 * NS_PER_MS; e->receiver_window_ns = 10 * NS_PER_MS)
 MAKE(window_sampled, e->receiver_window_ns = 500 * NS_PER_MS; e->sampled[CONN_AT_WINDOW] = 50;
      e->known &= ~(uint32_t)CONN_KNOWS_CHRONO)
@@ -101,7 +112,9 @@ MAKE(small_unheld, e->send_calls = 100; e->send_small = 90)
 MAKE(small_unsampled, e->send_calls = 100; e->send_small = 90; e->samples = 2)
 MAKE(half_small, e->send_calls = 100; e->send_small = 50)
 MAKE(small_few, e->send_calls = 19; e->send_small = 19)
-MAKE(burst, e->idle_bursts = 2; e->idle_bursts_lost = 1; e->fast_retransmit = 2)
+MAKE(burst, e->idle_bursts = 2; e->idle_bursts_lost = 1; e->fast_retransmit = 2;
+     e->stall_ns = 50 * NS_PER_MS)
+MAKE(burst_no_stall, burst(e); e->stall_ns = 0)
 MAKE(burst_fine, e->idle_bursts = 2)
 MAKE(restart, e->idle_restarts = 1)
 
@@ -115,16 +128,25 @@ static const struct rule_case cases[] = {
 	{ CONN_SEND_BUFFER, false, 0, -1, 0, send_buffer_chance },
 	{ CONN_SEND_BUFFER, false, 0, -1, 0, bulk },
 	{ CONN_FAST_RETRANSMIT, false, L, CONN_HARMFUL, CONN_OBSERVED, fast },
+	{ CONN_FAST_RETRANSMIT, false, L, CONN_HARMLESS, CONN_OBSERVED, fast_no_stall },
+	{ CONN_FAST_RETRANSMIT, false, L, CONN_HARMLESS, CONN_OBSERVED, fast_short },
+	{ CONN_FAST_RETRANSMIT, false, L, CONN_HARMLESS, CONN_OBSERVED, fast_rare },
+	{ CONN_FAST_RETRANSMIT, false, L, CONN_HARMFUL, CONN_OBSERVED, fast_dear },
 	{ CONN_FAST_RETRANSMIT, false, 0, -1, 0, fast_spurious },
 	{ CONN_TIMEOUT, false, CONN_KNOWS_RTO, CONN_HARMFUL, CONN_OBSERVED, timeout },
 	{ CONN_TIMEOUT, false, 0, -1, 0, timeout_spurious },
-	{ CONN_TIMEOUT, false, 0, CONN_HARMFUL, CONN_OBSERVED, many_bytes },
+	{ CONN_TIMEOUT, false, 0, CONN_HARMLESS, CONN_OBSERVED, many_bytes },
+	{ CONN_TIMEOUT, false, CONN_KNOWS_RTO, CONN_HARMLESS, CONN_OBSERVED, timeout_rare },
+	{ CONN_TIMEOUT, false, CONN_KNOWS_RTO, CONN_HARMFUL, CONN_OBSERVED, timeout_unseen },
 	{ CONN_TAIL_LOSS_PROBE, false, L, CONN_HARMFUL, CONN_OBSERVED, probe },
 	{ CONN_TAIL_LOSS_PROBE, false, L, CONN_HARMLESS, CONN_OBSERVED, probe_idle },
 	{ CONN_SPURIOUS, false, CONN_KNOWS_SPURIOUS, CONN_HARMLESS, CONN_OBSERVED, half_spurious },
 	{ CONN_SPURIOUS, false, 0, -1, 0, less_spurious },
 	{ CONN_SPURIOUS, false, 0, -1, 0, many_bytes },
 	{ CONN_RECEIVER_WINDOW, false, T, CONN_HARMFUL, CONN_OBSERVED, window },
+	{ CONN_RECEIVER_WINDOW, false, T, CONN_HARMLESS, CONN_OBSERVED, window_growing },
+	{ CONN_RECEIVER_WINDOW, false, T, CONN_HARMFUL, CONN_OBSERVED, window_grown },
+	{ CONN_RECEIVER_WINDOW, false, T, CONN_HARMFUL, CONN_OBSERVED, window_long_path },
 	{ CONN_RECEIVER_WINDOW, false, 0, -1, 0, window_little },
 	{ CONN_RECEIVER_WINDOW, false, 0, -1, 0, window_tick },
 	{ CONN_RECEIVER_WINDOW, false, T, CONN_HARMFUL, CONN_SAMPLED, window_sampled },
@@ -148,6 +170,7 @@ static const struct rule_case cases[] = {
 	{ CONN_SMALL_WRITES, false, 0, -1, 0, half_small },
 	{ CONN_SMALL_WRITES, false, 0, -1, 0, small_few },
 	{ CONN_BURST_AFTER_IDLE, false, L, CONN_HARMFUL, CONN_OBSERVED, burst },
+	{ CONN_BURST_AFTER_IDLE, false, L, CONN_HARMLESS, CONN_OBSERVED, burst_no_stall },
 	{ CONN_BURST_AFTER_IDLE, false, 0, -1, 0, burst_fine },
 	{ CONN_SLOW_START_AFTER_IDLE, false, 0, CONN_HARMFUL, CONN_OBSERVED, restart },
 };

@@ -133,6 +133,7 @@ static void whole_if(uint32_t rto, uint64_t lost_reply)
 				  other = second(3, 6, at), unknown = second(4, 0, at);
 
 		bad.rto = at == 10 ? rto : 0;
+		bad.stall_ns = bad.rto * 200 * NS_PER_MS;
 		bad.lost_reply = at == 10 ? lost_reply : 0;
 		assert_int_equal(downsample_add(&c, &same), 0);
 		assert_int_equal(downsample_add(&c, &bad), 0);
