@@ -5,6 +5,7 @@
 
 #include "base/bug.h"
 #include "stats/bucket_edges.h"
+#include "stats/hist.h"
 
 #define US 1000ull
 
@@ -76,7 +77,7 @@ struct value rtt_quantile_value(const struct rtt_sum *sum, uint32_t permille)
 	uint64_t before = 0, lo, hi, ns;
 	uint32_t i = 0;
 
-	if ((unsigned __int128)sum->samples * 1000 - all < 1000)
+	if (hist_beyond(sum->samples, permille / 1000.0) < 1)
 		return value_null();
 	while (i < CONN_RTTS - 1 && before + sum->count[i] < rank)
 		before += sum->count[i++];

@@ -177,6 +177,22 @@ static struct value text_part(const struct distribution *d, unsigned int show)
 	return value_absent();
 }
 
+static bool text_is_rough(const struct distribution *d, unsigned int show)
+{
+	static const struct {
+		unsigned int show;
+		enum report_quantile which;
+	} parts[] = {
+		{ SHOW_P50, REPORT_P50 }, { SHOW_P90, REPORT_P90 },
+		{ SHOW_P99, REPORT_P99 }, { SHOW_P999, REPORT_P999 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (parts[i].show == show)
+			return d->quantiles[parts[i].which].rough;
+	return false;
+}
+
 /* ---- tables ---- */
 
 static bool text_is_number(enum value_type type)
@@ -250,9 +266,11 @@ static void text_put_cell(const struct text_column *c, const struct table_row *r
 {
 	struct value v = row->cells[c->source];
 
-	if (v.type == VALUE_DISTRIBUTION)
-		v = text_part(v.distribution, c->show);
 	strbuf_reset(buf);
+	if (v.type == VALUE_DISTRIBUTION) {
+		strbuf_puts(buf, text_is_rough(v.distribution, c->show) ? "~" : "");
+		v = text_part(v.distribution, c->show);
+	}
 	text_put_value(buf, &v);
 	grid_cell(g, strbuf_str(buf));
 }

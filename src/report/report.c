@@ -325,6 +325,12 @@ void table_add_note(struct table *t, const struct value *values, size_t n, const
 
 struct value value_distribution(struct report *r, const struct hist *h)
 {
+	return value_distribution_sampled(r, h, 1);
+}
+
+struct value value_distribution_sampled(struct report *r, const struct hist *h, uint64_t one_in)
+{
+	const uint64_t measured = h->count / (one_in ? one_in : 1);
 	struct distribution *d = report_alloc(r, sizeof(*d));
 	struct hist_quantile found;
 
@@ -335,9 +341,11 @@ struct value value_distribution(struct report *r, const struct hist *h)
 		struct report_quantile_value *q = &d->quantiles[i];
 
 		q->q = quantiles[i];
-		q->known = q->bounded = hist_quantile(h, q->q, &found) == 0;
+		q->known = q->bounded = hist_beyond(measured, q->q) >= 1 &&
+					hist_quantile(h, q->q, &found) == 0;
 		if (!q->known)
 			continue;
+		q->rough = hist_beyond(measured, q->q) < REPORT_BEYOND_MIN;
 		q->ns = found.value;
 		q->lo_ns = found.lo;
 		q->hi_ns = found.hi;

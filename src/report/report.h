@@ -37,10 +37,14 @@ struct report;
 
 enum report_quantile { REPORT_P50, REPORT_P90, REPORT_P99, REPORT_P999 };
 
+/* A quantile is marked ~ in text if fewer values lie beyond it. */
+#define REPORT_BEYOND_MIN 10
+
 /* One estimated quantile. Unknown numbers are null in JSON and n/a in text. */
 struct report_quantile_value {
 	double q;                 /* quantile, 0 < q < 1 */
-	bool known;               /* ns holds a value */
+	bool known;               /* ns holds a value: one or more lie beyond it on average */
+	bool rough;               /* fewer than 10 lie beyond it */
 	bool bounded;             /* lo_ns and hi_ns hold values */
 	uint64_t ns;
 	uint64_t lo_ns, hi_ns;    /* the true value is in [lo_ns, hi_ns] */
@@ -264,6 +268,8 @@ void table_add_note(struct table *t, const struct value *values, size_t n, const
 
 /* Returns quantiles with the bounds of their buckets; all unknown if the histogram is empty. */
 struct value value_distribution(struct report *r, const struct hist *h);
+/* The same, of a histogram in which each measured value stands for `one_in` values, or fewer. */
+struct value value_distribution_sampled(struct report *r, const struct hist *h, uint64_t one_in);
 /* Returns a plot, which is copied. */
 struct value value_plot(struct report *r, const struct plot *plot);
 /* Returns a formatted string, owned by the report; "" if the report has failed. */

@@ -333,6 +333,33 @@ static uint64_t hist_rank(double q, uint64_t count)
 	return rank < (double)count ? (uint64_t)rank : count;
 }
 
+double hist_beyond(uint64_t n, double q)
+{
+	const double beyond = (double)n - q * (double)n, whole = round(beyond);
+
+	/* 0.9 of 10 values is not exactly 9 */
+	return fabs(beyond - whole) < 1e-9 * fmax(1, whole) ? whole : beyond;
+}
+
+uint64_t hist_count_half(const struct hist *hist)
+{
+	uint64_t left = hist->count - hist->zero, count;
+	const double half = (double)hist->sum / 2;
+	double below = 0;
+	int32_t index = INT32_MIN;
+
+	while (hist_next(hist, &index, &count)) {
+		const double edge = fmin((double)bucket_edges_floor(hist->schema, index),
+					 (double)hist->max);
+
+		if (below + edge * (double)count > half)
+			return left - (uint64_t)((half - below) / edge);
+		below += edge * (double)count;
+		left -= count;
+	}
+	return left;
+}
+
 int hist_quantile(const struct hist *hist, double q, struct hist_quantile *result)
 {
 	uint64_t rank, n;

@@ -106,6 +106,18 @@ int hist_downscale(struct hist *hist, int schema);
  */
 bool hist_next(const struct hist *hist, int32_t *index, uint64_t *n);
 
+/*
+ * Returns how many of n values lie beyond a quantile on average: n (1 - q). Below 1 the values
+ * cannot tell the quantile from the maximum.
+ */
+double hist_beyond(uint64_t n, double q);
+
+/*
+ * Returns the number of the greatest values that make half of the sum: by the buckets, in which
+ * each value counts as their upper edge, the greatest bucket's at most as the maximum.
+ */
+uint64_t hist_count_half(const struct hist *hist);
+
 /* Computes a quantile. -EINVAL unless 0 <= q <= 1; -ENODATA if no value was recorded. */
 int hist_quantile(const struct hist *hist, double q, struct hist_quantile *result);
 

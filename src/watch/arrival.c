@@ -10,7 +10,7 @@ static struct value arrival_part_cell(const struct row_line *l)
 
 static struct value arrival_time_cell(const struct row_line *l)
 {
-	return value_distribution(l->r, &l->row->hists[l->span][l->dist]);
+	return row_table_distribution(l, l->dist);
 }
 
 static const struct row_column before_link_columns[] = {

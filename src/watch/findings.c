@@ -26,6 +26,8 @@
  * Share of the time to `read` from which stops of the reader by a signal or a tracer are reported.
  */
 #define STOPPED_SHARE 0.05
+/* The packets that make half of a step's time are counted if they are this share, or less. */
+#define FEW_SHARE 0.05
 /* Number of names that keep a sentence readable; the JSON has more. */
 #define CULPRITS_IN_SENTENCE 3
 
@@ -280,17 +282,46 @@ static void findings_put_where(const struct watch *w, enum watch_span span,
 		strbuf_printf(out, "from the origin to `%s`", stage_name(d->stage));
 }
 
-/* Reports which share of the time passed at a step, and the step's mean, p99 and maximum. */
-static void findings_add_passed(double share, const char *whose, const char *where,
+/* Adds "; half of it in 12 packets" if few packets make half of a step's time. */
+static void findings_put_few(const struct hist *step, struct strbuf *out)
+{
+	const uint64_t few = hist_count_half(step);
+	char n[HUMAN_MAX];
+
+	if ((double)few <= FEW_SHARE * (double)step->count)
+		strbuf_printf(out, "; half of it in %s", human_counted(n, few, "packet"));
+}
+
+/* Adds ", 1.3 ms at p99" if enough values were measured; ~ marks few. */
+static void findings_put_p99(const struct hist *step, struct strbuf *out)
+{
+	const double beyond = hist_beyond(step->count, 0.99);
+	char p99[HUMAN_MAX];
+
+	if (beyond >= 1)
+		strbuf_printf(out, ", %s%s at p99", beyond < REPORT_BEYOND_MIN ? "~" : "",
+			      human_ns(p99, findings_quantile_ns(step, 0.99)));
+}
+
+/*
+ * Reports which share of the time passed at a step, and the step's mean, p99 and maximum. Returns 0
+ * or -ENOMEM.
+ */
+static int findings_add_passed(double share, const char *whose, const char *where,
 				const struct hist *step, struct report *r)
 {
-	char part[HUMAN_MAX], mean[HUMAN_MAX], p99[HUMAN_MAX], most[HUMAN_MAX];
+	char part[HUMAN_MAX], mean[HUMAN_MAX], most[HUMAN_MAX];
+	struct strbuf tail = STRBUF_INIT(256);
+	int err;
 
-	report_finding(r, "%s of the %s passed %s: %s on average, %s at p99, %s at most.",
-		       human_fraction(part, share), whose, where,
-		       human_ns(mean, step->sum / step->count),
-		       human_ns(p99, findings_quantile_ns(step, 0.99)),
-		       human_ns(most, findings_quantile_ns(step, 1)));
+	findings_put_p99(step, &tail);
+	strbuf_printf(&tail, ", %s at most", human_ns(most, findings_quantile_ns(step, 1)));
+	findings_put_few(step, &tail);
+	report_finding(r, "%s of the %s passed %s: %s on average%s.", human_fraction(part, share),
+		       whose, where, human_ns(mean, step->sum / step->count), strbuf_str(&tail));
+	err = tail.error;
+	strbuf_release(&tail);
+	return err;
 }
 
 /* Returns true for a step worth reporting. A saturated sum has no share and no mean. */
@@ -318,10 +349,11 @@ static int findings_add_dominant(const struct watch *w, enum watch_span span, un
 	if (err || !read.count || !findings_is_notable(&step))
 		goto out;
 	findings_put_where(w, span, &d, &where);
-	findings_add_passed(d.sum_ns / d.total_ns,
-			    protocol == PROTO_UDP ? "UDP time to `read`" : "TCP time to `read`",
-			    strbuf_str(&where), &step, r);
-	err = where.error;
+	err = findings_add_passed(d.sum_ns / d.total_ns,
+				  protocol == PROTO_UDP ? "UDP time to `read`"
+							: "TCP time to `read`",
+				  strbuf_str(&where), &step, r);
+	err = err ? err : where.error;
 out:
 	hist_release(&step);
 	hist_release(&read);
@@ -425,11 +457,11 @@ static int findings_add_sending(const struct watch *w, enum watch_span span, uns
 	    (stage_place(at) > stage_place(STAGE_QDISC) && findings_passed_several(w, span)))
 		goto out;
 	findings_put_sending(at, protocol, &where);
-	findings_add_passed(most_ns / total,
-			    protocol == PROTO_UDP ? "time of sent datagrams"
-						  : "time of sent packets",
-			    strbuf_str(&where), &step, r);
-	err = where.error;
+	err = findings_add_passed(most_ns / total,
+				  protocol == PROTO_UDP ? "time of sent datagrams"
+							: "time of sent packets",
+				  strbuf_str(&where), &step, r);
+	err = err ? err : where.error;
 out:
 	hist_release(&step);
 	strbuf_release(&where);

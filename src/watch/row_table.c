@@ -69,6 +69,12 @@ void row_table_add(const struct row_table *t, struct row_line line)
 	table_add(t->table, cells, t->n);
 }
 
+struct value row_table_distribution(const struct row_line *l, unsigned int dist)
+{
+	return value_distribution_sampled(l->r, &l->row->hists[l->span][dist],
+					  l->w->periods[l->span].one_in_max);
+}
+
 struct value row_table_dist(const struct row_line *l)
 {
 	const struct row_column *c = l->column;
@@ -77,7 +83,7 @@ struct value row_table_dist(const struct row_line *l)
 	    (c->protocol && l->row->id.protocol != c->protocol))
 		return value_absent();
 	return l->row->measured[c->dist] ?
-	       value_distribution(l->r, &l->row->hists[l->span][c->dist]) : value_null();
+	       row_table_distribution(l, c->dist) : value_null();
 }
 
 struct value row_table_group(const struct row_line *l)

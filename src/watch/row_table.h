@@ -64,6 +64,8 @@ void row_table_add(const struct row_table *t, struct row_line line);
  * row_table_group() a group, row_table_label() the group's label for column->key.
  */
 struct value row_table_dist(const struct row_line *line);
+/* Returns a distribution of the row, which may be empty. */
+struct value row_table_distribution(const struct row_line *line, unsigned int dist);
 struct value row_table_group(const struct row_line *line);
 struct value row_table_label(const struct row_line *line);
 

@@ -86,7 +86,7 @@ static struct value stage_hook_cell(const struct row_line *l)
 /* Returns the distribution of the latency; without packets an empty one, not null. */
 static struct value stage_latency_cell(const struct row_line *l)
 {
-	return value_distribution(l->r, &l->row->hists[l->span][DIST_LATENCY]);
+	return row_table_distribution(l, DIST_LATENCY);
 }
 
 static struct value stage_sampled_cell(const struct row_line *l)
@@ -401,7 +401,8 @@ int watch_add_scheduler(struct watch *w, enum watch_span span, struct report *r)
 			  value_u64(s->waited), value_ns(s->busy_ns), value_ns(s->wake_ns),
 			  value_ns(s->wait_ns), value_ns(s->run_ns), value_ns(s->stopped_ns),
 			  w->cpu_wait[span][protocol].count ?
-			  value_distribution(r, &w->cpu_wait[span][protocol]) : value_null());
+			  value_distribution_sampled(r, &w->cpu_wait[span][protocol],
+						     w->periods[span].one_in_max) : value_null());
 	}
 	object_add(&r->body, "scheduler", value_table(t));
 	return err;

@@ -371,6 +371,43 @@ static void test_mean(void **state)
 	hist_release(&hist);
 }
 
+/* A quantile needs a value beyond it: exactly from 2, 10, 100 and 1,000 values on. */
+static void test_beyond(void **state)
+{
+	static const struct {
+		double q;
+		uint64_t least;
+	} cases[] = { { 0.5, 2 }, { 0.9, 10 }, { 0.99, 100 }, { 0.999, 1000 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_true(hist_beyond(cases[i].least, cases[i].q) >= 1);
+		assert_true(hist_beyond(cases[i].least - 1, cases[i].q) < 1);
+		assert_true(hist_beyond(10 * cases[i].least, cases[i].q) >= 10);
+		assert_true(hist_beyond(10 * cases[i].least - 1, cases[i].q) < 10);
+	}
+	assert_true(hist_beyond(0, 0.5) == 0);
+}
+
+/* The number of values that have half of the sum. */
+static void test_half(void **state)
+{
+	struct hist hist;
+
+	(void)state;
+	hist_init(&hist, 3);
+	assert_int_equal(hist_count_half(&hist), 0);
+	hist_record_n(&hist, 1024, 100); /* all alike, at an edge of a bucket */
+	assert_int_equal(hist_count_half(&hist), 50);
+	hist_record(&hist, 1 << 20); /* as much as 1,024 of them */
+	assert_int_equal(hist_count_half(&hist), 1);
+	hist_record_n(&hist, 1 << 20, 9);
+	assert_int_equal(hist_count_half(&hist), 6); /* 5 and a little */
+	hist_record(&hist, BUCKET_LIMIT + 1000);
+	assert_int_equal(hist_count_half(&hist), 1);
+	hist_release(&hist);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +424,8 @@ int main(void)
 		cmocka_unit_test(test_downscale_equals_recording),
 		cmocka_unit_test(test_rebuilt_from_deltas),
 		cmocka_unit_test(test_mean),
+		cmocka_unit_test(test_beyond),
+		cmocka_unit_test(test_half),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,7 +179,7 @@ static void a_table_aligns(void **state)
 	expect_text(&r, &less,
 		"stage  reached by                count     p50     max  step p99  1µs       10ms\n"
 		"link   tp netif_receive_skb     18 204  1.0 µs  1.0 µs       n/a  █\n"
-		"read   tp tcp_rcv_space_adjust     100  1.0 µs  3.0 ms    3.0 ms  █           ▁\n"
+		"read   tp tcp_rcv_space_adjust     100  1.0 µs  3.0 ms   ~3.0 ms  █           ▁\n"
 		"sent   n/a                           0     n/a     n/a\n"
 		"ip                              n/a: no hook\n");
 	report_release(&r);
@@ -199,11 +199,11 @@ static void a_table_fits(void **state)
 	expect_text(&r, &narrow,
 		"stage  reached ~   count     p50     max  step p99  1us     10ms\n"
 		"link   tp netif~  18 204  1.0 us  1.0 us       n/a  @\n"
-		"read   tp tcp_r~     100  1.0 us  3.0 ms    3.0 ms  @         .\n");
+		"read   tp tcp_r~     100  1.0 us  3.0 ms   ~3.0 ms  @         .\n");
 	expect_text(&r, &least,
 		"stage  reached~   count     p50     max  step p99\n"
 		"link   tp neti~  18 204  1.0 us  1.0 us       n/a\n"
-		"read   tp tcp_~     100  1.0 us  3.0 ms    3.0 ms\n");
+		"read   tp tcp_~     100  1.0 us  3.0 ms   ~3.0 ms\n");
 	report_release(&r);
 	hist_release(&fast);
 	hist_release(&slow);
