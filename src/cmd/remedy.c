@@ -20,7 +20,9 @@ void remedy_add(const struct diagnosis *d, struct report *r)
 	struct object *o;
 
 	if (diagnosis_main_cause(d, &main) && main.share >= REMEDY_SHARE_MIN)
-		text = main.client ? CLIENT_REMEDY : glossary_causes[main.cause].todo;
+		text = main.client && main.cause != CAUSE_UNEXPLAINED &&
+		       main.cause != CAUSE_NOT_RECORDED ?
+		       CLIENT_REMEDY : glossary_causes[main.cause].todo;
 	if (!text) {
 		object_add(&r->body, "to_do", value_null());
 		return;

@@ -22,40 +22,49 @@ static uint32_t *request_causes_subjects(const struct recorded *server)
 	return subjects;
 }
 
-/* Adds the parts of a request that are no time of a thread. */
+/* Adds the parts of a request. `threads`: what its threads did, of which some may be missing. */
 static int request_causes_add_parts(struct breakdown *b, const struct slow_request *q,
+				    const struct breakdown *threads,
 				    const struct recorded *server, const uint32_t *subjects)
 {
 	const uint64_t own = q->parts[REQUEST_SERVER] - q->read_ns;
+	const uint64_t waited = q->parts[REQUEST_CLIENT] + q->read_ns;
 	const uint32_t subject = q->place ? subjects[q->place - 1] : 0;
+	int err = 0;
 
 	breakdown_add_ns(b, CAUSE_PLACE(CAUSE_NETWORK, WHERE_NETWORK), q->parts[REQUEST_NETWORK]);
 	breakdown_add_ns(b, UNEXPLAINED_AT(WHERE_NETWORK), q->parts[REQUEST_UNEXPLAINED]);
 	if (subject)
-		return breakdown_add_scaled(b, &server->breakdowns[subject - 1], own);
-	breakdown_add_ns(b, UNEXPLAINED_AT(WHERE_APPLICATION), own);
-	return 0;
+		err = breakdown_add_scaled(b, &server->breakdowns[subject - 1], own);
+	else
+		breakdown_add_ns(b, UNEXPLAINED_AT(WHERE_APPLICATION), own);
+	if (!err && breakdown_sum(threads))
+		err = breakdown_add_scaled(b, threads, waited);
+	else
+		breakdown_add_ns(b, UNEXPLAINED_AT(WHERE_CLIENT), waited);
+	return err;
 }
 
 static int request_causes_divide(struct request_causes *c, struct requests *requests,
 				 const struct recorded *server)
 {
+	struct breakdown *threads = calloc(c->n, sizeof(*threads));
 	uint32_t *subjects = request_causes_subjects(server);
-	int err = subjects ? 0 : -ENOMEM;
+	int err = threads && subjects ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < c->n && !err; i++)
-		err = request_causes_add_parts(&c->breakdowns[i], &requests->chosen.items[i],
-					       server, subjects);
-	free(subjects);
 	if (!err)
-		err = thread_times_divide(&requests->times, server, c->breakdowns);
+		err = thread_times_divide(&requests->times, server, threads);
 	for (size_t i = 0; i < c->n && !err; i++) {
-		const uint64_t sum = breakdown_sum(&c->breakdowns[i]);
-		const uint64_t latency = requests->chosen.items[i].latency;
+		const struct slow_request *q = &requests->chosen.items[i];
 
-		BUG_ON(sum > latency);
-		breakdown_add_ns(&c->breakdowns[i], UNEXPLAINED_AT(WHERE_CLIENT), latency - sum);
+		err = request_causes_add_parts(&c->breakdowns[i], q, &threads[i], server,
+					       subjects);
+		BUG_ON(!err && breakdown_sum(&c->breakdowns[i]) != q->latency);
 	}
+	for (size_t i = 0; threads && i < c->n; i++)
+		breakdown_release(&threads[i]);
+	free(threads);
+	free(subjects);
 	return err;
 }
 

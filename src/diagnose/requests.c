@@ -167,6 +167,13 @@ static struct found_message requests_find_message(const struct server_side *serv
 
 /* ---- parts of a request ---- */
 
+/*
+ * Earlier requests of its connection that are looked at for one that waited for it, at most; for
+ * the slowest requests only the threads' times are limited so. Behind more of them, thousands in an
+ * overload, the wait is alike.
+ */
+#define WAIT_STEPS 32u
+
 /* A request that is divided, and where its threads' stretches go. */
 struct dividing {
 	const struct load_side *load;
@@ -174,6 +181,8 @@ struct dividing {
 	struct requests *out;
 	struct slow_request *request;
 	uint32_t subject;      /* the request's index in out->chosen */
+	bool exact;            /* all earlier requests of a wait are looked at */
+	uint32_t steps;        /* number of earlier requests that were looked at */
 	int err;
 };
 
@@ -183,7 +192,7 @@ static void requests_add_time(struct dividing *d, uint32_t tid, enum where where
 	const struct thread_time time = { .from = from, .to = to, .tid = tid,
 					 .subject = d->subject, .where = (uint8_t)where };
 
-	if (from < to && !d->err)
+	if (from < to && d->steps <= WAIT_STEPS && !d->err)
 		d->err = vec_push(&d->out->times, time);
 	if (d->err == -E2BIG) /* the time counts as not recorded */
 		d->err = 0;
@@ -258,17 +267,36 @@ static void requests_divide(struct dividing *d, const struct event_sample *s,
 	}
 }
 
+/* Divides `rest` ns of the wait, which are not looked at, like the `seen` ns that are. */
+static void requests_divide_rest(struct dividing *d, uint64_t rest, uint64_t seen)
+{
+	struct slow_request *q = d->request;
+	uint64_t left = rest;
+
+	for (int i = 0; i < REQUEST_PARTS && seen; i++) {
+		const uint64_t more = (uint64_t)((unsigned __int128)q->parts[i] * rest / seen);
+
+		q->parts[i] += more;
+		left -= more;
+		if (i == REQUEST_SERVER)
+			q->read_ns += more;
+	}
+	q->parts[REQUEST_CLIENT] += left;
+}
+
 /*
  * Divides the time from `intended` to `sent`. A request that waited for a connection is charged
- * like the requests that the connection carried meanwhile.
+ * like the requests that the connection carried meanwhile, or the last WAIT_STEPS of them.
  */
 static void requests_divide_wait(struct dividing *d, size_t i)
 {
 	const struct load_side *load = d->load;
 	const struct event_sample *s = &load->samples.items[i];
+	const size_t last = i > WAIT_STEPS && !d->exact ? i - WAIT_STEPS : 0;
 	uint64_t to = s->sent;
+	size_t j = i;
 
-	for (size_t j = i; load->queued[i] && to > s->intended && j > 0; j--) {
+	for (; load->queued[i] && to > s->intended && j > last; j--) {
 		const struct event_sample *before = &load->samples.items[j - 1];
 		const uint64_t from = before->sent > s->intended ? before->sent : s->intended;
 		const uint64_t end = before->done < to ? before->done : to;
@@ -278,12 +306,17 @@ static void requests_divide_wait(struct dividing *d, size_t i)
 			break;
 		if (from >= end)
 			continue;
+		d->steps++;
 		found = requests_find_message(d->server, load, before);
 		requests_divide(d, before, &found, false, from, end);
 		requests_charge_client(d, s, end, to);
 		to = from;
 	}
-	requests_charge_client(d, s, s->intended, to);
+	if (last && j == last && load->queued[i])
+		requests_divide_rest(d, to - s->intended, s->sent - to);
+	else
+		requests_charge_client(d, s, s->intended, to);
+	d->steps = 0;
 }
 
 /* ---- slowest requests ---- */
@@ -298,7 +331,8 @@ static int requests_by_latency(const void *a, const void *b)
 }
 
 static int requests_join_one(struct requests *out, const struct load_side *load,
-			     const struct server_side *server, const struct event_sample *s)
+			     const struct server_side *server, const struct event_sample *s,
+			     bool exact)
 {
 	const struct found_message found = requests_find_message(server, load, s);
 	struct slow_request request = { .intended = s->intended,
@@ -306,7 +340,7 @@ static int requests_join_one(struct requests *out, const struct load_side *load,
 				   .message = found.message ? found.message->id : 0,
 				   .why = found.why };
 	struct dividing d = { .load = load, .server = server, .out = out, .request = &request,
-			      .subject = (uint32_t)out->chosen.len };
+			      .subject = (uint32_t)out->chosen.len, .exact = exact };
 
 	if (found.message)
 		request.place = 1 + (uint32_t)(found.message -
@@ -319,6 +353,7 @@ static int requests_join_one(struct requests *out, const struct load_side *load,
 /* The requests that are divided: ranks by latency, the slowest first, from <= rank < to. */
 struct chosen_ranks {
 	size_t from, to, step;
+	bool exact;
 };
 
 static int requests_join_ranks(struct requests *out, const struct load_side *load,
@@ -328,7 +363,7 @@ static int requests_join_ranks(struct requests *out, const struct load_side *loa
 	int err = 0;
 
 	for (size_t i = ranks.from; i < ranks.to && !err; i += ranks.step)
-		err = requests_join_one(out, load, server, order[i]);
+		err = requests_join_one(out, load, server, order[i], ranks.exact);
 	return err;
 }
 
@@ -341,12 +376,12 @@ static uint64_t requests_latency(const struct event_sample *s)
 static struct chosen_ranks requests_usual(struct requests *out, size_t n,
 					  const struct event_sample *const *order)
 {
-	struct chosen_ranks ranks = { n * 2 / 5, n * 3 / 5, 1 };
+	struct chosen_ranks ranks = { n * 2 / 5, n * 3 / 5, 1, false };
 
 	out->usual_is_slow = n >= USUAL_MIN && requests_latency(order[n / 2]) >
 			     USUAL_SLOW * requests_latency(order[n - 1 - n / 20]);
 	if (out->usual_is_slow)
-		ranks = (struct chosen_ranks){ n - n / 10, n, 1 };
+		ranks = (struct chosen_ranks){ n - n / 10, n, 1, false };
 	ranks.step += (ranks.to - ranks.from) / REQUESTS_USUAL;
 	return ranks;
 }
@@ -355,7 +390,7 @@ static int requests_join_chosen(struct requests *out, const struct load_side *lo
 				const struct server_side *server, double share)
 {
 	const struct event_sample **order = calloc(load->samples.len + 1, sizeof(*order));
-	struct chosen_ranks targets = { .step = 1 }, near = { .step = 1 };
+	struct chosen_ranks targets = { .step = 1, .exact = true }, near = { .step = 1 };
 	size_t n = 0;
 	int err = order ? 0 : -ENOMEM;
 

@@ -103,7 +103,7 @@ static void join(struct rig *rig)
 	reader = client(rig, &fd);
 	load.reader = reader;
 	assert_int_equal(requests_join(&rig->out, &load, &server), 0);
-	for (size_t i = 0; i < rig->out.targets; i++) {
+	for (size_t i = 0; i < rig->out.chosen.len; i++) {
 		const struct slow_request *q = &rig->out.chosen.items[i];
 		uint64_t sum = 0;
 
@@ -324,7 +324,8 @@ static void overloaded(uint64_t seed)
 	}
 	join(rig);
 	assert_int_equal(rig->out.targets, rig->n);
-	vec_for_each(&rig->out.chosen, q) {
+	for (size_t i = 0; i < rig->out.targets; i++) {
+		const struct slow_request *q = &rig->out.chosen.items[i];
 		const struct event_sample *s = &rig->samples[q->message - 1];
 		uint64_t parts[REQUEST_PARTS] = { 0 };
 
