@@ -72,7 +72,7 @@ struct conn_stats {
 	__u16 zero_windows, unread, sampled[CONN_STATES];
 	/* us that the samples in each state represent */
 	__u32 zero_window_us, unread_us, sampled_us[CONN_STATES];
-	/* -- counters of CONN_COUNTERS_ADDED: 4 bytes are free for them -- */
+	/* -- counters of CONN_COUNTERS_ADDED: no byte is free for more -- */
 #define CONN_ADDED_U16(field, ...) __u16 field;
 #define CONN_ADDED_U32(field, ...) __u32 field;
 	CONN_COUNTERS_ADDED(CONN_ADDED_U32, CONN_COUNTERS_NO_ROW)

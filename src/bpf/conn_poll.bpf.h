@@ -18,6 +18,7 @@ const volatile __u64 tick_ns = 4000000;
 #define SOCK_SNDBUF_LOCK 1 /* include/net/sock.h */
 #define SOCK_RCVBUF_LOCK 2
 #define SK_PACING_NONE 0
+#define TSQF_THROTTLED 1 /* include/linux/tcp.h */
 #define NAGLE_OFF 1 /* include/linux/tcp.h: TCP_NAGLE_OFF, _CORK */
 #define NAGLE_CORK 2
 
@@ -115,6 +116,22 @@ static __always_inline enum conn_sample_state poll_state(struct sock *sk, struct
 	return poll_held_back(sk, tp, k, unsent, now);
 }
 
+/*
+ * Counts why a segment of a connection in CONN_AT_CWND waits, if not for the congestion window:
+ * for its departure time, or because too many of the connection's bytes are in this host's queueing
+ * discipline or network card. With pacing, segments wait there for their departure time, too.
+ */
+static __always_inline void poll_count_held(struct sock *sk, struct tcp_sock *tp,
+					    struct conn_stats *k, __u64 now)
+{
+	if (tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out >= tp->snd_cwnd)
+		return;
+	if (sk->sk_pacing_status != SK_PACING_NONE && tp->tcp_wstamp_ns > now)
+		k->cwnd_paced++;
+	else if (sk->sk_tsq_flags & TSQF_THROTTLED)
+		k->cwnd_queued++;
+}
+
 /* Returns true if unread data fill three quarters of the receive buffer. */
 static __always_inline bool poll_is_unread(struct sock *sk, struct tcp_sock *tp)
 {
@@ -138,6 +155,8 @@ static __always_inline void poll_sample(struct sock *id, struct sock *sk, struct
 	conn_note_progress(tp, k, now);
 	k->sampled[what & (CONN_STATES - 1)]++;
 	k->sampled_us[what & (CONN_STATES - 1)] += pass.sample_us;
+	if (what == CONN_AT_CWND)
+		poll_count_held(sk, tp, k, now);
 	if (shut) {
 		k->zero_windows++;
 		k->zero_window_us += pass.sample_us;

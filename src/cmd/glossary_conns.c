@@ -159,6 +159,9 @@ const struct glossary_text glossary_limits[WORDS_TIMES] = {
 		.what = "The congestion window, pacing, or recovery from losses allows no more "
 			"data in flight.",
 		.effect = "A bulk transfer that fills its path is limited so, which is no problem.",
+		.more = "States pacing and local-queue are parts of it: a departure time holds "
+			"the next segment, or this host's own queue has enough of the connection's "
+			"bytes (TCP small queues). JSON divides it in congestion_ns.",
 		.todo = "Look at the losses and the queues of the path. Where the path is idle, "
 			"look for pauses (slow-start-after-idle) and the congestion control.",
 	}, {
@@ -189,6 +192,14 @@ const struct glossary_text glossary_sides[BOTTLENECK_MAX] = {
 		.what = "The congestion window, pacing, or losses limit the transfer.",
 		.effect = "A bulk transfer that fills its path is limited so, which is no problem.",
 		.todo = "Look for losses and full queues on the path.",
+	},
+	[BOTTLENECK_LOCAL_QUEUE] = {
+		.what = "The sending host's own queueing discipline or network card has enough of "
+			"the connection's bytes (TCP small queues).",
+		.effect = "The congestion window would allow more: the path beyond this host is "
+			"not the limit.",
+		.todo = "At the sender, look at the rates of the queueing discipline (tc -s qdisc) "
+			"and of the link. hostlat watch --stages egress measures both.",
 	},
 	[BOTTLENECK_RECEIVER_APPLICATION] = {
 		.what = "The receiving application does not read.",

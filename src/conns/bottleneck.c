@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "conns/problem.h"
+#include "conns/status.h"
 #include "conns/words.h"
 #include "report/human.h"
 
@@ -16,6 +17,8 @@ static const struct {
 				      "its application sends no more data" },
 	[BOTTLENECK_SEND_BUFFER] = { "send-buffer", false, "its send buffer is full" },
 	[BOTTLENECK_NETWORK] = { "network", false, NULL },
+	[BOTTLENECK_LOCAL_QUEUE] = { "local-queue", false,
+				     "its host's own queue or network card is full" },
 	[BOTTLENECK_RECEIVER_APPLICATION] = { "receiver-application", true,
 					"its application does not read" },
 	[BOTTLENECK_RECEIVE_BUFFER] = { "receive-buffer", true,
@@ -69,8 +72,10 @@ static bool bottleneck_takes_time(const struct conn_problem *p)
  * Returns the side of a limit that is no problem. A window or a late ACK without a problem has no
  * side.
  */
-static enum bottleneck_side bottleneck_of_limit(const char *limit)
+static enum bottleneck_side bottleneck_of_limit(const struct event_conn *c, const char *limit)
 {
+	if (conn_status_of(c) == STATUS_LOCAL_QUEUE)
+		return BOTTLENECK_LOCAL_QUEUE;
 	return !strcmp(limit, "sender-app") ? BOTTLENECK_SENDER_APPLICATION :
 	       !strcmp(limit, "send-buffer") ? BOTTLENECK_SEND_BUFFER :
 	       !strcmp(limit, "congestion") ? BOTTLENECK_NETWORK : BOTTLENECK_UNKNOWN;
@@ -107,7 +112,7 @@ struct bottleneck bottleneck_find(const struct conn_view *v)
 	}
 	limit = words_limit(v->c, &found.share);
 	if (limit)
-		found.side = bottleneck_of_limit(limit);
+		found.side = bottleneck_of_limit(v->c, limit);
 	return found;
 }
 

@@ -14,6 +14,7 @@ enum bottleneck_side {
 	BOTTLENECK_SENDER_APPLICATION,   /* the sending application writes no more data */
 	BOTTLENECK_SEND_BUFFER,          /* the sender's buffer is full */
 	BOTTLENECK_NETWORK,              /* congestion window, pacing, losses */
+	BOTTLENECK_LOCAL_QUEUE,          /* the sending host's queueing discipline or card */
 	BOTTLENECK_RECEIVER_APPLICATION, /* the receiving application does not read its data */
 	BOTTLENECK_RECEIVE_BUFFER,       /* SO_RCVBUF of the receiver's application is too small */
 	BOTTLENECK_RECEIVER_WINDOW,      /* the receiver's window still grows */

@@ -135,7 +135,8 @@ static void conns_report_scope(const struct conns *c, const struct conn_selectio
 
 /* Statuses in the order of the text: limits, whose turn it is, the rest. */
 static const enum conn_status status_order[CONN_STATUSES] = {
-	STATUS_RECEIVER_WINDOW, STATUS_SEND_BUFFER, STATUS_CONGESTION, STATUS_DELAYED_ACK,
+	STATUS_RECEIVER_WINDOW, STATUS_SEND_BUFFER, STATUS_CONGESTION,
+	STATUS_PACING, STATUS_LOCAL_QUEUE, STATUS_DELAYED_ACK,
 	STATUS_SENDER_APP, STATUS_AWAITING_REPLY, STATUS_AWAITING_REQUEST, STATUS_UNKNOWN,
 	STATUS_IDLE,
 };

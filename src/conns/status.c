@@ -14,6 +14,10 @@ const char *conn_status_name(enum conn_status status)
 		return "awaiting-request";
 	case STATUS_IDLE:
 		return "idle";
+	case STATUS_PACING:
+		return "pacing";
+	case STATUS_LOCAL_QUEUE:
+		return "local-queue";
 	default:
 		return conn_status_is_limit(status) ? words_time_name(status - STATUS_SENDER_APP)
 						    : "unknown";
@@ -22,7 +26,7 @@ const char *conn_status_name(enum conn_status status)
 
 bool conn_status_is_limit(enum conn_status status)
 {
-	return status >= STATUS_SENDER_APP && status <= STATUS_DELAYED_ACK;
+	return status >= STATUS_SENDER_APP && status <= STATUS_LOCAL_QUEUE;
 }
 
 bool conn_status_is_peers_turn(enum conn_status status)
@@ -51,6 +55,19 @@ static bool status_is_peers_turn(const struct event_conn *e)
 	return !(e->flags & CONN_RECEIVED_LAST) || e->flags & CONN_ACCEPTED;
 }
 
+/* Returns which part of congestion is the greatest. */
+static enum conn_status status_of_congestion(const struct event_conn *e)
+{
+	uint64_t ns[WORDS_HELD], network;
+
+	if (!words_divide_congestion(e, ns))
+		return STATUS_CONGESTION;
+	network = ns[WORDS_HELD_REPAIR] + ns[WORDS_HELD_WINDOW];
+	if (ns[WORDS_HELD_QUEUE] > network && ns[WORDS_HELD_QUEUE] > ns[WORDS_HELD_PACING])
+		return STATUS_LOCAL_QUEUE;
+	return ns[WORDS_HELD_PACING] > network ? STATUS_PACING : STATUS_CONGESTION;
+}
+
 enum conn_status conn_status_of(const struct event_conn *e)
 {
 	double share;
@@ -61,6 +78,8 @@ enum conn_status conn_status_of(const struct event_conn *e)
 		return STATUS_UNKNOWN;
 	while (strcmp(limit, words_time_name(status - STATUS_SENDER_APP)) != 0)
 		status++;
+	if (status == STATUS_CONGESTION)
+		return status_of_congestion(e);
 	if (status != STATUS_SENDER_APP)
 		return status;
 	if (status_is_idle(e))

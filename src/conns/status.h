@@ -13,6 +13,9 @@ enum conn_status {
 	STATUS_CONGESTION,
 	STATUS_RECEIVER_WINDOW,
 	STATUS_DELAYED_ACK,
+	/* -- congestion, if these are known and have the greatest part of it -- */
+	STATUS_PACING,
+	STATUS_LOCAL_QUEUE,      /* this host's queueing discipline or network card */
 	STATUS_AWAITING_REPLY,   /* this end connected, and has sent last */
 	STATUS_AWAITING_REQUEST, /* this end accepted, and has sent last */
 	STATUS_IDLE,             /* no data moved */

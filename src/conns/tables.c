@@ -203,13 +203,14 @@ static struct value tables_peer_value(const struct conns *c, const struct conn_s
 
 /* ---- connections in JSON ---- */
 
-#define BRIEF 18
+#define BRIEF 19
 #define FULL 16
 
 static const struct column connection_columns[BRIEF + FULL] = {
 	{ .name = "cookie" }, { .name = "netns" }, { .name = "local" }, { .name = "remote" },
 	{ .name = "app" }, { .name = "pid" }, { .name = "from_ns" }, { .name = "to_ns" },
 	{ .name = "closed" }, { .name = "time_ns" }, { .name = "unknown_ns" },
+	{ .name = "congestion_ns" },
 	{ .name = "limit" }, { .name = "limit_share" }, { .name = "state" }, { .name = "age_ns" },
 	{ .name = "events" }, { .name = "problems" }, { .name = "problem_intervals" },
 	/* -- columns only for the first TABLES_FULL_MAX connections -- */
@@ -232,7 +233,8 @@ static void tables_add_connection(struct table *t, const struct conn_view *v, ui
 		words_remote(r, v->flow), value_string(words_app(v)),
 		e->pid ? value_u64(e->pid) : value_null(), value_ns(e->from), value_ns(e->to),
 		value_bool(e->flags & CONN_CLOSED), value_object(words_times(e, r)),
-		words_known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)), value_string(limit),
+		words_known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)),
+		value_object(words_congestion(e, r)), value_string(limit),
 		limit ? value_fraction(share) : value_null(),
 		value_string(conn_status_name(conn_status_of(e))),
 		value_known_ns(!(e->flags & CONN_CLOSED), words_age(e, now)),

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/bug.h"
 #include "conns/counter.h"
@@ -76,6 +77,42 @@ struct object *words_times(const struct event_conn *e, struct report *r)
 	for (unsigned int i = 0; i < WORDS_TIMES; i++)
 		object_add(o, times[i].name, conn_knows(e, CONN_KNOWS_TIMES) ?
 			   value_ns(words_time(e, i)) : value_null());
+	return o;
+}
+
+bool words_divide_congestion(const struct event_conn *e, uint64_t ns[WORDS_HELD])
+{
+	const uint32_t all = e->sampled[CONN_AT_CWND];
+	uint64_t held;
+
+	memset(ns, 0, WORDS_HELD * sizeof(*ns));
+	if (conn_knows(e, CONN_KNOWS_LOSSES))
+		ns[WORDS_HELD_REPAIR] = e->recovery_ns < e->congestion_ns ? e->recovery_ns
+									  : e->congestion_ns;
+	held = e->congestion_ns - ns[WORDS_HELD_REPAIR];
+	ns[WORDS_HELD_WINDOW] = held;
+	if (!conn_knows(e, CONN_COUNTS_cwnd_paced | CONN_COUNTS_cwnd_queued | CONN_KNOWS_LOSSES) ||
+	    e->cwnd_paced > all || e->cwnd_queued > all - e->cwnd_paced)
+		return false;
+	if (!all)
+		return true;
+	ns[WORDS_HELD_PACING] = (uint64_t)((unsigned __int128)held * e->cwnd_paced / all);
+	ns[WORDS_HELD_QUEUE] = (uint64_t)((unsigned __int128)held * e->cwnd_queued / all);
+	ns[WORDS_HELD_WINDOW] -= ns[WORDS_HELD_PACING] + ns[WORDS_HELD_QUEUE];
+	return true;
+}
+
+struct object *words_congestion(const struct event_conn *e, struct report *r)
+{
+	static const char *const names[WORDS_HELD] = {
+		"repair", "window", "pacing", "local-queue",
+	};
+	struct object *o = object_new(r);
+	uint64_t ns[WORDS_HELD];
+	const bool apart = words_divide_congestion(e, ns) && conn_knows(e, CONN_KNOWS_TIMES);
+
+	for (int i = 0; i < WORDS_HELD; i++)
+		object_add(o, names[i], apart ? value_ns(ns[i]) : value_null());
 	return o;
 }
 

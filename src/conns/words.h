@@ -31,6 +31,23 @@ struct object *words_bytes(const struct event_conn *e, struct report *r);
 /* Returns the value, or null if not all of these bits of enum conn_known are set. */
 struct value words_known(const struct event_conn *e, uint32_t bits, struct value v);
 
+/* Parts of congestion_ns, by the reason for which data waited. */
+enum words_held {
+	WORDS_HELD_REPAIR,         /* losses were repaired */
+	WORDS_HELD_WINDOW,         /* the congestion window */
+	WORDS_HELD_PACING,
+	WORDS_HELD_QUEUE,          /* this host's queueing discipline or network card was full */
+	WORDS_HELD,
+};
+
+/*
+ * Divides congestion_ns, the rest of which is not repair by the numbers of samples. Returns false
+ * if pacing and queue are not known apart from the window: ns[WORDS_HELD_WINDOW] has them, too.
+ */
+bool words_divide_congestion(const struct event_conn *e, uint64_t ns[WORDS_HELD]);
+/* Returns the division as an object; parts are null where they are not known apart. */
+struct object *words_congestion(const struct event_conn *e, struct report *r);
+
 /* Returns the main limit, a key of words_times(), and its *share of the time. NULL: unknown. */
 const char *words_limit(const struct event_conn *e, double *share);
 

@@ -113,7 +113,13 @@
  * and a bit of enum conn_known, CONN_COUNTS_(field), which `known` must have: older recordings lack
  * the bit, so that the counter is unknown. Rows are only appended: their order is the file's.
  */
-#define CONN_COUNTERS_ADDED(U32, U16)
+#define CONN_COUNTERS_ADDED(U32, U16)                                                              \
+	U16(cwnd_paced, k->cwnd_paced, CONN_KNOWS_TIMES | CONN_COUNTS_cwnd_paced, SAMPLES,         \
+	    "cwnd_paced", COUNT, "samples in state cwnd in which pacing held the next segment")    \
+	U16(cwnd_queued, k->cwnd_queued, CONN_KNOWS_TIMES | CONN_COUNTS_cwnd_queued, SAMPLES,      \
+	    "cwnd_queued", COUNT,                                                                  \
+	    "samples in state cwnd in which this host's own queue held the next segment "          \
+	    "(TCP small queues)")
 
 #define CONN_COUNTERS_NO_ROW(...)
 

@@ -337,6 +337,23 @@ static void receiver_limits_by_its_window(void **state)
 	assert_false(side_of(e, &peer).harmful);
 }
 
+/* Congestion is the network's, unless the sending host's own queue holds most of the data. */
+static void a_full_local_queue_is_the_senders(void **state)
+{
+	struct event_conn e = plain(), peer = plain();
+
+	(void)state;
+	e.congestion_ns = NS_PER_S * 9 / 10;
+	e.sampled[CONN_AT_CWND] = 90;
+	e.cwnd_queued = 80;
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_NETWORK); /* the counters are unknown */
+	e.known |= CONN_COUNTS_cwnd_paced | CONN_COUNTS_cwnd_queued;
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_LOCAL_QUEUE);
+	e.cwnd_queued = 40;
+	e.cwnd_paced = 45;
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_NETWORK);
+}
+
 static void receiver_limits_by_acks_it_delayed(void **state)
 {
 	struct event_conn e = plain(), peer = plain();
@@ -391,6 +408,7 @@ int main(void)
 		cmocka_unit_test(ends_without_address_are_not_joined),
 		cmocka_unit_test(common_time_of_two_recordings),
 		cmocka_unit_test(receiver_limits_by_its_window),
+		cmocka_unit_test(a_full_local_queue_is_the_senders),
 		cmocka_unit_test(receiver_limits_by_acks_it_delayed),
 		cmocka_unit_test(sender_or_network_limits_the_rest),
 	};

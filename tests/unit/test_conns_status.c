@@ -59,6 +59,36 @@ static void test_not_the_peers_turn(void **state)
 	expect(e, "sender-app");
 }
 
+/* Congestion by its greatest part, if the parts are known. */
+static void test_congestion_is_divided(void **state)
+{
+	struct event_conn e = asks(CONN_SENT_LAST);
+
+	(void)state;
+	e.congestion_ns = 900000000;
+	e.sender_app_ns = 100000000;
+	e.sampled[CONN_AT_CWND] = 90;
+	e.cwnd_paced = 40;
+	e.cwnd_queued = 1;
+	expect(e, "congestion");
+	e.known |= CONN_COUNTS_cwnd_paced | CONN_COUNTS_cwnd_queued;
+	expect(e, "congestion"); /* 49 of 90 are the window's */
+	e.cwnd_paced = 50;
+	expect(e, "pacing");
+	assert_true(conn_status_is_limit(conn_status_of(&e)));
+	e.recovery_ns = 500000000; /* losses were repaired for most of it */
+	expect(e, "congestion");
+	e.recovery_ns = 0;
+	e.cwnd_paced = 10;
+	e.cwnd_queued = 60;
+	expect(e, "local-queue");
+	e.cwnd_queued = 91; /* no record of ours */
+	expect(e, "congestion");
+	e.cwnd_queued = 60;
+	e.known &= ~(uint32_t)CONN_COUNTS_cwnd_queued;
+	expect(e, "congestion");
+}
+
 static void test_limits_come_first(void **state)
 {
 	struct event_conn e = asks(CONN_SENT_LAST);
@@ -117,7 +147,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whose_turn_it_is), cmocka_unit_test(test_not_the_peers_turn),
 		cmocka_unit_test(test_limits_come_first), cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_last_data),
+		cmocka_unit_test(test_last_data), cmocka_unit_test(test_congestion_is_divided),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
