@@ -51,15 +51,21 @@ struct proportion conn_share_sampled(const struct event_conn *c, uint64_t ns, ui
 	return proportion_of(share, n, confidence);
 }
 
+static const enum conn_sample_state states[] = {
+	[CONN_SHARE_SEND_BUFFER] = CONN_AT_SEND_BUFFER,
+	[CONN_SHARE_WINDOW] = CONN_AT_WINDOW,
+	[CONN_SHARE_DELAYED_ACK] = CONN_AT_DELAYED_ACK,
+};
+
+uint32_t conn_share_hits(const struct event_conn *c, enum conn_share_kind kind)
+{
+	return kind == CONN_SHARE_UNREAD ? c->unread : c->sampled[states[kind]];
+}
+
 double conn_share_of(const struct event_conn *c, enum conn_share_kind kind, double *n)
 {
-	static const enum conn_sample_state states[] = {
-		[CONN_SHARE_SEND_BUFFER] = CONN_AT_SEND_BUFFER,
-		[CONN_SHARE_WINDOW] = CONN_AT_WINDOW,
-		[CONN_SHARE_DELAYED_ACK] = CONN_AT_DELAYED_ACK,
-	};
 	const bool unread = kind == CONN_SHARE_UNREAD;
-	const uint32_t hits = unread ? c->unread : c->sampled[states[kind]];
+	const uint32_t hits = conn_share_hits(c, kind);
 
 	*n = (c->known & CONN_KNOWS_TIMES) && hits <= c->samples ? c->samples : 0;
 	if (!(*n > 0))

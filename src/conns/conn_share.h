@@ -12,6 +12,9 @@ enum conn_share_kind {
 	CONN_SHARES,
 };
 
+/* Returns the number of samples that found the state. */
+uint32_t conn_share_hits(const struct event_conn *c, enum conn_share_kind kind);
+
 /* Returns the share of the time in a state, and the number of equal samples that give it in *n. */
 double conn_share_of(const struct event_conn *c, enum conn_share_kind kind, double *n);
 

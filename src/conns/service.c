@@ -58,12 +58,18 @@ uint64_t service_lost(const struct event_conn *e)
 
 static void service_add(struct conn_service *s, const struct event_conn *e)
 {
-	double n;
+	double n, of_none = -1; /* all shares of 0 have one number of equal samples */
 
 	s->connections++;
 	for (int which = 0; which < CONN_SHARES; which++) {
-		const double share = conn_share_of(e, (enum conn_share_kind)which, &n);
+		const bool none = !conn_share_hits(e, (enum conn_share_kind)which);
+		double share = 0;
 
+		if (!none || of_none < 0)
+			share = conn_share_of(e, (enum conn_share_kind)which, &n);
+		else
+			n = of_none;
+		of_none = none ? n : of_none;
 		if (n > 0)
 			shrink_add(&s->sums[which], share, n);
 	}
