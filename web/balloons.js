@@ -28,7 +28,8 @@ function drawBalloons(p, messages, options, byTime) {
 	const x = byTime ? linear(messages[0].at, messages[last].at, p.left + 8, p.right - 8) :
 		linear(0, Math.max(1, last), p.left + 8, p.right - 8);
 	p.yAxis(y, tickTime, null);
-	p.xAxis(x, v => byTime ? tickTime(v - messages[0].at) : Number.isInteger(v) ? count(v + 1) : '',
+	const axis = byTime ? linear(0, messages[last].at - messages[0].at, p.left + 8, p.right - 8) : x;
+	p.xAxis(axis, v => byTime ? tickTime(v) : Number.isInteger(v) ? count(v + 1) : '',
 		byTime ? 'time of arrival, from the first' : 'message, in the order of arrival', false);
 	const places = messages.map((m, i) => ({ x: x(byTime ? m.at : i), y: y(m.latency === null ? lo : m.latency), m, i }));
 	paintBalloons(p, places, options);

@@ -151,32 +151,26 @@ const culprits = (all, most, wordsOf = culpritWords) => {
 	return words.join('; ') + (some.length > most ? `; ${some.length - most} more` : '');
 };
 
-// Causes: the eight that cost most have a colour and a shape of their own in a document.
+// Causes: the eight that cost most have a colour and a shape of their own, the same on the whole page.
 const SHAPES = ['circle', 'square', 'diamond', 'up', 'down', 'cross', 'bar', 'plus'];
 const PLACES = { application: 'A', receive: 'R', transmit: 'T' };
+const DULL = ['blind', 'expected', 'offset'];
 const causeKey = c => `${text(c.cause)}|${text(c.where)}`;
 const causeName = c => PLACES[c.where] ? `${text(c.cause)} (${PLACES[c.where]})` :
 	text(c.cause) + (c.where ? ` (${text(c.where)})` : '');
+const causeStyles = new Map();
 
-function styleCauses(causes) {
-	const styles = new Map(), byName = new Map();
-	const by = [...causes].sort((a, b) => (num(b.total_ns) || 0) - (num(a.total_ns) || 0));
-	let next = 0;
-	for (const c of by) {
-		const dull = ['blind', 'unexplained', 'expected', 'offset'].includes(c.cause);
-		const n = dull || next >= SHAPES.length ? null : next++;
-		styles.set(causeKey(c), {
-			colour: n === null ? (dull && c.cause !== 'unexplained' ? 9 : 8) : n,
-			shape: n === null ? 'circle' : SHAPES[n],
-		});
-		if (!byName.has(c.cause))
-			byName.set(c.cause, styles.get(causeKey(c)));
-	}
-	// A span says its lane, not where its cause was counted.
-	return c => styles.get(causeKey(c)) || styles.get(causeKey({ cause: c.cause, where: c.lane })) || byName.get(c.cause) || { 
-		colour: ['expected', 'offset', 'blind'].includes(c.cause) ? 9 : 8, shape: 'circle',
-	};
+// rows: [cause, ns]
+function styleCauses(rows) {
+	const sums = new Map();
+	for (const [cause, ns] of rows)
+		sums.set(cause, (sums.get(cause) || 0) + (num(ns) || 0));
+	for (const [cause] of [...sums].sort((a, b) => b[1] - a[1]))
+		if (!DULL.includes(cause) && cause !== 'unexplained' && causeStyles.size < SHAPES.length)
+			causeStyles.set(cause, { colour: causeStyles.size, shape: SHAPES[causeStyles.size] });
 }
+
+const styleOf = c => causeStyles.get(text(c.cause)) || { colour: DULL.includes(c.cause) ? 9 : 8, shape: 'circle' };
 
 const colour = n => `var(--c${n})`;
 const computed = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

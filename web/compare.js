@@ -33,7 +33,6 @@ function compareSection(entry) {
 	const behind = some => culprits(some, 2, c => `${who(c)} ${duration(c.ns)}`);
 	const changed = listed.filter(f => text(f.a) !== text(f.b));
 	return documentSection(entry, 'Comparison', [
-		sentences(list(doc.findings), 'findings'), verdictOf(doc), reasonsOf(doc), provenance(doc, []),
 		together([
 			differencePlot('compare-requests', 'Requests of the load generator', requests, r => quantile(r.q)),
 			differencePlot('compare-quantiles', requests.length ? 'Messages' : 'Quantiles', quantiles, r => quantile(r.q)),
@@ -50,6 +49,8 @@ function compareSection(entry) {
 		limitsCompared(doc.limits),
 		titled(listed.length && !changed.length ? 'Set-up: nothing changed' : 'Set-up that changed', changed.length || !listed.length ? changed : listed,
 			[['name'], ['a', 'A'], ['b', 'B']], { name: 'facts', empty: 'not known' }),
+	], [
+		verdictOf(doc), reasonsOf(doc), provenance(doc, []),
 		el('div', { class: 'plots' }, [['A', doc.a], ['B', doc.b]].filter(([, v]) => isObject(v)).map(([name, v]) =>
 			el('div', null, [el('h3', null, name), anything(v)]))),
 		allFields(doc),

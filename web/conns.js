@@ -8,7 +8,8 @@ const CONNECTIONS_DRAWN = 20;
 
 // Limits of the application itself, and unknown ones, are grey.
 const GREY = ['sender-app', 'asleep', 'unknown'];
-const stateColour = (names, name) => GREY.includes(name) ? 8 : names.indexOf(name);
+// What is a cause, too, has its colour.
+const stateColour = (names, name) => causeStyles.has(name) ? styleOf({ cause: name }).colour : GREY.includes(name) ? 8 : (names.indexOf(name) + 3) % 8;
 
 // Parts of a time as shares of those that are known, in one bar.
 function sharesPlot(options, names, of) {
@@ -76,23 +77,25 @@ function connsSection(entry) {
 	const doc = entry.document, all = records(doc.connections).filter(isObject), totals = object(doc.totals);
 	const budget = object(doc.budget), time = object(doc.interval);
 	const more = all.length > CONNECTIONS_DRAWN ? `the first ${CONNECTIONS_DRAWN}; the table has ${count(all.length)}` : '';
-	return documentSection(entry, 'Connections', [
+	const how = [
 		sentences([doc.headline, ...list(doc.findings)].filter(Boolean), 'findings'), verdictOf(doc), reasonsOf(doc),
 		provenance(doc, [
 			['duration', time.duration_ns, undefined, null, 'duration_ns'], ['connections', totals.connections],
 			['with problems', totals.with_problems, undefined, num(totals.with_problems) ? 'warn' : null, 'with_problems'],
 			['own cost, of a core', budget.used, percent(budget.used), null, 'used'], lossesOf(doc.losses, 'losses'),
 		]),
+		records(doc.missing).length ? titled('Not measured', records(doc.missing), [['name'], ['why']], { name: 'missing' }) : null,
+		allFields(doc),
+	];
+	return documentSection(entry, 'Connections', [
 		together([sharesPlot({
 			name: 'conns-limits', title: 'What limited the connections', rows: all.slice(0, CONNECTIONS_DRAWN), label: connectionName,
 			key: c => text(c.cookie), note: more,
 		}, LIMITS, c => c.time_ns), rttPlot(all.slice(0, CONNECTIONS_DRAWN), more)]),
-		titled('Problems', records(doc.problems), PROBLEM_COLUMNS, { name: 'conns-problems' }),
+		records(doc.problems).length ? titled('Problems', records(doc.problems), PROBLEM_COLUMNS, { name: 'conns-problems' }) : null,
 		titled('Connections', all, [['cookie'], { name: 'connection', value: connectionName }, ['limit'], ['limit_share', 'of time', percent],
 			...eventColumns, ['rtt.p50_ns', 'RTT p50'], ['rtt.p99_ns', 'p99'], ['rtt.samples', 'samples'], ['problems', 'problems', v => list(v).map(text).join(', ')]], { name: 'connections', empty: 'there was none' }),
-		records(doc.missing).length ? titled('Not measured', records(doc.missing), [['name'], ['why']], { name: 'missing' }) : null,
-		allFields(doc),
-	]);
+	], how);
 }
 
 // Explain's additions to the limits: both ends, and the threads that they waited for.
@@ -104,7 +107,6 @@ function limitsOf(limits) {
 	if (!ends.length)
 		return el('p', { class: 'quiet' }, `What limits the connections: n/a${limits.why ? `, ${text(limits.why)}` : ''}.`);
 	return el('section', null, [
-		el('h3', null, 'Limits of the connections'),
 		together([
 			sharesPlot({ name: 'limits', title: 'Share of the time', rows: ends, label: e => `of the ${text(e.end)}`, key: e => text(e.end) },
 				LIMITS, e => e.time_ns),

@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why slow messages were slow.
+const MESSAGES_SHOWN = 25;
+
 const dialog = new MessageDialog();
+
+// Causes of a diagnosis; where there are none, those of its messages.
+function causesOf(doc) {
+	const causes = records(doc.causes), sums = new Map();
+	for (const p of causes.length ? [] : records(doc.examples).flatMap(e => records(e.parts)))
+		sums.set(causeKey(p), { cause: p.cause, where: p.where, total_ns: (object(sums.get(causeKey(p))).total_ns || 0) + (num(p.ns) || 0) });
+	return causes.length ? causes : [...sums.values()];
+}
 
 class Diagnosis {
 	constructor(entry) {
@@ -10,21 +20,12 @@ class Diagnosis {
 		this.examples = list(this.doc.examples).filter(isObject);
 		this.omitted = num(this.doc.examples_omitted);
 		this.order = [...this.examples].sort((a, b) => (num(a.at_ns) || 0) - (num(b.at_ns) || 0));
-		this.styleOf = styleCauses(this.causes.length ? this.causes : this.partsOfAll());
 		this.wantedCauses = new Set();
-	}
-
-	partsOfAll() {
-		const sums = new Map();
-		for (const e of this.examples)
-			for (const p of records(e.parts))
-				sums.set(causeKey(p), { cause: p.cause, where: p.where, total_ns: (object(sums.get(causeKey(p))).total_ns || 0) + (num(p.ns) || 0) });
-		return [...sums.values()];
 	}
 
 	open(message) {
 		const shownOnes = this.order.filter(m => this.visible(m));
-		dialog.show(message, shownOnes.includes(message) ? shownOnes : this.order, this.styleOf);
+		dialog.show(message, shownOnes.includes(message) ? shownOnes : this.order);
 	}
 
 	// Without a choice, all causes are wanted.
@@ -55,7 +56,7 @@ class Diagnosis {
 	filterBar() {
 		this.chips = new Map(this.causes.map(c => [causeKey(c), el('button', {
 			type: 'button', 'aria-pressed': 'false', 'data-cause': causeKey(c), click: () => this.toggle(c),
-		}, [legendMark(this.styleOf(c)), causeName(c)])]));
+		}, [legendMark(styleOf(c)), causeName(c)])]));
 		this.status = el('span', { class: 'quiet', role: 'status' }, 'all messages');
 		return el('div', { class: 'chips', role: 'group', 'aria-label': 'Filter by cause' }, [
 			el('span', { class: 'quiet' }, 'Only messages with:'), [...this.chips.values()],
@@ -69,7 +70,7 @@ class Diagnosis {
 			asideTitle: 'messages', key: causeKey, on: c => this.wantedCauses.has(causeKey(c)), open: c => this.toggle(c),
 			x: timeScale(c => [c.median_ns, c.p25_ns, c.p75_ns, c.max_ns]),
 			words: c => `${causeName(c)}: ${count(c.messages)} messages\n${boxWords(c)}\nin all ${duration(c.total_ns)}, ${percent(c.share)}`,
-			paint: (c, x, y) => boxMarks(c, x, y, colour(this.styleOf(c).colour)),
+			paint: (c, x, y) => boxMarks(c, x, y, colour(styleOf(c).colour)),
 		});
 	}
 
@@ -130,11 +131,11 @@ class Diagnosis {
 			const sum = parts.reduce((n, p) => n + num(p.ns), 0);
 			return {
 				message, at: num(message.at_ns), latency: num(message.latency_ns),
-				shares: parts.map(part => ({ part, share: num(part.ns) / sum, style: this.styleOf(part) })).sort((a, b) => b.share - a.share),
+				shares: parts.map(part => ({ part, share: num(part.ns) / sum, style: styleOf(part) })).sort((a, b) => b.share - a.share),
 			};
 		});
-		const items = this.causes.filter(c => this.styleOf(c).colour < 8).sort((a, b) => num(b.total_ns) - num(a.total_ns))
-			.map(c => ({ name: causeName(c), ...this.styleOf(c) }));
+		const items = this.causes.filter(c => styleOf(c).colour < 8).sort((a, b) => num(b.total_ns) - num(a.total_ns))
+			.map(c => ({ name: causeName(c), ...styleOf(c) }));
 		return balloonPlot('balloons', messages, {
 			legend: legend([...items, { name: 'others', colour: 8, shape: 'circle' }]),
 			visible: m => this.visible(m.message), wanted: part => this.wanted(part), open: message => this.open(message),
@@ -147,21 +148,21 @@ class Diagnosis {
 		const columns = [
 			['id'], ['at_ns', 'arrived'], ['latency_ns'], ['deviation_ns'],
 			{ name: 'main', title: 'main cause', value: m => main(m) && causeName(main(m)), draw: m => main(m) ?
-				[legendMark(this.styleOf(main(m))), `${causeName(main(m))} ${duration(main(m).ns)}`] : NA },
+				[legendMark(styleOf(main(m))), `${causeName(main(m))} ${duration(main(m).ns)}`] : NA },
 			{ name: 'culprits', title: 'culprits', value: m => main(m) && culprits(main(m).culprits, 2) },
 			{ name: 'reader', value: m => who(m) }, ['local'], ['remote'], ['bytes'], ['coverage'],
 		];
 		const first = num(object(this.order[0]).at_ns) || 0;
 		columns[1] = ['at_ns', 'arrived', v => known(v) ? `+${duration(num(v) - first)}` : NA];
 		this.messages = new Table(this.examples, columns.map(c => columnOf(c, this.examples)), {
-			name: 'messages', open: m => this.open(m), key: m => text(m.id), filter: m => this.visible(m),
+			name: 'messages', page: MESSAGES_SHOWN, open: m => this.open(m), key: m => text(m.id), filter: m => this.visible(m),
 		});
 		return this.messages.node;
 	}
 
 	causeTable() {
 		return titled('Causes', this.causes, [
-			{ name: 'cause', value: c => causeName(c), draw: c => [legendMark(this.styleOf(c)), causeName(c)] }, ['kind'],
+			{ name: 'cause', value: c => causeName(c), draw: c => [legendMark(styleOf(c)), causeName(c)] }, ['kind'],
 			['messages'], ['total_ns'], ['share'], ['median_ns'], ['p25_ns'], ['p75_ns'], ['max_ns'],
 			{ name: 'culprits', value: c => culprits(c.culprits, 3) },
 		], { name: 'causes', key: causeKey, open: c => this.toggle(c), empty: 'no cause was found' });
@@ -196,18 +197,18 @@ class Diagnosis {
 		const boxes = this.causePlots(), contexts = this.contexts('contexts', 'contexts', 'Who had the cores while messages waited'), queuing = this.queuing();
 		const byCore = this.contexts('contexts-cores', 'contexts_by_core', 'Who had which core');
 		const balloons = this.balloons();
-		this.filtered = [balloons, ...boxes].filter(Boolean);
 		const missing = [[boxes[0], 'causes'], [balloons, 'examples of messages'], [queuing[0], 'queuing'], [contexts, 'contexts'],
 			[heat, 'latency over time'], [boxes[2], 'causes that are waiting']].filter(([plot]) => !plot).map(([, name]) => name);
 		const bar = this.filterBar(), rows = this.messageTable();
+		const bars = causeBar({ causes: this.causes, on: c => this.wantedCauses.has(causeKey(c)), open: c => this.toggle(c) });
+		this.filtered = [bars, balloons, ...boxes].filter(Boolean);
 		return documentSection(this.entry, 'Diagnosis', [
+			together([heat, bars]), this.causeTable(), this.causes.length ? bar : null, together([balloons]),
+			el('h3', null, `Slow messages (${count(this.examples.length)}${this.omitted ? `, ${count(this.omitted)} more were left out` : ''})`), rows,
+		], [
 			verdictOf(this.doc), sentences(list(this.doc.findings), 'findings'), reasonsOf(this.doc), this.head(),
 			missing.length ? el('p', { class: 'quiet' }, `This result has no: ${missing.join(', ')}.`) : null,
-			this.causeTable(), this.causes.length ? bar : null,
-			together([balloons, boxes[0], boxes[1], this.latencies(), contexts, byCore, boxes[2], ...queuing, heat]),
-			this.views(),
-			el('h3', null, `Slow messages (${count(this.examples.length)}${this.omitted ? `, ${count(this.omitted)} more were left out` : ''})`), rows,
-			allFields(this.doc),
+			together([boxes[0], boxes[1], this.latencies(), contexts, byCore, boxes[2], ...queuing]), this.views(), allFields(this.doc),
 		]);
 	}
 }

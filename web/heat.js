@@ -20,9 +20,8 @@ function heatPlot(name, intervals, note) {
 
 // An interval with a distribution in it has that one's fields.
 function flatInterval(interval) {
-	const latency = object(interval.latency), at = q => object(records(latency.quantiles).find(x => num(x.q) === q)).ns;
-	return isObject(interval.latency) ? { ...interval, count: latency.count, max_ns: latency.max_ns, buckets: latency.buckets,
-		p50_ns: at(0.5), p99_ns: at(0.99) } : interval;
+	const latency = isObject(interval.latency) ? interval.latency : interval, at = q => object(records(latency.quantiles).find(x => num(x.q) === q)).ns;
+	return { ...interval, count: latency.count, max_ns: latency.max_ns, buckets: latency.buckets, p50_ns: at(0.5), p99_ns: at(0.99) };
 }
 
 // The rows of cells: the limits of the buckets themselves, or, if they are many, even steps.
@@ -57,10 +56,12 @@ function drawHeat(p, all) {
 		}
 	lo /= BUCKET_WIDTH;
 	const begin = all[0].from, end = Math.max(...all.map(i => i.to));
-	const x = linear(begin, end, p.left, p.right);
+	// From the first interval on, so that ticks are round.
+	const since = linear(0, end - begin, p.left, p.right), x = v => since(v - begin);
+	x.back = at => since.back(at) + begin;
 	const y = logarithmic(lo, hi, p.bottom, p.top);
 	p.yAxis(y, tickTime, null);
-	p.xAxis(x, v => tickTime(v - begin), 'time since the first interval', false);
+	p.xAxis(since, tickTime, 'time since the first interval', false);
 	paintHeat(p, all, x, y, heatEdges(all, lo, hi));
 	heatLine(p, all, x, y, 'p50_ns', colour(2));
 	heatLine(p, all, x, y, 'p99_ns', colour(1));

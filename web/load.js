@@ -8,7 +8,14 @@ function loadSection(entry) {
 	const rows = Object.keys(FROM).filter(name => isObject(latency[name])).map(name => ({ from: FROM[name], ...latency[name] }));
 	const missing = Object.keys(FROM).filter(name => latency[name] === null).map(name => FROM[name]);
 	const requests = object(doc.requests), rate = object(doc.rate), histogram = object(doc.histogram);
+	const [curve, over] = [overTimePlot(doc), overLoadPlot(doc)];
 	return documentSection(entry, 'Load', [
+		together([over, curve, distributionPlot('load', 'Latency of requests', [{
+			name: FROM[histogram.of] || text(histogram.of) || 'requests', colour: 0, buckets: histogram.buckets,
+			max_ns: object(latency[histogram.of]).max_ns, band: records(doc.ccdf),
+		}], records(doc.ccdf).some(r => known(r.hi)) ? 'with its confidence band' : ''), partsPlot(records(doc.parts))]),
+		runsOf(doc),
+	], [
 		verdictOf(doc), sentences(list(doc.findings), 'findings'), reasonsOf(doc),
 		provenance(doc, [
 			['requests completed', requests.completed, undefined, null, 'completed'],
@@ -18,22 +25,22 @@ function loadSection(entry) {
 			['rate offered', rate.offered, known(rate.offered) ? `${count(rate.offered)}/s` : NA],
 			['rate reached', rate.achieved, known(rate.achieved) ? `${count(rate.achieved)}/s` : NA],
 		]),
-		together([distributionPlot('load', 'Latency of requests', [{
-			name: FROM[histogram.of] || text(histogram.of) || 'requests', colour: 0, buckets: histogram.buckets,
-			max_ns: object(latency[histogram.of]).max_ns, band: records(doc.ccdf),
-		}], records(doc.ccdf).some(r => known(r.hi)) ? 'with its confidence band' : ''), partsPlot(records(doc.parts)),
-		overTimePlot(doc), overLoadPlot(doc), neededPlot(doc)]),
+		together([neededPlot(doc)]),
 		rows.length ? el('section', null, [el('h3', null, 'Quantiles with their intervals'), table(rows, [
 			['from', 'latency'], ['count'], ['effective_count', 'effective'], ['mean_ns'], ...QUANTILE_COLUMNS(rows), ['max_ns'],
 		], { name: 'latency' })]) : null,
 		missing.length ? el('p', { class: 'quiet' }, `Not measured: ${missing.join(', ')}.`) : null,
-		titled('Where the time went', records(doc.parts), [['of'], ['count'], ['mean_ns'], ...PARTS.map(name => [name])], { name: 'load-parts' }),
-		titled('Gates', records(doc.gates), [['name'], ['statistic'], ['threshold'], ['p'], {
+		!records(doc.parts).length ? null : titled('Where the time went', records(doc.parts), [['of'], ['count'], ['mean_ns'], ...PARTS.map(name => [name])], { name: 'load-parts' }),
+		!records(doc.gates).length ? null : titled('Gates', records(doc.gates), [['name'], ['statistic'], ['threshold'], ['p'], {
 			name: 'pass', field: 'pass', value: r => r.pass, show: v => v === null || v === undefined ? NA : v ? 'pass' : 'fail',
 		}], { name: 'gates' }),
 		allFields(doc),
 	]);
 }
+
+// Each run of several: at other rates, or again.
+const runsOf = doc => records(doc.runs).length ? titled('Runs', records(doc.runs), [['rate'], ['achieved', 'reached'], ['count', 'requests'], ['p50_ns'], ['p90_ns'],
+	['p99_ns'], ['p999_ns', 'p99.9'], ['lo_ns', 'interval from'], ['hi_ns', 'to'], ['verdict'], ['reasons']], { name: 'runs' }) : null;
 
 // Parts of the mean; what is not known of one is left out of its bar, and said.
 function partsPlot(parts) {

@@ -8,8 +8,8 @@ const KINDS = {
 // A result of several, as explain makes it, is taken apart into its own.
 function entriesOf(file, links) {
 	const whole = object(file.document), about = object(whole.hostlat);
-	const entry = (document, command) => ({
-		document, command, name: text(file.name), host: text(object(document.hostlat || about).host), links,
+	const how = [], entry = (document, command) => ({
+		document, command, name: text(file.name), host: text(object(document.hostlat || about).host), links, how,
 	});
 	const parts = Object.keys(KINDS).filter(name => isObject(whole[name]) && !KINDS[about.command]);
 	if (!parts.length)
@@ -23,10 +23,11 @@ function otherSection(entry) {
 	const doc = entry.document, { hostlat, verdict, findings, limits, ...rest } = doc;
 	const lines = Array.isArray(verdict) ? verdict : list(findings);
 	const title = entry.command ? entry.command[0].toUpperCase() + entry.command.slice(1) : 'A result';
-	return documentSection(entry, title, [
-		verdictOf(doc), sentences(lines, Array.isArray(verdict) ? 'verdict' : 'findings'), provenance({ hostlat }, []),
-		limitsOf(limits), members(isObject(limits) || limits === undefined ? rest : { ...rest, limits }),
-	]);
+	const fields = members(isObject(limits) || limits === undefined ? rest : { ...rest, limits });
+	return entry.command === 'explain' ? documentSection(entry, 'Limits of the connections', limitsOf(limits), [provenance({ hostlat }, []), fields]) :
+		documentSection(entry, title, [
+			verdictOf(doc), sentences(lines, Array.isArray(verdict) ? 'verdict' : 'findings'), provenance({ hostlat }, []), limitsOf(limits), fields,
+		]);
 }
 
 // A result that is not as expected must not take the others with it.
@@ -39,6 +40,28 @@ function sectionOf(entry) {
 			el('p', { class: 'bad' }, `This result could not be drawn (${error.message}); its fields:`), anything(entry.document),
 		]);
 	}
+}
+
+// In the order in which people ask: when, why, which messages, which connections.
+const ORDER = ['compare', 'load', 'diagnose', 'conns', 'explain', 'watch', 'record'];
+const rank = command => ORDER.includes(command) ? ORDER.indexOf(command) : ORDER.length;
+
+// A file is a group; a comparison stands before what it compares.
+function groupsOf(data, links) {
+	const groups = list(data.files).map(f => ({ entries: entriesOf(object(f), links) }));
+	groups.forEach(g => g.entries.forEach(e => { e.alone = g.entries.length === 1; }));
+	const first = g => g.entries.some(e => e.command === 'compare') ? 0 : 1;
+	return groups.sort((a, b) => first(a) - first(b));
+}
+
+const costsOf = e => e.command === 'diagnose' ? causesOf(e.document).map(c => [text(c.cause), c.total_ns]) :
+	e.command === 'compare' ? records(e.document.causes).map(c => [text(c.cause), (num(c.a_ns) || 0) + (num(c.b_ns) || 0)]) : [];
+
+function groupNode({ entries }) {
+	const sorted = [...entries].sort((a, b) => rank(a.command) - rank(b.command));
+	const sections = sorted.map(sectionOf), how = entries[0].how;
+	return el('article', null, [cardOf(entries), sections, how.length ? el('details', { class: 'how', id: idOf('measured') }, [
+		el('summary', null, 'How it was measured'), how]) : null]);
 }
 
 // Distributions of several results in one plot.
@@ -95,6 +118,12 @@ function follow() {
 			}
 		}, 120);
 	});
+	// Plots take their room when it is there.
+	document.addEventListener('toggle', e => {
+		const inside = plots.filter(p => e.target.contains(p.node));
+		if (e.target.open && inside.length)
+			inside.forEach(p => p.update());
+	}, true);
 	// Paper is white.
 	addEventListener('beforeprint', () => { printing = true; applyTheme('light'); });
 	addEventListener('afterprint', () => { printing = false; applyTheme(theme()); });
@@ -103,11 +132,15 @@ function follow() {
 function start() {
 	const data = JSON.parse(document.getElementById('data').textContent);
 	document.documentElement.dataset.theme = theme();
-	const links = [], entries = list(data.files).flatMap(f => entriesOf(object(f), links));
-	const main = document.getElementById('main');
-	const nodes = entries.map(sectionOf), all = overlay(entries);
-	main.append(...[leftOut(list(data.left_out)), all && together([all]), ...nodes].filter(Boolean));
-	head(text(data.title), links);
+	readWords(data.words);
+	const links = [], groups = groupsOf(data, links), entries = groups.flatMap(g => g.entries);
+	styleCauses(entries.flatMap(costsOf));
+	const nodes = groups.map(groupNode), all = overlay(entries), main = document.getElementById('main');
+	main.append(...[leftOut(list(data.left_out)), ...nodes, all && together([all])].filter(Boolean));
+	const title = text(data.title) || titleOf(groups);
+	document.title = title;
+	head(title, links);
+	explainWords();
 	updateAll();
 	follow();
 	// When the screen is full, for whoever wants to know how long that took.

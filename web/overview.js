@@ -69,14 +69,25 @@ function interval(q) {
 	return ` ${bounds}${q.scope === 'run' ? ' in this run only' : ''}`;
 }
 
-// A title for links, and what belongs to it.
-let sections = 0;
+// Names for links: of a second section of the same kind with its number.
+const names = new Map();
 
-function documentSection(entry, title, children) {
-	const id = `s${++sections}`;
+function idOf(name) {
+	const plainName = name.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '') || 'result';
+	names.set(plainName, (names.get(plainName) || 0) + 1);
+	return names.get(plainName) > 1 ? `${plainName}-${names.get(plainName)}` : plainName;
+}
+
+// A title for links, and what belongs to it; `how` it was measured is folded, with that of the others.
+function documentSection(entry, title, children, how) {
+	const id = idOf(title), some = [children].flat(Infinity).filter(Boolean);
+	if (how)
+		entry.how.push(el('section', { 'data-how': entry.command }, [el('h3', { class: 'of' }, title), how]));
+	if (!some.length)
+		return null;
 	entry.links.push([id, title, entry.name]);
 	return el('section', { id, 'data-command': entry.command }, [
-		el('h2', null, [title, el('small', null, [entry.name, entry.host].filter(Boolean).join(' \u00b7 '))]), children,
+		el('h2', null, [el('a', { href: `#${id}` }, title), el('small', null, [entry.name, entry.host].filter(Boolean).join(' \u00b7 '))]), some,
 	]);
 }
 

@@ -26,7 +26,7 @@ function linear(lo, hi, from, to) {
 		const step = [1, 2, 5, 10].map(m => m * power).find(s => s >= rough);
 		const ticks = [];
 		for (let v = Math.ceil(lo / step) * step; v <= hi + step / 1e6 && ticks.length < 50; v += step)
-			ticks.push(v);
+			ticks.push(Math.round(v / step) * step);
 		return ticks;
 	};
 	return scale;

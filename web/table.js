@@ -14,6 +14,8 @@ function cellOf(column, row) {
 	if (column.number && num(value) !== null && /ns$/.test(column.field || ''))
 		attributes.title = `${count(value)} ns`;
 	const cell = el('td', attributes, column.draw ? column.draw(row) : words);
+	if (WORD_FIELDS.has(column.name) && wordOf(value))
+		cell.dataset.word = wordOf(value);
 	if (cell.textContent.length < 36)
 		cell.classList.add('short');
 	return cell;
@@ -34,10 +36,11 @@ function sorted(rows, column, down) {
 	return known.concat(unknown);
 }
 
-// options: open(row), key(row), filter(row), name, empty
+// options: open(row), key(row), filter(row), name, empty, page (rows that are shown at first)
 class Table {
 	constructor(rows, columns, options) {
-		Object.assign(this, { rows, columns, options: options || {}, limit: PAGE, order: rows });
+		Object.assign(this, { rows, columns, options: options || {}, order: rows });
+		this.limit = this.options.page || PAGE;
 		this.body = el('tbody');
 		this.heads = columns.map(c => el('th', { scope: 'col', class: c.number ? 'num' : null },
 			el('button', { type: 'button', click: () => this.sort(c) }, c.title || plain(c.name))));
@@ -60,7 +63,7 @@ class Table {
 
 	filter(test) {
 		this.options.filter = test;
-		this.limit = PAGE;
+		this.limit = this.options.page || PAGE;
 		this.fill();
 	}
 

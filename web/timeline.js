@@ -13,7 +13,7 @@ function lanesOf(items) {
 	return order.concat([...found].filter(name => !order.includes(name)));
 }
 
-function timelinePlot(message, styleOf) {
+function timelinePlot(message) {
 	const inTime = item => known(item.begin_ns) && known(item.end_ns) && num(item.end_ns) >= num(item.begin_ns);
 	const spans = records(message.timeline).filter(inTime);
 	const pieces = records(message.pieces).filter(inTime);
@@ -28,12 +28,12 @@ function timelinePlot(message, styleOf) {
 	const plot = new Plot({
 		name: 'timeline', title: 'Timeline', note, gutter: { left: 70, right: 16, top: 18, bottom: 36 },
 		height: () => 54 + lanes.length * LANE_HEIGHT,
-		draw: p => drawTimeline(p, message, lanes, marked, pieces, styleOf),
+		draw: p => drawTimeline(p, message, lanes, marked, pieces),
 	});
 	return lanes.length ? plot : null;
 }
 
-function drawTimeline(p, message, lanes, spans, pieces, styleOf) {
+function drawTimeline(p, message, lanes, spans, pieces) {
 	const all = [...spans, ...pieces];
 	const begin = Math.min(0, ...all.map(s => num(s.begin_ns)));
 	const end = Math.max(num(message.latency_ns) || 0, ...all.map(s => num(s.end_ns)));
@@ -52,7 +52,7 @@ function drawTimeline(p, message, lanes, spans, pieces, styleOf) {
 		// Long ones first: what is in them is shorter, so that it stays visible.
 		const here = spans.filter(s => laneOf(s) === lane)
 			.sort((a, b) => (num(b.end_ns) - num(b.begin_ns)) - (num(a.end_ns) - num(a.begin_ns)));
-		const drawn = here.map(span => drawSpan(p, span, x, y, low, styleOf));
+		const drawn = here.map(span => drawSpan(p, span, x, y, low));
 		nameSpans(p, drawn.filter(d => d.width > 30 && d.height > 14));
 	});
 	const marks = new Set([0, num(message.latency_ns), ...pieces.map(s => num(s.begin_ns))]);
@@ -78,7 +78,7 @@ function spanWords(span) {
 		[known(span.core) ? `core ${span.core}` : '', known(span.message) ? `message ${span.message}` : ''].filter(Boolean).join(', ')].filter(Boolean).join('\n');
 }
 
-function drawSpan(p, span, x, y, low, styleOf) {
+function drawSpan(p, span, x, y, low) {
 	const length = num(span.end_ns) - num(span.begin_ns), top = Math.min(low - 3, y(length));
 	const from = x(num(span.begin_ns)), width = Math.max(1, x(num(span.end_ns)) - from);
 	const fillColour = span.cause ? colour(styleOf(span).colour) : 'var(--c9)';
@@ -99,7 +99,7 @@ function nameSpans(p, spans) {
 	});
 }
 
-const PART_COLUMNS = styleOf => [
+const PART_COLUMNS = [
 	{ name: 'cause', title: 'part', value: r => causeName(r), draw: r => [legendMark(styleOf(r)), causeName(r)] },
 	['ns', 'time'], {
 		name: 'culprits', title: 'culprits', value: r => culprits(r.culprits, 8), show: (v, r) => culprits(r.culprits, 8),
@@ -137,7 +137,7 @@ class MessageDialog {
 	turn(step) {
 		const at = this.order.indexOf(this.message) + step;
 		if (at >= 0 && at < this.order.length)
-			this.show(this.order[at], this.order, this.styleOf);
+			this.show(this.order[at], this.order);
 	}
 
 	closed() {
@@ -149,12 +149,12 @@ class MessageDialog {
 	}
 
 	// `order` is what the arrow keys go through.
-	show(message, order, styleOf) {
-		Object.assign(this, { message, order, styleOf });
+	show(message, order) {
+		Object.assign(this, { message, order });
 		hideTip();
 		if (this.plot)
 			plots.splice(plots.indexOf(this.plot), 1);
-		this.plot = timelinePlot(message, styleOf);
+		this.plot = timelinePlot(message);
 		const tools = el('span', { class: 'tools' }, [
 			el('button', { type: 'button', click: () => this.turn(-1) }, '\u2190 earlier'),
 			el('button', { type: 'button', click: () => this.turn(1) }, 'later \u2192'),
@@ -171,7 +171,7 @@ class MessageDialog {
 			]),
 			this.plot ? this.plot.node : el('p', { class: 'quiet' }, 'Neither a timeline nor its pieces were kept for this message.'),
 			el('h3', null, 'Parts'), partsSum(message),
-			table(records(message.parts), PART_COLUMNS(styleOf), { name: 'parts' }),
+			table(records(message.parts), PART_COLUMNS, { name: 'parts' }),
 		);
 		this.node.dataset.message = text(message.id);
 		if (!this.node.open)

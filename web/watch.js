@@ -47,7 +47,14 @@ function slowOf(doc) {
 
 function watchSection(entry) {
 	const doc = entry.document, rows = stageRows(doc), time = object(doc.interval), clock = object(doc.clock);
-	return documentSection(entry, entry.command === 'record' ? 'Record' : 'Watch', [
+	const stages = titled('Stages', rows, [
+		['stage'], ['direction'], ['protocol'], ['origin', 'from'], ...(rows.some(r => r.of) ? [['of', 'group']] : []),
+		['count'], ['min_ns'], ...QUANTILE_COLUMNS(rows), ['max_ns'], ['step_p99', 'step p99', v => duration(v)],
+	], { name: 'stages', empty: 'no stage was measured' });
+	const main = [watchPlots(rows), stages, culpritsOf(doc), slowOf(doc)];
+	// Of a run of explain, this is how the diagnosis came about.
+	const alone = entry.alone;
+	return documentSection(entry, entry.command === 'record' ? 'Record' : 'Watch', alone ? main : null, [
 		sentences(list(doc.findings), 'findings'), verdictOf(doc), reasonsOf(doc),
 		provenance(doc, [
 			['duration', time.duration_ns, undefined, null, 'duration_ns'],
@@ -55,12 +62,7 @@ function watchSection(entry) {
 			['sampled', doc.sample === null ? 'no' : doc.sample, doc.sample === null ? 'every packet' : shownEvidence(doc.sample)],
 			['clock error', clock.error_ns, undefined, null, 'error_ns'], ['clock steps', clock.steps, undefined, num(clock.steps) ? 'warn' : null],
 		]),
-		watchPlots(rows),
-		titled('Stages', rows, [
-			['stage'], ['direction'], ['protocol'], ['origin', 'from'], ...(rows.some(r => r.of) ? [['of', 'group']] : []),
-			['count'], ['min_ns'], ...QUANTILE_COLUMNS(rows), ['max_ns'], ['step_p99', 'step p99', v => duration(v)],
-		], { name: 'stages', empty: 'no stage was measured' }),
-		culpritsOf(doc), slowOf(doc), oddities(doc),
+		alone ? null : main, oddities(doc),
 		titled('Bindings', records(doc.bindings), [['stage'], ['direction'], ['protocol'], ['hook'], ['kind'], ['bound'], ['why']], { name: 'bindings' }),
 		allFields(doc),
 	]);

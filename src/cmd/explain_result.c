@@ -243,6 +243,7 @@ static int explain_fill_report(const struct explain_input *input, const struct e
 {
 	int err;
 
+	object_add(&r->body, "kernel", value_string(*known->run.kernel ? known->run.kernel : NULL));
 	report_title(r, "Why the slow requests were slow");
 	report_summary(r, "recordings and result in %s", input->folder);
 	explain_put_load_finding(r, &known->load);

@@ -14,6 +14,7 @@
 #include "base/outfile.h"
 #include "base/readfile.h"
 #include "cmd/cmd.h"
+#include "cmd/glossary.h"
 #include "cmd/recorded_file.h"
 #include "event/format.h"
 #include "event/reader.h"
@@ -36,8 +37,8 @@ static const struct opt report_options[] = {
 			 "- is standard input"),
 	OPT_STRING(struct report_config, page, .name = "page", .letter = 'o', .file = true,
 		   .required = true, .help = "HTML file to write"),
-	OPT_STRING(struct report_config, title, .name = "title", .def = "hostlat report",
-		   .help = "Title of the page"),
+	OPT_STRING(struct report_config, title, .name = "title",
+		   .help = "Title of the page (default: what was measured, and when)"),
 	OPT_FLAG(struct report_config, quiet, .name = "quiet", .letter = 'q',
 		 .help = "Print only warnings and errors on standard error"),
 	OPT_END,
@@ -217,11 +218,26 @@ static int page_add_input(struct page_maker *m, const char *path)
 	return page_add_file(m, path);
 }
 
+/* Adds the glossary: the page explains the words of its results. */
+static void page_add_words(struct page_maker *m)
+{
+	struct glossary_entry e;
+
+	for (unsigned int list = 0; list < GLOSSARY_LISTS; list++)
+		for (unsigned int i = 0; glossary_get(list, i, &e); i++)
+			if (e.name)
+				html_add_word(&m->html, &(struct html_word){
+					.name = e.name, .kind = e.kind, .phrase = e.phrase,
+					.what = e.text->what, .effect = e.text->effect,
+					.todo = e.text->todo });
+}
+
 static int page_add_files(struct page_maker *m, const struct report_config *c)
 {
 	int code = EXIT_OK;
 
 	html_begin(&m->html, &m->out, c->title);
+	page_add_words(m);
 	for (uint32_t i = 0; !code && i < c->files.len; i++)
 		code = page_add_input(m, c->files.items[i]);
 	html_end(&m->html);

@@ -63,6 +63,8 @@ void run_facts_feed(struct run_facts *facts, const char *key, const char *value)
 		snprintf(facts->host, sizeof(facts->host), "%s", value);
 	else if (!strcmp(key, FACT_VERSION))
 		snprintf(facts->version, sizeof(facts->version), "%s", value);
+	else if (!strcmp(key, FACT_KERNEL))
+		snprintf(facts->kernel, sizeof(facts->kernel), "%s", value);
 	else if (!strcmp(key, FACT_STARTED))
 		parse_u64(value, &facts->started_ns);
 }

@@ -12,6 +12,7 @@
 #define FACT_HOST "run.host"
 #define FACT_STARTED "run.started_ns"
 #define FACT_RUN_PID "run.pid"
+#define FACT_KERNEL "kernel.release" /* one that run_facts_put_host() puts */
 
 /* Puts version, host, start time and pid of this run as facts. Returns 0 or the sink's error. */
 int run_facts_put(struct event_sink *sink, uint64_t now);
@@ -24,7 +25,7 @@ int run_facts_read_pid(struct event_reader *reader, uint64_t *pid);
 
 /* Facts about a run, read from its event stream. */
 struct run_facts {
-	char host[256], version[64];
+	char host[256], version[64], kernel[128]; /* empty: not recorded */
 	uint64_t started_ns;
 };
 

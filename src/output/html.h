@@ -5,6 +5,7 @@
  * they are drawn.
  *
  *	html_begin(&html, &out, "before and after");
+ *	html_add_word(&html, &word);
  *	err = html_add(&html, "before.json", text, n, &fault);
  *	html_end(&html);
  *	err = out.error;
@@ -25,11 +26,19 @@
 
 struct html {
 	struct strbuf *out; /* the caller's; HTML_PAGE_MAX is a suitable limit */
-	struct strbuf left_out;
+	struct strbuf left_out, words;
 	size_t documents;
 };
 
-/* Begins a page with this title (any bytes). Call html_end() in any case: it frees memory. */
+/* A word that the page explains; NULL where there is nothing to say. */
+struct html_word {
+	const char *name, *kind, *phrase, *what, *effect, *todo;
+};
+
+/*
+ * Begins a page with this title (any bytes); NULL: the page makes one of its results. Call
+ * html_end() in any case: it frees memory.
+ */
 void html_begin(struct html *html, struct strbuf *out, const char *title);
 
 /*
@@ -39,10 +48,13 @@ void html_begin(struct html *html, struct strbuf *out, const char *title);
 int html_add(struct html *html, const char *name, const char *text, size_t n,
 	     struct json_text_fault *fault);
 
+/* Adds a word to the page's glossary. A name may have several meanings. */
+void html_add_word(struct html *html, const struct html_word *word);
+
 /* Makes the page show that this document is missing, and why. */
 void html_leave_out(struct html *html, const char *name, const struct json_text_fault *fault);
 
-/* Ends the page. All errors, including those of html_leave_out(), are in `out`. */
+/* Ends the page. All errors, also of html_leave_out() and html_add_word(), are in `out`. */
 void html_end(struct html *html);
 
 #endif

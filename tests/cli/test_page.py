@@ -5,7 +5,6 @@
 What is drawn is read back from the page and held against the JSON that it was made of; where a
 mark must be is computed here, from the labels of the axes.
 """
-import http.server
 import json
 import math
 import os
@@ -14,7 +13,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import unittest
 
 import browser
@@ -25,13 +23,12 @@ TRACES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'diagnose')
 PLOTS = {
     'load': {'load', 'load-parts', 'load-over-time', 'load-over-load', 'load-needed'}, 'watch': {'stages-ingress', 'steps-ingress'},
     'compare': {'compare-quantiles', 'compare-causes', 'compare-limits'}, 'conns': {'conns-limits', 'conns-rtt'},
-    'diagnose': {'balloons', 'causes-deviation', 'causes-count', 'causes-idle', 'latency', 'contexts', 'contexts-cores', 'queuing-count',
+    'diagnose': {'causes-bar', 'balloons', 'causes-deviation', 'causes-count', 'causes-idle', 'latency', 'contexts', 'contexts-cores', 'queuing-count',
                  'queuing-time', 'heat'},
 }
 LONG = bool(os.environ.get('HOSTLAT_LONG'))
 POINTS = 200000
 UNITS = {'ns': 1, '\u00b5s': 1e3, 'ms': 1e6, 's': 1e9}
-HOSTILE = '</script><script>window.hit=1</script><img src=x onerror="window.hit=1">\u2028\'"`${1}'
 
 
 def seconds(text):
@@ -63,19 +60,32 @@ class Case(unittest.TestCase):
             with open(paths[-1], 'w', encoding='utf-8') as f:
                 json.dump(document, f, ensure_ascii=False)
         page = os.path.join(self.temporary.name, f'{self.id()}.html')
-        subprocess.run([HOSTLAT, 'report', '-q', *paths, '-o', page, '--title', title], check=True, timeout=60)
+        subprocess.run([HOSTLAT, 'report', '-q', *paths, '-o', page, *(['--title', title] if title else [])], check=True, timeout=60)
         return page
 
-    def open(self, *documents, **view):
+    def open(self, *documents, folded=False, title='A report', **view):
+        """A page of these documents; how they were measured is unfolded, unless it is to stay `folded`."""
         page = self.browser.page(**view)
         self.addCleanup(page.close)
-        page.path = self.make(*documents)
+        page.path = self.make(*documents, title=title)
         page.open(page.path)
+        if not folded:
+            self.unfold(page)
         return page
+
+    def unfold(self, page):
+        page.run("document.querySelectorAll('details.how').forEach(d => { d.open = true; })")
+        page.wait("[...document.querySelectorAll('[data-plot]')].every(n => n.dataset.drawn !== undefined)")
 
     def clean(self, page):
         self.assertEqual(page.complaints(), [])
         self.assertEqual(page.requests(), ['file://' + page.path])
+
+    def shown_message(self, page):
+        return page.run('''(() => { const d = document.querySelector('dialog[open]'); return d && {id: d.dataset.message,
+            latency: d.querySelector('[data-field=latency_ns]').dataset.value, text: d.innerText,
+            parts: [...d.querySelectorAll('[data-table=parts] [data-field=ns]')].map(td => Number(td.dataset.value)),
+            spans: [...d.querySelectorAll('.span rect')].map(r => { const b = r.getBoundingClientRect(); return [b.x, b.right]; })}; })()''')
 
     def documents_of(self, *words):
         done = subprocess.run([HOSTLAT, *words, '--json'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, timeout=60)
@@ -212,10 +222,10 @@ class Page(Case):
         self.assertFalse(page.run("Boolean(document.querySelector('[data-plot=heat]'))"))
         self.clean(page)
 
-    def check_cells(self, page, name, rows, key):
+    def check_cells(self, page, name, rows, key, most=100):
         """Each number of a table is the JSON's, and what is shown of it is it."""
         got = table(page, name)
-        self.assertEqual(len(got), min(len(rows), 100))
+        self.assertEqual(len(got), min(len(rows), most))
         by = {key(row): row for row in rows}
         seen = 0
         for found, *cells in got:
@@ -238,7 +248,7 @@ class Page(Case):
         document = pagedata.diagnose()
         page = self.open(document)
         self.check_cells(page, 'causes', document['causes'], lambda c: f"{c['cause']}|{c['where']}")
-        self.check_cells(page, 'messages', document['examples'], lambda m: str(m['id']))
+        self.check_cells(page, 'messages', document['examples'], lambda m: str(m['id']), most=25)
         page.wait("document.querySelectorAll('details').forEach(d => d.open = true) || document.querySelector('[data-table=contexts]') !== null")
         self.assertEqual([float(c[1]) for row in table(page, 'contexts') for c in row[1:] if c[0] == 'target_fraction'],
                          [c['target_fraction'] for c in document['contexts']])
@@ -253,7 +263,7 @@ class Page(Case):
             for value, text in row:
                 self.assertTrue(near(seconds(text.split(' [')[0]), value), text)
         # More than a double holds, to the last digit.
-        page.wait("document.querySelectorAll('[data-command=load] details').forEach(d => d.open = true) || document.querySelector('[data-command=load]').textContent.includes('18446744073709551615')")
+        page.wait("document.querySelectorAll('[data-how=load] details').forEach(d => d.open = true) || document.querySelector('[data-how=load]').textContent.includes('18446744073709551615')")
         self.clean(page)
 
     def test_boxes_stand_where_their_values_are(self):
@@ -294,12 +304,6 @@ class Page(Case):
         y = line_of([(p, math.log(seconds(t))) for p, t in ticks(page, '[data-plot=balloons]', 'y')])
         order = sorted(document['examples'], key=lambda m: m['at_ns'])
         return [(x(i + 1), y(math.log(m['latency_ns'])), m) for i, m in enumerate(order)]
-
-    def shown_message(self, page):
-        return page.run('''(() => { const d = document.querySelector('dialog[open]'); return d && {id: d.dataset.message,
-            latency: d.querySelector('[data-field=latency_ns]').dataset.value, text: d.innerText,
-            parts: [...d.querySelectorAll('[data-table=parts] [data-field=ns]')].map(td => Number(td.dataset.value)),
-            spans: [...d.querySelectorAll('.span rect')].map(r => { const b = r.getBoundingClientRect(); return [b.x, b.right]; })}; })()''')
 
     def check_message(self, page, message):
         page.wait(f"(document.querySelector('dialog[open]') || {{dataset: {{}}}}).dataset.message === '{message['id']}'")
@@ -383,7 +387,7 @@ class Page(Case):
         self.assertEqual(int(page.run("document.querySelector('[data-plot=balloons]').dataset.drawn")), len(has))
         self.assertGreater(before, 3 * len(has))
         page.run("document.querySelector('[data-plot=causes-deviation] .row[data-key=\"lock|application\"]').dispatchEvent(new Event('click'))")
-        self.assertEqual(page.run(count), 100)
+        self.assertEqual(page.run(count), 25)
         self.clean(page)
 
     def test_sort(self):
@@ -397,76 +401,6 @@ class Page(Case):
             page.run("document.querySelector('[data-table=messages] .more').click()")
             got = [next(c[1] for c in row[1:] if c[0] == 'latency_ns') for row in table(page, 'messages')]
             self.assertEqual(got, [str(n) for n in wanted] + [None])
-
-    def test_hostile_names(self):
-        document = pagedata.diagnose()
-        document['hostlat']['host'] = document['findings'][0] = HOSTILE
-        for name in ('cause', 'where', 'kind'):
-            document['causes'][0][name] = HOSTILE
-        document['causes'][1]['cause'] = '__proto__'
-        first = document['examples'][0]
-        first.update(comm=HOSTILE, local=HOSTILE, id=HOSTILE)
-        first['parts'][0]['culprits'] = [{'pid': 1, 'tid': 1, 'comm': HOSTILE, 'message': HOSTILE, 'ns': 3}]
-        document['causes'][0]['culprits'] = [{'command': HOSTILE, 'processes': 2, 'messages': 3, 'hostlat': '__proto__', 'ns': 3}]
-        first['timeline'][0].update(what=HOSTILE, lane=HOSTILE, cause=HOSTILE)
-        document['contexts'][0]['context'] = HOSTILE
-        page = self.open(document, {'hostlat': {'command': HOSTILE}, HOSTILE: [{HOSTILE: HOSTILE}], '__proto__': {'a': 1}})
-        page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
-        page.run("document.querySelector('[data-table=messages] tbody tr').click()")
-        self.assertEqual(self.shown_message(page)['id'], HOSTILE)
-        self.assertIn(HOSTILE, page.run('document.body.textContent'))
-        self.assertEqual(page.run('[typeof window.hit, document.images.length, document.scripts.length, ({}).a === undefined]'),
-                         ['undefined', 0, 2, True])
-        self.clean(page)
-
-    def test_network_is_forbidden(self):
-        asked = []
-
-        class Server(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                asked.append(self.path)
-                self.send_response(204)
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        server = http.server.HTTPServer(('127.0.0.1', 0), Server)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        url = f'http://127.0.0.1:{server.server_port}/'
-        tries = f'''Promise.allSettled([fetch('{url}fetch', {{mode: 'no-cors'}}), new Promise((done, refused) => {{
-            const i = new Image(); i.onload = i.onerror = done; i.src = '{url}image'; }})]).then(r => r.map(x => x.status))'''
-        page = self.open(pagedata.comparison())
-        self.clean(page)
-        page.run(tries)
-        self.assertEqual(asked, [])
-        self.assertTrue(any('Content Security Policy' in c for c in page.complaints()))
-        with self.assertRaises(browser.Failure):
-            page.run("document.body.innerHTML = '<b>x</b>'")
-        # The control: without the policy both get through, and are seen.
-        with open(page.path, encoding='utf-8') as f:
-            text = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', '', f.read())
-        path = os.path.join(self.temporary.name, 'open.html')
-        with open(path, 'w', encoding='utf-8') as f:
-            f.write(text)
-        page.open(path)
-        page.run(tries)
-        self.assertEqual(sorted(asked), ['/fetch', '/image'])
-        self.assertIn(url + 'image', page.requests())
-
-    def test_policy_knows_the_script(self):
-        """The control of the hashes: a script with one letter more isn't run, and that is a complaint."""
-        page = self.open(pagedata.comparison())
-        with open(page.path, encoding='utf-8') as f:
-            text = f.read()
-        path = os.path.join(self.temporary.name, 'changed.html')
-        with open(path, 'w', encoding='utf-8') as f:
-            f.write(text.replace("'use strict';", "'use strict'; ", 1))
-        page.open(path, ready="document.readyState === 'complete'")
-        self.assertFalse(page.run("'drawn' in document.documentElement.dataset"))
-        self.assertTrue(page.complaints())
 
     def test_odd_results(self):
         """The page opens and invents no value, whatever stands in place of an expected one."""

@@ -212,6 +212,8 @@ static void test_page(void **state)
 
 	(void)state;
 	html_begin(&html, &out, hostile);
+	html_add_word(&html, &(struct html_word){ .name = "lock", .what = hostile });
+	html_add_word(&html, &(struct html_word){ .name = hostile, .todo = "End it." });
 	assert_int_equal(html_add(&html, hostile, "{\"a\":\"</script>\"}", 17, &fault), 0);
 	assert_int_equal(html_add(&html, "cut", "{\"a\":", 5, &fault), -EBADMSG);
 	html_leave_out(&html, hostile, &fault);
@@ -224,6 +226,8 @@ static void test_page(void **state)
 	assert_null(strstr(page, "alert(1)</script>"));
 	assert_null(strstr(page, "\"cut\",\"document\""));
 	assert_non_null(strstr(page, "\"line\":1,\"column\":6"));
+	assert_non_null(strstr(page, "[\"lock\",null,null,\"\\u003c/script"));
+	assert_non_null(strstr(page, ",null,null,null,null,\"End it.\"]"));
 	/* As many as the page has by itself, which are its own two. */
 	scripts = occurrences(page, "</script>");
 	assert_int_equal(scripts, 2);

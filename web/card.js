@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// The top of a result: the verdict, how far it can be trusted, what to do; and what was measured where.
+const CONFIDENCE = { sound: 'good', indicative: 'warn', unusable: 'bad' };
+const OF_VERDICT = { ok: 'sound', sound: 'sound', partial: 'indicative', 'n/a': 'unusable' };
+const LEADING = ['explain', 'compare', 'diagnose', 'load', 'conns', 'watch', 'record'];
+const TODO_MAX = 3;
+
+const part = (entries, command) => object((entries.find(e => e.command === command) || {}).document);
+const leading = entries => LEADING.map(name => entries.find(e => e.command === name)).find(Boolean) || entries[0];
+
+// The load generator says it; the others only have a verdict.
+function confidenceOf(entries) {
+	const lead = leading(entries).document, own = entries.map(e => e.document.confidence).find(c => CONFIDENCE[c]);
+	const word = lead.command !== 'compare' && own ? own : OF_VERDICT[lead.verdict];
+	return word || OF_VERDICT[part(entries, 'diagnose').verdict] || null;
+}
+
+const quantileOf = (rows, q) => records(rows).find(r => num(r.q) === q);
+
+// The number that people ask about: [what, value, its interval]
+function numberOf(entries) {
+	const lead = leading(entries), doc = lead.document, latency = object(part(entries, 'load').latency);
+	if (lead.command === 'compare') {
+		const row = quantileOf(doc.quantiles, 0.99);
+		return row && known(row.a_ns) && known(row.b_ns) ? ['p99, A \u2192 B', `${duration(row.a_ns)} \u2192 ${duration(row.b_ns)}`,
+			known(row.lo_ns) && known(row.hi_ns) ? `by ${signed(row.difference_ns, duration)} [${signed(row.lo_ns, duration)}, ${signed(row.hi_ns, duration)}]` : ''] : null;
+	}
+	for (const [what, rows] of [['requests', object(latency.intended || latency.actual).quantiles], ['messages', object(object(part(entries, 'diagnose').latency).all).quantiles]]) {
+		const row = quantileOf(rows, 0.99);
+		if (row && known(row.ns))
+			return [`p99 of the ${what}`, duration(row.ns), interval(row).trim()];
+	}
+	const totals = object(doc.totals);
+	return lead.command === 'conns' && known(totals.with_problems) ? ['connections with problems', `${count(totals.with_problems)} of ${count(totals.connections)}`, ''] : null;
+}
+
+function sentencesOf(entries) {
+	const lead = leading(entries), doc = lead.document;
+	const own = [...(Array.isArray(doc.verdict) ? doc.verdict : []), ...list(doc.findings)];
+	const all = (own.length ? own : [doc.headline]).filter(Boolean).map(l => isObject(l) ? text(l.message || l.text) || text(l) : text(l));
+	// What explains the tail is the sentence; how long it is, is the number.
+	const phrases = records(part(entries, 'diagnose').causes).slice(0, 1).flatMap(c => (WORDS.get(c.cause) || []).map(w => w.phrase).filter(Boolean));
+	const first = lead.command === 'explain' && all.find(s => phrases.some(p => s.includes(p))) || all[0];
+	return first ? [first, ...all.filter(s => s !== first)] : [];
+}
+
+// [word, remedy] of what was found: advice of the result, then of the causes that cost most, then of the reasons.
+function todoOf(entries) {
+	const found = new Map(), put = (word, words) => words && !found.has(word) && found.set(word, words);
+	const told = new Set(['expected', 'offset', 'application', 'unexplained', 'blind']);
+	for (const p of records(part(entries, 'conns').problems).filter(p => p.harmful === true))
+		put(text(p.class), text(p.advice) || remedy(text(p.class)));
+	for (const c of records(part(entries, 'diagnose').causes).filter(c => num(c.share) >= 0.2 && !told.has(c.cause)))
+		put(text(c.cause), remedy(text(c.cause)));
+	for (const e of entries)
+		for (const r of records(e.document.reasons))
+			put(text(r.code), remedy(text(r.code)));
+	return [...found].slice(0, TODO_MAX);
+}
+
+function copyButton(words, what, give) {
+	const button = el('button', { type: 'button', class: 'copy', 'data-copy': what, click: async () => {
+		await copyText(give());
+		button.textContent = 'copied';
+		setTimeout(() => { button.textContent = words; }, 1500);
+	} }, words);
+	return button;
+}
+
+// A page from a file may not have the clipboard's interface.
+async function copyText(words) {
+	try {
+		await navigator.clipboard.writeText(words);
+	} catch {
+		const area = el('textarea', { class: 'copied', 'aria-hidden': 'true' }, words);
+		document.body.append(area);
+		area.select();
+		document.execCommand('copy');
+		area.remove();
+	}
+	document.documentElement.dataset.copied = words;
+}
+
+function cardWords(card, markdown) {
+	const bold = markdown ? s => `**${s}**` : s => s, item = markdown ? '- ' : '* ';
+	return [
+		bold(card.sentences[0] || card.title), '',
+		...(card.number ? [`${card.number[0]}: ${bold(card.number[1])} ${card.number[2]}`.trim()] : []),
+		...(card.confidence ? [`Confidence: ${card.confidence}`] : []),
+		...card.sentences.slice(1).map(s => item + s),
+		...(card.todo.length ? ['', 'To do:', ...card.todo.map(([word, words]) => `${item}${word}: ${words}`)] : []),
+		'', card.strip.filter(f => f.value !== NA).map(f => `${f.name} ${markdown && f.command ? `\`${f.value}\`` : f.value}`).join(', '), '',
+	].join('\n').replace(/\u00a0|\u202f/g, ' ');
+}
+
+function cardNode(card) {
+	const [first, ...more] = card.sentences;
+	return el('div', { class: 'card', 'data-card': card.command }, [
+		el('div', { class: 'answer' }, [
+			card.number ? el('p', { class: 'number' }, [el('b', { 'data-field': 'number' }, card.number[1]), el('span', null, card.number[0]),
+				card.number[2] ? el('small', null, card.number[2]) : null]) : null,
+			card.confidence ? el('p', { class: `confidence ${CONFIDENCE[card.confidence]}`, 'data-field': 'confidence' }, term(card.confidence)) : null,
+		]),
+		el('div', null, [
+			el('p', { class: 'first' }, first || card.title),
+			more.length ? el('ul', { class: 'lead', 'data-field': 'findings' }, more.map(s => el('li', null, s))) : null,
+			card.todo.length ? el('div', { class: 'todo' }, [el('h3', null, 'What to do'),
+				el('ul', null, card.todo.map(([word, words]) => el('li', null, [term(word), `: ${words}`])))]) : null,
+			el('p', { class: 'tools' }, [copyButton('copy as text', 'text', () => cardWords(card, false)),
+				copyButton('copy as Markdown', 'markdown', () => cardWords(card, true))]),
+		]),
+	]);
+}
+
+// ---- what was measured ----
+
+// Settings of a run whose value is not the option's default.
+const SETTINGS = [['connections', '--connections', 1], ['outstanding', '--outstanding', 1], ['threads', '--threads', 1],
+	['arrival', '--arrival', 'poisson'], ['loop', '--loop', 'open'], ['workload', '--workload', null], ['max_time_ns', '--for', null]];
+// Of a run of the load generator alone.
+const OWN_NAMES = { '--for': '--max-time' };
+
+const plainTime = ns => num(ns) % 1e9 ? `${num(ns) / 1e6}ms` : `${num(ns) / 1e9}s`;
+const quoted = word => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll('\'', '\'\\\'\'')}'`;
+
+// The settings that a result has, as a command: its secrets are in none.
+function commandOf(entries) {
+	const lead = leading(entries), load = part(entries, 'load'), setup = object(load.setup), targets = list(setup.targets);
+	if (lead.command === 'compare') {
+		const files = ['a', 'b'].map(side => text(object(lead.document[side]).file));
+		return files.every(Boolean) ? `hostlat compare ${files.map(quoted).join(' ')}` : null;
+	}
+	if (!targets.length)
+		return null;
+	const rate = num(object(load.rate).target), set = SETTINGS.filter(([field, , usual]) => setup[field] !== undefined && setup[field] !== null && setup[field] !== usual);
+	return ['hostlat', lead.command === 'explain' ? 'explain' : 'load', ...targets.map(text), ...(rate === null ? [] : ['--rate', String(rate)]),
+		...set.flatMap(([field, option]) => [lead.command === 'explain' ? option : OWN_NAMES[option] || option, field === 'max_time_ns' ? plainTime(setup[field]) : text(setup[field])])].map(quoted).join(' ');
+}
+
+function targetOf(entries) {
+	const targets = list(object(part(entries, 'load').setup).targets).map(text);
+	const files = entries.filter(e => e === leading(entries) && e.command === 'compare').flatMap(e => ['a', 'b'].map(side => text(object(e.document[side]).file))).filter(Boolean);
+	return files.join(' and ') || targets.join(', ') || null;
+}
+
+function stripOf(entries) {
+	const lead = leading(entries).document, load = part(entries, 'load'), setup = object(load.setup), rate = object(load.rate);
+	const h = object(lead.hostlat), whole = entries.map(e => e.document).find(d => known(object(d.interval).duration_ns) || known(object(d.recording).duration_ns)) || {};
+	const time = known(setup.max_time_ns) ? object(load.method).elapsed_ns : object(whole.interval).duration_ns || object(whole.recording).duration_ns;
+	const kernel = entries.map(e => e.document.kernel).find(Boolean);
+	const connections = setup.connections !== undefined ? setup.connections : object(part(entries, 'conns').totals).connections;
+	const facts = [
+		['target', targetOf(entries)], ['rate', known(rate.achieved) ? `${count(rate.achieved)}/s` : null],
+		['connections', known(connections) ? count(connections) : null], ['duration', known(time) ? duration(time) : null],
+		['host', h.host], ['kernel', kernel], ['measured', known(h.started_ns) ? instant(h.started_ns) : null],
+		['by', h.version ? `hostlat ${text(h.version)}` : null],
+	].map(([name, value]) => ({ name, value: value === null || value === undefined ? NA : text(value) }));
+	const command = commandOf(entries);
+	return command ? [...facts, { name: 'command', value: command, command: true }] : facts;
+}
+
+const stripNode = facts => el('dl', { class: 'strip' }, facts.filter(f => f.value !== NA || f.name === 'host').map(f => el('div', { 'data-fact': f.name }, [
+	el('dt', null, f.name), el('dd', null, f.command ? [el('code', null, f.value), ' ', copyButton('copy', 'command', () => f.value)] : f.value)])));
+
+function cardOf(entries) {
+	const lead = leading(entries);
+	const card = {
+		command: lead.command, title: lead.command ? sentence(lead.command) : 'A result', number: numberOf(entries), confidence: confidenceOf(entries),
+		sentences: sentencesOf(entries), todo: todoOf(entries), strip: stripOf(entries),
+	};
+	return [cardNode(card), stripNode(card.strip)];
+}
+
+// A page without a name is called by what was measured, and when.
+function titleOf(groups) {
+	const entries = groups.length ? groups[0].entries : [], lead = entries.length ? leading(entries) : null;
+	const started = lead && object(lead.document.hostlat).started_ns;
+	return lead ? [targetOf(entries) || text(object(lead.document.hostlat).host) || lead.name, known(started) ? instant(started).replace(/:\d\d UTC$/, ' UTC') : '',
+		`hostlat ${lead.command}`].filter(Boolean).join(' \u00b7 ') : 'hostlat report';
+}
