@@ -201,8 +201,8 @@ static void recorded_add_slice(void *ctx, const struct slice *slice)
 		rec->breakdowns[c->subject].packets += slice->message != c->behind;
 		c->behind = slice->message;
 	}
-	if (c->draws && !c->err && vec_push(&rec->drawn[c->subject], *slice) == -ENOMEM)
-		c->err = -ENOMEM;
+	if (c->draws && !c->err)
+		c->err = drawn_add(&rec->drawn[c->subject], slice);
 }
 
 /*
@@ -271,10 +271,11 @@ static int recorded_charge_all(struct recorded *rec, struct activity_stream *str
 		c.subject = i;
 		c.behind = 0;
 		c.draws = rec->subjects.items[i].target && message_latency(m) >= draw;
-		vec_init(&rec->drawn[i], DRAWN_MAX);
+		drawn_init(&rec->drawn[i]);
 		err = attrib_message(&env, &rec->subjects.items[i]);
 		if (!err)
 			err = c.err;
+		drawn_finish(&rec->drawn[i]);
 		rec->breakdowns[i].served_before = recorded_served_before(rec, i);
 	}
 	attrib_release(&env);
@@ -375,7 +376,7 @@ void recorded_release(struct recorded *rec)
 		if (rec->breakdowns)
 			breakdown_release(&rec->breakdowns[i]);
 		if (rec->drawn)
-			vec_release(&rec->drawn[i]);
+			drawn_release(&rec->drawn[i]);
 		if (rec->windows)
 			vec_release(&rec->windows[i]);
 	}

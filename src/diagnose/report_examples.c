@@ -138,7 +138,7 @@ static struct value examples_pieces(struct report *r, const struct subject *s, u
 static const struct column line_columns[] = {
 	{ "lane", NULL, 0, 0 },    { "core", NULL, 0, 0 },  { "begin_ns", NULL, 0, 0 },
 	{ "end_ns", NULL, 0, 0 },  { "cause", NULL, 0, 0 }, { "what", NULL, 0, 0 },
-	{ "message", NULL, 0, 0 },
+	{ "message", NULL, 0, 0 }, { "merged", NULL, 0, 0 },
 };
 
 static struct value examples_timeline(const struct diagnosis *d, struct report *r,
@@ -150,7 +150,8 @@ static struct value examples_timeline(const struct diagnosis *d, struct report *
 	if (!rec->drawn[j->subject].len)
 		return value_null();
 	t = table_new(r, line_columns, ARRAY_LEN(line_columns));
-	vec_for_each(&rec->drawn[j->subject], s) {
+	vec_for_each(&rec->drawn[j->subject], drawn) {
+		const struct slice *s = &drawn->slice;
 		char buf[WORDS_MAX];
 		const char *detail = words_detail(buf, rec, s->cause, s->detail);
 
@@ -162,7 +163,7 @@ static struct value examples_timeline(const struct diagnosis *d, struct report *
 			  value_ns(s->begin - first), value_ns(s->end - first),
 			  value_string(cause_name(s->cause)), value_string(detail),
 			  s->message ? value_u64(rec->messages.all.items[s->message - 1].id) :
-				       value_null());
+				       value_null(), value_u64(drawn->merged));
 	}
 	return value_table(t);
 }
@@ -214,7 +215,8 @@ static int examples_add(const struct diagnosis *d, struct report *r, struct tabl
 		  value_u64(m->bytes), examples_parts(d, r, j, &err),
 		  examples_pieces(r, &rec->subjects.items[j->subject], m->first),
 		  examples_timeline(d, r, j, m->first),
-		  value_u64(rec->breakdowns[j->subject].slices - rec->drawn[j->subject].len));
+		  value_u64(rec->drawn[j->subject].len ? 0 :
+				    rec->breakdowns[j->subject].slices));
 	return err;
 }
 

@@ -6,16 +6,14 @@
 #include "diagnose/commands.h"
 #include "diagnose/contexts.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/drawn.h"
 #include "diagnose/excess.h"
 #include "stats/hist.h"
 
 #define EXAMPLES_DRAWN 100u   /* slowest messages to explain, for which the timeline is stored */
-#define DRAWN_MAX 400u        /* intervals in the timeline of one message, at most */
 #define OVER_TIME_STEPS 60u
 #define FLOWS_MAX (1u << 20)
 #define LATENCY_SCHEMA 3
-
-struct drawn VEC_OF(struct slice);
 
 struct windows;
 

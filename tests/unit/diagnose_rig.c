@@ -79,10 +79,10 @@ static void show_message(const struct recorded *rec, uint32_t subject, FILE *out
 
 	fprintf(out, "message %" PRIu64 "\n", m->id);
 	for (size_t i = 0; i < drawn->len; i++) {
-		struct slice s = drawn->items[i];
+		struct slice s = drawn->items[i].slice;
 
-		while (i + 1 < drawn->len && alike(&s, &drawn->items[i + 1]))
-			s.end = drawn->items[++i].end;
+		while (i + 1 < drawn->len && alike(&s, &drawn->items[i + 1].slice))
+			s.end = drawn->items[++i].slice.end;
 		show_slice(rec, &s, m->first, out);
 	}
 }
