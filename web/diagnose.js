@@ -200,11 +200,13 @@ class Diagnosis {
 		const missing = [[boxes[0], 'causes'], [balloons, 'examples of messages'], [queuing[0], 'queuing'], [contexts, 'contexts'],
 			[heat, 'latency over time'], [boxes[2], 'causes that are waiting']].filter(([plot]) => !plot).map(([, name]) => name);
 		const bar = this.filterBar(), rows = this.messageTable();
+		const drawnOnes = this.order.filter(m => records(m.timeline).length);
 		const bars = causeBar({ causes: this.causes, on: c => this.wantedCauses.has(causeKey(c)), open: c => this.toggle(c) });
 		this.filtered = [bars, balloons, ...boxes].filter(Boolean);
 		return documentSection(this.entry, 'Diagnosis', [
 			together([heat, bars]), this.causeTable(), this.causes.length ? bar : null, together([balloons]),
-			el('h3', null, `Slow messages (${count(this.examples.length)}${this.omitted ? `, ${count(this.omitted)} more were left out` : ''})`), rows,
+			el('h3', { class: 'with-tools' }, [`Slow messages (${count(this.examples.length)}${this.omitted ? `, ${count(this.omitted)} more were left out` : ''})`, drawnOnes.length ? el('span', { class: 'tools' }, el('button', {
+				type: 'button', class: 'trace', click: () => saveTrace(drawnOnes, 'messages.json') }, `save ${count(drawnOnes.length)} as Chrome trace`)) : null]), rows,
 		], [
 			verdictOf(this.doc), sentences(list(this.doc.findings), 'findings'), reasonsOf(this.doc), this.head(),
 			missing.length ? el('p', { class: 'quiet' }, `This result has no: ${missing.join(', ')}.`) : null,

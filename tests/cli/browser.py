@@ -136,6 +136,14 @@ class Page:
         for kind in ('keyDown', 'keyUp'):
             self.send('Input.dispatchKeyEvent', type=kind, key=key, code=key, windowsVirtualKeyCode=code)
 
+    def drag(self, x, y, to_x, to_y):
+        self.mouse(x, y, click=False)
+        for kind, at in (('mousePressed', (x, y)), ('mouseMoved', ((x + to_x) / 2, (y + to_y) / 2)), ('mouseMoved', (to_x, to_y)), ('mouseReleased', (to_x, to_y))):
+            self.send('Input.dispatchMouseEvent', type=kind, x=at[0], y=at[1], button='left', buttons=1, clickCount=1)
+
+    def wheel(self, x, y, by):
+        self.send('Input.dispatchMouseEvent', type='mouseWheel', x=x, y=y, deltaX=0, deltaY=by)
+
     def mouse(self, x, y, click=True):
         self.send('Input.dispatchMouseEvent', type='mouseMoved', x=x, y=y)
         if click:

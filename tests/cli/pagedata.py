@@ -89,7 +89,7 @@ def timeline_of(rng, parts, latency):
         lane = 'receive' if p['where'] == 'receive' or not p['where'] else 'application'
         what = {'cpu-wait': 'nginx runs', 'head-of-line': 'process_command', 'softirq': 'net_rx_action'}.get(p['cause'], p['cause'])
         spans.append({'lane': lane, 'core': 0, 'begin_ns': at, 'end_ns': end, 'cause': p['cause'] if p['where'] else None,
-                      'what': what, 'message': None})
+                      'what': what, 'message': None, 'merged': 0})
         at = end
     return spans
 

@@ -85,7 +85,7 @@ class Case(unittest.TestCase):
         return page.run('''(() => { const d = document.querySelector('dialog[open]'); return d && {id: d.dataset.message,
             latency: d.querySelector('[data-field=latency_ns]').dataset.value, text: d.innerText,
             parts: [...d.querySelectorAll('[data-table=parts] [data-field=ns]')].map(td => Number(td.dataset.value)),
-            spans: [...d.querySelectorAll('.span rect')].map(r => { const b = r.getBoundingClientRect(); return [b.x, b.right]; })}; })()''')
+            spans: [...d.querySelectorAll('.span:not(.again) rect')].map(r => { const b = r.getBoundingClientRect(); return [b.x, b.right]; })}; })()''')
 
     def documents_of(self, *words):
         done = subprocess.run([HOSTLAT, *words, '--json'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, timeout=60)
