@@ -172,7 +172,11 @@ function styleCauses(rows) {
 
 const styleOf = c => causeStyles.get(text(c.cause)) || { colour: DULL.includes(c.cause) ? 9 : 8, shape: 'circle' };
 
-const colour = n => `var(--c${n})`;
+const colour = n => typeof n === 'number' ? `var(--c${n})` : n;
+// Parts and limits, which are no causes, have a range of their own.
+const partColours = n => `var(--p${n % 7})`;
+// Lines of percentiles have colours that no cause has.
+const MEDIAN = 'var(--ink)', TAIL = 'var(--bad)';
 const computed = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function shapePath(shape, x, y, r) {
@@ -193,5 +197,17 @@ function shapePath(shape, x, y, r) {
 const swatch = style => svg('svg', { viewBox: '0 0 12 12', 'aria-hidden': 'true' },
 	svg('path', { d: shapePath(style.shape, 6, 6, 4.5), fill: colour(style.colour) }));
 
-const legend = items => el('div', { class: 'legend' },
-	items.map(i => el('span', null, [swatch(i), i.name])));
+// `explained`: the names are words of the glossary.
+const legend = (items, explained) => el('div', { class: 'legend' },
+	items.map(i => el('span', explained && wordOf(i.name) ? { 'data-word': wordOf(i.name) } : null, [swatch(i), i.name])));
+
+// A legend whose names switch their series off and on: `hidden` holds those that are off.
+const switches = (items, hidden, changed) => el('div', { class: 'legend' }, items.map(i => {
+	const button = el('button', { type: 'button', 'aria-pressed': 'true', 'data-series': i.name, click: () => {
+		if (!hidden.delete(i.name))
+			hidden.add(i.name);
+		button.setAttribute('aria-pressed', String(!hidden.has(i.name)));
+		changed();
+	} }, [swatch(i), i.label || i.name]);
+	return button;
+}));

@@ -9,7 +9,7 @@ const CONNECTIONS_DRAWN = 20;
 // Limits of the application itself, and unknown ones, are grey.
 const GREY = ['sender-app', 'asleep', 'unknown'];
 // What is a cause, too, has its colour.
-const stateColour = (names, name) => causeStyles.has(name) ? styleOf({ cause: name }).colour : GREY.includes(name) ? 8 : (names.indexOf(name) + 3) % 8;
+const stateColour = (names, name) => causeStyles.has(name) ? styleOf({ cause: name }).colour : GREY.includes(name) ? 8 : partColours(names.indexOf(name));
 
 // Parts of a time as shares of those that are known, in one bar.
 function sharesPlot(options, names, of) {
@@ -21,7 +21,7 @@ function sharesPlot(options, names, of) {
 		axis: 'share of the time', show: percent, ...options, rows, x: p => linear(0, 1, p.left, p.right),
 		note: [options.note, missing.length ? `not known: ${missing.slice(0, 3).map(options.label).join(', ')}${missing.length > 3 ? ', ...' : ''}` : '']
 			.filter(Boolean).join('; '),
-		legend: legend(seen.map(name => ({ name, shape: 'square', colour: stateColour(names, name) }))),
+		legend: legend(seen.map(name => ({ name, shape: 'square', colour: stateColour(names, name) })), true),
 		words: row => [options.label(row), ...parts(row).map(([name, v]) => `${name} ${percent(v / sum(row))}, ${duration(v)}`)].join('\n'),
 		paint: (row, x, y) => {
 			let at = 0;

@@ -21,6 +21,7 @@ class Diagnosis {
 		this.omitted = num(this.doc.examples_omitted);
 		this.order = [...this.examples].sort((a, b) => (num(a.at_ns) || 0) - (num(b.at_ns) || 0));
 		this.wantedCauses = new Set();
+		this.time = null;
 	}
 
 	open(message) {
@@ -34,7 +35,9 @@ class Diagnosis {
 	}
 
 	visible(message) {
-		return !this.wantedCauses.size || records(message.parts).some(p => num(p.ns) > 0 && this.wantedCauses.has(causeKey(p)));
+		const at = num(message.at_ns);
+		return (!this.time || (at !== null && at >= this.time.from && at <= this.time.to)) &&
+			(!this.wantedCauses.size || records(message.parts).some(p => num(p.ns) > 0 && this.wantedCauses.has(causeKey(p))));
 	}
 
 	toggle(cause) {
@@ -44,13 +47,31 @@ class Diagnosis {
 		this.refilter();
 	}
 
+	// A choice of time, in the plot of the latency over it.
+	during(range) {
+		this.time = range;
+		this.refilter();
+	}
+
+	all() {
+		this.wantedCauses.clear();
+		this.time = null;
+		if (this.heat) {
+			this.heat.brushed = null;
+			this.heat.update();
+		}
+		this.refilter();
+	}
+
 	refilter() {
 		for (const [key, chip] of this.chips)
 			chip.setAttribute('aria-pressed', String(this.wantedCauses.has(key)));
 		this.messages.filter(m => this.visible(m));
 		this.filtered.forEach(p => p.update());
 		const n = this.examples.filter(m => this.visible(m)).length;
-		this.status.textContent = this.wantedCauses.size ? `${count(n)} of ${count(this.examples.length)} messages` : 'all messages';
+		const began = num(object(records(this.doc.over_time)[0]).from_ns) || 0;
+		this.status.textContent = this.wantedCauses.size || this.time ? `${count(n)} of ${count(this.examples.length)} messages` +
+			(this.time ? `, read from ${duration(this.time.from - began)} to ${duration(this.time.to - began)}` : '') : 'all messages';
 	}
 
 	filterBar() {
@@ -60,7 +81,7 @@ class Diagnosis {
 		this.status = el('span', { class: 'quiet', role: 'status' }, 'all messages');
 		return el('div', { class: 'chips', role: 'group', 'aria-label': 'Filter by cause' }, [
 			el('span', { class: 'quiet' }, 'Only messages with:'), [...this.chips.values()],
-			el('button', { type: 'button', click: () => { this.wantedCauses.clear(); this.refilter(); } }, 'all'), this.status,
+			el('button', { type: 'button', click: () => this.all() }, 'all'), this.status,
 		]);
 	}
 
@@ -137,7 +158,7 @@ class Diagnosis {
 		const items = this.causes.filter(c => styleOf(c).colour < 8).sort((a, b) => num(b.total_ns) - num(a.total_ns))
 			.map(c => ({ name: causeName(c), ...styleOf(c) }));
 		return balloonPlot('balloons', messages, {
-			legend: legend([...items, { name: 'others', colour: 8, shape: 'circle' }]),
+			legend: legend([...items, { name: 'others', colour: 8, shape: 'circle' }], true),
 			visible: m => this.visible(m.message), wanted: part => this.wanted(part), open: message => this.open(message),
 		});
 	}
@@ -193,7 +214,8 @@ class Diagnosis {
 	}
 
 	section() {
-		const heat = heatPlot('heat', list(this.doc.over_time).filter(isObject));
+		const heat = heatPlot('heat', list(this.doc.over_time).filter(isObject), lanesOfMessages(this.order), range => this.during(range));
+		this.heat = heat;
 		const boxes = this.causePlots(), contexts = this.contexts('contexts', 'contexts', 'Who had the cores while messages waited'), queuing = this.queuing();
 		const byCore = this.contexts('contexts-cores', 'contexts_by_core', 'Who had which core');
 		const balloons = this.balloons();

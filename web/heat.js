@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Latency over time: how many messages of each interval took how long.
 const HEAT_ROWS = 400;
+const HEAT_LANE = 17;
 const BUCKET_WIDTH = 1.1; // the widest that hostlat prints, with some room
 
-function heatPlot(name, intervals, note) {
+// lanes: {name, colour, marks: [{from, to, words}]} below it, on the same axis; brush(from, to): a choice of time, null: none
+function heatPlot(name, intervals, lanes, brush) {
 	const all = intervals.map(flatInterval).filter(i => known(i.from_ns) && num(i.to_ns) > num(i.from_ns))
 		.map(i => ({ ...i, from: num(i.from_ns), to: num(i.to_ns), cells: list(i.buckets).filter(b => num(object(b).le_ns) > 0 && num(b.count) > 0) }))
 		.sort((a, b) => a.from - b.from);
 	const cells = all.reduce((n, i) => n + i.cells.length, 0);
 	const plot = new Plot({
-		name, wide: true, title: 'Latency over time', gutter: { left: 62, right: 14, top: 8, bottom: 34 },
-		note: [`${count(all.length)} intervals; the stronger, the more messages (logarithmic)`, note].filter(Boolean).join('; '),
-		legend: legend([{ name: 'median', colour: 2, shape: 'bar' }, { name: 'p99', colour: 1, shape: 'bar' }]),
-		height: w => Math.min(300, Math.max(220, w * 0.22)),
-		draw: p => drawHeat(p, all),
+		name, wide: true, title: 'Latency over time', gutter: { left: 128, right: 14, top: 8, bottom: 34 + HEAT_LANE * (1 + lanes.length) },
+		note: [`${count(all.length)} intervals; the stronger, the more messages (logarithmic)`, brush ? 'drag over a time to choose its messages' : ''].filter(Boolean).join('; '),
+		series: [{ name: 'median', colour: MEDIAN, shape: 'bar' }, { name: 'p99', colour: TAIL, shape: 'bar' }],
+		height: w => Math.min(300, Math.max(220, w * 0.22)) + HEAT_LANE * (1 + lanes.length),
+		draw: p => drawHeat(p, all, lanes, brush),
 	});
 	return cells ? plot : null;
 }
@@ -47,7 +49,7 @@ function rowAt(edges, ns) {
 	return lo;
 }
 
-function drawHeat(p, all) {
+function drawHeat(p, all, lanes, brush) {
 	let lo = Infinity, hi = 0;
 	for (const i of all)
 		for (const b of i.cells) {
@@ -61,10 +63,15 @@ function drawHeat(p, all) {
 	x.back = at => since.back(at) + begin;
 	const y = logarithmic(lo, hi, p.bottom, p.top);
 	p.yAxis(y, tickTime, null);
-	p.xAxis(since, tickTime, 'time since the first interval', false);
+	const low = p.bottom;
 	paintHeat(p, all, x, y, heatEdges(all, lo, hi));
-	heatLine(p, all, x, y, 'p50_ns', colour(2));
-	heatLine(p, all, x, y, 'p99_ns', colour(1));
+	heatLine(p, all, x, y, 'p50_ns', 'median', MEDIAN);
+	heatLine(p, all, x, y, 'p99_ns', 'p99', TAIL);
+	p.frame();
+	p.bottom += HEAT_LANE * (1 + lanes.length);
+	p.xAxis(since, tickTime, 'time since the first interval', false);
+	drawRate(p, all, x, low);
+	lanes.forEach((lane, i) => drawHeatLane(p, lane, x, low + HEAT_LANE * (i + 1)));
 	let current = -1;
 	const put = n => {
 		current = Math.max(0, Math.min(all.length - 1, n));
@@ -72,16 +79,18 @@ function drawHeat(p, all) {
 		return {
 			x: x((i.from + i.to) / 2), y: p.top + 20,
 			words: `from ${duration(i.from - begin)}, ${duration(i.to - i.from)} long\n${count(i.count)} messages\n` +
-				`median ${duration(i.p50_ns)}, p99 ${duration(i.p99_ns)}, longest ${duration(i.max_ns)}`,
+				[`median ${duration(i.p50_ns)}, p99 ${duration(i.p99_ns)}, longest ${duration(i.max_ns)}`, ...lanes.map(l => laneWords(l, i)).filter(Boolean)].join('\n'),
 			marks: [svg('rect', {
 				class: 'ring', x: x(i.from), width: Math.max(1, x(i.to) - x(i.from)), y: p.top, height: p.bottom - p.top,
 			})],
 		};
 	};
-	p.follow(px => {
+	const surface = p.follow(px => {
 		const at = x.back(px), n = all.findIndex(i => i.to > at);
 		return n < 0 ? null : put(n);
 	}, n => put(Number.isFinite(n) ? current + n : n < 0 ? 0 : all.length - 1));
+	if (brush)
+		brushTime(p, surface, x, { from: begin, to: end }, n => all[Math.max(0, Math.min(all.length - 1, n))], () => current, brush);
 }
 
 // Intervals that share a column of pixels are added up in it.
@@ -140,7 +149,9 @@ function pixelRows(p, y, edges, high, scale) {
 	return rows;
 }
 
-function heatLine(p, all, x, y, field, stroke) {
+function heatLine(p, all, x, y, field, name, stroke) {
+	if (p.hidden.has(name))
+		return;
 	let path = '', open = false, lastX = -1;
 	for (const i of all) {
 		const px = x((i.from + i.to) / 2);
@@ -154,5 +165,6 @@ function heatLine(p, all, x, y, field, stroke) {
 		open = true;
 		lastX = px;
 	}
-	p.add('path', { class: 'curve', d: path, stroke });
+	p.add('path', { class: 'halo', d: path });
+	p.add('path', { class: 'curve', 'data-line': field, d: path, stroke });
 }

@@ -33,7 +33,7 @@ function causeBar(options) {
 	return cells.length ? new Plot({
 		name: 'causes-bar', title: 'Where the extra time of the slow messages went', wide: true,
 		note: deep > 1 ? 'causes above, who was behind them below' : '',
-		legend: legend(causes.filter(c => num(c.total_ns) > 0 && styleOf(c).colour < 8).map(c => ({ name: causeName(c), ...styleOf(c), shape: 'square' }))),
+		legend: legend(causes.filter(c => num(c.total_ns) > 0 && styleOf(c).colour < 8).map(c => ({ name: causeName(c), ...styleOf(c), shape: 'square' })), true),
 		gutter: { left: 0, right: 0, top: 4, bottom: 4 }, height: () => 10 + deep * (CELL_HEIGHT + 2),
 		draw: p => drawCells(p, cells, options),
 	}) : null;

@@ -71,13 +71,16 @@ function distributionPlot(name, title, all, note) {
 	const plot = new Plot({
 		name, title, tools: button, height: w => Math.min(300, Math.max(200, w * 0.45)),
 		note: [note, missing.length ? `no distribution: ${missing.join(', ')}` : ''].filter(Boolean).join('; '),
-		legend: legend(curves.map(c => ({ name: `${c.name} (${count(c.total)})`, shape: c.dash ? 'bar' : 'square', colour: c.colour }))),
-		draw: p => drawDistribution(p, curves, tail),
+		series: curves.map(c => ({ name: c.name, label: `${c.name} (${count(c.total)})`, shape: c.dash ? 'bar' : 'square', colour: c.colour })),
+		draw: p => drawDistribution(p, curves.filter(c => !p.hidden.has(c.name)), tail),
 	});
 	return curves.length ? plot : null;
 }
 
 function drawDistribution(p, curves, tail) {
+	p.marks = curves.length;
+	if (!curves.length)
+		return;
 	const [lo, hi] = logRange(curves.flatMap(c => [c.points[0].ns, c.points[c.points.length - 1].ns]));
 	const x = logarithmic(lo, hi, p.left, p.right);
 	const rarest = Math.min(...curves.map(c => c.points.length > 1 ? c.points[c.points.length - 2].above : 0.5));
@@ -95,7 +98,6 @@ function drawDistribution(p, curves, tail) {
 			class: 'curve', stroke: colour(c.colour), 'stroke-dasharray': c.dash ? '5 3' : null,
 			d: curvePath(c, x, y, share, tail ? 1 : 0),
 		});
-	p.marks = curves.length;
 	let at = (p.left + p.right) / 2;
 	const put = px => {
 		at = Math.max(p.left, Math.min(p.right, px));

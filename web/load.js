@@ -64,7 +64,7 @@ function partsPlot(parts) {
 	});
 }
 
-const partColour = name => name === 'unexplained_ns' ? 8 : PARTS.indexOf(name);
+const partColour = name => name === 'unexplained_ns' ? 8 : partColours(PARTS.indexOf(name));
 
 const MARKS = [
 	{ field: 'warmup', sign: 'w', name: 'warm-up' }, { field: 'disturbed', sign: 'g', name: 'gaps of this host' },
@@ -74,12 +74,12 @@ const MARKS = [
 function overTimePlot(doc) {
 	const rows = records(doc.over_time), percentile = num(object(doc.method).percentile);
 	const tail = percentile === null ? 'tail' : quantile(percentile / 100);
-	const lines = [{ field: 'tail_ns', name: tail, colour: 1 }, { field: 'p50_ns', name: 'p50', colour: 2, dash: true }];
+	const lines = [{ field: 'tail_ns', name: tail, colour: TAIL }, { field: 'p50_ns', name: 'p50', colour: MEDIAN, dash: true }];
 	return xyPlot({
 		name: 'load-over-time', title: 'Latency over time', wide: true, rows, x: 'from_ns', end: 'to_ns', axis: 'time', showX: tickTime,
 		lines, marks: MARKS,
 		note: MARKS.filter(m => rows.some(r => r[m.field] === true)).map(m => `${m.sign} ${m.name}`).join(', '),
-		legend: legend(lines.map(l => ({ name: l.name, shape: l.dash ? 'bar' : 'square', colour: l.colour }))),
+		series: lines.map(l => ({ name: l.name, shape: l.dash ? 'bar' : 'square', colour: l.colour })),
 		words: r => [
 			`${duration(r.from_ns)} to ${duration(r.to_ns)}: ${count(r.count)} requests${num(r.failed) ? `, ${count(r.failed)} failed` : ''}`,
 			`${tail} ${duration(r.tail_ns)}, p50 ${duration(r.p50_ns)}`, `this host stood still for ${percent(r.gap_share)}`,

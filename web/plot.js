@@ -64,11 +64,14 @@ function logRange(values) {
 	return lo * 1.3 >= hi ? [lo / 2, hi * 2] : [lo / 1.1, hi * 1.1];
 }
 
-// options: title, name, note, tools, legend, wide, height(width), draw(plot), gutter
+// options: title, name, note, tools, legend, series (a legend that switches), wide, height(width), draw(plot), gutter
 class Plot {
 	constructor(options) {
 		Object.assign(this, { gutter: { left: 56, right: 14, top: 8, bottom: 34 } }, options);
 		this.box = el('div', { class: 'plot' });
+		this.hidden = new Set();
+		if (this.series)
+			this.legend = switches(this.series, this.hidden, () => this.update());
 		this.node = el('figure', { class: this.wide ? 'wide' : null, 'data-plot': this.name }, [
 			el('figcaption', null, [this.title, this.note && el('span', { class: 'note' }, this.note),
 				this.tools && el('span', { class: 'tools' }, this.tools)]),
@@ -160,7 +163,7 @@ class Plot {
 		this.add('path', { class: 'frame', d: `M${this.left} ${this.top}V${this.bottom}H${this.right}` });
 	}
 
-	// Moves a mark over the plot by pointer and keys: at(x, y) and step(n) give {x, y, words, open}.
+	// Moves a mark over the plot by pointer and keys: at(x, y) and step(n) give {x, y, words, open}. Returns what takes them.
 	follow(at, step, open) {
 		const marker = this.add('g');
 		const surface = this.add('rect', {
@@ -200,6 +203,7 @@ class Plot {
 				return;
 			e.preventDefault();
 		});
+		return surface;
 	}
 }
 

@@ -30,7 +30,7 @@ function drawXy(p, o, rows) {
 	drawMarks(p, o, rows, x);
 	for (const row of rows)
 		drawInterval(p, o, row, x, y);
-	for (const line of o.lines)
+	for (const line of o.lines.filter(l => !p.hidden.has(l.name)))
 		o.end ? drawSteps(p, o, line, rows, x, y) : drawPoints(p, o, line, rows, x, y);
 	p.marks = rows.length;
 	let at = 0;

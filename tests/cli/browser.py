@@ -131,10 +131,10 @@ class Page:
                 raise Failure(f'not in time: {condition}')
             time.sleep(0.02)
 
-    def key(self, key):
+    def key(self, key, shift=False):
         code = {'Enter': 13, 'Escape': 27, 'ArrowRight': 39, 'ArrowLeft': 37, 'ArrowDown': 40, 'ArrowUp': 38}.get(key, 0)
         for kind in ('keyDown', 'keyUp'):
-            self.send('Input.dispatchKeyEvent', type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+            self.send('Input.dispatchKeyEvent', type=kind, key=key, code=key, windowsVirtualKeyCode=code, modifiers=8 if shift else 0)
 
     def drag(self, x, y, to_x, to_y):
         self.mouse(x, y, click=False)

@@ -87,6 +87,14 @@ class Case(unittest.TestCase):
             parts: [...d.querySelectorAll('[data-table=parts] [data-field=ns]')].map(td => Number(td.dataset.value)),
             spans: [...d.querySelectorAll('.span:not(.again) rect')].map(r => { const b = r.getBoundingClientRect(); return [b.x, b.right]; })}; })()''')
 
+    def real(self, *traces):
+        """Returns diagnose's documents of the recordings that these traces make."""
+        path = os.path.join(self.temporary.name, 'trace.hlat')
+        for name in traces:
+            subprocess.run([MKTRACE, os.path.join(TRACES, name, 'trace'), path], check=True, timeout=60)
+            done = subprocess.run([HOSTLAT, 'diagnose', path, '--slowest', '40', '--json'], stdout=subprocess.PIPE, check=False, timeout=60)
+            yield json.loads(done.stdout)
+
     def documents_of(self, *words):
         done = subprocess.run([HOSTLAT, *words, '--json'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, timeout=60)
         return json.loads(done.stdout)
@@ -138,14 +146,6 @@ class Page(Case):
         self.assertEqual(sorted(drawn), sorted([p for s in PLOTS.values() for p in s] + list(PLOTS['diagnose']) +
                                                ['overlay', 'limits', 'doing']))
         self.clean(page)
-
-    def real(self, *traces):
-        """Returns diagnose's documents of the recordings that these traces make."""
-        path = os.path.join(self.temporary.name, 'trace.hlat')
-        for name in traces:
-            subprocess.run([MKTRACE, os.path.join(TRACES, name, 'trace'), path], check=True, timeout=60)
-            done = subprocess.run([HOSTLAT, 'diagnose', path, '--slowest', '40', '--json'], stdout=subprocess.PIPE, check=False, timeout=60)
-            yield json.loads(done.stdout)
 
     def test_each_plot_has_a_real_source(self):
         """No plot of a diagnosis, and no field of those that it draws, is of made-up results only."""
