@@ -13,7 +13,7 @@ function drawRate(p, all, x, top) {
 
 function drawHeatLane(p, lane, x, top) {
 	p.add('line', { class: 'frame', x1: p.left, x2: p.right, y1: top, y2: top });
-	p.add('text', { class: 'end lane', x: p.left - 5, y: top + 13 }, clip(lane.name, 20));
+	p.add('text', { class: 'end lane', x: p.left - 5, y: top + 13 }, clip(lane.name, Math.floor((p.left - 6) / 6.2)));
 	// One path: marks may be thousands.
 	const d = lane.marks.map(m => {
 		const from = Math.max(p.left, Math.min(p.right - 2, x(m.from)));

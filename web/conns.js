@@ -116,13 +116,18 @@ function limitsOf(limits) {
 		]),
 		table(ends, [['end'], ['connections'], ['with_problems'], ...limitColumns, ['unknown_ns', 'not known'], ['samples'], ...eventColumns, ['why', 'n/a because']],
 			{ name: 'limits' }),
-		parties.length ? titled('Who was waited for', parties, [['duty', 'to'], ['end'], ['connections'], ['pid'],
-			{ name: 'thread', value: p => isObject(p.doing) ? who(p.doing) : null }, ['doing.duration_ns', 'for'],
-			...STATES.map(name => [`doing.state_ns.${name}`, name, v => duration(v)]),
-			{ name: 'calls', value: p => records(object(p.doing).calls).slice(0, 3).map(c => `${text(c.call) || 'in none'} ${duration((num(c.on_cpu_ns) || 0) + (num(c.asleep_ns) || 0) + (num(c.blocked_ns) || 0))}`).join(', ') || null },
-			{ name: 'had the CPU', value: p => records(object(p.doing).culprits).slice(0, 2).map(c => `${who(c)} ${duration(c.ns)}`).join(', ') || null },
-			['why', 'n/a because']], { name: 'responsible' }) : null,
 	]);
+}
+
+// Each thread that connections waited for, as a table.
+function responsibleOf(limits) {
+	const parties = records(object(limits).responsible).filter(isObject);
+	return parties.length ? titled('Who was waited for', parties, [['duty', 'to'], ['end'], ['connections'], ['pid'],
+		{ name: 'thread', value: p => isObject(p.doing) ? who(p.doing) : null }, ['doing.duration_ns', 'for'],
+		...STATES.map(name => [`doing.state_ns.${name}`, name, v => duration(v)]),
+		{ name: 'calls', value: p => records(object(p.doing).calls).slice(0, 3).map(c => `${text(c.call) || 'in none'} ${duration((num(c.on_cpu_ns) || 0) + (num(c.asleep_ns) || 0) + (num(c.blocked_ns) || 0))}`).join(', ') || null },
+		{ name: 'had the CPU', value: p => records(object(p.doing).culprits).slice(0, 2).map(c => `${who(c)} ${duration(c.ns)}`).join(', ') || null },
+		['why', 'n/a because']], { name: 'responsible' }) : null;
 }
 
 const RATE = v => known(v) ? `${count(v)}/s` : NA;

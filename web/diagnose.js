@@ -3,6 +3,7 @@
 const MESSAGES_SHOWN = 25;
 
 const dialog = new MessageDialog();
+const diagnoses = [];
 
 // Causes of a diagnosis; where there are none, those of its messages.
 function causesOf(doc) {
@@ -26,7 +27,7 @@ class Diagnosis {
 
 	open(message) {
 		const shownOnes = this.order.filter(m => this.visible(m));
-		dialog.show(message, shownOnes.includes(message) ? shownOnes : this.order);
+		dialog.show(message, shownOnes.includes(message) ? shownOnes : this.order, this.entry.id);
 	}
 
 	// Without a choice, all causes are wanted.
@@ -225,6 +226,7 @@ class Diagnosis {
 		const drawnOnes = this.order.filter(m => records(m.timeline).length);
 		const bars = causeBar({ causes: this.causes, on: c => this.wantedCauses.has(causeKey(c)), open: c => this.toggle(c) });
 		this.filtered = [bars, balloons, ...boxes].filter(Boolean);
+		diagnoses.push(this);
 		return documentSection(this.entry, 'Diagnosis', [
 			together([heat, bars]), this.causeTable(), this.causes.length ? bar : null, together([balloons]),
 			el('h3', { class: 'with-tools' }, [`Slow messages (${count(this.examples.length)}${this.omitted ? `, ${count(this.omitted)} more were left out` : ''})`, drawnOnes.length ? el('span', { class: 'tools' }, el('button', {

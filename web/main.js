@@ -24,9 +24,9 @@ function otherSection(entry) {
 	const lines = Array.isArray(verdict) ? verdict : list(findings);
 	const title = entry.command ? entry.command[0].toUpperCase() + entry.command.slice(1) : 'A result';
 	const fields = members(isObject(limits) || limits === undefined ? rest : { ...rest, limits });
-	return entry.command === 'explain' ? documentSection(entry, 'Limits of the connections', limitsOf(limits), [provenance({ hostlat }, []), fields]) :
+	return entry.command === 'explain' ? documentSection(entry, 'Limits of the connections', limitsOf(limits), [provenance({ hostlat }, []), responsibleOf(limits), fields]) :
 		documentSection(entry, title, [
-			verdictOf(doc), sentences(lines, Array.isArray(verdict) ? 'verdict' : 'findings'), provenance({ hostlat }, []), limitsOf(limits), fields,
+			verdictOf(doc), sentences(lines, Array.isArray(verdict) ? 'verdict' : 'findings'), provenance({ hostlat }, []), limitsOf(limits), responsibleOf(limits), fields,
 		]);
 }
 
@@ -46,12 +46,13 @@ function sectionOf(entry) {
 const ORDER = ['compare', 'load', 'diagnose', 'conns', 'explain', 'watch', 'record'];
 const rank = command => ORDER.includes(command) ? ORDER.indexOf(command) : ORDER.length;
 
+const isComparison = g => g.entries.some(e => e.command === 'compare');
+
 // A file is a group; a comparison stands before what it compares.
 function groupsOf(data, links) {
 	const groups = list(data.files).map(f => ({ entries: entriesOf(object(f), links) }));
 	groups.forEach(g => g.entries.forEach(e => { e.alone = g.entries.length === 1; }));
-	const first = g => g.entries.some(e => e.command === 'compare') ? 0 : 1;
-	return groups.sort((a, b) => first(a) - first(b));
+	return groups.sort((a, b) => isComparison(b) - isComparison(a));
 }
 
 const costsOf = e => e.command === 'diagnose' ? causesOf(e.document).map(c => [text(c.cause), c.total_ns]) :
@@ -107,7 +108,22 @@ function head(title, links) {
 			el('a', { href: `#${id}` }, twice(words) ? `${words} of ${of}` : words))), button);
 }
 
+// Goes to what the page's address names: a section, also a folded one, or a message.
+function visit() {
+	const name = decodeURIComponent(location.hash.slice(1)), at = name.lastIndexOf('/');
+	const diagnosis = diagnoses.find(d => d.entry.id === name.slice(0, at));
+	const message = diagnosis && diagnosis.examples.find(m => text(m.id) === name.slice(at + 1)), section = document.getElementById(name);
+	if (message)
+		return diagnosis.open(message);
+	for (let node = section; node; node = node.parentElement)
+		if (node.tagName === 'DETAILS')
+			node.open = true;
+	if (section)
+		section.scrollIntoView();
+}
+
 function follow() {
+	addEventListener('hashchange', visit);
 	let width = innerWidth, waiting = null;
 	addEventListener('resize', () => {
 		clearTimeout(waiting);
@@ -124,9 +140,14 @@ function follow() {
 		if (e.target.open && inside.length)
 			inside.forEach(p => p.update());
 	}, true);
-	// Paper is white.
-	addEventListener('beforeprint', () => { printing = true; applyTheme('light'); });
-	addEventListener('afterprint', () => { printing = false; applyTheme(theme()); });
+	// Paper is white, and as wide as it is: plots are drawn for it before the browser lays it out.
+	const paper = on => {
+		printing = on;
+		document.documentElement.toggleAttribute('data-paper', on);
+		applyTheme(on ? 'light' : theme());
+	};
+	addEventListener('beforeprint', () => paper(true));
+	addEventListener('afterprint', () => paper(false));
 }
 
 function start() {
@@ -136,13 +157,16 @@ function start() {
 	const links = [], groups = groupsOf(data, links), entries = groups.flatMap(g => g.entries);
 	styleCauses(entries.flatMap(costsOf));
 	const nodes = groups.map(groupNode), all = overlay(entries), main = document.getElementById('main');
-	main.append(...[leftOut(list(data.left_out)), ...nodes, all && together([all])].filter(Boolean));
+	// Beside a comparison, or below everything: who reads one result has no use for it.
+	const place = all && groups.length > 1 ? [together([all])] : [], compared = groups.some(isComparison) ? 1 : nodes.length;
+	main.append(...[leftOut(list(data.left_out)), ...nodes.slice(0, compared), ...place, ...nodes.slice(compared)].filter(Boolean));
 	const title = text(data.title) || titleOf(groups);
 	document.title = title;
 	head(title, links);
 	explainWords();
 	updateAll();
 	follow();
+	visit();
 	// When the screen is full, for whoever wants to know how long that took.
 	requestAnimationFrame(() => requestAnimationFrame(() => {
 		performance.mark('drawn');

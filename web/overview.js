@@ -82,7 +82,8 @@ function idOf(name) {
 function documentSection(entry, title, children, how) {
 	const id = idOf(title), some = [children].flat(Infinity).filter(Boolean);
 	if (how)
-		entry.how.push(el('section', { 'data-how': entry.command }, [el('h3', { class: 'of' }, title), how]));
+		entry.how.push(el('section', { 'data-how': entry.command, id: idOf(`how ${title}`) }, [el('h3', { class: 'of' }, title), how]));
+	entry.id = id;
 	if (!some.length)
 		return null;
 	entry.links.push([id, title, entry.name]);

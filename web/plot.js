@@ -94,7 +94,8 @@ class Plot {
 			return;
 		this.size(width);
 		const g = this.gutter;
-		Object.assign(this, { left: g.left, right: width - g.right, top: g.top, bottom: this.high - g.bottom });
+		const left = Math.min(g.left, Math.max(62, width * 0.3));
+		Object.assign(this, { left: g.left ? left : 0, right: width - g.right, top: g.top, bottom: this.high - g.bottom });
 		this.root = svg('svg', {
 			viewBox: `0 0 ${width} ${this.high}`, role: this.role || 'group',
 			'aria-label': `${this.title}. ${this.note || ''}`,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plots of a row for each thing: boxes, pairs of bars, differences.
 const ROWS_MAX = 40;
+const ROWS_PRINTED = 8;
 const ROW_HEIGHT = 19;
 
 // options of Plot, and: rows, label(row), aside(row), asideTitle, x(plot, rows), axis, show,
@@ -13,14 +14,17 @@ function rowsPlot(options) {
 		...options,
 		note: [options.note, left ? `${count(left)} more are in the table` : ''].filter(Boolean).join('; '),
 		gutter: { left: Math.min(230, 14 + longest * 6.2), right: options.aside ? 72 : 18, top: options.aside ? 16 : 6, bottom: 34 },
-		height: () => 42 + (options.aside ? 12 : 0) + rows.length * ROW_HEIGHT,
-		draw: p => drawRows(p, options, rows),
+		height: () => 42 + (options.aside ? 12 : 0) + onPaper(rows).length * ROW_HEIGHT,
+		draw: p => drawRows(p, options, onPaper(rows)),
 	});
 	return rows.length ? plot : null;
 }
 
+// On paper the first of them are enough.
+const onPaper = rows => printing ? rows.slice(0, ROWS_PRINTED) : rows;
+
 function drawRows(p, options, rows) {
-	const x = options.x(p, rows);
+	const x = options.x(p, rows), room = Math.min(37, Math.floor((p.left - 10) / 6.2));
 	p.xAxis(x, options.show || tickTime, options.axis);
 	if (options.asideTitle)
 		p.add('text', { class: 'axis end', x: p.width - 4, y: p.top - 5 }, options.asideTitle);
@@ -38,7 +42,7 @@ function drawRows(p, options, rows) {
 			keydown: e => moveRow(e, act),
 		}, [
 			svg('rect', { class: 'band', x: 0, width: p.width, y: y - ROW_HEIGHT / 2, height: ROW_HEIGHT }),
-			svg('text', { class: 'end', x: p.left - 6, y: y + 4 }, clip(options.label(row), 37)),
+			svg('text', { class: 'end', x: p.left - 6, y: y + 4 }, clip(options.label(row), room)),
 			options.aside && svg('text', { class: 'end', x: p.width - 4, y: y + 4 }, options.aside(row)),
 		]);
 		node.append(...options.paint(row, x, y).filter(Boolean));

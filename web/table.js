@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables that sort; and any value as tables of its fields.
 const PAGE = 100;
+const FILTER_FROM = 12; // a table of more rows has a field to type words into
 
 function cellOf(column, row) {
 	const value = column.value(row);
@@ -45,7 +46,12 @@ class Table {
 		this.heads = columns.map(c => el('th', { scope: 'col', class: c.number ? 'num' : null },
 			el('button', { type: 'button', click: () => this.sort(c) }, c.title || plain(c.name))));
 		this.more = el('button', { type: 'button', class: 'more', click: () => this.extend() });
+		this.words = '';
+		this.search = rows.length > FILTER_FROM ? el('input', {
+			type: 'search', class: 'filter', placeholder: `filter ${count(rows.length)} rows`, 'aria-label': 'Rows that have these words', input: () => this.look(),
+		}) : null;
 		this.node = el('div', { class: 'table', 'data-table': this.options.name || null }, [
+			this.search,
 			el('table', null, [el('thead', null, el('tr', null, this.heads)), this.body]), this.more,
 		]);
 		this.fill();
@@ -59,6 +65,18 @@ class Table {
 			this.heads[i].setAttribute('aria-sort', this.down ? 'descending' : 'ascending') :
 			this.heads[i].removeAttribute('aria-sort'));
 		this.fill();
+	}
+
+	// Rows with all of the words that are typed.
+	look() {
+		this.words = this.search.value.trim().toLowerCase();
+		this.limit = this.options.page || PAGE;
+		this.fill();
+	}
+
+	hasWords(row) {
+		const all = this.columns.map(c => c.show ? c.show(c.value(row), row) : shown(c.name, c.value(row))).join(' ').replace(/[\u00a0\u202f]/g, ' ').toLowerCase();
+		return this.words.split(/\s+/).every(w => all.includes(w));
 	}
 
 	filter(test) {
@@ -95,7 +113,8 @@ class Table {
 	}
 
 	fill() {
-		const all = this.options.filter ? this.order.filter(this.options.filter) : this.order;
+		const some = this.options.filter ? this.order.filter(this.options.filter) : this.order;
+		const all = this.words ? some.filter(r => this.hasWords(r)) : some;
 		this.body.replaceChildren(...all.slice(0, this.limit).map(r => this.rowOf(r)));
 		this.more.hidden = all.length <= this.limit;
 		this.more.textContent = `${count(all.length - this.limit)} more rows`;
@@ -187,7 +206,7 @@ const allFields = value => lazily('All fields of this result', () => anything(va
 // Short facts side by side: [name, value, shown, class, field]
 const facts = entries => el('dl', { class: 'facts' }, entries.map(([name, value, words, style, field]) =>
 	el('div', null, [
-		el('dt', null, name),
+		el('dt', WORDS.has(name.split(',')[0]) ? { 'data-word': name.split(',')[0] } : null, name),
 		el('dd', {
 			class: style || (value === null || value === undefined ? 'quiet' : null), style: { margin: '0' },
 			'data-field': field || null,

@@ -119,7 +119,7 @@ function drawTimeline(p, message, lanes, spans, pieces) {
 	lanes.forEach((lane, i) => {
 		const top = p.top + i * LANE_HEIGHT;
 		p.add('line', { class: 'frame', x1: 0, x2: p.right, y1: top + LANE_HEIGHT, y2: top + LANE_HEIGHT });
-		p.add('text', { class: 'end lane', x: p.left - 6, y: top + 19 }, clip(lane.name, 20));
+		p.add('text', { class: 'end lane', x: p.left - 6, y: top + 19 }, clip(lane.name, Math.floor((p.left - 6) / 6.2)));
 		for (const piece of lane.kind === 'place' ? pieces.filter(s => lane.has(s)) : [])
 			drawPiece(p, piece, x, top);
 		for (const span of spans.filter(s => lane.has(s)))
@@ -206,6 +206,15 @@ function partsSum(message) {
 		el('p', { class: 'quiet' }, `The parts make ${duration(sum)}, the latency, to the nanosecond.`);
 }
 
+// A place in the page that can be sent to somebody; it does not scroll.
+function setHash(name) {
+	try {
+		history.replaceState(null, '', `${location.href.split('#')[0]}${name ? `#${encodeURI(name)}` : ''}`);
+	} catch {
+		// Some browsers refuse it for files: then the address stays as it is.
+	}
+}
+
 class MessageDialog {
 	constructor() {
 		this.node = el('dialog', { 'aria-label': 'One message', close: () => this.closed() });
@@ -228,20 +237,22 @@ class MessageDialog {
 	turn(step) {
 		const at = this.order.indexOf(this.message) + step;
 		if (at >= 0 && at < this.order.length)
-			this.show(this.order[at], this.order);
+			this.show(this.order[at], this.order, this.place);
 	}
 
 	closed() {
 		if (this.node.open) // the event comes later: it may show another one by then
 			return;
 		hideTip();
+		setHash('');
 		this.plot = null;
 		this.node.replaceChildren();
 	}
 
-	// `order` is what the arrow keys go through.
-	show(message, order) {
-		Object.assign(this, { message, order });
+	// `order` is what the arrow keys go through; `place` names the diagnosis in the page's address.
+	show(message, order, place) {
+		Object.assign(this, { message, order, place });
+		setHash(`${place}/${text(message.id)}`);
 		hideTip();
 		if (this.plot)
 			plots.splice(plots.indexOf(this.plot), 1);

@@ -68,6 +68,29 @@ static const struct glossary_reason words[] = {
 		.todo = "If the limit persists, raise the third value of net.ipv4.tcp_rmem at the "
 			"receiver. Keep connections open instead of making new ones.",
 	} },
+	{ "excess", "diagnose, explain, compare", {
+		.what = "A message's time above its baseline: what a slow message took longer than "
+			"usual ones of its application.",
+		.effect = "The causes of a slow message divide its excess, not its whole latency.",
+		.todo = "Look at the cause with the largest share first.",
+	} },
+	{ "baseline", "diagnose, explain, compare", {
+		.what = "The usual time of the reference messages, by default those from 40 % to "
+			"60 % of the latencies of the same application.",
+		.effect = "Where the reference messages are slow, too, the excess is small.",
+		.todo = "Compare with the fastest messages (--against fastest) or with another "
+			"recording, if the usual message is slow.",
+	} },
+	{ "coverage", "diagnose, explain", {
+		.what = "The share of a message's excess that causes explain.",
+		.effect = "What is not covered is in no sentence about causes.",
+		.todo = "Below 80 %, look for lost events and for time that was not recorded.",
+	} },
+	{ "granularity", "diagnose, explain", {
+		.what = "The resolution of a recording's times.",
+		.effect = "Shorter times cannot be told from none.",
+		.todo = "Nothing.",
+	} },
 	{ "n/a", NULL, {
 		.what = "Not available: a number that could not be measured, or a result that "
 			"cannot be relied on.",
