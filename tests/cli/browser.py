@@ -163,6 +163,12 @@ class Page:
         logs += [e['entry'] for e in self.mine('Log.entryAdded') if e['entry']['level'] in ('error', 'warning')]
         return [json.dumps(s)[:600] for s in logs]
 
+    def table(self, name, number=0):
+        """Rows of a table, each a list of (field, raw value, text) with the row's key in front."""
+        return self.run('''[...([...document.querySelectorAll('[data-table="%s"]')][%d] || {querySelectorAll: () => []}).querySelectorAll('tbody tr')]
+            .map(tr => [tr.dataset.key || null, ...[...tr.cells].map(td => [td.dataset.field || null,
+                td.dataset.value === undefined ? null : td.dataset.value, td.textContent])])''' % (name, number))
+
     def screenshot(self, path, whole=True):
         data = self.send('Page.captureScreenshot', captureBeyondViewport=whole)['data']
         with open(path, 'wb') as f:

@@ -113,9 +113,7 @@ class Case(unittest.TestCase):
 
 
 def table(page, name):
-    """Rows of a table, each a list of (field, raw value, text) with the row's key in front."""
-    return page.run('''[...document.querySelectorAll('[data-table="%s"] tbody tr')].map(tr => [tr.dataset.key || null,
-        ...[...tr.cells].map(td => [td.dataset.field || null, td.dataset.value === undefined ? null : td.dataset.value, td.textContent])])''' % name)
+    return page.table(name)
 
 
 def ticks(page, plot, axis):
