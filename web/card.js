@@ -4,6 +4,7 @@ const CONFIDENCE = { sound: 'good', indicative: 'warn', unusable: 'bad' };
 const OF_VERDICT = { ok: 'sound', sound: 'sound', partial: 'indicative', 'n/a': 'unusable' };
 const LEADING = ['explain', 'compare', 'diagnose', 'load', 'conns', 'watch', 'record'];
 const TODO_MAX = 3;
+const STAGES_FROM = ['watch', 'record']; // results whose number is a stage's
 
 const part = (entries, command) => object((entries.find(e => e.command === command) || {}).document);
 const leading = entries => LEADING.map(name => entries.find(e => e.command === name)).find(Boolean) || entries[0];
@@ -30,6 +31,13 @@ function numberOf(entries) {
 		if (row && known(row.ns))
 			return [`p99 of the ${what}`, duration(row.ns), interval(row).trim()];
 	}
+	const runs = records(doc.runs).filter(r => r.verdict === 'ok' && known(r.ns) && known(r.rate)).sort((a, b) => num(b.rate) - num(a.rate));
+	if (runs.length)
+		return [`${quantile(runs[0].q)} at ${count(runs[0].rate)}/s, the highest rate with a sound one`, duration(runs[0].ns), interval(runs[0]).trim()];
+	const stage = STAGES_FROM.includes(lead.command) ? stageRows(doc).filter(r => r.direction !== 'egress' && num(r.count) > 0).pop() : null;
+	const slow = stage && quantileOf(stage.quantiles, 0.99);
+	if (slow && known(slow.ns))
+		return [`p99 to ${stageName(stage)}, the last stage`, duration(slow.ns), ''];
 	const totals = object(doc.totals);
 	return lead.command === 'conns' && known(totals.with_problems) ? ['connections with problems', `${count(totals.with_problems)} of ${count(totals.connections)}`, ''] : null;
 }
@@ -102,7 +110,7 @@ function cardNode(card) {
 			card.confidence ? el('p', { class: `confidence ${CONFIDENCE[card.confidence]}`, 'data-field': 'confidence' }, term(card.confidence)) : null,
 		]),
 		el('div', null, [
-			el('p', { class: 'first' }, first || card.title),
+			el('p', { class: 'first' }, first || `${card.title} This result has no findings.`),
 			more.length ? el('ul', { class: 'lead', 'data-field': 'findings' }, more.map(s => el('li', null, s))) : null,
 			card.todo.length ? el('div', { class: 'todo' }, [el('h3', null, 'What to do'),
 				el('ul', null, card.todo.map(([word, words]) => el('li', null, [term(word), `: ${words}`])))]) : null,
@@ -146,7 +154,7 @@ function targetOf(entries) {
 function stripOf(entries) {
 	const lead = leading(entries).document, load = part(entries, 'load'), setup = object(load.setup), rate = object(load.rate);
 	const h = object(lead.hostlat), whole = entries.map(e => e.document).find(d => known(object(d.interval).duration_ns) || known(object(d.recording).duration_ns)) || {};
-	const time = known(setup.max_time_ns) ? object(load.method).elapsed_ns : object(whole.interval).duration_ns || object(whole.recording).duration_ns;
+	const time = entries[0].span ? entries[0].span : known(setup.max_time_ns) ? object(load.method).elapsed_ns : object(whole.interval).duration_ns || object(whole.recording).duration_ns;
 	const kernel = entries.map(e => e.document.kernel).find(Boolean);
 	const connections = setup.connections !== undefined ? setup.connections : object(part(entries, 'conns').totals).connections;
 	const facts = [

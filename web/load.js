@@ -88,15 +88,19 @@ function overTimePlot(doc) {
 	});
 }
 
+const BEHIND = [{ field: 'p50_ns', name: 'p50', colour: 'var(--p2)', dash: '2 3' }, { field: 'p90_ns', name: 'p90', colour: 'var(--p0)', dash: '5 3' },
+	{ field: 'p99_ns', name: 'p99', colour: 'var(--p4)' }, { field: 'p999_ns', name: 'p99.9', colour: 'var(--p3)', dash: '8 3' }];
+
 // Runs at several rates; runs at one rate have no axis.
 function overLoadPlot(doc) {
 	const rows = records(doc.runs), rates = new Set(rows.map(r => num(r.rate)));
 	const name = rows.length ? quantile(rows[0].q) : '';
+	const behind = BEHIND.filter(l => rows.some(r => num(r[l.field]) > 0) && l.name !== name);
 	return rates.size < 2 ? null : xyPlot({
 		name: 'load-over-load', title: 'Latency over load', rows, x: 'rate', axis: 'requests per second', showX: count,
-		lines: [{ field: 'ns', name, colour: 0 }], lo: 'lo_ns', hi: 'hi_ns', isBad: r => r.verdict !== 'ok',
+		lines: [{ field: 'ns', name, colour: 0 }], behind, lo: 'lo_ns', hi: 'hi_ns', isBad: r => r.verdict !== 'ok',
 		note: `${name} of each run with its interval`,
-		legend: legend([{ name: 'ok', shape: 'circle', colour: 0 }, { name: 'n/a', shape: 'cross', colour: 8 }]),
+		series: [{ name, label: `${name}; hollow: not sound`, shape: 'circle', colour: 0 }, ...behind.map(l => ({ name: l.name, shape: 'bar', colour: l.colour }))],
 		words: r => [`${count(r.rate)}/s: ${name} ${duration(r.ns)}`,
 			known(r.hi_ns) ? `${known(r.lo_ns) ? `${duration(r.lo_ns)} to` : 'at most'} ${duration(r.hi_ns)}` : 'no interval',
 			[text(r.verdict), text(r.reasons)].filter(Boolean).join(': ')].join('\n'),

@@ -52,15 +52,15 @@ const isComparison = g => g.entries.some(e => e.command === 'compare');
 function groupsOf(data, links) {
 	const groups = list(data.files).map(f => ({ entries: entriesOf(object(f), links) }));
 	groups.forEach(g => g.entries.forEach(e => { e.alone = g.entries.length === 1; }));
-	return groups.sort((a, b) => isComparison(b) - isComparison(a));
+	return joinLines(groups).sort((a, b) => isComparison(b) - isComparison(a));
 }
 
 const costsOf = e => e.command === 'diagnose' ? causesOf(e.document).map(c => [text(c.cause), c.total_ns]) :
 	e.command === 'compare' ? records(e.document.causes).map(c => [text(c.cause), (num(c.a_ns) || 0) + (num(c.b_ns) || 0)]) : [];
 
-function groupNode({ entries }) {
+function groupNode({ entries, series }) {
 	const sorted = [...entries].sort((a, b) => rank(a.command) - rank(b.command));
-	const sections = sorted.map(sectionOf), how = entries[0].how;
+	const sections = [series && series.length > 1 ? seriesSection(series) : null, ...sorted.map(sectionOf)], how = entries[0].how;
 	return el('article', null, [cardOf(entries), sections, how.length ? el('details', { class: 'how', id: idOf('measured') }, [
 		el('summary', null, 'How it was measured'), how]) : null]);
 }

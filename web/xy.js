@@ -3,7 +3,7 @@
 const XY_MAX = 5000;
 
 // options of Plot, and: rows, x, end (fields; a row with an end is a step), axis, showX,
-// lines [{field, name, colour, dash}], lo, hi (fields), isBad(row), marks [{field, sign, at}], words(row)
+// lines [{field, name, colour, dash}], behind (lines of other fields, where rows are points), lo, hi (fields), isBad(row), marks [{field, sign, at}], words(row)
 function xyPlot(options) {
 	const fields = options.lines.map(l => l.field);
 	const rows = options.rows.slice(0, XY_MAX).filter(r => known(r[options.x]) && (!options.end || num(r[options.end]) > num(r[options.x])))
@@ -19,7 +19,7 @@ function xyScales(p, o, rows) {
 	const xs = rows.flatMap(r => [num(r[o.x]), o.end ? num(r[o.end]) : num(r[o.x])]);
 	const [first, last] = [Math.min(...xs), Math.max(...xs)];
 	const pad = o.end ? 0 : (last - first) * 0.04 || Math.abs(first) / 2 || 1;
-	const [lo, hi] = logRange(rows.flatMap(r => [...o.lines.map(l => l.field), o.hi, o.lo].map(f => f && num(r[f]))).filter(v => v > 0));
+	const [lo, hi] = logRange(rows.flatMap(r => [...[...o.lines, ...o.behind || []].map(l => l.field), o.hi, o.lo].map(f => f && num(r[f]))).filter(v => v > 0));
 	return [linear(first - pad, last + pad, p.left, p.right), logarithmic(lo, hi, p.bottom, p.top)];
 }
 
@@ -28,6 +28,7 @@ function drawXy(p, o, rows) {
 	p.yAxis(y, tickTime, 'latency');
 	p.xAxis(x, o.showX, o.axis);
 	drawMarks(p, o, rows, x);
+	drawBehind(p, o, rows, x, y);
 	for (const row of rows)
 		drawInterval(p, o, row, x, y);
 	for (const line of o.lines.filter(l => !p.hidden.has(l.name)))
@@ -62,15 +63,31 @@ function drawSteps(p, o, line, rows, x, y) {
 	p.add('path', { class: 'curve', 'data-line': line.field, stroke: colour(line.colour), 'stroke-dasharray': line.dash ? '5 3' : null, d: path });
 }
 
-// A row that is bad has another shape; without a value it stands at the lower edge.
+// A row that is bad is hollow; without a value it stands at the lower edge.
 function drawPoints(p, o, line, rows, x, y) {
 	for (const row of rows) {
 		const v = num(row[line.field]), bad = o.isBad(row);
 		if (v > 0 || bad)
 			p.add('path', {
-				'data-point': bad ? 'bad' : 'good', fill: colour(bad ? 8 : line.colour),
-				d: shapePath(bad ? 'cross' : 'circle', x(num(row[o.x])), v > 0 ? y(v) : p.bottom, 5),
+				'data-point': bad ? 'bad' : 'good', fill: bad ? 'var(--paper)' : colour(line.colour), stroke: colour(line.colour), 'stroke-width': 1.5,
+				d: shapePath('circle', x(num(row[o.x])), v > 0 ? y(v) : p.bottom, 5),
 			});
+	}
+}
+
+// Other percentiles of the rows, as lines behind the points; of several rows at one place, through their median.
+function medians(rows, o, field) {
+	const at = new Map();
+	for (const r of rows)
+		at.set(num(r[o.x]), [...at.get(num(r[o.x])) || [], num(r[field])]);
+	return [...at].map(([place, values]) => [place, values.sort((a, b) => a - b)[values.length >> 1]]);
+}
+
+function drawBehind(p, o, rows, x, y) {
+	for (const line of o.behind || []) {
+		const some = p.hidden.has(line.name) ? [] : medians(rows.filter(r => num(r[line.field]) > 0), o, line.field);
+		p.add('path', { class: 'curve', 'data-line': line.field, stroke: colour(line.colour), 'stroke-dasharray': line.dash, 'stroke-opacity': 0.7,
+			d: some.map(([place, v], i) => `${i ? 'L' : 'M'}${x(place).toFixed(1)} ${y(v).toFixed(1)}`).join('') });
 	}
 }
 

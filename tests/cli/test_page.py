@@ -53,8 +53,12 @@ class Case(unittest.TestCase):
         cls.browser.close()
         cls.temporary.cleanup()
 
-    def make(self, *documents, title='A report'):
+    def make(self, *documents, lines=None, title='A report'):
         paths = []
+        if lines:
+            paths.append(os.path.join(self.temporary.name, 'lines.json'))
+            with open(paths[0], 'w', encoding='utf-8') as f:
+                f.write(''.join(json.dumps(line) + '\n' for line in lines))
         for i, document in enumerate(documents):
             paths.append(os.path.join(self.temporary.name, f'{i}.json'))
             with open(paths[-1], 'w', encoding='utf-8') as f:
@@ -63,11 +67,11 @@ class Case(unittest.TestCase):
         subprocess.run([HOSTLAT, 'report', '-q', *paths, '-o', page, *(['--title', title] if title else [])], check=True, timeout=60)
         return page
 
-    def open(self, *documents, folded=False, title='A report', **view):
-        """A page of these documents; how they were measured is unfolded, unless it is to stay `folded`."""
+    def open(self, *documents, folded=False, lines=None, title='A report', **view):
+        """A page of these documents; how they were measured is unfolded, unless it is to stay `folded`; `lines` are of one file."""
         page = self.browser.page(**view)
         self.addCleanup(page.close)
-        page.path = self.make(*documents, title=title)
+        page.path = self.make(*documents, lines=lines, title=title)
         page.open(page.path)
         if not folded:
             self.unfold(page)

@@ -69,10 +69,11 @@ class Load(Case):
         for (_, _, at), row in zip(points, document['runs']):
             if row['ns']:
                 self.assertAlmostEqual(at, y(math.log(row['ns'])), delta=4.5)
-        # The legend's signs have the points' colors.
-        fills = page.run("['[data-point]', '.legend path'].map(s => [...new Set([...document.querySelectorAll("
-                         "`[data-plot=load-over-load] ${s}`)].map(n => getComputedStyle(n).fill))])")
-        self.assertEqual(fills[0], fills[1])
+        # Those that are not sound are hollow, in the color of the legend's sign.
+        fill, stroke, sign, paper = page.run("(() => { const of = (s, w) => [...new Set([...document.querySelectorAll(`[data-plot=load-over-load] ${s}`)]"
+                                             ".map(n => getComputedStyle(n)[w]))]; return [of('[data-point=bad]', 'fill'), of('[data-point]', 'stroke'), "
+                                             "of('.legend button:first-child path', 'fill'), getComputedStyle(document.body).backgroundColor]; })()")
+        self.assertEqual((fill, stroke), ([paper], sign))
         gaps = [b[1] - a[1] for a, b in zip(points, points[1:])]
         self.assertAlmostEqual(min(gaps), max(gaps), delta=1)
         intervals = page.run("[...document.querySelectorAll('[data-plot=load-over-load] .interval')].map(n => "

@@ -77,6 +77,13 @@ class Order(Case):
         self.assertEqual([t.split(':')[0] for t in card['todo']], ['host-noisy'])
         card = self.card(self.open(pagedata.conns()))
         self.assertEqual((card['number'], card['todo']), ('1 of 3', ['receiver-window: the receiving application does not read']))
+        # Of runs at several rates the highest with a sound p99; of stages the last.
+        document = pagedata.load()
+        del document['latency']
+        card = self.card(self.open(document))
+        self.assertEqual(card['number'], '300\u00a0\u00b5s')
+        card = self.card(self.open(pagedata.watch()))
+        self.assertTrue(near(seconds(card['number']), pagedata.watch()['stages'][-1]['quantiles'][2]['ns']))
         # Nothing is made up where nothing is known.
         card = self.card(self.open({'hostlat': pagedata.about('conns')}))
         self.assertEqual((card['number'], card['confidence'], card['todo']), (None, None, []))
@@ -150,6 +157,9 @@ class Order(Case):
         page = self.open(document)
         rows = table(page, 'runs')
         self.assertEqual([r[1][1] for r in rows], [str(r['rate']) for r in document['runs']])
+        for field in ('p50_ns', 'p90_ns', 'p999_ns'):       # p99 are the points
+            path = page.run(f"document.querySelector('[data-plot=load-over-load] [data-line={field}]').getAttribute('d')")
+            self.assertEqual(path.count('L') + 1, len({r['rate'] for r in document['runs']}))
         self.assertEqual([next(c[1] for c in r[1:] if c[0] == 'p99_ns') for r in rows], [str(r['p99_ns']) for r in document['runs']])
         self.clean(page)
 

@@ -128,6 +128,34 @@ class Time(Case):
         self.assertEqual(len(table(page, 'messages')), 25)
         self.clean(page)
 
+    def test_lines_of_a_file_are_a_series(self):
+        """Stages of a live view over its intervals; the last one is shown in full."""
+        lines = []
+        for i in range(5):
+            document = pagedata.watch()
+            document['interval'] = {'from_ns': 10 ** 12 + i * 10 ** 9, 'to_ns': 10 ** 12 + (i + 1) * 10 ** 9, 'duration_ns': 10 ** 9}
+            for stage in document['stages']:
+                stage['count'] += i
+                for q in stage['quantiles']:
+                    q['ns'] *= i + 1
+            lines.append(document)
+        page = self.open(lines=lines)
+        self.assertEqual(page.run("[...document.querySelectorAll('article')].length"), 1)
+        self.assertEqual(page.run("document.querySelector('[data-fact=duration] dd').textContent"), '5.00\u00a0s')
+        plot = '[data-plot=stages-over-time]'
+        self.assertEqual(page.run(f"document.querySelectorAll('{plot} path.curve').length"), len(lines[0]['stages']))
+        page.run(f"document.querySelector('{plot} rect[tabindex]').focus()")
+        for _ in range(3):
+            page.key('ArrowRight')
+        tip = page.run("document.getElementById('tip').textContent")
+        for stage in lines[3]['stages']:
+            words = re.search(f"{stage['stage']} tcp from link: p99 ([^,]+), ([\\d\u202f]+) packets", tip)
+            self.assertTrue(near(seconds(words.group(1)), next(q['ns'] for q in stage['quantiles'] if q['q'] == 0.99)))
+            self.assertEqual(words.group(2).replace('\u202f', ''), str(stage['count']))
+        self.assertEqual([c[1] for c in table(page, 'stages')[0][1:] if c[0] == 'count'], [str(lines[4]['stages'][0]['count'])])
+        self.assertEqual(page.run("[...document.querySelectorAll('[data-how=watch] summary')].filter(n => n.textContent.startsWith('interval from')).length"), 4)
+        self.clean(page)
+
     def test_brush_by_keyboard(self):
         document = pagedata.diagnose()
         page = self.shown(document)
