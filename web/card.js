@@ -42,28 +42,43 @@ function numberOf(entries) {
 	return lead.command === 'conns' && known(totals.with_problems) ? ['connections with problems', `${count(totals.with_problems)} of ${count(totals.connections)}`, ''] : null;
 }
 
-function sentencesOf(entries) {
-	const lead = leading(entries), doc = lead.document;
+// Causes of what people ask about: of the slow requests, where they were joined to messages, else of the slow messages.
+function costlyOf(entries) {
+	const doc = part(entries, 'diagnose'), joined = records(object(doc.requests).causes);
+	return joined.length ? joined : records(doc.causes);
+}
+
+const ADVICE = /^To do: /;
+
+function findingsOf(doc) {
 	const own = [...(Array.isArray(doc.verdict) ? doc.verdict : []), ...list(doc.findings)];
-	const all = (own.length ? own : [doc.headline]).filter(Boolean).map(l => isObject(l) ? text(l.message || l.text) || text(l) : text(l));
+	return (own.length ? own : [doc.headline]).filter(Boolean).map(l => isObject(l) ? text(l.message || l.text) || text(l) : text(l));
+}
+
+// Without what is to be done, which has a place of its own.
+function sentencesOf(entries) {
+	const lead = leading(entries), all = findingsOf(lead.document).filter(s => !ADVICE.test(s));
 	// What explains the tail is the sentence; how long it is, is the number.
-	const phrases = records(part(entries, 'diagnose').causes).slice(0, 1).flatMap(c => (WORDS.get(c.cause) || []).map(w => w.phrase).filter(Boolean));
-	const first = lead.command === 'explain' && all.find(s => phrases.some(p => s.includes(p))) || all[0];
+	const costliest = [costlyOf(entries)[0], records(part(entries, 'diagnose').causes)[0]].filter(Boolean);
+	const phrases = costliest.flatMap(c => (WORDS.get(c.cause) || []).map(w => w.phrase).filter(Boolean));
+	const first = lead.command === 'explain' && phrases.map(p => all.find(s => s.includes(p))).find(Boolean) || all[0];
 	return first ? [first, ...all.filter(s => s !== first)] : [];
 }
 
 // [word, remedy] of what was found: advice of the result, then of the causes that cost most, then of the reasons.
 function todoOf(entries) {
-	const found = new Map(), put = (word, words) => words && !found.has(word) && found.set(word, words);
-	const told = new Set(['expected', 'offset', 'application', 'unexplained', 'blind']);
+	const found = new Map(), put = (word, words) => words && !found.has(word || words) && found.set(word || words, [word, words]);
+	const told = new Set(['expected', 'offset', 'application', 'unexplained']);
+	for (const s of findingsOf(leading(entries).document).filter(s => ADVICE.test(s)))
+		put('', sentence(s.replace(ADVICE, '')));
 	for (const p of records(part(entries, 'conns').problems).filter(p => p.harmful === true))
 		put(text(p.class), text(p.advice) || remedy(text(p.class)));
-	for (const c of records(part(entries, 'diagnose').causes).filter(c => num(c.share) >= 0.2 && !told.has(c.cause)))
+	for (const c of [...costlyOf(entries), ...records(part(entries, 'diagnose').causes)].filter(c => num(c.share) >= 0.2 && !told.has(c.cause)))
 		put(text(c.cause), remedy(text(c.cause)));
 	for (const e of entries)
 		for (const r of records(e.document.reasons))
 			put(text(r.code), remedy(text(r.code)));
-	return [...found].slice(0, TODO_MAX);
+	return [...found.values()].slice(0, TODO_MAX);
 }
 
 function copyButton(words, what, give) {
@@ -96,7 +111,7 @@ function cardWords(card, markdown) {
 		...(card.number ? [`${card.number[0]}: ${bold(card.number[1])} ${card.number[2]}`.trim()] : []),
 		...(card.confidence ? [`Confidence: ${card.confidence}`] : []),
 		...card.sentences.slice(1).map(s => item + s),
-		...(card.todo.length ? ['', 'To do:', ...card.todo.map(([word, words]) => `${item}${word}: ${words}`)] : []),
+		...(card.todo.length ? ['', 'To do:', ...card.todo.map(([word, words]) => `${item}${word ? `${word}: ` : ''}${words}`)] : []),
 		'', card.strip.filter(f => f.value !== NA).map(f => `${f.name} ${markdown && f.command ? `\`${f.value}\`` : f.value}`).join(', '), '',
 	].join('\n').replace(/\u00a0|\u202f/g, ' ');
 }
@@ -113,7 +128,7 @@ function cardNode(card) {
 			el('p', { class: 'first' }, first || `${card.title} This result has no findings.`),
 			more.length ? el('ul', { class: 'lead', 'data-field': 'findings' }, more.map(s => el('li', null, s))) : null,
 			card.todo.length ? el('div', { class: 'todo' }, [el('h3', null, 'What to do'),
-				el('ul', null, card.todo.map(([word, words]) => el('li', null, [term(word), `: ${words}`])))]) : null,
+				el('ul', null, card.todo.map(([word, words]) => el('li', null, word ? [term(word), `: ${words}`] : words)))]) : null,
 			el('p', { class: 'tools' }, [copyButton('copy as text', 'text', () => cardWords(card, false)),
 				copyButton('copy as Markdown', 'markdown', () => cardWords(card, true))]),
 		]),

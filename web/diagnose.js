@@ -224,11 +224,14 @@ class Diagnosis {
 			[heat, 'latency over time'], [boxes[2], 'causes that are waiting']].filter(([plot]) => !plot).map(([, name]) => name);
 		const bar = this.filterBar(), rows = this.messageTable();
 		const drawnOnes = this.order.filter(m => records(m.timeline).length);
-		const bars = causeBar({ causes: this.causes, on: c => this.wantedCauses.has(causeKey(c)), open: c => this.toggle(c) });
-		this.filtered = [bars, balloons, ...boxes].filter(Boolean);
+		const joined = records(object(this.doc.requests).causes).filter(isObject);
+		const ofRequests = causeBar({ name: 'requests-bar', title: 'Where the extra time of the slow requests went', causes: joined,
+			on: c => this.wantedCauses.has(causeKey(c)), open: c => this.chips.has(causeKey(c)) && this.toggle(c) });
+		const bars = causeBar({ name: 'causes-bar', title: 'Where the extra time of the slow messages went', causes: this.causes, on: c => this.wantedCauses.has(causeKey(c)), open: c => this.toggle(c) });
+		this.filtered = [ofRequests, bars, balloons, ...boxes].filter(Boolean);
 		diagnoses.push(this);
 		return documentSection(this.entry, 'Diagnosis', [
-			together([heat, bars]), this.causeTable(), this.causes.length ? bar : null, together([balloons]),
+			together([heat, ofRequests, bars]), this.causeTable(), this.causes.length ? bar : null, together([balloons]),
 			el('h3', { class: 'with-tools' }, [`Slow messages (${count(this.examples.length)}${this.omitted ? `, ${count(this.omitted)} more were left out` : ''})`, drawnOnes.length ? el('span', { class: 'tools' }, el('button', {
 				type: 'button', class: 'trace', click: () => saveTrace(drawnOnes, 'messages.json') }, `save ${count(drawnOnes.length)} as Chrome trace`)) : null]), rows,
 		], [

@@ -29,12 +29,12 @@ const culpritTip = (cause, c) => [`${causeName(cause)} by ${who(c)}`, `${duratio
 const PLACE_WORDS = { application: '(A) on the application\u2019s core', receive: '(R) on the receiving core', transmit: '(T) where it is sent' };
 const places = causes => Object.keys(PLACE_WORDS).filter(w => causes.some(c => c.where === w)).map(w => PLACE_WORDS[w]).join(', ');
 
-// options: causes, on(cause), open(cause)
+// options: name, title, causes, on(cause), open(cause)
 function causeBar(options) {
 	const causes = [...options.causes].sort((a, b) => (num(b.total_ns) || 0) - (num(a.total_ns) || 0)), cells = barCells(causes);
 	const deep = cells.some(c => c.depth) ? 2 : 1;
 	return cells.length ? new Plot({
-		name: 'causes-bar', title: 'Where the extra time of the slow messages went', wide: true,
+		name: options.name, title: options.title, wide: true,
 		note: [deep > 1 ? 'causes above, who was behind them below' : '', places(causes)].filter(Boolean).join('; '),
 		legend: legend(causes.filter(c => num(c.total_ns) > 0 && styleOf(c).colour < 8).map(c => ({ name: causeName(c), ...styleOf(c), shape: 'square' })), true),
 		gutter: { left: 0, right: 0, top: 4, bottom: 4 }, height: () => 10 + deep * (CELL_HEIGHT + 2),

@@ -55,7 +55,7 @@ function groupsOf(data, links) {
 	return joinLines(groups).sort((a, b) => isComparison(b) - isComparison(a));
 }
 
-const costsOf = e => e.command === 'diagnose' ? causesOf(e.document).map(c => [text(c.cause), c.total_ns]) :
+const costsOf = e => e.command === 'diagnose' ? [...causesOf(e.document), ...records(object(e.document.requests).causes)].map(c => [text(c.cause), c.total_ns]) :
 	e.command === 'compare' ? records(e.document.causes).map(c => [text(c.cause), (num(c.a_ns) || 0) + (num(c.b_ns) || 0)]) : [];
 
 function groupNode({ entries, series }) {

@@ -121,7 +121,7 @@ class Order(Case):
             first = self.card(page)['first']
             self.assertEqual(copied.split('\n')[0], f'{mark}{first}{mark}')
             for finding in document['findings']:
-                self.assertIn(finding, copied)
+                self.assertIn(finding.removeprefix('To do: ')[1:], copied)
             self.assertIn('To do:', copied)
             self.assertEqual('**' in copied, bool(mark))
         self.clean(page)
@@ -149,6 +149,19 @@ class Order(Case):
         page.run("document.querySelector('[data-plot=causes-bar] .cell').focus()")
         page.key('Enter')
         self.assertTrue(page.run(f"document.querySelector('[data-cause=\"{tops[0][0]}\"]').getAttribute('aria-pressed') === 'true'"))
+        self.clean(page)
+
+    def test_requests_have_a_bar(self):
+        """What held the slow requests up, on either side, and what the result says is to be done."""
+        document = self.golden('explain/load-generator')
+        document['findings'].append('To do: give the load its own CPU.')
+        page = self.open(document)
+        keys = page.run("[...document.querySelectorAll('[data-plot=requests-bar] .cell[data-depth=\"0\"]')].map(g => g.dataset.key)")
+        causes = sorted(document['diagnose']['requests']['causes'], key=lambda c: -c['total_ns'])
+        self.assertEqual(keys, [f"{c['cause']}|{c['where'] or ''}" for c in causes if c['total_ns'] > 0])
+        card = self.card(page)
+        self.assertEqual(card['todo'][0], 'Give the load its own CPU.')
+        self.assertNotIn('To do:', page.run("document.querySelector('[data-card]').textContent"))
         self.clean(page)
 
     def test_runs_at_rates(self):

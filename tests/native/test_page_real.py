@@ -23,7 +23,8 @@ LOAD = "--rate", "1000", "--connections", "8"
 JOBS = "for i in 1 2 3 4 5 6 7 8 9 10; do timeout 0.2 gzip -c /dev/zero >/dev/null; sleep 0.1; done"
 PLOTS = {
     "load", "load-parts", "load-over-time", "load-over-load", "load-needed", "stages-ingress", "steps-ingress", "heat", "causes-bar",
-    "balloons", "causes-deviation", "causes-count", "latency", "contexts", "contexts-cores", "conns-limits", "conns-rtt", "limits",
+    "balloons", "requests-bar", "causes-deviation", "causes-count", "latency", "contexts", "contexts-cores", "conns-limits",
+    "conns-rtt", "limits",
     "compare-quantiles", "compare-causes", "overlay",
 }
 PATIENCE_S = 60     # a page that takes longer has hung; the time itself is printed
@@ -136,7 +137,7 @@ def values(pages):
         for c in document["diagnose"]["causes"]:
             same(c["cause"], causes[f"{c['cause']}|{c['where']}"], c, ("messages", "total_ns", "median_ns", "p25_ns", "p75_ns", "max_ns"))
         shown = page.run("document.querySelector('[data-card]').textContent").replace("\u00a0", " ")
-        check.equal("findings that are missing", [f for f in document["findings"] if f.replace("\u00a0", " ") not in shown], [])
+        check.equal("findings that are missing", [f for f in document["findings"] if f.replace("\u00a0", " ").removeprefix("To do: ")[1:] not in shown], [])
         compared += len(messages) + len(causes)
         pages.clean(page)
     page = pages.open(os.path.join(pages.folder.name, "after", "report.html"))
