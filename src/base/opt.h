@@ -67,6 +67,8 @@ struct opt {
 	enum opt_type type;
 	const char *name;    /* option: name without dashes; positional: name in help */
 	char letter;         /* letter of the short option; 0: none */
+	/* former names and letters, "max-time,d": accepted, but not shown in help; NULL: none */
+	const char *aliases;
 	bool positional;     /* positional argument; if OPT_LIST, it takes all remaining words */
 	bool words;          /* OPT_LIST that is an option: it takes all words up to the next one */
 	bool required;

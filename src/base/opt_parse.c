@@ -166,7 +166,16 @@ static int opt_refuse_value(struct opt_parser *p, const struct opt *row, const c
 	strbuf_printf(p->error, ", not '%s'", text);
 	if (row->choices)
 		opt_suggest_choice(p, row, text);
+	else if (row->type == OPT_TYPE_DURATION && *text && !text[strspn(text, "0123456789.")])
+		strbuf_printf(p->error, "; did you mean '%ss'?", text);
 	return -EINVAL;
+}
+
+/* A file that replaces another one would be missing without a word; numbers may be replaced. */
+static bool opt_names_another_file(const struct opt *row, const char *text, const void *member)
+{
+	return row->file && row->type == OPT_TYPE_STRING && !row->positional &&
+	       strcmp(*(const char *const *)member, text) != 0;
 }
 
 static int opt_parse_value(struct opt_parser *p, struct opt_slot *slot, const char *text)
@@ -174,6 +183,11 @@ static int opt_parse_value(struct opt_parser *p, struct opt_slot *slot, const ch
 	void *member = p->config + slot->offset;
 	int err;
 
+	if (slot->given && opt_names_another_file(slot->row, text, member)) {
+		strbuf_printf(p->error, "--%s is given twice, as '%s' and as '%s'", slot->row->name,
+			      *(const char **)member, text);
+		return -EINVAL;
+	}
 	err = opt_set_value(slot->row, text, member);
 	if (err)
 		return opt_refuse_value(p, slot->row, text, err);

@@ -40,12 +40,41 @@ static const struct {
 	[OPT_TYPE_LIST] = { "TEXT", "a non-empty text", NULL },
 };
 
+size_t opt_next_alias(const char **at)
+{
+	if (!*at)
+		return 0;
+	*at += **at == ',';
+	return strcspn(*at, ",");
+}
+
+static bool opt_has_alias(const struct opt *row, const char *name, size_t name_len)
+{
+	const char *at = row->aliases;
+
+	for (size_t len; (len = opt_next_alias(&at)); at += len) {
+		if (len == name_len && memcmp(at, name, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Two options of one name, letter or alias are a bug. */
+static void opt_check_names(struct opt_table *table, const struct opt *row)
+{
+	const char *at = row->aliases;
+
+	BUG_ON(!row->positional && opt_find_name(table, row->name, strlen(row->name)));
+	BUG_ON(row->letter && opt_find_letter(table, row->letter));
+	for (size_t len; (len = opt_next_alias(&at)); at += len)
+		BUG_ON(len == 1 ? opt_find_letter(table, *at) : opt_find_name(table, at, len));
+}
+
 static void opt_append_slot(struct opt_table *table, const struct opt *row, size_t base)
 {
 	BUG_ON(table->len == OPT_ROWS_MAX);
 	BUG_ON(!row->name || !row->help);
-	BUG_ON(!row->positional && opt_find_name(table, row->name, strlen(row->name)));
-	BUG_ON(row->letter && opt_find_letter(table, row->letter));
+	opt_check_names(table, row);
 	table->slots[table->len++] = (struct opt_slot){ .row = row, .offset = base + row->offset };
 }
 
@@ -70,8 +99,11 @@ struct opt_slot *opt_find_name(struct opt_table *table, const char *name, size_t
 	for (uint32_t i = 0; i < table->len; i++) {
 		const struct opt *row = table->slots[i].row;
 
-		if (!row->positional && strlen(row->name) == name_len &&
-		    memcmp(row->name, name, name_len) == 0)
+		if (row->positional)
+			continue;
+		if (strlen(row->name) == name_len && memcmp(row->name, name, name_len) == 0)
+			return &table->slots[i];
+		if (name_len > 1 && opt_has_alias(row, name, name_len))
 			return &table->slots[i];
 	}
 	return NULL;
@@ -80,7 +112,9 @@ struct opt_slot *opt_find_name(struct opt_table *table, const char *name, size_t
 struct opt_slot *opt_find_letter(struct opt_table *table, char letter)
 {
 	for (uint32_t i = 0; i < table->len; i++) {
-		if (table->slots[i].row->letter == letter)
+		const struct opt *row = table->slots[i].row;
+
+		if (row->letter == letter || opt_has_alias(row, &letter, 1))
 			return &table->slots[i];
 	}
 	return NULL;

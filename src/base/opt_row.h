@@ -32,11 +32,17 @@ extern const struct opt opt_help_row;
 void opt_flatten(const struct opt *rows, struct opt_table *table);
 
 /*
- * Return the slot of the option with this name or letter, or NULL. Positional arguments are not
- * found by name.
+ * Return the slot of the option with this name or letter, or with one of its aliases, or NULL.
+ * Positional arguments are not found by name.
  */
 struct opt_slot *opt_find_name(struct opt_table *table, const char *name, size_t name_len);
 struct opt_slot *opt_find_letter(struct opt_table *table, char letter);
+
+/*
+ * Returns the length of the option's next alias, and moves *at to it; *at is row->aliases at first,
+ * and then the end of the alias before. Returns 0 after the last one.
+ */
+size_t opt_next_alias(const char **at);
 
 /* Returns the word for the value in help texts, valid as long as the row. */
 const char *opt_metavar(const struct opt *row);

@@ -171,6 +171,21 @@ static void opt_text_man_choices(const struct opt *row, struct strbuf *out)
 	strbuf_puts(out, any ? ".RE\n" : "");
 }
 
+/* Adds the option's former names and letters: "Also \-\-max\-time." */
+static void opt_text_man_aliases(const struct opt *row, struct strbuf *out)
+{
+	const char *at = row->aliases, *before = "Also ";
+
+	for (size_t len; (len = opt_next_alias(&at)); at += len) {
+		strbuf_printf(out, "%s\\fB%s", before, len == 1 ? "\\-" : "\\-\\-");
+		for (size_t i = 0; i < len; i++)
+			strbuf_puts(out, at[i] == '-' ? "\\-" : (char[]){ at[i], '\0' });
+		strbuf_puts(out, "\\fR");
+		before = ", ";
+	}
+	strbuf_puts(out, row->aliases ? ".\n" : "");
+}
+
 static void opt_text_man_row(const struct opt *row, struct strbuf *out)
 {
 	struct strbuf description = STRBUF_INIT(DESCRIPTION_MAX);
@@ -183,6 +198,7 @@ static void opt_text_man_row(const struct opt *row, struct strbuf *out)
 	opt_describe(row, &description);
 	opt_text_man_escape(strbuf_str(&description), out);
 	strbuf_puts(out, ".\n");
+	opt_text_man_aliases(row, out);
 	if (row->choices)
 		opt_text_man_choices(row, out);
 	strbuf_release(&description);

@@ -6,6 +6,7 @@
 #include "base/parse.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
@@ -30,6 +31,7 @@ static const struct parse_unit duration_units[] = {
 	{ "ms", NS_PER_MS },
 	{ "s", NS_PER_S },
 	{ "m", 60 * NS_PER_S },
+	{ "min", 60 * NS_PER_S },
 	{ "h", 3600 * NS_PER_S },
 	{ "d", NS_PER_DAY },
 };
@@ -121,6 +123,30 @@ static int parse_with_unit(const char *text, const struct parse_unit *units, siz
 			return decimal_times(&number, units[i].factor, out);
 	}
 	return -EINVAL;
+}
+
+/* Returns whether both are digits or both are letters: without a blank they would be one word. */
+static bool parse_would_join(char before, char after)
+{
+	return (isdigit((unsigned char)before) && isdigit((unsigned char)after)) ||
+	       (isalpha((unsigned char)before) && isalpha((unsigned char)after));
+}
+
+int parse_drop_blanks(const char *text, char *out, size_t size)
+{
+	size_t len = 0;
+
+	for (; *text; text++) {
+		const char next = text[strspn(text, " ")];
+
+		if (*text == ' ' && !(len && parse_would_join(out[len - 1], next)))
+			continue;
+		if (len + 1 >= size)
+			return -ERANGE;
+		out[len++] = *text;
+	}
+	out[len] = '\0';
+	return 0;
 }
 
 int parse_u64(const char *text, uint64_t *out)

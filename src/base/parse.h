@@ -11,6 +11,7 @@
 #define HOSTLAT_BASE_PARSE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -29,6 +30,13 @@
 #define PARSE_ONE_IN_TAKES "a share from 1/65536 to 1/1 (such as 1/64)"
 #define PARSE_PERCENT_TAKES "a percentage between 0 and 100 (95, 99.9)"
 #define PARSE_ENDPOINT_TAKES "an address and a port (127.0.0.1:9464, [::1]:9464)"
+
+/*
+ * Copies `text` without the blanks of a formula, "p99 < 2ms" as "p99<2ms". A blank between two
+ * digits or two letters stays, since no parser here takes it. Returns 0, or -ERANGE if `out` is
+ * full.
+ */
+int parse_drop_blanks(const char *text, char *out, size_t size);
 
 /* Parses decimal digits. */
 int parse_u64(const char *text, uint64_t *out);

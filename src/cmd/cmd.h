@@ -39,6 +39,9 @@ struct command {
 	int (*describe)(const struct command *const *table, const void *config);
 };
 
+/* All commands, in the order of help. */
+extern const struct command *const command_table[];
+
 enum color_choice {
 	COLOR_AUTO, /* colored if the output is a terminal and NO_COLOR is not set */
 	COLOR_ALWAYS,
@@ -54,10 +57,25 @@ struct common_options {
 	const char *output; /* path of the output file; NULL: standard output */
 };
 
-extern const struct opt common_option_rows[];
+extern const struct opt common_option_rows[], common_summary_rows[];
 
 #define OPTIONS_COMMON(config, member)                                                             \
 	OPT_ROWS(config, member, struct common_options, common_option_rows)
+
+/*
+ * The same for a command whose --output is a recording or a folder: what it prints goes to the file
+ * of --summary.
+ */
+#define OPTIONS_COMMON_SUMMARY(config, member)                                                     \
+	OPT_ROWS(config, member, struct common_options, common_summary_rows)
+
+/* Where the product of a command goes; its former names are aliases. */
+#define OPTION_OUTPUT(config, member, ...)                                                         \
+	OPT_STRING(config, member, .name = "output", .letter = 'o', .file = true, __VA_ARGS__)
+
+/* How long a run lasts; its former names are aliases. */
+#define OPTION_FOR(config, member, ...)                                                            \
+	OPT_DURATION(config, member, .name = "for", .letter = 'd', __VA_ARGS__)
 
 extern const struct opt_choice time_choices[]; /* values of --time: enum times_style */
 

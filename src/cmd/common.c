@@ -21,17 +21,27 @@ const struct opt_choice time_choices[] = {
 	{ NULL, 0, NULL },
 };
 
+#define FORMAT_ROWS                                                                                \
+	OPT_FLAG(struct common_options, json, .name = "json", .excludes = "json-lines",            \
+		 .help = "Print one JSON document at the end"),                                    \
+	OPT_FLAG(struct common_options, json_lines, .name = "json-lines",                          \
+		 .help = "Print one JSON document per interval, each on a line of its own"),       \
+	OPT_FLAG(struct common_options, quiet, .name = "quiet", .letter = 'q',                     \
+		 .help = "Print only warnings and errors on standard error"),                      \
+	OPT_CHOICE(struct common_options, color, .name = "color", .metavar = "WHEN",               \
+		   .def = "auto", .choices = color_choices, .help = "Color the text output")
+
 const struct opt common_option_rows[] = {
-	OPT_FLAG(struct common_options, json, .name = "json", .excludes = "json-lines",
-		 .help = "Print one JSON document at the end"),
-	OPT_FLAG(struct common_options, json_lines, .name = "json-lines",
-		 .help = "Print one JSON document per interval, each on a line of its own"),
-	OPT_STRING(struct common_options, output, .name = "output", .file = true,
-		   .help = "Write the result to FILE instead of standard output"),
-	OPT_FLAG(struct common_options, quiet, .name = "quiet", .letter = 'q',
-		 .help = "Print only warnings and errors on standard error"),
-	OPT_CHOICE(struct common_options, color, .name = "color", .metavar = "WHEN", .def = "auto",
-		   .choices = color_choices, .help = "Color the text output"),
+	OPTION_OUTPUT(struct common_options, output,
+		      .help = "Write the result to FILE instead of standard output"),
+	FORMAT_ROWS,
+	OPT_END,
+};
+
+const struct opt common_summary_rows[] = {
+	OPT_STRING(struct common_options, output, .name = "summary", .file = true,
+		   .help = "Write what is printed to FILE instead of standard output"),
+	FORMAT_ROWS,
 	OPT_END,
 };
 

@@ -39,7 +39,8 @@ struct explain_config {
 	const char *folder;
 	uint64_t port;
 	uint64_t connections, outstanding, threads, seed;
-	const char *workload, *arrival, *size_limit, *replay;
+	uint64_t size_limit;
+	const char *workload, *arrival, *replay;
 	bool preload, no_conns;
 	struct opt_list commands;
 	struct load_request_options to;
@@ -53,12 +54,11 @@ static const struct opt explain_options[] = {
 			   "those of hostlat load"),
 	OPT_RATE(struct explain_config, rate, .name = "rate", .letter = 'r', .excludes = "from",
 		 .help = "Requests per second"),
-	OPT_DURATION(struct explain_config, duration_ns, .name = "for", .def = "10s",
-		     .min = NS_PER_S, .help = "Time for which requests are sent"),
-	OPT_STRING(struct explain_config, folder, .name = "folder", .letter = 'o', .file = true,
-		   .excludes = "from",
-		   .help = "Folder for report.html, result.json and the recordings; created if "
-			   "missing"),
+	OPTION_FOR(struct explain_config, duration_ns, .def = "10s",
+		   .min = NS_PER_S, .help = "Time for which requests are sent"),
+	OPTION_OUTPUT(struct explain_config, folder, .metavar = "FOLDER", .aliases = "folder",
+		      .help = "Folder for report.html, result.json and the recordings; created "
+			      "if missing. With --from: file for what is printed"),
 	OPT_U64(struct explain_config, port, .name = "port", .min = 1, .max = 65535,
 		.help = "Port on which the server itself listens, if it is not the URL's"),
 	OPT_U64(struct explain_config, connections, .name = "connections", .letter = 'c', .min = 1,
@@ -68,7 +68,7 @@ static const struct opt explain_options[] = {
 	OPT_U64(struct explain_config, threads, .name = "threads", .letter = 't', .min = 1,
 		.help = "Number of threads that send requests"),
 	OPT_STRING(struct explain_config, workload, .name = "workload", .letter = 'w',
-		   .metavar = "NAME|FILE",
+		   .metavar = "WORKLOAD",
 		   .help = "Keys, values and mix of the requests (see hostlat load)"),
 	OPT_LIST(struct explain_config, commands, .name = "command",
 		 .metavar = "[WEIGHT:]COMMAND",
@@ -83,14 +83,14 @@ static const struct opt explain_options[] = {
 	OPT_FLAG(struct explain_config, preload, .name = "preload",
 		 .help = "Store every key before measuring"),
 	OPTIONS_LOAD_REQUEST(struct explain_config, to),
-	OPT_STRING(struct explain_config, size_limit, .name = "size-limit", .metavar = "SIZE",
-		   .help = "Largest size of the server's recording (see hostlat record)"),
+	OPT_SIZE(struct explain_config, size_limit, .name = "size-limit", .min = 64 << 10,
+		 .help = "Largest size of the server's recording (see hostlat record)"),
 	OPT_FLAG(struct explain_config, no_conns, .name = "no-conns", .excludes = "from",
 		 .help = "Do not measure what limits each connection"),
 	OPT_STRING(struct explain_config, from, .name = "from", .file = true,
 		   .metavar = "FOLDER", .excludes = LOAD_REQUEST_ROWS,
 		   .help = "Explain the recordings of an earlier run again; needs no privileges"),
-	OPTIONS_COMMON(struct explain_config, common),
+	OPTIONS_COMMON_SUMMARY(struct explain_config, common),
 	OPT_END,
 };
 
@@ -151,12 +151,13 @@ static void explain_put_record(struct child_arguments *w, const struct explain_c
 {
 	arguments_add(w, "hostlat");
 	arguments_add(w, "record");
-	arguments_add_option(w, "-o", arguments_format(w, "%s/" EXPLAIN_SERVER, c->folder));
+	arguments_add_option(w, "--output",
+			     arguments_format(w, "%s/" EXPLAIN_SERVER, c->folder));
 	arguments_add_number(w, "--port", port);
 	arguments_add_option(w, "--interval", "250ms");
-	arguments_add_option(w, "--size-limit", c->size_limit);
+	arguments_add_number(w, "--size-limit", c->size_limit);
 	arguments_add(w, "--json");
-	arguments_add_option(w, "--output", arguments_format(w, "%s/" EXPLAIN_WATCH, c->folder));
+	arguments_add_option(w, "--summary", arguments_format(w, "%s/" EXPLAIN_WATCH, c->folder));
 }
 
 /* Records all connections of the host; explain selects the run's connections afterwards. */
@@ -203,7 +204,7 @@ static void explain_put_preload(struct child_arguments *w, const struct explain_
 	explain_put_request(w, c);
 	arguments_add(w, "--preload");
 	arguments_add_option(w, "--rate", "100");
-	arguments_add_option(w, "--max-time", "100ms");
+	arguments_add_option(w, "--for", "100ms");
 	arguments_add_number(w, "--connections", c->connections);
 	arguments_add_option(w, "--output", "/dev/null");
 }
@@ -212,7 +213,7 @@ static void explain_put_load(struct child_arguments *w, const struct explain_con
 {
 	explain_put_request(w, c);
 	arguments_add_option(w, "--rate", arguments_format(w, "%.17g", c->rate));
-	arguments_add_option(w, "--max-time",
+	arguments_add_option(w, "--for",
 			     arguments_format(w, "%lluns", (unsigned long long)c->duration_ns));
 	arguments_add_option(w, "--timestamps", "kernel");
 	arguments_add_number(w, "--connections", c->connections);
@@ -388,7 +389,8 @@ static void explain_make_page(const struct explain_config *c, struct stop *stop)
 	arguments_add(&words, "hostlat");
 	arguments_add(&words, "report");
 	arguments_add(&words, arguments_format(&words, "%s/" EXPLAIN_RESULT, c->folder));
-	arguments_add_option(&words, "-o", arguments_format(&words, "%s/" EXPLAIN_PAGE, c->folder));
+	arguments_add_option(&words, "--output",
+			     arguments_format(&words, "%s/" EXPLAIN_PAGE, c->folder));
 	code = child_start_plain(&child, words.words, c->folder);
 	if (!code)
 		code = child_wait(&child, END_PATIENCE_NS, stop);
@@ -502,7 +504,7 @@ static int explain_server(const struct explain_config *c, uint64_t port, struct 
 static bool explain_is_complete(const struct explain_config *c)
 {
 	const char *missing = !c->url ? "URL" : !(c->rate > 0) ? "--rate" :
-			      !c->folder ? "--folder" : NULL;
+			      !c->folder ? "--output" : NULL;
 
 	if (c->from && c->url)
 		log_error("explain: --from cannot be combined with a URL");
@@ -511,6 +513,20 @@ static bool explain_is_complete(const struct explain_config *c)
 	else
 		return true;
 	return false;
+}
+
+static int explain_from(const struct explain_config *c)
+{
+	struct common_options common = c->common;
+
+	if (c->folder && common.output) {
+		log_error("explain: with --from, --output is the file for what is printed, as "
+			  "--summary is: give one of them");
+		return EXIT_USAGE;
+	}
+	if (c->folder)
+		common.output = c->folder;
+	return explain_result(&(struct explain_input){ .folder = c->from, .anew = true }, &common);
 }
 
 static int cmd_explain_run(const void *config)
@@ -525,8 +541,7 @@ static int cmd_explain_run(const void *config)
 		return EXIT_USAGE;
 	if (c->from) {
 		privilege_read_only();
-		return explain_result(&(struct explain_input){ .folder = c->from, .anew = true },
-				      &c->common);
+		return explain_from(c);
 	}
 	if (explain_server_port(c, &port))
 		return EXIT_USAGE;

@@ -27,7 +27,7 @@ static const struct glossary_reason words[] = {
 		.what = "No check fails, but some could not be made or are tolerated, agents were "
 			"lost, or the bounds hold for this run only.",
 		.effect = "The number is a good guide; it may differ in another run.",
-		.todo = "Run for longer (--max-time), and --repeat to see how runs vary. "
+		.todo = "Run for longer (--for), and --repeat to see how runs vary. "
 			"not_tested in JSON names the checks that could not be made.",
 	} },
 	{ "tolerated", "load", {
@@ -46,7 +46,7 @@ static const struct glossary_reason words[] = {
 			"changed too slowly, or too rarely, to tell what it is at other times.",
 		.effect = "The bounds are what these requests met, not what the server does at "
 			  "other times.",
-		.todo = "Use --repeat, or a much longer --max-time, to learn what the server does "
+		.todo = "Use --repeat, or a much longer run (--for), to learn what the server does "
 			"at other times.",
 	} },
 	{ "server", "load", {

@@ -132,14 +132,14 @@ const struct glossary_text glossary_causes[CAUSE_MAX] = {
 		.what = "The recording hostlat had the CPU.",
 		.effect = "This part of the latency is the measurement's own and would not be "
 			  "there without it.",
-		.todo = "Record less: --port or --pid, a shorter --for, no --activity funcgraph. "
-			"hostlat load's threads need a CPU of their own.",
+		.todo = "Record less: --port or --pid, a shorter run (--for), no --activity "
+			"funcgraph. hostlat load's threads need a CPU of their own.",
 	},
 	[CAUSE_NOT_RECORDED] = {
 		.what = "A CPU's events are missing for that time. Sentences say \"not recorded\".",
 		.effect = "It is never part of the coverage: nobody knows what happened then.",
 		.todo = "Record less at once, so that no event is lost: --port or --pid, a "
-			"shorter --for, no --activity funcgraph.",
+			"shorter run (--for), no --activity funcgraph.",
 	},
 	[CAUSE_UNEXPLAINED] = {
 		.what = "The time is known and within the noise, or the reader slept for a reason "

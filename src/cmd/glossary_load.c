@@ -100,7 +100,7 @@ const struct glossary_reason glossary_load_reasons[] = {
 		.what = "The latencies depend on each other for so long, or vary so much, that "
 			"more of them are needed. --find-max: its time or its trial runs ended.",
 		.effect = "The result is n/a, or as precise as could be had (--find-max).",
-		.todo = "Use a longer --max-time, a wider --ci-width, or a lower --percentile.",
+		.todo = "Use a longer run (--for), a wider --ci-width, or a lower --percentile.",
 	} },
 	{ "non-stationary-trend", "load", {
 		.what = "A longer run would have another result: a cache warms up, a queue or "
@@ -119,12 +119,12 @@ const struct glossary_reason glossary_load_reasons[] = {
 		.what = "A peak comes back at a fixed interval, which the text names.",
 		.effect = NA,
 		.todo = "Look for a timer, a cron job, a flush or a garbage collection with that "
-			"period. A run of at least 20 periods (--max-time) is accepted with it.",
+			"period. A run of at least 20 periods (--for) is accepted with it.",
 	} },
 	{ "too-few-exceedances", "load", {
 		.what = "Requests that come close together count as less than one each.",
 		.effect = "The percentile is as observed, without an interval.",
-		.todo = "Use a longer --max-time, a higher --rate, or a lower --percentile.",
+		.todo = "Use a longer run (--for), a higher --rate, or a lower --percentile.",
 	} },
 	{ "heavy-tail", "load", {
 		.what = "The interval is wider than the percentile itself, and the fitted tail "
@@ -142,12 +142,12 @@ const struct glossary_reason glossary_load_reasons[] = {
 	{ "schedule-exhausted", "load", {
 		.what = "The file of arrivals (--arrival) ended before the time was over.",
 		.effect = "The result is partial: it covers the time until then.",
-		.todo = "Use a longer file, or a --max-time that it lasts for.",
+		.todo = "Use a longer file, or a run (--for) for which it lasts.",
 	} },
 	{ "interrupted", "load", {
 		.what = "A signal (Ctrl-C, SIGTERM, SIGHUP) ended the run, or one of many runs.",
 		.effect = "The result is partial or n/a: it covers the time until then.",
-		.todo = "Let the run end by itself, or set a shorter --max-time.",
+		.todo = "Let the run end by itself, or set a shorter run (--for).",
 	} },
 	{ "aborted", "load", {
 		.what = "A condition of --abort-on ended the run. Of many runs the others are "
@@ -161,7 +161,7 @@ const struct glossary_reason glossary_load_reasons[] = {
 			"decide is missing, or the run is not sound at the condition's "
 			"percentile.",
 		.effect = "The exit status is 3: the condition neither holds nor fails.",
-		.todo = "First do what the other reasons ask for; then use a longer --max-time, "
+		.todo = "First do what the other reasons ask for; then use a longer run (--for), "
 			"which narrows the interval. --assert-seen judges by what was seen, "
 			"--repeat by several runs.",
 		.more = "(A run may be stationary at the 90th percentile, say, and not at the "
@@ -202,7 +202,7 @@ const struct glossary_reason glossary_load_reasons[] = {
 		.what = "--against: too few slices of both servers had the load that was "
 			"requested.",
 		.effect = "The result is n/a.",
-		.todo = "Use a longer --max-time or a larger --repeat, and a --rate that both "
+		.todo = "Use a longer run (--for) or a larger --repeat, and a --rate that both "
 			"servers reach.",
 	} },
 	{ "run-failed", "load", {
@@ -246,14 +246,14 @@ const struct glossary_text glossary_whys[] = {
 	[LOAD_WHY_FEW_REQUESTS - 1] = {
 		.what = "Too few requests lie beyond the percentile.",
 		.effect = "The percentile is as observed, without an interval.",
-		.todo = "Run for longer (--max-time) or at a higher --rate: the text says about "
+		.todo = "Run for longer (--for) or at a higher --rate: the text says about "
 			"how many requests it takes. Or ask for a lower percentile.",
 	},
 	[LOAD_WHY_SHORT - 1] = {
 		.what = "Neighboring latencies depend on each other for so long that the run has "
 			"too few independent stretches.",
 		.effect = "The percentile is as observed, without an interval.",
-		.todo = "Use a longer --max-time; more requests in the same time do not help.",
+		.todo = "Use a longer run (--for); more requests in the same time do not help.",
 	},
 	[LOAD_WHY_FAILURES - 1] = {
 		.what = "A bound may be a request without a latency: it failed, or its sample was "
@@ -290,7 +290,7 @@ const struct glossary_text glossary_whys[] = {
 		.what = "--method lancet has too few samples, or computes no bounds of this "
 			"latency.",
 		.effect = "The percentile is as observed, without an interval.",
-		.todo = "Use --method all, or a longer --max-time.",
+		.todo = "Use --method all, or a longer run (--for).",
 	},
 };
 _Static_assert(ARRAY_LEN(glossary_whys) == LOAD_WHY_METHOD, "a text for each enum load_why");

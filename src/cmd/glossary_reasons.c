@@ -136,7 +136,7 @@ const struct glossary_reason glossary_other_reasons[] = {
 		.what = "There were more intervals in which connections waited for a thread than "
 			"hostlat keeps.",
 		.effect = "The threads' activity covers only the first of them.",
-		.todo = "Use a shorter --for, or fewer --connections.",
+		.todo = "Use a shorter run (--for), or fewer --connections.",
 	} },
 	{ "recording-damaged", "diagnose, explain", {
 		.what = "The recording is damaged or incomplete.",

@@ -64,7 +64,7 @@ static int load_arrival_check_span(const char *file, uint64_t duration_ns, bool 
 
 	if (duration_ns > LOAD_DURATION_MAX_NS)
 		strbuf_printf(why, "%s: the times last %.0f days, and a run at most one: set "
-			      "--max-time", file, (double)duration_ns / (double)NS_PER_DAY);
+			      "--for", file, (double)duration_ns / (double)NS_PER_DAY);
 	else if (ends && duration_ns < LOAD_DURATION_MIN_NS)
 		strbuf_printf(why, "%s: the times last %s, and a run at least 100 ms: send the "
 			      "requests at a --rate", file, human_ns(time, duration_ns));
@@ -89,7 +89,7 @@ int load_arrival_file_rate(const struct arrival *arrival, bool ends, uint64_t *d
 		return err;
 	if (schedule.span_ns <= 1) {
 		strbuf_printf(why, "%s: the file must contain at least two different times%s",
-			      arrival->file, *duration_ns ? " within --max-time" : "");
+			      arrival->file, *duration_ns ? " within --for" : "");
 		err = -EINVAL;
 	} else {
 		*rate = (double)schedule.n * NS_PER_S / (double)(schedule.span_ns - 1);

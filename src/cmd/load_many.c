@@ -32,14 +32,14 @@ const struct opt load_many_option_rows[] = {
 	OPT_STRING(struct load_many_options, rates, .name = "rates", .metavar = "FROM:TO:STEP",
 		   .excludes = "rate,find-max,repeat,against",
 		   .help = "Make two runs at each of these rates, in random order, 10s each "
-			   "unless --max-time is given"),
+			   "unless --for is given"),
 	OPT_STRING(struct load_many_options, find_max, .name = "find-max",
 		   .metavar = "CONDITION", .excludes = "rate,ci-width,percentile,repeat,against",
 		   .help = "Find the highest rate at which this condition holds with confidence, "
 			   "such as 'p99<500us'"),
 	OPT_U64(struct load_many_options, repeat, .name = "repeat", .min = 2,
 		.max = BETWEEN_RUNS_MAX,
-		.help = "Repeat the run N times on new connections, 10s each unless --max-time is "
+		.help = "Repeat the run N times on new connections, 10s each unless --for is "
 			"given. With --against: N pairs of slices (default 10), each at least "
 			"500ms long"),
 	OPT_STRING(struct load_many_options, against, .name = "against", .metavar = "URL",
@@ -90,7 +90,7 @@ static void check_slice_rate(const struct load_many_options *o, const struct loa
 
 	if (load->loop == LOOP_CLOSED || !load->rate || load->rate * slice_s > needed - 1e-6)
 		return;
-	strbuf_printf(why, "--against: p%g needs %.0f requests in each of %.0f slices: --max-time "
+	strbuf_printf(why, "--against: p%g needs %.0f requests in each of %.0f slices: --for "
 		      "%s or more, or --rate %.0f", 100 * q, needed, slices,
 		      human_ns(time, (uint64_t)ceil(slices * needed / load->rate) * NS_PER_S),
 		      ceil(needed / slice_s));
@@ -106,7 +106,7 @@ static void check_slices(const struct load_many_options *o, const struct load_op
 			      BETWEEN_RUNS_PAIRS_MIN);
 	else if (slice_ns(o, load) < SLICE_MIN_NS)
 		strbuf_printf(why, "--against: each slice must last 500 ms, so %llu pairs need "
-				   "--max-time %s or more (or use fewer pairs: --repeat)",
+				   "--for %s or more (or use fewer pairs: --repeat)",
 			      (unsigned long long)pairs_of(o),
 			      human_ns(least, 2 * pairs_of(o) * SLICE_MIN_NS));
 	else
@@ -131,7 +131,7 @@ int load_many_check(const struct load_many_options *o, const struct load_options
 		strbuf_printf(why, "--find-max cannot be combined with --method %s, whose "
 			      "intervals are too narrow", load_method_name(load->method - 1));
 	else if (o->find_max && load->max_time_ns && load->max_time_ns < LOAD_BATCH_PROBE_NS)
-		strbuf_puts(why, "--find-max: each trial run lasts at least 3 s, so --max-time "
+		strbuf_puts(why, "--find-max: each trial run lasts at least 3 s, so --for "
 				 "must be at least 3 s");
 	else if (o->against && load->urls.len != 1)
 		strbuf_puts(why, "--against compares two servers: give one URL");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "cmd/cmd.h"
 #include "cmd/load_defaults.h"
 #include "load/abort_on.h"
 #include "load/login.h"
@@ -87,6 +88,7 @@ const struct opt load_option_rows[] = {
 			   "lognormal:CV, gamma:SHAPE, pareto:SHAPE, onoff:ON:OFF, ramp:FROM:TO, "
 			   "sine:AMPLITUDE:PERIOD, or a file of times"),
 	OPT_STRING(struct load_options, workload, .name = "workload", .letter = 'w',
+		   .metavar = "WORKLOAD",
 		   .help = "Keys, values and mix of the requests: etc, usr, a file, or "
 			   "KEY=VALUE,..."),
 	OPT_CHOICE(struct load_options, loop, .name = "loop", .choices = loop_choices,
@@ -114,9 +116,9 @@ const struct opt load_option_rows[] = {
 			   "local ports"),
 	OPT_U64(struct load_options, requests_per_connection, .name = "requests-per-connection",
 		.min = 1, .help = "Reconnect after N requests"),
-	OPT_DURATION(struct load_options, max_time_ns, .name = "max-time", .letter = 'd',
-		     .min = LOAD_DURATION_MIN_NS, .max = LOAD_DURATION_MAX_NS,
-		     .help = "Longest time of a run, or of all runs together with --find-max and "
+	OPTION_FOR(struct load_options, max_time_ns, .aliases = "max-time",
+		   .min = LOAD_DURATION_MIN_NS, .max = LOAD_DURATION_MAX_NS,
+		   .help = "Longest time of a run, or of all runs together with --find-max and "
 			     "--against (default 60s)"),
 	OPT_DURATION(struct load_options, timeout_ns, .name = "timeout", .def = "2s",
 		     .min = NS_PER_MS, .max = NS_PER_DAY,
@@ -147,7 +149,7 @@ const struct opt load_option_rows[] = {
 		    .help = "Percentile that the verdict and --ci-width apply to (default 99)"),
 	OPT_DURATION(struct load_options, ci_width_ns, .name = "ci-width", .min = 1,
 		     .help = "Stop once the percentile's confidence interval is this narrow, "
-			     "checked after 1/8, 1/4, 1/2 and all of --max-time, from 30 s on"),
+			     "checked after 1/8, 1/4, 1/2 and all of --for, from 30 s on"),
 	OPT_PERCENT(struct load_options, confidence, .name = "confidence",
 		    .help = "Confidence level of the intervals (default 95)"),
 	OPT_FLAG(struct load_options, excise, .name = "excise",

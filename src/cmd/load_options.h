@@ -66,11 +66,11 @@ extern const struct opt load_option_rows[];
  */
 #define LOAD_OPTIONS_MEASURING                                                                     \
 	"rate,arrival,workload,loop,timestamps,connections,outstanding,threads,"                   \
-	"requests-per-connection,max-time,timeout,drain,seed,priority,pin,spin,preload,command,"   \
+	"requests-per-connection,for,timeout,drain,seed,priority,pin,spin,preload,command,"   \
 	"ci-width,max-errors,abort-on,bind,addresses,urls," LOAD_REPLAY_ROWS ","                   \
 	LOAD_REQUEST_ROWS "," LOAD_HOSTS_ROWS
 
-/* Default values of --max-time, --percentile and --confidence. */
+/* Default values of --for, --percentile and --confidence. */
 #define LOAD_MAX_TIME_DEFAULT (60 * NS_PER_S)
 #define LOAD_PERCENTILE_DEFAULT 0.99
 #define LOAD_CONFIDENCE_DEFAULT 0.95

@@ -77,8 +77,8 @@ static const struct opt_choice activity_choices[] = {
 #define FUNCTIONS_DEPTH "36"
 
 static const struct opt record_options[] = {
-	OPT_STRING(struct record_config, file, .name = "recording", .letter = 'o', .file = true,
-		   .required = true, .help = "File to write"),
+	OPTION_OUTPUT(struct record_config, file, .aliases = "recording", .required = true,
+		      .help = "Recording to write"),
 	OPT_SET(struct record_config, with, .name = "with", .choices = with_choices, 
 		.def = "watch,messages,activity",
 		.help = "Kinds of events to record"),
@@ -93,8 +93,8 @@ static const struct opt record_options[] = {
 			   "[PATH:]PROVIDER:NAME (default PATH: that of --mark-begin)"),
 	OPT_FLAG(struct record_config, mark_id, .name = "mark-id",
 		 .help = "Match begin and end marks by their first argument, in any thread"),
-	OPT_DURATION(struct record_config, duration_ns, .name = "for", .min = 10 * NS_PER_MS,
-		     .help = "Stop after this time; without it, run until interrupted"),
+	OPTION_FOR(struct record_config, duration_ns, .min = 10 * NS_PER_MS,
+		   .help = "Stop after this time; without it, run until interrupted"),
 	OPT_SIZE(struct record_config, size_limit, .name = "size-limit", .min = 64 << 10,
 		 .help = "Largest size of the recording, which ends when the next interval does "
 			 "not fit"),
@@ -114,7 +114,7 @@ static const struct opt record_options[] = {
 		 .min = 64 << 10, .max = 1 << 30,
 		 .help = "Kernel memory of funcgraph for each CPU"),
 	OPTIONS_PROBE(struct record_config, probe),
-	OPTIONS_COMMON(struct record_config, common),
+	OPTIONS_COMMON_SUMMARY(struct record_config, common),
 	OPT_END,
 };
 

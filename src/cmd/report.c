@@ -35,8 +35,8 @@ static const struct opt report_options[] = {
 		 .file = true,
 		 .help = "Output of a command with --json or --json-lines, or a folder of explain; "
 			 "- is standard input"),
-	OPT_STRING(struct report_config, page, .name = "page", .letter = 'o', .file = true,
-		   .required = true, .help = "HTML file to write"),
+	OPTION_OUTPUT(struct report_config, page, .aliases = "page", .required = true,
+		      .help = "HTML file to write"),
 	OPT_STRING(struct report_config, title, .name = "title",
 		   .help = "Title of the page (default: what was measured, and when)"),
 	OPT_FLAG(struct report_config, quiet, .name = "quiet", .letter = 'q',

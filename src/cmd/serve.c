@@ -50,7 +50,7 @@ static const struct opt serve_rows[] = {
 		 .required = true,
 		 .help = "Address to listen on: 127.0.0.1:9000, [::1]:9000, unix:PATH, "
 			 "udp:127.0.0.1:9000; port 0 picks a free one"),
-	OPT_CHOICE(struct serve_options, protocol, .name = "protocol", .letter = 'p',
+	OPT_CHOICE(struct serve_options, protocol, .name = "protocol", .aliases = "p",
 		   .def = "synthetic", .choices = protocol_choices,
 		   .help = "Protocol of the server"),
 	OPT_STRING(struct serve_options, service, .name = "service", .metavar = "DISTRIBUTION",
@@ -60,7 +60,7 @@ static const struct opt serve_rows[] = {
 	OPT_CHOICE(struct serve_options, mode, .name = "service-mode", .def = "sleep",
 		   .choices = mode_choices,
 		   .help = "Whether a worker sleeps or keeps its CPU busy for the service time"),
-	OPT_U64(struct serve_options, workers, .name = "workers", .letter = 'w', .def = "1",
+	OPT_U64(struct serve_options, workers, .name = "workers", .aliases = "w", .def = "1",
 		.min = 1, .max = SERVE_WORKERS_MAX,
 		.help = "Number of workers, each of which serves one request at a time from one "
 			"queue"),

@@ -16,6 +16,7 @@
 struct watch_config {
 	uint64_t interval_ns;
 	uint64_t count;
+	uint64_t duration_ns;
 	bool cumulative;
 	uint32_t time;
 	const char *record;
@@ -28,8 +29,10 @@ static const struct opt watch_options[] = {
 	OPT_DURATION(struct watch_config, interval_ns, .name = "interval", .letter = 'n',
 		     .def = "1s", .min = 10 * NS_PER_MS, .max = NS_PER_DAY,
 		     .help = "Length of an interval; with --from the recorded intervals are shown"),
-	OPT_U64(struct watch_config, count, .name = "count", .letter = 'c', .min = 1,
+	OPT_U64(struct watch_config, count, .name = "count", .aliases = "c", .min = 1,
 		.help = "Stop after N intervals; without it, run until interrupted"),
+	OPTION_FOR(struct watch_config, duration_ns, .min = 10 * NS_PER_MS, .excludes = "from",
+		   .help = "Stop after this time; without it, run until interrupted"),
 	OPT_FLAG(struct watch_config, cumulative, .name = "cumulative",
 		 .help = "Show the totals since the start at each interval"),
 	OPT_STRING(struct watch_config, record, .name = "record", .file = true, .excludes = "from",
@@ -49,6 +52,7 @@ static int watch_live(const struct watch_config *c, struct watch_view *view)
 	const struct live_watch_config live = {
 		.probe = &c->probe,
 		.interval_ns = c->interval_ns,
+		.duration_ns = c->duration_ns,
 		.record = c->record,
 		.result_fd = view->shown.out.fd,
 		.feed = watch_view_feed,

@@ -11,6 +11,7 @@
 #include "report/human.h"
 
 #define SHARE_TEXT_MAX 32
+#define CONDITIONS_TEXT_MAX 256
 /* Shortest time between two kept values: less than a tick, whose time varies. */
 #define KEPT_NS (ABORT_ON_WINDOW_NS / 20)
 /* Number of kept values from which a window of the least size is made. */
@@ -50,17 +51,20 @@ static int abort_on_parse_one(const char *text, size_t size, struct abort_on_lim
 
 int abort_on_parse(const char *text, struct abort_on_limits *out, struct strbuf *why)
 {
+	char dense[CONDITIONS_TEXT_MAX] = "";
+	int err = text ? parse_drop_blanks(text, dense, sizeof(dense)) : 0;
+
 	*out = (struct abort_on_limits){ 0 };
-	for (const char *at = text; at;) {
+	for (const char *at = text ? dense : NULL; at && !err;) {
 		const size_t size = strcspn(at, ",");
 
-		if (abort_on_parse_one(at, size, out)) {
-			strbuf_printf(why, "--abort-on takes %s, not '%s'", ABORT_ON_TAKES, text);
-			return -EINVAL;
-		}
+		err = abort_on_parse_one(at, size, out);
 		at = at[size] ? at + size + 1 : NULL;
 	}
-	return 0;
+	if (!err)
+		return 0;
+	strbuf_printf(why, "--abort-on takes %s, not '%s'", ABORT_ON_TAKES, text);
+	return -EINVAL;
 }
 
 /* ---- windows ---- */

@@ -7,6 +7,7 @@
 #include "base/parse.h"
 
 #define PERCENT_TEXT_MAX 32
+#define CONDITION_TEXT_MAX 128
 
 /* Parses "p99<" into out->q. Returns the text after it; NULL, and *err is set. */
 static const char *condition_begin(const char *text, struct load_condition *out, int *err)
@@ -30,9 +31,12 @@ static const char *condition_begin(const char *text, struct load_condition *out,
 int load_condition_parse(const char *text, struct load_condition *out)
 {
 	struct load_condition c = { .text = text };
-	int err;
-	const char *limit = condition_begin(text, &c, &err);
+	char dense[CONDITION_TEXT_MAX];
+	const char *limit = NULL;
+	int err = parse_drop_blanks(text, dense, sizeof(dense));
 
+	if (!err)
+		limit = condition_begin(dense, &c, &err);
 	if (!limit)
 		return err;
 	err = parse_duration(limit, &c.limit_ns);
@@ -46,10 +50,13 @@ int load_condition_parse(const char *text, struct load_condition *out)
 int load_condition_parse_change(const char *text, struct load_condition *out)
 {
 	struct load_condition c = { .text = text };
+	char dense[CONDITION_TEXT_MAX];
+	const char *limit = NULL;
 	double change;
-	int err;
-	const char *limit = condition_begin(text, &c, &err);
+	int err = parse_drop_blanks(text, dense, sizeof(dense));
 
+	if (!err)
+		limit = condition_begin(dense, &c, &err);
 	if (!limit)
 		return err;
 	if ((*limit != '+' && *limit != '-') || limit[strlen(limit) - 1] != '%')

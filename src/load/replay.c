@@ -148,7 +148,7 @@ static int replay_explain(const struct replay *r, int err, struct strbuf *why)
 	err = err ? err : r->text.error;
 	if (err == -E2BIG)
 		strbuf_printf(why, "%s: more than %u requests or 2 GiB of them: set a shorter "
-			      "--max-time, or split the file", r->path, REPLAY_REQUESTS_MAX);
+			      "--for, or split the file", r->path, REPLAY_REQUESTS_MAX);
 	else if (err == -ENOMEM && !why->len)
 		strbuf_printf(why, "%s: no memory for the requests", r->path);
 	return err;

@@ -323,7 +323,7 @@ static const struct {
 	const char *code, *message;
 } ends[] = {
 	[FINDMAX_TIME] = { "not-converged",
-			   "the search ran out of time (--max-time) before its result was "
+			   "the search ran out of time (--for) before its result was "
 			   "precise enough" },
 	[FINDMAX_PROBES_USED] = { "not-converged",
 				  "the search used up its trial runs before its result was "

@@ -28,7 +28,7 @@ class Run:
             fcntl.fcntl(self.reader, F_SETPIPE_SZ, 4096)
         self.out = tempfile.TemporaryFile('w+') # a pipe that is read late would be one more to wait for
         self.process = subprocess.Popen(
-            [HOSTLAT, 'load', 'null:', '--rate', '5k', '--max-time', '60s', '--threads', '1',
+            [HOSTLAT, 'load', 'null:', '--rate', '5k', '--for', '60s', '--threads', '1',
              '--json', f'--{option}', path], stdin=subprocess.DEVNULL, stdout=self.out,
             stderr=subprocess.PIPE, text=True)
 

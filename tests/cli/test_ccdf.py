@@ -76,7 +76,7 @@ class Ccdf(unittest.TestCase):
         self.assertEqual({(r['lo'], r['hi']) for r in rows}, {('', '')})
 
     def test_live(self):
-        _, result, _ = self.load('null:', '--rate', '1000', '--max-time', '300ms', '--threads', '1',
+        _, result, _ = self.load('null:', '--rate', '1000', '--for', '300ms', '--threads', '1',
                                  '--ccdf', self.path('ccdf'))
         self.check(result, 'intended')
 

@@ -29,7 +29,7 @@ root = unittest.skipUnless(os.geteuid() == 0, 'only root can make files of other
 
 def load(*words, umask=0o022, **env):
     """A short load that needs no network."""
-    return subprocess.run([HOSTLAT, 'load', 'null:', '--rate', '1000', '--max-time', '100ms', '--json', *words],
+    return subprocess.run([HOSTLAT, 'load', 'null:', '--rate', '1000', '--for', '100ms', '--json', *words],
                           env={'LC_ALL': 'C.UTF-8', **NO_LEAK_CHECK, **env}, umask=umask, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=60, check=False)
 
@@ -129,7 +129,7 @@ class Owners(Case):
         for place, uid in (his, PERSON), (ours, 0):
             path = os.path.join(place, 'new')
             subprocess.run([HOSTLAT, 'explain', 'echo://127.0.0.1:1', '--rate', '1', '--for', '1s', '--no-conns',
-                            '--size-limit', 'none', '-o', path], env={'SUDO_UID': str(PERSON), 'SUDO_GID': str(PERSON)},
+                            '-o', path], env={'SUDO_UID': str(PERSON), 'SUDO_GID': str(PERSON)},
                            capture_output=True, timeout=120, check=False)
             st = os.stat(path)
             self.assertEqual((st.st_uid, stat.S_IMODE(st.st_mode)), (uid, 0o750))

@@ -67,7 +67,7 @@ run: word of a result (load)
           changed too slowly, or too rarely, to tell what it is at other times.
   Effect  The bounds are what these requests met, not what the server does at
           other times.
-  To do   Use --repeat, or a much longer --max-time, to learn what the server
+  To do   Use --repeat, or a much longer run (--for), to learn what the server
           does at other times.
   More    man hostlat-causes
 '''

@@ -84,7 +84,7 @@ class Many(unittest.TestCase):
             return json.loads(done.stdout), list(csv.DictReader(f))
 
     def test_closed_loop(self):
-        result, rows = self.load('null:', '--loop', 'closed', '--repeat', '2', '--max-time', '200ms',
+        result, rows = self.load('null:', '--loop', 'closed', '--repeat', '2', '--for', '200ms',
                                  '--connections', '1')
         self.assertEqual(len(result['runs']), 2)
         for run, row in zip(result['runs'], rows):
@@ -97,7 +97,7 @@ class Many(unittest.TestCase):
     def test_assert(self):
         """All runs together decide, although each is too short to be sound."""
         for limit, code, word in ('10s', 0, 'holds'), ('1ns', 4, 'fails'):
-            done = subprocess.run([HOSTLAT, 'load', 'null:', '--json', '--loop', 'closed', '--repeat', '3', '--max-time',
+            done = subprocess.run([HOSTLAT, 'load', 'null:', '--json', '--loop', 'closed', '--repeat', '3', '--for',
                                    '200ms', '--connections', '1', '--percentile', '50', '--assert', f'p50<{limit}',
                                    '--assert', 'p50<10s'],
                                   capture_output=True, timeout=60, check=False)
@@ -109,7 +109,7 @@ class Many(unittest.TestCase):
 
     def test_seeds(self):
         """Each run has its own; the same ones again with the same --seed; one alone keeps it."""
-        sweep = 'null:', '--max-time', '100ms', '--rates', '100:300:100'
+        sweep = 'null:', '--for', '100ms', '--rates', '100:300:100'
         first, again, other = (
             [run['seed'] for run in self.load(*sweep, '--seed', seed)[0]['runs']]
             for seed in ('42', '42', '43'))
@@ -117,13 +117,13 @@ class Many(unittest.TestCase):
         self.assertEqual(len({42, *first, *other}), 13)
         self.assertLess(max(first + other), 1 << 53)
         alone = subprocess.run([HOSTLAT, 'load', '--json', 'null:', '--rate', '100', '--seed', '42',
-                                '--max-time', '100ms'], capture_output=True, timeout=60, check=False)
+                                '--for', '100ms'], capture_output=True, timeout=60, check=False)
         self.assertEqual(json.loads(alone.stdout)['setup']['seed'], 42)
 
     def test_sweep(self):
         """Each rate twice, in an order that the seed draws for each pass; the table is by rate."""
         def made(seed):
-            runs, rows = self.load('null:', '--max-time', '100ms', '--rates', '10:50:10', '--seed', seed)
+            runs, rows = self.load('null:', '--for', '100ms', '--rates', '10:50:10', '--seed', seed)
             runs = runs['runs']
             self.assertEqual([run['rate'] for run in runs], [rate for rate in range(10, 60, 10) for _ in '12'])
             self.assertEqual([int(row['run']) for row in rows], [run['run'] for run in runs])
@@ -136,20 +136,20 @@ class Many(unittest.TestCase):
         self.assertEqual(made('3'), orders[2])
 
     def test_no_run_is_sound(self):
-        result, _ = self.load('null:', '--rates', '10:20:10', '--max-time', '100ms')
+        result, _ = self.load('null:', '--rates', '10:20:10', '--for', '100ms')
         self.assertEqual(result['verdict'], 'n/a')
 
     def test_names_in_csv(self):
         servers = [Once(self.path(name)) for name in ('a,b', 'c"d')]
         _, rows = self.load(servers[0].url, '--against', servers[1].url, '--connections', '1',
-                            '--rate', '2k', '--repeat', '6', '--max-time', '6s')
+                            '--rate', '2k', '--repeat', '6', '--for', '6s')
         self.assertEqual({row['target'] for row in rows}, {server.url for server in servers})
 
     def test_preload_is_done_once(self):
         """The cache is filled once, before the runs; results report no misses, or only misses
         without it."""
         cache = Cache(self.path('cache'))
-        sweep = (cache.url, '--rates', '100:300:100', '--max-time', '300ms', '--connections', '2',
+        sweep = (cache.url, '--rates', '100:300:100', '--for', '300ms', '--connections', '2',
                  '--workload', 'keys=50')
         without, rows = self.load(*sweep)
         self.assertEqual(cache.stored, 0)
@@ -166,7 +166,7 @@ class Many(unittest.TestCase):
         full, empty = Cache(self.path('full')), Cache(self.path('empty'), forgets=True)
         result, _ = self.load(full.url, '--against', empty.url, '--preload', '--workload', 'keys=50',
                               '--connections', '4', '--rate', '300', '--percentile', '90',
-                              '--repeat', '8', '--max-time', '8s')
+                              '--repeat', '8', '--for', '8s')
         self.assertEqual((full.stored, empty.stored), (50, 50))
         self.assertEqual([run['misses'] for run in result['runs']],
                          [0 if run['target'] == full.url else run['completed']
@@ -177,7 +177,7 @@ class Many(unittest.TestCase):
     def test_misses_in_text(self):
         cache = Cache(self.path('cache'))
         done = subprocess.run([HOSTLAT, 'load', cache.url, '--rate', '100', '--repeat', '2',
-                               '--max-time', '200ms', '--connections', '1'], capture_output=True,
+                               '--for', '200ms', '--connections', '1'], capture_output=True,
                               timeout=60, check=False)
         text = done.stdout.decode()
         self.assertIn('misses: 100 % of the replies had no value', text)
@@ -185,13 +185,13 @@ class Many(unittest.TestCase):
 
     def test_slow_rates(self):
         """Less than one in two seconds is not none."""
-        done = subprocess.run([HOSTLAT, 'load', 'null:', '--rates', '0.25:0.5:0.25', '--max-time',
+        done = subprocess.run([HOSTLAT, 'load', 'null:', '--rates', '0.25:0.5:0.25', '--for',
                                '100ms'], capture_output=True, timeout=60, check=False)
         self.assertRegex(done.stdout.decode(), r'(?m)^ *0\.25 ')
 
     def one_fails(self, *how):
         server = Once(self.path('socket'))
-        result, rows = self.load(server.url, '--connections', '1', '--max-time', '300ms', *how)
+        result, rows = self.load(server.url, '--connections', '1', '--for', '300ms', *how)
         self.assertEqual(len(result['runs']), 1)
         self.assertEqual(len(rows), 1)
         self.assertIn(result['verdict'], ('partial', 'n/a'))

@@ -172,7 +172,7 @@ class Page(Case):
     def test_plots_of_other_commands_have_a_real_source(self):
         for kind, documents in {
                 'load': [self.loaded('service exponential:100us\n'),
-                         self.documents_of('load', 'null:', '--rates', '1k:2k:1k', '--max-time', '1s')],
+                         self.documents_of('load', 'null:', '--rates', '1k:2k:1k', '--for', '1s')],
                 'watch': [self.golden('watch/busy')], 'conns': [self.golden('conns/rtt')],
                 'compare': [self.compared('cpu-wait', 'head-of-line'), self.golden('compare/conns-window')]}.items():
             with self.subTest(kind):

@@ -16,7 +16,7 @@ class Load(Case):
         real, made = self.loaded('service exponential:100us\n'), pagedata.load()
         for field in 'over_time', 'ccdf', 'sampling':
             self.assertEqual({key for row in made[field] for key in row}, {key for row in real[field] for key in row}, field)
-        runs = self.documents_of('load', 'null:', '--rates', '1k:2k:1k', '--max-time', '300ms')['runs']
+        runs = self.documents_of('load', 'null:', '--rates', '1k:2k:1k', '--for', '300ms')['runs']
         self.assertEqual({key for row in made['runs'] for key in row} - {key for row in runs for key in row}, set())
 
     def test_bounds(self):

@@ -186,12 +186,12 @@ class Plots(unittest.TestCase):
         self.assertEqual([len(line) for line in ascii_text.splitlines()], [len(line) for line in text.splitlines()])
 
     def test_live_and_recorded_are_the_same(self):
-        _, live, _ = self.load('null:', '--rate', '2000', '--max-time', '500ms', '--record', self.recording, '--plot')
+        _, live, _ = self.load('null:', '--rate', '2000', '--for', '500ms', '--record', self.recording, '--plot')
         self.assertIn('latency over time: ', live)
         self.assertEqual(self.load('--from', self.recording, '--plot')[1], live)
 
     def test_over_load(self):
-        _, text, _ = self.load('null:', '--rates', '1k:3k:1k', '--max-time', '300ms', '--plot')
+        _, text, _ = self.load('null:', '--rates', '1k:3k:1k', '--for', '300ms', '--plot')
         head, plot = text.split('latency over load: ')
         self.assertIn('o p99, x n/a', plot)
         signs = ''.join(line[12:] for line in plot.splitlines()[1:9])

@@ -91,7 +91,7 @@ class Running(Case):
                 self.check_privileges(process, (), FILTERED)
 
     def test_load(self):
-        with running('load', 'null:', '--rate', '100', '--max-time', '60s') as process:
+        with running('load', 'null:', '--rate', '100', '--for', '60s') as process:
             self.check_privileges(process, (NET_ADMIN, SYS_NICE, SYS_RESOURCE))
 
     def test_serve(self):

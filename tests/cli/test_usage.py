@@ -27,7 +27,16 @@ REFUSED = [
     ('completion zsh', "SHELL takes one of bash, not 'zsh'"),
     ('completion', 'SHELL is missing'),
     ('watch --interval 5x', f"watch: --interval {DURATION}, 10ms to 1d, not '5x'"),
-    ('watch --interval 5', "--interval takes"),
+    ('watch --interval 5', "10ms to 1d, not '5'; did you mean '5s'?"),
+    ('load null: --rate 1 -d 0.5', "100ms to 1d, not '0.5'; did you mean '0.5s'?"),
+    ('load null: --rate 1 --max-time 5x', '--for takes a number and a unit'),
+    ('watch -c 0', '--count takes a whole number, 1 or more'),
+    ('serve 127.0.0.1:0 -p gopher', '--protocol takes one of synthetic'),
+    ('serve 127.0.0.1:0 -w 0', '--workers takes a whole number, 1 to 1024'),
+    ('record -o x --recording y', "--output is given twice, as 'x' and as 'y'"),
+    ('explain http://h --rate 1 --folder x --output y', "--output is given twice, as 'x' and as 'y'"),
+    ('explain --from x -o y --summary z', 'give one of them'),
+    ('explain http://h --rate 1 -o x --size-limit 9', '--size-limit takes a number of bytes'),
     ('watch --interval=9ms', '10ms to 1d'),
     ('watch --interval', 'no value follows'),
     ('watch --intervall 1s', "there is no option '--intervall'; did you mean '--interval'?"),
@@ -67,7 +76,7 @@ REFUSED = [
     ('record -o x --with everything', '--with takes a comma-separated list of watch'),
     ('record -o x --size-limit big', '--size-limit takes a number of bytes'),
     ('explain', 'is missing'),
-    ('explain redis://x --rate 1', '--folder is missing'),
+    ('explain redis://x --rate 1', '--output is missing'),
     ('explain null: --rate 1 -o x', 'is reached without a network'),
     ('explain nonsense --rate 1 -o x', 'has no scheme'),
     ('diagnose', 'is missing'),
@@ -75,7 +84,7 @@ REFUSED = [
     ('diagnose x --slice 60:40', '--slice takes two percentiles'),
     ('diagnose x --slice 1:2 --slowest 5', '--slice cannot be combined with --slowest'),
     ('report', 'report: FILE is missing'),
-    ('report x', '--page is missing'),
+    ('report x', '--output is missing'),
     ('report x -o -', '-o needs a file name'),
     ('report x -o ./x', 'x is an input: give the page another name'),
     ('report - - -o y', 'standard input can be read only once'),
@@ -235,11 +244,11 @@ REFUSED = [
     ('load null: --find-max p99<1ms --method lancet', 'cannot be combined with --method lancet'),
     ('load null: --rate 1 --repeat 1', '--repeat takes a whole number, 2 to 1000'),
     ('load null: --rate 1 --repeat 2 --against null:', '--against needs 6 pairs'),
-    ('load null: --rate 1 --max-time 9s --against null:', '10 pairs need --max-time 10 s or more'),
-    ('load null: --rate 1 --max-time 5999ms --repeat 6 --against null:', 'each slice must last 500 ms'),
-    ('load null: --rate 100 --against null:', 'p99 needs 1000 requests in each of 20 slices: --max-time 200 s or more, or --rate 334'),
+    ('load null: --rate 1 --for 9s --against null:', '10 pairs need --for 10 s or more'),
+    ('load null: --rate 1 --for 5999ms --repeat 6 --against null:', 'each slice must last 500 ms'),
+    ('load null: --rate 100 --against null:', 'p99 needs 1000 requests in each of 20 slices: --for 200 s or more, or --rate 334'),
     ('load null: --rate 33 --percentile 90 --against null:', 'p90 needs 100 requests'),
-    ('load null: --find-max p99<1ms --max-time 2s', '--find-max: each trial run lasts at least 3 s'),
+    ('load null: --find-max p99<1ms --for 2s', '--find-max: each trial run lasts at least 3 s'),
     ('load null: null: --rate 1 --against null:', '--against compares two servers'),
     ('load null: --rate 1 --against gopher:', 'gopher'),
     ('load null: --rate 1 --csv x', '--csv needs --rates'),
@@ -248,7 +257,7 @@ REFUSED = [
     ('load null: --rate 1 --assert-seen p99', "--assert-seen takes a percentile and a time, such as 'p99<500us', not 'p99'"),
     ('load null: --rate 1 --against null: --assert p99<1ms', "--assert with --against takes a percentile and a change, such as 'p99<+20%', not"),
     ('load null: --rate 1 --assert p99<+20%', "--assert takes a percentile and a time, such as 'p99<500us', not 'p99<+20%'"),
-    ('load null: --rate 1k --max-time 20s --against null: --assert p90<+20%', '--assert p90<+20% with --against: the percentile must be that of --percentile (p99)'),
+    ('load null: --rate 1k --for 20s --against null: --assert p90<+20%', '--assert p90<+20% with --against: the percentile must be that of --percentile (p99)'),
     ('load null: --rate 1 --repeat 3 --assert p95<1ms', '--assert p95<1ms with --repeat: the percentile must be that of --percentile (p99), p50, p90, p99 or p99.9'),
     ('load null: --rate 1 --tolerate noise', "--tolerate takes a reason for n/a, such as host-noisy, not 'noise'"),
     ('load null: --rate 1 --tolerate host-noisy,', "--tolerate takes a reason for n/a, such as host-noisy, not ''"),
@@ -400,7 +409,7 @@ class Usage(unittest.TestCase):
         """Neither the run nor the recording of it passes for whole."""
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, 'cut')
-            live = run('load', 'null:', '--rate', '20k', '--max-time', '1s', '--record', file,
+            live = run('load', 'null:', '--rate', '20k', '--for', '1s', '--record', file,
                        '--size-limit', '64K', '--json')
             for done in live, run('load', '--from', file, '--json'):
                 self.assertEqual(done.returncode, 3, done)
@@ -409,7 +418,7 @@ class Usage(unittest.TestCase):
     def test_option_of_the_other_target(self):
         """--insecure is of --against: nobody is there, but it is no bad usage."""
         done = run('load', 'null:', '--rate', '2k', '--against', 'https://127.0.0.1:1', '--insecure',
-                   '--repeat', '6', '--max-time', '6s')
+                   '--repeat', '6', '--for', '6s')
         self.assertNotIn('--insecure', done.stderr)
         self.assertIn('127.0.0.1 port 1', done.stderr)
 

@@ -189,7 +189,7 @@ def a_silent_card_is_found_out_and_left_as_it_was():
     check.equal("before", stamps_of(pair.sender, "eth0"), (0, 0))
     with serving(pair.reader, "10.78.0.2") as url:
         for how in (None, signal.SIGTERM):
-            run = process.start([*command, "--max-time", "3s" if how is None else "60s", url], text=True,
+            run = process.start([*command, "--for", "3s" if how is None else "60s", url], text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             first_line = run.stderr.readline()
             check.true(f"begins: {first_line}", "measuring" in first_line)
@@ -228,7 +228,7 @@ def polled(net, prefix, option):
     """(packets by the kernel's count, the agent)"""
     before = busy_polled(net.sender)
     with serving(net.reader, "10.79.0.2") as url:
-        done = subprocess.run([*prefix, HOSTLAT, "load", url, "--rate", "100", "--connections", "4", "--max-time", "3s",
+        done = subprocess.run([*prefix, HOSTLAT, "load", url, "--rate", "100", "--connections", "4", "--for", "3s",
                                "--json", option, f"netns:{net.sender}"], capture_output=True, text=True, timeout=120,
                               check=False)
     check.true(f"exit code {done.returncode}: {done.stderr}", done.returncode in (0, 3))

@@ -57,7 +57,7 @@ def recordings_are_read():
 def load_measures():
     server = process.start([HOSTLAT, "serve", "127.0.0.1:7000"], stderr=subprocess.PIPE, text=True)
     check.true("serve is ready", "serving" in server.stderr.readline())
-    done = hostlat("load", "synthetic://127.0.0.1:7000", "--rate", "50", "--max-time", "3s",
+    done = hostlat("load", "synthetic://127.0.0.1:7000", "--rate", "50", "--for", "3s",
                    "--json")
     check.true(f"exit code {done.returncode} of load: {done.stderr!r}", done.returncode in (0, 3))
     requests = json.loads(done.stdout)["requests"]

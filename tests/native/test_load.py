@@ -35,8 +35,8 @@ def reasons(got):
 def past_saturation():
     """A server that serves 1000/s is asked for 3000/s, and then for 100/s."""
     with serving("--service", "fixed:1ms") as it:
-        much = result(load(synthetic(it), "--rate", 3000, "--max-time", "2s", "--json", code=3))
-        little = result(load(synthetic(it), "--rate", 100, "--max-time", "2s", "--json"))
+        much = result(load(synthetic(it), "--rate", 3000, "--for", "2s", "--json", code=3))
+        little = result(load(synthetic(it), "--rate", 100, "--for", "2s", "--json"))
     is_balanced(much)
     check.equal("verdict", much["verdict"], "n/a")
     check.true(f"rate-not-reached in {reasons(much)}", "rate-not-reached" in reasons(much))
@@ -54,7 +54,7 @@ def conditions(folder):
     # Independent and long beside what the host does: whether the run is sound is not its doing.
     law = ("--service", "exponential:20ms", "--service-mode", "sleep", "--workers", "64")
     with serving(*law) as it:
-        done = load(synthetic(it), "--rate", 1000, "--percentile", 50, "--max-time", "4s",
+        done = load(synthetic(it), "--rate", 1000, "--percentile", 50, "--for", "4s",
                     "--connections", 200, "--json", "--record", file, "--assert", "p50<1s",
                     "--assert", "p50<1ns", code=4)
     got = result(done)
@@ -69,7 +69,7 @@ def highest_rate():
     """One worker, 1.4 ms each: it serves 714/s, and is above 20 ms of median from close to that. The
     first two probes, at 1,000 and 500/s, are far enough from it to decide; some may be repeated."""
     with serving("--service", "fixed:1.4ms", "--service-mode", "sleep", ahead=AHEAD) as it:
-        got = result(load(synthetic(it), "--find-max", "p50<20ms", "--max-time", "18s", "--drain",
+        got = result(load(synthetic(it), "--find-max", "p50<20ms", "--for", "18s", "--drain",
                           "200ms", "--json"))
     found = got["find_max"]
     check.true(f"{found}", found["lo"] is not None and found["hi"] is not None)
@@ -82,7 +82,7 @@ def highest_rate():
 def two_targets():
     with serving("--service", "fixed:1ms") as a, serving("--service", "fixed:2ms") as b:
         got = result(load(synthetic(a), "--against", synthetic(b), "--rate", 150, "--percentile",
-                          50, "--repeat", 6, "--max-time", "10s", "--json"))["comparison"]
+                          50, "--repeat", 6, "--for", "10s", "--json"))["comparison"]
     check.equal("pairs", got["pairs"], 6)
     check.true(f"{got}", got["p_value"] < 0.05 and 1 < got["ratio_lo"] < got["ratio_hi"])
     return f"{got['ratio']:.2f} times [{got['ratio_lo']:.2f}, {got['ratio_hi']:.2f}]"
@@ -92,7 +92,7 @@ def two_targets():
 def repetitions():
     with serving("--service", "fixed:500us") as it:
         got = result(load(synthetic(it), "--rate", 1000, "--percentile", 90, "--repeat", 4,
-                          "--max-time", "3s" if check.LONG else "2s", "--json"))
+                          "--for", "3s" if check.LONG else "2s", "--json"))
     between = got["between"]
     check.equal("runs", len(got["runs"]), 4)
     check.between("sound runs", between["runs"], 2, 4)

@@ -41,8 +41,8 @@ def run(behave, *args, words=FAST):
 
 
 def errors():
-    got, took = run(turns(1000), "--max-time", "30s", "--abort-on", "errors>5%")
-    control, _ = run(turns(1000), "--max-time", "4s")
+    got, took = run(turns(1000), "--for", "30s", "--abort-on", "errors>5%")
+    control, _ = run(turns(1000), "--for", "4s")
     evidence = only_in("aborted", got, control)
     check.true(f"its numbers: {evidence}", evidence.startswith("errors>5%: ") and evidence.endswith(" failed"))
     check.between("seconds", took, 2, 15)
@@ -52,32 +52,32 @@ def errors():
     check.true("no such set-up", "abort_on" not in control["setup"])
     # 2 % fail, which is below the limit; and none.
     for behave in turns(0, every=50), turns(1 << 30):
-        got, took = run(behave, "--max-time", "3s", "--max-errors", "10%", "--abort-on", "errors>5%")
+        got, took = run(behave, "--for", "3s", "--max-errors", "10%", "--abort-on", "errors>5%")
         check.true(f"not ended: {why(got)}", "aborted" not in reasons(got))
         check.true("lasts as long as it should", took >= 3)
     return evidence
 
 
 def timeouts():
-    got, took = run(stops(1000), "--max-time", "30s", "--timeout", "500ms", "--abort-on", "errors>99.9%,timeouts>20%")
+    got, took = run(stops(1000), "--for", "30s", "--timeout", "500ms", "--abort-on", "errors>99.9%,timeouts>20%")
     check.between("seconds", took, 2, 15)
     evidence = next(x for code, x in why(got) if code == "aborted")
     check.true(f"its numbers: {evidence}", evidence.startswith("timeouts>20%: ") and evidence.endswith(" timed out"))
-    got, _ = run(turns(1000), "--max-time", "4s", "--abort-on", "timeouts>0")
+    got, _ = run(turns(1000), "--for", "4s", "--abort-on", "timeouts>0")
     check.true(f"errors are no timeouts: {why(got)}", "aborted" not in reasons(got))
     return evidence
 
 
 def unsent():
     one = "--rate", "500", "--connections", "1"
-    got, took = run(badserver.http_replies(badserver.PAGE), "--max-time", "2s", "--abort-on", "unsent>90%", words=one)
+    got, took = run(badserver.http_replies(badserver.PAGE), "--for", "2s", "--abort-on", "unsent>90%", words=one)
     check.true(f"not ended: {why(got)}", "aborted" not in reasons(got))
 
     def slow(_, c):
         while c.requests(1, b"\r\n\r\n"):
             time.sleep(0.02)
             c.answer(1, badserver.PAGE)
-    got, took = run(slow, "--max-time", "30s", "--drain", "500ms", "--abort-on", "unsent>90%", words=one)
+    got, took = run(slow, "--for", "30s", "--drain", "500ms", "--abort-on", "unsent>90%", words=one)
     check.between("seconds", took, 1, 15)
     evidence = next(x for code, x in why(got) if code == "aborted")
     check.true(f"its numbers: {evidence}", evidence.startswith("unsent>90%: ") and "came due since" in evidence)
@@ -89,7 +89,7 @@ def again():
     """A recording has the same end, and cannot be asked for another one."""
     with tempfile.TemporaryDirectory() as folder, answered(turns(1000), "http") as url:
         path = os.path.join(folder, "run")
-        got = load(url, *FAST, "--max-time", "30s", "--abort-on", "errors>5%", "--record", path)
+        got = load(url, *FAST, "--for", "30s", "--abort-on", "errors>5%", "--record", path)
         done = subprocess.run([HOSTLAT, "load", "--from", path, "--json"], capture_output=True, text=True, timeout=60,
                               check=False)
         check.equal(f"exit code ({done.stderr})", done.returncode, 3)
@@ -103,7 +103,7 @@ def again():
 def agents():
     with answered(turns(1000), "http") as url:
         begin = time.monotonic()
-        got = load(url, *FAST, "--agents", "local,local", "--max-time", "30s", "--abort-on", "errors>5%")
+        got = load(url, *FAST, "--agents", "local,local", "--for", "30s", "--abort-on", "errors>5%")
     check.between("seconds", time.monotonic() - begin, 2, 20)
     check.true(f"aborted: {why(got)}", "aborted" in reasons(got))
     check.equal("agents that were lost", [a["lost"] for a in got["agents"]], [None, None])
@@ -122,9 +122,9 @@ def many():
                 over = len(times) > 200
             c.answer(1, BUSY if over else badserver.PAGE)
 
-    for words, limit in (("--rates", "100:900:800", "--max-time", "4s"), 18), \
-                        (("--rate", "900", "--repeat", "2", "--max-time", "8s"), 10), \
-                        (("--find-max", "p99<1s", "--max-time", "12s"), 25):
+    for words, limit in (("--rates", "100:900:800", "--for", "4s"), 18), \
+                        (("--rate", "900", "--repeat", "2", "--for", "8s"), 10), \
+                        (("--find-max", "p99<1s", "--for", "12s"), 25):
         with answered(limited, "http") as url:
             begin = time.monotonic()
             done = subprocess.run([HOSTLAT, "load", url, *words, "--connections", "8", "--abort-on", "errors>20%",

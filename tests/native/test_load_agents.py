@@ -41,7 +41,7 @@ class World:
         return "two namespaces and a server"
 
     def command(self, *args, agents=None, rate=RATE, seconds=3):
-        return [HOSTLAT, "load", self.url, "--rate", rate, "--max-time", f"{seconds}s", "--json",
+        return [HOSTLAT, "load", self.url, "--rate", rate, "--for", f"{seconds}s", "--json",
                 "--agents", agents or self.agents, *args]
 
 
@@ -367,7 +367,7 @@ def ssh_is_used(w):
 def priorities(w):
     """Each agent's host grants what it allows; less than was requested is reported. Controls: two hosts
     that allow it, or were not asked, or whose agent has a policy of its own."""
-    alone, _ = run([HOSTLAT, "load", "null:", "--rate", 1000, "--max-time", "1s", "--json"])
+    alone, _ = run([HOSTLAT, "load", "null:", "--rate", 1000, "--for", "1s", "--json"])
     if alone["setup"]["priority"] != "realtime":
         check.skip(f"this host grants {alone['setup']['priority']} priority at most")
     path = os.path.join(w.folder, "run.hlat")

@@ -63,7 +63,7 @@ def announced(_, c):
 def run(behave, *args, rate=400):
     it = badserver.Server(behave)
     try:
-        return load(f"http://127.0.0.1:{it.port}/", "--rate", str(rate), "--max-time", "2s", "--connections", "4",
+        return load(f"http://127.0.0.1:{it.port}/", "--rate", str(rate), "--for", "2s", "--connections", "4",
                             "--outstanding", "4", *args), it
     finally:
         it.close()

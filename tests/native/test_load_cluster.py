@@ -15,7 +15,7 @@ from lib.redisserver import TAGS, ask, cluster, redis, until
 from lib.servers import certificate, free_port
 from lib.serving import HOSTLAT
 
-RUN = "--rate", 1000, "--max-time", "1s", "--connections", 6, "--seed", 7
+RUN = "--rate", 1000, "--for", "1s", "--connections", 6, "--seed", 7
 
 
 def command(url, *more):
@@ -103,7 +103,7 @@ def reshard(ports, n):
 def of_moving_slots(ports):
     """Slots that move during the run: requests are sent again, none fails, and --from says the same."""
     with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
-        run = process.start([HOSTLAT, "load", url(ports[0]), "--rate", 1500, "--max-time", "60s", "--connections", 6,
+        run = process.start([HOSTLAT, "load", url(ports[0]), "--rate", 1500, "--for", "60s", "--connections", 6,
                              "--workload", "keys=3000,read=0.5", "--preload", "--json", "--quiet", "--record",
                              f"{folder}/r"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         def sent(n):
@@ -144,7 +144,7 @@ def of_a_slot_in_transit(ports):
 @check.environment("others on the machine can stop the generator or a node for as long as the pause")
 def of_a_node_that_pauses(ports):
     """Requests of two nodes do not wait for the third, whose requests count from when they were due."""
-    run = process.start([HOSTLAT, "load", url(ports[0]), *map(str, RUN), "--max-time", "6s", "--timeout", "20s", "--json",
+    run = process.start([HOSTLAT, "load", url(ports[0]), *map(str, RUN), "--for", "6s", "--timeout", "20s", "--json",
                          "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     before = calls(ports[0], "get")[0]
     until("the run sends requests", lambda: calls(ports[0], "get")[0] > before + 50)

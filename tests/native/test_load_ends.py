@@ -32,7 +32,7 @@ def recording_repeats(folder, *args):
     file = os.path.join(folder, "run.hlat")
     samples, again = os.path.join(folder, "live.csv"), os.path.join(folder, "again.csv")
     with serving("--service", "exponential:100us") as it:
-        live = load(synthetic(it), "--rate", 1000, "--max-time", "2s", "--record", file,
+        live = load(synthetic(it), "--rate", 1000, "--for", "2s", "--record", file,
                     "--samples", samples, "--json", *args)
         text = load("--from", file)
     check.true(f"exit code {live.returncode}", live.returncode in (0, 3))
@@ -58,7 +58,7 @@ def schedule_repeats(folder):
     """The same seed is the same schedule, which is what was intended; a file of it, too."""
     first, second, rows = (os.path.join(folder, n) for n in ("a", "b", "rows.csv"))
     with serving("--service", "zero") as it:
-        load(synthetic(it), "--rate", 1000, "--max-time", "1s", "--seed", 42, "--dump-schedule",
+        load(synthetic(it), "--rate", 1000, "--for", "1s", "--seed", 42, "--dump-schedule",
              first, "--samples", rows)
         load(synthetic(it), "--arrival", first, "--dump-schedule", second)
     with open(first, encoding="utf-8") as a, open(second, encoding="utf-8") as b:
@@ -140,7 +140,7 @@ def server_dies(folder):
     """When the server dies, requests in flight fail, nothing is lost, and there is a result."""
     file = os.path.join(folder, "dies.hlat")
     with serving("--service", "fixed:1ms") as it:
-        run = process.start([*AHEAD, HOSTLAT, "load", synthetic(it), "--rate", 300, "--json", "--max-time",
+        run = process.start([*AHEAD, HOSTLAT, "load", synthetic(it), "--rate", 300, "--json", "--for",
                              "4s", "--record", file], stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
         time.sleep(1.5)
@@ -180,7 +180,7 @@ def disk_full():
     """It is said once, and the measurement goes on to its end."""
     with serving("--service", "zero") as it, small_disk("64k") as folder:
         file = os.path.join(folder, "full.hlat")
-        done = load(synthetic(it), "--rate", 2000, "--max-time", "3s", "--record", file, "--json",
+        done = load(synthetic(it), "--rate", 2000, "--for", "3s", "--record", file, "--json",
                     code=3)
         cut = load("--from", file, "--json", code=3)
     got = result(done)
@@ -193,7 +193,7 @@ def disk_full():
 def sweep(folder):
     path = os.path.join(folder, "sweep.csv")
     with serving("--service", "fixed:1ms") as it:
-        got = result(load(synthetic(it), "--rates", "200:1400:600", "--max-time", "3s",
+        got = result(load(synthetic(it), "--rates", "200:1400:600", "--for", "3s",
                           "--percentile", 50, "--csv", path, "--json"))
     check.equal("rates", [r["rate"] for r in got["runs"]], [200, 200, 800, 800, 1400, 1400])
     medians = [r["p50_ns"] for r in got["runs"]]
@@ -207,7 +207,7 @@ def sweep(folder):
 
 def closed_loop():
     with serving("--service", "fixed:1ms") as it:
-        got = result(load(synthetic(it), "--loop", "closed", "--connections", 2, "--max-time", "2s",
+        got = result(load(synthetic(it), "--loop", "closed", "--connections", 2, "--for", "2s",
                           "--json"))
     is_balanced(got)
     check.equal("target", got["rate"]["target"], None)

@@ -22,7 +22,7 @@ CALL = "/test.Echo/Call"
 
 
 def run(url, *args, rate=300, seconds=2, connections=2, outstanding=8):
-    return load(url, "--rate", str(rate), "--max-time", f"{seconds}s", "--connections",
+    return load(url, "--rate", str(rate), "--for", f"{seconds}s", "--connections",
                 str(connections), "--outstanding", str(outstanding), *args)
 
 
@@ -46,7 +46,7 @@ def against(behave, *args, scheme="h2c", path="/", **settings):
 
 
 def refusal(*args, code=2):
-    done = subprocess.run([HOSTLAT, "load", *map(str, args), "--rate", "100", "--max-time", "1s",
+    done = subprocess.run([HOSTLAT, "load", *map(str, args), "--rate", "100", "--for", "1s",
                            "--timeout", "1s"], capture_output=True, text=True, timeout=60,
                           check=False)
     check.equal(f"exit code ({done.stderr})", done.returncode, code)

@@ -44,7 +44,7 @@ http {{
 }}
 """
 
-RUN = "--rate", 200, "--max-time", "500ms", "--connections", 4
+RUN = "--rate", 200, "--for", "500ms", "--connections", 4
 DEFAULT = "hostlat/" + subprocess.run([HOSTLAT, "--version"], capture_output=True, text=True,
                                       check=True).stdout.split()[1]
 

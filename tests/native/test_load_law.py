@@ -49,7 +49,7 @@ def moved(how, run):
 
 
 def run_of(seconds_at):
-    args = "--rate", 150, "--max-time", f"{SECONDS}s", "--percentile", 90, *READS
+    args = "--rate", 150, "--for", f"{SECONDS}s", "--percentile", 90, *READS
     with memcached(waits(seconds_at)) as url:
         return load(url, *args)
 
@@ -93,14 +93,14 @@ LAW = "--service", "exponential:10ms", "--workers", 100
 @check.environment(DISTURBED)
 def too_few_exceedances():
     with serving(*LAW) as it:
-        args = synthetic(it), "--rate", 300, "--max-time", "4s", "--connections", 100, "--percentile"
+        args = synthetic(it), "--rate", 300, "--for", "4s", "--connections", 100, "--percentile"
         return only_in("too-few-exceedances", load(*args, 99.9), load(*args, 50))
 
 
 @check.environment(DISTURBED)
 def not_converged():
     with serving(*LAW) as it:
-        args = (synthetic(it), "--rate", 1000, "--max-time", "4s", "--connections", 100, "--percentile", 90,
+        args = (synthetic(it), "--rate", 1000, "--for", "4s", "--connections", 100, "--percentile", 90,
                 "--ci-width")
         return only_in("not-converged", load(*args, "100ns"), load(*args, "50ms"))
 
@@ -110,7 +110,7 @@ def heavy_tail():
     """Latencies with a Pareto law of shape 1, which has no mean, and with the exponential law."""
     def run(law):
         with serving("--service", law, "--workers", 1000) as it:
-            return load(synthetic(it), "--rate", 1500, "--max-time", "7s", "--ci-width", "1us",
+            return load(synthetic(it), "--rate", 1500, "--for", "7s", "--ci-width", "1us",
                         "--connections", 1000)
 
     return only_in("heavy-tail", run("pareto:300us:300us:1"), run("exponential:1ms"))

@@ -20,7 +20,7 @@ PASSWORD = "s3cret p%w"
 IN_URL = "s3cret%20p%25w"
 PASSWORD_ASCII = "s3cret-p%w"     # without a space
 ASCII_IN_URL = "s3cret-p%25w"
-RUN = "--rate", 400, "--max-time", "500ms", "--connections", 4, "--workload", "keys=50,read=0.7,delete=0.1"
+RUN = "--rate", 400, "--for", "500ms", "--connections", 4, "--workload", "keys=50,read=0.7,delete=0.1"
 
 
 @contextlib.contextmanager
@@ -109,7 +109,7 @@ def stats(port):
 
 def cas():
     """Each cas sends the number that gets has returned; memcached counts the same as the result."""
-    run = "--rate", "1000", "--max-time", "1s", "--json"
+    run = "--rate", "1000", "--for", "1s", "--json"
     for more, workload, contended in (
             (("--connections", "1"), "keys=40,key=normal:20:3,value=100,read=0.2,gets=0.2,cas=0.6", False),
             (("--connections", "8", "--threads", "2", "--outstanding", "4"), "keys=2,key=5,value=8,cas=1", True)):

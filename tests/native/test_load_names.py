@@ -23,7 +23,7 @@ SILENT = "127.0.0.77"
 
 def start(folder, url, *args):
     return process.start(["unshare", "-m", "sh", "-c", INSIDE, "sh", folder, HOSTLAT, "load", url, "--rate", "100",
-                          "--max-time", "300ms", "--connections", "4", "--json", *args], stdout=subprocess.PIPE,
+                          "--for", "300ms", "--connections", "4", "--json", *args], stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True)
 
 
@@ -154,7 +154,7 @@ def an_address_dies():
     threading.Thread(target=rest.accept, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder:
         files(folder, "127.0.0.2 two.test\n127.0.0.3 two.test\n")
-        out, err = start(folder, f"http://two.test:{port}/", "--addresses", "all", "--rate", "400", "--max-time",
+        out, err = start(folder, f"http://two.test:{port}/", "--addresses", "all", "--rate", "400", "--for",
                          "1s").communicate(timeout=120)
         got = json.loads(out)
         refused = [f for f in got["failures"] if f["of"] == "connection" and f["cause"] == "ECONNREFUSED"]

@@ -31,7 +31,7 @@ def stalls(connections):
     ours, theirs = sorted(os.sched_getaffinity(0))[:2]
     with serving("--service", "fixed:50us", "--stall", "100ms/1s", ahead=on(theirs)) as it:
         got, rows = loading.load_samples(f"synthetic://127.0.0.1:{it.port}", "--rate", 1000,
-                                         "--connections", connections, "--max-time", "4s",
+                                         "--connections", connections, "--for", "4s",
                                          "--pin", "--spin", ahead=on(ours))
     check.equal("requests", len(rows), got["requests"]["scheduled"])
     truth = [r["server_out_ns"] - r["intended_ns"] for r in loading.counted(got, rows)]

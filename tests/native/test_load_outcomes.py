@@ -20,7 +20,7 @@ BUSY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 5\r\n\r\nbusy\n"
 GONE = b"HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n"
 MISSING = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 HIT = b"VALUE k 0 1\r\nx\r\nEND\r\n"
-SHORT = "--rate", "300", "--max-time", "2s", "--connections", "8"
+SHORT = "--rate", "300", "--for", "2s", "--connections", "8"
 
 
 def rows(got, table, key):
@@ -108,7 +108,7 @@ def times(agents=()):
             time.sleep(0.05)
             inside(server, c)
         with answered(slow, "https") as url:
-            got = load(url, "--ca", cert, "--rate", "200", "--max-time", "2s", "--connections", "8", *agents)
+            got = load(url, "--ca", cert, "--rate", "200", "--for", "2s", "--connections", "8", *agents)
     by, connects = rows(got, "connection_times", "of"), got["requests"]["connects"]
     check.equal("kinds", list(by), ["connect", "handshake", "reconnect"])
     check.between("connects", by["connect"]["count"], connects, connects + 8)
@@ -161,7 +161,7 @@ def alerts():
                 threading.Thread(target=serve, args=(peer, len(accepted) - 1), daemon=True).start()
 
         threading.Thread(target=accept, daemon=True).start()
-        got = load(f"https://127.0.0.1:{it.getsockname()[1]}/", "--ca", cert, "--rate", "100", "--max-time", "2s",
+        got = load(f"https://127.0.0.1:{it.getsockname()[1]}/", "--ca", cert, "--rate", "100", "--for", "2s",
                    "--connections", "4", "--timeout", "500ms")
         it.close()
     causes = {f["cause"]: f for f in got["failures"] if f["of"] == "connection"}

@@ -185,7 +185,7 @@ def stop_now_and_then(load):
 def hostlat(port, outstanding, during):
     """The result and its samples, of a server that needs 2 ms for each request in turn."""
     with tempfile.NamedTemporaryFile() as f:
-        load = process.start([HOSTLAT, "load", url(port), "--rate", "300", "--max-time", "2s", "--timestamps", "kernel",
+        load = process.start([HOSTLAT, "load", url(port), "--rate", "300", "--for", "2s", "--timestamps", "kernel",
                               "--connections", "1", "--outstanding", str(outstanding), "--json",
                               "--samples", f.name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         during(load)

@@ -49,7 +49,7 @@ backend absent
 """
 
 CONNECTIONS = 8
-RUN = "--rate", 200, "--max-time", "1s", "--connections", CONNECTIONS
+RUN = "--rate", 200, "--for", "1s", "--connections", CONNECTIONS
 ABOUT_THE_SERVER = {"server-unreachable", "rate-not-reached", "closed-loop-behaviour", "errors-above-limit",
                     "unexpected-status"}
 Row = collections.namedtuple("Row", "status method version port")
@@ -175,7 +175,7 @@ def server_ends():
             time.sleep(1)
             web.close()
 
-        got, _ = it.load(it.url + "/", "--rate", 200, "--max-time", "3s", "--connections", CONNECTIONS,
+        got, _ = it.load(it.url + "/", "--rate", 200, "--for", "3s", "--connections", CONNECTIONS,
                          during=during)
     check.true(f"before and after: {got['requests']}", got["requests"]["completed"] > 50)
     check.true(f"failures: {got['failures']}", failure(got, "request", "HTTP 503")["count"] > 50)

@@ -17,7 +17,7 @@ DISTURBED = ("the rate that the client and the server reach depends on how much 
 def requests_wait_for_a_connection():
     """Eight are served at a time: one connection waits for what 64 need not."""
     with serving("--service", "fixed:2ms", "--workers", 8) as it:
-        args = synthetic(it), "--rate", 350, "--max-time", "3s", "--connections"
+        args = synthetic(it), "--rate", 350, "--for", "3s", "--connections"
         few, many = load(*args, 1), load(*args, 64)
     for got, fails in (few, True), (many, False):
         check.equal("arrivals as sent fail", loading.gate(got, "arrivals")["pass"], not fails)
@@ -32,7 +32,7 @@ def requests_wait_for_a_connection():
 def client_saturated():
     """More than one thread can make, of a target that costs nothing: most requests are late, which
     is more than what else this host does to a client can make late."""
-    args = "null:", "--threads", 1, "--connections", 64, "--percentile", 50, "--max-time"
+    args = "null:", "--threads", 1, "--connections", 64, "--percentile", 50, "--for"
     return only_in("client-saturated", load(*args, "1s", "--rate", "20M"),
                    load(*args, "2s", "--rate", "2k"))
 

@@ -20,7 +20,7 @@ from lib.servers import certificate, free_port
 from lib.serving import HOSTLAT
 
 PASSWORD = "s3cret"
-RUN = "--rate", 400, "--max-time", "500ms", "--connections", 4, "--seed", 7
+RUN = "--rate", 400, "--for", "500ms", "--connections", 4, "--seed", 7
 
 
 def command(url, *more):
@@ -56,7 +56,7 @@ def connections_of(port, version, login=()):
 
 
 def speaks(version, url, port, login=(), more=()):
-    run = process.start([HOSTLAT, "load", url, "--rate", "200", "--max-time", "60s", "--connections", "4", "--json",
+    run = process.start([HOSTLAT, "load", url, "--rate", "200", "--for", "60s", "--connections", "4", "--json",
                          "--quiet", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         for _ in range(200):
@@ -167,7 +167,7 @@ def recorded():
                               text=True, timeout=120, check=False)
         check.equal("the setup again", json.loads(done.stdout)["setup"], first["setup"])
         check.equal("keys", ask(port, "DBSIZE"), ":30")
-        done = subprocess.run([HOSTLAT, "load", url, "--rates", "200:400:200", "--max-time", "500ms", "--command",
+        done = subprocess.run([HOSTLAT, "load", url, "--rates", "200:400:200", "--for", "500ms", "--command",
                                "PING", "--json"], capture_output=True, text=True, timeout=120, check=False)
         check.equal(f"runs: {done.stderr}", len(json.loads(done.stdout)["runs"]), 4)
         check.true("PING was run", calls_of(port)["ping"] > 100)
@@ -178,7 +178,7 @@ def denied():
     with redis("--requirepass", PASSWORD) as (port, _):
         begin = time.monotonic()
         refused(["nothing was measured: the server refuses every request: 'NOAUTH Authentication required.'"],
-                f"redis://127.0.0.1:{port}", "--max-time", "60s")
+                f"redis://127.0.0.1:{port}", "--for", "60s")
         check.between("seconds until it ends", time.monotonic() - begin, 0, 30)
         ask(port, f"AUTH {PASSWORD}", f"ACL SETUSER app on >{PASSWORD} ~* +get +select +ping")
         url = f"redis://app:{PASSWORD}@127.0.0.1:{port}"

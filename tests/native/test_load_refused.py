@@ -17,7 +17,7 @@ from lib import check, netns, process
 from lib.servers import certificate, free_port, wait_for
 from lib.serving import HOSTLAT
 
-SHORT = "--rate", "200", "--max-time", "500ms", "--timeout", "1s", "--quiet"
+SHORT = "--rate", "200", "--for", "500ms", "--timeout", "1s", "--quiet"
 
 
 def load(*args, ahead=()):
@@ -103,7 +103,7 @@ def maximum_of_connections():
     wait_for(port)
     begins(f"redis://127.0.0.1:{port}", "--connections", 50)
     return refused(f"redis://127.0.0.1:{port}", "--connections", 1000,
-                   short=("--rate", "200", "--max-time", "500ms", "--timeout", "5s", "--quiet"),
+                   short=("--rate", "200", "--for", "500ms", "--timeout", "5s", "--quiet"),
                    message=("100 of 1000 connections stay open; the server closes the other connections: "
                             "'ERR max number of clients reached'", "--connections 100"))
 

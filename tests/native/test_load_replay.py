@@ -90,14 +90,14 @@ def scaled():
         _, samples = load_samples(url, "--replay", path, "--replay-speed", "4")
         at = sorted(int(row["intended_ns"]) for row in samples)
         check.equal("times at 4 times the speed", [t - at[0] for t in at], [5_000_000 * i for i in range(60)])
-        _, samples = load_samples(url, "--replay", path, "--max-time", "500ms", "--threads", "1")
-        check.equal("until --max-time", len(samples), 25)
-        got = load(url, "--replay", path, "--max-time", "50s")
+        _, samples = load_samples(url, "--replay", path, "--for", "500ms", "--threads", "1")
+        check.equal("until --for", len(samples), 25)
+        got = load(url, "--replay", path, "--for", "50s")
         check.true(f"until the file's end: {got['setup']['max_time_ns']}", got["setup"]["max_time_ns"] == 1_180_000_001
                    and "schedule-exhausted" not in reasons(got))
         # At a rate of its own the file begins again at its end.
         it.seen.clear()
-        got = load(url, "--replay", path, "--rate", "200", "--arrival", "fixed", "--max-time", "1s", "--connections", "1")
+        got = load(url, "--replay", path, "--rate", "200", "--arrival", "fixed", "--for", "1s", "--connections", "1")
         check.equal("requests at a rate", got["requests"]["completed"], 200)
         check.equal("order", [head.split()[1] for head, _ in it.seen], [ROWS[i % 60][2] for i in range(200)])
         check.equal("arrivals", gate(got, "arrivals")["pass"], True)
@@ -177,14 +177,14 @@ def refused():
                 (("http://127.0.0.1:1", "--replay", empty), 1, f"hostlat: load: {empty}: the file must contain at least "
                  "two different times\n"),
                 (("http://127.0.0.1:1", "--replay", empty, "--rate", "1"), 1, f"{empty}: the file has no request\n"),
-                (("http://127.0.0.1:1", "--replay", good, "--max-time", "100ms", "--replay-speed", "0.1"), 1,
-                 f"{good}: the file must contain at least two different times within --max-time\n"),
+                (("http://127.0.0.1:1", "--replay", good, "--for", "100ms", "--replay-speed", "0.1"), 1,
+                 f"{good}: the file must contain at least two different times within --for\n"),
                 (("http://127.0.0.1:1", "--replay", times), 1, f"hostlat: load: {times}:1: the first line must be the "
                  "header time,method,path,headers,body, or a row of cache-trace\n"),
                 (("http://127.0.0.1:1", "--replay", short), 1, f"hostlat: load: {short}: the times last 10 ms, and a "
                  "run at least 100 ms: send the requests at a --rate\n"),
                 (("http://127.0.0.1:1", "--replay", long), 1, f"hostlat: load: {long}: the times last 19676 days, and a "
-                 "run at most one: set --max-time\n"),
+                 "run at most one: set --for\n"),
                 (("http://127.0.0.1:1", "--replay", good, "--record", good), 1, f"{good} is an input and cannot be an "
                  "output too\n"),
                 (("memcached://127.0.0.1:1", "--replay", good), 1, f"--replay {good}: the file has requests of http or "

@@ -24,13 +24,13 @@ def schedule_exhausted():
         with open(path, "w", encoding="ascii") as f:
             f.write("".join(f"{i * 1_000_000}\n" for i in range(1000)))
         args = synthetic(it), "--arrival", path
-        return only_in("schedule-exhausted", load(*args, "--max-time", "3s"), load(*args))
+        return only_in("schedule-exhausted", load(*args, "--for", "3s"), load(*args))
 
 
 @check.environment("the control run must find a quiet host")
 def host_unknown():
     """An empty /proc/stat; in the control the kernel's."""
-    args = "null:", "--rate", 500, "--max-time", "2s"
+    args = "null:", "--rate", 500, "--for", "2s"
     hide = ("unshare", "--mount", "sh", "-c", 'mount --bind /dev/null /proc/stat && exec "$0" "$@"')
     made, control = load(*args, ahead=(*loading.AHEAD, *hide)), load(*args)
     check.equal("steal", made["noise"]["steal_ns"], None)
@@ -50,7 +50,7 @@ def refusing(every):
 def errors_above_limit():
     """One in fifty is refused, where one in a thousand may be, or one in ten; or none is."""
     with memcached(refusing(50)) as url:
-        args = url, "--rate", 500, "--max-time", "2s", *READS
+        args = url, "--rate", 500, "--for", "2s", *READS
         made, allowed = load(*args), load(*args, "--max-errors", "10%")
     with memcached(badserver.good) as url:
         control = load(url, *args[1:])
@@ -79,7 +79,7 @@ def server_unreachable():
             stack.enter_context(serving(addresses=[f"127.0.0.1:{it.port}"]))
         return during
 
-    args = "--rate", 300, "--max-time", "3s", "--connections", 8
+    args = "--rate", 300, "--for", "3s", "--connections", 8
     with serving() as it:
         made = load(synthetic(it), *args, during=dies(it))
     with contextlib.ExitStack() as stack, serving() as it:
@@ -92,7 +92,7 @@ def server_unreachable():
 def connections_unbalanced():
     """Seven of eight servers take a second for each request: the eighth is asked for the rest."""
     with serving("--service", "fixed:1s", "--workers", 16) as slow, serving() as fast:
-        args = "--rate", 200, "--max-time", "3s", "--connections", 8
+        args = "--rate", 200, "--for", "3s", "--connections", 8
         made = load(*[synthetic(slow)] * 7, synthetic(fast), *args)
         control = load(*[synthetic(fast)] * 8, *args)
     return only_in("connections-unbalanced", made, control)

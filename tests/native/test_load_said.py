@@ -37,7 +37,7 @@ http {{
 }}
 """
 
-RUN = "--rate", 200, "--max-time", "1s", "--connections", 8
+RUN = "--rate", 200, "--for", "1s", "--connections", 8
 
 
 @contextlib.contextmanager
@@ -167,7 +167,7 @@ def nginx_wants_a_certificate():
         with nginx(tls=" ssl", more=more) as port:
             url = f"https://127.0.0.1:{port}/"
             # It ends each connection that it refuses: a handshake for each request.
-            args = url, "--ca", cert, "--rate", 50, "--max-time", "1s", "--connections", 8
+            args = url, "--ca", cert, "--rate", 50, "--for", "1s", "--connections", 8
             none_failed(load(*args, "--cert", cert, "--key", key))
             got = load(*args)
     all_refused(got, "HTTP 400", "400 No required SSL certificate was sent")
@@ -187,7 +187,7 @@ def comes_back():
             time.sleep(1)
             stack.enter_context(nginx(port=port))
 
-        got = load(f"http://127.0.0.1:{port}/", "--rate", 200, "--max-time", "5s",
+        got = load(f"http://127.0.0.1:{port}/", "--rate", 200, "--for", "5s",
                    "--connections", 8, during=during)
     it = failure(got, "connection", "ECONNREFUSED")
     outage = failure(got, "connection", "outage")
@@ -217,7 +217,7 @@ def closes_from_some_time_on():
 
     it = badserver.Server(behave)
     begin = time.monotonic()
-    got = load(f"memcached://127.0.0.1:{it.port}", "--rate", 200, "--max-time", "30s",
+    got = load(f"memcached://127.0.0.1:{it.port}", "--rate", 200, "--for", "30s",
                "--connections", 4)
     it.close()
     check.true("it ended early", time.monotonic() - begin < 20)
@@ -247,7 +247,7 @@ def text_is_cleaned():
     check.equal("from the recording", again["failures"], first["failures"])
 
 
-BRIEF = "--rate", 200, "--max-time", "300ms", "--connections", 2, "--timeout", "400ms"
+BRIEF = "--rate", 200, "--for", "300ms", "--connections", 2, "--timeout", "400ms"
 
 
 def http_of(behave):
@@ -328,7 +328,7 @@ def local_ports_run_out():
     def run(ports):
         subprocess.run([*inside, "sysctl", "-qw", "net.ipv4.tcp_tw_reuse=0",
                         f"net.ipv4.ip_local_port_range=20000 {20000 + ports - 1}"], check=True)
-        return load("http://127.0.0.1:8080/", "--rate", 200, "--max-time", "3s",
+        return load("http://127.0.0.1:8080/", "--rate", 200, "--for", "3s",
                     "--requests-per-connection", 1, ahead=(*inside, *AHEAD))
 
     with netns.inside(name):

@@ -56,7 +56,7 @@ def once(name):
     with servers.server(name) as (url, server), awake(theirs):
         subprocess.run(["taskset", "-a", "-c", "-p", str(theirs), str(server.pid)], check=True,
                        stdout=subprocess.DEVNULL)
-        got = load(url, "--rate", RATE, "--percentile", 90, "--max-time", "5s", "--pin", "--spin",
+        got = load(url, "--rate", RATE, "--percentile", 90, "--for", "5s", "--pin", "--spin",
                    ahead=())
     check.equal("failed", got["requests"]["failed"], 0)
     check.true(f"reasons of the host only: {loading.why(got)}",
@@ -76,7 +76,7 @@ def moderate(name):
 
 def misses(name):
     """Load reports misses if the cache was not filled first, and none if it was."""
-    args = "--rate", 500, "--max-time", "1s", "--workload", "keys=100,read=1"
+    args = "--rate", 500, "--for", "1s", "--workload", "keys=100,read=1"
     with servers.server(name) as (url, _):
         empty, full = load(url, *args), load(url, *args, "--preload")
     findings = [f for f in empty["findings"] if f.startswith("misses: 100 %")]
@@ -114,7 +114,7 @@ def slowed(server, runs_s):
 @check.environment(RATES)
 def past_saturation(name):
     with servers.server(name) as (url, server), slowed(server, RUNS_S.get(name, LEAST_S)):
-        got = load(url, "--rate", 20000, "--max-time", "2s", "--drain", "200ms")
+        got = load(url, "--rate", 20000, "--for", "2s", "--drain", "200ms")
     check.equal("verdict", got["verdict"], "n/a")
     for reason in "rate-not-reached", "closed-loop-behaviour":
         check.true(f"{reason} in {loading.why(got)}", reason in loading.reasons(got))

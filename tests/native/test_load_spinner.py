@@ -36,7 +36,7 @@ def measure(spinning, during=lambda run: None, q=Q, priority="normal"):
         if not spinning:
             ahead += loading.AHEAD
         got, rows = loading.load_samples(
-            f"synthetic://127.0.0.1:{it.port}", "--rate", RATE, "--max-time", f"{SECONDS}s",
+            f"synthetic://127.0.0.1:{it.port}", "--rate", RATE, "--for", f"{SECONDS}s",
             "--connections", 64, "--percentile", round(100 * q),
             "--priority", priority, ahead=ahead, during=during)
         for spinner in spinners:

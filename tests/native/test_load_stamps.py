@@ -21,7 +21,7 @@ BOUND_NS = 10_000
 
 
 def load(url, stamps, where=()):
-    command = [*where, HOSTLAT, "load", url, "--rate", "100", "--max-time", "300ms", "--timestamps", stamps]
+    command = [*where, HOSTLAT, "load", url, "--rate", "100", "--for", "300ms", "--timestamps", stamps]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
@@ -116,7 +116,7 @@ def a_card_that_stamps():
 def agents_report_their_cards():
     with tempfile.TemporaryDirectory() as folder, serving() as it:
         done = subprocess.run([HOSTLAT, "load", "--json", f"synthetic://127.0.0.1:{it.port}", "--rate", "200",
-                               "--max-time", "1s", "--timestamps", "nic", "--agents", "local"],
+                               "--for", "1s", "--timestamps", "nic", "--agents", "local"],
                               env=with_card(folder), capture_output=True, text=True, timeout=120, check=False)
         check.true(f"a result: {done.returncode}, {done.stderr}", done.returncode in (0, 3) and done.stdout)
         was_set(folder, "1 1", "0 0")

@@ -16,7 +16,7 @@ from lib.loading import load
 from lib.servers import certificate
 from lib.serving import HOSTLAT
 
-FAST = "--rate", "1000", "--max-time", "2s", "--connections", "10"
+FAST = "--rate", "1000", "--for", "2s", "--connections", "10"
 
 
 class Paths:
@@ -89,7 +89,7 @@ def one_server():
         load("--urls", path, *FAST, "--agents", "local,local")
         shares(it.asked, WEIGHTS)
         it.asked.clear()
-        done = subprocess.run([HOSTLAT, "load", "--urls", path, "--rates", "400:800:400", "--max-time", "1s",
+        done = subprocess.run([HOSTLAT, "load", "--urls", path, "--rates", "400:800:400", "--for", "1s",
                                "--json"], capture_output=True, text=True, timeout=60, check=False)
         check.equal(f"runs ({done.stderr})", len(json.loads(done.stdout)["runs"]), 4)
         shares(it.asked, WEIGHTS)

@@ -21,7 +21,7 @@ IN_URL = "s3cret%20p%25w"
 
 
 def load(url, *args):
-    command = [HOSTLAT, "load", url, "--rate", "200", "--max-time", "500ms", "--connections", "2", "--json", *args]
+    command = [HOSTLAT, "load", url, "--rate", "200", "--for", "500ms", "--connections", "2", "--json", *args]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
@@ -110,7 +110,7 @@ def a_recording_that_fails():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "kept")
         for files in range(5, 12):
-            done = subprocess.run([HOSTLAT, "load", f"memcached://127.0.0.1:{it.port}", "--rate", "100", "--max-time",
+            done = subprocess.run([HOSTLAT, "load", f"memcached://127.0.0.1:{it.port}", "--rate", "100", "--for",
                                    "100ms", "--record", path], capture_output=True, text=True, timeout=120, check=False,
                                   preexec_fn=lambda n=files: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
             if "cannot record to" in done.stderr:

@@ -59,7 +59,8 @@ def collects(*words):
     """Without the privileges it goes on, and its result is written at the end."""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "out.json")
-        child = process.start([watch.HOSTLAT, *words[:1], "--json", "--output", out,
+        child = process.start([watch.HOSTLAT, *words[:1], "--json",
+                               "--summary" if words[0] == "record" else "--output", out,
                                *(word.replace("@", folder) for word in words[1:])],
                               stderr=subprocess.PIPE, text=True)
         await_measuring(child)

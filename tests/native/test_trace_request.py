@@ -281,7 +281,7 @@ def of_server(name, *options):
     with servers.server(name) as (url, server):
         port = int(url.rsplit(":", 1)[1])
         observer = trace.Recording("--port", port, *BY_REQUEST)
-        got = loading.load(url, "--rate", 2000, "--max-time", "2s", "--percentile", 90,
+        got = loading.load(url, "--rate", 2000, "--for", "2s", "--percentile", 90,
                            "--connections", 8, "--outstanding", 4, *options)
         time.sleep(0.1)
         t = observer.stop()

@@ -30,7 +30,7 @@ static void test_parse(void **state)
 	static const char *const refused[] = {
 		"", "errors", "errors>", ">5%", "errors>5", "errors<5%", "errors>=5%", "errors>-1%",
 		"errors>101%", "errors>5%,", ",errors>5%", "errors>5%,errors>6%", "error>5%",
-		"errors >5%", "errors> 5%", "p99>5ms",
+		"errors>5 0%", "err ors>5%", "p99>5ms",
 		"errors>0.00000000000000000000000000000000001%",
 	};
 	struct strbuf why = STRBUF_INIT(1024);
@@ -42,6 +42,7 @@ static void test_parse(void **state)
 	assert_true(limits.most[ABORT_ON_TIMEOUTS] == 0);
 	assert_true(limits.most[ABORT_ON_UNSENT] == 0.5);
 	assert_int_equal(limits_of(NULL).given, 0);
+	assert_true(limits_of("errors > 5 %, timeouts>1%").most[ABORT_ON_ERRORS] == 0.05);
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
 		strbuf_reset(&why);
 		if (!abort_on_parse(refused[i], &limits, &why))

@@ -19,7 +19,7 @@ static void test_condition(void **state)
 {
 	static const char *const refused[] = {
 		"", "p", "p99", "p99<", "p<500us", "99<500us", "p99<500", "p99>500us", "p99<=500us",
-		"p0<1ms", "p100<1ms", "p99<0s", "p99 <1ms", "p99<1ms ", "max<1ms", "p99<-1ms",
+		"p0<1ms", "p100<1ms", "p99<0s", "p9 9<1ms", "p99<1 0ms", "max<1ms", "p99<-1ms",
 		"p99.99999999999999999999999999999999<1ms",
 	};
 	struct load_condition c;
@@ -32,6 +32,8 @@ static void test_condition(void **state)
 	assert_int_equal(load_condition_parse("p99.9<1.5ms", &c), 0);
 	assert_true(c.q == 0.999);
 	assert_int_equal(c.limit_ns, 1500 * NS_PER_US);
+	assert_int_equal(load_condition_parse(" p99 <  2 ms ", &c), 0);
+	assert_int_equal(c.limit_ns, 2 * NS_PER_MS);
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
 		if (!load_condition_parse(refused[i], &c))
 			fail_msg("'%s' was taken", refused[i]);
@@ -43,10 +45,10 @@ static void test_change(void **state)
 		const char *text;
 		double ratio;
 	} taken[] = { { "p99<+20%", 1.2 }, { "p99<+0.5%", 1.005 }, { "p99<-5%", 0.95 },
-		      { "p99<+100%", 2 } };
+		      { "p99<+100%", 2 }, { "p99 < + 20 %", 1.2 } };
 	static const char *const refused[] = {
 		"", "p99<", "p99<20%", "p99<+20", "p99<+", "p99<+%", "p99<%", "p99<-100%",
-		"p99<500us", "p0<+20%", "p99<+1/5", "p99<++5%", "p99<+20% ",
+		"p99<500us", "p0<+20%", "p99<+1/5", "p99<++5%", "p99<+2 0%",
 	};
 	struct load_condition c;
 

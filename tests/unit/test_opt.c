@@ -59,8 +59,8 @@ static const struct opt shared_rows[] = {
 static const struct opt rows[] = {
 	OPT_DURATION(struct config, interval_ns, .name = "interval", .letter = 'i', .def = "1s",
 		     .min = 10 * NS_PER_MS, .max = NS_PER_DAY, .help = "Time of one interval"),
-	OPT_U64(struct config, count, .name = "count", .letter = 'n', .min = 1,
-		.help = "How often"),
+	OPT_U64(struct config, count, .name = "count", .letter = 'n', .aliases = "times,c,N",
+		.min = 1, .help = "How often"),
 	OPT_SIZE(struct config, memory, .name = "memory", .max = 1 << 30, .help = "At most"),
 	OPT_SET(struct config, layers, .name = "layers", .choices = layers, .def = "link,read",
 		.help = "Layers to measure"),
@@ -146,6 +146,7 @@ static void test_spellings(void **state)
 {
 	static const char *const lines[] = {
 		"--interval=2s --count 3 --all --json",	  "-i2s -n 3 -aj", "-i 2s -ajn3",
+		"--times 3 --interval 2s -a -j",	  "-c3 -i2s -aj",	  "-i2s -ajN3",
 		"--count=3 --interval 2s -a -j",	  "-n9 -n3 -i1s --interval 2s -a -a --json",
 	};
 
@@ -193,6 +194,10 @@ static void test_refusals(void **state)
 		{ "--interval=9ms", INTERVAL "not '9ms'" },
 		{ "-i25h", INTERVAL "not '25h'" },
 		{ "--interval", INTERVAL "but no value follows" },
+		{ "-i5", INTERVAL "not '5'; did you mean '5s'?" },
+		{ "--times 0", "--count takes a whole number, 1 or more, not '0'" },
+		{ "--c 1", "there is no option '--c'" },
+		{ "--file a -f b", "--file is given twice, as 'a' and as 'b'" },
 		{ "--interval= 5s", INTERVAL "not ''" },
 		{ "--count 0", "--count takes a whole number, 1 or more, not '0'" },
 		{ "--memory 2G", "--memory takes a number of bytes, or one with K, M, G or T "

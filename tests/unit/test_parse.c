@@ -66,6 +66,7 @@ static void test_duration(void **state)
 		{ "1.5s", 0, 1500000000 },
 		{ "0.000000001s", 0, 1 },
 		{ "2m", 0, 120 * NS_PER_S },
+		{ "2min", 0, 120 * NS_PER_S },
 		{ "1h", 0, 3600 * NS_PER_S },
 		{ "1d", 0, NS_PER_DAY },
 		{ "0s", 0, 0 },
@@ -85,6 +86,7 @@ static void test_duration(void **state)
 		{ "1S", -EINVAL, 0 },
 		{ "-1s", -EINVAL, 0 },
 		{ "1s1s", -EINVAL, 0 },
+		{ "1mi", -EINVAL, 0 },
 	};
 
 	(void)state;

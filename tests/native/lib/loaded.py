@@ -213,5 +213,5 @@ class Run:
         with netns.inside(net.sender):
             return process.start(
                 ["taskset", "-c", "0", "chrt", "--fifo", PRIORITY, trace.HOSTLAT, "load", url,
-                 "--rate", rate, "--max-time", "30s", "--connections", "32", "--samples", path],
+                 "--rate", rate, "--for", "30s", "--connections", "32", "--samples", path],
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
