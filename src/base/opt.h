@@ -72,6 +72,7 @@ struct opt {
 	bool positional;     /* positional argument; if OPT_LIST, it takes all remaining words */
 	bool words;          /* OPT_LIST that is an option: it takes all words up to the next one */
 	bool required;
+	bool hidden;         /* not for users: accepted, and shown nowhere */
 	bool file;           /* the value is a path, for shell completion */
 	size_t offset;       /* offset of the member in the config, in bytes */
 	const char *metavar; /* word for the value in help; NULL: the usual word of the type */

@@ -238,7 +238,7 @@ static int opt_refuse_name(struct opt_parser *p, const char *name, size_t len)
 	word[len] = '\0';
 	nearest_init(&nearest, word);
 	for (uint32_t i = 0; i < p->table.len; i++) {
-		if (!p->table.slots[i].row->positional)
+		if (!p->table.slots[i].row->positional && !p->table.slots[i].row->hidden)
 			nearest_offer(&nearest, p->table.slots[i].row->name);
 	}
 	nearest_offer(&nearest, opt_help_row.name);

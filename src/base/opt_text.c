@@ -93,7 +93,7 @@ static void opt_text_help_section(const struct opt_table *table, bool positional
 				  struct strbuf *out)
 {
 	for (uint32_t i = 0; i < table->len; i++) {
-		if (table->slots[i].row->positional == positional)
+		if (table->slots[i].row->positional == positional && !table->slots[i].row->hidden)
 			opt_text_help_row(table->slots[i].row, out);
 	}
 }
@@ -144,7 +144,7 @@ void opt_text_man_synopsis(const struct opt *rows, struct strbuf *out)
 		for (uint32_t i = 0; i < table.len; i++) {
 			const struct opt *row = table.slots[i].row;
 
-			if (row->positional != (bool)positional)
+			if (row->positional != (bool)positional || row->hidden)
 				continue;
 			strbuf_puts(out, row->required ? "" : "[");
 			opt_text_man_name(row, out);
@@ -220,6 +220,7 @@ void opt_text_man_options(const struct opt *rows, struct strbuf *out)
 
 	opt_flatten(rows, &table);
 	for (uint32_t i = 0; i < table.len; i++)
-		opt_text_man_row(table.slots[i].row, out);
+		if (!table.slots[i].row->hidden)
+			opt_text_man_row(table.slots[i].row, out);
 	opt_text_man_row(&opt_help_row, out);
 }

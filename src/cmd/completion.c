@@ -101,7 +101,7 @@ static void completion_put_values(const struct opt_table *table, struct strbuf *
 	for (uint32_t i = 0; i < table->len; i++) {
 		const struct opt *row = table->slots[i].row;
 
-		if (row->positional || row->type == OPT_TYPE_FLAG)
+		if (row->positional || row->hidden || row->type == OPT_TYPE_FLAG)
 			continue;
 		strbuf_puts(out, "\t\t");
 		completion_put_pattern(row, out);
@@ -116,7 +116,7 @@ static void completion_put_names(const struct opt_table *table, struct strbuf *o
 {
 	strbuf_puts(out, "\t\tcase $cur in\n\t\t-*) _hostlat_words '");
 	for (uint32_t i = 0; i < table->len; i++) {
-		if (!table->slots[i].row->positional)
+		if (!table->slots[i].row->positional && !table->slots[i].row->hidden)
 			strbuf_printf(out, "--%s ", table->slots[i].row->name);
 	}
 	strbuf_printf(out, "--%s';;\n", opt_help_row.name);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bug.h"
@@ -17,11 +18,13 @@
 #include "base/opt_words.h"
 #include "base/parse.h"
 #include "base/privilege.h"
+#include "cmd/arguments.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
 #include "cmd/explain_conns.h"
 #include "cmd/explain_result.h"
 #include "cmd/load_options.h"
+#include "cmd/load_rate.h"
 #include "load/protocol.h"
 
 /* Time limit of a start: loading and testing BPF programs, connecting, on a busy machine. */
@@ -30,11 +33,12 @@
 #define EXPLAIN_PRIVILEGES \
 	(PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) | PRIVILEGE(CAP_KILL))
 #define REQUEST_WORDS_MAX (2 << 20) /* bytes of the options of requests */
+#define FOLDER_NAME_MAX 64
 #define END_PATIENCE_NS (120 * NS_PER_S)
 
 struct explain_config {
 	const char *url;
-	double rate;
+	double rate, rate_probed;
 	uint64_t duration_ns;
 	const char *folder;
 	uint64_t port;
@@ -53,12 +57,14 @@ static const struct opt explain_options[] = {
 		   .help = "Server to load, on this host in any network namespace; the forms are "
 			   "those of hostlat load"),
 	OPT_RATE(struct explain_config, rate, .name = "rate", .letter = 'r', .excludes = "from",
-		 .help = "Requests per second"),
+		 .help = "Requests per second (default: half of what one connection reaches that "
+			 "sends one request at a time, at most 10k)"),
 	OPTION_FOR(struct explain_config, duration_ns, .def = "10s",
 		   .min = NS_PER_S, .help = "Time for which requests are sent"),
 	OPTION_OUTPUT(struct explain_config, folder, .metavar = "FOLDER", .aliases = "folder",
 		      .help = "Folder for report.html, result.json and the recordings; created "
-			      "if missing. With --from: file for what is printed"),
+			      "if missing (default: explain-DATE-TIME). With --from: file for "
+			      "what is printed"),
 	OPT_U64(struct explain_config, port, .name = "port", .min = 1, .max = 65535,
 		.help = "Port on which the server itself listens, if it is not the URL's"),
 	OPT_U64(struct explain_config, connections, .name = "connections", .letter = 'c', .min = 1,
@@ -75,7 +81,8 @@ static const struct opt explain_options[] = {
 		 .help = "Redis command that the requests are (see hostlat load)"),
 	OPT_STRING(struct explain_config, replay, .name = "replay", .file = true,
 		   .excludes = "from",
-		   .help = "File of recorded requests to send, in its order (see hostlat load)"),
+		   .help = "File of recorded requests to send, at their own times or with "
+			   "--rate in its order (see hostlat load)"),
 	OPT_STRING(struct explain_config, arrival, .name = "arrival", .metavar = "LAW",
 		   .help = "Arrival process (see hostlat load)"),
 	OPT_U64(struct explain_config, seed, .name = "seed", .min = 1,
@@ -95,56 +102,6 @@ static const struct opt explain_options[] = {
 };
 
 /* ---- arguments of the child processes ---- */
-
-struct child_arguments {
-	const char *words[CHILD_WORDS_MAX];
-	size_t n;
-	struct strbuf texts[16]; /* formatted arguments, owned */
-	size_t made;
-	int error; /* -errno if arguments are missing */
-};
-
-static void arguments_add(struct child_arguments *w, const char *text)
-{
-	if (w->n + 1 < CHILD_WORDS_MAX)
-		w->words[w->n++] = text;
-}
-
-static void arguments_add_option(struct child_arguments *w, const char *name, const char *value)
-{
-	if (!value)
-		return;
-	arguments_add(w, name);
-	arguments_add(w, value);
-}
-
-static const char *arguments_format(struct child_arguments *w, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static const char *arguments_format(struct child_arguments *w, const char *fmt, ...)
-{
-	struct strbuf *text = &w->texts[w->made++];
-	va_list args;
-
-	*text = (struct strbuf)STRBUF_INIT(65536);
-	va_start(args, fmt);
-	strbuf_vprintf(text, fmt, args);
-	va_end(args);
-	return strbuf_str(text);
-}
-
-static void arguments_add_number(struct child_arguments *w, const char *name, uint64_t value)
-{
-	if (value)
-		arguments_add_option(w, name,
-				     arguments_format(w, "%llu", (unsigned long long)value));
-}
-
-static void arguments_release(struct child_arguments *w)
-{
-	for (size_t i = 0; i < w->made; i++)
-		strbuf_release(&w->texts[i]);
-}
 
 static void explain_put_record(struct child_arguments *w, const struct explain_config *c,
 			       uint64_t port)
@@ -209,10 +166,20 @@ static void explain_put_preload(struct child_arguments *w, const struct explain_
 	arguments_add_option(w, "--output", "/dev/null");
 }
 
+static void explain_put_probe(struct child_arguments *w, const struct explain_config *c)
+{
+	explain_put_request(w, c);
+	arguments_add_option(w, "--probe-to", arguments_format(w, "%s/" EXPLAIN_RATE, c->folder));
+}
+
 static void explain_put_load(struct child_arguments *w, const struct explain_config *c)
 {
 	explain_put_request(w, c);
-	arguments_add_option(w, "--rate", arguments_format(w, "%.17g", c->rate));
+	if (c->rate > 0)
+		arguments_add_option(w, "--rate", arguments_format(w, "%.17g", c->rate));
+	if (c->rate_probed > 0)
+		arguments_add_option(w, "--rate-probed",
+				     arguments_format(w, "%.3f", c->rate_probed));
 	arguments_add_option(w, "--for",
 			     arguments_format(w, "%lluns", (unsigned long long)c->duration_ns));
 	arguments_add_option(w, "--timestamps", "kernel");
@@ -223,6 +190,23 @@ static void explain_put_load(struct child_arguments *w, const struct explain_con
 	arguments_add_option(w, "--record", arguments_format(w, "%s/" EXPLAIN_CLIENT, c->folder));
 	arguments_add(w, "--json");
 	arguments_add_option(w, "--output", arguments_format(w, "%s/" EXPLAIN_LOAD, c->folder));
+}
+
+static struct load_options explain_load_options(const struct explain_config *c)
+{
+	return (struct load_options){
+		.urls = { .items = { c->url }, .len = 1 }, .rate = c->rate,
+		.workload = c->workload, .arrival = c->arrival, .connections = c->connections,
+		.threads = c->threads, .preload = c->preload, .to = c->to,
+		.replay = { .file = c->replay },
+	};
+}
+
+static bool explain_lacks_rate(const struct explain_config *c)
+{
+	const struct load_options o = explain_load_options(c);
+
+	return load_options_lacks_rate(&o, false);
 }
 
 /* ---- the run ---- */
@@ -332,7 +316,26 @@ static void explain_conns_finish(struct conns_child *conns, const struct explain
 		explain_conns_failed(conns, c, code);
 }
 
-static int explain_run_children(const struct explain_config *c, uint64_t port, struct stop *stop,
+/* Chooses the rate, before anything is recorded. Returns 0 or, after a message, -errno. */
+static int explain_choose_rate(struct explain_config *c, struct stop *stop)
+{
+	struct child_arguments words = { 0 };
+	const char *path = arguments_format(&words, "%s/" EXPLAIN_RATE, c->folder);
+	int err = explain_run_load(c, stop, 0, explain_put_probe) ? -ECANCELED :
+		  load_rate_read(path, &c->rate_probed);
+
+	if (!err) {
+		c->rate = load_rate_from(c->rate_probed);
+		load_rate_log(c->rate_probed);
+	} else if (err != -ECANCELED) {
+		log_error("cannot read the rate from %s: %s", path, strerror(-err));
+	}
+	unlink(path);
+	arguments_release(&words);
+	return err;
+}
+
+static int explain_run_children(struct explain_config *c, uint64_t port, struct stop *stop,
 				struct conns_child *conns)
 {
 	struct child_arguments words = { 0 };
@@ -341,6 +344,8 @@ static int explain_run_children(const struct explain_config *c, uint64_t port, s
 
 	/* Store the keys before recording starts: otherwise their messages count as the load's. */
 	if (c->preload && explain_run_load(c, stop, 0, explain_put_preload))
+		return -EIO;
+	if (explain_lacks_rate(c) && explain_choose_rate(c, stop))
 		return -EIO;
 	explain_conns_forget(c);
 	code = c->no_conns ? 0 : explain_conns_start(conns, c, stop);
@@ -407,7 +412,7 @@ static int explain_check_links(const char *path)
 {
 	static const char *const names[] = {
 		EXPLAIN_SERVER, EXPLAIN_CLIENT, EXPLAIN_CONNS, EXPLAIN_WATCH,
-		EXPLAIN_LOAD,	EXPLAIN_RESULT, EXPLAIN_PAGE,
+		EXPLAIN_LOAD,	EXPLAIN_RESULT, EXPLAIN_PAGE, EXPLAIN_RATE,
 	};
 	int folder = folder_open(path), err = folder < 0 ? folder : 0;
 	struct stat st;
@@ -459,12 +464,7 @@ static int explain_server_port(const struct explain_config *c, uint64_t *port)
 /* Checks the options of the load before anything starts. Returns an exit code. */
 static int explain_check_load(const struct explain_config *c)
 {
-	const struct load_options o = {
-		.urls = { .items = { c->url }, .len = 1 }, .rate = c->rate,
-		.workload = c->workload, .arrival = c->arrival, .connections = c->connections,
-		.threads = c->threads, .preload = c->preload, .to = c->to,
-		.replay = { .file = c->replay },
-	};
+	const struct load_options o = explain_load_options(c);
 	struct strbuf why = STRBUF_INIT(16384);
 	int err = load_options_check(&o, false, &why);
 
@@ -476,7 +476,7 @@ static int explain_check_load(const struct explain_config *c)
 	return !err ? EXIT_OK : err == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
 }
 
-static int explain_server(const struct explain_config *c, uint64_t port, struct stop *stop)
+static int explain_server(struct explain_config *c, uint64_t port, struct stop *stop)
 {
 	struct conns_child conns = { .why = STRBUF_INIT(4096) };
 	struct explain_input input = { .folder = c->folder };
@@ -497,19 +497,27 @@ static int explain_server(const struct explain_config *c, uint64_t port, struct 
 	return code;
 }
 
+/* Names the folder of a run without --output by the time, in UTC. */
+static void explain_name_folder(struct explain_config *c, char name[FOLDER_NAME_MAX])
+{
+	const time_t now = time(NULL);
+	struct tm tm;
+
+	gmtime_r(&now, &tm);
+	strftime(name, FOLDER_NAME_MAX, "explain-%Y%m%d-%H%M%S", &tm);
+	c->folder = name;
+}
+
 /*
- * Checks required options: the option table cannot express that --from makes three of them
- * optional.
+ * Checks required options: the option table cannot express that --from replaces
+ * the URL.
  */
 static bool explain_is_complete(const struct explain_config *c)
 {
-	const char *missing = !c->url ? "URL" : !(c->rate > 0) ? "--rate" :
-			      !c->folder ? "--output" : NULL;
-
 	if (c->from && c->url)
 		log_error("explain: --from cannot be combined with a URL");
-	else if (!c->from && missing)
-		log_error("explain: %s is missing", missing);
+	else if (!c->from && !c->url)
+		log_error("explain: URL is missing; it takes " LOAD_TARGET_TAKES);
 	else
 		return true;
 	return false;
@@ -531,7 +539,8 @@ static int explain_from(const struct explain_config *c)
 
 static int cmd_explain_run(const void *config)
 {
-	const struct explain_config *c = config;
+	struct explain_config command = *(const struct explain_config *)config, *c = &command;
+	char name[FOLDER_NAME_MAX];
 	struct stop stop = { 0 };
 	uint64_t port;
 	int err;
@@ -548,6 +557,8 @@ static int cmd_explain_run(const void *config)
 	err = explain_check_load(c);
 	if (err)
 		return err;
+	if (!c->folder)
+		explain_name_folder(c, name);
 	if (explain_make_folder(c->folder))
 		return EXIT_CANNOT;
 	err = stop_init(&stop);

@@ -11,6 +11,7 @@
 #define EXPLAIN_WATCH "watch.json"
 #define EXPLAIN_LOAD "load.json"
 #define EXPLAIN_RESULT "result.json"
+#define EXPLAIN_RATE "rate" /* only until it is read */
 #define EXPLAIN_PAGE "report.html"   /* written by hostlat report, from result.json */
 
 #define EXPLAIN_SCHEMA 1

@@ -16,6 +16,7 @@
 #include "cmd/load_live.h"
 #include "cmd/load_many.h"
 #include "cmd/load_options.h"
+#include "cmd/load_rate.h"
 #include "cmd/recorded_file.h"
 #include "cmd/result.h"
 #include "event/reader.h"
@@ -27,7 +28,7 @@ struct load_command {
 	struct load_options load;
 	struct load_many_options many;
 	struct load_judge_options judge;
-	const char *dump_schedule, *samples, *hdr, *ccdf, *record, *from;
+	const char *dump_schedule, *samples, *hdr, *ccdf, *record, *from, *probe_to;
 	uint64_t size_limit;
 	bool plot;
 	struct common_options common;
@@ -63,6 +64,8 @@ static const struct opt load_options[] = {
 		   .excludes = LOAD_OPTIONS_MEASURING ",dump-schedule,record,size-limit," MANY,
 		   .help = "Analyze a recorded run again instead of measuring (- is standard "
 			   "input)"),
+	OPT_STRING(struct load_command, probe_to, .name = "probe-to", .file = true, .hidden = true,
+		   .help = "Write the rate that one connection reaches to FILE, and end"),
 	OPTIONS_COMMON(struct load_command, common),
 	OPT_END,
 };
@@ -189,6 +192,10 @@ static int load_cmd_check(const struct load_command *c)
 	}
 	if (!c->from)
 		err = load_options_check(&c->load, load_many_has_rate(&c->many), &why);
+	if (!err && c->many.against && load_options_lacks_rate(&c->load, false)) {
+		strbuf_puts(&why, "--rate is missing: --against loads two servers alike");
+		err = -EINVAL;
+	}
 	if (!err && !c->from)
 		err = load_options_useful(&c->load, c->many.against, &why);
 	if (!err)
@@ -473,9 +480,39 @@ out:
 	return code;
 }
 
+/* Measures what one connection reaches, for `hostlat explain`. */
+static int run_probe(const struct load_command *c, struct stop *stop)
+{
+	double probed;
+	int err, code = load_rate_probe(&c->load, stop, c->common.quiet, &probed);
+
+	err = code ? 0 : load_rate_write(c->probe_to, probed);
+	if (err)
+		log_error("cannot write the rate to %s: %s", c->probe_to, folder_strerror(err));
+	return err ? EXIT_CANNOT : code;
+}
+
+/* Makes the run or the runs, at a rate that is chosen first if none is given. */
+static int run_measuring(struct load_command *c, struct stop *stop, const struct load_judge *judge)
+{
+	int code = 0;
+
+	if (c->probe_to)
+		return run_probe(c, stop);
+	if (load_options_lacks_rate(&c->load, load_many_has_rate(&c->many))) {
+		code = load_rate_probe(&c->load, stop, c->common.quiet, &c->load.rate_probed);
+		if (code)
+			return code;
+		c->load.rate = load_rate_from(c->load.rate_probed);
+	}
+	return load_many_asked(&c->many) ? load_many_run(&c->many, &c->load, &judge->conditions,
+							 &c->common, c->plot, stop)
+					 : run_live(c, stop, judge);
+}
+
 static int load_cmd_run(const void *config)
 {
-	const struct load_command *c = config;
+	struct load_command command = *(const struct load_command *)config, *c = &command;
 	struct load_judge judge;
 	struct stop stop = { 0 };
 	int code;
@@ -499,10 +536,7 @@ static int load_cmd_run(const void *config)
 		log_error("%s", strerror(-code));
 		return EXIT_CANNOT;
 	}
-	code = load_many_asked(&c->many) ? load_many_run(&c->many, &c->load,
-							 &judge.conditions, &c->common,
-							 c->plot, &stop)
-					 : run_live(c, &stop, &judge);
+	code = run_measuring(c, &stop, &judge);
 	stop_release(&stop);
 	return code;
 }

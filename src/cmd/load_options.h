@@ -28,6 +28,7 @@
 struct load_options {
 	struct opt_list urls;
 	double rate;
+	double rate_probed; /* rate that one connection reached, if --rate was chosen by that */
 	const char *arrival, *workload;
 	uint32_t loop, stamps;
 	uint64_t connections, outstanding, threads, requests_per_connection;
@@ -47,6 +48,11 @@ struct load_options {
 	/* Hosts of agents; their options are in load_hosts_option_rows, not in load_option_rows. */
 	struct load_hosts_options hosts;
 };
+
+/* Valid values of the argument URL. */
+#define LOAD_TARGET_TAKES                                                                          \
+	"memcached://HOST:PORT, redis://, http://, https://, h2://, grpc://, echo://, "            \
+	"udp+memcached://, r2p2://, null:, or SCHEME+unix://PATH"
 
 extern const struct opt load_hosts_option_rows[];
 
@@ -75,9 +81,13 @@ extern const struct opt load_option_rows[];
 #define LOAD_PERCENTILE_DEFAULT 0.99
 #define LOAD_CONFIDENCE_DEFAULT 0.95
 
+/* Returns whether the load has no rate: neither --rate nor what `rate_known` says or times have. */
+bool load_options_lacks_rate(const struct load_options *o, bool rate_known);
+
 /*
  * Checks combinations of options. Returns 0, -EINVAL (bad usage) or the error of reading a file,
- * with a sentence for the user in `why`. `rate_known`: the rate does not come from --rate.
+ * with a sentence for the user in `why`. `rate_known`: the rate does not come from --rate. A rate
+ * that is lacking is accepted where load_rate_probe() can choose one.
  */
 int load_options_check(const struct load_options *o, bool rate_known, struct strbuf *why);
 

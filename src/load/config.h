@@ -57,6 +57,8 @@ struct load_config {
 	uint32_t role;   /* enum load_role */
 	uint32_t priority; /* enum load_priority of the threads: scheduling_granted() */
 	double rate;     /* requests per second of this agent, over all threads; > 0 */
+	/* rate that one connection reached, of which `rate` is the half; 0: the user chose it */
+	double rate_probed;
 	const char *arrival;  /* text for arrival_parse(): "poisson", "lognormal:2", a file ... */
 	const char *workload; /* text for workload_parse(); NULL: the protocol's default */
 	uint32_t connections; /* connections of all threads; at least one per thread */

@@ -77,6 +77,7 @@ static const struct fact facts[] = {
 	{ "load.urls", FACT(FACT_TEXT, urls_file), NULL, FACT_GIVEN },
 	{ "load.spread", FACT(FACT_FLAG, config.spread), NULL, FACT_GIVEN },
 	{ "load.replay", FACT(FACT_TEXT, replay), NULL, FACT_GIVEN },
+	{ "load.rate_probed", FACT(FACT_DOUBLE, config.rate_probed), NULL, FACT_GIVEN },
 };
 
 _Static_assert(ARRAY_LEN(facts) <= 64, "a bit of `seen` for each fact");
@@ -473,7 +474,7 @@ static void setup_add_line(const struct load_setup *s, struct report *r)
 						   " of real-time priority", "" };
 	const struct load_config *c = &s->config;
 	struct string_list *lines = list_new(r);
-	char conns[HUMAN_MAX], error[HUMAN_MAX];
+	char conns[HUMAN_MAX], error[HUMAN_MAX], rate[HUMAN_MAX];
 
 	list_add(lines, "%s loop, %s arrivals, %s connection%s with %" PRIu32 " outstanding each, "
 		 "%" PRIu32 " thread%s%s, seed %" PRIu64, loops[c->loop],
@@ -481,6 +482,9 @@ static void setup_add_line(const struct load_setup *s, struct report *r)
 		 c->connections == 1 ? "" : "s", c->outstanding, c->threads,
 		 c->threads == 1 ? "" : "s",
 		 of_priority[c->priority], c->seed);
+	if (c->rate_probed > 0)
+		list_add(lines, "the rate was chosen: one connection reached %s/s, one request at "
+			 "a time; --rate sets another", human_rate(rate, c->rate_probed));
 	if (*s->nics && s->nic_error_ns)
 		list_add(lines, "time stamps of %s come from the NIC's clock and are converted "
 			 "with an error of at most %s", s->nics, human_ns(error, s->nic_error_ns));
@@ -552,6 +556,8 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 		object_add(o, "bind", value_list(setup_split(s->bind, ",", r)));
 	object_add(o, "loop", value_string(loops[c->loop]));
 	object_add(o, "arrival", value_string(c->loop == LOOP_OPEN ? s->arrival : NULL));
+	if (c->rate_probed > 0)
+		object_add(o, "rate_probed", value_number(c->rate_probed));
 	object_add(o, "workload", value_string(c->workload));
 	if (c->commands.len)
 		object_add(o, "commands", value_list(setup_list_commands(c, r)));

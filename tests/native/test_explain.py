@@ -172,6 +172,26 @@ def stored_before(net, name):
     return f"{it.requests['count']} requests"
 
 
+def chosen(load, log):
+    """The rate is half of what one connection reached, and the result says so."""
+    setup, rate = load["setup"], load["rate"]["target"]
+    check.between("half of it, two digits", rate / min(setup["rate_probed"] / 2, 10_000), 0.9, 1.000001)
+    check.true(f"it is said: {log}", f"--rate {rate:g} was chosen" in log)
+
+
+def without_a_rate(net, name):
+    """What chooses the rate is not part of what is recorded."""
+    with netns.inside(net.reader), servers.server(name, net.address(4)) as (url, _):
+        it = Explain(net, url, "--for", "2s")
+        it.finish()
+    load = it.document["load"]
+    chosen(load, it.log)
+    check.between("messages that were recorded", it.document["diagnose"]["messages"]["count"], 1,
+                  it.requests["count"])
+    check.must_fail("another rate", chosen, {**load, "rate": {"target": load["rate"]["target"] / 2}}, it.log)
+    return f"{load['rate']['target']:g}/s"
+
+
 def shares(requests, stops):
     """Returns the share of each request's wait for a stop that its parts explain."""
     found = []
@@ -341,6 +361,7 @@ SERVERS = (veth, "memcached"), (loopback, "redis"), (veth, "nginx")
 check.run([
     *((explained, *each) for each in SERVERS),
     (stored_before, loopback, "memcached"),
+    (without_a_rate, loopback, "nginx"),
     (names_the_job, loopback, "redis"),
     (lands_where_it_was, Case("server", "server", veth, "memcached")),
     (lands_where_it_was, Case("network", "there", path, "redis")),
