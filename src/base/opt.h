@@ -50,6 +50,17 @@ enum opt_type {
 	OPT_TYPE_ROWS,     /* config member: a struct, described by nested option rows */
 };
 
+/* Heading of help under which an option stands, in this order. */
+enum opt_group {
+	OPT_GROUP_NONE, /* commands with few options need no headings */
+	OPT_TARGET,     /* the object of the measurement, and the way to it */
+	OPT_LOAD,       /* requests, or how a server answers them */
+	OPT_MEASURE,
+	OPT_STOP,
+	OPT_OUTPUT,
+	OPT_GROUPS,
+};
+
 /* A valid value of an option. The last choice of an array has a NULL name. */
 struct opt_choice {
 	const char *name;
@@ -72,6 +83,8 @@ struct opt {
 	bool positional;     /* positional argument; if OPT_LIST, it takes all remaining words */
 	bool words;          /* OPT_LIST that is an option: it takes all words up to the next one */
 	bool required;
+	enum opt_group group;
+	bool rare;           /* shown by --help-all, not by --help */
 	bool hidden;         /* not for users: accepted, and shown nowhere */
 	bool file;           /* the value is a path, for shell completion */
 	size_t offset;       /* offset of the member in the config, in bytes */

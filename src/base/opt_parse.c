@@ -242,6 +242,7 @@ static int opt_refuse_name(struct opt_parser *p, const char *name, size_t len)
 			nearest_offer(&nearest, p->table.slots[i].row->name);
 	}
 	nearest_offer(&nearest, opt_help_row.name);
+	nearest_offer(&nearest, opt_help_all_row.name);
 	if (nearest.best)
 		strbuf_printf(p->error, "; did you mean '--%s'?", nearest.best);
 	return -EINVAL;
@@ -256,6 +257,8 @@ static int opt_parse_long(struct opt_parser *p, const char *name)
 
 	if (strcmp(name, opt_help_row.name) == 0)
 		return OPT_HELP;
+	if (strcmp(name, opt_help_all_row.name) == 0)
+		return OPT_HELP_ALL;
 	if (!slot)
 		return opt_refuse_name(p, name, len);
 	if (slot->row->type != OPT_TYPE_FLAG)

@@ -9,6 +9,7 @@
 enum opt_result {
 	OPT_PARSED,
 	OPT_HELP, /* --help or -h was given; later words were not parsed */
+	OPT_HELP_ALL, /* the same of --help-all */
 };
 
 /*

@@ -15,6 +15,12 @@ const struct opt opt_help_row = {
 	.help = "Show this help and exit",
 };
 
+const struct opt opt_help_all_row = {
+	.type = OPT_TYPE_FLAG,
+	.name = "help-all",
+	.help = "Show all options and exit",
+};
+
 static void opt_format_number(struct strbuf *out, uint64_t value)
 {
 	strbuf_printf(out, "%" PRIu64, value);

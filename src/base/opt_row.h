@@ -22,8 +22,8 @@ struct opt_table {
 	uint32_t len;
 };
 
-/* The row of --help, which every command has without listing it. */
-extern const struct opt opt_help_row;
+/* The rows of --help and --help-all, which every command has without listing them. */
+extern const struct opt opt_help_row, opt_help_all_row;
 
 /*
  * Fills `table` with one entry (struct opt_slot) per option, in order; nested rows are replaced by

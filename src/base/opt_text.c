@@ -89,23 +89,56 @@ static void opt_text_help_row(const struct opt *row, struct strbuf *out)
 	strbuf_release(&description);
 }
 
-static void opt_text_help_section(const struct opt_table *table, bool positional,
-				  struct strbuf *out)
+static const char *const group_names[OPT_GROUPS] = {
+	[OPT_GROUP_NONE] = "Options", [OPT_TARGET] = "Target",   [OPT_LOAD] = "Load",
+	[OPT_MEASURE] = "Measure",    [OPT_STOP] = "Stop",	 [OPT_OUTPUT] = "Output",
+};
+
+/* Adds the group's rows with their heading, arguments first; nothing if there are none. */
+static void opt_text_help_group(const struct opt_table *table, enum opt_group group, bool all,
+				struct strbuf *out)
 {
-	for (uint32_t i = 0; i < table->len; i++) {
-		if (table->slots[i].row->positional == positional && !table->slots[i].row->hidden)
-			opt_text_help_row(table->slots[i].row, out);
+	bool any = false;
+
+	for (int positional = 1; positional >= 0; positional--) {
+		for (uint32_t i = 0; i < table->len; i++) {
+			const struct opt *row = table->slots[i].row;
+
+			if (row->group != group || row->positional != (bool)positional ||
+			    row->hidden || (row->rare && !all))
+				continue;
+			if (!any)
+				strbuf_printf(out, "%s:\n", group_names[group]);
+			opt_text_help_row(row, out);
+			any = true;
+		}
 	}
+	if (any)
+		strbuf_putc(out, '\n');
 }
 
-void opt_text_help(const struct opt *rows, struct strbuf *out)
+bool opt_text_has_rare(const struct opt *rows)
+{
+	struct opt_table table;
+	bool rare = false;
+
+	opt_flatten(rows, &table);
+	for (uint32_t i = 0; i < table.len; i++)
+		rare |= table.slots[i].row->rare;
+	return rare;
+}
+
+void opt_text_help(const struct opt *rows, bool all, struct strbuf *out)
 {
 	struct opt_table table;
 
 	opt_flatten(rows, &table);
-	opt_text_help_section(&table, true, out);
-	opt_text_help_section(&table, false, out);
+	for (enum opt_group group = 0; group < OPT_GROUPS; group++)
+		opt_text_help_group(&table, group, all, out);
+	strbuf_puts(out, "Help:\n");
 	opt_text_help_row(&opt_help_row, out);
+	if (opt_text_has_rare(rows))
+		opt_text_help_row(&opt_help_all_row, out);
 }
 
 void opt_text_man_escape(const char *text, struct strbuf *out)
@@ -214,13 +247,31 @@ const struct opt_choice *opt_text_choices(const struct opt *rows, const char *na
 	return slot ? slot->row->choices : NULL;
 }
 
+static void opt_text_man_group(const struct opt_table *table, enum opt_group group,
+			       struct strbuf *out)
+{
+	bool any = group == OPT_GROUP_NONE;
+
+	for (uint32_t i = 0; i < table->len; i++) {
+		const struct opt *row = table->slots[i].row;
+
+		if (row->group != group || row->hidden)
+			continue;
+		if (!any)
+			strbuf_printf(out, ".SS %s\n", group_names[group]);
+		opt_text_man_row(row, out);
+		any = true;
+	}
+}
+
 void opt_text_man_options(const struct opt *rows, struct strbuf *out)
 {
 	struct opt_table table;
 
 	opt_flatten(rows, &table);
-	for (uint32_t i = 0; i < table.len; i++)
-		if (!table.slots[i].row->hidden)
-			opt_text_man_row(table.slots[i].row, out);
+	for (enum opt_group group = 0; group < OPT_GROUPS; group++)
+		opt_text_man_group(&table, group, out);
 	opt_text_man_row(&opt_help_row, out);
+	if (opt_text_has_rare(rows))
+		opt_text_man_row(&opt_help_all_row, out);
 }

@@ -3,14 +3,22 @@
 #ifndef HOSTLAT_BASE_OPT_TEXT_H
 #define HOSTLAT_BASE_OPT_TEXT_H
 
+#include <stdbool.h>
+
 #include "base/opt.h"
 #include "base/strbuf.h"
 
 /* Adds the usage after the command's name: "[OPTION]... FILE [NAME]". */
 void opt_text_usage(const struct opt *rows, struct strbuf *out);
 
-/* Adds the lists of arguments and options of --help, 80 columns wide. */
-void opt_text_help(const struct opt *rows, struct strbuf *out);
+/*
+ * Adds the lists of arguments and options of --help, 80 columns wide, by group; with `all` those of
+ * --help-all, which has the rare options, too.
+ */
+void opt_text_help(const struct opt *rows, bool all, struct strbuf *out);
+
+/* Returns whether the options include rare ones. */
+bool opt_text_has_rare(const struct opt *rows);
 
 /* Add man(7) source: _synopsis() the words after the command, _options() the list of OPTIONS. */
 void opt_text_man_synopsis(const struct opt *rows, struct strbuf *out);

@@ -22,10 +22,20 @@ enum exit_code {
 	EXIT_ASSERT = 4,  /* the measurement is sound, but a condition of --assert does not hold */
 };
 
+#define COMMAND_EXAMPLES 3
+
+/* A command line as a user types it, and its effect: one sentence without its period. */
+struct command_example {
+	const char *line, *what;
+};
+
 /* A command of hostlat. A table of commands ends with NULL. */
 struct command {
 	const char *name;
 	const char *summary; /* one line, lower case, no period: for help and the man page's NAME */
+	/* question that this command answers, and a command line; NULL: not in the overview */
+	const char *task, *try;
+	struct command_example examples[COMMAND_EXAMPLES]; /* further ones are NULL */
 	const struct opt *options;
 	size_t config_size;
 	bool reads_only; /* the command only reads files: it drops all privileges first */
@@ -71,16 +81,19 @@ extern const struct opt common_option_rows[], common_summary_rows[];
 
 /* Where the product of a command goes; its former names are aliases. */
 #define OPTION_OUTPUT(config, member, ...)                                                         \
-	OPT_STRING(config, member, .name = "output", .letter = 'o', .file = true, __VA_ARGS__)
+	OPT_STRING(config, member, .name = "output", .letter = 'o', .group = OPT_OUTPUT,         \
+		   .file = true, __VA_ARGS__)
 
 /* How long a run lasts; its former names are aliases. */
 #define OPTION_FOR(config, member, ...)                                                            \
-	OPT_DURATION(config, member, .name = "for", .letter = 'd', __VA_ARGS__)
+	OPT_DURATION(config, member, .name = "for", .letter = 'd', .group = OPT_STOP,          \
+		     __VA_ARGS__)
 
 extern const struct opt_choice time_choices[]; /* values of --time: enum times_style */
 
 #define OPTION_TIME(config, member)                                                                \
-	OPT_CHOICE(config, member, .name = "time", .choices = time_choices,                        \
+	OPT_CHOICE(config, member, .name = "time", .group = OPT_OUTPUT, .rare = true,              \
+		   .choices = time_choices,                                                        \
 		   .help = "Clock by which points in time are printed (default: wall, if the "     \
 			   "recording contains the realtime clock)")
 
@@ -93,8 +106,8 @@ void common_begin(const struct common_options *common);
 /* Returns the command of this name. If unknown, logs similar names and returns NULL. */
 const struct command *command_find(const struct command *const *table, const char *name);
 
-/* Writes the output of `hostlat NAME --help`. */
-void command_help(const struct command *command, struct strbuf *out);
+/* Writes the output of `hostlat NAME --help`, or with `all` of `hostlat NAME --help-all`. */
+void command_help(const struct command *command, bool all, struct strbuf *out);
 
 /* Writes the output of `hostlat --help`. */
 void command_overview(const struct command *const *table, struct strbuf *out);

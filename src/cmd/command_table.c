@@ -9,13 +9,13 @@ extern const struct command cmd_agent, cmd_compare, cmd_completion, cmd_conns, c
 	cmd_watch;
 
 const struct command *const command_table[] = {
+	&cmd_explain,
 	&cmd_load,
 	&cmd_watch,
 	&cmd_conns,
 	&cmd_record,
 	&cmd_diagnose,
 	&cmd_compare,
-	&cmd_explain,
 	&cmd_report,
 	&cmd_serve,
 	&cmd_doctor,

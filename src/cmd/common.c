@@ -22,13 +22,16 @@ const struct opt_choice time_choices[] = {
 };
 
 #define FORMAT_ROWS                                                                                \
-	OPT_FLAG(struct common_options, json, .name = "json", .excludes = "json-lines",            \
+	OPT_FLAG(struct common_options, json, .name = "json", .group = OPT_OUTPUT,                 \
+		 .excludes = "json-lines",                                                         \
 		 .help = "Print one JSON document at the end"),                                    \
-	OPT_FLAG(struct common_options, json_lines, .name = "json-lines",                          \
+	OPT_FLAG(struct common_options, json_lines, .name = "json-lines", .group = OPT_OUTPUT,     \
 		 .help = "Print one JSON document per interval, each on a line of its own"),       \
-	OPT_FLAG(struct common_options, quiet, .name = "quiet", .letter = 'q',                     \
+	OPT_FLAG(struct common_options, quiet, .name = "quiet", .group = OPT_OUTPUT,               \
+		 .letter = 'q',                                                                    \
 		 .help = "Print only warnings and errors on standard error"),                      \
-	OPT_CHOICE(struct common_options, color, .name = "color", .metavar = "WHEN",               \
+	OPT_CHOICE(struct common_options, color, .name = "color", .group = OPT_OUTPUT,             \
+		   .rare = true, .metavar = "WHEN",                                                \
 		   .def = "auto", .choices = color_choices, .help = "Color the text output")
 
 const struct opt common_option_rows[] = {
@@ -39,7 +42,8 @@ const struct opt common_option_rows[] = {
 };
 
 const struct opt common_summary_rows[] = {
-	OPT_STRING(struct common_options, output, .name = "summary", .file = true,
+	OPT_STRING(struct common_options, output, .name = "summary", .group = OPT_OUTPUT,
+		   .file = true,
 		   .help = "Write what is printed to FILE instead of standard output"),
 	FORMAT_ROWS,
 	OPT_END,

@@ -26,23 +26,29 @@ struct compare_config {
 };
 
 static const struct opt compare_options[] = {
-	OPT_LIST(struct compare_config, files, .name = "FILE", .positional = true, .file = true,
+	OPT_LIST(struct compare_config, files, .name = "FILE",
+		 .group = OPT_TARGET, .positional = true, .file = true,
 		 .help = "Recordings, or folders of hostlat explain: A from before the change, B "
 			 "of the same kind from after it"),
-	OPT_LIST(struct compare_config, a, .name = "a", .words = true, .file = true,
+	OPT_LIST(struct compare_config, a, .name = "a",
+		 .group = OPT_TARGET, .words = true, .file = true,
 		 .help = "Recordings or folders from before the change; with several per side, how "
 			 "much recordings of one side differ decides what is significant"),
-	OPT_LIST(struct compare_config, b, .name = "b", .words = true, .file = true,
+	OPT_LIST(struct compare_config, b, .name = "b",
+		 .group = OPT_TARGET, .words = true, .file = true,
 		 .help = "Recordings or folders from after the change"),
 	OPT_FLAG(struct compare_config, calibrate, .name = "calibrate",
+		 .group = OPT_MEASURE,
 		 .excludes = "a,b,slice,slowest",
 		 .help = "Compare recordings FILE... of one set-up with each other, to show how "
 			 "often they are reported to differ, and how much they do"),
-	OPT_STRING(struct compare_config, slice, .name = "slice", .metavar = "FROM:TO",
+	OPT_STRING(struct compare_config, slice, .name = "slice",
+		   .group = OPT_MEASURE, .metavar = "FROM:TO",
 		   .excludes = "slowest",
 		   .help = "Compare the causes of the messages between these percentiles of the "
 			   "latency, in each recording (default 99.9:100)"),
-	OPT_U64(struct compare_config, slowest, .name = "slowest", .min = 1,
+	OPT_U64(struct compare_config, slowest, .name = "slowest",
+		.group = OPT_MEASURE, .min = 1,
 		.max = SUBJECTS_MAX,
 		.help = "Compare the causes of the N slowest messages of each recording"),
 	OPTION_TIME(struct compare_config, time),
@@ -156,6 +162,16 @@ const struct command cmd_compare = {
 	.name = "compare",
 	.reads_only = true,
 	.summary = "show how recordings differ, one or several of each side",
+	.task = "did my change help",
+	.try = "hostlat compare BEFORE AFTER",
+	.examples = {
+		{ "hostlat compare before after",
+		  "Compare two folders of hostlat explain, connections included" },
+		{ "hostlat compare before.hlat after.hlat",
+		  "Show whether a change helped the slowest thousandth of the messages" },
+		{ "hostlat compare --a before-*.hlat --b after-*.hlat",
+		  "Show what the change did, and not only how two recordings differ" },
+	},
 	.options = compare_options,
 	.config_size = sizeof(struct compare_config),
 	.run = cmd_compare_run,

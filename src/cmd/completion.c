@@ -167,6 +167,12 @@ const struct command cmd_completion = {
 	.name = "completion",
 	.reads_only = true,
 	.summary = "print a completion script for a shell",
+	.examples = {
+		{ "source <(hostlat completion bash)",
+		  "Complete in the current shell" },
+		{ "hostlat completion bash > /etc/bash_completion.d/hostlat",
+		  "Complete for all users" },
+	},
 	.options = completion_options,
 	.config_size = sizeof(struct completion_config),
 	.describe = completion_describe,

@@ -29,25 +29,31 @@ static const struct opt_choice direction_choices[] = {
 };
 
 static const struct opt diagnose_options[] = {
-	OPT_STRING(struct diagnose_config, file, .name = "FILE", .positional = true,
+	OPT_STRING(struct diagnose_config, file, .name = "FILE",
+		   .group = OPT_TARGET, .positional = true,
 		   .required = true, .file = true,
 		   .help = "Recording with messages and activity, made by hostlat record"),
-	OPT_STRING(struct diagnose_config, slice, .name = "slice", .metavar = "FROM:TO",
+	OPT_STRING(struct diagnose_config, slice, .name = "slice",
+		   .group = OPT_MEASURE, .metavar = "FROM:TO",
 		   .excludes = "slowest",
 		   .help = "Explain the messages between these percentiles of the latency (default "
 			   "99.9:100)"),
-	OPT_U64(struct diagnose_config, slowest, .name = "slowest", .min = 1,
+	OPT_U64(struct diagnose_config, slowest, .name = "slowest",
+		.group = OPT_MEASURE, .min = 1,
 		.max = SUBJECTS_MAX, .help = "Explain the N slowest messages"),
 	OPT_STRING(struct diagnose_config, against, .name = "against",
+		   .group = OPT_MEASURE,
 		   .metavar = "FROM:TO|fastest|FILE", .file = true,
 		   .help = "Baseline of the comparison: this slice of the same application's "
 			   "messages (default 40:60, or the fastest 10 % where the median is more "
 			   "than 3 times p5), the application's fastest 1 %, or the same slice of "
 			   "another recording"),
 	OPT_CHOICE(struct diagnose_config, direction, .name = "direction",
+		   .group = OPT_MEASURE,
 		   .choices = direction_choices, .def = "ingress",
 		   .help = "Direction of the messages to explain"),
 	OPT_FLAG(struct diagnose_config, paper, .name = "paper",
+		 .group = OPT_MEASURE, .rare = true,
 		 .help = "Attribute excess by the rules of NSight (Haecki et al., NSDI 2022): "
 			 "count every excess above the recording's granularity, however much the "
 			 "baseline varies"),
@@ -155,6 +161,14 @@ const struct command cmd_diagnose = {
 	.name = "diagnose",
 	.reads_only = true,
 	.summary = "explain why the slow messages of a recording were slow",
+	.examples = {
+		{ "hostlat diagnose slow.hlat",
+		  "Explain the slowest thousandth of the recorded messages" },
+		{ "hostlat diagnose slow.hlat --slowest 100 --against before.hlat",
+		  "Compare the hundred slowest messages with those of an earlier recording" },
+		{ "hostlat diagnose slow.hlat --direction egress --slowest 100",
+		  "Explain the hundred send calls that took longest to reach the device" },
+	},
 	.options = diagnose_options,
 	.config_size = sizeof(struct diagnose_config),
 	.run = cmd_diagnose_run,

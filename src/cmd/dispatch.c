@@ -32,13 +32,15 @@ static int dispatch_parse(const struct command *command, const struct command *c
 		log_error("out of memory");
 		return EXIT_CANNOT;
 	}
-	switch (opt_parse(command->options, config, argc, argv, &text)) {
+	result = opt_parse(command->options, config, argc, argv, &text);
+	switch (result) {
 	case OPT_PARSED:
 		result = dispatch_run(command, table, config);
 		break;
 	case OPT_HELP:
+	case OPT_HELP_ALL:
 		strbuf_reset(&text);
-		command_help(command, &text);
+		command_help(command, result == OPT_HELP_ALL, &text);
 		result = command_print(&text);
 		break;
 	default:
@@ -71,10 +73,8 @@ int dispatch(const struct command *const *table, int argc, char **argv)
 	const struct command *command;
 
 	privilege_no_new();
-	if (argc < 2) {
-		log_error("a command is missing; 'hostlat --help' lists them");
-		return EXIT_USAGE;
-	}
+	if (argc < 2)
+		return dispatch_overview(table) ?: EXIT_USAGE;
 	if (strcmp(argv[1], "--version") == 0)
 		return dispatch_version();
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)

@@ -26,9 +26,11 @@ struct doctor_config {
 };
 
 static const struct opt doctor_options[] = {
-	OPT_FLAG(struct doctor_config, tuning, .name = "tuning", .excludes = "facts",
+	OPT_FLAG(struct doctor_config, tuning, .name = "tuning",
+		 .group = OPT_MEASURE, .excludes = "facts",
 		 .help = "Show the settings of this machine that are known to cost latency"),
 	OPT_FLAG(struct doctor_config, facts, .name = "facts",
+		 .group = OPT_MEASURE,
 		 .help = "Show all set-up facts, as they are stored in a recording"),
 	OPTIONS_COMMON(struct doctor_config, common),
 	OPT_END,
@@ -210,6 +212,16 @@ out:
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.summary = "show what this machine can measure and which of its settings cost latency",
+	.task = "what can be measured here",
+	.try = "sudo hostlat doctor",
+	.examples = {
+		{ "sudo hostlat doctor",
+		  "List what can be measured here" },
+		{ "hostlat doctor --tuning",
+		  "List the settings that cost latency" },
+		{ "hostlat doctor --json | jq -r '.facts[\"kernel.preempt\"]'",
+		  "Print one set-up fact" },
+	},
 	.options = doctor_options,
 	.config_size = sizeof(struct doctor_config),
 	.run = cmd_doctor_run,

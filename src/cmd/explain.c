@@ -15,15 +15,14 @@
 #include "base/bug.h"
 #include "base/folder.h"
 #include "base/log.h"
-#include "base/opt_words.h"
 #include "base/parse.h"
 #include "base/privilege.h"
 #include "cmd/arguments.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
 #include "cmd/explain_conns.h"
+#include "cmd/explain_options.h"
 #include "cmd/explain_result.h"
-#include "cmd/load_options.h"
 #include "cmd/load_rate.h"
 #include "load/protocol.h"
 
@@ -32,182 +31,8 @@
 /* Privileges for starting and stopping a load that runs as another user. */
 #define EXPLAIN_PRIVILEGES \
 	(PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) | PRIVILEGE(CAP_KILL))
-#define REQUEST_WORDS_MAX (2 << 20) /* bytes of the options of requests */
 #define FOLDER_NAME_MAX 64
 #define END_PATIENCE_NS (120 * NS_PER_S)
-
-struct explain_config {
-	const char *url;
-	double rate, rate_probed;
-	uint64_t duration_ns;
-	const char *folder;
-	uint64_t port;
-	uint64_t connections, outstanding, threads, seed;
-	uint64_t size_limit;
-	const char *workload, *arrival, *replay;
-	bool preload, no_conns;
-	struct opt_list commands;
-	struct load_request_options to;
-	const char *from;
-	struct common_options common;
-};
-
-static const struct opt explain_options[] = {
-	OPT_STRING(struct explain_config, url, .name = "URL", .positional = true,
-		   .help = "Server to load, on this host in any network namespace; the forms are "
-			   "those of hostlat load"),
-	OPT_RATE(struct explain_config, rate, .name = "rate", .letter = 'r', .excludes = "from",
-		 .help = "Requests per second (default: half of what one connection reaches that "
-			 "sends one request at a time, at most 10k)"),
-	OPTION_FOR(struct explain_config, duration_ns, .def = "10s",
-		   .min = NS_PER_S, .help = "Time for which requests are sent"),
-	OPTION_OUTPUT(struct explain_config, folder, .metavar = "FOLDER", .aliases = "folder",
-		      .help = "Folder for report.html, result.json and the recordings; created "
-			      "if missing (default: explain-DATE-TIME). With --from: file for "
-			      "what is printed"),
-	OPT_U64(struct explain_config, port, .name = "port", .min = 1, .max = 65535,
-		.help = "Port on which the server itself listens, if it is not the URL's"),
-	OPT_U64(struct explain_config, connections, .name = "connections", .letter = 'c', .min = 1,
-		.help = "Number of connections"),
-	OPT_U64(struct explain_config, outstanding, .name = "outstanding", .min = 1,
-		.help = "Largest number of requests in flight per connection"),
-	OPT_U64(struct explain_config, threads, .name = "threads", .letter = 't', .min = 1,
-		.help = "Number of threads that send requests"),
-	OPT_STRING(struct explain_config, workload, .name = "workload", .letter = 'w',
-		   .metavar = "WORKLOAD",
-		   .help = "Keys, values and mix of the requests (see hostlat load)"),
-	OPT_LIST(struct explain_config, commands, .name = "command",
-		 .metavar = "[WEIGHT:]COMMAND",
-		 .help = "Redis command that the requests are (see hostlat load)"),
-	OPT_STRING(struct explain_config, replay, .name = "replay", .file = true,
-		   .excludes = "from",
-		   .help = "File of recorded requests to send, at their own times or with "
-			   "--rate in its order (see hostlat load)"),
-	OPT_STRING(struct explain_config, arrival, .name = "arrival", .metavar = "LAW",
-		   .help = "Arrival process (see hostlat load)"),
-	OPT_U64(struct explain_config, seed, .name = "seed", .min = 1,
-		.help = "Seed of the arrival schedule"),
-	OPT_FLAG(struct explain_config, preload, .name = "preload",
-		 .help = "Store every key before measuring"),
-	OPTIONS_LOAD_REQUEST(struct explain_config, to),
-	OPT_SIZE(struct explain_config, size_limit, .name = "size-limit", .min = 64 << 10,
-		 .help = "Largest size of the server's recording (see hostlat record)"),
-	OPT_FLAG(struct explain_config, no_conns, .name = "no-conns", .excludes = "from",
-		 .help = "Do not measure what limits each connection"),
-	OPT_STRING(struct explain_config, from, .name = "from", .file = true,
-		   .metavar = "FOLDER", .excludes = LOAD_REQUEST_ROWS,
-		   .help = "Explain the recordings of an earlier run again; needs no privileges"),
-	OPTIONS_COMMON_SUMMARY(struct explain_config, common),
-	OPT_END,
-};
-
-/* ---- arguments of the child processes ---- */
-
-static void explain_put_record(struct child_arguments *w, const struct explain_config *c,
-			       uint64_t port)
-{
-	arguments_add(w, "hostlat");
-	arguments_add(w, "record");
-	arguments_add_option(w, "--output",
-			     arguments_format(w, "%s/" EXPLAIN_SERVER, c->folder));
-	arguments_add_number(w, "--port", port);
-	arguments_add_option(w, "--interval", "250ms");
-	arguments_add_number(w, "--size-limit", c->size_limit);
-	arguments_add(w, "--json");
-	arguments_add_option(w, "--summary", arguments_format(w, "%s/" EXPLAIN_WATCH, c->folder));
-}
-
-/* Records all connections of the host; explain selects the run's connections afterwards. */
-static void explain_put_conns(struct child_arguments *w, const struct explain_config *c)
-{
-	arguments_add(w, "hostlat");
-	arguments_add(w, "conns");
-	arguments_add_option(w, "--record", arguments_format(w, "%s/" EXPLAIN_CONNS, c->folder));
-	arguments_add(w, "--record-all");
-	arguments_add_option(w, "--interval", "250ms");
-	arguments_add(w, "--json");
-	arguments_add_option(w, "--output", "/dev/null");
-}
-
-/* Adds the options that --header, --cert and the like share with `hostlat load`. */
-static void explain_put_request_options(struct child_arguments *w, const struct explain_config *c)
-{
-	struct strbuf *text = &w->texts[w->made++];
-	char *rest, *word;
-
-	*text = (struct strbuf)STRBUF_INIT(REQUEST_WORDS_MAX);
-	w->error = opt_words(load_request_option_rows, &c->to, "", text);
-	for (rest = text->buf; !w->error && (word = strsep(&rest, "\n")) != NULL;) {
-		if (*word && strcmp(word, "--") != 0)
-			arguments_add(w, opt_words_unescape(word));
-	}
-}
-
-static void explain_put_request(struct child_arguments *w, const struct explain_config *c)
-{
-	arguments_add(w, "hostlat");
-	arguments_add(w, "load");
-	arguments_add(w, c->url);
-	arguments_add_number(w, "--seed", c->seed);
-	arguments_add_option(w, "--workload", c->workload);
-	arguments_add_option(w, "--replay", c->replay);
-	for (uint32_t i = 0; i < c->commands.len; i++)
-		arguments_add_option(w, "--command", c->commands.items[i]);
-	explain_put_request_options(w, c);
-}
-
-static void explain_put_preload(struct child_arguments *w, const struct explain_config *c)
-{
-	explain_put_request(w, c);
-	arguments_add(w, "--preload");
-	arguments_add_option(w, "--rate", "100");
-	arguments_add_option(w, "--for", "100ms");
-	arguments_add_number(w, "--connections", c->connections);
-	arguments_add_option(w, "--output", "/dev/null");
-}
-
-static void explain_put_probe(struct child_arguments *w, const struct explain_config *c)
-{
-	explain_put_request(w, c);
-	arguments_add_option(w, "--probe-to", arguments_format(w, "%s/" EXPLAIN_RATE, c->folder));
-}
-
-static void explain_put_load(struct child_arguments *w, const struct explain_config *c)
-{
-	explain_put_request(w, c);
-	if (c->rate > 0)
-		arguments_add_option(w, "--rate", arguments_format(w, "%.17g", c->rate));
-	if (c->rate_probed > 0)
-		arguments_add_option(w, "--rate-probed",
-				     arguments_format(w, "%.3f", c->rate_probed));
-	arguments_add_option(w, "--for",
-			     arguments_format(w, "%lluns", (unsigned long long)c->duration_ns));
-	arguments_add_option(w, "--timestamps", "kernel");
-	arguments_add_number(w, "--connections", c->connections);
-	arguments_add_number(w, "--outstanding", c->outstanding);
-	arguments_add_number(w, "--threads", c->threads);
-	arguments_add_option(w, "--arrival", c->arrival);
-	arguments_add_option(w, "--record", arguments_format(w, "%s/" EXPLAIN_CLIENT, c->folder));
-	arguments_add(w, "--json");
-	arguments_add_option(w, "--output", arguments_format(w, "%s/" EXPLAIN_LOAD, c->folder));
-}
-
-static struct load_options explain_load_options(const struct explain_config *c)
-{
-	return (struct load_options){
-		.urls = { .items = { c->url }, .len = 1 }, .rate = c->rate,
-		.workload = c->workload, .arrival = c->arrival, .connections = c->connections,
-		.threads = c->threads, .preload = c->preload, .to = c->to,
-		.replay = { .file = c->replay },
-	};
-}
-
-static bool explain_lacks_rate(const struct explain_config *c)
-{
-	const struct load_options o = explain_load_options(c);
-
-	return load_options_lacks_rate(&o, false);
-}
 
 /* ---- the run ---- */
 
@@ -289,7 +114,7 @@ static int explain_conns_start(struct conns_child *conns, const struct explain_c
 	struct child_arguments words = { 0 };
 	int code;
 
-	explain_put_conns(&words, c);
+	explain_options_conns(&words, c);
 	code = child_start(&conns->child, words.words);
 	conns->runs = true;
 	if (!code)
@@ -321,7 +146,7 @@ static int explain_choose_rate(struct explain_config *c, struct stop *stop)
 {
 	struct child_arguments words = { 0 };
 	const char *path = arguments_format(&words, "%s/" EXPLAIN_RATE, c->folder);
-	int err = explain_run_load(c, stop, 0, explain_put_probe) ? -ECANCELED :
+	int err = explain_run_load(c, stop, 0, explain_options_probe) ? -ECANCELED :
 		  load_rate_read(path, &c->rate_probed);
 
 	if (!err) {
@@ -343,9 +168,9 @@ static int explain_run_children(struct explain_config *c, uint64_t port, struct 
 	int code;
 
 	/* Store the keys before recording starts: otherwise their messages count as the load's. */
-	if (c->preload && explain_run_load(c, stop, 0, explain_put_preload))
+	if (c->preload && explain_run_load(c, stop, 0, explain_options_preload))
 		return -EIO;
-	if (explain_lacks_rate(c) && explain_choose_rate(c, stop))
+	if (explain_options_lack_rate(c) && explain_choose_rate(c, stop))
 		return -EIO;
 	explain_conns_forget(c);
 	code = c->no_conns ? 0 : explain_conns_start(conns, c, stop);
@@ -353,7 +178,7 @@ static int explain_run_children(struct explain_config *c, uint64_t port, struct 
 		explain_report_failure("conns", &conns->child, code);
 		return code;
 	}
-	explain_put_record(&words, c, port);
+	explain_options_record(&words, c, port);
 	code = child_start(&recorder, words.words);
 	if (!code)
 		code = child_ready(&recorder, START_PATIENCE_NS, stop);
@@ -364,7 +189,7 @@ static int explain_run_children(struct explain_config *c, uint64_t port, struct 
 	child_relay_warnings(&recorder);
 	privilege_keep(EXPLAIN_PRIVILEGES);
 	log_info("measuring");
-	code = explain_run_load(c, stop, c->duration_ns, explain_put_load);
+	code = explain_run_load(c, stop, c->duration_ns, explain_options_load);
 	if (code)
 		goto out;
 	child_interrupt(&recorder);
@@ -464,7 +289,7 @@ static int explain_server_port(const struct explain_config *c, uint64_t *port)
 /* Checks the options of the load before anything starts. Returns an exit code. */
 static int explain_check_load(const struct explain_config *c)
 {
-	const struct load_options o = explain_load_options(c);
+	const struct load_options o = explain_options_of_load(c);
 	struct strbuf why = STRBUF_INIT(16384);
 	int err = load_options_check(&o, false, &why);
 
@@ -574,7 +399,17 @@ static int cmd_explain_run(const void *config)
 const struct command cmd_explain = {
 	.name = "explain",
 	.summary = "load a server on this host and explain its slow requests",
-	.options = explain_options,
+	.task = "my requests are slow",
+	.try = "sudo hostlat explain URL",
+	.examples = {
+		{ "sudo hostlat explain http://127.0.0.1/",
+		  "Send requests at a rate that the server can bear, and explain the slow ones" },
+		{ "sudo hostlat explain memcached://127.0.0.1 --rate 5000 --preload -o slow",
+		  "Explain slow requests at this rate; then open slow/report.html" },
+		{ "hostlat explain --from slow",
+		  "Explain the same recordings again, without privileges" },
+	},
+	.options = explain_option_rows,
 	.config_size = sizeof(struct explain_config),
 	.run = cmd_explain_run,
 };

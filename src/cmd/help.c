@@ -23,20 +23,47 @@ static const struct opt help_options[] = {
 	OPT_END,
 };
 
-void command_help(const struct command *command, struct strbuf *out)
+static void help_put_examples(const struct command *command, struct strbuf *out)
+{
+	const struct command_example *e = command->examples;
+
+	if (e->line)
+		strbuf_puts(out, "Examples:\n");
+	for (int i = 0; i < COMMAND_EXAMPLES && e[i].line; i++) {
+		strbuf_printf(out, "  %s\n      ", e[i].line);
+		opt_text_wrap(out, e[i].what, 6);
+	}
+	if (e->line)
+		strbuf_putc(out, '\n');
+}
+
+void command_help(const struct command *command, bool all, struct strbuf *out)
 {
 	strbuf_printf(out, "Usage: hostlat %s ", command->name);
 	opt_text_usage(command->options, out);
 	strbuf_printf(out, "\n%c%s.\n\n", toupper(command->summary[0]), command->summary + 1);
-	opt_text_help(command->options, out);
+	help_put_examples(command, out);
+	opt_text_help(command->options, all, out);
+	if (!all && opt_text_has_rare(command->options))
+		strbuf_printf(out, "\nAll options: hostlat %s --help-all\n", command->name);
 	if (!command->hidden)
 		strbuf_printf(out, "\nFull documentation: man hostlat-%s\n", command->name);
+}
+
+/* Adds a line for each task: what a user wants, and the command that does it. */
+static void help_put_tasks(const struct command *const *table, struct strbuf *out)
+{
+	for (; *table; table++)
+		if ((*table)->task)
+			strbuf_printf(out, "  %-34s%s\n", (*table)->task, (*table)->try);
+	strbuf_putc(out, '\n');
 }
 
 void command_overview(const struct command *const *table, struct strbuf *out)
 {
 	strbuf_puts(out, "Usage: hostlat COMMAND [OPTION]...\n"
 			 "Where in this host does the latency come from, and why?\n\n");
+	help_put_tasks(table, out);
 	for (; *table; table++) {
 		if (!(*table)->hidden)
 			strbuf_printf(out, "  %-12s%s\n", (*table)->name, (*table)->summary);
@@ -83,7 +110,7 @@ static int help_describe(const struct command *const *table, const void *config)
 	while (*at && strcmp((*at)->name, help->topic) != 0)
 		at++;
 	if (*at)
-		command_help(*at, &text);
+		command_help(*at, false, &text);
 	else if (!glossary_put(help->topic, &text))
 		return help_refuse(table, help->topic);
 	return command_print(&text);
@@ -93,6 +120,14 @@ const struct command cmd_help = {
 	.name = "help",
 	.reads_only = true,
 	.summary = "explain a command, or a word of a result",
+	.examples = {
+		{ "hostlat help watch",
+		  "Print the options of hostlat watch" },
+		{ "hostlat help host-noisy",
+		  "Explain why a result of hostlat load is n/a, and say what to do" },
+		{ "hostlat help delayed-ack",
+		  "Explain a problem of a connection" },
+	},
 	.options = help_options,
 	.config_size = sizeof(struct help_config),
 	.describe = help_describe,

@@ -15,11 +15,13 @@
 #define SPEED_MAX 100.0 /* that of "replay:SPEED:FILE", too (load/arrival.h) */
 
 const struct opt load_replay_option_rows[] = {
-	OPT_STRING(struct load_replay_options, file, .name = "replay", .file = true,
+	OPT_STRING(struct load_replay_options, file, .name = "replay",
+		   .group = OPT_LOAD, .rare = true, .file = true,
 		   .help = "File of recorded requests to send at their own times, or with --rate "
 			   "in its order: CSV with the columns time, method, path, headers, body "
 			   "(HTTP), or cache-trace (memcached)"),
-	OPT_STRING(struct load_replay_options, speed, .name = "replay-speed", .metavar = "FACTOR",
+	OPT_STRING(struct load_replay_options, speed, .name = "replay-speed",
+		   .group = OPT_LOAD, .rare = true, .metavar = "FACTOR",
 		   .help = "Speed of --replay: 2 sends twice as fast as recorded (default 1)"),
 	OPT_END,
 };

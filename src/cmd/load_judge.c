@@ -9,17 +9,20 @@
 #include "load/gates.h"
 
 const struct opt load_judge_option_rows[] = {
-	OPT_LIST(struct load_judge_options, asserts, .name = "assert", .metavar = "CONDITION",
+	OPT_LIST(struct load_judge_options, asserts, .name = "assert",
+		 .group = OPT_MEASURE, .metavar = "CONDITION",
 		 .excludes = "rates,find-max",
 		 .help = "Exit with 4 if this condition fails, with 3 if the run cannot decide it, "
 			 "such as 'p99<500us'; with --repeat, of all runs together; with "
 			 "--against, of the second server, such as 'p99<+20%'"),
-	OPT_LIST(struct load_judge_options, seen, .name = "assert-seen", .metavar = "CONDITION",
+	OPT_LIST(struct load_judge_options, seen, .name = "assert-seen",
+		 .group = OPT_MEASURE, .rare = true, .metavar = "CONDITION",
 		 .excludes = "rates,find-max,repeat,against",
 		 .help = "Like --assert, but the requests of this run decide, failed ones "
 			 "included, without bounds: exit with 4 or 0 even where the result is "
 			 "n/a"),
-	OPT_LIST(struct load_judge_options, tolerate, .name = "tolerate", .metavar = "REASON",
+	OPT_LIST(struct load_judge_options, tolerate, .name = "tolerate",
+		 .group = OPT_MEASURE, .rare = true, .metavar = "REASON",
 		 .excludes = "rates,find-max,repeat,against",
 		 .help = "Report this reason, such as host-noisy, as a finding instead of n/a; "
 			 "bounds stay as they are"),

@@ -29,23 +29,28 @@
 #define SLICE_MIN_NS (5 * LOAD_TICK_NS)
 
 const struct opt load_many_option_rows[] = {
-	OPT_STRING(struct load_many_options, rates, .name = "rates", .metavar = "FROM:TO:STEP",
+	OPT_STRING(struct load_many_options, rates, .name = "rates",
+		   .group = OPT_LOAD, .metavar = "FROM:TO:STEP",
 		   .excludes = "rate,find-max,repeat,against",
 		   .help = "Make two runs at each of these rates, in random order, 10s each "
 			   "unless --for is given"),
 	OPT_STRING(struct load_many_options, find_max, .name = "find-max",
+		   .group = OPT_LOAD,
 		   .metavar = "CONDITION", .excludes = "rate,ci-width,percentile,repeat,against",
 		   .help = "Find the highest rate at which this condition holds with confidence, "
 			   "such as 'p99<500us'"),
-	OPT_U64(struct load_many_options, repeat, .name = "repeat", .min = 2,
+	OPT_U64(struct load_many_options, repeat, .name = "repeat",
+		.group = OPT_LOAD, .min = 2,
 		.max = BETWEEN_RUNS_MAX,
 		.help = "Repeat the run N times on new connections, 10s each unless --for is "
 			"given. With --against: N pairs of slices (default 10), each at least "
 			"500ms long"),
-	OPT_STRING(struct load_many_options, against, .name = "against", .metavar = "URL",
+	OPT_STRING(struct load_many_options, against, .name = "against",
+		   .group = OPT_LOAD, .metavar = "URL",
 		   .help = "Compare with this second server: slices of the run alternate between "
 			   "the two in random order"),
-	OPT_STRING(struct load_many_options, csv, .name = "csv", .file = true,
+	OPT_STRING(struct load_many_options, csv, .name = "csv",
+		   .group = OPT_OUTPUT, .rare = true, .file = true,
 		   .help = "Write the table of the runs of --rates, --find-max, --repeat or "
 			   "--against as CSV"),
 	OPT_END,

@@ -10,44 +10,56 @@ static const struct opt_choice resumption_choices[] = {
 };
 
 const struct opt load_request_option_rows[] = {
-	OPT_LIST(struct load_request_options, request.headers, .name = "header", .letter = 'H',
+	OPT_LIST(struct load_request_options, request.headers, .name = "header",
+		 .group = OPT_LOAD, .letter = 'H',
 		 .metavar = "FIELD",
 		 .help = "HTTP header field 'NAME: VALUE' of each request; replaces a default "
 			 "field of this name, or removes it if VALUE is empty"),
 	OPT_STRING(struct load_request_options, request.method, .name = "http-method",
+		   .group = OPT_LOAD,
 		   .letter = 'X', .metavar = "METHOD",
 		   .help = "HTTP method of all requests (default: GET, or POST with --body)"),
 	OPT_STRING(struct load_request_options, request.body, .name = "body",
+		   .group = OPT_LOAD,
 		   .metavar = "TEXT|@FILE",
 		   .help = "Body of all HTTP requests: a file as it is, or a text in which {key}, "
 			   "{value}, {seq} and {random:N} are filled in"),
 	OPT_STRING(struct load_request_options, request.auth, .name = "auth",
+		   .group = OPT_TARGET,
 		   .metavar = "KIND:SOURCE",
 		   .help = "Credentials, as basic:@FILE, basic:env:NAME (USER:PASSWORD) or, for "
 			   "HTTP, bearer:@FILE, bearer:env:NAME: from a file or an environment "
 			   "variable"),
 	OPT_STRING(struct load_request_options, request.connect_to, .name = "connect-to",
+		   .group = OPT_TARGET, .rare = true,
 		   .metavar = "HOST[:PORT]",
 		   .help = "Connect to this host and port instead of the URL's; Host field and "
 			   "TLS still use the URL's"),
-	OPT_STRING(struct load_request_options, request.sni, .name = "sni", .metavar = "NAME",
+	OPT_STRING(struct load_request_options, request.sni, .name = "sni",
+		   .group = OPT_TARGET, .rare = true, .metavar = "NAME",
 		   .help = "Name to send to a TLS server and to check its certificate for, "
 			   "instead of the URL's host"),
 	OPT_CHOICE(struct load_request_options, request.tls_resumption, .name = "tls-resumption",
+		   .group = OPT_TARGET, .rare = true,
 		   .choices = resumption_choices,
 		   .help = "Whether a connection that is opened again resumes its TLS session "
 			   "(default no)"),
-	OPT_STRING(struct load_request_options, expect, .name = "expect", .metavar = "STATUSES",
+	OPT_STRING(struct load_request_options, expect, .name = "expect",
+		   .group = OPT_MEASURE, .metavar = "STATUSES",
 		   .help = "HTTP statuses that count as success, such as 404 or 200,3xx; all other "
 			   "statuses are failures"),
-	OPT_STRING(struct load_request_options, ca_file, .name = "ca", .file = true,
+	OPT_STRING(struct load_request_options, ca_file, .name = "ca",
+		   .group = OPT_TARGET, .rare = true, .file = true,
 		   .excludes = "insecure",
 		   .help = "File of certificates to trust instead of the system's"),
 	OPT_FLAG(struct load_request_options, insecure, .name = "insecure",
+		 .group = OPT_TARGET,
 		 .help = "Do not verify the server's certificate"),
-	OPT_STRING(struct load_request_options, cert_file, .name = "cert", .file = true,
+	OPT_STRING(struct load_request_options, cert_file, .name = "cert",
+		   .group = OPT_TARGET, .rare = true, .file = true,
 		   .help = "Client certificate (PEM), for a TLS server that asks for one"),
-	OPT_STRING(struct load_request_options, key_file, .name = "key", .file = true,
+	OPT_STRING(struct load_request_options, key_file, .name = "key",
+		   .group = OPT_TARGET, .rare = true, .file = true,
 		   .help = "Private key (PEM) of --cert, if it is not in the same file"),
 	OPT_END,
 };

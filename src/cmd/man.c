@@ -59,6 +59,19 @@ static void man_put_synopsis(struct man_page *page)
 	opt_text_man_synopsis(page->command->options, page->out);
 }
 
+static void man_put_examples(struct man_page *page)
+{
+	const struct command_example *e = page->command ? page->command->examples : NULL;
+
+	for (int i = 0; e && i < COMMAND_EXAMPLES && e[i].line; i++) {
+		strbuf_puts(page->out, ".TP\n\\fB");
+		opt_text_man_escape(e[i].line, page->out);
+		strbuf_puts(page->out, "\\fR\n");
+		opt_text_man_escape(e[i].what, page->out);
+		strbuf_puts(page->out, ".\n");
+	}
+}
+
 static void man_put_options(struct man_page *page)
 {
 	if (page->command)
@@ -165,6 +178,7 @@ static const struct {
 	{ .name = "@VERSION@", .put = man_put_version },
 	{ .name = "@SUMMARY@", .put = man_put_summary },
 	{ .name = "@SYNOPSIS@\n", .put = man_put_synopsis },
+	{ .name = "@EXAMPLES@\n", .put = man_put_examples },
 	{ .name = "@OPTIONS@\n", .put = man_put_options },
 	{ .name = "@COMMANDS@\n", .put = man_put_commands },
 	{ .name = "@STAGES@\n", .option = "stages" },

@@ -31,15 +31,18 @@ struct report_config {
 };
 
 static const struct opt report_options[] = {
-	OPT_LIST(struct report_config, files, .name = "FILE", .positional = true, .required = true,
+	OPT_LIST(struct report_config, files, .name = "FILE",
+		 .group = OPT_TARGET, .positional = true, .required = true,
 		 .file = true,
 		 .help = "Output of a command with --json or --json-lines, or a folder of explain; "
 			 "- is standard input"),
 	OPTION_OUTPUT(struct report_config, page, .aliases = "page", .required = true,
 		      .help = "HTML file to write"),
 	OPT_STRING(struct report_config, title, .name = "title",
+		   .group = OPT_OUTPUT,
 		   .help = "Title of the page (default: what was measured, and when)"),
-	OPT_FLAG(struct report_config, quiet, .name = "quiet", .letter = 'q',
+	OPT_FLAG(struct report_config, quiet, .name = "quiet",
+		 .group = OPT_OUTPUT, .letter = 'q',
 		 .help = "Print only warnings and errors on standard error"),
 	OPT_END,
 };
@@ -291,6 +294,14 @@ const struct command cmd_report = {
 	.name = "report",
 	.reads_only = true,
 	.summary = "make one HTML page of any results",
+	.examples = {
+		{ "hostlat report before/result.json after/result.json -o page.html",
+		  "Show two results of hostlat explain on one page" },
+		{ "hostlat report watch.json load.json -o page.html",
+		  "Show what several commands printed with --json" },
+		{ "hostlat load http://10.0.0.2/ --json | hostlat report - -o page.html",
+		  "Show a run of the load generator" },
+	},
 	.options = report_options,
 	.config_size = sizeof(struct report_config),
 	.run = cmd_report_run,

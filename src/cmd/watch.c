@@ -26,18 +26,23 @@ struct watch_config {
 };
 
 static const struct opt watch_options[] = {
-	OPT_DURATION(struct watch_config, interval_ns, .name = "interval", .letter = 'n',
+	OPT_DURATION(struct watch_config, interval_ns, .name = "interval",
+		     .group = OPT_MEASURE, .letter = 'n',
 		     .def = "1s", .min = 10 * NS_PER_MS, .max = NS_PER_DAY,
 		     .help = "Length of an interval; with --from the recorded intervals are shown"),
-	OPT_U64(struct watch_config, count, .name = "count", .aliases = "c", .min = 1,
+	OPT_U64(struct watch_config, count, .name = "count",
+		.group = OPT_STOP, .aliases = "c", .min = 1,
 		.help = "Stop after N intervals; without it, run until interrupted"),
 	OPTION_FOR(struct watch_config, duration_ns, .min = 10 * NS_PER_MS, .excludes = "from",
 		   .help = "Stop after this time; without it, run until interrupted"),
 	OPT_FLAG(struct watch_config, cumulative, .name = "cumulative",
+		 .group = OPT_OUTPUT,
 		 .help = "Show the totals since the start at each interval"),
-	OPT_STRING(struct watch_config, record, .name = "record", .file = true, .excludes = "from",
+	OPT_STRING(struct watch_config, record, .name = "record",
+		   .group = OPT_OUTPUT, .file = true, .excludes = "from",
 		   .help = "Write the run to FILE as well, for --from"),
-	OPT_STRING(struct watch_config, from, .name = "from", .file = true,
+	OPT_STRING(struct watch_config, from, .name = "from",
+		   .group = OPT_MEASURE, .file = true,
 		   .excludes = "max-overhead,memory",
 		   .help = "Show a recorded run instead of measuring (- is standard input); needs "
 			   "no privileges"),
@@ -148,6 +153,15 @@ static int cmd_watch_run(const void *config)
 const struct command cmd_watch = {
 	.name = "watch",
 	.summary = "show the latency of each network stack layer",
+	.examples = {
+		{ "sudo hostlat watch --port 443",
+		  "Show in which layer packets of this port wait, second by second" },
+		{ "sudo hostlat watch --pid $(pgrep -o memcached)",
+		  "Watch one process with its threads, without its child processes" },
+		{ "sudo hostlat watch --slower-than 5ms",
+		  "Report each slow message: its time at each stage, its reader, and who had the "
+		  "CPU" },
+	},
 	.options = watch_options,
 	.config_size = sizeof(struct watch_config),
 	.run = cmd_watch_run,

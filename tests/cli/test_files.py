@@ -208,6 +208,14 @@ class Files(Case):
             self.refused(done, f'{name} is a symbolic link')
             self.assertEqual(text_of(victim), b'secret')
 
+    def test_explain_names_its_folder(self):
+        """By the time, in the current folder; --from needs none."""
+        subprocess.run([HOSTLAT, 'explain', 'echo://127.0.0.1:1', '--rate', '1', '--for', '1s', '--no-conns'],
+                       cwd=self.folder, capture_output=True, timeout=120, check=False)
+        made = [name for name in os.listdir(self.folder) if name.startswith('explain-')]
+        self.assertEqual(len(made), 1)
+        self.assertRegex(made[0], r'\Aexplain-20\d{6}-\d{6}\Z')
+
     def test_modes(self):
         """The umask counts; an own file keeps its mode."""
         for umask, mode in (0o022, 0o640), (0o077, 0o600):

@@ -161,8 +161,10 @@ class Glossary(unittest.TestCase):
     def test_options(self):
         """Each option that a text names is one of some command."""
         helps = {word: explain(word) for word in words()}
-        options = {option for text in helps.values() if text.startswith('Usage: ')
-                   for option in re.findall(r'--[a-z-]+', text)}
+        commands = [word for word, text in helps.items() if text.startswith('Usage: ')]
+        options = {option for command in commands
+                   for option in re.findall(r'--[a-z-]+', subprocess.run(
+                       [HOSTLAT, command, '--help-all'], capture_output=True, text=True, timeout=20, check=True).stdout)}
         self.assertGreater(len(options), 80)
         for word, text in helps.items():
             with self.subTest(word):

@@ -3,19 +3,19 @@
 """Tests answers to typing errors, help texts and shell completion: test_usage.py HOSTLAT"""
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
 import unittest
 
 HOSTLAT = os.path.abspath(sys.argv.pop(1))
-COMMANDS = ['load', 'watch', 'conns', 'record', 'diagnose', 'compare', 'explain', 'report', 'serve',
+COMMANDS = ['explain', 'load', 'watch', 'conns', 'record', 'diagnose', 'compare', 'report', 'serve',
             'doctor', 'help', 'completion']
 DURATION = 'takes a number and a unit (ns, us, ms, s, m, h, d)'
 
 # Words after `hostlat`, and what the one line on stderr must say.
 REFUSED = [
-    ('', 'a command is missing'),
     ('wacth', "there is no command 'wacth'; did you mean 'watch'?"),
     ('frobnicate', "there is no command 'frobnicate'"),
     ('--verbose', "there is no option '--verbose'"),
@@ -349,10 +349,48 @@ class Usage(unittest.TestCase):
     def test_version(self):
         self.assertRegex(run('--version').stdout, r'\Ahostlat \d+\.\d+\.\d+\n\Z')
 
+    def test_no_command(self):
+        """Five tasks, each with a command line, then the commands; and it is wrong usage."""
+        done = run()
+        self.assertEqual((done.returncode, done.stderr), (1, ''))
+        self.assertEqual(done.stdout, run('--help').stdout)
+        tasks = done.stdout.split('\n\n')[1].splitlines()
+        self.assertEqual(len(tasks), 5, tasks)
+        for line in tasks:
+            words = line.split('hostlat ')[1].split()
+            self.assertIn(words[0], COMMANDS, line)
+            self.assertEqual(run(words[0], '--help').returncode, 0)
+
+    def test_help_all(self):
+        """It has all options of --help, and more; both under headings, in one order."""
+        for command in COMMANDS:
+            short, full = (run(command, how).stdout for how in ('--help', '--help-all'))
+            names = [re.findall(r'^ +(?:-\w, )?(--[a-z-]+)', text, re.M) for text in (short, full)]
+            self.assertTrue(set(names[0]) <= set(names[1]), command)
+            self.assertEqual('--help-all' in names[0], len(names[1]) > len(names[0]), command)
+            headings = re.findall(r'^(\w+):$', full, re.M)
+            order = ['Examples', 'Options', 'Target', 'Load', 'Measure', 'Stop', 'Output', 'Help']
+            self.assertEqual(headings, [one for one in order if one in headings], command)
+            self.assertEqual(short.split('\n\n')[1].split('\n')[0], 'Examples:', command)
+            self.assertLessEqual(max(map(len, full.splitlines())), 80, command)
+
+    def test_examples(self):
+        """The options and values of the examples exist."""
+        checked = 0
+        for command in COMMANDS:
+            text = run(command, '--help').stdout.split('\n\n')[1]
+            for line in re.findall(r'^  ((?:sudo )?hostlat .*)$', text, re.M):
+                words = shlex.split(re.sub(r'\$\([^)]*\)', '1', line))
+                end = next((i for i, word in enumerate(words) if word in '|>'), len(words))
+                done = run(*words[words.index('hostlat') + 1:end], '--help')
+                self.assertEqual(done.returncode, 0, f'{line}: {done.stderr}')
+                checked += 1
+        self.assertGreater(checked, 25)
+
     def test_overview_names_every_command(self):
         done = run('--help')
         self.assertEqual((done.returncode, done.stderr), (0, ''))
-        self.assertEqual(re.findall(r'^  (\w+) ', done.stdout, re.M), COMMANDS)
+        self.assertEqual(re.findall(r'^  (\w+) ', done.stdout.split('\n\n')[2], re.M), COMMANDS)
 
     def test_help(self):
         for command in COMMANDS:

@@ -304,6 +304,25 @@ static void assert_contains(const struct strbuf *text, const char *part)
 		fail_msg("no '%s' in:\n%s", part, strbuf_str(text));
 }
 
+/* By group, in whatever order the table is; arguments first; rare and hidden ones are left out. */
+static const struct opt grouped_rows[] = {
+	OPT_STRING(struct config, file, .name = "file", .group = OPT_OUTPUT, .rare = true,
+		   .file = true, .help = "Where"),
+	OPT_FLAG(struct config, all, .name = "all", .group = OPT_TARGET, .help = "Everything"),
+	OPT_U64(struct config, count, .name = "count", .hidden = true, .help = "How often"),
+	OPT_STRING(struct config, place, .name = "PLACE", .group = OPT_TARGET, .positional = true,
+		   .help = "What"),
+	OPT_END,
+};
+
+static const char grouped_help[] =
+	"Target:\n"
+	"  PLACE                     What\n"
+	"      --all                 Everything\n\n"
+	"Help:\n"
+	"  -h, --help                Show this help and exit\n"
+	"      --help-all            Show all options and exit\n";
+
 static void test_texts(void **state)
 {
 	struct strbuf text = STRBUF_INIT(1 << 16);
@@ -312,7 +331,13 @@ static void test_texts(void **state)
 	opt_text_usage(rows, &text);
 	assert_string_equal(strbuf_str(&text), "[OPTION]... [PLACE] [MORE]...");
 	strbuf_reset(&text);
-	opt_text_help(rows, &text);
+	opt_text_help(grouped_rows, false, &text);
+	assert_string_equal(strbuf_str(&text), grouped_help);
+	strbuf_reset(&text);
+	opt_text_help(grouped_rows, true, &text);
+	assert_contains(&text, "Output:\n      --file FILE           Where\n\nHelp:\n");
+	strbuf_reset(&text);
+	opt_text_help(rows, true, &text);
 	assert_contains(&text, "  -i, --interval TIME       Time of one interval (10ms to 1d; "
 			       "default 1s)\n");
 	assert_contains(&text, "  -f, --file FILE           Where it is kept\n");

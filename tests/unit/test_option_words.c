@@ -161,11 +161,51 @@ static void test_every_command_has_the_words(void **state)
 	assert_true(held > 10);
 }
 
+/* Headings are for all options of a command, or for none. */
+static void test_groups(void **state)
+{
+	(void)state;
+	for (const struct command *const *c = command_table; *c; c++) {
+		struct opt_table table;
+		uint32_t grouped = 0, shown = 0;
+
+		opt_flatten((*c)->options, &table);
+		for (uint32_t i = 0; i < table.len; i++) {
+			shown += !table.slots[i].row->hidden;
+			grouped += !table.slots[i].row->hidden && table.slots[i].row->group;
+		}
+		if (grouped && grouped != shown)
+			fail_msg("%s: %u of %u options have a group", (*c)->name, grouped, shown);
+		if (!grouped && shown > 3)
+			fail_msg("%s: none of %u options has a group", (*c)->name, shown);
+	}
+}
+
+/* Every command that users see has examples; three, if it measures or analyzes something. */
+static void test_examples(void **state)
+{
+	(void)state;
+	for (const struct command *const *c = command_table; *c; c++) {
+		const struct command_example *e = (*c)->examples;
+
+		if ((*c)->hidden)
+			continue;
+		assert_non_null(e[0].line);
+		if (find(*c, "json"))
+			assert_non_null(e[COMMAND_EXAMPLES - 1].line);
+		for (int i = 0; i < COMMAND_EXAMPLES && e[i].line; i++) {
+			assert_non_null(strstr(e[i].line, (*c)->name));
+			assert_true(*e[i].what && e[i].what[strlen(e[i].what) - 1] != '.');
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_letters), cmocka_unit_test(test_words),
 		cmocka_unit_test(test_aliases), cmocka_unit_test(test_every_command_has_the_words),
+		cmocka_unit_test(test_groups), cmocka_unit_test(test_examples),
 	};
 
 	return cmocka_run_group_tests(tests, collect, NULL);
