@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/progress.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 
@@ -45,6 +46,7 @@ static void log_message(enum log_level level, const char *format, va_list args)
 				   "ran out)");
 	}
 	strbuf_putc(&line, '\n');
+	progress_clear();
 	fputs(strbuf_str(&line), stderr);
 	strbuf_release(&line);
 	strbuf_release(&text);

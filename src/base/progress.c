@@ -4,14 +4,19 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/parse.h"
 #include "base/tty.h"
+#include "base/utf8.h"
 
 #define QUIET_START_NS NS_PER_S
 #define REDRAW_NS (200 * NS_PER_MS)
 #define LINE_MAX_BYTES 512
+#define PREFIX "hostlat: "
+
+static bool is_drawn; /* the cursor is behind a drawn line */
 
 void progress_begin(struct progress *progress, bool quiet, uint64_t now_ns)
 {
@@ -27,6 +32,23 @@ static bool progress_is_due(const struct progress *progress, uint64_t now_ns)
 	       now_ns - progress->drawn_ns >= REDRAW_NS;
 }
 
+/* Cuts the line to the terminal's width: a part of a wrapped line would stay when it is cleared. */
+static void progress_draw(char *text)
+{
+	struct winsize size;
+	size_t at = 0, len, room = SIZE_MAX;
+
+	if (!ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col > sizeof(PREFIX))
+		room = size.ws_col - sizeof(PREFIX);
+	for (; text[at] && room; at += len, room--)
+		utf8_next(text + at, &len);
+	text[at] = '\0';
+	/* One write: a line never appears partially. */
+	fprintf(stderr, "\r\033[K" PREFIX "%s", text);
+	fflush(stderr);
+	is_drawn = true;
+}
+
 void progress_text(struct progress *progress, uint64_t now_ns, const char *format, ...)
 {
 	char text[LINE_MAX_BYTES];
@@ -38,8 +60,22 @@ void progress_text(struct progress *progress, uint64_t now_ns, const char *forma
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	/* One write: a line never appears partially. */
-	fprintf(stderr, "\r\033[Khostlat: %s", text);
+	progress_draw(text);
+}
+
+void progress_phase(struct progress *progress, uint64_t now_ns, const char *text)
+{
+	if (progress->enabled && now_ns - progress->started_ns >= QUIET_START_NS)
+		progress->drawn_ns = now_ns - REDRAW_NS;
+	progress_text(progress, now_ns, "%s", text);
+}
+
+void progress_clear(void)
+{
+	if (!is_drawn)
+		return;
+	is_drawn = false;
+	fputs("\r\033[K", stderr);
 	fflush(stderr);
 }
 
@@ -47,7 +83,6 @@ void progress_end(struct progress *progress)
 {
 	if (!progress->enabled || !progress->drawn_ns)
 		return;
-	fputs("\r\033[K", stderr);
-	fflush(stderr);
+	progress_clear();
 	progress->drawn_ns = 0;
 }

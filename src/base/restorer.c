@@ -28,21 +28,24 @@ static bool restorer_is_bpf(int folder, const char *name)
 }
 
 /*
- * Closes inherited files except BPF objects and `keep`; standard files become /dev/null. Otherwise
- * a pipe's reader would not see the end of the main process' output while the restorer lives.
+ * Closes inherited files except BPF objects, `keep` and `kept`; standard files become /dev/null.
+ * Otherwise a pipe's reader would not see the end of the main process' output while the restorer
+ * lives.
  */
-static void restorer_close_files(int keep)
+static void restorer_close_files(int keep, int kept)
 {
 	int null = open("/dev/null", O_RDWR);
 	DIR *dir = opendir("/proc/self/fd");
 	const struct dirent *entry;
 
 	for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
-		dup2(null, fd);
+		if (fd != kept)
+			dup2(null, fd);
 	while (dir && (entry = readdir(dir))) {
 		uint64_t fd;
 
 		if (!parse_u64(entry->d_name, &fd) && fd > STDERR_FILENO && (int)fd != keep &&
+		    (int)fd != kept &&
 		    (int)fd != dirfd(dir) && !restorer_is_bpf(dirfd(dir), entry->d_name))
 			close((int)fd);
 	}
@@ -50,7 +53,7 @@ static void restorer_close_files(int keep)
 		closedir(dir);
 }
 
-static void __attribute__((noreturn)) restorer_wait_end(int fd, uint64_t capabilities,
+static void __attribute__((noreturn)) restorer_wait_end(int fd, uint64_t capabilities, int kept,
 							void (*restore)(void *), void *ctx)
 {
 	sigset_t all;
@@ -63,7 +66,7 @@ static void __attribute__((noreturn)) restorer_wait_end(int fd, uint64_t capabil
 	/* Renamed, so that `pkill hostlat` does not end this process. */
 	prctl(PR_SET_NAME, "put-back");
 	privilege_keep(capabilities);
-	restorer_close_files(fd);
+	restorer_close_files(fd, kept);
 	do
 		n = recv(fd, &off, 1, 0);
 	while (n < 0 && errno == EINTR);
@@ -75,6 +78,12 @@ static void __attribute__((noreturn)) restorer_wait_end(int fd, uint64_t capabil
 int restorer_start(struct restorer *r, uint64_t capabilities, void (*restore)(void *ctx),
 		   void *ctx)
 {
+	return restorer_start_keeping(r, capabilities, -1, restore, ctx);
+}
+
+int restorer_start_keeping(struct restorer *r, uint64_t capabilities, int kept,
+			   void (*restore)(void *ctx), void *ctx)
+{
 	int pair[2];
 
 	*r = (struct restorer){ 0 };
@@ -83,7 +92,7 @@ int restorer_start(struct restorer *r, uint64_t capabilities, void (*restore)(vo
 	r->pid = fork();
 	if (!r->pid) {
 		close(pair[0]);
-		restorer_wait_end(pair[1], capabilities, restore, ctx);
+		restorer_wait_end(pair[1], capabilities, kept, restore, ctx);
 	}
 	close(pair[1]);
 	if (r->pid < 0) {

@@ -24,6 +24,10 @@ struct restorer {
 int restorer_start(struct restorer *r, uint64_t capabilities, void (*restore)(void *ctx),
 		   void *ctx);
 
+/* As restorer_start(); the restorer also keeps the descriptor `kept` open. */
+int restorer_start_keeping(struct restorer *r, uint64_t capabilities, int kept,
+			   void (*restore)(void *ctx), void *ctx);
+
 /* Ends the restorer: this process has restored everything itself. Accepts a zeroed struct. */
 void restorer_call_off(struct restorer *r);
 

@@ -187,7 +187,9 @@ static int conns_measure(const struct conns_config *c, const struct conns_option
 		.record_all = c->record_all,
 		.size_limit = c->size_limit, .result_fd = view->shown.out.fd,
 		.log = conns_log_config(c, shown), .choose = conns_view_choose,
-		.feed = conns_view_feed, .ctx = view, .seed = clock_mono_ns(clock_system()),
+		.feed = conns_view_feed, .ctx = view, .keys_fd = -1,
+		.obey_keys = interval_view_obey_keys, .keys_ctx = &view->shown,
+		.seed = clock_mono_ns(clock_system()),
 	};
 	int record_error, code;
 
@@ -196,6 +198,9 @@ static int conns_measure(const struct conns_config *c, const struct conns_option
 			  c->budget);
 		return EXIT_USAGE;
 	}
+	interval_view_take_keys(&view->shown);
+	if (view->shown.keys.active)
+		live.keys_fd = view->shown.keys.fd;
 	code = conns_live_run(&live, &record_error);
 	return code ? code : conns_view_close(view, NULL, record_error);
 }

@@ -396,8 +396,9 @@ static int conns_live_close_interval(struct live *l, bool last)
 static int conns_live_wait_until(struct live *l, uint64_t until)
 {
 	struct pollfd fds[] = { { .fd = l->stop.fd, .events = POLLIN },
-				{ .fd = conns_source_fd(l->source), .events = POLLIN } };
-	int err = 0;
+				{ .fd = conns_source_fd(l->source), .events = POLLIN },
+				{ .fd = l->config->keys_fd, .events = POLLIN } };
+	int n, err = 0;
 
 	while (!err && !stop_requested(&l->stop)) {
 		uint64_t now = clock_now(), ns = now < until ? until - now : 0;
@@ -406,8 +407,11 @@ static int conns_live_wait_until(struct live *l, uint64_t until)
 
 		if (!ns)
 			return 0;
-		if (ppoll(fds, ARRAY_LEN(fds), &rest, NULL) > 0 && fds[1].revents)
+		n = ppoll(fds, ARRAY_LEN(fds), &rest, NULL);
+		if (n > 0 && fds[1].revents)
 			err = conns_live_read_ends(l);
+		if (!err && n > 0 && fds[2].revents)
+			err = l->config->obey_keys(l->config->keys_ctx);
 	}
 	return err ? err : 1;
 }
@@ -564,8 +568,7 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 	if (!err)
 		err = clock_follow_open(&l.follow, clock_system());
 	if (!err) {
-		err = conns_source_open(&l.source, config->collect, &config->log, why,
-					sizeof(why));
+		err = conns_source_open(&l.source, config->collect, &config->log, why, sizeof(why));
 		if (err)
 			log_error("%s", why);
 		else if (conns_source_is_fallback(l.source))
@@ -581,8 +584,7 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 		if (err && err != -ECANCELED)
 			log_error("the measurement failed: %s", strerror(-err));
 		/* After an early end, write the records that downsampling still holds. */
-		conns_live_record_interval(&l, clock_now(),
-					   true);
+		conns_live_record_interval(&l, clock_now(), true);
 	}
 	recording_close(&l.recording);
 	if (!err && l.recording.bytes && l.began > l.started)

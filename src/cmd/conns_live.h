@@ -26,6 +26,10 @@ struct conns_live_config {
 	/* Receives each block of events; see struct live_watch_config. */
 	int (*feed)(void *ctx, const struct event_block *block);
 	void *ctx;
+	/* Keys of a live view; see struct live_watch_config. */
+	int keys_fd;
+	int (*obey_keys)(void *keys_ctx);
+	void *keys_ctx;
 };
 
 /* Measures until stopped. Returns EXIT_OK or, after a message, EXIT_CANNOT. */

@@ -14,9 +14,12 @@
 
 #include "base/bug.h"
 #include "base/folder.h"
+#include "base/keys.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/privilege.h"
+#include "base/progress.h"
+#include "clock/clock.h"
 #include "cmd/arguments.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
@@ -25,6 +28,7 @@
 #include "cmd/explain_result.h"
 #include "cmd/load_rate.h"
 #include "load/protocol.h"
+#include "report/human.h"
 
 /* Time limit of a start: loading and testing BPF programs, connecting, on a busy machine. */
 #define START_PATIENCE_NS (120 * NS_PER_S)
@@ -32,6 +36,7 @@
 #define EXPLAIN_PRIVILEGES \
 	(PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) | PRIVILEGE(CAP_KILL))
 #define FOLDER_NAME_MAX 64
+#define LOOK_NS (200 * NS_PER_MS) /* time between two looks at keys and progress */
 #define END_PATIENCE_NS (120 * NS_PER_S)
 
 /* ---- the run ---- */
@@ -55,8 +60,42 @@ static bool explain_has_result(int code)
 	return code == EXIT_OK || code == EXIT_PARTIAL;
 }
 
+/* A run in progress: what ends it, and the line that shows how far it is. */
+struct explain_run {
+	struct stop stop;
+	struct keys keys;
+	struct progress progress;
+};
+
+/*
+ * Waits for `hostlat load`, whose requests take `duration_ns` (0: it only prepares), and shows how
+ * much of that is left. Returns as child_wait() does.
+ */
+static int explain_wait_load(struct child *load, uint64_t duration_ns, struct explain_run *run)
+{
+	const uint64_t begin = clock_now(), until = begin + duration_ns + START_PATIENCE_NS;
+	char left[HUMAN_MAX];
+	int code;
+
+	do {
+		const uint64_t now = clock_now(), spent = now - begin;
+
+		keys_quit(&run->keys);
+		if (spent < duration_ns)
+			progress_text(&run->progress, now, "1/3 loading, %s left",
+				      human_ns(left, (duration_ns - spent + NS_PER_S - 1) /
+						     NS_PER_S * NS_PER_S));
+		else
+			progress_text(&run->progress, now, duration_ns ?
+				      "1/3 loading, waiting for the last replies" : "preparing");
+		code = child_wait(load, LOOK_NS, &run->stop);
+	} while (code == -ETIMEDOUT && clock_now() < until);
+	return code;
+}
+
 /* Runs `hostlat load` and waits for its result. */
-static int explain_run_load(const struct explain_config *c, struct stop *stop, uint64_t duration_ns,
+static int explain_run_load(const struct explain_config *c, struct explain_run *run,
+			    uint64_t duration_ns,
 			    void (*words_of)(struct child_arguments *w,
 					     const struct explain_config *c))
 {
@@ -67,7 +106,7 @@ static int explain_run_load(const struct explain_config *c, struct stop *stop, u
 	words_of(&words, c);
 	code = words.error ?: child_start_plain(&load, words.words, c->folder);
 	if (!code)
-		code = child_wait(&load, duration_ns + START_PATIENCE_NS, stop);
+		code = explain_wait_load(&load, duration_ns, run);
 	if (code == -EINTR) { /* after SIGINT, `hostlat load` writes its result so far */
 		child_interrupt(&load);
 		code = child_wait(&load, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
@@ -142,11 +181,11 @@ static void explain_conns_finish(struct conns_child *conns, const struct explain
 }
 
 /* Chooses the rate, before anything is recorded. Returns 0 or, after a message, -errno. */
-static int explain_choose_rate(struct explain_config *c, struct stop *stop)
+static int explain_choose_rate(struct explain_config *c, struct explain_run *run)
 {
 	struct child_arguments words = { 0 };
 	const char *path = arguments_format(&words, "%s/" EXPLAIN_RATE, c->folder);
-	int err = explain_run_load(c, stop, 0, explain_options_probe) ? -ECANCELED :
+	int err = explain_run_load(c, run, 0, explain_options_probe) ? -ECANCELED :
 		  load_rate_read(path, &c->rate_probed);
 
 	if (!err) {
@@ -160,7 +199,7 @@ static int explain_choose_rate(struct explain_config *c, struct stop *stop)
 	return err;
 }
 
-static int explain_run_children(struct explain_config *c, uint64_t port, struct stop *stop,
+static int explain_run_children(struct explain_config *c, uint64_t port, struct explain_run *run,
 				struct conns_child *conns)
 {
 	struct child_arguments words = { 0 };
@@ -168,12 +207,12 @@ static int explain_run_children(struct explain_config *c, uint64_t port, struct 
 	int code;
 
 	/* Store the keys before recording starts: otherwise their messages count as the load's. */
-	if (c->preload && explain_run_load(c, stop, 0, explain_options_preload))
+	if (c->preload && explain_run_load(c, run, 0, explain_options_preload))
 		return -EIO;
-	if (explain_options_lack_rate(c) && explain_choose_rate(c, stop))
+	if (explain_options_lack_rate(c) && explain_choose_rate(c, run))
 		return -EIO;
 	explain_conns_forget(c);
-	code = c->no_conns ? 0 : explain_conns_start(conns, c, stop);
+	code = c->no_conns ? 0 : explain_conns_start(conns, c, &run->stop);
 	if (code) {
 		explain_report_failure("conns", &conns->child, code);
 		return code;
@@ -181,7 +220,7 @@ static int explain_run_children(struct explain_config *c, uint64_t port, struct 
 	explain_options_record(&words, c, port);
 	code = child_start(&recorder, words.words);
 	if (!code)
-		code = child_ready(&recorder, START_PATIENCE_NS, stop);
+		code = child_ready(&recorder, START_PATIENCE_NS, &run->stop);
 	if (code) {
 		explain_report_failure("record", &recorder, code);
 		goto out;
@@ -189,9 +228,10 @@ static int explain_run_children(struct explain_config *c, uint64_t port, struct 
 	child_relay_warnings(&recorder);
 	privilege_keep(EXPLAIN_PRIVILEGES);
 	log_info("measuring");
-	code = explain_run_load(c, stop, c->duration_ns, explain_options_load);
+	code = explain_run_load(c, run, c->duration_ns, explain_options_load);
 	if (code)
 		goto out;
+	progress_phase(&run->progress, clock_now(), "2/3 writing the recordings");
 	child_interrupt(&recorder);
 	if (conns->runs)
 		child_interrupt(&conns->child);
@@ -301,22 +341,23 @@ static int explain_check_load(const struct explain_config *c)
 	return !err ? EXIT_OK : err == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
 }
 
-static int explain_server(struct explain_config *c, uint64_t port, struct stop *stop)
+static int explain_server(struct explain_config *c, uint64_t port, struct explain_run *run)
 {
 	struct conns_child conns = { .why = STRBUF_INIT(4096) };
 	struct explain_input input = { .folder = c->folder };
 	int code = EXIT_CANNOT;
 
-	if (!explain_run_children(c, port, stop, &conns)) {
+	if (!explain_run_children(c, port, run, &conns)) {
 		/* From here on, the process only reads recordings and writes into the folder. */
 		privilege_keep(0);
+		progress_phase(&run->progress, clock_now(), "3/3 explaining");
 		input.conns_failed = conns.why.len;
 		input.no_conns = c->no_conns ? "--no-conns" :
 				conns.why.len ? strbuf_str(&conns.why) : NULL;
 		code = explain_result(&input, &c->common);
 	}
 	if (code == EXIT_OK || code == EXIT_PARTIAL)
-		explain_make_page(c, stop);
+		explain_make_page(c, &run->stop);
 	child_end(&conns.child);
 	strbuf_release(&conns.why);
 	return code;
@@ -366,7 +407,7 @@ static int cmd_explain_run(const void *config)
 {
 	struct explain_config command = *(const struct explain_config *)config, *c = &command;
 	char name[FOLDER_NAME_MAX];
-	struct stop stop = { 0 };
+	struct explain_run run = { 0 };
 	uint64_t port;
 	int err;
 
@@ -386,13 +427,17 @@ static int cmd_explain_run(const void *config)
 		explain_name_folder(c, name);
 	if (explain_make_folder(c->folder))
 		return EXIT_CANNOT;
-	err = stop_init(&stop);
+	err = stop_init(&run.stop);
 	if (err) {
 		log_error("%s", strerror(-err));
 		return EXIT_CANNOT;
 	}
-	err = explain_server(c, port, &stop);
-	stop_release(&stop);
+	keys_open_progress(&run.keys, c->common.quiet);
+	progress_begin(&run.progress, c->common.quiet, clock_now());
+	err = explain_server(c, port, &run);
+	progress_end(&run.progress);
+	keys_close(&run.keys);
+	stop_release(&run.stop);
 	return err;
 }
 

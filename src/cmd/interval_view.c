@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/folder.h"
 #include "base/log.h"
@@ -57,12 +58,16 @@ int interval_view_open(struct interval_view *view, const struct interval_view_co
 		return interval_view_write_failed(view, err);
 	view->terminal = terminal_style(view->out.fd, common_color(common, view->out.fd),
 					&view->style);
-	live_init(&view->live, view->out.fd);
+	view->style.findings_first = view->terminal && config->findings_first;
+	live_init(&view->live, view->out.fd, view->style.utf8);
 	return 0;
 }
 
 void interval_view_release(struct interval_view *view)
 {
+	if (view->any)
+		report_release(&view->kept);
+	keys_close(&view->keys);
 	outfile_release(&view->out);
 	strbuf_release(&view->text);
 }
@@ -89,33 +94,139 @@ static void interval_view_render(struct interval_view *view, const struct report
 		text_report(report, &view->style, text);
 }
 
-/*
- * Shows an interval, which replaces the previous interval on a terminal. `last`: shows the totals
- * below the intervals.
- */
-static int interval_view_show(struct interval_view *view, struct report *report, bool last)
+/* Writes view->text, which has the report. Returns 0, 1 or -ECANCELED as interval_view_write(). */
+static int interval_view_put(struct interval_view *view, const struct report *report)
 {
-	struct strbuf page = STRBUF_INIT(REPORT_MEMORY_MAX);
+	int err = report_error(report) ? report_error(report) : view->text.error;
+
+	if (!err)
+		err = strbuf_fetch_shortage();
+	return err ? interval_view_write_failed(view, err) : interval_view_write(view, &view->text);
+}
+
+/* Shows a report below the earlier ones. */
+static int interval_view_show(struct interval_view *view, struct report *report)
+{
 	int err;
 
 	strbuf_reset(&view->text);
-	if (view->terminal && !interval_view_is_json(view) && !last) {
-		interval_view_render(view, report, &page);
-		live_draw(&view->live, strbuf_str(&page), &view->text);
-	} else {
-		if (!interval_view_is_json(view) && view->intervals && !view->config->totals_only)
-			strbuf_add(&view->text, "\n", 1);
-		interval_view_render(view, report, &view->text);
-	}
-	err = report_error(report) ? report_error(report) :
-	      page.error ? page.error : view->text.error;
-	if (!err)
-		err = strbuf_fetch_shortage();
+	if (!interval_view_is_json(view) && view->intervals && !view->config->totals_only)
+		strbuf_add(&view->text, "\n", 1);
+	interval_view_render(view, report, &view->text);
+	err = view->text.error;
 	/* Publishes the file: others can read its lines during the run, and a kill loses none. */
 	if (!err && view->config->common->json_lines)
 		err = outfile_publish(&view->out);
+	return err ? interval_view_write_failed(view, err) : interval_view_put(view, report);
+}
+
+/* ---- intervals that are drawn in place ---- */
+
+static bool interval_view_is_drawn(const struct interval_view *view)
+{
+	return view->terminal && !interval_view_is_json(view) && !view->config->totals_only;
+}
+
+static const char keys_help[] =
+	"q      quit, and show the totals\n"
+	"space  pause, and go on; measuring continues\n"
+	"?      show this help, and go back\n"
+	"^Z     stop; fg goes on\n";
+
+/* Draws the last interval, or help, in place of the drawing before. */
+static int interval_view_draw(struct interval_view *view, const char *footer)
+{
+	struct strbuf page = STRBUF_INIT(REPORT_MEMORY_MAX);
+	const bool findings_first = view->style.findings_first;
+	int err;
+
+	terminal_style(view->out.fd, view->style.color, &view->style); /* the width may be new */
+	view->style.findings_first = findings_first;
+	if (view->helps)
+		strbuf_puts(&page, keys_help);
+	else
+		interval_view_render(view, &view->kept, &page);
+	live_draw(&view->live, strbuf_str(&page), footer, &view->text);
+	if (page.error && !view->text.error)
+		view->text.error = page.error;
 	strbuf_release(&page);
-	return err ? interval_view_write_failed(view, err) : interval_view_write(view, &view->text);
+	err = interval_view_put(view, &view->kept);
+	strbuf_reset(&view->text);
+	return err;
+}
+
+/* Draws as interval_view_draw(), with a line about the keys. */
+static int interval_view_draw_live(struct interval_view *view)
+{
+	const char *footer = view->paused ? "paused: space goes on, q quits" :
+					    "q quits, space pauses, ? explains";
+
+	return interval_view_draw(view, view->keys.active ? footer : NULL);
+}
+
+static int interval_view_draw_interval(struct interval_view *view)
+{
+	int err;
+
+	if (view->paused || view->helps)
+		return 0;
+	if (view->any)
+		report_release(&view->kept);
+	report_init(&view->kept, &view->who);
+	view->any = true;
+	err = view->config->report(view->analysis, view->config->cumulative ? SPAN_TOTAL :
+							 SPAN_INTERVAL, &view->kept);
+	strbuf_reset(&view->text);
+	return err ? err : interval_view_draw_live(view);
+}
+
+void interval_view_take_keys(struct interval_view *view)
+{
+	int err = interval_view_is_drawn(view) ? keys_open(&view->keys, STDIN_FILENO) : 0;
+
+	if (err)
+		log_warning("keys are not read: %s", strerror(-err));
+}
+
+/* Changes what is drawn. Returns 1 to end the run, -ENOENT if there is nothing to draw, or 0. */
+static int interval_view_obey(struct interval_view *view, int key)
+{
+	switch (key) {
+	case 'q':
+		return 1;
+	case ' ':
+		view->paused = !view->paused;
+		return 0;
+	case '?':
+		view->helps = !view->helps;
+		return 0;
+	case KEYS_RESIZED:
+		live_clear(&view->live, &view->text);
+		return 0;
+	case KEYS_CONTINUED:
+		live_keep(&view->live);
+		return 0;
+	default:
+		return -ENOENT;
+	}
+}
+
+int interval_view_obey_keys(void *of)
+{
+	struct interval_view *view = of;
+	int key, err;
+
+	while ((key = keys_next(&view->keys)) != KEYS_NONE) {
+		strbuf_reset(&view->text);
+		err = interval_view_obey(view, key);
+		if (err == 1)
+			return 1;
+		if (!err && view->any)
+			err = interval_view_draw_live(view);
+		if (err && err != -ENOENT)
+			return err;
+	}
+	return 0;
 }
 
 static int interval_view_show_interval(struct interval_view *view)
@@ -126,10 +237,12 @@ static int interval_view_show_interval(struct interval_view *view)
 
 	if (c->common->json || (c->totals_only && !c->common->json_lines))
 		return 0;
+	if (interval_view_is_drawn(view))
+		return interval_view_draw_interval(view);
 	report_init(&report, &view->who);
 	err = c->report(view->analysis, c->cumulative ? SPAN_TOTAL : SPAN_INTERVAL, &report);
 	if (!err)
-		err = interval_view_show(view, &report, false);
+		err = interval_view_show(view, &report);
 	report_release(&report);
 	return err;
 }
@@ -180,6 +293,17 @@ static void interval_view_end(const struct interval_view *view, struct report *r
 		report_finding(report, "The recording has ended at its size limit.");
 }
 
+/* Leaves the last interval on the screen, without the line about keys. */
+static void interval_view_end_drawing(struct interval_view *view)
+{
+	if (view->any && view->keys.active) {
+		view->helps = false;
+		strbuf_reset(&view->text);
+		interval_view_draw(view, NULL);
+	}
+	live_keep(&view->live);
+}
+
 int interval_view_close(struct interval_view *view, bool damaged, int record_error)
 {
 	const bool late = damaged || record_error, lines = view->config->common->json_lines;
@@ -196,8 +320,8 @@ int interval_view_close(struct interval_view *view, bool damaged, int record_err
 		report_reason(&report, "recording-incomplete", strerror(-record_error),
 			      "the recording could not be written completely");
 	if (!err && !view->reader_gone && (interval_view_totals_due(view) || (late && !lines))) {
-		live_keep(&view->live);
-		err = interval_view_show(view, &report, true) < 0 ? -ECANCELED : 0;
+		interval_view_end_drawing(view);
+		err = interval_view_show(view, &report) < 0 ? -ECANCELED : 0;
 	} else if (!err && late && !report_error(&report)) {
 		interval_view_warn(&report);
 	}

@@ -6,6 +6,7 @@
 #ifndef HOSTLAT_CMD_INTERVAL_VIEW_H
 #define HOSTLAT_CMD_INTERVAL_VIEW_H
 
+#include "base/keys.h"
 #include "base/outfile.h"
 #include "cmd/cmd.h"
 #include "cmd/run_facts.h"
@@ -24,6 +25,7 @@ struct interval_view_config {
 	uint64_t count;        /* number of intervals to show; 0: all */
 	bool cumulative;       /* show the totals so far at each interval */
 	bool totals_only;      /* show only the totals, at the end */
+	bool findings_first;   /* on a terminal, show the findings right below the title */
 	/* Fills in the analysis's part of the report for this span. Returns 0 or -errno. */
 	int (*report)(void *analysis, enum interval_span span, struct report *report);
 };
@@ -33,6 +35,10 @@ struct interval_view {
 	void *analysis;
 	struct outfile out;
 	struct live_table live;
+	struct keys keys;      /* zeroed: no keys are read */
+	bool paused, helps;    /* intervals are not drawn, or help in their place */
+	struct report kept;    /* the last interval, drawn again for keys; valid if `any` */
+	bool any;
 	struct text_style style;
 	struct strbuf text;
 	bool terminal;
@@ -50,6 +56,18 @@ struct interval_view {
 int interval_view_open(struct interval_view *view, const struct interval_view_config *config,
 		       void *analysis);
 void interval_view_release(struct interval_view *view);
+
+/*
+ * Begins to read keys if intervals are drawn on a terminal; a failure is only a warning. Call it
+ * before any thread is created.
+ */
+void interval_view_take_keys(struct interval_view *view);
+
+/*
+ * Obeys the keys that have come: `view` is a struct interval_view. Returns 0, 1 to end the run, or
+ * -errno (-ECANCELED: already logged).
+ */
+int interval_view_obey_keys(void *view);
 
 /* Reads host and start time of the run from a fact event. Ignores other events. */
 void interval_view_fact(struct interval_view *view, const struct event *event);

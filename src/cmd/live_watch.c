@@ -126,6 +126,7 @@ static int live_watch_wait_until(struct live_watch *s, uint64_t until)
 		{ .fd = s->stop.fd, .events = POLLIN },
 		{ .fd = pkt_probe_clock_fd(s->probe), .events = POLLIN },
 		{ .fd = s->pid_fd, .events = POLLIN },
+		{ .fd = s->config->obey_keys ? s->config->keys_fd : -1, .events = POLLIN },
 	};
 
 	for (;;) {
@@ -146,6 +147,11 @@ static int live_watch_wait_until(struct live_watch *s, uint64_t until)
 		}
 		if (n > 0 && fds[1].revents) {
 			err = pkt_probe_clock(s->probe, event_memsource_sink(s->queue));
+			if (err)
+				return err;
+		}
+		if (n > 0 && fds[3].revents) {
+			err = s->config->obey_keys(s->config->keys_ctx);
 			if (err)
 				return err;
 		}

@@ -29,6 +29,13 @@ struct live_watch_config {
 	 */
 	int (*feed)(void *ctx, const struct event_block *block);
 	void *ctx;
+	/*
+	 * Keys of a live view: descriptor for poll(2), -1: none; and the function that obeys them,
+	 * which returns 1 to end the run, 0 or -errno.
+	 */
+	int keys_fd;
+	int (*obey_keys)(void *keys_ctx);
+	void *keys_ctx;
 };
 
 enum live_watch_end {

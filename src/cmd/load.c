@@ -407,7 +407,7 @@ out:
 	return code;
 }
 
-static int run_live(const struct load_command *c, struct stop *stop,
+static int run_live(const struct load_command *c, struct stop *stop, struct keys *keys,
 		    const struct load_judge *judge)
 {
 	struct strbuf why = STRBUF_INIT(4096);
@@ -418,7 +418,7 @@ static int run_live(const struct load_command *c, struct stop *stop,
 	struct load_live live = {
 		.options = &c->load, .config = &config, .analysis = &analysis, .stop = stop,
 		.consumer = &consumer,
-		.quiet = c->common.quiet,
+		.quiet = c->common.quiet, .keys = keys,
 	};
 	int err = load_options_config(&c->load, c->load.rate, 0, &config, &analysis, &why);
 	int code = err ? load_cmd_refuse(err, &why) : EXIT_OK;
@@ -489,10 +489,10 @@ out:
 }
 
 /* Measures what one connection reaches, for `hostlat explain`. */
-static int run_probe(const struct load_command *c, struct stop *stop)
+static int run_probe(const struct load_command *c, struct stop *stop, struct keys *keys)
 {
 	double probed;
-	int err, code = load_rate_probe(&c->load, stop, c->common.quiet, &probed);
+	int err, code = load_rate_probe(&c->load, stop, keys, c->common.quiet, &probed);
 
 	err = code ? 0 : load_rate_write(c->probe_to, probed);
 	if (err)
@@ -501,21 +501,23 @@ static int run_probe(const struct load_command *c, struct stop *stop)
 }
 
 /* Makes the run or the runs, at a rate that is chosen first if none is given. */
-static int run_measuring(struct load_command *c, struct stop *stop, const struct load_judge *judge)
+static int run_measuring(struct load_command *c, struct stop *stop, struct keys *keys,
+			 const struct load_judge *judge)
 {
 	int code = 0;
 
 	if (c->probe_to)
-		return run_probe(c, stop);
+		return run_probe(c, stop, keys);
 	if (load_options_lacks_rate(&c->load, load_many_has_rate(&c->many))) {
-		code = load_rate_probe(&c->load, stop, c->common.quiet, &c->load.rate_probed);
+		code = load_rate_probe(&c->load, stop, keys, c->common.quiet,
+				       &c->load.rate_probed);
 		if (code)
 			return code;
 		c->load.rate = load_rate_from(c->load.rate_probed);
 	}
 	return load_many_asked(&c->many) ? load_many_run(&c->many, &c->load, &judge->conditions,
-							 &c->common, c->plot, stop)
-					 : run_live(c, stop, judge);
+							 &c->common, c->plot, stop, keys)
+					 : run_live(c, stop, keys, judge);
 }
 
 static int load_cmd_run(const void *config)
@@ -523,6 +525,7 @@ static int load_cmd_run(const void *config)
 	struct load_command command = *(const struct load_command *)config, *c = &command;
 	struct load_judge judge;
 	struct stop stop = { 0 };
+	struct keys keys;
 	int code;
 
 	common_begin(&c->common);
@@ -544,7 +547,9 @@ static int load_cmd_run(const void *config)
 		log_error("%s", strerror(-code));
 		return EXIT_CANNOT;
 	}
-	code = run_measuring(c, &stop, &judge);
+	keys_open_progress(&keys, c->common.quiet);
+	code = run_measuring(c, &stop, &keys, &judge);
+	keys_close(&keys);
 	stop_release(&stop);
 	return code;
 }

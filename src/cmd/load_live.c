@@ -2,21 +2,19 @@
 #include "cmd/load_live.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/parse.h"
-#include "base/progress.h"
 #include "clock/clock.h"
 #include "cmd/cmd.h"
 #include "cmd/load_agents.h"
 #include "cmd/load_backend.h"
+#include "cmd/load_progress.h"
 #include "cmd/run_facts.h"
 #include "event/memsource.h"
 #include "load/engine.h"
 #include "net/address.h"
-#include "report/human.h"
 
 #define QUEUE_LIMIT (4UL << 20)
 #define WAIT_NS (100 * NS_PER_MS)
@@ -26,7 +24,7 @@ struct live_run {
 	const struct load_live *live;
 	struct load_backend backend;
 	struct event_memsource *queue; /* this process's facts, to be recorded and analyzed */
-	struct progress progress;
+	struct load_progress progress;
 	bool stopping; /* the backend was told to send no more requests */
 	bool cutting;  /* the backend was told to stop waiting for replies */
 };
@@ -117,6 +115,7 @@ static int load_live_drain(struct live_run *run, struct event_source *source)
 
 	while ((err = event_source_next(source, &block)) > 0) {
 		load_live_record(run->live->recording, &block);
+		load_progress_add(&run->progress, &run->live->consumer->setup, &block);
 		err = load_consumer_add(run->live->consumer, &block);
 		if (err < 0)
 			return err;
@@ -158,30 +157,6 @@ static int load_live_interrupt(struct live_run *run)
 }
 
 /* ---- main loop ---- */
-
-static void show_progress(struct live_run *run)
-{
-	char low[HUMAN_MAX], high[HUMAN_MAX], value[HUMAN_MAX], count[HUMAN_MAX], left[HUMAN_MAX];
-	const struct load_live *live = run->live;
-	char interval[4 * HUMAN_MAX] = "", needed[2 * HUMAN_MAX] = "";
-	struct load_status status;
-
-	if (!live->consumer->analysis)
-		return;
-	load_analysis_status(live->consumer->analysis, &status);
-	if (status.hi_ns)
-		snprintf(interval, sizeof(interval), "p%g %s [%s, %s], ",
-			 100 * live->consumer->setup.analysis.percentile,
-			 human_ns(value, status.quantile_ns), human_ns(low, status.lo_ns),
-			 human_ns(high, status.hi_ns));
-	if (status.needed > status.samples)
-		snprintf(needed, sizeof(needed), " of about %s",
-			 human_count(value, status.needed));
-	progress_text(&run->progress, clock_now(), "%s%s%s, %s%s%s samples, at most %s left",
-		      live->label ? live->label : "", live->label ? ": " : "",
-		      load_state_name(status.state), interval, human_count(count, status.samples),
-		      needed, human_ns(left, status.remaining_ns));
-}
 
 static void stop_sending(struct live_run *run)
 {
@@ -225,9 +200,10 @@ static int load_live_loop(struct live_run *run)
 		err = load_live_drain(run, run->backend.source);
 		if (err == 1)
 			stop_sending(run);
+		keys_quit(run->live->keys);
 		if (err >= 0)
 			err = load_live_handle_signals(run);
-		show_progress(run);
+		load_progress_show(&run->progress, consumer, run->live->label);
 	}
 	return err;
 }
@@ -296,7 +272,7 @@ static int load_live_measure(struct live_run *run)
 			log_info("measuring");
 		err = load_live_loop(run);
 	}
-	progress_end(&run->progress);
+	load_progress_end(&run->progress);
 	if (!err)
 		err = load_consumer_finish(consumer);
 	if (err)
@@ -318,9 +294,9 @@ int load_live_run(const struct load_live *live)
 		log_error("%s", strerror(-err));
 		return EXIT_CANNOT;
 	}
-	progress_begin(&run.progress, live->quiet, clock_now());
+	load_progress_begin(&run.progress, live->quiet);
 	code = load_live_measure(&run);
-	progress_end(&run.progress);
+	load_progress_end(&run.progress);
 	if (run.backend.free)
 		run.backend.free(run.backend.ctx);
 	event_memsource_free(run.queue);

@@ -3,6 +3,7 @@
 #ifndef HOSTLAT_CMD_LOAD_LIVE_H
 #define HOSTLAT_CMD_LOAD_LIVE_H
 
+#include "base/keys.h"
 #include "base/stop.h"
 #include "cmd/load_options.h"
 #include "cmd/recording.h"
@@ -16,6 +17,7 @@ struct load_live {
 	struct recording *recording;
 	struct load_consumer *consumer;
 	bool quiet;
+	struct keys *keys; /* q ends the run; NULL: no keys are read */
 	/* prefix of the progress line of one of several runs: "run 3 of 10"; NULL: none */
 	const char *label;
 };

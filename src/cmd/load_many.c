@@ -155,6 +155,7 @@ struct many {
 	const struct load_options *load;
 	const struct common_options *common;
 	struct stop *stop;
+	struct keys *keys;
 	/* servers that store their keys already (--preload): bit 0 the URL's, bit 1 --against's */
 	uint32_t stored;
 	struct load_batch batch;
@@ -211,6 +212,7 @@ static int load_many_run_one(void *ctx, const struct load_batch_run *run, struct
 	const struct load_live live = {
 		.options = m->load, .config = &config, .analysis = &analysis, .stop = m->stop,
 		.recording = &recording, .consumer = &consumer, .quiet = m->common->quiet,
+		.keys = m->keys,
 		.label = run->label,
 	};
 	int err, code;
@@ -296,10 +298,10 @@ static int load_many_check_conditions(const struct load_many_options *o, double 
 
 int load_many_run(const struct load_many_options *o, const struct load_options *load,
 		  const struct load_conditions *conditions, const struct common_options *common,
-		  bool plot, struct stop *stop)
+		  bool plot, struct stop *stop, struct keys *keys)
 {
 	struct many m = {
-		.o = o, .load = load, .common = common, .stop = stop,
+		.o = o, .load = load, .common = common, .stop = stop, .keys = keys,
 		.batch = {
 			.q = load->percentile > 0 ? load->percentile : LOAD_PERCENTILE_DEFAULT,
 			.confidence = load->confidence > 0 ? load->confidence :

@@ -7,6 +7,7 @@
 #define HOSTLAT_CMD_LOAD_MANY_H
 
 #include "base/opt.h"
+#include "base/keys.h"
 #include "base/stop.h"
 #include "base/strbuf.h"
 #include "cmd/cmd.h"
@@ -40,6 +41,6 @@ int load_many_check(const struct load_many_options *o, const struct load_options
  */
 int load_many_run(const struct load_many_options *o, const struct load_options *load,
 		  const struct load_conditions *conditions, const struct common_options *common,
-		  bool plot, struct stop *stop);
+		  bool plot, struct stop *stop, struct keys *keys);
 
 #endif

@@ -50,8 +50,8 @@ static struct load_options load_rate_options(const struct load_options *o)
 	return probe;
 }
 
-static int load_rate_measure(const struct load_options *o, struct stop *stop, bool quiet,
-			     struct load_consumer *consumer)
+static int load_rate_measure(const struct load_options *o, struct stop *stop, struct keys *keys,
+			     bool quiet, struct load_consumer *consumer)
 {
 	struct strbuf why = STRBUF_INIT(4096);
 	struct recording recording = { 0 };
@@ -60,6 +60,7 @@ static int load_rate_measure(const struct load_options *o, struct stop *stop, bo
 	const struct load_live live = {
 		.options = o, .config = &config, .analysis = &analysis, .stop = stop,
 		.recording = &recording, .consumer = consumer, .quiet = quiet,
+		.keys = keys,
 		.label = "choosing a rate",
 	};
 	int err = load_options_config(o, 0, 0, &config, &analysis, &why);
@@ -70,7 +71,8 @@ static int load_rate_measure(const struct load_options *o, struct stop *stop, bo
 	return err ? EXIT_CANNOT : load_live_run(&live);
 }
 
-int load_rate_probe(const struct load_options *o, struct stop *stop, bool quiet, double *probed)
+int load_rate_probe(const struct load_options *o, struct stop *stop, struct keys *keys, bool quiet,
+		    double *probed)
 {
 	const struct load_options options = load_rate_options(o);
 	const struct load_question none = { 0 };
@@ -78,7 +80,7 @@ int load_rate_probe(const struct load_options *o, struct stop *stop, bool quiet,
 	int code;
 
 	load_consumer_init(&consumer, &none);
-	code = load_rate_measure(&options, stop, quiet, &consumer);
+	code = load_rate_measure(&options, stop, keys, quiet, &consumer);
 	if (!code && consumer.interrupted) {
 		log_error("interrupted before a result was available");
 		code = EXIT_CANNOT;

@@ -7,6 +7,7 @@
 #ifndef HOSTLAT_CMD_LOAD_RATE_H
 #define HOSTLAT_CMD_LOAD_RATE_H
 
+#include "base/keys.h"
 #include "base/stop.h"
 #include "cmd/load_options.h"
 
@@ -17,7 +18,8 @@ double load_rate_from(double probed);
  * Measures for a second what one connection reaches, per second, and logs the rate of the run.
  * Returns EXIT_OK or, after a message, another exit code.
  */
-int load_rate_probe(const struct load_options *o, struct stop *stop, bool quiet, double *probed);
+int load_rate_probe(const struct load_options *o, struct stop *stop, struct keys *keys, bool quiet,
+		    double *probed);
 
 /* Writes what the connection reached into a new file, and reads it. Return 0 or -errno. */
 int load_rate_write(const char *path, double probed);

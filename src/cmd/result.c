@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/parse.h"
+#include "base/progress.h"
 #include "base/strbuf.h"
 #include "base/version.h"
 #include "output/json.h"
@@ -50,6 +51,7 @@ int result_print(const struct report *report, const struct common_options *commo
 	struct outfile file = {};
 	int err;
 
+	progress_clear();
 	err = outfile_open(&file, common->output);
 	if (!err) {
 		result_render(report, common, file.fd, &text);

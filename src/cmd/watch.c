@@ -62,6 +62,9 @@ static int watch_live(const struct watch_config *c, struct watch_view *view)
 		.result_fd = view->shown.out.fd,
 		.feed = watch_view_feed,
 		.ctx = view,
+		.keys_fd = view->shown.keys.active ? view->shown.keys.fd : -1,
+		.obey_keys = interval_view_obey_keys,
+		.keys_ctx = &view->shown,
 	};
 	struct live_watch_result result;
 	int code = live_watch_run(&live, &result);
@@ -131,6 +134,7 @@ static int cmd_watch_run(const void *config)
 		.command = "watch",
 		.count = c->count,
 		.cumulative = c->cumulative,
+		.findings_first = true,
 	};
 	struct watch_view view;
 	int code = EXIT_CANNOT;
@@ -144,6 +148,8 @@ static int cmd_watch_run(const void *config)
 		measuring_prepare();
 	if (!watch_view_open(&view, &shown, stages)) {
 		watch_set_times(view.watch, c->time);
+		if (!c->from)
+			interval_view_take_keys(&view.shown);
 		code = c->from ? watch_from(c, &view) : watch_live(c, &view);
 	}
 	watch_view_release(&view);

@@ -19,16 +19,20 @@ bool terminal_style(int fd, bool color, struct text_style *style);
 
 struct live_table {
 	int fd;
+	bool utf8;
 	unsigned int drawn;   /* lines drawn since live_init() or live_keep() */
 };
 
-void live_init(struct live_table *live, int fd);
+void live_init(struct live_table *live, int fd, bool utf8);
 /*
- * Appends to `out` the sequence that replaces the drawn text by `text` (whole lines). Lines beyond
- * the terminal's height are dropped: the cursor cannot return to them.
+ * Appends to `out` the sequence that replaces the drawn text by `text` (whole lines) and, as the
+ * last line, `footer` (NULL: none). Lines beyond the terminal's height are dropped, as the cursor
+ * cannot return to them, and counted.
  */
-void live_draw(struct live_table *live, const char *text, struct strbuf *out);
+void live_draw(struct live_table *live, const char *text, const char *footer, struct strbuf *out);
 /* Keeps the drawn text on the screen; the next text is drawn below. */
 void live_keep(struct live_table *live);
+/* Appends the sequence that empties the screen, whose drawn lines are no longer where they were. */
+void live_clear(struct live_table *live, struct strbuf *out);
 
 #endif

@@ -557,18 +557,27 @@ static void text_fold_to_ascii(const char *s, struct strbuf *out)
 	}
 }
 
+static void text_put_list(const struct string_list *list, const struct text_style *style,
+			  struct strbuf *out)
+{
+	for (const struct item *i = list->first; i; i = i->next)
+		text_put_line(out, style, &plain, i->string);
+}
+
 static void text_put_body(const struct report *r, const struct text_style *style,
 			  struct strbuf *out)
 {
 	text_put_title(r, style, out);
+	if (style->findings_first)
+		text_put_list(&r->findings, style, out);
 	for (const struct object_field *f = r->body.first; f; f = f->next) {
 		switch (f->value.type) {
 		case VALUE_TABLE:
 			text_put_table(f->value.table, style, out);
 			break;
 		case VALUE_LIST:
-			for (const struct item *i = f->value.list->first; i; i = i->next)
-				text_put_line(out, style, &plain, i->string);
+			if (!style->findings_first || f->value.list != &r->findings)
+				text_put_list(f->value.list, style, out);
 			break;
 		case VALUE_VERDICT:
 			text_put_verdict(r, style, out);

@@ -17,6 +17,7 @@ struct text_style {
 	bool wrap;            /* also wrap sentences at `width` */
 	bool color;
 	bool utf8;            /* false: ASCII only */
+	bool findings_first;  /* right below the title: a small screen may show nothing else */
 	bool advice;          /* below the reasons, name the command that says what to do */
 };
 

@@ -272,11 +272,11 @@ static void a_live_table_replaces_itself(void **state)
 	struct live_table live;
 
 	(void)state;
-	live_init(&live, -1);
-	live_draw(&live, "a\nb\n", &out);
+	live_init(&live, -1, true);
+	live_draw(&live, "a\nb\n", NULL, &out);
 	assert_string_equal(strbuf_str(&out), "\033[?7l\ra\033[K\nb\033[K\n\033[J\033[?7h");
 	strbuf_reset(&out);
-	live_draw(&live, "c\n", &out);
+	live_draw(&live, "c\n", NULL, &out);
 	assert_string_equal(strbuf_str(&out), "\033[?7l\r\033[2Ac\033[K\n\033[J\033[?7h");
 	assert_int_equal(live.drawn, 1);
 	strbuf_release(&out);
