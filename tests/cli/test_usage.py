@@ -4,10 +4,13 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+
+import ptys
 
 HOSTLAT = os.path.abspath(sys.argv.pop(1))
 COMMANDS = ['explain', 'load', 'watch', 'conns', 'record', 'diagnose', 'compare', 'report', 'serve',
@@ -24,7 +27,7 @@ REFUSED = [
     ('help delayed', "there is no command and no word 'delayed'; did you mean 'delayed-ack'?"),
     ('help frobnicate', "'frobnicate'; 'hostlat --help' lists the commands, hostlat-causes(7) the words"),
     ('help watch more', "unexpected argument 'more'"),
-    ('completion zsh', "SHELL takes one of bash, not 'zsh'"),
+    ('completion csh', "SHELL takes one of bash, zsh, fish, not 'csh'"),
     ('completion', 'SHELL is missing'),
     ('watch --interval 5x', f"watch: --interval {DURATION}, 10ms to 1d, not '5x'"),
     ('watch --interval 5', "10ms to 1d, not '5'; did you mean '5s'?"),
@@ -294,7 +297,7 @@ COMPLETED = [
     (['watch', '--origin', '=', 's'], ['stack', 'sender']),
     (['watch', '--stages', 'link,trans'], ['link,transport']),
     (['watch', '--count', ''], []),
-    (['completion', ''], ['bash']),
+    (['completion', ''], ['bash', 'zsh', 'fish']),
     (['help', 'reco'], ['record', 'recording-incomplete', 'recording-damaged']),
     (['help', 'rep'], ['report']),
     (['help', 'host-n'], ['host-noisy']),
@@ -472,6 +475,41 @@ class Usage(unittest.TestCase):
                                       capture_output=True, cwd=os.path.dirname(os.path.abspath(__file__)))
                 self.assertEqual(done.stdout.split(), expected)
                 self.assertEqual(done.stderr, '')
+
+    @unittest.skipUnless(shutil.which('fish'), 'no fish')
+    def test_completion_of_fish(self):
+        with tempfile.NamedTemporaryFile('w', suffix='.fish') as script:
+            script.write(run('completion', 'fish').stdout)
+            script.flush()
+            for words, expected in COMPLETED:
+                if '=' in words:
+                    continue
+                with self.subTest(words):
+                    typed = f"source {script.name}; complete -C 'hostlat {' '.join(words)}'"
+                    done = subprocess.run(['fish', '-c', typed], check=True, text=True, capture_output=True,
+                                          env={**os.environ, 'HOME': tempfile.gettempdir()},
+                                          cwd=os.path.dirname(os.path.abspath(__file__)), stdin=subprocess.DEVNULL)
+                    offered = [line.split('\t')[0] for line in done.stdout.splitlines()]
+                    # fish also offers names that contain what is typed
+                    self.assertEqual(sorted(one for one in offered if one.startswith(words[-1])), sorted(expected))
+                    self.assertEqual(done.stderr, '')
+
+    @unittest.skipUnless(shutil.which('zsh'), 'no zsh')
+    def test_completion_of_zsh(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, 'script'), 'w', encoding='utf-8') as script:
+                script.write(run('completion', 'zsh').stdout)
+            terminal = ptys.Terminal(['zsh', '-f', '-i'], columns=200, cwd=os.path.dirname(os.path.abspath(__file__)))
+            self.addCleanup(terminal.close)
+            terminal.type(f"autoload -U compinit; compinit -D -u; source {folder}/script; PS1='> '; "
+                          "LISTMAX=1000; bindkey '^I' complete-word; echo ready''.\n")
+            terminal.wait_for(r'ready\.')
+            for words, expected in COMPLETED:
+                if '=' in words or len(expected) != 1:
+                    continue
+                terminal.type('hostlat ' + ' '.join(words) + '\t')
+                terminal.wait_for(re.escape(expected[0][len(words[-1].split(',')[-1]):]) + r'\b' if expected else '.')
+                terminal.type('\x15')
 
 
 if __name__ == '__main__':
