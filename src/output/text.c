@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "output/ascii.h"
 #include "output/grid.h"
 #include "output/plot.h"
 #include "output/spark.h"
@@ -532,31 +533,6 @@ static void text_put_plot(const struct report *r, const struct plot *plot,
 	plot_put(plot, rows, style->width, out);
 }
 
-/* Converts to ASCII: every other character that hostlat uses has a substitute of the same width. */
-static void text_fold_to_ascii(const char *s, struct strbuf *out)
-{
-	static const struct {
-		uint32_t code;
-		char ascii;
-	} folds[] = {
-		{ 0xb5, 'u' }, { 0xb1, '~' }, { 0x2026, '~' }, { 0xb7, '.' },
-		{ 0x2581, '.' }, { 0x2582, ':' }, { 0x2583, '-' }, { 0x2584, '=' },
-		{ 0x2585, '+' }, { 0x2586, '*' }, { 0x2587, '#' }, { 0x2588, '@' },
-	};
-	size_t len;
-
-	for (; *s; s += len) {
-		uint32_t code = utf8_next(s, &len);
-		char ascii = code < 0x80 ? (char)code : '?';
-
-		for (size_t i = 0; i < ARRAY_LEN(folds); i++) {
-			if (folds[i].code == code)
-				ascii = folds[i].ascii;
-		}
-		strbuf_putc(out, ascii);
-	}
-}
-
 static void text_put_list(const struct string_list *list, const struct text_style *style,
 			  struct strbuf *out)
 {
@@ -601,7 +577,7 @@ void text_report(const struct report *r, const struct text_style *style, struct 
 	}
 	strbuf_init(&utf8, out->max);
 	text_put_body(r, style, &utf8);
-	text_fold_to_ascii(strbuf_str(&utf8), out);
+	ascii_fold(strbuf_str(&utf8), out);
 	if (utf8.error && !out->error)
 		out->error = utf8.error;
 	strbuf_release(&utf8);

@@ -267,7 +267,7 @@ static void test_words(void **state)
 	assert_string_equal(c.rest.items[2], "g");
 	refuse(words_rows, "--tag", "--tag takes a non-empty text, but no value follows");
 	strbuf_reset(&text);
-	opt_text_help(words_rows, &text);
+	opt_text_help(words_rows, true, &text);
 	assert_non_null(strstr(strbuf_str(&text), "-t, --tag TEXT..."));
 	strbuf_release(&text);
 }
