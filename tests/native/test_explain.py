@@ -266,6 +266,13 @@ def by_command(diagnosis, name):
         [ns for ns in of_messages if ns]
 
 
+def of_requests(diagnosis, name):
+    """The culprit of that name in the slow requests' waits for a CPU, at the server."""
+    row = next(row for row in diagnosis["requests"]["causes"]
+               if (row["cause"], row["where"]) == ("cpu-wait", "application"))
+    return next(c for c in row["culprits"] if c["command"] == name)
+
+
 def job_is_named(it):
     diagnosis = it.document["diagnose"]
     gzip, row, times = by_command(diagnosis, "gzip")
@@ -280,9 +287,12 @@ def job_is_named(it):
         middle = sorted(times)[(len(times) - 1) // 2]
         check.between("their median", gzip["median_ns"], middle - 10, middle + 10)
     check.between("share of the cause", gzip["share"] / (sum(times) / row["total_ns"]), 0.99, 1.01)
+    told = of_requests(diagnosis, "gzip")
     check.true(f"a finding names it: {it.document['findings']}",
-               any(f"gzip ({gzip['processes']} processes" in one
+               any(f"gzip ({told['processes']} processes, {told['messages']} requests, " in one
                    for one in it.document["findings"]))
+    check.between("processes of gzip, of the requests", told["processes"], 3, JOBS)
+    check.between("its share, of the requests", told["share"], 0, 1)
     return f"gzip: {gzip['processes']} processes, {gzip['messages']} of {row['messages']} messages"
 
 
@@ -298,6 +308,10 @@ def names_the_job(net, name):
         document = json.loads(json.dumps(it.document))
         by_command(document["diagnose"], "gzip")[0][field] *= 3
         check.must_fail(f"three times its {field}", job_is_named, Changed(document))
+        document = json.loads(json.dumps(it.document))
+        of_requests(document["diagnose"], "gzip")[field] *= 3
+        check.must_fail(f"three times its {field}, of the requests", job_is_named,
+                        Changed(document))
     return figures
 
 

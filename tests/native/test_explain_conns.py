@@ -173,19 +173,15 @@ def switched_off_or_failed(net):
         plain, off = Explain(net, url, *ASKS[:2], "--for", "1s"), None
         plain.finish()
         counts(plain)
-        off = Explain(net, url, *ASKS[:2], "--for", "1s", "--no-conns", "-o", plain.folder.name)
-        off.folder, off_folder = plain.folder, off.folder
+        off = Explain(net, url, *ASKS[:2], "--for", "1s", "--no-conns", folder=plain.folder)
         off.finish()
-        off_folder.cleanup()
     without(off, "--no-conns")
     check.true("no recording of them", not os.path.exists(off.path("conns.hlat")))
     check.true("it is no reason", "connections-not-measured" not in off.reasons)
     os.mkdir(off.path("conns.hlat"))
     with netns.inside(net.reader), servers.server("memcached", net.address(4)) as (url, _):
-        failed = Explain(net, url, *ASKS[:2], "--for", "1s", "-o", plain.folder.name)
-        failed.folder, own = plain.folder, failed.folder
+        failed = Explain(net, url, *ASKS[:2], "--for", "1s", folder=plain.folder)
         failed.finish()
-        own.cleanup()
     check.true(f"why: {failed.document['limits']['why']}", "conns.hlat" in failed.document["limits"]["why"])
     without(failed, failed.document["limits"]["why"])
     check.true("it is a reason", "connections-not-measured" in failed.reasons)

@@ -23,8 +23,8 @@ Sample = collections.namedtuple("Sample", "intended sent handed received done po
 class Explain:
     """Runs explain in the sender's namespace of `net`; its load begins within about a second."""
 
-    def __init__(self, net, url, *options):
-        self.folder = tempfile.TemporaryDirectory()
+    def __init__(self, net, url, *options, folder=None):
+        self.folder = folder or tempfile.TemporaryDirectory()
         command = [*AHEAD, HOSTLAT, "explain", url, "-o", self.folder.name, *options, "--json"]
         with netns.inside(net.sender):
             self.process = process.start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
