@@ -22,8 +22,8 @@ const quantileOf = (rows, q) => records(rows).find(r => num(r.q) === q);
 function numberOf(entries) {
 	const lead = leading(entries), doc = lead.document, latency = object(part(entries, 'load').latency);
 	if (lead.command === 'compare') {
-		const row = quantileOf(doc.quantiles, 0.99);
-		return row && known(row.a_ns) && known(row.b_ns) ? ['p99, A \u2192 B', `${duration(row.a_ns)} \u2192 ${duration(row.b_ns)}`,
+		const ofRequests = quantileOf(object(doc.load).quantiles, 0.99), row = ofRequests || quantileOf(doc.quantiles, 0.99);
+		return row && known(row.a_ns) && known(row.b_ns) ? [`p99 of the ${ofRequests ? 'requests' : 'messages'}, A \u2192 B${row.significant ? '' : ' (may be chance)'}`, `${duration(row.a_ns)} \u2192 ${duration(row.b_ns)}`,
 			known(row.lo_ns) && known(row.hi_ns) ? `by ${signed(row.difference_ns, duration)} [${signed(row.lo_ns, duration)}, ${signed(row.hi_ns, duration)}]` : ''] : null;
 	}
 	for (const [what, rows] of [['requests', object(latency.intended || latency.actual).quantiles], ['messages', object(object(part(entries, 'diagnose').latency).all).quantiles]]) {

@@ -2,6 +2,7 @@
 #include "base/keys.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -137,6 +138,9 @@ int keys_next(struct keys *keys)
 		keys_give_back(keys);
 		return KEYS_NONE;
 	}
+	/* Another process on this terminal, such as a pager, may have set modes that wait. */
+	if (poll(&(struct pollfd){ .fd = keys->input, .events = POLLIN }, 1, 0) <= 0)
+		return KEYS_NONE;
 	n = read(keys->input, &c, 1);
 	if (n < 0 && errno != EINTR) /* the terminal is gone */
 		epoll_ctl(keys->fd, EPOLL_CTL_DEL, keys->input, NULL);
@@ -146,7 +150,9 @@ int keys_next(struct keys *keys)
 void keys_open_progress(struct keys *keys, bool quiet)
 {
 	*keys = (struct keys){ .fd = -1 };
-	if (!quiet && tty_obeys(STDERR_FILENO) && keys_open(keys, STDIN_FILENO))
+	/* Keys belong to a pager that reads the output. */
+	if (!quiet && tty_obeys(STDERR_FILENO) && isatty(STDOUT_FILENO) &&
+	    keys_open(keys, STDIN_FILENO))
 		keys_close(keys);
 }
 

@@ -42,7 +42,8 @@ int keys_next(struct keys *keys);
 
 /*
  * Opens as keys_open() the keys of a command that shows only a progress line, on stderr: reads them
- * from standard input if it shows one. A failure leaves the terminal as it is.
+ * from standard input if it shows one, and if the output goes to a terminal. A failure leaves the
+ * terminal as it is.
  */
 void keys_open_progress(struct keys *keys, bool quiet);
 

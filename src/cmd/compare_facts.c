@@ -13,9 +13,13 @@
  */
 #define OF_THE_RUN "run."
 
-/* Recorded counters since boot. They do not describe the host's set-up and are not compared. */
+/*
+ * Recorded counters since boot, and facts that each run has of its own. They do not describe the
+ * set-up and are not compared.
+ */
 static const char *const counters[] = { "cpu.steal_percent", "net.softnet.dropped",
-					"net.softnet.squeezed" };
+					"net.softnet.squeezed", "load.seed", "load.dial",
+					"load.thread" };
 
 #define VALUES_MAX (1UL << 20)
 

@@ -116,10 +116,11 @@ const struct glossary_reason glossary_other_reasons[] = {
 		.todo = "Give two recordings of the same command and with the same --with.",
 	} },
 	{ "load-unlike", "compare", {
-		.what = "One run measured latency from the intended send, the other one from the "
-			"actual send: an open and a closed loop.",
-		.effect = "Their latencies are not compared.",
-		.todo = "Make both runs with the same --loop and --method.",
+		.what = "The runs had different rates, or one measured latency from the intended "
+			"send, the other one from the actual send: an open and a closed loop.",
+		.effect = "With different rates a difference may be that of the rates. Latencies "
+			  "of different loops are not compared.",
+		.todo = "Make the runs with the same --rate, --loop and --method.",
 	} },
 	{ "load-not-sound", "explain", {
 		.what = "The load was not as requested, or its latency is not valid; the text "

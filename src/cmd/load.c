@@ -558,7 +558,7 @@ const struct command cmd_load = {
 	.name = "load",
 	.summary = "measure how long requests take at a given load",
 	.task = "keep a limit, in CI",
-	.try = "hostlat load URL --assert 'p99<5ms'",
+	.try = "hostlat load URL --rate 1000 --assert 'p99<5ms'",
 	.examples = {
 		{ "hostlat load http://10.0.0.2/",
 		  "Measure at a rate that the server can bear" },

@@ -103,7 +103,7 @@ static const char *causes_phrase(struct report *r, const struct row_of *row)
 	return *name ? report_format(r, "%s: %s", words, name) : words;
 }
 
-/* Returns true for time of requests that no stamp divides: nobody knows on which side it was. */
+/* Returns true for time of requests without a side: no stamp divides it, or it is the noise. */
 static bool causes_has_no_side(const struct population *p, unsigned int place)
 {
 	return p->requests && place == CAUSE_PLACE(CAUSE_UNEXPLAINED, WHERE_NETWORK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports what a quantile would be without a cause, and what the usual messages wait for. */
-#include <errno.h>
-#include <stdlib.h>
+#include <math.h>
+#include <string.h>
 
 #include "base/bug.h"
 #include "diagnose/sections.h"
@@ -30,24 +30,34 @@ static const char *without_value(struct report *r, const struct without_quantile
 	return report_format(r, "%s [%s, %s]", ns, human_ns(lo, l->lo_ns), human_ns(hi, l->hi_ns));
 }
 
+/*
+ * Returns the percentile's name, such as "p99.9". The share beyond it is rounded to two digits, or
+ * to one if that is as close as a message more or less.
+ */
 static const char *without_name(struct report *r, const struct without *w)
 {
-	return report_format(r, "p%.4g", 100 * w->q);
+	const double beyond = 1 - w->q, unit = pow(10, floor(log10(beyond)));
+	const double one = round(beyond / unit) * unit, two = round(beyond / unit * 10) * unit / 10;
+
+	return report_format(r, "p%.10g", 100 * (1 - (fabs(one - beyond) <= 0.05 * beyond ? one :
+										      two)));
 }
 
 const char *report_without_sentence(struct report *r, const struct without *w, unsigned int place)
 {
 	const struct without_case *one =
 		without_single(w, WITHOUT_KEY(place / WHERE_MAX, place % WHERE_MAX));
-	char now[HUMAN_MAX];
+	char now[HUMAN_MAX], left[HUMAN_MAX];
 
 	if (!one)
 		return "";
-	if (without_gain(w, one) < WITHOUT_GAIN_MIN)
+	human_ns(now, w->now.ns);
+	human_ns(left, one->latency.ns);
+	if (without_gain(w, one) < WITHOUT_GAIN_MIN || !strcmp(now, left))
 		return report_format(r, " Without that, %s would stay at %s.", without_name(r, w),
-				     human_ns(now, w->now.ns));
+				     now);
 	return report_format(r, " Without that, %s would be %s, not %s.", without_name(r, w),
-			     without_value(r, &one->latency), human_ns(now, w->now.ns));
+			     without_value(r, &one->latency), now);
 }
 
 /* Returns a cause's name, of one in the client "cpu-wait of the client". */

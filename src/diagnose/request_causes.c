@@ -74,7 +74,7 @@ static int request_causes_compare(struct request_causes *c, const struct request
 				  const struct recorded *server)
 {
 	const struct excess_options options = { .granularity = server->granularity,
-						.rest = WHERE_APPLICATION, .noise_times = 3 };
+						.rest = WHERE_NETWORK, .noise_times = 3 };
 	const size_t slow = requests->targets + requests->near;
 	const struct breakdown **usual = calloc(c->n + 1, sizeof(*usual));
 	int err = usual ? 0 : -ENOMEM;

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 
 #include "load/analysis_state.h"
+#include "report/human.h"
+
+/* Rates are alike if the greatest is at most this many times the least. */
+#define RATES_ALIKE 1.05
 
 struct load_series_of_runs {
 	struct difference_series series;
@@ -126,6 +130,35 @@ static int load_compare_quantiles(const struct load_compared *a, const struct lo
 	return err;
 }
 
+/* Widens [*least, *most] by the requested rates of a side's open loops. */
+static void load_compare_add_rates(const struct load_compared *side, double *least, double *most)
+{
+	for (size_t i = 0; i < side->n; i++) {
+		const double rate = load_compare_target(side->runs[i]);
+
+		*least = fmin(*least, rate);
+		*most = fmax(*most, rate);
+	}
+}
+
+/* Gives a reason if the runs do not all have one rate: latency depends on it. */
+static void load_compare_check_rates(const struct load_compared *a, const struct load_compared *b,
+				     struct report *r)
+{
+	double least = INFINITY, most = 0;
+	char lo[HUMAN_MAX], hi[HUMAN_MAX];
+
+	load_compare_add_rates(a, &least, &most);
+	load_compare_add_rates(b, &least, &most);
+	if (most <= RATES_ALIKE * least)
+		return;
+	report_reason(r, "load-unlike",
+		      report_format(r, "%s/s to %s/s", human_rate(lo, least),
+				    human_rate(hi, most)),
+		      "the runs had different rates, and so may have different latencies: measure "
+		      "them again with one --rate");
+}
+
 int load_compare_report(const struct load_compared *a, const struct load_compared *b,
 			struct report *r, struct difference_tally *tally)
 {
@@ -137,6 +170,7 @@ int load_compare_report(const struct load_compared *a, const struct load_compare
 	object_add(o, "a", load_compare_side_value(a, r));
 	object_add(o, "b", load_compare_side_value(b, r));
 	object_add(&r->body, "load", value_object(o));
+	load_compare_check_rates(a, b, r);
 	err = load_compare_quantiles(a, b, quantiles);
 	if (err == -EINVAL) {
 		object_add(o, "quantiles", value_null());

@@ -161,7 +161,7 @@ static struct value text_part(const struct distribution *d, unsigned int show)
 {
 	switch (show) {
 	case SHOW_COUNT:
-		return value_u64(d->hist->count);
+		return value_u64(d->count);
 	case SHOW_P50:
 		return text_quantile(d, REPORT_P50);
 	case SHOW_P90:
@@ -171,8 +171,8 @@ static struct value text_part(const struct distribution *d, unsigned int show)
 	case SHOW_P999:
 		return text_quantile(d, REPORT_P999);
 	case SHOW_MAX:
-		if (d->hist->count && d->hist->min <= d->hist->max)
-			return value_ns(d->hist->max);
+		if (d->count && d->min <= d->max)
+			return value_ns(d->max);
 		return value_null();
 	}
 	return value_absent();

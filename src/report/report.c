@@ -337,6 +337,9 @@ struct value value_distribution_sampled(struct report *r, const struct hist *h, 
 	if (!d)
 		return value_null();
 	d->hist = h;
+	d->count = h->count;
+	d->min = h->min;
+	d->max = h->max;
 	for (size_t i = 0; i < REPORT_QUANTILES; i++) {
 		struct report_quantile_value *q = &d->quantiles[i];
 

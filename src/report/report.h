@@ -52,6 +52,7 @@ struct report_quantile_value {
 
 struct distribution {
 	const struct hist *hist;  /* never NULL; may be empty */
+	uint64_t count, min, max; /* those of `hist` when this was made: it may grow since */
 	struct report_quantile_value quantiles[REPORT_QUANTILES];
 };
 

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import termios
 import unittest
 
 import ptys
@@ -40,6 +41,25 @@ class Keys(unittest.TestCase):
         self.assertNotRegex(text.split('p99   ')[0].split('measuring')[1].strip('\r\n'), r'\n')
         self.assertIn('n/a: the run was cut short', text)
         self.assertEqual(terminal.modes(), terminal.before)
+
+    def test_beside_a_pager(self):
+        """A pager reads the output: the keys are its own, and its modes don't stop the run."""
+        pager = '"$@" | (stty -icanon min 1 </dev/tty; cat)'
+        terminal = self.terminal(['bash', '-c', pager, 'sh', HOSTLAT, 'load', 'null:', '--rate', '1000',
+                                  '--for', '1s'])
+        self.assertEqual(terminal.end(), 0)
+        self.assertIn('requests', ptys.plain(terminal.text))
+
+    def test_modes_of_others(self):
+        """Another process lets reads wait for a key: the run goes on."""
+        terminal = self.running()
+        modes = terminal.modes()
+        modes[6][termios.VMIN] = 1
+        termios.tcsetattr(terminal.master, termios.TCSANOW, modes)
+        for _ in range(3):
+            terminal.wait_for(PROGRESS)
+        terminal.type('q')
+        self.assertEqual(terminal.end(), 3)
 
     def test_as_before_after_every_end(self):
         for number, code in ((signal.SIGINT, 3), (signal.SIGTERM, 3), (signal.SIGHUP, 3), (signal.SIGQUIT, -3),
