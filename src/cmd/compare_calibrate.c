@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `compare --calibrate`: how often recordings of one set-up are reported to differ. */
 #include <errno.h>
+#include <math.h>
 
 #include "cmd/compare_sides.h"
 #include "report/calibration.h"
@@ -10,7 +11,7 @@ static void compare_calibrate_say(const struct calibration_result *c, const char
 				  struct report *r)
 {
 	const double deviation = c->deviation[REPORT_P99], found = c->found[REPORT_P99];
-	char sd[HUMAN_MAX], share[HUMAN_MAX], drawn[HUMAN_MAX];
+	char share[HUMAN_MAX], drawn[HUMAN_MAX];
 
 	report_finding(r, "Of %u pairs, %s differ in a quantile of the %s by the test of two "
 		       "recordings (at most 5 %% if recordings varied no more than within).",
@@ -21,13 +22,14 @@ static void compare_calibrate_say(const struct calibration_result *c, const char
 			       human_fraction(drawn, (double)c->single_differ[CALIBRATION_ANY] /
 						     c->single));
 	if (c->drawn)
-		report_finding(r, "Of %u comparisons of 3 against 3, %s differ.", c->drawn,
+		report_finding(r, "Of %u random draws of 3 against 3, which share recordings, %s "
+			       "differ.", c->drawn,
 			       human_fraction(drawn, (double)c->drawn_differ[CALIBRATION_ANY] /
 						     c->drawn));
 	if (deviation == deviation)
-		report_finding(r, "The %s' p99 varies by %s between recordings (standard "
-			       "deviation): 3 per side find a change by about %s in 90 %% of "
-			       "comparisons.", of, human_fraction(sd, deviation),
+		report_finding(r, "The %s' p99 varies by %s between recordings (one standard "
+			       "deviation): with 3 per side, 9 of 10 comparisons find a change by "
+			       "%s or more.", of, calibration_change_words(r, expm1(deviation)),
 			       calibration_change_words(r, found));
 }
 
@@ -50,6 +52,7 @@ static int compare_calibrate_load(struct compare_sides *in, struct table *t, str
 	struct load_series_of_runs *series;
 	int err = load_series_new(&series, &runs);
 
+	load_compare_check_rates(&runs, &(struct load_compared){ 0 }, r);
 	if (!err)
 		err = compare_calibrate_one(load_series_get(series), "requests", t, r);
 	else if (err == -EINVAL)

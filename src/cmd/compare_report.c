@@ -302,11 +302,9 @@ static int compare_get_deviation(const struct compare_sides *in, struct compare_
 
 static void compare_say_deviation(const struct compare_deviation *d, struct report *r)
 {
-	char sd[HUMAN_MAX];
-
-	report_finding(r, "Recordings of one side differ in the %s' p99 by %s (standard "
-		       "deviation): as many recordings find a change by about %s in 90 %% of "
-		       "comparisons.", d->of, human_fraction(sd, d->deviation),
+	report_finding(r, "Recordings of one side differ in the %s' p99 by %s (one standard "
+		       "deviation): with as many of them, 9 of 10 comparisons find a change by %s "
+		       "or more.", d->of, calibration_change_words(r, expm1(d->deviation)),
 		       calibration_change_words(r, d->found));
 }
 

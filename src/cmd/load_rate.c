@@ -30,8 +30,9 @@ void load_rate_log(double probed)
 {
 	char reached[HUMAN_MAX];
 
-	log_info("--rate %g was chosen: one connection reached %s/s, one request at a time; give "
-		 "--rate for another", load_rate_from(probed), human_rate(reached, probed));
+	log_info("--rate %g was chosen: one connection reached %s/s, one request at a time, of "
+		 "which it is half, at most 10k; runs to be compared need the same --rate",
+		 load_rate_from(probed), human_rate(reached, probed));
 }
 
 /* Reduces the options to those that decide how long one request takes. */

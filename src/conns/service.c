@@ -56,6 +56,14 @@ uint64_t service_lost(const struct event_conn *e)
 	return all > arrived ? all - arrived : 0;
 }
 
+/* Returns how often segments were lost, however many at once: each is one event for chance. */
+static uint64_t service_episodes(const struct event_conn *e)
+{
+	const uint64_t lost = service_lost(e), times = (uint64_t)e->recoveries + e->rto + e->tlp;
+
+	return lost && !times ? 1 : lost < times ? lost : times;
+}
+
 static void service_add(struct conn_service *s, const struct event_conn *e)
 {
 	double n, of_none = -1; /* all shares of 0 have one number of equal samples */
@@ -74,7 +82,7 @@ static void service_add(struct conn_service *s, const struct event_conn *e)
 			shrink_add(&s->sums[which], share, n);
 	}
 	s->retransmitted += (double)service_lost(e);
-	s->episodes += (double)e->recoveries + e->rto + e->tlp;
+	s->episodes += (double)service_episodes(e);
 	s->bytes += (double)e->bytes_sent;
 }
 
@@ -168,12 +176,10 @@ double service_other_losses(const struct conn_service *service, const struct eve
 
 double service_loss_chance(const struct conn_service *service, const struct event_conn *e)
 {
-	const double lost = (double)service_lost(e), bytes = (double)e->bytes_sent;
-	const double others = fmax(service->retransmitted - lost, 0);
-	double together = service->episodes > 0 ? service->retransmitted / service->episodes : 1;
+	const double own = (double)service_episodes(e), bytes = (double)e->bytes_sent;
+	const double others = fmax(service->episodes - own, 0);
 
-	if (!(bytes > 0) || !(service->bytes > bytes) || !(lost > 0))
+	if (!(bytes > 0) || !(service->bytes > bytes) || !(own > 0))
 		return 1;
-	together = fmax(together, 1);
-	return beta_sf(1 - bytes / service->bytes, others / together + 1, lost / together);
+	return beta_sf(1 - bytes / service->bytes, others + 1, own);
 }

@@ -39,9 +39,9 @@ const struct conn_service *service_of(const struct conn_services *services, uint
 uint64_t service_lost(const struct event_conn *e);
 
 /*
- * Returns the probability that a connection of the service retransmits as many segments as `e`, or
- * more, if its rate per byte is that of the others: a binomial test of two Poisson rates.
- * Segments of one episode are lost together and count as one.
+ * Returns the probability that a connection of the service loses segments as often as `e`, or more
+ * often, if its rate per byte is that of the others: a binomial test of two Poisson rates. Segments
+ * of one episode are lost together and count as one.
  */
 double service_loss_chance(const struct conn_service *service, const struct event_conn *e);
 

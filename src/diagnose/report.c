@@ -349,6 +349,7 @@ int diagnosis_report(const struct diagnosis *d, struct report *r)
 	report_without(&messages, r, &r->body);
 	if (!err)
 		err = report_usual(d, r, !requests);
+	report_baselines(d, r);
 	if (!err)
 		err = report_functions(d, r);
 	if (!err)

@@ -105,6 +105,7 @@ int report_requests(const struct diagnosis *d, struct report *r, bool findings)
 	struct object *o = object_new(r), *sums = object_new(r);
 	uint64_t parts[REQUEST_PARTS] = { 0 };
 	const uint64_t joined = requests_sum(requests, parts);
+	char buf[HUMAN_MAX];
 	int err;
 
 	requests_add_finding(requests, parts, r);
@@ -117,6 +118,10 @@ int report_requests(const struct diagnosis *d, struct report *r, bool findings)
 			   value_ns(parts[i]));
 	object_add(o, "parts", value_object(sums));
 	err = requests_add_causes(d, r, o, findings);
+	if (findings && requests->usual_is_slow)
+		report_finding(r, "The usual request is slow, too, as p50 is more than 3 times p5: "
+			       "the slow ones are compared with the fastest tenth, %s at the mean.",
+			       human_ns(buf, d->request_causes->usual.latency));
 	requests_add_each(requests, r, o);
 	object_add(&r->body, "requests", value_object(o));
 	return err;

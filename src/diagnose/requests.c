@@ -169,10 +169,11 @@ static struct found_message requests_find_message(const struct server_side *serv
 
 /*
  * Earlier requests of its connection that are looked at for one that waited for it, at most; for
- * the slowest requests only the threads' times are limited so. Behind more of them, thousands in an
- * overload, the wait is alike.
+ * the slowest requests so many that the parts are exact except in an overload, and only the
+ * threads' times are limited to WAIT_STEPS. Behind more of them the wait is alike.
  */
-#define WAIT_STEPS 32u
+#define WAIT_STEPS	 32u
+#define WAIT_STEPS_EXACT 10000u
 
 /* A request that is divided, and where its threads' stretches go. */
 struct dividing {
@@ -181,7 +182,7 @@ struct dividing {
 	struct requests *out;
 	struct slow_request *request;
 	uint32_t subject;      /* the request's index in out->chosen */
-	bool exact;            /* all earlier requests of a wait are looked at */
+	bool exact;            /* WAIT_STEPS_EXACT earlier requests of a wait are looked at */
 	uint32_t steps;        /* number of earlier requests that were looked at */
 	int err;
 };
@@ -292,7 +293,8 @@ static void requests_divide_wait(struct dividing *d, size_t i)
 {
 	const struct load_side *load = d->load;
 	const struct event_sample *s = &load->samples.items[i];
-	const size_t last = i > WAIT_STEPS && !d->exact ? i - WAIT_STEPS : 0;
+	const size_t steps = d->exact ? WAIT_STEPS_EXACT : WAIT_STEPS;
+	const size_t last = i > steps ? i - steps : 0;
 	uint64_t to = s->sent;
 	size_t j = i;
 

@@ -50,6 +50,9 @@ int report_requests(const struct diagnosis *d, struct report *r, bool findings);
  */
 bool report_requests_known(const struct diagnosis *d);
 
+/* Adds "baselines": the mean times by cause with which each application's messages are compared. */
+void report_baselines(const struct diagnosis *d, struct report *r);
+
 /*
  * Adds "usual": where the time of usual messages goes; with `finding`, a finding if much
  * of it is one wait. Returns 0 or -ENOMEM.

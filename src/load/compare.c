@@ -141,9 +141,8 @@ static void load_compare_add_rates(const struct load_compared *side, double *lea
 	}
 }
 
-/* Gives a reason if the runs do not all have one rate: latency depends on it. */
-static void load_compare_check_rates(const struct load_compared *a, const struct load_compared *b,
-				     struct report *r)
+void load_compare_check_rates(const struct load_compared *a, const struct load_compared *b,
+			      struct report *r)
 {
 	double least = INFINITY, most = 0;
 	char lo[HUMAN_MAX], hi[HUMAN_MAX];

@@ -26,6 +26,10 @@ int load_series_new(struct load_series_of_runs **out, const struct load_compared
 void load_series_free(struct load_series_of_runs *series);
 const struct difference_series *load_series_get(const struct load_series_of_runs *series);
 
+/* Gives a reason if the runs, of which a side may have none, do not all have one rate. */
+void load_compare_check_rates(const struct load_compared *a, const struct load_compared *b,
+			      struct report *r);
+
 /*
  * Adds the JSON object "load", the findings, and a reason if the runs cannot be compared. Returns 0
  * or -ENOMEM.

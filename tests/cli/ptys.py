@@ -54,6 +54,9 @@ class Terminal:
                                         start_new_session=True, preexec_fn=self.control, **kwargs)
 
     def control(self):
+        """In the program: a shell that started the test in the background lets it ignore these."""
+        for number in (signal.SIGINT, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_DFL)
         fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0)
 
     def modes(self):

@@ -57,8 +57,7 @@ class Order(Case):
         self.assertIn(card['confidence'], ('sound', 'indicative', 'unusable'))
         # The remedy is the glossary's: what `hostlat help` says.
         said = ' '.join(self.help_of(cause['cause']).split())
-        self.assertTrue(card['todo'][0].startswith(f"{cause['cause']}: "))
-        self.assertIn(card['todo'][0].split(': ', 1)[1], said)
+        self.assertIn(card['todo'][0], said)
         self.clean(page)
 
     def help_of(self, word):
@@ -154,6 +153,7 @@ class Order(Case):
     def test_requests_have_a_bar(self):
         """What held the slow requests up, on either side, and what the result says is to be done."""
         document = self.golden('explain/load-generator')
+        document['findings'] = [f for f in document['findings'] if not f.startswith('To do: ')]
         document['findings'].append('To do: give the load its own CPU.')
         page = self.open(document)
         keys = page.run("[...document.querySelectorAll('[data-plot=requests-bar] .cell[data-depth=\"0\"]')].map(g => g.dataset.key)")

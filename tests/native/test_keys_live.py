@@ -97,6 +97,7 @@ def pauses(command):
     terminal.type(" ")
     terminal.wait_for(re.escape(PAUSED))
     single(frame(terminal, 24), PAUSED)
+    terminal.wait(lambda: terminal.text.rindex("\033[?7h") > terminal.text.rindex("paused"))
     before = len(terminal.text)
     for _ in range(10):
         terminal.read(0.1)
@@ -170,7 +171,7 @@ def ended():
     """q ends explain like ^C: with what there is."""
     with server() as url, tempfile.TemporaryDirectory() as folder:
         terminal = ptys.Terminal([HOSTLAT, "explain", url, "--rate", "200", "--for", "100s", "-o", folder])
-        terminal.wait_for("1/3 loading")
+        terminal.wait_for(r"1/3 loading, 9\d(\.\d)? s left")   # the load has begun
         terminal.type("q")
         finish(terminal)
         check.true("there is a result", os.path.getsize(os.path.join(folder, "result.json")))

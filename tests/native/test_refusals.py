@@ -84,7 +84,7 @@ def few_capabilities():
 
 def little_memory():
     """The help, the message and the limit are of one mind."""
-    help_text = " ".join(hostlat("watch", "--help")[1].split())
+    help_text = " ".join(hostlat("watch", "--help-all")[1].split())
     of_one, least = watch.least_memory_kib()
     check.true(f"the help's range begins for one CPU: {help_text}", f"({of_one}K to" in help_text)
     refused((USAGE, CANNOT), f"{least}K", "watch", "--memory", f"{least - 1}K", "--count", 1)

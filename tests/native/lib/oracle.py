@@ -184,11 +184,10 @@ class Oracle:
         return parts
 
     def _reference(self):
-        """Returns each cause's median time in the middle fifth of the messages."""
+        """Returns each cause's mean time in the middle fifth of the messages."""
         middle = [self.parts(m) for m in self.by[len(self.by) * 2 // 5:len(self.by) * 3 // 5]]
         names = {cause for parts in middle for cause in parts.ns}
-        return {name: sorted(parts.ns[name] for parts in middle)[len(middle) // 2]
-                for name in names}
+        return {name: sum(parts.ns[name] for parts in middle) // len(middle) for name in names}
 
     def examples(self, n):
         """The slowest n, as `diagnose` gives them: against the reference."""

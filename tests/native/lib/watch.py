@@ -125,7 +125,7 @@ class Result:
 
 def least_memory_kib():
     """Returns the least --memory in KiB: (for one CPU, as the help says; for this machine)."""
-    log = subprocess.run([HOSTLAT, "watch", "--help"], capture_output=True, text=True,
+    log = subprocess.run([HOSTLAT, "watch", "--help-all"], capture_output=True, text=True,
                          check=True).stdout
     fixed, per_cpu = map(int, re.search(r"(\d+)K plus (\d+)K for each CPU",
                                         " ".join(log.split())).groups())
