@@ -91,16 +91,18 @@ class Explain:
         return os.path.join(self.folder.name, name)
 
     def samples(self):
-        """Returns the samples of all requests from the load's own recording."""
+        """Returns the samples of all requests but the warm-up from the load's own recording."""
         path = self.path("samples.csv")
         subprocess.run([HOSTLAT, "load", "--from", self.path("client.hlat"), "--samples", path],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
                        timeout=LIMIT_S)
         with open(path, encoding="ascii") as f:
-            return [Sample(*(int(row[name + "_ns"] or 0)
-                             for name in ("intended", "sent", "snd", "rx", "done")),
-                           int(row["local"].rsplit(":", 1)[1]))
-                    for row in csv.DictReader(f) if row["status"] == "ok"]
+            all_of_them = [Sample(*(int(row[name + "_ns"] or 0)
+                                    for name in ("intended", "sent", "snd", "rx", "done")),
+                                  int(row["local"].rsplit(":", 1)[1]))
+                           for row in csv.DictReader(f) if row["status"] == "ok"]
+        return [one for one in all_of_them
+                if self.requests["from_ns"] <= one.intended < self.requests["to_ns"]]
 
     def trace(self):
         return trace.Trace(self.path("server.hlat"), 0)
