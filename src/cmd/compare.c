@@ -4,6 +4,7 @@
  * analysis compares its own data; compare_sides.c determines which data all recordings contain.
  */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
 #include "cmd/cmd.h"
@@ -91,6 +92,23 @@ static bool compare_take_two(const struct opt_list *files, struct opt_list *a, s
 	return true;
 }
 
+/* Returns false after a message if a file is given twice: it would count as two recordings. */
+static bool compare_files_differ(const struct opt_list *files)
+{
+	for (size_t i = 0; i < files->len; i++)
+		for (size_t k = 0; k < i; k++) {
+			struct stat x, y;
+
+			if (stat(files->items[i], &x) || stat(files->items[k], &y) ||
+			    x.st_dev != y.st_dev || x.st_ino != y.st_ino)
+				continue;
+			log_error("%s and %s are one recording: give each once", files->items[k],
+				  files->items[i]);
+			return false;
+		}
+	return true;
+}
+
 /* Sets the recordings of both sides; with --calibrate all are of A. False after a message. */
 static bool compare_choose(const struct compare_config *c, struct opt_list *a, struct opt_list *b)
 {
@@ -150,7 +168,8 @@ static int cmd_compare_run(const void *config)
 	int code = EXIT_CANNOT;
 
 	common_begin(&c->common);
-	if (!compare_selection(c, &selection) || !compare_choose(c, &a, &b))
+	if (!compare_selection(c, &selection) || !compare_choose(c, &a, &b) ||
+	    !compare_files_differ(&a) || !compare_files_differ(&b))
 		return EXIT_USAGE;
 	if (!compare_sides_read(&in, &a, c->calibrate ? NULL : &b, &selection))
 		code = compare_print(c, &in);

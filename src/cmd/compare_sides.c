@@ -3,29 +3,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/log.h"
 #include "cmd/recorded_file.h"
 
 /* ---- reading ---- */
-
-/* Returns false after a message if a file is given twice: it would count as two recordings. */
-static bool compare_side_differ(const struct opt_list *files)
-{
-	for (size_t i = 0; i < files->len; i++)
-		for (size_t k = 0; k < i; k++) {
-			struct stat x, y;
-
-			if (stat(files->items[i], &x) || stat(files->items[k], &y) ||
-			    x.st_dev != y.st_dev || x.st_ino != y.st_ino)
-				continue;
-			log_error("%s and %s are one recording: give each once", files->items[k],
-				  files->items[i]);
-			return false;
-		}
-	return true;
-}
 
 static int compare_side_read(struct compare_side *side, const struct opt_list *files)
 {
@@ -33,8 +15,6 @@ static int compare_side_read(struct compare_side *side, const struct opt_list *f
 
 	if (!files)
 		return 0;
-	if (!compare_side_differ(files))
-		return -EINVAL;
 	side->inputs = calloc(files->len, sizeof(*side->inputs));
 	if (!side->inputs) {
 		log_error("out of memory for %u recordings", files->len);

@@ -17,8 +17,7 @@ const struct opt explain_option_rows[] = {
 			   "those of hostlat load"),
 	OPT_RATE(struct explain_config, rate, .name = "rate",
 		 .group = OPT_LOAD, .letter = 'r', .excludes = "from",
-		 .help = "Requests per second (default: half of what one connection reaches that "
-			 "sends one request at a time, at most 10k)"),
+		 .help = LOAD_RATE_HELP),
 	OPTION_FOR(struct explain_config, duration_ns, .def = "10s",
 		   .min = NS_PER_S, .help = "Time for which requests are sent"),
 	OPTION_OUTPUT(struct explain_config, folder, .metavar = "FOLDER", .aliases = "folder",

@@ -203,12 +203,13 @@ const struct glossary_reason glossary_other_reasons[] = {
 			"longer, or with --activity funcgraph.",
 	} },
 	{ "unlike-reference", "diagnose, explain", {
-		.what = "The slow messages are of another kind than those they are compared with: "
-			"some parts took longer, but others less, by 30 % of that or more.",
-		.effect = "The shares are of what took longer, which is more than the slow "
-			  "messages' excess.",
-		.todo = "Compare with messages of their kind: --against a slice nearer to them, "
-			"such as 80:90, or the same slice of another recording.",
+		.what = "The slow messages are of another kind than the reference messages: some "
+			"parts took longer, and others less, by 30 % of the longer parts' extra "
+			"time or more.",
+		.effect = "Shares are shares of the longer parts' extra time, which is more than "
+			  "the slow messages' excess.",
+		.todo = "Compare with messages of the same kind: --against a nearer slice, such as "
+			"80:90, or the same slice of another recording.",
 	} },
 	{ "functions-limit", "diagnose, explain", {
 		.what = "There are more functions than the memory limit allows.",

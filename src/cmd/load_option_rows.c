@@ -71,8 +71,7 @@ const struct opt load_option_rows[] = {
 		   .help = "File of URLs instead of URL, one per line with an optional weight"),
 	OPT_RATE(struct load_options, rate, .name = "rate",
 		 .group = OPT_LOAD, .letter = 'r',
-		 .help = "Requests per second (default: half of what one connection reaches that "
-			 "sends one request at a time, at most 10k)"),
+		 .help = LOAD_RATE_HELP),
 	OPT_RATE(struct load_options, rate_probed, .name = "rate-probed", .hidden = true,
 		 .help = "Rate that one connection reached, of which --rate is the half"),
 	OPT_STRING(struct load_options, arrival, .name = "arrival",

@@ -24,6 +24,11 @@
 #include "load/config.h"
 #include "load/hosts.h"
 
+/* The help of --rate of load and explain. */
+#define LOAD_RATE_HELP                                                                             \
+	"Requests per second (default: half of the rate that one connection reaches with one "     \
+	"request at a time, at most 10k)"
+
 /* Values of the options; 0 or NULL: not given. */
 struct load_options {
 	struct opt_list urls;

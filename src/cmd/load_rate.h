@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rate of a run without --rate: half of what one connection reaches that sends each request
- * after the reply to the one before. A server that answers such requests one at a time is then
- * busy half of the time at most, and every other server less.
+ * The rate of a run without --rate: half of the rate that one connection reaches that sends each
+ * request after the reply to the one before. A server that answers such requests one at a time is
+ * then busy half of the time at most, and every other server less.
  */
 #ifndef HOSTLAT_CMD_LOAD_RATE_H
 #define HOSTLAT_CMD_LOAD_RATE_H
@@ -15,7 +15,7 @@
 double load_rate_from(double probed);
 
 /*
- * Measures for a second what one connection reaches, per second, and logs the rate of the run.
+ * Measures for a second the rate that one connection reaches, per second, and logs that of the run.
  * Returns EXIT_OK or, after a message, another exit code.
  */
 int load_rate_probe(const struct load_options *o, struct stop *stop, struct keys *keys, bool quiet,

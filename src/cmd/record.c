@@ -289,7 +289,7 @@ const struct command cmd_record = {
 	.summary = "record measurements to a file for later analysis",
 	.examples = {
 		{ "sudo hostlat record --port 11211 --for 10s -o slow.hlat",
-		  "Record ten seconds of this port's sockets, and of what the CPUs did" },
+		  "Record ten seconds of this port's sockets and of the CPUs' activity" },
 		{ "sudo hostlat record --port 11211 --boundary request -o slow.hlat",
 		  "Record each request with the time until its reply" },
 		{ "sudo hostlat record --pid $(pgrep -o redis-server) --for 10s -o slow.hlat",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Services: the connections to one remote address and port, or those that one listener accepted.
- * What is usual for a service is no problem of one of its connections.
+ * Losses and limits that are usual for a service are no problem of one of its connections.
  */
 #ifndef HOSTLAT_CONNS_SERVICE_H
 #define HOSTLAT_CONNS_SERVICE_H

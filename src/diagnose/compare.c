@@ -18,7 +18,7 @@
 
 static size_t compare_block(const struct compared *c, size_t message)
 {
-	return (size_t)((unsigned __int128)message * c->n_blocks / c->rec.messages.all.len);
+	return contrast_block(message, c->rec.messages.all.len);
 }
 
 static int compare_fill_blocks(struct compared *c)
@@ -27,11 +27,7 @@ static int compare_fill_blocks(struct compared *c)
 	const size_t n = messages->all.len;
 	int err = 0;
 
-	c->n_blocks = n / BLOCK_MESSAGES_MIN;
-	if (c->n_blocks > CONTRAST_BLOCKS)
-		c->n_blocks = CONTRAST_BLOCKS;
-	if (!c->n_blocks)
-		c->n_blocks = 1;
+	c->n_blocks = contrast_blocks(n);
 	for (size_t i = 0; i < CONTRAST_BLOCKS; i++) {
 		hist_init(&c->latency[i], COMPARE_SCHEMA);
 		c->blocks[i] = &c->latency[i];

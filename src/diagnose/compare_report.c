@@ -361,7 +361,7 @@ static void compare_add_size_reasons(const struct comparison *c, struct report *
 			report_reason(r, "too-few-messages", NULL, "%s has too few messages to "
 				      "test for a difference (%u are needed)",
 				      compare_letter(which),
-				      BLOCK_MESSAGES_MIN * CONTRAST_BLOCKS_MIN);
+				      CONTRAST_BLOCK_VALUES * CONTRAST_BLOCKS_MIN);
 		}
 	for (int which = 0; which < 2; which++) {
 		const struct compared_side *side = compare_side(c, which);

@@ -8,9 +8,6 @@
 #include "report/difference.h"
 #include "stats/contrast.h"
 
-/* Messages per block, at least, unless the recording has fewer in all. */
-#define BLOCK_MESSAGES_MIN 8u
-
 /* Schema of the exponential latency histograms, as fine as those of `load`: 0.27 %. */
 #define COMPARE_SCHEMA 8
 

@@ -33,6 +33,9 @@
 
 struct nesting_rule;
 
+/* Median absolute deviations of the baseline up to which a time above it is noise. */
+#define DIAGNOSE_NOISE_TIMES 3
+
 /* Thresholds above which a time over the baseline counts, and how nested functions share it. */
 struct diagnose_method {
 	/* threshold for a cause's time above the baseline, in median absolute deviations */

@@ -216,6 +216,16 @@ int baseline_make(struct baseline *baseline, const struct breakdown *const *brea
 
 /* ---- excess of a target ---- */
 
+uint64_t excess_by_key(const struct excess *excess, unsigned int key)
+{
+	const unsigned int cause = key % CAUSE_MAX;
+	uint64_t ns = 0;
+
+	for (unsigned int w = 0; w < WHERE_MAX; w++)
+		ns += EXCESS_KEY(cause, w) == key ? excess->ns[CAUSE_PLACE(cause, w)] : 0;
+	return ns;
+}
+
 void excess_of(const struct baseline *baseline, const struct breakdown *breakdown, uint64_t latency,
 	       const struct excess_options *options, struct excess *out)
 {

@@ -64,6 +64,13 @@ struct excess {
 				     * granularity */
 };
 
+/* A cause, and whether it is in the client: of requests, that is another one. */
+#define EXCESS_KEY(cause, where) ((cause) + ((where) == WHERE_CLIENT ? CAUSE_MAX : 0U))
+#define EXCESS_KEYS (2U * CAUSE_MAX)
+
+/* Returns a message's excess by a key, in all phases, in ns. */
+uint64_t excess_by_key(const struct excess *excess, unsigned int key);
+
 struct excess_options {
 	uint64_t granularity; /* in ns: a cause's time up to this much above the baseline is
 			       * noise */

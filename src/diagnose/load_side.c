@@ -38,6 +38,14 @@ bool request_counts(const struct event_sample *sample)
 	       sample->intended <= sample->sent && sample->sent <= sample->done;
 }
 
+/* Notes which thread has a flow, unless the sample before was of the same one. */
+static int load_side_add_owner(struct load_side *load, uint32_t flow, uint32_t core)
+{
+	if (load->owners.len && vec_last(&load->owners)->flow == flow)
+		return 0;
+	return vec_push(&load->owners, (struct flow_owner){ flow, core });
+}
+
 static int load_side_add_sample(struct load_side *load, const struct event_block *block, uint32_t i)
 {
 	struct event_sample sample;
@@ -48,22 +56,26 @@ static int load_side_add_sample(struct load_side *load, const struct event_block
 	    sample.sent > sample.done)
 		return 0;
 	err = vec_push(&load->samples, sample);
+	if (!err)
+		err = load_side_add_owner(load, sample.flow, block->core);
 	if (err != -E2BIG)
 		return err;
 	load->beyond += load_side_counts(load, &sample);
 	return 0;
 }
 
-/* Adds a thread from "NUMBER TID". Without memory its requests are those of an unknown thread. */
-static void load_side_add_thread(struct load_side *load, const char *value)
+/* Adds a thread from "NUMBER TID"; the requests of other threads are those of an unknown one. */
+static int load_side_add_thread(struct load_side *load, const char *value)
 {
 	struct load_thread_id id;
+	int err = 0;
 
 	if (sscanf(value, "%" SCNu64 " %" SCNu64, &id.core, &id.tid) == 2)
-		(void)!vec_push(&load->threads, id);
+		err = vec_push(&load->threads, id);
+	return err == -E2BIG ? 0 : err;
 }
 
-static void load_side_add_fact(struct load_side *load, const struct event *event)
+static int load_side_add_fact(struct load_side *load, const struct event *event)
 {
 	const char *key, *value;
 
@@ -73,25 +85,8 @@ static void load_side_add_fact(struct load_side *load, const struct event *event
 	else if (!strcmp(key, "load.outstanding"))
 		parse_u64(value, &load->outstanding);
 	else if (!strcmp(key, "load.thread"))
-		load_side_add_thread(load, value);
-}
-
-/* Notes which thread has the flows of a block. */
-static int load_side_add_owners(struct load_side *load, const struct event_block *block)
-{
-	uint32_t last = 0;
-	int err = 0;
-
-	for (uint32_t i = 0; i < block->count && !err; i++) {
-		struct event_sample sample;
-
-		event_block_copy(block, i, &sample, sizeof(sample));
-		if (sample.flow != last)
-			err = vec_push(&load->owners, (struct flow_owner){ sample.flow,
-									   block->core });
-		last = sample.flow;
-	}
-	return err == -E2BIG ? 0 : err;
+		return load_side_add_thread(load, value);
+	return 0;
 }
 
 static int load_side_add_block(struct load_side *load, const struct event_block *block)
@@ -103,8 +98,6 @@ static int load_side_add_block(struct load_side *load, const struct event_block 
 	if (block->kind == EV_SAMPLE)
 		for (uint32_t i = 0; i < block->count && !err; i++)
 			err = load_side_add_sample(load, block, i);
-	if (block->kind == EV_SAMPLE && !err)
-		err = load_side_add_owners(load, block);
 	if (block->record_size)
 		return err;
 	while (!err && event_block_next(block, &at, &event)) {
@@ -112,7 +105,7 @@ static int load_side_add_block(struct load_side *load, const struct event_block 
 			err = vec_push(&load->flows,
 				       *(const struct event_flow *)event.payload);
 		else if (event.kind == EV_FACT)
-			load_side_add_fact(load, &event);
+			err = load_side_add_fact(load, &event);
 	}
 	return err == -E2BIG ? 0 : err;
 }

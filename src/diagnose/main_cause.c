@@ -10,19 +10,15 @@ bool diagnosis_main_cause(const struct diagnosis *d, struct main_cause *out)
 	const struct excess_total all = excess_total(excesses);
 	uint64_t most = 0;
 
-	for (unsigned int key = 0; key < 2 * CAUSE_MAX; key++) {
-		const unsigned int cause = key % CAUSE_MAX;
-		const bool client = key >= CAUSE_MAX;
+	for (unsigned int key = 0; key < EXCESS_KEYS; key++) {
 		uint64_t ns = 0;
 
-		for (unsigned int w = 0; w < WHERE_MAX; w++)
-			vec_for_each(excesses, e)
-				ns += (w == WHERE_CLIENT) == client ?
-				      e->ns[CAUSE_PLACE(cause, w)] : 0;
+		vec_for_each(excesses, e)
+			ns += excess_by_key(e, key);
 		if (ns <= most)
 			continue;
 		most = ns;
-		*out = (struct main_cause){ .cause = cause, .client = client };
+		*out = (struct main_cause){ .cause = key % CAUSE_MAX, .client = key >= CAUSE_MAX };
 	}
 	if (!most)
 		return false;

@@ -9,12 +9,6 @@
 #include "diagnose/state.h"
 #include "diagnose/stream.h"
 
-/*
- * The reader skips to the activity that the next message needs if that begins more than this later,
- * in ns; otherwise it reads on.
- */
-#define SKIP_NS (20 * NS_PER_MS)
-
 /* ---- facts ---- */
 
 static int recorded_add_fact(struct recorded *rec, const struct event *event)
@@ -243,7 +237,8 @@ static uint64_t *recorded_history_needs(const struct recorded *rec)
 }
 
 static int recorded_charge_all(struct recorded *rec, struct activity_stream *stream,
-			       struct cpu_history *history, const uint64_t *from, uint64_t draw)
+			       const struct cpu_history *history, const uint64_t *from,
+			       uint64_t draw)
 {
 	struct charging c = { .rec = rec };
 	struct attrib_env env = {
@@ -252,21 +247,15 @@ static int recorded_charge_all(struct recorded *rec, struct activity_stream *str
 		.throttles = rec->throttles, .lost_messages = rec->lost_messages,
 		.history = history, .emit = recorded_add_slice, .ctx = &c,
 	};
-	uint64_t done = 0;
 	int err = 0;
 
 	attrib_init(&env);
 	for (uint32_t i = 0; !err && i < rec->subjects.len; i++) {
 		const struct message *m = subject_message(rec, i);
-		const uint64_t until = attrib_until(&rec->messages, &rec->subjects.items[i]);
 
-		if (!i || from[i] > done + SKIP_NS)
-			err = stream_seek(stream, from[i], UINT64_MAX);
-		cpu_history_trim(history, from[i]);
-		if (!err)
-			err = stream_until(stream, until);
-		done = until > done ? until : done;
-		if (err || history->no_memory)
+		err = stream_cover(stream, from[i],
+				   attrib_until(&rec->messages, &rec->subjects.items[i]));
+		if (err)
 			break;
 		c.subject = i;
 		c.behind = 0;
@@ -279,7 +268,7 @@ static int recorded_charge_all(struct recorded *rec, struct activity_stream *str
 		rec->breakdowns[i].served_before = recorded_served_before(rec, i);
 	}
 	attrib_release(&env);
-	return err ? err : history->no_memory ? -ENOMEM : 0;
+	return err;
 }
 
 static int recorded_charge_subjects(struct recorded *rec)

@@ -303,8 +303,8 @@ static void diagnosis_add_unlike(const struct diagnosis *d, struct report *r)
 	report_reason(r, "unlike-reference",
 		      report_format(r, "%s less, %s more", human_ns(less, excess.less),
 				    human_ns(more, excess.found)),
-		      "the slow messages are unlike those they are compared with: other parts took "
-		      "%s less at the mean, %s of what the causes took more",
+		      "the slow messages are unlike the reference messages: other parts took %s "
+		      "less at the mean, %s of the causes' extra time",
 		      human_ns(mean, excess.less / d->excesses.len), human_fraction(share, part));
 }
 

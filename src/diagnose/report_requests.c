@@ -110,7 +110,8 @@ int report_requests(const struct diagnosis *d, struct report *r, bool findings)
 
 	requests_add_finding(requests, parts, r);
 	object_add(o, "from_ns", value_ns(d->options.load.from_ns));
-	object_add(o, "to_ns", value_ns(d->options.load.to_ns));
+	object_add(o, "to_ns", d->options.load.to_ns == UINT64_MAX ?
+				       value_null() : value_ns(d->options.load.to_ns));
 	object_add(o, "count", value_u64(requests->count));
 	object_add(o, "slowest", value_u64(requests->targets));
 	object_add(o, "joined", value_u64(joined));

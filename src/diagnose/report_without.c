@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports what a quantile would be without a cause, and what the usual messages wait for. */
+/* Reports a quantile as it would be without a cause. */
 #include <math.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ static const char *without_name(struct report *r, const struct without *w)
 const char *report_without_sentence(struct report *r, const struct without *w, unsigned int place)
 {
 	const struct without_case *one =
-		without_single(w, WITHOUT_KEY(place / WHERE_MAX, place % WHERE_MAX));
+		without_single(w, EXCESS_KEY(place / WHERE_MAX, place % WHERE_MAX));
 	char now[HUMAN_MAX], left[HUMAN_MAX];
 
 	if (!one)
@@ -72,7 +72,7 @@ static const struct without_case *without_pair(const struct without *w)
 {
 	const struct without_case *last = w->n ? &w->cases[w->n - 1] : NULL;
 
-	return last && last->keys[1] != WITHOUT_KEYS ? last : NULL;
+	return last && last->keys[1] != EXCESS_KEYS ? last : NULL;
 }
 
 static void without_add_pair_finding(struct report *r, const struct without *w)
@@ -103,7 +103,7 @@ static const char *without_label(const struct population *p, struct report *r,
 	const char *cause = without_key_name(r, one->keys[0]);
 	const struct task_command *command;
 
-	if (one->keys[1] != WITHOUT_KEYS)
+	if (one->keys[1] != EXCESS_KEYS)
 		return report_format(r, "%s and %s", cause, without_key_name(r, one->keys[1]));
 	if (!one->command)
 		return cause;
@@ -116,7 +116,7 @@ static struct value without_causes_value(struct report *r, const struct without_
 {
 	const char *first = cause_name(one->keys[0] % CAUSE_MAX);
 
-	return value_json(one->keys[1] == WITHOUT_KEYS ?
+	return value_json(one->keys[1] == EXCESS_KEYS ?
 			  report_format(r, "[\"%s\"]", first) :
 			  report_format(r, "[\"%s\", \"%s\"]", first,
 					cause_name(one->keys[1] % CAUSE_MAX)));
@@ -126,7 +126,7 @@ static struct value without_causes_value(struct report *r, const struct without_
 static struct value without_side_value(const struct population *p, const struct without_case *one)
 {
 	const bool first = one->keys[0] >= CAUSE_MAX;
-	const bool second = one->keys[1] == WITHOUT_KEYS ? first : one->keys[1] >= CAUSE_MAX;
+	const bool second = one->keys[1] == EXCESS_KEYS ? first : one->keys[1] >= CAUSE_MAX;
 
 	return value_string(!p->requests ? NULL : one->command || first != second ? "both" :
 			    first ? "client" : "server");

@@ -38,10 +38,10 @@ static int request_causes_add_parts(struct breakdown *b, const struct slow_reque
 		err = breakdown_add_scaled(b, &server->breakdowns[subject - 1], own);
 	else
 		breakdown_add_ns(b, UNEXPLAINED_AT(WHERE_APPLICATION), own);
-	if (!err && breakdown_sum(threads))
-		err = breakdown_add_scaled(b, threads, waited);
-	else
-		breakdown_add_ns(b, UNEXPLAINED_AT(WHERE_CLIENT), waited);
+	if (breakdown_sum(threads))
+		return err ?: breakdown_add_scaled(b, threads, waited);
+	breakdown_add_ns(b, UNEXPLAINED_AT(WHERE_CLIENT), q->parts[REQUEST_CLIENT]);
+	breakdown_add_ns(b, UNEXPLAINED_AT(WHERE_APPLICATION), q->read_ns);
 	return err;
 }
 
@@ -74,7 +74,8 @@ static int request_causes_compare(struct request_causes *c, const struct request
 				  const struct recorded *server)
 {
 	const struct excess_options options = { .granularity = server->granularity,
-						.rest = WHERE_NETWORK, .noise_times = 3 };
+						.rest = WHERE_NETWORK,
+						.noise_times = DIAGNOSE_NOISE_TIMES };
 	const size_t slow = requests->targets + requests->near;
 	const struct breakdown **usual = calloc(c->n + 1, sizeof(*usual));
 	int err = usual ? 0 : -ENOMEM;

@@ -10,7 +10,6 @@
 #include "base/parse.h"
 #include "base/sort.h"
 #include "diagnose/load_side.h"
-#include "diagnose/without.h"
 
 /* ---- messages of the server ---- */
 
@@ -174,6 +173,8 @@ static struct found_message requests_find_message(const struct server_side *serv
  */
 #define WAIT_STEPS	 32u
 #define WAIT_STEPS_EXACT 10000u
+/* Times of threads of one request, at most: 4 for each earlier request, and 4 of its own. */
+#define TIMES_MAX	 (5u * (WAIT_STEPS + 2))
 
 /* A request that is divided, and where its threads' stretches go. */
 struct dividing {
@@ -188,15 +189,13 @@ struct dividing {
 };
 
 static void requests_add_time(struct dividing *d, uint32_t tid, enum where where, uint64_t from,
-				 uint64_t to)
+			      uint64_t to)
 {
 	const struct thread_time time = { .from = from, .to = to, .tid = tid,
-					 .subject = d->subject, .where = (uint8_t)where };
+					  .subject = d->subject, .where = (uint8_t)where };
 
 	if (from < to && d->steps <= WAIT_STEPS && !d->err)
 		d->err = vec_push(&d->out->times, time);
-	if (d->err == -E2BIG) /* the time counts as not recorded */
-		d->err = 0;
 }
 
 static void requests_charge_client(struct dividing *d, const struct event_sample *s, uint64_t from,
@@ -434,7 +433,7 @@ static void requests_set_blocks(struct requests *out, const struct load_side *lo
 		last = s->intended > last ? s->intended : last;
 		counted++;
 	}
-	out->n_blocks = without_blocks(counted);
+	out->n_blocks = contrast_blocks(counted);
 	out->block_ns = counted ? (last - out->from) / out->n_blocks + 1 : 1;
 }
 
@@ -469,8 +468,8 @@ int requests_join(struct requests *out, const struct diagnose_load *load,
 	int err;
 
 	*out = (struct requests){ 0 };
-	vec_init(&out->chosen, REQUESTS_SHOWN * (1 + REQUESTS_NEAR) + 2 * REQUESTS_USUAL);
-	vec_init(&out->times, THREAD_TIMES_MAX);
+	vec_init(&out->chosen, REQUESTS_CHOSEN);
+	vec_init(&out->times, (size_t)REQUESTS_CHOSEN * TIMES_MAX);
 	hist_init(&out->latency, LATENCY_SCHEMA);
 	load_side_init(&ours, load);
 	err = load_side_read(&ours, load->reader);

@@ -22,6 +22,7 @@
 #define REQUESTS_SHOWN 1000u     /* slowest requests that are explained, at most */
 #define REQUESTS_NEAR 4u         /* times as many of the next slowest that are divided, too */
 #define REQUESTS_USUAL 1000u     /* usual requests that are divided, at most */
+#define REQUESTS_CHOSEN (REQUESTS_SHOWN * (1 + REQUESTS_NEAR) + 2 * REQUESTS_USUAL)
 
 enum request_part { REQUEST_CLIENT, REQUEST_NETWORK, REQUEST_SERVER, REQUEST_UNEXPLAINED,
 		    REQUEST_PARTS };

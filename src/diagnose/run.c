@@ -16,7 +16,8 @@
 
 int diagnosis_new(struct diagnosis **out, const struct diagnose_options *options)
 {
-	static const struct diagnose_method usual = { .noise_times = 3, .function_mads = 3 };
+	static const struct diagnose_method usual = { .noise_times = DIAGNOSE_NOISE_TIMES,
+							.function_mads = 3 };
 	struct diagnosis *d = calloc(1, sizeof(*d));
 
 	*out = d;

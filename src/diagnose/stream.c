@@ -4,8 +4,12 @@
 #include <errno.h>
 
 #include "base/heap.h"
+#include "base/parse.h"
 
 #define NO_TIME UINT64_MAX
+
+/* stream_cover() skips a gap in time that is longer than this, in ns; otherwise it reads on. */
+#define SKIP_NS (20 * NS_PER_MS)
 
 /* Events of one kind from one core. */
 struct lane {
@@ -23,6 +27,7 @@ struct activity_stream {
 	/* lanes (events of one kind from one core); the first has the earliest record */
 	void **heap;
 	uint32_t n;
+	uint64_t covered; /* latest time that stream_cover() has fed, in ns; 0: none */
 };
 
 int stream_cores(struct event_reader *reader)
@@ -215,4 +220,17 @@ int stream_until(struct activity_stream *s, uint64_t time)
 		heap_sift(s->heap, s->n, 0, stream_before);
 	}
 	return err;
+}
+
+int stream_cover(struct activity_stream *s, uint64_t from, uint64_t until)
+{
+	int err = 0;
+
+	if (!s->covered || from > s->covered + SKIP_NS)
+		err = stream_seek(s, from, UINT64_MAX);
+	cpu_history_trim(s->history, from);
+	if (!err)
+		err = stream_until(s, until);
+	s->covered = until > s->covered ? until : s->covered;
+	return err ? err : s->history->no_memory ? -ENOMEM : 0;
 }

@@ -29,6 +29,13 @@ int stream_seek(struct activity_stream *stream, uint64_t from, uint64_t to);
 /* Feeds all events up to and including `time`. Returns 0 or -errno. */
 int stream_until(struct activity_stream *stream, uint64_t time);
 
+/*
+ * Makes the history have all events of from <= t <= until, and drops older ones. Of a gap since the
+ * last call that is not short, the events are skipped. `from` never decreases from call to call.
+ * Returns 0, -errno, or -ENOMEM if the history has no memory.
+ */
+int stream_cover(struct activity_stream *stream, uint64_t from, uint64_t until);
+
 /* Adds the damage and the losses of the stream's sources to *damage. */
 void stream_damage(const struct activity_stream *stream, struct event_damage *damage);
 

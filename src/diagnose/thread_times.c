@@ -8,8 +8,6 @@
 #include "base/sort.h"
 #include "diagnose/stream.h"
 
-/* A gap between stretches of which the activity is skipped instead of read, in ns. */
-#define THREAD_TIMES_SKIP_NS (50 * NS_PER_MS)
 /* History before a stretch, in ns: what its thread did last may be as old. */
 #define THREAD_TIMES_BEFORE_NS NS_PER_S
 
@@ -58,8 +56,8 @@ static uint32_t thread_times_thread(const struct recorded *rec, uint32_t tid)
 }
 
 static int thread_times_walk(struct thread_times *s, const struct recorded *rec,
-			  struct breakdown *breakdowns, struct activity_stream *stream,
-			  struct cpu_history *history, const uint64_t *from)
+			     struct breakdown *breakdowns, struct activity_stream *stream,
+			     const struct cpu_history *history, const uint64_t *from)
 {
 	struct thread_times_pass pass = { 0 };
 	struct attrib_env env = {
@@ -68,31 +66,25 @@ static int thread_times_walk(struct thread_times *s, const struct recorded *rec,
 		.lost_messages = rec->lost_messages, .history = history,
 		.emit = thread_times_add_slice, .ctx = &pass,
 	};
-	uint64_t done = 0;
 	int err = 0;
 
 	attrib_init(&env);
 	for (size_t i = 0; i < s->len && !err; i++) {
 		const struct thread_time *one = &s->items[i];
 
-		if (!i || from[i] > done + THREAD_TIMES_SKIP_NS)
-			err = stream_seek(stream, from[i], UINT64_MAX);
-		cpu_history_trim(history, from[i]);
-		if (!err)
-			err = stream_until(stream, one->to);
-		done = one->to > done ? one->to : done;
 		pass.into = &breakdowns[one->subject];
+		err = stream_cover(stream, from[i], one->to);
 		if (!err)
 			err = attrib_stretch(&env, thread_times_thread(rec, one->tid), one->from,
 					     one->to, one->where);
-		err = err ?: pass.err ?: history->no_memory ? -ENOMEM : 0;
+		err = err ?: pass.err;
 	}
 	attrib_release(&env);
 	return err;
 }
 
 int thread_times_divide(struct thread_times *s, const struct recorded *rec,
-		     struct breakdown *breakdowns)
+			struct breakdown *breakdowns)
 {
 	struct activity_stream *stream = NULL;
 	struct cpu_history history = { 0 };

@@ -8,8 +8,6 @@
 
 #include "diagnose/state.h"
 
-#define THREAD_TIMES_MAX (1u << 20)
-
 struct thread_time {
 	uint64_t from, to;  /* ns of CLOCK_MONOTONIC */
 	uint32_t tid;       /* 0, or a thread without a record: its time is not recorded */

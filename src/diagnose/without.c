@@ -16,7 +16,6 @@
 #define WITHOUT_SINGLE_MAX 0.7
 /* Exponential buckets 0.27 % wide. */
 #define WITHOUT_SCHEMA 8
-#define BLOCK_MESSAGES 8u
 
 struct without_state {
 	struct without_input *in;
@@ -24,24 +23,7 @@ struct without_state {
 	uint64_t *left;			/* buffer for in->n values */
 };
 
-size_t without_blocks(size_t all)
-{
-	const size_t n = all / BLOCK_MESSAGES;
-
-	return n > CONTRAST_BLOCKS ? CONTRAST_BLOCKS : n ? n : 1;
-}
-
 /* ---- latencies without a cause ---- */
-
-static uint64_t without_key_ns(const struct excess *e, unsigned int key)
-{
-	const unsigned int cause = key % CAUSE_MAX;
-	uint64_t ns = 0;
-
-	for (unsigned int w = 0; w < WHERE_MAX; w++)
-		ns += WITHOUT_KEY(cause, w) == key ? e->ns[CAUSE_PLACE(cause, w)] : 0;
-	return ns;
-}
 
 static uint64_t without_removed(const struct without_state *w, const struct divided *slow,
 				const struct without_case *one)
@@ -54,8 +36,8 @@ static uint64_t without_removed(const struct without_state *w, const struct divi
 		if (w->commands[i] == one->command)
 			return slow->held[i];
 	for (unsigned int i = 0; i < 2; i++)
-		if (one->keys[i] != WITHOUT_KEYS)
-			ns += without_key_ns(slow->excess, one->keys[i]);
+		if (one->keys[i] != EXCESS_KEYS)
+			ns += excess_by_key(slow->excess, one->keys[i]);
 	return ns;
 }
 
@@ -147,22 +129,22 @@ static int without_order_totals(const void *a, const void *b)
 
 /* Returns the number of causes that are tried; they are the first of `totals`. */
 static uint32_t without_choose_causes(const struct without_input *in,
-				      struct key_total totals[WITHOUT_KEYS])
+				      struct key_total totals[EXCESS_KEYS])
 {
 	uint64_t all = 0;
 	uint32_t n = 0;
 
-	for (unsigned int key = 0; key < WITHOUT_KEYS; key++) {
+	for (unsigned int key = 0; key < EXCESS_KEYS; key++) {
 		const unsigned int cause = key % CAUSE_MAX;
 
 		totals[key] = (struct key_total){ key, 0 };
 		vec_for_each(in->targets, e)
-			totals[key].ns += without_key_ns(e, key);
+			totals[key].ns += excess_by_key(e, key);
 		all += totals[key].ns;
 		if (cause == CAUSE_NOT_RECORDED || cause == CAUSE_UNEXPLAINED)
 			totals[key].ns = 0;
 	}
-	qsort(totals, WITHOUT_KEYS, sizeof(*totals), without_order_totals);
+	qsort(totals, EXCESS_KEYS, sizeof(*totals), without_order_totals);
 	while (n < WITHOUT_CAUSES && totals[n].ns &&
 	       (double)totals[n].ns >= WITHOUT_SHARE_MIN * (double)all)
 		n++;
@@ -202,8 +184,8 @@ static int without_choose_commands(struct without_state *w)
 	culprits_init(&c, in->rec, CAUSE_CPU_WAIT);
 	vec_for_each(in->targets, e) {
 		const uint64_t ns =
-			without_key_ns(e, WITHOUT_KEY(CAUSE_CPU_WAIT, WHERE_APPLICATION)) +
-			without_key_ns(e, WITHOUT_KEY(CAUSE_CPU_WAIT, WHERE_CLIENT));
+			excess_by_key(e, EXCESS_KEY(CAUSE_CPU_WAIT, WHERE_APPLICATION)) +
+			excess_by_key(e, EXCESS_KEY(CAUSE_CPU_WAIT, WHERE_CLIENT));
 
 		if (ns && !err)
 			err = culprits_add_message(&c, &in->breakdowns[e->subject],
@@ -239,7 +221,7 @@ static int without_add_commands(struct without *of, struct without_state *w, uns
 	for (unsigned int i = 0; i < WITHOUT_COMMANDS && !err; i++)
 		if (w->commands[i])
 			err = without_add(of, w, &(struct without_case){
-				.keys = { key, WITHOUT_KEYS }, .command = w->commands[i] });
+				.keys = { key, EXCESS_KEYS }, .command = w->commands[i] });
 	return err;
 }
 
@@ -267,7 +249,7 @@ static int without_add_pair(struct without *of, struct without_state *w,
 
 static int without_add_all(struct without *of, struct without_state *w)
 {
-	struct key_total totals[WITHOUT_KEYS];
+	struct key_total totals[EXCESS_KEYS];
 	const uint32_t n = without_choose_causes(w->in, totals);
 	int err = without_choose_commands(w);
 	bool waited = false;
@@ -275,7 +257,7 @@ static int without_add_all(struct without *of, struct without_state *w)
 	for (uint32_t i = 0; i < n && !err; i++) {
 		const unsigned int key = totals[i].key;
 
-		err = without_add(of, w, &(struct without_case){ .keys = { key, WITHOUT_KEYS } });
+		err = without_add(of, w, &(struct without_case){ .keys = { key, EXCESS_KEYS } });
 		if (err || waited || key % CAUSE_MAX != CAUSE_CPU_WAIT)
 			continue;
 		err = without_add_commands(of, w, key);
@@ -321,11 +303,6 @@ int without_find(struct without **out, struct without_input *in)
 
 /* ---- messages ---- */
 
-static size_t without_block(const struct without_input *in, size_t message)
-{
-	return (size_t)((unsigned __int128)message * in->n_blocks / in->all);
-}
-
 /* Returns the subject's entry in a list that is sorted by subject, from *at on; NULL: none. */
 static const struct excess *without_entry(const struct excess_list *list, size_t *at,
 					  uint32_t subject)
@@ -341,7 +318,7 @@ static void without_fill_messages(struct without_input *in, const struct diagnos
 	size_t at[2] = { 0 };
 
 	for (size_t i = 0; i < in->all; i++)
-		in->rest[without_block(in, i)]++;
+		in->rest[contrast_block(i, in->all)]++;
 	for (uint32_t i = 0; i < rec->subjects.len; i++) {
 		const struct subject *s = &rec->subjects.items[i];
 		struct divided *slow = &in->slow[in->n];
@@ -352,7 +329,7 @@ static void without_fill_messages(struct without_input *in, const struct diagnos
 			.latency = message_latency(subject_message(rec, i)),
 			.excess = s->target ? without_entry(&d->excesses, &at[0], i) :
 					      without_entry(&d->near, &at[1], i),
-			.block = (uint32_t)without_block(in, s->message),
+			.block = (uint32_t)contrast_block(s->message, in->all),
 		};
 		in->rest[slow->block]--;
 		in->n_targets += s->target;
@@ -366,7 +343,7 @@ int without_find_messages(struct without **out, const struct diagnosis *d)
 	const size_t all = d->own.messages.all.len;
 	struct without_input in = {
 		.rec = &d->own, .breakdowns = d->own.breakdowns, .targets = &d->excesses,
-		.all = all, .n_blocks = without_blocks(all),
+		.all = all, .n_blocks = contrast_blocks(all),
 	};
 	int err;
 
@@ -389,7 +366,7 @@ const struct without_case *without_single(const struct without *without, unsigne
 	for (uint32_t i = 0; without && i < without->n; i++) {
 		const struct without_case *one = &without->cases[i];
 
-		if (one->keys[0] == key && one->keys[1] == WITHOUT_KEYS && !one->command)
+		if (one->keys[0] == key && one->keys[1] == EXCESS_KEYS && !one->command)
 			return one;
 	}
 	return NULL;

@@ -35,13 +35,9 @@ struct without_quantile {
 	uint64_t lo_ns, hi_ns;
 };
 
-/* A cause whose excess is taken off: of requests, one in the client is another one. */
-#define WITHOUT_KEY(cause, where) ((cause) + ((where) == WHERE_CLIENT ? CAUSE_MAX : 0U))
-#define WITHOUT_KEYS (2U * CAUSE_MAX)
-
 struct without_case {
-	unsigned int keys[2];   /* causes that are taken off; one: the second is
-				 * WITHOUT_KEYS */
+	unsigned int keys[2];   /* EXCESS_KEY() of each cause; one cause: the second is
+				 * EXCESS_KEYS */
 	uint32_t command;       /* only waits for a CPU that it held: index + 1 in the recording's
 				 * commands; 0: all */
 	struct without_quantile latency;
@@ -78,9 +74,6 @@ struct without_input {
 	size_t n_blocks;		/* blocks of messages in the order of time */
 	uint64_t rest[CONTRAST_BLOCKS];	/* number of other messages in each block */
 };
-
-/* Returns into how many blocks `all` messages are divided, at least 1. */
-size_t without_blocks(size_t all);
 
 /*
  * *out: the caller frees it; NULL: too few messages are explained. Changes `held`. Returns 0 or

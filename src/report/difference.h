@@ -2,9 +2,9 @@
 /*
  * The difference between A and B, as every analysis shows it: the quantiles of one distribution in
  * A and B, and whether the difference is more than chance. Each side is one recording or several.
- * Of one each, the blocks within the recordings decide (stats/contrast.h): the result holds for
- * these two recordings. Of several, the recordings decide (stats/welch.h): it holds for what was
- * changed.
+ * With one recording on each side, the blocks within it decide (stats/contrast.h): the result holds
+ * for these two recordings. With several, the recordings decide (stats/welch.h): it holds for the
+ * change that was made.
  */
 #ifndef HOSTLAT_REPORT_DIFFERENCE_H
 #define HOSTLAT_REPORT_DIFFERENCE_H

@@ -25,6 +25,22 @@
 #define CONTRAST_BLOCKS_MIN 10 /* fewer blocks in one run: there is no result */
 #define CONTRAST_EFFECTIVE_MIN 10 /* least number of values beyond a quantile for bounds or test */
 
+#define CONTRAST_BLOCK_VALUES 8 /* values per block, at least, unless there are fewer in all */
+
+/* Returns into how many blocks a run of `values` is divided: 1 to CONTRAST_BLOCKS. */
+static inline size_t contrast_blocks(size_t values)
+{
+	const size_t n = values / CONTRAST_BLOCK_VALUES;
+
+	return n > CONTRAST_BLOCKS ? CONTRAST_BLOCKS : n ? n : 1;
+}
+
+/* Returns the block of a value, by its index < `values` in the order of time. */
+static inline size_t contrast_block(size_t value, size_t values)
+{
+	return (size_t)((unsigned __int128)value * contrast_blocks(values) / values);
+}
+
 struct contrast {
 	double difference;     /* mean or quantile of b less that of a */
 	bool bounded;

@@ -526,8 +526,13 @@ def js(value):
     return value if isinstance(value, float) else str(value)
 
 
-if __name__ == '__main__':
+def main():
+    """Runs the tests of the file that is run, if there is a browser."""
     if not browser.find():
         print('SKIP: chromium is not installed')
         sys.exit(77)
     unittest.main(verbosity=1)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,11 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The culprits of causes in the report page: test_page_culprits.py HOSTLAT MKTRACE MKLOAD"""
-import sys
-import unittest
 
-import browser
-from test_page import Case, table
+from test_page import Case, main, table
 
 
 def column(page, name, title):
@@ -39,7 +36,4 @@ class Culprits(Case):
 
 
 if __name__ == '__main__':
-    if not browser.find():
-        print('SKIP: chromium is not installed')
-        sys.exit(77)
-    unittest.main(verbosity=1)
+    main()

@@ -3,12 +3,9 @@
 """The plots of load in the report page: test_page_load.py HOSTLAT MKTRACE MKLOAD"""
 import math
 import re
-import sys
-import unittest
 
-import browser
 import pagedata
-from test_page import Case, line_of, seconds, ticks
+from test_page import Case, line_of, seconds, ticks, main
 
 
 class Load(Case):
@@ -115,7 +112,4 @@ class Load(Case):
 
 
 if __name__ == '__main__':
-    if not browser.find():
-        print('SKIP: chromium is not installed')
-        sys.exit(77)
-    unittest.main(verbosity=1)
+    main()

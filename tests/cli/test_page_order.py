@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report page's card, strip and order: test_page_order.py HOSTLAT MKTRACE MKLOAD"""
 import subprocess
-import sys
-import unittest
 
-import browser
 import pagedata
-from test_page import HOSTLAT, Case, near, seconds, table
+from test_page import HOSTLAT, Case, near, seconds, main, table
 
 TEXT = "(document.querySelector('%s') || {textContent: null}).textContent"
 # What is drawn, from the top: sections, plots and folds.
@@ -178,7 +175,4 @@ class Order(Case):
 
 
 if __name__ == '__main__':
-    if not browser.find():
-        print('SKIP: chromium is not installed')
-        sys.exit(77)
-    unittest.main(verbosity=1)
+    main()

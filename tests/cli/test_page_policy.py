@@ -4,13 +4,11 @@
 import http.server
 import os
 import re
-import sys
 import threading
-import unittest
 
 import browser
 import pagedata
-from test_page import Case
+from test_page import Case, main
 
 HOSTILE = '</script><script>window.hit=1</script><img src=x onerror="window.hit=1">\u2028\'"`${1}'
 
@@ -88,7 +86,4 @@ class Policy(Case):
 
 
 if __name__ == '__main__':
-    if not browser.find():
-        print('SKIP: chromium is not installed')
-        sys.exit(77)
-    unittest.main(verbosity=1)
+    main()

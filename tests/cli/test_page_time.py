@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Latency over time in the report page: test_page_time.py HOSTLAT MKTRACE MKLOAD"""
 import re
-import sys
-import unittest
 
-import browser
 import pagedata
-from test_page import Case, line_of, near, seconds, table, ticks
+from test_page import Case, line_of, near, seconds, table, ticks, main
 
 HEAT = '[data-plot=heat]'
 SURFACE = f"document.querySelector('{HEAT} rect[tabindex]')"
@@ -173,7 +170,4 @@ class Time(Case):
 
 
 if __name__ == '__main__':
-    if not browser.find():
-        print('SKIP: chromium is not installed')
-        sys.exit(77)
-    unittest.main(verbosity=1)
+    main()

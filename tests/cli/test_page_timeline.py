@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One message in the report page: test_page_timeline.py HOSTLAT MKTRACE MKLOAD"""
 import json
-import sys
-import unittest
 
-import browser
 import pagedata
-from test_page import Case, line_of, seconds, ticks
+from test_page import Case, line_of, seconds, ticks, main
 
 PLOT = 'dialog [data-plot=timeline]'
 
@@ -118,7 +115,4 @@ class Timeline(Case):
 
 
 if __name__ == '__main__':
-    if not browser.find():
-        print('SKIP: chromium is not installed')
-        sys.exit(77)
-    unittest.main(verbosity=1)
+    main()

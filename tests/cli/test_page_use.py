@@ -3,12 +3,9 @@
 """How the report page is used: words, filters, addresses, colors, paper: test_page_use.py HOSTLAT MKTRACE MKLOAD"""
 import re
 import subprocess
-import sys
-import unittest
 
-import browser
 import pagedata
-from test_page import HOSTLAT, Case, table
+from test_page import HOSTLAT, Case, main, table
 
 TIP = "document.getElementById('tip')"
 
@@ -118,7 +115,4 @@ class Use(Case):
 
 
 if __name__ == '__main__':
-    if not browser.find():
-        print('SKIP: chromium is not installed')
-        sys.exit(77)
-    unittest.main(verbosity=1)
+    main()

@@ -200,9 +200,9 @@ static void test_both_sides(void **state)
 		vec_for_each(&c->breakdowns[i].shares, s)
 			if (s->place / WHERE_MAX == CAUSE_CPU_WAIT && s->ns > held / 2)
 				assert_int_equal(s->culprit, job);
-	assert_non_null(without_single(c->without, WITHOUT_KEY(CAUSE_CPU_WAIT, WHERE_CLIENT)));
+	assert_non_null(without_single(c->without, EXCESS_KEY(CAUSE_CPU_WAIT, WHERE_CLIENT)));
 	assert_non_null(without_single(c->without,
-				       WITHOUT_KEY(CAUSE_CPU_WAIT, WHERE_APPLICATION)));
+				       EXCESS_KEY(CAUSE_CPU_WAIT, WHERE_APPLICATION)));
 	diagnosis_free(d);
 }
 

@@ -149,7 +149,7 @@ static void test_pair(void **state)
 	assert_true(without_gain(w, without_single(w, CAUSE_CPU_WAIT)) < 0.05);
 	assert_true(without_gain(w, without_single(w, CAUSE_SOFTIRQ)) < 0.05);
 	pair = &w->cases[w->n - 1];
-	assert_true(pair->keys[1] != WITHOUT_KEYS);
+	assert_true(pair->keys[1] != EXCESS_KEYS);
 	assert_true(without_gain(w, pair) > 0.8);
 	assert_in_range(pair->latency.ns, w->floor_ns, BASE + 10000);
 	free_diagnosis(&world.d);
@@ -172,7 +172,7 @@ static void test_single(void **state)
 	assert_in_range(one->latency.ns, w->floor_ns, BASE + 10000);
 	assert_true(without_gain(w, one) > 0.95);
 	for (uint32_t i = 0; i < w->n; i++)
-		assert_int_equal(w->cases[i].keys[1], WITHOUT_KEYS);
+		assert_int_equal(w->cases[i].keys[1], EXCESS_KEYS);
 	free_diagnosis(&world.d);
 }
 
