@@ -167,23 +167,30 @@ static struct found_message requests_find_message(const struct server_side *serv
 /* ---- parts of a request ---- */
 
 /*
- * Earlier requests of its connection that are looked at for one that waited for it, at most; for
- * the slowest requests so many that the parts are exact except in an overload, and only the
- * threads' times are limited to WAIT_STEPS. Behind more of them the wait is alike.
+ * Earlier requests of its connection whose threads' times are stored for one that waited for it, at
+ * most: what the threads did behind more of them, thousands in an overload, is taken as alike.
  */
-#define WAIT_STEPS	 32u
-#define WAIT_STEPS_EXACT 10000u
+#define WAIT_STEPS 32u
 /* Times of threads of one request, at most: 4 for each earlier request, and 4 of its own. */
-#define TIMES_MAX	 (5u * (WAIT_STEPS + 2))
+#define TIMES_MAX  (5u * (WAIT_STEPS + 2))
 
-/* A request that is divided, and where its threads' stretches go. */
-struct dividing {
+/* The requests of both sides, while they are divided. */
+struct joining {
 	const struct load_side *load;
 	const struct server_side *server;
 	struct requests *out;
+	/*
+	 * By sample, the sums of the parts of all samples before: each from its own sending until
+	 * that of the connection's next sample. NULL until a request waits for over WAIT_STEPS.
+	 */
+	uint64_t (*sums)[REQUEST_PARTS];
+};
+
+/* A request that is divided, and where its threads' stretches go. */
+struct dividing {
+	struct joining *joining;
 	struct slow_request *request;
 	uint32_t subject;      /* the request's index in out->chosen */
-	bool exact;            /* WAIT_STEPS_EXACT earlier requests of a wait are looked at */
 	uint32_t steps;        /* number of earlier requests that were looked at */
 	int err;
 };
@@ -195,14 +202,14 @@ static void requests_add_time(struct dividing *d, uint32_t tid, enum where where
 					  .subject = d->subject, .where = (uint8_t)where };
 
 	if (from < to && d->steps <= WAIT_STEPS && !d->err)
-		d->err = vec_push(&d->out->times, time);
+		d->err = vec_push(&d->joining->out->times, time);
 }
 
 static void requests_charge_client(struct dividing *d, const struct event_sample *s, uint64_t from,
 				   uint64_t to)
 {
 	d->request->parts[REQUEST_CLIENT] += to - from;
-	requests_add_time(d, load_side_tid(d->load, s->flow), WHERE_CLIENT, from, to);
+	requests_add_time(d, load_side_tid(d->joining->load, s->flow), WHERE_CLIENT, from, to);
 }
 
 /*
@@ -267,56 +274,94 @@ static void requests_divide(struct dividing *d, const struct event_sample *s,
 	}
 }
 
-/* Divides `rest` ns of the wait, which are not looked at, like the `seen` ns that are. */
-static void requests_divide_rest(struct dividing *d, uint64_t rest, uint64_t seen)
+/* Divides the time from which a sample had its connection, `from`, until the next one had it. */
+static void requests_divide_turn(struct dividing *d, const struct event_sample *s, uint64_t from,
+				 uint64_t next)
 {
-	struct slow_request *q = d->request;
-	uint64_t left = rest;
+	const struct joining *j = d->joining;
+	const uint64_t end = s->done < next ? s->done : next;
+	struct found_message found;
 
-	for (int i = 0; i < REQUEST_PARTS && seen; i++) {
-		const uint64_t more = (uint64_t)((unsigned __int128)q->parts[i] * rest / seen);
+	d->steps++;
+	found = requests_find_message(j->server, j->load, s);
+	requests_divide(d, s, &found, false, from, end);
+	requests_charge_client(d, s, end, next);
+}
 
-		q->parts[i] += more;
-		left -= more;
-		if (i == REQUEST_SERVER)
-			q->read_ns += more;
+/* Fills in `sums`. Returns 0 or -ENOMEM. */
+static int requests_sum_turns(struct joining *j)
+{
+	const struct event_sample *samples = j->load->samples.items;
+	const size_t n = j->load->samples.len;
+
+	j->sums = j->sums ?: calloc(n + 1, sizeof(*j->sums));
+	for (size_t i = 0; j->sums && i < n; i++) {
+		struct slow_request turn = { 0 };
+		/* Its threads' times are not stored. */
+		struct dividing d = { .joining = j, .request = &turn, .steps = WAIT_STEPS };
+
+		if (i + 1 < n && samples[i + 1].flow == samples[i].flow)
+			requests_divide_turn(&d, &samples[i], samples[i].sent, samples[i + 1].sent);
+		for (int part = 0; part < REQUEST_PARTS; part++)
+			j->sums[i + 1][part] = j->sums[i][part] + turn.parts[part];
 	}
-	q->parts[REQUEST_CLIENT] += left;
+	return j->sums ? 0 : -ENOMEM;
+}
+
+/*
+ * Divides the time from `intended` until sample `at` was sent, by the samples before that on the
+ * request's connection.
+ */
+static void requests_divide_earlier(struct dividing *d, const struct event_sample *s, size_t at)
+{
+	struct joining *j = d->joining;
+	const struct event_sample *samples = j->load->samples.items;
+	const size_t first = sort_first(i, 0, at, samples[i].flow == s->flow &&
+					samples[i].sent > s->intended);
+
+	if (!j->sums && !d->err)
+		d->err = requests_sum_turns(j);
+	if (d->err)
+		return;
+	for (int part = 0; part < REQUEST_PARTS; part++) {
+		const uint64_t ns = j->sums[at][part] - j->sums[first][part];
+
+		d->request->parts[part] += ns;
+		d->request->read_ns += part == REQUEST_SERVER ? ns : 0;
+	}
+	if (first && samples[first - 1].flow == s->flow && samples[first - 1].done > s->intended)
+		requests_divide_turn(d, &samples[first - 1], s->intended, samples[first].sent);
+	else
+		requests_charge_client(d, s, s->intended, samples[first].sent);
 }
 
 /*
  * Divides the time from `intended` to `sent`. A request that waited for a connection is charged
- * like the requests that the connection carried meanwhile, or the last WAIT_STEPS of them.
+ * like the requests that the connection carried meanwhile.
  */
 static void requests_divide_wait(struct dividing *d, size_t i)
 {
-	const struct load_side *load = d->load;
+	const struct load_side *load = d->joining->load;
 	const struct event_sample *s = &load->samples.items[i];
-	const size_t steps = d->exact ? WAIT_STEPS_EXACT : WAIT_STEPS;
-	const size_t last = i > steps ? i - steps : 0;
 	uint64_t to = s->sent;
-	size_t j = i;
 
-	for (; load->queued[i] && to > s->intended && j > last; j--) {
+	for (size_t j = i; load->queued[i] && to > s->intended && j > 0; j--) {
 		const struct event_sample *before = &load->samples.items[j - 1];
 		const uint64_t from = before->sent > s->intended ? before->sent : s->intended;
-		const uint64_t end = before->done < to ? before->done : to;
-		struct found_message found;
 
 		if (before->flow != s->flow || before->done <= s->intended)
 			break;
-		if (from >= end)
+		if (d->steps == WAIT_STEPS) {
+			requests_divide_earlier(d, s, j);
+			to = s->intended;
+			break;
+		}
+		if (from >= (before->done < to ? before->done : to))
 			continue;
-		d->steps++;
-		found = requests_find_message(d->server, load, before);
-		requests_divide(d, before, &found, false, from, end);
-		requests_charge_client(d, s, end, to);
+		requests_divide_turn(d, before, from, to);
 		to = from;
 	}
-	if (last && j == last && load->queued[i])
-		requests_divide_rest(d, to - s->intended, s->sent - to);
-	else
-		requests_charge_client(d, s, s->intended, to);
+	requests_charge_client(d, s, s->intended, to);
 	d->steps = 0;
 }
 
@@ -331,40 +376,36 @@ static int requests_by_latency(const void *a, const void *b)
 	return sort_order(ly, lx) ?: sort_order(x->intended, y->intended);
 }
 
-static int requests_join_one(struct requests *out, const struct load_side *load,
-			     const struct server_side *server, const struct event_sample *s,
-			     bool exact)
+static int requests_join_one(struct joining *j, const struct event_sample *s)
 {
-	const struct found_message found = requests_find_message(server, load, s);
+	const struct found_message found = requests_find_message(j->server, j->load, s);
 	struct slow_request request = { .intended = s->intended,
 				   .latency = s->done - s->intended,
 				   .message = found.message ? found.message->id : 0,
 				   .why = found.why };
-	struct dividing d = { .load = load, .server = server, .out = out, .request = &request,
-			      .subject = (uint32_t)out->chosen.len, .exact = exact };
+	struct dividing d = { .joining = j, .request = &request,
+			      .subject = (uint32_t)j->out->chosen.len };
 
 	if (found.message)
 		request.place = 1 + (uint32_t)(found.message -
-					       server->recorded->messages.all.items);
-	requests_divide_wait(&d, (size_t)(s - load->samples.items));
+					       j->server->recorded->messages.all.items);
+	requests_divide_wait(&d, (size_t)(s - j->load->samples.items));
 	requests_divide(&d, s, &found, true, s->sent, s->done);
-	return d.err ?: vec_push(&out->chosen, request);
+	return d.err ?: vec_push(&j->out->chosen, request);
 }
 
 /* The requests that are divided: ranks by latency, the slowest first, from <= rank < to. */
 struct chosen_ranks {
 	size_t from, to, step;
-	bool exact;
 };
 
-static int requests_join_ranks(struct requests *out, const struct load_side *load,
-			       const struct server_side *server,
-			       const struct event_sample *const *order, struct chosen_ranks ranks)
+static int requests_join_ranks(struct joining *j, const struct event_sample *const *order,
+			       struct chosen_ranks ranks)
 {
 	int err = 0;
 
 	for (size_t i = ranks.from; i < ranks.to && !err; i += ranks.step)
-		err = requests_join_one(out, load, server, order[i], ranks.exact);
+		err = requests_join_one(j, order[i]);
 	return err;
 }
 
@@ -377,46 +418,56 @@ static uint64_t requests_latency(const struct event_sample *s)
 static struct chosen_ranks requests_usual(struct requests *out, size_t n,
 					  const struct event_sample *const *order)
 {
-	struct chosen_ranks ranks = { n * 2 / 5, n * 3 / 5, 1, false };
+	struct chosen_ranks ranks = { n * 2 / 5, n * 3 / 5, 1 };
 
 	out->usual_is_slow = n >= USUAL_MIN && requests_latency(order[n / 2]) >
 			     USUAL_SLOW * requests_latency(order[n - 1 - n / 20]);
 	if (out->usual_is_slow)
-		ranks = (struct chosen_ranks){ n - n / 10, n, 1, false };
+		ranks = (struct chosen_ranks){ n - n / 10, n, 1 };
 	ranks.step += (ranks.to - ranks.from) / REQUESTS_USUAL;
 	return ranks;
+}
+
+static int requests_join_in_order(struct joining *j, const struct event_sample *const *order,
+				  size_t n, double share)
+{
+	struct chosen_ranks targets = { .step = 1 }, near = { .step = 1 };
+	struct requests *out = j->out;
+	int err;
+
+	targets.to = (size_t)ceil((double)n * share);
+	if (targets.to > REQUESTS_SHOWN)
+		targets.to = REQUESTS_SHOWN;
+	near.from = targets.to;
+	near.to = targets.to * (1 + REQUESTS_NEAR) < n ? targets.to * (1 + REQUESTS_NEAR) : n;
+	err = requests_join_ranks(j, order, targets);
+	out->targets = out->chosen.len;
+	if (out->targets)
+		out->at = vec_last(&out->chosen)->latency;
+	if (!err)
+		err = requests_join_ranks(j, order, near);
+	out->near = out->chosen.len - out->targets;
+	return err ? err : requests_join_ranks(j, order, requests_usual(out, n, order));
 }
 
 static int requests_join_chosen(struct requests *out, const struct load_side *load,
 				const struct server_side *server, double share)
 {
 	const struct event_sample **order = calloc(load->samples.len + 1, sizeof(*order));
-	struct chosen_ranks targets = { .step = 1, .exact = true }, near = { .step = 1 };
+	struct joining j = { .load = load, .server = server, .out = out };
 	size_t n = 0;
-	int err = order ? 0 : -ENOMEM;
+	int err;
 
-	for (size_t i = 0; i < load->samples.len && !err; i++)
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < load->samples.len; i++)
 		if (load_side_counts(load, &load->samples.items[i]))
 			order[n++] = &load->samples.items[i];
 	if (n)
 		qsort(order, n, sizeof(*order), requests_by_latency);
-	targets.to = (size_t)ceil((double)n * share);
-	if (targets.to > REQUESTS_SHOWN)
-		targets.to = REQUESTS_SHOWN;
-	near.from = targets.to;
-	near.to = targets.to * (1 + REQUESTS_NEAR) < n ? targets.to * (1 + REQUESTS_NEAR) : n;
-	if (!err)
-		err = requests_join_ranks(out, load, server, order, targets);
-	out->targets = out->chosen.len;
-	if (out->targets)
-		out->at = vec_last(&out->chosen)->latency;
-	if (!err)
-		err = requests_join_ranks(out, load, server, order, near);
-	out->near = out->chosen.len - out->targets;
-	if (!err)
-		err = requests_join_ranks(out, load, server, order,
-					  requests_usual(out, n, order));
+	err = requests_join_in_order(&j, order, n, share);
 	free(order);
+	free(j.sums);
 	return err;
 }
 
