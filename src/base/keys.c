@@ -47,8 +47,10 @@ static void keys_give_back(struct keys *keys)
 	if (!keys->changed)
 		return;
 	epoll_ctl(keys->fd, EPOLL_CTL_DEL, keys->input, NULL);
-	if (keys_in_foreground(keys))
+	if (keys_in_foreground(keys)) {
+		tcflush(keys->input, TCIFLUSH); /* keys of this run are no command for the shell */
 		tcsetattr(keys->input, TCSANOW, &keys->before);
+	}
 	keys->changed = false;
 }
 

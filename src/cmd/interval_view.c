@@ -184,8 +184,10 @@ void interval_view_take_keys(struct interval_view *view)
 {
 	int err = interval_view_is_drawn(view) ? keys_open(&view->keys, STDIN_FILENO) : 0;
 
-	if (err)
+	if (err) {
 		log_warning("keys are not read: %s", strerror(-err));
+		keys_close(&view->keys);
+	}
 }
 
 /* Changes what is drawn. Returns 1 to end the run, -ENOENT if there is nothing to draw, or 0. */

@@ -65,6 +65,10 @@ class Terminal:
     def echoes(self):
         return bool(self.modes()[3] & termios.ECHO)
 
+    def left(self):
+        """Bytes that were typed and not read."""
+        return struct.unpack('i', fcntl.ioctl(self.slave, termios.FIONREAD, b'\0' * 4))[0]
+
     def type(self, keys):
         os.write(self.master, keys.encode())
 

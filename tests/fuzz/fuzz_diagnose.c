@@ -34,7 +34,9 @@ static void check(const struct diagnosis *d)
 		for (unsigned int place = 0; place < CAUSE_PLACES; place++)
 			sum += d->own.breakdowns[i].ns[place];
 		BUG_ON(sum != message_latency(m));
-		vec_for_each(&d->own.drawn[i], s) {
+		vec_for_each(&d->own.drawn[i], drawn) {
+			const struct slice *s = &drawn->slice;
+
 			BUG_ON(s->begin != at || s->end <= at || s->end > m->read);
 			BUG_ON(s->cause >= CAUSE_MAX || s->where >= WHERE_MAX);
 			at = s->end;

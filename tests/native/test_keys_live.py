@@ -66,6 +66,7 @@ def begin(command, *options, rows=24, columns=80):
 def finish(terminal):
     check.true(f"exit code {terminal.end()}", terminal.process.returncode in (0, 3))
     check.true("the terminal is as before", terminal.modes() == terminal.before)
+    check.equal("keys that are left for the shell", terminal.left(), 0)
     terminal.close()
 
 
@@ -87,7 +88,7 @@ def keys(command):
     terminal.wait_for("quit, and show the totals")
     terminal.type("?")
     terminal.wait_for("to |s in total|connection|overhead")
-    terminal.type("q")
+    terminal.type("qreboot\n")
     finish(terminal)
 
 

@@ -35,7 +35,8 @@
 static void test_welch(void **state)
 {
 	const double x[] = { 1, 2, 3, 4 }, y[] = { 2, 4, 6, 8, 10 }, none[5] = { 0 };
-	const double errors[] = { 3, 3, 3, 3 }, same[] = { 7, 7, 7 }, bad[] = { 1, NAN };
+	const double errors[] = { 3, 3, 3, 3 }, large[] = { 10 }, same[] = { 7, 7, 7 };
+	const double bad[] = { 1, NAN };
 	struct welch_side a = { x, none, 4 }, b = { y, none, 5 };
 	struct contrast c, wider;
 
@@ -58,7 +59,7 @@ static void test_welch(void **state)
 		assert_true(fabs(fabs(c.difference) - 5) < 1e-12);
 		/* sqrt(10 (1 + 1 / 5)) is the error, t(0.975, 4) = 2.776445 */
 		assert_true(fabs(c.hi - c.difference - 2.776445 * sqrt(12)) < 1e-4);
-		a.errors = (const double[]){ 10 };
+		a.errors = large;
 		assert_int_equal(welch_compare(i ? &b : &a, i ? &a : &b, 0.95, &wider), 0);
 		assert_true(fabs(wider.hi - wider.difference - 2.776445 * sqrt(102)) < 1e-4);
 	}
