@@ -21,39 +21,60 @@ void privilege_no_new(void)
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/* The bounding set, which limits root after execve(2), is cut first: that takes CAP_SETPCAP. */
-void privilege_keep(uint64_t set)
+/*
+ * Sets the capabilities of the process to those that it has of `set`, and those of the programs
+ * that it starts to the same, or to none. Root's programs have what the bounding set lets them.
+ */
+static void privilege_set(uint64_t set, bool inherited)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2] = { 0 };
 
-	invoker_remember();
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	for (int i = 0; i < 64 && prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
-		if (!(set >> i & 1))
-			prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
 	if (syscall(SYS_capget, &head, data))
 		return;
 	for (int i = 0; i < 2; i++) {
 		data[i].permitted &= (uint32_t)(set >> 32 * i);
 		data[i].effective = data[i].permitted;
-		data[i].inheritable = 0;
+		data[i].inheritable = inherited ? data[i].permitted : 0;
 	}
 	syscall(SYS_capset, &head, data);
+	for (int i = 0; i < 64 && inherited; i++)
+		if (set >> i & 1)
+			prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0);
+}
+
+/* The bounding set, which limits root after execve(2), is cut first: that takes CAP_SETPCAP. */
+void privilege_keep(uint64_t set)
+{
+	invoker_remember();
+	for (int i = 0; i < 64 && prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
+		if (!(set >> i & 1))
+			prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
+	privilege_set(set, false);
 }
 
 /* The groups change first: without CAP_SETGID the process would keep the groups of root's login. */
-bool privilege_give_up(const char *folder)
+static bool privilege_become(const struct invoker *invoker)
+{
+	return (!setgroups(1, &invoker->gid) || errno == EPERM) &&
+	       !setresgid(invoker->gid, invoker->gid, invoker->gid) &&
+	       !prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) &&
+	       !setresuid(invoker->uid, invoker->uid, invoker->uid);
+}
+
+bool privilege_give_up(const char *folder, uint64_t set)
 {
 	struct invoker invoker;
 	struct stat st;
+	const bool becomes = invoker_find(&invoker) && invoker_stat(folder, &st) &&
+			     st.st_uid == invoker.uid;
 
-	if (invoker_find(&invoker) && invoker_stat(folder, &st) && st.st_uid == invoker.uid &&
-	    ((setgroups(1, &invoker.gid) && errno != EPERM) ||
-	     setresgid(invoker.gid, invoker.gid, invoker.gid) ||
-	     setresuid(invoker.uid, invoker.uid, invoker.uid)))
+	if (becomes && !privilege_become(&invoker))
 		return false;
-	privilege_keep(0);
+	privilege_keep(set);
+	if (becomes)
+		privilege_set(set, true);
 	return true;
 }
 

@@ -33,8 +33,9 @@ void privilege_read_only(void);
 
 /*
  * Before another program is started: becomes the user behind sudo if that user owns `folder`, and
- * gives up every capability. False: it failed, and the process must not continue.
+ * gives up every capability outside of `set`; the program has those of `set` that this process had.
+ * False: it failed, and the process must not continue.
  */
-bool privilege_give_up(const char *folder);
+bool privilege_give_up(const char *folder, uint64_t set);
 
 #endif

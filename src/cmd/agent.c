@@ -168,7 +168,7 @@ static int agent_put_host_facts(struct agent *a)
 /* Sends the priority that the threads are granted, and the one that they are to have. */
 static int agent_put_priority(struct agent *a, const struct load_config *config)
 {
-	const uint32_t asked = scheduling_wanted(a->options.load.priority, config->spin);
+	const uint32_t asked = scheduling_wanted(a->options.load.threads.priority, config->spin);
 	char text[64];
 
 	snprintf(text, sizeof(text), "%s %s", scheduling_priorities[config->priority],

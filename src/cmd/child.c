@@ -41,11 +41,12 @@ static const char *child_program(char path[PATH_MAX])
 }
 
 /*
- * Executes the arguments `words` in the forked child process. With a `folder`, first gives up all
- * privileges: see child_start_plain().
+ * Executes the arguments `words` in the forked child process. With a `folder`, first gives up the
+ * privileges outside of `set`: see child_start_plain().
  */
 static void __attribute__((noreturn))
-child_exec(const char *const words[], const char *folder, int said, int ready, pid_t parent)
+child_exec(const char *const words[], const char *folder, uint64_t set, int said, int ready,
+	   pid_t parent)
 {
 	char path[PATH_MAX], number[16];
 	sigset_t none;
@@ -54,7 +55,7 @@ child_exec(const char *const words[], const char *folder, int said, int ready, p
 	sigemptyset(&none);
 	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (folder && !privilege_give_up(folder))
+	if (folder && !privilege_give_up(folder, set))
 		_exit(127);
 	prctl(PR_SET_PDEATHSIG, SIGTERM); /* set after the change of user, which would reset it */
 	snprintf(number, sizeof(number), "%d", ready);
@@ -70,7 +71,7 @@ child_exec(const char *const words[], const char *folder, int said, int ready, p
  * which child_ready() learns that the child measures. Returns 0 or -errno.
  */
 static int child_fork(struct child *child, const char *const words[], const char *folder,
-		      bool notifies)
+		      uint64_t set, bool notifies)
 {
 	const pid_t parent = getpid();
 	int said[2], ready[2] = { -1, -1 }, err;
@@ -88,7 +89,7 @@ static int child_fork(struct child *child, const char *const words[], const char
 	child->ready = ready[0];
 	child->pid = fork();
 	if (!child->pid)
-		child_exec(words, folder, said[1], ready[1], parent);
+		child_exec(words, folder, set, said[1], ready[1], parent);
 	err = child->pid < 0 ? -errno : 0;
 	close(said[1]);
 	if (notifies)
@@ -103,12 +104,13 @@ static int child_fork(struct child *child, const char *const words[], const char
 
 int child_start(struct child *child, const char *const words[])
 {
-	return child_fork(child, words, NULL, true);
+	return child_fork(child, words, NULL, 0, true);
 }
 
-int child_start_plain(struct child *child, const char *const words[], const char *folder)
+int child_start_plain(struct child *child, const char *const words[], const char *folder,
+		      uint64_t set)
 {
-	return child_fork(child, words, folder, false);
+	return child_fork(child, words, folder, set, false);
 }
 
 /* Reads all available bytes of the child's standard error. */

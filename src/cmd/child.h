@@ -33,10 +33,11 @@ struct child {
 int child_start(struct child *child, const char *const words[]);
 
 /*
- * Starts a child as child_start() does, without privileges: as the user behind sudo if that user
- * owns `folder`, into which the child writes.
+ * Starts a child as child_start() does, without privileges outside of `set` (PRIVILEGE()): as the
+ * user behind sudo if that user owns `folder`, into which the child writes.
  */
-int child_start_plain(struct child *child, const char *const words[], const char *folder);
+int child_start_plain(struct child *child, const char *const words[], const char *folder,
+		      uint64_t set);
 
 /*
  * Waits until the child has called measuring_begin(). Returns 0, -ECHILD if the child ended first,

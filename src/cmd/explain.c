@@ -32,9 +32,12 @@
 
 /* Time limit of a start: loading and testing BPF programs, connecting, on a busy machine. */
 #define START_PATIENCE_NS (120 * NS_PER_S)
-/* Privileges for starting and stopping a load that runs as another user. */
-#define EXPLAIN_PRIVILEGES \
-	(PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) | PRIVILEGE(CAP_KILL))
+/* Privileges of the load: for its priority, and for a higher limit of open files. */
+#define EXPLAIN_LOAD_PRIVILEGES (PRIVILEGE(CAP_SYS_NICE) | PRIVILEGE(CAP_SYS_RESOURCE))
+/* The same, and those for starting and stopping a load that runs as another user. */
+#define EXPLAIN_PRIVILEGES                                                                         \
+	(PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) | PRIVILEGE(CAP_KILL) |                     \
+	 EXPLAIN_LOAD_PRIVILEGES)
 #define FOLDER_NAME_MAX 64
 #define LOOK_NS (200 * NS_PER_MS) /* time between two looks at keys and progress */
 #define END_PATIENCE_NS (120 * NS_PER_S)
@@ -104,7 +107,8 @@ static int explain_run_load(const struct explain_config *c, struct explain_run *
 	int code;
 
 	words_of(&words, c);
-	code = words.error ?: child_start_plain(&load, words.words, c->folder);
+	code = words.error ?: child_start_plain(&load, words.words, c->folder,
+						 EXPLAIN_LOAD_PRIVILEGES);
 	if (!code)
 		code = explain_wait_load(&load, duration_ns, run);
 	if (code == -EINTR) { /* after SIGINT, `hostlat load` writes its result so far */
@@ -261,7 +265,7 @@ static void explain_make_page(const struct explain_config *c, struct stop *stop)
 	arguments_add(&words, arguments_format(&words, "%s/" EXPLAIN_RESULT, c->folder));
 	arguments_add_option(&words, "--output",
 			     arguments_format(&words, "%s/" EXPLAIN_PAGE, c->folder));
-	code = child_start_plain(&child, words.words, c->folder);
+	code = child_start_plain(&child, words.words, c->folder, 0);
 	if (!code)
 		code = child_wait(&child, END_PATIENCE_NS, stop);
 	if (code)

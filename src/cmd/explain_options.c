@@ -9,6 +9,10 @@
 #include "cmd/explain_result.h"
 
 #define REQUEST_WORDS_MAX (2 << 20) /* bytes of the options of requests */
+/* Names of the options that only a run can use, for `excludes` of --from. */
+#define EXPLAIN_MEASURING                                                                          \
+	"rate,for,port,connections,outstanding,threads,priority,pin,workload,command,replay,"      \
+	"arrival,seed,preload,size-limit,no-conns," LOAD_REQUEST_ROWS
 
 const struct opt explain_option_rows[] = {
 	OPT_STRING(struct explain_config, url, .name = "URL",
@@ -16,7 +20,7 @@ const struct opt explain_option_rows[] = {
 		   .help = "Server to load, on this host in any network namespace; the forms are "
 			   "those of hostlat load"),
 	OPT_RATE(struct explain_config, rate, .name = "rate",
-		 .group = OPT_LOAD, .letter = 'r', .excludes = "from",
+		 .group = OPT_LOAD, .letter = 'r',
 		 .help = LOAD_RATE_HELP),
 	OPTION_FOR(struct explain_config, duration_ns, .def = "10s",
 		   .min = NS_PER_S, .help = "Time for which requests are sent"),
@@ -33,9 +37,7 @@ const struct opt explain_option_rows[] = {
 	OPT_U64(struct explain_config, outstanding, .name = "outstanding",
 		.group = OPT_LOAD, .rare = true, .min = 1,
 		.help = "Largest number of requests in flight per connection"),
-	OPT_U64(struct explain_config, threads, .name = "threads",
-		.group = OPT_LOAD, .rare = true, .letter = 't', .min = 1,
-		.help = "Number of threads that send requests"),
+	OPTIONS_LOAD_THREADS(struct explain_config, threads),
 	OPT_STRING(struct explain_config, workload, .name = "workload",
 		   .group = OPT_LOAD, .letter = 'w',
 		   .metavar = "WORKLOAD",
@@ -46,7 +48,6 @@ const struct opt explain_option_rows[] = {
 		 .help = "Redis command that the requests are (see hostlat load)"),
 	OPT_STRING(struct explain_config, replay, .name = "replay",
 		   .group = OPT_LOAD, .file = true,
-		   .excludes = "from",
 		   .help = "File of recorded requests to send, at their own times or with "
 			   "--rate in its order (see hostlat load)"),
 	OPT_STRING(struct explain_config, arrival, .name = "arrival",
@@ -63,11 +64,11 @@ const struct opt explain_option_rows[] = {
 		 .group = OPT_STOP, .rare = true, .min = 64 << 10,
 		 .help = "Largest size of the server's recording (see hostlat record)"),
 	OPT_FLAG(struct explain_config, no_conns, .name = "no-conns",
-		 .group = OPT_MEASURE, .excludes = "from",
+		 .group = OPT_MEASURE,
 		 .help = "Do not measure what limits each connection"),
 	OPT_STRING(struct explain_config, from, .name = "from",
 		   .group = OPT_MEASURE, .file = true,
-		   .metavar = "FOLDER", .excludes = LOAD_REQUEST_ROWS,
+		   .metavar = "FOLDER", .excludes = EXPLAIN_MEASURING,
 		   .help = "Explain the recordings of an earlier run again; needs no privileges"),
 	OPTIONS_COMMON_SUMMARY(struct explain_config, common),
 	OPT_END,
@@ -100,14 +101,15 @@ void explain_options_conns(struct child_arguments *w, const struct explain_confi
 	arguments_add_option(w, "--output", "/dev/null");
 }
 
-/* Adds the options that --header, --cert and the like share with `hostlat load`. */
-static void explain_options_put_words(struct child_arguments *w, const struct explain_config *c)
+/* Adds options whose rows `hostlat load` has, too. */
+static void explain_options_put_rows(struct child_arguments *w, const struct opt *rows,
+				     const void *values)
 {
 	struct strbuf *text = &w->texts[w->made++];
 	char *rest, *word;
 
 	*text = (struct strbuf)STRBUF_INIT(REQUEST_WORDS_MAX);
-	w->error = opt_words(load_request_option_rows, &c->to, "", text);
+	w->error = opt_words(rows, values, "", text);
 	for (rest = text->buf; !w->error && (word = strsep(&rest, "\n")) != NULL;) {
 		if (*word && strcmp(word, "--") != 0)
 			arguments_add(w, opt_words_unescape(word));
@@ -124,7 +126,7 @@ static void explain_options_put_request(struct child_arguments *w, const struct 
 	arguments_add_option(w, "--replay", c->replay);
 	for (uint32_t i = 0; i < c->commands.len; i++)
 		arguments_add_option(w, "--command", c->commands.items[i]);
-	explain_options_put_words(w, c);
+	explain_options_put_rows(w, load_request_option_rows, &c->to);
 }
 
 void explain_options_preload(struct child_arguments *w, const struct explain_config *c)
@@ -156,8 +158,8 @@ void explain_options_load(struct child_arguments *w, const struct explain_config
 	arguments_add_option(w, "--timestamps", "kernel");
 	arguments_add_number(w, "--connections", c->connections);
 	arguments_add_number(w, "--outstanding", c->outstanding);
-	arguments_add_number(w, "--threads", c->threads);
 	arguments_add_option(w, "--arrival", c->arrival);
+	explain_options_put_rows(w, load_thread_option_rows, &c->threads);
 	arguments_add_option(w, "--record", arguments_format(w, "%s/" EXPLAIN_CLIENT, c->folder));
 	arguments_add(w, "--json");
 	arguments_add_option(w, "--output", arguments_format(w, "%s/" EXPLAIN_LOAD, c->folder));

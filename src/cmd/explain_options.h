@@ -13,7 +13,8 @@ struct explain_config {
 	uint64_t duration_ns;
 	const char *folder;
 	uint64_t port;
-	uint64_t connections, outstanding, threads, seed;
+	uint64_t connections, outstanding, seed;
+	struct load_thread_options threads;
 	uint64_t size_limit;
 	const char *workload, *arrival, *replay;
 	bool preload, no_conns;

@@ -77,7 +77,7 @@ static void load_agents_set_load(struct load_agent_options *a, const struct load
 	a->role = hosts->probes ? ROLE_THROUGHPUT : ROLE_SYMMETRIC;
 	a->load.rate = config->loop == LOOP_OPEN ? config->rate / n : 0;
 	a->load.connections = load_agents_share(config->connections, n, i);
-	a->load.threads = config->threads;
+	a->load.threads.count = config->threads;
 	a->load.preload = config->preload && i == 0;
 }
 
@@ -97,7 +97,7 @@ static void load_agents_set_probe(struct load_agent_options *a, const struct loa
 	a->load.arrival = "poisson";
 	a->load.connections = 0;
 	a->load.outstanding = 1;
-	a->load.threads = 1;
+	a->load.threads.count = 1;
 	a->load.preload = false;
 }
 

@@ -61,6 +61,22 @@ const struct opt load_hosts_option_rows[] = {
 	OPT_END,
 };
 
+const struct opt load_thread_option_rows[] = {
+	OPT_U64(struct load_thread_options, count, .name = "threads",
+		.group = OPT_LOAD, .rare = true, .letter = 't', .min = 1,
+		.max = LOAD_THREADS_MAX,
+		.help = "Number of threads (default: one per 100k requests per second, at most "
+			"half of the CPUs)"),
+	OPT_CHOICE(struct load_thread_options, priority, .name = "priority",
+		   .group = OPT_LOAD, .rare = true,
+		   .choices = priority_choices, .def = "realtime",
+		   .help = "Scheduling priority of the threads"),
+	OPT_FLAG(struct load_thread_options, pin, .name = "pin",
+		 .group = OPT_LOAD, .rare = true,
+		 .help = "Pin each thread to a CPU of its own"),
+	OPT_END,
+};
+
 const struct opt load_option_rows[] = {
 	OPT_LIST(struct load_options, urls, .name = "URL",
 		 .group = OPT_TARGET, .positional = true,
@@ -101,11 +117,7 @@ const struct opt load_option_rows[] = {
 		.group = OPT_LOAD, .rare = true, .def = "1", .min = 1,
 		.max = LOAD_OUTSTANDING_MAX,
 		.help = "Largest number of requests in flight per connection"),
-	OPT_U64(struct load_options, threads, .name = "threads",
-		.group = OPT_LOAD, .rare = true, .letter = 't', .min = 1,
-		.max = LOAD_THREADS_MAX,
-		.help = "Number of threads (default: one per 100k requests per second, at most "
-			"half of the CPUs)"),
+	OPTIONS_LOAD_THREADS(struct load_options, threads),
 	OPT_CHOICE(struct load_options, addresses, .name = "addresses",
 		   .group = OPT_TARGET, .rare = true,
 		   .choices = addresses_choices, .def = "first",
@@ -133,13 +145,6 @@ const struct opt load_option_rows[] = {
 		.group = OPT_LOAD, .rare = true, .min = 1,
 		.help = "Seed of the schedule and the keys, to repeat a run exactly; each of many "
 			"runs derives its own (default: random)"),
-	OPT_CHOICE(struct load_options, priority, .name = "priority",
-		   .group = OPT_LOAD, .rare = true,
-		   .choices = priority_choices, .def = "realtime",
-		   .help = "Scheduling priority of the threads"),
-	OPT_FLAG(struct load_options, pin, .name = "pin",
-		 .group = OPT_LOAD, .rare = true,
-		 .help = "Pin each thread to a CPU of its own"),
 	OPT_FLAG(struct load_options, spin, .name = "spin",
 		 .group = OPT_LOAD, .rare = true,
 		 .help = "Poll without ever sleeping; needs --pin, and CPUs that nothing else "

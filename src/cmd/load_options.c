@@ -160,7 +160,7 @@ static int check_hosts(const struct load_options *o, struct strbuf *why)
 	if (hosts.probes && o->loop == LOOP_CLOSED)
 		return load_options_refuse(
 			why, "--latency-agents need a rate, and --loop closed has none");
-	if (o->connections && o->connections < n * (o->threads ? o->threads : 1))
+	if (o->connections && o->connections < n * (o->threads.count ? o->threads.count : 1))
 		return load_options_refuse(
 			why, "--connections must be at least the --threads of all --agents "
 			     "together");
@@ -219,11 +219,11 @@ int load_options_check(const struct load_options *o, bool rate_known, struct str
 	resp_commands_free(commands);
 	if (err)
 		return err;
-	if (o->spin && !o->pin)
+	if (o->spin && !o->threads.pin)
 		return load_options_refuse(
 			why, "--spin needs --pin: a thread that never sleeps needs a CPU of "
 			     "its own");
-	if (o->connections && o->connections < o->threads)
+	if (o->connections && o->connections < o->threads.count)
 		return load_options_refuse(why, "--connections must be at least --threads");
 	return check_hosts(o, why);
 }
@@ -378,7 +378,8 @@ int load_options_useful(const struct load_options *o, const char *against, struc
 static void load_options_engine(const struct load_options *o, double rate, struct load_config *c)
 {
 	const uint32_t n = load_hosts_loading(&o->hosts);
-	uint32_t threads = o->threads ? (uint32_t)o->threads : load_default_threads(rate / n);
+	uint32_t threads = o->threads.count ? (uint32_t)o->threads.count :
+					      load_default_threads(rate / n);
 
 	*c = (struct load_config){
 		.n_targets = o->urls.len,
@@ -396,8 +397,8 @@ static void load_options_engine(const struct load_options *o, double rate, struc
 		.timeout_ns = o->timeout_ns,
 		.drain_ns = o->drain_ns ? o->drain_ns : o->timeout_ns,
 		.seed = o->seed,
-		.priority = o->priority,
-		.pin = o->pin,
+		.priority = o->threads.priority,
+		.pin = o->threads.pin,
 		.spin = o->spin,
 		.preload = o->preload,
 		.abort_on = o->abort_on,

@@ -29,6 +29,18 @@
 	"Requests per second (default: half of the rate that one connection reaches with one "     \
 	"request at a time, at most 10k)"
 
+/* The threads that send requests. */
+struct load_thread_options {
+	uint64_t count;    /* 0: by default */
+	uint32_t priority; /* enum load_priority */
+	bool pin;          /* each on a CPU of its own */
+};
+
+extern const struct opt load_thread_option_rows[];
+
+#define OPTIONS_LOAD_THREADS(config, member)                                                       \
+	OPT_ROWS(config, member, struct load_thread_options, load_thread_option_rows)
+
 /* Values of the options; 0 or NULL: not given. */
 struct load_options {
 	struct opt_list urls;
@@ -36,10 +48,10 @@ struct load_options {
 	double rate_probed; /* rate that one connection reached, if --rate was chosen by that */
 	const char *arrival, *workload;
 	uint32_t loop, stamps;
-	uint64_t connections, outstanding, threads, requests_per_connection;
+	uint64_t connections, outstanding, requests_per_connection;
+	struct load_thread_options threads;
 	uint64_t max_time_ns, timeout_ns, drain_ns, seed;
-	bool pin, spin, preload;
-	uint32_t priority; /* enum load_priority */
+	bool spin, preload;
 	const char *abort_on, *bind, *urls_file;
 	uint32_t addresses; /* 1: all addresses of a name; 0: the first that works */
 	struct load_request_options to;

@@ -41,7 +41,7 @@ static struct load_options load_rate_options(const struct load_options *o)
 	struct load_options probe = *o;
 
 	probe.loop = LOOP_CLOSED;
-	probe.connections = probe.threads = probe.outstanding = 1;
+	probe.connections = probe.threads.count = probe.outstanding = 1;
 	probe.max_time_ns = PROBE_NS;
 	probe.stamps = STAMPS_USER;
 	probe.arrival = probe.abort_on = NULL;

@@ -210,7 +210,7 @@ REFUSED = [
     ('load memcached://x --replay y --preload', 'load: --replay has requests of its own: remove --workload, --preload, '
      '--command, --http-method and --body'),
     ('load http://x --replay y -X PUT', 'load: --replay has requests of its own'),
-    ('explain --from x --replay y', '--replay cannot be combined with --from'),
+    ('explain --from x --replay y', '--from cannot be combined with --replay'),
     ('explain http://x --replay y --rate 1 -o z --body b', 'explain: --replay has requests of its own'),
     ('load http://x --rate 1 --bind localhost', "load: --bind takes up to 64 different addresses of this host, separated "
      "by commas, such as 10.0.0.1,10.0.0.2, not 'localhost'"),

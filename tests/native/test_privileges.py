@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 Proves that root drops privileges once a collecting command is set up, and that the command still
-works: it enters new network namespaces. Under `explain`, the load runs as the user behind sudo, or
-without capabilities; what sudo's user gets belongs to him.
+works: it enters new network namespaces. Under `explain`, the load runs as the user behind sudo, with
+the capabilities for its priority and its open files alone, and has the priority that it has without
+`explain`; what sudo's user gets belongs to him.
 """
 import contextlib
 import json
@@ -19,7 +20,7 @@ PERSON = 65532
 SUDO = {"SUDO_UID": str(PERSON), "SUDO_GID": str(PERSON)}
 # CAP_DAC_READ_SEARCH, NET_ADMIN, SYS_PTRACE, SYS_ADMIN, SYS_RESOURCE, PERFMON, BPF
 COLLECT = sum(1 << bit for bit in (2, 12, 19, 21, 24, 38, 39))
-LOAD = sum(1 << bit for bit in (12, 24))
+LOAD = sum(1 << bit for bit in (23, 24))     # CAP_SYS_NICE, SYS_RESOURCE
 # DAC_OVERRIDE, CHOWN, SETUID: some of what is given up, and must be there before.
 GIVEN_UP = sum(1 << bit for bit in (0, 1, 7))
 
@@ -148,7 +149,11 @@ def explained(env, uid, mode):
         errors = child.stderr.read()
         server.kill()
         check.true(f"it ends with 0 or 3: {errors}", child.returncode in (0, 3))
-        check.equal("the load's user and capabilities", seen["load"], (str(uid), 0))
+        own = int(statuses("self")[0]["CapEff"], 16)
+        check.equal("the load's user and capabilities", seen["load"], (str(uid), LOAD & own))
+        if "report" in seen:    # it may end between two looks
+            check.equal("the page's", seen["report"], (str(uid), 0))
+        check.equal("the load's priority", priority(os.path.join(folder, "load.json")), granted())
         names = sorted(os.listdir(folder))
         check.equal("files", names, ["client.hlat", "conns.hlat", "load.json", "report.html",
                                      "result.json", "server.hlat", "watch.json"])
@@ -159,6 +164,20 @@ def explained(env, uid, mode):
     finally:
         shutil.rmtree(place)
     return f"{seen}"
+
+
+def priority(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)["setup"]["priority"]
+
+
+def granted():
+    """The priority of a load that nothing else starts."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "alone.json")
+        subprocess.run([watch.HOSTLAT, "load", "null:", "--rate", "500", "--for", "100ms", "--threads", "1",
+                        "--json", "-o", path], check=False, stderr=subprocess.DEVNULL, timeout=60)
+        return priority(path)
 
 
 def look_at(pid, seen):

@@ -200,12 +200,42 @@ static void test_examples(void **state)
 	}
 }
 
+static bool names(const char *list, const char *name)
+{
+	const size_t len = strlen(name);
+
+	for (const char *at = list; at; at = strchr(at, ','), at = at ? at + 1 : NULL)
+		if (!strncmp(at, name, len) && (at[len] == ',' || !at[len]))
+			return true;
+	return false;
+}
+
+/* Options of the load and its end have no effect on what is read; --count ends reading, too. */
+static void test_from_refuses_what_has_no_effect(void **state)
+{
+	size_t refused = 0;
+
+	(void)state;
+	for (size_t i = 0; i < n_uses; i++) {
+		const struct opt *row = uses[i].row, *from = find(uses[i].command, "from");
+
+		if (!from || (row->group != OPT_LOAD && row->group != OPT_STOP) ||
+		    !strcmp(row->name, "count"))
+			continue;
+		if (!names(from->excludes, row->name) && !names(row->excludes, "from"))
+			fail_msg("%s --from --%s is accepted", uses[i].command->name, row->name);
+		refused++;
+	}
+	assert_true(refused > 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_letters), cmocka_unit_test(test_words),
 		cmocka_unit_test(test_aliases), cmocka_unit_test(test_every_command_has_the_words),
 		cmocka_unit_test(test_groups), cmocka_unit_test(test_examples),
+		cmocka_unit_test(test_from_refuses_what_has_no_effect),
 	};
 
 	return cmocka_run_group_tests(tests, collect, NULL);
