@@ -11,6 +11,7 @@
 #include "base/parse.h"
 #include "base/privilege.h"
 #include "cmd/cmd.h"
+#include "cmd/load_earlier.h"
 #include "cmd/load_files.h"
 #include "cmd/load_judge.h"
 #include "cmd/load_live.h"
@@ -285,6 +286,19 @@ static void add_recording(const struct run_outputs *outputs, const struct load_c
 			    "it");
 }
 
+/* Tells of earlier runs of the server, if there is one server and the run came to its end. */
+static void load_cmd_tell_earlier(const struct load_consumer *consumer, struct report *r)
+{
+	const struct load_setup *setup = &consumer->setup;
+	struct strbuf why = STRBUF_INIT(1024);
+	struct target target;
+
+	if (setup->n_targets == 1 && !consumer->interrupted &&
+	    !target_parse(setup->targets[0], &target, &why) && !target.protocol->no_network)
+		load_earlier_report(setup->targets[0], r);
+	strbuf_release(&why);
+}
+
 static int load_cmd_print(const struct load_command *c, struct load_consumer *consumer,
 			  const struct load_files *files,
 			  const struct load_judge *judge, const struct run_outputs *outputs)
@@ -309,6 +323,8 @@ static int load_cmd_print(const struct load_command *c, struct load_consumer *co
 	if (outputs->ccdf_error)
 		load_reason(&r, "ccdf-incomplete", strerror(-outputs->ccdf_error),
 			    "the CCDF could not be written");
+	if (!err && !c->from)
+		load_cmd_tell_earlier(consumer, &r);
 	if (!err && c->plot)
 		load_plots_report(&r, consumer->setup.analysis.percentile);
 	if (err) {

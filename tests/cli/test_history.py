@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a load tells of the runs before it, and what it leaves for the next: test_history.py HOSTLAT"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HOSTLAT = os.path.abspath(sys.argv.pop())
+TOLD = '1 of the last 2 runs of this target, within a day, was unsound (host-noisy 1): this one may have met a ' \
+       'quiet stretch; --repeat tells how much runs differ'
+
+
+class History(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.file = os.path.join(self.folder, 'hostlat', 'load-runs')
+        server = subprocess.Popen([HOSTLAT, 'serve', '127.0.0.1:0', '--protocol', 'http'], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True)
+        self.addCleanup(server.communicate)
+        self.addCleanup(server.terminate)
+        self.url = 'http://' + re.search(r'127\.0\.0\.1:\d+', server.stderr.readline())[0] + '/'
+
+    def load(self, *words):
+        done = subprocess.run([HOSTLAT, 'load', *words, '--json'], capture_output=True, text=True, timeout=100,
+                              check=False, env={**os.environ, 'XDG_STATE_HOME': self.folder})
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        return json.loads(done.stdout)
+
+    def lines(self):
+        with open(self.file, encoding='utf-8') as file:
+            return file.read().splitlines()
+
+    def test_of_a_server(self):
+        os.mkdir(os.path.dirname(self.file))
+        with open(self.file, 'w', encoding='utf-8') as file:
+            file.write(f'{time.time() - 60:.0f} ok {self.url}\n{time.time() - 50:.0f} host-noisy {self.url}\n'
+                       f'{time.time() - 40:.0f} host-noisy {self.url}other\n')
+        recording = os.path.join(self.folder, 'r')
+        got = self.load(self.url, '--rate', '300', '--for', '500ms', '--record', recording)
+        self.assertEqual(got['earlier_runs'], {'runs': 2, 'unsound': 1})
+        self.assertEqual(TOLD in got['findings'], not got['reasons'])
+        last = self.lines()[-1].split(' ')
+        self.assertEqual(last[1:], [','.join(r['code'] for r in got['reasons']) or 'ok', self.url])
+        self.assertEqual(len(self.lines()), 4)
+        again = self.load('--from', recording)
+        self.assertNotIn('earlier_runs', again)
+        self.assertEqual(len(self.lines()), 4)
+
+    def test_without_a_server(self):
+        self.assertNotIn('earlier_runs', self.load('null:', '--rate', '300', '--for', '300ms'))
+        self.assertFalse(os.path.exists(self.file))
+
+
+if __name__ == '__main__':
+    unittest.main()
