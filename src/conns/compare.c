@@ -85,29 +85,28 @@ static void conns_compare_join_blocks(struct conns_run *run)
 /*
  * Sets the block's times from a record: each sample adds the time that it stands for, not a share
  * of the interval. Intervals without samples add no such time, so that the sum over intervals is
- * unbiased (Horvitz and Thompson 1952).
+ * unbiased (Horvitz and Thompson 1952). Shares are of the sum of these times and not of the time
+ * that is known, so that all shares sum to 1 (Hajek 1971).
  */
 static void conns_compare_put_times(struct block *b, const struct event_conn *e)
 {
 	struct event_conn exact = *e;
 
-	b->known_ns = b->all_ns;
-	if (e->samples && !conn_is_weighted(e)) {
-		b->known_ns -= (double)e->unknown_ns;
-	} else {
+	if (!e->samples || conn_is_weighted(e)) {
 		memset(exact.sampled, 0, sizeof(exact.sampled));
 		memset(exact.sampled_ns, 0, sizeof(exact.sampled_ns));
 		if (e->samples) /* compute the times again, now without samples */
 			conn_times(&exact);
-		b->known_ns -= (double)conn_unsampled(exact.unknown_ns, e);
 		exact.send_buffer_ns += e->sampled_ns[CONN_AT_SEND_BUFFER];
 		exact.delayed_ack_ns += e->sampled_ns[CONN_AT_DELAYED_ACK];
 		exact.congestion_ns += e->sampled_ns[CONN_AT_CWND];
 		exact.sender_app_ns += e->sampled_ns[CONN_AT_NAGLE] +
 				       e->sampled_ns[CONN_AT_FLIGHT];
 	}
-	for (unsigned int i = 0; i < WORDS_TIMES; i++)
+	for (unsigned int i = 0; i < WORDS_TIMES; i++) {
 		b->of[i] = (double)words_time(&exact, i);
+		b->known_ns += b->of[i];
+	}
 }
 
 static struct block conns_compare_block(const struct event_conn *e)

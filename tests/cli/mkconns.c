@@ -12,6 +12,7 @@
  *		unit, congestion_control: strings.
  *		flags=nodelay,accepted,...      known=all, all-times-calls, ... (all is as without)
  *		at-send-buffer=N                sampled[]; `samples` is their sum unless it is given
+ *		for-send-buffer=TIME            sampled_ns[]
  *		send-size-4=N recv-size-0=N     sizes[]
  *		rtt=20ms*9,60ms*1               rtts[], rtt_samples, rtt_sum_us, rtt_min_us,
  *		                                rtt_max_us; what comes next adds to it
@@ -178,6 +179,10 @@ static bool set_array(struct script *s, struct event_conn *e, const char *name, 
 	for (int i = 0; i < CONN_STATES; i++) {
 		if (strcmp(states[i], name) == 0) {
 			e->sampled[i] = (uint32_t)words_parse_number(&s->in, value);
+			return true;
+		}
+		if (strncmp(name, "for-", 4) == 0 && strcmp(states[i] + 3, name + 4) == 0) {
+			e->sampled_ns[i] = words_parse_duration(&s->in, value);
 			return true;
 		}
 	}
