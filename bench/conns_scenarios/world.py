@@ -65,7 +65,12 @@ class World:
         self.counts = {}            # the relay's, once it ended
         self._starts, self._listening, self._children, self._ended_later = [], set(), [], []
         self.folder = tempfile.mkdtemp(prefix="hostlat-scenario-")
-        self._networks()
+        self._ends, self._relay = [], None
+        try:
+            self._networks()
+        except BaseException:
+            self.remove()
+            raise
 
     def _networks(self):
         for name in (self.client, *self.servers):
@@ -76,7 +81,6 @@ class World:
         for name, address in ((self.client, LAN_CLIENT), (self.servers[0], LAN_SERVER)):
             ip("-n", name, "addr", "add", f"{address}/24", "dev", "lan")
             ip("-n", name, "link", "set", "lan", "up")
-        self._ends = []
         for i, name in enumerate((self.client, *self.servers)):
             with inside(name):
                 try:
@@ -247,10 +251,10 @@ class World:
         for pid, *_ in self._children:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
-        if getattr(self, "_relay", None):
+        if self._relay:
             os.kill(self._relay, signal.SIGKILL)
             os.waitpid(self._relay, 0)
-        for fd in getattr(self, "_ends", []):
+        for fd in self._ends:
             os.close(fd)
         for function in self._ended_later:
             function()
