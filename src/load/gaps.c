@@ -56,6 +56,8 @@ int gaps_add(struct gaps *gaps, struct gap_queue *queue, uint64_t intended, uint
 	if (slot % gaps->every)
 		return 0;
 	err = vec_push(&queue->pending, (struct gap_times){ intended, sent });
+	if (!err && (queue->pending.len == 1 || slot < queue->first))
+		queue->first = slot;
 	if (err != -E2BIG)
 		return err;
 	if (!queue->overflow || slot < queue->full_from)
@@ -130,7 +132,8 @@ void gaps_keep_complete(struct gaps *gaps, struct gap_queue *queue, uint64_t sta
 	const size_t n = queue->pending.len;
 	size_t from = 0, to;
 
-	if (!n)
+	/* Sorting is most of the work, and calls are more frequent than slots. */
+	if (!n || (queue->first + 1) * gaps->slot_ns > oldest)
 		return;
 	qsort(times, n, sizeof(*times), gaps_order_by_intended);
 	for (; from < n; from = to) {
@@ -145,6 +148,7 @@ void gaps_keep_complete(struct gaps *gaps, struct gap_queue *queue, uint64_t sta
 	}
 	memmove(times, times + from, (n - from) * sizeof(*times));
 	queue->pending.len = n - from;
+	queue->first = from < n ? times[0].intended / gaps->slot_ns : 0;
 }
 
 /* Finds the share of wrong gaps in a fixed schedule, whose values are gaps over their mean. */

@@ -47,6 +47,7 @@ struct gaps {
 /* Requests of one agent in time slots whose requests have not all arrived. */
 struct gap_queue {
 	struct VEC_OF(struct gap_times) pending;
+	uint64_t first;          /* the earliest slot of `pending` */
 	bool overflow;
 	/* range of time slots with dropped requests, whose gaps are ignored */
 	uint64_t full_from, full_to;
