@@ -25,6 +25,7 @@
 #include "conns/call_budget.h"
 #include "conns/downsample.h"
 #include "conns/conns.h"
+#include "conns/lateness.h"
 #include "event/conn_block.h"
 #include "event/memsource.h"
 #include "probe/connection/conns_source.h"
@@ -49,13 +50,13 @@ struct live {
 	struct rng rng;
 	struct budget budget;
 	struct budget_spent spent;     /* CPU time since the start of the current tick (TICK_NS) */
-	uint64_t started;
-	uint64_t began, tick;          /* start of the interval; start of its current tick */
+	uint64_t started, began, tick; /* start of the run, the interval, its current tick */
 	uint64_t cpu_before;           /* own CPU time at the start of the current tick */
 	uint64_t user_ns, bpf_ns;      /* CPU time of the interval's completed ticks (TICK_NS) */
 	struct call_budget call_budget; /* CPU budget of the log of calls (--calls) */
 	uint64_t calls_ns;             /* own CPU time for the log of calls in the current tick */
 	uint32_t cost_flags;
+	struct lateness lateness;
 	uint64_t seq;
 	struct conns_lost_reported lost;
 	struct conns_ends ends;        /* counts of new and closed connections before this tick */
@@ -331,12 +332,9 @@ static int conns_live_drain_records(struct live *l)
 static int conns_live_close_tick(struct live *l, bool last)
 {
 	int err = conns_live_read_ends(l) ?: conns_live_read_records(l, last);
-	uint64_t now = clock_now();
+	const uint64_t now = clock_now();
 
-	if (!err)
-		err = conns_live_drain_records(l);
-	if (!err)
-		err = conns_live_read_calls(l);
+	err = err ?: conns_live_drain_records(l) ?: conns_live_read_calls(l);
 	conns_live_account(l, now);
 	l->first = false;
 	return err;
@@ -366,6 +364,7 @@ static int conns_live_close_interval(struct live *l, bool last)
 		.own_user_ns = l->user_ns, .own_bpf_ns = l->bpf_ns,
 		.ncpus = 1, /* the cost is reported as a share of one core */
 		.flags = l->cost_flags | (last ? INTERVAL_LAST : 0) |
+			 (l->lateness.is_late ? INTERVAL_LATE : 0) |
 			 (conns_source_looked(l->source) ? 0 : INTERVAL_UNSEEN),
 	};
 	int err = conns_lost_put(&l->lost, l->source, event_memsource_sink(l->queue), l->dict,
@@ -432,6 +431,7 @@ static int conns_live_run_tick(struct live *l, uint64_t end)
 		if (at >= end)
 			break;
 		err = conns_live_wait_until(l, at);
+		lateness_note(&l->lateness, at, clock_now());
 		if (!err)
 			err = conns_live_sample(l, n);
 	}

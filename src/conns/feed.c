@@ -239,6 +239,7 @@ static int conns_feed_interval(struct conns *c, const struct event *event)
 		p->bpf_cost_estimated |= e.flags & INTERVAL_BPF_ESTIMATE;
 		p->partial |= e.flags & INTERVAL_PARTIAL;
 		p->unseen += !!(e.flags & INTERVAL_UNSEEN);
+		p->late += !!(e.flags & INTERVAL_LATE);
 		p->shed |= e.flags & INTERVAL_SHED;
 	}
 	if (!(e.flags & INTERVAL_UNSEEN))

@@ -12,6 +12,8 @@
 #include "conns/tables.h"
 #include "report/human.h"
 
+#define LATE_TOLD 0.1 /* share of intervals with late samples, from which they are told */
+
 /* ---- summary ---- */
 
 static void conns_report_interval(const struct conns_period *p, struct report *r)
@@ -71,6 +73,7 @@ static void conns_report_budget(const struct conns *c, const struct conns_period
 							    : value_null());
 	object_add(o, "method", !any || p->bpf_cost_unknown ? value_null() :
 		   value_string(p->bpf_cost_estimated ? "estimate" : "statistics"));
+	object_add(o, "late_intervals", p->late ? value_u64(p->late) : value_absent());
 	object_add(&r->body, "budget", value_object(o));
 }
 
@@ -447,6 +450,19 @@ static void conns_report_caveat(const struct conns *c, struct report *r)
 		report_finding(r, "Not measured: %s; --json and hostlat doctor say why.", names);
 }
 
+/* States that come with busy CPUs are missed where samples wait for a CPU, too. */
+static void conns_report_late(const struct conns_period *p, struct report *r)
+{
+	char late[HUMAN_MAX], of[HUMAN_MAX];
+
+	if (p->late && (double)p->late >= LATE_TOLD * (double)p->intervals)
+		report_finding(r, "Samples were late in %s of %s (over 5 %% of them by over 1 ms), "
+			       "as hostlat waited for a CPU: what happens while CPUs are busy "
+			       "counts too little. A higher priority helps: chrt -r 1 hostlat ...",
+			       human_count(late, p->late),
+			       human_counted(of, p->intervals, "interval"));
+}
+
 int conns_report(struct conns *c, enum conns_span span, struct report *r)
 {
 	struct conn_selection s;
@@ -477,6 +493,8 @@ int conns_report(struct conns *c, enum conns_span span, struct report *r)
 	if (span == CONNS_TOTAL)
 		peer_report_findings(c, &s, r);
 	conns_report_left_out(c, span, r);
+	if (span == CONNS_TOTAL)
+		conns_report_late(&c->periods[span], r);
 	conns_report_caveat(c, r);
 	report_place_verdict(r);
 	conns_report_reasons(c, span, r);

@@ -138,6 +138,7 @@ struct conns_period {
 	uint64_t own_user_ns, own_bpf_ns;
 	bool bpf_cost_unknown, bpf_cost_estimated;
 	uint64_t unseen;               /* intervals without sampling */
+	uint64_t late;                 /* intervals with INTERVAL_LATE */
 	uint64_t lost_records;         /* records lost in the event stream */
 	uint64_t names_lost;           /* names lost because of LOSS_DICT_FULL */
 	uint64_t refused;              /* events with impossible values */

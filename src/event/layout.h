@@ -276,6 +276,8 @@ enum {
 	INTERVAL_BPF_ESTIMATE = 8, /* BPF programs' CPU time: estimate, not kernel statistics */
 	INTERVAL_SHED = 16,	/* BPF programs were detached: --max-overhead */
 	INTERVAL_UNSEEN = 32,	/* connections were not sampled in this interval */
+	/* over 5 % of the latest passes over the connections began over 1 ms late */
+	INTERVAL_LATE = 64,
 };
 
 struct event_interval {
