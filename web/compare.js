@@ -44,8 +44,9 @@ function compareSection(entry) {
 		titled('Causes', causes, [{ name: 'cause', value: causeName }, ...DIFFERENCE_COLUMNS,
 			{ name: 'culprits_a', title: 'behind it in A', value: c => behind(c.culprits_a) },
 			{ name: 'culprits_b', title: 'behind it in B', value: c => behind(c.culprits_b) }], { name: 'compare-causes' }),
-		rows('new_commands').length ? titled('New in B: had CPUs that messages waited for', rows('new_commands'),
-			[['command'], ['processes'], ['messages'], ['ns', 'time'], ['median_ns'], ['share']], { name: 'new-commands' }) : null,
+		...[['New', 'new'], ['Gone', 'gone']].map(([word, key]) => rows(`${key}_commands`).length ?
+			titled(`${word} in B: had CPUs that messages waited for`, rows(`${key}_commands`),
+				[['command'], ['processes'], ['messages'], ['ns', 'time'], ['median_ns'], ['share']], { name: `${key}-commands` }) : null),
 		limitsCompared(doc.limits),
 		titled(listed.length && !changed.length ? 'Set-up: nothing changed' : 'Set-up that changed', changed.length || !listed.length ? changed : listed,
 			[['name'], ['a', 'A'], ['b', 'B']], { name: 'facts', empty: 'not known' }),

@@ -404,7 +404,7 @@ int comparison_report(const struct comparison *c, struct report *r, struct diffe
 	compare_add_causes(c, r);
 	if (compare_has_both(c))
 		compare_add_findings(c, r);
-	compare_add_new_commands(c, r);
+	compare_add_only_commands(c, r);
 	err = compare_add_applications(c, r);
 	compare_add_reasons(c, r);
 	return err ? err : report_error(r);

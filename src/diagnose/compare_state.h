@@ -73,11 +73,11 @@ struct comparison {
 const struct compared *compare_longest(const struct compared_side *side, unsigned int place);
 
 /*
- * Adds "new_commands" and a finding for the first of them: commands that held CPUs for which
- * messages of B's slice waited, and did not in A. Of several recordings: in most of B's, and in
- * none of A's.
+ * Adds "new_commands" and "gone_commands", and findings for the first of each: commands that held
+ * CPUs for which messages of one side's slice waited, and did not in the other. Of several
+ * recordings: in most of the one side's, and in none of the other's.
  */
-void compare_add_new_commands(const struct comparison *c, struct report *r);
+void compare_add_only_commands(const struct comparison *c, struct report *r);
 
 /*
  * Returns true if the slice has enough independent messages for confidence intervals of its means.

@@ -29,6 +29,15 @@ class Compared(Case):
         self.assertEqual(column(page, 'compare-requests', 'significant'), ['no'] * 4)
         self.clean(page)
 
+    def test_commands_of_one_side_only_have_their_table(self):
+        for name, table, other in (('compare/command-new', 'new-commands', 'gone-commands'),
+                                   ('compare/command-gone', 'gone-commands', 'new-commands')):
+            with self.subTest(name):
+                page = self.open(self.golden(name))
+                self.assertEqual(column(page, table, 'command'), ['gzip'])
+                self.assertFalse(page.run(f"!!document.querySelector('[data-table={other}]')"))
+                self.clean(page)
+
     def test_calibration_is_shown(self):
         page = self.open(self.golden('compare/calibrate'))
         self.assertIn('Of 1000 random draws of 3 against 3', page.run('document.body.innerText'))
