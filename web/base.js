@@ -124,17 +124,23 @@ const HOSTLAT_PARTS = new Map([
 	['connections-recorder', 'hostlat\u2019s recorder of connections'],
 ]);
 
-// Names a task or a command: "nginx (4690)", "gzip (6 processes)", "hostlat's recorder".
+// Where a culprit ran, as the text has it: ", cron.service", ", mostly /batch/job".
+function placeOf(culprit) {
+	const name = text(culprit.unit) || (culprit.cgroup === '/' ? '' : text(culprit.cgroup));
+	return name ? `, ${num(culprit.place_share) < 0.9 ? 'mostly ' : ''}${name}` : '';
+}
+
+// Names a task or a command: "nginx (4690)", "gzip (6 processes, cron.service)", "hostlat's recorder".
 function who(task) {
 	const t = object(task);
 	if (HOSTLAT_PARTS.has(t.hostlat))
 		return HOSTLAT_PARTS.get(t.hostlat);
 	if (num(t.processes) > 1)
-		return `${text(t.command)} (${count(t.processes)} processes)`;
+		return `${text(t.command)} (${count(t.processes)} processes${placeOf(t)})`;
 	const id = t.pid === null || t.pid === undefined ? t.tid : t.pid;
 	const name = text(t.comm);
 	const tid = t.tid !== null && t.tid !== undefined && t.tid !== id ? `/${text(t.tid)}` : '';
-	const known = id === null || id === undefined ? '' : name ? ` (${text(id)}${tid})` : `pid ${text(id)}${tid}`;
+	const known = id === null || id === undefined ? '' : name ? ` (${text(id)}${tid}${placeOf(t)})` : `pid ${text(id)}${tid}`;
 	const message = t.message === null || t.message === undefined ? '' : `message ${text(t.message)}`;
 	// The activity, where nobody is known by name.
 	const what = name || message ? '' : text(t.what);

@@ -46,7 +46,7 @@ function compareSection(entry) {
 			{ name: 'culprits_b', title: 'behind it in B', value: c => behind(c.culprits_b) }], { name: 'compare-causes' }),
 		...[['New', 'new'], ['Gone', 'gone']].map(([word, key]) => rows(`${key}_commands`).length ?
 			titled(`${word} in B: had CPUs that messages waited for`, rows(`${key}_commands`),
-				[['command'], ['processes'], ['messages'], ['ns', 'time'], ['median_ns'], ['share']], { name: `${key}-commands` }) : null),
+				[['command'], ['processes'], ['unit'], ['cgroup'], ['messages'], ['ns', 'time'], ['median_ns'], ['share']], { name: `${key}-commands` }) : null),
 		limitsCompared(doc.limits),
 		titled(listed.length && !changed.length ? 'Set-up: nothing changed' : 'Set-up that changed', changed.length || !listed.length ? changed : listed,
 			[['name'], ['a', 'A'], ['b', 'B']], { name: 'facts', empty: 'not known' }),

@@ -199,7 +199,14 @@ enum act_type {
 struct act {
 	union {
 		__u64 time;
-		__u64 tgid;         /* ACT_NAME: process id */
+		struct {
+			__u32 tgid; /* ACT_NAME: process id */
+			/*
+			 * ACT_NAME: low bits of the id of the task's cgroup in the default
+			 * hierarchy, whose high bits are in `arg`; 0: unknown
+			 */
+			__u32 cgroup;
+		};
 	};
 	__u32 a;
 	__u16 arg;

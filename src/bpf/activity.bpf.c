@@ -118,17 +118,34 @@ static __always_inline void act_put(__u8 type, __u16 arg, __u32 a)
 		act_put_in(r, type, arg, a, bpf_get_current_pid_tgid());
 }
 
-/* Adds a task's name to the ring. Returns false if the ring is full. */
-static __always_inline bool act_put_name(struct act_ring *r, const struct act_name *n)
+/*
+ * Returns the id of the task's cgroup in the default hierarchy; 0: unknown, also if it has more
+ * than 48 bits. A task that has ended still has its cgroup.
+ */
+static __always_inline __u64 act_cgroup(const struct task_struct *task)
 {
+	__u64 id;
+
+	if (!bpf_core_field_exists(task->cgroups))
+		return 0;
+	id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+	return id >> 48 ? 0 : id;
+}
+
+/* Adds a task's name and cgroup to the ring. Returns false if the ring is full. */
+static __always_inline bool act_put_name(struct act_ring *r, const struct act_name *n,
+					 const struct task_struct *task)
+{
+	__u64 cgroup = act_cgroup(task);
 	__u32 lost = 0;
 	struct act *e = act_claim(r, &lost);
 
 	if (!e)
 		return false;
 	e->tgid = n->id >> 32;
+	e->cgroup = cgroup;
 	e->a = n->id;
-	e->arg = 0;
+	e->arg = cgroup >> 32;
 	((__u64 *)e->comm)[0] = n->comm[0];
 	((__u64 *)e->comm)[1] = n->comm[1];
 	act_publish(e, ACT_NAME);
@@ -142,14 +159,14 @@ static __always_inline bool act_same_name(const struct act_name *a, const struct
 }
 
 static __noinline int act_report_name(struct act_ring *r, const struct act_name *n,
-				      struct act_names *s)
+				      struct act_names *s, const struct task_struct *task)
 {
 	if (!r || !n || !s)
 		return 0;
 	if (act_same_name(n, &s->at[1])) {
 		s->at[1] = s->at[0];
 		s->at[0] = *n;
-	} else if (act_put_name(r, n)) {
+	} else if (act_put_name(r, n, task)) {
 		if (s->at[0].id != n->id)
 			s->at[1] = s->at[0];
 		s->at[0] = *n;
@@ -167,7 +184,7 @@ static __always_inline void act_name_task(struct act_ring *r, const struct task_
 	__u32 at = (__u32)task->pid * 0x9e3779b1U >> (32 - NAME_SETS_LOG2);
 
 	if (unlikely(!act_same_name(&n, &names[at].at[0])))
-		act_report_name(r, &n, &names[at]);
+		act_report_name(r, &n, &names[at], task);
 }
 
 #define ACT_DEAD 0x80 /* TASK_DEAD, include/linux/sched.h: the task has ended */

@@ -87,17 +87,19 @@ static size_t compare_count_only(const struct compared_side *side,
 static const struct column only_columns[] = {
 	{ "command", NULL, 0, 0 },  { "processes", NULL, 0, 0 }, { "pids", NULL, 0, 0 },
 	{ "messages", NULL, 0, 0 }, { "ns", NULL, 0, 0 },	 { "median_ns", NULL, 0, 0 },
-	{ "share", NULL, 0, 0 },    { "recordings", NULL, 0, 0 },
+	{ "share", NULL, 0, 0 },    { "recordings", NULL, 0, 0 }, CULPRIT_PLACE_COLUMNS,
 };
 
 static void compare_add_command(const struct compared *b, struct report *r, struct table *t,
 				const struct cause_culprit *one, size_t recordings)
 {
+	const struct culprit_place_values place = culprit_place_values(&b->cpu_wait, r, one);
+
 	TABLE_ADD(t, culprit_command_value(&b->rec, r, one->command), value_u64(one->processes),
 		  culprit_pids_value(&b->cpu_wait, r, one), value_u64(one->messages),
 		  value_ns(one->ns), value_ns(one->median_ns),
 		  value_fraction((double)one->ns / (double)b->cpu_wait.ns),
-		  value_u64(recordings));
+		  value_u64(recordings), place.unit, place.cgroup, place.share);
 }
 
 /* Returns e.g. " (in 2 of 3 recordings of A)"; "": each side has one recording. */

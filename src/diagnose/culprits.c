@@ -15,6 +15,8 @@
 #define CULPRIT_TIMES_MAX (SUBJECTS_MAX * 4096UL)
 /* A culprit with all but 1 / SOLE_REST of the time, at least, is the only one. */
 #define SOLE_REST 200u
+/* A culprit with this share of its time in one place is there; with less, it is "mostly" there. */
+#define PLACE_SHARE 0.9
 
 void culprits_init(struct cause_culprits *culprits, const struct recorded *rec, unsigned int cause)
 {
@@ -240,6 +242,118 @@ bool culprit_is_sole(const struct cause_culprits *culprits, const struct cause_c
 	return (culprits->ns - culprit->ns) * SOLE_REST <= culprits->ns;
 }
 
+/* ---- places ---- */
+
+/* The place in which a culprit spent more than half of its time. */
+struct culprit_place {
+	const char *unit;    /* unit or container; NULL: none, or unknown */
+	const char *cgroup;  /* path of the control group; NULL: unknown, or several of the unit */
+	double share;        /* share of the culprit's time */
+};
+
+static bool culprit_place_same(const struct task_name *a, const struct task_name *b)
+{
+	return a->unit ? a->unit == b->unit : !b->unit && a->cgroup == b->cgroup;
+}
+
+static const struct task_name *culprit_place_task(const struct cause_culprits *culprits, size_t i)
+{
+	return tasks_get(&culprits->rec->tasks, culprits->tasks.items[i].task);
+}
+
+/*
+ * Returns a task in the only place that can have more than half of the culprit's time: the majority
+ * vote of Boyer and Moore (1981), weighted by time.
+ */
+static const struct task_name *culprit_place_vote(const struct cause_culprits *culprits,
+						  const struct cause_culprit *culprit)
+{
+	const struct task_name *candidate = NULL;
+	uint64_t lead = 0;
+
+	for (size_t i = culprit->first; i < culprit->end; i++) {
+		const struct task_name *task = culprit_place_task(culprits, i);
+		const uint64_t ns = culprits->tasks.items[i].ns;
+
+		if (candidate && culprit_place_same(candidate, task)) {
+			lead += ns;
+		} else if (ns > lead) {
+			candidate = task;
+			lead = ns - lead;
+		} else {
+			lead -= ns;
+		}
+	}
+	return candidate;
+}
+
+/* Finds a culprit's place. Returns false if there is none, or if it is unknown. */
+static bool culprit_place_find(const struct cause_culprits *culprits,
+			       const struct cause_culprit *culprit, struct culprit_place *place)
+{
+	const struct task_name *of =
+		culprit->command ? culprit_place_vote(culprits, culprit) : NULL;
+	const struct event_dict *names = culprits->rec->names;
+	bool one_group = true;
+	uint64_t ns = 0;
+
+	*place = (struct culprit_place){ 0 };
+	if (!of || !of->cgroup)
+		return false;
+	for (size_t i = culprit->first; i < culprit->end; i++) {
+		const struct task_name *task = culprit_place_task(culprits, i);
+
+		if (!culprit_place_same(of, task))
+			continue;
+		ns += culprits->tasks.items[i].ns;
+		one_group &= task->cgroup == of->cgroup;
+	}
+	if (2 * ns <= culprit->ns)
+		return false;
+	place->unit = of->unit ? event_dict_get(names, DICT_UNIT, of->unit) : NULL;
+	place->cgroup = one_group ? event_dict_get(names, DICT_CGROUP, of->cgroup) : NULL;
+	place->share = (double)ns / (double)culprit->ns;
+	return place->unit || place->cgroup;
+}
+
+/*
+ * Returns the place in text, e.g. "cron.service", "docker 0123456789ab" or "/batch/job"; with
+ * "mostly " if less than 90 % of the culprit's time is there. NULL: none is known, the root of all
+ * control groups, or the culprit is hostlat itself.
+ */
+static const char *culprit_place_words(const struct cause_culprits *culprits, struct report *r,
+				       const struct cause_culprit *culprit)
+{
+	const struct task_commands *commands = &culprits->rec->commands;
+	struct culprit_place place;
+
+	if (!culprit_place_find(culprits, culprit, &place) ||
+	    commands->all[culprit->command - 1].part)
+		return NULL;
+	if (!place.unit && strcmp(place.cgroup, "/") == 0)
+		return NULL;
+	return report_format(r, "%s%s", place.share < PLACE_SHARE ? "mostly " : "",
+			     place.unit ? place.unit : place.cgroup);
+}
+
+static struct value culprit_place_text(struct report *r, const char *text)
+{
+	return text ? value_string(report_format(r, "%s", text)) : value_null();
+}
+
+struct culprit_place_values culprit_place_values(const struct cause_culprits *culprits,
+						 struct report *r,
+						 const struct cause_culprit *culprit)
+{
+	struct culprit_place place;
+	const bool found = culprit_place_find(culprits, culprit, &place);
+
+	return (struct culprit_place_values){
+		culprit_place_text(r, place.unit), culprit_place_text(r, place.cgroup),
+		found ? value_fraction(place.share) : value_null(),
+	};
+}
+
 /* ---- names ---- */
 
 const char *culprit_task_name(const struct recorded *rec, struct report *r, uint32_t task)
@@ -307,10 +421,12 @@ const char *culprit_name(const struct cause_culprits *culprits, struct report *r
 	const char *name = culprit_plain_name(culprits, r, culprit);
 	const char *count = culprit_count(culprits, r, culprit);
 	const struct task_name *task = culprit_only_task(culprits, culprit);
+	const char *place = culprit_place_words(culprits, r, culprit);
 
-	if (count)
-		return report_format(r, "%s (%s)", name, count);
-	return task ? report_format(r, "%s (%u)", name, task->tid) : name;
+	if (!count && task)
+		count = report_format(r, "%u", task->tid);
+	return count ? report_format(r, "%s (%s%s%s)", name, count, place ? ", " : "",
+				     place ? place : "") : name;
 }
 
 const char *culprit_phrase(const struct cause_culprits *culprits, struct report *r,
@@ -319,6 +435,7 @@ const char *culprit_phrase(const struct cause_culprits *culprits, struct report 
 	const char *name = culprit_plain_name(culprits, r, culprit);
 	const char *count = culprit_count(culprits, r, culprit);
 	const struct task_name *task = culprit_only_task(culprits, culprit);
+	const char *place = culprit_place_words(culprits, r, culprit);
 	char messages[HUMAN_MAX], share[HUMAN_MAX], median[HUMAN_MAX];
 
 	if (!*name)
@@ -326,8 +443,8 @@ const char *culprit_phrase(const struct cause_culprits *culprits, struct report 
 	if (task)
 		count = report_format(r, "%s %u", task->tid == task->pid ? "pid" : "thread",
 				      task->tid);
-	return report_format(r, "%s (%s%s%s, %s, %s at the median)", name, count ? count : "",
-			     count ? ", " : "",
+	return report_format(r, "%s (%s%s%s%s%s, %s, %s at the median)", name, count ? count : "",
+			     count ? ", " : "", place ? place : "", place ? ", " : "",
 			     human_counted(messages, culprit->messages, culprits->noun),
 			     human_fraction(share, (double)culprit->ns / (double)culprits->ns),
 			     human_ns(median, culprit->median_ns));
@@ -373,7 +490,7 @@ static const struct column culprit_columns[] = {
 	{ "message", NULL, 0, 0 },  { "what", NULL, 0, 0 },      { "ns", NULL, 0, 0 },
 	{ "command", NULL, 0, 0 },  { "hostlat", NULL, 0, 0 },   { "processes", NULL, 0, 0 },
 	{ "pids", NULL, 0, 0 },     { "messages", NULL, 0, 0 },  { "median_ns", NULL, 0, 0 },
-	{ "share", NULL, 0, 0 },
+	{ "share", NULL, 0, 0 },    CULPRIT_PLACE_COLUMNS,
 };
 
 static void culprits_add_row(const struct cause_culprits *culprits, struct report *r,
@@ -381,6 +498,7 @@ static void culprits_add_row(const struct cause_culprits *culprits, struct repor
 {
 	const struct recorded *rec = culprits->rec;
 	const struct task_name *task = tasks_get(&rec->tasks, c->task);
+	const struct culprit_place_values place = culprit_place_values(culprits, r, c);
 	char buf[WORDS_MAX];
 	const char *detail =
 		c->mixed ? NULL : words_detail(buf, rec, (uint8_t)culprits->cause, c->detail);
@@ -396,7 +514,8 @@ static void culprits_add_row(const struct cause_culprits *culprits, struct repor
 		  c->command ? value_u64(c->processes) : value_null(),
 		  culprit_pids_value(culprits, r, c), value_u64(c->messages),
 		  value_ns(c->median_ns),
-		  value_fraction((double)c->ns / (double)culprits->ns));
+		  value_fraction((double)c->ns / (double)culprits->ns), place.unit, place.cgroup,
+		  place.share);
 }
 
 struct value culprits_table(const struct cause_culprits *culprits, struct report *r,

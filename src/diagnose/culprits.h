@@ -68,8 +68,8 @@ int culprits_finish(struct cause_culprits *culprits);
 bool culprit_is_sole(const struct cause_culprits *culprits, const struct cause_culprit *culprit);
 
 /*
- * Returns a culprit's name: "hog (21)", "gzip (6 processes)", "hostlat's recorder", "irq 27"; "" if
- * it has none. culprit_plain_name(): the same without parentheses: "hog", "gzip".
+ * Returns a culprit's name: "hog (21)", "gzip (6 processes, cron.service)", "hostlat's recorder",
+ * "irq 27"; "" if it has none. culprit_plain_name(): without parentheses: "hog", "gzip".
  */
 const char *culprit_name(const struct cause_culprits *culprits, struct report *r,
 			 const struct cause_culprit *culprit);
@@ -77,8 +77,8 @@ const char *culprit_plain_name(const struct cause_culprits *culprits, struct rep
 			       const struct cause_culprit *culprit);
 
 /*
- * Returns a culprit with its own numbers, e.g. "gzip (6 processes, 8 messages, 19 %, 24 ms at the
- * median)"; "" if it has no name. The share is of the time of all culprits.
+ * Returns a culprit with its own numbers, e.g. "gzip (6 processes, cron.service, 8 messages, 19 %,
+ * 24 ms at the median)"; "" if it has no name. The share is of the time of all culprits.
  */
 const char *culprit_phrase(const struct cause_culprits *culprits, struct report *r,
 			   const struct cause_culprit *culprit);
@@ -92,6 +92,22 @@ const char *culprit_task_name(const struct recorded *rec, struct report *r, uint
  */
 struct value culprits_table(const struct cause_culprits *culprits, struct report *r,
 			    uint64_t total_ns);
+
+/* Columns of the three values below, for tables of culprits. */
+#define CULPRIT_PLACE_COLUMNS                                                                      \
+	{ "unit", NULL, 0, 0 }, { "cgroup", NULL, 0, 0 }, { "place_share", NULL, 0, 0 }
+
+/*
+ * A culprit's place as the values of those columns: the systemd unit, container or control group in
+ * which it spent more than half of its time; all null if it is unknown.
+ */
+struct culprit_place_values {
+	struct value unit, cgroup, share;
+};
+
+struct culprit_place_values culprit_place_values(const struct cause_culprits *culprits,
+						 struct report *r,
+						 const struct cause_culprit *culprit);
 
 /* Returns "recorder", "load-generator" ... for a task of hostlat, else null. */
 struct value culprit_part_value(const struct recorded *rec, uint32_t command);

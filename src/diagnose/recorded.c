@@ -53,6 +53,14 @@ static int recorded_add_flow(struct recorded *rec, const struct event *event)
 	return err == -E2BIG ? 0 : err;
 }
 
+static int recorded_add_place(struct recorded *rec, const struct event *event)
+{
+	const struct event_task *place = event->payload;
+	int err = vec_push(&rec->places, *place);
+
+	return err == -E2BIG ? 0 : err;
+}
+
 /* Stages of both directions that must be measured to record messages of TCP. */
 #define MESSAGE_STAGES                                                                             \
 	(1U << STAGE_LINK | 1U << STAGE_ENQUEUED | 1U << STAGE_READ | 1U << STAGE_SEGMENT |        \
@@ -81,6 +89,8 @@ static int recorded_add_block(struct recorded *rec, const struct event_block *bl
 			recorded_add_loss(rec, &event);
 		else if (event.kind == EV_FLOW)
 			err = err ?: recorded_add_flow(rec, &event);
+		else if (event.kind == EV_TASK)
+			err = err ?: recorded_add_place(rec, &event);
 		else if (event.kind == EV_BINDING)
 			recorded_add_binding(rec, event.payload);
 	}
@@ -307,6 +317,10 @@ static int recorded_read_messages(struct recorded *rec, enum direction direction
 
 	if (!err)
 		err = tasks_init(&rec->tasks, rec->names);
+	vec_for_each(&rec->places, place)
+		if (!err)
+			tasks_set_place(&rec->tasks, place);
+	vec_release(&rec->places);
 	if (!err)
 		err = messages_read(&rec->messages, rec->reader, &rec->tasks, direction);
 	rec->damage.reasons |= rec->messages.damage;
@@ -334,6 +348,7 @@ int recorded_open(struct recorded *rec, struct event_reader *reader, enum direct
 	rec->reader = reader;
 	times_init(&rec->times, TIMES_AUTO);
 	vec_init(&rec->flows, FLOWS_MAX);
+	vec_init(&rec->places, TASK_PLACES_MAX);
 	rec->names = event_dict_new();
 	if (!err)
 		err = rec->names ? recorded_read_facts(rec) : -ENOMEM;
@@ -376,6 +391,7 @@ void recorded_release(struct recorded *rec)
 	contexts_release(&rec->contexts);
 	times_release(&rec->times);
 	vec_release(&rec->flows);
+	vec_release(&rec->places);
 	vec_release(&rec->subjects);
 	messages_release(&rec->messages);
 	commands_release(&rec->commands);

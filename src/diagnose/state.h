@@ -13,6 +13,7 @@
 #define EXAMPLES_DRAWN 100u   /* slowest messages to explain, for which the timeline is stored */
 #define OVER_TIME_STEPS 60u
 #define FLOWS_MAX (1u << 20)
+#define TASK_PLACES_MAX (1u << 18)   /* records of tasks' control groups; later ones are ignored */
 #define LATENCY_SCHEMA 3
 
 struct windows;
@@ -22,6 +23,8 @@ struct recorded {
 	struct event_reader *reader;
 	struct event_dict *names;
 	struct tasks tasks;
+	/* control groups of tasks, until `tasks` has them */
+	struct event_tasks VEC_OF(struct event_task) places;
 	struct task_commands commands; /* commands of the tasks */
 	struct calls calls;
 	struct messages messages;

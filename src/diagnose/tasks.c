@@ -79,6 +79,14 @@ void tasks_release(struct tasks *tasks)
 	*tasks = (struct tasks){ 0 };
 }
 
+void tasks_set_place(struct tasks *tasks, const struct event_task *place)
+{
+	if (!place->task || place->task >= tasks->n)
+		return;
+	tasks->tasks[place->task].cgroup = place->cgroup;
+	tasks->tasks[place->task].unit = place->unit;
+}
+
 const struct task_name *tasks_get(const struct tasks *tasks, uint32_t id)
 {
 	return &tasks->tasks[id < tasks->n ? id : 0];

@@ -18,6 +18,8 @@ struct task_name {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t thread;  /* number of the thread; THREAD_NONE: the name is not "comm (pid/tid)" */
+	uint32_t cgroup;  /* number in DICT_CGROUP; 0: unknown */
+	uint32_t unit;    /* number in DICT_UNIT; 0: none, or unknown */
 	bool softirqd;    /* kernel thread that runs softirqs or NAPI */
 	char comm[TASKS_COMM];
 };
@@ -33,6 +35,9 @@ struct tasks {
 /* Parses all task names. Returns 0 or -ENOMEM. Call tasks_release() in either case. */
 int tasks_init(struct tasks *tasks, const struct event_dict *dict);
 void tasks_release(struct tasks *tasks);
+
+/* Sets where a task ran. Numbers that no task has are ignored. */
+void tasks_set_place(struct tasks *tasks, const struct event_task *place);
 
 /*
  * Returns the task with number `id` in DICT_TASK; the empty entry [0] if there is none. Never NULL.

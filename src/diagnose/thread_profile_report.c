@@ -263,6 +263,7 @@ static struct value profile_culprits_value(const struct diagnosis *d,
 		{ "comm", NULL, 0, 0 },	   { "ns", NULL, 0, 0 },
 		{ "command", NULL, 0, 0 }, { "hostlat", NULL, 0, 0 },
 		{ "processes", NULL, 0, 0 }, { "pids", NULL, 0, 0 },
+		CULPRIT_PLACE_COLUMNS,
 	};
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 	const struct recorded *rec = &d->own;
@@ -273,10 +274,12 @@ static struct value profile_culprits_value(const struct diagnosis *d,
 		const struct cause_culprit *c = &culprits.all.items[i];
 		const struct task_name *task = tasks_get(&rec->tasks, c->task);
 		const struct value command = culprit_command_value(rec, r, c->command);
+		const struct culprit_place_values place = culprit_place_values(&culprits, r, c);
 
 		TABLE_ADD(t, value_u64(task->pid), value_u64(task->tid), command, value_ns(c->ns),
 			  command, culprit_part_value(rec, c->command), value_u64(c->processes),
-			  culprit_pids_value(&culprits, r, c));
+			  culprit_pids_value(&culprits, r, c), place.unit, place.cgroup,
+			  place.share);
 	}
 	culprits_release(&culprits);
 	return value_table(t);

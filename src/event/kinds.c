@@ -146,6 +146,7 @@ static const struct event_kind_info infos[EV_KIND_MAX] = {
 	[EV_QUEUE] = { PLAIN(event_queue) },
 	[EV_SOFTNET] = { PLAIN(event_softnet) },
 	[EV_PRESSURE] = { PLAIN(event_pressure) },
+	[EV_TASK] = { PLAIN(event_task) },
 	[EV_EDGE] = { PLAIN(event_edge), .bulk = true },
 	[EV_SAMPLE] = { GROWN(event_sample, sched_ns), .bulk = true,
 			 .check = event_check_sample },

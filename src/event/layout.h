@@ -154,6 +154,7 @@ enum event_kind {
 	EV_QUEUE,		/* counters of a receive queue in this interval */
 	EV_SOFTNET,		/* the kernel's receive counters of a CPU in this interval */
 	EV_PRESSURE,		/* the host's busy time, CPU stalls and packets in this interval */
+	EV_TASK,		/* the control group in which a task ran */
 	EV_RECORD_MAX,
 
 	EV_BLOCK_MIN = 64,
@@ -180,6 +181,14 @@ struct event_name {
 	__u32 dict;		/* enum event_dict_id */
 	__u32 id;		/* from 1 */
 	char text[];
+};
+
+/* Where the task ran when it got its name. The last one of a task is valid. */
+struct event_task {
+	__u32 task;		/* DICT_TASK */
+	__u32 cgroup;		/* its path in the cgroup2 hierarchy, in DICT_CGROUP */
+	__u32 unit;		/* DICT_UNIT: "cron.service", "docker 0123456789ab"; 0: none */
+	__u32 pad;
 };
 
 enum { CLOCK_STEPPED = 1 };	/* CLOCK_REALTIME was stepped since the last EV_CLOCK */
@@ -556,6 +565,7 @@ struct event_wake {
 
 EVENT_ASSERT(event_fact, 8, text, 8);
 EVENT_ASSERT(event_name, 8, text, 8);
+EVENT_ASSERT(event_task, 16, unit, 8);
 EVENT_ASSERT(event_clock, 32, flags, 28);
 EVENT_ASSERT(event_hist, 56, over, 48);
 EVENT_ASSERT(event_bucket, 16, count, 8);

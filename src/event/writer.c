@@ -177,6 +177,11 @@ uint32_t event_writer_intern(struct event_writer *w, enum event_dict_id which, c
 	return event_dict_intern(w->dict, which, text, &w->sink, w->last_time);
 }
 
+uint64_t event_writer_last(const struct event_writer *w)
+{
+	return w->last_time;
+}
+
 /* ---- blocks ---- */
 
 int event_writer_span(struct event_writer *w, uint32_t core, uint16_t domain, uint16_t kind,

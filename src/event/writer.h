@@ -73,6 +73,9 @@ bool event_writer_fits(const struct event_writer *writer, const struct event_blo
 uint32_t event_writer_intern(struct event_writer *writer, enum event_dict_id which,
 			     const char *text);
 
+/* Returns the time of the sink's last record, for records that have none of their own. */
+uint64_t event_writer_last(const struct event_writer *writer);
+
 /* Writes buffered events, so that even a kill -9 cannot lose them. */
 int event_writer_flush(struct event_writer *writer);
 

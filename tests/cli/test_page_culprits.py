@@ -12,6 +12,12 @@ def column(page, name, title):
 
 
 class Culprits(Case):
+    def test_culprits_have_their_unit(self):
+        page = self.open(self.golden('diagnose/commands-unit'))
+        self.assertRegex(column(page, 'causes', 'culprits')[0],
+                         r'^python3 \(30, docker 0123456789ab\) .*; gzip \(4 processes, cron\.service\) 1\.10.ms in 4; ')
+        self.clean(page)
+
     def test_culprits_are_commands(self):
         """Each has its own time and count."""
         page = self.open(self.golden('diagnose/commands'))

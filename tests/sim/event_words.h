@@ -15,7 +15,7 @@ static const char *const event_kind_words[EV_KIND_MAX] = {
 	[EV_FLOW] = "flow", [EV_MESSAGE] = "message", [EV_LOAD] = "load", [EV_NOISE] = "noise",
 	[EV_SLOW] = "slow", [EV_QUEUE] = "queue", [EV_SOFTNET] = "softnet",
 	[EV_PRESSURE] = "pressure", [EV_EDGE] = "edge", [EV_SAMPLE] = "sample",
-	[EV_CONN] = "conn", [EV_WAKE] = "wake", [EV_CALL] = "call",
+	[EV_TASK] = "task", [EV_CONN] = "conn", [EV_WAKE] = "wake", [EV_CALL] = "call",
 };
 
 static const char *const span_type_words[SPAN_TYPE_MAX] = {

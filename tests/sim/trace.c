@@ -40,12 +40,25 @@ struct trace_act *trace_add(struct trace *t, uint64_t time, uint32_t core, enum 
 	return vec_last(&t->acts);
 }
 
-void trace_name(struct trace *t, uint64_t time, uint32_t pid, uint32_t tid, const char *name)
+struct trace_act *trace_name(struct trace *t, uint64_t time, uint32_t pid, uint32_t tid,
+			     const char *name)
 {
 	struct trace_act *act = trace_add(t, time, 0, TRACE_NAME, tid, 0);
 
 	act->tgid = pid;
 	snprintf(act->name, sizeof(act->name), "%s", name);
+	return act;
+}
+
+uint32_t trace_place(struct trace *t, const char *cgroup, const char *unit)
+{
+	for (uint32_t i = 0; i < t->n_places; i++)
+		if (strcmp(t->places[i].cgroup, cgroup) == 0)
+			return i + 1;
+	BUG_ON(t->n_places == TRACE_PLACES);
+	snprintf(t->places[t->n_places].cgroup, sizeof(t->places[0].cgroup), "%s", cgroup);
+	snprintf(t->places[t->n_places].unit, sizeof(t->places[0].unit), "%s", unit);
+	return ++t->n_places;
 }
 
 struct trace_message *trace_message(struct trace *t, uint64_t id, uint32_t tid, uint64_t first,
@@ -126,6 +139,7 @@ static void put(struct trace_writer *w, const struct trace_act *a)
 
 	if (a->step == TRACE_NAME) {
 		act.tgid = a->tgid;
+		act.cgroup = a->cgroup;
 		memcpy(act.comm, a->name, sizeof(act.comm));
 		BUG_ON(timeline_put(w->timeline, w->writer, a->core, &act));
 		return;
@@ -208,11 +222,25 @@ struct event_writer *trace_writer(int fd)
 	return writer;
 }
 
+static int place_of(void *ctx, uint64_t id, struct timeline_path *path)
+{
+	const struct trace *t = ctx;
+
+	if (id > t->n_places)
+		return -ENOENT;
+	*path = (struct timeline_path){ 0 };
+	snprintf(path->cgroup, sizeof(path->cgroup), "%s", t->places[id - 1].cgroup);
+	snprintf(path->unit, sizeof(path->unit), "%s", t->places[id - 1].unit);
+	return 0;
+}
+
 void trace_write(struct trace *t, struct event_writer *writer)
 {
 	struct trace_writer w = { .writer = writer };
 
-	BUG_ON(timeline_new(&w.timeline, t->cores, TRACE_START, NULL));
+	const struct timeline_lookup lookup = { .place = place_of, .ctx = t };
+
+	BUG_ON(timeline_new(&w.timeline, t->cores, TRACE_START, &lookup));
 	write_acts(t, &w);
 	write_messages(t, writer);
 	timeline_free(w.timeline);

@@ -16,6 +16,7 @@
 #define TRACE_START 1000000000000ULL
 #define TRACE_CORES 64u
 #define TRACE_PIECES 8u
+#define TRACE_PLACES 16u
 
 enum trace_step {
 	TRACE_SWITCH,      /* a = tid that comes, 0 = nobody; arg = how the one before left */
@@ -47,6 +48,7 @@ struct trace_act {
 	bool dropped;      /* the recorder never saw it */
 	uint32_t order;    /* order among steps at the same time */
 	uint32_t tgid;
+	uint32_t cgroup;   /* TRACE_NAME: from trace_place(); 0: unknown */
 	char name[16];
 };
 
@@ -61,6 +63,10 @@ struct trace {
 	struct trace_messages VEC_OF(struct trace_message) messages;
 	uint32_t cores;
 	uint64_t end;
+	struct {
+		char cgroup[64], unit[32];
+	} places[TRACE_PLACES];
+	uint32_t n_places;
 	bool open;         /* nothing says that it ended */
 	bool early;        /* acts begin as they are: cores are not idle at first */
 };
@@ -71,7 +77,10 @@ void trace_release(struct trace *t);
 /* The one added; valid until the next. */
 struct trace_act *trace_add(struct trace *t, uint64_t time, uint32_t core, enum trace_step step,
 			    uint32_t a, uint16_t arg);
-void trace_name(struct trace *t, uint64_t time, uint32_t pid, uint32_t tid, const char *name);
+struct trace_act *trace_name(struct trace *t, uint64_t time, uint32_t pid, uint32_t tid,
+			     const char *name);
+/* Returns the id of a control group, for tasks. */
+uint32_t trace_place(struct trace *t, const char *cgroup, const char *unit);
 
 /* From the first byte's arrival over the socket's queue to the read; `core` for all of it. */
 struct trace_message *trace_message(struct trace *t, uint64_t id, uint32_t tid, uint64_t first,

@@ -25,7 +25,7 @@ struct script {
 	struct event_writer *writer;
 	struct {
 		char name[16];
-		uint32_t pid, tid;
+		uint32_t pid, tid, cgroup;
 	} tasks[TASKS_MAX];
 	uint32_t n_tasks;
 	struct event_clocks_out clocks;
@@ -113,7 +113,14 @@ static void make_task(struct script *s)
 	snprintf(s->tasks[s->n_tasks].name, sizeof(s->tasks->name), "%s", name);
 	s->tasks[s->n_tasks].pid = number(s);
 	s->tasks[s->n_tasks].tid = number(s);
-	trace_name(&s->trace, 0, s->tasks[s->n_tasks].pid, s->tasks[s->n_tasks].tid, name);
+	if (words_more(&s->in)) {
+		const char *cgroup = words_next(&s->in);
+		const char *unit = words_more(&s->in) ? words_next(&s->in) : "";
+
+		s->tasks[s->n_tasks].cgroup = trace_place(&s->trace, cgroup, unit);
+	}
+	trace_name(&s->trace, 0, s->tasks[s->n_tasks].pid, s->tasks[s->n_tasks].tid, name)->cgroup =
+		s->tasks[s->n_tasks].cgroup;
 	s->n_tasks++;
 }
 
@@ -288,7 +295,8 @@ static void make_rename(struct script *s, uint64_t time)
 
 	for (uint32_t i = 0; i < s->n_tasks; i++)
 		if (s->tasks[i].tid == tid) {
-			trace_name(&s->trace, time, s->tasks[i].pid, tid, words_next(&s->in));
+			trace_name(&s->trace, time, s->tasks[i].pid, tid,
+				   words_next(&s->in))->cgroup = s->tasks[i].cgroup;
 			return;
 		}
 }

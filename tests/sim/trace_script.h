@@ -6,7 +6,7 @@
  *
  *	fact KEY VALUE
  *	cores N                          default: 2
- *	task NAME PID TID                before its first use; TID again renames it
+ *	task NAME PID TID [CGROUP [UNIT]]  before its first use; TID again renames it
  *	flow ID LOCAL PORT REMOTE PORT   IPv4, TCP
  *	lost KIND RECORDS                the recorder's own losses
  *	message ID TID|NAME FIRST QUEUED READ CORE [core=N] [flow=N] [sent] [no-pieces]

@@ -110,6 +110,8 @@ static int put_interval(struct event_writer *w)
 		err = PUT(w, EV_PRESSURE, (struct event_pressure){
 			.busy_ns = 5, .packets = 6, .flags = PRESSURE_NO_STALL });
 	if (!err)
+		err = PUT(w, EV_TASK, (struct event_task){ .task = 1, .cgroup = 1, .unit = 2 });
+	if (!err)
 		err = PUT(w, EV_INTERVAL, (struct event_interval){
 			.seq = 0, .from_ns = START, .to_ns = START + NS_PER_S,
 			.own_user_ns = 700, .own_bpf_ns = 800, .ncpus = 2,
@@ -310,6 +312,9 @@ static const struct field *const fields[EV_KIND_MAX] = {
 		F(event_interval, ncpus), F(event_interval, flags), F(event_interval, one_in),
 		{ 0 } },
 	[EV_GROUP] = (const struct field[]){ F(event_group, id), F(event_group, n), { 0 } },
+	[EV_TASK] = (const struct field[]){
+		F(event_task, task), F(event_task, cgroup), F(event_task, unit),
+		F(event_task, pad), { 0 } },
 	[EV_LOSS] = (const struct field[]){
 		F(event_loss, why), F(event_loss, kind), F(event_loss, records),
 		F(event_loss, bytes), { 0 } },

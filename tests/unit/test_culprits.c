@@ -169,6 +169,49 @@ static void test_hostlat(void **state)
 	end(&f);
 }
 
+#define CRON "/system.slice/cron.service cron.service"
+#define DOCKER "/system.slice/docker-1.scope \"docker 0123456789ab\""
+/* Tasks of one command; the first two run in the places given. */
+#define PLACED(first, second)                                                                      \
+	"fact host.machine x86_64\ntask app 10 11\ntask job 40 40" first "\ntask job 50 50" second \
+	"\n0 0 run app\n1us 0 call epoll_wait\n2us 0 run idle\n"
+/* 300 us each; and 300 and 50 us */
+#define BOTH "50us 0 run 40\n" MESSAGE_1 "1050us 0 run 50\n" MESSAGE_2
+#define FIRST "50us 0 run 40\n" MESSAGE_1 "1050us 0 run 40\n1350us 0 run 50\n" MESSAGE_2
+
+/* Where all tasks of a command ran, or most by time. */
+static void test_places(void **state)
+{
+	(void)state;
+	expect_culprits(PLACED(" " CRON, " " CRON) BOTH,
+			"job (2 processes, cron.service, 2 messages, 100 %, 300 µs at the "
+			"median)\n");
+	expect_culprits(PLACED(" " DOCKER, " " DOCKER) "50us 0 run 40\n" MESSAGE_1,
+			"job (pid 40, docker 0123456789ab, 1 message, 100 %, 300 µs at the "
+			"median)\n");
+	expect_culprits(PLACED(" /batch/job", " /batch/job") BOTH,
+			"job (2 processes, /batch/job, 2 messages, 100 %, 300 µs at the "
+			"median)\n");
+	expect_culprits(PLACED(" " CRON, " /batch/job") FIRST,
+			"job (2 processes, cron.service, 2 messages, 100 %, 300 µs at the "
+			"median)\n");
+	expect_culprits(PLACED(" " CRON, " /batch/job") "50us 0 run 40\n300us 0 run 50\n" MESSAGE_1,
+			"job (2 processes, mostly cron.service, 1 message, 100 %, 300 µs at the "
+			"median)\n");
+}
+
+/* No place is told: half of the time each, none known, the root, and in part unknown. */
+static void test_no_place(void **state)
+{
+	const char *without = "job (2 processes, 2 messages, 100 %, 300 µs at the median)\n";
+
+	(void)state;
+	expect_culprits(PLACED(" " CRON, " /batch/job") BOTH, without);
+	expect_culprits(PLACED("", "") BOTH, without);
+	expect_culprits(PLACED(" /", " /") BOTH, without);
+	expect_culprits(PLACED(" " CRON, "") BOTH, without);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +223,8 @@ int main(void)
 		cmocka_unit_test(test_exec_in_the_last_stretch),
 		cmocka_unit_test(test_exec_of_several),
 		cmocka_unit_test(test_hostlat),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_no_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,13 +40,14 @@ static int proc_name(uint32_t tid, char *comm, uint32_t *tgid)
 
 static void begin(void)
 {
+	const struct timeline_lookup lookup = { .name = proc_name };
 	const struct event_writer_options options = { .stream = 1 };
 
 	lost = 0;
 	fd = memfd_create("timeline", MFD_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(event_writer_new(&writer, fd, &options), 0);
-	assert_int_equal(timeline_new(&timeline, 2, START, proc_name), 0);
+	assert_int_equal(timeline_new(&timeline, 2, START, &lookup), 0);
 }
 
 static void put(uint32_t core, uint64_t time, uint8_t type, uint32_t a, uint32_t b, uint16_t arg)

@@ -333,8 +333,13 @@ struct thread_info {
 	__u32 status; /* x86 */
 };
 
+struct css_set {
+	struct cgroup *dfl_cgrp; /* in the default hierarchy, cgroup2 */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
+	struct css_set *cgroups; /* with CONFIG_CGROUPS */
 	struct files_struct *files;
 	unsigned int flags;
 	int pid;

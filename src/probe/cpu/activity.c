@@ -15,6 +15,7 @@
 #include "bpf/abi_record.h"
 #include "clock/clock.h"
 #include "event/names.h"
+#include "host/cgroup.h"
 #include "host/task.h"
 #include "probe/common/hook.h"
 #include "probe/common/prog_stats.h"
@@ -196,6 +197,33 @@ static int activity_task_name(uint32_t tid, char *comm, uint32_t *tgid)
 	return 0;
 }
 
+/*
+ * Fills in a control group. It fails where cgroup2 is not mounted, where its mount shows only a
+ * part of the hierarchy (in a container), and once the group is gone: ids are never reused.
+ */
+static int activity_place(void *ctx, uint64_t id, struct timeline_path *out)
+{
+	struct host_cgroup cgroup;
+	char path[HOST_PATH_MAX];
+	int err = host_cgroup2_path(NULL, id, path, sizeof(path));
+
+	(void)ctx;
+	if (err)
+		return err;
+	host_cgroup_parse(path, &cgroup);
+	if (strnlen(path, sizeof(path)) >= sizeof(out->cgroup) ||
+	    strnlen(cgroup.unit, sizeof(cgroup.unit)) >= sizeof(out->unit))
+		return -ENAMETOOLONG;
+	snprintf(out->cgroup, sizeof(out->cgroup), "%s", path);
+	snprintf(out->unit, sizeof(out->unit), "%.*s", (int)sizeof(out->unit) - 1,
+		 cgroup.manager ? cgroup.label : cgroup.unit);
+	return 0;
+}
+
+static const struct timeline_lookup activity_lookup = {
+	.name = activity_task_name, .place = activity_place,
+};
+
 #define KERNEL_CPUS_MAX 8192 /* largest CONFIG_NR_CPUS */
 
 /*
@@ -259,7 +287,7 @@ int activity_start(struct activity *a)
 	int err = activity_bpf__attach(a->skel);
 
 	if (!err)
-		err = timeline_new(&a->timeline, a->cores, clock_now(), activity_task_name);
+		err = timeline_new(&a->timeline, a->cores, clock_now(), &activity_lookup);
 	if (!err)
 		activity_visit_cores(a);
 	return err;

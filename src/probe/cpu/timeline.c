@@ -43,7 +43,7 @@ struct timeline {
 };
 
 int timeline_new(struct timeline **out, uint32_t cores, uint64_t start_ns,
-		 int (*name)(uint32_t tid, char *comm, uint32_t *tgid))
+		 const struct timeline_lookup *lookup)
 {
 	struct timeline *t = calloc(1, sizeof(*t));
 
@@ -54,7 +54,7 @@ int timeline_new(struct timeline **out, uint32_t cores, uint64_t start_ns,
 	t->start = start_ns;
 	t->cores = calloc(cores, sizeof(*t->cores));
 	if (!t->cores || timeline_queue_new(&t->queue, cores) ||
-	    timeline_tasks_init(&t->tasks, name)) {
+	    timeline_tasks_init(&t->tasks, lookup)) {
 		timeline_free(t);
 		*out = NULL;
 		return -ENOMEM;

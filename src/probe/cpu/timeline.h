@@ -4,7 +4,7 @@
  * task gets a CPU again, and times without events are marked as not recorded. Pure: events in,
  * EV_EDGE and EV_WAKE out.
  *
- * Memory: 64 bytes per task, at most TASKS_MAX (timeline_tasks.h), later ones have no name; 256
+ * Memory: 80 bytes per task, at most TASKS_MAX (timeline_tasks.h), later ones have no name; 256
  * more per task that sleeps in traced functions. Per core, 40 bytes per waiting event, at most
  * TIMELINE_QUEUE_MAX (timeline_queue.h), and 16 per waiting function call, at most TIMELINE_CALLS.
  */
@@ -15,16 +15,16 @@
 
 #include "bpf/abi_record.h"
 #include "event/writer.h"
+#include "probe/cpu/timeline_places.h"
 
 struct timeline;
 
 /*
- * Returns 0 or -ENOMEM. Cores 0 to `cores` - 1 are not recorded before `start_ns`. `name` looks up
- * a task that ran before the programs were attached: it fills `comm` (16 bytes) and *tgid and
- * returns 0, or -errno; NULL: none.
+ * Returns 0 or -ENOMEM. Cores 0 to `cores` - 1 are not recorded before `start_ns`. `lookup` is
+ * copied; NULL: nothing is known.
  */
 int timeline_new(struct timeline **out, uint32_t cores, uint64_t start_ns,
-		 int (*name)(uint32_t tid, char *comm, uint32_t *tgid));
+		 const struct timeline_lookup *lookup);
 void timeline_free(struct timeline *t);
 
 /*

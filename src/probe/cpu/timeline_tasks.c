@@ -13,10 +13,11 @@
 #define TASK_TRACED 0x8
 #define TASK_ENDED (0x10 | 0x20 | 0x80) /* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
 
-int timeline_tasks_init(struct timeline_tasks *t,
-			int (*name)(uint32_t tid, char *comm, uint32_t *tgid))
+int timeline_tasks_init(struct timeline_tasks *t, const struct timeline_lookup *lookup)
 {
-	*t = (struct timeline_tasks){ .room = 1024, .name = name };
+	*t = (struct timeline_tasks){ .room = 1024 };
+	if (lookup)
+		t->places.lookup = *lookup;
 	t->at = calloc(t->room, sizeof(*t->at));
 	return t->at ? 0 : -ENOMEM;
 }
@@ -26,6 +27,7 @@ void timeline_tasks_release(struct timeline_tasks *t)
 	for (uint32_t i = 0; t->at && i < t->room; i++)
 		free(t->at[i].calls);
 	free(t->at);
+	timeline_places_release(&t->places);
 }
 
 static struct timeline_task *timeline_tasks_find(struct timeline_task *tasks, uint32_t room,
@@ -79,6 +81,23 @@ struct timeline_task *timeline_tasks_get(struct timeline_tasks *t, uint32_t tid)
 	return task;
 }
 
+/* Writes where a task with a name runs, unless that is what was written last. */
+static void timeline_tasks_put_place(struct timeline_task *task, struct event_writer *writer)
+{
+	const struct timeline_place *place = task->place;
+	struct event_task e = { .task = task->name };
+
+	if (!task->name || !place ||
+	    (task->put_place == place && task->put_name == task->name))
+		return;
+	e.cgroup = place->cgroup;
+	e.unit = place->unit;
+	task->put_place = place;
+	task->put_name = task->name;
+	/* the writer's owner gets its error from the task's spans */
+	event_put(event_writer_sink(writer), EV_TASK, event_writer_last(writer), &e, sizeof(e));
+}
+
 uint32_t timeline_tasks_name(struct timeline_tasks *t, struct event_writer *writer, uint32_t tid)
 {
 	struct timeline_task *task = tid ? timeline_tasks_get(t, tid) : NULL;
@@ -90,12 +109,14 @@ uint32_t timeline_tasks_name(struct timeline_tasks *t, struct event_writer *writ
 		return task->name;
 	if (!task->named) {
 		task->named = true;
-		if (!t->name || t->name(tid, task->comm, &task->tgid))
+		if (!t->places.lookup.name ||
+		    t->places.lookup.name(tid, task->comm, &task->tgid))
 			task->comm[0] = '\0';
 	}
 	snprintf(text, sizeof(text), "%.*s (%u/%u)", EVENT_COMM_LEN,
 		 task->comm[0] ? task->comm : "?", task->tgid, tid);
 	task->name = event_writer_intern(writer, DICT_TASK, text);
+	timeline_tasks_put_place(task, writer);
 	return task->name;
 }
 
@@ -118,6 +139,8 @@ void timeline_tasks_named(struct timeline_tasks *t, struct event_writer *writer,
 	task->comm[sizeof(task->comm) - 1] = '\0';
 	task->named = true;
 	task->name = 0;
+	task->place = timeline_places_get(&t->places, writer,
+					  (uint64_t)act->arg << 32 | act->cgroup);
 	if (renamed)
 		timeline_tasks_name(t, writer, act->a);
 }

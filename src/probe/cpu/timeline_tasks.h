@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tasks of a timeline: their names, and the system call and functions in which they sleep. */
+/*
+ * Tasks of a timeline: their names and control groups, and the system call and functions in which
+ * they sleep.
+ */
 #ifndef HOSTLAT_PROBE_TIMELINE_TASKS_H
 #define HOSTLAT_PROBE_TIMELINE_TASKS_H
 
@@ -8,8 +11,9 @@
 
 #include "bpf/abi_record.h"
 #include "event/writer.h"
+#include "probe/cpu/timeline_places.h"
 
-/* Largest number of tasks, of 64 bytes each; later tasks have no name. */
+/* Largest number of tasks, of 80 bytes each; later tasks have no name. */
 #define TASKS_MAX (1U << 18)
 
 struct timeline_task {
@@ -19,6 +23,9 @@ struct timeline_task {
 	uint32_t name;      /* number in the dictionary of task names (DICT_TASK); 0: none yet */
 	uint32_t syscall;   /* current system call + 1; 0: none; not valid after a loss of events */
 	uint32_t losses;    /* number of event losses when the entry was last valid */
+	/* its control group; NULL: unknown. The one last written, for the name it had then */
+	const struct timeline_place *place, *put_place;
+	uint32_t put_name;
 	uint32_t *calls;    /* functions open when the task left its core, outermost first */
 	uint8_t n_calls;
 	uint8_t left;       /* enum task_left */
@@ -32,12 +39,11 @@ struct timeline_tasks {
 	uint32_t n, room;   /* entries used; size, a power of two */
 	/* number of event losses; each voids the tasks' system calls and functions */
 	uint32_t losses;
-	int (*name)(uint32_t tid, char *comm, uint32_t *tgid); /* see timeline_new() */
+	struct timeline_places places;
 };
 
 /* Returns 0 or -ENOMEM; must be released in either case. */
-int timeline_tasks_init(struct timeline_tasks *t,
-			int (*name)(uint32_t tid, char *comm, uint32_t *tgid));
+int timeline_tasks_init(struct timeline_tasks *t, const struct timeline_lookup *lookup);
 void timeline_tasks_release(struct timeline_tasks *t);
 
 /* Returns a task's entry, made if needed, valid until the next call; NULL: table or memory full. */
@@ -50,8 +56,8 @@ uint32_t timeline_tasks_name(struct timeline_tasks *t, struct event_writer *writ
 uint8_t timeline_tasks_left(uint16_t arg);
 
 /*
- * Sets a task's name from an event ACT_NAME. A new name of a task that has events is written at
- * once: the task may never run again.
+ * Sets a task's name and control group from an event ACT_NAME. A new name of a task that has events
+ * is written at once: the task may never run again.
  */
 void timeline_tasks_named(struct timeline_tasks *t, struct event_writer *writer,
 			  const struct act *act);
