@@ -135,6 +135,7 @@ struct act_name {
 	__u64 id;      /* pid | tgid << 32; 0 = free */
 	__u64 started; /* start time of the task, as the kernel reuses ids */
 	__u64 comm[2];
+	__u64 cgroups; /* address of its css_set, another one once the task is moved */
 };
 
 struct act_names {

@@ -155,7 +155,7 @@ static __always_inline bool act_put_name(struct act_ring *r, const struct act_na
 static __always_inline bool act_same_name(const struct act_name *a, const struct act_name *b)
 {
 	return a->id == b->id && a->started == b->started && a->comm[0] == b->comm[0] &&
-	       a->comm[1] == b->comm[1];
+	       a->comm[1] == b->comm[1] && a->cgroups == b->cgroups;
 }
 
 static __noinline int act_report_name(struct act_ring *r, const struct act_name *n,
@@ -180,6 +180,7 @@ static __always_inline void act_name_task(struct act_ring *r, const struct task_
 	struct act_name n = {
 		.id = (__u64)task->tgid << 32 | (__u32)task->pid, .started = task->start_time,
 		.comm = { comm[0], comm[1] },
+		.cgroups = bpf_core_field_exists(task->cgroups) ? (__u64)task->cgroups : 0,
 	};
 	__u32 at = (__u32)task->pid * 0x9e3779b1U >> (32 - NAME_SETS_LOG2);
 

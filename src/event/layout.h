@@ -183,10 +183,10 @@ struct event_name {
 	char text[];
 };
 
-/* Where the task ran when it got its name. The last one of a task is valid. */
+/* Where a task runs. The last one of a task is valid. */
 struct event_task {
 	__u32 task;		/* DICT_TASK */
-	__u32 cgroup;		/* its path in the cgroup2 hierarchy, in DICT_CGROUP */
+	__u32 cgroup;		/* its path in the cgroup2 hierarchy, in DICT_CGROUP; 0: unknown */
 	__u32 unit;		/* DICT_UNIT: "cron.service", "docker 0123456789ab"; 0: none */
 	__u32 pad;
 };

@@ -397,7 +397,7 @@ static int watch_feed_slow(struct watch *w, const struct event *event)
 static bool watch_feed_trace_time(uint32_t kind)
 {
 	return kind == EV_MESSAGE || kind == EV_FLOW || kind == EV_EDGE || kind == EV_WAKE ||
-	       kind == EV_NAME || kind == EV_DOMAIN || kind == EV_CLOCK_PARAM;
+	       kind == EV_TASK || kind == EV_NAME || kind == EV_DOMAIN || kind == EV_CLOCK_PARAM;
 }
 
 static int watch_feed_loss(struct watch *w, const struct event *event)

@@ -90,8 +90,8 @@ static void finish_places(char *text)
 			len = strlen(text);
 			snprintf(text + len, TEXT - len, "%s %s %s\n",
 				 event_dict_get(dict, DICT_TASK, e->task),
-				 event_dict_get(dict, DICT_CGROUP, e->cgroup),
-				 event_dict_get(dict, DICT_UNIT, e->unit));
+				 e->cgroup ? event_dict_get(dict, DICT_CGROUP, e->cgroup) : "?",
+				 e->unit ? event_dict_get(dict, DICT_UNIT, e->unit) : "?");
 		}
 	}
 	event_reader_free(reader);
@@ -129,10 +129,33 @@ static void test_places(void **state)
 	assert_int_equal(asked, 2);
 }
 
+/* A task that is moved to an unknown group has no place any more. */
+static void test_moved(void **state)
+{
+	unsigned int asked = 0;
+	char text[TEXT];
+
+	(void)state;
+	begin(&asked);
+	name_in(20, "bash", CRON);
+	run(1100, 0, 20);
+	run(1200, 20, 0);
+	name_in(20, "bash", 5);
+	run(1300, 0, 20);
+	run(1400, 20, 0);
+	name_in(20, "bash", CRON);
+	run(1500, 0, 20);
+	finish_places(text);
+	assert_string_equal(text, "bash (20/20) /system.slice/cron.service cron.service\n"
+				  "bash (20/20) ? ?\n"
+				  "bash (20/20) /system.slice/cron.service cron.service\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_moved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

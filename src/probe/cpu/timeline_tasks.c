@@ -87,11 +87,13 @@ static void timeline_tasks_put_place(struct timeline_task *task, struct event_wr
 	const struct timeline_place *place = task->place;
 	struct event_task e = { .task = task->name };
 
-	if (!task->name || !place ||
-	    (task->put_place == place && task->put_name == task->name))
+	if (!task->name || event_writer_full(writer) ||
+	    (task->put_place == place && (!place || task->put_name == task->name)))
 		return;
-	e.cgroup = place->cgroup;
-	e.unit = place->unit;
+	if (place) {
+		e.cgroup = place->cgroup;
+		e.unit = place->unit;
+	}
 	task->put_place = place;
 	task->put_name = task->name;
 	/* the writer's owner gets its error from the task's spans */
