@@ -138,13 +138,25 @@ static bool rules_spurious(const struct conn_view *v, struct conn_problem *p)
 
 /* ---- windows ---- */
 
+/*
+ * Returns whether most samples at the window's limit found it closed. Data on their way keep a
+ * window open: the reader of a closed one has not read.
+ */
+static bool rules_is_mostly_shut(const struct event_conn *c)
+{
+	return c->zero_windows >= RULES_SEEN_MIN && c->samples >= RULES_SAMPLES_MIN &&
+	       2 * (uint64_t)c->zero_windows > c->sampled[CONN_AT_WINDOW];
+}
+
 /* Returns whether the peer's receive buffer is full, set by the application, or still growing. */
-static enum window_limit rules_window_limit(const struct event_conn *peer)
+static enum window_limit rules_window_limit(const struct event_conn *c,
+					    const struct event_conn *peer)
 {
 	if (!peer || !conn_knows(peer, CONN_KNOWS_GAUGES))
 		return WINDOW_UNKNOWN;
 	if (peer->unread >= RULES_SEEN_MIN ||
-	    (peer->rcvbuf && peer->rcv_queue && peer->rmem >= peer->rcvbuf))
+	    (peer->rcvbuf && peer->rcv_queue && peer->rmem >= peer->rcvbuf) ||
+	    (peer->rcv_queue && rules_is_mostly_shut(c)))
 		return WINDOW_NOT_READ;
 	if (peer->flags & CONN_FROM_DIAG)
 		return WINDOW_UNKNOWN;
@@ -171,7 +183,7 @@ static bool rules_receiver_window(const struct conn_view *v, struct conn_problem
 {
 	p->harm = rules_is_lasting(v->c) ? CONN_HARMFUL : CONN_HARMLESS;
 	p->lost_ns = v->c->receiver_window_ns;
-	p->limit = rules_window_limit(v->peer);
+	p->limit = rules_window_limit(v->c, v->peer);
 	p->confidence = conn_knows(v->c, CONN_KNOWS_CHRONO) ? CONN_OBSERVED : CONN_SAMPLED;
 	if (!rules_is_limit(v->c, v->c->receiver_window_ns))
 		return false;
@@ -186,7 +198,7 @@ static bool rules_zero_window(const struct conn_view *v, struct conn_problem *p)
 
 	p->confidence = CONN_SAMPLED;
 	p->harm = waits ? CONN_HARMFUL : CONN_HARMLESS;
-	p->limit = rules_window_limit(v->peer);
+	p->limit = rules_window_limit(v->c, v->peer);
 	if (v->c->samples < RULES_SAMPLES_MIN || v->c->zero_windows < RULES_SEEN_MIN)
 		return false;
 	p->sampled = conn_share_sampled(v->c, v->c->zero_window_ns, v->c->zero_windows,

@@ -312,6 +312,28 @@ static void peer_shows_why_its_window_is_small(void **state)
 	assert_int_equal(limit(&peer), WINDOW_UNKNOWN);
 }
 
+/* Unread data fill a window that is closed most of the time, however large the buffer is. */
+static void closed_window_is_the_readers(void **state)
+{
+	struct event_conn e = plain(), peer = plain();
+
+	(void)state;
+	window(&e);
+	e.samples = 60;
+	e.sampled[CONN_AT_WINDOW] = 60;
+	e.zero_windows = 31;
+	fit(&e);
+	peer.rcv_queue = peer.rcvbuf / 2;
+	peer.rmem = peer.rcvbuf / 2;
+	assert_int_equal(find(&e, &peer, CONN_RECEIVER_WINDOW, false)->limit, WINDOW_NOT_READ);
+	assert_int_equal(find(&e, &peer, CONN_ZERO_WINDOW, false)->limit, WINDOW_NOT_READ);
+	e.zero_windows = 30; /* data were on their way as often: the window is too small for them */
+	assert_int_equal(find(&e, &peer, CONN_RECEIVER_WINDOW, false)->limit, WINDOW_GROWING);
+	e.zero_windows = 60;
+	peer.rcv_queue = 0; /* nothing to read: the reader does not hold it closed */
+	assert_int_equal(find(&e, &peer, CONN_RECEIVER_WINDOW, false)->limit, WINDOW_GROWING);
+}
+
 /* ---- sums ---- */
 
 static void lost_time_is_counted_once(void **state)
@@ -389,6 +411,7 @@ int main(void)
 		cmocka_unit_test(peer_shows_whether_it_delayed_acks),
 		cmocka_unit_test(peer_shows_whether_it_waited),
 		cmocka_unit_test(peer_shows_why_its_window_is_small),
+		cmocka_unit_test(closed_window_is_the_readers),
 		cmocka_unit_test(lost_time_is_counted_once),
 		cmocka_unit_test(advice_contains_its_figures),
 	};
