@@ -151,12 +151,21 @@ bool load_analysis_noisy(const struct load_analysis *analysis);
  * from this client, and adds a sentence to `why`. False if it answered requests.
  */
 bool load_analysis_shut_out(const struct load_analysis *analysis, struct strbuf *why);
+/* How far a sound quantile reaches. */
+struct load_scope {
+	bool run_only; /* as in load_quantile */
+	/*
+	 * factor by which the latency drifted over the run, >= 1: what bounds that are wider by it
+	 * decide does not depend on how long the run was
+	 */
+	double drift;
+};
 /*
- * Returns whether the run would be sound if config.percentile were q: 1, 0 (`why` is a sentence),
- * or -ENOMEM. Sets `run_only` as load_quantile does. Judges again every gate that depends on the
+ * Returns whether the run would be sound if config.percentile were q, with bounds that are wider
+ * by the drift: 1, 0 (`why` is a sentence), or -ENOMEM. Judges again every gate that depends on the
  * percentile, without --ci-width, which applies to config.percentile only.
  */
-int load_analysis_sound_at(const struct load_analysis *analysis, double q, bool *run_only,
+int load_analysis_sound_at(const struct load_analysis *analysis, double q, struct load_scope *scope,
 			   struct strbuf *why);
 /*
  * Returns where the main latency, which the verdict and --ci-width apply to, starts: at the

@@ -493,14 +493,14 @@ bool load_analysis_noisy(const struct load_analysis *analysis)
 	return !gates[GATE_NOISE].pass || !gates[GATE_CLIENT].pass;
 }
 
-int load_analysis_sound_at(const struct load_analysis *analysis, double q, bool *run_only,
+int load_analysis_sound_at(const struct load_analysis *analysis, double q, struct load_scope *scope,
 			   struct strbuf *why)
 {
 	struct load_analysis *at_q;
 	int ret;
 
 	BUG_ON(!analysis->finished);
-	*run_only = analysis->result.run_only;
+	*scope = (struct load_scope){ .run_only = analysis->result.run_only, .drift = 1 };
 	if (q == analysis->config.percentile && verdict_sound(analysis))
 		return 1;
 	at_q = malloc(sizeof(*at_q));
@@ -520,8 +520,9 @@ int load_analysis_sound_at(const struct load_analysis *analysis, double q, bool 
 	at_q->config.ci_width_ns = 0;
 	ret = evaluate(at_q, analysis_feed_end(analysis), analysis->look_confidence, false);
 	if (!ret) {
-		ret = verdict_sound(at_q);
-		*run_only = at_q->result.run_only;
+		ret = verdict_sound_with_drift(at_q);
+		scope->run_only = at_q->result.run_only;
+		scope->drift = at_q->result.drift;
 		if (!ret)
 			verdict_why(at_q, why);
 	}

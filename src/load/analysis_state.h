@@ -95,6 +95,7 @@ struct gate {
 	/* the gate failed, but the bounds allow for what it found: the result stands */
 	bool allowed;
 	bool run_only;     /* allowed, since the bounds are those of this run alone */
+	bool drifts;       /* objects only to a latency that drifts: see load_result.drift */
 	bool tolerated;    /* allowed, since the user asked for that (--tolerate) */
 	const char *untested; /* why a gate that applies could not be judged; otherwise NULL */
 	double statistic, threshold;
@@ -137,6 +138,11 @@ struct load_result {
 	struct gate gates[GATES];
 	/* the latency changed, or had few slow stretches: all bounds are those of this run alone */
 	bool run_only;
+	/*
+	 * factor by which the latency drifted over the run, >= 1: bounds that are wider by it hold
+	 * at both ends of the run; 1: it did not drift so far that the bounds need it
+	 */
+	double drift;
 	/* first state of the run with a gate that did not pass; LOAD_STATE_DONE: all passed */
 	enum load_state state;
 };

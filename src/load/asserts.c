@@ -29,7 +29,7 @@ void load_asserts_add(const struct load_assert *asserts, uint32_t n, struct repo
 	static const struct column columns[] = {
 		{ .name = "condition" }, { .name = "q" }, { .name = "limit_ns" },
 		{ .name = "ns" }, { .name = "lo_ns" }, { .name = "hi_ns" }, { .name = "result" },
-		{ .name = "by" }, { .name = "of" }, { .name = "beyond" },
+		{ .name = "by" }, { .name = "of" }, { .name = "beyond" }, { .name = "drift" },
 	};
 	struct table *t = table_new(r, columns, sizeof(columns) / sizeof(columns[0]));
 	struct string_list *lines = list_new(r);
@@ -45,7 +45,8 @@ void load_asserts_add(const struct load_assert *asserts, uint32_t n, struct repo
 			  value_known_ns(q->upper, q->hi_ns), value_string(truths[a->truth]),
 			  value_string(c->seen ? "seen" : "bounds"),
 			  a->of ? value_u64(a->of) : value_null(),
-			  a->of ? value_u64(a->beyond) : value_null());
+			  a->of ? value_u64(a->beyond) : value_null(),
+			  a->drift > 1 ? value_number(a->drift) : value_null());
 		list_add(lines, "%s %s%s: %s", c->text, sentences[a->truth],
 			 c->seen && a->truth ? " as seen" : "", a->words);
 	}
@@ -54,15 +55,16 @@ void load_asserts_add(const struct load_assert *asserts, uint32_t n, struct repo
 }
 
 /* Judges a condition, which is open if the run is not sound at the condition's percentile. */
-static int asserts_judge(const struct load_analysis *analysis, const struct load_condition *c,
-			 struct load_quantile *q, enum load_truth *truth, struct strbuf *why)
+static int asserts_judge(const struct load_analysis *analysis, struct load_assert *a,
+			 struct strbuf *why)
 {
-	bool run_only = false;
-	int ret = load_analysis_sound(analysis) ?
-		load_analysis_sound_at(analysis, c->q, &run_only, why) : 0;
+	struct load_scope scope;
+	int ret = load_analysis_sound_at(analysis, a->condition->q, &scope, why);
 
-	q->run_only |= run_only;
-	*truth = ret == 1 ? load_condition_judge(c, q) : LOAD_OPEN;
+	a->quantile.run_only |= scope.run_only;
+	a->drift = scope.drift;
+	if (ret == 1)
+		a->truth = load_condition_judge(a->condition, &a->quantile, scope.drift);
 	return ret < 0 ? ret : 0;
 }
 
@@ -138,17 +140,26 @@ static void asserts_see(const struct load_analysis *analysis, bool as_asked, str
 				   ", but the load was not as requested");
 }
 
+/* Returns what a drift has to do with a condition that was judged; "": nothing. */
+static const char *asserts_drift_words(const struct load_assert *a, struct report *r)
+{
+	if (!(a->drift > 1))
+		return "";
+	return report_format(r, ", while it drifted by a factor of %.2g%s", a->drift,
+			     a->truth ? "" : ", which both bounds must allow for");
+}
+
 /* Judges by the bounds of the quantile. `why`: why the run is not sound there. */
 static int asserts_prove(const struct load_analysis *analysis, struct report *r,
 			 struct strbuf *why, struct load_assert *out)
 {
 	const bool undisturbed = asserts_quantile(analysis, out->condition->q, &out->quantile);
-	int err = asserts_judge(analysis, out->condition, &out->quantile, &out->truth, why);
+	int err = asserts_judge(analysis, out, why);
 
-	out->words = report_format(r, "%s%s%s", load_quantile_value(&out->quantile, r),
+	out->words = report_format(r, "%s%s%s%s", load_quantile_value(&out->quantile, r),
 				   undisturbed ? "  without the time around gaps" : "",
 				   out->quantile.upper && out->quantile.run_only ?
-				   ", in this run only" : "");
+				   ", in this run only" : "", asserts_drift_words(out, r));
 	return err;
 }
 
@@ -168,10 +179,9 @@ int load_asserts_report(const struct load_conditions *conditions,
 	const bool as_asked = load_summary_is_as_asked(analysis, r);
 	struct load_assert asserts[ARRAY_LEN(conditions->list)] = { 0 };
 	struct strbuf why[ARRAY_LEN(conditions->list)];
-	bool any_seen = false, seen_fails = false;
 	int err = 0, ret;
 
-	*out = (struct load_asserts){ .settled = true };
+	*out = (struct load_asserts){ .settled = conditions->n };
 	for (uint32_t i = 0; i < conditions->n; i++) {
 		asserts[i].condition = &conditions->list[i];
 		strbuf_init(&why[i], 4096);
@@ -183,10 +193,8 @@ int load_asserts_report(const struct load_conditions *conditions,
 		err = err ? err : ret;
 		out->fails |= asserts[i].truth == LOAD_FAILS;
 		out->settled &= asserts[i].truth != LOAD_OPEN;
-		any_seen |= conditions->list[i].seen;
-		seen_fails |= conditions->list[i].seen && asserts[i].truth == LOAD_FAILS;
 	}
-	out->settled = seen_fails || (out->settled && any_seen);
+	out->settled |= out->fails;
 	load_asserts_add(asserts, conditions->n, r);
 	for (uint32_t i = 0; i < conditions->n; i++) {
 		if (load_analysis_sound(analysis) && !asserts[i].truth && !out->fails &&

@@ -12,8 +12,8 @@
 struct load_asserts {
 	bool fails;   /* a condition is refuted */
 	/*
-	 * --assert-seen was given, and refutes a condition, or all are decided: whether the result
-	 * is sound does not matter
+	 * a condition is refuted, or all are decided: whether the result is sound elsewhere does
+	 * not matter
 	 */
 	bool settled;
 };
@@ -39,6 +39,7 @@ struct load_assert {
 	enum load_truth truth;
 	struct load_quantile quantile; /* unknown for a change */
 	uint64_t of, beyond;           /* requests or runs, and those beyond the limit; 0: none */
+	double drift;                  /* as in load_scope; 0: not judged by bounds */
 	const char *words;             /* the measured value; belongs to the report */
 };
 

@@ -71,9 +71,12 @@ int load_condition_parse_change(const char *text, struct load_condition *out)
 }
 
 enum load_truth load_condition_judge(const struct load_condition *condition,
-				     const struct load_quantile *quantile)
+				     const struct load_quantile *quantile, double drift)
 {
-	if (quantile->upper && quantile->hi_ns < condition->limit_ns)
+	const double limit = (double)condition->limit_ns;
+
+	if (quantile->upper && (double)quantile->hi_ns * drift < limit)
 		return LOAD_HOLDS;
-	return quantile->bounded && quantile->lo_ns >= condition->limit_ns ? LOAD_FAILS : LOAD_OPEN;
+	return quantile->bounded && (double)quantile->lo_ns / drift >= limit ? LOAD_FAILS :
+									       LOAD_OPEN;
 }

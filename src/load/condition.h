@@ -40,8 +40,11 @@ enum load_truth { LOAD_OPEN, LOAD_HOLDS, LOAD_FAILS };
 int load_condition_parse(const char *text, struct load_condition *out);
 int load_condition_parse_change(const char *text, struct load_condition *out);
 
-/* Compares the quantile's bounds with the limit; LOAD_OPEN if they don't decide it. */
+/*
+ * Compares the quantile's bounds, wider by a factor `drift` >= 1, with the limit; LOAD_OPEN if they
+ * don't decide it.
+ */
 enum load_truth load_condition_judge(const struct load_condition *condition,
-				     const struct load_quantile *quantile);
+				     const struct load_quantile *quantile, double drift);
 
 #endif

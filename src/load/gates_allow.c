@@ -85,18 +85,21 @@ static void gates_allow_interference(struct load_analysis *a)
 	gate_allow(a, GATE_TAIL);
 }
 
-static bool gates_is_drift(const struct load_analysis *a, const struct stationarity_tests *s,
-			   enum gate_id trend)
+/* Returns the factor by which a latency drifts; 1: a change that is no drift. */
+static double gates_drift(const struct load_analysis *a, const struct stationarity_tests *s,
+			  enum gate_id trend)
 {
 	const struct gate *gates = a->result.gates;
+	const double factor = s->known ? exp(fabs(log1p(s->trend))) : 1;
 
-	return s->known && fabs(log1p(s->trend)) > log(TREND_MOST) &&
-	       (gate_objects(&gates[trend]) || gate_objects(&gates[GATE_UNIT_ROOT]));
+	return factor > TREND_MOST && (gate_objects(&gates[trend]) ||
+				       gate_objects(&gates[GATE_UNIT_ROOT])) ? factor : 1;
 }
 
 /*
  * A server whose latency moves has no law that one run could tell. But what the run saw is a fact:
- * the bounds then are those of this run, unless its length made the result.
+ * the bounds then are those of this run. If its length made the result, they have to be wider by
+ * the drift.
  */
 static void gates_allow_changes(struct load_analysis *a)
 {
@@ -111,16 +114,20 @@ static void gates_allow_changes(struct load_analysis *a)
 		r->run_only |= gate_objects(&r->gates[changes[i]]);
 	r->run_only |= r->regimes.found && r->regimes.stretches < REGIMES_FEW &&
 		       !gates_is_ours(a, gates_allow_asked(a));
-	if (!a->method->keeps_confidence || gates_allow_asked(a)->why ||
-	    gates_is_drift(a, &r->median, GATE_TREND_MEDIAN) ||
-	    gates_is_drift(a, &r->tail, GATE_TREND_TAIL))
+	if (!a->method->keeps_confidence || gates_allow_asked(a)->why)
 		return;
+	r->drift = fmax(gates_drift(a, &r->median, GATE_TREND_MEDIAN),
+			gates_drift(a, &r->tail, GATE_TREND_TAIL));
 	for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
 		struct gate *g = &r->gates[changes[i]];
 
 		/* It is why the width that was asked for needs more requests. */
 		if (changes[i] == GATE_TAIL && gate_objects(&r->gates[GATE_WIDTH]))
 			continue;
+		if (r->drift > 1) {
+			g->drifts = gate_objects(g);
+			continue;
+		}
 		g->run_only = gate_objects(g);
 		gate_allow(a, changes[i]);
 	}
@@ -152,6 +159,7 @@ void gates_allow(struct load_analysis *a)
 {
 	struct load_result *r = &a->result;
 
+	r->drift = 1;
 	gates_allow_periods(a, &a->result.median, GATE_PERIODIC_MEDIAN);
 	gates_allow_periods(a, &a->result.tail, GATE_PERIODIC_TAIL);
 	gates_allow_interference(a);

@@ -59,7 +59,7 @@ static void runs_asserts_combined(const struct between_runs *b, double confidenc
 		.hi_ns = between_runs_ns(b->hi_ns), .known = true, .upper = true, .bounded = true,
 		.confidence = confidence,
 	};
-	a->truth = load_condition_judge(a->condition, q);
+	a->truth = load_condition_judge(a->condition, q, 1);
 	/* Runs that were left out would not have held it. */
 	if (a->truth == LOAD_HOLDS && !whole)
 		a->truth = LOAD_OPEN;

@@ -24,8 +24,8 @@ static bool exhausted_early(const struct load_analysis *a, const struct load_age
 	       left > 2 * LOAD_TICK_NS;
 }
 
-/* Returns whether the result is sound, apart from lost agents. */
-static bool verdict_stands(const struct load_analysis *a)
+/* Returns whether the result is sound, apart from lost agents and, `drifting`, a drift. */
+static bool verdict_stands(const struct load_analysis *a, bool drifting)
 {
 	if (a->interrupted || a->abort_on.met)
 		return false;
@@ -34,7 +34,8 @@ static bool verdict_stands(const struct load_analysis *a)
 			return false;
 	}
 	for (int i = 0; i < GATES; i++) {
-		if (gate_objects(&a->result.gates[i]))
+		if (gate_objects(&a->result.gates[i]) &&
+		    !(drifting && a->result.gates[i].drifts))
 			return false;
 	}
 	return true;
@@ -51,7 +52,12 @@ static uint32_t lost_agents(const struct load_analysis *a)
 
 bool verdict_sound(const struct load_analysis *a)
 {
-	return !lost_agents(a) && verdict_stands(a);
+	return !lost_agents(a) && verdict_stands(a, false);
+}
+
+bool verdict_sound_with_drift(const struct load_analysis *a)
+{
+	return !lost_agents(a) && verdict_stands(a, true);
 }
 
 /* Returns the verdict. With lost agents it is partial: the other agents' measurements are valid. */
@@ -59,7 +65,7 @@ static const char *verdict_word(const struct load_analysis *a)
 {
 	const uint32_t lost = lost_agents(a);
 
-	if (lost == a->config.agents || !verdict_stands(a))
+	if (lost == a->config.agents || !verdict_stands(a, false))
 		return "n/a";
 	return lost ? "partial" : "ok";
 }

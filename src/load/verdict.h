@@ -12,6 +12,9 @@
 
 bool verdict_sound(const struct load_analysis *analysis);
 
+/* Returns whether the result is sound once its bounds are wider by analysis->result.drift. */
+bool verdict_sound_with_drift(const struct load_analysis *analysis);
+
 /*
  * Returns "sound" if all applicable gates (validity checks) were tested and pass; "indicative" if
  * some could not be tested or are tolerated, agents were lost, or the bounds hold for this run

@@ -71,24 +71,31 @@ static void test_interval_beyond_limit_decides(void **state)
 	static const struct {
 		struct load_quantile quantile;
 		enum load_truth truth;
+		double drift;
 	} cases[] = {
-		{ { .ns = 400, .lo_ns = 390, .hi_ns = 499, BOTH }, LOAD_HOLDS },
-		{ { .ns = 400, .lo_ns = 390, .hi_ns = 500, BOTH }, LOAD_OPEN },
-		{ { .ns = 600, .lo_ns = 500, .hi_ns = 700, BOTH }, LOAD_FAILS },
-		{ { .ns = 600, .lo_ns = 499, .hi_ns = 700, BOTH }, LOAD_OPEN },
+		{ { .ns = 400, .lo_ns = 390, .hi_ns = 499, BOTH }, LOAD_HOLDS, 1 },
+		{ { .ns = 400, .lo_ns = 390, .hi_ns = 500, BOTH }, LOAD_OPEN, 1 },
+		{ { .ns = 600, .lo_ns = 500, .hi_ns = 700, BOTH }, LOAD_FAILS, 1 },
+		{ { .ns = 600, .lo_ns = 499, .hi_ns = 700, BOTH }, LOAD_OPEN, 1 },
 		/* Requests that the host may have delayed: the upper bound alone. */
-		{ { .ns = 400, .hi_ns = 499, .known = 1, .upper = 1 }, LOAD_HOLDS },
-		{ { .ns = 600, .hi_ns = 700, .known = 1, .upper = 1 }, LOAD_OPEN },
-		{ { .ns = 100, .known = 1 }, LOAD_OPEN },
-		{ { .ns = 900, .known = 1 }, LOAD_OPEN },
-		{ { .known = 0 }, LOAD_OPEN },
+		{ { .ns = 400, .hi_ns = 499, .known = 1, .upper = 1 }, LOAD_HOLDS, 1 },
+		{ { .ns = 600, .hi_ns = 700, .known = 1, .upper = 1 }, LOAD_OPEN, 1 },
+		{ { .ns = 100, .known = 1 }, LOAD_OPEN, 1 },
+		{ { .ns = 900, .known = 1 }, LOAD_OPEN, 1 },
+		{ { .known = 0 }, LOAD_OPEN, 1 },
+		/* A latency that drifted fourfold: at either end of the run. */
+		{ { .ns = 110, .lo_ns = 100, .hi_ns = 124, BOTH }, LOAD_HOLDS, 4 },
+		{ { .ns = 110, .lo_ns = 100, .hi_ns = 125, BOTH }, LOAD_OPEN, 4 },
+		{ { .ns = 2100, .lo_ns = 2000, .hi_ns = 2200, BOTH }, LOAD_FAILS, 4 },
+		{ { .ns = 2100, .lo_ns = 1999, .hi_ns = 2200, BOTH }, LOAD_OPEN, 4 },
 	};
 	struct load_condition c;
 
 	(void)state;
 	assert_int_equal(load_condition_parse("p99<500ns", &c), 0);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		assert_int_equal(load_condition_judge(&c, &cases[i].quantile), cases[i].truth);
+		assert_int_equal(load_condition_judge(&c, &cases[i].quantile, cases[i].drift),
+				 cases[i].truth);
 }
 
 static void test_rates(void **state)
