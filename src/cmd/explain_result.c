@@ -59,7 +59,7 @@ static int explain_read_load(struct event_reader *reader, struct load_summary *o
 	if (!err || err == LOAD_DECIDED)
 		err = load_consumer_finish(&consumer);
 	if (!err)
-		err = load_consumer_summary(&consumer, LOAD_PERCENTILE_DEFAULT, out);
+		err = load_consumer_summary(&consumer, LOAD_PERCENTILE_DEFAULT, NULL, out);
 	load_consumer_release(&consumer);
 	return err;
 }

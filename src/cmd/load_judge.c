@@ -17,10 +17,10 @@ const struct opt load_judge_option_rows[] = {
 			 "--against, of the second server, such as 'p99<+20%'"),
 	OPT_LIST(struct load_judge_options, seen, .name = "assert-seen",
 		 .group = OPT_MEASURE, .rare = true, .metavar = "CONDITION",
-		 .excludes = "rates,find-max,repeat,against",
+		 .excludes = "rates,find-max,against",
 		 .help = "Like --assert, but the requests of this run decide, failed ones "
 			 "included, without bounds: exit with 4 or 0 even where the result is "
-			 "n/a"),
+			 "n/a; with --repeat, more than half of the runs decide"),
 	OPT_LIST(struct load_judge_options, tolerate, .name = "tolerate",
 		 .group = OPT_MEASURE, .rare = true, .metavar = "REASON",
 		 .excludes = "rates,find-max,repeat,against",

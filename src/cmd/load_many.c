@@ -221,7 +221,8 @@ static int load_many_run_one(void *ctx, const struct load_batch_run *run, struct
 		return EXIT_CANNOT;
 	load_consumer_init(&consumer, &none);
 	code = load_live_run(&live);
-	err = code ? 0 : load_consumer_summary(&consumer, m->batch.q, out);
+	err = code ? 0 : load_consumer_summary(&consumer, m->batch.q,
+						 &m->batch.conditions, out);
 	if (!code && !err) {
 		m->stored |= store_of(m, run);
 		m->batch.end.interrupted = consumer.interrupted;
@@ -286,7 +287,8 @@ static int load_many_check_conditions(const struct load_many_options *o, double 
 	for (uint32_t i = 0; i < conditions->n; i++) {
 		const struct load_condition *c = &conditions->list[i];
 
-		if (o->against ? c->q == asked : !!runs_asserts_quantile(&none, asked, c->q))
+		if (c->seen || (o->against ? c->q == asked :
+				!!runs_asserts_quantile(&none, asked, c->q)))
 			continue;
 		log_error("load: --assert %s with %s: the percentile must be that of --percentile "
 			  "(p%g)%s", c->text, o->against ? "--against" : "--repeat", 100 * asked,

@@ -5,7 +5,6 @@
 
 #include "load/gates.h"
 #include "load/quantile_words.h"
-#include "load/summary.h"
 #include "report/human.h"
 
 void load_reason(struct report *r, const char *code, const char *evidence, const char *message)
@@ -138,6 +137,25 @@ static void asserts_see(const struct load_analysis *analysis, bool as_asked, str
 				   human_ns(limit, c->limit_ns),
 				   out->truth ? "" : as_asked ? ", but too many have no sample" :
 				   ", but the load was not as requested");
+}
+
+void load_asserts_see_run(const struct load_conditions *conditions,
+			  const struct load_analysis *analysis, struct report *r,
+			  struct load_summary *out)
+{
+	const bool as_asked = load_summary_is_as_asked(analysis, r);
+	uint64_t bit = 1;
+
+	for (uint32_t i = 0; i < conditions->n; i++) {
+		struct load_assert a = { .condition = &conditions->list[i] };
+
+		if (!conditions->list[i].seen)
+			continue;
+		asserts_see(analysis, as_asked, r, &a);
+		out->seen_holds |= a.truth == LOAD_HOLDS ? bit : 0;
+		out->seen_fails |= a.truth == LOAD_FAILS ? bit : 0;
+		bit <<= 1;
+	}
 }
 
 /* Returns what a drift has to do with a condition that was judged; "": nothing. */

@@ -7,6 +7,7 @@
 #define HOSTLAT_LOAD_ASSERTS_H
 
 #include "load/condition.h"
+#include "load/summary.h"
 #include "report/report.h"
 
 struct load_asserts {
@@ -32,6 +33,14 @@ int load_asserts_report(const struct load_conditions *conditions,
  * but its own checks: of damaged input, of output that could not be written.
  */
 bool load_asserts_settle(const struct load_asserts *asserts, const struct report *r);
+
+/*
+ * Judges the conditions of --assert-seen by the requests of one run of several: sets
+ * out->seen_holds and out->seen_fails. `r` has the run's reasons.
+ */
+void load_asserts_see_run(const struct load_conditions *conditions,
+			  const struct load_analysis *analysis, struct report *r,
+			  struct load_summary *out);
 
 /* A judged condition, for load_asserts_add(). */
 struct load_assert {

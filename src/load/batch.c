@@ -170,7 +170,7 @@ int load_batch_find_max(struct load_batch *batch, const struct load_condition *c
 	}
 	code = end_batch(batch, code, label);
 	if (!code)
-		load_runs_find_max(&batch->runs, condition, &fm, &batch->end, r);
+		code = load_runs_find_max(&batch->runs, condition, &fm, &batch->end, r);
 	return code;
 }
 

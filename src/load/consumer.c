@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "load/asserts.h"
 
 void load_consumer_init(struct load_consumer *consumer, const struct load_question *question)
 {
@@ -170,7 +171,8 @@ int load_consumer_report(struct load_consumer *consumer, struct report *report)
 	return err ? err : report_error(report);
 }
 
-int load_consumer_summary(struct load_consumer *consumer, double q, struct load_summary *out)
+int load_consumer_summary(struct load_consumer *consumer, double q,
+			  const struct load_conditions *conditions, struct load_summary *out)
 {
 	/* The summary uses only the report's reasons, so the report needs no provenance. */
 	const struct provenance none = { 0 };
@@ -181,6 +183,8 @@ int load_consumer_summary(struct load_consumer *consumer, double q, struct load_
 	err = load_consumer_report(consumer, &r);
 	if (!err)
 		load_summary_make(consumer->analysis, &consumer->setup, q, &r, out);
+	if (!err && conditions)
+		load_asserts_see_run(conditions, consumer->analysis, &r, out);
 	report_release(&r);
 	return err;
 }

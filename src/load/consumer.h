@@ -48,8 +48,12 @@ bool load_consumer_ended(const struct load_consumer *consumer);
 /* Ends the stream and evaluates the run. Returns 0, or -errno as load_consumer_add(). */
 int load_consumer_finish(struct load_consumer *consumer);
 
-/* Summarizes a finished run; `q` is the requested percentile. Returns 0 or -errno. */
-int load_consumer_summary(struct load_consumer *consumer, double q, struct load_summary *out);
+/*
+ * Summarizes a finished run; `q` is the requested percentile, `conditions` those of all runs or
+ * NULL. Returns 0 or -errno.
+ */
+int load_consumer_summary(struct load_consumer *consumer, double q,
+			  const struct load_conditions *conditions, struct load_summary *out);
 
 /*
  * Fills the report of the run. The caller adds the results of --assert and the errors of output

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "load/asserts.h"
+#include "load/findmax_guess.h"
 #include "load/interference_bound.h"
 #include "load/protocol.h"
 #include "load/quantile_words.h"
@@ -334,8 +335,8 @@ static const struct {
 				"the condition fails even at the lowest rate of the search" },
 };
 
-static void add_answer(const struct load_condition *c, const struct findmax *fm,
-		       struct report *r)
+static int add_answer(const struct load_runs *runs, const struct load_condition *c,
+		      const struct findmax *fm, struct report *r)
 {
 	struct object *o = object_new(r);
 
@@ -348,6 +349,7 @@ static void add_answer(const struct load_condition *c, const struct findmax *fm,
 	object_add(o, "confirmed", value_bool(fm->confirming == 2 && fm->confirmed));
 	object_add(o, "end", value_string(findmax_end_name(fm->end)));
 	object_add(&r->body, "find_max", value_object(o));
+	return findmax_guess_report(runs, c, fm, o, r);
 }
 
 /*
@@ -381,33 +383,44 @@ static void runs_report_run_only(const struct load_runs *runs, struct report *r)
 			       "hold for that run only.", n, runs->len);
 }
 
-static const char *rate_text(char buf[HUMAN_MAX], double rate)
-{
-	return rate ? human_rate(buf, rate) : "?";
-}
-
-void load_runs_find_max(const struct load_runs *runs, const struct load_condition *condition,
-			  const struct findmax *fm, const struct load_runs_end *end,
-			  struct report *r)
+/* Returns what the search has shown of the highest rate. */
+static const char *runs_found_words(const struct findmax *fm, struct report *r)
 {
 	char low[HUMAN_MAX], high[HUMAN_MAX];
 
+	if (fm->lo && fm->hi)
+		return report_format(r, "in [%s, %s]", human_rate(low, fm->lo),
+				     human_rate(high, fm->hi));
 	if (fm->lo)
-		report_title(r, "%s holds up to %s/s", condition->text, rate_text(low, fm->lo));
+		return report_format(r, "at least %s/s", human_rate(low, fm->lo));
+	return fm->hi ? report_format(r, "below %s/s", human_rate(high, fm->hi)) : NULL;
+}
+
+int load_runs_find_max(const struct load_runs *runs, const struct load_condition *condition,
+		       const struct findmax *fm, const struct load_runs_end *end, struct report *r)
+{
+	const char *found = runs_found_words(fm, r);
+	char low[HUMAN_MAX];
+	int err;
+
+	if (fm->lo)
+		report_title(r, "%s holds up to %s/s", condition->text, human_rate(low, fm->lo));
 	else
 		report_title(r, "%s was not shown to hold at any rate", condition->text);
-	report_summary(r, "the highest rate is in [%s, %s] at %g %%", rate_text(low, fm->lo),
-		       rate_text(high, fm->hi), 100 * fm->config.confidence);
+	if (found)
+		report_summary(r, "the highest rate is %s at %g %%", found,
+			       100 * fm->config.confidence);
 	report_summary(r, "%u trial runs", fm->probes);
 	runs_report_run_only(runs, r);
 	runs_report_misses(runs, r);
-	add_answer(condition, fm, r);
+	err = add_answer(runs, condition, fm, r);
 	add_runs(runs, condition->q, r);
 	report_verdict(r, fm->end == FINDMAX_FOUND ? "ok" : fm->lo ? "partial" : "n/a");
 	runs_finish(end, r);
 	if (fm->end != FINDMAX_FOUND && fm->end != FINDMAX_GOES_ON)
 		report_reason(r, ends[fm->end].code, runs_count_unanswered(runs, r), "%s",
 			      ends[fm->end].message);
+	return err;
 }
 
 /* ---- two targets ---- */

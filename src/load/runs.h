@@ -25,9 +25,10 @@ void load_runs_sweep(const struct load_runs *runs, double q, const struct load_r
 int load_runs_repeat(const struct load_runs *runs, double q, double confidence,
 		     const struct load_conditions *conditions, const struct load_runs_end *end,
 		     struct report *r, struct load_asserts *judged);
-void load_runs_find_max(const struct load_runs *runs, const struct load_condition *condition,
-			  const struct findmax *fm, const struct load_runs_end *end,
-			  struct report *r);
+/* Returns 0 or -ENOMEM. */
+int load_runs_find_max(const struct load_runs *runs, const struct load_condition *condition,
+		       const struct findmax *fm, const struct load_runs_end *end,
+		       struct report *r);
 
 /*
  * Compares two servers; `runs` are in pairs, one run per server. Conditions are about the change

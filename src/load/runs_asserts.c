@@ -24,7 +24,8 @@ const struct load_quantile *runs_asserts_quantile(const struct load_summary *s, 
 
 static void runs_asserts_open(const struct load_assert *a, struct report *r)
 {
-	load_reason(r, "assert-undecided", a->condition->text,
+	load_reason(r, "assert-undecided", a->condition->text, a->condition->seen ?
+		    "an --assert-seen condition is undecided: too many runs had another load" :
 		    "an --assert condition is undecided: more runs, or longer ones, narrow the "
 		    "interval");
 }
@@ -48,8 +49,42 @@ static void runs_asserts_end(const struct load_assert *asserts, uint32_t n, stru
 
 /* ---- --repeat ---- */
 
+/*
+ * Judges a condition of --assert-seen, number `bit` of them, by what the requests of each run show.
+ * A disturbance that hits fewer than half of the runs does not decide.
+ */
+static void runs_asserts_vote(const struct load_runs *runs, uint64_t bit, struct report *r,
+			      struct load_assert *a)
+{
+	uint64_t holds = 0;
+
+	vec_for_each(runs, s) {
+		holds += !!(s->seen_holds & bit);
+		a->beyond += !!(s->seen_fails & bit);
+	}
+	a->of = runs->len;
+	a->truth = 2 * holds > a->of ? LOAD_HOLDS : 2 * a->beyond >= a->of ? LOAD_FAILS : LOAD_OPEN;
+	a->words = report_format(r, "it held in %llu of %llu runs%s", (unsigned long long)holds,
+				 (unsigned long long)a->of,
+				 a->truth == LOAD_HOLDS ? "" :
+				 a->truth == LOAD_FAILS ? "; it must in more than half" :
+				 "; too many had another load, or lost samples");
+}
+
+/* Returns why not all runs count; "": they do. */
+static const char *runs_asserts_left_out(const struct load_runs *runs, uint64_t counted,
+					 uint64_t unlike, struct report *r)
+{
+	if (unlike)
+		return report_format(r, "; %llu had another load",
+				     (unsigned long long)unlike);
+	return counted == runs->len ? "" :
+	       report_format(r, "; %llu had too few requests for this percentile",
+			     (unsigned long long)(runs->len - counted));
+}
+
 static void runs_asserts_combined(const struct between_runs *b, double confidence, bool whole,
-				  struct report *r, struct load_assert *a)
+				  const char *left_out, struct report *r, struct load_assert *a)
 {
 	struct load_quantile *q = &a->quantile;
 	char mean[HUMAN_MAX], lo[HUMAN_MAX], hi[HUMAN_MAX];
@@ -60,15 +95,17 @@ static void runs_asserts_combined(const struct between_runs *b, double confidenc
 		.confidence = confidence,
 	};
 	a->truth = load_condition_judge(a->condition, q, 1);
-	/* Runs that were left out would not have held it. */
+	/*
+	 * A run with another load would not have held it. One that has too few requests for the
+	 * percentile says nothing.
+	 */
 	if (a->truth == LOAD_HOLDS && !whole)
 		a->truth = LOAD_OPEN;
 	a->words = report_format(r, "%s [%s, %s] over %zu runs; it held in %llu of %llu%s",
 				 human_ns(mean, q->ns), human_ns(lo, q->lo_ns),
 				 human_ns(hi, q->hi_ns), b->n,
 				 (unsigned long long)(a->of - a->beyond),
-				 (unsigned long long)a->of,
-				 whole ? "" : ", but others had another load, or too few requests");
+				 (unsigned long long)a->of, left_out);
 }
 
 int runs_asserts_repeat(const struct load_runs *runs, const struct load_conditions *conditions,
@@ -78,13 +115,21 @@ int runs_asserts_repeat(const struct load_runs *runs, const struct load_conditio
 	struct load_assert asserts[ARRAY_LEN(conditions->list)] = { 0 };
 	struct load_quantile *list = calloc(runs->len + 1, sizeof(*list));
 	struct between_runs b;
+	uint64_t bit = 1, unlike = 0;
 
 	if (!list)
 		return -ENOMEM;
+	vec_for_each(runs, s)
+		unlike += !s->comparable || !s->asked.known;
 	for (uint32_t i = 0; i < conditions->n; i++) {
 		struct load_assert *a = &asserts[i];
 
 		a->condition = &conditions->list[i];
+		if (a->condition->seen) {
+			runs_asserts_vote(runs, bit, r, a);
+			bit <<= 1;
+			continue;
+		}
 		vec_for_each(runs, s) {
 			const struct load_quantile *q =
 				runs_asserts_quantile(s, asked, a->condition->q);
@@ -99,7 +144,8 @@ int runs_asserts_repeat(const struct load_runs *runs, const struct load_conditio
 			a->words = "fewer than two runs have the requested load and enough "
 				   "requests";
 		else
-			runs_asserts_combined(&b, confidence, a->of == runs->len, r, a);
+			runs_asserts_combined(&b, confidence, !unlike,
+					      runs_asserts_left_out(runs, a->of, unlike, r), r, a);
 	}
 	free(list);
 	runs_asserts_end(asserts, conditions->n, r, out);

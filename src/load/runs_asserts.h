@@ -15,9 +15,11 @@ const struct load_quantile *runs_asserts_quantile(const struct load_summary *s, 
 						  double q);
 
 /*
- * Judges each condition by its quantile over all runs that count (load_summary_counts()), of
- * which `asked` is that of --percentile, and adds the table "asserts". A condition that all such
- * runs together show stays open if another run does not count. Returns 0 or -ENOMEM.
+ * Judges each condition of --assert by its quantile over all runs that count
+ * (load_summary_counts()), of which `asked` is that of --percentile, and adds the table "asserts".
+ * A condition that all such runs together show stays open if another run does not count. More than
+ * half of the runs decide a condition of --assert-seen (load_asserts_see_run()). Returns 0 or
+ * -ENOMEM.
  */
 int runs_asserts_repeat(const struct load_runs *runs, const struct load_conditions *conditions,
 			double asked, double confidence, struct report *r,

@@ -31,6 +31,11 @@ struct load_summary {
 	bool certain;
 	bool usable;                      /* sound, or it lacks only a confidence interval */
 	bool comparable;                  /* the load was as requested, despite host interference */
+	/*
+	 * the conditions of --assert-seen, in their order, that this run's requests show to hold,
+	 * and to fail, as masks of 1 << i
+	 */
+	uint64_t seen_holds, seen_fails;
 	char reasons[256];                /* codes of the reasons, separated by spaces */
 };
 

@@ -75,6 +75,7 @@ def highest_rate():
     check.true(f"{found}", found["lo"] is not None and found["hi"] is not None)
     check.true(f"{found}", 286 <= found["lo"] < found["hi"])
     check.true(f"{found}", found["lo"] <= 728)
+    check.true(f"the guess is within: {found}", found["lo"] <= found["guess_lo"] < found["guess_hi"] <= found["hi"])
     return f"[{found['lo']:.0f}, {found['hi']:.0f}]/s, {found['end']}"
 
 
@@ -101,10 +102,21 @@ def repetitions():
     return f"{between['mean_ns']} ns [{between['lo_ns']}, {between['hi_ns']}]"
 
 
+def votes():
+    """Most runs decide by what their requests met, although such short runs have no bounds."""
+    with serving("--service", "fixed:500us") as it:
+        words = (synthetic(it), "--rate", 400, "--repeat", 3, "--for", "500ms", "--json")
+        held = result(load(*words, "--assert-seen", "p99<1.5s", code=0))
+        got = result(load(*words, "--assert-seen", "p99<1.5s", "--assert-seen", "p99<500us", code=4))
+    check.equal("one that holds", [(a["result"], a["of"], a["beyond"]) for a in held["asserts"]], [("holds", 3, 0)])
+    check.equal("by", {a["by"] for a in got["asserts"]}, {"seen"})
+    check.equal("of two", [(a["result"], a["beyond"]) for a in got["asserts"]], [("holds", 0), ("fails", 3)])
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check.run([(past_saturation,), (conditions, folder), (highest_rate,), (two_targets,),
-                   (repetitions,)])
+                   (repetitions,), (votes,)])
 
 
 if __name__ == "__main__":

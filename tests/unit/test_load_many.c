@@ -208,8 +208,11 @@ static void test_changes_are_judged(void **state)
 	}
 }
 
-/* Ten runs with p99 from 100 to 109 us; `unlike` of them at another load, `unsure` not sound. */
-static void repeat(const char *text, size_t unlike, size_t unsure, struct report *r,
+/*
+ * Ten runs with p99 from 100 to 109 us; `unlike` of them at another load, `unsure` not sound, and
+ * `few` with too few requests.
+ */
+static void repeat(const char *text, size_t unlike, size_t unsure, size_t few, struct report *r,
 		   struct load_asserts *judged)
 {
 	const struct load_conditions c = conditions_of(text, false);
@@ -222,6 +225,7 @@ static void repeat(const char *text, size_t unlike, size_t unsure, struct report
 		s.comparable = i >= unlike;
 		s.sound = i >= unlike + unsure;
 		s.asked.bounded &= s.sound;
+		s.count = i < few ? 999 : s.count;
 		assert_int_equal(vec_push(&runs, s), 0);
 	}
 	begin(r);
@@ -234,14 +238,16 @@ static void test_repetitions_are_judged(void **state)
 {
 	static const struct {
 		const char *text;
-		size_t unlike, unsure;
+		size_t unlike, unsure, few;
 		bool fails, settled;
 	} cases[] = {
-		{ "p99<120us", 0, 0, false, true }, { "p99<90us", 0, 0, true, true },
-		{ "p99<104us", 0, 0, false, false }, /* within the interval */
+		{ "p99<120us", 0, 0, 0, false, true }, { "p99<90us", 0, 0, 0, true, true },
+		{ "p99<104us", 0, 0, 0, false, false }, /* within the interval */
 		/* Runs that are not sound count; one with another load leaves it open. */
-		{ "p99<120us", 0, 4, false, true }, { "p99<120us", 1, 0, false, false },
-		{ "p99<90us", 1, 0, true, true }, { "p99<120us", 9, 0, false, false },
+		{ "p99<120us", 0, 4, 0, false, true }, { "p99<120us", 1, 0, 0, false, false },
+		{ "p99<90us", 1, 0, 0, true, true }, { "p99<120us", 9, 0, 0, false, false },
+		/* Those with too few requests say nothing; the others decide, if there are two. */
+		{ "p99<120us", 0, 0, 8, false, true }, { "p99<120us", 0, 0, 9, false, false },
 	};
 
 	(void)state;
@@ -249,11 +255,64 @@ static void test_repetitions_are_judged(void **state)
 		struct load_asserts judged;
 		struct report r;
 
-		repeat(cases[i].text, cases[i].unlike, cases[i].unsure, &r, &judged);
+		repeat(cases[i].text, cases[i].unlike, cases[i].unsure, cases[i].few, &r,
+		       &judged);
 		assert_int_equal(judged.fails, cases[i].fails);
 		assert_int_equal(judged.settled, cases[i].settled);
 		assert_int_equal(!!evidence(&r, "assert-undecided"), !cases[i].settled);
 		report_release(&r);
+	}
+}
+
+/*
+ * Runs whose requests show "p99<500us" to hold, to fail, or neither. All show the condition before
+ * it to hold, which must not be taken for it.
+ */
+static void vote(size_t holding, size_t failing, size_t neither, struct load_asserts *judged)
+{
+	struct load_conditions c = { .n = 2 };
+	const size_t n = holding + failing + neither;
+	struct load_runs runs;
+	struct report r;
+
+	assert_int_equal(load_condition_parse("p99<1s", &c.list[0]), 0);
+	assert_int_equal(load_condition_parse("p99<500us", &c.list[1]), 0);
+	c.list[0].seen = c.list[1].seen = true;
+	vec_init(&runs, n);
+	for (size_t i = 0; i < n; i++) {
+		struct load_summary s = run_of(NULL, 1000000);
+
+		s.seen_holds = 1 | (i < holding ? 2 : 0);
+		s.seen_fails = i >= holding && i < holding + failing ? 2 : 0;
+		assert_int_equal(vec_push(&runs, s), 0);
+	}
+	begin(&r);
+	assert_int_equal(load_runs_repeat(&runs, 0.99, 0.95, &c, &whole, &r, judged), 0);
+	assert_int_equal(report_error(&r), 0);
+	assert_int_equal(!!evidence(&r, "assert-undecided"), !judged->settled);
+	report_release(&r);
+	vec_release(&runs);
+}
+
+/* More than half of the runs must hold: one that something else disturbed does not decide. */
+static void test_runs_vote(void **state)
+{
+	static const struct {
+		size_t holding, failing, neither;
+		bool fails, settled;
+	} cases[] = {
+		{ 5, 0, 0, false, true }, { 3, 2, 0, false, true }, { 2, 3, 0, true, true },
+		{ 3, 3, 0, true, true },  { 0, 5, 0, true, true },  { 3, 0, 2, false, true },
+		{ 2, 0, 3, false, false }, { 2, 1, 2, false, false }, { 0, 3, 2, true, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct load_asserts judged;
+
+		vote(cases[i].holding, cases[i].failing, cases[i].neither, &judged);
+		assert_int_equal(judged.fails, cases[i].fails);
+		assert_int_equal(judged.settled, cases[i].settled);
 	}
 }
 
@@ -347,6 +406,7 @@ int main(void)
 		cmocka_unit_test(test_slices),
 		cmocka_unit_test(test_changes_are_judged),
 		cmocka_unit_test(test_repetitions_are_judged),
+		cmocka_unit_test(test_runs_vote),
 		cmocka_unit_test(test_closed_loop_has_no_rate_to_compare),
 		cmocka_unit_test(test_different_misses_are_reported),
 		cmocka_unit_test(test_misses_unknown),
