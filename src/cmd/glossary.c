@@ -15,6 +15,9 @@
 
 #define LABEL_WIDTH 10
 
+/* The entry of all percentiles. */
+#define PERCENTILE_WORD "p99"
+
 /* ---- words that are in no table of an analysis ---- */
 
 static const struct glossary_reason words[] = {
@@ -104,8 +107,60 @@ static const struct glossary_reason words[] = {
 		.todo = "Look at the reasons of the result (reasons[] in JSON), and ask hostlat "
 			"help about them.",
 	} },
+	{ PERCENTILE_WORD, NULL, {
+		.what = "A percentile: 99 of 100 requests or packets took less, 1 took as long or "
+			"longer. p50 is the median. Numbers in brackets are its confidence "
+			"interval.",
+		.effect = "The farther out, the more requests it needs: p99.9 needs about ten "
+			  "times as many as p99.",
+		.todo = "For one with its reason for n/a or none, ask hostlat help about that "
+			"reason.",
+	} },
+	{ "rho", "explain, diagnose", {
+		.what = "Spearman's rank correlation of two series, from -1 to 1: 1 if both always "
+			"rise together, 0 if they have nothing in common.",
+		.effect = "Two series that rise together need not be cause and effect.",
+		.todo = "Look first at the causes of slow messages, which are measured. p is the "
+			"probability of so large a rho by chance.",
+	} },
+	{ "FR", "conns, explain", {
+		.what = "Fast retransmits: segments that were sent again because later ones were "
+			"acknowledged.",
+		.effect = "Each costs about a round trip.",
+		.todo = "Ask hostlat help about fast-retransmit.",
+	} },
+	{ "RTO", "conns, explain", {
+		.what = "Retransmission timeouts: no acknowledgement came for 200 ms or longer.",
+		.effect = "Each delays the data by that time.",
+		.todo = "Ask hostlat help about timeout.",
+	} },
+	{ "TLP", "conns, explain", {
+		.what = "Tail-loss probes: the last segment of a burst was sent again, or new "
+			"data instead, as its acknowledgement was late.",
+		.effect = "A probe that repairs a loss saves a timeout.",
+		.todo = "Ask hostlat help about tail-loss-probe.",
+	} },
+	{ "held", "conns, explain", {
+		.what = "The times that data waited for an acknowledgement which the peer delayed.",
+		.effect = "Each costs up to 40 ms on Linux.",
+		.todo = "Ask hostlat help about delayed-ack and nagle.",
+	} },
+	{ "wakeup", "load", {
+		.what = "A part of a request's latency: from the arrival of the reply at this host "
+			"to the moment at which hostlat's sleeping thread runs again.",
+		.effect = "This is time of the load generator, not of the server.",
+		.todo = "If it is large, give hostlat CPUs that nothing else uses (--pin, "
+			"--threads), or load from another host.",
+	} },
 	{ NULL, NULL, {} },
 };
+
+/* Whether a word is a percentile, such as p99.9. */
+static bool glossary_is_percentile(const char *word)
+{
+	return word[0] == 'p' && isdigit((unsigned char)word[1]) &&
+	       !word[1 + strspn(word + 1, "0123456789.")];
+}
 
 /* ---- lists ---- */
 
@@ -274,6 +329,8 @@ bool glossary_put(const char *word, struct strbuf *out)
 	struct glossary_entry e;
 	bool found = false;
 
+	if (glossary_is_percentile(word))
+		word = PERCENTILE_WORD;
 	for (unsigned int list = 0; list < GLOSSARY_LISTS; list++) {
 		for (unsigned int i = 0; glossary_get(list, i, &e); i++) {
 			if (!e.name || strcmp(e.name, word) != 0)

@@ -16,7 +16,7 @@ const struct opt load_judge_option_rows[] = {
 			 "such as 'p99<500us'; with --repeat, of all runs together; with "
 			 "--against, of the second server, such as 'p99<+20%'"),
 	OPT_LIST(struct load_judge_options, seen, .name = "assert-seen",
-		 .group = OPT_MEASURE, .rare = true, .metavar = "CONDITION",
+		 .group = OPT_MEASURE, .metavar = "CONDITION",
 		 .excludes = "rates,find-max,against",
 		 .help = "Like --assert, but the requests of this run decide, failed ones "
 			 "included, without bounds: exit with 4 or 0 even where the result is "

@@ -159,7 +159,16 @@ struct load_scope {
 	 * decide does not depend on how long the run was
 	 */
 	double drift;
+	/* a lower bound of this run is sound, even if the quantile is not */
+	bool below;
 };
+/*
+ * Sets *least_ns to a lower bound, which allows for requests that the host delayed by more than is
+ * harmless for `limit_ns`, of quantile q of the main latency in this run; 0: none. Returns 0 or
+ * -ENOMEM.
+ */
+int load_analysis_least(const struct load_analysis *analysis, double q, uint64_t limit_ns,
+			uint64_t *least_ns);
 /*
  * Returns whether the run would be sound if config.percentile were q, with bounds that are wider
  * by the drift: 1, 0 (`why` is a sentence), or -ENOMEM. Judges again every gate that depends on the

@@ -500,7 +500,8 @@ int load_analysis_sound_at(const struct load_analysis *analysis, double q, struc
 	int ret;
 
 	BUG_ON(!analysis->finished);
-	*scope = (struct load_scope){ .run_only = analysis->result.run_only, .drift = 1 };
+	*scope = (struct load_scope){ .run_only = analysis->result.run_only, .drift = 1,
+				      .below = true };
 	if (q == analysis->config.percentile && verdict_sound(analysis))
 		return 1;
 	at_q = malloc(sizeof(*at_q));
@@ -523,6 +524,7 @@ int load_analysis_sound_at(const struct load_analysis *analysis, double q, struc
 		ret = verdict_sound_with_drift(at_q);
 		scope->run_only = at_q->result.run_only;
 		scope->drift = at_q->result.drift;
+		scope->below = verdict_sound_below(at_q);
 		if (!ret)
 			verdict_why(at_q, why);
 	}

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quantiles of a finished analysis, with the bounds that hold; the whole curve. */
+#include <math.h>
+
 #include "base/bug.h"
 #include "load/analysis_quantile.h"
 #include "load/evaluate.h"
@@ -135,6 +137,41 @@ void load_analysis_quantile(const struct load_analysis *analysis, enum load_from
 	if (out->why == LOAD_WHY_FEW_REQUESTS)
 		out->needed = interval.needed;
 	analysis->method->bound(analysis, from, q, &interval, out);
+}
+
+/* Raises *least_ns to the lower bound of one latency, if that is higher. */
+static int analysis_quantile_raise(const struct load_analysis *a, enum load_from from, double q,
+				   double touched, uint64_t *least_ns)
+{
+	struct interval_range range = evaluate_range(a, from);
+	struct interval found;
+	int err;
+
+	range.touched = touched;
+	err = interval_of(&range, q, a->result.confidence, &found);
+	if (!err && found.least_ns > *least_ns)
+		*least_ns = found.least_ns;
+	return err;
+}
+
+int load_analysis_least(const struct load_analysis *analysis, double q, uint64_t limit_ns,
+			uint64_t *least_ns)
+{
+	const double gaps = interference_bound_gaps(analysis, limit_ns);
+	int err;
+
+	BUG_ON(!analysis->finished);
+	*least_ns = 0;
+	if (interference_bound_breaks(analysis, limit_ns))
+		return 0;
+	err = analysis_quantile_raise(analysis, LOAD_INTENDED, q,
+				      interference_bound_touched(analysis, LOAD_INTENDED, limit_ns),
+				      least_ns);
+	/* Without the wait for a free connection, only this host can delay a request. */
+	if (!err && !analysis->result.gates[GATE_LOOP].pass)
+		err = analysis_quantile_raise(analysis, LOAD_ACTUAL, q, fmin(1, 2 * gaps),
+					      least_ns);
+	return err;
 }
 
 void load_analysis_beyond(const struct load_analysis *analysis, uint64_t ns,

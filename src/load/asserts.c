@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/asserts.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "base/parse.h"
 
 #include "load/gates.h"
 #include "load/quantile_words.h"
@@ -29,6 +32,7 @@ void load_asserts_add(const struct load_assert *asserts, uint32_t n, struct repo
 		{ .name = "condition" }, { .name = "q" }, { .name = "limit_ns" },
 		{ .name = "ns" }, { .name = "lo_ns" }, { .name = "hi_ns" }, { .name = "result" },
 		{ .name = "by" }, { .name = "of" }, { .name = "beyond" }, { .name = "drift" },
+		{ .name = "to_do" },
 	};
 	struct table *t = table_new(r, columns, sizeof(columns) / sizeof(columns[0]));
 	struct string_list *lines = list_new(r);
@@ -40,17 +44,34 @@ void load_asserts_add(const struct load_assert *asserts, uint32_t n, struct repo
 
 		TABLE_ADD(t, value_string(c->text), value_number(c->q),
 			  c->limit_ns ? value_ns(c->limit_ns) : value_null(),
-			  value_known_ns(q->known, q->ns), value_known_ns(q->bounded, q->lo_ns),
+			  value_known_ns(q->known, q->ns),
+			  value_known_ns(a->least_ns || q->bounded, a->least_ns ?: q->lo_ns),
 			  value_known_ns(q->upper, q->hi_ns), value_string(truths[a->truth]),
 			  value_string(c->seen ? "seen" : "bounds"),
 			  a->of ? value_u64(a->of) : value_null(),
 			  a->of ? value_u64(a->beyond) : value_null(),
-			  a->drift > 1 ? value_number(a->drift) : value_null());
-		list_add(lines, "%s %s%s: %s", c->text, sentences[a->truth],
-			 c->seen && a->truth ? " as seen" : "", a->words);
+			  a->drift > 1 ? value_number(a->drift) : value_null(),
+			  a->to_do ? value_string(a->to_do) : value_null());
+		list_add(lines, "%s %s%s: %s%s%s", c->text, sentences[a->truth],
+			 c->seen && a->truth ? " as seen" : "", a->words,
+			 a->to_do ? ". To do: " : "", a->to_do ? a->to_do : "");
 	}
 	object_add(&r->body, "asserts", value_table(t));
 	object_add(&r->body, NULL, value_list(lines));
+}
+
+/* Refutes a condition whose quantile has a lower bound alone. Returns 0 or -ENOMEM. */
+static int asserts_refute(const struct load_analysis *analysis, struct load_assert *a)
+{
+	const double limit = (double)a->condition->limit_ns;
+	uint64_t least_ns;
+	int err = load_analysis_least(analysis, a->condition->q, a->condition->limit_ns, &least_ns);
+
+	if (!err && (double)least_ns / a->drift >= limit) {
+		a->truth = LOAD_FAILS;
+		a->least_ns = least_ns;
+	}
+	return err;
 }
 
 /* Judges a condition, which is open if the run is not sound at the condition's percentile. */
@@ -64,6 +85,8 @@ static int asserts_judge(const struct load_analysis *analysis, struct load_asser
 	a->drift = scope.drift;
 	if (ret == 1)
 		a->truth = load_condition_judge(a->condition, &a->quantile, scope.drift);
+	else if (!ret && scope.below)
+		ret = asserts_refute(analysis, a);
 	return ret < 0 ? ret : 0;
 }
 
@@ -167,14 +190,67 @@ static const char *asserts_drift_words(const struct load_assert *a, struct repor
 			     a->truth ? "" : ", which both bounds must allow for");
 }
 
+/* A longer run than this is no advice. */
+#define ADVISED_MOST_NS (3600.0 * NS_PER_S)
+
+/*
+ * Estimates how long a run must last for the bounds to decide, if the latency stays as it is: their
+ * distance shrinks with the square root of the time. Returns NaN if time alone does not tell.
+ */
+static double asserts_needed_ns(const struct load_analysis *analysis, const struct load_assert *a)
+{
+	const struct load_quantile *q = &a->quantile;
+	const double limit = (double)a->condition->limit_ns, ns = (double)q->ns;
+	uint64_t from_ns, to_ns;
+	double bound, run_ns;
+
+	load_analysis_evaluated(analysis, &from_ns, &to_ns);
+	run_ns = (double)(to_ns - from_ns);
+	if (q->needed)
+		return run_ns * (double)q->needed /
+		       (double)load_analysis_count(analysis, load_analysis_main(analysis));
+	bound = log((double)(limit > ns ? q->hi_ns : q->lo_ns) / ns) / log(limit / ns);
+	return q->bounded && !q->run_only && a->drift <= 1 && bound > 1 ? run_ns * bound * bound :
+									  NAN;
+}
+
+/* Says what these requests show of an open condition, and how to decide it. */
+static void asserts_advise(const struct load_analysis *analysis, bool as_asked, struct report *r,
+			   struct load_assert *a)
+{
+	const double needed_ns = asserts_needed_ns(analysis, a);
+	struct load_assert seen = { .condition = a->condition };
+
+	asserts_see(analysis, as_asked, r, &seen);
+	if (seen.truth)
+		a->words = report_format(r, "%s. As seen it %s: %s", a->words,
+					 sentences[seen.truth], seen.words);
+	a->to_do = report_format(r, "%s--repeat 6, which judges by how runs differ%s",
+				 needed_ns < ADVISED_MOST_NS ?
+				 report_format(r, needed_ns < 100.0 * NS_PER_S ?
+					       "--for %.0fs, if the latency stays as it is; " :
+					       "--for %.0fm, if the latency stays as it is; ",
+					       ceil(needed_ns / (needed_ns < 100.0 * NS_PER_S ?
+							1.0 : 60.0) / NS_PER_S)) : "",
+				 seen.truth ? "; --assert-seen, which takes what was seen as the "
+				 "answer" : "");
+}
+
 /* Judges by the bounds of the quantile. `why`: why the run is not sound there. */
 static int asserts_prove(const struct load_analysis *analysis, struct report *r,
 			 struct strbuf *why, struct load_assert *out)
 {
 	const bool undisturbed = asserts_quantile(analysis, out->condition->q, &out->quantile);
 	int err = asserts_judge(analysis, out, why);
+	char least[HUMAN_MAX];
 
-	out->words = report_format(r, "%s%s%s%s", load_quantile_value(&out->quantile, r),
+	if (out->least_ns)
+		out->words = report_format(r, "at least %s  (%s), in this run only%s",
+					   human_ns(least, out->least_ns),
+					   load_quantile_value(&out->quantile, r),
+					   asserts_drift_words(out, r));
+	else
+		out->words = report_format(r, "%s%s%s%s", load_quantile_value(&out->quantile, r),
 				   undisturbed ? "  without the time around gaps" : "",
 				   out->quantile.upper && out->quantile.run_only ?
 				   ", in this run only" : "", asserts_drift_words(out, r));
@@ -208,6 +284,8 @@ int load_asserts_report(const struct load_conditions *conditions,
 			asserts_see(analysis, as_asked, r, &asserts[i]);
 		else
 			ret = asserts_prove(analysis, r, &why[i], &asserts[i]);
+		if (!ret && !conditions->list[i].seen && asserts[i].truth == LOAD_OPEN)
+			asserts_advise(analysis, as_asked, r, &asserts[i]);
 		err = err ? err : ret;
 		out->fails |= asserts[i].truth == LOAD_FAILS;
 		out->settled &= asserts[i].truth != LOAD_OPEN;

@@ -114,10 +114,10 @@ static void gates_allow_changes(struct load_analysis *a)
 		r->run_only |= gate_objects(&r->gates[changes[i]]);
 	r->run_only |= r->regimes.found && r->regimes.stretches < REGIMES_FEW &&
 		       !gates_is_ours(a, gates_allow_asked(a));
-	if (!a->method->keeps_confidence || gates_allow_asked(a)->why)
-		return;
 	r->drift = fmax(gates_drift(a, &r->median, GATE_TREND_MEDIAN),
 			gates_drift(a, &r->tail, GATE_TREND_TAIL));
+	if (!a->method->keeps_confidence || gates_allow_asked(a)->why)
+		return;
 	for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
 		struct gate *g = &r->gates[changes[i]];
 
@@ -131,6 +131,26 @@ static void gates_allow_changes(struct load_analysis *a)
 		g->run_only = gate_objects(g);
 		gate_allow(a, changes[i]);
 	}
+}
+
+bool gates_allow_lower(const struct load_analysis *a)
+{
+	static const enum gate_id harmless[] = {
+		GATE_LOOP, GATE_DEPENDENCE, GATE_UNIT_ROOT, GATE_TREND_MEDIAN, GATE_TREND_TAIL,
+		GATE_SHIFT_MEDIAN, GATE_SHIFT_TAIL, GATE_PERIODIC_MEDIAN, GATE_PERIODIC_TAIL,
+		GATE_EXCEEDANCES, GATE_TAIL, GATE_WIDTH,
+	};
+	/* A full server keeps the rate from being reached, and makes sends follow replies. */
+	static const enum gate_id by_loop[] = { GATE_RATE, GATE_ARRIVALS };
+	uint64_t objecting = 0;
+
+	for (int i = 0; i < GATES; i++)
+		objecting |= gate_objects(&a->result.gates[i]) ? 1ull << i : 0;
+	for (size_t i = 0; i < ARRAY_LEN(harmless); i++)
+		objecting &= ~(1ull << harmless[i]);
+	for (size_t i = 0; i < ARRAY_LEN(by_loop) && !a->result.gates[GATE_LOOP].pass; i++)
+		objecting &= ~(1ull << by_loop[i]);
+	return !objecting && a->method->keeps_confidence && a->main == LOAD_INTENDED;
 }
 
 static enum load_state state_of(enum gate_id failed)

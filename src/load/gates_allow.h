@@ -14,4 +14,11 @@
  */
 void gates_allow(struct load_analysis *analysis);
 
+/*
+ * Returns whether no failed gate objects to a lower bound of this run. Where requests waited for a
+ * free connection, the bound takes the time without this wait, or takes them as arbitrarily fast:
+ * with more connections the server would have more to do at a time, not less.
+ */
+bool gates_allow_lower(const struct load_analysis *analysis);
+
 #endif

@@ -304,12 +304,13 @@ static void interval_find_bounds(const struct interval_range *range, const struc
 		out->why = INTERVAL_FAILURES;
 	out->needed = (uint64_t)ceil(out->exceedances_needed / fmin(q, 1 - q) *
 				     fmax(own.inflation, hi.inflation));
+	if (lo.q > 0 && lo.rank > range->failed)
+		bounds_of_rank(range->pooled, lo.rank - range->failed, &out->least_ns, &ignored);
 	if (out->why)
 		return;
 	bounds_of_rank(range->pooled, hi.rank, &ignored, &out->hi_ns);
 	bounds_of_rank(range->pooled, own.rank - range->failed, &out->own_lo_ns, &ignored);
-	if (lo.q > 0 && lo.rank > range->failed)
-		bounds_of_rank(range->pooled, lo.rank - range->failed, &out->lo_ns, &ignored);
+	out->lo_ns = out->least_ns;
 }
 
 /* ---- movement of the median ---- */
@@ -347,7 +348,7 @@ static void interval_by_cosines(const struct interval_range *range, const struct
 	out->exceedances_needed = exceedances_needed(q, confidence) *
 				  interval_widening(out->df, confidence);
 	out->needed = 0;
-	out->lo_ns = 0;
+	out->lo_ns = out->least_ns = 0;
 	if (!out->why)
 		interval_find_bounds(range, cosines, q, confidence, out);
 }
@@ -381,6 +382,7 @@ static void interval_of_run(const struct interval_range *range, double q, double
 	interval_by_cosines(range, &cosines, q, confidence, &of_run);
 	if (!of_run.why)
 		*out = of_run;
+	out->least_ns = of_run.least_ns;
 }
 
 /*

@@ -63,6 +63,11 @@ struct interval {
 	uint64_t ns;           /* the observed quantile; 0: no samples */
 	/* bounds, if `why` is INTERVAL_GOOD; lo_ns 0: delayed requests leave only the upper one */
 	uint64_t lo_ns, hi_ns;
+	/*
+	 * lower bound, of this run, that also holds where there is no upper one, as a bound of a
+	 * one-sided interval; 0: none
+	 */
+	uint64_t least_ns;
 	uint64_t own_lo_ns;    /* lower bound if no request was delayed; for judging precision */
 	uint64_t count;        /* number of samples */
 	double inflation;      /* variance inflation by dependence, >= 1; not widened for df */

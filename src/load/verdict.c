@@ -6,6 +6,7 @@
 #include "base/bug.h"
 #include "load/evidence.h"
 #include "load/gates.h"
+#include "load/gates_allow.h"
 #include "report/human.h"
 
 #define EVIDENCE_MAX 4096
@@ -24,8 +25,8 @@ static bool exhausted_early(const struct load_analysis *a, const struct load_age
 	       left > 2 * LOAD_TICK_NS;
 }
 
-/* Returns whether the result is sound, apart from lost agents and, `drifting`, a drift. */
-static bool verdict_stands(const struct load_analysis *a, bool drifting)
+/* Returns whether the run was as long as requested. */
+static bool verdict_is_whole(const struct load_analysis *a)
 {
 	if (a->interrupted || a->abort_on.met)
 		return false;
@@ -33,6 +34,14 @@ static bool verdict_stands(const struct load_analysis *a, bool drifting)
 		if (exhausted_early(a, &a->agents[i]))
 			return false;
 	}
+	return true;
+}
+
+/* Returns whether the result is sound, apart from lost agents and, `drifting`, a drift. */
+static bool verdict_stands(const struct load_analysis *a, bool drifting)
+{
+	if (!verdict_is_whole(a))
+		return false;
 	for (int i = 0; i < GATES; i++) {
 		if (gate_objects(&a->result.gates[i]) &&
 		    !(drifting && a->result.gates[i].drifts))
@@ -58,6 +67,11 @@ bool verdict_sound(const struct load_analysis *a)
 bool verdict_sound_with_drift(const struct load_analysis *a)
 {
 	return !lost_agents(a) && verdict_stands(a, true);
+}
+
+bool verdict_sound_below(const struct load_analysis *a)
+{
+	return !lost_agents(a) && verdict_is_whole(a) && gates_allow_lower(a);
 }
 
 /* Returns the verdict. With lost agents it is partial: the other agents' measurements are valid. */

@@ -6,7 +6,7 @@
  * quantile, over all runs: a run that is n/a doesn't miss, but how many give bounds is told.
  *
  * Bounds of a run alone are judged by that run's truth: what other requests would have seen while
- * the server did the same.
+ * the server did the same. So are lower bounds of runs that are n/a, by which --assert refutes.
  *
  * The truth of a cell comes from other runs of the same server, without the client's disturbances.
  * Three controls must fail: bounds that do not allow for delays by the host, the formula for
@@ -35,6 +35,7 @@
 #define EITHER_GIVEN 0.95
 #define RUNS_MIN 50
 #define AGAIN_RUNS 20 /* runs whose requests make the truth of one run */
+#define LEAST_EVERY 4 /* of so many runs one is judged by its lower bound alone: truths take time */
 #define TRUTH_RUNS 200
 #define QS 3
 
@@ -112,6 +113,7 @@ struct tally {
 	uint32_t iid_misses;          /* truth outside of the interval for independent samples */
 	double width;                 /* sum of widths as shares of the truth */
 	uint32_t run_given, run_misses; /* bounds of the run alone; the run's truth is outside */
+	uint32_t least_given, least_misses; /* lower bounds of n/a runs; those too high */
 };
 
 static bool failed;
@@ -196,6 +198,26 @@ static void judge(const struct load_analysis *a, double q, uint64_t truth, uint6
 	tally->width += (double)(found.hi_ns - found.lo_ns) / (double)truth;
 }
 
+/* Judges the lower bound of a run that is n/a, if any, against limits just above its truth. */
+static void judge_least(const struct load_analysis *a, const struct model *model,
+			struct tally tallies[QS])
+{
+	struct strbuf why = STRBUF_INIT(4096);
+	struct load_scope scope;
+	uint64_t truth[QS], least_ns;
+
+	BUG_ON(load_analysis_sound_at(a, 0.99, &scope, &why) < 0);
+	strbuf_release(&why);
+	if (!scope.below)
+		return;
+	find_truth_of_run(model, truth);
+	for (int q = 0; q < QS; q++) {
+		BUG_ON(load_analysis_least(a, qs[q], truth[q], &least_ns));
+		tallies[q].least_given += least_ns != 0;
+		tallies[q].least_misses += (double)least_ns / scope.drift > (double)truth[q];
+	}
+}
+
 /*
  * Judges the percentile without the time around gaps. The control leaves out requests because they
  * were under way in a gap: as many of the slow ones are, what is left is too fast, or is too slow
@@ -253,7 +275,7 @@ static void report_undisturbed(const struct cell *cell, uint32_t runs, const str
 	printf("| %s, undisturbed | p99 | | %.1f %% | %.1f %% | %.1f %% | | ", cell->name,
 	       100.0 * t->given / runs, 100.0 * (t->above + t->below) / runs,
 	       100.0 * t->above / runs);
-	printf("| %.2f | %.1f %% | | |\n", t->given ? t->width / t->given : NAN,
+	printf("| | | %.2f | %.1f %% | | |\n", t->given ? t->width / t->given : NAN,
 	       100.0 * t->own_misses / runs);
 	if (runs < RUNS_MIN)
 		return;
@@ -277,6 +299,8 @@ static void report(const struct cell *cell, uint32_t runs, uint32_t sound,
 		       100.0 * (t->above + t->below) / runs, 100.0 * t->above / runs,
 		       100.0 * t->run_given / runs,
 		       100.0 * t->run_misses / runs);
+		printf("%.1f %% | %.1f %% | ", 100.0 * LEAST_EVERY * t->least_given / runs,
+		       100.0 * LEAST_EVERY * t->least_misses / runs);
 		printf("%.2f | %.1f %% | %.1f %% | ", t->given ? t->width / t->given : NAN,
 		       100.0 * t->own_misses / runs, 100.0 * t->iid_misses / runs);
 		if (!q)
@@ -290,6 +314,8 @@ static void report(const struct cell *cell, uint32_t runs, uint32_t sound,
 			fail(cell->name, "the upper bound is too low too often");
 		if (too_many(t->run_misses, runs, MISSES_MOST))
 			fail(cell->name, "bounds of a run are given and miss it too often");
+		if (too_many(t->least_misses, runs / LEAST_EVERY, ABOVE_MOST))
+			fail(cell->name, "a lower bound is above the run's truth too often");
 		if (q == 1 && cell->either &&
 		    too_many(runs - t->given - t->run_given, runs, 1 - EITHER_GIVEN))
 			fail(cell->name, "too few runs give p99 any bounds");
@@ -346,6 +372,8 @@ static void run_cell(const struct cell *cell, uint32_t runs, struct controls *co
 				find_truth_of_run(&model, run_truth);
 			for (int q = 0; q < QS; q++)
 				judge(a, qs[q], truth[q], run_truth[q], &tallies[q]);
+		} else if (i % LEAST_EVERY == 0) {
+			judge_least(a, &model, tallies);
 		}
 		load_analysis_free(a);
 	}
@@ -368,8 +396,9 @@ int main(int argc, char **argv)
 	struct controls controls = { 0 };
 
 	printf("| server and client | quantile | sound | bounds given | miss | upper too low | "
-	       "of the run | miss it | width | without allowance | iid formula | reasons |\n"
-	       "|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+	       "of the run | miss it | lower alone | miss it | width | without allowance | "
+	       "iid formula | reasons |\n"
+	       "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 	for (size_t i = 0; i < ARRAY_LEN(cells); i++) {
 		bool asked = argc < 2;
 
