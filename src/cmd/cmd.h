@@ -22,7 +22,7 @@ enum exit_code {
 	EXIT_ASSERT = 4,  /* the measurement is sound, but a condition of --assert does not hold */
 };
 
-#define COMMAND_EXAMPLES 3
+#define COMMAND_EXAMPLES 4
 
 /* A command line as a user types it, and its effect: one sentence without its period. */
 struct command_example {

@@ -181,7 +181,7 @@ static void test_groups(void **state)
 	}
 }
 
-/* Every command that users see has examples; three, if it measures or analyzes something. */
+/* Every command that users see has examples; three or more, if it measures or analyzes something. */
 static void test_examples(void **state)
 {
 	(void)state;
@@ -192,7 +192,7 @@ static void test_examples(void **state)
 			continue;
 		assert_non_null(e[0].line);
 		if (find(*c, "json"))
-			assert_non_null(e[COMMAND_EXAMPLES - 1].line);
+			assert_non_null(e[2].line);
 		for (int i = 0; i < COMMAND_EXAMPLES && e[i].line; i++) {
 			assert_non_null(strstr(e[i].line, (*c)->name));
 			assert_true(*e[i].what && e[i].what[strlen(e[i].what) - 1] != '.');
