@@ -35,7 +35,7 @@
 #define EITHER_GIVEN 0.95
 #define RUNS_MIN 50
 #define AGAIN_RUNS 20 /* runs whose requests make the truth of one run */
-#define LEAST_EVERY 4 /* of so many runs one is judged by its lower bound alone: truths take time */
+#define LEAST_EVERY 4 /* one in so many n/a runs is judged: its truth takes time */
 #define TRUTH_RUNS 200
 #define QS 3
 

@@ -181,7 +181,7 @@ static void test_groups(void **state)
 	}
 }
 
-/* Every command that users see has examples; three or more, if it measures or analyzes something. */
+/* Every command that users see has examples; a measuring or analyzing one has three or more. */
 static void test_examples(void **state)
 {
 	(void)state;
