@@ -16,6 +16,9 @@ function confidenceOf(entries) {
 	return word || OF_VERDICT[part(entries, 'diagnose').verdict] || null;
 }
 
+// The first reason why the result is not sound.
+const whyOf = entries => text(object(entries.flatMap(e => records(e.document.reasons)).find(r => r.message)).message);
+
 const quantileOf = (rows, q) => records(rows).find(r => num(r.q) === q);
 
 // The number that people ask about: [what, value, its interval]
@@ -55,10 +58,13 @@ function findingsOf(doc) {
 	return (own.length ? own : [doc.headline]).filter(Boolean).map(l => isObject(l) ? text(l.message || l.text) || text(l) : text(l));
 }
 
-// Without what is to be done, which has a place of its own.
+// The headline first, as hostlat wrote it; without what is to be done, which has a place of its own.
 function sentencesOf(entries) {
-	const lead = leading(entries), all = findingsOf(lead.document).filter(s => !ADVICE.test(s));
-	// What explains the tail is the sentence; how long it is, is the number.
+	const lead = leading(entries), own = text(lead.document.headline);
+	const all = findingsOf(lead.document).filter(s => s && !ADVICE.test(s));
+	if (own)
+		return [own, ...all.filter(s => s !== own)];
+	// A result of an older hostlat: what explains the tail is the sentence; how long it is, is the number.
 	const costliest = [costlyOf(entries)[0], records(part(entries, 'diagnose').causes)[0]].filter(Boolean);
 	const phrases = costliest.flatMap(c => (WORDS.get(c.cause) || []).map(w => w.phrase).filter(Boolean));
 	const first = lead.command === 'explain' && phrases.map(p => all.find(s => s.includes(p))).find(Boolean) || all[0];
@@ -116,22 +122,26 @@ function cardWords(card, markdown) {
 	].join('\n').replace(/\u00a0|\u202f/g, ' ');
 }
 
+const todoList = todo => todo.length ? el('ul', { class: 'todo' }, todo.map(([word, words]) => el('li', null, word ? [term(word), `: ${words}`] : words))) : null;
+
+// One sentence, and below it a line each: the number, how far it can be trusted, what to do. All else is folded.
 function cardNode(card) {
-	const [first, ...more] = card.sentences;
+	const [first, ...more] = card.sentences, [todo, ...others] = card.todo;
+	const line = (name, value) => el('div', null, [el('dt', null, name), el('dd', null, value)]);
+	const folded = [more.length ? `${more.length} finding${more.length > 1 ? 's' : ''}` : '', others.length ? `${others.length} more to do` : ''].filter(Boolean).join(', ');
 	return el('div', { class: 'card', 'data-card': card.command }, [
-		el('div', { class: 'answer' }, [
-			card.number ? el('p', { class: 'number' }, [el('b', { 'data-field': 'number' }, card.number[1]), el('span', null, card.number[0]),
-				card.number[2] ? el('small', null, card.number[2]) : null]) : null,
-			card.confidence ? el('p', { class: `confidence ${CONFIDENCE[card.confidence]}`, 'data-field': 'confidence' }, term(card.confidence)) : null,
+		el('p', { class: 'first' }, first || `${card.title} This result has no findings.`),
+		el('dl', null, [
+			card.number ? line(card.number[0], [el('span', { 'data-field': 'number' }, card.number[1]), card.number[2] ? ` ${card.number[2]}` : '']) : null,
+			card.confidence ? line('confidence', [el('span', { class: CONFIDENCE[card.confidence], 'data-field': 'confidence' }, term(card.confidence)),
+				card.why ? `: ${card.why}` : '']) : null,
+			todo ? line('what to do', todoList([todo])) : null,
 		]),
-		el('div', null, [
-			el('p', { class: 'first' }, first || `${card.title} This result has no findings.`),
+		folded ? el('details', { class: 'evidence' }, [el('summary', null, folded),
 			more.length ? el('ul', { class: 'lead', 'data-field': 'findings' }, more.map(s => el('li', null, s))) : null,
-			card.todo.length ? el('div', { class: 'todo' }, [el('h3', null, 'What to do'),
-				el('ul', null, card.todo.map(([word, words]) => el('li', null, word ? [term(word), `: ${words}`] : words)))]) : null,
-			el('p', { class: 'tools' }, [copyButton('copy as text', 'text', () => cardWords(card, false)),
-				copyButton('copy as Markdown', 'markdown', () => cardWords(card, true))]),
-		]),
+			others.length ? [el('p', { class: 'quiet' }, 'Also to do:'), todoList(others)] : null]) : null,
+		el('p', { class: 'tools' }, [copyButton('copy as text', 'text', () => cardWords(card, false)),
+			copyButton('copy as Markdown', 'markdown', () => cardWords(card, true))]),
 	]);
 }
 
@@ -189,7 +199,7 @@ function cardOf(entries) {
 	const lead = leading(entries);
 	const card = {
 		command: lead.command, title: lead.command ? sentence(lead.command) : 'A result', number: numberOf(entries), confidence: confidenceOf(entries),
-		sentences: sentencesOf(entries), todo: todoOf(entries), strip: stripOf(entries),
+		why: whyOf(entries), sentences: sentencesOf(entries), todo: todoOf(entries), strip: stripOf(entries),
 	};
 	return [cardNode(card), stripNode(card.strip)];
 }

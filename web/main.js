@@ -144,6 +144,8 @@ function follow() {
 	const paper = on => {
 		printing = on;
 		document.documentElement.toggleAttribute('data-paper', on);
+		for (const d of document.querySelectorAll('details.evidence'))
+			d.open = on;
 		applyTheme(on ? 'light' : theme());
 	};
 	addEventListener('beforeprint', () => paper(true));

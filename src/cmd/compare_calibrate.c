@@ -80,6 +80,8 @@ int compare_sides_calibrate(struct compare_sides *in, struct report *r)
 	if (!in->load && !in->messages)
 		report_reason(r, "nothing-in-common", NULL, "not all recordings have requests of a "
 			      "load generator or messages: there is nothing to calibrate by");
+	report_headline(r, "%s", r->findings.first ? r->findings.first->string :
+			"How much the recordings differ is not known.");
 	compare_side_add_damage(side, r);
 	report_place_verdict(r);
 	return err ? err : report_error(r);

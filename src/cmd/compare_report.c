@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The result of `compare`. Each analysis compares its own data. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/bug.h"
 #include "cmd/compare_sides.h"
@@ -350,6 +352,34 @@ static int compare_add_facts(struct compare_sides *in, struct report *r)
 	return err;
 }
 
+/* ---- headline ---- */
+
+/* Returns "; new in B: gzip (4 processes)"; "" if no command is new. */
+static const char *compare_new_words(struct report *r)
+{
+	const struct table *t = object_table(&r->body, "new_commands");
+	const struct value *cells = t && t->first ? t->first->cells : NULL;
+
+	if (!cells || cells[0].type != VALUE_STRING)
+		return "";
+	if (cells[1].u64 < 2)
+		return report_format(r, "; new in B: %s", cells[0].string);
+	return report_format(r, "; new in B: %s (%" PRIu64 " processes)", cells[0].string,
+			     cells[1].u64);
+}
+
+/* Makes the first finding the headline: it is of what comes first, the requests. */
+static void compare_add_headline(struct report *r)
+{
+	const char *first = r->findings.first ? r->findings.first->string : NULL;
+	const int len = first ? (int)strlen(first) - 1 : 0;
+
+	if (first && len > 0)
+		report_headline(r, "%.*s%s.", len, first, compare_new_words(r));
+	else
+		report_headline(r, "A and B cannot be compared.");
+}
+
 int compare_sides_report(struct compare_sides *in, struct report *r)
 {
 	const struct compare_side *a = &in->sides[0], *b = &in->sides[1];
@@ -383,6 +413,7 @@ int compare_sides_report(struct compare_sides *in, struct report *r)
 			      compare_is_of_two(in) ? "both" : "all");
 	compare_side_add_damage(a, r);
 	compare_side_add_damage(b, r);
+	compare_add_headline(r);
 	report_place_verdict(r);
 	return err ? err : report_error(r);
 }

@@ -318,7 +318,7 @@ static void explain_conns_add_problems(const struct explain_conns *e, struct rep
 	const struct item *item = document->findings.first;
 
 	if (!e->limits.ends[LIMITS_SERVER].troubled && !e->limits.ends[LIMITS_CLIENT].troubled)
-		report_finding(r, "%s", document->title);
+		report_finding(r, "%s", document->headline);
 	for (unsigned int i = 0; item && i < PROBLEMS_SAID; i++, item = item->next)
 		report_finding(r, "%s", item->string);
 	difference_add_reasons(r, document, "connections");

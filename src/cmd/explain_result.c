@@ -78,6 +78,28 @@ static void explain_put_load_finding(struct report *r, const struct load_summary
 			       why ? ": " : "", why ? why : "");
 }
 
+/* Sets the headline: the tail, what is usual, and why. Returns 0 or -ENOMEM. */
+static int explain_put_headline(struct report *r, const struct load_summary *s,
+				const struct diagnosis *d)
+{
+	const struct load_quantile *p99 = &s->quantiles[REPORT_P99];
+	struct load_quantile p50 = s->quantiles[REPORT_P50];
+	const char *cause;
+	int err = diagnosis_headline_cause(d, r, &cause);
+
+	if (err)
+		return err;
+	p50.bounded = true;
+	if (!p99->known || !p50.known)
+		report_headline(r, "The latency of the requests is not known: %s.", s->reasons);
+	else
+		report_headline(r, "p99 is %s, usually %s: %s.",
+				load_quantile_short(p99, false, r),
+				load_quantile_short(&p50, false, r),
+				cause ? cause : "no cause stands out");
+	return 0;
+}
+
 /* ---- the server's recording ---- */
 
 static const struct diagnose_options slowest_hundredth = {
@@ -246,8 +268,10 @@ static int explain_fill_report(const struct explain_input *input, const struct e
 	object_add(&r->body, "kernel", value_string(*known->run.kernel ? known->run.kernel : NULL));
 	report_title(r, "Why the slow requests were slow");
 	report_summary(r, "recordings and result in %s", input->folder);
+	err = explain_put_headline(r, &known->load, known->diagnosis);
 	explain_put_load_finding(r, &known->load);
-	err = diagnosis_report(known->diagnosis, &documents->diagnosed);
+	if (!err)
+		err = diagnosis_report(known->diagnosis, &documents->diagnosed);
 	if (!err)
 		explain_copy_findings(r, &documents->diagnosed);
 	remedy_add(known->diagnosis, r);

@@ -210,27 +210,26 @@ static bool conns_report_knows_limits(const struct conns *c, const struct conn_s
 	return false;
 }
 
-/* Sets the title: what is wrong with how many connections. */
+/* Sets the headline: what is wrong with how many connections. */
 static void conns_report_verdict(const struct conns *c, const struct conn_selection *s,
 				 struct report *r)
 {
 	char n[HUMAN_MAX], all[HUMAN_MAX];
 
 	if (!s->connections && conns_report_is_unseen(&c->periods[s->span]))
-		report_title(r, "Connections: n/a (the CPU budget was too small to read them).");
+		report_headline(r, "Connections: n/a (the CPU budget was too small to read them).");
 	else if (!s->connections)
-		report_title(r, "No TCP connection %s.", c->options.select || c->options.follows ?
-			     "matches" : "was seen");
+		report_headline(r, "No TCP connection %s.",
+				c->options.select || c->options.follows ? "matches" : "was seen");
 	else if (s->troubled)
-		report_title(r, "%s of %s %s a problem that makes data wait: %s.",
-			     human_count(n, s->troubled),
-			     human_counted(all, s->connections, "connection"),
-			     s->troubled == 1 ? "has" : "have", conns_report_class_counts(s, r));
+		report_headline(r, "%s of %s %s a problem that makes data wait: %s.",
+				human_count(n, s->troubled),
+				human_counted(all, s->connections, "connection"),
+				s->troubled == 1 ? "has" : "have", conns_report_class_counts(s, r));
 	else if (!conns_report_knows_limits(c, s))
-		report_title(r, "What limits the connections is unknown.");
+		report_headline(r, "What limits the connections is unknown.");
 	else
-		report_title(r, "No connection has a problem that makes data wait.");
-	object_add(&r->body, "headline", value_string(r->title));
+		report_headline(r, "No connection has a problem that makes data wait.");
 }
 
 /* ---- missing measurements ---- */

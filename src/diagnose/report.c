@@ -333,6 +333,7 @@ int diagnosis_report(const struct diagnosis *d, struct report *r)
 
 	if (err)
 		return err;
+	err = report_headline_of_messages(d, r);
 	diagnosis_add_title(d, r);
 	object_add(&r->body, "direction",
 		   value_string(direction_name(d->options.selection.direction)));
@@ -342,7 +343,7 @@ int diagnosis_report(const struct diagnosis *d, struct report *r)
 	diagnosis_add_excess(d, r);
 	object_add(&r->body, "partition_error_ns", value_ns(diagnosis_partition_error(d)));
 	object_add(&r->body, "blind_ns", value_ns(diagnosis_not_recorded_ns(d)));
-	if (d->requests)
+	if (!err && d->requests)
 		err = report_requests(d, r, requests);
 	if (!err)
 		err = report_causes(&messages, r, &r->body);

@@ -66,6 +66,9 @@ int report_usual(const struct diagnosis *d, struct report *r, bool finding);
 void report_without(const struct population *p, struct report *r, struct object *o);
 const char *report_without_sentence(struct report *r, const struct without *w, unsigned int place);
 
+/* Sets the headline: how slow the messages were, and why. Returns 0 or -ENOMEM. */
+int report_headline_of_messages(const struct diagnosis *d, struct report *r);
+
 /* Adds reasons to distrust a recording; `which` names the recording in them. */
 void report_source_reasons(const struct recorded *rec, struct report *r, const char *which);
 

@@ -279,6 +279,28 @@ static void add_rate_words(const struct load_analysis *a, struct report *r)
 		report_summary(r, "%s/s offered, %s/s reached", offered, reached);
 }
 
+/* Sets the headline, which says the title's numbers as a sentence. */
+static void analysis_report_headline(const struct load_analysis *a, enum load_from main,
+				     struct report *r)
+{
+	const double rate = analysis_report_rate(a, true);
+	struct load_quantile asked, usual;
+	char reached[HUMAN_MAX];
+
+	load_analysis_quantile(a, main, a->config.percentile, &asked);
+	load_analysis_quantile(a, main, 0.5, &usual);
+	if (!asked.known || !usual.known || !a->elapsed_ns) {
+		report_headline_said(r, "The latency of the requests is not known.");
+		return;
+	}
+	usual.bounded = true; /* no bounds, and without them as a number that is just a scale */
+	report_headline_said(r, "%s is %s, usually %s, at %s requests/s%s.",
+			     load_quantile_name(r, a->config.percentile),
+			     load_quantile_short(&asked, true, r),
+			     load_quantile_short(&usual, false, r), human_rate(reached, rate),
+			     a->config.loop == LOOP_CLOSED ? " in a closed loop" : "");
+}
+
 static void analysis_report_title(const struct load_analysis *a, enum load_from main,
 				  struct report *r)
 {
@@ -478,6 +500,7 @@ static void analysis_report_text(const struct load_analysis *a, struct report *r
 {
 	const enum load_from main = a->main;
 
+	analysis_report_headline(a, main, r);
 	analysis_report_title(a, main, r);
 	failures_find(&a->causes, r);
 	for (int i = REPORT_QUANTILES; i-- > 0;) {

@@ -74,6 +74,20 @@ const char *load_quantile_value(const struct load_quantile *q, struct report *r)
 	return report_format(r, "%s %s observed", in_unit(r, q->ns, &unit), unit.name);
 }
 
+const char *load_quantile_short(const struct load_quantile *q, bool bounds, struct report *r)
+{
+	const uint64_t ns = !q->bounded && q->upper ? q->hi_ns : q->ns;
+	const struct latency_unit unit = unit_of(ns);
+
+	if (!q->known)
+		return "n/a";
+	if (q->bounded && bounds)
+		return report_format(r, "%s %s [%s, %s]", in_unit(r, ns, &unit), unit.name,
+				     in_unit(r, q->lo_ns, &unit), in_unit(r, q->hi_ns, &unit));
+	return report_format(r, "%s%s %s", q->bounded ? "" : q->upper ? "at most " : "about ",
+			     in_unit(r, ns, &unit), unit.name);
+}
+
 /* Returns a number rounded up to two digits: it is an estimate. */
 static uint64_t two_digits(uint64_t n)
 {

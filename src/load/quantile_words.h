@@ -13,6 +13,13 @@ const char *load_quantile_name(struct report *r, double q);
 /* Returns "412 µs [408, 417]", "at most 410 µs (372 observed)" or "372 µs observed". */
 const char *load_quantile_value(const struct load_quantile *quantile, struct report *r);
 
+/*
+ * Returns the value as part of a sentence: "412 µs", "at most 410 µs", "about 372 µs", and with
+ * `bounds` "412 µs [408, 417]".
+ */
+const char *load_quantile_short(const struct load_quantile *quantile, bool bounds,
+				struct report *r);
+
 /* Returns the reason, such as "needs about 130,000 requests"; NULL if both bounds exist. */
 const char *load_quantile_why(const struct load_quantile *quantile, struct report *r);
 

@@ -13,6 +13,7 @@
 #include "load/protocol.h"
 #include "load/quantile_words.h"
 #include "load/runs_asserts.h"
+#include "load/runs_headline.h"
 #include "load/setup.h"
 #include "report/human.h"
 
@@ -228,6 +229,7 @@ void load_runs_sweep(const struct load_runs *runs, double q, const struct load_r
 
 	vec_for_each(runs, s)
 		sound += s->sound;
+	runs_headline_sweep(runs, q, sound, r);
 	report_title(r, "latency %s by rate, %zu runs", from_words(runs, r), runs->len);
 	runs_report_unlike(runs, q, r);
 	runs_report_misses(runs, r);
@@ -266,6 +268,7 @@ static void runs_report_between(const struct between_runs *b, double q, double c
 		     human_ns(high, between_runs_ns(b->hi_ns)), 100 * confidence);
 	report_summary(r, "%s", from);
 	report_summary(r, "over %zu runs with fresh connections", b->n);
+	runs_headline_between(b, q, confidence, r);
 	if (!b->tested)
 		return;
 	if (b->p < DIFFER_P)
@@ -300,6 +303,7 @@ int load_runs_repeat(const struct load_runs *runs, double q, double confidence,
 			asked[n++] = s->asked;
 	}
 	known = !between_runs_combine(asked, n, confidence, &b);
+	report_headline_said(r, "How much runs differ is not known.");
 	if (known)
 		runs_report_between(&b, q, confidence, from_words(runs, r), r);
 	runs_report_misses(runs, r);
@@ -407,6 +411,7 @@ int load_runs_find_max(const struct load_runs *runs, const struct load_condition
 		report_title(r, "%s holds up to %s/s", condition->text, human_rate(low, fm->lo));
 	else
 		report_title(r, "%s was not shown to hold at any rate", condition->text);
+	report_headline_said(r, "%s.", r->title ?: condition->text);
 	if (found)
 		report_summary(r, "the highest rate is %s at %g %%", found,
 			       100 * fm->config.confidence);
@@ -456,6 +461,7 @@ static void runs_report_paired_diff(const struct paired_diff *v, const char *con
 		     human_ns(a, between_runs_ns(v->a_ns)), urls[0],
 		     human_ns(b, between_runs_ns(v->b_ns)), urls[1]);
 	report_summary(r, "%s", from);
+	runs_headline_pairs(v, urls, q, confidence, r);
 	report_summary(r, "%.3f times as long [%.3f, %.3f] at %g %%", v->ratio, v->lo, v->hi,
 		       100 * confidence);
 	report_summary(r, "p = %.2g, %zu pairs of slices", v->p, v->n);
@@ -567,6 +573,7 @@ int load_runs_against(const struct load_runs *runs, const char *const urls[2], d
 	out[0] = runs_count_left_out(a, pairs);
 	out[1] = runs_count_left_out(b, pairs);
 	free(a);
+	report_headline_said(r, "Whether the two servers differ is not known.");
 	if (!err)
 		runs_report_paired_diff(&v, names, q, confidence, from_words(runs, r),
 					!out[0] && !out[1], r);

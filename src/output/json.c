@@ -187,6 +187,8 @@ void json_report(const struct report *r, enum json_layout layout, struct strbuf 
 	json_writer_init(&w, out, layout == JSON_DOCUMENT ? 2 : 0);
 	json_begin_object(&w, NULL);
 	json_put_provenance(&w, &r->provenance);
+	if (r->headline)
+		json_string(&w, "headline", r->headline);
 	for (const struct object_field *f = r->body.first; f; f = f->next) {
 		if (f->value.type == VALUE_VERDICT)
 			json_put_verdict(&w, r);

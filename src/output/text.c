@@ -453,25 +453,32 @@ static void text_put_table(const struct table *t, const struct text_style *style
 
 /* ---- the report ---- */
 
-/* Writes the title. A wrapped line breaks between items of the summary, not within an item. */
+/*
+ * Writes headline and title; below a headline the title is not bold. A wrapped line breaks between
+ * items of the summary, not within an item.
+ */
 static void text_put_title(const struct report *r, const struct text_style *style,
 			   struct strbuf *out)
 {
+	const char *headline = r->headline_in_text ? r->headline : NULL;
+	const struct paint *paint = headline && r->title ? &plain : &bold;
 	struct strbuf line = STRBUF_INIT(LINE_MAX_BYTES);
 
-	if (r->title)
-		strbuf_puts(&line, r->title);
+	if (headline && r->title)
+		text_put_line(out, style, &bold, headline);
+	if (r->title || headline)
+		strbuf_puts(&line, r->title ?: headline);
 	for (const struct item *i = r->summary.first; i; i = i->next) {
 		size_t width = utf8_width(strbuf_str(&line)) + 3 + utf8_width(i->string);
 
 		if (style->wrap && line.len && width > style->width) {
-			text_put_line(out, style, &bold, strbuf_str(&line));
+			text_put_line(out, style, paint, strbuf_str(&line));
 			strbuf_reset(&line);
 		}
 		strbuf_printf(&line, "%s%s", line.len ? "   " : "", i->string);
 	}
 	if (line.len)
-		text_put_line(out, style, &bold, strbuf_str(&line));
+		text_put_line(out, style, paint, strbuf_str(&line));
 	strbuf_release(&line);
 }
 
@@ -533,11 +540,12 @@ static void text_put_plot(const struct report *r, const struct plot *plot,
 	plot_put(plot, rows, style->width, out);
 }
 
-static void text_put_list(const struct string_list *list, const struct text_style *style,
-			  struct strbuf *out)
+static void text_put_list(const struct report *r, const struct string_list *list,
+			  const struct text_style *style, struct strbuf *out)
 {
 	for (const struct item *i = list->first; i; i = i->next)
-		text_put_line(out, style, &plain, i->string);
+		if (!report_headline_has(r, i->string))
+			text_put_line(out, style, &plain, i->string);
 }
 
 static void text_put_body(const struct report *r, const struct text_style *style,
@@ -545,7 +553,7 @@ static void text_put_body(const struct report *r, const struct text_style *style
 {
 	text_put_title(r, style, out);
 	if (style->findings_first)
-		text_put_list(&r->findings, style, out);
+		text_put_list(r, &r->findings, style, out);
 	for (const struct object_field *f = r->body.first; f; f = f->next) {
 		switch (f->value.type) {
 		case VALUE_TABLE:
@@ -553,7 +561,7 @@ static void text_put_body(const struct report *r, const struct text_style *style
 			break;
 		case VALUE_LIST:
 			if (!style->findings_first || f->value.list != &r->findings)
-				text_put_list(f->value.list, style, out);
+				text_put_list(r, f->value.list, style, out);
 			break;
 		case VALUE_VERDICT:
 			text_put_verdict(r, style, out);

@@ -166,6 +166,34 @@ static void string_list_append(struct string_list *l, const char *string)
 	l->count++;
 }
 
+void report_headline(struct report *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	r->headline = report_vformat(r, fmt, ap);
+	va_end(ap);
+	r->headline_in_text = true;
+}
+
+bool report_headline_has(const struct report *r, const char *finding)
+{
+	const size_t len = strlen(finding);
+
+	return r->headline_in_text && len && r->headline && finding[len - 1] == '.' &&
+	       !strncmp(r->headline, finding, len - 1);
+}
+
+void report_headline_said(struct report *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	r->headline = report_vformat(r, fmt, ap);
+	va_end(ap);
+	r->headline_in_text = false;
+}
+
 void report_title(struct report *r, const char *fmt, ...)
 {
 	va_list ap;

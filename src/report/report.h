@@ -206,8 +206,10 @@ struct provenance {
 
 struct report {
 	struct provenance provenance;
-	const char *title;        /* text: begin of the first line, or NULL */
-	struct string_list summary;      /* text: the rest of the first line */
+	const char *headline;     /* the result as one sentence, or NULL: none */
+	bool headline_in_text;    /* text prints the headline as its first line */
+	const char *title;        /* text: begin of the line below, or NULL */
+	struct string_list summary;      /* text: the rest of that line */
 	struct object body;
 	struct string_list findings;     /* findings as sentences */
 	const char *verdict;      /* NULL: no verdict */
@@ -228,6 +230,16 @@ int report_error(const struct report *r);
 /* Notes an error of the builder, -errno, unless there is one already. */
 void report_fail(struct report *r, int error);
 
+/*
+ * Sets the result's one sentence, of about 140 characters at most: "headline" of JSON, and the top
+ * of the page. Text prints it first, or, without a title, as begin of its first line.
+ * report_headline_said() is for text whose first lines say the same in a table: it stays without.
+ */
+void report_headline(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void report_headline_said(struct report *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Returns whether the text's headline begins with a finding, which then needs no own line. */
+bool report_headline_has(const struct report *r, const char *finding);
 void report_title(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void report_summary(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void report_finding(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

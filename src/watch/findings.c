@@ -34,7 +34,7 @@
 /* ---- pooled distributions ---- */
 
 /* Sums a distribution over the rows of a stage; 0 stands for any protocol or origin. */
-static int findings_add_rows(const struct watch *w, enum watch_span span, unsigned int dist,
+int watch_pool_rows(const struct watch *w, enum watch_span span, unsigned int dist,
 			     unsigned int stage, unsigned int protocol, unsigned int origin,
 			     struct hist *sum)
 {
@@ -102,38 +102,47 @@ static uint64_t findings_count_notable(const struct hist *h)
 	return sum;
 }
 
+int watch_cpu_waits(const struct watch *w, enum watch_span span, struct watch_waits *out)
+{
+	struct hist wait, latency;
+	uint64_t notable;
+	int err;
+
+	*out = (struct watch_waits){ .least_ns = NOTABLE_NS };
+	hist_init(&latency, BUCKET_SCHEMA_MAX);
+	err = watch_pool_rows(w, span, DIST_CPU_WAIT, STAGE_READ, 0, 0, &wait);
+	if (!err)
+		err = watch_pool_rows(w, span, DIST_LATENCY, STAGE_READ, 0, 0, &latency);
+	if (!err && wait.count) {
+		notable = findings_count_notable(&wait);
+		out->share = (double)notable / (double)wait.count;
+		out->median_ns = findings_quantile_ns(&wait, 1 - out->share / 2);
+		out->notable = notable >= WAITED_MESSAGES &&
+			       (double)wait.sum >= WAITED_SHARE * (double)latency.sum;
+	}
+	hist_release(&wait);
+	hist_release(&latency);
+	return err;
+}
+
 /* Reports waits for a CPU of NOTABLE_NS or more; nearly every woken reader has shorter ones. */
 static int findings_add_cpu_wait(const struct watch *w, enum watch_span span, struct report *r)
 {
 	struct strbuf culprits = STRBUF_INIT(1024);
 	char share[HUMAN_MAX], least[HUMAN_MAX], median[HUMAN_MAX];
-	struct hist wait, latency;
-	uint64_t notable;
-	double waited;
-	int err;
+	struct watch_waits waits;
+	int err = watch_cpu_waits(w, span, &waits);
 
-	hist_init(&latency, BUCKET_SCHEMA_MAX);
-	err = findings_add_rows(w, span, DIST_CPU_WAIT, STAGE_READ, 0, 0, &wait);
-	if (!err)
-		err = findings_add_rows(w, span, DIST_LATENCY, STAGE_READ, 0, 0, &latency);
-	if (err || !wait.count)
-		goto out;
-	notable = findings_count_notable(&wait);
-	waited = (double)notable / (double)wait.count;
-	if (notable < WAITED_MESSAGES || (double)wait.sum < WAITED_SHARE * (double)latency.sum)
-		goto out;
-	findings_list_culprits(w, span, &culprits);
-	report_finding(r,
-		       "%s of the messages waited %s or longer for a CPU, with a median wait of "
-		       "%s.%s",
-		       human_fraction(share, waited), human_ns(least, NOTABLE_NS),
-		       human_ns(median, findings_quantile_ns(&wait, 1 - waited / 2)),
-		       strbuf_str(&culprits));
-	err = culprits.error;
-out:
+	if (!err && waits.notable) {
+		findings_list_culprits(w, span, &culprits);
+		report_finding(r,
+			       "%s of the messages waited %s or longer for a CPU, with a median "
+			       "wait of %s.%s",
+			       human_fraction(share, waits.share), human_ns(least, waits.least_ns),
+			       human_ns(median, waits.median_ns), strbuf_str(&culprits));
+		err = culprits.error;
+	}
 	strbuf_release(&culprits);
-	hist_release(&wait);
-	hist_release(&latency);
 	return err;
 }
 
@@ -245,7 +254,7 @@ static bool findings_cpu_was_held(const struct watch *w, enum watch_span span,
 	struct hist held;
 	bool most;
 
-	if (findings_add_rows(w, span, DIST_CPU_WAIT, STAGE_READ, protocol, 0, &held))
+	if (watch_pool_rows(w, span, DIST_CPU_WAIT, STAGE_READ, protocol, 0, &held))
 		held.sum = 0;
 	most = held.sum > w->shares[span][protocol].wait_ns / 2;
 	hist_release(&held);
@@ -341,10 +350,10 @@ static int findings_add_dominant(const struct watch *w, enum watch_span span, un
 
 	if (!d.stage || d.sum_ns < DOMINANT_SHARE * d.total_ns)
 		return 0;
-	err = findings_add_rows(w, span, findings_own_time(d.stage), d.stage, d.protocol, d.origin,
+	err = watch_pool_rows(w, span, findings_own_time(d.stage), d.stage, d.protocol, d.origin,
 				&step);
 	if (!err)
-		err = findings_add_rows(w, span, DIST_LATENCY, STAGE_READ, d.protocol, d.origin,
+		err = watch_pool_rows(w, span, DIST_LATENCY, STAGE_READ, d.protocol, d.origin,
 					&read);
 	if (err || !read.count || !findings_is_notable(&step))
 		goto out;
@@ -443,7 +452,7 @@ static int findings_add_sending(const struct watch *w, enum watch_span span, uns
 
 		if (!(SENDING_STAGES >> stage & 1))
 			continue;
-		err = findings_add_rows(w, span, DIST_STEP, stage, protocol, 0, &step);
+		err = watch_pool_rows(w, span, DIST_STEP, stage, protocol, 0, &step);
 		if ((double)step.sum > most_ns) {
 			most_ns = (double)step.sum;
 			at = stage;
@@ -452,7 +461,7 @@ static int findings_add_sending(const struct watch *w, enum watch_span span, uns
 		hist_release(&step);
 	}
 	if (!err && at && most_ns >= DOMINANT_SHARE * total)
-		err = findings_add_rows(w, span, DIST_STEP, at, protocol, 0, &step);
+		err = watch_pool_rows(w, span, DIST_STEP, at, protocol, 0, &step);
 	if (err || !findings_is_notable(&step) ||
 	    (stage_place(at) > stage_place(STAGE_QDISC) && findings_passed_several(w, span)))
 		goto out;
@@ -478,7 +487,7 @@ static int findings_spread(const struct watch *w, enum watch_span span, enum his
 			   enum stage stage, struct latency_spread *s)
 {
 	struct hist hist;
-	int err = findings_add_rows(w, span, dist, stage, 0, 0, &hist);
+	int err = watch_pool_rows(w, span, dist, stage, 0, 0, &hist);
 
 	*s = (struct latency_spread){ .n = err ? 0 : hist.count };
 	if (s->n) {
@@ -556,9 +565,9 @@ static int findings_add_unread(const struct watch *w, enum watch_span span, stru
 		if (b->stage == STAGE_READ && b->bound)
 			read = b;
 	}
-	err = findings_add_rows(w, span, DIST_LATENCY, STAGE_ENQUEUED, 0, 0, &queued);
+	err = watch_pool_rows(w, span, DIST_LATENCY, STAGE_ENQUEUED, 0, 0, &queued);
 	if (!err)
-		err = findings_add_rows(w, span, DIST_LATENCY, STAGE_READ, 0, 0, &done);
+		err = watch_pool_rows(w, span, DIST_LATENCY, STAGE_READ, 0, 0, &done);
 	if (!err && read && queued.count && !done.count)
 		report_finding(r, "%s reached a socket's queue; none was read.",
 			       human_counted(buf, queued.count, "packet"));

@@ -423,6 +423,8 @@ int watch_report(struct watch *w, enum watch_span span, struct report *r)
 		err = watch_findings(w, span, r);
 	if (!err)
 		err = watch_finding_uncovered(w, span, r);
+	if (!err)
+		err = watch_headline(w, span, r);
 	report_place_verdict(r);
 	watch_report_loss_reason(w, span, r);
 	watch_report_unbound_reasons(w, r);

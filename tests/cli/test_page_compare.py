@@ -40,6 +40,7 @@ class Compared(Case):
 
     def test_calibration_is_shown(self):
         page = self.open(self.golden('compare/calibrate'))
+        page.run("document.querySelector('details.evidence > summary').click()")
         self.assertIn('Of 1000 random draws of 3 against 3', page.run('document.body.innerText'))
         self.clean(page)
 

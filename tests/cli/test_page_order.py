@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The report page's card, strip and order: test_page_order.py HOSTLAT MKTRACE MKLOAD"""
+import json
+import os
 import subprocess
 
 import pagedata
-from test_page import HOSTLAT, Case, near, seconds, main, table
+from test_page import HOSTLAT, TRACES, Case, near, seconds, main, table
 
 TEXT = "(document.querySelector('%s') || {textContent: null}).textContent"
 # What is drawn, from the top: sections, plots and folds.
@@ -50,12 +52,58 @@ class Order(Case):
         p99 = next(q for q in document['load']['latency']['intended']['quantiles'] if q['q'] == 0.99) if document['load'].get('latency') else None
         if p99:
             self.assertTrue(near(seconds(card['number']), p99['ns']))
-        self.assertEqual(card['first'], next(f for f in document['findings'] if 'waited for a CPU' in f))
+        self.assertEqual(card['first'], document['headline'])
         self.assertIn(card['confidence'], ('sound', 'indicative', 'unusable'))
         # The remedy is the glossary's: what `hostlat help` says.
         said = ' '.join(self.help_of(cause['cause']).split())
         self.assertIn(card['todo'][0], said)
         self.clean(page)
+
+    def text_of(self, case):
+        with open(os.path.join(os.path.dirname(TRACES), case, 'expect.txt'), encoding='utf-8') as f:
+            return f.read()
+
+    def test_one_sentence(self):
+        """Text, JSON and page say the result in the same sentence; on the card nothing else is as large or bold."""
+        for case, width in (('explain/load-generator', 1400), ('explain/load-generator', 400), ('diagnose/commands', 1400), ('compare/several-new', 1400),
+                            ('compare/load-slower', 400), ('conns/by-app', 1400)):
+            with self.subTest(case, width=width):
+                document = self.golden(case)
+                page = self.open(document, folded=True, width=width)
+                first = self.text_of(case).split('\n')[0].split('   ')[0]
+                self.assertEqual(self.card(page)['first'], document['headline'])
+                self.assertEqual(first, document['headline'])
+                sizes = page.run("[...document.querySelectorAll('[data-card] *')].filter(n => n.offsetParent && [...n.childNodes].some(t => t.nodeType === 3 && t.data.trim()))"
+                                 ".map(n => { const s = getComputedStyle(n); return [n.className, parseFloat(s.fontSize), Number(s.fontWeight)]; })")
+                largest = max(sizes, key=lambda s: s[1])
+                self.assertEqual(largest[0], 'first')
+                self.assertEqual([s for s in sizes if s[0] != 'first' and (s[1] > 0.8 * largest[1] or s[2] > 400)], [])
+                # All of it is in sight at once.
+                self.assertLessEqual(page.run("document.querySelector('[data-card]').getBoundingClientRect().bottom"), 1000)
+                self.clean(page)
+
+    def test_headlines_are_short(self):
+        """In all golden results, of the load generator and of stages too, whose text has the numbers in tables."""
+        folder = os.path.dirname(TRACES)
+        seen = {}
+        for command in ('load', 'watch', 'diagnose', 'explain', 'compare', 'conns'):
+            for case in sorted(os.listdir(os.path.join(folder, command))):
+                path = os.path.join(folder, command, case, 'expect.json')
+                if not os.path.exists(path) or not os.path.getsize(path):
+                    continue
+                with open(path, encoding='utf-8') as f:
+                    document = json.load(f)
+                seen[command] = seen.get(command, 0) + 1
+                self.assertTrue(document['headline'].endswith('.'), (command, case, document['headline']))
+                self.assertLessEqual(len(document['headline']), 180, (command, case, document['headline']))
+                self.assertNotIn('n/a', document['headline'].replace('Connections: n/a', ''), (command, case))
+        self.assertGreaterEqual(min(seen.values()), 10, seen)
+
+    def test_headlines_of_runs(self):
+        for words, start in ((('--rates', '1k:2k:1k'), ('p99 is ', 'Latency over load ')), (('--rate', '1k', '--repeat', '2'), ('p99 is ', 'How much ')), (('--find-max', 'p99<1s'), 'p99<1s ')):
+            document = self.documents_of('load', 'null:', *words, '--for', '300ms' if words[0] != '--find-max' else '4s')
+            self.assertTrue(document['headline'].startswith(start), document['headline'])
+            self.assertEqual(self.card(self.open(document))['first'], document['headline'])
 
     def help_of(self, word):
         return subprocess.run([HOSTLAT, 'help', word], stdout=subprocess.PIPE, check=True, timeout=60, text=True).stdout

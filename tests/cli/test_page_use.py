@@ -19,7 +19,7 @@ class Use(Case):
         page = self.open(pagedata.explain())
         for word in ('cpu-wait', 'receiver-window', 'enqueued', 'coverage'):
             with self.subTest(word):
-                at = page.run(f"(() => {{ const n = [...document.querySelectorAll('[data-word=\"{word}\"]')].find(n => n.getBoundingClientRect().width); "
+                at = page.run(f"(() => {{ const n = [...document.querySelectorAll('[data-word=\"{word}\"]')].find(n => n.checkVisibility() && n.getBoundingClientRect().width); "
                               "n.scrollIntoView({block: 'center'}); const b = n.getBoundingClientRect(); return [b.left + 8, b.top + b.height / 2]; })()")
                 page.mouse(*at, click=False)
                 page.wait(f"!{TIP}.hidden && {TIP}.textContent.startsWith('{word}: ')")

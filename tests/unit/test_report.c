@@ -266,6 +266,29 @@ static void reasons_lead_to_their_remedy(void **state)
 	report_release(&r);
 }
 
+static void the_headline_is_first(void **state)
+{
+	static const struct text_style plain = { .width = 80, .utf8 = true };
+	static const struct text_style terminal = { .width = 80, .color = true, .utf8 = true };
+	struct report r;
+
+	(void)state;
+	report_init(&r, &nobody);
+	report_place_findings(&r);
+	report_finding(&r, "p99 rose.");
+	report_finding(&r, "p99 ros");
+	report_headline(&r, "p99 rose; new in B: gzip.");
+	report_summary(&r, "2 s");
+	expect_text(&r, &plain, "p99 rose; new in B: gzip.   2 s\np99 ros\n");
+	report_title(&r, "A and B");
+	expect_text(&r, &plain, "p99 rose; new in B: gzip.\nA and B   2 s\np99 ros\n");
+	expect_text(&r, &terminal, "\033[1mp99 rose; new in B: gzip.\033[0m\nA and B   2 s\n"
+				   "p99 ros\n");
+	report_headline_said(&r, "p99 rose; new in B: gzip.");
+	expect_text(&r, &plain, "A and B   2 s\np99 rose.\np99 ros\n");
+	report_release(&r);
+}
+
 static void a_live_table_replaces_itself(void **state)
 {
 	struct strbuf out = STRBUF_INIT(4096);
@@ -295,6 +318,7 @@ int main(void)
 		cmocka_unit_test(names_cannot_steer_the_terminal),
 		cmocka_unit_test(sentences_wrap_on_terminals),
 		cmocka_unit_test(reasons_lead_to_their_remedy),
+		cmocka_unit_test(the_headline_is_first),
 		cmocka_unit_test(a_live_table_replaces_itself),
 	};
 
