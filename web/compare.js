@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two runs: which causes shrank or grew, and what else was different.
-const significance = r => r.significant === true ? 'yes' : r.significant === false ? 'no' : NA;
+// In the words of the text.
+const significance = r => r.significant === true ? 'yes' : r.significant === false ? r.why === 'least-effect' ? 'too little' : 'no' : NA;
+const DIFFERS = { name: 'significant', title: 'differs', field: 'significant', value: r => r.significant, show: (v, r) => significance(r) };
 // As the text has it, so that both say the same.
 function adjusted(value) {
 	const size = num(value) === null ? null : num(value) * 100;
@@ -11,7 +13,15 @@ function adjusted(value) {
 const DIFFERENCE_COLUMNS = [
 	['a_ns', 'A'], ['b_ns', 'B'],
 	['difference_ns', 'B \u2212 A', v => signed(v, duration)], ['lo_ns', 'interval from', v => signed(v, duration)], ['hi_ns', 'to', v => signed(v, duration)],
-	['adjusted_p', 'adjusted p', adjusted], { name: 'significant', field: 'significant', value: r => r.significant, show: (v, r) => significance(r) },
+	['adjusted_p', 'adjusted p', adjusted], DIFFERS,
+];
+// Of a stage p50 and p99, as the text has it.
+const stageAt = (r, q) => object(quantileOf(r.quantiles, q));
+const stageColumn = (q, field, title, show) => ({ name: `${field} of ${quantile(q)}`, title, field: `${field}_${quantile(q)}`, number: true, value: r => stageAt(r, q)[field], show: show || duration });
+const STAGE_COLUMNS = [
+	['stage'], ['direction'], ['protocol'], ['origin', 'from'], stageColumn(0.5, 'a_ns', 'p50 in A'), stageColumn(0.5, 'b_ns', 'in B'),
+	stageColumn(0.99, 'a_ns', 'p99 in A'), stageColumn(0.99, 'b_ns', 'in B'), stageColumn(0.99, 'difference_ns', 'B \u2212 A', v => signed(v, duration)),
+	stageColumn(0.99, 'adjusted_p', 'adjusted p', adjusted), { ...DIFFERS, value: r => stageAt(r, 0.99).significant, show: (v, r) => significance(stageAt(r, 0.99)) },
 ];
 
 function differencePlot(name, title, rows, label) {
@@ -34,6 +44,8 @@ function compareSection(entry) {
 	const changed = listed.filter(f => text(f.a) !== text(f.b));
 	return documentSection(entry, 'Comparison', [
 		together([
+			...overlaidPlots('compare-curve-requests', 'Requests', records(object(doc.load).curve)),
+			...overlaidPlots('compare-curve', requests.length ? 'Messages' : 'Latency', rows('curve')),
 			differencePlot('compare-requests', 'Requests of the load generator', requests, r => quantile(r.q)),
 			differencePlot('compare-quantiles', requests.length ? 'Messages' : 'Quantiles', quantiles, r => quantile(r.q)),
 			differencePlot('compare-causes', 'Causes', causes, causeName),
@@ -47,6 +59,7 @@ function compareSection(entry) {
 		...[['New', 'new'], ['Gone', 'gone']].map(([word, key]) => rows(`${key}_commands`).length ?
 			titled(`${word} in B: had CPUs that messages waited for`, rows(`${key}_commands`),
 				[['command'], ['processes'], ['unit'], ['cgroup'], ['messages'], ['ns', 'time'], ['median_ns'], ['share']], { name: `${key}-commands` }) : null),
+		rows('stages').length ? titled('Stages', rows('stages'), STAGE_COLUMNS, { name: 'compare-stages' }) : null,
 		limitsCompared(doc.limits),
 		titled(listed.length && !changed.length ? 'Set-up: nothing changed' : 'Set-up that changed', changed.length || !listed.length ? changed : listed,
 			[['name'], ['a', 'A'], ['b', 'B']], { name: 'facts', empty: 'not known' }),

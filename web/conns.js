@@ -138,7 +138,7 @@ function limitsCompared(limits) {
 	const all = records(object(limits).rows).filter(isObject);
 	const some = all.filter(r => num(r.a) !== 0 || num(r.b) !== 0), shares = some.filter(r => r.unit === 'share' && known(r.a) && known(r.b));
 	const column = (name, title, sign) => ({
-		name, title, field: name, number: true, value: r => r[name], show: (v, r) => sign ? signed(v, limitUnit(r)) : limitUnit(r)(v),
+		name, title, field: name, number: true, value: r => r[name], show: (v, r) => sign ? `${signed(v, limitUnit(r))}${r.unit === 'share' && known(v) ? '-points' : ''}` : limitUnit(r)(v),
 	});
 	return all.length ? [
 		together([rowsPlot({
@@ -148,7 +148,7 @@ function limitsCompared(limits) {
 			paint: (r, x, y) => stepMarks(r.a, r.b, x, y, r.significant === true ? 'var(--c1)' : 'var(--c8)'),
 		})]),
 		titled('Limits of the connections', some, [['end'], ['what', 'limit'], column('a', 'A'), column('b', 'B'), column('difference', 'B \u2212 A', true),
-			column('lo', 'interval from', true), column('hi', 'to', true), ['p_value', 'p'],
-			{ name: 'significant', field: 'significant', value: r => r.significant, show: (v, r) => significance(r) }], { name: 'compare-limits' }),
+			column('lo', 'interval from', true), column('hi', 'to', true), ['adjusted_p', 'adjusted p', adjusted],
+			DIFFERS], { name: 'compare-limits' }),
 	] : null;
 }

@@ -395,11 +395,15 @@ static void compare_add_reasons(const struct comparison *c, struct report *r)
 
 int comparison_report(const struct comparison *c, struct report *r, struct difference_tally *tally)
 {
-	int err;
+	struct value curve;
+	int err = difference_curve(&c->sides[0].latency, &c->sides[1].latency, r, &curve);
 
+	if (err)
+		return err;
 	tally->tested += c->tally.tested;
 	tally->significant += c->tally.significant;
 	object_add(&r->body, "quantiles", difference_table(r, c->quantiles));
+	object_add(&r->body, "curve", curve);
 	compare_add_slice(c, r);
 	compare_add_causes(c, r);
 	if (compare_has_both(c))

@@ -12,7 +12,8 @@
 #define RATES_ALIKE 1.05
 
 struct load_series_of_runs {
-	struct difference_series series;
+	struct difference_series series;  /* the first member: load_series_side() relies on it */
+	const struct load_compared *runs; /* borrowed */
 	const struct hist *blocks[][SERIES_WINDOWS];
 };
 
@@ -44,6 +45,16 @@ static struct contrast_run load_compare_windows(const struct load_analysis *a,
 	return (struct contrast_run){ blocks, n };
 }
 
+static int load_series_side(const struct difference_series *series, size_t i, double q,
+			    struct contrast_side *out)
+{
+	const struct load_series_of_runs *all = (const struct load_series_of_runs *)series;
+	const struct load_analysis *run = all->runs->runs[i];
+
+	*out = load_compare_quantile(run, load_analysis_main(run), q);
+	return 0;
+}
+
 int load_series_new(struct load_series_of_runs **out, const struct load_compared *side)
 {
 	static const double qs[REPORT_QUANTILES] = { 0.5, 0.9, 0.99, 0.999 };
@@ -56,6 +67,8 @@ int load_series_new(struct load_series_of_runs **out, const struct load_compared
 		return -ENOMEM;
 	series = &all->series;
 	series->strict = true;
+	series->side = load_series_side;
+	all->runs = side;
 	for (size_t i = 0; i < side->n; i++) {
 		const enum load_from from = load_analysis_main(side->runs[i]);
 
@@ -114,7 +127,8 @@ static struct value load_compare_side_value(const struct load_compared *side, st
 }
 
 static int load_compare_quantiles(const struct load_compared *a, const struct load_compared *b,
-				  struct quantile_difference *out)
+				  struct quantile_difference *out, struct report *r,
+				  struct value *curve)
 {
 	struct load_series_of_runs *series_a = NULL, *series_b = NULL;
 	int err = load_series_new(&series_a, a);
@@ -125,6 +139,8 @@ static int load_compare_quantiles(const struct load_compared *a, const struct lo
 		err = -EINVAL;
 	if (!err)
 		err = difference_quantiles(&series_a->series, &series_b->series, out);
+	if (!err)
+		err = difference_curve(&series_a->series, &series_b->series, r, curve);
 	load_series_free(series_a);
 	load_series_free(series_b);
 	return err;
@@ -163,14 +179,14 @@ int load_compare_report(const struct load_compared *a, const struct load_compare
 {
 	struct quantile_difference quantiles[REPORT_QUANTILES];
 	struct object *o = object_new(r);
-	struct value table;
+	struct value table, curve;
 	int err;
 
 	object_add(o, "a", load_compare_side_value(a, r));
 	object_add(o, "b", load_compare_side_value(b, r));
 	object_add(&r->body, "load", value_object(o));
 	load_compare_check_rates(a, b, r);
-	err = load_compare_quantiles(a, b, quantiles);
+	err = load_compare_quantiles(a, b, quantiles, r, &curve);
 	if (err == -EINVAL) {
 		object_add(o, "quantiles", value_null());
 		report_reason(r, "load-unlike", NULL, "one run measured latency from the intended "
@@ -183,6 +199,7 @@ int load_compare_report(const struct load_compared *a, const struct load_compare
 		return err;
 	table = difference_table(r, quantiles);
 	object_add(o, "quantiles", table);
+	object_add(o, "curve", curve);
 	if (table.type == VALUE_TABLE)
 		table.table->head = "requests of the load generator";
 	object_add(&r->body, NULL, table); /* no JSON key: a table of the text only */

@@ -167,6 +167,17 @@ int difference_of_two(const struct difference_series *a, size_t i,
 	return err;
 }
 
+int difference_bounds(const struct difference_series *a, const struct difference_series *b,
+		      int quantile, struct quantile_difference *out)
+{
+	if (a->n != 1 || b->n != 1)
+		return difference_between(a, b, quantile, out);
+	out->a = a->sides[0][quantile];
+	out->b = b->sides[0][quantile];
+	contrast_sides(&out->a, &out->b, &out->d.c);
+	return 0;
+}
+
 int difference_quantiles(const struct difference_series *a, const struct difference_series *b,
 			 struct quantile_difference out[REPORT_QUANTILES])
 {

@@ -40,12 +40,17 @@ struct difference_tally {
 	unsigned int tested, significant;
 };
 
+struct difference_series;
+
 /* One distribution in each recording of a side. Histograms are borrowed. */
 struct difference_series {
 	size_t n;              /* number of recordings */
 	struct contrast_run runs[DIFFERENCE_RECORDINGS_MAX];
 	struct contrast_side sides[DIFFERENCE_RECORDINGS_MAX][REPORT_QUANTILES];
 	int schema;            /* the histograms' */
+	/* a recording's quantile with bounds, 0 or -errno; NULL: contrast_side() of its run */
+	int (*side)(const struct difference_series *series, size_t recording, double q,
+		    struct contrast_side *out);
 	bool strict;           /* two recordings are tested only where both have an interval */
 };
 
@@ -81,6 +86,21 @@ struct difference_blocks {
 
 int difference_means(const struct difference_blocks *a, size_t na,
 		     const struct difference_blocks *b, size_t nb, struct difference *out);
+
+/*
+ * Computes values and the interval of their difference at one quantile, an index of report.h, and
+ * not whether it is significant. Returns 0 or -errno as difference_quantiles().
+ */
+int difference_bounds(const struct difference_series *a, const struct difference_series *b,
+		      int quantile, struct quantile_difference *out);
+
+/*
+ * Makes a table of both distributions, one over the other: q, a_ns, b_ns, difference_ns, lo_ns,
+ * hi_ns for many q, as far out as both sides have values beyond. Returns 0 or -errno as
+ * difference_quantiles().
+ */
+int difference_curve(const struct difference_series *a, const struct difference_series *b,
+		     struct report *r, struct value *out);
 
 /* Sets `small` of a difference between two values >= 0, by DIFFERENCE_LEAST. */
 void difference_set_small(struct difference *d, double a, double b);
