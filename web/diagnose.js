@@ -228,10 +228,11 @@ class Diagnosis {
 		const ofRequests = causeBar({ name: 'requests-bar', title: 'Where the extra time of the slow requests went', causes: joined,
 			on: c => this.wantedCauses.has(causeKey(c)), open: c => this.chips.has(causeKey(c)) && this.toggle(c) });
 		const bars = causeBar({ name: 'causes-bar', title: 'Where the extra time of the slow messages went', causes: this.causes, on: c => this.wantedCauses.has(causeKey(c)), open: c => this.toggle(c) });
+		const flame = flamePlot({ name: 'flame', title: 'The extra time of the slow messages, down to functions', causes: this.causes, functions: this.doc.functions });
 		this.filtered = [ofRequests, bars, balloons, ...boxes].filter(Boolean);
 		diagnoses.push(this);
 		return documentSection(this.entry, 'Diagnosis', [
-			together([heat, ofRequests, bars]), this.causeTable(), this.causes.length ? bar : null, together([balloons]),
+			together([heat, ofRequests, bars, flame]), this.causeTable(), this.causes.length ? bar : null, together([balloons]),
 			el('h3', { class: 'with-tools' }, [`Slow messages (${count(this.examples.length)}${this.omitted ? `, ${count(this.omitted)} more were left out` : ''})`, drawnOnes.length ? el('span', { class: 'tools' }, el('button', {
 				type: 'button', class: 'trace', click: () => saveTrace(drawnOnes, 'messages.json') }, `save ${count(drawnOnes.length)} as Chrome trace`)) : null]), rows,
 		], [
