@@ -122,6 +122,8 @@ function cardWords(card, markdown) {
 	].join('\n').replace(/\u00a0|\u202f/g, ' ');
 }
 
+// A number stays with its unit.
+const kept = words => words.replace(/(\d) (?=(?:%|ns|\u00b5s|ms|s)(?![\w]))/g, '$1\u00a0');
 const todoList = todo => todo.length ? el('ul', { class: 'todo' }, todo.map(([word, words]) => el('li', null, word ? [term(word), `: ${words}`] : words))) : null;
 
 // One sentence, and below it a line each: the number, how far it can be trusted, what to do. All else is folded.
@@ -130,7 +132,7 @@ function cardNode(card) {
 	const line = (name, value) => el('div', null, [el('dt', null, name), el('dd', null, value)]);
 	const folded = [more.length ? `${more.length} finding${more.length > 1 ? 's' : ''}` : '', others.length ? `${others.length} more to do` : ''].filter(Boolean).join(', ');
 	return el('div', { class: 'card', 'data-card': card.command }, [
-		el('p', { class: 'first' }, first || `${card.title} This result has no findings.`),
+		el('p', { class: 'first' }, kept(first || `${card.title} This result has no findings.`)),
 		el('dl', null, [
 			card.number ? line(card.number[0], [el('span', { 'data-field': 'number' }, card.number[1]), card.number[2] ? ` ${card.number[2]}` : '']) : null,
 			card.confidence ? line('confidence', [el('span', { class: CONFIDENCE[card.confidence], 'data-field': 'confidence' }, term(card.confidence)),
@@ -147,27 +149,22 @@ function cardNode(card) {
 
 // ---- what was measured ----
 
-// Settings of a run whose value is not the option's default.
-const SETTINGS = [['connections', '--connections', 1], ['outstanding', '--outstanding', 1], ['threads', '--threads', 1],
-	['arrival', '--arrival', 'poisson'], ['loop', '--loop', 'open'], ['workload', '--workload', null], ['max_time_ns', '--for', null]];
-// Of a run of the load generator alone.
-const OWN_NAMES = { '--for': '--max-time' };
+// Options that explain does not have: it sets them itself.
+const OF_LOAD = new Set(['timestamps', 'priority']);
 
-const plainTime = ns => num(ns) % 1e9 ? `${num(ns) / 1e6}ms` : `${num(ns) / 1e9}s`;
 const quoted = word => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll('\'', '\'\\\'\'')}'`;
 
-// The settings that a result has, as a command: its secrets are in none.
+// The command that measures so again, of the options that hostlat wrote into the result: its secrets are in none.
 function commandOf(entries) {
-	const lead = leading(entries), load = part(entries, 'load'), setup = object(load.setup), targets = list(setup.targets);
+	const lead = leading(entries), options = records(object(part(entries, 'load').setup).options);
 	if (lead.command === 'compare') {
-		const files = ['a', 'b'].map(side => text(object(lead.document[side]).file));
-		return files.every(Boolean) ? `hostlat compare ${files.map(quoted).join(' ')}` : null;
+		const sides = ['a', 'b'].map(side => object(lead.document[side])).map(s => s.file ? [text(s.file)] : records(s.recordings).map(r => text(r.file)));
+		const several = sides.some(files => files.length > 1);
+		return sides.every(files => files.length) ? ['hostlat', 'compare', ...sides.flatMap((files, i) => [...(several ? [i ? '--b' : '--a'] : []), ...files])].map(quoted).join(' ') : null;
 	}
-	if (!targets.length)
-		return null;
-	const rate = num(object(load.rate).target), set = SETTINGS.filter(([field, , usual]) => setup[field] !== undefined && setup[field] !== null && setup[field] !== usual);
-	return ['hostlat', lead.command === 'explain' ? 'explain' : 'load', ...targets.map(text), ...(rate === null ? [] : ['--rate', String(rate)]),
-		...set.flatMap(([field, option]) => [lead.command === 'explain' ? option : OWN_NAMES[option] || option, field === 'max_time_ns' ? plainTime(setup[field]) : text(setup[field])])].map(quoted).join(' ');
+	const own = options.filter(o => lead.command !== 'explain' || !OF_LOAD.has(o.name));
+	return own.length ? ['hostlat', lead.command === 'explain' ? 'explain' : 'load',
+		...own.flatMap(o => [...(o.name ? [`--${text(o.name)}`] : []), ...(o.value === null || o.value === undefined ? [] : [text(o.value)])])].map(quoted).join(' ') : null;
 }
 
 function targetOf(entries) {

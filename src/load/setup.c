@@ -14,6 +14,7 @@
 #include "load/methods.h"
 #include "load/protocol.h"
 #include "load/scheduling.h"
+#include "load/setup_options.h"
 #include "report/human.h"
 
 enum fact_type { FACT_U32, FACT_U64, FACT_DOUBLE, FACT_FLAG, FACT_WORD, FACT_TEXT };
@@ -121,26 +122,21 @@ static int copy_text(char to[LOAD_SETUP_TEXT_MAX], const char *text)
 int load_setup_init(struct load_setup *setup, const struct load_config *config,
 		    const struct load_analysis_config *analysis, struct strbuf *why)
 {
-	int err;
+	const struct {
+		char *to;
+		const char *text;
+	} texts[] = {
+		{ setup->arrival, config->arrival },   { setup->workload, config->workload },
+		{ setup->ca, config->ca_file },	       { setup->cert, config->cert_file },
+		{ setup->expect, config->expect },     { setup->abort_on, config->abort_on },
+		{ setup->bind, config->bind },	       { setup->urls_file, config->urls_file },
+		{ setup->replay, config->replay },
+	};
+	int err = 0;
 
 	*setup = (struct load_setup){ .config = *config, .analysis = *analysis };
-	err = copy_text(setup->arrival, config->arrival);
-	if (!err)
-		err = copy_text(setup->workload, config->workload);
-	if (!err)
-		err = copy_text(setup->ca, config->ca_file);
-	if (!err)
-		err = copy_text(setup->cert, config->cert_file);
-	if (!err)
-		err = copy_text(setup->expect, config->expect);
-	if (!err)
-		err = copy_text(setup->abort_on, config->abort_on);
-	if (!err)
-		err = copy_text(setup->bind, config->bind);
-	if (!err)
-		err = copy_text(setup->urls_file, config->urls_file);
-	if (!err)
-		err = copy_text(setup->replay, config->replay);
+	for (size_t i = 0; !err && i < ARRAY_LEN(texts); i++)
+		err = copy_text(texts[i].to, texts[i].text);
 	if (err)
 		strbuf_puts(why, "a name is too long");
 	return err ? err : connect_parts(setup, why);
@@ -594,6 +590,7 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 	object_add(o, "max_errors", value_fraction(s->analysis.max_errors));
 	object_add(o, "ci_width_ns", s->analysis.ci_width_ns ? value_ns(s->analysis.ci_width_ns)
 							      : value_null());
+	object_add(o, "options", setup_options(s, r));
 	object_add(&r->body, "setup", value_object(o));
 	setup_add_line(s, r);
 }

@@ -17,7 +17,7 @@ PLACES = ("[...document.querySelectorAll('[data-card], dl.strip, article > secti
 class Order(Case):
     def card(self, page):
         return {name: page.run(TEXT % f'[data-card] [data-field={name}]') for name in ('number', 'confidence')} | {
-            'first': page.run(TEXT % '[data-card] .first'), 'todo': page.run("[...document.querySelectorAll('[data-card] .todo li')].map(n => n.textContent)")}
+            'first': page.run(TEXT % '[data-card] .first').replace('\u00a0', ' '), 'todo': page.run("[...document.querySelectorAll('[data-card] .todo li')].map(n => n.textContent)")}
 
     def test_order(self):
         """The verdict, what was measured, latency over time, causes, messages, connections; the rest is folded."""
@@ -135,7 +135,8 @@ class Order(Case):
     def test_strip_and_title(self):
         document = pagedata.explain()
         document['kernel'] = '6.1.0-18-amd64'
-        document['load']['setup'].update(connections=8, threads=1, arrival='poisson', max_time_ns=5000000000, outstanding=2)
+        document['load']['setup'].update(connections=8, max_time_ns=5000000000, options=[{'name': name, 'value': value} for name, value in (
+            (None, 'memcached://192.0.2.1:11211'), ('rate', '2000'), ('connections', '8'), ('outstanding', '2'), ('for', '5s'))])
         page = self.open(document, title=None)
         fact = lambda name: page.run(TEXT % f'.strip [data-fact={name}] dd')
         self.assertEqual([fact(n) for n in ('target', 'rate', 'connections', 'host', 'kernel')],
