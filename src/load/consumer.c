@@ -6,6 +6,7 @@
 
 #include "base/parse.h"
 #include "load/asserts.h"
+#include "load/setup_report.h"
 
 void load_consumer_init(struct load_consumer *consumer, const struct load_question *question)
 {

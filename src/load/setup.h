@@ -95,7 +95,7 @@ int load_setup_add_fact(struct load_setup *setup, const char *key, const char *v
  */
 int load_setup_complete(struct load_setup *setup);
 
-/* Adds "setup" to the report, and a line of text with its main values. */
-void load_setup_report(const struct load_setup *setup, struct report *r);
+/* Names of the values of config.loop and config.stamps. */
+extern const char *const load_setup_loops[], *const load_setup_stamps[];
 
 #endif

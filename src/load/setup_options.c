@@ -16,8 +16,6 @@ enum option_type {
 
 #define METHOD_WORD(id, name, help, row) name,
 static const char *const methods[] = { METHOD_ROWS(METHOD_WORD) NULL };
-static const char *const loops[] = { "open", "closed", NULL };
-static const char *const stamps[] = { "user", "kernel", "nic", NULL };
 
 #define ALWAYS -1.0 /* `usual`: the default depends on other options */
 
@@ -35,7 +33,7 @@ struct setup_option {
 static const struct setup_option options[] = {
 	{ "workload", OPTION_TEXT, AT(workload), 0, NULL },
 	{ "replay", OPTION_TEXT, AT(replay), 0, NULL },
-	{ "loop", OPTION_WORD, AT(config.loop), 0, loops },
+	{ "loop", OPTION_WORD, AT(config.loop), 0, load_setup_loops },
 	{ "connections", OPTION_U32, AT(config.connections), ALWAYS, NULL },
 	{ "outstanding", OPTION_U32, AT(config.outstanding), 1, NULL },
 	{ "threads", OPTION_U32, AT(config.threads), 1, NULL },
@@ -49,7 +47,7 @@ static const struct setup_option options[] = {
 	{ "cert", OPTION_TEXT, AT(cert), 0, NULL },
 	{ "expect", OPTION_TEXT, AT(expect), 0, NULL },
 	{ "bind", OPTION_TEXT, AT(bind), 0, NULL },
-	{ "timestamps", OPTION_WORD, AT(config.stamps), STAMPS_USER, stamps },
+	{ "timestamps", OPTION_WORD, AT(config.stamps), STAMPS_USER, load_setup_stamps },
 	{ "for", OPTION_NS, AT(analysis.max_time_ns), ALWAYS, NULL },
 	{ "timeout", OPTION_NS, AT(config.timeout_ns), 2.0 * NS_PER_S, NULL },
 	{ "percentile", OPTION_PERCENT, AT(analysis.percentile), 0.99, NULL },

@@ -15,7 +15,7 @@
 #include "load/causes.h"
 #include "load/dial_times.h"
 #include "load/schedule.h"
-#include "load/setup.h"
+#include "load/setup_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,7 +12,7 @@
 #include "base/bug.h"
 #include "event/memsource.h"
 #include "load/methods.h"
-#include "load/setup.h"
+#include "load/setup_report.h"
 
 static const struct load_config config = {
 	.loop = LOOP_OPEN, .stamps = STAMPS_KERNEL, .role = ROLE_LATENCY, .rate = 1e5 / 3,
