@@ -25,7 +25,8 @@ PLOTS = {
     "load", "load-parts", "load-over-time", "load-over-load", "load-needed", "stages-ingress", "steps-ingress", "heat", "causes-bar",
     "balloons", "requests-bar", "causes-deviation", "causes-count", "latency", "contexts", "contexts-cores", "conns-limits",
     "conns-rtt", "limits",
-    "compare-quantiles", "compare-causes", "overlay",
+    "compare-quantiles", "compare-causes", "overlay", "compare-curve", "compare-curve-difference", "compare-curve-requests",
+    "compare-curve-requests-difference",
 }
 PATIENCE_S = 60     # a page that takes longer has hung; the time itself is printed
 
@@ -136,6 +137,9 @@ def values(pages):
         causes = cells(page.table("causes"))
         for c in document["diagnose"]["causes"]:
             same(c["cause"], causes[f"{c['cause']}|{c['where']}"], c, ("messages", "total_ns", "median_ns", "p25_ns", "p75_ns", "max_ns"))
+        first = page.run("document.querySelector('[data-card] .first').textContent").replace("\u00a0", " ")
+        check.equal("the headline", first, document["headline"].replace("\u00a0", " "))
+        check.between("its length", len(first), 20, 180)
         shown = page.run("document.querySelector('[data-card]').textContent").replace("\u00a0", " ")
         check.equal("findings that are missing", [f for f in document["findings"] if f.replace("\u00a0", " ").removeprefix("To do: ")[1:] not in shown], [])
         compared += len(messages) + len(causes)
