@@ -21,6 +21,9 @@ const whyOf = entries => text(object(entries.flatMap(e => records(e.document.rea
 
 const quantileOf = (rows, q) => records(rows).find(r => num(r.q) === q);
 
+// Of the last stage the row with the most messages, as the headline has it.
+const lastStage = rows => rows.reduce((last, r) => last && last.stage === r.stage && num(last.count) >= num(r.count) ? last : r, null);
+
 // The number that people ask about: [what, value, its interval]
 function numberOf(entries) {
 	const lead = leading(entries), doc = lead.document, latency = object(part(entries, 'load').latency);
@@ -37,7 +40,7 @@ function numberOf(entries) {
 	const runs = records(doc.runs).filter(r => r.verdict === 'ok' && known(r.ns) && known(r.rate)).sort((a, b) => num(b.rate) - num(a.rate));
 	if (runs.length)
 		return [`${quantile(runs[0].q)} at ${count(runs[0].rate)}/s, the highest rate with a sound one`, duration(runs[0].ns), interval(runs[0]).trim()];
-	const stage = STAGES_FROM.includes(lead.command) ? stageRows(doc).filter(r => r.direction !== 'egress' && num(r.count) > 0).pop() : null;
+	const stage = STAGES_FROM.includes(lead.command) ? lastStage(stageRows(doc).filter(r => r.direction !== 'egress' && num(r.count) > 0)) : null;
 	const slow = stage && quantileOf(stage.quantiles, 0.99);
 	if (slow && known(slow.ns))
 		return [`p99 to ${stageName(stage)}, the last stage`, duration(slow.ns), ''];

@@ -9,7 +9,10 @@
 #define ALL_SHARE  0.95
 #define MOST_SHARE 0.5
 
-/* Returns the last row of received packets that measured any; rows are in the order of stages. */
+/*
+ * Returns the last stage's row of received packets, of several (origins, protocols) the one with
+ * the most; rows are in the order of stages. NULL: there is none.
+ */
 static const struct watch_row *watch_headline_row(const struct watch *w, enum watch_span span)
 {
 	const struct watch_row *last = NULL;
@@ -17,7 +20,11 @@ static const struct watch_row *watch_headline_row(const struct watch *w, enum wa
 	vec_for_each(&w->rows, item) {
 		const struct watch_row *row = *item;
 
-		if (row->id.direction == DIR_INGRESS && row->hists[span][DIST_LATENCY].count)
+		const uint64_t count = row->hists[span][DIST_LATENCY].count;
+
+		if (row->id.direction == DIR_INGRESS && count &&
+		    (!last || row->id.stage != last->id.stage ||
+		     count > last->hists[span][DIST_LATENCY].count))
 			last = row;
 	}
 	return last;
