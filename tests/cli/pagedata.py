@@ -314,6 +314,7 @@ def comparison():
     return {
         'hostlat': about('compare'), 'a': {'file': 'before.hlat', 'messages': 20000}, 'b': {'file': 'after.hlat', 'messages': 20100},
         'quantiles': [row(21000, 21200, q=0.5), row(60000, 41000, q=0.9), row(3100000, 91000, q=0.99), row(4900000, 180000, q=0.999)],
+        'curve': [row(9000, 9100, q=0.1), row(21000, 21200, q=0.5), row(60000, 41000, q=0.9), row(3100000, 91000, q=0.99), row(4900000, 180000, q=0.999)],
         'causes': [row(2154000000, 1200000, cause='cpu-wait', where='application', adjusted_p=0.0001),
                    row(62000000, 41000000, cause='head-of-line', where='application', adjusted_p=0.004),
                    row(4000000, 4000900, cause='softirq', where='receive', adjusted_p=0.71)],

@@ -22,7 +22,7 @@ HOSTLAT, MKTRACE, MKLOAD = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
 TRACES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'diagnose')
 PLOTS = {
     'load': {'load', 'load-parts', 'load-over-time', 'load-over-load', 'load-needed'}, 'watch': {'stages-ingress', 'steps-ingress'},
-    'compare': {'compare-quantiles', 'compare-causes', 'compare-limits'}, 'conns': {'conns-limits', 'conns-rtt'},
+    'compare': {'compare-curve', 'compare-curve-difference', 'compare-quantiles', 'compare-causes', 'compare-limits'}, 'conns': {'conns-limits', 'conns-rtt'},
     'diagnose': {'causes-bar', 'balloons', 'causes-deviation', 'causes-count', 'causes-idle', 'latency', 'contexts', 'contexts-cores', 'queuing-count',
                  'queuing-time', 'heat'},
 }
@@ -434,7 +434,7 @@ class Page(Case):
         self.assertEqual([cell('connections', 0, 'limit_share'), cell('connections', 2, 'limit_share'), cell('connections', 2, 'events.rto')],
                          ['75\u00a0%', 'n/a', 'n/a'])
         self.assertEqual([cell('compare-limits', 0, 'difference'), cell('compare-limits', 2, 'a'), cell('compare-limits', 2, 'b')],
-                         ['+73\u00a0%', '0.25/s', 'n/a'])
+                         ['+73\u00a0%-points', '0.25/s', 'n/a'])
         shares = "[...document.querySelectorAll('[data-plot=limits] .row')].map(g => [...g.querySelectorAll('rect:not(.band)')].map(n => Number(n.getAttribute('width'))))"
         server, client = page.run(shares)
         self.assertEqual(len(server), 1)
