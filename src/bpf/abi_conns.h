@@ -187,7 +187,8 @@ struct conn_now {
 	/* the connection is sampled while the sampling rate is 1 in 2^thin or higher */
 	__u8 thin;
 	__u8 last_data;         /* CONN_LAST_*: direction of the last data; 0: unknown */
-	__u8 pad[3];
+	__u8 sndbuf_grows;      /* 1: automatic sizing may still enlarge the send buffer */
+	__u8 pad[2];
 	char cc[EVENT_COMM_LEN];
 };
 

@@ -19,6 +19,7 @@ const volatile __u64 tick_ns = 4000000;
 #define SOCK_RCVBUF_LOCK 2
 #define SK_PACING_NONE 0
 #define TSQF_THROTTLED 1 /* include/linux/tcp.h */
+#define SOCK_NOSPACE 2 /* include/linux/net.h */
 #define NAGLE_OFF 1 /* include/linux/tcp.h: TCP_NAGLE_OFF, _CORK */
 #define NAGLE_CORK 2
 
@@ -49,12 +50,40 @@ static __always_inline bool poll_buffer_is_full(struct sock *sk)
 	return (__u32)sk->sk_wmem_queued >= size - size / 3;
 }
 
+/*
+ * Returns true if a writer has found no room and waits for it. A buffer may be full of data on the
+ * way while its writer has nothing to write. Nobody writes to a subflow of MPTCP: unknown, true.
+ */
+static __always_inline bool poll_writer_waits(struct sock *sk, struct tcp_sock *tp)
+{
+	if (bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp)
+		return true;
+	return BPF_CORE_READ(sk, sk_socket, flags) >> SOCK_NOSPACE & 1;
+}
+
 /* Returns true if only the full send buffer keeps the writer from going on. */
 static __always_inline bool poll_lacks_buffer(struct sock *sk, struct tcp_sock *tp, __u32 unsent,
 					      __u32 flight)
 {
 	return poll_buffer_is_full(sk) && unsent < UNSENT_MAX && flight < tp->snd_cwnd &&
-	       (unsent < tp->mss_cache || !BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited));
+	       (unsent < tp->mss_cache || !BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited)) &&
+	       poll_writer_waits(sk, tp);
+}
+
+/* Returns true if pacing holds the next segment. */
+static __always_inline bool poll_is_paced(struct sock *sk, struct tcp_sock *tp, __u64 now)
+{
+	return sk->sk_pacing_status != SK_PACING_NONE && tp->tcp_wstamp_ns > now;
+}
+
+/*
+ * Returns true if this host's queueing discipline or network card holds the connection back: it has
+ * enough of the connection's bytes for TCP small queues, or half of the send buffer's.
+ */
+static __always_inline bool poll_is_queued(struct sock *sk)
+{
+	return sk->sk_tsq_flags & TSQF_THROTTLED ||
+	       (__u32)sk->sk_wmem_alloc.refs.counter >= (__u32)sk->sk_wmem_queued / 2;
 }
 
 /*
@@ -107,8 +136,10 @@ static __always_inline enum conn_sample_state poll_state(struct sock *sk, struct
 		return CONN_AT_RECOVERY;
 	if (unsent && poll_window_is_shut(tp, unsent))
 		return CONN_AT_WINDOW;
-	if (poll_lacks_buffer(sk, tp, unsent, flight))
-		return CONN_AT_SEND_BUFFER;
+	if (poll_lacks_buffer(sk, tp, unsent, flight)) /* a larger buffer would only hold more */
+		return poll_is_queued(sk) ||
+		       (unsent >= tp->mss_cache && poll_is_paced(sk, tp, now)) ?
+			       CONN_AT_CWND : CONN_AT_SEND_BUFFER;
 	if (!unsent)
 		return CONN_AT_FLIGHT;
 	if (flight >= tp->snd_cwnd)
@@ -126,9 +157,9 @@ static __always_inline void poll_count_held(struct sock *sk, struct tcp_sock *tp
 {
 	if (tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out >= tp->snd_cwnd)
 		return;
-	if (sk->sk_pacing_status != SK_PACING_NONE && tp->tcp_wstamp_ns > now)
+	if (poll_is_paced(sk, tp, now))
 		k->cwnd_paced++;
-	else if (sk->sk_tsq_flags & TSQF_THROTTLED)
+	else if (poll_is_queued(sk))
 		k->cwnd_queued++;
 }
 
@@ -223,6 +254,25 @@ static __always_inline bool conn_has_tls(struct tcp_sock *tp)
 	return name[0] == 't' && name[1] == 'l' && name[2] == 's' && !name[3];
 }
 
+/* Puts what depends on settings of the connection's network namespace. */
+static __always_inline void conn_put_net(struct sock *sk, struct conn_now *n)
+{
+	__u8 restart;
+	int most;
+
+	if (in_tables) {
+		restart = BPF_CORE_READ(sk, __sk_common.skc_net.net,
+					ipv4.sysctl_tcp_slow_start_after_idle);
+		most = BPF_CORE_READ(sk, __sk_common.skc_net.net, ipv4.sysctl_tcp_wmem[2]);
+	} else {
+		restart = sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_slow_start_after_idle;
+		most = sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_wmem[2];
+	}
+	if (!restart)
+		n->flags |= CONN_IDLE_RESTART_OFF;
+	n->sndbuf_grows = !(n->flags & CONN_SNDBUF_SET) && sk->sk_sndbuf < most;
+}
+
 static __always_inline void conn_put_flags(struct sock *sk, struct tcp_sock *tp, struct conn_now *n)
 {
 	__u32 nonagle = BPF_CORE_READ_BITFIELD(tp, nonagle);
@@ -240,10 +290,7 @@ static __always_inline void conn_put_flags(struct sock *sk, struct tcp_sock *tp,
 		n->flags |= CONN_KTLS;
 	if (bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp)
 		n->flags |= CONN_MPTCP;
-	if (!(in_tables ? BPF_CORE_READ(sk, __sk_common.skc_net.net,
-					ipv4.sysctl_tcp_slow_start_after_idle) :
-			  sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_slow_start_after_idle))
-		n->flags |= CONN_IDLE_RESTART_OFF;
+	conn_put_net(sk, n);
 	if (n->state == TCP_CLOSE_WAIT)
 		n->flags |= CONN_PASSIVE_CLOSED;
 }

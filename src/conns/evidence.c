@@ -88,12 +88,60 @@ static uint64_t evidence_memory_share(const struct conn_finding *t)
 	return (uint64_t)((double)cwnd * (double)t->sums->sndbuf / (double)t->sums->window);
 }
 
+static const char *evidence_drain_name(enum buffer_drain drain)
+{
+	return drain == DRAIN_SIZING ? "automatic-sizing" : drain == DRAIN_PACING ? "pacing" :
+	       drain == DRAIN_PATH ? "path-queue" : NULL;
+}
+
+/* Says what keeps the buffer full, if that is not its size. */
+static void evidence_drain(struct conn_finding *t)
+{
+	const struct event_conn *c = t->view->c;
+	char rate[HUMAN_MAX], least[HUMAN_MAX];
+
+	if (t->problem->drain == DRAIN_PACING)
+		MESSAGE(t, ": pacing (%s bytes/s) empties it", human_count(rate, c->pacing_rate));
+	else if (t->problem->drain == DRAIN_PATH)
+		MESSAGE(t, ": the path's queue empties it, as round trips take more than twice the "
+			"least (%s)", human_ns(least, 1000ULL * c->min_rtt_us));
+	else if (t->problem->drain == DRAIN_SIZING)
+		MESSAGE(t, ": twice the congestion window, which automatic sizing follows");
+}
+
+/* Advises to enlarge the send buffer, to more than it has. */
+static void evidence_advise_buffer(struct conn_finding *t, uint64_t window, uint64_t fair)
+{
+	const struct event_conn *c = t->view->c;
+	char a[HUMAN_MAX], b[HUMAN_MAX], d[HUMAN_MAX];
+
+	if (c->flags & CONN_FROM_DIAG)
+		ADVICE(t, "remove SO_SNDBUF if the application sets it; otherwise raise the third "
+		       "value of net.ipv4.tcp_wmem");
+	else if (c->flags & CONN_SNDBUF_SET)
+		ADVICE(t, "the application's SO_SNDBUF disables automatic sizing: remove it");
+	else
+		ADVICE(t, "automatic sizing has reached its limit: raise the third value of "
+		       "net.ipv4.tcp_wmem");
+	if (!conn_knows(c, CONN_KNOWS_GAUGES) || !window)
+		return;
+	ADVICE(t, "%s at least ", c->flags & CONN_SNDBUF_SET ? ", or set it to" : " to");
+	if (2 * window > c->sndbuf)
+		ADVICE(t, "%s bytes (2 x the %s-byte window)", human_count(a, 2 * window),
+		       human_count(b, window));
+	else
+		ADVICE(t, "%s bytes (2 x the present size)", human_count(a, 2ULL * c->sndbuf));
+	if (fair > c->sndbuf)
+		ADVICE(t, "; the connection's fair share of all send-buffer memory is %s bytes",
+		       human_count(d, fair));
+}
+
 void explain_send_buffer(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	const bool gauges = conn_knows(c, CONN_KNOWS_GAUGES);
 	const uint64_t window = evidence_window(c), fair = evidence_memory_share(t);
-	char a[HUMAN_MAX], b[HUMAN_MAX], d[HUMAN_MAX];
+	char a[HUMAN_MAX];
 
 	evidence_put(t, "share", value_fraction(conn_share(c, c->send_buffer_ns)));
 	evidence_put_sampled(t);
@@ -103,27 +151,16 @@ void explain_send_buffer(struct conn_finding *t)
 	evidence_put_gauge(t, "window_bytes", window);
 	evidence_put(t, "memory_share_bytes", gauges && fair ? value_u64(fair) : value_null());
 	evidence_put_time(t, "kernel_sndbuf_ns", CONN_KNOWS_CHRONO, c->kernel_sndbuf_ns);
+	evidence_put(t, "held_by", value_string(evidence_drain_name(t->problem->drain)));
 	MESSAGE(t, "the send buffer was full ");
 	evidence_share(t, c->send_buffer_ns);
 	if (gauges)
 		MESSAGE(t, "; its size is %s bytes, including kernel overhead",
 			human_count(a, c->sndbuf));
-	if (c->flags & CONN_FROM_DIAG)
-		ADVICE(t, "remove SO_SNDBUF if the application sets it; otherwise raise the third "
-		       "value of net.ipv4.tcp_wmem");
-	else if (c->flags & CONN_SNDBUF_SET)
-		ADVICE(t, "the application's SO_SNDBUF disables automatic sizing: remove it");
+	if (t->problem->drain == DRAIN_UNHELD)
+		evidence_advise_buffer(t, window, fair);
 	else
-		ADVICE(t, "automatic sizing has reached its limit: raise the third value of "
-		       "net.ipv4.tcp_wmem");
-	if (!gauges || !window)
-		return;
-	ADVICE(t, "%s at least %s bytes (2 x the %s-byte window)",
-	       c->flags & CONN_SNDBUF_SET ? ", or set it to" : " to", human_count(a, 2 * window),
-	       human_count(b, window));
-	if (fair > c->sndbuf)
-		ADVICE(t, "; the connection's fair share of all send-buffer memory is %s bytes",
-		       human_count(d, fair));
+		evidence_drain(t);
 }
 
 /* ---- retransmissions ---- */
@@ -177,6 +214,9 @@ static void evidence_stall(struct conn_finding *t)
 			human_ns(all, c->stall_ns), human_ns(longest, c->longest_stall_ns));
 	else
 		MESSAGE(t, "; stalled for %s", human_ns(all, c->stall_ns));
+	if (t->problem->lost_ns && t->problem->lost_ns < c->stall_ns)
+		MESSAGE(t, ", about %s of it for these losses",
+			human_ns(all, t->problem->lost_ns));
 }
 
 void explain_fast_retransmit(struct conn_finding *t)
@@ -246,7 +286,7 @@ void explain_spurious(struct conn_finding *t)
 	evidence_put_losses(t);
 	evidence_put(t, "retransmitted", value_u64(conn_retransmitted(c)));
 	MESSAGE(t, "unnecessary retransmissions: %s of %s; the segments had arrived",
-		human_count(n, c->spurious), human_count(all, conn_retransmitted(c)));
+		human_count(n, conn_spurious(c)), human_count(all, conn_retransmitted(c)));
 	ADVICE(t, c->rto ? "the round trip grew beyond the retransmission timeout: look for a "
 		   "queue that fills or a receiver that stalls" :
 	       c->tlp > c->fast_retransmit ? "acknowledgements arrive late: the receiver "
@@ -387,13 +427,21 @@ static void evidence_held(struct conn_finding *t)
 		MESSAGE(t, "data waited %s", human_counted(n, c->delayed_acks_harmful, "time"));
 	else
 		MESSAGE(t, "data waited");
+	if (conn_knows(c, CONN_KNOWS_PEER_DELACKS | CONN_KNOWS_TIMES) && c->delayed_ack_ns &&
+	    c->delayed_acks_harmful)
+		MESSAGE(t, ", %s on average",
+			human_ns(n, c->delayed_ack_ns / c->delayed_acks_harmful));
 	/* 0: no sample found data waiting */
 	if (conn_knows(c, CONN_KNOWS_TIMES) && c->delayed_ack_ns) {
 		MESSAGE(t, ", ");
 		evidence_share(t, c->delayed_ack_ns);
 		MESSAGE(t, ",");
 	}
-	MESSAGE(t, " for an acknowledgement that the peer delayed");
+	if (t->problem->elsewhere)
+		MESSAGE(t, " for an acknowledgement that something on the path delayed, not the "
+			"peer");
+	else
+		MESSAGE(t, " for an acknowledgement that the peer delayed");
 }
 
 void explain_delayed_ack(struct conn_finding *t)

@@ -33,21 +33,13 @@ static bool rules_is_state_often(const struct conn_view *v, enum conn_sample_sta
 	return rules_is_often(v, v->c->sampled_ns[what], v->c->sampled[what], kind, p);
 }
 
+/* Kinds of repair that a stall is divided among. */
+enum rules_repair_kind { RULES_FAST, RULES_PROBE, RULES_TIMEOUT, RULES_REPAIRS };
+
 static bool rules_is_limit(const struct event_conn *c, uint64_t ns)
 {
 	return conn_share(c, ns) >= RULES_LIMITED_SHARE;
 }
-
-static bool rules_send_buffer(const struct conn_view *v, struct conn_problem *p)
-{
-	p->confidence = CONN_SAMPLED;
-	p->harm = CONN_HARMFUL;
-	p->lost_ns = v->c->send_buffer_ns;
-	return rules_is_limit(v->c, v->c->send_buffer_ns) &&
-	       rules_is_state_often(v, CONN_AT_SEND_BUFFER, CONN_SHARE_SEND_BUFFER, p);
-}
-
-/* ---- retransmissions ---- */
 
 /* Returns the connection's usual round trip in ns; 0: unknown. */
 static uint64_t rules_round_trip(const struct event_conn *c)
@@ -57,29 +49,102 @@ static uint64_t rules_round_trip(const struct event_conn *c)
 	return 1000ULL * c->rtt_us;
 }
 
+/* Returns whether data was acknowledged as fast as pacing sends it. */
+static bool rules_is_paced(const struct event_conn *c)
+{
+	const double sent = (double)c->bytes_acked * 1e9;
+
+	return c->pacing_rate && c->pacing_rate != UINT64_MAX &&
+	       sent >= RULES_PACED_SHARE * (double)c->pacing_rate * (double)(c->to - c->from);
+}
+
 /*
- * Returns the time for which losses stalled the connection, at least: where stalls are unknown, a
- * timeout takes the timer's time.
+ * Returns what keeps a full send buffer full, so that a larger one would only hold more. Automatic
+ * sizing makes the buffer twice the congestion window: until it has reached its limit, the buffer
+ * follows the window.
+ */
+static enum buffer_drain rules_drain(const struct event_conn *c)
+{
+	if (!conn_knows(c, CONN_KNOWS_GAUGES))
+		return DRAIN_UNHELD;
+	if (rules_is_paced(c))
+		return DRAIN_PACING;
+	if (c->min_rtt_us && rules_round_trip(c) > RULES_QUEUED_TRIPS * 1000ULL * c->min_rtt_us)
+		return DRAIN_PATH;
+	return c->flags & CONN_SNDBUF_GROWS ? DRAIN_SIZING : DRAIN_UNHELD;
+}
+
+static bool rules_send_buffer(const struct conn_view *v, struct conn_problem *p)
+{
+	p->drain = rules_drain(v->c);
+	p->confidence = CONN_SAMPLED;
+	p->harm = p->drain == DRAIN_UNHELD ? CONN_HARMFUL : CONN_HARMLESS;
+	p->lost_ns = v->c->send_buffer_ns;
+	return rules_is_limit(v->c, v->c->send_buffer_ns) &&
+	       rules_is_state_often(v, CONN_AT_SEND_BUFFER, CONN_SHARE_SEND_BUFFER, p);
+}
+
+/* ---- retransmissions ---- */
+
+/*
+ * Returns the time for which losses stalled the connection, at least: the stalls' part of segments
+ * that were lost; where stalls are unknown, a timeout takes the timer's time.
  */
 static uint64_t rules_stall_ns(const struct event_conn *c)
 {
-	uint64_t timer_us = RULES_TIMER_US;
+	const uint64_t all = conn_retransmitted(c);
+	uint64_t timer_us = CONN_TIMER_US;
 
 	if (conn_knows(c, CONN_KNOWS_LOSSES) || !conn_knows(c, CONN_KNOWS_RTO))
-		return c->stall_ns;
+		return all ? (uint64_t)((unsigned __int128)c->stall_ns * service_lost(c) / all) : 0;
 	if (conn_knows(c, CONN_KNOWS_GAUGES) && c->rto_us && c->rto_us < timer_us)
 		timer_us = c->rto_us;
 	return 1000 * timer_us * c->rto;
 }
 
-/* Returns whether losses stalled the connection for long: by its busy time, and by its path. */
-static bool rules_is_stalled(const struct event_conn *c)
+/*
+ * Divides the stalls among the kinds of repair, which the kernel does not time apart: in proportion
+ * to what they usually take. The last time is the rest, so that the sum is all of it.
+ */
+static void rules_divide_stall(const struct event_conn *c, uint64_t ns[RULES_REPAIRS])
+{
+	const uint64_t known = rules_round_trip(c) / 1000;
+	const uint64_t timer = c->rto_us > known ? c->rto_us : CONN_TIMER_US;
+	const uint64_t trip = known ? known : timer / 2; /* unknown: probes as long as a timeout */
+	const uint64_t recoveries = c->recoveries ? c->recoveries : c->fast_retransmit;
+	const double takes[RULES_REPAIRS] = {
+		[RULES_FAST] = (double)recoveries * (double)trip,
+		[RULES_PROBE] = 2 * (double)c->tlp * (double)trip,
+		[RULES_TIMEOUT] = (double)c->rto * (double)timer,
+	};
+	const uint64_t stall = rules_stall_ns(c);
+	double sum = 0, rest;
+	uint64_t left = stall;
+
+	for (int i = 0; i < RULES_REPAIRS; i++)
+		sum += takes[i];
+	rest = sum;
+	for (int i = 0; i < RULES_REPAIRS; i++) {
+		rest -= takes[i];
+		ns[i] = !(sum > 0) ? 0 : rest < sum / 1e9 ? left :
+			(uint64_t)((double)stall * (takes[i] / sum));
+		ns[i] = ns[i] < left ? ns[i] : left;
+		left -= ns[i];
+	}
+}
+
+/*
+ * Returns whether losses stalled the connection for long, by its busy time and by its path; and
+ * whether `part` of that time, that of one kind of repair, is much of it.
+ */
+static bool rules_is_stalled(const struct event_conn *c, uint64_t part)
 {
 	const uint64_t busy = conn_knows(c, CONN_KNOWS_CHRONO) ? c->busy_ns : c->to - c->from;
 	const uint64_t stall = rules_stall_ns(c);
 
-	return stall && (double)stall >= RULES_STALL_SHARE * (double)busy &&
-	       stall >= rules_round_trip(c);
+	return part && (double)stall >= RULES_STALL_SHARE * (double)busy &&
+	       stall >= rules_round_trip(c) &&
+	       (3 * part >= stall || (double)part >= RULES_STALL_SHARE * (double)busy);
 }
 
 /* Returns whether the connection loses more than the others of its service; notes their losses. */
@@ -102,38 +167,48 @@ static bool rules_is_excess(const struct conn_view *v, struct conn_problem *p)
  * Returns whether segments were lost. Losses are how congestion control finds the path's capacity:
  * they are harmful if data waited for long, or if they are more than the service's usual ones.
  */
-static bool rules_retransmission(const struct conn_view *v, struct conn_problem *p, uint32_t events)
+static bool rules_retransmission(const struct conn_view *v, struct conn_problem *p, uint32_t events,
+				 uint64_t stall)
 {
 	if (!events || conn_all_spurious(v->c))
 		return false;
 	p->confidence = CONN_OBSERVED;
-	p->lost_ns = v->c->stall_ns;
+	p->lost_ns = conn_knows(v->c, CONN_KNOWS_LOSSES) ? stall : 0;
 	p->excess = rules_is_excess(v, p);
-	p->harm = p->excess || rules_is_stalled(v->c) ? CONN_HARMFUL : CONN_HARMLESS;
+	p->harm = p->excess || rules_is_stalled(v->c, stall) ? CONN_HARMFUL : CONN_HARMLESS;
 	return true;
+}
+
+static bool rules_repair(const struct conn_view *v, struct conn_problem *p, uint32_t events,
+			 enum rules_repair_kind kind)
+{
+	uint64_t ns[RULES_REPAIRS];
+
+	rules_divide_stall(v->c, ns);
+	return rules_retransmission(v, p, events, ns[kind]);
 }
 
 static bool rules_fast_retransmit(const struct conn_view *v, struct conn_problem *p)
 {
-	return rules_retransmission(v, p, v->c->fast_retransmit);
+	return rules_repair(v, p, v->c->fast_retransmit, RULES_FAST);
 }
 
 static bool rules_timeout(const struct conn_view *v, struct conn_problem *p)
 {
-	return rules_retransmission(v, p, v->c->rto);
+	return rules_repair(v, p, v->c->rto, RULES_TIMEOUT);
 }
 
 /* Returns whether tail-loss probes were sent: one may carry new data, or find nothing lost. */
 static bool rules_tail_loss_probe(const struct conn_view *v, struct conn_problem *p)
 {
-	return rules_retransmission(v, p, v->c->tlp);
+	return rules_repair(v, p, v->c->tlp, RULES_PROBE);
 }
 
 static bool rules_spurious(const struct conn_view *v, struct conn_problem *p)
 {
 	p->confidence = CONN_OBSERVED;
 	p->harm = CONN_HARMLESS;
-	return v->c->spurious && 2 * (uint64_t)v->c->spurious >= conn_retransmitted(v->c);
+	return v->c->spurious && 2 * conn_spurious(v->c) >= conn_retransmitted(v->c);
 }
 
 /* ---- windows ---- */
@@ -226,7 +301,10 @@ static bool rules_is_confirmed(const struct conn_view *v)
 	return v->peer && conn_knows(v->peer, CONN_KNOWS_DELACKS) && v->peer->delayed_acks;
 }
 
-/* Returns whether data was held until a late acknowledgement arrived. */
+/*
+ * Returns whether data was held until a late acknowledgement arrived. If the peer's record shows no
+ * delayed ACK, something else may have delayed them: samples must have found data waiting.
+ */
 static bool rules_is_held(const struct conn_view *v, struct conn_problem *p)
 {
 	const struct event_conn *c = v->c;
@@ -234,9 +312,9 @@ static bool rules_is_held(const struct conn_view *v, struct conn_problem *p)
 	p->harm = CONN_HARMFUL;
 	p->lost_ns = c->delayed_ack_ns;
 	p->confidence = rules_is_confirmed(v) ? CONN_OBSERVED : CONN_INFERRED;
-	if (rules_is_denied(v))
-		return false;
-	if (conn_knows(c, CONN_KNOWS_PEER_DELACKS))
+	p->elsewhere = rules_is_denied(v);
+	if (conn_knows(c, CONN_KNOWS_PEER_DELACKS) &&
+	    (!p->elsewhere || c->delayed_acks_harmful < RULES_DELAYED_MIN))
 		return c->delayed_acks_harmful >= RULES_DELAYED_MIN;
 	p->confidence = CONN_SAMPLED;
 	return conn_knows(c, CONN_KNOWS_TIMES) && rules_is_limit(c, c->delayed_ack_ns) &&
@@ -292,14 +370,38 @@ static bool rules_small_writes(const struct conn_view *v, struct conn_problem *p
 
 static bool rules_burst_after_idle(const struct conn_view *v, struct conn_problem *p)
 {
-	return rules_retransmission(v, p, v->c->idle_bursts_lost);
+	return rules_retransmission(v, p, v->c->idle_bursts_lost, rules_stall_ns(v->c));
 }
 
+/* Returns the time for which the congestion window held data: without repair, pacing, local queue. */
+static uint64_t rules_congestion_window(const struct event_conn *c)
+{
+	const uint64_t repair = conn_knows(c, CONN_KNOWS_LOSSES) ? c->recovery_ns : 0;
+	const uint64_t held = c->congestion_ns > repair ? c->congestion_ns - repair : 0;
+	const uint64_t all = c->sampled[CONN_AT_CWND], others = c->cwnd_paced + c->cwnd_queued;
+
+	if (!conn_knows(c, CONN_COUNTS_cwnd_paced | CONN_COUNTS_cwnd_queued) || !all)
+		return held;
+	return others < all ? (uint64_t)((double)held * (double)(all - others) / (double)all) : 0;
+}
+
+/*
+ * Returns whether the congestion window was cut after a pause. Data waited for that as long as the
+ * window was the limit, but no longer than the window takes to grow. A window that the peer closes
+ * makes pauses as well; it, and not the cut, is then the limit.
+ */
 static bool rules_slow_start_after_idle(const struct conn_view *v, struct conn_problem *p)
 {
+	const struct event_conn *c = v->c;
+	const uint64_t grows = RULES_RESTART_TRIPS * rules_round_trip(c) * c->idle_restarts;
+	const uint64_t window = rules_congestion_window(c);
+
 	p->confidence = CONN_OBSERVED;
-	p->harm = CONN_HARMFUL;
-	return v->c->idle_restarts;
+	p->lost_ns = grows < window ? grows : window;
+	p->harm = !conn_knows(c, CONN_KNOWS_TIMES) || !grows || c->samples < RULES_SAMPLES_MIN ?
+		  CONN_HARM_UNKNOWN : rules_is_limit(c, p->lost_ns) &&
+		  p->lost_ns > c->receiver_window_ns ? CONN_HARMFUL : CONN_HARMLESS;
+	return c->idle_restarts;
 }
 
 /* ---- the table ---- */
@@ -356,26 +458,21 @@ static uint32_t rules_list(const struct conn_view *view, struct conn_problem *ou
 }
 
 /*
- * Adds up the time lost to harmful problems, and its lower bound. Classes overlap, so each kind of
- * time counts once: a stall, data held for an acknowledgement.
+ * Adds up the time lost to harmful problems, and its lower bound. Each kind of time counts once:
+ * the repairs have parts of the stalls; a burst's are also those of its repairs, held data is also
+ * Nagle's.
  */
 static void rules_add_lost(struct conn_judged *judged, const struct conn_problem *problems)
 {
-	const uint32_t losses = 1U << CONN_FAST_RETRANSMIT | 1U << CONN_TIMEOUT |
-				1U << CONN_TAIL_LOSS_PROBE | 1U << CONN_BURST_AFTER_IDLE;
-	const uint32_t kinds[] = { 1U << CONN_SEND_BUFFER, losses, 1U << CONN_RECEIVER_WINDOW,
-				   1U << CONN_DELAYED_ACK };
+	const uint32_t counted = 1U << CONN_SEND_BUFFER | 1U << CONN_FAST_RETRANSMIT |
+				 1U << CONN_TIMEOUT | 1U << CONN_TAIL_LOSS_PROBE |
+				 1U << CONN_RECEIVER_WINDOW | 1U << CONN_DELAYED_ACK;
 
-	for (size_t kind = 0; kind < ARRAY_LEN(kinds); kind++) {
-		for (uint32_t i = 0; i < judged->n; i++) {
-			const struct conn_problem *p = &problems[i];
-
-			if (!(kinds[kind] >> p->class & 1) || p->ours || !p->lost_ns)
-				continue;
-			judged->lost_ns += p->lost_ns;
-			judged->lost_lo_ns += p->lost_lo_ns;
-			break;
-		}
+	for (uint32_t i = 0; i < judged->n; i++) {
+		if (!(counted >> problems[i].class & 1) || problems[i].ours)
+			continue;
+		judged->lost_ns += problems[i].lost_ns;
+		judged->lost_lo_ns += problems[i].lost_lo_ns;
 	}
 }
 

@@ -14,8 +14,12 @@
 #define RULES_LIMITED_SURE 0.975
 /* Losses are harmful if they stall the connection for this share of its busy time. */
 #define RULES_STALL_SHARE 0.01
-/* Linux's least retransmission timeout, in us. */
-#define RULES_TIMER_US 200000u
+/* At this share of the pacing rate or more, pacing limits the connection. */
+#define RULES_PACED_SHARE 0.8
+/* A round trip of so many times the least one has a standing queue in it: the path is full. */
+#define RULES_QUEUED_TRIPS 2u
+/* A window that was cut after a pause has grown again after so many round trips. */
+#define RULES_RESTART_TRIPS 8u
 /*
  * Losses are harmful if chance brings as many to a connection of a service in one of 100 services,
  * and if they are at least twice as frequent as on the service's other connections.

@@ -50,10 +50,7 @@ static size_t service_slot(const struct service_table *t, const struct service_k
 
 uint64_t service_lost(const struct event_conn *e)
 {
-	const uint64_t all = conn_retransmitted(e);
-	const uint64_t arrived = conn_knows(e, CONN_KNOWS_SPURIOUS) ? e->spurious : 0;
-
-	return all > arrived ? all - arrived : 0;
+	return conn_all_spurious(e) ? 0 : conn_retransmitted(e) - conn_spurious(e);
 }
 
 /* Returns how often segments were lost, however many at once: each is one event for chance. */

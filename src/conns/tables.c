@@ -138,6 +138,7 @@ static struct value tables_flags_value(const struct event_conn *e, struct report
 		{ CONN_BEGAN, "began" }, { CONN_ACCEPTED, "accepted" },
 		{ CONN_NODELAY, "nodelay" }, { CONN_CORKED, "corked" },
 		{ CONN_SNDBUF_SET, "sndbuf-set" }, { CONN_RCVBUF_SET, "rcvbuf-set" },
+		{ CONN_SNDBUF_GROWS, "sndbuf-grows" },
 		{ CONN_MPTCP, "mptcp" }, { CONN_KTLS, "ktls" }, { CONN_MAPPED, "v4-mapped" },
 		{ CONN_IDLE_RESTART_OFF, "idle-restart-off" },
 		{ CONN_PASSIVE_CLOSED, "peer-closed" },
@@ -204,7 +205,7 @@ static struct value tables_peer_value(const struct conns *c, const struct conn_s
 /* ---- connections in JSON ---- */
 
 #define BRIEF 19
-#define FULL 16
+#define FULL 17
 
 static const struct column connection_columns[BRIEF + FULL] = {
 	{ .name = "cookie" }, { .name = "netns" }, { .name = "local" }, { .name = "remote" },
@@ -214,7 +215,8 @@ static const struct column connection_columns[BRIEF + FULL] = {
 	{ .name = "limit" }, { .name = "limit_share" }, { .name = "state" }, { .name = "age_ns" },
 	{ .name = "events" }, { .name = "problems" }, { .name = "problem_intervals" },
 	/* -- columns only for the first TABLES_FULL_MAX connections -- */
-	{ .name = "netns_cookie" }, { .name = "comm" }, { .name = "cgroup" }, { .name = "unit" },
+	{ .name = "netns_inode" }, { .name = "netns_cookie" },
+	{ .name = "comm" }, { .name = "cgroup" }, { .name = "unit" },
 	{ .name = "congestion_control" }, { .name = "flags" }, { .name = "peer_cookie" },
 	{ .name = "bytes" }, { .name = "calls" }, { .name = "rtt" }, { .name = "recovery" },
 	{ .name = "samples" }, { .name = "tcp_info" }, { .name = "followed_one_in" },
@@ -226,6 +228,7 @@ static void tables_add_connection(struct table *t, const struct conn_view *v, ui
 				  struct value other, bool full, struct report *r)
 {
 	const struct event_conn *e = v->c;
+	const uint64_t netns = v->flow ? v->flow->netns_cookie : 0;
 	double share;
 	const char *limit = words_limit(e, &share);
 	struct value cells[BRIEF + FULL] = {
@@ -246,23 +249,23 @@ static void tables_add_connection(struct table *t, const struct conn_view *v, ui
 		table_add(t, cells, BRIEF);
 		return;
 	}
-	cells[BRIEF] = v->flow && v->flow->netns_cookie ? words_cookie(r, v->flow->netns_cookie)
-							: value_null();
-	cells[BRIEF + 1] = value_string(v->comm);
-	cells[BRIEF + 2] = value_string(v->cgroup);
-	cells[BRIEF + 3] = value_string(v->unit);
-	cells[BRIEF + 4] = value_string(v->congestion_control);
-	cells[BRIEF + 5] = tables_flags_value(e, r);
-	cells[BRIEF + 6] = v->joined ? words_cookie(r, v->peer_cookie) : value_null();
-	cells[BRIEF + 7] = value_object(words_bytes(e, r));
-	cells[BRIEF + 8] = tables_calls_value(e, r);
-	cells[BRIEF + 9] = tables_rtt_value(e, r);
-	cells[BRIEF + 10] = tables_recovery_value(e, r);
-	cells[BRIEF + 11] = tables_samples_value(e, r);
-	cells[BRIEF + 12] = tables_info_value(e, r);
-	cells[BRIEF + 13] = value_u64(e->thinned_one_in ? e->thinned_one_in : 1);
-	cells[BRIEF + 14] = value_string(bottleneck_name(bottleneck_find(v).side));
-	cells[BRIEF + 15] = other;
+	cells[BRIEF] = netns ? value_u64(netns) : value_null();
+	cells[BRIEF + 1] = netns ? words_cookie(r, netns) : value_null(); /* its older name */
+	cells[BRIEF + 2] = value_string(v->comm);
+	cells[BRIEF + 3] = value_string(v->cgroup);
+	cells[BRIEF + 4] = value_string(v->unit);
+	cells[BRIEF + 5] = value_string(v->congestion_control);
+	cells[BRIEF + 6] = tables_flags_value(e, r);
+	cells[BRIEF + 7] = v->joined ? words_cookie(r, v->peer_cookie) : value_null();
+	cells[BRIEF + 8] = value_object(words_bytes(e, r));
+	cells[BRIEF + 9] = tables_calls_value(e, r);
+	cells[BRIEF + 10] = tables_rtt_value(e, r);
+	cells[BRIEF + 11] = tables_recovery_value(e, r);
+	cells[BRIEF + 12] = tables_samples_value(e, r);
+	cells[BRIEF + 13] = tables_info_value(e, r);
+	cells[BRIEF + 14] = value_u64(e->thinned_one_in ? e->thinned_one_in : 1);
+	cells[BRIEF + 15] = value_string(bottleneck_name(bottleneck_find(v).side));
+	cells[BRIEF + 16] = other;
 	if (t) /* NULL: the report could not be built */
 		table_add(t, cells, t->ncolumns);
 }

@@ -47,6 +47,11 @@ enum conn_flags {
 	 */
 	CONN_SENT_LAST = 32768,
 	CONN_RECEIVED_LAST = 65536,
+	/*
+	 * Automatic sizing may still enlarge the send buffer: it is smaller than the third value of
+	 * tcp_wmem. Recordings of older versions, and CONN_FROM_DIAG, lack this flag.
+	 */
+	CONN_SNDBUF_GROWS = 131072,
 };
 
 /* Groups of known fields; a field without its bit is 0 and means nothing. */

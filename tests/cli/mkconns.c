@@ -113,6 +113,7 @@ static const struct bit flags[] = {
 	{ "idle-restart-off", CONN_IDLE_RESTART_OFF }, { "self", CONN_SELF },
 	{ "inet-diag", CONN_FROM_DIAG }, { "calls-logged", CONN_LOGGED },
 	{ "sent-last", CONN_SENT_LAST }, { "received-last", CONN_RECEIVED_LAST },
+	{ "sndbuf-grows", CONN_SNDBUF_GROWS },
 };
 
 static const struct bit knowns[] = {

@@ -61,6 +61,12 @@ struct rule_case {
 
 MAKE(nothing, (void)e)
 MAKE(send_buffer, e->send_buffer_ns = 900 * NS_PER_MS; e->sampled[CONN_AT_SEND_BUFFER] = 90)
+MAKE(send_buffer_sizing, send_buffer(e); e->flags = CONN_SNDBUF_GROWS)
+MAKE(send_buffer_paced, send_buffer(e); e->pacing_rate = 1000000; e->bytes_acked = 800000)
+MAKE(send_buffer_slower, send_buffer(e); e->pacing_rate = 1000000; e->bytes_acked = 799000)
+MAKE(send_buffer_unpaced, send_buffer(e); e->pacing_rate = UINT64_MAX; e->bytes_acked = 800000)
+MAKE(send_buffer_queue, send_buffer(e); e->rtt_samples = 10; e->rtt_sum_us = 410000)
+MAKE(send_buffer_no_queue, send_buffer(e); e->rtt_samples = 10; e->rtt_sum_us = 390000)
 MAKE(send_buffer_some, e->send_buffer_ns = 40 * NS_PER_MS; e->sampled[CONN_AT_SEND_BUFFER] = 4)
 MAKE(send_buffer_few, e->send_buffer_ns = 900 * NS_PER_MS; e->samples = 9;
      e->sampled[CONN_AT_SEND_BUFFER] = 9)
@@ -74,6 +80,16 @@ MAKE(fast_short, fast(e); e->stall_ns = 19 * NS_PER_MS) /* less than a round tri
 MAKE(fast_rare, fast(e); e->stall_ns = 9 * NS_PER_MS; e->rtt_us = 100) /* in a busy second */
 MAKE(fast_dear, fast_rare(e); e->busy_ns = 500 * NS_PER_MS)
 MAKE(fast_spurious, e->fast_retransmit = 3; e->bytes_retransmitted = 3 * 1448; e->spurious = 3)
+MAKE(fast_reordered, fast(e); e->fast_retransmit = 123; e->tlp = 2; e->spurious = 123;
+     e->recoveries = 100; e->bytes_retransmitted = 122 * 1448 + 400) /* probes with new data */
+MAKE(fast_late_news, fast(e); e->fast_retransmit = 40; e->recoveries = 20; e->spurious = 38;
+     e->bytes_retransmitted = 40 * 1448; e->loss_last = NS_PER_S - 100 * NS_PER_MS)
+MAKE(fast_old_news, fast_late_news(e); e->loss_last = NS_PER_S - 300 * NS_PER_MS;
+     e->stall_ns = 500 * NS_PER_MS)
+MAKE(fast_half_news, fast_late_news(e); e->spurious = 20; e->stall_ns = 500 * NS_PER_MS)
+MAKE(probe_small_part, e->fast_retransmit = 100; e->recoveries = 100; e->tlp = 1; e->rtt_us = 20000;
+     e->stall_ns = 200 * NS_PER_MS; e->busy_ns = NS_PER_S; e->bytes_retransmitted = 101 * 1448)
+MAKE(fast_great_part, probe_small_part(e))
 MAKE(timeout, e->rto = 1; e->stall_ns = 200 * NS_PER_MS)
 MAKE(timeout_rare, e->rto = 1; e->stall_ns = 200 * NS_PER_MS; e->busy_ns = 30 * NS_PER_S)
 MAKE(timeout_unseen, e->rto = 1; e->known &= ~(uint32_t)CONN_KNOWS_LOSSES)
@@ -116,13 +132,25 @@ MAKE(burst, e->idle_bursts = 2; e->idle_bursts_lost = 1; e->fast_retransmit = 2;
      e->stall_ns = 50 * NS_PER_MS)
 MAKE(burst_no_stall, burst(e); e->stall_ns = 0)
 MAKE(burst_fine, e->idle_bursts = 2)
-MAKE(restart, e->idle_restarts = 1)
+MAKE(restart, e->idle_restarts = 2; e->rtt_us = 20000; e->congestion_ns = 300 * NS_PER_MS;
+     e->sampled[CONN_AT_CWND] = 30)
+MAKE(restart_unseen, restart(e); e->samples = 9)
+MAKE(restart_rare, restart(e); e->idle_restarts = 1; e->rtt_us = 5000) /* and a full path */
+MAKE(restart_unheld, restart(e); e->congestion_ns = 0)
+MAKE(restart_repair, restart(e); e->recovery_ns = 290 * NS_PER_MS)
+MAKE(restart_window, restart(e); e->receiver_window_ns = 400 * NS_PER_MS) /* the peer's pause */
 
 #define T CONN_KNOWS_TIMES
 #define L CONN_KNOWS_LOSSES
 
 static const struct rule_case cases[] = {
 	{ CONN_SEND_BUFFER, false, T, CONN_HARMFUL, CONN_SAMPLED, send_buffer },
+	{ CONN_SEND_BUFFER, false, T, CONN_HARMLESS, CONN_SAMPLED, send_buffer_sizing },
+	{ CONN_SEND_BUFFER, false, T, CONN_HARMLESS, CONN_SAMPLED, send_buffer_paced },
+	{ CONN_SEND_BUFFER, false, T, CONN_HARMFUL, CONN_SAMPLED, send_buffer_slower },
+	{ CONN_SEND_BUFFER, false, T, CONN_HARMFUL, CONN_SAMPLED, send_buffer_unpaced },
+	{ CONN_SEND_BUFFER, false, T, CONN_HARMLESS, CONN_SAMPLED, send_buffer_queue },
+	{ CONN_SEND_BUFFER, false, T, CONN_HARMFUL, CONN_SAMPLED, send_buffer_no_queue },
 	{ CONN_SEND_BUFFER, false, 0, -1, 0, send_buffer_some },
 	{ CONN_SEND_BUFFER, false, 0, -1, 0, send_buffer_few },
 	{ CONN_SEND_BUFFER, false, 0, -1, 0, send_buffer_chance },
@@ -133,6 +161,13 @@ static const struct rule_case cases[] = {
 	{ CONN_FAST_RETRANSMIT, false, L, CONN_HARMLESS, CONN_OBSERVED, fast_rare },
 	{ CONN_FAST_RETRANSMIT, false, L, CONN_HARMFUL, CONN_OBSERVED, fast_dear },
 	{ CONN_FAST_RETRANSMIT, false, 0, -1, 0, fast_spurious },
+	{ CONN_FAST_RETRANSMIT, false, 0, -1, 0, fast_reordered },
+	{ CONN_TAIL_LOSS_PROBE, false, 0, -1, 0, fast_reordered },
+	{ CONN_FAST_RETRANSMIT, false, 0, -1, 0, fast_late_news },
+	{ CONN_FAST_RETRANSMIT, false, L, CONN_HARMFUL, CONN_OBSERVED, fast_old_news },
+	{ CONN_FAST_RETRANSMIT, false, L, CONN_HARMFUL, CONN_OBSERVED, fast_half_news },
+	{ CONN_FAST_RETRANSMIT, false, L, CONN_HARMFUL, CONN_OBSERVED, fast_great_part },
+	{ CONN_TAIL_LOSS_PROBE, false, L, CONN_HARMLESS, CONN_OBSERVED, probe_small_part },
 	{ CONN_TIMEOUT, false, CONN_KNOWS_RTO, CONN_HARMFUL, CONN_OBSERVED, timeout },
 	{ CONN_TIMEOUT, false, 0, -1, 0, timeout_spurious },
 	{ CONN_TIMEOUT, false, 0, CONN_HARMLESS, CONN_OBSERVED, many_bytes },
@@ -173,6 +208,11 @@ static const struct rule_case cases[] = {
 	{ CONN_BURST_AFTER_IDLE, false, L, CONN_HARMLESS, CONN_OBSERVED, burst_no_stall },
 	{ CONN_BURST_AFTER_IDLE, false, 0, -1, 0, burst_fine },
 	{ CONN_SLOW_START_AFTER_IDLE, false, 0, CONN_HARMFUL, CONN_OBSERVED, restart },
+	{ CONN_SLOW_START_AFTER_IDLE, false, 0, CONN_HARM_UNKNOWN, CONN_OBSERVED, restart_unseen },
+	{ CONN_SLOW_START_AFTER_IDLE, false, 0, CONN_HARMLESS, CONN_OBSERVED, restart_rare },
+	{ CONN_SLOW_START_AFTER_IDLE, false, 0, CONN_HARMLESS, CONN_OBSERVED, restart_unheld },
+	{ CONN_SLOW_START_AFTER_IDLE, false, 0, CONN_HARMLESS, CONN_OBSERVED, restart_repair },
+	{ CONN_SLOW_START_AFTER_IDLE, false, 0, CONN_HARMLESS, CONN_OBSERVED, restart_window },
 };
 
 static void check_case(const struct rule_case *k, size_t at)
@@ -269,6 +309,30 @@ static void peer_shows_whether_it_delayed_acks(void **state)
 	assert_int_equal(p->confidence, CONN_OBSERVED);
 }
 
+/* The data waited, whoever delayed the ACKs: a host on the path may have. */
+static void late_acks_of_the_path_hold_data(void **state)
+{
+	struct event_conn e = plain(), peer = plain();
+	const struct conn_problem *p;
+
+	(void)state;
+	held_sampled(&e);
+	e.known = ALL;
+	e.delayed_acks_harmful = 5;
+	fit(&e);
+	p = find(&e, &peer, CONN_DELAYED_ACK, false);
+	assert_non_null(p);
+	assert_int_equal(p->harm, CONN_HARMFUL);
+	assert_int_equal(p->confidence, CONN_SAMPLED);
+	assert_true(p->elsewhere);
+	assert_non_null(find(&e, &peer, CONN_NAGLE, false));
+	e.delayed_acks_harmful = 1;
+	assert_null(find(&e, &peer, CONN_DELAYED_ACK, false));
+	e.delayed_acks_harmful = 5;
+	e.sampled[CONN_AT_DELAYED_ACK] = 4;
+	assert_null(find(&e, &peer, CONN_DELAYED_ACK, false));
+}
+
 static void peer_shows_whether_it_waited(void **state)
 {
 	struct event_conn e = plain(), peer = plain();
@@ -355,6 +419,32 @@ static void lost_time_is_counted_once(void **state)
 			 1U << CONN_BURST_AFTER_IDLE);
 }
 
+/* Each repair has its part of the stalls, by what it usually takes; spurious ones have none. */
+static void stalls_are_divided(void **state)
+{
+	struct event_conn e = plain();
+	struct conn_problem problems[RULES_MAX];
+	struct conn_view view = { .c = &e };
+
+	(void)state;
+	e.rtt_us = 20000;
+	e.rto_us = 200000;
+	e.fast_retransmit = e.recoveries = 6;
+	e.tlp = 2;
+	e.rto = 1;
+	e.busy_ns = NS_PER_S;
+	e.stall_ns = 400 * NS_PER_MS;
+	fit(&e);
+	rules_judge(&view, problems);
+	assert_int_equal(find(&e, NULL, CONN_FAST_RETRANSMIT, false)->lost_ns, 120 * NS_PER_MS);
+	assert_int_equal(find(&e, NULL, CONN_TAIL_LOSS_PROBE, false)->lost_ns, 80 * NS_PER_MS);
+	assert_int_equal(find(&e, NULL, CONN_TIMEOUT, false)->lost_ns, 200 * NS_PER_MS);
+	assert_int_equal(view.judged.lost_ns, 400 * NS_PER_MS);
+	e.spurious = 3;
+	rules_judge(&view, problems);
+	assert_in_range(view.judged.lost_ns, 266 * NS_PER_MS, 267 * NS_PER_MS);
+}
+
 static void words(const struct event_conn *e, enum conn_class class, const struct conn_sums *sums,
 		  char *message, char *advice)
 {
@@ -402,6 +492,47 @@ static void advice_contains_its_figures(void **state)
 	assert_null(strstr(advice, "000"));
 }
 
+/* No advice asks for less than there is, or for a larger buffer where its size is no limit. */
+static void advice_asks_for_more(void **state)
+{
+	const struct conn_sums sums = { 0 };
+	struct event_conn e = plain();
+	char message[512], advice[512];
+
+	(void)state;
+	send_buffer(&e);
+	fit(&e);
+	e.sndbuf = 400000;
+	words(&e, CONN_SEND_BUFFER, &sums, message, advice);
+	assert_non_null(strstr(advice, "at least 800 000 bytes (2 x the present size)"));
+	e.flags = CONN_SNDBUF_GROWS;
+	words(&e, CONN_SEND_BUFFER, &sums, message, advice);
+	assert_string_equal(advice, "");
+	assert_non_null(strstr(message, "twice the congestion window"));
+	e.pacing_rate = e.bytes_acked = 1000000;
+	words(&e, CONN_SEND_BUFFER, &sums, message, advice);
+	assert_string_equal(advice, "");
+	assert_non_null(strstr(message, "pacing (1 000 000 bytes/s) empties it"));
+}
+
+static void no_more_is_spurious_than_was_sent(void **state)
+{
+	const struct conn_sums sums = { 0 };
+	struct event_conn e = plain();
+	char message[512], advice[512];
+
+	(void)state;
+	e.fast_retransmit = 22;
+	e.spurious = 23; /* one is of the record before */
+	e.bytes_retransmitted = 22 * 1448;
+	fit(&e);
+	words(&e, CONN_SPURIOUS, &sums, message, advice);
+	assert_non_null(strstr(message, "22 of 22"));
+	e.spurious = 12;
+	words(&e, CONN_SPURIOUS, &sums, message, advice);
+	assert_non_null(strstr(message, "12 of 22"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -414,6 +545,10 @@ int main(void)
 		cmocka_unit_test(closed_window_is_the_readers),
 		cmocka_unit_test(lost_time_is_counted_once),
 		cmocka_unit_test(advice_contains_its_figures),
+		cmocka_unit_test(advice_asks_for_more),
+		cmocka_unit_test(no_more_is_spurious_than_was_sent),
+		cmocka_unit_test(stalls_are_divided),
+		cmocka_unit_test(late_acks_of_the_path_hold_data),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,12 +22,17 @@ typedef struct {
 	__s64 counter;
 } atomic64_t;
 
+typedef struct refcount_struct {
+	atomic_t refs;
+} refcount_t;
+
 struct ns_common {
 	unsigned int inum;
 };
 
 struct netns_ipv4 {
 	__u8 sysctl_tcp_slow_start_after_idle;
+	int sysctl_tcp_wmem[3];
 };
 
 struct net {
@@ -153,8 +158,12 @@ struct sock_cgroup_data {
 	struct cgroup *cgroup;
 };
 
+struct socket;
+
 struct sock {
 	struct sock_common __sk_common;
+	struct socket *sk_socket;
+	refcount_t sk_wmem_alloc;
 	void *sk_user_data;
 	struct sk_buff_head sk_receive_queue;
 	struct {
@@ -312,6 +321,7 @@ enum gro_result {
 };
 
 struct socket {
+	unsigned long flags;
 	struct sock *sk;
 };
 
