@@ -77,6 +77,15 @@ static __always_inline bool poll_is_paced(struct sock *sk, struct tcp_sock *tp, 
 }
 
 /*
+ * Returns true if SO_MAX_PACING_RATE caps the rate. Without a cap, the pacing rate follows what was
+ * delivered, so that a small buffer lowers it as well.
+ */
+static __always_inline bool poll_pacing_is_capped(struct sock *sk)
+{
+	return sk->sk_pacing_rate >= sk->sk_max_pacing_rate;
+}
+
+/*
  * Returns true if this host's queueing discipline or network card holds the connection back: it has
  * enough of the connection's bytes for TCP small queues, or half of the send buffer's.
  */
@@ -138,7 +147,8 @@ static __always_inline enum conn_sample_state poll_state(struct sock *sk, struct
 		return CONN_AT_WINDOW;
 	if (poll_lacks_buffer(sk, tp, unsent, flight)) /* a larger buffer would only hold more */
 		return poll_is_queued(sk) ||
-		       (unsent >= tp->mss_cache && poll_is_paced(sk, tp, now)) ?
+		       (unsent >= tp->mss_cache && poll_pacing_is_capped(sk) &&
+			poll_is_paced(sk, tp, now)) ?
 			       CONN_AT_CWND : CONN_AT_SEND_BUFFER;
 	if (!unsent)
 		return CONN_AT_FLIGHT;

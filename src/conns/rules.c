@@ -49,12 +49,15 @@ static uint64_t rules_round_trip(const struct event_conn *c)
 	return 1000ULL * c->rtt_us;
 }
 
-/* Returns whether data was acknowledged as fast as pacing sends it. */
+/*
+ * Returns whether data was acknowledged as fast as pacing sends it. If the application has set the
+ * buffer's size, that may have lowered the pacing rate.
+ */
 static bool rules_is_paced(const struct event_conn *c)
 {
 	const double sent = (double)c->bytes_acked * 1e9;
 
-	return c->pacing_rate && c->pacing_rate != UINT64_MAX &&
+	return !(c->flags & CONN_SNDBUF_SET) && c->pacing_rate && c->pacing_rate != UINT64_MAX &&
 	       sent >= RULES_PACED_SHARE * (double)c->pacing_rate * (double)(c->to - c->from);
 }
 
@@ -373,7 +376,7 @@ static bool rules_burst_after_idle(const struct conn_view *v, struct conn_proble
 	return rules_retransmission(v, p, v->c->idle_bursts_lost, rules_stall_ns(v->c));
 }
 
-/* Returns the time for which the congestion window held data: without repair, pacing, local queue. */
+/* Returns the time for which the congestion window, and not pacing or the local queue, held data. */
 static uint64_t rules_congestion_window(const struct event_conn *c)
 {
 	const uint64_t repair = conn_knows(c, CONN_KNOWS_LOSSES) ? c->recovery_ns : 0;

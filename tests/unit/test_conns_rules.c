@@ -65,6 +65,7 @@ MAKE(send_buffer_sizing, send_buffer(e); e->flags = CONN_SNDBUF_GROWS)
 MAKE(send_buffer_paced, send_buffer(e); e->pacing_rate = 1000000; e->bytes_acked = 800000)
 MAKE(send_buffer_slower, send_buffer(e); e->pacing_rate = 1000000; e->bytes_acked = 799000)
 MAKE(send_buffer_unpaced, send_buffer(e); e->pacing_rate = UINT64_MAX; e->bytes_acked = 800000)
+MAKE(send_buffer_set, send_buffer_paced(e); e->flags = CONN_SNDBUF_SET) /* may set the rate */
 MAKE(send_buffer_queue, send_buffer(e); e->rtt_samples = 10; e->rtt_sum_us = 410000)
 MAKE(send_buffer_no_queue, send_buffer(e); e->rtt_samples = 10; e->rtt_sum_us = 390000)
 MAKE(send_buffer_some, e->send_buffer_ns = 40 * NS_PER_MS; e->sampled[CONN_AT_SEND_BUFFER] = 4)
@@ -149,6 +150,7 @@ static const struct rule_case cases[] = {
 	{ CONN_SEND_BUFFER, false, T, CONN_HARMLESS, CONN_SAMPLED, send_buffer_paced },
 	{ CONN_SEND_BUFFER, false, T, CONN_HARMFUL, CONN_SAMPLED, send_buffer_slower },
 	{ CONN_SEND_BUFFER, false, T, CONN_HARMFUL, CONN_SAMPLED, send_buffer_unpaced },
+	{ CONN_SEND_BUFFER, false, T, CONN_HARMFUL, CONN_SAMPLED, send_buffer_set },
 	{ CONN_SEND_BUFFER, false, T, CONN_HARMLESS, CONN_SAMPLED, send_buffer_queue },
 	{ CONN_SEND_BUFFER, false, T, CONN_HARMFUL, CONN_SAMPLED, send_buffer_no_queue },
 	{ CONN_SEND_BUFFER, false, 0, -1, 0, send_buffer_some },

@@ -175,6 +175,7 @@ struct sock {
 	int sk_wmem_queued;
 	__u8 sk_userlocks;
 	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
 	unsigned long sk_tsq_flags;
 	__u16 sk_protocol;
 	__u16 sk_type;
