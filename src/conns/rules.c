@@ -376,7 +376,7 @@ static bool rules_burst_after_idle(const struct conn_view *v, struct conn_proble
 	return rules_retransmission(v, p, v->c->idle_bursts_lost, rules_stall_ns(v->c));
 }
 
-/* Returns the time for which the congestion window, and not pacing or the local queue, held data. */
+/* Returns the time for which the congestion window held data, not pacing or the local queue. */
 static uint64_t rules_congestion_window(const struct event_conn *c)
 {
 	const uint64_t repair = conn_knows(c, CONN_KNOWS_LOSSES) ? c->recovery_ns : 0;
