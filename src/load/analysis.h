@@ -151,14 +151,17 @@ bool load_analysis_noisy(const struct load_analysis *analysis);
  * from this client, and adds a sentence to `why`. False if it answered requests.
  */
 bool load_analysis_shut_out(const struct load_analysis *analysis, struct strbuf *why);
+/* Factors by which the latency rose and fell over the run, >= 1: 1: not, or not far. */
+struct load_drift {
+	double rose, fell;
+};
+
+#define LOAD_DRIFT_NONE ((struct load_drift){ 1, 1 })
+
 /* How far a sound quantile reaches. */
 struct load_scope {
 	bool run_only; /* as in load_quantile */
-	/*
-	 * factor by which the latency drifted over the run, >= 1: what bounds that are wider by it
-	 * decide does not depend on how long the run was
-	 */
-	double drift;
+	struct load_drift drift;
 	/* a lower bound of this run is sound, even if the quantile is not */
 	bool below;
 };

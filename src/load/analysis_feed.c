@@ -500,7 +500,8 @@ int load_analysis_sound_at(const struct load_analysis *analysis, double q, struc
 	int ret;
 
 	BUG_ON(!analysis->finished);
-	*scope = (struct load_scope){ .run_only = analysis->result.run_only, .drift = 1,
+	*scope = (struct load_scope){ .run_only = analysis->result.run_only,
+				      .drift = LOAD_DRIFT_NONE,
 				      .below = true };
 	if (q == analysis->config.percentile && verdict_sound(analysis))
 		return 1;

@@ -138,11 +138,7 @@ struct load_result {
 	struct gate gates[GATES];
 	/* the latency changed, or had few slow stretches: all bounds are those of this run alone */
 	bool run_only;
-	/*
-	 * factor by which the latency drifted over the run, >= 1: bounds that are wider by it hold
-	 * at both ends of the run; 1: it did not drift so far that the bounds need it
-	 */
-	double drift;
+	struct load_drift drift;
 	/* first state of the run with a gate that did not pass; LOAD_STATE_DONE: all passed */
 	enum load_state state;
 };

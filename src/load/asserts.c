@@ -26,6 +26,16 @@ static const char *const sentences[] = {
 	[LOAD_FAILS] = "does not hold",
 };
 
+static double asserts_drift(const struct load_assert *a)
+{
+	return a->drift.rose > 1 ? a->drift.rose : a->drift.fell;
+}
+
+static bool asserts_drifts(const struct load_assert *a)
+{
+	return asserts_drift(a) > 1;
+}
+
 void load_asserts_add(const struct load_assert *asserts, uint32_t n, struct report *r)
 {
 	static const struct column columns[] = {
@@ -50,7 +60,7 @@ void load_asserts_add(const struct load_assert *asserts, uint32_t n, struct repo
 			  value_string(c->seen ? "seen" : "bounds"),
 			  a->of ? value_u64(a->of) : value_null(),
 			  a->of ? value_u64(a->beyond) : value_null(),
-			  a->drift > 1 ? value_number(a->drift) : value_null(),
+			  asserts_drifts(a) ? value_number(asserts_drift(a)) : value_null(),
 			  a->to_do ? value_string(a->to_do) : value_null());
 		list_add(lines, "%s %s%s: %s%s%s", c->text, sentences[a->truth],
 			 c->seen && a->truth ? " as seen" : "", a->words,
@@ -67,7 +77,7 @@ static int asserts_refute(const struct load_analysis *analysis, struct load_asse
 	uint64_t least_ns;
 	int err = load_analysis_least(analysis, a->condition->q, a->condition->limit_ns, &least_ns);
 
-	if (!err && (double)least_ns / a->drift >= limit) {
+	if (!err && (double)least_ns / a->drift.fell >= limit) {
 		a->truth = LOAD_FAILS;
 		a->least_ns = least_ns;
 	}
@@ -184,10 +194,12 @@ void load_asserts_see_run(const struct load_conditions *conditions,
 /* Returns what a drift has to do with a condition that was judged; "": nothing. */
 static const char *asserts_drift_words(const struct load_assert *a, struct report *r)
 {
-	if (!(a->drift > 1))
+	if (!asserts_drifts(a))
 		return "";
-	return report_format(r, ", while it drifted by a factor of %.2g%s", a->drift,
-			     a->truth ? "" : ", which both bounds must allow for");
+	return report_format(r, ", while it %s by a factor of %.2g%s",
+			     a->drift.rose > 1 ? "rose" : "fell", asserts_drift(a),
+			     a->truth ? "" : a->drift.rose > 1 ? ": a longer run would show more" :
+			     ", which both bounds must allow for");
 }
 
 /* A longer run than this is no advice. */
@@ -210,7 +222,7 @@ static double asserts_needed_ns(const struct load_analysis *analysis, const stru
 		return run_ns * (double)q->needed /
 		       (double)load_analysis_count(analysis, load_analysis_main(analysis));
 	bound = log((double)(limit > ns ? q->hi_ns : q->lo_ns) / ns) / log(limit / ns);
-	return q->bounded && !q->run_only && a->drift <= 1 && bound > 1 ? run_ns * bound * bound :
+	return q->bounded && !q->run_only && !asserts_drifts(a) && bound > 1 ? run_ns * bound * bound :
 									  NAN;
 }
 

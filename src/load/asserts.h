@@ -48,7 +48,7 @@ struct load_assert {
 	enum load_truth truth;
 	struct load_quantile quantile; /* unknown for a change */
 	uint64_t of, beyond;           /* requests or runs, and those beyond the limit; 0: none */
-	double drift;                  /* as in load_scope; 0: not judged by bounds */
+	struct load_drift drift;       /* as in load_scope; 0, 0: not judged by bounds */
 	uint64_t least_ns;             /* lower bound that refutes it alone; 0: none was needed */
 	const char *to_do;             /* advice for an open condition; NULL: none */
 	const char *words;             /* the measured value; belongs to the report */

@@ -71,12 +71,13 @@ int load_condition_parse_change(const char *text, struct load_condition *out)
 }
 
 enum load_truth load_condition_judge(const struct load_condition *condition,
-				     const struct load_quantile *quantile, double drift)
+				     const struct load_quantile *quantile,
+				     struct load_drift drift)
 {
 	const double limit = (double)condition->limit_ns;
 
-	if (quantile->upper && (double)quantile->hi_ns * drift < limit)
+	if (quantile->upper && drift.rose <= 1 && (double)quantile->hi_ns * drift.fell < limit)
 		return LOAD_HOLDS;
-	return quantile->bounded && (double)quantile->lo_ns / drift >= limit ? LOAD_FAILS :
-									       LOAD_OPEN;
+	return quantile->bounded && (double)quantile->lo_ns / drift.fell >= limit ? LOAD_FAILS :
+										    LOAD_OPEN;
 }

@@ -41,10 +41,12 @@ int load_condition_parse(const char *text, struct load_condition *out);
 int load_condition_parse_change(const char *text, struct load_condition *out);
 
 /*
- * Compares the quantile's bounds, wider by a factor `drift` >= 1, with the limit; LOAD_OPEN if they
- * don't decide it.
+ * Compares the quantile's bounds with the limit; LOAD_OPEN if they do not decide. Where the latency
+ * fell during the run, the bounds are wider by that factor, so that they hold at both of its ends.
+ * Where it rose, no condition holds: a longer run would show more.
  */
 enum load_truth load_condition_judge(const struct load_condition *condition,
-				     const struct load_quantile *quantile, double drift);
+				     const struct load_quantile *quantile,
+				     struct load_drift drift);
 
 #endif

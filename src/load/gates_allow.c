@@ -85,21 +85,26 @@ static void gates_allow_interference(struct load_analysis *a)
 	gate_allow(a, GATE_TAIL);
 }
 
-/* Returns the factor by which a latency drifts; 1: a change that is no drift. */
-static double gates_drift(const struct load_analysis *a, const struct stationarity_tests *s,
-			  enum gate_id trend)
+/* Adds how far a latency drifts to the drift of others; a small change is no drift. */
+static void gates_add_drift(const struct load_analysis *a, const struct stationarity_tests *s,
+			    enum gate_id trend, struct load_drift *drift)
 {
 	const struct gate *gates = a->result.gates;
-	const double factor = s->known ? exp(fabs(log1p(s->trend))) : 1;
+	const double change = s->known ? log1p(s->trend) : 0;
 
-	return factor > TREND_MOST && (gate_objects(&gates[trend]) ||
-				       gate_objects(&gates[GATE_UNIT_ROOT])) ? factor : 1;
+	if (exp(fabs(change)) <= TREND_MOST || !(gate_objects(&gates[trend]) ||
+						 gate_objects(&gates[GATE_UNIT_ROOT])))
+		return;
+	if (change > 0)
+		drift->rose = fmax(drift->rose, exp(change));
+	else
+		drift->fell = fmax(drift->fell, exp(-change));
 }
 
 /*
  * A server whose latency moves has no law that one run could tell. But what the run saw is a fact:
- * the bounds then are those of this run. If its length made the result, they have to be wider by
- * the drift.
+ * the bounds then are those of this run. If its length made the result, load_condition_judge()
+ * takes account of the drift.
  */
 static void gates_allow_changes(struct load_analysis *a)
 {
@@ -114,8 +119,9 @@ static void gates_allow_changes(struct load_analysis *a)
 		r->run_only |= gate_objects(&r->gates[changes[i]]);
 	r->run_only |= r->regimes.found && r->regimes.stretches < REGIMES_FEW &&
 		       !gates_is_ours(a, gates_allow_asked(a));
-	r->drift = fmax(gates_drift(a, &r->median, GATE_TREND_MEDIAN),
-			gates_drift(a, &r->tail, GATE_TREND_TAIL));
+	r->drift = LOAD_DRIFT_NONE;
+	gates_add_drift(a, &r->median, GATE_TREND_MEDIAN, &r->drift);
+	gates_add_drift(a, &r->tail, GATE_TREND_TAIL, &r->drift);
 	if (!a->method->keeps_confidence || gates_allow_asked(a)->why)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
@@ -124,7 +130,7 @@ static void gates_allow_changes(struct load_analysis *a)
 		/* It is why the width that was asked for needs more requests. */
 		if (changes[i] == GATE_TAIL && gate_objects(&r->gates[GATE_WIDTH]))
 			continue;
-		if (r->drift > 1) {
+		if (r->drift.rose > 1 || r->drift.fell > 1) {
 			g->drifts = gate_objects(g);
 			continue;
 		}
@@ -179,7 +185,7 @@ void gates_allow(struct load_analysis *a)
 {
 	struct load_result *r = &a->result;
 
-	r->drift = 1;
+	r->drift = LOAD_DRIFT_NONE;
 	gates_allow_periods(a, &a->result.median, GATE_PERIODIC_MEDIAN);
 	gates_allow_periods(a, &a->result.tail, GATE_PERIODIC_TAIL);
 	gates_allow_interference(a);

@@ -406,6 +406,7 @@ static int interval_allow_for_median(const struct interval_range *range, double 
 		out->tau = fmax(out->tau, tau);
 		out->longest = longest;
 		out->needed = 0;
+		out->least_ns = 0;
 		out->why = INTERVAL_LONG_DEPENDENCE;
 	} else if (!err && movement > interval_effect(out) && tau > out->tau) {
 		err = interval_with(range, q, confidence, tau, out);

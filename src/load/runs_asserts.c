@@ -94,7 +94,7 @@ static void runs_asserts_combined(const struct between_runs *b, double confidenc
 		.hi_ns = between_runs_ns(b->hi_ns), .known = true, .upper = true, .bounded = true,
 		.confidence = confidence,
 	};
-	a->truth = load_condition_judge(a->condition, q, 1);
+	a->truth = load_condition_judge(a->condition, q, LOAD_DRIFT_NONE);
 	/*
 	 * A run with another load would not have held it. One that has too few requests for the
 	 * percentile says nothing.

@@ -103,7 +103,7 @@ enum load_truth load_summary_judge(const struct load_summary *s, const struct lo
 	*q = s->asked;
 	*doubtful = false;
 	if (s->sound)
-		return load_condition_judge(c, &s->asked, 1);
+		return load_condition_judge(c, &s->asked, LOAD_DRIFT_NONE);
 	if (s->saturated && (s->aborted || (s->asked.known && s->asked.ns >= c->limit_ns))) {
 		*doubtful = !s->certain;
 		return LOAD_FAILS;

@@ -15,7 +15,7 @@ bool verdict_sound(const struct load_analysis *analysis);
 /* Returns whether a lower bound of this run is sound, even if the result is not. */
 bool verdict_sound_below(const struct load_analysis *analysis);
 
-/* Returns whether the result is sound once its bounds are wider by analysis->result.drift. */
+/* Returns whether the result is sound apart from analysis->result.drift. */
 bool verdict_sound_with_drift(const struct load_analysis *analysis);
 
 /*

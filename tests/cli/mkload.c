@@ -14,6 +14,7 @@
  *	censored PERCENT         so many replies share the stamp of a later reply, 500 ns old
  *	stall LENGTH PERIOD      the server does nothing for the first LENGTH of each PERIOD
  *	slower FACTOR            services take that many times as long at the end
+ *	faster FACTOR            services take that many times as long at the begin
  *	fail PERCENT             so many requests have no reply in time
  *	misses PERCENT           so many replies hold nothing
  *	no-stat                  the host's counters can't be read
@@ -53,7 +54,7 @@ struct script {
 	struct dist service;
 	uint64_t seed, lag_ns, connections, stall_ns, period_ns, end_ns, stop_ns, interrupt_ns;
 	uint64_t lost_ns;
-	double slower, fail, misses, censored;
+	double slower, faster, fail, misses, censored;
 	bool stamps, exhausted, before_misses;
 	uint32_t unread; /* flags of EV_LOAD */
 	uint32_t lost_agent;
@@ -164,6 +165,8 @@ static void set_other(struct script *s)
 		s->censored = (double)number(s, 1) / 100;
 	else if (!strcmp(word, "slower"))
 		s->slower = (double)number(s, 1);
+	else if (!strcmp(word, "faster"))
+		s->faster = (double)number(s, 1);
 	else if (!strcmp(word, "fail"))
 		s->fail = (double)number(s, 1) / 100;
 	else if (!strcmp(word, "misses"))
@@ -253,7 +256,8 @@ static double service(const struct script *s, struct rng *rng, double at)
 {
 	double share = at / (double)s->setup.analysis.max_time_ns;
 
-	return dist_draw(&s->service, rng) * (1 + fmax(s->slower - 1, 0) * share);
+	return dist_draw(&s->service, rng) * (1 + fmax(s->slower - 1, 0) * share +
+						    fmax(s->faster - 1, 0) * (1 - share));
 }
 
 static double late(const struct script *s, struct rng *rng, double at)

@@ -214,7 +214,7 @@ static void judge_least(const struct load_analysis *a, const struct model *model
 	for (int q = 0; q < QS; q++) {
 		BUG_ON(load_analysis_least(a, qs[q], truth[q], &least_ns));
 		tallies[q].least_given += least_ns != 0;
-		tallies[q].least_misses += (double)least_ns / scope.drift > (double)truth[q];
+		tallies[q].least_misses += (double)least_ns / scope.drift.fell > (double)truth[q];
 	}
 }
 

@@ -71,23 +71,28 @@ static void test_interval_beyond_limit_decides(void **state)
 	static const struct {
 		struct load_quantile quantile;
 		enum load_truth truth;
-		double drift;
+		struct load_drift drift;
 	} cases[] = {
-		{ { .ns = 400, .lo_ns = 390, .hi_ns = 499, BOTH }, LOAD_HOLDS, 1 },
-		{ { .ns = 400, .lo_ns = 390, .hi_ns = 500, BOTH }, LOAD_OPEN, 1 },
-		{ { .ns = 600, .lo_ns = 500, .hi_ns = 700, BOTH }, LOAD_FAILS, 1 },
-		{ { .ns = 600, .lo_ns = 499, .hi_ns = 700, BOTH }, LOAD_OPEN, 1 },
+		{ { .ns = 400, .lo_ns = 390, .hi_ns = 499, BOTH }, LOAD_HOLDS, { 1, 1 } },
+		{ { .ns = 400, .lo_ns = 390, .hi_ns = 500, BOTH }, LOAD_OPEN, { 1, 1 } },
+		{ { .ns = 600, .lo_ns = 500, .hi_ns = 700, BOTH }, LOAD_FAILS, { 1, 1 } },
+		{ { .ns = 600, .lo_ns = 499, .hi_ns = 700, BOTH }, LOAD_OPEN, { 1, 1 } },
 		/* Requests that the host may have delayed: the upper bound alone. */
-		{ { .ns = 400, .hi_ns = 499, .known = 1, .upper = 1 }, LOAD_HOLDS, 1 },
-		{ { .ns = 600, .hi_ns = 700, .known = 1, .upper = 1 }, LOAD_OPEN, 1 },
-		{ { .ns = 100, .known = 1 }, LOAD_OPEN, 1 },
-		{ { .ns = 900, .known = 1 }, LOAD_OPEN, 1 },
-		{ { .known = 0 }, LOAD_OPEN, 1 },
-		/* A latency that drifted fourfold: at either end of the run. */
-		{ { .ns = 110, .lo_ns = 100, .hi_ns = 124, BOTH }, LOAD_HOLDS, 4 },
-		{ { .ns = 110, .lo_ns = 100, .hi_ns = 125, BOTH }, LOAD_OPEN, 4 },
-		{ { .ns = 2100, .lo_ns = 2000, .hi_ns = 2200, BOTH }, LOAD_FAILS, 4 },
-		{ { .ns = 2100, .lo_ns = 1999, .hi_ns = 2200, BOTH }, LOAD_OPEN, 4 },
+		{ { .ns = 400, .hi_ns = 499, .known = 1, .upper = 1 }, LOAD_HOLDS, { 1, 1 } },
+		{ { .ns = 600, .hi_ns = 700, .known = 1, .upper = 1 }, LOAD_OPEN, { 1, 1 } },
+		{ { .ns = 100, .known = 1 }, LOAD_OPEN, { 1, 1 } },
+		{ { .ns = 900, .known = 1 }, LOAD_OPEN, { 1, 1 } },
+		{ { .known = 0 }, LOAD_OPEN, { 1, 1 } },
+		/* A latency that fell to a quarter: at either end of the run. */
+		{ { .ns = 110, .lo_ns = 100, .hi_ns = 124, BOTH }, LOAD_HOLDS, { 1, 4 } },
+		{ { .ns = 110, .lo_ns = 100, .hi_ns = 125, BOTH }, LOAD_OPEN, { 1, 4 } },
+		{ { .ns = 2100, .lo_ns = 2000, .hi_ns = 2200, BOTH }, LOAD_FAILS, { 1, 4 } },
+		{ { .ns = 2100, .lo_ns = 1999, .hi_ns = 2200, BOTH }, LOAD_OPEN, { 1, 4 } },
+		/* One that rose, or of which the tail rose: longer runs show more, and not less. */
+		{ { .ns = 110, .lo_ns = 100, .hi_ns = 124, BOTH }, LOAD_OPEN, { 4, 1 } },
+		{ { .ns = 110, .lo_ns = 100, .hi_ns = 124, BOTH }, LOAD_OPEN, { 4, 4 } },
+		{ { .ns = 550, .lo_ns = 500, .hi_ns = 600, BOTH }, LOAD_FAILS, { 4, 1 } },
+		{ { .ns = 550, .lo_ns = 500, .hi_ns = 600, BOTH }, LOAD_OPEN, { 4, 4 } },
 	};
 	struct load_condition c;
 
