@@ -6,6 +6,7 @@
 
 #include "base/parse.h"
 
+#include "load/analysis_state.h"
 #include "load/gates.h"
 #include "load/quantile_words.h"
 #include "report/human.h"
@@ -84,9 +85,12 @@ static int asserts_refute(const struct load_analysis *analysis, struct load_asse
 	return err;
 }
 
-/* Judges a condition, which is open if the run is not sound at the condition's percentile. */
-static int asserts_judge(const struct load_analysis *analysis, struct load_assert *a,
-			 struct strbuf *why)
+/*
+ * Judges a condition, which is open if the run is not sound at the condition's percentile.
+ * `undisturbed`: it is about the time apart from gaps, of which there is no lower bound alone.
+ */
+static int asserts_judge(const struct load_analysis *analysis, bool undisturbed,
+			 struct load_assert *a, struct strbuf *why)
 {
 	struct load_scope scope;
 	int ret = load_analysis_sound_at(analysis, a->condition->q, &scope, why);
@@ -95,7 +99,7 @@ static int asserts_judge(const struct load_analysis *analysis, struct load_asser
 	a->drift = scope.drift;
 	if (ret == 1)
 		a->truth = load_condition_judge(a->condition, &a->quantile, scope.drift);
-	else if (!ret && scope.below)
+	else if (!ret && scope.below && !undisturbed)
 		ret = asserts_refute(analysis, a);
 	return ret < 0 ? ret : 0;
 }
@@ -204,10 +208,13 @@ static const char *asserts_drift_words(const struct load_assert *a, struct repor
 
 /* A longer run than this is no advice. */
 #define ADVISED_MOST_NS (3600.0 * NS_PER_S)
+/* Bounds as wide as is expected decide in half of the runs only. */
+#define ADVISED_MARGIN 1.5
 
 /*
  * Estimates how long a run must last for the bounds to decide, if the latency stays as it is: their
- * distance shrinks with the square root of the time. Returns NaN if time alone does not tell.
+ * distance shrinks with the square root of the time. It is the least time where there are no
+ * bounds yet. Returns NaN if time alone does not tell.
  */
 static double asserts_needed_ns(const struct load_analysis *analysis, const struct load_assert *a)
 {
@@ -219,11 +226,25 @@ static double asserts_needed_ns(const struct load_analysis *analysis, const stru
 	load_analysis_evaluated(analysis, &from_ns, &to_ns);
 	run_ns = (double)(to_ns - from_ns);
 	if (q->needed)
-		return run_ns * (double)q->needed /
+		return ADVISED_MARGIN * run_ns * (double)q->needed /
 		       (double)load_analysis_count(analysis, load_analysis_main(analysis));
 	bound = log((double)(limit > ns ? q->hi_ns : q->lo_ns) / ns) / log(limit / ns);
-	return q->bounded && !q->run_only && !asserts_drifts(a) && bound > 1 ? run_ns * bound * bound :
-									  NAN;
+	return q->bounded && !q->run_only && !asserts_drifts(a) && bound > 1 ?
+	       ADVISED_MARGIN * run_ns * bound * bound : NAN;
+}
+
+/* Returns whether --repeat with runs like this one can judge the condition. */
+static bool asserts_can_repeat(const struct load_analysis *analysis, double q)
+{
+	return load_summary_enough(load_analysis_count(analysis, load_analysis_main(analysis)),
+				   q) &&
+	       (q == analysis->config.percentile || q == 0.5 || q == 0.9 || q == 0.99 ||
+		q == 0.999);
+}
+
+static const char *asserts_advice_add(const char *advice, const char *more, struct report *r)
+{
+	return advice ? report_format(r, "%s; %s", advice, more) : more;
 }
 
 /* Says what these requests show of an open condition, and how to decide it. */
@@ -237,15 +258,18 @@ static void asserts_advise(const struct load_analysis *analysis, bool as_asked, 
 	if (seen.truth)
 		a->words = report_format(r, "%s. As seen it %s: %s", a->words,
 					 sentences[seen.truth], seen.words);
-	a->to_do = report_format(r, "%s--repeat 6, which judges by how runs differ%s",
-				 needed_ns < ADVISED_MOST_NS ?
-				 report_format(r, needed_ns < 100.0 * NS_PER_S ?
-					       "--for %.0fs, if the latency stays as it is; " :
-					       "--for %.0fm, if the latency stays as it is; ",
-					       ceil(needed_ns / (needed_ns < 100.0 * NS_PER_S ?
-							1.0 : 60.0) / NS_PER_S)) : "",
-				 seen.truth ? "; --assert-seen, which takes what was seen as the "
-				 "answer" : "");
+	if (as_asked && needed_ns < ADVISED_MOST_NS)
+		a->to_do = report_format(r, "a new run with --for %.0f%c or longer, if the latency "
+					 "stays as it is",
+					 ceil(needed_ns / (needed_ns < 100.0 * NS_PER_S ?
+							1.0 : 60.0) / NS_PER_S),
+					 needed_ns < 100.0 * NS_PER_S ? 's' : 'm');
+	if (as_asked && asserts_can_repeat(analysis, a->condition->q))
+		a->to_do = asserts_advice_add(a->to_do, "--repeat 6, which judges by how runs "
+					      "differ", r);
+	if (seen.truth)
+		a->to_do = asserts_advice_add(a->to_do, "--assert-seen, which takes what was seen "
+					      "as the answer", r);
 }
 
 /* Judges by the bounds of the quantile. `why`: why the run is not sound there. */
@@ -253,7 +277,7 @@ static int asserts_prove(const struct load_analysis *analysis, struct report *r,
 			 struct strbuf *why, struct load_assert *out)
 {
 	const bool undisturbed = asserts_quantile(analysis, out->condition->q, &out->quantile);
-	int err = asserts_judge(analysis, out, why);
+	int err = asserts_judge(analysis, undisturbed, out, why);
 	char least[HUMAN_MAX];
 
 	if (out->least_ns)

@@ -81,9 +81,14 @@ void load_summary_reasons(const struct report *r, struct load_summary *out)
 	out->certain = out->saturated && !out->noisy && share < SATURATED_SHARE_QUIET;
 }
 
+bool load_summary_enough(uint64_t requests, double q)
+{
+	return (double)requests * fmin(q, 1 - q) >= BEYOND_LEAST - 1e-6;
+}
+
 bool load_summary_counts(const struct load_summary *s, double q)
 {
-	return s->comparable && (double)s->count * fmin(q, 1 - q) >= BEYOND_LEAST - 1e-6;
+	return s->comparable && load_summary_enough(s->count, q);
 }
 
 bool load_summary_is_as_asked(const struct load_analysis *analysis, const struct report *r)

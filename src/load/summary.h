@@ -62,6 +62,9 @@ void load_summary_reasons(const struct report *r, struct load_summary *out);
  */
 bool load_summary_is_as_asked(const struct load_analysis *analysis, const struct report *r);
 
+/* Returns whether a run of so many requests tells of quantile q more than chance. */
+bool load_summary_enough(uint64_t requests, double q);
+
 /*
  * Returns whether a run counts among several, by its quantile q: the load was as requested, and so
  * many requests lie beyond the quantile that it is not mostly chance.
