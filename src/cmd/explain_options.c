@@ -120,6 +120,7 @@ static void explain_options_put_request(struct child_arguments *w, const struct 
 {
 	arguments_add(w, "hostlat");
 	arguments_add(w, "load");
+	arguments_add(w, "--no-history");
 	arguments_add(w, c->url);
 	arguments_add_number(w, "--seed", c->seed);
 	arguments_add_option(w, "--workload", c->workload);

@@ -31,7 +31,7 @@ struct load_command {
 	struct load_judge_options judge;
 	const char *dump_schedule, *samples, *hdr, *ccdf, *record, *from, *probe_to;
 	uint64_t size_limit;
-	bool plot;
+	bool plot, no_history;
 	struct common_options common;
 };
 
@@ -73,6 +73,10 @@ static const struct opt load_options[] = {
 		   .excludes = LOAD_OPTIONS_MEASURING ",dump-schedule,record,size-limit," MANY,
 		   .help = "Analyze a recorded run again instead of measuring (- is standard "
 			   "input)"),
+	OPT_FLAG(struct load_command, no_history, .name = "no-history",
+		 .group = OPT_OUTPUT, .rare = true, .excludes = "from," MANY,
+		 .help = "Leave this run out of the file of earlier runs, which a sound run tells "
+			 "of"),
 	OPT_STRING(struct load_command, probe_to, .name = "probe-to", .file = true, .hidden = true,
 		   .help = "Write the rate that one connection reaches to FILE, and end"),
 	OPTIONS_COMMON(struct load_command, common),
@@ -286,17 +290,20 @@ static void add_recording(const struct run_outputs *outputs, const struct load_c
 			    "it");
 }
 
-/* Tells of earlier runs of the server, if there is one server and the run came to its end. */
+/* Tells of earlier runs of this load, if there is one server and the run came to its end. */
 static void load_cmd_tell_earlier(const struct load_consumer *consumer, struct report *r)
 {
 	const struct load_setup *setup = &consumer->setup;
-	struct strbuf why = STRBUF_INIT(1024);
+	struct strbuf text = STRBUF_INIT(4096);
 	struct target target;
 
 	if (setup->n_targets == 1 && !consumer->interrupted &&
-	    !target_parse(setup->targets[0], &target, &why) && !target.protocol->no_network)
-		load_earlier_report(setup->targets[0], r);
-	strbuf_release(&why);
+	    !target_parse(setup->targets[0], &target, &text) && !target.protocol->no_network) {
+		strbuf_printf(&text, "%g/s p%g %s", setup->config.rate,
+			      100 * setup->analysis.percentile, setup->targets[0]);
+		load_earlier_report(strbuf_str(&text), r);
+	}
+	strbuf_release(&text);
 }
 
 static int load_cmd_print(const struct load_command *c, struct load_consumer *consumer,
@@ -310,6 +317,8 @@ static int load_cmd_print(const struct load_command *c, struct load_consumer *co
 
 	report_init(&r, &who);
 	err = load_consumer_report(consumer, &r);
+	if (!err && !c->from && !c->no_history)
+		load_cmd_tell_earlier(consumer, &r);
 	if (!err && judge->conditions.n)
 		err = load_asserts_report(&judge->conditions, consumer->analysis, &r, &judged);
 	add_recording(outputs, consumer, &r);
@@ -323,8 +332,6 @@ static int load_cmd_print(const struct load_command *c, struct load_consumer *co
 	if (outputs->ccdf_error)
 		load_reason(&r, "ccdf-incomplete", strerror(-outputs->ccdf_error),
 			    "the CCDF could not be written");
-	if (!err && !c->from)
-		load_cmd_tell_earlier(consumer, &r);
 	if (!err && c->plot)
 		load_plots_report(&r, consumer->setup.analysis.percentile);
 	if (err) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/load_earlier.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "base/strbuf.h"
 #include "load/history.h"
 
-#define TARGET_LEN_MAX 900
+#define LOAD_LEN_MAX 900
 #define FILE_BYTES_MAX (LOAD_HISTORY_LINES * 1024) /* a longer file is read up to here */
 
 /* Appends the file's path, having made its folders. Returns false if there can be none. */
@@ -34,34 +35,39 @@ static bool load_earlier_path(struct strbuf *path)
 	return there && !path->error;
 }
 
-/* Appends the file's text, up to its first zero byte. A missing file is empty. */
-static void load_earlier_read(const char *path, struct strbuf *text)
+/* Appends the file's text; a missing file is empty. Returns 0 or -errno. */
+static int load_earlier_read(const char *path, struct strbuf *text)
 {
 	char buf[4096];
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	ssize_t n = fd < 0 ? 0 : 1;
+	int err = fd < 0 && errno != ENOENT ? -errno : 0;
 
 	while (n > 0 && text->len < FILE_BYTES_MAX) {
 		n = read(fd, buf, sizeof(buf));
 		if (n > 0)
 			strbuf_add(text, buf, (size_t)n);
 	}
+	if (n < 0)
+		err = -errno;
 	if (fd >= 0)
 		close(fd);
+	return err ?: text->error;
 }
 
-void load_earlier_report(const char *target, struct report *r)
+void load_earlier_report(const char *load, struct report *r)
 {
 	struct strbuf path = STRBUF_INIT(4096), out = STRBUF_INIT(2 * FILE_BYTES_MAX);
 	struct strbuf text = STRBUF_INIT(FILE_BYTES_MAX + 4096);
 	const uint64_t now_s = (uint64_t)time(NULL);
 	struct load_history h;
 
-	if (strlen(target) > TARGET_LEN_MAX || strchr(target, '\n') || !load_earlier_path(&path))
+	if (strlen(load) > LOAD_LEN_MAX || strchr(load, '\n') || !load_earlier_path(&path))
 		goto out;
-	load_earlier_read(strbuf_str(&path), &text);
-	load_history_count(strbuf_str(&text), target, now_s, &h);
-	load_history_append(&out, strbuf_str(&text), target, now_s, r);
+	if (load_earlier_read(strbuf_str(&path), &text))
+		goto out;
+	load_history_count(strbuf_str(&text), load, now_s, &h);
+	load_history_append(&out, strbuf_str(&text), load, now_s, r);
 	if (!outfile_put(strbuf_str(&path), &out))
 		load_history_report(&h, r);
 out:

@@ -6,9 +6,9 @@
 #include "report/report.h"
 
 /*
- * Adds to the report of a run that has just ended what the earlier ones of `target` were, and the
+ * Adds to the report of a run that has just ended what the earlier ones of `load` were, and the
  * run to the file. Without a file that can be read and written there is no history, and no error.
  */
-void load_earlier_report(const char *target, struct report *r);
+void load_earlier_report(const char *load, struct report *r);
 
 #endif

@@ -11,7 +11,7 @@ import time
 import unittest
 
 HOSTLAT = os.path.abspath(sys.argv.pop())
-TOLD = '1 of the last 2 runs of this target, within a day, was unsound (host-noisy 1): this one may have met a ' \
+TOLD = '1 of the last 2 runs of this load, within a day, was unsound (host-noisy 1): this one may have met a ' \
        'quiet stretch; --repeat tells how much runs differ'
 
 
@@ -40,15 +40,17 @@ class History(unittest.TestCase):
     def test_of_a_server(self):
         os.mkdir(os.path.dirname(self.file))
         with open(self.file, 'w', encoding='utf-8') as file:
-            file.write(f'{time.time() - 60:.0f} ok {self.url}\n{time.time() - 50:.0f} host-noisy {self.url}\n'
-                       f'{time.time() - 40:.0f} host-noisy {self.url}other\n')
+            file.write(f'{time.time() - 60:.0f} ok 300/s p99 {self.url}\n'
+                       f'{time.time() - 50:.0f} host-noisy 300/s p99 {self.url}\n'
+                       f'{time.time() - 40:.0f} host-noisy 400/s p99 {self.url}\n')
         recording = os.path.join(self.folder, 'r')
         got = self.load(self.url, '--rate', '300', '--for', '500ms', '--record', recording)
         self.assertEqual(got['earlier_runs'], {'runs': 2, 'unsound': 1})
         self.assertEqual(TOLD in got['findings'], not got['reasons'])
-        last = self.lines()[-1].split(' ')
-        self.assertEqual(last[1:], [','.join(r['code'] for r in got['reasons']) or 'ok', self.url])
+        last = self.lines()[-1].split(' ', 2)
+        self.assertEqual(last[1:], [','.join(r['code'] for r in got['reasons']) or 'ok', f'300/s p99 {self.url}'])
         self.assertEqual(len(self.lines()), 4)
+        self.assertNotIn('earlier_runs', self.load(self.url, '--rate', '300', '--for', '200ms', '--no-history'))
         again = self.load('--from', recording)
         self.assertNotIn('earlier_runs', again)
         self.assertEqual(len(self.lines()), 4)
