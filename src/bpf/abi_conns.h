@@ -188,7 +188,8 @@ struct conn_now {
 	__u8 thin;
 	__u8 last_data;         /* CONN_LAST_*: direction of the last data; 0: unknown */
 	__u8 sndbuf_grows;      /* 1: automatic sizing may still enlarge the send buffer */
-	__u8 pad[2];
+	__u8 pacing_capped;     /* 1: SO_MAX_PACING_RATE caps the pacing rate */
+	__u8 pad[1];
 	char cc[EVENT_COMM_LEN];
 };
 

@@ -331,6 +331,7 @@ static __always_inline void conn_put_now(struct sock *id, struct sock *sk, struc
 	n->bytes_received = tp->bytes_received;
 	n->bytes_retrans = tp->bytes_retrans;
 	n->pacing_rate = sk->sk_pacing_status == SK_PACING_NONE ? ~0ULL : sk->sk_pacing_rate;
+	n->pacing_capped = poll_pacing_is_capped(sk);
 	if (tp->rate_interval_us)
 		n->delivery_rate = (__u64)tp->rate_delivered * tp->mss_cache * 1000000ULL /
 				   tp->rate_interval_us;

@@ -420,10 +420,11 @@ static int conns_live_run_tick(struct live *l, uint64_t end)
 {
 	unsigned int n;
 	bool given_up = false;
-	uint64_t at;
+	uint64_t at, busy;
 	int err = 0;
 
 	while (!err) {
+		busy = clock_now();
 		if (!budget_next(&l->budget, &l->rng, clock_cpu() - l->cpu_before, &at, &n)) {
 			given_up = l->budget.left[0];
 			break;
@@ -431,7 +432,7 @@ static int conns_live_run_tick(struct live *l, uint64_t end)
 		if (at >= end)
 			break;
 		err = conns_live_wait_until(l, at);
-		lateness_note(&l->lateness, at, clock_now());
+		lateness_note(&l->lateness, at, busy, clock_now());
 		if (!err)
 			err = conns_live_sample(l, n);
 	}

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LATENESS_PASSES 20       /* passes after which the share of late ones is judged */
-#define LATENESS_SHARE 0.05      /* more of them must not be late */
+#define LATENESS_PASSES 60       /* passes after which the share of late ones is judged */
+#define LATENESS_SHARE 0.1       /* more of them must not be late: 0.05, and what chance adds */
 #define LATENESS_NS 1000000ULL   /* by this much */
 
 struct lateness {
@@ -19,10 +19,16 @@ struct lateness {
 	bool is_late;          /* by the last judgement */
 };
 
-/* Notes a pass that was due at `due_ns` and began at `now_ns`, of the same clock. */
-static inline void lateness_note(struct lateness *l, uint64_t due_ns, uint64_t now_ns)
+/*
+ * Notes a pass that was due at `due_ns` and began at `now_ns`, of the same clock. Until `busy_ns`,
+ * hostlat did other work: that is no wait for a CPU.
+ */
+static inline void lateness_note(struct lateness *l, uint64_t due_ns, uint64_t busy_ns,
+				 uint64_t now_ns)
 {
-	l->late += now_ns > due_ns && now_ns - due_ns > LATENESS_NS;
+	const uint64_t from_ns = due_ns > busy_ns ? due_ns : busy_ns;
+
+	l->late += now_ns > from_ns && now_ns - from_ns > LATENESS_NS;
 	if (++l->passes < LATENESS_PASSES)
 		return;
 	l->is_late = l->late > l->passes * LATENESS_SHARE;

@@ -455,7 +455,7 @@ static void conns_report_late(const struct conns_period *p, struct report *r)
 	char late[HUMAN_MAX], of[HUMAN_MAX];
 
 	if (p->late && (double)p->late >= LATE_TOLD * (double)p->intervals)
-		report_finding(r, "Samples were late in %s of %s (over 5 %% of them by over 1 ms), "
+		report_finding(r, "Samples were late in %s of %s (over 10 %% by over 1 ms), "
 			       "as hostlat waited for a CPU: what happens while CPUs are busy "
 			       "counts too little. A higher priority helps: chrt -r 1 hostlat ...",
 			       human_count(late, p->late),

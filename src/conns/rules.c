@@ -50,14 +50,14 @@ static uint64_t rules_round_trip(const struct event_conn *c)
 }
 
 /*
- * Returns whether data was acknowledged as fast as pacing sends it. If the application has set the
- * buffer's size, that may have lowered the pacing rate.
+ * Returns whether data was acknowledged as fast as a set pacing rate lets it. A rate that is not
+ * capped follows what was delivered, so that a small buffer lowers it as well.
  */
 static bool rules_is_paced(const struct event_conn *c)
 {
 	const double sent = (double)c->bytes_acked * 1e9;
 
-	return !(c->flags & CONN_SNDBUF_SET) && c->pacing_rate && c->pacing_rate != UINT64_MAX &&
+	return c->flags & CONN_PACING_CAPPED && c->pacing_rate && c->pacing_rate != UINT64_MAX &&
 	       sent >= RULES_PACED_SHARE * (double)c->pacing_rate * (double)(c->to - c->from);
 }
 

@@ -138,7 +138,7 @@ static struct value tables_flags_value(const struct event_conn *e, struct report
 		{ CONN_BEGAN, "began" }, { CONN_ACCEPTED, "accepted" },
 		{ CONN_NODELAY, "nodelay" }, { CONN_CORKED, "corked" },
 		{ CONN_SNDBUF_SET, "sndbuf-set" }, { CONN_RCVBUF_SET, "rcvbuf-set" },
-		{ CONN_SNDBUF_GROWS, "sndbuf-grows" },
+		{ CONN_SNDBUF_GROWS, "sndbuf-grows" }, { CONN_PACING_CAPPED, "pacing-capped" },
 		{ CONN_MPTCP, "mptcp" }, { CONN_KTLS, "ktls" }, { CONN_MAPPED, "v4-mapped" },
 		{ CONN_IDLE_RESTART_OFF, "idle-restart-off" },
 		{ CONN_PASSIVE_CLOSED, "peer-closed" },

@@ -89,7 +89,7 @@ struct main_cause {
 bool diagnosis_main_cause(const struct diagnosis *d, struct main_cause *out);
 
 /*
- * Puts the main cause, on all sides together, and who is behind it, into words of `r`: "for 54 %
+ * Puts the main cause, and who is behind it, into words of `r`: "for 54 %
  * of the extra time the server waited for a CPU, held by gzip (4 processes)". *out: NULL if there
  * is no excess. Returns 0 or -ENOMEM.
  */

@@ -7,18 +7,9 @@
 #include "diagnose/sections.h"
 #include "report/human.h"
 
-/* A side with this share of the cause's time stands for all of it. */
-#define SIDE_SHARE 0.8
 /* Shares of a culprit in the cause's time: of all of it, of most of it. */
 #define ALL_SHARE  0.95
 #define MOST_SHARE 0.5
-
-/* The cause with most of the excess of a population, on all sides together. */
-struct headline_cause {
-	unsigned int cause;
-	uint64_t ns, client;    /* its time; the part of it in the client */
-	double share;           /* its share of the excess, 0..1 */
-};
 
 static struct population headline_population(const struct diagnosis *d)
 {
@@ -30,37 +21,16 @@ static struct population headline_population(const struct diagnosis *d)
 				    .excesses = &d->excesses };
 }
 
-static bool headline_find_cause(const struct population *p, struct headline_cause *out)
-{
-	const struct excess_total all = excess_total(p->excesses);
-
-	*out = (struct headline_cause){ 0 };
-	for (unsigned int cause = 0; cause < CAUSE_MAX; cause++) {
-		struct headline_cause one = { .cause = cause };
-
-		vec_for_each(p->excesses, e) {
-			for (unsigned int w = 0; w < WHERE_MAX; w++)
-				one.ns += e->ns[CAUSE_PLACE(cause, w)];
-			one.client += e->ns[CAUSE_PLACE(cause, WHERE_CLIENT)];
-		}
-		if (one.ns > out->ns)
-			*out = one;
-	}
-	if (out->ns)
-		out->share = (double)out->ns / (double)(all.found + all.rest);
-	return out->ns;
-}
-
-static int headline_add_culprits(const struct population *p, unsigned int cause,
+static int headline_add_culprits(const struct population *p, const struct main_cause *top,
 				 struct cause_culprits *culprits)
 {
 	int err = 0;
 
 	vec_for_each(p->excesses, e) {
 		for (unsigned int w = 0; !err && w < WHERE_MAX; w++) {
-			const unsigned int place = CAUSE_PLACE(cause, w);
+			const unsigned int place = CAUSE_PLACE(top->cause, w);
 
-			if (e->ns[place])
+			if (e->ns[place] && (w == WHERE_CLIENT) == top->client)
 				err = culprits_add_message(culprits, &p->breakdowns[e->subject],
 							   place, 1, e->ns[place]);
 		}
@@ -85,14 +55,11 @@ static const char *headline_culprit(struct report *r, const struct cause_culprit
 }
 
 /* Returns to whom it happened: the cause's phrase is about one. */
-static const char *headline_subject(const struct population *p, const struct headline_cause *c)
+static const char *headline_subject(const struct population *p, const struct main_cause *c)
 {
-	const double client = (double)c->client / (double)c->ns;
-
 	if (!p->requests)
 		return "a message";
-	return c->cause == CAUSE_NETWORK ? "a request" : client >= SIDE_SHARE ? "the client" :
-	       1 - client >= SIDE_SHARE ? "the server" : "a request";
+	return c->cause == CAUSE_NETWORK ? "a request" : c->client ? "the client" : "the server";
 }
 
 int diagnosis_headline_cause(const struct diagnosis *d, struct report *r, const char **out)
@@ -100,12 +67,12 @@ int diagnosis_headline_cause(const struct diagnosis *d, struct report *r, const 
 	const struct population p = headline_population(d);
 	const char *in = d->requests && !p.requests ? "in the server alone, " : "";
 	struct cause_culprits culprits;
-	struct headline_cause top;
+	struct main_cause top;
 	char share[HUMAN_MAX];
 	int err;
 
 	*out = *in ? "the extra time is not explained" : NULL;
-	if (!headline_find_cause(&p, &top))
+	if (!diagnosis_main_cause(d, &top))
 		return 0;
 	human_fraction(share, top.share);
 	if (top.cause == CAUSE_UNEXPLAINED || top.cause == CAUSE_NOT_RECORDED) {
@@ -114,7 +81,7 @@ int diagnosis_headline_cause(const struct diagnosis *d, struct report *r, const 
 		return 0;
 	}
 	culprits_init(&culprits, p.rec, top.cause);
-	err = headline_add_culprits(&p, top.cause, &culprits);
+	err = headline_add_culprits(&p, &top, &culprits);
 	if (!err)
 		*out = report_format(r, "%sfor %s of the extra time %s %s%s", in, share,
 				     headline_subject(&p, &top), cause_phrase(top.cause),

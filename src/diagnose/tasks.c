@@ -81,10 +81,15 @@ void tasks_release(struct tasks *tasks)
 
 void tasks_set_place(struct tasks *tasks, const struct event_task *place)
 {
+	struct task_name *task;
+
 	if (!place->task || place->task >= tasks->n)
 		return;
-	tasks->tasks[place->task].cgroup = place->cgroup;
-	tasks->tasks[place->task].unit = place->unit;
+	task = &tasks->tasks[place->task];
+	task->moved |= task->placed && (task->cgroup != place->cgroup || task->unit != place->unit);
+	task->placed = true;
+	task->cgroup = task->moved ? 0 : place->cgroup;
+	task->unit = task->moved ? 0 : place->unit;
 }
 
 const struct task_name *tasks_get(const struct tasks *tasks, uint32_t id)

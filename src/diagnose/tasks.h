@@ -21,6 +21,8 @@ struct task_name {
 	uint32_t cgroup;  /* number in DICT_CGROUP; 0: unknown */
 	uint32_t unit;    /* number in DICT_UNIT; 0: none, or unknown */
 	bool softirqd;    /* kernel thread that runs softirqs or NAPI */
+	/* its place was told; another one was, too, so that it has none for all of its time */
+	bool placed, moved;
 	char comm[TASKS_COMM];
 };
 

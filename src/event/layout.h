@@ -285,7 +285,7 @@ enum {
 	INTERVAL_BPF_ESTIMATE = 8, /* BPF programs' CPU time: estimate, not kernel statistics */
 	INTERVAL_SHED = 16,	/* BPF programs were detached: --max-overhead */
 	INTERVAL_UNSEEN = 32,	/* connections were not sampled in this interval */
-	/* over 5 % of the latest passes over the connections began over 1 ms late */
+	/* over 10 % of the latest 60 passes over connections waited over 1 ms for a CPU */
 	INTERVAL_LATE = 64,
 };
 

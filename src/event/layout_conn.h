@@ -52,6 +52,8 @@ enum conn_flags {
 	 * tcp_wmem. Recordings of older versions, and CONN_FROM_DIAG, lack this flag.
 	 */
 	CONN_SNDBUF_GROWS = 131072,
+	/* SO_MAX_PACING_RATE caps the pacing rate; lacking likewise */
+	CONN_PACING_CAPPED = 262144,
 };
 
 /* Groups of known fields; a field without its bit is 0 and means nothing. */

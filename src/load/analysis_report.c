@@ -259,6 +259,7 @@ static void add_histogram(const struct load_analysis *a, struct report *r)
 
 /* Least share of the offered rate that counts as reached; other requests may be in flight. */
 #define REACHED 0.98
+#define FAILURES_TOLD 0.01 /* share of failed requests, from which the headline has it */
 
 static void add_rate_words(const struct load_analysis *a, struct report *r)
 {
@@ -279,13 +280,42 @@ static void add_rate_words(const struct load_analysis *a, struct report *r)
 		report_summary(r, "%s/s offered, %s/s reached", offered, reached);
 }
 
+/* Returns "500 requests/s", or "500/s of 514/s offered" if the rate was not reached. */
+static const char *analysis_report_pace(const struct load_analysis *a, struct report *r)
+{
+	const double due = analysis_report_rate(a, false), answered = analysis_report_rate(a, true);
+	char offered[HUMAN_MAX], reached[HUMAN_MAX];
+
+	human_rate(reached, answered);
+	if (a->config.loop == LOOP_CLOSED)
+		return report_format(r, "%s requests/s in a closed loop", reached);
+	if (a->result.gates[GATE_RATE].pass && answered >= REACHED * due)
+		return report_format(r, "%s requests/s", reached);
+	return report_format(r, "%s/s of %s/s offered", reached, human_rate(offered, due));
+}
+
+/* Returns ", and 12 % of the requests failed" if more than 1 % did; else "". */
+static const char *analysis_report_failures(const struct load_analysis *a, struct report *r)
+{
+	uint64_t failed = 0, due = 0;
+	char share[HUMAN_MAX];
+
+	for (uint32_t i = 0; i < a->config.agents; i++) {
+		failed += a->agents[i].sending.failed;
+		due += a->agents[i].sending.scheduled;
+	}
+	if ((double)failed <= FAILURES_TOLD * (double)due)
+		return "";
+	return report_format(r, ", and %s of the requests failed",
+			     human_fraction(share, (double)failed / (double)due));
+}
+
 /* Sets the headline, which says the title's numbers as a sentence. */
 static void analysis_report_headline(const struct load_analysis *a, enum load_from main,
 				     struct report *r)
 {
-	const double rate = analysis_report_rate(a, true);
+	const bool sound = load_analysis_sound(a);
 	struct load_quantile asked, usual;
-	char reached[HUMAN_MAX];
 
 	load_analysis_quantile(a, main, a->config.percentile, &asked);
 	load_analysis_quantile(a, main, 0.5, &usual);
@@ -294,11 +324,12 @@ static void analysis_report_headline(const struct load_analysis *a, enum load_fr
 		return;
 	}
 	usual.bounded = true; /* no bounds, and without them as a number that is just a scale */
-	report_headline_said(r, "%s is %s, usually %s, at %s requests/s%s.",
+	report_headline_said(r, "%s%s is %s%s, usually %s, at %s%s.", sound ? "" : "Not sound: ",
 			     load_quantile_name(r, a->config.percentile),
-			     load_quantile_short(&asked, true, r),
-			     load_quantile_short(&usual, false, r), human_rate(reached, rate),
-			     a->config.loop == LOOP_CLOSED ? " in a closed loop" : "");
+			     load_quantile_short(&asked, sound, r),
+			     sound && asked.run_only ? " in this run only" : "",
+			     load_quantile_short(&usual, false, r), analysis_report_pace(a, r),
+			     analysis_report_failures(a, r));
 }
 
 static void analysis_report_title(const struct load_analysis *a, enum load_from main,

@@ -7,6 +7,8 @@
 
 #include "report/human.h"
 
+#define GUESS_RUNS 3 /* trial runs, at least */
+
 /* Returns how many trial runs agree that the condition holds up to `rate`, and not above. */
 static size_t findmax_guess_agreeing(const struct findmax_seen *seen, size_t n, double rate)
 {
@@ -37,13 +39,14 @@ bool findmax_guess(const struct findmax_seen *seen, size_t n, double lo, double 
 		const double rate = seen[i].rate;
 		const size_t agree = findmax_guess_agreeing(seen, n, rate);
 
+		/* With as many others that agree, the lowest rate is the guess. */
 		if (rate < lo || (hi && rate >= hi) || agree < out->agree ||
-		    (agree == out->agree && rate <= out->rate))
+		    (agree == out->agree && rate >= out->rate))
 			continue;
 		*out = (struct findmax_guess){ .rate = rate, .agree = agree };
 	}
 	out->above = findmax_guess_above(seen, n, out->rate);
-	return n;
+	return n >= GUESS_RUNS && 2 * out->agree > n;
 }
 
 /* Whether a trial run tells by its requests if the condition holds at its rate. */

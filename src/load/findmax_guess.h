@@ -28,8 +28,9 @@ struct findmax_guess {
 };
 
 /*
- * Makes the guess that agrees with most trial runs, with ties the highest one, so that lo <= rate
- * and, unless hi is 0, above <= hi: shown rates stay. Returns false if there are no trial runs.
+ * Makes the guess that agrees with most trial runs, with ties the lowest one, so that lo <= rate
+ * and, unless hi is 0, above <= hi: shown rates stay. Returns false if there are fewer than three
+ * trial runs, or no more than half of them agree.
  */
 bool findmax_guess(const struct findmax_seen *seen, size_t n, double lo, double hi,
 		   struct findmax_guess *out);

@@ -12,13 +12,14 @@ void runs_headline_sweep(const struct load_runs *runs, double q, size_t sound, s
 	char least[HUMAN_MAX], most[HUMAN_MAX];
 
 	vec_for_each(runs, s) {
-		if (!s->asked.known || !isfinite(s->rate))
+		if (!s->asked.known || !s->comparable || !isfinite(s->rate))
 			continue;
 		low = low && low->rate <= s->rate ? low : s;
 		high = high && high->rate > s->rate ? high : s;
 	}
 	if (!low || low->rate == high->rate)
-		report_headline_said(r, "Latency over load is not known; sound: %zu of %zu runs.",
+		report_headline_said(r, "Latency over load is not known: fewer than two rates "
+				     "were reached; sound: %zu of %zu runs.",
 				     sound, runs->len);
 	else
 		report_headline_said(r, "p%g is %s at %s/s and %s at %s/s; sound: %zu of %zu "

@@ -113,7 +113,7 @@ static const struct bit flags[] = {
 	{ "idle-restart-off", CONN_IDLE_RESTART_OFF }, { "self", CONN_SELF },
 	{ "inet-diag", CONN_FROM_DIAG }, { "calls-logged", CONN_LOGGED },
 	{ "sent-last", CONN_SENT_LAST }, { "received-last", CONN_RECEIVED_LAST },
-	{ "sndbuf-grows", CONN_SNDBUF_GROWS },
+	{ "sndbuf-grows", CONN_SNDBUF_GROWS }, { "pacing-capped", CONN_PACING_CAPPED },
 };
 
 static const struct bit knowns[] = {

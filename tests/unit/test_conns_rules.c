@@ -62,8 +62,11 @@ struct rule_case {
 MAKE(nothing, (void)e)
 MAKE(send_buffer, e->send_buffer_ns = 900 * NS_PER_MS; e->sampled[CONN_AT_SEND_BUFFER] = 90)
 MAKE(send_buffer_sizing, send_buffer(e); e->flags = CONN_SNDBUF_GROWS)
-MAKE(send_buffer_paced, send_buffer(e); e->pacing_rate = 1000000; e->bytes_acked = 800000)
-MAKE(send_buffer_slower, send_buffer(e); e->pacing_rate = 1000000; e->bytes_acked = 799000)
+MAKE(send_buffer_paced, send_buffer(e); e->pacing_rate = 1000000; e->bytes_acked = 800000;
+     e->flags |= CONN_PACING_CAPPED)
+MAKE(send_buffer_uncapped, send_buffer(e); e->pacing_rate = 1000000; e->bytes_acked = 800000)
+MAKE(send_buffer_slower, send_buffer(e); e->pacing_rate = 1000000; e->bytes_acked = 799000;
+     e->flags |= CONN_PACING_CAPPED)
 MAKE(send_buffer_unpaced, send_buffer(e); e->pacing_rate = UINT64_MAX; e->bytes_acked = 800000)
 MAKE(send_buffer_set, send_buffer_paced(e); e->flags = CONN_SNDBUF_SET) /* may set the rate */
 MAKE(send_buffer_queue, send_buffer(e); e->rtt_samples = 10; e->rtt_sum_us = 410000)
@@ -149,6 +152,7 @@ static const struct rule_case cases[] = {
 	{ CONN_SEND_BUFFER, false, T, CONN_HARMLESS, CONN_SAMPLED, send_buffer_sizing },
 	{ CONN_SEND_BUFFER, false, T, CONN_HARMLESS, CONN_SAMPLED, send_buffer_paced },
 	{ CONN_SEND_BUFFER, false, T, CONN_HARMFUL, CONN_SAMPLED, send_buffer_slower },
+	{ CONN_SEND_BUFFER, false, T, CONN_HARMFUL, CONN_SAMPLED, send_buffer_uncapped },
 	{ CONN_SEND_BUFFER, false, T, CONN_HARMFUL, CONN_SAMPLED, send_buffer_unpaced },
 	{ CONN_SEND_BUFFER, false, T, CONN_HARMFUL, CONN_SAMPLED, send_buffer_set },
 	{ CONN_SEND_BUFFER, false, T, CONN_HARMLESS, CONN_SAMPLED, send_buffer_queue },
@@ -512,6 +516,7 @@ static void advice_asks_for_more(void **state)
 	assert_string_equal(advice, "");
 	assert_non_null(strstr(message, "twice the congestion window"));
 	e.pacing_rate = e.bytes_acked = 1000000;
+	e.flags |= CONN_PACING_CAPPED;
 	words(&e, CONN_SEND_BUFFER, &sums, message, advice);
 	assert_string_equal(advice, "");
 	assert_non_null(strstr(message, "pacing (1 000 000 bytes/s) empties it"));

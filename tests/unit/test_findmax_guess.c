@@ -43,12 +43,16 @@ static void test_most_trial_runs_decide(void **state)
 		{ "500- 1000+ 2000+ 2000+ 4000+ 4000- 8000+ 16000- 32000-", 0, 32000, 8000, 16000,
 		  7 },
 		{ "1000- 500- 250-", 0, 250, 0, 250, 3 },
-		{ "1000+ 2000+", 0, 0, 2000, 0, 2 },
-		/* Shown rates stay, whatever most runs saw. */
-		{ "1000- 1000- 2000-", 1000, 2000, 1000, 2000, 1 },
-		{ "1000+ 2000+ 2000+", 1000, 2000, 1000, 2000, 1 },
+		{ "1000+ 2000+ 2000+", 0, 0, 2000, 0, 3 },
+		/* Shown rates stay, whatever the runs saw. */
+		{ "1000+ 1000+ 2000+", 1000, 2000, 1000, 2000, 2 },
 		{ "500+ 707- 595-", 500, 707, 500, 595, 3 },
-		{ "1000+ 1000-", 0, 0, 1000, 0, 1 },
+		/* As many agree with 200 and 400. */
+		{ "100- 200+ 400-", 0, 0, 0, 100, 2 },
+	};
+	/* Too few runs, or no majority. */
+	static const char *const open[] = {
+		"1000+ 2000+", "1000+ 1000-", "100- 200+", "1000- 1000- 2000+ 2000+",
 	};
 
 	(void)state;
@@ -61,6 +65,13 @@ static void test_most_trial_runs_decide(void **state)
 		assert_int_equal(g.rate, cases[i].rate);
 		assert_int_equal(g.above, cases[i].above);
 		assert_int_equal(g.agree, cases[i].agree);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(open); i++) {
+		struct findmax_seen seen[16];
+		struct findmax_guess g;
+
+		if (findmax_guess(seen, seen_of(open[i], seen), 0, 0, &g))
+			fail_msg("a guess by %s", open[i]);
 	}
 }
 

@@ -353,6 +353,7 @@ static void conn_delta_put_gauges(const struct conn_delta *p, struct event_conn 
 
 	c->flags = n->flags | (t->closed ? CONN_CLOSED : 0) |
 		   (n->sndbuf_grows ? CONN_SNDBUF_GROWS : 0) |
+		   (n->pacing_capped ? CONN_PACING_CAPPED : 0) |
 		   (k->idle.flags & STATS_ACCEPTED ? CONN_ACCEPTED : 0) |
 		   (k->idle.flags & STATS_LOGGED ? CONN_LOGGED : 0) |
 		   (k->idle.pid == p->self ? CONN_SELF : 0);
