@@ -207,10 +207,8 @@ static int conns_live_read_records(struct live *l, bool last)
 
 	for (unsigned int i = 0; i < BUDGET_LEVELS && !err; i++) {
 		/* In the first tick, the CPU budget does not know the connections' activity. */
-		bool all = last || l->first;
-
-		err = conns_source_read(l->source, levels[i],
-				       all ? UINT64_MAX : l->budget.rates.reads[i], &pass);
+		err = conns_source_read(l->source, levels[i], last || l->first ? UINT64_MAX :
+				       l->budget.rates.reads[i], &pass);
 		l->spent.read_ns[i] += pass.cpu_ns;
 		l->spent.reads[i] += pass.members;
 	}
