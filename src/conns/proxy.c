@@ -32,6 +32,19 @@ static bool proxy_is_known(const struct event_conn *e)
 }
 
 /*
+ * Returns the share of time without data from the application: none is on the way either, as the
+ * kernel counts it. Without that count, it is the time for which the application was waited for.
+ */
+static double proxy_starved_share(const struct event_conn *e)
+{
+	const uint64_t all = e->to - e->from;
+
+	if (!e->busy_ns || !all)
+		return conn_share(e, e->sender_app_ns);
+	return e->busy_ns < all ? (double)(all - e->busy_ns) / (double)all : 0;
+}
+
+/*
  * Stores a record's shares in the connection's series, for each interval that the record covers.
  * Intervals before the first record stay unknown; later ones without a record count as
  * starved, i.e. without data from the application.
@@ -47,8 +60,7 @@ static void proxy_fill(struct conns *c, struct conn_series *s, const struct even
 		if (c->tick_to_ns[at] <= e->from)
 			return;
 		s->held[at] = known ? (uint8_t)(proxy_held_share(e) * STEPS) : UNKNOWN;
-		s->starved[at] = known ? (uint8_t)(conn_share(e, e->sender_app_ns) * STEPS)
-				       : UNKNOWN;
+		s->starved[at] = known ? (uint8_t)(proxy_starved_share(e) * STEPS) : UNKNOWN;
 	}
 }
 

@@ -93,6 +93,7 @@ static struct load_summary probe(double rate, uint64_t p99_ns, const char *reaso
 	report_init(&r, &(struct provenance){ .version = "0", .command = "load", .host = "h" });
 	if (reason)
 		report_reason(&r, reason, NULL, "%s", reason);
+	assert_int_equal(report_error(&r), 0);
 	s.asked = (struct load_quantile){ .known = true, .ns = p99_ns };
 	load_summary_reasons(&r, &s);
 	report_release(&r);
