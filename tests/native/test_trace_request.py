@@ -81,6 +81,7 @@ def each(net, family):
     return f"read {statistics.median(figures[0]):.0f} ns, " + logged.close("send", figures[1], log)
 
 
+@check.environment("a recorder that gets no CPU loses messages, and counts them")
 def pipelined(net, answer):
     """Seven at once, and in part: the replies in one call, or in seven."""
     def client(server):
@@ -97,6 +98,7 @@ def pipelined(net, answer):
     agree(t.messages, log, len(GET), len(END))
 
 
+@check.environment("a recorder that gets no CPU loses messages, and counts them")
 def in_parts(net):
     """A request in three packets and three reads; and reads of four bytes each."""
     def client(server):
@@ -118,6 +120,7 @@ def in_parts(net):
     agree(t.messages, log, len(GET), len(END))
 
 
+@check.environment("a recorder that gets no CPU loses messages, and counts them")
 def across(net):
     """Requests whose bounds are no packet's and no read's."""
     def client(server):
