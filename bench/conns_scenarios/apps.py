@@ -61,19 +61,6 @@ def idle(s, world):
         time.sleep(min(world.left(), 0.2))
 
 
-def sink(s, world):
-    got = 0
-    while world.left():
-        try:
-            data = s.recv(CHUNK)
-        except TimeoutError:
-            continue
-        if not data:
-            break
-        got += len(data)
-    return {"received": got}
-
-
 def bulk(s, world):
     """Always has more to send."""
     sent, data = 0, b"b" * CHUNK
@@ -140,3 +127,6 @@ def slow_sink(size, pause_s):
             time.sleep(pause_s)
         return {"received": got}
     return run
+
+
+sink = slow_sink(CHUNK, 0)      # reads as it comes

@@ -15,19 +15,12 @@ import termios
 import time
 
 from conns_scenarios import apps
-from conns_scenarios.path import SYN_FIN_RST, Lane
-from conns_scenarios.truth import Scenarios, Truth
+from conns_scenarios.path import MBIT, SYN_FIN_RST, Lane
+from conns_scenarios.truth import LOSS, WINDOW, Scenarios, Truth, one
 
 other = Scenarios()
 
-MBIT = 125_000
-LOSS = frozenset({"fast-retransmit", "timeout", "tail-loss-probe"})
 TIMER = frozenset({"timeout", "tail-loss-probe"})
-WINDOW = frozenset({"receiver-window", "zero-window"})
-
-
-def one(*words):
-    return frozenset(words)
 
 
 def told_by(world, name, end):

@@ -15,6 +15,7 @@ import time
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 1, 0x1000
 SYN_FIN_RST = 7
+MBIT = 125_000  # bytes/s
 BATCH = 64      # packets that are read before those that are due leave
 
 

@@ -15,20 +15,13 @@ import subprocess
 import time
 
 from conns_scenarios import apps
-from conns_scenarios.path import DelayedAcks, Lane
-from conns_scenarios.truth import Scenarios, Truth
+from conns_scenarios.path import MBIT, DelayedAcks, Lane
+from conns_scenarios.truth import LOSS, WINDOW, Scenarios, Truth, one
 from conns_scenarios.world import Skip
 
 ten = Scenarios()
 
-MBIT = 125_000
-LOSS = frozenset({"fast-retransmit", "timeout", "tail-loss-probe"})
-WINDOW = frozenset({"receiver-window", "zero-window"})
 HELD = frozenset({"delayed-ack", "nagle"})
-
-
-def one(*words):
-    return frozenset(words)
 
 
 def reading_late(name):

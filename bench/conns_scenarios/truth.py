@@ -2,6 +2,13 @@
 """What is true of a scenario's connections by the way they are made, and the list of scenarios."""
 import dataclasses
 
+LOSS = frozenset({"fast-retransmit", "timeout", "tail-loss-probe"})
+WINDOW = frozenset({"receiver-window", "zero-window"})
+
+
+def one(*words):
+    return frozenset(words)
+
 
 @dataclasses.dataclass
 class Truth:

@@ -3,7 +3,6 @@
 The hosts of one run of a scenario: a client, some servers, two networks between them (`lan`: veth;
 `path`: see path.py), and the processes of each connection. All ends with the run.
 """
-import contextlib
 import ctypes
 import json
 import os
@@ -16,6 +15,7 @@ import time
 import traceback
 
 from conns_scenarios import apps, path
+from lib.netns import inside
 
 CLIENT, SERVER, VIP = "10.123.0.1", "10.123.1.{}", "10.123.9.9"
 LAN_CLIENT, LAN_SERVER = "10.124.0.1", "10.124.0.2"
@@ -23,7 +23,6 @@ FIRST_PORT = 30000
 SO_MAX_PACING_RATE = 47
 # Whatever the machine's default is; a namespace other than the first one may not choose its own.
 CONTROL = socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic"
-CLONE_NEWNET = 0x40000000
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -34,17 +33,6 @@ class Skip(Exception):
 
 def ip(*words):
     subprocess.run(["ip", *words], check=True, stdout=subprocess.DEVNULL)
-
-
-@contextlib.contextmanager
-def inside(name):
-    with open("/proc/thread-self/ns/net", "rb") as home, open(f"/run/netns/{name}", "rb") as there:
-        if _libc.setns(there.fileno(), CLONE_NEWNET):
-            raise OSError(ctypes.get_errno(), f"can't enter {name}")
-        try:
-            yield
-        finally:
-            _libc.setns(home.fileno(), CLONE_NEWNET)
 
 
 class Connection:

@@ -429,7 +429,7 @@ static void evidence_held(struct conn_finding *t)
 		MESSAGE(t, "data waited");
 	if (conn_knows(c, CONN_KNOWS_PEER_DELACKS | CONN_KNOWS_TIMES) && c->delayed_ack_ns &&
 	    c->delayed_acks_harmful)
-		MESSAGE(t, ", %s on average",
+		MESSAGE(t, ", at least %s on average",
 			human_ns(n, c->delayed_ack_ns / c->delayed_acks_harmful));
 	/* 0: no sample found data waiting */
 	if (conn_knows(c, CONN_KNOWS_TIMES) && c->delayed_ack_ns) {

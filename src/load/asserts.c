@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/parse.h"
-
 #include "load/analysis_state.h"
 #include "load/gates.h"
 #include "load/quantile_words.h"
@@ -236,10 +235,12 @@ static double asserts_needed_ns(const struct load_analysis *analysis, const stru
 /* Returns whether --repeat with runs like this one can judge the condition. */
 static bool asserts_can_repeat(const struct load_analysis *analysis, double q)
 {
-	return load_summary_enough(load_analysis_count(analysis, load_analysis_main(analysis)),
-				   q) &&
-	       (q == analysis->config.percentile || q == 0.5 || q == 0.9 || q == 0.99 ||
-		q == 0.999);
+	bool reported = false;
+
+	for (int i = 0; i < LOAD_QUANTILES; i++)
+		reported |= analysis->result.q[i] == q;
+	return reported &&
+	       load_summary_enough(load_analysis_count(analysis, load_analysis_main(analysis)), q);
 }
 
 static const char *asserts_advice_add(const char *advice, const char *more, struct report *r)
