@@ -21,7 +21,7 @@ const whyOf = entries => text(object(entries.flatMap(e => records(e.document.rea
 
 const quantileOf = (rows, q) => records(rows).find(r => num(r.q) === q);
 
-// Of the last stage the row with the most messages, as the headline has it.
+// The row with the most messages, of the last stage: the headline is about it.
 const lastStage = rows => rows.reduce((last, r) => last && last.stage === r.stage && num(last.count) >= num(r.count) ? last : r, null);
 
 // The number that people ask about: [what, value, its interval]

@@ -15,7 +15,7 @@ const DIFFERENCE_COLUMNS = [
 	['difference_ns', 'B \u2212 A', v => signed(v, duration)], ['lo_ns', 'interval from', v => signed(v, duration)], ['hi_ns', 'to', v => signed(v, duration)],
 	['adjusted_p', 'adjusted p', adjusted], DIFFERS,
 ];
-// Of a stage p50 and p99, as the text has it.
+// p50 and p99 of each stage, as in the text.
 const stageAt = (r, q) => object(quantileOf(r.quantiles, q));
 const stageColumn = (q, field, title, show) => ({ name: `${field} of ${quantile(q)}`, title, field: `${field}_${quantile(q)}`, number: true, value: r => stageAt(r, q)[field], show: show || duration });
 const STAGE_COLUMNS = [

@@ -73,7 +73,7 @@ function flamePath(root, node) {
 	return null;
 }
 
-// Of the outermost nodes with these words: what is below one of them is in it.
+// The outermost nodes with these words; what is below one of them is counted in it.
 const flameFound = (node, words) => node.name.toLowerCase().includes(words) ? node.ns : node.children.reduce((n, c) => n + flameFound(c, words), 0);
 
 // Cells of what is shown: those above the zoomed one are as wide as the plot, and lead back.
@@ -104,7 +104,7 @@ function flamePlot(options) {
 		status.textContent = words ? `${percent(flameFound(zoomed, words) / zoomed.ns)} of ${zoomed.name}` : zoomed === root ? '' : `zoomed to ${zoomed.name}`;
 		plot.update();
 	};
-	const search = el('input', { type: 'search', class: 'filter', placeholder: 'find a cause, command or function', 'aria-label': 'Cells whose name has these words',
+	const search = el('input', { type: 'search', class: 'filter', placeholder: 'find a cause, command or function', 'aria-label': 'Search for a cause, a command or a function',
 		input: () => { words = search.value.trim().toLowerCase(); refresh(); } });
 	const zoom = (node, depth) => {
 		zoomed = node;

@@ -53,7 +53,7 @@ function drawOverlaid(p, rows) {
 	followRows(p, rows, at, 'y');
 }
 
-// Of A's value, so that all percentiles have one axis.
+// The difference in percent of the value in A, so that all percentiles have one axis.
 const relative = (r, v) => num(v) / num(r.a_ns);
 const change = v => signed(v, percent);
 
