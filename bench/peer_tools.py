@@ -17,7 +17,7 @@ import time
 import types
 from typing import Callable, NamedTuple
 
-from rig import cpu_ns, cpu_of
+from rig import Cpu, cpu_of, cpu_of_process
 
 QUANTILES = (0.5, 0.99, 0.999)
 BUILD_S = 1800
@@ -41,12 +41,12 @@ class Job(NamedTuple):
 
 class Done(NamedTuple):
     """
-    What a tool says of a run: its requests, {quantile: ns}, CPU seconds, the p99 of how late it sent
+    What a tool says of a run: its requests, {quantile: ns}, CPU time, the p99 of how late it sent
     requests in ns, and how long it took if that is not the job's time.
     """
     requests: int
     quantiles: dict
-    cpu_s: float
+    cpu: Cpu
     late_ns: float | None = None
     took_s: float | None = None
 
@@ -185,13 +185,16 @@ def lancet_forget():
 
 
 def lancet(job):
-    """Its agent without its coordinator, which would need ssh; CPU from the first request on, as it polls."""
+    """
+    Its agent without its coordinator, which would need ssh. CPU counts from the first request on, as it polls.
+    Its other kind of agent, for throughput, takes no latencies, so it is no peer of tools that do.
+    """
     package = lancet_package(job)
     control = package.LancetController(pathlib.Path(job.path).with_name("librand.so"))
     lancet_forget()
-    kind = 3 if job.latency else 0           # symmetric: each request is a sample; or throughput only
+    symmetric = 3            # each request is a sample
     args = types.SimpleNamespace(agent=pathlib.Path(job.path), agent_args=[
-        "-t1", f"-s127.0.0.1:{job.port}", f"-c{job.connections}", f"-o{job.depth}", f"-a{kind}", "-pTCP",
+        "-t1", f"-s127.0.0.1:{job.port}", f"-c{job.connections}", f"-o{job.depth}", f"-a{symmetric}", "-pTCP",
         "-iexp:1", "-rmemcache-ascii_fixed:10_fixed:2_1000_1.0_uni"])
     with contextlib.redirect_stdout(None):
         control.launch_agent(args)
@@ -199,9 +202,9 @@ def lancet(job):
             time.sleep(0.5)
             control.start_load(ctypes.c_uint32(job.rate or SATURATED))
             control.start_measure(package.MAX_PER_THREAD_SAMPLES, 100)
-            before = cpu_ns(control.agent.pid)
+            before = cpu_of_process(control.agent.pid)
             time.sleep(job.seconds)
-            cpu = (cpu_ns(control.agent.pid) - before) / 1e9
+            cpu = cpu_of_process(control.agent.pid).since(before)
             stats = control.get_stats()[0]
         finally:
             control.terminate()

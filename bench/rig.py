@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import NamedTuple
 
 ADDRESS = "10.111.0.1"
 NGINX = """
@@ -100,19 +101,46 @@ def serving(hostlat, protocol, *options):
             p.terminate()
 
 
+class Cpu(NamedTuple):
+    """Seconds of CPU time of a process, by mode."""
+    user_s: float
+    kernel_s: float
+
+    @property
+    def total_s(self):
+        return self.user_s + self.kernel_s
+
+    def since(self, before):
+        return Cpu(self.user_s - before.user_s, self.kernel_s - before.kernel_s)
+
+
+def cpu_of_children():
+    """Returns the Cpu of the children that ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Cpu(usage.ru_utime, usage.ru_stime)
+
+
+def cpu_of_process(pid):
+    """Returns the Cpu of a running process, all its threads, to 10 ms."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        fields = f.read().rpartition(")")[2].split()
+    hz = os.sysconf("SC_CLK_TCK")
+    return Cpu(int(fields[11]) / hz, int(fields[12]) / hz)
+
+
 def cpu_of(*command):
     """
-    Returns (CPU seconds of the command on CPU 0, what it printed on standard output).
+    Returns (Cpu of the command on CPU 0, the text that it printed on standard output).
     Raises RuntimeError if it printed nothing; a non-zero exit code may be a verdict.
     """
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = cpu_of_children()
     done = subprocess.run(pinned(0, *command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = cpu_of_children().since(before)
     if not done.stdout.strip():
         raise RuntimeError(f"{os.path.basename(command[0])} printed nothing, exit code {done.returncode}: "
                            f"{done.stderr.strip()[-200:]}")
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, done.stdout
+    return spent, done.stdout
 
 
 def median_span(values, form="{:.2f}"):
