@@ -20,6 +20,7 @@
 #include "conns/conns.h"
 #include "diagnose/correlation.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/period_commands.h"
 #include "event/reader.h"
 #include "load/consumer.h"
 #include "load/quantile_words.h"
@@ -250,6 +251,7 @@ struct explain_known {
 	struct load_summary load;
 	struct diagnosis *diagnosis;
 	struct correlation *correlation;
+	struct period_commands *period;
 	struct explain_conns *conns;
 };
 
@@ -257,6 +259,7 @@ static void explain_known_release(struct explain_known *known)
 {
 	explain_conns_free(known->conns);
 	correlation_free(known->correlation);
+	period_commands_free(known->period);
 	diagnosis_free(known->diagnosis);
 }
 
@@ -270,6 +273,8 @@ static int explain_fill_report(const struct explain_input *input, const struct e
 	report_summary(r, "recordings and result in %s", input->folder);
 	err = explain_put_headline(r, &known->load, known->diagnosis);
 	explain_put_load_finding(r, &known->load);
+	if (!err)
+		err = period_commands_report(known->period, r);
 	if (!err)
 		err = diagnosis_report(known->diagnosis, &documents->diagnosed);
 	if (!err)
@@ -343,6 +348,18 @@ static int explain_feed_fact(void *ctx, const struct event *event)
 	return 0;
 }
 
+/* Looks for the commands that run at the period of the load's latency, if it has one. */
+static int explain_find_period(const struct explain_known *known, struct event_reader *client,
+			       struct period_commands **out)
+{
+	const struct load_summary *load = &known->load;
+	const struct latency_period period = {
+		.ns = load->period_ns, .from = load->from_ns, .to = load->to_ns,
+	};
+
+	return period_commands_new(out, known->diagnosis, client, &period);
+}
+
 static int explain_analyze(const struct explain_input *input, struct event_reader *server,
 			   struct event_reader *client, struct explain_known *known)
 {
@@ -355,6 +372,8 @@ static int explain_analyze(const struct explain_input *input, struct event_reade
 		err = explain_diagnose(&known->diagnosis,
 				       explain_path(&place, input->folder, EXPLAIN_CONNS), server,
 				       client, &known->load);
+	if (!err)
+		err = explain_find_period(known, client, &known->period);
 	if (!err)
 		err = correlation_new(&known->correlation, server, client);
 	if (!err)

@@ -119,7 +119,8 @@ const struct glossary_reason glossary_load_reasons[] = {
 		.what = "A peak comes back at a fixed interval, which the text names.",
 		.effect = NA,
 		.todo = "Look for a timer, a cron job, a flush or a garbage collection with that "
-			"period. A run of at least 20 periods (--for) is accepted with it.",
+			"period; hostlat explain names the command if it runs on the server's "
+			"host. A run of at least 20 periods (--for) is accepted with it.",
 	} },
 	{ "too-few-exceedances", "load", {
 		.what = "Requests that come close together count as less than one each.",

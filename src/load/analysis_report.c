@@ -14,6 +14,7 @@
 #include "load/parts_report.h"
 #include "load/plots.h"
 #include "load/quantile_words.h"
+#include "load/swing_period.h"
 #include "load/verdict.h"
 #include "report/human.h"
 #include "stats/bucket_edges.h"
@@ -476,39 +477,6 @@ static void add_tolerated(const struct load_analysis *a, struct report *r)
 	strbuf_release(&text);
 }
 
-#define PERIODS_TOLD 3 /* whole periods from which a period is told */
-
-/* Whether a run has found a period, and not a single rise and fall. */
-static bool is_periodic(const struct load_analysis *a, const struct stationarity_tests *s,
-			enum gate_id id)
-{
-	const double run_ns = ldexp(a->result.to - a->result.from, (int)a->series.shift);
-
-	return s->known && !a->result.gates[id].pass && run_ns >= PERIODS_TOLD * s->period_ns;
-}
-
-/* Reports periods, which lead to their cause, unless they may be those of this host's delays. */
-static void add_periods(const struct load_analysis *a, struct report *r)
-{
-	const struct load_result *res = &a->result;
-	const struct interval *asked = &res->quantiles[a->main][REPORT_QUANTILES];
-	const bool median = is_periodic(a, &res->median, GATE_PERIODIC_MEDIAN);
-	const bool tail = is_periodic(a, &res->tail, GATE_PERIODIC_TAIL);
-	struct strbuf text = STRBUF_INIT(256);
-
-	if (asked->touched > interference_bound_limit(a->config.percentile) || (!median && !tail))
-		return;
-	if (median)
-		gate_evidence(a, GATE_PERIODIC_MEDIAN, &text);
-	if (median && tail)
-		strbuf_puts(&text, "; ");
-	if (tail)
-		gate_evidence(a, GATE_PERIODIC_TAIL, &text);
-	report_finding(r, "periodic: %s: look for a timer or a cron job with that period",
-		       strbuf_str(&text));
-	strbuf_release(&text);
-}
-
 /* Reports the warm-up, and what leaving it out changes, if that is more than the uncertainty. */
 static void add_warmup(const struct load_analysis *a, struct report *r)
 {
@@ -555,7 +523,7 @@ static void analysis_report_text(const struct load_analysis *a, struct report *r
 	add_regimes(a, r);
 	add_run_only(a, r);
 	add_tolerated(a, r);
-	add_periods(a, r);
+	swing_period_report(a, r);
 	gates_report_words(a, r);
 }
 

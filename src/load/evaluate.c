@@ -234,6 +234,8 @@ static int evaluate_stationarity(struct load_analysis *analysis, enum load_from 
 	if (!err)
 		err = stationarity_test(&analysis->series, r->from, r->to, q,
 					i[REPORT_QUANTILES].tau, &r->tail);
+	if (!err)
+		err = stationarity_period(&analysis->series, r->from, r->to, q, &r->period_ns);
 	return err;
 }
 

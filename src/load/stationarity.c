@@ -200,6 +200,12 @@ static double variance_of(const double *y, uint32_t n)
 	return sum / n;
 }
 
+/* Returns the relative change, peak to peak, of values that are logarithms. */
+static double swing_of(const double *y, uint32_t n, const struct periodic *periodic)
+{
+	return expm1(2 * sqrt(2 * periodic->share * variance_of(y, n)));
+}
+
 static int run_tests(const double *y, uint32_t n, double block_ns, struct stationarity_tests *out)
 {
 	_Static_assert(STATIONARITY_BLOCKS_MAX <= PERIODIC_VALUES_MAX, "that many are tested");
@@ -223,7 +229,7 @@ static int run_tests(const double *y, uint32_t n, double block_ns, struct statio
 		.trend = expm1(slope.slope * n), .trend_p = mk.p,
 		.shift = expm1(shift.after - shift.before), .shift_p = shift.p,
 		.shift_at = (double)shift.at / n,
-		.swing = expm1(2 * sqrt(2 * periodic.share * variance_of(y, n))),
+		.swing = swing_of(y, n, &periodic),
 		.swing_p = periodic.p,
 		.period_ns = periodic.period * block_ns,
 	};
@@ -265,4 +271,27 @@ int stationarity_test(const struct series *series, uint32_t from, uint32_t to, d
 		out->untested = all_same(y, blocks) ? NULL :
 				"the latency is the same in most parts of the run";
 	return err == -ENOMEM ? err : 0;
+}
+
+int stationarity_period(const struct series *series, uint32_t from, uint32_t to, double q,
+			double *period_ns)
+{
+	double y[SERIES_WINDOWS];
+	struct periodic periodic;
+	uint32_t width, blocks;
+	int err;
+
+	*period_ns = 0;
+	if (to <= from || !samples_in(series, from, to))
+		return 0;
+	width = block_width(series, from, to, q, 0);
+	blocks = (to - from) / width;
+	if (blocks < STATIONARITY_BLOCKS_MIN)
+		return 0;
+	err = block_quantiles(series, from, blocks, width, q, y);
+	if (!err)
+		err = periodic_test(y, blocks, &periodic);
+	if (!err && periodic.p <= PERIODIC_ALPHA && swing_of(y, blocks, &periodic) > PERIODIC_SWING)
+		*period_ns = periodic.period * ldexp(width, (int)series->shift);
+	return err == -ENOMEM ? err : 0; /* other errors: a block is empty, or all are alike */
 }

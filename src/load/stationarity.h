@@ -14,6 +14,9 @@
 
 #define STATIONARITY_BLOCKS_MIN 20  /* with fewer blocks, the tests lack power */
 #define STATIONARITY_BLOCKS_MAX 128
+/* A period is found if its p-value and its relative change, peak to peak, are beyond these. */
+#define PERIODIC_ALPHA 0.01
+#define PERIODIC_SWING 0.25
 
 /*
  * Finds the length of the warm-up, in windows from [0, to), by MSER-5 on the windows' means and
@@ -47,5 +50,14 @@ struct stationarity_tests {
  */
 int stationarity_test(const struct series *series, uint32_t from, uint32_t to, double q, double tau,
 		      struct stationarity_tests *out);
+
+/*
+ * Finds a period of quantile q in windows [from, to), in blocks that are as narrow as their samples
+ * allow. stationarity_test() widens blocks by the dependence time, which a period makes long: blocks
+ * as long as a period hide it. *period_ns is 0 if there is none, by PERIODIC_ALPHA and the least
+ * swing. Returns 0 or -ENOMEM.
+ */
+int stationarity_period(const struct series *series, uint32_t from, uint32_t to, double q,
+			double *period_ns);
 
 #endif

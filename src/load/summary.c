@@ -2,6 +2,7 @@
 #include "load/summary.h"
 
 #include "load/gates.h"
+#include "load/swing_period.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -129,7 +130,7 @@ void load_summary_make(const struct load_analysis *a, const struct load_setup *s
 		.rate = closed ? NAN : setup->analysis.rate,
 		.achieved = load_analysis_achieved(a), .count = load_analysis_count(a, from),
 		.sound = load_analysis_sound(a), .noisy = load_analysis_noisy(a),
-		.seed = setup->config.seed,
+		.seed = setup->config.seed, .period_ns = swing_period_of(a),
 	};
 	load_analysis_evaluated(a, &out->from_ns, &out->to_ns);
 	for (int i = 0; i < REPORT_QUANTILES; i++)

@@ -18,6 +18,7 @@ struct load_summary {
 	double rate, achieved;
 	uint64_t count;                   /* number of samples used */
 	uint64_t from_ns, to_ns;          /* their intended times: [from_ns, to_ns) */
+	double period_ns;                 /* period of the latency; 0: none was found */
 	struct load_misses misses;        /* misses in the whole run; valid if misses_known */
 	bool misses_known;
 	uint64_t seed;                    /* seed of the run's schedule and draws */
