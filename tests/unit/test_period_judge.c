@@ -345,36 +345,39 @@ static void test_few_periods(void **state)
 	expect_quiet(1, CAUSE, 2.1);
 }
 
-/* A job of ten processes that comes at random times, in a third of the periods or in most. */
+/* A job of three processes that comes at random times: its bursts depend on each other. */
 static void test_random_jobs(void **state)
 {
 	int told = 0;
 
 	(void)state;
-	for (uint64_t seed = 1; seed <= 200; seed++) {
+	for (uint64_t seed = 1; seed <= 1000; seed++) {
 		struct world w;
 
-		world_begin(&w, seed, RUN_S);
-		for (double at = 0; at < RUN_S * 1e9; at += rng_exponential(&w.rng, PERIOD / 1.5))
-			for (double k = 0; k < 10; k++)
-				put(&w, 1, at + 0.03 * PERIOD * k, 1000);
+		world_begin(&w, seed, 6 * PERIOD / 1e9);
+		for (double i = 0; i < 6; i++) {
+			const double at = (i + rng_uniform(&w.rng)) * PERIOD;
+
+			for (double k = 0; k < 3; k++)
+				put(&w, 1, at + 0.101 * PERIOD * k, 1000);
+		}
 		told += judge(&w) > 0;
 		world_end(&w);
 	}
-	assert_in_range(told, 0, 10);
+	assert_in_range(told, 0, 25);
 }
 
-/* 50 commands without the period: at most one run in 20 tells one. */
-static int told_by_chance(double run_s)
+/* 50 commands without the period, with so many bursts in one: at most one run in 20 tells one. */
+static int told_by_chance(double periods, double bursts)
 {
 	int told = 0;
 
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		struct world w;
 
-		world_begin(&w, seed, run_s);
+		world_begin(&w, seed, periods * PERIOD / 1e9);
 		for (uint32_t command = 1; command <= 50; command++)
-			put_random(&w, command, PERIOD / (0.8 + 0.1 * command));
+			put_random(&w, command, PERIOD / (bursts + 0.01 * command));
 		told += judge(&w) > 0;
 		world_end(&w);
 	}
@@ -383,10 +386,12 @@ static int told_by_chance(double run_s)
 
 static void test_chance(void **state)
 {
+	static const double periods[] = { 5, 8, 12, 28 }, bursts[] = { 1, 2, 5 };
+
 	(void)state;
-	assert_in_range(told_by_chance(5 * PERIOD / 1e9), 0, 10);
-	assert_in_range(told_by_chance(8 * PERIOD / 1e9), 0, 10);
-	assert_in_range(told_by_chance(28 * PERIOD / 1e9), 0, 10);
+	for (size_t i = 0; i < sizeof(periods) / sizeof(*periods); i++)
+		for (size_t k = 0; k < sizeof(bursts) / sizeof(*bursts); k++)
+			assert_in_range(told_by_chance(periods[i], bursts[k]), 0, 10);
 }
 
 int main(void)
