@@ -17,8 +17,8 @@
 
 /* Sums of one period, over its requests: of the unit vectors of their phases. */
 struct phase_sum {
-	double cosine, sine;         /* of the vectors */
-	double log_cosine, log_sine; /* of the vectors times the logarithm of the latency */
+	double cosine, sine;         /* sum of the vectors */
+	double log_cosine, log_sine; /* sum of the vectors times the logarithm of the latency */
 };
 
 struct phase_sums {

@@ -130,7 +130,7 @@ struct load_result {
 	/* sums of latency parts for each range of latencies: SERIES_PART_ROWS structs; owned */
 	struct parts_row *parts;
 	struct stationarity_tests median, tail;
-	double period_ns;             /* of the tail, by narrow blocks; 0: none was found */
+	double period_ns;             /* period of the tail, by narrow blocks; 0: none was found */
 	struct regimes regimes;
 	struct gap_fit schedule, sent;
 	double shape;                 /* shape of the tail's generalized Pareto fit; NaN: unknown */

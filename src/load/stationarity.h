@@ -53,9 +53,9 @@ int stationarity_test(const struct series *series, uint32_t from, uint32_t to, d
 
 /*
  * Finds a period of quantile q in windows [from, to), in blocks that are as narrow as their samples
- * allow. stationarity_test() widens blocks by the dependence time, which a period makes long: blocks
- * as long as a period hide it. *period_ns is 0 if there is none, by PERIODIC_ALPHA and the least
- * swing. Returns 0 or -ENOMEM.
+ * allow. stationarity_test() widens blocks by the dependence time, which a period makes long:
+ * blocks as long as a period hide it. *period_ns is 0 if there is none, by PERIODIC_ALPHA and
+ * PERIODIC_SWING. Returns 0 or -ENOMEM.
  */
 int stationarity_period(const struct series *series, uint32_t from, uint32_t to, double q,
 			double *period_ns);

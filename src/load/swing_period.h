@@ -7,8 +7,9 @@
 #include "report/report.h"
 
 /*
- * Returns the period of the tail, in ns, or that of the median if the tail has none: by narrow blocks
- * first, then by those of the gates. 0: none was found, or the run has fewer than three periods.
+ * Returns the period of the tail, in ns, or that of the median if the tail has none: by narrow
+ * blocks first, then by those of the gates. 0: none was found, or the run has fewer than three
+ * periods.
  */
 double swing_period_of(const struct load_analysis *analysis);
 

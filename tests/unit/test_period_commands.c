@@ -58,8 +58,8 @@ static void expect_bursts(const char *script, size_t room, const char *text, uin
 static void test_waking(void **state)
 {
 	(void)state;
-	expect_bursts(BEGINS "30ms 1 wake hog 0\n31ms 0 run hog\n40ms 0 run idle\n" ENDS, BURSTS_MAX,
-		      "hog 30000 9000\n", 0);
+	expect_bursts(BEGINS "30ms 1 wake hog 0\n31ms 0 run hog\n40ms 0 run idle\n" ENDS,
+		      BURSTS_MAX, "hog 30000 9000\n", 0);
 	expect_bursts(BEGINS "31ms 0 run hog\n40ms 0 run idle\n" ENDS, BURSTS_MAX,
 		      "hog 31000 9000\n", 0);
 }
@@ -199,7 +199,8 @@ static void test_named(void **state)
 static void test_none(void **state)
 {
 	(void)state;
-	expect_report(TASK BEGINS "repeat 9 33ms\n15ms 1 run backup\n18ms 1 run idle\nend\n" ENDS, 20e6,
+	expect_report(TASK BEGINS "repeat 9 33ms\n15ms 1 run backup\n18ms 1 run idle\nend\n" ENDS,
+		      20e6,
 		      "The latency peaks every 20 ms, but no command on this host starts to run at "
 		      "this period: look for a timer within the server, and at the network and the "
 		      "hypervisor.", (const char *const[]){ "\"commands\": []", NULL });

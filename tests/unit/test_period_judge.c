@@ -50,7 +50,7 @@ static double length_of_random(struct rng *rng, size_t n)
 	return hypot(re, im) / (double)n;
 }
 
-/* Of random directions 4 % to 6 % are below 0.05; with fewer than 6 vectors it may be less. */
+/* 4 % to 6 % of random directions are below 0.05; with fewer than 6 vectors it may be less. */
 static void test_rayleigh(void **state)
 {
 	static const size_t numbers[] = { 4, 5, 6, 8, 10, 15, 30, 100 };
@@ -88,7 +88,7 @@ static void test_turns(void **state)
 
 struct requests_of {
 	double period;   /* 0: the latency has none */
-	double phase;    /* of each stall's begin, in periods */
+	double phase;    /* phase at which each stall begins, in periods */
 	double stall_ns;
 	double run_s;
 	double stop_s;   /* once, the server stands still for so long */
