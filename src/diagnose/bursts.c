@@ -45,6 +45,17 @@ static uint64_t bursts_start(const struct burst_pass *p, const struct burst_walk
 	return woken && woken->time > w->at ? woken->time : oncpu->begin;
 }
 
+/*
+ * Returns whether a thread may have run before `start` where events are missing. A thread that was
+ * never seen is most likely new: a job of short processes has no other ones.
+ */
+static bool bursts_may_have_run(const struct burst_pass *p, const struct burst_walk *w,
+				uint64_t start)
+{
+	return w->last_begin &&
+	       cpu_history_trace_gap(&p->history, start - p->off_ns, start) != NULL;
+}
+
 /* Adds a burst if the stretch begins one. Returns 0 or -ENOMEM. */
 static int bursts_begin(struct burst_pass *p, struct burst_walk *w, const struct oncpu *oncpu)
 {
@@ -55,7 +66,7 @@ static int bursts_begin(struct burst_pass *p, struct burst_walk *w, const struct
 		return 0;
 	w->burst = 0;
 	if (start < p->from || start >= p->to ||
-	    cpu_history_trace_gap(&p->history, start - p->off_ns, start))
+	    bursts_may_have_run(p, w, start))
 		return 0;
 	err = vec_push(p->out, (struct burst){ .at = start, .command = w->command,
 					       .task = w->task });

@@ -23,9 +23,10 @@ struct burst_list VEC_OF(struct burst);
 
 /*
  * Appends to `out`, which the caller initialized, the bursts of from <= t < to that began after at
- * least `off_ns` off the CPU: asleep, not merely waiting for a CPU, and not where events are
- * missing. Threads of hostlat and of no command have none. *beyond: bursts that `out` had no room
- * for. Returns 0, -errno of the reader, -E2BIG for too many cores, or -ENOMEM.
+ * least `off_ns` off the CPU: asleep, not merely waiting for a CPU, and, unless it is the thread's
+ * first burst, not where events are missing. Threads of hostlat and of no command have none.
+ * *beyond: bursts that `out` had no room for. Returns 0, -errno of the reader, -E2BIG for too many
+ * cores, or -ENOMEM.
  */
 int bursts_read(const struct recorded *rec, uint64_t from, uint64_t to, uint64_t off_ns,
 		struct burst_list *out, uint64_t *beyond);

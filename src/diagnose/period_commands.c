@@ -150,8 +150,8 @@ static void period_commands_add_finding(const struct period_commands *found, con
 
 	human_ns(period, (uint64_t)found->period.ns);
 	if (found->period.why)
-		report_finding(r, "The latency peaks every %s; the command that runs at this "
-			       "period is not known: %s.", period, found->period.why);
+		report_finding(r, "The latency may peak every %s, but no command is named for it: "
+			       "%s.", period, found->period.why);
 	else if (found->told.len)
 		report_finding(r, "The latency peaks every %s: %s.", period, text);
 	else

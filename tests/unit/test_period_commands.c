@@ -94,7 +94,10 @@ static void test_long(void **state)
 		      "hog 95000 231000\nhog 350000 2000\n", 0);
 }
 
-/* Nothing before the begin, of hostlat, of an idle CPU, or after a time that was not recorded. */
+/*
+ * Nothing before the begin, of hostlat, behind the end, or after a time that was not recorded; but
+ * a thread that is first seen then is new.
+ */
 static void test_no_bursts(void **state)
 {
 	(void)state;
@@ -103,7 +106,8 @@ static void test_no_bursts(void **state)
 	expect_bursts(BEGINS "410ms 0 run hog\n411ms 0 run idle\n" ENDS, BURSTS_MAX, "", 0);
 	expect_bursts(BEGINS "30ms 0 run hog\n31ms 0 run idle\n50ms 1 irq 30\n50ms 1 irq-end\n"
 		      "51ms 1 flush\n61ms 1 lose\n62ms 1 irq 30\n62ms 1 irq-end\n"
-		      "65ms 0 run hog\n66ms 0 run idle\n" ENDS, BURSTS_MAX, "hog 30000 1000\n", 0);
+		      "65ms 0 run hog\n66ms 0 run peer\n68ms 0 run idle\n" ENDS, BURSTS_MAX,
+		      "hog 30000 1000\npeer 66000 2000\n", 0);
 }
 
 static void test_room(void **state)
@@ -210,8 +214,8 @@ static void test_not_known(void **state)
 {
 	(void)state;
 	expect_report(TASK BEGINS RUNS ENDS, 100e6,
-		      "The latency peaks every 100 ms; the command that runs at this period is not "
-		      "known: the run has too few periods: run longer (--for).",
+		      "The latency may peak every 100 ms, but no command is named for it: the run "
+		      "has too few periods: run longer (--for).",
 		      (const char *const[]){ "\"why\": \"the run has too few", NULL });
 	expect_report(TASK BEGINS RUNS ENDS, 0, NULL,
 		      (const char *const[]){ "\"period\": null", NULL });
