@@ -130,7 +130,7 @@ function placeOf(culprit) {
 	return name ? `, ${num(culprit.place_share) < 0.9 ? 'mostly ' : ''}${name}` : '';
 }
 
-// Names a task or a command: "nginx (4690)", "gzip (6 processes, cron.service)", "hostlat's recorder".
+// Names a task or a command: "nginx (pid 4690)", "gzip (6 processes, cron.service)", "hostlat's recorder".
 function who(task) {
 	const t = object(task);
 	if (HOSTLAT_PARTS.has(t.hostlat))
@@ -139,8 +139,8 @@ function who(task) {
 		return `${text(t.command)} (${count(t.processes)} processes${placeOf(t)})`;
 	const id = t.pid === null || t.pid === undefined ? t.tid : t.pid;
 	const name = text(t.comm);
-	const tid = t.tid !== null && t.tid !== undefined && t.tid !== id ? `/${text(t.tid)}` : '';
-	const known = id === null || id === undefined ? '' : name ? ` (${text(id)}${tid}${placeOf(t)})` : `pid ${text(id)}${tid}`;
+	const tid = t.tid !== null && t.tid !== undefined && t.tid !== id ? `, thread ${text(t.tid)}` : '', word = id === t.pid ? 'pid' : 'thread';
+	const known = id === null || id === undefined ? '' : name ? ` (${word} ${text(id)}${tid}${placeOf(t)})` : `${word} ${text(id)}${tid}`;
 	const message = t.message === null || t.message === undefined ? '' : `message ${text(t.message)}`;
 	// The activity, where nobody is known by name.
 	const what = name || message ? '' : text(t.what);

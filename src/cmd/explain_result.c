@@ -79,7 +79,7 @@ static void explain_put_load_finding(struct report *r, const struct load_summary
 			       why ? ": " : "", why ? why : "");
 }
 
-/* Sets the headline: the tail, what is usual, and why. Returns 0 or -ENOMEM. */
+/* Sets the headline: the tail, the median, and why. Returns 0 or -ENOMEM. */
 static int explain_put_headline(struct report *r, const struct load_summary *s,
 				const struct diagnosis *d)
 {
@@ -94,7 +94,7 @@ static int explain_put_headline(struct report *r, const struct load_summary *s,
 	if (!p99->known || !p50.known)
 		report_headline(r, "The latency of the requests is not known: %s.", s->reasons);
 	else
-		report_headline(r, "p99 is %s, usually %s: %s.",
+		report_headline(r, "p99 is %s, the median %s: %s.",
 				load_quantile_short(p99, false, r),
 				load_quantile_short(&p50, false, r),
 				cause ? cause : "no cause stands out");

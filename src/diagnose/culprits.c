@@ -356,6 +356,12 @@ struct culprit_place_values culprit_place_values(const struct cause_culprits *cu
 
 /* ---- names ---- */
 
+/* Returns "pid 12", or "thread 14" for another thread of a process than its first. */
+static const char *culprit_task_id(struct report *r, const struct task_name *t)
+{
+	return report_format(r, "%s %u", t->tid == t->pid ? "pid" : "thread", t->tid);
+}
+
 const char *culprit_task_name(const struct recorded *rec, struct report *r, uint32_t task)
 {
 	const struct task_name *t = tasks_get(&rec->tasks, task);
@@ -364,9 +370,10 @@ const char *culprit_task_name(const struct recorded *rec, struct report *r, uint
 
 	if (part)
 		return part == HOSTLAT_OTHER ?
-		       report_format(r, "%s (%u)", commands_part_words(part), t->tid) :
+		       report_format(r, "%s (%s)", commands_part_words(part),
+				     culprit_task_id(r, t)) :
 		       commands_part_words(part);
-	return t->tid ? report_format(r, "%s (%u)", t->comm, t->tid) : "";
+	return t->tid ? report_format(r, "%s (%s)", t->comm, culprit_task_id(r, t)) : "";
 }
 
 const char *culprit_plain_name(const struct cause_culprits *culprits, struct report *r,
@@ -424,7 +431,7 @@ const char *culprit_name(const struct cause_culprits *culprits, struct report *r
 	const char *place = culprit_place_words(culprits, r, culprit);
 
 	if (!count && task)
-		count = report_format(r, "%u", task->tid);
+		count = culprit_task_id(r, task);
 	return count ? report_format(r, "%s (%s%s%s)", name, count, place ? ", " : "",
 				     place ? place : "") : name;
 }
@@ -441,8 +448,7 @@ const char *culprit_phrase(const struct cause_culprits *culprits, struct report 
 	if (!*name)
 		return name;
 	if (task)
-		count = report_format(r, "%s %u", task->tid == task->pid ? "pid" : "thread",
-				      task->tid);
+		count = culprit_task_id(r, task);
 	return report_format(r, "%s (%s%s%s%s%s, %s, %s at the median)", name, count ? count : "",
 			     count ? ", " : "", place ? place : "", place ? ", " : "",
 			     human_counted(messages, culprit->messages, culprits->noun),

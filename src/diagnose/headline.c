@@ -90,7 +90,7 @@ int diagnosis_headline_cause(const struct diagnosis *d, struct report *r, const 
 	return err;
 }
 
-/* Returns ", usually 24 µs"; "" if that is not known. */
+/* Returns ", the median of all 24 µs"; "" if that is not known. */
 static const char *headline_usual(const struct diagnosis *d, struct report *r)
 {
 	const struct hist *of = d->against_other ? &d->reference_latency : &d->latency;
@@ -99,7 +99,7 @@ static const char *headline_usual(const struct diagnosis *d, struct report *r)
 
 	if (of->count < 2 || hist_quantile(of, 0.5, &usual))
 		return "";
-	return report_format(r, ", %s %s", d->against_other ? "in the other recording" : "usually",
+	return report_format(r, ", %s %s", d->against_other ? "in the other recording" : "the median of all",
 			     human_ns(buf, usual.value));
 }
 

@@ -325,7 +325,7 @@ static void analysis_report_headline(const struct load_analysis *a, enum load_fr
 		return;
 	}
 	usual.bounded = true; /* no bounds, and without them as a number that is just a scale */
-	report_headline_said(r, "%s%s is %s%s, usually %s, at %s%s.", sound ? "" : "Not sound: ",
+	report_headline_said(r, "%s%s is %s%s, the median %s, at %s%s.", sound ? "" : "Not sound: ",
 			     load_quantile_name(r, a->config.percentile),
 			     load_quantile_short(&asked, sound, r),
 			     sound && asked.run_only ? " in this run only" : "",

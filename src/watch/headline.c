@@ -30,7 +30,7 @@ static const struct watch_row *watch_headline_row(const struct watch *w, enum wa
 	return last;
 }
 
-/* Returns "p99 to `read` is 3.5 ms, usually 35 µs"; NULL: nothing was measured. */
+/* Returns "p99 to `read` is 3.5 ms, the median 35 µs"; NULL: nothing was measured. */
 static const char *watch_headline_latency(const struct watch *w, enum watch_span span,
 					  struct report *r)
 {
@@ -46,7 +46,7 @@ static const char *watch_headline_latency(const struct watch *w, enum watch_span
 	err = watch_pool_rows(w, span, DIST_LATENCY, row->id.stage, row->id.protocol,
 			      row->id.origin, &sum);
 	if (!err && !hist_quantile(&sum, 0.5, &usual) && !hist_quantile(&sum, 0.99, &tail))
-		words = report_format(r, "p99 to `%s` is %s, usually %s",
+		words = report_format(r, "p99 to `%s` is %s, the median %s",
 				      stage_name(row->id.stage), human_ns(a, tail.value),
 				      human_ns(b, usual.value));
 	hist_release(&sum);

@@ -15,20 +15,20 @@ class Culprits(Case):
     def test_culprits_have_their_unit(self):
         page = self.open(self.golden('diagnose/commands-unit'))
         self.assertRegex(column(page, 'causes', 'culprits')[0],
-                         r'^python3 \(30, docker 0123456789ab\) .*; gzip \(4 processes, cron\.service\) 1\.10.ms in 4; ')
+                         r'^python3 \(pid 30, docker 0123456789ab\) .*; gzip \(4 processes, cron\.service\) 1\.10.ms in 4; ')
         self.clean(page)
 
     def test_culprits_are_commands(self):
         """Each has its own time and count."""
         page = self.open(self.golden('diagnose/commands'))
         self.assertRegex(column(page, 'causes', 'culprits')[0],
-                         r'^python3 \(30\) 1\.80.ms in 6; gzip \(4 processes\) 1\.10.ms in 4; bash \(4 processes\) 96\.0.µs in 4$')
+                         r'^python3 \(pid 30\) 1\.80.ms in 6; gzip \(4 processes\) 1\.10.ms in 4; bash \(4 processes\) 96\.0.µs in 4$')
         self.clean(page)
 
     def test_hostlat_by_what_it_is(self):
         page = self.open(self.golden('explain/load-generator')['diagnose'])
         self.assertRegex(column(page, 'causes', 'culprits')[0],
-                         r'^hostlat\u2019s load generator 900.µs in 3; hostlat \(77\) 400.µs in 2; python3 \(30\) 100.µs in 1$')
+                         r'^hostlat\u2019s load generator 900.µs in 3; hostlat \(pid 77\) 400.µs in 2; python3 \(pid 30\) 100.µs in 1$')
         self.clean(page)
 
     def test_what_is_new(self):
