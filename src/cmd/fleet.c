@@ -45,8 +45,8 @@ static const struct opt fleet_options[] = {
 		   .help = "Report on recordings of hostlat conns --record"),
 	OPT_FILES(struct fleet_config, files, .name = "FILE",
 		  .group = OPT_TARGET, .required = true,
-		  .help = "Recordings of different hosts at the same time; a host may have several, "
-			  "one after the other"),
+		  .help = "Recordings of different hosts at the same time; a host may have "
+			  "several, one after the other"),
 	OPT_LIST(struct fleet_config, topology, .name = "topology",
 		 .group = OPT_TARGET, .file = true, .metavar = "FILE",
 		 .help = "CSV table of hosts (host,rack,instance,addresses), of switches "

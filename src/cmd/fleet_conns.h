@@ -10,11 +10,11 @@
 struct fleet_conn_state {
 	uint64_t netns, cookie;       /* identity */
 	struct event_flow flow;       /* id 0: unknown */
-	uint32_t app, comm, cgroup, unit; /* names' numbers, the last ones that are known; 0: none */
-	uint32_t flags;               /* enum conn_flags, of all records */
+	uint32_t app, comm, cgroup, unit; /* numbers of the names known last; 0: none */
+	uint32_t flags;               /* enum conn_flags, or-ed over all records */
 	uint32_t index;               /* in the fleet; FLEET_NONE: left out */
 	uint32_t next;                /* hash chain: index + 1 */
-	/* -- of the last record that was read -- */
+	/* -- after the last record that was read -- */
 	uint64_t to;                  /* its end, monotonic; 0: none */
 	uint32_t known;               /* classes */
 	bool idle;                    /* nothing is unsent or unacknowledged, and it is open */

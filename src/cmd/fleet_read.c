@@ -28,9 +28,9 @@ struct fleet_reader {
 	struct fleet *f;
 	struct fleet_recording *recording;
 	struct fleet_conns conns;
-	const struct fleet_conns *before; /* of the host's earlier recordings; may be empty */
+	const struct fleet_conns *before; /* those of earlier recordings */
 	struct event_clocks clocks;
-	uint64_t end;                 /* of the last interval, monotonic */
+	uint64_t end;                 /* end of the last interval, monotonic */
 };
 
 /* ---- connections ---- */

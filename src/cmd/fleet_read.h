@@ -3,17 +3,7 @@
 #ifndef HOSTLAT_CMD_FLEET_READ_H
 #define HOSTLAT_CMD_FLEET_READ_H
 
-#include "cmd/fleet_scan.h"
-#include "fleet/apps.h"
-#include "fleet/topology.h"
-
-struct fleet_inputs {
-	struct fleet_scan scan;
-	struct topology *topology;
-	struct apps *apps;
-	struct fleet_grid grid;
-	uint64_t shares_left_out;     /* resources of connections beyond FLEET_SHARES_MAX */
-};
+#include "cmd/fleet_inputs.h"
 
 /*
  * Adds all connections and their readings to `f`, and counts in the recordings what was read and

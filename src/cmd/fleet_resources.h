@@ -4,7 +4,7 @@
 #define HOSTLAT_CMD_FLEET_RESOURCES_H
 
 #include "cmd/fleet_conns.h"
-#include "cmd/fleet_read.h"
+#include "cmd/fleet_inputs.h"
 
 /* Adds the connection to the fleet; sets conn->index. Returns 0, -ENOMEM or -E2BIG. */
 int fleet_resources_add(struct fleet_inputs *in, struct fleet *f,

@@ -173,12 +173,13 @@ static void fleet_result_counts(const struct fleet_inputs *in, struct report *r)
 		report_reason(r, "events-invalid", NULL, "%s ignored because of impossible values",
 			      human_counted(n, refused, "record"));
 	if (untimed)
-		report_reason(r, "clock-set", NULL, "%s left out: a host's clock was set meanwhile, "
-			      "so that the time of %s is unknown", human_counted(n, untimed, "record"),
-			      untimed == 1 ? "it" : "these");
+		report_reason(r, "clock-set", NULL, "%s left out: a host's clock was set "
+			      "meanwhile, so that the time of %s is unknown",
+			      human_counted(n, untimed, "record"), untimed == 1 ? "it" : "these");
 	if (beyond)
-		report_reason(r, "limit", NULL, "%s, or resources of a connection, left out: there "
-			      "are more than hostlat stores", human_counted(n, beyond, "connection"));
+		report_reason(r, "limit", NULL, "%s, or resources of a connection, left out: "
+			      "there are more than hostlat stores",
+			      human_counted(n, beyond, "connection"));
 }
 
 void fleet_result_add(const struct fleet_inputs *in, struct report *r)

@@ -3,7 +3,7 @@
 #ifndef HOSTLAT_CMD_FLEET_RESULT_H
 #define HOSTLAT_CMD_FLEET_RESULT_H
 
-#include "cmd/fleet_read.h"
+#include "cmd/fleet_inputs.h"
 #include "report/report.h"
 
 /* Adds hosts, recordings, and reasons and sentences about them. */

@@ -29,7 +29,7 @@ struct fleet_scanning {
 	struct fleet_scan *scan;
 	struct fleet_recording *recording;
 	struct event_clocks clocks;
-	struct addresses local;       /* addresses of its connections' ends here */
+	struct fleet_addresses local;       /* addresses of its connections' ends here */
 	uint64_t from, to;            /* monotonic */
 	bool any;
 };
@@ -129,6 +129,15 @@ static bool fleet_scan_times(struct fleet_scanning *s)
 	r->boot_ns = r->from_ns - s->from;
 	r->error_ns = from.error_ns > to.error_ns ? from.error_ns : to.error_ns;
 	return true;
+}
+
+/* Returns the host's number by its name, or ADDRESSES_NONE. */
+static uint32_t fleet_scan_host(const struct fleet_scan *scan, const char *name)
+{
+	for (uint32_t i = 0; i < scan->hosts.len; i++)
+		if (!strcmp(scan->hosts.items[i], name))
+			return i;
+	return ADDRESSES_NONE;
 }
 
 /* Sets the recording's host by its name. Returns 0 or -ENOMEM. */
@@ -341,17 +350,10 @@ bool fleet_scan_grid(const struct fleet_scan *scan, uint64_t step_ns, struct fle
 				     .intervals = (uint32_t)intervals };
 	if (intervals <= FLEET_INTERVALS_MAX)
 		return true;
-	log_error("the recordings span %s, which is more than %u intervals of --step: give a longer "
-		  "--step, or fewer recordings", human_ns(length, to - from), FLEET_INTERVALS_MAX);
+	log_error("the recordings span %s, which is more than %u intervals of --step: give a "
+		  "longer --step, or fewer recordings", human_ns(length, to - from),
+		  FLEET_INTERVALS_MAX);
 	return false;
-}
-
-uint32_t fleet_scan_host(const struct fleet_scan *scan, const char *name)
-{
-	for (uint32_t i = 0; i < scan->hosts.len; i++)
-		if (!strcmp(scan->hosts.items[i], name))
-			return i;
-	return ADDRESSES_NONE;
 }
 
 uint64_t fleet_scan_error_ns(const struct fleet_recording *recording)

@@ -20,7 +20,7 @@ struct fleet_recording {
 	const char *path;             /* borrowed */
 	struct run_facts run;
 	char product[128];            /* model or instance type by the firmware; "": unknown */
-	uint64_t pid;                 /* of the run; 0: unknown */
+	uint64_t pid;                 /* process of the run; 0: unknown */
 	uint64_t from_ns, to_ns;      /* realtime: begin of the first interval, end of the last */
 	uint64_t boot_ns;             /* realtime when the monotonic clock was 0 */
 	uint64_t error_ns;            /* bound of the error of converted times */
@@ -45,7 +45,7 @@ struct fleet_scan {
 	/* by host, then by time */
 	struct fleet_recordings VEC_OF(struct fleet_recording) recordings;
 	struct fleet_host_names VEC_OF(const char *) hosts; /* belong to the recordings */
-	struct addresses addresses;   /* local addresses of connections, by number of the host */
+	struct fleet_addresses addresses; /* local addresses of connections, by host */
 };
 
 void fleet_scan_release(struct fleet_scan *scan);
@@ -57,16 +57,13 @@ void fleet_scan_release(struct fleet_scan *scan);
 int fleet_scan_read(struct fleet_scan *scan, const char *const *paths, uint32_t n);
 
 /*
- * Sets the grid to the time of all recordings, from a multiple of the step on. Returns false after a
- * message if it has too many intervals.
+ * Sets the grid to the time of all recordings, from a multiple of the step on. Returns false after
+ * a message if it has too many intervals.
  */
 bool fleet_scan_grid(const struct fleet_scan *scan, uint64_t step_ns, struct fleet_grid *grid);
 
 /* Returns whether two recordings are of one host and boot, by when its monotonic clock was 0. */
 bool fleet_scan_is_same_boot(const struct fleet_recording *a, const struct fleet_recording *b);
-
-/* Returns the host's number by its name, or ADDRESSES_NONE. */
-uint32_t fleet_scan_host(const struct fleet_scan *scan, const char *name);
 
 /*
  * Returns the bound of the error of a recording's realtime: the conversion's and the clock's own.

@@ -12,17 +12,17 @@
 #define FIRST_SLOTS 256u
 #define ADDRESS_TEXT_MAX 64u
 
-void addresses_init(struct addresses *a)
+void addresses_init(struct fleet_addresses *a)
 {
-	*a = (struct addresses){ 0 };
+	*a = (struct fleet_addresses){ 0 };
 	vec_init(&a->entries, ADDRESSES_MAX);
 }
 
-void addresses_release(struct addresses *a)
+void addresses_release(struct fleet_addresses *a)
 {
 	vec_release(&a->entries);
 	free(a->slots);
-	*a = (struct addresses){ 0 };
+	*a = (struct fleet_addresses){ 0 };
 }
 
 /* ---- addresses ---- */
@@ -92,12 +92,12 @@ bool addresses_is_local(const struct fleet_address *address)
 
 /* ---- the table ---- */
 
-static uint32_t *addresses_slot(const struct addresses *a, const struct fleet_address *prefix)
+static uint32_t *addresses_slot(const struct fleet_addresses *a, const struct fleet_address *prefix)
 {
 	return &a->slots[hash_bytes(prefix, sizeof(*prefix)) & (a->n_slots - 1)];
 }
 
-static void addresses_chain(struct addresses *a, uint32_t i)
+static void addresses_chain(struct fleet_addresses *a, uint32_t i)
 {
 	uint32_t *head = addresses_slot(a, &a->entries.items[i].prefix);
 
@@ -105,7 +105,7 @@ static void addresses_chain(struct addresses *a, uint32_t i)
 	*head = i + 1;
 }
 
-static int addresses_grow(struct addresses *a)
+static int addresses_grow(struct fleet_addresses *a)
 {
 	const size_t n = a->n_slots ? 2 * a->n_slots : FIRST_SLOTS;
 	uint32_t *slots;
@@ -123,7 +123,7 @@ static int addresses_grow(struct addresses *a)
 	return 0;
 }
 
-static struct address_entry *addresses_entry(const struct addresses *a,
+static struct address_entry *addresses_entry(const struct fleet_addresses *a,
 					     const struct fleet_address *prefix)
 {
 	uint32_t at = a->n_slots ? *addresses_slot(a, prefix) : 0;
@@ -133,7 +133,7 @@ static struct address_entry *addresses_entry(const struct addresses *a,
 	return at ? &a->entries.items[at - 1] : NULL;
 }
 
-int addresses_add(struct addresses *a, const struct fleet_address *prefix, uint32_t host,
+int addresses_add(struct fleet_addresses *a, const struct fleet_address *prefix, uint32_t host,
 		  bool ambiguous, uint32_t *other)
 {
 	struct address_entry *entry = addresses_entry(a, prefix);
@@ -160,7 +160,7 @@ int addresses_add(struct addresses *a, const struct fleet_address *prefix, uint3
 	return 0;
 }
 
-uint32_t addresses_find(const struct addresses *a, const struct fleet_address *address)
+uint32_t addresses_find(const struct fleet_addresses *a, const struct fleet_address *address)
 {
 	struct fleet_address prefix = *address;
 

@@ -23,7 +23,7 @@ struct address_entry {
 	uint32_t next;           /* hash chain: index + 1 */
 };
 
-struct addresses {
+struct fleet_addresses {
 	struct address_entries VEC_OF(struct address_entry) entries;
 	uint32_t *slots;         /* index + 1 */
 	size_t n_slots;
@@ -31,8 +31,8 @@ struct addresses {
 	uint64_t shared;         /* prefixes of several hosts */
 };
 
-void addresses_init(struct addresses *a);
-void addresses_release(struct addresses *a);
+void addresses_init(struct fleet_addresses *a);
+void addresses_release(struct fleet_addresses *a);
 
 /*
  * Parses "10.0.0.1", "10.0.0.0/8", "fd00::/16". Returns 0, or -EINVAL, also if bits are set behind
@@ -50,10 +50,10 @@ bool addresses_is_local(const struct fleet_address *address);
  * Adds a prefix of a host. Returns 0, -ENOMEM, -E2BIG, or -EEXIST and *other if another host has
  * it, which from now on is nobody's with `ambiguous`.
  */
-int addresses_add(struct addresses *a, const struct fleet_address *prefix, uint32_t host,
+int addresses_add(struct fleet_addresses *a, const struct fleet_address *prefix, uint32_t host,
 		  bool ambiguous, uint32_t *other);
 
 /* Returns the host with the longest prefix of the address, or ADDRESSES_NONE. */
-uint32_t addresses_find(const struct addresses *a, const struct fleet_address *address);
+uint32_t addresses_find(const struct fleet_addresses *a, const struct fleet_address *address);
 
 #endif

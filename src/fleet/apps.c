@@ -96,7 +96,7 @@ static int apps_read_column(struct apps_reader *r, uint32_t i)
 
 static int apps_read_header(struct apps_reader *r)
 {
-	int err = csv_next(&r->csv, &r->row);
+	int err = csv_next_row(&r->csv, &r->row);
 
 	if (err < 0)
 		return err;
@@ -183,7 +183,7 @@ int apps_read(struct apps *a, const char *file, char *text, size_t len, struct s
 
 	csv_init(&r.csv, text, len);
 	err = apps_read_header(&r);
-	while (!err && (err = csv_next(&r.csv, &r.row)) > 0)
+	while (!err && (err = csv_next_row(&r.csv, &r.row)) > 0)
 		err = apps_read_row(&r);
 	if (err == -EINVAL && r.csv.why)
 		strbuf_printf(why, "%s:%" PRIu32 ":%" PRIu32 ": %s", file, r.csv.line, r.csv.column,

@@ -20,7 +20,7 @@
 
 enum apps_text { APPS_UNIT, APPS_CGROUP, APPS_CONTAINER, APPS_COMMAND, APPS_TEXTS };
 
-/* What is known of a connection. */
+/* Facts by which a connection is recognized. */
 struct apps_subject {
 	const char *text[APPS_TEXTS]; /* NULL: unknown, which fits only an empty field */
 	uint16_t port;

@@ -71,7 +71,7 @@ static bool csv_is_field_end(const struct csv *csv)
 }
 
 /* Reads a field in quotes; sets *end to the byte behind its text, which becomes its NUL. */
-static int csv_read_quoted(struct csv *csv, struct csv_field *field, char **end)
+static int csv_take_quoted(struct csv *csv, struct csv_field *field, char **end)
 {
 	const struct csv begin = *csv;
 	char *to = csv->at;
@@ -99,7 +99,7 @@ static int csv_read_quoted(struct csv *csv, struct csv_field *field, char **end)
 	       csv_fail(csv, "text behind a closing quote (write \"\" for a quote in a field)");
 }
 
-static int csv_read_plain(struct csv *csv, struct csv_field *field, char **end)
+static int csv_take_plain(struct csv *csv, struct csv_field *field, char **end)
 {
 	field->text = csv->at;
 	while (!csv_is_field_end(csv)) {
@@ -125,8 +125,8 @@ static int csv_read_field(struct csv *csv, struct csv_field *field, bool *more)
 	csv_skip_blanks(csv);
 	field->line = csv->line;
 	field->column = csv->column;
-	err = csv_is_at(csv, '"') ? csv_read_quoted(csv, field, &end) :
-				    csv_read_plain(csv, field, &end);
+	err = csv_is_at(csv, '"') ? csv_take_quoted(csv, field, &end) :
+				    csv_take_plain(csv, field, &end);
 	if (err)
 		return err;
 	*more = csv_is_at(csv, ',');
@@ -138,7 +138,7 @@ static int csv_read_field(struct csv *csv, struct csv_field *field, bool *more)
 	return 0;
 }
 
-int csv_next(struct csv *csv, struct csv_row *row)
+int csv_next_row(struct csv *csv, struct csv_row *row)
 {
 	bool more = true;
 	int err = 0;

@@ -5,7 +5,7 @@
  * empty lines are ignored, and so is the byte order mark that spreadsheets write.
  *
  *	csv_init(&csv, text, len);
- *	while ((n = csv_next(&csv, &row)) > 0)
+ *	while ((n = csv_next_row(&csv, &row)) > 0)
  *		use(row.fields[0].text);
  *	if (n < 0)
  *		fail(csv.line, csv.column, csv.why);
@@ -31,7 +31,7 @@ struct csv_row {
 
 struct csv {
 	char *at, *end;
-	uint32_t line, column;   /* of `at`; after an error: of the error */
+	uint32_t line, column;   /* place of `at`, or of an error */
 	const char *why;         /* after an error: what is wrong, and what to do; static */
 };
 
@@ -39,6 +39,6 @@ struct csv {
 void csv_init(struct csv *csv, char *text, size_t len);
 
 /* Reads the next row. Returns 1, 0 at the end, or -EINVAL: `why`, `line` and `column` are set. */
-int csv_next(struct csv *csv, struct csv_row *row);
+int csv_next_row(struct csv *csv, struct csv_row *row);
 
 #endif

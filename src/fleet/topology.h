@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What hosts share: racks, switches and links, as the tables of --topology say. A table's header
+ * Racks, switches and links that hosts share, as the tables of --topology say. A table's header
  * row names its columns, in any order:
  *
  *	host,rack,instance,addresses    a host; its addresses and prefixes with blanks between them
@@ -23,7 +23,7 @@
 #include "fleet/addresses.h"
 #include "fleet/fleet.h"
 
-#define TOPOLOGY_ROWS_MAX 1000000u     /* of all tables */
+#define TOPOLOGY_ROWS_MAX 1000000u     /* rows of all tables together */
 #define TOPOLOGY_NAME_MAX 255u         /* bytes of a name */
 #define TOPOLOGY_ABOVE_MAX 32u         /* switches above a rack */
 

@@ -45,7 +45,7 @@ struct topology {
 	struct topology_edges VEC_OF(struct topology_edge) above;
 	struct topology_links VEC_OF(struct topology_link) links;
 	struct topology_files VEC_OF(char *) files;
-	struct addresses addresses;
+	struct fleet_addresses addresses;
 	uint32_t *by_name;             /* hash table of nodes: index + 1 */
 	size_t n_slots;
 	uint64_t rows;

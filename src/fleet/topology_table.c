@@ -294,7 +294,7 @@ static const struct topology_table_kind *topology_table_read_header(struct topol
 {
 	uint32_t columns = 0;
 
-	*err = csv_next(&r->csv, &r->row);
+	*err = csv_next_row(&r->csv, &r->row);
 	if (*err <= 0)
 		return NULL;
 	r->n = r->row.n;
@@ -341,7 +341,7 @@ static int topology_table_read_rows(struct topology_table *r)
 		strbuf_puts(r->why, "the file is empty (" TABLES ")");
 		return -EINVAL;
 	}
-	while (kind && (err = csv_next(&r->csv, &r->row)) > 0) {
+	while (kind && (err = csv_next_row(&r->csv, &r->row)) > 0) {
 		err = topology_table_read_row(r, kind);
 		if (err)
 			break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of connections as readings of a fleet: what is known, in which interval, by which clock. */
+/* Records of connections as readings of a fleet: known classes, intervals, clocks. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static bool knows(const struct fleet_reading *r, enum fleet_class class)
 	return r->known >> class & 1;
 }
 
-/* ---- what is known ---- */
+/* ---- known classes ---- */
 
 static void test_sampled_shares_need_samples(void **state)
 {

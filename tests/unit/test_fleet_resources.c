@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recorded connection shares with others. */
+/* Resources that a recorded connection shares with others. */
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,8 +53,8 @@ static void rig_init(struct rig *rig)
 			     .f = fleet_new(&grid) };
 	assert_true(rig->in.topology && rig->in.apps && rig->f);
 	assert_int_equal(fleet_conns_init(&rig->conns), 0);
-	strcpy(web1.run.host, "web1");
-	strcpy(web1.run.kernel, "6.1");
+	snprintf(web1.run.host, sizeof(web1.run.host), "web1");
+	snprintf(web1.run.kernel, sizeof(web1.run.kernel), "6.1");
 	vec_init(&rig->in.scan.recordings, 1);
 	vec_init(&rig->in.scan.hosts, 4);
 	addresses_init(&rig->in.scan.addresses);
@@ -180,7 +180,8 @@ static void test_within_the_host(void **state)
 	(void)state;
 	rig_init(&rig);
 	rig_flow(&rig, "127.0.0.1", 40000, "127.0.0.1", 6379);
-	shares_are(&rig, "host web1; instance m5.large; kernel 6.1; service 127.0.0.1:6379 on web1");
+	shares_are(&rig, "host web1; instance m5.large; kernel 6.1; "
+			 "service 127.0.0.1:6379 on web1");
 	rig_release(&rig);
 }
 

@@ -28,18 +28,18 @@ static void test_csv_fields(void **state)
 
 	(void)state;
 	csv_init(&csv, text, sizeof(text) - 1);
-	assert_int_equal(csv_next(&csv, &row), 1);
+	assert_int_equal(csv_next_row(&csv, &row), 1);
 	assert_int_equal(row.n, 3);
 	assert_string_equal(row.fields[0].text, "a");
 	assert_string_equal(row.fields[1].text, "b");
 	assert_int_equal(row.fields[1].column, 4);
 	assert_string_equal(row.fields[2].text, "c,\"d\"\ne");
-	assert_int_equal(csv_next(&csv, &row), 1);
+	assert_int_equal(csv_next_row(&csv, &row), 1);
 	assert_int_equal(row.n, 2);
 	assert_int_equal(row.line, 5);
 	assert_string_equal(row.fields[0].text, "");
 	assert_string_equal(row.fields[1].text, "x");
-	assert_int_equal(csv_next(&csv, &row), 0);
+	assert_int_equal(csv_next_row(&csv, &row), 0);
 }
 
 /* ---- topologies ---- */
@@ -170,7 +170,8 @@ static void test_paths(void **state)
 	path_is(t, "b", "c", "rack r1, rack r2, switch spine1, switch spine2, switch tor1, "
 			     "switch tor2, link up1, link up2, link wave, link wave-2");
 	path_is(t, "c", "a", "rack r1, rack r2, switch spine1, switch spine2, switch tor1, "
-			     "switch tor2, link port-a, link up1, link up2, link wave, link wave-2");
+			     "switch tor2, link port-a, link up1, link up2, link wave, "
+			     "link wave-2");
 	path_is(t, "b", "d", "rack r1, rack r3, switch core, switch spine1, switch spine2, "
 			     "switch spine3, switch tor1, switch tor3, link up1, link up2, "
 			     "link up3");
@@ -238,7 +239,7 @@ static void test_addresses(void **state)
 static void test_shared_addresses(void **state)
 {
 	struct fleet_address bridge, own;
-	struct addresses a;
+	struct fleet_addresses a;
 	uint32_t other;
 
 	(void)state;
@@ -314,8 +315,9 @@ static void test_first_row_wins(void **state)
 
 	(void)state;
 	assert_non_null(a);
-	assert_int_equal(apps_of(a, "unit,command,port,application\nweb*,,,front\n,ngin?,443,tls\n"
-				 ",nginx,,plain\n*x*y*x*y*x*y*x*y*z,,,never\n,,5432,db\n", &why), 0);
+	assert_int_equal(apps_of(a, "unit,command,port,application\nweb*,,,front\n"
+				 ",ngin?,443,tls\n,nginx,,plain\n*x*y*x*y*x*y*x*y*z,,,never\n"
+				 ",,5432,db\n", &why), 0);
 	assert_string_equal(app(a, "web1", "nginx", 443), "front");
 	assert_string_equal(app(a, NULL, "nginx", 443), "tls");
 	assert_string_equal(app(a, "other", "ngin\xc3\xa9", 443), "tls");
