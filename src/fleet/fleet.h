@@ -8,7 +8,7 @@
  *	err = fleet_connection(f, &conn, &index);
  *	err = fleet_add(f, index, &reading);            in order of time for each connection
  *	err = fleet_analyze(f, &options, &result);
- *	err = fleet_report(f, &result, &report);
+ *	err = fleet_report(f, &result, &view, &report);   fleet/report.h
  *
  * docs/design/fleet.md explains the statistics.
  */
@@ -154,8 +154,5 @@ void fleet_result_release(struct fleet_result *result);
 /* Returns a name such as "fast-retransmit" or "rack"; static. */
 const char *fleet_class_name(unsigned int class);
 const char *fleet_kind_name(unsigned int kind);
-
-/* Adds the result to a report. Returns 0 or -ENOMEM. */
-int fleet_report(const struct fleet *f, const struct fleet_result *result, struct report *r);
 
 #endif
