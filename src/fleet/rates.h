@@ -33,6 +33,7 @@ struct rates_suspects VEC_OF(struct rates_suspect);
 /* A child of a resource. */
 struct rates_unit {
 	double limited_ns, expected_ns;
+	double pooled_ns;        /* expected by the rates of all, the resource's own among them */
 };
 
 struct rates {

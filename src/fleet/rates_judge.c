@@ -36,7 +36,7 @@ static size_t rates_children_min(enum fleet_kind kind)
 
 /* ---- children ---- */
 
-/* Sets `middle` and `ratio_without`; `ratios` are those of the suspect's children. */
+/* Sets `middle` and `ratio_without`; `ratios` has room for one of each child. */
 static void rates_describe(const struct rates *r, struct rates_suspect *suspect, double *ratios)
 {
 	const struct rates_unit *units = r->units.items + suspect->unit, *most = units;
@@ -46,11 +46,17 @@ static void rates_describe(const struct rates *r, struct rates_suspect *suspect,
 			most = u;
 	suspect->ratio_without = rates_ratio(r, suspect->limited_ns - most->limited_ns,
 					     suspect->expected_ns - most->expected_ns);
+	for (size_t i = 0; i < suspect->units; i++)
+		ratios[i] = rates_ratio(r, units[i].limited_ns, units[i].expected_ns);
 	sample_sort(ratios, suspect->units);
 	suspect->middle = ratios[(suspect->units - 1) / 2];
 }
 
-/* Ranks the children of all suspects; `ratios` and `ranks` have an entry for each of them. */
+/*
+ * Ranks the children of all suspects; `ratios` and `ranks` have an entry for each of them. Time is
+ * expected by all connections of a stratum, the resource's own included (aligned ranks: Hodges and
+ * Lehmann 1962): if only few are outside, their chance would be common to all of its children.
+ */
 static int rates_rank(const struct rates *r, struct rates_suspect *suspects, size_t n,
 		      double *ratios, double *ranks)
 {
@@ -60,7 +66,7 @@ static int rates_rank(const struct rates *r, struct rates_suspect *suspects, siz
 
 	for (size_t i = 0; i < total; i++)
 		ratios[i] = rates_ratio(r, r->units.items[i].limited_ns,
-					r->units.items[i].expected_ns);
+					r->units.items[i].pooled_ns);
 	err = rank_values(ratios, total, ranks);
 	for (size_t i = 0; i < total; i++)
 		squares += ranks[i] * ranks[i];

@@ -16,6 +16,9 @@
 #include "stats/multiple.h"
 
 #define SCAN_FINDINGS_MAX 16 /* of a class */
+
+static const enum fleet_class scan_classes[] = { FLEET_FAST_RETRANSMIT, FLEET_TIMEOUT };
+
 /* An event is rare for a connection with up to so many, or in one of so many intervals. */
 #define RARE_MAX 5u
 #define RARE_ONE_IN 30u
@@ -89,8 +92,9 @@ static int scan_list_events(struct scan_class *c)
 	return err ?: c->all.explained ? 0 : -ENOMEM;
 }
 
-/* Collects the resource's events that no finding explains. */
-static int scan_own_events(struct scan_class *c, const struct unit_entry *entries, size_t n)
+/* Collects the events of a resource: all, or those that no finding explains. */
+static int scan_own_events(struct scan_class *c, const struct unit_entry *entries, size_t n,
+			   bool all)
 {
 	int err = 0;
 
@@ -99,7 +103,7 @@ static int scan_own_events(struct scan_class *c, const struct unit_entry *entrie
 		const uint32_t conn = entries[i].conn;
 
 		for (size_t e = c->all.first[conn]; e < c->all.first[conn + 1] && !err; e++)
-			if (!c->all.explained[e])
+			if (all || !c->all.explained[e])
 				err = vec_push(&c->own, (struct scan_event){
 					entries[i].child, conn, c->all.events.items[e].at });
 	}
@@ -112,10 +116,14 @@ static int scan_test_resource(struct scan_class *c, struct scan_suspect *suspect
 {
 	const struct unit_entry *entries = c->kinds[suspect->kind].items + suspect->entry;
 	struct rng rng;
-	int err = scan_own_events(c, entries, suspect->entries);
+	int err = scan_own_events(c, entries, suspect->entries, true);
 
 	suspect->p = 1;
 	if (err || scan_children(&c->own) < 2)
+		return err;
+	scan_leave_out(&c->scan, &c->own);
+	err = scan_own_events(c, entries, suspect->entries, false);
+	if (err)
 		return err;
 	suspect->stretch = scan_strongest(&c->scan, &c->own, NULL);
 	/*
@@ -129,6 +137,7 @@ static int scan_test_resource(struct scan_class *c, struct scan_suspect *suspect
 	return vec_push(&c->suspects, *suspect);
 }
 
+/* One family of all kinds: their resources share connections, and one is told at a time. */
 static int scan_adjust(struct scan_suspect *suspects, size_t n)
 {
 	double *p = calloc(n, sizeof(*p)), *adjusted = calloc(n, sizeof(*adjusted));
@@ -149,7 +158,6 @@ static int scan_adjust(struct scan_suspect *suspects, size_t n)
 static int scan_test_kind(struct scan_class *c, enum fleet_kind kind)
 {
 	const struct units *units = &c->kinds[kind];
-	const size_t first = c->suspects.len;
 	int err = 0;
 
 	for (size_t from = 0, to; from < units->len && !err; from = to) {
@@ -160,32 +168,38 @@ static int scan_test_kind(struct scan_class *c, enum fleet_kind kind)
 		suspect.entries = to - from;
 		err = scan_test_resource(c, &suspect);
 	}
-	if (err || c->suspects.len == first)
-		return err;
-	return scan_adjust(c->suspects.items + first, c->suspects.len - first);
+	return err;
 }
 
 /* Sets *best of the resource whose stretch is strongest; NULL: no one is significant. */
 static int scan_test(struct scan_class *c, const struct scan_suspect **best)
 {
-	const struct units *hosts = &c->kinds[FLEET_HOST];
-	int err = scan_own_events(c, hosts->items, hosts->len);
+	int err = 0;
 
 	*best = NULL;
 	vec_clear(&c->suspects);
-	for (unsigned int i = 0; i < SCAN_WIDTHS; i++)
-		for (uint32_t k = 0; k <= c->f->grid.intervals; k++)
-			c->scan.fleet.by_width[i][k] = 0;
-	if (!err)
-		scan_add(&c->scan, &c->own, false, NULL, &c->scan.fleet);
 	for (unsigned int kind = 0; kind < FLEET_KINDS && !err; kind++)
 		err = scan_test_kind(c, kind);
+	if (!err && c->suspects.len)
+		err = scan_adjust(c->suspects.items, c->suspects.len);
 	if (err)
 		return err;
 	vec_for_each(&c->suspects, s)
-		if (s->p <= c->options->alpha && (!*best || s->stretch.llr > (*best)->stretch.llr))
+		if (s->p <= c->options->alpha / ARRAY_LEN(scan_classes) &&
+		    (!*best || s->stretch.llr > (*best)->stretch.llr))
 			*best = s;
 	return 0;
+}
+
+/* Counts the events of the whole fleet; each connection has one host. */
+static int scan_count_fleet(struct scan_class *c)
+{
+	const struct units *hosts = &c->kinds[FLEET_HOST];
+	int err = scan_own_events(c, hosts->items, hosts->len, true);
+
+	if (!err)
+		scan_add(&c->scan, &c->own, false, NULL, &c->scan.fleet);
+	return err;
 }
 
 /* ---- findings ---- */
@@ -306,7 +320,7 @@ static void scan_class_release(struct scan_class *c)
 
 static int scan_class_run(struct scan_class *c, struct fleet_result *out)
 {
-	int err = 0;
+	int err = scan_count_fleet(c);
 
 	for (int i = 0; i < SCAN_FINDINGS_MAX && !err; i++) {
 		const struct scan_suspect *best;
@@ -324,12 +338,11 @@ static int scan_class_run(struct scan_class *c, struct fleet_result *out)
 int fleet_at_once(const struct fleet *f, const struct fleet_options *options,
 		  struct fleet_result *out)
 {
-	static const enum fleet_class classes[] = { FLEET_FAST_RETRANSMIT, FLEET_TIMEOUT };
 	struct scan_class c;
 	int err = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(classes) && !err; i++) {
-		err = scan_class_init(&c, f, options, classes[i]);
+	for (size_t i = 0; i < ARRAY_LEN(scan_classes) && !err; i++) {
+		err = scan_class_init(&c, f, options, scan_classes[i]);
 		if (!err && c.all.events.len)
 			err = scan_class_run(&c, out);
 		scan_class_release(&c);

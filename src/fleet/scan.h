@@ -40,6 +40,7 @@ struct scan_stretch {
 struct scan {
 	uint32_t intervals;
 	struct scan_cover fleet; /* all connections with rare events */
+	struct scan_cover rest;  /* of them those outside of the resource */
 	struct scan_cover conns, children;
 	uint32_t *times;         /* as many as the resource with most events has */
 };
@@ -58,6 +59,9 @@ uint32_t scan_width(unsigned int number);
  */
 void scan_add(struct scan *s, const struct scan_events *events, bool children,
 	      const uint32_t *shifts, struct scan_cover *cover);
+
+/* Sets the rest of the fleet for a resource with these connections' events, before its tests. */
+void scan_leave_out(struct scan *s, const struct scan_events *events);
 
 /* Finds the strongest stretch of a resource's events, shifted. */
 struct scan_stretch scan_strongest(struct scan *s, const struct scan_events *events,

@@ -61,6 +61,7 @@ int scan_init(struct scan *s, uint32_t intervals, size_t events)
 	s->times = calloc(events + 1, sizeof(*s->times));
 	err = s->times ? 0 : -ENOMEM;
 	err = scan_cover_init(&s->fleet, intervals) ?: err;
+	err = scan_cover_init(&s->rest, intervals) ?: err;
 	err = scan_cover_init(&s->conns, intervals) ?: err;
 	return scan_cover_init(&s->children, intervals) ?: err;
 }
@@ -69,6 +70,7 @@ void scan_release(struct scan *s)
 {
 	free(s->times);
 	scan_cover_release(&s->fleet);
+	scan_cover_release(&s->rest);
 	scan_cover_release(&s->conns);
 	scan_cover_release(&s->children);
 }
@@ -152,6 +154,16 @@ uint32_t scan_children(const struct scan_events *events)
 	return n;
 }
 
+void scan_leave_out(struct scan *s, const struct scan_events *events)
+{
+	scan_cover_clear(&s->conns);
+	scan_add(s, events, false, NULL, &s->conns);
+	for (unsigned int i = 0; i < SCAN_WIDTHS; i++)
+		for (uint32_t k = 0; k < s->intervals; k++)
+			s->rest.by_width[i][k] = s->fleet.by_width[i][k] -
+				s->conns.by_width[i][k];
+}
+
 /* ---- the statistic ---- */
 
 static double scan_mean(const int32_t *counts, uint32_t intervals)
@@ -172,11 +184,11 @@ static double scan_llr(double seen, double expected)
 static void scan_width_strongest(const struct scan *s, unsigned int number, const double *means,
 				 struct scan_stretch *best)
 {
-	const int32_t *conns = s->conns.by_width[number], *fleet = s->fleet.by_width[number];
-	const double prior = FLEET_PRIOR, rest = means[1] - means[0] + prior;
+	const int32_t *conns = s->conns.by_width[number], *rest = s->rest.by_width[number];
+	const double prior = FLEET_PRIOR;
 
 	for (uint32_t k = 0; k + scan_widths[number] <= s->intervals; k++) {
-		const double others = fmax((fleet[k] - conns[k] + prior) / rest, 1);
+		const double others = fmax((rest[k] + prior) / (means[1] + prior), 1);
 		const double expected = means[0] * others;
 		double llr;
 
@@ -201,7 +213,7 @@ struct scan_stretch scan_strongest(struct scan *s, const struct scan_events *eve
 	scan_add(s, events, true, shifts, &s->children);
 	for (unsigned int i = 0; i < SCAN_WIDTHS; i++) {
 		const double means[] = { scan_mean(s->conns.by_width[i], s->intervals),
-					 scan_mean(s->fleet.by_width[i], s->intervals) };
+					 scan_mean(s->rest.by_width[i], s->intervals) };
 
 		scan_width_strongest(s, i, means, &best);
 	}

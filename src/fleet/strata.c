@@ -169,6 +169,7 @@ bool strata_rates(const struct strata *s, enum fleet_kind kind, uint32_t conn,
 			continue;
 		/* A difference of sums that are equal may be rounded to just below 0. */
 		out->limited = fmax(all->limited_ns - own->limited_ns, 0) / known_ns;
+		out->pooled = all->limited_ns / all->known_ns;
 		out->lost = fmax(all->lost_ns - own->lost_ns, 0) / known_ns;
 		return true;
 	}

@@ -36,9 +36,10 @@ struct strata_sum {
 	uint32_t connections;
 };
 
-/* Shares of known time. */
+/* Shares of known time, of the connections outside of the resource. */
 struct strata_rates {
 	double limited, lost;
+	double pooled;           /* limited, of all connections of the stratum */
 };
 
 struct strata {
@@ -61,8 +62,8 @@ void strata_own(struct strata *s, enum fleet_class class, uint32_t conn);
 void strata_disown(struct strata *s, uint32_t conn);
 
 /*
- * Sets the rates of the connections outside of the resource, of this kind, in the connection's
- * finest stratum with enough of them. Returns false if there is none.
+ * Sets the rates in the finest stratum of the connection with enough connections outside of the
+ * resource, which is of this kind. Returns false if there is none.
  */
 bool strata_rates(const struct strata *s, enum fleet_kind kind, uint32_t conn,
 		  struct strata_rates *out);
