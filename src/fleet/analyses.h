@@ -10,5 +10,9 @@
  */
 int fleet_together(const struct fleet *f, const struct fleet_options *options,
 		   struct fleet_result *out);
+int fleet_more(const struct fleet *f, const struct fleet_options *options,
+	       struct fleet_result *out);
+int fleet_at_once(const struct fleet *f, const struct fleet_options *options,
+		  struct fleet_result *out);
 
 #endif

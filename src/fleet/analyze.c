@@ -92,6 +92,8 @@ int fleet_analyze(const struct fleet *f, const struct fleet_options *options,
 	vec_init(&out->members, MEMBERS_MAX);
 	vec_init(&out->same, (size_t)FLEET_CLASSES * FLEET_RESOURCES_MAX);
 	err = fleet_together(f, options, out);
+	err = err ? err : fleet_more(f, options, out);
+	err = err ? err : fleet_at_once(f, options, out);
 	err = err ? err : analyze_sort(&out->findings);
 	return err ? -ENOMEM : 0;
 }
