@@ -2,7 +2,7 @@
 // The top of a result: the verdict, how far it can be trusted, what to do; and what was measured where.
 const CONFIDENCE = { sound: 'good', indicative: 'warn', unusable: 'bad' };
 const OF_VERDICT = { ok: 'sound', sound: 'sound', partial: 'indicative', 'n/a': 'unusable' };
-const LEADING = ['explain', 'compare', 'diagnose', 'load', 'conns', 'watch', 'record'];
+const LEADING = ['fleet', 'explain', 'compare', 'diagnose', 'load', 'conns', 'watch', 'record'];
 const TODO_MAX = 3;
 const STAGES_FROM = ['watch', 'record']; // results whose number is a stage's
 
@@ -80,6 +80,8 @@ function todoOf(entries) {
 	const told = new Set(['expected', 'offset', 'application', 'unexplained']);
 	for (const s of findingsOf(leading(entries).document).filter(s => ADVICE.test(s)))
 		put('', sentence(s.replace(ADVICE, '')));
+	for (const g of records(part(entries, 'fleet').groups))
+		put(text(g.problem), text(g.advice));
 	for (const p of records(part(entries, 'conns').problems).filter(p => p.harmful === true))
 		put(text(p.class), text(p.advice) || remedy(text(p.class)));
 	for (const c of [...costlyOf(entries), ...records(part(entries, 'diagnose').causes)].filter(c => num(c.share) >= 0.2 && !told.has(c.cause)))

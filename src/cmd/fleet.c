@@ -14,7 +14,7 @@
 #include "cmd/fleet_read.h"
 #include "cmd/fleet_result.h"
 #include "cmd/result.h"
-#include "fleet/fleet.h"
+#include "fleet/report.h"
 
 #define TABLE_BYTES_MAX (256UL << 20)
 #define WHY_MAX 4096u
@@ -30,6 +30,7 @@ struct fleet_config {
 	struct opt_list topology;
 	const char *apps;
 	uint64_t step_ns;
+	bool all;
 	struct common_options common;
 };
 
@@ -60,6 +61,10 @@ static const struct opt fleet_options[] = {
 		     .max = NS_PER_DAY,
 		     .help = "Length of the intervals in which connections are compared; the "
 			     "hosts' clocks must agree within a quarter of it"),
+	OPT_FLAG(struct fleet_config, all, .name = "all",
+		 .group = OPT_OUTPUT, .letter = 'a',
+		 .help = "List all findings in text output with all their connections, not only "
+			 "the worst that fit a screen"),
 	OPTIONS_COMMON(struct fleet_config, common),
 	OPT_END,
 };
@@ -139,11 +144,12 @@ static int fleet_print(const struct fleet_config *c, const struct fleet_inputs *
 		.version = hostlat_version(), .command = "fleet", .schema = FLEET_SCHEMA,
 		.started_ns = in->grid.start_ns,
 	};
+	const struct fleet_view view = { .reader = FLEET_FOR_ALL, .all = c->all };
 	struct report report;
 	int err, code = EXIT_CANNOT;
 
 	report_init(&report, &who);
-	err = fleet_report(f, result, &report);
+	err = fleet_report(f, result, &view, &report);
 	if (err) {
 		log_error("cannot make the result: %s", strerror(-err));
 	} else {

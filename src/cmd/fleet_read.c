@@ -23,7 +23,7 @@
 #include "event/reader.h"
 
 /* A recording that is being read. */
-struct fleet_reader {
+struct fleet_reading_file {
 	struct fleet_inputs *in;
 	struct fleet *f;
 	struct fleet_recording *recording;
@@ -35,7 +35,7 @@ struct fleet_reader {
 
 /* ---- connections ---- */
 
-static int fleet_read_record(struct fleet_reader *r, const struct event *event)
+static int fleet_read_record(struct fleet_reading_file *r, const struct event *event)
 {
 	struct event_interval interval;
 	struct event_flow flow;
@@ -59,7 +59,7 @@ static int fleet_read_record(struct fleet_reader *r, const struct event *event)
 	return err == -ENOMEM ? err : 0;
 }
 
-static int fleet_read_gather(struct fleet_reader *r, const struct event_block *block)
+static int fleet_read_gather(struct fleet_reading_file *r, const struct event_block *block)
 {
 	struct event_conn room;
 	struct event event;
@@ -82,7 +82,7 @@ static int fleet_read_gather(struct fleet_reader *r, const struct event_block *b
 	return err;
 }
 
-static int fleet_read_add_connections(struct fleet_reader *r)
+static int fleet_read_add_connections(struct fleet_reading_file *r)
 {
 	vec_for_each(&r->conns.all, conn) {
 		const struct fleet_conn_state *before;
@@ -108,7 +108,7 @@ static int fleet_read_add_connections(struct fleet_reader *r)
 /* ---- readings ---- */
 
 /* Sets *out to the realtime. Returns false if it is unknown. */
-static bool fleet_read_time(const struct fleet_reader *r, uint64_t mono_ns, uint64_t *out)
+static bool fleet_read_time(const struct fleet_reading_file *r, uint64_t mono_ns, uint64_t *out)
 {
 	struct clock_time time;
 
@@ -121,7 +121,7 @@ static bool fleet_read_time(const struct fleet_reader *r, uint64_t mono_ns, uint
 }
 
 /* Adds a reading of the monotonic time from..to, divided at the losses of `e` (NULL: none). */
-static int fleet_read_put(struct fleet_reader *r, uint32_t conn, struct fleet_reading *reading,
+static int fleet_read_put(struct fleet_reading_file *r, uint32_t conn, struct fleet_reading *reading,
 			  uint64_t from, uint64_t to, const struct event_conn *e)
 {
 	struct fleet_reading parts[FLEET_READING_PARTS];
@@ -151,7 +151,7 @@ static bool fleet_read_is_idle(const struct event_conn *e)
 	       !(e->flags & CONN_CLOSED);
 }
 
-static int fleet_read_conn(struct fleet_reader *r, const struct event_conn *e)
+static int fleet_read_conn(struct fleet_reading_file *r, const struct event_conn *e)
 {
 	struct fleet_conn_state *conn = fleet_conns_find(&r->conns, e);
 	struct fleet_reading reading;
@@ -167,7 +167,7 @@ static int fleet_read_conn(struct fleet_reader *r, const struct event_conn *e)
 	return err;
 }
 
-static int fleet_read_readings(struct fleet_reader *r, const struct event_block *block)
+static int fleet_read_readings(struct fleet_reading_file *r, const struct event_block *block)
 {
 	struct event_conn room;
 	int err = 0;
@@ -181,7 +181,7 @@ static int fleet_read_readings(struct fleet_reader *r, const struct event_block 
  * Adds the time after the last record of idle connections: at its end a run reads all connections,
  * and reports each on which anything has moved. If the end is missing, this time is unknown.
  */
-static int fleet_read_idle(struct fleet_reader *r)
+static int fleet_read_idle(struct fleet_reading_file *r)
 {
 	const struct fleet_recording *recording = r->recording;
 	int err = 0;
@@ -201,8 +201,8 @@ static int fleet_read_idle(struct fleet_reader *r)
 
 /* ---- recordings ---- */
 
-static int fleet_read_blocks(struct fleet_reader *r, struct event_source *source,
-			     int (*feed)(struct fleet_reader *r, const struct event_block *block))
+static int fleet_read_blocks(struct fleet_reading_file *r, struct event_source *source,
+			     int (*feed)(struct fleet_reading_file *r, const struct event_block *block))
 {
 	struct event_block block;
 	int err = 0;
@@ -212,7 +212,7 @@ static int fleet_read_blocks(struct fleet_reader *r, struct event_source *source
 	return err;
 }
 
-static int fleet_read_twice(struct fleet_reader *r, struct event_source *source)
+static int fleet_read_twice(struct fleet_reading_file *r, struct event_source *source)
 {
 	int err = fleet_read_blocks(r, source, fleet_read_gather);
 
@@ -230,7 +230,7 @@ static int fleet_read_twice(struct fleet_reader *r, struct event_source *source)
 static int fleet_read_recording(struct fleet_inputs *in, struct fleet *f,
 				struct fleet_recording *recording, struct fleet_conns *before)
 {
-	struct fleet_reader r = { .in = in, .f = f, .recording = recording, .before = before };
+	struct fleet_reading_file r = { .in = in, .f = f, .recording = recording, .before = before };
 	struct event_reader *reader = recorded_file_open(recording->path);
 	int err;
 

@@ -286,3 +286,10 @@ uint8_t fleet_cell(const struct fleet *f, const struct fleet_series *s, enum fle
 		return fleet_open_cell(f, s, class);
 	return s->cells[(size_t)class * f->grid.intervals + k];
 }
+
+bool fleet_series_shares(const struct fleet *f, const struct fleet_series *s, uint32_t resource)
+{
+	const uint32_t *shares = f->shares.items + s->shares;
+
+	return bsearch(&resource, shares, s->n, sizeof(*shares), fleet_share_order);
+}

@@ -8,7 +8,7 @@
  *	err = fleet_connection(f, &conn, &index);
  *	err = fleet_add(f, index, &reading);            in order of time for each connection
  *	err = fleet_analyze(f, &options, &result);
- *	err = fleet_report(f, &result, &report);
+ *	err = fleet_report(f, &result, &view, &report);   fleet/report.h
  *
  * docs/design/fleet.md explains the statistics.
  */
@@ -129,14 +129,17 @@ struct fleet_finding {
 	uint64_t from_ns, to_ns; /* AT_ONCE: the stretch; else the whole window */
 	uint32_t within;         /* index of the finding of a coarser resource around it; or NONE */
 	uint32_t first, n;       /* the connections behind it: in members, strongest first */
+	uint32_t first_same, n_same; /* resources with the same connections: in same */
 };
 
 struct fleet_findings VEC_OF(struct fleet_finding);
 struct fleet_members VEC_OF(struct fleet_member);
+struct fleet_same VEC_OF(uint32_t);
 
 struct fleet_result {
 	struct fleet_findings findings; /* most excess time first; finer ones after their `within` */
 	struct fleet_members members;
+	struct fleet_same same;  /* resources */
 	uint32_t tested;         /* resources times classes that were tested */
 	uint32_t too_few;        /* that could not be, for lack of hosts, connections or intervals */
 };
@@ -154,8 +157,5 @@ void fleet_result_release(struct fleet_result *result);
 /* Returns a name such as "fast-retransmit" or "rack"; static. */
 const char *fleet_class_name(unsigned int class);
 const char *fleet_kind_name(unsigned int kind);
-
-/* Adds the result to a report. Returns 0 or -ENOMEM. */
-int fleet_report(const struct fleet *f, const struct fleet_result *result, struct report *r);
 
 #endif

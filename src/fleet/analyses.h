@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The analyses of a fleet, one for each kind of evidence. */
+#ifndef HOSTLAT_FLEET_ANALYSES_H
+#define HOSTLAT_FLEET_ANALYSES_H
+
+#include "fleet/fleet.h"
+
+/*
+ * Each adds its findings and their members, and counts `tested` and `too_few`. Return 0 or -ENOMEM.
+ */
+int fleet_together(const struct fleet *f, const struct fleet_options *options,
+		   struct fleet_result *out);
+int fleet_more(const struct fleet *f, const struct fleet_options *options,
+	       struct fleet_result *out);
+int fleet_at_once(const struct fleet *f, const struct fleet_options *options,
+		  struct fleet_result *out);
+
+#endif
