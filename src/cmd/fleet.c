@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/readfile.h"
@@ -14,7 +15,9 @@
 #include "cmd/fleet_read.h"
 #include "cmd/fleet_result.h"
 #include "cmd/result.h"
+#include "fleet/paper.h"
 #include "fleet/report.h"
+#include "fleet/state.h"
 
 #define TABLE_BYTES_MAX (256UL << 20)
 #define WHY_MAX 4096u
@@ -30,7 +33,7 @@ struct fleet_config {
 	struct opt_list topology;
 	const char *apps;
 	uint64_t step_ns;
-	bool all;
+	bool all, paper;
 	struct common_options common;
 };
 
@@ -61,6 +64,10 @@ static const struct opt fleet_options[] = {
 		     .max = NS_PER_DAY,
 		     .help = "Length of the intervals in which connections are compared; the "
 			     "hosts' clocks must agree within a quarter of it"),
+	OPT_FLAG(struct fleet_config, paper, .name = "paper",
+		 .group = OPT_MEASURE, .rare = true,
+		 .help = "Add what the correlation of SNAP (Yu et al., NSDI 2011) finds: resources "
+			 "whose connections' mean correlation is above 0.4"),
 	OPT_FLAG(struct fleet_config, all, .name = "all",
 		 .group = OPT_OUTPUT, .letter = 'a',
 		 .help = "List all findings in text output with all their connections, not only "
@@ -137,6 +144,33 @@ static int fleet_tables(const struct fleet_config *c, struct fleet_inputs *in)
 
 /* ---- the report ---- */
 
+/* Adds the resources that the paper's method finds. Returns 0 or -ENOMEM. */
+static int fleet_add_paper(const struct fleet *f, struct report *r)
+{
+	static const struct column columns[] = {
+		{ .name = "kind", .head = "by the paper" }, { .name = "name", .head = "name" },
+		{ .name = "connections", .head = "connections" },
+		{ .name = "members_defined", .head = "correlated" },
+		{ .name = "acc", .head = "correlation" },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+	struct fleet_paper paper;
+	int err = fleet_paper(f, FLEET_PAPER_ALPHA, &paper);
+
+	vec_for_each(&paper, i) {
+		const struct fleet_resource *resource = &f->resources.items[i->resource];
+
+		TABLE_ADD(t, value_string(fleet_kind_name(resource->kind)),
+			  value_string(resource->name), value_u64(i->connections),
+			  value_u64(i->defined), value_number(i->acc));
+	}
+	object_add(&r->body, "paper", value_table(t));
+	if (!paper.len)
+		report_finding(r, "By the paper's method, no resource stands out.");
+	vec_release(&paper);
+	return err;
+}
+
 static int fleet_print(const struct fleet_config *c, const struct fleet_inputs *in,
 		       const struct fleet *f, const struct fleet_result *result)
 {
@@ -150,6 +184,8 @@ static int fleet_print(const struct fleet_config *c, const struct fleet_inputs *
 
 	report_init(&report, &who);
 	err = fleet_report(f, result, &view, &report);
+	if (!err && c->paper)
+		err = fleet_add_paper(f, &report);
 	if (err) {
 		log_error("cannot make the result: %s", strerror(-err));
 	} else {

@@ -120,6 +120,20 @@ static bool fleet_read_time(const struct fleet_reading_file *r, uint64_t mono_ns
 	return true;
 }
 
+/* Sets the realtime of from..to. Returns false if it is unknown, or the clock was set meanwhile. */
+static bool fleet_read_times(const struct fleet_reading_file *r, uint64_t from, uint64_t to,
+			     struct fleet_reading *out)
+{
+	uint64_t length, apart;
+
+	if (!fleet_read_time(r, from, &out->from_ns) || !fleet_read_time(r, to, &out->to_ns) ||
+	    out->from_ns >= out->to_ns)
+		return false;
+	length = out->to_ns - out->from_ns;
+	apart = length > to - from ? length - (to - from) : to - from - length;
+	return apart <= r->in->grid.step_ns / 4;
+}
+
 /* Adds a reading of the monotonic time from..to, divided at the losses of `e` (NULL: none). */
 static int fleet_read_put(struct fleet_reading_file *r, uint32_t conn, struct fleet_reading *reading,
 			  uint64_t from, uint64_t to, const struct event_conn *e)
@@ -129,8 +143,7 @@ static int fleet_read_put(struct fleet_reading_file *r, uint32_t conn, struct fl
 	unsigned int n = 1;
 	int err = 0;
 
-	if (!fleet_read_time(r, from, &reading->from_ns) ||
-	    !fleet_read_time(r, to, &reading->to_ns) || reading->from_ns >= reading->to_ns) {
+	if (!fleet_read_times(r, from, to, reading)) {
 		r->recording->untimed++;
 		return 0;
 	}

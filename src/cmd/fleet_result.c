@@ -161,7 +161,8 @@ static void fleet_result_counts(const struct fleet_inputs *in, struct report *r)
 	char n[HUMAN_MAX];
 
 	vec_for_each(&in->scan.recordings, i) {
-		untimed += i->untimed;
+		/* a damaged recording may lack readings of its clock */
+		untimed += i->damage.reasons ? 0 : i->untimed;
 		refused += i->refused;
 		lost += i->lost;
 		beyond += i->beyond;
