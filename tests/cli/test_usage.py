@@ -13,7 +13,7 @@ import unittest
 import ptys
 
 HOSTLAT = os.path.abspath(sys.argv.pop(1))
-COMMANDS = ['explain', 'load', 'watch', 'conns', 'record', 'diagnose', 'compare', 'report', 'serve',
+COMMANDS = ['explain', 'load', 'watch', 'conns', 'record', 'diagnose', 'compare', 'fleet', 'report', 'serve',
             'doctor', 'help', 'completion']
 DURATION = 'takes a number and a unit (ns, us, ms, s, m, h, d)'
 
