@@ -15,6 +15,8 @@
 #include "cmd/fleet_result.h"
 #include "cmd/result.h"
 #include "fleet/fleet.h"
+#include "fleet/paper_report.h"
+#include "fleet/report.h"
 
 #define TABLE_BYTES_MAX (256UL << 20)
 #define WHY_MAX 4096u
@@ -30,6 +32,8 @@ struct fleet_config {
 	struct opt_list topology;
 	const char *apps;
 	uint64_t step_ns;
+	const char *reader;
+	bool all, paper;
 	struct common_options common;
 };
 
@@ -60,6 +64,17 @@ static const struct opt fleet_options[] = {
 		     .max = NS_PER_DAY,
 		     .help = "Length of the intervals in which connections are compared; the "
 			     "hosts' clocks must agree within a quarter of it"),
+	OPT_STRING(struct fleet_config, reader, .name = "for",
+		   .group = OPT_OUTPUT, .metavar = "READER",
+		   .help = "Show only what READER can change: \"network\", or the name of an "
+			   "application"),
+	OPT_FLAG(struct fleet_config, all, .name = "all",
+		 .group = OPT_OUTPUT,
+		 .help = "Show all findings, with all of their connections"),
+	OPT_FLAG(struct fleet_config, paper, .name = "paper",
+		 .group = OPT_MEASURE,
+		 .help = "Add what the method of the SNAP paper finds: resources whose "
+			 "connections' average correlation is above 0.4"),
 	OPTIONS_COMMON(struct fleet_config, common),
 	OPT_END,
 };
@@ -132,8 +147,29 @@ static int fleet_tables(const struct fleet_config *c, struct fleet_inputs *in)
 
 /* ---- the report ---- */
 
+/* Sets who reads the report. Returns false, after a message, for an unknown application. */
+static bool fleet_set_reader(const struct fleet_config *c, const struct fleet *f,
+			     struct fleet_view *view)
+{
+	*view = (struct fleet_view){ .all = c->all, .application = FLEET_NONE };
+	if (!c->reader)
+		return true;
+	if (!strcmp(c->reader, "network")) {
+		view->reader = FLEET_FOR_NETWORK;
+		return true;
+	}
+	view->reader = FLEET_FOR_APPLICATION;
+	view->application = fleet_find(f, FLEET_APP, c->reader);
+	if (view->application == FLEET_NONE)
+		log_error("--for takes \"network\" or the name of an application; no connection is "
+			  "of an application '%s' (the report without --for has a table of them)",
+			  c->reader);
+	return view->application != FLEET_NONE;
+}
+
 static int fleet_print(const struct fleet_config *c, const struct fleet_inputs *in,
-		       const struct fleet *f, const struct fleet_result *result)
+		       const struct fleet *f, const struct fleet_result *result,
+		       const struct fleet_view *view)
 {
 	const struct provenance who = {
 		.version = hostlat_version(), .command = "fleet", .schema = FLEET_SCHEMA,
@@ -143,7 +179,8 @@ static int fleet_print(const struct fleet_config *c, const struct fleet_inputs *
 	int err, code = EXIT_CANNOT;
 
 	report_init(&report, &who);
-	err = fleet_report(f, result, &report);
+	err = fleet_report(f, result, view, &report);
+	err = err || !c->paper ? err : fleet_paper_report(f, &report);
 	if (err) {
 		log_error("cannot make the result: %s", strerror(-err));
 	} else {
@@ -159,6 +196,7 @@ static int fleet_analyze_recordings(const struct fleet_config *c, struct fleet_i
 	const struct fleet_options options = { .alpha = FALSE_FINDINGS, .seed = SHIFTS_SEED };
 	struct fleet_result result = { 0 };
 	struct fleet *f = fleet_new(&in->grid);
+	struct fleet_view view;
 	int code = EXIT_CANNOT;
 
 	if (!f) {
@@ -166,12 +204,14 @@ static int fleet_analyze_recordings(const struct fleet_config *c, struct fleet_i
 		return code;
 	}
 	code = fleet_read(in, f);
+	if (code == EXIT_OK && !fleet_set_reader(c, f, &view))
+		code = EXIT_USAGE;
 	if (code == EXIT_OK && fleet_analyze(f, &options, &result)) {
 		log_error("out of memory");
 		code = EXIT_CANNOT;
 	}
 	if (code == EXIT_OK)
-		code = fleet_print(c, in, f, &result);
+		code = fleet_print(c, in, f, &result, &view);
 	fleet_result_release(&result);
 	fleet_free(f);
 	return code;

@@ -141,7 +141,7 @@ static uint32_t fleet_report_findings(const struct fleet *f, const struct fleet_
 	static const struct column columns[] = {
 		{ .name = "kind" }, { .name = "name" },
 		{ .head = "resource", .flags = COLUMN_FLEX },
-		{ .name = "problem", .head = "problem" }, { .name = "evidence", .head = "shown by" },
+		{ .name = "problem", .head = "problem" }, { .name = "evidence", .head = "how" },
 		{ .head = "connections" }, { .name = "hosts", .head = "hosts",
 					     .flags = COLUMN_SPARE },
 		{ .name = "connections" }, { .name = "affected" }, { .name = "members" },

@@ -11,7 +11,8 @@
 const char *fleet_evidence_name(enum fleet_evidence evidence)
 {
 	static const char *const names[] = {
-		[FLEET_MORE] = "more", [FLEET_TOGETHER] = "together", [FLEET_AT_ONCE] = "at once",
+		[FLEET_MORE] = "more-often", [FLEET_TOGETHER] = "together",
+		[FLEET_AT_ONCE] = "at-once",
 	};
 
 	BUG_ON(evidence >= ARRAY_LEN(names));
@@ -87,7 +88,11 @@ void fleet_sentence(const struct fleet *f, const struct fleet_result *result,
 {
 	const enum fleet_kind kind = f->resources.items[i->resource].kind;
 
-	report_finding(r, "%s%s What to do: %s.", fleet_sentence_verdict(f, i, r),
+	const char *verdict = fleet_sentence_verdict(f, i, r);
+	const bool said = report_headline_has(r, verdict);
+
+	report_finding(r, "%s%s What to do: %s.", said ? report_format(r, "%s %s.",
+		       fleet_kind_name(kind), f->resources.items[i->resource].name) : verdict,
 		       fleet_sentence_members(f, result, i, members, r),
 		       fleet_advice(i->class, kind));
 }
