@@ -19,7 +19,15 @@ const char *fleet_evidence_name(enum fleet_evidence evidence)
 	return names[evidence];
 }
 
-/* Returns "3.1 % of the time, others 0.1 %". */
+/* Returns "Link uplink3", as a sentence begins. */
+static const char *fleet_sentence_resource(const struct fleet_resource *resource, struct report *r)
+{
+	const char *kind = fleet_kind_name(resource->kind);
+
+	return report_format(r, "%c%s %s", toupper((unsigned char)*kind), kind + 1, resource->name);
+}
+
+/* Returns "in 3.1 % of the time, others in 0.1 %". */
 static const char *fleet_sentence_shares(const struct fleet_finding *i, struct report *r)
 {
 	const bool events = i->class == FLEET_FAST_RETRANSMIT || i->class == FLEET_TIMEOUT;
@@ -55,8 +63,8 @@ const char *fleet_sentence_verdict(const struct fleet *f, const struct fleet_fin
 	const uint32_t n = i->evidence == FLEET_MORE ? i->affected : i->n;
 	char a[HUMAN_MAX], b[HUMAN_MAX], lost[HUMAN_MAX];
 
-	return report_format(r, "%s %s: %s of %s have %s %s, %s lost.",
-			     fleet_kind_name(resource->kind), resource->name, human_count(a, n),
+	return report_format(r, "%s: %s of %s have %s %s, %s lost.",
+			     fleet_sentence_resource(resource, r), human_count(a, n),
 			     human_counted(b, i->connections, "connection"),
 			     fleet_class_label(i->class), fleet_sentence_when(i, r),
 			     human_ns(lost, i->lost_ns));
