@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/sentence.h"
 
+#include <ctype.h>
 #include <math.h>
 
 #include "base/bug.h"
@@ -94,13 +95,13 @@ static const char *fleet_sentence_members(const struct fleet *f, const struct fl
 void fleet_sentence(const struct fleet *f, const struct fleet_result *result,
 		    const struct fleet_finding *i, uint32_t members, struct report *r)
 {
-	const enum fleet_kind kind = f->resources.items[i->resource].kind;
+	const struct fleet_resource *resource = &f->resources.items[i->resource];
 
 	const char *verdict = fleet_sentence_verdict(f, i, r);
 	const bool said = report_headline_has(r, verdict);
 
-	report_finding(r, "%s%s What to do: %s.", said ? report_format(r, "%s %s.",
-		       fleet_kind_name(kind), f->resources.items[i->resource].name) : verdict,
+	report_finding(r, "%s%s What to do: %s.", said ?
+		       report_format(r, "%s.", fleet_sentence_resource(resource, r)) : verdict,
 		       fleet_sentence_members(f, result, i, members, r),
-		       fleet_advice(i->class, kind));
+		       fleet_advice(i->class, resource->kind));
 }
