@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/bug.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/readfile.h"
@@ -15,9 +14,9 @@
 #include "cmd/fleet_read.h"
 #include "cmd/fleet_result.h"
 #include "cmd/result.h"
-#include "fleet/paper.h"
+#include "fleet/fleet.h"
+#include "fleet/paper_report.h"
 #include "fleet/report.h"
-#include "fleet/state.h"
 
 #define TABLE_BYTES_MAX (256UL << 20)
 #define WHY_MAX 4096u
@@ -33,6 +32,7 @@ struct fleet_config {
 	struct opt_list topology;
 	const char *apps;
 	uint64_t step_ns;
+	const char *reader;
 	bool all, paper;
 	struct common_options common;
 };
@@ -49,8 +49,8 @@ static const struct opt fleet_options[] = {
 		   .help = "Report on recordings of hostlat conns --record"),
 	OPT_FILES(struct fleet_config, files, .name = "FILE",
 		  .group = OPT_TARGET, .required = true,
-		  .help = "Recordings of different hosts at the same time; a host may have "
-			  "several, one after the other"),
+		  .help = "Recordings of different hosts at the same time; a host may have several, "
+			  "one after the other"),
 	OPT_LIST(struct fleet_config, topology, .name = "topology",
 		 .group = OPT_TARGET, .file = true, .metavar = "FILE",
 		 .help = "CSV table of hosts (host,rack,instance,addresses), of switches "
@@ -64,14 +64,17 @@ static const struct opt fleet_options[] = {
 		     .max = NS_PER_DAY,
 		     .help = "Length of the intervals in which connections are compared; the "
 			     "hosts' clocks must agree within a quarter of it"),
-	OPT_FLAG(struct fleet_config, paper, .name = "paper",
-		 .group = OPT_MEASURE, .rare = true,
-		 .help = "Add what the correlation of SNAP (Yu et al., NSDI 2011) finds: resources "
-			 "whose connections' mean correlation is above 0.4"),
+	OPT_STRING(struct fleet_config, reader, .name = "for",
+		   .group = OPT_OUTPUT, .metavar = "READER",
+		   .help = "Show only what READER can change: \"network\", or the name of an "
+			   "application"),
 	OPT_FLAG(struct fleet_config, all, .name = "all",
-		 .group = OPT_OUTPUT, .letter = 'a',
-		 .help = "List all findings in text output with all their connections, not only "
-			 "the worst that fit a screen"),
+		 .group = OPT_OUTPUT,
+		 .help = "Show all findings, with all of their connections"),
+	OPT_FLAG(struct fleet_config, paper, .name = "paper",
+		 .group = OPT_MEASURE,
+		 .help = "Add what the method of the SNAP paper finds: resources whose "
+			 "connections' average correlation is above 0.4"),
 	OPTIONS_COMMON(struct fleet_config, common),
 	OPT_END,
 };
@@ -144,48 +147,40 @@ static int fleet_tables(const struct fleet_config *c, struct fleet_inputs *in)
 
 /* ---- the report ---- */
 
-/* Adds the resources that the paper's method finds. Returns 0 or -ENOMEM. */
-static int fleet_add_paper(const struct fleet *f, struct report *r)
+/* Sets who reads the report. Returns false, after a message, for an unknown application. */
+static bool fleet_set_reader(const struct fleet_config *c, const struct fleet *f,
+			     struct fleet_view *view)
 {
-	static const struct column columns[] = {
-		{ .name = "kind", .head = "by the paper" }, { .name = "name", .head = "name" },
-		{ .name = "connections", .head = "connections" },
-		{ .name = "members_defined", .head = "correlated" },
-		{ .name = "acc", .head = "correlation" },
-	};
-	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
-	struct fleet_paper paper;
-	int err = fleet_paper(f, FLEET_PAPER_ALPHA, &paper);
-
-	vec_for_each(&paper, i) {
-		const struct fleet_resource *resource = &f->resources.items[i->resource];
-
-		TABLE_ADD(t, value_string(fleet_kind_name(resource->kind)),
-			  value_string(resource->name), value_u64(i->connections),
-			  value_u64(i->defined), value_number(i->acc));
+	*view = (struct fleet_view){ .all = c->all, .application = FLEET_NONE };
+	if (!c->reader)
+		return true;
+	if (!strcmp(c->reader, "network")) {
+		view->reader = FLEET_FOR_NETWORK;
+		return true;
 	}
-	object_add(&r->body, "paper", value_table(t));
-	if (!paper.len)
-		report_finding(r, "By the paper's method, no resource stands out.");
-	vec_release(&paper);
-	return err;
+	view->reader = FLEET_FOR_APPLICATION;
+	view->application = fleet_find(f, FLEET_APP, c->reader);
+	if (view->application == FLEET_NONE)
+		log_error("--for takes \"network\" or the name of an application; no connection is "
+			  "of an application '%s' (the report without --for has a table of them)",
+			  c->reader);
+	return view->application != FLEET_NONE;
 }
 
 static int fleet_print(const struct fleet_config *c, const struct fleet_inputs *in,
-		       const struct fleet *f, const struct fleet_result *result)
+		       const struct fleet *f, const struct fleet_result *result,
+		       const struct fleet_view *view)
 {
 	const struct provenance who = {
 		.version = hostlat_version(), .command = "fleet", .schema = FLEET_SCHEMA,
 		.started_ns = in->grid.start_ns,
 	};
-	const struct fleet_view view = { .reader = FLEET_FOR_ALL, .all = c->all };
 	struct report report;
 	int err, code = EXIT_CANNOT;
 
 	report_init(&report, &who);
-	err = fleet_report(f, result, &view, &report);
-	if (!err && c->paper)
-		err = fleet_add_paper(f, &report);
+	err = fleet_report(f, result, view, &report);
+	err = err || !c->paper ? err : fleet_paper_report(f, &report);
 	if (err) {
 		log_error("cannot make the result: %s", strerror(-err));
 	} else {
@@ -201,6 +196,7 @@ static int fleet_analyze_recordings(const struct fleet_config *c, struct fleet_i
 	const struct fleet_options options = { .alpha = FALSE_FINDINGS, .seed = SHIFTS_SEED };
 	struct fleet_result result = { 0 };
 	struct fleet *f = fleet_new(&in->grid);
+	struct fleet_view view;
 	int code = EXIT_CANNOT;
 
 	if (!f) {
@@ -208,12 +204,14 @@ static int fleet_analyze_recordings(const struct fleet_config *c, struct fleet_i
 		return code;
 	}
 	code = fleet_read(in, f);
+	if (code == EXIT_OK && !fleet_set_reader(c, f, &view))
+		code = EXIT_USAGE;
 	if (code == EXIT_OK && fleet_analyze(f, &options, &result)) {
 		log_error("out of memory");
 		code = EXIT_CANNOT;
 	}
 	if (code == EXIT_OK)
-		code = fleet_print(c, in, f, &result);
+		code = fleet_print(c, in, f, &result, &view);
 	fleet_result_release(&result);
 	fleet_free(f);
 	return code;

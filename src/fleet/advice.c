@@ -5,7 +5,7 @@
 
 #include "base/bug.h"
 
-/* Whose work a resource is. */
+/* Owners of resources: each kind of resource is the work of one. */
 enum owner { OWNER_HOST, OWNER_APPLICATION, OWNER_SERVICE, OWNER_NETWORK, OWNER_PLATFORM, OWNERS };
 
 static const enum owner owners[FLEET_KINDS] = {
@@ -127,7 +127,7 @@ const char *fleet_advice(enum fleet_class class, enum fleet_kind kind)
 	return words[class].advice[owners[kind]];
 }
 
-bool fleet_advice_is_for(enum fleet_reader reader, enum fleet_class class, enum fleet_kind kind)
+bool fleet_advice_is_for(enum fleet_audience reader, enum fleet_class class, enum fleet_kind kind)
 {
 	const bool lost = class == FLEET_FAST_RETRANSMIT || class == FLEET_TIMEOUT;
 	const enum owner owner = owners[kind];

@@ -7,8 +7,8 @@
 
 #include "fleet/fleet.h"
 
-/* Who reads the report: a reader gets the findings that he can act on. */
-enum fleet_reader { FLEET_FOR_ALL, FLEET_FOR_NETWORK, FLEET_FOR_APPLICATION };
+/* Readers of the report: each gets the findings that he can act on. */
+enum fleet_audience { FLEET_FOR_ALL, FLEET_FOR_NETWORK, FLEET_FOR_APPLICATION };
 
 /* Return words in lower case; static. The label is such as "fast retransmissions". */
 const char *fleet_class_label(enum fleet_class class);
@@ -20,6 +20,6 @@ const char *fleet_advice(enum fleet_class class, enum fleet_kind kind);
  * Returns whether operators of the network (FLEET_FOR_NETWORK) or developers of an application
  * (FLEET_FOR_APPLICATION) can act on a problem at a resource of this kind.
  */
-bool fleet_advice_is_for(enum fleet_reader reader, enum fleet_class class, enum fleet_kind kind);
+bool fleet_advice_is_for(enum fleet_audience reader, enum fleet_class class, enum fleet_kind kind);
 
 #endif

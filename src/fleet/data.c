@@ -83,7 +83,7 @@ static int fleet_resource_grow(struct fleet *f)
 	return 0;
 }
 
-static uint32_t fleet_resource_find(const struct fleet *f, enum fleet_kind kind, const char *name)
+uint32_t fleet_find(const struct fleet *f, enum fleet_kind kind, const char *name)
 {
 	uint32_t at = f->slots ? f->by_name[fleet_slot(f, kind, name)] : 0;
 
@@ -98,7 +98,7 @@ int fleet_resource(struct fleet *f, enum fleet_kind kind, const char *name, uint
 	char *copy;
 	int err;
 
-	*index = fleet_resource_find(f, kind, name);
+	*index = fleet_find(f, kind, name);
 	if (*index != FLEET_NONE)
 		return 0;
 	err = fleet_resource_grow(f);

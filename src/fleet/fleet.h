@@ -89,6 +89,9 @@ void fleet_free(struct fleet *f);
 /* Sets *index of the resource of this kind and name, made if new. Returns 0, -ENOMEM or -E2BIG. */
 int fleet_resource(struct fleet *f, enum fleet_kind kind, const char *name, uint32_t *index);
 
+/* Returns the resource of this kind and name; FLEET_NONE: there is none. */
+uint32_t fleet_find(const struct fleet *f, enum fleet_kind kind, const char *name);
+
 /* Adds a connection, copying its lists. Returns 0, -EINVAL, -ENOMEM or -E2BIG. */
 int fleet_connection(struct fleet *f, const struct fleet_conn *conn, uint32_t *index);
 

@@ -4,13 +4,13 @@
 #include "base/bug.h"
 #include "fleet/state.h"
 
-struct point {
-	uint64_t sum;            /* of shares, in steps of 1/FLEET_STEPS */
+struct over_time_point {
+	uint64_t sum;            /* sum of shares, in steps of 1/FLEET_STEPS */
 	uint64_t known;
 };
 
 static void fleet_over_time_add(const struct fleet *f, const struct fleet_series *s,
-				enum fleet_class class, uint32_t width, struct point *points)
+				enum fleet_class class, uint32_t width, struct over_time_point *points)
 {
 	for (uint32_t k = 0; k < f->grid.intervals; k++) {
 		const uint8_t cell = fleet_cell(f, s, class, k);
@@ -30,7 +30,7 @@ struct value fleet_over_time(const struct fleet *f, const struct fleet_finding *
 	};
 	const uint32_t k = f->grid.intervals, width = (k + FLEET_POINTS - 1) / FLEET_POINTS;
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
-	struct point points[FLEET_POINTS] = { 0 };
+	struct over_time_point points[FLEET_POINTS] = { 0 };
 
 	vec_for_each(&f->all, s)
 		if (fleet_series_shares(f, s, finding->resource))

@@ -141,7 +141,7 @@ static uint32_t fleet_report_findings(const struct fleet *f, const struct fleet_
 	static const struct column columns[] = {
 		{ .name = "kind" }, { .name = "name" },
 		{ .head = "resource", .flags = COLUMN_FLEX },
-		{ .name = "problem", .head = "problem" }, { .name = "evidence", .head = "shown by" },
+		{ .name = "problem", .head = "problem" }, { .name = "evidence", .head = "how" },
 		{ .head = "connections" }, { .name = "hosts", .head = "hosts",
 					     .flags = COLUMN_SPARE },
 		{ .name = "connections" }, { .name = "affected" }, { .name = "members" },
@@ -233,7 +233,7 @@ static void fleet_report_resources(const struct fleet *f, const struct fleet_tal
 	object_add(&r->body, "resources", value_table(t));
 }
 
-struct application {
+struct application_row {
 	uint32_t resource;
 	enum fleet_class class;
 	const struct fleet_tally *tally;
@@ -241,7 +241,7 @@ struct application {
 
 static int fleet_report_compare(const void *x, const void *y)
 {
-	const struct application *a = x, *b = y;
+	const struct application_row *a = x, *b = y;
 
 	if (a->tally->lost_ns != b->tally->lost_ns)
 		return a->tally->lost_ns > b->tally->lost_ns ? -1 : 1;
@@ -259,7 +259,7 @@ static struct value fleet_report_over(const struct fleet_tally *t, unsigned int 
 
 /* Adds the shares of each application's connections that a problem limits for so much of the time:
  * Table 4 of the SNAP paper, by application. */
-static void fleet_report_application_rows(const struct fleet *f, const struct application *apps,
+static void fleet_report_application_rows(const struct fleet *f, const struct application_row *apps,
 					  size_t n, struct table *t)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -274,7 +274,7 @@ static void fleet_report_application_rows(const struct fleet *f, const struct ap
 }
 
 static size_t fleet_report_gather(const struct fleet *f, const struct fleet_tally *all,
-				  struct application *out)
+				  struct application_row *out)
 {
 	size_t n = 0;
 
@@ -284,7 +284,7 @@ static size_t fleet_report_gather(const struct fleet *f, const struct fleet_tall
 
 			if (f->resources.items[i].kind == FLEET_APP &&
 			    fleet_report_has_class(t, class))
-				out[n++] = (struct application){ i, class, t };
+				out[n++] = (struct application_row){ i, class, t };
 		}
 	qsort(out, n, sizeof(*out), fleet_report_compare);
 	return n;
@@ -305,7 +305,7 @@ static int fleet_report_applications(const struct fleet *f, const struct fleet_t
 		{ .head = "over 75 %", .flags = COLUMN_SPARE }, { .head = "lost" },
 	};
 	struct table *t = table_new(r, json, ARRAY_LEN(json));
-	struct application *apps = calloc(f->resources.len + 1, FLEET_CLASSES * sizeof(*apps));
+	struct application_row *apps = calloc(f->resources.len + 1, FLEET_CLASSES * sizeof(*apps));
 	size_t n;
 
 	if (!apps)

@@ -9,7 +9,7 @@
 #define FLEET_ROWS 20u           /* rows of a table in text, without `all` */
 
 struct fleet_view {
-	enum fleet_reader reader;
+	enum fleet_audience reader;
 	uint32_t application;    /* FLEET_FOR_APPLICATION: resource of kind FLEET_APP */
 	bool all;                /* text: all rows and members */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/sentence.h"
 
+#include <ctype.h>
 #include <math.h>
 
 #include "base/bug.h"
@@ -11,14 +12,23 @@
 const char *fleet_evidence_name(enum fleet_evidence evidence)
 {
 	static const char *const names[] = {
-		[FLEET_MORE] = "more", [FLEET_TOGETHER] = "together", [FLEET_AT_ONCE] = "at once",
+		[FLEET_MORE] = "more-often", [FLEET_TOGETHER] = "together",
+		[FLEET_AT_ONCE] = "at-once",
 	};
 
 	BUG_ON(evidence >= ARRAY_LEN(names));
 	return names[evidence];
 }
 
-/* Returns "3.1 % of the time, others 0.1 %". */
+/* Returns "Link uplink3", as a sentence begins. */
+static const char *fleet_sentence_resource(const struct fleet_resource *resource, struct report *r)
+{
+	const char *kind = fleet_kind_name(resource->kind);
+
+	return report_format(r, "%c%s %s", toupper((unsigned char)*kind), kind + 1, resource->name);
+}
+
+/* Returns "in 3.1 % of the time, others in 0.1 %". */
 static const char *fleet_sentence_shares(const struct fleet_finding *i, struct report *r)
 {
 	const bool events = i->class == FLEET_FAST_RETRANSMIT || i->class == FLEET_TIMEOUT;
@@ -54,8 +64,8 @@ const char *fleet_sentence_verdict(const struct fleet *f, const struct fleet_fin
 	const uint32_t n = i->evidence == FLEET_MORE ? i->affected : i->n;
 	char a[HUMAN_MAX], b[HUMAN_MAX], lost[HUMAN_MAX];
 
-	return report_format(r, "%s %s: %s of %s have %s %s, %s lost.",
-			     fleet_kind_name(resource->kind), resource->name, human_count(a, n),
+	return report_format(r, "%s: %s of %s have %s %s, %s lost.",
+			     fleet_sentence_resource(resource, r), human_count(a, n),
 			     human_counted(b, i->connections, "connection"),
 			     fleet_class_label(i->class), fleet_sentence_when(i, r),
 			     human_ns(lost, i->lost_ns));
@@ -85,9 +95,13 @@ static const char *fleet_sentence_members(const struct fleet *f, const struct fl
 void fleet_sentence(const struct fleet *f, const struct fleet_result *result,
 		    const struct fleet_finding *i, uint32_t members, struct report *r)
 {
-	const enum fleet_kind kind = f->resources.items[i->resource].kind;
+	const struct fleet_resource *resource = &f->resources.items[i->resource];
 
-	report_finding(r, "%s%s What to do: %s.", fleet_sentence_verdict(f, i, r),
+	const char *verdict = fleet_sentence_verdict(f, i, r);
+	const bool said = report_headline_has(r, verdict);
+
+	report_finding(r, "%s%s What to do: %s.", said ?
+		       report_format(r, "%s.", fleet_sentence_resource(resource, r)) : verdict,
 		       fleet_sentence_members(f, result, i, members, r),
-		       fleet_advice(i->class, kind));
+		       fleet_advice(i->class, resource->kind));
 }

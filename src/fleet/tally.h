@@ -10,8 +10,8 @@
 
 struct fleet_tally {
 	uint32_t connections;    /* with known time in the class */
-	uint32_t affected;       /* of them with the problem at any time */
-	uint32_t over[FLEET_OVERS]; /* of them with the problem for longer: fleet_over_share() */
+	uint32_t affected;       /* connections with the problem at any time */
+	uint32_t over[FLEET_OVERS]; /* connections with the problem for longer: fleet_over_share() */
 	uint64_t known_ns, limited_ns, lost_ns;
 };
 
