@@ -49,8 +49,8 @@ static const struct opt fleet_options[] = {
 		   .help = "Report on recordings of hostlat conns --record"),
 	OPT_FILES(struct fleet_config, files, .name = "FILE",
 		  .group = OPT_TARGET, .required = true,
-		  .help = "Recordings of different hosts at the same time; a host may have several, "
-			  "one after the other"),
+		  .help = "Recordings of different hosts at the same time; a host may have "
+			  "several, one after the other"),
 	OPT_LIST(struct fleet_config, topology, .name = "topology",
 		 .group = OPT_TARGET, .file = true, .metavar = "FILE",
 		 .help = "CSV table of hosts (host,rack,instance,addresses), of switches "
@@ -64,12 +64,12 @@ static const struct opt fleet_options[] = {
 		     .max = NS_PER_DAY,
 		     .help = "Length of the intervals in which connections are compared; the "
 			     "hosts' clocks must agree within a quarter of it"),
-	OPT_STRING(struct fleet_config, reader, .name = "for",
-		   .group = OPT_OUTPUT, .metavar = "READER",
-		   .help = "Show only what READER can change: \"network\", or the name of an "
-			   "application"),
+	OPT_STRING(struct fleet_config, reader, .name = "reader",
+		   .group = OPT_OUTPUT, .metavar = "network|APPLICATION",
+		   .help = "Show only what this reader can change: the network's operator, or the "
+			   "developer of the application of that name"),
 	OPT_FLAG(struct fleet_config, all, .name = "all",
-		 .group = OPT_OUTPUT,
+		 .group = OPT_OUTPUT, .letter = 'a',
 		 .help = "Show all findings, with all of their connections"),
 	OPT_FLAG(struct fleet_config, paper, .name = "paper",
 		 .group = OPT_MEASURE,
@@ -161,8 +161,9 @@ static bool fleet_set_reader(const struct fleet_config *c, const struct fleet *f
 	view->reader = FLEET_FOR_APPLICATION;
 	view->application = fleet_find(f, FLEET_APP, c->reader);
 	if (view->application == FLEET_NONE)
-		log_error("--for takes \"network\" or the name of an application; no connection is "
-			  "of an application '%s' (the report without --for has a table of them)",
+		log_error("--reader takes \"network\" or the name of an application; no connection "
+			  "is of an application '%s' (the report without --reader has a table of "
+			  "them)",
 			  c->reader);
 	return view->application != FLEET_NONE;
 }
@@ -244,7 +245,7 @@ const struct command cmd_fleet = {
 	.name = "fleet",
 	.reads_only = true,
 	.summary = "find what is behind the problems of many hosts' connections",
-	.task = "which rack, link or application is it",
+	.task = "which rack or link is behind it",
 	.try = "hostlat fleet report *.hlat",
 	.examples = {
 		{ "hostlat fleet report web1.hlat web2.hlat db1.hlat",

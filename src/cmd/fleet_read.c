@@ -23,7 +23,7 @@
 #include "event/reader.h"
 
 /* A recording that is being read. */
-struct fleet_reading_file {
+struct fleet_file {
 	struct fleet_inputs *in;
 	struct fleet *f;
 	struct fleet_recording *recording;
@@ -35,7 +35,7 @@ struct fleet_reading_file {
 
 /* ---- connections ---- */
 
-static int fleet_read_record(struct fleet_reading_file *r, const struct event *event)
+static int fleet_read_record(struct fleet_file *r, const struct event *event)
 {
 	struct event_interval interval;
 	struct event_flow flow;
@@ -59,7 +59,7 @@ static int fleet_read_record(struct fleet_reading_file *r, const struct event *e
 	return err == -ENOMEM ? err : 0;
 }
 
-static int fleet_read_gather(struct fleet_reading_file *r, const struct event_block *block)
+static int fleet_read_gather(struct fleet_file *r, const struct event_block *block)
 {
 	struct event_conn room;
 	struct event event;
@@ -82,7 +82,7 @@ static int fleet_read_gather(struct fleet_reading_file *r, const struct event_bl
 	return err;
 }
 
-static int fleet_read_add_connections(struct fleet_reading_file *r)
+static int fleet_read_add_connections(struct fleet_file *r)
 {
 	vec_for_each(&r->conns.all, conn) {
 		const struct fleet_conn_state *before;
@@ -108,7 +108,7 @@ static int fleet_read_add_connections(struct fleet_reading_file *r)
 /* ---- readings ---- */
 
 /* Sets *out to the realtime. Returns false if it is unknown. */
-static bool fleet_read_time(const struct fleet_reading_file *r, uint64_t mono_ns, uint64_t *out)
+static bool fleet_read_time(const struct fleet_file *r, uint64_t mono_ns, uint64_t *out)
 {
 	struct clock_time time;
 
@@ -121,7 +121,7 @@ static bool fleet_read_time(const struct fleet_reading_file *r, uint64_t mono_ns
 }
 
 /* Sets the realtime of from..to. Returns false if it is unknown, or the clock was set meanwhile. */
-static bool fleet_read_times(const struct fleet_reading_file *r, uint64_t from, uint64_t to,
+static bool fleet_read_times(const struct fleet_file *r, uint64_t from, uint64_t to,
 			     struct fleet_reading *out)
 {
 	uint64_t length, apart;
@@ -135,7 +135,7 @@ static bool fleet_read_times(const struct fleet_reading_file *r, uint64_t from, 
 }
 
 /* Adds a reading of the monotonic time from..to, divided at the losses of `e` (NULL: none). */
-static int fleet_read_put(struct fleet_reading_file *r, uint32_t conn, struct fleet_reading *reading,
+static int fleet_read_put(struct fleet_file *r, uint32_t conn, struct fleet_reading *reading,
 			  uint64_t from, uint64_t to, const struct event_conn *e)
 {
 	struct fleet_reading parts[FLEET_READING_PARTS];
@@ -164,7 +164,7 @@ static bool fleet_read_is_idle(const struct event_conn *e)
 	       !(e->flags & CONN_CLOSED);
 }
 
-static int fleet_read_conn(struct fleet_reading_file *r, const struct event_conn *e)
+static int fleet_read_conn(struct fleet_file *r, const struct event_conn *e)
 {
 	struct fleet_conn_state *conn = fleet_conns_find(&r->conns, e);
 	struct fleet_reading reading;
@@ -180,7 +180,7 @@ static int fleet_read_conn(struct fleet_reading_file *r, const struct event_conn
 	return err;
 }
 
-static int fleet_read_readings(struct fleet_reading_file *r, const struct event_block *block)
+static int fleet_read_readings(struct fleet_file *r, const struct event_block *block)
 {
 	struct event_conn room;
 	int err = 0;
@@ -194,7 +194,7 @@ static int fleet_read_readings(struct fleet_reading_file *r, const struct event_
  * Adds the time after the last record of idle connections: at its end a run reads all connections,
  * and reports each on which anything has moved. If the end is missing, this time is unknown.
  */
-static int fleet_read_idle(struct fleet_reading_file *r)
+static int fleet_read_idle(struct fleet_file *r)
 {
 	const struct fleet_recording *recording = r->recording;
 	int err = 0;
@@ -214,8 +214,8 @@ static int fleet_read_idle(struct fleet_reading_file *r)
 
 /* ---- recordings ---- */
 
-static int fleet_read_blocks(struct fleet_reading_file *r, struct event_source *source,
-			     int (*feed)(struct fleet_reading_file *r, const struct event_block *block))
+static int fleet_read_blocks(struct fleet_file *r, struct event_source *source,
+			     int (*feed)(struct fleet_file *r, const struct event_block *block))
 {
 	struct event_block block;
 	int err = 0;
@@ -225,7 +225,7 @@ static int fleet_read_blocks(struct fleet_reading_file *r, struct event_source *
 	return err;
 }
 
-static int fleet_read_twice(struct fleet_reading_file *r, struct event_source *source)
+static int fleet_read_twice(struct fleet_file *r, struct event_source *source)
 {
 	int err = fleet_read_blocks(r, source, fleet_read_gather);
 
@@ -243,7 +243,7 @@ static int fleet_read_twice(struct fleet_reading_file *r, struct event_source *s
 static int fleet_read_recording(struct fleet_inputs *in, struct fleet *f,
 				struct fleet_recording *recording, struct fleet_conns *before)
 {
-	struct fleet_reading_file r = { .in = in, .f = f, .recording = recording, .before = before };
+	struct fleet_file r = { .in = in, .f = f, .recording = recording, .before = before };
 	struct event_reader *reader = recorded_file_open(recording->path);
 	int err;
 

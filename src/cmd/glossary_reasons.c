@@ -11,7 +11,7 @@ const struct glossary_reason glossary_other_reasons[] = {
 		.todo = "If its writer was killed, or the disk was full, record again. Otherwise "
 			"copy the file again and compare checksums.",
 	} },
-	{ "recording-incomplete", "load, watch, conns, compare, fleet", {
+	{ "recording-incomplete", "commands that read recordings", {
 		.what = "The recording is undamaged but lacks a part of the run: it reached its "
 			"--size-limit, could not be written any further, or its writer was killed.",
 		.effect = "The recorded part is shown.",

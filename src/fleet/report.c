@@ -337,7 +337,7 @@ int fleet_report(const struct fleet *f, const struct fleet_result *result,
 	n = fleet_report_findings(f, result, view, r);
 	report_place_findings(r);
 	if (n < result->findings.len)
-		report_finding(r, "%s left out: without --for, the report has all.",
+		report_finding(r, "%s left out: without --reader, the report has all.",
 			       human_counted(buf, result->findings.len - n, "finding"));
 	fleet_report_resources(f, all, r);
 	err = fleet_report_applications(f, all, view, r);

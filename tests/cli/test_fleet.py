@@ -16,7 +16,8 @@ CLOCK = 'clock {ahead}s 1us'
 RACKS = 'host,rack\nweb1,r1\n'
 
 
-def script(host='web1', start=1000, boot=REALTIME_S - 1000, intervals=5, conn=CONN, facts=(), last='last', set_at=None):
+def script(host='web1', start=1000, boot=REALTIME_S - 1000, intervals=5, conn=CONN, facts=(), last='last',
+           set_at=None):
     """A run of `intervals` of 2 s: `start` is monotonic, `boot` the realtime when that was 0. In
     the interval `set_at`, the clock is 30 s ahead."""
     lines = [f'fact run.host {host}', f'fact run.started_ns {boot + start}000000000', 'fact run.pid 11',
