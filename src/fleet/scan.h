@@ -30,8 +30,8 @@ struct scan_cover {
 
 /* The stretch with the greatest likelihood ratio. */
 struct scan_stretch {
-	double llr;              /* Y ln(Y/E) - (Y - E); 0: no stretch has enough connections */
-	double expected;
+	double llr;              /* log of the likelihood ratio; 0: no stretch has enough */
+	double expected;         /* E: of the connections, at the rate of the rest then */
 	uint32_t connections;    /* Y: with an event in the stretch */
 	uint32_t from, width;
 };

@@ -39,7 +39,11 @@ struct strata_sum {
 /* Shares of known time, of the connections outside of the resource. */
 struct strata_rates {
 	double limited, lost;
-	double pooled;           /* limited, of all connections of the stratum */
+	/*
+	 * Limited, with as much of the resource's own connections mixed in that the mean of their
+	 * deviations from it varies by chance as if the others' rate were known.
+	 */
+	double aligned;
 };
 
 struct strata {
