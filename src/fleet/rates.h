@@ -18,13 +18,13 @@ struct rates_suspect {
 	size_t entry, entries;   /* in rates.kinds[kind] */
 	size_t unit, units;      /* in rates.units, until the next kind is measured */
 	double known_ns, limited_ns, expected_ns, lost_ns, lost_expected_ns;
-	double all_known_ns, all_limited_ns; /* of all its connections */
+	double all_known_ns, all_limited_ns; /* all its connections */
 	double z;
 	double p_rank;           /* its children against all others */
 	double p_usual;          /* it against others of its kind; 0: not asked, NaN: too few */
 	double p;                /* the larger one, adjusted for all resources of the kind */
 	double middle;           /* over half of its children have this ratio or a larger one */
-	double worst_limited_ns, worst_expected_ns; /* of the child with most of the excess */
+	double worst_limited_ns, worst_expected_ns; /* the child with most of the excess */
 	bool testable;
 };
 

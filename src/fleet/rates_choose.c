@@ -20,7 +20,7 @@
 /* The rank test of a place, once something is known to be wrong. */
 #define PLACE_P_MAX 0.005
 
-/* Of equal explanations, the kind with the smallest number is told. */
+/* The kind with the smallest number is told of equal explanations. */
 static const int rates_order[FLEET_KINDS] = {
 	[FLEET_RACK] = 0, [FLEET_SWITCH] = 1, [FLEET_LINK] = 2, [FLEET_HOST] = 3,
 	[FLEET_CONTAINER] = 4, [FLEET_APP] = 5, [FLEET_SERVICE] = 6, [FLEET_KERNEL] = 7,
@@ -52,7 +52,7 @@ static double rates_ratio_without(const struct rates *r, const struct rates_susp
 			   s->expected_ns - s->worst_expected_ns);
 }
 
-/* Whether the problem is not one child's. Connections' events are rare: the middle may have none. */
+/* Whether more than one child has it. Events are rare: the middle connection may have none. */
 static bool rates_is_broad(const struct rates *r, const struct rates_suspect *s)
 {
 	if (units_are_connections(s->kind))
@@ -133,7 +133,7 @@ static const struct rates_suspect *rates_place(const struct rates *r,
 	return place;
 }
 
-/* Of several bad children, or the worst child of a bad rack, the rack is told: top down. */
+/* A rack with several bad children is told instead of the worst of them: top down. */
 static const struct rates_suspect *rates_around(const struct rates *r,
 						const struct rates_suspect *child)
 {

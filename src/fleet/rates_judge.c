@@ -56,9 +56,9 @@ static void rates_describe(const struct rates *r, struct rates_suspect *suspect,
 }
 
 /*
- * Ranks the children of all suspects; `ratios` and `ranks` have an entry for each of them. Ranks are
- * aligned (Hodges and Lehmann 1962): the chance of few others in a stratum would be common to all
- * children of the resource, and make them look alike.
+ * Ranks the children of all suspects; `ratios` and `ranks` have an entry for each of them. They are
+ * aligned ranks (Hodges and Lehmann 1962): the chance of few others in a stratum would be common to
+ * all children of the resource, and make them look alike.
  */
 static int rates_rank(const struct rates *r, struct rates_suspect *suspects, size_t n,
 		      double *ratios, double *ranks)
@@ -89,7 +89,7 @@ static int rates_rank(const struct rates *r, struct rates_suspect *suspects, siz
 	return err;
 }
 
-/* ---- what is usual among the kind ---- */
+/* ---- the usual share of the kind ---- */
 
 static bool rates_kind_differs(enum fleet_kind kind)
 {

@@ -24,11 +24,6 @@ static const uint32_t scan_widths[SCAN_WIDTHS] = { 1, 2, 3, 5, 8, 13, 20, 30 };
 #define FLEET_PRIOR 1.0
 #define SHIFTS 199
 
-uint32_t scan_width(unsigned int number)
-{
-	return scan_widths[number];
-}
-
 /* ---- memory ---- */
 
 static int scan_cover_init(struct scan_cover *cover, uint32_t intervals)

@@ -26,7 +26,8 @@ static const enum strata_level strata_levels[FLEET_KINDS][STRATA_LEVELS] = {
 	[FLEET_INSTANCE] = { STRATA_APP },
 };
 
-uint32_t strata_resource(const struct fleet *f, uint32_t conn, enum fleet_kind kind)
+/* Returns the first resource of this kind that the connection shares; FLEET_NONE: none. */
+static uint32_t strata_resource(const struct fleet *f, uint32_t conn, enum fleet_kind kind)
 {
 	const struct fleet_series *s = &f->all.items[conn];
 

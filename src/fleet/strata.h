@@ -50,8 +50,8 @@ struct strata {
 	const struct fleet *f;
 	uint32_t *keys[STRATA_LEVELS];          /* stratum of each connection */
 	uint32_t sizes[STRATA_LEVELS];          /* strata */
-	struct strata_sum *all[STRATA_LEVELS];  /* of connections that count */
-	struct strata_sum *own[STRATA_LEVELS];  /* of them those of the resource */
+	struct strata_sum *all[STRATA_LEVELS];  /* connections that count */
+	struct strata_sum *own[STRATA_LEVELS];  /* those of the resource */
 };
 
 /* Returns 0 or -ENOMEM; strata_release() follows in either case. */
@@ -71,8 +71,5 @@ void strata_disown(struct strata *s, uint32_t conn);
  */
 bool strata_rates(const struct strata *s, enum fleet_kind kind, uint32_t conn,
 		  struct strata_rates *out);
-
-/* Returns the first resource of this kind that the connection shares; FLEET_NONE: none. */
-uint32_t strata_resource(const struct fleet *f, uint32_t conn, enum fleet_kind kind);
 
 #endif

@@ -21,8 +21,8 @@
 #define FLEETS_LONG 200u
 #define FOUND_LEAST 0.95
 #define FALSE_MOST 0.05
-#define SURE 0.95 /* confidence of the bounds */
-#define CHANCE 0.001 /* of a failure of the short form by chance */
+#define SURE 0.95 /* confidence of bounds */
+#define CHANCE 0.001 /* that the short form fails by chance */
 
 struct scene {
 	const char *name;
@@ -114,11 +114,15 @@ static struct world_options scene_options(const struct scene *scene, uint64_t se
 
 /* ---- one fleet ---- */
 
+static uint32_t planted_at(const struct scene *scene, const struct world *w, size_t i)
+{
+	return world_resource(w, scene->problems[i].kind, scene->problems[i].which);
+}
+
 static bool is_planted(const struct scene *scene, const struct world *w, uint32_t resource)
 {
 	for (size_t i = 0; i < scene->n && !scene->null; i++)
-		if (world_resource(w, scene->problems[i].kind, scene->problems[i].which) ==
-		    resource)
+		if (planted_at(scene, w, i) == resource)
 			return true;
 	return false;
 }
@@ -148,8 +152,7 @@ static void judge_ours(const struct scene *scene, const struct world *w, bool pr
 		wrong |= !is_planted(scene, w, finding->resource);
 		around |= w->f->resources.items[finding->resource].kind == FLEET_RACK;
 		for (size_t i = 0; i < scene->n; i++)
-			right[i] |= finding->resource ==
-				world_resource(w, scene->problems[i].kind, scene->problems[i].which);
+			right[i] |= finding->resource == planted_at(scene, w, i);
 	}
 	tally->right += !scene->null && right[0] && (scene->n < 2 || right[1]);
 	tally->wrong += wrong;

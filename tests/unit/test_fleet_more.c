@@ -188,7 +188,8 @@ static void add_crossed(bool bad_rack, bool bad_app)
 {
 	for (uint32_t host = 0; host < 40; host++)
 		for (uint32_t i = 0; i < 12; i++) {
-			const struct toy_conn conn = { host, host / 4, (host + i % 3) % 6, NONE, NONE };
+			const struct toy_conn conn = { host, host / 4, (host + i % 3) % 6, NONE,
+						       NONE };
 
 			toy_add(&toy, &conn, CLASS, share_if(bad_rack && conn.rack == 2) *
 				(bad_app && conn.app == 4 ? 10 : 1));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The paper's mean correlation, against all pairs one by one, and its weaknesses, which it keeps. */
+/* The paper's mean correlation, against all pairs one by one; its weaknesses are kept. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -16,7 +16,7 @@
 #include "fleet/finding.h"
 #include "stats/multiple.h"
 
-#define SCAN_FINDINGS_MAX 16 /* of a class */
+#define SCAN_FINDINGS_MAX 16 /* in each class */
 
 static const enum fleet_class scan_classes[] = { FLEET_FAST_RETRANSMIT, FLEET_TIMEOUT };
 
@@ -32,7 +32,7 @@ struct scan_suspect {
 	enum fleet_kind kind;
 	size_t entry, entries;
 	struct scan_stretch stretch;
-	double p_alone, p;       /* of this resource, and adjusted for all */
+	double p_alone, p;       /* for this resource alone, and adjusted for all */
 };
 
 struct scan_suspects VEC_OF(struct scan_suspect);
@@ -40,7 +40,7 @@ struct scan_suspects VEC_OF(struct scan_suspect);
 /* The events of each connection, in the order of connections. */
 struct scan_all {
 	struct scan_events events;
-	size_t *first;           /* of each connection, and behind the last */
+	size_t *first;           /* each connection's, and behind the last */
 	bool *explained;         /* for each event */
 };
 
@@ -52,7 +52,7 @@ struct scan_class {
 	struct units kinds[FLEET_KINDS];
 	struct scan_all all;
 	struct scan scan;
-	struct scan_events own;  /* of the resource that is tested */
+	struct scan_events own;  /* those of the resource that is tested */
 	struct scan_suspects suspects;
 	uint32_t *shifts;        /* for each child of a resource */
 	bool *marked;            /* for each connection */

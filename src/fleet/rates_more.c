@@ -11,7 +11,7 @@
 
 #include "fleet/analyses.h"
 
-#define RATES_FINDINGS_MAX 16 /* of a class */
+#define RATES_FINDINGS_MAX 16 /* in each class */
 
 static int rates_init(struct rates *r, const struct fleet *f, const struct fleet_options *options)
 {
