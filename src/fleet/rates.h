@@ -40,7 +40,7 @@ struct rates {
 	const struct fleet *f;
 	const struct fleet_options *options;
 	enum fleet_class class;
-	double families;         /* kinds and classes that are tested */
+	double families;         /* evidence, kinds and classes that are tested */
 	struct units kinds[FLEET_KINDS];
 	struct strata strata;
 	bool *left;              /* for each connection: known, and no finding explains it */

@@ -22,9 +22,9 @@
 #define CONNECTIONS_MIN 3u
 /*
  * Shares of applications, services and hosts differ by a factor of 1.6 or so, before a fleet's own
- * are known: a deviation of the logarithm, worth four more of the kind.
+ * are known: a deviation of the logarithm, worth eight more of the kind.
  */
-static const struct outlier_prior rates_prior = { .deviation = 0.5, .freedom = 4 };
+static const struct outlier_prior rates_prior = { .deviation = 0.5, .freedom = 8 };
 
 double rates_ratio(const struct rates *r, double limited_ns, double expected_ns)
 {

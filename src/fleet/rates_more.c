@@ -53,7 +53,7 @@ static void rates_count_families(struct rates *r)
 		kinds += r->kinds[kind].len > 0;
 	for (unsigned int class = 0; class < FLEET_CLASSES; class++)
 		classes += rates_has_class(r, class);
-	r->families = kinds * classes;
+	r->families = FLEET_EVIDENCES * kinds * classes;
 }
 
 /* Measures and judges all resources that share connections which are left. */

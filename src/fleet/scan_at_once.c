@@ -355,7 +355,7 @@ static int scan_class_init(struct scan_class *c, const struct fleet *f,
 	vec_init(&c->suspects, FLEET_RESOURCES_MAX);
 	for (unsigned int kind = 0; kind < FLEET_KINDS && !err; kind++) {
 		err = units_list(f, kind, &c->kinds[kind]);
-		c->families += c->kinds[kind].len ? ARRAY_LEN(scan_classes) : 0;
+		c->families += c->kinds[kind].len ? FLEET_EVIDENCES * ARRAY_LEN(scan_classes) : 0;
 	}
 	c->all.first = calloc(f->all.len + 1, sizeof(*c->all.first));
 	c->shifts = calloc(f->all.len + 1, sizeof(*c->shifts));

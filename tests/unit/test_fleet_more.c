@@ -98,8 +98,8 @@ static void bad_rack_is_told_with_its_figures(void **state)
 	assert_true(fabs(finding->share - 0.2) < 0.03);
 	assert_true(fabs(finding->share_others - 0.02) < 0.003);
 	assert_true(isnan(finding->rho) && finding->z > 3);
-	/* 1 of C(32, 4) = 35960, 8 racks, and the families of 3 kinds (host, rack, application) */
-	assert_true(fabs(finding->p - 8.0 * 3 / 35960) < 1e-6);
+	/* 1 of C(32, 4) = 35960, 8 racks, 3 kinds (host, rack, application), 3 of evidence */
+	assert_true(fabs(finding->p - 8.0 * 3 * 3 / 35960) < 1e-6);
 	/* 24 connections lose 0.2 of 600 s, others 0.02 */
 	assert_true(fabs((double)finding->lost_ns / 1e9 - 2880) < 300);
 	assert_true(fabs((double)finding->excess_ns / 1e9 - 2592) < 300);
