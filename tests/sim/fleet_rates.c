@@ -45,7 +45,7 @@ static const struct scene scenes[] = {
 	{ .name = "rack, heavy tails", .n = 1, .options = { HEAVY },
 	  .problems = { PROBLEM(FLEET_RACK, 3, FLEET_TIMEOUT, 8) } },
 	{ .name = "rack of 3 hosts", .n = 1, .options = { .racks = 16, .hosts = 3 },
-	  .problems = { PROBLEM(FLEET_RACK, 5, FLEET_TIMEOUT, 10) } },
+	  .problems = { PROBLEM(FLEET_RACK, 5, FLEET_TIMEOUT, 15) } },
 	{ .name = "link", .n = 1, .problems = { PROBLEM(FLEET_LINK, 9, FLEET_TIMEOUT, 15) } },
 	{ .name = "switch", .n = 1, .problems = { PROBLEM(FLEET_SWITCH, 1, FLEET_TIMEOUT, 5) } },
 	{ .name = "host", .n = 1, .problems = { PROBLEM(FLEET_HOST, 17, FLEET_DELAYED_ACK, 25) } },

@@ -274,6 +274,39 @@ static void counts_as_one_by_one(void **state)
 	vec_release(&events);
 }
 
+/* Returns the ratio of n connections' events in one interval, of so many children. */
+static double llr_of(uint32_t n, uint32_t children, int32_t rest)
+{
+	struct scan_events events;
+	struct scan scan;
+	double llr;
+
+	vec_init(&events, 100);
+	for (uint32_t conn = 0; conn < n; conn++)
+		assert_int_equal(vec_push(&events, (struct scan_event){
+			conn * children / n, conn, 50 }), 0);
+	assert_int_equal(scan_init(&scan, 100, n), 0);
+	for (unsigned int w = 0; w < SCAN_WIDTHS; w++)
+		for (uint32_t k = 0; k < 100; k++)
+			scan.rest.by_width[w][k] = rest;
+	llr = scan_strongest(&scan, &events, NULL).llr;
+	scan_release(&scan);
+	vec_release(&events);
+	return llr;
+}
+
+/* 3 connections in one of 100 intervals, beside 4 others in each, and one more as the prior. */
+static void stretch_needs_connections_and_children(void **state)
+{
+	const double part = 0.03 / (0.03 + 4 + 1);
+
+	(void)state;
+	assert_true(fabs(llr_of(3, 2, 4) - (3 * log(3 / (8 * part)) +
+					    5 * log(5 / (8 * (1 - part))))) < 1e-9);
+	assert_true(llr_of(2, 2, 4) == 0);
+	assert_true(llr_of(3, 1, 4) == 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -288,6 +321,7 @@ int main(void)
 		CASE(other_classes_are_not_scanned),
 		CASE(lives_that_begin_are_no_burst),
 		CASE(counts_as_one_by_one),
+		CASE(stretch_needs_connections_and_children),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,6 +183,26 @@ static void mix_of_applications_makes_no_rack_guilty(void **state)
 	assert_non_null(toy_only(&toy, FLEET_MORE, FLEET_APP, 0));
 }
 
+/*
+ * The same with applications that differ, though none is an outlier: rack 0 has mostly the one with
+ * the largest share, and three times the problems of other racks.
+ */
+static void usual_mix_makes_no_rack_guilty(void **state)
+{
+	static const double shares[] = { 0.01, 0.02, 0.012, 0.06, 0.03, 0.015 };
+
+	(void)state;
+	for (uint32_t host = 0; host < 32; host++)
+		for (uint32_t i = 0; i < 12; i++) {
+			const uint32_t app = host < 4 && i < 10 ? 3 : i % 6;
+
+			toy_add(&toy, &(struct toy_conn){ host, host / 4, app, NONE, NONE }, CLASS,
+				shares[app]);
+		}
+	run();
+	assert_int_equal(toy.result.findings.len, 0);
+}
+
 /* Adds 10 racks of 4 hosts, each with three of 6 applications that span the racks. */
 static void add_crossed(bool bad_rack, bool bad_app)
 {
@@ -362,6 +382,7 @@ int main(void)
 		CASE(nothing_is_told_of_equals),
 		CASE(few_hosts_are_too_few),
 		CASE(mix_of_applications_makes_no_rack_guilty),
+		CASE(usual_mix_makes_no_rack_guilty),
 		CASE(bad_rack_makes_no_application_guilty),
 		CASE(bad_application_makes_no_rack_guilty),
 		CASE(bad_rack_and_bad_application_are_both_told),
