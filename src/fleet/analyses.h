@@ -6,6 +6,12 @@
 #include "fleet/fleet.h"
 
 /*
+ * A fleet without any problem is told one with a chance of alpha at most: it is divided by the kinds
+ * of evidence, by the kinds of resources and by the classes of problems.
+ */
+#define FLEET_EVIDENCES 3
+
+/*
  * Each adds its findings and their members, and counts `tested` and `too_few`. Return 0 or -ENOMEM.
  */
 int fleet_together(const struct fleet *f, const struct fleet_options *options,

@@ -18,7 +18,7 @@
 struct fleet_paper_resource {
 	uint32_t resource;
 	uint32_t connections;
-	uint32_t defined;        /* of them those that change: they are correlated */
+	uint32_t defined;        /* those that change: they are correlated */
 	double acc;              /* mean correlation of pairs */
 };
 

@@ -20,8 +20,11 @@
 /* Children without which nothing can be told: two hosts; three connections, as they vary more. */
 #define CHILDREN_MIN 2u
 #define CONNECTIONS_MIN 3u
-/* Resources of one kind differ by at least so much; a deviation of the logarithm of their shares. */
-#define USUAL_DEVIATION 0.25
+/*
+ * Shares of applications, services and hosts differ by a factor of 1.6 or so, before a fleet's own
+ * are known: a deviation of the logarithm, worth eight more of the kind.
+ */
+static const struct outlier_prior rates_prior = { .deviation = 0.5, .freedom = 8 };
 
 double rates_ratio(const struct rates *r, double limited_ns, double expected_ns)
 {
@@ -36,7 +39,7 @@ static size_t rates_children_min(enum fleet_kind kind)
 
 /* ---- children ---- */
 
-/* Sets `middle` and `ratio_without`; `ratios` has room for one of each child. */
+/* Sets `middle` and the worst child; `ratios` has room for one of each child. */
 static void rates_describe(const struct rates *r, struct rates_suspect *suspect, double *ratios)
 {
 	const struct rates_unit *units = r->units.items + suspect->unit, *most = units;
@@ -44,8 +47,8 @@ static void rates_describe(const struct rates *r, struct rates_suspect *suspect,
 	for (const struct rates_unit *u = units; u < units + suspect->units; u++)
 		if (u->limited_ns - u->expected_ns > most->limited_ns - most->expected_ns)
 			most = u;
-	suspect->ratio_without = rates_ratio(r, suspect->limited_ns - most->limited_ns,
-					     suspect->expected_ns - most->expected_ns);
+	suspect->worst_limited_ns = most->limited_ns;
+	suspect->worst_expected_ns = most->expected_ns;
 	for (size_t i = 0; i < suspect->units; i++)
 		ratios[i] = rates_ratio(r, units[i].limited_ns, units[i].expected_ns);
 	sample_sort(ratios, suspect->units);
@@ -53,9 +56,9 @@ static void rates_describe(const struct rates *r, struct rates_suspect *suspect,
 }
 
 /*
- * Ranks the children of all suspects; `ratios` and `ranks` have an entry for each of them. Time is
- * expected by all connections of a stratum, the resource's own included (aligned ranks: Hodges and
- * Lehmann 1962): if only few are outside, their chance would be common to all of its children.
+ * Ranks the children of all suspects; `ratios` and `ranks` have an entry for each of them. They are
+ * aligned ranks (Hodges and Lehmann 1962): the chance of few others in a stratum would be common to
+ * all children of the resource, and make them look alike.
  */
 static int rates_rank(const struct rates *r, struct rates_suspect *suspects, size_t n,
 		      double *ratios, double *ranks)
@@ -66,7 +69,7 @@ static int rates_rank(const struct rates *r, struct rates_suspect *suspects, siz
 
 	for (size_t i = 0; i < total; i++)
 		ratios[i] = rates_ratio(r, r->units.items[i].limited_ns,
-					r->units.items[i].pooled_ns);
+					r->units.items[i].aligned_ns);
 	err = rank_values(ratios, total, ranks);
 	for (size_t i = 0; i < total; i++)
 		squares += ranks[i] * ranks[i];
@@ -86,7 +89,7 @@ static int rates_rank(const struct rates *r, struct rates_suspect *suspects, siz
 	return err;
 }
 
-/* ---- what is usual among the kind ---- */
+/* ---- the usual share of the kind ---- */
 
 static bool rates_kind_differs(enum fleet_kind kind)
 {
@@ -132,7 +135,7 @@ static void rates_compare_kind(const struct rates *r, struct rates_suspect *susp
 	qsort(levels, k, sizeof(*levels), rates_level_order);
 	for (size_t i = 0; i < k; i++)
 		values[i] = levels[i].level;
-	outlier_upper(values, k, USUAL_DEVIATION, p);
+	outlier_upper(values, k, &rates_prior, p);
 	/* A deviation needs two others. */
 	for (size_t i = 0; i < k && k > 2; i++)
 		levels[i].suspect->p_usual = p[i];
@@ -184,7 +187,9 @@ static void rates_mark_testable(const struct rates *r, struct rates_suspect *sus
 			rank_sum_least_p(s->units, total) <= limit;
 }
 
-static int rates_adjust(struct rates_suspect *suspects, size_t n, double *p, double *adjusted)
+/* A family for each kind and class; all families together keep alpha, without any problem. */
+static int rates_adjust(const struct rates *r, struct rates_suspect *suspects, size_t n, double *p,
+			double *adjusted)
 {
 	size_t k = 0;
 	int err;
@@ -195,7 +200,7 @@ static int rates_adjust(struct rates_suspect *suspects, size_t n, double *p, dou
 	err = fdr_adjust(p, k, adjusted);
 	k = 0;
 	for (struct rates_suspect *s = suspects; s < suspects + n; s++)
-		s->p = s->testable && !err ? adjusted[k++] : 1;
+		s->p = s->testable && !err ? fmin(r->families * adjusted[k++], 1) : 1;
 	return err;
 }
 
@@ -209,7 +214,7 @@ int rates_judge(struct rates *r, struct rates_suspect *suspects, size_t n)
 		err = rates_usual(r, suspects, n);
 	if (!err) {
 		rates_mark_testable(r, suspects, n, x);
-		err = rates_adjust(suspects, n, x, y);
+		err = rates_adjust(r, suspects, n, x, y);
 	}
 	free(x);
 	free(y);

@@ -17,7 +17,7 @@ static void rates_add_conn(const struct rates *r, struct rates_suspect *suspect,
 	*compared = true;
 	unit->limited_ns += limited_ns;
 	unit->expected_ns += known_ns * rates.limited;
-	unit->pooled_ns += known_ns * rates.pooled;
+	unit->aligned_ns += known_ns * rates.aligned;
 	suspect->known_ns += known_ns;
 	suspect->lost_ns += (double)s->lost_ns[r->class];
 	suspect->lost_expected_ns += known_ns * rates.lost;

@@ -30,8 +30,8 @@ struct scan_cover {
 
 /* The stretch with the greatest likelihood ratio. */
 struct scan_stretch {
-	double llr;              /* Y ln(Y/E) - (Y - E); 0: no stretch has enough connections */
-	double expected;
+	double llr;              /* log of the likelihood ratio; 0: no stretch has enough */
+	double expected;         /* E: of the connections, at the rate of the rest then */
 	uint32_t connections;    /* Y: with an event in the stretch */
 	uint32_t from, width;
 };
@@ -40,7 +40,7 @@ struct scan_stretch {
 struct scan {
 	uint32_t intervals;
 	struct scan_cover fleet; /* all connections with rare events */
-	struct scan_cover rest;  /* of them those outside of the resource */
+	struct scan_cover rest;  /* those outside of the resource */
 	struct scan_cover conns, children;
 	uint32_t *times;         /* as many as the resource with most events has */
 };
@@ -48,9 +48,6 @@ struct scan {
 /* Return 0 or -ENOMEM; scan_release() follows in either case. */
 int scan_init(struct scan *s, uint32_t intervals, size_t events);
 void scan_release(struct scan *s);
-
-/* Returns the width in intervals, by its number. */
-uint32_t scan_width(unsigned int number);
 
 /*
  * Adds to `cover`, for each width, the connections (or children) with an event in the stretch that

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scan statistic over time (Kulldorff 1997), with circular shifts of children as its null. The
- * expectation follows the rest of the fleet: bursts that all have are not told for each rack.
+ * A scan statistic over time (Kulldorff 1997), with circular shifts of children as its null. A
+ * stretch must be unusual both for the resource and beside the rest of the fleet: bursts that all
+ * have are not told for each rack, nor is the time of day.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,14 +18,11 @@ static const uint32_t scan_widths[SCAN_WIDTHS] = { 1, 2, 3, 5, 8, 13, 20, 30 };
 /* Fewer connections, or those of one child only, are no event of a resource. */
 #define CONNECTIONS_MIN 3
 #define CHILDREN_MIN 2
+/* Least effect: so many times the connections that are usual, for it and for the rest then. */
+#define TIMES_MIN 2.0
 /* Added to counts of the rest of the fleet: one connection of few is no burst of the fleet. */
 #define FLEET_PRIOR 1.0
 #define SHIFTS 199
-
-uint32_t scan_width(unsigned int number)
-{
-	return scan_widths[number];
-}
 
 /* ---- memory ---- */
 
@@ -175,9 +173,16 @@ static double scan_mean(const int32_t *counts, uint32_t intervals)
 	return sum / intervals;
 }
 
-static double scan_llr(double seen, double expected)
+/*
+ * Returns the log of the likelihood ratio of a count against the rest of the fleet in the same
+ * stretch, whose count is chance, too: seen + rest connections, of which a part is expected to be
+ * the resource's. For a large rest this is Y ln(Y/E) - (Y - E).
+ */
+static double scan_llr(double seen, double rest, double part)
 {
-	return seen > expected ? seen * log(seen / expected) - (seen - expected) : 0;
+	const double all = seen + rest;
+
+	return seen * log(seen / (all * part)) + rest * log(rest / (all * (1 - part)));
 }
 
 /* Takes the strongest stretch of this width; a stretch does not go over the end of the circle. */
@@ -188,14 +193,15 @@ static void scan_width_strongest(const struct scan *s, unsigned int number, cons
 	const double prior = FLEET_PRIOR;
 
 	for (uint32_t k = 0; k + scan_widths[number] <= s->intervals; k++) {
-		const double others = fmax((rest[k] + prior) / (means[1] + prior), 1);
-		const double expected = means[0] * others;
+		const double beside = (rest[k] + prior) / (means[1] + prior);
+		const double expected = means[0] * fmax(beside, 1);
 		double llr;
 
-		if (conns[k] < CONNECTIONS_MIN ||
+		if (conns[k] < CONNECTIONS_MIN || conns[k] < TIMES_MIN * expected ||
 		    s->children.by_width[number][k] < CHILDREN_MIN)
 			continue;
-		llr = scan_llr(conns[k], expected);
+		llr = scan_llr(conns[k], rest[k] + prior,
+			       means[0] / (means[0] + means[1] + prior));
 		if (llr > best->llr)
 			*best = (struct scan_stretch){ llr, expected, (uint32_t)conns[k], k,
 						       scan_widths[number] };

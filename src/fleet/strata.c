@@ -26,7 +26,8 @@ static const enum strata_level strata_levels[FLEET_KINDS][STRATA_LEVELS] = {
 	[FLEET_INSTANCE] = { STRATA_APP },
 };
 
-uint32_t strata_resource(const struct fleet *f, uint32_t conn, enum fleet_kind kind)
+/* Returns the first resource of this kind that the connection shares; FLEET_NONE: none. */
+static uint32_t strata_resource(const struct fleet *f, uint32_t conn, enum fleet_kind kind)
 {
 	const struct fleet_series *s = &f->all.items[conn];
 
@@ -157,6 +158,18 @@ void strata_disown(struct strata *s, uint32_t conn)
 		s->own[level][s->keys[level][conn]] = (struct strata_sum){ 0 };
 }
 
+/*
+ * A part f of the stratum's time is the resource's own. The difference of both rates has the
+ * variance of the own rate over 1 - f; so much of the own rate is mixed in that the factor is 1.
+ */
+static double strata_aligned(const struct strata_sum *all, const struct strata_sum *own,
+			     double limited)
+{
+	const double mixed = 1 - sqrt(1 - own->known_ns / all->known_ns);
+
+	return limited + mixed * (own->limited_ns / own->known_ns - limited);
+}
+
 bool strata_rates(const struct strata *s, enum fleet_kind kind, uint32_t conn,
 		  struct strata_rates *out)
 {
@@ -169,7 +182,7 @@ bool strata_rates(const struct strata *s, enum fleet_kind kind, uint32_t conn,
 			continue;
 		/* A difference of sums that are equal may be rounded to just below 0. */
 		out->limited = fmax(all->limited_ns - own->limited_ns, 0) / known_ns;
-		out->pooled = all->limited_ns / all->known_ns;
+		out->aligned = strata_aligned(all, own, out->limited);
 		out->lost = fmax(all->lost_ns - own->lost_ns, 0) / known_ns;
 		return true;
 	}

@@ -39,15 +39,19 @@ struct strata_sum {
 /* Shares of known time, of the connections outside of the resource. */
 struct strata_rates {
 	double limited, lost;
-	double pooled;           /* limited, of all connections of the stratum */
+	/*
+	 * Limited, with as much of the resource's own connections mixed in that the mean of their
+	 * deviations from it varies by chance as if the others' rate were known.
+	 */
+	double aligned;
 };
 
 struct strata {
 	const struct fleet *f;
 	uint32_t *keys[STRATA_LEVELS];          /* stratum of each connection */
 	uint32_t sizes[STRATA_LEVELS];          /* strata */
-	struct strata_sum *all[STRATA_LEVELS];  /* of connections that count */
-	struct strata_sum *own[STRATA_LEVELS];  /* of them those of the resource */
+	struct strata_sum *all[STRATA_LEVELS];  /* connections that count */
+	struct strata_sum *own[STRATA_LEVELS];  /* those of the resource */
 };
 
 /* Returns 0 or -ENOMEM; strata_release() follows in either case. */
@@ -67,8 +71,5 @@ void strata_disown(struct strata *s, uint32_t conn);
  */
 bool strata_rates(const struct strata *s, enum fleet_kind kind, uint32_t conn,
 		  struct strata_rates *out);
-
-/* Returns the first resource of this kind that the connection shares; FLEET_NONE: none. */
-uint32_t strata_resource(const struct fleet *f, uint32_t conn, enum fleet_kind kind);
 
 #endif

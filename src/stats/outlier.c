@@ -21,18 +21,21 @@ static void outlier_below_add(struct outlier_below *below, double value)
 	below->squares += d * (value - below->mean);
 }
 
-static double outlier_p(const struct outlier_below *below, double value, double least)
+static double outlier_p(const struct outlier_below *below, double value,
+			const struct outlier_prior *prior)
 {
-	double deviation, t;
+	const double usual = prior->freedom * prior->deviation * prior->deviation;
+	const double freedom = prior->freedom + below->n - 1;
+	double t;
 
 	if (below->n < 2)
 		return 1;
-	deviation = fmax(sqrt(below->squares / (below->n - 1)), least);
-	t = (value - below->mean) / (deviation * sqrt(1 + 1 / below->n));
-	return t > 0 ? student_two_sided(t, below->n - 1) / 2 : 1;
+	t = (value - below->mean) /
+		sqrt((usual + below->squares) / freedom * (1 + 1 / below->n));
+	return t > 0 ? student_two_sided(t, freedom) / 2 : 1;
 }
 
-void outlier_upper(const double *values, size_t n, double least, double *p)
+void outlier_upper(const double *values, size_t n, const struct outlier_prior *prior, double *p)
 {
 	const size_t can = n > UPPER_PART ? n / UPPER_PART : 1;
 	struct outlier_below below = { 0 };
@@ -40,7 +43,7 @@ void outlier_upper(const double *values, size_t n, double least, double *p)
 
 	for (size_t i = n; i--;) {
 		if (i < can)
-			smallest = fmin(smallest, outlier_p(&below, values[i], least));
+			smallest = fmin(smallest, outlier_p(&below, values[i], prior));
 		p[i] = smallest;
 		outlier_below_add(&below, values[i]);
 	}

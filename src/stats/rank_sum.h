@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct rank_sum {
-	double z; /* of the normal approximation, with tie correction */
+	double z; /* by the normal approximation, with tie correction */
 	double p; /* chance of a sum of ranks as large */
 };
 

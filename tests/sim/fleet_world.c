@@ -23,7 +23,7 @@ struct world_options world_usual(uint64_t seed)
 {
 	return (struct world_options){
 		.seed = seed, .racks = 10, .hosts = 8, .conns = 12, .apps = 8, .host_apps = 3,
-		.services = 6, .links = 4, .intervals = 300, .step_ns = 2000000000,
+		.services = 8, .links = 4, .intervals = 300, .step_ns = 2000000000,
 		.classes = 1u << FLEET_DELAYED_ACK | 1u << FLEET_TIMEOUT, .rate = 0.02,
 		.app_deviation = 0.4, .host_deviation = 0.2, .conn_deviation = 0.8, .burst = 3,
 		.load = 0.3, .own_mix = 0.3,

@@ -41,8 +41,8 @@ struct world_problem {
 	uint32_t which;              /* which of the kind, from 0 */
 	enum fleet_class class;
 	double factor;               /* rates are multiplied by it; no shares above 0.95 */
-	double deviation;            /* of the logarithm of the factor, between hosts */
-	/* instead, a burst: one event of each connection within these intervals, with this chance */
+	double deviation;            /* between hosts, of the factor's logarithm */
+	/* a burst instead: within these intervals, each connection has an event with a chance */
 	uint32_t from, to;
 	double reach;
 };

@@ -11,19 +11,21 @@
 
 #include "stats/outlier.h"
 
-/* 6 above 1, 0, -1: t = 6 / sqrt(1 + 1/3) = 5.19615, 2 degrees of freedom; scipy's t.sf. */
+static const struct outlier_prior none = { 0 };
+
+/* 6 above 1, 0, -1: t = 6 / sqrt(1 + 1/3) = 5.19615, 2 degrees of freedom: p by its closed form. */
 static void is_students_t(void **state)
 {
 	const double values[] = { 6, 1, 0, -1 };
 	double p[4];
 
 	(void)state;
-	outlier_upper(values, 4, 0.1, p);
+	outlier_upper(values, 4, &none, p);
 	assert_true(fabs(p[0] - 0.0175494) < 1e-6);
 	assert_true(p[1] == 1 && p[2] == 1 && p[3] == 1);
-	/* a deviation of at least 6 makes it a usual value */
-	outlier_upper(values, 4, 6, p);
-	assert_true(p[0] > 0.2);
+	/* 2 more degrees of freedom, of variance 9: t^2 = 36 / ((18 + 2) / 4 * 4/3) = 5.4, df 4 */
+	outlier_upper(values, 4, &(struct outlier_prior){ 3, 2 }, p);
+	assert_true(fabs(p[0] - 0.0404001) < 1e-6);
 }
 
 /* Three equal outliers of ten: with the others in the deviation, none would be seen. */
@@ -33,7 +35,7 @@ static void outliers_do_not_hide_each_other(void **state)
 	double p[10];
 
 	(void)state;
-	outlier_upper(values, 10, 0.1, p);
+	outlier_upper(values, 10, &none, p);
 	assert_true(p[0] < 0.001 && p[1] < 0.001 && p[2] < 0.001);
 	assert_true(p[3] == 1);
 }
@@ -44,10 +46,10 @@ static void says_nothing_of_two(void **state)
 	double p[2];
 
 	(void)state;
-	outlier_upper(values, 2, 0.1, p);
+	outlier_upper(values, 2, &none, p);
 	assert_true(p[0] == 1 && p[1] == 1);
-	outlier_upper(values, 0, 0.1, p);
-	outlier_upper(values, 1, 0.1, p);
+	outlier_upper(values, 0, &none, p);
+	outlier_upper(values, 1, &none, p);
 	assert_true(p[0] == 1);
 }
 

@@ -11,7 +11,7 @@
 
 #include "fleet/analyses.h"
 
-#define RATES_FINDINGS_MAX 16 /* of a class */
+#define RATES_FINDINGS_MAX 16 /* in each class */
 
 static int rates_init(struct rates *r, const struct fleet *f, const struct fleet_options *options)
 {
@@ -35,6 +35,25 @@ static void rates_release(struct rates *r)
 	vec_release(&r->suspects);
 	vec_release(&r->units);
 	free(r->left);
+}
+
+static bool rates_has_class(const struct rates *r, enum fleet_class class)
+{
+	vec_for_each(&r->f->all, s)
+		if (s->limited_ns[class] > 0)
+			return class != FLEET_SENDER_APP;
+	return false;
+}
+
+static void rates_count_families(struct rates *r)
+{
+	double kinds = 0, classes = 0;
+
+	for (unsigned int kind = 0; kind < FLEET_KINDS; kind++)
+		kinds += r->kinds[kind].len > 0;
+	for (unsigned int class = 0; class < FLEET_CLASSES; class++)
+		classes += rates_has_class(r, class);
+	r->families = FLEET_EVIDENCES * kinds * classes;
 }
 
 /* Measures and judges all resources that share connections which are left. */
@@ -77,16 +96,15 @@ static int rates_class(struct rates *r, struct fleet_result *out)
 	for (uint32_t conn = 0; conn < r->f->all.len; conn++)
 		r->left[conn] = r->f->all.items[conn].known_ns[r->class] > 0;
 	for (int i = 0; i < RATES_FINDINGS_MAX && !err; i++) {
-		const struct rates_suspect *strongest;
+		struct rates_suspect strongest;
 
 		err = rates_test(r);
 		if (!err && !i)
 			rates_count_tests(r, out);
-		strongest = err ? NULL : rates_strongest(r);
-		if (!strongest)
+		if (err || !rates_strongest(r, &strongest))
 			break;
-		err = rates_tell(r, strongest, out);
-		rates_explain(r, strongest);
+		err = rates_tell(r, &strongest, out);
+		rates_explain(r, &strongest);
 	}
 	return err;
 }
@@ -97,9 +115,11 @@ int fleet_more(const struct fleet *f, const struct fleet_options *options,
 	struct rates r;
 	int err = rates_init(&r, f, options);
 
+	if (!err)
+		rates_count_families(&r);
 	for (unsigned int class = 0; class < FLEET_CLASSES && !err; class++) {
 		r.class = class;
-		if (class != FLEET_SENDER_APP)
+		if (rates_has_class(&r, class))
 			err = rates_class(&r, out);
 	}
 	rates_release(&r);

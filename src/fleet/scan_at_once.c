@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bug.h"
 #include "base/sort.h"
@@ -15,20 +16,23 @@
 #include "fleet/rate_finding.h"
 #include "stats/multiple.h"
 
-#define SCAN_FINDINGS_MAX 16 /* of a class */
+#define SCAN_FINDINGS_MAX 16 /* in each class */
 
 static const enum fleet_class scan_classes[] = { FLEET_FAST_RETRANSMIT, FLEET_TIMEOUT };
 
 /* An event is rare for a connection with up to so many, or in one of so many intervals. */
 #define RARE_MAX 5u
 #define RARE_ONE_IN 30u
+/* A resource is the same burst's if it has this part of its connections in common with it. */
+#define PLACE_PART 0.8
+#define PLACE_P_MAX 0.05
 
 struct scan_suspect {
 	uint32_t resource;
 	enum fleet_kind kind;
 	size_t entry, entries;
 	struct scan_stretch stretch;
-	double p;
+	double p_alone, p;       /* for this resource alone, and adjusted for all */
 };
 
 struct scan_suspects VEC_OF(struct scan_suspect);
@@ -36,7 +40,7 @@ struct scan_suspects VEC_OF(struct scan_suspect);
 /* The events of each connection, in the order of connections. */
 struct scan_all {
 	struct scan_events events;
-	size_t *first;           /* of each connection, and behind the last */
+	size_t *first;           /* each connection's, and behind the last */
 	bool *explained;         /* for each event */
 };
 
@@ -44,12 +48,14 @@ struct scan_class {
 	const struct fleet *f;
 	const struct fleet_options *options;
 	enum fleet_class class;
+	double families;         /* kinds and classes that are tested */
 	struct units kinds[FLEET_KINDS];
 	struct scan_all all;
 	struct scan scan;
-	struct scan_events own;  /* of the resource that is tested */
+	struct scan_events own;  /* those of the resource that is tested */
 	struct scan_suspects suspects;
-	uint32_t *shifts;
+	uint32_t *shifts;        /* for each child of a resource */
+	bool *marked;            /* for each connection */
 };
 
 /* ---- events ---- */
@@ -61,17 +67,16 @@ static int scan_push_conn(struct scan_class *c, uint32_t conn)
 	const uint32_t most = intervals / RARE_ONE_IN > RARE_MAX ? intervals / RARE_ONE_IN :
 		RARE_MAX;
 	const size_t first = c->all.events.len;
-	bool on = false;
+	uint8_t before = FLEET_UNKNOWN; /* a problem that was there first began at no known time */
 	int err = 0;
 
 	for (uint32_t k = 0; k < intervals && !err; k++) {
 		const uint8_t cell = fleet_cell(c->f, &c->f->all.items[conn], c->class, k);
-		const bool problem = cell != FLEET_UNKNOWN && cell > 0;
 
-		if (problem && !on)
+		if (cell != FLEET_UNKNOWN && cell > 0 && before == 0)
 			err = vec_push(&c->all.events, (struct scan_event){ .conn = conn,
 									    .at = k });
-		on = problem;
+		before = cell;
 	}
 	if (c->all.events.len - first > most)
 		c->all.events.len = first;
@@ -118,7 +123,7 @@ static int scan_test_resource(struct scan_class *c, struct scan_suspect *suspect
 	struct rng rng;
 	int err = scan_own_events(c, entries, suspect->entries, true);
 
-	suspect->p = 1;
+	suspect->p_alone = 1;
 	if (err || scan_children(&c->own) < 2)
 		return err;
 	scan_leave_out(&c->scan, &c->own);
@@ -132,23 +137,24 @@ static int scan_test_resource(struct scan_class *c, struct scan_suspect *suspect
 	 */
 	if (suspect->stretch.llr > log(c->f->grid.intervals)) {
 		rng_init(&rng, rng_derive(c->options->seed, suspect->resource));
-		suspect->p = scan_chance(&c->scan, &c->own, suspect->stretch.llr, c->shifts, &rng);
+		suspect->p_alone = scan_chance(&c->scan, &c->own, suspect->stretch.llr, c->shifts,
+					       &rng);
 	}
 	return vec_push(&c->suspects, *suspect);
 }
 
-/* One family of all kinds: their resources share connections, and one is told at a time. */
-static int scan_adjust(struct scan_suspect *suspects, size_t n)
+/* A family for each kind and class; all families together keep alpha, without any burst. */
+static int scan_adjust(struct scan_suspect *suspects, size_t n, double families)
 {
 	double *p = calloc(n, sizeof(*p)), *adjusted = calloc(n, sizeof(*adjusted));
 	int err = -ENOMEM;
 
 	if (p && adjusted) {
 		for (size_t i = 0; i < n; i++)
-			p[i] = suspects[i].p;
+			p[i] = suspects[i].p_alone;
 		err = fdr_adjust(p, n, adjusted);
 		for (size_t i = 0; i < n; i++)
-			suspects[i].p = adjusted[i];
+			suspects[i].p = fmin(adjusted[i] * families, 1);
 	}
 	free(p);
 	free(adjusted);
@@ -158,6 +164,7 @@ static int scan_adjust(struct scan_suspect *suspects, size_t n)
 static int scan_test_kind(struct scan_class *c, enum fleet_kind kind)
 {
 	const struct units *units = &c->kinds[kind];
+	const size_t first = c->suspects.len;
 	int err = 0;
 
 	for (size_t from = 0, to; from < units->len && !err; from = to) {
@@ -168,27 +175,79 @@ static int scan_test_kind(struct scan_class *c, enum fleet_kind kind)
 		suspect.entries = to - from;
 		err = scan_test_resource(c, &suspect);
 	}
-	return err;
+	if (err || c->suspects.len == first)
+		return err;
+	return scan_adjust(c->suspects.items + first, c->suspects.len - first, c->families);
 }
 
-/* Sets *best of the resource whose stretch is strongest; NULL: no one is significant. */
-static int scan_test(struct scan_class *c, const struct scan_suspect **best)
+static bool scan_has_event(const struct scan_class *c, uint32_t conn,
+			   const struct scan_stretch *at)
+{
+	for (size_t e = c->all.first[conn]; e < c->all.first[conn + 1]; e++) {
+		const uint32_t k = c->all.events.items[e].at;
+
+		if (!c->all.explained[e] && k >= at->from && k < at->from + at->width)
+			return true;
+	}
+	return false;
+}
+
+/* Marks the connections with an event in the suspect's stretch, or counts those that are marked. */
+static uint32_t scan_mark_members(struct scan_class *c, const struct scan_suspect *s, bool mark)
+{
+	const struct unit_entry *entries = c->kinds[s->kind].items + s->entry;
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < s->entries; i++) {
+		if (!scan_has_event(c, entries[i].conn, &s->stretch))
+			continue;
+		n += c->marked[entries[i].conn];
+		c->marked[entries[i].conn] |= mark;
+	}
+	return n;
+}
+
+/*
+ * Returns the place of the burst: that there is one is known; of resources with mostly the same
+ * connections in it, the one with the greatest ratio is told, without a correction for many.
+ */
+static const struct scan_suspect *scan_place(struct scan_class *c, const struct scan_suspect *best)
+{
+	const struct scan_suspect *place = best;
+
+	memset(c->marked, 0, c->f->all.len * sizeof(*c->marked));
+	scan_mark_members(c, best, true);
+	vec_for_each(&c->suspects, s)
+		if (s->p_alone <= PLACE_P_MAX && s->stretch.llr > place->stretch.llr &&
+		    scan_mark_members(c, s, false) >= PLACE_PART * s->stretch.connections)
+			place = s;
+	return place;
+}
+
+/* Sets the suspect whose stretch is strongest; returns whether one is significant. */
+static bool scan_choose(struct scan_class *c, struct scan_suspect *out)
+{
+	const struct scan_suspect *best = NULL;
+
+	vec_for_each(&c->suspects, s)
+		if (s->p <= c->options->alpha &&
+		    (!best || s->stretch.llr > best->stretch.llr))
+			best = s;
+	if (!best)
+		return false;
+	*out = *scan_place(c, best);
+	out->p = best->p;
+	return true;
+}
+
+static int scan_test(struct scan_class *c)
 {
 	int err = 0;
 
-	*best = NULL;
 	vec_clear(&c->suspects);
 	for (unsigned int kind = 0; kind < FLEET_KINDS && !err; kind++)
 		err = scan_test_kind(c, kind);
-	if (!err && c->suspects.len)
-		err = scan_adjust(c->suspects.items, c->suspects.len);
-	if (err)
-		return err;
-	vec_for_each(&c->suspects, s)
-		if (s->p <= c->options->alpha / ARRAY_LEN(scan_classes) &&
-		    (!*best || s->stretch.llr > (*best)->stretch.llr))
-			*best = s;
-	return 0;
+	return err;
 }
 
 /* Counts the events of the whole fleet; each connection has one host. */
@@ -294,11 +353,14 @@ static int scan_class_init(struct scan_class *c, const struct fleet *f,
 	vec_init(&c->all.events, events_max);
 	vec_init(&c->own, events_max);
 	vec_init(&c->suspects, FLEET_RESOURCES_MAX);
-	for (unsigned int kind = 0; kind < FLEET_KINDS && !err; kind++)
+	for (unsigned int kind = 0; kind < FLEET_KINDS && !err; kind++) {
 		err = units_list(f, kind, &c->kinds[kind]);
+		c->families += c->kinds[kind].len ? FLEET_EVIDENCES * ARRAY_LEN(scan_classes) : 0;
+	}
 	c->all.first = calloc(f->all.len + 1, sizeof(*c->all.first));
 	c->shifts = calloc(f->all.len + 1, sizeof(*c->shifts));
-	if (err || !c->all.first || !c->shifts)
+	c->marked = calloc(f->all.len + 1, sizeof(*c->marked));
+	if (err || !c->all.first || !c->shifts || !c->marked)
 		return -ENOMEM;
 	err = scan_list_events(c);
 	/* A resource's children are of its connections: no list is longer than that of all. */
@@ -315,6 +377,7 @@ static void scan_class_release(struct scan_class *c)
 	free(c->all.first);
 	free(c->all.explained);
 	free(c->shifts);
+	free(c->marked);
 	scan_release(&c->scan);
 }
 
@@ -323,14 +386,14 @@ static int scan_class_run(struct scan_class *c, struct fleet_result *out)
 	int err = scan_count_fleet(c);
 
 	for (int i = 0; i < SCAN_FINDINGS_MAX && !err; i++) {
-		const struct scan_suspect *best;
+		struct scan_suspect best;
 
-		err = scan_test(c, &best);
+		err = scan_test(c);
 		if (!err && !i)
 			out->tested += (uint32_t)c->suspects.len;
-		if (err || !best)
+		if (err || !scan_choose(c, &best))
 			break;
-		err = scan_tell(c, best, out);
+		err = scan_tell(c, &best, out);
 	}
 	return err;
 }
