@@ -2,7 +2,7 @@
 // The top of a result: the verdict, how far it can be trusted, what to do; and what was measured where.
 const CONFIDENCE = { sound: 'good', indicative: 'warn', unusable: 'bad' };
 const OF_VERDICT = { ok: 'sound', sound: 'sound', partial: 'indicative', 'n/a': 'unusable' };
-const LEADING = ['explain', 'compare', 'diagnose', 'load', 'conns', 'watch', 'record'];
+const LEADING = ['fleet', 'explain', 'compare', 'diagnose', 'load', 'conns', 'watch', 'record'];
 const TODO_MAX = 3;
 const STAGES_FROM = ['watch', 'record']; // results whose number is a stage's
 
@@ -80,6 +80,8 @@ function todoOf(entries) {
 	const told = new Set(['expected', 'offset', 'application', 'unexplained']);
 	for (const s of findingsOf(leading(entries).document).filter(s => ADVICE.test(s)))
 		put('', sentence(s.replace(ADVICE, '')));
+	for (const g of records(part(entries, 'fleet').groups))
+		put(text(g.problem), text(g.advice));
 	for (const p of records(part(entries, 'conns').problems).filter(p => p.harmful === true))
 		put(text(p.class), text(p.advice) || remedy(text(p.class)));
 	for (const c of [...costlyOf(entries), ...records(part(entries, 'diagnose').causes)].filter(c => num(c.share) >= 0.2 && !told.has(c.cause)))
@@ -180,12 +182,14 @@ function stripOf(entries) {
 	const lead = leading(entries).document, load = part(entries, 'load'), setup = object(load.setup), rate = object(load.rate);
 	const h = object(lead.hostlat), whole = entries.map(e => e.document).find(d => known(object(d.interval).duration_ns) || known(object(d.recording).duration_ns)) || {};
 	const time = entries[0].span ? entries[0].span : known(setup.max_time_ns) ? object(load.method).elapsed_ns : object(whole.interval).duration_ns || object(whole.recording).duration_ns;
+	const fleet = object(part(entries, 'fleet').fleet), hosts = known(fleet.hosts) ? `${count(fleet.hosts)} hosts` : null;
 	const kernel = entries.map(e => e.document.kernel).find(Boolean);
-	const connections = setup.connections !== undefined ? setup.connections : object(part(entries, 'conns').totals).connections;
+	const connections = known(object(part(entries, 'fleet').fleet).connections) ? object(part(entries, 'fleet').fleet).connections :
+		setup.connections !== undefined ? setup.connections : object(part(entries, 'conns').totals).connections;
 	const facts = [
 		['target', targetOf(entries)], ['rate', known(rate.achieved) ? `${count(rate.achieved)}/s` : null],
-		['connections', known(connections) ? count(connections) : null], ['duration', known(time) ? duration(time) : null],
-		['host', h.host], ['kernel', kernel], ['measured', known(h.started_ns) ? instant(h.started_ns) : null],
+		['connections', known(connections) ? count(connections) : null], ['duration', known(time) ? duration(time) : known(fleet.to_ns) ? duration(num(fleet.to_ns) - num(fleet.from_ns)) : null],
+		['host', hosts || h.host], ['kernel', kernel], ['measured', known(h.started_ns) ? instant(h.started_ns) : null],
 		['by', h.version ? `hostlat ${text(h.version)}` : null],
 	].map(([name, value]) => ({ name, value: value === null || value === undefined ? NA : text(value) }));
 	const command = commandOf(entries);

@@ -2,7 +2,7 @@
 // From the data to the page.
 const KINDS = {
 	load: loadSection, watch: watchSection, record: watchSection, diagnose: diagnoseSection, conns: connsSection,
-	compare: compareSection,
+	compare: compareSection, fleet: fleetSection,
 };
 
 // A result of several, as explain makes it, is taken apart into its own.
@@ -43,7 +43,7 @@ function sectionOf(entry) {
 }
 
 // In the order in which people ask: when, why, which messages, which connections.
-const ORDER = ['compare', 'load', 'diagnose', 'conns', 'explain', 'watch', 'record'];
+const ORDER = ['fleet', 'compare', 'load', 'diagnose', 'conns', 'explain', 'watch', 'record'];
 const rank = command => ORDER.includes(command) ? ORDER.indexOf(command) : ORDER.length;
 
 const isComparison = g => g.entries.some(e => e.command === 'compare');

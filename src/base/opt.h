@@ -32,6 +32,7 @@
 
 #define OPT_ROWS_MAX 96 /* option rows (struct opt) of one command, nested ones included, at most */
 #define OPT_LIST_MAX 64 /* values of one repeatable option, at most */
+#define OPT_FILES_MAX 4096 /* files of one OPT_FILES argument, at most */
 
 enum opt_type {
 	OPT_TYPE_END,
@@ -47,6 +48,8 @@ enum opt_type {
 	OPT_TYPE_CHOICE,   /* config member: uint32_t, the value of one choice */
 	OPT_TYPE_SET,      /* config member: uint64_t, the or-ed values of a list of choices */
 	OPT_TYPE_LIST,     /* config member: struct opt_list; the option may be repeated */
+	/* config member: struct opt_files; a positional argument that takes all remaining words */
+	OPT_TYPE_FILES,
 	OPT_TYPE_ROWS,     /* config member: a struct, described by nested option rows */
 };
 
@@ -74,6 +77,11 @@ struct opt_list {
 	uint32_t len;
 };
 
+struct opt_files {
+	const char *items[OPT_FILES_MAX];
+	uint32_t len;
+};
+
 struct opt {
 	enum opt_type type;
 	const char *name;    /* option: name without dashes; positional: name in help */
@@ -98,6 +106,12 @@ struct opt {
 	const struct opt *rows;
 	const char *fact;    /* key under which a recording stores the value; NULL: not stored */
 };
+
+/* Returns whether the option or argument takes several words. */
+static inline bool opt_repeats(const struct opt *row)
+{
+	return row->type == OPT_TYPE_LIST || row->type == OPT_TYPE_FILES;
+}
 
 #define OPT_ROW(row_type, member_type, config, member, ...)                                        \
 	{                                                                                          \
@@ -132,6 +146,9 @@ struct opt {
 #define OPT_SET(config, member, ...) OPT_ROW(OPT_TYPE_SET, uint64_t, config, member, __VA_ARGS__)
 #define OPT_LIST(config, member, ...)                                                              \
 	OPT_ROW(OPT_TYPE_LIST, struct opt_list, config, member, __VA_ARGS__)
+#define OPT_FILES(config, member, ...)                                                             \
+	OPT_ROW(OPT_TYPE_FILES, struct opt_files, config, member, .positional = true,              \
+		.file = true, __VA_ARGS__)
 
 /*
  * Option rows shared by several commands: `member` of `config` is a struct whose options the rows

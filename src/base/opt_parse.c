@@ -89,6 +89,16 @@ static int opt_append_item(const char *text, struct opt_list *list)
 	return 0;
 }
 
+static int opt_append_file(const char *text, struct opt_files *files)
+{
+	if (!*text)
+		return -EINVAL;
+	if (files->len == OPT_FILES_MAX)
+		return -E2BIG;
+	files->items[files->len++] = text;
+	return 0;
+}
+
 static int opt_set_value(const struct opt *row, const char *text, void *member)
 {
 	switch (row->type) {
@@ -114,6 +124,8 @@ static int opt_set_value(const struct opt *row, const char *text, void *member)
 		return opt_set_mask(row, text, member);
 	case OPT_TYPE_LIST:
 		return opt_append_item(text, member);
+	case OPT_TYPE_FILES:
+		return opt_append_file(text, member);
 	case OPT_TYPE_FLAG:
 	case OPT_TYPE_END:
 	case OPT_TYPE_ROWS:
@@ -158,7 +170,7 @@ static int opt_refuse_value(struct opt_parser *p, const struct opt *row, const c
 	if (err == -E2BIG) {
 		strbuf_printf(p->error, "%s%s: at most %d values can be "
 					"given", opt_dashes(row), row->name,
-			      OPT_LIST_MAX);
+			      row->type == OPT_TYPE_FILES ? OPT_FILES_MAX : OPT_LIST_MAX);
 		return -EINVAL;
 	}
 	strbuf_printf(p->error, "%s%s takes ", opt_dashes(row), row->name);
@@ -295,7 +307,7 @@ static int opt_parse_positional(struct opt_parser *p, const char *word)
 	for (uint32_t i = 0; i < p->table.len; i++) {
 		struct opt_slot *slot = &p->table.slots[i];
 
-		if (slot->row->positional && (!slot->given || slot->row->type == OPT_TYPE_LIST))
+		if (slot->row->positional && (!slot->given || opt_repeats(slot->row)))
 			return opt_parse_value(p, slot, word);
 	}
 	strbuf_printf(p->error, "unexpected argument '%s'", word);

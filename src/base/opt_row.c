@@ -44,6 +44,7 @@ static const struct {
 	[OPT_TYPE_CHOICE] = { "WORD", "one of", NULL },
 	[OPT_TYPE_SET] = { "LIST", "a comma-separated list of", NULL },
 	[OPT_TYPE_LIST] = { "TEXT", "a non-empty text", NULL },
+	[OPT_TYPE_FILES] = { "FILE", "a file name", NULL },
 };
 
 size_t opt_next_alias(const char **at)

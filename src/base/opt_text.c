@@ -18,7 +18,7 @@ static bool opt_text_has_value(const struct opt *row)
 
 static const char *opt_text_dots(const struct opt *row)
 {
-	return row->type == OPT_TYPE_LIST && (row->positional || row->words) ? "..." : "";
+	return opt_repeats(row) && (row->positional || row->words) ? "..." : "";
 }
 
 void opt_text_usage(const struct opt *rows, struct strbuf *out)

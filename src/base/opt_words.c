@@ -70,6 +70,7 @@ static bool opt_words_is_given(const struct opt *row, const void *member)
 		return *(const uint32_t *)member || row->def;
 	case OPT_TYPE_SET:
 	case OPT_TYPE_LIST:
+	case OPT_TYPE_FILES:
 	case OPT_TYPE_END:
 	case OPT_TYPE_ROWS:
 		break;

@@ -19,7 +19,7 @@
  */
 static const char *const counters[] = { "cpu.steal_percent", "net.softnet.dropped",
 					"net.softnet.squeezed", "load.seed", "load.dial",
-					"load.thread" };
+					"load.thread", "clock.max_error_us" };
 
 #define VALUES_MAX (1UL << 20)
 

@@ -45,7 +45,7 @@ static void completion_zsh_put_option(const struct opt *row, const char *dashes,
 {
 	const bool value = row->type != OPT_TYPE_FLAG;
 
-	strbuf_printf(out, "\t\t\t'%s%s%s%s[", row->type == OPT_TYPE_LIST ? "*" : "", dashes, name,
+	strbuf_printf(out, "\t\t\t'%s%s%s%s[", opt_repeats(row) ? "*" : "", dashes, name,
 		      !value ? "" : dashes[1] ? "=" : "+");
 	completion_words_text(row->help, SPECIAL, out);
 	strbuf_putc(out, ']');
@@ -59,7 +59,7 @@ static void completion_zsh_put_row(const struct opt *row, struct strbuf *out)
 	if (row->hidden)
 		return;
 	if (row->positional) {
-		strbuf_printf(out, "\t\t\t'%s", row->type == OPT_TYPE_LIST ? "*" : "");
+		strbuf_printf(out, "\t\t\t'%s", opt_repeats(row) ? "*" : "");
 		completion_zsh_put_value(row, out);
 		strbuf_puts(out, "' \\\n");
 		return;

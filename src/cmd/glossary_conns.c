@@ -96,6 +96,13 @@ const struct glossary_text glossary_classes[CONN_CLASSES] = {
 		.todo = "Combine writes: writev, MSG_MORE, TCP_CORK, or a buffer in the "
 			"application.",
 	},
+	[CONN_TINY_SEND_BUFFER] = {
+		.what = "The application has set SO_SNDBUF to a few packets, often to 0.",
+		.effect = "A write waits until earlier data is acknowledged: of an odd number of "
+			  "packets, by the receiver's delayed ACK.",
+		.todo = "Remove SO_SNDBUF: Linux copies the data with any size, so that a small "
+			"buffer saves nothing.",
+	},
 	[CONN_BURST_AFTER_IDLE] = {
 		.what = "Packets were lost within two round trips of a burst after a pause.",
 		.effect = LOSSES,

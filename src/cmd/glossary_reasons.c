@@ -5,13 +5,13 @@
 #define LESS_TRAFFIC "measure less traffic (watch, record: --port, --pid, --ifname, --sample)"
 
 const struct glossary_reason glossary_other_reasons[] = {
-	{ "damaged", "load, watch, conns, compare", {
+	{ "damaged", "load, watch, conns, compare, fleet", {
 		.what = "The recording is not whole: its end is missing, or a checksum is wrong.",
 		.effect = "The readable part is shown; the rest is missing from it.",
 		.todo = "If its writer was killed, or the disk was full, record again. Otherwise "
 			"copy the file again and compare checksums.",
 	} },
-	{ "recording-incomplete", "load, watch, conns, compare", {
+	{ "recording-incomplete", "commands that read recordings", {
 		.what = "The recording is undamaged but lacks a part of the run: it reached its "
 			"--size-limit, could not be written any further, or its writer was killed.",
 		.effect = "The recorded part is shown.",
@@ -43,7 +43,7 @@ const struct glossary_reason glossary_other_reasons[] = {
 		.todo = "Start hostlat after the containers, as root; or choose another hook with "
 			"--backend fentry.",
 	} },
-	{ "events-lost", "watch, conns, diagnose", {
+	{ "events-lost", "watch, conns, diagnose, fleet", {
 		.what = "The kernel made events faster than hostlat could read or write them.",
 		.effect = "What was lost is missing. diagnose charges its time to blind.",
 		.todo = "Give hostlat CPU time, and " LESS_TRAFFIC ". record: fewer kinds in "
@@ -54,13 +54,13 @@ const struct glossary_reason glossary_other_reasons[] = {
 		.effect = "Some tasks, units or functions have a number instead of a name.",
 		.todo = "Measure for a shorter time, or " LESS_TRAFFIC ".",
 	} },
-	{ "events-invalid", "watch, conns", {
+	{ "events-invalid", "watch, conns, fleet", {
 		.what = "Some events had impossible values.",
 		.effect = "They are ignored.",
 		.todo = "Check that the recording is from a hostlat of the same version and was "
 			"not changed. If it is a live run, please report it.",
 	} },
-	{ "limit", "watch, conns, compare", {
+	{ "limit", "watch, conns, compare, fleet", {
 		.what = "hostlat keeps a bounded number of rows, connections and distributions, "
 			"and there were more.",
 		.effect = "The rest is not in the result; what is shown is right.",
@@ -95,9 +95,10 @@ const struct glossary_reason glossary_other_reasons[] = {
 		.todo = "Synchronize the clocks of both hosts (chrony, ntpd, ptp4l) before "
 			"recording.",
 	} },
-	{ "clock-set", "conns", {
-		.what = "--peer: a host's clock was set during its recording.",
-		.effect = "The common time is known only to within the size of that step.",
+	{ "clock-set", "conns, fleet", {
+		.what = "A host's clock was set during its recording.",
+		.effect = "conns --peer: the common time is known only to within the size of that "
+			  "step. fleet: records of that time are left out.",
 		.todo = "Record again once both clocks are synchronized.",
 	} },
 	{ "other-recording", "conns", {

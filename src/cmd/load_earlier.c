@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@
 #include "base/strbuf.h"
 #include "load/history.h"
 
+#define LOCK_TRIES 50u
+#define LOCK_PAUSE_NS 10000000L
 #define LOAD_LEN_MAX 900
 #define FILE_BYTES_MAX (LOAD_HISTORY_LINES * 1024) /* a longer file is read up to here */
 
@@ -33,6 +36,33 @@ static bool load_earlier_path(struct strbuf *path)
 	}
 	strbuf_puts(path, "/load-runs");
 	return there && !path->error;
+}
+
+/*
+ * Locks the folder of the file, or two loads that end at once would lose a line. Returns a
+ * descriptor that holds the lock until it is closed; -1: other processes had it all the time.
+ */
+static int load_earlier_lock(const char *path)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
+	char *const folder = strdup(path);
+	int fd = -1, err = -1;
+
+	if (folder) {
+		*strrchr(folder, '/') = '\0';
+		fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		free(folder);
+	}
+	for (unsigned int i = 0; fd >= 0 && err && i < LOCK_TRIES; i++) {
+		err = flock(fd, LOCK_EX | LOCK_NB);
+		if (err)
+			nanosleep(&pause, NULL);
+	}
+	if (fd >= 0 && err) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 /* Appends the file's text; a missing file is empty. Returns 0 or -errno. */
@@ -61,16 +91,20 @@ void load_earlier_report(const char *load, struct report *r)
 	struct strbuf text = STRBUF_INIT(FILE_BYTES_MAX + 4096);
 	const uint64_t now_s = (uint64_t)time(NULL);
 	struct load_history h;
+	int lock = -1;
 
 	if (strlen(load) > LOAD_LEN_MAX || strchr(load, '\n') || !load_earlier_path(&path))
 		goto out;
-	if (load_earlier_read(strbuf_str(&path), &text))
+	lock = load_earlier_lock(strbuf_str(&path));
+	if (lock < 0 || load_earlier_read(strbuf_str(&path), &text))
 		goto out;
 	load_history_count(strbuf_str(&text), load, now_s, &h);
 	load_history_append(&out, strbuf_str(&text), load, now_s, r);
 	if (!outfile_put(strbuf_str(&path), &out))
 		load_history_report(&h, r);
 out:
+	if (lock >= 0)
+		close(lock);
 	strbuf_release(&path);
 	strbuf_release(&text);
 	strbuf_release(&out);

@@ -512,6 +512,24 @@ void explain_small_writes(struct conn_finding *t)
 		ADVICE(t, ", a segment holds %s bytes", human_count(mss, c->mss));
 }
 
+void explain_tiny_buffer(struct conn_finding *t)
+{
+	const struct event_conn *c = t->view->c;
+	char size[HUMAN_MAX], held[HUMAN_MAX];
+
+	evidence_put_gauge(t, "sndbuf", c->sndbuf);
+	evidence_put_gauge(t, "mss", c->mss);
+	evidence_put_count(t, "send_blocked", CONN_KNOWS_CALLS, c->send_blocked);
+	evidence_put_count(t, "delayed_acks_harmful", CONN_KNOWS_PEER_DELACKS,
+			   c->delayed_acks_harmful);
+	MESSAGE(t, "the application has set a send buffer of %s bytes, kernel overhead included",
+		human_count(size, c->sndbuf));
+	if (t->problem->lost_ns)
+		MESSAGE(t, "; it was full for %s", human_ns(held, c->send_buffer_ns));
+	ADVICE(t, "remove SO_SNDBUF: a small buffer saves no copy on Linux, and a write waits until "
+		  "earlier data is acknowledged");
+}
+
 /* ---- pauses ---- */
 
 void explain_burst(struct conn_finding *t)

@@ -21,6 +21,7 @@ void explain_delayed_ack(struct conn_finding *t);
 void explain_own_delayed_ack(struct conn_finding *t);
 void explain_nagle(struct conn_finding *t);
 void explain_small_writes(struct conn_finding *t);
+void explain_tiny_buffer(struct conn_finding *t);
 void explain_burst(struct conn_finding *t);
 void explain_restart(struct conn_finding *t);
 

@@ -369,6 +369,23 @@ static bool rules_small_writes(const struct conn_view *v, struct conn_problem *p
 	return rules_writes_small(v->c);
 }
 
+/*
+ * Returns whether the application has set a send buffer of a few packets. Data waits if the buffer
+ * was full; where it never is, a delayed ACK is Nagle's matter.
+ */
+static bool rules_tiny_buffer(const struct conn_view *v, struct conn_problem *p)
+{
+	const struct event_conn *c = v->c;
+	const bool held = rules_is_limit(c, c->send_buffer_ns);
+	const bool sampled = conn_knows(c, CONN_KNOWS_TIMES) && c->samples >= RULES_SAMPLES_MIN;
+
+	p->confidence = CONN_OBSERVED;
+	p->harm = !sampled ? CONN_HARM_UNKNOWN : held ? CONN_HARMFUL : CONN_HARMLESS;
+	p->lost_ns = c->send_buffer_ns;
+	return c->flags & CONN_SNDBUF_SET && !(c->flags & CONN_FROM_DIAG) && c->bytes_sent &&
+	       c->sndbuf && c->sndbuf <= RULES_TINY_BUFFER;
+}
+
 /* ---- pauses ---- */
 
 static bool rules_burst_after_idle(const struct conn_view *v, struct conn_problem *p)
@@ -428,6 +445,7 @@ static const struct conn_rule {
 	{ CONN_DELAYED_ACK, CONN_KNOWS_DELACKS, rules_own_delayed_ack, explain_own_delayed_ack },
 	{ CONN_NAGLE, 0, rules_nagle, explain_nagle },
 	{ CONN_SMALL_WRITES, CONN_KNOWS_CALLS, rules_small_writes, explain_small_writes },
+	{ CONN_TINY_SEND_BUFFER, CONN_KNOWS_GAUGES, rules_tiny_buffer, explain_tiny_buffer },
 	{ CONN_BURST_AFTER_IDLE, CONN_KNOWS_LOSSES, rules_burst_after_idle, explain_burst },
 	{ CONN_SLOW_START_AFTER_IDLE, 0, rules_slow_start_after_idle, explain_restart },
 };
@@ -463,7 +481,7 @@ static uint32_t rules_list(const struct conn_view *view, struct conn_problem *ou
 /*
  * Adds up the time lost to harmful problems, and its lower bound. Each kind of time counts once:
  * the repairs have parts of the stalls; a burst's are also those of its repairs, held data is also
- * Nagle's.
+ * Nagle's, a tiny buffer's is also that of full buffers.
  */
 static void rules_add_lost(struct conn_judged *judged, const struct conn_problem *problems)
 {
@@ -529,6 +547,7 @@ static const char *const names[CONN_CLASSES] = {
 	[CONN_DELAYED_ACK] = "delayed-ack",
 	[CONN_NAGLE] = "nagle",
 	[CONN_SMALL_WRITES] = "small-writes",
+	[CONN_TINY_SEND_BUFFER] = "tiny-send-buffer",
 	[CONN_BURST_AFTER_IDLE] = "burst-after-idle",
 	[CONN_SLOW_START_AFTER_IDLE] = "slow-start-after-idle",
 	[CONN_INCAST] = "incast",

@@ -13,7 +13,7 @@
 #define SLOTS (1u << 17)
 
 _Static_assert(sizeof(struct conn) <= 56, "memory of a connection");
-_Static_assert(CONN_CLASSES <= 16, "conn.harmful");
+_Static_assert(CONN_CLASSES <= 32, "conn.harmful");
 
 /* ---- packed totals ---- */
 

@@ -47,7 +47,7 @@ struct conn {
 	uint32_t problem_intervals;
 	uint32_t tick;                 /* number of the interval of the last record */
 	/* -- by the last interval report that had a record of it; see conns/select.h -- */
-	uint16_t harmful;              /* mask of problem classes for which data waited */
+	uint32_t harmful;              /* mask of problem classes for which data waited */
 	uint16_t room;                 /* allocated bytes of `packed`, see base/zpack.h */
 	uint8_t status;                /* enum conn_status */
 	bool shown : 1;                /* it matched --filter and --follow */

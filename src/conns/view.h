@@ -22,6 +22,7 @@ enum conn_class {
 	CONN_DELAYED_ACK,
 	CONN_NAGLE,
 	CONN_SMALL_WRITES,
+	CONN_TINY_SEND_BUFFER,
 	CONN_BURST_AFTER_IDLE,
 	CONN_SLOW_START_AFTER_IDLE,
 	/* -- problems of several connections -- */

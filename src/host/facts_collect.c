@@ -56,6 +56,7 @@ static const struct fact_row fact_rows[] = {
 	  "devices/system/clocksource/clocksource0/available_clocksource" },
 	{ "clock.tai_offset_s", fact_tai, NULL },
 	{ "clock.synchronized", fact_clock_synchronized, NULL },
+	{ "clock.max_error_us", fact_clock_error, NULL },
 
 	{ "memory.thp", fact_sys_choice, "kernel/mm/transparent_hugepage/enabled" },
 	{ "memory.thp_defrag", fact_sys_choice, "kernel/mm/transparent_hugepage/defrag" },

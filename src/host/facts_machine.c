@@ -414,3 +414,12 @@ void fact_clock_synchronized(const struct fact_source *source, const char *key, 
 	if (source->root->live && adjtimex(&tx) >= 0)
 		host_facts_add(source->facts, key, "%s", tx.status & STA_UNSYNC ? "no" : "yes");
 }
+
+void fact_clock_error(const struct fact_source *source, const char *key, const char *arg)
+{
+	struct timex tx = { 0 };
+
+	(void)arg;
+	if (source->root->live && adjtimex(&tx) >= 0 && !(tx.status & STA_UNSYNC))
+		host_facts_add(source->facts, key, "%ld", tx.maxerror);
+}

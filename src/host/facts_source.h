@@ -39,6 +39,7 @@ fact_fn fact_steal;
 fact_fn fact_swap;
 fact_fn fact_tai;
 fact_fn fact_clock_synchronized;
+fact_fn fact_clock_error;
 
 /* facts_net.c: receive queues of the processors, interfaces. */
 fact_fn fact_softnet;

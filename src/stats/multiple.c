@@ -75,3 +75,16 @@ int fdr_adjust(const double *p, size_t n, double *out)
 	free(sorted);
 	return 0;
 }
+
+double testable_least_p(const double *least, size_t n, double alpha)
+{
+	size_t count = n;
+
+	for (size_t k = 1; k <= n; k++) {
+		while (count && least[count - 1] > alpha / (double)k)
+			count--;
+		if (count <= k)
+			return alpha / (double)k;
+	}
+	return alpha;
+}

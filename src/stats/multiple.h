@@ -19,4 +19,12 @@ int holm_adjust(const double *p, size_t n, double *out);
  */
 int fdr_adjust(const double *p, size_t n, double *out);
 
+/*
+ * Returns the greatest "least possible p" with which a test can be of use (Tarone 1990): tests of
+ * small samples that could not become significant beside the others are left out, and do not
+ * count in a correction for several tests. `least` has the least possible p of each of n tests, in
+ * ascending order; 0 < alpha < 1. O(n).
+ */
+double testable_least_p(const double *least, size_t n, double alpha);
+
 #endif

@@ -24,7 +24,7 @@
  *		AT counts from the beginning of the interval; RESULT: bytes or -errno
  *	loss|excluded REASON COUNT
  *	lost RECORDS
- *	interval LENGTH USER BPF [partial] [no-cost] [estimate] [unseen] [late]
+ *	interval LENGTH USER BPF [partial] [no-cost] [estimate] [unseen] [late] [last]
  *	repeat N ... end                    the lines between; of A|B one is drawn per round
  */
 #include <arpa/inet.h>
@@ -457,7 +457,8 @@ static void make_interval(struct script *s)
 			   strcmp(flag, "no-cost") == 0 ? INTERVAL_NO_BPF_COST :
 			   strcmp(flag, "shed") == 0 ? INTERVAL_SHED :
 			   strcmp(flag, "unseen") == 0 ? INTERVAL_UNSEEN :
-			   strcmp(flag, "late") == 0 ? INTERVAL_LATE : INTERVAL_BPF_ESTIMATE;
+			   strcmp(flag, "late") == 0 ? INTERVAL_LATE :
+			   strcmp(flag, "last") == 0 ? INTERVAL_LAST : INTERVAL_BPF_ESTIMATE;
 	}
 	put(s, EV_INTERVAL, &e, sizeof(e));
 	s->second = rng_below(&s->rng, 2);

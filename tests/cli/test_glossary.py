@@ -15,7 +15,8 @@ LOSS = 'reason for lost packets'
 
 # Fields of golden documents whose values are words of the glossary, by folder of this one.
 FIELDS = {'load': ('confidence', 'scope', 'why', 'code'), 'diagnose': ('cause', 'code'), 'watch': ('stage', 'code'),
-          'conns': ('class', 'limit', 'code'), 'compare': ('cause', 'code'), 'explain': ('cause', 'code')}
+          'conns': ('class', 'limit', 'code'), 'compare': ('cause', 'code'), 'explain': ('cause', 'code'),
+          'fleet': ('code', )}
 
 # Calls whose code is no literal: copies of another report's reasons, and codes of the tables below.
 INDIRECT = {

@@ -55,6 +55,15 @@ class History(unittest.TestCase):
         self.assertNotIn('earlier_runs', again)
         self.assertEqual(len(self.lines()), 4)
 
+    def test_that_none_is_lost(self):
+        """Loads that end at once: without a lock, the last to write would remove the others' lines."""
+        command = [HOSTLAT, 'load', self.url, '--rate', '50', '--for', '200ms', '--json']
+        for count in (6, 12):
+            runs = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                     env={**os.environ, 'XDG_STATE_HOME': self.folder}) for _ in range(6)]
+            self.assertLessEqual({run.wait(100) for run in runs}, {0, 3})
+            self.assertEqual(len(self.lines()), count)
+
     def test_without_a_server(self):
         self.assertNotIn('earlier_runs', self.load('null:', '--rate', '300', '--for', '300ms'))
         self.assertFalse(os.path.exists(self.file))

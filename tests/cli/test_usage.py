@@ -13,7 +13,7 @@ import unittest
 import ptys
 
 HOSTLAT = os.path.abspath(sys.argv.pop(1))
-COMMANDS = ['explain', 'load', 'watch', 'conns', 'record', 'diagnose', 'compare', 'report', 'serve',
+COMMANDS = ['explain', 'load', 'watch', 'conns', 'record', 'diagnose', 'compare', 'fleet', 'report', 'serve',
             'doctor', 'help', 'completion']
 DURATION = 'takes a number and a unit (ns, us, ms, s, m, h, d)'
 
@@ -353,12 +353,12 @@ class Usage(unittest.TestCase):
         self.assertRegex(run('--version').stdout, r'\Ahostlat \d+\.\d+\.\d+\n\Z')
 
     def test_no_command(self):
-        """Five tasks, each with a command line, then the commands; and it is wrong usage."""
+        """Six tasks, each with a command line, then the commands; and it is wrong usage."""
         done = run()
         self.assertEqual((done.returncode, done.stderr), (1, ''))
         self.assertEqual(done.stdout, run('--help').stdout)
         tasks = done.stdout.split('\n\n')[1].splitlines()
-        self.assertEqual(len(tasks), 5, tasks)
+        self.assertEqual(len(tasks), 6, tasks)
         for line in tasks:
             words = line.split('hostlat ')[1].split()
             self.assertIn(words[0], COMMANDS, line)

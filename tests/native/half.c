@@ -82,6 +82,8 @@ static void take_record(struct half *h, const struct event *event)
 		copy.clock.realtime_minus_mono_ns += (int64_t)h->shift_ns;
 	} else if (event->kind == EV_FLOW && copy.flow.id < FLOWS_MAX) {
 		h->cookies[copy.flow.id] = copy.flow.netns_cookie;
+		if (copy.flow.netns_cookie != h->netns)
+			return; /* its addresses are another host's */
 	}
 	check(event_writer_put(h->writer, event->core, event->kind, event->time - h->shift_ns,
 			       copy.bytes, event->size), "a record");

@@ -71,6 +71,14 @@ MAKE(send_buffer_unpaced, send_buffer(e); e->pacing_rate = UINT64_MAX; e->bytes_
 MAKE(send_buffer_set, send_buffer_paced(e); e->flags = CONN_SNDBUF_SET) /* may set the rate */
 MAKE(send_buffer_queue, send_buffer(e); e->rtt_samples = 10; e->rtt_sum_us = 410000)
 MAKE(send_buffer_no_queue, send_buffer(e); e->rtt_samples = 10; e->rtt_sum_us = 390000)
+MAKE(tiny_unheld, e->flags = CONN_SNDBUF_SET; e->sndbuf = 4608; e->bytes_sent = 1000)
+MAKE(tiny, tiny_unheld(e); e->send_buffer_ns = 60 * NS_PER_MS)
+MAKE(tiny_nagle, tiny_unheld(e); e->delayed_ack_ns = 400 * NS_PER_MS)
+MAKE(tiny_unsampled, tiny(e); e->samples = 9)
+MAKE(tiny_auto, tiny(e); e->flags = 0)
+MAKE(tiny_silent, tiny(e); e->bytes_sent = 0)
+MAKE(tiny_diag, tiny(e); e->flags |= CONN_FROM_DIAG)
+MAKE(tiny_not, tiny(e); e->sndbuf = 16384)
 MAKE(send_buffer_some, e->send_buffer_ns = 40 * NS_PER_MS; e->sampled[CONN_AT_SEND_BUFFER] = 4)
 MAKE(send_buffer_few, e->send_buffer_ns = 900 * NS_PER_MS; e->samples = 9;
      e->sampled[CONN_AT_SEND_BUFFER] = 9)
@@ -210,6 +218,14 @@ static const struct rule_case cases[] = {
 	{ CONN_SMALL_WRITES, false, 0, CONN_HARM_UNKNOWN, CONN_OBSERVED, small_unsampled },
 	{ CONN_SMALL_WRITES, false, 0, -1, 0, half_small },
 	{ CONN_SMALL_WRITES, false, 0, -1, 0, small_few },
+	{ CONN_TINY_SEND_BUFFER, false, CONN_KNOWS_GAUGES, CONN_HARMFUL, CONN_OBSERVED, tiny },
+	{ CONN_TINY_SEND_BUFFER, false, 0, CONN_HARMLESS, CONN_OBSERVED, tiny_nagle },
+	{ CONN_TINY_SEND_BUFFER, false, 0, CONN_HARMLESS, CONN_OBSERVED, tiny_unheld },
+	{ CONN_TINY_SEND_BUFFER, false, 0, CONN_HARM_UNKNOWN, CONN_OBSERVED, tiny_unsampled },
+	{ CONN_TINY_SEND_BUFFER, false, 0, -1, 0, tiny_auto },
+	{ CONN_TINY_SEND_BUFFER, false, 0, -1, 0, tiny_silent },
+	{ CONN_TINY_SEND_BUFFER, false, 0, -1, 0, tiny_diag },
+	{ CONN_TINY_SEND_BUFFER, false, 0, -1, 0, tiny_not },
 	{ CONN_BURST_AFTER_IDLE, false, L, CONN_HARMFUL, CONN_OBSERVED, burst },
 	{ CONN_BURST_AFTER_IDLE, false, L, CONN_HARMLESS, CONN_OBSERVED, burst_no_stall },
 	{ CONN_BURST_AFTER_IDLE, false, 0, -1, 0, burst_fine },

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/children.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+/* The moving mean that stands for common load reaches so far to both sides, at most. */
+#define REACH_MAX 30u
+#define REACH_PART 8u  /* of all intervals */
+
+/* Resources and connections have the same key in all runs, whatever the order of the input. */
+static uint64_t children_key(const char *name, uint64_t cookie)
+{
+	uint64_t key = cookie;
+
+	for (; *name; name++)
+		key = rng_derive(key, (unsigned char)*name);
+	return key;
+}
+
+static uint64_t children_connection_key(const struct fleet *f, uint32_t conn)
+{
+	return children_key(f->all.items[conn].name, f->all.items[conn].cookie);
+}
+
+static uint64_t children_host_key(const struct fleet *f, uint32_t host)
+{
+	return children_key(f->resources.items[host].name, 0);
+}
+
+/* Returns whether the subset has defined connections of the group. */
+static bool children_has(const struct class_sums *sums, const struct fleet_subset *subset,
+			 uint32_t group)
+{
+	if (!sums->sums[group].z)
+		return false;
+	for (size_t i = 0; i < subset->n_without; i++)
+		if (fleet_group_shares(sums->groups, group, subset->without[i]))
+			return false;
+	return true;
+}
+
+/* ---- common load ---- */
+
+static int common_load_make(struct class_sums *sums, uint32_t resource, struct common_load *out)
+{
+	const uint32_t intervals = sums->f->grid.intervals;
+
+	*out = (struct common_load){ .intervals = intervals };
+	if (!class_sums_outside(sums, resource, CHILDREN_OUTSIDE_MIN))
+		return 0;
+	out->series = calloc(intervals, sizeof(*out->series));
+	if (!out->series)
+		return -ENOMEM;
+	for (uint32_t k = 0; k < intervals; k++)
+		if (sums->outside.weight[k])
+			out->series[k] = (double)sums->outside.z[k] /
+					 (double)sums->outside.weight[k];
+	return 0;
+}
+
+static void common_load_regress(const struct common_load *load, double *z, const double *weight)
+{
+	double product = 0, square = 0;
+
+	for (uint32_t k = 0; k < load->intervals; k++) {
+		product += z[k] * load->series[k];
+		square += weight[k] * load->series[k] * load->series[k];
+	}
+	if (!(square > 0))
+		return;
+	for (uint32_t k = 0; k < load->intervals; k++)
+		z[k] -= product / square * weight[k] * load->series[k];
+}
+
+/* A window of intervals, and what is in it. The ring keeps what has already been changed. */
+struct moving {
+	double ring[REACH_MAX + 1], sum, weight;
+};
+
+/* Sums that a window loses again must be exact: z is a multiple of 2^-16. */
+static void common_load_smooth(const struct common_load *load, double *z, const double *weight)
+{
+	const uint32_t n = load->intervals, part = n / REACH_PART;
+	const uint32_t reach = part < REACH_MAX ? part : REACH_MAX;
+	struct moving m = { .sum = 0 };
+
+	for (uint32_t k = 0; k < reach && k < n; k++) {
+		m.sum += z[k];
+		m.weight += weight[k];
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		if (k + reach < n) {
+			m.sum += z[k + reach];
+			m.weight += weight[k + reach];
+		}
+		if (k > reach) {
+			m.sum -= m.ring[k % (reach + 1)];
+			m.weight -= weight[k - reach - 1];
+		}
+		m.ring[k % (reach + 1)] = z[k];
+		if (m.weight > 0)
+			z[k] -= weight[k] * m.sum / m.weight;
+	}
+}
+
+void children_remove_load(const struct common_load *load, double *z, const double *weight)
+{
+	if (load->series)
+		common_load_regress(load, z, weight);
+	else
+		common_load_smooth(load, z, weight);
+}
+
+/* ---- series ---- */
+
+/* Counts children: hosts, connections. */
+static void children_count(const struct class_sums *sums, const struct fleet_subset *subset,
+			   struct children *out)
+{
+	uint32_t host = FLEET_NONE;
+	size_t n;
+	const uint32_t *groups = fleet_groups_of(sums->groups, subset->resource, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct fleet_group *group = &sums->groups->all.items[groups[i]];
+
+		if (!children_has(sums, subset, groups[i]))
+			continue;
+		out->hosts += group->host != host;
+		host = group->host;
+		out->connections += sums->sums[groups[i]].connections;
+	}
+	out->are_connections = out->hosts == 1;
+	out->n = out->are_connections ? out->connections : out->hosts;
+}
+
+static uint32_t children_bundle(struct children *children, uint64_t key, uint32_t next)
+{
+	const uint32_t u = children->bundled ? (uint32_t)(key % CHILDREN_BUNDLES) : next;
+
+	children->keys[u] += key;
+	return u;
+}
+
+static void children_add_group(const struct children *children, uint32_t u,
+			       const struct fleet_sums *sums)
+{
+	double *z = children->z + (size_t)u * children->intervals;
+	double *weight = children->weight + (size_t)u * children->intervals;
+
+	for (uint32_t k = 0; k < children->intervals; k++) {
+		z[k] += (double)sums->z[k] / STANDARD_ONE;
+		weight[k] += (double)sums->weight[k] / STANDARD_ONE;
+	}
+}
+
+static void children_add_connection(struct class_sums *sums, const struct children *children,
+				    uint32_t u, uint32_t conn)
+{
+	double *z = children->z + (size_t)u * children->intervals;
+	double *weight = children->weight + (size_t)u * children->intervals;
+
+	standard_fill(sums->f, &sums->f->all.items[conn], sums->class, &sums->standards[conn],
+		      sums->z, sums->weight);
+	for (uint32_t k = 0; k < children->intervals; k++) {
+		z[k] += (double)sums->z[k] / STANDARD_ONE;
+		weight[k] += (double)sums->weight[k] / STANDARD_ONE;
+	}
+}
+
+/* Where the next child and the next connection go. */
+struct children_cursor {
+	uint32_t host, child, u, conn;
+};
+
+/* Notes the child of each defined connection; if they are the children, adds their series. */
+static void children_add_connections(struct class_sums *sums, const struct fleet_group *group,
+				     struct children *out, struct children_cursor *at)
+{
+	for (uint32_t i = 0; i < group->n; i++) {
+		const uint32_t conn = sums->groups->conns[group->first + i];
+
+		if (!sums->standards[conn].defined)
+			continue;
+		if (out->are_connections) {
+			at->u = children_bundle(out, children_connection_key(sums->f, conn),
+						at->child++);
+			children_add_connection(sums, out, at->u, conn);
+		}
+		out->conns[at->conn++] = (struct child_conn){ conn, at->u };
+	}
+}
+
+static void children_fill(struct class_sums *sums, const struct fleet_subset *subset,
+			  struct children *out)
+{
+	struct children_cursor at = { .host = FLEET_NONE };
+	size_t n;
+	const uint32_t *groups = fleet_groups_of(sums->groups, subset->resource, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct fleet_group *group = &sums->groups->all.items[groups[i]];
+
+		if (!children_has(sums, subset, groups[i]))
+			continue;
+		if (!out->are_connections && group->host != at.host)
+			at.u = children_bundle(out, children_host_key(sums->f, group->host),
+					       at.child++);
+		at.host = group->host;
+		if (!out->are_connections)
+			children_add_group(out, at.u, &sums->sums[groups[i]]);
+		children_add_connections(sums, group, out, &at);
+	}
+}
+
+static void children_sum_up(struct children *children)
+{
+	for (uint32_t u = 0; u < children->n; u++) {
+		double *z = children->z + (size_t)u * children->intervals;
+		const double *weight = children->weight + (size_t)u * children->intervals;
+
+		children_remove_load(&children->load, z, weight);
+		for (uint32_t k = 0; k < children->intervals; k++) {
+			children->sum[k] += z[k];
+			children->sum_weight[k] += weight[k];
+			children->known[k] += weight[k] > 0;
+		}
+	}
+}
+
+static int children_allocate(struct children *out)
+{
+	const size_t size = (size_t)out->n * out->intervals;
+
+	out->z = calloc(2 * (size + out->intervals), sizeof(*out->z));
+	out->keys = calloc((size_t)out->n + 1, sizeof(*out->keys));
+	out->known = calloc(out->intervals, sizeof(*out->known));
+	out->conns = calloc((size_t)out->connections + 1, sizeof(*out->conns));
+	if (!out->z || !out->keys || !out->known || !out->conns)
+		return -ENOMEM;
+	out->weight = out->z + size;
+	out->sum = out->weight + size;
+	out->sum_weight = out->sum + out->intervals;
+	return 0;
+}
+
+int children_make(struct class_sums *sums, const struct fleet_subset *subset,
+		  struct children *out)
+{
+	*out = (struct children){ .intervals = sums->f->grid.intervals };
+	children_count(sums, subset, out);
+	out->bundled = out->n > CHILDREN_BUNDLES;
+	out->n = out->bundled ? CHILDREN_BUNDLES : out->n;
+	if (children_allocate(out) || common_load_make(sums, subset->around, &out->load))
+		return -ENOMEM;
+	children_fill(sums, subset, out);
+	children_sum_up(out);
+	return 0;
+}
+
+void children_release(struct children *children)
+{
+	free(children->z);
+	free(children->keys);
+	free(children->known);
+	free(children->conns);
+	free(children->load.series);
+	*children = (struct children){ 0 };
+}

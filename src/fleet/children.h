@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Series of a resource's children: sums of each host's connections, or, if all are of one host, its
+ * connections. Many children are put into bundles by their names: pairs within a bundle do not
+ * count, a sixty-fourth of all. Load that is common to all connections is removed first.
+ */
+#ifndef HOSTLAT_FLEET_CHILDREN_H
+#define HOSTLAT_FLEET_CHILDREN_H
+
+#include "fleet/class_sums.h"
+
+#define CHILDREN_BUNDLES 64u
+
+/* So many connections outside of a resource tell what load is common to all. */
+#define CHILDREN_OUTSIDE_MIN 10u
+
+/* Connections of a resource without those that share one of others, too. */
+struct fleet_subset {
+	uint32_t resource;
+	uint32_t around;         /* connections outside of this resource tell the common load */
+	const uint32_t *without;
+	size_t n_without;
+};
+
+/*
+ * Common load. `series` is the mean z of connections outside of the resource in each interval;
+ * NULL: there are too few, and each series' own moving mean is removed instead.
+ */
+struct common_load {
+	uint32_t intervals;
+	double *series;          /* owned */
+};
+
+/* A defined connection and the number of the series that it belongs to. */
+struct child_conn {
+	uint32_t conn, child;
+};
+
+struct children {
+	uint32_t n;              /* series: children, or bundles of them */
+	uint32_t hosts, connections; /* with defined connections; defined connections */
+	uint32_t intervals;
+	bool are_connections;
+	bool bundled;
+	struct child_conn *conns; /* all `connections` */
+	double *z;               /* of child u in interval k: [u * intervals + k] */
+	double *weight;          /* sum of the weights of known connections */
+	double *sum, *sum_weight; /* of all children in interval k */
+	uint32_t *known;         /* children that are known in interval k */
+	uint64_t *keys;          /* of child u: where its circular shifts come from */
+	struct common_load load;
+};
+
+/*
+ * Makes the series of a subset; n is 0 if no connection is defined. Returns 0 or -ENOMEM;
+ * children_release() follows in either case.
+ */
+int children_make(struct class_sums *sums, const struct fleet_subset *subset,
+		  struct children *out);
+void children_release(struct children *children);
+
+/* Removes the common load from a series with its weights. */
+void children_remove_load(const struct common_load *load, double *z, const double *weight);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One class of problems: the standardized connections and the sums of their groups. */
+#ifndef HOSTLAT_FLEET_CLASS_SUMS_H
+#define HOSTLAT_FLEET_CLASS_SUMS_H
+
+#include "fleet/groups.h"
+#include "fleet/standard.h"
+#include "fleet/sums.h"
+
+struct class_sums {
+	const struct fleet *f;
+	const struct fleet_groups *groups;
+	enum fleet_class class;
+	struct standard *standards;      /* of each connection */
+	struct fleet_sums *sums;         /* of each group; .z is NULL without a defined connection */
+	struct fleet_sums total;
+	struct fleet_sums outside;       /* scratch */
+	int32_t *z, *weight;             /* scratch: one connection */
+};
+
+/* Makes sums of nothing. Returns 0 or -ENOMEM; class_sums_release() follows in either case. */
+int class_sums_init(struct class_sums *sums, const struct fleet_groups *groups);
+void class_sums_release(struct class_sums *sums);
+
+/* Replaces the sums by those of a class. Returns 0 or -ENOMEM. O(connections * intervals). */
+int class_sums_fill(struct class_sums *sums, enum fleet_class class);
+
+/*
+ * Sets sums->outside to the sums of all connections of hosts without a connection of the resource;
+ * if they are fewer than `least`, to those of all connections that do not share it. Returns whether
+ * there are that many.
+ */
+bool class_sums_outside(struct class_sums *sums, uint32_t resource, uint32_t least);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The findings of a fleet as sentences. */
+#ifndef HOSTLAT_FLEET_SENTENCE_H
+#define HOSTLAT_FLEET_SENTENCE_H
+
+#include "fleet/fleet.h"
+
+/* Returns a name such as "more"; static. */
+const char *fleet_evidence_name(enum fleet_evidence evidence);
+
+/*
+ * Returns the finding as one sentence: which resource, which problem, how many connections, how
+ * much time. The string belongs to the report.
+ */
+const char *fleet_sentence_verdict(const struct fleet *f, const struct fleet_finding *finding,
+				   struct report *r);
+
+/* Adds the sentence, the evidence, up to `members` of its connections and the advice. */
+void fleet_sentence(const struct fleet *f, const struct fleet_result *result,
+		    const struct fleet_finding *finding, uint32_t members, struct report *r);
+
+#endif

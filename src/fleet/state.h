@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of a fleet's analysis: resources, and series of the connections. */
+#ifndef HOSTLAT_FLEET_STATE_H
+#define HOSTLAT_FLEET_STATE_H
+
+#include "base/vec.h"
+#include "fleet/fleet.h"
+
+#define FLEET_STEPS 250u         /* a share in an interval is stored in steps of 1/250 */
+#define FLEET_UNKNOWN 255u
+
+struct fleet_resource {
+	char *name;
+	enum fleet_kind kind;
+	uint32_t next;           /* hash chain: index + 1 */
+};
+
+struct fleet_series {
+	uint32_t host;
+	uint32_t shares, n;      /* in fleet.shares */
+	uint64_t cookie;
+	char *name;
+	/* share of the class in interval k: cells[class * intervals + k]; NULL: never known */
+	uint8_t *cells;
+	uint64_t known_ns[FLEET_CLASSES];
+	uint64_t limited_ns[FLEET_CLASSES]; /* share times known time */
+	uint64_t lost_ns[FLEET_CLASSES];
+	/* -- the interval that readings still change -- */
+	uint32_t open;           /* its number */
+	uint64_t open_known_ns[FLEET_CLASSES], open_limited_ns[FLEET_CLASSES];
+	uint64_t last_ns;        /* end of the last reading */
+};
+
+struct fleet {
+	struct fleet_grid grid;
+	struct fleet_resources VEC_OF(struct fleet_resource) resources;
+	struct fleet_all_series VEC_OF(struct fleet_series) all;
+	struct fleet_shares VEC_OF(uint32_t) shares;
+	uint32_t *by_name;       /* hash table of resources: index + 1 */
+	size_t slots;
+};
+
+/* Returns whether the connection shares the resource. */
+bool fleet_series_shares(const struct fleet *f, const struct fleet_series *s, uint32_t resource);
+
+/* Returns the share of the class in interval k in steps of 1/FLEET_STEPS, or FLEET_UNKNOWN. */
+uint8_t fleet_cell(const struct fleet *f, const struct fleet_series *s, enum fleet_class class,
+		   uint32_t k);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/synchrony.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "stats/special.h"
+
+#define SHIFTS_MIN 199u
+#define SHIFTS_ENOUGH 499u   /* for the moments */
+#define SHIFTS_MAX 19999u
+#define SHIFTS_WORK 3e7      /* children times intervals times shifts */
+#define EXTREME_ENOUGH 10u
+
+void synchrony_covariance(const double *x, const double *y, uint32_t intervals, double *covariance)
+{
+	for (uint32_t h = 0; h <= SYNCHRONY_LAGS; h++) {
+		double sums[4] = { 0 };
+		uint32_t k = h;
+
+		for (; k + 4 <= intervals; k += 4)
+			for (uint32_t i = 0; i < 4; i++)
+				sums[i] += x[k + i] * y[k + i - h];
+		for (; k < intervals; k++)
+			sums[0] += x[k] * y[k - h];
+		covariance[h] = (sums[0] + sums[1] + (sums[2] + sums[3])) / intervals;
+	}
+}
+
+static double synchrony_squares(const double *series, size_t n)
+{
+	double squares = 0;
+
+	for (size_t i = 0; i < n; i++)
+		squares += series[i] * series[i];
+	return squares;
+}
+
+static uint32_t synchrony_overlap(const struct children *children)
+{
+	uint32_t overlap = 0;
+
+	for (uint32_t k = 0; k < children->intervals; k++)
+		overlap += children->known[k] > 1;
+	return overlap;
+}
+
+/* Returns the expectation of N if each child's known intervals are independent of the others'. */
+static double synchrony_expected_pairs(const struct children *children)
+{
+	double all = 0, squares = 0;
+
+	for (uint32_t u = 0; u < children->n; u++) {
+		const double *weight = children->weight + (size_t)u * children->intervals;
+		double sum = 0;
+
+		for (uint32_t k = 0; k < children->intervals; k++)
+			sum += weight[k];
+		all += sum;
+		squares += sum * sum;
+	}
+	return (all * all - squares) / children->intervals;
+}
+
+static double synchrony_variance(const struct children *children)
+{
+	double all[SYNCHRONY_LAGS + 1] = { 0 }, squares[SYNCHRONY_LAGS + 1] = { 0 }, v = 0;
+
+	for (uint32_t u = 0; u < children->n; u++) {
+		const double *z = children->z + (size_t)u * children->intervals;
+		double own[SYNCHRONY_LAGS + 1];
+
+		synchrony_covariance(z, z, children->intervals, own);
+		for (uint32_t h = 0; h <= SYNCHRONY_LAGS; h++) {
+			all[h] += own[h];
+			squares[h] += own[h] * own[h];
+		}
+	}
+	for (uint32_t h = 0; h <= SYNCHRONY_LAGS && h < children->intervals; h++)
+		v += (h ? 2 : 1) * (double)(children->intervals - h) *
+		     (all[h] * all[h] - squares[h]);
+	return 2 * v;
+}
+
+void synchrony_measure(const struct children *children, struct synchrony *out)
+{
+	const size_t k = children->intervals, size = children->n * k;
+
+	*out = (struct synchrony){ .rho = NAN, .z = NAN, .p = 1 };
+	if (children->n < 2)
+		return;
+	out->n = synchrony_squares(children->sum_weight, k) -
+		 synchrony_squares(children->weight, size);
+	out->testable = synchrony_overlap(children) >= SYNCHRONY_OVERLAP_MIN && out->n > 0;
+	if (!out->testable)
+		return;
+	out->u = synchrony_squares(children->sum, k) - synchrony_squares(children->z, size);
+	out->rho = out->u / out->n;
+	out->z = 0;
+	if (out->u <= 0)
+		return;
+	out->v = synchrony_variance(children) * out->n / synchrony_expected_pairs(children);
+	if (out->v > 0)
+		out->z = out->u / sqrt(out->v);
+}
+
+/* ---- circular shifts ---- */
+
+struct shifts {
+	const struct children *children;
+	struct rng *rngs;        /* of each child */
+	double *z, *weight;      /* sums of the shifted series */
+	double own_z, own_weight; /* the children's own squares, which no shift changes */
+	double n, sum, squares, cubes; /* statistics, less the observed one */
+	uint32_t extreme;
+};
+
+static void shifts_add_from(double *sum, const double *series, uint32_t n, uint32_t offset)
+{
+	const uint32_t head = n - offset;
+
+	for (uint32_t k = 0; k < head; k++)
+		sum[k] += series[offset + k];
+	for (uint32_t k = head; k < n; k++)
+		sum[k] += series[k - head];
+}
+
+/* Returns U / sqrt(N) of the children, each shifted by a random offset. */
+static double shifts_draw(struct shifts *s)
+{
+	const struct children *c = s->children;
+	double u = -s->own_z, n = -s->own_weight;
+
+	memset(s->z, 0, 2 * (size_t)c->intervals * sizeof(*s->z));
+	for (uint32_t i = 0; i < c->n; i++) {
+		const uint32_t offset = (uint32_t)rng_below(&s->rngs[i], c->intervals);
+
+		shifts_add_from(s->z, c->z + (size_t)i * c->intervals, c->intervals, offset);
+		shifts_add_from(s->weight, c->weight + (size_t)i * c->intervals, c->intervals,
+				offset);
+	}
+	for (uint32_t k = 0; k < c->intervals; k++) {
+		u += s->z[k] * s->z[k];
+		n += s->weight[k] * s->weight[k];
+	}
+	return n > 0 ? u / sqrt(n) : 0;
+}
+
+/* Returns P(X >= 0) for a law with the moments of the statistics less the observed one. */
+static double shifts_tail(const struct shifts *s)
+{
+	const double mean = s->sum / s->n, square = s->squares / s->n;
+	const double variance = square - mean * mean;
+	const double third = s->cubes / s->n - 3 * mean * square + 2 * mean * mean * mean;
+	const double deviation = sqrt(fmax(variance, 0)), at = -mean / deviation;
+	const double skewness = third / (variance * deviation);
+	double shape, x;
+
+	if (!(deviation > 0))
+		return mean < 0 ? 0 : 1;
+	if (skewness < 1e-4)
+		return normal_sf(at);
+	shape = 4 / (skewness * skewness);
+	x = shape + at * sqrt(shape);
+	return x > 0 ? chi2_sf(2 * x, 2 * shape) : 1;
+}
+
+static uint32_t shifts_limit(const struct children *c)
+{
+	const double limit = SHIFTS_WORK / ((double)c->n * c->intervals);
+
+	return limit > SHIFTS_MAX ? SHIFTS_MAX : limit < SHIFTS_ENOUGH ? SHIFTS_ENOUGH :
+									 (uint32_t)limit;
+}
+
+static void shifts_run(struct shifts *s, const struct synchrony *synchrony)
+{
+	const double observed = synchrony->u / sqrt(synchrony->n);
+	const uint32_t limit = shifts_limit(s->children);
+
+	while (s->n < limit && (s->n < SHIFTS_MIN || s->extreme < EXTREME_ENOUGH)) {
+		const double x = shifts_draw(s) - observed;
+
+		s->n++;
+		s->extreme += x >= -1e-9 * fabs(observed);
+		s->sum += x;
+		s->squares += x * x;
+		s->cubes += x * x * x;
+	}
+}
+
+int synchrony_shift(const struct children *children, uint64_t seed, struct synchrony *synchrony)
+{
+	const size_t size = (size_t)children->n * children->intervals;
+	struct shifts s = { .children = children };
+
+	s.rngs = malloc(children->n * sizeof(*s.rngs));
+	s.z = malloc(2 * (size_t)children->intervals * sizeof(*s.z));
+	if (!s.rngs || !s.z) {
+		free(s.rngs);
+		free(s.z);
+		return -ENOMEM;
+	}
+	s.weight = s.z + children->intervals;
+	s.own_z = synchrony_squares(children->z, size);
+	s.own_weight = synchrony_squares(children->weight, size);
+	for (uint32_t i = 0; i < children->n; i++)
+		rng_init(&s.rngs[i], rng_derive(seed, children->keys[i]));
+	shifts_run(&s, synchrony);
+	synchrony->p = (1 + s.extreme) / (1 + s.n);
+	if (!s.extreme)
+		synchrony->p = fmin(synchrony->p, shifts_tail(&s));
+	free(s.rngs);
+	free(s.z);
+	return 0;
+}
