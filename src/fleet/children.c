@@ -2,6 +2,7 @@
 #include "fleet/children.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,8 +50,8 @@ static int common_load_make(struct class_sums *sums, uint32_t resource, struct c
 {
 	const uint32_t intervals = sums->f->grid.intervals;
 
-	*out = (struct common_load){ .intervals = intervals };
-	if (!class_sums_outside(sums, resource, CHILDREN_OUTSIDE_MIN))
+	*out = (struct common_load){ .intervals = intervals, .none = resource == FLEET_NONE };
+	if (out->none || !class_sums_outside(sums, resource, CHILDREN_OUTSIDE_MIN))
 		return 0;
 	out->series = calloc(intervals, sizeof(*out->series));
 	if (!out->series)
@@ -109,6 +110,8 @@ static void common_load_smooth(const struct common_load *load, double *z, const 
 
 void children_remove_load(const struct common_load *load, double *z, const double *weight)
 {
+	if (load->none)
+		return;
 	if (load->series)
 		common_load_regress(load, z, weight);
 	else
@@ -217,13 +220,36 @@ static void children_fill(struct class_sums *sums, const struct fleet_subset *su
 	}
 }
 
+static double children_energy(const double *z, uint32_t n)
+{
+	double energy = 0;
+
+	for (uint32_t k = 0; k < n; k++)
+		energy += z[k] * z[k];
+	return energy;
+}
+
+/* Removes the common load from a child; weights keep the scale of what is left. */
+static void children_clean(const struct children *children, uint32_t u)
+{
+	double *z = children->z + (size_t)u * children->intervals;
+	double *weight = children->weight + (size_t)u * children->intervals;
+	const double before = children_energy(z, children->intervals);
+	double scale;
+
+	children_remove_load(&children->load, z, weight);
+	scale = before > 0 ? sqrt(children_energy(z, children->intervals) / before) : 0;
+	for (uint32_t k = 0; k < children->intervals; k++)
+		weight[k] *= scale;
+}
+
 static void children_sum_up(struct children *children)
 {
 	for (uint32_t u = 0; u < children->n; u++) {
-		double *z = children->z + (size_t)u * children->intervals;
+		const double *z = children->z + (size_t)u * children->intervals;
 		const double *weight = children->weight + (size_t)u * children->intervals;
 
-		children_remove_load(&children->load, z, weight);
+		children_clean(children, u);
 		for (uint32_t k = 0; k < children->intervals; k++) {
 			children->sum[k] += z[k];
 			children->sum_weight[k] += weight[k];

@@ -17,7 +17,7 @@
 /* Connections of a resource without those that share one of others, too. */
 struct fleet_subset {
 	uint32_t resource;
-	uint32_t around;         /* connections outside of this resource tell the common load */
+	uint32_t around;         /* connections outside of it tell the common load; NONE: it stays */
 	const uint32_t *without;
 	size_t n_without;
 };
@@ -28,6 +28,7 @@ struct fleet_subset {
  */
 struct common_load {
 	uint32_t intervals;
+	bool none;               /* nothing is removed */
 	double *series;          /* owned */
 };
 
