@@ -10,8 +10,9 @@
 #include "base/sort.h"
 #include "stats/special.h"
 
-#define P_MAX 0.01               /* of a resource without another one's connections */
-#define Z_MIN 2.0
+/* A resource without another one's connections; two children have no p below 1 / intervals. */
+#define P_MAX 0.01
+#define Z_MIN 4.0
 #define EXCESS_MIN 0.1           /* correlation of a finer resource beyond what is explained */
 #define EXCESS_PART 0.5          /* or so much of its own */
 #define BLOCKS 15u

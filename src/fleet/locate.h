@@ -13,7 +13,7 @@
 
 #include "fleet/synchrony.h"
 
-#define LOCATE_RHO_MIN 0.02      /* less correlation is nothing to tell */
+#define LOCATE_RHO_MIN 0.01      /* less correlation is nothing to tell */
 
 struct locate_candidate {
 	uint32_t resource;

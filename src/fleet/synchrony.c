@@ -212,7 +212,7 @@ int synchrony_shift(const struct children *children, uint64_t seed, struct synch
 	shifts_run(&s, synchrony);
 	synchrony->p = (1 + s.extreme) / (1 + s.n);
 	if (!s.extreme)
-		synchrony->p = fmin(synchrony->p, shifts_tail(&s));
+		synchrony->p = sqrt(synchrony->p * fmin(synchrony->p, shifts_tail(&s)));
 	free(s.rngs);
 	free(s.z);
 	return 0;

@@ -39,11 +39,20 @@ void model_fill(struct rng *rng, enum model_law law, double duty, double burst, 
 	}
 }
 
-void model_read(struct model *m, uint32_t conn, uint32_t k, double share)
+uint32_t model_cause_of(const struct model *m, uint32_t resource)
+{
+	for (uint32_t i = 0; i < MODEL_CAUSES_MAX; i++)
+		if (m->guilty[i] == resource)
+			return i;
+	return FLEET_NONE;
+}
+
+/* Gives an interval's reading to a connection. */
+static void model_read(struct model *m, uint32_t conn, uint32_t k, double share, uint64_t late_ns)
 {
 	struct fleet_reading reading = {
-		.from_ns = MODEL_START_NS + k * MODEL_STEP_NS,
-		.to_ns = MODEL_START_NS + (k + 1) * MODEL_STEP_NS,
+		.from_ns = MODEL_START_NS + k * MODEL_STEP_NS + late_ns,
+		.to_ns = MODEL_START_NS + (k + 1) * MODEL_STEP_NS + late_ns,
 		.known = 1u << m->config.class,
 	};
 
@@ -59,13 +68,13 @@ static uint32_t model_resource(struct model *m, enum fleet_kind kind, uint32_t n
 
 	snprintf(name, sizeof(name), "%s%u", fleet_kind_name(kind), number);
 	BUG_ON(fleet_resource(m->fleet, kind, name, &index));
-	if (!number && kind == m->config.guilty && m->config.loading > 0)
-		m->guilty = index;
+	if (kind == m->config.guilty && number < m->config.causes)
+		m->guilty[number] = index;
 	return index;
 }
 
-/* Returns whether it shares the resource with the cause. */
-static bool model_connect(struct model *m, uint32_t rack, uint32_t host, uint32_t c)
+/* Returns the cause of the resources that the new connection shares. */
+static uint32_t model_connect(struct model *m, uint32_t rack, uint32_t host, uint32_t c)
 {
 	const struct model_config *config = &m->config;
 	const uint32_t number = rack * config->hosts + host, app = c % config->apps;
@@ -75,24 +84,33 @@ static bool model_connect(struct model *m, uint32_t rack, uint32_t host, uint32_
 		model_resource(m, FLEET_CONTAINER, number * config->apps + app),
 		model_resource(m, FLEET_KERNEL, host % 2),
 	};
+	uint32_t index, cause = FLEET_NONE;
 	char name[32];
-	uint32_t index;
 
 	snprintf(name, sizeof(name), "10.%u.%u.1:%u", rack, host, 1000 + c);
 	BUG_ON(fleet_connection(m->fleet, &(struct fleet_conn){
 		.host = shares[0], .shares = shares, .n = ARRAY_LEN(shares), .cookie = m->n,
 		.name = name }, &index));
-	BUG_ON(index != m->n || index >= MODEL_CONNECTIONS_MAX);
-	m->n++;
-	for (uint32_t i = 0; i < ARRAY_LEN(shares); i++)
-		if (shares[i] == m->guilty)
-			return true;
-	return false;
+	BUG_ON(index != m->n++);
+	for (uint32_t i = 0; i < ARRAY_LEN(shares) && cause == FLEET_NONE; i++)
+		cause = model_cause_of(m, shares[i]);
+	return cause;
 }
 
-static void model_run(struct model *m, struct rng *rng, uint32_t conn)
+static double model_estimate(struct rng *rng, double share, uint32_t samples)
+{
+	uint32_t hits = 0;
+
+	for (uint32_t i = 0; i < samples; i++)
+		hits += rng_uniform(rng) < share;
+	return samples ? (double)hits / samples : share;
+}
+
+static void model_run(struct model *m, struct rng *rng, uint32_t conn, uint64_t late_ns)
 {
 	const struct model_config *config = &m->config;
+	const double *cause = m->causes + (size_t)(m->cause[conn] % MODEL_CAUSES_MAX) *
+					  config->intervals;
 	double *x = m->series + (size_t)conn * config->intervals;
 	uint32_t from = 0, to = config->intervals;
 
@@ -102,53 +120,78 @@ static void model_run(struct model *m, struct rng *rng, uint32_t conn)
 		to = from + config->intervals / 2;
 	}
 	for (uint32_t k = 0; k < config->intervals; k++) {
-		if (m->member[conn])
-			x[k] = config->members ? fmax(0.9 * m->cause[k], 0.1 * x[k]) :
-						 fmax(x[k], m->cause[k]);
-		if (k < from || k >= to || rng_uniform(rng) < config->unknown)
-			x[k] = NAN;
-		else
-			model_read(m, conn, k, x[k]);
+		const bool known = m->passes[k] && k >= from && k < to &&
+				   rng_uniform(rng) >= config->unknown;
+
+		if (m->cause[conn] != FLEET_NONE)
+			x[k] = config->members ? fmax(0.9 * cause[k], 0.1 * x[k]) :
+						 fmax(x[k], cause[k]);
+		x[k] = known ? model_estimate(rng, x[k], config->samples) :
+		       config->zeros ? 0 : NAN;
+		if (!isnan(x[k]))
+			model_read(m, conn, k, x[k], late_ns);
 	}
 }
 
-static void model_connections(struct model *m, struct rng *rng)
+/* Returns whether the connection has the cause of a resource that it shares. */
+static bool model_has(const struct model_config *config, struct rng *rng, uint32_t *members)
+{
+	return config->members ? (*members)++ < config->members :
+				 rng_uniform(rng) < config->loading;
+}
+
+static void model_host(struct model *m, struct rng *rng, uint32_t rack, uint32_t host,
+		       uint32_t *members)
+{
+	for (uint32_t k = 0; k < m->config.intervals; k++)
+		m->passes[k] = rng_uniform(rng) >= m->config.passless;
+	for (uint32_t c = 0; c < m->config.connections; c++) {
+		const uint32_t conn = m->n, cause = model_connect(m, rack, host, c);
+
+		m->cause[conn] = cause != FLEET_NONE && model_has(&m->config, rng, members) ?
+			cause : FLEET_NONE;
+		model_run(m, rng, conn, rack || host ? 0 : m->config.late_ns);
+	}
+}
+
+static void model_allocate(struct model *m)
 {
 	const struct model_config *config = &m->config;
-	uint32_t members = 0;
+	const size_t n = (size_t)config->racks * config->hosts * config->connections;
+	const struct fleet_grid grid = { MODEL_START_NS, MODEL_STEP_NS, config->intervals };
 
-	for (uint32_t rack = 0; rack < config->racks; rack++)
-		for (uint32_t host = 0; host < config->hosts; host++)
-			for (uint32_t c = 0; c < config->connections; c++) {
-				const bool shares = model_connect(m, rack, host, c);
-				const bool has = config->members ?
-					members < config->members :
-					rng_uniform(rng) < config->loading;
-
-				m->member[m->n - 1] = shares && has;
-				members += m->member[m->n - 1];
-				model_run(m, rng, m->n - 1);
-			}
+	m->fleet = fleet_new(&grid);
+	m->causes = calloc(MODEL_CAUSES_MAX * (size_t)config->intervals, sizeof(*m->causes));
+	m->passes = calloc(config->intervals, sizeof(*m->passes));
+	m->cause = calloc(n, sizeof(*m->cause));
+	m->series = calloc(n * config->intervals, sizeof(*m->series));
+	BUG_ON(!m->fleet || !m->causes || !m->passes || !m->cause || !m->series);
 }
 
 void model_make(struct model *m, const struct model_config *config, uint64_t seed)
 {
-	const size_t connections = (size_t)config->racks * config->hosts * config->connections;
-	const struct fleet_grid grid = { MODEL_START_NS, MODEL_STEP_NS, config->intervals };
+	uint32_t members = 0;
 	struct rng rng;
 
-	*m = (struct model){ .config = *config, .guilty = FLEET_NONE };
+	*m = (struct model){ .config = *config };
+	BUG_ON(config->causes > MODEL_CAUSES_MAX);
 	rng_init(&rng, seed);
-	m->fleet = fleet_new(&grid);
-	m->cause = calloc((connections + 1) * config->intervals, sizeof(*m->cause));
-	BUG_ON(!m->fleet || !m->cause);
-	m->series = m->cause + config->intervals;
-	model_fill(&rng, config->law, config->duty, config->burst, 0, m->cause, config->intervals);
-	model_connections(m, &rng);
+	model_allocate(m);
+	for (uint32_t i = 0; i < MODEL_CAUSES_MAX; i++)
+		m->guilty[i] = FLEET_NONE;
+	for (uint32_t i = 0; i < config->causes; i++)
+		model_fill(&rng, config->law, config->duty, config->burst, 0,
+			   m->causes + (size_t)i * config->intervals, config->intervals);
+	for (uint32_t rack = 0; rack < config->racks; rack++)
+		for (uint32_t host = 0; host < config->hosts; host++)
+			model_host(m, &rng, rack, host, &members);
 }
 
 void model_release(struct model *m)
 {
 	fleet_free(m->fleet);
+	free(m->causes);
+	free(m->passes);
 	free(m->cause);
+	free(m->series);
 }

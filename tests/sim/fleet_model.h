@@ -14,7 +14,7 @@
 
 #define MODEL_STEP_NS 2000000000ULL
 #define MODEL_START_NS 1000000000000ULL
-#define MODEL_CONNECTIONS_MAX 4096u
+#define MODEL_CAUSES_MAX 32u
 
 enum model_law {
 	MODEL_SHARES,            /* bad intervals have a share of 0.3 to 1, others 0 */
@@ -28,10 +28,15 @@ struct model_config {
 	enum model_law law;
 	double duty;             /* share of bad intervals */
 	double burst;            /* mean length of bad stretches, in intervals */
-	enum fleet_kind guilty;  /* kind of the resource with a common cause: the first of it */
+	enum fleet_kind guilty;  /* kind of resources with a common cause */
+	uint32_t causes;         /* so many of them, the first ones, each with a cause of its own */
 	double loading;          /* share of its connections that have it; 0: no cause */
 	uint32_t members;        /* so many connections have it alone; 0: by the loading */
-	double unknown;          /* share of intervals without a reading */
+	double unknown;          /* share of intervals without a reading, at random */
+	double passless;         /* the same, but all connections of a host miss the same ones */
+	bool zeros;              /* intervals without a reading are told as 0 */
+	uint32_t samples;        /* a share is estimated from so many samples; 0: exact */
+	uint64_t late_ns;        /* error of the first host's clock */
 	bool lives;              /* connections begin and end at random times */
 	double load;             /* rise and fall of the duty over the window, common to all */
 	enum fleet_class class;
@@ -40,10 +45,11 @@ struct model_config {
 struct model {
 	struct model_config config;
 	struct fleet *fleet;
-	uint32_t guilty;         /* resource; FLEET_NONE: no cause */
+	uint32_t guilty[MODEL_CAUSES_MAX]; /* resources; FLEET_NONE: no cause */
 	uint32_t n;
-	bool member[MODEL_CONNECTIONS_MAX]; /* connection has the common cause */
-	double *cause;           /* share of interval k */
+	uint32_t *cause;         /* of connection c; FLEET_NONE: none */
+	double *causes;          /* of cause i in interval k: [i * intervals + k] */
+	bool *passes;            /* of the host in interval k */
 	double *series;          /* of connection c in interval k: [c * intervals + k]; NaN: none */
 };
 
@@ -58,7 +64,7 @@ void model_release(struct model *m);
 void model_fill(struct rng *rng, enum model_law law, double duty, double burst, double load,
 		double *out, uint32_t n);
 
-/* Gives an interval's reading to a connection. */
-void model_read(struct model *m, uint32_t conn, uint32_t k, double share);
+/* Returns the cause that the resource is guilty of, FLEET_NONE: none. */
+uint32_t model_cause_of(const struct model *m, uint32_t resource);
 
 #endif

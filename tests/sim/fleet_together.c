@@ -41,9 +41,9 @@ static bool names_members(const struct model *m, const struct fleet_result *resu
 	uint32_t right = 0, all = 0;
 
 	for (uint32_t c = 0; c < m->n; c++)
-		all += m->member[c];
+		all += m->cause[c] != FLEET_NONE;
 	for (uint32_t i = 0; i < finding->n; i++)
-		right += m->member[result->members.items[finding->first + i].conn];
+		right += m->cause[result->members.items[finding->first + i].conn] != FLEET_NONE;
 	return right == all && finding->n <= all + 1;
 }
 
@@ -59,9 +59,9 @@ static void judge(const struct model *m, const struct fleet_result *result, bool
 			printf("  %s %s rho %.3f z %.1f p %.2g n %u of %u\n",
 			       fleet_kind_name(r->kind), r->name, finding->rho, finding->z,
 			       finding->p, finding->n, finding->defined);
-		told |= finding->resource == m->guilty;
-		others |= finding->resource != m->guilty;
-		named |= finding->resource == m->guilty && names_members(m, result, finding);
+		told |= finding->resource == m->guilty[0];
+		others |= finding->resource != m->guilty[0];
+		named |= finding->resource == m->guilty[0] && names_members(m, result, finding);
 		score->coarser += m->config.guilty == FLEET_HOST && r->kind == FLEET_RACK;
 	}
 	score->runs++;
@@ -89,7 +89,7 @@ static bool print(const struct scenario *s, const struct score *score)
 	const struct proportion told = proportion_interval(score->told, score->runs, 0.95);
 	const struct proportion named = proportion_interval(score->named, score->runs, 0.95);
 	const struct proportion others = proportion_interval(score->others, score->runs, 0.95);
-	const bool full = score->runs >= SEEDS_LONG, cause = s->config.loading > 0;
+	const bool full = score->runs >= SEEDS_LONG, cause = s->config.causes > 0;
 
 	printf("| %s | ", s->name);
 	if (cause)
@@ -149,7 +149,7 @@ static bool run_causes(uint64_t first, uint64_t runs, bool verbose)
 	s.config.racks = s.config.hosts = s.config.apps = 1;
 	s.config.connections = 35;
 	s.config.guilty = FLEET_HOST;
-	s.config.loading = 1;
+	s.config.causes = 1;
 	s.config.members = 7;
 	good = run_all(&s, first, runs, verbose);
 	for (unsigned int i = 0; i < ARRAY_LEN(kinds); i++) {
@@ -157,6 +157,7 @@ static bool run_causes(uint64_t first, uint64_t runs, bool verbose)
 
 		s = (struct scenario){ .name = name, .config = model_default() };
 		s.config.guilty = kinds[i];
+		s.config.causes = 1;
 		s.config.loading = kinds[i] == FLEET_HOST ? 1 : 0.6;
 		snprintf(name, sizeof(name), "a bad %s", fleet_kind_name(kinds[i]));
 		good &= run_all(&s, first, runs, verbose);
