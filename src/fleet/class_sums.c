@@ -15,7 +15,8 @@ int class_sums_init(struct class_sums *sums, const struct fleet_groups *groups)
 	sums->z = calloc(2 * (size_t)intervals, sizeof(*sums->z));
 	sums->weight = sums->z ? sums->z + intervals : NULL;
 	if (!sums->standards || !sums->sums || !sums->z ||
-	    fleet_sums_init(&sums->total, intervals) || fleet_sums_init(&sums->outside, intervals))
+	    fleet_sums_init(&sums->total, intervals) || fleet_sums_init(&sums->outside, intervals) ||
+	    fleet_sums_init(&sums->host, intervals))
 		return -ENOMEM;
 	return 0;
 }
@@ -31,6 +32,7 @@ void class_sums_release(struct class_sums *sums)
 	class_sums_empty(sums);
 	fleet_sums_release(&sums->total);
 	fleet_sums_release(&sums->outside);
+	fleet_sums_release(&sums->host);
 	free(sums->sums);
 	free(sums->standards);
 	free(sums->z);
@@ -51,52 +53,97 @@ static int class_sums_add(struct class_sums *sums, struct fleet_sums *group, uin
 	return 0;
 }
 
+/* Sets the scratch sums to a host's, of its groups `from` to the first of another host. */
+static size_t class_sums_host(struct class_sums *sums, size_t from, uint32_t without)
+{
+	const struct fleet_group *all = sums->groups->all.items;
+	size_t i = from;
+
+	fleet_sums_clear(&sums->host);
+	for (; i < sums->groups->all.len && all[i].host == all[from].host; i++)
+		if (sums->sums[i].z &&
+		    (without == FLEET_NONE ||
+		     !fleet_group_shares(sums->groups, (uint32_t)i, without)))
+			fleet_sums_merge(&sums->host, &sums->sums[i]);
+	return i;
+}
+
+static void class_sums_square(struct class_sums *sums, struct host_squares *squares, double sign)
+{
+	for (uint32_t k = 0; k < sums->f->grid.intervals && sums->host.connections; k++) {
+		const double z = (double)sums->host.z[k] / STANDARD_ONE;
+		const double weight = (double)sums->host.weight[k] / STANDARD_ONE;
+
+		squares->z += sign * z * z;
+		squares->weight += sign * weight * weight;
+	}
+}
+
+/* Sums up all hosts' connections that do not share the resource; FLEET_NONE: all. */
+static void class_sums_all(struct class_sums *sums, uint32_t without, struct fleet_sums *to,
+			   struct host_squares *squares)
+{
+	fleet_sums_clear(to);
+	*squares = (struct host_squares){ 0 };
+	for (size_t i = 0; i < sums->groups->all.len;) {
+		i = class_sums_host(sums, i, without);
+		fleet_sums_merge(to, &sums->host);
+		class_sums_square(sums, squares, 1);
+	}
+}
+
 int class_sums_fill(struct class_sums *sums, enum fleet_class class)
 {
 	const struct fleet_groups *groups = sums->groups;
 	int err = 0;
 
 	class_sums_empty(sums);
-	fleet_sums_clear(&sums->total);
 	sums->class = class;
 	for (size_t i = 0; i < groups->all.len && !err; i++) {
 		const struct fleet_group *group = &groups->all.items[i];
 
 		for (uint32_t j = 0; j < group->n && !err; j++)
 			err = class_sums_add(sums, &sums->sums[i], groups->conns[group->first + j]);
-		if (!err && sums->sums[i].z)
-			fleet_sums_merge(&sums->total, &sums->sums[i]);
 	}
+	if (!err)
+		class_sums_all(sums, FLEET_NONE, &sums->total, &sums->total_squares);
 	return err;
 }
 
-static void class_sums_without(struct class_sums *sums, const uint32_t *groups, size_t n)
+/* Returns the first group of a group's host. */
+static size_t class_sums_first(const struct class_sums *sums, size_t group)
 {
-	for (size_t i = 0; i < n; i++)
-		if (sums->sums[groups[i]].z)
-			fleet_sums_subtract(&sums->outside, &sums->sums[groups[i]]);
+	const struct fleet_group *all = sums->groups->all.items;
+
+	while (group && all[group - 1].host == all[group].host)
+		group--;
+	return group;
 }
 
-bool class_sums_outside(struct class_sums *sums, uint32_t resource, uint32_t least)
+/* Sets the sums outside to all without those of the hosts of a resource. */
+static void class_sums_other_hosts(struct class_sums *sums, uint32_t resource)
 {
 	uint32_t host = FLEET_NONE;
-	const uint32_t *groups, *on_host;
-	size_t n, n_on_host;
+	size_t n;
+	const uint32_t *groups = fleet_groups_of(sums->groups, resource, &n);
 
-	groups = fleet_groups_of(sums->groups, resource, &n);
 	fleet_sums_clear(&sums->outside);
 	fleet_sums_merge(&sums->outside, &sums->total);
+	sums->outside_squares = sums->total_squares;
 	for (size_t i = 0; i < n; i++) {
 		if (sums->groups->all.items[groups[i]].host == host)
 			continue;
 		host = sums->groups->all.items[groups[i]].host;
-		on_host = fleet_groups_of(sums->groups, host, &n_on_host);
-		class_sums_without(sums, on_host, n_on_host);
+		class_sums_host(sums, class_sums_first(sums, groups[i]), FLEET_NONE);
+		fleet_sums_subtract(&sums->outside, &sums->host);
+		class_sums_square(sums, &sums->outside_squares, -1);
 	}
-	if (sums->outside.connections >= least)
-		return true;
-	fleet_sums_clear(&sums->outside);
-	fleet_sums_merge(&sums->outside, &sums->total);
-	class_sums_without(sums, groups, n);
+}
+
+bool class_sums_outside(struct class_sums *sums, uint32_t resource, uint32_t least)
+{
+	class_sums_other_hosts(sums, resource);
+	if (sums->outside.connections < least)
+		class_sums_all(sums, resource, &sums->outside, &sums->outside_squares);
 	return sums->outside.connections >= least;
 }

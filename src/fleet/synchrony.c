@@ -97,7 +97,8 @@ void synchrony_measure(const struct children *children, struct synchrony *out)
 	out->testable = synchrony_overlap(children) >= SYNCHRONY_OVERLAP_MIN && out->n > 0;
 	if (!out->testable)
 		return;
-	out->u = synchrony_squares(children->sum, k) - synchrony_squares(children->z, size);
+	out->u = synchrony_squares(children->sum, k) - synchrony_squares(children->z, size) -
+		 children->bias;
 	out->rho = out->u / out->n;
 	out->z = 0;
 	if (out->u <= 0)

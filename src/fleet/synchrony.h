@@ -3,7 +3,7 @@
  * Do a resource's children have a problem at the same times? With z_u[k], the sum of child u in
  * interval k, S = sum of z_u, and w, W the same of weights:
  *
- *	U = sum_k (S^2 - sum_u z_u^2)        pairs of different children
+ *	U = sum_k (S^2 - sum_u z_u^2) - bias pairs of different children
  *	N = sum_k (W^2 - sum_u w_u^2)
  *	rho = U / N                          mean correlation
  *	V = 2 sum_|h|<=H (K - |h|) (C[h]^2 - sum_u C_u[h]^2) N / E(N)

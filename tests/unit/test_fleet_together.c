@@ -361,7 +361,7 @@ static void test_a_bad_application(void **state)
 	(void)state;
 	assert_located(FLEET_APP);
 	rig_make(&rig, &config, 1);
-	assert_true(plain_z(&rig, FLEET_RACK) > 5);
+	assert_true(plain_z(&rig, FLEET_RACK) > 2.5);
 	rig_release(&rig);
 }
 
