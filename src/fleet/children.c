@@ -10,7 +10,7 @@
 
 /* The moving mean that stands for common load reaches so far to both sides, at most. */
 #define REACH_MAX 30u
-#define REACH_PART 8u  /* of all intervals */
+#define REACH_PART 8u  /* reach, at most, as a part of all intervals */
 #define NOISE_MAX 4.0
 
 /* Resources and connections have the same key in all runs, whatever the order of the input. */

@@ -17,7 +17,7 @@
 /* Connections of a resource without those that share one of others, too. */
 struct fleet_subset {
 	uint32_t resource;
-	uint32_t around;         /* connections outside of it tell the common load; NONE: it stays */
+	uint32_t around;         /* those outside of it tell the common load; NONE: it stays */
 	const uint32_t *without;
 	size_t n_without;
 };
@@ -50,12 +50,12 @@ struct children {
 	bool are_connections;
 	bool bundled;
 	struct child_conn *conns; /* all `connections` */
-	double *z;               /* of child u in interval k: [u * intervals + k] */
+	double *z;               /* z of child u in interval k: [u * intervals + k] */
 	double *weight;          /* sum of the weights of known connections */
-	double *sum, *sum_weight; /* of all children in interval k */
+	double *sum, *sum_weight; /* totals of interval k */
 	uint32_t *known;         /* children that are known in interval k */
 	double bias;             /* U of the error of the common load */
-	uint64_t *keys;          /* of child u: where its circular shifts come from */
+	uint64_t *keys;          /* seed of child u's circular shifts */
 	struct common_load load;
 };
 

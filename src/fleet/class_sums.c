@@ -15,7 +15,8 @@ int class_sums_init(struct class_sums *sums, const struct fleet_groups *groups)
 	sums->z = calloc(2 * (size_t)intervals, sizeof(*sums->z));
 	sums->weight = sums->z ? sums->z + intervals : NULL;
 	if (!sums->standards || !sums->sums || !sums->z ||
-	    fleet_sums_init(&sums->total, intervals) || fleet_sums_init(&sums->outside, intervals) ||
+	    fleet_sums_init(&sums->total, intervals) ||
+	    fleet_sums_init(&sums->outside, intervals) ||
 	    fleet_sums_init(&sums->host, intervals))
 		return -ENOMEM;
 	return 0;

@@ -14,9 +14,9 @@ struct members {
 	struct class_sums *sums;
 	const struct children *children;
 	double *rest;            /* sum of the other children, scratch */
-	double *z, *weight;      /* of a connection, scratch */
+	double *z, *weight;      /* one connection, scratch */
 	double *memory;          /* autocovariance of the rest of each child */
-	double *p, *adjusted;    /* of each connection */
+	double *p, *adjusted;    /* p of each connection, raw and adjusted */
 	struct fleet_member *all;
 };
 

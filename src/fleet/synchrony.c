@@ -112,7 +112,7 @@ void synchrony_measure(const struct children *children, struct synchrony *out)
 
 struct shifts {
 	const struct children *children;
-	struct rng *rngs;        /* of each child */
+	struct rng *rngs;        /* one generator for each child */
 	double *z, *weight;      /* sums of the shifted series */
 	double own_z, own_weight; /* the children's own squares, which no shift changes */
 	double n, sum, squares, cubes; /* statistics, less the observed one */

@@ -26,7 +26,7 @@ struct together {
 	struct fleet_groups groups;
 	struct class_sums sums;
 	uint32_t *same;              /* same_resources() */
-	struct locate_candidates tests; /* of this class */
+	struct locate_candidates tests; /* results for this class */
 	uint32_t families;
 };
 

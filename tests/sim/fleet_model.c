@@ -33,7 +33,6 @@ void model_fill(struct rng *rng, enum model_law law, double duty, double burst, 
 		const double now = fmin(0.95, duty * (1 + load * sin(6.283185 * k / n)));
 		const double length = bad ? burst : burst * (1 - now) / now;
 
-		/* Of independent intervals, too, so many are bad. */
 		bad = burst <= 1 ? rng_uniform(rng) < now : bad ^ (rng_uniform(rng) < 1 / length);
 		out[k] = model_share(rng, law, bad);
 	}

@@ -47,10 +47,10 @@ struct model {
 	struct fleet *fleet;
 	uint32_t guilty[MODEL_CAUSES_MAX]; /* resources; FLEET_NONE: no cause */
 	uint32_t n;
-	uint32_t *cause;         /* of connection c; FLEET_NONE: none */
-	double *causes;          /* of cause i in interval k: [i * intervals + k] */
-	bool *passes;            /* of the host in interval k */
-	double *series;          /* of connection c in interval k: [c * intervals + k]; NaN: none */
+	uint32_t *cause;         /* cause of connection c; FLEET_NONE: none */
+	double *causes;          /* share of cause i in interval k: [i * intervals + k] */
+	bool *passes;            /* whether the host has a pass in interval k */
+	double *series;          /* share of connection c, likewise; NaN: no reading */
 };
 
 /* 4 racks of 4 hosts, 6 connections each, 3 applications; no cause. */
