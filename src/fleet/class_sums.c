@@ -12,12 +12,13 @@ int class_sums_init(struct class_sums *sums, const struct fleet_groups *groups)
 	*sums = (struct class_sums){ .f = f, .groups = groups };
 	sums->standards = calloc(f->all.len + 1, sizeof(*sums->standards));
 	sums->sums = calloc(groups->all.len + 1, sizeof(*sums->sums));
+	sums->hosts = calloc(groups->hosts + 1, sizeof(*sums->hosts));
 	sums->z = calloc(2 * (size_t)intervals, sizeof(*sums->z));
 	sums->weight = sums->z ? sums->z + intervals : NULL;
-	if (!sums->standards || !sums->sums || !sums->z ||
+	if (!sums->standards || !sums->sums || !sums->hosts || !sums->z ||
 	    fleet_sums_init(&sums->total, intervals) ||
 	    fleet_sums_init(&sums->outside, intervals) ||
-	    fleet_sums_init(&sums->host, intervals))
+	    fleet_sums_init(&sums->part, intervals))
 		return -ENOMEM;
 	return 0;
 }
@@ -26,6 +27,8 @@ static void class_sums_empty(struct class_sums *sums)
 {
 	for (size_t i = 0; sums->sums && i < sums->groups->all.len; i++)
 		fleet_sums_release(&sums->sums[i]);
+	for (size_t i = 0; sums->hosts && i < sums->groups->hosts; i++)
+		fleet_sums_release(&sums->hosts[i]);
 }
 
 void class_sums_release(struct class_sums *sums)
@@ -33,8 +36,9 @@ void class_sums_release(struct class_sums *sums)
 	class_sums_empty(sums);
 	fleet_sums_release(&sums->total);
 	fleet_sums_release(&sums->outside);
-	fleet_sums_release(&sums->host);
+	fleet_sums_release(&sums->part);
 	free(sums->sums);
+	free(sums->hosts);
 	free(sums->standards);
 	free(sums->z);
 }
@@ -54,42 +58,38 @@ static int class_sums_add(struct class_sums *sums, struct fleet_sums *group, uin
 	return 0;
 }
 
-/* Sets the scratch sums to a host's, of its groups `from` to the first of another host. */
-static size_t class_sums_host(struct class_sums *sums, size_t from, uint32_t without)
+static void class_sums_square(const struct fleet_sums *host, struct host_squares *squares,
+			      double sign)
 {
-	const struct fleet_group *all = sums->groups->all.items;
-	size_t i = from;
-
-	fleet_sums_clear(&sums->host);
-	for (; i < sums->groups->all.len && all[i].host == all[from].host; i++)
-		if (sums->sums[i].z &&
-		    (without == FLEET_NONE ||
-		     !fleet_group_shares(sums->groups, (uint32_t)i, without)))
-			fleet_sums_merge(&sums->host, &sums->sums[i]);
-	return i;
-}
-
-static void class_sums_square(struct class_sums *sums, struct host_squares *squares, double sign)
-{
-	for (uint32_t k = 0; k < sums->f->grid.intervals && sums->host.connections; k++) {
-		const double z = (double)sums->host.z[k] / STANDARD_ONE;
-		const double weight = (double)sums->host.weight[k] / STANDARD_ONE;
+	for (uint32_t k = 0; k < host->intervals; k++) {
+		const double z = (double)host->z[k] / STANDARD_ONE;
+		const double weight = (double)host->weight[k] / STANDARD_ONE;
 
 		squares->z += sign * z * z;
 		squares->weight += sign * weight * weight;
 	}
 }
 
-/* Sums up all hosts' connections that do not share the resource; FLEET_NONE: all. */
-static void class_sums_all(struct class_sums *sums, uint32_t without, struct fleet_sums *to,
-			   struct host_squares *squares)
+static int class_sums_add_host(struct class_sums *sums, const struct fleet_sums *group,
+			       struct fleet_sums *host)
 {
-	fleet_sums_clear(to);
-	*squares = (struct host_squares){ 0 };
-	for (size_t i = 0; i < sums->groups->all.len;) {
-		i = class_sums_host(sums, i, without);
-		fleet_sums_merge(to, &sums->host);
-		class_sums_square(sums, squares, 1);
+	if (!group->z)
+		return 0;
+	if (!host->z && fleet_sums_init(host, sums->f->grid.intervals))
+		return -ENOMEM;
+	fleet_sums_merge(host, group);
+	return 0;
+}
+
+static void class_sums_total(struct class_sums *sums)
+{
+	fleet_sums_clear(&sums->total);
+	sums->total_squares = (struct host_squares){ 0 };
+	for (size_t i = 0; i < sums->groups->hosts; i++) {
+		if (!sums->hosts[i].z)
+			continue;
+		fleet_sums_merge(&sums->total, &sums->hosts[i]);
+		class_sums_square(&sums->hosts[i], &sums->total_squares, 1);
 	}
 }
 
@@ -105,46 +105,57 @@ int class_sums_fill(struct class_sums *sums, enum fleet_class class)
 
 		for (uint32_t j = 0; j < group->n && !err; j++)
 			err = class_sums_add(sums, &sums->sums[i], groups->conns[group->first + j]);
+		if (!err)
+			err = class_sums_add_host(sums, &sums->sums[i],
+						  &sums->hosts[group->number]);
 	}
 	if (!err)
-		class_sums_all(sums, FLEET_NONE, &sums->total, &sums->total_squares);
+		class_sums_total(sums);
 	return err;
 }
 
-/* Returns the first group of a group's host. */
-static size_t class_sums_first(const struct class_sums *sums, size_t group)
+/* Sets the scratch sums to the groups of one host, from the first of n on. Returns their number. */
+static size_t class_sums_part(struct class_sums *sums, const uint32_t *groups, size_t n)
 {
 	const struct fleet_group *all = sums->groups->all.items;
+	size_t i = 0;
 
-	while (group && all[group - 1].host == all[group].host)
-		group--;
-	return group;
+	fleet_sums_clear(&sums->part);
+	for (; i < n && all[groups[i]].host == all[groups[0]].host; i++)
+		if (sums->sums[groups[i]].z)
+			fleet_sums_merge(&sums->part, &sums->sums[groups[i]]);
+	return i;
 }
 
-/* Sets the sums outside to all without those of the hosts of a resource. */
-static void class_sums_other_hosts(struct class_sums *sums, uint32_t resource)
+/* Leaves out the resource's hosts, or, if `part`, only its connections. */
+static void class_sums_leave_out(struct class_sums *sums, uint32_t resource, bool part)
 {
-	uint32_t host = FLEET_NONE;
-	size_t n;
+	size_t n, next;
 	const uint32_t *groups = fleet_groups_of(sums->groups, resource, &n);
 
 	fleet_sums_clear(&sums->outside);
 	fleet_sums_merge(&sums->outside, &sums->total);
 	sums->outside_squares = sums->total_squares;
-	for (size_t i = 0; i < n; i++) {
-		if (sums->groups->all.items[groups[i]].host == host)
+	for (; n; n -= next, groups += next) {
+		const struct fleet_sums *host =
+			&sums->hosts[sums->groups->all.items[groups[0]].number];
+
+		next = class_sums_part(sums, groups, n);
+		if (!host->z || (part && !sums->part.connections))
 			continue;
-		host = sums->groups->all.items[groups[i]].host;
-		class_sums_host(sums, class_sums_first(sums, groups[i]), FLEET_NONE);
-		fleet_sums_subtract(&sums->outside, &sums->host);
-		class_sums_square(sums, &sums->outside_squares, -1);
+		fleet_sums_subtract(&sums->outside, part ? &sums->part : host);
+		class_sums_square(host, &sums->outside_squares, -1);
+		if (!part)
+			continue;
+		fleet_sums_subtract(&sums->part, host);
+		class_sums_square(&sums->part, &sums->outside_squares, 1);
 	}
 }
 
 bool class_sums_outside(struct class_sums *sums, uint32_t resource, uint32_t least)
 {
-	class_sums_other_hosts(sums, resource);
+	class_sums_leave_out(sums, resource, false);
 	if (sums->outside.connections < least)
-		class_sums_all(sums, resource, &sums->outside, &sums->outside_squares);
+		class_sums_leave_out(sums, resource, true);
 	return sums->outside.connections >= least;
 }

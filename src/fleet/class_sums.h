@@ -18,11 +18,12 @@ struct class_sums {
 	enum fleet_class class;
 	struct standard *standards;      /* one for each connection */
 	struct fleet_sums *sums;         /* one for each group; .z is NULL if none is defined */
+	struct fleet_sums *hosts;        /* one for each host; .z likewise */
 	struct fleet_sums total;
 	struct host_squares total_squares;
 	struct fleet_sums outside;       /* class_sums_outside() */
 	struct host_squares outside_squares;
-	struct fleet_sums host;          /* scratch: one host */
+	struct fleet_sums part;          /* scratch: a part of a host */
 	int32_t *z, *weight;             /* scratch: one connection */
 };
 

@@ -65,7 +65,17 @@ static double synchrony_expected_pairs(const struct children *children)
 	return (all * all - squares) / children->intervals;
 }
 
-static double synchrony_variance(const struct children *children)
+/*
+ * Whether the window is long against the children's memory, by the last lag and as if that decayed
+ * exponentially: a few long stretches coincide by chance, and no test can tell.
+ */
+static bool synchrony_is_long(const double *covariance, uint32_t intervals)
+{
+	return covariance[SYNCHRONY_LAGS] <=
+	       covariance[0] * exp(-(double)(SYNCHRONY_LAGS * SYNCHRONY_MEMORIES_MIN) / intervals);
+}
+
+static double synchrony_variance(const struct children *children, bool *is_long)
 {
 	double all[SYNCHRONY_LAGS + 1] = { 0 }, squares[SYNCHRONY_LAGS + 1] = { 0 }, v = 0;
 
@@ -79,6 +89,7 @@ static double synchrony_variance(const struct children *children)
 			squares[h] += own[h] * own[h];
 		}
 	}
+	*is_long = synchrony_is_long(all, children->intervals);
 	for (uint32_t h = 0; h <= SYNCHRONY_LAGS && h < children->intervals; h++)
 		v += (h ? 2 : 1) * (double)(children->intervals - h) *
 		     (all[h] * all[h] - squares[h]);
@@ -103,8 +114,9 @@ void synchrony_measure(const struct children *children, struct synchrony *out)
 	out->z = 0;
 	if (out->u <= 0)
 		return;
-	out->v = synchrony_variance(children) * out->n / synchrony_expected_pairs(children);
-	if (out->v > 0)
+	out->v = synchrony_variance(children, &out->testable) * out->n /
+		 synchrony_expected_pairs(children);
+	if (out->v > 0 && out->testable)
 		out->z = out->u / sqrt(out->v);
 }
 

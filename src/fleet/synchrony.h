@@ -20,10 +20,11 @@
 
 #define SYNCHRONY_LAGS 16u
 #define SYNCHRONY_OVERLAP_MIN 30u /* least number of intervals with two known children */
+#define SYNCHRONY_MEMORIES_MIN 20u /* least length of the window, in times of memory */
 
 struct synchrony {
 	double u, n, rho, v, z;
-	bool testable;           /* two children are known in enough intervals */
+	bool testable;           /* two children are known for long enough */
 	double p;                /* set by synchrony_shift() */
 };
 

@@ -151,9 +151,12 @@ static double plain_z(const struct rig *rig, enum fleet_kind kind)
 	const struct fleet *f = rig->model.fleet;
 	double z = 0;
 
-	for (uint32_t r = 0; r < f->resources.len; r++)
-		if (f->resources.items[r].kind == kind)
-			z = fmax(z, plain_synchrony(&rig->model, r).z);
+	for (uint32_t r = 0; r < f->resources.len; r++) {
+		const struct synchrony s = plain_synchrony(&rig->model, r);
+
+		if (f->resources.items[r].kind == kind && s.v > 0)
+			z = fmax(z, s.u / sqrt(s.v));
+	}
 	return z;
 }
 
