@@ -299,6 +299,8 @@ static int children_clean(struct children *children)
 	}
 	if (error)
 		children->bias += children->load.noise * children_energy(error, intervals);
+	/* Coefficients of both signs are chance: no shift could be as extreme as U with more. */
+	children->bias = fmax(0, children->bias);
 	free(error);
 	return error ? 0 : -ENOMEM;
 }

@@ -14,6 +14,7 @@
 #define SHIFTS_MAX 19999u
 #define SHIFTS_WORK 3e7      /* children times intervals times shifts */
 #define EXTREME_ENOUGH 10u
+#define CORRELATION_NONE 0.1 /* so much of a short series' last lag may be chance */
 
 void synchrony_covariance(const double *x, const double *y, uint32_t intervals, double *covariance)
 {
@@ -71,8 +72,9 @@ static double synchrony_expected_pairs(const struct children *children)
  */
 static bool synchrony_is_long(const double *covariance, uint32_t intervals)
 {
-	return covariance[SYNCHRONY_LAGS] <=
-	       covariance[0] * exp(-(double)(SYNCHRONY_LAGS * SYNCHRONY_MEMORIES_MIN) / intervals);
+	const double decay = exp(-(double)(SYNCHRONY_LAGS * SYNCHRONY_MEMORIES_MIN) / intervals);
+
+	return covariance[SYNCHRONY_LAGS] <= covariance[0] * fmax(CORRELATION_NONE, decay);
 }
 
 static double synchrony_variance(const struct children *children, bool *is_long)

@@ -20,7 +20,7 @@
 
 #define SYNCHRONY_LAGS 16u
 #define SYNCHRONY_OVERLAP_MIN 30u /* least number of intervals with two known children */
-#define SYNCHRONY_MEMORIES_MIN 20u /* least length of the window, in times of memory */
+#define SYNCHRONY_MEMORIES_MIN 30u /* least length of the window, in times of memory */
 
 struct synchrony {
 	double u, n, rho, v, z;
