@@ -2,6 +2,7 @@
 #include "fleet/children.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@
 
 /* The moving mean that stands for common load reaches so far to both sides, at most. */
 #define REACH_MAX 30u
-#define REACH_PART 8u  /* of all intervals */
+#define REACH_PART 8u  /* reach, at most, as a part of all intervals */
+#define NOISE_MAX 4.0
 
 /* Resources and connections have the same key in all runs, whatever the order of the input. */
 static uint64_t children_key(const char *name, uint64_t cookie)
@@ -45,12 +47,33 @@ static bool children_has(const struct class_sums *sums, const struct fleet_subse
 
 /* ---- common load ---- */
 
+/* Sets the noise: unknown with one host outside, no more than NOISE_MAX times the plain error. */
+static void common_load_judge(const struct class_sums *sums, struct common_load *load)
+{
+	double z = -sums->outside_squares.z, weight = -sums->outside_squares.weight;
+	double square = 0, known = 0, error;
+
+	for (uint32_t k = 0; k < load->intervals; k++) {
+		const double sum = (double)sums->outside.z[k] / STANDARD_ONE;
+		const double weights = (double)sums->outside.weight[k] / STANDARD_ONE;
+
+		z += sum * sum;
+		weight += weights * weights;
+		square += load->series[k] * load->series[k];
+		known += weights > 0;
+	}
+	if (!(weight > 1e-6 * sums->outside_squares.weight) || !(square > 0))
+		return;
+	error = fmin(1, fmax(0, 1 - fmax(0, z / weight) * known / square));
+	load->noise = square / known * error * fmin(NOISE_MAX, 1 / (1 - error));
+}
+
 static int common_load_make(struct class_sums *sums, uint32_t resource, struct common_load *out)
 {
 	const uint32_t intervals = sums->f->grid.intervals;
 
-	*out = (struct common_load){ .intervals = intervals };
-	if (!class_sums_outside(sums, resource, CHILDREN_OUTSIDE_MIN))
+	*out = (struct common_load){ .intervals = intervals, .none = resource == FLEET_NONE };
+	if (out->none || !class_sums_outside(sums, resource, CHILDREN_OUTSIDE_MIN))
 		return 0;
 	out->series = calloc(intervals, sizeof(*out->series));
 	if (!out->series)
@@ -59,10 +82,11 @@ static int common_load_make(struct class_sums *sums, uint32_t resource, struct c
 		if (sums->outside.weight[k])
 			out->series[k] = (double)sums->outside.z[k] /
 					 (double)sums->outside.weight[k];
+	common_load_judge(sums, out);
 	return 0;
 }
 
-static void common_load_regress(const struct common_load *load, double *z, const double *weight)
+static double common_load_regress(const struct common_load *load, double *z, const double *weight)
 {
 	double product = 0, square = 0;
 
@@ -71,9 +95,10 @@ static void common_load_regress(const struct common_load *load, double *z, const
 		square += weight[k] * load->series[k] * load->series[k];
 	}
 	if (!(square > 0))
-		return;
+		return 0;
 	for (uint32_t k = 0; k < load->intervals; k++)
 		z[k] -= product / square * weight[k] * load->series[k];
+	return product / square;
 }
 
 /* A window of intervals, and what is in it. The ring keeps what has already been changed. */
@@ -107,12 +132,13 @@ static void common_load_smooth(const struct common_load *load, double *z, const 
 	}
 }
 
-void children_remove_load(const struct common_load *load, double *z, const double *weight)
+double children_remove_load(const struct common_load *load, double *z, const double *weight)
 {
 	if (load->series)
-		common_load_regress(load, z, weight);
-	else
+		return common_load_regress(load, z, weight);
+	if (!load->none)
 		common_load_smooth(load, z, weight);
+	return 0;
 }
 
 /* ---- series ---- */
@@ -217,19 +243,66 @@ static void children_fill(struct class_sums *sums, const struct fleet_subset *su
 	}
 }
 
-static void children_sum_up(struct children *children)
+static double children_energy(const double *z, uint32_t n)
 {
-	for (uint32_t u = 0; u < children->n; u++) {
-		double *z = children->z + (size_t)u * children->intervals;
-		const double *weight = children->weight + (size_t)u * children->intervals;
+	double energy = 0;
 
-		children_remove_load(&children->load, z, weight);
-		for (uint32_t k = 0; k < children->intervals; k++) {
+	for (uint32_t k = 0; k < n; k++)
+		energy += z[k] * z[k];
+	return energy;
+}
+
+/* Removes a child's own moving mean; weights keep the scale of what is left. */
+static void children_smooth(const struct children *children, double *z, double *weight)
+{
+	const double before = children_energy(z, children->intervals);
+	double scale;
+
+	children_remove_load(&children->load, z, weight);
+	scale = before > 0 ? sqrt(children_energy(z, children->intervals) / before) : 0;
+	for (uint32_t k = 0; k < children->intervals; k++)
+		weight[k] *= scale;
+}
+
+/* Removes the load outside from a child; adds the error that it leaves. */
+static void children_regress(struct children *children, double *z, const double *weight,
+			     double *error)
+{
+	const double coefficient = children_remove_load(&children->load, z, weight);
+
+	for (uint32_t k = 0; k < children->intervals; k++) {
+		error[k] += coefficient * weight[k];
+		children->bias -= children->load.noise * coefficient * coefficient * weight[k] *
+				  weight[k];
+	}
+}
+
+/* Removes the common load from all children, and sums them up. */
+static int children_clean(struct children *children)
+{
+	const uint32_t intervals = children->intervals;
+	double *error = calloc(intervals, sizeof(*error));
+
+	for (uint32_t u = 0; u < children->n && error; u++) {
+		double *z = children->z + (size_t)u * intervals;
+		double *weight = children->weight + (size_t)u * intervals;
+
+		if (children->load.series)
+			children_regress(children, z, weight, error);
+		else
+			children_smooth(children, z, weight);
+		for (uint32_t k = 0; k < intervals; k++) {
 			children->sum[k] += z[k];
 			children->sum_weight[k] += weight[k];
 			children->known[k] += weight[k] > 0;
 		}
 	}
+	if (error)
+		children->bias += children->load.noise * children_energy(error, intervals);
+	/* Coefficients of both signs are chance: no shift could be as extreme as U with more. */
+	children->bias = fmax(0, children->bias);
+	free(error);
+	return error ? 0 : -ENOMEM;
 }
 
 static int children_allocate(struct children *out)
@@ -258,8 +331,7 @@ int children_make(struct class_sums *sums, const struct fleet_subset *subset,
 	if (children_allocate(out) || common_load_make(sums, subset->around, &out->load))
 		return -ENOMEM;
 	children_fill(sums, subset, out);
-	children_sum_up(out);
-	return 0;
+	return children_clean(out);
 }
 
 void children_release(struct children *children)

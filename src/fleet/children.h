@@ -17,7 +17,7 @@
 /* Connections of a resource without those that share one of others, too. */
 struct fleet_subset {
 	uint32_t resource;
-	uint32_t around;         /* connections outside of this resource tell the common load */
+	uint32_t around;         /* those outside of it tell the common load; NONE: it stays */
 	const uint32_t *without;
 	size_t n_without;
 };
@@ -25,10 +25,17 @@ struct fleet_subset {
 /*
  * Common load. `series` is the mean z of connections outside of the resource in each interval;
  * NULL: there are too few, and each series' own moving mean is removed instead.
+ *
+ * The mean is the load and an error, which is removed from all children and makes them correlate.
+ * How much is known: `noise`, the square of the error that a coefficient of 1 leaves in an
+ * interval. With f . f = L + E, the load's and the error's share, it is E / (1 - E / (f . f)) by
+ * interval; L is the correlation of the hosts outside with each other.
  */
 struct common_load {
 	uint32_t intervals;
+	bool none;               /* nothing is removed */
 	double *series;          /* owned */
+	double noise;
 };
 
 /* A defined connection and the number of the series that it belongs to. */
@@ -43,11 +50,12 @@ struct children {
 	bool are_connections;
 	bool bundled;
 	struct child_conn *conns; /* all `connections` */
-	double *z;               /* of child u in interval k: [u * intervals + k] */
+	double *z;               /* z of child u in interval k: [u * intervals + k] */
 	double *weight;          /* sum of the weights of known connections */
-	double *sum, *sum_weight; /* of all children in interval k */
+	double *sum, *sum_weight; /* totals of interval k */
 	uint32_t *known;         /* children that are known in interval k */
-	uint64_t *keys;          /* of child u: where its circular shifts come from */
+	double bias;             /* U of the error of the common load */
+	uint64_t *keys;          /* seed of child u's circular shifts */
 	struct common_load load;
 };
 
@@ -59,7 +67,7 @@ int children_make(struct class_sums *sums, const struct fleet_subset *subset,
 		  struct children *out);
 void children_release(struct children *children);
 
-/* Removes the common load from a series with its weights. */
-void children_remove_load(const struct common_load *load, double *z, const double *weight);
+/* Removes the common load from a series with its weights; returns its coefficient. */
+double children_remove_load(const struct common_load *load, double *z, const double *weight);
 
 #endif

@@ -7,14 +7,23 @@
 #include "fleet/standard.h"
 #include "fleet/sums.h"
 
+/* Squares of the sums of each host's connections, summed up over intervals and hosts. */
+struct host_squares {
+	double z, weight;
+};
+
 struct class_sums {
 	const struct fleet *f;
 	const struct fleet_groups *groups;
 	enum fleet_class class;
-	struct standard *standards;      /* of each connection */
-	struct fleet_sums *sums;         /* of each group; .z is NULL without a defined connection */
+	struct standard *standards;      /* one for each connection */
+	struct fleet_sums *sums;         /* one for each group; .z is NULL if none is defined */
+	struct fleet_sums *hosts;        /* one for each host; .z likewise */
 	struct fleet_sums total;
-	struct fleet_sums outside;       /* scratch */
+	struct host_squares total_squares;
+	struct fleet_sums outside;       /* class_sums_outside() */
+	struct host_squares outside_squares;
+	struct fleet_sums part;          /* scratch: a part of a host */
 	int32_t *z, *weight;             /* scratch: one connection */
 };
 
@@ -26,9 +35,9 @@ void class_sums_release(struct class_sums *sums);
 int class_sums_fill(struct class_sums *sums, enum fleet_class class);
 
 /*
- * Sets sums->outside to the sums of all connections of hosts without a connection of the resource;
- * if they are fewer than `least`, to those of all connections that do not share it. Returns whether
- * there are that many.
+ * Sets sums->outside, and the squares of its hosts, to the sums of all connections of hosts without
+ * a connection of the resource; if they are fewer than `least`, to those of all connections that do
+ * not share it. Returns whether there are that many.
  */
 bool class_sums_outside(struct class_sums *sums, uint32_t resource, uint32_t least);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a fleet's analysis is given: resources, connections, and their readings by interval. */
+/* Input of a fleet's analysis: resources, connections, and their readings by interval. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -118,17 +118,17 @@ struct fleet_finding {
 	enum fleet_evidence evidence;
 	enum fleet_class class;
 	uint32_t resource;
-	uint32_t hosts;          /* of the resource's connections with known time */
+	uint32_t hosts;          /* hosts of the resource's connections with known time */
 	uint32_t connections;    /* with known time in the class */
-	uint32_t affected;       /* of them with the problem in any interval */
-	uint32_t defined;        /* of them not constant over time: they can be correlated */
-	double share;            /* of their known time with the problem */
-	double share_others;     /* of the known time of connections outside; NaN: none */
+	uint32_t affected;       /* with the problem in any interval */
+	uint32_t defined;        /* not constant over time: these can be correlated */
+	double share;            /* part of their known time with the problem */
+	double share_others;     /* the same of connections outside; NaN: none */
 	double rho;              /* mean correlation of pairs of different children; NaN: n/a */
 	double z;                /* statistic, in standard deviations */
 	double p;                /* chance of as much without a common cause, adjusted (FDR) */
 	uint64_t lost_ns;        /* time lost of its connections */
-	uint64_t excess_ns;      /* of it beyond what others lose in as much known time */
+	uint64_t excess_ns;      /* beyond what others lose in as much known time */
 	uint64_t from_ns, to_ns; /* AT_ONCE: the stretch; else the whole window */
 	uint32_t within;         /* index of the finding of a coarser resource around it; or NONE */
 	uint32_t first, n;       /* the connections behind it: in members, strongest first */
@@ -140,16 +140,16 @@ struct fleet_members VEC_OF(struct fleet_member);
 struct fleet_same VEC_OF(uint32_t);
 
 struct fleet_result {
-	struct fleet_findings findings; /* most excess time first; finer ones after their `within` */
+	struct fleet_findings findings; /* most excess first; finer ones after their `within` */
 	struct fleet_members members;
 	struct fleet_same same;  /* resources */
 	uint32_t tested;         /* resources times classes that were tested */
-	uint32_t too_few;        /* that could not be, for lack of hosts, connections or intervals */
+	uint32_t too_few;        /* could not be, for lack of hosts, connections or intervals */
 };
 
 struct fleet_options {
 	double alpha;            /* share of false findings, such as 0.05 */
-	uint64_t seed;           /* of the circular shifts */
+	uint64_t seed;           /* seed of the circular shifts */
 };
 
 /* Fills in the result. Returns 0 or -ENOMEM; call fleet_result_release() in either case. */

@@ -30,12 +30,15 @@ static bool fleet_group_is_same(const struct fleet *f, uint32_t i, uint32_t j)
 static int fleet_groups_divide(struct fleet_groups *groups)
 {
 	const struct fleet *f = groups->f;
+	uint32_t host = FLEET_NONE;
 	int err = 0;
 
 	for (uint32_t i = 0; i < f->all.len && !err; i++) {
+		groups->hosts += f->all.items[groups->conns[i]].host != host;
+		host = f->all.items[groups->conns[i]].host;
 		if (!i || !fleet_group_is_same(f, groups->conns[i - 1], groups->conns[i]))
 			err = vec_push(&groups->all, (struct fleet_group){
-				.host = f->all.items[groups->conns[i]].host, .first = i });
+				.host = host, .number = groups->hosts - 1, .first = i });
 		if (!err)
 			vec_last(&groups->all)->n++;
 	}

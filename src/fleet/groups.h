@@ -12,12 +12,14 @@
 
 struct fleet_group {
 	uint32_t host;           /* resource */
+	uint32_t number;         /* number of this host among those with connections, from 0 */
 	uint32_t first, n;       /* its connections, in fleet_groups.conns */
 };
 
 struct fleet_groups {
 	const struct fleet *f;
 	struct fleet_group_list VEC_OF(struct fleet_group) all; /* groups of a host are neighbors */
+	uint32_t hosts;          /* with connections */
 	uint32_t *conns;
 	uint32_t *of;            /* groups of resource r: of[first[r]] to of[first[r + 1] - 1] */
 	uint32_t *first;

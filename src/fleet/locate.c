@@ -10,8 +10,9 @@
 #include "base/sort.h"
 #include "stats/special.h"
 
-#define P_MAX 0.01               /* of a resource without another one's connections */
-#define Z_MIN 2.0
+/* A resource without another one's connections; two children have no p below 1 / intervals. */
+#define P_MAX 0.01
+#define Z_MIN 4.0
 #define EXCESS_MIN 0.1           /* correlation of a finer resource beyond what is explained */
 #define EXCESS_PART 0.5          /* or so much of its own */
 #define BLOCKS 15u
@@ -96,10 +97,10 @@ static int locate_apart(const struct locate *l, const struct locate_candidate *a
 
 /* ---- finer resources ---- */
 
-struct excess {
-	const struct children *own, *rest; /* of the finer resource, of the coarser one without it */
+struct locate_excess_state {
+	const struct children *own, *rest; /* the finer resource; the coarser one without it */
 	double shared;           /* correlation that the rest's load explains, over `cross` */
-	double rho;              /* of the finer resource */
+	double rho;              /* correlation of the finer resource */
 	double explained;
 	double cross;            /* correlation of both sums */
 };
@@ -122,7 +123,7 @@ static double excess_ratio(double x, double y)
  * With one load in the rest, l_u the correlation of child u with it and l_R that of the rest's own
  * children, u's with the rest is l_u l_R, and that of two children l_u l_v.
  */
-static void excess_explain(struct excess *e, double rest_rho)
+static void excess_explain(struct locate_excess_state *e, double rest_rho)
 {
 	const struct children *own = e->own, *rest = e->rest;
 	double sum = 0, squares = 0, weights = 0, weight_squares = 0;
@@ -146,11 +147,11 @@ static void excess_explain(struct excess *e, double rest_rho)
 }
 
 /* Returns the excess correlation in the intervals from .. to - 1. */
-static double excess_in(const struct excess *e, uint32_t from, uint32_t to)
+static double excess_in(const struct locate_excess_state *e, uint32_t from, uint32_t to)
 {
 	const struct children *own = e->own, *rest = e->rest;
 	double u = excess_product(own->sum, own->sum, from, to);
-	double n = excess_product(own->sum_weight, own->sum_weight, from, to);
+	double n = excess_product(own->sum_weight, own->sum_weight, from, to), cross;
 
 	for (uint32_t i = 0; i < own->n; i++) {
 		const double *z = own->z + (size_t)i * own->intervals;
@@ -159,13 +160,13 @@ static double excess_in(const struct excess *e, uint32_t from, uint32_t to)
 		u -= excess_product(z, z, from, to);
 		n -= excess_product(w, w, from, to);
 	}
-	return excess_ratio(u, n) -
-	       e->shared * excess_ratio(excess_product(own->sum, rest->sum, from, to),
-					excess_product(own->sum_weight, rest->sum_weight, from, to));
+	cross = excess_ratio(excess_product(own->sum, rest->sum, from, to),
+			     excess_product(own->sum_weight, rest->sum_weight, from, to));
+	return excess_ratio(u, n) - e->shared * cross;
 }
 
 /* Returns whether the excess is large, and above 0 by Student's t over blocks of time. */
-static bool excess_is_large(const struct excess *e)
+static bool excess_is_large(const struct locate_excess_state *e)
 {
 	const uint32_t intervals = e->own->intervals;
 	double sum = 0, squares = 0, mean, variance;
@@ -196,7 +197,7 @@ static int locate_excess(const struct locate *l, const struct locate_candidate *
 
 	err = err ? err : children_make(l->sums, &others, &rest);
 	if (!err) {
-		struct excess e = { .own = &own, .rest = &rest };
+		struct locate_excess_state e = { .own = &own, .rest = &rest };
 
 		synchrony_measure(&own, &s);
 		synchrony_measure(&rest, &rest_s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Of resources whose connections are synchronous, those that explain it. Resources that contain or
+ * Finds the resources that explain which connections are synchronous. Resources that contain or
  * cross each other have connections in common, so one cause makes many of them synchronous.
  *
  * A resource is dropped if it is not synchronous without the connections of another one; of two
@@ -13,7 +13,7 @@
 
 #include "fleet/synchrony.h"
 
-#define LOCATE_RHO_MIN 0.02      /* less correlation is nothing to tell */
+#define LOCATE_RHO_MIN 0.01      /* less correlation is nothing to tell */
 
 struct locate_candidate {
 	uint32_t resource;

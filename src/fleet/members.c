@@ -14,9 +14,9 @@ struct members {
 	struct class_sums *sums;
 	const struct children *children;
 	double *rest;            /* sum of the other children, scratch */
-	double *z, *weight;      /* of a connection, scratch */
+	double *z, *weight;      /* one connection, scratch */
 	double *memory;          /* autocovariance of the rest of each child */
-	double *p, *adjusted;    /* of each connection */
+	double *p, *adjusted;    /* p of each connection, raw and adjusted */
 	struct fleet_member *all;
 };
 
@@ -99,14 +99,25 @@ static int members_order(const void *a, const void *b)
 	return sort_order(y->score, x->score) ?: sort_order(x->conn, y->conn);
 }
 
+/* Connections much weaker than the strongest are chance: bursts give scores a longer tail. */
+static double members_least(const struct members *m)
+{
+	double most = 0;
+
+	for (uint32_t i = 0; i < m->children->connections; i++)
+		most = fmax(most, m->all[i].score);
+	return MEMBERS_PART * most;
+}
+
 static int members_choose(struct members *m, struct fleet_members *out)
 {
 	const uint32_t n = m->children->connections;
+	const double least = members_least(m);
 	const size_t first = out->len;
 	int err = fdr_adjust(m->p, n, m->adjusted);
 
 	for (uint32_t i = 0; i < n && !err; i++)
-		if (m->adjusted[i] <= MEMBERS_ALPHA)
+		if (m->adjusted[i] <= MEMBERS_ALPHA && m->all[i].score >= least)
 			err = vec_push(out, m->all[i]);
 	if (!err && out->len > first)
 		qsort(out->items + first, out->len - first, sizeof(*out->items), members_order);

@@ -15,9 +15,9 @@
 #define STANDARD_LIMIT 5.0
 
 struct standard {
-	double mean, deviation;  /* of the share, in steps */
+	double mean, deviation;  /* moments of the share, in steps */
 	double offset;           /* mean of the limited z */
-	int32_t weight;          /* deviation of the centered z, in 1/STANDARD_ONE: below 1 if limited */
+	int32_t weight;          /* deviation of the final z, in 1/STANDARD_ONE; 1 if not limited */
 	uint32_t known;          /* intervals */
 	bool defined;            /* not constant */
 };

@@ -14,6 +14,7 @@
 #define SHIFTS_MAX 19999u
 #define SHIFTS_WORK 3e7      /* children times intervals times shifts */
 #define EXTREME_ENOUGH 10u
+#define CORRELATION_NONE 0.1 /* so much of a short series' last lag may be chance */
 
 void synchrony_covariance(const double *x, const double *y, uint32_t intervals, double *covariance)
 {
@@ -65,7 +66,18 @@ static double synchrony_expected_pairs(const struct children *children)
 	return (all * all - squares) / children->intervals;
 }
 
-static double synchrony_variance(const struct children *children)
+/*
+ * Whether the window is long against the children's memory, by the last lag and as if that decayed
+ * exponentially: a few long stretches coincide by chance, and no test can tell.
+ */
+static bool synchrony_is_long(const double *covariance, uint32_t intervals)
+{
+	const double decay = exp(-(double)(SYNCHRONY_LAGS * SYNCHRONY_MEMORIES_MIN) / intervals);
+
+	return covariance[SYNCHRONY_LAGS] <= covariance[0] * fmax(CORRELATION_NONE, decay);
+}
+
+static double synchrony_variance(const struct children *children, bool *is_long)
 {
 	double all[SYNCHRONY_LAGS + 1] = { 0 }, squares[SYNCHRONY_LAGS + 1] = { 0 }, v = 0;
 
@@ -79,6 +91,7 @@ static double synchrony_variance(const struct children *children)
 			squares[h] += own[h] * own[h];
 		}
 	}
+	*is_long = synchrony_is_long(all, children->intervals);
 	for (uint32_t h = 0; h <= SYNCHRONY_LAGS && h < children->intervals; h++)
 		v += (h ? 2 : 1) * (double)(children->intervals - h) *
 		     (all[h] * all[h] - squares[h]);
@@ -97,13 +110,15 @@ void synchrony_measure(const struct children *children, struct synchrony *out)
 	out->testable = synchrony_overlap(children) >= SYNCHRONY_OVERLAP_MIN && out->n > 0;
 	if (!out->testable)
 		return;
-	out->u = synchrony_squares(children->sum, k) - synchrony_squares(children->z, size);
+	out->u = synchrony_squares(children->sum, k) - synchrony_squares(children->z, size) -
+		 children->bias;
 	out->rho = out->u / out->n;
 	out->z = 0;
 	if (out->u <= 0)
 		return;
-	out->v = synchrony_variance(children) * out->n / synchrony_expected_pairs(children);
-	if (out->v > 0)
+	out->v = synchrony_variance(children, &out->testable) * out->n /
+		 synchrony_expected_pairs(children);
+	if (out->v > 0 && out->testable)
 		out->z = out->u / sqrt(out->v);
 }
 
@@ -111,7 +126,7 @@ void synchrony_measure(const struct children *children, struct synchrony *out)
 
 struct shifts {
 	const struct children *children;
-	struct rng *rngs;        /* of each child */
+	struct rng *rngs;        /* one generator for each child */
 	double *z, *weight;      /* sums of the shifted series */
 	double own_z, own_weight; /* the children's own squares, which no shift changes */
 	double n, sum, squares, cubes; /* statistics, less the observed one */
@@ -212,7 +227,7 @@ int synchrony_shift(const struct children *children, uint64_t seed, struct synch
 	shifts_run(&s, synchrony);
 	synchrony->p = (1 + s.extreme) / (1 + s.n);
 	if (!s.extreme)
-		synchrony->p = fmin(synchrony->p, shifts_tail(&s));
+		synchrony->p = sqrt(synchrony->p * fmin(synchrony->p, shifts_tail(&s)));
 	free(s.rngs);
 	free(s.z);
 	return 0;

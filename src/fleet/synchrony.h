@@ -3,7 +3,7 @@
  * Do a resource's children have a problem at the same times? With z_u[k], the sum of child u in
  * interval k, S = sum of z_u, and w, W the same of weights:
  *
- *	U = sum_k (S^2 - sum_u z_u^2)        pairs of different children
+ *	U = sum_k (S^2 - sum_u z_u^2) - bias pairs of different children
  *	N = sum_k (W^2 - sum_u w_u^2)
  *	rho = U / N                          mean correlation
  *	V = 2 sum_|h|<=H (K - |h|) (C[h]^2 - sum_u C_u[h]^2) N / E(N)
@@ -20,10 +20,11 @@
 
 #define SYNCHRONY_LAGS 16u
 #define SYNCHRONY_OVERLAP_MIN 30u /* least number of intervals with two known children */
+#define SYNCHRONY_MEMORIES_MIN 30u /* least length of the window, in times of memory */
 
 struct synchrony {
 	double u, n, rho, v, z;
-	bool testable;           /* two children are known in enough intervals */
+	bool testable;           /* two children are known for long enough */
 	double p;                /* set by synchrony_shift() */
 };
 
@@ -32,8 +33,9 @@ void synchrony_measure(const struct children *children, struct synchrony *out);
 /*
  * Sets p: the children's series are shifted in time around a circle by random offsets, which keeps
  * each child's memory and law. At least 199 shifts, or as many as give ten as extreme as observed
- * (Besag and Clifford 1991). If none of all shifts is, p is that of a Pearson type III law with
- * their mean, variance and skewness, and at most 1 / (shifts + 1). Returns 0 or -ENOMEM.
+ * (Besag and Clifford 1991). If none of all shifts is, p lies beyond 1 / (shifts + 1), where only a
+ * law can tell it: Pearson's type III with the shifts' mean, variance and skewness. Its far tail is
+ * often too short, so p is the geometric mean of both. Returns 0 or -ENOMEM.
  */
 int synchrony_shift(const struct children *children, uint64_t seed, struct synchrony *synchrony);
 

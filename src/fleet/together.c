@@ -12,10 +12,12 @@
 #include "fleet/same.h"
 #include "stats/multiple.h"
 
+#define EVIDENCES 3u
 #define SCREEN_Z 2.0         /* below, no shifts: p is 1 */
-/* A finding has this correlation at least, or LOCATE_RHO_MIN and so many members. */
-#define TELL_RHO_MIN 0.05
+/* A finding has so many members, or this correlation, and chance is so much less likely. */
 #define TELL_MEMBERS_MIN 3u
+#define TELL_RHO_MIN 0.05
+#define TELL_UNNAMED 0.1
 
 struct together {
 	const struct fleet *f;
@@ -24,8 +26,8 @@ struct together {
 	struct fleet_groups groups;
 	struct class_sums sums;
 	uint32_t *same;              /* same_resources() */
-	struct locate_candidates tests; /* of this class */
-	uint32_t families;           /* kinds times classes */
+	struct locate_candidates tests; /* results for this class */
+	uint32_t families;
 };
 
 static bool together_is_active(const struct fleet *f, enum fleet_class class)
@@ -42,7 +44,10 @@ static bool together_is_tested(const struct fleet *f, enum fleet_class class)
 	return class != FLEET_SENDER_APP && together_is_active(f, class);
 }
 
-/* Each kind in each class is a family of tests; the share of false findings is divided by them. */
+/*
+ * Each kind in each class is a family of tests for each evidence; the share of false findings is
+ * divided by their number.
+ */
 static uint32_t together_families(const struct fleet *f)
 {
 	uint32_t kinds = 0, classes = 0;
@@ -51,7 +56,7 @@ static uint32_t together_families(const struct fleet *f)
 		kinds |= 1u << resource->kind;
 	for (unsigned int class = 0; class < FLEET_CLASSES; class++)
 		classes += together_is_tested(f, class);
-	return (uint32_t)__builtin_popcount(kinds) * classes;
+	return (uint32_t)__builtin_popcount(kinds) * classes * EVIDENCES;
 }
 
 /* ---- tests ---- */
@@ -139,6 +144,12 @@ static int together_same(struct together *t, struct fleet_finding *finding)
 	return err;
 }
 
+static bool together_is_worth(const struct together *t, const struct fleet_finding *finding)
+{
+	return finding->n >= TELL_MEMBERS_MIN ||
+	       (finding->rho >= TELL_RHO_MIN && finding->p <= TELL_UNNAMED * t->options->alpha);
+}
+
 /* Adds a candidate's finding; sets *index, to FLEET_NONE if the effect is too small. */
 static int together_tell(struct together *t, const struct locate_candidate *test, uint32_t within,
 			 uint32_t *index)
@@ -154,7 +165,7 @@ static int together_tell(struct together *t, const struct locate_candidate *test
 	finding.within = within;
 	err = together_members(t, &finding);
 	*index = FLEET_NONE;
-	if (err || (finding.rho < TELL_RHO_MIN && finding.n < TELL_MEMBERS_MIN)) {
+	if (err || !together_is_worth(t, &finding)) {
 		t->out->members.len = finding.first;
 		return err;
 	}
