@@ -6,8 +6,8 @@
 #include "fleet/fleet.h"
 
 /*
- * A fleet without any problem is told one with a chance of alpha at most: it is divided by the kinds
- * of evidence, by the kinds of resources and by the classes of problems.
+ * Where nothing is wrong, the chance of any finding is alpha at most: it is divided by the kinds of
+ * evidence, by the kinds of resources and by the classes of problems.
  */
 #define FLEET_EVIDENCES 3
 
