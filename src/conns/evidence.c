@@ -526,8 +526,8 @@ void explain_tiny_buffer(struct conn_finding *t)
 		human_count(size, c->sndbuf));
 	if (t->problem->lost_ns)
 		MESSAGE(t, "; it was full for %s", human_ns(held, c->send_buffer_ns));
-	ADVICE(t, "remove SO_SNDBUF: a small buffer saves no copy on Linux, and a write waits until "
-		  "earlier data is acknowledged");
+	ADVICE(t, "remove SO_SNDBUF: a small buffer saves no copy on Linux, and a write waits "
+		  "until earlier data is acknowledged");
 }
 
 /* ---- pauses ---- */

@@ -99,7 +99,8 @@ static const char *headline_usual(const struct diagnosis *d, struct report *r)
 
 	if (of->count < 2 || hist_quantile(of, 0.5, &usual))
 		return "";
-	return report_format(r, ", %s %s", d->against_other ? "in the other recording" : "the median of all",
+	return report_format(r, ", %s %s",
+			     d->against_other ? "in the other recording" : "the median of all",
 			     human_ns(buf, usual.value));
 }
 

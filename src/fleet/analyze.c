@@ -5,6 +5,7 @@
 
 #include "base/sort.h"
 #include "fleet/analyses.h"
+#include "fleet/explained.h"
 
 #define MEMBERS_MAX (64u * FLEET_CONNECTIONS_MAX)
 
@@ -94,6 +95,7 @@ int fleet_analyze(const struct fleet *f, const struct fleet_options *options,
 	err = fleet_together(f, options, out);
 	err = err ? err : fleet_more(f, options, out);
 	err = err ? err : fleet_at_once(f, options, out);
+	err = err ? err : fleet_explained(f, out);
 	err = err ? err : analyze_sort(&out->findings);
 	return err ? -ENOMEM : 0;
 }

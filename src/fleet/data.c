@@ -293,3 +293,20 @@ bool fleet_series_shares(const struct fleet *f, const struct fleet_series *s, ui
 
 	return bsearch(&resource, shares, s->n, sizeof(*shares), fleet_share_order);
 }
+
+bool fleet_series_changes(const struct fleet *f, const struct fleet_series *s,
+			  enum fleet_class class)
+{
+	uint8_t first = FLEET_UNKNOWN;
+
+	if (!s->limited_ns[class])
+		return false;
+	for (uint32_t k = 0; k < f->grid.intervals; k++) {
+		const uint8_t cell = fleet_cell(f, s, class, k);
+
+		if (cell != FLEET_UNKNOWN && first != FLEET_UNKNOWN && cell != first)
+			return true;
+		first = cell == FLEET_UNKNOWN ? first : cell;
+	}
+	return false;
+}

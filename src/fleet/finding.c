@@ -15,21 +15,6 @@ static void finding_times_add(struct finding_times *t, const struct fleet_series
 	t->lost_ns += (double)s->lost_ns[class];
 }
 
-static bool finding_is_constant(const struct fleet *f, const struct fleet_series *s,
-				enum fleet_class class)
-{
-	uint8_t first = FLEET_UNKNOWN;
-
-	for (uint32_t k = 0; k < f->grid.intervals; k++) {
-		const uint8_t cell = fleet_cell(f, s, class, k);
-
-		if (first != FLEET_UNKNOWN && cell != FLEET_UNKNOWN && cell != first)
-			return false;
-		first = cell == FLEET_UNKNOWN ? first : cell;
-	}
-	return true;
-}
-
 /* Adds a connection of the resource; returns whether it is known. */
 static bool finding_add(const struct fleet *f, const struct fleet_series *s,
 			struct fleet_finding *finding)
@@ -38,8 +23,7 @@ static bool finding_add(const struct fleet *f, const struct fleet_series *s,
 		return false;
 	finding->connections++;
 	finding->affected += s->limited_ns[finding->class] > 0;
-	finding->defined += s->limited_ns[finding->class] > 0 &&
-			    !finding_is_constant(f, s, finding->class);
+	finding->defined += fleet_series_changes(f, s, finding->class);
 	return true;
 }
 

@@ -10,7 +10,8 @@ struct over_time_point {
 };
 
 static void fleet_over_time_add(const struct fleet *f, const struct fleet_series *s,
-				enum fleet_class class, uint32_t width, struct over_time_point *points)
+				enum fleet_class class, uint32_t width,
+				struct over_time_point *points)
 {
 	for (uint32_t k = 0; k < f->grid.intervals; k++) {
 		const uint8_t cell = fleet_cell(f, s, class, k);

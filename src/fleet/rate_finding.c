@@ -3,21 +3,6 @@
 
 #include <math.h>
 
-static bool rate_finding_is_defined(const struct fleet *f, enum fleet_class class,
-			       const struct fleet_series *s)
-{
-	uint8_t first = FLEET_UNKNOWN;
-
-	for (uint32_t k = 0; k < f->grid.intervals; k++) {
-		const uint8_t cell = fleet_cell(f, s, class, k);
-
-		if (cell != FLEET_UNKNOWN && first != FLEET_UNKNOWN && cell != first)
-			return true;
-		first = cell == FLEET_UNKNOWN ? first : cell;
-	}
-	return false;
-}
-
 void finding_describe(const struct fleet *f, enum fleet_class class,
 		      const struct unit_entry *entries, size_t n, const bool *left,
 		      struct fleet_finding *finding)
@@ -35,7 +20,7 @@ void finding_describe(const struct fleet *f, enum fleet_class class,
 		finding->lost_ns += s->lost_ns[class];
 		finding->connections++;
 		finding->affected += s->limited_ns[class] > 0;
-		finding->defined += s->limited_ns[class] > 0 && rate_finding_is_defined(f, class, s);
+		finding->defined += fleet_series_changes(f, s, class);
 		finding->hosts += s->host != host; /* entries are in the order of hosts */
 		host = s->host;
 	}

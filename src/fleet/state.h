@@ -43,6 +43,10 @@ struct fleet {
 /* Returns whether the connection shares the resource. */
 bool fleet_series_shares(const struct fleet *f, const struct fleet_series *s, uint32_t resource);
 
+/* Returns whether the class has different shares in known intervals: it can be correlated. */
+bool fleet_series_changes(const struct fleet *f, const struct fleet_series *s,
+			  enum fleet_class class);
+
 /* Returns the share of the class in interval k in steps of 1/FLEET_STEPS, or FLEET_UNKNOWN. */
 uint8_t fleet_cell(const struct fleet *f, const struct fleet_series *s, enum fleet_class class,
 		   uint32_t k);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-double fleet_over_share(unsigned int i)
+static double fleet_over_share(unsigned int i)
 {
 	return (double)i / FLEET_OVERS;
 }
