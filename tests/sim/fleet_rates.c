@@ -17,7 +17,7 @@
 #include "fleet_world.h"
 #include "stats/special.h"
 
-#define FLEETS 6u
+#define FLEETS 4u
 #define FLEETS_LONG 200u
 #define FOUND_LEAST 0.95
 #define FALSE_MOST 0.05
