@@ -17,7 +17,7 @@
 #include "fleet_world.h"
 #include "stats/special.h"
 
-#define FLEETS 6u
+#define FLEETS 4u
 #define FLEETS_LONG 200u
 #define FOUND_LEAST 0.95
 #define FALSE_MOST 0.05
@@ -57,9 +57,9 @@ static const struct scene scenes[] = {
 	  .problems = { PROBLEM(FLEET_SERVICE, 1, FLEET_TIMEOUT, 20) } },
 	{ .name = "two racks", .n = 2, .problems = { PROBLEM(FLEET_RACK, 3, FLEET_TIMEOUT, 5),
 						     PROBLEM(FLEET_RACK, 6, FLEET_TIMEOUT, 5) } },
-	{ .name = "rack and application", .n = 2, .options = { .rate = 0.01 },
-	  .problems = { PROBLEM(FLEET_RACK, 3, FLEET_TIMEOUT, 5),
-			PROBLEM(FLEET_APP, 6, FLEET_TIMEOUT, 40) } },
+	{ .name = "rack and application", .n = 2,
+	  .problems = { PROBLEM(FLEET_RACK, 3, FLEET_TIMEOUT, 8),
+			PROBLEM(FLEET_APP, 6, FLEET_TIMEOUT, 60) } },
 	{ .name = "rack, half missing, clocks 10 s off", .n = 1,
 	  .options = { .missing = 0.5, .clock_error_ns = 10000000000 },
 	  .problems = { PROBLEM(FLEET_RACK, 3, FLEET_TIMEOUT, 5) } },
