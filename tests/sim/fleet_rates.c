@@ -3,8 +3,8 @@
  * Does `fleet report` tell which resource is behind constant problems and rare bursts, and nothing
  * else? Synthetic fleets with a planted problem, and fleets without any. Beside it, the paper's
  * method on the same fleets. HOSTLAT_LONG=1: 200 fleets of each; the table is
- * docs/results/fleet-rates.md. HOSTLAT_RUNS=N: so many. HOSTLAT_SEED=N: that fleet only,
- * with its findings.
+ * docs/results/fleet-rates.md. HOSTLAT_RUNS=N: so many. HOSTLAT_FIRST=N: the first seed.
+ * HOSTLAT_SEED=N: that fleet only, with its findings.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -256,7 +256,8 @@ static void print_row(const struct scene *scene, const struct tally *t)
 int main(void)
 {
 	const char *full_length = getenv("HOSTLAT_LONG"), *one = getenv("HOSTLAT_SEED");
-	const char *some = getenv("HOSTLAT_RUNS");
+	const char *some = getenv("HOSTLAT_RUNS"), *first = getenv("HOSTLAT_FIRST");
+	const uint64_t from = first ? strtoull(first, NULL, 10) : 1;
 	const uint32_t fleets = some ? (uint32_t)atoi(some) :
 		full_length && *full_length ? FLEETS_LONG : FLEETS;
 
@@ -265,7 +266,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_LEN(scenes); i++) {
 		struct tally tally = { 0 };
 
-		for (uint64_t seed = 1; seed <= fleets && !one; seed++)
+		for (uint64_t seed = from; seed < from + fleets && !one; seed++)
 			judge_fleet(&scenes[i], seed, false, &tally);
 		if (one)
 			judge_fleet(&scenes[i], strtoull(one, NULL, 10), true, &tally);

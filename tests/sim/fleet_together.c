@@ -5,8 +5,8 @@
  * connections of a host together; a rack, link, host or application that makes its connections
  * bad.
  *
- * HOSTLAT_LONG=1: 200 seeds of each; the table is in docs/results/fleet.md. HOSTLAT_SEED=N: only
- * that seed, without a judgment.
+ * HOSTLAT_LONG=1: 200 seeds of each; the table is in docs/results/fleet.md. HOSTLAT_RUNS=N: so
+ * many. HOSTLAT_FIRST=N: the first seed. HOSTLAT_SEED=N: only that seed, without a judgment.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -167,11 +167,13 @@ static bool run_causes(uint64_t first, uint64_t runs, bool verbose)
 
 int main(void)
 {
-	const char *given = getenv("HOSTLAT_SEED");
+	const char *given = getenv("HOSTLAT_SEED"), *begin = getenv("HOSTLAT_FIRST");
+	const char *some = getenv("HOSTLAT_RUNS");
 	uint64_t first = 1, runs = getenv("HOSTLAT_LONG") ? SEEDS_LONG : SEEDS;
 	bool good;
 
-	if (given && parse_u64(given, &first))
+	if ((begin && parse_u64(begin, &first)) || (some && parse_u64(some, &runs)) ||
+	    (given && parse_u64(given, &first)))
 		return 1;
 	runs = given ? 1 : runs;
 	printf("%" PRIu64 " runs each, from seed %" PRIu64 "\n\n", runs, first);
