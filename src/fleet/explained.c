@@ -43,7 +43,7 @@ static void explained_look(struct fleet_result *result, uint32_t w, const bool *
 	}
 }
 
-/* Removes the findings with by[i], and lets those inside of them be inside of what explains them. */
+/* Removes the findings with by[i]; those inside of them are then inside of what explains them. */
 static void explained_remove(struct fleet_findings *findings, const uint32_t *by, uint32_t *place)
 {
 	uint32_t n = 0;

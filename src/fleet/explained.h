@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections with a problem at the same times also share resources that have nothing to do with it.
- * Where one resource has the problem for more of the time than comparable connections elsewhere, it
- * explains why the same connections have it together, or at once.
+ * Connections with a problem at the same times also share resources that have nothing to do with
+ * it. Where one resource has the problem for more of the time than comparable connections
+ * elsewhere, it explains why the same connections have it together, or at once.
  */
 #ifndef HOSTLAT_FLEET_EXPLAINED_H
 #define HOSTLAT_FLEET_EXPLAINED_H

@@ -193,8 +193,8 @@ static void test_named(void **state)
 	(void)state;
 	expect_report(TASK BEGINS RUNS ENDS, 20e6 * 1.03,
 		      "The latency peaks every 20 ms: backup (thread 31, backup.service) ran in "
-		      "15 of 15 periods, 15 of its 15 bursts within the same tenth of the period, 3.0 ms on "
-		      "a CPU each.", (const char *const[]){
+		      "15 of 15 periods, 15 of its 15 bursts within the same tenth of the "
+		      "period, 3.0 ms on a CPU each.", (const char *const[]){
 		"\"periods\": 15", "\"why\": null", "\"bursts_beyond\": 0",
 		"\"command\": \"backup\"", "\"pid\": 30", "\"bursts\": 15", "\"same\": 15",
 		"\"ns\": 3000000", "\"unit\": \"backup.service\"", NULL });
