@@ -77,8 +77,8 @@ function fleetSection(entry) {
 		open(groups[0]);
 	return documentSection(entry, 'Fleet', [
 		together([fleetShares(groups, open)]), together([fleetStrips(doc, groups, open)]),
-		titled('Resources that stand out', groups, [['kind'], ['name'], ['problem'], ['evidence', 'shown by'], ['affected'], ['connections'], ['hosts'], ['share'],
-			['share_others', 'others', percent], ['acc', 'correlation'], ['p_value', 'p'], ['lost_ns', 'lost'], ['excess_ns', 'excess'], ['within']],
+		titled('Resources that stand out', groups, [['kind'], ['name'], ['problem'], ['evidence', 'how'], ['affected'], ['connections'], ['hosts'], ['share'],
+			['share_others', 'others', percent], ['acc', 'together'], ['p_value', 'p'], ['lost_ns', 'lost'], ['excess_ns', 'excess'], ['within']],
 		{ name: 'fleet-groups', open, key: findingKey, empty: 'none' }),
 		groups.length ? node : null,
 		titled('Applications', records(doc.applications), [['application'], ['problem'], ['connections'], ['over_0', 'limited at all', percent],

@@ -13,6 +13,10 @@
 #include "fleet/tally.h"
 #include "report/human.h"
 
+/* No p-value is known to be smaller. */
+#define P_LEAST 1e-16
+/* With fewer intervals, hardly anything can stand out. */
+#define INTERVALS_MIN 10u
 #define MEMBERS_SHOWN 5u         /* members of a finding in text */
 
 /* ---- scope ---- */
@@ -43,7 +47,8 @@ static void fleet_report_scope(const struct fleet *f, const struct fleet_result 
 	object_add(o, "tested", value_u64(result->tested));
 	object_add(o, "too_few", value_u64(result->too_few));
 	object_add(&r->body, "fleet", value_object(o));
-	report_title(r, "%s   %s", human_counted(a, fleet_report_count(f, FLEET_HOST), "host"),
+	report_title(r, "%s   %s, each end counted",
+		     human_counted(a, fleet_report_count(f, FLEET_HOST), "host"),
 		     human_counted(b, f->all.len, "connection"));
 	report_summary(r, "%s from %s in intervals of %s", human_ns(a, length),
 		       report_format(r, "%s", human_utc(b, g->start_ns, 0, true)),
@@ -123,12 +128,13 @@ static void fleet_report_add(const struct fleet *f, const struct fleet_result *r
 					     resource->name)),
 		  value_string(fleet_class_name(i->class)),
 		  value_string(fleet_evidence_name(i->evidence)),
-		  value_string(report_format(r, "%s of %s", human_count(a, i->affected),
+		  value_string(report_format(r, "%s of %s", human_count(a, i->evidence ==
+					     FLEET_MORE ? i->affected : i->n),
 					     human_count(b, i->connections))),
 		  value_u64(i->hosts), value_u64(i->connections), value_u64(i->affected),
 		  value_u64(i->n), value_u64(i->defined), fleet_report_share(i->share),
 		  fleet_report_share(i->share_others), value_number(i->rho), value_number(i->z),
-		  value_number(i->p), value_ns(i->lost_ns), value_ns(i->excess_ns),
+		  value_number(fmax(i->p, P_LEAST)), value_ns(i->lost_ns), value_ns(i->excess_ns),
 		  value_ns(i->from_ns), value_ns(i->to_ns), fleet_report_within(f, result, i),
 		  value_string(fleet_advice(i->class, resource->kind)),
 		  fleet_over_time(f, i, r), fleet_report_members(f, result, i, r));
@@ -186,16 +192,23 @@ static void fleet_report_headline(const struct fleet *f, const struct fleet_resu
 {
 	const struct fleet_finding *worst = fleet_report_worst(f, result, view);
 	const bool none = !result->findings.len;
+	char buf[HUMAN_MAX];
 
 	if (worst)
 		report_headline(r, "%s", fleet_sentence_verdict(f, worst, r));
 	else if (!result->tested)
 		report_headline(r, "n/a: no resource has enough connections for a test. Give more "
 				"hosts' recordings, or longer ones.");
+	else if (f->grid.intervals < INTERVALS_MIN)
+		report_headline(r, "n/a: %u intervals are too few for a comparison. Give longer "
+				"recordings, or a shorter --step.", f->grid.intervals);
+	else if (!none)
+		report_headline(r, "Nothing that this reader can change stands out. Without "
+				"--reader, the report has %s.",
+				human_counted(buf, result->findings.len, "finding"));
 	else
-		report_headline(r, "No %sresource stands out: its connections are limited neither "
-				"longer than others nor at the same times.",
-				none ? "" : "such ");
+		report_headline(r, "No resource stands out: none has connections with a problem "
+				"for longer than others, or at the same times.");
 }
 
 /* ---- resources and applications ---- */
@@ -300,8 +313,8 @@ static int fleet_report_applications(const struct fleet *f, const struct fleet_t
 	};
 	static const struct column text[] = {
 		{ .head = "application", .flags = COLUMN_FLEX }, { .head = "problem" },
-		{ .head = "connections" }, { .head = "limited at all" },
-		{ .head = "over 25 % of the time", .flags = COLUMN_SPARE }, { .head = "over 50 %" },
+		{ .head = "connections" }, { .head = "at all" },
+		{ .head = "over 25 %", .flags = COLUMN_SPARE }, { .head = "over 50 %" },
 		{ .head = "over 75 %", .flags = COLUMN_SPARE }, { .head = "lost" },
 	};
 	struct table *t = table_new(r, json, ARRAY_LEN(json));
@@ -314,6 +327,9 @@ static int fleet_report_applications(const struct fleet *f, const struct fleet_t
 	fleet_report_application_rows(f, apps, n, t);
 	object_add(&r->body, "applications", value_table(t));
 	t = table_new(r, text, ARRAY_LEN(text));
+	if (t)
+		t->head = "Connections of each application that have a problem for so much of "
+			  "their time (retransmissions: of their intervals):";
 	fleet_report_application_rows(f, apps, view->all || n < FLEET_ROWS ? n : FLEET_ROWS, t);
 	if (n)
 		object_add(&r->body, NULL, value_table(t));
@@ -339,6 +355,9 @@ int fleet_report(const struct fleet *f, const struct fleet_result *result,
 	if (n < result->findings.len)
 		report_finding(r, "%s left out: without --reader, the report has all.",
 			       human_counted(buf, result->findings.len - n, "finding"));
+	if (!fleet_report_count(f, FLEET_RACK) && !fleet_report_count(f, FLEET_LINK))
+		report_finding(r, "Racks, switches and links are not tested: --topology tells "
+			       "which hosts share them.");
 	fleet_report_resources(f, all, r);
 	err = fleet_report_applications(f, all, view, r);
 	free(all);
