@@ -174,6 +174,11 @@ static int fleet_read_conn(struct fleet_file *r, const struct event_conn *e)
 		return 0;
 	fleet_reading_fill(e, &reading);
 	err = fleet_read_put(r, conn->index, &reading, e->from, e->to, e);
+	if (err == -E2BIG) {
+		conn->index = FLEET_NONE;
+		r->recording->beyond++;
+		return 0;
+	}
 	conn->to = e->to;
 	conn->known = reading.known;
 	conn->idle = fleet_read_is_idle(e);
@@ -208,6 +213,7 @@ static int fleet_read_idle(struct fleet_file *r)
 			continue;
 		fleet_reading_idle(conn->known, &reading);
 		err = fleet_read_put(r, conn->index, &reading, conn->to, r->end, NULL);
+		err = err == -E2BIG ? 0 : err; /* it has no readings, as others of its file */
 	}
 	return err;
 }

@@ -236,15 +236,18 @@ static void fleet_add_totals(struct fleet_series *s, const struct fleet_reading 
 	}
 }
 
-static int fleet_make_cells(const struct fleet *f, struct fleet_series *s)
+static int fleet_make_cells(struct fleet *f, struct fleet_series *s)
 {
 	const size_t size = (size_t)FLEET_CLASSES * f->grid.intervals;
 
 	if (s->cells)
 		return 0;
+	if (f->cells_bytes + size > FLEET_CELLS_MAX)
+		return -E2BIG;
 	s->cells = malloc(size);
 	if (!s->cells)
 		return -ENOMEM;
+	f->cells_bytes += size;
 	memset(s->cells, FLEET_UNKNOWN, size);
 	return 0;
 }
@@ -255,13 +258,16 @@ int fleet_add(struct fleet *f, uint32_t conn, const struct fleet_reading *readin
 	const uint64_t end = start + step * f->grid.intervals;
 	struct fleet_series *s = conn < f->all.len ? &f->all.items[conn] : NULL;
 	uint64_t from, to;
+	int err = 0;
 
 	if (!s || !fleet_reading_is_possible(reading) || reading->from_ns < s->last_ns)
 		return -EINVAL;
 	from = reading->from_ns > start ? reading->from_ns : start;
 	to = reading->to_ns < end ? reading->to_ns : end;
-	if (from < to && reading->known && fleet_make_cells(f, s))
-		return -ENOMEM;
+	if (from < to && reading->known)
+		err = fleet_make_cells(f, s);
+	if (err)
+		return err;
 	s->last_ns = reading->to_ns;
 	if (from >= to || !reading->known)
 		return 0;

@@ -27,6 +27,7 @@
 #define FLEET_INTERVALS_MAX 43200u   /* 24 h of 2 s */
 #define FLEET_RESOURCES_MAX 1000000u
 #define FLEET_CONNECTIONS_MAX 2000000u
+#define FLEET_CELLS_MAX (4UL << 30)  /* bytes of connections' shares by interval */
 #define FLEET_SHARES_MAX 32u         /* resources of one connection */
 #define FLEET_NONE UINT32_MAX        /* no resource, no connection, no finding */
 
@@ -97,8 +98,8 @@ int fleet_connection(struct fleet *f, const struct fleet_conn *conn, uint32_t *i
 
 /*
  * Adds a reading: each interval that it overlaps takes it by the time of the overlap. An interval
- * is known where readings cover at least half of it. Returns 0, -ENOMEM, or -EINVAL for impossible
- * values and times that go back.
+ * is known where readings cover at least half of it. Returns 0, -ENOMEM, -E2BIG beyond
+ * FLEET_CELLS_MAX, or -EINVAL for impossible values and times that go back.
  */
 int fleet_add(struct fleet *f, uint32_t conn, const struct fleet_reading *reading);
 

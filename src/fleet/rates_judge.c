@@ -56,6 +56,22 @@ static void rates_describe(const struct rates *r, struct rates_suspect *suspect,
 }
 
 /*
+ * Returns the chance of so many children of the suspect with any excess rank, where most children
+ * have the least rank `least`, a tie; else 0. The normal approximation is far too small there.
+ */
+static double rates_tied_p(const struct rates_suspect *s, const double *ranks, size_t total,
+			   double least, size_t ties)
+{
+	size_t above = 0;
+
+	if (2 * ties < total)
+		return 0;
+	for (size_t i = s->unit; i < s->unit + s->units; i++)
+		above += ranks[i] > least;
+	return rank_sum_marked_p(above, s->units, total - ties, total);
+}
+
+/*
  * Ranks the children of all suspects; `ratios` and `ranks` have an entry for each of them. They are
  * aligned ranks (Hodges and Lehmann 1962): the chance of few others in a stratum would be common to
  * all children of the resource, and make them look alike.
@@ -64,7 +80,8 @@ static int rates_rank(const struct rates *r, struct rates_suspect *suspects, siz
 		      double *ratios, double *ranks)
 {
 	const size_t total = r->units.len;
-	double squares = 0;
+	double squares = 0, least = INFINITY;
+	size_t ties = 0;
 	int err;
 
 	for (size_t i = 0; i < total; i++)
@@ -73,8 +90,12 @@ static int rates_rank(const struct rates *r, struct rates_suspect *suspects, siz
 	err = rank_values(ratios, total, ranks);
 	for (size_t i = 0; i < total; i++)
 		squares += ranks[i] * ranks[i];
+	for (size_t i = 0; i < total; i++)
+		least = fmin(least, ranks[i]);
+	for (size_t i = 0; i < total; i++)
+		ties += ranks[i] <= least;
 	for (struct rates_suspect *s = suspects; s < suspects + n && !err; s++) {
-		struct rank_sum test = { .p = 1 };
+		struct rank_sum test = { .p = 1, .exact = true };
 		double sum = 0;
 
 		for (size_t i = s->unit; i < s->unit + s->units; i++)
@@ -82,7 +103,8 @@ static int rates_rank(const struct rates *r, struct rates_suspect *suspects, siz
 		if (s->units && rank_sum_upper(sum, s->units, total, squares, &test) == -ENOMEM)
 			return -ENOMEM;
 		s->z = test.z;
-		s->p_rank = test.p;
+		s->p_rank = test.exact ? test.p :
+			    fmax(test.p, rates_tied_p(s, ranks, total, least, ties));
 		if (s->units)
 			rates_describe(r, s, ratios + s->unit);
 	}

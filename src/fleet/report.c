@@ -17,6 +17,7 @@
 #define P_LEAST 1e-16
 /* With fewer intervals, hardly anything can stand out. */
 #define INTERVALS_MIN 10u
+#define MEMBERS_ALL 1000u        /* the same with `all`; JSON has the others */
 #define MEMBERS_SHOWN 5u         /* members of a finding in text */
 
 /* ---- scope ---- */
@@ -168,7 +169,7 @@ static uint32_t fleet_report_findings(const struct fleet *f, const struct fleet_
 			continue;
 		fleet_report_add(f, result, i, t, r);
 		if (view->all || n < FLEET_ROWS)
-			fleet_sentence(f, result, i, view->all ? i->n : MEMBERS_SHOWN, r);
+			fleet_sentence(f, result, i, view->all ? MEMBERS_ALL : MEMBERS_SHOWN, r);
 		n++;
 	}
 	object_add(&r->body, "groups", value_table(t));

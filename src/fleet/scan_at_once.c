@@ -20,6 +20,8 @@
 
 static const enum fleet_class scan_classes[] = { FLEET_FAST_RETRANSMIT, FLEET_TIMEOUT };
 
+/* Connections that are known for less of the window are left out. */
+#define KNOWN_PART 0.9
 /* An event is rare for a connection with up to so many, or in one of so many intervals. */
 #define RARE_MAX 5u
 #define RARE_ONE_IN 30u
@@ -60,6 +62,18 @@ struct scan_class {
 
 /* ---- events ---- */
 
+/*
+ * Returns whether the connection is known for most of the window. The events of a group that is
+ * known only then would look like a burst: chance shifts them over the whole window.
+ */
+static bool scan_is_known(const struct scan_class *c, uint32_t conn)
+{
+	const struct fleet_grid *grid = &c->f->grid;
+
+	return (double)c->f->all.items[conn].known_ns[c->class] >=
+	       KNOWN_PART * (double)grid->step_ns * grid->intervals;
+}
+
 /* Appends the first intervals of a connection's problems; none if they are not rare. */
 static int scan_push_conn(struct scan_class *c, uint32_t conn)
 {
@@ -89,7 +103,7 @@ static int scan_list_events(struct scan_class *c)
 
 	for (uint32_t conn = 0; conn < c->f->all.len && !err; conn++) {
 		c->all.first[conn] = c->all.events.len;
-		if (c->f->all.items[conn].limited_ns[c->class] > 0)
+		if (c->f->all.items[conn].limited_ns[c->class] > 0 && scan_is_known(c, conn))
 			err = scan_push_conn(c, conn);
 	}
 	c->all.first[c->f->all.len] = c->all.events.len;

@@ -5,9 +5,12 @@
 #include <math.h>
 
 #include "base/bug.h"
+#include "base/strbuf.h"
 #include "fleet/advice.h"
 #include "fleet/state.h"
 #include "report/human.h"
+
+#define MEMBERS_BYTES (1u << 20)
 
 const char *fleet_evidence_name(enum fleet_evidence evidence)
 {
@@ -100,19 +103,22 @@ static const char *fleet_sentence_members(const struct fleet *f, const struct fl
 					  struct report *r)
 {
 	const uint32_t n = i->n < shown ? i->n : shown;
-	const char *text = n ? " Strongest: " : "";
+	struct strbuf text = STRBUF_INIT(MEMBERS_BYTES);
 	char buf[HUMAN_MAX];
+	const char *words;
 
 	for (uint32_t k = 0; k < n; k++) {
 		const struct fleet_series *s =
 			&f->all.items[result->members.items[i->first + k].conn];
 
-		text = report_format(r, "%s%s%s on %s", text, k ? ", " : "", s->name,
-				     f->resources.items[s->host].name);
+		strbuf_printf(&text, "%s%s on %s", k ? ", " : " Strongest: ", s->name,
+			      f->resources.items[s->host].name);
 	}
-	if (n < i->n)
-		text = report_format(r, "%s and %s more", text, human_count(buf, i->n - n));
-	return n ? report_format(r, "%s.", text) : text;
+	if (n && n < i->n)
+		strbuf_printf(&text, " and %s more", human_count(buf, i->n - n));
+	words = n ? report_format(r, "%s.", strbuf_str(&text)) : "";
+	strbuf_release(&text);
+	return words;
 }
 
 void fleet_sentence(const struct fleet *f, const struct fleet_result *result,

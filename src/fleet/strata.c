@@ -50,6 +50,14 @@ static void strata_key_resources(struct strata *s, enum strata_level level, enum
 		s->keys[level][conn] = strata_resource(s->f, conn, kind) + 1;
 }
 
+/* A connection is its recorded host's, not also that of its remote one. */
+static void strata_key_hosts(struct strata *s)
+{
+	s->sizes[STRATA_HOST] = (uint32_t)s->f->resources.len + 1;
+	for (uint32_t conn = 0; conn < s->f->all.len; conn++)
+		s->keys[STRATA_HOST][conn] = s->f->all.items[conn].host + 1;
+}
+
 struct strata_pair {
 	uint32_t host, app, conn;
 };
@@ -93,7 +101,7 @@ static int strata_keys(struct strata *s)
 	s->sizes[STRATA_FLEET] = 1;
 	strata_key_resources(s, STRATA_APP, FLEET_APP);
 	strata_key_resources(s, STRATA_RACK, FLEET_RACK);
-	strata_key_resources(s, STRATA_HOST, FLEET_HOST);
+	strata_key_hosts(s);
 	return strata_key_pairs(s);
 }
 

@@ -70,7 +70,21 @@ int rank_sum_upper(double ranks, size_t n, size_t total, double squares, struct 
 		return -EDOM;
 	out->z = (ranks - in * mean - 0.5) / sqrt(variance);
 	out->p = normal_sf(out->z);
+	out->exact = false;
 	if (deficit > EXACT_DEFICIT || deficit > in * rest / 2 || fmin(in, rest) > EXACT_VALUES)
 		return 0;
+	out->exact = true;
 	return rank_sum_exact((size_t)ceil(fmax(deficit, 0)), n, total, &out->p);
+}
+
+double rank_sum_marked_p(size_t above, size_t n, size_t marked, size_t total)
+{
+	const double all = rank_sum_log_choices(n, total);
+	double p = 0;
+
+	for (size_t k = above; k <= n && k <= marked; k++)
+		if (n - k <= total - marked)
+			p += exp(rank_sum_log_choices(k, marked) +
+				 rank_sum_log_choices(n - k, total - marked) - all);
+	return fmin(p, 1);
 }

@@ -135,9 +135,22 @@ static void leaves_out_hopeless_tests(void **state)
 	assert_true(testable_least_p(least + 3, 1, 0.02) == 0.02);
 }
 
+static void marked_by_the_hypergeometric_law(void **state)
+{
+	(void)state;
+	/* Of 10 balls 4 are red; 3 are drawn: all red 4/120, two or more 40/120. */
+	assert_true(fabs(rank_sum_marked_p(3, 3, 4, 10) - 4.0 / 120) < 1e-12);
+	assert_true(fabs(rank_sum_marked_p(2, 3, 4, 10) - 40.0 / 120) < 1e-12);
+	assert_true(fabs(rank_sum_marked_p(0, 3, 4, 10) - 1) < 1e-12);
+	assert_true(fabs(rank_sum_marked_p(3, 3, 10, 10) - 1) < 1e-12);
+	/* Of 100,000, 2 % are marked: 2 of 5 or more are nothing special. */
+	assert_true(rank_sum_marked_p(2, 5, 2000, 100000) > 0.0038);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(marked_by_the_hypergeometric_law),
 		cmocka_unit_test(is_exact_without_ties),
 		cmocka_unit_test(rounds_ties_up),
 		cmocka_unit_test(is_normal_for_many),
