@@ -38,7 +38,7 @@ struct fleet {
 	struct fleet_shares VEC_OF(uint32_t) shares;
 	uint32_t *by_name;       /* hash table of resources: index + 1 */
 	size_t slots;
-	size_t cells_bytes;      /* of all connections' cells; at most FLEET_CELLS_MAX */
+	size_t cells_bytes;      /* memory of the connections' cells; at most FLEET_CELLS_MAX */
 };
 
 /* Returns whether the connection shares the resource. */

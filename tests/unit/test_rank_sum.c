@@ -138,12 +138,12 @@ static void leaves_out_hopeless_tests(void **state)
 static void marked_by_the_hypergeometric_law(void **state)
 {
 	(void)state;
-	/* Of 10 balls 4 are red; 3 are drawn: all red 4/120, two or more 40/120. */
+	/* 4 of 10 balls are red, 3 are drawn: all red 4/120, two or more 40/120. */
 	assert_true(fabs(rank_sum_marked_p(3, 3, 4, 10) - 4.0 / 120) < 1e-12);
 	assert_true(fabs(rank_sum_marked_p(2, 3, 4, 10) - 40.0 / 120) < 1e-12);
 	assert_true(fabs(rank_sum_marked_p(0, 3, 4, 10) - 1) < 1e-12);
 	assert_true(fabs(rank_sum_marked_p(3, 3, 10, 10) - 1) < 1e-12);
-	/* Of 100,000, 2 % are marked: 2 of 5 or more are nothing special. */
+	/* 2 % of 100,000 are marked: 2 of 5 or more are nothing special. */
 	assert_true(rank_sum_marked_p(2, 5, 2000, 100000) > 0.0038);
 }
 
