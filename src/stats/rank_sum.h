@@ -25,8 +25,8 @@ struct rank_sum {
 int rank_sum_upper(double ranks, size_t n, size_t total, double squares, struct rank_sum *out);
 
 /*
- * Returns the chance that n of `total` values have `above` or more of the `marked` ones: the tail of
- * the hypergeometric law. above <= n <= total, marked <= total. O(n).
+ * Returns the chance that n of `total` values have `above` or more of the `marked` ones: the tail
+ * of the hypergeometric law. above <= n <= total, marked <= total. O(n).
  */
 double rank_sum_marked_p(size_t above, size_t n, size_t marked, size_t total);
 
