@@ -307,6 +307,27 @@ static void stretch_needs_connections_and_children(void **state)
 	assert_true(llr_of(3, 1, 4) == 0);
 }
 
+/* Events are independent, but an application runs for a fifth of the window only. */
+static void application_in_a_part_of_the_window_is_no_burst(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 5);
+	for (uint32_t host = 0; host < RACKS * HOSTS; host++)
+		for (uint32_t i = 0; i < CONNS; i++) {
+			const struct toy_conn where = { host, host / HOSTS, i > 3 ? i % 3 : 9, NONE,
+							NONE };
+			const uint32_t conn = toy_connect(&toy, &where);
+			const uint32_t from = i > 3 ? 0 : 100, to = i > 3 ? TOY_INTERVALS : 160;
+
+			for (uint32_t k = from; k < to; k++)
+				toy_read(&toy, conn, k, k + 1, CLASS, rng_below(&rng, 150) == 0);
+		}
+	assert_int_equal(fleet_at_once(toy.f, &options, &toy.result), 0);
+	assert_int_equal(toy.result.findings.len, 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -320,6 +341,7 @@ int main(void)
 		CASE(chance_is_nothing),
 		CASE(other_classes_are_not_scanned),
 		CASE(lives_that_begin_are_no_burst),
+		CASE(application_in_a_part_of_the_window_is_no_burst),
 		CASE(counts_as_one_by_one),
 		CASE(stretch_needs_connections_and_children),
 	};
