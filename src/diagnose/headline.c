@@ -90,7 +90,7 @@ int diagnosis_headline_cause(const struct diagnosis *d, struct report *r, const 
 	return err;
 }
 
-/* Returns ", the median of all 24 µs"; "" if that is not known. */
+/* Returns ", the median 24 µs"; "" if that is not known. */
 static const char *headline_usual(const struct diagnosis *d, struct report *r)
 {
 	const struct hist *of = d->against_other ? &d->reference_latency : &d->latency;
@@ -100,7 +100,7 @@ static const char *headline_usual(const struct diagnosis *d, struct report *r)
 	if (of->count < 2 || hist_quantile(of, 0.5, &usual))
 		return "";
 	return report_format(r, ", %s %s",
-			     d->against_other ? "in the other recording" : "the median of all",
+			     d->against_other ? "in the other recording" : "the median",
 			     human_ns(buf, usual.value));
 }
 

@@ -255,9 +255,12 @@ static void counts_as_one_by_one(void **state)
 	rng_init(&rng, 5);
 	vec_init(&events, 1000);
 	for (uint32_t conn = 0; conn < 12; conn++)
-		for (uint32_t i = 0; i < 3; i++)
+		for (uint32_t i = 0; i < 3; i++) {
+			const uint32_t at = (uint32_t)rng_below(&rng, INTERVALS);
+
 			assert_int_equal(vec_push(&events, (struct scan_event){
-				conn / 3, conn, (uint32_t)rng_below(&rng, INTERVALS) }), 0);
+				.child = conn / 3, .conn = conn, .at = at }), 0);
+		}
 	for (int i = 0; i < CHILDREN; i++)
 		shifts[i] = (uint32_t)rng_below(&rng, INTERVALS);
 	for (int children = 0; children < 2; children++) {
