@@ -14,7 +14,7 @@
 #include "base/strbuf.h"
 #include "load/history.h"
 
-#define LOCK_TRIES 50u
+#define LOCK_TRIES 500u /* 5 s: a holder may have to wait for a CPU */
 #define LOCK_PAUSE_NS 10000000L
 #define LOAD_LEN_MAX 900
 #define FILE_BYTES_MAX (LOAD_HISTORY_LINES * 1024) /* a longer file is read up to here */

@@ -20,6 +20,15 @@ static const enum owner owners[FLEET_KINDS] = {
 	[FLEET_INSTANCE] = OWNER_PLATFORM,
 };
 
+/* Losses are found by a timer or without one: what to look at is the same. */
+#define LOSSES_AT_HOST                                                                             \
+	"check `ethtool -S` and `tc -s qdisc` there, then its cable and switch port"
+#define LOSSES_AT_SERVICE                                                                          \
+	"look for an overloaded last hop: many senders answer this service at once"
+#define LOSSES_IN_NETWORK "check its ports' drop and error counters, then cable and optics"
+#define LOSSES_BY_PLATFORM                                                                         \
+	"compare driver, firmware and offloads (`ethtool -i`, -k) with those of the others"
+
 struct class_words {
 	const char *label;
 	const char *advice[OWNERS];
@@ -76,31 +85,23 @@ static const struct class_words words[FLEET_CLASSES] = {
 	[FLEET_FAST_RETRANSMIT] = {
 		.label = "fast retransmissions",
 		.advice = {
-			[OWNER_HOST] = "check `ethtool -S` and `tc -s qdisc` there, then its cable "
-				       "and switch port",
+			[OWNER_HOST] = LOSSES_AT_HOST,
 			[OWNER_APPLICATION] = "spread its bursts: pace them (SO_MAX_PACING_RATE or "
 					      "fq), or limit concurrent answers",
-			[OWNER_SERVICE] = "look for an overloaded last hop: many senders answer "
-					  "this service at once",
-			[OWNER_NETWORK] = "check its ports' drop and error counters, then cable "
-					  "and optics",
-			[OWNER_PLATFORM] = "compare driver, firmware and offloads (`ethtool -i`, "
-					   "-k) with those of the others",
+			[OWNER_SERVICE] = LOSSES_AT_SERVICE,
+			[OWNER_NETWORK] = LOSSES_IN_NETWORK,
+			[OWNER_PLATFORM] = LOSSES_BY_PLATFORM,
 		},
 	},
 	[FLEET_TIMEOUT] = {
 		.label = "retransmission timeouts",
 		.advice = {
-			[OWNER_HOST] = "check `ethtool -S` and `tc -s qdisc` there, then its cable "
-				       "and switch port",
+			[OWNER_HOST] = LOSSES_AT_HOST,
 			[OWNER_APPLICATION] = "send requests over one connection instead of many: "
 					      "too few packets follow a lost one",
-			[OWNER_SERVICE] = "look for an overloaded last hop: many senders answer "
-					  "this service at once",
-			[OWNER_NETWORK] = "check its ports' drop and error counters, then cable "
-					  "and optics",
-			[OWNER_PLATFORM] = "compare driver, firmware and offloads (`ethtool -i`, "
-					   "-k) with those of the others",
+			[OWNER_SERVICE] = LOSSES_AT_SERVICE,
+			[OWNER_NETWORK] = LOSSES_IN_NETWORK,
+			[OWNER_PLATFORM] = LOSSES_BY_PLATFORM,
 		},
 	},
 	[FLEET_SENDER_APP] = {

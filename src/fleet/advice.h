@@ -7,7 +7,7 @@
 
 #include "fleet/fleet.h"
 
-/* Readers of the report: each gets the findings that he can act on. */
+/* Readers of the report: each gets the findings on which that reader can act. */
 enum fleet_audience { FLEET_FOR_ALL, FLEET_FOR_NETWORK, FLEET_FOR_APPLICATION };
 
 /* Return words in lower case; static. The label is such as "fast retransmissions". */

@@ -15,16 +15,25 @@ static void finding_times_add(struct finding_times *t, const struct fleet_series
 	t->lost_ns += (double)s->lost_ns[class];
 }
 
-/* Adds a connection of the resource; returns whether it is known. */
-static bool finding_add(const struct fleet *f, const struct fleet_series *s,
-			struct fleet_finding *finding)
+/* Adds a connection of the resource, in the order of hosts; `host` is that of the one before. */
+static void finding_add(const struct fleet *f, const struct fleet_series *s,
+			struct fleet_finding *finding, struct finding_times *times, uint32_t *host)
 {
 	if (!s->known_ns[finding->class])
-		return false;
+		return;
 	finding->connections++;
 	finding->affected += s->limited_ns[finding->class] > 0;
 	finding->defined += fleet_series_changes(f, s, finding->class);
-	return true;
+	finding->hosts += s->host != *host;
+	*host = s->host;
+	finding_times_add(times, s, finding->class);
+}
+
+/* Sets what follows from the times of the resource's own connections. */
+static void finding_set_times(struct fleet_finding *finding, const struct finding_times *own)
+{
+	finding->share = own->known_ns > 0 ? own->limited_ns / own->known_ns : NAN;
+	finding->lost_ns = (uint64_t)own->lost_ns;
 }
 
 static struct finding_times finding_count(const struct fleet_groups *groups,
@@ -39,16 +48,9 @@ static struct finding_times finding_count(const struct fleet_groups *groups,
 	for (size_t i = 0; i < n; i++) {
 		const struct fleet_group *group = &groups->all.items[of[i]];
 
-		for (uint32_t j = 0; j < group->n; j++) {
-			const struct fleet_series *s =
-				&f->all.items[groups->conns[group->first + j]];
-
-			if (!finding_add(f, s, finding))
-				continue;
-			finding->hosts += s->host != host;
-			host = s->host;
-			finding_times_add(&times, s, finding->class);
-		}
+		for (uint32_t j = 0; j < group->n; j++)
+			finding_add(f, &f->all.items[groups->conns[group->first + j]], finding,
+				    &times, &host);
 	}
 	return times;
 }
@@ -70,10 +72,21 @@ void fleet_finding_fill(const struct fleet_groups *groups, struct fleet_finding 
 	others.known_ns -= own.known_ns;
 	others.limited_ns -= own.limited_ns;
 	others.lost_ns -= own.lost_ns;
-	finding->share = own.known_ns > 0 ? own.limited_ns / own.known_ns : NAN;
+	finding_set_times(finding, &own);
 	finding->share_others = others.known_ns > 0 ? others.limited_ns / others.known_ns : NAN;
-	finding->lost_ns = (uint64_t)own.lost_ns;
 	if (others.known_ns > 0)
 		finding->excess_ns = (uint64_t)fmax(0, own.lost_ns - others.lost_ns /
 						       others.known_ns * own.known_ns);
+}
+
+void fleet_finding_describe(const struct fleet *f, const struct unit_entry *entries, size_t n,
+			    const bool *left, struct fleet_finding *finding)
+{
+	struct finding_times times = { 0 };
+	uint32_t host = FLEET_NONE;
+
+	for (size_t i = 0; i < n; i++)
+		if (!left || left[entries[i].conn])
+			finding_add(f, &f->all.items[entries[i].conn], finding, &times, &host);
+	finding_set_times(finding, &times);
 }

@@ -4,11 +4,20 @@
 #define HOSTLAT_FLEET_FINDING_H
 
 #include "fleet/groups.h"
+#include "fleet/units.h"
 
 /*
  * Sets counts, shares, times and the window by finding->resource and finding->class; rho, z and p
  * to n/a; no members, nothing around it. O(connections).
  */
 void fleet_finding_fill(const struct fleet_groups *groups, struct fleet_finding *finding);
+
+/*
+ * Adds the numbers of hosts and connections of a resource to the finding, from its n entries, and
+ * sets its share and lost time: of connections with known time in finding->class and, unless it is
+ * NULL, with left[connection].
+ */
+void fleet_finding_describe(const struct fleet *f, const struct unit_entry *entries, size_t n,
+			    const bool *left, struct fleet_finding *finding);
 
 #endif

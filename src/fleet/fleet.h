@@ -10,7 +10,7 @@
  *	err = fleet_analyze(f, &options, &result);
  *	err = fleet_report(f, &result, &view, &report);   fleet/report.h
  *
- * docs/design/fleet.md explains the statistics.
+ * docs/design/fleet-rates.md and fleet-together.md explain the statistics.
  */
 #ifndef HOSTLAT_FLEET_FLEET_H
 #define HOSTLAT_FLEET_FLEET_H

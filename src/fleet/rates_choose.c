@@ -20,7 +20,7 @@
 /* The rank test of a place, once something is known to be wrong. */
 #define PLACE_P_MAX 0.005
 
-/* The kind with the smallest number is told of equal explanations. */
+/* The kind with the smallest number is reported of equal explanations. */
 static const int rates_order[FLEET_KINDS] = {
 	[FLEET_RACK] = 0, [FLEET_SWITCH] = 1, [FLEET_LINK] = 2, [FLEET_HOST] = 3,
 	[FLEET_CONTAINER] = 4, [FLEET_APP] = 5, [FLEET_SERVICE] = 6, [FLEET_KERNEL] = 7,
@@ -133,7 +133,7 @@ static const struct rates_suspect *rates_place(const struct rates *r,
 	return place;
 }
 
-/* A rack with several bad children is told instead of the worst of them: top down. */
+/* A rack with several bad children is reported instead of the worst of them: top down. */
 static const struct rates_suspect *rates_around(const struct rates *r,
 						const struct rates_suspect *child)
 {

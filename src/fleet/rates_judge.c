@@ -17,7 +17,7 @@
 #include "stats/rank_sum.h"
 #include "stats/sample.h"
 
-/* Children without which nothing can be told: two hosts; three connections, as they vary more. */
+/* Fewer children cannot be judged: two hosts; three connections, as they vary more. */
 #define CHILDREN_MIN 2u
 #define CONNECTIONS_MIN 3u
 /*

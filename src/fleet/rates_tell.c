@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/sort.h"
-#include "fleet/rate_finding.h"
+#include "fleet/finding.h"
 #include "fleet/rates.h"
 #include "stats/sample.h"
 
@@ -110,8 +110,8 @@ static void rates_fill(const struct rates *r, const struct rates_suspect *suspec
 		.to_ns = r->f->grid.start_ns + r->f->grid.step_ns * r->f->grid.intervals,
 		.within = FLEET_NONE,
 	};
-	finding_describe(r->f, r->class, r->kinds[suspect->kind].items + suspect->entry,
-			 suspect->entries, r->left, finding);
+	fleet_finding_describe(r->f, r->kinds[suspect->kind].items + suspect->entry,
+			       suspect->entries, r->left, finding);
 }
 
 int rates_tell(const struct rates *r, const struct rates_suspect *suspect,

@@ -135,7 +135,8 @@ static void fleet_report_add(const struct fleet *f, const struct fleet_result *r
 		  value_u64(i->hosts), value_u64(i->connections), value_u64(i->affected),
 		  value_u64(i->n), value_u64(i->defined), fleet_report_share(i->share),
 		  fleet_report_share(i->share_others), value_number(i->rho), value_number(i->z),
-		  value_number(fmax(i->p, P_LEAST)), value_ns(i->lost_ns), value_ns(i->excess_ns),
+		  value_number(i->p < P_LEAST ? P_LEAST : i->p), value_ns(i->lost_ns),
+		  value_ns(i->excess_ns),
 		  value_ns(i->from_ns), value_ns(i->to_ns), fleet_report_within(f, result, i),
 		  value_string(fleet_advice(i->class, resource->kind)),
 		  fleet_over_time(f, i, r), fleet_report_members(f, result, i, r));

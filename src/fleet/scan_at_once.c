@@ -13,7 +13,7 @@
 #include "base/bug.h"
 #include "base/sort.h"
 #include "fleet/analyses.h"
-#include "fleet/rate_finding.h"
+#include "fleet/finding.h"
 #include "stats/multiple.h"
 
 #define SCAN_FINDINGS_MAX 16 /* in each class */
@@ -223,7 +223,7 @@ static uint32_t scan_mark_members(struct scan_class *c, const struct scan_suspec
 
 /*
  * Returns the place of the burst: that there is one is known; of resources with mostly the same
- * connections in it, the one with the greatest ratio is told, without a correction for many.
+ * connections in it, the one with the greatest ratio is reported, without a correction for many.
  */
 static const struct scan_suspect *scan_place(struct scan_class *c, const struct scan_suspect *best)
 {
@@ -345,7 +345,7 @@ static int scan_tell(struct scan_class *c, const struct scan_suspect *s, struct 
 	};
 	int err = 0;
 
-	finding_describe(c->f, c->class, entries, s->entries, NULL, &finding);
+	fleet_finding_describe(c->f, entries, s->entries, NULL, &finding);
 	for (size_t i = 0; i < s->entries && !err; i++)
 		err = scan_tell_member(c, entries[i].conn, at, &finding, &out->members);
 	finding.n = (uint32_t)out->members.len - finding.first;

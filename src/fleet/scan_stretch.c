@@ -2,7 +2,7 @@
 /*
  * A scan statistic over time (Kulldorff 1997), with circular shifts of children as its null. A
  * stretch must be unusual both for the resource and beside the rest of the fleet: bursts that all
- * have are not told for each rack, nor is the time of day.
+ * have are not reported for each rack, nor is the time of day.
  */
 #include <errno.h>
 #include <math.h>

@@ -9,7 +9,7 @@
  *
  * A connection between two hosts crosses the racks of both, the switches up to the lowest that the
  * racks have in common, and each link both of whose ends are on this path. Where there are several
- * ways, it shares all of them: which one it takes nobody knows. To the outside it crosses all
+ * ways, it shares all of them: which one it takes is not known. To the outside it crosses all
  * switches above its host.
  */
 #ifndef HOSTLAT_FLEET_TOPOLOGY_H
@@ -30,7 +30,7 @@
 struct topology;
 
 struct topology_host {
-	const char *rack, *instance;   /* NULL: not told */
+	const char *rack, *instance;   /* NULL: not reported */
 	bool known;                    /* it has a row */
 };
 
@@ -63,7 +63,7 @@ int topology_read(struct topology *t, const char *file, char *text, size_t len,
  */
 int topology_finish(struct topology *t, struct strbuf *why);
 
-/* Returns what is told of a host. */
+/* Returns what is reported of a host. */
 struct topology_host topology_host(const struct topology *t, const char *name);
 
 /* Returns whether a table names racks: only then a host without one is worth telling. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers questions about a topology: what is told of a host, and what a connection crosses. */
+/* Answers questions about a topology: what is reported of a host, and what a connection crosses. */
 #include <string.h>
 
 #include "base/sort.h"

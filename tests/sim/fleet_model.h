@@ -34,7 +34,7 @@ struct model_config {
 	uint32_t members;        /* so many connections have it alone; 0: by the loading */
 	double unknown;          /* share of intervals without a reading, at random */
 	double passless;         /* the same, but all connections of a host miss the same ones */
-	bool zeros;              /* intervals without a reading are told as 0 */
+	bool zeros;              /* intervals without a reading are reported as 0 */
 	uint32_t samples;        /* a share is estimated from so many samples; 0: exact */
 	uint64_t late_ns;        /* error of the first host's clock */
 	bool lives;              /* connections begin and end at random times */

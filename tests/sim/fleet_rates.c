@@ -28,7 +28,7 @@ struct scene {
 	const char *name;
 	struct world_problem problems[2];
 	size_t n;
-	bool null;               /* the problems are no single resource's: nothing may be told */
+	bool null;               /* no single resource is guilty: nothing may be reported */
 	struct world_options options; /* those that are not 0 replace the usual ones */
 };
 
@@ -84,7 +84,7 @@ static const struct scene scenes[] = {
 	{ .name = "none, day and night", .null = true, .options = { .load = 1, .rate = 0.1 } },
 };
 
-/* Fleets in which something was told. */
+/* Fleets in which something was reported. */
 struct tally {
 	uint32_t fleets, right, wrong, around; /* around: the rack of a bad host */
 	uint32_t paper_right, paper_wrong;
@@ -224,12 +224,12 @@ static void check_most(const char *what, uint32_t hits, uint32_t n, double most)
 
 static void check_scene(const struct scene *scene, const struct tally *t)
 {
-	check_most("something wrong is told", t->wrong, t->fleets, FALSE_MOST);
+	check_most("something wrong is reported", t->wrong, t->fleets, FALSE_MOST);
 	if (!scene->null)
-		check_most("the problem is not told", t->fleets - t->right, t->fleets,
+		check_most("the problem is not reported", t->fleets - t->right, t->fleets,
 			   1 - FOUND_LEAST);
 	if (t->around) {
-		printf("FAILED: a bad host is told as its rack in %u fleets\n", t->around);
+		printf("FAILED: a bad host is reported as its rack in %u fleets\n", t->around);
 		failed = true;
 	}
 }
@@ -261,7 +261,7 @@ int main(void)
 	const uint32_t fleets = some ? (uint32_t)atoi(some) :
 		full_length && *full_length ? FLEETS_LONG : FLEETS;
 
-	printf("| planted | told | anything else told | paper: told | paper: anything else |\n"
+	printf("| planted | reported | anything else | paper: reported | paper: anything else |\n"
 	       "|---|--:|--:|--:|--:|\n");
 	for (size_t i = 0; i < ARRAY_LEN(scenes); i++) {
 		struct tally tally = { 0 };

@@ -179,8 +179,8 @@ int main(void)
 		return 1;
 	runs = given ? 1 : runs;
 	printf("%" PRIu64 " runs each, from seed %" PRIu64 "\n\n", runs, first);
-	printf("| fleet | the cause is told (95 %% bound) | its connections are named | "
-	       "another resource is told |\n|---|--:|--:|--:|\n");
+	printf("| fleet | the cause is reported (95 %% bound) | its connections are named | "
+	       "another resource is reported |\n|---|--:|--:|--:|\n");
 	good = run_causes(first, runs, given);
 	good &= run_independent(first, runs, given);
 	return !good && !given;

@@ -25,6 +25,22 @@ void toy_release(struct toy *toy)
 	vec_release(&toy->result.members);
 }
 
+struct toy toy;
+
+int toy_begin(void **state)
+{
+	(void)state;
+	toy_init(&toy);
+	return 0;
+}
+
+int toy_end(void **state)
+{
+	(void)state;
+	toy_release(&toy);
+	return 0;
+}
+
 uint32_t toy_resource(struct toy *toy, enum fleet_kind kind, uint32_t which)
 {
 	char name[64];

@@ -23,6 +23,11 @@ struct toy_conn {
 void toy_init(struct toy *toy);
 void toy_release(struct toy *toy);
 
+/* The fleet of a test program: made before each test, and released after it. */
+extern struct toy toy;
+int toy_begin(void **state);
+int toy_end(void **state);
+
 /* Returns the resource, such as "rack3". */
 uint32_t toy_resource(struct toy *toy, enum fleet_kind kind, uint32_t which);
 

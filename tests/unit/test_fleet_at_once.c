@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bursts of rare events: place, time and members are told, and each trap stays quiet. */
+/* Bursts of rare events: place, time and members are reported, and each trap stays quiet. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,22 +23,6 @@
 #define BURST 120u
 
 static const struct fleet_options options = { .alpha = 0.05, .seed = 1 };
-
-static struct toy toy;
-
-static int begin(void **state)
-{
-	(void)state;
-	toy_init(&toy);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	toy_release(&toy);
-	return 0;
-}
 
 /* Whether a connection, by its number on the host, has an event in the burst. */
 typedef bool is_in_burst(uint32_t rack, uint32_t host, uint32_t i);
@@ -331,7 +315,7 @@ static void application_in_a_part_of_the_window_is_no_burst(void **state)
 	assert_int_equal(toy.result.findings.len, 0);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, toy_begin, toy_end)
 
 int main(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Constant problems of a fleet: the resource behind them is told, and none of those around, inside
- * or beside it. Each gate lets its case pass and stops its twin.
+ * Constant problems of a fleet: the resource behind them is reported, and none of those around,
+ * inside or beside it. Each gate lets its case pass and stops its twin.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,22 +19,6 @@
 #define CLASS FLEET_TIMEOUT
 
 static const struct fleet_options options = { .alpha = 0.05, .seed = 1 };
-
-static struct toy toy;
-
-static int begin(void **state)
-{
-	(void)state;
-	toy_init(&toy);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	toy_release(&toy);
-	return 0;
-}
 
 static void run(void)
 {
@@ -313,7 +297,7 @@ static void bad_connection_is_no_host(void **state)
 	assert_int_equal(toy.result.findings.len, 0);
 }
 
-/* Returns how much is told if rack 3 has `times` the share of the others. */
+/* Returns how much is reported if rack 3 has `times` the share of the others. */
 static size_t findings_of(double times, double waiting)
 {
 	toy_release(&toy);
@@ -370,7 +354,7 @@ static void empty_fleets_are_quiet(void **state)
 	assert_int_equal(toy.result.tested, 0);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, toy_begin, toy_end)
 
 int main(void)
 {

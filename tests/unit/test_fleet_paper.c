@@ -16,22 +16,6 @@
 #define NONE FLEET_NONE
 #define SIZE (5 * TOY_INTERVALS)
 
-static struct toy toy;
-
-static int begin(void **state)
-{
-	(void)state;
-	toy_init(&toy);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	toy_release(&toy);
-	return 0;
-}
-
 /* Adds a connection of a host with a problem in a part of all intervals. */
 static uint32_t add(struct rng *rng, uint32_t host, enum fleet_class class, double part)
 {
@@ -122,7 +106,7 @@ static void constant_connections_are_left_out(void **state)
 	vec_release(&told);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, toy_begin, toy_end)
 
 int main(void)
 {

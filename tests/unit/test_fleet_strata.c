@@ -15,7 +15,6 @@
 #define CLASS FLEET_TIMEOUT
 #define CONNS 48u
 
-static struct toy toy;
 static struct strata strata;
 static bool left[CONNS];
 

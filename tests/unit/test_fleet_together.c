@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Evidence FLEET_TOGETHER: what must be told, and what must not be, each beside the plain way that
- * gets it wrong. tests/sim/fleet_together.c has the rates.
+ * Evidence FLEET_TOGETHER: causes that must be reported, and fleets without one, each beside the
+ * plain way that gets it wrong. tests/sim/fleet_together.c has the rates.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,7 +69,7 @@ static size_t findings(const struct rig *rig)
 	return n;
 }
 
-/* Returns the runs of `seeds` in which anything is told. */
+/* Returns the runs of `seeds` in which anything is reported. */
 static unsigned int alarms(const struct model_config *config, unsigned int seeds)
 {
 	unsigned int n = 0;
@@ -443,7 +443,7 @@ static void test_clocks_that_are_off(void **state)
 	rig_release(&rig);
 }
 
-/* 1,000 hosts, 10 of them bad: all are told, and next to no others. */
+/* 1,000 hosts, 10 of them bad: all are reported, and next to no others. */
 static void test_many_resources(void **state)
 {
 	struct model_config config = with_cause(FLEET_HOST);
