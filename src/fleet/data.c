@@ -293,6 +293,55 @@ uint8_t fleet_cell(const struct fleet *f, const struct fleet_series *s, enum fle
 	return s->cells[(size_t)class * f->grid.intervals + k];
 }
 
+void fleet_cells(const struct fleet *f, uint32_t conn, enum fleet_class class, uint32_t first,
+		 uint32_t n, uint8_t *out)
+{
+	for (uint32_t k = 0; k < n; k++)
+		out[k] = fleet_cell(f, &f->all.items[conn], class, first + k);
+}
+
+/* ---- stretches ---- */
+
+/* Returns whether the stretch is possible, and begins where the class has nothing known. */
+static bool fleet_stretch_is_possible(const struct fleet *f, const struct fleet_series *s,
+				      const struct fleet_stretch *stretch)
+{
+	const uint32_t intervals = f->grid.intervals;
+
+	if (!stretch->n || stretch->first >= intervals || stretch->n > intervals - stretch->first ||
+	    stretch->limited_ns > stretch->known_ns || s->last_ns)
+		return false;
+	for (uint32_t k = 0; k < stretch->n; k++)
+		if (stretch->cells[k] > FLEET_STEPS && stretch->cells[k] != FLEET_UNKNOWN)
+			return false;
+	return true;
+}
+
+int fleet_add_stretch(struct fleet *f, uint32_t conn, enum fleet_class class,
+		      const struct fleet_stretch *stretch)
+{
+	struct fleet_series *s = conn < f->all.len ? &f->all.items[conn] : NULL;
+	uint8_t *cells;
+	int err;
+
+	if (!s || !fleet_stretch_is_possible(f, s, stretch))
+		return -EINVAL;
+	err = fleet_make_cells(f, s);
+	if (err)
+		return err;
+	cells = s->cells + (size_t)class * f->grid.intervals + stretch->first;
+	for (uint32_t k = 0; k < stretch->n; k++) {
+		if (stretch->cells[k] == FLEET_UNKNOWN)
+			continue;
+		if (cells[k] == FLEET_UNKNOWN || cells[k] < stretch->cells[k])
+			cells[k] = stretch->cells[k];
+	}
+	s->known_ns[class] += stretch->known_ns;
+	s->limited_ns[class] += stretch->limited_ns;
+	s->lost_ns[class] += stretch->lost_ns;
+	return 0;
+}
+
 bool fleet_series_shares(const struct fleet *f, const struct fleet_series *s, uint32_t resource)
 {
 	const uint32_t *shares = f->shares.items + s->shares;

@@ -29,6 +29,8 @@
 #define FLEET_CONNECTIONS_MAX 2000000u
 #define FLEET_CELLS_MAX (4UL << 30)  /* bytes of connections' shares by interval */
 #define FLEET_SHARES_MAX 32u         /* resources of one connection */
+#define FLEET_STEPS 250u         /* a share in an interval is stored in steps of 1/250 */
+#define FLEET_UNKNOWN 255u
 #define FLEET_NONE UINT32_MAX        /* no resource, no connection, no finding */
 
 /*
@@ -102,6 +104,28 @@ int fleet_connection(struct fleet *f, const struct fleet_conn *conn, uint32_t *i
  * FLEET_CELLS_MAX, or -EINVAL for impossible values and times that go back.
  */
 int fleet_add(struct fleet *f, uint32_t conn, const struct fleet_reading *reading);
+
+/* Shares of one class in successive intervals, and what they amount to. */
+struct fleet_stretch {
+	uint32_t first, n;       /* intervals of the grid */
+	const uint8_t *cells;    /* n shares in steps of 1/FLEET_STEPS, or FLEET_UNKNOWN */
+	uint64_t known_ns, limited_ns, lost_ns;
+};
+
+/*
+ * Adds a stretch, which begins after the last one of the class; or at its last interval, of which
+ * two recordings may each have a part: the larger share counts. A connection has either readings or
+ * stretches. Returns 0, -ENOMEM, -E2BIG beyond FLEET_CELLS_MAX, or -EINVAL for impossible ones.
+ */
+int fleet_add_stretch(struct fleet *f, uint32_t conn, enum fleet_class class,
+		      const struct fleet_stretch *stretch);
+
+/*
+ * Copies the shares of n intervals of the class, from `first` on: in steps of 1/FLEET_STEPS, or
+ * FLEET_UNKNOWN.
+ */
+void fleet_cells(const struct fleet *f, uint32_t conn, enum fleet_class class, uint32_t first,
+		 uint32_t n, uint8_t *out);
 
 /* How a problem shows. */
 enum fleet_evidence {

@@ -6,9 +6,6 @@
 #include "base/vec.h"
 #include "fleet/fleet.h"
 
-#define FLEET_STEPS 250u         /* a share in an interval is stored in steps of 1/250 */
-#define FLEET_UNKNOWN 255u
-
 struct fleet_resource {
 	char *name;
 	enum fleet_kind kind;

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the connections of many hosts are kept: a SQLite file on one machine, or ClickHouse beyond
+ * it. Two flat tables (store/tables.h), one SQL subset: SELECT, WHERE, ORDER BY, and max() by GROUP
+ * BY for users. Nothing is updated in place: rows have a version, and a reader takes the latest.
+ *
+ *	err = store_open("fleet.db", STORE_WRITE, &store, &why);
+ *	err = store_put(store, &store_connections, &row);
+ *	err = store_put(store, &store_windows, &window);
+ *	err = store_commit(store);               all rows since the last commit, or none counts
+ *	if (err)
+ *		log_error("%s", store_why(store));
+ *	store_close(store);
+ */
+#ifndef HOSTLAT_STORE_STORE_H
+#define HOSTLAT_STORE_STORE_H
+
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "store/tables.h"
+
+/* "clickhouse://HOST[:PORT][,HOST[:PORT]...]/DATABASE[?cluster=NAME]", over TLS with +tls. */
+#define STORE_CLICKHOUSE "clickhouse://"
+#define STORE_CLICKHOUSE_TLS "clickhouse+tls://"
+
+struct store;
+
+enum store_mode { STORE_READ, STORE_WRITE };
+
+/*
+ * Opens a store: a ClickHouse address, or else the path of a SQLite file. Credentials of ClickHouse
+ * are in the environment: HOSTLAT_STORE_USER, HOSTLAT_STORE_PASSWORD. Returns 0; or after a
+ * sentence in *why that says what to do: -EINVAL for an address that is none, -ENOENT for a store
+ * without tables, -EPROTO for tables of another version of hostlat, -ENOMEM, or another -errno.
+ */
+int store_open(const char *address, enum store_mode mode, struct store **out, struct strbuf *why);
+
+/* Makes the tables if they are missing. Returns as store_open() does. */
+int store_init(const char *address, struct strbuf *why);
+
+void store_close(struct store *store);
+
+/* Returns a sentence about the last failure of any call below, with what to do. */
+const char *store_why(const struct store *store);
+
+/*
+ * Adds a row to those of the next commit, copying it. A row that the table has with the same key,
+ * version among it, counts once. Returns 0, -ENOMEM or -errno.
+ */
+int store_put(struct store *store, const struct store_table *table, const void *row);
+
+/*
+ * Makes all rows since the last commit durable: those of windows after all others, so that a window
+ * is there only with its connections. Returns 0 or -errno; the rows are forgotten in either case.
+ */
+int store_commit(struct store *store);
+
+/* Rows of windows that begin in [from_ns, to_ns), of hosts in [first_host, last_host]. */
+struct store_query {
+	const struct store_table *table;
+	uint64_t from_ns, to_ns;
+	const char *first_host, *last_host; /* by the order of bytes; NULL: no limit */
+};
+
+/* Takes a row, whose texts are valid during the call. Returns 0, or an error that ends the query. */
+typedef int store_row_fn(void *ctx, const void *row);
+
+/*
+ * Calls `take` for each row, in the order of the key's columns: numbers by value, texts by bytes.
+ * A row may come twice, and older versions come before newer ones. Returns 0, the error of `take`,
+ * or -errno.
+ */
+int store_select(struct store *store, const struct store_query *query, store_row_fn *take,
+		 void *ctx);
+
+/* Deletes the rows of windows that begin before `before_ns`. Returns 0 or -errno. */
+int store_forget(struct store *store, uint64_t before_ns);
+
+/*
+ * Returns the servers that could not be reached, or whose shard the answer lacks, such as
+ * "db2:8123, db3:8123"; NULL: none. Valid until the next call.
+ */
+const char *store_unreachable(const struct store *store);
+
+#endif
