@@ -7,6 +7,7 @@
 #ifndef HOSTLAT_STORE_SERIES_H
 #define HOSTLAT_STORE_SERIES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/strbuf.h"
