@@ -1,56 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hostlat fleet: finds the application, host, rack or link behind the problems of many hosts'
- * connections, in their recordings.
+ * connections, in their recordings or in a store of these.
  */
-#include <errno.h>
+#include <libgen.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/parse.h"
-#include "base/readfile.h"
+#include "base/privilege.h"
 #include "base/version.h"
 #include "cmd/cmd.h"
+#include "cmd/fleet_config.h"
 #include "cmd/fleet_read.h"
 #include "cmd/fleet_result.h"
+#include "cmd/fleet_stored.h"
 #include "cmd/result.h"
 #include "fleet/fleet.h"
 #include "fleet/paper_report.h"
 #include "fleet/report.h"
 
-#define TABLE_BYTES_MAX (256UL << 20)
-#define WHY_MAX 4096u
 /* Share of findings that may be chance. */
 #define FALSE_FINDINGS 0.05
 #define SHIFTS_SEED 1u
 
-enum fleet_action { FLEET_ACTION_REPORT };
-
-struct fleet_config {
-	uint32_t action;
-	struct opt_files files;
-	struct opt_list topology;
-	const char *apps;
-	uint64_t step_ns;
-	const char *reader;
-	bool all, paper;
-	struct common_options common;
+enum fleet_action {
+	FLEET_ACTION_REPORT,
+	FLEET_ACTION_INIT,
+	FLEET_ACTION_INGEST,
+	FLEET_ACTION_EXPORT,
 };
 
 static const struct opt_choice action_choices[] = {
-	{ "report", FLEET_ACTION_REPORT, NULL },
+	{ "report", FLEET_ACTION_REPORT, "what is behind the connections' problems" },
+	{ "init", FLEET_ACTION_INIT, "make a store" },
+	{ "ingest", FLEET_ACTION_INGEST, "put recordings into a store" },
+	{ "export", FLEET_ACTION_EXPORT, "write a store's connections as CSV" },
 	{ NULL, 0, NULL },
 };
 
 static const struct opt fleet_options[] = {
-	OPT_CHOICE(struct fleet_config, action, .name = "report",
+	OPT_CHOICE(struct fleet_config, action, .name = "ACTION",
 		   .group = OPT_TARGET, .positional = true, .required = true,
 		   .choices = action_choices,
-		   .help = "Report on recordings of hostlat conns --record"),
+		   .help = "Step to take"),
 	OPT_FILES(struct fleet_config, files, .name = "FILE",
-		  .group = OPT_TARGET, .required = true,
-		  .help = "Recordings of different hosts at the same time; a host may have "
-			  "several, one after the other"),
+		  .group = OPT_TARGET,
+		  .help = "Recordings of hostlat conns --record: of different hosts at the same "
+			  "time; a host may have several, one after the other. ingest also takes "
+			  "- for standard input"),
+	OPT_STRING(struct fleet_config, store, .name = "store",
+		   .group = OPT_TARGET, .metavar = "STORE",
+		   .help = "Store of many recordings: a file (SQLite), or "
+			   "clickhouse://HOST:PORT/DATABASE"),
+	OPT_STRING(struct fleet_config, since, .name = "since",
+		   .group = OPT_TARGET, .metavar = "TIME",
+		   .help = "Report on a store's windows from this time on: 2026-11-28 03:00 (local "
+			   "time; with Z: UTC), or a duration before --until (default: 1h)"),
+	OPT_STRING(struct fleet_config, until, .name = "until",
+		   .group = OPT_TARGET, .metavar = "TIME",
+		   .help = "End of that time; a duration counts back from the last window's end "
+			   "(default: that end)"),
 	OPT_LIST(struct fleet_config, topology, .name = "topology",
 		 .group = OPT_TARGET, .file = true, .metavar = "FILE",
 		 .help = "CSV table of hosts (host,rack,instance,addresses), of switches "
@@ -59,11 +70,20 @@ static const struct opt fleet_options[] = {
 		   .group = OPT_TARGET, .file = true, .metavar = "FILE",
 		   .help = "CSV table of applications' names, of which the first row that fits "
 			   "decides: application, and unit, cgroup, container, command, port"),
+	OPT_LIST(struct fleet_config, except, .name = "except",
+		 .group = OPT_TARGET, .metavar = "HOST",
+		 .help = "Leave a host of the store out, such as one whose clock is wrong"),
 	OPT_DURATION(struct fleet_config, step_ns, .name = "step",
 		     .group = OPT_MEASURE, .def = "2s", .min = 100 * NS_PER_MS,
 		     .max = NS_PER_DAY,
 		     .help = "Length of the intervals in which connections are compared; the "
 			     "hosts' clocks must agree within a quarter of it"),
+	OPT_DURATION(struct fleet_config, window_ns, .name = "window",
+		     .group = OPT_MEASURE, .def = "1h", .min = NS_PER_S, .max = NS_PER_DAY,
+		     .help = "ingest: time of a row of the store, a multiple of --step"),
+	OPT_DURATION(struct fleet_config, keep_ns, .name = "keep",
+		     .group = OPT_MEASURE, .min = NS_PER_S,
+		     .help = "ingest: then delete windows that are older than this"),
 	OPT_STRING(struct fleet_config, reader, .name = "reader",
 		   .group = OPT_OUTPUT, .metavar = "network|APPLICATION",
 		   .help = "Show only what this reader can change: the network's operator, or the "
@@ -78,72 +98,6 @@ static const struct opt fleet_options[] = {
 	OPTIONS_COMMON(struct fleet_config, common),
 	OPT_END,
 };
-
-/* ---- tables ---- */
-
-typedef int fleet_table_fn(void *to, const char *file, char *text, size_t len, struct strbuf *why);
-
-static int fleet_read_topology(void *to, const char *file, char *text, size_t len,
-			       struct strbuf *why)
-{
-	return topology_read(to, file, text, len, why);
-}
-
-static int fleet_read_apps(void *to, const char *file, char *text, size_t len, struct strbuf *why)
-{
-	return apps_read(to, file, text, len, why);
-}
-
-/* Reports an error of a table. Returns the exit code. */
-static int fleet_table_failed(const char *file, const struct strbuf *why, int err)
-{
-	if (err == -EINVAL)
-		log_error("%s", strbuf_str(why));
-	else if (err == -E2BIG)
-		log_error("%s is larger than 256 MiB: is it the right file?", file);
-	else
-		log_error("cannot read %s: %s", file, strerror(-err));
-	return EXIT_CANNOT;
-}
-
-/* Reads a table from a file. Returns EXIT_OK or, after a message, EXIT_CANNOT. */
-static int fleet_table(const char *file, fleet_table_fn *read, void *to)
-{
-	struct strbuf text = STRBUF_INIT(TABLE_BYTES_MAX), why = STRBUF_INIT(WHY_MAX);
-	int err = readfile(file, &text), code = EXIT_OK;
-	const size_t len = text.len;
-	char *table;
-
-	if (!err)
-		strbuf_puts(&text, "");
-	table = err ? NULL : len ? strbuf_detach(&text) : strdup("");
-	if (!err && !table)
-		err = -ENOMEM;
-	if (!err)
-		err = read(to, file, table, len, &why);
-	if (err)
-		code = fleet_table_failed(file, &why, err);
-	free(table);
-	strbuf_release(&text);
-	strbuf_release(&why);
-	return code;
-}
-
-static int fleet_tables(const struct fleet_config *c, struct fleet_inputs *in)
-{
-	struct strbuf why = STRBUF_INIT(WHY_MAX);
-	int code = EXIT_OK, err;
-
-	for (uint32_t i = 0; i < c->topology.len && code == EXIT_OK; i++)
-		code = fleet_table(c->topology.items[i], fleet_read_topology, in->topology);
-	err = code == EXIT_OK ? topology_finish(in->topology, &why) : 0;
-	if (err)
-		code = fleet_table_failed("--topology", &why, err);
-	if (code == EXIT_OK && c->apps)
-		code = fleet_table(c->apps, fleet_read_apps, in->apps);
-	strbuf_release(&why);
-	return code;
-}
 
 /* ---- the report ---- */
 
@@ -169,8 +123,8 @@ static bool fleet_set_reader(const struct fleet_config *c, const struct fleet *f
 }
 
 static int fleet_print(const struct fleet_config *c, const struct fleet_inputs *in,
-		       const struct fleet *f, const struct fleet_result *result,
-		       const struct fleet_view *view)
+		       const struct fleet_stored *stored, const struct fleet *f,
+		       const struct fleet_result *result, const struct fleet_view *view)
 {
 	const struct provenance who = {
 		.version = hostlat_version(), .command = "fleet", .schema = FLEET_SCHEMA,
@@ -186,55 +140,152 @@ static int fleet_print(const struct fleet_config *c, const struct fleet_inputs *
 		log_error("cannot make the result: %s", strerror(-err));
 	} else {
 		fleet_result_add(in, &report);
+		if (stored)
+			fleet_stored_report(stored, &report);
 		code = result_print(&report, &c->common);
 	}
 	report_release(&report);
 	return code;
 }
 
-static int fleet_analyze_recordings(const struct fleet_config *c, struct fleet_inputs *in)
+/* Reads the recordings, or with `stored` the store, into a new analysis. Returns an exit code. */
+static int fleet_fill(struct fleet_inputs *in, struct fleet_stored *stored,
+		      struct fleet_windows *windows)
+{
+	if (fleet_windows_init(windows, &in->grid, in->grid.intervals)) {
+		log_error("out of memory");
+		return EXIT_CANNOT;
+	}
+	return stored ? fleet_stored_read(stored, in, windows->fleets[0]) :
+			fleet_read(in, windows, NULL, NULL);
+}
+
+static int fleet_analyze_and_print(const struct fleet_config *c, struct fleet_inputs *in,
+				   struct fleet_stored *stored)
 {
 	const struct fleet_options options = { .alpha = FALSE_FINDINGS, .seed = SHIFTS_SEED };
 	struct fleet_result result = { 0 };
-	struct fleet *f = fleet_new(&in->grid);
+	struct fleet_windows windows;
 	struct fleet_view view;
-	int code = EXIT_CANNOT;
+	int code = fleet_fill(in, stored, &windows);
 
-	if (!f) {
-		log_error("out of memory");
-		return code;
-	}
-	code = fleet_read(in, f);
-	if (code == EXIT_OK && !fleet_set_reader(c, f, &view))
+	if (code == EXIT_OK && !fleet_set_reader(c, windows.fleets[0], &view))
 		code = EXIT_USAGE;
-	if (code == EXIT_OK && fleet_analyze(f, &options, &result)) {
+	if (code == EXIT_OK && fleet_analyze(windows.fleets[0], &options, &result)) {
 		log_error("out of memory");
 		code = EXIT_CANNOT;
 	}
 	if (code == EXIT_OK)
-		code = fleet_print(c, in, f, &result, &view);
+		code = fleet_print(c, in, stored, windows.fleets[0], &result, &view);
 	fleet_result_release(&result);
-	fleet_free(f);
+	fleet_windows_release(&windows);
 	return code;
+}
+
+static int fleet_report_recordings(const struct fleet_config *c, struct fleet_inputs *in)
+{
+	int code = fleet_scan_read(&in->scan, c->files.items, c->files.len);
+
+	if (code == EXIT_OK)
+		code = fleet_scan_grid(&in->scan, c->step_ns, &in->grid) ? EXIT_OK : EXIT_USAGE;
+	return code == EXIT_OK ? fleet_analyze_and_print(c, in, NULL) : code;
+}
+
+static int fleet_report_store(const struct fleet_config *c, struct fleet_inputs *in)
+{
+	struct fleet_stored stored;
+	int code = fleet_stored_find(c, in, &stored);
+
+	if (code == EXIT_OK)
+		code = fleet_analyze_and_print(c, in, &stored);
+	fleet_stored_release(&stored);
+	return code;
+}
+
+/* ---- the command ---- */
+
+/* Returns false, after a message, for options that do not belong together. */
+static bool fleet_check(const struct fleet_config *c)
+{
+	const bool files = c->files.len, report = c->action == FLEET_ACTION_REPORT;
+
+	if (report && files == !!c->store)
+		log_error(files ? "report takes recordings or --store, not both" :
+			  "report needs recordings of hostlat conns --record, or --store");
+	else if (!report && !c->store)
+		log_error("--store is missing: a file, or clickhouse://HOST:PORT/DATABASE");
+	else if (c->action == FLEET_ACTION_INGEST && !files)
+		log_error("ingest needs recordings of hostlat conns --record, or - for standard "
+			  "input");
+	else if (files && !report && c->action != FLEET_ACTION_INGEST)
+		log_error("init and export take no recordings: ingest puts them into the store");
+	else if ((c->since || c->until || c->except.len) && files)
+		log_error("--since, --until and --except choose from --store, not from "
+			  "recordings");
+	else if (c->action == FLEET_ACTION_INGEST &&
+		 (c->window_ns % c->step_ns || c->window_ns / c->step_ns > FLEET_INTERVALS_MAX))
+		log_error("--window must be a multiple of --step, of at most %u steps",
+			  FLEET_INTERVALS_MAX);
+	else
+		return true;
+	return false;
+}
+
+/*
+ * Gives up root's privileges: all if only files are read; else the command writes as the user
+ * behind sudo. Returns false after a message.
+ */
+static bool fleet_give_up(const struct fleet_config *c)
+{
+	char *copy;
+	bool done;
+
+	if (!c->store) {
+		privilege_read_only();
+		return true;
+	}
+	copy = strdup(c->store);
+	done = copy && privilege_give_up(dirname(copy), 0);
+	free(copy);
+	if (!done)
+		log_error("cannot give up privileges: start hostlat fleet as the user who owns the "
+			  "store");
+	return done;
+}
+
+static int fleet_act(const struct fleet_config *c, struct fleet_inputs *in)
+{
+	switch (c->action) {
+	case FLEET_ACTION_INGEST:
+		return fleet_run_ingest(c, in);
+	case FLEET_ACTION_EXPORT:
+		return fleet_run_export(c, in);
+	default:
+		return c->store ? fleet_report_store(c, in) : fleet_report_recordings(c, in);
+	}
 }
 
 static int fleet_command_run(const void *config)
 {
 	const struct fleet_config *c = config;
-	struct fleet_inputs in = { .topology = topology_new(), .apps = apps_new() };
+	struct fleet_inputs in = { 0 };
 	int code = EXIT_CANNOT;
 
 	common_begin(&c->common);
+	if (!fleet_check(c))
+		return EXIT_USAGE;
+	if (!fleet_give_up(c))
+		return EXIT_CANNOT;
+	if (c->action == FLEET_ACTION_INIT)
+		return fleet_run_init(c);
+	in.topology = topology_new();
+	in.apps = apps_new();
 	if (in.topology && in.apps)
-		code = fleet_tables(c, &in);
+		code = fleet_tables_read(c, &in);
 	else
 		log_error("out of memory");
 	if (code == EXIT_OK)
-		code = fleet_scan_read(&in.scan, c->files.items, c->files.len);
-	if (code == EXIT_OK)
-		code = fleet_scan_grid(&in.scan, c->step_ns, &in.grid) ? EXIT_OK : EXIT_USAGE;
-	if (code == EXIT_OK)
-		code = fleet_analyze_recordings(c, &in);
+		code = fleet_act(c, &in);
 	fleet_scan_release(&in.scan);
 	topology_free(in.topology);
 	apps_free(in.apps);
@@ -243,7 +294,6 @@ static int fleet_command_run(const void *config)
 
 const struct command cmd_fleet = {
 	.name = "fleet",
-	.reads_only = true,
 	.summary = "find what is behind the problems of many hosts' connections",
 	.task = "which rack or link is behind it",
 	.try = "hostlat fleet report *.hlat",
@@ -252,8 +302,10 @@ const struct command cmd_fleet = {
 		  "Compare the connections of three hosts, recorded at the same time" },
 		{ "hostlat fleet report *.hlat --topology hosts.csv --topology links.csv",
 		  "Find the rack, switch or link as well" },
-		{ "hostlat fleet report *.hlat --apps apps.csv --json -o fleet.json",
-		  "Name applications by a table of rules, and print JSON" },
+		{ "hostlat fleet ingest --store fleet.db *.hlat",
+		  "Keep recordings of many hosts in a store (once made by fleet init)" },
+		{ "hostlat fleet report --store fleet.db --since 6h",
+		  "Report on the last six hours of the store" },
 	},
 	.options = fleet_options,
 	.config_size = sizeof(struct fleet_config),

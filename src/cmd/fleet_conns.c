@@ -148,6 +148,12 @@ static int fleet_conns_push(struct fleet_conns *c, const struct fleet_conn_state
 	return err;
 }
 
+int fleet_conns_add(struct fleet_conns *c, uint64_t netns, uint64_t cookie, uint32_t index)
+{
+	return fleet_conns_push(c, &(struct fleet_conn_state){ .netns = netns, .cookie = cookie,
+							       .index = index });
+}
+
 static int fleet_conns_make(struct fleet_conns *c, const struct event_conn *e)
 {
 	const struct fleet_flow_state *flow = fleet_conns_flow(c, e->flow);

@@ -47,6 +47,9 @@ struct fleet_conn_state *fleet_conns_find_key(const struct fleet_conns *c, uint6
 /* Returns the record's connection, or NULL. */
 struct fleet_conn_state *fleet_conns_find(const struct fleet_conns *c, const struct event_conn *e);
 
+/* Adds a connection that has no flow and no names. Returns 0, -ENOMEM or -E2BIG. */
+int fleet_conns_add(struct fleet_conns *c, uint64_t netns, uint64_t cookie, uint32_t index);
+
 /*
  * Moves the connections of `before`, an earlier recording of the host, that `c` lacks to `c`, and
  * releases `before`. Returns 0 or -ENOMEM; what exceeds the limit is forgotten.

@@ -10,12 +10,13 @@
 #include "cmd/fleet_read.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "cmd/cmd.h"
+#include "cmd/fleet_conns.h"
 #include "cmd/fleet_reading.h"
-#include "cmd/fleet_resources.h"
 #include "cmd/recorded_file.h"
 #include "conns/conn_accumulate.h"
 #include "conns/view.h"
@@ -25,7 +26,9 @@
 /* A recording that is being read. */
 struct fleet_file {
 	struct fleet_inputs *in;
-	struct fleet *f;
+	const struct fleet_windows *windows;
+	fleet_note_fn *note;          /* NULL: nobody wants to know */
+	void *ctx;
 	struct fleet_recording *recording;
 	struct fleet_conns conns;
 	const struct fleet_conns *before; /* those of earlier recordings */
@@ -82,6 +85,29 @@ static int fleet_read_gather(struct fleet_file *r, const struct event_block *blo
 	return err;
 }
 
+static const char *fleet_read_name(const struct fleet_file *r, uint32_t dict, uint32_t id)
+{
+	return id ? event_dict_get(r->conns.names, dict, id) : NULL;
+}
+
+/* Adds a connection to all windows, each of which gives it the same index. */
+static int fleet_read_add_connection(struct fleet_file *r, struct fleet_conn_state *conn)
+{
+	const struct fleet_identity identity = {
+		.netns = conn->netns, .cookie = conn->cookie, .flow = conn->flow,
+		.accepted = conn->flags & CONN_ACCEPTED,
+		.unit = fleet_read_name(r, DICT_UNIT, conn->unit),
+		.cgroup = fleet_read_name(r, DICT_CGROUP, conn->cgroup),
+		.command = fleet_read_name(r, DICT_STRING, conn->comm),
+	};
+	int err = 0;
+
+	for (uint32_t i = 0; i < r->windows->n && !err; i++)
+		err = fleet_resources_add(r->in, r->windows->fleets[i], r->recording, &identity,
+					  &conn->index);
+	return err || !r->note ? err : r->note(r->ctx, &identity, conn->index);
+}
+
 static int fleet_read_add_connections(struct fleet_file *r)
 {
 	vec_for_each(&r->conns.all, conn) {
@@ -96,7 +122,7 @@ static int fleet_read_add_connections(struct fleet_file *r)
 		if (before)
 			conn->index = before->index;
 		else
-			err = fleet_resources_add(r->in, r->f, r->recording, &r->conns, conn);
+			err = fleet_read_add_connection(r, conn);
 		if (err && err != -E2BIG)
 			return err;
 		r->recording->beyond += !!err;
@@ -152,7 +178,7 @@ static int fleet_read_put(struct fleet_file *r, uint32_t conn, struct fleet_read
 	    fleet_read_time(r, e->loss_last, &last))
 		n = fleet_reading_divide(reading, first, last, &r->in->grid, parts);
 	for (unsigned int i = 0; i < n && !err; i++)
-		err = fleet_add(r->f, conn, &parts[i]);
+		err = fleet_windows_add(r->windows, conn, &parts[i]);
 	r->recording->untimed += err == -EINVAL; /* the clock was set back */
 	return err == -EINVAL ? 0 : err;
 }
@@ -204,7 +230,7 @@ static int fleet_read_idle(struct fleet_file *r)
 	const struct fleet_recording *recording = r->recording;
 	int err = 0;
 
-	if (!recording->ended || recording->damage.reasons || recording->lost)
+	if (!recording->ended || *recording->damaged || recording->lost)
 		return 0;
 	vec_for_each(&r->conns.all, conn) {
 		struct fleet_reading reading;
@@ -231,11 +257,22 @@ static int fleet_read_blocks(struct fleet_file *r, struct event_source *source,
 	return err;
 }
 
+static void fleet_read_damage(struct event_source *source, struct fleet_recording *recording)
+{
+	struct strbuf names = STRBUF_INIT(sizeof(recording->damaged) - 1);
+	struct event_damage damage;
+
+	event_source_damage(source, &damage);
+	event_damage_put(&damage, &names);
+	snprintf(recording->damaged, sizeof(recording->damaged), "%s", strbuf_str(&names));
+	strbuf_release(&names);
+}
+
 static int fleet_read_twice(struct fleet_file *r, struct event_source *source)
 {
 	int err = fleet_read_blocks(r, source, fleet_read_gather);
 
-	event_source_damage(source, &r->recording->damage);
+	fleet_read_damage(source, r->recording);
 	if (!err)
 		err = fleet_read_add_connections(r);
 	if (!err)
@@ -246,32 +283,36 @@ static int fleet_read_twice(struct fleet_file *r, struct event_source *source)
 }
 
 /* Reads a recording; `before` has the connections of earlier ones of the host, and then all. */
-static int fleet_read_recording(struct fleet_inputs *in, struct fleet *f,
-				struct fleet_recording *recording, struct fleet_conns *before)
+static int fleet_read_recording(struct fleet_file *r, struct fleet_recording *recording,
+				struct fleet_conns *before)
 {
-	struct fleet_file r = { .in = in, .f = f, .recording = recording, .before = before };
 	struct event_reader *reader = recorded_file_open(recording->path);
 	int err;
 
 	if (!reader)
 		return EXIT_CANNOT;
-	event_clocks_init(&r.clocks, 1u << DOMAIN_REALTIME);
-	err = fleet_conns_init(&r.conns);
+	r->recording = recording;
+	r->before = before;
+	r->end = 0;
+	event_clocks_init(&r->clocks, 1u << DOMAIN_REALTIME);
+	err = fleet_conns_init(&r->conns);
 	if (!err)
-		err = fleet_read_twice(&r, event_reader_source(reader));
+		err = fleet_read_twice(r, event_reader_source(reader));
 	if (!err)
-		err = fleet_conns_keep(&r.conns, before);
+		err = fleet_conns_keep(&r->conns, before);
 	if (err)
 		recorded_file_failed(recording->path, "read", err);
 	fleet_conns_release(before);
-	*before = r.conns;
-	event_clocks_release(&r.clocks);
+	*before = r->conns;
+	event_clocks_release(&r->clocks);
 	event_reader_free(reader);
 	return err ? EXIT_CANNOT : EXIT_OK;
 }
 
-int fleet_read(struct fleet_inputs *in, struct fleet *f)
+int fleet_read(struct fleet_inputs *in, const struct fleet_windows *windows, fleet_note_fn *note,
+	       void *ctx)
 {
+	struct fleet_file r = { .in = in, .windows = windows, .note = note, .ctx = ctx };
 	const struct fleet_recording *last = NULL;
 	struct fleet_conns before = { 0 };
 	int code = EXIT_OK;
@@ -282,7 +323,7 @@ int fleet_read(struct fleet_inputs *in, struct fleet *f)
 		/* cookies are numbers of one boot */
 		if (last && !fleet_scan_is_same_boot(last, recording))
 			fleet_conns_release(&before);
-		code = fleet_read_recording(in, f, recording, &before);
+		code = fleet_read_recording(&r, recording, &before);
 		last = recording;
 	}
 	fleet_conns_release(&before);

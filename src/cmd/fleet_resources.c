@@ -15,8 +15,7 @@ struct fleet_resourcing {
 	struct fleet_inputs *in;
 	struct fleet *f;
 	const struct fleet_recording *recording;
-	const struct fleet_conns *conns;
-	const struct fleet_conn_state *conn;
+	const struct fleet_identity *identity;
 	const char *remote;           /* name of the remote host; NULL: unknown */
 	uint32_t shares[FLEET_SHARES_MAX];
 	uint32_t n;
@@ -42,12 +41,6 @@ static void fleet_resources_share(struct fleet_resourcing *s, enum fleet_kind ki
 		s->shares[s->n++] = index;
 }
 
-static const char *fleet_resources_name(const struct fleet_resourcing *s, uint32_t dict,
-					uint32_t id)
-{
-	return id ? event_dict_get(s->conns->names, dict, id) : NULL;
-}
-
 /* ---- hosts ---- */
 
 static bool fleet_resources_has_address(const struct event_flow *flow)
@@ -61,7 +54,7 @@ static bool fleet_resources_has_address(const struct event_flow *flow)
  */
 static const char *fleet_resources_remote(const struct fleet_resourcing *s)
 {
-	const struct event_flow *flow = &s->conn->flow;
+	const struct event_flow *flow = &s->identity->flow;
 	struct fleet_address address;
 	const char *name;
 	uint32_t host;
@@ -110,32 +103,40 @@ static bool fleet_resources_is_application(const char *unit)
 	       strncmp(unit, "user@", 5) != 0 && strncmp(unit, "init", 5) != 0;
 }
 
+const char *fleet_resources_application(const struct apps *apps,
+					const struct fleet_identity *identity)
+{
+	const char *unit = identity->unit, *app;
+	const struct apps_subject subject = {
+		.text = { [APPS_UNIT] = fleet_resources_container(unit) ? NULL : unit,
+			  [APPS_CGROUP] = identity->cgroup,
+			  [APPS_CONTAINER] = fleet_resources_container(unit),
+			  [APPS_COMMAND] = identity->command },
+		.port = identity->accepted ? identity->flow.local_port :
+					     identity->flow.remote_port,
+	};
+
+	app = apps_find(apps, &subject);
+	if (!app)
+		app = identity->application;
+	if (!app)
+		app = fleet_resources_is_application(unit) ? unit : identity->command;
+	return app;
+}
+
 /*
- * Shares the container, by host, and the application: as --apps says, or the unit, or the command.
+ * Shares the application: as --apps says, or the unit, or the command; and the container, by host.
  * A container's number is of one host, so that it is no application.
  */
 static void fleet_resources_share_app(struct fleet_resourcing *s)
 {
-	const struct fleet_conn_state *conn = s->conn;
-	const char *unit = fleet_resources_name(s, DICT_UNIT, conn->unit), *app;
-	const struct apps_subject subject = {
-		.text = { [APPS_UNIT] = fleet_resources_container(unit) ? NULL : unit,
-			  [APPS_CGROUP] = fleet_resources_name(s, DICT_CGROUP, conn->cgroup),
-			  [APPS_CONTAINER] = fleet_resources_container(unit),
-			  [APPS_COMMAND] = fleet_resources_name(s, DICT_STRING, conn->comm) },
-		.port = conn->flags & CONN_ACCEPTED ? conn->flow.local_port :
-						      conn->flow.remote_port,
-	};
+	const char *container = fleet_resources_container(s->identity->unit);
 	char name[NAME_MAX_BYTES];
 
-	app = apps_find(s->in->apps, &subject);
-	if (!app)
-		app = fleet_resources_is_application(unit) ? unit : subject.text[APPS_COMMAND];
-	fleet_resources_share(s, FLEET_APP, app);
-	if (!subject.text[APPS_CONTAINER])
+	fleet_resources_share(s, FLEET_APP, fleet_resources_application(s->in->apps, s->identity));
+	if (!container)
 		return;
-	snprintf(name, sizeof(name), "%s on %s", subject.text[APPS_CONTAINER],
-		 s->recording->run.host);
+	snprintf(name, sizeof(name), "%s on %s", container, s->recording->run.host);
 	fleet_resources_share(s, FLEET_CONTAINER, name);
 }
 
@@ -145,11 +146,11 @@ static void fleet_resources_share_app(struct fleet_resourcing *s)
  */
 static void fleet_resources_share_service(struct fleet_resourcing *s)
 {
-	const struct event_flow *flow = &s->conn->flow;
+	const struct event_flow *flow = &s->identity->flow;
 	char address[HUMAN_ADDRESS_MAX], name[NAME_MAX_BYTES];
 	struct fleet_address remote;
 
-	if (!fleet_resources_has_address(flow) || s->conn->flags & CONN_ACCEPTED)
+	if (!fleet_resources_has_address(flow) || s->identity->accepted)
 		return;
 	human_address(address, flow->family, flow->remote, flow->remote_port);
 	remote = addresses_whole(flow->family, flow->remote);
@@ -161,10 +162,9 @@ static void fleet_resources_share_service(struct fleet_resourcing *s)
 
 /* ---- the connection ---- */
 
-static void fleet_resources_name_conn(const struct fleet_conn_state *conn, char *out, size_t size)
+static void fleet_resources_name_conn(const struct event_flow *flow, char *out, size_t size)
 {
 	char local[HUMAN_ADDRESS_MAX] = "?", remote[HUMAN_ADDRESS_MAX] = "?";
-	const struct event_flow *flow = &conn->flow;
 
 	if (fleet_resources_has_address(flow)) {
 		human_address(local, flow->family, flow->local, flow->local_port);
@@ -174,19 +174,19 @@ static void fleet_resources_name_conn(const struct fleet_conn_state *conn, char 
 }
 
 int fleet_resources_add(struct fleet_inputs *in, struct fleet *f,
-			const struct fleet_recording *recording, const struct fleet_conns *conns,
-			struct fleet_conn_state *conn)
+			const struct fleet_recording *recording,
+			const struct fleet_identity *identity, uint32_t *index)
 {
-	struct fleet_resourcing s = { .in = in, .f = f, .recording = recording, .conns = conns,
-				      .conn = conn };
+	struct fleet_resourcing s = { .in = in, .f = f, .recording = recording,
+				      .identity = identity };
 	char name[2 * HUMAN_ADDRESS_MAX + 4];
 
 	s.remote = fleet_resources_remote(&s);
 	fleet_resources_share_hosts(&s);
 	fleet_resources_share_app(&s);
 	fleet_resources_share_service(&s);
-	fleet_resources_name_conn(conn, name, sizeof(name));
+	fleet_resources_name_conn(&identity->flow, name, sizeof(name));
 	return s.err ? s.err : fleet_connection(f, &(struct fleet_conn){
-		.host = s.shares[0], .shares = s.shares, .n = s.n, .cookie = conn->cookie,
-		.name = name }, &conn->index);
+		.host = s.shares[0], .shares = s.shares, .n = s.n, .cookie = identity->cookie,
+		.name = name }, index);
 }

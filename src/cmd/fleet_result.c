@@ -35,9 +35,13 @@ static const char *fleet_names_text(const struct fleet_names *names, struct repo
 
 /* ---- hosts and recordings ---- */
 
-static const char *const synchronized_names[] = {
-	[FLEET_SYNC_UNKNOWN] = NULL, [FLEET_SYNC_YES] = "yes", [FLEET_SYNC_NO] = "no",
-};
+/* Returns whether the clock was synchronized; NULL: unknown. */
+static const char *fleet_result_synchronized(const struct fleet_recording *recording)
+{
+	static const char *const names[] = { [FLEET_SYNC_YES] = "yes", [FLEET_SYNC_NO] = "no" };
+
+	return names[recording->synchronized];
+}
 
 static struct value fleet_result_error(const struct fleet_recording *recording)
 {
@@ -67,7 +71,7 @@ static void fleet_result_recordings(const struct fleet_inputs *in, struct report
 				       *i->product ? i->product : NULL),
 			  value_string(*i->run.kernel ? i->run.kernel : NULL),
 			  value_ns(i->from_ns), value_ns(i->to_ns),
-			  value_string(synchronized_names[i->synchronized]), fleet_result_error(i),
+			  value_string(fleet_result_synchronized(i)), fleet_result_error(i),
 			  value_u64(i->connections), value_u64(i->own), value_u64(i->records),
 			  value_u64(i->untimed), value_u64(i->refused), value_u64(i->lost));
 	}
@@ -130,18 +134,17 @@ static void fleet_result_clocks(const struct fleet_inputs *in, struct report *r)
 static void fleet_result_damage(const struct fleet_inputs *in, struct report *r)
 {
 	struct fleet_names damaged = FLEET_NAMES_INIT, open = FLEET_NAMES_INIT;
-	struct strbuf evidence = STRBUF_INIT(NAMES_BYTES);
+	const char *evidence = NULL;
 
 	vec_for_each(&in->scan.recordings, i) {
-		if (i->damage.reasons && !evidence.len)
-			event_damage_put(&i->damage, &evidence);
-		if (i->damage.reasons)
+		evidence = evidence || !*i->damaged ? evidence : i->damaged;
+		if (*i->damaged)
 			fleet_names_add(&damaged, i->path);
 		else if (!i->ended)
 			fleet_names_add(&open, i->path);
 	}
 	if (damaged.n)
-		report_reason(r, "damaged", strbuf_str(&evidence), "%" PRIu64 " of %zu recordings "
+		report_reason(r, "damaged", evidence, "%" PRIu64 " of %zu recordings "
 			      "%s damaged, of which the readable part counts: %s", damaged.n,
 			      in->scan.recordings.len, damaged.n == 1 ? "is" : "are",
 			      fleet_names_text(&damaged, r));
@@ -152,7 +155,6 @@ static void fleet_result_damage(const struct fleet_inputs *in, struct report *r)
 			      fleet_names_text(&open, r));
 	strbuf_release(&damaged.text);
 	strbuf_release(&open.text);
-	strbuf_release(&evidence);
 }
 
 static void fleet_result_counts(const struct fleet_inputs *in, struct report *r)
@@ -162,7 +164,7 @@ static void fleet_result_counts(const struct fleet_inputs *in, struct report *r)
 
 	vec_for_each(&in->scan.recordings, i) {
 		/* a damaged recording may lack readings of its clock */
-		untimed += i->damage.reasons ? 0 : i->untimed;
+		untimed += *i->damaged ? 0 : i->untimed;
 		refused += i->refused;
 		lost += i->lost;
 		beyond += i->beyond;

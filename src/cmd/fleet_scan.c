@@ -41,6 +41,26 @@ void fleet_scan_release(struct fleet_scan *scan)
 	addresses_release(&scan->addresses);
 }
 
+/* ---- words ---- */
+
+static const char *const synchronized_names[] = {
+	[FLEET_SYNC_UNKNOWN] = "", [FLEET_SYNC_YES] = "synchronized",
+	[FLEET_SYNC_NO] = "not synchronized",
+};
+
+const char *fleet_synchronized_name(enum fleet_synchronized synchronized)
+{
+	return synchronized_names[synchronized];
+}
+
+enum fleet_synchronized fleet_synchronized_find(const char *name)
+{
+	for (unsigned int i = 0; i < ARRAY_LEN(synchronized_names); i++)
+		if (!strcmp(name, synchronized_names[i]))
+			return (enum fleet_synchronized)i;
+	return FLEET_SYNC_UNKNOWN;
+}
+
 /* ---- events ---- */
 
 static void fleet_scan_fact(struct fleet_recording *r, const struct event *event)

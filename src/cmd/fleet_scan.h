@@ -38,7 +38,7 @@ struct fleet_recording {
 	uint64_t refused;             /* records with impossible values */
 	uint64_t beyond;              /* connections beyond the limits of fleet/fleet.h */
 	uint64_t lost;                /* events that the recording lost */
-	struct event_damage damage;
+	char damaged[256];            /* names of the damage; "": none */
 };
 
 struct fleet_scan {
@@ -61,6 +61,12 @@ int fleet_scan_read(struct fleet_scan *scan, const char *const *paths, uint32_t 
  * a message if it has too many intervals.
  */
 bool fleet_scan_grid(const struct fleet_scan *scan, uint64_t step_ns, struct fleet_grid *grid);
+
+/* Returns "synchronized", "not synchronized", or "" for unknown. */
+const char *fleet_synchronized_name(enum fleet_synchronized synchronized);
+
+/* Returns the value of this name; unknown for any other. */
+enum fleet_synchronized fleet_synchronized_find(const char *name);
 
 /* Returns whether two recordings are of one host and boot, by when its monotonic clock was 0. */
 bool fleet_scan_is_same_boot(const struct fleet_recording *a, const struct fleet_recording *b);

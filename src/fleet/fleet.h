@@ -120,6 +120,10 @@ struct fleet_stretch {
 int fleet_add_stretch(struct fleet *f, uint32_t conn, enum fleet_class class,
 		      const struct fleet_stretch *stretch);
 
+/* Sets the sums of all of the connection's readings in the class. Returns whether any is known. */
+bool fleet_totals(const struct fleet *f, uint32_t conn, enum fleet_class class,
+		  struct fleet_stretch *out);
+
 /*
  * Copies the shares of n intervals of the class, from `first` on: in steps of 1/FLEET_STEPS, or
  * FLEET_UNKNOWN.

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What keeps the tables. All calls return 0 or, with a sentence in *why, -errno. */
+/* A keeper of the tables. All calls return 0 or, with a sentence in *why, -errno. */
 #ifndef HOSTLAT_STORE_BACKEND_H
 #define HOSTLAT_STORE_BACKEND_H
 
-#include "store/store.h"
+#include "base/strbuf.h"
+#include "store/query.h"
 
 struct store_backend {
 	int (*init)(const char *address, struct strbuf *why);

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/bug.h"
 #include "store/backend.h"
@@ -171,24 +173,67 @@ static int sqlite_check(sqlite3 *db, const char *path, struct strbuf *why)
 
 static int sqlite_connect(const char *path, int flags, sqlite3 **db, struct strbuf *why)
 {
-	int result = sqlite3_open_v2(path, db, flags, NULL), err = 0;
+	int result, err = 0;
 
+	*db = NULL;
+	if (!(flags & SQLITE_OPEN_CREATE) && access(path, F_OK) && errno == ENOENT) {
+		strbuf_printf(why, "there is no store %s: make one with hostlat fleet init", path);
+		return -ENOENT;
+	}
+	result = sqlite3_open_v2(path, db, flags, NULL);
 	if (result == SQLITE_OK)
 		result = sqlite3_busy_timeout(*db, BUSY_MS);
 	if (result == SQLITE_OK)
-		result = sqlite3_exec(*db, "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536",
-				      NULL, NULL, NULL);
-	if (result != SQLITE_OK && errno == ENOENT) {
-		strbuf_printf(why, "there is no store %s: make one with hostlat fleet init", path);
-		err = -ENOENT;
-	} else if (result != SQLITE_OK) {
+		result = sqlite3_exec(*db, "PRAGMA synchronous = NORMAL;"
+				      "PRAGMA cache_size = -65536", NULL, NULL, NULL);
+	if (result != SQLITE_OK)
 		err = sqlite_failed(*db, result, path, why);
-	}
 	if (err) {
 		sqlite3_close(*db);
 		*db = NULL;
 	}
 	return err;
+}
+
+/* Returns a URI of the file for SQLite, which never changes and has no journal; NULL: no memory. */
+static char *sqlite_immutable_uri(const char *path)
+{
+	struct strbuf uri = STRBUF_INIT(SQL_MAX);
+
+	strbuf_puts(&uri, "file:");
+	for (; *path; path++) {
+		if (strchr("?#%", *path))
+			strbuf_printf(&uri, "%%%02X", (unsigned char)*path);
+		else
+			strbuf_putc(&uri, *path);
+	}
+	strbuf_puts(&uri, "?immutable=1");
+	return strbuf_detach(&uri);
+}
+
+/*
+ * Opens a store whose folder this user may not write: SQLite reads a journal only with a file of
+ * its own beside it. Without a journal, nobody writes, and none is needed. Returns false otherwise.
+ */
+static bool sqlite_open_immutable(struct sqlite_store *s)
+{
+	struct strbuf journal = STRBUF_INIT(SQL_MAX);
+	struct stat st;
+	char *uri;
+	bool none, done;
+
+	strbuf_printf(&journal, "%s-wal", s->path);
+	none = stat(strbuf_str(&journal), &st) ? errno == ENOENT : !st.st_size;
+	strbuf_release(&journal);
+	uri = none ? sqlite_immutable_uri(s->path) : NULL;
+	if (!uri)
+		return false;
+	sqlite3_close(s->db);
+	s->db = NULL;
+	done = sqlite3_open_v2(uri, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) ==
+	       SQLITE_OK;
+	free(uri);
+	return done;
 }
 
 static void sqlite_close(void *state)
@@ -222,10 +267,13 @@ static int sqlite_open_state(struct sqlite_store *s, enum store_mode mode, struc
 	const int flags = mode == STORE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
 	int err;
 
-	errno = 0;
 	err = sqlite_connect(s->path, flags, &s->db, why);
 	if (!err)
 		err = sqlite_check(s->db, s->path, why);
+	if (err == -EACCES && mode == STORE_READ && sqlite_open_immutable(s)) {
+		strbuf_reset(why);
+		err = sqlite_check(s->db, s->path, why);
+	}
 	if (!err && mode == STORE_WRITE)
 		err = sqlite_prepare_all(s, why);
 	return err;
@@ -274,7 +322,6 @@ static int sqlite_init(const char *address, struct strbuf *why)
 	long tables_there;
 	int err, result;
 
-	errno = 0;
 	err = sqlite_connect(address, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &db, why);
 	if (err)
 		return err;

@@ -18,15 +18,13 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
-#include "store/tables.h"
+#include "store/query.h"
 
 /* "clickhouse://HOST[:PORT][,HOST[:PORT]...]/DATABASE[?cluster=NAME]", over TLS with +tls. */
 #define STORE_CLICKHOUSE "clickhouse://"
 #define STORE_CLICKHOUSE_TLS "clickhouse+tls://"
 
 struct store;
-
-enum store_mode { STORE_READ, STORE_WRITE };
 
 /*
  * Opens a store: a ClickHouse address, or else the path of a SQLite file. Credentials of ClickHouse
@@ -51,20 +49,10 @@ const char *store_why(const struct store *store);
 int store_put(struct store *store, const struct store_table *table, const void *row);
 
 /*
- * Makes all rows since the last commit durable: those of windows after all others, so that a window
- * is there only with its connections. Returns 0 or -errno; the rows are forgotten in either case.
+ * Makes all rows since the last commit durable: those of windows last, so that a window is there
+ * only with its connections. Returns 0 or -errno; the rows are forgotten in either case.
  */
 int store_commit(struct store *store);
-
-/* Rows of windows that begin in [from_ns, to_ns), of hosts in [first_host, last_host]. */
-struct store_query {
-	const struct store_table *table;
-	uint64_t from_ns, to_ns;
-	const char *first_host, *last_host; /* by the order of bytes; NULL: no limit */
-};
-
-/* Takes a row, whose texts are valid during the call. Returns 0, or an error that ends the query. */
-typedef int store_row_fn(void *ctx, const void *row);
 
 /*
  * Calls `take` for each row, in the order of the key's columns: numbers by value, texts by bytes.

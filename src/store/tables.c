@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/tables.h"
 
+#include <string.h>
+
 #include "base/bug.h"
 
 #define COLUMN(row, member, type, help) { #member, type, offsetof(struct row, member), help }
@@ -42,6 +44,7 @@ static const struct store_column window_columns[] = {
 	WINDOW(lost, STORE_U64, "Events that the recording lost"),
 	WINDOW(damage, STORE_TEXT, "Damage of the recording"),
 	WINDOW(file, STORE_TEXT, "The recording's file"),
+	WINDOW(addresses, STORE_TEXT, "Addresses of the host's ends of connections"),
 };
 
 static const struct store_column connection_columns[] = {
@@ -86,4 +89,14 @@ uint64_t store_u64(const struct store_column *column, const void *row)
 const char *store_text(const struct store_column *column, const void *row)
 {
 	return *(const char *const *)((const char *)row + column->offset);
+}
+
+uint64_t store_row_bytes(const struct store_table *table, const void *row)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < table->n; i++)
+		sum += table->columns[i].type == STORE_U64 ? sizeof(uint64_t) :
+		       strlen(store_text(&table->columns[i], row));
+	return sum;
 }

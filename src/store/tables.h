@@ -16,13 +16,13 @@
 
 enum store_type {
 	STORE_U64,               /* uint64_t, at most INT64_MAX */
-	STORE_TEXT,              /* const char *, valid UTF-8; never NULL */
+	STORE_TEXT,              /* const char *, any bytes but NUL; never NULL */
 };
 
 struct store_column {
 	const char *name;
 	enum store_type type;
-	size_t offset;           /* of the member in the row */
+	size_t offset;           /* offset of the member in the row */
 	const char *help;        /* a sentence for the manual */
 };
 
@@ -60,11 +60,12 @@ struct store_window {
 	const char *product;     /* model or instance type; "": unknown */
 	const char *clock;       /* "synchronized", "not synchronized"; "": unknown */
 	uint64_t clock_error_ns; /* the kernel's bound; 0: unknown */
-	uint64_t time_error_ns;  /* of the conversion to CLOCK_REALTIME */
+	uint64_t time_error_ns;  /* error of the conversion to CLOCK_REALTIME */
 	uint64_t ended;          /* 1: the run has ended, and all of it was read */
 	uint64_t own, records, untimed, invalid, lost;
 	const char *damage;      /* "": none */
 	const char *file;        /* as it was given */
+	const char *addresses;   /* those of the host's ends of connections, with a blank between */
 };
 
 /* A connection in a recording's part of a window. */
@@ -87,5 +88,8 @@ extern const struct store_table store_windows, store_connections;
 /* Returns the value of a column of a row. */
 uint64_t store_u64(const struct store_column *column, const void *row);
 const char *store_text(const struct store_column *column, const void *row);
+
+/* Returns the bytes of a row's values: 8 for a number, and those of texts. */
+uint64_t store_row_bytes(const struct store_table *table, const void *row);
 
 #endif

@@ -18,8 +18,7 @@
 struct rig {
 	struct fleet_inputs in;
 	struct fleet *f;
-	struct fleet_conns conns;
-	struct fleet_conn_state conn;
+	struct fleet_identity conn;
 };
 
 static const char hosts[] = "host,rack,instance,addresses\nweb1,r1,,10.0.0.1\nweb2,r1,,10.0.0.2\n"
@@ -52,7 +51,6 @@ static void rig_init(struct rig *rig)
 	*rig = (struct rig){ .in.topology = topology_new(), .in.apps = apps_new(),
 			     .f = fleet_new(&grid) };
 	assert_true(rig->in.topology && rig->in.apps && rig->f);
-	assert_int_equal(fleet_conns_init(&rig->conns), 0);
 	snprintf(web1.run.host, sizeof(web1.run.host), "web1");
 	snprintf(web1.run.kernel, sizeof(web1.run.kernel), "6.1");
 	vec_init(&rig->in.scan.recordings, 1);
@@ -60,12 +58,11 @@ static void rig_init(struct rig *rig)
 	addresses_init(&rig->in.scan.addresses);
 	assert_int_equal(vec_push(&rig->in.scan.recordings, web1), 0);
 	read_tables(rig);
-	rig->conn = (struct fleet_conn_state){ .cookie = 7 };
+	rig->conn = (struct fleet_identity){ .cookie = 7 };
 }
 
 static void rig_release(struct rig *rig)
 {
-	fleet_conns_release(&rig->conns);
 	fleet_free(rig->f);
 	fleet_scan_release(&rig->in.scan);
 	topology_free(rig->in.topology);
@@ -83,11 +80,6 @@ static void rig_flow(struct rig *rig, const char *local, uint16_t local_port, co
 	assert_int_equal(inet_pton(AF_INET, remote, flow->remote), 1);
 }
 
-static uint32_t rig_name(struct rig *rig, enum event_dict_id dict, const char *text)
-{
-	return event_dict_intern(rig->conns.names, dict, text, NULL, 0);
-}
-
 static int order(const void *x, const void *y)
 {
 	return strcmp(*(const char *const *)x, *(const char *const *)y);
@@ -100,10 +92,11 @@ static void shares_are(struct rig *rig, const char *said)
 	const char *names[FLEET_SHARES_MAX];
 	char room[FLEET_SHARES_MAX][256];
 	const struct fleet_series *s;
+	uint32_t index;
 
 	assert_int_equal(fleet_resources_add(&rig->in, rig->f, rig->in.scan.recordings.items,
-					     &rig->conns, &rig->conn), 0);
-	s = &rig->f->all.items[rig->conn.index];
+					     &rig->conn, &index), 0);
+	s = &rig->f->all.items[index];
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct fleet_resource *r =
 			&rig->f->resources.items[rig->f->shares.items[s->shares + i]];
@@ -126,8 +119,8 @@ static void test_to_another_rack(void **state)
 	(void)state;
 	rig_init(&rig);
 	rig_flow(&rig, "10.0.0.1", 40000, "10.0.1.9", 3306);
-	rig.conn.comm = rig_name(&rig, DICT_STRING, "nginx");
-	rig.conn.unit = rig_name(&rig, DICT_UNIT, "web");
+	rig.conn.command = "nginx";
+	rig.conn.unit = "web";
 	shares_are(&rig, "application web; host db1; host web1; instance m5.large; kernel 6.1; "
 			 "link up; rack r1; rack r2; service 10.0.1.9:3306");
 	rig_release(&rig);
@@ -140,9 +133,9 @@ static void test_accepted_in_a_container(void **state)
 	(void)state;
 	rig_init(&rig);
 	rig_flow(&rig, "10.0.0.1", 443, "10.0.0.2", 50000);
-	rig.conn.flags = CONN_ACCEPTED;
-	rig.conn.comm = rig_name(&rig, DICT_STRING, "nginx");
-	rig.conn.unit = rig_name(&rig, DICT_UNIT, "docker 0123456789ab");
+	rig.conn.accepted = true;
+	rig.conn.command = "nginx";
+	rig.conn.unit = "docker 0123456789ab";
 	shares_are(&rig, "application nginx; container docker 0123456789ab on web1; host web1; "
 			 "host web2; instance m5.large; kernel 6.1; rack r1");
 	rig_release(&rig);
@@ -155,18 +148,18 @@ static void test_rules_of_applications(void **state)
 	(void)state;
 	rig_init(&rig);
 	rig_flow(&rig, "10.0.0.1", 40000, "192.0.2.1", 5432);
-	rig.conn.comm = rig_name(&rig, DICT_STRING, "java");
-	rig.conn.unit = rig_name(&rig, DICT_UNIT, "web");
+	rig.conn.command = "java";
+	rig.conn.unit = "web";
 	shares_are(&rig, "application shop; host web1; instance m5.large; kernel 6.1; rack r1; "
 			 "service 192.0.2.1:5432");
-	rig.conn.comm = rig_name(&rig, DICT_STRING, "ruby");
+	rig.conn.command = "ruby";
 	shares_are(&rig, "application db; host web1; instance m5.large; kernel 6.1; rack r1; "
 			 "service 192.0.2.1:5432");
 	rig_flow(&rig, "10.0.0.1", 5432, "192.0.2.1", 6000);
-	rig.conn.flags = CONN_ACCEPTED;
+	rig.conn.accepted = true;
 	shares_are(&rig, "application db; host web1; instance m5.large; kernel 6.1; rack r1");
-	rig.conn.flags = 0;
-	rig.conn.unit = rig_name(&rig, DICT_UNIT, "session-3");
+	rig.conn.accepted = false;
+	rig.conn.unit = "session-3";
 	shares_are(&rig, "application ruby; host web1; instance m5.large; kernel 6.1; rack r1; "
 			 "service 192.0.2.1:6000");
 	rig_release(&rig);
@@ -198,7 +191,7 @@ static void test_host_by_its_recording(void **state)
 	assert_int_equal(vec_push(&rig.in.scan.hosts, "web1"), 0);
 	assert_int_equal(vec_push(&rig.in.scan.hosts, "lone"), 0);
 	rig_flow(&rig, "10.0.0.1", 40000, "192.0.2.7", 80);
-	rig.conn.flags = CONN_ACCEPTED;
+	rig.conn.accepted = true;
 	shares_are(&rig, "host lone; host web1; instance m5.large; kernel 6.1; rack r1");
 	rig_release(&rig);
 }
