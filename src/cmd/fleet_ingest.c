@@ -221,6 +221,8 @@ static int ingest_there(void *ctx, const void *row)
 	const struct store_window *window = row;
 	struct ingest *g = ctx;
 
+	if (window->to_ns <= g->first_ns)
+		return 0;
 	if (window->length_ns != g->c->window_ns || window->step_ns != g->c->step_ns) {
 		g->other_length_ns = window->length_ns;
 		g->other_step_ns = window->step_ns;
@@ -235,7 +237,8 @@ static int ingest_there(void *ctx, const void *row)
 static int ingest_find_there(struct ingest *g)
 {
 	const struct fleet_recording *r = &g->in->scan.recordings.items[0];
-	const struct store_query query = { .table = &store_windows, .from_ns = g->first_ns,
+	const uint64_t from_ns = g->first_ns > NS_PER_DAY ? g->first_ns - NS_PER_DAY : 0;
+	const struct store_query query = { .table = &store_windows, .from_ns = from_ns,
 					   .to_ns = r->to_ns, .first_host = r->run.host,
 					   .last_host = r->run.host };
 
@@ -330,15 +333,19 @@ static int ingest_set_addresses(struct ingest *g)
 
 static void ingest_failed(const struct ingest *g, int err)
 {
-	char length[HUMAN_MAX], step[HUMAN_MAX];
+	struct strbuf options = STRBUF_INIT(256);
 
-	if (err == -EEXIST)
-		log_error("the store has windows of %s in steps of %s of host %s: give --window "
-			  "and --step as before, or another --store",
-			  human_ns(length, g->other_length_ns), human_ns(step, g->other_step_ns),
-			  g->file->host);
-	else
+	if (err != -EEXIST) {
 		log_error("%s", err == -ENOMEM ? "out of memory" : store_why(g->store));
+		return;
+	}
+	strbuf_puts(&options, "--window ");
+	format_duration(&options, g->other_length_ns);
+	strbuf_puts(&options, " --step ");
+	format_duration(&options, g->other_step_ns);
+	log_error("the store has other windows of host %s: give %s as before, or another --store",
+		  g->file->host, strbuf_str(&options));
+	strbuf_release(&options);
 }
 
 static int ingest_scanned(struct ingest *g)

@@ -101,6 +101,33 @@ const struct glossary_reason glossary_other_reasons[] = {
 			  "step. fleet: records of that time are left out.",
 		.todo = "Record again once both clocks are synchronized.",
 	} },
+	{ "store-unreachable", "fleet", {
+		.what = "Servers of the store did not answer.",
+		.effect = "Connections of the hosts whose rows they have are missing.",
+		.todo = "Report again once they are there: nothing is lost.",
+	} },
+	{ "store-incomplete", "fleet", {
+		.what = "The store has fewer connections of a window than were put into it.",
+		.effect = "The report lacks them.",
+		.todo = "Report again once all servers of the store are there; or ingest the "
+			"recordings of the host that the evidence names again.",
+	} },
+	{ "recordings-overlap", "fleet", {
+		.what = "The store has two recordings of a host of the same time, or two hosts have "
+			"the same name.",
+		.effect = "Of that time, only the recording that started first counts.",
+		.todo = "Run one hostlat conns per host, and give each host its own name.",
+	} },
+	{ "other-steps", "fleet", {
+		.what = "The store has windows with intervals of another length than --step.",
+		.effect = "They are left out.",
+		.todo = "Report on them with their --step, or ingest them again with this one.",
+	} },
+	{ "files-failed", "fleet", {
+		.what = "Some recordings could not be put into the store.",
+		.effect = "The others are there.",
+		.todo = "See the messages, and ingest these again.",
+	} },
 	{ "other-recording", "conns", {
 		.what = "--peer: the other recording is incomplete.",
 		.effect = "Connections and times may be missing at that end.",

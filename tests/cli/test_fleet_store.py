@@ -1,0 +1,366 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests a store of recordings: what goes in comes out as from the recordings themselves, once,
+whatever the order, and whatever was interrupted: test_fleet_store.py MKCONNS HOSTLAT"""
+import csv
+import glob
+import io
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import time
+import unittest
+
+from test_fleet import CONN, HOSTLAT, MKCONNS, REALTIME_S, script
+
+RACKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'fleet', 'two-racks')
+TABLES = [word for name in ('hosts', 'links') for word in ('--topology', os.path.join(RACKS, f'{name}.csv'))]
+LONG_AGO = '100d'
+HOUR_NS = 3600 * 10**9
+
+
+class Store(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.made = 0
+        self.store = self.path('fleet.db')
+        self.fleet('init', '--store', self.store)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, text):
+        with open(self.path(name), 'w', encoding='utf-8') as file:
+            file.write(text)
+        return self.path(name)
+
+    def make(self, text):
+        self.made += 1
+        path = self.path(f'{self.made}.hlat')
+        subprocess.run([MKCONNS, self.write('script', text), path], check=True)
+        return path
+
+    def recording(self, **options):
+        return self.make(script(**options))
+
+    def racks(self):
+        paths = []
+        for path in sorted(glob.glob(os.path.join(RACKS, 'conns*'))):
+            with open(path, encoding='utf-8') as file:
+                paths.append(self.make(file.read()))
+        return paths
+
+    def run_fleet(self, *words, **how):
+        return subprocess.run([HOSTLAT, 'fleet', *words], capture_output=True, text=True, timeout=60,
+                              check=False, **{'stdin': subprocess.DEVNULL, **how})
+
+    def fleet(self, *words, code=0, **how):
+        done = self.run_fleet(*words, **how)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout
+
+    def ingest(self, *words, store=None, code=0, **how):
+        return json.loads(self.fleet('ingest', '--json', '--store', store or self.store, *words, code=code, **how))
+
+    def report(self, *words, store=None, code=0):
+        return self.fleet('report', '--store', store or self.store, '--since', LONG_AGO, *words, code=code)
+
+    def document(self, *words, **how):
+        return json.loads(self.report('--json', *words, **how))
+
+    def codes(self, document):
+        return [reason['code'] for reason in document.get('reasons', [])]
+
+    def rows(self):
+        text = self.fleet('export', '--store', self.store, '--since', LONG_AGO)
+        return list(csv.DictReader(io.StringIO(text, newline='')))
+
+    def sql(self, *statement):
+        connection = sqlite3.connect(self.store)
+        with connection:
+            result = connection.execute(*statement).fetchall()
+        connection.close()
+        return result
+
+    # ---- the same as from recordings ----
+
+    def test_the_report_is_that_of_the_recordings(self):
+        paths = self.racks()
+        self.ingest(*paths)
+        self.assertEqual(self.report(*TABLES), self.fleet('report', *paths, *TABLES))
+        self.assertIn('Link', self.report(*TABLES).split('\n', maxsplit=1)[0])
+        self.assertEqual(self.report('--json', *TABLES), self.fleet('report', '--json', *paths, *TABLES))
+
+    def test_windows_put_together(self):
+        """Many windows, of which boundaries divide readings, give what one gives."""
+        paths = self.racks()
+        self.ingest('--window', '10s', *reversed(paths))
+        self.assertEqual(json.loads(self.report('--json', *TABLES)),
+                         json.loads(self.fleet('report', '--json', *paths, *TABLES)))
+
+    def test_a_connection_of_several_recordings(self):
+        paths = self.recording(), self.recording(start=1010)
+        self.ingest(*paths)
+        self.assertEqual(self.report('--json'), self.fleet('report', '--json', *paths))
+        self.assertEqual(self.document()['fleet']['connections'], 1)
+
+    def test_a_boot_makes_other_connections(self):
+        self.ingest(self.recording(), self.recording(start=100, boot=REALTIME_S + 100))
+        self.assertEqual(self.document()['fleet']['connections'], 2)
+
+    def test_rules_of_names(self):
+        rules = self.write('apps.csv', 'application,command\nshop,nginx\n')
+        path = self.recording()
+        self.ingest(path)
+        self.assertEqual(self.report('--json', '--apps', rules), self.fleet('report', '--json', '--apps', rules, path))
+        self.ingest('--apps', rules, self.recording(host='web2'))
+        self.assertEqual([row['application'] for row in self.rows()], ['nginx', 'shop'])
+
+    def test_damage_is_kept(self):
+        damaged = self.recording(intervals=400)
+        with open(damaged, 'r+b') as file:
+            file.truncate(os.path.getsize(damaged) // 2)
+        self.ingest(damaged)
+        self.assertEqual(self.report('--json', code=3), self.fleet('report', '--json', damaged, code=3))
+        self.assertEqual(self.codes(self.document(code=3)), ['damaged'])
+
+    # ---- once ----
+
+    def test_twice_and_in_any_order(self):
+        paths = self.racks()
+        first = self.ingest(*paths)
+        self.assertEqual([each['stored'] for each in first['files']], [1] * 6)
+        once = self.rows()
+        again = self.ingest(*reversed(paths), paths[0])
+        self.assertEqual([each['stored'] for each in again['files']], [0] * 7)
+        self.assertEqual(self.rows(), once)
+        self.assertEqual(len(once), sum(each['connections'] for each in first['files']))
+
+    def test_a_recording_that_grows(self):
+        """What was read of its begin is replaced; an earlier copy that comes late changes nothing."""
+        whole = self.recording(intervals=400)
+        part = self.path('part.hlat')
+        shutil.copy(whole, part)
+        with open(part, 'r+b') as file:
+            file.truncate(os.path.getsize(part) // 2)
+        self.ingest(part)
+        half = self.rows()
+        self.ingest(whole)
+        self.assertNotEqual(self.rows(), half)
+        self.assertEqual(self.report('--json'), self.fleet('report', '--json', whole))
+        late = self.ingest(part)
+        self.assertEqual([each['stored'] for each in late['files']], [0])
+        self.assertEqual(self.report('--json'), self.fleet('report', '--json', whole))
+
+    def test_standard_input(self):
+        path = self.recording()
+        with open(path, 'rb') as file:
+            self.ingest('-', stdin=file)
+        document, direct = self.document(), json.loads(self.fleet('report', '--json', path))
+        self.assertEqual(document['applications'], direct['applications'])
+        self.assertEqual(self.ingest(path)['files'][0]['stored'], 0)
+
+    def killed(self, path, after):
+        child = subprocess.Popen([HOSTLAT, 'fleet', 'ingest', '--store', self.store, '--window', '2s', path],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(after)
+        child.send_signal(signal.SIGKILL)
+        return child.wait() == -signal.SIGKILL
+
+    def test_killed_in_the_middle(self):
+        """What is there is whole; the rest comes with the next ingest, and nothing twice."""
+        path = self.recording(intervals=900)
+        kills = sum(self.killed(path, after) for after in (0.01, 0.05, 0.1, 0.2))
+        self.assertGreater(kills, 0)
+        rows = [tuple(row) for row in self.sql('SELECT window_ns, connections FROM hostlat_windows')]
+        for window, connections in rows:
+            self.assertEqual(self.sql('SELECT count(*) FROM hostlat_connections WHERE window_ns = ?', (window,)),
+                             [(connections,)])
+        self.ingest('--window', '2s', path)
+        self.assertEqual(self.report('--json'), self.fleet('report', '--json', path))
+        self.assertEqual(self.sql('SELECT count(*) FROM hostlat_windows'), [(900,)])
+
+    def test_no_room(self):
+        """A window that does not fit leaves nothing behind, and fits later."""
+        path = self.recording(intervals=900)
+
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (200000, 200000))
+        done = self.run_fleet('ingest', '--store', self.store, '--window', '2s', path, preexec_fn=limit)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(self.store, done.stderr)
+        self.ingest('--window', '2s', path)
+        self.assertEqual(self.report('--json'), self.fleet('report', '--json', path))
+
+    # ---- which windows ----
+
+    def hours(self):
+        """Windows of three hours, of which the first begins at a full hour."""
+        start = REALTIME_S - REALTIME_S % 3600 - (REALTIME_S - 1000)
+        return self.recording(start=start, intervals=3 * 1800)
+
+    def spans(self, *words):
+        fleet = json.loads(self.fleet('report', '--json', '--store', self.store, *words))['fleet']
+        return (fleet['to_ns'] - fleet['from_ns']) // HOUR_NS
+
+    def test_since_and_until(self):
+        self.ingest(self.hours())
+        first = time.strftime('%Y-%m-%d %H:%M', time.gmtime(REALTIME_S - REALTIME_S % 3600))
+        self.assertEqual(self.spans(), 1)
+        self.assertEqual(self.spans('--since', '2h'), 2)
+        self.assertEqual(self.spans('--since', '90m'), 2)
+        self.assertEqual(self.spans('--since', '5h'), 3)
+        self.assertEqual(self.spans('--since', f'{first}Z'), 3)
+        self.assertEqual(self.spans('--since', f'{first}Z', '--until', f'{first.replace(" ", "T")}:01Z'), 1)
+        self.assertEqual(self.spans('--since', '1h', '--until', '1h'), 1)
+        done = self.run_fleet('report', '--store', self.store, '--since', f'{first}Z', '--until', f'{first}Z')
+        self.assertEqual((done.returncode, '--since must be before --until' in done.stderr), (1, True))
+        done = self.run_fleet('report', '--store', self.store, '--since', '2001-01-01', '--until', '2001-01-02')
+        self.assertEqual((done.returncode, 'its last one ends at 2023-11-1' in done.stderr), (2, True))
+
+    def test_local_time(self):
+        self.ingest(self.hours())
+        there = {**os.environ, 'TZ': 'ABC-05:00'}
+        first = time.strftime('%Y-%m-%d %H:%M', time.gmtime(REALTIME_S - REALTIME_S % 3600 + 5 * 3600))
+        done = self.run_fleet('report', '--json', '--store', self.store, '--since', first, env=there)
+        fleet = json.loads(done.stdout)['fleet']
+        self.assertEqual(fleet['to_ns'] - fleet['from_ns'], 3 * HOUR_NS)
+
+    def test_except(self):
+        self.ingest(self.recording(), self.recording(host='web2'), self.recording(host='web3'))
+        others = self.document('--except', 'web1', '--except', 'web3')
+        self.assertEqual([each['host'] for each in others['recordings']], ['web2'])
+
+    def test_keep(self):
+        old, new = self.recording(), self.recording(host='web2', boot=int(time.time()) - 1000 - 3600)
+        self.ingest(old, new, '--window', '2s')
+        self.ingest('--keep', '2d', '--window', '2s', new)
+        self.assertEqual({row['host'] for row in self.rows()}, {'web2'})
+
+    def test_other_windows_are_refused(self):
+        path = self.recording()
+        self.ingest(path)
+        done = self.run_fleet('ingest', '--store', self.store, '--window', '2s', path)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('the store has other windows of host web1: give --window 1h --step 2s as before', done.stderr)
+
+    def test_other_steps(self):
+        self.ingest(self.recording())
+        done = self.run_fleet('report', '--store', self.store, '--step', '10s', '--since', LONG_AGO)
+        self.assertEqual((done.returncode, 'give --step' in done.stderr), (2, True))
+
+    # ---- what is wrong ----
+
+    def test_two_recordings_of_one_time(self):
+        self.ingest(self.recording(), self.recording(start=1004))
+        document = self.document(code=3)
+        self.assertEqual(self.codes(document), ['recordings-overlap'])
+        self.assertEqual(document['fleet']['connections'], 1)
+
+    def test_missing_rows(self):
+        self.ingest(*self.racks())
+        self.sql("DELETE FROM hostlat_connections WHERE host = 'host3' AND cookie % 2")
+        document = self.document(code=3)
+        self.assertEqual(self.codes(document), ['store-incomplete'])
+        self.assertEqual(document['reasons'][0]['evidence'], 'host3')
+
+    def test_rows_that_lie(self):
+        """Values that no ingest writes are ignored and counted."""
+        lies = {'timeout_series': ('no series', '0*99999999', '251*5'), 'timeout_known_ns': (1, ),
+                'timeout_limited_ns': (-1, )}
+        for column, values in lies.items():
+            for value in values:
+                with self.subTest(column=column, value=value):
+                    self.setUp()
+                    self.ingest(*self.racks())
+                    self.sql("UPDATE hostlat_connections SET timeout_known_ns = 10, timeout_limited_ns = 5, "
+                             f"{column} = ? WHERE host = 'host3'", (value, ))
+                    self.assertEqual(self.codes(self.document(code=3)), ['events-invalid'])
+        for column in 'step_ns', 'length_ns', 'from_ns', 'to_ns':
+            for value in 0, 1, -1, 2**62:
+                with self.subTest(column=column, value=value):
+                    self.setUp()
+                    self.ingest(*self.racks())
+                    self.sql(f"UPDATE hostlat_windows SET {column} = ? WHERE host = 'host3'", (value, ))
+                    document = self.document(code=3)
+                    self.assertEqual({each['host'] for each in document['recordings']} - {'host3'},
+                                     {'host1', 'host2', 'host4', 'host5', 'host6'})
+
+    def test_names(self):
+        """Quotes, SQL and control characters of names stay names."""
+        host, command = "we\"b'; DROP TABLE hostlat_windows; --", 'a\x1b[2J,b\nc'
+        text = script(conn=CONN.replace('nginx', 'marker'))
+        path = self.make(text.replace('run.host web1', "run.host we'b;--").replace('marker', "n'g,i;x"))
+        self.ingest(path)
+        self.assertEqual({(row['host'], row['command']) for row in self.rows()}, {("we'b;--", "n'g,i;x")})
+        self.sql('UPDATE hostlat_windows SET host = ?', (host, ))
+        self.sql('UPDATE hostlat_connections SET host = ?, command = ?, application = ?', (host, command, command))
+        self.assertEqual({(row['host'], row['command']) for row in self.rows()}, {(host, command)})
+        self.assertNotIn('\x1b', self.report())
+        self.assertEqual(self.document()['recordings'][0]['host'], host)
+
+    def test_one_file_of_several_fails(self):
+        result = self.ingest(self.write('bad', 'no recording'), self.recording(), code=3)
+        self.assertEqual([(each['stored'], each['error']) for each in result['files']], [(0, True), (1, False)])
+        self.assertEqual(self.codes(result), ['files-failed'])
+
+    def test_no_store(self):
+        for path, code, what in ((self.path('none'), 2, 'hostlat fleet init'), ('/nonexistent/x', 2, 'no store'),
+                                 (self.recording(), 2, 'no SQLite file')):
+            for words in ('report', ), ('export', ), ('ingest', self.recording()):
+                done = self.run_fleet(words[0], '--store', path, *words[1:])
+                self.assertEqual(done.returncode, code)
+                self.assertRegex(done.stderr, what)
+        done = self.run_fleet('report', '--store', self.store)
+        self.assertEqual((done.returncode, 'has no windows yet' in done.stderr), (2, True))
+
+    def test_another_version(self):
+        self.sql('PRAGMA user_version = 99')
+        done = self.run_fleet('report', '--store', self.store)
+        self.assertEqual((done.returncode, 'tables of version 99' in done.stderr), (2, True))
+
+    def test_export_is_the_rows(self):
+        self.ingest(*self.racks())
+        columns = [name for _, name, *_ in self.sql('PRAGMA table_info(hostlat_connections)')]
+        rows = self.rows()
+        self.assertEqual(list(rows[0]), columns)
+        self.assertEqual([tuple(row.values()) for row in rows],
+                         [tuple(str(value) for value in row) for row in
+                          self.sql('SELECT * FROM hostlat_connections ORDER BY host, recording_ns, window_ns, netns, cookie')])
+        file = self.path('out.csv')
+        self.fleet('export', '--store', self.store, '--since', LONG_AGO, '--output', file)
+        with open(file, encoding='utf-8', newline='') as out:
+            self.assertEqual(list(csv.DictReader(out)), rows)
+
+    def test_sums_by_sql(self):
+        """The documented query of the table gives the report's lost time."""
+        self.ingest(*self.racks())
+        lost = dict(self.sql('SELECT application, sum(fast_retransmit_lost_ns) FROM hostlat_connections GROUP BY 1'))
+        told = {row['application']: row['lost_ns'] for row in self.document()['applications']
+                if row['problem'] == 'fast-retransmit'}
+        self.assertGreater(lost['nginx'], 0)
+        self.assertEqual(told.get('nginx'), lost['nginx'])
+
+    def test_read_by_another_user(self):
+        if os.getuid():
+            self.skipTest('root alone becomes another user')
+        self.ingest(self.recording())
+        self.sql('PRAGMA wal_checkpoint(TRUNCATE)')
+        os.chmod(self.folder.name, 0o755)
+        os.chmod(self.store, 0o644)
+        done = self.run_fleet('report', '--store', self.store, '--since', LONG_AGO,
+                              preexec_fn=lambda: (os.setgroups([]), os.setgid(65534), os.setuid(65534)))
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        self.assertTrue(re.match(r'.*\n1 host ', done.stdout, re.S))
+
+
+if __name__ == '__main__':
+    unittest.main()
