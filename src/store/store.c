@@ -17,7 +17,9 @@ struct store {
 
 static const struct store_backend *store_backend(const char *address)
 {
-	(void)address;
+	if (!strncmp(address, STORE_CLICKHOUSE, strlen(STORE_CLICKHOUSE)) ||
+	    !strncmp(address, STORE_CLICKHOUSE_TLS, strlen(STORE_CLICKHOUSE_TLS)))
+		return &store_clickhouse;
 	return &store_sqlite;
 }
 
