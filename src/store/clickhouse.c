@@ -102,7 +102,11 @@ int clickhouse_count_shards(struct clickhouse *c, uint64_t *shards, struct strbu
 		      "'%s' FORMAT RowBinary", c->address.cluster);
 	err = clickhouse_number(c->http, "", strbuf_str(&sql), shards, why);
 	strbuf_release(&sql);
-	return err;
+	if (err || *shards)
+		return err;
+	strbuf_printf(why, "ClickHouse has no cluster %s: see remote_servers in its configuration",
+		      c->address.cluster);
+	return -EINVAL;
 }
 
 /* ---- opening ---- */
@@ -113,7 +117,7 @@ int clickhouse_count_shards(struct clickhouse *c, uint64_t *shards, struct strbu
  */
 static int clickhouse_prepare_insert(struct clickhouse *c, struct strbuf *why)
 {
-	strbuf_puts(&c->insert, c->address.cluster[0] ? "insert_distributed_sync=1" : "");
+	strbuf_puts(&c->insert, "insert_distributed_sync=1");
 	return clickhouse_texts(c->http, "SELECT concat('&', name, '=0') FROM system.settings WHERE "
 				"name IN ('async_insert', 'max_partitions_per_insert_block') "
 				"FORMAT RowBinary", &c->insert, why);
@@ -153,7 +157,9 @@ static int clickhouse_open(const char *address, enum store_mode mode, void **sta
 	*state = NULL;
 	if (err)
 		return err;
-	err = clickhouse_check(c, &shards, why);
+	err = clickhouse_count_shards(c, &shards, why);
+	if (!err)
+		err = clickhouse_check(c, &shards, why);
 	if (!err && mode == STORE_WRITE)
 		err = clickhouse_prepare_insert(c, why);
 	if (err)
@@ -225,7 +231,7 @@ static int clickhouse_check_shards(struct clickhouse *c, uint64_t answered, stru
 static int clickhouse_make_all(struct clickhouse *c, struct strbuf *why)
 {
 	uint64_t answered;
-	int err = 0;
+	int err = clickhouse_count_shards(c, &answered, why);
 
 	for (unsigned int i = 0; i < c->address.n && !err; i++)
 		err = clickhouse_make_schema(c, i, why);

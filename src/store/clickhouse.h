@@ -31,7 +31,7 @@ const char *clickhouse_settings(const struct clickhouse *c);
  */
 int clickhouse_check(struct clickhouse *c, uint64_t *shards, struct strbuf *why);
 
-/* Counts the shards that the cluster has; 1 without a cluster. */
+/* Counts the shards of the cluster; 1 without a cluster. -EINVAL: the server knows none of this name. */
 int clickhouse_count_shards(struct clickhouse *c, uint64_t *shards, struct strbuf *why);
 
 /* The functions of struct store_backend. */

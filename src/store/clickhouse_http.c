@@ -330,7 +330,7 @@ static int http_put_url(const struct clickhouse_http *http, unsigned int server,
 	sql = http->curl->escape(http->handle, request->sql, 0);
 	if (!sql)
 		return -ENOMEM;
-	strbuf_printf(url, "&query=%s", sql);
+	strbuf_printf(url, "%squery=%s", *request->settings ? "&" : "", sql);
 	http->curl->free(sql);
 	return url->error;
 }

@@ -69,9 +69,11 @@ static int rows_run(struct clickhouse_http *http, struct row_stream *stream, con
 	request.settings = strbuf_str(&all);
 	err = all.error ? all.error : clickhouse_http_any(http, &request, READ_RETRIES, why);
 	strbuf_release(&all);
-	if (!err && stream->rest.len)
+	if (!err && stream->rest.len) {
+		stream->is_bad = true;
 		err = -EBADMSG;
-	if (stream->is_bad || (err == -EBADMSG && stream->rest.len))
+	}
+	if (stream->is_bad)
 		strbuf_puts(why, "the answer of ClickHouse is cut short or has no rows: is this its "
 				 "HTTP port, and does the store belong to hostlat?");
 	return err;

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+A store in ClickHouse (Debian's servers, as three shards) gives the rows that a store in SQLite gives, in the same order,
+whatever their texts hold: twice stored, of several versions, with a shard killed and back, and after a server was killed
+within an INSERT. Errors, such as a wrong password, end with a sentence that does not have the password. An answer that
+was cut short is an error: by a proxy, and by the server's own settings. Figures: rows per second.
+"""
+import contextlib
+import os
+import re
+import socket
+import subprocess
+import tempfile
+import threading
+
+from lib import check, clickhouse, servers
+
+STORERUN = os.environ["STORERUN"]
+TABLES = "hostlat_windows", "hostlat_connections"
+VERSION = {"hostlat_windows": 3, "hostlat_connections": 5}      # column
+WINDOW_NS = 7 * 3600 * 10**9
+DAY_NS = 86400 * 10**9
+PUT_WINDOWS = 9     # several days
+FILL = 400000
+NEVER = 1 << 62
+SPEED_ROWS = 2000000 if check.LONG else 500000
+
+members = []        # the servers
+_names = (f"store{i}" for i in range(1000))
+
+
+def run(address, *args, user="default", password=clickhouse.PASSWORD, **variables):
+    environment = os.environ | variables
+    if user is not None:
+        environment |= {"HOSTLAT_STORE_USER": user, "HOSTLAT_STORE_PASSWORD": password}
+    done = subprocess.run([STORERUN, address, *map(str, args)], capture_output=True, text=True, timeout=300, check=False,
+                          env=environment)
+    check.true(f"no password in {done.stdout[:500]}", password not in done.stdout + done.stderr or not password)
+    return done.returncode, done.stdout
+
+
+def good(*args, **more):
+    code, out = run(*args, **more)
+    check.equal(f"exit code of {args[1:]}: {out[-1000:]}", code, 0)
+    return out
+
+
+def fails(words, *args, **more):
+    """Runs it, and expects an error that has these words."""
+    code, out = run(*args, **more)
+    check.equal(f"exit code of {args[1:]}: {out[-1000:]}", code, 1)
+    check.true(f"'{words}' in {out[-1000:]}", words in out)
+
+
+def single(server, database):
+    return f"clickhouse://{server.where}/{database}"
+
+
+def sharded(given, database):
+    return f"clickhouse://{','.join(server.where for server in given)}/{database}?cluster=fleet"
+
+
+def latest(lines):
+    """The lines (rows as lists) without doubles, and of the latest version of each window alone."""
+    windows = {}
+    for row, at in lines:
+        key = tuple(row[:3])
+        windows[key] = max(windows.get(key, 0), int(row[at]))
+    return [row for i, (row, at) in enumerate(lines)
+            if int(row[at]) == windows[tuple(row[:3])] and (not i or lines[i - 1][0] != row)]
+
+
+def rows(address, table, *ranges, **more):
+    out = good(address, "rows", table, *ranges, **more)
+    check.true(f"no server is missing: {out[-200:]}", "unreachable" not in out)
+    return latest([(line.split("\t"), VERSION[table]) for line in out.splitlines()])
+
+
+def same(address, sqlite, *ranges):
+    for table in TABLES:
+        want = rows(sqlite, table, *ranges)
+        check.true(f"rows of {table} to compare", len(want) > 0 or ranges)
+        check.equal(f"rows of {table} {ranges}", rows(address, table, *ranges), want)
+
+
+@contextlib.contextmanager
+def pair(address):
+    """Makes a store, and one in SQLite."""
+    with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
+        sqlite = f"{folder}/fleet.db"
+        for each in address, sqlite:
+            good(each, "init")
+            good(each, "init")
+        yield sqlite
+
+
+def both(addresses, *args):
+    for address in addresses:
+        good(address, *args)
+
+
+def same_as_sqlite(address):
+    with pair(address) as sqlite:
+        for first, n, version in (0, PUT_WINDOWS, 10), (0, 3, 10), (2, 3, 11), (0, 1, 9):
+            both((address, sqlite), "put", first, n, version)
+            same(address, sqlite)
+        for ranges in ((WINDOW_NS, 4 * WINDOW_NS), (1, 2), (0, WINDOW_NS * 99, "'", "\\N"), (0, WINDOW_NS, "\n", "\n"),
+                       (0, WINDOW_NS, "ü€😀", "ü€😀"), (0, WINDOW_NS, "zz", "zzz")):
+            same(address, sqlite, *ranges)
+
+
+def one_server():
+    same_as_sqlite(single(members[0], next(_names)))
+
+
+def three_shards():
+    database = next(_names)
+    same_as_sqlite(sharded(members, database))
+    for server in members:
+        check.between("rows of a shard", int(server.ask(f"SELECT count() FROM {database}.hostlat_connections_local")), 50,
+                      10000)
+
+
+def a_shard_that_stops():
+    database = next(_names)
+    address = sharded(members, database)
+    with pair(address) as sqlite:
+        both((address, sqlite), "put", 0, 3, 1)
+        hosts = set(members[1].ask(f"SELECT DISTINCT host FROM {database}.hostlat_windows_local FORMAT JSONEachRow")
+                    .splitlines())
+        members[1].kill()
+        try:
+            for given in members, [members[1], members[2]]:
+                for table in TABLES:
+                    lines = good(sharded(given, database), "rows", table).splitlines()
+                    check.equal("the last line", lines[-1], f"unreachable {members[1].where}")
+                    whole = rows(sqlite, table)
+                    some = [line.split("\t") for line in lines[:-1]]
+                    check.true("rows of the others alone", some == [row for row in whole if row in some])
+                    check.equal("hosts without", len({row[0] for row in whole}) - len({row[0] for row in some}),
+                                len(hosts))
+            check.equal("a server that is not in the address",
+                        good(sharded(members[:1], database), "rows", TABLES[0]).splitlines()[-1],
+                        "unreachable 1 shard of the cluster fleet")
+            fails("ClickHouse at ", address, "put", 3, 1, 1)
+            fails("ClickHouse", address, "forget", WINDOW_NS)
+        finally:
+            members[1].start()
+            members[1].await_ready()
+        both((address, sqlite), "put", 3, 1, 1)
+        same(address, sqlite)
+
+
+def killed_within_insert():
+    """Rows go through a proxy, which kills the server when it has half of the bytes."""
+    address = single(members[0], next(_names))
+    good(address, "init")
+    killed = threading.Event()
+
+    def kill():
+        members[0].kill()
+        killed.set()
+
+    def fill():
+        written.append(good(address.replace(f":{members[0].http}/", f":{port}/"), "fill", FILL))
+
+    written = []
+    with proxy(members[0].http, after_up=20 << 20, then=kill) as port:
+        filling = threading.Thread(target=fill)
+        filling.start()
+        check.true("the server is killed", killed.wait(60))
+        members[0].start()      # not in the proxy's thread, whose end would end the server
+        filling.join()
+    check.equal("successes", len(written), 1)
+    members[0].await_ready()
+    out = good(address, "read")
+    distinct = int(members[0].ask(f"SELECT uniqExact(cookie) FROM {address.split('/')[-1]}.hostlat_connections"))
+    check.equal("rows", distinct, FILL)
+    check.between("rows with doubles", int(out.split()[-1]), FILL, 2 * FILL)
+
+
+def end(*sockets):
+    for each in sockets:
+        with contextlib.suppress(OSError):
+            each.shutdown(socket.SHUT_RDWR)
+
+
+def pass_on(source, target, limit, then):
+    """Passes bytes from one socket to another, and ends both at the limit, a list of a number."""
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            if limit[0] <= len(data):
+                target.sendall(data[:limit[0]])
+                limit[0] = NEVER
+                then()
+                break
+            limit[0] -= len(data)
+            target.sendall(data)
+    end(source, target)
+
+
+def pass_both(client, to, up, down, then):
+    """Serves a connection of a proxy."""
+    with client, contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", to)) as server:
+        back = threading.Thread(target=pass_on, args=(server, client, down, then), daemon=True)
+        back.start()
+        pass_on(client, server, up, then)
+        back.join()
+
+
+@contextlib.contextmanager
+def proxy(to, after_up=NEVER, after_down=NEVER, then=lambda: None):
+    """Yields the port of a proxy that cuts one connection after so many bytes to the server, or from it."""
+    up, down = [after_up], [after_down]
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def accept():
+            with contextlib.suppress(OSError):
+                while True:
+                    client, _ = listening.accept()
+                    threading.Thread(target=pass_both, args=(client, to, up, down, then), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            end(listening)
+    check.true("the proxy has cut a connection", min(up[0], down[0]) > NEVER // 2)
+
+
+def cut_short():
+    """An answer without its end, and one that the server ends early by its settings."""
+    address = single(members[0], next(_names))
+    good(address, "init")
+    good(address, "fill", 20000)
+    with proxy(members[0].http, after_down=500000) as port:
+        fails("no answer from ClickHouse", address.replace(f":{members[0].http}/", f":{port}/"), "rows", TABLES[1])
+    fails("rows of hostlat_connections that it had counted", address, "rows", TABLES[1], user="short", password="")
+
+
+def errors():
+    database = next(_names)
+    address = single(members[0], database)
+    fails("ENOENT: the database", address, "rows", TABLES[0])
+    good(address, "init")
+    fails("EACCES: ", address, "rows", TABLES[0], password="wrong")
+    fails("EACCES: ", address, "rows", TABLES[0], user="nobody", password="wrong")
+    fails("EACCES: ", address, "init", user=None)
+    fails("EINVAL: HOSTLAT_STORE_PASSWORD has a control character", address, "init", password="a\r\nX: 1")
+    fails("ECONNREFUSED: no answer from ClickHouse at ", f"clickhouse://127.0.0.1:{servers.free_port()}/x", "put", 0, 1, 1)
+    fails("EHOSTUNREACH: no answer from ClickHouse at ", "clickhouse://none.invalid/x", "init")
+    fails("ClickHouse at ", f"clickhouse://127.0.0.1:{members[0].tcp}/x", "init")
+    fails("cluster nothing", address + "?cluster=nothing", "init")
+    fails("EHOSTUNREACH: 2 of the 3 shards", sharded(members[:1], next(_names)), "init")
+    fails("EINVAL: ", address + ";x", "init")
+
+
+def another_version():
+    database = next(_names)
+    address = single(members[0], database)
+    good(address, "init")
+    members[0].ask(f"DROP TABLE {database}.hostlat_schema")
+    members[0].ask(f"CREATE VIEW {database}.hostlat_schema AS SELECT toUInt64(77) AS version")
+    for command in ("rows", TABLES[0]), ("put", 0, 1, 1), ("init",):
+        fails("EPROTO: the database " + database + " has tables of version 77", address, *command)
+
+
+def forgets():
+    for address in single(members[0], next(_names)), sharded(members, next(_names)):
+        with pair(address) as sqlite:
+            both((address, sqlite), "put", 0, PUT_WINDOWS, 1)
+            for before in 0, 1, WINDOW_NS, DAY_NS, DAY_NS + 1, 2 * DAY_NS + 1:
+                both((address, sqlite), "forget", before)
+                same(address, sqlite)
+            both((address, sqlite), "forget", 99 * DAY_NS)
+            check.equal("rows that are left", rows(address, TABLES[1]), [])
+
+
+def over_tls():
+    address = f"clickhouse+tls://127.0.0.1:{members[0].https}/{next(_names)}"
+    fails("EKEYREJECTED: no answer from ClickHouse", address, "init")
+    good(address, "init", SSL_CERT_FILE=members[0].cert)
+    good(address, "put", 0, 1, 1, SSL_CERT_FILE=members[0].cert)
+    check.between("rows", len(rows(address, TABLES[0], SSL_CERT_FILE=members[0].cert)), 10, 100)
+    fails("EPROTO: no answer", f"clickhouse+tls://{members[0].where}/x", "init")
+
+
+def speed():
+    """Its figure is not judged: others have the CPUs, too."""
+    figures = []
+    for address in single(members[0], next(_names)), sharded(members, next(_names)):
+        good(address, "init")
+        wrote, read = good(address, "fill", SPEED_ROWS), good(address, "read")
+        check.equal("rows", int(read.split()[-1]), SPEED_ROWS)
+        figures.append(f"{re.match('[0-9]+', wrote)[0]} rows/s in, {re.match('[0-9]+', read)[0]} out")
+    return "; ".join(figures)
+
+
+def main():
+    with clickhouse.cluster(3) as started:
+        members.extend(started)
+        check.run([(case,) for case in (
+            one_server, three_shards, errors, another_version, forgets, cut_short, over_tls, killed_within_insert,
+            a_shard_that_stops, speed)])
+
+
+if __name__ == "__main__":
+    main()
