@@ -87,12 +87,15 @@ static struct store_connection connection_of(uint64_t host, uint64_t window, uin
 
 static struct store_window window_of(uint64_t host, uint64_t window, uint64_t version)
 {
-	return (struct store_window){
-		.host = text_at(host), .recording_ns = 5 + host % 2, .window_ns = window * WINDOW_NS,
-		.version = version, .length_ns = WINDOW_NS, .step_ns = 1, .to_ns = INT64_MAX,
-		.connections = CONNECTIONS, .kernel = text_at(host + 1), .product = text_at(host + 2),
-		.clock = text_at(host + 3), .damage = text_at(host + 4), .file = text_at(host + 5),
-	};
+	struct store_window row = { .length_ns = WINDOW_NS, .step_ns = 1, .to_ns = INT64_MAX,
+				    .window_ns = window * WINDOW_NS, .recording_ns = 5 + host % 2,
+				    .version = version, .connections = CONNECTIONS };
+
+	for (unsigned int i = 0; i < store_windows.n; i++)
+		if (store_windows.columns[i].type == STORE_TEXT)
+			*(const char **)((char *)&row + store_windows.columns[i].offset) =
+				text_at(host + i);
+	return row;
 }
 
 /* The window comes first: the store has to put it behind its connections. */
