@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/glossary.h"
 #include "conns/counter.h"
+#include "store/tables.h"
 
 #define PAGE_MAX (1 << 20)
 
@@ -169,6 +170,27 @@ static void man_put_counters(struct man_page *page)
 	counter_manual(page->out);
 }
 
+static void man_put_columns(struct man_page *page, const struct store_table *table)
+{
+	for (unsigned int i = 0; i < table->n; i++) {
+		strbuf_puts(page->out, ".TP\n.B ");
+		opt_text_man_escape(table->columns[i].name, page->out);
+		strbuf_puts(page->out, table->columns[i].type == STORE_TEXT ? " \\fR(text)\n" : "\n");
+		opt_text_man_escape(table->columns[i].help, page->out);
+		strbuf_puts(page->out, ".\n");
+	}
+}
+
+static void man_put_window_columns(struct man_page *page)
+{
+	man_put_columns(page, &store_windows);
+}
+
+static void man_put_connection_columns(struct man_page *page)
+{
+	man_put_columns(page, &store_connections);
+}
+
 static const struct {
 	const char *name;
 	void (*put)(struct man_page *page);
@@ -194,6 +216,8 @@ static const struct {
 	{ .name = "@WHYS@\n", .list = GLOSSARY_WHYS },
 	{ .name = "@WORDS@\n", .list = GLOSSARY_WORDS },
 	{ .name = "@COUNTERS@\n", .put = man_put_counters },
+	{ .name = "@WINDOW_COLUMNS@\n", .put = man_put_window_columns },
+	{ .name = "@CONNECTION_COLUMNS@\n", .put = man_put_connection_columns },
 	{ .name = NULL },
 };
 

@@ -298,7 +298,7 @@ COMPLETED = [
     (['watch', '--stages', 'link,trans'], ['link,transport']),
     (['watch', '--count', ''], []),
     (['completion', ''], ['bash', 'zsh', 'fish']),
-    (['help', 'reco'], ['record', 'recording-incomplete', 'recording-damaged']),
+    (['help', 'reco'], ['record', 'recording-incomplete', 'recordings-overlap', 'recording-damaged']),
     (['help', 'rep'], ['report']),
     (['help', 'host-n'], ['host-noisy']),
     (['help', 'delayed'], ['delayed-ack']),
