@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A store in ClickHouse: making and opening it. */
-#include "store/clickhouse.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bug.h"
 #include "store/backend.h"
+#include "store/clickhouse_forget.h"
+#include "store/clickhouse_insert.h"
 #include "store/clickhouse_rows.h"
+#include "store/clickhouse_select.h"
+#include "store/clickhouse_shards.h"
 #include "store/clickhouse_sql.h"
-#include "store/rowbinary.h"
 
 #define SETTINGS_MAX 512u
 #define NAMES_MAX 32768u
 #define WINDOWS_MAX (1u << 30) /* bytes of windows in one commit */
 #define BATCH_ROOM (64u << 20) /* bytes: a batch and a row beyond it */
-
-const char *clickhouse_settings(const struct clickhouse *c)
-{
-	return c->address.cluster[0] ? CLICKHOUSE_SKIP : "";
-}
 
 static void clickhouse_close(void *state)
 {
@@ -35,80 +30,6 @@ static void clickhouse_close(void *state)
 	free(c);
 }
 
-/* ---- the version of the tables ---- */
-
-struct version_check {
-	uint64_t rows;  /* one for each shard that answered */
-	uint64_t other; /* a version that is not ours; 0: none */
-};
-
-static int clickhouse_take_version(void *ctx, const void *row)
-{
-	const struct clickhouse_number_row *version = row;
-	struct version_check *check = ctx;
-
-	check->rows++;
-	if (version->number != STORE_SCHEMA)
-		check->other = version->number;
-	return 0;
-}
-
-static int clickhouse_judge_version(const struct clickhouse *c, const struct version_check *check,
-				    struct strbuf *why)
-{
-	if (check->other) {
-		strbuf_printf(why, "the database %s has tables of version %" PRIu64 ", and this "
-			      "hostlat has version %d: use the hostlat that made them, or another "
-			      "database", c->address.database, check->other, STORE_SCHEMA);
-		return -EPROTO;
-	}
-	if (check->rows)
-		return 0;
-	strbuf_printf(why, "no shard of the cluster %s can be reached from %s: see remote_servers in "
-		      "its configuration", c->address.cluster, c->address.server[0]);
-	return -EHOSTUNREACH;
-}
-
-int clickhouse_check(struct clickhouse *c, uint64_t *shards, struct strbuf *why)
-{
-	struct strbuf sql = STRBUF_INIT(CLICKHOUSE_SQL_MAX);
-	struct version_check check = { 0 };
-	const size_t before = why->len;
-	int err;
-
-	strbuf_printf(&sql, "SELECT version FROM %s." CLICKHOUSE_SCHEMA " FORMAT RowBinary",
-		      c->address.database);
-	err = clickhouse_rows(c->http, &clickhouse_number_table, clickhouse_settings(c),
-			      strbuf_str(&sql), clickhouse_take_version, &check, why);
-	strbuf_release(&sql);
-	*shards = check.rows;
-	if (err == -ENOENT) {
-		strbuf_truncate(why, before);
-		strbuf_printf(why, "the database %s has no tables of hostlat, or not on all servers: "
-			      "make them with hostlat fleet init", c->address.database);
-	}
-	return err ? err : clickhouse_judge_version(c, &check, why);
-}
-
-int clickhouse_count_shards(struct clickhouse *c, uint64_t *shards, struct strbuf *why)
-{
-	struct strbuf sql = STRBUF_INIT(CLICKHOUSE_SQL_MAX);
-	int err;
-
-	*shards = 1;
-	if (!c->address.cluster[0])
-		return 0;
-	strbuf_printf(&sql, "SELECT toUInt64(max(shard_num)) FROM system.clusters WHERE cluster = "
-		      "'%s' FORMAT RowBinary", c->address.cluster);
-	err = clickhouse_number(c->http, "", strbuf_str(&sql), shards, why);
-	strbuf_release(&sql);
-	if (err || *shards)
-		return err;
-	strbuf_printf(why, "ClickHouse has no cluster %s: see remote_servers in its configuration",
-		      c->address.cluster);
-	return -EINVAL;
-}
-
 /* ---- opening ---- */
 
 /*
@@ -118,8 +39,8 @@ int clickhouse_count_shards(struct clickhouse *c, uint64_t *shards, struct strbu
 static int clickhouse_prepare_insert(struct clickhouse *c, struct strbuf *why)
 {
 	strbuf_puts(&c->insert, "insert_distributed_sync=1");
-	return clickhouse_texts(c->http, "SELECT concat('&', name, '=0') FROM system.settings WHERE "
-				"name IN ('async_insert', 'max_partitions_per_insert_block') "
+	return clickhouse_texts(c->http, "SELECT concat('&', name, '=0') FROM system.settings "
+				"WHERE name IN ('async_insert', 'max_partitions_per_insert_block') "
 				"FORMAT RowBinary", &c->insert, why);
 }
 
@@ -221,8 +142,8 @@ static int clickhouse_check_shards(struct clickhouse *c, uint64_t answered, stru
 
 	if (err || answered >= shards)
 		return err;
-	strbuf_printf(why, "%" PRIu64 " of the %" PRIu64 " shards of the cluster %s do not answer or "
-		      "have no tables: give an address with all servers of the cluster",
+	strbuf_printf(why, "%" PRIu64 " of the %" PRIu64 " shards of the cluster %s do not answer "
+		      "or have no tables: give an address with all servers of the cluster",
 		      shards - answered, shards, c->address.cluster);
 	return -EHOSTUNREACH;
 }

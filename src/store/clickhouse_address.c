@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "store/store.h"
 
 #define PORT_HTTP "8123"
 #define PORT_HTTPS "8443"
@@ -27,8 +26,8 @@ static int address_name(const char *kind, const char *text, size_t n, char *out,
 	for (size_t i = 0; i < n && is_valid; i++)
 		is_valid = address_is_letter(text[i]) || parse_is_digit(text[i]);
 	if (!is_valid) {
-		strbuf_printf(why, "'%.*s' is no name of a %s: it takes letters, digits and _, begins "
-			      "with none of the digits, and has at most %u characters (%s)",
+		strbuf_printf(why, "'%.*s' is no name of a %s: it takes letters, digits and _, "
+			      "begins with none of the digits, and has at most %u characters (%s)",
 			      (int)(n < HOST_MAX ? n : HOST_MAX), text, kind,
 			      CLICKHOUSE_NAME_MAX - 1, TAKES);
 		return -EINVAL;
@@ -86,8 +85,8 @@ static int address_server(const char *text, size_t n, struct clickhouse_address 
 
 	if ((!address_is_host(text, host) && !address_is_ipv6(text, host)) ||
 	    (colon && !address_is_port(colon + 1, n - host - 1))) {
-		strbuf_printf(why, "'%.*s' is no server: give a name or an address, and a port from 1 "
-			      "to 65535 or none, such as db1:8123 or [2001:db8::1] (%s)",
+		strbuf_printf(why, "'%.*s' is no server: give a name or an address, and a port "
+			      "from 1 to 65535 or none, such as db1:8123 or [2001:db8::1] (%s)",
 			      (int)(n < HOST_MAX ? n : HOST_MAX), text, TAKES);
 		return -EINVAL;
 	}
@@ -111,7 +110,8 @@ static int address_servers(const char *text, size_t n, struct clickhouse_address
 		const char *comma = memchr(text, ',', (size_t)(end - text));
 
 		if (out->n == CLICKHOUSE_SERVERS_MAX) {
-			strbuf_printf(why, "a store has at most %u servers", CLICKHOUSE_SERVERS_MAX);
+			strbuf_printf(why, "a store has at most %u servers",
+				      CLICKHOUSE_SERVERS_MAX);
 			return -EINVAL;
 		}
 		err = address_server(text, (size_t)((comma ? comma : end) - text), out, why);
@@ -147,11 +147,12 @@ int clickhouse_address_parse(const char *text, struct clickhouse_address *out, s
 	const char *slash, *query;
 	int err;
 
-	out->tls = !strncmp(text, STORE_CLICKHOUSE_TLS, strlen(STORE_CLICKHOUSE_TLS));
-	text += strlen(out->tls ? STORE_CLICKHOUSE_TLS : STORE_CLICKHOUSE);
+	out->tls = !strncmp(text, CLICKHOUSE_BEGIN_TLS, strlen(CLICKHOUSE_BEGIN_TLS));
+	text += strlen(out->tls ? CLICKHOUSE_BEGIN_TLS : CLICKHOUSE_BEGIN);
 	if (strchr(text, '@')) {
-		strbuf_puts(why, "user and password are not part of the store's address: put them into "
-				 "the environment, HOSTLAT_STORE_USER and HOSTLAT_STORE_PASSWORD");
+		strbuf_puts(why, "user and password are not part of the store's address: put them "
+				 "into the environment, HOSTLAT_STORE_USER and "
+				 "HOSTLAT_STORE_PASSWORD");
 		return -EINVAL;
 	}
 	query = strchrnul(text, '?');

@@ -7,6 +7,10 @@
 
 #include "base/strbuf.h"
 
+/* Begins of an address, without and with TLS. */
+#define CLICKHOUSE_BEGIN "clickhouse://"
+#define CLICKHOUSE_BEGIN_TLS "clickhouse+tls://"
+
 #define CLICKHOUSE_SERVERS_MAX 64u
 #define CLICKHOUSE_NAME_MAX 64u  /* bytes of a database's or cluster's name, with the NUL */
 #define CLICKHOUSE_SERVER_MAX 272u

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A store in ClickHouse: deleting old rows. Whole days are partitions, and dropped at once. The rest
- * of a day is a mutation, which ClickHouse does later: its end is awaited for a while.
+ * A store in ClickHouse: deleting old rows. Whole days are partitions, and dropped at once. A part
+ * of a day is deleted by a mutation, which ClickHouse does later: its end is awaited for a while.
  */
+#include "store/clickhouse_forget.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <time.h>
 
 #include "base/vec.h"
-#include "store/clickhouse.h"
 #include "store/clickhouse_rows.h"
 #include "store/clickhouse_sql.h"
+#include "store/clickhouse_state.h"
 
 #define DAYS_MAX 1000000u
 #define POLLS 300u
@@ -96,8 +98,9 @@ static int forget_await(struct clickhouse *c, const struct store_table *table, u
 	strbuf_release(&sql);
 	if (err || !left)
 		return err;
-	strbuf_printf(why, "%" PRIu64 " old rows of %s are not deleted yet: the address must name all "
-		      "servers of the cluster; or ClickHouse is still at it", left, table->name);
+	strbuf_printf(why, "%" PRIu64 " old rows of %s are not deleted yet: the address must name "
+		      "all servers of the cluster; or ClickHouse is still at it",
+		      left, table->name);
 	return -EINPROGRESS;
 }
 

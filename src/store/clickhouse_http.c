@@ -33,7 +33,7 @@ struct clickhouse_http {
 	CURL *handle;
 	struct curl_slist *headers;
 	char curl_error[CURL_ERROR_SIZE];
-	unsigned int server;       /* of the last success */
+	unsigned int server;       /* the one that has answered last */
 	uint64_t down;             /* bits: servers that were not reached */
 	/* the request that runs */
 	const struct clickhouse_request *request;
@@ -89,8 +89,8 @@ static int http_add_secret(struct clickhouse_http *http, const char *header, con
 		return 0;
 	for (const char *c = value; *c; c++) {
 		if ((unsigned char)*c < ' ' || *c == '\177') {
-			strbuf_printf(why, "%s has a control character, such as a line's end: set it "
-				      "without", variable);
+			strbuf_printf(why, "%s has a control character, such as a line's end: set "
+				      "it without", variable);
 			return -EINVAL;
 		}
 	}
@@ -244,7 +244,8 @@ static int http_no_answer(struct clickhouse_http *http, unsigned int server, CUR
 	if (err == -EKEYREJECTED)
 		advice = "SSL_CERT_FILE can name a file with the certificate to trust";
 	if (err == -EPROTO)
-		advice = "is this its HTTPS port? Without TLS, begin the address with clickhouse://";
+		advice = "is this its HTTPS port? Without TLS, the address begins with "
+			 "clickhouse://";
 	strbuf_printf(why, "no answer from ClickHouse at %s: %s (%s)",
 		      http->address->server[server], said, advice);
 	http->may_pass = err != -EKEYREJECTED && err != -EPROTO && err != -ENOMEM;
@@ -273,8 +274,8 @@ static void http_put_message(const struct clickhouse_http *http, struct strbuf *
 
 static int http_refused(const struct clickhouse_http *http, unsigned int server, struct strbuf *why)
 {
-	strbuf_printf(why, "ClickHouse at %s refuses the user, the password or what they may do: set "
-		      USER " and " PASSWORD " (", http->address->server[server]);
+	strbuf_printf(why, "ClickHouse at %s refuses the user, the password or what they may do: "
+		      "set " USER " and " PASSWORD " (", http->address->server[server]);
 	http_put_message(http, why);
 	strbuf_puts(why, ")");
 	return -EACCES;

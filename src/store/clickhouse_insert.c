@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A store in ClickHouse: writing rows. */
+#include "store/clickhouse_insert.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/bug.h"
-#include "store/clickhouse.h"
 #include "store/clickhouse_sql.h"
+#include "store/clickhouse_state.h"
 #include "store/rowbinary.h"
 
-#define BATCH_BYTES (32u << 20) /* of an INSERT, at most */
+#define BATCH_BYTES (32u << 20) /* most bytes of an INSERT */
 #define RETRIES 3u
 
 /* Returns the bytes of as many rows as one INSERT has. */

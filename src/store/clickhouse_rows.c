@@ -74,8 +74,8 @@ static int rows_run(struct clickhouse_http *http, struct row_stream *stream, con
 		err = -EBADMSG;
 	}
 	if (stream->is_bad)
-		strbuf_puts(why, "the answer of ClickHouse is cut short or has no rows: is this its "
-				 "HTTP port, and does the store belong to hostlat?");
+		strbuf_puts(why, "the answer of ClickHouse is cut short or has no rows: is this "
+				 "its HTTP port, and does the store belong to hostlat?");
 	return err;
 }
 

@@ -4,7 +4,7 @@
 #define HOSTLAT_STORE_CLICKHOUSE_ROWS_H
 
 #include "store/clickhouse_http.h"
-#include "store/store.h"
+#include "store/query.h"
 
 /*
  * Runs a query whose answer has the columns of `table`, in FORMAT RowBinary, and calls `take` for

@@ -4,14 +4,16 @@
  * whole hosts: the server sorts no more at once, and an answer with fewer rows than were counted is
  * an error, whatever cut it short.
  */
+#include "store/clickhouse_select.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/vec.h"
-#include "store/clickhouse.h"
 #include "store/clickhouse_rows.h"
+#include "store/clickhouse_shards.h"
 #include "store/clickhouse_sql.h"
 
 #define PIECE_ROWS 250000u
@@ -175,7 +177,8 @@ static int select_check_count(const struct selecting *s, struct strbuf *why)
 	if (s->seen >= s->counted || s->c->shards_lost)
 		return 0;
 	strbuf_printf(why, "ClickHouse gave %" PRIu64 " of the %" PRIu64 " rows of %s that it had "
-		      "counted: rows were deleted in between, or an answer was cut short; try again",
+		      "counted: rows were deleted in between, or an answer was cut short; "
+		      "try again",
 		      s->seen, s->counted, s->query->table->name);
 	return -EIO;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SQL for ClickHouse, from version 18.16 on. Without a cluster the tables are those of store.h. In
- * a cluster each server has its part in tables with the suffix "_local", and the tables of store.h
+ * SQL for ClickHouse, from version 18.16 on. Without a cluster the tables are those of tables.h. In
+ * a cluster each server has its part in tables with the suffix "_local", and the tables of tables.h
  * are Distributed ones over them: all rows of a host are on one shard.
  */
 #ifndef HOSTLAT_STORE_CLICKHOUSE_SQL_H
@@ -9,7 +9,7 @@
 
 #include "base/strbuf.h"
 #include "store/clickhouse_address.h"
-#include "store/store.h"
+#include "store/query.h"
 
 #define CLICKHOUSE_SCHEMA "hostlat_schema"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "store/backend.h"
+#include "store/clickhouse_address.h"
 
 #define WHY_MAX 4096u
 
@@ -17,8 +18,8 @@ struct store {
 
 static const struct store_backend *store_backend(const char *address)
 {
-	if (!strncmp(address, STORE_CLICKHOUSE, strlen(STORE_CLICKHOUSE)) ||
-	    !strncmp(address, STORE_CLICKHOUSE_TLS, strlen(STORE_CLICKHOUSE_TLS)))
+	if (!strncmp(address, CLICKHOUSE_BEGIN, strlen(CLICKHOUSE_BEGIN)) ||
+	    !strncmp(address, CLICKHOUSE_BEGIN_TLS, strlen(CLICKHOUSE_BEGIN_TLS)))
 		return &store_clickhouse;
 	return &store_sqlite;
 }

@@ -20,14 +20,11 @@
 #include "base/strbuf.h"
 #include "store/query.h"
 
-/* "clickhouse://HOST[:PORT][,HOST[:PORT]...]/DATABASE[?cluster=NAME]", over TLS with +tls. */
-#define STORE_CLICKHOUSE "clickhouse://"
-#define STORE_CLICKHOUSE_TLS "clickhouse+tls://"
-
 struct store;
 
 /*
- * Opens a store: a ClickHouse address, or else the path of a SQLite file. Credentials of ClickHouse
+ * Opens a store: an address of ClickHouse (store/clickhouse_address.h), "clickhouse://..." or, over
+ * TLS, "clickhouse+tls://..."; or else the path of a SQLite file. Credentials of ClickHouse
  * are in the environment: HOSTLAT_STORE_USER, HOSTLAT_STORE_PASSWORD. Returns 0; or after a
  * sentence in *why that says what to do: -EINVAL for an address that is none, -ENOENT for a store
  * without tables, -EPROTO for tables of another version of hostlat, -ENOMEM, or another -errno.

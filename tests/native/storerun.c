@@ -5,7 +5,7 @@
  *	init			makes the tables
  *	put FIRST N VERSION	stores windows FIRST to FIRST + N - 1 of each host, and commits
  *	slow			puts a window, waits for a line on stdin, and commits it
- *	rows TABLE [FROM TO [FIRST LAST]]	prints the rows, and the servers that were not reached
+ *	rows TABLE [FROM TO [FIRST LAST]]	prints the rows, and the servers not reached
  *	forget NS		deletes older rows
  *	fill N			stores N connections of many hosts, and prints the rows per second
  *	read			reads all connections, and prints the rows per second
@@ -32,7 +32,8 @@
 #define TEXT_MAX (1u << 26)
 
 static const char *const texts[] = {
-	"", "\t tab", "\n", "\r\nX: 1", "%s%n$1", "'", "''; DROP TABLE hostlat_windows; --", "?q=1&a=b",
+	"", "\t tab", "\n", "\r\nX: 1", "%s%n$1", "'",
+	"''; DROP TABLE hostlat_windows; --", "?q=1&a=b",
 	"Code: 60, e.displayText()", "\\", "\\'", "\\N", "`x`", "a\001b\177", "z {p:String} /* */",
 	"\xff\xfe", "\xc3\xbc\xe2\x82\xac\xf0\x9f\x98\x80",
 };
@@ -135,7 +136,8 @@ static int run_put(struct store *store, char **args)
 	int err = first ? 0 : put_long(store, version);
 
 	for (uint64_t i = 0; i < n * ARRAY_LEN(texts) && !err; i++)
-		err = put_window(store, i % ARRAY_LEN(texts), first + i / ARRAY_LEN(texts), version);
+		err = put_window(store, i % ARRAY_LEN(texts), first + i / ARRAY_LEN(texts),
+				 version);
 	return err ? err : store_commit(store);
 }
 
@@ -227,7 +229,8 @@ static int fill_rows(struct store *store, uint64_t n)
 	c.remote = remote;
 	for (uint64_t i = 0; i < n && !err; i++) {
 		snprintf(host, sizeof(host), "host%04" PRIu64, i / FILL_WINDOW % FILL_HOSTS);
-		snprintf(remote, sizeof(remote), "10.9.%" PRIu64 ".%" PRIu64, i / 256 % 256, i % 256);
+		snprintf(remote, sizeof(remote), "10.9.%" PRIu64 ".%" PRIu64, i / 256 % 256,
+			 i % 256);
 		c.window_ns = i / FILL_WINDOW / FILL_HOSTS * HOUR_NS;
 		c.cookie = i;
 		c.remote_port = i % 60000;
