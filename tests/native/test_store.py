@@ -6,6 +6,7 @@ within an INSERT. Errors, such as a wrong password, end with a sentence that doe
 was cut short is an error: by a proxy, and by the server's own settings. Figures: rows per second.
 """
 import contextlib
+import json
 import os
 import re
 import socket
@@ -15,7 +16,8 @@ import threading
 
 from lib import check, clickhouse, servers
 
-STORERUN = os.environ["STORERUN"]
+HOSTLAT, STORERUN, MKCONNS = os.environ["HOSTLAT"], os.environ["STORERUN"], os.environ["MKCONNS"]
+RACKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli", "fleet", "two-racks")
 TABLES = "hostlat_windows", "hostlat_connections"
 VERSION = {"hostlat_windows": 3, "hostlat_connections": 5}      # column
 WINDOW_NS = 7 * 3600 * 10**9
@@ -285,6 +287,81 @@ def over_tls():
     fails("EPROTO: no answer", f"clickhouse+tls://{members[0].where}/x", "init")
 
 
+# ---- the commands ----
+
+
+def fleet(action, *args, code=0, password=clickhouse.PASSWORD):
+    environment = os.environ | {"HOSTLAT_STORE_USER": "default", "HOSTLAT_STORE_PASSWORD": password}
+    done = subprocess.run([HOSTLAT, "fleet", action, *args], capture_output=True, timeout=120, check=False,
+                          stdin=subprocess.DEVNULL, env=environment)
+    check.equal(f"exit code of fleet {action} ({done.stderr[-300:]})", done.returncode, code)
+    return done.stdout
+
+
+def recordings(folder):
+    """Returns recordings of the golden fleet of six hosts in two racks."""
+    paths = []
+    for name in sorted(one for one in os.listdir(RACKS) if one.startswith("conns")):
+        paths.append(f"{folder}/{name}.hlat")
+        subprocess.run([MKCONNS, f"{RACKS}/{name}", paths[-1]], check=True)
+    return paths
+
+
+def report(address, code=0):
+    return fleet("report", "--json", "--store", address, "--since", "100d", "--topology", f"{RACKS}/hosts.csv",
+                 "--topology", f"{RACKS}/links.csv", code=code)
+
+
+def export(address):
+    return fleet("export", "--store", address, "--since", "100d")
+
+
+def same_report():
+    """The report's bytes from SQLite, from one server and from shards; with a shard down, it says so."""
+    with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
+        paths = recordings(folder)
+        sqlite, one, shards = f"{folder}/fleet.db", single(members[0], next(_names)), sharded(members, next(_names))
+        for address in sqlite, one, shards:
+            fleet("init", "--store", address)
+            for _ in range(2):
+                fleet("ingest", "--store", address, "--window", "10s", *paths)
+        whole = report(sqlite)
+        check.true("a link is found", b"Link " in whole)
+        for address in one, shards:
+            check.true("equal reports", report(address) == whole)
+            check.true("equal rows", export(address) == export(sqlite))
+        members[2].kill()
+        try:
+            some = json.loads(report(shards, code=3))
+            codes = {each["code"]: each["evidence"] for each in some["reasons"]}
+            check.equal("the server that is away", codes.get("store-unreachable"), members[2].where)
+            check.true("hosts without it", 0 < len(some["recordings"]) < 6)
+        finally:
+            members[2].start()
+            members[2].await_ready()
+        check.true("equal reports again", report(shards) == whole)
+
+
+def store_away():
+    """The store is away during an ingest: that ends with 2; the next one stores all, once."""
+    with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
+        paths = recordings(folder)
+        sqlite, one = f"{folder}/fleet.db", single(members[2], next(_names))
+        for address in sqlite, one:
+            fleet("init", "--store", address)
+            fleet("ingest", "--store", address, "--window", "10s", *paths[:2])
+        members[2].kill()
+        try:
+            fleet("ingest", "--store", one, "--window", "10s", *paths, code=2)
+        finally:
+            members[2].start()
+            members[2].await_ready()
+        for address in sqlite, one:
+            fleet("ingest", "--store", address, "--window", "10s", *paths)
+        check.true("equal rows", export(one) == export(sqlite))
+        fleet("ingest", "--store", one, *paths, code=2, password="wrong")
+
+
 def speed():
     """Its figure is not judged: others have the CPUs, too."""
     figures = []
@@ -301,7 +378,7 @@ def main():
         members.extend(started)
         check.run([(case,) for case in (
             one_server, three_shards, errors, another_version, forgets, cut_short, over_tls, killed_within_insert,
-            a_shard_that_stops, speed)])
+            a_shard_that_stops, same_report, store_away, speed)])
 
 
 if __name__ == "__main__":
