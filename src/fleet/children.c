@@ -37,7 +37,7 @@ static uint64_t children_host_key(const struct fleet *f, uint32_t host)
 static bool children_has(const struct class_sums *sums, const struct fleet_subset *subset,
 			 uint32_t group)
 {
-	if (!sums->sums[group].z)
+	if (!class_sums_has(sums, group))
 		return false;
 	for (size_t i = 0; i < subset->n_without; i++)
 		if (fleet_group_shares(sums->groups, group, subset->without[i]))
@@ -147,7 +147,7 @@ double children_remove_load(const struct common_load *load, double *z, const dou
 static void children_count(const struct class_sums *sums, const struct fleet_subset *subset,
 			   struct children *out)
 {
-	uint32_t host = FLEET_NONE;
+	uint32_t host = FLEET_NONE, n_conns;
 	size_t n;
 	const uint32_t *groups = fleet_groups_of(sums->groups, subset->resource, &n);
 
@@ -158,7 +158,8 @@ static void children_count(const struct class_sums *sums, const struct fleet_sub
 			continue;
 		out->hosts += group->host != host;
 		host = group->host;
-		out->connections += sums->sums[groups[i]].connections;
+		class_sums_group(sums, groups[i], &n_conns);
+		out->connections += n_conns;
 	}
 	out->are_connections = out->hosts == 1;
 	out->n = out->are_connections ? out->connections : out->hosts;
@@ -172,29 +173,24 @@ static uint32_t children_bundle(struct children *children, uint64_t key, uint32_
 	return u;
 }
 
-static void children_add_group(const struct children *children, uint32_t u,
-			       const struct fleet_sums *sums)
+void children_add_steps(const struct class_sums *sums, uint32_t at, double *z, double *weight)
 {
-	double *z = children->z + (size_t)u * children->intervals;
-	double *weight = children->weight + (size_t)u * children->intervals;
+	const struct class_conn *conn = &sums->conns.items[at];
+	const uint64_t *steps = sums->steps.items + conn->first;
 
-	for (uint32_t k = 0; k < children->intervals; k++) {
-		z[k] += (double)sums->z[k] / STANDARD_ONE;
-		weight[k] += (double)sums->weight[k] / STANDARD_ONE;
+	for (uint32_t i = 0; i < conn->n; i++) {
+		z[standard_step_at(steps[i])] += (double)standard_step_z(steps[i]) / STANDARD_ONE;
+		weight[standard_step_at(steps[i])] +=
+			(double)standard_step_weight(steps[i]) / STANDARD_ONE;
 	}
 }
 
-static void children_add_connection(struct class_sums *sums, const struct children *children,
-				    uint32_t u, uint32_t conn)
+/* Sums are exact: steps are multiples of 2^-16. */
+void children_add_up(double *z, double *weight, uint32_t intervals)
 {
-	double *z = children->z + (size_t)u * children->intervals;
-	double *weight = children->weight + (size_t)u * children->intervals;
-
-	standard_fill(sums->f, &sums->f->all.items[conn], sums->class, &sums->standards[conn],
-		      sums->z, sums->weight);
-	for (uint32_t k = 0; k < children->intervals; k++) {
-		z[k] += (double)sums->z[k] / STANDARD_ONE;
-		weight[k] += (double)sums->weight[k] / STANDARD_ONE;
+	for (uint32_t k = 1; k < intervals; k++) {
+		z[k] += z[k - 1];
+		weight[k] += weight[k - 1];
 	}
 }
 
@@ -203,25 +199,23 @@ struct children_cursor {
 	uint32_t host, child, u, conn;
 };
 
-/* Notes the child of each defined connection; if they are the children, adds their series. */
-static void children_add_connections(struct class_sums *sums, const struct fleet_group *group,
-				     struct children *out, struct children_cursor *at)
+/* Adds the steps of a group's defined connections to their children. */
+static void children_add_group(const struct class_sums *sums, uint32_t group,
+			       struct children *out, struct children_cursor *at)
 {
-	for (uint32_t i = 0; i < group->n; i++) {
-		const uint32_t conn = sums->groups->conns[group->first + i];
+	const uint32_t first = sums->group_first[group], end = sums->group_first[group + 1];
 
-		if (!sums->standards[conn].defined)
-			continue;
-		if (out->are_connections) {
-			at->u = children_bundle(out, children_connection_key(sums->f, conn),
-						at->child++);
-			children_add_connection(sums, out, at->u, conn);
-		}
-		out->conns[at->conn++] = (struct child_conn){ conn, at->u };
+	for (uint32_t i = first; i < end; i++) {
+		if (out->are_connections)
+			at->u = children_bundle(out, children_connection_key(
+				sums->f, sums->conns.items[i].conn), at->child++);
+		children_add_steps(sums, i, out->z + (size_t)at->u * out->intervals,
+				   out->weight + (size_t)at->u * out->intervals);
+		out->conns[at->conn++] = (struct child_conn){ i, at->u };
 	}
 }
 
-static void children_fill(struct class_sums *sums, const struct fleet_subset *subset,
+static void children_fill(const struct class_sums *sums, const struct fleet_subset *subset,
 			  struct children *out)
 {
 	struct children_cursor at = { .host = FLEET_NONE };
@@ -237,10 +231,11 @@ static void children_fill(struct class_sums *sums, const struct fleet_subset *su
 			at.u = children_bundle(out, children_host_key(sums->f, group->host),
 					       at.child++);
 		at.host = group->host;
-		if (!out->are_connections)
-			children_add_group(out, at.u, &sums->sums[groups[i]]);
-		children_add_connections(sums, group, out, &at);
+		children_add_group(sums, groups[i], out, &at);
 	}
+	for (uint32_t u = 0; u < out->n; u++)
+		children_add_up(out->z + (size_t)u * out->intervals,
+				out->weight + (size_t)u * out->intervals, out->intervals);
 }
 
 static double children_energy(const double *z, uint32_t n)

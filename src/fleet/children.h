@@ -40,7 +40,7 @@ struct common_load {
 
 /* A defined connection and the number of the series that it belongs to. */
 struct child_conn {
-	uint32_t conn, child;
+	uint32_t at, child;      /* in class_sums.conns */
 };
 
 struct children {
@@ -66,6 +66,13 @@ struct children {
 int children_make(struct class_sums *sums, const struct fleet_subset *subset,
 		  struct children *out);
 void children_release(struct children *children);
+
+/*
+ * Adds the steps of class_sums.conns[at] to z and weight, which are zeros before the first one.
+ * children_add_up() then makes series of the sums of steps.
+ */
+void children_add_steps(const struct class_sums *sums, uint32_t at, double *z, double *weight);
+void children_add_up(double *z, double *weight, uint32_t intervals);
 
 /* Removes the common load from a series with its weights; returns its coefficient. */
 double children_remove_load(const struct common_load *load, double *z, const double *weight);

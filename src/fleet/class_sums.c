@@ -6,156 +6,224 @@
 
 int class_sums_init(struct class_sums *sums, const struct fleet_groups *groups)
 {
-	const struct fleet *f = groups->f;
-	const uint32_t intervals = f->grid.intervals;
+	const uint32_t intervals = groups->f->grid.intervals;
 
-	*sums = (struct class_sums){ .f = f, .groups = groups };
-	sums->standards = calloc(f->all.len + 1, sizeof(*sums->standards));
-	sums->sums = calloc(groups->all.len + 1, sizeof(*sums->sums));
-	sums->hosts = calloc(groups->hosts + 1, sizeof(*sums->hosts));
-	sums->z = calloc(2 * (size_t)intervals, sizeof(*sums->z));
-	sums->weight = sums->z ? sums->z + intervals : NULL;
-	if (!sums->standards || !sums->sums || !sums->hosts || !sums->z ||
+	*sums = (struct class_sums){ .f = groups->f, .groups = groups };
+	vec_init(&sums->steps, (size_t)FLEET_CONNECTIONS_MAX * FLEET_INTERVALS_MAX);
+	vec_init(&sums->conns, FLEET_CONNECTIONS_MAX);
+	sums->group_first = calloc(groups->all.len + 1, sizeof(*sums->group_first));
+	sums->host_first = calloc((size_t)groups->hosts + 1, sizeof(*sums->host_first));
+	sums->squares = calloc((size_t)groups->hosts + 1, sizeof(*sums->squares));
+	if (!sums->group_first || !sums->host_first || !sums->squares ||
 	    fleet_sums_init(&sums->total, intervals) ||
 	    fleet_sums_init(&sums->outside, intervals) ||
-	    fleet_sums_init(&sums->part, intervals))
+	    fleet_sums_init(&sums->part, intervals) || fleet_sums_init(&sums->host, intervals))
 		return -ENOMEM;
 	return 0;
-}
-
-static void class_sums_empty(struct class_sums *sums)
-{
-	for (size_t i = 0; sums->sums && i < sums->groups->all.len; i++)
-		fleet_sums_release(&sums->sums[i]);
-	for (size_t i = 0; sums->hosts && i < sums->groups->hosts; i++)
-		fleet_sums_release(&sums->hosts[i]);
 }
 
 void class_sums_release(struct class_sums *sums)
 {
-	class_sums_empty(sums);
+	vec_release(&sums->steps);
+	vec_release(&sums->conns);
 	fleet_sums_release(&sums->total);
 	fleet_sums_release(&sums->outside);
 	fleet_sums_release(&sums->part);
-	free(sums->sums);
-	free(sums->hosts);
-	free(sums->standards);
-	free(sums->z);
+	fleet_sums_release(&sums->host);
+	free(sums->group_first);
+	free(sums->host_first);
+	free(sums->squares);
 }
 
-static int class_sums_add(struct class_sums *sums, struct fleet_sums *group, uint32_t conn)
+const struct class_conn *class_sums_group(const struct class_sums *sums, uint32_t group,
+					  uint32_t *n)
+{
+	*n = sums->group_first[group + 1] - sums->group_first[group];
+	return sums->conns.items + sums->group_first[group];
+}
+
+/* Adds the connections `from` to `to` - 1 of sums->conns. */
+static void class_sums_add(const struct class_sums *sums, uint32_t from, uint32_t to,
+			   struct fleet_sums *out)
+{
+	for (uint32_t i = from; i < to; i++)
+		fleet_sums_add(out, sums->steps.items + sums->conns.items[i].first,
+			       sums->conns.items[i].n);
+}
+
+/* ---- a class ---- */
+
+static int class_sums_push(struct class_sums *sums, uint32_t conn)
 {
 	const struct fleet_series *s = &sums->f->all.items[conn];
-	struct standard *standard = &sums->standards[conn];
+	struct class_conn new = { .conn = conn, .first = sums->steps.len };
+	struct standard standard;
+	int err;
 
-	standard_of(sums->f, s, sums->class, standard);
-	if (!standard->defined)
+	standard_of(sums->f, s, sums->class, &standard);
+	if (!standard.defined)
 		return 0;
-	if (!group->z && fleet_sums_init(group, sums->f->grid.intervals))
-		return -ENOMEM;
-	standard_fill(sums->f, s, sums->class, standard, sums->z, sums->weight);
-	fleet_sums_add(group, sums->z, sums->weight);
-	return 0;
+	err = standard_push(sums->f, s, sums->class, &standard, &sums->steps);
+	new.n = (uint32_t)(sums->steps.len - new.first);
+	return err ? err : vec_push(&sums->conns, new);
 }
 
-static void class_sums_square(const struct fleet_sums *host, struct host_squares *squares,
-			      double sign)
+static int class_sums_push_all(struct class_sums *sums)
 {
+	const struct fleet_groups *groups = sums->groups;
+	int err = 0;
+
+	for (uint32_t g = 0; g < groups->all.len && !err; g++) {
+		const struct fleet_group *group = &groups->all.items[g];
+
+		for (uint32_t j = 0; j < group->n && !err; j++)
+			err = class_sums_push(sums, groups->conns[group->first + j]);
+		sums->group_first[g + 1] = (uint32_t)sums->conns.len;
+		sums->host_first[group->number + 1] = (uint32_t)sums->conns.len;
+	}
+	return err ? -ENOMEM : 0;
+}
+
+static struct host_squares class_sums_square(const struct fleet_sums *host)
+{
+	struct host_squares squares = { 0 };
+
 	for (uint32_t k = 0; k < host->intervals; k++) {
 		const double z = (double)host->z[k] / STANDARD_ONE;
 		const double weight = (double)host->weight[k] / STANDARD_ONE;
 
-		squares->z += sign * z * z;
-		squares->weight += sign * weight * weight;
+		squares.z += z * z;
+		squares.weight += weight * weight;
 	}
+	return squares;
 }
 
-static int class_sums_add_host(struct class_sums *sums, const struct fleet_sums *group,
-			       struct fleet_sums *host)
+static void host_squares_add(struct host_squares *to, struct host_squares squares, double sign)
 {
-	if (!group->z)
-		return 0;
-	if (!host->z && fleet_sums_init(host, sums->f->grid.intervals))
-		return -ENOMEM;
-	fleet_sums_merge(host, group);
-	return 0;
+	to->z += sign * squares.z;
+	to->weight += sign * squares.weight;
+}
+
+/* Sets sums->host to the sums of a host's connections. */
+static void class_sums_host(struct class_sums *sums, uint32_t number)
+{
+	fleet_sums_clear(&sums->host);
+	class_sums_add(sums, sums->host_first[number], sums->host_first[number + 1], &sums->host);
+	fleet_sums_finish(&sums->host);
 }
 
 static void class_sums_total(struct class_sums *sums)
 {
 	fleet_sums_clear(&sums->total);
 	sums->total_squares = (struct host_squares){ 0 };
-	for (size_t i = 0; i < sums->groups->hosts; i++) {
-		if (!sums->hosts[i].z)
+	for (uint32_t h = 0; h < sums->groups->hosts; h++) {
+		if (sums->host_first[h] == sums->host_first[h + 1])
 			continue;
-		fleet_sums_merge(&sums->total, &sums->hosts[i]);
-		class_sums_square(&sums->hosts[i], &sums->total_squares, 1);
+		class_sums_host(sums, h);
+		fleet_sums_merge(&sums->total, &sums->host);
+		sums->squares[h] = class_sums_square(&sums->host);
+		host_squares_add(&sums->total_squares, sums->squares[h], 1);
 	}
 }
 
 int class_sums_fill(struct class_sums *sums, enum fleet_class class)
 {
-	const struct fleet_groups *groups = sums->groups;
-	int err = 0;
+	int err;
 
-	class_sums_empty(sums);
+	vec_clear(&sums->steps);
+	vec_clear(&sums->conns);
 	sums->class = class;
-	for (size_t i = 0; i < groups->all.len && !err; i++) {
-		const struct fleet_group *group = &groups->all.items[i];
-
-		for (uint32_t j = 0; j < group->n && !err; j++)
-			err = class_sums_add(sums, &sums->sums[i], groups->conns[group->first + j]);
-		if (!err)
-			err = class_sums_add_host(sums, &sums->sums[i],
-						  &sums->hosts[group->number]);
-	}
+	err = class_sums_push_all(sums);
 	if (!err)
 		class_sums_total(sums);
 	return err;
 }
 
-/* Sets the scratch sums to the groups of one host, from the first of n on. Returns their number. */
-static size_t class_sums_part(struct class_sums *sums, const uint32_t *groups, size_t n)
-{
-	const struct fleet_group *all = sums->groups->all.items;
-	size_t i = 0;
+/* ---- outside of a resource ---- */
 
-	fleet_sums_clear(&sums->part);
-	for (; i < n && all[groups[i]].host == all[groups[0]].host; i++)
-		if (sums->sums[groups[i]].z)
-			fleet_sums_merge(&sums->part, &sums->sums[groups[i]]);
-	return i;
+/* Goes through the hosts of a resource, with the groups of each that share it. */
+struct class_hosts {
+	const struct fleet_group *all;
+	const uint32_t *groups;  /* the host's and all later ones */
+	size_t left, n;          /* all of these; the host's */
+	uint32_t number;         /* of the host */
+};
+
+static struct class_hosts class_hosts_of(const struct class_sums *sums, uint32_t resource)
+{
+	struct class_hosts hosts = { .all = sums->groups->all.items };
+
+	hosts.groups = fleet_groups_of(sums->groups, resource, &hosts.left);
+	return hosts;
 }
 
-/* Leaves out the resource's hosts, or, if `part`, only its connections. */
-static void class_sums_leave_out(struct class_sums *sums, uint32_t resource, bool part)
+static bool class_hosts_next(struct class_hosts *hosts)
 {
-	size_t n, next;
-	const uint32_t *groups = fleet_groups_of(sums->groups, resource, &n);
+	hosts->groups += hosts->n;
+	hosts->left -= hosts->n;
+	hosts->n = 0;
+	if (!hosts->left)
+		return false;
+	hosts->number = hosts->all[hosts->groups[0]].number;
+	while (hosts->n < hosts->left &&
+	       hosts->all[hosts->groups[hosts->n]].number == hosts->number)
+		hosts->n++;
+	return true;
+}
 
-	fleet_sums_clear(&sums->outside);
-	fleet_sums_merge(&sums->outside, &sums->total);
-	sums->outside_squares = sums->total_squares;
-	for (; n; n -= next, groups += next) {
-		const struct fleet_sums *host =
-			&sums->hosts[sums->groups->all.items[groups[0]].number];
+/* Leaves out the resource's hosts. */
+static void class_sums_leave_hosts(struct class_sums *sums, uint32_t resource)
+{
+	struct class_hosts hosts = class_hosts_of(sums, resource);
 
-		next = class_sums_part(sums, groups, n);
-		if (!host->z || (part && !sums->part.connections))
-			continue;
-		fleet_sums_subtract(&sums->outside, part ? &sums->part : host);
-		class_sums_square(host, &sums->outside_squares, -1);
-		if (!part)
-			continue;
-		fleet_sums_subtract(&sums->part, host);
-		class_sums_square(&sums->part, &sums->outside_squares, 1);
+	fleet_sums_clear(&sums->part);
+	while (class_hosts_next(&hosts)) {
+		class_sums_add(sums, sums->host_first[hosts.number],
+			       sums->host_first[hosts.number + 1], &sums->part);
+		host_squares_add(&sums->outside_squares, sums->squares[hosts.number], -1);
 	}
+	fleet_sums_finish(&sums->part);
+	fleet_sums_subtract(&sums->outside, &sums->part);
+}
+
+/* Leaves out the resource's connections of one host. */
+static void class_sums_leave_part(struct class_sums *sums, const struct class_hosts *host)
+{
+	fleet_sums_clear(&sums->part);
+	for (size_t i = 0; i < host->n; i++)
+		class_sums_add(sums, sums->group_first[host->groups[i]],
+			       sums->group_first[host->groups[i] + 1], &sums->part);
+	if (!sums->part.connections)
+		return;
+	fleet_sums_finish(&sums->part);
+	fleet_sums_subtract(&sums->outside, &sums->part);
+	class_sums_host(sums, host->number);
+	fleet_sums_subtract(&sums->host, &sums->part);
+	host_squares_add(&sums->outside_squares, sums->squares[host->number], -1);
+	host_squares_add(&sums->outside_squares, class_sums_square(&sums->host), 1);
+}
+
+static uint32_t class_sums_count_outside(const struct class_sums *sums, uint32_t resource)
+{
+	struct class_hosts hosts = class_hosts_of(sums, resource);
+	uint32_t n = sums->total.connections;
+
+	while (class_hosts_next(&hosts))
+		n -= sums->host_first[hosts.number + 1] - sums->host_first[hosts.number];
+	return n;
 }
 
 bool class_sums_outside(struct class_sums *sums, uint32_t resource, uint32_t least)
 {
-	class_sums_leave_out(sums, resource, false);
-	if (sums->outside.connections < least)
-		class_sums_leave_out(sums, resource, true);
+	struct class_hosts hosts = class_hosts_of(sums, resource);
+
+	fleet_sums_clear(&sums->outside);
+	fleet_sums_merge(&sums->outside, &sums->total);
+	sums->outside_squares = sums->total_squares;
+	if (class_sums_count_outside(sums, resource) >= least)
+		class_sums_leave_hosts(sums, resource);
+	else
+		while (class_hosts_next(&hosts))
+			class_sums_leave_part(sums, &hosts);
 	return sums->outside.connections >= least;
 }

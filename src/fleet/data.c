@@ -40,7 +40,8 @@ void fleet_free(struct fleet *f)
 		free(resource->name);
 	vec_for_each(&f->all, series) {
 		free(series->name);
-		free(series->cells);
+		free(series->open);
+		fleet_runs_release(&series->runs);
 	}
 	vec_release(&f->resources);
 	vec_release(&f->all);
@@ -189,36 +190,43 @@ static bool fleet_reading_is_possible(const struct fleet_reading *reading)
 static uint8_t fleet_open_cell(const struct fleet *f, const struct fleet_series *s,
 			       unsigned int class)
 {
-	const uint64_t known = s->open_known_ns[class];
+	const uint64_t known = s->open ? s->open->known_ns[class] : 0;
 
 	if (!known || known < f->grid.step_ns - known)
 		return FLEET_UNKNOWN;
-	return (uint8_t)((double)s->open_limited_ns[class] * FLEET_STEPS / (double)known + 0.5);
+	return (uint8_t)((double)s->open->limited_ns[class] * FLEET_STEPS / (double)known + 0.5);
 }
 
 /* Stores the open interval and begins interval k. */
-static void fleet_open(const struct fleet *f, struct fleet_series *s, uint32_t k)
+static int fleet_open(struct fleet *f, struct fleet_series *s, uint32_t k)
 {
-	for (unsigned int class = 0; class < FLEET_CLASSES; class++) {
-		if (s->open_known_ns[class])
-			s->cells[(size_t)class * f->grid.intervals + s->open] =
-				fleet_open_cell(f, s, class);
-		s->open_known_ns[class] = s->open_limited_ns[class] = 0;
+	int err = 0;
+
+	for (unsigned int class = 0; class < FLEET_CLASSES && !err; class++) {
+		const struct fleet_run run = { s->open_at, s->open_at + 1,
+					       fleet_open_cell(f, s, class) };
+
+		if (run.cell != FLEET_UNKNOWN)
+			err = fleet_runs_append(&s->runs, class, &run, &f->cells_bytes);
 	}
-	s->open = k;
+	*s->open = (struct fleet_open){ 0 };
+	s->open_at = k;
+	return err;
 }
 
-static void fleet_add_overlap(const struct fleet *f, struct fleet_series *s,
-			      const struct fleet_reading *reading, uint32_t k, uint64_t ns)
+static int fleet_add_overlap(struct fleet *f, struct fleet_series *s,
+			     const struct fleet_reading *reading, uint32_t k, uint64_t ns)
 {
-	if (k != s->open)
-		fleet_open(f, s, k);
+	int err = k == s->open_at ? 0 : fleet_open(f, s, k);
+
 	for (unsigned int class = 0; class < FLEET_CLASSES; class++) {
 		if (!(reading->known >> class & 1))
 			continue;
-		s->open_known_ns[class] += ns;
-		s->open_limited_ns[class] += (uint64_t)(reading->share[class] * (double)ns + 0.5);
+		s->open->known_ns[class] += ns;
+		s->open->limited_ns[class] +=
+			(uint64_t)(reading->share[class] * (double)ns + 0.5);
 	}
+	return err;
 }
 
 /* Adds to the totals; the part of a reading that lies outside of the grid does not count. */
@@ -236,26 +244,31 @@ static void fleet_add_totals(struct fleet_series *s, const struct fleet_reading 
 	}
 }
 
-static int fleet_make_cells(struct fleet *f, struct fleet_series *s)
+/* Adds a reading's part within the grid to the intervals. */
+static int fleet_add_part(struct fleet *f, struct fleet_series *s,
+			  const struct fleet_reading *reading, uint64_t from, uint64_t to)
 {
-	const size_t size = (size_t)FLEET_CLASSES * f->grid.intervals;
+	const uint64_t start = f->grid.start_ns, step = f->grid.step_ns;
+	int err = 0;
 
-	if (s->cells)
-		return 0;
-	if (f->cells_bytes + size > FLEET_CELLS_MAX)
-		return -E2BIG;
-	s->cells = malloc(size);
-	if (!s->cells)
+	if (!s->open)
+		s->open = calloc(1, sizeof(*s->open));
+	if (!s->open)
 		return -ENOMEM;
-	f->cells_bytes += size;
-	memset(s->cells, FLEET_UNKNOWN, size);
-	return 0;
+	while (from < to && !err) {
+		const uint32_t k = (uint32_t)((from - start) / step);
+		const uint64_t next = start + step * (k + 1);
+		const uint64_t until = next < to ? next : to;
+
+		err = fleet_add_overlap(f, s, reading, k, until - from);
+		from = until;
+	}
+	return err;
 }
 
 int fleet_add(struct fleet *f, uint32_t conn, const struct fleet_reading *reading)
 {
-	const uint64_t start = f->grid.start_ns, step = f->grid.step_ns;
-	const uint64_t end = start + step * f->grid.intervals;
+	const uint64_t start = f->grid.start_ns, end = start + f->grid.step_ns * f->grid.intervals;
 	struct fleet_series *s = conn < f->all.len ? &f->all.items[conn] : NULL;
 	uint64_t from, to;
 	int err = 0;
@@ -264,82 +277,116 @@ int fleet_add(struct fleet *f, uint32_t conn, const struct fleet_reading *readin
 		return -EINVAL;
 	from = reading->from_ns > start ? reading->from_ns : start;
 	to = reading->to_ns < end ? reading->to_ns : end;
-	if (from < to && reading->known)
-		err = fleet_make_cells(f, s);
-	if (err)
-		return err;
-	s->last_ns = reading->to_ns;
-	if (from >= to || !reading->known)
-		return 0;
-	fleet_add_totals(s, reading, to - from);
-	while (from < to) {
-		const uint32_t k = (uint32_t)((from - start) / step);
-		const uint64_t next = start + step * (k + 1);
-		const uint64_t until = next < to ? next : to;
-
-		fleet_add_overlap(f, s, reading, k, until - from);
-		from = until;
+	if (from < to && reading->known) {
+		err = fleet_add_part(f, s, reading, from, to);
+		if (err)
+			return err;
+		fleet_add_totals(s, reading, to - from);
 	}
+	s->last_ns = reading->to_ns;
 	return 0;
-}
-
-uint8_t fleet_cell(const struct fleet *f, const struct fleet_series *s, enum fleet_class class,
-		   uint32_t k)
-{
-	if (!s->cells)
-		return FLEET_UNKNOWN;
-	if (k == s->open && s->open_known_ns[class])
-		return fleet_open_cell(f, s, class);
-	return s->cells[(size_t)class * f->grid.intervals + k];
-}
-
-void fleet_cells(const struct fleet *f, uint32_t conn, enum fleet_class class, uint32_t first,
-		 uint32_t n, uint8_t *out)
-{
-	for (uint32_t k = 0; k < n; k++)
-		out[k] = fleet_cell(f, &f->all.items[conn], class, first + k);
 }
 
 /* ---- stretches ---- */
 
+/* Returns the interval behind those from `from` on with the same share. */
+static uint32_t fleet_stretch_same(const struct fleet_stretch *stretch, uint32_t from)
+{
+	const uint8_t *cells = stretch->cells;
+	const uint64_t eight = cells[from] * UINT64_C(0x0101010101010101);
+	uint32_t to = from + 1;
+
+	/* Most stretches are constant. */
+	for (uint64_t word; to + sizeof(word) <= stretch->n; to += sizeof(word)) {
+		memcpy(&word, cells + to, sizeof(word));
+		if (word != eight)
+			break;
+	}
+	while (to < stretch->n && cells[to] == cells[from])
+		to++;
+	return to;
+}
+
 /* Returns whether the stretch is possible, and begins where the class has nothing known. */
 static bool fleet_stretch_is_possible(const struct fleet *f, const struct fleet_series *s,
-				      const struct fleet_stretch *stretch)
+				      enum fleet_class class, const struct fleet_stretch *stretch)
 {
 	const uint32_t intervals = f->grid.intervals;
+	uint32_t first = stretch->first;
 
-	if (!stretch->n || stretch->first >= intervals || stretch->n > intervals - stretch->first ||
+	if (!stretch->n || first >= intervals || stretch->n > intervals - first ||
 	    stretch->limited_ns > stretch->known_ns || s->last_ns)
 		return false;
-	for (uint32_t k = 0; k < stretch->n; k++)
+	for (uint32_t k = 0; k < stretch->n; k = fleet_stretch_same(stretch, k))
 		if (stretch->cells[k] > FLEET_STEPS && stretch->cells[k] != FLEET_UNKNOWN)
 			return false;
-	return true;
+	if (stretch->cells[0] == FLEET_UNKNOWN)
+		first += fleet_stretch_same(stretch, 0);
+	return first + 1 >= s->runs.end[class];
+}
+
+static int fleet_add_run(struct fleet *f, struct fleet_series *s, enum fleet_class class,
+			 struct fleet_run run)
+{
+	int err = 0;
+
+	if (run.from < s->runs.end[class]) {
+		err = fleet_runs_raise(&s->runs, class, run.cell, &f->cells_bytes);
+		run.from++;
+	}
+	if (run.from == run.to || err)
+		return err;
+	return fleet_runs_append(&s->runs, class, &run, &f->cells_bytes);
 }
 
 int fleet_add_stretch(struct fleet *f, uint32_t conn, enum fleet_class class,
 		      const struct fleet_stretch *stretch)
 {
 	struct fleet_series *s = conn < f->all.len ? &f->all.items[conn] : NULL;
-	uint8_t *cells;
-	int err;
+	int err = 0;
 
-	if (!s || !fleet_stretch_is_possible(f, s, stretch))
+	if (!s || !fleet_stretch_is_possible(f, s, class, stretch))
 		return -EINVAL;
-	err = fleet_make_cells(f, s);
+	for (uint32_t k = 0, to; k < stretch->n && !err; k = to) {
+		to = fleet_stretch_same(stretch, k);
+		if (stretch->cells[k] != FLEET_UNKNOWN)
+			err = fleet_add_run(f, s, class, (struct fleet_run){
+				stretch->first + k, stretch->first + to, stretch->cells[k] });
+	}
 	if (err)
 		return err;
-	cells = s->cells + (size_t)class * f->grid.intervals + stretch->first;
-	for (uint32_t k = 0; k < stretch->n; k++) {
-		if (stretch->cells[k] == FLEET_UNKNOWN)
-			continue;
-		if (cells[k] == FLEET_UNKNOWN || cells[k] < stretch->cells[k])
-			cells[k] = stretch->cells[k];
-	}
 	s->known_ns[class] += stretch->known_ns;
 	s->limited_ns[class] += stretch->limited_ns;
 	s->lost_ns[class] += stretch->lost_ns;
 	return 0;
+}
+
+/* ---- asking ---- */
+
+struct fleet_runs_cursor fleet_series_runs(const struct fleet *f, const struct fleet_series *s,
+					   enum fleet_class class)
+{
+	struct fleet_runs_cursor cursor = fleet_runs_begin(&s->runs, class);
+
+	cursor.more = (struct fleet_run){ s->open_at, s->open_at + 1,
+					  fleet_open_cell(f, s, class) };
+	return cursor;
+}
+
+void fleet_cells(const struct fleet *f, uint32_t conn, enum fleet_class class, uint32_t first,
+		 uint32_t n, uint8_t *out)
+{
+	struct fleet_runs_cursor at = fleet_series_runs(f, &f->all.items[conn], class);
+	const uint32_t end = first + n;
+
+	memset(out, FLEET_UNKNOWN, n);
+	for (struct fleet_run run; fleet_runs_next(&at, &run);) {
+		const uint32_t from = run.from < first ? first : run.from;
+		const uint32_t to = run.to < end ? run.to : end;
+
+		if (from < to)
+			memset(out + (from - first), run.cell, to - from);
+	}
 }
 
 bool fleet_series_shares(const struct fleet *f, const struct fleet_series *s, uint32_t resource)
@@ -352,16 +399,13 @@ bool fleet_series_shares(const struct fleet *f, const struct fleet_series *s, ui
 bool fleet_series_changes(const struct fleet *f, const struct fleet_series *s,
 			  enum fleet_class class)
 {
+	struct fleet_runs_cursor at = fleet_series_runs(f, s, class);
 	uint8_t first = FLEET_UNKNOWN;
 
 	if (!s->limited_ns[class])
 		return false;
-	for (uint32_t k = 0; k < f->grid.intervals; k++) {
-		const uint8_t cell = fleet_cell(f, s, class, k);
-
-		if (cell != FLEET_UNKNOWN && first != FLEET_UNKNOWN && cell != first)
+	for (struct fleet_run run; fleet_runs_next(&at, &run); first = run.cell)
+		if (first != FLEET_UNKNOWN && run.cell != first)
 			return true;
-		first = cell == FLEET_UNKNOWN ? first : cell;
-	}
 	return false;
 }

@@ -45,7 +45,7 @@ static size_t locate_common(const struct class_sums *sums, uint32_t a, uint32_t 
 
 	*of_b = 0;
 	for (size_t i = 0, j = 0; j < m; j++) {
-		if (!sums->sums[y[j]].z)
+		if (!class_sums_has(sums, y[j]))
 			continue;
 		while (i < n && x[i] < y[j])
 			i++;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/sort.h"
 #include "fleet/synchrony.h"
@@ -11,7 +12,7 @@
 #include "stats/special.h"
 
 struct members {
-	struct class_sums *sums;
+	const struct class_sums *sums;
 	const struct children *children;
 	double *rest;            /* sum of the other children, scratch */
 	double *z, *weight;      /* one connection, scratch */
@@ -61,16 +62,13 @@ static void members_memories(struct members *m)
 	}
 }
 
-static void members_fill(struct members *m, uint32_t conn)
+static void members_fill(struct members *m, const struct child_conn *conn)
 {
-	struct class_sums *sums = m->sums;
+	const uint32_t intervals = m->children->intervals;
 
-	standard_fill(sums->f, &sums->f->all.items[conn], sums->class, &sums->standards[conn],
-		      sums->z, sums->weight);
-	for (uint32_t k = 0; k < m->children->intervals; k++) {
-		m->z[k] = (double)sums->z[k] / STANDARD_ONE;
-		m->weight[k] = (double)sums->weight[k] / STANDARD_ONE;
-	}
+	memset(m->z, 0, 2 * intervals * sizeof(*m->z));
+	children_add_steps(m->sums, conn->at, m->z, m->weight);
+	children_add_up(m->z, m->weight, intervals);
 	children_remove_load(&m->children->load, m->z, m->weight);
 }
 
@@ -80,7 +78,7 @@ static double members_score(struct members *m, const struct child_conn *conn)
 	const double *rest = m->memory + (size_t)conn->child * (SYNCHRONY_LAGS + 1);
 	double own[SYNCHRONY_LAGS + 1], product = 0, v = 0;
 
-	members_fill(m, conn->conn);
+	members_fill(m, conn);
 	members_rest(m, conn->child);
 	for (uint32_t k = 0; k < intervals; k++)
 		product += m->z[k] * m->rest[k];
@@ -124,7 +122,7 @@ static int members_choose(struct members *m, struct fleet_members *out)
 	return err ? -ENOMEM : 0;
 }
 
-int members_name(struct class_sums *sums, const struct children *children,
+int members_name(const struct class_sums *sums, const struct children *children,
 		 struct fleet_members *out)
 {
 	struct members m = { .sums = sums, .children = children };
@@ -133,7 +131,7 @@ int members_name(struct class_sums *sums, const struct children *children,
 	if (!err)
 		members_memories(&m);
 	for (uint32_t i = 0; i < children->connections && !err; i++) {
-		m.all[i] = (struct fleet_member){ children->conns[i].conn,
+		m.all[i] = (struct fleet_member){ sums->conns.items[children->conns[i].at].conn,
 						  members_score(&m, &children->conns[i]) };
 		m.p[i] = normal_sf(m.all[i].score);
 	}

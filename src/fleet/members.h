@@ -16,7 +16,7 @@
  * chosen by Benjamini and Hochberg and by MEMBERS_PART. Returns 0 or -ENOMEM. O(connections *
  * intervals).
  */
-int members_name(struct class_sums *sums, const struct children *children,
+int members_name(const struct class_sums *sums, const struct children *children,
 		 struct fleet_members *out);
 
 #endif

@@ -13,14 +13,17 @@ static void fleet_over_time_add(const struct fleet *f, const struct fleet_series
 				enum fleet_class class, uint32_t width,
 				struct over_time_point *points)
 {
-	for (uint32_t k = 0; k < f->grid.intervals; k++) {
-		const uint8_t cell = fleet_cell(f, s, class, k);
+	struct fleet_runs_cursor at = fleet_series_runs(f, s, class);
 
-		if (cell == FLEET_UNKNOWN)
-			continue;
-		points[k / width].sum += cell;
-		points[k / width].known++;
-	}
+	for (struct fleet_run run; fleet_runs_next(&at, &run);)
+		for (uint32_t k = run.from, to; k < run.to; k = to) {
+			struct over_time_point *point = &points[k / width];
+			const uint32_t end = (k / width + 1) * width;
+
+			to = run.to < end ? run.to : end;
+			point->sum += (uint64_t)(to - k) * run.cell;
+			point->known += to - k;
+		}
 }
 
 struct value fleet_over_time(const struct fleet *f, const struct fleet_finding *finding,

@@ -15,20 +15,20 @@
 struct paper {
 	const struct fleet *f;
 	size_t size;             /* entries of a vector */
+	uint8_t *cells;
 	double *vector, *sum;
 };
 
 /* Sets the vector of a connection, with mean 0 and length 1. Returns false for a constant one. */
-static bool paper_vector(const struct paper *p, const struct fleet_series *s)
+static bool paper_vector(const struct paper *p, uint32_t conn)
 {
 	const uint32_t intervals = p->f->grid.intervals;
 	double mean = 0, squares = 0;
 
+	for (unsigned int class = 0; class < PAPER_CLASSES; class++)
+		fleet_cells(p->f, conn, class, 0, intervals, p->cells + (size_t)class * intervals);
 	for (size_t i = 0; i < p->size; i++) {
-		const uint8_t cell = fleet_cell(p->f, s, (enum fleet_class)(i / intervals),
-						(uint32_t)(i % intervals));
-
-		p->vector[i] = cell == FLEET_UNKNOWN ? 0 : cell;
+		p->vector[i] = p->cells[i] == FLEET_UNKNOWN ? 0 : p->cells[i];
 		mean += p->vector[i] / (double)p->size;
 	}
 	for (size_t i = 0; i < p->size; i++) {
@@ -56,7 +56,7 @@ static void paper_correlate(const struct paper *p, const struct unit_entry *entr
 		.resource = entries->resource, .connections = (uint32_t)n };
 	memset(p->sum, 0, p->size * sizeof(*p->sum));
 	for (size_t i = 0; i < n; i++) {
-		if (!paper_vector(p, &p->f->all.items[entries[i].conn]))
+		if (!paper_vector(p, entries[i].conn))
 			continue;
 		out->defined++;
 		for (size_t k = 0; k < p->size; k++)
@@ -99,14 +99,16 @@ int fleet_paper(const struct fleet *f, double alpha, struct fleet_paper *out)
 	int err = 0;
 
 	vec_init(out, FLEET_RESOURCES_MAX);
+	p.cells = malloc(p.size);
 	p.vector = calloc(p.size, sizeof(*p.vector));
 	p.sum = calloc(p.size, sizeof(*p.sum));
-	if (!p.vector || !p.sum)
+	if (!p.cells || !p.vector || !p.sum)
 		err = -ENOMEM;
 	for (unsigned int kind = 0; kind < FLEET_KINDS && !err; kind++)
 		err = paper_kind(&p, kind, alpha, out);
 	if (out->len)
 		qsort(out->items, out->len, sizeof(*out->items), paper_order);
+	free(p.cells);
 	free(p.vector);
 	free(p.sum);
 	return err;

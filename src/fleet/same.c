@@ -30,7 +30,7 @@ static struct same_entry same_entry_of(const struct class_sums *sums, uint32_t r
 	const uint32_t *groups = fleet_groups_of(sums->groups, resource, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		if (!sums->sums[groups[i]].z)
+		if (!class_sums_has(sums, groups[i]))
 			continue;
 		entry.sum += rng_derive(0, groups[i]);
 		entry.groups++;

@@ -74,23 +74,25 @@ static bool scan_is_known(const struct scan_class *c, uint32_t conn)
 	       KNOWN_PART * (double)grid->step_ns * grid->intervals;
 }
 
-/* Appends the first intervals of a connection's problems; none if they are not rare. */
+/*
+ * Appends the first intervals of a connection's problems; none if they are not rare. A problem that
+ * was there first, or after unknown intervals, began at no known time.
+ */
 static int scan_push_conn(struct scan_class *c, uint32_t conn)
 {
+	struct fleet_runs_cursor at = fleet_series_runs(c->f, &c->f->all.items[conn], c->class);
 	const uint32_t intervals = c->f->grid.intervals;
 	const uint32_t most = intervals / RARE_ONE_IN > RARE_MAX ? intervals / RARE_ONE_IN :
 		RARE_MAX;
 	const size_t first = c->all.events.len;
-	uint8_t before = FLEET_UNKNOWN; /* a problem that was there first began at no known time */
+	uint32_t none_until = FLEET_NONE; /* end of the last run without the problem */
 	int err = 0;
 
-	for (uint32_t k = 0; k < intervals && !err; k++) {
-		const uint8_t cell = fleet_cell(c->f, &c->f->all.items[conn], c->class, k);
-
-		if (cell != FLEET_UNKNOWN && cell > 0 && before == 0)
+	for (struct fleet_run run; !err && fleet_runs_next(&at, &run);) {
+		if (run.cell && run.from == none_until)
 			err = vec_push(&c->all.events, (struct scan_event){ .conn = conn,
-									    .at = k });
-		before = cell;
+									    .at = run.from });
+		none_until = run.cell ? FLEET_NONE : run.to;
 	}
 	if (c->all.events.len - first > most)
 		c->all.events.len = first;
@@ -280,15 +282,17 @@ static int scan_count_fleet(struct scan_class *c)
 /* Returns the part of a connection's problem that lies in the stretch, 0 to 1. */
 static double scan_part(const struct scan_class *c, uint32_t conn, const struct scan_stretch *at)
 {
+	struct fleet_runs_cursor cursor =
+		fleet_series_runs(c->f, &c->f->all.items[conn], c->class);
+	const uint32_t end = at->from + at->width;
 	double in = 0, all = 0;
 
-	for (uint32_t k = 0; k < c->f->grid.intervals; k++) {
-		const uint8_t cell = fleet_cell(c->f, &c->f->all.items[conn], c->class, k);
+	for (struct fleet_run run; fleet_runs_next(&cursor, &run);) {
+		const uint32_t from = run.from > at->from ? run.from : at->from;
+		const uint32_t to = run.to < end ? run.to : end;
 
-		if (cell == FLEET_UNKNOWN)
-			continue;
-		all += cell;
-		in += k >= at->from && k < at->from + at->width ? cell : 0;
+		all += (double)(run.to - run.from) * run.cell;
+		in += from < to ? (double)(to - from) * run.cell : 0;
 	}
 	return all > 0 ? in / all : 0;
 }

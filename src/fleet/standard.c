@@ -1,26 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/standard.h"
 
+#include <errno.h>
 #include <math.h>
-
-/* The cells of a class; that of the open interval is not among them yet. */
-struct standard_cells {
-	const uint8_t *closed;
-	uint32_t open;
-	uint8_t open_cell;
-};
-
-static struct standard_cells standard_cells_of(const struct fleet *f, const struct fleet_series *s,
-					       enum fleet_class class)
-{
-	return (struct standard_cells){ s->cells + (size_t)class * f->grid.intervals, s->open,
-					fleet_cell(f, s, class, s->open) };
-}
-
-static uint8_t standard_cell(const struct standard_cells *cells, uint32_t k)
-{
-	return k == cells->open ? cells->open_cell : cells->closed[k];
-}
 
 static double standard_limited(const struct standard *standard, unsigned int share)
 {
@@ -65,34 +47,71 @@ static void standard_center(const uint32_t *count, struct standard *out)
 void standard_of(const struct fleet *f, const struct fleet_series *s, enum fleet_class class,
 		 struct standard *out)
 {
-	uint32_t count[FLEET_UNKNOWN + 1] = { 0 };
-	struct standard_cells cells;
+	struct fleet_runs_cursor at = fleet_series_runs(f, s, class);
+	uint32_t count[FLEET_STEPS + 1] = { 0 };
 
 	*out = (struct standard){ 0 };
-	if (!s->limited_ns[class])
+	if (!fleet_series_changes(f, s, class))
 		return;
-	cells = standard_cells_of(f, s, class);
-	for (uint32_t k = 0; k < f->grid.intervals; k++)
-		count[standard_cell(&cells, k)]++;
+	for (struct fleet_run run; fleet_runs_next(&at, &run);)
+		count[run.cell] += run.to - run.from;
 	standard_moments(count, out);
 	if (out->defined)
 		standard_center(count, out);
 	out->defined &= out->weight > 0;
 }
 
-void standard_fill(const struct fleet *f, const struct fleet_series *s, enum fleet_class class,
-		   const struct standard *standard, int32_t *z, int32_t *weight)
+/* ---- steps ---- */
+
+struct standard_pusher {
+	const struct standard *standard;
+	struct standard_steps *out;
+	int32_t z, weight;       /* now */
+	int32_t by_share[FLEET_STEPS + 1]; /* z, or UNSET */
+};
+
+#define UNSET INT32_MAX
+
+static int32_t standard_z(struct standard_pusher *p, uint8_t share)
 {
-	const struct standard_cells cells = standard_cells_of(f, s, class);
-	int32_t table[FLEET_UNKNOWN + 1] = { 0 };
+	int32_t *z = &p->by_share[share];
 
-	for (unsigned int share = 0; share <= FLEET_STEPS; share++)
-		table[share] = (int32_t)lround((standard_limited(standard, share) -
-						standard->offset) * STANDARD_ONE);
-	for (uint32_t k = 0; k < f->grid.intervals; k++) {
-		const uint8_t cell = standard_cell(&cells, k);
+	if (*z == UNSET)
+		*z = (int32_t)lround((standard_limited(p->standard, share) - p->standard->offset) *
+				     STANDARD_ONE);
+	return *z;
+}
 
-		z[k] = table[cell];
-		weight[k] = cell == FLEET_UNKNOWN ? 0 : standard->weight;
+static int standard_step(struct standard_pusher *p, uint32_t at, int32_t z, int32_t weight)
+{
+	const uint64_t by_z = (uint32_t)(z - p->z) & 0xffffff;
+	const uint64_t by_weight = (uint32_t)(weight - p->weight) & 0xffffff;
+
+	p->z = z;
+	p->weight = weight;
+	if (!by_z && !by_weight)
+		return 0;
+	return vec_push(p->out, (uint64_t)at << 48 | by_weight << 24 | by_z);
+}
+
+int standard_push(const struct fleet *f, const struct fleet_series *s, enum fleet_class class,
+		  const struct standard *standard, struct standard_steps *out)
+{
+	struct standard_pusher p = { .standard = standard, .out = out };
+	struct fleet_runs_cursor at = fleet_series_runs(f, s, class);
+	uint32_t end = 0;
+	int err = 0;
+
+	for (int share = 0; share <= (int)FLEET_STEPS; share++)
+		p.by_share[share] = UNSET;
+	for (struct fleet_run run; !err && fleet_runs_next(&at, &run); end = run.to) {
+		if (end < run.from)
+			err = standard_step(&p, end, 0, 0);
+		if (!err)
+			err = standard_step(&p, run.from, standard_z(&p, run.cell),
+					    standard->weight);
 	}
+	if (!err && end < f->grid.intervals)
+		err = standard_step(&p, end, 0, 0);
+	return err ? -ENOMEM : 0;
 }

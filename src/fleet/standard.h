@@ -22,15 +22,37 @@ struct standard {
 	bool defined;            /* not constant */
 };
 
-/* Computes them for one class of a connection. O(intervals). */
+/* Computes them for one class of a connection. O(runs). */
 void standard_of(const struct fleet *f, const struct fleet_series *s, enum fleet_class class,
 		 struct standard *out);
 
 /*
- * Fills z[k], 0 where unknown, and weight[k], the weight where known and else 0, for all intervals
- * of a defined series.
+ * A step of a series: from interval `at` on, z and weight are larger by so much. They begin with 0,
+ * which they are where unknown. Packed: a fleet has millions.
  */
-void standard_fill(const struct fleet *f, const struct fleet_series *s, enum fleet_class class,
-		   const struct standard *standard, int32_t *z, int32_t *weight);
+struct standard_steps VEC_OF(uint64_t);
+
+static inline uint32_t standard_step_at(uint64_t step)
+{
+	return (uint32_t)(step >> 48);
+}
+
+/* In 1/STANDARD_ONE, as all of z and weight. */
+static inline int32_t standard_step_z(uint64_t step)
+{
+	return (int32_t)((uint32_t)step << 8) >> 8;
+}
+
+static inline int32_t standard_step_weight(uint64_t step)
+{
+	return (int32_t)((uint32_t)(step >> 24) << 8) >> 8;
+}
+
+/*
+ * Appends the steps of a defined series: z is the standardized share, and the weight that of
+ * `standard`. Returns 0 or -ENOMEM. O(runs).
+ */
+int standard_push(const struct fleet *f, const struct fleet_series *s, enum fleet_class class,
+		  const struct standard *standard, struct standard_steps *out);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/vec.h"
 #include "fleet/fleet.h"
+#include "fleet/runs.h"
 
 struct fleet_resource {
 	char *name;
@@ -12,20 +13,23 @@ struct fleet_resource {
 	uint32_t next;           /* hash chain: index + 1 */
 };
 
+/* The interval that readings still change. */
+struct fleet_open {
+	uint64_t known_ns[FLEET_CLASSES], limited_ns[FLEET_CLASSES];
+};
+
 struct fleet_series {
 	uint32_t host;
 	uint32_t shares, n;      /* in fleet.shares */
+	uint32_t open_at;        /* the open interval's number */
 	uint64_t cookie;
 	char *name;
-	/* share of the class in interval k: cells[class * intervals + k]; NULL: never known */
-	uint8_t *cells;
+	struct fleet_runs runs;  /* without the open interval */
+	struct fleet_open *open; /* NULL: no reading */
+	uint64_t last_ns;        /* end of the last reading */
 	uint64_t known_ns[FLEET_CLASSES];
 	uint64_t limited_ns[FLEET_CLASSES]; /* share times known time */
 	uint64_t lost_ns[FLEET_CLASSES];
-	/* -- the interval that readings still change -- */
-	uint32_t open;           /* its number */
-	uint64_t open_known_ns[FLEET_CLASSES], open_limited_ns[FLEET_CLASSES];
-	uint64_t last_ns;        /* end of the last reading */
 };
 
 struct fleet {
@@ -35,7 +39,7 @@ struct fleet {
 	struct fleet_shares VEC_OF(uint32_t) shares;
 	uint32_t *by_name;       /* hash table of resources: index + 1 */
 	size_t slots;
-	size_t cells_bytes;      /* memory of the connections' cells; at most FLEET_CELLS_MAX */
+	size_t cells_bytes;      /* memory of the connections' runs; at most FLEET_CELLS_MAX */
 };
 
 /* Returns whether the connection shares the resource. */
@@ -45,8 +49,8 @@ bool fleet_series_shares(const struct fleet *f, const struct fleet_series *s, ui
 bool fleet_series_changes(const struct fleet *f, const struct fleet_series *s,
 			  enum fleet_class class);
 
-/* Returns the share of the class in interval k in steps of 1/FLEET_STEPS, or FLEET_UNKNOWN. */
-uint8_t fleet_cell(const struct fleet *f, const struct fleet_series *s, enum fleet_class class,
-		   uint32_t k);
+/* Begins with the first run of known intervals of the class. */
+struct fleet_runs_cursor fleet_series_runs(const struct fleet *f, const struct fleet_series *s,
+					   enum fleet_class class);
 
 #endif

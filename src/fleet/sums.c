@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/standard.h"
+
 int fleet_sums_init(struct fleet_sums *sums, uint32_t intervals)
 {
 	*sums = (struct fleet_sums){ .intervals = intervals };
@@ -25,13 +27,21 @@ void fleet_sums_clear(struct fleet_sums *sums)
 	sums->connections = 0;
 }
 
-void fleet_sums_add(struct fleet_sums *sums, const int32_t *z, const int32_t *weight)
+void fleet_sums_add(struct fleet_sums *sums, const uint64_t *steps, size_t n)
 {
-	for (uint32_t k = 0; k < sums->intervals; k++) {
-		sums->z[k] += z[k];
-		sums->weight[k] += weight[k];
+	for (size_t i = 0; i < n; i++) {
+		sums->z[standard_step_at(steps[i])] += standard_step_z(steps[i]);
+		sums->weight[standard_step_at(steps[i])] += standard_step_weight(steps[i]);
 	}
 	sums->connections++;
+}
+
+void fleet_sums_finish(struct fleet_sums *sums)
+{
+	for (uint32_t k = 1; k < sums->intervals; k++) {
+		sums->z[k] += sums->z[k - 1];
+		sums->weight[k] += sums->weight[k - 1];
+	}
 }
 
 void fleet_sums_merge(struct fleet_sums *sums, const struct fleet_sums *other)

@@ -7,6 +7,7 @@
 #ifndef HOSTLAT_FLEET_SUMS_H
 #define HOSTLAT_FLEET_SUMS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct fleet_sums {
@@ -22,7 +23,12 @@ int fleet_sums_init(struct fleet_sums *sums, uint32_t intervals);
 void fleet_sums_release(struct fleet_sums *sums);
 
 void fleet_sums_clear(struct fleet_sums *sums);
-void fleet_sums_add(struct fleet_sums *sums, const int32_t *z, const int32_t *weight);
+/*
+ * Adds the n steps of a connection's series. The sums are then their own steps, until
+ * fleet_sums_finish() makes sums of them.
+ */
+void fleet_sums_add(struct fleet_sums *sums, const uint64_t *steps, size_t n);
+void fleet_sums_finish(struct fleet_sums *sums);
 /* Both sums have the same intervals. */
 void fleet_sums_merge(struct fleet_sums *sums, const struct fleet_sums *other);
 void fleet_sums_subtract(struct fleet_sums *sums, const struct fleet_sums *part);

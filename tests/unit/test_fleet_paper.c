@@ -28,9 +28,10 @@ static uint32_t add(struct rng *rng, uint32_t host, enum fleet_class class, doub
 
 static double cell(uint32_t conn, size_t i)
 {
-	const uint8_t value = fleet_cell(toy.f, &toy.f->all.items[conn],
-					 (enum fleet_class)(i / TOY_INTERVALS), i % TOY_INTERVALS);
+	uint8_t value;
 
+	fleet_cells(toy.f, conn, (enum fleet_class)(i / TOY_INTERVALS), i % TOY_INTERVALS, 1,
+		    &value);
 	return value == FLEET_UNKNOWN ? 0 : value;
 }
 

@@ -157,14 +157,22 @@ static void rig_init(struct rig *rig)
 	}
 }
 
+static uint8_t cell(const struct fleet *f, uint32_t conn, enum fleet_class class, uint32_t k)
+{
+	uint8_t out;
+
+	fleet_cells(f, conn, class, k, 1, &out);
+	return out;
+}
+
 /* Returns the correlation of two connections over the intervals that both know; NaN: none. */
 static double correlation(const struct fleet *f, enum fleet_class class, uint32_t a, uint32_t b)
 {
 	double n = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
 
 	for (uint32_t k = 0; k < grid.intervals; k++) {
-		const double u = fleet_cell(f, &f->all.items[a], class, k);
-		const double v = fleet_cell(f, &f->all.items[b], class, k);
+		const double u = cell(f, a, class, k);
+		const double v = cell(f, b, class, k);
 
 		if (u == FLEET_UNKNOWN || v == FLEET_UNKNOWN)
 			continue;
@@ -295,11 +303,11 @@ static void test_straddling_records(void **state)
 	e.to += STEP + STEP / 4;
 	e.kernel_rwnd_ns = 0;
 	add(&rig, 0, &e, 0, false);
-	assert_int_equal(fleet_cell(rig.f, &rig.f->all.items[0], FLEET_RECEIVER_WINDOW, 0),
+	assert_int_equal(cell(rig.f, 0, FLEET_RECEIVER_WINDOW, 0),
 			 FLEET_STEPS);
-	assert_int_equal(fleet_cell(rig.f, &rig.f->all.items[0], FLEET_RECEIVER_WINDOW, 1), 0);
+	assert_int_equal(cell(rig.f, 0, FLEET_RECEIVER_WINDOW, 1), 0);
 	/* a quarter of the third interval is too little to know it */
-	assert_int_equal(fleet_cell(rig.f, &rig.f->all.items[0], FLEET_RECEIVER_WINDOW, 2),
+	assert_int_equal(cell(rig.f, 0, FLEET_RECEIVER_WINDOW, 2),
 			 FLEET_UNKNOWN);
 	fleet_free(rig.f);
 }

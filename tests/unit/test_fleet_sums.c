@@ -178,22 +178,37 @@ static void assert_same_bits(const struct fleet_sums *a, const struct fleet_sums
 	assert_memory_equal(a->z, b->z, 2 * INTERVALS * sizeof(*a->z));
 }
 
+/* Adds a group's connections to sums that are finished. */
+static void merge_group(struct fleet_sums *sums, const struct rig *rig, uint32_t group)
+{
+	struct fleet_sums own;
+	uint32_t n;
+	const struct class_conn *conns = class_sums_group(&rig->sums, group, &n);
+
+	assert_int_equal(fleet_sums_init(&own, INTERVALS), 0);
+	for (uint32_t i = 0; i < n; i++)
+		fleet_sums_add(&own, rig->sums.steps.items + conns[i].first, conns[i].n);
+	fleet_sums_finish(&own);
+	fleet_sums_merge(sums, &own);
+	fleet_sums_release(&own);
+}
+
 static void test_any_order_of_merging(void **state)
 {
 	struct model_config config = config_of(12);
 	struct fleet_sums forward, backward;
 	struct rig rig;
-	size_t n;
+	uint32_t n;
 
 	(void)state;
 	config.unknown = 0.2;
 	rig_make(&rig, &config, 1);
-	n = rig.groups.all.len;
+	n = (uint32_t)rig.groups.all.len;
 	assert_int_equal(fleet_sums_init(&forward, INTERVALS), 0);
 	assert_int_equal(fleet_sums_init(&backward, INTERVALS), 0);
-	for (size_t i = 0; i < n; i++) {
-		fleet_sums_merge(&forward, &rig.sums.sums[i]);
-		fleet_sums_merge(&backward, &rig.sums.sums[n - 1 - i]);
+	for (uint32_t i = 0; i < n; i++) {
+		merge_group(&forward, &rig, i);
+		merge_group(&backward, &rig, n - 1 - i);
 	}
 	assert_same_bits(&forward, &backward);
 	assert_same_bits(&forward, &rig.sums.total);
@@ -212,9 +227,9 @@ static void test_subtracting_a_host(void **state)
 	(void)state;
 	rig_make(&rig, &config, 1);
 	assert_int_equal(fleet_sums_init(&without, INTERVALS), 0);
-	for (size_t i = 0; i < rig.groups.all.len; i++)
+	for (uint32_t i = 0; i < rig.groups.all.len; i++)
 		if (rig.groups.all.items[i].host != resource(&rig, FLEET_HOST, "host0"))
-			fleet_sums_merge(&without, &rig.sums.sums[i]);
+			merge_group(&without, &rig, i);
 	assert_true(without.connections < rig.sums.total.connections);
 	assert_true(class_sums_outside(&rig.sums, resource(&rig, FLEET_HOST, "host0"), 1));
 	assert_same_bits(&without, &rig.sums.outside);
@@ -226,11 +241,14 @@ static void test_subtracting_a_host(void **state)
 static void test_a_burst_has_no_leverage(void **state)
 {
 	double x[INTERVALS] = { 0 }, y[INTERVALS] = { 0 }, xy = 0, xx = 0, yy = 0;
-	struct model_config config = config_of(2);
-	int32_t z[INTERVALS], weight[INTERVALS];
-	struct standard standard;
+	const struct fleet_grid grid = { .step_ns = 2, .intervals = INTERVALS };
+	struct fleet_stretch stretch = { .n = INTERVALS, .known_ns = 2, .limited_ns = 1 };
+	uint8_t cells[INTERVALS] = { [7] = FLEET_STEPS };
+	struct fleet *f = fleet_new(&grid);
+	struct fleet_groups groups;
+	struct class_sums sums;
+	uint32_t host, conn;
 	struct rng rng;
-	struct rig rig;
 
 	(void)state;
 	rng_init(&rng, 1);
@@ -242,20 +260,20 @@ static void test_a_burst_has_no_leverage(void **state)
 		yy += y[k] * y[k];
 	}
 	assert_true(xy / sqrt(xx * yy) > 0.99);
-	config.law = MODEL_EVENTS;
-	config.duty = 1e-9;
-	config.causes = 0;
-	rig_make(&rig, &config, 1);
-	assert_int_equal(rig.sums.total.connections, 0);
-	memset(rig.model.fleet->all.items[0].cells, 0, INTERVALS);
-	rig.model.fleet->all.items[0].cells[7] = FLEET_STEPS;
-	rig.model.fleet->all.items[0].limited_ns[0] = 1;
-	standard_of(rig.model.fleet, &rig.model.fleet->all.items[0], 0, &standard);
-	standard_fill(rig.model.fleet, &rig.model.fleet->all.items[0], 0, &standard, z, weight);
-	assert_true(standard.defined);
-	assert_in_range(z[7], 5 * STANDARD_ONE, 5.1 * STANDARD_ONE);
-	assert_in_range(weight[7], 1, STANDARD_ONE / 2); /* plain: 14 and 1 */
-	rig_release(&rig);
+	assert_int_equal(fleet_resource(f, FLEET_HOST, "a", &host), 0);
+	assert_int_equal(fleet_connection(f, &(struct fleet_conn){
+		.host = host, .shares = &host, .n = 1, .name = "a > b" }, &conn), 0);
+	stretch.cells = cells;
+	assert_int_equal(fleet_add_stretch(f, conn, 0, &stretch), 0);
+	assert_int_equal(fleet_groups_make(f, &groups), 0);
+	assert_int_equal(class_sums_init(&sums, &groups), 0);
+	assert_int_equal(class_sums_fill(&sums, 0), 0);
+	assert_int_equal(sums.total.connections, 1);
+	assert_in_range(sums.total.z[7], 5 * STANDARD_ONE, 5.1 * STANDARD_ONE);
+	assert_in_range(sums.total.weight[7], 1, STANDARD_ONE / 2); /* plain: 14 and 1 */
+	class_sums_release(&sums);
+	fleet_groups_release(&groups);
+	fleet_free(f);
 }
 
 int main(void)
