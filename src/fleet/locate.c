@@ -77,7 +77,7 @@ static int locate_test(const struct locate *l, const struct locate_candidate *a,
 	if (!err) {
 		synchrony_measure(&children, &s);
 		if (s.testable && s.rho >= LOCATE_RHO_MIN && s.z > Z_MIN)
-			err = synchrony_shift(&children, l->seed, &s);
+			err = synchrony_shift(&children, l->seed, P_MAX, &s);
 		*is = s.testable && s.rho >= LOCATE_RHO_MIN && s.z > Z_MIN && s.p <= P_MAX;
 	}
 	children_release(&children);

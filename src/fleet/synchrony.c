@@ -124,23 +124,75 @@ void synchrony_measure(const struct children *children, struct synchrony *out)
 
 /* ---- circular shifts ---- */
 
+/* From interval `at` on, a child's weight is larger by so much, in 1/STANDARD_ONE. */
+struct shifts_step {
+	uint32_t child, at;
+	int64_t by;
+};
+
+struct shifts_steps VEC_OF(struct shifts_step);
+
 struct shifts {
 	const struct children *children;
 	struct rng *rngs;        /* one generator for each child */
+	uint32_t *offsets;       /* of each child */
 	double *z, *weight;      /* sums of the shifted series */
+	struct shifts_steps steps; /* of weights, in order of children, around the circle */
+	int64_t *step_sums;      /* of the shifted steps; NULL: weights are not whole */
 	double own_z, own_weight; /* the children's own squares, which no shift changes */
 	double n, sum, squares, cubes; /* statistics, less the observed one */
 	uint32_t extreme;
 };
 
+static void shifts_add(double *restrict sum, const double *restrict series, uint32_t n)
+{
+	uint32_t k = 0;
+
+	for (; k + 4 <= n; k += 4)
+		for (uint32_t i = 0; i < 4; i++)
+			sum[k + i] += series[k + i];
+	for (; k < n; k++)
+		sum[k] += series[k];
+}
+
 static void shifts_add_from(double *sum, const double *series, uint32_t n, uint32_t offset)
 {
-	const uint32_t head = n - offset;
+	shifts_add(sum, series + offset, n - offset);
+	shifts_add(sum + (n - offset), series, offset);
+}
 
-	for (uint32_t k = 0; k < head; k++)
-		sum[k] += series[offset + k];
-	for (uint32_t k = head; k < n; k++)
-		sum[k] += series[k - head];
+/* Sums up the shifted weights one by one. */
+static void shifts_add_weights(struct shifts *s)
+{
+	const struct children *c = s->children;
+
+	memset(s->weight, 0, c->intervals * sizeof(*s->weight));
+	for (uint32_t i = 0; i < c->n; i++)
+		shifts_add_from(s->weight, c->weight + (size_t)i * c->intervals, c->intervals,
+				s->offsets[i]);
+}
+
+/* Does the same with the steps: weights hardly ever change. The sums are exact either way. */
+static void shifts_add_steps(struct shifts *s)
+{
+	const struct children *c = s->children;
+	const uint32_t intervals = c->intervals;
+	int64_t sum = 0;
+
+	memset(s->step_sums, 0, intervals * sizeof(*s->step_sums));
+	vec_for_each(&s->steps, step) {
+		const uint32_t offset = s->offsets[step->child];
+
+		s->step_sums[step->at < offset ? step->at + intervals - offset :
+						 step->at - offset] += step->by;
+	}
+	for (uint32_t i = 0; i < c->n; i++)
+		sum += (int64_t)(c->weight[(size_t)i * intervals + s->offsets[i]] * STANDARD_ONE);
+	s->step_sums[0] = sum;
+	for (uint32_t k = 0; k < intervals; k++) {
+		sum += k ? s->step_sums[k] : 0;
+		s->weight[k] = (double)sum / STANDARD_ONE;
+	}
 }
 
 /* Returns U / sqrt(N) of the children, each shifted by a random offset. */
@@ -149,14 +201,16 @@ static double shifts_draw(struct shifts *s)
 	const struct children *c = s->children;
 	double u = -s->own_z, n = -s->own_weight;
 
-	memset(s->z, 0, 2 * (size_t)c->intervals * sizeof(*s->z));
+	memset(s->z, 0, c->intervals * sizeof(*s->z));
 	for (uint32_t i = 0; i < c->n; i++) {
-		const uint32_t offset = (uint32_t)rng_below(&s->rngs[i], c->intervals);
-
-		shifts_add_from(s->z, c->z + (size_t)i * c->intervals, c->intervals, offset);
-		shifts_add_from(s->weight, c->weight + (size_t)i * c->intervals, c->intervals,
-				offset);
+		s->offsets[i] = (uint32_t)rng_below(&s->rngs[i], c->intervals);
+		shifts_add_from(s->z, c->z + (size_t)i * c->intervals, c->intervals,
+				s->offsets[i]);
 	}
+	if (!s->step_sums)
+		shifts_add_weights(s);
+	else if (s->steps.len || !s->n)
+		shifts_add_steps(s);
 	for (uint32_t k = 0; k < c->intervals; k++) {
 		u += s->z[k] * s->z[k];
 		n += s->weight[k] * s->weight[k];
@@ -191,12 +245,14 @@ static uint32_t shifts_limit(const struct children *c)
 									 (uint32_t)limit;
 }
 
-static void shifts_run(struct shifts *s, const struct synchrony *synchrony)
+static void shifts_run(struct shifts *s, const struct synchrony *synchrony, double care)
 {
 	const double observed = synchrony->u / sqrt(synchrony->n);
 	const uint32_t limit = shifts_limit(s->children);
+	const double enough = fmax(care * (1 + limit), 1); /* more extreme ones: p > care */
 
-	while (s->n < limit && (s->n < SHIFTS_MIN || s->extreme < EXTREME_ENOUGH)) {
+	while (s->n < limit && (s->n < SHIFTS_MIN || s->extreme < EXTREME_ENOUGH) &&
+	       1 + s->extreme <= enough) {
 		const double x = shifts_draw(s) - observed;
 
 		s->n++;
@@ -207,28 +263,75 @@ static void shifts_run(struct shifts *s, const struct synchrony *synchrony)
 	}
 }
 
-int synchrony_shift(const struct children *children, uint64_t seed, struct synchrony *synchrony)
+static int64_t shifts_step_by(const double *weight, uint32_t intervals, uint32_t k)
+{
+	return (int64_t)((weight[k] - weight[k ? k - 1 : intervals - 1]) * STANDARD_ONE);
+}
+
+/* Lists the steps of the weights. Without a common load, weights are scaled, and not whole. */
+static int shifts_list_steps(struct shifts *s)
+{
+	const struct children *c = s->children;
+	int err = 0;
+
+	if (!c->load.series && !c->load.none)
+		return 0;
+	s->step_sums = malloc(c->intervals * sizeof(*s->step_sums));
+	if (!s->step_sums)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->n; i++) {
+		const double *weight = c->weight + (size_t)i * c->intervals;
+
+		for (uint32_t k = 0; k < c->intervals && !err; k++) {
+			const int64_t by = shifts_step_by(weight, c->intervals, k);
+
+			if (by)
+				err = vec_push(&s->steps, (struct shifts_step){ i, k, by });
+		}
+	}
+	return err ? -ENOMEM : 0;
+}
+
+static int shifts_init(struct shifts *s, const struct children *children, uint64_t seed)
 {
 	const size_t size = (size_t)children->n * children->intervals;
-	struct shifts s = { .children = children };
 
-	s.rngs = malloc(children->n * sizeof(*s.rngs));
-	s.z = malloc(2 * (size_t)children->intervals * sizeof(*s.z));
-	if (!s.rngs || !s.z) {
-		free(s.rngs);
-		free(s.z);
+	*s = (struct shifts){ .children = children };
+	vec_init(&s->steps, size);
+	s->rngs = malloc(children->n * sizeof(*s->rngs));
+	s->offsets = malloc(children->n * sizeof(*s->offsets));
+	s->z = malloc(2 * (size_t)children->intervals * sizeof(*s->z));
+	if (!s->rngs || !s->offsets || !s->z)
 		return -ENOMEM;
-	}
-	s.weight = s.z + children->intervals;
-	s.own_z = synchrony_squares(children->z, size);
-	s.own_weight = synchrony_squares(children->weight, size);
+	s->weight = s->z + children->intervals;
+	s->own_z = synchrony_squares(children->z, size);
+	s->own_weight = synchrony_squares(children->weight, size);
 	for (uint32_t i = 0; i < children->n; i++)
-		rng_init(&s.rngs[i], rng_derive(seed, children->keys[i]));
-	shifts_run(&s, synchrony);
-	synchrony->p = (1 + s.extreme) / (1 + s.n);
-	if (!s.extreme)
-		synchrony->p = sqrt(synchrony->p * fmin(synchrony->p, shifts_tail(&s)));
-	free(s.rngs);
-	free(s.z);
-	return 0;
+		rng_init(&s->rngs[i], rng_derive(seed, children->keys[i]));
+	return shifts_list_steps(s);
+}
+
+static void shifts_release(struct shifts *s)
+{
+	free(s->rngs);
+	free(s->offsets);
+	free(s->z);
+	free(s->step_sums);
+	vec_release(&s->steps);
+}
+
+int synchrony_shift(const struct children *children, uint64_t seed, double care,
+		    struct synchrony *synchrony)
+{
+	struct shifts s;
+	int err = shifts_init(&s, children, seed);
+
+	if (!err) {
+		shifts_run(&s, synchrony, care);
+		synchrony->p = (1 + s.extreme) / (1 + s.n);
+		if (!s.extreme)
+			synchrony->p = sqrt(synchrony->p * fmin(synchrony->p, shifts_tail(&s)));
+	}
+	shifts_release(&s);
+	return err;
 }

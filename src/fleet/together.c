@@ -73,7 +73,8 @@ static int together_test(struct together *t, uint32_t resource)
 		test.hosts = children.hosts;
 		test.connections = children.connections;
 		if (test.synchrony.testable && test.synchrony.z > SCREEN_Z)
-			err = synchrony_shift(&children, t->options->seed, &test.synchrony);
+			err = synchrony_shift(&children, t->options->seed,
+					      t->options->alpha / t->families, &test.synchrony);
 	}
 	children_release(&children);
 	t->out->tested += test.synchrony.testable;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/bug.h"
 #include "stats/special.h"
@@ -13,6 +14,7 @@
 #define APP_SERVICES 3u
 #define KERNELS 2u
 #define INSTANCES 3u
+#define WORLD_REMOTE_SHARES 3u
 
 /* Time for which data waits: for each retransmission, and as a part of limited time. */
 #define TIMEOUT_NS 300000000ULL
@@ -75,10 +77,12 @@ static void world_name_all(struct world *w)
 struct world_conn {
 	uint32_t index, host;
 	uint32_t which[FLEET_KINDS];
+	uint32_t remote;             /* another host; only with `remotes` */
 	double rate[FLEET_CLASSES];
 	uint32_t burst_at[FLEET_CLASSES]; /* FLEET_NONE: no burst */
 	uint32_t from, to;           /* intervals of its life */
 	uint64_t clock_ns;
+	const char *name;
 };
 
 /* A rack has an application that is more frequent there; hosts have some of the others. */
@@ -101,11 +105,15 @@ static bool world_shares(const struct world_conn *c, const struct world_problem 
 
 static void world_draw_problems(struct world *w, struct world_conn *c, const double *loadings)
 {
+	const struct world_options *o = &w->options;
+
 	for (size_t i = 0; i < w->n; i++) {
 		const struct world_problem *p = &w->problems[i];
 
 		if (!world_shares(c, p))
 			continue;
+		if (o->quiet > 0 && !(c->rate[p->class] > 0))
+			c->rate[p->class] = o->rate;
 		if (!(p->reach > 0))
 			c->rate[p->class] *= p->factor * loadings[i];
 		else if (rng_uniform(&w->rng) < p->reach)
@@ -129,6 +137,8 @@ static void world_draw_places(struct world *w, uint32_t host, struct world_conn 
 	which[FLEET_LINK] = rack * o->links + uplink;
 	which[FLEET_KERNEL] = host * 5 / 3 % KERNELS;
 	which[FLEET_INSTANCE] = host / 3 % INSTANCES;
+	if (o->remotes)
+		c->remote = (uint32_t)rng_below(&w->rng, o->racks * o->hosts);
 }
 
 static void world_draw_conn(struct world *w, uint32_t host, const double *loadings,
@@ -141,6 +151,8 @@ static void world_draw_conn(struct world *w, uint32_t host, const double *loadin
 		c->rate[class] = o->classes >> class & 1 ? o->rate : 0;
 		c->rate[class] *= w->app_rate[c->which[FLEET_APP]] * w->host_rate[host] *
 			world_factor(w, o->conn_deviation);
+		if (o->quiet > 0 && rng_uniform(&w->rng) < o->quiet)
+			c->rate[class] = 0;
 		c->burst_at[class] = FLEET_NONE;
 	}
 	world_draw_problems(w, c, loadings);
@@ -152,14 +164,32 @@ static void world_draw_conn(struct world *w, uint32_t host, const double *loadin
 	}
 }
 
+/* Returns how many resources the connection shares because of the host to which it leads. */
+static uint32_t world_share_remote(struct world *w, const struct world_conn *c, uint32_t *shares)
+{
+	const struct world_options *o = &w->options;
+	const uint32_t rack = c->remote / o->hosts;
+	uint32_t n = 0;
+
+	if (c->remote != c->host)
+		shares[n++] = w->resources[FLEET_HOST][c->remote];
+	if (rack == c->host / o->hosts)
+		return n;
+	shares[n++] = w->resources[FLEET_RACK][rack];
+	shares[n++] = w->resources[FLEET_LINK][rack * o->links + c->which[FLEET_SWITCH]];
+	return n;
+}
+
 static void world_add_conn(struct world *w, struct world_conn *c)
 {
-	uint32_t shares[FLEET_KINDS];
-	struct fleet_conn conn = { .shares = shares, .n = FLEET_KINDS, .name = "connection" };
+	uint32_t shares[FLEET_KINDS + WORLD_REMOTE_SHARES];
+	struct fleet_conn conn = { .shares = shares, .n = FLEET_KINDS, .name = c->name };
 
 	for (unsigned int kind = 0; kind < FLEET_KINDS; kind++)
 		shares[kind] = w->resources[kind][c->which[kind]];
 	conn.host = shares[FLEET_HOST];
+	if (w->options.remotes)
+		conn.n += world_share_remote(w, c, shares + FLEET_KINDS);
 	conn.cookie = w->rng.state[0];
 	BUG_ON(fleet_connection(w->f, &conn, &c->index));
 }
@@ -188,23 +218,20 @@ static bool world_next(struct world *w, double rate, uint32_t k, bool on)
 	return rng_uniform(&w->rng) < fmin(begin * swing, 1);
 }
 
-static void world_read(struct world *w, const struct world_conn *c, uint32_t k, bool *on,
-		       struct fleet_reading *reading)
+static void world_read(struct world *w, const struct world_conn *c, uint32_t k,
+		       enum fleet_class class, bool *on, struct fleet_reading *reading)
 {
 	const unsigned int exact = 1u << FLEET_TIMEOUT | 1u << FLEET_FAST_RETRANSMIT;
+	double share = 0;
 
-	for (unsigned int class = 0; class < FLEET_CLASSES; class++) {
-		double share = 0;
-
-		if (!(c->rate[class] > 0) && c->burst_at[class] != k)
-			continue;
-		if (c->rate[class] > 0)
-			on[class] = world_next(w, c->rate[class], k, on[class]);
-		if (on[class] || c->burst_at[class] == k)
-			share = exact >> class & 1 ? 1 : 0.2 + 0.8 * rng_uniform(&w->rng);
-		reading->share[class] = share;
-		reading->lost_ns[class] = world_lost_ns(class, share, w->options.step_ns);
-	}
+	if (!(c->rate[class] > 0) && c->burst_at[class] != k)
+		return;
+	if (c->rate[class] > 0)
+		on[class] = world_next(w, c->rate[class], k, on[class]);
+	if (on[class] || c->burst_at[class] == k)
+		share = exact >> class & 1 ? 1 : 0.2 + 0.8 * rng_uniform(&w->rng);
+	reading->share[class] = share;
+	reading->lost_ns[class] = world_lost_ns(class, share, w->options.step_ns);
 }
 
 static void world_live(struct world *w, const struct world_conn *c)
@@ -221,26 +248,85 @@ static void world_live(struct world *w, const struct world_conn *c)
 			.known = (1u << FLEET_CLASSES) - 1,
 		};
 
-		world_read(w, c, k, on, &reading);
+		for (unsigned int class = 0; class < FLEET_CLASSES; class++)
+			world_read(w, c, k, class, on, &reading);
 		BUG_ON(fleet_add(w->f, c->index, &reading));
 	}
+}
+
+/* Fills in a class's shares in the intervals of the connection's life, and their sums. */
+static void world_make_stretch(struct world *w, const struct world_conn *c, enum fleet_class class,
+			       uint8_t *cells, struct fleet_stretch *out)
+{
+	const double late = (double)c->clock_ns / (double)w->options.step_ns;
+	bool on[FLEET_CLASSES] = { false };
+	double before = 0;
+
+	*out = (struct fleet_stretch){ .first = c->from, .n = c->to - c->from, .cells = cells };
+	out->known_ns = out->n * w->options.step_ns;
+	for (uint32_t k = c->from; k < c->to; k++) {
+		struct fleet_reading reading = { 0 };
+		double share;
+
+		world_read(w, c, k, class, on, &reading);
+		share = (1 - late) * reading.share[class] + late * before;
+		before = reading.share[class];
+		cells[k - c->from] = (uint8_t)(share * FLEET_STEPS + 0.5);
+		out->limited_ns += (uint64_t)(share * (double)w->options.step_ns);
+		out->lost_ns += reading.lost_ns[class];
+	}
+}
+
+static double world_cpu_s(void)
+{
+	struct timespec t;
+
+	BUG_ON(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t));
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void world_live_stretches(struct world *w, const struct world_conn *c)
+{
+	static uint8_t cells[FLEET_CLASSES][FLEET_INTERVALS_MAX];
+	static const uint8_t none[FLEET_INTERVALS_MAX];
+	struct fleet_stretch stretches[FLEET_CLASSES];
+	double before;
+
+	for (unsigned int class = 0; class < FLEET_CLASSES; class++)
+		if (c->rate[class] > 0 || c->burst_at[class] != FLEET_NONE)
+			world_make_stretch(w, c, class, cells[class], &stretches[class]);
+		else
+			stretches[class] = (struct fleet_stretch){
+				.first = c->from, .n = c->to - c->from, .cells = none,
+				.known_ns = (c->to - c->from) * w->options.step_ns };
+	before = world_cpu_s();
+	for (unsigned int class = 0; class < FLEET_CLASSES; class++)
+		BUG_ON(fleet_add_stretch(w->f, c->index, class, &stretches[class]));
+	w->adding_s += world_cpu_s() - before;
 }
 
 static void world_add_host(struct world *w, uint32_t host)
 {
 	const struct world_options *o = &w->options;
 	const uint64_t error = o->clock_error_ns ? rng_below(&w->rng, o->clock_error_ns) : 0;
+	char name[64] = "connection";
 	double loadings[16];
 
 	BUG_ON(w->n > ARRAY_LEN(loadings));
 	for (size_t i = 0; i < w->n; i++)
 		loadings[i] = world_factor(w, w->problems[i].deviation);
 	for (uint32_t i = 0; i < o->conns; i++) {
-		struct world_conn c = { .clock_ns = error };
+		struct world_conn c = { .clock_ns = error, .host = host, .name = name };
 
 		world_draw_conn(w, host, loadings, &c);
+		if (o->stretches)
+			snprintf(name, sizeof(name), "10.%u.%u.%u:80 > 10.0.0.1:%u", host >> 16,
+				 host >> 8 & 255, host & 255, 32768 + i);
 		world_add_conn(w, &c);
-		world_live(w, &c);
+		if (o->stretches)
+			world_live_stretches(w, &c);
+		else
+			world_live(w, &c);
 	}
 }
 

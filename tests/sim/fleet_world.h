@@ -13,7 +13,7 @@
 #include "base/rng.h"
 #include "fleet/fleet.h"
 
-#define WORLD_OF_A_KIND_MAX 4096u
+#define WORLD_OF_A_KIND_MAX 131072u
 
 struct world_options {
 	uint64_t seed;
@@ -33,6 +33,11 @@ struct world_options {
 	double own_mix;              /* share of a rack's connections that is one application's */
 	double missing;              /* share of connections that are known half of the time */
 	uint64_t clock_error_ns;     /* hosts' clocks are off by up to so much */
+	double quiet;                /* share of connections' classes that never have a problem */
+	/* Connections lead to other hosts of the fleet, and share them, their racks and uplinks. */
+	bool remotes;
+	/* Connections are added as stretches, one of each class, instead of readings. */
+	bool stretches;
 };
 
 /* A problem of one resource. */
@@ -55,6 +60,7 @@ struct world {
 	size_t n;
 	uint32_t resources[FLEET_KINDS][WORLD_OF_A_KIND_MAX];
 	double app_rate[WORLD_OF_A_KIND_MAX], host_rate[WORLD_OF_A_KIND_MAX];
+	double adding_s;             /* CPU time that adding stretches took */
 };
 
 /* Returns usual options: 10 racks of 8 hosts with 12 connections each, 8 applications, an hour. */
