@@ -166,11 +166,11 @@ void scan_leave_out(struct scan *s, const struct scan_events *events)
 
 static double scan_mean(const int32_t *counts, uint32_t intervals)
 {
-	double sum = 0;
+	int64_t sum = 0;
 
 	for (uint32_t k = 0; k < intervals; k++)
 		sum += counts[k];
-	return sum / intervals;
+	return (double)sum / intervals;
 }
 
 /*
@@ -193,12 +193,14 @@ static void scan_width_strongest(const struct scan *s, unsigned int number, cons
 	const double prior = FLEET_PRIOR;
 
 	for (uint32_t k = 0; k + scan_widths[number] <= s->intervals; k++) {
-		const double beside = (rest[k] + prior) / (means[1] + prior);
-		const double expected = means[0] * fmax(beside, 1);
-		double llr;
+		double beside, expected, llr;
 
-		if (conns[k] < CONNECTIONS_MIN || conns[k] < TIMES_MIN * expected ||
+		if (conns[k] < CONNECTIONS_MIN || conns[k] < TIMES_MIN * means[0] ||
 		    s->children.by_width[number][k] < CHILDREN_MIN)
+			continue;
+		beside = (rest[k] + prior) / (means[1] + prior);
+		expected = means[0] * fmax(beside, 1);
+		if (conns[k] < TIMES_MIN * expected)
 			continue;
 		llr = scan_llr(conns[k], rest[k] + prior,
 			       means[0] / (means[0] + means[1] + prior));
