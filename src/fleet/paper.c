@@ -52,8 +52,7 @@ static void paper_correlate(const struct paper *p, const struct unit_entry *entr
 {
 	double squares = 0, m;
 
-	*out = (struct fleet_paper_resource){
-		.resource = entries->resource, .connections = (uint32_t)n };
+	*out = (struct fleet_paper_resource){ .connections = (uint32_t)n };
 	memset(p->sum, 0, p->size * sizeof(*p->sum));
 	for (size_t i = 0; i < n; i++) {
 		if (!paper_vector(p, entries[i].conn))
@@ -74,15 +73,17 @@ static int paper_kind(const struct paper *p, enum fleet_kind kind, double alpha,
 	struct units units;
 	int err = units_list(p->f, kind, &units);
 
-	for (size_t from = 0, to; from < units.len && !err; from = to) {
+	vec_for_each(&units.resources, of) {
 		struct fleet_paper_resource resource;
 
-		to = units_resource_end(&units, from);
-		paper_correlate(p, units.items + from, to - from, &resource);
+		if (err)
+			break;
+		paper_correlate(p, units.items + of->first, of->n, &resource);
+		resource.resource = of->resource;
 		if (resource.acc > alpha)
 			err = vec_push(out, resource);
 	}
-	vec_release(&units);
+	units_release(&units);
 	return err;
 }
 

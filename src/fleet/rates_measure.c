@@ -68,7 +68,7 @@ static int rates_measure_resource(struct rates *r, struct rates_suspect *suspect
 	if (!rates_own(r, suspect, true))
 		return 0;
 	for (size_t from = suspect->entry, to; from < end && !err; from = to) {
-		to = units_child_end(units, from);
+		to = units_child_end(units, from, end);
 		err = rates_add_unit(r, suspect, from, to);
 	}
 	rates_own(r, suspect, false);
@@ -81,15 +81,14 @@ int rates_measure(struct rates *r, enum fleet_kind kind)
 	int err = 0;
 
 	vec_clear(&r->units);
-	for (size_t from = 0, to; from < units->len && !err; from = to) {
+	vec_for_each(&units->resources, of) {
 		struct rates_suspect suspect = {
-			.resource = units->items[from].resource, .kind = kind, .entry = from,
-			.unit = r->units.len,
+			.resource = of->resource, .kind = kind, .entry = of->first,
+			.entries = of->n, .unit = r->units.len,
 		};
 
-		to = units_resource_end(units, from);
-		suspect.entries = to - from;
-		err = rates_measure_resource(r, &suspect);
+		if (!err)
+			err = rates_measure_resource(r, &suspect);
 	}
 	return err;
 }

@@ -30,7 +30,7 @@ static int rates_init(struct rates *r, const struct fleet *f, const struct fleet
 static void rates_release(struct rates *r)
 {
 	for (unsigned int kind = 0; kind < FLEET_KINDS; kind++)
-		vec_release(&r->kinds[kind]);
+		units_release(&r->kinds[kind]);
 	strata_release(&r->strata);
 	vec_release(&r->suspects);
 	vec_release(&r->units);

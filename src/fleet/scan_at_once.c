@@ -114,19 +114,20 @@ static int scan_list_events(struct scan_class *c)
 }
 
 /* Collects the events of a resource: all, or those that no finding explains. */
-static int scan_own_events(struct scan_class *c, const struct unit_entry *entries, size_t n,
+static int scan_own_events(struct scan_class *c, enum fleet_kind kind, size_t first, size_t n,
 			   bool all)
 {
+	const struct units *units = &c->kinds[kind];
 	int err = 0;
 
 	vec_clear(&c->own);
 	for (size_t i = 0; i < n && !err; i++) {
-		const uint32_t conn = entries[i].conn;
+		const uint32_t conn = units->items[first + i].conn;
 
 		for (size_t e = c->all.first[conn]; e < c->all.first[conn + 1] && !err; e++)
 			if (all || !c->all.explained[e])
 				err = vec_push(&c->own, (struct scan_event){
-					entries[i].child, conn, c->all.events.items[e].at });
+					units_child(units, conn), conn, c->all.events.items[e].at });
 	}
 	return err;
 }
@@ -135,15 +136,14 @@ static int scan_own_events(struct scan_class *c, const struct unit_entry *entrie
 
 static int scan_test_resource(struct scan_class *c, struct scan_suspect *suspect)
 {
-	const struct unit_entry *entries = c->kinds[suspect->kind].items + suspect->entry;
 	struct rng rng;
-	int err = scan_own_events(c, entries, suspect->entries, true);
+	int err = scan_own_events(c, suspect->kind, suspect->entry, suspect->entries, true);
 
 	suspect->p_alone = 1;
 	if (err || scan_children(&c->own) < 2)
 		return err;
 	scan_leave_out(&c->scan, &c->own);
-	err = scan_own_events(c, entries, suspect->entries, false);
+	err = scan_own_events(c, suspect->kind, suspect->entry, suspect->entries, false);
 	if (err)
 		return err;
 	suspect->stretch = scan_strongest(&c->scan, &c->own, NULL);
@@ -183,13 +183,12 @@ static int scan_test_kind(struct scan_class *c, enum fleet_kind kind)
 	const size_t first = c->suspects.len;
 	int err = 0;
 
-	for (size_t from = 0, to; from < units->len && !err; from = to) {
-		struct scan_suspect suspect = { .resource = units->items[from].resource,
-						.kind = kind, .entry = from };
+	vec_for_each(&units->resources, of) {
+		struct scan_suspect suspect = { .resource = of->resource, .kind = kind,
+						.entry = of->first, .entries = of->n };
 
-		to = units_resource_end(units, from);
-		suspect.entries = to - from;
-		err = scan_test_resource(c, &suspect);
+		if (!err)
+			err = scan_test_resource(c, &suspect);
 	}
 	if (err || c->suspects.len == first)
 		return err;
@@ -269,8 +268,7 @@ static int scan_test(struct scan_class *c)
 /* Counts the events of the whole fleet; each connection has one host. */
 static int scan_count_fleet(struct scan_class *c)
 {
-	const struct units *hosts = &c->kinds[FLEET_HOST];
-	int err = scan_own_events(c, hosts->items, hosts->len, true);
+	int err = scan_own_events(c, FLEET_HOST, 0, c->kinds[FLEET_HOST].len, true);
 
 	if (!err)
 		scan_add(&c->scan, &c->own, false, NULL, &c->scan.fleet);
@@ -388,7 +386,7 @@ static int scan_class_init(struct scan_class *c, const struct fleet *f,
 static void scan_class_release(struct scan_class *c)
 {
 	for (unsigned int kind = 0; kind < FLEET_KINDS; kind++)
-		vec_release(&c->kinds[kind]);
+		units_release(&c->kinds[kind]);
 	vec_release(&c->all.events);
 	vec_release(&c->own);
 	vec_release(&c->suspects);

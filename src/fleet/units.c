@@ -1,65 +1,98 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/units.h"
 
-#include "base/sort.h"
+#include <errno.h>
+#include <stdlib.h>
 
 bool units_are_connections(enum fleet_kind kind)
 {
 	return kind == FLEET_HOST || kind == FLEET_CONTAINER;
 }
 
-static int unit_order(const void *a, const void *b)
+uint32_t units_child(const struct units *units, uint32_t conn)
 {
-	const struct unit_entry *x = a, *y = b;
-
-	return sort_order(x->resource, y->resource) ?: sort_order(x->child, y->child) ?:
-		sort_order(x->conn, y->conn);
+	return units_are_connections(units->kind) ? conn : units->f->all.items[conn].host;
 }
 
-static int units_add(const struct fleet *f, enum fleet_kind kind, uint32_t conn, struct units *out)
+/* Sets order[i] to all connections in order of child, connection. Counts by host. */
+static int units_order(const struct units *units, uint32_t *order)
 {
-	const struct fleet_series *s = &f->all.items[conn];
+	const struct fleet *f = units->f;
+	uint32_t *first;
+
+	if (units_are_connections(units->kind)) {
+		for (uint32_t conn = 0; conn < f->all.len; conn++)
+			order[conn] = conn;
+		return 0;
+	}
+	first = calloc(f->resources.len + 1, sizeof(*first));
+	if (!first)
+		return -ENOMEM;
+	vec_for_each(&f->all, s)
+		first[s->host + 1]++;
+	for (size_t r = 1; r <= f->resources.len; r++)
+		first[r] += first[r - 1];
+	for (uint32_t conn = 0; conn < f->all.len; conn++)
+		order[first[f->all.items[conn].host]++] = conn;
+	free(first);
+	return 0;
+}
+
+/* Calls for each resource of the kind that a connection shares. */
+#define for_each_unit(units, conn, share)                                                          	for (const uint32_t *share = (units)->f->shares.items + (units)->f->all.items[conn].shares,	     *end_ = share + (units)->f->all.items[conn].n; share < end_; share++)                 		if ((units)->f->resources.items[*share].kind == (units)->kind)
+
+/* Counts the entries of each resource, and gives those that have any their places. */
+static int units_count(struct units *units, size_t *next)
+{
+	const struct fleet *f = units->f;
 	int err = 0;
 
-	for (uint32_t i = 0; i < s->n && !err; i++) {
-		const uint32_t resource = f->shares.items[s->shares + i];
+	for (uint32_t conn = 0; conn < f->all.len; conn++)
+		for_each_unit(units, conn, share)
+			next[*share]++;
+	for (uint32_t r = 0; r < f->resources.len && !err; r++) {
+		const struct unit_resource resource = { r, units->len, next[r] };
 
-		if (f->resources.items[resource].kind == kind)
-			err = vec_push(out, (struct unit_entry){
-				.resource = resource, .conn = conn,
-				.child = units_are_connections(kind) ? conn : s->host });
+		if (resource.n)
+			err = vec_push(&units->resources, resource);
+		next[r] = units->len;
+		units->len += resource.n;
 	}
-	return err;
+	units->items = malloc((units->len + 1) * sizeof(*units->items));
+	return err || !units->items ? -ENOMEM : 0;
 }
 
 int units_list(const struct fleet *f, enum fleet_kind kind, struct units *out)
 {
-	int err = 0;
+	uint32_t *order = malloc((f->all.len + 1) * sizeof(*order));
+	size_t *next = calloc(f->resources.len + 1, sizeof(*next));
+	int err = -ENOMEM;
 
-	vec_init(out, (size_t)FLEET_CONNECTIONS_MAX * FLEET_SHARES_MAX);
-	for (uint32_t conn = 0; conn < f->all.len && !err; conn++)
-		err = units_add(f, kind, conn, out);
-	if (!err && out->len)
-		qsort(out->items, out->len, sizeof(*out->items), unit_order);
+	*out = (struct units){ .f = f, .kind = kind };
+	vec_init(&out->resources, FLEET_RESOURCES_MAX);
+	if (order && next)
+		err = units_order(out, order) ?: units_count(out, next);
+	for (uint32_t i = 0; i < f->all.len && !err; i++)
+		for_each_unit(out, order[i], share)
+			out->items[next[*share]++].conn = order[i];
+	free(order);
+	free(next);
 	return err;
 }
 
-size_t units_resource_end(const struct units *units, size_t from)
+void units_release(struct units *units)
 {
-	size_t to = from;
-
-	while (to < units->len && units->items[to].resource == units->items[from].resource)
-		to++;
-	return to;
+	vec_release(&units->resources);
+	free(units->items);
+	*units = (struct units){ 0 };
 }
 
-size_t units_child_end(const struct units *units, size_t from)
+size_t units_child_end(const struct units *units, size_t from, size_t end)
 {
-	const struct unit_entry *first = &units->items[from];
+	const uint32_t child = units_child(units, units->items[from].conn);
 	size_t to = from;
 
-	while (to < units->len && units->items[to].resource == first->resource &&
-	       units->items[to].child == first->child)
+	while (to < end && units_child(units, units->items[to].conn) == child)
 		to++;
 	return to;
 }
