@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All analyses of a fleet, and the order of their findings. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/sort.h"
@@ -83,18 +84,76 @@ static int analyze_sort(struct fleet_findings *findings)
 	return 0;
 }
 
+static void analyze_result_init(struct fleet_result *result)
+{
+	*result = (struct fleet_result){ 0 };
+	vec_init(&result->findings, FLEET_RESOURCES_MAX);
+	vec_init(&result->members, MEMBERS_MAX);
+	vec_init(&result->same, (size_t)FLEET_CLASSES * FLEET_RESOURCES_MAX);
+}
+
+/* Appends the findings of rates and bursts, which are inside of none, to those of synchrony. */
+static int analyze_append(const struct fleet_result *rest, struct fleet_result *out)
+{
+	const uint32_t members = (uint32_t)out->members.len;
+	int err = 0;
+
+	out->tested += rest->tested;
+	out->too_few += rest->too_few;
+	vec_for_each(&rest->members, member)
+		if (!err)
+			err = vec_push(&out->members, *member);
+	vec_for_each(&rest->findings, finding) {
+		if (!err)
+			err = vec_push(&out->findings, *finding);
+		if (!err)
+			vec_last(&out->findings)->first += members;
+	}
+	return err;
+}
+
+/* The analyses that need no correlation. They only read the fleet, as the other one does. */
+struct analyze_rest {
+	const struct fleet *f;
+	const struct fleet_options *options;
+	struct fleet_result result;
+	int err;
+};
+
+static void *analyze_rest(void *ctx)
+{
+	struct analyze_rest *rest = ctx;
+
+	rest->err = fleet_more(rest->f, rest->options, &rest->result);
+	if (!rest->err)
+		rest->err = fleet_at_once(rest->f, rest->options, &rest->result);
+	return NULL;
+}
+
+/* Runs the analyses, on two cores if there is a thread. */
+static int analyze_all(struct analyze_rest *rest, struct fleet_result *out)
+{
+	pthread_t thread;
+	const bool alone = pthread_create(&thread, NULL, analyze_rest, rest);
+	int err = fleet_together(rest->f, rest->options, out);
+
+	if (alone)
+		analyze_rest(rest);
+	else
+		pthread_join(thread, NULL);
+	return err ?: rest->err ?: analyze_append(&rest->result, out);
+}
+
 int fleet_analyze(const struct fleet *f, const struct fleet_options *options,
 		  struct fleet_result *out)
 {
+	struct analyze_rest rest = { .f = f, .options = options };
 	int err;
 
-	*out = (struct fleet_result){ 0 };
-	vec_init(&out->findings, FLEET_RESOURCES_MAX);
-	vec_init(&out->members, MEMBERS_MAX);
-	vec_init(&out->same, (size_t)FLEET_CLASSES * FLEET_RESOURCES_MAX);
-	err = fleet_together(f, options, out);
-	err = err ? err : fleet_more(f, options, out);
-	err = err ? err : fleet_at_once(f, options, out);
+	analyze_result_init(out);
+	analyze_result_init(&rest.result);
+	err = analyze_all(&rest, out);
+	fleet_result_release(&rest.result);
 	err = err ? err : fleet_explained(f, out);
 	err = err ? err : analyze_sort(&out->findings);
 	return err ? -ENOMEM : 0;
