@@ -42,6 +42,7 @@ struct scan {
 	struct scan_cover fleet; /* all connections with rare events */
 	struct scan_cover rest;  /* those outside of the resource */
 	struct scan_cover conns, children;
+	size_t counted;          /* `conns` has all so many events of scan_leave_out() */
 	uint32_t *times;         /* as many as the resource with most events has */
 };
 
@@ -57,7 +58,10 @@ void scan_release(struct scan *s);
 void scan_add(struct scan *s, const struct scan_events *events, bool children,
 	      const uint32_t *shifts, struct scan_cover *cover);
 
-/* Sets the rest of the fleet for a resource with these connections' events, before its tests. */
+/*
+ * Sets the rest of the fleet for a resource with these connections' events. Its tests follow, each
+ * with a part of these events or all.
+ */
 void scan_leave_out(struct scan *s, const struct scan_events *events);
 
 /* Finds the strongest stretch of a resource's events, shifted. */

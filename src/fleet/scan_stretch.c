@@ -104,9 +104,10 @@ static void scan_mark_times(struct scan_cover *cover, const uint32_t *times, siz
 		for (unsigned int k = 0; k < SCAN_WIDTHS; k++) {
 			const uint32_t width = scan_widths[k] < all ? scan_widths[k] : all;
 			const uint32_t length = since < width ? since : width;
+			const uint32_t from = times[i] + 1 < length ? times[i] + all + 1 - length :
+								      times[i] + 1 - length;
 
-			scan_mark(cover->by_width[k], all, (times[i] + all - length + 1) % all,
-				  length);
+			scan_mark(cover->by_width[k], all, from, length);
 		}
 	}
 }
@@ -125,6 +126,22 @@ static int scan_time_order(const void *a, const void *b)
 	return sort_order(x, y);
 }
 
+/* The events of a connection are sorted, and mostly still are when shifted. */
+static void scan_sort_times(uint32_t *times, size_t n)
+{
+	size_t i = 1;
+
+	while (i < n && times[i - 1] <= times[i])
+		i++;
+	if (i < n)
+		qsort(times, n, sizeof(*times), scan_time_order);
+}
+
+static uint32_t scan_shifted(uint32_t at, uint32_t shift, uint32_t intervals)
+{
+	return at < intervals - shift ? at + shift : at + shift - intervals;
+}
+
 void scan_add(struct scan *s, const struct scan_events *events, bool children,
 	      const uint32_t *shifts, struct scan_cover *cover)
 {
@@ -135,9 +152,9 @@ void scan_add(struct scan *s, const struct scan_events *events, bool children,
 		child += from && e[from].child != e[from - 1].child;
 		for (to = from; to < events->len && e[to].child == e[from].child &&
 		     (children || e[to].conn == e[from].conn); to++)
-			s->times[to - from] = (e[to].at + (shifts ? shifts[child] : 0)) %
-				s->intervals;
-		qsort(s->times, to - from, sizeof(*s->times), scan_time_order);
+			s->times[to - from] = scan_shifted(e[to].at, shifts ? shifts[child] : 0,
+							   s->intervals);
+		scan_sort_times(s->times, to - from);
 		scan_mark_times(cover, s->times, to - from);
 	}
 	scan_sum_up(cover);
@@ -152,10 +169,21 @@ uint32_t scan_children(const struct scan_events *events)
 	return n;
 }
 
+/* Returns whether each child is one connection: then they are counted once. */
+static bool scan_children_are_conns(const struct scan_events *events)
+{
+	for (size_t i = 1; i < events->len; i++)
+		if (events->items[i].child == events->items[i - 1].child &&
+		    events->items[i].conn != events->items[i - 1].conn)
+			return false;
+	return true;
+}
+
 void scan_leave_out(struct scan *s, const struct scan_events *events)
 {
 	scan_cover_clear(&s->conns);
 	scan_add(s, events, false, NULL, &s->conns);
+	s->counted = events->len;
 	for (unsigned int i = 0; i < SCAN_WIDTHS; i++)
 		for (uint32_t k = 0; k < s->intervals; k++)
 			s->rest.by_width[i][k] = s->fleet.by_width[i][k] -
@@ -186,7 +214,8 @@ static double scan_llr(double seen, double rest, double part)
 }
 
 /* Takes the strongest stretch of this width; a stretch does not go over the end of the circle. */
-static void scan_width_strongest(const struct scan *s, unsigned int number, const double *means,
+static void scan_width_strongest(const struct scan *s, const struct scan_cover *children,
+				 unsigned int number, const double *means,
 				 struct scan_stretch *best)
 {
 	const int32_t *conns = s->conns.by_width[number], *rest = s->rest.by_width[number];
@@ -196,7 +225,7 @@ static void scan_width_strongest(const struct scan *s, unsigned int number, cons
 		double beside, expected, llr;
 
 		if (conns[k] < CONNECTIONS_MIN || conns[k] < TIMES_MIN * means[0] ||
-		    s->children.by_width[number][k] < CHILDREN_MIN)
+		    children->by_width[number][k] < CHILDREN_MIN)
 			continue;
 		beside = (rest[k] + prior) / (means[1] + prior);
 		expected = means[0] * fmax(beside, 1);
@@ -213,17 +242,23 @@ static void scan_width_strongest(const struct scan *s, unsigned int number, cons
 struct scan_stretch scan_strongest(struct scan *s, const struct scan_events *events,
 				   const uint32_t *shifts)
 {
+	const bool same = scan_children_are_conns(events);
 	struct scan_stretch best = { 0 };
 
-	scan_cover_clear(&s->conns);
-	scan_cover_clear(&s->children);
-	scan_add(s, events, false, shifts, &s->conns);
-	scan_add(s, events, true, shifts, &s->children);
+	if (shifts || s->counted != events->len) {
+		scan_cover_clear(&s->conns);
+		scan_add(s, events, false, shifts, &s->conns);
+	}
+	s->counted = SIZE_MAX;
+	if (!same) {
+		scan_cover_clear(&s->children);
+		scan_add(s, events, true, shifts, &s->children);
+	}
 	for (unsigned int i = 0; i < SCAN_WIDTHS; i++) {
 		const double means[] = { scan_mean(s->conns.by_width[i], s->intervals),
 					 scan_mean(s->rest.by_width[i], s->intervals) };
 
-		scan_width_strongest(s, i, means, &best);
+		scan_width_strongest(s, same ? &s->conns : &s->children, i, means, &best);
 	}
 	return best;
 }
