@@ -98,9 +98,27 @@ static uint32_t world_draw_app(struct world *w, uint32_t host, uint32_t *contain
 	return (slot ? host * 7 + slot * 3 + rack : rack) % o->apps;
 }
 
-static bool world_shares(const struct world_conn *c, const struct world_problem *p)
+/* Returns whether the connection shares a resource because of the host to which it leads. */
+static bool world_leads_to(const struct world *w, const struct world_conn *c,
+			   const struct world_problem *p)
 {
-	return c->which[p->kind] == p->which;
+	const struct world_options *o = &w->options;
+	const uint32_t rack = c->remote / o->hosts;
+
+	if (!o->remotes)
+		return false;
+	if (p->kind == FLEET_HOST)
+		return c->remote == p->which;
+	if (rack == c->host / o->hosts)
+		return false;
+	return (p->kind == FLEET_RACK && rack == p->which) ||
+	       (p->kind == FLEET_LINK && rack * o->links + c->which[FLEET_SWITCH] == p->which);
+}
+
+static bool world_shares(const struct world *w, const struct world_conn *c,
+			 const struct world_problem *p)
+{
+	return c->which[p->kind] == p->which || world_leads_to(w, c, p);
 }
 
 static void world_draw_problems(struct world *w, struct world_conn *c, const double *loadings)
@@ -110,7 +128,7 @@ static void world_draw_problems(struct world *w, struct world_conn *c, const dou
 	for (size_t i = 0; i < w->n; i++) {
 		const struct world_problem *p = &w->problems[i];
 
-		if (!world_shares(c, p))
+		if (!world_shares(w, c, p))
 			continue;
 		if (o->quiet > 0 && !(c->rate[p->class] > 0))
 			c->rate[p->class] = o->rate;
