@@ -146,7 +146,7 @@ struct class_hosts {
 	const struct fleet_group *all;
 	const uint32_t *groups;  /* the host's and all later ones */
 	size_t left, n;          /* all of these; the host's */
-	uint32_t number;         /* of the host */
+	uint32_t number;         /* the host's */
 };
 
 static struct class_hosts class_hosts_of(const struct class_sums *sums, uint32_t resource)

@@ -32,7 +32,7 @@ struct class_sums {
 	struct class_conns conns;        /* defined ones, in the order of groups */
 	uint32_t *group_first;           /* those of group g: [g] to [g + 1] - 1 */
 	uint32_t *host_first;            /* those of host number h: likewise */
-	struct host_squares *squares;    /* of each host */
+	struct host_squares *squares;    /* each host's */
 	struct fleet_sums total;
 	struct host_squares total_squares;
 	struct fleet_sums outside;       /* class_sums_outside() */

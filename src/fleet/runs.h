@@ -45,7 +45,7 @@ struct fleet_runs_cursor {
 	const uint32_t *at, *stop;
 	uint32_t class, from, end;
 	uint8_t cell;
-	struct fleet_run more;   /* of unknown intervals: none */
+	struct fleet_run more;   /* a share of FLEET_UNKNOWN: none */
 };
 
 /* Begins with the first run of a class. */

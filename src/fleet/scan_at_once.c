@@ -127,7 +127,8 @@ static int scan_own_events(struct scan_class *c, enum fleet_kind kind, size_t fi
 		for (size_t e = c->all.first[conn]; e < c->all.first[conn + 1] && !err; e++)
 			if (all || !c->all.explained[e])
 				err = vec_push(&c->own, (struct scan_event){
-					units_child(units, conn), conn, c->all.events.items[e].at });
+					units_child(units, conn), conn,
+					c->all.events.items[e].at });
 	}
 	return err;
 }

@@ -144,10 +144,10 @@ struct shifts_steps VEC_OF(struct shifts_step);
 struct shifts {
 	const struct children *children;
 	struct rng *rngs;        /* one generator for each child */
-	uint32_t *offsets;       /* of each child */
+	uint32_t *offsets;       /* each child's */
 	double *z, *weight;      /* sums of the shifted series */
-	struct shifts_steps steps; /* of weights, in order of children, around the circle */
-	int64_t *step_sums;      /* of the shifted steps; NULL: weights are not whole */
+	struct shifts_steps steps; /* the weights', in order of children, around the circle */
+	int64_t *step_sums;      /* the shifted steps'; NULL: weights are not whole */
 	double own_z, own_weight; /* the children's own squares, which no shift changes */
 	double n, sum, squares, cubes; /* statistics, less the observed one */
 	uint32_t extreme;
@@ -158,11 +158,8 @@ static void shifts_add(double *sum, const double *series, uint32_t n)
 	uint32_t k = 0;
 
 	for (; k + 4 <= n; k += 4) {
-		const synchrony_two a = synchrony_load(sum + k) + synchrony_load(series + k);
-		const synchrony_two b = synchrony_load(sum + k + 2) + synchrony_load(series + k + 2);
-
-		*(synchrony_two *)(sum + k) = a;
-		*(synchrony_two *)(sum + k + 2) = b;
+		*(synchrony_two *)(sum + k) += synchrony_load(series + k);
+		*(synchrony_two *)(sum + k + 2) += synchrony_load(series + k + 2);
 	}
 	for (; k < n; k++)
 		sum[k] += series[k];

@@ -38,6 +38,11 @@ static int units_order(const struct units *units, uint32_t *order)
 	return 0;
 }
 
+static const uint32_t *units_shares(const struct units *units, uint32_t conn)
+{
+	return units->f->shares.items + units->f->all.items[conn].shares;
+}
+
 /* Calls for each resource of the kind that a connection shares. */
 #define for_each_unit(units, conn, share)                                                          	for (const uint32_t *share = (units)->f->shares.items + (units)->f->all.items[conn].shares,	     *end_ = share + (units)->f->all.items[conn].n; share < end_; share++)                 		if ((units)->f->resources.items[*share].kind == (units)->kind)
 

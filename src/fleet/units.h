@@ -26,9 +26,9 @@ struct unit_resources VEC_OF(struct unit_resource);
 struct units {
 	const struct fleet *f;
 	enum fleet_kind kind;
-	struct unit_resources resources; /* of the kind, with connections, in their order */
+	struct unit_resources resources; /* those with connections, in their order */
 	struct unit_entry *items;
-	size_t len;              /* of items */
+	size_t len;              /* number of items */
 };
 
 /*

@@ -225,8 +225,10 @@ static void random_stretches(struct rng *rng)
 		const uint32_t end = model_end(model[class]);
 		struct fleet_stretch stretch = { .first = end, .cells = cells };
 
-		stretch.first += (uint32_t)rng_below(rng, 20);
-		stretch.first -= stretch.first && rng_below(rng, 2) ? stretch.first - end + !!end : 0;
+		if (rng_below(rng, 2))
+			stretch.first += (uint32_t)rng_below(rng, 20);
+		else
+			stretch.first -= end > 0;
 		stretch.n = 1 + (uint32_t)rng_below(rng, 60);
 		if (stretch.first + stretch.n > LONG)
 			continue;
