@@ -44,7 +44,10 @@ static const uint32_t *units_shares(const struct units *units, uint32_t conn)
 }
 
 /* Calls for each resource of the kind that a connection shares. */
-#define for_each_unit(units, conn, share)                                                          	for (const uint32_t *share = (units)->f->shares.items + (units)->f->all.items[conn].shares,	     *end_ = share + (units)->f->all.items[conn].n; share < end_; share++)                 		if ((units)->f->resources.items[*share].kind == (units)->kind)
+#define for_each_unit(units, conn, share)                                                          \
+	for (const uint32_t *share = units_shares(units, conn),                                    \
+	     *end_ = share + (units)->f->all.items[conn].n; share < end_; share++)                 \
+		if ((units)->f->resources.items[*share].kind == (units)->kind)
 
 /* Counts the entries of each resource, and gives those that have any their places. */
 static int units_count(struct units *units, size_t *next)
