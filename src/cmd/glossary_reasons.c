@@ -113,8 +113,8 @@ const struct glossary_reason glossary_other_reasons[] = {
 			"recordings of the host that the evidence names again.",
 	} },
 	{ "recordings-overlap", "fleet", {
-		.what = "The store has two recordings of a host of the same time, or two hosts have "
-			"the same name.",
+		.what = "The store has two recordings of a host of the same time, or two hosts "
+			"have the same name.",
 		.effect = "Of that time, only the recording that started first counts.",
 		.todo = "Run one hostlat conns per host, and give each host its own name.",
 	} },

@@ -175,7 +175,8 @@ static void man_put_columns(struct man_page *page, const struct store_table *tab
 	for (unsigned int i = 0; i < table->n; i++) {
 		strbuf_puts(page->out, ".TP\n.B ");
 		opt_text_man_escape(table->columns[i].name, page->out);
-		strbuf_puts(page->out, table->columns[i].type == STORE_TEXT ? " \\fR(text)\n" : "\n");
+		strbuf_puts(page->out, table->columns[i].type == STORE_TEXT ? " \\fR(text)" : "");
+		strbuf_putc(page->out, '\n');
 		opt_text_man_escape(table->columns[i].help, page->out);
 		strbuf_puts(page->out, ".\n");
 	}
