@@ -72,7 +72,7 @@ struct conn_stats {
 	__u16 zero_windows, unread, sampled[CONN_STATES];
 	/* us that the samples in each state represent */
 	__u32 zero_window_us, unread_us, sampled_us[CONN_STATES];
-	/* -- counters of CONN_COUNTERS_ADDED: no byte is free for more -- */
+	/* -- counters of CONN_COUNTERS_ADDED: 2 bytes are free for more -- */
 #define CONN_ADDED_U16(field, ...) __u16 field;
 #define CONN_ADDED_U32(field, ...) __u32 field;
 	CONN_COUNTERS_ADDED(CONN_ADDED_U32, CONN_COUNTERS_NO_ROW)
@@ -80,14 +80,15 @@ struct conn_stats {
 	/* -- losses -- */
 	__u64 recovery_ns, loss_ns, stall_ns;
 	__u64 repair_since;     /* start of the current repair of a loss (recovery_ns); 0: none */
-	/* first loss since the last report; begin of the burst of sends before the loss; 0: none */
-	__u64 loss_first, write_first;
-	__u32 loss_last_us;     /* last loss, us after loss_first; reset at each report */
+	__u64 write_first;      /* begin of the burst of sends before the loss; 0: none */
+	/* first and last loss, in 2^CONN_TIME_SHIFT ns; 0: none; reset at each report */
+	__u32 loss_first, loss_last;
 	/* data segments received until the last send call or round trip; wraps */
 	__u16 data_segs;
 	/* low 16 bits of the number of the last table walk that visited this record; 0: none */
 	__u16 walk;
-	__u64 ca_since;         /* when the congestion state became `ca` */
+	/* when the congestion state became `ca`, or was last added to loss_ns; same unit */
+	__u32 ca_since;
 	__u32 longest_stall_us; /* longest stall; reset at each report */
 	__u32 stall_una;        /* the stall ends when snd_una exceeds this number */
 	__u32 burst_from, burst_to; /* sequence numbers of the last burst: from, to */

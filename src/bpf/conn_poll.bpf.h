@@ -409,7 +409,7 @@ static __always_inline void conn_reset_extremes(struct conn_stats *k)
 	k->rtt_min_us = ~0U;
 	if (k->loss_first) /* without a loss, `write_first` stays for the next report */
 		k->write_first = 0;
-	k->loss_first = k->loss_last_us = k->lost_reply = 0;
+	k->loss_first = k->loss_last = k->lost_reply = 0;
 }
 
 /*

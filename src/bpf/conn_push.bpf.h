@@ -181,9 +181,9 @@ static __always_inline void conn_count_retransmit(struct sock *sk, struct sk_buf
 		k->idle_bursts_lost++;
 		k->burst_to = k->burst_from; /* count the burst only once */
 	}
+	k->loss_last = conn_short_time(now);
 	if (!k->loss_first)
-		k->loss_first = now;
-	k->loss_last_us = (now - k->loss_first) / 1000;
+		k->loss_first = k->loss_last;
 	conn_note_problem(sk, k, now);
 	conn_mark_changed(k);
 }
@@ -250,7 +250,7 @@ static __always_inline void ops_count_bucket(struct bpf_sock *bsk, struct conn_s
 static __always_inline void ops_check_late_reply(struct conn_stats *k, __u32 rtt, __u64 now)
 {
 	if (rtt > acks_base_us(&k->acks) + CONN_LATE_US && !k->lost_reply)
-		k->lost_reply = (now - rtt * 1000ULL) >> CONN_TIME_SHIFT;
+		k->lost_reply = conn_short_time(now - rtt * 1000ULL);
 }
 
 /* Counts delayed ACKs of the peer. `held`: unsent data, which may wait for the acknowledgement. */

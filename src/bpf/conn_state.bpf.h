@@ -186,12 +186,20 @@ static __always_inline void conn_note_problem(struct sock *sk, struct conn_stats
 
 /* ---- stalls, repairs and their times ---- */
 
+/* Returns a time in the unit of members that have 32 bits; wraps after 73 minutes. */
+static __always_inline __u32 conn_short_time(__u64 now)
+{
+	return now >> CONN_TIME_SHIFT;
+}
+
 /* Adds the time up to now of the current loss state and the current repair. */
 static __always_inline void conn_add_times(struct conn_stats *k, __u64 now)
 {
-	if (k->idle.ca == CA_LOSS && now > k->ca_since)
-		k->loss_ns += now - k->ca_since;
-	k->ca_since = now;
+	__s32 passed = conn_short_time(now) - k->ca_since;
+
+	if (k->idle.ca == CA_LOSS && passed > 0)
+		k->loss_ns += (__u64)passed << CONN_TIME_SHIFT;
+	k->ca_since = conn_short_time(now);
 	if (!k->repair_since)
 		return;
 	if (now > k->repair_since)
@@ -207,10 +215,32 @@ static __always_inline void conn_check_repair(struct conn_stats *k, __u64 now)
 		k->repair_since = 0;
 }
 
-static __always_inline void conn_close_stall(struct conn_stats *k, __u64 now)
+/*
+ * Counts a delayed ACK of the lone segment that a retransmission timeout sent again, while other
+ * data waited for that ACK. TCP's RACK has the round trip of the segment that was delivered last;
+ * the ACK of an earlier transmission does not count there. The round trip must be longer than the
+ * usual one by a timer's time, and by three times what round trips usually vary (mdev_us is four
+ * times that, and may include this round trip).
+ */
+static __always_inline void conn_check_delayed_repair(struct tcp_sock *tp, struct conn_stats *k)
+{
+	__u32 usual = tp->srtt_us >> 3, rtt = tp->rack.rtt_us, more = rtt > usual ? rtt - usual : 0;
+
+	if (k->idle.ca != CA_LOSS || more < ACKS_MIN_US || more > ACKS_MAX_US)
+		return;
+	if (tp->rack.mstamp * 1000 <= k->stall_since || tp->mdev_us >= 2 * more)
+		return;
+	if (tp->write_seq == tp->snd_una || tp->snd_una - k->stall_una > tp->mss_cache)
+		return;
+	k->rto_delacks++;
+	k->rto_delack_us += more;
+}
+
+static __always_inline void conn_close_stall(struct tcp_sock *tp, struct conn_stats *k, __u64 now)
 {
 	__u64 ns = now > k->stall_since ? now - k->stall_since : 0;
 
+	conn_check_delayed_repair(tp, k);
 	k->stall_since = 0;
 	k->stall_ns += ns;
 	k->stalls++;
@@ -229,7 +259,7 @@ static __always_inline void conn_note_progress(struct tcp_sock *tp, struct conn_
 	k->idle.una = una;
 	k->una_time = now;
 	if (k->stall_since && (__s32)(una - k->stall_una) > 0)
-		conn_close_stall(k, now);
+		conn_close_stall(tp, k, now);
 }
 
 /* Ends the stall of a connection that closes. */
@@ -237,7 +267,7 @@ static __always_inline void conn_end_stall(struct tcp_sock *tp, struct conn_stat
 {
 	conn_note_progress(tp, k, now);
 	if (k->stall_since)
-		conn_close_stall(k, now);
+		conn_close_stall(tp, k, now);
 }
 
 static __always_inline void conn_mark_changed(struct conn_stats *k)
@@ -318,7 +348,8 @@ static __always_inline void conn_stats_begin(struct conn_stats *k, __u64 born, _
 	k->data_segs = data_segs;
 	k->rtt_min_us = ~0U;
 	k->send_una = k->idle.una;
-	k->una_time = k->ca_since = born;
+	k->una_time = born;
+	k->ca_since = conn_short_time(born);
 	/* also a memory barrier: the record is complete before STATS_READY */
 	__sync_lock_test_and_set(&k->idle.born, born);
 	k->idle.flags |= STATS_READY;

@@ -119,7 +119,13 @@
 	U16(cwnd_queued, k->cwnd_queued, CONN_KNOWS_TIMES | CONN_COUNTS_cwnd_queued, SAMPLES,      \
 	    "cwnd_queued", COUNT,                                                                  \
 	    "samples in state cwnd in which this host's own queue held the next segment "          \
-	    "(TCP small queues)")
+	    "(TCP small queues)")                                                                  \
+	U16(rto_delacks, k->rto_delacks, CONN_KNOWS_LOSSES | CONN_COUNTS_rto_delacks, RECOVERY,    \
+	    "delayed_acks_after_rto", COUNT,                                                       \
+	    "acknowledgements that the peer delayed of a lone segment that a timeout sent again, " \
+	    "while other data waited")                                                             \
+	U32(rto_delack_us, k->rto_delack_us, CONN_KNOWS_LOSSES | CONN_COUNTS_rto_delack_us, NONE,  \
+	    NULL, COUNT, NULL)
 
 #define CONN_COUNTERS_NO_ROW(...)
 

@@ -224,6 +224,7 @@ struct minmax {
 };
 
 struct tcp_rack {
+	__u64 mstamp; /* us: send time of the latest segment that was delivered */
 	__u32 rtt_us;
 };
 
@@ -280,6 +281,7 @@ struct tcp_sock {
 	__u32 rcv_wup;
 	__u32 mss_cache;
 	__u32 srtt_us;
+	__u32 mdev_us;
 	__u32 dsack_dups;
 	__u32 rate_delivered;
 	__u32 rate_interval_us;

@@ -319,12 +319,15 @@ static uint32_t conn_delta_known(const struct conn_delta *p, const struct conn_s
 	return known;
 }
 
-/* Returns the latest time before `now` whose low bits, in CONN_TIME_SHIFT units, are `time`. */
+/*
+ * Returns the time closest to `now` whose low bits, in CONN_TIME_SHIFT units, are `time`; 0 if `time`
+ * is 0. Another CPU may have noted a time slightly after `now`.
+ */
 static uint64_t conn_delta_full_time(uint64_t now, uint32_t time)
 {
-	const uint32_t ago = (uint32_t)(now >> CONN_TIME_SHIFT) - time;
+	const int32_t ago = (int32_t)((uint32_t)(now >> CONN_TIME_SHIFT) - time);
 
-	return now - ((uint64_t)ago << CONN_TIME_SHIFT);
+	return time ? now - (uint64_t)((int64_t)ago * (1 << CONN_TIME_SHIFT)) : 0;
 }
 
 /*
@@ -359,10 +362,10 @@ static void conn_delta_put_gauges(const struct conn_delta *p, struct event_conn 
 		   (k->idle.pid == p->self ? CONN_SELF : 0);
 	c->known = conn_delta_known(p, t, c->from);
 	conn_delta_put_last_data(c, t);
-	c->loss_first = k->loss_first;
-	c->loss_last = k->loss_first ? k->loss_first + k->loss_last_us * 1000ULL : 0;
+	c->loss_first = conn_delta_full_time(t->time, k->loss_first);
+	c->loss_last = c->loss_first ? conn_delta_full_time(t->time, k->loss_last) : 0;
 	c->write_first = k->write_first;
-	c->lost_reply = k->lost_reply && c->known & CONN_KNOWS_CALLS ?
+	c->lost_reply = c->known & CONN_KNOWS_CALLS ?
 			conn_delta_full_time(t->time, k->lost_reply) : 0;
 	c->rtt_min_us = k->rtt_max_us ? k->rtt_min_us : 0;
 	c->rtt_max_us = k->rtt_max_us;
