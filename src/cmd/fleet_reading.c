@@ -16,6 +16,7 @@ static unsigned int fleet_reading_class(enum conn_class class)
 	case CONN_RECEIVER_WINDOW:
 		return FLEET_RECEIVER_WINDOW;
 	case CONN_DELAYED_ACK:
+	case CONN_DELAYED_REPAIR:
 		return FLEET_DELAYED_ACK;
 	case CONN_FAST_RETRANSMIT:
 		return FLEET_FAST_RETRANSMIT;

@@ -84,6 +84,21 @@ const struct glossary_text glossary_classes[CONN_CLASSES] = {
 			"application's calls are not seen. Side ours: this end delayed them. It "
 			"is harmful if the other end is known to have held data.",
 	},
+	[CONN_DELAYED_REPAIR] = {
+		.what = "After a retransmission timeout TCP sends one segment. The peer delayed "
+			"its acknowledgement, since no second segment came.",
+		.effect = "The other lost segments, or further data, wait for the peer's timer on "
+			  "top of the timeout: 40 ms, on other systems up to 200 ms.",
+		.todo = "At the receiving host: ip route change ROUTE quickack 1, or TCP_QUICKACK "
+			"in the application after each receive call. At the sending host: look "
+			"for the losses.",
+		.more = "Linux delays such an acknowledgement if the receiving application answers "
+			"what it receives, and if no earlier data is missing. It is counted where "
+			"the round trip of the segment sent again exceeds the usual one by 20 to "
+			"250 ms and by three times its variation. Without the peer's own count at "
+			"least two such acknowledgements after at least a quarter of the timeouts "
+			"are needed. inet_diag does not show them.",
+	},
 	[CONN_NAGLE] = {
 		.what = "Nagle's algorithm held a small write until a delayed acknowledgement "
 			"came.",

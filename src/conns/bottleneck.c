@@ -52,6 +52,7 @@ static enum bottleneck_side bottleneck_of_problem(const struct conn_problem *p)
 		return BOTTLENECK_NETWORK;
 	case CONN_RECEIVER_WINDOW:
 		return bottleneck_of_window(p->limit);
+	case CONN_DELAYED_REPAIR:
 	case CONN_DELAYED_ACK: /* unless the receiver's record confirms it, the side is unknown */
 		return p->confidence == CONN_OBSERVED ? BOTTLENECK_DELAYED_ACK : BOTTLENECK_UNKNOWN;
 	default:
@@ -65,7 +66,8 @@ static bool bottleneck_takes_time(const struct conn_problem *p)
 	return p->harm == CONN_HARMFUL && p->lost_ns && !p->ours &&
 	       (p->class == CONN_SEND_BUFFER || p->class == CONN_FAST_RETRANSMIT ||
 		p->class == CONN_TIMEOUT || p->class == CONN_TAIL_LOSS_PROBE ||
-		p->class == CONN_RECEIVER_WINDOW || p->class == CONN_DELAYED_ACK);
+		p->class == CONN_RECEIVER_WINDOW || p->class == CONN_DELAYED_ACK ||
+		p->class == CONN_DELAYED_REPAIR);
 }
 
 /*

@@ -477,6 +477,27 @@ void explain_own_delayed_ack(struct conn_finding *t)
 		ADVICE(t, "run hostlat conns at the peer: only the peer knows whether data waited");
 }
 
+void explain_delayed_repair(struct conn_finding *t)
+{
+	const struct event_conn *c = t->view->c, *peer = t->view->peer;
+	const uint64_t ns = 1000 * c->rto_delack_us, n = c->rto_delacks;
+	char times[HUMAN_MAX], all[HUMAN_MAX], each[HUMAN_MAX];
+
+	evidence_put(t, "delayed_acks_after_rto", value_u64(n));
+	evidence_put(t, "delayed_ns", value_ns(ns));
+	evidence_put_count(t, "rto", CONN_KNOWS_RTO, c->rto);
+	evidence_put_time(t, "stall_ns", CONN_KNOWS_LOSSES, c->stall_ns);
+	evidence_put(t, "peer_says_delayed", peer && conn_knows(peer, CONN_KNOWS_DELACKS) ?
+		     value_u64(peer->delayed_acks) : value_null());
+	MESSAGE(t, "recovery from timeouts waited for %s, %s in total (%s on average): the peer "
+		"delayed the acknowledgement of the only segment sent again, while other data "
+		"waited", human_counted(times, n, "more acknowledgement"), human_ns(all, ns),
+		human_ns(each, ns / n));
+	ADVICE(t, "at the receiving host, set the route's quickack (ip route change ROUTE "
+		  "quickack 1), or TCP_QUICKACK in the application after each receive call; at "
+		  "the sending host, look for the losses, as a timeout sends one segment only");
+}
+
 void explain_nagle(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;

@@ -19,6 +19,7 @@ void explain_zero_window(struct conn_finding *t);
 void explain_not_reading(struct conn_finding *t);
 void explain_delayed_ack(struct conn_finding *t);
 void explain_own_delayed_ack(struct conn_finding *t);
+void explain_delayed_repair(struct conn_finding *t);
 void explain_nagle(struct conn_finding *t);
 void explain_small_writes(struct conn_finding *t);
 void explain_tiny_buffer(struct conn_finding *t);

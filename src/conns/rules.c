@@ -105,12 +105,44 @@ static uint64_t rules_stall_ns(const struct event_conn *c)
 	return 1000 * timer_us * c->rto;
 }
 
-/*
- * Divides the stalls among the kinds of repair, which the kernel does not time apart: in proportion
- * to what they usually take. The last time is the rest, so that the sum is all of it.
- */
-static void rules_divide_stall(const struct event_conn *c, uint64_t ns[RULES_REPAIRS])
+/* Returns whether the peer's record shows no delayed ACKs: ACKs were late for another reason. */
+static bool rules_is_denied(const struct conn_view *v)
 {
+	return v->peer && conn_knows(v->peer, CONN_KNOWS_DELACKS) && !v->peer->delayed_acks;
+}
+
+static bool rules_is_confirmed(const struct conn_view *v)
+{
+	return v->peer && conn_knows(v->peer, CONN_KNOWS_DELACKS) && v->peer->delayed_acks;
+}
+
+/*
+ * Returns the time for which the peer delayed ACKs of segments that timeouts sent again; 0: none,
+ * or not certain. Where the peer's record does not confirm it, one late ACK may have another
+ * reason, and on a path that varies a few timeouts of many have late ACKs.
+ */
+static uint64_t rules_delayed_repair_ns(const struct conn_view *v)
+{
+	const struct event_conn *c = v->c;
+	const uint64_t n = c->rto_delacks, ns = 1000 * c->rto_delack_us, stall = rules_stall_ns(c);
+
+	if (!conn_knows(c, CONN_COUNTS_rto_delacks | CONN_COUNTS_rto_delack_us |
+			CONN_KNOWS_LOSSES) || rules_is_denied(v) || !n)
+		return 0;
+	if (!rules_is_confirmed(v) &&
+	    (n < RULES_DELAYED_MIN || n * RULES_DELAYED_TIMEOUTS < c->rto))
+		return 0;
+	return ns < stall ? ns : stall;
+}
+
+/*
+ * Divides the stalls, without the peer's delays, among the kinds of repair, which the kernel does
+ * not time apart: in proportion to what they usually take. The last time is the rest, so that the
+ * sum is all of it.
+ */
+static void rules_divide_stall(const struct conn_view *v, uint64_t ns[RULES_REPAIRS])
+{
+	const struct event_conn *c = v->c;
 	const uint64_t known = rules_round_trip(c) / 1000;
 	const uint64_t timer = c->rto_us > known ? c->rto_us : CONN_TIMER_US;
 	const uint64_t trip = known ? known : timer / 2; /* unknown: probes as long as a timeout */
@@ -120,7 +152,7 @@ static void rules_divide_stall(const struct event_conn *c, uint64_t ns[RULES_REP
 		[RULES_PROBE] = 2 * (double)c->tlp * (double)trip,
 		[RULES_TIMEOUT] = (double)c->rto * (double)timer,
 	};
-	const uint64_t stall = rules_stall_ns(c);
+	const uint64_t stall = rules_stall_ns(c) - rules_delayed_repair_ns(v);
 	double sum = 0, rest;
 	uint64_t left = stall;
 
@@ -187,7 +219,7 @@ static bool rules_repair(const struct conn_view *v, struct conn_problem *p, uint
 {
 	uint64_t ns[RULES_REPAIRS];
 
-	rules_divide_stall(v->c, ns);
+	rules_divide_stall(v, ns);
 	return rules_retransmission(v, p, events, ns[kind]);
 }
 
@@ -293,17 +325,6 @@ static bool rules_not_reading(const struct conn_view *v, struct conn_problem *p)
 
 /* ---- acknowledgements and small writes ---- */
 
-/* Returns whether the peer's record shows no delayed ACKs: ACKs were late for another reason. */
-static bool rules_is_denied(const struct conn_view *v)
-{
-	return v->peer && conn_knows(v->peer, CONN_KNOWS_DELACKS) && !v->peer->delayed_acks;
-}
-
-static bool rules_is_confirmed(const struct conn_view *v)
-{
-	return v->peer && conn_knows(v->peer, CONN_KNOWS_DELACKS) && v->peer->delayed_acks;
-}
-
 /*
  * Returns whether data was held until a late acknowledgement arrived. If the peer's record shows no
  * delayed ACK, something else may have delayed them: samples must have found data waiting.
@@ -345,6 +366,15 @@ static bool rules_own_delayed_ack(const struct conn_view *v, struct conn_problem
 	p->harm = !asked ? CONN_HARM_UNKNOWN :
 		  v->peer->delayed_acks_harmful ? CONN_HARMFUL : CONN_HARMLESS;
 	return v->c->delayed_acks;
+}
+
+/* Returns whether repairs after timeouts waited for ACKs that the peer delayed. */
+static bool rules_delayed_repair(const struct conn_view *v, struct conn_problem *p)
+{
+	p->confidence = rules_is_confirmed(v) ? CONN_OBSERVED : CONN_INFERRED;
+	p->lost_ns = rules_delayed_repair_ns(v);
+	p->harm = rules_is_stalled(v->c, rules_stall_ns(v->c)) ? CONN_HARMFUL : CONN_HARMLESS;
+	return p->lost_ns && !conn_all_spurious(v->c);
 }
 
 static bool rules_nagle(const struct conn_view *v, struct conn_problem *p)
@@ -443,6 +473,7 @@ static const struct conn_rule {
 	{ CONN_RECEIVER_NOT_READING, CONN_KNOWS_TIMES, rules_not_reading, explain_not_reading },
 	{ CONN_DELAYED_ACK, 0, rules_delayed_ack, explain_delayed_ack },
 	{ CONN_DELAYED_ACK, CONN_KNOWS_DELACKS, rules_own_delayed_ack, explain_own_delayed_ack },
+	{ CONN_DELAYED_REPAIR, CONN_KNOWS_LOSSES, rules_delayed_repair, explain_delayed_repair },
 	{ CONN_NAGLE, 0, rules_nagle, explain_nagle },
 	{ CONN_SMALL_WRITES, CONN_KNOWS_CALLS, rules_small_writes, explain_small_writes },
 	{ CONN_TINY_SEND_BUFFER, CONN_KNOWS_GAUGES, rules_tiny_buffer, explain_tiny_buffer },
@@ -480,14 +511,15 @@ static uint32_t rules_list(const struct conn_view *view, struct conn_problem *ou
 
 /*
  * Adds up the time lost to harmful problems, and its lower bound. Each kind of time counts once:
- * the repairs have parts of the stalls; a burst's are also those of its repairs, held data is also
+ * the repairs and their delayed ACKs have parts of the stalls; a burst's are also those of its repairs, held data is also
  * Nagle's, a tiny buffer's is also that of full buffers.
  */
 static void rules_add_lost(struct conn_judged *judged, const struct conn_problem *problems)
 {
 	const uint32_t counted = 1U << CONN_SEND_BUFFER | 1U << CONN_FAST_RETRANSMIT |
 				 1U << CONN_TIMEOUT | 1U << CONN_TAIL_LOSS_PROBE |
-				 1U << CONN_RECEIVER_WINDOW | 1U << CONN_DELAYED_ACK;
+				 1U << CONN_RECEIVER_WINDOW | 1U << CONN_DELAYED_ACK |
+				 1U << CONN_DELAYED_REPAIR;
 
 	for (uint32_t i = 0; i < judged->n; i++) {
 		if (!(counted >> problems[i].class & 1) || problems[i].ours)
@@ -545,6 +577,7 @@ static const char *const names[CONN_CLASSES] = {
 	[CONN_ZERO_WINDOW] = "zero-window",
 	[CONN_RECEIVER_NOT_READING] = "receiver-not-reading",
 	[CONN_DELAYED_ACK] = "delayed-ack",
+	[CONN_DELAYED_REPAIR] = "delayed-ack-after-timeout",
 	[CONN_NAGLE] = "nagle",
 	[CONN_SMALL_WRITES] = "small-writes",
 	[CONN_TINY_SEND_BUFFER] = "tiny-send-buffer",

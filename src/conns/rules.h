@@ -36,6 +36,8 @@
 #define RULES_WINDOW_MIN_NS 20000000u
 /* Least number of late acknowledgements for a problem: a single one may have another reason. */
 #define RULES_DELAYED_MIN 2u
+/* Least share of timeouts, one in so many, with a late acknowledgement of what they sent again. */
+#define RULES_DELAYED_TIMEOUTS 4u
 /*
  * A send buffer of at most so many bytes that the application has set: SO_SNDBUF of 0, of which the
  * kernel makes 4,608 (SOCK_MIN_SNDBUF), up to 4 KiB, which it doubles.

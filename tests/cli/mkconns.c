@@ -10,7 +10,7 @@
  *		times are written as in options, but loss_first, write_first and
  *		lost_reply count from the beginning of the interval. app, comm, cgroup,
  *		unit, congestion_control: strings.
- *		flags=nodelay,accepted,...      known=all, all-times-calls, ... (all is as without)
+ *		flags=nodelay,accepted,...      known=all, all-times-calls, ... (all is as without; every: and added counters)
  *		at-send-buffer=N                sampled[]; `samples` is their sum unless it is given
  *		for-send-buffer=TIME            sampled_ns[]
  *		send-size-4=N recv-size-0=N     sizes[]
@@ -82,7 +82,8 @@ static const struct {
 	WIDE(kernel_sndbuf_ns), WIDE(recovery_ns), WIDE(loss_ns), WIDE(stall_ns),
 	WIDE(longest_stall_ns), WIDE(send_bytes), WIDE(recv_bytes), WIDE(longest_pause_ns),
 	WIDE(rtt_sum_us), WIDE(delivery_rate), WIDE(pacing_rate), WIDE(loss_first),
-	WIDE(write_first), WIDE(lost_reply), WIDE(unclear_ns),
+	WIDE(write_first), WIDE(lost_reply), WIDE(unclear_ns), WIDE(rto_delacks),
+	WIDE(rto_delack_us),
 	NARROW(pid), NARROW(fast_retransmit), NARROW(rto), NARROW(tlp), NARROW(spurious),
 	NARROW(delayed_acks), NARROW(delayed_acks_harmful), NARROW(rtt_us), NARROW(cwnd),
 	NARROW(rtt_samples), NARROW(rtt_min_us), NARROW(rtt_max_us), NARROW(peer_delayed_acks),
@@ -123,6 +124,7 @@ static const struct bit knowns[] = {
 	{ "chrono", CONN_KNOWS_CHRONO }, { "spurious", CONN_KNOWS_SPURIOUS },
 	{ "rcvwnd", CONN_KNOWS_RCV_WND }, { "gauges", CONN_KNOWS_GAUGES },
 	{ "rtts", CONN_KNOWS_RTTS }, { "all", 0xfff },
+	{ "every", 0xfff | CONN_COUNTS_ALL },
 };
 
 static uint32_t bit(struct script *s, const struct bit *bits, size_t n, const char *name)

@@ -319,15 +319,19 @@ static uint32_t conn_delta_known(const struct conn_delta *p, const struct conn_s
 	return known;
 }
 
+/* How much later than a report's time another CPU may have noted a time, in ns. */
+#define AHEAD_NS (1ULL << 30)
+
 /*
- * Returns the time closest to `now` whose low bits, in CONN_TIME_SHIFT units, are `time`; 0 if `time`
- * is 0. Another CPU may have noted a time slightly after `now`.
+ * Returns the latest time up to AHEAD_NS after `now` whose low bits, in CONN_TIME_SHIFT units, are
+ * `time`; 0 if `time` is 0.
  */
 static uint64_t conn_delta_full_time(uint64_t now, uint32_t time)
 {
-	const int32_t ago = (int32_t)((uint32_t)(now >> CONN_TIME_SHIFT) - time);
+	const uint64_t last = now + AHEAD_NS;
+	const uint32_t before = (uint32_t)(last >> CONN_TIME_SHIFT) - time;
 
-	return time ? now - (uint64_t)((int64_t)ago * (1 << CONN_TIME_SHIFT)) : 0;
+	return time ? last - ((uint64_t)before << CONN_TIME_SHIFT) : 0;
 }
 
 /*
