@@ -118,6 +118,27 @@ def stalled(seen):
     return f"; stalled {counted['stall_ns'] / 1e6:.1f} ms of {truth['ns'] / 1e6:.1f} ms"
 
 
+@check.environment("a delay is told from a path by tens of milliseconds, which both ends may wait for a CPU")
+def recovery_waits(name, rtt_ms, acks):
+    """After a timeout, for so many acknowledgements that the receiver delayed, and how long."""
+    seen = conns.scenario(name, "cubic", rtt_ms, OPTIONS)
+    check.equal("delayed ACKs after a timeout", seen.sender()["recovery"]["delayed_acks_after_rto"], acks)
+    check.equal("of the receiver", seen.receiver()["recovery"]["delayed_acks_after_rto"], 0)
+    found = [each for each in seen.document["problems"] if each["class"] == "delayed-ack-after-timeout"]
+    if not acks:
+        check.equal("problems", found, [])
+        return "no delay"
+    check.equal("reported of", [each["cookie"] for each in found], [seen.sender()["cookie"]])
+    check.equal("harmful", found[0]["harmful"], True)
+    check.equal("the receiver's record confirms it", found[0]["confidence"], "observed")
+    lost, truth = found[0]["lost_ns"], seen.truth["delay_ns"]
+    check.between("lost time", lost, 0.75 * truth, 1.1 * truth)
+    timeout = next(each for each in seen.document["problems"] if each["class"] == "timeout")
+    check.between("lost time, with the timeout's", lost + timeout["lost_ns"],
+                  0.99 * timeout["evidence"]["stall_ns"], timeout["evidence"]["stall_ns"])
+    return f"{lost / 1e6:.1f} ms of {truth / 1e6:.1f} ms"
+
+
 @check.environment(DISTURBED)
 def short_ones_are_reported():
     seen = conns.scenario("short-lived", "cubic", 4, OPTIONS)
@@ -232,6 +253,9 @@ CLASSES = [
     ("bufferbloat", "congestion", set()),
 ]
 LOSSES = ["fast-retransmit", "tlp", "rto-lone", "rto-no-probe", "rto-backoff", "rto-flight", "spurious"]
+# Delayed ACKs after a timeout; prompt ones; and delayed ones without a timeout.
+AFTER_RTO = [("delayed-ack-after-rto", 1), ("prompt-ack-after-rto", 0), ("rto-flight", 0),
+             ("delayed-ack-nagle", 0)]
 DELAYED = [("delayed-ack-nagle", True), ("delayed-ack-nodelay", False),
            ("delayed-ack-harmless", False)]
 if GUEST:   # slow, and nobody else has its CPUs
@@ -249,6 +273,7 @@ elif check.LONG:
           for cc, rtt in GRID],
         *[(nothing_is_wrong, name, cc, rtt) for name in HARMLESS for cc, rtt in GRID],
         *[(losses, name, cc, rtt) for name in LOSSES for cc, rtt in GRID],
+        *[(recovery_waits, name, rtt, acks) for name, acks in AFTER_RTO for rtt in (2, 10, 20)],
         *[(delayed_acks, *each, rtt) for each in DELAYED for rtt in (2, 10, 20)],
         *[(a_timer_is_found, f"peer-timer-{ms}", rtt) for ms in (40, 100, 200) for rtt in (2, 20, 50)],
         (jitter_is_no_timer,),
@@ -259,6 +284,7 @@ else:
         (limited_by, "send-buffer-16k", "bbr", 10, "send-buffer", {"send-buffer"}),
         *[(nothing_is_wrong, name, "bbr", 10) for name in HARMLESS[:3]],
         *[(losses, name, "cubic", 20) for name in LOSSES],
+        *[(recovery_waits, name, 10, acks) for name, acks in AFTER_RTO],
         *[(delayed_acks, *each, 20) for each in DELAYED],
         (a_timer_is_found, "peer-timer-100", 10), (a_timer_is_found, "peer-timer-200", 20),
         (jitter_is_no_timer,),

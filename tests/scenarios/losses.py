@@ -138,21 +138,39 @@ def spurious(run):
     run.expect_events("a", TCPDSACKRecv=1, TCPTimeouts=0, RetransSegs=1)
 
 
-@scenario
-def delayed_ack_after_rto(run):
-    """A flight is lost; what the timeout sends alone is acknowledged late by an end that answers."""
+def ack_after_rto(run, prompt):
+    """A flight is lost: the timeout sends one segment, and its receiver has answered before."""
     run.two({"tcp_early_retrans": "0"})
+    run.trace()
     # The reader is in no hurry to acknowledge after its first 16 packets, and once it has answered.
     run.stage.rule("a", "new", 21, 23)
     run.open()
+    if prompt:
+        run.stage.hosts["b"].acknowledge_at_once()
     run.serve("b", f"( 20 read 100 write 100 ) read {3 * run.mss} write 1 drain", nodelay=True)
     run.call("a", "b", f"( 20 write 100 read 100 ) sleep 80 write {3 * run.mss} read 1", nodelay=True)
     run.go()
     run.limit("congestion", run.lossy())
     run.expect("dropped by the box", len(run.log("drop")), 3)
     run.expect_events("a", TCPTimeouts=1)
-    run.expect_events("b", DelayedACKs=1)
-    run.note(took_ms=round(run.span_ns() / 1e6, 1))
+    run.expect_events("b", DelayedACKs=int(not prompt))
+    sent = [line["at"] for line in run.log("sent", side=0)]
+    first = next(i for i, line in enumerate(run.log("sent", side=0)) if line["kind"] == "again")
+    # The acknowledgement makes it send again what else was lost.
+    run.truth["delay_ns"] = sent[first + 1] - sent[first] - run.rtt_ms * 1e6
+    run.note(took_ms=round(run.span_ns() / 1e6, 1), delay_ms=round(run.truth["delay_ns"] / 1e6, 1))
+
+
+@scenario
+def delayed_ack_after_rto(run):
+    """What a timeout sends alone is acknowledged late by an end that answers."""
+    ack_after_rto(run, False)
+
+
+@scenario
+def prompt_ack_after_rto(run):
+    """The same; the route of the receiving host has `quickack 1`."""
+    ack_after_rto(run, True)
 
 
 def burst_after_idle(run, restart):
