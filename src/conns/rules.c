@@ -511,8 +511,8 @@ static uint32_t rules_list(const struct conn_view *view, struct conn_problem *ou
 
 /*
  * Adds up the time lost to harmful problems, and its lower bound. Each kind of time counts once:
- * the repairs and their delayed ACKs have parts of the stalls; a burst's are also those of its repairs, held data is also
- * Nagle's, a tiny buffer's is also that of full buffers.
+ * the repairs and their delayed ACKs have parts of the stalls; a burst's are also those of its
+ * repairs, held data is also Nagle's, a tiny buffer's is also that of full buffers.
  */
 static void rules_add_lost(struct conn_judged *judged, const struct conn_problem *problems)
 {

@@ -10,7 +10,8 @@
  *		times are written as in options, but loss_first, write_first and
  *		lost_reply count from the beginning of the interval. app, comm, cgroup,
  *		unit, congestion_control: strings.
- *		flags=nodelay,accepted,...      known=all, all-times-calls, ... (all is as without; every: and added counters)
+ *		flags=nodelay,accepted,...      known=all, all-times-calls, ... (all is as without;
+ *		every: all and CONN_COUNTERS_ADDED)
  *		at-send-buffer=N                sampled[]; `samples` is their sum unless it is given
  *		for-send-buffer=TIME            sampled_ns[]
  *		send-size-4=N recv-size-0=N     sizes[]

@@ -135,15 +135,8 @@ MAKE(held_sampled, e->delayed_ack_ns = 500 * NS_PER_MS; e->sampled[CONN_AT_DELAY
 MAKE(held_nodelay, held(e); e->flags = CONN_NODELAY)
 MAKE(not_held, e->peer_delayed_acks = 5)
 MAKE(own, e->delayed_acks = 3)
-MAKE(repair, e->rto = 4; e->stall_ns = 960 * NS_PER_MS; e->rto_delacks = 2; e->rto_delack_us = 80000;
-     e->known |= CONN_COUNTS_rto_delacks | CONN_COUNTS_rto_delack_us)
-MAKE(repair_prompt, repair(e); e->rto_delacks = e->rto_delack_us = 0)
-MAKE(repair_once, repair(e); e->rto_delacks = 1)
-MAKE(repair_some, repair(e); e->rto = 8)
-MAKE(repair_few, repair(e); e->rto = 9)
-MAKE(repair_rare, repair(e); e->to = 100 * NS_PER_S; e->busy_ns = 97 * NS_PER_S)
-MAKE(repair_spurious, repair(e); e->spurious = 4)
-MAKE(repair_old, repair(e); e->known &= ~(uint32_t)CONN_COUNTS_rto_delacks)
+MAKE(repair, e->rto = 4; e->stall_ns = 960 * NS_PER_MS; e->rto_delacks = 2;
+     e->rto_delack_us = 80000; e->known |= CONN_COUNTS_rto_delacks | CONN_COUNTS_rto_delack_us)
 MAKE(small, e->send_calls = 100; e->send_small = 90; e->sampled[CONN_AT_NAGLE] = 5)
 MAKE(small_unheld, e->send_calls = 100; e->send_small = 90)
 MAKE(small_unsampled, e->send_calls = 100; e->send_small = 90; e->samples = 2)
@@ -223,13 +216,6 @@ static const struct rule_case cases[] = {
 	{ CONN_DELAYED_REPAIR, false, 0, -1, 0, timeout },
 	{ CONN_DELAYED_REPAIR, false, L, CONN_HARMFUL, CONN_INFERRED, repair },
 	{ CONN_DELAYED_ACK, false, 0, -1, 0, repair },
-	{ CONN_DELAYED_REPAIR, false, L, CONN_HARMFUL, CONN_INFERRED, repair_some },
-	{ CONN_DELAYED_REPAIR, false, L, CONN_HARMLESS, CONN_INFERRED, repair_rare },
-	{ CONN_DELAYED_REPAIR, false, 0, -1, 0, repair_prompt },
-	{ CONN_DELAYED_REPAIR, false, 0, -1, 0, repair_once },
-	{ CONN_DELAYED_REPAIR, false, 0, -1, 0, repair_few },
-	{ CONN_DELAYED_REPAIR, false, 0, -1, 0, repair_spurious },
-	{ CONN_DELAYED_REPAIR, false, 0, -1, 0, repair_old },
 	{ CONN_NAGLE, false, CONN_KNOWS_PEER_DELACKS, CONN_HARMFUL, CONN_INFERRED, held },
 	{ CONN_NAGLE, false, 0, -1, 0, held_nodelay },
 	{ CONN_NAGLE, false, 0, -1, 0, not_held },
@@ -461,77 +447,6 @@ static void lost_time_is_counted_once(void **state)
 			 1U << CONN_BURST_AFTER_IDLE);
 }
 
-/* Each repair has its part of the stalls, by what it usually takes; spurious ones have none. */
-static void stalls_are_divided(void **state)
-{
-	struct event_conn e = plain();
-	struct conn_problem problems[RULES_MAX];
-	struct conn_view view = { .c = &e };
-
-	(void)state;
-	e.rtt_us = 20000;
-	e.rto_us = 200000;
-	e.fast_retransmit = e.recoveries = 6;
-	e.tlp = 2;
-	e.rto = 1;
-	e.busy_ns = NS_PER_S;
-	e.stall_ns = 400 * NS_PER_MS;
-	fit(&e);
-	rules_judge(&view, problems);
-	assert_int_equal(find(&e, NULL, CONN_FAST_RETRANSMIT, false)->lost_ns, 120 * NS_PER_MS);
-	assert_int_equal(find(&e, NULL, CONN_TAIL_LOSS_PROBE, false)->lost_ns, 80 * NS_PER_MS);
-	assert_int_equal(find(&e, NULL, CONN_TIMEOUT, false)->lost_ns, 200 * NS_PER_MS);
-	assert_int_equal(view.judged.lost_ns, 400 * NS_PER_MS);
-	e.spurious = 3;
-	rules_judge(&view, problems);
-	assert_in_range(view.judged.lost_ns, 266 * NS_PER_MS, 267 * NS_PER_MS);
-}
-
-/* The peer's delays are no part of the timeouts' time. */
-static void delayed_repairs_are_set_apart(void **state)
-{
-	struct event_conn e = plain();
-	struct conn_problem problems[RULES_MAX];
-	struct conn_view view = { .c = &e };
-
-	(void)state;
-	repair(&e);
-	fit(&e);
-	rules_judge(&view, problems);
-	assert_int_equal(find(&e, NULL, CONN_TIMEOUT, false)->lost_ns, 880 * NS_PER_MS);
-	assert_int_equal(find(&e, NULL, CONN_DELAYED_REPAIR, false)->lost_ns, 80 * NS_PER_MS);
-	assert_int_equal(view.judged.lost_ns, 960 * NS_PER_MS);
-	e.rto_delacks = 1; /* it is not certain */
-	rules_judge(&view, problems);
-	assert_int_equal(find(&e, NULL, CONN_TIMEOUT, false)->lost_ns, 960 * NS_PER_MS);
-	assert_int_equal(view.judged.lost_ns, 960 * NS_PER_MS);
-}
-
-/* The peer's record confirms even a single one, or denies all. */
-static void the_peer_knows_of_delayed_repairs(void **state)
-{
-	struct event_conn e = plain(), peer = plain();
-	const struct conn_problem *p;
-
-	(void)state;
-	repair_once(&e);
-	fit(&e);
-	own(&peer);
-	p = find(&e, &peer, CONN_DELAYED_REPAIR, false);
-	assert_non_null(p);
-	assert_int_equal(p->confidence, CONN_OBSERVED);
-	assert_int_equal(p->harm, CONN_HARMFUL);
-	e.rto_delacks = 0; /* delays of other ACKs */
-	assert_null(find(&e, &peer, CONN_DELAYED_REPAIR, false));
-	repair(&e);
-	peer.delayed_acks = 0;
-	assert_null(find(&e, &peer, CONN_DELAYED_REPAIR, false));
-	peer.known &= ~(uint32_t)CONN_KNOWS_DELACKS;
-	p = find(&e, &peer, CONN_DELAYED_REPAIR, false);
-	assert_non_null(p);
-	assert_int_equal(p->confidence, CONN_INFERRED);
-}
-
 static void words(const struct event_conn *e, enum conn_class class, const struct conn_sums *sums,
 		  char *message, char *advice)
 {
@@ -635,9 +550,6 @@ int main(void)
 		cmocka_unit_test(advice_contains_its_figures),
 		cmocka_unit_test(advice_asks_for_more),
 		cmocka_unit_test(no_more_is_spurious_than_was_sent),
-		cmocka_unit_test(stalls_are_divided),
-		cmocka_unit_test(delayed_repairs_are_set_apart),
-		cmocka_unit_test(the_peer_knows_of_delayed_repairs),
 		cmocka_unit_test(late_acks_of_the_path_hold_data),
 	};
 

@@ -475,8 +475,8 @@ static void diag_list_unknown(struct conns_diag *d, uint32_t size)
 	strbuf_puts(&d->missing,
 		    "pacing and this host's own queue, apart from the congestion window: not "
 		    "reported by inet_diag\n"
-		    "delayed ACKs after a timeout: inet_diag does not report when a segment is sent "
-		    "again\n"
+		    "delayed ACKs after a timeout: inet_diag does not report single "
+		    "retransmissions\n"
 		    "socket options (TCP_NODELAY, buffer sizes that were set): inet_diag does not "
 		    "report socket options\n"
 		    "connections that begin and end between two dumps: only BPF programs see "
