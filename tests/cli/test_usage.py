@@ -301,7 +301,7 @@ COMPLETED = [
     (['help', 'reco'], ['record', 'recording-incomplete', 'recordings-overlap', 'recording-damaged']),
     (['help', 'rep'], ['report']),
     (['help', 'host-n'], ['host-noisy']),
-    (['help', 'delayed'], ['delayed-ack']),
+    (['help', 'delayed'], ['delayed-ack', 'delayed-ack-after-timeout']),
     (['watch', '--from', 'test_us'], ['test_usage.py']),
 ]
 
