@@ -266,16 +266,6 @@ static int scan_test(struct scan_class *c)
 	return err;
 }
 
-/* Counts the events of the whole fleet; each connection has one host. */
-static int scan_count_fleet(struct scan_class *c)
-{
-	int err = scan_own_events(c, FLEET_HOST, 0, c->kinds[FLEET_HOST].len, true);
-
-	if (!err)
-		scan_add(&c->scan, &c->own, false, NULL, &c->scan.fleet);
-	return err;
-}
-
 /* ---- findings ---- */
 
 /* Returns the part of a connection's problem that lies in the stretch, 0 to 1. */
@@ -400,8 +390,10 @@ static void scan_class_release(struct scan_class *c)
 
 static int scan_class_run(struct scan_class *c, struct fleet_result *out)
 {
-	int err = scan_count_fleet(c);
+	int err = 0;
 
+	/* each connection once: it is of its host and of the remote one */
+	scan_add(&c->scan, &c->all.events, false, NULL, &c->scan.fleet);
 	for (int i = 0; i < SCAN_FINDINGS_MAX && !err; i++) {
 		struct scan_suspect best;
 

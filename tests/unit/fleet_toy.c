@@ -67,6 +67,19 @@ uint32_t toy_connect(struct toy *toy, const struct toy_conn *conn)
 	return index;
 }
 
+uint32_t toy_connect_hosts(struct toy *toy, uint32_t host, uint32_t remote)
+{
+	const uint32_t shares[] = { toy_resource(toy, FLEET_HOST, host),
+				    toy_resource(toy, FLEET_HOST, remote),
+				    toy_resource(toy, FLEET_APP, 0) };
+	const struct fleet_conn conn = { .host = shares[0], .shares = shares,
+					 .n = ARRAY_LEN(shares), .name = "connection" };
+	uint32_t index;
+
+	BUG_ON(fleet_connection(toy->f, &conn, &index));
+	return index;
+}
+
 void toy_read(struct toy *toy, uint32_t conn, uint32_t from, uint32_t to, enum fleet_class class,
 	      double share)
 {

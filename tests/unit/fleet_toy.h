@@ -34,6 +34,9 @@ uint32_t toy_resource(struct toy *toy, enum fleet_kind kind, uint32_t which);
 /* Adds a connection without readings. */
 uint32_t toy_connect(struct toy *toy, const struct toy_conn *conn);
 
+/* Adds a connection of application 0 that `host` recorded, to another host; without readings. */
+uint32_t toy_connect_hosts(struct toy *toy, uint32_t host, uint32_t remote);
+
 /* Adds a reading of intervals `from` to `to`: a share of the class, for which data waited. */
 void toy_read(struct toy *toy, uint32_t conn, uint32_t from, uint32_t to, enum fleet_class class,
 	      double share);

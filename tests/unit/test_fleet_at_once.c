@@ -315,6 +315,18 @@ static void application_in_a_part_of_the_window_is_no_burst(void **state)
 	assert_int_equal(toy.result.findings.len, 0);
 }
 
+/* Its events are counted once, for which there is room, though it is of two hosts. */
+static void connection_of_two_hosts_counts_once(void **state)
+{
+	const uint32_t conn = toy_connect_hosts(&toy, 0, 1);
+
+	(void)state;
+	for (uint32_t k = 0; k < TOY_INTERVALS; k++)
+		toy_read(&toy, conn, k, k + 1, CLASS, k % 50 == 25);
+	assert_int_equal(fleet_at_once(toy.f, &options, &toy.result), 0);
+	assert_int_equal(toy.result.findings.len, 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, toy_begin, toy_end)
 
 int main(void)
@@ -329,6 +341,7 @@ int main(void)
 		CASE(other_classes_are_not_scanned),
 		CASE(lives_that_begin_are_no_burst),
 		CASE(application_in_a_part_of_the_window_is_no_burst),
+		CASE(connection_of_two_hosts_counts_once),
 		CASE(counts_as_one_by_one),
 		CASE(stretch_needs_connections_and_children),
 	};
