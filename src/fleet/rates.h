@@ -30,10 +30,16 @@ struct rates_suspect {
 
 struct rates_suspects VEC_OF(struct rates_suspect);
 
-/* A child of a resource. */
+/*
+ * A child of a resource. A connection is a child of both its hosts, and must not be an other of
+ * itself: both children have one place among those that are ranked.
+ */
 struct rates_unit {
 	double limited_ns, expected_ns;
 	double aligned_ns;       /* expected by strata_rates.aligned, for ranks */
+	uint32_t conn;           /* one of the child's connections */
+	uint32_t place;          /* among the `ranked` */
+	bool is_own;             /* the resource is the host that was recorded, or holds hosts */
 };
 
 struct rates {
@@ -46,6 +52,8 @@ struct rates {
 	bool *left;              /* for each connection: known, and no finding explains it */
 	struct rates_suspects suspects;
 	struct rates_units VEC_OF(struct rates_unit) units;
+	uint32_t ranked;         /* places of `units` */
+	uint32_t *places;        /* scratch: by connection; FLEET_NONE: not yet */
 };
 
 /* Replace `units` by those of a kind, and append its resources to the suspects. 0 or -ENOMEM. */

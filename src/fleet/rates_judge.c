@@ -55,20 +55,42 @@ static void rates_describe(const struct rates *r, struct rates_suspect *suspect,
 	suspect->middle = ratios[(suspect->units - 1) / 2];
 }
 
-/*
- * Returns the chance of so many children of the suspect with any excess rank, where most children
- * have the least rank `least`, a tie; else 0. The normal approximation is far too small there.
- */
-static double rates_tied_p(const struct rates_suspect *s, const double *ranks, size_t total,
-			   double least, size_t ties)
+/* Returns the chance of so many children of the suspect with a rank above the least one. */
+static double rates_marked_p(const struct rates *r, const struct rates_suspect *s,
+			     const double *ranks, double least, size_t ties)
 {
 	size_t above = 0;
 
-	if (2 * ties < total)
-		return 0;
 	for (size_t i = s->unit; i < s->unit + s->units; i++)
-		above += ranks[i] > least;
-	return rank_sum_marked_p(above, s->units, total - ties, total);
+		above += ranks[r->units.items[i].place] > least;
+	return rank_sum_marked_p(above, s->units, r->ranked - ties, r->ranked);
+}
+
+/*
+ * Returns the chance of the suspect's ranks. Where most children have no excess, a tie, the normal
+ * approximation is far too small, and an exact chance is that without ties, which may be far too
+ * large. How many have any excess is exact then: it limits the one, and is a second test beside the
+ * other, each at half of the level.
+ */
+static double rates_rank_p(const struct rates *r, const struct rates_suspect *s,
+			   const struct rank_sum *test, const double *ranks, double least,
+			   size_t ties)
+{
+	double marked;
+
+	if (2 * ties < r->ranked || !s->units)
+		return test->p;
+	marked = rates_marked_p(r, s, ranks, least, ties);
+	return test->exact ? fmin(2 * fmin(test->p, marked), 1) : fmax(test->p, marked);
+}
+
+/* Sets the ratios by place: that of the recorded host's child, if a place has two. */
+static void rates_fill_ratios(const struct rates *r, double *ratios)
+{
+	for (int own = 0; own <= 1; own++)
+		vec_for_each(&r->units, u)
+			if (u->is_own == own)
+				ratios[u->place] = rates_ratio(r, u->limited_ns, u->aligned_ns);
 }
 
 /*
@@ -79,14 +101,12 @@ static double rates_tied_p(const struct rates_suspect *s, const double *ranks, s
 static int rates_rank(const struct rates *r, struct rates_suspect *suspects, size_t n,
 		      double *ratios, double *ranks)
 {
-	const size_t total = r->units.len;
+	const size_t total = r->ranked;
 	double squares = 0, least = INFINITY;
 	size_t ties = 0;
 	int err;
 
-	for (size_t i = 0; i < total; i++)
-		ratios[i] = rates_ratio(r, r->units.items[i].limited_ns,
-					r->units.items[i].aligned_ns);
+	rates_fill_ratios(r, ratios);
 	err = rank_values(ratios, total, ranks);
 	for (size_t i = 0; i < total; i++)
 		squares += ranks[i] * ranks[i];
@@ -99,12 +119,11 @@ static int rates_rank(const struct rates *r, struct rates_suspect *suspects, siz
 		double sum = 0;
 
 		for (size_t i = s->unit; i < s->unit + s->units; i++)
-			sum += ranks[i];
+			sum += ranks[r->units.items[i].place];
 		if (s->units && rank_sum_upper(sum, s->units, total, squares, &test) == -ENOMEM)
 			return -ENOMEM;
 		s->z = test.z;
-		s->p_rank = test.exact ? test.p :
-			    fmax(test.p, rates_tied_p(s, ranks, total, least, ties));
+		s->p_rank = rates_rank_p(r, s, &test, ranks, least, ties);
 		if (s->units)
 			rates_describe(r, s, ratios + s->unit);
 	}
@@ -195,7 +214,7 @@ static bool rates_has_enough(const struct rates_suspect *s)
 static void rates_mark_testable(const struct rates *r, struct rates_suspect *suspects, size_t n,
 				double *least)
 {
-	const size_t total = r->units.len;
+	const size_t total = r->ranked;
 	double limit;
 	size_t k = 0;
 

@@ -27,7 +27,12 @@ static void rates_add_conn(const struct rates *r, struct rates_suspect *suspect,
 static int rates_add_unit(struct rates *r, struct rates_suspect *suspect, size_t from, size_t to)
 {
 	const struct unit_entry *entries = r->kinds[suspect->kind].items;
-	struct rates_unit unit = { 0 };
+	const uint32_t conn = entries[from].conn;
+	struct rates_unit unit = {
+		.conn = conn,
+		.is_own = suspect->kind != FLEET_HOST ||
+			  r->f->all.items[conn].host == suspect->resource,
+	};
 	bool compared = false;
 
 	for (size_t i = from; i < to; i++)
@@ -75,6 +80,35 @@ static int rates_measure_resource(struct rates *r, struct rates_suspect *suspect
 	return err ?: vec_push(&r->suspects, *suspect);
 }
 
+/* Gives a place to each child that has none, or with `own`, to those of the recorded hosts. */
+static void rates_place_hosts(struct rates *r, bool own)
+{
+	vec_for_each(&r->units, unit) {
+		uint32_t *place = &r->places[unit->conn];
+
+		if (own && !unit->is_own)
+			continue;
+		if (*place == FLEET_NONE)
+			*place = r->ranked++;
+		unit->place = *place;
+	}
+}
+
+/* Gives the children of one kind their places. */
+static void rates_place_units(struct rates *r, enum fleet_kind kind)
+{
+	r->ranked = 0;
+	if (kind != FLEET_HOST) {
+		vec_for_each(&r->units, unit)
+			unit->place = r->ranked++;
+		return;
+	}
+	vec_for_each(&r->units, unit)
+		r->places[unit->conn] = FLEET_NONE;
+	rates_place_hosts(r, true);
+	rates_place_hosts(r, false);
+}
+
 int rates_measure(struct rates *r, enum fleet_kind kind)
 {
 	const struct units *units = &r->kinds[kind];
@@ -90,5 +124,6 @@ int rates_measure(struct rates *r, enum fleet_kind kind)
 		if (!err)
 			err = rates_measure_resource(r, &suspect);
 	}
+	rates_place_units(r, kind);
 	return err;
 }

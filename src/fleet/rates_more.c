@@ -21,10 +21,11 @@ static int rates_init(struct rates *r, const struct fleet *f, const struct fleet
 	vec_init(&r->suspects, FLEET_RESOURCES_MAX);
 	vec_init(&r->units, (size_t)FLEET_CONNECTIONS_MAX * FLEET_SHARES_MAX);
 	r->left = calloc(f->all.len + 1, sizeof(*r->left));
+	r->places = calloc(f->all.len + 1, sizeof(*r->places));
 	err = strata_init(&r->strata, f);
 	for (unsigned int kind = 0; kind < FLEET_KINDS && !err; kind++)
 		err = units_list(f, kind, &r->kinds[kind]);
-	return err ?: r->left ? 0 : -ENOMEM;
+	return err ?: r->left && r->places ? 0 : -ENOMEM;
 }
 
 static void rates_release(struct rates *r)
@@ -35,6 +36,7 @@ static void rates_release(struct rates *r)
 	vec_release(&r->suspects);
 	vec_release(&r->units);
 	free(r->left);
+	free(r->places);
 }
 
 static bool rates_has_class(const struct rates *r, enum fleet_class class)

@@ -342,6 +342,20 @@ static void idle_applications_are_no_problem(void **state)
 	assert_int_equal(toy.result.tested, 0);
 }
 
+/* Each connection is one of its remote host, too, and must not stand beside itself as an other. */
+static void bad_host_is_told_from_its_peers(void **state)
+{
+	(void)state;
+	for (uint32_t host = 0; host < 6; host++)
+		for (uint32_t remote = 0; remote < 6; remote++)
+			for (uint32_t i = 0; i < 4 && host != remote; i++)
+				toy_read(&toy, toy_connect_hosts(&toy, host, remote), 0,
+					 TOY_INTERVALS, CLASS,
+					 !host && remote < 5 && i < 2 ? 0.5 : 0);
+	run();
+	assert_non_null(toy_only(&toy, FLEET_MORE, FLEET_HOST, 0));
+}
+
 static void empty_fleets_are_quiet(void **state)
 {
 	(void)state;
@@ -378,6 +392,7 @@ int main(void)
 		CASE(less_than_twice_is_not_told),
 		CASE(little_lost_time_is_not_told),
 		CASE(idle_applications_are_no_problem),
+		CASE(bad_host_is_told_from_its_peers),
 		CASE(empty_fleets_are_quiet),
 	};
 
