@@ -44,6 +44,18 @@ static void fleet_reading_put(struct fleet_reading *out, enum fleet_class class,
 	out->share[class] = share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
+/*
+ * Returns whether probes repaired losses as late as timeouts would have: of a segment that was
+ * alone, the kernel sends the probe when the retransmission timer would have run out.
+ */
+static bool fleet_reading_is_late_probe(const struct event_conn *e, const struct conn_problem *p)
+{
+	const uint64_t rto_us = conn_knows(e, CONN_KNOWS_GAUGES) && e->rto_us ? e->rto_us :
+										CONN_TIMER_US;
+
+	return p->class == CONN_TAIL_LOSS_PROBE && 2 * p->lost_ns >= 1000 * rto_us * e->tlp;
+}
+
 /* Adds the time lost to harmful problems, judged by this record alone. */
 static void fleet_reading_put_lost(const struct event_conn *e, struct fleet_reading *out)
 {
@@ -53,10 +65,15 @@ static void fleet_reading_put_lost(const struct event_conn *e, struct fleet_read
 	rules_judge(&view, problems);
 	for (uint32_t i = 0; i < view.judged.n; i++) {
 		const struct conn_problem *p = &view.found[i];
-		const unsigned int class = fleet_reading_class(p->class);
+		const bool is_late_probe = fleet_reading_is_late_probe(e, p);
+		const unsigned int class = is_late_probe ? FLEET_TIMEOUT :
+							   fleet_reading_class(p->class);
 
-		if (class < FLEET_CLASSES && p->harm == CONN_HARMFUL && !p->ours)
-			out->lost_ns[class] += p->lost_ns;
+		if (class >= FLEET_CLASSES || p->harm != CONN_HARMFUL || p->ours)
+			continue;
+		out->lost_ns[class] += p->lost_ns;
+		if (is_late_probe && out->known & BIT(class))
+			out->share[class] = 1;
 	}
 }
 

@@ -100,6 +100,28 @@ static void test_lost_time(void **state)
 	assert_int_equal(r.lost_ns[FLEET_FAST_RETRANSMIT], 0);
 }
 
+/* A single segment's probe comes as late as a timeout; after others, soon. */
+static void test_late_probes_are_timeouts(void **state)
+{
+	struct event_conn e = record(STEP);
+	struct fleet_reading r;
+
+	(void)state;
+	e.tlp = 1;
+	e.bytes_retransmitted = e.mss = 1000;
+	e.rto_us = 200000;
+	e.stalls = 1;
+	e.busy_ns = STEP;
+	e.stall_ns = e.longest_stall_ns = STEP / 10;
+	fleet_reading_fill(&e, &r);
+	assert_true(r.share[FLEET_TIMEOUT] == 1);
+	assert_int_equal(r.lost_ns[FLEET_TIMEOUT], STEP / 10);
+	e.busy_ns = e.stall_ns = e.longest_stall_ns = STEP / 100;
+	fleet_reading_fill(&e, &r);
+	assert_true(r.share[FLEET_TIMEOUT] == 0);
+	assert_int_equal(r.lost_ns[FLEET_TIMEOUT], 0);
+}
+
 /* ---- which interval ---- */
 
 static const struct fleet_grid grid = { .start_ns = START, .step_ns = STEP, .intervals = 200 };
@@ -319,6 +341,7 @@ int main(void)
 		cmocka_unit_test(test_idle_time_needs_no_samples),
 		cmocka_unit_test(test_counted_classes),
 		cmocka_unit_test(test_lost_time),
+		cmocka_unit_test(test_late_probes_are_timeouts),
 		cmocka_unit_test(test_losses_are_where_they_were),
 		cmocka_unit_test(test_shared_passes_are_no_common_cause),
 		cmocka_unit_test(test_clocks_apart),
