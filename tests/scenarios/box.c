@@ -9,6 +9,7 @@
  *
  *   link NAME NETNS MTU ADDRESS4 ADDRESS6   a device NAME in the namespace of that file
  *   queue NAME RATE PACKETS MARK            RATE 0: none. ECN's mark from MARK packets on, 0: never
+ *   lossy QUEUE PPM SEED                    a queue with a RATE loses packets at random
  *   path FROM TO DELAY QUEUE                one way; QUEUE "-": none. Paths may share a queue
  *   rule FROM CONN PORT KIND FIRST LAST ACTION HOLD
  *   stall NS                                from when on it tells that a sender made no progress
@@ -59,6 +60,8 @@ struct queue {
 	uint64_t *leaves;           /* ring of `limit`: when each one leaves */
 	uint64_t head, tail;
 	uint64_t packets, dropped, marked, bytes, busy, longest, since;
+	uint64_t loss_ppm, lost;    /* at random, not for lack of room */
+	unsigned short random[3];   /* state of erand48() */
 };
 
 struct path {
@@ -201,9 +204,9 @@ static void stats(void)
 		struct queue *q = &queues[i];
 
 		printf("{\"act\":\"queue\",\"name\":\"%s\",\"packets\":%lu,\"dropped\":%lu,"
-		       "\"marked\":%lu,\"bytes\":%lu,\"busy_ns\":%lu,\"longest\":%lu,"
-		       "\"since\":%lu,\"at\":%lu}\n",
-		       q->name, q->packets, q->dropped, q->marked, q->bytes,
+		       "\"lost\":%lu,\"marked\":%lu,\"bytes\":%lu,\"busy_ns\":%lu,"
+		       "\"longest\":%lu,\"since\":%lu,\"at\":%lu}\n",
+		       q->name, q->packets, q->dropped, q->lost, q->marked, q->bytes,
 		       q->busy - (q->free_at > now ? q->free_at - now : 0), q->longest, q->since,
 		       now);
 	}
@@ -215,7 +218,16 @@ static void stats(void)
 
 /* ---- the fate of a packet ---- */
 
-/* When it leaves the queue; 0: it is full. */
+/* Returns whether a bad port loses the next packet. */
+static bool queue_loses(struct queue *queue)
+{
+	bool loses = queue->loss_ppm && erand48(queue->random) * 1e6 < (double)queue->loss_ppm;
+
+	queue->lost += loses;
+	return loses;
+}
+
+/* When it leaves the queue; 0: it is full, or loses the packet. */
 static uint64_t queue_pass(struct queue *queue, struct packet *packet, uint64_t now)
 {
 	uint64_t takes, waiting;
@@ -225,6 +237,8 @@ static uint64_t queue_pass(struct queue *queue, struct packet *packet, uint64_t 
 	while (queue->head != queue->tail && queue->leaves[queue->head % queue->limit] <= now)
 		queue->head++;
 	waiting = queue->tail - queue->head;
+	if (queue_loses(queue))
+		return 0;
 	if (waiting >= queue->limit) {
 		queue->dropped++;
 		return 0;
@@ -410,18 +424,32 @@ static void add_queue(char **word, const char *line)
 	n_queues++;
 }
 
+static struct queue *find_queue(const char *name, const char *line)
+{
+	for (unsigned int i = 0; i < n_queues; i++)
+		if (!strcmp(queues[i].name, name))
+			return &queues[i];
+	refuse("no such queue", line);
+	return NULL;
+}
+
+static void set_lossy(char **word, const char *line)
+{
+	struct queue *queue = find_queue(word[0], line);
+
+	queue->loss_ppm = number(word[1], line);
+	queue->random[0] = number(word[2], line);
+	if (queue->loss_ppm > 1000000 || !queue->rate)
+		refuse("lossy", line);
+}
+
 static void add_path(char **word, const char *line)
 {
 	struct path *path = &links[find_link(word[0], line)].to[find_link(word[1], line)];
 
 	path->set = true;
 	path->delay = number(word[2], line);
-	path->queue = NULL;
-	for (unsigned int i = 0; i < n_queues; i++)
-		if (!strcmp(queues[i].name, word[3]))
-			path->queue = &queues[i];
-	if (!path->queue && strcmp(word[3], "-"))
-		refuse("no such queue", line);
+	path->queue = strcmp(word[3], "-") ? find_queue(word[3], line) : NULL;
 }
 
 static void add_rule(char **word, const char *line)
@@ -462,7 +490,8 @@ static const struct command {
 	int words;
 	void (*run)(char **word, const char *line);
 } commands[] = {
-	{ "link", 5, add_link }, { "queue", 4, add_queue }, { "path", 4, add_path },
+	{ "link", 5, add_link }, { "queue", 4, add_queue }, { "lossy", 3, set_lossy },
+	{ "path", 4, add_path },
 	{ "rule", 8, add_rule }, { "stall", 1, set_stall }, { "trace", 0, set_trace },
 	{ "go", 0, go }, { "stats", 0, tell_stats },
 };

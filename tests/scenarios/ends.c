@@ -4,14 +4,14 @@
  *
  *   ends serve|call ADDRESS PORT PLAN [--cc NAME] [--n CONNECTIONS] [--sndbuf BYTES]
  *        [--rcvbuf BYTES] [--nodelay] [--stall MS] [--next ADDRESS,PORT] [--also ADDRESS,PORT]
- *        [--again TIMES] [--other PLAN] [--hold] [--late-acks]
+ *        [--again TIMES] [--other PLAN] [--hold] [--late-acks] [--pace BYTES]
  *
  * serve: accepts connections, n of them, or until it is told to end; :: takes IPv4's, too.
  * call: opens n connections one after the other, then all run the plan; with --hold only after a
  * line on stdin. --also: in turn to the one and to these. --again: each opens so many connections,
  * a new one when the plan is through. --next: for each connection another one is opened, for relay
  * and turn. --other: they have in turn the one and these. --late-acks: what is accepted leaves all
- * acknowledgements to the kernel's timer, also its first ones.
+ * acknowledgements to the kernel's timer, also its first ones. --pace: a second, at most.
  *
  * It ends by itself, on SIGTERM and with its parent. Its output is a line of JSON per connection
  * that was opened, and one when the plan is through; times are ns of CLOCK_MONOTONIC.
@@ -59,7 +59,7 @@ static struct options {
 	bool serve, nodelay, hold, late_acks;
 	const char *cc;
 	unsigned int n, again;
-	int sndbuf, rcvbuf;
+	int sndbuf, rcvbuf, pace;
 	struct target target[TARGETS_MAX], next;
 	unsigned int targets;
 	const char *plan[PLANS_MAX - 1];
@@ -127,6 +127,9 @@ static int make_socket(const struct target *target)
 		die("SO_SNDBUF");
 	if (opt.rcvbuf && setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &opt.rcvbuf, sizeof(int)))
 		die("SO_RCVBUF");
+	if (opt.pace &&
+	    setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &opt.pace, sizeof(opt.pace)))
+		die("SO_MAX_PACING_RATE");
 	if (opt.nodelay && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
 		die("TCP_NODELAY");
 	return fd;
@@ -441,6 +444,9 @@ static void parse_option(int c)
 	case 'h':
 		opt.hold = true;
 		break;
+	case 'b':
+		opt.pace = number(optarg, 1 << 30);
+		break;
 	case 'q':
 		opt.late_acks = true;
 		break;
@@ -456,6 +462,7 @@ static void parse(int argc, char **argv)
 		{ "rcvbuf", 1, NULL, 'r' }, { "nodelay", 0, NULL, 'd' }, { "stall", 1, NULL, 't' },
 		{ "next", 1, NULL, 'x' },   { "again", 1, NULL, 'a' },   { "hold", 0, NULL, 'h' },
 		{ "also", 1, NULL, 'l' },   { "other", 1, NULL, 'p' },
+		{ "pace", 1, NULL, 'b' },
 		{ "late-acks", 0, NULL, 'q' }, { NULL, 0, NULL, 0 },
 	};
 	int c;

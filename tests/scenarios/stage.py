@@ -203,6 +203,10 @@ class Stage:
     def queue(self, name, rate_mbit, packets, mark=0):
         self.box.command(f"queue {name} {int(rate_mbit * 1e6)} {packets} {mark}")
 
+    def lossy(self, name, share, seed=1):
+        """The queue, which must have a rate, loses that share of its packets at random."""
+        self.box.command(f"lossy {name} {int(share * 1e6)} {seed}")
+
     def path(self, there, back, delay_ms, queue="-"):
         """One way."""
         self.box.command(f"path {there} {back} {int(delay_ms * 1e6)} {queue}")
