@@ -5,26 +5,22 @@ recordings of six hosts. The hosts are network namespaces around a box that forw
 those between the racks share its short queues. Each host has a connection to every other one. One
 run records all namespaces, and each namespace becomes a recording."""
 import contextlib
-import json
 import os
 import random
 import selectors
 import socket
-import subprocess
 import tempfile
 import time
 
-from lib import check, conns, netns
+from lib import check, conns, fleet, netns
 import stage  # of tests/scenarios, where lib.conns looks  # pylint: disable=wrong-import-order
 
-HALF = os.environ["HALF"]
 RACKS = ((0, 1, 2), (3, 4, 5))
 HOSTS = range(6)
 SECONDS = 20
 MESSAGE = bytes(40_000)
 PAUSE_S = 0.15
 PORT = 7777
-LOSSES = {"fast-retransmit", "timeout"}
 
 
 def rack(host):
@@ -34,13 +30,13 @@ def rack(host):
 @contextlib.contextmanager
 def six_hosts():
     """A stage on which only packets from rack to rack meet in a queue, which has little room."""
-    with stage.Stage({f"h{host}": {} for host in HOSTS}) as made:
+    with stage.Stage({f"host{host}": {} for host in HOSTS}) as made:
         for number in range(len(RACKS)):
             made.queue(f"up{number}", 100, 20)
         for host in HOSTS:
             for other in HOSTS:
                 if host != other:
-                    made.path(f"h{host}", f"h{other}", 0.5,
+                    made.path(f"host{host}", f"host{other}", 0.5,
                               "-" if rack(host) == rack(other) else f"up{rack(host)}")
         made.open()
         yield made
@@ -53,7 +49,7 @@ class Traffic:
         self.selector = selectors.DefaultSelector()
         self.senders = []
         self.random = random.Random(1)
-        names = [made.hosts[f"h{host}"].namespace for host in HOSTS]
+        names = [made.hosts[f"host{host}"].namespace for host in HOSTS]
         self.listeners = []
         for name in names:
             with netns.inside(name):
@@ -63,7 +59,7 @@ class Traffic:
                 if other == host:
                     continue
                 with netns.inside(names[host]):
-                    sender = socket.create_connection((made.address(f"h{other}"), PORT), timeout=10)
+                    sender = socket.create_connection((made.address(f"host{other}"), PORT), timeout=10)
                 receiver, _ = self.listeners[other].accept()
                 receiver.setblocking(False)
                 sender.setblocking(False)
@@ -94,16 +90,6 @@ class Traffic:
             key.fileobj.close()
 
 
-def cookies(document, made):
-    """Returns each host's namespace, by the addresses of its connections."""
-    found = {}
-    for each in document["connections"]:
-        for host in HOSTS:
-            if each["local"].startswith(made.address(f"h{host}") + ":"):
-                found[host] = each["netns_cookie"]
-    return found
-
-
 def record(made, folder):
     """Returns a recording of each host."""
     whole = os.path.join(folder, "whole")
@@ -112,27 +98,7 @@ def record(made, folder):
         traffic.run(SECONDS)
     traffic.close()
     check.true("the queues dropped packets", made.stats()["log"])
-    by_host = cookies(document["json"], made)
-    check.equal("hosts with connections", sorted(by_host), list(HOSTS))
-    paths = []
-    for host in HOSTS:
-        paths.append(os.path.join(folder, f"host{host}.hlat"))
-        subprocess.run([HALF, whole, paths[-1], by_host[host], f"host{host}", "0"], check=True)
-    return paths
-
-
-def write(folder, name, *rows):
-    path = os.path.join(folder, name)
-    with open(path, "w", encoding="utf-8") as f:
-        f.write("\n".join(rows) + "\n")
-    return path
-
-
-def report(*words):
-    done = subprocess.run([conns.HOSTLAT, "fleet", "report", "--json", *words],
-                          capture_output=True, text=True, timeout=120, check=False)
-    check.true(f"it ended with 0 or 3: {done.stderr}", done.returncode in (0, 3))
-    return json.loads(done.stdout)
+    return list(fleet.split(whole, folder, made.hosts.values(), document["json"]).values())
 
 
 def lossy_link():
@@ -140,11 +106,11 @@ def lossy_link():
         os.chmod(folder, 0o755)
         with six_hosts() as made:
             paths = record(made, folder)
-        hosts = write(folder, "hosts.csv", "host,rack",
+        hosts = fleet.write(folder, "hosts.csv", "host,rack",
                       *(f"host{host},r{rack(host)}" for host in HOSTS))
-        links = write(folder, "links.csv", "from,to,link", "r0,r1,up",
+        links = fleet.write(folder, "links.csv", "from,to,link", "r0,r1,up",
                       *(f"host{host},r{rack(host)},port{host}" for host in HOSTS))
-        document = report(*paths, "--topology", hosts, "--topology", links, "--step", "500ms")
+        document = fleet.report(*paths, "--topology", hosts, "--topology", links, "--step", "500ms")
         check.equal("hosts", sorted(each["host"] for each in document["recordings"]),
                     [f"host{host}" for host in HOSTS])
         for each in document["recordings"]:
@@ -152,11 +118,11 @@ def lossy_link():
             check.equal(f"records of {each['host']} that count",
                         (each["untimed"], each["invalid"], each["lost"]), (0, 0, 0))
         found = {(each["kind"], each["name"]) for each in document["groups"]
-                 if each["problem"] in LOSSES}
+                 if each["problem"] in fleet.LOSSES}
         check.true(f"the link is found, not {sorted(found)}", ("link", "up") in found)
         check.equal("ports that are blamed", {name for kind, name in found if kind == "link"},
                     {"up"})
-        again = report(*paths, "--step", "500ms")
+        again = fleet.report(*paths, "--step", "500ms")
         check.equal("links without a topology",
                     [each for each in again["groups"] if each["kind"] in ("rack", "link")], [])
 
