@@ -21,4 +21,11 @@ int fleet_more(const struct fleet *f, const struct fleet_options *options,
 int fleet_at_once(const struct fleet *f, const struct fleet_options *options,
 		  struct fleet_result *out);
 
+/*
+ * Adds pipelines, and counts `pipelines_tested` and `pipelines_too_few`. They are no evidence of a
+ * resource's problem: their part of alpha comes on top. Returns 0 or -ENOMEM.
+ */
+int fleet_pipelines(const struct fleet *f, const struct fleet_options *options,
+		    struct fleet_result *out);
+
 #endif

@@ -90,6 +90,7 @@ static void analyze_result_init(struct fleet_result *result)
 	vec_init(&result->findings, FLEET_RESOURCES_MAX);
 	vec_init(&result->members, MEMBERS_MAX);
 	vec_init(&result->same, (size_t)FLEET_CLASSES * FLEET_RESOURCES_MAX);
+	vec_init(&result->pipelines, (size_t)FLEET_CLASSES * FLEET_RESOURCES_MAX);
 }
 
 /* Appends the findings of rates and bursts, which are inside of none, to those of synchrony. */
@@ -155,6 +156,7 @@ int fleet_analyze(const struct fleet *f, const struct fleet_options *options,
 	err = analyze_all(&rest, out);
 	fleet_result_release(&rest.result);
 	err = err ? err : fleet_explained(f, out);
+	err = err ? err : fleet_pipelines(f, options, out);
 	err = err ? err : analyze_sort(&out->findings);
 	return err ? -ENOMEM : 0;
 }
@@ -164,4 +166,5 @@ void fleet_result_release(struct fleet_result *result)
 	vec_release(&result->findings);
 	vec_release(&result->members);
 	vec_release(&result->same);
+	vec_release(&result->pipelines);
 }

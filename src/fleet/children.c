@@ -13,8 +13,7 @@
 #define REACH_PART 8u  /* reach, at most, as a part of all intervals */
 #define NOISE_MAX 4.0
 
-/* Resources and connections have the same key in all runs, whatever the order of the input. */
-static uint64_t children_key(const char *name, uint64_t cookie)
+uint64_t children_key(const char *name, uint64_t cookie)
 {
 	uint64_t key = cookie;
 
@@ -247,16 +246,16 @@ static double children_energy(const double *z, uint32_t n)
 	return energy;
 }
 
-/* Removes a child's own moving mean; weights keep the scale of what is left. */
-static void children_smooth(const struct children *children, double *z, double *weight)
+double children_smooth(const struct common_load *load, double *z, double *weight)
 {
-	const double before = children_energy(z, children->intervals);
+	const double before = children_energy(z, load->intervals);
 	double scale;
 
-	children_remove_load(&children->load, z, weight);
-	scale = before > 0 ? sqrt(children_energy(z, children->intervals) / before) : 0;
-	for (uint32_t k = 0; k < children->intervals; k++)
+	children_remove_load(load, z, weight);
+	scale = before > 0 ? sqrt(children_energy(z, load->intervals) / before) : 0;
+	for (uint32_t k = 0; k < load->intervals; k++)
 		weight[k] *= scale;
+	return scale;
 }
 
 /* Removes the load outside from a child; adds the error that it leaves. */
@@ -285,7 +284,7 @@ static int children_clean(struct children *children)
 		if (children->load.series)
 			children_regress(children, z, weight, error);
 		else
-			children_smooth(children, z, weight);
+			children_smooth(&children->load, z, weight);
 		for (uint32_t k = 0; k < intervals; k++) {
 			children->sum[k] += z[k];
 			children->sum_weight[k] += weight[k];

@@ -77,4 +77,13 @@ void children_add_up(double *z, double *weight, uint32_t intervals);
 /* Removes the common load from a series with its weights; returns its coefficient. */
 double children_remove_load(const struct common_load *load, double *z, const double *weight);
 
+/*
+ * Removes a series' own moving mean, of a load without a series; its weights keep the scale of what
+ * is left. Returns their factor.
+ */
+double children_smooth(const struct common_load *load, double *z, double *weight);
+
+/* Returns the key of a resource or connection: the same in all runs, in any order of the input. */
+uint64_t children_key(const char *name, uint64_t cookie);
+
 #endif

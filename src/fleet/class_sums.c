@@ -51,6 +51,14 @@ static void class_sums_add(const struct class_sums *sums, uint32_t from, uint32_
 			       sums->conns.items[i].n);
 }
 
+const struct fleet_sums *class_sums_of_group(struct class_sums *sums, uint32_t group)
+{
+	fleet_sums_clear(&sums->part);
+	class_sums_add(sums, sums->group_first[group], sums->group_first[group + 1], &sums->part);
+	fleet_sums_finish(&sums->part);
+	return &sums->part;
+}
+
 /* ---- a class ---- */
 
 static int class_sums_push(struct class_sums *sums, uint32_t conn)

@@ -10,7 +10,7 @@
  *	err = fleet_analyze(f, &options, &result);
  *	err = fleet_report(f, &result, &view, &report);   fleet/report.h
  *
- * docs/design/fleet-rates.md and fleet-together.md explain the statistics.
+ * docs/design/fleet-rates.md, fleet-together.md and fleet-pipelines.md explain the statistics.
  */
 #ifndef HOSTLAT_FLEET_FLEET_H
 #define HOSTLAT_FLEET_FLEET_H
@@ -164,7 +164,29 @@ struct fleet_finding {
 	uint32_t first_same, n_same; /* resources with the same connections: in same */
 };
 
+/*
+ * An application that has nothing to send when, or shortly after, connections of a resource have a
+ * problem on the same hosts. A connection is never compared with itself or its other end.
+ */
+struct fleet_pipeline {
+	enum fleet_class class;
+	uint32_t resource;       /* application or service with the problem */
+	uint32_t application;    /* the one that waits; may be the same */
+	uint32_t hosts;          /* with connections of both that are not constant */
+	uint32_t hosts_with;     /* hosts that show it by themselves */
+	uint32_t connections;    /* on these hosts, not constant: of the resource */
+	uint32_t waiting;        /* the same, of the application */
+	uint32_t lag;            /* intervals by which it follows where they correlate most */
+	bool later;              /* that it follows, instead of both at once, is significant */
+	double rho;              /* mean correlation of two connections */
+	double z, p;             /* as in fleet_finding */
+	double share;            /* part of the time in which the application gives no data */
+	double share_otherwise;  /* the same while the resource does not have the problem */
+	uint64_t waiting_ns;     /* time without data beyond share_otherwise, of all connections */
+};
+
 struct fleet_findings VEC_OF(struct fleet_finding);
+struct fleet_pipelines VEC_OF(struct fleet_pipeline);
 struct fleet_members VEC_OF(struct fleet_member);
 struct fleet_same VEC_OF(uint32_t);
 
@@ -172,6 +194,8 @@ struct fleet_result {
 	struct fleet_findings findings; /* most excess first; finer ones after their `within` */
 	struct fleet_members members;
 	struct fleet_same same;  /* resources */
+	struct fleet_pipelines pipelines; /* most waiting first */
+	uint32_t pipelines_tested, pipelines_too_few; /* pairs, times classes; as below */
 	uint32_t tested;         /* resources times classes that were tested */
 	uint32_t too_few;        /* could not be, for lack of hosts, connections or intervals */
 };

@@ -8,13 +8,12 @@
 
 #include "base/bug.h"
 #include "fleet/over_time.h"
+#include "fleet/pipelines_report.h"
 #include "fleet/sentence.h"
 #include "fleet/state.h"
 #include "fleet/tally.h"
 #include "report/human.h"
 
-/* No p-value is known to be smaller. */
-#define P_LEAST 1e-16
 /* With fewer intervals, hardly anything can stand out. */
 #define INTERVALS_MIN 10u
 #define MEMBERS_ALL 1000u        /* the same with `all`; JSON has the others */
@@ -47,6 +46,8 @@ static void fleet_report_scope(const struct fleet *f, const struct fleet_result 
 	object_add(o, "resources", value_u64(f->resources.len));
 	object_add(o, "tested", value_u64(result->tested));
 	object_add(o, "too_few", value_u64(result->too_few));
+	object_add(o, "pipelines_tested", value_u64(result->pipelines_tested));
+	object_add(o, "pipelines_too_few", value_u64(result->pipelines_too_few));
 	object_add(&r->body, "fleet", value_object(o));
 	report_title(r, "%s   %s, each end counted",
 		     human_counted(a, fleet_report_count(f, FLEET_HOST), "host"),
@@ -135,8 +136,8 @@ static void fleet_report_add(const struct fleet *f, const struct fleet_result *r
 		  value_u64(i->hosts), value_u64(i->connections), value_u64(i->affected),
 		  value_u64(i->n), value_u64(i->defined), fleet_report_share(i->share),
 		  fleet_report_share(i->share_others), value_number(i->rho), value_number(i->z),
-		  value_number(i->p < P_LEAST ? P_LEAST : i->p), value_ns(i->lost_ns),
-		  value_ns(i->excess_ns),
+		  value_number(i->p < FLEET_P_LEAST ? FLEET_P_LEAST : i->p),
+		  value_ns(i->lost_ns), value_ns(i->excess_ns),
 		  value_ns(i->from_ns), value_ns(i->to_ns), fleet_report_within(f, result, i),
 		  value_string(fleet_advice(i->class, resource->kind)),
 		  fleet_over_time(f, i, r), fleet_report_members(f, result, i, r));
@@ -198,6 +199,9 @@ static void fleet_report_headline(const struct fleet *f, const struct fleet_resu
 
 	if (worst)
 		report_headline(r, "%s", fleet_sentence_verdict(f, worst, r));
+	else if (none && pipelines_report_first(f, result, view))
+		report_headline(r, "%s", pipelines_report_verdict(
+			f, pipelines_report_first(f, result, view), r));
 	else if (!result->tested)
 		report_headline(r, "n/a: no resource has enough connections for a test. Give more "
 				"hosts' recordings, or longer ones.");
@@ -353,6 +357,7 @@ int fleet_report(const struct fleet *f, const struct fleet_result *result,
 	fleet_report_scope(f, result, r);
 	report_place_verdict(r);
 	n = fleet_report_findings(f, result, view, r);
+	pipelines_report(f, result, view, r);
 	report_place_findings(r);
 	if (n < result->findings.len)
 		report_finding(r, "%s left out: without --reader, the report has all.",

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "stats/special.h"
+#include "fleet/shifted.h"
 
 #define SHIFTS_MIN 199u
 #define SHIFTS_ENOUGH 499u   /* for the moments */
@@ -149,8 +149,7 @@ struct shifts {
 	struct shifts_steps steps; /* the weights', in order of children, around the circle */
 	int64_t *step_sums;      /* the shifted steps'; NULL: weights are not whole */
 	double own_z, own_weight; /* the children's own squares, which no shift changes */
-	double n, sum, squares, cubes; /* statistics, less the observed one */
-	uint32_t extreme;
+	struct shifted drawn;
 };
 
 static void shifts_add(double *sum, const double *series, uint32_t n)
@@ -219,32 +218,13 @@ static double shifts_draw(struct shifts *s)
 	}
 	if (!s->step_sums)
 		shifts_add_weights(s);
-	else if (s->steps.len || !s->n)
+	else if (s->steps.len || !s->drawn.n)
 		shifts_add_steps(s);
 	for (uint32_t k = 0; k < c->intervals; k++) {
 		u += s->z[k] * s->z[k];
 		n += s->weight[k] * s->weight[k];
 	}
 	return n > 0 ? u / sqrt(n) : 0;
-}
-
-/* Returns P(X >= 0) for a law with the moments of the statistics less the observed one. */
-static double shifts_tail(const struct shifts *s)
-{
-	const double mean = s->sum / s->n, square = s->squares / s->n;
-	const double variance = square - mean * mean;
-	const double third = s->cubes / s->n - 3 * mean * square + 2 * mean * mean * mean;
-	const double deviation = sqrt(fmax(variance, 0)), at = -mean / deviation;
-	const double skewness = third / (variance * deviation);
-	double shape, x;
-
-	if (!(deviation > 0))
-		return mean < 0 ? 0 : 1;
-	if (skewness < 1e-4)
-		return normal_sf(at);
-	shape = 4 / (skewness * skewness);
-	x = shape + at * sqrt(shape);
-	return x > 0 ? chi2_sf(2 * x, 2 * shape) : 1;
 }
 
 static uint32_t shifts_limit(const struct children *c)
@@ -261,16 +241,10 @@ static void shifts_run(struct shifts *s, const struct synchrony *synchrony, doub
 	const uint32_t limit = shifts_limit(s->children);
 	const double enough = fmax(care * (1 + limit), 1); /* more extreme ones: p > care */
 
-	while (s->n < limit && (s->n < SHIFTS_MIN || s->extreme < EXTREME_ENOUGH) &&
-	       1 + s->extreme <= enough) {
-		const double x = shifts_draw(s) - observed;
-
-		s->n++;
-		s->extreme += x >= -1e-9 * fabs(observed);
-		s->sum += x;
-		s->squares += x * x;
-		s->cubes += x * x * x;
-	}
+	while (s->drawn.n < limit &&
+	       (s->drawn.n < SHIFTS_MIN || s->drawn.extreme < EXTREME_ENOUGH) &&
+	       1 + s->drawn.extreme <= enough)
+		shifted_add(&s->drawn, shifts_draw(s), observed);
 }
 
 static int64_t shifts_step_by(const double *weight, uint32_t intervals, uint32_t k)
@@ -338,9 +312,7 @@ int synchrony_shift(const struct children *children, uint64_t seed, double care,
 
 	if (!err) {
 		shifts_run(&s, synchrony, care);
-		synchrony->p = (1 + s.extreme) / (1 + s.n);
-		if (!s.extreme)
-			synchrony->p = sqrt(synchrony->p * fmin(synchrony->p, shifts_tail(&s)));
+		synchrony->p = shifted_p(&s.drawn);
 	}
 	shifts_release(&s);
 	return err;

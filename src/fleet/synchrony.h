@@ -33,10 +33,8 @@ void synchrony_measure(const struct children *children, struct synchrony *out);
 /*
  * Sets p: the children's series are shifted in time around a circle by random offsets, which keeps
  * each child's memory and law. At least 199 shifts, or as many as give ten as extreme as observed
- * (Besag and Clifford 1991). If none of all shifts is, p lies beyond 1 / (shifts + 1), where only a
- * law can tell it: Pearson's type III with the shifts' mean, variance and skewness. Its far tail is
- * often too short, so p is the geometric mean of both. A p above `care` may be any above it: shifts
- * end as soon as that is certain. Returns 0 or -ENOMEM.
+ * (Besag and Clifford 1991). A p above `care` may be any above it: shifts end as soon as that is
+ * certain. Returns 0 or -ENOMEM.
  */
 int synchrony_shift(const struct children *children, uint64_t seed, double care,
 		    struct synchrony *synchrony);

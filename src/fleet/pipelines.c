@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pipelines: which resource's problem is behind an application that has nothing to send. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/sort.h"
+#include "fleet/analyses.h"
+#include "fleet/pipeline_effect.h"
+#include "fleet/pipeline_lags.h"
+#include "stats/multiple.h"
+
+/* Least effect: mean correlation, and more waiting as a part of the time. */
+#define LEAST_RHO 0.03
+#define LEAST_MORE 0.03
+#define LEAST_TIMES 4.0      /* that show it, in equal parts */
+/* Beside other problems, so much of a pair's correlation and deviations must be left. */
+#define LEFT_PART 0.5
+#define LEFT_Z 3.0
+#define CAUSES_MAX 8u        /* pipelines of one application in one class */
+#define PAIRS_MAX 100000000u
+
+struct pipelines_pair {
+	uint32_t resource, application;
+	struct pipeline_test test;
+};
+
+struct pipelines {
+	const struct fleet *f;
+	const struct fleet_options *options;
+	struct fleet_result *out;
+	struct pipeline_work work;
+	enum fleet_class class;
+	struct pipeline_ends by_host; /* ends of the waiting, by host and resource */
+	uint32_t *seen;              /* by application: the last resource it was paired with, + 1 */
+	struct pipelines_pairs VEC_OF(struct pipelines_pair) tests;
+	uint32_t families;
+};
+
+static bool pipelines_has_class(const struct fleet *f, enum fleet_class class)
+{
+	vec_for_each(&f->all, s)
+		if (s->limited_ns[class])
+			return true;
+	return false;
+}
+
+/* Each kind of resource in each class is a family of tests, beside those of all evidences. */
+static uint32_t pipelines_families(const struct fleet *f)
+{
+	uint32_t kinds = 0, classes = 0;
+
+	vec_for_each(&f->resources, resource)
+		if (resource->kind == FLEET_APP || resource->kind == FLEET_SERVICE)
+			kinds |= 1u << resource->kind;
+	for (unsigned int class = 0; class < FLEET_CLASSES; class++)
+		classes += class != FLEET_SENDER_APP && pipelines_has_class(f, class);
+	return (uint32_t)__builtin_popcount(kinds) * classes * (FLEET_EVIDENCES + 1);
+}
+
+/* ---- pairs ---- */
+
+static int pipelines_host_order(const void *a, const void *b)
+{
+	const struct pipeline_end *x = a, *y = b;
+
+	return sort_order(x->host, y->host) ?: sort_order(x->resource, y->resource);
+}
+
+static int pipelines_list_hosts(struct pipelines *p)
+{
+	const struct pipeline_ends *ends = &p->work.waiting.ends;
+	int err = 0;
+
+	for (size_t i = 0; i < ends->len && !err; i++)
+		err = vec_push(&p->by_host, ends->items[i]);
+	if (p->by_host.len)
+		qsort(p->by_host.items, p->by_host.len, sizeof(*p->by_host.items),
+		      pipelines_host_order);
+	return err;
+}
+
+static int pipelines_test(struct pipelines *p, uint32_t resource, uint32_t application)
+{
+	struct pipelines_pair add = { resource, application, { 0 } };
+	struct pipeline_pair pair;
+	int err = pipeline_pair_make(&p->work, resource, application, &pair);
+
+	err = err ? err : pipeline_lags_test(&pair, &add.test);
+	pipeline_pair_release(&pair);
+	if (err)
+		return err;
+	p->out->pipelines_tested += add.test.testable;
+	p->out->pipelines_too_few += !add.test.testable;
+	return add.test.testable ? vec_push(&p->tests, add) : 0;
+}
+
+/* Tests a resource with the applications that wait on one of its hosts. */
+static int pipelines_test_host(struct pipelines *p, uint32_t resource, uint32_t host)
+{
+	const struct pipeline_end *ends = p->by_host.items;
+	size_t i = sort_first(at, 0, p->by_host.len, ends[at].host >= host);
+	int err = 0;
+
+	for (; i < p->by_host.len && ends[i].host == host && !err; i++) {
+		const uint32_t application = ends[i].resource;
+
+		if (p->seen[application] == resource + 1)
+			continue;
+		p->seen[application] = resource + 1;
+		err = pipelines_test(p, resource, application);
+	}
+	return err;
+}
+
+static int pipelines_test_all(struct pipelines *p)
+{
+	const struct pipeline_ends *ends = &p->work.problem.ends;
+	int err = 0;
+
+	for (size_t i = 0; i < p->f->resources.len; i++)
+		p->seen[i] = 0;
+	for (size_t i = 0; i < ends->len && !err; i++) {
+		const struct pipeline_end *end = &ends->items[i];
+
+		if (!i || end[-1].resource != end->resource || end[-1].host != end->host)
+			err = pipelines_test_host(p, end->resource, end->host);
+	}
+	return err;
+}
+
+/* ---- choice ---- */
+
+/* Adjusts the p of one kind's tests. */
+static int pipelines_adjust(struct pipelines *p, enum fleet_kind kind, double *raw,
+			    double *adjusted)
+{
+	size_t n = 0, i = 0;
+	int err;
+
+	vec_for_each(&p->tests, pair)
+		if (p->f->resources.items[pair->resource].kind == kind)
+			raw[n++] = pair->test.p;
+	err = fdr_adjust(raw, n, adjusted);
+	vec_for_each(&p->tests, pair)
+		if (!err && p->f->resources.items[pair->resource].kind == kind)
+			pair->test.p = fmin(1, adjusted[i++] * p->families);
+	return err;
+}
+
+static bool pipelines_is_candidate(const struct pipelines *p, const struct pipeline_test *test)
+{
+	return test->p <= p->options->alpha && test->rho >= LEAST_RHO &&
+	       test->times >= LEAST_TIMES && !test->reversed;
+}
+
+static int pipelines_order(const void *a, const void *b)
+{
+	const struct pipelines_pair *x = a, *y = b;
+
+	return sort_order(x->application, y->application) ?: sort_order(y->test.z, x->test.z) ?:
+		sort_order(x->resource, y->resource);
+}
+
+/* Keeps the candidates: by application, strongest first. */
+static int pipelines_choose(struct pipelines *p)
+{
+	double *raw = malloc((2 * p->tests.len + 1) * sizeof(*raw));
+	size_t n = 0;
+	int err = raw ? 0 : -ENOMEM;
+
+	err = err ? err : pipelines_adjust(p, FLEET_APP, raw, raw + p->tests.len);
+	err = err ? err : pipelines_adjust(p, FLEET_SERVICE, raw, raw + p->tests.len);
+	vec_for_each(&p->tests, pair)
+		if (!err && pipelines_is_candidate(p, &pair->test))
+			p->tests.items[n++] = *pair;
+	p->tests.len = n;
+	if (n)
+		qsort(p->tests.items, n, sizeof(*p->tests.items), pipelines_order);
+	free(raw);
+	return err;
+}
+
+/* ---- pipelines ---- */
+
+/*
+ * Returns whether the pair's correlation is its own: hosts and times of one resource's problem are
+ * often those of another's.
+ */
+static int pipelines_is_left(struct pipelines *p, struct pipeline_pair *pair,
+			     const struct pipelines_pair *chosen, size_t first, bool *left)
+{
+	const size_t last = p->out->pipelines.len;
+	struct pipeline_test rest;
+	int err = 0;
+
+	*left = last - first < CAUSES_MAX;
+	for (size_t i = first; i < last && *left && !err; i++) {
+		const struct fleet_pipeline *before = &p->out->pipelines.items[i];
+		struct pipeline_pair by;
+
+		err = pipeline_pair_make(&p->work, before->resource, before->application, &by);
+		if (!err)
+			pipeline_pair_explain(pair, &by, before->lag);
+		pipeline_pair_release(&by);
+	}
+	if (err || !*left || first == last)
+		return err;
+	err = pipeline_lags_test(pair, &rest);
+	*left = rest.testable && rest.rho >= LEFT_PART * chosen->test.rho && rest.z >= LEFT_Z;
+	return err;
+}
+
+/* Adds a candidate's pipeline if its effect is large enough and its own. */
+static int pipelines_tell(struct pipelines *p, const struct pipelines_pair *chosen, size_t first)
+{
+	const struct pipeline_test *test = &chosen->test;
+	struct fleet_pipeline found = {
+		.class = p->class, .resource = chosen->resource,
+		.application = chosen->application, .rho = test->rho, .z = test->z, .p = test->p,
+		.lag = test->lag, .later = test->later,
+	};
+	struct pipeline_pair pair;
+	int err = pipeline_pair_make(&p->work, chosen->resource, chosen->application, &pair);
+	bool left = false;
+
+	if (!err)
+		found.hosts_with = pipeline_lags_hosts(&pair, test->lag);
+	err = err ? err : pipeline_effect_measure(&p->work, &pair, test->lag, &found);
+	if (!err && found.share - found.share_otherwise >= LEAST_MORE)
+		err = pipelines_is_left(p, &pair, chosen, first, &left);
+	pipeline_pair_release(&pair);
+	return err || !left ? err : vec_push(&p->out->pipelines, found);
+}
+
+static int pipelines_tell_all(struct pipelines *p)
+{
+	size_t first = p->out->pipelines.len;
+	int err = 0;
+
+	for (size_t i = 0; i < p->tests.len && !err; i++) {
+		const struct pipelines_pair *pair = &p->tests.items[i];
+
+		if (i && pair[-1].application != pair->application)
+			first = p->out->pipelines.len;
+		err = pipelines_tell(p, pair, first);
+	}
+	return err;
+}
+
+/* ---- all ---- */
+
+static int pipelines_class(struct pipelines *p, enum fleet_class class)
+{
+	int err = pipeline_side_fill(&p->work, &p->work.problem, class, true);
+
+	p->class = class;
+	vec_clear(&p->tests);
+	err = err ? err : pipelines_test_all(p);
+	err = err ? err : pipelines_choose(p);
+	return err ? err : pipelines_tell_all(p);
+}
+
+static int pipelines_run(struct pipelines *p)
+{
+	int err = pipeline_side_fill(&p->work, &p->work.waiting, FLEET_SENDER_APP, false);
+
+	err = err ? err : pipelines_list_hosts(p);
+	for (unsigned int class = 0; class < FLEET_CLASSES && !err; class++)
+		if (class != FLEET_SENDER_APP && pipelines_has_class(p->f, class))
+			err = pipelines_class(p, class);
+	return err;
+}
+
+static int pipelines_time_order(const void *a, const void *b)
+{
+	const struct fleet_pipeline *x = a, *y = b;
+
+	return sort_order(y->waiting_ns, x->waiting_ns) ?:
+	       sort_order(x->application, y->application) ?:
+	       sort_order(x->resource, y->resource) ?: sort_order(x->class, y->class);
+}
+
+int fleet_pipelines(const struct fleet *f, const struct fleet_options *options,
+		    struct fleet_result *out)
+{
+	struct pipelines p = { .f = f, .options = options, .out = out,
+			       .families = pipelines_families(f) };
+	int err = 0;
+
+	if (!pipelines_has_class(f, FLEET_SENDER_APP))
+		return 0;
+	vec_init(&p.by_host, (size_t)FLEET_CONNECTIONS_MAX * FLEET_SHARES_MAX);
+	vec_init(&p.tests, PAIRS_MAX);
+	p.seen = malloc((f->resources.len + 1) * sizeof(*p.seen));
+	if (!p.seen)
+		return -ENOMEM;
+	err = pipeline_work_init(&p.work, f);
+	err = err ? err : pipelines_run(&p);
+	if (out->pipelines.len)
+		qsort(out->pipelines.items, out->pipelines.len, sizeof(*out->pipelines.items),
+		      pipelines_time_order);
+	pipeline_work_release(&p.work);
+	vec_release(&p.by_host);
+	vec_release(&p.tests);
+	free(p.seen);
+	return err ? -ENOMEM : 0;
+}
