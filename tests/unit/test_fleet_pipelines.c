@@ -13,12 +13,15 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../sim/pipeline_model.h"
 #include "fleet/analyses.h"
 #include "fleet/pipeline_lags.h"
 #include "fleet/state.h"
 #include "fleet/synchrony.h"
+
+#define PAIRS_INTERVALS 300u /* the model has so many */
 
 struct rig {
 	struct pipeline_model model;
@@ -480,6 +483,18 @@ static void test_lags_are_many(void **state)
 	assert_true(small > 0);
 }
 
+/* Sets z and weight of a connection, of which all are defined. */
+static void series_of(const struct class_sums *sums, uint32_t conn, uint32_t n, double *z,
+		      double *weight)
+{
+	memset(z, 0, n * sizeof(*z));
+	memset(weight, 0, n * sizeof(*weight));
+	for (uint32_t at = 0; at < sums->conns.len; at++)
+		if (sums->conns.items[at].conn == conn)
+			children_add_steps(sums, at, z, weight);
+	children_add_up(z, weight, n);
+}
+
 /*
  * The sums of both sides, less a connection with itself, are the sum over all pairs of different
  * connections: with series of which nothing was removed.
@@ -495,6 +510,7 @@ static void test_sums_are_pairs(void **state)
 	(void)state;
 	config.hosts = config.apps = 1;
 	config.connections = 5;
+	assert_int_equal(config.intervals, PAIRS_INTERVALS);
 	pipeline_model_make(&m, &config, 3);
 	assert_int_equal(pipeline_work_init(&work, m.fleet), 0);
 	assert_int_equal(pipeline_side_fill(&work, &work.waiting, FLEET_SENDER_APP, false), 0);
@@ -505,19 +521,15 @@ static void test_sums_are_pairs(void **state)
 			pair.own[PIPELINE_LAGS * config.intervals + k];
 	for (uint32_t i = 0; i < 5; i++)
 		for (uint32_t j = 0; j < 5; j++) {
-			struct class_sums *a = &work.problem.sums, *b = &work.waiting.sums;
-			const struct fleet_series *all = m.fleet->all.items;
+			double x[2][PAIRS_INTERVALS], y[2][PAIRS_INTERVALS];
 
 			if (i == j)
 				continue;
-			standard_fill(m.fleet, &all[i], a->class, &a->standards[i], a->z,
-				      a->weight);
-			standard_fill(m.fleet, &all[j], b->class, &b->standards[j], b->z,
-				      b->weight);
+			series_of(&work.problem.sums, i, config.intervals, x[0], x[1]);
+			series_of(&work.waiting.sums, j, config.intervals, y[0], y[1]);
 			for (uint32_t k = 0; k < config.intervals; k++)
-				pairs += ((double)a->z[k] - a->weight[k] * pair.problem.level[k]) *
-					 ((double)b->z[k] - b->weight[k] * pair.waiting.level[k]) /
-					 STANDARD_ONE / STANDARD_ONE;
+				pairs += (x[0][k] - x[1][k] * pair.problem.level[k]) *
+					 (y[0][k] - y[1][k] * pair.waiting.level[k]);
 		}
 	assert_true(fabs(sums - pairs) < 1e-9 * fabs(pairs));
 	pipeline_pair_release(&pair);
