@@ -245,6 +245,12 @@ static int pipeline_conn_order(const void *a, const void *b)
 	return sort_order(x->key, y->key) ?: sort_order(x->at, y->at);
 }
 
+static uint64_t pipeline_conn_key(const struct pipeline_work *work,
+				  const struct pipeline_side *side, uint32_t at)
+{
+	return work->keys[side->sums.conns.items[at].conn];
+}
+
 /* Lists the defined connections of a child's side by their keys. */
 static int pipeline_conns_list(const struct pipeline_work *work, const struct pipeline_side *side,
 			       struct pipeline_range range, struct pipeline_conns *out)
@@ -258,7 +264,7 @@ static int pipeline_conns_list(const struct pipeline_work *work, const struct pi
 		for (uint32_t at = side->sums.group_first[group];
 		     at < side->sums.group_first[group + 1] && !err; at++)
 			err = vec_push(out, (struct pipeline_conn){
-				work->keys[side->sums.conns.items[at].conn], at });
+						    pipeline_conn_key(work, side, at), at });
 	}
 	if (out->len)
 		qsort(out->items, out->len, sizeof(*out->items), pipeline_conn_order);
@@ -330,7 +336,7 @@ static int pipeline_own_add_child(struct pipeline_own *own, uint32_t child)
 
 	err = err ? err : pipeline_conns_list(own->work, &own->work->waiting, c->waiting,
 					      &own->waiting);
-	for (size_t i = 0, j = 0; i < own->problem.len && j < own->waiting.len && !err; ) {
+	for (size_t i = 0, j = 0; i < own->problem.len && j < own->waiting.len && !err;) {
 		if (own->problem.items[i].key < own->waiting.items[j].key)
 			i++;
 		else if (own->problem.items[i].key > own->waiting.items[j].key)
