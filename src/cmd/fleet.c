@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/privilege.h"
@@ -56,8 +57,9 @@ static const struct opt fleet_options[] = {
 			   "clickhouse://HOST:PORT/DATABASE"),
 	OPT_STRING(struct fleet_config, since, .name = "since",
 		   .group = OPT_TARGET, .metavar = "TIME",
-		   .help = "Report on a store's windows from this time on: 2026-11-28 03:00 (local "
-			   "time; with Z: UTC), or a duration before --until (default: 1h)"),
+		   .help = "Report on a store's whole windows from this time on: 2026-11-28 03:00 "
+			   "(local time; with Z: UTC), or a duration before --until (default: "
+			   "1h)"),
 	OPT_STRING(struct fleet_config, until, .name = "until",
 		   .group = OPT_TARGET, .metavar = "TIME",
 		   .help = "End of that time; a duration counts back from the last window's end "
@@ -79,11 +81,13 @@ static const struct opt fleet_options[] = {
 		     .help = "Length of the intervals in which connections are compared; the "
 			     "hosts' clocks must agree within a quarter of it"),
 	OPT_DURATION(struct fleet_config, window_ns, .name = "window",
-		     .group = OPT_MEASURE, .def = "1h", .min = NS_PER_S, .max = NS_PER_DAY,
-		     .help = "ingest: time of a row of the store, a multiple of --step"),
+		     .group = OPT_MEASURE, .min = NS_PER_S, .max = NS_PER_DAY,
+		     .help = "ingest: time of a row of the store, a multiple of --step "
+			     "(default: 1h); give it with each ingest"),
 	OPT_DURATION(struct fleet_config, keep_ns, .name = "keep",
 		     .group = OPT_MEASURE, .min = NS_PER_S,
-		     .help = "ingest: then delete windows that are older than this"),
+		     .help = "ingest: once all recordings are stored, delete windows that began "
+			     "longer ago than this"),
 	OPT_STRING(struct fleet_config, reader, .name = "reader",
 		   .group = OPT_OUTPUT, .metavar = "network|APPLICATION",
 		   .help = "Show only what this reader can change: the network's operator, or the "
@@ -204,31 +208,88 @@ static int fleet_report_store(const struct fleet_config *c, struct fleet_inputs 
 
 /* ---- the command ---- */
 
-/* Returns false, after a message, for options that do not belong together. */
-static bool fleet_check(const struct fleet_config *c)
+/* Returns the first option that the action has no use for; NULL: there is none. */
+static const char *fleet_useless(const struct fleet_config *c)
+{
+	const bool report = c->action == FLEET_ACTION_REPORT;
+	const bool ingest = c->action == FLEET_ACTION_INGEST;
+	const bool chooses = report || c->action == FLEET_ACTION_EXPORT;
+	const struct {
+		const char *name;
+		bool given, used;
+	} options[] = {
+		{ "window", c->window_ns, ingest }, { "keep", c->keep_ns, ingest },
+		{ "since", c->since, chooses }, { "until", c->until, chooses },
+		{ "except", c->except.len, chooses }, { "topology", c->topology.len, report },
+		{ "apps", c->apps, report || ingest }, { "reader", c->reader, report },
+		{ "all", c->all, report }, { "paper", c->paper, report },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		if (options[i].given && !options[i].used)
+			return options[i].name;
+	return NULL;
+}
+
+/* Returns false, after a message, unless --window and --step fit. */
+static bool fleet_check_window(const struct fleet_config *c)
+{
+	struct strbuf step = STRBUF_INIT(64);
+	const uint64_t window_ns = fleet_window_ns(c);
+	const bool fits = window_ns % c->step_ns == 0 &&
+			  window_ns / c->step_ns <= FLEET_INTERVALS_MAX;
+
+	format_duration(&step, c->step_ns);
+	if (!fits)
+		log_error("--window must be a multiple of --step %s, of at most %u steps",
+			  strbuf_str(&step), FLEET_INTERVALS_MAX);
+	strbuf_release(&step);
+	return fits;
+}
+
+/* Returns false, after a message, unless there is a source: recordings, or a store. */
+static bool fleet_check_source(const struct fleet_config *c)
 {
 	const bool files = c->files.len, report = c->action == FLEET_ACTION_REPORT;
+	const bool ingest = c->action == FLEET_ACTION_INGEST;
 
-	if (report && files == !!c->store)
-		log_error(files ? "report takes recordings or --store, not both" :
-			  "report needs recordings of hostlat conns --record, or --store");
+	if (report && files && c->store)
+		log_error("report takes recordings or --store, not both; each table has its own "
+			  "--topology");
+	else if (report && !files && !c->store)
+		log_error("report needs recordings of hostlat conns --record, or --store");
+	else if (!report && !c->store && files)
+		log_error("--store is missing: did you mean --store %s?", c->files.items[0]);
 	else if (!report && !c->store)
 		log_error("--store is missing: a file, or clickhouse://HOST:PORT/DATABASE");
-	else if (c->action == FLEET_ACTION_INGEST && !files)
+	else if (ingest && !files && !c->keep_ns)
 		log_error("ingest needs recordings of hostlat conns --record, or - for standard "
 			  "input");
-	else if (files && !report && c->action != FLEET_ACTION_INGEST)
+	else if (files && !report && !ingest)
 		log_error("init and export take no recordings: ingest puts them into the store");
-	else if ((c->since || c->until || c->except.len) && files)
-		log_error("--since, --until and --except choose from --store, not from "
-			  "recordings");
-	else if (c->action == FLEET_ACTION_INGEST &&
-		 (c->window_ns % c->step_ns || c->window_ns / c->step_ns > FLEET_INTERVALS_MAX))
-		log_error("--window must be a multiple of --step, of at most %u steps",
-			  FLEET_INTERVALS_MAX);
 	else
 		return true;
 	return false;
+}
+
+/* Returns false, after a message, for options that do not belong together. */
+static bool fleet_check(const struct fleet_config *c)
+{
+	const char *useless = fleet_useless(c);
+
+	if (!fleet_check_source(c))
+		return false;
+	if (useless) {
+		log_error("--%s has no effect on hostlat fleet %s: leave it out", useless,
+			  action_choices[c->action].name);
+		return false;
+	}
+	if ((c->since || c->until || c->except.len) && !c->store) {
+		log_error("--since, --until and --except choose from --store, not from "
+			  "recordings");
+		return false;
+	}
+	return c->action != FLEET_ACTION_INGEST || fleet_check_window(c);
 }
 
 /*

@@ -3,6 +3,7 @@
 #ifndef HOSTLAT_CMD_FLEET_CONFIG_H
 #define HOSTLAT_CMD_FLEET_CONFIG_H
 
+#include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/fleet_inputs.h"
 
@@ -14,12 +15,19 @@ struct fleet_config {
 	const char *apps;
 	struct opt_list except;       /* hosts of the store that are left out */
 	const char *since, *until;    /* cmd/fleet_time.h; NULL: the last hour of the store */
-	uint64_t step_ns, window_ns;
+	uint64_t step_ns;
+	uint64_t window_ns;           /* fleet_window_ns(); 0: not given */
 	uint64_t keep_ns;             /* age of windows that are deleted; 0: none are */
 	const char *reader;
 	bool all, paper;
 	struct common_options common;
 };
+
+/* Returns the length of the windows of ingest. */
+static inline uint64_t fleet_window_ns(const struct fleet_config *c)
+{
+	return c->window_ns ? c->window_ns : 3600 * NS_PER_S;
+}
 
 /* Reads the tables of the command line. Returns EXIT_OK or, after a message, EXIT_CANNOT. */
 int fleet_tables_read(const struct fleet_config *c, struct fleet_inputs *in);

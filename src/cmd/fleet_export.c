@@ -87,7 +87,9 @@ static int export_rows(struct export *e, struct fleet_stored *s)
 	err = fleet_stored_each(s, export_row, e);
 	if (!err)
 		err = export_flush(e);
-	return err ? err : outfile_commit(&e->file);
+	if (!err)
+		err = e->error = outfile_commit(&e->file);
+	return err;
 }
 
 /* Reports what the file lacks: the exit code of a partial result. */
@@ -99,7 +101,10 @@ static int export_missing(const struct fleet_stored *s)
 	if (s->incomplete)
 		log_warning("%" PRIu64 " windows are incomplete, the first of host %s",
 			    s->incomplete, s->first_incomplete);
-	return s->unreachable || s->incomplete ? EXIT_PARTIAL : EXIT_OK;
+	if (s->other_step)
+		log_warning("%" PRIu64 " windows in other steps than --step are left out",
+			    s->other_step);
+	return s->unreachable || s->incomplete || s->other_step ? EXIT_PARTIAL : EXIT_OK;
 }
 
 static int export_found(const struct fleet_config *c, struct fleet_stored *s)
@@ -107,13 +112,14 @@ static int export_found(const struct fleet_config *c, struct fleet_stored *s)
 	struct export e = { .text = STRBUF_INIT(ROW_BYTES_MAX) };
 	int err = outfile_open(&e.file, c->common.output);
 
+	e.error = err;
 	if (!err)
 		err = export_rows(&e, s);
 	if (err && err == e.error)
-		log_error("cannot write: %s", folder_strerror(-err));
+		log_error("cannot write %s: %s", c->common.output ?: "standard output",
+			  folder_strerror(err));
 	else if (err)
-		log_error("%s", err == -ENOMEM ? "out of memory" : *store_why(s->store) ?
-			  store_why(s->store) : folder_strerror(-err));
+		log_error("%s", err == -ENOMEM ? "out of memory" : store_why(s->store));
 	outfile_release(&e.file);
 	strbuf_release(&e.text);
 	return err ? EXIT_CANNOT : export_missing(s);

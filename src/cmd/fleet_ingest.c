@@ -48,6 +48,7 @@ struct ingest_file {
 	uint64_t from_ns, to_ns;
 	uint64_t windows, stored, rows;
 	uint64_t bytes, time_ns;      /* size of the rows that were stored, and their time */
+	bool damaged;
 	int code;
 };
 
@@ -59,6 +60,7 @@ struct ingest {
 	struct ingest_conns VEC_OF(struct ingest_conn) conns;
 	/* windows of this recording that the store has, as it is now */
 	struct ingest_there VEC_OF(uint64_t) there;
+	uint64_t window_ns;           /* --window */
 	uint64_t version, first_ns;   /* the recording's; begin of its first window */
 	uint64_t other_length_ns, other_step_ns; /* other windows that the store has; 0: none */
 	bool stop;                    /* the store failed, so that further files would as well */
@@ -183,7 +185,7 @@ static bool ingest_set_shares(struct ingest *g, const struct fleet *f, uint32_t 
 static int ingest_window(struct ingest *g, const struct fleet *f, uint64_t window_ns, uint32_t n)
 {
 	const struct fleet_recording *r = &g->in->scan.recordings.items[0];
-	const uint64_t end = window_ns + g->c->window_ns;
+	const uint64_t end = window_ns + g->window_ns;
 	const uint64_t from = r->from_ns > window_ns ? r->from_ns : window_ns;
 	const uint64_t to = r->to_ns < end ? r->to_ns : end;
 	uint64_t rows = 0;
@@ -199,7 +201,7 @@ static int ingest_window(struct ingest *g, const struct fleet *f, uint64_t windo
 	}
 	err = err ? err : store_put(g->store, &store_windows, &(struct store_window){
 		.host = r->run.host, .recording_ns = ingest_recording_ns(r), .window_ns = window_ns,
-		.version = g->version, .length_ns = g->c->window_ns, .step_ns = g->c->step_ns,
+		.version = g->version, .length_ns = g->window_ns, .step_ns = g->c->step_ns,
 		.from_ns = from, .to_ns = to,
 		.boot_ns = r->boot_ns, .pid = r->pid, .connections = rows,
 		.kernel = r->run.kernel, .product = r->product,
@@ -210,6 +212,7 @@ static int ingest_window(struct ingest *g, const struct fleet *f, uint64_t windo
 		.damage = r->damaged, .file = g->file->path, .addresses = g->addresses });
 	g->file->rows += rows;
 	g->file->time_ns += to - from;
+	g->file->damaged |= *r->damaged;
 	g->file->stored++;
 	return err;
 }
@@ -224,7 +227,7 @@ static int ingest_there(void *ctx, const void *row)
 
 	if (window->to_ns <= g->first_ns)
 		return 0;
-	if (window->length_ns != g->c->window_ns || window->step_ns != g->c->step_ns) {
+	if (window->length_ns != g->window_ns || window->step_ns != g->c->step_ns) {
 		g->other_length_ns = window->length_ns;
 		g->other_step_ns = window->step_ns;
 		return -EEXIST;
@@ -306,8 +309,8 @@ static int ingest_read(struct ingest *g, uint32_t each)
 static int ingest_windows(struct ingest *g)
 {
 	struct fleet_recording *r = &g->in->scan.recordings.items[0];
-	const uint32_t each = (uint32_t)(g->c->window_ns / g->c->step_ns);
-	const uint64_t n = (r->to_ns - g->first_ns + g->c->window_ns - 1) / g->c->window_ns;
+	const uint32_t each = (uint32_t)(g->window_ns / g->c->step_ns);
+	const uint64_t n = (r->to_ns - g->first_ns + g->window_ns - 1) / g->window_ns;
 	int code = EXIT_OK;
 
 	g->file->windows = n;
@@ -316,10 +319,10 @@ static int ingest_windows(struct ingest *g)
 
 		some = n - at < WINDOWS_AT_ONCE ? n - at : WINDOWS_AT_ONCE;
 		g->in->grid = (struct fleet_grid){
-			.start_ns = g->first_ns + at * g->c->window_ns,
+			.start_ns = g->first_ns + at * g->window_ns,
 			.step_ns = g->c->step_ns, .intervals = (uint32_t)some * each };
 		for (uint64_t i = 0; i < some; i++)
-			lacks |= !ingest_is_there(g, g->first_ns + (at + i) * g->c->window_ns);
+			lacks |= !ingest_is_there(g, g->first_ns + (at + i) * g->window_ns);
 		ingest_forget_conns(g);
 		ingest_clear_counts(r);
 		if (lacks)
@@ -373,7 +376,7 @@ static int ingest_scanned(struct ingest *g)
 	snprintf(g->file->host, sizeof(g->file->host), "%s", r->run.host);
 	g->file->from_ns = r->from_ns;
 	g->file->to_ns = r->to_ns;
-	g->first_ns = r->from_ns - r->from_ns % g->c->window_ns;
+	g->first_ns = r->from_ns - r->from_ns % g->window_ns;
 	g->version = stat(r->path, &st) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
 	err = ingest_set_addresses(g);
 	err = err ? err : ingest_find_there(g);
@@ -465,7 +468,7 @@ static void ingest_report_files(const struct ingest_file *files, uint32_t n, str
 
 static int ingest_report(const struct fleet_config *c, const struct ingest_file *files, uint32_t n)
 {
-	uint64_t failed = 0, stored = 0, windows = 0;
+	uint64_t failed = 0, stored = 0, windows = 0, damaged = 0;
 	char buf[HUMAN_MAX];
 	struct report r;
 	int code;
@@ -474,12 +477,16 @@ static int ingest_report(const struct fleet_config *c, const struct ingest_file 
 		failed += files[i].code != EXIT_OK;
 		stored += files[i].stored;
 		windows += files[i].windows;
+		damaged += files[i].damaged;
 	}
 	result_begin(&r, "fleet ingest", INGEST_SCHEMA);
 	report_headline(&r, "%s stored, %" PRIu64 " of %" PRIu64 " were in the store already.",
 			human_counted(buf, stored, "window"), windows - stored, windows);
 	report_place_verdict(&r);
 	ingest_report_files(files, n, &r);
+	if (damaged)
+		report_finding(&r, "%s damaged: what is readable is stored.",
+			       human_counted(buf, damaged, "recording"));
 	if (failed)
 		report_reason(&r, "files-failed", NULL, "%" PRIu64 " of %u recordings could not be "
 			      "stored: see the messages, and ingest them again", failed, n);
@@ -490,21 +497,34 @@ static int ingest_report(const struct fleet_config *c, const struct ingest_file 
 
 /* ---- all recordings ---- */
 
-/* Deletes windows that are older than --keep. What cannot be deleted now, the next ingest will. */
-static void ingest_forget_old(struct ingest *g)
+/*
+ * Deletes windows that are older than --keep. Returns false after a warning: the next ingest will
+ * do it.
+ */
+static bool ingest_forget_old(struct ingest *g)
 {
 	struct timespec now;
+	char text[HUMAN_MAX];
+	uint64_t before_ns;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (g->c->keep_ns && (uint64_t)now.tv_sec * NS_PER_S > g->c->keep_ns &&
-	    store_forget(g->store, (uint64_t)now.tv_sec * NS_PER_S - g->c->keep_ns))
+	before_ns = (uint64_t)now.tv_sec * NS_PER_S;
+	if (!g->c->keep_ns || before_ns <= g->c->keep_ns)
+		return true;
+	before_ns -= g->c->keep_ns;
+	if (store_forget(g->store, before_ns)) {
 		log_warning("old windows stay in the store: %s", store_why(g->store));
+		return false;
+	}
+	log_info("windows that begin before %s are deleted (--keep)",
+		 human_utc(text, before_ns, 0, true));
+	return true;
 }
 
 static int ingest_all(struct ingest *g)
 {
 	const struct opt_files *paths = &g->c->files;
-	struct ingest_file *files = calloc(paths->len, sizeof(*files));
+	struct ingest_file *files = calloc(paths->len + 1ul, sizeof(*files));
 	uint32_t failed = 0;
 	int code = EXIT_CANNOT;
 
@@ -521,8 +541,8 @@ static int ingest_all(struct ingest *g)
 			files[i].code = !strcmp(path, "-") ? ingest_input(g) : ingest_one(g, path);
 		failed += files[i].code != EXIT_OK;
 	}
-	if (!g->stop)
-		ingest_forget_old(g);
+	if (!failed && ingest_forget_old(g) && !paths->len)
+		code = EXIT_OK;
 	if (failed < paths->len)
 		code = ingest_report(g->c, files, paths->len);
 	free(files);
@@ -542,7 +562,7 @@ static int ingest_open(struct ingest *g)
 
 int fleet_run_ingest(const struct fleet_config *c, struct fleet_inputs *in)
 {
-	struct ingest g = { .c = c, .in = in };
+	struct ingest g = { .c = c, .in = in, .window_ns = fleet_window_ns(c) };
 	int code = ingest_open(&g);
 
 	vec_init(&g.conns, FLEET_CONNECTIONS_MAX);

@@ -74,7 +74,9 @@ static bool stored_is_version_of(const struct store_window *a, const struct stor
 struct stored_search {
 	struct fleet_stored *s;
 	const struct opt_list *except;
+	uint64_t excepted;            /* mask of those that there are */
 	uint64_t step_ns;
+	uint64_t step_there_ns;       /* another one, which windows have; 0: none has */
 	uint64_t since_ns, until_ns;
 	uint64_t newest_ns;           /* end of the last window */
 };
@@ -125,6 +127,7 @@ static int stored_time(const char *option, const char *text, uint64_t end_ns, ui
 
 static int stored_set_time(const struct fleet_config *c, struct stored_search *search)
 {
+	char text[HUMAN_MAX];
 	int code;
 
 	search->until_ns = search->newest_ns;
@@ -132,6 +135,11 @@ static int stored_set_time(const struct fleet_config *c, struct stored_search *s
 	search->since_ns = search->until_ns > LAST_NS ? search->until_ns - LAST_NS : 0;
 	if (code == EXIT_OK)
 		code = stored_time("since", c->since, search->until_ns, &search->since_ns);
+	if (code == EXIT_OK && search->since_ns >= search->until_ns && !c->until) {
+		log_error("%s has no windows after that time: its last one ends at %s (--since)",
+			  c->store, human_utc(text, search->newest_ns, 0, true));
+		return EXIT_CANNOT;
+	}
 	if (code == EXIT_OK && search->since_ns >= search->until_ns) {
 		log_error("--since must be before --until");
 		code = EXIT_USAGE;
@@ -141,11 +149,14 @@ static int stored_set_time(const struct fleet_config *c, struct stored_search *s
 
 /* ---- windows ---- */
 
-static bool stored_is_excepted(const struct stored_search *search, const char *host)
+static bool stored_is_excepted(struct stored_search *search, const char *host)
 {
-	for (uint32_t i = 0; i < search->except->len; i++)
-		if (!strcmp(search->except->items[i], host))
-			return true;
+	for (uint32_t i = 0; i < search->except->len; i++) {
+		if (strcmp(search->except->items[i], host) != 0)
+			continue;
+		search->excepted |= 1ull << i;
+		return true;
+	}
 	return false;
 }
 
@@ -167,6 +178,7 @@ static int stored_window(void *ctx, const void *row)
 		return 0;
 	if (window->step_ns != search->step_ns) {
 		search->s->other_step++;
+		search->step_there_ns = window->step_ns;
 		return 0;
 	}
 	err = stored_copy_window(window, &copy);
@@ -338,15 +350,28 @@ static int stored_nothing(const struct fleet_config *c, const struct stored_sear
 	char text[HUMAN_MAX];
 
 	if (!search->newest_ns)
-		log_error("%s has no windows yet: hostlat fleet ingest --store %s FILE puts "
+		log_error("%s has no windows: hostlat fleet ingest --store %s FILE puts "
 			  "recordings into it", c->store, c->store);
 	else if (search->s->other_step)
-		log_error("%s has no windows in steps of %s at that time, but others: give "
-			  "--step", c->store, human_ns(text, c->step_ns));
+		log_error("%s has only windows in other steps at that time, such as --step %s",
+			  c->store, human_ns(text, search->step_there_ns));
 	else
 		log_error("%s has no windows at that time: its last one ends at %s (--since and "
 			  "--until)", c->store, human_utc(text, search->newest_ns, 0, true));
 	return EXIT_CANNOT;
+}
+
+/* Refuses names that are no host's: the host that was meant would stay in the report. */
+static int stored_check_except(const struct stored_search *search)
+{
+	for (uint32_t i = 0; i < search->except->len; i++) {
+		if (search->excepted >> i & 1)
+			continue;
+		log_error("--except: the store has no host '%s' at that time (hostlat fleet report "
+			  "--json lists its hosts)", search->except->items[i]);
+		return EXIT_USAGE;
+	}
+	return EXIT_OK;
 }
 
 int fleet_stored_find(const struct fleet_config *c, struct fleet_inputs *in,
@@ -369,6 +394,8 @@ int fleet_stored_find(const struct fleet_config *c, struct fleet_inputs *in,
 	err = code == EXIT_OK ? stored_find_windows(&search) : 0;
 	if (err)
 		return stored_failed(s, err);
+	if (code == EXIT_OK)
+		code = stored_check_except(&search);
 	if (code == EXIT_OK && !s->windows.len)
 		code = stored_nothing(c, &search);
 	if (code != EXIT_OK)

@@ -160,8 +160,8 @@ static int sqlite_check(sqlite3 *db, const char *path, struct strbuf *why)
 	if (result != SQLITE_OK)
 		return sqlite_failed(db, result, path, why);
 	if (id != APPLICATION_ID) {
-		strbuf_printf(why, "%s is no store of hostlat fleet: make one with hostlat fleet "
-			      "init --store FILE", path);
+		strbuf_printf(why, "%s is no store of hostlat fleet: make one at another path with "
+			      "hostlat fleet init --store FILE", path);
 		return -ENOENT;
 	}
 	if (version == STORE_SCHEMA)
@@ -174,11 +174,21 @@ static int sqlite_check(sqlite3 *db, const char *path, struct strbuf *why)
 static int sqlite_connect(const char *path, int flags, sqlite3 **db, struct strbuf *why)
 {
 	int result, err = 0;
+	struct stat st;
 
 	*db = NULL;
 	if (!(flags & SQLITE_OPEN_CREATE) && access(path, F_OK) && errno == ENOENT) {
 		strbuf_printf(why, "there is no store %s: make one with hostlat fleet init", path);
 		return -ENOENT;
+	}
+	if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+		strbuf_printf(why, "%s is a folder: give the path of a file", path);
+		return -EISDIR;
+	}
+	if (!(flags & SQLITE_OPEN_CREATE) && access(path, R_OK)) {
+		err = -errno;
+		strbuf_printf(why, "cannot read %s: %s", path, strerror(-err));
+		return err;
 	}
 	result = sqlite3_open_v2(path, db, flags, NULL);
 	if (result == SQLITE_OK)

@@ -245,6 +245,38 @@ class Store(unittest.TestCase):
         self.ingest('--keep', '2d', '--window', '2s', new)
         self.assertEqual({row['host'] for row in self.rows()}, {'web2'})
 
+    def test_keep_alone(self):
+        """Deletes without a recording; and not at all if a recording could not be stored."""
+        self.ingest(self.recording(), self.recording(host='web2', boot=int(time.time()) - 1000 - 3600))
+        self.fleet('ingest', '--store', self.store, '--keep', '2d', self.path('none'), code=2)
+        self.assertEqual(self.sql('SELECT DISTINCT host FROM hostlat_connections ORDER BY 1'), [('web1', ), ('web2', )])
+        self.fleet('ingest', '--store', self.store, '--keep', '2d')
+        self.assertEqual(self.sql('SELECT DISTINCT host FROM hostlat_connections'), [('web2', )])
+
+    def test_useless_words(self):
+        path = self.recording()
+        self.ingest(path)
+        for words, what in ((('init', '--store', self.store, '--window', '1h'), '--window has no effect on hostlat fleet init'),
+                            (('report', path, '--keep', '1d'), '--keep has no effect on hostlat fleet report'),
+                            (('export', '--store', self.store, '--all'), '--all has no effect'),
+                            (('report', path, '--since', '1h'), 'choose from --store'),
+                            (('report', path, '--store', self.store), 'not both'),
+                            (('report', ), 'needs recordings'), (('ingest', '--store', self.store), 'needs recordings'),
+                            (('init', self.store), f'did you mean --store {self.store}?'), (('init', ), '--store is missing'),
+                            (('init', '--store', self.store, path), 'take no recordings'),
+                            (('ingest', '--store', self.store, '--window', '7s', path), 'a multiple of --step 2s'),
+                            (('report', '--store', self.store, '--since', 'x'), '--since takes a time'),
+                            (('report', '--store', self.store, '--except', 'web9'), "no host 'web9'")):
+            with self.subTest(words):
+                done = self.run_fleet(*words)
+                self.assertEqual((done.returncode, what in done.stderr), (1, True), done.stderr)
+
+    def test_export_to_no_file(self):
+        self.ingest(self.recording())
+        for path, what in (self.folder.name, 'Is a directory'), ('/nonexistent/x', 'No such file'), ('/dev/full', 'No space'):
+            done = self.run_fleet('export', '--store', self.store, '--since', LONG_AGO, '--output', path)
+            self.assertEqual((done.returncode, f'cannot write {path}: {what}' in done.stderr), (2, True), done.stderr)
+
     def test_other_windows_are_refused(self):
         path = self.recording()
         self.ingest(path)
@@ -255,7 +287,7 @@ class Store(unittest.TestCase):
     def test_other_steps(self):
         self.ingest(self.recording())
         done = self.run_fleet('report', '--store', self.store, '--step', '10s', '--since', LONG_AGO)
-        self.assertEqual((done.returncode, 'give --step' in done.stderr), (2, True))
+        self.assertEqual((done.returncode, 'such as --step 2' in done.stderr), (2, True))
 
     # ---- what is wrong ----
 
@@ -320,7 +352,7 @@ class Store(unittest.TestCase):
                 self.assertEqual(done.returncode, code)
                 self.assertRegex(done.stderr, what)
         done = self.run_fleet('report', '--store', self.store)
-        self.assertEqual((done.returncode, 'has no windows yet' in done.stderr), (2, True))
+        self.assertEqual((done.returncode, 'has no windows: hostlat fleet ingest' in done.stderr), (2, True))
 
     def test_another_version(self):
         self.sql('PRAGMA user_version = 99')
