@@ -207,7 +207,7 @@ static int ingest_window(struct ingest *g, const struct fleet *f, uint64_t windo
 		.kernel = r->run.kernel, .product = r->product,
 		.clock = fleet_synchronized_name(r->synchronized),
 		.clock_error_ns = r->max_error_ns, .time_error_ns = r->error_ns,
-		.ended = r->ended, .own = r->own, .records = r->records,
+		.read_to_ns = r->to_ns, .ended = r->ended, .own = r->own, .records = r->records,
 		.untimed = r->untimed, .invalid = r->refused, .lost = r->lost,
 		.damage = r->damaged, .file = g->file->path, .addresses = g->addresses });
 	g->file->rows += rows;
@@ -219,11 +219,24 @@ static int ingest_window(struct ingest *g, const struct fleet *f, uint64_t windo
 
 /* ---- windows ---- */
 
+/*
+ * Returns whether a window that was stored from less of the recording stays as it is. A connection
+ * that was idle at the window's end is known to have been so from its next record on, or from the
+ * end of the run. Records that come more than a window later are not waited for: without this,
+ * each ingest would store all of a recording again.
+ */
+static bool ingest_is_settled(const struct fleet_recording *r, const struct store_window *window)
+{
+	return window->read_to_ns >= window->window_ns + 2 * window->length_ns &&
+	       !r->ended == !window->ended;
+}
+
 /* A store_row_fn: notes a window of this recording that is in the store. */
 static int ingest_there(void *ctx, const void *row)
 {
 	const struct store_window *window = row;
 	struct ingest *g = ctx;
+	const struct fleet_recording *r = &g->in->scan.recordings.items[0];
 
 	if (window->to_ns <= g->first_ns)
 		return 0;
@@ -232,8 +245,8 @@ static int ingest_there(void *ctx, const void *row)
 		g->other_step_ns = window->step_ns;
 		return -EEXIST;
 	}
-	if (window->recording_ns != ingest_recording_ns(&g->in->scan.recordings.items[0]) ||
-	    window->version < g->version)
+	if (window->recording_ns != ingest_recording_ns(r) ||
+	    (window->version < g->version && !ingest_is_settled(r, window)))
 		return 0;
 	return vec_push(&g->there, window->window_ns);
 }

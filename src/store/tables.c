@@ -36,6 +36,7 @@ static const struct store_column window_columns[] = {
 	WINDOW(clock, STORE_TEXT, "Whether the host's clock was synchronized"),
 	WINDOW(clock_error_ns, STORE_U64, "Bound of that clock's error"),
 	WINDOW(time_error_ns, STORE_U64, "Bound of the error of converted times"),
+	WINDOW(read_to_ns, STORE_U64, "End of the whole recording when it was read"),
 	WINDOW(ended, STORE_U64, "1: the run had ended, and its end was read"),
 	WINDOW(own, STORE_U64, "Connections of hostlat itself, left out"),
 	WINDOW(records, STORE_U64, "Records of connections in the whole recording"),

@@ -61,6 +61,7 @@ struct store_window {
 	const char *clock;       /* "synchronized", "not synchronized"; "": unknown */
 	uint64_t clock_error_ns; /* the kernel's bound; 0: unknown */
 	uint64_t time_error_ns;  /* error of the conversion to CLOCK_REALTIME */
+	uint64_t read_to_ns;     /* CLOCK_REALTIME: end of the whole recording, as it was read */
 	uint64_t ended;          /* 1: the run has ended, and all of it was read */
 	uint64_t own, records, untimed, invalid, lost;
 	const char *damage;      /* "": none */

@@ -159,6 +159,21 @@ class Store(unittest.TestCase):
         self.assertEqual([each['stored'] for each in late['files']], [0])
         self.assertEqual(self.report('--json'), self.fleet('report', '--json', whole))
 
+    def grown(self, path, intervals, last=''):
+        """Returns the windows that are stored of the recording after so many intervals."""
+        shutil.copy(self.recording(intervals=intervals, last=last), path)
+        return self.ingest('--window', '20s', path)['files'][0]['stored']
+
+    def test_settled_windows(self):
+        """While a recording grows, only its last windows are stored again; all at its end, once."""
+        path = self.path('grows')
+        self.assertEqual(self.grown(path, 50), 5)
+        self.assertEqual(self.grown(path, 100), 6)
+        self.assertEqual(self.grown(path, 102), 2)
+        self.assertEqual(self.grown(path, 103, 'last'), 11)
+        self.assertEqual(self.report('--json'), self.fleet('report', '--json', path))
+        self.assertEqual(self.ingest('--window', '20s', path)['files'][0]['stored'], 0)
+
     def test_standard_input(self):
         path = self.recording()
         with open(path, 'rb') as file:
