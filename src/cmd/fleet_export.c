@@ -104,7 +104,14 @@ static int export_missing(const struct fleet_stored *s)
 	if (s->other_step)
 		log_warning("%" PRIu64 " windows in other steps than --step are left out",
 			    s->other_step);
-	return s->unreachable || s->incomplete || s->other_step ? EXIT_PARTIAL : EXIT_OK;
+	if (s->overlapping)
+		log_warning("%" PRIu64 " windows are left out: their hosts have two recordings of "
+			    "that time", s->overlapping);
+	if (s->invalid)
+		log_warning("%" PRIu64 " windows are left out: their values are impossible",
+			    s->invalid);
+	return s->unreachable || s->incomplete || s->other_step || s->overlapping || s->invalid ?
+		       EXIT_PARTIAL : EXIT_OK;
 }
 
 static int export_found(const struct fleet_config *c, struct fleet_stored *s)

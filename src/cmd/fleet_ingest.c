@@ -19,8 +19,8 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "cmd/fleet_config.h"
+#include "cmd/fleet_ingest_report.h"
 #include "cmd/fleet_read.h"
-#include "cmd/result.h"
 #include "report/human.h"
 #include "store/series.h"
 #include "store/store.h"
@@ -31,7 +31,6 @@
 #define ADDRESSES_BYTES_MAX 65536u
 #define SERIES_BYTES_MAX (SERIES_INTERVAL_BYTES * FLEET_INTERVALS_MAX)
 #define SERIES_INTERVAL_BYTES 4u /* "250 " */
-#define INGEST_SCHEMA 1
 #define INGEST_TEXTS 6u /* texts of a connection, which the recording lends */
 
 /* A connection of the recording. Owns its texts. */
@@ -39,17 +38,6 @@ struct ingest_conn {
 	uint32_t index;
 	char *texts[INGEST_TEXTS];
 	struct store_connection row;
-};
-
-/* The outcome of one file. */
-struct ingest_file {
-	const char *path;
-	char host[256];
-	uint64_t from_ns, to_ns;
-	uint64_t windows, stored, rows;
-	uint64_t bytes, time_ns;      /* size of the rows that were stored, and their time */
-	bool damaged;
-	int code;
 };
 
 struct ingest {
@@ -323,7 +311,8 @@ static int ingest_windows(struct ingest *g)
 {
 	struct fleet_recording *r = &g->in->scan.recordings.items[0];
 	const uint32_t each = (uint32_t)(g->window_ns / g->c->step_ns);
-	const uint64_t n = (r->to_ns - g->first_ns + g->window_ns - 1) / g->window_ns;
+	const uint64_t n = r->to_ns <= g->first_ns ? 0 :
+			   (r->to_ns - g->first_ns + g->window_ns - 1) / g->window_ns;
 	int code = EXIT_OK;
 
 	g->file->windows = n;
@@ -345,6 +334,17 @@ static int ingest_windows(struct ingest *g)
 }
 
 /* ---- one recording ---- */
+
+/* Returns the time before which --keep deletes windows; 0: it deletes none. */
+static uint64_t ingest_cutoff(const struct ingest *g)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (!g->c->keep_ns || (uint64_t)now.tv_sec * NS_PER_S <= g->c->keep_ns)
+		return 0;
+	return (uint64_t)now.tv_sec * NS_PER_S - g->c->keep_ns;
+}
 
 /* Sets the host's addresses as text, as many as there is room for. */
 static int ingest_set_addresses(struct ingest *g)
@@ -383,14 +383,15 @@ static void ingest_failed(const struct ingest *g, int err)
 static int ingest_scanned(struct ingest *g)
 {
 	const struct fleet_recording *r = &g->in->scan.recordings.items[0];
-	struct stat st;
+	const uint64_t cutoff = ingest_cutoff(g);
 	int err;
 
 	snprintf(g->file->host, sizeof(g->file->host), "%s", r->run.host);
 	g->file->from_ns = r->from_ns;
 	g->file->to_ns = r->to_ns;
 	g->first_ns = r->from_ns - r->from_ns % g->window_ns;
-	g->version = stat(r->path, &st) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
+	if (g->first_ns < cutoff)
+		g->first_ns = cutoff - cutoff % g->window_ns;
 	err = ingest_set_addresses(g);
 	err = err ? err : ingest_find_there(g);
 	if (!err)
@@ -402,7 +403,12 @@ static int ingest_scanned(struct ingest *g)
 
 static int ingest_one(struct ingest *g, const char *path)
 {
-	int code = fleet_scan_read(&g->in->scan, &path, 1);
+	struct stat st;
+	int code;
+
+	/* before it is read: what is appended meanwhile must not count as stored */
+	g->version = stat(path, &st) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
+	code = fleet_scan_read(&g->in->scan, &path, 1);
 
 	if (code == EXIT_OK)
 		code = ingest_scanned(g);
@@ -448,66 +454,6 @@ static int ingest_input(struct ingest *g)
 	return code;
 }
 
-/* ---- the result ---- */
-
-static void ingest_report_files(const struct ingest_file *files, uint32_t n, struct report *r)
-{
-	static const struct column columns[] = {
-		{ .name = "file", .head = "file", .flags = COLUMN_FLEX },
-		{ .name = "host", .head = "host" },
-		{ .name = "from_ns" }, { .name = "to_ns" },
-		{ .name = "windows", .head = "windows" }, { .name = "stored", .head = "stored" },
-		{ .name = "connections", .head = "connections" },
-		{ .name = "bytes", .head = "bytes" },
-		{ .name = "bytes_per_day", .head = "bytes a day" },
-		{ .name = "error" },
-	};
-	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
-
-	for (uint32_t i = 0; i < n; i++) {
-		const struct ingest_file *f = &files[i];
-
-		TABLE_ADD(t, value_string(f->path), value_string(*f->host ? f->host : NULL),
-			  value_known_ns(f->to_ns, f->from_ns), value_known_ns(f->to_ns, f->to_ns),
-			  value_u64(f->windows), value_u64(f->stored), value_u64(f->rows),
-			  value_u64(f->bytes),
-			  f->time_ns ? value_u64((uint64_t)((double)f->bytes * NS_PER_DAY /
-							    (double)f->time_ns)) :
-				       value_null(),
-			  value_bool(f->code != EXIT_OK));
-	}
-	object_add(&r->body, "files", value_table(t));
-}
-
-static int ingest_report(const struct fleet_config *c, const struct ingest_file *files, uint32_t n)
-{
-	uint64_t failed = 0, stored = 0, windows = 0, damaged = 0;
-	char buf[HUMAN_MAX];
-	struct report r;
-	int code;
-
-	for (uint32_t i = 0; i < n; i++) {
-		failed += files[i].code != EXIT_OK;
-		stored += files[i].stored;
-		windows += files[i].windows;
-		damaged += files[i].damaged;
-	}
-	result_begin(&r, "fleet ingest", INGEST_SCHEMA);
-	report_headline(&r, "%s stored, %" PRIu64 " of %" PRIu64 " were in the store already.",
-			human_counted(buf, stored, "window"), windows - stored, windows);
-	report_place_verdict(&r);
-	ingest_report_files(files, n, &r);
-	if (damaged)
-		report_finding(&r, "%s damaged: what is readable is stored.",
-			       human_counted(buf, damaged, "recording"));
-	if (failed)
-		report_reason(&r, "files-failed", NULL, "%" PRIu64 " of %u recordings could not be "
-			      "stored: see the messages, and ingest them again", failed, n);
-	code = result_print(&r, &c->common);
-	report_release(&r);
-	return code;
-}
-
 /* ---- all recordings ---- */
 
 /*
@@ -516,15 +462,11 @@ static int ingest_report(const struct fleet_config *c, const struct ingest_file 
  */
 static bool ingest_forget_old(struct ingest *g)
 {
-	struct timespec now;
+	const uint64_t cutoff = ingest_cutoff(g), before_ns = cutoff - cutoff % g->window_ns;
 	char text[HUMAN_MAX];
-	uint64_t before_ns;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	before_ns = (uint64_t)now.tv_sec * NS_PER_S;
-	if (!g->c->keep_ns || before_ns <= g->c->keep_ns)
+	if (!cutoff)
 		return true;
-	before_ns -= g->c->keep_ns;
 	if (store_forget(g->store, before_ns)) {
 		log_warning("old windows stay in the store: %s", store_why(g->store));
 		return false;
@@ -554,10 +496,13 @@ static int ingest_all(struct ingest *g)
 			files[i].code = !strcmp(path, "-") ? ingest_input(g) : ingest_one(g, path);
 		failed += files[i].code != EXIT_OK;
 	}
-	if (!failed && ingest_forget_old(g) && !paths->len)
+	if (failed && g->c->keep_ns)
+		log_warning("--keep deletes nothing before all recordings are stored: ingest "
+			    "without those that fail");
+	else if (ingest_forget_old(g) && !paths->len)
 		code = EXIT_OK;
 	if (failed < paths->len)
-		code = ingest_report(g->c, files, paths->len);
+		code = ingest_report(&g->c->common, files, paths->len);
 	free(files);
 	return code;
 }

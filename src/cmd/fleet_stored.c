@@ -17,6 +17,12 @@
 _Static_assert(SERIES_STEPS == FLEET_STEPS && SERIES_UNKNOWN == FLEET_UNKNOWN,
 	       "a stored share is a share of the analysis");
 
+/*
+ * A stall may have begun before the window in which its end is counted: the kernel gives up after a
+ * quarter of an hour (tcp_retries2), or a few times that.
+ */
+#define STALL_NS_MAX (3600 * NS_PER_S)
+
 /* Rows on their way into the fleet. */
 struct stored_reading {
 	struct fleet_stored *s;
@@ -128,6 +134,9 @@ static int stored_add_class(struct stored_reading *r, uint32_t conn, enum fleet_
 
 	if (!shares->known_ns)
 		return 0;
+	if (shares->known_ns > window->length_ns ||
+	    shares->lost_ns > window->length_ns + STALL_NS_MAX)
+		return -EINVAL;
 	if (series_read(shares->series, r->cells, n) || skip >= n || at >= grid->intervals)
 		return -EINVAL;
 	stretch.n = n - skip < grid->intervals - at ? n - skip : (uint32_t)(grid->intervals - at);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/bug.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "cmd/fleet_time.h"
@@ -20,6 +21,7 @@
 #define WHY_MAX 4096u
 #define WINDOWS_MAX 20000000u
 #define RECORDINGS_MAX 2000000u
+#define COUNT_MAX (1ull << 40)
 #define LAST_NS (3600 * NS_PER_S) /* without --since */
 
 /* ---- rows ---- */
@@ -53,14 +55,24 @@ static int stored_copy_window(const struct store_window *row, struct stored_wind
 	return short_of_memory ? -ENOMEM : 0;
 }
 
+static bool stored_counts_are_possible(const struct store_window *row)
+{
+	const uint64_t counts[] = { row->own, row->records, row->untimed, row->invalid, row->lost,
+				    row->connections };
+	bool possible = true;
+
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+		possible &= counts[i] <= COUNT_MAX;
+	return possible;
+}
+
 static bool stored_is_possible(const struct store_window *row)
 {
-	return *row->host && row->step_ns && row->length_ns && row->length_ns <= NS_PER_DAY &&
-	       row->length_ns % row->step_ns == 0 &&
+	return stored_counts_are_possible(row) && *row->host && row->step_ns && row->length_ns &&
+	       row->length_ns <= NS_PER_DAY && row->length_ns % row->step_ns == 0 &&
 	       row->length_ns / row->step_ns <= FLEET_INTERVALS_MAX &&
-	       row->window_ns <= INT64_MAX / 2 &&
-	       row->from_ns < row->to_ns && row->from_ns >= row->window_ns &&
-	       row->to_ns - row->window_ns <= row->length_ns;
+	       row->window_ns <= INT64_MAX / 2 && row->from_ns < row->to_ns &&
+	       row->from_ns >= row->window_ns && row->to_ns - row->window_ns <= row->length_ns;
 }
 
 static bool stored_is_version_of(const struct store_window *a, const struct store_window *b)
@@ -81,13 +93,25 @@ struct stored_search {
 	uint64_t newest_ns;           /* end of the last window */
 };
 
+static bool stored_is_excepted(struct stored_search *search, const char *host)
+{
+	for (uint32_t i = 0; i < search->except->len; i++) {
+		if (strcmp(search->except->items[i], host) != 0)
+			continue;
+		search->excepted |= 1ull << i;
+		return true;
+	}
+	return false;
+}
+
 /* A store_row_fn: finds the end of the last window. */
 static int stored_newest(void *ctx, const void *row)
 {
 	struct stored_search *search = ctx;
 	const struct store_window *window = row;
 
-	if (stored_is_possible(window) && window->to_ns > search->newest_ns)
+	if (stored_is_possible(window) && window->to_ns > search->newest_ns &&
+	    !stored_is_excepted(search, window->host))
 		search->newest_ns = window->to_ns;
 	return 0;
 }
@@ -100,7 +124,10 @@ static uint64_t stored_now(void)
 	return (uint64_t)now.tv_sec * NS_PER_S;
 }
 
-/* Looks for the last window, further and further back: a store may hold months of many hosts. */
+/*
+ * Looks for the last window, further and further back: a store may hold months of many hosts. Hosts
+ * whose clocks are more than a day ahead do not count while there are others.
+ */
 static int stored_find_newest(struct stored_search *search)
 {
 	static const uint64_t back[] = { 2 * LAST_NS, 2 * NS_PER_DAY, 60 * NS_PER_DAY, INT64_MAX };
@@ -109,7 +136,8 @@ static int stored_find_newest(struct stored_search *search)
 
 	for (unsigned int i = 0; i < 4 && !err && !search->newest_ns; i++) {
 		const struct store_query query = {
-			.table = &store_windows, .to_ns = INT64_MAX,
+			.table = &store_windows,
+			.to_ns = i < 3 ? now_ns + NS_PER_DAY : INT64_MAX,
 			.from_ns = back[i] < now_ns ? now_ns - back[i] : 0 };
 
 		err = store_select(search->s->store, &query, stored_newest, search);
@@ -148,17 +176,6 @@ static int stored_set_time(const struct fleet_config *c, struct stored_search *s
 }
 
 /* ---- windows ---- */
-
-static bool stored_is_excepted(struct stored_search *search, const char *host)
-{
-	for (uint32_t i = 0; i < search->except->len; i++) {
-		if (strcmp(search->except->items[i], host) != 0)
-			continue;
-		search->excepted |= 1ull << i;
-		return true;
-	}
-	return false;
-}
 
 /* A store_row_fn: keeps the latest version of each window in the time. */
 static int stored_window(void *ctx, const void *row)
@@ -244,24 +261,29 @@ static void stored_make_recording(const struct store_window *row, struct fleet_r
 	snprintf(out->run.kernel, sizeof(out->run.kernel), "%s", row->kernel);
 }
 
-static uint64_t stored_larger(uint64_t a, uint64_t b)
+/* Sets the counts, which are those of the whole recording when the window was stored. */
+static void stored_set_counts(const struct store_window *row, struct fleet_recording *out)
 {
-	return a > b ? a : b;
+	out->ended = row->ended;
+	out->own = row->own;
+	out->records = row->records;
+	out->untimed = row->untimed;
+	out->refused = row->invalid;
+	out->lost = row->lost;
+	snprintf(out->damaged, sizeof(out->damaged), "%s", row->damage);
 }
 
-/* Adds a window's time and counts, which are those of the whole recording, to the recording. */
-static void stored_join_recording(const struct store_window *row, struct fleet_recording *out)
+/* Adds a window's time to the recording, and its counts if they are later than those before. */
+static void stored_join_recording(const struct store_window *row, uint64_t *version,
+				  struct fleet_recording *out)
 {
 	out->from_ns = row->from_ns < out->from_ns ? row->from_ns : out->from_ns;
-	out->to_ns = stored_larger(out->to_ns, row->to_ns);
-	out->error_ns = stored_larger(out->error_ns, row->time_error_ns);
-	out->ended |= row->ended;
-	out->own = stored_larger(out->own, row->own);
-	out->records = stored_larger(out->records, row->records);
-	out->untimed = stored_larger(out->untimed, row->untimed);
-	out->refused = stored_larger(out->refused, row->invalid);
-	out->lost = stored_larger(out->lost, row->lost);
-	snprintf(out->damaged, sizeof(out->damaged), "%s", row->damage);
+	out->to_ns = row->to_ns > out->to_ns ? row->to_ns : out->to_ns;
+	out->error_ns = row->time_error_ns > out->error_ns ? row->time_error_ns : out->error_ns;
+	if (row->version < *version)
+		return;
+	*version = row->version;
+	stored_set_counts(row, out);
 }
 
 /* Adds the addresses of a text; what is no address is ignored. */
@@ -284,7 +306,8 @@ static int stored_add_addresses(const char *text, uint32_t host, struct fleet_ad
 	return err;
 }
 
-static int stored_add_window(struct fleet_scan *scan, struct stored_window *window)
+static int stored_add_window(struct fleet_scan *scan, struct stored_window *window,
+			     uint64_t *version)
 {
 	const struct store_window *row = &window->row;
 	const bool first = !scan->recordings.len;
@@ -299,11 +322,12 @@ static int stored_add_window(struct fleet_scan *scan, struct stored_window *wind
 
 		stored_make_recording(row, &made);
 		made.host = (uint32_t)scan->hosts.len - 1;
+		*version = 0;
 		err = vec_push(&scan->recordings, made);
 	}
 	if (err)
 		return err;
-	stored_join_recording(row, vec_last(&scan->recordings));
+	stored_join_recording(row, version, vec_last(&scan->recordings));
 	window->recording = (uint32_t)scan->recordings.len - 1;
 	return stored_add_addresses(row->addresses, vec_last(&scan->recordings)->host,
 				    &scan->addresses);
@@ -311,6 +335,7 @@ static int stored_add_window(struct fleet_scan *scan, struct stored_window *wind
 
 static int stored_make_scan(struct fleet_stored *s, struct fleet_scan *scan)
 {
+	uint64_t version = 0;         /* latest of the recording */
 	int err = 0;
 
 	*scan = (struct fleet_scan){ 0 };
@@ -319,7 +344,7 @@ static int stored_make_scan(struct fleet_stored *s, struct fleet_scan *scan)
 	addresses_init(&scan->addresses);
 	vec_for_each(&s->windows, window)
 		if (!err && !window->left_out)
-			err = stored_add_window(scan, window);
+			err = stored_add_window(scan, window, &version);
 	return err;
 }
 
@@ -349,7 +374,10 @@ static int stored_nothing(const struct fleet_config *c, const struct stored_sear
 {
 	char text[HUMAN_MAX];
 
-	if (!search->newest_ns)
+	if (search->s->invalid && !search->s->other_step)
+		log_error("%s has no windows with possible values: something has changed its "
+			  "rows", c->store);
+	else if (!search->newest_ns)
 		log_error("%s has no windows: hostlat fleet ingest --store %s FILE puts "
 			  "recordings into it", c->store, c->store);
 	else if (search->s->other_step)

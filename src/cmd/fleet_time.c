@@ -23,12 +23,15 @@ int fleet_time_parse(const char *text, uint64_t end_ns, uint64_t *out)
 	for (unsigned int i = 0; i < sizeof(fleet_time_formats) / sizeof(char *); i++) {
 		struct tm tm = { .tm_isdst = -1 };
 		const char *rest = strptime(text, fleet_time_formats[i], &tm);
+		const int month = tm.tm_mon, day = tm.tm_mday;
 		const bool utc = rest && !strcmp(rest, "Z");
 		time_t seconds;
 
 		if (!rest || (*rest && !utc))
 			continue;
 		seconds = utc ? timegm(&tm) : mktime(&tm);
+		if (tm.tm_mon != month || tm.tm_mday != day) /* no such day */
+			return -EINVAL;
 		if (seconds < 0 || (uint64_t)seconds > INT64_MAX / NS_PER_S)
 			return -EINVAL;
 		*out = (uint64_t)seconds * NS_PER_S;

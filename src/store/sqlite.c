@@ -63,7 +63,9 @@ static int sqlite_failed(sqlite3 *db, int result, const char *path, struct strbu
 			      "puts its journal beside the file)", path, sqlite3_errmsg(db));
 		return -EACCES;
 	default:
-		strbuf_printf(why, "%s: %s", path, sqlite3_errmsg(db));
+		strbuf_printf(why, "%s: %s (a store that another version of hostlat made, or "
+			      "that something has changed, must be made anew)", path,
+			      sqlite3_errmsg(db));
 		return -EIO;
 	}
 }
@@ -101,8 +103,10 @@ static void sqlite_put_insert(const struct store_table *table, struct strbuf *sq
 
 static void sqlite_put_older(const struct store_table *table, struct strbuf *sql)
 {
-	strbuf_printf(sql, "DELETE FROM %s WHERE host = ? AND recording_ns = ? AND window_ns = ? "
-		      "AND version < ?", table->name);
+	strbuf_printf(sql, "DELETE FROM %s WHERE host = ?1 AND recording_ns = ?2 AND "
+		      "window_ns = ?3 AND version < (SELECT max(version) FROM %s WHERE "
+		      "host = ?1 AND recording_ns = ?2 AND window_ns = ?3)",
+		      table->name, store_windows.name);
 }
 
 static void sqlite_put_select(const struct store_query *query, struct strbuf *sql)
@@ -382,10 +386,13 @@ static const struct store_column *sqlite_column(const struct store_table *table,
 	return NULL;
 }
 
-/* Deletes what earlier readings of the recording said of this window. */
+/*
+ * Deletes all but the latest version of a window, which may be an earlier one than this: two
+ * processes may store one recording.
+ */
 static int sqlite_delete_older(struct sqlite_store *s, const void *window, struct strbuf *why)
 {
-	static const char *const names[] = { "host", "recording_ns", "window_ns", "version" };
+	static const char *const names[] = { "host", "recording_ns", "window_ns" };
 	int err = 0;
 
 	for (unsigned int t = 0; t < TABLES && !err; t++) {

@@ -254,6 +254,17 @@ class Store(unittest.TestCase):
         others = self.document('--except', 'web1', '--except', 'web3')
         self.assertEqual([each['host'] for each in others['recordings']], ['web2'])
 
+    def test_a_clock_of_the_future(self):
+        """A host that is years ahead hides no others."""
+        self.ingest(self.recording(boot=int(time.time()) - 1000 - 3600), self.recording(host='web2', boot=2**32))
+        self.assertEqual([each['host'] for each in self.document()['recordings']], ['web1'])
+        document = self.document('--until', '2111-01-01', '--except', 'web2', '--since', '36500d')
+        self.assertEqual([each['host'] for each in document['recordings']], ['web1'])
+
+    def test_keep_stores_nothing_to_delete(self):
+        result = self.ingest('--keep', '1d', self.recording())
+        self.assertEqual([(each['windows'], each['stored']) for each in result['files']], [(0, 0)])
+
     def test_keep(self):
         old, new = self.recording(), self.recording(host='web2', boot=int(time.time()) - 1000 - 3600)
         self.ingest(old, new, '--window', '2s')
@@ -311,6 +322,9 @@ class Store(unittest.TestCase):
         document = self.document(code=3)
         self.assertEqual(self.codes(document), ['recordings-overlap'])
         self.assertEqual(document['fleet']['connections'], 1)
+        done = self.run_fleet('export', '--store', self.store, '--since', LONG_AGO)
+        self.assertEqual((done.returncode, len(done.stdout.splitlines())), (3, 2))
+        self.assertIn('1 windows are left out', done.stderr)
 
     def test_missing_rows(self):
         self.ingest(*self.racks())
@@ -321,8 +335,8 @@ class Store(unittest.TestCase):
 
     def test_rows_that_lie(self):
         """Values that no ingest writes are ignored and counted."""
-        lies = {'timeout_series': ('no series', '0*99999999', '251*5'), 'timeout_known_ns': (1, ),
-                'timeout_limited_ns': (-1, )}
+        lies = {'timeout_series': ('no series', '0*99999999', '251*5'), 'timeout_known_ns': (1, 2**62),
+                'timeout_limited_ns': (-1, ), 'timeout_lost_ns': (-5, 9 * 10**18, 2 * HOUR_NS + 1)}
         for column, values in lies.items():
             for value in values:
                 with self.subTest(column=column, value=value):
@@ -331,8 +345,8 @@ class Store(unittest.TestCase):
                     self.sql("UPDATE hostlat_connections SET timeout_known_ns = 10, timeout_limited_ns = 5, "
                              f"{column} = ? WHERE host = 'host3'", (value, ))
                     self.assertEqual(self.codes(self.document(code=3)), ['events-invalid'])
-        for column in 'step_ns', 'length_ns', 'from_ns', 'to_ns':
-            for value in 0, 1, -1, 2**62:
+        for column in 'step_ns', 'length_ns', 'from_ns', 'to_ns', 'lost', 'untimed':
+            for value in (0, 1, -1, 2**62) if '_ns' in column else (-1, 2**62):
                 with self.subTest(column=column, value=value):
                     self.setUp()
                     self.ingest(*self.racks())

@@ -169,6 +169,10 @@ static void test_versions(void **state)
 	put_window(rig, "a", 0, 2);
 	assert_int_equal(store_commit(rig->store), 0);
 	connections_are(rig, NULL, "a:0:2:v2 a:1:1:v1");
+	put(rig, "a", 0, 1, 1); /* by a process that read less, and was slower */
+	put_window(rig, "a", 0, 1);
+	assert_int_equal(store_commit(rig->store), 0);
+	connections_are(rig, NULL, "a:0:2:v2 a:1:1:v1");
 }
 
 static void test_rows_of_no_commit_are_gone(void **state)
