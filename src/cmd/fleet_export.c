@@ -20,22 +20,6 @@ struct export {
 
 /* ---- CSV ---- */
 
-/* Quotes a text if CSV needs that. */
-static void export_put_text(struct strbuf *out, const char *text)
-{
-	if (!strpbrk(text, "\",\r\n")) {
-		strbuf_puts(out, text);
-		return;
-	}
-	strbuf_putc(out, '"');
-	for (; *text; text++) {
-		if (*text == '"')
-			strbuf_putc(out, '"');
-		strbuf_putc(out, *text);
-	}
-	strbuf_putc(out, '"');
-}
-
 static void export_put_head(struct strbuf *out)
 {
 	const struct store_table *table = &store_connections;
@@ -71,7 +55,7 @@ static int export_row(void *ctx, struct stored_window *window, const struct stor
 		if (column->type == STORE_U64)
 			strbuf_printf(&e->text, "%" PRIu64, store_u64(column, row));
 		else
-			export_put_text(&e->text, store_text(column, row));
+			strbuf_csv(&e->text, store_text(column, row));
 	}
 	strbuf_puts(&e->text, "\r\n");
 	return e->text.len < FLUSH_BYTES && !e->text.error ? 0 : export_flush(e);

@@ -21,11 +21,10 @@
 #include "cmd/fleet_config.h"
 #include "cmd/fleet_ingest_report.h"
 #include "cmd/fleet_read.h"
+#include "cmd/fleet_store.h"
 #include "report/human.h"
 #include "store/series.h"
-#include "store/store.h"
 
-#define WHY_MAX 4096u
 #define WINDOWS_AT_ONCE 24u
 #define WINDOWS_MAX 1000000u
 #define ADDRESSES_BYTES_MAX 65536u
@@ -130,20 +129,6 @@ static int ingest_note(void *ctx, const struct fleet_identity *identity, uint32_
 
 /* ---- rows ---- */
 
-/* The shares of a class in a row. */
-static struct store_shares *ingest_shares(struct store_connection *row, unsigned int class)
-{
-	struct store_shares *const all[FLEET_CLASSES] = {
-		[FLEET_SEND_BUFFER] = &row->send_buffer,
-		[FLEET_RECEIVER_WINDOW] = &row->receiver_window,
-		[FLEET_DELAYED_ACK] = &row->delayed_ack,
-		[FLEET_FAST_RETRANSMIT] = &row->fast_retransmit,
-		[FLEET_TIMEOUT] = &row->timeout, [FLEET_SENDER_APP] = &row->sender_app,
-	};
-
-	return all[class];
-}
-
 /* Sets the connection's shares in a window. Returns whether anything is known of it. */
 static bool ingest_set_shares(struct ingest *g, const struct fleet *f, uint32_t n,
 			      struct ingest_conn *conn)
@@ -151,7 +136,7 @@ static bool ingest_set_shares(struct ingest *g, const struct fleet *f, uint32_t 
 	bool any = false;
 
 	for (unsigned int class = 0; class < FLEET_CLASSES; class++) {
-		struct store_shares *shares = ingest_shares(&conn->row, class);
+		struct store_shares *shares = fleet_store_shares(&conn->row, class);
 		struct fleet_stretch totals;
 
 		*shares = (struct store_shares){ .series = "" };
@@ -507,28 +492,20 @@ static int ingest_all(struct ingest *g)
 	return code;
 }
 
-static int ingest_open(struct ingest *g)
-{
-	struct strbuf why = STRBUF_INIT(WHY_MAX);
-	int err = store_open(g->c->store, STORE_WRITE, &g->store, &why);
-
-	if (err)
-		log_error("%s", strbuf_str(&why));
-	strbuf_release(&why);
-	return err ? EXIT_CANNOT : EXIT_OK;
-}
-
 int fleet_run_ingest(const struct fleet_config *c, struct fleet_inputs *in)
 {
 	struct ingest g = { .c = c, .in = in, .window_ns = fleet_window_ns(c) };
-	int code = ingest_open(&g);
+	int code = EXIT_CANNOT;
 
 	vec_init(&g.conns, FLEET_CONNECTIONS_MAX);
 	vec_init(&g.there, WINDOWS_MAX);
 	for (unsigned int i = 0; i < FLEET_CLASSES; i++)
 		strbuf_init(&g.series[i], SERIES_BYTES_MAX);
 	g.cells = malloc(FLEET_INTERVALS_MAX);
-	if (code == EXIT_OK && g.cells)
+	g.store = fleet_store_open(c, STORE_WRITE);
+	if (!g.cells)
+		log_error("out of memory");
+	else if (g.store)
 		code = ingest_all(&g);
 	for (unsigned int i = 0; i < FLEET_CLASSES; i++)
 		strbuf_release(&g.series[i]);

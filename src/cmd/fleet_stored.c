@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cmd/fleet_conns.h"
 #include "cmd/fleet_resources.h"
+#include "cmd/fleet_store.h"
 #include "cmd/fleet_stored_each.h"
 #include "report/human.h"
 #include "store/series.h"
@@ -104,20 +105,6 @@ static int stored_connection(struct stored_reading *r, struct fleet_recording *r
 
 /* ---- shares ---- */
 
-static const struct store_shares *stored_shares(const struct store_connection *row,
-						unsigned int class)
-{
-	const struct store_shares *const all[FLEET_CLASSES] = {
-		[FLEET_SEND_BUFFER] = &row->send_buffer,
-		[FLEET_RECEIVER_WINDOW] = &row->receiver_window,
-		[FLEET_DELAYED_ACK] = &row->delayed_ack,
-		[FLEET_FAST_RETRANSMIT] = &row->fast_retransmit,
-		[FLEET_TIMEOUT] = &row->timeout, [FLEET_SENDER_APP] = &row->sender_app,
-	};
-
-	return all[class];
-}
-
 /* Adds the shares of a class, as far as the grid has their time. */
 static int stored_add_class(struct stored_reading *r, uint32_t conn, enum fleet_class class,
 			    const struct store_window *window, const struct store_shares *shares)
@@ -146,10 +133,11 @@ static int stored_add_class(struct stored_reading *r, uint32_t conn, enum fleet_
 static int stored_add_shares(struct stored_reading *r, uint32_t conn,
 			     const struct store_window *window, const struct store_connection *row)
 {
+	struct store_connection copy = *row;
 	int err = 0;
 
 	for (unsigned int class = 0; class < FLEET_CLASSES && !err; class++)
-		err = stored_add_class(r, conn, class, window, stored_shares(row, class));
+		err = stored_add_class(r, conn, class, window, fleet_store_shares(&copy, class));
 	return err;
 }
 

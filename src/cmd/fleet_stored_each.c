@@ -11,8 +11,6 @@
 
 #include "base/sort.h"
 
-#define ROWS_AT_ONCE 200000u /* rows of one query, so that the server need not sort them all */
-
 struct stored_walk {
 	struct fleet_stored *s;
 	fleet_stored_fn *take;
@@ -65,54 +63,6 @@ static int stored_row(void *ctx, const void *data)
 	return w->take(w->ctx, window, row);
 }
 
-/* ---- queries ---- */
-
-/* Returns the first window after `first` of another host; all->len at the end. */
-static size_t stored_next_host(const struct stored_windows *all, size_t first, uint64_t *rows)
-{
-	size_t end = first;
-
-	for (*rows = 0; end < all->len; end++) {
-		if (strcmp(all->items[end].row.host, all->items[first].row.host) != 0)
-			break;
-		*rows += all->items[end].row.connections;
-	}
-	return end;
-}
-
-/* Returns the end of the hosts whose rows fit into one query; one host at least. */
-static size_t stored_batch(const struct stored_windows *all, size_t first)
-{
-	uint64_t sum, rows;
-	size_t end = stored_next_host(all, first, &sum);
-
-	while (end < all->len) {
-		const size_t next = stored_next_host(all, end, &rows);
-
-		if (sum + rows > ROWS_AT_ONCE)
-			break;
-		sum += rows;
-		end = next;
-	}
-	return end;
-}
-
-static int stored_read_batch(struct stored_walk *w, size_t first, size_t end)
-{
-	const struct stored_windows *all = &w->s->windows;
-	struct store_query query = { .table = &store_connections, .from_ns = INT64_MAX,
-				     .first_host = all->items[first].row.host,
-				     .last_host = all->items[end - 1].row.host };
-
-	for (size_t i = first; i < end; i++) {
-		const uint64_t ns = all->items[i].row.window_ns;
-
-		query.from_ns = ns < query.from_ns ? ns : query.from_ns;
-		query.to_ns = ns >= query.to_ns ? ns + 1 : query.to_ns;
-	}
-	return store_select(w->s->store, &query, stored_row, w);
-}
-
 /* ---- missing rows ---- */
 
 static int stored_note_missing(struct fleet_stored *s)
@@ -133,11 +83,15 @@ static int stored_note_missing(struct fleet_stored *s)
 int fleet_stored_each(struct fleet_stored *s, fleet_stored_fn *take, void *ctx)
 {
 	struct stored_walk w = { .s = s, .take = take, .ctx = ctx };
-	int err = 0;
+	struct store_query query = { .table = &store_connections, .from_ns = INT64_MAX };
+	int err;
 
-	for (size_t at = 0, end; at < s->windows.len && !err; at = end) {
-		end = stored_batch(&s->windows, at);
-		err = stored_read_batch(&w, at, end);
+	vec_for_each(&s->windows, window) {
+		const uint64_t ns = window->row.window_ns;
+
+		query.from_ns = ns < query.from_ns ? ns : query.from_ns;
+		query.to_ns = ns >= query.to_ns ? ns + 1 : query.to_ns;
 	}
+	err = store_select(s->store, &query, stored_row, &w);
 	return err ? err : stored_note_missing(s);
 }

@@ -15,10 +15,10 @@
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "cmd/fleet_store.h"
 #include "cmd/fleet_time.h"
 #include "report/human.h"
 
-#define WHY_MAX 4096u
 #define WINDOWS_MAX 20000000u
 #define RECORDINGS_MAX 2000000u
 #define COUNT_MAX (1ull << 40)
@@ -350,17 +350,6 @@ static int stored_make_scan(struct fleet_stored *s, struct fleet_scan *scan)
 
 /* ---- all ---- */
 
-static int stored_open(const struct fleet_config *c, struct fleet_stored *s)
-{
-	struct strbuf why = STRBUF_INIT(WHY_MAX);
-	int err = store_open(c->store, STORE_READ, &s->store, &why);
-
-	if (err)
-		log_error("%s", strbuf_str(&why));
-	strbuf_release(&why);
-	return err ? EXIT_CANNOT : EXIT_OK;
-}
-
 static int stored_failed(const struct fleet_stored *s, int err)
 {
 	if (err == -E2BIG)
@@ -410,9 +399,9 @@ int fleet_stored_find(const struct fleet_config *c, struct fleet_inputs *in,
 
 	*s = (struct fleet_stored){ 0 };
 	vec_init(&s->windows, WINDOWS_MAX);
-	code = stored_open(c, s);
-	if (code != EXIT_OK)
-		return code;
+	s->store = fleet_store_open(c, STORE_READ);
+	if (!s->store)
+		return EXIT_CANNOT;
 	err = stored_find_newest(&search);
 	if (err)
 		return stored_failed(s, err);

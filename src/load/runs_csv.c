@@ -22,21 +22,6 @@ static void runs_put_number(struct strbuf *out, double x)
 	strbuf_putc(out, ',');
 }
 
-/* Writes a field of CSV; quotes it if needed, with quotes doubled (RFC 4180). */
-static void runs_put_text(struct strbuf *out, const char *text)
-{
-	const bool quoted = strpbrk(text, ",\"\r\n");
-
-	if (quoted)
-		strbuf_putc(out, '"');
-	for (; *text; text++) {
-		if (*text == '"')
-			strbuf_putc(out, '"');
-		strbuf_putc(out, *text);
-	}
-	strbuf_puts(out, quoted ? "\"," : ",");
-}
-
 static void runs_put_row(struct strbuf *out, const struct load_summary *s, double q)
 {
 	struct strbuf url = STRBUF_INIT(LOAD_SETUP_TEXT_MAX);
@@ -44,7 +29,8 @@ static void runs_put_row(struct strbuf *out, const struct load_summary *s, doubl
 	runs_put_u64(out, true, s->run);
 	if (s->url)
 		target_put_shown(s->url, &url);
-	runs_put_text(out, strbuf_str(&url));
+	strbuf_csv(out, strbuf_str(&url));
+	strbuf_putc(out, ',');
 	strbuf_release(&url);
 	runs_put_number(out, s->rate);
 	runs_put_number(out, s->achieved);

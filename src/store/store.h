@@ -23,10 +23,10 @@
 struct store;
 
 /*
- * Opens a store: an address of ClickHouse (store/clickhouse_address.h), "clickhouse://..." or, over
- * TLS, "clickhouse+tls://..."; or else the path of a SQLite file. Credentials of ClickHouse
- * are in the environment: HOSTLAT_STORE_USER, HOSTLAT_STORE_PASSWORD. Returns 0; or after a
- * sentence in *why that says what to do: -EINVAL for an address that is none, -ENOENT for a store
+ * Opens a store. `address` is a ClickHouse address ("clickhouse://...", with TLS
+ * "clickhouse+tls://...": store/clickhouse_address.h) or the path of a SQLite file. ClickHouse's
+ * user and password are in HOSTLAT_STORE_USER and HOSTLAT_STORE_PASSWORD of the environment.
+ * Returns 0, or an error after a sentence in *why: -EINVAL for a bad address, -ENOENT for a store
  * without tables, -EPROTO for tables of another version of hostlat, -ENOMEM, or another -errno.
  */
 int store_open(const char *address, enum store_mode mode, struct store **out, struct strbuf *why);

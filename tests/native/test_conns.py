@@ -118,7 +118,7 @@ def stalled(seen):
     return f"; stalled {counted['stall_ns'] / 1e6:.1f} ms of {truth['ns'] / 1e6:.1f} ms"
 
 
-@check.environment("a delay is told from a path by tens of milliseconds, which both ends may wait for a CPU")
+@check.environment("tens of milliseconds separate a delayed ACK from a slow path, and both ends may wait as long for a CPU")
 def recovery_waits(name, rtt_ms, acks):
     """After a timeout, for so many acknowledgements that the receiver delayed, and how long."""
     seen = conns.scenario(name, "cubic", rtt_ms, OPTIONS)

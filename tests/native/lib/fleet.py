@@ -92,7 +92,7 @@ class Site:
         return ring(self.hosts, *steps)
 
     def ports(self, rate_mbit, packets):
-        """Gives each host a port of the switch: a queue of what is sent to it."""
+        """Gives each host a port of the switch: a queue of the packets to this host."""
         self.queues = {f"to-{host}": (rate_mbit, packets) for host in self.hosts}
         self.queue_to = lambda there, back: (
             f"from-{there}" if there in self.lossy and back not in self.lossy else f"to-{back}")
