@@ -90,3 +90,8 @@ void fleet_finding_describe(const struct fleet *f, const struct unit_entry *entr
 			finding_add(f, &f->all.items[entries[i].conn], finding, &times, &host);
 	finding_set_times(finding, &times);
 }
+
+bool fleet_finding_is_everywhere(const struct fleet_finding *finding)
+{
+	return !isfinite(finding->share_others);
+}

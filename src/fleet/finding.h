@@ -20,4 +20,10 @@ void fleet_finding_fill(const struct fleet_groups *groups, struct fleet_finding 
 void fleet_finding_describe(const struct fleet *f, const struct unit_entry *entries, size_t n,
 			    const bool *left, struct fleet_finding *finding);
 
+/*
+ * Whether all connections with known time in the class are those of the resource. Then nothing
+ * tells it from whatever else they share.
+ */
+bool fleet_finding_is_everywhere(const struct fleet_finding *finding);
+
 #endif

@@ -10,8 +10,9 @@
 #include "base/sort.h"
 #include "stats/special.h"
 
-/* A resource without another one's connections; two children have no p below 1 / intervals. */
+/* A resource without another one's connections; two children have no p far below 1 / intervals. */
 #define P_MAX 0.01
+#define P_MAX_INTERVALS 2.0
 #define Z_MIN 4.0
 #define EXCESS_MIN 0.1           /* correlation of a finer resource beyond what is explained */
 #define EXCESS_PART 0.5          /* or so much of its own */
@@ -72,13 +73,14 @@ static int locate_test(const struct locate *l, const struct locate_candidate *a,
 	struct synchrony s;
 	struct children children;
 	int err = children_make(l->sums, &subset, &children);
+	const double p_max = fmax(P_MAX, P_MAX_INTERVALS / children.intervals);
 
 	*is = false;
 	if (!err) {
 		synchrony_measure(&children, &s);
 		if (s.testable && s.rho >= LOCATE_RHO_MIN && s.z > Z_MIN)
-			err = synchrony_shift(&children, l->seed, P_MAX, &s);
-		*is = s.testable && s.rho >= LOCATE_RHO_MIN && s.z > Z_MIN && s.p <= P_MAX;
+			err = synchrony_shift(&children, l->seed, p_max, &s);
+		*is = s.testable && s.rho >= LOCATE_RHO_MIN && s.z > Z_MIN && s.p <= p_max;
 	}
 	children_release(&children);
 	return err;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "fleet/coverage.h"
+#include "fleet/finding.h"
 #include "fleet/over_time.h"
 #include "fleet/pipelines_report.h"
 #include "fleet/sentence.h"
@@ -78,7 +80,8 @@ static bool fleet_report_is_shown(const struct fleet *f, const struct fleet_resu
 {
 	const enum fleet_kind kind = f->resources.items[finding->resource].kind;
 
-	return fleet_advice_is_for(view->reader, finding->class, kind) &&
+	return (fleet_finding_is_everywhere(finding) ||
+		fleet_advice_is_for(view->reader, finding->class, kind)) &&
 	       (view->reader != FLEET_FOR_APPLICATION ||
 		fleet_report_touches(f, result, finding, view->application));
 }
@@ -114,20 +117,42 @@ static struct value fleet_report_share(double share)
 static struct value fleet_report_within(const struct fleet *f, const struct fleet_result *result,
 					const struct fleet_finding *finding)
 {
-	return value_string(finding->within == FLEET_NONE ? NULL :
-			    f->resources.items[result->findings.items[finding->within].resource]
-				    .name);
+	const struct fleet_finding *around;
+
+	if (finding->within == FLEET_NONE)
+		return value_null();
+	around = &result->findings.items[finding->within];
+	return value_string(fleet_finding_is_everywhere(around) ? FLEET_EVERYWHERE :
+			    f->resources.items[around->resource].name);
+}
+
+/* Returns the resources that have the same connections, as far as the evidence tells. */
+static struct value fleet_report_same(const struct fleet *f, const struct fleet_result *result,
+				      const struct fleet_finding *finding, struct report *r)
+{
+	static const struct column columns[] = { { .name = "kind" }, { .name = "name" } };
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+	const struct fleet_resource *own = &f->resources.items[finding->resource];
+
+	if (fleet_finding_is_everywhere(finding))
+		TABLE_ADD(t, value_string(fleet_kind_name(own->kind)), value_string(own->name));
+	for (uint32_t k = 0; k < finding->n_same; k++) {
+		own = &f->resources.items[result->same.items[finding->first_same + k]];
+		TABLE_ADD(t, value_string(fleet_kind_name(own->kind)), value_string(own->name));
+	}
+	return value_table(t);
 }
 
 static void fleet_report_add(const struct fleet *f, const struct fleet_result *result,
 			     const struct fleet_finding *i, struct table *t, struct report *r)
 {
 	const struct fleet_resource *resource = &f->resources.items[i->resource];
+	const bool all = fleet_finding_is_everywhere(i);
 	char a[HUMAN_MAX], b[HUMAN_MAX];
 
-	TABLE_ADD(t, value_string(fleet_kind_name(resource->kind)), value_string(resource->name),
-		  value_string(report_format(r, "%s %s", fleet_kind_name(resource->kind),
-					     resource->name)),
+	TABLE_ADD(t, value_string(all ? FLEET_EVERYWHERE_KIND : fleet_kind_name(resource->kind)),
+		  value_string(all ? FLEET_EVERYWHERE : resource->name),
+		  value_string(fleet_sentence_resource(f, i, r)),
 		  value_string(fleet_class_name(i->class)),
 		  value_string(fleet_evidence_name(i->evidence)),
 		  value_string(report_format(r, "%s of %s", human_count(a, i->evidence ==
@@ -139,7 +164,7 @@ static void fleet_report_add(const struct fleet *f, const struct fleet_result *r
 		  value_number(i->p < FLEET_P_LEAST ? FLEET_P_LEAST : i->p),
 		  value_ns(i->lost_ns), value_ns(i->excess_ns),
 		  value_ns(i->from_ns), value_ns(i->to_ns), fleet_report_within(f, result, i),
-		  value_string(fleet_advice(i->class, resource->kind)),
+		  fleet_report_same(f, result, i, r), value_string(fleet_sentence_advice(f, i)),
 		  fleet_over_time(f, i, r), fleet_report_members(f, result, i, r));
 }
 
@@ -161,7 +186,8 @@ static uint32_t fleet_report_findings(const struct fleet *f, const struct fleet_
 		{ .name = "lost_ns", .head = "lost" },
 		{ .name = "excess_ns", .head = "excess", .flags = COLUMN_SPARE },
 		{ .name = "from_ns" }, { .name = "to_ns" }, { .name = "within" },
-		{ .name = "advice" }, { .name = "over_time" }, { .name = "culprits" },
+		{ .name = "same" }, { .name = "advice" }, { .name = "over_time" },
+		{ .name = "culprits" },
 	};
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 	uint32_t n = 0;
@@ -365,6 +391,7 @@ int fleet_report(const struct fleet *f, const struct fleet_result *result,
 	if (!fleet_report_count(f, FLEET_RACK) && !fleet_report_count(f, FLEET_LINK))
 		report_finding(r, "Racks, switches and links are not tested: --topology tells "
 			       "which hosts share them.");
+	fleet_coverage_report(f, r);
 	fleet_report_resources(f, all, r);
 	err = fleet_report_applications(f, all, view, r);
 	free(all);

@@ -7,6 +7,7 @@
 #include "base/bug.h"
 #include "base/strbuf.h"
 #include "fleet/advice.h"
+#include "fleet/finding.h"
 #include "fleet/state.h"
 #include "report/human.h"
 
@@ -23,12 +24,23 @@ const char *fleet_evidence_name(enum fleet_evidence evidence)
 	return names[evidence];
 }
 
-/* Returns "Link uplink3", as a sentence begins. */
-static const char *fleet_sentence_resource(const struct fleet_resource *resource, struct report *r)
+const char *fleet_sentence_resource(const struct fleet *f, const struct fleet_finding *i,
+				    struct report *r)
 {
-	const char *kind = fleet_kind_name(resource->kind);
+	const struct fleet_resource *resource = &f->resources.items[i->resource];
 
-	return report_format(r, "%c%s %s", toupper((unsigned char)*kind), kind + 1, resource->name);
+	if (fleet_finding_is_everywhere(i))
+		return FLEET_EVERYWHERE;
+	return report_format(r, "%s %s", fleet_kind_name(resource->kind), resource->name);
+}
+
+/* Returns "Link uplink3", as a sentence begins. */
+static const char *fleet_sentence_begin(const struct fleet *f, const struct fleet_finding *i,
+					struct report *r)
+{
+	const char *name = fleet_sentence_resource(f, i, r);
+
+	return report_format(r, "%c%s", toupper((unsigned char)*name), name + 1);
 }
 
 static bool fleet_sentence_is_event(const struct fleet_finding *i)
@@ -54,13 +66,25 @@ static const char *fleet_sentence_more(const struct fleet_finding *i, struct rep
 			     human_counted(b, i->connections, "connection"));
 }
 
+/*
+ * Returns "7 of 35 connections have timeouts", or "timeouts" where a little of what all have is
+ * common and no connection has much of it.
+ */
+static const char *fleet_sentence_count(const struct fleet_finding *i, struct report *r)
+{
+	char a[HUMAN_MAX], b[HUMAN_MAX];
+
+	return i->n ? report_format(r, "%s of %s have %s", human_count(a, i->n),
+				    human_counted(b, i->connections, "connection"),
+				    fleet_class_label(i->class)) :
+		      fleet_class_label(i->class);
+}
+
 /* Returns "7 of 35 connections have timeouts at the same times (mean correlation 0.04)". */
 static const char *fleet_sentence_times(const struct fleet_finding *i, struct report *r)
 {
 	char a[HUMAN_MAX], b[HUMAN_MAX];
-	const char *text = report_format(r, "%s of %s have %s", human_count(a, i->n),
-					 human_counted(b, i->connections, "connection"),
-					 fleet_class_label(i->class));
+	const char *text = fleet_sentence_count(i, r);
 
 	if (i->evidence == FLEET_TOGETHER)
 		return report_format(r, "%s at the same times (mean correlation %.2f)", text,
@@ -75,8 +99,7 @@ const char *fleet_sentence_verdict(const struct fleet *f, const struct fleet_fin
 {
 	char lost[HUMAN_MAX];
 
-	return report_format(r, "%s: %s, %s lost.",
-			     fleet_sentence_resource(&f->resources.items[i->resource], r),
+	return report_format(r, "%s: %s, %s lost.", fleet_sentence_begin(f, i, r),
 			     i->evidence == FLEET_MORE ? fleet_sentence_more(i, r) :
 							 fleet_sentence_times(i, r),
 			     human_ns(lost, i->lost_ns));
@@ -90,6 +113,7 @@ static const char *fleet_sentence_path(const struct fleet *f, const struct fleet
 {
 	const enum fleet_kind kind = f->resources.items[i->resource].kind;
 	bool paths = !fleet_sentence_is_event(i) || i->evidence == FLEET_MORE ||
+		     fleet_finding_is_everywhere(i) ||
 		     (kind != FLEET_APP && kind != FLEET_SERVICE && kind != FLEET_CONTAINER);
 
 	vec_for_each(&f->resources, resource)
@@ -121,16 +145,49 @@ static const char *fleet_sentence_members(const struct fleet *f, const struct fl
 	return words;
 }
 
+/*
+ * Returns " They share rack r1 and kernel 6.1: nothing tells which is behind it." for a finding
+ * about all connections; "" for others.
+ */
+static const char *fleet_sentence_shared(const struct fleet *f, const struct fleet_result *result,
+					 const struct fleet_finding *i, struct report *r)
+{
+	const struct fleet_resource *own = &f->resources.items[i->resource];
+	struct strbuf text = STRBUF_INIT(MEMBERS_BYTES);
+	const char *words;
+
+	if (!fleet_finding_is_everywhere(i))
+		return "";
+	strbuf_printf(&text, "%s %s", fleet_kind_name(own->kind), own->name);
+	for (uint32_t k = 0; k < i->n_same; k++) {
+		own = &f->resources.items[result->same.items[i->first_same + k]];
+		strbuf_printf(&text, "%s%s %s", k + 1 < i->n_same ? ", " : " and ",
+			      fleet_kind_name(own->kind), own->name);
+	}
+	words = report_format(r, " They share %s: none is without %s, so that nothing tells which "
+				 "is behind it, or what else they share.", strbuf_str(&text),
+			      i->n_same ? "these" : "it");
+	strbuf_release(&text);
+	return words;
+}
+
+const char *fleet_sentence_advice(const struct fleet *f, const struct fleet_finding *i)
+{
+	return fleet_finding_is_everywhere(i) ?
+	       "give recordings of connections without one of these, or tell with --topology and "
+	       "--apps in what they differ" :
+	       fleet_advice(i->class, f->resources.items[i->resource].kind);
+}
+
 void fleet_sentence(const struct fleet *f, const struct fleet_result *result,
 		    const struct fleet_finding *i, uint32_t members, struct report *r)
 {
-	const struct fleet_resource *resource = &f->resources.items[i->resource];
-
 	const char *verdict = fleet_sentence_verdict(f, i, r);
 	const bool said = report_headline_has(r, verdict);
 
-	report_finding(r, "%s%s%s What to do: %s.", said ?
-		       report_format(r, "%s.", fleet_sentence_resource(resource, r)) : verdict,
-		       fleet_sentence_members(f, result, i, members, r), fleet_sentence_path(f, i),
-		       fleet_advice(i->class, resource->kind));
+	report_finding(r, "%s%s%s%s What to do: %s.", said ?
+		       report_format(r, "%s.", fleet_sentence_begin(f, i, r)) : verdict,
+		       fleet_sentence_members(f, result, i, members, r),
+		       fleet_sentence_shared(f, result, i, r), fleet_sentence_path(f, i),
+		       fleet_sentence_advice(f, i));
 }

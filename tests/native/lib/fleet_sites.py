@@ -28,8 +28,9 @@ def everywhere(site, reply=4000, pause_ms=120):
 
 
 def streams(site):
-    """Adds three applications whose connections always have several packets on their way."""
-    for name, port, size in ("feed", 5101, 2000), ("metrics", 5102, 1400), ("video", 5103, 3000):
+    """Adds applications whose connections always have several packets on their way."""
+    for name, port, size in (("feed", 5101, 2000), ("metrics", 5102, 2400), ("video", 5103, 3000),
+                             ("logs", 5104, 2000), ("backups", 5105, 2600)):
         site.app(name, port, "( 0 some 65536 )", f"( 0 write {size} every 15 )", site.ring(1, 2),
                  nodelay=True)
 
