@@ -14,6 +14,14 @@
 #define P_MAX 0.01
 #define P_MAX_INTERVALS 2.0
 #define Z_MIN 4.0
+/*
+ * The rest of a resource is unlike all of it if so many deviations more would still be less than
+ * the whole's correlation. Two children may differ from all by chance: they must have half of it.
+ */
+#define UNLIKE_Z 1.0
+#define FEW_UNLIKE_Z 2.0
+#define FEW_PART 0.5
+#define FEW 2u
 #define EXCESS_MIN 0.1           /* correlation of a finer resource beyond what is explained */
 #define EXCESS_PART 0.5          /* or so much of its own */
 #define BLOCKS 15u
@@ -28,6 +36,9 @@ struct locate {
 };
 
 enum relation { APART, INSIDE, CROSSING };
+
+/* Whether connections are synchronous; UNCLEAR: they are too few to tell. */
+enum answer { NO, UNCLEAR, YES };
 
 static int locate_order(const void *a, const void *b)
 {
@@ -65,9 +76,30 @@ static enum relation locate_relation(const struct locate *l, const struct locate
 	return !common ? APART : common == of_b ? INSIDE : CROSSING;
 }
 
+/* Few connections are rarely significant: that does not say that they are unlike the others. */
+static bool locate_is_unlike(const struct synchrony *whole, const struct synchrony *rest,
+			     uint32_t children)
+{
+	if (rest->z <= 0)
+		return true;
+	if (children <= FEW)
+		return rest->rho * (1 + FEW_UNLIKE_Z / rest->z) < whole->rho * FEW_PART;
+	return rest->rho * (1 + UNLIKE_Z / rest->z) < whole->rho;
+}
+
+static enum answer locate_answer(const struct synchrony *whole, const struct synchrony *rest,
+				 uint32_t children, double p_max)
+{
+	if (!rest->testable)
+		return UNCLEAR;
+	if (rest->rho >= LOCATE_RHO_MIN && rest->z > Z_MIN && rest->p <= p_max)
+		return YES;
+	return locate_is_unlike(whole, rest, children) ? NO : UNCLEAR;
+}
+
 /* Sets *is: whether the resource is synchronous without the connections of others. */
 static int locate_test(const struct locate *l, const struct locate_candidate *a,
-		       const uint32_t *without, size_t n, bool *is)
+		       const uint32_t *without, size_t n, enum answer *is)
 {
 	const struct fleet_subset subset = { a->resource, a->resource, without, n };
 	struct synchrony s;
@@ -75,12 +107,12 @@ static int locate_test(const struct locate *l, const struct locate_candidate *a,
 	int err = children_make(l->sums, &subset, &children);
 	const double p_max = fmax(P_MAX, P_MAX_INTERVALS / children.intervals);
 
-	*is = false;
-	if (!err) {
+	*is = NO;
+	if (!err && children.n) {
 		synchrony_measure(&children, &s);
 		if (s.testable && s.rho >= LOCATE_RHO_MIN && s.z > Z_MIN)
 			err = synchrony_shift(&children, l->seed, p_max, &s);
-		*is = s.testable && s.rho >= LOCATE_RHO_MIN && s.z > Z_MIN && s.p <= p_max;
+		*is = locate_answer(&a->synchrony, &s, children.n, p_max);
 	}
 	children_release(&children);
 	return err;
@@ -91,9 +123,9 @@ static int locate_test(const struct locate *l, const struct locate_candidate *a,
  * is pairs of different hosts, none of which are within one host.
  */
 static int locate_apart(const struct locate *l, const struct locate_candidate *a,
-			const struct locate_candidate *b, bool *is)
+			const struct locate_candidate *b, enum answer *is)
 {
-	*is = true;
+	*is = YES;
 	return b->hosts == 1 && a->hosts > 1 ? 0 : locate_test(l, a, &b->resource, 1, is);
 }
 
@@ -206,7 +238,7 @@ static int locate_excess(const struct locate *l, const struct locate_candidate *
 		e.rho = s.rho;
 		if (rest_s.testable && rest_s.rho >= LOCATE_RHO_MIN)
 			excess_explain(&e, rest_s.rho);
-		*is = excess_is_large(&e);
+		*is = rest_s.testable && excess_is_large(&e);
 	}
 	children_release(&own);
 	children_release(&rest);
@@ -219,7 +251,7 @@ static int locate_pair(const struct locate *l, uint32_t i, uint32_t j)
 {
 	struct locate_candidate *a = &l->items[i], *b = &l->items[j];
 	const enum relation relation = locate_relation(l, a, b);
-	bool a_apart, b_apart = false;
+	enum answer a_apart, b_apart = NO;
 	int err;
 
 	if (relation == APART)
@@ -229,9 +261,9 @@ static int locate_pair(const struct locate *l, uint32_t i, uint32_t j)
 		err = locate_apart(l, b, a, &b_apart);
 	if (err)
 		return err;
-	a->dropped |= !a_apart && (relation == INSIDE || b_apart);
-	b->dropped |= relation == CROSSING && a_apart && !b_apart;
-	if (relation == CROSSING && !a_apart && !b_apart)
+	a->dropped |= relation == INSIDE ? a_apart == NO : a_apart != YES && b_apart == YES;
+	b->dropped |= relation == CROSSING && a_apart == YES && b_apart != YES;
+	if (relation == CROSSING && a_apart != YES && b_apart != YES)
 		b->within = i;
 	return 0;
 }
@@ -260,7 +292,7 @@ static int locate_union(const struct locate *l, uint32_t i)
 {
 	struct locate_candidate *a = &l->items[i];
 	size_t n = 0;
-	bool is;
+	enum answer is;
 	int err;
 
 	for (uint32_t j = i + 1; j < l->n; j++) {
@@ -273,7 +305,7 @@ static int locate_union(const struct locate *l, uint32_t i)
 	if (n < 2)
 		return 0;
 	err = locate_test(l, a, l->without, n, &is);
-	a->dropped |= !err && !is;
+	a->dropped |= !err && is == NO;
 	return err;
 }
 

@@ -3,10 +3,11 @@
  * Finds the resources that explain which connections are synchronous. Resources that contain or
  * cross each other have connections in common, so one cause makes many of them synchronous.
  *
- * A resource is dropped if it is not synchronous without the connections of another one; of two
- * that cross, only if the other one is without its. A resource inside of another one that stays is
- * told only if its children go together more than the load that they share with the rest of the
- * other one explains.
+ * A resource is dropped if its rest is not synchronous without the connections of another one
+ * inside of it: neither significantly, nor about as much as the whole. Of two that cross, one is
+ * dropped if the other one alone is synchronous without its connections. A resource inside of
+ * another one that stays is told only if its children go together more than the load that they
+ * share with the rest of the other one explains.
  */
 #ifndef HOSTLAT_FLEET_LOCATE_H
 #define HOSTLAT_FLEET_LOCATE_H

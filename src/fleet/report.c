@@ -18,6 +18,7 @@
 
 /* With fewer intervals, hardly anything can stand out. */
 #define INTERVALS_MIN 10u
+#define HOSTS_MIN 4u             /* fewer leave unclear which resource it is */
 #define MEMBERS_ALL 1000u        /* the same with `all`; JSON has the others */
 #define MEMBERS_SHOWN 5u         /* members of a finding in text */
 
@@ -204,6 +205,17 @@ static uint32_t fleet_report_findings(const struct fleet *f, const struct fleet_
 	return n;
 }
 
+/* Returns whether a finding that is shown tells one resource from others by common times. */
+static bool fleet_report_has_together(const struct fleet *f, const struct fleet_result *result,
+				      const struct fleet_view *view)
+{
+	vec_for_each(&result->findings, i)
+		if (i->evidence == FLEET_TOGETHER && !fleet_finding_is_everywhere(i) &&
+		    i->hosts > 1 && fleet_report_is_shown(f, result, view, i))
+			return true;
+	return false;
+}
+
 /* ---- headline ---- */
 
 static const struct fleet_finding *fleet_report_worst(const struct fleet *f,
@@ -388,6 +400,11 @@ int fleet_report(const struct fleet *f, const struct fleet_result *result,
 	if (n < result->findings.len)
 		report_finding(r, "%s left out: without --reader, the report has all.",
 			       human_counted(buf, result->findings.len - n, "finding"));
+	if (fleet_report_count(f, FLEET_HOST) < HOSTS_MIN &&
+	    fleet_report_has_together(f, result, view))
+		report_finding(r, "Fewer than %u hosts have most connections in common: problems at "
+			       "the same times may be those of another resource than the one that "
+			       "is named. To do: give recordings of more hosts.", HOSTS_MIN);
 	if (!fleet_report_count(f, FLEET_RACK) && !fleet_report_count(f, FLEET_LINK))
 		report_finding(r, "Racks, switches and links are not tested: --topology tells "
 			       "which hosts share them.");
