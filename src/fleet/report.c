@@ -236,7 +236,7 @@ static void fleet_report_headline(const struct fleet *f, const struct fleet_resu
 	char buf[HUMAN_MAX];
 
 	if (worst)
-		report_headline(r, "%s", fleet_sentence_verdict(f, worst, r));
+		report_headline(r, "%s", fleet_sentence_headline(f, result, worst, r));
 	else if (none && pipelines_report_first(f, result, view))
 		report_headline(r, "%s", pipelines_report_verdict(
 			f, pipelines_report_first(f, result, view), r));
@@ -405,9 +405,7 @@ int fleet_report(const struct fleet *f, const struct fleet_result *result,
 		report_finding(r, "Fewer than %u hosts have most connections in common: problems at "
 			       "the same times may be those of another resource than the one that "
 			       "is named. To do: give recordings of more hosts.", HOSTS_MIN);
-	if (!fleet_report_count(f, FLEET_RACK) && !fleet_report_count(f, FLEET_LINK))
-		report_finding(r, "Racks, switches and links are not tested: --topology tells "
-			       "which hosts share them.");
+	fleet_sentence_paths(f, r);
 	fleet_coverage_report(f, r);
 	fleet_report_resources(f, all, r);
 	err = fleet_report_applications(f, all, view, r);

@@ -7,11 +7,13 @@
 #include "base/bug.h"
 #include "base/strbuf.h"
 #include "fleet/advice.h"
+#include "fleet/doubt.h"
 #include "fleet/finding.h"
 #include "fleet/state.h"
 #include "report/human.h"
 
 #define MEMBERS_BYTES (1u << 20)
+#define ROW_BYTES 4096u
 
 const char *fleet_evidence_name(enum fleet_evidence evidence)
 {
@@ -94,31 +96,101 @@ static const char *fleet_sentence_times(const struct fleet_finding *i, struct re
 			     human_utc(b, i->from_ns, 0, true));
 }
 
-const char *fleet_sentence_verdict(const struct fleet *f, const struct fleet_finding *i,
-				   struct report *r)
+/* ---- paths that are not known ---- */
+
+/* A table of --topology that is missing: its file, and its first line. */
+static const struct {
+	const char *untested, *doubt, *file, *head;
+} tables[] = {
+	[DOUBT_NO_RACKS] = { "Racks, switches and links",
+			     ", or a rack or link that its connections share", "hosts.csv",
+			     "host,rack" },
+	[DOUBT_NO_LINKS] = { "Links between racks", ", or a link between racks", "links.csv",
+			     "from,to,link" },
+};
+
+static const char *fleet_sentence_doubt(const struct fleet *f, const struct fleet_result *result,
+					const struct fleet_finding *i)
+{
+	return doubt_is_path(f, result, i) ? tables[doubt_paths(f)].doubt : "";
+}
+
+/* Returns a line of the missing table, such as "web1,RACK" or "rack1,rack2,LINK". */
+static const char *fleet_sentence_row(const struct fleet *f, struct report *r)
+{
+	const bool racks = doubt_paths(f) == DOUBT_NO_LINKS;
+	struct strbuf row = STRBUF_INIT(ROW_BYTES);
+	const char *words;
+	unsigned int n = 0;
+
+	vec_for_each(&f->resources, resource) {
+		if (resource->kind != (racks ? FLEET_RACK : FLEET_HOST) || n++ > racks)
+			continue;
+		strbuf_csv(&row, resource->name);
+		strbuf_putc(&row, ',');
+	}
+	words = report_format(r, "%s%s", row.error ? "" : strbuf_str(&row),
+			      racks ? "LINK" : "RACK");
+	strbuf_release(&row);
+	return words;
+}
+
+void fleet_sentence_paths(const struct fleet *f, struct report *r)
+{
+	const enum doubt_paths paths = doubt_paths(f);
+
+	if (paths != DOUBT_PATHS_KNOWN)
+		report_finding(r, "%s are not tested. To test them, write a file %s with the lines "
+			       "\"%s\", \"%s\" and so on, and give it as well: --topology %s.",
+			       tables[paths].untested, tables[paths].file, tables[paths].head,
+			       fleet_sentence_row(f, r), tables[paths].file);
+}
+
+/* ---- the finding ---- */
+
+/*
+ * Returns the finding as one sentence: which resource, which problem, how many connections, how
+ * much time; and where a rack or link may be behind it instead, that.
+ */
+static const char *fleet_sentence_verdict(const struct fleet *f, const struct fleet_result *result,
+					  const struct fleet_finding *i, struct report *r)
 {
 	char lost[HUMAN_MAX];
 
-	return report_format(r, "%s: %s, %s lost.", fleet_sentence_begin(f, i, r),
+	return report_format(r, "%s%s: %s, %s lost.", fleet_sentence_begin(f, i, r),
+			     fleet_sentence_doubt(f, result, i),
 			     i->evidence == FLEET_MORE ? fleet_sentence_more(i, r) :
 							 fleet_sentence_times(i, r),
 			     human_ns(lost, i->lost_ns));
 }
 
+const char *fleet_sentence_headline(const struct fleet *f, const struct fleet_result *result,
+				    const struct fleet_finding *i, struct report *r)
+{
+	const enum doubt_paths paths = doubt_paths(f);
+	const char *verdict = fleet_sentence_verdict(f, result, i, r);
+
+	if (!doubt_is_path(f, result, i))
+		return verdict;
+	return report_format(r, "%s To tell which: --topology %s, a file with the lines \"%s\", "
+			     "\"%s\" and so on.", verdict, tables[paths].file, tables[paths].head,
+			     fleet_sentence_row(f, r));
+}
+
 /*
  * Returns words where losses that an application's or service's connections have together may be
- * those of a path: its resources are not known.
+ * those of a path, though the verdict does not say so.
  */
-static const char *fleet_sentence_path(const struct fleet *f, const struct fleet_finding *i)
+static const char *fleet_sentence_path(const struct fleet *f, const struct fleet_result *result,
+				       const struct fleet_finding *i)
 {
 	const enum fleet_kind kind = f->resources.items[i->resource].kind;
-	bool paths = !fleet_sentence_is_event(i) || i->evidence == FLEET_MORE ||
-		     fleet_finding_is_everywhere(i) ||
-		     (kind != FLEET_APP && kind != FLEET_SERVICE && kind != FLEET_CONTAINER);
 
-	vec_for_each(&f->resources, resource)
-		paths |= resource->kind == FLEET_RACK || resource->kind == FLEET_LINK;
-	return paths ? "" : " A rack or link that they share may be behind it: --topology tells.";
+	return !fleet_sentence_is_event(i) || i->evidence == FLEET_MORE ||
+	       fleet_finding_is_everywhere(i) ||
+	       (kind != FLEET_APP && kind != FLEET_SERVICE && kind != FLEET_CONTAINER) ||
+	       doubt_paths(f) != DOUBT_NO_RACKS || doubt_is_path(f, result, i) ? "" :
+	       " A rack or link that they share may be behind it: --topology tells.";
 }
 
 /* Returns " Strongest: 10.0.0.1:80 > 10.0.0.2:4000 on web1, ..."; "" without members. */
@@ -182,12 +254,12 @@ const char *fleet_sentence_advice(const struct fleet *f, const struct fleet_find
 void fleet_sentence(const struct fleet *f, const struct fleet_result *result,
 		    const struct fleet_finding *i, uint32_t members, struct report *r)
 {
-	const char *verdict = fleet_sentence_verdict(f, i, r);
+	const char *verdict = fleet_sentence_verdict(f, result, i, r);
 	const bool said = report_headline_has(r, verdict);
 
 	report_finding(r, "%s%s%s%s What to do: %s.", said ?
 		       report_format(r, "%s.", fleet_sentence_begin(f, i, r)) : verdict,
 		       fleet_sentence_members(f, result, i, members, r),
-		       fleet_sentence_shared(f, result, i, r), fleet_sentence_path(f, i),
-		       fleet_sentence_advice(f, i));
+		       fleet_sentence_shared(f, result, i, r),
+		       fleet_sentence_path(f, result, i), fleet_sentence_advice(f, i));
 }

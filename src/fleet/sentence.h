@@ -10,10 +10,14 @@ const char *fleet_evidence_name(enum fleet_evidence evidence);
 
 /*
  * Returns the finding as one sentence: which resource, which problem, how many connections, how
- * much time. The string belongs to the report.
+ * much time. Where a rack or link may be behind it instead, it says so, and which table tells. The
+ * string belongs to the report.
  */
-const char *fleet_sentence_verdict(const struct fleet *f, const struct fleet_finding *finding,
-				   struct report *r);
+const char *fleet_sentence_headline(const struct fleet *f, const struct fleet_result *result,
+				    const struct fleet_finding *finding, struct report *r);
+
+/* Adds that racks and links are not tested, if they are not, and the table to write. */
+void fleet_sentence_paths(const struct fleet *f, struct report *r);
 
 /* Name of the kind of a finding about all connections, and what it is called. */
 #define FLEET_EVERYWHERE_KIND "fleet"

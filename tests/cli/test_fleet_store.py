@@ -50,11 +50,11 @@ class Store(unittest.TestCase):
     def recording(self, **options):
         return self.make(script(**options))
 
-    def racks(self):
+    def racks(self, change=lambda text: text):
         paths = []
         for path in sorted(glob.glob(os.path.join(RACKS, 'conns*'))):
             with open(path, encoding='utf-8') as file:
-                paths.append(self.make(file.read()))
+                paths.append(self.make(change(file.read())))
         return paths
 
     def run_fleet(self, *words, **how):
@@ -97,6 +97,25 @@ class Store(unittest.TestCase):
         self.assertEqual(self.report(*TABLES), self.fleet('report', *paths, *TABLES))
         self.assertIn('Link', self.report(*TABLES).split('\n', maxsplit=1)[0])
         self.assertEqual(self.report('--json', *TABLES), self.fleet('report', '--json', *paths, *TABLES))
+
+    def headline(self, *words):
+        return self.fleet('report', *words).split('\n', maxsplit=1)[0]
+
+    def test_an_application_without_topology(self):
+        """Losses between some hosts may be those of a path: the headline says so, and what to write."""
+        paths = self.racks()
+        self.assertRegex(self.headline(*paths), r'\AApplication nginx, or a rack or link that its connections share: .* '
+                         r'--topology hosts.csv, a file with the lines "host,rack", "host1,RACK" and so on.\Z')
+        self.assertRegex(self.headline(*paths, *TABLES[:2]), r'\AApplication nginx, or a link between racks: .* '
+                         r'--topology links.csv, a file with the lines "from,to,link", "rack1,rack2,LINK" and so on.\Z')
+        self.assertRegex(self.headline(*paths, *TABLES), r'\ALink uplink: [^"]*\Z')
+
+    def test_an_application_that_loses_everywhere(self):
+        def lose(text):
+            return re.sub(r'(comm=nginx (?:(?!fast_retransmit).)*)$', rf'\1 {losses}', text, flags=re.MULTILINE)
+
+        losses = 'fast_retransmit=0|2 recoveries=0|1 bytes_retransmitted=0|2896 stalls=0|1 stall_ns=0s|30ms'
+        self.assertRegex(self.headline(*self.racks(lose)), r'\AApplication nginx: [^"]*\Z')
 
     def test_windows_put_together(self):
         """Many windows, of which boundaries divide readings, give what one gives."""
