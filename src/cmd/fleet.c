@@ -58,8 +58,9 @@ static const struct opt fleet_options[] = {
 	OPT_STRING(struct fleet_config, since, .name = "since",
 		   .group = OPT_TARGET, .metavar = "TIME",
 		   .help = "Report on a store's whole windows from this time on: 2026-11-28 03:00 "
-			   "(local time; with Z: UTC), or a duration before --until (default: "
-			   "1h)"),
+			   "(local time; with Z: UTC; with +02:00: of that offset), today or "
+			   "yesterday (from 00:00 UTC on), now, or a duration before --until "
+			   "(default: 1h)"),
 	OPT_STRING(struct fleet_config, until, .name = "until",
 		   .group = OPT_TARGET, .metavar = "TIME",
 		   .help = "End of that time; a duration counts back from the last window's end "

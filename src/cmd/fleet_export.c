@@ -76,6 +76,16 @@ static int export_rows(struct export *e, struct fleet_stored *s)
 	return err;
 }
 
+static void export_tell_moved(const struct fleet_stored *s)
+{
+	struct strbuf text = STRBUF_INIT(ROW_BYTES_MAX);
+
+	fleet_stored_moved(s, &text);
+	if (text.len)
+		log_info("%s", strbuf_str(&text));
+	strbuf_release(&text);
+}
+
 /* Reports what the file lacks: the exit code of a partial result. */
 static int export_missing(const struct fleet_stored *s)
 {
@@ -121,8 +131,10 @@ int fleet_run_export(const struct fleet_config *c, struct fleet_inputs *in)
 	struct fleet_stored stored;
 	int code = fleet_stored_find(c, in, &stored);
 
-	if (code == EXIT_OK)
+	if (code == EXIT_OK) {
+		export_tell_moved(&stored);
 		code = export_found(c, &stored);
+	}
 	fleet_stored_release(&stored);
 	return code;
 }

@@ -23,6 +23,7 @@ _Static_assert(SERIES_STEPS == FLEET_STEPS && SERIES_UNKNOWN == FLEET_UNKNOWN,
  * quarter of an hour (tcp_retries2), or a few times that.
  */
 #define STALL_NS_MAX (3600 * NS_PER_S)
+#define MOVED_BYTES 4096u
 
 /* Rows on their way into the fleet. */
 struct stored_reading {
@@ -171,10 +172,21 @@ int fleet_stored_read(struct fleet_stored *s, struct fleet_inputs *in, struct fl
 
 /* ---- the report ---- */
 
+static void stored_report_moved(const struct fleet_stored *s, struct report *r)
+{
+	struct strbuf text = STRBUF_INIT(MOVED_BYTES);
+
+	fleet_stored_moved(s, &text);
+	if (text.len)
+		report_finding(r, "%s", strbuf_str(&text));
+	strbuf_release(&text);
+}
+
 void fleet_stored_report(const struct fleet_stored *s, struct report *r)
 {
 	char n[HUMAN_MAX];
 
+	stored_report_moved(s, r);
 	if (s->unreachable)
 		report_reason(r, "store-unreachable", s->unreachable, "servers of the store could "
 			      "not be reached: the report lacks their rows");

@@ -147,7 +147,7 @@ static int stored_find_newest(struct stored_search *search)
 
 static int stored_time(const char *option, const char *text, uint64_t end_ns, uint64_t *out)
 {
-	if (!text || !fleet_time_parse(text, end_ns, out))
+	if (!text || !fleet_time_parse(text, stored_now(), end_ns, out))
 		return EXIT_OK;
 	log_error("--%s takes " FLEET_TIME_TAKES ", not '%s'", option, text);
 	return EXIT_USAGE;
@@ -172,6 +172,8 @@ static int stored_set_time(const struct fleet_config *c, struct stored_search *s
 		log_error("--since must be before --until");
 		code = EXIT_USAGE;
 	}
+	search->s->since_ns = c->since ? search->since_ns : 0;
+	search->s->until_ns = c->until ? search->until_ns : 0;
 	return code;
 }
 
@@ -422,6 +424,33 @@ int fleet_stored_find(const struct fleet_config *c, struct fleet_inputs *in,
 	if (err)
 		return stored_failed(s, err);
 	return fleet_scan_grid(&in->scan, c->step_ns, &in->grid) ? EXIT_OK : EXIT_USAGE;
+}
+
+/* Adds a sentence if a time that was given is not the one from or to which there are records. */
+static void stored_put_moved(const char *option, const char *verb, uint64_t given_ns,
+			     uint64_t there_ns, struct strbuf *out)
+{
+	char given[HUMAN_MAX], there[HUMAN_MAX];
+
+	strbuf_printf(out, "%s--%s %s is within a window, and windows count as a whole: this %s at "
+		      "%s.", out->len ? " " : "", option, human_utc(given, given_ns, 0, true),
+		      verb, human_utc(there, there_ns, 0, true));
+}
+
+void fleet_stored_moved(const struct fleet_stored *s, struct strbuf *out)
+{
+	uint64_t from_ns = INT64_MAX, to_ns = 0;
+
+	vec_for_each(&s->windows, window) {
+		if (window->left_out)
+			continue;
+		from_ns = window->row.from_ns < from_ns ? window->row.from_ns : from_ns;
+		to_ns = window->row.to_ns > to_ns ? window->row.to_ns : to_ns;
+	}
+	if (s->since_ns && from_ns + NS_PER_S <= s->since_ns)
+		stored_put_moved("since", "begins", s->since_ns, from_ns, out);
+	if (s->until_ns && to_ns >= s->until_ns + NS_PER_S)
+		stored_put_moved("until", "ends", s->until_ns, to_ns, out);
 }
 
 void fleet_stored_release(struct fleet_stored *s)

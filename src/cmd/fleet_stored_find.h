@@ -18,6 +18,7 @@ struct fleet_stored {
 	struct store *store;
 	/* by the key of the table, the latest version only */
 	struct stored_windows VEC_OF(struct stored_window) windows;
+	uint64_t since_ns, until_ns;  /* as they were given; 0: were not */
 	uint64_t other_step;          /* windows in other steps than --step: left out */
 	uint64_t overlapping;         /* windows left out because the host has two recordings */
 	uint64_t incomplete;          /* windows of which connections are missing */
@@ -33,6 +34,9 @@ struct fleet_stored {
  */
 int fleet_stored_find(const struct fleet_config *c, struct fleet_inputs *in,
 		      struct fleet_stored *s);
+
+/* Adds sentences about a given time that is not the report's, because that has whole windows. */
+void fleet_stored_moved(const struct fleet_stored *s, struct strbuf *out);
 
 void fleet_stored_release(struct fleet_stored *s);
 

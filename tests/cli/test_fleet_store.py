@@ -260,6 +260,25 @@ class Store(unittest.TestCase):
         done = self.run_fleet('report', '--store', self.store, '--since', '2001-01-01', '--until', '2001-01-02')
         self.assertEqual((done.returncode, 'its last one ends at 2023-11-1' in done.stderr), (2, True))
 
+    def moved(self, *words):
+        """The sentences about times that were given and are within a window."""
+        return [text for text in json.loads(self.fleet('report', '--json', '--store', self.store, *words))['findings']
+                if 'is within a window' in text]
+
+    def test_windows_count_as_a_whole(self):
+        """A time within a window is not the report's: both are named."""
+        self.ingest(self.hours())
+        first = REALTIME_S - REALTIME_S % 3600
+        at = [time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(first + minutes * 60)) for minutes in (0, 60, 90, 120)]
+        self.assertEqual(self.moved(), [])
+        self.assertEqual(self.moved('--since', at[0], '--until', at[3]), [])
+        self.assertEqual(self.moved('--since', '2001-01-01'), [])
+        self.assertIn(f'--since {at[2]} is within a window', self.moved('--since', at[2])[0])
+        self.assertIn(f'begins at {at[1]}.', self.moved('--since', '90m')[0])
+        self.assertIn(f'ends at {at[3]}.', self.moved('--since', at[1], '--until', at[2])[0])
+        done = self.run_fleet('export', '--store', self.store, '--since', at[2])
+        self.assertIn(f'--since {at[2]} is within a window', done.stderr)
+
     def test_local_time(self):
         self.ingest(self.hours())
         there = {**os.environ, 'TZ': 'ABC-05:00'}
@@ -310,7 +329,7 @@ class Store(unittest.TestCase):
                             (('init', self.store), f'did you mean --store {self.store}?'), (('init', ), '--store is missing'),
                             (('init', '--store', self.store, path), 'take no recordings'),
                             (('ingest', '--store', self.store, '--window', '7s', path), 'a multiple of --step 2s'),
-                            (('report', '--store', self.store, '--since', 'x'), '--since takes a time'),
+                            (('report', '--store', self.store, '--since', 'x'), "--since takes a local time ('2026-11-28 03:00')"),
                             (('report', '--store', self.store, '--except', 'web9'), "no host 'web9'")):
             with self.subTest(words):
                 done = self.run_fleet(*words)
