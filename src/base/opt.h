@@ -101,6 +101,11 @@ struct opt {
 	const char *def;     /* default as a user would type it; NULL: none */
 	uint64_t min, max;   /* limits of a number in the member's unit; max 0: no upper limit */
 	const struct opt_choice *choices;
+	/*
+	 * OPT_CHOICE that is an action: for each choice, the names of the arguments and options
+	 * that have an effect with it, "a,b"; other options are refused. NULL: all have one.
+	 */
+	const char *const *takes;
 	const char *excludes;   /* names of options, "a,b", that cannot be combined with this one */
 	/* OPT_TYPE_ROWS: option rows for the struct that is the config member */
 	const struct opt *rows;

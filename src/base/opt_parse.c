@@ -7,6 +7,7 @@
 
 #include "base/bug.h"
 #include "base/nearest.h"
+#include "base/opt_action.h"
 #include "base/opt_row.h"
 #include "base/parse.h"
 
@@ -382,6 +383,21 @@ static int opt_check_combination(struct opt_parser *p)
 	return OPT_PARSED;
 }
 
+/* Refuses options that the action does not take. */
+static int opt_check_action(struct opt_parser *p)
+{
+	const struct opt_slot *action = opt_action_find(&p->table);
+	const struct opt *useless = opt_action_useless(&p->table, p->config);
+
+	if (!useless)
+		return OPT_PARSED;
+	strbuf_printf(p->error, "--%s has no effect on %s: leave it out (it is for ", useless->name,
+		      opt_action_given(action, p->config));
+	opt_action_put_names(action->row, opt_action_mask(action->row, useless), p->error);
+	strbuf_puts(p->error, ")");
+	return -EINVAL;
+}
+
 int opt_parse(const struct opt *rows, void *config, int argc, char *const *argv,
 	      struct strbuf *error)
 {
@@ -393,5 +409,7 @@ int opt_parse(const struct opt *rows, void *config, int argc, char *const *argv,
 	result = opt_parse_words(&p);
 	if (result == OPT_PARSED)
 		result = opt_check_combination(&p);
+	if (result == OPT_PARSED)
+		result = opt_check_action(&p);
 	return result;
 }

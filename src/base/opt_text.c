@@ -5,10 +5,12 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/opt_action.h"
 #include "base/opt_row.h"
 
 #define HELP_WIDTH 80
 #define HELP_COLUMN 28
+#define ACTION_COLUMN 12
 #define DESCRIPTION_MAX 4096
 
 static bool opt_text_has_value(const struct opt *row)
@@ -94,6 +96,11 @@ static const char *const group_names[OPT_GROUPS] = {
 	[OPT_MEASURE] = "Measure",    [OPT_STOP] = "Stop",	 [OPT_OUTPUT] = "Output",
 };
 
+static bool opt_text_is_shown(const struct opt *row, bool all)
+{
+	return !row->hidden && (all || !row->rare);
+}
+
 /* Adds the group's rows with their heading, arguments first; nothing if there are none. */
 static void opt_text_help_group(const struct opt_table *table, enum opt_group group, bool all,
 				struct strbuf *out)
@@ -105,7 +112,7 @@ static void opt_text_help_group(const struct opt_table *table, enum opt_group gr
 			const struct opt *row = table->slots[i].row;
 
 			if (row->group != group || row->positional != (bool)positional ||
-			    row->hidden || (row->rare && !all))
+			    !opt_text_is_shown(row, all))
 				continue;
 			if (!any)
 				strbuf_printf(out, "%s:\n", group_names[group]);
@@ -116,6 +123,96 @@ static void opt_text_help_group(const struct opt_table *table, enum opt_group gr
 	if (any)
 		strbuf_putc(out, '\n');
 }
+
+/* ---- commands with actions ---- */
+
+/* Adds "  report      what it is for", and below that its arguments and options. */
+static void opt_text_help_action(const struct opt_table *table, const struct opt *action,
+				 unsigned int i, bool all, struct strbuf *out)
+{
+	struct strbuf names = STRBUF_INIT(DESCRIPTION_MAX);
+
+	strbuf_printf(out, "  %-*s", ACTION_COLUMN - 2, action->choices[i].name);
+	opt_text_wrap(out, action->choices[i].help, ACTION_COLUMN);
+	for (uint32_t k = 0; k < table->len; k++) {
+		const struct opt *row = table->slots[k].row;
+
+		if (row != action && opt_text_is_shown(row, all) &&
+		    opt_action_mask(action, row) & 1u << i)
+			strbuf_printf(&names, "%s%s%s%s", names.len ? " " : "",
+				      row->positional ? "" : "--", row->name, opt_text_dots(row));
+	}
+	strbuf_fill(out, ' ', ACTION_COLUMN);
+	opt_text_wrap(out, strbuf_str(&names), ACTION_COLUMN);
+	strbuf_release(&names);
+}
+
+/* Adds "all actions", or "report and export". */
+static void opt_text_put_actions(const struct opt *action, uint32_t mask, struct strbuf *out)
+{
+	if (mask == opt_action_all(action))
+		strbuf_puts(out, "all actions");
+	else
+		opt_action_put_names(action, mask, out);
+}
+
+/* Returns the actions whose options are row i of the table and others; 0: an earlier row's. */
+static uint32_t opt_text_next_mask(const struct opt_table *table, const struct opt *action,
+				   uint32_t i)
+{
+	const uint32_t mask = opt_action_mask(action, table->slots[i].row);
+	bool first = !table->slots[i].row->positional && !table->slots[i].row->hidden;
+
+	for (uint32_t k = 0; k < i; k++)
+		first &= table->slots[k].row->positional || table->slots[k].row->hidden ||
+			 opt_action_mask(action, table->slots[k].row) != mask;
+	return first ? mask : 0;
+}
+
+/* Adds the options of just these actions, with their heading. */
+static void opt_text_help_mask(const struct opt_table *table, const struct opt *action,
+			       uint32_t mask, bool all, struct strbuf *out)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < table->len; i++) {
+		const struct opt *row = table->slots[i].row;
+
+		if (row->positional || !opt_text_is_shown(row, all) ||
+		    opt_action_mask(action, row) != mask)
+			continue;
+		if (!any) {
+			strbuf_puts(out, "Options of ");
+			opt_text_put_actions(action, mask, out);
+			strbuf_puts(out, ":\n");
+		}
+		any = true;
+		opt_text_help_row(row, out);
+	}
+	strbuf_puts(out, any ? "\n" : "");
+}
+
+/* Adds the actions with what each takes, the arguments, and the options by the actions. */
+static void opt_text_help_actions(const struct opt_table *table, const struct opt *action,
+				  bool all, struct strbuf *out)
+{
+	strbuf_puts(out, "Actions, and what each takes:\n");
+	for (unsigned int i = 0; action->choices[i].name; i++)
+		opt_text_help_action(table, action, i, all, out);
+	strbuf_puts(out, "\nArguments:\n");
+	for (uint32_t i = 0; i < table->len; i++)
+		if (table->slots[i].row->positional)
+			opt_text_help_row(table->slots[i].row, out);
+	strbuf_putc(out, '\n');
+	for (uint32_t i = 0; i < table->len; i++) {
+		const uint32_t mask = opt_text_next_mask(table, action, i);
+
+		if (mask)
+			opt_text_help_mask(table, action, mask, all, out);
+	}
+}
+
+/* ---- all options ---- */
 
 bool opt_text_has_rare(const struct opt *rows)
 {
@@ -130,10 +227,14 @@ bool opt_text_has_rare(const struct opt *rows)
 
 void opt_text_help(const struct opt *rows, bool all, struct strbuf *out)
 {
+	const struct opt_slot *action;
 	struct opt_table table;
 
 	opt_flatten(rows, &table);
-	for (enum opt_group group = 0; group < OPT_GROUPS; group++)
+	action = opt_action_find(&table);
+	if (action)
+		opt_text_help_actions(&table, action->row, all, out);
+	for (enum opt_group group = 0; group < OPT_GROUPS && !action; group++)
 		opt_text_help_group(&table, group, all, out);
 	strbuf_puts(out, "Help:\n");
 	opt_text_help_row(&opt_help_row, out);
@@ -168,21 +269,37 @@ static void opt_text_man_name(const struct opt *row, struct strbuf *out)
 		strbuf_printf(out, " \\fI%s\\fR%s", opt_metavar(row), opt_text_dots(row));
 }
 
-void opt_text_man_synopsis(const struct opt *rows, struct strbuf *out)
+/* Adds the words of a command line: of the action i, or without an action of the command. */
+static void opt_text_man_words(const struct opt_table *table, const struct opt *action,
+			       unsigned int i, struct strbuf *out)
 {
-	struct opt_table table;
-
-	opt_flatten(rows, &table);
 	for (int positional = 0; positional <= 1; positional++) {
-		for (uint32_t i = 0; i < table.len; i++) {
-			const struct opt *row = table.slots[i].row;
+		for (uint32_t k = 0; k < table->len; k++) {
+			const struct opt *row = table->slots[k].row;
 
-			if (row->positional != (bool)positional || row->hidden)
+			if (row->positional != (bool)positional || row->hidden || row == action ||
+			    (action && !(opt_action_mask(action, row) & 1u << i)))
 				continue;
 			strbuf_puts(out, row->required ? "" : "[");
 			opt_text_man_name(row, out);
 			strbuf_puts(out, row->required ? "\n" : "]\n");
 		}
+	}
+}
+
+void opt_text_man_synopsis(const char *command, const struct opt *rows, struct strbuf *out)
+{
+	const struct opt_slot *slot;
+	const struct opt *action;
+	struct opt_table table;
+
+	opt_flatten(rows, &table);
+	slot = opt_action_find(&table);
+	action = slot ? slot->row : NULL;
+	for (unsigned int i = 0; action ? action->choices[i].name != NULL : !i; i++) {
+		strbuf_printf(out, "%s.B hostlat %s%s%s\n", i ? ".br\n" : "", command,
+			      action ? " " : "", action ? action->choices[i].name : "");
+		opt_text_man_words(&table, action, i, out);
 	}
 }
 
@@ -247,6 +364,16 @@ const struct opt_choice *opt_text_choices(const struct opt *rows, const char *na
 	return slot ? slot->row->choices : NULL;
 }
 
+const struct opt_choice *opt_text_actions(const struct opt *rows)
+{
+	const struct opt_slot *slot;
+	struct opt_table table;
+
+	opt_flatten(rows, &table);
+	slot = opt_action_find(&table);
+	return slot ? slot->row->choices : NULL;
+}
+
 static void opt_text_man_group(const struct opt_table *table, enum opt_group group,
 			       struct strbuf *out)
 {
@@ -264,12 +391,41 @@ static void opt_text_man_group(const struct opt_table *table, enum opt_group gro
 	}
 }
 
+/* Adds the arguments, and the options of the same actions under one heading. */
+static void opt_text_man_actions(const struct opt_table *table, const struct opt *action,
+				 struct strbuf *out)
+{
+	for (uint32_t i = 0; i < table->len; i++)
+		if (table->slots[i].row->positional)
+			opt_text_man_row(table->slots[i].row, out);
+	for (uint32_t i = 0; i < table->len; i++) {
+		const uint32_t mask = opt_text_next_mask(table, action, i);
+
+		if (!mask)
+			continue;
+		strbuf_puts(out, ".SS Options of ");
+		opt_text_put_actions(action, mask, out);
+		strbuf_putc(out, '\n');
+		for (uint32_t k = i; k < table->len; k++) {
+			const struct opt *row = table->slots[k].row;
+
+			if (!row->positional && !row->hidden &&
+			    opt_action_mask(action, row) == mask)
+				opt_text_man_row(row, out);
+		}
+	}
+}
+
 void opt_text_man_options(const struct opt *rows, struct strbuf *out)
 {
+	const struct opt_slot *action;
 	struct opt_table table;
 
 	opt_flatten(rows, &table);
-	for (enum opt_group group = 0; group < OPT_GROUPS; group++)
+	action = opt_action_find(&table);
+	if (action)
+		opt_text_man_actions(&table, action->row, out);
+	for (enum opt_group group = 0; group < OPT_GROUPS && !action; group++)
 		opt_text_man_group(&table, group, out);
 	opt_text_man_row(&opt_help_row, out);
 	if (opt_text_has_rare(rows))

@@ -12,20 +12,23 @@
 void opt_text_usage(const struct opt *rows, struct strbuf *out);
 
 /*
- * Adds the lists of arguments and options of --help, 80 columns wide, by group; with `all` those of
- * --help-all, which has the rare options, too.
+ * Adds the lists of arguments and options of --help, 80 columns wide, by group or, if the command
+ * has actions, by these; with `all` those of --help-all, which has the rare options, too.
  */
 void opt_text_help(const struct opt *rows, bool all, struct strbuf *out);
 
 /* Returns whether the options include rare ones. */
 bool opt_text_has_rare(const struct opt *rows);
 
-/* Add man(7) source: _synopsis() the words after the command, _options() the list of OPTIONS. */
-void opt_text_man_synopsis(const struct opt *rows, struct strbuf *out);
+/* Add man(7) source: _synopsis() the command lines, one for each action; _options() OPTIONS. */
+void opt_text_man_synopsis(const char *command, const struct opt *rows, struct strbuf *out);
 void opt_text_man_options(const struct opt *rows, struct strbuf *out);
 
 /* Returns the choices of the option `name`, or NULL if it has none or is not among `rows`. */
 const struct opt_choice *opt_text_choices(const struct opt *rows, const char *name);
+
+/* Returns the actions of a command; NULL: it has none. */
+const struct opt_choice *opt_text_actions(const struct opt *rows);
 
 /*
  * Adds `text` word by word, in lines of at most 80 columns, and a newline. The cursor is at column

@@ -41,10 +41,20 @@ static const struct opt_choice action_choices[] = {
 	{ NULL, 0, NULL },
 };
 
+/* The options that have an effect with each action, and no other. */
+static const char *const action_takes[] = {
+	[FLEET_ACTION_REPORT] = "FILE,store,since,until,except,topology,apps,step,reader,all,paper,"
+				"output,json,json-lines,quiet,color",
+	[FLEET_ACTION_INIT] = "store,quiet",
+	[FLEET_ACTION_INGEST] = "FILE,store,apps,step,window,keep,output,json,json-lines,quiet,"
+				"color",
+	[FLEET_ACTION_EXPORT] = "store,since,until,except,step,output,quiet",
+};
+
 static const struct opt fleet_options[] = {
 	OPT_CHOICE(struct fleet_config, action, .name = "ACTION",
 		   .group = OPT_TARGET, .positional = true, .required = true,
-		   .choices = action_choices,
+		   .choices = action_choices, .takes = action_takes,
 		   .help = "Step to take"),
 	OPT_FILES(struct fleet_config, files, .name = "FILE",
 		  .group = OPT_TARGET,
@@ -83,11 +93,11 @@ static const struct opt fleet_options[] = {
 			     "hosts' clocks must agree within a quarter of it"),
 	OPT_DURATION(struct fleet_config, window_ns, .name = "window",
 		     .group = OPT_MEASURE, .min = NS_PER_S, .max = NS_PER_DAY,
-		     .help = "ingest: time of a row of the store, a multiple of --step "
+		     .help = "Time of a row of the store, a multiple of --step "
 			     "(default: 1h); give it with each ingest"),
 	OPT_DURATION(struct fleet_config, keep_ns, .name = "keep",
 		     .group = OPT_MEASURE, .min = NS_PER_S,
-		     .help = "ingest: once all recordings are stored, delete windows that began "
+		     .help = "Once all recordings are stored, delete windows that began "
 			     "longer ago than this"),
 	OPT_STRING(struct fleet_config, reader, .name = "reader",
 		   .group = OPT_OUTPUT, .metavar = "network|APPLICATION",
@@ -209,29 +219,6 @@ static int fleet_report_store(const struct fleet_config *c, struct fleet_inputs 
 
 /* ---- the command ---- */
 
-/* Returns the first option that the action has no use for; NULL: there is none. */
-static const char *fleet_useless(const struct fleet_config *c)
-{
-	const bool report = c->action == FLEET_ACTION_REPORT;
-	const bool ingest = c->action == FLEET_ACTION_INGEST;
-	const bool chooses = report || c->action == FLEET_ACTION_EXPORT;
-	const struct {
-		const char *name;
-		bool given, used;
-	} options[] = {
-		{ "window", c->window_ns, ingest }, { "keep", c->keep_ns, ingest },
-		{ "since", c->since, chooses }, { "until", c->until, chooses },
-		{ "except", c->except.len, chooses }, { "topology", c->topology.len, report },
-		{ "apps", c->apps, report || ingest }, { "reader", c->reader, report },
-		{ "all", c->all, report }, { "paper", c->paper, report },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(options); i++)
-		if (options[i].given && !options[i].used)
-			return options[i].name;
-	return NULL;
-}
-
 /* Returns false, after a message, unless --window and --step fit. */
 static bool fleet_check_window(const struct fleet_config *c)
 {
@@ -276,15 +263,8 @@ static bool fleet_check_source(const struct fleet_config *c)
 /* Returns false, after a message, for options that do not belong together. */
 static bool fleet_check(const struct fleet_config *c)
 {
-	const char *useless = fleet_useless(c);
-
 	if (!fleet_check_source(c))
 		return false;
-	if (useless) {
-		log_error("--%s has no effect on hostlat fleet %s: leave it out", useless,
-			  action_choices[c->action].name);
-		return false;
-	}
 	if ((c->since || c->until || c->except.len) && !c->store) {
 		log_error("--since, --until and --except choose from --store, not from "
 			  "recordings");

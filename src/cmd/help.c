@@ -8,18 +8,19 @@
 #include "base/opt_text.h"
 #include "cmd/cmd.h"
 #include "cmd/glossary.h"
+#include "cmd/pages.h"
 
 #define TEXT_MAX (1 << 20)
 
 struct help_config {
-	const char *topic;
+	struct opt_list words;
 };
 
 static const struct opt help_options[] = {
-	OPT_STRING(struct help_config, topic, .name = "COMMAND|WORD", .positional = true,
-		   .help = "Command to explain, or word of a result (a reason, a cause, a stage, "
-			   "a connection's problem or limit), such as host-noisy; without it, list "
-			   "all commands"),
+	OPT_LIST(struct help_config, words, .name = "COMMAND|WORD", .positional = true,
+		 .help = "Command to explain, with or without its action; or word of a result (a "
+			 "reason, a cause, a stage, a connection's problem or limit, a column), "
+			 "such as host-noisy; without it, list all commands"),
 	OPT_END,
 };
 
@@ -79,41 +80,65 @@ static void help_offer(const char *word, void *nearest)
 	nearest_offer(nearest, word);
 }
 
-static int help_refuse(const struct command *const *table, const char *topic)
+static void help_refuse(const struct command *const *table, const char *topic)
 {
+	struct strbuf page = STRBUF_INIT(TEXT_MAX);
 	struct nearest nearest;
 
 	nearest_init(&nearest, topic);
-	for (; *table; table++)
-		if (!(*table)->hidden)
-			nearest_offer(&nearest, (*table)->name);
+	for (const struct command *const *at = table; *at; at++)
+		if (!(*at)->hidden)
+			nearest_offer(&nearest, (*at)->name);
 	glossary_for_each(help_offer, &nearest);
-	if (nearest.best)
+	if (pages_put(table, topic, &page))
+		log_error("there is no command and no word '%s', but a page: %s", topic,
+			  strbuf_str(&page));
+	else if (nearest.best)
 		log_error("there is no command and no word '%s'; did you mean '%s'?", topic,
 			  nearest.best);
 	else
 		log_error("there is no command and no word '%s'; 'hostlat --help' lists the "
 			  "commands, hostlat-causes(7) the words", topic);
-	return EXIT_USAGE;
+	strbuf_release(&page);
+}
+
+/* Returns the command of the words, such as "fleet" or "fleet report"; NULL: they are none. */
+static const struct command *help_find_command(const struct command *const *table,
+					       const struct opt_list *words)
+{
+	const struct opt_choice *action;
+
+	while (*table && words->len && strcmp((*table)->name, words->items[0]) != 0)
+		table++;
+	if (!*table || !words->len || words->len > 2)
+		return NULL;
+	action = opt_text_actions((*table)->options);
+	if (words->len == 2)
+		while (action && action->name && strcmp(action->name, words->items[1]) != 0)
+			action++;
+	return words->len == 1 || (action && action->name) ? *table : NULL;
 }
 
 static int help_describe(const struct command *const *table, const void *config)
 {
 	const struct help_config *help = config;
-	struct strbuf text = STRBUF_INIT(TEXT_MAX);
-	const struct command *const *at = table;
+	struct strbuf text = STRBUF_INIT(TEXT_MAX), topic = STRBUF_INIT(TEXT_MAX);
+	const struct command *command = help_find_command(table, &help->words);
+	int code = EXIT_USAGE;
 
-	if (!help->topic) {
+	for (uint32_t i = 0; i < help->words.len; i++)
+		strbuf_printf(&topic, "%s%s", i ? " " : "", help->words.items[i]);
+	if (!help->words.len)
 		command_overview(table, &text);
-		return command_print(&text);
-	}
-	while (*at && strcmp((*at)->name, help->topic) != 0)
-		at++;
-	if (*at)
-		command_help(*at, false, &text);
-	else if (!glossary_put(help->topic, &text))
-		return help_refuse(table, help->topic);
-	return command_print(&text);
+	else if (command)
+		command_help(command, false, &text);
+	if (text.len || glossary_put(strbuf_str(&topic), &text))
+		code = command_print(&text);
+	else
+		help_refuse(table, strbuf_str(&topic));
+	strbuf_release(&topic);
+	strbuf_release(&text);
+	return code;
 }
 
 const struct command cmd_help = {

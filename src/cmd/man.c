@@ -14,6 +14,7 @@
 #include "base/version.h"
 #include "cmd/cmd.h"
 #include "cmd/glossary.h"
+#include "cmd/pages.h"
 #include "conns/counter.h"
 #include "store/tables.h"
 
@@ -28,8 +29,7 @@ static const struct opt man_options[] = {
 	OPT_STRING(struct man_config, command, .name = "COMMAND", .positional = true,
 		   .required = true,
 		   .help = "Command that the page describes; hostlat for any other page"),
-	OPT_STRING(struct man_config, source, .name = "SOURCE", .positional = true,
-		   .required = true, .file = true,
+	OPT_STRING(struct man_config, source, .name = "SOURCE", .positional = true, .file = true,
 		   .help = "Hand-written part of the page, man(7) source"),
 	OPT_END,
 };
@@ -56,8 +56,7 @@ static void man_put_synopsis(struct man_page *page)
 {
 	if (!page->command)
 		return;
-	strbuf_printf(page->out, ".B hostlat %s\n", page->command->name);
-	opt_text_man_synopsis(page->command->options, page->out);
+	opt_text_man_synopsis(page->command->name, page->command->options, page->out);
 }
 
 static void man_put_examples(struct man_page *page)
@@ -247,6 +246,21 @@ static void man_fill_in(struct man_page *page, const char *source)
 	}
 }
 
+/* Tells a reader of pages which command shows them: this one makes them. Returns an exit code. */
+static int man_refer(const struct command *const *table, const char *name)
+{
+	struct strbuf page = STRBUF_INIT(PAGE_MAX);
+	const bool found = pages_put(table, name, &page);
+
+	if (found)
+		log_error("hostlat man makes pages for the build, and SOURCE is missing; to read "
+			  "this one: %s", strbuf_str(&page));
+	else
+		log_error("there is no page of '%s'; 'man hostlat' lists the pages", name);
+	strbuf_release(&page);
+	return EXIT_USAGE;
+}
+
 static int man_describe(const struct command *const *table, const void *config)
 {
 	const struct man_config *man = config;
@@ -255,6 +269,8 @@ static int man_describe(const struct command *const *table, const void *config)
 	int result = EXIT_USAGE;
 	int err;
 
+	if (!man->source)
+		return man_refer(table, man->command);
 	if (strcmp(man->command, "hostlat") != 0) {
 		page.command = command_find(table, man->command);
 		if (!page.command)

@@ -320,9 +320,11 @@ class Store(unittest.TestCase):
     def test_useless_words(self):
         path = self.recording()
         self.ingest(path)
-        for words, what in ((('init', '--store', self.store, '--window', '1h'), '--window has no effect on hostlat fleet init'),
-                            (('report', path, '--keep', '1d'), '--keep has no effect on hostlat fleet report'),
+        for words, what in ((('init', '--store', self.store, '--window', '1h'), '--window has no effect on init: leave it out (it is for ingest)'),
+                            (('report', path, '--keep', '1d'), '--keep has no effect on report'),
                             (('export', '--store', self.store, '--all'), '--all has no effect'),
+                            (('ingest', '--store', self.store, path, '--since', '1h'), 'has no effect on ingest: leave it out (it is for report and export)'),
+                            (('init', '--store', self.store, '--step', '2s'), '(it is for report, ingest and export)'),
                             (('report', path, '--since', '1h'), 'choose from --store'),
                             (('report', path, '--store', self.store), 'not both'),
                             (('report', ), 'needs recordings'), (('ingest', '--store', self.store), 'needs recordings'),

@@ -159,6 +159,15 @@ class Glossary(unittest.TestCase):
                 self.assertGreater(len(found), 1)
                 self.assertEqual({word for word in found if not explain(word)}, set())
 
+    def test_pages(self):
+        """Whoever asks for a page is told how to read it."""
+        pages = {os.path.basename(path)[len('hostlat-'):-len('.7.in')]
+                 for path in glob.glob(os.path.join(SOURCE, 'docs/man/*.7.in'))}
+        self.assertGreater(len(pages), 6)
+        with open(os.path.join(SOURCE, 'src/cmd/pages.c'), encoding='utf-8') as f:
+            topics = re.search(r'topics\[\] = \{(.*?)\}', f.read(), re.DOTALL).group(1)
+        self.assertEqual(set(re.findall(r'"(\w+)"', topics)), pages)
+
     def test_options(self):
         """Each option that a text names is one of some command."""
         helps = {word: explain(word) for word in words()}

@@ -26,7 +26,14 @@ REFUSED = [
     ('help host-nosy', "there is no command and no word 'host-nosy'; did you mean 'host-noisy'?"),
     ('help delayed', "there is no command and no word 'delayed'; did you mean 'delayed-ack'?"),
     ('help frobnicate', "'frobnicate'; 'hostlat --help' lists the commands, hostlat-causes(7) the words"),
-    ('help watch more', "unexpected argument 'more'"),
+    ('help watch more', "there is no command and no word 'watch more'"),
+    ('help fleet rport', "there is no command and no word 'fleet rport'"),
+    ('help store', "there is no command and no word 'store', but a page: man hostlat-store"),
+    ('man fleet', 'SOURCE is missing; to read this one: man hostlat-fleet'),
+    ('man hostlat-store', 'to read this one: man hostlat-store'),
+    ('man hostlat', 'to read this one: man hostlat'),
+    ('man frobnicate', "there is no page of 'frobnicate'; 'man hostlat' lists the pages"),
+    ('fleet init --window 1h', '--window has no effect on init: leave it out (it is for ingest)'),
     ('completion csh', "SHELL takes one of bash, zsh, fish, not 'csh'"),
     ('completion', 'SHELL is missing'),
     ('watch --interval 5x', f"watch: --interval {DURATION}, 10ms to 1d, not '5x'"),
@@ -372,10 +379,24 @@ class Usage(unittest.TestCase):
             self.assertTrue(set(names[0]) <= set(names[1]), command)
             self.assertEqual('--help-all' in names[0], len(names[1]) > len(names[0]), command)
             headings = re.findall(r'^(\w+):$', full, re.M)
-            order = ['Examples', 'Options', 'Target', 'Load', 'Measure', 'Stop', 'Output', 'Help']
+            order = ['Examples', 'Arguments', 'Options', 'Target', 'Load', 'Measure', 'Stop', 'Output', 'Help']
             self.assertEqual(headings, [one for one in order if one in headings], command)
             self.assertEqual(short.split('\n\n')[1].split('\n')[0], 'Examples:', command)
             self.assertLessEqual(max(map(len, full.splitlines())), 80, command)
+
+    def test_actions(self):
+        """Each action refuses the options that help does not list for it."""
+        text = run('fleet', '--help').stdout
+        actions = dict(re.findall(r'^  (\w+) .*\n((?: {12}.*\n)+)', text.split('Arguments:')[0].split('Actions')[1], re.M))
+        values = dict(re.findall(r'^  .{4}(--[a-z-]+)(?: ([A-Z]\S*|network\S*))?', text, re.M))
+        self.assertEqual((sorted(actions), len(values) > 15), (['export', 'ingest', 'init', 'report'], True))
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        for action, takes in actions.items():
+            for option in values.keys() - {'--help', '--help-all'}:
+                done = run('fleet', action, option, *(['1h'] if values[option] else []), cwd=folder.name)
+                with self.subTest((action, option)):
+                    self.assertEqual('has no effect on' in done.stderr, option not in takes.split(), done.stderr)
 
     def test_examples(self):
         """The options and values of the examples exist."""

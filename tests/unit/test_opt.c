@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -346,7 +347,7 @@ static void test_texts(void **state)
 			       "default link,read)\n");
 	assert_contains(&text, "  -h, --help ");
 	strbuf_reset(&text);
-	opt_text_man_synopsis(rows, &text);
+	opt_text_man_synopsis("ping", rows, &text);
 	assert_contains(&text, "[\\fB\\-\\-json\\-lines\\fR]\n");
 	strbuf_reset(&text);
 	opt_text_man_options(rows, &text);
@@ -355,6 +356,94 @@ static void test_texts(void **state)
 	strbuf_reset(&text);
 	opt_text_man_escape(".-\\", &text);
 	assert_string_equal(strbuf_str(&text), "\\&.\\-\\e");
+	strbuf_release(&text);
+}
+
+/* ---- actions ---- */
+
+enum { ACTION_GET, ACTION_PUT, ACTION_DROP };
+
+struct action_config {
+	uint32_t action;
+	const char *place, *file;
+	uint64_t count;
+	bool all;
+};
+
+static const struct opt_choice actions[] = {
+	{ "get", ACTION_GET, "fetch" }, { "put", ACTION_PUT, "store" },
+	{ "drop", ACTION_DROP, "forget" }, { NULL, 0, NULL },
+};
+static const char *const action_takes[] = { "PLACE,count,all", "PLACE,all,file", "all" };
+
+static const struct opt action_rows[] = {
+	OPT_CHOICE(struct action_config, action, .name = "ACTION", .positional = true,
+		   .required = true, .choices = actions, .takes = action_takes, .help = "Step"),
+	OPT_STRING(struct action_config, place, .name = "PLACE", .positional = true,
+		   .help = "Which"),
+	OPT_U64(struct action_config, count, .name = "count", .letter = 'n', .def = "3",
+		.help = "How many"),
+	OPT_FLAG(struct action_config, all, .name = "all", .letter = 'a', .help = "Everything"),
+	OPT_STRING(struct action_config, file, .name = "file", .rare = true, .help = "Where"),
+	OPT_END,
+};
+
+static const char action_help[] =
+	"Actions, and what each takes:\n"
+	"  get       fetch\n"
+	"            PLACE --count --all\n"
+	"  put       store\n"
+	"            PLACE --all\n"
+	"  drop      forget\n"
+	"            --all\n\n"
+	"Arguments:\n"
+	"  ACTION                    Step (one of get, put, drop)\n"
+	"  PLACE                     Which\n\n"
+	"Options of get:\n"
+	"  -n, --count N             How many (default 3)\n\n"
+	"Options of all actions:\n"
+	"  -a, --all                 Everything\n\n"
+	"Help:\n";
+
+static void refuse_action(const char *line, const char *message)
+{
+	struct strbuf error = STRBUF_INIT(4096);
+	struct action_config config = { 0 };
+	char words[64], *argv[8], *at = words;
+	int argc = 0;
+
+	snprintf(words, sizeof(words), "%s", line);
+	while (argc < 8 && (argv[argc] = strsep(&at, " ")))
+		argc++;
+	assert_int_equal(opt_parse(action_rows, &config, argc, argv, &error),
+			 message ? -EINVAL : OPT_PARSED);
+	if (message)
+		assert_string_equal(strbuf_str(&error), message);
+	strbuf_release(&error);
+}
+
+static void test_actions(void **state)
+{
+	struct strbuf text = STRBUF_INIT(4096);
+
+	(void)state;
+	refuse_action("get x -n 3 -a", NULL);
+	refuse_action("drop -a", NULL);
+	refuse_action("put -n 3", "--count has no effect on put: leave it out (it is for get)");
+	refuse_action("drop --file x", "--file has no effect on drop: leave it out "
+				       "(it is for put)");
+	opt_text_help(action_rows, false, &text);
+	assert_memory_equal(strbuf_str(&text), action_help, strlen(action_help));
+	strbuf_reset(&text);
+	opt_text_help(action_rows, true, &text);
+	assert_contains(&text, "PLACE --all --file\n");
+	assert_contains(&text, "Options of put:\n      --file TEXT           Where\n");
+	strbuf_reset(&text);
+	opt_text_man_synopsis("ping", action_rows, &text);
+	assert_contains(&text, ".br\n.B hostlat ping drop\n[\\fB\\-\\-all\\fR]\n");
+	strbuf_reset(&text);
+	opt_text_man_options(action_rows, &text);
+	assert_contains(&text, ".SS Options of all actions\n.TP\n\\fB\\-a");
 	strbuf_release(&text);
 }
 
@@ -402,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_required),   cmocka_unit_test(test_list_limit),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_help_asked), cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_actions),
 		cmocka_unit_test(test_any_words),
 	};
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/opt_row.h"
+#include "base/opt_action.h"
 #include "cmd/cmd.h"
 
 #define WORDS_MAX 512
@@ -229,6 +229,46 @@ static void test_from_refuses_what_has_no_effect(void **state)
 	assert_true(refused > 20);
 }
 
+/* Returns whether the table has an option or argument of this name. */
+static bool has_name(const struct opt_table *table, const char *name, size_t len)
+{
+	bool has = false;
+
+	for (uint32_t i = 0; i < table->len; i++)
+		has |= strlen(table->slots[i].row->name) == len &&
+		       !strncmp(table->slots[i].row->name, name, len);
+	return has;
+}
+
+static void check_takes(const struct opt_table *table, const char *takes)
+{
+	for (size_t len; *takes; takes += len + (takes[len] == ',')) {
+		len = strcspn(takes, ",");
+		if (!has_name(table, takes, len))
+			fail_msg("an action takes '%.*s', which is no option", (int)len, takes);
+	}
+}
+
+/* Each word that an action takes is an option, and each option is one of an action. */
+static void test_actions_take_options(void **state)
+{
+	unsigned int actions = 0;
+
+	(void)state;
+	for (const struct command *const *c = command_table; *c; c++) {
+		const struct opt_slot *action;
+		struct opt_table table;
+
+		opt_flatten((*c)->options, &table);
+		action = opt_action_find(&table);
+		for (uint32_t i = 0; action && i < table.len; i++)
+			assert_int_not_equal(opt_action_mask(action->row, table.slots[i].row), 0);
+		for (unsigned int i = 0; action && action->row->choices[i].name; i++, actions++)
+			check_takes(&table, action->row->takes[i]);
+	}
+	assert_true(actions > 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_aliases), cmocka_unit_test(test_every_command_has_the_words),
 		cmocka_unit_test(test_groups), cmocka_unit_test(test_examples),
 		cmocka_unit_test(test_from_refuses_what_has_no_effect),
+		cmocka_unit_test(test_actions_take_options),
 	};
 
 	return cmocka_run_group_tests(tests, collect, NULL);
