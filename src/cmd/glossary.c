@@ -10,6 +10,7 @@
 #include "conns/words.h"
 #include "diagnose/cause.h"
 #include "event/names.h"
+#include "fleet/sentence.h"
 #include "load/analysis.h"
 #include "load/gates.h"
 
@@ -17,6 +18,8 @@
 
 /* The entry of all percentiles. */
 #define PERCENTILE_WORD "p99"
+/* The entry of the columns "over 25 %" and so on. */
+#define OVER_WORD "over"
 
 /* ---- words that are in no table of an analysis ---- */
 
@@ -162,6 +165,25 @@ static bool glossary_is_percentile(const char *word)
 	       !word[1 + strspn(word + 1, "0123456789.")];
 }
 
+/* Whether a word is the head of a column such as "over 25 %". */
+static bool glossary_is_over(const char *word)
+{
+	const size_t len = strlen(OVER_WORD);
+
+	return !strncmp(word, OVER_WORD, len) && (word[len] == ' ' || word[len] == '-') &&
+	       isdigit((unsigned char)word[len + 1]);
+}
+
+/* Whether a word is the name of an entry, in which "-" stands for a blank. */
+static bool glossary_is_name(const char *name, const char *word)
+{
+	while (*name && (*name == *word || (*name == '-' && *word == ' '))) {
+		name++;
+		word++;
+	}
+	return *name == *word;
+}
+
 /* ---- lists ---- */
 
 #define STAGE_WHEN(NAME, value, name, when) [value] = when,
@@ -257,6 +279,37 @@ static bool glossary_get_word(unsigned int i, struct glossary_entry *e)
 	return glossary_get_row(&words[i], e);
 }
 
+static bool glossary_get_evidence(unsigned int i, struct glossary_entry *e)
+{
+	if (i == FLEET_EVIDENCES)
+		return false;
+	*e = (struct glossary_entry){ .name = fleet_evidence_name(i),
+				      .text = &glossary_evidence[i] };
+	return true;
+}
+
+static bool glossary_get_kind(unsigned int i, struct glossary_entry *e)
+{
+	if (i == FLEET_KINDS)
+		return false;
+	*e = (struct glossary_entry){ .name = fleet_kind_name(i), .text = &glossary_kinds[i] };
+	return true;
+}
+
+static bool glossary_get_fleet_class(unsigned int i, struct glossary_entry *e)
+{
+	if (i == FLEET_CLASSES)
+		return false;
+	*e = (struct glossary_entry){ .name = fleet_class_name(i),
+				      .text = &glossary_fleet_classes[i] };
+	return true;
+}
+
+static bool glossary_get_column(unsigned int i, struct glossary_entry *e)
+{
+	return glossary_get_row(&glossary_columns[i], e);
+}
+
 #define REASON "reason for n/a or partial"
 
 static const struct {
@@ -280,6 +333,13 @@ static const struct {
 	[GLOSSARY_WHYS] = { "why a percentile lacks a bound", "load", "hostlat-causes",
 			    glossary_get_why },
 	[GLOSSARY_WORDS] = { "word of a result", NULL, "hostlat-causes", glossary_get_word },
+	[GLOSSARY_EVIDENCE] = { "evidence of a problem", "fleet", "hostlat-fleet",
+				glossary_get_evidence },
+	[GLOSSARY_KINDS] = { "resource that connections share", "fleet", "hostlat-fleet",
+			     glossary_get_kind },
+	[GLOSSARY_FLEET_CLASSES] = { "problem of connections", "fleet", "hostlat-fleet",
+				     glossary_get_fleet_class },
+	[GLOSSARY_COLUMNS] = { "column", "fleet", "hostlat-fleet", glossary_get_column },
 };
 
 bool glossary_get(enum glossary_list list, unsigned int i, struct glossary_entry *entry)
@@ -331,9 +391,11 @@ bool glossary_put(const char *word, struct strbuf *out)
 
 	if (glossary_is_percentile(word))
 		word = PERCENTILE_WORD;
+	else if (glossary_is_over(word))
+		word = OVER_WORD;
 	for (unsigned int list = 0; list < GLOSSARY_LISTS; list++) {
 		for (unsigned int i = 0; glossary_get(list, i, &e); i++) {
-			if (!e.name || strcmp(e.name, word) != 0)
+			if (!e.name || !glossary_is_name(e.name, word))
 				continue;
 			strbuf_puts(out, found ? "\n" : "");
 			glossary_put_entry(&e, out);

@@ -22,6 +22,10 @@ enum glossary_list {
 	GLOSSARY_LOSSES,    /* why packets of watch were lost: pkt_loss_names, and recursion */
 	GLOSSARY_WHYS,      /* why a percentile lacks a bound: enum load_why */
 	GLOSSARY_WORDS,     /* confidence and scope of a result of load */
+	GLOSSARY_EVIDENCE,  /* how a problem shows in hostlat fleet: enum fleet_evidence */
+	GLOSSARY_KINDS,     /* resources that connections share: enum fleet_kind */
+	GLOSSARY_FLEET_CLASSES, /* problems in hostlat fleet: enum fleet_class */
+	GLOSSARY_COLUMNS,   /* heads of its tables, with - for blanks */
 	GLOSSARY_LISTS,
 };
 
@@ -41,7 +45,10 @@ struct glossary_entry {
  */
 bool glossary_get(enum glossary_list list, unsigned int i, struct glossary_entry *entry);
 
-/* Appends all meanings of `word`, at most 80 columns wide. Returns false if there is none. */
+/*
+ * Appends all meanings of `word`, at most 80 columns wide. A blank in it is as good as a "-".
+ * Returns false if there is none.
+ */
 bool glossary_put(const char *word, struct strbuf *out);
 
 /* Calls `offer` for each word once. */

@@ -24,8 +24,9 @@ struct glossary_reason {
 
 /* The rows by list. Those of glossary_text have one row for each value of the list's enum. */
 extern const struct glossary_text glossary_causes[], glossary_classes[], glossary_limits[],
-	glossary_sides[], glossary_stages[], glossary_whys[];
+	glossary_sides[], glossary_stages[], glossary_whys[], glossary_evidence[],
+	glossary_kinds[], glossary_fleet_classes[];
 extern const struct glossary_reason glossary_load_reasons[], glossary_other_reasons[],
-	glossary_losses[];
+	glossary_losses[], glossary_columns[];
 
 #endif

@@ -136,6 +136,7 @@ enum fleet_evidence {
 	FLEET_MORE,              /* the resource's connections have it more than others do */
 	FLEET_TOGETHER,          /* they have it at the same times */
 	FLEET_AT_ONCE,           /* rare: many had it in one short stretch of time */
+	FLEET_EVIDENCES,
 };
 
 struct fleet_member {

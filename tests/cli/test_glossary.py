@@ -16,7 +16,7 @@ LOSS = 'reason for lost packets'
 # Fields of golden documents whose values are words of the glossary, by folder of this one.
 FIELDS = {'load': ('confidence', 'scope', 'why', 'code'), 'diagnose': ('cause', 'code'), 'watch': ('stage', 'code'),
           'conns': ('class', 'limit', 'code'), 'compare': ('cause', 'code'), 'explain': ('cause', 'code'),
-          'fleet': ('code', )}
+          'fleet': ('code', 'kind', 'problem', 'evidence')}
 
 # Calls whose code is no literal: copies of another report's reasons, and codes of the tables below.
 INDIRECT = {
@@ -61,6 +61,11 @@ delayed-ack: bottleneck of a connection (conns --peer)
   What    The receiver delays acknowledgements, and data waits for them.
   To do   At the sender, set TCP_NODELAY or write each message in one call.
   More    man hostlat-conns
+
+delayed-ack: problem of connections (fleet)
+  What    The share of time in which data waits for ACKs that the peer delays.
+  To do   Do what the finding says: it depends on the resource.
+  More    man hostlat-fleet
 '''
 RUN = '''\
 run: word of a result (load)
@@ -158,6 +163,14 @@ class Glossary(unittest.TestCase):
             with self.subTest(folder):
                 self.assertGreater(len(found), 1)
                 self.assertEqual({word for word in found if not explain(word)}, set())
+
+    def test_columns_of_fleet(self):
+        """Each head of a table that hostlat fleet prints."""
+        heads = {head for path, text in sources() if re.match(r'src/(fleet/|cmd/fleet)', path)
+                 for head in re.findall(r'\.head = "([^"]+)"', text)}
+        self.assertGreater(len(heads), 25)
+        self.assertEqual({head for head in heads if not explain(head)}, set())
+        self.assertIn(': column (fleet)', explain('excess'))
 
     def test_pages(self):
         """Whoever asks for a page is told how to read it."""
