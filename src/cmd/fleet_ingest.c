@@ -27,6 +27,7 @@
 
 #define WINDOWS_AT_ONCE 24u
 #define WINDOWS_MAX 1000000u
+#define RENAMES_BITS 10 /* the lowest bits of a version: struct store_window */
 #define ADDRESSES_BYTES_MAX 65536u
 #define SERIES_BYTES_MAX (SERIES_INTERVAL_BYTES * FLEET_INTERVALS_MAX)
 #define SERIES_INTERVAL_BYTES 4u /* "250 " */
@@ -46,9 +47,11 @@ struct ingest {
 	struct ingest_file *file;
 	struct ingest_conns VEC_OF(struct ingest_conn) conns;
 	/* windows of this recording that the store has, as it is now */
-	struct ingest_there VEC_OF(uint64_t) there;
+	struct ingest_windows VEC_OF(uint64_t) there;
+	struct ingest_windows renamed; /* those that it has with other names of applications */
 	uint64_t window_ns;           /* --window */
-	uint64_t version, first_ns;   /* the recording's; begin of its first window */
+	uint64_t bytes, version;      /* the recording's; struct store_window */
+	uint64_t first_ns;            /* begin of its first window */
 	uint64_t other_length_ns, other_step_ns; /* other windows that the store has; 0: none */
 	bool stop;                    /* the store failed, so that further files would as well */
 	char *addresses;
@@ -182,7 +185,8 @@ static int ingest_window(struct ingest *g, const struct fleet *f, uint64_t windo
 		.clock_error_ns = r->max_error_ns, .time_error_ns = r->error_ns,
 		.read_to_ns = r->to_ns, .ended = r->ended, .own = r->own, .records = r->records,
 		.untimed = r->untimed, .invalid = r->refused, .lost = r->lost,
-		.damage = r->damaged, .file = g->file->path, .addresses = g->addresses });
+		.apps_hash = g->in->apps_hash, .damage = r->damaged,
+		.file = g->file->path, .addresses = g->addresses });
 	g->file->rows += rows;
 	g->file->time_ns += to - from;
 	g->file->damaged |= *r->damaged;
@@ -204,6 +208,29 @@ static bool ingest_is_settled(const struct fleet_recording *r, const struct stor
 	       !r->ended == !window->ended;
 }
 
+/*
+ * Returns whether a window that the store has is to be stored with the names of this --apps. It
+ * gets the next version then, as the recording is the same.
+ */
+static bool ingest_is_renamed(struct ingest *g, const struct store_window *window)
+{
+	const bool other = window->apps_hash != g->in->apps_hash;
+
+	g->file->keeps_names |= other && !g->in->apps_hash;
+	if (!other || !g->in->apps_hash || window->version >> RENAMES_BITS > g->bytes)
+		return false;
+	if (window->version >= g->version)
+		g->version = window->version + 1;
+	return true;
+}
+
+/* Removes the window if it is the last one: a later version of it decides. */
+static void ingest_withdraw(struct ingest_windows *windows, uint64_t window_ns)
+{
+	if (windows->len && *vec_last(windows) == window_ns)
+		windows->len--;
+}
+
 /* A store_row_fn: notes a window of this recording that is in the store. */
 static int ingest_there(void *ctx, const void *row)
 {
@@ -218,8 +245,13 @@ static int ingest_there(void *ctx, const void *row)
 		g->other_step_ns = window->step_ns;
 		return -EEXIST;
 	}
-	if (window->recording_ns != ingest_recording_ns(r) ||
-	    (window->version < g->version && !ingest_is_settled(r, window)))
+	if (window->recording_ns != ingest_recording_ns(r))
+		return 0;
+	ingest_withdraw(&g->there, window->window_ns);
+	ingest_withdraw(&g->renamed, window->window_ns);
+	if (ingest_is_renamed(g, window))
+		return vec_push(&g->renamed, window->window_ns);
+	if (window->version >> RENAMES_BITS < g->bytes && !ingest_is_settled(r, window))
 		return 0;
 	return vec_push(&g->there, window->window_ns);
 }
@@ -231,9 +263,13 @@ static int ingest_find_there(struct ingest *g)
 	const struct store_query query = { .table = &store_windows, .from_ns = from_ns,
 					   .to_ns = r->to_ns, .first_host = r->run.host,
 					   .last_host = r->run.host };
+	int err;
 
 	vec_clear(&g->there);
-	return store_select(g->store, &query, ingest_there, g);
+	vec_clear(&g->renamed);
+	err = store_select(g->store, &query, ingest_there, g);
+	g->file->renamed = g->renamed.len;
+	return err;
 }
 
 static bool ingest_is_there(const struct ingest *g, uint64_t window_ns)
@@ -392,7 +428,8 @@ static int ingest_one(struct ingest *g, const char *path)
 	int code;
 
 	/* before it is read: what is appended meanwhile must not count as stored */
-	g->version = stat(path, &st) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
+	g->bytes = stat(path, &st) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
+	g->version = g->bytes << RENAMES_BITS;
 	code = fleet_scan_read(&g->in->scan, &path, 1);
 
 	if (code == EXIT_OK)
@@ -499,6 +536,7 @@ int fleet_run_ingest(const struct fleet_config *c, struct fleet_inputs *in)
 
 	vec_init(&g.conns, FLEET_CONNECTIONS_MAX);
 	vec_init(&g.there, WINDOWS_MAX);
+	vec_init(&g.renamed, WINDOWS_MAX);
 	for (unsigned int i = 0; i < FLEET_CLASSES; i++)
 		strbuf_init(&g.series[i], SERIES_BYTES_MAX);
 	g.cells = malloc(FLEET_INTERVALS_MAX);
@@ -513,6 +551,7 @@ int fleet_run_ingest(const struct fleet_config *c, struct fleet_inputs *in)
 	free(g.addresses);
 	vec_release(&g.conns);
 	vec_release(&g.there);
+	vec_release(&g.renamed);
 	store_close(g.store);
 	return code;
 }

@@ -41,7 +41,7 @@ static void ingest_report_files(const struct ingest_file *files, uint32_t n, str
 
 int ingest_report(const struct common_options *common, const struct ingest_file *files, uint32_t n)
 {
-	uint64_t failed = 0, stored = 0, windows = 0, damaged = 0;
+	uint64_t failed = 0, stored = 0, windows = 0, damaged = 0, renamed = 0, keep = 0;
 	char buf[HUMAN_MAX];
 	struct report r;
 	int code;
@@ -51,12 +51,22 @@ int ingest_report(const struct common_options *common, const struct ingest_file 
 		stored += files[i].stored;
 		windows += files[i].windows;
 		damaged += files[i].damaged;
+		renamed += files[i].code == EXIT_OK ? files[i].renamed : 0;
+		keep += files[i].keeps_names;
 	}
 	result_begin(&r, "fleet ingest", INGEST_SCHEMA);
 	report_headline(&r, "%s stored, %" PRIu64 " of %" PRIu64 " were in the store already.",
 			human_counted(buf, stored, "window"), windows - stored, windows);
 	report_place_verdict(&r);
 	ingest_report_files(files, n, &r);
+	report_place_findings(&r);
+	if (renamed)
+		report_finding(&r, "%s stored anew, because --apps gives other names than before.",
+			       human_were(buf, renamed, "window"));
+	if (keep)
+		report_finding(&r, "The names of %s in the store are those of an earlier --apps, "
+			       "and new windows get none: give --apps each time.",
+			       human_counted(buf, keep, "recording"));
 	if (damaged)
 		report_finding(&r, "%s damaged: what is readable is stored.",
 			       human_counted(buf, damaged, "recording"));

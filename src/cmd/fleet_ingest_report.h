@@ -12,6 +12,8 @@ struct ingest_file {
 	uint64_t from_ns, to_ns;
 	uint64_t windows, stored, rows;
 	uint64_t bytes, time_ns;      /* size of the rows that were stored, and their time */
+	uint64_t renamed;             /* windows whose names of applications were others */
+	bool keeps_names;             /* the store has names of a table that was not given now */
 	bool damaged;
 	int code;
 };

@@ -11,6 +11,7 @@ struct fleet_inputs {
 	struct fleet_scan scan;
 	struct topology *topology;
 	struct apps *apps;
+	uint64_t apps_hash;           /* hash of the table of --apps, 1 to INT64_MAX; 0: none */
 	struct fleet_grid grid;
 	uint64_t shares_left_out;     /* resources of connections beyond FLEET_SHARES_MAX */
 };

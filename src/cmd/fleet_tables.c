@@ -19,9 +19,22 @@ static int fleet_read_topology(void *to, const char *file, char *text, size_t le
 	return topology_read(to, file, text, len, why);
 }
 
+/* FNV-1a, for base/hash.h has another key in each process: this one is stored. Never 0. */
+static uint64_t fleet_hash(const char *text, size_t len)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3;
+	return (hash & INT64_MAX) ?: 1;
+}
+
 static int fleet_read_apps(void *to, const char *file, char *text, size_t len, struct strbuf *why)
 {
-	return apps_read(to, file, text, len, why);
+	struct fleet_inputs *in = to;
+
+	in->apps_hash = fleet_hash(text, len);
+	return apps_read(in->apps, file, text, len, why);
 }
 
 /* Reports an error of a table. Returns the exit code. */
@@ -70,7 +83,7 @@ int fleet_tables_read(const struct fleet_config *c, struct fleet_inputs *in)
 	if (err)
 		code = fleet_table_failed("--topology", &why, err);
 	if (code == EXIT_OK && c->apps)
-		code = fleet_table(c->apps, fleet_read_apps, in->apps);
+		code = fleet_table(c->apps, fleet_read_apps, in);
 	strbuf_release(&why);
 	return code;
 }

@@ -19,11 +19,15 @@
 	  "Share of each interval, in 1/250: \"0*30 250 ?\" is 30 intervals of 0, one of 1 " \
 	  "and an unknown one" }
 
+#define VERSION \
+	"Bytes of the recording that were read, times 1024, plus how often its applications got " \
+	"other names since: the largest counts"
+
 static const struct store_column window_columns[] = {
 	WINDOW(host, STORE_TEXT, "Host that recorded"),
 	WINDOW(recording_ns, STORE_U64, "Start of the run that recorded, in ns since 1970"),
 	WINDOW(window_ns, STORE_U64, "Begin of the window, in ns since 1970"),
-	WINDOW(version, STORE_U64, "Bytes of the recording that were read: the largest counts"),
+	WINDOW(version, STORE_U64, VERSION),
 	WINDOW(length_ns, STORE_U64, "Length of the window"),
 	WINDOW(step_ns, STORE_U64, "Length of its intervals"),
 	WINDOW(from_ns, STORE_U64, "Begin of the part that was recorded"),
@@ -43,6 +47,7 @@ static const struct store_column window_columns[] = {
 	WINDOW(untimed, STORE_U64, "Records left out because the clock was set"),
 	WINDOW(invalid, STORE_U64, "Records left out because of impossible values"),
 	WINDOW(lost, STORE_U64, "Events that the recording lost"),
+	WINDOW(apps_hash, STORE_U64, "Hash of the table of --apps; 0: there was none"),
 	WINDOW(damage, STORE_TEXT, "Damage of the recording"),
 	WINDOW(file, STORE_TEXT, "The recording's file"),
 	WINDOW(addresses, STORE_TEXT, "Addresses of the host's ends of connections"),
@@ -54,7 +59,7 @@ static const struct store_column connection_columns[] = {
 	CONN(window_ns, STORE_U64, "Begin of the window, in ns since 1970"),
 	CONN(netns, STORE_U64, "Network namespace"),
 	CONN(cookie, STORE_U64, "The kernel's number of the socket"),
-	CONN(version, STORE_U64, "Bytes of the recording that were read: the largest counts"),
+	CONN(version, STORE_U64, VERSION),
 	CONN(local, STORE_TEXT, "Address of this end"),
 	CONN(remote, STORE_TEXT, "Address of the other end"),
 	CONN(local_port, STORE_U64, "Port of this end"),

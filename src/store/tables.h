@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* Version of the tables. A store with another one is refused. */
-#define STORE_SCHEMA 1
+#define STORE_SCHEMA 2
 
 #define STORE_TEXT_MAX (1u << 20) /* bytes of a text */
 
@@ -50,7 +50,8 @@ struct store_window {
 	const char *host;
 	uint64_t recording_ns;   /* CLOCK_REALTIME: start of the run that recorded */
 	uint64_t window_ns;      /* CLOCK_REALTIME: begin of the window, a multiple of its length */
-	uint64_t version;        /* bytes of the recording that were read: more is later */
+	/* bytes of the recording that were read, and how often names changed: more is later */
+	uint64_t version;
 	uint64_t length_ns, step_ns;
 	uint64_t from_ns, to_ns; /* CLOCK_REALTIME: what the recording has of it */
 	uint64_t boot_ns;        /* CLOCK_REALTIME when the monotonic clock was 0 */
@@ -64,6 +65,7 @@ struct store_window {
 	uint64_t read_to_ns;     /* CLOCK_REALTIME: end of the whole recording, as it was read */
 	uint64_t ended;          /* 1: the run has ended, and all of it was read */
 	uint64_t own, records, untimed, invalid, lost;
+	uint64_t apps_hash;      /* hash of the table of --apps; 0: none */
 	const char *damage;      /* "": none */
 	const char *file;        /* as it was given */
 	const char *addresses;   /* those of the host's ends of connections, with a blank between */

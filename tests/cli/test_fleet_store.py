@@ -142,6 +142,36 @@ class Store(unittest.TestCase):
         self.ingest('--apps', rules, self.recording(host='web2'))
         self.assertEqual([row['application'] for row in self.rows()], ['nginx', 'shop'])
 
+    def apps(self):
+        return sorted(row['application'] for row in self.rows())
+
+    def test_new_names_win(self):
+        """Other rules name stored windows anew, once; without rules, names stay."""
+        rules = [self.write(f'{name}.csv', f'application,command\n{name},nginx\n') for name in ('shop', 'store')]
+        path = self.recording(intervals=100)
+        stored = []
+        for words in (), ('--apps', rules[0]), ('--apps', rules[0]), ('--apps', rules[1]), ('--apps', rules[0]), ():
+            result = self.ingest('--window', '20s', *words, path)
+            stored.append((result['files'][0]['stored'], self.apps()[0]))
+            self.assertEqual(len(self.rows()), 10)
+        self.assertEqual(stored, [(10, 'nginx'), (10, 'shop'), (0, 'shop'), (10, 'store'), (10, 'shop'), (0, 'shop')])
+        self.assertIn('The names of 1 recording in the store are those of an earlier --apps', result['findings'][0])
+
+    def test_new_names_of_a_recording_that_grows(self):
+        rules = self.write('apps.csv', 'application,command\nshop,nginx\n')
+        whole = self.recording(intervals=400)
+        part = self.path('part.hlat')
+        shutil.copy(whole, part)
+        with open(part, 'r+b') as file:
+            file.truncate(os.path.getsize(part) // 2)
+        self.ingest(part)
+        result = self.ingest('--apps', rules, whole)
+        self.assertEqual(set(self.apps()), {'shop'})
+        self.assertIn('1 window was stored anew, because --apps gives other names', result['findings'][0])
+        late = self.ingest('--apps', self.write('late.csv', 'application,command\nlate,nginx\n'), part)
+        self.assertEqual((late['files'][0]['stored'], set(self.apps())), (0, {'shop'}))
+        self.assertEqual(self.report('--json'), self.fleet('report', '--json', '--apps', rules, whole))
+
     def test_damage_is_kept(self):
         damaged = self.recording(intervals=400)
         with open(damaged, 'r+b') as file:
