@@ -16,14 +16,34 @@ struct doubt {
 	uint32_t *counts;             /* by resource: connections of a host that are not covered */
 };
 
+/* Returns whether a connection between two hosts crosses no rack: these are in none. */
+static bool doubt_lacks_rack(const struct fleet *f, const struct fleet_series *s)
+{
+	uint32_t n[FLEET_KINDS] = { 0 };
+
+	for (uint32_t i = 0; i < s->n; i++)
+		n[f->resources.items[f->shares.items[s->shares + i]].kind]++;
+	return n[FLEET_HOST] > 1 && !n[FLEET_RACK];
+}
+
+static bool doubt_has_all_racks(const struct fleet *f)
+{
+	vec_for_each(&f->all, s)
+		if (doubt_lacks_rack(f, s))
+			return false;
+	return true;
+}
+
 enum doubt_paths doubt_paths(const struct fleet *f)
 {
 	uint32_t n[FLEET_KINDS] = { 0 };
 
 	vec_for_each(&f->resources, resource)
 		n[resource->kind]++;
-	if (n[FLEET_LINK] || n[FLEET_SWITCH] || n[FLEET_RACK] == 1)
+	if (n[FLEET_LINK] || n[FLEET_SWITCH] || n[FLEET_HOST] < 2)
 		return DOUBT_PATHS_KNOWN;
+	if (n[FLEET_RACK] == 1)
+		return doubt_has_all_racks(f) ? DOUBT_PATHS_KNOWN : DOUBT_NO_RACKS;
 	return n[FLEET_RACK] ? DOUBT_NO_LINKS : DOUBT_NO_RACKS;
 }
 

@@ -7,8 +7,8 @@
 
 /* Knowledge of the paths between hosts, by --topology. */
 enum doubt_paths {
-	DOUBT_PATHS_KNOWN,       /* links or switches above racks; or all hosts are in one rack */
-	DOUBT_NO_RACKS,          /* nothing */
+	DOUBT_PATHS_KNOWN,       /* links, or switches above racks; or one rack or host has all */
+	DOUBT_NO_RACKS,          /* no racks, or one, and hosts that are in none */
 	DOUBT_NO_LINKS,          /* two racks or more, and not what is between them */
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/bug.h"
 #include "fleet/coverage.h"
+#include "fleet/doubt.h"
 #include "fleet/finding.h"
 #include "fleet/over_time.h"
 #include "fleet/pipelines_report.h"
@@ -81,6 +82,9 @@ static bool fleet_report_is_shown(const struct fleet *f, const struct fleet_resu
 {
 	const enum fleet_kind kind = f->resources.items[finding->resource].kind;
 
+	/* the network may be behind it, and its operator can write the table that tells */
+	if (view->reader == FLEET_FOR_NETWORK && doubt_is_path(f, result, finding))
+		return true;
 	return (fleet_finding_is_everywhere(finding) ||
 		fleet_advice_is_for(view->reader, finding->class, kind)) &&
 	       (view->reader != FLEET_FOR_APPLICATION ||

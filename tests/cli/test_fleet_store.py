@@ -110,6 +110,17 @@ class Store(unittest.TestCase):
                          r'--topology links.csv, a file with the lines "from,to,link", "rack1,rack2,LINK" and so on.\Z')
         self.assertRegex(self.headline(*paths, *TABLES), r'\ALink uplink: [^"]*\Z')
 
+    def test_half_a_topology(self):
+        """The doubt stays while hosts are in no rack, and the network's operator sees it."""
+        paths = self.racks()
+        one = self.write('one.csv', 'host,rack\nhost1,r1\n')
+        rack = self.write('rack.csv', 'host,rack\n' + ''.join(f'host{i},r1\n' for i in range(1, 7)))
+        self.assertIn(', or a rack or link that', self.headline(*paths, '--topology', one))
+        self.assertIn('Application nginx: 18', self.headline(*paths, '--topology', rack))
+        self.assertIn('Application nginx, or a rack or link', self.headline(*paths, '--reader', 'network'))
+        self.assertIn('Nothing that this reader can change', self.headline(*paths, '--topology', rack, '--reader', 'network'))
+        self.assertNotIn('are not tested', self.fleet('report', paths[0]))
+
     def test_an_application_that_loses_everywhere(self):
         def lose(text):
             return re.sub(r'(comm=nginx (?:(?!fast_retransmit).)*)$', rf'\1 {losses}', text, flags=re.MULTILINE)
