@@ -132,7 +132,8 @@ static int help_describe(const struct command *const *table, const void *config)
 		command_overview(table, &text);
 	else if (command)
 		command_help(command, false, &text);
-	if (text.len || glossary_put(strbuf_str(&topic), &text))
+	/* without memory for the words, printing tells */
+	if (text.len || topic.error || glossary_put(strbuf_str(&topic), &text))
 		code = command_print(&text);
 	else
 		help_refuse(table, strbuf_str(&topic));
