@@ -342,6 +342,24 @@ def same_report():
         check.true("equal reports again", report(shards) == whole)
 
 
+def new_names():
+    """Other rules name stored windows anew, once, and forth and back; earlier versions stay in the tables."""
+    with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
+        paths = recordings(folder)
+        rules = [f"{folder}/{name}.csv" for name in ("shop", "beta")]
+        for path, name in zip(rules, ("shop", "beta")):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(f"application,command\n{name},nginx\n")
+        for address in single(members[0], next(_names)), sharded(members, next(_names)):
+            fleet("init", "--store", address)
+            fleet("ingest", "--store", address, *paths)
+            for number, stored in (0, 1), (0, 0), (1, 1), (0, 1), (0, 0):
+                done = json.loads(fleet("ingest", "--json", "--store", address, "--apps", rules[number], *paths))
+                check.equal("windows stored", [each["stored"] for each in done["files"]], [stored] * len(paths))
+                names = {row.split(",")[11] for row in export(address).decode().splitlines()[1:]}
+                check.equal("names", names, {"curl", ("shop", "beta")[number]})
+
+
 def store_away():
     """The store is away during an ingest: that ends with 2; the next one stores all, once."""
     with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
@@ -378,7 +396,7 @@ def main():
         members.extend(started)
         check.run([(case,) for case in (
             one_server, three_shards, errors, another_version, forgets, cut_short, over_tls, killed_within_insert,
-            a_shard_that_stops, same_report, store_away, speed)])
+            a_shard_that_stops, same_report, new_names, store_away, speed)])
 
 
 if __name__ == "__main__":
