@@ -77,12 +77,13 @@ static const struct opt fleet_options[] = {
 			   "(default: that end)"),
 	OPT_LIST(struct fleet_config, topology, .name = "topology",
 		 .group = OPT_TARGET, .file = true, .metavar = "FILE",
-		 .help = "CSV table of hosts (host,rack,instance,addresses), of switches "
-			 "(rack,switch) or of links (from,to,link)"),
+		 .help = "CSV table, or JSON, of hosts (host,rack,instance,addresses), of "
+			 "switches (rack,switch) or of links (from,to,link)"),
 	OPT_STRING(struct fleet_config, apps, .name = "apps",
 		   .group = OPT_TARGET, .file = true, .metavar = "FILE",
-		   .help = "CSV table of applications' names, of which the first row that fits "
-			   "decides: application, and unit, cgroup, container, command, port"),
+		   .help = "CSV table, or JSON, of applications' names, of which the first row "
+			   "that fits decides: application, and unit, cgroup, container, "
+			   "command, port"),
 	OPT_LIST(struct fleet_config, except, .name = "except",
 		 .group = OPT_TARGET, .metavar = "HOST",
 		 .help = "Leave a host of the store out, such as one whose clock is wrong"),

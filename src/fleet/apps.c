@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "fleet/csv.h"
+#include "fleet/json_rows.h"
 #include "fleet/topology.h"
 
 enum apps_column { APPS_PORT = APPS_TEXTS, APPS_NAME, APPS_COLUMNS };
@@ -75,22 +76,41 @@ static int apps_fail(struct apps_reader *r, const struct csv_field *field)
 
 /* ---- header ---- */
 
-static int apps_read_column(struct apps_reader *r, uint32_t i)
+/* Notes that field i of a row has the column of this name. */
+static int apps_read_column(struct apps_reader *r, const struct csv_field *name, uint32_t i)
 {
-	const struct csv_field *field = &r->row.fields[i];
 	int column = 0;
 
-	while (column < APPS_COLUMNS && strcmp(column_names[column], field->text) != 0)
+	while (column < APPS_COLUMNS && strcmp(column_names[column], name->text) != 0)
 		column++;
 	if (column < APPS_COLUMNS && !r->at[column]) {
 		r->at[column] = i + 1;
 		return 0;
 	}
-	apps_fail(r, field);
+	apps_fail(r, name);
 	strbuf_puts(r->why, column < APPS_COLUMNS ? "column '" : "unknown column '");
-	utf8_put_clean(r->why, field->text);
+	utf8_put_clean(r->why, name->text);
 	strbuf_puts(r->why, column < APPS_COLUMNS ? "' is given twice (keep one)" :
 						    "' (" COLUMNS_TEXT ")");
+	return -EINVAL;
+}
+
+/* Reads the names of a table's, or an object's, columns; `begin` is where they begin. */
+static int apps_read_columns(struct apps_reader *r, const struct csv_field *names, uint32_t n,
+			     const struct csv_field *begin)
+{
+	r->n = n;
+	memset(r->at, 0, sizeof(r->at));
+	for (uint32_t i = 0; i < n; i++) {
+		int err = apps_read_column(r, &names[i], i);
+
+		if (err < 0)
+			return err;
+	}
+	if (r->at[APPS_NAME] && n > 1)
+		return 0;
+	apps_fail(r, begin);
+	strbuf_puts(r->why, "these columns make no table (" COLUMNS_TEXT ")");
 	return -EINVAL;
 }
 
@@ -104,17 +124,7 @@ static int apps_read_header(struct apps_reader *r)
 		strbuf_printf(r->why, "%s:1:1: the file is empty (" COLUMNS_TEXT ")", r->file);
 		return -EINVAL;
 	}
-	r->n = r->row.n;
-	for (uint32_t i = 0; i < r->n; i++) {
-		err = apps_read_column(r, i);
-		if (err < 0)
-			return err;
-	}
-	if (r->at[APPS_NAME] && r->n > 1)
-		return 0;
-	apps_fail(r, &r->row.fields[0]);
-	strbuf_puts(r->why, "these columns make no table (" COLUMNS_TEXT ")");
-	return -EINVAL;
+	return apps_read_columns(r, r->row.fields, r->row.n, &r->row.fields[0]);
 }
 
 /* ---- rows ---- */
@@ -176,15 +186,49 @@ static int apps_read_row(struct apps_reader *r)
 	return -EINVAL;
 }
 
+static int apps_read_csv(struct apps_reader *r)
+{
+	int err = apps_read_header(r);
+
+	while (!err && (err = csv_next_row(&r->csv, &r->row)) > 0)
+		err = apps_read_row(r);
+	return err;
+}
+
+static int apps_check_lists(struct apps_reader *r, const struct json_rows *rows)
+{
+	if (!rows->lists)
+		return 0;
+	apps_fail(r, &rows->row.fields[__builtin_ctz(rows->lists)]);
+	strbuf_puts(r->why, "a list in place of a text (write a string, and a row for each)");
+	return -EINVAL;
+}
+
+static int apps_read_json(struct apps_reader *r)
+{
+	static const char *const tables[] = { "applications" };
+	struct json_rows rows;
+	int err;
+
+	json_rows_init(&rows, &r->csv, tables, 1);
+	while ((err = json_rows_next(&rows)) > 0) {
+		r->row = rows.row;
+		err = apps_read_columns(r, rows.names, rows.row.n, &rows.brace);
+		err = err ? err : apps_check_lists(r, &rows);
+		err = err ? err : apps_read_row(r);
+		if (err)
+			break;
+	}
+	return err;
+}
+
 int apps_read(struct apps *a, const char *file, char *text, size_t len, struct strbuf *why)
 {
 	struct apps_reader r = { .apps = a, .file = file, .why = why };
 	int err;
 
 	csv_init(&r.csv, text, len);
-	err = apps_read_header(&r);
-	while (!err && (err = csv_next_row(&r.csv, &r.row)) > 0)
-		err = apps_read_row(&r);
+	err = json_rows_is_json(&r.csv) ? apps_read_json(&r) : apps_read_csv(&r);
 	if (err == -EINVAL && r.csv.why)
 		strbuf_printf(why, "%s:%" PRIu32 ":%" PRIu32 ": %s", file, r.csv.line, r.csv.column,
 			      r.csv.why);

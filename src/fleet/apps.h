@@ -6,7 +6,8 @@
  *	unit, cgroup, container, command   patterns: * is any text, ? any character
  *	port                               the listener's port, or the remote one
  *
- * An empty field fits everything.
+ * An empty field fits everything. Instead, the table may be JSON: a list of objects with these
+ * names, or an object with such a list, "applications" (fleet/json_rows.h).
  */
 #ifndef HOSTLAT_FLEET_APPS_H
 #define HOSTLAT_FLEET_APPS_H

@@ -2,7 +2,6 @@
 #include "fleet/csv.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 void csv_init(struct csv *csv, char *text, size_t len)
@@ -13,14 +12,13 @@ void csv_init(struct csv *csv, char *text, size_t len)
 	*csv = (struct csv){ .at = text + skip, .end = text + len, .line = 1, .column = 1 };
 }
 
-static int csv_fail(struct csv *csv, const char *why)
+int csv_fail(struct csv *csv, const char *why)
 {
 	csv->why = why;
 	return -EINVAL;
 }
 
-/* Moves on by one byte. */
-static void csv_advance(struct csv *csv)
+void csv_advance(struct csv *csv)
 {
 	const unsigned char c = (unsigned char)*csv->at++;
 
@@ -32,7 +30,7 @@ static void csv_advance(struct csv *csv)
 	}
 }
 
-static bool csv_is_at(const struct csv *csv, char c)
+bool csv_is_at(const struct csv *csv, char c)
 {
 	return csv->at < csv->end && *csv->at == c;
 }
@@ -119,7 +117,7 @@ static int csv_take_plain(struct csv *csv, struct csv_field *field, char **end)
 /* Reads a field and what ends it; *more: a comma did. */
 static int csv_read_field(struct csv *csv, struct csv_field *field, bool *more)
 {
-	char *end;
+	char *end = csv->at;
 	int err;
 
 	csv_skip_blanks(csv);

@@ -13,6 +13,7 @@
 #ifndef HOSTLAT_FLEET_CSV_H
 #define HOSTLAT_FLEET_CSV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,15 @@ struct csv {
 
 /* Begins to read `len` bytes, which are changed and must be followed by a byte that may be. */
 void csv_init(struct csv *csv, char *text, size_t len);
+
+/* Moves on by one byte; not at the end. */
+void csv_advance(struct csv *csv);
+
+/* Returns whether the next byte is `c`. */
+bool csv_is_at(const struct csv *csv, char c);
+
+/* Sets `why`. Returns -EINVAL. */
+int csv_fail(struct csv *csv, const char *why);
 
 /* Reads the next row. Returns 1, 0 at the end, or -EINVAL: `why`, `line` and `column` are set. */
 int csv_next_row(struct csv *csv, struct csv_row *row);

@@ -7,6 +7,9 @@
  *	rack,switch                     a rack's switch, or a switch's switch above it
  *	from,to,link                    a link between two hosts, racks or switches
  *
+ * Instead, a table may be JSON: a list of objects with these names, or an object of the lists
+ * "hosts", "switches" and "links" (fleet/json_rows.h).
+ *
  * A connection between two hosts crosses the racks of both, the switches up to the lowest that the
  * racks have in common, and each link both of whose ends are on this path. Where there are several
  * ways, it shares all of them: which one it takes is not known. To the outside it crosses all

@@ -8,6 +8,7 @@
 #include "base/bug.h"
 #include "base/utf8.h"
 #include "fleet/csv.h"
+#include "fleet/json_rows.h"
 #include "fleet/topology_state.h"
 
 enum topology_column {
@@ -34,6 +35,7 @@ struct topology_table {
 };
 
 struct topology_table_kind {
+	const char *name;              /* name of its list in JSON */
 	uint32_t may, must;            /* masks of columns */
 	int (*read)(struct topology_table *r);
 };
@@ -252,68 +254,91 @@ static int topology_table_read_link(struct topology_table *r)
 /* ---- tables ---- */
 
 static const struct topology_table_kind kinds[] = {
-	{ .may = COLUMN_BIT(COLUMN_HOST) | COLUMN_BIT(COLUMN_RACK) | COLUMN_BIT(COLUMN_INSTANCE) |
+	{ .name = "hosts",
+	  .may = COLUMN_BIT(COLUMN_HOST) | COLUMN_BIT(COLUMN_RACK) | COLUMN_BIT(COLUMN_INSTANCE) |
 		 COLUMN_BIT(COLUMN_ADDRESSES),
 	  .must = COLUMN_BIT(COLUMN_HOST), .read = topology_table_read_host },
-	{ .may = COLUMN_BIT(COLUMN_RACK) | COLUMN_BIT(COLUMN_SWITCH),
+	{ .name = "switches",
+	  .may = COLUMN_BIT(COLUMN_RACK) | COLUMN_BIT(COLUMN_SWITCH),
 	  .must = COLUMN_BIT(COLUMN_RACK) | COLUMN_BIT(COLUMN_SWITCH),
 	  .read = topology_table_read_switch },
-	{ .may = COLUMN_BIT(COLUMN_FROM) | COLUMN_BIT(COLUMN_TO) | COLUMN_BIT(COLUMN_LINK),
+	{ .name = "links",
+	  .may = COLUMN_BIT(COLUMN_FROM) | COLUMN_BIT(COLUMN_TO) | COLUMN_BIT(COLUMN_LINK),
 	  .must = COLUMN_BIT(COLUMN_FROM) | COLUMN_BIT(COLUMN_TO) | COLUMN_BIT(COLUMN_LINK),
 	  .read = topology_table_read_link },
 };
 
 #define TABLES "write host,rack,instance,addresses or rack,switch or from,to,link"
 
-static int topology_table_read_column(struct topology_table *r, uint32_t i)
+/* Notes that field i of a row has the column of this name. */
+static int topology_table_read_column(struct topology_table *r, const struct csv_field *name,
+				      uint32_t i)
 {
-	const struct csv_field *field = &r->row.fields[i];
 	unsigned int column = 0;
 
-	while (column < COLUMNS && strcmp(column_names[column], field->text) != 0)
+	while (column < COLUMNS && strcmp(column_names[column], name->text) != 0)
 		column++;
 	if (column == COLUMNS) {
-		topology_table_fail(r, field);
+		topology_table_fail(r, name);
 		strbuf_puts(r->why, "unknown column '");
-		utf8_put_clean(r->why, field->text);
+		utf8_put_clean(r->why, name->text);
 		strbuf_puts(r->why, "' (" TABLES ")");
 		return -EINVAL;
 	}
 	if (r->at[column]) {
-		topology_table_fail(r, field);
-		strbuf_printf(r->why, "column '%s' is given twice (keep one)", field->text);
+		topology_table_fail(r, name);
+		strbuf_printf(r->why, "column '%s' is given twice (keep one)", name->text);
 		return -EINVAL;
 	}
 	r->at[column] = i + 1;
 	return 0;
 }
 
-/* Reads the header; returns the kind of table, or NULL with *err. */
-static const struct topology_table_kind *topology_table_read_header(struct topology_table *r,
-								    int *err)
+/* Returns the kind of table that has these columns, or NULL with *err. */
+static const struct topology_table_kind *topology_table_read_columns(struct topology_table *r,
+								     const struct csv_field *names,
+								     uint32_t n, int *err)
 {
 	uint32_t columns = 0;
 
-	*err = csv_next_row(&r->csv, &r->row);
-	if (*err <= 0)
-		return NULL;
-	r->n = r->row.n;
+	r->n = n;
+	memset(r->at, 0, sizeof(r->at));
 	*err = 0;
-	for (uint32_t i = 0; i < r->n && !*err; i++)
-		*err = topology_table_read_column(r, i);
+	for (uint32_t i = 0; i < n && !*err; i++)
+		*err = topology_table_read_column(r, &names[i], i);
 	for (unsigned int i = 0; i < COLUMNS; i++)
 		columns |= r->at[i] ? COLUMN_BIT(i) : 0;
 	for (size_t i = 0; i < ARRAY_LEN(kinds) && !*err; i++)
 		if (!(columns & ~kinds[i].may) && !(kinds[i].must & ~columns))
 			return &kinds[i];
-	if (!*err) {
-		*err = topology_table_fail(r, &r->row.fields[0]);
-		strbuf_puts(r->why, "these columns make no table (" TABLES ")");
-	}
 	return NULL;
 }
 
-static int topology_table_read_row(struct topology_table *r, const struct topology_table_kind *kind)
+static int topology_table_fail_kind(struct topology_table *r, const struct csv_field *field)
+{
+	topology_table_fail(r, field);
+	strbuf_puts(r->why, "these columns make no table (" TABLES ")");
+	return -EINVAL;
+}
+
+/* Reads the header; returns the kind of table, or NULL with *err. */
+static const struct topology_table_kind *topology_table_read_header(struct topology_table *r,
+								    int *err)
+{
+	const struct topology_table_kind *kind;
+
+	*err = csv_next_row(&r->csv, &r->row);
+	if (*err <= 0)
+		return NULL;
+	kind = topology_table_read_columns(r, r->row.fields, r->row.n, err);
+	if (!kind && !*err)
+		*err = topology_table_fail_kind(r, &r->row.fields[0]);
+	return kind;
+}
+
+/* Reads a row that begins at `begin`. */
+static int topology_table_read_row(struct topology_table *r, const struct topology_table_kind *kind,
+				   const struct csv_field *begin)
 {
 	if (r->row.n != r->n) {
 		topology_table_fail(r, &r->row.fields[r->row.n > r->n ? r->n : 0]);
@@ -322,7 +347,7 @@ static int topology_table_read_row(struct topology_table *r, const struct topolo
 		return -EINVAL;
 	}
 	if (r->t->rows++ == TOPOLOGY_ROWS_MAX) {
-		topology_table_fail(r, &r->row.fields[0]);
+		topology_table_fail(r, begin);
 		strbuf_printf(r->why, "more than %u rows in all (leave out hosts without a "
 			      "recording)", TOPOLOGY_ROWS_MAX);
 		return -EINVAL;
@@ -330,7 +355,7 @@ static int topology_table_read_row(struct topology_table *r, const struct topolo
 	return kind->read(r);
 }
 
-static int topology_table_read_rows(struct topology_table *r)
+static int topology_table_read_csv(struct topology_table *r)
 {
 	const struct topology_table_kind *kind;
 	int err;
@@ -342,10 +367,63 @@ static int topology_table_read_rows(struct topology_table *r)
 		return -EINVAL;
 	}
 	while (kind && (err = csv_next_row(&r->csv, &r->row)) > 0) {
-		err = topology_table_read_row(r, kind);
+		err = topology_table_read_row(r, kind, &r->row.fields[0]);
 		if (err)
 			break;
 	}
+	return err;
+}
+
+/* Refuses a list of names: only addresses are several. */
+static int topology_table_check_lists(struct topology_table *r, const struct json_rows *rows)
+{
+	const uint32_t may = r->at[COLUMN_ADDRESSES];
+	const uint32_t wrong = rows->lists & ~(may ? 1u << (may - 1) : 0);
+
+	if (!wrong)
+		return 0;
+	topology_table_fail(r, &rows->row.fields[__builtin_ctz(wrong)]);
+	strbuf_puts(r->why, "a list in place of a name (write a string; only addresses are a "
+		    "list)");
+	return -EINVAL;
+}
+
+/* Reads an object of JSON: its fields say which table it is a row of. */
+static int topology_table_read_object(struct topology_table *r, const struct json_rows *rows)
+{
+	const struct topology_table_kind *kind;
+	int err;
+
+	r->row = rows->row;
+	kind = topology_table_read_columns(r, rows->names, rows->row.n, &err);
+	if (err)
+		return err;
+	if (!kind || (rows->table != JSON_ROWS_NO_TABLE && kind != &kinds[rows->table]))
+		return topology_table_fail_kind(r, &rows->brace);
+	err = topology_table_check_lists(r, rows);
+	return err ? err : topology_table_read_row(r, kind, &rows->brace);
+}
+
+static int topology_table_read_json(struct topology_table *r)
+{
+	const char *const names[] = { kinds[0].name, kinds[1].name, kinds[2].name };
+	struct json_rows rows;
+	int err;
+
+	json_rows_init(&rows, &r->csv, names, ARRAY_LEN(names));
+	while ((err = json_rows_next(&rows)) > 0) {
+		err = topology_table_read_object(r, &rows);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+static int topology_table_read_rows(struct topology_table *r)
+{
+	int err = json_rows_is_json(&r->csv) ? topology_table_read_json(r) :
+					       topology_table_read_csv(r);
+
 	if (err == -EINVAL && r->csv.why) {
 		topology_table_fail_at(r, r->csv.line, r->csv.column);
 		strbuf_puts(r->why, r->csv.why);

@@ -128,6 +128,25 @@ class Store(unittest.TestCase):
         losses = 'fast_retransmit=0|2 recoveries=0|1 bytes_retransmitted=0|2896 stalls=0|1 stall_ns=0s|30ms'
         self.assertRegex(self.headline(*self.racks(lose)), r'\AApplication nginx: [^"]*\Z')
 
+    def test_tables_in_json(self):
+        """The same tables give the same report, whether CSV or JSON, one file or two lists of objects."""
+        def rows(path):
+            with open(path, encoding='utf-8') as file:
+                return [{key: value.split() if key == 'addresses' else value or None for key, value in row.items()}
+                        for row in csv.DictReader(file)]
+        paths, hosts, links = self.racks(), rows(TABLES[1]), rows(TABLES[3])
+        rules = [{'application': 'shop', 'command': '*'}]
+        together = self.write('tables.json', json.dumps({'links': links, 'hosts': hosts}, indent=1))
+        apart = [self.write('hosts.json', json.dumps(hosts)), self.write('links.json', json.dumps(links))]
+        expected = self.fleet('report', '--json', *paths, *TABLES, '--apps',
+                              self.write('rules.csv', 'application,command\nshop,*\n'))
+        self.assertIn('"link"', expected)
+        for tables in ([together], apart):
+            for table in ({'applications': rules}, rules):
+                self.assertEqual(expected, self.fleet(
+                    'report', '--json', *paths, *(word for path in tables for word in ('--topology', path)),
+                    '--apps', self.write('rules.json', json.dumps(table))))
+
     def test_windows_put_together(self):
         """Many windows, of which boundaries divide readings, give what one gives."""
         paths = self.racks()

@@ -131,6 +131,88 @@ static void test_bad_tables(void **state)
 	bad("t2:2:5: a link from a place to itself", "host,rack\na,r\n", "from,to,link\nr,r,l\n");
 }
 
+static void bad_json(const char *said, const char *text)
+{
+	bad(said, text, NULL);
+}
+
+static void test_bad_json_rows(void **state)
+{
+	(void)state;
+	bad_json("t1:1:2: these columns make no table", "[{}]");
+	bad_json("t1:1:3: unknown column 'rac'", "[{\"rac\":\"r\"}]");
+	bad_json("t1:1:14: column 'host' is given twice", "[{\"host\":\"a\",\"host\":\"b\"}]");
+	bad_json("t1:1:10: the host is missing", "[{\"host\":\"\"}]");
+	bad_json("t1:1:10: the host is missing", "[{\"host\":null}]");
+	bad_json("t1:2:9: host 'a' has a row already, t1:1",
+		 "[{\"host\":\"a\"},\n{\"host\":\"a\"}]");
+	bad_json("t1:1:10: the host has a control character", "[{\"host\":\"a\\u001b[31m\"}]");
+	bad_json("t1:1:10: the host has a control character", "[{\"host\":\"a\xff\"}]");
+	bad_json("t1:1:10: a list in place of a name", "[{\"host\":[\"a\"]}]");
+	bad_json("'10.0.0.300' is no address",
+		 "[{\"host\":\"a\",\"addresses\":[\"10.0.0.1\",\"10.0.0.300\"]}]");
+	bad_json("t1:1:11: these columns make no table",
+		 "{\"hosts\":[{\"rack\":\"r\",\"switch\":\"s\"}]}");
+	bad_json("t1:1:11: 'q' is no host, rack or switch",
+		 "[{\"from\": \"q\",\"to\":\"r\",\"link\":\"l\"}]");
+	bad_json("'s' is a switch and also a rack",
+		 "{\"hosts\":[{\"host\":\"a\",\"rack\":\"s\"}],"
+		 "\"switches\":[{\"rack\":\"s\",\"switch\":\"s\"}]}");
+}
+
+static void test_bad_json(void **state)
+{
+	(void)state;
+	bad_json("t1:1:2: no name in quotes", "{host: 1}");
+	bad_json("t1:1:2: a list of an unknown name", "{\"host\":[]}");
+	bad_json("t1:1:12: a second list of this name", "{\"hosts\":[],\"hosts\":[]}");
+	bad_json("t1:1:10: no list behind its name", "{\"hosts\":{}}");
+	bad_json("t1:1:12: no comma between lists", "{\"hosts\":[]");
+	bad_json("t1:1:13: no name in quotes", "{\"hosts\":[],}");
+	bad_json("t1:1:2: no object in the list", "[[[[[[[[[[");
+	bad_json("t1:1:2: no object in the list", "[1]");
+	bad_json("t1:1:15: no object in the list", "[{\"host\":\"a\"},]");
+	bad_json("t1:1:14: no comma between the objects", "[{\"host\":\"a\"}");
+	bad_json("t1:1:13: text behind the end", "[{\"host\":1}]x");
+	bad_json("t1:1:9: no colon", "[{\"host\"\"a\"}]");
+	bad_json("t1:1:14: no comma between fields", "[{\"host\":\"a\" \"rack\":1}]");
+	bad_json("t1:1:14: no name in quotes", "[{\"host\":\"a\",}]");
+	bad_json("t1:1:10: a value of another kind", "[{\"host\":true}]");
+	bad_json("t1:1:10: a value of another kind", "[{\"host\":{}}]");
+	bad_json("t1:1:10: a value of another kind", "[{\"host\":01}]");
+	bad_json("t1:1:10: a string does not end", "[{\"host\":\"a}]");
+	bad_json("t1:1:12: an unknown escape", "[{\"host\":\"\\x\"}]");
+	bad_json("an unknown escape", "[{\"host\":\"\\u00g0\"}]");
+	bad_json("a NUL character", "[{\"host\":\"a\\u0000b\"}]");
+	bad_json("half of a surrogate pair", "[{\"host\":\"\\ud83d\\u0041\"}]");
+	bad_json("half of a surrogate pair", "[{\"host\":\"\\ude00\"}]");
+	bad_json("a control character in a string", "[{\"host\":\"a\nb\"}]");
+	bad_json("a list of other values", "[{\"host\":\"a\",\"addresses\":[1]}]");
+	bad_json("no comma between the strings", "[{\"host\":\"a\",\"addresses\":[\"::1\"");
+	bad_json("more than 16 fields", "[{\"a\":0,\"a\":0,\"a\":0,\"a\":0,\"a\":0,\"a\":0,"
+		 "\"a\":0,\"a\":0,\"a\":0,\"a\":0,\"a\":0,\"a\":0,\"a\":0,\"a\":0,\"a\":0,"
+		 "\"a\":0,\"a\":0}]");
+}
+
+static void test_json_rows(void **state)
+{
+	const char *const tables[TABLES_MAX] = {
+		" \n{\"hosts\": [ {\"host\" : \"a\\u00e9\\ud83d\\ude00\\\"\", \"rack\": 7 ,"
+		"\"instance\":null,"
+		"\"addresses\":[\"10.0.0.1\", \"10.1.0.0/16\"]}],\r\n\"links\":[]}\n",
+		"[]", "{}",
+	};
+	struct topology *t = good(tables);
+	struct fleet_address address;
+
+	(void)state;
+	assert_string_equal(topology_host(t, "a\xc3\xa9\xf0\x9f\x98\x80\"").rack, "7");
+	assert_null(topology_host(t, "a\xc3\xa9\xf0\x9f\x98\x80\"").instance);
+	assert_int_equal(addresses_parse("10.1.2.3", &address), 0);
+	assert_string_equal(topology_host_of(t, &address), "a\xc3\xa9\xf0\x9f\x98\x80\"");
+	topology_free(t);
+}
+
 /* Adds "rack r1, link l1 ...", in order of kind and name, of a connection between two hosts. */
 static int order(const void *x, const void *y)
 {
@@ -301,6 +383,28 @@ static void test_bad_apps(void **state)
 	bad_apps("apps:2:3: the command has a control character", "application,command\nx,\x07\n");
 }
 
+static void test_apps_of_json(void **state)
+{
+	struct strbuf why = STRBUF_INIT(4096);
+	struct apps *a = apps_new();
+
+	(void)state;
+	bad_apps("apps:1:2: these columns make no table", "[{\"application\":\"x\"}]");
+	bad_apps("apps:1:29: the port is no port", "[{\"application\":\"x\",\"port\": 1.5}]");
+	bad_apps("apps:1:28: a list in place of a text",
+		 "[{\"application\":\"x\",\"unit\":[\"a\"]}]");
+	bad_apps("apps:1:2: a list of an unknown name", "{\"hosts\":[]}");
+	assert_non_null(a);
+	assert_int_equal(apps_of(a, "{\"applications\":[{\"application\":\"web\","
+				 "\"command\":\"ngin?\"},"
+				 "{\"port\":5432,\"application\":\"db\"}]}", &why), 0);
+	assert_string_equal(apps_find(a, &(struct apps_subject){
+		.text = { [APPS_COMMAND] = "nginx" }, .port = 5432 }), "web");
+	assert_string_equal(apps_find(a, &(struct apps_subject){ .port = 5432 }), "db");
+	apps_free(a);
+	strbuf_release(&why);
+}
+
 static const char *app(const struct apps *a, const char *unit, const char *command, uint16_t port)
 {
 	return apps_find(a, &(struct apps_subject){
@@ -338,11 +442,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_csv_fields),
 		cmocka_unit_test(test_bad_tables),
+		cmocka_unit_test(test_bad_json_rows),
+		cmocka_unit_test(test_bad_json),
+		cmocka_unit_test(test_json_rows),
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_beyond),
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_shared_addresses),
 		cmocka_unit_test(test_bad_apps),
+		cmocka_unit_test(test_apps_of_json),
 		cmocka_unit_test(test_first_row_wins),
 	};
 
