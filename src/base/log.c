@@ -12,6 +12,7 @@
 #define MESSAGE_MAX 4096
 
 static enum log_level log_limit = LOG_LEVEL_INFO;
+static struct strbuf *log_diverted; /* NULL: messages go to stderr */
 
 static const char *const level_prefix[] = {
 	[LOG_LEVEL_ERROR] = "hostlat: ",
@@ -22,6 +23,11 @@ static const char *const level_prefix[] = {
 void log_set_level(enum log_level level)
 {
 	log_limit = level;
+}
+
+void log_divert(struct strbuf *text)
+{
+	log_diverted = text;
 }
 
 /*
@@ -37,6 +43,12 @@ static void log_message(enum log_level level, const char *format, va_list args)
 	if (level > log_limit)
 		return;
 	strbuf_vprintf(&text, format, args);
+	if (log_diverted && level <= LOG_LEVEL_WARNING) {
+		strbuf_puts(log_diverted, log_diverted->len ? "; " : "");
+		utf8_put_clean(log_diverted, strbuf_str(&text));
+		strbuf_release(&text);
+		return;
+	}
 	strbuf_puts(&line, level_prefix[level]);
 	if (!text.error)
 		utf8_put_clean(&line, strbuf_str(&text));

@@ -15,6 +15,14 @@ enum log_level {
 /* Messages above this level are dropped. Before the first call it is LOG_LEVEL_INFO. */
 void log_set_level(enum log_level level);
 
+struct strbuf;
+
+/*
+ * From now on, errors and warnings are appended to `text`, a sentence each, instead of stderr; NULL
+ * ends that. For a command that tries again: it decides which failures are new.
+ */
+void log_divert(struct strbuf *text);
+
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));

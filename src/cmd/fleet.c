@@ -14,23 +14,19 @@
 #include "base/version.h"
 #include "cmd/cmd.h"
 #include "cmd/fleet_config.h"
-#include "cmd/fleet_read.h"
+#include "cmd/fleet_look.h"
 #include "cmd/fleet_result.h"
-#include "cmd/fleet_stored.h"
 #include "cmd/result.h"
 #include "fleet/fleet.h"
 #include "fleet/paper_report.h"
 #include "fleet/report.h"
-
-/* Share of findings that may be chance. */
-#define FALSE_FINDINGS 0.05
-#define SHIFTS_SEED 1u
 
 enum fleet_action {
 	FLEET_ACTION_REPORT,
 	FLEET_ACTION_INIT,
 	FLEET_ACTION_INGEST,
 	FLEET_ACTION_EXPORT,
+	FLEET_ACTION_WATCH,
 };
 
 static const struct opt_choice action_choices[] = {
@@ -38,6 +34,7 @@ static const struct opt_choice action_choices[] = {
 	{ "init", FLEET_ACTION_INIT, "make a store" },
 	{ "ingest", FLEET_ACTION_INGEST, "put recordings into a store" },
 	{ "export", FLEET_ACTION_EXPORT, "write a store's connections as CSV" },
+	{ "watch", FLEET_ACTION_WATCH, "report again and again which findings begin and end" },
 	{ NULL, 0, NULL },
 };
 
@@ -49,6 +46,8 @@ static const char *const action_takes[] = {
 	[FLEET_ACTION_INGEST] = "FILE,store,apps,step,window,keep,output,json,json-lines,quiet,"
 				"color",
 	[FLEET_ACTION_EXPORT] = "store,since,until,except,step,output,quiet",
+	[FLEET_ACTION_WATCH] = "FILE,store,except,topology,apps,step,last,every,count,output,json,"
+			       "json-lines,quiet,color",
 };
 
 static const struct opt fleet_options[] = {
@@ -96,6 +95,16 @@ static const struct opt fleet_options[] = {
 		     .group = OPT_MEASURE, .min = NS_PER_S, .max = NS_PER_DAY,
 		     .help = "Time of a row of the store, a multiple of --step "
 			     "(default: 1h); give it with each ingest"),
+	OPT_DURATION(struct fleet_config, last_ns, .name = "last",
+		     .group = OPT_MEASURE, .min = NS_PER_S, .max = NS_PER_DAY,
+		     .help = "Length of the time that each look is about, up to the newest "
+			     "data (default: 1h)"),
+	OPT_DURATION(struct fleet_config, every_ns, .name = "every",
+		     .group = OPT_MEASURE, .min = NS_PER_S, .max = NS_PER_DAY,
+		     .help = "Time from look to look (default: 1m)"),
+	OPT_U64(struct fleet_config, count, .name = "count",
+		.group = OPT_STOP, .aliases = "c", .min = 1,
+		.help = "Stop after N looks; without it, run until interrupted"),
 	OPT_DURATION(struct fleet_config, keep_ns, .name = "keep",
 		     .group = OPT_MEASURE, .min = NS_PER_S,
 		     .help = "Once all recordings are stored, delete windows that began "
@@ -139,9 +148,9 @@ static bool fleet_set_reader(const struct fleet_config *c, const struct fleet *f
 }
 
 static int fleet_print(const struct fleet_config *c, const struct fleet_inputs *in,
-		       const struct fleet_stored *stored, const struct fleet *f,
-		       const struct fleet_result *result, const struct fleet_view *view)
+		       const struct fleet_look *look, const struct fleet_view *view)
 {
+	const struct fleet *f = look->windows.fleets[0];
 	const struct provenance who = {
 		.version = hostlat_version(), .command = "fleet", .schema = FLEET_SCHEMA,
 		.started_ns = in->grid.start_ns,
@@ -150,71 +159,35 @@ static int fleet_print(const struct fleet_config *c, const struct fleet_inputs *
 	int err, code = EXIT_CANNOT;
 
 	report_init(&report, &who);
-	err = fleet_report(f, result, view, &report);
+	err = fleet_report(f, &look->result, view, &report);
 	err = err || !c->paper ? err : fleet_paper_report(f, &report);
 	if (err) {
 		log_error("cannot make the result: %s", strerror(-err));
 	} else {
 		fleet_result_add(in, &report);
-		if (stored)
-			fleet_stored_report(stored, &report);
+		if (c->store)
+			fleet_stored_report(&look->stored, &report);
 		code = result_print(&report, &c->common);
 	}
 	report_release(&report);
 	return code;
 }
 
-/* Reads the recordings, or with `stored` the store, into a new analysis. Returns an exit code. */
-static int fleet_fill(struct fleet_inputs *in, struct fleet_stored *stored,
-		      struct fleet_windows *windows)
+static int fleet_run_report(const struct fleet_config *c, struct fleet_inputs *in)
 {
-	if (fleet_windows_init(windows, &in->grid, in->grid.intervals)) {
-		log_error("out of memory");
-		return EXIT_CANNOT;
-	}
-	return stored ? fleet_stored_read(stored, in, windows->fleets[0]) :
-			fleet_read(in, windows, NULL, NULL);
-}
-
-static int fleet_analyze_and_print(const struct fleet_config *c, struct fleet_inputs *in,
-				   struct fleet_stored *stored)
-{
-	const struct fleet_options options = { .alpha = FALSE_FINDINGS, .seed = SHIFTS_SEED };
-	struct fleet_result result = { 0 };
-	struct fleet_windows windows;
+	struct fleet_look look = { 0 };
 	struct fleet_view view;
-	int code = fleet_fill(in, stored, &windows);
+	int code = fleet_look_find(c, in, &look);
 
-	if (code == EXIT_OK && !fleet_set_reader(c, windows.fleets[0], &view))
+	if (code == EXIT_OK)
+		code = fleet_look_read(c, in, &look);
+	if (code == EXIT_OK && !fleet_set_reader(c, look.windows.fleets[0], &view))
 		code = EXIT_USAGE;
-	if (code == EXIT_OK && fleet_analyze(windows.fleets[0], &options, &result)) {
-		log_error("out of memory");
-		code = EXIT_CANNOT;
-	}
 	if (code == EXIT_OK)
-		code = fleet_print(c, in, stored, windows.fleets[0], &result, &view);
-	fleet_result_release(&result);
-	fleet_windows_release(&windows);
-	return code;
-}
-
-static int fleet_report_recordings(const struct fleet_config *c, struct fleet_inputs *in)
-{
-	int code = fleet_scan_read(&in->scan, c->files.items, c->files.len);
-
+		code = fleet_look_analyze(&look);
 	if (code == EXIT_OK)
-		code = fleet_scan_grid(&in->scan, c->step_ns, &in->grid) ? EXIT_OK : EXIT_USAGE;
-	return code == EXIT_OK ? fleet_analyze_and_print(c, in, NULL) : code;
-}
-
-static int fleet_report_store(const struct fleet_config *c, struct fleet_inputs *in)
-{
-	struct fleet_stored stored;
-	int code = fleet_stored_find(c, in, &stored);
-
-	if (code == EXIT_OK)
-		code = fleet_analyze_and_print(c, in, &stored);
-	fleet_stored_release(&stored);
+		code = fleet_print(c, in, &look, &view);
+	fleet_look_release(&look);
 	return code;
 }
 
@@ -239,14 +212,15 @@ static bool fleet_check_window(const struct fleet_config *c)
 /* Returns false, after a message, unless there is a source: recordings, or a store. */
 static bool fleet_check_source(const struct fleet_config *c)
 {
-	const bool files = c->files.len, report = c->action == FLEET_ACTION_REPORT;
-	const bool ingest = c->action == FLEET_ACTION_INGEST;
+	const char *action = action_choices[c->action].name;
+	const bool report = c->action == FLEET_ACTION_REPORT || c->action == FLEET_ACTION_WATCH;
+	const bool files = c->files.len, ingest = c->action == FLEET_ACTION_INGEST;
 
 	if (report && files && c->store)
-		log_error("report takes recordings or --store, not both; each table has its own "
-			  "--topology");
+		log_error("%s takes recordings or --store, not both; each table has its own "
+			  "--topology", action);
 	else if (report && !files && !c->store)
-		log_error("report needs recordings of hostlat conns --record, or --store");
+		log_error("%s needs recordings of hostlat conns --record, or --store", action);
 	else if (!report && !c->store && files)
 		log_error("--store is missing: did you mean --store %s?", c->files.items[0]);
 	else if (!report && !c->store)
@@ -303,8 +277,10 @@ static int fleet_act(const struct fleet_config *c, struct fleet_inputs *in)
 		return fleet_run_ingest(c, in);
 	case FLEET_ACTION_EXPORT:
 		return fleet_run_export(c, in);
+	case FLEET_ACTION_WATCH:
+		return fleet_run_watch(c, in);
 	default:
-		return c->store ? fleet_report_store(c, in) : fleet_report_recordings(c, in);
+		return fleet_run_report(c, in);
 	}
 }
 

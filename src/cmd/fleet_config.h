@@ -18,6 +18,8 @@ struct fleet_config {
 	uint64_t step_ns;
 	uint64_t window_ns;           /* fleet_window_ns(); 0: not given */
 	uint64_t keep_ns;             /* age of windows that are deleted; 0: none are */
+	uint64_t last_ns, every_ns;   /* looks of watch; 0: not given */
+	uint64_t count;               /* number of these looks; 0: no end */
 	const char *reader;
 	bool all, paper;
 	struct common_options common;
@@ -36,5 +38,6 @@ int fleet_tables_read(const struct fleet_config *c, struct fleet_inputs *in);
 int fleet_run_init(const struct fleet_config *c);
 int fleet_run_ingest(const struct fleet_config *c, struct fleet_inputs *in);
 int fleet_run_export(const struct fleet_config *c, struct fleet_inputs *in);
+int fleet_run_watch(const struct fleet_config *c, struct fleet_inputs *in);
 
 #endif

@@ -355,7 +355,8 @@ int fleet_scan_read(struct fleet_scan *scan, const char *const *paths, uint32_t 
 	return EXIT_CANNOT;
 }
 
-bool fleet_scan_grid(const struct fleet_scan *scan, uint64_t step_ns, struct fleet_grid *grid)
+bool fleet_scan_grid(const struct fleet_scan *scan, uint64_t step_ns, uint64_t last_ns,
+		     struct fleet_grid *grid)
 {
 	uint64_t from = UINT64_MAX, to = 0, intervals;
 	char length[HUMAN_MAX];
@@ -364,6 +365,8 @@ bool fleet_scan_grid(const struct fleet_scan *scan, uint64_t step_ns, struct fle
 		from = r->from_ns < from ? r->from_ns : from;
 		to = r->to_ns > to ? r->to_ns : to;
 	}
+	if (last_ns && to - from > last_ns)
+		from = to - last_ns;
 	from -= from % step_ns;
 	intervals = (to - from + step_ns - 1) / step_ns;
 	*grid = (struct fleet_grid){ .start_ns = from, .step_ns = step_ns,

@@ -57,10 +57,11 @@ void fleet_scan_release(struct fleet_scan *scan);
 int fleet_scan_read(struct fleet_scan *scan, const char *const *paths, uint32_t n);
 
 /*
- * Sets the grid to the time of all recordings, from a multiple of the step on. Returns false after
- * a message if it has too many intervals.
+ * Sets the grid to the time of all recordings, or the `last_ns` of it unless that is 0, from a
+ * multiple of the step on. Returns false after a message if it has too many intervals.
  */
-bool fleet_scan_grid(const struct fleet_scan *scan, uint64_t step_ns, struct fleet_grid *grid);
+bool fleet_scan_grid(const struct fleet_scan *scan, uint64_t step_ns, uint64_t last_ns,
+		     struct fleet_grid *grid);
 
 /* Returns "synchronized", "not synchronized", or "" for unknown. */
 const char *fleet_synchronized_name(enum fleet_synchronized synchronized);

@@ -423,7 +423,7 @@ int fleet_stored_find(const struct fleet_config *c, struct fleet_inputs *in,
 	err = stored_make_scan(s, &in->scan);
 	if (err)
 		return stored_failed(s, err);
-	return fleet_scan_grid(&in->scan, c->step_ns, &in->grid) ? EXIT_OK : EXIT_USAGE;
+	return fleet_scan_grid(&in->scan, c->step_ns, 0, &in->grid) ? EXIT_OK : EXIT_USAGE;
 }
 
 /* Adds a sentence if a time that was given is not the one from or to which there are records. */

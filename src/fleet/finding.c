@@ -95,3 +95,15 @@ bool fleet_finding_is_everywhere(const struct fleet_finding *finding)
 {
 	return !isfinite(finding->share_others);
 }
+
+const char *fleet_finding_kind(const struct fleet *f, const struct fleet_finding *finding)
+{
+	return fleet_finding_is_everywhere(finding) ? "fleet" :
+	       fleet_kind_name(f->resources.items[finding->resource].kind);
+}
+
+const char *fleet_finding_name(const struct fleet *f, const struct fleet_finding *finding)
+{
+	return fleet_finding_is_everywhere(finding) ? "all connections" :
+	       f->resources.items[finding->resource].name;
+}

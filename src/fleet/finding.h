@@ -26,4 +26,11 @@ void fleet_finding_describe(const struct fleet *f, const struct unit_entry *entr
  */
 bool fleet_finding_is_everywhere(const struct fleet_finding *finding);
 
+/*
+ * Return its resource's kind and name, as "link" and "uplink3"; "fleet" and "all connections" for
+ * one about all of them. They last as long as the fleet.
+ */
+const char *fleet_finding_kind(const struct fleet *f, const struct fleet_finding *finding);
+const char *fleet_finding_name(const struct fleet *f, const struct fleet_finding *finding);
+
 #endif

@@ -122,13 +122,8 @@ static struct value fleet_report_share(double share)
 static struct value fleet_report_within(const struct fleet *f, const struct fleet_result *result,
 					const struct fleet_finding *finding)
 {
-	const struct fleet_finding *around;
-
-	if (finding->within == FLEET_NONE)
-		return value_null();
-	around = &result->findings.items[finding->within];
-	return value_string(fleet_finding_is_everywhere(around) ? FLEET_EVERYWHERE :
-			    f->resources.items[around->resource].name);
+	return value_string(finding->within == FLEET_NONE ? NULL :
+			    fleet_finding_name(f, &result->findings.items[finding->within]));
 }
 
 /* Returns the resources that have the same connections, as far as the evidence tells. */
@@ -151,12 +146,9 @@ static struct value fleet_report_same(const struct fleet *f, const struct fleet_
 static void fleet_report_add(const struct fleet *f, const struct fleet_result *result,
 			     const struct fleet_finding *i, struct table *t, struct report *r)
 {
-	const struct fleet_resource *resource = &f->resources.items[i->resource];
-	const bool all = fleet_finding_is_everywhere(i);
 	char a[HUMAN_MAX], b[HUMAN_MAX];
 
-	TABLE_ADD(t, value_string(all ? FLEET_EVERYWHERE_KIND : fleet_kind_name(resource->kind)),
-		  value_string(all ? FLEET_EVERYWHERE : resource->name),
+	TABLE_ADD(t, value_string(fleet_finding_kind(f, i)), value_string(fleet_finding_name(f, i)),
 		  value_string(fleet_sentence_resource(f, i, r)),
 		  value_string(fleet_class_name(i->class)),
 		  value_string(fleet_evidence_name(i->evidence)),

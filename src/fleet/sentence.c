@@ -29,11 +29,8 @@ const char *fleet_evidence_name(enum fleet_evidence evidence)
 const char *fleet_sentence_resource(const struct fleet *f, const struct fleet_finding *i,
 				    struct report *r)
 {
-	const struct fleet_resource *resource = &f->resources.items[i->resource];
-
-	if (fleet_finding_is_everywhere(i))
-		return FLEET_EVERYWHERE;
-	return report_format(r, "%s %s", fleet_kind_name(resource->kind), resource->name);
+	return fleet_finding_is_everywhere(i) ? fleet_finding_name(f, i) :
+	       report_format(r, "%s %s", fleet_finding_kind(f, i), fleet_finding_name(f, i));
 }
 
 /* Returns "Link uplink3", as a sentence begins. */
@@ -148,11 +145,7 @@ void fleet_sentence_paths(const struct fleet *f, struct report *r)
 
 /* ---- the finding ---- */
 
-/*
- * Returns the finding as one sentence: which resource, which problem, how many connections, how
- * much time; and where a rack or link may be behind it instead, that.
- */
-static const char *fleet_sentence_verdict(const struct fleet *f, const struct fleet_result *result,
+const char *fleet_sentence_verdict(const struct fleet *f, const struct fleet_result *result,
 					  const struct fleet_finding *i, struct report *r)
 {
 	char lost[HUMAN_MAX];

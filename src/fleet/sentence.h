@@ -9,23 +9,21 @@
 const char *fleet_evidence_name(enum fleet_evidence evidence);
 
 /*
- * Returns the finding as one sentence: which resource, which problem, how many connections, how
- * much time. Where a rack or link may be behind it instead, it says so, and which table tells. The
- * string belongs to the report.
+ * Return the finding as one sentence: which resource, which problem, how many connections, how much
+ * time; and that a rack or link may be behind it instead, if so. The headline also has which table
+ * tells. The string belongs to the report.
  */
+const char *fleet_sentence_verdict(const struct fleet *f, const struct fleet_result *result,
+				   const struct fleet_finding *finding, struct report *r);
 const char *fleet_sentence_headline(const struct fleet *f, const struct fleet_result *result,
 				    const struct fleet_finding *finding, struct report *r);
 
 /* Adds that racks and links are not tested, if they are not, and the table to write. */
 void fleet_sentence_paths(const struct fleet *f, struct report *r);
 
-/* Name of the kind of a finding about all connections, and what it is called. */
-#define FLEET_EVERYWHERE_KIND "fleet"
-#define FLEET_EVERYWHERE "all connections"
-
 /*
- * Returns "link uplink3", or FLEET_EVERYWHERE where the finding is about all connections. The
- * string belongs to the report.
+ * Returns "link uplink3", or "all connections" where the finding is about all. The string belongs
+ * to the report.
  */
 const char *fleet_sentence_resource(const struct fleet *f, const struct fleet_finding *finding,
 				    struct report *r);
