@@ -51,12 +51,9 @@ static void class_sums_add(const struct class_sums *sums, uint32_t from, uint32_
 			       sums->conns.items[i].n);
 }
 
-const struct fleet_sums *class_sums_of_group(struct class_sums *sums, uint32_t group)
+void class_sums_add_group(const struct class_sums *sums, uint32_t group, struct fleet_sums *out)
 {
-	fleet_sums_clear(&sums->part);
-	class_sums_add(sums, sums->group_first[group], sums->group_first[group + 1], &sums->part);
-	fleet_sums_finish(&sums->part);
-	return &sums->part;
+	class_sums_add(sums, sums->group_first[group], sums->group_first[group + 1], out);
 }
 
 /* ---- a class ---- */
@@ -199,8 +196,7 @@ static void class_sums_leave_part(struct class_sums *sums, const struct class_ho
 {
 	fleet_sums_clear(&sums->part);
 	for (size_t i = 0; i < host->n; i++)
-		class_sums_add(sums, sums->group_first[host->groups[i]],
-			       sums->group_first[host->groups[i] + 1], &sums->part);
+		class_sums_add_group(sums, host->groups[i], &sums->part);
 	if (!sums->part.connections)
 		return;
 	fleet_sums_finish(&sums->part);

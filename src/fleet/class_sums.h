@@ -51,8 +51,8 @@ int class_sums_fill(struct class_sums *sums, enum fleet_class class);
 const struct class_conn *class_sums_group(const struct class_sums *sums, uint32_t group,
 					  uint32_t *n);
 
-/* Returns the sums of a group. Valid until the next call with these sums. */
-const struct fleet_sums *class_sums_of_group(struct class_sums *sums, uint32_t group);
+/* Adds the steps of a group's defined connections. */
+void class_sums_add_group(const struct class_sums *sums, uint32_t group, struct fleet_sums *out);
 
 /* Returns whether a connection of the group is defined. */
 static inline bool class_sums_has(const struct class_sums *sums, uint32_t group)

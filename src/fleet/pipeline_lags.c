@@ -18,29 +18,41 @@
 /* The variance at a time is that of so many intervals to both sides, at most. */
 #define REACH_MAX 30u
 #define REACH_PART 8u
+#define WEIGHTS_MIN 1e-9     /* as many are none: what rounding leaves */
 #define HOST_Z 2.0           /* a host with more shows it by itself */
 
 struct lags {
 	const struct pipeline_pair *pair;
 	double *problem, *waiting; /* weights times the side's variance at about that time */
 	double memory;           /* memory of the products, in intervals; from 1 */
+	double variance;         /* variance of C if both sides are independent */
+	double care;             /* a p above it may be any above it */
 	double near[PIPELINE_NEAR]; /* C / sqrt(V), at lag i - PIPELINE_LAGS */
 	double product, weights; /* C and N at the greatest lag from 0 on */
 	uint32_t lag;
 	double *statistic;       /* with all pairs, by shift; NaN: not computed yet */
 };
 
+/* Two neighbors of a series at once: compilers do not find them by themselves. */
+typedef double lags_two __attribute__((vector_size(16), aligned(8), may_alias));
+
+static lags_two lags_load(const double *series)
+{
+	return *(const lags_two *)series;
+}
+
 static double lags_dot(const double *x, const double *y, uint32_t n)
 {
-	double sums[4] = { 0 };
+	lags_two even = { 0 }, odd = { 0 };
 	uint32_t k = 0;
 
-	for (; k + 4 <= n; k += 4)
-		for (uint32_t i = 0; i < 4; i++)
-			sums[i] += x[k + i] * y[k + i];
+	for (; k + 4 <= n; k += 4) {
+		even += lags_load(x + k) * lags_load(y + k);
+		odd += lags_load(x + k + 2) * lags_load(y + k + 2);
+	}
 	for (; k < n; k++)
-		sums[0] += x[k] * y[k];
-	return sums[0] + sums[1] + (sums[2] + sums[3]);
+		even[0] += x[k] * y[k];
+	return even[0] + even[1] + (odd[0] + odd[1]);
 }
 
 /* Returns the sum over children of x[k] y[k + shift]. */
@@ -57,7 +69,7 @@ static double lags_cross(const struct pipeline_pair *pair, const double *x, cons
 
 static double lags_ratio(double product, double weights)
 {
-	return weights > 1e-9 ? product / sqrt(weights) : 0;
+	return weights > WEIGHTS_MIN ? product / sqrt(weights) : 0;
 }
 
 /* Returns C / sqrt(V) of all pairs at a shift. */
@@ -72,13 +84,44 @@ static double lags_statistic(struct lags *l, uint32_t shift)
 	return l->statistic[shift];
 }
 
-static double lags_own(const double *own, uint32_t n)
+static double lags_own(const struct pipeline_pair *pair, const double *own, uint32_t lag)
 {
+	const uint32_t n = pair->intervals;
 	double sum = 0;
 
-	for (uint32_t k = 0; k < n; k++)
-		sum += own[k];
+	for (uint32_t k = 0; own && k < n; k++)
+		sum += own[(size_t)lag * n + k];
 	return sum;
+}
+
+/* Returns N at lag number i - PIPELINE_LAGS; sets *all to the same with connections' own. */
+static double lags_weights(const struct pipeline_pair *pair, uint32_t i, double *all)
+{
+	const uint32_t n = pair->intervals, shift = (n + i - PIPELINE_LAGS) % n;
+
+	*all = lags_cross(pair, pair->problem.weight, pair->waiting.weight, shift);
+	return *all - lags_own(pair, pair->own_weight, i);
+}
+
+/* Returns whether N is above 0. Without connections' own, none of its terms is below 0. */
+static bool lags_has_weights(const struct pipeline_pair *pair, uint32_t i)
+{
+	const uint32_t n = pair->intervals, shift = (n + i - PIPELINE_LAGS) % n;
+	double all;
+
+	for (uint32_t k = 0; !pair->own && k + shift < n; k++)
+		if (pair->problem.weight[k] * pair->waiting.weight[k + shift] > WEIGHTS_MIN)
+			return true;
+	return lags_weights(pair, i, &all) > WEIGHTS_MIN;
+}
+
+/* Returns C at lag number i - PIPELINE_LAGS. */
+static double lags_product(const struct pipeline_pair *pair, uint32_t i)
+{
+	const uint32_t n = pair->intervals, shift = (n + i - PIPELINE_LAGS) % n;
+
+	return lags_cross(pair, pair->problem.z, pair->waiting.z, shift) -
+	       lags_own(pair, pair->own, i);
 }
 
 static void lags_near(struct lags *l)
@@ -88,13 +131,10 @@ static void lags_near(struct lags *l)
 
 	for (uint32_t i = 0; i < PIPELINE_NEAR; i++) {
 		const uint32_t shift = (n + i - PIPELINE_LAGS) % n;
-		const double product =
-			lags_cross(pair, pair->problem.z, pair->waiting.z, shift) -
-			lags_own(pair->own + (size_t)i * n, n);
-		const double all =
-			lags_cross(pair, pair->problem.weight, pair->waiting.weight, shift);
-		const double weights = all - lags_own(pair->own_weight + (size_t)i * n, n);
-		const double part = weights > 1e-9 ? weights / all : 0;
+		const double product = lags_product(pair, i);
+		double all;
+		const double weights = lags_weights(pair, i, &all);
+		const double part = weights > WEIGHTS_MIN ? weights / all : 0;
 
 		l->near[i] = lags_ratio(product, part * lags_cross(pair, l->problem, l->waiting,
 								   shift));
@@ -118,10 +158,10 @@ static double lags_most(const double *x, uint32_t n)
 }
 
 /*
- * Returns C's variance if both sides are independent, and hosts, too: only good for a first look.
- * Sets the memory that both sides have, and whether the window is long against it.
+ * Sets C's variance if both sides are independent, and hosts, too: only good for a first look. Sets
+ * the memory that both sides have, and whether the window is long against it.
  */
-static double lags_variance(struct lags *l, bool *is_long)
+static void lags_variance(struct lags *l, bool *is_long)
 {
 	const struct pipeline_pair *pair = l->pair;
 	const uint32_t n = pair->intervals;
@@ -141,7 +181,13 @@ static double lags_variance(struct lags *l, bool *is_long)
 		variance += (h ? 2 : 1) * (double)(n - h) * products[h];
 	l->memory = products[0] > 0 ? fmax(1, variance / n / products[0]) : 1;
 	*is_long = products[SYNCHRONY_LAGS] <= products[0] * fmax(CORRELATION_NONE, decay);
-	return variance;
+	l->variance = variance;
+}
+
+/* Returns whether a product stands out so much that its chance is asked. */
+static bool lags_stands_out(const struct lags *l, double product)
+{
+	return product > 0 && product * product > SCREEN_Z * SCREEN_Z * l->variance;
 }
 
 /* ---- variance ---- */
@@ -192,12 +238,12 @@ static int lags_set_side(const struct pipeline_pair *pair, const struct pipeline
 	return 0;
 }
 
-static int lags_init(struct lags *l, const struct pipeline_pair *pair)
+static int lags_init(struct lags *l)
 {
+	const struct pipeline_pair *pair = l->pair;
 	const size_t size = (size_t)pair->n * pair->intervals;
 	int err;
 
-	*l = (struct lags){ .pair = pair };
 	l->problem = malloc((2 * size + pair->intervals) * sizeof(*l->problem));
 	if (!l->problem)
 		return -ENOMEM;
@@ -232,7 +278,7 @@ static double lags_times(const struct lags *l)
 {
 	const struct pipeline_pair *pair = l->pair;
 	const uint32_t n = pair->intervals;
-	const double *own = pair->own + (size_t)(l->lag + PIPELINE_LAGS) * n;
+	const size_t own = (size_t)(l->lag + PIPELINE_LAGS) * n;
 	const double most = n / (2 * l->memory);
 	const uint32_t n_parts = most < PARTS ? (uint32_t)fmax(1, most) : PARTS;
 	double parts[PARTS] = { 0 }, sum = 0, squares = 0;
@@ -241,8 +287,8 @@ static double lags_times(const struct lags *l)
 		for (uint32_t k = 0; k < n; k++)
 			parts[(uint64_t)k * n_parts / n] += pair->problem.z[u * n + k] *
 				pair->waiting.z[u * n + (k + l->lag) % n];
-	for (uint32_t k = 0; k < n; k++)
-		parts[(uint64_t)k * n_parts / n] -= own[k];
+	for (uint32_t k = 0; pair->own && k < n; k++)
+		parts[(uint64_t)k * n_parts / n] -= pair->own[own + k];
 	for (uint32_t i = 0; i < PARTS; i++) {
 		sum += parts[i];
 		squares += parts[i] * parts[i];
@@ -284,6 +330,12 @@ static double lags_reversed(const double *near)
 	       lags_most(near + PIPELINE_LAGS, PIPELINE_LAGS + 1);
 }
 
+/* Returns the number of shifts that make p greater than `care`, if they are as extreme. */
+static double lags_enough(const struct lags *l, uint32_t shifts, uint32_t stride)
+{
+	return fmax(1, l->care * (1 + (double)shifts / stride + 1));
+}
+
 static void lags_shift(struct lags *l, struct lags_shifts *s)
 {
 	const uint32_t n = l->pair->intervals;
@@ -291,9 +343,11 @@ static void lags_shift(struct lags *l, struct lags_shifts *s)
 				SYNCHRONY_LAGS) + 2 * PIPELINE_LAGS;
 	const uint32_t stride = lags_stride(l->pair, n - 2 * guard);
 	const double most = lags_most(l->near + PIPELINE_LAGS, PIPELINE_LAGS + 1);
+	const double enough = lags_enough(l, n - 2 * guard, stride);
 	double around[PIPELINE_NEAR];
 
-	for (uint32_t shift = guard; shift < n - guard; shift += stride) {
+	for (uint32_t shift = guard; shift < n - guard && s->most.extreme <= enough;
+	     shift += stride) {
 		lags_around(l, shift, around);
 		shifted_add(&s->most, lags_most(around + PIPELINE_LAGS, PIPELINE_LAGS + 1), most);
 		shifted_add(&s->later, lags_later(around), lags_later(l->near));
@@ -324,30 +378,43 @@ static bool lags_is_dip(const struct lags *l)
 
 static void lags_test(struct lags *l, struct pipeline_test *out)
 {
-	double variance;
-
 	lags_near(l);
-	variance = lags_variance(l, &out->testable);
-	out->testable &= l->weights > 1e-9 && lags_overlap(l->pair) >= SYNCHRONY_OVERLAP_MIN;
+	out->testable &= l->weights > WEIGHTS_MIN;
 	if (!out->testable)
 		return;
 	out->rho = l->product / l->weights;
 	out->lag = l->lag;
 	out->times = lags_times(l);
-	if (l->product > 0 && !lags_is_dip(l) &&
-	    l->product * l->product > SCREEN_Z * SCREEN_Z * variance)
+	if (lags_stands_out(l, l->product) && !lags_is_dip(l))
 		lags_judge(l, out);
 }
 
-int pipeline_lags_test(const struct pipeline_pair *pair, struct pipeline_test *out)
+/*
+ * Sets whether the pair is testable, as far as that is known without the greatest lag. Returns
+ * whether any lag stands out, or none is known: most pairs need no more than this.
+ */
+static bool lags_look(struct lags *l, struct pipeline_test *out)
 {
-	struct lags l;
+	const struct pipeline_pair *pair = l->pair;
+	bool stands_out = false;
+
+	lags_variance(l, &out->testable);
+	out->testable &= lags_overlap(pair) >= SYNCHRONY_OVERLAP_MIN;
+	for (uint32_t i = PIPELINE_LAGS; i < PIPELINE_NEAR && out->testable && !stands_out; i++)
+		stands_out = lags_stands_out(l, lags_product(pair, i)) ||
+			     !lags_has_weights(pair, i);
+	return stands_out;
+}
+
+int pipeline_lags_test(const struct pipeline_pair *pair, double care, struct pipeline_test *out)
+{
+	struct lags l = { .pair = pair, .care = care };
 	int err;
 
 	*out = (struct pipeline_test){ .rho = NAN, .z = NAN, .p = 1 };
-	if (pair->intervals < PIPELINE_INTERVALS_MIN || !pair->n)
+	if (pair->intervals < PIPELINE_INTERVALS_MIN || !pair->n || !lags_look(&l, out))
 		return 0;
-	err = lags_init(&l, pair);
+	err = lags_init(&l);
 	if (!err)
 		lags_test(&l, out);
 	free(l.problem);

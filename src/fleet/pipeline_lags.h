@@ -29,8 +29,11 @@ struct pipeline_test {
 	double times;            /* number of equal parts of the time that would give C */
 };
 
-/* Returns 0 or -ENOMEM. */
-int pipeline_lags_test(const struct pipeline_pair *pair, struct pipeline_test *out);
+/*
+ * A p above `care` may be any above it: shifts end as soon as that is certain; 1 gives z and p in
+ * any case. Only a pair that stands out has rho, lag and times. Returns 0 or -ENOMEM.
+ */
+int pipeline_lags_test(const struct pipeline_pair *pair, double care, struct pipeline_test *out);
 
 /* Returns the number of hosts on which the application waits with the problem, by themselves. */
 uint32_t pipeline_lags_hosts(const struct pipeline_pair *pair, uint32_t lag);

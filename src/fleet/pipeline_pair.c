@@ -88,6 +88,7 @@ int pipeline_side_fill(struct pipeline_work *work, struct pipeline_side *side,
 {
 	int err = class_sums_fill(&side->sums, class);
 
+	err = err ? err : pipeline_sums_begin(&side->cache, work->f->grid.intervals);
 	vec_clear(&side->ends);
 	for (uint32_t group = 0; group < work->groups.all.len && !err; group++)
 		if (class_sums_has(&side->sums, group))
@@ -96,6 +97,16 @@ int pipeline_side_fill(struct pipeline_work *work, struct pipeline_side *side,
 		qsort(side->ends.items, side->ends.len, sizeof(*side->ends.items),
 		      pipeline_end_order);
 	return err ? -ENOMEM : 0;
+}
+
+/* Returns the ends of a resource. */
+static struct pipeline_range pipeline_side_find(const struct pipeline_side *side, uint32_t resource)
+{
+	const struct pipeline_end *ends = side->ends.items;
+	const size_t n = side->ends.len, from = sort_first(i, 0, n, ends[i].resource >= resource);
+
+	return (struct pipeline_range){
+		from, sort_first(i, from, n, ends[i].resource > resource) - from };
 }
 
 int pipeline_work_init(struct pipeline_work *work, const struct fleet *f)
@@ -119,6 +130,7 @@ static void pipeline_side_release(struct pipeline_side *side)
 	if (side->sums.groups)
 		class_sums_release(&side->sums);
 	vec_release(&side->ends);
+	pipeline_sums_release(&side->cache);
 }
 
 void pipeline_work_release(struct pipeline_work *work)
@@ -132,34 +144,63 @@ void pipeline_work_release(struct pipeline_work *work)
 
 /* ---- common load ---- */
 
-static void pipeline_load_without(struct pipeline_work *work, struct class_sums *sums,
-				  uint32_t resource, uint32_t but)
+/*
+ * Adds the connections of both resources. The side lists each group of its own resource once at the
+ * host that recorded it: that list has only groups with defined connections.
+ */
+static void pipeline_load_add_both(struct pipeline_work *work, const struct pipeline_side *side,
+				   const struct pipeline_pair *pair)
 {
-	size_t n;
-	const uint32_t *groups = fleet_groups_of(&work->groups, resource, &n);
+	const bool is_problem = side == &work->problem;
+	const uint32_t listed = is_problem ? pair->resource : pair->application;
+	const uint32_t other = is_problem ? pair->application : pair->resource;
+	const struct pipeline_range range = pipeline_side_find(side, listed);
 
-	for (size_t i = 0; i < n; i++)
-		if (class_sums_has(sums, groups[i]) &&
-		    (but == FLEET_NONE || !fleet_group_shares(&work->groups, groups[i], but)))
-			fleet_sums_subtract(&work->outside,
-					    class_sums_of_group(sums, groups[i]));
+	for (size_t i = range.first; i < range.first + range.n; i++) {
+		const struct pipeline_end *end = &side->ends.items[i];
+
+		if (end->host == work->groups.all.items[end->group].host &&
+		    fleet_group_shares(&work->groups, end->group, other))
+			class_sums_add_group(&side->sums, end->group, &work->outside);
+	}
+}
+
+/* Sets work->outside to the sums of the connections that share neither resource. */
+static int pipeline_load_sum(struct pipeline_work *work, struct pipeline_side *side,
+			     const struct pipeline_pair *pair)
+{
+	struct fleet_sums *outside = &work->outside;
+	const struct fleet_sums *sums;
+
+	fleet_sums_clear(outside);
+	if (pair->application != pair->resource)
+		pipeline_load_add_both(work, side, pair);
+	if (outside->connections)
+		fleet_sums_finish(outside);
+	fleet_sums_merge(outside, &side->sums.total);
+	sums = pipeline_sums_of(&side->cache, &side->sums, pair->resource);
+	if (sums)
+		fleet_sums_subtract(outside, sums);
+	if (sums && pair->application != pair->resource)
+		sums = pipeline_sums_of(&side->cache, &side->sums, pair->application);
+	if (sums && pair->application != pair->resource)
+		fleet_sums_subtract(outside, sums);
+	return sums ? 0 : -ENOMEM;
 }
 
 /*
  * The mean of the connections of neither side: one of either would be with itself in the products,
  * and a connection that waits for an ACK does not wait for its application.
  */
-static int pipeline_load_make(struct pipeline_work *work, struct class_sums *sums,
+static int pipeline_load_make(struct pipeline_work *work, struct pipeline_side *side,
 			      const struct pipeline_pair *pair, struct common_load *out)
 {
 	const struct fleet_sums *outside = &work->outside;
+	int err = pipeline_load_sum(work, side, pair);
 
 	*out = (struct common_load){ .intervals = pair->intervals };
-	fleet_sums_clear(&work->outside);
-	fleet_sums_merge(&work->outside, &sums->total);
-	pipeline_load_without(work, sums, pair->resource, FLEET_NONE);
-	if (pair->application != pair->resource)
-		pipeline_load_without(work, sums, pair->application, pair->resource);
+	if (err)
+		return err;
 	if (outside->connections < OUTSIDE_MIN)
 		return 0;
 	out->series = calloc(pair->intervals, sizeof(*out->series));
@@ -207,7 +248,7 @@ static int pipeline_series_make(struct pipeline_work *work, struct pipeline_side
 	const size_t size = (size_t)pair->n * pair->intervals;
 	const bool is_problem = side == &work->problem;
 	struct common_load load;
-	int err = pipeline_load_make(work, &side->sums, pair, &load);
+	int err = pipeline_load_make(work, side, pair, &load);
 
 	out->z = calloc(3 * size + pair->n, sizeof(*out->z));
 	if (err || !out->z) {
@@ -329,6 +370,25 @@ static void pipeline_own_add_key(const struct pipeline_own *own, uint32_t child,
 	}
 }
 
+/* Makes zeros of the products, and room for two connections: most pairs need neither. */
+static int pipeline_own_begin(struct pipeline_own *own)
+{
+	struct pipeline_pair *pair = own->pair;
+	const size_t n = pair->intervals;
+
+	if (own->a)
+		return 0;
+	pair->own = calloc(2 * PIPELINE_NEAR * n, sizeof(*pair->own));
+	own->a = malloc(4 * n * sizeof(*own->a));
+	if (!pair->own || !own->a)
+		return -ENOMEM;
+	pair->own_weight = pair->own + PIPELINE_NEAR * n;
+	own->a_weight = own->a + n;
+	own->b = own->a_weight + n;
+	own->b_weight = own->b + n;
+	return 0;
+}
+
 static int pipeline_own_add_child(struct pipeline_own *own, uint32_t child)
 {
 	const struct pipeline_child *c = &own->pair->children[child];
@@ -337,34 +397,26 @@ static int pipeline_own_add_child(struct pipeline_own *own, uint32_t child)
 	err = err ? err : pipeline_conns_list(own->work, &own->work->waiting, c->waiting,
 					      &own->waiting);
 	for (size_t i = 0, j = 0; i < own->problem.len && j < own->waiting.len && !err;) {
-		if (own->problem.items[i].key < own->waiting.items[j].key)
+		if (own->problem.items[i].key < own->waiting.items[j].key) {
 			i++;
-		else if (own->problem.items[i].key > own->waiting.items[j].key)
+		} else if (own->problem.items[i].key > own->waiting.items[j].key) {
 			j++;
-		else
-			pipeline_own_add_key(own, child, &i, &j);
+		} else {
+			err = pipeline_own_begin(own);
+			if (!err)
+				pipeline_own_add_key(own, child, &i, &j);
+		}
 	}
 	return err;
 }
 
 static int pipeline_own_make(struct pipeline_work *work, struct pipeline_pair *pair)
 {
-	const size_t n = pair->intervals;
 	struct pipeline_own own = { .work = work, .pair = pair };
 	int err = 0;
 
 	vec_init(&own.problem, FLEET_CONNECTIONS_MAX);
 	vec_init(&own.waiting, FLEET_CONNECTIONS_MAX);
-	pair->own = calloc(2 * PIPELINE_NEAR * n, sizeof(*pair->own));
-	own.a = malloc(4 * n * sizeof(*own.a));
-	if (!pair->own || !own.a)
-		err = -ENOMEM;
-	if (!err) {
-		pair->own_weight = pair->own + PIPELINE_NEAR * n;
-		own.a_weight = own.a + n;
-		own.b = own.a_weight + n;
-		own.b_weight = own.b + n;
-	}
 	for (uint32_t u = 0; u < pair->n && !err; u++)
 		err = pipeline_own_add_child(&own, u);
 	free(own.a);
@@ -391,16 +443,6 @@ static void pipeline_range_skip(struct pipeline_range *range, struct pipeline_ra
 {
 	range->first += part.n;
 	range->n -= part.n;
-}
-
-/* Returns the ends of a resource. */
-static struct pipeline_range pipeline_side_find(const struct pipeline_side *side, uint32_t resource)
-{
-	const struct pipeline_end *ends = side->ends.items;
-	const size_t n = side->ends.len, from = sort_first(i, 0, n, ends[i].resource >= resource);
-
-	return (struct pipeline_range){
-		from, sort_first(i, from, n, ends[i].resource > resource) - from };
 }
 
 /* Finds the hosts of both sides. */

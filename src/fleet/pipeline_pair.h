@@ -9,6 +9,7 @@
 #define HOSTLAT_FLEET_PIPELINE_PAIR_H
 
 #include "fleet/children.h"
+#include "fleet/pipeline_sums.h"
 
 /* The application may follow by so many intervals; so many the other way tell which is first. */
 #define PIPELINE_LAGS 3u
@@ -25,6 +26,7 @@ struct pipeline_ends VEC_OF(struct pipeline_end);
 /* One side of all pairs. */
 struct pipeline_side {
 	struct class_sums sums;
+	struct pipeline_sums cache;
 	struct pipeline_ends ends;
 };
 
@@ -59,7 +61,7 @@ struct pipeline_pair {
 	struct pipeline_series problem, waiting;
 	/*
 	 * Products of a connection with itself or its other end, and of their weights: of interval
-	 * k of the problem at lag i - PIPELINE_LAGS: [i * intervals + k].
+	 * k of the problem at lag i - PIPELINE_LAGS: [i * intervals + k]. NULL: there are none.
 	 */
 	double *own, *own_weight;
 };

@@ -86,7 +86,7 @@ static int pipelines_test(struct pipelines *p, uint32_t resource, uint32_t appli
 	struct pipeline_pair pair;
 	int err = pipeline_pair_make(&p->work, resource, application, &pair);
 
-	err = err ? err : pipeline_lags_test(&pair, &add.test);
+	err = err ? err : pipeline_lags_test(&pair, p->options->alpha / p->families, &add.test);
 	pipeline_pair_release(&pair);
 	if (err)
 		return err;
@@ -206,7 +206,7 @@ static int pipelines_is_left(struct pipelines *p, struct pipeline_pair *pair,
 	}
 	if (err || !*left || first == last)
 		return err;
-	err = pipeline_lags_test(pair, &rest);
+	err = pipeline_lags_test(pair, 1, &rest);
 	*left = rest.testable && rest.rho >= LEFT_PART * chosen->test.rho && rest.z >= LEFT_Z;
 	return err;
 }

@@ -450,7 +450,7 @@ static unsigned int count_small_p(const struct pipeline_model *m, double *plain)
 		double most = 0;
 
 		assert_int_equal(pipeline_pair_make(&work, m->apps[from], m->apps[to], &pair), 0);
-		assert_int_equal(pipeline_lags_test(&pair, &test), 0);
+		assert_int_equal(pipeline_lags_test(&pair, 1, &test), 0);
 		pipeline_pair_release(&pair);
 		n += test.p <= 0.05;
 		for (uint32_t lag = 0; lag <= PIPELINE_LAGS; lag++)
