@@ -142,6 +142,25 @@ void pipeline_work_release(struct pipeline_work *work)
 	free(work->keys);
 }
 
+int pipeline_work_fork(const struct pipeline_work *work, struct pipeline_work *out)
+{
+	const uint32_t intervals = work->f->grid.intervals;
+	int err;
+
+	*out = *work;
+	out->problem.cache = out->waiting.cache = (struct pipeline_sums){ 0 };
+	err = fleet_sums_init(&out->outside, intervals);
+	err = pipeline_sums_begin(&out->problem.cache, intervals) ?: err;
+	return pipeline_sums_begin(&out->waiting.cache, intervals) ?: err;
+}
+
+void pipeline_work_join(struct pipeline_work *fork)
+{
+	fleet_sums_release(&fork->outside);
+	pipeline_sums_release(&fork->problem.cache);
+	pipeline_sums_release(&fork->waiting.cache);
+}
+
 /* ---- common load ---- */
 
 /*

@@ -71,6 +71,13 @@ int pipeline_work_init(struct pipeline_work *work, const struct fleet *f);
 void pipeline_work_release(struct pipeline_work *work);
 
 /*
+ * Makes a state for a second thread, which has the sides of `work` and scratch of its own, until
+ * pipeline_work_join(), which follows in either case. Returns 0 or -ENOMEM.
+ */
+int pipeline_work_fork(const struct pipeline_work *work, struct pipeline_work *out);
+void pipeline_work_join(struct pipeline_work *fork);
+
+/*
  * Fills a side with the sums of a class, and lists its ends: those of applications and, if
  * `is_problem`, of services and remote hosts. Returns 0 or -ENOMEM.
  */

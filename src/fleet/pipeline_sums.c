@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define SLOTS_MAX 1024u
-#define SUMS_BYTES_MAX (16UL << 20)
+#define SUMS_BYTES_MAX (8UL << 20)
 
 int pipeline_sums_begin(struct pipeline_sums *cache, uint32_t intervals)
 {

@@ -20,7 +20,7 @@ struct pipeline_sums {
 };
 
 /*
- * Makes room for the sums of a class, 16 MiB at most, and forgets those of the class before.
+ * Makes room for the sums of a class, 8 MiB at most, and forgets those of the class before.
  * Returns 0 or -ENOMEM; pipeline_sums_release() follows in either case.
  */
 int pipeline_sums_begin(struct pipeline_sums *cache, uint32_t intervals);

@@ -2,6 +2,7 @@
 /* Pipelines: which resource's problem is behind an application that has nothing to send. */
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/sort.h"
@@ -35,6 +36,8 @@ struct pipelines {
 	uint32_t *seen;              /* by application: the last resource it was paired with, + 1 */
 	struct pipelines_pairs VEC_OF(struct pipelines_pair) tests;
 	uint32_t families;
+	uint32_t half;           /* tests every other resource, from this one on */
+	int err;                 /* of the other half */
 };
 
 static bool pipelines_has_class(const struct fleet *f, enum fleet_class class)
@@ -113,19 +116,78 @@ static int pipelines_test_host(struct pipelines *p, uint32_t resource, uint32_t 
 	return err;
 }
 
-static int pipelines_test_all(struct pipelines *p)
+/* Tests one half of the resources. */
+static int pipelines_test_half(struct pipelines *p)
 {
 	const struct pipeline_ends *ends = &p->work.problem.ends;
+	uint32_t number = 1;
 	int err = 0;
 
 	for (size_t i = 0; i < p->f->resources.len; i++)
 		p->seen[i] = 0;
 	for (size_t i = 0; i < ends->len && !err; i++) {
 		const struct pipeline_end *end = &ends->items[i];
+		const bool is_new = !i || end[-1].resource != end->resource;
 
-		if (!i || end[-1].resource != end->resource || end[-1].host != end->host)
+		number += is_new;
+		if (number % 2 == p->half && (is_new || end[-1].host != end->host))
 			err = pipelines_test_host(p, end->resource, end->host);
 	}
+	return err;
+}
+
+static void *pipelines_run_half(void *ctx)
+{
+	struct pipelines *p = ctx;
+
+	p->err = pipelines_test_half(p);
+	return NULL;
+}
+
+/* Runs both halves, on two cores if there is a thread. */
+static int pipelines_run_halves(struct pipelines *p, struct pipelines *other)
+{
+	pthread_t thread;
+	const bool alone = pthread_create(&thread, NULL, pipelines_run_half, other);
+	int err = pipelines_test_half(p);
+
+	if (alone)
+		pipelines_run_half(other);
+	else
+		pthread_join(thread, NULL);
+	return err ?: other->err;
+}
+
+/* Adds the other half's tests; the choice does not depend on their order. */
+static int pipelines_merge(struct pipelines *p, const struct pipelines *other)
+{
+	int err = 0;
+
+	p->out->pipelines_tested += other->out->pipelines_tested;
+	p->out->pipelines_too_few += other->out->pipelines_too_few;
+	vec_for_each(&other->tests, pair)
+		if (!err)
+			err = vec_push(&p->tests, *pair);
+	return err;
+}
+
+static int pipelines_test_all(struct pipelines *p)
+{
+	struct fleet_result counts = { 0 };
+	struct pipelines other = *p;
+	int err = pipeline_work_fork(&p->work, &other.work);
+
+	other.half = 1;
+	other.out = &counts;
+	vec_init(&other.tests, PAIRS_MAX);
+	other.seen = malloc((p->f->resources.len + 1) * sizeof(*other.seen));
+	if (!other.seen)
+		err = -ENOMEM;
+	err = err ? err : pipelines_run_halves(p, &other);
+	err = err ? err : pipelines_merge(p, &other);
+	pipeline_work_join(&other.work);
+	vec_release(&other.tests);
+	free(other.seen);
 	return err;
 }
 
