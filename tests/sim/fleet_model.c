@@ -16,6 +16,18 @@ struct model_config model_default(void)
 	};
 }
 
+struct model_independent model_independent(unsigned int i)
+{
+	static const char *const laws[] = { "shares", "noisy shares", "events" };
+	static const double duties[] = { 0.01, 0.1, 0.8 }, bursts[] = { 1, 3, 30 };
+	struct model_independent out = { i / 9, duties[i / 3 % 3], bursts[i % 3], "" };
+
+	BUG_ON(i >= MODEL_INDEPENDENT);
+	snprintf(out.name, sizeof(out.name), "independent %s, %g %% of the time, bursts of %g",
+		 laws[out.law], 100 * out.duty, out.burst);
+	return out;
+}
+
 static double model_share(struct rng *rng, enum model_law law, bool bad)
 {
 	const double x = rng_uniform(rng);

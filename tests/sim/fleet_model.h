@@ -42,6 +42,18 @@ struct model_config {
 	enum fleet_class class;
 };
 
+/* Laws of independent problems: each of three laws, duties and lengths of bursts. */
+#define MODEL_INDEPENDENT 27u
+
+struct model_independent {
+	enum model_law law;
+	double duty, burst;      /* as in model_config */
+	char name[80];           /* row of a table */
+};
+
+/* Returns law i, from 0. */
+struct model_independent model_independent(unsigned int i);
+
 struct model {
 	struct model_config config;
 	struct fleet *fleet;

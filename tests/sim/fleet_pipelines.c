@@ -132,20 +132,15 @@ static bool run_all(const struct scenario *s, const struct plan *plan)
 
 static bool run_independent(const struct plan *plan)
 {
-	static const char *const laws[] = { "shares", "noisy shares", "events" };
-	static const double duties[] = { 0.01, 0.1, 0.8 }, bursts[] = { 1, 3, 30 };
 	bool good = true;
 
-	for (unsigned int i = 0; i < 27; i++) {
-		struct scenario s = { .config = pipeline_default() };
-		char name[80];
+	for (unsigned int i = 0; i < MODEL_INDEPENDENT; i++) {
+		const struct model_independent law = model_independent(i);
+		struct scenario s = { .name = law.name, .config = pipeline_default() };
 
-		s.config.law = i / 9;
-		s.config.duty = duties[i / 3 % 3];
-		s.config.burst = bursts[i % 3];
-		s.name = name;
-		snprintf(name, sizeof(name), "independent %s, %g %% of the time, bursts of %g",
-			 laws[s.config.law], 100 * s.config.duty, s.config.burst);
+		s.config.law = law.law;
+		s.config.duty = law.duty;
+		s.config.burst = law.burst;
 		good &= run_all(&s, plan);
 	}
 	return good;

@@ -121,20 +121,15 @@ static bool run_all(const struct scenario *s, uint64_t first, uint64_t runs, boo
 
 static bool run_independent(uint64_t first, uint64_t runs, bool verbose)
 {
-	static const char *const laws[] = { "shares", "noisy shares", "events" };
-	static const double duties[] = { 0.01, 0.1, 0.8 }, bursts[] = { 1, 3, 30 };
 	bool good = true;
 
-	for (unsigned int i = 0; i < 27; i++) {
-		struct scenario s = { .config = model_default() };
-		char name[80];
+	for (unsigned int i = 0; i < MODEL_INDEPENDENT; i++) {
+		const struct model_independent law = model_independent(i);
+		struct scenario s = { .name = law.name, .config = model_default() };
 
-		s.config.law = i / 9;
-		s.config.duty = duties[i / 3 % 3];
-		s.config.burst = bursts[i % 3];
-		s.name = name;
-		snprintf(name, sizeof(name), "independent %s, %g %% of the time, bursts of %g",
-			 laws[s.config.law], 100 * s.config.duty, s.config.burst);
+		s.config.law = law.law;
+		s.config.duty = law.duty;
+		s.config.burst = law.burst;
 		good &= run_all(&s, first, runs, verbose);
 	}
 	return good;
