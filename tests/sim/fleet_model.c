@@ -117,6 +117,12 @@ static double model_estimate(struct rng *rng, double share, uint32_t samples)
 	return samples ? (double)hits / samples : share;
 }
 
+/* Returns how many samples estimate the connection's shares. */
+static uint32_t model_samples(const struct model *m, uint32_t conn)
+{
+	return m->config.first_exact && conn < m->config.connections ? 0 : m->config.samples;
+}
+
 static void model_run(struct model *m, struct rng *rng, uint32_t conn, uint64_t late_ns)
 {
 	const struct model_config *config = &m->config;
@@ -137,7 +143,7 @@ static void model_run(struct model *m, struct rng *rng, uint32_t conn, uint64_t 
 		if (m->cause[conn] != FLEET_NONE)
 			x[k] = config->members ? fmax(0.9 * cause[k], 0.1 * x[k]) :
 						 fmax(x[k], cause[k]);
-		x[k] = known ? model_estimate(rng, x[k], config->samples) :
+		x[k] = known ? model_estimate(rng, x[k], model_samples(m, conn)) :
 		       config->zeros ? 0 : NAN;
 		if (!isnan(x[k]))
 			model_read(m, conn, k, x[k], late_ns);

@@ -36,6 +36,7 @@ struct model_config {
 	double passless;         /* the same, but all connections of a host miss the same ones */
 	bool zeros;              /* intervals without a reading are reported as 0 */
 	uint32_t samples;        /* a share is estimated from so many samples; 0: exact */
+	bool first_exact;        /* those of the first host are exact */
 	uint64_t late_ns;        /* error of the first host's clock */
 	bool lives;              /* connections begin and end at random times */
 	double load;             /* rise and fall of the duty over the window, common to all */

@@ -193,6 +193,47 @@ static void merge_group(struct fleet_sums *sums, const struct rig *rig, uint32_t
 	fleet_sums_release(&own);
 }
 
+/* Adds the standardized series of the connections `from` to `to` - 1, times `by`, in doubles. */
+static void add_plain(const struct model *m, uint32_t from, uint32_t to, double by, double *sum)
+{
+	for (uint32_t i = from; i < to; i++) {
+		const double *x = m->series + (size_t)i * INTERVALS;
+		double n = 0, mean = 0, squares = 0;
+
+		for (uint32_t k = 0; k < INTERVALS; k++) {
+			n += !isnan(x[k]);
+			mean += isnan(x[k]) ? 0 : x[k];
+			squares += isnan(x[k]) ? 0 : x[k] * x[k];
+		}
+		mean /= n;
+		for (uint32_t k = 0; k < INTERVALS; k++)
+			if (!isnan(x[k]))
+				sum[k] += by * (x[k] - mean) / sqrt(squares / n - mean * mean);
+	}
+}
+
+/* Returns the number of intervals in which sums have other bits. */
+static uint32_t differ(const double *a, const double *b)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < INTERVALS; k++)
+		n += memcmp(&a[k], &b[k], sizeof(*a)) != 0;
+	return n;
+}
+
+/* Doubles are rounded, by the order in which they are added. */
+static uint32_t differ_by_order(const struct model *m)
+{
+	double forward[INTERVALS] = { 0 }, backward[INTERVALS] = { 0 };
+
+	for (uint32_t i = 0; i < m->n; i++) {
+		add_plain(m, i, i + 1, 1, forward);
+		add_plain(m, m->n - 1 - i, m->n - i, 1, backward);
+	}
+	return differ(forward, backward);
+}
+
 static void test_any_order_of_merging(void **state)
 {
 	struct model_config config = config_of(12);
@@ -212,9 +253,21 @@ static void test_any_order_of_merging(void **state)
 	}
 	assert_same_bits(&forward, &backward);
 	assert_same_bits(&forward, &rig.sums.total);
+	assert_true(differ_by_order(&rig.model) > INTERVALS / 2);
 	fleet_sums_release(&forward);
 	fleet_sums_release(&backward);
 	rig_release(&rig);
+}
+
+/* Subtracts the first host, of n connections, from doubles. */
+static uint32_t differ_without(const struct model *m, uint32_t n)
+{
+	double without[INTERVALS] = { 0 }, subtracted[INTERVALS] = { 0 };
+
+	add_plain(m, n, m->n, 1, without);
+	add_plain(m, 0, m->n, 1, subtracted);
+	add_plain(m, 0, n, -1, subtracted);
+	return differ(without, subtracted);
 }
 
 /* A host that lies or dies is subtracted. */
@@ -233,6 +286,7 @@ static void test_subtracting_a_host(void **state)
 	assert_true(without.connections < rig.sums.total.connections);
 	assert_true(class_sums_outside(&rig.sums, resource(&rig, FLEET_HOST, "host0"), 1));
 	assert_same_bits(&without, &rig.sums.outside);
+	assert_true(differ_without(&rig.model, config.connections) > INTERVALS / 2);
 	fleet_sums_release(&without);
 	rig_release(&rig);
 }
@@ -276,6 +330,78 @@ static void test_a_burst_has_no_leverage(void **state)
 	fleet_free(f);
 }
 
+#define BURSTING 10u
+
+/* Adds connections of a host with little noise; three of them have a burst at the same time. */
+static struct fleet *bursting(uint8_t cells[BURSTING][INTERVALS])
+{
+	const struct fleet_grid grid = { .step_ns = 2, .intervals = INTERVALS };
+	struct fleet *f = fleet_new(&grid);
+	uint32_t host, conn;
+	struct rng rng;
+
+	rng_init(&rng, 1);
+	assert_int_equal(fleet_resource(f, FLEET_HOST, "a", &host), 0);
+	for (uint32_t i = 0; i < BURSTING; i++) {
+		const struct fleet_stretch stretch = {
+			.n = INTERVALS, .cells = cells[i], .known_ns = 2, .limited_ns = 1 };
+
+		for (uint32_t k = 0; k < INTERVALS; k++)
+			cells[i][k] = (uint8_t)rng_below(&rng, 2);
+		if (i < 3)
+			cells[i][7] = FLEET_STEPS;
+		assert_int_equal(fleet_connection(f, &(struct fleet_conn){ .host = host,
+			.shares = &host, .n = 1, .cookie = i, .name = "a > b" }, &conn), 0);
+		assert_int_equal(fleet_add_stretch(f, conn, 0, &stretch), 0);
+	}
+	return f;
+}
+
+/* Returns the z of all pairs without a limit. */
+static double unlimited_z(uint8_t cells[BURSTING][INTERVALS])
+{
+	double sum[INTERVALS] = { 0 }, u = -1. * BURSTING * INTERVALS;
+
+	for (uint32_t i = 0; i < BURSTING; i++) {
+		double mean = 0, squares = 0;
+
+		for (uint32_t k = 0; k < INTERVALS; k++) {
+			mean += (double)cells[i][k] / INTERVALS;
+			squares += (double)cells[i][k] * cells[i][k] / INTERVALS;
+		}
+		for (uint32_t k = 0; k < INTERVALS; k++)
+			sum[k] += (cells[i][k] - mean) / sqrt(squares - mean * mean);
+	}
+	for (uint32_t k = 0; k < INTERVALS; k++)
+		u += sum[k] * sum[k];
+	return u / sqrt(2. * INTERVALS * BURSTING * (BURSTING - 1));
+}
+
+/* One interval of three connections is all that ten have in common. */
+static void test_bursts_of_few_are_nothing(void **state)
+{
+	uint8_t cells[BURSTING][INTERVALS];
+	struct fleet *f = bursting(cells);
+	const struct fleet_subset subset = { 0, FLEET_NONE, NULL, 0 };
+	struct fleet_groups groups;
+	struct class_sums sums;
+	struct children children;
+	struct synchrony s;
+
+	(void)state;
+	assert_int_equal(fleet_groups_make(f, &groups), 0);
+	assert_int_equal(class_sums_init(&sums, &groups), 0);
+	assert_int_equal(class_sums_fill(&sums, 0), 0);
+	assert_int_equal(children_make(&sums, &subset, &children), 0);
+	synchrony_measure(&children, &s);
+	assert_true(s.testable && s.z < 2);
+	assert_true(unlimited_z(cells) > 5);
+	children_release(&children);
+	class_sums_release(&sums);
+	fleet_groups_release(&groups);
+	fleet_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +410,7 @@ int main(void)
 		cmocka_unit_test(test_any_order_of_merging),
 		cmocka_unit_test(test_subtracting_a_host),
 		cmocka_unit_test(test_a_burst_has_no_leverage),
+		cmocka_unit_test(test_bursts_of_few_are_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
