@@ -63,7 +63,8 @@ static void judge(const struct model *m, const struct fleet_result *result, bool
 		told |= finding->resource == m->guilty[0];
 		others |= finding->resource != m->guilty[0];
 		named |= finding->resource == m->guilty[0] && names_members(m, result, finding);
-		score->coarser += m->config.guilty == FLEET_HOST && r->kind == FLEET_RACK;
+		score->coarser += m->config.causes && m->config.guilty == FLEET_HOST &&
+				  r->kind == FLEET_RACK;
 	}
 	score->runs++;
 	score->told += told;
