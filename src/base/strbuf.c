@@ -171,18 +171,3 @@ void strbuf_base64(struct strbuf *out, const void *bytes, size_t n)
 		strbuf_putc(out, i + 2 < n ? digits[bits & 63] : '=');
 	}
 }
-
-void strbuf_csv(struct strbuf *out, const char *text)
-{
-	const bool quoted = strpbrk(text, ",\"\r\n");
-
-	if (quoted)
-		strbuf_putc(out, '"');
-	for (; *text; text++) {
-		if (*text == '"')
-			strbuf_putc(out, '"');
-		strbuf_putc(out, *text);
-	}
-	if (quoted)
-		strbuf_putc(out, '"');
-}

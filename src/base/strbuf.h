@@ -40,8 +40,6 @@ void strbuf_vprintf(struct strbuf *sb, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
 /* Adds the bytes in base64, padded (RFC 4648, section 4). */
 void strbuf_base64(struct strbuf *sb, const void *data, size_t n);
-/* Adds a field of CSV: if needed in quotes, with quotes doubled (RFC 4180). */
-void strbuf_csv(struct strbuf *sb, const char *text);
 
 /* Shortens the string to `len` bytes; `len` must not exceed the current length. */
 void strbuf_truncate(struct strbuf *sb, size_t len);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
-#define REPLACEMENT 0xfffd
-
 uint32_t utf8_next(const char *s, size_t *len)
 {
 	/* Smallest code point that needs n + 1 bytes: a smaller value is an overlong form. */
@@ -15,16 +13,16 @@ uint32_t utf8_next(const char *s, size_t *len)
 	if (first < 0x80)
 		return first;
 	if (first < 0xc0 || first >= 0xf8)
-		return REPLACEMENT;
+		return UTF8_REPLACEMENT;
 	more = first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
 	code = first & (0x3fU >> more);
 	for (size_t i = 1; i <= more; i++) {
 		if ((s[i] & 0xc0) != 0x80)
-			return REPLACEMENT;
+			return UTF8_REPLACEMENT;
 		code = code << 6 | (s[i] & 0x3fU);
 	}
 	if (code < smallest[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return REPLACEMENT;
+		return UTF8_REPLACEMENT;
 	*len = more + 1;
 	return code;
 }

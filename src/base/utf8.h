@@ -9,6 +9,9 @@
 
 #include "base/strbuf.h"
 
+#define UTF8_REPLACEMENT 0xfffd
+#define UTF8_REPLACEMENT_TEXT "\xef\xbf\xbd"
+
 /*
  * Returns the code point at `s` (not at its end); *len: its number of bytes. Bytes that are not
  * UTF-8 (including overlong forms and surrogates) give 0xfffd one by one.

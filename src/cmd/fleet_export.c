@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/csv_field.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/folder.h"
@@ -55,7 +56,7 @@ static int export_row(void *ctx, struct stored_window *window, const struct stor
 		if (column->type == STORE_U64)
 			strbuf_printf(&e->text, "%" PRIu64, store_u64(column, row));
 		else
-			strbuf_csv(&e->text, store_text(column, row));
+			csv_field_put(&e->text, store_text(column, row));
 	}
 	strbuf_puts(&e->text, "\r\n");
 	return e->text.len < FLUSH_BYTES && !e->text.error ? 0 : export_flush(e);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/csv_field.h"
 #include "load/setup.h"
 #include "load/protocol.h"
 
@@ -29,7 +30,7 @@ static void runs_put_row(struct strbuf *out, const struct load_summary *s, doubl
 	runs_put_u64(out, true, s->run);
 	if (s->url)
 		target_put_shown(s->url, &url);
-	strbuf_csv(out, strbuf_str(&url));
+	csv_field_put(out, strbuf_str(&url));
 	strbuf_putc(out, ',');
 	strbuf_release(&url);
 	runs_put_number(out, s->rate);

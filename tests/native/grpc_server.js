@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gRPC server whose messages are bytes: node grpc_server.js PORT. Call echoes, Fail fails.
+// A gRPC server whose messages are bytes: node grpc_server.js PORT, in a folder with node_modules. Call echoes, Fail fails.
 "use strict";
-const grpc = require("@grpc/grpc-js");
+const grpc = require(require.resolve("@grpc/grpc-js", { paths: [process.cwd()] }));
 
 const same = (bytes) => bytes;
 const method = (name) => ({

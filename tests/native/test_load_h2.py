@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 
-from lib import badserver, check, h2server, process, servers
+from lib import badserver, check, h2server, npm, process, servers
 from lib.h2server import Peer
 from lib.loading import load, quantile
 from lib.serving import HOSTLAT
@@ -19,6 +19,7 @@ REFUSED = "RST_STREAM REFUSED_STREAM"
 BIG = 40 << 20      # more than a stream's window
 GRPC_JS = "@grpc/grpc-js@1.14.7"
 CALL = "/test.Echo/Call"
+SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "grpc_server.js")
 
 
 def run(url, *args, rate=300, seconds=2, connections=2, outstanding=8):
@@ -115,28 +116,22 @@ def nginx_answers(scheme):
 
 
 def grpc_js():
-    if not shutil.which("npm"):
-        raise check.Disturbed("npm is not installed")
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            subprocess.run(["npm", "install", "--prefix", folder, "--no-save", "--no-audit",
-                            "--no-fund", GRPC_JS], capture_output=True, timeout=120, check=True)
-        except subprocess.SubprocessError as e:
-            raise check.Disturbed(f"npm cannot install {GRPC_JS}") from e
-        script = os.path.join(folder, "server.js")
-        shutil.copy(os.path.join(os.path.dirname(__file__), "grpc_server.js"), script)
-        port = servers.free_port()
-        process.start(["node", script, port], stderr=subprocess.DEVNULL)
-        servers.wait_for(port)
-        url = f"grpc://127.0.0.1:{port}/test.Echo/"
-        all_done(run(url + "Call"))
-        all_done(run(url + "Call", "--workload", "message=hex:0a0548656c6c6f"))
-        got = run(url + "Fail")
-        check.equal(f"failures {causes(got)}", causes(got)["grpc-status 14"]["text"],
-                    "not now, 100 %")
-        check.equal("failed", got["requests"]["completed"], 0)
-        got = run(url + "Absent")
-        check.equal(f"failures {causes(got)}", list(causes(got)), ["grpc-status 12"])
+    try:
+        folder = npm.install(GRPC_JS)
+    except npm.Missing as e:
+        raise check.Disturbed(str(e)) from e
+    port = servers.free_port()
+    process.start(["node", SERVER, port], cwd=folder, stderr=subprocess.DEVNULL)
+    servers.wait_for(port)
+    url = f"grpc://127.0.0.1:{port}/test.Echo/"
+    all_done(run(url + "Call"))
+    all_done(run(url + "Call", "--workload", "message=hex:0a0548656c6c6f"))
+    got = run(url + "Fail")
+    check.equal(f"failures {causes(got)}", causes(got)["grpc-status 14"]["text"],
+                "not now, 100 %")
+    check.equal("failed", got["requests"]["completed"], 0)
+    got = run(url + "Absent")
+    check.equal(f"failures {causes(got)}", list(causes(got)), ["grpc-status 12"])
 
 
 # ---- streams that are refused, and connections that go away ----

@@ -7,51 +7,21 @@ was cut short is an error: by a proxy, and by the server's own settings. Figures
 """
 import contextlib
 import json
-import os
 import re
 import socket
-import subprocess
 import tempfile
 import threading
 
 from lib import check, clickhouse, servers
+from lib.storing import PUT_WINDOWS, TABLES, WINDOW_NS, both, export, fails, fleet, good, names, pair, recordings, report
+from lib.storing import rows, same, same_as_sqlite
 
-HOSTLAT, STORERUN, MKCONNS = os.environ["HOSTLAT"], os.environ["STORERUN"], os.environ["MKCONNS"]
-RACKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli", "fleet", "two-racks")
-TABLES = "hostlat_windows", "hostlat_connections"
-VERSION = {"hostlat_windows": 3, "hostlat_connections": 5}      # column
-WINDOW_NS = 7 * 3600 * 10**9
 DAY_NS = 86400 * 10**9
-PUT_WINDOWS = 9     # several days
 FILL = 400000
 NEVER = 1 << 62
 SPEED_ROWS = 2000000 if check.LONG else 500000
 
 members = []        # the servers
-_names = (f"store{i}" for i in range(1000))
-
-
-def run(address, *args, user="default", password=clickhouse.PASSWORD, **variables):
-    environment = os.environ | variables
-    if user is not None:
-        environment |= {"HOSTLAT_STORE_USER": user, "HOSTLAT_STORE_PASSWORD": password}
-    done = subprocess.run([STORERUN, address, *map(str, args)], capture_output=True, text=True, timeout=300, check=False,
-                          env=environment)
-    check.true(f"no password in {done.stdout[:500]}", password not in done.stdout + done.stderr or not password)
-    return done.returncode, done.stdout
-
-
-def good(*args, **more):
-    code, out = run(*args, **more)
-    check.equal(f"exit code of {args[1:]}: {out[-1000:]}", code, 0)
-    return out
-
-
-def fails(words, *args, **more):
-    """Runs it, and expects an error that has these words."""
-    code, out = run(*args, **more)
-    check.equal(f"exit code of {args[1:]}: {out[-1000:]}", code, 1)
-    check.true(f"'{words}' in {out[-1000:]}", words in out)
 
 
 def single(server, database):
@@ -62,61 +32,12 @@ def sharded(given, database):
     return f"clickhouse://{','.join(server.where for server in given)}/{database}?cluster=fleet"
 
 
-def latest(lines):
-    """The lines (rows as lists) without doubles, and of the latest version of each window alone."""
-    windows = {}
-    for row, at in lines:
-        key = tuple(row[:3])
-        windows[key] = max(windows.get(key, 0), int(row[at]))
-    return [row for i, (row, at) in enumerate(lines)
-            if int(row[at]) == windows[tuple(row[:3])] and (not i or lines[i - 1][0] != row)]
-
-
-def rows(address, table, *ranges, **more):
-    out = good(address, "rows", table, *ranges, **more)
-    check.true(f"no server is missing: {out[-200:]}", "unreachable" not in out)
-    return latest([(line.split("\t"), VERSION[table]) for line in out.splitlines()])
-
-
-def same(address, sqlite, *ranges):
-    for table in TABLES:
-        want = rows(sqlite, table, *ranges)
-        check.true(f"rows of {table} to compare", len(want) > 0 or ranges)
-        check.equal(f"rows of {table} {ranges}", rows(address, table, *ranges), want)
-
-
-@contextlib.contextmanager
-def pair(address):
-    """Makes a store, and one in SQLite."""
-    with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
-        sqlite = f"{folder}/fleet.db"
-        for each in address, sqlite:
-            good(each, "init")
-            good(each, "init")
-        yield sqlite
-
-
-def both(addresses, *args):
-    for address in addresses:
-        good(address, *args)
-
-
-def same_as_sqlite(address):
-    with pair(address) as sqlite:
-        for first, n, version in (0, PUT_WINDOWS, 10), (0, 3, 10), (2, 3, 11), (0, 1, 9):
-            both((address, sqlite), "put", first, n, version)
-            same(address, sqlite)
-        for ranges in ((WINDOW_NS, 4 * WINDOW_NS), (1, 2), (0, WINDOW_NS * 99, "'", "\\N"), (0, WINDOW_NS, "\n", "\n"),
-                       (0, WINDOW_NS, "ü€😀", "ü€😀"), (0, WINDOW_NS, "zz", "zzz")):
-            same(address, sqlite, *ranges)
-
-
 def one_server():
-    same_as_sqlite(single(members[0], next(_names)))
+    same_as_sqlite(single(members[0], next(names)))
 
 
 def three_shards():
-    database = next(_names)
+    database = next(names)
     same_as_sqlite(sharded(members, database))
     for server in members:
         check.between("rows of a shard", int(server.ask(f"SELECT count() FROM {database}.hostlat_connections_local")), 50,
@@ -124,7 +45,7 @@ def three_shards():
 
 
 def a_shard_that_stops():
-    database = next(_names)
+    database = next(names)
     address = sharded(members, database)
     with pair(address) as sqlite:
         both((address, sqlite), "put", 0, 3, 1)
@@ -155,7 +76,7 @@ def a_shard_that_stops():
 
 def killed_within_insert():
     """Rows go through a proxy, which kills the server when it has half of the bytes."""
-    address = single(members[0], next(_names))
+    address = single(members[0], next(names))
     good(address, "init")
     killed = threading.Event()
 
@@ -232,7 +153,7 @@ def proxy(to, after_up=NEVER, after_down=NEVER, then=lambda: None):
 
 def cut_short():
     """An answer without its end, and one that the server ends early by its settings."""
-    address = single(members[0], next(_names))
+    address = single(members[0], next(names))
     good(address, "init")
     good(address, "fill", 20000)
     with proxy(members[0].http, after_down=500000) as port:
@@ -241,7 +162,7 @@ def cut_short():
 
 
 def errors():
-    database = next(_names)
+    database = next(names)
     address = single(members[0], database)
     fails("ENOENT: the database", address, "rows", TABLES[0])
     good(address, "init")
@@ -253,12 +174,12 @@ def errors():
     fails("EHOSTUNREACH: no answer from ClickHouse at ", "clickhouse://none.invalid/x", "init")
     fails("ClickHouse at ", f"clickhouse://127.0.0.1:{members[0].tcp}/x", "init")
     fails("cluster nothing", address + "?cluster=nothing", "init")
-    fails("EHOSTUNREACH: 2 of the 3 shards", sharded(members[:1], next(_names)), "init")
+    fails("EHOSTUNREACH: 2 of the 3 shards", sharded(members[:1], next(names)), "init")
     fails("EINVAL: ", address + ";x", "init")
 
 
 def another_version():
-    database = next(_names)
+    database = next(names)
     address = single(members[0], database)
     good(address, "init")
     members[0].ask(f"DROP TABLE {database}.hostlat_schema")
@@ -268,7 +189,7 @@ def another_version():
 
 
 def forgets():
-    for address in single(members[0], next(_names)), sharded(members, next(_names)):
+    for address in single(members[0], next(names)), sharded(members, next(names)):
         with pair(address) as sqlite:
             both((address, sqlite), "put", 0, PUT_WINDOWS, 1)
             for before in 0, 1, WINDOW_NS, DAY_NS, DAY_NS + 1, 2 * DAY_NS + 1:
@@ -279,7 +200,7 @@ def forgets():
 
 
 def over_tls():
-    address = f"clickhouse+tls://127.0.0.1:{members[0].https}/{next(_names)}"
+    address = f"clickhouse+tls://127.0.0.1:{members[0].https}/{next(names)}"
     fails("EKEYREJECTED: no answer from ClickHouse", address, "init")
     good(address, "init", SSL_CERT_FILE=members[0].cert)
     good(address, "put", 0, 1, 1, SSL_CERT_FILE=members[0].cert)
@@ -290,37 +211,11 @@ def over_tls():
 # ---- the commands ----
 
 
-def fleet(action, *args, code=0, password=clickhouse.PASSWORD):
-    environment = os.environ | {"HOSTLAT_STORE_USER": "default", "HOSTLAT_STORE_PASSWORD": password}
-    done = subprocess.run([HOSTLAT, "fleet", action, *args], capture_output=True, timeout=120, check=False,
-                          stdin=subprocess.DEVNULL, env=environment)
-    check.equal(f"exit code of fleet {action} ({done.stderr[-300:]})", done.returncode, code)
-    return done.stdout
-
-
-def recordings(folder):
-    """Returns recordings of the golden fleet of six hosts in two racks."""
-    paths = []
-    for name in sorted(one for one in os.listdir(RACKS) if one.startswith("conns")):
-        paths.append(f"{folder}/{name}.hlat")
-        subprocess.run([MKCONNS, f"{RACKS}/{name}", paths[-1]], check=True)
-    return paths
-
-
-def report(address, code=0):
-    return fleet("report", "--json", "--store", address, "--since", "100d", "--topology", f"{RACKS}/hosts.csv",
-                 "--topology", f"{RACKS}/links.csv", code=code)
-
-
-def export(address):
-    return fleet("export", "--store", address, "--since", "100d")
-
-
 def same_report():
     """The report's bytes from SQLite, from one server and from shards; with a shard down, it says so."""
     with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
         paths = recordings(folder)
-        sqlite, one, shards = f"{folder}/fleet.db", single(members[0], next(_names)), sharded(members, next(_names))
+        sqlite, one, shards = f"{folder}/fleet.db", single(members[0], next(names)), sharded(members, next(names))
         for address in sqlite, one, shards:
             fleet("init", "--store", address)
             for _ in range(2):
@@ -364,7 +259,7 @@ def store_away():
     """The store is away during an ingest: that ends with 2; the next one stores all, once."""
     with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
         paths = recordings(folder)
-        sqlite, one = f"{folder}/fleet.db", single(members[2], next(_names))
+        sqlite, one = f"{folder}/fleet.db", single(members[2], next(names))
         for address in sqlite, one:
             fleet("init", "--store", address)
             fleet("ingest", "--store", address, "--window", "10s", *paths[:2])
@@ -383,7 +278,7 @@ def store_away():
 def speed():
     """Its figure is not judged: others have the CPUs, too."""
     figures = []
-    for address in single(members[0], next(_names)), sharded(members, next(_names)):
+    for address in single(members[0], next(names)), sharded(members, next(names)):
         good(address, "init")
         wrote, read = good(address, "fill", SPEED_ROWS), good(address, "read")
         check.equal("rows", int(read.split()[-1]), SPEED_ROWS)

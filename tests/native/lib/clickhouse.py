@@ -56,6 +56,14 @@ HTTPS = """<https_port>{port}</https_port>
     </server></openSSL>"""
 
 
+def ask(where, sql):
+    """Returns the answer of the server at HOST:PORT; OSError for an error."""
+    request = urllib.request.Request(f"http://{where}/", data=sql.encode(),
+                                     headers={"X-ClickHouse-User": "default", "X-ClickHouse-Key": PASSWORD})
+    with urllib.request.urlopen(request, timeout=60) as reply:
+        return reply.read().decode()
+
+
 class Server:
     """One server. `where` is its part of an address."""
 
@@ -91,10 +99,7 @@ class Server:
 
     def ask(self, sql):
         """Returns the server's answer; OSError for an error."""
-        request = urllib.request.Request(f"http://{self.where}/", data=sql.encode(),
-                                         headers={"X-ClickHouse-User": "default", "X-ClickHouse-Key": PASSWORD})
-        with urllib.request.urlopen(request, timeout=60) as reply:
-            return reply.read().decode()
+        return ask(self.where, sql)
 
     def kill(self):
         self.process.kill()
