@@ -42,7 +42,7 @@ static const struct opt_choice action_choices[] = {
 static const char *const action_takes[] = {
 	[FLEET_ACTION_REPORT] = "FILE,store,since,until,except,topology,apps,step,reader,all,paper,"
 				"output,json,json-lines,quiet,color",
-	[FLEET_ACTION_INIT] = "store,quiet",
+	[FLEET_ACTION_INIT] = "store,otel-views,quiet",
 	[FLEET_ACTION_INGEST] = "FILE,store,apps,step,window,keep,output,json,json-lines,quiet,"
 				"color",
 	[FLEET_ACTION_EXPORT] = "store,since,until,except,step,output,quiet",
@@ -116,6 +116,10 @@ static const struct opt fleet_options[] = {
 	OPT_FLAG(struct fleet_config, all, .name = "all",
 		 .group = OPT_OUTPUT, .letter = 'a',
 		 .help = "Show all findings, with all of their connections"),
+	OPT_FLAG(struct fleet_config, otel_views, .name = "otel-views",
+		 .group = OPT_TARGET, .rare = true,
+		 .help = "init: add a view in the form of OpenTelemetry's otel_metrics_sum to a "
+			 "store in ClickHouse: hostlat_otel_metrics_sum"),
 	OPT_FLAG(struct fleet_config, paper, .name = "paper",
 		 .group = OPT_MEASURE,
 		 .help = "Add what the method of the SNAP paper finds: resources whose "

@@ -21,7 +21,7 @@ struct fleet_config {
 	uint64_t last_ns, every_ns;   /* looks of watch; 0: not given */
 	uint64_t count;               /* number of these looks; 0: no end */
 	const char *reader;
-	bool all, paper;
+	bool all, paper, otel_views;
 	struct common_options common;
 };
 

@@ -8,7 +8,7 @@
 int fleet_run_init(const struct fleet_config *c)
 {
 	struct strbuf why = STRBUF_INIT(WHY_MAX);
-	int err = store_init(c->store, &why);
+	int err = store_init(c->store, c->otel_views, &why);
 
 	if (err)
 		log_error("%s", strbuf_str(&why));

@@ -3,11 +3,13 @@
 #ifndef HOSTLAT_STORE_BACKEND_H
 #define HOSTLAT_STORE_BACKEND_H
 
+#include <stdbool.h>
+
 #include "base/strbuf.h"
 #include "store/query.h"
 
 struct store_backend {
-	int (*init)(const char *address, struct strbuf *why);
+	int (*init)(const char *address, bool otel_views, struct strbuf *why);
 	int (*open)(const char *address, enum store_mode mode, void **state, struct strbuf *why);
 	void (*close)(void *state);
 	int (*put)(void *state, const struct store_table *table, const void *row,

@@ -8,6 +8,7 @@
 #include "store/backend.h"
 #include "store/clickhouse_forget.h"
 #include "store/clickhouse_insert.h"
+#include "store/clickhouse_otel.h"
 #include "store/clickhouse_rows.h"
 #include "store/clickhouse_select.h"
 #include "store/clickhouse_shards.h"
@@ -168,15 +169,32 @@ static int clickhouse_make_all(struct clickhouse *c, struct strbuf *why)
 	return err;
 }
 
-static int clickhouse_init(const char *address, struct strbuf *why)
+static int clickhouse_make_otel_view(struct clickhouse *c, struct strbuf *why)
+{
+	struct strbuf sql = STRBUF_INIT(CLICKHOUSE_SQL_MAX);
+	int err = 0;
+
+	clickhouse_otel_view(&c->address, &sql);
+	for (unsigned int i = 0; i < c->address.n && !err; i++)
+		err = clickhouse_make(c, i, &sql, why);
+	strbuf_release(&sql);
+	return err;
+}
+
+static int clickhouse_init(const char *address, bool otel_views, struct strbuf *why)
 {
 	struct clickhouse *c;
 	int err = clickhouse_new(address, &c, why);
 
-	if (!err) {
+	if (err)
+		return err;
+	if (otel_views)
+		err = clickhouse_otel_check(c, why);
+	if (!err)
 		err = clickhouse_make_all(c, why);
-		clickhouse_close(c);
-	}
+	if (!err && otel_views)
+		err = clickhouse_make_otel_view(c, why);
+	clickhouse_close(c);
 	return err;
 }
 

@@ -13,9 +13,10 @@
 
 #define USER "HOSTLAT_STORE_USER"
 #define PASSWORD "HOSTLAT_STORE_PASSWORD"
+#define TIMEOUT "HOSTLAT_STORE_TIMEOUT" /* seconds in place of SILENT_S */
 
 #define CONNECT_MS 5000L
-#define SILENT_S 300L      /* without a byte in either direction: an error */
+#define SILENT_S 30L       /* without a byte in either direction: an error */
 #define REQUEST_S 3600L
 #define RECEIVE_BYTES 262144L
 #define URL_MAX 8192u
@@ -32,6 +33,7 @@ struct clickhouse_http {
 	const struct libcurl *curl;
 	CURL *handle;
 	struct curl_slist *headers;
+	long silent_s;             /* time without a byte that is an error */
 	char curl_error[CURL_ERROR_SIZE];
 	unsigned int server;       /* the one that has answered last */
 	uint64_t down;             /* bits: servers that were not reached */
@@ -115,6 +117,22 @@ static int http_add_headers(struct clickhouse_http *http, struct strbuf *why)
 	return err;
 }
 
+/* Sets the time without a byte that is an error. Returns 0, or -EINVAL after a sentence in *why. */
+static int http_set_silence(struct clickhouse_http *http, struct strbuf *why)
+{
+	const char *text = secure_getenv(TIMEOUT);
+	char *end;
+
+	http->silent_s = SILENT_S;
+	if (!text)
+		return 0;
+	http->silent_s = strtol(text, &end, 10);
+	if (end != text && !*end && http->silent_s > 0 && http->silent_s <= REQUEST_S)
+		return 0;
+	strbuf_printf(why, TIMEOUT " takes seconds, 1 to %ld", REQUEST_S);
+	return -EINVAL;
+}
+
 static size_t http_receive(char *bytes, size_t one, size_t n, void *user)
 {
 	struct clickhouse_http *http = user;
@@ -149,7 +167,7 @@ static void http_set_options(struct clickhouse_http *http)
 	set(http->handle, CURLOPT_FOLLOWLOCATION, 0L);
 	set(http->handle, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
 	set(http->handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
-	set(http->handle, CURLOPT_LOW_SPEED_TIME, SILENT_S);
+	set(http->handle, CURLOPT_LOW_SPEED_TIME, http->silent_s);
 	set(http->handle, CURLOPT_TIMEOUT, REQUEST_S);
 	set(http->handle, CURLOPT_BUFFERSIZE, RECEIVE_BYTES);
 	set(http->handle, CURLOPT_HTTPHEADER, http->headers);
@@ -170,6 +188,7 @@ static int http_begin(struct clickhouse_http *http, struct strbuf *why)
 		return err;
 	http->handle = http->curl->init();
 	err = http->handle ? http_add_headers(http, why) : -ENOMEM;
+	err = err ? err : http_set_silence(http, why);
 	if (err == -ENOMEM)
 		strbuf_puts(why, "out of memory");
 	if (!err)
@@ -243,6 +262,8 @@ static int http_no_answer(struct clickhouse_http *http, unsigned int server, CUR
 
 	if (err == -EKEYREJECTED)
 		advice = "SSL_CERT_FILE can name a file with the certificate to trust";
+	if (err == -ETIMEDOUT)
+		advice = "is the server overloaded? " TIMEOUT " gives it more seconds";
 	if (err == -EPROTO)
 		advice = "is this its HTTPS port? Without TLS, the address begins with "
 			 "clickhouse://";

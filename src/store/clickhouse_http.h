@@ -22,8 +22,9 @@ struct clickhouse_request {
 };
 
 /*
- * Makes a client of an address, which must outlive it. User and password are read from the
- * environment here. Connects to no server. Returns 0, or -errno after a sentence in *why.
+ * Makes a client of an address, which must outlive it. User, password and the longest silence of
+ * a server are read from the environment here. Connects to no server. Returns 0, or -errno after a
+ * sentence in *why.
  */
 int clickhouse_http_new(const struct clickhouse_address *address, struct clickhouse_http **out,
 			struct strbuf *why);

@@ -330,12 +330,18 @@ static int sqlite_create(sqlite3 *db, const char *path, struct strbuf *why)
 	return result == SQLITE_OK ? 0 : sqlite_failed(db, result, path, why);
 }
 
-static int sqlite_init(const char *address, struct strbuf *why)
+static int sqlite_init(const char *address, bool otel_views, struct strbuf *why)
 {
 	sqlite3 *db;
 	long tables_there;
 	int err, result;
 
+	if (otel_views) {
+		strbuf_printf(why, "%s is a SQLite file, which cannot have the types of "
+			      "OpenTelemetry's tables: --otel-views needs a store in ClickHouse",
+			      address);
+		return -EOPNOTSUPP;
+	}
 	err = sqlite_connect(address, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &db, why);
 	if (err)
 		return err;

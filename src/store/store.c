@@ -44,9 +44,9 @@ int store_open(const char *address, enum store_mode mode, struct store **out, st
 	return err;
 }
 
-int store_init(const char *address, struct strbuf *why)
+int store_init(const char *address, bool otel_views, struct strbuf *why)
 {
-	return store_backend(address)->init(address, why);
+	return store_backend(address)->init(address, otel_views, why);
 }
 
 void store_close(struct store *store)

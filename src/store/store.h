@@ -15,6 +15,7 @@
 #ifndef HOSTLAT_STORE_STORE_H
 #define HOSTLAT_STORE_STORE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/strbuf.h"
@@ -31,8 +32,12 @@ struct store;
  */
 int store_open(const char *address, enum store_mode mode, struct store **out, struct strbuf *why);
 
-/* Makes the tables if they are missing. Returns as store_open() does. */
-int store_init(const char *address, struct strbuf *why);
+/*
+ * Makes the tables if they are missing; with `otel_views` also the view of
+ * store/clickhouse_otel.h. Returns as store_open() does, or -EOPNOTSUPP, with nothing made, if the
+ * engine cannot have that view.
+ */
+int store_init(const char *address, bool otel_views, struct strbuf *why);
 
 void store_close(struct store *store);
 

@@ -299,7 +299,7 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	if (!strcmp(argv[2], "init"))
-		err = store_init(argv[1], &why);
+		err = store_init(argv[1], false, &why);
 	else
 		err = store_open(argv[1], !strncmp(argv[2], "r", 1) ? STORE_READ : STORE_WRITE,
 				 &store, &why);

@@ -4,6 +4,7 @@ A store in a current ClickHouse engine (chdb) gives the rows, the reports and th
 hostlat sends it the statements that it sends to Debian's much older server. Errors of this engine are understood, too.
 """
 import contextlib
+import sqlite3
 import tempfile
 
 from lib import chdb, check, npm
@@ -11,6 +12,18 @@ from lib.storing import PUT_WINDOWS, TABLES, WINDOW_NS, both, export, fails, fle
 from lib.storing import rows, same, same_as_sqlite
 
 DAY_NS = 86400 * 10**9
+MAP = "Map(LowCardinality(String), String)"
+# The columns of OpenTelemetry's exporter, with types that its queries take.
+OTEL_COLUMNS = [
+    ("ResourceAttributes", MAP), ("ResourceSchemaUrl", "String"), ("ScopeName", "String"), ("ScopeVersion", "String"),
+    ("ScopeAttributes", MAP), ("ScopeDroppedAttrCount", "UInt32"), ("ScopeSchemaUrl", "String"),
+    ("ServiceName", "LowCardinality(String)"), ("MetricName", "LowCardinality(String)"), ("MetricDescription", "String"),
+    ("MetricUnit", "String"), ("Attributes", MAP), ("StartTimeUnix", "DateTime64(9, 'UTC')"),
+    ("TimeUnix", "DateTime64(9, 'UTC')"), ("Value", "Float64"), ("Flags", "UInt32"),
+    ("Exemplars.FilteredAttributes", f"Array({MAP})"), ("Exemplars.TimeUnix", "Array(DateTime64(9))"),
+    ("Exemplars.Value", "Array(Float64)"), ("Exemplars.SpanId", "Array(String)"), ("Exemplars.TraceId", "Array(String)"),
+    ("AggregationTemporality", "Int32"), ("IsMonotonic", "Bool"),
+]
 
 engines = []        # the server
 
@@ -58,6 +71,47 @@ def forgets():
         check.equal("rows that are left", rows(address, TABLES[1]), [])
 
 
+def otel_sums(database, problem, metric):
+    return float(engines[0].ask(f"SELECT sum(Value) FROM {database}.hostlat_otel_metrics_sum WHERE MetricName = "
+                                f"'hostlat.connections.{metric}_time' AND Attributes['hostlat.problem'] = '{problem}'"))
+
+
+def otel_rows(database, columns):
+    """Returns rows of the view, in order."""
+    return sorted(engines[0].ask(f"SELECT {columns} FROM {database}.hostlat_otel_metrics_sum FORMAT TSV").splitlines())
+
+
+def otel_views():
+    """The view has the sums of what SQLite has, in which each connection's latest version is alone, once."""
+    with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
+        address, sqlite = new_store(), f"{folder}/fleet.db"
+        database, paths = address.split("/")[-1], recordings(folder)
+        fleet("init", "--store", sqlite)
+        for _ in range(2):
+            fleet("init", "--store", address, "--otel-views")
+        for store in address, sqlite:
+            fleet("ingest", "--store", store, "--window", "10s", *paths)
+        once = otel_rows(database, "*")
+        for table, change in (TABLES[0], ""), (TABLES[1], ""), (TABLES[0], "REPLACE (version - 1 AS version)"), \
+                (TABLES[1], "REPLACE (version - 1 AS version)"), (TABLES[1], "REPLACE (version + 1 AS version)"):
+            engines[0].ask(f"INSERT INTO {database}.{table} SELECT * {change} FROM {database}.{table}")
+        check.equal("rows with doubles, earlier versions and connections without their window", otel_rows(database, "*"), once)
+        with contextlib.closing(sqlite3.connect(sqlite)) as db:
+            names_of = [name for _, name, *_ in db.execute(f"PRAGMA table_info({TABLES[1]})")]
+            for name in (one for one in names_of if one.endswith(("_known_ns", "_limited_ns", "_lost_ns"))):
+                problem, metric, _ = name.rsplit("_", 2)
+                want = db.execute(f"SELECT sum({name}) FROM {TABLES[1]}").fetchone()[0] / 1e9
+                check.between(f"sum of {name}", otel_sums(database, problem.replace("_", "-"), metric), want - 1e-6, want + 1e-6)
+            check.must_fail("another sum", check.equal, "sum", otel_sums(database, "timeout", "known"), 0)
+            want = db.execute(f"SELECT DISTINCT host, application, window_ns FROM {TABLES[1]}").fetchall()
+        check.equal("rows", len(once), 18 * len(want))
+        check.equal("hosts, applications and windows",
+                    set(otel_rows(database, "ResourceAttributes['host.name'], ServiceName, toUnixTimestamp64Nano(StartTimeUnix)")),
+                    {"\t".join(map(str, row)) for row in want})
+        columns = engines[0].ask(f"DESCRIBE {database}.hostlat_otel_metrics_sum FORMAT TSVRaw").splitlines()
+        check.equal("columns", [tuple(line.split("\t")[:2]) for line in columns], OTEL_COLUMNS)
+
+
 def errors():
     address = new_store()
     fails("ENOENT: the database", address, "rows", TABLES[0])
@@ -78,7 +132,7 @@ def main():
             engines.append(stack.enter_context(chdb.server()))
         except npm.Missing as e:
             check.skip(str(e))
-        check.run([(case,) for case in (the_version, same_rows, same_report, forgets, errors)])
+        check.run([(case,) for case in (the_version, same_rows, same_report, otel_views, forgets, errors)])
 
 
 if __name__ == "__main__":

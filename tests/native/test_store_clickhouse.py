@@ -14,7 +14,7 @@ import threading
 
 from lib import check, clickhouse, servers
 from lib.storing import PUT_WINDOWS, TABLES, WINDOW_NS, both, export, fails, fleet, good, names, pair, recordings, report
-from lib.storing import rows, same, same_as_sqlite
+from lib.storing import rows, run_fleet, same, same_as_sqlite
 
 DAY_NS = 86400 * 10**9
 FILL = 400000
@@ -178,6 +178,21 @@ def errors():
     fails("EINVAL: ", address + ";x", "init")
 
 
+def no_otel_types():
+    """This server has no maps: it is left as it was, and a store in it stays usable."""
+    address = single(members[0], next(names))
+    databases = members[0].ask("SHOW DATABASES")
+    words = run_fleet("init", "--store", address, "--otel-views", code=2).stderr.decode()
+    check.true(f"what to do: {words}", "needs ClickHouse 21.12 or newer" in words and "init without --otel-views" in words)
+    check.equal("databases", members[0].ask("SHOW DATABASES"), databases)
+    good(address, "init")
+    good(address, "put", 0, 1, 1)
+    tables = members[0].ask(f"SHOW TABLES FROM {address.split('/')[-1]}")
+    run_fleet("init", "--store", address, "--otel-views", code=2)
+    check.equal("tables", members[0].ask(f"SHOW TABLES FROM {address.split('/')[-1]}"), tables)
+    good(address, "rows", TABLES[0])
+
+
 def another_version():
     database = next(names)
     address = single(members[0], database)
@@ -290,8 +305,8 @@ def main():
     with clickhouse.cluster(3) as started:
         members.extend(started)
         check.run([(case,) for case in (
-            one_server, three_shards, errors, another_version, forgets, cut_short, over_tls, killed_within_insert,
-            a_shard_that_stops, same_report, new_names, store_away, speed)])
+            one_server, three_shards, errors, no_otel_types, another_version, forgets, cut_short, over_tls,
+            killed_within_insert, a_shard_that_stops, same_report, new_names, store_away, speed)])
 
 
 if __name__ == "__main__":

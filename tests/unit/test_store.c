@@ -39,7 +39,7 @@ static int rig_setup(void **state)
 	snprintf(rig->folder, sizeof(rig->folder), "/tmp/hostlat-store-XXXXXX");
 	assert_non_null(mkdtemp(rig->folder));
 	snprintf(rig->path, sizeof(rig->path), "%s/a?b#c%%.db", rig->folder);
-	assert_int_equal(store_init(rig->path, &rig->why), 0);
+	assert_int_equal(store_init(rig->path, false, &rig->why), 0);
 	rig_open(rig);
 	*state = rig;
 	return 0;
@@ -233,7 +233,7 @@ static void test_init_twice(void **state)
 
 	put(rig, "a", 0, 1, 1);
 	assert_int_equal(store_commit(rig->store), 0);
-	assert_int_equal(store_init(rig->path, &rig->why), 0);
+	assert_int_equal(store_init(rig->path, false, &rig->why), 0);
 	connections_are(rig, NULL, "a:0:1:v1");
 }
 
@@ -261,7 +261,7 @@ static void test_no_stores(void **state)
 		fputs("no database", file);
 	fclose(file);
 	opens_not(rig, path, -EINVAL, "no SQLite file");
-	assert_int_equal(store_init(path, &rig->why), -EINVAL);
+	assert_int_equal(store_init(path, false, &rig->why), -EINVAL);
 	assert_int_equal(truncate(path, 0), 0);
 	opens_not(rig, path, -ENOENT, "no store");
 	unlink(path);
