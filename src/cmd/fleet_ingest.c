@@ -25,7 +25,10 @@
 #include "report/human.h"
 #include "store/series.h"
 
-#define WINDOWS_AT_ONCE 24u
+/* Windows that one pass over a recording fills: a day of hours, or of 5 minutes. */
+#define WINDOWS_AT_ONCE_MIN 24u
+#define WINDOWS_AT_ONCE_MAX 288u
+#define INTERVALS_AT_ONCE 43200u
 #define WINDOWS_MAX 1000000u
 #define RENAMES_BITS 10 /* the lowest bits of a version: struct store_window */
 #define ADDRESSES_BYTES_MAX 65536u
@@ -327,6 +330,15 @@ static int ingest_read(struct ingest *g, uint32_t each)
 	return code;
 }
 
+/* Returns how many windows of `each` intervals a pass fills: short ones take little memory. */
+static uint64_t ingest_at_once(uint32_t each)
+{
+	const uint32_t n = INTERVALS_AT_ONCE / each;
+
+	return n < WINDOWS_AT_ONCE_MIN ? WINDOWS_AT_ONCE_MIN :
+	       n > WINDOWS_AT_ONCE_MAX ? WINDOWS_AT_ONCE_MAX : n;
+}
+
 /* Reads the recording for a few windows at a time, unless the store has all of these. */
 static int ingest_windows(struct ingest *g)
 {
@@ -334,13 +346,14 @@ static int ingest_windows(struct ingest *g)
 	const uint32_t each = (uint32_t)(g->window_ns / g->c->step_ns);
 	const uint64_t n = r->to_ns <= g->first_ns ? 0 :
 			   (r->to_ns - g->first_ns + g->window_ns - 1) / g->window_ns;
+	const uint64_t at_once = ingest_at_once(each);
 	int code = EXIT_OK;
 
 	g->file->windows = n;
 	for (uint64_t at = 0, some; at < n && code == EXIT_OK; at += some) {
 		bool lacks = false;
 
-		some = n - at < WINDOWS_AT_ONCE ? n - at : WINDOWS_AT_ONCE;
+		some = n - at < at_once ? n - at : at_once;
 		g->in->grid = (struct fleet_grid){
 			.start_ns = g->first_ns + at * g->window_ns,
 			.step_ns = g->c->step_ns, .intervals = (uint32_t)some * each };

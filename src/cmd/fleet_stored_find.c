@@ -223,25 +223,58 @@ static int stored_find_windows(struct stored_search *search)
 	return store_select(search->s->store, &query, stored_window, search);
 }
 
+/* Windows of a host's recordings that started before that of the current window. */
+struct stored_earlier {
+	size_t first, end;            /* in s->windows */
+	uint64_t to_ns;               /* end of the last one that counts */
+};
+
+/* Adds the recording before window i once i is of another one, or forgets those of another host. */
+static void stored_earlier_advance(const struct fleet_stored *s, size_t i, struct stored_earlier *e)
+{
+	const struct stored_window *all = s->windows.items;
+
+	if (!i || (!strcmp(all[i].row.host, all[i - 1].row.host) &&
+		   all[i].row.recording_ns == all[i - 1].row.recording_ns))
+		return;
+	if (strcmp(all[i].row.host, all[i - 1].row.host) != 0) {
+		*e = (struct stored_earlier){ .first = i, .end = i };
+		return;
+	}
+	for (; e->end < i; e->end++)
+		if (!all[e->end].left_out && all[e->end].row.to_ns > e->to_ns)
+			e->to_ns = all[e->end].row.to_ns;
+}
+
+/* Returns whether a window overlaps. Most begin after all earlier ones: those are not looked at. */
+static bool stored_overlaps(const struct fleet_stored *s, const struct store_window *row,
+			    const struct stored_earlier *e)
+{
+	if (row->from_ns >= e->to_ns)
+		return false;
+	for (size_t k = e->first; k < e->end; k++) {
+		const struct stored_window *other = &s->windows.items[k];
+
+		if (!other->left_out && row->from_ns < other->row.to_ns &&
+		    other->row.from_ns < row->to_ns)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Leaves out what overlaps with an earlier started recording of the host: each connection would
  * count twice, and two copies of one correlate perfectly.
  */
 static void stored_leave_out(struct fleet_stored *s)
 {
-	for (size_t i = 1, first = 0; i < s->windows.len; i++) {
+	struct stored_earlier earlier = { 0 };
+
+	for (size_t i = 0; i < s->windows.len; i++) {
 		struct stored_window *window = &s->windows.items[i];
 
-		if (strcmp(window->row.host, s->windows.items[first].row.host) != 0)
-			first = i;
-		for (size_t k = first; k < i && !window->left_out; k++) {
-			const struct stored_window *other = &s->windows.items[k];
-
-			window->left_out = !other->left_out &&
-					   other->row.recording_ns != window->row.recording_ns &&
-					   window->row.from_ns < other->row.to_ns &&
-					   other->row.from_ns < window->row.to_ns;
-		}
+		stored_earlier_advance(s, i, &earlier);
+		window->left_out = stored_overlaps(s, &window->row, &earlier);
 		s->overlapping += window->left_out;
 	}
 }
