@@ -118,7 +118,7 @@ static const struct opt fleet_options[] = {
 		 .help = "Show all findings, with all of their connections"),
 	OPT_FLAG(struct fleet_config, otel_views, .name = "otel-views",
 		 .group = OPT_TARGET, .rare = true,
-		 .help = "init: add a view in the form of OpenTelemetry's otel_metrics_sum to a "
+		 .help = "Add a view in the form of OpenTelemetry's otel_metrics_sum to a "
 			 "store in ClickHouse: hostlat_otel_metrics_sum"),
 	OPT_FLAG(struct fleet_config, paper, .name = "paper",
 		 .group = OPT_MEASURE,

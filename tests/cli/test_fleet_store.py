@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests a store of recordings: what goes in comes out as from the recordings themselves, once,
 whatever the order, and whatever was interrupted: test_fleet_store.py MKCONNS HOSTLAT"""
+import contextlib
 import csv
 import glob
 import io
@@ -11,6 +12,7 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import tempfile
@@ -23,6 +25,7 @@ RACKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'fleet', 'two-r
 TABLES = [word for name in ('hosts', 'links') for word in ('--topology', os.path.join(RACKS, f'{name}.csv'))]
 LONG_AGO = '100d'
 HOUR_NS = 3600 * 10**9
+MANY = 10**6 if os.environ.get('HOSTLAT_LONG') else 10000    # rows of one key
 
 
 class Store(unittest.TestCase):
@@ -253,6 +256,101 @@ class Store(unittest.TestCase):
         self.assertEqual(self.report('--json'), self.fleet('report', '--json', path))
         self.assertEqual(self.ingest('--window', '20s', path)['files'][0]['stored'], 0)
 
+    def test_bytes_that_come_while_it_is_read(self):
+        """Bytes that are appended after the version was taken do not count as stored: the next ingest stores them."""
+        whole, grows, rest = self.recording(intervals=400), self.path('grows'), self.path('rest')
+        with open(whole, 'rb') as file:
+            bytes_of = file.read()
+        half = len(bytes_of) // 2
+        for path, part in (grows, bytes_of[:half]), (rest, bytes_of[half:]):
+            with open(path, 'wb') as file:
+                file.write(part)
+        self.ingest(grows, env={**os.environ, 'LD_PRELOAD': os.environ['APPENDS'], 'APPENDS_TO': grows, 'APPENDS_FROM': rest})
+        self.assertEqual(os.path.getsize(grows), len(bytes_of))
+        self.assertEqual({row['version'] for row in self.rows()}, {str(half)})
+        self.assertEqual(self.ingest(grows)['files'][0]['stored'], 1)
+        self.assertEqual({row['version'] for row in self.rows()}, {str(len(bytes_of))})
+        self.assertEqual(self.report('--json'), self.fleet('report', '--json', grows))
+
+    # ---- a server that does not answer ----
+
+    @contextlib.contextmanager
+    def silent_server(self):
+        """Yields the address of a server that takes connections and never answers."""
+        with socket.create_server(('127.0.0.1', 0), backlog=100) as listening:
+            yield f'clickhouse://127.0.0.1:{listening.getsockname()[1]}/x'
+
+    def test_a_server_that_stalls(self):
+        """The time without a byte is HOSTLAT_STORE_TIMEOUT's: without it, the test would last minutes."""
+        with self.silent_server() as address:
+            done = self.run_fleet('init', '--store', address, env={**os.environ, 'HOSTLAT_STORE_TIMEOUT': '1'})
+            self.assertEqual((done.returncode, 'HOSTLAT_STORE_TIMEOUT gives it more' in done.stderr), (2, True), done.stderr)
+            for wrong in '', '0', '-1', '1x', '3601', '99999999999999999999':
+                done = self.run_fleet('init', '--store', address, env={**os.environ, 'HOSTLAT_STORE_TIMEOUT': wrong})
+                self.assertEqual((done.returncode, 'takes seconds, 1 to 3600' in done.stderr), (2, True), done.stderr)
+
+    def interrupted(self, address, number):
+        """Returns how an ingest ends after this signal, sent when the server has its connection or has refused it."""
+        child = subprocess.Popen([HOSTLAT, 'fleet', 'ingest', '--store', address, self.recording()], stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            time.sleep(0.3)
+            child.send_signal(number)
+            return child.wait(timeout=5)    # tries and waits take longer
+        finally:
+            child.kill()
+            child.wait()
+
+    def test_signals_while_it_waits(self):
+        """No wait for a server, stalled or gone, outlives a signal."""
+        with self.silent_server() as address:
+            for number in signal.SIGINT, signal.SIGTERM:
+                self.assertEqual(self.interrupted(address, number), -number)
+        self.assertEqual(self.interrupted(address, signal.SIGINT), -signal.SIGINT)
+
+    # ---- many rows of one key ----
+
+    def measured(self, *words):
+        """Runs it. Returns its output and the most KiB that it had in memory."""
+        with tempfile.TemporaryFile() as out:
+            child = subprocess.Popen([HOSTLAT, 'fleet', *words], stdin=subprocess.DEVNULL, stdout=out)
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(child.returncode, 0)
+            out.seek(0)
+            return out.read().decode(), usage.ru_maxrss
+
+    def test_many_records_of_one_connection(self):
+        """A connection that is recorded again and again is one row, in no more memory than a few records of it."""
+        few, many = self.recording(), self.recording(host='web2', conn='\n'.join([CONN] * (MANY // 5)))
+        stores = self.path('few.db'), self.path('many.db')
+        memory = []
+        for path, store in zip((few, many), stores):
+            self.fleet('init', '--store', store)
+            memory.append(self.measured('ingest', '--store', store, path)[1])
+        self.store = stores[1]
+        self.assertEqual(len(self.rows()), 1)
+        self.assertEqual(self.document(code=self.run_fleet('report', many).returncode)['fleet']['connections'], 1)
+        self.assertLess(memory[1], memory[0] + 16384)
+
+    def test_many_versions_of_one_row(self):
+        """A store with many versions of a window, of which only the last counts, is read in little memory."""
+        self.ingest(*self.racks())
+        for table in 'hostlat_connections', 'hostlat_windows':
+            self.sql(f"UPDATE {table} SET version = {MANY * 2} WHERE host = 'host3'")
+        want, few = self.measured('report', '--json', '--store', self.store, '--since', LONG_AGO)
+        for table in 'hostlat_connections', 'hostlat_windows':
+            columns = [name for _, name, *_ in self.sql(f'PRAGMA table_info({table})')]
+            chosen = ', '.join('n' if name == 'version' else f'"{name}"' for name in columns)
+            one = ' AND cookie = (SELECT min(cookie) FROM hostlat_connections WHERE host = \'host3\')' \
+                if table == 'hostlat_connections' else ''
+            self.sql(f"INSERT INTO {table} SELECT {chosen} FROM {table}, (WITH RECURSIVE v(n) AS (SELECT 0 UNION ALL SELECT "
+                     f"n + 1 FROM v WHERE n < {MANY - 1}) SELECT n FROM v) WHERE host = 'host3' AND version > {MANY}{one}")
+        self.assertEqual(self.sql("SELECT count(*) FROM hostlat_windows WHERE host = 'host3'"), [(MANY + 1, )])
+        got, many = self.measured('report', '--json', '--store', self.store, '--since', LONG_AGO)
+        self.assertEqual(got, want)
+        self.assertLess(many, few + 131072)     # the cache of SQLite has 64 MiB, and what it sorts comes on top
+
     def test_standard_input(self):
         path = self.recording()
         with open(path, 'rb') as file:
@@ -482,6 +580,15 @@ class Store(unittest.TestCase):
                 self.assertRegex(done.stderr, what)
         done = self.run_fleet('report', '--store', self.store)
         self.assertEqual((done.returncode, 'has no windows: hostlat fleet ingest' in done.stderr), (2, True))
+
+    def test_otel_views(self):
+        """SQLite has no types for them: nothing is made."""
+        for store in self.store, self.path('none'):
+            done = self.run_fleet('init', '--store', store, '--otel-views')
+            self.assertEqual((done.returncode, '--otel-views needs a store in ClickHouse' in done.stderr), (2, True))
+        self.assertFalse(os.path.exists(self.path('none')))
+        done = self.run_fleet('export', '--store', self.store, '--otel-views')
+        self.assertEqual((done.returncode, '--otel-views has no effect on hostlat fleet export' in done.stderr), (1, True))
 
     def test_another_version(self):
         self.sql('PRAGMA user_version = 99')
