@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/bug.h"
+#include "base/csv_field.h"
 #include "base/strbuf.h"
 #include "fleet/advice.h"
 #include "fleet/doubt.h"
@@ -123,7 +124,7 @@ static const char *fleet_sentence_row(const struct fleet *f, struct report *r)
 	vec_for_each(&f->resources, resource) {
 		if (resource->kind != (racks ? FLEET_RACK : FLEET_HOST) || n++ > racks)
 			continue;
-		strbuf_csv(&row, resource->name);
+		csv_field_put(&row, resource->name);
 		strbuf_putc(&row, ',');
 	}
 	words = report_format(r, "%s%s", row.error ? "" : strbuf_str(&row),
