@@ -54,6 +54,39 @@ const struct glossary_reason glossary_other_reasons[] = {
 		.effect = "Some tasks, units or functions have a number instead of a name.",
 		.todo = "Measure for a shorter time, or " LESS_TRAFFIC ".",
 	} },
+	{ "connections-not-followed", "conns", {
+		.what = "Following every new connection would have taken more than --cpu-budget "
+			"allows.",
+		.effect = "Sums cover the followed connections only, which a hash of the addresses "
+			  "selected.",
+		.todo = "Raise the upper bound of --cpu-budget.",
+	} },
+	{ "calls-not-logged", "conns", {
+		.what = "Logging every call would have taken more than half of --cpu-budget.",
+		.effect = "The log of --calls has gaps, which it marks.",
+		.todo = "Raise the upper bound of --cpu-budget, or log fewer connections.",
+	} },
+	{ "no-memory", "conns", {
+		.what = "There was no memory to follow a connection.",
+		.effect = "The connection is missing.",
+		.todo = "Free memory, or raise the memory limit of hostlat's control group.",
+	} },
+	{ "ends-not-told", "conns", {
+		.what = "Connections closed faster than hostlat could read their last records.",
+		.effect = "The connections' last interval is missing.",
+		.todo = "Give hostlat CPU time, or raise the upper bound of --cpu-budget.",
+	} },
+	{ "timers-not-counted", "conns", {
+		.what = "Some timers of delayed ACKs and loss probes could not be counted.",
+		.effect = "delayed_acks and tlp are too low.",
+		.todo = "Leave intervals with this reason out of comparisons.",
+	} },
+	{ "programs-skipped", "conns", {
+		.what = "The kernel skipped runs of BPF programs that would have interrupted "
+			"themselves.",
+		.effect = "Their events are missing.",
+		.todo = "Leave intervals with this reason out of comparisons.",
+	} },
 	{ "events-invalid", "watch, conns, fleet", {
 		.what = "Some events had impossible values.",
 		.effect = "They are ignored.",

@@ -29,6 +29,8 @@ INDIRECT = {
 TABLES = {
     'src/load/gate_names.c': r'\{ "[a-z-]+", "([a-z-]+)"',
     'src/load/runs.c': r'\[FINDMAX_\w+\] = \{ "([a-z-]+)"',
+    'src/cmd/conns_lost.c': r'\{ "([a-z-]+)", lost\.',
+    'src/conns/conns.h': r'CONNS_LOSS_\w+ "([a-z-]+)"',
 }
 
 HOST_NOISY = '''\
@@ -92,10 +94,10 @@ def words():
 
 
 def sources():
-    """(path, text) of each C file but the glossary's."""
+    """(path, text) of each C file and header but the glossary's."""
     for folder, _, names in os.walk(os.path.join(SOURCE, 'src')):
         for name in names:
-            if name.endswith('.c') and not name.startswith('glossary'):
+            if name.endswith(('.c', '.h')) and not name.startswith('glossary'):
                 path = os.path.join(folder, name)
                 with open(path, encoding='utf-8') as f:
                     yield os.path.relpath(path, SOURCE), f.read()
