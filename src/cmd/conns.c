@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/outfile.h"
 #include "base/parse.h"
 #include "base/privilege.h"
 #include "clock/clock.h"
@@ -32,6 +33,8 @@ struct conns_config {
 	bool problems_only;
 	bool all;
 	bool info;
+	uint64_t top;
+	const char *metrics;
 	const char *follow;
 	bool calls;
 	const char *from;
@@ -95,6 +98,10 @@ static const struct opt conns_options[] = {
 		 .group = OPT_OUTPUT, .letter = 'a',
 		 .help = "List all connections in text output, not only the worst that fit a "
 			 "screen"),
+	OPT_U64(struct conns_config, top, .name = "top",
+		.group = OPT_OUTPUT, .def = "20", .min = 1, .max = 1000,
+		.help = "Most connections, or groups of --by, that text output lists, worst first, "
+			"and applications with --metrics of their own"),
 	OPT_FLAG(struct conns_config, info, .name = "tcp-info",
 		 .group = OPT_OUTPUT, .excludes = "by,follow",
 		 .help = "Show the kernel's own figures of each connection in text output: "
@@ -123,6 +130,11 @@ static const struct opt conns_options[] = {
 		 .excludes = "from",
 		 .help = "Largest size of the recording, which ends when the next interval does "
 			 "not fit"),
+	OPT_STRING(struct conns_config, metrics, .name = "metrics",
+		   .group = OPT_OUTPUT, .file = true, .excludes = "filter,follow,peer",
+		   .help = "Write counters of each application's connections to FILE as well, each "
+			   "5 s: OpenMetrics, or for a name that ends in .prom the text that "
+			   "node_exporter reads"),
 	OPT_STRING(struct conns_config, from, .name = "from",
 		   .group = OPT_MEASURE, .file = true,
 		   .help = "Show a recorded run instead of measuring (- is standard input); needs "
@@ -205,6 +217,25 @@ static int conns_measure(const struct conns_config *c, const struct conns_option
 	return code ? code : conns_view_close(view, NULL, record_error);
 }
 
+/* Returns false, after a message, unless the metrics have a file of their own. */
+static bool conns_check_metrics(const struct conns_config *c)
+{
+	if (!c->metrics)
+		return true;
+	if (outfile_same(c->metrics, c->common.output))
+		log_error("%s cannot be both the metrics and the result: add --output FILE",
+			  c->metrics);
+	else if (c->record && outfile_same(c->metrics, c->record))
+		log_error("%s cannot be both the metrics and the recording: name two files",
+			  c->metrics);
+	else if (!c->from && !strcmp(c->metrics, "-"))
+		log_error("conns: --metrics - needs --from FILE: a live run writes its metrics "
+			  "again and again, to a file");
+	else
+		return true;
+	return false;
+}
+
 /* Checks that the options can be combined. Logs an error and returns false if they cannot. */
 static bool conns_check_options(const struct conns_config *c)
 {
@@ -216,7 +247,7 @@ static bool conns_check_options(const struct conns_config *c)
 		log_error("conns: --peer shows totals, not intervals: use --json instead of "
 			  "--json-lines");
 	else
-		return recording_is_apart(c->record, c->common.output);
+		return recording_is_apart(c->record, c->common.output) && conns_check_metrics(c);
 	return false;
 }
 
@@ -250,7 +281,7 @@ static int conns_command_run(const void *config)
 	const struct conns_config *c = config;
 	struct conns_options options = {
 		.by = c->by, .sort = c->sort, .problems_only = c->problems_only, .all = c->all,
-		.info = c->info,
+		.info = c->info, .top = (uint32_t)c->top,
 		.follows = c->follow, .totals_only = c->follow || c->peer,
 		.text_only = !c->common.json && !c->common.json_lines,
 	};
@@ -276,7 +307,8 @@ static int conns_command_run(const void *config)
 	options.ctx = filter;
 	if (!c->from)
 		measuring_prepare();
-	if (!conns_view_open(&view, &c->common, &options, c->count))
+	if (!conns_view_open(&view, &c->common, &options, c->count) &&
+	    !conns_metrics_open(&view.metrics, c->metrics, options.top, view.conns, !c->from))
 		code = c->peer ? conns_peer_show(c->from, c->peer, &view) :
 		       c->from ? conns_show_recording(c, &view) : conns_measure(c, &options, &view);
 	conns_view_release(&view);
@@ -296,6 +328,8 @@ const struct command cmd_conns = {
 		  "Show all connections to port 443 with a long round trip" },
 		{ "sudo hostlat conns --for 1m --record run.hlat --json -o run.json",
 		  "Record one minute, and print it as JSON" },
+		{ "hostlat conns --from run.hlat --by app --top 5",
+		  "List the five applications that lost most time to problems" },
 	},
 	.options = conns_options,
 	.config_size = sizeof(struct conns_config),

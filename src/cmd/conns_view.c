@@ -30,6 +30,7 @@ void conns_view_release(struct conns_view *view)
 {
 	interval_view_release(&view->shown);
 	strbuf_release(&view->lines);
+	conns_metrics_release(&view->metrics);
 	conns_free(view->conns);
 	view->conns = NULL;
 }
@@ -91,7 +92,9 @@ int conns_view_feed(void *ctx, const struct event_block *block)
 		return conns_view_show_calls(view, block);
 	conns_view_add_facts(view, block);
 	while ((err = conns_feed_block(view->conns, block, &at)) == CONNS_CLOSED) {
-		err = interval_view_closed(&view->shown);
+		err = conns_metrics_interval(&view->metrics, view->conns);
+		if (!err)
+			err = interval_view_closed(&view->shown);
 		if (err)
 			return err;
 	}
@@ -100,7 +103,12 @@ int conns_view_feed(void *ctx, const struct event_block *block)
 
 int conns_view_close(struct conns_view *view, const struct event_damage *damage, int record_error)
 {
+	const bool damaged = damage && damage->reasons;
+	int code, err;
+
 	if (damage)
 		conns_set_damage(view->conns, damage);
-	return interval_view_close(&view->shown, damage && damage->reasons, record_error);
+	code = interval_view_close(&view->shown, damaged, record_error);
+	err = conns_metrics_close(&view->metrics, view->conns, !damaged);
+	return err ? EXIT_CANNOT : code;
 }

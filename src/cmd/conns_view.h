@@ -3,6 +3,7 @@
 #ifndef HOSTLAT_CMD_CONNS_VIEW_H
 #define HOSTLAT_CMD_CONNS_VIEW_H
 
+#include "cmd/conns_metrics.h"
 #include "cmd/interval_view.h"
 #include "conns/conns.h"
 
@@ -13,6 +14,7 @@ struct conns_view {
 	/* The input is a recording: calls of connections that are not selected are left out. */
 	bool recorded;
 	struct strbuf lines;      /* lines of JSON of the log of calls */
+	struct conns_metrics metrics; /* opened by the caller, or not */
 };
 
 /*

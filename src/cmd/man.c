@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/glossary.h"
 #include "cmd/pages.h"
+#include "conns/app_metrics.h"
 #include "conns/counter.h"
 #include "store/tables.h"
 
@@ -169,6 +170,11 @@ static void man_put_counters(struct man_page *page)
 	counter_manual(page->out);
 }
 
+static void man_put_metrics(struct man_page *page)
+{
+	app_metrics_manual(page->out);
+}
+
 static void man_put_columns(struct man_page *page, const struct store_table *table)
 {
 	for (unsigned int i = 0; i < table->n; i++) {
@@ -220,6 +226,7 @@ static const struct {
 	{ .name = "@FLEET_PROBLEMS@\n", .list = GLOSSARY_FLEET_CLASSES },
 	{ .name = "@FLEET_COLUMNS@\n", .list = GLOSSARY_COLUMNS },
 	{ .name = "@COUNTERS@\n", .put = man_put_counters },
+	{ .name = "@METRICS@\n", .put = man_put_metrics },
 	{ .name = "@WINDOW_COLUMNS@\n", .put = man_put_window_columns },
 	{ .name = "@CONNECTION_COLUMNS@\n", .put = man_put_connection_columns },
 	{ .name = NULL },

@@ -28,6 +28,8 @@ struct conn_view;
 
 /* Version of the JSON document, for struct provenance. */
 #define CONNS_SCHEMA 1
+/* Most connections or groups that text lists, unless the options say otherwise. */
+#define CONNS_TOP 20u
 
 /* Names of facts (EV_FACT) about the run that are part of the report. */
 #define CONNS_FACT_BUDGET_LOW "conns.budget_low"   /* CPU budget in cores, such as "0.01" */
@@ -65,6 +67,7 @@ struct conns_options {
 	bool problems_only;       /* only connections with a harmful problem, in text and JSON */
 	bool all;                 /* text: all connections, not only as many as fit a screen */
 	bool info;                /* text: the kernel's counters and gauges instead of limits */
+	uint32_t top;             /* text: most connections or groups; 0: CONNS_TOP */
 	bool text_only;           /* add no JSON fields to the report: they are most of the work */
 	bool totals_only;         /* only totals are reported, no intervals */
 	bool follows;             /* report one connection only, interval by interval */

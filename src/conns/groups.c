@@ -8,6 +8,7 @@
 
 #include "base/bug.h"
 #include "conns/counter.h"
+#include "conns/problem.h"
 #include "conns/rtt.h"
 #include "conns/conn_aggregate.h"
 #include "conns/tables.h"
@@ -150,19 +151,28 @@ static void conns_groups_add_json(const struct group *g, struct table *t, struct
 		  conns_groups_problems_value(g, r));
 }
 
+/* Returns the time lost; without any, null unless the limits of the connections are known. */
+static struct value conns_groups_lost(const struct conn_aggregate *sum)
+{
+	const bool known = conn_knows(&sum->sum, CONN_KNOWS_TIMES) && conn_known_ns(&sum->sum);
+
+	return known || sum->lost_ns ? value_ns(sum->lost_ns) : value_null();
+}
+
 static void conns_groups_add_line(struct table *t, const struct group *g, struct report *r)
 {
 	const struct event_conn *e = &g->sum.sum;
-	struct value cells[COUNTERS + 10] = {
+	struct value cells[COUNTERS + 11] = {
 		value_string(g->key),
 		value_u64(g->sum.connections),
 		value_u64(g->sum.troubled),
+		conns_groups_lost(&g->sum),
 		conn_aggregate_share(e, e->send_buffer_ns),
 		conn_aggregate_share(e, e->congestion_ns),
 		conn_aggregate_share(e, e->receiver_window_ns),
 		conn_aggregate_share(e, e->delayed_ack_ns),
 	};
-	size_t n = 7 + counter_cells(cells + 7, e, false);
+	size_t n = 8 + counter_cells(cells + 8, e, false);
 
 	cells[n++] = rtt_quantile_value(&g->sum.rtts, 500);
 	cells[n++] = rtt_quantile_value(&g->sum.rtts, 990);
@@ -170,15 +180,16 @@ static void conns_groups_add_line(struct table *t, const struct group *g, struct
 	table_add(t, cells, n);
 }
 
-static void conns_groups_add_text(const struct group *groups, size_t n, const char *head, bool all,
-				  struct report *r)
+static void conns_groups_add_text(const struct group *groups, size_t n, const char *head,
+				  size_t most, struct report *r)
 {
-	struct column columns[COUNTERS + 10] = {
+	struct column columns[COUNTERS + 11] = {
 		{ .head = head, .flags = COLUMN_FLEX }, { .head = "connections" },
-		{ .head = "with problems" }, { .head = "send buffer" }, { .head = "congestion" },
-		{ .head = "receiver" }, { .head = "delayed ACK" },
+		{ .head = "with problems", .flags = COLUMN_SPARE }, { .head = "lost" },
+		{ .head = "send buffer" }, { .head = "congestion" }, { .head = "receiver" },
+		{ .head = "delayed ACK" },
 	};
-	size_t m = 7 + counter_columns(columns + 7, false);
+	size_t m = 8 + counter_columns(columns + 8, false);
 	struct table *t;
 	char buf[HUMAN_MAX];
 
@@ -186,11 +197,11 @@ static void conns_groups_add_text(const struct group *groups, size_t n, const ch
 	columns[m++] = (struct column){ .head = "rtt p99" };
 	columns[m++] = (struct column){ .head = "problems", .flags = COLUMN_FLEX };
 	t = table_new(r, columns, m);
-	for (size_t i = 0; i < n && (all || i < TABLES_GROUPS); i++)
+	for (size_t i = 0; i < n && i < most; i++)
 		conns_groups_add_line(t, &groups[i], r);
-	if (!all && n > TABLES_GROUPS)
+	if (n > most)
 		report_finding(r, "%s more groups: --all lists them.",
-			       human_count(buf, n - TABLES_GROUPS));
+			       human_count(buf, n - most));
 	object_add(&r->body, NULL, value_table(t));
 }
 
@@ -271,7 +282,7 @@ int tables_groups(const struct conns *c, const struct conn_selection *s, struct 
 	for (size_t i = 0; i < n && !c->options.text_only; i++)
 		conns_groups_add_json(&groups[i], t, r);
 	object_add(&r->body, "groups", value_table(t));
-	conns_groups_add_text(groups, n, heads[c->options.by], c->options.all, r);
+	conns_groups_add_text(groups, n, heads[c->options.by], tables_rows_max(c), r);
 	free(groups);
 	return 0;
 }

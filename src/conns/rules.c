@@ -509,20 +509,16 @@ static uint32_t rules_list(const struct conn_view *view, struct conn_problem *ou
 	return n;
 }
 
-/*
- * Adds up the time lost to harmful problems, and its lower bound. Each kind of time counts once:
- * the repairs and their delayed ACKs have parts of the stalls; a burst's are also those of its
- * repairs, held data is also Nagle's, a tiny buffer's is also that of full buffers.
- */
+bool rules_counts_lost(const struct conn_problem *p)
+{
+	return RULES_LOST_CLASSES >> p->class & 1 && !p->ours;
+}
+
+/* Adds up the time lost to harmful problems, and its lower bound. */
 static void rules_add_lost(struct conn_judged *judged, const struct conn_problem *problems)
 {
-	const uint32_t counted = 1U << CONN_SEND_BUFFER | 1U << CONN_FAST_RETRANSMIT |
-				 1U << CONN_TIMEOUT | 1U << CONN_TAIL_LOSS_PROBE |
-				 1U << CONN_RECEIVER_WINDOW | 1U << CONN_DELAYED_ACK |
-				 1U << CONN_DELAYED_REPAIR;
-
 	for (uint32_t i = 0; i < judged->n; i++) {
-		if (!(counted >> problems[i].class & 1) || problems[i].ours)
+		if (!rules_counts_lost(&problems[i]))
 			continue;
 		judged->lost_ns += problems[i].lost_ns;
 		judged->lost_lo_ns += problems[i].lost_lo_ns;

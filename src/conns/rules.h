@@ -49,6 +49,19 @@
 #define RULES_MAX 16 /* most problems of one connection */
 
 /*
+ * Mask of the classes whose lost times add up, so that each kind of time counts once: the repairs
+ * and their delayed ACKs have parts of the stalls; a burst's are also those of its repairs, held
+ * data is also Nagle's, a tiny buffer's is also that of full buffers.
+ */
+#define RULES_LOST_CLASSES                                                                         \
+	(1U << CONN_SEND_BUFFER | 1U << CONN_FAST_RETRANSMIT | 1U << CONN_TIMEOUT |                \
+	 1U << CONN_TAIL_LOSS_PROBE | 1U << CONN_RECEIVER_WINDOW | 1U << CONN_DELAYED_ACK |        \
+	 1U << CONN_DELAYED_REPAIR)
+
+/* Returns whether the problem's lost time is part of that of its connection. */
+bool rules_counts_lost(const struct conn_problem *p);
+
+/*
  * Finds a connection's problems and sets `judged` and `found` of the view. `found` points into
  * `room`, which has RULES_MAX entries and must outlive the view.
  */

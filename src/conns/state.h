@@ -54,6 +54,7 @@ struct conn {
 	bool used : 1;
 	bool closed : 1;               /* the connection is closed, and listed in conns.ended */
 	bool unlisted : 1; /* not in by_tuple: too many connections have its addresses */
+	bool counted : 1;              /* conns/app_counters.h has counted the connection */
 };
 
 struct conn_flow {

@@ -388,10 +388,9 @@ static bool tables_add_lines(const struct conns *c, struct table *t, const struc
 	return (v->c->flags | (other ? other->view.c->flags : 0)) & ODD_KINDS;
 }
 
-/* Returns the number of rows that a table of connections may have. */
-static size_t tables_rows_max(const struct conns *c)
+size_t tables_rows_max(const struct conns *c)
 {
-	return c->options.all ? SIZE_MAX : TABLES_ROWS;
+	return c->options.all ? SIZE_MAX : c->options.top ?: CONNS_TOP;
 }
 
 /* Adds a line for a connection without a record in the interval: its state when last seen. */

@@ -5,15 +5,16 @@
 
 #include "conns/select.h"
 
-/* Most rows and sentences of the text without --all. */
-#define TABLES_ROWS 20u
-#define TABLES_GROUPS 20u
+/* Most sentences of the text without --all. */
 #define TABLES_SENTENCES 6u
 /* JSON: connections with all fields; further ones have identity, times and events only. */
 #define TABLES_FULL_MAX 10000u
 #define TABLES_CONNECTIONS_MAX 150000u
 #define TABLES_PROBLEMS_MAX 20000u
 #define TABLES_LAST_KNOWN_MAX 1000u
+
+/* Returns the number of rows that a table of the text may have. */
+size_t tables_rows_max(const struct conns *c);
 
 /* Adds `connections`, and to the text a table of connections with problems, or of all. */
 void tables_connections(const struct conns *c, const struct conn_selection *s, struct report *r);
