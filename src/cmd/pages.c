@@ -7,7 +7,8 @@
 
 /* The pages of section 7, without "hostlat-". */
 static const char *const topics[] = {
-	"causes", "http", "json", "redis", "replay", "requests", "stages", "store",
+	"causes", "fleet-watch", "http", "json", "metrics", "redis", "replay", "requests",
+	"stages", "store",
 };
 
 static const char *pages_after(const char *name, const char *prefix)

@@ -37,7 +37,7 @@ struct pipelines {
 	struct pipelines_pairs VEC_OF(struct pipelines_pair) tests;
 	uint32_t families;
 	uint32_t half;           /* tests every other resource, from this one on */
-	int err;                 /* of the other half */
+	int err;                 /* the other half's */
 };
 
 static bool pipelines_has_class(const struct fleet *f, enum fleet_class class)

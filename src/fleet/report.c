@@ -398,9 +398,9 @@ int fleet_report(const struct fleet *f, const struct fleet_result *result,
 			       human_counted(buf, result->findings.len - n, "finding"));
 	if (fleet_report_count(f, FLEET_HOST) < HOSTS_MIN &&
 	    fleet_report_has_together(f, result, view))
-		report_finding(r, "Fewer than %u hosts have most connections in common: problems at "
-			       "the same times may be those of another resource than the one that "
-			       "is named. To do: give recordings of more hosts.", HOSTS_MIN);
+		report_finding(r, "Fewer than %u hosts have most connections in common: problems "
+			       "at the same times may be those of another resource than the one "
+			       "that is named. To do: give recordings of more hosts.", HOSTS_MIN);
 	fleet_sentence_paths(f, r);
 	fleet_coverage_report(f, r);
 	fleet_report_resources(f, all, r);

@@ -176,13 +176,13 @@ class Watch(unittest.TestCase):
 
     def test_options_without_effect(self):
         for word in ('--since', '--until', '--window', '--keep'):
-            self.assertIn(f'{word} has no effect on hostlat fleet watch',
+            self.assertIn(f'{word} has no effect on watch',
                           self.fleet('watch', 'x.hlat', word, '1h', code=1))
         for word in ('--all', '--paper'):
             self.assertIn(f'{word} has no effect', self.fleet('watch', 'x.hlat', word, code=1))
         self.assertIn('--reader has no effect', self.fleet('watch', 'x.hlat', '--reader', 'network', code=1))
         for words in (('--last', '1h'), ('--every', '1m'), ('--count', '1')):
-            self.assertIn(f'{words[0]} has no effect on hostlat fleet report',
+            self.assertIn(f'{words[0]} has no effect on report',
                           self.fleet('report', 'x.hlat', *words, code=1))
         self.assertIn('watch needs recordings', self.fleet('watch', code=1))
         self.assertIn('watch takes recordings or --store', self.fleet('watch', 'x', '--store', 'y', code=1))

@@ -181,7 +181,7 @@ class Glossary(unittest.TestCase):
         self.assertGreater(len(pages), 6)
         with open(os.path.join(SOURCE, 'src/cmd/pages.c'), encoding='utf-8') as f:
             topics = re.search(r'topics\[\] = \{(.*?)\}', f.read(), re.DOTALL).group(1)
-        self.assertEqual(set(re.findall(r'"(\w+)"', topics)), pages)
+        self.assertEqual(set(re.findall(r'"([\w-]+)"', topics)), pages)
 
     def test_options(self):
         """Each option that a text names is one of some command."""

@@ -389,12 +389,12 @@ class Usage(unittest.TestCase):
         text = run('fleet', '--help').stdout
         actions = dict(re.findall(r'^  (\w+) .*\n((?: {12}.*\n)+)', text.split('Arguments:')[0].split('Actions')[1], re.M))
         values = dict(re.findall(r'^  .{4}(--[a-z-]+)(?: ([A-Z]\S*|network\S*))?', text, re.M))
-        self.assertEqual((sorted(actions), len(values) > 15), (['export', 'ingest', 'init', 'report'], True))
+        self.assertEqual((sorted(actions), len(values) > 15), (['export', 'ingest', 'init', 'report', 'watch'], True))
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         for action, takes in actions.items():
             for option in values.keys() - {'--help', '--help-all'}:
-                done = run('fleet', action, option, *(['1h'] if values[option] else []), cwd=folder.name)
+                done = run('fleet', action, option, *([{'N': '1'}.get(values[option], '1h')] if values[option] else []), cwd=folder.name)
                 with self.subTest((action, option)):
                     self.assertEqual('has no effect on' in done.stderr, option not in takes.split(), done.stderr)
 

@@ -260,14 +260,14 @@ def new_names():
         for path, name in zip(rules, ("shop", "beta")):
             with open(path, "w", encoding="utf-8") as f:
                 f.write(f"application,command\n{name},nginx\n")
-        for address in single(members[0], next(_names)), sharded(members, next(_names)):
+        for address in single(members[0], next(names)), sharded(members, next(names)):
             fleet("init", "--store", address)
             fleet("ingest", "--store", address, *paths)
             for number, stored in (0, 1), (0, 0), (1, 1), (0, 1), (0, 0):
                 done = json.loads(fleet("ingest", "--json", "--store", address, "--apps", rules[number], *paths))
                 check.equal("windows stored", [each["stored"] for each in done["files"]], [stored] * len(paths))
-                names = {row.split(",")[11] for row in export(address).decode().splitlines()[1:]}
-                check.equal("names", names, {"curl", ("shop", "beta")[number]})
+                shown = {row.split(",")[11] for row in export(address).decode().splitlines()[1:]}
+                check.equal("names", shown, {"curl", ("shop", "beta")[number]})
 
 
 def store_away():
