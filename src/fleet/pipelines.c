@@ -20,6 +20,11 @@
 #define LEFT_Z 3.0
 #define CAUSES_MAX 8u        /* pipelines of one application in one class */
 #define PAIRS_MAX 100000000u
+/*
+ * Applications are with those for which they wait. Among thousands of hosts any two meet on a few;
+ * a pair is on half of the hosts of one of its sides.
+ */
+#define COMMON_PART 2u
 
 struct pipelines_pair {
 	uint32_t resource, application;
@@ -33,7 +38,9 @@ struct pipelines {
 	struct pipeline_work work;
 	enum fleet_class class;
 	struct pipeline_ends by_host; /* ends of the waiting, by host and resource */
-	uint32_t *seen;              /* by application: the last resource it was paired with, + 1 */
+	uint32_t *hosts;             /* by application: on which its connections wait */
+	uint32_t *common;            /* by application: of these, hosts of the resource; else 0 */
+	struct pipelines_touched VEC_OF(uint32_t) touched; /* applications with common hosts */
 	struct pipelines_pairs VEC_OF(struct pipelines_pair) tests;
 	uint32_t families;
 	uint32_t half;           /* tests every other resource, from this one on */
@@ -70,6 +77,14 @@ static int pipelines_host_order(const void *a, const void *b)
 	return sort_order(x->host, y->host) ?: sort_order(x->resource, y->resource);
 }
 
+/* Returns whether it is the first one of its application on the host. */
+static bool pipelines_is_first(const struct pipelines *p, size_t i)
+{
+	const struct pipeline_end *end = &p->by_host.items[i];
+
+	return !i || end[-1].host != end->host || end[-1].resource != end->resource;
+}
+
 static int pipelines_list_hosts(struct pipelines *p)
 {
 	const struct pipeline_ends *ends = &p->work.waiting.ends;
@@ -80,6 +95,8 @@ static int pipelines_list_hosts(struct pipelines *p)
 	if (p->by_host.len)
 		qsort(p->by_host.items, p->by_host.len, sizeof(*p->by_host.items),
 		      pipelines_host_order);
+	for (size_t i = 0; i < p->by_host.len; i++)
+		p->hosts[p->by_host.items[i].resource] += pipelines_is_first(p, i);
 	return err;
 }
 
@@ -98,21 +115,39 @@ static int pipelines_test(struct pipelines *p, uint32_t resource, uint32_t appli
 	return add.test.testable ? vec_push(&p->tests, add) : 0;
 }
 
-/* Tests a resource with the applications that wait on one of its hosts. */
-static int pipelines_test_host(struct pipelines *p, uint32_t resource, uint32_t host)
+/* Counts a host of the resource for each application that waits there. */
+static int pipelines_count_host(struct pipelines *p, uint32_t host)
 {
 	const struct pipeline_end *ends = p->by_host.items;
 	size_t i = sort_first(at, 0, p->by_host.len, ends[at].host >= host);
 	int err = 0;
 
-	for (; i < p->by_host.len && ends[i].host == host && !err; i++) {
-		const uint32_t application = ends[i].resource;
+	for (; i < p->by_host.len && ends[i].host == host && !err; i++)
+		if (pipelines_is_first(p, i) && !p->common[ends[i].resource]++)
+			err = vec_push(&p->touched, ends[i].resource);
+	return err;
+}
 
-		if (p->seen[application] == resource + 1)
-			continue;
-		p->seen[application] = resource + 1;
-		err = pipelines_test(p, resource, application);
+/* Tests a resource, whose ends these are, with the applications of which it has enough hosts. */
+static int pipelines_test_resource(struct pipelines *p, const struct pipeline_end *ends, size_t n)
+{
+	uint32_t hosts = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++)
+		if (!i || ends[i - 1].host != ends[i].host) {
+			hosts++;
+			err = pipelines_count_host(p, ends[i].host);
+		}
+	vec_for_each(&p->touched, application) {
+		const uint32_t waits = p->hosts[*application];
+		const uint32_t least = waits < hosts ? waits : hosts;
+
+		if (!err && COMMON_PART * p->common[*application] >= least)
+			err = pipelines_test(p, ends->resource, *application);
+		p->common[*application] = 0;
 	}
+	vec_clear(&p->touched);
 	return err;
 }
 
@@ -120,18 +155,15 @@ static int pipelines_test_host(struct pipelines *p, uint32_t resource, uint32_t 
 static int pipelines_test_half(struct pipelines *p)
 {
 	const struct pipeline_ends *ends = &p->work.problem.ends;
-	uint32_t number = 1;
+	uint32_t number = 0;
 	int err = 0;
 
-	for (size_t i = 0; i < p->f->resources.len; i++)
-		p->seen[i] = 0;
-	for (size_t i = 0; i < ends->len && !err; i++) {
-		const struct pipeline_end *end = &ends->items[i];
-		const bool is_new = !i || end[-1].resource != end->resource;
-
-		number += is_new;
-		if (number % 2 == p->half && (is_new || end[-1].host != end->host))
-			err = pipelines_test_host(p, end->resource, end->host);
+	for (size_t from = 0, to; from < ends->len && !err; from = to) {
+		for (to = from + 1; to < ends->len; to++)
+			if (ends->items[to].resource != ends->items[from].resource)
+				break;
+		if (number++ % 2 == p->half)
+			err = pipelines_test_resource(p, ends->items + from, to - from);
 	}
 	return err;
 }
@@ -180,14 +212,16 @@ static int pipelines_test_all(struct pipelines *p)
 	other.half = 1;
 	other.out = &counts;
 	vec_init(&other.tests, PAIRS_MAX);
-	other.seen = malloc((p->f->resources.len + 1) * sizeof(*other.seen));
-	if (!other.seen)
+	vec_init(&other.touched, FLEET_RESOURCES_MAX);
+	other.common = calloc(p->f->resources.len + 1, sizeof(*other.common));
+	if (!other.common)
 		err = -ENOMEM;
 	err = err ? err : pipelines_run_halves(p, &other);
 	err = err ? err : pipelines_merge(p, &other);
 	pipeline_work_join(&other.work);
 	vec_release(&other.tests);
-	free(other.seen);
+	vec_release(&other.touched);
+	free(other.common);
 	return err;
 }
 
@@ -354,10 +388,11 @@ int fleet_pipelines(const struct fleet *f, const struct fleet_options *options,
 		return 0;
 	vec_init(&p.by_host, (size_t)FLEET_CONNECTIONS_MAX * FLEET_SHARES_MAX);
 	vec_init(&p.tests, PAIRS_MAX);
-	p.seen = malloc((f->resources.len + 1) * sizeof(*p.seen));
-	if (!p.seen)
-		return -ENOMEM;
+	vec_init(&p.touched, FLEET_RESOURCES_MAX);
+	p.hosts = calloc(f->resources.len + 1, sizeof(*p.hosts));
+	p.common = calloc(f->resources.len + 1, sizeof(*p.common));
 	err = pipeline_work_init(&p.work, f);
+	err = p.hosts && p.common ? err : -ENOMEM;
 	err = err ? err : pipelines_run(&p);
 	if (out->pipelines.len)
 		qsort(out->pipelines.items, out->pipelines.len, sizeof(*out->pipelines.items),
@@ -365,6 +400,8 @@ int fleet_pipelines(const struct fleet *f, const struct fleet_options *options,
 	pipeline_work_release(&p.work);
 	vec_release(&p.by_host);
 	vec_release(&p.tests);
-	free(p.seen);
+	vec_release(&p.touched);
+	free(p.hosts);
+	free(p.common);
 	return err ? -ENOMEM : 0;
 }

@@ -263,23 +263,29 @@ static void by_hand_add(struct fleet *f, uint32_t host, uint32_t app, uint32_t k
 	}
 }
 
-/* Returns the pipelines of one application with timeouts and one that waits, and their tests. */
-static size_t by_hand(bool same_host, uint32_t *tested)
+/*
+ * Returns the pipelines of one application with timeouts and one that waits, and their tests: both
+ * are on so many hosts, of which some are common.
+ */
+static size_t by_hand(uint32_t n_hosts, uint32_t common, uint32_t *tested)
 {
 	const struct fleet_grid grid = { MODEL_START_NS, MODEL_STEP_NS, 300 };
 	struct rig rig = { .model.fleet = fleet_new(&grid) };
 	struct fleet *f = rig.model.fleet;
-	uint32_t hosts[2], apps[2];
+	uint32_t hosts[10], apps[2];
 	size_t n;
 
 	assert_non_null(f);
-	for (uint32_t i = 0; i < 2; i++) {
-		assert_int_equal(fleet_resource(f, FLEET_HOST, i ? "a" : "b", &hosts[i]), 0);
-		assert_int_equal(fleet_resource(f, FLEET_APP, i ? "a" : "b", &apps[i]), 0);
+	for (uint32_t i = 0; i < 2 * n_hosts; i++) {
+		const char name[] = { (char)('a' + i), '\0' };
+
+		assert_int_equal(fleet_resource(f, FLEET_HOST, name, &hosts[i]), 0);
 	}
-	for (uint32_t i = 0; i < 3; i++) {
-		by_hand_add(f, hosts[0], apps[0], 1u << FLEET_TIMEOUT);
-		by_hand_add(f, hosts[!same_host], apps[1], 1u << FLEET_SENDER_APP);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(fleet_resource(f, FLEET_APP, i ? "a" : "b", &apps[i]), 0);
+	for (uint32_t i = 0; i < 3 * n_hosts; i++) {
+		by_hand_add(f, hosts[i / 3], apps[0], 1u << FLEET_TIMEOUT);
+		by_hand_add(f, hosts[n_hosts - common + i / 3], apps[1], 1u << FLEET_SENDER_APP);
 	}
 	rig_analyze(&rig);
 	n = rig.result.pipelines.len;
@@ -294,9 +300,21 @@ static void test_only_on_common_hosts(void **state)
 	uint32_t tested;
 
 	(void)state;
-	assert_int_equal(by_hand(true, &tested), 1);
+	assert_int_equal(by_hand(1, 1, &tested), 1);
 	assert_int_equal(tested, 1);
-	assert_int_equal(by_hand(false, &tested), 0);
+	assert_int_equal(by_hand(1, 0, &tested), 0);
+	assert_int_equal(tested, 0);
+}
+
+/* Applications that meet on less than half of their hosts are no pair. */
+static void test_few_common_hosts(void **state)
+{
+	uint32_t tested;
+
+	(void)state;
+	by_hand(5, 3, &tested);
+	assert_int_equal(tested, 1);
+	by_hand(5, 2, &tested);
 	assert_int_equal(tested, 0);
 }
 
@@ -546,6 +564,7 @@ int main(void)
 		cmocka_unit_test(test_other_end_on_the_host),
 		cmocka_unit_test(test_within_an_application),
 		cmocka_unit_test(test_only_on_common_hosts),
+		cmocka_unit_test(test_few_common_hosts),
 		cmocka_unit_test(test_common_to_all_hosts),
 		cmocka_unit_test(test_day_and_night),
 		cmocka_unit_test(test_pipeline_by_day_and_night),
