@@ -115,10 +115,10 @@ static int watch_tell_ended(struct fleet_watch *w, const struct fleet_followed *
 	return code;
 }
 
-/* Tells once in --last of time that nothing is found. */
-static int watch_tell_nothing(struct fleet_watch *w)
+/* Tells once in --last of time that nothing is found, or that nothing could be tested. */
+static int watch_tell_nothing(struct fleet_watch *w, bool tested)
 {
-	struct fleet_watch_line line = watch_line(w, "nothing");
+	struct fleet_watch_line line = watch_line(w, tested ? "nothing" : "untested");
 	struct strbuf text = STRBUF_INIT(WHY_MAX);
 	char n[HUMAN_MAX];
 	int code;
@@ -130,7 +130,9 @@ static int watch_tell_nothing(struct fleet_watch *w)
 	if (w->nothing_ns && watch_end(w) - w->nothing_ns < w->c.last_ns)
 		return EXIT_OK;
 	w->nothing_ns = watch_end(w);
-	strbuf_puts(&text, "Nothing is found.");
+	strbuf_puts(&text, tested ? "Nothing is found." :
+				    "n/a: no resource has enough connections for a test. Give "
+				    "more hosts' recordings, or a longer --last.");
 	if (w->weak)
 		strbuf_printf(&text, " %s of a single report %s too weak to begin here.",
 			      human_counted(n, w->weak, "finding"), w->weak == 1 ? "is" : "are");
@@ -231,7 +233,8 @@ static int watch_found(struct fleet_watch *w, const struct fleet_look *look)
 			code = watch_see(w, look->windows.fleets[0], &look->result, finding);
 	while (code == EXIT_OK && (ended = fleet_changes_next_ended(&w->changes)))
 		code = watch_tell_ended(w, ended);
-	return code == EXIT_OK ? watch_tell_nothing(w) : code;
+	return code == EXIT_OK ? watch_tell_nothing(w, look->result.tested ||
+							   !look->result.too_few) : code;
 }
 
 /* Returns a number that changes with the data, as far as recordings and windows tell. */

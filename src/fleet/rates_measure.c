@@ -64,20 +64,36 @@ static bool rates_own(struct rates *r, const struct rates_suspect *suspect, bool
 	return any;
 }
 
-static int rates_measure_resource(struct rates *r, struct rates_suspect *suspect)
+/* Adds the children of a resource; sets *any: it has connections that are left. */
+static int rates_add_units(struct rates *r, struct rates_suspect *suspect, bool *any)
 {
 	const struct units *units = &r->kinds[suspect->kind];
 	const size_t end = suspect->entry + suspect->entries;
 	int err = 0;
 
-	if (!rates_own(r, suspect, true))
+	*any = rates_own(r, suspect, true);
+	if (!*any)
 		return 0;
 	for (size_t from = suspect->entry, to; from < end && !err; from = to) {
 		to = units_child_end(units, from, end);
 		err = rates_add_unit(r, suspect, from, to);
 	}
 	rates_own(r, suspect, false);
-	return err ?: vec_push(&r->suspects, *suspect);
+	return err;
+}
+
+static int rates_measure_resource(struct rates *r, const struct unit_resource *of,
+				  enum fleet_kind kind)
+{
+	struct rates_suspect suspect = {
+		.resource = of->resource, .kind = kind, .entry = of->first, .entries = of->n,
+		.unit = r->units.len,
+	};
+	bool any;
+	int err = rates_add_units(r, &suspect, &any);
+
+	/* The rest is for comparison: no resource is behind it. */
+	return err || !any || of->resource == FLEET_NONE ? err : vec_push(&r->suspects, suspect);
 }
 
 /* Gives a place to each child that has none, or with `own`, to those of the recorded hosts. */
@@ -115,15 +131,10 @@ int rates_measure(struct rates *r, enum fleet_kind kind)
 	int err = 0;
 
 	vec_clear(&r->units);
-	vec_for_each(&units->resources, of) {
-		struct rates_suspect suspect = {
-			.resource = of->resource, .kind = kind, .entry = of->first,
-			.entries = of->n, .unit = r->units.len,
-		};
-
+	vec_for_each(&units->resources, of)
 		if (!err)
-			err = rates_measure_resource(r, &suspect);
-	}
+			err = rates_measure_resource(r, of, kind);
+	err = err ? err : rates_measure_resource(r, &units->rest, kind);
 	rates_place_units(r, kind);
 	return err;
 }

@@ -236,6 +236,8 @@ static void fleet_report_headline(const struct fleet *f, const struct fleet_resu
 	else if (none && pipelines_report_first(f, result, view))
 		report_headline(r, "%s", pipelines_report_verdict(
 			f, pipelines_report_first(f, result, view), r));
+	else if (!result->tested && !result->too_few && f->all.len)
+		report_headline(r, "No connection has a problem while that could be seen.");
 	else if (!result->tested)
 		report_headline(r, "n/a: no resource has enough connections for a test. Give more "
 				"hosts' recordings, or longer ones.");

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define REST_RESOURCES 4u    /* so many have enough others among themselves */
+
 bool units_are_connections(enum fleet_kind kind)
 {
 	return kind == FLEET_HOST || kind == FLEET_CONTAINER;
@@ -49,6 +51,27 @@ static const uint32_t *units_shares(const struct units *units, uint32_t conn)
 	     *end_ = share + (units)->f->all.items[conn].n; share < end_; share++)                 \
 		if ((units)->f->resources.items[*share].kind == (units)->kind)
 
+/* In a fleet with one uplink, only connections that do not cross it are others. */
+static bool units_have_rest(const struct units *units)
+{
+	return (units->kind == FLEET_LINK || units->kind == FLEET_RACK ||
+		units->kind == FLEET_SWITCH) &&
+	       units->resources.len && units->resources.len < REST_RESOURCES;
+}
+
+/* Puts a connection to the entries of its resources. */
+static void units_put(struct units *units, uint32_t conn, size_t *next)
+{
+	bool any = false;
+
+	for_each_unit(units, conn, share) {
+		units->items[next[*share]++].conn = conn;
+		any = true;
+	}
+	if (!any && units_have_rest(units))
+		units->items[units->rest.first + units->rest.n++].conn = conn;
+}
+
 /* Counts the entries of each resource, and gives those that have any their places. */
 static int units_count(struct units *units, size_t *next)
 {
@@ -66,7 +89,9 @@ static int units_count(struct units *units, size_t *next)
 		next[r] = units->len;
 		units->len += resource.n;
 	}
-	units->items = malloc((units->len + 1) * sizeof(*units->items));
+	units->rest = (struct unit_resource){ FLEET_NONE, units->len, 0 };
+	units->items = malloc((units->len + (units_have_rest(units) ? f->all.len : 0) + 1) *
+			      sizeof(*units->items));
 	return err || !units->items ? -ENOMEM : 0;
 }
 
@@ -81,8 +106,7 @@ int units_list(const struct fleet *f, enum fleet_kind kind, struct units *out)
 	if (order && next)
 		err = units_order(out, order) ?: units_count(out, next);
 	for (uint32_t i = 0; i < f->all.len && !err; i++)
-		for_each_unit(out, order[i], share)
-			out->items[next[*share]++].conn = order[i];
+		units_put(out, order[i], next);
 	free(order);
 	free(next);
 	return err;

@@ -28,7 +28,8 @@ struct units {
 	enum fleet_kind kind;
 	struct unit_resources resources; /* those with connections, in their order */
 	struct unit_entry *items;
-	size_t len;              /* number of items */
+	size_t len;              /* number of items, without those of `rest` */
+	struct unit_resource rest; /* connections that share none of few links, racks or switches */
 };
 
 /*

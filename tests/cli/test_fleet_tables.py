@@ -23,6 +23,11 @@ class Tables(FleetTest):
                          r'--topology links.csv, a file with the lines "from,to,link", "rack1,rack2,LINK" and so on.\Z')
         self.assertRegex(self.headline(*paths, *TABLES), r'\ALink uplink: [^"]*\Z')
 
+    def test_one_link(self):
+        """A link that is the only one is compared with the connections that do not cross it."""
+        uplink = self.write('uplink.csv', 'from,to,link\nrack1,rack2,uplink\n')
+        self.assertRegex(self.headline(*self.racks(), *TABLES[:2], '--topology', uplink), r'\ALink uplink: ')
+
     def test_half_a_topology(self):
         """The doubt stays while hosts are in no rack, and the network's operator sees it."""
         paths = self.racks()

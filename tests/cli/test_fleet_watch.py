@@ -170,6 +170,15 @@ class Watch(unittest.TestCase):
         self.assertEqual(self.change('begins')['name'], 'uplink')
         self.assertEqual(self.end(signal.SIGTERM), (3, ''))
 
+    def test_too_few_for_a_test(self):
+        """Where a report says n/a, a watch does not say that nothing is found."""
+        with open(self.path('script'), 'w', encoding='utf-8') as file:
+            file.write(re.sub(r'^conn (?!26).*\n', '', script(os.path.join(RACKS, 'conns'), [(LOSSY, 60)]), flags=re.MULTILINE))
+        subprocess.run([MKCONNS, self.path('script'), self.path('one.hlat')], check=True)
+        self.start(self.path('one.hlat'), *LOOK, '--json')
+        self.change('stale')
+        self.assertTrue(self.change('untested')['text'].startswith('n/a: '))
+
     def test_what_never_worked_ends(self):
         self.assertIn('make one', self.fleet('watch', '--store', self.path('none.db'), code=2))
         self.assertIn('none.hlat', self.fleet('watch', self.path('none.hlat'), code=2))
