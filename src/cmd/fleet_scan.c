@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/bug.h"
 #include "base/log.h"
@@ -355,6 +356,25 @@ int fleet_scan_read(struct fleet_scan *scan, const char *const *paths, uint32_t 
 	return EXIT_CANNOT;
 }
 
+/*
+ * Returns the end of the newest data. The newest time is asked for while recordings grow: a host
+ * whose clock is over a day ahead would hide all others.
+ */
+static uint64_t scan_newest(const struct fleet_scan *scan)
+{
+	uint64_t limit, newest = 0, sane = 0;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	limit = (uint64_t)now.tv_sec * NS_PER_S + NS_PER_DAY;
+	vec_for_each(&scan->recordings, r) {
+		newest = r->to_ns > newest ? r->to_ns : newest;
+		if (r->to_ns <= limit && r->to_ns > sane)
+			sane = r->to_ns;
+	}
+	return sane ?: newest;
+}
+
 bool fleet_scan_grid(const struct fleet_scan *scan, uint64_t step_ns, uint64_t last_ns,
 		     struct fleet_grid *grid)
 {
@@ -365,8 +385,10 @@ bool fleet_scan_grid(const struct fleet_scan *scan, uint64_t step_ns, uint64_t l
 		from = r->from_ns < from ? r->from_ns : from;
 		to = r->to_ns > to ? r->to_ns : to;
 	}
-	if (last_ns && to - from > last_ns)
-		from = to - last_ns;
+	if (last_ns)
+		to = scan_newest(scan);
+	if (last_ns && (to < from || to - from > last_ns))
+		from = to > last_ns ? to - last_ns : 0;
 	from -= from % step_ns;
 	intervals = (to - from + step_ns - 1) / step_ns;
 	*grid = (struct fleet_grid){ .start_ns = from, .step_ns = step_ns,

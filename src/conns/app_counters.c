@@ -7,10 +7,13 @@
 
 #include "base/hash.h"
 #include "base/parse.h"
+#include "base/strbuf.h"
+#include "base/utf8.h"
 #include "conns/rules.h"
 #include "conns/state.h"
 
 #define SLOTS 1024u
+#define NAME_BYTES 4096u
 /* An application takes another one's counters if it lost so much more: 5/4 of it, and a second. */
 #define HARM_MORE(ns) ((ns) + (ns) / 4 + NS_PER_S)
 
@@ -108,10 +111,9 @@ static struct app_counter *app_counters_new(struct app_counters *a, const char *
  * Returns the counters of the connection's application; NULL for those of "other", or with
  * *err = -ENOMEM.
  */
-static struct app_counter *app_counters_get(struct app_counters *a, const struct conn_view *v,
-					    int *err)
+static struct app_counter *app_counters_find(struct app_counters *a, const struct conn_view *v,
+					     const char *name, int *err)
 {
-	const char *name = words_app(v) ?: APP_COUNTERS_UNKNOWN;
 	uint32_t at = *app_counters_slot(a, name);
 	struct app_counter *app;
 
@@ -127,6 +129,21 @@ static struct app_counter *app_counters_get(struct app_counters *a, const struct
 		*err = -ENOMEM;
 	if (*err == -E2BIG)
 		*err = 0;
+	return *err ? NULL : app;
+}
+
+/* Names with bytes that are not UTF-8 are written as their clean form: two such may be one. */
+static struct app_counter *app_counters_get(struct app_counters *a, const struct conn_view *v,
+					    int *err)
+{
+	struct strbuf clean = STRBUF_INIT(NAME_BYTES);
+	struct app_counter *app;
+
+	utf8_put_clean(&clean, words_app(v) ?: APP_COUNTERS_UNKNOWN);
+	app = app_counters_find(a, v, strbuf_str(&clean), err);
+	if (clean.error)
+		*err = -ENOMEM;
+	strbuf_release(&clean);
 	return *err ? NULL : app;
 }
 

@@ -168,8 +168,7 @@ void app_metrics_add(const struct app_counters *a, const struct conns *c, struct
 		vec_for_each(&a->apps, app)
 			if (app->named)
 				put[i](m, app->name, &app->counts);
-		if (a->other.connections)
-			put[i](m, APP_COUNTERS_OTHER, &a->other);
+		put[i](m, APP_COUNTERS_OTHER, &a->other);
 	}
 }
 

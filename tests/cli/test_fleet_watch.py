@@ -170,6 +170,16 @@ class Watch(unittest.TestCase):
         self.assertEqual(self.change('begins')['name'], 'uplink')
         self.assertEqual(self.end(signal.SIGTERM), (3, ''))
 
+    def test_a_clock_of_the_future(self):
+        """A host whose clock is years ahead hides no others."""
+        paths = self.record((LOSSY, 60))
+        with open(self.path('script'), 'w', encoding='utf-8') as file:
+            file.write(script(os.path.join(RACKS, 'conns6'), [(LOSSY, 60)]).replace('1699999000s', '7699999000s'))
+        subprocess.run([MKCONNS, self.path('script'), paths[-1]], check=True)
+        self.start(*paths, *TABLES, *LOOK, '--json')
+        self.change('stale')
+        self.assertLess(self.change('begins')['time_ns'], 1700001000 * 10**9)
+
     def test_too_few_for_a_test(self):
         """Where a report says n/a, a watch does not say that nothing is found."""
         with open(self.path('script'), 'w', encoding='utf-8') as file:

@@ -148,10 +148,12 @@ class Metrics(unittest.TestCase):
                                        group['lost_ns'] / 1e9, 6)
 
     def test_hostile_names(self):
-        recording = self.make(app(1, 'a\\b{c=d} 1') + app(2, '\udcff\udcfe') + 'interval 1s 1ms 1ms\n')
+        recording = self.make(app(1, 'a\\b{c=d} 1') + app(2, '\udcff\udcfe') + app(3, '\udcfe\udcff') +
+                              'interval 1s 1ms 1ms\n')
         page = self.metrics(recording)
         names = {dict(labels)['app'] for labels in parse(page)['hostlat_connections_seen'][1]}
-        self.assertEqual(names, {'a\\\\b{c=d} 1', '\ufffd\ufffd'})
+        self.assertEqual(names, {'a\\\\b{c=d} 1', '??', 'other'})
+        self.assertEqual(total(parse(page), 'hostlat_connections_seen', app='??'), 2)
         self.promtool('check', 'metrics', text=self.metrics(recording, name=self.path('a.prom')))
 
     # ---- the number of series ----
@@ -236,6 +238,8 @@ class Metrics(unittest.TestCase):
         self.assertIn('add --output FILE', self.ask('--from', recording, '--metrics', '-', code=1))
         self.assertIn('name two files',
                       self.ask('--record', self.path('a'), '--metrics', self.path('a'), code=1))
+        for words in ('--metrics', recording, '-o', '/dev/null'), ('--output', recording):
+            self.assertIn('is read: name another file', self.ask('--from', recording, *words, code=1))
         self.assertIn('--filter', self.ask('--from', recording, '--metrics', 'x', '--filter', 'dport = 1', code=1))
         self.assertIn('--top', self.ask('--from', recording, '--top', '0', code=1))
         self.assertIn('No such file', self.ask('--from', recording, '--metrics', self.path('no/x'), code=2))
