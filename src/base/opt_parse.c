@@ -8,6 +8,7 @@
 #include "base/bug.h"
 #include "base/nearest.h"
 #include "base/opt_action.h"
+#include "base/opt_files.h"
 #include "base/opt_row.h"
 #include "base/parse.h"
 
@@ -398,6 +399,17 @@ static int opt_check_action(struct opt_parser *p)
 	return -EINVAL;
 }
 
+/* Refuses to write to a file that is read. */
+static int opt_check_files(struct opt_parser *p)
+{
+	const char *path = opt_files_clash(&p->table, p->config);
+
+	if (!path)
+		return OPT_PARSED;
+	strbuf_printf(p->error, "%s is an input and cannot be an output too", path);
+	return -EINVAL;
+}
+
 int opt_parse(const struct opt *rows, void *config, int argc, char *const *argv,
 	      struct strbuf *error)
 {
@@ -411,5 +423,7 @@ int opt_parse(const struct opt *rows, void *config, int argc, char *const *argv,
 		result = opt_check_combination(&p);
 	if (result == OPT_PARSED)
 		result = opt_check_action(&p);
+	if (result == OPT_PARSED)
+		result = opt_check_files(&p);
 	return result;
 }

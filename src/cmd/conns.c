@@ -218,13 +218,6 @@ static int conns_measure(const struct conns_config *c, const struct conns_option
 }
 
 /* Returns false, after a message, unless the metrics have a file of their own. */
-/* Returns whether a file that would be written is one that is read. */
-static bool conns_is_input(const struct conns_config *c, const char *path)
-{
-	return path && ((c->from && outfile_same(path, c->from)) ||
-			(c->peer && outfile_same(path, c->peer)));
-}
-
 static bool conns_check_metrics(const struct conns_config *c)
 {
 	if (!c->metrics)
@@ -232,8 +225,6 @@ static bool conns_check_metrics(const struct conns_config *c)
 	if (outfile_same(c->metrics, c->common.output))
 		log_error("%s cannot be both the metrics and the result: add --output FILE",
 			  c->metrics);
-	else if (conns_is_input(c, c->metrics))
-		log_error("%s is read: name another file for the metrics", c->metrics);
 	else if (c->record && outfile_same(c->metrics, c->record))
 		log_error("%s cannot be both the metrics and the recording: name two files",
 			  c->metrics);
@@ -252,8 +243,6 @@ static bool conns_check_options(const struct conns_config *c)
 		log_error("conns: --record-all needs --record FILE");
 	else if (c->peer && !c->from)
 		log_error("conns: --peer needs --from FILE, this host's recording");
-	else if (conns_is_input(c, c->common.output))
-		log_error("conns: %s is read: name another file with --output", c->common.output);
 	else if (c->peer && c->common.json_lines)
 		log_error("conns: --peer shows totals, not intervals: use --json instead of "
 			  "--json-lines");

@@ -239,7 +239,7 @@ class Metrics(unittest.TestCase):
         self.assertIn('name two files',
                       self.ask('--record', self.path('a'), '--metrics', self.path('a'), code=1))
         for words in ('--metrics', recording, '-o', '/dev/null'), ('--output', recording):
-            self.assertIn('is read: name another file', self.ask('--from', recording, *words, code=1))
+            self.assertIn('is an input and cannot be an output too', self.ask('--from', recording, *words, code=1))
         self.assertIn('--filter', self.ask('--from', recording, '--metrics', 'x', '--filter', 'dport = 1', code=1))
         self.assertIn('--top', self.ask('--from', recording, '--top', '0', code=1))
         self.assertIn('No such file', self.ask('--from', recording, '--metrics', self.path('no/x'), code=2))

@@ -384,6 +384,24 @@ class Usage(unittest.TestCase):
             self.assertEqual(short.split('\n\n')[1].split('\n')[0], 'Examples:', command)
             self.assertLessEqual(max(map(len, full.splitlines())), 80, command)
 
+    def test_no_output_is_an_input(self):
+        """A file that is read is never replaced, however its path is spelled."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path, other = (os.path.join(folder.name, name) for name in ('a', 'b'))
+        for words in (('conns', '--from'), ('watch', '--from'), ('explain', '--from'), ('diagnose', ), ('report', ),
+                      ('compare', other), ('fleet', 'report'), ('fleet', 'report', other, '--topology')):
+            for output, is_input in (path, True), (f'{folder.name}//./a', True), (other + '2', False):
+                for name in path, other:
+                    with open(name, 'w', encoding='utf-8') as file:
+                        file.write('kept')
+                with self.subTest((words, output)):
+                    done = run(*words, path, '--output', output)
+                    self.assertEqual('is an input and cannot be an output too' in done.stderr, is_input, done.stderr)
+                    self.assertNotEqual(done.returncode, 0)
+                    with open(path, encoding='utf-8') as file:
+                        self.assertEqual(file.read(), 'kept')
+
     def test_actions(self):
         """Each action refuses the options that help does not list for it."""
         text = run('fleet', '--help').stdout
