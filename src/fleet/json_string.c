@@ -47,13 +47,16 @@ static void json_string_put(uint32_t code, char **to)
 /* Reads what follows \u, with the second half of a surrogate pair. */
 static int json_string_unicode(struct csv *text, char **to)
 {
-	uint32_t code, low;
+	uint32_t code, low = 0;
 	int err = json_string_hex(text, &code);
 
 	if (!err && is_high_surrogate(code)) {
-		for (const char *c = "\\u"; *c && csv_is_at(text, *c); c++)
-			csv_advance(text);
-		err = json_string_hex(text, &low);
+		for (const char *c = "\\u"; *c && !err; c++) {
+			err = csv_is_at(text, *c) ? 0 : -EINVAL;
+			if (!err)
+				csv_advance(text);
+		}
+		err = err ?: json_string_hex(text, &low);
 		if (err || !is_low_surrogate(low))
 			return csv_fail(text, "half of a surrogate pair (write both halves)");
 		code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);

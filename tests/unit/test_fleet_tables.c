@@ -186,6 +186,8 @@ static void test_bad_json(void **state)
 	bad_json("a NUL character", "[{\"host\":\"a\\u0000b\"}]");
 	bad_json("half of a surrogate pair", "[{\"host\":\"\\ud83d\\u0041\"}]");
 	bad_json("half of a surrogate pair", "[{\"host\":\"\\ude00\"}]");
+	bad_json("half of a surrogate pair", "[{\"host\":\"\\ud83ddc00\"}]");
+	bad_json("half of a surrogate pair", "[{\"host\":\"\\ud83d\\dc00\"}]");
 	bad_json("a control character in a string", "[{\"host\":\"a\nb\"}]");
 	bad_json("a list of other values", "[{\"host\":\"a\",\"addresses\":[1]}]");
 	bad_json("no comma between the strings", "[{\"host\":\"a\",\"addresses\":[\"::1\"");
