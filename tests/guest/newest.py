@@ -27,6 +27,7 @@ def whole(result, stage, protocol, direction):
     check.between(f"of them lost at {stage}", lost, 0, N // 50)
 
 
+@check.environment("an emulated machine may stall for minutes while programs are verified")
 def every_stage(net, family, protocol):
     result, own = watch.around(net, family, protocol, ("--stages", "ingress,egress,ip"), count=N,
                                pattern="stream", wait="epoll", gap_us=500, limit=120)
