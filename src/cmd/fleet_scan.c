@@ -7,13 +7,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/sort.h"
 #include "cmd/cmd.h"
+#include "cmd/fleet_time.h"
 #include "cmd/recorded_file.h"
 #include "event/clocks.h"
 #include "report/human.h"
@@ -362,11 +362,9 @@ int fleet_scan_read(struct fleet_scan *scan, const char *const *paths, uint32_t 
  */
 static uint64_t scan_newest(const struct fleet_scan *scan)
 {
-	uint64_t limit, newest = 0, sane = 0;
-	struct timespec now;
+	const uint64_t limit = fleet_time_now() + NS_PER_DAY;
+	uint64_t newest = 0, sane = 0;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	limit = (uint64_t)now.tv_sec * NS_PER_S + NS_PER_DAY;
 	vec_for_each(&scan->recordings, r) {
 		newest = r->to_ns > newest ? r->to_ns : newest;
 		if (r->to_ns <= limit && r->to_ns > sane)

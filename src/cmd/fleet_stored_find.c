@@ -116,14 +116,6 @@ static int stored_newest(void *ctx, const void *row)
 	return 0;
 }
 
-static uint64_t stored_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S;
-}
-
 /*
  * Looks for the last window, further and further back: a store may hold months of many hosts. Hosts
  * whose clocks are more than a day ahead do not count while there are others.
@@ -131,7 +123,7 @@ static uint64_t stored_now(void)
 static int stored_find_newest(struct stored_search *search)
 {
 	static const uint64_t back[] = { 2 * LAST_NS, 2 * NS_PER_DAY, 60 * NS_PER_DAY, INT64_MAX };
-	const uint64_t now_ns = stored_now();
+	const uint64_t now_ns = fleet_time_now();
 	int err = 0;
 
 	for (unsigned int i = 0; i < 4 && !err && !search->newest_ns; i++) {
@@ -147,7 +139,7 @@ static int stored_find_newest(struct stored_search *search)
 
 static int stored_time(const char *option, const char *text, uint64_t end_ns, uint64_t *out)
 {
-	if (!text || !fleet_time_parse(text, stored_now(), end_ns, out))
+	if (!text || !fleet_time_parse(text, fleet_time_now(), end_ns, out))
 		return EXIT_OK;
 	log_error("--%s takes " FLEET_TIME_TAKES ", not '%s'", option, text);
 	return EXIT_USAGE;

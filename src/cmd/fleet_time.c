@@ -99,3 +99,11 @@ int fleet_time_parse(const char *text, uint64_t now_ns, uint64_t end_ns, uint64_
 	}
 	return err;
 }
+
+uint64_t fleet_time_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S;
+}

@@ -10,6 +10,9 @@
 	"'2026-11-28 03:00+02:00'), today or yesterday (from 00:00 UTC on), now, or a duration " \
 	"before the end (6h)"
 
+/* Returns CLOCK_REALTIME in ns, to the second. */
+uint64_t fleet_time_now(void);
+
 /*
  * Parses "2026-11-28[ 03:00[:00]]" (a blank or a T; local time, or with Z or +02:00 at the end that
  * of the offset), "now", "today" or "yesterday" (0:00 UTC), or a duration before `end_ns`, into

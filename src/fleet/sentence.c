@@ -67,8 +67,8 @@ static const char *fleet_sentence_more(const struct fleet_finding *i, struct rep
 }
 
 /*
- * Returns "7 of 35 connections have timeouts", or "timeouts" where a little of what all have is
- * common and no connection has much of it.
+ * Returns "7 of 35 connections have timeouts"; without members, "timeouts": a weak correlation of
+ * all connections.
  */
 static const char *fleet_sentence_count(const struct fleet_finding *i, struct report *r)
 {

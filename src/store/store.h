@@ -24,8 +24,8 @@
 struct store;
 
 /*
- * Opens a store. `address` is a ClickHouse address ("clickhouse://...", with TLS
- * "clickhouse+tls://...": store/clickhouse_address.h) or the path of a SQLite file. ClickHouse's
+ * Opens a store. `address` is the path of a SQLite file, or an address of ClickHouse as in
+ * store/clickhouse_address.h: "clickhouse://..." or, for TLS, "clickhouse+tls://...". ClickHouse's
  * user and password are in HOSTLAT_STORE_USER and HOSTLAT_STORE_PASSWORD of the environment.
  * Returns 0, or an error after a sentence in *why: -EINVAL for a bad address, -ENOENT for a store
  * without tables, -EPROTO for tables of another version of hostlat, -ENOMEM, or another -errno.

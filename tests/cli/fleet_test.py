@@ -7,40 +7,19 @@ import json
 import os
 import sqlite3
 import subprocess
-import tempfile
-import unittest
 
-from test_fleet import HOSTLAT, MKCONNS, script
+from test_fleet import HOSTLAT, Recordings
 
 RACKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'fleet', 'two-racks')
 TABLES = [word for name in ('hosts', 'links') for word in ('--topology', os.path.join(RACKS, f'{name}.csv'))]
 LONG_AGO = '100d'
 
 
-class FleetTest(unittest.TestCase):
+class FleetTest(Recordings):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.made = 0
+        super().setUp()
         self.store = self.path('fleet.db')
         self.fleet('init', '--store', self.store)
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def write(self, name, text):
-        with open(self.path(name), 'w', encoding='utf-8') as file:
-            file.write(text)
-        return self.path(name)
-
-    def make(self, text):
-        self.made += 1
-        path = self.path(f'{self.made}.hlat')
-        subprocess.run([MKCONNS, self.write('script', text), path], check=True)
-        return path
-
-    def recording(self, **options):
-        return self.make(script(**options))
 
     def racks(self, change=lambda text: text):
         paths = []

@@ -29,7 +29,9 @@ def script(host='web1', start=1000, boot=REALTIME_S - 1000, intervals=5, conn=CO
     return '\n'.join(lines) + '\n'
 
 
-class Fleet(unittest.TestCase):
+class Recordings(unittest.TestCase):
+    """Tests with a folder of recordings."""
+
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
@@ -43,12 +45,17 @@ class Fleet(unittest.TestCase):
             file.write(text)
         return self.path(name)
 
-    def recording(self, **options):
+    def make(self, text):
         self.made += 1
         path = self.path(f'{self.made}.hlat')
-        subprocess.run([MKCONNS, self.write('script', script(**options)), path], check=True)
+        subprocess.run([MKCONNS, self.write('script', text), path], check=True)
         return path
 
+    def recording(self, **options):
+        return self.make(script(**options))
+
+
+class Fleet(Recordings):
     def ask(self, *words, code=0):
         done = subprocess.run([HOSTLAT, 'fleet', 'report', *words], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=60, check=False)

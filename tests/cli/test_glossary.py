@@ -175,7 +175,7 @@ class Glossary(unittest.TestCase):
         self.assertIn(': column (fleet)', explain('excess'))
 
     def test_pages(self):
-        """Whoever asks for a page is told how to read it."""
+        """hostlat names the command that shows each page."""
         pages = {os.path.basename(path)[len('hostlat-'):-len('.7.in')]
                  for path in glob.glob(os.path.join(SOURCE, 'docs/man/*.7.in'))}
         self.assertGreater(len(pages), 6)

@@ -82,7 +82,7 @@ def otel_rows(database, columns):
 
 
 def otel_views():
-    """The view has the sums of what SQLite has, in which each connection's latest version is alone, once."""
+    """The view has the sums of SQLite: each connection counts once, with its latest version."""
     with tempfile.TemporaryDirectory(prefix="hostlat") as folder:
         address, sqlite = new_store(), f"{folder}/fleet.db"
         database, paths = address.split("/")[-1], recordings(folder)
